@@ -49,9 +49,10 @@ func tick(ctx context.Context, a *app.App) error { return a.Tick(ctx) }
 
 // command is something that an administrator does once, at any moment.
 type command struct {
-	name    string
-	run     func(ctx context.Context, a *app.App) error
-	cancels int // the batch that it cancels
+	name string
+	run  func(ctx context.Context, a *app.App) error
+	// Batches: which one the command cancels, which one it pauses, and of which it ends the pause.
+	cancels, pauses, ends int
 }
 
 func removes(batch, member int) command {
@@ -65,21 +66,21 @@ func cancels(batch int) command {
 	return command{name: fmt.Sprintf("cancel batch %d", batch), run: func(ctx context.Context, a *app.App) error {
 		_, err := a.Cancel(ctx, ada, batch, "")
 		return err
-	}, cancels: batch}
+	}, cancels: batch, ends: batch}
 }
 
 func pauses(batch int) command {
 	return command{name: fmt.Sprintf("pause batch %d", batch), run: func(ctx context.Context, a *app.App) error {
 		_, err := a.Pause(ctx, ada, batch, "")
 		return err
-	}}
+	}, pauses: batch}
 }
 
 func resumes(batch int) command {
 	return command{name: fmt.Sprintf("resume batch %d", batch), run: func(ctx context.Context, a *app.App) error {
 		_, err := a.Resume(ctx, ada, batch, "")
 		return err
-	}}
+	}, ends: batch}
 }
 
 func retries(batch int) command {

@@ -3,6 +3,7 @@ package explore
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/matoolkit/matoolkit/internal/engine/enginetest"
@@ -23,7 +24,10 @@ func (w *world) checkBegin(e execution, late bool) {
 		return
 	}
 	run, index, _ := w.run(e.job.BatchID, e.job.CorrelationData.StepExecutionID)
-	if _, stopped := w.stopped[e.job.BatchID]; stopped && !late && !enginetest.Undoes(&run, index) {
+	if w.paused[e.job.BatchID] && !late && w.isPaused(e.job.BatchID) {
+		w.problem("job %s begins after the pause of its batch was confirmed", name)
+	}
+	if w.stopped[e.job.BatchID] && !late && !enginetest.Undoes(&run, index) {
 		w.problem("job %s begins after the cancellation of its batch was confirmed", name)
 	}
 	allowed := 1 + run.Steps[index].MaxRetries + w.system.budget.deaths
@@ -49,7 +53,7 @@ type state struct {
 
 // stored is everything that is stored of one batch.
 type stored struct {
-	batch   model.Batch
+	batch   *model.Batch
 	members map[int]*model.Member
 	runs    []*model.Run
 	shards  []*model.Shard
@@ -67,14 +71,14 @@ func (w *world) read() *state {
 			return &stored{}
 		}
 		if s.batches[id] == nil {
-			s.batches[id] = &stored{members: map[int]*model.Member{}}
+			s.batches[id] = &stored{batch: &model.Batch{}, members: map[int]*model.Member{}}
 		}
 		return s.batches[id]
 	}
 	for _, d := range documents {
 		switch d.Type {
 		case "batch":
-			of(d.PK).batch = *decoded[model.Batch](w, d)
+			of(d.PK).batch = decoded[model.Batch](w, d)
 		case "member":
 			m := decoded[model.Member](w, d)
 			of(d.PK).members[m.ID] = m
@@ -156,15 +160,41 @@ func (b *stored) checkEnd(w *world) {
 		for _, problem := range enginetest.Unfinished(run) {
 			w.problem("the batch has ended; member %d in %s: %s", run.Member, run.PhaseName, problem)
 		}
+		for _, s := range run.Steps {
+			w.checkAnswer(run, s)
+		}
 	}
+	counted := enginetest.CountRuns(slices.Values(b.runs))
 	for _, p := range b.batch.Phases {
 		if !p.Status.Terminal() {
 			w.problem("the batch has ended, and phase %s is %s", p.Name, p.Status)
+		}
+		c := counted[enginetest.Place{Phase: p.ID, Page: 1}] // there are few people
+		if p.Kind == model.KindPhase && (p.Succeeded != c.Succeeded || p.Failed != c.Failed || p.Cancelled != c.Cancelled) {
+			w.problem("the batch has ended; phase %s counts %d, %d and %d runs that succeeded, failed and were cancelled; there are %d, %d and %d",
+				p.Name, p.Succeeded, p.Failed, p.Cancelled, c.Succeeded, c.Failed, c.Cancelled)
 		}
 	}
 	for _, m := range b.members {
 		b.checkMember(w, m)
 	}
+}
+
+// checkAnswer checks the end of a step against what the worker answered last.
+func (w *world) checkAnswer(run *model.Run, s model.Step) {
+	ok, answered := w.ended[message.Job{JobID: s.JobID, BatchID: run.Batch}.ID()]
+	switch {
+	case s.Status == model.StepSucceeded && !ok:
+		w.problem("step %s of member %d succeeded; its worker answered: %v, with success: %v", s.Name, run.Member, answered, ok)
+	case s.Status == model.StepFailed && ok && !w.system.deadlines:
+		w.problem("step %s of member %d failed, and its worker answered with success", s.Name, run.Member)
+	}
+}
+
+// isPaused reports whether a batch is paused: its end ends the pause, too.
+func (w *world) isPaused(batch int) bool {
+	b, err := store.Read[model.Batch](context.Background(), w.store, store.BatchKey(batch))
+	return err == nil && b.Doc.Paused != nil
 }
 
 // checkMember: everybody is accounted for.
@@ -214,6 +244,12 @@ func (w *world) checkTicksAfterEnd() {
 		}
 	}
 	w.problems = append(w.problems, c.problems...)
+	for id, b := range w.read().batches {
+		summary, err := store.Read[store.BatchSummary](context.Background(), c.store, store.EntryKey(id))
+		if want := store.SummaryOf(b.batch); err != nil || !reflect.DeepEqual(summary.Doc, want) {
+			w.problem("the list of batches has %+v, want %+v: %v", summary.Doc, want, err)
+		}
+	}
 	if n := c.bus.Accepted() - before; n > 0 {
 		w.problem("after the end, ticks still send %d messages", n)
 	}

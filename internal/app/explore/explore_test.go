@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 
 var (
 	only = flag.String("explore.system", "", "explore only the system of this name")
-	most = flag.Int("explore.states", 2500, "visit at most so many states of a system; 0 is all")
+	most = flag.Int("explore.states", 6000, "visit at most so many states of a system; 0 is all")
 	soak = flag.Duration("explore.soak", -1, "for how long TestSoak goes on; 0 is until all states are visited")
 )
 

@@ -69,8 +69,9 @@ func (w *world) identity() identity {
 		running = append(running, b.part(func(p *builder) { p.text([]byte(e.message)); p.bool(e.again) }))
 	}
 	b.set(running)
-	for _, id := range w.ended {
+	for _, id := range slices.Sorted(maps.Keys(w.ended)) {
 		b.text([]byte(id))
+		b.bool(w.ended[id])
 	}
 	for _, effect := range slices.Sorted(maps.Keys(w.begun)) {
 		b.text([]byte(effect))
@@ -93,7 +94,7 @@ func (w *world) identity() identity {
 		}))
 	}
 	b.set(waiting)
-	fmt.Fprint(&b.bytes, w.left, w.open, w.tries, w.stopped)
+	fmt.Fprint(&b.bytes, w.left, w.open, w.tries, w.stopped, w.paused)
 	return identity{maphash.Bytes(seeds[0], b.bytes.Bytes()), maphash.Bytes(seeds[1], b.bytes.Bytes())}
 }
 
@@ -378,9 +379,9 @@ func timeAt(text string) (at time.Time, length int, ok bool) {
 	return at, end + 2, err == nil
 }
 
-// revisionAt reads the revision of the batch that an id ends with.
+// revisionAt reads a revision of the batch: one that an id ends with, or that of a summary.
 func revisionAt(text string, i int) (n int64, length int, ok bool) {
-	if !strings.HasSuffix(text[:i], "rev-") {
+	if !strings.HasSuffix(text[:i], "rev-") && !strings.HasSuffix(text[:i], `"revision":`) {
 		return 0, 0, false
 	}
 	end := i

@@ -142,35 +142,47 @@ var (
 	both = []string{"ann", "bob"}
 )
 
-// systems are explored to their last state: the small ones with each test, the others in a
-// soak.
+var publishing = publishes(2, "description: new\n"+short)
+
+// systems are explored to their last state: the small ones with each test, the others in a soak,
+// as far as its time goes.
 var systems = []*system{
-	{name: "delays", versions: []string{twoPhases}, people: both},
+	{name: "delays", versions: []string{short}, people: both},
 	{name: "on complete", versions: []string{pair}, people: both, budget: budget{repeats: 1}},
-	{name: "failures", versions: []string{twoPhases}, people: ann, budget: budget{failures: 2}},
-	{name: "duplicates", versions: []string{twoPhases}, people: ann, budget: budget{repeats: 1}},
-	{name: "crashes", versions: []string{twoPhases}, people: ann, budget: budget{crashes: 1}},
+	{name: "failures", versions: []string{twoPhases}, people: ann, budget: budget{failures: 1}},
+	{name: "duplicates", versions: []string{short}, people: ann, budget: budget{repeats: 2}},
+	{name: "crashes", versions: []string{short}, people: ann, budget: budget{crashes: 1}},
 	{name: "conflicts", versions: []string{short}, people: ann, budget: budget{parks: 1}},
-	{name: "deaths", versions: []string{twoPhases}, people: ann, budget: budget{deaths: 2}},
-	{name: "deadlines", versions: []string{hasty}, people: ann, deadlines: true, budget: budget{late: 1}},
+	{name: "deaths", versions: []string{short}, people: ann, budget: budget{deaths: 2}},
+	{name: "deadlines", versions: []string{hasty}, people: ann, deadlines: true},
 	{name: "ticks", versions: []string{short}, people: ann, budget: budget{ticks: 1}},
 	{name: "retry", versions: []string{short}, people: ann, budget: budget{failures: 1}, commands: []command{retries(theBatch)}},
-	{name: "removal", versions: []string{short}, people: ann, commands: []command{removes(theBatch, 1)}, budget: budget{failures: 1}},
-	{name: "cancel", versions: []string{short}, people: ann, commands: []command{cancels(theBatch)}, budget: budget{failures: 1}},
-	{name: "pause", versions: []string{short}, people: ann, commands: []command{pauses(theBatch), resumes(theBatch)}},
-	{name: "new version", versions: []string{short}, people: ann, commands: []command{publishes(2, "description: new\n"+short)}, budget: budget{crashes: 1}},
+	{name: "removal", versions: []string{short}, people: ann, commands: []command{removes(theBatch, 1)}},
+	{name: "cancel", versions: []string{short}, people: ann, commands: []command{cancels(theBatch)}},
+	{name: "pause", versions: []string{pair}, people: ann, commands: []command{pauses(theBatch), resumes(theBatch)}},
+	{name: "new version", versions: []string{short}, people: ann, commands: []command{publishing}},
 	{name: "one person for two batches", versions: []string{short}, prepare: prepared(creates("ann")), commands: []command{creates("ann", "bob"), removes(1, 1)}, budget: budget{parks: 2, crashes: 1}},
 	{name: "one person into two batches", versions: []string{short}, prepare: prepared(creates("bob"), creates("cem")), commands: []command{adds(1, "ann"), adds(2, "ann")}, budget: budget{parks: 2, crashes: 1}},
 
+	{name: "two people, two phases, two steps", soak: true, versions: []string{twoPhases}, people: both},
+	{name: "two failures", soak: true, versions: []string{twoPhases}, people: ann, budget: budget{failures: 2}},
+	{name: "two duplicates", soak: true, versions: []string{twoPhases}, people: ann, budget: budget{repeats: 2}},
+	{name: "two crashes", soak: true, versions: []string{twoPhases}, people: ann, budget: budget{crashes: 2}},
+	{name: "two people in conflict", soak: true, versions: []string{short}, people: both, budget: budget{parks: 1}},
+	{name: "ticks and crashes", soak: true, versions: []string{twoPhases}, people: ann, budget: budget{ticks: 1, crashes: 1}},
+	{name: "cancel and crashes", soak: true, versions: []string{short}, people: ann, commands: []command{cancels(theBatch)}, budget: budget{failures: 1, crashes: 1}},
 	{name: "cancel in between", soak: true, versions: []string{short}, people: ann, commands: []command{cancels(theBatch)}, budget: budget{parks: 1, failures: 1}},
+	{name: "removal and crashes", soak: true, versions: []string{short}, people: both, commands: []command{removes(theBatch, 1)}, budget: budget{failures: 1, crashes: 1}},
 	{name: "removal in between", soak: true, versions: []string{short}, people: ann, commands: []command{removes(theBatch, 1)}, budget: budget{parks: 1, failures: 1}},
-	{name: "new version in between", soak: true, versions: []string{short}, people: ann, commands: []command{publishes(2, "description: new\n"+short)}, budget: budget{parks: 1}},
+	{name: "new version and crashes", soak: true, versions: []string{short}, people: ann, commands: []command{publishing}, budget: budget{crashes: 1}},
+	{name: "new version in between", soak: true, versions: []string{short}, people: ann, commands: []command{publishing}, budget: budget{parks: 1}},
 	{name: "retry in between", soak: true, versions: []string{short}, people: ann, commands: []command{retries(theBatch)}, budget: budget{parks: 1, failures: 1}},
+	{name: "rollback and retry of two", soak: true, versions: []string{short}, people: both, budget: budget{failures: 1}, commands: []command{retries(theBatch)}},
 	{name: "pause in between", soak: true, versions: []string{short}, people: ann, commands: []command{pauses(theBatch), resumes(theBatch)}, budget: budget{parks: 1}},
 	{name: "on complete in between", soak: true, versions: []string{pair}, people: ann, commands: []command{removes(theBatch, 1)}, budget: budget{parks: 1, crashes: 1, ticks: 1}},
 	{name: "init", soak: true, versions: []string{begun}, people: ann, commands: []command{cancels(theBatch), publishes(2, "description: new\n"+begun)}, budget: budget{failures: 1, crashes: 1}},
 	{name: "all commands", soak: true, versions: []string{short}, people: ann, budget: budget{failures: 1}, commands: []command{
-		removes(theBatch, 1), cancels(theBatch), publishes(2, "description: new\n"+short), retries(theBatch),
+		removes(theBatch, 1), cancels(theBatch), publishing, retries(theBatch),
 	}},
 	{name: "late jobs", soak: true, versions: []string{hasty}, people: ann, deadlines: true, budget: budget{late: 2, deaths: 1, parks: 1}},
 	{name: "two deliveries at once", soak: true, versions: []string{twoPhases}, people: ann, budget: budget{repeats: 1, parks: 2}},

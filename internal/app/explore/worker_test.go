@@ -52,7 +52,7 @@ func (w *world) takeJob(a action) {
 	case slices.ContainsFunc(w.running, func(e execution) bool { return e.message == m.ID }):
 		w.tell("The worker is already at job %s.", name)
 		w.settleJob(a.sequence)
-	case slices.Contains(w.ended, m.ID):
+	case w.hasEnded(m.ID):
 		w.tell("The worker remembers job %s, and its result is already sent.", name)
 		w.settleJob(a.sequence)
 	case j.ExpiresAt != nil && !w.clock.Before(*j.ExpiresAt):
@@ -83,16 +83,18 @@ func (w *world) endJob(a action) {
 	w.tell("Job %s ends with %s%s.", name, r.Status, w.end(a))
 	w.checkWaits(e.job, "ends")
 	w.answer(e.job, r)
-	at, found := slices.BinarySearch(w.ended, e.message)
-	if !found {
-		w.ended = slices.Insert(w.ended, at, e.message)
-	}
+	w.ended[e.message] = a.kind == succeeds
 	if a.keeps {
 		w.left.repeats--
 		w.hold(jobs, e.sequence, 0)
 		return
 	}
 	w.settleJob(e.sequence)
+}
+
+func (w *world) hasEnded(message string) bool {
+	_, ok := w.ended[message]
+	return ok
 }
 
 func (w *world) settleJob(sequence int64) {

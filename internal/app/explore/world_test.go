@@ -25,14 +25,15 @@ type world struct {
 	clock   time.Time
 	store   *memory.Store
 	bus     *busmemory.Broker
-	running []execution      // jobs in the worker's hands
-	ended   []string         // ids of job messages that were carried out, sorted
-	begun   map[string]int   // executions by effect id
-	parked  []parked         // invocations that wait before a write
-	left    budget           // what may still go wrong
-	open    []int            // commands that have not been answered
-	tries   map[int]int      // how often a command was begun
-	stopped map[int]struct{} // batches whose cancellation was answered
+	running []execution     // jobs in the worker's hands
+	ended   map[string]bool // ids of job messages that were carried out, and whether with success
+	begun   map[string]int  // executions by effect id
+	parked  []parked        // invocations that wait before a write
+	left    budget          // what may still go wrong
+	open    []int           // commands that have not been answered
+	tries   map[int]int     // how often a command was begun
+	stopped map[int]bool    // batches whose cancellation was answered
+	paused  map[int]bool    // batches whose pause was answered, until they are to be resumed
 
 	verbose  bool
 	story    []string
@@ -81,7 +82,7 @@ var (
 func newWorld(s *system) (*world, error) {
 	w := &world{
 		system: s, clock: epoch, store: memory.New(memory.Config{}), left: s.budget,
-		begun: map[string]int{}, tries: map[int]int{}, stopped: map[int]struct{}{},
+		begun: map[string]int{}, tries: map[int]int{}, stopped: map[int]bool{}, paused: map[int]bool{}, ended: map[string]bool{},
 	}
 	for i := range s.commands {
 		w.open = append(w.open, i)
@@ -100,8 +101,8 @@ func (w *world) clone() *world {
 	c := *w
 	c.store = w.store.Clone()
 	c.bus = w.bus.Clone(c.now)
-	c.running, c.ended, c.parked, c.open = slices.Clone(w.running), slices.Clone(w.ended), slices.Clone(w.parked), slices.Clone(w.open)
-	c.begun, c.tries, c.stopped = maps.Clone(w.begun), maps.Clone(w.tries), maps.Clone(w.stopped)
+	c.running, c.parked, c.open = slices.Clone(w.running), slices.Clone(w.parked), slices.Clone(w.open)
+	c.begun, c.tries, c.ended, c.stopped, c.paused = maps.Clone(w.begun), maps.Clone(w.tries), maps.Clone(w.ended), maps.Clone(w.stopped), maps.Clone(w.paused)
 	c.story, c.problems = nil, nil
 	return &c
 }
@@ -163,13 +164,17 @@ func (w *world) timer() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// invocationTime is how long an invocation can take.
-const invocationTime = 4 * time.Minute
+// invocationTime is how long an invocation can take, and parkedTime for how long one waits before
+// a write while the clock moves.
+const (
+	invocationTime = 4 * time.Minute
+	parkedTime     = time.Minute
+)
 
 // mayAdvance reports whether the clock can be moved to a time: no invocation and no job takes
 // longer than it may, and no more jobs wait for the worker beyond their time than may.
 func (w *world) mayAdvance(to time.Time) bool {
-	return w.lateJobs(to) <= w.left.late && !slices.ContainsFunc(w.parked, func(p parked) bool { return to.Sub(p.since) > invocationTime }) &&
+	return w.lateJobs(to) <= w.left.late && !slices.ContainsFunc(w.parked, func(p parked) bool { return to.Sub(p.since) > parkedTime }) &&
 		!slices.ContainsFunc(w.running, func(e execution) bool { return e.job.ExpiresAt != nil && to.After(*e.job.ExpiresAt) })
 }
 
@@ -193,6 +198,9 @@ func (w *world) invoke(in invocation, past []view, dieAfter, parkBefore int) *pr
 	if in.command >= 0 {
 		if past == nil {
 			w.tries[in.command]++
+		}
+		if c := w.system.commands[in.command]; c.ends != 0 {
+			delete(w.paused, c.ends)
 		}
 		name = fmt.Sprintf("%s %d", name, w.tries[in.command])
 	}
@@ -240,13 +248,26 @@ func (w *world) invoke(in invocation, past []view, dieAfter, parkBefore int) *pr
 			w.tell("is refused: %v", err)
 		}
 		w.open = slices.DeleteFunc(w.open, func(c int) bool { return c == in.command })
-		if batch := w.system.commands[in.command].cancels; batch != 0 && err == nil {
-			w.stopped[batch] = struct{}{}
+		if err == nil {
+			w.confirmed(w.system.commands[in.command])
 		}
 	case err != nil && !(delivery == nil && errors.Is(err, store.ErrChanged)): // a lost race is made up for by the next tick
 		w.problem("%s: %v", in.what, err)
 	}
 	return p
+}
+
+// confirmed notes what the answer to a command promises.
+func (w *world) confirmed(c command) {
+	if c.cancels != 0 {
+		w.stopped[c.cancels] = true
+	}
+	ended := slices.ContainsFunc(w.system.commands, func(other command) bool {
+		return other.ends == c.pauses && w.tries[slices.IndexFunc(w.system.commands, func(o command) bool { return o.name == other.name })] > 0
+	})
+	if c.pauses != 0 && !ended {
+		w.paused[c.pauses] = true
+	}
 }
 
 // take delivers the message of an invocation. The one of an invocation that was parked is
