@@ -2,7 +2,6 @@ package datasync
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -16,21 +15,17 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// Automation tells how a runbook's automation stands. That somebody read it is recorded
-// first where rows that were not used name members. Errors: CodeNotFound,
+// Automation gives the automation of a runbook with the result of its last sync. Where problems of
+// rows name members, it records first that the caller read them. Errors: CodeNotFound,
 // CodeUnavailable.
 func (sy *Syncer) Automation(ctx context.Context, by audit.Caller, name string) (api.Automation, error) {
-	head, err := sy.runbooks.Head(ctx, name)
+	head, setting, err := sy.readAutomation(ctx, name)
 	if err != nil {
 		return api.Automation{}, err
 	}
-	setting, err := store.OrNone(store.Read[store.Automation](ctx, sy.store, store.AutomationKey(name)))
-	if err != nil {
-		return api.Automation{}, err
-	}
-	view, err := sy.automationView(ctx, head.Doc, setting)
+	view, err := sy.automationView(ctx, head, setting)
 	if err == nil && slices.ContainsFunc(view.Problems, func(p api.RowProblem) bool { return p.Key != "" }) {
-		err = sy.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadProblems, Runbook: head.Doc.Name})
+		err = sy.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadProblems, Runbook: head.Name})
 	}
 	if err != nil {
 		return api.Automation{}, err
@@ -38,77 +33,89 @@ func (sy *Syncer) Automation(ctx context.Context, by audit.Caller, name string) 
 	return view, nil
 }
 
-// SetAutomation turns the making of new batches on or off. Batches that are there
-// follow the data source either way. What is so already is left as it is, with who
-// made it so. Where tags are given, only a setting that is still at one of them is
-// changed. Errors: CodeNotFound; CodeConflict where the runbook has no query, and for
-// turning it on where no version is active; CodeChanged.
+// SetAutomation turns on or off that a runbook's data source creates new batches. Batches that exist
+// follow the data source either way. A setting that is so already stays as it is, with the caller
+// who set it. With tags, it changes the setting only if it has one of these ETags. Errors:
+// CodeNotFound; CodeConflict where the runbook has no query, and for turning automation on where
+// no version is active; CodeChanged.
 func (sy *Syncer) SetAutomation(ctx context.Context, by audit.Caller, name string, enabled bool, tags ...string) (api.Automation, error) {
-	return sy.setAutomation(ctx, by, name, enabled, "", tags)
+	return sy.setAutomation(ctx, by, name, automationChange{enabled: enabled}, tags)
 }
 
-// EnableAutomation turns the making of new batches on and confirms, in the same write, the
-// additions of a revision: that of a preview, so that the first tick makes the batches
-// whose additions it would hold otherwise. Errors: those of SetAutomation; CodeInvalid for
-// a malformed revision; CodeConflict when a tick has held other additions since automation
-// is on.
+// EnableAutomation turns automation on and confirms, in the same write, the additions of a
+// revision: that of a preview, so that the first tick creates the batches whose additions it would
+// hold otherwise. Errors: those of SetAutomation; CodeInvalid for a malformed revision; CodeConflict
+// where a tick has held other additions since automation is on.
 func (sy *Syncer) EnableAutomation(ctx context.Context, by audit.Caller, name, revision string, tags ...string) (api.Automation, error) {
 	if !additionsRevision.MatchString(revision) {
 		return api.Automation{}, invalidRevision(revision)
 	}
-	return sy.setAutomation(ctx, by, name, true, revision, tags)
+	return sy.setAutomation(ctx, by, name, automationChange{enabled: true, revision: revision}, tags)
 }
 
-// setAutomation writes the setting, and a confirmation where a revision is given.
-func (sy *Syncer) setAutomation(ctx context.Context, by audit.Caller, name string, enabled bool, revision string, tags []string) (api.Automation, error) {
+// automationChange is a change of a runbook's automation.
+type automationChange struct {
+	enabled  bool
+	revision string // of additions to confirm; empty for none
+}
+
+// sets reports whether the change turns automation on or off, or stores the setting for the first
+// time.
+func (c automationChange) sets(was store.Item[store.Automation]) bool {
+	return was.ETag == "" || was.Doc.Enabled != c.enabled
+}
+
+// confirms reports whether the change confirms additions that are not confirmed yet.
+func (c automationChange) confirms(was store.Item[store.Automation]) bool {
+	return c.revision != "" && !was.Doc.Confirmed(c.revision)
+}
+
+// next gives the setting after the change.
+func (c automationChange) next(was store.Item[store.Automation], name string, by audit.Caller, now time.Time) store.Automation {
+	next := was.Doc
+	next.Runbook, next.Enabled = name, c.enabled
+	switch {
+	case c.sets(was) && c.enabled:
+		next.EnabledAt, next.EnabledBy = &now, by.Name
+	case c.sets(was):
+		next.DisabledAt, next.DisabledBy = &now, by.Name
+	}
+	if c.confirms(was) {
+		next.Additions = &store.ConfirmedAdditions{Revision: c.revision, Mark: model.Mark{By: by.Name, At: now}}
+	}
+	return next
+}
+
+// setAutomation applies a change, if the setting has one of the tags or none are given.
+func (sy *Syncer) setAutomation(ctx context.Context, by audit.Caller, name string, c automationChange, tags []string) (api.Automation, error) {
 	for {
-		head, err := sy.runbooks.Head(ctx, name)
+		head, setting, err := sy.readAutomation(ctx, name)
 		if err != nil {
 			return api.Automation{}, err
 		}
-		was, err := store.OrNone(store.Read[store.Automation](ctx, sy.store, store.AutomationKey(name)))
-		if err != nil {
+		if err := sy.checkAutomation(ctx, head, setting.Doc.Enabled, c.enabled); err != nil {
 			return api.Automation{}, err
 		}
-		if err := sy.automatable(ctx, head.Doc, was.Doc.Enabled, enabled); err != nil {
+		if err := sy.checkRevision(ctx, name, &setting.Doc, c.revision); err != nil {
 			return api.Automation{}, err
 		}
-		if err := sy.confirmable(ctx, name, &was.Doc, revision); err != nil {
-			return api.Automation{}, err
-		}
-		next := was.Doc
-		sets := was.ETag == "" || was.Doc.Enabled != enabled
-		if confirms := revision != "" && !was.Doc.Confirmed(revision); sets || confirms {
-			if !apiview.Matches(tags, apiview.ETag(was.ETag)) {
+		if c.sets(setting) || c.confirms(setting) {
+			if !apiview.Matches(tags, apiview.ETag(setting.ETag)) {
 				return api.Automation{}, problem.New(api.CodeChanged, "somebody has set the automation of runbook %q meanwhile: look at it again", name)
 			}
 			now := sy.now().UTC()
-			next.Runbook, next.Enabled = name, enabled
-			switch {
-			case sets && enabled:
-				next.EnabledAt, next.EnabledBy = &now, by.Name
-			case sets:
-				next.DisabledAt, next.DisabledBy = &now, by.Name
-			}
-			if confirms {
-				next.Additions = &store.ConfirmedAdditions{Revision: revision, Mark: model.Mark{By: by.Name, At: now}}
-			}
-			write := store.Create(store.AutomationKey(name), next)
-			if was.ETag != "" {
-				write = store.Replace(store.AutomationKey(name), next, was.Version)
-			}
-			applied, err := sy.store.Apply(ctx, store.Writes{write, sy.audit.Record(automationSet(by, was.Doc, next, now))})
-			if errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrExists) {
+			next := c.next(setting, name, by, now)
+			applied, err := sy.store.Apply(ctx, store.Writes{writeAutomation(setting, next), sy.audit.Record(automationRecord(by, setting.Doc, next, now))})
+			if store.Overtaken(err) {
 				continue
 			}
 			if err != nil {
 				return api.Automation{}, err
 			}
-			was.Version = applied.Version(0)
-			sy.log.InfoContext(ctx, "automation set", logkey.Runbook, name, logkey.Enabled, enabled, logkey.Revision, revision, logkey.By, by.Name)
+			setting.Doc, setting.Version = next, applied.Version(0)
+			sy.log.InfoContext(ctx, "automation set", logkey.Runbook, name, logkey.Enabled, c.enabled, logkey.Revision, c.revision, logkey.By, by.Name)
 		}
-		was.Doc = next
-		view, err := sy.automationView(ctx, head.Doc, was)
+		view, err := sy.automationView(ctx, head, setting)
 		if err != nil {
 			return api.Automation{}, err
 		}
@@ -116,8 +123,26 @@ func (sy *Syncer) setAutomation(ctx context.Context, by audit.Caller, name strin
 	}
 }
 
-// automationSet makes the audit record of a setting, and of the additions that it confirms.
-func automationSet(by audit.Caller, was, next store.Automation, now time.Time) store.AuditRecord {
+// readAutomation reads a runbook and its automation, which has no ETag where it was never set.
+func (sy *Syncer) readAutomation(ctx context.Context, name string) (store.RunbookHead, store.Item[store.Automation], error) {
+	head, err := sy.runbooks.Head(ctx, name)
+	if err != nil {
+		return store.RunbookHead{}, store.Item[store.Automation]{}, err
+	}
+	setting, err := store.OrNone(store.Read[store.Automation](ctx, sy.store, store.AutomationKey(name)))
+	return head.Doc, setting, err
+}
+
+// writeAutomation stores a runbook's automation in place of the one that was read.
+func writeAutomation(read store.Item[store.Automation], next store.Automation) store.Write {
+	if read.ETag == "" {
+		return store.Create(store.AutomationKey(next.Runbook), next)
+	}
+	return store.Replace(store.AutomationKey(next.Runbook), next, read.Version)
+}
+
+// automationRecord gives the audit record of a setting, and of the additions that it confirms.
+func automationRecord(by audit.Caller, was, next store.Automation, now time.Time) store.AuditRecord {
 	r := store.AuditRecord{At: now, Actor: by.Actor(), Action: "disable-automation", Runbook: next.Runbook}
 	before, after := audit.Facts{"automationEnabled": was.Enabled}, audit.Facts{"automationEnabled": next.Enabled}
 	if next.Enabled {
@@ -132,8 +157,8 @@ func automationSet(by audit.Caller, was, next store.Automation, now time.Time) s
 	return r
 }
 
-// automatable tells why a runbook's automation cannot be set: nil where it can.
-func (sy *Syncer) automatable(ctx context.Context, head store.RunbookHead, was, enabled bool) error {
+// checkAutomation refuses a setting that the runbook cannot have.
+func (sy *Syncer) checkAutomation(ctx context.Context, head store.RunbookHead, was, enabled bool) error {
 	if head.Active == 0 {
 		if enabled && !was {
 			return problem.New(api.CodeConflict, "no version of runbook %q is active: publish one, and then turn automation on", head.Name)
@@ -150,6 +175,7 @@ func (sy *Syncer) automatable(ctx context.Context, head store.RunbookHead, was, 
 	return nil
 }
 
+// automationView gives a runbook's automation with the result of its last sync.
 func (sy *Syncer) automationView(ctx context.Context, head store.RunbookHead, item store.Item[store.Automation]) (api.Automation, error) {
 	last, err := store.OrNone(store.Read[store.SyncRecord](ctx, sy.store, store.SyncKey(head.Name)))
 	if err != nil {

@@ -11,21 +11,23 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// leaseTime is for how long a tick has a runbook to itself. A tick that dies leaves the
-// runbook to the next but one; syncTime, after which a tick gives up by itself, is far
-// enough below it that clocks may differ.
+// leaseTime is how long the lease of a tick on a runbook lasts. After a tick that dies, the next
+// tick but one syncs the runbook. A sync stops by itself after syncTime, which is so much
+// shorter that clocks may differ.
 const (
 	leaseTime = 9 * time.Minute
 	syncTime  = 8 * time.Minute
 )
 
-// errLeased is what a tick meets that would take up a runbook another is at.
+// leasePatience is for how long a failed write of a lease is repeated.
+const leasePatience = 5 * time.Second
+
+// errLeased says that another tick has the lease.
 var errLeased = errors.New("app: another tick has the runbook in hand")
 
-// lease takes a runbook for one tick, from its query to its last write: a result that
-// is older than another tick's must not be applied after it, and nobody may be put
-// into two batches by two ticks at once. A lease that the store has for this holder is
-// this call's own: the answer to its write was lost.
+// lease takes the lease of a runbook, for the time from its query to its last write: a result
+// must not be applied after a newer one, and two ticks must not put a person into two batches.
+// Where the store has a lease of this holder, the answer to this call's own write was lost.
 func (sy *Syncer) lease(ctx context.Context, name, holder string) (store.Item[store.SyncRecord], error) {
 	return leaseWrite(ctx, func() (store.Item[store.SyncRecord], error) {
 		held, err := store.OrNone(store.Read[store.SyncRecord](ctx, sy.store, store.SyncKey(name)))
@@ -49,10 +51,10 @@ func (sy *Syncer) lease(ctx context.Context, name, holder string) (store.Item[st
 	})
 }
 
-// giveBack ends the lease, with what came of the tick. A lease that the store no longer has
-// for the holder was ended by an earlier write of this call, or another tick took the
-// runbook over.
-func (sy *Syncer) giveBack(ctx context.Context, held store.Item[store.SyncRecord]) error {
+// endLease ends the lease and stores the result of the sync. Where the store has no lease of the
+// holder any more, an earlier write of this call ended it, or another tick took the runbook over
+// (errTakenOver).
+func (sy *Syncer) endLease(ctx context.Context, held store.Item[store.SyncRecord]) error {
 	holder, result := held.Doc.Holder, held.Doc
 	result.Holder, result.Until = "", time.Time{}
 	version := held.Version
@@ -76,11 +78,11 @@ func (sy *Syncer) giveBack(ctx context.Context, held store.Item[store.SyncRecord
 	return err
 }
 
-// errTakenOver is that a tick went on for longer than its lease.
+// errTakenOver says that a sync took longer than its lease.
 var errTakenOver = errors.New("app: another tick took the runbook over before this one ended")
 
-// leaseWrite repeats a read and the write that follows from it until the applied is
-// known: a lease that is written, and not known to be, stops the runbook for leaseTime.
+// leaseWrite repeats a read and the write that follows from it until the result is known. A lease
+// of which this tick does not know would stop the runbook for leaseTime.
 func leaseWrite(ctx context.Context, write func() (store.Item[store.SyncRecord], error)) (store.Item[store.SyncRecord], error) {
 	return backoff.Retry(ctx, func() (store.Item[store.SyncRecord], error) {
 		held, err := write()
@@ -90,6 +92,3 @@ func leaseWrite(ctx context.Context, write func() (store.Item[store.SyncRecord],
 		return held, backoff.Permanent(err)
 	}, backoff.WithBackOff(applier.Backoff()), backoff.WithMaxElapsedTime(leasePatience))
 }
-
-// leasePatience is for how long a lease is tried to be written.
-const leasePatience = 5 * time.Second

@@ -1,6 +1,7 @@
-// Package datasync brings the batches of a runbook into line with its data source: it reads the
-// source, compares the rows with the batches (package schedule) and applies the difference, under
-// a lease and with holds on what looks like a mistake. It also has the settings of automation.
+// Package datasync applies data sources to batches. A sync reads the data source of a runbook,
+// compares the rows with its batches (package schedule makes the plan), and applies the plan:
+// removals, refreshed data, additions, new batches. It works under a lease, and holds additions
+// and removals that look like a mistake. The package also has the settings of automation.
 package datasync
 
 import (
@@ -16,7 +17,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// Syncer applies data sources to batches. It is safe for concurrent use.
+// Syncer syncs runbooks with their data sources. It is safe for concurrent use.
 type Syncer struct {
 	store    store.Store
 	now      func() time.Time
@@ -30,7 +31,7 @@ type Syncer struct {
 	members  *membership.Registrar
 }
 
-// Config is what a Syncer is made of.
+// Config has the parts that a Syncer uses. All are required.
 type Config struct {
 	Store    store.Store
 	Now      func() time.Time
@@ -44,9 +45,10 @@ type Config struct {
 	Members  *membership.Registrar
 }
 
-// New makes a Syncer.
+// New returns a Syncer.
 func New(c Config) *Syncer {
 	return &Syncer{
-		store: c.Store, now: c.Now, newID: c.NewID, log: c.Log, sources: c.Sources, applier: c.Applier, audit: c.Audit, runbooks: c.Runbooks, sealer: c.Sealer, members: c.Members,
+		store: c.Store, now: c.Now, newID: c.NewID, log: c.Log, sources: c.Sources, applier: c.Applier, audit: c.Audit,
+		runbooks: c.Runbooks, sealer: c.Sealer, members: c.Members,
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// ended tells whether the batch of a slot has, and notes it there.
-func (s *syncRun) ended(ctx context.Context, item store.Item[store.StartSlot]) (bool, error) {
+// slotEnded reports whether the batch of a start slot has ended, and marks the slot then.
+func (s *syncRun) slotEnded(ctx context.Context, item store.Item[store.StartSlot]) (bool, error) {
 	if item.Doc.Ended {
 		return true, nil
 	}
@@ -22,10 +22,7 @@ func (s *syncRun) ended(ctx context.Context, item store.Item[store.StartSlot]) (
 	if err != nil || b.ETag == "" || !b.Doc.Ended && b.Doc.Status != model.BatchCancelling && !b.Doc.Status.Terminal() {
 		return false, err
 	}
-	if !b.Doc.Status.Terminal() {
-		return true, nil
-	}
-	if s.dry {
+	if !b.Doc.Status.Terminal() || s.dry {
 		return true, nil
 	}
 	item.Doc.Ended = true
@@ -33,9 +30,9 @@ func (s *syncRun) ended(ctx context.Context, item store.Item[store.StartSlot]) (
 	return true, err
 }
 
-// claim takes the slot of a start time with the next batch number, or gives the number
-// that it was taken with before.
-func (sy *Syncer) claim(ctx context.Context, runbookName string, start time.Time) (int, error) {
+// claimSlot reserves the next batch number for the slot of a start time, or gives the number that
+// the slot has already.
+func (sy *Syncer) claimSlot(ctx context.Context, runbookName string, start time.Time) (int, error) {
 	for {
 		taken, err := store.OrNone(store.Read[store.StartSlot](ctx, sy.store, store.SlotKey(runbookName, start)))
 		if err != nil {
@@ -53,11 +50,11 @@ func (sy *Syncer) claim(ctx context.Context, runbookName string, start time.Time
 	}
 }
 
-// detect makes the batch of a start time, without members: they are added to it as to
-// any other, and it opens when all of them are there. What dies half-way is gone on
-// with by the next tick.
-func (s *syncRun) detect(ctx context.Context, start time.Time) (b store.Item[model.Batch], made bool, err error) {
-	id, err := s.syncer.claim(ctx, s.name, start)
+// createBatch creates the batch of a start time without members. They are added to it as to any
+// other batch, and it opens when all are added. The next tick goes on with a creation that was cut
+// short. created is false where the batch existed.
+func (s *syncRun) createBatch(ctx context.Context, start time.Time) (b store.Item[model.Batch], created bool, err error) {
+	id, err := s.syncer.claimSlot(ctx, s.name, start)
 	if err != nil {
 		return b, false, err
 	}

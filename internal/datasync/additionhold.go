@@ -1,0 +1,117 @@
+package datasync
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/alert"
+	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/schedule"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+const (
+	// maxAdditionStarts is how many start times of held additions are stored and shown.
+	maxAdditionStarts = 100
+	// additionsPerPage is how many people one page document of held additions has. With the
+	// longest keys it stays well below the limit of the store.
+	additionsPerPage = 500
+)
+
+// holdAdditions gives the held additions of this sync, in place of those of the sync before; nil
+// for none. It writes the pages of people where they have changed.
+func (s *syncRun) holdAdditions(ctx context.Context, was *store.HeldAdditions) (*store.HeldAdditions, error) {
+	plan := s.plan.Additions
+	if plan == nil {
+		if was == nil {
+			return nil, nil
+		}
+		return nil, s.deleteAdditions(ctx, "")
+	}
+	held := &store.HeldAdditions{Revision: s.plan.Revision, People: len(plan.People), Of: plan.Of, Reason: plan.Reason, Since: s.now, List: listID(plan.People)}
+	if was == nil || was.List != held.List {
+		if err := s.writeAdditions(ctx, held.List, plan.People); err != nil {
+			return was, err
+		}
+	}
+	if was != nil && was.Revision == held.Revision {
+		held.Since = was.Since
+	} else {
+		s.syncer.log.WarnContext(ctx, "additions are held", logkey.Event, alert.AdditionsHeld, logkey.Runbook, s.name, logkey.Members, held.People, logkey.Of, held.Of, logkey.Reason, held.Reason)
+	}
+	at := map[time.Time]int{}
+	for _, p := range plan.People {
+		at[p.Start]++
+	}
+	for _, start := range slices.SortedFunc(maps.Keys(at), time.Time.Compare) {
+		held.Starts = append(held.Starts, store.AdditionStart{Start: start, People: at[start]})
+	}
+	held.Starts = held.Starts[:min(len(held.Starts), maxAdditionStarts)]
+	return held, nil
+}
+
+// listID identifies a list of people whose addition is held.
+func listID(people []schedule.Addition) string {
+	digest := sha256.New()
+	for _, p := range people {
+		fmt.Fprintf(digest, "%q %s\n", p.Key, p.Start.UTC().Format(time.RFC3339Nano))
+	}
+	return hex.EncodeToString(digest.Sum(nil)[:8])
+}
+
+// writeAdditions writes the pages of a list and deletes those of other lists. After a tick that
+// dies in between, the next change of the list deletes the pages that are left.
+func (s *syncRun) writeAdditions(ctx context.Context, list string, people []schedule.Addition) error {
+	page := 0
+	for some := range slices.Chunk(people, additionsPerPage) {
+		doc := store.AdditionsPage{Runbook: s.name, List: list}
+		for _, p := range some {
+			doc.People = append(doc.People, store.HeldAddition(p))
+		}
+		if _, err := s.syncer.store.Apply(ctx, store.Writes{store.Upsert(store.AdditionsKey(s.name, list, page), doc)}); err != nil {
+			return err
+		}
+		page++
+	}
+	return s.deleteAdditions(ctx, list)
+}
+
+// deleteAdditions deletes the pages of all lists of the runbook but one.
+func (s *syncRun) deleteAdditions(ctx context.Context, but string) error {
+	all, err := s.syncer.store.AdditionsPages(ctx, s.name)
+	if err != nil {
+		return err
+	}
+	for _, page := range all {
+		if page.Doc.List == but {
+			continue
+		}
+		_, err := s.syncer.store.Apply(ctx, store.Writes{store.Delete(page.Key, page.ETag)})
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// expireConfirmation ends a confirmation of additions when the query returns other people than
+// those who were confirmed. While automation is off, a tick has another revision than a preview,
+// and the confirmation of a preview stays.
+func (s *syncRun) expireConfirmation(ctx context.Context, setting store.Item[store.Automation]) error {
+	if s.dry || !s.enabled || setting.Doc.Additions == nil || setting.Doc.Additions.Revision == s.plan.Revision {
+		return nil
+	}
+	next := setting.Doc
+	next.Additions = nil
+	_, err := s.syncer.store.Apply(ctx, store.Writes{store.Replace(store.AutomationKey(s.name), next, setting.Version)})
+	if errors.Is(err, store.ErrChanged) { // an administrator has confirmed again, which the next tick reads
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,106 @@
+package datasync
+
+import (
+	"context"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/apiview"
+	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/problem"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// ConfirmAdditions confirms additions by their revision: the next tick adds the people whom the
+// query returns with this revision, and no others. It is the revision of the held additions; where
+// none are held, or automation is off, it can be that of a preview, so that an administrator can
+// confirm a first fill before turning automation on. Confirming a revision again changes nothing.
+//
+// Errors: CodeNotFound; CodeInvalid for a revision that is missing or malformed; CodeConflict where
+// other additions are held, or the runbook has no query; CodeUnavailable.
+func (sy *Syncer) ConfirmAdditions(ctx context.Context, by audit.Caller, name, revision, why string) (api.AdditionsConfirmation, error) {
+	if err := audit.CheckReason(why); err != nil {
+		return api.AdditionsConfirmation{}, err
+	}
+	if !additionsRevision.MatchString(revision) {
+		return api.AdditionsConfirmation{}, invalidRevision(revision)
+	}
+	for {
+		_, rb, err := sy.runbooks.Active(ctx, name)
+		if err != nil {
+			return api.AdditionsConfirmation{}, err
+		}
+		if !rb.DataSource.Queried() {
+			return api.AdditionsConfirmation{}, problem.New(api.CodeConflict, "the members of runbook %q are uploaded: it has no query whose additions could be held", name)
+		}
+		last, setting, err := sy.readAdditions(ctx, name)
+		if err != nil {
+			return api.AdditionsConfirmation{}, err
+		}
+		if err := refuseOther(&last.Doc, &setting.Doc, revision); err != nil {
+			return api.AdditionsConfirmation{}, err
+		}
+		if setting.Doc.Confirmed(revision) {
+			return confirmationView(name, setting.Doc.Additions), nil
+		}
+		now := sy.now().UTC()
+		next := setting.Doc
+		next.Runbook, next.Additions = name, &store.ConfirmedAdditions{Revision: revision, Mark: model.Mark{By: by.Name, At: now, Why: why}}
+		facts := additionFacts(last.Doc.Additions, revision)
+		_, err = sy.store.Apply(ctx, store.Writes{writeAutomation(setting, next), sy.audit.Record(store.AuditRecord{
+			At: now, Actor: by.Actor(), Action: "confirm-additions", Runbook: name, Why: why, After: facts.JSON(),
+		})})
+		if store.Overtaken(err) {
+			continue
+		}
+		if err != nil {
+			return api.AdditionsConfirmation{}, err
+		}
+		sy.log.InfoContext(ctx, "additions confirmed", logkey.Runbook, name, logkey.Revision, revision, logkey.By, by.Name)
+		return confirmationView(name, next.Additions), nil
+	}
+}
+
+func invalidRevision(revision string) error {
+	return problem.New(api.CodeInvalid, "invalid revision %q: use the revision that the held additions or the preview of the query have", clip(revision))
+}
+
+// checkRevision refuses a revision where other additions are held. An empty revision confirms
+// nothing.
+func (sy *Syncer) checkRevision(ctx context.Context, name string, setting *store.Automation, revision string) error {
+	if revision == "" || !setting.Enabled {
+		return nil
+	}
+	last, err := store.OrNone(store.Read[store.SyncRecord](ctx, sy.store, store.SyncKey(name)))
+	if err != nil {
+		return err
+	}
+	return refuseOther(&last.Doc, setting, revision)
+}
+
+// refuseOther refuses a revision where a tick has held another one since automation is on.
+// Additions that a tick held before have a revision that no preview shows.
+func refuseOther(last *store.SyncRecord, setting *store.Automation, revision string) error {
+	held := last.Additions
+	if held == nil || held.Revision == revision || !setting.Enabled {
+		return nil
+	}
+	if last.LastRunAt != nil && setting.EnabledAt != nil && last.LastRunAt.Before(*setting.EnabledAt) {
+		return nil
+	}
+	return problem.New(api.CodeConflict, "the additions that are held in runbook %q have changed: look at them again (revision %s)", setting.Runbook, held.Revision)
+}
+
+func confirmationView(name string, c *store.ConfirmedAdditions) api.AdditionsConfirmation {
+	return api.AdditionsConfirmation{RunbookName: name, Revision: c.Revision, Confirmed: apiview.Attribution(&c.Mark)}
+}
+
+// additionFacts gives the facts of a confirmation for its audit record.
+func additionFacts(held *store.HeldAdditions, revision string) audit.Facts {
+	f := audit.Facts{"revision": revision}
+	if held != nil {
+		f["held"], f["of"] = held.People, held.Of
+	}
+	return f
+}

@@ -1,0 +1,96 @@
+package datasync
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/apiview"
+	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/problem"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// HeldAdditions gives the held additions of a runbook with a page of the people. It records first
+// that the caller read them. Errors: CodeNotFound, also where the runbook has no held additions;
+// CodeInvalid for a continuation token of another list; CodeConflict for one of a list that has
+// changed since; CodeUnavailable.
+func (sy *Syncer) HeldAdditions(ctx context.Context, by audit.Caller, name string, o api.ListOptions) (api.AdditionHold, error) {
+	last, setting, err := sy.readAdditions(ctx, name)
+	if err != nil {
+		return api.AdditionHold{}, err
+	}
+	held := apiview.AdditionHold(&last.Doc, &setting.Doc)
+	if held == nil {
+		return api.AdditionHold{}, problem.New(api.CodeNotFound, "no additions are held in runbook %q", name)
+	}
+	from, err := additionsFrom(o.Continuation, last.Doc.Additions)
+	if err != nil {
+		return api.AdditionHold{}, err
+	}
+	if err := sy.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadAdditions, Runbook: name}); err != nil {
+		return api.AdditionHold{}, err
+	}
+	page, err := store.OrNone(store.Read[store.AdditionsPage](ctx, sy.store, store.AdditionsKey(name, last.Doc.Additions.List, from/additionsPerPage)))
+	if err != nil {
+		return api.AdditionHold{}, err
+	}
+	if page.ETag == "" { // a tick is replacing the list
+		return api.AdditionHold{}, additionsChanged(name)
+	}
+	view := api.AdditionHold{RunbookName: name, AdditionHoldSummary: *held, Starts: []api.AdditionStart{}, Items: []api.HeldAddition{}}
+	for _, s := range last.Doc.Additions.Starts {
+		view.Starts = append(view.Starts, api.AdditionStart{BatchStartTime: s.Start, People: s.People})
+	}
+	first := min(from%additionsPerPage, len(page.Doc.People))
+	for _, p := range page.Doc.People[first:min(first+o.PageSize(), len(page.Doc.People))] {
+		view.Items = append(view.Items, api.HeldAddition{Key: p.Key, BatchStartTime: p.Start})
+	}
+	if next := from + len(view.Items); next < held.People {
+		view.Continuation = fmt.Sprintf("%s-%d", last.Doc.Additions.List, next)
+	}
+	return view, nil
+}
+
+// additionsFrom reads a continuation token, which has the id of the list and how many of its
+// people the pages before had.
+func additionsFrom(token string, held *store.HeldAdditions) (int, error) {
+	if token == "" {
+		return 0, nil
+	}
+	list, number, _ := strings.Cut(token, "-")
+	from, err := strconv.Atoi(number)
+	if err != nil || from < 0 || !additionsRevision.MatchString(list) || list == held.List && from >= held.People {
+		return 0, problem.New(api.CodeInvalid, "%q is no continuation token of this list", clip(token))
+	}
+	if list != held.List {
+		return 0, problem.New(api.CodeConflict, "the held additions have changed since the page before: list them from the beginning")
+	}
+	return from, nil
+}
+
+// additionsChanged is the error for a list that a tick replaces at the moment.
+func additionsChanged(name string) error {
+	return problem.New(api.CodeConflict, "the additions that are held in runbook %q are changing: list them again", name)
+}
+
+// readAdditions reads the records that have the held additions of a runbook and their
+// confirmation.
+func (sy *Syncer) readAdditions(ctx context.Context, name string) (last store.Item[store.SyncRecord], setting store.Item[store.Automation], err error) {
+	if _, err = sy.runbooks.Head(ctx, name); err != nil {
+		return last, setting, err
+	}
+	if setting, err = store.OrNone(store.Read[store.Automation](ctx, sy.store, store.AutomationKey(name))); err != nil {
+		return last, setting, err
+	}
+	if last, err = store.OrNone(store.Read[store.SyncRecord](ctx, sy.store, store.SyncKey(name))); err != nil {
+		return last, setting, err
+	}
+	return last, setting, nil
+}
+
+// additionsRevision is the form of a revision, and of the id of a list.
+var additionsRevision = regexp.MustCompile(`^[0-9a-f]{16}$`)

@@ -1,0 +1,127 @@
+package datasync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/matoolkit/matoolkit/internal/alert"
+	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// maxParallel is how many runbooks a tick syncs at once: enough that a slow data source does not
+// delay the others, few enough for a small instance.
+const maxParallel = 4
+
+// maxProblems is how many row problems are stored with a runbook.
+const maxProblems = 100
+
+// SyncAll syncs every runbook whose batches follow a data source, the one that waits longest
+// first: where data sources are slow, a tick may not reach all of them. listed are the batches
+// that the tick found. An error of one runbook is stored with it and does not keep the others
+// from their turn; SyncAll returns the errors that could not be stored.
+func (sy *Syncer) SyncAll(ctx context.Context, listed []store.Item[store.BatchSummary]) error {
+	heads, err := sy.runbooksToSync(ctx, listed)
+	if err != nil {
+		return err
+	}
+	failures := make([]error, len(heads))
+	var all errgroup.Group
+	all.SetLimit(maxParallel)
+	for i, head := range heads {
+		all.Go(func() error {
+			if err := sy.syncRunbook(ctx, head.Name, head.Active); err != nil {
+				failures[i] = fmt.Errorf("runbook %s: %w", head.Name, err)
+			}
+			return nil
+		})
+	}
+	_ = all.Wait()
+	return errors.Join(failures...)
+}
+
+// runbooksToSync gives the active runbooks with automation, or with batches that were made from
+// their data source, in the order of their last sync.
+func (sy *Syncer) runbooksToSync(ctx context.Context, listed []store.Item[store.BatchSummary]) ([]store.RunbookHead, error) {
+	all, err := sy.store.RunbookHeads(ctx)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := sy.store.EnabledAutomations(ctx)
+	if err != nil {
+		return nil, err
+	}
+	turns, err := sy.store.SyncTurns(ctx)
+	if err != nil {
+		return nil, err
+	}
+	automated := map[string]bool{}
+	for _, s := range settings {
+		automated[s.Doc.Runbook] = true
+	}
+	for _, b := range listed {
+		automated[b.Doc.RunbookName] = automated[b.Doc.RunbookName] || !b.Doc.IsManual
+	}
+	last := map[string]time.Time{}
+	for _, t := range turns {
+		last[t.Runbook] = t.Last
+	}
+	var heads []store.RunbookHead
+	for _, h := range all {
+		if h.Doc.Active != 0 && automated[h.Doc.Name] {
+			heads = append(heads, h.Doc)
+		}
+	}
+	slices.SortStableFunc(heads, func(p, q store.RunbookHead) int { return last[p.Name].Compare(last[q.Name]) })
+	return heads, nil
+}
+
+// syncRunbook syncs one runbook and stores the result, unless another tick has its lease.
+func (sy *Syncer) syncRunbook(ctx context.Context, name string, version int) error {
+	rb, unreadable := sy.runbooks.Load(ctx, name, version)
+	if unreadable == nil && !rb.DataSource.Queried() {
+		return nil
+	}
+	held, err := sy.lease(ctx, name, sy.newID())
+	if errors.Is(err, errLeased) {
+		sy.log.WarnContext(ctx, "another tick has the runbook in hand", logkey.Runbook, name, logkey.Until, held.Doc.Until)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	began := sy.now().UTC()
+	s := &syncRun{syncer: sy, name: name, now: began}
+	if err = unreadable; err == nil {
+		err = s.run(ctx)
+	}
+	last := &held.Doc
+	last.LastRunAt, last.Milliseconds = &began, sy.now().Sub(began).Milliseconds()
+	if s.applied {
+		err = errors.Join(err, s.summarize(ctx, last))
+	}
+	if err != nil {
+		sy.log.ErrorContext(ctx, "runbook not brought into line with its data source", logkey.Event, alert.RunbookNotSynced, logkey.Runbook, name, logkey.Error, err)
+		last.LastError, last.LastErrorAt = publicMessage(err), &began
+	} else {
+		last.LastError, last.LastErrorAt, last.LastGoodAt = "", nil, &began
+	}
+	// The result is stored also where the tick is out of time.
+	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	return sy.endLease(storing, held)
+}
+
+// summarize puts the result of a sync that was applied into its record.
+func (s *syncRun) summarize(ctx context.Context, last *store.SyncRecord) (err error) {
+	last.Rows, last.ProblemCount = s.result.Len(), s.plan.Counts.Problems
+	last.Problems = s.plan.Problems[:min(len(s.plan.Problems), maxProblems)]
+	last.Held = s.held
+	last.Additions, err = s.holdAdditions(ctx, last.Additions)
+	return err
+}
