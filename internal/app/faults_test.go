@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -112,6 +113,18 @@ func whereverItIsCut(t *testing.T, piece func(t *testing.T, s *stage, write int)
 // scheduled stores a batch that follows a schedule, of the active version.
 func (w *world) scheduled(id int, yaml string, members int, start time.Time) {
 	w.t.Helper()
+	scheduledIn(w, w.store, id, yaml, members, start)
+}
+
+// scheduledIn is scheduled in a store.
+func scheduledIn(w *world, db store.Documents, id int, yaml string, members int, start time.Time) {
+	w.t.Helper()
+	commit := func(op store.Write) {
+		w.t.Helper()
+		if _, err := db.Apply(w.ctx, store.Writes{op}); err != nil {
+			w.t.Fatal(err)
+		}
+	}
 	rb, diagnostics := runbook.Parse([]byte(yaml))
 	if rb == nil {
 		w.t.Fatal(diagnostics.Err())
@@ -122,9 +135,9 @@ func (w *world) scheduled(id int, yaml string, members int, start time.Time) {
 			ID: i, Page: model.PageOf(i), Key: fmt.Sprintf("m%d", i), Status: model.MemberActive,
 			Data: map[string]json.RawMessage{"Name": json.RawMessage(fmt.Sprintf(`"Person %d"`, i))},
 		}
-		w.commit(store.Create(store.MemberKey(id, i), m))
+		commit(store.Create(store.MemberKey(id, i), m))
 	}
-	w.commit(store.Create(store.BatchKey(id), b))
+	commit(store.Create(store.BatchKey(id), b))
 }
 
 func (w *world) commit(ops ...store.Write) {
@@ -249,6 +262,55 @@ func TestChainOfEndsIsCompletedWhereverItWasCutShort(t *testing.T) {
 
 // What an advance announces can be lost between the commit and the send: asking
 // again announces again, and so does the scheduler's tick.
+// TestDeliveryThatLosesARaceDoesWhatFollows: two processes handle two deliveries of one result,
+// after which a member's next runs end. One process dies when it has ended the first of them. The
+// other has loaded that run before, and the member afterwards. Its delivery is the only one left
+// to end the runs behind it.
+func TestDeliveryThatLosesARaceDoesWhatFollows(t *testing.T) {
+	t.Parallel()
+	db := memory.New(memory.Config{})
+	process := func(hook memory.Hook) *app.App {
+		return app.New(app.Config{Store: db.Session(hook), Bus: &notebook{}, Log: slog.New(slog.DiscardHandler)})
+	}
+	w := &world{t: t, ctx: t.Context(), app: process(nil)}
+	w.publish(overlapping)
+	scheduledIn(w, db, 1, overlapping, 1, time.Now())
+	for phase := 1; phase <= 3; phase++ {
+		w.due(1, phase)
+	}
+
+	dying, die := context.WithCancel(t.Context())
+	ended := false
+	dies := process(func(_ context.Context, op memory.Operation) memory.Fault {
+		if ended {
+			die()
+			return memory.Unavailable
+		}
+		ended = slices.ContainsFunc(op.Writes, func(w store.Write) bool { return w.Key == store.RunKey(1, 2, 1) })
+		return memory.Fault{}
+	})
+	var loaded, raced bool
+	lives := process(func(_ context.Context, op memory.Operation) memory.Fault {
+		loaded = loaded || op.ID == store.RunKey(1, 2, 1).ID
+		if loaded && !raced && op.ID == store.MemberKey(1, 1).ID {
+			raced = true
+			if err := dies.HandleResult(dying, w.failed(1, 1, 1, 0)); err == nil {
+				t.Error("the process did not die")
+			}
+		}
+		return memory.Fault{}
+	})
+	if err := w.fails(lives, 1, 1, 1, 0); err != nil || !raced {
+		t.Fatal(raced, describe(err))
+	}
+	for phase, want := range map[int]model.RunStatus{1: model.RunFailed, 2: model.RunCancelled, 3: model.RunCancelled} {
+		run, err := store.Read[model.Run](t.Context(), db, store.RunKey(1, phase, 1))
+		if err != nil || run.Doc.Status != want {
+			t.Errorf("the run in phase %d is %s, not %s: %v", phase, run.Doc.Status, want, err)
+		}
+	}
+}
+
 func TestAnnouncementLostAfterTheCommitIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	for _, yaml := range []string{mover, flat} {

@@ -74,6 +74,7 @@ var seedsThatFailed = []struct {
 	fault     string
 }{
 	{1795376464485729613, false, "a deadline check read the record of a worker before a heartbeat changed it, and took the worker for gone"},
+	{1795381394640044112, false, "of two deliveries of a result one process died as it ended the member's next run, and the other, which had loaded that run before, took the start of it for late"},
 	{1795379936933421839, false, "a release of paused runs outlasted its invocation, and each try began at the start of the page"},
 	{1795363751638274257, true, "a process died before it sent the job of an init step, the batch was cancelled, and no other process sent the job"},
 }

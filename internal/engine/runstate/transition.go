@@ -9,6 +9,7 @@ package runstate
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/model"
@@ -169,6 +170,11 @@ func Decide(s model.State, on model.OnRun, ended SequenceEnded, now time.Time) (
 		m, err := t.loadMember()
 		if err != nil {
 			return model.Decision{}, err
+		}
+		if m.OpenPhase != t.run.Phase && !slices.Contains(m.Queue, t.run.Phase) {
+			// The run has ended since it was loaded. The process that ended it may have died before
+			// it decided what follows.
+			return model.Decision{}, model.ErrOutdated
 		}
 		applies = m.OpenPhase == t.run.Phase // or the start came late, and comes again in its turn
 	}
