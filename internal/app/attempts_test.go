@@ -6,12 +6,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/internal/store/memory"
 	"github.com/matoolkit/matoolkit/internal/store/storetest"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
@@ -154,19 +156,26 @@ func TestBystandersAreNotBlamed(t *testing.T) {
 	}
 }
 
-// TestAnOutageIsNoAttempt: what waits for the store is not charged for it.
+// TestAnOutageIsNoAttempt: a message that waits for the store is not charged for it.
 func TestAnOutageIsNoAttempt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, azure)
-	b := w.ready()
-	m := message.Delivery{ID: "m", Type: message.TypeBatchInit, Body: fmt.Appendf(nil, `{"BatchId":%d,"RunbookName":"move","RunbookVersion":1}`, b.ID), DeliveryCount: 7}
-	for range 7 {
-		remove := w.cosmos.Inject(cosmos.Fault{Status: 503, Match: func(r cosmos.Request) bool { return about(r, b.ID) }})
-		w.deliver(m) // it is put back
-		remove()
-	}
-	w.deliver(m)
-	if open, left := w.kept(api.ListOptions{}), w.attempts(); len(open) != 0 || left != 0 {
-		t.Errorf("kept %+v, and %d counts of attempts are left", open, left)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, inMemory)
+		b := w.ready()
+		m := message.Delivery{ID: "m", Type: message.TypeBatchInit, Body: fmt.Appendf(nil, `{"BatchId":%d,"RunbookName":"move","RunbookVersion":1}`, b.ID), DeliveryCount: 7}
+		for range 7 {
+			end := w.disturb(func(_ context.Context, op memory.Operation) memory.Fault {
+				if op.Partition == store.BatchPartition(b.ID) {
+					return memory.Unavailable
+				}
+				return memory.Fault{}
+			})
+			w.deliver(m) // it is put back
+			end()
+		}
+		w.deliver(m)
+		if open, left := w.kept(api.ListOptions{}), w.attempts(); len(open) != 0 || left != 0 {
+			t.Errorf("kept %+v, and %d counts of attempts are left", open, left)
+		}
+	})
 }

@@ -29,7 +29,8 @@ type drivers int
 
 const (
 	// inMemory are the drivers in memory. They pass the same suites as those of Azure, and take a
-	// tenth of the time. With the flag -azure a test has Azure's drivers all the same.
+	// tenth of the time. A test that does not name them has Azure's drivers with the flag -azure;
+	// one that names them needs them, for example since it is in a bubble of synctest.
 	inMemory drivers = iota
 	// azure are the drivers of Azure, over the protocols, to the servers of package local: for what
 	// depends on the protocol, on faults of the service, on what a request costs, on the index and
@@ -54,11 +55,19 @@ type broker interface {
 	deadLetters(topic, subscription string) int
 }
 
+// overAzure reports whether the drivers are those of Azure.
+func overAzure(on []drivers) bool {
+	if len(on) == 0 {
+		return *allOverAzure
+	}
+	return on[0] == azure
+}
+
 // connect makes the store, the broker and the way to it.
 func (w *world) connect(on ...drivers) {
 	w.t.Helper()
 	var client bus.Client
-	if *allOverAzure || len(on) > 0 && on[0] == azure {
+	if overAzure(on) {
 		client = w.connectAzure()
 	} else {
 		client = w.connectMemory()
@@ -72,11 +81,26 @@ func (w *world) connectMemory() bus.Client {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	documents := memory.New(memory.Config{})
+	documents := memory.New(memory.Config{Hook: func(ctx context.Context, op memory.Operation) memory.Fault {
+		if hook := w.hook.Load(); hook != nil {
+			return (*hook)(ctx, op)
+		}
+		return memory.Fault{}
+	}})
 	w.store, w.broker = documents, memoryBroker{server, w.t}
 	w.over = func(l line) documentStore { return documents.Session(l.hook) }
 	return server.Client(nil)
 }
+
+// disturb makes a hook decide what becomes of the operations at the store in memory, until the
+// function that it returns is called. Those over a line are not disturbed.
+func (w *world) disturb(hook memory.Hook) (end func()) {
+	w.hook.Store(&hook)
+	return func() { w.hook.Store(nil) }
+}
+
+// unavailable is the hook of an outage of the store.
+func unavailable(context.Context, memory.Operation) memory.Fault { return memory.Unavailable }
 
 func (w *world) connectAzure() bus.Client {
 	w.t.Helper()

@@ -431,28 +431,31 @@ func TestMessagePutBackIsTheSameMessage(t *testing.T) {
 	})
 }
 
-// TestMessageOftenDeliveredDoesNotWaitForTheStore: who waits out an outage may be
+// TestMessageOftenDeliveredDoesNotWaitForTheStore: a process that waits out an outage may be
 // killed again and again, and the message would end as a dead letter.
 func TestMessageOftenDeliveredDoesNotWaitForTheStore(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, azure)
-	book := &notebook{Sender: w.bus}
-	a := app.New(app.Config{Store: w.store, Bus: book, Log: slog.New(slog.DiscardHandler)})
-	w.cosmos.Inject(cosmos.Fault{Status: 503})
-	m := message.Delivery{ID: "retry-1", Type: message.TypeRetryCheck, Body: []byte(`{"BatchId":1,"StepExecutionId":10000001000,"Count":1}`)}
-	for delivery := 1; delivery <= 10; delivery++ {
-		m.DeliveryCount, book.sent = delivery, nil
-		killed, kill := context.WithCancel(w.ctx)
-		time.AfterFunc(50*time.Millisecond, kill)
-		if delivery > 3 {
-			killed = w.ctx // its end is not what ends the call
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, inMemory)
+		book := &notebook{Sender: w.bus}
+		a := app.New(app.Config{Store: w.store, Bus: book, Log: slog.New(slog.DiscardHandler)})
+		w.disturb(unavailable)
+		m := message.Delivery{ID: "retry-1", Type: message.TypeRetryCheck, Body: []byte(`{"BatchId":1,"StepExecutionId":10000001000,"Count":1}`)}
+		for delivery := 1; delivery <= 10; delivery++ {
+			m.DeliveryCount, book.sent = delivery, nil
+			lives, kill := context.WithCancel(t.Context())
+			time.AfterFunc(30*time.Second, kill)
+			began := time.Now()
+			err := a.HandleEvent(lives, m)
+			kill()
+			if back := len(book.sent) == 1 && err == nil; back != (delivery > 3) {
+				t.Fatalf("delivery %d: %v, sent %v", delivery, err, book.sent)
+			}
+			if waited := time.Since(began); delivery > 3 && waited > 10*time.Second {
+				t.Errorf("delivery %d waited %s for the store", delivery, waited)
+			}
 		}
-		err := a.HandleEvent(killed, m)
-		kill()
-		if back := len(book.sent) == 1 && err == nil; back != (delivery > 3) {
-			t.Fatalf("delivery %d: %v, sent %v", delivery, err, book.sent)
-		}
-	}
+	})
 }
 
 func TestMessageWhoseAttemptsAllFailIsKept(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/store/memory"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
@@ -34,8 +36,9 @@ type world struct {
 	over   func(line) documentStore // the same store over another line
 	broker broker
 	bus    *countedBus
-	cosmos *cosmos.Server   // nil where the drivers are those in memory
-	now    func() time.Time // nil: the real time
+	cosmos *cosmos.Server              // nil where the drivers are those in memory
+	hook   atomic.Pointer[memory.Hook] // of the store in memory; see disturb
+	now    func() time.Time            // nil: the real time
 
 	env     map[string]string // of the processes: what the runbooks' data sources are
 	allowed []string          // the settings that runbooks may name

@@ -201,7 +201,7 @@ func (m *making) tick() {
 }
 
 // newMaking is a system at dawn, on the first of March 2026.
-func newMaking(t *testing.T) *making {
+func newMaking(t *testing.T, on ...drivers) *making {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	t.Cleanup(cancel)
@@ -209,13 +209,17 @@ func newMaking(t *testing.T) *making {
 	clock.ns.Store(dawn.UnixNano())
 	w := &world{t: t, ctx: ctx, env: map[string]string{}, allowed: []string{"PEOPLE"}}
 	m := &making{stage: &stage{world: w, clock: clock, log: slog.New(slog.DiscardHandler), newID: (&momentIDs{now: clock.Now}).next}, queue: &queue{now: clock.Now, seen: map[string]time.Time{}}}
-	var err error
-	w.cosmos, err = cosmos.Open(cosmos.Config{Now: clock.Now})
-	must(m.stage, 0, err)
-	t.Cleanup(func() { _ = w.cosmos.Close() })
-	config := w.storeConfig()
-	config.HTTPClient = direct{w.cosmos}
-	w.openStore(config)
+	if overAzure(on) {
+		var err error
+		w.cosmos, err = cosmos.Open(cosmos.Config{Now: clock.Now})
+		must(m.stage, 0, err)
+		t.Cleanup(func() { _ = w.cosmos.Close() })
+		config := w.storeConfig()
+		config.HTTPClient = direct{w.cosmos}
+		w.openStore(config)
+	} else {
+		w.connectMemory()
+	}
 	w.app = app.New(app.Config{Store: w.store, Bus: m.queue, Now: clock.Now, NewID: m.newID, Log: m.log, Sources: w.sources()})
 	return m
 }

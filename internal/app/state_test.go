@@ -190,7 +190,7 @@ func TestStateIsTheSameEachTime(t *testing.T) {
 // stateFiles makes the files of this version's state.
 func stateFiles(t *testing.T) map[string][]byte {
 	t.Helper()
-	m := newMaking(t)
+	m := newMaking(t, azure)
 	m.perform()
 	m.queue.sort()
 	k := kept{Documents: m.documents(), Messages: slices.Clone(m.queue.letters), People: m.people, System: system{m.clock.Now(), m.repeat}}

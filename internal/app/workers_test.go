@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
@@ -280,14 +281,16 @@ func TestStepsAreCheckedAgainstTheWorkersThatTheyName(t *testing.T) {
 // What is known of workers is read when a runbook is published, and at no other time.
 func TestNothingIsPublishedUncheckedWhileTheStoreIsAway(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, azure)
-	w.announce(catalogOf("w", epoch, "New"))
-	defer w.cosmos.Inject(cosmos.Fault{Status: 503, RetryAfter: time.Millisecond})()
-	ctx, cancel := context.WithTimeout(w.ctx, time.Second)
-	defer cancel()
-	if _, err := w.app.PublishRunbook(ctx, ada, "", []byte(mover), api.PublishOptions{}); problem.CodeOf(err) != api.CodeUnavailable {
-		t.Errorf("got %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, inMemory)
+		w.announce(catalogOf("w", epoch, "New"))
+		defer w.disturb(unavailable)()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := w.app.PublishRunbook(ctx, ada, "", []byte(mover), api.PublishOptions{}); problem.CodeOf(err) != api.CodeUnavailable {
+			t.Errorf("got %v", err)
+		}
+	})
 }
 
 // TestLateAnswerSaysNothingOfAWorkerThatIsGone: a result that was held up, for example in a

@@ -113,6 +113,7 @@ func (s *Server) serveQuery(w http.ResponseWriter, r *http.Request, c *container
 		respondFailure(w, failure(http.StatusBadRequest, err.Error()))
 		return
 	}
+	s.stats.queried(q)
 	if pk == "" {
 		pk = c.keyIn(q)
 	}

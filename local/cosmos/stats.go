@@ -2,7 +2,12 @@ package cosmos
 
 import (
 	"math"
+	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
+
+	"github.com/matoolkit/matoolkit/local/cosmos/query"
 )
 
 // Stats counts what was served since the start or the last ResetStats. A
@@ -26,6 +31,7 @@ type counters struct {
 	pointReads, queries, singleWrites, batches, batchOperations, bytesWritten atomic.Int64
 	scanned, unindexed                                                        atomic.Int64
 	centiRU, centiReadRU                                                      atomic.Int64
+	paths                                                                     sync.Map // of QueriedPaths
 }
 
 // Stats returns the counts.
@@ -74,6 +80,28 @@ func (st *store) stored() (bytes int64) {
 		return 0
 	}
 	return bytes
+}
+
+// queried notes the paths that a query filters or sorts by.
+func (c *counters) queried(q *query.Query) {
+	for _, path := range q.Filters() {
+		c.paths.Store(path, true)
+	}
+	for _, by := range q.Order() {
+		c.paths.Store("/"+strings.Join(by.Path, "/")+"/?", true)
+	}
+}
+
+// QueriedPaths returns the paths, as an indexing policy names them, that queries have filtered
+// or sorted by since the start. ResetStats keeps them.
+func (s *Server) QueriedPaths() []string {
+	var all []string
+	s.stats.paths.Range(func(path, _ any) bool {
+		all = append(all, path.(string))
+		return true
+	})
+	slices.Sort(all)
+	return all
 }
 
 // searched counts what a page of a query looked at.

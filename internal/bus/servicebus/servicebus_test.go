@@ -3,6 +3,8 @@ package servicebus_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
 	"os"
 	"strings"
 	"sync"
@@ -159,6 +161,22 @@ func TestBrokerThatIsAwayIsUnavailableAndUsedAgainWhenItIsBack(t *testing.T) {
 	}
 	if got[0].ID != "2" {
 		t.Errorf("%+v", got[0])
+	}
+}
+
+// A broker that accepts a connection and does not answer is given up when the caller's time ends.
+func TestBrokerThatDoesNotAnswerIsUnavailable(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	b := dial(t, servicebus.Config{ConnectionString: fmt.Sprintf("Endpoint=sb://%s;SharedAccessKeyName=k;SharedAccessKey=SAS_KEY_VALUE;UseDevelopmentEmulator=true", silent.Addr())})
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, _, err := b.Oldest(ctx, message.TopicWorkerResults, message.SubscriptionOrchestrator); !errors.Is(err, bus.ErrUnavailable) {
+		t.Error(err)
 	}
 }
 
