@@ -127,16 +127,18 @@ func (w *world) isParked(command int) bool {
 
 // quiet reports whether nothing is under way and nothing is scheduled.
 func (w *world) quiet() bool {
-	if len(w.running)+len(w.parked) > 0 {
-		return false
-	}
+	_, scheduled := w.timer()
+	return !scheduled && !w.busy()
+}
+
+// busy reports whether something can happen at this moment.
+func (w *world) busy() bool {
 	for _, q := range append(slices.Clone(orchestrated), jobs) {
 		if len(w.messages(q)) > 0 {
-			return false
+			return true
 		}
 	}
-	_, scheduled := w.timer()
-	return !scheduled
+	return len(w.running)+len(w.parked) > 0
 }
 
 // do carries out an action. The process is the one that it ran in, if any.
