@@ -16,20 +16,18 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// maxForeseen is for how many batches a publish tells what becomes of them.
-const maxForeseen = 100
+// maxForecasts is for how many batches a publication has a forecast.
+const maxForecasts = 100
 
-// changes tells what a version changes if it were published now. The version that it
-// is compared with can be one that can no longer be read: that must not keep anybody
-// from publishing a better one.
+// changes compares a version with the active one, or the latest where none is active, and forecasts
+// how it would change the batches that are under way, if it were published now. Where the version
+// before can no longer be read, the result says so: an administrator can still publish.
 func (rs *Publisher) changes(ctx context.Context, head store.RunbookHead, version store.RunbookVersion, rb *runbook.Runbook) (*api.VersionChanges, error) {
 	view := &api.VersionChanges{Runbook: []api.Change{}, Batches: []api.BatchForecast{}}
 	if head.Latest == 0 {
 		return view, nil
 	}
-	if view.Against = head.Active; view.Against == 0 {
-		view.Against = head.Latest
-	}
+	view.Against = cmp.Or(head.Active, head.Latest)
 	before, err := store.Read[store.RunbookVersion](ctx, rs.store, store.VersionKey(head.Name, view.Against))
 	if err != nil {
 		return nil, err
@@ -47,30 +45,42 @@ func (rs *Publisher) changes(ctx context.Context, head store.RunbookHead, versio
 	}
 	slices.SortFunc(unfinished, func(x, y store.UnfinishedBatch) int { return cmp.Compare(x.ID, y.ID) })
 	view.BatchCount = len(unfinished)
-	for _, one := range unfinished[:min(len(unfinished), maxForeseen)] {
-		id := one.ID
-		b, err := store.Read[model.Batch](ctx, rs.store, store.BatchKey(id))
-		if errors.Is(err, store.ErrNotFound) { // it is being made, or never was
+	for _, b := range unfinished[:min(len(unfinished), maxForecasts)] {
+		forecast, err := rs.forecast(ctx, b.ID, version, rb)
+		if errors.Is(err, store.ErrNotFound) { // it is being created, or its creation was cut short
 			continue
 		}
-		var s engine.Succession
-		if err == nil {
-			s, err = engine.Foresee(&b.Doc, rb, runbookstore.Publication(version), rs.now())
-		}
-		switch {
-		case errors.Is(err, store.ErrUnavailable) || ctx.Err() != nil:
+		if err != nil {
 			return nil, err
-		case err != nil: // a batch that is damaged keeps nobody from publishing
-			rs.log.ErrorContext(ctx, "batch cannot be looked at", logkey.BatchID, id, logkey.Error, err)
-			view.Batches = append(view.Batches, api.BatchForecast{BatchID: id, Problem: "what is stored of it cannot be read: the log of this service tells why"})
-		default:
-			view.Batches = append(view.Batches, foreseenView(&b.Doc, s))
 		}
+		view.Batches = append(view.Batches, forecast)
 	}
 	return view, nil
 }
 
-func foreseenView(b *model.Batch, s engine.Succession) api.BatchForecast {
+// forecast gives how a version would change a batch. For a batch that is damaged it gives a problem
+// instead of an error: an administrator can still publish.
+func (rs *Publisher) forecast(ctx context.Context, batch int, version store.RunbookVersion, rb *runbook.Runbook) (api.BatchForecast, error) {
+	b, err := store.Read[model.Batch](ctx, rs.store, store.BatchKey(batch))
+	if errors.Is(err, store.ErrNotFound) {
+		return api.BatchForecast{}, err
+	}
+	var s engine.Succession
+	if err == nil {
+		s, err = engine.Foresee(&b.Doc, rb, runbookstore.Publication(version), rs.now())
+	}
+	switch {
+	case err == nil:
+		return forecastView(&b.Doc, s), nil
+	case errors.Is(err, store.ErrUnavailable) || ctx.Err() != nil:
+		return api.BatchForecast{}, err
+	}
+	rs.log.ErrorContext(ctx, "batch cannot be looked at", logkey.BatchID, batch, logkey.Error, err)
+	return api.BatchForecast{BatchID: batch, Problem: "what is stored of it cannot be read: the log of this service tells why"}, nil
+}
+
+// forecastView gives what a succession of versions changes in a batch.
+func forecastView(b *model.Batch, s engine.Succession) api.BatchForecast {
 	return api.BatchForecast{
 		BatchID: b.ID, Status: string(b.Status), Manual: b.Manual, From: b.Version, Stays: s.Stays,
 		UnderWay: s.UnderWay, Superseded: s.Superseded, Skipped: s.Skipped, Again: s.Again, Pending: s.Pending,

@@ -1,6 +1,6 @@
-// Package runbooks publishes versions of runbooks, lists them and takes them out of use.
+// Package runbooks publishes versions of runbooks, lists them and deactivates them.
 //
-// It knows nothing of how batches run.
+// It does not know how batches run.
 package runbooks
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/workers"
 )
 
-// Publisher publishes runbooks. It is safe for concurrent use.
+// Publisher publishes, lists and deactivates runbooks. It is safe for concurrent use.
 type Publisher struct {
 	store       store.Store
 	now         func() time.Time
@@ -31,7 +31,7 @@ type Publisher struct {
 	members     *membership.Registrar
 }
 
-// Config is what a Publisher is made of.
+// Config has the parts that a Publisher uses. All are required.
 type Config struct {
 	Store       store.Store
 	Now         func() time.Time
@@ -45,9 +45,10 @@ type Config struct {
 	Members     *membership.Registrar
 }
 
-// New makes a Publisher.
+// New returns a Publisher.
 func New(c Config) *Publisher {
 	return &Publisher{
-		store: c.Store, now: c.Now, log: c.Log, sources: c.Sources, audit: c.Audit, idempotency: c.Idempotency, runbooks: c.Runbooks, sealer: c.Sealer, workers: c.Workers, members: c.Members,
+		store: c.Store, now: c.Now, log: c.Log, sources: c.Sources, audit: c.Audit, idempotency: c.Idempotency,
+		runbooks: c.Runbooks, sealer: c.Sealer, workers: c.Workers, members: c.Members,
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// Versions lists the versions of a runbook, the newest first, also where none is
-// active. A page can be shorter than its limit. Errors: CodeNotFound, CodeUnavailable.
+// Versions lists the versions of a runbook, the newest first, also where none is active. A page
+// can be shorter than its limit. Errors: CodeNotFound, CodeUnavailable.
 func (rs *Publisher) Versions(ctx context.Context, name string, o api.ListOptions) (api.Page[api.RunbookVersion], error) {
 	head, err := rs.runbooks.Head(ctx, name)
 	if err != nil {
@@ -36,8 +36,8 @@ func (rs *Publisher) Versions(ctx context.Context, name string, o api.ListOption
 	return page, nil
 }
 
-// Version gives one version of a runbook with its YAML, active or not. Errors:
-// CodeNotFound, CodeUnavailable.
+// Version gives one version of a runbook with its YAML, active or not. Errors: CodeNotFound,
+// CodeUnavailable.
 func (rs *Publisher) Version(ctx context.Context, name string, version int) (api.RunbookVersion, error) {
 	head, err := rs.runbooks.Head(ctx, name)
 	if err != nil {
@@ -50,14 +50,13 @@ func (rs *Publisher) Version(ctx context.Context, name string, version int) (api
 	return taggedView(item, head.Doc), nil
 }
 
-// Deactivate leaves a runbook without an active version, where this one is: no batches
-// are made from then on, and automation does nothing, until a version is published
-// again. Batches under way go on under their versions. A version that was deactivated
-// already is answered as done, whatever has become of the runbook since. Where tags are
-// given, only a version that is still at one of them is deactivated.
+// Deactivate deactivates the active version of a runbook: until another version is published, the
+// runbook has no new batches and automation does nothing. Batches under way go on under their
+// versions. A version that was deactivated before stays as it is, also after newer publications.
+// With tags, it deactivates the version only if it has one of these ETags.
 //
-// Errors: CodeNotFound, CodeConflict for a version that a newer one has superseded,
-// CodeChanged, CodeInvalid, CodeUnavailable.
+// Errors: CodeNotFound, CodeConflict for a version that a newer one has superseded, CodeChanged,
+// CodeInvalid, CodeUnavailable.
 func (rs *Publisher) Deactivate(ctx context.Context, by audit.Caller, name string, version int, why string, tags ...string) (api.RunbookVersion, error) {
 	if err := audit.CheckReason(why); err != nil {
 		return api.RunbookVersion{}, err
@@ -85,7 +84,7 @@ func (rs *Publisher) Deactivate(ctx context.Context, by audit.Caller, name strin
 		mark := model.Mark{By: by.Name, At: rs.now().UTC(), Why: why}
 		next := head.Doc
 		next.Active = 0
-		// The head's ETag keeps a publish at the same time from being undone.
+		// The ETag of the head protects a publication at the same time.
 		_, err = rs.store.Apply(ctx, store.Writes{
 			store.Replace(store.RunbookKey(name), next, head.Version),
 			store.Patch(store.VersionKey(name, version), item.ETag, store.Set("/deactivated", mark)),
@@ -104,6 +103,7 @@ func (rs *Publisher) Deactivate(ctx context.Context, by audit.Caller, name strin
 	}
 }
 
+// publishedView gives a version as the list of versions has it.
 func publishedView(v store.RunbookVersion, head store.RunbookHead) api.RunbookVersion {
 	view := api.RunbookVersion{
 		Name: v.Name, Version: v.Version, Description: v.Description, YAML: v.YAML, Active: head.Active == v.Version,
@@ -115,6 +115,8 @@ func publishedView(v store.RunbookVersion, head store.RunbookHead) api.RunbookVe
 	return view
 }
 
+// taggedView gives a version with its ETag, which also changes when the version becomes active or
+// inactive.
 func taggedView(item store.Item[store.RunbookVersion], head store.RunbookHead) api.RunbookVersion {
 	view := publishedView(item.Doc, head)
 	active := "inactive"

@@ -1,0 +1,135 @@
+package runbooks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
+	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/problem"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/runbook/lint"
+	"github.com/matoolkit/matoolkit/internal/runbook/template"
+)
+
+// check parses a runbook and checks what can be checked before it is published. It fails with
+// CodeInvalid where the runbook has errors or, with strict, warnings.
+func (rs *Publisher) check(ctx context.Context, name string, yaml []byte, strict bool) (*runbook.Runbook, runbook.Diagnostics, error) {
+	rb, diagnostics := runbook.Parse(yaml)
+	if rb == nil {
+		return nil, nil, runbookErrors(problems(diagnostics))
+	}
+	if name != "" && name != rb.Name {
+		message := fmt.Sprintf("the request names runbook %q, its YAML %q", name, rb.Name)
+		return nil, nil, &problem.Error{Code: api.CodeInvalid, Message: message, Problems: []api.InputProblem{{Field: "name", Message: message}}}
+	}
+	if bad := slices.Concat(tooLong(rb), problems(rs.unlistedSettings(yaml, rb))); len(bad) > 0 {
+		return nil, nil, runbookErrors(bad)
+	}
+	catalogs, err := rs.workers.Catalogs(ctx, rb.Workers())
+	if err != nil {
+		return nil, nil, err
+	}
+	warnings := slices.Concat(diagnostics, lint.Check(yaml, rb, catalogs))
+	if err := rs.takeSecrets(ctx, rb, catalogs); err != nil {
+		return nil, nil, err
+	}
+	if strict && len(warnings) > 0 {
+		return nil, nil, &problem.Error{Code: api.CodeInvalid, Message: "the runbook has warnings, which strict publishing does not take", Problems: problems(warnings)}
+	}
+	return rb, warnings, nil
+}
+
+func runbookErrors(bad []api.InputProblem) *problem.Error {
+	return &problem.Error{Code: api.CodeInvalid, Message: "the runbook has errors", Problems: bad}
+}
+
+// takeSecrets adds to a runbook's secrets the variables that secret parameters of functions use, and
+// refuses a runbook whose secrets would be shown or cannot be encrypted.
+func (rs *Publisher) takeSecrets(ctx context.Context, rb *runbook.Runbook, catalogs lint.Catalogs) error {
+	rb.Secret = catalogs.Secrets(rb)
+	if len(rb.Secret) == 0 {
+		return nil
+	}
+	if bad := secretFunctions(rb); len(bad) > 0 {
+		return runbookErrors(bad)
+	}
+	return rs.sealer.CheckKey(ctx, rb.Secret)
+}
+
+// secretFunctions finds the steps whose function's name would show a secret.
+func secretFunctions(rb *runbook.Runbook) []api.InputProblem {
+	var bad []api.InputProblem
+	rb.EachStep(func(s runbook.Step, at []any) {
+		for _, name := range template.References(s.Function) {
+			if rb.IsSecret(name) {
+				bad = append(bad, api.InputProblem{
+					Field: runbook.PathText(append(slices.Clone(at), "function")), Code: runbook.CodeSecretPlace,
+					Message: fmt.Sprintf("{{%s}} is secret, and the name of a function is shown everywhere", name),
+				})
+			}
+		}
+	})
+	return bad
+}
+
+// maxPage is how many bytes the runs of one page of members may have without their parameters:
+// they are created in one write, which has 2 MB at most.
+const maxPage = 1_500_000
+
+// tooLong finds the phases whose runs would not fit into the write that creates them.
+func tooLong(rb *runbook.Runbook) []api.InputProblem {
+	var out []api.InputProblem
+	for i, p := range rb.Phases {
+		run, err := runstate.New(&model.Batch{Runbook: rb.Name}, model.Phase{Kind: model.KindPhase, Name: p.Name}, &model.Member{}, rb, time.Time{})
+		if err != nil {
+			continue // New fails only for a phase that the runbook does not have
+		}
+		encoded, err := json.Marshal(run)
+		if err == nil && len(encoded)*model.PageSize <= maxPage {
+			continue
+		}
+		out = append(out, api.InputProblem{
+			Field: runbook.PathText([]any{"phases", i, "steps"}), Code: runbook.CodeTooLarge,
+			Message: fmt.Sprintf("are too many or too long to be stored: %d bytes for each member, of at most %d; divide the phase", len(encoded), maxPage/model.PageSize),
+		})
+	}
+	return out
+}
+
+// codeUnlistedSetting is the code of the errors that unlistedSettings finds.
+const codeUnlistedSetting = "unlisted-setting"
+
+// unlistedSettings finds the settings in the data source of a runbook, parsed from text without
+// errors, that this deployment does not allow runbooks to name.
+func (rs *Publisher) unlistedSettings(text []byte, rb *runbook.Runbook) runbook.Diagnostics {
+	var found runbook.Diagnostics
+	for _, s := range []struct{ field, name string }{
+		{"connection", rb.DataSource.Connection}, {"warehouse_id", rb.DataSource.WarehouseID},
+	} {
+		if s.name == "" {
+			continue
+		}
+		err := rs.sources.CheckSetting(s.name)
+		if err == nil {
+			continue
+		}
+		path := []any{"data_source", s.field}
+		d := runbook.Diagnostic{Severity: runbook.SeverityError, Code: codeUnlistedSetting, Message: err.Error(), Path: runbook.PathText(path)}
+		d.Line, d.Column = lint.Position(text, path)
+		found = append(found, d)
+	}
+	return found
+}
+
+func problems(ds runbook.Diagnostics) []api.InputProblem {
+	var out []api.InputProblem
+	for _, d := range ds {
+		out = append(out, api.InputProblem{Severity: string(d.Severity), Line: d.Line, Column: d.Column, Field: d.Path, Code: d.Code, Message: d.Message})
+	}
+	return out
+}

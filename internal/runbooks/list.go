@@ -1,0 +1,115 @@
+package runbooks
+
+import (
+	"context"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/apiview"
+	"github.com/matoolkit/matoolkit/internal/membercsv"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// Runbooks lists the runbooks that have an active version, by name.
+func (rs *Publisher) Runbooks(ctx context.Context, o api.ListOptions) (api.Page[api.Runbook], error) {
+	paging, err := apiview.RunbookSorting.Paging(o)
+	if err != nil {
+		return api.Page[api.Runbook]{}, err
+	}
+	found, err := rs.store.Runbooks(ctx, store.RunbookFilter{NamePrefix: o.Search}, paging)
+	if err != nil {
+		return api.Page[api.Runbook]{}, err
+	}
+	page := api.Page[api.Runbook]{Items: []api.Runbook{}, Continuation: found.Continuation}
+	for _, i := range found.Items {
+		h := i.Doc
+		page.Items = append(page.Items, api.Runbook{
+			Name: h.Name, Version: h.Active, Description: h.Description, Active: true, CreatedAt: h.PublishedAt, PublishedBy: h.PublishedBy,
+		})
+	}
+	if err := rs.addAutomation(ctx, page.Items); err != nil {
+		return api.Page[api.Runbook]{}, err
+	}
+	return page, nil
+}
+
+// Runbook gives the active version of a runbook, with its automation. Errors: CodeNotFound.
+func (rs *Publisher) Runbook(ctx context.Context, name string) (api.Runbook, error) {
+	version, rb, err := rs.runbooks.Active(ctx, name)
+	if err != nil {
+		return api.Runbook{}, err
+	}
+	return rs.withAutomation(ctx, versionView(version, rb, true))
+}
+
+// CSVTemplate gives a member CSV for the runbook that has only the header. Errors: CodeNotFound.
+func (rs *Publisher) CSVTemplate(ctx context.Context, name string) ([]byte, error) {
+	_, rb, err := rs.runbooks.Active(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return membercsv.Template(rb), nil
+}
+
+// withAutomation adds its automation to a runbook.
+func (rs *Publisher) withAutomation(ctx context.Context, view api.Runbook) (api.Runbook, error) {
+	views := []api.Runbook{view}
+	if err := rs.addAutomation(ctx, views); err != nil {
+		return api.Runbook{}, err
+	}
+	return views[0], nil
+}
+
+// addAutomation adds their automation, and the result of their last sync, to runbooks.
+func (rs *Publisher) addAutomation(ctx context.Context, views []api.Runbook) error {
+	names := make([]string, len(views))
+	for i, v := range views {
+		names[i] = v.Name
+	}
+	settings, err := rs.store.Automations(ctx, names)
+	if err != nil {
+		return err
+	}
+	last, err := rs.store.SyncRecords(ctx, names)
+	if err != nil {
+		return err
+	}
+	at := map[string]*api.Runbook{}
+	for i := range views {
+		at[views[i].Name] = &views[i]
+	}
+	setting := map[string]store.Automation{}
+	for _, s := range settings {
+		setting[s.Doc.Runbook], at[s.Doc.Runbook].Enabled = s.Doc, s.Doc.Enabled
+	}
+	for _, s := range last {
+		v := at[s.Doc.Runbook]
+		v.LastError, v.LastErrorAt = s.Doc.LastError, s.Doc.LastErrorAt
+		held, err := rs.members.RemovalHolds(ctx, s.Doc.Held)
+		if err != nil {
+			return err
+		}
+		v.Held = len(held)
+		of := setting[s.Doc.Runbook]
+		if waiting := apiview.AdditionHold(&s.Doc, &of); waiting != nil && waiting.Confirmed == nil {
+			v.Additions = waiting.People
+		}
+	}
+	return nil
+}
+
+// versionView gives a version of a runbook.
+func versionView(v store.RunbookVersion, rb *runbook.Runbook, active bool) api.Runbook {
+	return api.Runbook{
+		Name: v.Name, Version: v.Version, Description: rb.Description, YAML: v.YAML, Active: active,
+		CreatedAt: v.PublishedAt, PublishedBy: v.PublishedBy, Secrets: rb.Secret,
+	}
+}
+
+func diagnosticViews(ds runbook.Diagnostics) []api.Diagnostic {
+	var out []api.Diagnostic
+	for _, d := range ds {
+		out = append(out, api.Diagnostic{Severity: string(d.Severity), Code: d.Code, Message: d.Message, Path: d.Path, Line: d.Line, Column: d.Column})
+	}
+	return out
+}
