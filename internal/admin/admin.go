@@ -1,5 +1,5 @@
-// Package admin has the commands that administrators give to batches, and what they look at:
-// lists, reports, the audit trail.
+// Package admin has the commands that administrators give to batches, and what administrators read:
+// lists, reports, audit records.
 package admin
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/workers"
 )
 
-// Admin carries out commands of administrators. It is safe for concurrent use.
+// Admin carries out commands of administrators and reads lists for them. It is safe for concurrent use.
 type Admin struct {
 	store    store.Store
 	bus      bus.Sender
@@ -31,7 +31,7 @@ type Admin struct {
 	members  *membership.Registrar
 }
 
-// Config is what an Admin is made of.
+// Config has the parts that an Admin uses. All are required.
 type Config struct {
 	Store    store.Store
 	Bus      bus.Sender
@@ -46,9 +46,10 @@ type Config struct {
 	Members  *membership.Registrar
 }
 
-// New makes an Admin.
+// New returns an Admin.
 func New(c Config) *Admin {
 	return &Admin{
-		store: c.Store, bus: c.Bus, now: c.Now, newID: c.NewID, log: c.Log, applier: c.Applier, audit: c.Audit, runbooks: c.Runbooks, sealer: c.Sealer, workers: c.Workers, members: c.Members,
+		store: c.Store, bus: c.Bus, now: c.Now, newID: c.NewID, log: c.Log, applier: c.Applier, audit: c.Audit,
+		runbooks: c.Runbooks, sealer: c.Sealer, workers: c.Workers, members: c.Members,
 	}
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// Advance starts the next phase of a manual batch, which the caller names: the init
-// steps first, named "init", then each phase in order. Asked again while that is the
-// phase that was started last, it answers as the first time with Repeated set, and sends
-// the announcement again if no handler has taken it up. The answer has the counts of the
-// phase that was started last. Where tags are given, it starts
-// a phase only if the batch is still at one of them.
-// Errors: CodeNotFound; CodeConflict with what stands in the way, the current and the
-// next phase; CodeChanged; CodeUnavailable.
+// Advance starts the next phase of a manual batch, which the caller names: the init steps first, by
+// the name "init", then each phase in order. Repeated while that is the phase that was started last,
+// it gives the same answer with Repeated set, and sends the announcement again if no handler has
+// received it. The answer counts the members of the phase that was started last. With tags, it starts
+// a phase only if the batch has one of these ETags.
+//
+// Errors: CodeNotFound; CodeConflict with the reason, the current and the next phase; CodeChanged;
+// CodeUnavailable.
 func (ad *Admin) Advance(ctx context.Context, by audit.Caller, id int, phase string, tags ...string) (api.AdvanceResult, error) {
 	if err := ad.applier.FollowActiveVersion(ctx, id); err != nil {
 		return api.AdvanceResult{}, err
@@ -57,7 +57,7 @@ func (ad *Admin) Advance(ctx context.Context, by audit.Caller, id int, phase str
 	view.Batch.ETag, view.NextPhase = apiview.ETag(s.BatchItem().ETag), next.Next()
 	if p := next.Current(); p != nil {
 		view.Phase = apiview.Phase(*p)
-		if err := ad.count(ctx, next, *p, &view.Phase); err != nil {
+		if err := ad.countMembers(ctx, next, *p, &view.Phase); err != nil {
 			return api.AdvanceResult{}, err
 		}
 	}

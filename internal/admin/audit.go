@@ -11,13 +11,13 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// storedFilter gives an audit filter as the store takes it. Errors: CodeInvalid.
+// storedFilter checks an audit filter and gives it in the form of the store. Errors: CodeInvalid.
 func storedFilter(f api.AuditFilter) (store.AuditFilter, error) {
 	if f.Action != "" && !slices.Contains(api.AuditActions, f.Action) {
 		return store.AuditFilter{}, problem.New(api.CodeInvalid, "there is no action %q; there are %s", f.Action, strings.Join(api.AuditActions, ", "))
 	}
 	for _, at := range []time.Time{f.From, f.To} {
-		if year := at.UTC().Year(); year < 0 || year > 9999 { // it can be that in UTC only; ids have four digits
+		if year := at.UTC().Year(); year < 0 || year > 9999 { // ids of records have the year in UTC, with four digits
 			return store.AuditFilter{}, problem.New(api.CodeInvalid, "a time in the year %d is none that anything was done at", year)
 		}
 	}
@@ -27,9 +27,8 @@ func storedFilter(f api.AuditFilter) (store.AuditFilter, error) {
 	return store.AuditFilter{Action: f.Action, By: f.By, From: f.From, To: f.To}, nil
 }
 
-// BatchAudit lists who did what to a batch, the newest first. Errors: CodeNotFound,
-// CodeInvalid for an action that there is not and a time that ends before it begins,
-// CodeUnavailable.
+// BatchAudit lists the audit records of a batch, the newest first. Errors: CodeNotFound, CodeInvalid
+// for an unknown action and for a range of time that ends before it begins, CodeUnavailable.
 func (ad *Admin) BatchAudit(ctx context.Context, batch int, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 	filter, err := storedFilter(f)
 	if err != nil {
@@ -38,11 +37,11 @@ func (ad *Admin) BatchAudit(ctx context.Context, batch int, f api.AuditFilter, o
 	if _, err := ad.applier.ReadBatch(ctx, batch); err != nil {
 		return api.Page[api.AuditRecord]{}, err
 	}
-	return ad.trail(ctx, store.BatchPartition(batch), filter, o)
+	return ad.auditRecords(ctx, store.BatchPartition(batch), filter, o)
 }
 
-// RunbookAudit lists who published, deactivated or previewed a runbook and set its
-// automation, the newest first. Errors: as BatchAudit.
+// RunbookAudit lists the audit records of a runbook, the newest first: publications, deactivations,
+// previews, changes of automation. Errors: as BatchAudit.
 func (ad *Admin) RunbookAudit(ctx context.Context, name string, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 	filter, err := storedFilter(f)
 	if err != nil {
@@ -52,20 +51,21 @@ func (ad *Admin) RunbookAudit(ctx context.Context, name string, f api.AuditFilte
 		return api.Page[api.AuditRecord]{}, err
 	}
 	filter.Runbook = name
-	return ad.trail(ctx, store.PartitionRunbooks, filter, o)
+	return ad.auditRecords(ctx, store.PartitionRunbooks, filter, o)
 }
 
-// MessageAudit lists who read, replayed or discarded messages that could not be
-// processed, the newest first. Errors: CodeInvalid, CodeUnavailable.
+// MessageAudit lists the audit records of unprocessable messages, the newest first: reads, replays,
+// discards. Errors: CodeInvalid, CodeUnavailable.
 func (ad *Admin) MessageAudit(ctx context.Context, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 	filter, err := storedFilter(f)
 	if err != nil {
 		return api.Page[api.AuditRecord]{}, err
 	}
-	return ad.trail(ctx, store.PartitionUnprocessed, filter, o)
+	return ad.auditRecords(ctx, store.PartitionUnprocessed, filter, o)
 }
 
-func (ad *Admin) trail(ctx context.Context, partition string, filter store.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
+// auditRecords lists the audit records of one partition, the newest first.
+func (ad *Admin) auditRecords(ctx context.Context, partition string, filter store.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 	found, err := ad.store.AuditTrail(ctx, partition, filter, store.Paging{Limit: o.PageSize(), Continuation: o.Continuation})
 	if err != nil {
 		return api.Page[api.AuditRecord]{}, err
@@ -73,9 +73,8 @@ func (ad *Admin) trail(ctx context.Context, partition string, filter store.Audit
 	return auditPage(found), nil
 }
 
-// Audit lists who did what, of all batches, runbooks and messages. It comes in no
-// order, page by page as it is kept: putting it in order takes all of it. Errors:
-// CodeInvalid, CodeUnavailable.
+// Audit lists the audit records of all batches, runbooks and messages, in no order: sorting them
+// would take all of them. Errors: CodeInvalid, CodeUnavailable.
 func (ad *Admin) Audit(ctx context.Context, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 	filter, err := storedFilter(f)
 	if err != nil {

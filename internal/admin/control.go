@@ -17,36 +17,35 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// Pause keeps a batch from dispatching anything more, within a second, until it is
-// resumed. Jobs that workers have are carried to their results, which are kept.
-// Errors: CodeNotFound, CodeConflict, CodeInvalid, CodeUnavailable.
+// Pause pauses a batch: within a second it dispatches no more jobs until a resume. Workers end the
+// jobs that they have, and their results are stored. Errors: CodeNotFound, CodeConflict, CodeInvalid,
+// CodeUnavailable.
 func (ad *Admin) Pause(ctx context.Context, by audit.Caller, batch int, why string) (api.Batch, error) {
-	return ad.steer(ctx, by, batch, &steering{
+	return ad.control(ctx, by, batch, &command{
 		action: "pause", why: why, facts: audit.BatchFacts,
 		event: func(_ *model.Batch, m model.Mark) (model.Event, error) { return model.BatchPaused{By: m}, nil },
 		mark:  func(b *model.Batch) *model.Mark { return b.Paused },
 	})
 }
 
-// Resume lets a paused batch go on. Asked of a batch that is not paused, it makes
-// sure that nothing was left behind. Errors: as Pause.
+// Resume resumes a paused batch. For a batch that is not paused, it sends again the messages of the
+// resumption. Errors: as Pause.
 func (ad *Admin) Resume(ctx context.Context, by audit.Caller, batch int, why string) (api.Batch, error) {
-	return ad.steer(ctx, by, batch, &steering{
+	return ad.control(ctx, by, batch, &command{
 		action: "resume", why: why, facts: audit.BatchFacts,
 		event: func(*model.Batch, model.Mark) (model.Event, error) { return model.BatchResumed{}, nil },
 	})
 }
 
-// Cancel ends a batch: nothing more is dispatched, within a second, and what is
-// pending or under way is cancelled. Results that come later are kept and change
-// nothing. Rollbacks and removal steps that have begun are carried to their end; the
-// batch is cancelling until then. Errors: as Pause.
+// Cancel cancels a batch: within a second it dispatches no more jobs, and pending and running steps are
+// cancelled. Later results are stored and change nothing. Rollbacks and removal steps that have begun
+// end first; the batch is cancelling until then. Errors: as Pause.
 func (ad *Admin) Cancel(ctx context.Context, by audit.Caller, batch int, why string) (api.Batch, error) {
-	view, err := ad.steer(ctx, by, batch, &steering{
+	view, err := ad.control(ctx, by, batch, &command{
 		action: "cancel", why: why, facts: audit.BatchFacts,
 		event: func(_ *model.Batch, m model.Mark) (model.Event, error) { return model.BatchStopped{By: m}, nil },
 		mark: func(b *model.Batch) *model.Mark {
-			if b.Status.Terminal() { // what has ended takes no other wish
+			if b.Status.Terminal() { // a batch that has ended is not cancelled again
 				return nil
 			}
 			return b.Cancelled
@@ -55,7 +54,7 @@ func (ad *Admin) Cancel(ctx context.Context, by audit.Caller, batch int, why str
 	if err != nil || view.IsManual {
 		return view, err
 	}
-	// It is cancelled: what follows only tells more about it.
+	// The batch is cancelled; an error below only leaves out a warning.
 	setting, err := store.OrNone(store.Read[store.Automation](ctx, ad.store, store.AutomationKey(view.RunbookName)))
 	if _, rb, unknown := ad.runbooks.Active(ctx, view.RunbookName); err == nil && unknown == nil && setting.Doc.Enabled && rb.DataSource.BatchTime == runbook.BatchTimeImmediate {
 		view.Warnings = append(view.Warnings, fmt.Sprintf("automation is on, and this runbook's batches are immediate: the next tick puts those whom the query still returns into a new batch. To keep them out, turn the automation of %s off, or change the query", view.RunbookName))
@@ -63,17 +62,17 @@ func (ad *Admin) Cancel(ctx context.Context, by audit.Caller, batch int, why str
 	return view, nil
 }
 
-// Approve lets a phase begin that waits at a gate: for an approval, or for more
-// members to succeed in the phase before. The phase is named in any case; of several
-// executions the newest that has not begun is meant. Errors: as Pause.
+// Approve approves a phase that waits at its gate, for an approval or for more members to succeed in the
+// phase before. The name of the phase can be in any case; of several executions it approves the newest
+// that has not begun. Errors: as Pause.
 func (ad *Admin) Approve(ctx context.Context, by audit.Caller, batch int, phase, why string) (api.Phase, error) {
 	id := 0
-	s := &steering{action: "approve", why: why}
-	s.event = func(b *model.Batch, m model.Mark) (model.Event, error) {
+	c := &command{action: "approve", why: why}
+	c.event = func(b *model.Batch, m model.Mark) (model.Event, error) {
 		id = 0
 		for _, p := range b.Phases {
 			if p.Kind == model.KindPhase && strings.EqualFold(p.Name, phase) && (p.Status == model.PhasePending || id == 0) {
-				id, s.target = p.ID, p.Name
+				id, c.target = p.ID, p.Name
 			}
 		}
 		if id == 0 {
@@ -81,12 +80,12 @@ func (ad *Admin) Approve(ctx context.Context, by audit.Caller, batch int, phase,
 		}
 		return model.PhaseApproved{Phase: id, By: m}, nil
 	}
-	s.facts = func(b *model.Batch) audit.Facts { return audit.PhaseFacts(b, id) }
-	s.mark = func(b *model.Batch) *model.Mark {
+	c.facts = func(b *model.Batch) audit.Facts { return audit.PhaseFacts(b, id) }
+	c.mark = func(b *model.Batch) *model.Mark {
 		p, _ := b.Phase(id)
 		return p.Approved
 	}
-	if _, err := ad.steer(ctx, by, batch, s); err != nil {
+	if _, err := ad.control(ctx, by, batch, c); err != nil {
 		return api.Phase{}, err
 	}
 	b, err := ad.applier.ReadBatch(ctx, batch)
@@ -95,53 +94,53 @@ func (ad *Admin) Approve(ctx context.Context, by audit.Caller, batch int, phase,
 	}
 	p, _ := b.Doc.Phase(id)
 	view := apiview.Phase(*p)
-	if err := ad.count(ctx, &b.Doc, *p, &view); err != nil {
+	if err := ad.countMembers(ctx, &b.Doc, *p, &view); err != nil {
 		return api.Phase{}, err
 	}
 	return view, nil
 }
 
-// steering is what somebody asks of a batch.
-type steering struct {
+// command is a command of an administrator that the engine decides on.
+type command struct {
 	action, target, why string
 	event               func(*model.Batch, model.Mark) (model.Event, error)
-	facts               func(*model.Batch) audit.Facts // that the audit trail tells
-	mark                func(*model.Batch) *model.Mark // who has brought it about already; nil: nobody is remembered
+	facts               func(*model.Batch) audit.Facts // for the audit record, before and after
+	mark                func(*model.Batch) *model.Mark // of the caller whose command had this effect already; nil: the batch has no such mark
 }
 
-// steer takes a decision on a batch that an administrator asks for, with its
-// line in the audit trail. Asked again, it carries out again what followed.
-func (ad *Admin) steer(ctx context.Context, by audit.Caller, batch int, s *steering) (api.Batch, error) {
-	if err := audit.CheckReason(s.why); err != nil {
+// control applies a command to a batch, in one write with its audit record. Repeated, it sends the
+// messages of the decision again.
+func (ad *Admin) control(ctx context.Context, by audit.Caller, batch int, c *command) (api.Batch, error) {
+	if err := audit.CheckReason(c.why); err != nil {
 		return api.Batch{}, err
 	}
 	b, err := ad.applier.ReadBatch(ctx, batch)
 	if err != nil {
 		return api.Batch{}, err
 	}
-	st, ds, err := ad.applier.Run(ctx, batch, applier.Command{
-		Prime: func(st *applier.Snapshot) { applier.Prime(st, st.BatchKey(), b) },
-		Events: func(st *applier.Snapshot) ([]model.Event, error) {
-			b, err := st.LoadBatch()
+	s, ds, err := ad.applier.Run(ctx, batch, applier.Command{
+		Prime: func(s *applier.Snapshot) { applier.Prime(s, s.BatchKey(), b) },
+		Events: func(s *applier.Snapshot) ([]model.Event, error) {
+			b, err := s.LoadBatch()
 			if err != nil {
 				return nil, err
 			}
-			e, err := s.event(b, model.Mark{By: by.Name, At: st.Now.UTC(), Why: s.why})
+			e, err := c.event(b, model.Mark{By: by.Name, At: s.Now.UTC(), Why: c.why})
 			return []model.Event{e}, err
 		},
-		Extra: func(st *applier.Snapshot, ds []model.Decision) (store.Writes, error) {
+		Extra: func(s *applier.Snapshot, ds []model.Decision) (store.Writes, error) {
 			if ds[0].Batch != nil {
-				return store.Writes{ad.auditSteering(by, st.Before(), st.After(), s, st.Now.UTC())}, nil
+				return store.Writes{ad.commandRecord(by, s.Before(), s.After(), c, s.Now.UTC())}, nil
 			}
-			return ad.recordJoined(ctx, by, st, s)
+			return ad.recordRepeated(ctx, by, s, c)
 		},
 	})
 	if err != nil {
 		return api.Batch{}, err
 	}
-	next := st.After()
+	next := s.After()
 	if ds[0].Batch != nil {
-		ad.log.InfoContext(ctx, "batch controlled", logkey.BatchID, batch, logkey.Action, s.action, logkey.Target, s.target, logkey.By, by.Name)
+		ad.log.InfoContext(ctx, "batch controlled", logkey.BatchID, batch, logkey.Action, c.action, logkey.Target, c.target, logkey.By, by.Name)
 	}
 	if err := ad.applier.AnnounceDue(ctx, next); err != nil {
 		return api.Batch{}, err
@@ -149,28 +148,29 @@ func (ad *Admin) steer(ctx context.Context, by audit.Caller, batch int, s *steer
 	return apiview.Batch(*next), nil
 }
 
-func (ad *Admin) auditSteering(by audit.Caller, was, next *model.Batch, s *steering, now time.Time) store.Write {
+// commandRecord stores the audit record of a command.
+func (ad *Admin) commandRecord(by audit.Caller, was, next *model.Batch, c *command, now time.Time) store.Write {
 	return ad.audit.Record(store.AuditRecord{
-		At: now, Actor: by.Actor(), Action: s.action, Batch: was.ID, Target: s.target, Why: s.why, Before: s.facts(was).JSON(), After: s.facts(next).JSON(),
+		At: now, Actor: by.Actor(), Action: c.action, Batch: was.ID, Target: c.target, Why: c.why, Before: c.facts(was).JSON(), After: c.facts(next).JSON(),
 	})
 }
 
-// recordJoined records that somebody asked, for a reason of their own, for what had been
-// done already: it stays the doing of whoever was first, and the reason is kept all the
-// same. The same reason of the same caller is recorded once, however often it is given.
-func (ad *Admin) recordJoined(ctx context.Context, by audit.Caller, st *applier.Snapshot, s *steering) (store.Writes, error) {
-	if s.mark == nil || s.why == "" {
+// recordRepeated stores an audit record of a command with a reason that changed nothing, since an
+// earlier one had its effect already: the mark stays that of the first caller, and the record has the
+// reason of this one. It stores the same reason of the same caller once.
+func (ad *Admin) recordRepeated(ctx context.Context, by audit.Caller, s *applier.Snapshot, c *command) (store.Writes, error) {
+	if c.mark == nil || c.why == "" {
 		return nil, nil
 	}
-	b := st.After()
-	first := s.mark(b)
-	if first == nil || first.By == by.Name && first.Why == s.why {
+	b := s.After()
+	first := c.mark(b)
+	if first == nil || first.By == by.Name && first.Why == c.why {
 		return nil, nil
 	}
-	filter := store.AuditFilter{Action: s.action, By: by.Name, From: first.At, Why: s.why, Target: s.target}
+	filter := store.AuditFilter{Action: c.action, By: by.Name, From: first.At, Why: c.why, Target: c.target}
 	given, err := ad.store.AuditTrail(ctx, store.BatchPartition(b.ID), filter, store.Paging{Limit: 1})
 	if err != nil || len(given.Items) > 0 {
 		return nil, err
 	}
-	return append(st.GuardBatch(), ad.auditSteering(by, b, b, s, st.Now.UTC())), nil
+	return append(s.GuardBatch(), ad.commandRecord(by, b, b, c, s.Now.UTC())), nil
 }

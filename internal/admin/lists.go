@@ -45,8 +45,8 @@ func (ad *Admin) Batch(ctx context.Context, id int) (api.Batch, error) {
 	return view, nil
 }
 
-// Members lists a batch's members in the order they were added. That somebody read them
-// is recorded first. Errors: CodeNotFound, CodeUnavailable.
+// Members lists a batch's members in the order in which they were added. It records first that the
+// caller read them. Errors: CodeNotFound, CodeUnavailable.
 func (ad *Admin) Members(ctx context.Context, by audit.Caller, id int, o api.ListOptions) (api.Page[api.Member], error) {
 	b, err := ad.applier.ReadBatch(ctx, id)
 	if err != nil {
@@ -74,8 +74,7 @@ func (ad *Admin) Members(ctx context.Context, by audit.Caller, id int, o api.Lis
 	return page, nil
 }
 
-// Phases lists a batch's phase executions with how their members stand. Errors:
-// CodeNotFound.
+// Phases lists a batch's phase executions with counts of their members. Errors: CodeNotFound.
 func (ad *Admin) Phases(ctx context.Context, id int) (api.Page[api.Phase], error) {
 	b, err := ad.applier.ReadBatch(ctx, id)
 	if err != nil {
@@ -84,7 +83,7 @@ func (ad *Admin) Phases(ctx context.Context, id int) (api.Page[api.Phase], error
 	page := api.Page[api.Phase]{Items: []api.Phase{}}
 	for _, p := range b.Doc.Phases {
 		view := apiview.Phase(p)
-		if err := ad.count(ctx, &b.Doc, p, &view); err != nil {
+		if err := ad.countMembers(ctx, &b.Doc, p, &view); err != nil {
 			return api.Page[api.Phase]{}, err
 		}
 		page.Items = append(page.Items, view)
@@ -92,9 +91,9 @@ func (ad *Admin) Phases(ctx context.Context, id int) (api.Page[api.Phase], error
 	return page, nil
 }
 
-// count fills in how many stand where: of a phase that has ended the batch knows,
-// of one that runs its shards do.
-func (ad *Admin) count(ctx context.Context, b *model.Batch, p model.Phase, v *api.Phase) error {
+// countMembers counts the members of a phase by their status: from the batch for a phase that has
+// ended, from the shards for one that runs.
+func (ad *Admin) countMembers(ctx context.Context, b *model.Batch, p model.Phase, v *api.Phase) error {
 	switch {
 	case p.Kind == model.KindInit:
 		return ad.countInit(ctx, b, p, v)
@@ -121,15 +120,15 @@ func (ad *Admin) count(ctx context.Context, b *model.Batch, p model.Phase, v *ap
 		v.Running += s.Doc.Open
 		v.Members += s.Doc.Runs
 	}
-	if !p.FannedOut { // the pages that are not yet reached
+	if !p.FannedOut { // pages that the fan-out has not reached yet
 		v.Waiting = max(0, b.Members-v.Members)
 		v.Members += v.Waiting
 	}
 	return nil
 }
 
-// activeMembers counts the members who take part in a phase that begins now: those who
-// were not removed and have not failed in a phase, as far as the phases know.
+// activeMembers counts the members who would take part in a phase that begins now: those who were not
+// removed and have not failed, by the counts of the phases that have ended.
 func activeMembers(b *model.Batch) int {
 	active := b.Members - b.Removed
 	for _, p := range b.Phases { // a member fails in one phase and takes part in none after it
@@ -140,6 +139,7 @@ func activeMembers(b *model.Batch) int {
 	return active
 }
 
+// countInit counts the init steps by their status.
 func (ad *Admin) countInit(ctx context.Context, b *model.Batch, p model.Phase, v *api.Phase) error {
 	run, err := store.Read[model.Run](ctx, ad.store, store.RunKey(b.ID, p.ID, 0))
 	if errors.Is(err, store.ErrNotFound) {
@@ -166,9 +166,9 @@ func (ad *Admin) countInit(ctx context.Context, b *model.Batch, p model.Phase, v
 	return nil
 }
 
-// phaseNamed is a phase's name as the batch has it, in whatever case it is given: a
-// name that no phase has would look like a phase without steps.
-func phaseNamed(b *model.Batch, name string) (string, error) {
+// findPhaseName gives a phase's name as the batch has it, for a name in any case. It refuses a name that
+// no phase has, for which the list would be empty.
+func findPhaseName(b *model.Batch, name string) (string, error) {
 	var names []string
 	for _, p := range b.Phases {
 		if strings.EqualFold(p.Name, name) {
@@ -181,9 +181,9 @@ func phaseNamed(b *model.Batch, name string) (string, error) {
 	return "", problem.New(api.CodeInvalid, "batch %d has no phase %q; it has %s", b.ID, name, strings.Join(names, ", "))
 }
 
-// Steps lists the steps of a batch's runs, by phase and member. The limit counts
-// runs, each of which is given whole. That somebody read them is recorded first. Errors:
-// CodeNotFound; CodeInvalid for a phase that the batch does not have; CodeUnavailable.
+// Steps lists the steps of a batch's runs, by phase and member. The limit counts runs, of which the
+// page has all steps. It records first that the caller read them. Errors: CodeNotFound; CodeInvalid
+// for a phase that the batch does not have; CodeUnavailable.
 func (ad *Admin) Steps(ctx context.Context, by audit.Caller, id int, o api.ListOptions) (api.Page[api.Step], error) {
 	b, err := ad.applier.ReadBatch(ctx, id)
 	if err != nil {
@@ -191,11 +191,11 @@ func (ad *Admin) Steps(ctx context.Context, by audit.Caller, id int, o api.ListO
 	}
 	filter := store.RunFilter{Member: o.Member, Waking: o.Status == api.StepWaitingForRetry, KeyPrefix: o.Search}
 	if o.Phase != "" {
-		if filter.Phase, err = phaseNamed(&b.Doc, o.Phase); err != nil {
+		if filter.Phase, err = findPhaseName(&b.Doc, o.Phase); err != nil {
 			return api.Page[api.Step]{}, err
 		}
 	}
-	if o.Status != "" { // at the store, or most pages would come to nothing
+	if o.Status != "" { // the store filters, too, or most pages would be empty
 		filter.StepStatus = apiview.StoredStatus(o.Status)
 	}
 	paging, err := apiview.StepSorting.Paging(o)
@@ -217,8 +217,8 @@ func (ad *Admin) Steps(ctx context.Context, by audit.Caller, id int, o api.ListO
 	return page, nil
 }
 
-// maxPagesPerList is how many pages of the store are read for one page of a list: whether a
-// job is at its worker is not known to the store, so that a page of it can come to nothing.
+// maxPagesPerList is how many pages of the store one page of a list reads at most. The store does not
+// know whether a worker has a job, so that a page of it can be empty after the filter.
 const maxPagesPerList = 10
 
 // stepPage adds the steps of one page of runs to a page of steps.

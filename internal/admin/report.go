@@ -21,19 +21,18 @@ import (
 
 // Report is a report on a batch that is ready to be written.
 type Report struct {
-	Name  string // of a file that holds it
+	Name  string // of a file with the report
 	Media string
-	// Write reads the members and writes the report, once. It holds no more than some
-	// pages of members at a time. After an error what was written is not whole.
+	// Write reads the members and writes the report, once. It has no more than some pages of members in
+	// memory at a time. After an error the report is incomplete.
 	Write func(context.Context, io.Writer) error
 }
 
-// Report tells how the members of a batch stand, step by step. The batch and its
-// phases are told as they are now, each member as they are when Write comes to them:
-// a batch that is under way does not wait for its report. Executions that are made in
-// the meantime are left out. That somebody had it is recorded before any of it is read.
-// Errors: CodeInvalid for a format that there is not,
-// CodeNotFound, CodeUnavailable; of Write also the writer's.
+// Report prepares a report on the members of a batch, step by step. It has the batch and its phases as
+// they are now, and each member as it is when Write reads it: a batch that is under way does not wait for
+// its report. It leaves out phase executions that begin after it. It records first that the caller reads
+// the report. Errors: CodeInvalid for an unknown format, CodeNotFound, CodeUnavailable; of Write also the
+// writer's.
 func (ad *Admin) Report(ctx context.Context, by audit.Caller, id int, format report.Format) (Report, error) {
 	if !slices.Contains(report.Formats, format) {
 		return Report{}, problem.New(api.CodeInvalid, "a report can be %s or %s, not %q", report.CSV, report.HTML, format)
@@ -52,7 +51,7 @@ func (ad *Admin) Report(ctx context.Context, by audit.Caller, id int, format rep
 	}, nil
 }
 
-// reporting is a report in the making.
+// reporting writes one report.
 type reporting struct {
 	admin  *Admin
 	format report.Format
@@ -60,10 +59,11 @@ type reporting struct {
 	head   report.Batch
 }
 
-// reportBuffer is how many bytes are held back: what goes wrong with the first members is
-// told before anything was sent.
+// reportBuffer is how many bytes are buffered, so that an error about the first members comes before
+// anything is sent.
 const reportBuffer = 64 << 10
 
+// begin reads the batch and its phases.
 func (r *reporting) begin(ctx context.Context, id int) error {
 	item, err := r.admin.applier.ReadBatch(ctx, id)
 	if err != nil {
@@ -77,7 +77,7 @@ func (r *reporting) begin(ctx context.Context, id int) error {
 	}
 	for _, p := range b.Phases {
 		view := apiview.Phase(p)
-		if err := r.admin.count(ctx, b, p, &view); err != nil {
+		if err := r.admin.countMembers(ctx, b, p, &view); err != nil {
 			return err
 		}
 		phase := report.Phase{
@@ -97,7 +97,7 @@ func (r *reporting) begin(ctx context.Context, id int) error {
 	return nil
 }
 
-// steps are those that an execution has for each member.
+// steps gives the steps that a phase execution has for each member.
 func (r *reporting) steps(ctx context.Context, p model.Phase) ([]runbook.Step, error) {
 	if p.Kind != model.KindPhase && p.Kind != model.KindRemoval {
 		return nil, nil
@@ -116,6 +116,7 @@ func (r *reporting) steps(ctx context.Context, p model.Phase) ([]runbook.Step, e
 	return phase.Steps, nil
 }
 
+// reportNotes gives the notes on a batch: its error, who paused and cancelled it, its removal hold.
 func reportNotes(b *model.Batch) []string {
 	var notes []string
 	add := func(did string, m *model.Mark) {
@@ -142,20 +143,21 @@ func reportNotes(b *model.Batch) []string {
 	return notes
 }
 
+// write writes the report, the failed members first where the format wants that.
 func (r *reporting) write(ctx context.Context, to io.Writer) error {
 	out := bufio.NewWriterSize(to, reportBuffer)
 	w, err := report.New(r.format, out, r.head)
 	if err != nil {
 		return err
 	}
-	told := make([]bool, r.batch.Members+1) // by member id: each is told of once, whatever becomes of them meanwhile
+	written := make([]bool, r.batch.Members+1) // by member id: a member whose status changes is written once
 	if r.format.FailedFirst() {
-		if err := r.failed(ctx, w, told); err != nil {
+		if err := r.writeFailed(ctx, w, written); err != nil {
 			return err
 		}
 	}
 	for page := 1; page <= r.batch.PageCount(); page++ {
-		if err := r.page(ctx, w, told, page, ""); err != nil {
+		if err := r.writePage(ctx, w, written, page, ""); err != nil {
 			return err
 		}
 	}
@@ -165,15 +167,15 @@ func (r *reporting) write(ctx context.Context, to io.Writer) error {
 	return out.Flush()
 }
 
-// failed tells of the members who have failed: of those pages that have any.
-func (r *reporting) failed(ctx context.Context, w report.Writer, told []bool) error {
+// writeFailed writes the failed members, from the pages that have any.
+func (r *reporting) writeFailed(ctx context.Context, w report.Writer, written []bool) error {
 	found, err := r.admin.store.FailedMembers(ctx, r.batch.ID)
 	if err != nil {
 		return err
 	}
 	pages := make([]bool, r.batch.PageCount()+1)
 	for _, f := range found {
-		if f.Page < len(pages) { // else of a page that has joined since
+		if f.Page < len(pages) { // else the page was added since
 			pages[f.Page] = true
 		}
 	}
@@ -181,22 +183,22 @@ func (r *reporting) failed(ctx context.Context, w report.Writer, told []bool) er
 		if !has {
 			continue
 		}
-		if err := r.page(ctx, w, told, page, model.MemberFailed); err != nil {
+		if err := r.writePage(ctx, w, written, page, model.MemberFailed); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// page writes those members of one page that were not written before. With a status it
-// writes only members in it.
-func (r *reporting) page(ctx context.Context, w report.Writer, told []bool, page int, status model.MemberStatus) error {
+// writePage writes the members of one page that were not written before; with a status, only members
+// with it.
+func (r *reporting) writePage(ctx context.Context, w report.Writer, written []bool, page int, status model.MemberStatus) error {
 	at := r.admin.now().UTC()
 	members, err := r.admin.store.MembersOfPage(ctx, r.batch.ID, page, status)
 	if err != nil {
 		return err
 	}
-	members = slices.DeleteFunc(members, func(m store.Item[model.Member]) bool { return m.Doc.ID >= len(told) || told[m.Doc.ID] })
+	members = slices.DeleteFunc(members, func(m store.Item[model.Member]) bool { return m.Doc.ID >= len(written) || written[m.Doc.ID] })
 	if len(members) == 0 {
 		return nil
 	}
@@ -213,8 +215,8 @@ func (r *reporting) page(ctx context.Context, w report.Writer, told []bool, page
 		byMember[run.Doc.Member] = append(byMember[run.Doc.Member], reportRun(&run.Doc, workers, at))
 	}
 	for _, m := range members {
-		told[m.Doc.ID] = true
-		v := apiview.Member(&r.batch, m.Doc, nil) // whose data no report shows
+		written[m.Doc.ID] = true
+		v := apiview.Member(&r.batch, m.Doc, nil) // a report has no data of members
 		if err := w.Member(report.Member{
 			ID: v.ID, Key: v.Key, Status: v.Status, Phase: v.Phase, FailedIn: v.FailedIn, FailedStep: v.FailedStep, Error: v.Error,
 			AddedAt: v.AddedAt, FailedAt: v.FailedAt, RemovedAt: v.RemovedAt, RemovedBy: v.RemovedBy, Runs: byMember[v.ID], ReadAt: at,
@@ -225,6 +227,7 @@ func (r *reporting) page(ctx context.Context, w report.Writer, told []bool, page
 	return nil
 }
 
+// reportRun gives a run as the report shows it.
 func reportRun(run *model.Run, workers map[string]workers.Record, now time.Time) report.Run {
 	out := report.Run{Phase: run.Phase - 1, Status: string(run.Status), Ended: run.EndedAt}
 	for _, s := range run.Steps {

@@ -19,17 +19,16 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// SkipStep lets one member, or the batch where it is an init or on_complete step,
-// pass by a step that has not ended, or the one that a member, init or on_complete failed at,
-// which then goes on. A job of it that a worker has is no longer waited for. Errors:
-// CodeNotFound, CodeConflict, CodeInvalid, CodeUnavailable.
+// SkipStep skips a step that has not ended, or the step at which a member, init or on_complete failed:
+// the run goes on after it. The orchestrator no longer waits for a job of the step. A step of init or
+// on_complete it skips for the batch. Errors: CodeNotFound, CodeConflict, CodeInvalid, CodeUnavailable.
 func (ad *Admin) SkipStep(ctx context.Context, by audit.Caller, batch int, stepID int64, why string) (api.Step, error) {
 	return ad.resolveStep(ctx, by, batch, stepID, "skip-step", model.StepResolved{Skip: true, By: model.Mark{By: by.Name, Why: why}})
 }
 
-// MarkStepDone tells that what a step does was done by hand. The result is what its
-// function would have answered, as JSON; it may be left out where the step has no
-// output_params. Otherwise as SkipStep.
+// MarkStepDone ends a step as succeeded whose work an administrator did by hand. The result is the JSON
+// that its function would have returned; it may be empty where the step has no output_params. Otherwise
+// as SkipStep.
 func (ad *Admin) MarkStepDone(ctx context.Context, by audit.Caller, batch int, stepID int64, result json.RawMessage, why string) (api.Step, error) {
 	if len(result) > 0 {
 		var bad *storable.Error
@@ -47,7 +46,7 @@ func (ad *Admin) MarkStepDone(ctx context.Context, by audit.Caller, batch int, s
 	return ad.resolveStep(ctx, by, batch, stepID, "mark-done", model.StepResolved{Result: result, By: model.Mark{By: by.Name, Why: why}})
 }
 
-// resultField is the place of a value of a result within the request.
+// resultField gives the name of a field of the request for a path in its result.
 func resultField(path string) string {
 	if path == "" || path[0] == '[' {
 		return "result" + path
@@ -55,6 +54,11 @@ func resultField(path string) string {
 	return "result." + path
 }
 
+// mendAfter is how long after a resolution a message checks that the run went on. It is well below the
+// time for which a broker drops a job that is sent again.
+const mendAfter = 30 * time.Second
+
+// resolveStep ends a step as an administrator says, and gives it as it is then.
 func (ad *Admin) resolveStep(ctx context.Context, by audit.Caller, batch int, stepID int64, action string, e model.StepResolved) (api.Step, error) {
 	if err := audit.CheckReason(e.By.Why); err != nil {
 		return api.Step{}, err
@@ -64,28 +68,20 @@ func (ad *Admin) resolveStep(ctx context.Context, by audit.Caller, batch int, st
 	}
 	phase, member, index, err := model.ParseStepID(stepID)
 	if err != nil {
-		return api.Step{}, problem.New(api.CodeNotFound, "batch %d has no step %d", batch, stepID)
+		return api.Step{}, noStep(batch, stepID)
 	}
-	key := store.RunKey(batch, phase, member)
-	// No message would bring back what follows from it, were it cut short: one is sent
-	// beforehand that looks after it.
-	look := applier.BatchWorkMessage(batch, message.WorkMend, strconv.FormatInt(stepID, 10), 0)
-	look.At = ad.now().Add(mendAfter)
-	look.ID += fmt.Sprintf("-at-%d", look.At.UnixMilli())
-	if err := ad.bus.Send(ctx, message.TopicOrchestratorEvents, look); err != nil {
+	if err := ad.scheduleMend(ctx, batch, stepID); err != nil {
 		return api.Step{}, err
 	}
 	e.Step, e.By.At = index, ad.now().UTC()
+	key := store.RunKey(batch, phase, member)
 	for {
 		run, err := store.Read[model.Run](ctx, ad.store, key)
 		if errors.Is(err, store.ErrNotFound) || err == nil && index >= len(run.Doc.Steps) {
-			return api.Step{}, problem.New(api.CodeNotFound, "batch %d has no step %d", batch, stepID)
+			return api.Step{}, noStep(batch, stepID)
 		}
 		if err == nil {
-			var hidden model.RunEvent
-			if hidden, err = ad.sealer.Hide(ctx, &run.Doc, e); err == nil {
-				err = ad.resolveIn(ctx, run, hidden.(model.StepResolved), resolution(by, action, &run.Doc, index, e))
-			}
+			err = ad.resolveInRun(ctx, by, action, run, e)
 		}
 		if errors.Is(err, store.ErrChanged) {
 			continue
@@ -93,53 +89,41 @@ func (ad *Admin) resolveStep(ctx context.Context, by audit.Caller, batch int, st
 		if err != nil {
 			return api.Step{}, err
 		}
-		if run, err = store.Read[model.Run](ctx, ad.store, key); err != nil {
-			return api.Step{}, err
-		}
-		workers, err := ad.workers.ReadRecords(ctx, &run.Doc)
-		if err != nil {
-			return api.Step{}, err
-		}
-		return apiview.Step(&run.Doc, index, run.Doc.Steps[index], workers, ad.now()), nil
+		return ad.readStep(ctx, key, index)
 	}
 }
 
-// mendAfter is how long a step that is resolved has until it is seen whether that led
-// on. It is well below the time for which a broker drops a job that is sent again.
-const mendAfter = 30 * time.Second
-
-// resolution is the line of the trail that tells how a step is resolved.
-func resolution(by audit.Caller, action string, run *model.Run, index int, e model.StepResolved) store.AuditRecord {
-	becomes := model.StepSucceeded
-	if e.Skip {
-		becomes = model.StepSkipped
-	}
-	return store.AuditRecord{
-		At: e.By.At, Actor: by.Actor(), Action: action, Batch: run.Batch, Target: target(run, index), Why: e.By.Why,
-		Before: audit.Facts{"status": run.Steps[index].Status}.JSON(), After: audit.Facts{"status": becomes}.JSON(),
-	}
+func noStep(batch int, stepID int64) error {
+	return problem.New(api.CodeNotFound, "batch %d has no step %d", batch, stepID)
 }
 
-func target(run *model.Run, index int) string {
-	who := run.Key
-	if run.Member == 0 {
-		who = "the batch"
-	}
-	return fmt.Sprintf("step %d (%s of %s in %s)", run.StepID(index), run.Steps[index].Name, who, run.PhaseName)
+// scheduleMend sends a message that looks after the run later. No other message would come again if
+// this process died between the decision and what follows from it.
+func (ad *Admin) scheduleMend(ctx context.Context, batch int, stepID int64) error {
+	m := applier.BatchWorkMessage(batch, message.WorkMend, strconv.FormatInt(stepID, 10), 0)
+	m.At = ad.now().Add(mendAfter)
+	m.ID += fmt.Sprintf("-at-%d", m.At.UnixMilli())
+	return ad.bus.Send(ctx, message.TopicOrchestratorEvents, m)
 }
 
-// resolveIn resolves a step of a run that goes on, or of one that failed at it.
-func (ad *Admin) resolveIn(ctx context.Context, run store.Item[model.Run], e model.StepResolved, record store.AuditRecord) error {
-	audit := ad.audit.Record(record)
-	if run.Doc.Status == model.RunFailed && run.Doc.Kind == model.KindPhase {
+// resolveInRun resolves a step of a run as it was read, with its audit record, and without the secrets
+// in its result. It fails with ErrChanged where another process changed the run.
+func (ad *Admin) resolveInRun(ctx context.Context, by audit.Caller, action string, run store.Item[model.Run], e model.StepResolved) error {
+	hidden, err := ad.sealer.Hide(ctx, &run.Doc, e)
+	if err != nil {
+		return err
+	}
+	record := ad.audit.Record(resolutionRecord(by, action, &run.Doc, e))
+	e = hidden.(model.StepResolved)
+	switch {
+	case run.Doc.Status == model.RunFailed && run.Doc.Kind == model.KindPhase:
 		m, err := ad.applier.ReadMember(ctx, run.Doc.Batch, run.Doc.Member)
 		if err != nil {
 			return err
 		}
-		return ad.members.RetryMember(ctx, run.Doc.Batch, m, model.MemberRetried{Member: run.Doc.Member, Task: ad.newID(), Resolve: &e}, audit)
-	}
-	if run.Doc.Status == model.RunFailed && run.Doc.Member == 0 {
-		return ad.members.RetrySequence(ctx, run, model.SequenceRetried{Phase: run.Doc.Phase, Task: ad.newID(), Resolve: &e}, audit)
+		return ad.members.RetryMember(ctx, run.Doc.Batch, m, model.MemberRetried{Member: run.Doc.Member, Task: ad.newID(), Resolve: &e}, record)
+	case run.Doc.Status == model.RunFailed && run.Doc.Member == 0:
+		return ad.members.RetrySequence(ctx, run, model.SequenceRetried{Phase: run.Doc.Phase, Task: ad.newID(), Resolve: &e}, record)
 	}
 	c := applier.On(model.OnRun{Phase: run.Doc.Phase, Member: run.Doc.Member, RunEvent: e})
 	c.Prime = func(s *applier.Snapshot) {
@@ -150,7 +134,7 @@ func (ad *Admin) resolveIn(ctx context.Context, run store.Item[model.Run], e mod
 		if ds[0].Empty() {
 			return nil, nil
 		}
-		return store.Writes{audit}, nil
+		return store.Writes{record}, nil
 	}
 	if _, _, err := ad.applier.Run(ctx, run.Doc.Batch, c); err != nil {
 		return err
@@ -158,5 +142,39 @@ func (ad *Admin) resolveIn(ctx context.Context, run store.Item[model.Run], e mod
 	if run.Doc.Status != model.RunWaiting {
 		return nil
 	}
-	return ad.members.StartIfNext(ctx, &run.Doc) // it may have been retried to this end, and not started
+	return ad.members.StartIfNext(ctx, &run.Doc) // a retry for this resolution may have been cut short before the start
+}
+
+// resolutionRecord gives the audit record of a resolved step.
+func resolutionRecord(by audit.Caller, action string, run *model.Run, e model.StepResolved) store.AuditRecord {
+	becomes := model.StepSucceeded
+	if e.Skip {
+		becomes = model.StepSkipped
+	}
+	return store.AuditRecord{
+		At: e.By.At, Actor: by.Actor(), Action: action, Batch: run.Batch, Target: stepTarget(run, e.Step), Why: e.By.Why,
+		Before: audit.Facts{"status": run.Steps[e.Step].Status}.JSON(), After: audit.Facts{"status": becomes}.JSON(),
+	}
+}
+
+// stepTarget describes a step for an audit record.
+func stepTarget(run *model.Run, index int) string {
+	who := run.Key
+	if run.Member == 0 {
+		who = "the batch"
+	}
+	return fmt.Sprintf("step %d (%s of %s in %s)", run.StepID(index), run.Steps[index].Name, who, run.PhaseName)
+}
+
+// readStep gives the stored state of a step.
+func (ad *Admin) readStep(ctx context.Context, key store.Key, index int) (api.Step, error) {
+	run, err := store.Read[model.Run](ctx, ad.store, key)
+	if err != nil {
+		return api.Step{}, err
+	}
+	records, err := ad.workers.ReadRecords(ctx, &run.Doc)
+	if err != nil {
+		return api.Step{}, err
+	}
+	return apiview.Step(&run.Doc, index, run.Doc.Steps[index], records, ad.now()), nil
 }

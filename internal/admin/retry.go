@@ -16,11 +16,10 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// RetryFailed lets members who failed try again: at the step that failed or, where
-// that was rolled back, at the first of its phase. The phases that a member has
-// missed since follow. Without a selection all who failed are taken, and so are init
-// and on_complete steps that failed. It is set going and goes on by itself. Errors:
-// CodeNotFound, CodeConflict, CodeInvalid, CodeUnavailable.
+// RetryFailed retries failed members, at the step that failed or, where that was rolled back, at the
+// first step of its phase. The phases that a member has missed since follow. A selection that is empty
+// selects all failed members, and failed init and on_complete steps. It stores a task, which the
+// orchestrator carries out. Errors: CodeNotFound, CodeConflict, CodeInvalid, CodeUnavailable.
 func (ad *Admin) RetryFailed(ctx context.Context, by audit.Caller, batch int, which api.RetrySelection, why string) (api.RetryResult, error) {
 	if err := audit.CheckReason(why); err != nil {
 		return api.RetryResult{}, err
@@ -43,7 +42,7 @@ func (ad *Admin) RetryFailed(ctx context.Context, by audit.Caller, batch int, wh
 		}
 		page = m.Doc.Page
 	}
-	failed, err := ad.someFailed(ctx, b.Doc, which)
+	selected, err := ad.checkSelection(ctx, b.Doc, which)
 	if err != nil {
 		return api.RetryResult{}, err
 	}
@@ -52,7 +51,7 @@ func (ad *Admin) RetryFailed(ctx context.Context, by audit.Caller, batch int, wh
 	_, err = ad.store.Apply(ctx, store.Writes{
 		store.Create(store.TaskKey(batch, id), store.Task{Work: message.WorkRetry, Selection: store.RetrySelection(which), By: model.Mark{By: by.Name, At: now, Why: why}}),
 		ad.audit.Record(store.AuditRecord{
-			At: now, Actor: by.Actor(), Action: "retry", Batch: batch, Target: membership.SelectionText(which), Why: why, Before: failed.JSON(), After: audit.Facts{"task": id}.JSON(),
+			At: now, Actor: by.Actor(), Action: "retry", Batch: batch, Target: membership.SelectionText(which), Why: why, Before: selected.JSON(), After: audit.Facts{"task": id}.JSON(),
 		}),
 	})
 	if err != nil {
@@ -65,9 +64,9 @@ func (ad *Admin) RetryFailed(ctx context.Context, by audit.Caller, batch int, wh
 	return api.RetryResult{BatchID: batch, Task: id, Selection: which}, nil
 }
 
-// someFailed refuses a request that nobody would be retried for, and one for people who
-// are in another batch by now. Otherwise it tells how much of what is selected has failed.
-func (ad *Admin) someFailed(ctx context.Context, b model.Batch, which api.RetrySelection) (audit.Facts, error) {
+// checkSelection refuses a selection that selects nothing, and one that selects members who are in
+// another batch by now. Otherwise it gives how much it selects, for the audit record.
+func (ad *Admin) checkSelection(ctx context.Context, b model.Batch, which api.RetrySelection) (audit.Facts, error) {
 	batch := b.ID
 	members, err := ad.store.FailedMembers(ctx, batch)
 	if err != nil {
