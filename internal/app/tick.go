@@ -26,7 +26,7 @@ func (a *App) Tick(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	a.Messages.Return(ctx) // before the sweep takes what is in them for lost
+	a.Messages.ReturnDeadLettersInTick(ctx) // before the sweep, which would take their messages for lost
 	swept := a.Orchestrator.SweepAll(ctx, batches)
 	batches = slices.DeleteFunc(batches, func(e store.Item[store.BatchSummary]) bool { return e.Doc.EraseAt != nil }) // they have ended
 	return errors.Join(swept, a.Syncer.SyncAll(ctx, batches))                                                         // last, for a data source may take its time

@@ -1,6 +1,6 @@
-// Package deadletter keeps messages that cannot be processed, with their reason, until an
-// administrator replays or discards them; and returns messages to their topic that the broker
-// moved to a dead-letter queue before this app could process them.
+// Package deadletter stores unprocessable messages with their reasons until an administrator
+// replays or discards them. It also empties the dead-letter queues: the broker moves a message
+// there that this app did not process in time, and the package sends it to its topic again.
 package deadletter
 
 import (
@@ -14,21 +14,22 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// Messages keeps unprocessable messages and returns dead letters. It is safe for concurrent use.
+// Messages stores unprocessable messages and returns dead letters to their topics. It is safe for
+// concurrent use.
 type Messages struct {
-	store           store.Store
-	bus             bus.Sender
-	now             func() time.Time
-	log             *slog.Logger
-	audit           *audit.Log
-	sealer          *sealing.Sealer
-	dead            bus.DeadLetters
-	born            time.Time
-	firstReturned   atomic.Bool               // this process has read the dead-letter queue of results once
-	resultsReturned atomic.Pointer[time.Time] // when it last sent results again
+	store       store.Store
+	bus         bus.Sender
+	now         func() time.Time
+	log         *slog.Logger
+	audit       *audit.Log
+	sealer      *sealing.Sealer
+	queues      bus.DeadLetters
+	startedAt   time.Time
+	resultsRead atomic.Bool               // this process has emptied the dead-letter queue of results once
+	resultsSent atomic.Pointer[time.Time] // when this process last sent results again, or will have sent them
 }
 
-// Config is what a Messages is made of.
+// Config has the dependencies of a Messages.
 type Config struct {
 	Store  store.Store
 	Bus    bus.Sender
@@ -39,10 +40,10 @@ type Config struct {
 	Dead   bus.DeadLetters // nil: dead-letter queues are not read
 }
 
-// New makes a Messages.
+// New returns a Messages with the dependencies of c.
 func New(c Config) *Messages {
 	return &Messages{
-		store: c.Store, bus: c.Bus, now: c.Now, log: c.Log, audit: c.Audit, sealer: c.Sealer, dead: c.Dead,
-		born: c.Now(),
+		store: c.Store, bus: c.Bus, now: c.Now, log: c.Log, audit: c.Audit, sealer: c.Sealer, queues: c.Dead,
+		startedAt: c.Now(),
 	}
 }

@@ -47,7 +47,7 @@ func (or *Orchestrator) beginAttempt(ctx context.Context, d delivery) (exhausted
 		if reason == "" {
 			reason = "the handler's process ended"
 		}
-		err := or.deadLetters.Keep(ctx, d.topic, d.message, attemptsReason(found.Doc.Count, reason))
+		err := or.deadLetters.StoreUnprocessable(ctx, d.topic, d.message, attemptsReason(found.Doc.Count, reason))
 		return err == nil, err
 	}
 	return false, or.writeAttempts(ctx, d, found, found.Doc.Count+1, "")
@@ -79,7 +79,7 @@ func (or *Orchestrator) failAttemptOnce(ctx context.Context, d delivery, cause e
 		count++
 	}
 	if count >= maxAttempts {
-		if err := or.deadLetters.Keep(ctx, d.topic, d.message, attemptsReason(count, cause.Error())); err != nil {
+		if err := or.deadLetters.StoreUnprocessable(ctx, d.topic, d.message, attemptsReason(count, cause.Error())); err != nil {
 			return err
 		}
 		or.clearAttempts(ctx, d)
@@ -133,7 +133,7 @@ func (or *Orchestrator) readAttempts(ctx context.Context, d delivery) (store.Ite
 // attemptsKey returns the key of the attempts of a message: the same for each delivery, and
 // after a requeue.
 func (or *Orchestrator) attemptsKey(ctx context.Context, d delivery) (store.Key, error) {
-	if id, n, ok := deadletter.Replayed(d.message.FirstID()); ok {
+	if id, n, ok := deadletter.ParseReplayID(d.message.FirstID()); ok {
 		return store.AttemptsKey(fmt.Sprintf("%s-%d", id, n)), nil
 	}
 	id, err := or.deadLetters.ItemID(ctx, d.topic, d.message)

@@ -19,7 +19,7 @@ const taskStopped = "stopped"
 // the next check whether it has ended.
 const drainDelay = 5 * time.Second
 
-// finishStoppedPage does what is left of a page whose batch was paused or cancelled, perhaps
+// finishStoppedPage does the remaining work of a page whose batch was paused or cancelled, perhaps
 // while the page was made. It reports false if the batch is neither. Resuming the batch
 // continues with a page of a paused one.
 func (or *Orchestrator) finishStoppedPage(ctx context.Context, b *model.Batch, page int) (stopped bool, err error) {

@@ -127,9 +127,9 @@ func (or *Orchestrator) processOnce(ctx context.Context, d delivery) error {
 	var unprocessable *message.Unprocessable
 	switch {
 	case errors.As(err, &unprocessable):
-		return or.deadLetters.Keep(ctx, d.topic, d.message, unprocessable.Reason)
+		return or.deadLetters.StoreUnprocessable(ctx, d.topic, d.message, unprocessable.Reason)
 	case permanent(err):
-		return or.deadLetters.Keep(ctx, d.topic, d.message, fmt.Sprintf("the store refuses what follows from it: %v", err))
+		return or.deadLetters.StoreUnprocessable(ctx, d.topic, d.message, fmt.Sprintf("the store refuses what follows from it: %v", err))
 	}
 	return err
 }

@@ -14,12 +14,13 @@ import (
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
+	"github.com/matoolkit/matoolkit/internal/sealing"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// Unprocessed lists messages that could not be processed, those kept last
-// first, without their bodies. o.Status is one of the statuses, empty for open;
-// o.Topic narrows it to one topic. Errors: CodeInvalid, CodeUnavailable.
+// Unprocessed returns one page of the unprocessable messages without their bodies, the messages
+// stored last first. o.Status is a status, empty for open; o.Topic selects one topic, empty for
+// all. Errors: CodeInvalid, CodeUnavailable.
 func (ms *Messages) Unprocessed(ctx context.Context, o api.ListOptions) (api.Page[api.UnprocessedMessage], error) {
 	filter := store.MessageFilter{Topic: o.Topic}
 	switch status := store.UnprocessableStatus(o.Status); status {
@@ -45,10 +46,10 @@ func (ms *Messages) Unprocessed(ctx context.Context, o api.ListOptions) (api.Pag
 	return page, nil
 }
 
-// UnprocessedMessage gives one such message with its body and its properties. That
-// somebody read it is recorded first. Errors: CodeNotFound, CodeUnavailable.
+// UnprocessedMessage returns an unprocessable message with its body and its properties. It
+// writes an audit record of the read first. Errors: CodeNotFound, CodeUnavailable.
 func (ms *Messages) UnprocessedMessage(ctx context.Context, by audit.Caller, id string) (api.UnprocessedMessage, error) {
-	item, err := ms.keptMessage(ctx, id)
+	item, err := ms.readItem(ctx, id)
 	if err != nil {
 		return api.UnprocessedMessage{}, err
 	}
@@ -57,15 +58,13 @@ func (ms *Messages) UnprocessedMessage(ctx context.Context, by audit.Caller, id 
 	}
 	view := unprocessedView(item)
 	view.Properties = item.Doc.Properties
-	kept := item.Doc.Body
 	if item.Doc.Sealed {
-		if kept, err = ms.sealer.RedactedBody(ctx, item); err != nil {
+		if view.Body, err = ms.sealer.RedactedBody(ctx, item); err != nil {
 			return api.UnprocessedMessage{}, err
 		}
-		view.Body = kept
 		return view, nil
 	}
-	body := kept[:min(len(kept), message.Limit)]
+	body := item.Doc.Body[:min(len(item.Doc.Body), message.Limit)]
 	view.Truncated = len(body) < item.Doc.Size
 	if !view.Truncated && utf8.Valid(body) && json.Valid(body) {
 		view.Body = body
@@ -75,12 +74,11 @@ func (ms *Messages) UnprocessedMessage(ctx context.Context, by audit.Caller, id 
 	return view, nil
 }
 
-// Replay sends a message back to its topic as it came, under an id of its own, and
-// marks it as replayed. Who asked and the number of the replay are recorded before the
-// message is sent: a replay that died half-way names them, and the next request completes
-// it under the same id. A discarded message can be replayed as well. Errors: CodeInvalid,
-// CodeNotFound, CodeConflict where it was replayed already or is not kept whole,
-// CodeUnavailable.
+// Replay sends an unprocessable message to its topic as it was received, with an id of its own,
+// and marks it as replayed. It stores the caller and the number of the replay before it sends the
+// message. If the process ends in between, the next request completes the replay with the same
+// id. A discarded message can be replayed, too. Errors: CodeInvalid, CodeNotFound, CodeConflict if
+// the message was replayed already or is not stored whole, CodeUnavailable.
 func (ms *Messages) Replay(ctx context.Context, by audit.Caller, id, why string) (api.UnprocessedMessage, error) {
 	if err := audit.CheckReason(why); err != nil {
 		return api.UnprocessedMessage{}, err
@@ -94,7 +92,7 @@ func (ms *Messages) Replay(ctx context.Context, by audit.Caller, id, why string)
 	if err != nil {
 		return api.UnprocessedMessage{}, err
 	}
-	again := replayOf(&item.Doc, id, body)
+	again := replayMessage(&item.Doc, id, body)
 	if err := ms.bus.Send(ctx, item.Doc.Topic, again); err != nil {
 		return api.UnprocessedMessage{}, err
 	}
@@ -102,32 +100,32 @@ func (ms *Messages) Replay(ctx context.Context, by audit.Caller, id, why string)
 	return ms.markReplayed(ctx, item, n)
 }
 
-// recordReplay writes who asks for which replay of a message. A recorded replay that may
-// not have been sent is the one that is asked for again.
+// recordReplay stores the caller and the number of a replay in the item of a message. A replay
+// that is stored and may not have been sent is repeated.
 func (ms *Messages) recordReplay(ctx context.Context, by audit.Caller, id, why string) (store.Item[store.Unprocessable], error) {
 	for {
-		item, err := ms.keptMessage(ctx, id)
+		item, err := ms.readItem(ctx, id)
 		if err != nil {
 			return item, err
 		}
 		u := &item.Doc
 		switch {
 		case u.Status == store.UnprocessableReplayed:
-			return item, dealtWith(id, *u)
-		case !keptWhole(u):
+			return item, alreadyHandled(id, *u)
+		case !isWhole(u):
 			return item, problem.New(api.CodeConflict, "message %s is too large to be replayed: it has %d bytes, and only the first %d were kept", id, u.Size, min(u.Size, len(u.Body)))
 		}
 		switch h := u.Handled; {
 		case u.Asked <= u.Failed:
 			u.Asked = u.Replays + 1
-		case h != nil && h.By == by.Name && h.Why == why: // recorded already
+		case h != nil && h.By == by.Name && h.Why == why: // stored already
 			return item, nil
 		}
 		was := audit.MessageFacts(*u)
 		u.Handled, u.Returns = &model.Mark{By: by.Name, At: ms.now().UTC(), Why: why}, 0
 		sent := *u
 		sent.Status, sent.Replays = store.UnprocessableReplayed, u.Asked
-		applied, err := ms.store.Apply(ctx, store.Writes{store.Replace(store.UnprocessedKey(id), u, item.Version), ms.audit.Record(messageHandled(by, "replay", id, was, sent))})
+		applied, err := ms.store.Apply(ctx, store.Writes{store.Replace(store.UnprocessedKey(id), u, item.Version), ms.audit.Record(auditRecord(by, "replay", id, was, sent))})
 		if errors.Is(err, store.ErrChanged) {
 			continue
 		}
@@ -138,8 +136,8 @@ func (ms *Messages) recordReplay(ctx context.Context, by audit.Caller, id, why s
 	}
 }
 
-// markReplayed writes that replay n was sent, whatever was written since: another request
-// may have sent the same, or it may have failed already.
+// markReplayed stores that replay n was sent. It loads the item again after a conflict: another
+// request may have sent the same replay, or the replay may have failed already.
 func (ms *Messages) markReplayed(ctx context.Context, item store.Item[store.Unprocessable], n int) (api.UnprocessedMessage, error) {
 	mark := item.Doc.Handled
 	for {
@@ -155,31 +153,31 @@ func (ms *Messages) markReplayed(ctx context.Context, item store.Item[store.Unpr
 		if !errors.Is(err, store.ErrChanged) {
 			return api.UnprocessedMessage{}, err
 		}
-		if item, err = ms.keptMessage(ctx, item.ID); err != nil {
+		if item, err = ms.readItem(ctx, item.ID); err != nil {
 			return api.UnprocessedMessage{}, err
 		}
 	}
 }
 
-// Discard marks a message as dealt with. It is still kept, and can be replayed later.
-// Errors: CodeInvalid, CodeNotFound, CodeConflict where it is not open,
+// Discard marks an unprocessable message as discarded. The message stays stored and can be
+// replayed later. Errors: CodeInvalid, CodeNotFound, CodeConflict if it is not open,
 // CodeUnavailable.
 func (ms *Messages) Discard(ctx context.Context, by audit.Caller, id, why string) (api.UnprocessedMessage, error) {
 	if err := audit.CheckReason(why); err != nil {
 		return api.UnprocessedMessage{}, err
 	}
 	for {
-		item, err := ms.keptMessage(ctx, id)
+		item, err := ms.readItem(ctx, id)
 		if err != nil {
 			return api.UnprocessedMessage{}, err
 		}
 		if item.Doc.Status != store.UnprocessableOpen {
-			return api.UnprocessedMessage{}, dealtWith(id, item.Doc)
+			return api.UnprocessedMessage{}, alreadyHandled(id, item.Doc)
 		}
 		was := audit.MessageFacts(item.Doc)
 		item.Doc.Status = store.UnprocessableDiscarded
 		item.Doc.Handled = &model.Mark{By: by.Name, At: ms.now().UTC(), Why: why}
-		_, err = ms.store.Apply(ctx, store.Writes{store.Replace(store.UnprocessedKey(id), item.Doc, item.Version), ms.audit.Record(messageHandled(by, "discard", id, was, item.Doc))})
+		_, err = ms.store.Apply(ctx, store.Writes{store.Replace(store.UnprocessedKey(id), item.Doc, item.Version), ms.audit.Record(auditRecord(by, "discard", id, was, item.Doc))})
 		if errors.Is(err, store.ErrChanged) {
 			continue
 		}
@@ -191,17 +189,19 @@ func (ms *Messages) Discard(ctx context.Context, by audit.Caller, id, why string
 	}
 }
 
-// messageHandled is the line of the trail that tells who has just dealt with a message.
-func messageHandled(by audit.Caller, action, id string, was audit.Facts, u store.Unprocessable) store.AuditRecord {
+// auditRecord returns the audit record of a replay or a discard. Was has the facts before, u is
+// the item after.
+func auditRecord(by audit.Caller, action, id string, was audit.Facts, u store.Unprocessable) store.AuditRecord {
 	return store.AuditRecord{
 		At: u.Handled.At, Actor: by.Actor(), Action: action, Target: id, Why: u.Handled.Why, Before: was.JSON(), After: audit.MessageFacts(u).JSON(),
 	}
 }
 
-func (ms *Messages) keptMessage(ctx context.Context, id string) (store.Item[store.Unprocessable], error) {
+// readItem reads the item of an unprocessable message. Errors: CodeNotFound.
+func (ms *Messages) readItem(ctx context.Context, id string) (store.Item[store.Unprocessable], error) {
 	err := store.ErrNotFound
 	var item store.Item[store.Unprocessable]
-	if unprocessedID.MatchString(id) { // or it is no id that the store could have
+	if itemIDPattern.MatchString(id) { // the store has no other ids
 		item, err = store.Read[store.Unprocessable](ctx, ms.store, store.UnprocessedKey(id))
 	}
 	if errors.Is(err, store.ErrNotFound) {
@@ -210,7 +210,16 @@ func (ms *Messages) keptMessage(ctx context.Context, id string) (store.Item[stor
 	return item, err
 }
 
-func dealtWith(id string, u store.Unprocessable) error {
+// isWhole reports whether the whole body of a message is stored.
+func isWhole(u *store.Unprocessable) bool {
+	if u.Sealed {
+		return u.Size <= sealing.MaxSealedBody
+	}
+	return len(u.Body) == u.Size
+}
+
+// alreadyHandled returns the error of a request for a message that was replayed or discarded.
+func alreadyHandled(id string, u store.Unprocessable) error {
 	if u.Handled == nil {
 		return problem.New(api.CodeConflict, "message %s is %s already", id, u.Status)
 	}
