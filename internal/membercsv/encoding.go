@@ -12,12 +12,12 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
-// bufferSize is how much of a file is read at once, in bytes.
+// bufferSize is how many bytes of a file are read at once.
 const bufferSize = 64 << 10
 
-// decode checks that the file is text in UTF-8 and gives where it begins, after the byte
-// order mark. It refuses a line of which the commas alone are too many for any row: taken
-// apart, it would take a hundred times its size. ok is false where there is a problem.
+// decode checks that the file is text in UTF-8 and gives the offset at which the text begins, after a byte
+// order mark. It refuses a line with more commas than a row can have: its parsed fields would take a
+// hundred times its size. ok is false where there is a problem.
 func (p *parser) decode() (begin int64, ok bool, err error) {
 	if p.file.Size() > MaxBytes {
 		p.add(Problem{Code: CodeTooLarge}, "the file has %d bytes; at most %d are allowed", p.file.Size(), MaxBytes)
@@ -81,8 +81,7 @@ func checkLine(text *bufio.Reader) (invalid, commas int, err error) {
 	}
 }
 
-// encode makes the JSON value of a field: a string, or for a multi-valued column an
-// array.
+// encode gives the JSON value of a field: a string, or for a multi-valued column an array.
 func encode(format, field string) (json.RawMessage, error) {
 	if format != "" {
 		return runbook.ParseList(format, field)

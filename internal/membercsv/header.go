@@ -8,9 +8,9 @@ import (
 	"github.com/matoolkit/matoolkit/internal/csvtext"
 )
 
-// header matches the first line with the columns of the runbook. Names are compared
-// exactly, since templates are; a name that is nearly right is named in the problem. It
-// tells whether the rows are worth reading.
+// header matches the first line with the columns of the runbook. It compares names exactly, as templates
+// do; the problem of a missing column mentions a name that differs only in case or spaces. It reports
+// whether the rows can be read.
 func (p *parser) header(r *csv.Reader, names []string) bool {
 	wanted := columns(p.rb)
 	formats := map[string]string{}

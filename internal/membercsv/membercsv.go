@@ -1,10 +1,9 @@
-// Package membercsv reads the list of members that a person uploads: a CSV file with
-// one member a row, checked against the columns that a runbook uses. Everything
-// that is wrong with a file is reported at once, with its place, and a file with
-// anything wrong in it yields no rows.
+// Package membercsv reads member CSVs: uploaded files with one member in each row, checked against the
+// columns that a runbook uses. It reports all problems of a file at once, each with its place; a file with
+// a problem yields no rows.
 //
-// It knows the CSV format (RFC 4180, UTF-8) and the columns of a runbook, and
-// nothing of batches, of HTTP or of where members are kept.
+// It knows the CSV format (RFC 4180, UTF-8) and the columns of a runbook, and nothing of batches, of HTTP
+// or of the store.
 package membercsv
 
 import (
@@ -25,8 +24,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
-// What a file may hold. A field is as long as a cell of a spreadsheet can be; a row
-// has to fit, with the parameters made from it, into one message to a worker.
+// The limits of a file. A field has the limit of a cell of a spreadsheet; a row has to fit, with the
+// parameters that are resolved from it, into one message to a worker.
 const (
 	MaxBytes    = 50 << 20 // of the whole file
 	MaxRows     = 100_000
@@ -37,20 +36,20 @@ const (
 	MaxKeys     = 8 << 20 // bytes, all keys together: they stay in memory
 	maxProblems = 1_000
 
-	// maxText is the most of a file, in bytes, that is read for one row. A row of MaxRow
-	// bytes takes twice as many where all of them are quotation marks.
+	// maxText is how many bytes of a file are read for one row at most. A row of MaxRow bytes takes
+	// twice as many where all of them are quotation marks.
 	maxText = 512 << 10
 )
 
-// File is a member CSV. It is read more than once, and must stay as it is. A *bytes.Reader
-// is one, and an *io.SectionReader of a file on disk.
+// File is a member CSV. It is read several times, and must not change. A *bytes.Reader implements it, and
+// an *io.SectionReader of a file on disk.
 type File interface {
 	io.ReaderAt
 	Size() int64
 }
 
-// Row is one member. It refers to its text in the file and makes its values when they are
-// asked for: those of all rows together take a hundred times the file.
+// Row is one member. It refers to its text in the file, and Data parses the values: those of all rows
+// together take a hundred times the size of the file.
 type Row struct {
 	Line   int // where the row begins, from 1; the header is line 1
 	Key    string
@@ -59,15 +58,14 @@ type Row struct {
 	from   *origin
 }
 
-// origin is what the rows of one file have in common.
+// origin has the file and the columns of its rows.
 type origin struct {
 	file    File
 	columns []column
 }
 
-// Data makes a value for each column that the runbook uses: a JSON string, or a JSON array
-// for the columns it declares as multi-valued.
-// It fails where the file cannot be read.
+// Data gives a value for each column that the runbook uses: a JSON string, or a JSON array for a column
+// that it declares as multi-valued. It fails where the file cannot be read.
 func (r Row) Data() (map[string]json.RawMessage, error) {
 	text := make([]byte, r.length)
 	if _, err := r.from.file.ReadAt(text, r.at); err != nil && !errors.Is(err, io.EOF) {
@@ -77,7 +75,7 @@ func (r Row) Data() (map[string]json.RawMessage, error) {
 	if err == nil && len(record) != len(r.from.columns) {
 		err = csv.ErrFieldCount
 	}
-	if err != nil { // Read has read other text here
+	if err != nil { // the text has changed since Read
 		return nil, unread(fmt.Errorf("line %d: %w", r.Line, err))
 	}
 	data := make(map[string]json.RawMessage, len(record))
@@ -93,8 +91,8 @@ func (r Row) Data() (map[string]json.RawMessage, error) {
 
 func unread(err error) error { return fmt.Errorf("read the member CSV: %w", err) }
 
-// Problem is one thing wrong with a file. Line and Column count from 1, Column in
-// bytes; 0 means the file, or the line, as a whole.
+// Problem is a problem of a file. Line and Column count from 1, Column in bytes; 0 stands for the whole
+// file, or the whole line.
 type Problem struct {
 	Line, Column int
 	Field        string // the name of the CSV column
@@ -124,19 +122,19 @@ const (
 	CodeBadValue        = "bad-value"
 )
 
-// Parse reads a file that is in memory, as Read does.
+// Parse calls Read with a file in memory.
 func Parse(src []byte, rb *runbook.Runbook) ([]Row, []string, []Problem) {
 	rows, warnings, problems, err := Read(bytes.NewReader(src), rb)
 	if err != nil {
-		panic(err) // memory can be read
+		panic(err) // reading from memory does not fail
 	}
 	return rows, warnings, problems
 }
 
-// Read reads a file for rb. The warnings are for people: columns that the runbook does not
-// use, rows without any value, keys that differ only in case. Rows are returned only when
-// there is no problem; they refer to the file. Read keeps neither the text nor the values
-// of a row. It fails where the file cannot be read.
+// Read reads a file for rb. The warnings are for people: columns that the runbook does not use, rows
+// without a value, keys that differ only in case. It returns rows only where there is no problem; they
+// refer to the file. It does not keep the text or the values of a row. It fails where the file cannot be
+// read.
 func Read(file File, rb *runbook.Runbook) ([]Row, []string, []Problem, error) {
 	p := &parser{rb: rb, file: file, lines: map[string]int{}, seed: maphash.MakeSeed(), folded: map[uint64]string{}}
 	begin, ok, err := p.decode()
@@ -170,7 +168,7 @@ type parser struct {
 	problems []Problem
 }
 
-// column is a column of the file; one that the runbook does not use has no name.
+// column is a column of the file. It has no name where the runbook does not use it.
 type column struct {
 	name   string
 	format string // of a multi-valued column
@@ -187,10 +185,10 @@ func (p *parser) add(pr Problem, format string, args ...any) {
 	p.problems = append(p.problems, pr)
 }
 
-// errEndless says that maxText bytes hold no end of a row.
+// errEndless says that a row does not end within maxText bytes.
 var errEndless = errors.New("a row does not end")
 
-// bounded reads on until more than left bytes have been read.
+// bounded fails with errEndless after left bytes.
 type bounded struct {
 	io.Reader
 	left int
@@ -205,7 +203,7 @@ func (b *bounded) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// read reads the rows, from where the text begins.
+// read reads the header and the rows, from the offset at which the text begins.
 func (p *parser) read(begin int64) error {
 	text := &bounded{io.NewSectionReader(p.file, begin, p.file.Size()-begin), maxText}
 	r := csv.NewReader(bufio.NewReaderSize(text, bufferSize))
@@ -258,8 +256,8 @@ func (p *parser) read(begin int64) error {
 	return nil
 }
 
-// syntax reports what encoding/csv could not read of a row that begins at an offset. It
-// fails where the file cannot be read.
+// syntax reports an error of encoding/csv in a row that begins at an offset. It returns errors that are
+// not of the text.
 func (p *parser) syntax(err error, began int64) error {
 	var e *csv.ParseError
 	switch {
@@ -275,7 +273,7 @@ func (p *parser) syntax(err error, began int64) error {
 	return err
 }
 
-// lineAt is the number of the line that has an offset.
+// lineAt gives the number of the line at an offset.
 func (p *parser) lineAt(offset int64) (int, error) {
 	text := bufio.NewReaderSize(io.NewSectionReader(p.file, 0, offset), bufferSize)
 	for line := 1; ; {
@@ -290,6 +288,7 @@ func (p *parser) lineAt(offset int64) (int, error) {
 	}
 }
 
+// record checks one record and adds its row.
 func (p *parser) record(r *csv.Reader, line int, record []string, began int64, length int) {
 	if !slices.ContainsFunc(record, func(field string) bool { return field != "" }) {
 		p.blank++
@@ -332,8 +331,8 @@ func (p *parser) record(r *csv.Reader, line int, record []string, began int64, l
 	}
 }
 
-// characters refuses what no cell of a list of people holds: a field beyond the
-// limit and control characters other than tab and line ends.
+// characters reports a field that is longer than the limit, and control characters other than tab and
+// line ends.
 func (p *parser) characters(at Problem, field string) bool {
 	if n := utf8.RuneCountInString(field); n > MaxField {
 		at.Code = CodeFieldTooLong
@@ -348,6 +347,7 @@ func (p *parser) characters(at Problem, field string) bool {
 	return true
 }
 
+// key checks a key and gives it; empty where it has a problem.
 func (p *parser) key(at Problem, line int, key string) string {
 	switch trimmed := strings.TrimSpace(key); {
 	case trimmed == "":

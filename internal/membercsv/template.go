@@ -8,22 +8,20 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
-// Template is a file for people to fill in: the header alone, the key first, lines
-// ended as RFC 4180 has it. It begins with a byte order mark, without which Excel
-// takes it for the local code page and saves names with accents wrongly; Parse
-// accepts files with the mark and without.
+// Template gives a file for people to fill in: the header only, the key first, with the line ends of
+// RFC 4180. It begins with a byte order mark, without which Excel reads it in the local code page and saves
+// names with accents wrongly; Parse accepts files with the mark and without.
 func Template(rb *runbook.Runbook) []byte {
 	var b bytes.Buffer
 	b.Write(csvtext.BOM)
 	w := csv.NewWriter(&b)
 	w.UseCRLF = true
-	_ = w.Write(columns(rb)) // a Buffer takes everything
+	_ = w.Write(columns(rb)) // writing to a Buffer does not fail
 	w.Flush()
 	return b.Bytes()
 }
 
-// columns are the columns a file has to have: the key, then the others by
-// name.
+// columns gives the columns that a file must have: the key, then the others by name.
 func columns(rb *runbook.Runbook) []string {
 	key := rb.DataSource.PrimaryKey
 	names := []string{key}
