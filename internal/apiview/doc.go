@@ -1,4 +1,4 @@
-// Package apiview gives stored documents the shapes of the admin API, without anything secret.
+// Package apiview converts stored documents to the shapes of the admin API, without secrets.
 //
-// It reads nothing: callers hand it what they loaded.
+// It reads nothing from the store: callers pass the documents.
 package apiview

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// ETag makes an ETag of what it changes with. It has no quotes.
+// ETag gives an ETag, without quotes, that changes with each of the values.
 func ETag(of ...string) string {
 	h := sha256.New()
 	for _, s := range of {
@@ -15,7 +15,7 @@ func ETag(of ...string) string {
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }
 
-// Matches tells whether a tag is one of those that are asked for; none is any.
+// Matches reports whether a tag is one of the wanted ones. Any tag matches an empty list.
 func Matches(wanted []string, tag string) bool {
 	return len(wanted) == 0 || slices.Contains(wanted, tag)
 }

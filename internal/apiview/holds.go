@@ -10,7 +10,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// AdditionHold gives what the last tick held; nil when nothing.
+// AdditionHold gives the held additions of the last sync with their confirmation; nil for none.
 func AdditionHold(s *store.SyncRecord, setting *store.Automation) *api.AdditionHoldSummary {
 	h := s.Additions
 	if h == nil {
@@ -23,13 +23,14 @@ func AdditionHold(s *store.SyncRecord, setting *store.Automation) *api.AdditionH
 	return view
 }
 
-// RemovalRevision tells one set of held members from another.
+// RemovalRevision gives the revision of a removal hold, which changes with its members.
 func RemovalRevision(h store.RemovalHold) string {
-	text, _ := json.Marshal(store.RemovalHold{Members: h.Members, Moves: h.Moves}) // numbers and times
+	text, _ := json.Marshal(store.RemovalHold{Members: h.Members, Moves: h.Moves}) // numbers and times always marshal
 	digest := sha256.Sum256(text)
 	return hex.EncodeToString(digest[:8])
 }
 
+// RemovalHold gives the removal hold of a batch; nil for none.
 func RemovalHold(batch int, h *model.RemovalHold) *api.RemovalHoldSummary {
 	if h == nil {
 		return nil

@@ -9,29 +9,36 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// sorting is how a list can be sorted, with the field in the store of each. Every item of
-// the list has that field: an index of the store serves no other.
-type sorting struct {
+// Sorting has the orders of a list, with the field of the store for each. Every item of the list has
+// these fields: an index of the store leaves out items without them.
+type Sorting struct {
 	api.SortFields
 	fields map[string]store.Field
 }
 
+// The sorting of each list.
 var (
-	BatchSorting = sorting{api.BatchSorts, map[string]store.Field{
+	BatchSorting = Sorting{api.BatchSorts, map[string]store.Field{
 		"id": store.FieldID, "runbookName": store.FieldRunbookName, "status": store.FieldStatus, "batchStartTime": store.FieldStartTime,
 		"detectedAt": store.FieldDetectedAt, "memberCount": store.FieldMemberCount,
 	}}
-	MemberSorting = sorting{api.MemberSorts, map[string]store.Field{
+	MemberSorting = Sorting{api.MemberSorts, map[string]store.Field{
 		"id": store.FieldID, "memberKey": store.FieldMemberKey, "status": store.FieldStatus, "addedAt": store.FieldAddedAt,
 	}}
-	StepSorting        = sorting{api.StepSorts, map[string]store.Field{"id": store.FieldID, "memberId": store.FieldMemberID}}
-	RunbookSorting     = sorting{api.RunbookSorts, map[string]store.Field{"name": store.FieldName, "createdAt": store.FieldPublishedAt, "publishedBy": store.FieldPublishedBy}}
-	VersionSorting     = sorting{api.VersionSorts, map[string]store.Field{"version": store.FieldVersion}}
-	UnprocessedSorting = sorting{api.UnprocessedSorts, map[string]store.Field{"keptAt": store.FieldPlace, "topic": store.FieldTopic, "messageType": store.FieldMessageType}}
+	StepSorting        = Sorting{api.StepSorts, map[string]store.Field{"id": store.FieldID, "memberId": store.FieldMemberID}}
+	RunbookSorting     = Sorting{api.RunbookSorts, map[string]store.Field{"name": store.FieldName, "createdAt": store.FieldPublishedAt, "publishedBy": store.FieldPublishedBy}}
+	VersionSorting     = Sorting{api.VersionSorts, map[string]store.Field{"version": store.FieldVersion}}
+	UnprocessedSorting = Sorting{api.UnprocessedSorts, map[string]store.Field{"keptAt": store.FieldPlace, "topic": store.FieldTopic, "messageType": store.FieldMessageType}}
 )
 
-// sort gives the store's order for a list. Errors: CodeInvalid.
-func (s sorting) sort(by string) (store.Sort, error) {
+// Paging gives the page of the store for the options of a list. Errors: CodeInvalid.
+func (s Sorting) Paging(o api.ListOptions) (store.Paging, error) {
+	order, err := s.order(o.Sort)
+	return store.Paging{Limit: o.PageSize(), Continuation: o.Continuation, Sort: order}, err
+}
+
+// order gives the order of the store by its name in the API. Errors: CodeInvalid.
+func (s Sorting) order(by string) (store.Sort, error) {
 	if by == "" {
 		by = s.Default
 	}
@@ -40,10 +47,4 @@ func (s sorting) sort(by string) (store.Sort, error) {
 	}
 	name, descending := strings.CutPrefix(by, "-")
 	return store.Sort{By: s.fields[name], Descending: descending}, nil
-}
-
-// Paging gives what a list asks of the store. Errors: CodeInvalid.
-func (s sorting) Paging(o api.ListOptions) (store.Paging, error) {
-	sort, err := s.sort(o.Sort)
-	return store.Paging{Limit: o.PageSize(), Continuation: o.Continuation, Sort: sort}, err
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/matoolkit/matoolkit/internal/workers"
 )
 
-// These make of the engine's state what people are shown of it.
-
+// Batch converts a batch.
 func Batch(b model.Batch) api.Batch { return BatchSummary(store.SummaryOf(&b)) }
 
+// BatchSummary converts the summary of a batch.
 func BatchSummary(b store.BatchSummary) api.Batch {
 	return api.Batch{
 		ID: b.ID, RunbookName: b.RunbookName, RunbookVersion: b.RunbookVersion, Status: string(b.Status), IsManual: b.IsManual,
@@ -25,6 +25,7 @@ func BatchSummary(b store.BatchSummary) api.Batch {
 	}
 }
 
+// Attribution converts a mark; nil for none.
 func Attribution(m *model.Mark) *api.Attribution {
 	if m == nil {
 		return nil
@@ -32,7 +33,7 @@ func Attribution(m *model.Mark) *api.Attribution {
 	return &api.Attribution{By: m.By, At: m.At, Why: m.Why}
 }
 
-// Member shows a member; secrets are the names of those of its runbook.
+// Member converts a member of a batch. It redacts the columns that secrets names.
 func Member(b *model.Batch, m model.Member, secrets []string) api.Member {
 	view := api.Member{
 		ID: m.ID, Key: m.Key, Status: string(m.Status), Data: sealing.RedactData(m.Data, secrets), WorkerData: sealing.RedactData(m.WorkerData, secrets),
@@ -44,6 +45,7 @@ func Member(b *model.Batch, m model.Member, secrets []string) api.Member {
 	return view
 }
 
+// Phase converts a phase execution, without counts of its members.
 func Phase(p model.Phase) api.Phase {
 	view := api.Phase{
 		ID: p.ID, Name: p.Name, Kind: string(p.Kind), RunbookVersion: p.Version, Status: string(p.Status), Reason: p.Reason,
@@ -51,8 +53,7 @@ func Phase(p model.Phase) api.Phase {
 		OffsetMinutes: p.OffsetMinutes, DueAt: p.DueAt, DispatchedAt: p.DispatchedAt, CompletedAt: p.CompletedAt,
 	}
 	if p.Kind == model.KindRemoval && p.Open == 0 && !p.Status.Terminal() {
-		// It ends with the batch only, for the next member may leave any time. Until then
-		// nobody is in it.
+		// The removal phase ends with the batch. While no member is in it, it is shown as completed.
 		view.Status = string(model.PhaseCompleted)
 	}
 	if p.OnComplete {
@@ -64,7 +65,7 @@ func Phase(p model.Phase) api.Phase {
 	return view
 }
 
-// Step shows a step. Records are those of the workers that have its run's jobs.
+// Step converts a step of a run, with redacted values. records are of the workers of the run's steps.
 func Step(r *model.Run, index int, s model.Step, records map[string]workers.Record, now time.Time) api.Step {
 	view := api.Step{
 		ID: r.StepID(index), Phase: r.PhaseName, RunbookVersion: r.Version, MemberID: r.Member, MemberKey: r.Key, Name: s.Name, Index: index,
@@ -84,17 +85,8 @@ func Step(r *model.Run, index int, s model.Step, records map[string]workers.Reco
 	return view
 }
 
-// StoredStatus is the status in the store of steps that are shown as the given one.
-func StoredStatus(shown string) model.StepStatus {
-	switch shown {
-	case api.StepQueued, api.StepAtWorker:
-		return model.StepDispatched
-	case api.StepWaitingForRetry:
-		return model.StepPending
-	}
-	return model.StepStatus(shown)
-}
-
+// StepStatus gives the status of a step for the API: of a dispatched step it says whether a worker has
+// the job, by the records of the workers.
 func StepStatus(r *model.Run, s model.Step, records map[string]workers.Record, now time.Time) string {
 	switch {
 	case s.Status == model.StepDispatched:
@@ -108,4 +100,15 @@ func StepStatus(r *model.Run, s model.Step, records map[string]workers.Record, n
 		return api.StepWaitingForRetry
 	}
 	return string(s.Status)
+}
+
+// StoredStatus gives the status in the store of steps with a status of the API.
+func StoredStatus(shown string) model.StepStatus {
+	switch shown {
+	case api.StepQueued, api.StepAtWorker:
+		return model.StepDispatched
+	case api.StepWaitingForRetry:
+		return model.StepPending
+	}
+	return model.StepStatus(shown)
 }

@@ -11,9 +11,12 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// Explain gives the Error that tells a caller about an error of a use case. Use cases return
-// errors as they come, those of the store, the broker and the state machine too; whoever
-// answers a caller explains them once.
+// CodeOf returns the code that Explain gives to an error.
+func CodeOf(err error) api.Code { return Explain(err).Code }
+
+// Explain gives the Error that an answer shows for an error of a use case. Use cases return errors of
+// the store, the bus and the engine as they are; an error that Explain does not know becomes
+// CodeInternal.
 func Explain(err error) *Error {
 	var known *Error
 	var refusal *model.Refusal
@@ -28,7 +31,7 @@ func Explain(err error) *Error {
 		return &Error{Code: api.CodeUnavailable, Message: "the key that secrets are encrypted with cannot be read; the handler's log says why", Cause: err}
 	case errors.Is(err, store.ErrUnavailable), errors.Is(err, bus.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
 		return &Error{Code: api.CodeUnavailable, Message: "the system's store or broker cannot be reached; try again in a moment", Cause: err}
-	case errors.Is(err, store.ErrChanged): // 449 on what is made anew, which nobody can have changed
+	case errors.Is(err, store.ErrChanged): // 449 for a new document, which no other process has changed
 		return &Error{Code: api.CodeUnavailable, Message: "something else was written at the same moment; nothing was changed, try again", Cause: err}
 	case errors.Is(err, store.ErrLater):
 		return &Error{Code: api.CodeUnavailable, Message: "a later version of the handler has written this, and the version that answers would lose what it does not know of it; nothing was changed. During an upgrade, try again in a moment; where the handler was set back, deploy the later version again", Cause: err}

@@ -1,4 +1,4 @@
-package app_test
+package problem_test
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// Each error that a use case returns has a code and a text for the caller, which holds
-// nothing of the cause.
+// TestExplain checks that each error of a use case gets a code and a text for the caller, without its
+// cause.
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
