@@ -101,29 +101,6 @@ func TestAWorkerIsKnownByWhatItAnnouncedLast(t *testing.T) {
 	}
 }
 
-// A worker whose clock is ahead does not keep its next start from being heard.
-func TestAClockThatIsAheadKeepsNobodyOut(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, false)
-	ahead := catalogOf("worker-01", dawn.Add(1000*time.Hour), "Old")
-	ahead.EnqueuedAt = dawn
-	next := catalogOf("worker-01", dawn.Add(time.Minute), "New")
-	next.EnqueuedAt = dawn.Add(time.Minute)
-	s.announce(ahead, next, ahead)
-	if got := s.functionsOf("worker-01"); got != "New" {
-		t.Errorf("worker-01 has %s", got)
-	}
-	// Two starts within what the broker takes for one moment are told apart.
-	for i, name := range []string{"Newer", "Newest"} {
-		m := catalogOf("worker-01", dawn.Add(time.Hour+time.Duration(i+1)*time.Millisecond), name)
-		m.EnqueuedAt = dawn.Add(time.Hour)
-		s.announce(m)
-	}
-	if got := s.functionsOf("worker-01"); got != "Newest" {
-		t.Errorf("worker-01 has %s", got)
-	}
-}
-
 // Many replicas start at once, and the store loses races and answers late: the last one
 // counts.
 func TestReplicasAnnounceThemselvesAtOnce(t *testing.T) {

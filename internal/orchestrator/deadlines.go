@@ -98,6 +98,6 @@ const deadlineDelay = 10 * time.Second
 // have had time to come. The time is a multiple of deadlineDelay, so that several checks of one
 // deadline have the same id and become one.
 func (or *Orchestrator) postponeDeadlineCheck(ctx context.Context, c message.DeadlineCheck) error {
-	or.log.InfoContext(ctx, "deadline waits for results that were dead-lettered or put back", logkey.BatchID, c.BatchID, logkey.JobID, c.JobID)
+	or.log.InfoContext(ctx, "deadline waits for results that were dead-lettered or requeued", logkey.BatchID, c.BatchID, logkey.JobID, c.JobID)
 	return or.bus.Send(ctx, message.TopicOrchestratorEvents, applier.CheckDeadlineAt(c, or.nextCheck(c.DueAt, deadlineDelay)))
 }

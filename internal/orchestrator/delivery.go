@@ -184,6 +184,6 @@ func (or *Orchestrator) requeue(ctx context.Context, d delivery, delay time.Dura
 	if d.topic == message.TopicWorkerResults && delay == outageDelay {
 		or.deadLetters.ExpectResults(at)
 	}
-	or.log.WarnContext(ctx, "message put back for later", logkey.Topic, d.topic, logkey.MessageID, d.message.ID, logkey.Error, cause)
+	or.log.WarnContext(ctx, "message requeued", logkey.Topic, d.topic, logkey.MessageID, d.message.ID, logkey.Error, cause)
 	return nil
 }

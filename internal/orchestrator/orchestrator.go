@@ -19,6 +19,10 @@
 //	worker-catalog    workers.Registry.OnCatalog
 //	worker-heartbeat  workers.Registry.OnHeartbeat
 //
+// A result, for example, goes from HandleResult over onResult and applier.Run to engine.Decide,
+// which has package runstate decide whether the step is retried. Then applier.Run writes the run
+// to the store and sends the retry-check, or the next job, to the bus.
+//
 // The sweep sends messages again that were lost, and schedules the messages of the next
 // interval.
 package orchestrator
