@@ -80,16 +80,11 @@ func additionsChanged(name string) error {
 // readAdditions reads the records that have the held additions of a runbook and their
 // confirmation.
 func (sy *Syncer) readAdditions(ctx context.Context, name string) (last store.Item[store.SyncRecord], setting store.Item[store.Automation], err error) {
-	if _, err = sy.runbooks.Head(ctx, name); err != nil {
+	if _, setting, err = sy.readAutomation(ctx, name); err != nil {
 		return last, setting, err
 	}
-	if setting, err = store.OrNone(store.Read[store.Automation](ctx, sy.store, store.AutomationKey(name))); err != nil {
-		return last, setting, err
-	}
-	if last, err = store.OrNone(store.Read[store.SyncRecord](ctx, sy.store, store.SyncKey(name))); err != nil {
-		return last, setting, err
-	}
-	return last, setting, nil
+	last, err = store.OrNone(store.Read[store.SyncRecord](ctx, sy.store, store.SyncKey(name)))
+	return last, setting, err
 }
 
 // additionsRevision is the form of a revision, and of the id of a list.
