@@ -3,6 +3,7 @@ package adminhttp_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -11,11 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 	"pgregory.net/rapid"
 
-	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
@@ -38,65 +38,26 @@ var runbooks = []string{
 	"", "name: x", "name: [", "- 1", "name: moves\nname: moves\n", strings.Replace(moves, "function", "fonction", 1), "a: &a [*a]", "a: &a [x]\nb: &b [*a, *a]\nc: [*b, *b, *b]", strings.Repeat("- ", 5000), "\xff", "name: moves\x00",
 }
 
-// run takes the place of the Functions host and of a worker until the test ends.
+// run gives messages to the app and jobs to a worker until the test ends. The worker fails a job
+// if its mail is fail.
 func (r *real) run() {
-	r.t.Helper()
-	soon := &azservicebus.ClientOptions{RetryOptions: azservicebus.RetryOptions{MaxRetries: 50, RetryDelay: 5 * time.Millisecond, MaxRetryDelay: 50 * time.Millisecond}}
-	client, err := azservicebus.NewClientFromConnectionString(r.broker.ConnectionString(), soon)
-	check(r.t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.t.Context()))
 	var all sync.WaitGroup
 	r.t.Cleanup(func() {
 		cancel()
 		all.Wait()
 	})
-	receive := func(topic, subscription string, handle func(context.Context, *azservicebus.ReceivedMessage) error) {
-		receiver, err := client.NewReceiverForSubscription(topic, subscription, nil)
-		check(r.t, err)
-		all.Go(func() {
-			for ctx.Err() == nil {
-				messages, err := receiver.ReceiveMessages(ctx, 10, nil)
-				if err != nil {
-					continue
-				}
-				for _, m := range messages {
-					settle := receiver.CompleteMessage
-					if handle(ctx, m) != nil {
-						settle = func(ctx context.Context, m *azservicebus.ReceivedMessage, _ *azservicebus.CompleteMessageOptions) error {
-							return receiver.AbandonMessage(ctx, m, nil)
-						}
-					}
-					_ = settle(ctx, m, nil) // one that is not settled comes again
-				}
-			}
-		})
-	}
-	delivered := func(handle func(context.Context, message.Delivery) error) func(context.Context, *azservicebus.ReceivedMessage) error {
-		return func(ctx context.Context, m *azservicebus.ReceivedMessage) error {
-			kind, _ := m.ApplicationProperties[message.PropertyMessageType].(string)
-			return handle(ctx, message.Delivery{ID: m.MessageID, Type: kind, Body: m.Body, Properties: m.ApplicationProperties, DeliveryCount: int(m.DeliveryCount)})
+	worker := &testenv.Worker{ID: "worker-01", Bus: r.bus, Answer: func(j message.Job) (string, error) {
+		if strings.Contains(string(j.Parameters), `"fail"`) {
+			return "", errors.New("the mailbox is locked")
 		}
-	}
-	receive(message.TopicOrchestratorEvents, message.SubscriptionOrchestrator, delivered(r.app.HandleEvent))
-	receive(message.TopicWorkerResults, message.SubscriptionOrchestrator, delivered(r.app.HandleResult))
-	receive(message.TopicWorkerJobs, message.WorkerSubscription("worker-01"), r.work)
-}
-
-// work answers a job, with a failure where its mail is fail.
-func (r *real) work(ctx context.Context, m *azservicebus.ReceivedMessage) error {
-	var j message.Job
-	if err := json.Unmarshal(m.Body, &j); err != nil {
-		return err
-	}
-	result := message.Result{JobID: j.JobID, Status: message.StatusSuccess, Timestamp: time.Now().UTC(), CorrelationData: j.CorrelationData, Result: json.RawMessage(`{"Id":"7"}`)}
-	if strings.Contains(string(m.Body), `"fail"`) {
-		result.Status, result.Result, result.Error = message.StatusFailure, nil, &message.JobError{Message: "the mailbox is locked", Type: "Test"}
-	}
-	body, err := json.Marshal(result)
-	if err != nil {
-		return err
-	}
-	return r.bus.Send(ctx, message.TopicWorkerResults, bus.Message{ID: result.ID(), Body: body})
+		return `{"Id":"7"}`, nil
+	}}
+	all.Go(func() {
+		if err := testenv.Run(ctx, r.bus, r.app, worker); err != nil {
+			r.t.Error(err)
+		}
+	})
 }
 
 // tour has every operation succeed, each at least once, so that what is generated

@@ -8,6 +8,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine/runstate"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 func TestLostJobFailsItsStepAtTheDeadline(t *testing.T) {
@@ -186,7 +187,7 @@ func TestJobThatWasLostWhileTheWorkerDidLaterOnesFails(t *testing.T) {
 
 func TestJobThatExpiredAtItsWorkerIsSentAgain(t *testing.T) {
 	t.Parallel()
-	expired := fails(&failure{message.JobError{Message: "the job expired before the worker came to it", Type: message.ErrorJobExpired}})
+	expired := fails(&testenv.Failure{JobError: message.JobError{Message: "the job expired before the worker came to it", Type: message.ErrorJobExpired}})
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Do": inTurn(expired, expired, always("true"))}
 		s.publish(oneStep(", timeout: 1m, retry: {max_retries: 0}"))

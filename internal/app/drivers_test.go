@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/matoolkit/matoolkit/internal/bus"
 	busmemory "github.com/matoolkit/matoolkit/internal/bus/memory"
@@ -265,20 +264,4 @@ func (l httpLine) Do(r *http.Request) (*http.Response, error) {
 	response, err := l.direct.Do(r.WithContext(context.WithoutCancel(r.Context()))) // it reaches the store
 	l.end(op)
 	return response, err
-}
-
-// receive receives the messages of a topic until ctx ends. It waits for what it is given to take
-// them.
-func (w *world) receive(ctx context.Context, topic string, take func(r bus.Receiver, messages []*bus.Received)) {
-	receiver, err := w.bus.Receiver(topic, subscriptions[topic])
-	if err != nil {
-		w.t.Error(err)
-		return
-	}
-	defer receiver.Close(context.Background())
-	for ctx.Err() == nil {
-		if messages, err := receiver.Receive(ctx, 20, time.Minute); err == nil {
-			take(receiver, messages)
-		}
-	}
 }

@@ -2,8 +2,6 @@ package app_test
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -23,6 +21,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store/memory"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
@@ -51,15 +50,10 @@ type world struct {
 var reader = audit.Caller{Name: "reader"}
 
 // worker answers a job: a result as JSON, or an error.
-type worker func(j message.Job) (string, error)
+type worker = testenv.Answer
 
-// errLost is a job that nothing is ever heard of, at least not for now.
-var errLost = errors.New("no answer")
-
-// failure is a failure with all that a worker may tell of it.
-type failure struct{ message.JobError }
-
-func (f *failure) Error() string { return f.Message }
+// errLost is the answer to a job of which nothing is heard, at least not for now.
+var errLost = testenv.ErrNoAnswer
 
 func newWorld(t testing.TB, on ...drivers) *world {
 	t.Helper()
@@ -120,33 +114,27 @@ func (w *world) pump(deliveries int, answer worker, idle func() bool) {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.ctx)
 	var all sync.WaitGroup
-	receive := func(topic string, handle func(*bus.Received) error) {
-		w.receive(ctx, topic, func(receiver bus.Receiver, messages []*bus.Received) {
-			var wg sync.WaitGroup
-			for _, m := range messages {
-				wg.Go(func() {
-					for range deliveries {
-						if err := handle(m); err != nil {
-							w.t.Errorf("%s %s: %v", topic, m.ID, describe(err))
-						}
+	receive := func(topic string, handle func(context.Context, *bus.Received) error) {
+		all.Go(func() {
+			if err := testenv.Serve(ctx, w.bus, topic, subscriptions[topic], func(_ context.Context, m *bus.Received) error {
+				for range deliveries {
+					if err := handle(w.ctx, m); err != nil {
+						w.t.Errorf("%s %s: %v", topic, m.ID, describe(err))
 					}
-					if err := receiver.Complete(w.ctx, m); err != nil {
-						w.t.Errorf("%s %s: %v", topic, m.ID, err)
-					}
-				})
+				}
+				return nil
+			}, func(m *bus.Received, err error) { w.t.Errorf("%s %s: %v", topic, m.ID, err) }); err != nil {
+				w.t.Error(err)
 			}
-			wg.Wait()
 		})
 	}
-	all.Go(func() {
-		receive(message.TopicOrchestratorEvents, func(m *bus.Received) error { return w.app.HandleEvent(w.ctx, delivered(m)) })
+	receive(message.TopicOrchestratorEvents, func(ctx context.Context, m *bus.Received) error {
+		return w.app.HandleEvent(ctx, testenv.Delivery(m))
 	})
-	all.Go(func() {
-		receive(message.TopicWorkerResults, func(m *bus.Received) error { return w.app.HandleResult(w.ctx, delivered(m)) })
+	receive(message.TopicWorkerResults, func(ctx context.Context, m *bus.Received) error {
+		return w.app.HandleResult(ctx, testenv.Delivery(m))
 	})
-	all.Go(func() {
-		receive(message.TopicWorkerJobs, func(m *bus.Received) error { return w.work(m.Body, answer) })
-	})
+	receive(message.TopicWorkerJobs, func(_ context.Context, m *bus.Received) error { return w.work(m.Body, answer) })
 	for !idle() {
 		if w.ctx.Err() != nil || w.t.Failed() {
 			w.t.Error("not done in time")
@@ -158,38 +146,15 @@ func (w *world) pump(deliveries int, answer worker, idle func() bool) {
 	all.Wait()
 }
 
-func delivered(m *bus.Received) message.Delivery {
-	kind, _ := m.Properties[message.PropertyMessageType].(string)
-	return message.Delivery{ID: m.ID, Type: kind, Body: m.Body, Properties: m.Properties, DeliveryCount: m.DeliveryCount}
-}
-
+// work has a worker carry out the job that a message has.
 func (w *world) work(body []byte, answer worker) error {
-	var j message.Job
-	if err := json.Unmarshal(body, &j); err != nil {
-		return err
-	}
-	w.mu.Lock()
-	w.jobs = append(w.jobs, j)
-	w.mu.Unlock()
-	r := message.Result{JobID: j.JobID, Status: message.StatusSuccess, Timestamp: time.Now().UTC(), CorrelationData: j.CorrelationData}
-	result, err := answer(j)
-	if errors.Is(err, errLost) {
-		return nil
-	}
-	if err != nil {
-		r.Status, r.Error = message.StatusFailure, &message.JobError{Message: err.Error(), Type: "Test"}
-		var wish *failure
-		if errors.As(err, &wish) {
-			r.Error = &wish.JobError
-		}
-	} else {
-		r.Result = json.RawMessage(result)
-	}
-	encoded, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	return w.bus.Send(w.ctx, message.TopicWorkerResults, bus.Message{ID: r.ID(), Body: encoded})
+	k := testenv.Worker{Bus: w.bus, Answer: func(j message.Job) (string, error) {
+		w.mu.Lock()
+		w.jobs = append(w.jobs, j)
+		w.mu.Unlock()
+		return answer(j)
+	}}
+	return k.Work(w.ctx, body)
 }
 
 // patiently calls again while the store is away, as a client of the API does.

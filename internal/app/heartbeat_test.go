@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine/runstate"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
@@ -31,22 +31,19 @@ func (s *stage) replica(id string) *replica {
 
 // message is the replica's heartbeat at this moment.
 func (r *replica) message() message.Delivery {
+	m := r.sent()
+	return message.Delivery{ID: m.ID, Type: message.TypeWorkerHeartbeat, Body: m.Body, DeliveryCount: 1}
+}
+
+func (r *replica) sent() bus.Message {
 	r.Timestamp = r.s.clock.Now()
-	body, err := json.Marshal(r.Heartbeat)
-	if err != nil {
-		panic(err)
-	}
-	return message.Delivery{ID: r.ID(), Type: message.TypeWorkerHeartbeat, Body: body, DeliveryCount: 1}
+	return testenv.Heartbeat(r.Heartbeat)
 }
 
 // beat sends a heartbeat over the broker.
 func (r *replica) beat() {
 	r.s.t.Helper()
-	m := r.message()
-	sent := bus.Message{ID: m.ID, Body: m.Body, Properties: map[string]any{message.PropertyMessageType: m.Type, message.PropertyWorkerID: r.WorkerID}}
-	if err := r.s.bus.Send(r.s.ctx, message.TopicWorkerResults, sent); err != nil {
-		r.s.t.Fatal(err)
-	}
+	must(r.s, 0, r.s.bus.Send(r.s.ctx, message.TopicWorkerResults, r.sent()))
 	r.s.settle()
 }
 

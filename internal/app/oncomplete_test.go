@@ -14,6 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 const reporting = `
@@ -227,7 +228,7 @@ func TestOnCompleteThatWasCutShortIsTakenUpInAStoppedBatch(t *testing.T) {
 				stopped := false
 				s.script = script{"New": fails(errLost), "Report": func(message.Job) (string, error) {
 					if stopped {
-						return "", &failure{message.JobError{Message: "the batch was stopped", Type: message.ErrorJobRevoked}}
+						return "", &testenv.Failure{JobError: message.JobError{Message: "the batch was stopped", Type: message.ErrorJobRevoked}}
 					}
 					return `{"id":"r1"}`, nil
 				}}

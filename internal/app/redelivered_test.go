@@ -8,6 +8,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/engine/runstate"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 // refusesRedelivered answers the latest job of a member as a replica that does not begin it
@@ -18,7 +19,7 @@ func (s *stage) refusesRedelivered(member int, kind string) {
 	if who(j) != member {
 		s.t.Fatalf("the latest job is of member %d", who(j))
 	}
-	s.answersJob(j, "", &failure{message.JobError{Message: "not begun here", Type: kind, Redelivered: true}})
+	s.answersJob(j, "", &testenv.Failure{JobError: message.JobError{Message: "not begun here", Type: kind, Redelivered: true}})
 }
 
 // The replica that lost the lock of a job still runs it when another one refuses it.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 func oneStep(extra string) string {
@@ -84,7 +85,7 @@ func TestStepsRetryReplacesTheRunbooksAndNoneIsNone(t *testing.T) {
 func TestWaitThatAThrottledWorkerAsksForIsHonoured(t *testing.T) {
 	t.Parallel()
 	throttled := func(seconds int) worker {
-		return fails(&failure{message.JobError{Message: "too many requests", Type: "Throttled", IsThrottled: true, RetryAfterSeconds: seconds}})
+		return fails(&testenv.Failure{JobError: message.JobError{Message: "too many requests", Type: "Throttled", IsThrottled: true, RetryAfterSeconds: seconds}})
 	}
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Do": inTurn(throttled(90), throttled(5), always("true"))}

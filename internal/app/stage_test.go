@@ -23,6 +23,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/store/storetest"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 // stage is a world in which nothing happens by itself: time stands still until the
@@ -178,7 +179,7 @@ func (s *stage) deliver() {
 	var all sync.WaitGroup
 	take := func(topic string, handle func(*bus.Received) error) {
 		all.Go(func() {
-			s.receive(ctx, topic, func(receiver bus.Receiver, messages []*bus.Received) {
+			err := testenv.Receive(ctx, s.bus, topic, subscriptions[topic], func(receiver bus.Receiver, messages []*bus.Received) {
 				s.begun.Add(int64(len(messages)))
 				s.mu.Lock()
 				if s.hard {
@@ -197,14 +198,17 @@ func (s *stage) deliver() {
 					})
 				}
 			})
+			if err != nil {
+				s.t.Error(err)
+			}
 		})
 	}
 	take(message.TopicOrchestratorEvents, func(m *bus.Received) error {
-		s.takeUp(past{m: delivered(m), handle: (*app.App).HandleEvent})
+		s.takeUp(past{m: testenv.Delivery(m), handle: (*app.App).HandleEvent})
 		return nil
 	})
 	take(message.TopicWorkerResults, func(m *bus.Received) error {
-		s.takeUp(past{m: delivered(m), handle: (*app.App).HandleResult})
+		s.takeUp(past{m: testenv.Delivery(m), handle: (*app.App).HandleResult})
 		return nil
 	})
 	take(message.TopicWorkerJobs, func(m *bus.Received) error {
@@ -302,7 +306,7 @@ func (s *stage) revokes() {
 	s.t.Helper()
 	for _, j := range slices.Clone(s.jobs) {
 		if _, err := s.said[j.ID()](); errors.Is(err, errLost) {
-			s.answersJob(j, "", &failure{message.JobError{Message: "the batch was paused or cancelled", Type: message.ErrorJobRevoked}})
+			s.answersJob(j, "", &testenv.Failure{JobError: message.JobError{Message: "the batch was paused or cancelled", Type: message.ErrorJobRevoked}})
 		}
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
@@ -168,11 +169,12 @@ func (m *making) answered(l letter) error {
 }
 
 func (m *making) answer(j message.Job, result string, failed error) error {
-	r := message.Result{JobID: j.JobID, Status: message.StatusSuccess, ResultType: message.ResultObject, DurationMs: 1500, Timestamp: m.clock.Now(), CorrelationData: j.CorrelationData}
+	r := testenv.Result(j, m.clock.Now(), result, failed)
+	r.DurationMs = 1500
 	if failed != nil {
-		r.Status, r.ResultType, r.Error = message.StatusFailure, "", &message.JobError{Message: failed.Error(), Type: "Test", Attempts: 1}
+		r.Error.Attempts = 1
 	} else {
-		r.Result = json.RawMessage(result)
+		r.ResultType = message.ResultObject
 	}
 	body, err := json.Marshal(r)
 	if err != nil {
@@ -259,9 +261,5 @@ func (m *making) reports(at time.Time) {
 		WorkerID: "worker-02", ReplicaID: "r1", Version: "0.1", StartedAt: at, Timestamp: at, MaxParallelism: 8, JobsInFlight: []string{"batch-1000-step-1-attempt-1"},
 		InFlight: 1, OldestJobAt: &at, TakenThrough: &at, ThrottledUntil: &throttled, CredentialExpiresAt: &expires,
 	}
-	body, err := json.Marshal(h)
-	must(m.stage, 0, err)
-	must(m.stage, 0, m.queue.Send(m.ctx, message.TopicWorkerResults, bus.Message{
-		ID: h.ID(), Body: body, Properties: map[string]any{message.PropertyMessageType: message.TypeWorkerHeartbeat},
-	}))
+	must(m.stage, 0, m.queue.Send(m.ctx, message.TopicWorkerResults, testenv.Heartbeat(h)))
 }

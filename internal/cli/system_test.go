@@ -3,7 +3,6 @@ package cli_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"flag"
 	"log/slog"
 	"net/http/httptest"
@@ -11,15 +10,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
-
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
 	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/bus"
 	azbus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/cli"
 	"github.com/matoolkit/matoolkit/internal/cli/command"
@@ -29,6 +26,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/signin"
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/servicebus"
@@ -90,61 +88,26 @@ func newSystemIn(t *testing.T, directory entra.Config) *system {
 	}))
 	s.api = httptest.NewServer(adminhttp.New(adminhttp.Config{UseCases: adminhttp.UseCasesOf(s.app), Verifier: verifier, Log: slog.New(slog.DiscardHandler)}))
 	t.Cleanup(s.api.Close)
-	s.pump(broker.ConnectionString())
+	s.run()
 	t.Cleanup(cancel)
 	return s
 }
 
-// pump delivers messages to the app and jobs to the worker for as long as the system
-// lives.
-func (s *system) pump(connection string) {
-	client := must(azservicebus.NewClientFromConnectionString(connection, nil))
-	s.t.Cleanup(func() { _ = client.Close(context.Background()) })
-	for _, from := range []struct {
-		topic, subscription string
-		handle              func(context.Context, message.Delivery) error
-	}{
-		{message.TopicOrchestratorEvents, message.SubscriptionOrchestrator, s.app.HandleEvent},
-		{message.TopicWorkerResults, message.SubscriptionOrchestrator, s.app.HandleResult},
-		{message.TopicWorkerJobs, message.WorkerSubscription("worker-01"), s.work},
-	} {
-		receiver := must(client.NewReceiverForSubscription(from.topic, from.subscription, nil))
-		go func() {
-			for s.ctx.Err() == nil {
-				messages, err := receiver.ReceiveMessages(s.ctx, 20, nil)
-				if err != nil {
-					continue
-				}
-				for _, m := range messages {
-					kind, _ := m.ApplicationProperties[message.PropertyMessageType].(string)
-					err := from.handle(s.ctx, message.Delivery{ID: m.MessageID, Type: kind, Body: m.Body, Properties: m.ApplicationProperties, DeliveryCount: 1})
-					if err == nil {
-						_ = receiver.CompleteMessage(s.ctx, m, nil)
-					} else if s.ctx.Err() == nil {
-						_ = receiver.AbandonMessage(s.ctx, m, nil)
-					}
-				}
-			}
-		}()
-	}
+// run gives messages to the app and jobs to the worker for as long as the system lives.
+func (s *system) run() {
+	var all sync.WaitGroup
+	s.t.Cleanup(all.Wait)
+	all.Go(func() {
+		check(s.t, testenv.Run(s.ctx, s.bus, s.app, &testenv.Worker{ID: "worker-01", Bus: s.bus, Answer: s.answer}))
+	})
 }
 
-// work answers a job: it fails if a parameter has the word bad in it, unless the
-// worker is mild.
-func (s *system) work(ctx context.Context, m message.Delivery) error {
-	var j message.Job
-	if err := json.Unmarshal(m.Body, &j); err != nil {
-		return err
+// answer fails a job if a parameter has the word bad in it, unless the worker is mild.
+func (s *system) answer(j message.Job) (string, error) {
+	if bytes.Contains(j.Parameters, []byte("bad")) && !s.mild.Load() {
+		return "", &testenv.Failure{JobError: message.JobError{Message: "no such mailbox", Type: "NotFound"}}
 	}
-	r := message.Result{JobID: j.JobID, Status: message.StatusSuccess, Result: json.RawMessage(`{"guid":"0f1e"}`), Timestamp: time.Now().UTC(), CorrelationData: j.CorrelationData}
-	if bytes.Contains(m.Body, []byte("bad")) && !s.mild.Load() {
-		r.Status, r.Result, r.Error = message.StatusFailure, nil, &message.JobError{Message: "no such mailbox", Type: "NotFound"}
-	}
-	body, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	return s.bus.Send(ctx, message.TopicWorkerResults, bus.Message{ID: r.ID(), Body: body})
+	return `{"guid":"0f1e"}`, nil
 }
 
 // person is someone at a machine of their own, whose settings lead to the system.
