@@ -105,6 +105,11 @@ func writeMember(key store.Key, was, is *model.Member, version store.Version) st
 	if reflect.DeepEqual(is, was) { // only nobody else is to change the member at this moment
 		return store.Patch(key, version.ETag, store.Set("/status", is.Status))
 	}
+	refreshed := *was
+	refreshed.Data, refreshed.Hash = is.Data, is.Hash
+	if reflect.DeepEqual(is, &refreshed) {
+		return store.Patch(key, version.ETag, store.Set("/data", is.Data), store.Set("/hash", is.Hash))
+	}
 	entered := *was
 	entered.OpenPhase, entered.Queue = is.OpenPhase, is.Queue
 	if is.OpenPhase == 0 || len(is.Queue) < len(was.Queue) || !reflect.DeepEqual(is, &entered) {

@@ -50,6 +50,10 @@ func Prime[T any](s *Snapshot, key store.Key, item store.Item[T]) {
 	s.docs[key] = &document{was: &item.Doc, is: &item.Doc, version: item.Version}
 }
 
+// AssumeNew spares the read of a batch that is being created. If the batch exists, the write fails
+// and the next attempt reads it.
+func (s *Snapshot) AssumeNew() { s.docs[s.BatchKey()] = &document{} }
+
 // load returns a document; nil if it does not exist.
 func load[T any](s *Snapshot, key store.Key) (*T, error) {
 	if d, ok := s.docs[key]; ok {
@@ -96,7 +100,7 @@ func (s *Snapshot) LoadBatch() (*model.Batch, error) {
 		return nil, err
 	}
 	if b == nil {
-		return nil, fmt.Errorf("reading %s: %w", s.BatchKey(), store.ErrNotFound)
+		return nil, fmt.Errorf("reading %s: %w: %w", s.BatchKey(), model.ErrNoBatch, store.ErrNotFound)
 	}
 	if !seen {
 		s.applier.batches.noteMode(b, s.Now)
@@ -219,38 +223,48 @@ func (s *Snapshot) Member(id int) (was, is *model.Member) {
 	return was, is
 }
 
-// handOn returns what gives the snapshot of a following event documents that this one has: the
-// shard that was read back with its count, an ended run, and for the steps of a fan-out the batch.
-// If the batch has changed since, their write loses the race, or the page is looked after once it
-// exists. First is the first event that follows: if late members catch up before them, the steps
-// behind it load the batch as it is then.
+// handOn returns the function that gives the snapshot of a following event documents that this one
+// has.
 func (s *Snapshot) handOn(e model.Event, first bool) func(*Snapshot) {
-	key := s.BatchKey()
+	handed := map[store.Key]document{}
+	for _, key := range s.handedOn(e, first) {
+		if d, ok := s.docs[key]; ok {
+			handed[key] = document{was: d.is, is: d.is, version: d.version}
+		}
+	}
+	return func(next *Snapshot) {
+		for key, d := range handed {
+			next.docs[key] = &d
+		}
+	}
+}
+
+// handedOn returns the keys of the documents that a following event gets: the shard that was read
+// back with its count, an ended run, and for the steps of a fan-out the batch. If the batch has
+// changed since, their write loses the race, or the page is looked after once it exists. First is
+// the first event that follows: if late members catch up before them, the steps behind it load the
+// batch as it is then.
+func (s *Snapshot) handedOn(e model.Event, first bool) []store.Key {
 	switch e := e.(type) {
 	case model.ShardCounted:
-		if e.Again {
-			return nil
+		if !e.Again {
+			return []store.Key{store.ShardKey(s.batch, e.Phase, e.Page)}
 		}
-		key = store.ShardKey(s.batch, e.Phase, e.Page)
 	case model.CatchUpDue, model.PageDue, model.PageBegun:
-		if b := s.After(); b == nil || s.countsInBatch() || !first && len(b.Joining) > 0 {
-			return nil
+		if b := s.After(); b != nil && !s.countsInBatch() && (first || len(b.Joining) == 0) {
+			return []store.Key{s.BatchKey()}
 		}
 	case model.OnRun:
 		// A page that is resumed would read each of its runs again. No message is sent because of a
 		// run that has ended.
-		key = store.RunKey(s.batch, e.Phase, e.Member)
-		if d := s.docs[key]; d == nil || d.was != d.is {
-			return nil
-		} else if run, ok := d.is.(*model.Run); !ok || !run.Status.Terminal() {
-			return nil
+		key := store.RunKey(s.batch, e.Phase, e.Member)
+		if d := s.docs[key]; d != nil && d.was == d.is {
+			if run, ok := d.is.(*model.Run); ok && run.Status.Terminal() {
+				return []store.Key{key}
+			}
 		}
-	default:
-		return nil
+	case model.MemberSecretsDue: // the member was read before the batch
+		return []store.Key{store.MemberKey(s.batch, e.Member), s.BatchKey()}
 	}
-	d, ok := s.docs[key]
-	if !ok {
-		return nil
-	}
-	return func(next *Snapshot) { next.docs[key] = &document{was: d.is, is: d.is, version: d.version} }
+	return nil
 }

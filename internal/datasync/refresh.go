@@ -3,18 +3,16 @@ package datasync
 import (
 	"context"
 	"errors"
-	"maps"
 
+	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/schedule"
-	"github.com/matoolkit/matoolkit/internal/sealing"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// refreshMembers writes the data of the source's rows into members whose rows changed. Only the
-// tick that has the runbook's lease writes these data, so that it does not conflict with other
-// changes of a member.
+// refreshMembers gives members whose rows changed the data of their rows, many in one write. When
+// one of them changes meanwhile, refreshMembers tries again with fewer.
 func (s *syncRun) refreshMembers(ctx context.Context, c schedule.Change) error {
 	rows := map[int]schedule.Row{}
 	ids := make([]int, 0, len(c.Refresh))
@@ -25,26 +23,13 @@ func (s *syncRun) refreshMembers(ctx context.Context, c schedule.Change) error {
 	limit := 90
 	for len(ids) > 0 {
 		some := ids[:min(limit, len(ids))]
-		members, err := s.syncer.store.MembersByID(ctx, c.Batch, some)
+		err := s.refreshPage(ctx, c.Batch, some, rows)
+		if errors.Is(err, store.ErrChanged) && ctx.Err() == nil || errors.Is(err, store.ErrTooLarge) && limit > 1 {
+			limit = max(1, limit/2)
+			continue
+		}
 		if err != nil {
 			return err
-		}
-		var ops store.Writes
-		for _, m := range members {
-			op, err := s.refreshMember(ctx, c.Batch, m, rows[m.Doc.ID])
-			if err != nil {
-				return err
-			}
-			ops = append(ops, op)
-		}
-		if len(ops) > 0 {
-			if _, err = s.syncer.store.Apply(ctx, ops); errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrTooLarge) && limit > 1 {
-				limit = max(1, limit/2)
-				continue
-			}
-			if err != nil {
-				return err
-			}
 		}
 		ids = ids[len(some):]
 	}
@@ -54,22 +39,29 @@ func (s *syncRun) refreshMembers(ctx context.Context, c schedule.Change) error {
 	return nil
 }
 
-// refreshMember gives the write that puts a row into a member. It keeps columns that only an
-// older version of the runbook uses.
-func (s *syncRun) refreshMember(ctx context.Context, batch int, m store.Item[model.Member], row schedule.Row) (store.Write, error) {
-	data := maps.Clone(m.Doc.Data)
-	if data == nil {
-		data = row.Data
-	}
-	fresh, err := s.syncer.sealer.SealData(ctx, s.rb, batch, m.Doc.ID, row.Data)
+// refreshPage refreshes some members of a batch in one write. It fails with ErrChanged if one of
+// them changes meanwhile.
+func (s *syncRun) refreshPage(ctx context.Context, batch int, ids []int, rows map[int]schedule.Row) error {
+	members, err := s.syncer.store.MembersByID(ctx, batch, ids)
 	if err != nil {
-		return store.Write{}, err
+		return err
 	}
-	maps.Copy(data, fresh)
-	guard := ""
-	if len(s.rb.Secret) > 0 { // a run that ends may erase secrets at the same time
-		guard = m.ETag
-		sealing.KeepErased(data, m.Doc.Data)
+	var e model.MembersRefreshed
+	for _, m := range members {
+		row := rows[m.Doc.ID]
+		data, err := s.syncer.sealer.SealData(ctx, s.rb, batch, m.Doc.ID, row.Data)
+		if err != nil {
+			return err
+		}
+		e.Members = append(e.Members, model.RefreshedMember{Member: m.Doc.ID, Data: data, Hash: row.Hash})
 	}
-	return store.Patch(store.MemberKey(batch, m.Doc.ID), guard, store.Set("/data", data), store.Set("/hash", row.Hash)), nil
+	c := applier.On(e)
+	c.Once = true
+	c.Prime = func(st *applier.Snapshot) {
+		for _, m := range members {
+			applier.Prime(st, store.MemberKey(batch, m.Doc.ID), m)
+		}
+	}
+	_, _, err = s.syncer.applier.Run(ctx, batch, c)
+	return err
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/audit"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -58,22 +57,15 @@ func (s *syncRun) createBatch(ctx context.Context, start time.Time) (b store.Ite
 	if err != nil {
 		return b, false, err
 	}
-	b.Doc = engine.NewDetected(id, s.rb, s.version, start, s.syncer.now())
-	applied, err := s.syncer.store.Apply(ctx, store.Writes{
-		store.Create(store.BatchKey(id), b.Doc),
-		s.syncer.audit.Record(audit.BatchCreated(audit.Scheduler, &b.Doc, b.Doc.DetectedAt)),
-	})
-	if errors.Is(err, store.ErrExists) {
-		b, err = store.Read[model.Batch](ctx, s.syncer.store, store.BatchKey(id))
+	st, existed, err := s.syncer.members.CreateDocument(ctx, audit.Scheduler, model.BatchCreated{ID: id, Runbook: s.name, Version: s.version, Start: &start, At: s.syncer.now()})
+	if err != nil && !existed && (st == nil || st.Written == nil) {
 		return b, false, err
+	}
+	if !existed {
+		s.syncer.log.InfoContext(ctx, "batch detected", logkey.BatchID, id, logkey.Runbook, s.name, logkey.Start, start)
 	}
 	if err != nil {
-		return b, false, err
+		return st.BatchItem(), !existed, fmt.Errorf("batch %d: %w", id, err)
 	}
-	s.syncer.log.InfoContext(ctx, "batch detected", logkey.BatchID, id, logkey.Runbook, s.name, logkey.Start, start)
-	b.Version = applied.Version(0)
-	if err := s.syncer.applier.UpsertSummary(ctx, &b.Doc); err != nil {
-		return b, true, fmt.Errorf("batch %d: %w", id, err)
-	}
-	return b, true, nil
+	return st.BatchItem(), !existed, nil
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/model"
@@ -86,6 +87,25 @@ func NewDetected(id int, rb *runbook.Runbook, version int, start, now time.Time)
 	b := NewBatch(id, rb, version, 0, &start, "", now)
 	b.Status, b.Filling, b.Pages = model.BatchDetected, true, 0
 	return b
+}
+
+// onBatchCreated creates a batch, once.
+func onBatchCreated(s model.State, e model.BatchCreated) (model.Decision, error) {
+	if _, err := s.LoadBatch(); !errors.Is(err, model.ErrNoBatch) {
+		return model.Decision{Repeated: err == nil}, err
+	}
+	rb, err := s.LoadRunbook(e.Runbook, e.Version)
+	if err != nil {
+		return model.Decision{}, err
+	}
+	var b model.Batch
+	if e.Start != nil {
+		b = NewDetected(e.ID, rb, e.Version, *e.Start, e.At)
+	} else {
+		b = NewBatch(e.ID, rb, e.Version, e.Members, nil, e.By, e.At)
+	}
+	b.Shared = e.Shared
+	return batchChanged(&b), nil
 }
 
 // onBatchFilled opens a batch whose members are written: its init sequence, or its first

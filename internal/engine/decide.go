@@ -31,6 +31,14 @@ func decideBatch(s model.State, e model.Event, now time.Time) (model.Decision, e
 	switch e := e.(type) { // most of these concern the batch no further
 	case model.ShardCounted:
 		return onShardCounted(s, e)
+	case model.BatchCreated:
+		return onBatchCreated(s, e)
+	case model.MembersRefreshed:
+		return onMembersRefreshed(s, e)
+	case model.SecretsDue:
+		return onSecretsDue(s, e, now)
+	case model.MemberSecretsDue:
+		return onMemberSecretsDue(s, e, now)
 	case model.PageSent:
 		return model.Decision{Writes: model.Writes{Counts: []model.Count{model.MarkSent(e)}}}, nil
 	}

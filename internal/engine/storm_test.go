@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
@@ -118,6 +119,9 @@ func (s *system) live() {
 		}
 		s.finish()
 	}
+	s.now = s.now.Add(model.SecretsKept)
+	s.erase()
+	s.checkErased()
 	s.moved("batch", s.batch.Status, "[*]")
 }
 
@@ -179,7 +183,7 @@ func (s *system) deliver(i int) {
 func (s *system) intervene() {
 	mark := model.Mark{By: "ada", At: s.now}
 	phase := 1 + s.pick(len(s.batch.Phases))
-	switch s.pick(20) {
+	switch s.pick(22) {
 	case 0:
 		s.event(model.BatchPaused{By: mark})
 	case 1, 2:
@@ -210,6 +214,38 @@ func (s *system) intervene() {
 		s.event(model.BatchFilled{})
 	case 19:
 		s.guard(mark)
+	case 20:
+		s.refresh(s.anyone())
+	case 21: // the last page, behind which nothing is erased, comes after the others: see erase
+		s.event(model.SecretsDue{Page: s.pick(max(1, s.batch.PageCount()))})
+	}
+}
+
+// refresh gives a member other data, as a data source does.
+func (s *system) refresh(member int) {
+	if _, ok := s.members[member]; ok {
+		s.event(model.MembersRefreshed{Members: []model.RefreshedMember{{
+			Member: member, Data: map[string]json.RawMessage{"Kind": json.RawMessage(`"User"`)}, Hash: fmt.Sprint(s.pick(3)),
+		}}})
+	}
+}
+
+// erase erases the secrets of a batch that has ended, page by page.
+func (s *system) erase() {
+	for page := range s.batch.PageCount() + 1 {
+		s.event(model.SecretsDue{Page: page})
+		for len(s.mail) > 0 {
+			s.deliver(0)
+		}
+	}
+}
+
+// checkErased fails if a member has a secret.
+func (s *system) checkErased() {
+	for id, m := range s.members {
+		if m.EraseSecrets() {
+			s.fail("member %d has a secret after the secrets were erased", id)
+		}
 	}
 }
 

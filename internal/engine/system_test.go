@@ -84,16 +84,21 @@ func newSystem(runbooks map[int]*runbook.Runbook, pick func(n int) int, fail fun
 	version := s.begun()
 	n := 1 + pick(3)
 	if start != nil && pick(2) == 0 {
-		s.batch = engine.NewDetected(42, runbooks[version], version, *start, now)
+		s.create(model.BatchCreated{ID: 42, Version: version, Start: start, At: now})
 		for range 1 + pick(2) {
 			s.post("fill", s.now, s.fill)
 		}
 	} else {
-		s.batch = engine.NewBatch(42, runbooks[version], version, n, start, "ada", now)
+		if start == nil {
+			s.create(model.BatchCreated{ID: 42, Version: version, Members: n, By: "ada", At: now})
+		} else {
+			s.batch = engine.NewBatch(42, runbooks[version], version, n, start, "ada", now)
+		}
 		for i := 1; i <= n; i++ {
 			s.addMember(i, 1)
 		}
 	}
+	s.batch.Secrets = true // so that SecretsDue erases what members have
 	s.passed["batch: [*] --> "+string(s.batch.Status)] = true
 	s.post("first announcement", s.now, func() {
 		for _, m := range engine.NextDue(&s.batch, s.now) {
@@ -103,6 +108,14 @@ func newSystem(runbooks map[int]*runbook.Runbook, pick func(n int) int, fail fun
 	return s
 }
 
+func (s *system) create(e model.BatchCreated) {
+	d, err := engine.Decide(model.Snapshot{Runbooks: s.runbooks}, e, now)
+	if err != nil {
+		s.fail("%#v: %v", e, err)
+	}
+	s.batch = *d.Batch
+}
+
 func (s *system) addMember(id, page int) {
 	m := model.Member{ID: id, Page: page, Status: model.MemberActive, Data: map[string]json.RawMessage{"Upn": json.RawMessage(`"u"`)}}
 	if s.pick(2) == 0 { // without it "verify" needs what "create" gives
@@ -110,6 +123,9 @@ func (s *system) addMember(id, page int) {
 	}
 	if s.pick(6) > 0 { // without it a step cannot be resolved
 		m.Data["Kind"] = json.RawMessage(`"User"`)
+	}
+	if s.pick(3) == 0 {
+		m.Data["Password"] = model.Seal("sealed")
 	}
 	s.members[id] = m
 }

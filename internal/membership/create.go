@@ -10,6 +10,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiview"
+	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/idempotency"
@@ -64,9 +65,6 @@ func (ms *Registrar) createBatch(ctx context.Context, by audit.Caller, runbookNa
 	if err != nil {
 		return api.Batch{}, err
 	}
-	if err := ms.applier.UpsertSummary(ctx, &b); err != nil { // the batch exists: an error would make the caller create it twice
-		ms.log.WarnContext(ctx, "batch is not listed until the next tick", logkey.BatchID, b.ID, logkey.Error, err)
-	}
 	replayed := u.repeats() || existed
 	ms.log.InfoContext(ctx, "batch created", logkey.BatchID, b.ID, logkey.Runbook, runbookName, logkey.Members, len(u.rows), logkey.By, by.Name, logkey.Repeated, replayed)
 	view := apiview.Batch(b)
@@ -78,8 +76,11 @@ func (ms *Registrar) createBatch(ctx context.Context, by audit.Caller, runbookNa
 func (ms *Registrar) findOrWriteBatch(ctx context.Context, u *upload) (b model.Batch, existed bool, err error) {
 	if u.repeats() {
 		item, err := store.OrNone(store.Read[model.Batch](ctx, ms.store, store.BatchKey(u.record.Doc.Batch)))
-		if err != nil || item.ETag != "" {
-			return item.Doc, item.ETag != "", err
+		if err != nil {
+			return model.Batch{}, false, err
+		}
+		if item.ETag != "" {
+			return ms.ensureDocument(ctx, u.by, item.Doc)
 		}
 		// The runbook may have been deactivated since: it has no new batches then.
 		if _, _, err := ms.runbooks.Active(ctx, u.runbook.Name); err != nil {
@@ -102,12 +103,37 @@ func (ms *Registrar) writeBatch(ctx context.Context, u *upload) (b model.Batch, 
 		}
 		return model.Batch{}, false, err
 	}
-	_, err = ms.store.Apply(ctx, store.Writes{store.Create(store.BatchKey(b.ID), b), ms.audit.Record(audit.BatchCreated(u.by, &b, ms.now()))})
-	if errors.Is(err, store.ErrExists) {
-		fresh, err := store.Read[model.Batch](ctx, ms.store, store.BatchKey(b.ID))
-		return fresh.Doc, true, err
+	return ms.ensureDocument(ctx, u.by, b)
+}
+
+// ensureDocument writes the document of a new batch, and the summary of it, unless they exist.
+func (ms *Registrar) ensureDocument(ctx context.Context, by audit.Caller, b model.Batch) (_ model.Batch, existed bool, err error) {
+	s, existed, err := ms.CreateDocument(ctx, by, model.BatchCreated{
+		ID: b.ID, Runbook: b.Runbook, Version: b.Version, Members: b.Members, By: b.CreatedBy, At: b.DetectedAt, Shared: b.Shared,
+	})
+	if err != nil && (existed || s != nil && s.Written != nil) { // an error would make the caller create the batch twice
+		ms.log.WarnContext(ctx, "batch is not listed until the next tick", logkey.BatchID, b.ID, logkey.Error, err)
+		err = nil
 	}
-	return b, false, err
+	if err != nil {
+		return b, false, err
+	}
+	return *s.After(), existed, nil
+}
+
+// CreateDocument writes the document of a new batch, with its audit record, and then its summary,
+// and reports whether the batch existed. The snapshot has the batch also if only the summary fails.
+func (ms *Registrar) CreateDocument(ctx context.Context, by audit.Caller, e model.BatchCreated) (s *applier.Snapshot, existed bool, err error) {
+	c := applier.On(e)
+	c.Prime = (*applier.Snapshot).AssumeNew
+	c.Extra = func(s *applier.Snapshot, ds []model.Decision) (store.Writes, error) {
+		if ds[0].Repeated {
+			return nil, nil
+		}
+		return store.Writes{ms.audit.Record(audit.BatchCreated(by, s.After(), s.Now))}, nil
+	}
+	s, ds, err := ms.applier.Run(ctx, e.ID, c)
+	return s, len(ds) > 0 && ds[0].Repeated, err
 }
 
 // prepareBatch claims the people of an upload and writes the members, and gives the batch

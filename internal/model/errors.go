@@ -5,6 +5,9 @@ import (
 	"fmt"
 )
 
+// ErrNoBatch: the batch does not exist.
+var ErrNoBatch = errors.New("engine: the batch does not exist")
+
 // ErrNotYet asks to decide again later, when what is under way is done.
 var ErrNotYet = errors.New("engine: what is under way for the member, or its page, is to be done first")
 

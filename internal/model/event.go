@@ -145,6 +145,24 @@ type (
 		Key     string
 		Shared  bool
 	}
+	// BatchCreated creates the batch document: the members of a manual batch are written, or a data
+	// source has a new start, for which there is a batch whose members MembersJoined adds.
+	BatchCreated struct {
+		ID               int
+		Runbook          string
+		Version, Members int
+		Start            *time.Time // nil: the batch is manual
+		By               string     // the administrator who creates a manual batch
+		At               time.Time
+		Shared           bool // its members may be in other batches
+	}
+	// MembersRefreshed: the data source has other data of members than the batch.
+	MembersRefreshed struct{ Members []RefreshedMember }
+	// SecretsDue erases the secrets of one page of members, and of page 0 those of the runs without
+	// a member, if the batch ended long enough ago. After the last page SecretsErased follows.
+	SecretsDue struct{ Page int }
+	// MemberSecretsDue erases the secrets of one member, as SecretsDue does.
+	MemberSecretsDue struct{ Member int }
 	// SecretsErased: the secrets that a batch that has ended still had are erased.
 	SecretsErased struct{}
 	// CatchUpDue: a page of late members is to come to where the others are.
@@ -197,26 +215,39 @@ type (
 	}
 )
 
-func (Advanced) event()          {}
-func (PhaseDue) event()          {}
-func (PhaseFannedOut) event()    {}
-func (PageDue) event()           {}
-func (PageResumed) event()       {}
-func (PageBegun) event()         {}
-func (PageSent) event()          {}
-func (CatchUpDue) event()        {}
-func (ShardCounted) event()      {}
-func (SequenceSent) event()      {}
-func (PhaseCounted) event()      {}
-func (FailureCounted) event()    {}
-func (PhaseApproved) event()     {}
-func (BatchPaused) event()       {}
-func (BatchResumed) event()      {}
-func (BatchStopped) event()      {}
-func (BatchDrained) event()      {}
-func (BatchFilled) event()       {}
-func (MembersJoined) event()     {}
-func (SecretsErased) event()     {}
+func (Advanced) event()         {}
+func (PhaseDue) event()         {}
+func (PhaseFannedOut) event()   {}
+func (PageDue) event()          {}
+func (PageResumed) event()      {}
+func (PageBegun) event()        {}
+func (PageSent) event()         {}
+func (CatchUpDue) event()       {}
+func (ShardCounted) event()     {}
+func (SequenceSent) event()     {}
+func (PhaseCounted) event()     {}
+func (FailureCounted) event()   {}
+func (PhaseApproved) event()    {}
+func (BatchPaused) event()      {}
+func (BatchResumed) event()     {}
+func (BatchStopped) event()     {}
+func (BatchDrained) event()     {}
+func (BatchFilled) event()      {}
+func (MembersJoined) event()    {}
+func (BatchCreated) event()     {}
+func (MembersRefreshed) event() {}
+func (SecretsDue) event()       {}
+func (MemberSecretsDue) event() {}
+func (SecretsErased) event()    {}
+
+// RefreshedMember is the row that a data source has of a member now. Columns that the row lacks stay
+// as they are.
+type RefreshedMember struct {
+	Member int
+	Data   map[string]json.RawMessage
+	Hash   string
+}
+
 func (PageCaughtUp) event()      {}
 func (MemberLeft) event()        {}
 func (RemovalDue) event()        {}

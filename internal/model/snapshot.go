@@ -21,7 +21,7 @@ type Snapshot struct {
 
 func (s Snapshot) LoadBatch() (*Batch, error) {
 	if s.Batch == nil {
-		return nil, fmt.Errorf("engine: the snapshot has no batch")
+		return nil, fmt.Errorf("%w: the snapshot has none", ErrNoBatch)
 	}
 	return s.Batch, nil
 }

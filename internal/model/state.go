@@ -8,6 +8,7 @@ import (
 // and for the same document twice it gets the same value. What it is given it never
 // changes. An error of a load ends the decision and is its error.
 type State interface {
+	// LoadBatch fails with ErrNoBatch if the batch does not exist.
 	LoadBatch() (*Batch, error)
 	// LoadDispatchMode is the batch's dispatch mode. It may be a moment old where it is Running.
 	LoadDispatchMode() (DispatchMode, error)

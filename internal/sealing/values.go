@@ -33,15 +33,6 @@ func (sl *Sealer) SealData(ctx context.Context, rb *runbook.Runbook, batch, memb
 	return sealed, nil
 }
 
-// KeepErased erases in data the secrets that are erased in before.
-func KeepErased(data, before map[string]json.RawMessage) {
-	for name, value := range before {
-		if sealed, ok := model.Sealed(value); ok && sealed == "" {
-			data[name] = value
-		}
-	}
-}
-
 // FillJob replaces the references to secrets in the parameters of a job with their values, and
 // lists the values in the job, so that the worker removes them from its logs and results. Body is
 // the JSON of the job. Errors: secret.ErrLost if the run no longer has a secret.
