@@ -64,7 +64,7 @@ func (s *syncRun) loadBatch(ctx context.Context, situation *schedule.Situation, 
 	if _, loaded := s.batches[id]; loaded {
 		return nil
 	}
-	// The batch is read before its members: its ETag then guards what is derived from them.
+	// The batch is read before its members: its ETag then guards the plan.
 	b, err := store.OrNone(store.Read[model.Batch](ctx, s.syncer.store, store.BatchKey(id)))
 	if err != nil || b.ETag == "" || b.Doc.Status.Terminal() {
 		return err

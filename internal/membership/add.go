@@ -28,7 +28,7 @@ func (ms *Registrar) AddMembers(ctx context.Context, by audit.Caller, batch int,
 // AddMembersFrom adds the people of a CSV to a batch that is under way: they catch up on its
 // phases in order and take part in the later ones. It adds no one unless every row is good. It
 // leaves members with the same key as they are, so that a caller can repeat a request that was cut
-// short, and adds people who were removed anew. It adds no one who is in another batch that has
+// short, and adds people who were removed anew. It refuses people in other batches that have
 // not ended, except with AllowInOtherBatches, which a batch that follows a data source refuses.
 // A request with an idempotency key that was received before goes on where it stopped, and does
 // not add anew people who were removed since; one that is complete gives its result again.
@@ -81,7 +81,7 @@ func (ms *Registrar) AddMembersFrom(ctx context.Context, by audit.Caller, batch 
 }
 
 // AddFromSource adds people of a data source, those who can be claimed, to the batch as it was
-// read, and gives how many it added and who is in other batches. With known, none of the people
+// read, and gives how many it added and the people in other batches. With known, none of the people
 // is a member of the batch at this ETag; otherwise it leaves out those who are.
 func (ms *Registrar) AddFromSource(ctx context.Context, b store.Item[model.Batch], rb *runbook.Runbook, people []Newcomer, known bool) (added int, taken []InOtherBatch, err error) {
 	a := addition{members: ms, by: audit.Scheduler, batch: b, claims: ms.newClaimant(b.Doc.ID, rb, ms.newID(), false)}

@@ -16,7 +16,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook/template"
 )
 
-// check parses a runbook and checks what can be checked before it is published. It fails with
+// check parses and checks a runbook before its publication, and gives its warnings. It fails with
 // CodeInvalid where the runbook has errors or, with strict, warnings.
 func (rs *Publisher) check(ctx context.Context, name string, yaml []byte, strict bool) (*runbook.Runbook, runbook.Diagnostics, error) {
 	rb, diagnostics := runbook.Parse(yaml)

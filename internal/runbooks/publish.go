@@ -15,9 +15,9 @@ import (
 )
 
 // PublishRunbook checks a runbook and makes it the active version of its name, which must be the
-// given name unless that is empty. It does not publish again what is active already. The next tick,
-// or an advance, moves batches that are under way to the new version; the answer has a forecast of
-// that, and warnings about what is doubtful and what has no effect.
+// given name unless that is empty. It does not publish the active version again. The next tick, or an
+// advance, moves batches that are under way to the new version; the answer has a forecast of that, and
+// warnings about doubtful and ineffective parts.
 //
 // Errors: CodeInvalid with every diagnostic, and with every warning where publishing is strict;
 // CodeKeyReused; CodeUnavailable. It stores nothing then.
@@ -99,7 +99,7 @@ func (rs *Publisher) replay(ctx context.Context, p publication, record store.Ide
 	return view, nil
 }
 
-// keepActive answers the publication of what is active already.
+// keepActive answers the publication of a runbook that equals the active version.
 func (rs *Publisher) keepActive(ctx context.Context, p publication, active store.RunbookVersion) (api.Runbook, error) {
 	p.record.Unchanged = true
 	if ops := p.recordWrites(active.Version); len(ops) > 0 {
