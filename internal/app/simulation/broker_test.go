@@ -15,13 +15,14 @@ import (
 // broker is Service Bus as the product relies on it: scheduled messages, a lock on
 // what is delivered, a delivery count, and duplicate detection by message id.
 type broker struct {
-	w        *world
-	messages []*held
-	seen     map[string]time.Time // topic and message id, and when it came
-	sent     map[string]*sending  // jobs that were taken, by message id
-	controls []control            // in the order in which they came
-	accepted int
-	putBack  bool // some result was, in an outage
+	w          *world
+	messages   []*held
+	seen       map[string]time.Time // topic and message id, and when it came
+	deliveries map[string]int       // of all messages of a family
+	sent       map[string]*sending  // jobs that were taken, by message id
+	controls   []control            // in the order in which they came
+	accepted   int
+	putBack    bool // some result was, in an outage
 }
 
 // sending is which job was sent first, when, and how often.
@@ -45,7 +46,6 @@ type held struct {
 	enqueuedAt time.Time // since when the broker has it, or an earlier heartbeat of which this is the last
 	arrivedAt  time.Time
 	deliveries int
-	earlier    int // deliveries of the message that this one was put back for
 	inHand     int // handlers that have it at this moment
 	gone       bool
 }
@@ -57,7 +57,7 @@ const (
 )
 
 func newBroker(w *world) *broker {
-	return &broker{w: w, seen: map[string]time.Time{}, sent: map[string]*sending{}}
+	return &broker{w: w, seen: map[string]time.Time{}, sent: map[string]*sending{}, deliveries: map[string]int{}}
 }
 
 // sender is a process's way to the broker.
@@ -133,7 +133,7 @@ func (b *broker) take(topic string, m bus.Message, at time.Time) bool {
 	if m.At.After(at) {
 		at, arrived = m.At, m.At
 	}
-	b.messages = append(b.messages, &held{topic: topic, id: m.ID, body: m.Body, properties: m.Properties, visibleAt: at, enqueuedAt: at, arrivedAt: arrived, earlier: b.earlier(topic, m.ID)})
+	b.messages = append(b.messages, &held{topic: topic, id: m.ID, body: m.Body, properties: m.Properties, visibleAt: at, enqueuedAt: at, arrivedAt: arrived})
 	return true
 }
 
@@ -145,19 +145,11 @@ func (b *broker) announcedAgain(topic, id string) bool {
 	return byTick && before
 }
 
-// earlier counts the deliveries of the message that a message was put back for: the app counts
-// its attempts on both together.
-func (b *broker) earlier(topic, id string) int {
-	first, _, again := strings.Cut(id, "-again-")
-	if _, inMemory := b.w.back.(*inMemory); !again || !inMemory { // the SDK spares the app most faults
-		return 0
-	}
-	for _, m := range b.messages {
-		if before, _, _ := strings.Cut(m.id, "-again-"); m.topic == topic && before == first {
-			return m.earlier + m.deliveries
-		}
-	}
-	return 0
+// family names a message and all messages that are or were requeued for it: the app counts its
+// attempts on all of them together.
+func (m *held) family() string {
+	first, _, _ := strings.Cut(m.id, message.AgainMark)
+	return m.topic + "/" + first
 }
 
 func (b *broker) control(m bus.Message, at time.Time) {

@@ -98,7 +98,7 @@ func (w *world) decide(o *operation) {
 		w.grant(o, v)
 		w.kill(p, fmt.Sprintf("in task %d, at %s", o.task.id, o.text))
 		return
-	case o.sends > 0 && w.chance(c.bus):
+	case o.sends > 0 && w.mayFail(o.task.process) && w.chance(c.bus): // a message that is not requeued is delivered again
 		v = verdict{carriedOut: w.rng.IntN(o.sends + 1), lost: true}
 	case o.sends == 0 && w.chance(c.store):
 		v = w.storeFault(o)

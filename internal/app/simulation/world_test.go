@@ -257,10 +257,10 @@ func (w *world) kill(p *process, why string) {
 }
 
 // mayFail tells whether all that a process, or where it is nil any, has in hand can
-// be delivered again without coming near the broker's limit.
+// be delivered again without coming near the broker's limit, or the app's limit of attempts.
 func (w *world) mayFail(p *process) bool {
 	return !slices.ContainsFunc(w.tasks, func(t *task) bool {
-		return (p == nil || t.process == p) && t.message != nil && t.message.earlier+t.message.deliveries >= gentle
+		return (p == nil || t.process == p) && t.message != nil && w.broker.deliveries[t.message.family()] >= gentle
 	})
 }
 
@@ -279,6 +279,7 @@ func (w *world) chance(probability float64) bool {
 // without an error and the process lived to say so.
 func (w *world) deliver(m *held) {
 	m.deliveries++
+	w.broker.deliveries[m.family()]++
 	m.inHand++
 	w.repeated = w.repeated || m.deliveries > 1
 	if m.deliveries > lastDelivery {
