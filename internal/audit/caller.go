@@ -5,22 +5,21 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// Caller is who asks for something.
+// Caller identifies the sender of a request.
 type Caller struct {
-	// Name is what records of the caller's doings show. Two people can have the same.
+	// Name is the name in audit records. Two people can have the same name.
 	Name string
 	// Kind is ActorUser where it is empty.
 	Kind api.ActorKind
 	// TenantID and ObjectID are the caller's in Entra ID. They tell callers apart; where
 	// ObjectID is empty, Name does.
 	TenantID, ObjectID string
-	// Key is what the caller calls this request (Idempotency-Key). Asked for again by the
-	// same key, in the same place, it does nothing twice; empty for no such promise. Only
-	// CreateBatch, AddMembers and PublishRunbook heed it.
+	// Key is the idempotency key of the request; empty if it has none. A request that is repeated
+	// with the same key changes nothing twice. Only CreateBatch, AddMembers and PublishRunbook use it.
 	Key string
 }
 
-// Identity is what tells the caller from any other.
+// Identity distinguishes the caller from all others.
 func (by Caller) Identity() string {
 	if by.ObjectID != "" {
 		return by.TenantID + "/" + by.ObjectID
@@ -28,10 +27,11 @@ func (by Caller) Identity() string {
 	return by.Name
 }
 
-// Scheduler is the system as the caller of what a data source brings about. A person who
-// has its name is another kind of actor.
+// Scheduler is the caller of the changes that a data source causes. A person of the same name is
+// another kind of actor.
 var Scheduler = Caller{Name: "scheduler", Kind: api.ActorSystem}
 
+// Actor returns the caller as audit records have it.
 func (by Caller) Actor() store.Actor {
 	if by.Kind == "" {
 		by.Kind = api.ActorUser

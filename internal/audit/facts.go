@@ -10,10 +10,11 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// Facts are what a line of an audit trail tells of a state, before or after: no more
-// of it than the change is about, and nothing of what members' data hold.
+// Facts are the state before or after a change in an audit record: only the part that changes, and
+// no data of members.
 type Facts map[string]any
 
+// JSON returns the facts as a document of an audit record has them.
 func (f Facts) JSON() json.RawMessage {
 	text, err := json.Marshal(f)
 	if err != nil {
@@ -22,7 +23,7 @@ func (f Facts) JSON() json.RawMessage {
 	return text
 }
 
-// BatchFacts tells what holds a batch, and which phase it is in.
+// BatchFacts returns the status of a batch, its phase, and its pause or cancellation.
 func BatchFacts(b *model.Batch) Facts {
 	f := Facts{"status": b.Status}
 	if b.CurrentPhase != "" {
@@ -37,7 +38,7 @@ func BatchFacts(b *model.Batch) Facts {
 	return f
 }
 
-// BatchCreated is the line of a batch's trail that tells where it comes from.
+// BatchCreated returns the audit record of the creation of a batch.
 func BatchCreated(by Caller, b *model.Batch, now time.Time) store.AuditRecord {
 	made := Facts{"status": b.Status, "runbookName": b.Runbook, "runbookVersion": b.Version, "memberCount": b.Members}
 	if b.StartTime != nil {
@@ -49,7 +50,7 @@ func BatchCreated(by Caller, b *model.Batch, now time.Time) store.AuditRecord {
 	return store.AuditRecord{At: now, Actor: by.Actor(), Action: "create", Batch: b.ID, After: made.JSON()}
 }
 
-// PhaseFacts tells what a phase execution waits for.
+// PhaseFacts returns the status, the waiting reason and the approval of a phase execution.
 func PhaseFacts(b *model.Batch, id int) Facts {
 	p, ok := b.Phase(id)
 	if !ok {
@@ -65,11 +66,11 @@ func PhaseFacts(b *model.Batch, id int) Facts {
 	return f
 }
 
-// MemberFacts tells how members stand, by their numbers.
+// MemberFacts returns the statuses of members by their ids.
 func MemberFacts(members map[int]model.MemberStatus) Facts { return Facts{"members": members} }
 
-// HoldFacts tells whose removal is held, and how many are kept. Of very many members the
-// first are named.
+// HoldFacts returns the members whose removal is held, at most 1000 of them, and the number of kept
+// members.
 func HoldFacts(h store.RemovalHold, confirmed *model.Mark) Facts {
 	f := Facts{"held": len(h.Members), "kept": len(h.Kept)}
 	if len(h.Members) > 0 {
@@ -81,7 +82,7 @@ func HoldFacts(h store.RemovalHold, confirmed *model.Mark) Facts {
 	return f
 }
 
-// ActiveFacts tells which version of a runbook is active; null is none.
+// ActiveFacts returns the active version of a runbook; null if there is none.
 func ActiveFacts(version int) Facts {
 	if version == 0 {
 		return Facts{"activeVersion": nil}
@@ -89,8 +90,8 @@ func ActiveFacts(version int) Facts {
 	return Facts{"activeVersion": version}
 }
 
-// RunbookPublished is the line of the trail that tells who published a version, and which one
-// was active before.
+// RunbookPublished returns the audit record of the publication of a version. Active is the version
+// that was active before.
 func RunbookPublished(by Caller, active int, v store.RunbookVersion) store.AuditRecord {
 	after := ActiveFacts(v.Version)
 	after["overdueBehavior"], after["rerunInit"] = v.Overdue, v.RerunInit
@@ -99,7 +100,7 @@ func RunbookPublished(by Caller, active int, v store.RunbookVersion) store.Audit
 	}
 }
 
-// MessageFacts tells what has become of a message.
+// MessageFacts returns the status of an unprocessable message.
 func MessageFacts(u store.Unprocessable) Facts {
 	return Facts{"status": u.Status, "replays": u.Replays}
 }

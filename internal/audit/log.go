@@ -1,8 +1,8 @@
-// Package audit knows who does something, and records who did what, when and why. Records of
-// changes are written together with the change; reads of personal data are recorded before the
-// answer, once for a while.
+// Package audit writes audit records: who did what, when and why. The record of a change is in the
+// same write as the change. The record of a read of personal data is written before the answer, once
+// in each readWindow.
 //
-// It knows nothing of HTTP and of tokens: an edge makes the Caller.
+// The package does not know HTTP and tokens: the triggers make the Caller.
 package audit
 
 import (
@@ -19,14 +19,14 @@ type Log struct {
 	reads readCache
 }
 
-// Config is what a Log is made of.
+// Config configures a Log.
 type Config struct {
 	Store store.Store
 	Now   func() time.Time
 	NewID func() string // 16 lower-case letters and digits, never the same twice
 }
 
-// New makes a Log.
+// New returns a Log.
 func New(c Config) *Log {
 	return &Log{
 		store: c.Store, now: c.Now, newID: c.NewID,

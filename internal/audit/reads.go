@@ -10,18 +10,18 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// readWindow is for how long one record tells of all that a caller reads of one kind of
-// one thing: who follows a batch looks at it every second.
+// readWindow is the interval within which repeated reads by one caller produce one audit record: a
+// caller that watches a batch reads it every second.
 const readWindow = 15 * time.Minute
 
-// readsKept is of how many callers, things and kinds it is remembered that a record was
-// written. Of one that is forgotten there is one more record, and never one less.
+// readsKept is the number of reads that the cache remembers. A read that it has forgotten produces
+// one more record, never one less.
 const readsKept = 10_000
 
-// readKey is who reads what kind of what.
+// readKey identifies the caller, the partition, the item and the kind of read.
 type readKey struct{ by, partition, target, action string }
 
-// lastRead is when a record was written last. Whoever holds the turn may look at it.
+// lastRead has the time of the last record. Only the holder of the turn uses it.
 type lastRead struct {
 	turn chan struct{} // holds one token
 	at   time.Time
@@ -39,9 +39,9 @@ func newReadCache() readCache {
 	return cache
 }
 
-// RecordRead records that somebody reads what is of members. It comes before the answer,
-// and there is no answer where it fails. By and At are filled in here. Of requests at the
-// same time one writes, and the others wait for it.
+// RecordRead records that a caller reads data of members. The caller of RecordRead answers only after
+// it succeeds. RecordRead fills in By and At. Of requests at the same time one writes the record, and
+// the others wait for it.
 func (l *Log) RecordRead(ctx context.Context, by Caller, r store.AuditRecord) error {
 	fresh := &lastRead{turn: make(chan struct{}, 1)}
 	fresh.turn <- struct{}{}

@@ -9,9 +9,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// Record is the operation that stores a record. It belongs into the same commit as
-// the change that it tells of, so that there is neither without the other; At and By
-// are the caller's to fill in. Each call makes an operation with an id of its own.
+// Record returns the operation that stores a record, with an id of its own. It belongs into the same
+// write as the change that it records. The caller fills in At and By.
 func (l *Log) Record(r store.AuditRecord) store.Write {
 	if !slices.Contains(api.AuditActions, r.Action) {
 		panic("no audit action: " + r.Action) // only a constant of this package can be it
