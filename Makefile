@@ -25,7 +25,7 @@ SIMULATION := ./internal/app/simulation ./internal/app/explore ./local/rehearsal
 # takes minutes, and there is nothing for it to find.
 PACKING := ./infra/archive ./infra/pack ./infra/release
 
-.PHONY: help build stage func package release clean image demo up test soak soak-storm soak-simulation soak-sources soak-explore fuzz bench lint portable vuln
+.PHONY: help build stage func package release clean image demo up test test-protocols soak soak-storm soak-simulation soak-sources soak-explore fuzz bench lint portable vuln
 
 ##@ Help
 # (Lines that begin so are the headings of the list.)
@@ -114,6 +114,10 @@ test: ## run the tests, with the race detector where it is affordable
 	$(PLAIN) go test -trimpath -vet=off -timeout 30m $(GRAPH) $(SIMULATION) $(PACKING) ./internal/app
 	$(if $(RACE),,@echo "no C compiler: the tests run without the race detector")
 	go test -vet=off -timeout 30m $(RACE) $$(go list ./... | grep -vxE 'github.com/matoolkit/matoolkit/(worker(/graph|/matrix)?|internal/app/(simulation|explore)|local/rehearsal|infra/(archive|pack|release))')
+
+# Most tests of the use cases run on drivers in memory; see internal/app/drivers_test.go.
+test-protocols: ## run all tests of the use cases with Azure's drivers, over the protocols
+	@$(PLAIN) go test -trimpath -vet=off ./internal/app -count 1 -timeout 30m -azure
 
 # For how long "make soak" runs, such as SOAK=10m; 0 is until Ctrl-C.
 SOAK ?= 0

@@ -52,7 +52,7 @@ func TestBatchOfTwoPagesGoesThroughInitAndAllPhases(t *testing.T) {
 	for _, deliveries := range []int{1, 2} {
 		t.Run(fmt.Sprintf("each message delivered %d times", deliveries), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newWorld(t, azure)
 			w.publish(mover)
 			b := w.batch("move", people(60))
 			if b.ID != 1 || b.Status != "detected" || b.MemberCount != 60 {

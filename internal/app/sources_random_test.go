@@ -162,7 +162,11 @@ var someStarts = []time.Time{dawn.Add(25 * time.Minute), dawn.Add(80 * time.Minu
 func newFollower(t testing.TB, seed uint64) *follower {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 0))
-	s := newStage(t, rng.IntN(2) == 0)
+	var on []drivers
+	if seed%8 == 0 {
+		on = []drivers{azure}
+	}
+	s := newStage(t, rng.IntN(2) == 0, on...)
 	s.rng = rand.New(rand.NewPCG(seed, 1))
 	f := &follower{
 		s: s, rng: rng, people: map[string]person{}, confirmed: map[place]bool{}, invited: map[place]bool{},
