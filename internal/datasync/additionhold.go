@@ -25,14 +25,12 @@ const (
 )
 
 // holdAdditions gives the held additions of this sync, in place of those of the sync before; nil
-// for none. It writes the pages of people where they have changed.
+// for none. It writes the pages of people where they have changed. Those of the list before stay
+// until the record no longer names it: see dropAdditions.
 func (s *syncRun) holdAdditions(ctx context.Context, was *store.HeldAdditions) (*store.HeldAdditions, error) {
 	plan := s.plan.Additions
 	if plan == nil {
-		if was == nil {
-			return nil, nil
-		}
-		return nil, s.deleteAdditions(ctx, "")
+		return nil, nil
 	}
 	held := &store.HeldAdditions{Revision: s.plan.Revision, People: len(plan.People), Of: plan.Of, Reason: plan.Reason, Since: s.now, List: listID(plan.People)}
 	if was == nil || was.List != held.List {
@@ -65,8 +63,7 @@ func listID(people []schedule.Addition) string {
 	return hex.EncodeToString(digest.Sum(nil)[:8])
 }
 
-// writeAdditions writes the pages of a list and deletes those of other lists. After a tick that
-// dies in between, the next change of the list deletes the pages that are left.
+// writeAdditions writes the pages of a list.
 func (s *syncRun) writeAdditions(ctx context.Context, list string, people []schedule.Addition) error {
 	page := 0
 	for some := range slices.Chunk(people, additionsPerPage) {
@@ -79,11 +76,19 @@ func (s *syncRun) writeAdditions(ctx context.Context, list string, people []sche
 		}
 		page++
 	}
-	return s.deleteAdditions(ctx, list)
+	return nil
 }
 
-// deleteAdditions deletes the pages of all lists of the runbook but one.
-func (s *syncRun) deleteAdditions(ctx context.Context, but string) error {
+// dropAdditions deletes the pages of the lists that the record of the runbook no longer names.
+// After a tick that dies before it, the next change of the list deletes the pages that are left.
+func (s *syncRun) dropAdditions(ctx context.Context, was, held *store.HeldAdditions) error {
+	but := ""
+	if held != nil {
+		but = held.List
+	}
+	if was == nil || was.List == but {
+		return nil
+	}
 	all, err := s.syncer.store.AdditionsPages(ctx, s.name)
 	if err != nil {
 		return err

@@ -100,7 +100,7 @@ func (sy *Syncer) syncRunbook(ctx context.Context, name string, version int) err
 	if err = unreadable; err == nil {
 		err = s.run(ctx)
 	}
-	last := &held.Doc
+	last, was := &held.Doc, held.Doc.Additions
 	last.LastRunAt, last.Milliseconds = &began, sy.now().Sub(began).Milliseconds()
 	if s.applied {
 		err = errors.Join(err, s.summarize(ctx, last))
@@ -114,7 +114,10 @@ func (sy *Syncer) syncRunbook(ctx context.Context, name string, version int) err
 	// The result is stored also where the tick is out of time.
 	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	return sy.endLease(storing, held)
+	if err := sy.endLease(storing, held); err != nil {
+		return err
+	}
+	return s.dropAdditions(storing, was, last.Additions)
 }
 
 // summarize puts the result of a sync that was applied into its record.
