@@ -31,8 +31,8 @@ var (
 // seedsThatFailed are seeds of the data source test that once found a fault. They run
 // each time, beside the ones that the flags name.
 var seedsThatFailed = []uint64{
-	24557486, // an administrator removed somebody and added them again; a confirmed hold removed them, and they stayed out for good
-	24557504, // an administrator removed somebody from a batch whose start their row took later: they stay where they are
+	24557486,            // an administrator removed somebody and added them again; a confirmed hold removed them, and they stayed out for good
+	24557504,            // an administrator removed somebody from a batch whose start their row took later: they stay where they are
 	1795384808614501765, // a tick died between its pages of held additions and its record: the list could not be read until the next tick
 }
 
