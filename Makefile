@@ -134,8 +134,9 @@ soak: ## break things at random until Ctrl-C, or for SOAK=10m; what fails names 
 soak-storm: ## the part of soak that kills processes
 	@$(PLAIN) go test -trimpath -vet=off ./e2e -run '^TestStorm$$' -count 1 -v -timeout 0 -soak $(SOAK) -seed $$(date +%s)
 
-# Random runbooks through the use cases under faults, in one process.
-soak-simulation: ## the part of soak that tries random runbooks
+# Random runbooks through the use cases under faults, in one process, and administrators who
+# put the same people into batches at the same time.
+soak-simulation: ## the part of soak that tries random runbooks and rival administrators
 	@$(PLAIN) go test -trimpath -vet=off ./internal/app/simulation -run '^TestSoak$$' -count 1 -v -timeout 0 -simulation.soak $(if $(filter 0,$(SOAK)),0s,$(SOAK))
 
 # Batches that follow a data source which changes at random, in one process.

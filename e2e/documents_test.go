@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 var (
@@ -44,6 +46,24 @@ func TestLinksOfDocuments(t *testing.T) {
 			}
 			if heading != "" && !anchors(prose[target])[heading] {
 				t.Errorf("%s: %s: there is no such heading", page.Name, link[1])
+			}
+		}
+	}
+}
+
+// TestEveryAuditActionIsDocumented looks for each action of the audit trail in the table of
+// docs/operating.md.
+func TestEveryAuditActionIsDocumented(t *testing.T) {
+	t.Parallel()
+	for _, page := range documents(t) {
+		if page.Name != "docs/operating.md" {
+			continue
+		}
+		_, table, _ := strings.Cut(page.Prose, "\n| actions | of |\n")
+		table, _, _ = strings.Cut(table, "\n\n")
+		for _, action := range api.AuditActions {
+			if !strings.Contains(table, "`"+action+"`") {
+				t.Errorf("the table of actions lacks %s", action)
 			}
 		}
 	}

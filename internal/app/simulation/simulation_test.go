@@ -62,7 +62,7 @@ func TestSimulation(t *testing.T) {
 	ran := many(t, func() (uint64, bool) {
 		next++
 		return next, next < *from+seeds && time.Since(begin) < patience
-	})
+	}, func(uint64) trial { return runbooks })
 	t.Logf("%d seeds from %d", ran, *from)
 }
 
@@ -92,8 +92,32 @@ func TestSeedsThatFailed(t *testing.T) {
 	}
 }
 
+// trial is a test that runs seeds: it reports what happened and whether the seed succeeded.
+type trial struct {
+	test, flag string // that replay a seed
+	run        func(t *testing.T, seed uint64, verbose bool) (text string, ok bool)
+}
+
+// The trials of this package.
+var (
+	runbooks = trial{"TestSimulation", "simulation.seed", simulate}
+	rivals   = trial{"TestRivals", "simulation.rivals", compete}
+)
+
+// rivalShare is the share of the seeds of a soak that run rivals: one in so many. It has no
+// factor in common with protocolShare, so that both trials run over the real protocol, too.
+const rivalShare = 11
+
+// soakTrial returns the trial that a soak runs with a seed.
+func soakTrial(seed uint64) trial {
+	if seed%rivalShare == 0 {
+		return rivals
+	}
+	return runbooks
+}
+
 // many runs seeds on two cores until there are no more, or one fails.
-func many(t *testing.T, seed func() (uint64, bool)) (ran int64) {
+func many(t *testing.T, seed func() (uint64, bool), trialOf func(seed uint64) trial) (ran int64) {
 	var mu sync.Mutex
 	var count atomic.Int64
 	var workers sync.WaitGroup
@@ -106,11 +130,12 @@ func many(t *testing.T, seed func() (uint64, bool)) (ran int64) {
 				if !ok {
 					return
 				}
-				if text, ok := simulate(t, s, false); !ok && *all {
-					t.Errorf("seed %d\n%s", s, text)
+				tried := trialOf(s)
+				if text, ok := tried.run(t, s, false); !ok && *all {
+					t.Errorf("seed %d of %s\n%s", s, tried.test, text)
 				} else if !ok {
-					text, _ := simulate(t, s, true)
-					t.Errorf("seed %d fails; replay it with\n  go test ./internal/app/simulation -run TestSimulation -simulation.seed %d\n%s", s, s, text)
+					text, _ := tried.run(t, s, true)
+					t.Errorf("seed %d fails; replay it with\n  go test ./internal/app/simulation -run %s -%s %d\n%s", s, tried.test, tried.flag, s, text)
 				}
 				count.Add(1)
 			}
@@ -155,7 +180,21 @@ func simulateWith(t *testing.T, seed uint64, protocols, verbose bool, lines int)
 	return text, ok
 }
 
-// TestSoak goes on with seeds that no run had before, for as long as it is told.
+// TestSoakRunsAllTrials: a soak draws seeds for each trial, in memory and over the real protocol.
+func TestSoakRunsAllTrials(t *testing.T) {
+	t.Parallel()
+	drawn := map[string]int{}
+	for seed := range uint64(rivalShare * protocolShare) {
+		drawn[fmt.Sprintf("%s over protocols %t", soakTrial(seed).test, overProtocols(seed))]++
+	}
+	for _, want := range []string{"TestSimulation over protocols false", "TestSimulation over protocols true", "TestRivals over protocols false", "TestRivals over protocols true"} {
+		if drawn[want] == 0 {
+			t.Errorf("no seed runs %s: %v", want, drawn)
+		}
+	}
+}
+
+// TestSoak runs seeds that no run had before, for as long as the flag says.
 func TestSoak(t *testing.T) {
 	if *soak < 0 {
 		return
@@ -176,6 +215,6 @@ func TestSoak(t *testing.T) {
 		done.Add(1)
 		next++
 		return next, true
-	})
+	}, soakTrial)
 	fmt.Printf("simulation: %d seeds from %d, %.1f a second\n", ran, first, float64(ran)/time.Since(begin).Seconds())
 }
