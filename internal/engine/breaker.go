@@ -40,11 +40,7 @@ func pauseIfTooManyFailed(b *model.Batch, now time.Time) bool {
 		if p.StopWhen == nil || p.Status != model.PhaseDispatched || !tooManyFailed(b, p) {
 			continue
 		}
-		why := fmt.Sprintf("phase %s: %d of %d members failed", p.Name, p.FailedSoFar, takingPart(b, p))
-		if p.FailedBefore > 0 {
-			why += fmt.Sprintf(", %d of them since the batch was resumed", p.FailedSoFar-p.FailedBefore)
-		}
-		why += "; stop_when: " + p.StopWhen.String()
+		why := stopReason(b, p)
 		if b.Paused != nil {
 			why += "; it was paused by " + b.Paused.By
 			if b.Paused.Why != "" {
@@ -55,6 +51,16 @@ func pauseIfTooManyFailed(b *model.Batch, now time.Time) bool {
 		return true
 	}
 	return false
+}
+
+// stopReason says how many members of a phase have failed, and at how many its stop_when
+// pauses the batch.
+func stopReason(b *model.Batch, p model.Phase) string {
+	why := fmt.Sprintf("phase %s: %d of %d members failed", p.Name, p.FailedSoFar, takingPart(b, p))
+	if p.FailedBefore > 0 {
+		why += fmt.Sprintf(", %d of them since the batch was resumed", p.FailedSoFar-p.FailedBefore)
+	}
+	return why + "; stop_when: " + p.StopWhen.String()
 }
 
 // tooManyFailed reports whether the members who have failed in a phase, and were not

@@ -147,6 +147,27 @@ func TestPhaseDoesNotEndBeforeItsFailuresAreDecidedOn(t *testing.T) {
 	}
 }
 
+// The members in flight when the batch is paused all fail and end the last phase: the batch
+// fails, and the pause, which has the reason, is gone.
+func TestBatchThatFailsAfterAStopNamesTheStop(t *testing.T) {
+	t.Parallel()
+	c := batchOf(t, header+`
+phases:
+  - {name: only, offset: T-0, stop_when: {failed: 10%}, steps: [{name: new, worker_id: w1, function: New}]}
+`, true)
+	c.b.Members = 20
+	c.must(next(c.b))
+	c.must(model.PhaseFannedOut{Phase: 1, Pages: c.b.PageCount()})
+	c.b.Phases[0].FailedSoFar = 2
+	c.must(model.FailureCounted{Phase: 1})
+	c.wantPaused("system: phase only: 2 of 20 members failed; stop_when: 10%")
+	c.b.Phases[0].FailedSoFar = 20
+	c.counts(1, 0, 20)
+	if c.b.Status != model.BatchFailed || c.b.Error != "no phase completed; failed: only; stopped: phase only: 20 of 20 members failed; stop_when: 10%" {
+		t.Fatalf("%s: %q", c.b.Status, c.b.Error)
+	}
+}
+
 func TestFailuresOfABatchThatHasEndedPauseNothing(t *testing.T) {
 	t.Parallel()
 	c := breaking(t, "10%")

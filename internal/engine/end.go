@@ -91,10 +91,15 @@ func failureReason(b *model.Batch) string {
 			failed = append(failed, p.Name)
 		}
 	}
-	if len(failed) == 0 {
-		return "no phase completed"
+	reason := "no phase completed"
+	if len(failed) > 0 {
+		reason += "; failed: " + strings.Join(failed, ", ")
 	}
-	return "no phase completed; failed: " + strings.Join(failed, ", ")
+	if p, ok := b.Phase(b.StoppedBy); ok {
+		// The members in flight at the stop have ended the phase, and the batch was not resumed.
+		reason += "; stopped: " + stopReason(b, *p)
+	}
+	return model.ClipReason(reason)
 }
 
 // onCompleteEnded tells whether the phase's on_complete steps have ended, or there are none
