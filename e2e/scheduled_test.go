@@ -61,7 +61,10 @@ func (s *saga) nothingUntilEnabled() {
 	if len(p.Groups) != 2 || p.Groups[0].Rows != 10 || !p.Groups[0].BatchStartTime.Equal(first) || p.Groups[1].Rows != 5 || !p.Groups[1].BatchStartTime.Equal(second) {
 		s.t.Errorf("preview: got %+v, want a batch of 10 and one of 5", p.Groups)
 	}
-	s.must("automation", "enable", scheduled)
+	if p.Additions == nil || p.Additions.People != 15 {
+		s.t.Fatalf("preview: the additions of 15 people are not held: %+v", p.Additions)
+	}
+	s.must("automation", "enable", scheduled, "--revision", p.Additions.Revision)
 	s.tick()
 	s.wantBatches("1 "+first.Format(time.RFC3339), "2 "+second.Format(time.RFC3339))
 	s.wantMembers(1, "ada amir anna beatriz ben carlos chen chloe deepa elena")

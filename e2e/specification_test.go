@@ -253,7 +253,10 @@ func (s *specified) followsAList() {
 	preview := look[api.QueryPreview](s, "query", "preview", scheduled)
 	want(s, "the batches that would be made", len(preview.Groups), 2)
 	want(s, "the automation at first", look[api.Automation](s, "automation", "status", scheduled).Enabled, false)
-	want(s, "the automation then", look[api.Automation](s, "automation", "enable", scheduled).Enabled, true)
+	if preview.Additions == nil {
+		s.t.Fatal("the preview has no revision of the first people")
+	}
+	want(s, "the automation then", look[api.Automation](s, "automation", "enable", scheduled, "--revision", preview.Additions.Revision).Enabled, true)
 	s.tick()
 	made := look[api.Page[api.Batch]](s, "batch", "list", "--runbook", scheduled).Items
 	want(s, "the batches that were made", len(made), 2)

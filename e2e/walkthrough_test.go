@@ -52,7 +52,7 @@ func TestWalkthrough(t *testing.T) {
 	s.shell(home, lines[1])
 
 	shows := map[string][]string{
-		"query preview scheduled-migration":   {"2030-03-09 17:00:00Z  new", "2030-03-16 09:00:00Z  new", "15 rows"},
+		"query preview scheduled-migration":   {"2030-03-09 17:00:00Z  none", "2030-03-16 09:00:00Z  none", "15 rows"},
 		"batch list":                          {"scheduled-migration"},
 		"batch phases 1":                      {"pre-stage"},
 		"batch members 1 --status removed":    {"elena.petrova", "deepa.nair"},

@@ -44,7 +44,7 @@ func (s *stage) lostWhere(all int) *table {
 	s.t.Helper()
 	rows := s.table()
 	rows.put(dawn.Add(3*day), crowd(5)...)
-	s.publish(found(twoPhases, ""))
+	s.publish(guardedBy("", found(twoPhases, "")))
 	s.automate("found")
 	s.tick()
 	s.wantSizes(5)
@@ -76,7 +76,7 @@ func TestQueryThatLosesItsWhereClauseAddsNobodyBeforeItIsConfirmed(t *testing.T)
 		held := s.additions()
 		if held.People != 495 || held.Of != 5 || !held.Since.Equal(since) || held.Revision != preview.Additions.Revision || len(held.Starts) != 2 || held.Starts[0].People != 245 ||
 			len(held.Items) != 100 || held.Items[0].Key != "p005@x" || !held.Items[0].BatchStartTime.Equal(dawn.Add(3*day)) || held.Confirmed != nil ||
-			held.Reason != "the query returns 495 new people for 5 members; the addition_guard allows 100 people or 20% of the members" {
+			held.Reason != "the query returns 495 new people for 5 members, more than the addition_guard's number of 100 allows" {
 			t.Fatalf("%+v", held)
 		}
 		if v := s.automation("found"); v.Additions == nil || v.Additions.People != 495 || v.LastError != "" {
@@ -304,21 +304,21 @@ func (s *stage) runbookTrail(name, action string) []api.AuditRecord {
 	return must(s, page, err).Items
 }
 
-func TestFirstFillWithoutConfirmationIsHeldAboveTheNumber(t *testing.T) {
+func TestFirstFillOfMoreThanTenPeopleIsHeld(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		rows := s.table()
-		rows.put(dawn.Add(3*day), crowd(101)...)
-		s.publish(found(twoPhases, ""))
+		rows.put(dawn.Add(3*day), crowd(11)...)
+		s.publish(guardedBy("", found(twoPhases, "")))
 		s.automate("found")
 		s.tick()
 		s.wantSizes()
-		if held := s.additions(); held.People != 101 || held.Of != 0 {
+		if held := s.additions(); held.People != 11 || held.Of != 0 {
 			t.Fatalf("%+v", held)
 		}
-		rows.drop("p100")
+		rows.drop("p010")
 		s.tick()
-		s.wantSizes(100)
+		s.wantSizes(10)
 	})
 }
 
@@ -329,7 +329,7 @@ func TestPeopleWhoMoveAreNoAdditions(t *testing.T) {
 		rows := s.table()
 		rows.put(dawn.Add(3*day), crowd(100)...)
 		rows.put(dawn.Add(4*day), "stays")
-		s.publish(strings.Replace(found(twoPhases, ""), "batch_time_column: Start", "batch_time_column: Start\n  addition_guard: {share: 1%, number: 100}", 1))
+		s.publish(guardedBy("{share: 1%, number: 100}", found(twoPhases, "")))
 		s.automate("found")
 		s.tick()
 		if _, err := s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{}); err == nil {
@@ -338,7 +338,7 @@ func TestPeopleWhoMoveAreNoAdditions(t *testing.T) {
 			s.tick()
 		}
 		s.wantSizes(100, 1)
-		s.publish(strings.Replace(found(twoPhases, undone), "batch_time_column: Start", "batch_time_column: Start\n  addition_guard: {share: 1%, number: 1}", 1))
+		s.publish(guardedBy("{share: 1%, number: 1}", found(twoPhases, undone)))
 		rows.put(dawn.Add(4*day), crowd(100)...)
 		s.tick()
 		s.confirm(1)

@@ -242,7 +242,7 @@ func TestPreviewNamesPeopleInOtherBatches(t *testing.T) {
 		people := s.table()
 		people.put(dawn.Add(5*day), "p000", "p001", "p002")
 		s.publish(flatUpn)
-		s.publish(strings.Replace(found(twoPhases, ""), "primary_key: Upn", "primary_key: Upn\n  addition_guard: {number: 2}", 1))
+		s.publish(guardedBy("{number: 2}", found(twoPhases, "")))
 		s.tick()
 		s.batch("uploaded", string(upload("P001@X", "solo@x", "late@x")))
 		people.put(dawn.Add(6*day), "solo")

@@ -63,6 +63,9 @@ func crowd(n int) []string {
 	return names
 }
 
+// manyAtOnce is the addition guard of tests that are about something else.
+const manyAtOnce = "  addition_guard: {share: 100%, number: 100}\n"
+
 // found is a runbook whose members are found in the table. Its phases are given, as
 // name offset function, and more is added to its end.
 func found(phases []string, more string) string {
@@ -73,7 +76,7 @@ data_source:
   query: SELECT Upn, Name, Start FROM people
   primary_key: Upn
   batch_time_column: Start
-phases:
+` + manyAtOnce + `phases:
 `
 	for _, p := range phases {
 		f := strings.Fields(p)
@@ -82,12 +85,18 @@ phases:
 	return yaml + more
 }
 
-// automate turns automation on.
 // unguarded is a runbook whose additions are never held.
-func unguarded(yaml string) string {
-	return strings.Replace(yaml, "primary_key: Upn", "primary_key: Upn\n  addition_guard: {number: 1000000}", 1)
+func unguarded(yaml string) string { return guardedBy("{share: 100%, number: 1000000}", yaml) }
+
+// guardedBy is a runbook with an addition guard, "" for that of a runbook without one.
+func guardedBy(guard, yaml string) string {
+	if guard != "" {
+		guard = "  addition_guard: " + guard + "\n"
+	}
+	return strings.Replace(yaml, manyAtOnce, guard, 1)
 }
 
+// automate turns automation on.
 func (s *stage) automate(runbook string) {
 	s.t.Helper()
 	v, err := s.app.SetAutomation(s.ctx, ada, runbook, true)

@@ -50,7 +50,7 @@ rollbacks:
 // waves finds its members in a file, and is quiet from seven in the evening, UTC.
 const waves = `
 name: waves
-data_source: {type: csv, connection: PEOPLE, primary_key: Upn, batch_time_column: Start, time_zone: UTC, removal_guard: 20%}
+data_source: {type: csv, connection: PEOPLE, primary_key: Upn, batch_time_column: Start, time_zone: UTC, removal_guard: 20%, addition_guard: {share: 100%}}
 quiet_hours:
   time_zone: Europe/Berlin
   windows: [{days: [sun, mon], from: "20:00", to: "23:30"}]

@@ -160,8 +160,9 @@ type DataSource struct {
 	AdditionGuard AdditionGuard
 }
 
-// AdditionGuard bounds the people whom one result adds. More than Number people who are
-// also more than Share percent of the members of the runbook's batches are held.
+// AdditionGuard bounds the people whom one result adds. The additions are held when they are
+// more than Number people, or more than a few people and Share percent of the members of the
+// runbook's batches. A Share of 100 leaves the Number alone.
 type AdditionGuard struct {
 	Share  float64
 	Number int

@@ -1,6 +1,7 @@
 package schedule_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +12,11 @@ import (
 
 const guarded = "\naddition_guard: {share: 20%, number: 2}"
 
-const tooMany = "; the addition_guard allows 2 people or 20% of the members"
+// The ends of the reasons.
+const (
+	overNumber = ", more than the addition_guard's number of 2 allows"
+	overShare  = ", more than the addition_guard's share of 20% allows"
+)
 
 func TestAdditionsAreHeldTogether(t *testing.T) {
 	t.Parallel()
@@ -29,7 +34,7 @@ func TestAdditionsAreHeldTogether(t *testing.T) {
 			rows:    append(on("mon", "a b c"), "d tue", "m mon"),
 			want: []string{
 				"batch 1: refresh 101 with a", "batch 1: remove 102 x",
-				"hold additions b to mon, c to mon, d to tue: the query returns 3 new people for 2 members" + tooMany,
+				"hold additions b to mon, c to mon, d to tue: the query returns 3 new people for 2 members" + overNumber,
 			},
 			counts: schedule.Counts{Waiting: 3, InManual: 1},
 		},
@@ -37,13 +42,13 @@ func TestAdditionsAreHeldTogether(t *testing.T) {
 			name:    "more than the number, but not than the share",
 			batches: []string{"1 mon: " + ten, "2 tue: k l m n o"},
 			rows:    append(on("mon", ten+" x y"), append(on("tue", "k l m n o"), "z tue")...),
-			want:    []string{"batch 1: add x y", "batch 2: add z"},
-			counts:  schedule.Counts{Unchanged: 15},
+			want:    []string{"hold additions x to mon, y to mon, z to tue: the query returns 3 new people for 15 members" + overNumber},
+			counts:  schedule.Counts{Unchanged: 15, Waiting: 3},
 		},
 		{
 			name:   "the first fill",
 			rows:   on("mon", "a b c"),
-			want:   []string{"hold additions a to mon, b to mon, c to mon: the query returns 3 new people for 0 members" + tooMany},
+			want:   []string{"hold additions a to mon, b to mon, c to mon: the query returns 3 new people for 0 members" + overNumber},
 			counts: schedule.Counts{Waiting: 3},
 		},
 		{
@@ -66,12 +71,63 @@ func TestAdditionsAreHeldTogether(t *testing.T) {
 			counts:  schedule.Counts{Unchanged: 1, Off: 3},
 		},
 	})
+	run(t, scheduled, []scene{
+		{
+			name: "a small first fill",
+			rows: on("mon", ten),
+			want: []string{"new mon: " + ten},
+		},
+		{
+			name:   "a larger first fill",
+			rows:   on("mon", eleven),
+			want:   []string{"hold additions " + strings.ReplaceAll(eleven, " ", " to mon, ") + " to mon: the query returns 11 new people for 0 members" + overShare},
+			counts: schedule.Counts{Waiting: 11},
+		},
+		{
+			name:    "ten people join a small batch",
+			batches: []string{"1 mon: m1 m2"},
+			rows:    on("mon", ten+" m1 m2"),
+			want:    []string{"batch 1: add " + ten},
+			counts:  schedule.Counts{Unchanged: 2},
+		},
+		{
+			name:    "eleven people join a small batch",
+			batches: []string{"1 mon: m1 m2"},
+			rows:    on("mon", eleven+" m1 m2"),
+			want:    []string{"hold additions " + strings.ReplaceAll(eleven, " ", " to mon, ") + " to mon: the query returns 11 new people for 2 members" + overShare},
+			counts:  schedule.Counts{Waiting: 11, Unchanged: 2},
+		},
+	})
+	run(t, scheduled+"\naddition_guard: {share: 100%, number: 11}", []scene{{
+		name: "a share of 100% leaves the number alone",
+		rows: on("mon", eleven),
+		want: []string{"new mon: " + eleven},
+	}})
 	run(t, immediate+guarded, []scene{{
 		name:   "immediate batches",
 		rows:   on("mon", "a b c"),
-		want:   []string{"hold additions a to 2026-03-01T12:05:00Z, b to 2026-03-01T12:05:00Z, c to 2026-03-01T12:05:00Z: the query returns 3 new people for 0 members" + tooMany},
+		want:   []string{"hold additions a to 2026-03-01T12:05:00Z, b to 2026-03-01T12:05:00Z, c to 2026-03-01T12:05:00Z: the query returns 3 new people for 0 members" + overNumber},
 		counts: schedule.Counts{Waiting: 3},
 	}})
+}
+
+// A query that loses its WHERE clause returns a company of a hundred people for a batch of five.
+func TestSmallCompanyIsGuarded(t *testing.T) {
+	t.Parallel()
+	rb := parse(t, scheduled)
+	s := situation(t, rb, "1 mon: a b c d e")
+	rows := on("mon", "a b c d e")
+	for i := range 99 {
+		rows = append(rows, fmt.Sprintf("person%02d mon", i))
+	}
+	p := schedule.Make(rb, people(t, rb, rows...), s)
+	if p.Additions == nil || len(p.Additions.People) != 99 || p.Additions.Reason != "the query returns 99 new people for 5 members"+overShare || len(p.Changes) > 0 {
+		t.Fatalf("%+v", p)
+	}
+	s.Confirmed = p.Revision
+	if p = schedule.Make(rb, people(t, rb, rows...), s); p.Additions != nil || len(p.Changes) != 1 || len(p.Changes[0].Add) != 99 {
+		t.Fatalf("confirmed: %+v", p)
+	}
 }
 
 // The revision names the people and their starts, and nothing else but automation: it is
@@ -149,7 +205,7 @@ func TestNeverMoreAreAddedThanTheGuardAllows(t *testing.T) {
 		for _, c := range p.Changes {
 			count(c.Add)
 		}
-		if added > guard.Number && float64(added)*100 > guard.Share*float64(members) {
+		if added > guard.Number || added > 10 && guard.Share < 100 && float64(added)*100 > guard.Share*float64(members) {
 			t.Fatalf("%d people are added to %d members: %v", added, members, told(p))
 		}
 		if p.Additions != nil && added > 0 {

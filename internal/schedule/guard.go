@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/humanize"
+	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
 // guard decides of each batch whether those who are to leave do so, all of them or
@@ -27,13 +28,14 @@ func (p *planner) guard() {
 			d.tooMany = p.share(d)
 		}
 	}
+	single := p.removals() == 1
 	for i := range p.drafts {
 		d := &p.drafts[i]
 		if d.tooMany == "" {
 			// They would leave one batch and come into none.
 			d.leaving = slices.DeleteFunc(d.leaving, p.isAwaited)
 		}
-		reason := p.reason(d)
+		reason := p.reason(d, single && !d.Filling)
 		switch {
 		case len(d.leaving) == 0:
 		case reason == "":
@@ -57,15 +59,27 @@ func (p *planner) isAwaited(r Removal) bool {
 	return batch != newBatch && p.drafts[batch].tooMany != ""
 }
 
+// removals returns how many members would leave the runbook's batches that are filled.
+func (p *planner) removals() (n int) {
+	for i := range p.drafts {
+		if d := &p.drafts[i]; !d.Filling {
+			n += len(d.leaving)
+		}
+	}
+	return n
+}
+
 // reason is why those who are to leave a batch should not on the word of this result;
-// empty when they may.
-func (p *planner) reason(d *draft) string {
+// empty when they may. A single removal of all batches needs no rows: when the last member
+// has left the source, the query returns nothing. A row without a key holds it, because the
+// row may be the member's.
+func (p *planner) reason(d *draft, single bool) string {
 	r := p.result
 	var doubt string
 	switch {
-	case r.count == 0:
+	case r.count == 0 && !single:
 		return "the query returned no rows"
-	case r.count == p.counts.Bad+r.bad:
+	case r.count == p.counts.Bad+r.bad && !single:
 		return fmt.Sprintf("the query returned %s, and none can be used", count(r.count, "row"))
 	case r.keyless == 1:
 		doubt = fmt.Sprintf("1 row has no readable key (row %s); it may be one of these members", numbers(r.keylessRows, 1))
@@ -124,12 +138,32 @@ func (p *planner) guardAdditions(entering []coming) *HeldAdditions {
 			}
 		}
 	}
-	if len(people) <= guard.Number || float64(len(people))*100 <= guard.Share*float64(members) || p.revision == p.situation.Confirmed {
+	reason := tooManyAdditions(guard, len(people), members)
+	if reason == "" || p.revision == p.situation.Confirmed {
 		return nil
 	}
-	return &HeldAdditions{People: people, Of: members, Reason: fmt.Sprintf(
-		"the query returns %d new people for %s; the addition_guard allows %d people or %s of the members",
-		len(people), count(members, "member"), guard.Number, humanize.Percent(guard.Share))}
+	return &HeldAdditions{People: people, Of: members, Reason: reason}
+}
+
+// smallGrowth is how many people one result adds whatever their share of the members is. A
+// new runbook and a small batch grow by a few people at a time, which is a large share and
+// says nothing about the query.
+const smallGrowth = 10
+
+// tooManyAdditions returns why the guard holds the additions of people to the members of the
+// runbook's batches; empty when it does not. A first fill exceeds each share, except 100%,
+// which leaves the number alone.
+func tooManyAdditions(guard runbook.AdditionGuard, people, members int) string {
+	var limit string
+	switch {
+	case people > guard.Number:
+		limit = fmt.Sprintf("more than the addition_guard's number of %d allows", guard.Number)
+	case people > smallGrowth && guard.Share < 100 && float64(people)*100 > guard.Share*float64(members):
+		limit = fmt.Sprintf("more than the addition_guard's share of %s allows", humanize.Percent(guard.Share))
+	default:
+		return ""
+	}
+	return fmt.Sprintf("the query returns %d new people for %s, %s", people, count(members, "member"), limit)
 }
 
 // isAddition reports whether a person who enters a batch is new: neither moves to it nor

@@ -21,6 +21,9 @@ type scene struct {
 // ten are ten members of a batch on Monday, and their rows.
 const ten = "a b c d e f g h i j"
 
+// eleven people are more than a small growth.
+const eleven = ten + " k"
+
 func on(day, keys string) []string {
 	var rows []string
 	for _, key := range strings.Fields(keys) {
@@ -431,15 +434,39 @@ func TestMassChangeGuard(t *testing.T) {
 		},
 		{
 			name:    "no rows at all",
-			batches: []string{"1 mon: a!", "2 tue: b", "3 wed filling: c", "4 manual: d"},
-			want:    []string{"batch 2: hold 201 b (of 1): the query returned no rows"},
+			batches: []string{"1 mon: a!", "2 tue: b", "3 wed filling: c", "4 manual: d", "5 wed: e"},
+			want:    []string{"batch 2: hold 201 b (of 1): the query returned no rows", "batch 5: hold 501 e (of 1): the query returned no rows"},
+		},
+		{
+			name:    "no rows at all, and one batch of two",
+			batches: []string{"1 mon: a b"},
+			want:    []string{"batch 1: hold 101 a, 102 b (of 2): the query returned no rows"},
+		},
+		{
+			name:    "no rows at all, and one member",
+			batches: []string{"1 mon: a!", "2 tue: b", "4 manual: d"},
+			want:    []string{"batch 2: remove 201 b"},
 		},
 		{
 			name:    "no rows that can be used",
+			batches: []string{"1 mon: a b d"},
+			rows:    []string{"a never", "c never"},
+			want:    []string{"batch 1: hold 102 b, 103 d (of 3): the query returned 2 rows, and none can be used", "row 1 bad-time: a", "row 2 bad-time: c"},
+			counts:  schedule.Counts{Bad: 2},
+		},
+		{
+			name:    "no rows that can be used, and one member",
 			batches: []string{"1 mon: a b"},
 			rows:    []string{"a never", "c never"},
-			want:    []string{"batch 1: hold 102 b (of 2): the query returned 2 rows, and none can be used", "row 1 bad-time: a", "row 2 bad-time: c"},
+			want:    []string{"batch 1: remove 102 b", "row 1 bad-time: a", "row 2 bad-time: c"},
 			counts:  schedule.Counts{Bad: 2},
+		},
+		{
+			name:    "no row with a key, and one member",
+			batches: []string{"1 mon: a"},
+			rows:    []string{"NULL mon"},
+			want:    []string{"batch 1: hold 101 a (of 1): 1 row has no readable key (row 1); it may be one of these members", "row 1 empty-key:"},
+			counts:  schedule.Counts{Bad: 1},
 		},
 		{
 			name:    "those who come in while removals are held do not make the share smaller",

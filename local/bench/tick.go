@@ -161,7 +161,7 @@ data_source:
   query: SELECT Upn, Name, Start FROM people WHERE Runbook = '%s'
   primary_key: Upn
   batch_time_column: Start
-  addition_guard: {number: 1000000}
+  addition_guard: {share: 100%%, number: 1000000}
 phases:
   - name: only
     offset: T-0
