@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"context"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -120,6 +121,9 @@ func checkStore(ctx context.Context, m *machine) {
 		m.t.Fatal(err)
 	}
 	for _, k := range kept {
+		if strings.HasPrefix(k.ID, "attempts-") { // a process that is killed after its message leaves the count
+			continue
+		}
 		m.t.Errorf("kept as unprocessed: %s", k.Doc)
 	}
 }
