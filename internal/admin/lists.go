@@ -238,8 +238,12 @@ func (ad *Admin) stepPage(ctx context.Context, batch int, filter store.RunFilter
 		return err
 	}
 	for _, run := range runs {
-		for index, s := range run.Steps {
-			if view := apiview.Step(run, index, s, workers, ad.now()); status == "" || status == view.Status {
+		rb, err := ad.runbooks.Load(ctx, run.Runbook, run.Version)
+		if err != nil {
+			return err
+		}
+		for index := range run.Steps {
+			if view := apiview.Step(rb, run, index, workers, ad.now()); status == "" || status == view.Status {
 				page.Items = append(page.Items, view)
 			}
 		}

@@ -176,5 +176,9 @@ func (ad *Admin) readStep(ctx context.Context, key store.Key, index int) (api.St
 	if err != nil {
 		return api.Step{}, err
 	}
-	return apiview.Step(&run.Doc, index, run.Doc.Steps[index], records, ad.now()), nil
+	rb, err := ad.runbooks.Load(ctx, run.Doc.Runbook, run.Doc.Version)
+	if err != nil {
+		return api.Step{}, err
+	}
+	return apiview.Step(rb, &run.Doc, index, records, ad.now()), nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/sealing"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/workers"
@@ -65,12 +66,14 @@ func Phase(p model.Phase) api.Phase {
 	return view
 }
 
-// Step converts a step of a run, with redacted values. records are of the workers of the run's steps.
-func Step(r *model.Run, index int, s model.Step, records map[string]workers.Record, now time.Time) api.Step {
+// Step converts a step of a run, with redacted values. rb is the run's version of the runbook;
+// records are of the workers of the run's steps.
+func Step(rb *runbook.Runbook, r *model.Run, index int, records map[string]workers.Record, now time.Time) api.Step {
+	s, redactor := r.Steps[index], sealing.NewStepRedactor(rb, r, index)
 	view := api.Step{
 		ID: r.StepID(index), Phase: r.PhaseName, RunbookVersion: r.Version, MemberID: r.Member, MemberKey: r.Key, Name: s.Name, Index: index,
-		IsInit: r.Kind == model.KindInit, Kind: string(r.Kind), Rollback: s.Rollback, WorkerID: s.WorkerID, Function: s.Function, Params: sealing.Redact(s.Params),
-		Status: StepStatus(r, s, records, now), JobID: s.JobID, Result: sealing.Redact(s.Result), Error: s.Error, DispatchedAt: s.DispatchedAt,
+		IsInit: r.Kind == model.KindInit, Kind: string(r.Kind), Rollback: s.Rollback, WorkerID: s.WorkerID, Function: s.Function, Params: redactor.Params(s.Params),
+		Status: StepStatus(r, s, records, now), JobID: s.JobID, Result: redactor.Result(s.Result), Error: s.Error, DispatchedAt: s.DispatchedAt,
 		CompletedAt: s.CompletedAt, PollCount: s.PollCount, RetryCount: s.RetryCount, RetryAfter: s.RetryAfter,
 		Resolved: Attribution(s.Resolved),
 	}
@@ -79,7 +82,7 @@ func Step(r *model.Run, index int, s model.Step, records map[string]workers.Reco
 	}
 	for _, late := range s.Abandoned {
 		view.Late = append(view.Late, api.AbandonedJob{
-			JobID: late.JobID, AbandonedAt: late.At, At: late.Late, Succeeded: late.OK, Result: sealing.Redact(late.Result), Error: late.Error,
+			JobID: late.JobID, AbandonedAt: late.At, At: late.Late, Succeeded: late.OK, Result: redactor.Result(late.Result), Error: late.Error,
 		})
 	}
 	return view

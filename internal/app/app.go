@@ -83,10 +83,10 @@ func New(c Config) *App {
 		c.Sources = &datasource.Reader{}
 	}
 	trail := audit.New(audit.Config{Store: c.Store, Now: c.Now, NewID: c.NewID})
-	reader := runbookstore.New(runbookstore.Config{Store: c.Store})
+	known := workers.New(workers.Config{Store: c.Store, Now: c.Now, Log: c.Log, Waiting: c.Waiting, Functions: c.Functions, Startup: cmp.Or(c.WorkerStartup, workers.DefaultStartup)})
+	reader := runbookstore.New(runbookstore.Config{Store: c.Store, Now: c.Now, Log: c.Log, Functions: known.Functions})
 	sealer := sealing.New(sealing.Config{Store: c.Store, Runbooks: reader, Secrets: c.Secrets})
 	requests := idempotency.New(idempotency.Config{Store: c.Store, Sealer: sealer})
-	known := workers.New(workers.Config{Store: c.Store, Now: c.Now, Log: c.Log, Waiting: c.Waiting, Functions: c.Functions, Startup: cmp.Or(c.WorkerStartup, workers.DefaultStartup)})
 	apply := applier.New(applier.Config{Store: c.Store, Bus: c.Bus, Now: c.Now, Log: c.Log, Audit: trail, Runbooks: reader, Sealer: sealer})
 	members := membership.New(membership.Config{
 		Store: c.Store, Bus: c.Bus, Now: c.Now, NewID: c.NewID, Log: c.Log, Applier: apply, Audit: trail, Idempotency: requests, Runbooks: reader, Sealer: sealer,

@@ -243,7 +243,7 @@ func TestStepsAreCheckedAgainstTheWorkersThatTheyName(t *testing.T) {
 10:72 warning parameter-type: the parameter UserId of New-Badge is required and is empty: each call will fail
 12:41 warning timeout-shorter-than-function: the step gives up after 30m0s, but one call of Tell may take 30m1s: a call that takes longer than the step allows is stopped half-way
 12:73 warning unknown-result-field: Tell answers no more than true, and no field "answer"
-13:25 warning unknown-worker: no worker "badge" has announced itself; until one does, its jobs run into their timeouts; did you mean "badges"?
+13:25 warning unknown-worker: no worker "badge" has announced itself; until one does, its jobs run into their timeouts, and the values of its secret parameters are shown until it announces them, unless secret lists their columns; did you mean "badges"?
 13:43 warning missing-parameter: calls New-User without its parameter Upn: each call will fail
 `
 	if got := dry(); got != want {

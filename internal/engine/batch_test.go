@@ -18,7 +18,7 @@ import (
 type crowd struct {
 	t  *testing.T
 	b  model.Batch
-	rb *runbook.Runbook // needed by few events
+	rb *runbook.Runbook // needed by few events; nil: one without secrets
 	at time.Time
 }
 
@@ -26,6 +26,9 @@ func (c *crowd) on(e model.Event) (model.Decision, error) {
 	c.t.Helper()
 	if c.at.IsZero() {
 		c.at = now
+	}
+	if c.rb == nil {
+		c.rb = &runbook.Runbook{}
 	}
 	state := model.Snapshot{Batch: &c.b, Runbook: c.rb}
 	before := text(c.t, state)

@@ -49,7 +49,11 @@ func decideBatch(s model.State, e model.Event, now time.Time) (model.Decision, e
 	b := stored.Clone()
 	b.Revision++
 	for _, decide := range batchDecisions {
-		if d, known, err := decide(s, stored, b, e, now); known {
+		d, known, err := decide(s, stored, b, e, now)
+		if known && err == nil {
+			err = noteSecrets(s, d.Batch)
+		}
+		if known {
 			return d, err
 		}
 	}

@@ -34,7 +34,7 @@ func onMemberLeft(s model.State, b *model.Batch, e model.MemberLeft, now time.Ti
 	d := batchChanged(b, model.Remove{Member: &m})
 	d.Members = []*model.Member{&m}
 	if b.Filling || len(rb.OnMemberRemoved) == 0 {
-		runstate.EraseSecretsIfOver(&m)
+		runstate.EraseSecretsIfOver(&m, rb.Secret)
 		return d, nil
 	}
 	m.Removal = removalPhase(b, now)

@@ -11,30 +11,34 @@ import (
 // write. Each member is a decision of its own, because a page can be too large for one write.
 func onSecretsDue(s model.State, e model.SecretsDue, now time.Time) (model.Decision, error) {
 	var d model.Decision
+	var runs []*model.Run
+	var members []*model.Member
+	var err error
 	if e.Page == 0 {
-		runs, err := s.LoadRunsOf(0)
-		if err != nil {
-			return d, err
-		}
-		for _, run := range runs {
-			if next := *run; next.EraseSecrets() {
-				d.Runs = append(d.Runs, &next)
-			}
-		}
+		runs, err = s.LoadRunsOf(0)
 	} else {
-		members, err := s.LoadPage(e.Page)
-		if err != nil {
-			return d, err
-		}
-		for _, m := range members {
-			if next := *m; next.EraseSecrets() {
-				d.Next = append(d.Next, model.MemberSecretsDue{Member: m.ID})
-			}
-		}
+		members, err = s.LoadPage(e.Page)
+	}
+	if err != nil {
+		return d, err
 	}
 	b, err := s.LoadBatch()
 	if err != nil || !secretsDue(b, now) {
 		return model.Decision{Stale: true}, err
+	}
+	rb, err := s.LoadRunbook(b.Runbook, b.Version)
+	if err != nil {
+		return d, err
+	}
+	for _, run := range runs {
+		if next := *run; next.EraseSecrets(rb.Secret) {
+			d.Runs = append(d.Runs, &next)
+		}
+	}
+	for _, m := range members {
+		if next := *m; next.EraseSecrets(rb.Secret) {
+			d.Next = append(d.Next, model.MemberSecretsDue{Member: m.ID})
+		}
 	}
 	if e.Page >= b.PageCount() {
 		d.Next = append(d.Next, model.SecretsErased{})
@@ -52,8 +56,12 @@ func onMemberSecretsDue(s model.State, e model.MemberSecretsDue, now time.Time) 
 	if err != nil || !secretsDue(b, now) {
 		return model.Decision{Stale: true}, err
 	}
+	rb, err := s.LoadRunbook(b.Runbook, b.Version)
+	if err != nil {
+		return model.Decision{}, err
+	}
 	next := *m
-	if !next.EraseSecrets() {
+	if !next.EraseSecrets(rb.Secret) {
 		return model.Decision{Repeated: true}, nil
 	}
 	return model.Decision{Writes: model.Writes{Members: []*model.Member{&next}}}, nil
@@ -72,4 +80,18 @@ func onSecretsErased(b *model.Batch, now time.Time) model.Decision {
 	}
 	b.SecretsErasedAt = &now
 	return batchChanged(b)
+}
+
+// noteSecrets records in a batch that ends that its runbook has secrets. When the batch took the
+// version over, the functions of a worker, and so their secret parameters, may have been unknown.
+func noteSecrets(s model.State, b *model.Batch) error {
+	if b == nil || b.Secrets || !b.Status.Terminal() {
+		return nil
+	}
+	rb, err := s.LoadRunbook(b.Runbook, b.Version)
+	if err != nil {
+		return err
+	}
+	b.Secrets = len(rb.Secret) > 0
+	return nil
 }

@@ -153,7 +153,7 @@ func TestARetryThatNeedsAnErasedSecretIsRefused(t *testing.T) {
 	if _, err := engine.Decide(state, model.MemberRetried{Member: 17, Task: "a"}, now); err != nil {
 		t.Fatalf("with its secret: %v", err)
 	}
-	if !p.member.EraseSecrets() || p.member.EraseSecrets() {
+	if !p.member.EraseSecrets(nil) || p.member.EraseSecrets(nil) {
 		t.Error("the secrets were not erased once")
 	}
 	_, err := engine.Decide(state, model.MemberRetried{Member: 17, Task: "a"}, now)

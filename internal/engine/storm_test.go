@@ -243,7 +243,7 @@ func (s *system) erase() {
 // checkErased fails if a member has a secret.
 func (s *system) checkErased() {
 	for id, m := range s.members {
-		if m.EraseSecrets() {
+		if m.EraseSecrets(nil) {
 			s.fail("member %d has a secret after the secrets were erased", id)
 		}
 	}

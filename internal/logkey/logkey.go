@@ -21,6 +21,7 @@ const (
 	Task            = "Task" // work on a batch that goes on in pages
 	Topic           = "Topic"
 	Subscription    = "Subscription"
+	Secrets         = "Secrets"   // the names of secret variables
 	MessageID       = "MessageId" // the id that the broker knows a message by
 	KeptID          = "KeptId"    // the id that a kept message is listed by
 	Type            = "Type"      // of a message or an error

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -47,30 +48,40 @@ func Seal(sealed string) json.RawMessage {
 	return value
 }
 
-// EraseSecrets erases all secrets of a member, and tells whether there were any.
-func (m *Member) EraseSecrets() bool { return m.EraseSecretsOf(func(string) bool { return true }) }
-
-// EraseSecretsOf erases the secrets of a member for which which is true, and tells whether
+// EraseSecrets erases the secrets of a member: all encrypted values and, for values that were
+// stored before they were known to be secret, those of the named variables. It reports whether
 // there were any.
+func (m *Member) EraseSecrets(names []string) bool {
+	return m.eraseValues(func(name string, sealed bool) bool { return sealed || slices.Contains(names, name) })
+}
+
+// EraseSecretsOf erases the secrets of a member for which which is true, encrypted or not, and
+// reports whether there were any.
 func (m *Member) EraseSecretsOf(which func(name string) bool) bool {
+	return m.eraseValues(func(name string, _ bool) bool { return which(name) })
+}
+
+func (m *Member) eraseValues(which func(name string, sealed bool) bool) bool {
 	data, ofData := erased(m.Data, which)
 	outputs, ofOutputs := erased(m.WorkerData, which)
 	m.Data, m.WorkerData = data, outputs
 	return ofData || ofOutputs
 }
 
-// EraseSecrets erases the secrets among a run's outputs, and tells whether there were any.
-func (r *Run) EraseSecrets() bool {
-	outputs, any := erased(r.Outputs, func(string) bool { return true })
+// EraseSecrets erases the secrets among a run's outputs as [Member.EraseSecrets] does, and reports
+// whether there were any.
+func (r *Run) EraseSecrets(names []string) bool {
+	outputs, any := erased(r.Outputs, func(name string, sealed bool) bool { return sealed || slices.Contains(names, name) })
 	r.Outputs = outputs
 	return any
 }
 
-// erased gives values without the secrets for which which is true.
-func erased(values map[string]json.RawMessage, which func(name string) bool) (map[string]json.RawMessage, bool) {
+// erased returns values without the secrets for which which is true.
+func erased(values map[string]json.RawMessage, which func(name string, sealed bool) bool) (map[string]json.RawMessage, bool) {
 	next, any := values, false
 	for name, value := range values {
-		if sealed, ok := Sealed(value); !ok || sealed == "" || !which(name) {
+		sealed, ok := Sealed(value)
+		if ok && sealed == "" || !which(name, ok) {
 			continue
 		}
 		if !any {

@@ -120,7 +120,10 @@ func (or *Orchestrator) HandleResult(ctx context.Context, m message.Delivery) er
 	return or.handle(ctx, delivery{topic: message.TopicWorkerResults, message: m, process: func(ctx context.Context) error {
 		switch {
 		case strings.EqualFold(m.Type, message.TypeWorkerCatalog):
-			return decodeThen(ctx, m, func(ctx context.Context, c message.Catalog) error { return or.workers.OnCatalog(ctx, m, c) })
+			return decodeThen(ctx, m, func(ctx context.Context, c message.Catalog) error {
+				defer or.runbooks.ExpireSecrets() // the functions can have secret parameters
+				return or.workers.OnCatalog(ctx, m, c)
+			})
 		case strings.EqualFold(m.Type, message.TypeWorkerHeartbeat):
 			return decodeThen(ctx, m, func(ctx context.Context, h message.Heartbeat) error { return or.workers.OnHeartbeat(ctx, m, h) })
 		}

@@ -1,5 +1,5 @@
-// Package runbookstore reads published runbooks and caches the parsed versions, which never
-// change.
+// Package runbookstore reads published runbooks and caches the parsed versions. Of a version only
+// the names of its secrets change: the Reader adds those that the functions of the workers have.
 //
 // It does not publish runbooks: see package runbooks.
 package runbookstore
@@ -8,59 +8,151 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
 	"strings"
+	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/runbook/lint"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
 // Reader reads published runbooks. It is safe for concurrent use.
 type Reader struct {
-	store  store.Store
-	parsed *lru.Cache[store.Key, *runbook.Runbook] // by version; each step needs one
+	store     store.Store
+	now       func() time.Time
+	log       *slog.Logger
+	functions func(ctx context.Context, workers []string) (lint.Catalogs, error)
+	parsed    *lru.Cache[store.Key, parsedVersion] // each step needs one
+}
+
+// parsedVersion is a version with its secrets as they were at a time.
+type parsedVersion struct {
+	runbook   *runbook.Runbook
+	checkedAt time.Time
 }
 
 // Config has the dependencies of a Reader.
 type Config struct {
 	Store store.Store
+	Now   func() time.Time // nil: time.Now
+	Log   *slog.Logger     // nil: slog.Default
+	// Functions returns the functions of workers. Nil: a version has the secrets that it was
+	// published with.
+	Functions func(ctx context.Context, workers []string) (lint.Catalogs, error)
 }
 
 // parsedVersions is the number of parsed versions that a Reader caches.
 const parsedVersions = 64
 
+// secretsMaxAge is how long a Reader uses the secrets of a version before it reads them and the
+// functions of its workers again: another process may have stored the catalogue of a worker.
+const secretsMaxAge = 15 * time.Second
+
 // New returns a Reader with the dependencies of c.
 func New(c Config) *Reader {
-	parsed, err := lru.New[store.Key, *runbook.Runbook](parsedVersions)
+	parsed, err := lru.New[store.Key, parsedVersion](parsedVersions)
 	if err != nil {
 		panic(err) // only a size below 1 is refused
 	}
-	return &Reader{store: c.Store, parsed: parsed}
+	rd := &Reader{store: c.Store, now: c.Now, log: c.Log, functions: c.Functions, parsed: parsed}
+	if rd.now == nil {
+		rd.now = time.Now
+	}
+	if rd.log == nil {
+		rd.log = slog.Default()
+	}
+	if rd.functions == nil {
+		rd.functions = func(context.Context, []string) (lint.Catalogs, error) { return lint.Catalogs{}, nil }
+	}
+	return rd
 }
 
-// Load returns a parsed version, which the caller must not change. Errors: store.ErrNotFound.
+// Load returns a parsed version, which the caller must not change. Its secrets are at most
+// secretsMaxAge old. Errors: store.ErrNotFound.
 func (rd *Reader) Load(ctx context.Context, name string, version int) (*runbook.Runbook, error) {
-	key := store.VersionKey(name, version)
-	if rb, ok := rd.parsed.Get(key); ok {
+	key, now := store.VersionKey(name, version), rd.now()
+	known, cached := rd.parsed.Get(key)
+	if cached && now.Sub(known.checkedAt) < secretsMaxAge {
+		return known.runbook, nil
+	}
+	for {
+		item, err := store.Read[store.RunbookVersion](ctx, rd.store, key)
+		if err != nil {
+			return nil, fmt.Errorf("runbook %s version %d: %w", name, version, err)
+		}
+		rb := known.runbook
+		if !cached {
+			var diagnostics runbook.Diagnostics
+			if rb, diagnostics = runbook.Parse([]byte(item.Doc.YAML)); rb == nil {
+				return nil, fmt.Errorf("runbook %s version %d was published but cannot be read: %w", name, version, diagnostics.Err())
+			}
+		}
+		secrets, err := rd.takeSecrets(ctx, item, rb)
+		if store.Overtaken(err) {
+			continue // another process has changed the version, most likely in the same way
+		}
+		if err != nil {
+			return nil, fmt.Errorf("secrets of runbook %s version %d: %w", name, version, err)
+		}
+		if !slices.Equal(secrets, rb.Secret) {
+			changed := *rb
+			changed.Secret = secrets
+			rb = &changed
+		}
+		rd.parsed.Add(key, parsedVersion{rb, now})
 		return rb, nil
 	}
-	item, err := store.Read[store.RunbookVersion](ctx, rd.store, key)
-	if err != nil {
-		return nil, fmt.Errorf("runbook %s version %d: %w", name, version, err)
-	}
-	rb, diagnostics := runbook.Parse([]byte(item.Doc.YAML))
-	if rb == nil {
-		return nil, fmt.Errorf("runbook %s version %d was published but cannot be read: %w", name, version, diagnostics.Err())
-	}
+}
+
+// takeSecrets returns the secrets of a version. Where the functions of its workers have secret
+// parameters that were unknown, it adds their variables and stores them with the version, so that
+// they stay secret if the worker's functions change.
+func (rd *Reader) takeSecrets(ctx context.Context, item store.Item[store.RunbookVersion], rb *runbook.Runbook) ([]string, error) {
+	stored := *rb
 	if item.Doc.Secrets != nil {
-		rb.Secret = item.Doc.Secrets
+		stored.Secret = item.Doc.Secrets
 	}
-	rd.parsed.Add(key, rb)
-	return rb, nil
+	functions, err := rd.functions(ctx, rb.Workers())
+	if err != nil {
+		return nil, err
+	}
+	all := functions.Secrets(&stored)
+	if !slices.ContainsFunc(all, func(name string) bool { return !stored.IsSecret(name) }) {
+		return stored.Secret, nil
+	}
+	head, err := store.Read[store.RunbookHead](ctx, rd.store, store.RunbookKey(rb.Name))
+	if err != nil {
+		return nil, err
+	}
+	next := item.Doc
+	next.Secrets = all
+	writes := store.Writes{store.Replace(item.Key, next, item.Version)}
+	if !head.Doc.Secrets {
+		head.Doc.Secrets = true
+		writes = append(writes, store.Replace(store.RunbookKey(rb.Name), head.Doc, head.Version))
+	}
+	if _, err := rd.store.Apply(ctx, writes); err != nil {
+		return nil, err
+	}
+	rd.log.WarnContext(ctx, "a worker announced secret parameters after the runbook was published; values from before are stored in the clear", logkey.Runbook, rb.Name, logkey.RunbookVersion, item.Doc.Version, logkey.Secrets, all)
+	return all, nil
+}
+
+// ExpireSecrets makes the next Load of each version read its secrets again.
+func (rd *Reader) ExpireSecrets() {
+	for _, key := range rd.parsed.Keys() {
+		if known, ok := rd.parsed.Peek(key); ok {
+			rd.parsed.Add(key, parsedVersion{runbook: known.runbook})
+		}
+	}
 }
 
 // SecretsOf returns the names of the secrets of a batch's runbook. Errors: as Load.

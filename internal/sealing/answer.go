@@ -18,8 +18,9 @@ import (
 )
 
 // Hide returns an event without the values of secrets. In the answer of a worker, and in the
-// result of a step that an administrator resolves, it encrypts the outputs that are secret and
-// removes the secrets that the step was given. It returns any other event unchanged.
+// result of a step that an administrator resolves, it encrypts the outputs that are secret, and
+// removes their values and the secrets that the step was given from the rest of the result and
+// from the error. It returns any other event unchanged.
 func (sl *Sealer) Hide(ctx context.Context, run *model.Run, e model.RunEvent) (model.RunEvent, error) {
 	switch e := e.(type) {
 	case model.StepResult:
@@ -30,8 +31,8 @@ func (sl *Sealer) Hide(ctx context.Context, run *model.Run, e model.RunEvent) (m
 		if h.lost != nil {
 			return h.withhold(e), nil
 		}
-		e.Error = h.scrubText(e.Error)
 		e.Result, err = h.hideResult(ctx, e.Result, e.OK && run.Steps[e.Step].JobID == e.JobID)
+		e.Error = h.scrubText(e.Error) // after hideResult, which adds the secrets of the result
 		return e, err
 	case model.StepResolved:
 		h, err := sl.newHider(ctx, run, e.Step)
@@ -51,7 +52,7 @@ type hider struct {
 	runbook *runbook.Runbook
 	step    runbook.Step
 	member  store.Item[model.Member] // read by storedValue
-	values  []string                 // of the secrets that the step was given, as text
+	values  []string                 // of the secrets that the step was given or has returned, as text
 	lost    error                    // why a value is not among them; nil: all are
 }
 
@@ -69,7 +70,8 @@ func (sl *Sealer) newHider(ctx context.Context, run *model.Run, step int) (*hide
 	if h.step, err = run.Definition(rb, step); err != nil {
 		return nil, err
 	}
-	if given {
+	// A step that was dispatched before its worker announced itself has its secrets in the clear.
+	if given || slices.ContainsFunc(h.step.References(), rb.IsSecret) {
 		if err := h.loadValues(ctx); err != nil {
 			return nil, err
 		}
@@ -96,16 +98,33 @@ func (h *hider) loadValues(ctx context.Context) error {
 		case err != nil:
 			h.lost = err
 		default:
-			h.values = append(h.values, textOf(opened))
+			h.addValues(opened)
 		}
 	}
 	return nil
 }
 
+// addValues adds a secret to h.values: its text and, of a list or an object, the longer texts and
+// numbers in it.
+func (h *hider) addValues(secret json.RawMessage) {
+	whole := textOf(secret)
+	for _, text := range append(textsOf(secret), whole) {
+		if text == whole || utf8.RuneCountInString(text) >= minScrubbed {
+			h.values = append(h.values, text)
+		}
+	}
+	// The longest first: a shorter one can be a part of it.
+	slices.SortFunc(h.values, func(a, b string) int { return len(b) - len(a) })
+	h.values = slices.Compact(h.values)
+}
+
 // storedValue returns the value that a step refers to: that of the run or, after the run has
 // gone on to another step, that of the member.
 func (h *hider) storedValue(ctx context.Context, name string) (json.RawMessage, error) {
-	if value, ok := h.run.Secrets[name]; ok || h.run.Member == 0 {
+	if value, ok := h.run.Secrets[name]; ok {
+		return value, nil
+	}
+	if value, ok := h.run.Outputs[name]; ok || h.run.Member == 0 {
 		return value, nil
 	}
 	if h.member.ETag == "" {
@@ -136,16 +155,20 @@ func (h *hider) withhold(e model.StepResult) model.StepResult {
 }
 
 // hideResult encrypts the outputs that are secret in a result that the step takes, replaces them
-// in any other result, and removes the secrets that the step was given from the rest.
+// in any other result, and removes these secrets and those that the step was given from the rest.
+// It adds the texts in the secret outputs to h.values.
 func (h *hider) hideResult(ctx context.Context, result json.RawMessage, taken bool) (json.RawMessage, error) {
 	if len(result) == 0 {
 		return result, nil
 	}
 	result, err := model.MapOutputs(h.step.OutputParams, result, func(variable string, value json.RawMessage) (json.RawMessage, error) {
-		switch {
-		case !h.runbook.IsSecret(variable):
+		if !h.runbook.IsSecret(variable) {
 			return nil, nil
-		case !taken:
+		}
+		if _, sealed := model.Sealed(value); !sealed {
+			h.addValues(value)
+		}
+		if !taken {
 			return json.Marshal(template.Secret(variable))
 		}
 		return h.sealer.seal(ctx, h.run.Batch, h.run.Member, variable, value)
@@ -166,7 +189,7 @@ func (h *hider) hideResult(ctx context.Context, result json.RawMessage, taken bo
 // shorter one is part of many words.
 const minScrubbed = 4
 
-// scrubText removes the secrets that the step was given from a text.
+// scrubText removes h.values from a text.
 func (h *hider) scrubText(text string) string {
 	for _, value := range h.values {
 		switch {
@@ -183,8 +206,7 @@ func (h *hider) scrubText(text string) string {
 	return text
 }
 
-// scrubValue removes the secrets that the step was given from a decoded JSON value, which it may
-// change.
+// scrubValue removes h.values from a decoded JSON value, which it may change.
 func (h *hider) scrubValue(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -203,11 +225,25 @@ func (h *hider) scrubValue(v any) any {
 		}
 		next := make(map[string]any, len(v))
 		for name := range v {
-			next[h.scrubText(name)] = h.scrubValue(v[name])
+			field := name
+			if !h.readsField(name) {
+				field = h.scrubText(name)
+			}
+			next[field] = h.scrubValue(v[name])
 		}
 		return next
 	}
 	return v
+}
+
+// readsField reports whether the engine looks for a field of this name in the answer.
+func (h *hider) readsField(name string) bool {
+	for _, field := range h.step.OutputParams {
+		if strings.EqualFold(field, name) {
+			return true
+		}
+	}
+	return strings.EqualFold(name, "complete") || strings.EqualFold(name, "data")
 }
 
 // textsOf returns the texts and numbers in a JSON value.

@@ -59,7 +59,8 @@ type RunbookHead struct {
 	Secrets     bool      `json:"secrets,omitempty"` // a version has secrets
 }
 
-// RunbookVersion is one version of a runbook. Only Deactivated ever changes.
+// RunbookVersion is one version of a runbook. Only Deactivated and Secrets ever change; Secrets only
+// grows.
 type RunbookVersion struct {
 	Name        string      `json:"name"`
 	Version     int         `json:"version"`

@@ -129,11 +129,12 @@ func functionsOf(c message.Catalog) []signature.Function {
 // Catalogs returns the announced functions of the workers in ids, the ids of all workers that
 // have announced functions, and the ids of all that were seen without.
 func (ws *Registry) Catalogs(ctx context.Context, ids []string) (lint.Catalogs, error) {
-	known := lint.Catalogs{Standard: ws.standard, Workers: map[string][]signature.Function{}, Announced: []string{}}
-	all, err := ws.store.WorkerAnnouncements(ctx)
+	known, err := ws.Functions(ctx, ids)
 	if err != nil {
 		return known, err
 	}
+	known.Announced = []string{}
+	all, err := ws.store.WorkerAnnouncements(ctx)
 	for _, w := range all {
 		if w.Catalog != nil {
 			known.Announced = append(known.Announced, w.ID)
@@ -141,6 +142,13 @@ func (ws *Registry) Catalogs(ctx context.Context, ids []string) (lint.Catalogs, 
 			known.Seen = append(known.Seen, w.ID)
 		}
 	}
+	return known, err
+}
+
+// Functions returns the announced functions of the workers in ids. It costs one point read for
+// each of them.
+func (ws *Registry) Functions(ctx context.Context, ids []string) (lint.Catalogs, error) {
+	known := lint.Catalogs{Standard: ws.standard, Workers: map[string][]signature.Function{}}
 	for _, id := range ids {
 		item, err := store.Read[store.Catalog](ctx, ws.store, store.CatalogKey(id))
 		if errors.Is(err, store.ErrNotFound) {

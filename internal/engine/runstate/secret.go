@@ -68,20 +68,24 @@ func (t *transition) dropSecretOutputs() {
 // where the member's removal has ended.
 func (t *transition) eraseSpent(m *model.Member) {
 	rb := t.rb
+	var names []string
+	if rb != nil {
+		names = rb.Secret
+	}
 	switch {
 	case t.run.Kind == model.KindRemoval:
-		m.EraseSecrets()
+		m.EraseSecrets(names)
 	case m.Status == model.MemberRemoved:
-		EraseSecretsIfOver(m)
+		EraseSecretsIfOver(m, names)
 	case t.run.Status == model.RunSucceeded && t.run.Kind == model.KindPhase && m.OpenPhase == 0 && rb != nil:
 		m.EraseSecretsOf(func(name string) bool { return rb.IsSecret(name) && rb.Spent(name, t.run.PhaseName) })
 	}
 }
 
 // EraseSecretsIfOver erases the secrets of a member who was removed, where nothing is under way
-// and no removal steps are to come.
-func EraseSecretsIfOver(m *model.Member) {
+// and no removal steps are to come. Names are those of the runbook's secrets.
+func EraseSecretsIfOver(m *model.Member, names []string) {
 	if m.Removal == 0 && m.OpenPhase == 0 {
-		m.EraseSecrets()
+		m.EraseSecrets(names)
 	}
 }

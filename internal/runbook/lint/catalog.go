@@ -26,8 +26,9 @@ func (c Catalogs) of(worker string) (functions []signature.Function, announced b
 	return c.Standard, false
 }
 
-// Secrets are a runbook's secrets with the variables that secret parameters take. Columns
-// that identify a member or its batch are always shown and cannot become secret.
+// Secrets are a runbook's secrets with the variables that secret parameters take. Where a variable
+// names the function of a step, a parameter is secret if it is in any function of the worker.
+// Columns that identify a member or its batch are always shown and cannot become secret.
 func (c Catalogs) Secrets(rb *runbook.Runbook) []string {
 	public := []string{rb.DataSource.PrimaryKey, rb.DataSource.BatchTimeColumn}
 	for _, column := range rb.DataSource.MultiValued {
@@ -36,12 +37,15 @@ func (c Catalogs) Secrets(rb *runbook.Runbook) []string {
 	names := slices.Clone(rb.Secret)
 	rb.EachStep(func(s runbook.Step, _ []any) {
 		functions, _ := c.of(s.WorkerID)
-		i := slices.IndexFunc(functions, func(f signature.Function) bool { return strings.EqualFold(f.Name, s.Function) })
-		if i < 0 {
-			return
+		anyFunction := len(template.References(s.Function)) > 0
+		secret := func(name string) bool {
+			return slices.ContainsFunc(functions, func(f signature.Function) bool {
+				return (anyFunction || strings.EqualFold(f.Name, s.Function)) &&
+					slices.ContainsFunc(f.Params, func(p signature.Parameter) bool { return p.Secret && strings.EqualFold(p.Name, name) })
+			})
 		}
 		for name, value := range s.Params {
-			if !slices.ContainsFunc(functions[i].Params, func(p signature.Parameter) bool { return p.Secret && strings.EqualFold(p.Name, name) }) {
+			if !secret(name) {
 				continue
 			}
 			for _, variable := range template.References(value) {

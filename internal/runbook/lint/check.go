@@ -33,6 +33,9 @@ const (
 	codeOpenSecret       = "open-secret"
 )
 
+// unknownSecrets says what an unknown worker means for the secrets of a runbook.
+const unknownSecrets = "the values of its secret parameters are shown until it announces them, unless secret lists their columns"
+
 // Check warns of calls in a runbook, parsed from text without errors, that the
 // worker of the step is not known to accept, and of workers that have not announced
 // themselves. It does not check what contains a template: neither the name of a function
@@ -61,9 +64,9 @@ func (c *check) step(s runbook.Step, at []any) {
 	functions, announced := c.known.of(s.WorkerID)
 	if !announced && c.known.Announced != nil && !c.strange[s.WorkerID] {
 		c.strange[s.WorkerID] = true
-		says := fmt.Sprintf("no worker %q has announced itself; until one does, its jobs run into their timeouts%s", s.WorkerID, humanize.DidYouMean(s.WorkerID, c.known.Announced))
+		says := fmt.Sprintf("no worker %q has announced itself; until one does, its jobs run into their timeouts, and %s%s", s.WorkerID, unknownSecrets, humanize.DidYouMean(s.WorkerID, c.known.Announced))
 		if slices.Contains(c.known.Seen, s.WorkerID) {
-			says = fmt.Sprintf("the worker %q has not announced its functions; its steps cannot be checked", s.WorkerID)
+			says = fmt.Sprintf("the worker %q has not announced its functions; its steps cannot be checked, and %s", s.WorkerID, unknownSecrets)
 		}
 		c.warn(codeUnknownWorker, says, "worker_id", at...)
 	}
