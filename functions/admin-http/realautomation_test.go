@@ -63,10 +63,10 @@ func TestAutomationOverTheRealSystem(t *testing.T) {
 
 	// A preview tells what would become of the rows, and changes nothing.
 	start := time.Now().Add(48 * time.Hour).UTC().Truncate(time.Hour).Format(time.RFC3339)
-	r.found("u1,a,"+start, "u2,b,"+start, "u3,c,"+start, "u4,d,"+start, ",e,"+start, "u6,f,soon")
+	r.found("u1,a,"+start, "u2,b,"+start, "u3,c,"+start, "u4,d,"+start, "u5,g,"+start, ",e,"+start, "u6,f,soon")
 	var preview api.QueryPreview
 	send("POST", "runbooks/waves/query/preview", `{"limit":2}`, 200, &preview)
-	if preview.RowCount != 6 || len(preview.Sample) != 2 || string(preview.Sample[1]["Mail"]) != `"b"` || preview.ProblemCount != 2 ||
+	if preview.RowCount != 7 || len(preview.Sample) != 2 || string(preview.Sample[1]["Mail"]) != `"b"` || preview.ProblemCount != 2 ||
 		len(preview.Groups) != 1 || preview.Enabled {
 		t.Errorf("preview %+v", preview)
 	}
@@ -80,24 +80,24 @@ func TestAutomationOverTheRealSystem(t *testing.T) {
 	check(t, r.app.Tick(t.Context()))
 	var batch api.Batch
 	get("batches/1", 200, &batch)
-	if batch.IsManual || batch.MemberCount != 4 || batch.BatchStartTime == nil || batch.BatchStartTime.Format(time.RFC3339) != start {
+	if batch.IsManual || batch.MemberCount != 5 || batch.BatchStartTime == nil || batch.BatchStartTime.Format(time.RFC3339) != start {
 		t.Errorf("batch %+v", batch)
 	}
 	get("runbooks/waves/automation", 200, &standing)
-	if standing.LastRunAt == nil || standing.LastError != "" || standing.Rows != 6 || standing.ProblemCount != 2 || len(standing.Problems) != 2 {
+	if standing.LastRunAt == nil || standing.LastError != "" || standing.Rows != 7 || standing.ProblemCount != 2 || len(standing.Problems) != 2 {
 		t.Errorf("automation %+v", standing)
 	}
 	get("batches/1/removals", 404, &p)
 	send("POST", "batches/1/removals/confirm", "", 400, &p)
 	send("POST", "batches/1/removals/confirm", `{"revision":"x"}`, 409, &p)
 
-	// Half of them are missing: nobody goes until somebody says so.
-	r.found("u1,a,"+start, "u2,b,"+start)
+	// Two of five are missing: nobody goes until an administrator confirms it.
+	r.found("u1,a,"+start, "u2,b,"+start, "u5,g,"+start)
 	check(t, r.app.Tick(t.Context()))
 	var held, page api.RemovalHold
 	get("batches/1/removals?limit=1", 200, &held)
 	get("batches/1/removals?limit=1&continuationToken="+held.Continuation, 200, &page)
-	if held.Members != 2 || held.Of != 4 || held.Reason == "" || len(held.Items) != 1 || held.Items[0].Key != "u3" || page.Items[0].Key != "u4" || page.Continuation != "" {
+	if held.Members != 2 || held.Of != 5 || held.Reason == "" || len(held.Items) != 1 || held.Items[0].Key != "u3" || page.Items[0].Key != "u4" || page.Continuation != "" {
 		t.Errorf("held %+v and %+v", held, page)
 	}
 	get("batches/1/removals?continuationToken=x", 400, &p)
@@ -113,7 +113,7 @@ func TestAutomationOverTheRealSystem(t *testing.T) {
 	}
 
 	// The decision is about those who were looked at.
-	r.found("u1,a," + start)
+	r.found("u1,a,"+start, "u5,g,"+start)
 	check(t, r.app.Tick(t.Context()))
 	decision := fmt.Sprintf(`{"revision":%q,"reason":"they stay"}`, held.Revision)
 	send("POST", "batches/1/removals/discard", decision, 409, &p)
@@ -129,7 +129,7 @@ func TestAutomationOverTheRealSystem(t *testing.T) {
 		t.Errorf("batch %+v", batch)
 	}
 
-	// Of a source without rows the one who is left is held, and let go.
+	// Of a source without rows the two who are left are held, and let go.
 	r.found()
 	check(t, r.app.Tick(t.Context()))
 	get("batches/1/removals", 200, &held)

@@ -2,8 +2,8 @@ package api
 
 import "time"
 
-// Worker is a worker that announced itself, sent a heartbeat or answered a job.
-// Functions are left out in lists.
+// Worker is a worker that announced itself, sent a heartbeat or answered a job, or that was
+// never seen and has jobs that wait for it. Functions are left out in lists.
 type Worker struct {
 	ID            string      `json:"id"`
 	State         WorkerState `json:"state"`
@@ -13,7 +13,7 @@ type Worker struct {
 	FunctionCount int         `json:"functionCount"`
 	Functions     []Function  `json:"functions,omitempty"`
 
-	LastSeenAt          *time.Time `json:"lastSeenAt,omitempty"` // the latest heartbeat or answer
+	LastSeenAt          *time.Time `json:"lastSeenAt,omitempty"` // the latest heartbeat or answer; nil: there was none
 	JobsQueued          int        `json:"jobsQueued"`           // dispatched and not known to have started
 	JobsInFlight        int        `json:"jobsInFlight"`
 	OldestQueuedAt      *time.Time `json:"oldestQueuedAt,omitempty"` // when the oldest job without a result was dispatched

@@ -10,6 +10,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/alert"
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/problem"
 )
 
 // starting gives the stage processes that look at the subscriptions. A worker may take ten minutes
@@ -147,9 +148,41 @@ func TestMissingSubscriptionIsNamed(t *testing.T) {
 	s.wantPhases(b.ID, "only dispatched 0/0/0+1")
 	s.pass(2 * time.Minute)
 	s.wantPhases(b.ID, "only failed 0/1/0")
+	if _, err := s.app.Worker(s.ctx, "worker-99"); problem.CodeOf(err) != api.CodeNotFound {
+		t.Errorf("no job waits for worker-99, and it is shown: %v", err)
+	}
 	const want = "no worker worker-99 was ever seen; subscription worker-worker-99 of topic worker-jobs is missing"
 	if m := s.member(b.ID, 1); !strings.Contains(m.Error, want) {
 		t.Errorf("error: %s", m.Error)
+	}
+}
+
+// The list of workers has a worker that was never seen while jobs wait for it, in its place by
+// id and on whichever page.
+func TestWorkerThatWasNeverSeenIsShownWhileJobsWait(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.starting()
+	s.announce(catalogOf("worker-01", dawn, "Do"), catalogOf("worker-aa", dawn, "Do"))
+	s.publish(strings.Replace(oneStep(", timeout: 2h"), "worker_id: worker-01", "worker_id: worker-99", 1))
+	since := s.clock.Now()
+	s.advance(s.batch("one", people(3)).ID)
+	s.pass(11 * time.Minute)
+	w, err := s.app.Worker(s.ctx, "worker-99")
+	if must(s, 0, err); w.ID != "worker-99" || w.State != api.WorkerGone || w.LastSeenAt != nil || w.JobsQueued != 3 || w.OldestQueuedAt == nil || !w.OldestQueuedAt.Equal(since) ||
+		w.Problem != "subscription worker-worker-99 of topic worker-jobs is missing" {
+		t.Errorf("%+v", w)
+	}
+	list := func(o api.ListOptions) (api.Page[api.Worker], error) { return s.app.Workers(s.ctx, o) }
+	line := func(v api.Worker) string { return fmt.Sprintf("%s:%s:%d", v.ID, v.State, v.JobsQueued) }
+	if got := pages(s, api.ListOptions{}, list, line); got != "worker-01:scaled_to_zero:0 worker-99:gone:3 worker-aa:scaled_to_zero:0" {
+		t.Errorf("listed: %s", got)
+	}
+	if _, err := s.app.Workers(s.ctx, api.ListOptions{Continuation: "no token"}); problem.CodeOf(err) != api.CodeInvalid {
+		t.Errorf("a wrong continuation: %v", err)
+	}
+	if _, err := s.app.Worker(s.ctx, "worker-98"); problem.CodeOf(err) != api.CodeNotFound {
+		t.Errorf("nobody knows worker-98: %v", err)
 	}
 }
 

@@ -23,7 +23,8 @@ func listWorkersCommand(c *console) *cobra.Command {
 	var p command.Paging
 	list := &cobra.Command{
 		Use: "list", Short: "List workers with their state", Args: command.Needs(),
-		Long: `List the workers that announced themselves, sent a heartbeat or answered a job.
+		Long: `List the workers that announced themselves, sent a heartbeat or answered a job, and
+those that were never seen while jobs wait for them.
 
 The state is one of:
 

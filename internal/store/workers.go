@@ -11,10 +11,6 @@ import (
 // query within it, which costs about 3 RU and 1 RU for every 5 records that it returns. All fail
 // with ErrUnavailable.
 type Workers interface {
-	// Workers lists the records of workers by id; it takes no other order. It also fails with
-	// ErrContinuation.
-	Workers(ctx context.Context, page Paging) (Page[WorkerRecord], error)
-
 	// AllWorkers returns the records of all workers, by id.
 	AllWorkers(ctx context.Context) ([]Item[WorkerRecord], error)
 

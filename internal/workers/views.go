@@ -2,7 +2,6 @@ package workers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,42 +15,61 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// Workers returns one page of the workers that have a record, in the order of their ids. Errors:
+// Workers returns one page of the workers that have a record or that jobs wait for, in the order
+// of their ids. The continuation is the last id of the page before. Errors: CodeInvalid,
 // CodeUnavailable.
 func (ws *Registry) Workers(ctx context.Context, o api.ListOptions) (api.Page[api.Worker], error) {
-	found, err := ws.store.Workers(ctx, store.Paging{Limit: o.PageSize(), Continuation: o.Continuation})
+	if o.Continuation != "" && !message.ValidWorkerID(o.Continuation) {
+		return api.Page[api.Worker]{}, problem.New(api.CodeInvalid, "%q is no continuation token of this list", clipName(o.Continuation))
+	}
+	found, err := ws.store.AllWorkers(ctx)
 	if err != nil {
 		return api.Page[api.Worker]{}, err
-	}
-	page := api.Page[api.Worker]{Items: []api.Worker{}, Continuation: found.Continuation}
-	if len(found.Items) == 0 {
-		return page, nil
 	}
 	jobs, err := ws.jobsOfAll(ctx)
 	if err != nil {
 		return api.Page[api.Worker]{}, err
 	}
-	for _, i := range found.Items {
-		page.Items = append(page.Items, ws.workerView((*Record)(&i.Doc), jobs[i.Doc.ID]))
+	records := map[string]*Record{}
+	for id := range jobs {
+		records[id] = &Record{ID: id}
+	}
+	for i := range found {
+		records[found[i].Doc.ID] = (*Record)(&found[i].Doc)
+	}
+	page := api.Page[api.Worker]{Items: []api.Worker{}}
+	for _, id := range slices.Sorted(maps.Keys(records)) {
+		switch {
+		case id <= o.Continuation:
+		case len(page.Items) == o.PageSize():
+			page.Continuation = page.Items[len(page.Items)-1].ID
+			return page, nil
+		default:
+			page.Items = append(page.Items, ws.workerView(records[id], jobs[id]))
+		}
 	}
 	return page, nil
 }
 
-// Worker returns a worker with its functions. Errors: CodeNotFound, CodeUnavailable.
+// Worker returns a worker with its functions. A worker without a record that jobs wait for is
+// one that was never seen. Errors: CodeNotFound, CodeUnavailable.
 func (ws *Registry) Worker(ctx context.Context, id string) (api.Worker, error) {
 	if !message.ValidWorkerID(id) {
 		return api.Worker{}, problem.New(api.CodeNotFound, "there is no worker %q", clipName(id))
 	}
-	record, err := store.Read[Record](ctx, ws.store, store.WorkerKey(id))
-	if errors.Is(err, store.ErrNotFound) {
-		return api.Worker{}, problem.New(api.CodeNotFound, "no worker %q has announced itself, sent a heartbeat or answered a job", id)
-	}
+	record, err := store.OrNone(store.Read[Record](ctx, ws.store, store.WorkerKey(id)))
 	if err != nil {
 		return api.Worker{}, err
 	}
 	jobs, err := ws.jobsOfAll(ctx)
 	if err != nil {
 		return api.Worker{}, err
+	}
+	if record.ETag == "" {
+		if jobs[id].Count == 0 {
+			return api.Worker{}, problem.New(api.CodeNotFound, "no worker %q has announced itself, sent a heartbeat or answered a job, and no job waits for it", id)
+		}
+		record.Doc.ID = id
 	}
 	view := ws.workerView(&record.Doc, jobs[id])
 	functions, err := store.OrNone(store.Read[store.Catalog](ctx, ws.store, store.CatalogKey(id)))

@@ -31,8 +31,13 @@ func DescribeWorker(v api.Worker, now time.Time) []string {
 	head := strings.TrimSpace(v.ID+" "+v.Version) + " is " + strings.ReplaceAll(string(v.State), "_", " ")
 	if v.LastSeenAt != nil {
 		head += ", last seen on " + Stamp(*v.LastSeenAt)
+	} else if v.StartedAt == nil {
+		head += ", never seen"
 	}
 	head += fmt.Sprintf(": %s queued, %d in flight", Count(v.JobsQueued, "job"), v.JobsInFlight)
+	if v.LastSeenAt == nil && v.OldestQueuedAt != nil {
+		head += ", jobs wait since " + Stamp(*v.OldestQueuedAt)
+	}
 	if v.OldestJobAt != nil {
 		head += ", the oldest for " + Age(v.OldestJobAt, now)
 	}

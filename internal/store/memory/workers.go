@@ -6,12 +6,6 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// Workers implements store.Workers.
-func (s *Store) Workers(ctx context.Context, page store.Paging) (store.Page[store.WorkerRecord], error) {
-	o := order{store.Sort{By: store.FieldID}, []store.Field{store.FieldID}}
-	return list(ctx, s, "Workers", store.PartitionWorkers, "worker", nil, o, page, always[store.WorkerRecord])
-}
-
 // AllWorkers implements store.Workers.
 func (s *Store) AllWorkers(ctx context.Context) ([]store.Item[store.WorkerRecord], error) {
 	return all(ctx, s, "AllWorkers", store.PartitionWorkers, "worker", always[store.WorkerRecord])

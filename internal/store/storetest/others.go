@@ -114,9 +114,6 @@ func testWorkers(t *testing.T, d Driver) {
 		return fmt.Sprint(id, "/", len(w.Replicas))
 	}
 	check(t, []row{
-		{"list", func(ctx context.Context) (any, error) {
-			return pages(func(p store.Paging) (store.Page[store.WorkerRecord], error) { return s.Workers(ctx, p) }, store.Sort{}, short)
-		}, "-a/1 -b/0", false},
 		{"all", func(ctx context.Context) (any, error) {
 			found, err := s.AllWorkers(ctx)
 			return shorten(found, err, short)
