@@ -75,22 +75,20 @@ func (ad *Admin) resolveStep(ctx context.Context, by audit.Caller, batch int, st
 	}
 	e.Step, e.By.At = index, ad.now().UTC()
 	key := store.RunKey(batch, phase, member)
-	for {
+	err = store.RetryOnConflict(ctx, func() error {
 		run, err := store.Read[model.Run](ctx, ad.store, key)
 		if errors.Is(err, store.ErrNotFound) || err == nil && index >= len(run.Doc.Steps) {
-			return api.Step{}, noStep(batch, stepID)
-		}
-		if err == nil {
-			err = ad.resolveInRun(ctx, by, action, run, e)
-		}
-		if errors.Is(err, store.ErrChanged) {
-			continue
+			return noStep(batch, stepID)
 		}
 		if err != nil {
-			return api.Step{}, err
+			return err
 		}
-		return ad.readStep(ctx, key, index)
+		return ad.resolveInRun(ctx, by, action, run, e)
+	})
+	if err != nil {
+		return api.Step{}, err
 	}
+	return ad.readStep(ctx, key, index)
 }
 
 func noStep(batch int, stepID int64) error {

@@ -3,6 +3,7 @@ package applier_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"testing"
@@ -122,4 +123,24 @@ func TestDecisionOnAnOutdatedRecalledRunIsTakenAgainAtOnce(t *testing.T) {
 			t.Errorf("the run is %s", got)
 		}
 	})
+}
+
+// TestOnceFailsWithErrChangedAfterEachConflict: a state that changed while it was read is a lost
+// race for a command that runs once. Its caller retries on ErrChanged only.
+func TestOnceFailsWithErrChangedAfterEachConflict(t *testing.T) {
+	t.Parallel()
+	w, err := newWorld(t.Context(), 1, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, conflict := range []error{model.ErrOutdated, store.ErrChanged} {
+		calls := 0
+		_, _, err := process(w.store, w.sender, time.Now).Run(t.Context(), 1, applier.Command{
+			Once:   true,
+			Events: func(*applier.Snapshot) ([]model.Event, error) { calls++; return nil, conflict },
+		})
+		if !errors.Is(err, store.ErrChanged) || calls != 1 {
+			t.Errorf("%v: %v after %d calls", conflict, err, calls)
+		}
+	}
 }

@@ -13,6 +13,10 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
+// errOutdated: a decision on a run that this process recalled writes nothing. Only a write checks
+// that the run is current, so the decision is taken again on the stored run.
+var errOutdated = errors.New("app: the recalled run is out of date")
+
 // Command asks for decisions on one batch, which are written together. Its functions are called
 // again for each attempt, on the state that the attempt loads.
 type Command struct {
@@ -74,7 +78,7 @@ func (a *Applier) Run(ctx context.Context, batch int, c Command) (first *Snapsho
 // attempt waits a little and decides again on the new state.
 func (a *Applier) attempt(ctx context.Context, batch int, c Command) (s *Snapshot, decisions []model.Decision, err error) {
 	recall := true
-	err = retryOnConflict(ctx, func() (err error) {
+	err = store.RetryOnConflict(ctx, func() (err error) {
 		s, decisions, err = a.attemptOnce(ctx, batch, c, recall)
 		if recall && errors.Is(err, errOutdated) { // no race is lost: there is nothing to wait for
 			s, decisions, err = a.attemptOnce(ctx, batch, c, false)
@@ -84,7 +88,10 @@ func (a *Applier) attempt(ctx context.Context, batch int, c Command) (s *Snapsho
 			c = smaller
 			return fmt.Errorf("%w: %w", store.ErrChanged, err)
 		}
-		if c.Once && isConflict(err) {
+		if errors.Is(err, model.ErrOutdated) {
+			err = fmt.Errorf("%w: %w", store.ErrChanged, err)
+		}
+		if c.Once && errors.Is(err, store.ErrChanged) {
 			return backoff.Permanent(err)
 		}
 		return err

@@ -40,20 +40,18 @@ func (a *Applier) UpsertSummary(ctx context.Context, b *model.Batch) error {
 		}
 	}
 	key, summary := store.EntryKey(b.ID), store.SummaryOf(b)
-	for {
+	err := store.RetryOnConflict(ctx, func() error { // another process creates it, or the service asks to try again
 		_, err := a.store.Apply(ctx, store.Writes{store.ReplaceUnlessNewer(key, summary, "revision", summary.Revision)})
 		if errors.Is(err, store.ErrNotFound) {
 			_, err = a.store.Apply(ctx, store.Writes{store.Create(key, summary)})
 		}
-		if store.Overtaken(err) && ctx.Err() == nil { // another process creates it, or the service asks to try again
-			continue
-		}
-		if err != nil && !errors.Is(err, store.ErrNewer) {
-			return err
-		}
-		a.batches.noteSummarized(b)
-		return nil
+		return err
+	})
+	if err != nil && !errors.Is(err, store.ErrNewer) {
+		return err
 	}
+	a.batches.noteSummarized(b)
+	return nil
 }
 
 // logFailed logs that a batch has failed, unless the summary has the failure already. The summary

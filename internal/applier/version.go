@@ -13,7 +13,7 @@ import (
 // FollowActiveVersion reads a batch and moves it to the active version of its runbook, as Transition
 // does.
 func (a *Applier) FollowActiveVersion(ctx context.Context, id int) error {
-	return retryOnConflict(ctx, func() error {
+	return store.RetryOnConflict(ctx, func() error {
 		b, err := a.ReadBatch(ctx, id)
 		if err == nil {
 			_, err = a.Transition(ctx, b)

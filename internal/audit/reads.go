@@ -2,7 +2,6 @@ package audit
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -62,14 +61,12 @@ func (l *Log) RecordRead(ctx context.Context, by Caller, r store.AuditRecord) er
 		return nil
 	}
 	r.At, r.Actor = now, by.Actor()
-	for {
+	err := store.RetryOnConflict(ctx, func() error { // the service asks to try again
 		_, err := l.store.Apply(ctx, store.Writes{l.Record(r)})
-		if errors.Is(err, store.ErrChanged) && ctx.Err() == nil { // the service asks to try again
-			continue
-		}
-		if err == nil {
-			last.at = now
-		}
 		return err
+	})
+	if err == nil {
+		last.at = now
 	}
+	return err
 }

@@ -88,39 +88,45 @@ func (c automationChange) next(was store.Item[store.Automation], name string, by
 
 // setAutomation applies a change, if the setting has one of the tags or none are given.
 func (sy *Syncer) setAutomation(ctx context.Context, by audit.Caller, name string, c automationChange, tags []string) (api.Automation, error) {
-	for {
-		head, setting, err := sy.readAutomation(ctx, name)
-		if err != nil {
-			return api.Automation{}, err
-		}
-		if err := sy.checkAutomation(ctx, head, setting.Doc.Enabled, c.enabled); err != nil {
-			return api.Automation{}, err
-		}
-		if err := sy.checkRevision(ctx, name, &setting.Doc, c.revision); err != nil {
-			return api.Automation{}, err
-		}
-		if c.sets(setting) || c.confirms(setting) {
-			if !apiview.Matches(tags, apiview.ETag(setting.ETag)) {
-				return api.Automation{}, problem.New(api.CodeChanged, "somebody has set the automation of runbook %q meanwhile: look at it again", name)
-			}
-			now := sy.now().UTC()
-			next := c.next(setting, name, by, now)
-			applied, err := sy.store.Apply(ctx, store.Writes{writeAutomation(setting, next), sy.audit.Record(automationRecord(by, setting.Doc, next, now))})
-			if store.Overtaken(err) {
-				continue
-			}
-			if err != nil {
-				return api.Automation{}, err
-			}
-			setting.Doc, setting.Version = next, applied.Version(0)
-			sy.log.InfoContext(ctx, "automation set", logkey.Runbook, name, logkey.Enabled, c.enabled, logkey.Revision, c.revision, logkey.By, by.Name)
-		}
-		view, err := sy.automationView(ctx, head, setting)
-		if err != nil {
-			return api.Automation{}, err
-		}
-		return view, nil
+	var view api.Automation
+	err := store.RetryOnConflict(ctx, func() (err error) {
+		view, err = sy.applyAutomation(ctx, by, name, c, tags)
+		return err
+	})
+	return view, err
+}
+
+// applyAutomation applies a change to the setting as it is in the store. It fails with ErrExists or
+// ErrChanged where another process changes the setting at the same time.
+func (sy *Syncer) applyAutomation(ctx context.Context, by audit.Caller, name string, c automationChange, tags []string) (api.Automation, error) {
+	head, setting, err := sy.readAutomation(ctx, name)
+	if err != nil {
+		return api.Automation{}, err
 	}
+	if err := sy.checkAutomation(ctx, head, setting.Doc.Enabled, c.enabled); err != nil {
+		return api.Automation{}, err
+	}
+	if err := sy.checkRevision(ctx, name, &setting.Doc, c.revision); err != nil {
+		return api.Automation{}, err
+	}
+	if c.sets(setting) || c.confirms(setting) {
+		if !apiview.Matches(tags, apiview.ETag(setting.ETag)) {
+			return api.Automation{}, problem.New(api.CodeChanged, "somebody has set the automation of runbook %q meanwhile: look at it again", name)
+		}
+		now := sy.now().UTC()
+		next := c.next(setting, name, by, now)
+		applied, err := sy.store.Apply(ctx, store.Writes{writeAutomation(setting, next), sy.audit.Record(automationRecord(by, setting.Doc, next, now))})
+		if err != nil {
+			return api.Automation{}, err
+		}
+		setting.Doc, setting.Version = next, applied.Version(0)
+		sy.log.InfoContext(ctx, "automation set", logkey.Runbook, name, logkey.Enabled, c.enabled, logkey.Revision, c.revision, logkey.By, by.Name)
+	}
+	view, err := sy.automationView(ctx, head, setting)
+	if err != nil {
+		return api.Automation{}, err
+	}
+	return view, nil
 }
 
 // readAutomation reads a runbook and its automation, which has no ETag where it was never set.

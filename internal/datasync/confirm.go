@@ -26,40 +26,46 @@ func (sy *Syncer) ConfirmAdditions(ctx context.Context, by audit.Caller, name, r
 	if !additionsRevision.MatchString(revision) {
 		return api.AdditionsConfirmation{}, invalidRevision(revision)
 	}
-	for {
-		_, rb, err := sy.runbooks.Active(ctx, name)
-		if err != nil {
-			return api.AdditionsConfirmation{}, err
-		}
-		if !rb.DataSource.Queried() {
-			return api.AdditionsConfirmation{}, problem.New(api.CodeConflict, "the members of runbook %q are uploaded: it has no query whose additions could be held", name)
-		}
-		last, setting, err := sy.readAdditions(ctx, name)
-		if err != nil {
-			return api.AdditionsConfirmation{}, err
-		}
-		if err := refuseOther(&last.Doc, &setting.Doc, revision); err != nil {
-			return api.AdditionsConfirmation{}, err
-		}
-		if setting.Doc.Confirmed(revision) {
-			return confirmationView(name, setting.Doc.Additions), nil
-		}
-		now := sy.now().UTC()
-		next := setting.Doc
-		next.Runbook, next.Additions = name, &store.ConfirmedAdditions{Revision: revision, Mark: model.Mark{By: by.Name, At: now, Why: why}}
-		facts := additionFacts(last.Doc.Additions, revision)
-		_, err = sy.store.Apply(ctx, store.Writes{writeAutomation(setting, next), sy.audit.Record(store.AuditRecord{
-			At: now, Actor: by.Actor(), Action: "confirm-additions", Runbook: name, Why: why, After: facts.JSON(),
-		})})
-		if store.Overtaken(err) {
-			continue
-		}
-		if err != nil {
-			return api.AdditionsConfirmation{}, err
-		}
-		sy.log.InfoContext(ctx, "additions confirmed", logkey.Runbook, name, logkey.Revision, revision, logkey.By, by.Name)
-		return confirmationView(name, next.Additions), nil
+	var view api.AdditionsConfirmation
+	err := store.RetryOnConflict(ctx, func() (err error) {
+		view, err = sy.confirmAdditions(ctx, by, name, revision, why)
+		return err
+	})
+	return view, err
+}
+
+// confirmAdditions confirms additions as the store has them. It fails with ErrExists or ErrChanged
+// where another process sets the automation at the same time.
+func (sy *Syncer) confirmAdditions(ctx context.Context, by audit.Caller, name, revision, why string) (api.AdditionsConfirmation, error) {
+	_, rb, err := sy.runbooks.Active(ctx, name)
+	if err != nil {
+		return api.AdditionsConfirmation{}, err
 	}
+	if !rb.DataSource.Queried() {
+		return api.AdditionsConfirmation{}, problem.New(api.CodeConflict, "the members of runbook %q are uploaded: it has no query whose additions could be held", name)
+	}
+	last, setting, err := sy.readAdditions(ctx, name)
+	if err != nil {
+		return api.AdditionsConfirmation{}, err
+	}
+	if err := refuseOther(&last.Doc, &setting.Doc, revision); err != nil {
+		return api.AdditionsConfirmation{}, err
+	}
+	if setting.Doc.Confirmed(revision) {
+		return confirmationView(name, setting.Doc.Additions), nil
+	}
+	now := sy.now().UTC()
+	next := setting.Doc
+	next.Runbook, next.Additions = name, &store.ConfirmedAdditions{Revision: revision, Mark: model.Mark{By: by.Name, At: now, Why: why}}
+	facts := additionFacts(last.Doc.Additions, revision)
+	_, err = sy.store.Apply(ctx, store.Writes{writeAutomation(setting, next), sy.audit.Record(store.AuditRecord{
+		At: now, Actor: by.Actor(), Action: "confirm-additions", Runbook: name, Why: why, After: facts.JSON(),
+	})})
+	if err != nil {
+		return api.AdditionsConfirmation{}, err
+	}
+	sy.log.InfoContext(ctx, "additions confirmed", logkey.Runbook, name, logkey.Revision, revision, logkey.By, by.Name)
+	return confirmationView(name, next.Additions), nil
 }
 
 func invalidRevision(revision string) error {

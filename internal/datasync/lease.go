@@ -7,7 +7,6 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
-	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -82,7 +81,8 @@ func (sy *Syncer) endLease(ctx context.Context, held store.Item[store.SyncRecord
 var errTakenOver = errors.New("app: another tick took the runbook over before this one ended")
 
 // leaseWrite repeats a read and the write that follows from it until the result is known. A lease
-// of which this tick does not know would stop the runbook for leaseTime.
+// of which this tick does not know would stop the runbook for leaseTime. So leaseWrite also repeats
+// after an outage, for leasePatience at most, which store.RetryOnConflict does not.
 func leaseWrite(ctx context.Context, write func() (store.Item[store.SyncRecord], error)) (store.Item[store.SyncRecord], error) {
 	return backoff.Retry(ctx, func() (store.Item[store.SyncRecord], error) {
 		held, err := write()
@@ -90,5 +90,5 @@ func leaseWrite(ctx context.Context, write func() (store.Item[store.SyncRecord],
 			return held, err
 		}
 		return held, backoff.Permanent(err)
-	}, backoff.WithBackOff(applier.Backoff()), backoff.WithMaxElapsedTime(leasePatience))
+	}, backoff.WithBackOff(store.Backoff()), backoff.WithMaxElapsedTime(leasePatience))
 }

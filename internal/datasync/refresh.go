@@ -3,6 +3,7 @@ package datasync
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/logkey"
@@ -22,16 +23,22 @@ func (s *syncRun) refreshMembers(ctx context.Context, c schedule.Change) error {
 	}
 	limit := 90
 	for len(ids) > 0 {
-		some := ids[:min(limit, len(ids))]
-		err := s.refreshPage(ctx, c.Batch, some, rows)
-		if errors.Is(err, store.ErrChanged) && ctx.Err() == nil || errors.Is(err, store.ErrTooLarge) && limit > 1 {
-			limit = max(1, limit/2)
-			continue
-		}
+		n := 0
+		err := store.RetryOnConflict(ctx, func() error {
+			n = min(limit, len(ids))
+			err := s.refreshPage(ctx, c.Batch, ids[:n], rows)
+			if errors.Is(err, store.ErrTooLarge) && limit > 1 {
+				err = fmt.Errorf("%w: %w", store.ErrChanged, err)
+			}
+			if store.Overtaken(err) {
+				limit = max(1, limit/2)
+			}
+			return err
+		})
 		if err != nil {
 			return err
 		}
-		ids = ids[len(some):]
+		ids = ids[n:]
 	}
 	if len(c.Refresh) > 0 {
 		s.syncer.log.InfoContext(ctx, "members refreshed", logkey.BatchID, c.Batch, logkey.Members, len(c.Refresh))

@@ -2,7 +2,6 @@ package datasync
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -32,21 +31,22 @@ func (s *syncRun) slotEnded(ctx context.Context, item store.Item[store.StartSlot
 // claimSlot reserves the next batch number for the slot of a start time, or gives the number that
 // the slot has already.
 func (sy *Syncer) claimSlot(ctx context.Context, runbookName string, start time.Time) (int, error) {
-	for {
+	var id int
+	err := store.RetryOnConflict(ctx, func() error { // another tick has claimed the slot: the next call reads its number
 		taken, err := store.OrNone(store.Read[store.StartSlot](ctx, sy.store, store.SlotKey(runbookName, start)))
 		if err != nil {
-			return 0, err
+			return err
 		}
 		if taken.ETag != "" {
-			return taken.Doc.Batch, nil
+			id = taken.Doc.Batch
+			return nil
 		}
-		id, err := sy.members.ReserveBatch(ctx, store.BatchSummary{RunbookName: runbookName, BatchStartTime: &start}, func(id int) (store.Writes, error) {
+		id, err = sy.members.ReserveBatch(ctx, store.BatchSummary{RunbookName: runbookName, BatchStartTime: &start}, func(id int) (store.Writes, error) {
 			return store.Writes{store.Create(store.SlotKey(runbookName, start), store.StartSlot{Runbook: runbookName, Start: start, Batch: id})}, nil
 		})
-		if !errors.Is(err, store.ErrExists) {
-			return id, err
-		}
-	}
+		return err
+	})
+	return id, err
 }
 
 // createBatch creates the batch of a start time without members. They are added to it as to any

@@ -103,60 +103,68 @@ func (ms *Messages) Replay(ctx context.Context, by audit.Caller, id, why string)
 // recordReplay stores the caller and the number of a replay in the item of a message. A replay
 // that is stored and may not have been sent is repeated.
 func (ms *Messages) recordReplay(ctx context.Context, by audit.Caller, id, why string) (store.Item[store.Unprocessable], error) {
-	for {
-		item, err := ms.readItem(ctx, id)
-		if err != nil {
-			return item, err
-		}
-		u := &item.Doc
-		switch {
-		case u.Status == store.UnprocessableReplayed:
-			return item, alreadyHandled(id, *u)
-		case !isWhole(u):
-			return item, problem.New(api.CodeConflict, "message %s is too large to be replayed: it has %d bytes, and only the first %d were kept", id, u.Size, min(u.Size, len(u.Body)))
-		}
-		switch h := u.Handled; {
-		case u.Asked <= u.Failed:
-			u.Asked = u.Replays + 1
-		case h != nil && h.By == by.Name && h.Why == why: // stored already
-			return item, nil
-		}
-		was := audit.MessageFacts(*u)
-		u.Handled, u.Returns = &model.Mark{By: by.Name, At: ms.now().UTC(), Why: why}, 0
-		sent := *u
-		sent.Status, sent.Replays = store.UnprocessableReplayed, u.Asked
-		applied, err := ms.store.Apply(ctx, store.Writes{store.Replace(store.UnprocessedKey(id), u, item.Version), ms.audit.Record(auditRecord(by, "replay", id, was, sent))})
-		if errors.Is(err, store.ErrChanged) {
-			continue
-		}
-		if err == nil {
-			item.Version = applied.Version(0)
-		}
+	var item store.Item[store.Unprocessable]
+	err := store.RetryOnConflict(ctx, func() (err error) {
+		item, err = ms.recordReplayOnce(ctx, by, id, why)
+		return err
+	})
+	return item, err
+}
+
+// recordReplayOnce stores a replay in the item as it is in the store. It fails with ErrChanged where
+// another process changes the item at the same time.
+func (ms *Messages) recordReplayOnce(ctx context.Context, by audit.Caller, id, why string) (store.Item[store.Unprocessable], error) {
+	item, err := ms.readItem(ctx, id)
+	if err != nil {
 		return item, err
 	}
+	u := &item.Doc
+	switch {
+	case u.Status == store.UnprocessableReplayed:
+		return item, alreadyHandled(id, *u)
+	case !isWhole(u):
+		return item, problem.New(api.CodeConflict, "message %s is too large to be replayed: it has %d bytes, and only the first %d were kept", id, u.Size, min(u.Size, len(u.Body)))
+	}
+	switch h := u.Handled; {
+	case u.Asked <= u.Failed:
+		u.Asked = u.Replays + 1
+	case h != nil && h.By == by.Name && h.Why == why: // stored already
+		return item, nil
+	}
+	was := audit.MessageFacts(*u)
+	u.Handled, u.Returns = &model.Mark{By: by.Name, At: ms.now().UTC(), Why: why}, 0
+	sent := *u
+	sent.Status, sent.Replays = store.UnprocessableReplayed, u.Asked
+	applied, err := ms.store.Apply(ctx, store.Writes{store.Replace(store.UnprocessedKey(id), u, item.Version), ms.audit.Record(auditRecord(by, "replay", id, was, sent))})
+	if err == nil {
+		item.Version = applied.Version(0)
+	}
+	return item, err
 }
 
 // markReplayed stores that replay n was sent. It loads the item again after a conflict: another
 // request may have sent the same replay, or the replay may have failed already.
 func (ms *Messages) markReplayed(ctx context.Context, item store.Item[store.Unprocessable], n int) (api.UnprocessedMessage, error) {
-	mark := item.Doc.Handled
-	for {
+	id, mark, changed := item.ID, item.Doc.Handled, false
+	err := store.RetryOnConflict(ctx, func() (err error) {
+		if changed {
+			if item, err = ms.readItem(ctx, id); err != nil {
+				return err
+			}
+		}
+		changed = true
 		u := &item.Doc
 		if u.Replays >= n {
-			return unprocessedView(item), nil
+			return nil
 		}
 		u.Status, u.Replays, u.Asked, u.Handled = store.UnprocessableReplayed, n, 0, mark
-		_, err := ms.store.Apply(ctx, store.Writes{store.Replace(store.UnprocessedKey(item.ID), u, item.Version)})
-		if err == nil {
-			return unprocessedView(item), nil
-		}
-		if !errors.Is(err, store.ErrChanged) {
-			return api.UnprocessedMessage{}, err
-		}
-		if item, err = ms.readItem(ctx, item.ID); err != nil {
-			return api.UnprocessedMessage{}, err
-		}
+		_, err = ms.store.Apply(ctx, store.Writes{store.Replace(store.UnprocessedKey(id), u, item.Version)})
+		return err
+	})
+	if err != nil {
+		return api.UnprocessedMessage{}, err
 	}
+	return unprocessedView(item), nil
 }
 
 // Discard marks an unprocessable message as discarded. The message stays stored and can be
@@ -166,27 +174,33 @@ func (ms *Messages) Discard(ctx context.Context, by audit.Caller, id, why string
 	if err := audit.CheckReason(why); err != nil {
 		return api.UnprocessedMessage{}, err
 	}
-	for {
-		item, err := ms.readItem(ctx, id)
-		if err != nil {
-			return api.UnprocessedMessage{}, err
-		}
-		if item.Doc.Status != store.UnprocessableOpen {
-			return api.UnprocessedMessage{}, alreadyHandled(id, item.Doc)
-		}
-		was := audit.MessageFacts(item.Doc)
-		item.Doc.Status = store.UnprocessableDiscarded
-		item.Doc.Handled = &model.Mark{By: by.Name, At: ms.now().UTC(), Why: why}
-		_, err = ms.store.Apply(ctx, store.Writes{store.Replace(store.UnprocessedKey(id), item.Doc, item.Version), ms.audit.Record(auditRecord(by, "discard", id, was, item.Doc))})
-		if errors.Is(err, store.ErrChanged) {
-			continue
-		}
-		if err != nil {
-			return api.UnprocessedMessage{}, err
-		}
-		ms.log.InfoContext(ctx, "message discarded", logkey.Topic, item.Doc.Topic, logkey.KeptID, id, logkey.By, by.Name)
-		return unprocessedView(item), nil
+	var view api.UnprocessedMessage
+	err := store.RetryOnConflict(ctx, func() (err error) {
+		view, err = ms.discard(ctx, by, id, why)
+		return err
+	})
+	return view, err
+}
+
+// discard marks a message as discarded in the item as it is in the store. It fails with ErrChanged
+// where another process changes the item at the same time.
+func (ms *Messages) discard(ctx context.Context, by audit.Caller, id, why string) (api.UnprocessedMessage, error) {
+	item, err := ms.readItem(ctx, id)
+	if err != nil {
+		return api.UnprocessedMessage{}, err
 	}
+	if item.Doc.Status != store.UnprocessableOpen {
+		return api.UnprocessedMessage{}, alreadyHandled(id, item.Doc)
+	}
+	was := audit.MessageFacts(item.Doc)
+	item.Doc.Status = store.UnprocessableDiscarded
+	item.Doc.Handled = &model.Mark{By: by.Name, At: ms.now().UTC(), Why: why}
+	_, err = ms.store.Apply(ctx, store.Writes{store.Replace(store.UnprocessedKey(id), item.Doc, item.Version), ms.audit.Record(auditRecord(by, "discard", id, was, item.Doc))})
+	if err != nil {
+		return api.UnprocessedMessage{}, err
+	}
+	ms.log.InfoContext(ctx, "message discarded", logkey.Topic, item.Doc.Topic, logkey.KeptID, id, logkey.By, by.Name)
+	return unprocessedView(item), nil
 }
 
 // auditRecord returns the audit record of a replay or a discard. Was has the facts before, u is

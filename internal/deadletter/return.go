@@ -137,20 +137,19 @@ func (ms *Messages) emptyQueue(ctx context.Context, topic, subscription string) 
 func (ms *Messages) takeDeadLetter(ctx context.Context, d bus.DeadLetter) error {
 	kind, _ := d.Properties[message.PropertyMessageType].(string)
 	m := message.Delivery{ID: d.ID, Type: kind, Body: d.Body, Properties: d.Properties, DeliveryCount: d.DeliveryCount, EnqueuedAt: d.EnqueuedAt}
-	c, err := ms.readCase(ctx, d, m)
-	if err != nil {
+	var item store.Item[store.Unprocessable]
+	var returns bool
+	err := store.RetryOnConflict(ctx, func() error {
+		c, err := ms.readCase(ctx, d, m)
+		if err == nil {
+			item, returns, err = ms.storeDeadLetter(ctx, d, m, c)
+		}
+		return err
+	})
+	if err != nil || !returns {
 		return err
 	}
-	for {
-		item, returns, err := ms.storeDeadLetter(ctx, d, m, c)
-		switch {
-		case store.Overtaken(err):
-			continue
-		case err != nil || !returns:
-			return err
-		}
-		return ms.sendReturn(ctx, item)
-	}
+	return ms.sendReturn(ctx, item)
 }
 
 // storeDeadLetter stores a dead letter with its fate, unless the store has both. It reports

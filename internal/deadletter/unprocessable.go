@@ -22,16 +22,15 @@ import (
 // message once, however often the broker delivers it, and a replay with the message that it
 // replays.
 func (ms *Messages) StoreUnprocessable(ctx context.Context, topic string, m message.Delivery, reason string) error {
-	for {
-		stored, err := ms.storeOnce(ctx, topic, m, reason)
-		if store.Overtaken(err) {
-			continue
-		}
-		if err == nil && stored {
-			ms.logUnprocessable(ctx, topic, m, reason)
-		}
+	var stored bool
+	err := store.RetryOnConflict(ctx, func() (err error) {
+		stored, err = ms.storeOnce(ctx, topic, m, reason)
 		return err
+	})
+	if err == nil && stored {
+		ms.logUnprocessable(ctx, topic, m, reason)
 	}
+	return err
 }
 
 // storeOnce stores an unprocessable message, unless the store has this failure of it.

@@ -39,26 +39,32 @@ type addition struct {
 // may have added the same people. It claims people before it adds them. Unless the claims are
 // partial, it adds no one where some cannot be claimed.
 func (a *addition) run(ctx context.Context, people []Newcomer, known bool) (taken []InOtherBatch, err error) {
-	for first := true; ; first = false {
-		var found []InOtherBatch
-		people, found, err = a.claim(ctx, people, first, known)
-		if err != nil || len(found) > 0 && !a.claims.partly {
-			return found, err
-		}
-		taken = append(taken, found...)
-		people, err = a.addPages(ctx, people)
-		if err != nil {
-			return taken, err
-		}
-		if len(people) == 0 {
-			if again, err := a.finish(ctx); !again {
-				return taken, err
+	first, over := true, false
+	for !over && err == nil { // each page that is added begins the back-off anew
+		err = store.RetryOnConflict(ctx, func() (err error) {
+			if !first {
+				if a.batch, err = a.members.applier.ReadBatch(ctx, a.batch.Doc.ID); err != nil {
+					return err
+				}
 			}
-		}
-		if a.batch, err = a.members.applier.ReadBatch(ctx, a.batch.Doc.ID); err != nil {
-			return taken, err
-		}
+			added := a.result.Added
+			left, found, err := a.claim(ctx, people, first, known)
+			taken = append(taken, found...)
+			if over = len(found) > 0 && !a.claims.partly; err != nil || over {
+				return err
+			}
+			first = false
+			if people, err = a.addPages(ctx, left); err == nil {
+				over = true
+				return a.finish(ctx)
+			}
+			if store.Overtaken(err) && a.result.Added > added {
+				return nil // and goes on in the outer loop
+			}
+			return err
+		})
 	}
+	return taken, err
 }
 
 // claim claims the people who are still to be added, and gives them and those whom it could not
@@ -117,8 +123,8 @@ func (a *addition) leaveOutMembers(ctx context.Context, people []Newcomer, repor
 	return left, nil
 }
 
-// addPages adds people a page at a time, and gives those who are left where another process has
-// changed the batch.
+// addPages adds people a page at a time, and gives those who are left with an error. It fails with
+// ErrChanged where another process has changed the batch.
 func (a *addition) addPages(ctx context.Context, people []Newcomer) (left []Newcomer, err error) {
 	for len(people) > 0 {
 		data, err := pageOfData(people, model.PageSize, func(n Newcomer) (map[string]json.RawMessage, error) { return n.Data() })
@@ -126,9 +132,6 @@ func (a *addition) addPages(ctx context.Context, people []Newcomer) (left []Newc
 			return people, err
 		}
 		err = a.addPage(ctx, people[:len(data)], data, people[len(data):])
-		if store.Overtaken(err) {
-			return people, nil
-		}
 		if err != nil {
 			return people, err
 		}
@@ -217,12 +220,12 @@ func memberRange(first, n int) string {
 	return fmt.Sprintf("members %d to %d", first, first+n-1)
 }
 
-// finish ends an addition of which no one is left to be added. again reports that another process
-// has gone on with the same request: the addition is to be tried again.
-func (a *addition) finish(ctx context.Context) (again bool, err error) {
+// finish ends an addition of which no one is left to be added. It fails with ErrExists or
+// ErrChanged where another process has gone on with the same request.
+func (a *addition) finish(ctx context.Context) error {
 	if a.progress != nil {
 		if err := a.progress.end(ctx, a.members.store); err != nil {
-			return store.Overtaken(err), err
+			return err
 		}
 		a.progress.fill(&a.result)
 	}
@@ -231,13 +234,11 @@ func (a *addition) finish(ctx context.Context) (again bool, err error) {
 	if a.result.Added == 0 || a.result.Replayed { // a call that was cut short may not have announced them
 		var o applier.Outbox
 		if err := o.Add(b, catchUps(b), a.members.now()); err != nil {
-			return false, err
+			return err
 		}
-		if err := a.members.applier.Send(ctx, &o); err != nil {
-			return false, err
-		}
+		return a.members.applier.Send(ctx, &o)
 	}
-	return false, nil
+	return nil
 }
 
 func catchUps(b *model.Batch) []model.Message {

@@ -105,28 +105,28 @@ func (c *claimant) claim(ctx context.Context, keys []string) (taken []InOtherBat
 // claimChunk claims people in one write. Where another process has changed a claim, it decides
 // again.
 func (c *claimant) claimChunk(ctx context.Context, keys []string) (taken []InOtherBatch, err error) {
-	for {
-		ops, taken, err := c.writes(ctx, keys)
-		if err != nil || len(taken) > 0 && !c.partly {
-			return taken, err
+	err = store.RetryOnConflict(ctx, func() error {
+		var ops store.Writes
+		var err error
+		ops, taken, err = c.writes(ctx, keys)
+		if err != nil || len(taken) > 0 && !c.partly || len(ops) == 0 {
+			return err
 		}
-		if len(ops) > 0 {
-			_, err = c.members.store.Apply(ctx, ops)
-			if store.Overtaken(err) && ctx.Err() == nil {
-				continue
-			}
-			if err != nil {
-				return nil, fmt.Errorf("write claims for batch %d: %w", c.batch, err)
-			}
+		if _, err = c.members.store.Apply(ctx, ops); err != nil {
+			return fmt.Errorf("write claims for batch %d: %w", c.batch, err)
 		}
-		for _, key := range keys {
-			c.done[key] = true
-		}
-		for _, t := range taken {
-			delete(c.done, t.Key)
-		}
-		return taken, nil
+		return nil
+	})
+	if err != nil || len(taken) > 0 && !c.partly {
+		return taken, err
 	}
+	for _, key := range keys {
+		c.done[key] = true
+	}
+	for _, t := range taken {
+		delete(c.done, t.Key)
+	}
+	return taken, nil
 }
 
 // writes gives the writes that claim those of the people who can be claimed, and the others.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -37,16 +36,13 @@ func (ms *Registrar) CreateBatchFrom(ctx context.Context, by audit.Caller, runbo
 	if err := checkSize(csv); err != nil {
 		return api.Batch{}, err
 	}
-	for {
-		view, err := ms.createBatch(ctx, by, runbookName, csv, slices.Contains(options, api.AllowInOtherBatches))
-		if errors.Is(err, store.ErrExists) && ctx.Err() == nil {
-			continue // another process has just begun with this request, or with one for the same people
-		}
-		if err != nil {
-			return api.Batch{}, err
-		}
-		return view, nil
-	}
+	var view api.Batch
+	// A lost race: another process has just begun with this request, or with one for the same people.
+	err := store.RetryOnConflict(ctx, func() (err error) {
+		view, err = ms.createBatch(ctx, by, runbookName, csv, slices.Contains(options, api.AllowInOtherBatches))
+		return err
+	})
+	return view, err
 }
 
 func (ms *Registrar) createBatch(ctx context.Context, by audit.Caller, runbookName string, csv membercsv.File, shared bool) (api.Batch, error) {

@@ -32,6 +32,7 @@ func (ms *Registrar) writeMembers(ctx context.Context, b model.Batch, u *upload)
 			}))
 		}
 		_, err = ms.store.Apply(ctx, ops)
+		// The other call writes the same members. So this one goes on behind them, without a pause.
 		if errors.Is(err, store.ErrExists) {
 			if done, err = ms.lastMember(ctx, b.ID); err == nil {
 				continue

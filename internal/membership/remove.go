@@ -68,16 +68,23 @@ func (ms *Registrar) RemoveMember(ctx context.Context, by audit.Caller, batch, m
 func (ms *Registrar) RemoveMembers(ctx context.Context, batch int, members []int, by audit.Caller, why string) (out []int, err error) {
 	limit := 40
 	for len(members) > 0 {
-		some := members[:min(limit, len(members))]
-		gone, err := ms.removeChunk(ctx, batch, some, by, why)
-		switch {
-		case errors.Is(err, store.ErrChanged) && ctx.Err() == nil, errors.Is(err, store.ErrTooLarge) && limit > 1:
-			limit = max(1, limit/2) // fewer members are less likely to be changed by another process
-			continue
-		case err != nil:
+		var gone []int
+		n := 0
+		err := store.RetryOnConflict(ctx, func() (err error) {
+			n = min(limit, len(members))
+			gone, err = ms.removeChunk(ctx, batch, members[:n], by, why)
+			if errors.Is(err, store.ErrTooLarge) && limit > 1 {
+				err = fmt.Errorf("%w: %w", store.ErrChanged, err)
+			}
+			if store.Overtaken(err) {
+				limit = max(1, limit/2) // fewer members are less likely to be changed by another process
+			}
+			return err
+		})
+		if err != nil {
 			return out, err
 		}
-		out, members = append(out, gone...), members[len(some):]
+		out, members = append(out, gone...), members[n:]
 	}
 	return out, nil
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
+
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/idempotency"
 	"github.com/matoolkit/matoolkit/internal/logkey"
@@ -16,12 +18,13 @@ import (
 // the summary, marked as creating, and applies the writes that extra gives for the number. It
 // fails with ErrExists where another process has already written what extra creates.
 func (ms *Registrar) ReserveBatch(ctx context.Context, summary store.BatchSummary, extra func(id int) (store.Writes, error)) (int, error) {
-	for {
+	var next store.BatchSequence
+	err := store.RetryOnConflict(ctx, func() error {
 		last, err := store.OrNone(store.Read[store.BatchSequence](ctx, ms.store, store.SequenceKey()))
 		if err != nil {
-			return 0, err
+			return err
 		}
-		next := store.BatchSequence{Last: last.Doc.Last + 1}
+		next.Last = last.Doc.Last + 1
 		count := store.Create(store.SequenceKey(), next)
 		if last.ETag != "" {
 			count = store.Replace(store.SequenceKey(), next, last.Version)
@@ -29,27 +32,29 @@ func (ms *Registrar) ReserveBatch(ctx context.Context, summary store.BatchSummar
 		summary.ID, summary.DetectedAt, summary.Creating = next.Last, ms.now().UTC(), true
 		ops, err := extra(next.Last)
 		if err != nil {
-			return 0, err
+			return err
 		}
 		_, err = ms.store.Apply(ctx, append(store.Writes{count, store.Create(store.EntryKey(next.Last), summary)}, ops...))
-		if errors.Is(err, store.ErrChanged) {
-			continue
+		if errors.Is(err, store.ErrExists) && last.ETag != "" { // not the sequence, but what extra creates
+			return backoff.Permanent(err)
 		}
-		if err != nil {
-			return 0, err
-		}
-		return next.Last, nil
+		return err
+	})
+	if err != nil {
+		return 0, err
 	}
+	return next.Last, nil
 }
 
 // relist writes the summary of a batch whose creation was begun some time ago: the tick deletes
 // such a summary in the end. It reports whether the batch's members are claimed.
 func (ms *Registrar) relist(ctx context.Context, id int, summary store.BatchSummary) (claimed bool, err error) {
 	summary.ID, summary.DetectedAt, summary.Creating = id, ms.now().UTC(), true
-	for {
+	err = store.RetryOnConflict(ctx, func() error {
 		listed, err := ms.readSummary(ctx, id)
 		if err != nil || listed.ETag != "" && !listed.Doc.Creating { // another process has just created it
-			return true, err
+			claimed = true
+			return err
 		}
 		// Claims older than claimTime are void, and are claimed again.
 		summary.Claimed = listed.Doc.Claimed && ms.now().Sub(listed.Doc.DetectedAt) < claimTime-time.Minute
@@ -57,44 +62,42 @@ func (ms *Registrar) relist(ctx context.Context, id int, summary store.BatchSumm
 		if listed.ETag != "" {
 			write = store.Replace(store.EntryKey(id), summary, listed.Version)
 		}
-		if again, err := ms.applySummary(ctx, write); !again {
-			return summary.Claimed, err
-		}
-	}
+		claimed = summary.Claimed
+		return ms.applySummary(ctx, write)
+	})
+	return claimed, err
 }
 
 // sealClaims marks in the summary that all members of a batch are claimed. From then on no
 // process withdraws the batch. It fails with ErrExists where another process that carries out
 // the same request has withdrawn it.
 func (ms *Registrar) sealClaims(ctx context.Context, id int) error {
-	for {
+	return store.RetryOnConflict(ctx, func() error {
 		listed, err := ms.readSummary(ctx, id)
 		switch {
 		case err != nil:
 			return err
 		case listed.ETag == "":
-			return fmt.Errorf("batch %d was withdrawn: %w", id, store.ErrExists)
+			return backoff.Permanent(fmt.Errorf("batch %d was withdrawn: %w", id, store.ErrExists))
 		case listed.Doc.Claimed || !listed.Doc.Creating:
 			return nil
 		}
 		listed.Doc.Claimed = true
-		if again, err := ms.applySummary(ctx, store.Replace(store.EntryKey(id), listed.Doc, listed.Version)); !again {
-			return err
-		}
-	}
+		return ms.applySummary(ctx, store.Replace(store.EntryKey(id), listed.Doc, listed.Version))
+	})
 }
 
 // withdraw deletes the summary of a batch whose members cannot all be claimed, and the
 // idempotency record of its request. Its claims are void then. It fails with ErrExists where
 // another process that carries out the same request has sealed the claims.
 func (ms *Registrar) withdraw(ctx context.Context, by audit.Caller, id int) error {
-	for {
+	return store.RetryOnConflict(ctx, func() error {
 		listed, err := ms.readSummary(ctx, id)
 		switch {
 		case err != nil || listed.ETag == "":
 			return err
 		case listed.Doc.Claimed || !listed.Doc.Creating:
-			return fmt.Errorf("batch %d was claimed: %w", id, store.ErrExists)
+			return backoff.Permanent(fmt.Errorf("batch %d was claimed: %w", id, store.ErrExists))
 		}
 		ops := store.Writes{store.Delete(store.EntryKey(id), listed.ETag)}
 		if by.Key != "" {
@@ -107,10 +110,8 @@ func (ms *Registrar) withdraw(ctx context.Context, by audit.Caller, id int) erro
 				ops = append(ops, store.Delete(key, record.ETag))
 			}
 		}
-		if again, err := ms.applySummary(ctx, ops...); !again {
-			return err
-		}
-	}
+		return ms.applySummary(ctx, ops...)
+	})
 }
 
 // releaseNumber deletes the summary of a batch whose creation failed, where no caller can send
@@ -133,9 +134,12 @@ func (ms *Registrar) readSummary(ctx context.Context, id int) (store.Item[store.
 	return store.OrNone(store.Read[store.BatchSummary](ctx, ms.store, store.EntryKey(id)))
 }
 
-// applySummary applies writes that are guarded by the version of a summary. again reports that
-// another process has changed or deleted the summary since it was read.
-func (ms *Registrar) applySummary(ctx context.Context, ops ...store.Write) (again bool, err error) {
-	_, err = ms.store.Apply(ctx, ops)
-	return store.Overtaken(err) || errors.Is(err, store.ErrNotFound), err
+// applySummary applies writes that are guarded by the version of a summary. It is overtaken also
+// where another process has deleted the summary since it was read.
+func (ms *Registrar) applySummary(ctx context.Context, ops ...store.Write) error {
+	_, err := ms.store.Apply(ctx, ops)
+	if errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("%w: %w", store.ErrChanged, err)
+	}
+	return err
 }

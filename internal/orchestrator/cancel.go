@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -161,11 +160,7 @@ func (or *Orchestrator) reportAllShards(ctx context.Context, batch int) error {
 			return err
 		}
 		for _, shard := range shards {
-			err := or.reportShard(ctx, batch, shard.Doc)
-			if errors.Is(err, store.ErrChanged) && ctx.Err() == nil {
-				break // the last member of the shard has just reported it: read the others again
-			}
-			if err != nil {
+			if err := or.reportShard(ctx, batch, shard.Doc); err != nil {
 				return err
 			}
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
-	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -107,7 +106,7 @@ func (or *Orchestrator) processWithRetries(ctx context.Context, d delivery) (las
 		}
 		last = or.processOnce(ctx, d)
 		return struct{}{}, retryable(last)
-	}, backoff.WithBackOff(applier.Backoff()), backoff.WithMaxElapsedTime(0))
+	}, backoff.WithBackOff(store.Backoff()), backoff.WithMaxElapsedTime(0))
 	return last
 }
 

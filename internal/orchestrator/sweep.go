@@ -55,7 +55,7 @@ func (or *Orchestrator) sweepListed(ctx context.Context, listed store.Item[store
 		return nil // it may be in creation
 	}
 	_, err = or.store.Apply(ctx, store.Writes{store.Delete(store.EntryKey(listed.Doc.ID), listed.ETag)})
-	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrChanged) { // another tick deleted it, or the batch exists by now
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrChanged) { // another tick deleted it, or the batch exists by now: the next tick reads it
 		return nil
 	}
 	return err
@@ -93,15 +93,18 @@ func (or *Orchestrator) sweepBatch(ctx context.Context, listed store.BatchSummar
 // transitionBatch takes a batch over to the active version of its runbook, and returns the
 // batch as it is then.
 func (or *Orchestrator) transitionBatch(ctx context.Context, b store.Item[model.Batch]) (store.Item[model.Batch], error) {
-	for {
-		next, err := or.applier.Transition(ctx, b)
-		if !errors.Is(err, store.ErrChanged) {
-			return next, err
+	changed := false
+	err := store.RetryOnConflict(ctx, func() (err error) {
+		if changed {
+			if b, err = store.Read[model.Batch](ctx, or.store, store.BatchKey(b.Doc.ID)); err != nil {
+				return err
+			}
 		}
-		if b, err = store.Read[model.Batch](ctx, or.store, store.BatchKey(b.Doc.ID)); err != nil {
-			return b, err
-		}
-	}
+		changed = true
+		b, err = or.applier.Transition(ctx, b)
+		return err
+	})
+	return b, err
 }
 
 // sweep is the sweep of one batch in one tick.

@@ -36,17 +36,16 @@ func (rs *Publisher) PublishRunbook(ctx context.Context, by audit.Caller, name s
 	if o.DryRun {
 		by.Key = "" // a dry run stores no idempotency record
 	}
-	for {
-		view, err := rs.publish(ctx, publication{by: by, runbook: rb, yaml: string(yaml), options: o})
-		if store.Overtaken(err) {
-			continue // another process has published: this version gets the next number
-		}
-		if err != nil {
-			return api.Runbook{}, err
-		}
-		view.Warnings = diagnosticViews(warnings)
-		return rs.withAutomation(ctx, view)
+	var view api.Runbook
+	err = store.RetryOnConflict(ctx, func() (err error) { // another process has published: this version gets the next number
+		view, err = rs.publish(ctx, publication{by: by, runbook: rb, yaml: string(yaml), options: o})
+		return err
+	})
+	if err != nil {
+		return api.Runbook{}, err
 	}
+	view.Warnings = diagnosticViews(warnings)
+	return rs.withAutomation(ctx, view)
 }
 
 // publication is a checked runbook that is to be published.

@@ -2,7 +2,6 @@ package runbooks
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/matoolkit/matoolkit/internal/api"
@@ -61,46 +60,53 @@ func (rs *Publisher) Deactivate(ctx context.Context, by audit.Caller, name strin
 	if err := audit.CheckReason(why); err != nil {
 		return api.RunbookVersion{}, err
 	}
-	for {
-		head, err := rs.runbooks.Head(ctx, name)
-		if err != nil {
-			return api.RunbookVersion{}, err
-		}
-		item, err := rs.runbooks.Version(ctx, head.Doc, version)
-		if err != nil {
-			return api.RunbookVersion{}, err
-		}
-		view := taggedView(item, head.Doc)
-		switch {
-		case view.Deactivated != nil:
-			return view, nil
-		case !view.Active && head.Doc.Active == 0:
-			return api.RunbookVersion{}, problem.New(api.CodeConflict, "version %d of runbook %q was superseded by a newer one, and no version is active: there is nothing to deactivate", version, name)
-		case !view.Active:
-			return api.RunbookVersion{}, problem.New(api.CodeConflict, "version %d of runbook %q is not active, version %d is: only the active version can be deactivated", version, name, head.Doc.Active)
-		case !apiview.Matches(tags, view.ETag):
-			return api.RunbookVersion{}, problem.New(api.CodeChanged, "version %d of runbook %q is no longer as it was: look at it again", version, name)
-		}
-		mark := model.Mark{By: by.Name, At: rs.now().UTC(), Why: why}
-		next := head.Doc
-		next.Active = 0
-		// The ETag of the head protects a publication at the same time.
-		_, err = rs.store.Apply(ctx, store.Writes{
-			store.Replace(store.RunbookKey(name), next, head.Version),
-			store.Patch(store.VersionKey(name, version), item.ETag, store.Set("/deactivated", mark)),
-			rs.audit.Record(store.AuditRecord{
-				At: mark.At, Actor: by.Actor(), Action: "deactivate", Runbook: name, Target: fmt.Sprintf("version %d", version), Why: why,
-				Before: audit.ActiveFacts(version).JSON(), After: audit.ActiveFacts(0).JSON(),
-			}),
-		})
-		if errors.Is(err, store.ErrChanged) {
-			continue
-		}
-		if err != nil {
-			return api.RunbookVersion{}, err
-		}
-		rs.log.InfoContext(ctx, "runbook version deactivated", logkey.Runbook, name, logkey.RunbookVersion, version, logkey.By, by.Name)
+	var view api.RunbookVersion
+	err := store.RetryOnConflict(ctx, func() (err error) {
+		view, err = rs.deactivate(ctx, by, name, version, why, tags)
+		return err
+	})
+	return view, err
+}
+
+// deactivate deactivates a version as it is in the store. It fails with ErrChanged where another
+// process publishes or deactivates at the same time.
+func (rs *Publisher) deactivate(ctx context.Context, by audit.Caller, name string, version int, why string, tags []string) (api.RunbookVersion, error) {
+	head, err := rs.runbooks.Head(ctx, name)
+	if err != nil {
+		return api.RunbookVersion{}, err
 	}
+	item, err := rs.runbooks.Version(ctx, head.Doc, version)
+	if err != nil {
+		return api.RunbookVersion{}, err
+	}
+	view := taggedView(item, head.Doc)
+	switch {
+	case view.Deactivated != nil:
+		return view, nil
+	case !view.Active && head.Doc.Active == 0:
+		return api.RunbookVersion{}, problem.New(api.CodeConflict, "version %d of runbook %q was superseded by a newer one, and no version is active: there is nothing to deactivate", version, name)
+	case !view.Active:
+		return api.RunbookVersion{}, problem.New(api.CodeConflict, "version %d of runbook %q is not active, version %d is: only the active version can be deactivated", version, name, head.Doc.Active)
+	case !apiview.Matches(tags, view.ETag):
+		return api.RunbookVersion{}, problem.New(api.CodeChanged, "version %d of runbook %q is no longer as it was: look at it again", version, name)
+	}
+	mark := model.Mark{By: by.Name, At: rs.now().UTC(), Why: why}
+	next := head.Doc
+	next.Active = 0
+	// The ETag of the head protects a publication at the same time.
+	_, err = rs.store.Apply(ctx, store.Writes{
+		store.Replace(store.RunbookKey(name), next, head.Version),
+		store.Patch(store.VersionKey(name, version), item.ETag, store.Set("/deactivated", mark)),
+		rs.audit.Record(store.AuditRecord{
+			At: mark.At, Actor: by.Actor(), Action: "deactivate", Runbook: name, Target: fmt.Sprintf("version %d", version), Why: why,
+			Before: audit.ActiveFacts(version).JSON(), After: audit.ActiveFacts(0).JSON(),
+		}),
+	})
+	if err != nil {
+		return api.RunbookVersion{}, err
+	}
+	rs.log.InfoContext(ctx, "runbook version deactivated", logkey.Runbook, name, logkey.RunbookVersion, version, logkey.By, by.Name)
+	return rs.Version(ctx, name, version)
 }
 
 // publishedView gives a version as the list of versions has it.

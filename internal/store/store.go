@@ -90,8 +90,3 @@ func OrNone[T any](item Item[T], err error) (Item[T], error) {
 	}
 	return item, err
 }
-
-// Overtaken reports whether a write failed because another one came first.
-func Overtaken(err error) bool {
-	return errors.Is(err, ErrChanged) || errors.Is(err, ErrExists)
-}

@@ -1,0 +1,92 @@
+package app_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/store/memory"
+)
+
+// TestLostRacesAreRetriedWithPausesUntilTheContextEnds: each use case that reads, decides and
+// writes loses every race. It makes pauses that grow, and ends with its context.
+func TestLostRacesAreRetriedWithPausesUntilTheContextEnds(t *testing.T) {
+	t.Parallel()
+	bad := message.Delivery{ID: "bad", Type: message.TypeBatchInit, Body: []byte("no JSON"), EnqueuedAt: epoch}
+	useCases := map[string]func(context.Context, *world, api.Batch) error{
+		"publish": func(ctx context.Context, w *world, _ api.Batch) error {
+			_, err := w.app.PublishRunbook(ctx, ada, "", []byte(mover+"\n# another version\n"), api.PublishOptions{})
+			return err
+		},
+		"deactivate": func(ctx context.Context, w *world, _ api.Batch) error {
+			_, err := w.app.Deactivate(ctx, ada, "move", 1, "")
+			return err
+		},
+		"set automation": func(ctx context.Context, w *world, _ api.Batch) error {
+			_, err := w.app.SetAutomation(ctx, ada, "found", false)
+			return err
+		},
+		"confirm additions": func(ctx context.Context, w *world, _ api.Batch) error {
+			_, err := w.app.ConfirmAdditions(ctx, ada, "found", "0123456789abcdef", "")
+			return err
+		},
+		"create a batch": func(ctx context.Context, w *world, _ api.Batch) error {
+			_, err := w.app.CreateBatch(ctx, ada, "move", []byte("Upn,Name,Start\nnew@x,New,\n"))
+			return err
+		},
+		"add members": func(ctx context.Context, w *world, b api.Batch) error {
+			_, err := w.app.AddMembers(ctx, ada, b.ID, []byte("Upn,Name,Start\nnew@x,New,\n"))
+			return err
+		},
+		"remove a member": func(ctx context.Context, w *world, b api.Batch) error {
+			_, err := w.app.RemoveMember(ctx, ada, b.ID, 1, "")
+			return err
+		},
+		"read members": func(ctx context.Context, w *world, b api.Batch) error {
+			_, err := w.app.Members(ctx, ada, b.ID, api.ListOptions{})
+			return err
+		},
+		"discard": func(ctx context.Context, w *world, _ api.Batch) error {
+			_, err := w.app.Discard(ctx, ada, w.kept(api.ListOptions{})[0].ID, "")
+			return err
+		},
+		"replay": func(ctx context.Context, w *world, _ api.Batch) error {
+			_, err := w.app.Replay(ctx, ada, w.kept(api.ListOptions{})[0].ID, "")
+			return err
+		},
+	}
+	for name, call := range useCases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, inMemory)
+				w.publish(mover)
+				w.publish(found(twoPhases, ""))
+				b := w.batch("move", people(3))
+				w.deliver(bad)
+				ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
+				defer cancel()
+				writes := 0
+				end := w.disturb(func(_ context.Context, op memory.Operation) memory.Fault {
+					if op.Kind != memory.KindWrite {
+						return memory.Fault{}
+					}
+					if writes++; writes > 100 {
+						cancel()
+					}
+					return memory.Conflict
+				})
+				began := time.Now()
+				err := call(ctx, w, b)
+				end()
+				if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took != time.Minute || writes < 15 || writes > 60 {
+					t.Errorf("%d writes in %s: %v", writes, took, err)
+				}
+			})
+		})
+	}
+}
