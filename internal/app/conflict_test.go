@@ -3,12 +3,14 @@ package app_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/store/memory"
 )
 
@@ -88,5 +90,26 @@ func TestLostRacesAreRetriedWithPausesUntilTheContextEnds(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestFailedAttemptIsCountedOnce: an attempt that failed with a conflict of its own is counted
+// once and delivered again. Its count is no lost race.
+func TestFailedAttemptIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, inMemory)
+	b := w.ready()
+	defer w.disturb(func(_ context.Context, op memory.Operation) memory.Fault {
+		if op.Partition == store.BatchPartition(b.ID) {
+			return memory.Fault{Before: store.ErrExists}
+		}
+		return memory.Fault{}
+	})()
+	m := message.Delivery{ID: "m", Type: message.TypeBatchInit, Body: fmt.Appendf(nil, `{"BatchId":%d,"RunbookName":"move","RunbookVersion":1}`, b.ID), DeliveryCount: 1}
+	if err := w.app.HandleEvent(w.ctx, m); !errors.Is(err, store.ErrExists) {
+		t.Errorf("the first delivery: %v", err)
+	}
+	if kept := w.kept(api.ListOptions{}); len(kept) != 0 {
+		t.Errorf("one attempt failed, and the message is stored as unprocessable: %+v", kept)
 	}
 }

@@ -57,22 +57,27 @@ func (or *Orchestrator) beginAttempt(ctx context.Context, d delivery) (exhausted
 // last attempt it stores the message as unprocessable and returns nil. Otherwise it returns
 // the cause, which asks for another delivery.
 func (or *Orchestrator) failAttempt(ctx context.Context, d delivery, cause error) error {
-	for {
-		err := or.failAttemptOnce(ctx, d, cause)
-		switch {
-		case store.Overtaken(err):
-			continue
-		case unavailable(err):
-			return or.requeue(ctx, d, outageDelay, err)
-		}
+	var last bool
+	err := store.RetryOnConflict(ctx, func() (err error) {
+		last, err = or.failAttemptOnce(ctx, d, cause)
+		return err
+	})
+	switch {
+	case unavailable(err):
+		return or.requeue(ctx, d, outageDelay, err)
+	case err != nil, last:
 		return err
 	}
+	return cause
 }
 
-func (or *Orchestrator) failAttemptOnce(ctx context.Context, d delivery, cause error) error {
+// failAttemptOnce counts an attempt that failed, and reports whether it was the last one, whose
+// message is stored as unprocessable. It fails with ErrChanged if another delivery counted its
+// attempt first.
+func (or *Orchestrator) failAttemptOnce(ctx context.Context, d delivery, cause error) (last bool, err error) {
 	found, err := or.readAttempts(ctx, d)
 	if err != nil {
-		return err
+		return false, err
 	}
 	count := found.Doc.Count
 	if !d.suspect() {
@@ -80,16 +85,16 @@ func (or *Orchestrator) failAttemptOnce(ctx context.Context, d delivery, cause e
 	}
 	if count >= maxAttempts {
 		if err := or.deadLetters.StoreUnprocessable(ctx, d.topic, d.message, attemptsReason(count, cause.Error())); err != nil {
-			return err
+			return false, err
 		}
 		or.clearAttempts(ctx, d)
-		return nil
+		return true, nil
 	}
 	if err := or.writeAttempts(ctx, d, found, count, cause.Error()); err != nil {
-		return err
+		return false, err
 	}
 	or.log.ErrorContext(ctx, "message failed", logkey.Topic, d.topic, logkey.MessageID, d.message.ID, logkey.Type, d.message.Type, logkey.DeliveryCount, d.message.DeliveryCount, logkey.Attempt, count, logkey.Error, cause)
-	return cause
+	return false, nil
 }
 
 func attemptsReason(count int, last string) string {
