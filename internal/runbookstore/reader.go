@@ -83,33 +83,42 @@ func (rd *Reader) Load(ctx context.Context, name string, version int) (*runbook.
 	if cached && now.Sub(known.checkedAt) < secretsMaxAge {
 		return known.runbook, nil
 	}
-	for {
-		item, err := store.Read[store.RunbookVersion](ctx, rd.store, key)
-		if err != nil {
-			return nil, fmt.Errorf("runbook %s version %d: %w", name, version, err)
-		}
-		rb := known.runbook
-		if !cached {
-			var diagnostics runbook.Diagnostics
-			if rb, diagnostics = runbook.Parse([]byte(item.Doc.YAML)); rb == nil {
-				return nil, fmt.Errorf("runbook %s version %d was published but cannot be read: %w", name, version, diagnostics.Err())
-			}
-		}
-		secrets, err := rd.takeSecrets(ctx, item, rb)
-		if store.Overtaken(err) {
-			continue // another process has changed the version, most likely in the same way
-		}
-		if err != nil {
-			return nil, fmt.Errorf("secrets of runbook %s version %d: %w", name, version, err)
-		}
-		if !slices.Equal(secrets, rb.Secret) {
-			changed := *rb
-			changed.Secret = secrets
-			rb = &changed
-		}
-		rd.parsed.Add(key, parsedVersion{rb, now})
-		return rb, nil
+	var rb *runbook.Runbook
+	err := store.RetryOnConflict(ctx, func() (err error) { // another process has changed the version, most likely in the same way
+		rb, err = rd.loadStored(ctx, name, version, known.runbook)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
+	rd.parsed.Add(key, parsedVersion{rb, now})
+	return rb, nil
+}
+
+// loadStored returns a version with its secrets, as the store has it; rb is the version as it was
+// parsed before, or nil. It fails with ErrChanged where another process changes the version at the
+// same time.
+func (rd *Reader) loadStored(ctx context.Context, name string, version int, rb *runbook.Runbook) (*runbook.Runbook, error) {
+	item, err := store.Read[store.RunbookVersion](ctx, rd.store, store.VersionKey(name, version))
+	if err != nil {
+		return nil, fmt.Errorf("runbook %s version %d: %w", name, version, err)
+	}
+	if rb == nil {
+		var diagnostics runbook.Diagnostics
+		if rb, diagnostics = runbook.Parse([]byte(item.Doc.YAML)); rb == nil {
+			return nil, fmt.Errorf("runbook %s version %d was published but cannot be read: %w", name, version, diagnostics.Err())
+		}
+	}
+	secrets, err := rd.takeSecrets(ctx, item, rb)
+	if err != nil {
+		return nil, fmt.Errorf("secrets of runbook %s version %d: %w", name, version, err)
+	}
+	if !slices.Equal(secrets, rb.Secret) {
+		changed := *rb
+		changed.Secret = secrets
+		rb = &changed
+	}
+	return rb, nil
 }
 
 // takeSecrets returns the secrets of a version. Where the functions of its workers have secret

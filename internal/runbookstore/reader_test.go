@@ -2,9 +2,11 @@ package runbookstore_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/runbook/lint"
@@ -145,4 +147,30 @@ func TestTwoProcessesTakeSecretsOver(t *testing.T) {
 	if !overtaken {
 		t.Error("the process wrote nothing")
 	}
+}
+
+// TestLoadRetriesWithPausesUntilTheContextEnds: another process changes the version before each
+// write of this one.
+func TestLoadRetriesWithPausesUntilTheContextEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := memory.New(memory.Config{})
+		publish(t, s)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		writes := 0
+		p := newProcess(s.Session(func(_ context.Context, o memory.Operation) memory.Fault {
+			if o.Kind != memory.KindWrite {
+				return memory.Fault{}
+			}
+			if writes++; writes > 100 {
+				cancel()
+			}
+			return memory.Conflict
+		}))
+		p.functions = marked
+		if _, err := p.Load(ctx, "moves", 1); !errors.Is(err, context.DeadlineExceeded) || writes < 15 || writes > 60 {
+			t.Errorf("%d writes: %v", writes, err)
+		}
+	})
 }
