@@ -26,7 +26,7 @@ func endPhases(b *model.Batch, now time.Time) (changed bool, f followUp) {
 		if p.OnComplete && p.OnCompleteStatus == "" && p.Succeeded+p.Failed+p.Cancelled > 0 {
 			p.OnCompleteStatus = model.RunRunning
 			p.Counts = &model.Counts{Members: p.Succeeded + p.Failed + p.Cancelled, Succeeded: p.Succeeded, Failed: p.Failed, Cancelled: p.Cancelled}
-			f.Next = append(f.Next, startOnComplete(p.ID)...)
+			f.Next = append(f.Next, startSequence(p.ID))
 			continue
 		}
 		completePhase(p, now)

@@ -162,3 +162,27 @@ func (p *person) tryRetrySequence(task string) (model.Decision, error) {
 	}
 	return d, err
 }
+
+// TestSequenceIsSentOnlyWhenItsRunIsStored: until another process has stored the run, a repeated
+// start in a cancelled batch does not note that the first job is sent.
+func TestSequenceIsSentOnlyWhenItsRunIsStored(t *testing.T) {
+	t.Parallel()
+	p := onComplete(t)
+	c := crowd{t: t, b: p.batch, rb: p.rb}
+	c.must(model.BatchStopped{})
+	started := model.OnRun{Phase: 1, RunEvent: model.RunStarted{}}
+	d, err := c.on(started)
+	if err != nil || !d.Stale || len(d.Next) > 0 {
+		t.Fatalf("without a run: %+v, %v", d, err)
+	}
+	p.batch = c.b
+	d = p.on(started.RunEvent)
+	wantOutcome(t, d, model.Dispatch{})
+	if last := d.Next[len(d.Next)-1]; last != (model.SequenceSent{Phase: 1}) {
+		t.Fatalf("with the run that another process stored: %+v", d.Next)
+	}
+	p.onBatch(model.SequenceSent{Phase: 1})
+	if p.batch.Phases[0].SequenceUnsent() {
+		t.Fatal("the job is not sent")
+	}
+}

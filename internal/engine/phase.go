@@ -59,7 +59,7 @@ func isReady(b *model.Batch, p *model.Phase) bool {
 // step to the worker a second time.
 func fanOut(b *model.Batch, p *model.Phase, page int, again string) []model.Event {
 	if p.Kind == model.KindInit {
-		return []model.Event{startSequence(p.ID), model.PhaseFannedOut{Phase: p.ID}}
+		return []model.Event{startSequence(p.ID)}
 	}
 	var next []model.Event
 	if b.IsJoining(page) {
@@ -116,30 +116,30 @@ func repeatPhaseEnd(b *model.Batch, phase int, now time.Time) model.Decision {
 		return d
 	}
 	if p.OnCompleteStatus == model.RunRunning && p.Status == model.PhaseDispatched {
-		d.Next = startOnComplete(phase)
+		d.Next = []model.Event{startSequence(phase)}
 	}
 	d.Repeated = d.Next != nil || p.Status.Terminal()
 	return d
 }
 
-// startOnComplete starts the on_complete steps of a phase, and notes that their first job is sent.
-func startOnComplete(phase int) []model.Event {
-	return []model.Event{startSequence(phase), model.SequenceSent{Phase: phase}}
-}
-
-// onSequenceSent notes that the first job of on_complete steps is sent. Until then the tick
-// starts them again: what led to the end of a phase need not come again, for example where
-// the last member was removed.
+// onSequenceSent notes that the first job of init or on_complete steps is sent. Until then the
+// tick starts them again: what began them need not come again, for example where the last member
+// of a phase was removed, or where another delivery of the message completed it too early.
 func onSequenceSent(b *model.Batch, e model.SequenceSent) model.Decision {
 	p, ok := b.Phase(e.Phase)
-	if !ok || p.OnCompleteStatus != model.RunRunning || p.OnCompleteSent {
+	switch {
+	case !ok || !p.SequenceUnsent():
 		return model.Decision{Stale: true}
+	case p.Kind == model.KindInit:
+		p.FannedOut = true
+	default:
+		p.OnCompleteSent = true
 	}
-	p.OnCompleteSent = true
 	return batchChanged(b)
 }
 
-// startSequence starts the init sequence, or the on_complete steps of a phase.
+// startSequence starts the init sequence, or the on_complete steps of a phase. SequenceSent
+// follows when the run is stored.
 func startSequence(phase int) model.Event {
 	return model.OnRun{Phase: phase, RunEvent: model.RunStarted{}}
 }

@@ -182,6 +182,8 @@ func onSequenceRetried(s model.State, b *model.Batch, e model.SequenceRetried, n
 	}
 	if run.Kind == model.KindOnComplete {
 		p.OnCompleteStatus, p.OnCompleteSent = model.RunRunning, false
+	} else {
+		p.FannedOut = false
 	}
 	reopenPhase(p)
 	reopenBatch(b)
@@ -191,9 +193,6 @@ func onSequenceRetried(s model.State, b *model.Batch, e model.SequenceRetried, n
 	}
 	d := batchChanged(b)
 	d.Runs, d.Next = []*model.Run{run}, []model.Event{startSequence(run.Phase)}
-	if run.Kind == model.KindOnComplete {
-		d.Next = startOnComplete(run.Phase)
-	}
 	return d, nil
 }
 

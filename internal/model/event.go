@@ -92,8 +92,7 @@ type (
 		Phase, Page int
 		Again       string // of the announcement
 	}
-	// PhaseFannedOut: the runs of all pages of a phase exist and are started; for the
-	// init sequence, its one run is.
+	// PhaseFannedOut: the runs of all pages of a phase exist and are started.
 	PhaseFannedOut struct{ Phase, Pages int }
 	// PageDue: the fan-out of a phase has come to a page. Split makes the runs without
 	// starting them, for where they do not fit into one write with their parameters.
@@ -117,7 +116,8 @@ type (
 		Phase, Page   int
 		Yields, Again bool
 	}
-	// SequenceSent: the job that the on_complete steps of a phase began with is sent.
+	// SequenceSent: the run of an init sequence, or of the on_complete steps of a phase, is
+	// stored, and its first job is sent.
 	SequenceSent struct{ Phase int }
 	// PhaseCounted: a shard, or a removal run, has reported to its phase.
 	PhaseCounted struct{ Phase int }

@@ -42,13 +42,25 @@ type Phase struct {
 	Counts           *Counts    `json:"counts,omitempty"`           // what the on_complete steps are told
 	DispatchedAt     *time.Time `json:"dispatchedAt,omitempty"`
 	CompletedAt      *time.Time `json:"completedAt,omitempty"`
-	FannedOut        bool       `json:"fannedOut"` // the fan-out has reached all pages
+	FannedOut        bool       `json:"fannedOut"` // the fan-out has reached all pages; of init, its first job is sent
 	Shards           int        `json:"shards"`
 	ShardsClosed     int        `json:"shardsClosed"`
 	Open             int        `json:"open"` // removal only: runs that have not ended
 	Succeeded        int        `json:"succeeded"`
 	Failed           int        `json:"failed"`
 	Cancelled        int        `json:"cancelled"`
+}
+
+// SequenceUnsent reports whether the first job of an init sequence, or of the on_complete steps of a
+// phase, may not have been sent.
+func (p *Phase) SequenceUnsent() bool {
+	switch {
+	case p.Status != PhaseDispatched:
+		return false
+	case p.Kind == KindInit:
+		return !p.FannedOut
+	}
+	return p.OnCompleteStatus == RunRunning && !p.OnCompleteSent
 }
 
 // Counts is how a phase's members ended, as its on_complete steps are told.

@@ -50,6 +50,11 @@ func (or *Orchestrator) drainPage(ctx context.Context, b *model.Batch, m message
 	if b.Status.Terminal() {
 		return false, or.applier.Decide(ctx, b.ID, model.BatchDrained{})
 	}
+	if m.Page == 0 {
+		if err := or.sendUnsentSequences(ctx, b); err != nil {
+			return false, err
+		}
+	}
 	if m.Page <= b.PageCount() {
 		return true, or.stopPage(ctx, b.ID, m.Page, m.Task)
 	}
@@ -130,6 +135,25 @@ func (or *Orchestrator) sendUnsentJobs(ctx context.Context, batch, page int) err
 			continue
 		}
 		if err := or.applier.Decide(ctx, batch, model.PageResumed{Phase: shard.Doc.Phase, Page: page}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sendUnsentSequences does the same for init and on_complete steps: it sends their first job,
+// which a process stored and did not send before the batch was paused or cancelled. No other
+// message sends it. Without the answer of the worker a pause would fail the steps at their
+// deadline, and a cancellation would wait for it.
+//
+// The batch cannot end before the job is sent: a phase does not end while these steps run, and a
+// cancelled batch ends when no run is open.
+func (or *Orchestrator) sendUnsentSequences(ctx context.Context, b *model.Batch) error {
+	for _, p := range b.Phases {
+		if !p.SequenceUnsent() {
+			continue
+		}
+		if err := or.applier.Decide(ctx, b.ID, model.OnRun{Phase: p.ID, RunEvent: model.RunStarted{}}); err != nil {
 			return err
 		}
 	}

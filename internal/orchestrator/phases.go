@@ -26,10 +26,8 @@ func (or *Orchestrator) onBatchInit(ctx context.Context, m message.BatchInit) er
 		return message.Reject("batch %d has no init sequence of runbook version %d", m.BatchID, m.RunbookVersion)
 	}
 	p := b.Doc.Phases[i]
-	if b.Doc.DispatchMode() != model.Running && !p.FannedOut {
-		// The job of the first step may not have been sent, and no other message sends it. A
-		// worker answers that the job is revoked.
-		return or.applier.Decide(ctx, b.Doc.ID, model.OnRun{Phase: p.ID, RunEvent: model.RunStarted{}})
+	if b.Doc.DispatchMode() != model.Running && p.SequenceUnsent() {
+		return or.sendUnsentSequences(ctx, &b.Doc)
 	}
 	return or.dispatchPhase(ctx, b, model.PhaseDue{Phase: p.ID})
 }

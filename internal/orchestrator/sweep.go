@@ -121,7 +121,7 @@ type sweep struct {
 func (s *sweep) sweepPhases(ctx context.Context) error {
 	switch {
 	case s.batch.DispatchMode() != model.Running:
-		return s.sendUnsentOnComplete(ctx)
+		return s.sendUnsentSequences(ctx, s.batch)
 	case s.batch.Filling:
 		return nil
 	case engine.StopWhenReached(s.batch, s.now):
@@ -209,25 +209,6 @@ func (s *sweep) endPhase(ctx context.Context, p model.Phase) error {
 		}
 	}
 	return s.applier.Decide(ctx, s.batch.ID, model.PhaseCounted{Phase: p.ID})
-}
-
-// sendUnsentOnComplete sends the first job of on-complete steps that a process made and did not
-// send before the batch was paused or cancelled. No other message sends it. Its worker answers
-// that the job is revoked; without the answer a pause would fail the steps at their deadline,
-// and a cancellation would wait for them.
-//
-// The batch cannot end before the job is sent: a phase does not end while its on-complete steps
-// run, and a cancelled batch ends when no run is open.
-func (s *sweep) sendUnsentOnComplete(ctx context.Context) error {
-	for _, p := range s.batch.Phases {
-		if p.Status != model.PhaseDispatched || p.OnCompleteStatus != model.RunRunning || p.OnCompleteSent {
-			continue
-		}
-		if err := s.applier.Decide(ctx, s.batch.ID, model.PhaseCounted{Phase: p.ID}); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // sweepDispatchMode repeats the messages that a pause, a cancellation, a resumption or confirmed

@@ -77,6 +77,7 @@ var seedsThatFailed = []struct {
 	{1795381394640044112, false, "of two deliveries of a result one process died as it ended the member's next run, and the other, which had loaded that run before, took the start of it for late"},
 	{1795379936933421839, false, "a release of paused runs outlasted its invocation, and each try began at the start of the page"},
 	{1795363751638274257, true, "a process died before it sent the job of an init step, the batch was cancelled, and no other process sent the job"},
+	{1795384611077662477, false, "a process stored an init run and died before it sent the job, after another delivery of the message had read the batch, found no run and completed the message"},
 }
 
 func TestSeedsThatFailed(t *testing.T) {

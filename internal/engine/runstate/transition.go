@@ -152,7 +152,17 @@ func Decide(s model.State, on model.OnRun, ended SequenceEnded, now time.Time) (
 	if err != nil || !ok {
 		return model.Decision{Stale: true}, err
 	}
-	e := on.RunEvent
+	d, err := t.decide(on.RunEvent)
+	if _, starts := on.RunEvent.(model.RunStarted); starts && err == nil && t.run.Member == 0 {
+		// Only now: as long as the run is not stored, another process may store and not send it.
+		d.Next = append(d.Next, model.SequenceSent{Phase: t.run.Phase})
+		d.Stale, d.Repeated = false, d.Stale || d.Repeated
+	}
+	return d, err
+}
+
+// decide applies an event to the run that is loaded.
+func (t *transition) decide(e model.RunEvent) (model.Decision, error) {
 	switch e := e.(type) {
 	case model.DeadlineDue:
 		return t.onDeadline(e)
@@ -165,7 +175,7 @@ func Decide(s model.State, on model.OnRun, ended SequenceEnded, now time.Time) (
 	case model.RunMended:
 		return t.repeat(), nil
 	}
-	id, applies := matchEvent(t.run, e, now)
+	id, applies := matchEvent(t.run, e, t.now)
 	if id == EventStart && applies && t.run.Member != 0 {
 		m, err := t.loadMember()
 		if err != nil {
