@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/store/memory"
@@ -174,6 +176,35 @@ func TestAnOutageIsNoAttempt(t *testing.T) {
 			end()
 		}
 		w.deliver(m)
+		if open, left := w.kept(api.ListOptions{}), w.attempts(); len(open) != 0 || left != 0 {
+			t.Errorf("kept %+v, and %d counts of attempts are left", open, left)
+		}
+	})
+}
+
+// TestAnOutageWithoutARequeueIsNoAttempt: while the broker is away, a suspect message can neither
+// send what follows from it nor be requeued. The attempt that was counted before is taken back.
+func TestAnOutageWithoutARequeueIsNoAttempt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, inMemory)
+		b := w.ready()
+		if _, err := w.app.Advance(w.ctx, ada, b.ID, "init"); err != nil {
+			t.Fatal(describe(err))
+		}
+		process, broker := w.process(0)
+		broker.shut.Store(true)
+		m := message.Delivery{ID: "m", Type: message.TypeBatchInit, Body: fmt.Appendf(nil, `{"BatchId":%d,"RunbookName":"move","RunbookVersion":1}`, b.ID), DeliveryCount: 4}
+		for range 7 {
+			if err := process.HandleEvent(w.ctx, m); !errors.Is(err, bus.ErrUnavailable) {
+				t.Fatalf("delivery %d: %v", m.DeliveryCount, err)
+			}
+			m.DeliveryCount++
+		}
+		broker.shut.Store(false)
+		if err := process.HandleEvent(w.ctx, m); err != nil {
+			t.Fatal(describe(err))
+		}
 		if open, left := w.kept(api.ListOptions{}), w.attempts(); len(open) != 0 || left != 0 {
 			t.Errorf("kept %+v, and %d counts of attempts are left", open, left)
 		}

@@ -45,7 +45,7 @@ func (or *Orchestrator) beginAttempt(ctx context.Context, d delivery) (exhausted
 	if found.Doc.Count >= maxAttempts {
 		reason := found.Doc.Reason
 		if reason == "" {
-			reason = "the handler's process ended"
+			reason = "the handler's process ended, or lost the store before it recorded an error"
 		}
 		err := or.deadLetters.StoreUnprocessable(ctx, d.topic, d.message, attemptsReason(found.Doc.Count, reason))
 		return err == nil, err
@@ -95,6 +95,24 @@ func (or *Orchestrator) failAttemptOnce(ctx context.Context, d delivery, cause e
 	}
 	or.log.ErrorContext(ctx, "message failed", logkey.Topic, d.topic, logkey.MessageID, d.message.ID, logkey.Type, d.message.Type, logkey.DeliveryCount, d.message.DeliveryCount, logkey.Attempt, count, logkey.Error, cause)
 	return false, nil
+}
+
+// discountAttempt takes back the attempt that beginAttempt counted: an outage kept the message
+// from being processed and from being requeued. If the store is away, too, the attempt remains
+// counted.
+func (or *Orchestrator) discountAttempt(ctx context.Context, d delivery) {
+	ctx, cancel := context.WithTimeout(ctx, suspectTimeout)
+	defer cancel()
+	err := untilDone(ctx, func() error {
+		found, err := or.readAttempts(ctx, d)
+		if err != nil || found.Doc.Count == 0 {
+			return err
+		}
+		return or.writeAttempts(ctx, d, found, found.Doc.Count-1, found.Doc.Reason)
+	})
+	if err != nil {
+		or.log.WarnContext(ctx, "an attempt that an outage ended remains counted", logkey.Topic, d.topic, logkey.MessageID, d.message.ID, logkey.Error, err)
+	}
 }
 
 func attemptsReason(count int, last string) string {

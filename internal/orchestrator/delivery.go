@@ -57,7 +57,7 @@ func (or *Orchestrator) handle(ctx context.Context, d delivery) error {
 	ctx, done := withProgress(ctx, d.message)
 	limited, cancel := context.WithTimeout(ctx, d.timeLimit(ctx))
 	defer cancel()
-	err := or.processWithRetries(limited, d)
+	counted, err := or.processWithRetries(limited, d)
 	d.message = d.message.WithDoneThrough(done.through())
 	switch {
 	case err == nil, ctx.Err() != nil:
@@ -73,6 +73,9 @@ func (or *Orchestrator) handle(ctx context.Context, d delivery) error {
 	}
 	if err != nil {
 		or.log.ErrorContext(ctx, "message failed", logkey.Topic, d.topic, logkey.MessageID, d.message.ID, logkey.Type, d.message.Type, logkey.DeliveryCount, d.message.DeliveryCount, logkey.Error, err)
+		if counted && ctx.Err() == nil { // it was not requeued
+			or.discountAttempt(ctx, d)
+		}
 		return err
 	}
 	or.clearAttempts(ctx, d)
@@ -93,11 +96,10 @@ func (d delivery) timeLimit(ctx context.Context) time.Duration {
 }
 
 // processWithRetries processes a delivery until it succeeds, fails for good or ctx ends. It
-// returns the last error.
-func (or *Orchestrator) processWithRetries(ctx context.Context, d delivery) (last error) {
-	counted := !d.suspect()
+// returns the last error, and reports whether it counted an attempt of a suspect message.
+func (or *Orchestrator) processWithRetries(ctx context.Context, d delivery) (counted bool, last error) {
 	_, _ = backoff.Retry(ctx, func() (struct{}, error) { // it returns the last error, too, or that of ctx
-		if !counted {
+		if d.suspect() && !counted {
 			var exhausted bool
 			if exhausted, last = or.beginAttempt(ctx, d); exhausted || last != nil {
 				return struct{}{}, retryable(last)
@@ -107,7 +109,7 @@ func (or *Orchestrator) processWithRetries(ctx context.Context, d delivery) (las
 		last = or.processOnce(ctx, d)
 		return struct{}{}, retryable(last)
 	}, backoff.WithBackOff(store.Backoff()), backoff.WithMaxElapsedTime(0))
-	return last
+	return counted, last
 }
 
 // processOnce processes a delivery once. It stores the message if it is unprocessable or if
