@@ -78,6 +78,7 @@ var seedsThatFailed = []struct {
 	{1795379936933421839, false, "a release of paused runs outlasted its invocation, and each try began at the start of the page"},
 	{1795363751638274257, true, "a process died before it sent the job of an init step, the batch was cancelled, and no other process sent the job"},
 	{1795384611077662477, false, "a process stored an init run and died before it sent the job, after another delivery of the message had read the batch, found no run and completed the message"},
+	{1795384810667150705, true, "two steps with a short deadline had the same rollback, and the oracle took the first of them for the one that failed"},
 }
 
 func TestSeedsThatFailed(t *testing.T) {

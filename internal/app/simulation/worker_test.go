@@ -674,12 +674,8 @@ func (k *worker) settle(name, function string, at, steps int) bool {
 		return false
 	}
 	decision := q.jobs[at].decision
-	ends := []string{"failed"}
-	if k.done[decision] {
-		ends = []string{"succeeded", "failed"}
-	}
 	before, known := k.w.plan.decided[decision]
-	for _, end := range ends {
+	for _, end := range k.ends(name, q.jobs[at], function) {
 		k.w.plan.decided[decision] = end
 		k.expected = k.w.plan.outcome(k.w.batch, k.rounds)
 		if k.settle(name, function, at+1, steps-1) {
@@ -691,6 +687,43 @@ func (k *worker) settle(name, function string, at, steps int) bool {
 	}
 	k.expected = k.w.plan.outcome(k.w.batch, k.rounds)
 	return false
+}
+
+// ends returns how a step with a short deadline can have ended if the next job calls a function.
+// Several steps can have the same rollback: its job does not tell which of them failed, so the
+// stored run decides.
+func (k *worker) ends(name string, of job, function string) []string {
+	if !k.done[of.decision] {
+		return []string{"failed"}
+	}
+	if undoes(function) {
+		if status := k.storedEnd(name, of.step); status != "" {
+			return []string{status}
+		}
+	}
+	return []string{"succeeded", "failed"}
+}
+
+// storedEnd returns the status of a member's step in the store, or an empty text if the step has
+// not ended. A plan that has rollbacks and steps with a short deadline has no retries, so the
+// step ends once.
+func (k *worker) storedEnd(key string, s *step) string {
+	d, err := k.w.read(context.Background())
+	if err != nil {
+		k.w.problem("reading how %s of %s ended: %v", s.place, key, err)
+		return ""
+	}
+	for _, run := range d.runs {
+		if run.Key != key {
+			continue
+		}
+		for _, stored := range run.Steps {
+			if over := stored.Status == model.StepSucceeded || stored.Status == model.StepFailed; over && stored.Rollback == "" && stored.Function == s.function {
+				return string(stored.Status)
+			}
+		}
+	}
+	return ""
 }
 
 // next is the job that the oracle has for a sequence at this point.
