@@ -81,7 +81,7 @@ func (c *batchCache) summarized(b *model.Batch) bool {
 
 func (c *batchCache) noteSummarized(b *model.Batch) { c.summaries.Add(b.ID, b.Revision) }
 
-// dispatchMode returns the mode of a batch. Open may be up to modeAge old.
+// dispatchMode returns the mode of a batch. Running may be up to modeAge old.
 func (a *Applier) dispatchMode(ctx context.Context, batch int) (model.DispatchMode, error) {
 	if a.batches.isRunning(batch, a.now()) {
 		return model.Running, nil

@@ -93,7 +93,7 @@ func (s *Snapshot) writes() (ops store.Writes, shards map[int]store.Key) {
 		case model.MarkSent:
 			ops = append(ops, store.Patch(store.ShardKey(s.batch, c.Phase, c.Page), "", store.Set("/sent", true)))
 		default:
-			panic(fmt.Sprintf("app: no write for %T", c))
+			panic(fmt.Sprintf("applier: no write for %T", c))
 		}
 	}
 	return ops, shards

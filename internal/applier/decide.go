@@ -15,7 +15,7 @@ import (
 
 // errOutdated: a decision on a run that this process recalled writes nothing. Only a write checks
 // that the run is current, so the decision is taken again on the stored run.
-var errOutdated = errors.New("app: the recalled run is out of date")
+var errOutdated = errors.New("applier: the recalled run is out of date")
 
 // Command asks for decisions on one batch, which are written together. Its functions are called
 // again for each attempt, on the state that the attempt loads.

@@ -23,7 +23,7 @@ func jobMessage(run *model.Run, index int) (bus.Message, error) {
 	}
 	body, err := json.Marshal(job)
 	if err != nil {
-		return bus.Message{}, fmt.Errorf("app: job %s: %w", step.JobID, err)
+		return bus.Message{}, fmt.Errorf("applier: job %s: %w", step.JobID, err)
 	}
 	return bus.Message{ID: job.ID(), Body: body, Properties: map[string]any{message.PropertyWorkerID: step.WorkerID}}, nil
 }

@@ -63,7 +63,7 @@ func (o *Outbox) addOfRun(m model.Message, now time.Time) error {
 	case model.Deadline:
 		o.Events = append(o.Events, deadlineMessage(m.Run, m.Step, m.At))
 	default:
-		return fmt.Errorf("app: the applier sends no %T of a run", m)
+		return fmt.Errorf("applier: the applier sends no %T of a run", m)
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func (o *Outbox) addOfBatch(b *model.Batch, m model.Message, now time.Time) erro
 	case model.Announce:
 		p, ok := b.Phase(m.Phase)
 		if !ok {
-			return fmt.Errorf("app: batch %d has no phase execution %d to announce", b.ID, m.Phase)
+			return fmt.Errorf("applier: batch %d has no phase execution %d to announce", b.ID, m.Phase)
 		}
 		o.Events = append(o.Events, PhaseDueMessage(b, *p, max(m.Page, 1), m.Again, time.Time{})) // with Again, or the broker may remember the id from when it came too early
 	case model.CatchUp:
@@ -103,7 +103,7 @@ func (o *Outbox) addOfBatch(b *model.Batch, m model.Message, now time.Time) erro
 	case model.Revoke: // until the decision was stored, processes dispatched jobs
 		o.controls = append(o.controls, controlMessage(b.ID, engine.ExtendRevocation(m, now).Through))
 	default:
-		return fmt.Errorf("app: the applier sends no %T", m)
+		return fmt.Errorf("applier: the applier sends no %T", m)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ const (
 const leasePatience = 5 * time.Second
 
 // errLeased says that another tick has the lease.
-var errLeased = errors.New("app: another tick has the runbook in hand")
+var errLeased = errors.New("datasync: another tick has the runbook in hand")
 
 // lease takes the lease of a runbook, for the time from its query to its last write: a result
 // must not be applied after a newer one, and two ticks must not put a person into two batches.
@@ -78,7 +78,7 @@ func (sy *Syncer) endLease(ctx context.Context, held store.Item[store.SyncRecord
 }
 
 // errTakenOver says that a sync took longer than its lease.
-var errTakenOver = errors.New("app: another tick took the runbook over before this one ended")
+var errTakenOver = errors.New("datasync: another tick took the runbook over before this one ended")
 
 // leaseWrite repeats a read and the write that follows from it until the result is known. A lease
 // of which this tick does not know would stop the runbook for leaseTime. So leaseWrite also repeats

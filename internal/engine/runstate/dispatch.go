@@ -3,7 +3,6 @@ package runstate
 import (
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/model"
@@ -66,46 +65,6 @@ func (t *transition) markDispatched(attempt string) {
 
 // definition is the runbook's step that the step in hand is made of.
 func (t *transition) definition() (runbook.Step, error) { return t.run.Definition(t.rb, t.run.Current) }
-
-// retryDelay is how long the retry that is about to be scheduled waits. The jitter
-// is drawn from the step's id and the retry's number: members spread, and a
-// decision taken again is the same.
-func (t *transition) retryDelay() time.Duration {
-	step := t.step()
-	delay := min(step.RetryInterval, runbook.MaxRetryWait)
-	if step.Backoff == runbook.BackoffExponential {
-		for range step.RetryCount - step.RetriesBefore - 1 {
-			if delay = min(2*delay, runbook.MaxRetryWait); delay == runbook.MaxRetryWait {
-				break
-			}
-		}
-		if step.MaxInterval > 0 {
-			delay = min(delay, step.MaxInterval)
-		}
-	}
-	if step.Jitter > 0 {
-		h := fnv.New64a()
-		fmt.Fprintf(h, "%d/%d/%d", t.run.Batch, t.run.StepID(t.run.Current), step.RetryCount)
-		share := float64(h.Sum64()%1024) / 1024
-		delay += time.Duration(float64(delay) * share * float64(step.Jitter) / 100)
-	}
-	return delay
-}
-
-// postpone has the pending step in hand dispatched at a later time.
-func (t *transition) postpone(at time.Time) {
-	step := t.step()
-	step.RetryAfter, step.Postponed = &at, true
-}
-
-// dispatchWaiting dispatches the step in hand, whose RetryAfter has come.
-func (t *transition) dispatchWaiting() error {
-	step := t.step()
-	if step.Postponed {
-		return t.dispatch(fmt.Sprintf("attempt-%d", step.Attempts+1))
-	}
-	return t.dispatch(fmt.Sprintf("retry-%d", step.RetryCount))
-}
 
 // isUndo reports whether a step of the run undoes what was done for the member, or cleans
 // up after it.

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/matoolkit/matoolkit/internal/model"
-	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
 // isOpen tells whether the run goes through its own steps, or waits to.
@@ -139,19 +137,6 @@ func (t *transition) poll() error {
 	step.PollCount++
 	step.LastPolledAt = &t.now
 	t.markDispatched(fmt.Sprintf("poll-%d", step.PollCount))
-	return nil
-}
-
-// onFailed takes a failure: another try where the policy has one left, else the end.
-func (t *transition) onFailed(reason string, after time.Duration) error {
-	step := t.step()
-	step.Error = model.ClipReason(reason)
-	if step.RetryCount-step.RetriesBefore >= step.MaxRetries || t.stops() {
-		return t.failStep(reason)
-	}
-	step.RetryCount++
-	at := t.now.Add(max(min(after, runbook.MaxRetryWait), t.retryDelay()))
-	step.Status, step.JobID, step.RetryAfter, step.PollStartedAt, step.QueuedUntil = model.StepPending, "", &at, nil, nil
 	return nil
 }
 

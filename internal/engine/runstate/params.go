@@ -1,0 +1,83 @@
+package runstate
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/runbook/template"
+)
+
+// resolve fills in a step's function and parameters.
+func (t *transition) resolve(d runbook.Step) (function string, params json.RawMessage, err error) {
+	vars, err := t.variables(d)
+	if err != nil {
+		return "", nil, err
+	}
+	if function, err = template.ResolveString(d.Function, vars); err != nil {
+		return "", nil, err
+	}
+	resolved, err := template.ResolveParams(d.Params, vars)
+	if err != nil {
+		return "", nil, err
+	}
+	if resolved == nil {
+		resolved = map[string]any{}
+	}
+	params, err = json.Marshal(resolved)
+	return function, params, err
+}
+
+// variables are what the step's templates may use: the batch's, then this run's
+// outputs, then earlier outputs, then the columns. The member is asked for only
+// where one of the last two is used.
+func (t *transition) variables(d runbook.Step) (template.Variables, error) {
+	vars := template.Variables{runbook.VariableBatchID: json.Number(fmt.Sprint(t.run.Batch))}
+	if t.run.StartTime != nil {
+		vars[runbook.VariableBatchStartTime] = t.run.StartTime.UTC().Format(time.RFC3339Nano)
+	}
+	if c := t.run.Counts; c != nil {
+		vars[runbook.VariablePhaseMembers] = json.Number(fmt.Sprint(c.Members))
+		vars[runbook.VariablePhaseSucceeded] = json.Number(fmt.Sprint(c.Succeeded))
+		vars[runbook.VariablePhaseFailed] = json.Number(fmt.Sprint(c.Failed))
+		vars[runbook.VariablePhaseCancelled] = json.Number(fmt.Sprint(c.Cancelled))
+	}
+	for _, name := range append(template.References(d.Function), template.References(d.Params)...) {
+		if _, known := vars[name]; known || strings.HasPrefix(name, "_") {
+			continue
+		}
+		raw, ok := t.run.Outputs[name]
+		if !ok && t.run.Member != 0 {
+			m, err := t.loadMember()
+			if err != nil {
+				return nil, err
+			}
+			if raw, ok = m.WorkerData[name]; !ok {
+				raw, ok = m.Data[name]
+			}
+		}
+		if !ok {
+			continue // the template names it in its error
+		}
+		if secret, err := t.secret(name, raw); err != nil {
+			return nil, err
+		} else if secret {
+			vars[name] = template.Secret(name)
+			continue
+		}
+		decoder := json.NewDecoder(bytes.NewReader(raw))
+		decoder.UseNumber()
+		var value any
+		if err := decoder.Decode(&value); err != nil {
+			return nil, fmt.Errorf("the value of %q is not JSON: %w", name, err)
+		}
+		if template.Reserved(value) {
+			return nil, fmt.Errorf("the value of %q has a field whose name begins with $secret or $sealed; these are reserved", name)
+		}
+		vars[name] = value
+	}
+	return vars, nil
+}

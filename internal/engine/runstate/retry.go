@@ -1,0 +1,63 @@
+package runstate
+
+import (
+	"fmt"
+	"hash/fnv"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+// onFailed takes a failure: another try where the policy has one left, else the end.
+func (t *transition) onFailed(reason string, after time.Duration) error {
+	step := t.step()
+	step.Error = model.ClipReason(reason)
+	if step.RetryCount-step.RetriesBefore >= step.MaxRetries || t.stops() {
+		return t.failStep(reason)
+	}
+	step.RetryCount++
+	at := t.now.Add(max(min(after, runbook.MaxRetryWait), t.retryDelay()))
+	step.Status, step.JobID, step.RetryAfter, step.PollStartedAt, step.QueuedUntil = model.StepPending, "", &at, nil, nil
+	return nil
+}
+
+// retryDelay is how long the retry that is about to be scheduled waits. The jitter
+// is drawn from the step's id and the retry's number: members spread, and a
+// decision taken again is the same.
+func (t *transition) retryDelay() time.Duration {
+	step := t.step()
+	delay := min(step.RetryInterval, runbook.MaxRetryWait)
+	if step.Backoff == runbook.BackoffExponential {
+		for range step.RetryCount - step.RetriesBefore - 1 {
+			if delay = min(2*delay, runbook.MaxRetryWait); delay == runbook.MaxRetryWait {
+				break
+			}
+		}
+		if step.MaxInterval > 0 {
+			delay = min(delay, step.MaxInterval)
+		}
+	}
+	if step.Jitter > 0 {
+		h := fnv.New64a()
+		fmt.Fprintf(h, "%d/%d/%d", t.run.Batch, t.run.StepID(t.run.Current), step.RetryCount)
+		share := float64(h.Sum64()%1024) / 1024
+		delay += time.Duration(float64(delay) * share * float64(step.Jitter) / 100)
+	}
+	return delay
+}
+
+// postpone has the pending step in hand dispatched at a later time.
+func (t *transition) postpone(at time.Time) {
+	step := t.step()
+	step.RetryAfter, step.Postponed = &at, true
+}
+
+// dispatchWaiting dispatches the step in hand, whose RetryAfter has come.
+func (t *transition) dispatchWaiting() error {
+	step := t.step()
+	if step.Postponed {
+		return t.dispatch(fmt.Sprintf("attempt-%d", step.Attempts+1))
+	}
+	return t.dispatch(fmt.Sprintf("retry-%d", step.RetryCount))
+}
