@@ -29,8 +29,6 @@ type system struct {
 	// What breaks a rule on purpose: messages that the broker loses, and what becomes of writes.
 	loses    func(topic string, m bus.Message) bool
 	rewrites func(store.Writes) store.Writes
-
-	dump bool
 }
 
 // begin publishes the runbook, makes the batch and has the scheduler tick once, undisturbed.
