@@ -104,18 +104,27 @@ func (w Writes) Check() error {
 		return errors.New("store: a Get alone writes nothing; use Read")
 	}
 	for _, one := range w {
-		switch {
-		case one.Key.PK != w[0].Key.PK:
+		if one.Key.PK != w[0].Key.PK {
 			return fmt.Errorf("store: %s and %s are of different partitions", w[0].Key, one.Key)
-		case one.Version.ETag == "" && (one.Op == OpReplace || one.Op == OpDelete):
-			return fmt.Errorf("store: %s would be replaced or deleted without an ETag", one.Key)
-		case one.Op == OpReplace && one.Version.Unknown != "":
-			return fmt.Errorf("%s: %w: %s", one.Key, ErrLater, one.Version.Unknown)
-		case one.Op == OpReplaceUnlessNewer && one.Field == "":
-			return fmt.Errorf("store: %s would be replaced without the field of its revision", one.Key)
-		case one.Op == OpPatch && (len(one.Changes) == 0 || len(one.Changes) > maxChanges):
-			return fmt.Errorf("store: the patch of %s has %d changes; 1 to %d are allowed", one.Key, len(one.Changes), maxChanges)
 		}
+		if err := one.check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check refuses an operation that lacks what its kind needs.
+func (w Write) check() error {
+	switch {
+	case w.Version.ETag == "" && (w.Op == OpReplace || w.Op == OpDelete):
+		return fmt.Errorf("store: %s would be replaced or deleted without an ETag", w.Key)
+	case w.Op == OpReplace && w.Version.Unknown != "":
+		return fmt.Errorf("%s: %w: %s", w.Key, ErrLater, w.Version.Unknown)
+	case w.Op == OpReplaceUnlessNewer && w.Field == "":
+		return fmt.Errorf("store: %s would be replaced without the field of its revision", w.Key)
+	case w.Op == OpPatch && (len(w.Changes) == 0 || len(w.Changes) > maxChanges):
+		return fmt.Errorf("store: the patch of %s has %d changes; 1 to %d are allowed", w.Key, len(w.Changes), maxChanges)
 	}
 	return nil
 }

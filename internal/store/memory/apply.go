@@ -89,16 +89,8 @@ func (s *state) apply(pk string, writes store.Writes) (store.Applied, error) {
 // write carries out one operation in a transaction.
 func (s *state) write(t *transaction, w store.Write, result *store.Result) error {
 	old := t.get(w.Key.ID)
-	switch {
-	case w.Op == store.OpCreate && old != nil:
-		return store.ErrExists
-	case w.Op == store.OpCreate, w.Op == store.OpUpsert:
-	case old == nil:
-		return store.ErrNotFound
-	case w.Version.ETag != "" && w.Version.ETag != old.etag:
-		return store.ErrChanged
-	case w.Op == store.OpReplaceUnlessNewer && revision(old.body, w.Field) > w.Revision:
-		return store.ErrNewer
+	if err := guard(old, w); err != nil {
+		return err
 	}
 	switch w.Op {
 	case store.OpGet:
@@ -129,6 +121,22 @@ func (s *state) write(t *transaction, w store.Write, result *store.Result) error
 	next.etag = fmt.Sprintf(`"%016x"`, s.versions)
 	t.changed[w.Key.ID], result.ETag = next, next.etag
 	t.bytes += next.size()
+	return nil
+}
+
+// guard refuses an operation that the stored document, nil for none, does not allow.
+func guard(old *document, w store.Write) error {
+	switch {
+	case w.Op == store.OpCreate && old != nil:
+		return store.ErrExists
+	case w.Op == store.OpCreate, w.Op == store.OpUpsert:
+	case old == nil:
+		return store.ErrNotFound
+	case w.Version.ETag != "" && w.Version.ETag != old.etag:
+		return store.ErrChanged
+	case w.Op == store.OpReplaceUnlessNewer && revision(old.body, w.Field) > w.Revision:
+		return store.ErrNewer
+	}
 	return nil
 }
 
