@@ -46,6 +46,7 @@ func (l letter) typed() string {
 // down, and come one after the other in an order that is always the same.
 type queue struct {
 	now     func() time.Time
+	mu      sync.Mutex // a tick sends the messages of several batches at once
 	letters []letter
 	seen    map[string]time.Time
 }
@@ -56,6 +57,8 @@ func (q *queue) Ping(context.Context) error { return nil }
 
 // Send takes messages, but for those that came already within ten minutes.
 func (q *queue) Send(_ context.Context, topic string, messages ...bus.Message) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	for _, m := range messages {
 		key := topic + "/" + m.ID
 		if at, known := q.seen[key]; known && q.now().Sub(at) < 10*time.Minute {
@@ -101,6 +104,8 @@ func (m *momentIDs) next() string {
 
 // next takes the message of these topics that is there longest; no topics are all.
 func (q *queue) next(topics ...string) (letter, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	q.sort()
 	i := slices.IndexFunc(q.letters, func(l letter) bool {
 		return !l.At.After(q.now()) && (len(topics) == 0 || slices.Contains(topics, l.Topic))
