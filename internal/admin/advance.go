@@ -22,8 +22,8 @@ import (
 //
 // Errors: CodeNotFound; CodeConflict with the reason, the current and the next phase; CodeChanged;
 // CodeUnavailable.
-func (ad *Admin) Advance(ctx context.Context, by audit.Caller, id int, phase string, tags ...string) (api.AdvanceResult, error) {
-	if err := ad.applier.FollowActiveVersion(ctx, id); err != nil {
+func (a *Admin) Advance(ctx context.Context, by audit.Caller, id int, phase string, tags ...string) (api.AdvanceResult, error) {
+	if err := a.applier.FollowActiveVersion(ctx, id); err != nil {
 		return api.AdvanceResult{}, err
 	}
 	c := applier.On(model.Advanced{Phase: phase})
@@ -35,11 +35,11 @@ func (ad *Admin) Advance(ctx context.Context, by audit.Caller, id int, phase str
 		if !apiview.Matches(tags, apiview.ETag(s.BatchItem().ETag)) {
 			return nil, problem.New(api.CodeChanged, "batch %d has changed since you looked at it: look again before you start phase %q", id, phase)
 		}
-		return store.Writes{ad.audit.Record(store.AuditRecord{
-			At: ad.now(), Actor: by.Actor(), Action: "advance", Batch: id, Target: next.CurrentPhase, Before: audit.BatchFacts(was).JSON(), After: audit.BatchFacts(next).JSON(),
+		return store.Writes{a.audit.Record(store.AuditRecord{
+			At: a.now(), Actor: by.Actor(), Action: "advance", Batch: id, Target: next.CurrentPhase, Before: audit.BatchFacts(was).JSON(), After: audit.BatchFacts(next).JSON(),
 		})}, nil
 	}
-	s, ds, err := ad.applier.Run(ctx, id, c)
+	s, ds, err := a.applier.Run(ctx, id, c)
 	var refusal *model.Refusal
 	if errors.As(err, &refusal) {
 		e := problem.New(api.CodeConflict, "%s", refusal.Reason)
@@ -51,13 +51,13 @@ func (ad *Admin) Advance(ctx context.Context, by audit.Caller, id int, phase str
 	}
 	next := s.After()
 	if ds[0].Batch != nil {
-		ad.log.InfoContext(ctx, "batch advanced", logkey.BatchID, id, logkey.Phase, next.CurrentPhase, logkey.By, by.Name)
+		a.log.InfoContext(ctx, "batch advanced", logkey.BatchID, id, logkey.Phase, next.CurrentPhase, logkey.By, by.Name)
 	}
 	view := api.AdvanceResult{Batch: apiview.Batch(*next), Advanced: next.CurrentPhase, Members: activeMembers(next), Repeated: ds[0].Repeated, Remaining: append([]string{}, next.Remaining()...)}
 	view.Batch.ETag, view.NextPhase = apiview.ETag(s.BatchItem().ETag), next.Next()
 	if p := next.Current(); p != nil {
 		view.Phase = apiview.Phase(*p)
-		if err := ad.countMembers(ctx, next, *p, &view.Phase); err != nil {
+		if err := a.countMembers(ctx, next, *p, &view.Phase); err != nil {
 			return api.AdvanceResult{}, err
 		}
 	}

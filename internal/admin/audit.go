@@ -29,44 +29,44 @@ func storedFilter(f api.AuditFilter) (store.AuditFilter, error) {
 
 // BatchAudit lists the audit records of a batch, the newest first. Errors: CodeNotFound, CodeInvalid
 // for an unknown action and for a range of time that ends before it begins, CodeUnavailable.
-func (ad *Admin) BatchAudit(ctx context.Context, batch int, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
+func (a *Admin) BatchAudit(ctx context.Context, batch int, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 	filter, err := storedFilter(f)
 	if err != nil {
 		return api.Page[api.AuditRecord]{}, err
 	}
-	if _, err := ad.applier.ReadBatch(ctx, batch); err != nil {
+	if _, err := a.applier.ReadBatch(ctx, batch); err != nil {
 		return api.Page[api.AuditRecord]{}, err
 	}
-	return ad.auditRecords(ctx, store.BatchPartition(batch), filter, o)
+	return a.auditRecords(ctx, store.BatchPartition(batch), filter, o)
 }
 
 // RunbookAudit lists the audit records of a runbook, the newest first: publications, deactivations,
 // previews, changes of automation. Errors: as BatchAudit.
-func (ad *Admin) RunbookAudit(ctx context.Context, name string, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
+func (a *Admin) RunbookAudit(ctx context.Context, name string, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 	filter, err := storedFilter(f)
 	if err != nil {
 		return api.Page[api.AuditRecord]{}, err
 	}
-	if _, err := ad.runbooks.Head(ctx, name); err != nil {
+	if _, err := a.runbooks.Head(ctx, name); err != nil {
 		return api.Page[api.AuditRecord]{}, err
 	}
 	filter.Runbook = name
-	return ad.auditRecords(ctx, store.PartitionRunbooks, filter, o)
+	return a.auditRecords(ctx, store.PartitionRunbooks, filter, o)
 }
 
 // MessageAudit lists the audit records of unprocessable messages, the newest first: reads, replays,
 // discards. Errors: CodeInvalid, CodeUnavailable.
-func (ad *Admin) MessageAudit(ctx context.Context, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
+func (a *Admin) MessageAudit(ctx context.Context, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 	filter, err := storedFilter(f)
 	if err != nil {
 		return api.Page[api.AuditRecord]{}, err
 	}
-	return ad.auditRecords(ctx, store.PartitionUnprocessed, filter, o)
+	return a.auditRecords(ctx, store.PartitionUnprocessed, filter, o)
 }
 
 // auditRecords lists the audit records of one partition, the newest first.
-func (ad *Admin) auditRecords(ctx context.Context, partition string, filter store.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
-	found, err := ad.store.AuditTrail(ctx, partition, filter, store.Paging{Limit: o.PageSize(), Continuation: o.Continuation})
+func (a *Admin) auditRecords(ctx context.Context, partition string, filter store.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
+	found, err := a.store.AuditTrail(ctx, partition, filter, store.Paging{Limit: o.PageSize(), Continuation: o.Continuation})
 	if err != nil {
 		return api.Page[api.AuditRecord]{}, err
 	}
@@ -75,12 +75,12 @@ func (ad *Admin) auditRecords(ctx context.Context, partition string, filter stor
 
 // Audit lists the audit records of all batches, runbooks and messages, in no order: sorting them
 // would take all of them. Errors: CodeInvalid, CodeUnavailable.
-func (ad *Admin) Audit(ctx context.Context, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
+func (a *Admin) Audit(ctx context.Context, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 	filter, err := storedFilter(f)
 	if err != nil {
 		return api.Page[api.AuditRecord]{}, err
 	}
-	found, err := ad.store.AuditEverywhere(ctx, filter, store.Paging{Limit: o.PageSize(), Continuation: o.Continuation})
+	found, err := a.store.AuditEverywhere(ctx, filter, store.Paging{Limit: o.PageSize(), Continuation: o.Continuation})
 	if err != nil {
 		return api.Page[api.AuditRecord]{}, err
 	}

@@ -20,8 +20,8 @@ import (
 // Pause pauses a batch: within a second it dispatches no more jobs until a resume. Workers end the
 // jobs that they have, and their results are stored. Errors: CodeNotFound, CodeConflict, CodeInvalid,
 // CodeUnavailable.
-func (ad *Admin) Pause(ctx context.Context, by audit.Caller, batch int, why string) (api.Batch, error) {
-	return ad.control(ctx, by, batch, &command{
+func (a *Admin) Pause(ctx context.Context, by audit.Caller, batch int, why string) (api.Batch, error) {
+	return a.control(ctx, by, batch, &command{
 		action: "pause", why: why, facts: audit.BatchFacts,
 		event: func(_ *model.Batch, m model.Mark) (model.Event, error) { return model.BatchPaused{By: m}, nil },
 		mark:  func(b *model.Batch) *model.Mark { return b.Paused },
@@ -30,8 +30,8 @@ func (ad *Admin) Pause(ctx context.Context, by audit.Caller, batch int, why stri
 
 // Resume resumes a paused batch. For a batch that is not paused, it sends again the messages of the
 // resumption. Errors: as Pause.
-func (ad *Admin) Resume(ctx context.Context, by audit.Caller, batch int, why string) (api.Batch, error) {
-	return ad.control(ctx, by, batch, &command{
+func (a *Admin) Resume(ctx context.Context, by audit.Caller, batch int, why string) (api.Batch, error) {
+	return a.control(ctx, by, batch, &command{
 		action: "resume", why: why, facts: audit.BatchFacts,
 		event: func(*model.Batch, model.Mark) (model.Event, error) { return model.BatchResumed{}, nil },
 	})
@@ -40,8 +40,8 @@ func (ad *Admin) Resume(ctx context.Context, by audit.Caller, batch int, why str
 // Cancel cancels a batch: within a second it dispatches no more jobs, and pending and running steps are
 // cancelled. Later results are stored and change nothing. Rollbacks and removal steps that have begun
 // end first; the batch is cancelling until then. Errors: as Pause.
-func (ad *Admin) Cancel(ctx context.Context, by audit.Caller, batch int, why string) (api.Batch, error) {
-	view, err := ad.control(ctx, by, batch, &command{
+func (a *Admin) Cancel(ctx context.Context, by audit.Caller, batch int, why string) (api.Batch, error) {
+	view, err := a.control(ctx, by, batch, &command{
 		action: "cancel", why: why, facts: audit.BatchFacts,
 		event: func(_ *model.Batch, m model.Mark) (model.Event, error) { return model.BatchStopped{By: m}, nil },
 		mark: func(b *model.Batch) *model.Mark {
@@ -55,8 +55,8 @@ func (ad *Admin) Cancel(ctx context.Context, by audit.Caller, batch int, why str
 		return view, err
 	}
 	// The batch is cancelled; an error below only leaves out a warning.
-	setting, err := store.OrNone(store.Read[store.Automation](ctx, ad.store, store.AutomationKey(view.RunbookName)))
-	if _, rb, unknown := ad.runbooks.Active(ctx, view.RunbookName); err == nil && unknown == nil && setting.Doc.Enabled && rb.DataSource.BatchTime == runbook.BatchTimeImmediate {
+	setting, err := store.OrNone(store.Read[store.Automation](ctx, a.store, store.AutomationKey(view.RunbookName)))
+	if _, rb, unknown := a.runbooks.Active(ctx, view.RunbookName); err == nil && unknown == nil && setting.Doc.Enabled && rb.DataSource.BatchTime == runbook.BatchTimeImmediate {
 		view.Warnings = append(view.Warnings, fmt.Sprintf("automation is on, and this runbook's batches are immediate: the next tick puts those whom the query still returns into a new batch. To keep them out, turn the automation of %s off, or change the query", view.RunbookName))
 	}
 	return view, nil
@@ -65,7 +65,7 @@ func (ad *Admin) Cancel(ctx context.Context, by audit.Caller, batch int, why str
 // Approve approves a phase that waits at its gate, for an approval or for more members to succeed in the
 // phase before. The name of the phase can be in any case; of several executions it approves the newest
 // that has not begun. Errors: as Pause.
-func (ad *Admin) Approve(ctx context.Context, by audit.Caller, batch int, phase, why string) (api.Phase, error) {
+func (a *Admin) Approve(ctx context.Context, by audit.Caller, batch int, phase, why string) (api.Phase, error) {
 	id := 0
 	c := &command{action: "approve", why: why}
 	c.event = func(b *model.Batch, m model.Mark) (model.Event, error) {
@@ -85,16 +85,16 @@ func (ad *Admin) Approve(ctx context.Context, by audit.Caller, batch int, phase,
 		p, _ := b.Phase(id)
 		return p.Approved
 	}
-	if _, err := ad.control(ctx, by, batch, c); err != nil {
+	if _, err := a.control(ctx, by, batch, c); err != nil {
 		return api.Phase{}, err
 	}
-	b, err := ad.applier.ReadBatch(ctx, batch)
+	b, err := a.applier.ReadBatch(ctx, batch)
 	if err != nil {
 		return api.Phase{}, err
 	}
 	p, _ := b.Doc.Phase(id)
 	view := apiview.Phase(*p)
-	if err := ad.countMembers(ctx, &b.Doc, *p, &view); err != nil {
+	if err := a.countMembers(ctx, &b.Doc, *p, &view); err != nil {
 		return api.Phase{}, err
 	}
 	return view, nil
@@ -110,15 +110,15 @@ type command struct {
 
 // control applies a command to a batch, in one write with its audit record. Repeated, it sends the
 // messages of the decision again.
-func (ad *Admin) control(ctx context.Context, by audit.Caller, batch int, c *command) (api.Batch, error) {
+func (a *Admin) control(ctx context.Context, by audit.Caller, batch int, c *command) (api.Batch, error) {
 	if err := audit.CheckReason(c.why); err != nil {
 		return api.Batch{}, err
 	}
-	b, err := ad.applier.ReadBatch(ctx, batch)
+	b, err := a.applier.ReadBatch(ctx, batch)
 	if err != nil {
 		return api.Batch{}, err
 	}
-	s, ds, err := ad.applier.Run(ctx, batch, applier.Command{
+	s, ds, err := a.applier.Run(ctx, batch, applier.Command{
 		Prime: func(s *applier.Snapshot) { applier.Prime(s, s.BatchKey(), b) },
 		Events: func(s *applier.Snapshot) ([]model.Event, error) {
 			b, err := s.LoadBatch()
@@ -130,9 +130,9 @@ func (ad *Admin) control(ctx context.Context, by audit.Caller, batch int, c *com
 		},
 		Extra: func(s *applier.Snapshot, ds []model.Decision) (store.Writes, error) {
 			if ds[0].Batch != nil {
-				return store.Writes{ad.commandRecord(by, s.Before(), s.After(), c, s.Now.UTC())}, nil
+				return store.Writes{a.commandRecord(by, s.Before(), s.After(), c, s.Now.UTC())}, nil
 			}
-			return ad.recordRepeated(ctx, by, s, c)
+			return a.recordRepeated(ctx, by, s, c)
 		},
 	})
 	if err != nil {
@@ -140,17 +140,17 @@ func (ad *Admin) control(ctx context.Context, by audit.Caller, batch int, c *com
 	}
 	next := s.After()
 	if ds[0].Batch != nil {
-		ad.log.InfoContext(ctx, "batch controlled", logkey.BatchID, batch, logkey.Action, c.action, logkey.Target, c.target, logkey.By, by.Name)
+		a.log.InfoContext(ctx, "batch controlled", logkey.BatchID, batch, logkey.Action, c.action, logkey.Target, c.target, logkey.By, by.Name)
 	}
-	if err := ad.applier.AnnounceDue(ctx, next); err != nil {
+	if err := a.applier.AnnounceDue(ctx, next); err != nil {
 		return api.Batch{}, err
 	}
 	return apiview.Batch(*next), nil
 }
 
 // commandRecord stores the audit record of a command.
-func (ad *Admin) commandRecord(by audit.Caller, was, next *model.Batch, c *command, now time.Time) store.Write {
-	return ad.audit.Record(store.AuditRecord{
+func (a *Admin) commandRecord(by audit.Caller, was, next *model.Batch, c *command, now time.Time) store.Write {
+	return a.audit.Record(store.AuditRecord{
 		At: now, Actor: by.Actor(), Action: c.action, Batch: was.ID, Target: c.target, Why: c.why, Before: c.facts(was).JSON(), After: c.facts(next).JSON(),
 	})
 }
@@ -158,7 +158,7 @@ func (ad *Admin) commandRecord(by audit.Caller, was, next *model.Batch, c *comma
 // recordRepeated stores an audit record of a command with a reason that changed nothing, since an
 // earlier one had its effect already: the mark stays that of the first caller, and the record has the
 // reason of this one. It stores the same reason of the same caller once.
-func (ad *Admin) recordRepeated(ctx context.Context, by audit.Caller, s *applier.Snapshot, c *command) (store.Writes, error) {
+func (a *Admin) recordRepeated(ctx context.Context, by audit.Caller, s *applier.Snapshot, c *command) (store.Writes, error) {
 	if c.mark == nil || c.why == "" {
 		return nil, nil
 	}
@@ -168,9 +168,9 @@ func (ad *Admin) recordRepeated(ctx context.Context, by audit.Caller, s *applier
 		return nil, nil
 	}
 	filter := store.AuditFilter{Action: c.action, By: by.Name, From: first.At, Why: c.why, Target: c.target}
-	given, err := ad.store.AuditTrail(ctx, store.BatchPartition(b.ID), filter, store.Paging{Limit: 1})
+	given, err := a.store.AuditTrail(ctx, store.BatchPartition(b.ID), filter, store.Paging{Limit: 1})
 	if err != nil || len(given.Items) > 0 {
 		return nil, err
 	}
-	return append(s.GuardBatch(), ad.commandRecord(by, b, b, c, s.Now.UTC())), nil
+	return append(s.GuardBatch(), a.commandRecord(by, b, b, c, s.Now.UTC())), nil
 }

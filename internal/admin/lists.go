@@ -15,12 +15,12 @@ import (
 )
 
 // Batches lists batches, the newest first unless o.Sort asks for another order.
-func (ad *Admin) Batches(ctx context.Context, o api.ListOptions) (api.Page[api.Batch], error) {
+func (a *Admin) Batches(ctx context.Context, o api.ListOptions) (api.Page[api.Batch], error) {
 	paging, err := apiview.BatchSorting.Paging(o)
 	if err != nil {
 		return api.Page[api.Batch]{}, err
 	}
-	found, err := ad.store.Batches(ctx, store.BatchFilter{Status: model.BatchStatus(o.Status), Runbook: o.Runbook, RunbookPrefix: o.Search}, paging)
+	found, err := a.store.Batches(ctx, store.BatchFilter{Status: model.BatchStatus(o.Status), Runbook: o.Runbook, RunbookPrefix: o.Search}, paging)
 	if err != nil {
 		return api.Page[api.Batch]{}, err
 	}
@@ -32,14 +32,14 @@ func (ad *Admin) Batches(ctx context.Context, o api.ListOptions) (api.Page[api.B
 }
 
 // Batch gives one batch, with its ETag. Errors: CodeNotFound.
-func (ad *Admin) Batch(ctx context.Context, id int) (api.Batch, error) {
-	b, err := ad.applier.ReadBatch(ctx, id)
+func (a *Admin) Batch(ctx context.Context, id int) (api.Batch, error) {
+	b, err := a.applier.ReadBatch(ctx, id)
 	if err != nil {
 		return api.Batch{}, err
 	}
 	view := apiview.Batch(b.Doc)
 	view.ETag = apiview.ETag(b.ETag)
-	if view.WaitsFor, err = ad.workers.WorkersWaitedFor(ctx, &b.Doc); err != nil {
+	if view.WaitsFor, err = a.workers.WorkersWaitedFor(ctx, &b.Doc); err != nil {
 		return api.Batch{}, err
 	}
 	return view, nil
@@ -47,8 +47,8 @@ func (ad *Admin) Batch(ctx context.Context, id int) (api.Batch, error) {
 
 // Members lists a batch's members in the order in which they were added. It records first that the
 // caller read them. Errors: CodeNotFound, CodeUnavailable.
-func (ad *Admin) Members(ctx context.Context, by audit.Caller, id int, o api.ListOptions) (api.Page[api.Member], error) {
-	b, err := ad.applier.ReadBatch(ctx, id)
+func (a *Admin) Members(ctx context.Context, by audit.Caller, id int, o api.ListOptions) (api.Page[api.Member], error) {
+	b, err := a.applier.ReadBatch(ctx, id)
 	if err != nil {
 		return api.Page[api.Member]{}, err
 	}
@@ -56,14 +56,14 @@ func (ad *Admin) Members(ctx context.Context, by audit.Caller, id int, o api.Lis
 	if err != nil {
 		return api.Page[api.Member]{}, err
 	}
-	found, err := ad.store.Members(ctx, id, store.MemberFilter{Status: model.MemberStatus(o.Status), KeyPrefix: o.Search}, paging)
+	found, err := a.store.Members(ctx, id, store.MemberFilter{Status: model.MemberStatus(o.Status), KeyPrefix: o.Search}, paging)
 	if err != nil {
 		return api.Page[api.Member]{}, err
 	}
-	if err := ad.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadMembers, Batch: id}); err != nil {
+	if err := a.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadMembers, Batch: id}); err != nil {
 		return api.Page[api.Member]{}, err
 	}
-	secrets, err := ad.runbooks.SecretsOf(ctx, &b.Doc)
+	secrets, err := a.runbooks.SecretsOf(ctx, &b.Doc)
 	if err != nil {
 		return api.Page[api.Member]{}, err
 	}
@@ -75,15 +75,15 @@ func (ad *Admin) Members(ctx context.Context, by audit.Caller, id int, o api.Lis
 }
 
 // Phases lists a batch's phase executions with counts of their members. Errors: CodeNotFound.
-func (ad *Admin) Phases(ctx context.Context, id int) (api.Page[api.Phase], error) {
-	b, err := ad.applier.ReadBatch(ctx, id)
+func (a *Admin) Phases(ctx context.Context, id int) (api.Page[api.Phase], error) {
+	b, err := a.applier.ReadBatch(ctx, id)
 	if err != nil {
 		return api.Page[api.Phase]{}, err
 	}
 	page := api.Page[api.Phase]{Items: []api.Phase{}}
 	for _, p := range b.Doc.Phases {
 		view := apiview.Phase(p)
-		if err := ad.countMembers(ctx, &b.Doc, p, &view); err != nil {
+		if err := a.countMembers(ctx, &b.Doc, p, &view); err != nil {
 			return api.Page[api.Phase]{}, err
 		}
 		page.Items = append(page.Items, view)
@@ -93,10 +93,10 @@ func (ad *Admin) Phases(ctx context.Context, id int) (api.Page[api.Phase], error
 
 // countMembers counts the members of a phase by their status: from the batch for a phase that has
 // ended, from the shards for one that runs.
-func (ad *Admin) countMembers(ctx context.Context, b *model.Batch, p model.Phase, v *api.Phase) error {
+func (a *Admin) countMembers(ctx context.Context, b *model.Batch, p model.Phase, v *api.Phase) error {
 	switch {
 	case p.Kind == model.KindInit:
-		return ad.countInit(ctx, b, p, v)
+		return a.countInit(ctx, b, p, v)
 	case p.Status == model.PhasePending:
 		v.Members, v.Waiting = activeMembers(b), activeMembers(b)
 		return nil
@@ -109,7 +109,7 @@ func (ad *Admin) countMembers(ctx context.Context, b *model.Batch, p model.Phase
 		v.Members = p.Succeeded + p.Failed + p.Cancelled
 		return nil
 	}
-	shards, err := ad.store.Shards(ctx, b.ID, store.ShardFilter{Phase: p.ID})
+	shards, err := a.store.Shards(ctx, b.ID, store.ShardFilter{Phase: p.ID})
 	if err != nil {
 		return err
 	}
@@ -140,8 +140,8 @@ func activeMembers(b *model.Batch) int {
 }
 
 // countInit counts the init steps by their status.
-func (ad *Admin) countInit(ctx context.Context, b *model.Batch, p model.Phase, v *api.Phase) error {
-	run, err := store.Read[model.Run](ctx, ad.store, store.RunKey(b.ID, p.ID, 0))
+func (a *Admin) countInit(ctx context.Context, b *model.Batch, p model.Phase, v *api.Phase) error {
+	run, err := store.Read[model.Run](ctx, a.store, store.RunKey(b.ID, p.ID, 0))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
@@ -184,8 +184,8 @@ func findPhaseName(b *model.Batch, name string) (string, error) {
 // Steps lists the steps of a batch's runs, by phase and member. The limit counts runs, of which the
 // page has all steps. It records first that the caller read them. Errors: CodeNotFound; CodeInvalid
 // for a phase that the batch does not have; CodeUnavailable.
-func (ad *Admin) Steps(ctx context.Context, by audit.Caller, id int, o api.ListOptions) (api.Page[api.Step], error) {
-	b, err := ad.applier.ReadBatch(ctx, id)
+func (a *Admin) Steps(ctx context.Context, by audit.Caller, id int, o api.ListOptions) (api.Page[api.Step], error) {
+	b, err := a.applier.ReadBatch(ctx, id)
 	if err != nil {
 		return api.Page[api.Step]{}, err
 	}
@@ -204,14 +204,14 @@ func (ad *Admin) Steps(ctx context.Context, by audit.Caller, id int, o api.ListO
 	}
 	page := api.Page[api.Step]{Items: []api.Step{}, Continuation: o.Continuation}
 	for range maxPagesPerList {
-		if err := ad.stepPage(ctx, id, filter, paging, o.Status, &page); err != nil {
+		if err := a.stepPage(ctx, id, filter, paging, o.Status, &page); err != nil {
 			return api.Page[api.Step]{}, err
 		}
 		if len(page.Items) > 0 || page.Continuation == "" {
 			break
 		}
 	}
-	if err := ad.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadSteps, Batch: id}); err != nil {
+	if err := a.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadSteps, Batch: id}); err != nil {
 		return api.Page[api.Step]{}, err
 	}
 	return page, nil
@@ -222,9 +222,9 @@ func (ad *Admin) Steps(ctx context.Context, by audit.Caller, id int, o api.ListO
 const maxPagesPerList = 10
 
 // stepPage adds the steps of one page of runs to a page of steps.
-func (ad *Admin) stepPage(ctx context.Context, batch int, filter store.RunFilter, paging store.Paging, status string, page *api.Page[api.Step]) error {
+func (a *Admin) stepPage(ctx context.Context, batch int, filter store.RunFilter, paging store.Paging, status string, page *api.Page[api.Step]) error {
 	paging.Continuation = page.Continuation
-	found, err := ad.store.Runs(ctx, batch, filter, paging)
+	found, err := a.store.Runs(ctx, batch, filter, paging)
 	if err != nil {
 		return err
 	}
@@ -233,17 +233,17 @@ func (ad *Admin) stepPage(ctx context.Context, batch int, filter store.RunFilter
 	for i := range found.Items {
 		runs[i] = &found.Items[i].Doc
 	}
-	workers, err := ad.workers.ReadRecords(ctx, runs...)
+	workers, err := a.workers.ReadRecords(ctx, runs...)
 	if err != nil {
 		return err
 	}
 	for _, run := range runs {
-		rb, err := ad.runbooks.Load(ctx, run.Runbook, run.Version)
+		rb, err := a.runbooks.Load(ctx, run.Runbook, run.Version)
 		if err != nil {
 			return err
 		}
 		for index := range run.Steps {
-			if view := apiview.Step(rb, run, index, workers, ad.now()); status == "" || status == view.Status {
+			if view := apiview.Step(rb, run, index, workers, a.now()); status == "" || status == view.Status {
 				page.Items = append(page.Items, view)
 			}
 		}

@@ -33,15 +33,15 @@ type Report struct {
 // its report. It leaves out phase executions that begin after it. It records first that the caller reads
 // the report. Errors: CodeInvalid for an unknown format, CodeNotFound, CodeUnavailable; of Write also the
 // writer's.
-func (ad *Admin) Report(ctx context.Context, by audit.Caller, id int, format report.Format) (Report, error) {
+func (a *Admin) Report(ctx context.Context, by audit.Caller, id int, format report.Format) (Report, error) {
 	if !slices.Contains(report.Formats, format) {
 		return Report{}, problem.New(api.CodeInvalid, "a report can be %s or %s, not %q", report.CSV, report.HTML, format)
 	}
-	r := &reporting{admin: ad, format: format, head: report.Batch{AsOf: ad.now().UTC()}}
+	r := &reporting{admin: a, format: format, head: report.Batch{AsOf: a.now().UTC()}}
 	if err := r.begin(ctx, id); err != nil {
 		return Report{}, err
 	}
-	if err := ad.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadReport, Batch: id}); err != nil {
+	if err := a.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadReport, Batch: id}); err != nil {
 		return Report{}, err
 	}
 	return Report{

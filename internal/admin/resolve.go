@@ -22,14 +22,14 @@ import (
 // SkipStep skips a step that has not ended, or the step at which a member, init or on_complete failed:
 // the run goes on after it. The orchestrator no longer waits for a job of the step. A step of init or
 // on_complete it skips for the batch. Errors: CodeNotFound, CodeConflict, CodeInvalid, CodeUnavailable.
-func (ad *Admin) SkipStep(ctx context.Context, by audit.Caller, batch int, stepID int64, why string) (api.Step, error) {
-	return ad.resolveStep(ctx, by, batch, stepID, "skip-step", model.StepResolved{Skip: true, By: model.Mark{By: by.Name, Why: why}})
+func (a *Admin) SkipStep(ctx context.Context, by audit.Caller, batch int, stepID int64, why string) (api.Step, error) {
+	return a.resolveStep(ctx, by, batch, stepID, "skip-step", model.StepResolved{Skip: true, By: model.Mark{By: by.Name, Why: why}})
 }
 
 // MarkStepDone ends a step as succeeded whose work an administrator did by hand. The result is the JSON
 // that its function would have returned; it may be empty where the step has no output_params. Otherwise
 // as SkipStep.
-func (ad *Admin) MarkStepDone(ctx context.Context, by audit.Caller, batch int, stepID int64, result json.RawMessage, why string) (api.Step, error) {
+func (a *Admin) MarkStepDone(ctx context.Context, by audit.Caller, batch int, stepID int64, result json.RawMessage, why string) (api.Step, error) {
 	if len(result) > 0 {
 		var bad *storable.Error
 		if _, err := storable.JSON(result); errors.As(err, &bad) {
@@ -43,7 +43,7 @@ func (ad *Admin) MarkStepDone(ctx context.Context, by audit.Caller, batch int, s
 			}
 		}
 	}
-	return ad.resolveStep(ctx, by, batch, stepID, "mark-done", model.StepResolved{Result: result, By: model.Mark{By: by.Name, Why: why}})
+	return a.resolveStep(ctx, by, batch, stepID, "mark-done", model.StepResolved{Result: result, By: model.Mark{By: by.Name, Why: why}})
 }
 
 // resultField gives the name of a field of the request for a path in its result.
@@ -59,36 +59,36 @@ func resultField(path string) string {
 const mendAfter = 30 * time.Second
 
 // resolveStep ends a step as an administrator says, and gives it as it is then.
-func (ad *Admin) resolveStep(ctx context.Context, by audit.Caller, batch int, stepID int64, action string, e model.StepResolved) (api.Step, error) {
+func (a *Admin) resolveStep(ctx context.Context, by audit.Caller, batch int, stepID int64, action string, e model.StepResolved) (api.Step, error) {
 	if err := audit.CheckReason(e.By.Why); err != nil {
 		return api.Step{}, err
 	}
-	if _, err := ad.applier.ReadBatch(ctx, batch); err != nil {
+	if _, err := a.applier.ReadBatch(ctx, batch); err != nil {
 		return api.Step{}, err
 	}
 	phase, member, index, err := model.ParseStepID(stepID)
 	if err != nil {
 		return api.Step{}, noStep(batch, stepID)
 	}
-	if err := ad.scheduleMend(ctx, batch, stepID); err != nil {
+	if err := a.scheduleMend(ctx, batch, stepID); err != nil {
 		return api.Step{}, err
 	}
-	e.Step, e.By.At = index, ad.now().UTC()
+	e.Step, e.By.At = index, a.now().UTC()
 	key := store.RunKey(batch, phase, member)
 	err = store.RetryOnConflict(ctx, func() error {
-		run, err := store.Read[model.Run](ctx, ad.store, key)
+		run, err := store.Read[model.Run](ctx, a.store, key)
 		if errors.Is(err, store.ErrNotFound) || err == nil && index >= len(run.Doc.Steps) {
 			return noStep(batch, stepID)
 		}
 		if err != nil {
 			return err
 		}
-		return ad.resolveInRun(ctx, by, action, run, e)
+		return a.resolveInRun(ctx, by, action, run, e)
 	})
 	if err != nil {
 		return api.Step{}, err
 	}
-	return ad.readStep(ctx, key, index)
+	return a.readStep(ctx, key, index)
 }
 
 func noStep(batch int, stepID int64) error {
@@ -97,31 +97,31 @@ func noStep(batch int, stepID int64) error {
 
 // scheduleMend sends a message that looks after the run later. No other message would come again if
 // this process died between the decision and what follows from it.
-func (ad *Admin) scheduleMend(ctx context.Context, batch int, stepID int64) error {
+func (a *Admin) scheduleMend(ctx context.Context, batch int, stepID int64) error {
 	m := applier.BatchWorkMessage(batch, message.WorkMend, strconv.FormatInt(stepID, 10), 0)
-	m.At = ad.now().Add(mendAfter)
+	m.At = a.now().Add(mendAfter)
 	m.ID += fmt.Sprintf("-at-%d", m.At.UnixMilli())
-	return ad.bus.Send(ctx, message.TopicOrchestratorEvents, m)
+	return a.bus.Send(ctx, message.TopicOrchestratorEvents, m)
 }
 
 // resolveInRun resolves a step of a run as it was read, with its audit record, and without the secrets
 // in its result. It fails with ErrChanged where another process changed the run.
-func (ad *Admin) resolveInRun(ctx context.Context, by audit.Caller, action string, run store.Item[model.Run], e model.StepResolved) error {
-	hidden, err := ad.sealer.Hide(ctx, &run.Doc, e)
+func (a *Admin) resolveInRun(ctx context.Context, by audit.Caller, action string, run store.Item[model.Run], e model.StepResolved) error {
+	hidden, err := a.sealer.Hide(ctx, &run.Doc, e)
 	if err != nil {
 		return err
 	}
-	record := ad.audit.Record(resolutionRecord(by, action, &run.Doc, e))
+	record := a.audit.Record(resolutionRecord(by, action, &run.Doc, e))
 	e = hidden.(model.StepResolved)
 	switch {
 	case run.Doc.Status == model.RunFailed && run.Doc.Kind == model.KindPhase:
-		m, err := ad.applier.ReadMember(ctx, run.Doc.Batch, run.Doc.Member)
+		m, err := a.applier.ReadMember(ctx, run.Doc.Batch, run.Doc.Member)
 		if err != nil {
 			return err
 		}
-		return ad.members.RetryMember(ctx, run.Doc.Batch, m, model.MemberRetried{Member: run.Doc.Member, Task: ad.newID(), Resolve: &e}, record)
+		return a.members.RetryMember(ctx, run.Doc.Batch, m, model.MemberRetried{Member: run.Doc.Member, Task: a.newID(), Resolve: &e}, record)
 	case run.Doc.Status == model.RunFailed && run.Doc.Member == 0:
-		return ad.members.RetrySequence(ctx, run, model.SequenceRetried{Phase: run.Doc.Phase, Task: ad.newID(), Resolve: &e}, record)
+		return a.members.RetrySequence(ctx, run, model.SequenceRetried{Phase: run.Doc.Phase, Task: a.newID(), Resolve: &e}, record)
 	}
 	c := applier.On(model.OnRun{Phase: run.Doc.Phase, Member: run.Doc.Member, RunEvent: e})
 	c.Prime = func(s *applier.Snapshot) {
@@ -134,13 +134,13 @@ func (ad *Admin) resolveInRun(ctx context.Context, by audit.Caller, action strin
 		}
 		return store.Writes{record}, nil
 	}
-	if _, _, err := ad.applier.Run(ctx, run.Doc.Batch, c); err != nil {
+	if _, _, err := a.applier.Run(ctx, run.Doc.Batch, c); err != nil {
 		return err
 	}
 	if run.Doc.Status != model.RunWaiting {
 		return nil
 	}
-	return ad.members.StartIfNext(ctx, &run.Doc) // a retry for this resolution may have been cut short before the start
+	return a.members.StartIfNext(ctx, &run.Doc) // a retry for this resolution may have been cut short before the start
 }
 
 // resolutionRecord gives the audit record of a resolved step.
@@ -165,18 +165,18 @@ func stepTarget(run *model.Run, index int) string {
 }
 
 // readStep gives the stored state of a step.
-func (ad *Admin) readStep(ctx context.Context, key store.Key, index int) (api.Step, error) {
-	run, err := store.Read[model.Run](ctx, ad.store, key)
+func (a *Admin) readStep(ctx context.Context, key store.Key, index int) (api.Step, error) {
+	run, err := store.Read[model.Run](ctx, a.store, key)
 	if err != nil {
 		return api.Step{}, err
 	}
-	records, err := ad.workers.ReadRecords(ctx, &run.Doc)
+	records, err := a.workers.ReadRecords(ctx, &run.Doc)
 	if err != nil {
 		return api.Step{}, err
 	}
-	rb, err := ad.runbooks.Load(ctx, run.Doc.Runbook, run.Doc.Version)
+	rb, err := a.runbooks.Load(ctx, run.Doc.Runbook, run.Doc.Version)
 	if err != nil {
 		return api.Step{}, err
 	}
-	return apiview.Step(rb, &run.Doc, index, records, ad.now()), nil
+	return apiview.Step(rb, &run.Doc, index, records, a.now()), nil
 }

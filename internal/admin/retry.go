@@ -20,11 +20,11 @@ import (
 // first step of its phase. The phases that a member has missed since follow. A selection that is empty
 // selects all failed members, and failed init and on_complete steps. It stores a task, which the
 // orchestrator carries out. Errors: CodeNotFound, CodeConflict, CodeInvalid, CodeUnavailable.
-func (ad *Admin) RetryFailed(ctx context.Context, by audit.Caller, batch int, which api.RetrySelection, why string) (api.RetryResult, error) {
+func (a *Admin) RetryFailed(ctx context.Context, by audit.Caller, batch int, which api.RetrySelection, why string) (api.RetryResult, error) {
 	if err := audit.CheckReason(why); err != nil {
 		return api.RetryResult{}, err
 	}
-	b, err := ad.applier.ReadBatch(ctx, batch)
+	b, err := a.applier.ReadBatch(ctx, batch)
 	if err != nil {
 		return api.RetryResult{}, err
 	}
@@ -33,7 +33,7 @@ func (ad *Admin) RetryFailed(ctx context.Context, by audit.Caller, batch int, wh
 	}
 	page := 0
 	if which.Member != 0 {
-		m, err := ad.applier.ReadMember(ctx, batch, which.Member)
+		m, err := a.applier.ReadMember(ctx, batch, which.Member)
 		if err != nil {
 			return api.RetryResult{}, err
 		}
@@ -42,33 +42,33 @@ func (ad *Admin) RetryFailed(ctx context.Context, by audit.Caller, batch int, wh
 		}
 		page = m.Doc.Page
 	}
-	selected, err := ad.checkSelection(ctx, b.Doc, which)
+	selected, err := a.checkSelection(ctx, b.Doc, which)
 	if err != nil {
 		return api.RetryResult{}, err
 	}
-	now := ad.now().UTC()
-	id := ad.newID()
-	_, err = ad.store.Apply(ctx, store.Writes{
+	now := a.now().UTC()
+	id := a.newID()
+	_, err = a.store.Apply(ctx, store.Writes{
 		store.Create(store.TaskKey(batch, id), store.Task{Work: message.WorkRetry, Selection: store.RetrySelection(which), By: model.Mark{By: by.Name, At: now, Why: why}}),
-		ad.audit.Record(store.AuditRecord{
+		a.audit.Record(store.AuditRecord{
 			At: now, Actor: by.Actor(), Action: "retry", Batch: batch, Target: membership.SelectionText(which), Why: why, Before: selected.JSON(), After: audit.Facts{"task": id}.JSON(),
 		}),
 	})
 	if err != nil {
 		return api.RetryResult{}, err
 	}
-	if err := ad.bus.Send(ctx, message.TopicOrchestratorEvents, applier.BatchWorkMessage(batch, message.WorkRetry, id, page)); err != nil {
+	if err := a.bus.Send(ctx, message.TopicOrchestratorEvents, applier.BatchWorkMessage(batch, message.WorkRetry, id, page)); err != nil {
 		return api.RetryResult{}, err
 	}
-	ad.log.InfoContext(ctx, "retry asked for", logkey.BatchID, batch, logkey.Task, id, logkey.Selection, membership.SelectionText(which), logkey.By, by.Name)
+	a.log.InfoContext(ctx, "retry asked for", logkey.BatchID, batch, logkey.Task, id, logkey.Selection, membership.SelectionText(which), logkey.By, by.Name)
 	return api.RetryResult{BatchID: batch, Task: id, Selection: which}, nil
 }
 
 // checkSelection refuses a selection that selects nothing, and one that selects members who are in
 // another batch by now. Otherwise it gives how much it selects, for the audit record.
-func (ad *Admin) checkSelection(ctx context.Context, b model.Batch, which api.RetrySelection) (audit.Facts, error) {
+func (a *Admin) checkSelection(ctx context.Context, b model.Batch, which api.RetrySelection) (audit.Facts, error) {
 	batch := b.ID
-	members, err := ad.store.FailedMembers(ctx, batch)
+	members, err := a.store.FailedMembers(ctx, batch)
 	if err != nil {
 		return nil, err
 	}
@@ -79,14 +79,14 @@ func (ad *Admin) checkSelection(ctx context.Context, b model.Batch, which api.Re
 		}
 	}
 	if len(keys) > 0 {
-		rb, err := ad.runbooks.Load(ctx, b.Runbook, b.Version)
+		rb, err := a.runbooks.Load(ctx, b.Runbook, b.Version)
 		if err != nil {
 			return nil, err
 		}
-		taken, err := ad.members.FindTakenFailed(ctx, &b, rb, keys)
+		taken, err := a.members.FindTakenFailed(ctx, &b, rb, keys)
 		return audit.Facts{"failedMembers": len(keys)}, cmp.Or(err, membership.RefuseInOtherBatch(taken, len(keys), "retried", nil, false))
 	}
-	runs, err := ad.store.RunsOfPage(ctx, batch, 0, store.RunSelection{Statuses: []model.RunStatus{model.RunFailed}})
+	runs, err := a.store.RunsOfPage(ctx, batch, 0, store.RunSelection{Statuses: []model.RunStatus{model.RunFailed}})
 	if err != nil {
 		return nil, err
 	}

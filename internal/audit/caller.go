@@ -20,11 +20,11 @@ type Caller struct {
 }
 
 // Identity distinguishes the caller from all others.
-func (by Caller) Identity() string {
-	if by.ObjectID != "" {
-		return by.TenantID + "/" + by.ObjectID
+func (c Caller) Identity() string {
+	if c.ObjectID != "" {
+		return c.TenantID + "/" + c.ObjectID
 	}
-	return by.Name
+	return c.Name
 }
 
 // Scheduler is the caller of the changes that a data source causes. A person of the same name is
@@ -32,9 +32,9 @@ func (by Caller) Identity() string {
 var Scheduler = Caller{Name: "scheduler", Kind: api.ActorSystem}
 
 // Actor returns the caller as audit records have it.
-func (by Caller) Actor() store.Actor {
-	if by.Kind == "" {
-		by.Kind = api.ActorUser
+func (c Caller) Actor() store.Actor {
+	if c.Kind == "" {
+		c.Kind = api.ActorUser
 	}
-	return store.Actor{By: by.Name, Kind: store.ActorKind(by.Kind), TenantID: by.TenantID, ObjectID: by.ObjectID}
+	return store.Actor{By: c.Name, Kind: store.ActorKind(c.Kind), TenantID: c.TenantID, ObjectID: c.ObjectID}
 }

@@ -39,7 +39,7 @@ func BatchFacts(b *model.Batch) Facts {
 }
 
 // BatchCreated returns the audit record of the creation of a batch.
-func BatchCreated(by Caller, b *model.Batch, now time.Time) store.AuditRecord {
+func BatchCreated(c Caller, b *model.Batch, now time.Time) store.AuditRecord {
 	made := Facts{"status": b.Status, "runbookName": b.Runbook, "runbookVersion": b.Version, "memberCount": b.Members}
 	if b.StartTime != nil {
 		made["batchStartTime"] = b.StartTime.UTC()
@@ -47,7 +47,7 @@ func BatchCreated(by Caller, b *model.Batch, now time.Time) store.AuditRecord {
 	if b.Shared {
 		made["allowInOtherBatches"] = true
 	}
-	return store.AuditRecord{At: now, Actor: by.Actor(), Action: "create", Batch: b.ID, After: made.JSON()}
+	return store.AuditRecord{At: now, Actor: c.Actor(), Action: "create", Batch: b.ID, After: made.JSON()}
 }
 
 // PhaseFacts returns the status, the waiting reason and the approval of a phase execution.
@@ -92,11 +92,11 @@ func ActiveFacts(version int) Facts {
 
 // RunbookPublished returns the audit record of the publication of a version. Active is the version
 // that was active before.
-func RunbookPublished(by Caller, active int, v store.RunbookVersion) store.AuditRecord {
+func RunbookPublished(c Caller, active int, v store.RunbookVersion) store.AuditRecord {
 	after := ActiveFacts(v.Version)
 	after["overdueBehavior"], after["rerunInit"] = v.Overdue, v.RerunInit
 	return store.AuditRecord{
-		At: v.PublishedAt, Actor: by.Actor(), Action: "publish", Runbook: v.Name, Target: fmt.Sprintf("version %d", v.Version), Before: ActiveFacts(active).JSON(), After: after.JSON(),
+		At: v.PublishedAt, Actor: c.Actor(), Action: "publish", Runbook: v.Name, Target: fmt.Sprintf("version %d", v.Version), Before: ActiveFacts(active).JSON(), After: after.JSON(),
 	}
 }
 

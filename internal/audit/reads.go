@@ -41,10 +41,10 @@ func newReadCache() readCache {
 // RecordRead records that a caller reads data of members. The caller of RecordRead answers only after
 // it succeeds. RecordRead fills in By and At. Of requests at the same time one writes the record, and
 // the others wait for it.
-func (l *Log) RecordRead(ctx context.Context, by Caller, r store.AuditRecord) error {
+func (l *Log) RecordRead(ctx context.Context, c Caller, r store.AuditRecord) error {
 	fresh := &lastRead{turn: make(chan struct{}, 1)}
 	fresh.turn <- struct{}{}
-	key := readKey{by: by.Identity(), partition: r.Partition(), target: r.Runbook + r.Target, action: r.Action}
+	key := readKey{by: c.Identity(), partition: r.Partition(), target: r.Runbook + r.Target, action: r.Action}
 	last, known, _ := l.reads.PeekOrAdd(key, fresh)
 	if !known {
 		last = fresh
@@ -60,7 +60,7 @@ func (l *Log) RecordRead(ctx context.Context, by Caller, r store.AuditRecord) er
 		l.reads.Get(key) // it is the last to be forgotten
 		return nil
 	}
-	r.At, r.Actor = now, by.Actor()
+	r.At, r.Actor = now, c.Actor()
 	err := store.RetryOnConflict(ctx, func() error { // the service asks to try again
 		_, err := l.store.Apply(ctx, store.Writes{l.Record(r)})
 		return err

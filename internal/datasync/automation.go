@@ -18,14 +18,14 @@ import (
 // Automation gives the automation of a runbook with the result of its last sync. Where problems of
 // rows name members, it records first that the caller read them. Errors: CodeNotFound,
 // CodeUnavailable.
-func (sy *Syncer) Automation(ctx context.Context, by audit.Caller, name string) (api.Automation, error) {
-	head, setting, err := sy.readAutomation(ctx, name)
+func (s *Syncer) Automation(ctx context.Context, by audit.Caller, name string) (api.Automation, error) {
+	head, setting, err := s.readAutomation(ctx, name)
 	if err != nil {
 		return api.Automation{}, err
 	}
-	view, err := sy.automationView(ctx, head, setting)
+	view, err := s.automationView(ctx, head, setting)
 	if err == nil && slices.ContainsFunc(view.Problems, func(p api.RowProblem) bool { return p.Key != "" }) {
-		err = sy.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadProblems, Runbook: head.Name})
+		err = s.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadProblems, Runbook: head.Name})
 	}
 	if err != nil {
 		return api.Automation{}, err
@@ -38,19 +38,19 @@ func (sy *Syncer) Automation(ctx context.Context, by audit.Caller, name string) 
 // who set it. With tags, it changes the setting only if it has one of these ETags. Errors:
 // CodeNotFound; CodeConflict where the runbook has no query, and for turning automation on where
 // no version is active; CodeChanged.
-func (sy *Syncer) SetAutomation(ctx context.Context, by audit.Caller, name string, enabled bool, tags ...string) (api.Automation, error) {
-	return sy.setAutomation(ctx, by, name, automationChange{enabled: enabled}, tags)
+func (s *Syncer) SetAutomation(ctx context.Context, by audit.Caller, name string, enabled bool, tags ...string) (api.Automation, error) {
+	return s.setAutomation(ctx, by, name, automationChange{enabled: enabled}, tags)
 }
 
 // EnableAutomation turns automation on and confirms, in the same write, the additions of a
 // revision: that of a preview, so that the first tick creates the batches whose additions it would
 // hold otherwise. Errors: those of SetAutomation; CodeInvalid for a malformed revision; CodeConflict
 // where a tick has held other additions since automation is on.
-func (sy *Syncer) EnableAutomation(ctx context.Context, by audit.Caller, name, revision string, tags ...string) (api.Automation, error) {
+func (s *Syncer) EnableAutomation(ctx context.Context, by audit.Caller, name, revision string, tags ...string) (api.Automation, error) {
 	if !additionsRevision.MatchString(revision) {
 		return api.Automation{}, invalidRevision(revision)
 	}
-	return sy.setAutomation(ctx, by, name, automationChange{enabled: true, revision: revision}, tags)
+	return s.setAutomation(ctx, by, name, automationChange{enabled: true, revision: revision}, tags)
 }
 
 // automationChange is a change of a runbook's automation.
@@ -87,10 +87,10 @@ func (c automationChange) next(was store.Item[store.Automation], name string, by
 }
 
 // setAutomation applies a change, if the setting has one of the tags or none are given.
-func (sy *Syncer) setAutomation(ctx context.Context, by audit.Caller, name string, c automationChange, tags []string) (api.Automation, error) {
+func (s *Syncer) setAutomation(ctx context.Context, by audit.Caller, name string, c automationChange, tags []string) (api.Automation, error) {
 	var view api.Automation
 	err := store.RetryOnConflict(ctx, func() (err error) {
-		view, err = sy.applyAutomation(ctx, by, name, c, tags)
+		view, err = s.applyAutomation(ctx, by, name, c, tags)
 		return err
 	})
 	return view, err
@@ -98,31 +98,31 @@ func (sy *Syncer) setAutomation(ctx context.Context, by audit.Caller, name strin
 
 // applyAutomation applies a change to the setting as it is in the store. It fails with ErrExists or
 // ErrChanged where another process changes the setting at the same time.
-func (sy *Syncer) applyAutomation(ctx context.Context, by audit.Caller, name string, c automationChange, tags []string) (api.Automation, error) {
-	head, setting, err := sy.readAutomation(ctx, name)
+func (s *Syncer) applyAutomation(ctx context.Context, by audit.Caller, name string, c automationChange, tags []string) (api.Automation, error) {
+	head, setting, err := s.readAutomation(ctx, name)
 	if err != nil {
 		return api.Automation{}, err
 	}
-	if err := sy.checkAutomation(ctx, head, setting.Doc.Enabled, c.enabled); err != nil {
+	if err := s.checkAutomation(ctx, head, setting.Doc.Enabled, c.enabled); err != nil {
 		return api.Automation{}, err
 	}
-	if err := sy.checkRevision(ctx, name, &setting.Doc, c.revision); err != nil {
+	if err := s.checkRevision(ctx, name, &setting.Doc, c.revision); err != nil {
 		return api.Automation{}, err
 	}
 	if c.sets(setting) || c.confirms(setting) {
 		if !apiview.Matches(tags, apiview.ETag(setting.ETag)) {
 			return api.Automation{}, problem.New(api.CodeChanged, "somebody has set the automation of runbook %q meanwhile: look at it again", name)
 		}
-		now := sy.now().UTC()
+		now := s.now().UTC()
 		next := c.next(setting, name, by, now)
-		applied, err := sy.store.Apply(ctx, store.Writes{writeAutomation(setting, next), sy.audit.Record(automationRecord(by, setting.Doc, next, now))})
+		applied, err := s.store.Apply(ctx, store.Writes{writeAutomation(setting, next), s.audit.Record(automationRecord(by, setting.Doc, next, now))})
 		if err != nil {
 			return api.Automation{}, err
 		}
 		setting.Doc, setting.Version = next, applied.Version(0)
-		sy.log.InfoContext(ctx, "automation set", logkey.Runbook, name, logkey.Enabled, c.enabled, logkey.Revision, c.revision, logkey.By, by.Name)
+		s.log.InfoContext(ctx, "automation set", logkey.Runbook, name, logkey.Enabled, c.enabled, logkey.Revision, c.revision, logkey.By, by.Name)
 	}
-	view, err := sy.automationView(ctx, head, setting)
+	view, err := s.automationView(ctx, head, setting)
 	if err != nil {
 		return api.Automation{}, err
 	}
@@ -130,12 +130,12 @@ func (sy *Syncer) applyAutomation(ctx context.Context, by audit.Caller, name str
 }
 
 // readAutomation reads a runbook and its automation, which has no ETag where it was never set.
-func (sy *Syncer) readAutomation(ctx context.Context, name string) (store.RunbookHead, store.Item[store.Automation], error) {
-	head, err := sy.runbooks.Head(ctx, name)
+func (s *Syncer) readAutomation(ctx context.Context, name string) (store.RunbookHead, store.Item[store.Automation], error) {
+	head, err := s.runbooks.Head(ctx, name)
 	if err != nil {
 		return store.RunbookHead{}, store.Item[store.Automation]{}, err
 	}
-	setting, err := store.OrNone(store.Read[store.Automation](ctx, sy.store, store.AutomationKey(name)))
+	setting, err := store.OrNone(store.Read[store.Automation](ctx, s.store, store.AutomationKey(name)))
 	return head.Doc, setting, err
 }
 
@@ -164,14 +164,14 @@ func automationRecord(by audit.Caller, was, next store.Automation, now time.Time
 }
 
 // checkAutomation refuses a setting that the runbook cannot have.
-func (sy *Syncer) checkAutomation(ctx context.Context, head store.RunbookHead, was, enabled bool) error {
+func (s *Syncer) checkAutomation(ctx context.Context, head store.RunbookHead, was, enabled bool) error {
 	if head.Active == 0 {
 		if enabled && !was {
 			return problem.New(api.CodeConflict, "no version of runbook %q is active: publish one, and then turn automation on", head.Name)
 		}
 		return nil
 	}
-	rb, err := sy.runbooks.Load(ctx, head.Name, head.Active)
+	rb, err := s.runbooks.Load(ctx, head.Name, head.Active)
 	if err != nil {
 		return err
 	}
@@ -182,23 +182,23 @@ func (sy *Syncer) checkAutomation(ctx context.Context, head store.RunbookHead, w
 }
 
 // automationView gives a runbook's automation with the result of its last sync.
-func (sy *Syncer) automationView(ctx context.Context, head store.RunbookHead, item store.Item[store.Automation]) (api.Automation, error) {
-	last, err := store.OrNone(store.Read[store.SyncRecord](ctx, sy.store, store.SyncKey(head.Name)))
+func (s *Syncer) automationView(ctx context.Context, head store.RunbookHead, item store.Item[store.Automation]) (api.Automation, error) {
+	last, err := store.OrNone(store.Read[store.SyncRecord](ctx, s.store, store.SyncKey(head.Name)))
 	if err != nil {
 		return api.Automation{}, err
 	}
-	s, setting := last.Doc, item.Doc
+	state, setting := last.Doc, item.Doc
 	view := api.Automation{
 		RunbookName: head.Name, ETag: apiview.ETag(item.ETag), Enabled: setting.Enabled, EnabledAt: setting.EnabledAt, EnabledBy: setting.EnabledBy,
 		DisabledAt: setting.DisabledAt, DisabledBy: setting.DisabledBy,
-		LastRunAt: s.LastRunAt, LastGoodAt: s.LastGoodAt, LastError: s.LastError, LastErrorAt: s.LastErrorAt,
-		Milliseconds: s.Milliseconds, Rows: s.Rows, ProblemCount: s.ProblemCount, Problems: rowProblems(s.Problems),
+		LastRunAt: state.LastRunAt, LastGoodAt: state.LastGoodAt, LastError: state.LastError, LastErrorAt: state.LastErrorAt,
+		Milliseconds: state.Milliseconds, Rows: state.Rows, ProblemCount: state.ProblemCount, Problems: rowProblems(state.Problems),
 	}
 	if head.Active == 0 {
 		view.Idle = "no version of the runbook is active: no batches are made, and those under way go on without following the data source. Publish a version to have both again"
 	}
-	view.Additions = apiview.AdditionHold(&s, &setting)
-	view.Held, err = sy.members.RemovalHolds(ctx, s.Held)
+	view.Additions = apiview.AdditionHold(&state, &setting)
+	view.Held, err = s.members.RemovalHolds(ctx, state.Held)
 	return view, err
 }
 

@@ -19,7 +19,7 @@ import (
 //
 // Errors: CodeNotFound; CodeInvalid for a revision that is missing or malformed; CodeConflict where
 // other additions are held, or the runbook has no query; CodeUnavailable.
-func (sy *Syncer) ConfirmAdditions(ctx context.Context, by audit.Caller, name, revision, why string) (api.AdditionsConfirmation, error) {
+func (s *Syncer) ConfirmAdditions(ctx context.Context, by audit.Caller, name, revision, why string) (api.AdditionsConfirmation, error) {
 	if err := audit.CheckReason(why); err != nil {
 		return api.AdditionsConfirmation{}, err
 	}
@@ -28,7 +28,7 @@ func (sy *Syncer) ConfirmAdditions(ctx context.Context, by audit.Caller, name, r
 	}
 	var view api.AdditionsConfirmation
 	err := store.RetryOnConflict(ctx, func() (err error) {
-		view, err = sy.confirmAdditions(ctx, by, name, revision, why)
+		view, err = s.confirmAdditions(ctx, by, name, revision, why)
 		return err
 	})
 	return view, err
@@ -36,15 +36,15 @@ func (sy *Syncer) ConfirmAdditions(ctx context.Context, by audit.Caller, name, r
 
 // confirmAdditions confirms additions as the store has them. It fails with ErrExists or ErrChanged
 // where another process sets the automation at the same time.
-func (sy *Syncer) confirmAdditions(ctx context.Context, by audit.Caller, name, revision, why string) (api.AdditionsConfirmation, error) {
-	_, rb, err := sy.runbooks.Active(ctx, name)
+func (s *Syncer) confirmAdditions(ctx context.Context, by audit.Caller, name, revision, why string) (api.AdditionsConfirmation, error) {
+	_, rb, err := s.runbooks.Active(ctx, name)
 	if err != nil {
 		return api.AdditionsConfirmation{}, err
 	}
 	if !rb.DataSource.Queried() {
 		return api.AdditionsConfirmation{}, problem.New(api.CodeConflict, "the members of runbook %q are uploaded: it has no query whose additions could be held", name)
 	}
-	last, setting, err := sy.readAdditions(ctx, name)
+	last, setting, err := s.readAdditions(ctx, name)
 	if err != nil {
 		return api.AdditionsConfirmation{}, err
 	}
@@ -54,17 +54,17 @@ func (sy *Syncer) confirmAdditions(ctx context.Context, by audit.Caller, name, r
 	if setting.Doc.Confirmed(revision) {
 		return confirmationView(name, setting.Doc.Additions), nil
 	}
-	now := sy.now().UTC()
+	now := s.now().UTC()
 	next := setting.Doc
 	next.Runbook, next.Additions = name, &store.ConfirmedAdditions{Revision: revision, Mark: model.Mark{By: by.Name, At: now, Why: why}}
 	facts := additionFacts(last.Doc.Additions, revision)
-	_, err = sy.store.Apply(ctx, store.Writes{writeAutomation(setting, next), sy.audit.Record(store.AuditRecord{
+	_, err = s.store.Apply(ctx, store.Writes{writeAutomation(setting, next), s.audit.Record(store.AuditRecord{
 		At: now, Actor: by.Actor(), Action: "confirm-additions", Runbook: name, Why: why, After: facts.JSON(),
 	})})
 	if err != nil {
 		return api.AdditionsConfirmation{}, err
 	}
-	sy.log.InfoContext(ctx, "additions confirmed", logkey.Runbook, name, logkey.Revision, revision, logkey.By, by.Name)
+	s.log.InfoContext(ctx, "additions confirmed", logkey.Runbook, name, logkey.Revision, revision, logkey.By, by.Name)
 	return confirmationView(name, next.Additions), nil
 }
 
@@ -74,11 +74,11 @@ func invalidRevision(revision string) error {
 
 // checkRevision refuses a revision where other additions are held. An empty revision confirms
 // nothing.
-func (sy *Syncer) checkRevision(ctx context.Context, name string, setting *store.Automation, revision string) error {
+func (s *Syncer) checkRevision(ctx context.Context, name string, setting *store.Automation, revision string) error {
 	if revision == "" || !setting.Enabled {
 		return nil
 	}
-	last, err := store.OrNone(store.Read[store.SyncRecord](ctx, sy.store, store.SyncKey(name)))
+	last, err := store.OrNone(store.Read[store.SyncRecord](ctx, s.store, store.SyncKey(name)))
 	if err != nil {
 		return err
 	}

@@ -18,8 +18,8 @@ import (
 // that the caller read them. Errors: CodeNotFound, also where the runbook has no held additions;
 // CodeInvalid for a continuation token of another list; CodeConflict for one of a list that has
 // changed since; CodeUnavailable.
-func (sy *Syncer) HeldAdditions(ctx context.Context, by audit.Caller, name string, o api.ListOptions) (api.AdditionHold, error) {
-	last, setting, err := sy.readAdditions(ctx, name)
+func (s *Syncer) HeldAdditions(ctx context.Context, by audit.Caller, name string, o api.ListOptions) (api.AdditionHold, error) {
+	last, setting, err := s.readAdditions(ctx, name)
 	if err != nil {
 		return api.AdditionHold{}, err
 	}
@@ -31,10 +31,10 @@ func (sy *Syncer) HeldAdditions(ctx context.Context, by audit.Caller, name strin
 	if err != nil {
 		return api.AdditionHold{}, err
 	}
-	if err := sy.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadAdditions, Runbook: name}); err != nil {
+	if err := s.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadAdditions, Runbook: name}); err != nil {
 		return api.AdditionHold{}, err
 	}
-	page, err := store.OrNone(store.Read[store.AdditionsPage](ctx, sy.store, store.AdditionsKey(name, last.Doc.Additions.List, from/additionsPerPage)))
+	page, err := store.OrNone(store.Read[store.AdditionsPage](ctx, s.store, store.AdditionsKey(name, last.Doc.Additions.List, from/additionsPerPage)))
 	if err != nil {
 		return api.AdditionHold{}, err
 	}
@@ -79,11 +79,11 @@ func additionsChanged(name string) error {
 
 // readAdditions reads the records that have the held additions of a runbook and their
 // confirmation.
-func (sy *Syncer) readAdditions(ctx context.Context, name string) (last store.Item[store.SyncRecord], setting store.Item[store.Automation], err error) {
-	if _, setting, err = sy.readAutomation(ctx, name); err != nil {
+func (s *Syncer) readAdditions(ctx context.Context, name string) (last store.Item[store.SyncRecord], setting store.Item[store.Automation], err error) {
+	if _, setting, err = s.readAutomation(ctx, name); err != nil {
 		return last, setting, err
 	}
-	last, err = store.OrNone(store.Read[store.SyncRecord](ctx, sy.store, store.SyncKey(name)))
+	last, err = store.OrNone(store.Read[store.SyncRecord](ctx, s.store, store.SyncKey(name)))
 	return last, setting, err
 }
 

@@ -27,13 +27,13 @@ var errLeased = errors.New("datasync: another tick has the runbook in hand")
 // lease takes the lease of a runbook, for the time from its query to its last write: a result
 // must not be applied after a newer one, and two ticks must not put a person into two batches.
 // Where the store has a lease of this holder, the answer to this call's own write was lost.
-func (sy *Syncer) lease(ctx context.Context, name, holder string) (store.Item[store.SyncRecord], error) {
+func (s *Syncer) lease(ctx context.Context, name, holder string) (store.Item[store.SyncRecord], error) {
 	return leaseWrite(ctx, func() (store.Item[store.SyncRecord], error) {
-		held, err := store.OrNone(store.Read[store.SyncRecord](ctx, sy.store, store.SyncKey(name)))
+		held, err := store.OrNone(store.Read[store.SyncRecord](ctx, s.store, store.SyncKey(name)))
 		if err != nil || held.Doc.Holder == holder {
 			return held, err
 		}
-		now := sy.now().UTC()
+		now := s.now().UTC()
 		if held.Doc.Holder != "" && now.Before(held.Doc.Until) {
 			return held, errLeased
 		}
@@ -42,7 +42,7 @@ func (sy *Syncer) lease(ctx context.Context, name, holder string) (store.Item[st
 		if held.ETag != "" {
 			write = store.Replace(store.SyncKey(name), held.Doc, held.Version)
 		}
-		applied, err := sy.store.Apply(ctx, store.Writes{write})
+		applied, err := s.store.Apply(ctx, store.Writes{write})
 		if err == nil {
 			held.Version = applied.Version(0)
 		}
@@ -53,16 +53,16 @@ func (sy *Syncer) lease(ctx context.Context, name, holder string) (store.Item[st
 // endLease ends the lease and stores the result of the sync. Where the store has no lease of the
 // holder any more, an earlier write of this call ended it, or another tick took the runbook over
 // (errTakenOver).
-func (sy *Syncer) endLease(ctx context.Context, held store.Item[store.SyncRecord]) error {
+func (s *Syncer) endLease(ctx context.Context, held store.Item[store.SyncRecord]) error {
 	holder, result := held.Doc.Holder, held.Doc
 	result.Holder, result.Until = "", time.Time{}
 	version := held.Version
 	_, err := leaseWrite(ctx, func() (store.Item[store.SyncRecord], error) {
-		_, err := sy.store.Apply(ctx, store.Writes{store.Replace(store.SyncKey(result.Runbook), result, version)})
+		_, err := s.store.Apply(ctx, store.Writes{store.Replace(store.SyncKey(result.Runbook), result, version)})
 		if err == nil {
 			return held, nil
 		}
-		now, readErr := store.Read[store.SyncRecord](ctx, sy.store, store.SyncKey(result.Runbook))
+		now, readErr := store.Read[store.SyncRecord](ctx, s.store, store.SyncKey(result.Runbook))
 		switch {
 		case readErr != nil:
 			return held, errors.Join(err, readErr)

@@ -29,37 +29,37 @@ const maxSample = 8 << 20
 //
 // Errors: CodeNotFound; CodeConflict where the runbook has no query; CodeInvalid with the cause
 // where the query failed, and CodeSourceAway where the data source did not answer.
-func (sy *Syncer) PreviewQuery(ctx context.Context, by audit.Caller, name string, sample int) (api.QueryPreview, error) {
-	_, rb, err := sy.runbooks.Active(ctx, name)
+func (s *Syncer) PreviewQuery(ctx context.Context, by audit.Caller, name string, sample int) (api.QueryPreview, error) {
+	_, rb, err := s.runbooks.Active(ctx, name)
 	if err != nil {
 		return api.QueryPreview{}, err
 	}
 	if !rb.DataSource.Queried() {
 		return api.QueryPreview{}, problem.New(api.CodeConflict, "the members of runbook %q are uploaded: it has no query to preview", name)
 	}
-	if err := sy.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionPreviewQuery, Runbook: name}); err != nil {
+	if err := s.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionPreviewQuery, Runbook: name}); err != nil {
 		return api.QueryPreview{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, previewTime)
 	defer cancel()
-	s := &syncRun{syncer: sy, name: name, dry: true, now: sy.now().UTC()}
+	run := &syncRun{syncer: s, name: name, dry: true, now: s.now().UTC()}
 	view := api.QueryPreview{RunbookName: name, Sample: []map[string]json.RawMessage{}, Groups: []api.PreviewGroup{}, Problems: []api.RowProblem{}}
 	began := time.Now()
-	s.watch = s.sampleInto(&view, (api.ListOptions{Limit: sample}).PageSize())
-	if err := s.compare(ctx); err != nil {
+	run.watch = run.sampleInto(&view, (api.ListOptions{Limit: sample}).PageSize())
+	if err := run.compare(ctx); err != nil {
 		return api.QueryPreview{}, queryError(err)
 	}
-	if err := s.leaveOutTaken(ctx); err != nil {
+	if err := run.leaveOutTaken(ctx); err != nil {
 		return api.QueryPreview{}, err
 	}
-	view.Version, view.Enabled, view.Milliseconds = s.version, s.enabled, time.Since(began).Milliseconds()
-	view.RowCount, view.ProblemCount = s.result.Len(), s.plan.Counts.Problems
-	view.Problems = append(view.Problems, rowProblems(s.plan.Problems[:min(len(s.plan.Problems), maxProblems)])...)
-	view.Groups = append(view.Groups, s.previewGroups()...)
-	if held := s.plan.Additions; held != nil {
-		view.Additions = &api.PreviewAdditions{People: len(held.People), Of: held.Of, Reason: held.Reason, Revision: s.plan.Revision}
+	view.Version, view.Enabled, view.Milliseconds = run.version, run.enabled, time.Since(began).Milliseconds()
+	view.RowCount, view.ProblemCount = run.result.Len(), run.plan.Counts.Problems
+	view.Problems = append(view.Problems, rowProblems(run.plan.Problems[:min(len(run.plan.Problems), maxProblems)])...)
+	view.Groups = append(view.Groups, run.previewGroups()...)
+	if held := run.plan.Additions; held != nil {
+		view.Additions = &api.PreviewAdditions{People: len(held.People), Of: held.Of, Reason: held.Reason, Revision: run.plan.Revision}
 	}
-	sy.log.InfoContext(ctx, "query previewed", logkey.Runbook, name, logkey.Rows, view.RowCount, logkey.By, by.Name)
+	s.log.InfoContext(ctx, "query previewed", logkey.Runbook, name, logkey.Rows, view.RowCount, logkey.By, by.Name)
 	return view, nil
 }
 

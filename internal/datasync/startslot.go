@@ -30,10 +30,10 @@ func (s *syncRun) slotEnded(ctx context.Context, item store.Item[store.StartSlot
 
 // claimSlot reserves the next batch number for the slot of a start time, or gives the number that
 // the slot has already.
-func (sy *Syncer) claimSlot(ctx context.Context, runbookName string, start time.Time) (int, error) {
+func (s *Syncer) claimSlot(ctx context.Context, runbookName string, start time.Time) (int, error) {
 	var id int
 	err := store.RetryOnConflict(ctx, func() error { // another tick has claimed the slot: the next call reads its number
-		taken, err := store.OrNone(store.Read[store.StartSlot](ctx, sy.store, store.SlotKey(runbookName, start)))
+		taken, err := store.OrNone(store.Read[store.StartSlot](ctx, s.store, store.SlotKey(runbookName, start)))
 		if err != nil {
 			return err
 		}
@@ -41,7 +41,7 @@ func (sy *Syncer) claimSlot(ctx context.Context, runbookName string, start time.
 			id = taken.Doc.Batch
 			return nil
 		}
-		id, err = sy.members.ReserveBatch(ctx, store.BatchSummary{RunbookName: runbookName, BatchStartTime: &start}, func(id int) (store.Writes, error) {
+		id, err = s.members.ReserveBatch(ctx, store.BatchSummary{RunbookName: runbookName, BatchStartTime: &start}, func(id int) (store.Writes, error) {
 			return store.Writes{store.Create(store.SlotKey(runbookName, start), store.StartSlot{Runbook: runbookName, Start: start, Batch: id})}, nil
 		})
 		return err

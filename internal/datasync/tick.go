@@ -25,8 +25,8 @@ const maxProblems = 100
 // first: where data sources are slow, a tick may not reach all of them. listed are the batches
 // that the tick found. An error of one runbook is stored with it and does not keep the others
 // from their turn; SyncAll returns the errors that could not be stored.
-func (sy *Syncer) SyncAll(ctx context.Context, listed []store.Item[store.BatchSummary]) error {
-	heads, err := sy.runbooksToSync(ctx, listed)
+func (s *Syncer) SyncAll(ctx context.Context, listed []store.Item[store.BatchSummary]) error {
+	heads, err := s.runbooksToSync(ctx, listed)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (sy *Syncer) SyncAll(ctx context.Context, listed []store.Item[store.BatchSu
 	all.SetLimit(maxParallel)
 	for i, head := range heads {
 		all.Go(func() error {
-			if err := sy.syncRunbook(ctx, head.Name, head.Active); err != nil {
+			if err := s.syncRunbook(ctx, head.Name, head.Active); err != nil {
 				failures[i] = fmt.Errorf("runbook %s: %w", head.Name, err)
 			}
 			return nil
@@ -47,16 +47,16 @@ func (sy *Syncer) SyncAll(ctx context.Context, listed []store.Item[store.BatchSu
 
 // runbooksToSync gives the active runbooks with automation, or with batches that were made from
 // their data source, in the order of their last sync.
-func (sy *Syncer) runbooksToSync(ctx context.Context, listed []store.Item[store.BatchSummary]) ([]store.RunbookHead, error) {
-	all, err := sy.store.RunbookHeads(ctx)
+func (s *Syncer) runbooksToSync(ctx context.Context, listed []store.Item[store.BatchSummary]) ([]store.RunbookHead, error) {
+	all, err := s.store.RunbookHeads(ctx)
 	if err != nil {
 		return nil, err
 	}
-	settings, err := sy.store.EnabledAutomations(ctx)
+	settings, err := s.store.EnabledAutomations(ctx)
 	if err != nil {
 		return nil, err
 	}
-	turns, err := sy.store.SyncTurns(ctx)
+	turns, err := s.store.SyncTurns(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -82,31 +82,31 @@ func (sy *Syncer) runbooksToSync(ctx context.Context, listed []store.Item[store.
 }
 
 // syncRunbook syncs one runbook and stores the result, unless another tick has its lease.
-func (sy *Syncer) syncRunbook(ctx context.Context, name string, version int) error {
-	rb, unreadable := sy.runbooks.Load(ctx, name, version)
+func (s *Syncer) syncRunbook(ctx context.Context, name string, version int) error {
+	rb, unreadable := s.runbooks.Load(ctx, name, version)
 	if unreadable == nil && !rb.DataSource.Queried() {
 		return nil
 	}
-	held, err := sy.lease(ctx, name, sy.newID())
+	held, err := s.lease(ctx, name, s.newID())
 	if errors.Is(err, errLeased) {
-		sy.log.WarnContext(ctx, "another tick has the runbook in hand", logkey.Runbook, name, logkey.Until, held.Doc.Until)
+		s.log.WarnContext(ctx, "another tick has the runbook in hand", logkey.Runbook, name, logkey.Until, held.Doc.Until)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	began := sy.now().UTC()
-	s := &syncRun{syncer: sy, name: name, now: began}
+	began := s.now().UTC()
+	run := &syncRun{syncer: s, name: name, now: began}
 	if err = unreadable; err == nil {
-		err = s.run(ctx)
+		err = run.run(ctx)
 	}
 	last, was := &held.Doc, held.Doc.Additions
-	last.LastRunAt, last.Milliseconds = &began, sy.now().Sub(began).Milliseconds()
-	if s.applied {
-		err = errors.Join(err, s.summarize(ctx, last))
+	last.LastRunAt, last.Milliseconds = &began, s.now().Sub(began).Milliseconds()
+	if run.applied {
+		err = errors.Join(err, run.summarize(ctx, last))
 	}
 	if err != nil {
-		sy.log.ErrorContext(ctx, "runbook not brought into line with its data source", logkey.Event, alert.RunbookNotSynced, logkey.Runbook, name, logkey.Error, err)
+		s.log.ErrorContext(ctx, "runbook not brought into line with its data source", logkey.Event, alert.RunbookNotSynced, logkey.Runbook, name, logkey.Error, err)
 		last.LastError, last.LastErrorAt = publicMessage(err), &began
 	} else {
 		last.LastError, last.LastErrorAt, last.LastGoodAt = "", nil, &began
@@ -114,10 +114,10 @@ func (sy *Syncer) syncRunbook(ctx context.Context, name string, version int) err
 	// The result is stored also where the tick is out of time.
 	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	if err := sy.endLease(storing, held); err != nil {
+	if err := s.endLease(storing, held); err != nil {
 		return err
 	}
-	return s.dropAdditions(storing, was, last.Additions)
+	return run.dropAdditions(storing, was, last.Additions)
 }
 
 // summarize puts the result of a sync that was applied into its record.

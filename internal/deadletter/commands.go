@@ -21,7 +21,7 @@ import (
 // Unprocessed returns one page of the unprocessable messages without their bodies, the messages
 // stored last first. o.Status is a status, empty for open; o.Topic selects one topic, empty for
 // all. Errors: CodeInvalid, CodeUnavailable.
-func (ms *Messages) Unprocessed(ctx context.Context, o api.ListOptions) (api.Page[api.UnprocessedMessage], error) {
+func (m *Messages) Unprocessed(ctx context.Context, o api.ListOptions) (api.Page[api.UnprocessedMessage], error) {
 	filter := store.MessageFilter{Topic: o.Topic}
 	switch status := store.UnprocessableStatus(o.Status); status {
 	case "":
@@ -35,7 +35,7 @@ func (ms *Messages) Unprocessed(ctx context.Context, o api.ListOptions) (api.Pag
 	if err != nil {
 		return api.Page[api.UnprocessedMessage]{}, err
 	}
-	found, err := ms.store.UnprocessableMessages(ctx, filter, paging)
+	found, err := m.store.UnprocessableMessages(ctx, filter, paging)
 	if err != nil {
 		return api.Page[api.UnprocessedMessage]{}, err
 	}
@@ -48,18 +48,18 @@ func (ms *Messages) Unprocessed(ctx context.Context, o api.ListOptions) (api.Pag
 
 // UnprocessedMessage returns an unprocessable message with its body and its properties. It
 // writes an audit record of the read first. Errors: CodeNotFound, CodeUnavailable.
-func (ms *Messages) UnprocessedMessage(ctx context.Context, by audit.Caller, id string) (api.UnprocessedMessage, error) {
-	item, err := ms.readItem(ctx, id)
+func (m *Messages) UnprocessedMessage(ctx context.Context, by audit.Caller, id string) (api.UnprocessedMessage, error) {
+	item, err := m.readItem(ctx, id)
 	if err != nil {
 		return api.UnprocessedMessage{}, err
 	}
-	if err := ms.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadMessage, Target: id}); err != nil {
+	if err := m.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadMessage, Target: id}); err != nil {
 		return api.UnprocessedMessage{}, err
 	}
 	view := unprocessedView(item)
 	view.Properties = item.Doc.Properties
 	if item.Doc.Sealed {
-		if view.Body, err = ms.sealer.RedactedBody(ctx, item); err != nil {
+		if view.Body, err = m.sealer.RedactedBody(ctx, item); err != nil {
 			return api.UnprocessedMessage{}, err
 		}
 		return view, nil
@@ -79,33 +79,33 @@ func (ms *Messages) UnprocessedMessage(ctx context.Context, by audit.Caller, id 
 // message. If the process ends in between, the next request completes the replay with the same
 // id. A discarded message can be replayed, too. Errors: CodeInvalid, CodeNotFound, CodeConflict if
 // the message was replayed already or is not stored whole, CodeUnavailable.
-func (ms *Messages) Replay(ctx context.Context, by audit.Caller, id, why string) (api.UnprocessedMessage, error) {
+func (m *Messages) Replay(ctx context.Context, by audit.Caller, id, why string) (api.UnprocessedMessage, error) {
 	if err := audit.CheckReason(why); err != nil {
 		return api.UnprocessedMessage{}, err
 	}
-	item, err := ms.recordReplay(ctx, by, id, why)
+	item, err := m.recordReplay(ctx, by, id, why)
 	if err != nil {
 		return api.UnprocessedMessage{}, err
 	}
 	n := item.Doc.Asked
-	body, err := ms.sealer.OpenBody(ctx, item)
+	body, err := m.sealer.OpenBody(ctx, item)
 	if err != nil {
 		return api.UnprocessedMessage{}, err
 	}
 	again := replayMessage(&item.Doc, id, body)
-	if err := ms.bus.Send(ctx, item.Doc.Topic, again); err != nil {
+	if err := m.bus.Send(ctx, item.Doc.Topic, again); err != nil {
 		return api.UnprocessedMessage{}, err
 	}
-	ms.log.InfoContext(ctx, "message replayed", logkey.Topic, item.Doc.Topic, logkey.KeptID, id, logkey.MessageID, again.ID, logkey.By, by.Name)
-	return ms.markReplayed(ctx, item, n)
+	m.log.InfoContext(ctx, "message replayed", logkey.Topic, item.Doc.Topic, logkey.KeptID, id, logkey.MessageID, again.ID, logkey.By, by.Name)
+	return m.markReplayed(ctx, item, n)
 }
 
 // recordReplay stores the caller and the number of a replay in the item of a message. A replay
 // that is stored and may not have been sent is repeated.
-func (ms *Messages) recordReplay(ctx context.Context, by audit.Caller, id, why string) (store.Item[store.Unprocessable], error) {
+func (m *Messages) recordReplay(ctx context.Context, by audit.Caller, id, why string) (store.Item[store.Unprocessable], error) {
 	var item store.Item[store.Unprocessable]
 	err := store.RetryOnConflict(ctx, func() (err error) {
-		item, err = ms.recordReplayOnce(ctx, by, id, why)
+		item, err = m.recordReplayOnce(ctx, by, id, why)
 		return err
 	})
 	return item, err
@@ -113,8 +113,8 @@ func (ms *Messages) recordReplay(ctx context.Context, by audit.Caller, id, why s
 
 // recordReplayOnce stores a replay in the item as it is in the store. It fails with ErrChanged where
 // another process changes the item at the same time.
-func (ms *Messages) recordReplayOnce(ctx context.Context, by audit.Caller, id, why string) (store.Item[store.Unprocessable], error) {
-	item, err := ms.readItem(ctx, id)
+func (m *Messages) recordReplayOnce(ctx context.Context, by audit.Caller, id, why string) (store.Item[store.Unprocessable], error) {
+	item, err := m.readItem(ctx, id)
 	if err != nil {
 		return item, err
 	}
@@ -132,10 +132,10 @@ func (ms *Messages) recordReplayOnce(ctx context.Context, by audit.Caller, id, w
 		return item, nil
 	}
 	was := audit.MessageFacts(*u)
-	u.Handled, u.Returns = &model.Mark{By: by.Name, At: ms.now().UTC(), Why: why}, 0
+	u.Handled, u.Returns = &model.Mark{By: by.Name, At: m.now().UTC(), Why: why}, 0
 	sent := *u
 	sent.Status, sent.Replays = store.UnprocessableReplayed, u.Asked
-	applied, err := ms.store.Apply(ctx, store.Writes{store.Replace(store.UnprocessedKey(id), u, item.Version), ms.audit.Record(auditRecord(by, "replay", id, was, sent))})
+	applied, err := m.store.Apply(ctx, store.Writes{store.Replace(store.UnprocessedKey(id), u, item.Version), m.audit.Record(auditRecord(by, "replay", id, was, sent))})
 	if err == nil {
 		item.Version = applied.Version(0)
 	}
@@ -144,11 +144,11 @@ func (ms *Messages) recordReplayOnce(ctx context.Context, by audit.Caller, id, w
 
 // markReplayed stores that replay n was sent. It loads the item again after a conflict: another
 // request may have sent the same replay, or the replay may have failed already.
-func (ms *Messages) markReplayed(ctx context.Context, item store.Item[store.Unprocessable], n int) (api.UnprocessedMessage, error) {
+func (m *Messages) markReplayed(ctx context.Context, item store.Item[store.Unprocessable], n int) (api.UnprocessedMessage, error) {
 	id, mark, changed := item.ID, item.Doc.Handled, false
 	err := store.RetryOnConflict(ctx, func() (err error) {
 		if changed {
-			if item, err = ms.readItem(ctx, id); err != nil {
+			if item, err = m.readItem(ctx, id); err != nil {
 				return err
 			}
 		}
@@ -158,7 +158,7 @@ func (ms *Messages) markReplayed(ctx context.Context, item store.Item[store.Unpr
 			return nil
 		}
 		u.Status, u.Replays, u.Asked, u.Handled = store.UnprocessableReplayed, n, 0, mark
-		_, err = ms.store.Apply(ctx, store.Writes{store.Replace(store.UnprocessedKey(id), u, item.Version)})
+		_, err = m.store.Apply(ctx, store.Writes{store.Replace(store.UnprocessedKey(id), u, item.Version)})
 		return err
 	})
 	if err != nil {
@@ -170,13 +170,13 @@ func (ms *Messages) markReplayed(ctx context.Context, item store.Item[store.Unpr
 // Discard marks an unprocessable message as discarded. The message stays stored and can be
 // replayed later. Errors: CodeInvalid, CodeNotFound, CodeConflict if it is not open,
 // CodeUnavailable.
-func (ms *Messages) Discard(ctx context.Context, by audit.Caller, id, why string) (api.UnprocessedMessage, error) {
+func (m *Messages) Discard(ctx context.Context, by audit.Caller, id, why string) (api.UnprocessedMessage, error) {
 	if err := audit.CheckReason(why); err != nil {
 		return api.UnprocessedMessage{}, err
 	}
 	var view api.UnprocessedMessage
 	err := store.RetryOnConflict(ctx, func() (err error) {
-		view, err = ms.discard(ctx, by, id, why)
+		view, err = m.discard(ctx, by, id, why)
 		return err
 	})
 	return view, err
@@ -184,8 +184,8 @@ func (ms *Messages) Discard(ctx context.Context, by audit.Caller, id, why string
 
 // discard marks a message as discarded in the item as it is in the store. It fails with ErrChanged
 // where another process changes the item at the same time.
-func (ms *Messages) discard(ctx context.Context, by audit.Caller, id, why string) (api.UnprocessedMessage, error) {
-	item, err := ms.readItem(ctx, id)
+func (m *Messages) discard(ctx context.Context, by audit.Caller, id, why string) (api.UnprocessedMessage, error) {
+	item, err := m.readItem(ctx, id)
 	if err != nil {
 		return api.UnprocessedMessage{}, err
 	}
@@ -194,12 +194,12 @@ func (ms *Messages) discard(ctx context.Context, by audit.Caller, id, why string
 	}
 	was := audit.MessageFacts(item.Doc)
 	item.Doc.Status = store.UnprocessableDiscarded
-	item.Doc.Handled = &model.Mark{By: by.Name, At: ms.now().UTC(), Why: why}
-	_, err = ms.store.Apply(ctx, store.Writes{store.Replace(store.UnprocessedKey(id), item.Doc, item.Version), ms.audit.Record(auditRecord(by, "discard", id, was, item.Doc))})
+	item.Doc.Handled = &model.Mark{By: by.Name, At: m.now().UTC(), Why: why}
+	_, err = m.store.Apply(ctx, store.Writes{store.Replace(store.UnprocessedKey(id), item.Doc, item.Version), m.audit.Record(auditRecord(by, "discard", id, was, item.Doc))})
 	if err != nil {
 		return api.UnprocessedMessage{}, err
 	}
-	ms.log.InfoContext(ctx, "message discarded", logkey.Topic, item.Doc.Topic, logkey.KeptID, id, logkey.By, by.Name)
+	m.log.InfoContext(ctx, "message discarded", logkey.Topic, item.Doc.Topic, logkey.KeptID, id, logkey.By, by.Name)
 	return unprocessedView(item), nil
 }
 
@@ -212,11 +212,11 @@ func auditRecord(by audit.Caller, action, id string, was audit.Facts, u store.Un
 }
 
 // readItem reads the item of an unprocessable message. Errors: CodeNotFound.
-func (ms *Messages) readItem(ctx context.Context, id string) (store.Item[store.Unprocessable], error) {
+func (m *Messages) readItem(ctx context.Context, id string) (store.Item[store.Unprocessable], error) {
 	err := store.ErrNotFound
 	var item store.Item[store.Unprocessable]
 	if itemIDPattern.MatchString(id) { // the store has no other ids
-		item, err = store.Read[store.Unprocessable](ctx, ms.store, store.UnprocessedKey(id))
+		item, err = store.Read[store.Unprocessable](ctx, m.store, store.UnprocessedKey(id))
 	}
 	if errors.Is(err, store.ErrNotFound) {
 		return item, &problem.Error{Code: api.CodeNotFound, Message: fmt.Sprintf("no message %q is kept", id), Cause: err}

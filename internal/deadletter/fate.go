@@ -63,18 +63,18 @@ func (c deadLetterCase) decide(now time.Time) (fate, string) {
 }
 
 // readCase reads the facts of a dead letter, without the number of its returns.
-func (ms *Messages) readCase(ctx context.Context, d bus.DeadLetter, m message.Delivery) (deadLetterCase, error) {
-	c := deadLetterCase{topic: d.Topic, kind: m.Type, reason: d.Reason, whole: len(d.Body) <= sealing.MaxBody}
+func (m *Messages) readCase(ctx context.Context, d bus.DeadLetter, msg message.Delivery) (deadLetterCase, error) {
+	c := deadLetterCase{topic: d.Topic, kind: msg.Type, reason: d.Reason, whole: len(d.Body) <= sealing.MaxBody}
 	if d.Topic != message.TopicWorkerJobs {
 		return c, nil
 	}
 	var err error
-	c.job, err = ms.readJobCase(ctx, d.Body)
+	c.job, err = m.readJobCase(ctx, d.Body)
 	return c, err
 }
 
 // readJobCase reads the facts of a job. Body is the JSON of the job.
-func (ms *Messages) readJobCase(ctx context.Context, body []byte) (jobCase, error) {
+func (m *Messages) readJobCase(ctx context.Context, body []byte) (jobCase, error) {
 	var job message.Job
 	if err := json.Unmarshal(body, &job); err != nil {
 		return jobCase{unreadable: fmt.Sprintf("the body is not the JSON of a job: %v", err)}, nil
@@ -84,7 +84,7 @@ func (ms *Messages) readJobCase(ctx context.Context, body []byte) (jobCase, erro
 		return jobCase{unreadable: err.Error()}, nil
 	}
 	c := jobCase{expiresAt: job.ExpiresAt}
-	run, err := store.OrNone(store.Read[model.Run](ctx, ms.store, store.RunKey(job.CorrelationData.BatchID, phase, member)))
+	run, err := store.OrNone(store.Read[model.Run](ctx, m.store, store.RunKey(job.CorrelationData.BatchID, phase, member)))
 	if err != nil {
 		return c, err
 	}

@@ -43,8 +43,8 @@ const (
 // ReturnDeadLetters empties the dead-letter queues when a process starts, as soon as the store
 // and the broker answer. It returns when the queues are empty, when ctx ends, or after two
 // minutes: then the ticks continue. It logs a failure and does not return it.
-func (ms *Messages) ReturnDeadLetters(ctx context.Context) {
-	if ms.queues == nil {
+func (m *Messages) ReturnDeadLetters(ctx context.Context) {
+	if m.queues == nil {
 		return
 	}
 	pause := backoff.NewExponentialBackOff()
@@ -52,76 +52,76 @@ func (ms *Messages) ReturnDeadLetters(ctx context.Context) {
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		pinging, cancel := context.WithTimeout(ctx, 10*time.Second)
 		defer cancel()
-		if err := errors.Join(ms.store.Ping(pinging), ms.bus.Ping(pinging)); err != nil {
+		if err := errors.Join(m.store.Ping(pinging), m.bus.Ping(pinging)); err != nil {
 			return struct{}{}, err
 		}
-		err := ms.emptyQueues(ctx)
-		if err != nil && ms.resultsRead.Load() {
+		err := m.emptyQueues(ctx)
+		if err != nil && m.resultsRead.Load() {
 			err = backoff.Permanent(err)
 		}
 		return struct{}{}, err
 	}, backoff.WithBackOff(pause), backoff.WithMaxElapsedTime(startWait))
 	if err != nil && ctx.Err() == nil {
-		ms.log.WarnContext(ctx, "not all dead-letter queues were read at the start; the next tick does so", logkey.Error, err)
+		m.log.WarnContext(ctx, "not all dead-letter queues were read at the start; the next tick does so", logkey.Error, err)
 	}
 }
 
 // ReturnDeadLettersInTick empties the dead-letter queues in a tick, in one minute at most. It logs
 // a failure and does not return it.
-func (ms *Messages) ReturnDeadLettersInTick(ctx context.Context) {
-	if ms.queues == nil {
+func (m *Messages) ReturnDeadLettersInTick(ctx context.Context) {
+	if m.queues == nil {
 		return
 	}
 	limited, cancel := context.WithTimeout(ctx, tickTimeout)
 	defer cancel()
-	if err := ms.emptyQueues(limited); err != nil {
-		ms.log.WarnContext(ctx, "dead-letter queues were not read, or not to their end", logkey.Error, err)
+	if err := m.emptyQueues(limited); err != nil {
+		m.log.WarnContext(ctx, "dead-letter queues were not read, or not to their end", logkey.Error, err)
 	}
 }
 
 // ResultsMayCome reports whether results may be on their way, so that a deadline has to wait:
 // results in a dead-letter queue, and results that this process requeued in an outage.
-func (ms *Messages) ResultsMayCome() bool {
-	now := ms.now()
-	if ms.queues != nil && !ms.resultsRead.Load() && now.Sub(ms.startedAt) < startWait {
+func (m *Messages) ResultsMayCome() bool {
+	now := m.now()
+	if m.queues != nil && !m.resultsRead.Load() && now.Sub(m.startedAt) < startWait {
 		return true
 	}
-	sent := ms.resultsSent.Load()
+	sent := m.resultsSent.Load()
 	return sent != nil && now.Sub(*sent) < resultsWait
 }
 
 // ExpectResults records that this process sends results again for a time: see ResultsMayCome.
-func (ms *Messages) ExpectResults(at time.Time) { ms.resultsSent.Store(&at) }
+func (m *Messages) ExpectResults(at time.Time) { m.resultsSent.Store(&at) }
 
 // emptyQueues reads all dead-letter queues until they are empty: first that of the results, which
 // deadlines wait for.
-func (ms *Messages) emptyQueues(ctx context.Context) error {
-	workers, err := ms.store.WorkerAnnouncements(ctx)
+func (m *Messages) emptyQueues(ctx context.Context) error {
+	workers, err := m.store.WorkerAnnouncements(ctx)
 	if err != nil {
 		return err
 	}
-	results := ms.emptyQueue(ctx, message.TopicWorkerResults, message.SubscriptionOrchestrator)
+	results := m.emptyQueue(ctx, message.TopicWorkerResults, message.SubscriptionOrchestrator)
 	if results == nil {
-		ms.resultsRead.Store(true)
+		m.resultsRead.Store(true)
 	}
-	failures := []error{results, ms.emptyQueue(ctx, message.TopicOrchestratorEvents, message.SubscriptionOrchestrator)}
+	failures := []error{results, m.emptyQueue(ctx, message.TopicOrchestratorEvents, message.SubscriptionOrchestrator)}
 	for _, w := range workers {
-		failures = append(failures, ms.emptyQueue(ctx, message.TopicWorkerJobs, message.WorkerSubscription(w.ID)))
+		failures = append(failures, m.emptyQueue(ctx, message.TopicWorkerJobs, message.WorkerSubscription(w.ID)))
 	}
 	return errors.Join(failures...)
 }
 
 // emptyQueue reads the dead-letter queue of one subscription until it is empty.
-func (ms *Messages) emptyQueue(ctx context.Context, topic, subscription string) error {
+func (m *Messages) emptyQueue(ctx context.Context, topic, subscription string) error {
 	total := 0
 	for {
-		removed, err := ms.queues.TakeDeadLetters(ctx, topic, subscription, deadLettersAtOnce, ms.takeDeadLetter)
+		removed, err := m.queues.TakeDeadLetters(ctx, topic, subscription, deadLettersAtOnce, m.takeDeadLetter)
 		if removed > 0 && topic == message.TopicWorkerResults {
-			ms.ExpectResults(ms.now())
+			m.ExpectResults(m.now())
 		}
 		if total += removed; err != nil || removed == 0 {
 			if total > 0 {
-				ms.log.WarnContext(ctx, "dead letters were taken from their queue", logkey.Topic, topic, logkey.Subscription, subscription, logkey.Count, total)
+				m.log.WarnContext(ctx, "dead letters were taken from their queue", logkey.Topic, topic, logkey.Subscription, subscription, logkey.Count, total)
 			}
 			if err != nil {
 				return fmt.Errorf("dead letters of %s/%s: %w", topic, subscription, err)
@@ -134,28 +134,28 @@ func (ms *Messages) emptyQueue(ctx context.Context, topic, subscription string) 
 // takeDeadLetter stores a dead letter with its fate and then returns it if that is its fate. If
 // the process ends in between, the dead letter is received again and its record is found. Then it
 // is sent with the same id, and handling it a second time is harmless.
-func (ms *Messages) takeDeadLetter(ctx context.Context, d bus.DeadLetter) error {
+func (m *Messages) takeDeadLetter(ctx context.Context, d bus.DeadLetter) error {
 	kind, _ := d.Properties[message.PropertyMessageType].(string)
-	m := message.Delivery{ID: d.ID, Type: kind, Body: d.Body, Properties: d.Properties, DeliveryCount: d.DeliveryCount, EnqueuedAt: d.EnqueuedAt}
+	msg := message.Delivery{ID: d.ID, Type: kind, Body: d.Body, Properties: d.Properties, DeliveryCount: d.DeliveryCount, EnqueuedAt: d.EnqueuedAt}
 	var item store.Item[store.Unprocessable]
 	var returns bool
 	err := store.RetryOnConflict(ctx, func() error {
-		c, err := ms.readCase(ctx, d, m)
+		c, err := m.readCase(ctx, d, msg)
 		if err == nil {
-			item, returns, err = ms.storeDeadLetter(ctx, d, m, c)
+			item, returns, err = m.storeDeadLetter(ctx, d, msg, c)
 		}
 		return err
 	})
 	if err != nil || !returns {
 		return err
 	}
-	return ms.sendReturn(ctx, item)
+	return m.sendReturn(ctx, item)
 }
 
 // storeDeadLetter stores a dead letter with its fate, unless the store has both. It reports
 // whether the message is to be returned now.
-func (ms *Messages) storeDeadLetter(ctx context.Context, d bus.DeadLetter, m message.Delivery, c deadLetterCase) (item store.Item[store.Unprocessable], returns bool, err error) {
-	item, replay, err := ms.findItem(ctx, d.Topic, m)
+func (m *Messages) storeDeadLetter(ctx context.Context, d bus.DeadLetter, msg message.Delivery, c deadLetterCase) (item store.Item[store.Unprocessable], returns bool, err error) {
+	item, replay, err := m.findItem(ctx, d.Topic, msg)
 	if err != nil {
 		return item, false, err
 	}
@@ -164,28 +164,28 @@ func (ms *Messages) storeDeadLetter(ctx context.Context, d bus.DeadLetter, m mes
 	switch {
 	case known && isSource(u.DeadLetter, d): // the process that stored it ended, or could not remove it from the queue
 		return item, u.Asked > u.Failed, nil
-	case known && !isNewFailure(u, m, replay): // the store has this failure, and the settlement of the message was lost
+	case known && !isNewFailure(u, msg, replay): // the store has this failure, and the settlement of the message was lost
 		return item, false, nil
 	}
-	now := ms.now().UTC()
+	now := m.now().UTC()
 	c.returns = u.Returns
 	fate, why := c.decide(now)
 	if fate == fateForget {
 		return item, false, nil
 	}
-	recordFailure(u, m, d.Topic, replay, deadLetterReason(d), item.ID, now)
-	if err := ms.sealer.SealBody(ctx, u, item.ID, m); err != nil {
+	recordFailure(u, msg, d.Topic, replay, deadLetterReason(d), item.ID, now)
+	if err := m.sealer.SealBody(ctx, u, item.ID, msg); err != nil {
 		return item, false, err
 	}
 	u.DeadLetter = &store.DeadLetterSource{Subscription: d.Subscription, Sequence: d.Sequence, Reason: d.Reason, Description: d.Description}
 	recordFate(u, fate, why, now)
-	applied, err := ms.store.Apply(ctx, store.Writes{writeItem(item)})
+	applied, err := m.store.Apply(ctx, store.Writes{writeItem(item)})
 	if err != nil {
 		return item, false, err
 	}
 	item.Version = applied.Version(0)
 	if fate == fateHold {
-		ms.logUnprocessable(ctx, d.Topic, m, u.Reason)
+		m.logUnprocessable(ctx, d.Topic, msg, u.Reason)
 	}
 	return item, fate == fateReturn, nil
 }
@@ -217,21 +217,21 @@ func recordFate(u *store.Unprocessable, f fate, why string, now time.Time) {
 }
 
 // sendReturn sends the replay that an item asks for, and marks it as sent.
-func (ms *Messages) sendReturn(ctx context.Context, item store.Item[store.Unprocessable]) error {
+func (m *Messages) sendReturn(ctx context.Context, item store.Item[store.Unprocessable]) error {
 	u := item.Doc
-	body, err := ms.sealer.OpenBody(ctx, item)
+	body, err := m.sealer.OpenBody(ctx, item)
 	if err != nil {
 		return err
 	}
 	again := replayMessage(&u, item.ID, body)
 	if n := min(u.Returns, len(returnDelays)); n > 0 && returnDelays[n-1] > 0 {
-		again.At = ms.now().Add(returnDelays[n-1])
+		again.At = m.now().Add(returnDelays[n-1])
 	}
-	if err := ms.bus.Send(ctx, u.Topic, again); err != nil {
+	if err := m.bus.Send(ctx, u.Topic, again); err != nil {
 		return err
 	}
-	ms.log.InfoContext(ctx, "a dead letter was sent again", logkey.Topic, u.Topic, logkey.KeptID, item.ID, logkey.MessageID, again.ID, logkey.Reason, u.Reason)
-	_, err = ms.markReplayed(ctx, item, u.Asked)
+	m.log.InfoContext(ctx, "a dead letter was sent again", logkey.Topic, u.Topic, logkey.KeptID, item.ID, logkey.MessageID, again.ID, logkey.Reason, u.Reason)
+	_, err = m.markReplayed(ctx, item, u.Asked)
 	return err
 }
 

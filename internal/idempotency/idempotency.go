@@ -40,15 +40,15 @@ func New(c Config) *Records { return &Records{store: c.Store, sealer: c.Sealer} 
 // there is no record, or the caller has no key. Keys of different callers, and in different partitions,
 // are independent. content is the digest of the request. Errors: CodeKeyReused where the record is of a
 // request with other content.
-func (rs *Records) Find(ctx context.Context, by audit.Caller, partition, content string) (store.Item[store.IdempotencyRecord], error) {
+func (r *Records) Find(ctx context.Context, by audit.Caller, partition, content string) (store.Item[store.IdempotencyRecord], error) {
 	if by.Key == "" {
 		return store.Item[store.IdempotencyRecord]{}, nil
 	}
-	item, err := store.OrNone(store.Read[store.IdempotencyRecord](ctx, rs.store, Key(by, partition)))
+	item, err := store.OrNone(store.Read[store.IdempotencyRecord](ctx, r.store, Key(by, partition)))
 	if err != nil || item.ETag == "" {
 		return item, err
 	}
-	same, err := rs.sealer.SameContent(ctx, item.Doc.Content, content)
+	same, err := r.sealer.SameContent(ctx, item.Doc.Content, content)
 	if err == nil && !same {
 		return item, problem.New(api.CodeKeyReused, "the idempotency key was used on %s for a request with other content; choose a new key for what is to be done anew", item.Doc.At.Format(time.RFC3339))
 	}

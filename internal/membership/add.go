@@ -21,8 +21,8 @@ import (
 const maxAdded = 10_000
 
 // AddMembers calls AddMembersFrom with a CSV in memory.
-func (ms *Registrar) AddMembers(ctx context.Context, by audit.Caller, batch int, csv []byte, options ...api.UploadOption) (api.AddResult, error) {
-	return ms.AddMembersFrom(ctx, by, batch, bytes.NewReader(csv), options...)
+func (r *Registrar) AddMembers(ctx context.Context, by audit.Caller, batch int, csv []byte, options ...api.UploadOption) (api.AddResult, error) {
+	return r.AddMembersFrom(ctx, by, batch, bytes.NewReader(csv), options...)
 }
 
 // AddMembersFrom adds the people of a CSV to a batch that is under way: they catch up on its
@@ -35,11 +35,11 @@ func (ms *Registrar) AddMembers(ctx context.Context, by audit.Caller, batch int,
 //
 // Errors: CodeInvalid with every bad row, CodeNotFound, CodeConflict with the people who are in
 // other batches, CodeKeyReused, CodeTooLarge, CodeUnavailable.
-func (ms *Registrar) AddMembersFrom(ctx context.Context, by audit.Caller, batch int, csv membercsv.File, options ...api.UploadOption) (api.AddResult, error) {
+func (r *Registrar) AddMembersFrom(ctx context.Context, by audit.Caller, batch int, csv membercsv.File, options ...api.UploadOption) (api.AddResult, error) {
 	if err := checkSize(csv); err != nil {
 		return api.AddResult{}, err
 	}
-	b, err := ms.applier.ReadBatch(ctx, batch)
+	b, err := r.applier.ReadBatch(ctx, batch)
 	if err != nil {
 		return api.AddResult{}, err
 	}
@@ -47,7 +47,7 @@ func (ms *Registrar) AddMembersFrom(ctx context.Context, by audit.Caller, batch 
 	if shared && !b.Doc.Manual {
 		return api.AddResult{}, problem.New(api.CodeConflict, "batch %d follows a data source: its members cannot be in other batches", batch)
 	}
-	u, err := ms.readUpload(ctx, uploadRequest{
+	u, err := r.readUpload(ctx, uploadRequest{
 		by: by, partition: store.BatchPartition(batch), csv: csv, shared: shared, outcome: "nobody was added",
 		runbook: b.Doc.Runbook,
 		version: func(context.Context) (int, error) { return b.Doc.Version, nil },
@@ -63,8 +63,8 @@ func (ms *Registrar) AddMembersFrom(ctx context.Context, by audit.Caller, batch 
 		people[i] = Newcomer{Key: row.Key, Data: row.Data}
 	}
 	a := addition{
-		members: ms, by: by, batch: b,
-		claims: ms.newClaimant(batch, u.runbook, ms.newID(), shared),
+		members: r, by: by, batch: b,
+		claims: r.newClaimant(batch, u.runbook, r.newID(), shared),
 		result: api.AddResult{Warnings: u.warnings, Replayed: u.repeats()},
 	}
 	if by.Key != "" {
@@ -76,15 +76,15 @@ func (ms *Registrar) AddMembersFrom(ctx context.Context, by audit.Caller, batch 
 	if err = cmp.Or(err, RefuseInOtherBatch(taken, total, "added", u.lines(), b.Doc.Manual)); err != nil {
 		return api.AddResult{}, err
 	}
-	ms.log.InfoContext(ctx, "members added", logkey.BatchID, batch, logkey.Added, a.result.Added, logkey.Present, len(a.result.Present), logkey.By, by.Name, logkey.Repeated, u.repeats())
+	r.log.InfoContext(ctx, "members added", logkey.BatchID, batch, logkey.Added, a.result.Added, logkey.Present, len(a.result.Present), logkey.By, by.Name, logkey.Repeated, u.repeats())
 	return a.result, nil
 }
 
 // AddFromSource adds people of a data source, those who can be claimed, to the batch as it was
 // read, and gives how many it added and the people in other batches. With known, none of the people
 // is a member of the batch at this ETag; otherwise it leaves out those who are.
-func (ms *Registrar) AddFromSource(ctx context.Context, b store.Item[model.Batch], rb *runbook.Runbook, people []Newcomer, known bool) (added int, taken []InOtherBatch, err error) {
-	a := addition{members: ms, by: audit.Scheduler, batch: b, claims: ms.newClaimant(b.Doc.ID, rb, ms.newID(), false)}
+func (r *Registrar) AddFromSource(ctx context.Context, b store.Item[model.Batch], rb *runbook.Runbook, people []Newcomer, known bool) (added int, taken []InOtherBatch, err error) {
+	a := addition{members: r, by: audit.Scheduler, batch: b, claims: r.newClaimant(b.Doc.ID, rb, r.newID(), false)}
 	a.claims.partly = true
 	taken, err = a.run(ctx, people, known)
 	return a.result.Added, taken, err

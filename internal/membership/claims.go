@@ -21,14 +21,14 @@ const claimsPerWrite = 90
 
 // FindTaken gives those of the people whom another batch has, for a batch of the runbook that
 // does not exist yet, and writes nothing.
-func (ms *Registrar) FindTaken(ctx context.Context, rb *runbook.Runbook, keys []string) ([]InOtherBatch, error) {
-	return ms.newClaimant(0, rb, "", false).look(ctx, keys)
+func (r *Registrar) FindTaken(ctx context.Context, rb *runbook.Runbook, keys []string) ([]InOtherBatch, error) {
+	return r.newClaimant(0, rb, "", false).look(ctx, keys)
 }
 
 // FindTakenFailed gives those of a batch's failed members whom another batch has by now, and
 // writes nothing.
-func (ms *Registrar) FindTakenFailed(ctx context.Context, b *model.Batch, rb *runbook.Runbook, keys []string) ([]InOtherBatch, error) {
-	return ms.newClaimant(b.ID, rb, ms.newID(), b.Shared).look(ctx, keys)
+func (r *Registrar) FindTakenFailed(ctx context.Context, b *model.Batch, rb *runbook.Runbook, keys []string) ([]InOtherBatch, error) {
+	return r.newClaimant(b.ID, rb, r.newID(), b.Shared).look(ctx, keys)
 }
 
 // claimant claims people for one batch. It is not safe for concurrent use.
@@ -44,8 +44,8 @@ type claimant struct {
 	batches map[int]claimingBatch
 }
 
-func (ms *Registrar) newClaimant(batch int, rb *runbook.Runbook, round string, shared bool) *claimant {
-	return &claimant{members: ms, batch: batch, workers: rb.Workers(), round: round, shared: shared, done: map[string]bool{}, batches: map[int]claimingBatch{}}
+func (r *Registrar) newClaimant(batch int, rb *runbook.Runbook, round string, shared bool) *claimant {
+	return &claimant{members: r, batch: batch, workers: rb.Workers(), round: round, shared: shared, done: map[string]bool{}, batches: map[int]claimingBatch{}}
 }
 
 // look gives those of the people whom another batch has, and writes nothing.

@@ -21,8 +21,8 @@ import (
 )
 
 // CreateBatch calls CreateBatchFrom with a CSV in memory.
-func (ms *Registrar) CreateBatch(ctx context.Context, by audit.Caller, runbookName string, csv []byte, options ...api.UploadOption) (api.Batch, error) {
-	return ms.CreateBatchFrom(ctx, by, runbookName, bytes.NewReader(csv), options...)
+func (r *Registrar) CreateBatch(ctx context.Context, by audit.Caller, runbookName string, csv []byte, options ...api.UploadOption) (api.Batch, error) {
+	return r.CreateBatchFrom(ctx, by, runbookName, bytes.NewReader(csv), options...)
 }
 
 // CreateBatchFrom creates a manual batch with the members of a CSV, under the runbook's active
@@ -32,58 +32,58 @@ func (ms *Registrar) CreateBatch(ctx context.Context, by audit.Caller, runbookNa
 //
 // Errors: CodeInvalid with every bad row, CodeConflict with the people who are in other batches,
 // CodeNotFound, CodeKeyReused, CodeTooLarge, CodeUnavailable.
-func (ms *Registrar) CreateBatchFrom(ctx context.Context, by audit.Caller, runbookName string, csv membercsv.File, options ...api.UploadOption) (api.Batch, error) {
+func (r *Registrar) CreateBatchFrom(ctx context.Context, by audit.Caller, runbookName string, csv membercsv.File, options ...api.UploadOption) (api.Batch, error) {
 	if err := checkSize(csv); err != nil {
 		return api.Batch{}, err
 	}
 	var view api.Batch
 	// A lost race: another process has just begun with this request, or with one for the same people.
 	err := store.RetryOnConflict(ctx, func() (err error) {
-		view, err = ms.createBatch(ctx, by, runbookName, csv, slices.Contains(options, api.AllowInOtherBatches))
+		view, err = r.createBatch(ctx, by, runbookName, csv, slices.Contains(options, api.AllowInOtherBatches))
 		return err
 	})
 	return view, err
 }
 
-func (ms *Registrar) createBatch(ctx context.Context, by audit.Caller, runbookName string, csv membercsv.File, shared bool) (api.Batch, error) {
-	u, err := ms.readUpload(ctx, uploadRequest{
+func (r *Registrar) createBatch(ctx context.Context, by audit.Caller, runbookName string, csv membercsv.File, shared bool) (api.Batch, error) {
+	u, err := r.readUpload(ctx, uploadRequest{
 		by: by, partition: store.PartitionBatches, about: []string{runbookName}, csv: csv, shared: shared, outcome: "no batch was created",
 		runbook: runbookName,
 		version: func(ctx context.Context) (int, error) {
-			version, _, err := ms.runbooks.Active(ctx, runbookName)
+			version, _, err := r.runbooks.Active(ctx, runbookName)
 			return version.Version, err
 		},
 	})
 	if err != nil {
 		return api.Batch{}, err
 	}
-	b, existed, err := ms.findOrWriteBatch(ctx, u)
+	b, existed, err := r.findOrWriteBatch(ctx, u)
 	if err != nil {
 		return api.Batch{}, err
 	}
 	replayed := u.repeats() || existed
-	ms.log.InfoContext(ctx, "batch created", logkey.BatchID, b.ID, logkey.Runbook, runbookName, logkey.Members, len(u.rows), logkey.By, by.Name, logkey.Repeated, replayed)
+	r.log.InfoContext(ctx, "batch created", logkey.BatchID, b.ID, logkey.Runbook, runbookName, logkey.Members, len(u.rows), logkey.By, by.Name, logkey.Repeated, replayed)
 	view := apiview.Batch(b)
 	view.Warnings, view.Replayed = u.warnings, replayed
 	return view, nil
 }
 
 // findOrWriteBatch gives the batch of an upload, and reports whether another call wrote it.
-func (ms *Registrar) findOrWriteBatch(ctx context.Context, u *upload) (b model.Batch, existed bool, err error) {
+func (r *Registrar) findOrWriteBatch(ctx context.Context, u *upload) (b model.Batch, existed bool, err error) {
 	if u.repeats() {
-		item, err := store.OrNone(store.Read[model.Batch](ctx, ms.store, store.BatchKey(u.record.Doc.Batch)))
+		item, err := store.OrNone(store.Read[model.Batch](ctx, r.store, store.BatchKey(u.record.Doc.Batch)))
 		if err != nil {
 			return model.Batch{}, false, err
 		}
 		if item.ETag != "" {
-			return ms.ensureDocument(ctx, u.by, item.Doc)
+			return r.ensureDocument(ctx, u.by, item.Doc)
 		}
 		// The runbook may have been deactivated since: it has no new batches then.
-		if _, _, err := ms.runbooks.Active(ctx, u.runbook.Name); err != nil {
+		if _, _, err := r.runbooks.Active(ctx, u.runbook.Name); err != nil {
 			return model.Batch{}, false, err
 		}
 	}
-	return ms.writeBatch(ctx, u)
+	return r.writeBatch(ctx, u)
 }
 
 // writeBatch writes the batch of an upload. It reserves the number, with a summary that says
@@ -91,24 +91,24 @@ func (ms *Registrar) findOrWriteBatch(ctx context.Context, u *upload) (b model.B
 // number that no list shows. A call that goes on with the request has the same number, version
 // and time, and so writes the same. existed reports that another call has written the batch
 // meanwhile. It fails with ErrExists where another call has just begun with the request.
-func (ms *Registrar) writeBatch(ctx context.Context, u *upload) (b model.Batch, existed bool, err error) {
-	b, err = ms.prepareBatch(ctx, u)
+func (r *Registrar) writeBatch(ctx context.Context, u *upload) (b model.Batch, existed bool, err error) {
+	b, err = r.prepareBatch(ctx, u)
 	if err != nil {
 		if b.ID > 0 && u.by.Key == "" {
-			ms.releaseNumber(ctx, b.ID)
+			r.releaseNumber(ctx, b.ID)
 		}
 		return model.Batch{}, false, err
 	}
-	return ms.ensureDocument(ctx, u.by, b)
+	return r.ensureDocument(ctx, u.by, b)
 }
 
 // ensureDocument writes the document of a new batch, and the summary of it, unless they exist.
-func (ms *Registrar) ensureDocument(ctx context.Context, by audit.Caller, b model.Batch) (_ model.Batch, existed bool, err error) {
-	s, existed, err := ms.CreateDocument(ctx, by, model.BatchCreated{
+func (r *Registrar) ensureDocument(ctx context.Context, by audit.Caller, b model.Batch) (_ model.Batch, existed bool, err error) {
+	s, existed, err := r.CreateDocument(ctx, by, model.BatchCreated{
 		ID: b.ID, Runbook: b.Runbook, Version: b.Version, Members: b.Members, By: b.CreatedBy, At: b.DetectedAt, Shared: b.Shared,
 	})
 	if err != nil && (existed || s != nil && s.Written != nil) { // an error would make the caller create the batch twice
-		ms.log.WarnContext(ctx, "batch is not listed until the next tick", logkey.BatchID, b.ID, logkey.Error, err)
+		r.log.WarnContext(ctx, "batch is not listed until the next tick", logkey.BatchID, b.ID, logkey.Error, err)
 		err = nil
 	}
 	if err != nil {
@@ -119,33 +119,33 @@ func (ms *Registrar) ensureDocument(ctx context.Context, by audit.Caller, b mode
 
 // CreateDocument writes the document of a new batch, with its audit record, and then its summary,
 // and reports whether the batch existed. The snapshot has the batch also if only the summary fails.
-func (ms *Registrar) CreateDocument(ctx context.Context, by audit.Caller, e model.BatchCreated) (s *applier.Snapshot, existed bool, err error) {
+func (r *Registrar) CreateDocument(ctx context.Context, by audit.Caller, e model.BatchCreated) (s *applier.Snapshot, existed bool, err error) {
 	c := applier.On(e)
 	c.Prime = (*applier.Snapshot).AssumeNew
 	c.Extra = func(s *applier.Snapshot, ds []model.Decision) (store.Writes, error) {
 		if ds[0].Repeated {
 			return nil, nil
 		}
-		return store.Writes{ms.audit.Record(audit.BatchCreated(by, s.After(), s.Now))}, nil
+		return store.Writes{r.audit.Record(audit.BatchCreated(by, s.After(), s.Now))}, nil
 	}
-	s, ds, err := ms.applier.Run(ctx, e.ID, c)
+	s, ds, err := r.applier.Run(ctx, e.ID, c)
 	return s, len(ds) > 0 && ds[0].Repeated, err
 }
 
 // prepareBatch claims the people of an upload and writes the members, and gives the batch
 // document to write after them. Where it fails it gives the number that it reserved, if any.
-func (ms *Registrar) prepareBatch(ctx context.Context, u *upload) (model.Batch, error) {
-	began := ms.now()
-	id, err := ms.claimBatch(ctx, u)
+func (r *Registrar) prepareBatch(ctx context.Context, u *upload) (model.Batch, error) {
+	began := r.now()
+	id, err := r.claimBatch(ctx, u)
 	if err != nil {
 		return model.Batch{ID: id}, err
 	}
 	b := engine.NewBatch(id, u.runbook, u.record.Doc.Version, len(u.rows), nil, u.by.Name, u.record.Doc.At)
 	b.Shared = u.shared
-	if err := ms.writeMembers(ctx, b, u); err != nil {
+	if err := r.writeMembers(ctx, b, u); err != nil {
 		return b, err
 	}
-	if ms.now().Sub(began) >= claimTime {
+	if r.now().Sub(began) >= claimTime {
 		return b, problem.New(api.CodeUnavailable, "creating the batch took longer than %s, so that its members may be in another batch by now; try again", claimTime)
 	}
 	return b, nil
@@ -154,26 +154,26 @@ func (ms *Registrar) prepareBatch(ctx context.Context, u *upload) (model.Batch, 
 // claimBatch reserves the number of a batch and claims its people. The first claims are in the
 // same write as the number, so that of two batches for the same people the one with the lower
 // number gets them. Where some people cannot be claimed, it withdraws the number.
-func (ms *Registrar) claimBatch(ctx context.Context, u *upload) (id int, err error) {
+func (r *Registrar) claimBatch(ctx context.Context, u *upload) (id int, err error) {
 	keys := make([]string, len(u.rows))
 	for i, row := range u.rows {
 		keys[i] = row.Key
 	}
 	keys = inClaimOrder(keys)
-	c := ms.newClaimant(u.record.Doc.Batch, u.runbook, "", u.shared)
+	c := r.newClaimant(u.record.Doc.Batch, u.runbook, "", u.shared)
 	taken, err := c.look(ctx, keys)
 	if err == nil {
-		err = ms.refuseTaken(ctx, u, taken)
+		err = r.refuseTaken(ctx, u, taken)
 	}
 	if err != nil {
 		return 0, err
 	}
 	summary := store.BatchSummary{RunbookName: u.runbook.Name, IsManual: true, Claimed: len(keys) <= claimsPerWrite}
 	if c.batch == 0 {
-		id, err = ms.reserveClaimed(ctx, u, c, keys, summary)
+		id, err = r.reserveClaimed(ctx, u, c, keys, summary)
 	} else {
 		id, c.again = c.batch, true
-		summary.Claimed, err = ms.relist(ctx, id, summary)
+		summary.Claimed, err = r.relist(ctx, id, summary)
 	}
 	if err != nil || summary.Claimed {
 		return id, err
@@ -183,22 +183,22 @@ func (ms *Registrar) claimBatch(ctx context.Context, u *upload) (id int, err err
 		return id, err
 	}
 	if len(taken) > 0 {
-		return id, cmp.Or(ms.withdraw(ctx, u.by, id), RefuseInOtherBatch(taken, len(keys), "added", u.lines(), true))
+		return id, cmp.Or(r.withdraw(ctx, u.by, id), RefuseInOtherBatch(taken, len(keys), "added", u.lines(), true))
 	}
-	return id, ms.sealClaims(ctx, id)
+	return id, r.sealClaims(ctx, id)
 }
 
 // reserveClaimed reserves the next number for a batch, with the first claims and the idempotency
 // record.
-func (ms *Registrar) reserveClaimed(ctx context.Context, u *upload, c *claimant, keys []string, summary store.BatchSummary) (int, error) {
-	return ms.ReserveBatch(ctx, summary, func(id int) (store.Writes, error) {
+func (r *Registrar) reserveClaimed(ctx context.Context, u *upload, c *claimant, keys []string, summary store.BatchSummary) (int, error) {
+	return r.ReserveBatch(ctx, summary, func(id int) (store.Writes, error) {
 		c.batch = id
 		ops, taken, err := c.writes(ctx, keys[:min(len(keys), claimsPerWrite)])
 		if err == nil && len(taken) > 0 {
 			taken, err = c.lookAgain(ctx, keys, taken)
 		}
 		if err == nil {
-			err = ms.refuseTaken(ctx, u, taken)
+			err = r.refuseTaken(ctx, u, taken)
 		}
 		if err != nil {
 			return nil, err
@@ -215,12 +215,12 @@ func (ms *Registrar) reserveClaimed(ctx context.Context, u *upload, c *claimant,
 // refuseTaken refuses an upload when people of it are in other batches; nil for none. They may
 // be in the batch of the same request, which another process has just begun: the error is
 // ErrExists then.
-func (ms *Registrar) refuseTaken(ctx context.Context, u *upload, taken []InOtherBatch) error {
+func (r *Registrar) refuseTaken(ctx context.Context, u *upload, taken []InOtherBatch) error {
 	if len(taken) == 0 {
 		return nil
 	}
 	if u.by.Key != "" && !u.repeats() {
-		begun, err := store.OrNone(store.Read[store.IdempotencyRecord](ctx, ms.store, idempotency.Key(u.by, store.PartitionBatches)))
+		begun, err := store.OrNone(store.Read[store.IdempotencyRecord](ctx, r.store, idempotency.Key(u.by, store.PartitionBatches)))
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 // writeMembers writes the members of a batch that is being created, in the order of their ids.
 // Another call may have begun with it before, or work on it at the same time: members that exist
 // are the first ones, and stay as they are.
-func (ms *Registrar) writeMembers(ctx context.Context, b model.Batch, u *upload) error {
+func (r *Registrar) writeMembers(ctx context.Context, b model.Batch, u *upload) error {
 	for done := 0; done < len(u.rows); {
 		page, err := pageOfData(u.rows[done:], store.MaxOperations, membercsv.Row.Data)
 		if err != nil {
@@ -23,7 +23,7 @@ func (ms *Registrar) writeMembers(ctx context.Context, b model.Batch, u *upload)
 		var ops store.Writes
 		for i, plain := range page {
 			id := done + i + 1
-			data, err := ms.sealer.SealData(ctx, u.runbook, b.ID, id, plain)
+			data, err := r.sealer.SealData(ctx, u.runbook, b.ID, id, plain)
 			if err != nil {
 				return err
 			}
@@ -31,10 +31,10 @@ func (ms *Registrar) writeMembers(ctx context.Context, b model.Batch, u *upload)
 				ID: id, Page: model.PageOf(id), Key: u.rows[id-1].Key, Data: data, Status: model.MemberActive, AddedAt: b.DetectedAt,
 			}))
 		}
-		_, err = ms.store.Apply(ctx, ops)
+		_, err = r.store.Apply(ctx, ops)
 		// The other call writes the same members. So this one goes on behind them, without a pause.
 		if errors.Is(err, store.ErrExists) {
-			if done, err = ms.lastMember(ctx, b.ID); err == nil {
+			if done, err = r.lastMember(ctx, b.ID); err == nil {
 				continue
 			}
 		}
@@ -47,8 +47,8 @@ func (ms *Registrar) writeMembers(ctx context.Context, b model.Batch, u *upload)
 }
 
 // lastMember gives the highest member id of a batch that has members.
-func (ms *Registrar) lastMember(ctx context.Context, batch int) (int, error) {
-	last, err := ms.store.LastMember(ctx, batch)
+func (r *Registrar) lastMember(ctx context.Context, batch int) (int, error) {
+	last, err := r.store.LastMember(ctx, batch)
 	if err == nil && last == 0 {
 		return 0, fmt.Errorf("batch %d has members that cannot be found", batch)
 	}

@@ -21,10 +21,10 @@ import (
 
 // RemovalHolds gives the removal holds of batches that had one at the last tick. It leaves out
 // those that an administrator has discarded since.
-func (ms *Registrar) RemovalHolds(ctx context.Context, batches []int) ([]api.RemovalHoldSummary, error) {
+func (r *Registrar) RemovalHolds(ctx context.Context, batches []int) ([]api.RemovalHoldSummary, error) {
 	var holds []api.RemovalHoldSummary
 	for _, id := range batches {
-		b, err := ms.applier.ReadBatch(ctx, id)
+		b, err := r.applier.ReadBatch(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -38,8 +38,8 @@ func (ms *Registrar) RemovalHolds(ctx context.Context, batches []int) ([]api.Rem
 // HeldRemovals gives the removal hold of a batch with a page of its members. It records first
 // that the caller read them. Errors: CodeNotFound, also where the batch has no removal hold;
 // CodeInvalid for a continuation token of another list; CodeUnavailable.
-func (ms *Registrar) HeldRemovals(ctx context.Context, by audit.Caller, batch int, o api.ListOptions) (api.RemovalHold, error) {
-	b, h, err := ms.readRemovalHold(ctx, batch)
+func (r *Registrar) HeldRemovals(ctx context.Context, by audit.Caller, batch int, o api.ListOptions) (api.RemovalHold, error) {
+	b, h, err := r.readRemovalHold(ctx, batch)
 	if err != nil {
 		return api.RemovalHold{}, err
 	}
@@ -53,14 +53,14 @@ func (ms *Registrar) HeldRemovals(ctx context.Context, by audit.Caller, batch in
 	}
 	view := api.RemovalHold{RemovalHoldSummary: *summary, Revision: apiview.RemovalRevision(h.Doc), Items: []api.HeldMember{}}
 	some := h.Doc.Members[first:min(first+min(o.PageSize(), 200), len(h.Doc.Members))]
-	if err := ms.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadRemovals, Batch: batch}); err != nil {
+	if err := r.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadRemovals, Batch: batch}); err != nil {
 		return api.RemovalHold{}, err
 	}
-	members, err := ms.store.MembersByID(ctx, batch, some)
+	members, err := r.store.MembersByID(ctx, batch, some)
 	if err != nil {
 		return api.RemovalHold{}, err
 	}
-	secrets, err := ms.runbooks.SecretsOf(ctx, &b.Doc)
+	secrets, err := r.runbooks.SecretsOf(ctx, &b.Doc)
 	if err != nil {
 		return api.RemovalHold{}, err
 	}
@@ -78,23 +78,23 @@ func (ms *Registrar) HeldRemovals(ctx context.Context, by audit.Caller, batch in
 }
 
 // readRemovalHold reads a batch and its removal hold, which has no ETag where there is none.
-func (ms *Registrar) readRemovalHold(ctx context.Context, batch int) (store.Item[model.Batch], store.Item[store.RemovalHold], error) {
-	b, err := ms.applier.ReadBatch(ctx, batch)
+func (r *Registrar) readRemovalHold(ctx context.Context, batch int) (store.Item[model.Batch], store.Item[store.RemovalHold], error) {
+	b, err := r.applier.ReadBatch(ctx, batch)
 	if err != nil {
 		return b, store.Item[store.RemovalHold]{}, err
 	}
-	h, err := store.OrNone(store.Read[store.RemovalHold](ctx, ms.store, store.HoldKey(batch)))
+	h, err := store.OrNone(store.Read[store.RemovalHold](ctx, r.store, store.HoldKey(batch)))
 	return b, h, err
 }
 
 // LoadRemovalHold loads the batch of a snapshot, and reads its removal hold, which has no ETag
 // where there is none.
-func (ms *Registrar) LoadRemovalHold(ctx context.Context, s *applier.Snapshot) (*model.Batch, store.Item[store.RemovalHold], error) {
+func (r *Registrar) LoadRemovalHold(ctx context.Context, s *applier.Snapshot) (*model.Batch, store.Item[store.RemovalHold], error) {
 	b, err := s.LoadBatch()
 	if err != nil {
 		return nil, store.Item[store.RemovalHold]{}, err
 	}
-	h, err := store.OrNone(store.Read[store.RemovalHold](ctx, ms.store, store.HoldKey(b.ID)))
+	h, err := store.OrNone(store.Read[store.RemovalHold](ctx, r.store, store.HoldKey(b.ID)))
 	return b, h, err
 }
 
@@ -109,11 +109,11 @@ func WriteRemovalHold(batch int, read store.Item[store.RemovalHold], next store.
 // ConfirmRemovals confirms the removal hold of a batch: a work message, which it sends, removes
 // the members. The revision is that of the list which the caller read, and must be the hold's.
 // Errors: CodeNotFound, CodeConflict, CodeInvalid, CodeUnavailable.
-func (ms *Registrar) ConfirmRemovals(ctx context.Context, by audit.Caller, batch int, revision, why string) (api.Batch, error) {
+func (r *Registrar) ConfirmRemovals(ctx context.Context, by audit.Caller, batch int, revision, why string) (api.Batch, error) {
 	if revision == "" {
 		return api.Batch{}, problem.New(api.CodeInvalid, "the revision is missing: it comes with the list of the members whose removal is held, and says that these are the ones who are to go")
 	}
-	return ms.decideRemovalHold(ctx, by, batch, holdDecision{
+	return r.decideRemovalHold(ctx, by, batch, holdDecision{
 		action: "confirm-removals", revision: revision, why: why,
 		event: func(m model.Mark) model.Event { return model.RemovalsConfirmed{By: m} },
 		next: func(h store.RemovalHold) store.RemovalHold {
@@ -126,8 +126,8 @@ func (ms *Registrar) ConfirmRemovals(ctx context.Context, by audit.Caller, batch
 
 // DiscardRemovals keeps the members of a removal hold in the batch. The data source is taken to
 // miss them by mistake until it has had them again. Errors: as ConfirmRemovals.
-func (ms *Registrar) DiscardRemovals(ctx context.Context, by audit.Caller, batch int, revision, why string) (api.Batch, error) {
-	return ms.decideRemovalHold(ctx, by, batch, holdDecision{
+func (r *Registrar) DiscardRemovals(ctx context.Context, by audit.Caller, batch int, revision, why string) (api.Batch, error) {
+	return r.decideRemovalHold(ctx, by, batch, holdDecision{
 		action: "discard-removals", revision: revision, why: why,
 		event: func(m model.Mark) model.Event { return model.RemovalsDiscarded{By: m} },
 		next: func(h store.RemovalHold) store.RemovalHold {
@@ -147,19 +147,19 @@ type holdDecision struct {
 }
 
 // decideRemovalHold applies a decision to the batch and its removal hold, in one write.
-func (ms *Registrar) decideRemovalHold(ctx context.Context, by audit.Caller, batch int, d holdDecision) (api.Batch, error) {
+func (r *Registrar) decideRemovalHold(ctx context.Context, by audit.Caller, batch int, d holdDecision) (api.Batch, error) {
 	if err := audit.CheckReason(d.why); err != nil {
 		return api.Batch{}, err
 	}
-	if _, err := ms.applier.ReadBatch(ctx, batch); err != nil {
+	if _, err := r.applier.ReadBatch(ctx, batch); err != nil {
 		return api.Batch{}, err
 	}
 	var h store.Item[store.RemovalHold]
-	s, ds, err := ms.applier.Run(ctx, batch, applier.Command{
+	s, ds, err := r.applier.Run(ctx, batch, applier.Command{
 		Events: func(s *applier.Snapshot) ([]model.Event, error) {
 			var b *model.Batch
 			var err error
-			if b, h, err = ms.LoadRemovalHold(ctx, s); err != nil {
+			if b, h, err = r.LoadRemovalHold(ctx, s); err != nil {
 				return nil, err
 			}
 			if b.RemovalHold != nil && d.revision != "" && d.revision != apiview.RemovalRevision(h.Doc) {
@@ -171,7 +171,7 @@ func (ms *Registrar) decideRemovalHold(ctx context.Context, by audit.Caller, bat
 			if ds[0].Empty() {
 				return nil, nil
 			}
-			return store.Writes{WriteRemovalHold(batch, h, d.next(h.Doc)), ms.audit.Record(store.AuditRecord{
+			return store.Writes{WriteRemovalHold(batch, h, d.next(h.Doc)), r.audit.Record(store.AuditRecord{
 				At: s.Now.UTC(), Actor: by.Actor(), Action: d.action, Batch: batch, Target: humanize.Count(len(h.Doc.Members), "member"), Why: d.why,
 				Before: audit.HoldFacts(h.Doc, nil).JSON(), After: audit.HoldFacts(d.next(h.Doc), confirmation(s.After())).JSON(),
 			})}, nil
@@ -182,11 +182,11 @@ func (ms *Registrar) decideRemovalHold(ctx context.Context, by audit.Caller, bat
 	}
 	next := s.After()
 	if !ds[0].Empty() {
-		ms.log.InfoContext(ctx, "held removals decided", logkey.BatchID, batch, logkey.Action, d.action, logkey.Members, len(h.Doc.Members), logkey.By, by.Name)
+		r.log.InfoContext(ctx, "held removals decided", logkey.BatchID, batch, logkey.Action, d.action, logkey.Members, len(h.Doc.Members), logkey.By, by.Name)
 	}
 	if next.RemovalHold != nil && next.RemovalHold.Confirmed != nil {
 		work := applier.BatchWorkMessage(batch, message.WorkLeave, RemovalTask(next.RemovalHold), 0)
-		if err := ms.bus.Send(ctx, message.TopicOrchestratorEvents, work); err != nil {
+		if err := r.bus.Send(ctx, message.TopicOrchestratorEvents, work); err != nil {
 			return api.Batch{}, err
 		}
 	}
@@ -206,11 +206,11 @@ func confirmation(b *model.Batch) *model.Mark {
 func RemovalTask(h *model.RemovalHold) string { return fmt.Sprintf("at-%d", h.Confirmed.At.UnixNano()) }
 
 // EndRemovalHold ends a confirmed removal hold whose members are out of the batch.
-func (ms *Registrar) EndRemovalHold(ctx context.Context, batch int) error {
+func (r *Registrar) EndRemovalHold(ctx context.Context, batch int) error {
 	var h store.Item[store.RemovalHold]
-	_, _, err := ms.applier.Run(ctx, batch, applier.Command{
+	_, _, err := r.applier.Run(ctx, batch, applier.Command{
 		Events: func(s *applier.Snapshot) (_ []model.Event, err error) {
-			_, h, err = ms.LoadRemovalHold(ctx, s)
+			_, h, err = r.LoadRemovalHold(ctx, s)
 			return []model.Event{model.RemovalsDone{}}, err
 		},
 		Extra: func(_ *applier.Snapshot, ds []model.Decision) (store.Writes, error) {

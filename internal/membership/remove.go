@@ -20,15 +20,15 @@ import (
 // RemoveMember removes a member from a batch: it cancels the member's pending and running steps,
 // and runs the on_member_removed steps of the runbook. A rollback that has begun ends first.
 // Errors: CodeNotFound, CodeConflict, CodeInvalid, CodeUnavailable.
-func (ms *Registrar) RemoveMember(ctx context.Context, by audit.Caller, batch, member int, why string) (api.Member, error) {
+func (r *Registrar) RemoveMember(ctx context.Context, by audit.Caller, batch, member int, why string) (api.Member, error) {
 	if err := audit.CheckReason(why); err != nil {
 		return api.Member{}, err
 	}
-	b, err := ms.applier.ReadBatch(ctx, batch)
+	b, err := r.applier.ReadBatch(ctx, batch)
 	if err != nil {
 		return api.Member{}, err
 	}
-	m, err := ms.applier.ReadMember(ctx, batch, member)
+	m, err := r.applier.ReadMember(ctx, batch, member)
 	if err != nil {
 		return api.Member{}, err
 	}
@@ -42,19 +42,19 @@ func (ms *Registrar) RemoveMember(ctx context.Context, by audit.Caller, batch, m
 			return nil, nil
 		}
 		was, next := s.Member(member)
-		return store.Writes{ms.audit.Record(store.AuditRecord{
+		return store.Writes{r.audit.Record(store.AuditRecord{
 			At: s.Now.UTC(), Actor: by.Actor(), Action: "remove-member", Batch: batch, Target: fmt.Sprintf("member %d (%s)", member, next.Key), Why: why,
 			Before: audit.MemberFacts(map[int]model.MemberStatus{member: was.Status}).JSON(), After: audit.MemberFacts(map[int]model.MemberStatus{member: next.Status}).JSON(),
 		})}, nil
 	}
-	s, ds, err := ms.applier.Run(ctx, batch, c)
+	s, ds, err := r.applier.Run(ctx, batch, c)
 	if err != nil {
 		return api.Member{}, err
 	}
 	if !ds[0].Empty() {
-		ms.log.InfoContext(ctx, "member removed", logkey.BatchID, batch, logkey.MemberID, member, logkey.By, by.Name)
+		r.log.InfoContext(ctx, "member removed", logkey.BatchID, batch, logkey.MemberID, member, logkey.By, by.Name)
 	}
-	rb, err := ms.runbooks.Load(ctx, b.Doc.Runbook, b.Doc.Version)
+	rb, err := r.runbooks.Load(ctx, b.Doc.Runbook, b.Doc.Version)
 	if err != nil {
 		return api.Member{}, err
 	}
@@ -65,14 +65,14 @@ func (ms *Registrar) RemoveMember(ctx context.Context, by audit.Caller, batch, m
 // RemoveMembers removes members from a batch, some in each write, and gives those who are out:
 // nothing runs for them any more and nothing is left to be undone. A member who has failed
 // meanwhile stays, and so does one whom an administrator has just kept.
-func (ms *Registrar) RemoveMembers(ctx context.Context, batch int, members []int, by audit.Caller, why string) (out []int, err error) {
+func (r *Registrar) RemoveMembers(ctx context.Context, batch int, members []int, by audit.Caller, why string) (out []int, err error) {
 	limit := 40
 	for len(members) > 0 {
 		var gone []int
 		n := 0
 		err := store.RetryOnConflict(ctx, func() (err error) {
 			n = min(limit, len(members))
-			gone, err = ms.removeChunk(ctx, batch, members[:n], by, why)
+			gone, err = r.removeChunk(ctx, batch, members[:n], by, why)
 			if errors.Is(err, store.ErrTooLarge) && limit > 1 {
 				err = fmt.Errorf("%w: %w", store.ErrChanged, err)
 			}
@@ -90,22 +90,22 @@ func (ms *Registrar) RemoveMembers(ctx context.Context, batch int, members []int
 }
 
 // removeChunk removes members in one write.
-func (ms *Registrar) removeChunk(ctx context.Context, batch int, ids []int, by audit.Caller, why string) (out []int, err error) {
-	r := &removal{members: ms, by: by, why: why}
-	if err := r.load(ctx, batch, ids); err != nil {
+func (r *Registrar) removeChunk(ctx context.Context, batch int, ids []int, by audit.Caller, why string) (out []int, err error) {
+	rm := &removal{members: r, by: by, why: why}
+	if err := rm.load(ctx, batch, ids); err != nil {
 		return nil, err
 	}
-	s, ds, err := ms.applier.Run(ctx, batch, applier.Command{
-		Prime:  r.prime,
-		Events: func(s *applier.Snapshot) ([]model.Event, error) { return r.events(ctx, s) },
-		Extra:  r.auditRecord,
+	s, ds, err := r.applier.Run(ctx, batch, applier.Command{
+		Prime:  rm.prime,
+		Events: func(s *applier.Snapshot) ([]model.Event, error) { return rm.events(ctx, s) },
+		Extra:  rm.auditRecord,
 		Once:   true, // RemoveMembers tries again with fewer members
 	})
 	if err != nil {
 		return nil, err
 	}
 	removed := 0
-	for i, id := range r.removable {
+	for i, id := range rm.removable {
 		if !ds[i].Empty() {
 			removed++
 		}
@@ -114,7 +114,7 @@ func (ms *Registrar) removeChunk(ctx context.Context, batch int, ids []int, by a
 		}
 	}
 	if removed > 0 {
-		ms.log.InfoContext(ctx, "members removed", logkey.BatchID, batch, logkey.Members, removed, logkey.By, by.Name)
+		r.log.InfoContext(ctx, "members removed", logkey.BatchID, batch, logkey.Members, removed, logkey.By, by.Name)
 	}
 	return out, nil
 }

@@ -17,10 +17,10 @@ import (
 // ReserveBatch reserves the next batch number: in one write it counts the sequence up, creates
 // the summary, marked as creating, and applies the writes that extra gives for the number. It
 // fails with ErrExists where another process has already written what extra creates.
-func (ms *Registrar) ReserveBatch(ctx context.Context, summary store.BatchSummary, extra func(id int) (store.Writes, error)) (int, error) {
+func (r *Registrar) ReserveBatch(ctx context.Context, summary store.BatchSummary, extra func(id int) (store.Writes, error)) (int, error) {
 	var next store.BatchSequence
 	err := store.RetryOnConflict(ctx, func() error {
-		last, err := store.OrNone(store.Read[store.BatchSequence](ctx, ms.store, store.SequenceKey()))
+		last, err := store.OrNone(store.Read[store.BatchSequence](ctx, r.store, store.SequenceKey()))
 		if err != nil {
 			return err
 		}
@@ -29,12 +29,12 @@ func (ms *Registrar) ReserveBatch(ctx context.Context, summary store.BatchSummar
 		if last.ETag != "" {
 			count = store.Replace(store.SequenceKey(), next, last.Version)
 		}
-		summary.ID, summary.DetectedAt, summary.Creating = next.Last, ms.now().UTC(), true
+		summary.ID, summary.DetectedAt, summary.Creating = next.Last, r.now().UTC(), true
 		ops, err := extra(next.Last)
 		if err != nil {
 			return err
 		}
-		_, err = ms.store.Apply(ctx, append(store.Writes{count, store.Create(store.EntryKey(next.Last), summary)}, ops...))
+		_, err = r.store.Apply(ctx, append(store.Writes{count, store.Create(store.EntryKey(next.Last), summary)}, ops...))
 		if errors.Is(err, store.ErrExists) && last.ETag != "" { // not the sequence, but what extra creates
 			return backoff.Permanent(err)
 		}
@@ -48,22 +48,22 @@ func (ms *Registrar) ReserveBatch(ctx context.Context, summary store.BatchSummar
 
 // relist writes the summary of a batch whose creation was begun some time ago: the tick deletes
 // such a summary in the end. It reports whether the batch's members are claimed.
-func (ms *Registrar) relist(ctx context.Context, id int, summary store.BatchSummary) (claimed bool, err error) {
-	summary.ID, summary.DetectedAt, summary.Creating = id, ms.now().UTC(), true
+func (r *Registrar) relist(ctx context.Context, id int, summary store.BatchSummary) (claimed bool, err error) {
+	summary.ID, summary.DetectedAt, summary.Creating = id, r.now().UTC(), true
 	err = store.RetryOnConflict(ctx, func() error {
-		listed, err := ms.readSummary(ctx, id)
+		listed, err := r.readSummary(ctx, id)
 		if err != nil || listed.ETag != "" && !listed.Doc.Creating { // another process has just created it
 			claimed = true
 			return err
 		}
 		// Claims older than claimTime are void, and are claimed again.
-		summary.Claimed = listed.Doc.Claimed && ms.now().Sub(listed.Doc.DetectedAt) < claimTime-time.Minute
+		summary.Claimed = listed.Doc.Claimed && r.now().Sub(listed.Doc.DetectedAt) < claimTime-time.Minute
 		write := store.Create(store.EntryKey(id), summary)
 		if listed.ETag != "" {
 			write = store.Replace(store.EntryKey(id), summary, listed.Version)
 		}
 		claimed = summary.Claimed
-		return ms.applySummary(ctx, write)
+		return r.applySummary(ctx, write)
 	})
 	return claimed, err
 }
@@ -71,9 +71,9 @@ func (ms *Registrar) relist(ctx context.Context, id int, summary store.BatchSumm
 // sealClaims marks in the summary that all members of a batch are claimed. From then on no
 // process withdraws the batch. It fails with ErrExists where another process that carries out
 // the same request has withdrawn it.
-func (ms *Registrar) sealClaims(ctx context.Context, id int) error {
+func (r *Registrar) sealClaims(ctx context.Context, id int) error {
 	return store.RetryOnConflict(ctx, func() error {
-		listed, err := ms.readSummary(ctx, id)
+		listed, err := r.readSummary(ctx, id)
 		switch {
 		case err != nil:
 			return err
@@ -83,16 +83,16 @@ func (ms *Registrar) sealClaims(ctx context.Context, id int) error {
 			return nil
 		}
 		listed.Doc.Claimed = true
-		return ms.applySummary(ctx, store.Replace(store.EntryKey(id), listed.Doc, listed.Version))
+		return r.applySummary(ctx, store.Replace(store.EntryKey(id), listed.Doc, listed.Version))
 	})
 }
 
 // withdraw deletes the summary of a batch whose members cannot all be claimed, and the
 // idempotency record of its request. Its claims are void then. It fails with ErrExists where
 // another process that carries out the same request has sealed the claims.
-func (ms *Registrar) withdraw(ctx context.Context, by audit.Caller, id int) error {
+func (r *Registrar) withdraw(ctx context.Context, by audit.Caller, id int) error {
 	return store.RetryOnConflict(ctx, func() error {
-		listed, err := ms.readSummary(ctx, id)
+		listed, err := r.readSummary(ctx, id)
 		switch {
 		case err != nil || listed.ETag == "":
 			return err
@@ -102,7 +102,7 @@ func (ms *Registrar) withdraw(ctx context.Context, by audit.Caller, id int) erro
 		ops := store.Writes{store.Delete(store.EntryKey(id), listed.ETag)}
 		if by.Key != "" {
 			key := idempotency.Key(by, store.PartitionBatches)
-			record, err := store.OrNone(store.Read[store.IdempotencyRecord](ctx, ms.store, key))
+			record, err := store.OrNone(store.Read[store.IdempotencyRecord](ctx, r.store, key))
 			if err != nil {
 				return err
 			}
@@ -110,34 +110,34 @@ func (ms *Registrar) withdraw(ctx context.Context, by audit.Caller, id int) erro
 				ops = append(ops, store.Delete(key, record.ETag))
 			}
 		}
-		return ms.applySummary(ctx, ops...)
+		return r.applySummary(ctx, ops...)
 	})
 }
 
 // releaseNumber deletes the summary of a batch whose creation failed, where no caller can send
 // the same request again: its people are free at once. An error is only logged, since the tick
 // deletes the summary later.
-func (ms *Registrar) releaseNumber(ctx context.Context, id int) {
+func (r *Registrar) releaseNumber(ctx context.Context, id int) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	listed, err := ms.readSummary(ctx, id)
+	listed, err := r.readSummary(ctx, id)
 	if err == nil && listed.Doc.Creating {
-		_, err = ms.store.Apply(ctx, store.Writes{store.Delete(store.EntryKey(id), listed.ETag)})
+		_, err = r.store.Apply(ctx, store.Writes{store.Delete(store.EntryKey(id), listed.ETag)})
 	}
 	if err != nil {
-		ms.log.WarnContext(ctx, "batch in the making is not given up", logkey.BatchID, id, logkey.Error, err)
+		r.log.WarnContext(ctx, "batch in the making is not given up", logkey.BatchID, id, logkey.Error, err)
 	}
 }
 
 // readSummary reads the summary of a batch, which has no ETag where there is none.
-func (ms *Registrar) readSummary(ctx context.Context, id int) (store.Item[store.BatchSummary], error) {
-	return store.OrNone(store.Read[store.BatchSummary](ctx, ms.store, store.EntryKey(id)))
+func (r *Registrar) readSummary(ctx context.Context, id int) (store.Item[store.BatchSummary], error) {
+	return store.OrNone(store.Read[store.BatchSummary](ctx, r.store, store.EntryKey(id)))
 }
 
 // applySummary applies writes that are guarded by the version of a summary. It is overtaken also
 // where another process has deleted the summary since it was read.
-func (ms *Registrar) applySummary(ctx context.Context, ops ...store.Write) error {
-	_, err := ms.store.Apply(ctx, ops)
+func (r *Registrar) applySummary(ctx context.Context, ops ...store.Write) error {
+	_, err := r.store.Apply(ctx, ops)
 	if errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("%w: %w", store.ErrChanged, err)
 	}

@@ -13,19 +13,19 @@ import (
 // RetryMember retries one failed member, in one write, with the audit records of the caller, if
 // the member is not in another batch by now. It fails with an model.Refusal where the member
 // cannot be retried.
-func (ms *Registrar) RetryMember(ctx context.Context, batch int, m store.Item[model.Member], e model.MemberRetried, audit ...store.Write) error {
+func (r *Registrar) RetryMember(ctx context.Context, batch int, m store.Item[model.Member], e model.MemberRetried, audit ...store.Write) error {
 	c := applier.On(e)
 	c.Extra = func(s *applier.Snapshot, ds []model.Decision) (store.Writes, error) {
 		if ds[0].Empty() {
 			return nil, nil
 		}
 		b := s.After()
-		rb, err := ms.runbooks.Load(ctx, b.Runbook, b.Version)
+		rb, err := r.runbooks.Load(ctx, b.Runbook, b.Version)
 		if err != nil {
 			return nil, err
 		}
 		// Another batch may have claimed the member since.
-		taken, err := ms.newClaimant(batch, rb, e.Task, b.Shared).claim(ctx, []string{m.Doc.Key})
+		taken, err := r.newClaimant(batch, rb, e.Task, b.Shared).claim(ctx, []string{m.Doc.Key})
 		if err != nil {
 			return nil, err
 		}
@@ -34,7 +34,7 @@ func (ms *Registrar) RetryMember(ctx context.Context, batch int, m store.Item[mo
 		}
 		return audit, nil
 	}
-	_, _, err := ms.applier.Run(ctx, batch, c)
+	_, _, err := r.applier.Run(ctx, batch, c)
 	if errors.Is(err, store.ErrTooLarge) {
 		return &model.Refusal{Reason: fmt.Sprintf("member %d has missed too many phases to be brought back in one write", m.Doc.ID)}
 	}
@@ -43,7 +43,7 @@ func (ms *Registrar) RetryMember(ctx context.Context, batch int, m store.Item[mo
 
 // RetrySequence retries a failed run of init or on_complete steps, in one write with the audit
 // records of the caller.
-func (ms *Registrar) RetrySequence(ctx context.Context, run store.Item[model.Run], e model.SequenceRetried, audit ...store.Write) error {
+func (r *Registrar) RetrySequence(ctx context.Context, run store.Item[model.Run], e model.SequenceRetried, audit ...store.Write) error {
 	c := applier.On(e)
 	c.Extra = func(_ *applier.Snapshot, ds []model.Decision) (store.Writes, error) {
 		if ds[0].Empty() {
@@ -51,17 +51,17 @@ func (ms *Registrar) RetrySequence(ctx context.Context, run store.Item[model.Run
 		}
 		return audit, nil
 	}
-	_, _, err := ms.applier.Run(ctx, run.Doc.Batch, c)
+	_, _, err := r.applier.Run(ctx, run.Doc.Batch, c)
 	return err
 }
 
 // StartIfNext starts a waiting run if it is of the member's open phase, or has no member.
-func (ms *Registrar) StartIfNext(ctx context.Context, run *model.Run) error {
+func (r *Registrar) StartIfNext(ctx context.Context, run *model.Run) error {
 	if run.Member != 0 {
-		m, err := ms.applier.ReadMember(ctx, run.Batch, run.Member)
+		m, err := r.applier.ReadMember(ctx, run.Batch, run.Member)
 		if err != nil || m.Doc.OpenPhase != run.Phase {
 			return err
 		}
 	}
-	return ms.applier.Decide(ctx, run.Batch, model.OnRun{Phase: run.Phase, Member: run.Member, RunEvent: model.RunStarted{}})
+	return r.applier.Decide(ctx, run.Batch, model.OnRun{Phase: run.Phase, Member: run.Member, RunEvent: model.RunStarted{}})
 }

@@ -59,36 +59,36 @@ func checkSize(csv membercsv.File) error {
 // readUpload finds the idempotency record of a request, or prepares one, and reads the file by
 // the version of the runbook that the record names. Errors: CodeInvalid with every bad row,
 // CodeKeyReused.
-func (ms *Registrar) readUpload(ctx context.Context, r uploadRequest) (*upload, error) {
-	content, err := uploadDigest(r)
+func (r *Registrar) readUpload(ctx context.Context, request uploadRequest) (*upload, error) {
+	content, err := uploadDigest(request)
 	if err != nil {
 		return nil, err
 	}
-	u := &upload{by: r.by, shared: r.shared}
-	if u.record, err = ms.idempotency.Find(ctx, r.by, r.partition, content); err != nil {
+	u := &upload{by: request.by, shared: request.shared}
+	if u.record, err = r.idempotency.Find(ctx, request.by, request.partition, content); err != nil {
 		return nil, err
 	}
 	if !u.repeats() {
-		version, err := r.version(ctx)
+		version, err := request.version(ctx)
 		if err != nil {
 			return nil, err
 		}
-		u.record.Doc = store.IdempotencyRecord{By: r.by.Name, At: ms.now().UTC(), Version: version}
+		u.record.Doc = store.IdempotencyRecord{By: request.by.Name, At: r.now().UTC(), Version: version}
 	}
-	if u.runbook, err = ms.runbooks.Load(ctx, r.runbook, u.record.Doc.Version); err != nil {
+	if u.runbook, err = r.runbooks.Load(ctx, request.runbook, u.record.Doc.Version); err != nil {
 		return nil, err
 	}
 	if !u.repeats() {
-		if u.record.Doc.Content, err = ms.sealer.ContentDigest(ctx, u.runbook, content); err != nil {
+		if u.record.Doc.Content, err = r.sealer.ContentDigest(ctx, u.runbook, content); err != nil {
 			return nil, err
 		}
 	}
-	rows, warnings, bad, err := membercsv.Read(r.csv, u.runbook)
+	rows, warnings, bad, err := membercsv.Read(request.csv, u.runbook)
 	if err != nil {
 		return nil, err
 	}
 	if len(bad) > 0 {
-		message := fmt.Sprintf("the CSV has %s; %s", humanize.Count(len(bad), "problem"), r.outcome)
+		message := fmt.Sprintf("the CSV has %s; %s", humanize.Count(len(bad), "problem"), request.outcome)
 		return nil, &problem.Error{Code: api.CodeInvalid, Message: message, Problems: csvProblems(bad)}
 	}
 	u.rows, u.warnings = rows, warnings
@@ -96,13 +96,13 @@ func (ms *Registrar) readUpload(ctx context.Context, r uploadRequest) (*upload, 
 }
 
 // uploadDigest identifies the content of a request.
-func uploadDigest(r uploadRequest) (string, error) {
-	file, err := idempotency.FileDigest(r.csv)
+func uploadDigest(request uploadRequest) (string, error) {
+	file, err := idempotency.FileDigest(request.csv)
 	if err != nil {
 		return "", err
 	}
-	content := idempotency.Digest(append(r.about, file)...)
-	if r.shared {
+	content := idempotency.Digest(append(request.about, file)...)
+	if request.shared {
 		content = idempotency.Digest(content, "shared")
 	}
 	return content, nil

@@ -19,8 +19,8 @@ import (
 
 // LogOldestMessages logs for each subscription of this app the age of its oldest message. A
 // failure is logged only. It takes at most workers.WatchTimeout.
-func (or *Orchestrator) LogOldestMessages(ctx context.Context) {
-	if or.watcher == nil {
+func (o *Orchestrator) LogOldestMessages(ctx context.Context) {
+	if o.watcher == nil {
 		return
 	}
 	limited, cancel := context.WithTimeout(ctx, workers.WatchTimeout)
@@ -30,15 +30,15 @@ func (or *Orchestrator) LogOldestMessages(ctx context.Context) {
 	var all sync.WaitGroup
 	for i, topic := range topics {
 		all.Go(func() {
-			at, found, err := or.watcher.Oldest(limited, topic, message.SubscriptionOrchestrator)
+			at, found, err := o.watcher.Oldest(limited, topic, message.SubscriptionOrchestrator)
 			if failures[i] = err; found {
-				ages[i] = max(0, or.now().Sub(at))
+				ages[i] = max(0, o.now().Sub(at))
 			}
 		})
 	}
 	all.Wait()
 	for i, topic := range topics {
-		log := or.log.With(logkey.Topic, topic, logkey.Subscription, message.SubscriptionOrchestrator)
+		log := o.log.With(logkey.Topic, topic, logkey.Subscription, message.SubscriptionOrchestrator)
 		if err := failures[i]; err != nil {
 			log.WarnContext(ctx, "failed to read the age of the oldest message", logkey.Error, err)
 			continue
@@ -102,17 +102,17 @@ func (s *stuckSteps) addRun(run *model.Run) {
 // sweep has only jobs that near their deadline: as long as workers answer in time this costs
 // nothing, and otherwise one read for each worker. A failure is logged only: the next tick
 // counts again.
-func (s *stuckSteps) addSilentWorkers(ctx context.Context, or *Orchestrator) {
+func (s *stuckSteps) addSilentWorkers(ctx context.Context, o *Orchestrator) {
 	for _, id := range slices.Sorted(maps.Keys(s.dispatchedAt)) {
-		worker, err := or.workers.ReadRecord(ctx, id)
+		worker, err := o.workers.ReadRecord(ctx, id)
 		if err != nil {
-			or.log.WarnContext(ctx, "failed to read the record of a worker", logkey.WorkerID, id, logkey.Error, err)
+			o.log.WarnContext(ctx, "failed to read the record of a worker", logkey.WorkerID, id, logkey.Error, err)
 			continue
 		}
 		silent := false
 		for _, dispatchedAt := range s.dispatchedAt[id] {
 			from := slices.MaxFunc([]time.Time{dispatchedAt, worker.LastSeen()}, time.Time.Compare)
-			if s.now.Sub(from) >= silentAfter && or.workers.State(&worker, dispatchedAt, s.now) != api.WorkerScaledToZero {
+			if s.now.Sub(from) >= silentAfter && o.workers.State(&worker, dispatchedAt, s.now) != api.WorkerScaledToZero {
 				s.add(from)
 				silent = true
 			}
@@ -124,11 +124,11 @@ func (s *stuckSteps) addSilentWorkers(ctx context.Context, or *Orchestrator) {
 }
 
 // log logs the stuck steps if there are any. A batch with many has one record for each page.
-func (s *stuckSteps) log(ctx context.Context, or *Orchestrator, b *model.Batch, page int) {
+func (s *stuckSteps) log(ctx context.Context, o *Orchestrator, b *model.Batch, page int) {
 	if s.count == 0 {
 		return
 	}
-	or.log.WarnContext(ctx, "steps are stuck", logkey.Event, alert.StuckSteps, logkey.BatchID, b.ID, logkey.Runbook, b.Runbook,
+	o.log.WarnContext(ctx, "steps are stuck", logkey.Event, alert.StuckSteps, logkey.BatchID, b.ID, logkey.Runbook, b.Runbook,
 		logkey.Count, s.count, logkey.OldestSeconds, seconds(s.longest), logkey.SilentWorkers, s.silentWorkers, logkey.Page, page)
 }
 

@@ -26,10 +26,10 @@ func (d delivery) suspect() bool { return d.message.DeliveryCount > suspectAfter
 
 // enterSuspectLane waits until this process has no other suspect in progress. The caller
 // calls leave when it is done.
-func (or *Orchestrator) enterSuspectLane(ctx context.Context) (leave func(), err error) {
+func (o *Orchestrator) enterSuspectLane(ctx context.Context) (leave func(), err error) {
 	select {
-	case or.suspectLane <- struct{}{}:
-		return func() { <-or.suspectLane }, nil
+	case o.suspectLane <- struct{}{}:
+		return func() { <-o.suspectLane }, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -37,8 +37,8 @@ func (or *Orchestrator) enterSuspectLane(ctx context.Context) (leave func(), err
 
 // beginAttempt counts an attempt before it begins. If the message has had all of its
 // attempts, beginAttempt stores it as unprocessable and reports it as exhausted.
-func (or *Orchestrator) beginAttempt(ctx context.Context, d delivery) (exhausted bool, err error) {
-	found, err := or.readAttempts(ctx, d)
+func (o *Orchestrator) beginAttempt(ctx context.Context, d delivery) (exhausted bool, err error) {
+	found, err := o.readAttempts(ctx, d)
 	if err != nil {
 		return false, err
 	}
@@ -47,24 +47,24 @@ func (or *Orchestrator) beginAttempt(ctx context.Context, d delivery) (exhausted
 		if reason == "" {
 			reason = "the handler's process ended, or lost the store before it recorded an error"
 		}
-		err := or.deadLetters.StoreUnprocessable(ctx, d.topic, d.message, attemptsReason(found.Doc.Count, reason))
+		err := o.deadLetters.StoreUnprocessable(ctx, d.topic, d.message, attemptsReason(found.Doc.Count, reason))
 		return err == nil, err
 	}
-	return false, or.writeAttempts(ctx, d, found, found.Doc.Count+1, "")
+	return false, o.writeAttempts(ctx, d, found, found.Doc.Count+1, "")
 }
 
 // failAttempt counts an attempt that failed, unless beginAttempt has counted it. After the
 // last attempt it stores the message as unprocessable and returns nil. Otherwise it returns
 // the cause, which asks for another delivery.
-func (or *Orchestrator) failAttempt(ctx context.Context, d delivery, cause error) error {
+func (o *Orchestrator) failAttempt(ctx context.Context, d delivery, cause error) error {
 	var last bool
 	err := store.RetryOnConflict(ctx, func() (err error) {
-		last, err = or.failAttemptOnce(ctx, d, cause)
+		last, err = o.failAttemptOnce(ctx, d, cause)
 		return err
 	})
 	switch {
 	case unavailable(err):
-		return or.requeue(ctx, d, outageDelay, err)
+		return o.requeue(ctx, d, outageDelay, err)
 	case err != nil, last:
 		return err
 	}
@@ -74,8 +74,8 @@ func (or *Orchestrator) failAttempt(ctx context.Context, d delivery, cause error
 // failAttemptOnce counts an attempt that failed, and reports whether it was the last one, whose
 // message is stored as unprocessable. It fails with ErrChanged if another delivery counted its
 // attempt first.
-func (or *Orchestrator) failAttemptOnce(ctx context.Context, d delivery, cause error) (last bool, err error) {
-	found, err := or.readAttempts(ctx, d)
+func (o *Orchestrator) failAttemptOnce(ctx context.Context, d delivery, cause error) (last bool, err error) {
+	found, err := o.readAttempts(ctx, d)
 	if err != nil {
 		return false, err
 	}
@@ -84,34 +84,34 @@ func (or *Orchestrator) failAttemptOnce(ctx context.Context, d delivery, cause e
 		count++
 	}
 	if count >= maxAttempts {
-		if err := or.deadLetters.StoreUnprocessable(ctx, d.topic, d.message, attemptsReason(count, cause.Error())); err != nil {
+		if err := o.deadLetters.StoreUnprocessable(ctx, d.topic, d.message, attemptsReason(count, cause.Error())); err != nil {
 			return false, err
 		}
-		or.clearAttempts(ctx, d)
+		o.clearAttempts(ctx, d)
 		return true, nil
 	}
-	if err := or.writeAttempts(ctx, d, found, count, cause.Error()); err != nil {
+	if err := o.writeAttempts(ctx, d, found, count, cause.Error()); err != nil {
 		return false, err
 	}
-	or.log.ErrorContext(ctx, "message failed", logkey.Topic, d.topic, logkey.MessageID, d.message.ID, logkey.Type, d.message.Type, logkey.DeliveryCount, d.message.DeliveryCount, logkey.Attempt, count, logkey.Error, cause)
+	o.log.ErrorContext(ctx, "message failed", logkey.Topic, d.topic, logkey.MessageID, d.message.ID, logkey.Type, d.message.Type, logkey.DeliveryCount, d.message.DeliveryCount, logkey.Attempt, count, logkey.Error, cause)
 	return false, nil
 }
 
 // discountAttempt takes back the attempt that beginAttempt counted: an outage kept the message
 // from being processed and from being requeued. If the store is away, too, the attempt remains
 // counted.
-func (or *Orchestrator) discountAttempt(ctx context.Context, d delivery) {
+func (o *Orchestrator) discountAttempt(ctx context.Context, d delivery) {
 	ctx, cancel := context.WithTimeout(ctx, suspectTimeout)
 	defer cancel()
 	err := untilDone(ctx, func() error {
-		found, err := or.readAttempts(ctx, d)
+		found, err := o.readAttempts(ctx, d)
 		if err != nil || found.Doc.Count == 0 {
 			return err
 		}
-		return or.writeAttempts(ctx, d, found, found.Doc.Count-1, found.Doc.Reason)
+		return o.writeAttempts(ctx, d, found, found.Doc.Count-1, found.Doc.Reason)
 	})
 	if err != nil {
-		or.log.WarnContext(ctx, "an attempt that an outage ended remains counted", logkey.Topic, d.topic, logkey.MessageID, d.message.ID, logkey.Error, err)
+		o.log.WarnContext(ctx, "an attempt that an outage ended remains counted", logkey.Topic, d.topic, logkey.MessageID, d.message.ID, logkey.Error, err)
 	}
 }
 
@@ -122,56 +122,56 @@ func attemptsReason(count int, last string) string {
 // clearAttempts deletes the attempts of a message that was processed or requeued. A first
 // delivery costs no call. If clearAttempts fails, a small document remains, which counts
 // against this message only.
-func (or *Orchestrator) clearAttempts(ctx context.Context, d delivery) {
+func (o *Orchestrator) clearAttempts(ctx context.Context, d delivery) {
 	if d.message.DeliveryCount <= 1 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, suspectTimeout)
 	defer cancel()
 	err := untilDone(ctx, func() error {
-		found, err := or.readAttempts(ctx, d)
+		found, err := o.readAttempts(ctx, d)
 		if err != nil || found.ETag == "" {
 			return err
 		}
-		_, err = or.store.Apply(ctx, store.Writes{store.Delete(found.Key, found.ETag)})
+		_, err = o.store.Apply(ctx, store.Writes{store.Delete(found.Key, found.ETag)})
 		return err
 	})
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		or.log.WarnContext(ctx, "the attempts of a message were not cleared", logkey.Topic, d.topic, logkey.MessageID, d.message.ID, logkey.Error, err)
+		o.log.WarnContext(ctx, "the attempts of a message were not cleared", logkey.Topic, d.topic, logkey.MessageID, d.message.ID, logkey.Error, err)
 	}
 }
 
 // readAttempts reads the attempts of a message. Without an attempt it returns an item that
 // has the key and no ETag.
-func (or *Orchestrator) readAttempts(ctx context.Context, d delivery) (store.Item[store.Attempts], error) {
-	key, err := or.attemptsKey(ctx, d)
+func (o *Orchestrator) readAttempts(ctx context.Context, d delivery) (store.Item[store.Attempts], error) {
+	key, err := o.attemptsKey(ctx, d)
 	if err != nil {
 		return store.Item[store.Attempts]{}, err
 	}
-	found, err := store.OrNone(store.Read[store.Attempts](ctx, or.store, key))
+	found, err := store.OrNone(store.Read[store.Attempts](ctx, o.store, key))
 	found.Key = key
 	return found, err
 }
 
 // attemptsKey returns the key of the attempts of a message: the same for each delivery, and
 // after a requeue.
-func (or *Orchestrator) attemptsKey(ctx context.Context, d delivery) (store.Key, error) {
+func (o *Orchestrator) attemptsKey(ctx context.Context, d delivery) (store.Key, error) {
 	if id, n, ok := deadletter.ParseReplayID(d.message.FirstID()); ok {
 		return store.AttemptsKey(fmt.Sprintf("%s-%d", id, n)), nil
 	}
-	id, err := or.deadLetters.ItemID(ctx, d.topic, d.message)
+	id, err := o.deadLetters.ItemID(ctx, d.topic, d.message)
 	return store.AttemptsKey(id), err
 }
 
 // writeAttempts writes the count of attempts over found. Errors: store.ErrChanged if another
 // delivery wrote it first.
-func (or *Orchestrator) writeAttempts(ctx context.Context, d delivery, found store.Item[store.Attempts], count int, reason string) error {
-	next := store.Attempts{Topic: d.topic, MessageID: d.message.ID, Count: count, Reason: reason, At: or.now().UTC()}
+func (o *Orchestrator) writeAttempts(ctx context.Context, d delivery, found store.Item[store.Attempts], count int, reason string) error {
+	next := store.Attempts{Topic: d.topic, MessageID: d.message.ID, Count: count, Reason: reason, At: o.now().UTC()}
 	write := store.Create(found.Key, next)
 	if found.ETag != "" {
 		write = store.Replace(found.Key, next, found.Version)
 	}
-	_, err := or.store.Apply(ctx, store.Writes{write})
+	_, err := o.store.Apply(ctx, store.Writes{write})
 	if errors.Is(err, store.ErrExists) {
 		return fmt.Errorf("%w: another delivery counted its attempt first", store.ErrChanged)
 	}

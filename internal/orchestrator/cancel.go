@@ -21,112 +21,112 @@ const drainDelay = 5 * time.Second
 // finishStoppedPage does the remaining work of a page whose batch was paused or cancelled, perhaps
 // while the page was made. It reports false if the batch is neither. Resuming the batch
 // continues with a page of a paused one.
-func (or *Orchestrator) finishStoppedPage(ctx context.Context, b *model.Batch, page int) (stopped bool, err error) {
+func (o *Orchestrator) finishStoppedPage(ctx context.Context, b *model.Batch, page int) (stopped bool, err error) {
 	switch b.DispatchMode() {
 	case model.Cancelled:
-		return true, or.stopPage(ctx, b.ID, page, taskStopped)
+		return true, o.stopPage(ctx, b.ID, page, taskStopped)
 	case model.Paused:
-		return true, or.sendUnsentJobs(ctx, b.ID, page)
+		return true, o.sendUnsentJobs(ctx, b.ID, page)
 	}
 	return false, nil
 }
 
 // stopPageIfCancelled ends the runs of a page that was just made if its batch was cancelled
 // meanwhile. Their jobs are revoked.
-func (or *Orchestrator) stopPageIfCancelled(ctx context.Context, batch, page int) error {
-	mode, err := or.applier.ReadDispatchMode(ctx, batch)
+func (o *Orchestrator) stopPageIfCancelled(ctx context.Context, batch, page int) error {
+	mode, err := o.applier.ReadDispatchMode(ctx, batch)
 	if err != nil || mode != model.Cancelled {
 		return err
 	}
-	return or.stopPage(ctx, batch, page, taskStopped)
+	return o.stopPage(ctx, batch, page, taskStopped)
 }
 
 // drainPage ends the runs of one page of a cancelled batch. After the last page it ends the
 // batch, or checks again after drainDelay while the batch has open runs.
-func (or *Orchestrator) drainPage(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error) {
+func (o *Orchestrator) drainPage(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error) {
 	if b.DispatchMode() != model.Cancelled {
 		return false, message.Reject("batch %d is not cancelled: it is %s", b.ID, b.Status)
 	}
 	if b.Status.Terminal() {
-		return false, or.applier.Decide(ctx, b.ID, model.BatchDrained{})
+		return false, o.applier.Decide(ctx, b.ID, model.BatchDrained{})
 	}
 	if m.Page == 0 {
-		if err := or.sendUnsentSequences(ctx, b); err != nil {
+		if err := o.sendUnsentSequences(ctx, b); err != nil {
 			return false, err
 		}
 	}
 	if m.Page <= b.PageCount() {
-		return true, or.stopPage(ctx, b.ID, m.Page, m.Task)
+		return true, o.stopPage(ctx, b.ID, m.Page, m.Task)
 	}
-	open, err := or.store.OpenRuns(ctx, b.ID, model.PageSize)
+	open, err := o.store.OpenRuns(ctx, b.ID, model.PageSize)
 	if err != nil {
 		return false, err
 	}
 	if len(open) == 0 {
-		if ended, err := or.endDrained(ctx, b.ID); err != nil || ended {
+		if ended, err := o.endDrained(ctx, b.ID); err != nil || ended {
 			return false, err
 		}
 	}
 	// Runs that were made behind the pages as these were drained.
-	if err := forEach(ctx, open, func(run store.Item[model.Run]) error { return or.stopRun(ctx, run, m.Task) }); err != nil {
+	if err := forEach(ctx, open, func(run store.Item[model.Run]) error { return o.stopRun(ctx, run, m.Task) }); err != nil {
 		return false, err
 	}
 	// Checks that several processes began become one: all have the same times.
-	at := or.nextCheck(m.DueAt, drainDelay)
+	at := o.nextCheck(m.DueAt, drainDelay)
 	again := message.BatchWork{BatchID: b.ID, Work: message.WorkStop, Task: fmt.Sprintf("at-%d", at.Unix()), Page: m.Page, DueAt: at}
-	return false, or.bus.Send(ctx, message.TopicOrchestratorEvents, applier.EventMessage(applier.BatchWorkID(again), message.TypeBatchWork, again, at))
+	return false, o.bus.Send(ctx, message.TopicOrchestratorEvents, applier.EventMessage(applier.BatchWorkID(again), message.TypeBatchWork, again, at))
 }
 
 // endDrained ends a cancelled batch without open runs and reports whether it has ended.
-func (or *Orchestrator) endDrained(ctx context.Context, batch int) (ended bool, err error) {
-	if err := or.reportAllShards(ctx, batch); err != nil { // without this the last phase would look unfinished
+func (o *Orchestrator) endDrained(ctx context.Context, batch int) (ended bool, err error) {
+	if err := o.reportAllShards(ctx, batch); err != nil { // without this the last phase would look unfinished
 		return false, err
 	}
-	if err := or.applier.Decide(ctx, batch, model.BatchDrained{}); err != nil {
+	if err := o.applier.Decide(ctx, batch, model.BatchDrained{}); err != nil {
 		return false, err
 	}
-	drained, err := or.applier.LoadBatchForMessage(ctx, batch)
+	drained, err := o.applier.LoadBatchForMessage(ctx, batch)
 	return err == nil && drained.Doc.Status.Terminal(), err
 }
 
 // stopPage ends the open runs of one page, sends its unsent jobs and reports its empty
 // shards, in case a process ended before it did.
-func (or *Orchestrator) stopPage(ctx context.Context, batch, page int, task string) error {
-	runs, err := or.store.RunsOfPage(ctx, batch, page, store.RunSelection{
+func (o *Orchestrator) stopPage(ctx context.Context, batch, page int, task string) error {
+	runs, err := o.store.RunsOfPage(ctx, batch, page, store.RunSelection{
 		Statuses: []model.RunStatus{model.RunWaiting, model.RunRunning}, Paused: true, Tasks: []string{task},
 	})
 	if err != nil {
 		return err
 	}
-	if err := forEach(ctx, runs, func(run store.Item[model.Run]) error { return or.stopRun(ctx, run, task) }); err != nil {
+	if err := forEach(ctx, runs, func(run store.Item[model.Run]) error { return o.stopRun(ctx, run, task) }); err != nil {
 		return err
 	}
-	if err := or.sendUnsentJobs(ctx, batch, page); err != nil {
+	if err := o.sendUnsentJobs(ctx, batch, page); err != nil {
 		return err
 	}
-	return or.reportShardsOfPage(ctx, batch, page)
+	return o.reportShardsOfPage(ctx, batch, page)
 }
 
 // stopRun ends a run of a cancelled batch. Of a member's runs the one in progress ends, and
 // the runs behind it when it has ended. A paused run that has to be carried to its end is
 // released.
-func (or *Orchestrator) stopRun(ctx context.Context, run store.Item[model.Run], task string) error {
+func (o *Orchestrator) stopRun(ctx context.Context, run store.Item[model.Run], task string) error {
 	at := model.OnRun{Phase: run.Doc.Phase, Member: run.Doc.Member}
 	if run.Doc.PausedAt != nil || run.Doc.Task == task {
 		at.RunEvent = model.RunReleased{Task: task}
-		if err := or.applier.Decide(ctx, run.Doc.Batch, at); err != nil {
+		if err := o.applier.Decide(ctx, run.Doc.Batch, at); err != nil {
 			return err
 		}
 	}
 	at.RunEvent = model.RunStopped{Reason: "the batch is cancelled"}
-	return or.applier.Decide(ctx, run.Doc.Batch, at)
+	return o.applier.Decide(ctx, run.Doc.Batch, at)
 }
 
 // sendUnsentJobs sends the jobs of a page of a batch that was paused or cancelled before all
 // were sent. Their runs wait for results, which only a worker can give: it answers that the
 // jobs are revoked.
-func (or *Orchestrator) sendUnsentJobs(ctx context.Context, batch, page int) error {
-	shards, err := or.store.ShardsOfPage(ctx, batch, page, store.ShardFilter{Open: true})
+func (o *Orchestrator) sendUnsentJobs(ctx context.Context, batch, page int) error {
+	shards, err := o.store.ShardsOfPage(ctx, batch, page, store.ShardFilter{Open: true})
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (or *Orchestrator) sendUnsentJobs(ctx context.Context, batch, page int) err
 		if shard.Doc.Sent {
 			continue
 		}
-		if err := or.applier.Decide(ctx, batch, model.PageResumed{Phase: shard.Doc.Phase, Page: page}); err != nil {
+		if err := o.applier.Decide(ctx, batch, model.PageResumed{Phase: shard.Doc.Phase, Page: page}); err != nil {
 			return err
 		}
 	}
@@ -148,12 +148,12 @@ func (or *Orchestrator) sendUnsentJobs(ctx context.Context, batch, page int) err
 //
 // The batch cannot end before the job is sent: a phase does not end while these steps run, and a
 // cancelled batch ends when no run is open.
-func (or *Orchestrator) sendUnsentSequences(ctx context.Context, b *model.Batch) error {
+func (o *Orchestrator) sendUnsentSequences(ctx context.Context, b *model.Batch) error {
 	for _, p := range b.Phases {
 		if !p.SequenceUnsent() {
 			continue
 		}
-		if err := or.applier.Decide(ctx, b.ID, model.OnRun{Phase: p.ID, RunEvent: model.RunStarted{}}); err != nil {
+		if err := o.applier.Decide(ctx, b.ID, model.OnRun{Phase: p.ID, RunEvent: model.RunStarted{}}); err != nil {
 			return err
 		}
 	}
@@ -162,13 +162,13 @@ func (or *Orchestrator) sendUnsentSequences(ctx context.Context, b *model.Batch)
 
 // reportShardsOfPage reports the empty shards of a page to the batch, in case a process ended
 // before it did.
-func (or *Orchestrator) reportShardsOfPage(ctx context.Context, batch, page int) error {
-	shards, err := or.store.ShardsOfPage(ctx, batch, page, store.ShardFilter{Unreported: true})
+func (o *Orchestrator) reportShardsOfPage(ctx context.Context, batch, page int) error {
+	shards, err := o.store.ShardsOfPage(ctx, batch, page, store.ShardFilter{Unreported: true})
 	if err != nil {
 		return err
 	}
 	for _, shard := range shards {
-		if err := or.reportShard(ctx, batch, shard.Doc); err != nil {
+		if err := o.reportShard(ctx, batch, shard.Doc); err != nil {
 			return err
 		}
 	}
@@ -177,14 +177,14 @@ func (or *Orchestrator) reportShardsOfPage(ctx context.Context, batch, page int)
 
 // reportAllShards reports the empty shards of all pages to the batch, in case a process ended
 // before it did.
-func (or *Orchestrator) reportAllShards(ctx context.Context, batch int) error {
+func (o *Orchestrator) reportAllShards(ctx context.Context, batch int) error {
 	for {
-		shards, err := or.store.Shards(ctx, batch, store.ShardFilter{Unreported: true, Limit: model.PageSize})
+		shards, err := o.store.Shards(ctx, batch, store.ShardFilter{Unreported: true, Limit: model.PageSize})
 		if err != nil || len(shards) == 0 {
 			return err
 		}
 		for _, shard := range shards {
-			if err := or.reportShard(ctx, batch, shard.Doc); err != nil {
+			if err := o.reportShard(ctx, batch, shard.Doc); err != nil {
 				return err
 			}
 		}
@@ -192,6 +192,6 @@ func (or *Orchestrator) reportAllShards(ctx context.Context, batch int) error {
 }
 
 // reportShard reports a shard without open runs to its batch.
-func (or *Orchestrator) reportShard(ctx context.Context, batch int, shard model.Shard) error {
-	return or.applier.Decide(ctx, batch, model.ShardCounted{Phase: shard.Phase, Page: shard.Page, Again: true})
+func (o *Orchestrator) reportShard(ctx context.Context, batch int, shard model.Shard) error {
+	return o.applier.Decide(ctx, batch, model.ShardCounted{Phase: shard.Phase, Page: shard.Page, Again: true})
 }

@@ -20,7 +20,7 @@ const longestJobID = 80
 
 // onDeadlineCheck fails a step whose job has no result at its deadline. It puts the deadline
 // off if the job still waits for its worker: see workers.JobOutlook.
-func (or *Orchestrator) onDeadlineCheck(ctx context.Context, c message.DeadlineCheck) error {
+func (o *Orchestrator) onDeadlineCheck(ctx context.Context, c message.DeadlineCheck) error {
 	switch n := len(c.JobID); {
 	case strings.TrimSpace(c.JobID) == "":
 		return message.Reject("the deadline check names no job")
@@ -31,15 +31,15 @@ func (or *Orchestrator) onDeadlineCheck(ctx context.Context, c message.DeadlineC
 	if err != nil {
 		return err
 	}
-	if or.deadLetters.ResultsMayCome() {
-		return or.postponeDeadlineCheck(ctx, c)
+	if o.deadLetters.ResultsMayCome() {
+		return o.postponeDeadlineCheck(ctx, c)
 	}
-	_, _, err = or.applier.Run(ctx, c.BatchID, applier.Command{Events: func(s *applier.Snapshot) ([]model.Event, error) {
+	_, _, err = o.applier.Run(ctx, c.BatchID, applier.Command{Events: func(s *applier.Snapshot) ([]model.Event, error) {
 		run, err := s.StepRun(c.StepExecutionID, phase, member, index)
 		if err != nil {
 			return nil, err
 		}
-		e, err := or.deadlineEvent(ctx, s, run, index, c.JobID)
+		e, err := o.deadlineEvent(ctx, s, run, index, c.JobID)
 		if err != nil {
 			return nil, err
 		}
@@ -49,13 +49,13 @@ func (or *Orchestrator) onDeadlineCheck(ctx context.Context, c message.DeadlineC
 }
 
 // deadlineEvent returns the event of a deadline with the outlook of its job.
-func (or *Orchestrator) deadlineEvent(ctx context.Context, s *applier.Snapshot, run *model.Run, index int, jobID string) (model.DeadlineDue, error) {
+func (o *Orchestrator) deadlineEvent(ctx context.Context, s *applier.Snapshot, run *model.Run, index int, jobID string) (model.DeadlineDue, error) {
 	e := model.DeadlineDue{Step: index, JobID: jobID}
 	step := run.Steps[index]
 	if step.Status != model.StepDispatched || step.JobID != jobID {
 		return e, nil
 	}
-	outlook, err := or.workers.Outlook(ctx, run, index)
+	outlook, err := o.workers.Outlook(ctx, run, index)
 	if err != nil {
 		return e, err
 	}
@@ -64,12 +64,12 @@ func (or *Orchestrator) deadlineEvent(ctx context.Context, s *applier.Snapshot, 
 		return e, err
 	}
 	final := !outlook.Waits || step.Refused != nil || runstate.Stops(run, mode)
-	if final && or.watcher != nil {
-		if or.behind(ctx) {
+	if final && o.watcher != nil {
+		if o.behind(ctx) {
 			return e, errBehind
 		}
 		// A heartbeat that behind no longer found waiting may have changed the outlook.
-		if outlook, err = or.workers.Outlook(ctx, run, index); err != nil {
+		if outlook, err = o.workers.Outlook(ctx, run, index); err != nil {
 			return e, err
 		}
 	}
@@ -84,11 +84,11 @@ var errBehind = errors.New("the handler is behind with the messages of the worke
 // behind reports whether results or heartbeats have waited for more than a heartbeat interval.
 // Until they are processed, no job is taken for lost. If the subscription cannot be read,
 // behind reports false.
-func (or *Orchestrator) behind(ctx context.Context) bool {
+func (o *Orchestrator) behind(ctx context.Context) bool {
 	limited, cancel := context.WithTimeout(ctx, workers.WatchTimeout)
 	defer cancel()
-	oldest, found, err := or.watcher.Oldest(limited, message.TopicWorkerResults, message.SubscriptionOrchestrator)
-	return err == nil && found && or.now().Sub(oldest) > message.HeartbeatInterval
+	oldest, found, err := o.watcher.Oldest(limited, message.TopicWorkerResults, message.SubscriptionOrchestrator)
+	return err == nil && found && o.now().Sub(oldest) > message.HeartbeatInterval
 }
 
 // deadlineDelay is how long a deadline check is postponed while results may come.
@@ -97,7 +97,7 @@ const deadlineDelay = 10 * time.Second
 // postponeDeadlineCheck sends a deadline check for later, when dead-lettered or requeued results
 // have had time to come. The time is a multiple of deadlineDelay, so that several checks of one
 // deadline have the same id and become one.
-func (or *Orchestrator) postponeDeadlineCheck(ctx context.Context, c message.DeadlineCheck) error {
-	or.log.InfoContext(ctx, "deadline waits for results that were dead-lettered or requeued", logkey.BatchID, c.BatchID, logkey.JobID, c.JobID)
-	return or.bus.Send(ctx, message.TopicOrchestratorEvents, applier.CheckDeadlineAt(c, or.nextCheck(c.DueAt, deadlineDelay)))
+func (o *Orchestrator) postponeDeadlineCheck(ctx context.Context, c message.DeadlineCheck) error {
+	o.log.InfoContext(ctx, "deadline waits for results that were dead-lettered or requeued", logkey.BatchID, c.BatchID, logkey.JobID, c.JobID)
+	return o.bus.Send(ctx, message.TopicOrchestratorEvents, applier.CheckDeadlineAt(c, o.nextCheck(c.DueAt, deadlineDelay)))
 }

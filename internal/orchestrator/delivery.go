@@ -46,9 +46,9 @@ type delivery struct {
 // The attempts that this app counts decide whether a message is unprocessable, not the
 // deliveries that the broker counts: the broker also counts deliveries to a handler that is
 // down. See attempts.go.
-func (or *Orchestrator) handle(ctx context.Context, d delivery) error {
+func (o *Orchestrator) handle(ctx context.Context, d delivery) error {
 	if d.suspect() {
-		leave, err := or.enterSuspectLane(ctx)
+		leave, err := o.enterSuspectLane(ctx)
 		if err != nil {
 			return err
 		}
@@ -57,28 +57,28 @@ func (or *Orchestrator) handle(ctx context.Context, d delivery) error {
 	ctx, done := withProgress(ctx, d.message)
 	limited, cancel := context.WithTimeout(ctx, d.timeLimit(ctx))
 	defer cancel()
-	counted, err := or.processWithRetries(limited, d)
+	counted, err := o.processWithRetries(limited, d)
 	d.message = d.message.WithDoneThrough(done.through())
 	switch {
 	case err == nil, ctx.Err() != nil:
 	case limited.Err() != nil, errors.Is(err, store.ErrLater): // a newer version of the app can process it, once it runs everywhere
-		err = or.requeue(ctx, d, outageDelay, err)
+		err = o.requeue(ctx, d, outageDelay, err)
 	case errors.Is(err, model.ErrNotYet):
-		err = or.requeue(ctx, d, orderDelay, err)
+		err = o.requeue(ctx, d, orderDelay, err)
 	case errors.Is(err, errBehind): // not requeued, because the checks of all ticks would add up
-		or.log.InfoContext(ctx, "deadline left to the next tick", logkey.Topic, d.topic, logkey.MessageID, d.message.ID, logkey.Error, err)
+		o.log.InfoContext(ctx, "deadline left to the next tick", logkey.Topic, d.topic, logkey.MessageID, d.message.ID, logkey.Error, err)
 		err = nil
 	default:
-		return or.failAttempt(ctx, d, err)
+		return o.failAttempt(ctx, d, err)
 	}
 	if err != nil {
-		or.log.ErrorContext(ctx, "message failed", logkey.Topic, d.topic, logkey.MessageID, d.message.ID, logkey.Type, d.message.Type, logkey.DeliveryCount, d.message.DeliveryCount, logkey.Error, err)
+		o.log.ErrorContext(ctx, "message failed", logkey.Topic, d.topic, logkey.MessageID, d.message.ID, logkey.Type, d.message.Type, logkey.DeliveryCount, d.message.DeliveryCount, logkey.Error, err)
 		if counted && ctx.Err() == nil { // it was not requeued
-			or.discountAttempt(ctx, d)
+			o.discountAttempt(ctx, d)
 		}
 		return err
 	}
-	or.clearAttempts(ctx, d)
+	o.clearAttempts(ctx, d)
 	return nil
 }
 
@@ -97,16 +97,16 @@ func (d delivery) timeLimit(ctx context.Context) time.Duration {
 
 // processWithRetries processes a delivery until it succeeds, fails for good or ctx ends. It
 // returns the last error, and reports whether it counted an attempt of a suspect message.
-func (or *Orchestrator) processWithRetries(ctx context.Context, d delivery) (counted bool, last error) {
+func (o *Orchestrator) processWithRetries(ctx context.Context, d delivery) (counted bool, last error) {
 	_, _ = backoff.Retry(ctx, func() (struct{}, error) { // it returns the last error, too, or that of ctx
 		if d.suspect() && !counted {
 			var exhausted bool
-			if exhausted, last = or.beginAttempt(ctx, d); exhausted || last != nil {
+			if exhausted, last = o.beginAttempt(ctx, d); exhausted || last != nil {
 				return struct{}{}, retryable(last)
 			}
 			counted = true
 		}
-		last = or.processOnce(ctx, d)
+		last = o.processOnce(ctx, d)
 		return struct{}{}, retryable(last)
 	}, backoff.WithBackOff(store.Backoff()), backoff.WithMaxElapsedTime(0))
 	return counted, last
@@ -118,7 +118,7 @@ func (or *Orchestrator) processWithRetries(ctx context.Context, d delivery) (cou
 // For a suspect message it returns when ctx ends, without waiting for the running call: the
 // store's client takes some ten seconds to find that a server does not answer. Handling the
 // message again is harmless, whether that call succeeded or not.
-func (or *Orchestrator) processOnce(ctx context.Context, d delivery) error {
+func (o *Orchestrator) processOnce(ctx context.Context, d delivery) error {
 	var err error
 	if d.suspect() {
 		err = untilDone(ctx, func() error { return d.process(ctx) })
@@ -128,9 +128,9 @@ func (or *Orchestrator) processOnce(ctx context.Context, d delivery) error {
 	var unprocessable *message.Unprocessable
 	switch {
 	case errors.As(err, &unprocessable):
-		return or.deadLetters.StoreUnprocessable(ctx, d.topic, d.message, unprocessable.Reason)
+		return o.deadLetters.StoreUnprocessable(ctx, d.topic, d.message, unprocessable.Reason)
 	case permanent(err):
-		return or.deadLetters.StoreUnprocessable(ctx, d.topic, d.message, fmt.Sprintf("the store refuses what follows from it: %v", err))
+		return o.deadLetters.StoreUnprocessable(ctx, d.topic, d.message, fmt.Sprintf("the store refuses what follows from it: %v", err))
 	}
 	return err
 }
@@ -169,8 +169,8 @@ func permanent(err error) bool {
 
 // requeue sends the message of a delivery to its topic again, for a time after delay. It
 // returns nil when the message is sent, and otherwise cause with the error.
-func (or *Orchestrator) requeue(ctx context.Context, d delivery, delay time.Duration, cause error) error {
-	at := or.now().Add(delay)
+func (o *Orchestrator) requeue(ctx context.Context, d delivery, delay time.Duration, cause error) error {
+	at := o.now().Add(delay)
 	first := d.message.FirstID()
 	if first == "" { // not a digest of the body, from which a secret could be guessed
 		first = rand.Text()
@@ -179,12 +179,12 @@ func (or *Orchestrator) requeue(ctx context.Context, d delivery, delay time.Dura
 		ID:   fmt.Sprintf("%s%s%d", first, message.AgainMark, at.Unix()),
 		Body: d.message.Body, Properties: message.WithType(d.message.Properties, d.message.Type), At: at,
 	}
-	if err := or.bus.Send(ctx, d.topic, again); err != nil {
+	if err := o.bus.Send(ctx, d.topic, again); err != nil {
 		return errors.Join(cause, err)
 	}
 	if d.topic == message.TopicWorkerResults && delay == outageDelay {
-		or.deadLetters.ExpectResults(at)
+		o.deadLetters.ExpectResults(at)
 	}
-	or.log.WarnContext(ctx, "message requeued", logkey.Topic, d.topic, logkey.MessageID, d.message.ID, logkey.Error, cause)
+	o.log.WarnContext(ctx, "message requeued", logkey.Topic, d.topic, logkey.MessageID, d.message.ID, logkey.Error, cause)
 	return nil
 }

@@ -88,25 +88,25 @@ func New(c Config) *Orchestrator {
 
 // HandleEvent processes a message of the topic orchestrator-events. An error asks the broker
 // to deliver the message again.
-func (or *Orchestrator) HandleEvent(ctx context.Context, m message.Delivery) error {
-	return or.handle(ctx, delivery{topic: message.TopicOrchestratorEvents, message: m, process: func(ctx context.Context) error {
+func (o *Orchestrator) HandleEvent(ctx context.Context, m message.Delivery) error {
+	return o.handle(ctx, delivery{topic: message.TopicOrchestratorEvents, message: m, process: func(ctx context.Context) error {
 		switch strings.ToLower(m.Type) {
 		case message.TypeBatchInit:
-			return decodeThen(ctx, m, or.onBatchInit)
+			return decodeThen(ctx, m, o.onBatchInit)
 		case message.TypePhaseDue:
-			return decodeThen(ctx, m, or.onPhaseDue)
+			return decodeThen(ctx, m, o.onPhaseDue)
 		case message.TypePollCheck:
-			return decodeThen(ctx, m, or.onPollCheck)
+			return decodeThen(ctx, m, o.onPollCheck)
 		case message.TypeRetryCheck:
-			return decodeThen(ctx, m, or.onRetryCheck)
+			return decodeThen(ctx, m, o.onRetryCheck)
 		case message.TypeDeadlineCheck:
-			return decodeThen(ctx, m, or.onDeadlineCheck)
+			return decodeThen(ctx, m, o.onDeadlineCheck)
 		case message.TypeMemberAdded:
-			return decodeThen(ctx, m, or.onMemberAdded)
+			return decodeThen(ctx, m, o.onMemberAdded)
 		case message.TypeMemberRemoved:
-			return decodeThen(ctx, m, or.onMemberRemoved)
+			return decodeThen(ctx, m, o.onMemberRemoved)
 		case message.TypeBatchWork:
-			return decodeThen(ctx, m, or.onBatchWork)
+			return decodeThen(ctx, m, o.onBatchWork)
 		case "":
 			return message.Reject("the message has no application property %s", message.PropertyMessageType)
 		}
@@ -116,18 +116,18 @@ func (or *Orchestrator) HandleEvent(ctx context.Context, m message.Delivery) err
 
 // HandleResult processes a message of the topic worker-results: a result, a catalogue or a
 // heartbeat. An error asks the broker to deliver the message again.
-func (or *Orchestrator) HandleResult(ctx context.Context, m message.Delivery) error {
-	return or.handle(ctx, delivery{topic: message.TopicWorkerResults, message: m, process: func(ctx context.Context) error {
+func (o *Orchestrator) HandleResult(ctx context.Context, m message.Delivery) error {
+	return o.handle(ctx, delivery{topic: message.TopicWorkerResults, message: m, process: func(ctx context.Context) error {
 		switch {
 		case strings.EqualFold(m.Type, message.TypeWorkerCatalog):
 			return decodeThen(ctx, m, func(ctx context.Context, c message.Catalog) error {
-				defer or.runbooks.ExpireSecrets() // the functions can have secret parameters
-				return or.workers.OnCatalog(ctx, m, c)
+				defer o.runbooks.ExpireSecrets() // the functions can have secret parameters
+				return o.workers.OnCatalog(ctx, m, c)
 			})
 		case strings.EqualFold(m.Type, message.TypeWorkerHeartbeat):
-			return decodeThen(ctx, m, func(ctx context.Context, h message.Heartbeat) error { return or.workers.OnHeartbeat(ctx, m, h) })
+			return decodeThen(ctx, m, func(ctx context.Context, h message.Heartbeat) error { return o.workers.OnHeartbeat(ctx, m, h) })
 		}
-		return decodeThen(ctx, m, or.onResult)
+		return decodeThen(ctx, m, o.onResult)
 	}})
 }
 

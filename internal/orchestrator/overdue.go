@@ -12,44 +12,44 @@ import (
 )
 
 // sweepPage sweeps one page of a batch's overdue runs and logs the stuck steps of it.
-func (or *Orchestrator) sweepPage(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error) {
-	found := &stuckSteps{now: or.now().UTC()}
-	defer func() { found.log(ctx, or, b, m.Page) }()
-	return false, or.announceOverdueRuns(ctx, b, m, found)
+func (o *Orchestrator) sweepPage(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error) {
+	found := &stuckSteps{now: o.now().UTC()}
+	defer func() { found.log(ctx, o, b, m.Page) }()
+	return false, o.announceOverdueRuns(ctx, b, m, found)
 }
 
 // announceOverdueRuns announces one page of overdue runs: again the polls and retries that are overdue
 // and whose message was lost, and for their time the deadlines that pass before the next tick.
 // It asks for the next page itself. The ids of the messages end with the task of m, so that the
 // broker does not take them for the lost ones. It adds the stuck steps to found.
-func (or *Orchestrator) announceOverdueRuns(ctx context.Context, b *model.Batch, m message.BatchWork, found *stuckSteps) error {
+func (o *Orchestrator) announceOverdueRuns(ctx context.Context, b *model.Batch, m message.BatchWork, found *stuckSteps) error {
 	if b.Status.Terminal() {
 		return nil
 	}
 	now := found.now
 	bounds := store.OverdueBounds{After: m.After, WakeBefore: now.Add(-applier.SweepGrace), DeadlineBefore: now.Add(applier.TickInterval)}
-	runs, more, err := or.store.OverdueRuns(ctx, b.ID, bounds, model.PageSize)
+	runs, more, err := o.store.OverdueRuns(ctx, b.ID, bounds, model.PageSize)
 	if err != nil {
 		return err
 	}
-	var o applier.Outbox
+	var outbox applier.Outbox
 	for _, run := range runs {
-		if err := o.AddOverdue(&run.Doc, now, m.Task); err != nil {
+		if err := outbox.AddOverdue(&run.Doc, now, m.Task); err != nil {
 			return err
 		}
 		found.addRun(&run.Doc)
 	}
-	if len(o.Events) > 0 {
-		or.log.InfoContext(ctx, "overdue messages are sent again", logkey.BatchID, b.ID, logkey.Messages, len(o.Events))
+	if len(outbox.Events) > 0 {
+		o.log.InfoContext(ctx, "overdue messages are sent again", logkey.BatchID, b.ID, logkey.Messages, len(outbox.Events))
 	}
 	if more {
 		next := m
 		next.Page, next.After = m.Page+1, runs[len(runs)-1].ID
-		o.Events = append(o.Events, applier.EventMessage(applier.BatchWorkID(next), message.TypeBatchWork, next, time.Time{}))
+		outbox.Events = append(outbox.Events, applier.EventMessage(applier.BatchWorkID(next), message.TypeBatchWork, next, time.Time{}))
 	}
-	if err := or.applier.Send(ctx, &o); err != nil {
+	if err := o.applier.Send(ctx, &outbox); err != nil {
 		return err
 	}
-	found.addSilentWorkers(ctx, or)
+	found.addSilentWorkers(ctx, o)
 	return nil
 }

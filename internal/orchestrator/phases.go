@@ -16,8 +16,8 @@ import (
 )
 
 // onBatchInit starts a batch's init steps.
-func (or *Orchestrator) onBatchInit(ctx context.Context, m message.BatchInit) error {
-	b, err := or.applier.LoadBatchForMessage(ctx, m.BatchID)
+func (o *Orchestrator) onBatchInit(ctx context.Context, m message.BatchInit) error {
+	b, err := o.applier.LoadBatchForMessage(ctx, m.BatchID)
 	if err != nil {
 		return err
 	}
@@ -27,14 +27,14 @@ func (or *Orchestrator) onBatchInit(ctx context.Context, m message.BatchInit) er
 	}
 	p := b.Doc.Phases[i]
 	if b.Doc.DispatchMode() != model.Running && p.SequenceUnsent() {
-		return or.sendUnsentSequences(ctx, &b.Doc)
+		return o.sendUnsentSequences(ctx, &b.Doc)
 	}
-	return or.dispatchPhase(ctx, b, model.PhaseDue{Phase: p.ID})
+	return o.dispatchPhase(ctx, b, model.PhaseDue{Phase: p.ID})
 }
 
 // onPhaseDue dispatches one page of a phase. The decision on it announces the next page.
-func (or *Orchestrator) onPhaseDue(ctx context.Context, m message.PhaseDue) error {
-	b, err := or.applier.LoadBatchForMessage(ctx, m.BatchID)
+func (o *Orchestrator) onPhaseDue(ctx context.Context, m message.PhaseDue) error {
+	b, err := o.applier.LoadBatchForMessage(ctx, m.BatchID)
 	if err != nil {
 		return err
 	}
@@ -42,33 +42,33 @@ func (or *Orchestrator) onPhaseDue(ctx context.Context, m message.PhaseDue) erro
 	if !ok || p.Kind != model.KindPhase {
 		return message.Reject("batch %d has no phase execution %d", m.BatchID, m.PhaseExecutionID)
 	}
-	page, err := or.pageToDispatch(ctx, m)
+	page, err := o.pageToDispatch(ctx, m)
 	if err != nil {
 		return err
 	}
-	if stopped, err := or.finishStoppedPage(ctx, &b.Doc, page); stopped || err != nil {
+	if stopped, err := o.finishStoppedPage(ctx, &b.Doc, page); stopped || err != nil {
 		return err
 	}
-	if err := or.checkEarlierPhases(ctx, &b.Doc, p, page); err != nil {
+	if err := o.checkEarlierPhases(ctx, &b.Doc, p, page); err != nil {
 		return err
 	}
-	if postponed, err := or.postponeForWorkers(ctx, &b.Doc, p, m, page); postponed || err != nil {
+	if postponed, err := o.postponeForWorkers(ctx, &b.Doc, p, m, page); postponed || err != nil {
 		return err
 	}
-	if err := or.dispatchPhase(ctx, b, model.PhaseDue{Phase: m.PhaseExecutionID, Page: page, Again: m.Walk}); err != nil {
+	if err := o.dispatchPhase(ctx, b, model.PhaseDue{Phase: m.PhaseExecutionID, Page: page, Again: m.Walk}); err != nil {
 		return err
 	}
-	return or.stopPageIfCancelled(ctx, m.BatchID, page)
+	return o.stopPageIfCancelled(ctx, m.BatchID, page)
 }
 
 // pageToDispatch returns the page of a phase-due message. For a phase that the sweep announced
 // again it is the last page that was made: the pages before it are dispatched.
-func (or *Orchestrator) pageToDispatch(ctx context.Context, m message.PhaseDue) (int, error) {
+func (o *Orchestrator) pageToDispatch(ctx context.Context, m message.PhaseDue) (int, error) {
 	page := max(m.Page, 1)
 	if page > 1 || m.Walk == "" {
 		return page, nil
 	}
-	made, err := or.store.LastShard(ctx, m.BatchID, m.PhaseExecutionID)
+	made, err := o.store.LastShard(ctx, m.BatchID, m.PhaseExecutionID)
 	if err != nil || made == nil {
 		return page, err
 	}
@@ -78,15 +78,15 @@ func (or *Orchestrator) pageToDispatch(ctx context.Context, m message.PhaseDue) 
 // dispatchPhase dispatches a phase or the init steps if they are due. Otherwise, or if they
 // were dispatched before, it repeats the decision on the end of the phase, so that the phases
 // after it are announced.
-func (or *Orchestrator) dispatchPhase(ctx context.Context, b store.Item[model.Batch], e model.PhaseDue) error {
+func (o *Orchestrator) dispatchPhase(ctx context.Context, b store.Item[model.Batch], e model.PhaseDue) error {
 	c := applier.On(e)
 	c.Prime = func(s *applier.Snapshot) { applier.Prime(s, s.BatchKey(), b) }
-	_, decisions, err := or.applier.Run(ctx, b.Doc.ID, c)
+	_, decisions, err := o.applier.Run(ctx, b.Doc.ID, c)
 	if err != nil || !decisions[0].Stale {
 		return applier.RejectRefusal(err)
 	}
-	or.log.InfoContext(ctx, "phase is not due or was dispatched before", logkey.BatchID, b.Doc.ID, logkey.Phase, e.Phase)
-	return or.applier.Decide(ctx, b.Doc.ID, model.PhaseCounted{Phase: e.Phase})
+	o.log.InfoContext(ctx, "phase is not due or was dispatched before", logkey.BatchID, b.Doc.ID, logkey.Phase, e.Phase)
+	return o.applier.Decide(ctx, b.Doc.ID, model.PhaseCounted{Phase: e.Phase})
 }
 
 // The fan-out of a phase is limited by a window: the page after the last one that was begun
@@ -99,12 +99,12 @@ func (or *Orchestrator) dispatchPhase(ctx context.Context, b store.Item[model.Ba
 // windowOpen reports whether a page of a phase may be begun: the page that is
 // engine.FanOutWindow before it has yielded. Since is when the last run of that page
 // yielded, zero if none has yielded since the page was made.
-func (or *Orchestrator) windowOpen(ctx context.Context, batch, phase, page int) (open bool, since time.Time, err error) {
+func (o *Orchestrator) windowOpen(ctx context.Context, batch, phase, page int) (open bool, since time.Time, err error) {
 	before := page - engine.FanOutWindow
 	if before < 1 {
 		return true, since, nil
 	}
-	shard, err := store.Read[model.Shard](ctx, or.store, store.ShardKey(batch, phase, before))
+	shard, err := store.Read[model.Shard](ctx, o.store, store.ShardKey(batch, phase, before))
 	if errors.Is(err, store.ErrNotFound) { // a page of late members has no part in an earlier phase
 		return true, since, nil
 	}
@@ -122,11 +122,11 @@ const fanOutJobs = (engine.FanOutWindow + 1) * model.PageSize
 // workersKeepUp reports whether the workers keep up with the polls of a phase, so that a page
 // of it may be begun: no worker that the phase polls has fanOutJobs jobs of the batch. Without
 // this limit the members of a large batch poll faster than their worker answers.
-func (or *Orchestrator) workersKeepUp(ctx context.Context, b *model.Batch, p model.Phase, page int) (bool, error) {
+func (o *Orchestrator) workersKeepUp(ctx context.Context, b *model.Batch, p model.Phase, page int) (bool, error) {
 	if page <= engine.FanOutWindow {
 		return true, nil
 	}
-	rb, err := or.runbooks.Load(ctx, b.Runbook, p.Version)
+	rb, err := o.runbooks.Load(ctx, b.Runbook, p.Version)
 	if err != nil {
 		return false, err
 	}
@@ -137,7 +137,7 @@ func (or *Orchestrator) workersKeepUp(ctx context.Context, b *model.Batch, p mod
 			continue
 		}
 		counted = append(counted, step.WorkerID)
-		jobs, err := or.store.CountJobs(ctx, b.ID, store.JobFilter{Worker: step.WorkerID})
+		jobs, err := o.store.CountJobs(ctx, b.ID, store.JobFilter{Worker: step.WorkerID})
 		if err != nil || jobs >= fanOutJobs {
 			return false, err
 		}
@@ -148,15 +148,15 @@ func (or *Orchestrator) workersKeepUp(ctx context.Context, b *model.Batch, p mod
 // postponeForWorkers announces a page of a phase for later if the workers do not keep up. It
 // does not postpone a page that is made: this message sends the jobs of it. Several
 // announcements of one page become one, because their ids are equal.
-func (or *Orchestrator) postponeForWorkers(ctx context.Context, b *model.Batch, p *model.Phase, m message.PhaseDue, page int) (postponed bool, err error) {
-	if keepUp, err := or.workersKeepUp(ctx, b, *p, page); err != nil || keepUp {
+func (o *Orchestrator) postponeForWorkers(ctx context.Context, b *model.Batch, p *model.Phase, m message.PhaseDue, page int) (postponed bool, err error) {
+	if keepUp, err := o.workersKeepUp(ctx, b, *p, page); err != nil || keepUp {
 		return false, err
 	}
-	_, err = store.Read[model.Shard](ctx, or.store, store.ShardKey(m.BatchID, m.PhaseExecutionID, page))
+	_, err = store.Read[model.Shard](ctx, o.store, store.ShardKey(m.BatchID, m.PhaseExecutionID, page))
 	if !errors.Is(err, store.ErrNotFound) {
 		return false, err
 	}
-	m.Page, m.DueAt = page, or.nextCheck(m.DueAt, 2*windowDelay)
+	m.Page, m.DueAt = page, o.nextCheck(m.DueAt, 2*windowDelay)
 	id := fmt.Sprintf("phase-due-batch-%d-%d-page-%d-at-%d", m.BatchID, m.PhaseExecutionID, page, m.DueAt.Unix())
-	return true, or.bus.Send(ctx, message.TopicOrchestratorEvents, applier.EventMessage(id, message.TypePhaseDue, m, m.DueAt))
+	return true, o.bus.Send(ctx, message.TopicOrchestratorEvents, applier.EventMessage(id, message.TypePhaseDue, m, m.DueAt))
 }

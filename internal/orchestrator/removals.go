@@ -15,8 +15,8 @@ import (
 
 // onMemberRemoved starts the removal steps of a member and ends the runs that the member
 // is in.
-func (or *Orchestrator) onMemberRemoved(ctx context.Context, m message.MemberEvent) error {
-	b, member, err := or.loadMemberForMessage(ctx, m)
+func (o *Orchestrator) onMemberRemoved(ctx context.Context, m message.MemberEvent) error {
+	b, member, err := o.loadMemberForMessage(ctx, m)
 	if err != nil {
 		return err
 	}
@@ -25,10 +25,10 @@ func (or *Orchestrator) onMemberRemoved(ctx context.Context, m message.MemberEve
 		applier.Prime(s, s.BatchKey(), b)
 		applier.Prime(s, store.MemberKey(m.BatchID, m.BatchMemberID), member)
 	}
-	if _, _, err := or.applier.Run(ctx, m.BatchID, c); err != nil {
+	if _, _, err := o.applier.Run(ctx, m.BatchID, c); err != nil {
 		return applier.RejectRefusal(err)
 	}
-	return or.reportShardsOfPage(ctx, m.BatchID, member.Doc.Page)
+	return o.reportShardsOfPage(ctx, m.BatchID, member.Doc.Page)
 }
 
 // removalsPerPage is the number of confirmed removals that one message carries out.
@@ -36,16 +36,16 @@ const removalsPerPage = 40
 
 // removePage removes one page of the members whose removal was confirmed, and with the last
 // page ends the removal hold.
-func (or *Orchestrator) removePage(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error) {
+func (o *Orchestrator) removePage(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error) {
 	if b.RemovalHold == nil || b.RemovalHold.Confirmed == nil || b.Status.Terminal() {
 		return false, nil // all are removed, and this message was delivered again
 	}
-	hold, err := store.OrNone(store.Read[store.RemovalHold](ctx, or.store, store.HoldKey(b.ID)))
+	hold, err := store.OrNone(store.Read[store.RemovalHold](ctx, o.store, store.HoldKey(b.ID)))
 	if err != nil {
 		return false, err
 	}
 	// Another hold may have replaced this one before its members were read.
-	fresh, err := or.applier.LoadBatchForMessage(ctx, b.ID)
+	fresh, err := o.applier.LoadBatchForMessage(ctx, b.ID)
 	if err != nil {
 		return false, err
 	}
@@ -58,11 +58,11 @@ func (or *Orchestrator) removePage(ctx context.Context, b *model.Batch, m messag
 	if hold.Doc.By != nil {
 		by.Kind, by.TenantID, by.ObjectID = api.ActorKind(hold.Doc.By.Kind), hold.Doc.By.TenantID, hold.Doc.By.ObjectID
 	}
-	if _, err := or.members.RemoveMembers(ctx, b.ID, page, by, b.RemovalHold.Confirmed.Why); err != nil {
+	if _, err := o.members.RemoveMembers(ctx, b.ID, page, by, b.RemovalHold.Confirmed.Why); err != nil {
 		return false, err
 	}
 	if first+len(page) < len(hold.Doc.Members) {
 		return true, nil
 	}
-	return false, or.members.EndRemovalHold(ctx, b.ID)
+	return false, o.members.EndRemovalHold(ctx, b.ID)
 }

@@ -15,8 +15,8 @@ import (
 // retryPage retries the selected members of one page, on page 0 the selected runs without a
 // member. This is the retry that an administrator requests; package engine decides on the
 // automatic retries of a step.
-func (or *Orchestrator) retryPage(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error) {
-	task, err := store.Read[store.Task](ctx, or.store, store.TaskKey(b.ID, m.Task))
+func (o *Orchestrator) retryPage(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error) {
+	task, err := store.Read[store.Task](ctx, o.store, store.TaskKey(b.ID, m.Task))
 	if errors.Is(err, store.ErrNotFound) {
 		return false, message.Reject("batch %d has no task %q", b.ID, m.Task)
 	}
@@ -26,34 +26,34 @@ func (or *Orchestrator) retryPage(ctx context.Context, b *model.Batch, m message
 	cancelled := b.DispatchMode() == model.Cancelled // nothing is retried; unfinished starts are repeated
 	more = task.Doc.Selection.Member == 0 && m.Page < b.PageCount() && !cancelled
 	if m.Page == 0 {
-		return more, or.retrySequences(ctx, b, m.Task, task.Doc)
+		return more, o.retrySequences(ctx, b, m.Task, task.Doc)
 	}
-	failed, err := or.store.MembersOfPage(ctx, b.ID, m.Page, model.MemberFailed)
+	failed, err := o.store.MembersOfPage(ctx, b.ID, m.Page, model.MemberFailed)
 	if err != nil {
 		return false, err
 	}
 	retried := map[int]bool{}
 	if !cancelled {
-		if retried, err = or.retryMembers(ctx, b, failed, m.Task, task.Doc); err != nil {
+		if retried, err = o.retryMembers(ctx, b, failed, m.Task, task.Doc); err != nil {
 			return false, err
 		}
 	}
-	return more, or.repeatRetries(ctx, b, m, retried)
+	return more, o.repeatRetries(ctx, b, m, retried)
 }
 
 // retryMembers retries those of the failed members that the task selects and that had failed
 // when it was requested. It returns the ids of the members that it retried.
-func (or *Orchestrator) retryMembers(ctx context.Context, b *model.Batch, failed []store.Item[model.Member], id string, task store.Task) (retried map[int]bool, err error) {
+func (o *Orchestrator) retryMembers(ctx context.Context, b *model.Batch, failed []store.Item[model.Member], id string, task store.Task) (retried map[int]bool, err error) {
 	retried = map[int]bool{}
 	err = forEach(ctx, failed, func(member store.Item[model.Member]) error {
 		failedSince := member.Doc.FailedAt != nil && member.Doc.FailedAt.After(task.By.At) // perhaps again
 		if failedSince || !membership.Selects(api.RetrySelection(task.Selection), membership.FailedMember(&member.Doc)) {
 			return nil
 		}
-		err := or.members.RetryMember(ctx, b.ID, member, model.MemberRetried{Member: member.Doc.ID, Task: id})
+		err := o.members.RetryMember(ctx, b.ID, member, model.MemberRetried{Member: member.Doc.ID, Task: id})
 		var refusal *model.Refusal
 		if errors.As(err, &refusal) {
-			or.log.WarnContext(ctx, "member is not retried", logkey.BatchID, b.ID, logkey.MemberID, member.Doc.ID, logkey.Reason, refusal.Reason)
+			o.log.WarnContext(ctx, "member is not retried", logkey.BatchID, b.ID, logkey.MemberID, member.Doc.ID, logkey.Reason, refusal.Reason)
 			return nil
 		}
 		if err == nil {
@@ -68,8 +68,8 @@ func (or *Orchestrator) retryMembers(ctx context.Context, b *model.Batch, failed
 // the members in retried, in case the process that made them ended before it started the runs. The
 // caller calls it after retryMembers, so that it finds the members that another delivery of the
 // message has retried meanwhile.
-func (or *Orchestrator) repeatRetries(ctx context.Context, b *model.Batch, m message.BatchWork, retried map[int]bool) error {
-	runs, err := or.store.RunsOfPage(ctx, b.ID, m.Page, store.RunSelection{Tasks: []string{m.Task}})
+func (o *Orchestrator) repeatRetries(ctx context.Context, b *model.Batch, m message.BatchWork, retried map[int]bool) error {
+	runs, err := o.store.RunsOfPage(ctx, b.ID, m.Page, store.RunSelection{Tasks: []string{m.Task}})
 	if err != nil {
 		return err
 	}
@@ -77,14 +77,14 @@ func (or *Orchestrator) repeatRetries(ctx context.Context, b *model.Batch, m mes
 		if retried[run.Doc.Member] {
 			return nil
 		}
-		return or.applier.Decide(ctx, b.ID, model.MemberRetried{Member: run.Doc.Member, Task: m.Task})
+		return o.applier.Decide(ctx, b.ID, model.MemberRetried{Member: run.Doc.Member, Task: m.Task})
 	})
 }
 
 // retrySequences retries the init and on-complete steps that the task selects and that had
 // failed when it was requested.
-func (or *Orchestrator) retrySequences(ctx context.Context, b *model.Batch, id string, task store.Task) error {
-	runs, err := or.store.RunsOfPage(ctx, b.ID, 0, store.RunSelection{Statuses: []model.RunStatus{model.RunFailed}, Tasks: []string{id}})
+func (o *Orchestrator) retrySequences(ctx context.Context, b *model.Batch, id string, task store.Task) error {
+	runs, err := o.store.RunsOfPage(ctx, b.ID, 0, store.RunSelection{Statuses: []model.RunStatus{model.RunFailed}, Tasks: []string{id}})
 	if err != nil {
 		return err
 	}
@@ -93,10 +93,10 @@ func (or *Orchestrator) retrySequences(ctx context.Context, b *model.Batch, id s
 		if failedSince || run.Doc.Task != id && !membership.SelectsRun(api.RetrySelection(task.Selection), &run.Doc) {
 			continue
 		}
-		err := or.members.RetrySequence(ctx, run, model.SequenceRetried{Phase: run.Doc.Phase, Task: id})
+		err := o.members.RetrySequence(ctx, run, model.SequenceRetried{Phase: run.Doc.Phase, Task: id})
 		var refusal *model.Refusal
 		if errors.As(err, &refusal) {
-			or.log.InfoContext(ctx, "steps are not retried", logkey.BatchID, b.ID, logkey.RunID, run.ID, logkey.Reason, refusal.Reason)
+			o.log.InfoContext(ctx, "steps are not retried", logkey.BatchID, b.ID, logkey.RunID, run.ID, logkey.Reason, refusal.Reason)
 			continue
 		}
 		if err != nil {

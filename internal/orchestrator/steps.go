@@ -12,7 +12,7 @@ import (
 
 // onResult gives a worker's result to the step of the job. Package engine decides whether the
 // step succeeds, is retried or fails.
-func (or *Orchestrator) onResult(ctx context.Context, r message.Result) error {
+func (o *Orchestrator) onResult(ctx context.Context, r message.Result) error {
 	var ok bool
 	switch {
 	case r.JobID == "":
@@ -22,11 +22,11 @@ func (or *Orchestrator) onResult(ctx context.Context, r message.Result) error {
 	case !strings.EqualFold(r.Status, message.StatusFailure):
 		return message.Reject("the result's status %q is neither %s nor %s", r.Status, message.StatusSuccess, message.StatusFailure)
 	}
-	step, err := or.decideOnStep(ctx, r.CorrelationData.BatchID, r.CorrelationData.StepExecutionID, func(step int) model.RunEvent {
+	step, err := o.decideOnStep(ctx, r.CorrelationData.BatchID, r.CorrelationData.StepExecutionID, func(step int) model.RunEvent {
 		return resultEvent(step, ok, r)
 	})
 	if err == nil && r.JobID == step.JobID { // not the result of an earlier job
-		or.workers.RecordAnswer(ctx, step, r.Timestamp)
+		o.workers.RecordAnswer(ctx, step, r.Timestamp)
 	}
 	return err
 }
@@ -48,16 +48,16 @@ func resultEvent(step int, ok bool, r message.Result) model.StepResult {
 }
 
 // onPollCheck polls a step whose poll interval has passed.
-func (or *Orchestrator) onPollCheck(ctx context.Context, c message.StepCheck) error {
-	_, err := or.decideOnStep(ctx, c.BatchID, c.StepExecutionID, func(step int) model.RunEvent {
+func (o *Orchestrator) onPollCheck(ctx context.Context, c message.StepCheck) error {
+	_, err := o.decideOnStep(ctx, c.BatchID, c.StepExecutionID, func(step int) model.RunEvent {
 		return model.PollDue{Step: step, Count: c.Count}
 	})
 	return err
 }
 
 // onRetryCheck dispatches a step again whose retry delay has passed.
-func (or *Orchestrator) onRetryCheck(ctx context.Context, c message.StepCheck) error {
-	_, err := or.decideOnStep(ctx, c.BatchID, c.StepExecutionID, func(step int) model.RunEvent {
+func (o *Orchestrator) onRetryCheck(ctx context.Context, c message.StepCheck) error {
+	_, err := o.decideOnStep(ctx, c.BatchID, c.StepExecutionID, func(step int) model.RunEvent {
 		return model.RetryDue{Step: step, Count: c.Count}
 	})
 	return err
@@ -65,18 +65,18 @@ func (or *Orchestrator) onRetryCheck(ctx context.Context, c message.StepCheck) e
 
 // decideOnStep decides on an event of a step execution. It returns the step as it was before
 // the decision.
-func (or *Orchestrator) decideOnStep(ctx context.Context, batch int, stepID int64, event func(step int) model.RunEvent) (step model.Step, err error) {
+func (o *Orchestrator) decideOnStep(ctx context.Context, batch int, stepID int64, event func(step int) model.RunEvent) (step model.Step, err error) {
 	phase, member, index, err := parseStepID(batch, stepID)
 	if err != nil {
 		return step, err
 	}
-	_, _, err = or.applier.Run(ctx, batch, applier.Command{Events: func(s *applier.Snapshot) ([]model.Event, error) {
+	_, _, err = o.applier.Run(ctx, batch, applier.Command{Events: func(s *applier.Snapshot) ([]model.Event, error) {
 		run, err := s.StepRun(stepID, phase, member, index)
 		if err != nil {
 			return nil, err
 		}
 		step = run.Steps[index]
-		e, err := or.sealer.Hide(ctx, run, event(index))
+		e, err := o.sealer.Hide(ctx, run, event(index))
 		if err != nil {
 			return nil, err
 		}

@@ -25,36 +25,36 @@ const sweepsAtOnce = 4
 // SweepAll sweeps the listed batches and logs the problems of their workers. It sends the lost
 // messages of each batch again. A batch that fails does not prevent the sweep of the others;
 // the error joins all failures.
-func (or *Orchestrator) SweepAll(ctx context.Context, batches []store.Item[store.BatchSummary]) error {
-	now := or.now().UTC()
+func (o *Orchestrator) SweepAll(ctx context.Context, batches []store.Item[store.BatchSummary]) error {
+	now := o.now().UTC()
 	failures := make([]error, len(batches))
 	jobs := &workers.JobTally{}
 	var all errgroup.Group
 	all.SetLimit(sweepsAtOnce)
 	for i, listed := range batches {
 		all.Go(func() error {
-			if err := or.sweepListed(ctx, listed, now, jobs); err != nil {
+			if err := o.sweepListed(ctx, listed, now, jobs); err != nil {
 				failures[i] = fmt.Errorf("batch %d: %w", listed.Doc.ID, err)
 			}
 			return nil
 		})
 	}
 	_ = all.Wait()
-	or.workers.LogProblems(ctx, jobs)
+	o.workers.LogProblems(ctx, jobs)
 	return errors.Join(failures...)
 }
 
 // sweepListed sweeps one listed batch. If the batch does not exist because its creation was
 // interrupted, sweepListed deletes its summary after applier.AbandonAfter.
-func (or *Orchestrator) sweepListed(ctx context.Context, listed store.Item[store.BatchSummary], now time.Time, jobs *workers.JobTally) error {
-	err := or.sweepBatch(ctx, listed.Doc, now, jobs)
+func (o *Orchestrator) sweepListed(ctx context.Context, listed store.Item[store.BatchSummary], now time.Time, jobs *workers.JobTally) error {
+	err := o.sweepBatch(ctx, listed.Doc, now, jobs)
 	if !listed.Doc.Creating || !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
 	if now.Sub(listed.Doc.DetectedAt) <= applier.AbandonAfter {
 		return nil // it may be in creation
 	}
-	_, err = or.store.Apply(ctx, store.Writes{store.Delete(store.EntryKey(listed.Doc.ID), listed.ETag)})
+	_, err = o.store.Apply(ctx, store.Writes{store.Delete(store.EntryKey(listed.Doc.ID), listed.ETag)})
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrChanged) { // another tick deleted it, or the batch exists by now: the next tick reads it
 		return nil
 	}
@@ -63,45 +63,45 @@ func (or *Orchestrator) sweepListed(ctx context.Context, listed store.Item[store
 
 // sweepBatch brings one batch up to date: its summary, its runbook version, its phases, what
 // its dispatch mode asks for, its runs and its members.
-func (or *Orchestrator) sweepBatch(ctx context.Context, listed store.BatchSummary, now time.Time, jobs *workers.JobTally) error {
-	b, err := store.Read[model.Batch](ctx, or.store, store.BatchKey(listed.ID))
+func (o *Orchestrator) sweepBatch(ctx context.Context, listed store.BatchSummary, now time.Time, jobs *workers.JobTally) error {
+	b, err := store.Read[model.Batch](ctx, o.store, store.BatchKey(listed.ID))
 	if err != nil {
 		return err
 	}
 	if !reflect.DeepEqual(listed, store.SummaryOf(&b.Doc)) { // the process that changed the batch ended before it wrote the summary
-		if err := or.applier.UpsertSummary(ctx, &b.Doc); err != nil {
+		if err := o.applier.UpsertSummary(ctx, &b.Doc); err != nil {
 			return err
 		}
 	}
 	if b.Doc.Status.Terminal() {
-		return or.announceErasure(ctx, &b.Doc, now)
+		return o.announceErasure(ctx, &b.Doc, now)
 	}
-	if b, err = or.transitionBatch(ctx, b); err != nil {
+	if b, err = o.transitionBatch(ctx, b); err != nil {
 		return err
 	}
-	s := &sweep{Orchestrator: or, batch: &b.Doc, now: now, task: applier.SweepTask(now), stuck: &stuckSteps{now: now}}
-	defer func() { s.stuck.log(ctx, or, &b.Doc, 0) }()
+	s := &sweep{Orchestrator: o, batch: &b.Doc, now: now, task: applier.SweepTask(now), stuck: &stuckSteps{now: now}}
+	defer func() { s.stuck.log(ctx, o, &b.Doc, 0) }()
 	for _, part := range []func(context.Context) error{s.sweepPhases, s.sweepDispatchMode, s.sweepRuns, s.sweepMembers} {
 		if err := part(ctx); err != nil {
 			return err
 		}
 	}
-	or.workers.Tally(ctx, &b.Doc, jobs)
+	o.workers.Tally(ctx, &b.Doc, jobs)
 	return nil
 }
 
 // transitionBatch takes a batch over to the active version of its runbook, and returns the
 // batch as it is then.
-func (or *Orchestrator) transitionBatch(ctx context.Context, b store.Item[model.Batch]) (store.Item[model.Batch], error) {
+func (o *Orchestrator) transitionBatch(ctx context.Context, b store.Item[model.Batch]) (store.Item[model.Batch], error) {
 	changed := false
 	err := store.RetryOnConflict(ctx, func() (err error) {
 		if changed {
-			if b, err = store.Read[model.Batch](ctx, or.store, store.BatchKey(b.Doc.ID)); err != nil {
+			if b, err = store.Read[model.Batch](ctx, o.store, store.BatchKey(b.Doc.ID)); err != nil {
 				return err
 			}
 		}
 		changed = true
-		b, err = or.applier.Transition(ctx, b)
+		b, err = o.applier.Transition(ctx, b)
 		return err
 	})
 	return b, err
@@ -128,20 +128,20 @@ func (s *sweep) sweepPhases(ctx context.Context) error {
 		return s.applier.Decide(ctx, s.batch.ID, model.FailureCounted{})
 	}
 	s.stuck.addPhases(s.batch)
-	o := applier.Outbox{Events: applier.UpcomingPhases(s.batch, s.now, s.task)}
+	outbox := applier.Outbox{Events: applier.UpcomingPhases(s.batch, s.now, s.task)}
 	for _, p := range s.batch.Phases {
 		announce, err := s.sweepPhase(ctx, p)
 		if err != nil {
 			return err
 		}
 		if announce {
-			o.Events = append(o.Events, applier.PhaseDueMessage(s.batch, p, 1, s.task, time.Time{}))
+			outbox.Events = append(outbox.Events, applier.PhaseDueMessage(s.batch, p, 1, s.task, time.Time{}))
 		}
 	}
 	if err := s.reportAllShards(ctx, s.batch.ID); err != nil {
 		return err
 	}
-	return s.applier.Send(ctx, &o)
+	return s.applier.Send(ctx, &outbox)
 }
 
 // sweepPhase repeats the end of a phase whose end was lost, and reports whether to announce
@@ -214,7 +214,7 @@ func (s *sweep) endPhase(ctx context.Context, p model.Phase) error {
 // sweepDispatchMode repeats the messages that a pause, a cancellation, a resumption or confirmed
 // removals ask for.
 func (s *sweep) sweepDispatchMode(ctx context.Context) error {
-	var o applier.Outbox
+	var outbox applier.Outbox
 	switch s.batch.DispatchMode() {
 	case model.Paused:
 		if err := s.applier.Revoke(ctx, s.batch, s.now); err != nil {
@@ -224,21 +224,21 @@ func (s *sweep) sweepDispatchMode(ctx context.Context) error {
 		if err := s.applier.Revoke(ctx, s.batch, s.now); err != nil {
 			return err
 		}
-		o.Events = append(o.Events, applier.BatchWorkMessage(s.batch.ID, message.WorkStop, s.task, 0))
-		return s.applier.Send(ctx, &o)
+		outbox.Events = append(outbox.Events, applier.BatchWorkMessage(s.batch.ID, message.WorkStop, s.task, 0))
+		return s.applier.Send(ctx, &outbox)
 	case model.Running:
 		lost, err := s.releaseLost(ctx)
 		if err != nil {
 			return err
 		}
 		if lost {
-			o.Events = append(o.Events, applier.BatchWorkMessage(s.batch.ID, message.WorkRelease, s.task, 0))
+			outbox.Events = append(outbox.Events, applier.BatchWorkMessage(s.batch.ID, message.WorkRelease, s.task, 0))
 		}
 	}
 	if s.batch.RemovalHold != nil && s.batch.RemovalHold.Confirmed != nil {
-		o.Events = append(o.Events, applier.BatchWorkMessage(s.batch.ID, message.WorkLeave, membership.RemovalTask(s.batch.RemovalHold)+"-"+s.task, 0))
+		outbox.Events = append(outbox.Events, applier.BatchWorkMessage(s.batch.ID, message.WorkLeave, membership.RemovalTask(s.batch.RemovalHold)+"-"+s.task, 0))
 	}
-	return s.applier.Send(ctx, &o)
+	return s.applier.Send(ctx, &outbox)
 }
 
 // releaseLost reports whether a running batch has paused runs that no resumption is releasing.
@@ -261,11 +261,11 @@ func (s *sweep) sweepRuns(ctx context.Context) error {
 // sweepMembers announces again the late members who have not caught up and the members whose
 // removal steps were not started.
 func (s *sweep) sweepMembers(ctx context.Context) error {
-	var o applier.Outbox
+	var outbox applier.Outbox
 	for _, j := range s.batch.Joining {
 		m := applier.MemberAddedMessage(s.batch, j, time.Time{})
 		m.ID += "-" + s.task
-		o.Events = append(o.Events, m)
+		outbox.Events = append(outbox.Events, m)
 	}
 	leaving, err := s.store.LeavingMembers(ctx, s.batch.ID)
 	if err != nil {
@@ -274,7 +274,7 @@ func (s *sweep) sweepMembers(ctx context.Context) error {
 	for _, member := range leaving {
 		m := applier.MemberRemovedMessage(s.batch.ID, &member.Doc)
 		m.ID += "-" + s.task
-		o.Events = append(o.Events, m)
+		outbox.Events = append(outbox.Events, m)
 	}
-	return s.applier.Send(ctx, &o)
+	return s.applier.Send(ctx, &outbox)
 }

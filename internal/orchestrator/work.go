@@ -21,25 +21,25 @@ type pageWork func(ctx context.Context, b *model.Batch, m message.BatchWork) (mo
 
 // onBatchWork works through the members of a batch, one page for each message. Page 0 has the
 // runs without a member.
-func (or *Orchestrator) onBatchWork(ctx context.Context, m message.BatchWork) error {
-	b, err := or.applier.LoadBatchForMessage(ctx, m.BatchID)
+func (o *Orchestrator) onBatchWork(ctx context.Context, m message.BatchWork) error {
+	b, err := o.applier.LoadBatchForMessage(ctx, m.BatchID)
 	if err != nil {
 		return err
 	}
 	work, ok := map[string]pageWork{
-		message.WorkRelease: or.releasePage,
-		message.WorkStop:    or.drainPage,
-		message.WorkRetry:   or.retryPage,
-		message.WorkMend:    or.continueResolved,
-		message.WorkSweep:   or.sweepPage,
-		message.WorkErase:   or.erasePage,
-		message.WorkLeave:   or.removePage,
+		message.WorkRelease: o.releasePage,
+		message.WorkStop:    o.drainPage,
+		message.WorkRetry:   o.retryPage,
+		message.WorkMend:    o.continueResolved,
+		message.WorkSweep:   o.sweepPage,
+		message.WorkErase:   o.erasePage,
+		message.WorkLeave:   o.removePage,
 	}[strings.ToLower(m.Work)]
 	if !ok {
 		return message.Reject("no work over a batch is called %q", m.Work)
 	}
 	if m.Work == message.WorkRelease || m.Work == message.WorkRetry {
-		if postponed, err := or.postponeWork(ctx, &b.Doc, m); err != nil || postponed {
+		if postponed, err := o.postponeWork(ctx, &b.Doc, m); err != nil || postponed {
 			return err
 		}
 	}
@@ -47,7 +47,7 @@ func (or *Orchestrator) onBatchWork(ctx context.Context, m message.BatchWork) er
 	if err != nil || !more {
 		return err
 	}
-	return or.bus.Send(ctx, message.TopicOrchestratorEvents, applier.BatchWorkMessage(m.BatchID, m.Work, m.Task, m.Page+1))
+	return o.bus.Send(ctx, message.TopicOrchestratorEvents, applier.BatchWorkMessage(m.BatchID, m.Work, m.Task, m.Page+1))
 }
 
 // Retries and resumptions visit pages that were begun before, and pages of late members have
@@ -63,24 +63,24 @@ const (
 
 // postponeWork sends the message of a retry or a resumption again for later while its task has
 // too many jobs in flight.
-func (or *Orchestrator) postponeWork(ctx context.Context, b *model.Batch, m message.BatchWork) (postponed bool, err error) {
+func (o *Orchestrator) postponeWork(ctx context.Context, b *model.Batch, m message.BatchWork) (postponed bool, err error) {
 	if m.Page <= engine.FanOutWindow || b.DispatchMode() != model.Running {
 		return false, nil
 	}
-	jobs, err := or.store.CountJobs(ctx, b.ID, store.JobFilter{Task: m.Task})
+	jobs, err := o.store.CountJobs(ctx, b.ID, store.JobFilter{Task: m.Task})
 	if err != nil || jobs < windowJobs {
 		return false, err
 	}
-	m.DueAt = or.nextCheck(m.DueAt, windowDelay)
-	return true, or.bus.Send(ctx, message.TopicOrchestratorEvents, applier.EventMessage(fmt.Sprintf("%s-at-%d", applier.BatchWorkID(m), m.DueAt.Unix()), message.TypeBatchWork, m, m.DueAt))
+	m.DueAt = o.nextCheck(m.DueAt, windowDelay)
+	return true, o.bus.Send(ctx, message.TopicOrchestratorEvents, applier.EventMessage(fmt.Sprintf("%s-at-%d", applier.BatchWorkID(m), m.DueAt.Unix()), message.TypeBatchWork, m, m.DueAt))
 }
 
 // nextCheck returns the time for which a message is postponed: the next multiple of the delay,
 // so that several messages that wait for the same become one. The time is after dueAt, for which
 // the message in hand was postponed, even if the clock of this process is behind the broker's.
 // Otherwise the next message could have the id of this one, and the broker would drop it.
-func (or *Orchestrator) nextCheck(dueAt time.Time, delay time.Duration) time.Time {
-	from := or.now().UTC()
+func (o *Orchestrator) nextCheck(dueAt time.Time, delay time.Duration) time.Time {
+	from := o.now().UTC()
 	if dueAt.After(from) {
 		from = dueAt.UTC()
 	}
@@ -91,21 +91,21 @@ func (or *Orchestrator) nextCheck(dueAt time.Time, delay time.Duration) time.Tim
 // of it, or the process that resumed the batch, released and did not send. If the batch is
 // paused again it only does the latter: the next resumption begins with the first page. If the
 // batch has ended it only writes the summary, in case the process that ended the batch did not.
-func (or *Orchestrator) releasePage(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error) {
+func (o *Orchestrator) releasePage(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error) {
 	if b.Status.Terminal() {
-		return false, or.applier.UpsertSummary(ctx, b)
+		return false, o.applier.UpsertSummary(ctx, b)
 	}
 	paused := b.DispatchMode() == model.Paused
-	runs, err := or.store.RunsOfPage(ctx, b.ID, m.Page, store.RunSelection{Paused: !paused, Tasks: []string{m.Task, model.TaskResumed}})
+	runs, err := o.store.RunsOfPage(ctx, b.ID, m.Page, store.RunSelection{Paused: !paused, Tasks: []string{m.Task, model.TaskResumed}})
 	if err != nil {
 		return false, err
 	}
-	now := or.now()
+	now := o.now()
 	err = forEach(ctx, runs, func(run store.Item[model.Run]) error {
 		if !run.Doc.OwesRelease(m.Task, now) {
 			return nil
 		}
-		return or.applier.Decide(ctx, b.ID, model.OnRun{Phase: run.Doc.Phase, Member: run.Doc.Member, RunEvent: model.RunReleased{Task: m.Task}})
+		return o.applier.Decide(ctx, b.ID, model.OnRun{Phase: run.Doc.Phase, Member: run.Doc.Member, RunEvent: model.RunReleased{Task: m.Task}})
 	})
 	if err != nil {
 		return false, err
@@ -115,7 +115,7 @@ func (or *Orchestrator) releasePage(ctx context.Context, b *model.Batch, m messa
 
 // continueResolved repeats the decisions that follow a resolved step, in case the process that
 // resolved it ended before them. The task of the message is the id of the step execution.
-func (or *Orchestrator) continueResolved(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error) {
+func (o *Orchestrator) continueResolved(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error) {
 	id, err := strconv.ParseInt(m.Task, 10, 64)
 	if err != nil {
 		return false, message.Reject("the task %q is no step execution", m.Task)
@@ -124,18 +124,18 @@ func (or *Orchestrator) continueResolved(ctx context.Context, b *model.Batch, m 
 	if err != nil {
 		return false, message.Reject("%v", err)
 	}
-	run, err := store.Read[model.Run](ctx, or.store, store.RunKey(b.ID, phase, member))
+	run, err := store.Read[model.Run](ctx, o.store, store.RunKey(b.ID, phase, member))
 	if errors.Is(err, store.ErrNotFound) || err == nil && (index >= len(run.Doc.Steps) || run.Doc.Steps[index].Resolved == nil) {
 		return false, nil // the engine refused to resolve it
 	}
 	if err != nil {
 		return false, err
 	}
-	if err := or.applier.Decide(ctx, b.ID, model.OnRun{Phase: phase, Member: member, RunEvent: model.RunMended{}}); err != nil {
+	if err := o.applier.Decide(ctx, b.ID, model.OnRun{Phase: phase, Member: member, RunEvent: model.RunMended{}}); err != nil {
 		return false, err
 	}
 	if run.Doc.Status != model.RunWaiting {
 		return false, nil
 	}
-	return false, or.members.StartIfNext(ctx, &run.Doc)
+	return false, o.members.StartIfNext(ctx, &run.Doc)
 }

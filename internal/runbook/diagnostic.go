@@ -96,15 +96,15 @@ func (d Diagnostic) String() string {
 type Diagnostics []Diagnostic
 
 // HasErrors tells whether the runbook is refused.
-func (ds Diagnostics) HasErrors() bool {
-	return slices.ContainsFunc(ds, func(d Diagnostic) bool { return d.Severity == SeverityError })
+func (d Diagnostics) HasErrors() bool {
+	return slices.ContainsFunc(d, func(d Diagnostic) bool { return d.Severity == SeverityError })
 }
 
 // Err is nil when nothing is worse than a warning, and otherwise an error that
 // lists every error, one a line.
-func (ds Diagnostics) Err() error {
+func (d Diagnostics) Err() error {
 	var lines []string
-	for _, d := range ds {
+	for _, d := range d {
 		if d.Severity == SeverityError {
 			lines = append(lines, d.String())
 		}
@@ -115,8 +115,8 @@ func (ds Diagnostics) Err() error {
 	return errors.New(strings.Join(lines, "\n"))
 }
 
-func (ds Diagnostics) sort() {
-	slices.SortStableFunc(ds, func(a, b Diagnostic) int {
+func (d Diagnostics) sort() {
+	slices.SortStableFunc(d, func(a, b Diagnostic) int {
 		return cmp.Or(
 			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
 			cmp.Compare(a.Code, b.Code), cmp.Compare(a.Path, b.Path),

@@ -22,13 +22,13 @@ const maxForecasts = 100
 // changes compares a version with the active one, or the latest where none is active, and forecasts
 // how it would change the batches that are under way, if it were published now. Where the version
 // before can no longer be read, the result says so: an administrator can still publish.
-func (rs *Publisher) changes(ctx context.Context, head store.RunbookHead, version store.RunbookVersion, rb *runbook.Runbook) (*api.VersionChanges, error) {
+func (p *Publisher) changes(ctx context.Context, head store.RunbookHead, version store.RunbookVersion, rb *runbook.Runbook) (*api.VersionChanges, error) {
 	view := &api.VersionChanges{Runbook: []api.Change{}, Batches: []api.BatchForecast{}}
 	if head.Latest == 0 {
 		return view, nil
 	}
 	view.Against = cmp.Or(head.Active, head.Latest)
-	before, err := store.Read[store.RunbookVersion](ctx, rs.store, store.VersionKey(head.Name, view.Against))
+	before, err := store.Read[store.RunbookVersion](ctx, p.store, store.VersionKey(head.Name, view.Against))
 	if err != nil {
 		return nil, err
 	}
@@ -39,14 +39,14 @@ func (rs *Publisher) changes(ctx context.Context, head store.RunbookHead, versio
 			view.Runbook = append(view.Runbook, api.Change{Kind: string(c.Kind), Path: c.Path, From: c.From, To: c.To})
 		}
 	}
-	unfinished, err := rs.store.UnfinishedBatches(ctx, head.Name)
+	unfinished, err := p.store.UnfinishedBatches(ctx, head.Name)
 	if err != nil {
 		return nil, err
 	}
 	slices.SortFunc(unfinished, func(x, y store.UnfinishedBatch) int { return cmp.Compare(x.ID, y.ID) })
 	view.BatchCount = len(unfinished)
 	for _, b := range unfinished[:min(len(unfinished), maxForecasts)] {
-		forecast, err := rs.forecast(ctx, b.ID, version, rb)
+		forecast, err := p.forecast(ctx, b.ID, version, rb)
 		if errors.Is(err, store.ErrNotFound) { // it is being created, or its creation was cut short
 			continue
 		}
@@ -60,14 +60,14 @@ func (rs *Publisher) changes(ctx context.Context, head store.RunbookHead, versio
 
 // forecast gives how a version would change a batch. For a batch that is damaged it gives a problem
 // instead of an error: an administrator can still publish.
-func (rs *Publisher) forecast(ctx context.Context, batch int, version store.RunbookVersion, rb *runbook.Runbook) (api.BatchForecast, error) {
-	b, err := store.Read[model.Batch](ctx, rs.store, store.BatchKey(batch))
+func (p *Publisher) forecast(ctx context.Context, batch int, version store.RunbookVersion, rb *runbook.Runbook) (api.BatchForecast, error) {
+	b, err := store.Read[model.Batch](ctx, p.store, store.BatchKey(batch))
 	if errors.Is(err, store.ErrNotFound) {
 		return api.BatchForecast{}, err
 	}
 	var s engine.Succession
 	if err == nil {
-		s, err = engine.Foresee(&b.Doc, rb, runbookstore.Publication(version), rs.now())
+		s, err = engine.Foresee(&b.Doc, rb, runbookstore.Publication(version), p.now())
 	}
 	switch {
 	case err == nil:
@@ -75,7 +75,7 @@ func (rs *Publisher) forecast(ctx context.Context, batch int, version store.Runb
 	case errors.Is(err, store.ErrUnavailable) || ctx.Err() != nil:
 		return api.BatchForecast{}, err
 	}
-	rs.log.ErrorContext(ctx, "batch cannot be looked at", logkey.BatchID, batch, logkey.Error, err)
+	p.log.ErrorContext(ctx, "batch cannot be looked at", logkey.BatchID, batch, logkey.Error, err)
 	return api.BatchForecast{BatchID: batch, Problem: "what is stored of it cannot be read: the log of this service tells why"}, nil
 }
 

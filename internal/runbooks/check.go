@@ -18,7 +18,7 @@ import (
 
 // check parses and checks a runbook before its publication, and gives its warnings. It fails with
 // CodeInvalid where the runbook has errors or, with strict, warnings.
-func (rs *Publisher) check(ctx context.Context, name string, yaml []byte, strict bool) (*runbook.Runbook, runbook.Diagnostics, error) {
+func (p *Publisher) check(ctx context.Context, name string, yaml []byte, strict bool) (*runbook.Runbook, runbook.Diagnostics, error) {
 	rb, diagnostics := runbook.Parse(yaml)
 	if rb == nil {
 		return nil, nil, runbookErrors(problems(diagnostics))
@@ -27,15 +27,15 @@ func (rs *Publisher) check(ctx context.Context, name string, yaml []byte, strict
 		message := fmt.Sprintf("the request names runbook %q, its YAML %q", name, rb.Name)
 		return nil, nil, &problem.Error{Code: api.CodeInvalid, Message: message, Problems: []api.InputProblem{{Field: "name", Message: message}}}
 	}
-	if bad := slices.Concat(tooLong(rb), problems(rs.unlistedSettings(yaml, rb))); len(bad) > 0 {
+	if bad := slices.Concat(tooLong(rb), problems(p.unlistedSettings(yaml, rb))); len(bad) > 0 {
 		return nil, nil, runbookErrors(bad)
 	}
-	catalogs, err := rs.workers.Catalogs(ctx, rb.Workers())
+	catalogs, err := p.workers.Catalogs(ctx, rb.Workers())
 	if err != nil {
 		return nil, nil, err
 	}
 	warnings := slices.Concat(diagnostics, lint.Check(yaml, rb, catalogs))
-	if err := rs.takeSecrets(ctx, rb, catalogs); err != nil {
+	if err := p.takeSecrets(ctx, rb, catalogs); err != nil {
 		return nil, nil, err
 	}
 	if strict && len(warnings) > 0 {
@@ -50,7 +50,7 @@ func runbookErrors(bad []api.InputProblem) *problem.Error {
 
 // takeSecrets adds to a runbook's secrets the variables that secret parameters of functions use, and
 // refuses a runbook whose secrets would be shown or cannot be encrypted.
-func (rs *Publisher) takeSecrets(ctx context.Context, rb *runbook.Runbook, catalogs lint.Catalogs) error {
+func (p *Publisher) takeSecrets(ctx context.Context, rb *runbook.Runbook, catalogs lint.Catalogs) error {
 	rb.Secret = catalogs.Secrets(rb)
 	if len(rb.Secret) == 0 {
 		return nil
@@ -58,7 +58,7 @@ func (rs *Publisher) takeSecrets(ctx context.Context, rb *runbook.Runbook, catal
 	if bad := secretFunctions(rb); len(bad) > 0 {
 		return runbookErrors(bad)
 	}
-	return rs.sealer.CheckKey(ctx, rb.Secret)
+	return p.sealer.CheckKey(ctx, rb.Secret)
 }
 
 // secretFunctions finds the steps whose function's name would show a secret.
@@ -106,7 +106,7 @@ const codeUnlistedSetting = "unlisted-setting"
 
 // unlistedSettings finds the settings in the data source of a runbook, parsed from text without
 // errors, that this deployment does not allow runbooks to name.
-func (rs *Publisher) unlistedSettings(text []byte, rb *runbook.Runbook) runbook.Diagnostics {
+func (p *Publisher) unlistedSettings(text []byte, rb *runbook.Runbook) runbook.Diagnostics {
 	var found runbook.Diagnostics
 	for _, s := range []struct{ field, name string }{
 		{"connection", rb.DataSource.Connection}, {"warehouse_id", rb.DataSource.WarehouseID},
@@ -114,7 +114,7 @@ func (rs *Publisher) unlistedSettings(text []byte, rb *runbook.Runbook) runbook.
 		if s.name == "" {
 			continue
 		}
-		err := rs.sources.CheckSetting(s.name)
+		err := p.sources.CheckSetting(s.name)
 		if err == nil {
 			continue
 		}

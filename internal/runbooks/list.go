@@ -11,12 +11,12 @@ import (
 )
 
 // Runbooks lists the runbooks that have an active version, by name.
-func (rs *Publisher) Runbooks(ctx context.Context, o api.ListOptions) (api.Page[api.Runbook], error) {
+func (p *Publisher) Runbooks(ctx context.Context, o api.ListOptions) (api.Page[api.Runbook], error) {
 	paging, err := apiview.RunbookSorting.Paging(o)
 	if err != nil {
 		return api.Page[api.Runbook]{}, err
 	}
-	found, err := rs.store.Runbooks(ctx, store.RunbookFilter{NamePrefix: o.Search}, paging)
+	found, err := p.store.Runbooks(ctx, store.RunbookFilter{NamePrefix: o.Search}, paging)
 	if err != nil {
 		return api.Page[api.Runbook]{}, err
 	}
@@ -27,24 +27,24 @@ func (rs *Publisher) Runbooks(ctx context.Context, o api.ListOptions) (api.Page[
 			Name: h.Name, Version: h.Active, Description: h.Description, Active: true, CreatedAt: h.PublishedAt, PublishedBy: h.PublishedBy,
 		})
 	}
-	if err := rs.addAutomation(ctx, page.Items); err != nil {
+	if err := p.addAutomation(ctx, page.Items); err != nil {
 		return api.Page[api.Runbook]{}, err
 	}
 	return page, nil
 }
 
 // Runbook gives the active version of a runbook, with its automation. Errors: CodeNotFound.
-func (rs *Publisher) Runbook(ctx context.Context, name string) (api.Runbook, error) {
-	version, rb, err := rs.runbooks.Active(ctx, name)
+func (p *Publisher) Runbook(ctx context.Context, name string) (api.Runbook, error) {
+	version, rb, err := p.runbooks.Active(ctx, name)
 	if err != nil {
 		return api.Runbook{}, err
 	}
-	return rs.withAutomation(ctx, versionView(version, rb, true))
+	return p.withAutomation(ctx, versionView(version, rb, true))
 }
 
 // CSVTemplate gives a member CSV for the runbook that has only the header. Errors: CodeNotFound.
-func (rs *Publisher) CSVTemplate(ctx context.Context, name string) ([]byte, error) {
-	_, rb, err := rs.runbooks.Active(ctx, name)
+func (p *Publisher) CSVTemplate(ctx context.Context, name string) ([]byte, error) {
+	_, rb, err := p.runbooks.Active(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -52,25 +52,25 @@ func (rs *Publisher) CSVTemplate(ctx context.Context, name string) ([]byte, erro
 }
 
 // withAutomation adds its automation to a runbook.
-func (rs *Publisher) withAutomation(ctx context.Context, view api.Runbook) (api.Runbook, error) {
+func (p *Publisher) withAutomation(ctx context.Context, view api.Runbook) (api.Runbook, error) {
 	views := []api.Runbook{view}
-	if err := rs.addAutomation(ctx, views); err != nil {
+	if err := p.addAutomation(ctx, views); err != nil {
 		return api.Runbook{}, err
 	}
 	return views[0], nil
 }
 
 // addAutomation adds their automation, and the result of their last sync, to runbooks.
-func (rs *Publisher) addAutomation(ctx context.Context, views []api.Runbook) error {
+func (p *Publisher) addAutomation(ctx context.Context, views []api.Runbook) error {
 	names := make([]string, len(views))
 	for i, v := range views {
 		names[i] = v.Name
 	}
-	settings, err := rs.store.Automations(ctx, names)
+	settings, err := p.store.Automations(ctx, names)
 	if err != nil {
 		return err
 	}
-	last, err := rs.store.SyncRecords(ctx, names)
+	last, err := p.store.SyncRecords(ctx, names)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (rs *Publisher) addAutomation(ctx context.Context, views []api.Runbook) err
 	for _, s := range last {
 		v := at[s.Doc.Runbook]
 		v.LastError, v.LastErrorAt = s.Doc.LastError, s.Doc.LastErrorAt
-		held, err := rs.members.RemovalHolds(ctx, s.Doc.Held)
+		held, err := p.members.RemovalHolds(ctx, s.Doc.Held)
 		if err != nil {
 			return err
 		}

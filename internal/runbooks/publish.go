@@ -21,7 +21,7 @@ import (
 //
 // Errors: CodeInvalid with every diagnostic, and with every warning where publishing is strict;
 // CodeKeyReused; CodeUnavailable. It stores nothing then.
-func (rs *Publisher) PublishRunbook(ctx context.Context, by audit.Caller, name string, yaml []byte, o api.PublishOptions) (api.Runbook, error) {
+func (p *Publisher) PublishRunbook(ctx context.Context, by audit.Caller, name string, yaml []byte, o api.PublishOptions) (api.Runbook, error) {
 	switch o.Overdue {
 	case "":
 		o.Overdue = api.OverdueIgnore
@@ -29,7 +29,7 @@ func (rs *Publisher) PublishRunbook(ctx context.Context, by audit.Caller, name s
 	default:
 		return api.Runbook{}, problem.New(api.CodeInvalid, "what becomes of overdue phases is %q or %q, not %q", api.OverdueIgnore, api.OverdueRerun, o.Overdue)
 	}
-	rb, warnings, err := rs.check(ctx, name, yaml, o.Strict)
+	rb, warnings, err := p.check(ctx, name, yaml, o.Strict)
 	if err != nil {
 		return api.Runbook{}, err
 	}
@@ -38,14 +38,14 @@ func (rs *Publisher) PublishRunbook(ctx context.Context, by audit.Caller, name s
 	}
 	var view api.Runbook
 	err = store.RetryOnConflict(ctx, func() (err error) { // another process has published: this version gets the next number
-		view, err = rs.publish(ctx, publication{by: by, runbook: rb, yaml: string(yaml), options: o})
+		view, err = p.publish(ctx, publication{by: by, runbook: rb, yaml: string(yaml), options: o})
 		return err
 	})
 	if err != nil {
 		return api.Runbook{}, err
 	}
 	view.Warnings = diagnosticViews(warnings)
-	return rs.withAutomation(ctx, view)
+	return p.withAutomation(ctx, view)
 }
 
 // publication is a checked runbook that is to be published.
@@ -60,105 +60,105 @@ type publication struct {
 
 // publish publishes a runbook by its state in the store. It fails with ErrChanged or ErrExists
 // where another process publishes it at the same time.
-func (rs *Publisher) publish(ctx context.Context, p publication) (api.Runbook, error) {
-	content := idempotency.Digest(p.runbook.Name, p.yaml, p.options.Overdue, strconv.FormatBool(p.options.RerunInit))
+func (p *Publisher) publish(ctx context.Context, pub publication) (api.Runbook, error) {
+	content := idempotency.Digest(pub.runbook.Name, pub.yaml, pub.options.Overdue, strconv.FormatBool(pub.options.RerunInit))
 	var err error
-	if p.head, err = store.OrNone(store.Read[store.RunbookHead](ctx, rs.store, store.RunbookKey(p.runbook.Name))); err != nil {
+	if pub.head, err = store.OrNone(store.Read[store.RunbookHead](ctx, p.store, store.RunbookKey(pub.runbook.Name))); err != nil {
 		return api.Runbook{}, err
 	}
-	known, err := rs.idempotency.Find(ctx, p.by, store.PartitionRunbooks, content)
+	known, err := p.idempotency.Find(ctx, pub.by, store.PartitionRunbooks, content)
 	if err != nil {
 		return api.Runbook{}, err
 	}
 	if known.ETag != "" {
-		return rs.replay(ctx, p, known.Doc)
+		return p.replay(ctx, pub, known.Doc)
 	}
-	p.record = store.IdempotencyRecord{By: p.by.Name, Content: content, At: rs.now().UTC()}
-	if p.head.Doc.Active > 0 {
-		active, err := store.Read[store.RunbookVersion](ctx, rs.store, store.VersionKey(p.runbook.Name, p.head.Doc.Active))
+	pub.record = store.IdempotencyRecord{By: pub.by.Name, Content: content, At: p.now().UTC()}
+	if pub.head.Doc.Active > 0 {
+		active, err := store.Read[store.RunbookVersion](ctx, p.store, store.VersionKey(pub.runbook.Name, pub.head.Doc.Active))
 		if err != nil {
 			return api.Runbook{}, err
 		}
-		if active.Doc.YAML == p.yaml && slices.Equal(active.Doc.Secrets, p.runbook.Secret) {
-			return rs.keepActive(ctx, p, active.Doc)
+		if active.Doc.YAML == pub.yaml && slices.Equal(active.Doc.Secrets, pub.runbook.Secret) {
+			return p.keepActive(ctx, pub, active.Doc)
 		}
 	}
-	return rs.publishVersion(ctx, p)
+	return p.publishVersion(ctx, pub)
 }
 
 // replay gives the version of a publication that was received before, as it is now. Another
 // version may be active by now, and stays so.
-func (rs *Publisher) replay(ctx context.Context, p publication, record store.IdempotencyRecord) (api.Runbook, error) {
-	version, err := store.Read[store.RunbookVersion](ctx, rs.store, store.VersionKey(p.runbook.Name, record.Version))
+func (p *Publisher) replay(ctx context.Context, pub publication, record store.IdempotencyRecord) (api.Runbook, error) {
+	version, err := store.Read[store.RunbookVersion](ctx, p.store, store.VersionKey(pub.runbook.Name, record.Version))
 	if err != nil {
 		return api.Runbook{}, err
 	}
-	view := versionView(version.Doc, p.runbook, p.head.Doc.Active == record.Version)
+	view := versionView(version.Doc, pub.runbook, pub.head.Doc.Active == record.Version)
 	view.Unchanged, view.Replayed = record.Unchanged, true
 	return view, nil
 }
 
 // keepActive answers the publication of a runbook that equals the active version.
-func (rs *Publisher) keepActive(ctx context.Context, p publication, active store.RunbookVersion) (api.Runbook, error) {
-	p.record.Unchanged = true
-	if ops := p.recordWrites(active.Version); len(ops) > 0 {
-		if _, err := rs.store.Apply(ctx, ops); err != nil {
+func (p *Publisher) keepActive(ctx context.Context, pub publication, active store.RunbookVersion) (api.Runbook, error) {
+	pub.record.Unchanged = true
+	if ops := pub.recordWrites(active.Version); len(ops) > 0 {
+		if _, err := p.store.Apply(ctx, ops); err != nil {
 			return api.Runbook{}, err
 		}
 	}
-	view := versionView(active, p.runbook, true)
-	view.Unchanged, view.DryRun = true, p.options.DryRun
+	view := versionView(active, pub.runbook, true)
+	view.Unchanged, view.DryRun = true, pub.options.DryRun
 	var err error
-	view.Changes, err = rs.changes(ctx, p.head.Doc, active, p.runbook)
+	view.Changes, err = p.changes(ctx, pub.head.Doc, active, pub.runbook)
 	return view, err
 }
 
 // publishVersion stores a new version and makes it the active one; in a dry run it only shows it.
-func (rs *Publisher) publishVersion(ctx context.Context, p publication) (api.Runbook, error) {
-	rb, head := p.runbook, p.head.Doc
+func (p *Publisher) publishVersion(ctx context.Context, pub publication) (api.Runbook, error) {
+	rb, head := pub.runbook, pub.head.Doc
 	version := store.RunbookVersion{
-		Name: rb.Name, Version: head.Latest + 1, Description: rb.Description, YAML: p.yaml,
-		PublishedAt: rs.now().UTC(), PublishedBy: p.by.Name, Overdue: p.options.Overdue, RerunInit: p.options.RerunInit, Secrets: rb.Secret,
+		Name: rb.Name, Version: head.Latest + 1, Description: rb.Description, YAML: pub.yaml,
+		PublishedAt: p.now().UTC(), PublishedBy: pub.by.Name, Overdue: pub.options.Overdue, RerunInit: pub.options.RerunInit, Secrets: rb.Secret,
 	}
 	// The forecast comes before the write: a tick may move batches to the version at once.
-	changes, err := rs.changes(ctx, head, version, rb)
+	changes, err := p.changes(ctx, head, version, rb)
 	if err != nil {
 		return api.Runbook{}, err
 	}
-	view := versionView(version, rb, !p.options.DryRun)
-	view.Changes, view.DryRun = changes, p.options.DryRun
-	if p.options.DryRun {
+	view := versionView(version, rb, !pub.options.DryRun)
+	view.Changes, view.DryRun = changes, pub.options.DryRun
+	if pub.options.DryRun {
 		return view, nil
 	}
 	ops := store.Writes{
-		p.headWrite(version),
+		pub.headWrite(version),
 		store.Create(store.VersionKey(rb.Name, version.Version), version),
-		rs.audit.Record(audit.RunbookPublished(p.by, head.Active, version)),
+		p.audit.Record(audit.RunbookPublished(pub.by, head.Active, version)),
 	}
-	if _, err := rs.store.Apply(ctx, append(ops, p.recordWrites(version.Version)...)); err != nil {
+	if _, err := p.store.Apply(ctx, append(ops, pub.recordWrites(version.Version)...)); err != nil {
 		return api.Runbook{}, err
 	}
-	rs.log.InfoContext(ctx, "runbook published", logkey.Runbook, rb.Name, logkey.RunbookVersion, version.Version, logkey.By, p.by.Name)
+	p.log.InfoContext(ctx, "runbook published", logkey.Runbook, rb.Name, logkey.RunbookVersion, version.Version, logkey.By, pub.by.Name)
 	return view, nil
 }
 
 // headWrite makes a version the active one.
-func (p publication) headWrite(version store.RunbookVersion) store.Write {
+func (pub publication) headWrite(version store.RunbookVersion) store.Write {
 	next := store.RunbookHead{
 		Name: version.Name, Description: version.Description, Latest: version.Version, Active: version.Version,
-		PublishedAt: version.PublishedAt, PublishedBy: version.PublishedBy, Secrets: p.head.Doc.Secrets || len(version.Secrets) > 0,
+		PublishedAt: version.PublishedAt, PublishedBy: version.PublishedBy, Secrets: pub.head.Doc.Secrets || len(version.Secrets) > 0,
 	}
-	if p.head.ETag == "" {
+	if pub.head.ETag == "" {
 		return store.Create(store.RunbookKey(version.Name), next)
 	}
-	return store.Replace(store.RunbookKey(version.Name), next, p.head.Version)
+	return store.Replace(store.RunbookKey(version.Name), next, pub.head.Version)
 }
 
 // recordWrites creates the idempotency record with the version; none where the caller gave no key.
-func (p publication) recordWrites(version int) store.Writes {
-	if p.by.Key == "" {
+func (pub publication) recordWrites(version int) store.Writes {
+	if pub.by.Key == "" {
 		return nil
 	}
-	p.record.Version = version
-	return store.Writes{store.Create(idempotency.Key(p.by, store.PartitionRunbooks), p.record)}
+	pub.record.Version = version
+	return store.Writes{store.Create(idempotency.Key(pub.by, store.PartitionRunbooks), pub.record)}
 }

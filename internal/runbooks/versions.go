@@ -15,8 +15,8 @@ import (
 
 // Versions lists the versions of a runbook, the newest first, also where none is active. A page
 // can be shorter than its limit. Errors: CodeNotFound, CodeUnavailable.
-func (rs *Publisher) Versions(ctx context.Context, name string, o api.ListOptions) (api.Page[api.RunbookVersion], error) {
-	head, err := rs.runbooks.Head(ctx, name)
+func (p *Publisher) Versions(ctx context.Context, name string, o api.ListOptions) (api.Page[api.RunbookVersion], error) {
+	head, err := p.runbooks.Head(ctx, name)
 	if err != nil {
 		return api.Page[api.RunbookVersion]{}, err
 	}
@@ -24,7 +24,7 @@ func (rs *Publisher) Versions(ctx context.Context, name string, o api.ListOption
 	if err != nil {
 		return api.Page[api.RunbookVersion]{}, err
 	}
-	found, err := rs.store.RunbookVersions(ctx, name, paging)
+	found, err := p.store.RunbookVersions(ctx, name, paging)
 	if err != nil {
 		return api.Page[api.RunbookVersion]{}, err
 	}
@@ -37,12 +37,12 @@ func (rs *Publisher) Versions(ctx context.Context, name string, o api.ListOption
 
 // Version gives one version of a runbook with its YAML, active or not. Errors: CodeNotFound,
 // CodeUnavailable.
-func (rs *Publisher) Version(ctx context.Context, name string, version int) (api.RunbookVersion, error) {
-	head, err := rs.runbooks.Head(ctx, name)
+func (p *Publisher) Version(ctx context.Context, name string, version int) (api.RunbookVersion, error) {
+	head, err := p.runbooks.Head(ctx, name)
 	if err != nil {
 		return api.RunbookVersion{}, err
 	}
-	item, err := rs.runbooks.Version(ctx, head.Doc, version)
+	item, err := p.runbooks.Version(ctx, head.Doc, version)
 	if err != nil {
 		return api.RunbookVersion{}, err
 	}
@@ -56,13 +56,13 @@ func (rs *Publisher) Version(ctx context.Context, name string, version int) (api
 //
 // Errors: CodeNotFound, CodeConflict for a version that a newer one has superseded, CodeChanged,
 // CodeInvalid, CodeUnavailable.
-func (rs *Publisher) Deactivate(ctx context.Context, by audit.Caller, name string, version int, why string, tags ...string) (api.RunbookVersion, error) {
+func (p *Publisher) Deactivate(ctx context.Context, by audit.Caller, name string, version int, why string, tags ...string) (api.RunbookVersion, error) {
 	if err := audit.CheckReason(why); err != nil {
 		return api.RunbookVersion{}, err
 	}
 	var view api.RunbookVersion
 	err := store.RetryOnConflict(ctx, func() (err error) {
-		view, err = rs.deactivate(ctx, by, name, version, why, tags)
+		view, err = p.deactivate(ctx, by, name, version, why, tags)
 		return err
 	})
 	return view, err
@@ -70,12 +70,12 @@ func (rs *Publisher) Deactivate(ctx context.Context, by audit.Caller, name strin
 
 // deactivate deactivates a version as it is in the store. It fails with ErrChanged where another
 // process publishes or deactivates at the same time.
-func (rs *Publisher) deactivate(ctx context.Context, by audit.Caller, name string, version int, why string, tags []string) (api.RunbookVersion, error) {
-	head, err := rs.runbooks.Head(ctx, name)
+func (p *Publisher) deactivate(ctx context.Context, by audit.Caller, name string, version int, why string, tags []string) (api.RunbookVersion, error) {
+	head, err := p.runbooks.Head(ctx, name)
 	if err != nil {
 		return api.RunbookVersion{}, err
 	}
-	item, err := rs.runbooks.Version(ctx, head.Doc, version)
+	item, err := p.runbooks.Version(ctx, head.Doc, version)
 	if err != nil {
 		return api.RunbookVersion{}, err
 	}
@@ -90,14 +90,14 @@ func (rs *Publisher) deactivate(ctx context.Context, by audit.Caller, name strin
 	case !apiview.Matches(tags, view.ETag):
 		return api.RunbookVersion{}, problem.New(api.CodeChanged, "version %d of runbook %q is no longer as it was: look at it again", version, name)
 	}
-	mark := model.Mark{By: by.Name, At: rs.now().UTC(), Why: why}
+	mark := model.Mark{By: by.Name, At: p.now().UTC(), Why: why}
 	next := head.Doc
 	next.Active = 0
 	// The ETag of the head protects a publication at the same time.
-	_, err = rs.store.Apply(ctx, store.Writes{
+	_, err = p.store.Apply(ctx, store.Writes{
 		store.Replace(store.RunbookKey(name), next, head.Version),
 		store.Patch(store.VersionKey(name, version), item.ETag, store.Set("/deactivated", mark)),
-		rs.audit.Record(store.AuditRecord{
+		p.audit.Record(store.AuditRecord{
 			At: mark.At, Actor: by.Actor(), Action: "deactivate", Runbook: name, Target: fmt.Sprintf("version %d", version), Why: why,
 			Before: audit.ActiveFacts(version).JSON(), After: audit.ActiveFacts(0).JSON(),
 		}),
@@ -105,8 +105,8 @@ func (rs *Publisher) deactivate(ctx context.Context, by audit.Caller, name strin
 	if err != nil {
 		return api.RunbookVersion{}, err
 	}
-	rs.log.InfoContext(ctx, "runbook version deactivated", logkey.Runbook, name, logkey.RunbookVersion, version, logkey.By, by.Name)
-	return rs.Version(ctx, name, version)
+	p.log.InfoContext(ctx, "runbook version deactivated", logkey.Runbook, name, logkey.RunbookVersion, version, logkey.By, by.Name)
+	return p.Version(ctx, name, version)
 }
 
 // publishedView gives a version as the list of versions has it.

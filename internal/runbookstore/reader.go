@@ -62,44 +62,44 @@ func New(c Config) *Reader {
 	if err != nil {
 		panic(err) // only a size below 1 is refused
 	}
-	rd := &Reader{store: c.Store, now: c.Now, log: c.Log, functions: c.Functions, parsed: parsed}
-	if rd.now == nil {
-		rd.now = time.Now
+	r := &Reader{store: c.Store, now: c.Now, log: c.Log, functions: c.Functions, parsed: parsed}
+	if r.now == nil {
+		r.now = time.Now
 	}
-	if rd.log == nil {
-		rd.log = slog.Default()
+	if r.log == nil {
+		r.log = slog.Default()
 	}
-	if rd.functions == nil {
-		rd.functions = func(context.Context, []string) (lint.Catalogs, error) { return lint.Catalogs{}, nil }
+	if r.functions == nil {
+		r.functions = func(context.Context, []string) (lint.Catalogs, error) { return lint.Catalogs{}, nil }
 	}
-	return rd
+	return r
 }
 
 // Load returns a parsed version, which the caller must not change. Its secrets are at most
 // secretsMaxAge old. Errors: store.ErrNotFound.
-func (rd *Reader) Load(ctx context.Context, name string, version int) (*runbook.Runbook, error) {
-	key, now := store.VersionKey(name, version), rd.now()
-	known, cached := rd.parsed.Get(key)
+func (r *Reader) Load(ctx context.Context, name string, version int) (*runbook.Runbook, error) {
+	key, now := store.VersionKey(name, version), r.now()
+	known, cached := r.parsed.Get(key)
 	if cached && now.Sub(known.checkedAt) < secretsMaxAge {
 		return known.runbook, nil
 	}
 	var rb *runbook.Runbook
 	err := store.RetryOnConflict(ctx, func() (err error) { // another process has changed the version, most likely in the same way
-		rb, err = rd.loadStored(ctx, name, version, known.runbook)
+		rb, err = r.loadStored(ctx, name, version, known.runbook)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	rd.parsed.Add(key, parsedVersion{rb, now})
+	r.parsed.Add(key, parsedVersion{rb, now})
 	return rb, nil
 }
 
 // loadStored returns a version with its secrets, as the store has it; rb is the version as it was
 // parsed before, or nil. It fails with ErrChanged where another process changes the version at the
 // same time.
-func (rd *Reader) loadStored(ctx context.Context, name string, version int, rb *runbook.Runbook) (*runbook.Runbook, error) {
-	item, err := store.Read[store.RunbookVersion](ctx, rd.store, store.VersionKey(name, version))
+func (r *Reader) loadStored(ctx context.Context, name string, version int, rb *runbook.Runbook) (*runbook.Runbook, error) {
+	item, err := store.Read[store.RunbookVersion](ctx, r.store, store.VersionKey(name, version))
 	if err != nil {
 		return nil, fmt.Errorf("runbook %s version %d: %w", name, version, err)
 	}
@@ -109,7 +109,7 @@ func (rd *Reader) loadStored(ctx context.Context, name string, version int, rb *
 			return nil, fmt.Errorf("runbook %s version %d was published but cannot be read: %w", name, version, diagnostics.Err())
 		}
 	}
-	secrets, err := rd.takeSecrets(ctx, item, rb)
+	secrets, err := r.takeSecrets(ctx, item, rb)
 	if err != nil {
 		return nil, fmt.Errorf("secrets of runbook %s version %d: %w", name, version, err)
 	}
@@ -124,12 +124,12 @@ func (rd *Reader) loadStored(ctx context.Context, name string, version int, rb *
 // takeSecrets returns the secrets of a version. Where the functions of its workers have secret
 // parameters that were unknown, it adds their variables and stores them with the version, so that
 // they stay secret if the worker's functions change.
-func (rd *Reader) takeSecrets(ctx context.Context, item store.Item[store.RunbookVersion], rb *runbook.Runbook) ([]string, error) {
+func (r *Reader) takeSecrets(ctx context.Context, item store.Item[store.RunbookVersion], rb *runbook.Runbook) ([]string, error) {
 	stored := *rb
 	if item.Doc.Secrets != nil {
 		stored.Secret = item.Doc.Secrets
 	}
-	functions, err := rd.functions(ctx, rb.Workers())
+	functions, err := r.functions(ctx, rb.Workers())
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (rd *Reader) takeSecrets(ctx context.Context, item store.Item[store.Runbook
 	if !slices.ContainsFunc(all, func(name string) bool { return !stored.IsSecret(name) }) {
 		return stored.Secret, nil
 	}
-	head, err := store.Read[store.RunbookHead](ctx, rd.store, store.RunbookKey(rb.Name))
+	head, err := store.Read[store.RunbookHead](ctx, r.store, store.RunbookKey(rb.Name))
 	if err != nil {
 		return nil, err
 	}
@@ -148,25 +148,25 @@ func (rd *Reader) takeSecrets(ctx context.Context, item store.Item[store.Runbook
 		head.Doc.Secrets = true
 		writes = append(writes, store.Replace(store.RunbookKey(rb.Name), head.Doc, head.Version))
 	}
-	if _, err := rd.store.Apply(ctx, writes); err != nil {
+	if _, err := r.store.Apply(ctx, writes); err != nil {
 		return nil, err
 	}
-	rd.log.WarnContext(ctx, "a worker announced secret parameters after the runbook was published; values from before are stored in the clear", logkey.Runbook, rb.Name, logkey.RunbookVersion, item.Doc.Version, logkey.Secrets, all)
+	r.log.WarnContext(ctx, "a worker announced secret parameters after the runbook was published; values from before are stored in the clear", logkey.Runbook, rb.Name, logkey.RunbookVersion, item.Doc.Version, logkey.Secrets, all)
 	return all, nil
 }
 
 // ExpireSecrets makes the next Load of each version read its secrets again.
-func (rd *Reader) ExpireSecrets() {
-	for _, key := range rd.parsed.Keys() {
-		if known, ok := rd.parsed.Peek(key); ok {
-			rd.parsed.Add(key, parsedVersion{runbook: known.runbook})
+func (r *Reader) ExpireSecrets() {
+	for _, key := range r.parsed.Keys() {
+		if known, ok := r.parsed.Peek(key); ok {
+			r.parsed.Add(key, parsedVersion{runbook: known.runbook})
 		}
 	}
 }
 
 // SecretsOf returns the names of the secrets of a batch's runbook. Errors: as Load.
-func (rd *Reader) SecretsOf(ctx context.Context, b *model.Batch) ([]string, error) {
-	rb, err := rd.Load(ctx, b.Runbook, b.Version)
+func (r *Reader) SecretsOf(ctx context.Context, b *model.Batch) ([]string, error) {
+	rb, err := r.Load(ctx, b.Runbook, b.Version)
 	if err != nil {
 		return nil, err
 	}
@@ -175,11 +175,11 @@ func (rd *Reader) SecretsOf(ctx context.Context, b *model.Batch) ([]string, erro
 
 // Head reads the head of a runbook, with or without an active version. Errors: CodeInvalid for
 // an empty name, CodeNotFound.
-func (rd *Reader) Head(ctx context.Context, name string) (store.Item[store.RunbookHead], error) {
+func (r *Reader) Head(ctx context.Context, name string) (store.Item[store.RunbookHead], error) {
 	if strings.TrimSpace(name) == "" {
 		return store.Item[store.RunbookHead]{}, problem.New(api.CodeInvalid, "no runbook is named")
 	}
-	head, err := store.Read[store.RunbookHead](ctx, rd.store, store.RunbookKey(name))
+	head, err := store.Read[store.RunbookHead](ctx, r.store, store.RunbookKey(name))
 	if errors.Is(err, store.ErrNotFound) {
 		return head, problem.New(api.CodeNotFound, "there is no runbook named %q", name)
 	}
@@ -188,19 +188,19 @@ func (rd *Reader) Head(ctx context.Context, name string) (store.Item[store.Runbo
 
 // Active reads the active version of a runbook, as stored and parsed. Errors: CodeInvalid for an
 // empty name, CodeNotFound if there is no such runbook or no version of it is active.
-func (rd *Reader) Active(ctx context.Context, name string) (store.RunbookVersion, *runbook.Runbook, error) {
-	head, err := rd.Head(ctx, name)
+func (r *Reader) Active(ctx context.Context, name string) (store.RunbookVersion, *runbook.Runbook, error) {
+	head, err := r.Head(ctx, name)
 	if err != nil {
 		return store.RunbookVersion{}, nil, err
 	}
 	if head.Doc.Active == 0 {
 		return store.RunbookVersion{}, nil, problem.New(api.CodeNotFound, "no version of runbook %q is active: the last was deactivated. Publish one to use it again", name)
 	}
-	version, err := store.Read[store.RunbookVersion](ctx, rd.store, store.VersionKey(name, head.Doc.Active))
+	version, err := store.Read[store.RunbookVersion](ctx, r.store, store.VersionKey(name, head.Doc.Active))
 	if err != nil {
 		return store.RunbookVersion{}, nil, err
 	}
-	rb, err := rd.Load(ctx, name, head.Doc.Active)
+	rb, err := r.Load(ctx, name, head.Doc.Active)
 	if err != nil {
 		return store.RunbookVersion{}, nil, err
 	}
@@ -208,8 +208,8 @@ func (rd *Reader) Active(ctx context.Context, name string) (store.RunbookVersion
 }
 
 // Version reads a version of the runbook with this head. Errors: CodeNotFound.
-func (rd *Reader) Version(ctx context.Context, head store.RunbookHead, version int) (store.Item[store.RunbookVersion], error) {
-	item, err := store.Read[store.RunbookVersion](ctx, rd.store, store.VersionKey(head.Name, version))
+func (r *Reader) Version(ctx context.Context, head store.RunbookHead, version int) (store.Item[store.RunbookVersion], error) {
+	item, err := store.Read[store.RunbookVersion](ctx, r.store, store.VersionKey(head.Name, version))
 	switch {
 	case errors.Is(err, store.ErrNotFound) && head.Latest == 1:
 		return item, problem.New(api.CodeNotFound, "runbook %q has no version %d; it has only version 1", head.Name, version)

@@ -21,10 +21,10 @@ import (
 // result of a step that an administrator resolves, it encrypts the outputs that are secret, and
 // removes their values and the secrets that the step was given from the rest of the result and
 // from the error. It returns any other event unchanged.
-func (sl *Sealer) Hide(ctx context.Context, run *model.Run, e model.RunEvent) (model.RunEvent, error) {
+func (s *Sealer) Hide(ctx context.Context, run *model.Run, e model.RunEvent) (model.RunEvent, error) {
 	switch e := e.(type) {
 	case model.StepResult:
-		h, err := sl.newHider(ctx, run, e.Step)
+		h, err := s.newHider(ctx, run, e.Step)
 		if h == nil || err != nil {
 			return e, err
 		}
@@ -35,7 +35,7 @@ func (sl *Sealer) Hide(ctx context.Context, run *model.Run, e model.RunEvent) (m
 		e.Error = h.scrubText(e.Error) // after hideResult, which adds the secrets of the result
 		return e, err
 	case model.StepResolved:
-		h, err := sl.newHider(ctx, run, e.Step)
+		h, err := s.newHider(ctx, run, e.Step)
 		if h == nil || err != nil || len(e.Result) == 0 {
 			return e, err
 		}
@@ -57,8 +57,8 @@ type hider struct {
 }
 
 // newHider returns the hider of a step, nil if neither the runbook nor the step has secrets.
-func (sl *Sealer) newHider(ctx context.Context, run *model.Run, step int) (*hider, error) {
-	rb, err := sl.runbooks.Load(ctx, run.Runbook, run.Version)
+func (s *Sealer) newHider(ctx context.Context, run *model.Run, step int) (*hider, error) {
+	rb, err := s.runbooks.Load(ctx, run.Runbook, run.Version)
 	if err != nil || step < 0 || step >= len(run.Steps) {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (sl *Sealer) newHider(ctx context.Context, run *model.Run, step int) (*hide
 	if len(rb.Secret) == 0 && !given {
 		return nil, nil
 	}
-	h := &hider{sealer: sl, run: run, runbook: rb}
+	h := &hider{sealer: s, run: run, runbook: rb}
 	if h.step, err = run.Definition(rb, step); err != nil {
 		return nil, err
 	}

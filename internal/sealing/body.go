@@ -26,15 +26,15 @@ const (
 // MayHoldSecrets reports whether the body of an unprocessable message has to be encrypted: that
 // of a job or a result of a runbook with secrets, and, while any runbook has secrets, a body
 // whose runbook is unknown.
-func (sl *Sealer) MayHoldSecrets(ctx context.Context, topic string, body []byte) (bool, error) {
-	if !sl.keyed || topic == message.TopicOrchestratorEvents {
+func (s *Sealer) MayHoldSecrets(ctx context.Context, topic string, body []byte) (bool, error) {
+	if !s.keyed || topic == message.TopicOrchestratorEvents {
 		return false, nil
 	}
 	var about struct {
 		CorrelationData message.Correlation
 	}
 	if c := &about.CorrelationData; json.Unmarshal(body, &about) == nil && c.RunbookName != "" {
-		rb, err := sl.runbooks.Load(ctx, c.RunbookName, c.RunbookVersion)
+		rb, err := s.runbooks.Load(ctx, c.RunbookName, c.RunbookVersion)
 		if err == nil {
 			return len(rb.Secret) > 0, nil
 		}
@@ -42,7 +42,7 @@ func (sl *Sealer) MayHoldSecrets(ctx context.Context, topic string, body []byte)
 			return false, err
 		}
 	}
-	heads, err := sl.store.RunbookHeads(ctx)
+	heads, err := s.store.RunbookHeads(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -50,23 +50,23 @@ func (sl *Sealer) MayHoldSecrets(ctx context.Context, topic string, body []byte)
 }
 
 // SealBody encrypts the body of an unprocessable message in u if it may hold secrets.
-func (sl *Sealer) SealBody(ctx context.Context, u *store.Unprocessable, id string, m message.Delivery) error {
-	secrets, err := sl.MayHoldSecrets(ctx, u.Topic, m.Body)
+func (s *Sealer) SealBody(ctx context.Context, u *store.Unprocessable, id string, m message.Delivery) error {
+	secrets, err := s.MayHoldSecrets(ctx, u.Topic, m.Body)
 	if err != nil || !secrets || u.Sealed {
 		return err
 	}
-	sealed, err := sl.secrets.Seal(ctx, m.Body[:min(len(m.Body), MaxSealedBody)], bodyPlace(id))
+	sealed, err := s.secrets.Seal(ctx, m.Body[:min(len(m.Body), MaxSealedBody)], bodyPlace(id))
 	u.Body, u.Sealed = []byte(sealed), err == nil
 	return err
 }
 
 // OpenBody returns the body of an unprocessable message as it was received, as far as it was
 // stored. Errors: CodeConflict if its key is deleted, secret.ErrUnavailable.
-func (sl *Sealer) OpenBody(ctx context.Context, item store.Item[store.Unprocessable]) ([]byte, error) {
+func (s *Sealer) OpenBody(ctx context.Context, item store.Item[store.Unprocessable]) ([]byte, error) {
 	if !item.Doc.Sealed {
 		return item.Doc.Body, nil
 	}
-	body, err := sl.secrets.Open(ctx, string(item.Doc.Body), bodyPlace(item.ID))
+	body, err := s.secrets.Open(ctx, string(item.Doc.Body), bodyPlace(item.ID))
 	if errors.Is(err, secret.ErrLost) {
 		return nil, problem.New(api.CodeConflict, "the body of message %s cannot be decrypted: its version of the key is gone from Key Vault", item.ID)
 	}
@@ -84,8 +84,8 @@ var openFields = []string{
 
 // RedactedBody returns the body of an unprocessable message for views: of a job or a result only
 // the fields that hold no secret, of any other message nothing. Errors: as OpenBody.
-func (sl *Sealer) RedactedBody(ctx context.Context, item store.Item[store.Unprocessable]) ([]byte, error) {
-	body, err := sl.OpenBody(ctx, item)
+func (s *Sealer) RedactedBody(ctx context.Context, item store.Item[store.Unprocessable]) ([]byte, error) {
+	body, err := s.OpenBody(ctx, item)
 	if err != nil {
 		return nil, err
 	}

@@ -56,30 +56,30 @@ func (noKey) Version(context.Context, string) (secret.Key, error) { return secre
 
 // CheckKey checks that there is a key to encrypt the secrets of a runbook with. Errors:
 // CodeConflict if none is configured, secret.ErrUnavailable.
-func (sl *Sealer) CheckKey(ctx context.Context, names []string) error {
-	if !sl.keyed {
+func (s *Sealer) CheckKey(ctx context.Context, names []string) error {
+	if !s.keyed {
 		return problem.New(api.CodeConflict, "the runbook has secrets (%s), and this deployment has no key to encrypt them with: create one in Key Vault and set KEY_VAULT_URL and SECRETS_KEY_NAME (docs/deployment.md)", strings.Join(names, ", "))
 	}
-	return sl.secrets.Check(ctx)
+	return s.secrets.Check(ctx)
 }
 
 // DigestKey returns the key for digests of data with secrets. Without the key, a short secret
 // could be guessed from its digest.
-func (sl *Sealer) DigestKey(ctx context.Context) ([]byte, error) { return sl.secrets.DigestKey(ctx) }
+func (s *Sealer) DigestKey(ctx context.Context) ([]byte, error) { return s.secrets.DigestKey(ctx) }
 
 // ContentDigest returns the digest to store of a request with a member CSV: the digest itself,
 // or a digest of it with a key if the runbook has secrets.
-func (sl *Sealer) ContentDigest(ctx context.Context, rb *runbook.Runbook, digest string) (string, error) {
+func (s *Sealer) ContentDigest(ctx context.Context, rb *runbook.Runbook, digest string) (string, error) {
 	if len(rb.Secret) == 0 {
 		return digest, nil
 	}
-	return sl.secrets.Digest(ctx, []byte(digest))
+	return s.secrets.Digest(ctx, []byte(digest))
 }
 
 // SameContent reports whether ContentDigest made content from digest.
-func (sl *Sealer) SameContent(ctx context.Context, content, digest string) (bool, error) {
+func (s *Sealer) SameContent(ctx context.Context, content, digest string) (bool, error) {
 	if content == digest || !strings.Contains(content, ".") {
 		return content == digest, nil
 	}
-	return sl.secrets.SameDigest(ctx, content, []byte(digest))
+	return s.secrets.SameDigest(ctx, content, []byte(digest))
 }

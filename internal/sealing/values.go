@@ -17,7 +17,7 @@ import (
 )
 
 // SealData returns the data of a member with its secrets encrypted. It does not change data.
-func (sl *Sealer) SealData(ctx context.Context, rb *runbook.Runbook, batch, member int, data map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+func (s *Sealer) SealData(ctx context.Context, rb *runbook.Runbook, batch, member int, data map[string]json.RawMessage) (map[string]json.RawMessage, error) {
 	if len(rb.Secret) == 0 {
 		return data, nil
 	}
@@ -25,7 +25,7 @@ func (sl *Sealer) SealData(ctx context.Context, rb *runbook.Runbook, batch, memb
 	for _, name := range rb.Secret {
 		if value, ok := data[name]; ok {
 			var err error
-			if sealed[name], err = sl.seal(ctx, batch, member, name, value); err != nil {
+			if sealed[name], err = s.seal(ctx, batch, member, name, value); err != nil {
 				return nil, err
 			}
 		}
@@ -36,7 +36,7 @@ func (sl *Sealer) SealData(ctx context.Context, rb *runbook.Runbook, batch, memb
 // FillJob replaces the references to secrets in the parameters of a job with their values, and
 // lists the values in the job, so that the worker removes them from its logs and results. Body is
 // the JSON of the job. Errors: secret.ErrLost if the run no longer has a secret.
-func (sl *Sealer) FillJob(ctx context.Context, run *model.Run, body []byte) ([]byte, error) {
+func (s *Sealer) FillJob(ctx context.Context, run *model.Run, body []byte) ([]byte, error) {
 	var job message.Job
 	if err := json.Unmarshal(body, &job); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (sl *Sealer) FillJob(ctx context.Context, run *model.Run, body []byte) ([]b
 		if !ok {
 			return nil, fmt.Errorf("%w: the run does not have %s any more", secret.ErrLost, name)
 		}
-		opened, err := sl.open(ctx, run.Batch, run.Member, name, value)
+		opened, err := s.open(ctx, run.Batch, run.Member, name, value)
 		if err == nil {
 			job.Secrets = append(job.Secrets, textsOf(opened)...)
 		}
@@ -89,8 +89,8 @@ func valuePlace(batch, member int, name string) string {
 }
 
 // seal encrypts the value of a secret.
-func (sl *Sealer) seal(ctx context.Context, batch, member int, name string, value json.RawMessage) (json.RawMessage, error) {
-	sealed, err := sl.secrets.Seal(ctx, value, valuePlace(batch, member, name))
+func (s *Sealer) seal(ctx context.Context, batch, member int, name string, value json.RawMessage) (json.RawMessage, error) {
+	sealed, err := s.secrets.Seal(ctx, value, valuePlace(batch, member, name))
 	if err != nil {
 		return nil, fmt.Errorf("secret %s of batch %d: %w", name, batch, err)
 	}
@@ -99,12 +99,12 @@ func (sl *Sealer) seal(ctx context.Context, batch, member int, name string, valu
 
 // open decrypts the value of a secret. It returns a value unchanged that was stored before its
 // column was secret.
-func (sl *Sealer) open(ctx context.Context, batch, member int, name string, value json.RawMessage) (json.RawMessage, error) {
+func (s *Sealer) open(ctx context.Context, batch, member int, name string, value json.RawMessage) (json.RawMessage, error) {
 	sealed, ok := model.Sealed(value)
 	if !ok {
 		return value, nil
 	}
-	opened, err := sl.secrets.Open(ctx, sealed, valuePlace(batch, member, name))
+	opened, err := s.secrets.Open(ctx, sealed, valuePlace(batch, member, name))
 	if err != nil {
 		return nil, fmt.Errorf("secret %s: %w", name, err)
 	}

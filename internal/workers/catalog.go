@@ -24,21 +24,21 @@ const (
 // OnCatalog stores the functions that a worker announces. If a worker has several replicas, the
 // catalogue of the one that started last is valid. A catalogue that is delivered again, or after
 // a later one, changes nothing. OnCatalog rejects an invalid catalogue.
-func (ws *Registry) OnCatalog(ctx context.Context, m message.Delivery, c message.Catalog) error {
+func (r *Registry) OnCatalog(ctx context.Context, m message.Delivery, c message.Catalog) error {
 	if err := checkCatalog(len(m.Body), c); err != nil {
 		return err
 	}
 	at := limitClock(c.Timestamp.UTC(), m)
-	announced := store.AnnouncedCatalog{Version: c.Version, StartedAt: at, SeenAt: ws.now().UTC(), FunctionCount: len(c.Functions)}
+	announced := store.AnnouncedCatalog{Version: c.Version, StartedAt: at, SeenAt: r.now().UTC(), FunctionCount: len(c.Functions)}
 	functions := store.Upsert(store.CatalogKey(c.WorkerID), store.Catalog{Functions: functionsOf(c)})
 	changed := false
-	err := ws.changeRecord(ctx, c.WorkerID, func(r *Record) bool {
+	err := r.changeRecord(ctx, c.WorkerID, func(r *Record) bool {
 		changed = r.Catalog == nil || at.After(r.Catalog.StartedAt)
 		r.Catalog = &announced
 		return changed
 	}, functions)
 	if err == nil && changed {
-		ws.log.InfoContext(ctx, "a worker announced itself", logkey.WorkerID, c.WorkerID, logkey.Version, c.Version, logkey.Functions, len(c.Functions))
+		r.log.InfoContext(ctx, "a worker announced itself", logkey.WorkerID, c.WorkerID, logkey.Version, c.Version, logkey.Functions, len(c.Functions))
 	}
 	return err
 }
@@ -128,13 +128,13 @@ func functionsOf(c message.Catalog) []signature.Function {
 
 // Catalogs returns the announced functions of the workers in ids, the ids of all workers that
 // have announced functions, and the ids of all that were seen without.
-func (ws *Registry) Catalogs(ctx context.Context, ids []string) (lint.Catalogs, error) {
-	known, err := ws.Functions(ctx, ids)
+func (r *Registry) Catalogs(ctx context.Context, ids []string) (lint.Catalogs, error) {
+	known, err := r.Functions(ctx, ids)
 	if err != nil {
 		return known, err
 	}
 	known.Announced = []string{}
-	all, err := ws.store.WorkerAnnouncements(ctx)
+	all, err := r.store.WorkerAnnouncements(ctx)
 	for _, w := range all {
 		if w.Catalog != nil {
 			known.Announced = append(known.Announced, w.ID)
@@ -147,10 +147,10 @@ func (ws *Registry) Catalogs(ctx context.Context, ids []string) (lint.Catalogs, 
 
 // Functions returns the announced functions of the workers in ids. It costs one point read for
 // each of them.
-func (ws *Registry) Functions(ctx context.Context, ids []string) (lint.Catalogs, error) {
-	known := lint.Catalogs{Standard: ws.standard, Workers: map[string][]signature.Function{}}
+func (r *Registry) Functions(ctx context.Context, ids []string) (lint.Catalogs, error) {
+	known := lint.Catalogs{Standard: r.standard, Workers: map[string][]signature.Function{}}
 	for _, id := range ids {
-		item, err := store.Read[store.Catalog](ctx, ws.store, store.CatalogKey(id))
+		item, err := store.Read[store.Catalog](ctx, r.store, store.CatalogKey(id))
 		if errors.Is(err, store.ErrNotFound) {
 			continue
 		}

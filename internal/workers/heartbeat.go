@@ -20,8 +20,8 @@ const (
 
 // OnHeartbeat stores the heartbeat of a worker's replica. A heartbeat that is late or delivered
 // again changes nothing. It rejects an invalid heartbeat.
-func (ws *Registry) OnHeartbeat(ctx context.Context, m message.Delivery, h message.Heartbeat) error {
-	now := ws.now().UTC()
+func (r *Registry) OnHeartbeat(ctx context.Context, m message.Delivery, h message.Heartbeat) error {
+	now := r.now().UTC()
 	if len(m.Body) > message.Limit {
 		return message.Reject("the heartbeat has %d bytes; at most %d are allowed", len(m.Body), message.Limit)
 	}
@@ -36,7 +36,7 @@ func (ws *Registry) OnHeartbeat(ctx context.Context, m message.Delivery, h messa
 	if now.Sub(sent) > replicaRetention {
 		return nil // the record may have dropped the replica since
 	}
-	return ws.changeRecord(ctx, h.WorkerID, func(r *Record) bool { return r.merge(h, limitClock(reported, m), now) })
+	return r.changeRecord(ctx, h.WorkerID, func(r *Record) bool { return r.merge(h, limitClock(reported, m), now) })
 }
 
 // limitClock returns the time that a worker gave a message, or the time at which the message
@@ -131,17 +131,17 @@ const answerInterval = 30 * time.Second
 // dead-letter queue, and then does not show that the worker runs now. A zero time or a time in
 // the future counts as now. RecordAnswer logs a failure and does not return it, because the
 // result itself is stored.
-func (ws *Registry) RecordAnswer(ctx context.Context, step model.Step, answered time.Time) {
-	now := ws.now().UTC()
+func (r *Registry) RecordAnswer(ctx context.Context, step model.Step, answered time.Time) {
+	now := r.now().UTC()
 	if answered.IsZero() || answered.After(now) {
 		answered = now
 	}
 	answered = answered.UTC()
-	if last, ok := ws.answers.Get(step.WorkerID); step.DispatchedAt == nil || ok && answered.Sub(last) < answerInterval && !now.Before(last) {
+	if last, ok := r.answers.Get(step.WorkerID); step.DispatchedAt == nil || ok && answered.Sub(last) < answerInterval && !now.Before(last) {
 		return
 	}
-	ws.answers.Add(step.WorkerID, answered)
-	err := ws.changeRecord(ctx, step.WorkerID, func(r *Record) bool {
+	r.answers.Add(step.WorkerID, answered)
+	err := r.changeRecord(ctx, step.WorkerID, func(r *Record) bool {
 		if !answered.After(r.AnsweredAt) {
 			return false
 		}
@@ -149,7 +149,7 @@ func (ws *Registry) RecordAnswer(ctx context.Context, step model.Step, answered 
 		return true
 	})
 	if err != nil {
-		ws.answers.Remove(step.WorkerID) // so that the next answer is recorded
-		ws.log.WarnContext(ctx, "failed to record a worker's answer", logkey.WorkerID, step.WorkerID, logkey.Error, err)
+		r.answers.Remove(step.WorkerID) // so that the next answer is recorded
+		r.log.WarnContext(ctx, "failed to record a worker's answer", logkey.WorkerID, step.WorkerID, logkey.Error, err)
 	}
 }

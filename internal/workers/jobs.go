@@ -40,14 +40,14 @@ type jobsCache struct {
 }
 
 // jobsOfAll counts the jobs of all unfinished batches by worker.
-func (ws *Registry) jobsOfAll(ctx context.Context) (map[string]waitingJobs, error) {
-	ws.jobs.mu.Lock()
-	defer ws.jobs.mu.Unlock()
-	now := ws.now()
-	if ws.jobs.jobs != nil && now.Sub(ws.jobs.at) < jobsMaxAge && !now.Before(ws.jobs.at) {
-		return ws.jobs.jobs, nil
+func (r *Registry) jobsOfAll(ctx context.Context) (map[string]waitingJobs, error) {
+	r.jobs.mu.Lock()
+	defer r.jobs.mu.Unlock()
+	now := r.now()
+	if r.jobs.jobs != nil && now.Sub(r.jobs.at) < jobsMaxAge && !now.Before(r.jobs.at) {
+		return r.jobs.jobs, nil
 	}
-	batches, err := ws.store.UnfinishedBatches(ctx, "")
+	batches, err := r.store.UnfinishedBatches(ctx, "")
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (ws *Registry) jobsOfAll(ctx context.Context) (map[string]waitingJobs, erro
 	all.SetLimit(countsAtOnce)
 	for i, b := range batches {
 		all.Go(func() (err error) {
-			found[i], err = ws.jobsOfBatch(ctx, b.ID)
+			found[i], err = r.jobsOfBatch(ctx, b.ID)
 			return err
 		})
 	}
@@ -68,19 +68,19 @@ func (ws *Registry) jobsOfAll(ctx context.Context) (map[string]waitingJobs, erro
 	for _, jobs := range found {
 		addJobs(total, jobs)
 	}
-	ws.jobs.at, ws.jobs.jobs = now, total
+	r.jobs.at, r.jobs.jobs = now, total
 	return total, nil
 }
 
 // jobsOfBatch counts the jobs of a batch by worker.
-func (ws *Registry) jobsOfBatch(ctx context.Context, batch int) (map[string]waitingJobs, error) {
-	oldest, err := ws.store.WorkersWithJobs(ctx, batch)
+func (r *Registry) jobsOfBatch(ctx context.Context, batch int) (map[string]waitingJobs, error) {
+	oldest, err := r.store.WorkersWithJobs(ctx, batch)
 	if err != nil {
 		return nil, err
 	}
 	jobs := map[string]waitingJobs{}
 	for _, worker := range slices.Sorted(maps.Keys(oldest)) {
-		n, err := ws.store.CountJobs(ctx, batch, store.JobFilter{Worker: worker})
+		n, err := r.store.CountJobs(ctx, batch, store.JobFilter{Worker: worker})
 		if err != nil {
 			return nil, err
 		}

@@ -26,15 +26,15 @@ type JobOutlook struct {
 }
 
 // Outlook returns the outlook of the job of a dispatched step.
-func (ws *Registry) Outlook(ctx context.Context, run *model.Run, index int) (JobOutlook, error) {
+func (r *Registry) Outlook(ctx context.Context, run *model.Run, index int) (JobOutlook, error) {
 	step := run.Steps[index]
-	worker, err := ws.ReadRecord(ctx, step.WorkerID)
+	worker, err := r.ReadRecord(ctx, step.WorkerID)
 	if err != nil {
 		return JobOutlook{}, err
 	}
 	job := message.Job{JobID: step.JobID, BatchID: run.Batch}
-	outlook := worker.outlook(step.WorkerID, dispatchedJob{job.ID(), *step.DispatchedAt, step.Timeout, step.QueuedUntil != nil}, ws.now().UTC(), ws.startup)
-	if outlook.unseen && ws.subscriptionMissing(ctx, step.WorkerID) {
+	outlook := worker.outlook(step.WorkerID, dispatchedJob{job.ID(), *step.DispatchedAt, step.Timeout, step.QueuedUntil != nil}, r.now().UTC(), r.startup)
+	if outlook.unseen && r.subscriptionMissing(ctx, step.WorkerID) {
 		outlook.Cause += "; " + missingSubscription(step.WorkerID)
 	}
 	return outlook, nil
@@ -113,22 +113,22 @@ type subscriptionCheck struct {
 
 // subscriptionMissing reports whether the broker says that a worker has no subscription. It
 // reports false if the broker does not answer or denies access.
-func (ws *Registry) subscriptionMissing(ctx context.Context, worker string) bool {
-	if ws.watcher == nil {
+func (r *Registry) subscriptionMissing(ctx context.Context, worker string) bool {
+	if r.watcher == nil {
 		return false
 	}
-	now := ws.now()
-	if last, ok := ws.checks.Get(worker); ok && now.Sub(last.at) < checkMaxAge && !now.Before(last.at) {
+	now := r.now()
+	if last, ok := r.checks.Get(worker); ok && now.Sub(last.at) < checkMaxAge && !now.Before(last.at) {
 		return last.missing
 	}
 	limited, cancel := context.WithTimeout(ctx, WatchTimeout)
 	defer cancel()
-	_, _, err := ws.watcher.Oldest(limited, message.TopicWorkerJobs, message.WorkerSubscription(worker))
+	_, _, err := r.watcher.Oldest(limited, message.TopicWorkerJobs, message.WorkerSubscription(worker))
 	missing := errors.Is(err, bus.ErrNotFound)
 	if err != nil && !missing {
-		ws.log.InfoContext(ctx, "failed to look at a worker's subscription", logkey.WorkerID, worker, logkey.Error, err)
+		r.log.InfoContext(ctx, "failed to look at a worker's subscription", logkey.WorkerID, worker, logkey.Error, err)
 	}
-	ws.checks.Add(worker, subscriptionCheck{at: now, missing: missing})
+	r.checks.Add(worker, subscriptionCheck{at: now, missing: missing})
 	return missing
 }
 

@@ -24,13 +24,13 @@ type JobTally struct {
 
 // Tally adds the jobs of a batch to tally. It logs a failure and does not return it: the next
 // tick counts again.
-func (ws *Registry) Tally(ctx context.Context, b *model.Batch, tally *JobTally) {
+func (r *Registry) Tally(ctx context.Context, b *model.Batch, tally *JobTally) {
 	if !inProgress(b) {
 		return
 	}
-	oldest, err := ws.store.WorkersWithJobs(ctx, b.ID)
+	oldest, err := r.store.WorkersWithJobs(ctx, b.ID)
 	if err != nil {
-		ws.log.WarnContext(ctx, "failed to count the jobs of a batch", logkey.BatchID, b.ID, logkey.Error, err)
+		r.log.WarnContext(ctx, "failed to count the jobs of a batch", logkey.BatchID, b.ID, logkey.Error, err)
 		return
 	}
 	tally.mu.Lock()
@@ -51,19 +51,19 @@ const credentialWarning = 14 * 24 * time.Hour
 
 // LogProblems logs the workers that are gone while jobs of the tally wait for them, and the
 // workers whose credential expires soon. It logs a failure and does not return it.
-func (ws *Registry) LogProblems(ctx context.Context, tally *JobTally) {
-	records, err := ws.store.AllWorkers(ctx)
+func (r *Registry) LogProblems(ctx context.Context, tally *JobTally) {
+	records, err := r.store.AllWorkers(ctx)
 	if err != nil {
-		ws.log.WarnContext(ctx, "failed to read the records of the workers", logkey.Error, err)
+		r.log.WarnContext(ctx, "failed to read the records of the workers", logkey.Error, err)
 		return
 	}
-	now := ws.now().UTC()
+	now := r.now().UTC()
 	known := map[string]*Record{}
 	for i := range records {
 		worker := (*Record)(&records[i].Doc)
 		known[worker.ID] = worker
 		if at := worker.credentialExpiresAt(); at != nil && at.Sub(now) < credentialWarning {
-			ws.log.WarnContext(ctx, "the credential of a worker expires", logkey.Event, alert.CredentialExpiring, logkey.WorkerID, worker.ID, logkey.ExpiresAt, formatTime(*at))
+			r.log.WarnContext(ctx, "the credential of a worker expires", logkey.Event, alert.CredentialExpiring, logkey.WorkerID, worker.ID, logkey.ExpiresAt, formatTime(*at))
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(tally.oldest)) {
@@ -71,26 +71,26 @@ func (ws *Registry) LogProblems(ctx context.Context, tally *JobTally) {
 		if worker == nil {
 			worker = &Record{ID: id}
 		}
-		if worker.state(tally.oldest[id], now, ws.startup) == api.WorkerGone {
-			ws.logGone(ctx, worker, tally, now)
+		if worker.state(tally.oldest[id], now, r.startup) == api.WorkerGone {
+			r.logGone(ctx, worker, tally, now)
 		}
 	}
 }
 
 // logGone logs a worker that is gone with the number and the age of its jobs.
-func (ws *Registry) logGone(ctx context.Context, worker *Record, tally *JobTally, now time.Time) {
+func (r *Registry) logGone(ctx context.Context, worker *Record, tally *JobTally, now time.Time) {
 	jobs := 0
 	for _, batch := range tally.batches[worker.ID] {
-		n, err := ws.store.CountJobs(ctx, batch, store.JobFilter{Worker: worker.ID})
+		n, err := r.store.CountJobs(ctx, batch, store.JobFilter{Worker: worker.ID})
 		if err != nil {
-			ws.log.WarnContext(ctx, "failed to count the jobs of a batch", logkey.BatchID, batch, logkey.Error, err)
+			r.log.WarnContext(ctx, "failed to count the jobs of a batch", logkey.BatchID, batch, logkey.Error, err)
 		}
 		jobs += n
 	}
 	reason := worker.absence(worker.ID)
-	if ws.subscriptionMissing(ctx, worker.ID) {
+	if r.subscriptionMissing(ctx, worker.ID) {
 		reason += "; " + missingSubscription(worker.ID)
 	}
-	ws.log.WarnContext(ctx, "jobs wait for a worker that is gone", logkey.Event, alert.WorkerGone, logkey.WorkerID, worker.ID, logkey.Jobs, jobs,
+	r.log.WarnContext(ctx, "jobs wait for a worker that is gone", logkey.Event, alert.WorkerGone, logkey.WorkerID, worker.ID, logkey.Jobs, jobs,
 		logkey.Batches, tally.batches[worker.ID], logkey.OldestSeconds, int64(now.Sub(tally.oldest[worker.ID]).Seconds()), logkey.Reason, reason)
 }

@@ -61,8 +61,8 @@ func newCache[T any]() *lru.Cache[string, T] {
 
 // ReadRecord reads the record of a worker. For a worker without one it returns a record that
 // has only the id.
-func (ws *Registry) ReadRecord(ctx context.Context, id string) (Record, error) {
-	item, err := store.Read[Record](ctx, ws.store, store.WorkerKey(id))
+func (r *Registry) ReadRecord(ctx context.Context, id string) (Record, error) {
+	item, err := store.Read[Record](ctx, r.store, store.WorkerKey(id))
 	if errors.Is(err, store.ErrNotFound) {
 		return Record{ID: id}, nil
 	}
@@ -70,14 +70,14 @@ func (ws *Registry) ReadRecord(ctx context.Context, id string) (Record, error) {
 }
 
 // ReadRecords reads the records of the workers that have jobs of the runs, by worker id.
-func (ws *Registry) ReadRecords(ctx context.Context, runs ...*model.Run) (map[string]Record, error) {
+func (r *Registry) ReadRecords(ctx context.Context, runs ...*model.Run) (map[string]Record, error) {
 	records := map[string]Record{}
-	for _, r := range runs {
-		for _, s := range r.Steps {
+	for _, run := range runs {
+		for _, s := range run.Steps {
 			if _, known := records[s.WorkerID]; known || s.Status != model.StepDispatched {
 				continue
 			}
-			worker, err := ws.ReadRecord(ctx, s.WorkerID)
+			worker, err := r.ReadRecord(ctx, s.WorkerID)
 			if err != nil {
 				return nil, err
 			}
@@ -89,8 +89,8 @@ func (ws *Registry) ReadRecords(ctx context.Context, runs ...*model.Run) (map[st
 
 // changeRecord writes the record of a worker together with extra if change reports that it
 // changed it. Errors: store.ErrChanged after a conflict, which asks for the message again.
-func (ws *Registry) changeRecord(ctx context.Context, id string, change func(*Record) bool, extra ...store.Write) error {
-	item, err := store.OrNone(store.Read[Record](ctx, ws.store, store.WorkerKey(id)))
+func (r *Registry) changeRecord(ctx context.Context, id string, change func(*Record) bool, extra ...store.Write) error {
+	item, err := store.OrNone(store.Read[Record](ctx, r.store, store.WorkerKey(id)))
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (ws *Registry) changeRecord(ctx context.Context, id string, change func(*Re
 	if item.ETag != "" {
 		write = store.Replace(store.WorkerKey(id), next, item.Version)
 	}
-	_, err = ws.store.Apply(ctx, append(store.Writes{write}, extra...))
+	_, err = r.store.Apply(ctx, append(store.Writes{write}, extra...))
 	if errors.Is(err, store.ErrExists) {
 		return store.ErrChanged
 	}

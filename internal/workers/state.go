@@ -21,8 +21,8 @@ const DefaultStartup = 10 * time.Minute
 
 // State returns the state of a worker. WaitingSince is when the oldest job that waits for it was
 // dispatched, zero for none.
-func (ws *Registry) State(r *Record, waitingSince, now time.Time) api.WorkerState {
-	return r.state(waitingSince, now, ws.startup)
+func (r *Registry) State(rec *Record, waitingSince, now time.Time) api.WorkerState {
+	return rec.state(waitingSince, now, r.startup)
 }
 
 func (r *Record) state(waitingSince, now time.Time, startup time.Duration) api.WorkerState {

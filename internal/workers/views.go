@@ -18,15 +18,15 @@ import (
 // Workers returns one page of the workers that have a record or that jobs wait for, in the order
 // of their ids. The continuation is the last id of the page before. Errors: CodeInvalid,
 // CodeUnavailable.
-func (ws *Registry) Workers(ctx context.Context, o api.ListOptions) (api.Page[api.Worker], error) {
+func (r *Registry) Workers(ctx context.Context, o api.ListOptions) (api.Page[api.Worker], error) {
 	if o.Continuation != "" && !message.ValidWorkerID(o.Continuation) {
 		return api.Page[api.Worker]{}, problem.New(api.CodeInvalid, "%q is no continuation token of this list", clipName(o.Continuation))
 	}
-	found, err := ws.store.AllWorkers(ctx)
+	found, err := r.store.AllWorkers(ctx)
 	if err != nil {
 		return api.Page[api.Worker]{}, err
 	}
-	jobs, err := ws.jobsOfAll(ctx)
+	jobs, err := r.jobsOfAll(ctx)
 	if err != nil {
 		return api.Page[api.Worker]{}, err
 	}
@@ -45,7 +45,7 @@ func (ws *Registry) Workers(ctx context.Context, o api.ListOptions) (api.Page[ap
 			page.Continuation = page.Items[len(page.Items)-1].ID
 			return page, nil
 		default:
-			page.Items = append(page.Items, ws.workerView(records[id], jobs[id]))
+			page.Items = append(page.Items, r.workerView(records[id], jobs[id]))
 		}
 	}
 	return page, nil
@@ -53,15 +53,15 @@ func (ws *Registry) Workers(ctx context.Context, o api.ListOptions) (api.Page[ap
 
 // Worker returns a worker with its functions. A worker without a record that jobs wait for is
 // one that was never seen. Errors: CodeNotFound, CodeUnavailable.
-func (ws *Registry) Worker(ctx context.Context, id string) (api.Worker, error) {
+func (r *Registry) Worker(ctx context.Context, id string) (api.Worker, error) {
 	if !message.ValidWorkerID(id) {
 		return api.Worker{}, problem.New(api.CodeNotFound, "there is no worker %q", clipName(id))
 	}
-	record, err := store.OrNone(store.Read[Record](ctx, ws.store, store.WorkerKey(id)))
+	record, err := store.OrNone(store.Read[Record](ctx, r.store, store.WorkerKey(id)))
 	if err != nil {
 		return api.Worker{}, err
 	}
-	jobs, err := ws.jobsOfAll(ctx)
+	jobs, err := r.jobsOfAll(ctx)
 	if err != nil {
 		return api.Worker{}, err
 	}
@@ -71,29 +71,29 @@ func (ws *Registry) Worker(ctx context.Context, id string) (api.Worker, error) {
 		}
 		record.Doc.ID = id
 	}
-	view := ws.workerView(&record.Doc, jobs[id])
-	functions, err := store.OrNone(store.Read[store.Catalog](ctx, ws.store, store.CatalogKey(id)))
+	view := r.workerView(&record.Doc, jobs[id])
+	functions, err := store.OrNone(store.Read[store.Catalog](ctx, r.store, store.CatalogKey(id)))
 	if err != nil {
 		return api.Worker{}, err
 	}
 	view.Functions = functionViews(functions.Doc.Functions)
-	if ws.subscriptionMissing(ctx, id) {
+	if r.subscriptionMissing(ctx, id) {
 		view.Problem = missingSubscription(id)
 	}
 	return view, nil
 }
 
 // workerView returns the view of a record and of the worker's jobs without a result.
-func (ws *Registry) workerView(r *Record, jobs waitingJobs) api.Worker {
-	now := ws.now().UTC()
+func (r *Registry) workerView(rec *Record, jobs waitingJobs) api.Worker {
+	now := r.now().UTC()
 	view := api.Worker{
-		ID: r.ID, State: r.state(jobs.Oldest, now, ws.startup), LastSeenAt: orNil(r.LastSeen()),
-		OldestQueuedAt: orNil(jobs.Oldest), ThrottledUntil: orNil(r.throttledUntil(now)),
+		ID: rec.ID, State: rec.state(jobs.Oldest, now, r.startup), LastSeenAt: orNil(rec.LastSeen()),
+		OldestQueuedAt: orNil(jobs.Oldest), ThrottledUntil: orNil(rec.throttledUntil(now)),
 	}
-	if c := r.Catalog; c != nil {
+	if c := rec.Catalog; c != nil {
 		view.Version, view.StartedAt, view.SeenAt, view.FunctionCount = c.Version, &c.StartedAt, &c.SeenAt, c.FunctionCount
 	}
-	for _, p := range slices.Backward(r.Replicas) {
+	for _, p := range slices.Backward(rec.Replicas) {
 		replica := api.Replica{
 			ID: p.ID, Version: p.Version, State: "alive", StartedAt: p.StartedAt, LastSeenAt: p.SeenAt, MaxParallelism: p.MaxParallelism,
 			JobsInFlight: p.InFlight, OldestJobAt: p.OldestJobAt, ThrottledUntil: p.ThrottledUntil, CredentialExpiresAt: p.CredentialExpiresAt,
@@ -110,7 +110,7 @@ func (ws *Registry) workerView(r *Record, jobs waitingJobs) api.Worker {
 		view.Replicas = append(view.Replicas, replica)
 	}
 	view.JobsQueued = max(0, jobs.Count-view.JobsInFlight)
-	view.CredentialExpiresAt = r.credentialExpiresAt()
+	view.CredentialExpiresAt = rec.credentialExpiresAt()
 	return view
 }
 
@@ -131,26 +131,26 @@ func functionViews(all []signature.Function) []api.Function {
 
 // WorkersWaitedFor returns the workers that a batch has jobs for and that do not work on them
 // now, because they are throttled or not running.
-func (ws *Registry) WorkersWaitedFor(ctx context.Context, b *model.Batch) ([]api.WorkerWait, error) {
+func (r *Registry) WorkersWaitedFor(ctx context.Context, b *model.Batch) ([]api.WorkerWait, error) {
 	if b.Status.Terminal() || !inProgress(b) {
 		return nil, nil
 	}
-	oldest, err := ws.store.WorkersWithJobs(ctx, b.ID)
+	oldest, err := r.store.WorkersWithJobs(ctx, b.ID)
 	if err != nil {
 		return nil, err
 	}
 	var waits []api.WorkerWait
-	now := ws.now().UTC()
+	now := r.now().UTC()
 	for _, id := range slices.Sorted(maps.Keys(oldest)) {
-		worker, err := ws.ReadRecord(ctx, id)
+		worker, err := r.ReadRecord(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		wait, ok := ws.workerWait(id, &worker, oldest[id], now)
+		wait, ok := r.workerWait(id, &worker, oldest[id], now)
 		if !ok {
 			continue
 		}
-		jobs, err := ws.store.CountJobs(ctx, b.ID, store.JobFilter{Worker: id})
+		jobs, err := r.store.CountJobs(ctx, b.ID, store.JobFilter{Worker: id})
 		if err != nil {
 			return nil, err
 		}
@@ -164,9 +164,9 @@ func (ws *Registry) WorkersWaitedFor(ctx context.Context, b *model.Batch) ([]api
 
 // workerWait returns why jobs wait for a worker; the oldest was dispatched at dispatchedAt. It
 // reports false if the worker works on them.
-func (ws *Registry) workerWait(id string, worker *Record, dispatchedAt, now time.Time) (wait api.WorkerWait, ok bool) {
+func (r *Registry) workerWait(id string, worker *Record, dispatchedAt, now time.Time) (wait api.WorkerWait, ok bool) {
 	wait = api.WorkerWait{
-		WorkerID: id, State: worker.state(dispatchedAt, now, ws.startup),
+		WorkerID: id, State: worker.state(dispatchedAt, now, r.startup),
 		Since: orNil(worker.LastSeen()), ThrottledUntil: orNil(worker.throttledUntil(now)),
 	}
 	switch {
@@ -175,7 +175,7 @@ func (ws *Registry) workerWait(id string, worker *Record, dispatchedAt, now time
 	case wait.State == api.WorkerAlive, now.Sub(dispatchedAt) < message.HeartbeatInterval: // the worker may be about to answer
 		return wait, false
 	case wait.State == api.WorkerScaledToZero:
-		wait.Reason = fmt.Sprintf("starting, until %s at most", formatTime(worker.startsUntil(dispatchedAt, ws.startup)))
+		wait.Reason = fmt.Sprintf("starting, until %s at most", formatTime(worker.startsUntil(dispatchedAt, r.startup)))
 	case wait.Since == nil:
 		wait.Reason = "no worker was ever seen"
 	default:

@@ -67,7 +67,7 @@ type job struct {
 type number struct{}
 
 func (p *plan) outcome(batch int, rounds map[string]int) *outcome {
-	out := &outcome{
+	o := &outcome{
 		members: map[string]*memberEnd{}, removals: map[string]*runEnd{}, merges: map[string]*runEnd{}, sequences: map[string]*sequence{},
 	}
 	special := map[string]any{"_batch_id": float64(batch)}
@@ -75,44 +75,44 @@ func (p *plan) outcome(batch int, rounds map[string]int) *outcome {
 		if len(p.removed) > 0 {
 			variables := maps.Clone(m.data)
 			maps.Copy(variables, special)
-			out.removals[m.key] = p.passage(out.sequence(m.key+"/removal"), m.key, p.removed, variables, map[string]any{}, 0)
+			o.removals[m.key] = p.passage(o.sequence(m.key+"/removal"), m.key, p.removed, variables, map[string]any{}, 0)
 		}
 	}
 	if len(p.init) > 0 {
-		q := out.sequence("init")
+		q := o.sequence("init")
 		for _, n := range append(slices.Clone(p.replaced), rounds["init"]) {
-			out.init = p.passage(q, "init", p.init, maps.Clone(special), map[string]any{}, n)
-			out.inits = append(out.inits, out.init)
+			o.init = p.passage(q, "init", p.init, maps.Clone(special), map[string]any{}, n)
+			o.inits = append(o.inits, o.init)
 		}
-		q.failed = out.init.status == "failed"
+		q.failed = o.init.status == "failed"
 		if q.failed {
 			for _, m := range p.everybody() {
-				out.members[m.key] = &memberEnd{status: "active"}
+				o.members[m.key] = &memberEnd{status: "active"}
 			}
-			return out
+			return o
 		}
 	}
 	for _, m := range p.everybody() {
 		variables := maps.Clone(m.data)
 		maps.Copy(variables, special)
-		out.members[m.key] = p.member(out.sequence(m.key), m, variables, rounds[m.key])
+		o.members[m.key] = p.member(o.sequence(m.key), m, variables, rounds[m.key])
 	}
 	for _, variable := range []string{"_phase_members", "_phase_succeeded", "_phase_failed", "_phase_cancelled"} {
 		special[variable] = number{}
 	}
 	for _, ph := range p.phases {
 		if len(ph.complete) > 0 {
-			q := out.sequence("complete/" + ph.name)
-			out.merges[ph.name] = p.passage(q, "complete/"+ph.name, ph.complete, maps.Clone(special), map[string]any{}, rounds["complete/"+ph.name])
-			q.failed = out.merges[ph.name].status == "failed"
+			q := o.sequence("complete/" + ph.name)
+			o.merges[ph.name] = p.passage(q, "complete/"+ph.name, ph.complete, maps.Clone(special), map[string]any{}, rounds["complete/"+ph.name])
+			q.failed = o.merges[ph.name].status == "failed"
 		}
 	}
-	return out
+	return o
 }
 
-func (out *outcome) sequence(name string) *sequence {
+func (o *outcome) sequence(name string) *sequence {
 	q := &sequence{}
-	out.sequences[name] = q
+	o.sequences[name] = q
 	return q
 }
 

@@ -61,9 +61,9 @@ func (c Change) String() string {
 }
 
 // String is all changes, a line each.
-func (cs Changes) String() string {
+func (c Changes) String() string {
 	var b strings.Builder
-	for _, c := range cs {
+	for _, c := range c {
 		b.WriteString(c.String() + "\n")
 	}
 	return b.String()

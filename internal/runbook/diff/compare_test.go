@@ -148,11 +148,11 @@ func TestEveryFieldThatChangesIsToldOnce(t *testing.T) {
 				t.Errorf("%s: %+v is not taken back:\n%s", m.field, c, back)
 			}
 		}
-		for _, cs := range []Changes{there, back} {
-			if len(cs) != want {
-				t.Errorf("%s: %d changes, want %d:\n%s", m.field, len(cs), want, cs)
+		for _, c := range []Changes{there, back} {
+			if len(c) != want {
+				t.Errorf("%s: %d changes, want %d:\n%s", m.field, len(c), want, c)
 			}
-			for _, c := range cs {
+			for _, c := range c {
 				if c.From == c.To || c.Path == "" || strings.Contains(c.String(), "\n") {
 					t.Errorf("%s: %+v", m.field, c)
 				}
@@ -163,13 +163,13 @@ func TestEveryFieldThatChangesIsToldOnce(t *testing.T) {
 
 func TestRunbookIsNoChangeToItself(t *testing.T) {
 	t.Parallel()
-	if cs := Compare(sample(), sample()); len(cs) > 0 {
-		t.Errorf("%s", cs)
+	if c := Compare(sample(), sample()); len(c) > 0 {
+		t.Errorf("%s", c)
 	}
 	for _, path := range []string{"testdata/old.yaml", "testdata/new.yaml", "../testdata/contoso-mailbox-migration.yaml"} {
 		a, b := readRunbook(t, path), readRunbook(t, path)
-		if cs := Compare(a, b); len(cs) > 0 {
-			t.Errorf("%s: %s", path, cs)
+		if c := Compare(a, b); len(c) > 0 {
+			t.Errorf("%s: %s", path, c)
 		}
 	}
 }
@@ -183,8 +183,8 @@ func TestSeveralChangesAreToldTogether(t *testing.T) {
 	for _, m := range all {
 		m.apply(changed)
 	}
-	if cs := Compare(sample(), changed); len(cs) != len(all) {
-		t.Errorf("%d changes of %d:\n%s", len(cs), len(all), cs)
+	if c := Compare(sample(), changed); len(c) != len(all) {
+		t.Errorf("%d changes of %d:\n%s", len(c), len(all), c)
 	}
 }
 
