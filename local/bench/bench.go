@@ -1,6 +1,6 @@
 // Package bench measures the whole local system: every part a process of its own,
-// as in Azure, with state on disk, and a worker whose function does nothing, so
-// that what is measured is the engine and what it stands on.
+// as in Azure, with state on disk, and a worker whose function does nothing. It
+// measures the engine, the store and the bus alone.
 package bench
 
 import (
@@ -95,7 +95,7 @@ func Run(ctx context.Context, c Config) error {
 	return nil
 }
 
-// Stats are what the parts counted: "matoolkit local up --stats" writes them.
+// Stats are the counters of the parts, as "matoolkit local up --stats" writes them.
 type Stats = system.Stats
 
 type result struct {
@@ -186,7 +186,7 @@ func measure(ctx context.Context, c Config, l load) (r result, err error) {
 	return r, err
 }
 
-// counts are what the parts counted that have just been stopped.
+// counts reads the counters of the parts that have just been stopped.
 func (b *bed) counts() (c counted, err error) {
 	for _, part := range []string{"servicebus", "cosmos"} {
 		body, err := os.ReadFile(b.file(part + ".stats"))
@@ -354,8 +354,7 @@ func (b *bed) api() (*apiclient.Client, error) {
 	return apiclient.New(apiclient.Config{BaseURL: b.endpoints.CLI["MATOOLKIT_API_URL"], Token: b.Token(b.endpoints)})
 }
 
-// usageSince is what each process has taken since before; the memory is the peak of
-// its life.
+// usageSince returns the CPU time of each process since before, and its peak memory.
 func (b *bed) usageSince(before []usage) ([]usage, error) {
 	after, err := b.usage()
 	if err != nil {

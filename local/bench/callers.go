@@ -24,8 +24,8 @@ type callers struct {
 	web      *http.Client
 }
 
-// startIdentity starts the identity provider in this process, which can sign in as many
-// people as are asked for, whoever they are.
+// startIdentity starts the identity provider in this process, which signs in any number
+// of callers.
 func (b *bed) startIdentity(ctx context.Context, at system.Addresses) (err error) {
 	b.identity, err = system.Start(ctx, system.Config{Parts: []system.Part{system.Identity}, Addresses: at, DataDir: b.file("data")})
 	if err == nil {

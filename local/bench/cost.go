@@ -23,7 +23,7 @@ const (
 	pollsMany  = 12
 )
 
-// amounts are what Azure would bill, of one run. docs/costs.md tells how each is billed.
+// amounts are the quantities of one run that Azure would bill.
 type amounts struct {
 	jobs       float64 // sent to the worker
 	writes     float64 // RU of writes
@@ -68,8 +68,7 @@ func (a amounts) row(name string) table.Row {
 	}
 }
 
-// costs counts what Azure bills: of a member and of each step with nobody polling, and of
-// a poll.
+// costs counts what Azure bills for a member, for each step without polls, and for a poll.
 func costs(ctx context.Context, c Config) error {
 	n := c.CostMembers
 	straight, err := measure(ctx, c, phased(n))
@@ -114,7 +113,7 @@ func polledFor(members, polls int) load {
 	return l
 }
 
-// logged is what the processes have written to their logs, in bytes.
+// logged returns the size of the processes' logs in bytes.
 func (b *bed) logged() (total int64, err error) {
 	for _, name := range []string{"host", "worker"} {
 		info, err := os.Stat(b.file(name + ".log"))

@@ -127,7 +127,7 @@ func (b *bed) crowd(ctx context.Context, who callers, l Load, big int) (m *meter
 	return m, made, took, err
 }
 
-// reader is somebody who looks at the batches, and leafs through one of them.
+// reader lists the batches and pages through one of them.
 type reader struct {
 	*meter
 	api     *apiclient.Client
@@ -187,8 +187,7 @@ func (r *reader) look(ctx context.Context) (err error) {
 	return err
 }
 
-// writer is somebody who has a runbook and takes one batch of it after another to its
-// end.
+// writer owns a runbook and runs one batch of it after another.
 type writer struct {
 	*meter
 	api      *apiclient.Client

@@ -8,13 +8,13 @@ import (
 	"github.com/matoolkit/matoolkit/internal/apiclient"
 )
 
-// made is what the writers were told is done.
+// made records the changes that the API confirmed to the writers.
 type made struct {
 	versions map[string]int // of each runbook
 	batches  []int          // each completed
 }
 
-// consistent holds what is there against what the writers were told.
+// consistent compares the stored state with the changes that the API confirmed.
 func consistent(ctx context.Context, client *apiclient.Client, big, members int, m made) error {
 	seen, err := everyone(ctx, client, big)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 
 const readyTries = 5
 
-// handlerReady starts the handler as a host does and tells how long it takes until
-// it answers. Nothing that it is configured to reach needs to be there.
+// handlerReady starts the handler as a host does and returns the time until it
+// answers. The services that it is configured for need not run.
 func handlerReady(ctx context.Context, c Config) (time.Duration, error) {
 	best := time.Hour
 	for range readyTries {

@@ -37,8 +37,8 @@ type look struct {
 	change string // SQL; empty for nothing
 }
 
-// ticks measures what a tick of the scheduler takes. Each has processes of its own, so
-// that what is counted, and the memory, is of that tick alone.
+// ticks measures what a tick of the scheduler takes. Each tick has processes of its
+// own, so that the counters and the memory belong to that tick alone.
 func ticks(ctx context.Context, c Config) error {
 	t := table.NewWriter()
 	t.SetOutputMirror(c.Out)
@@ -120,7 +120,7 @@ func watch(ctx context.Context, c Config, who crowd, looks []look) (results []re
 
 // write puts the crowd into a database. Batches start in a month, so that nothing of
 // them is due; those that are to have ended started an hour ago. Each runbook has people of
-// its own, for nobody can be in the batches of two.
+// its own, because a person cannot be in the batches of two.
 func (w crowd) write(ctx context.Context, db *sql.DB, now time.Time) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -297,8 +297,8 @@ func (b *bed) look(ctx context.Context) error {
 	return json.Unmarshal(text, &run)
 }
 
-// between waits until the host is not about to tick by itself, and has it forget when
-// it last did: what is measured is one tick.
+// between waits until the host is not about to tick by itself, and clears its last
+// tick, so that exactly one tick is measured.
 func (b *bed) between(ctx context.Context) error {
 	const room = 40 * time.Second
 	if err := os.RemoveAll(b.file("data/host/timers")); err != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// usage is what a process has taken so far.
+// usage is the CPU time and memory of a process.
 type usage struct {
 	name    string
 	cpu     time.Duration

@@ -28,7 +28,7 @@ type WorkerLoad struct {
 	Writes      int     // GRAPH_WRITE_LIMIT; 0 means the worker's default
 }
 
-// WorkerFigures are what a worker took for its jobs.
+// WorkerFigures are the resources that a worker used for its jobs.
 type WorkerFigures struct {
 	Start   time.Duration // from the start of the process to the first job's result, of a job that does nothing
 	Took    time.Duration // from the first to the last of the jobs
@@ -98,7 +98,7 @@ func MeasureWorker(ctx context.Context, c Config, l WorkerLoad) (f WorkerFigures
 	return f, err
 }
 
-// workerBed is a worker and what is around it.
+// workerBed is a worker and its environment.
 type workerBed struct {
 	load   WorkerLoad
 	around *system.System

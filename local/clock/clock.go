@@ -1,5 +1,5 @@
-// Package clock is the time on one machine: the real time, moved forward by as much
-// as somebody asked for. A migration that takes days is then seen through in minutes.
+// Package clock is a clock that can be moved forward: the real time plus an offset.
+// With it a migration of several days runs in minutes.
 //
 // It knows the moved time and where that is kept. It does not know what goes by it:
 // see package system for that.

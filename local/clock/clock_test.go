@@ -31,7 +31,7 @@ func TestMoving(t *testing.T) {
 	default:
 		t.Error("those who wait are not told")
 	}
-	// Fractions of a second are rounded up: the clock is never before what was asked.
+	// Fractions of a second are rounded up: the clock is never before the requested time.
 	if err := c.To(noon.Add(6*day + time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}

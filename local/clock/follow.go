@@ -10,7 +10,7 @@ import (
 const look = 100 * time.Millisecond
 
 // Follow makes the moves that another process keeps in the file of Open, until stop is
-// called. A file that cannot be read is told once and read again.
+// called. It logs an unreadable file once and reads it again.
 func (c *Clock) Follow(log *slog.Logger) (stop func()) {
 	ended := make(chan struct{})
 	var group sync.WaitGroup

@@ -26,7 +26,7 @@ func (c *Clock) Reading() Reading {
 	return Reading{Now: now.UTC(), OffsetSeconds: int64(offset / time.Second)}
 }
 
-// Move is what a request asks for, in a form that can be made at once.
+// Move is a requested move of the clock, parsed and checked.
 type Move struct {
 	by time.Duration
 	to time.Time // where by is 0

@@ -12,9 +12,9 @@ import (
 // maxBatch is how many operations the service takes in one batch.
 const maxBatch = 100
 
-// parseBatch checks the operations of a transactional batch. What is wrong
-// with a single operation is its outcome, found before anything is written;
-// a batch that is not one at all is an error.
+// parseBatch checks the operations of a transactional batch. An invalid
+// operation gets its outcome before anything is written; a body that is no
+// batch is an error.
 func parseBatch(c *container, pk string, body []byte) (writes []write, culprit int, refused outcome, err error) {
 	var wire []struct {
 		OperationType string          `json:"operationType"`

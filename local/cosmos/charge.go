@@ -26,7 +26,7 @@ func chargeRead(bytes int) float64    { return perSize(1, 10, bytes) }
 func chargeCreate(bytes int) float64  { return perSize(5, 50, bytes) }
 func chargeReplace(bytes int) float64 { return 2 * chargeCreate(bytes) }
 
-// chargeIndex is what a write of a document costs for the container's indexes.
+// chargeIndex returns the request units that a write of a document costs for the container's indexes.
 func (c *container) chargeIndex(doc []byte) float64 {
 	return chargeIndexed * float64(c.index.values(doc, 0))
 }

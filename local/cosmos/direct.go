@@ -10,8 +10,8 @@ import (
 
 // Do answers a request without a connection, so that a Server can stand in the place of
 // a client's transport (azcore's policy.Transporter): for programs that have store and
-// client in one process. What has begun is answered to its end, whatever becomes of the
-// request's context.
+// client in one process. It completes a request that has begun even when the request's
+// context ends.
 func (s *Server) Do(r *http.Request) (response *http.Response, err error) {
 	defer func() { // an answer that is given up closes the connection
 		if p := recover(); p != nil {

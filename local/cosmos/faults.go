@@ -24,7 +24,7 @@ const (
 	Metadata Operation = "Metadata"
 )
 
-// Request is what a fault can look at. PartitionKey is canonical JSON such as
+// Request is the part of a request that a fault can match. PartitionKey is canonical JSON such as
 // ["42"]; ID is empty where the request names no single item.
 type Request struct {
 	Operation    Operation
@@ -152,7 +152,7 @@ func (s *Server) suffer(w http.ResponseWriter, r *http.Request, req Request) (_ 
 	return w, false
 }
 
-// droppedAnswer takes an answer that nobody will get.
+// droppedAnswer discards the answer of a request whose connection a fault cuts.
 type droppedAnswer struct{ header http.Header }
 
 func (d *droppedAnswer) Header() http.Header         { return d.header }

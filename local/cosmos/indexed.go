@@ -80,7 +80,7 @@ func (t *indexTree) serves(path string) bool {
 	return below == included
 }
 
-// names says whether a pattern names a path of a value itself, and not what is above it.
+// names reports whether a pattern matches the path of a value itself and not only of a parent.
 func (t *indexTree) names(path string) bool {
 	steps := strings.Split(path[1:], "/")
 	for _, step := range steps[:len(steps)-1] {
@@ -91,8 +91,8 @@ func (t *indexTree) names(path string) bool {
 	return t.value == included
 }
 
-// values counts the values of a document that the policy has in its index. below is what
-// holds for a place that no pattern names.
+// values counts the values of a document that the policy has in its index. below is the
+// verdict for a path that no pattern matches.
 func (t *indexTree) values(text []byte, below verdict) int {
 	value := below
 	if t != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/matoolkit/matoolkit/local/cosmos/query"
 )
 
-// indexingPolicy is what a container says of its indexes. There are no such indexes
-// here; the service has them, so that what it would refuse for the lack of one is refused
-// here too, and what it would have to read all documents for is charged so and counted.
+// indexingPolicy is the indexing policy of a container. This package keeps no such
+// indexes. It refuses the queries that the service would refuse for lack of an index, and
+// charges and counts a scan where the service would scan.
 //
 // As the public documentation has it: id and _ts are always indexed; ORDER BY is refused
 // on a path that is not, and on several without a composite index; WHERE is not refused,

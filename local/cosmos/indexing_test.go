@@ -34,8 +34,8 @@ func included(paths ...string) azcosmos.IndexingPolicy {
 	return policy
 }
 
-// What the policy indexes is charged for what is found; a filter on anything else reads the
-// whole partition and says so, and gives the same rows.
+// A filter on an indexed path is charged for the rows that it finds; a filter on another
+// path reads the whole partition, counts a scan and returns the same rows.
 func TestFilterOnAnExcludedPathIsAScan(t *testing.T) {
 	t.Parallel()
 	server := start(t, cosmos.Config{})
@@ -174,9 +174,9 @@ func TestWriteIsChargedForWhatItsContainerIndexes(t *testing.T) {
 	}
 }
 
-// Every kind of write is charged for the values that the index gets or loses, and what the
-// server counts is what it charged: of that, reads and queries apart, since under a
-// stronger consistency they cost twice.
+// Every kind of write is charged for the values that the index gets or loses, and the
+// server counts what it charged, reads and queries apart, since they cost twice
+// under a stronger consistency.
 func TestEachKindOfWriteIsChargedForItsIndex(t *testing.T) {
 	t.Parallel()
 	server := start(t, cosmos.Config{})

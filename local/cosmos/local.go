@@ -12,8 +12,8 @@ import (
 
 const faultsPath = "/_local/faults"
 
-// faultRequest is a Fault as it is asked for over HTTP. Partition is the key of the
-// partition, as text, that requests have to be for; none is every partition.
+// faultRequest is a Fault in the body of an HTTP request. Partition limits it to the
+// requests of one partition key, as text; none means every partition.
 type faultRequest struct {
 	On           []Operation `json:"on"`
 	Partition    string      `json:"partition"`
@@ -25,8 +25,8 @@ type faultRequest struct {
 	DropAfter    bool        `json:"dropAfter"`
 }
 
-// serveFaults is what no account has: POST puts a fault in force, DELETE takes away all
-// that were put in force so. Only a body declared as JSON is read, which no page of a
+// serveFaults manages faults, which no real account does: POST adds a fault, DELETE
+// removes all faults that were added this way. Only a body declared as JSON is read, which no page of a
 // browser can send to another origin unasked.
 func (s *Server) serveFaults(w http.ResponseWriter, r *http.Request) {
 	switch r.Method {

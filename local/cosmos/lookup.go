@@ -16,8 +16,8 @@ import (
 // query that selects a few items of a large partition by those is cheap there. Here an
 // index is made when such a query first
 // shows that it is needed: it looked at many documents of a partition, kept
-// few, and compares paths with constants. The index only narrows what is
-// looked at; WHERE decides on each document all the same.
+// few, and compares paths with constants. The index only reduces the
+// documents to examine; WHERE still decides on each.
 
 const (
 	learnScanned = 1000 // documents a page looks at before an index is worth it
@@ -36,8 +36,8 @@ type lookup struct {
 	sorted string
 }
 
-// rank and value are the SQL expressions by which documents are in the order of a path:
-// the type of what is there, as ORDER BY orders them, and the value within it.
+// rank and value are the SQL expressions that order documents by a path: first by the
+// value's type, as ORDER BY does, then by the value.
 func rank(path string) string {
 	return "CASE json_type(CAST(body AS TEXT), '" + path + "') WHEN 'null' THEN 1 WHEN 'false' THEN 2 WHEN 'true' THEN 3 " +
 		"WHEN 'integer' THEN 4 WHEN 'real' THEN 4 WHEN 'text' THEN 5 WHEN 'array' THEN 6 WHEN 'object' THEN 7 ELSE 0 END"

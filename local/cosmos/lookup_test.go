@@ -64,8 +64,8 @@ func TestSelectiveQueriesStopScanningThePartition(t *testing.T) {
 	}
 }
 
-// A query that lists the ids of the documents that it selects reads those documents and no
-// others, whatever else it asks, in any order, and page by page.
+// A query that lists the ids of its documents reads those documents and no others, with
+// other conditions, in any order, and page by page.
 func TestQueriesByIDReadTheListedDocumentsOnly(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -162,7 +162,7 @@ func TestSortedAndSearchedQueriesStopScanningThePartition(t *testing.T) {
 			t.Fatal(batchStatuses(response))
 		}
 	}
-	// As the service orders values: what is undefined, null, false, true, numbers, strings.
+	// As the service orders values: undefined, null, false, true, numbers, strings.
 	ascending := []string{``, `"k":null`, `"k":false`, `"k":true`, `"k":-1.5`, `"k":2`, `"k":10`, `"k":"Ab"`, `"k":"a"`, `"k":"aa"`, `"k":"ab"`, `"k":"b"`, `"k":"\u00e9"`}
 	want := func(order []string, keep func(i int) bool) []string {
 		var ids []string
@@ -207,7 +207,7 @@ func TestSortedAndSearchedQueriesStopScanningThePartition(t *testing.T) {
 			t.Errorf("%s looks at %d documents: it still scans the partition", tt.text, server.Stats().Scanned-before)
 		}
 	}
-	// What was learned is known after a restart, and follows writes.
+	// The index survives a restart and follows writes.
 	if response, err := c.UpsertItem(ctx, p1, doc("i0000", `"type":"m","doc":{"k":"\uffff"}`), nil); err != nil {
 		t.Fatalf("%+v, %v", response, err)
 	}

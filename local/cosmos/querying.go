@@ -287,9 +287,9 @@ func (st *store) count(ctx context.Context, q *query.Query, c *container, pk str
 	return err
 }
 
-// ordered answers ORDER BY in one partition. Each page sorts what is there
-// and goes on behind the last row of the page before, so that writes in
-// between neither repeat nor hide other rows.
+// ordered answers ORDER BY in one partition. Each page sorts the current
+// documents and continues after the last row of the previous page, so
+// that writes in between neither repeat nor hide other rows.
 func (st *store) ordered(ctx context.Context, q *query.Query, c *container, pk string, p *page, at continuation) error {
 	type sorted struct {
 		keys []document.Value

@@ -9,8 +9,8 @@ import (
 	"github.com/matoolkit/matoolkit/local/cosmos/document"
 )
 
-// route is what a request's path names. The resource type and link are also
-// what the request is signed with.
+// route is the resource of a request's path. The resource type and link are
+// also part of the request's signature.
 type route struct {
 	resourceType                  string
 	link                          string

@@ -128,7 +128,7 @@ func TestWhatIsRefusedIsRefusedByEveryWrite(t *testing.T) {
 	wantStatus(t, err, 0)
 }
 
-// Numbers are doubles, whichever write brings them.
+// Every kind of write stores numbers as doubles.
 func TestNumbersAreKeptAsDoubles(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -5,11 +5,11 @@
 // unique within a partition, ETags on every kind of write, transactional
 // batches that happen whole or not at all, conditional patches, the size and
 // count limits, request charges, paging, and the queries that the gateway
-// refuses across partitions. Every acknowledged write is on disk before it is
-// acknowledged (see writer.go); queries are answered in the subset that
-// package query describes, and whatever is outside it is refused with 400.
+// refuses across partitions. A write is on disk before its acknowledgement
+// (see writer.go); queries are answered in the subset that package query
+// describes, and any other query is refused with 400.
 //
-// What differs from the service, knowingly: consistency is always strong, so
+// Known differences from the service: consistency is always strong, so
 // session and consistency headers are accepted and have nothing to do; request
 // units are charged and never throttled, other than by Inject; the request's
 // date is signed but its age is not checked; time to live, unique keys,
@@ -17,12 +17,12 @@
 // and are refused. The protocol was taken from the source of azcosmos v1.5.0
 // and the public documentation; it has not been compared with a live account.
 //
-// Where nothing public says what the service does, this package chose: an
+// Where the public documentation is silent, this package chose: an
 // upsert with If-Match creates what does not exist (as documented for
 // If-None-Match), set does not append to an array, a replace cannot change the
 // id, and of two members with one name the first counts.
 //
-// The package must not know what is stored in it.
+// The package must not know the documents' meaning.
 package cosmos
 
 import (
@@ -74,8 +74,8 @@ type Server struct {
 	closeErr    error
 }
 
-// Open opens the data and serves nothing: the account answers whoever calls
-// ServeHTTP, over no network. It is for tests that carry requests themselves.
+// Open opens the data without listening: the account answers calls of
+// ServeHTTP only. It is for tests that carry requests themselves.
 // Addr is not used; URL gives an address that only names the account.
 func Open(config Config) (*Server, error) {
 	s, err := prepare(config)
@@ -172,7 +172,7 @@ func (s *Server) URL() string { return s.url }
 // Key is the account key for azcosmos.
 func (s *Server) Key() string { return s.key }
 
-// Close answers what is under way, stops serving and closes the data.
+// Close answers the requests under way, stops serving and closes the data.
 func (s *Server) Close() error {
 	s.closeOnce.Do(func() {
 		if s.http == nil {

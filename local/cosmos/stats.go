@@ -10,7 +10,7 @@ import (
 	"github.com/matoolkit/matoolkit/local/cosmos/query"
 )
 
-// Stats counts what was served since the start or the last ResetStats. A
+// Stats counts the requests served since the start or the last ResetStats. A
 // request that failed is counted too; one that a fault refused is not.
 type Stats struct {
 	PointReads      int64
@@ -74,7 +74,7 @@ func (c *counters) chargeRead(ru float64) {
 	c.centiReadRU.Add(int64(math.Round(ru * 100)))
 }
 
-// stored is what all documents measure; 0 where the store cannot tell any more.
+// stored returns the size of all documents; 0 once the store is closed.
 func (st *store) stored() (bytes int64) {
 	if st.reads.QueryRow(`SELECT ifnull(sum(length(body)), 0) FROM items`).Scan(&bytes) != nil {
 		return 0

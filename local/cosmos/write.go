@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// write is one change of one item, checked as far as it can be without
-// looking at what is stored.
+// write is one change of one item, checked as far as possible without
+// reading the stored item.
 type write struct {
 	op      Operation
 	c       *container
@@ -19,7 +19,7 @@ type write struct {
 	patch   *patch  // of a patch
 }
 
-// outcome is what became of one operation.
+// outcome is the result of one operation.
 type outcome struct {
 	status  int
 	sub     int    // sub-status, 0 for none

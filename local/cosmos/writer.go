@@ -78,7 +78,7 @@ func newWriter(db *sql.DB, epoch int64, now func() time.Time, log *slog.Logger) 
 	return w, nil
 }
 
-// do hands a job over and waits until it is answered.
+// do passes a job to the writer and waits for its answer.
 func (w *writer) do(j *job) {
 	j.done = make(chan struct{})
 	select {

@@ -46,8 +46,8 @@ type refusal struct {
 	code, message string
 }
 
-// handle is what all requests have in common: they are recorded, may meet a fault, and
-// have to be signed in.
+// handle records a request, applies faults and checks authentication, for all
+// operations.
 func (s *Server) handle(op Operation, carryOut func(r *http.Request, body []byte) (map[string]any, *refusal)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 16<<20))
@@ -203,7 +203,7 @@ func fail(w http.ResponseWriter, status int, code, message string) {
 		message = http.StatusText(status)
 	}
 	answer := map[string]any{"error_code": code, "message": message}
-	// Where nobody is signed in, the code is a number.
+	// Without authentication the code is a number.
 	if n, err := strconv.Atoi(code); err == nil {
 		answer["error_code"] = n
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // Fault makes requests go wrong. Of Drop, Status, Body, DropAfter, Cut, Stall and
-// Alter, the first that is set is what happens; Drop, Status and Body carry nothing out.
+// Alter, the first that is set applies; with Drop, Status and Body the request is not carried out.
 type Fault struct {
 	On    []Operation // empty: every kind
 	Skip  int         // matching requests to let pass first

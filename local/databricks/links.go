@@ -39,8 +39,8 @@ func (st *statement) body(chunk int) []byte {
 	return body
 }
 
-// download answers a link, as the storage does: whoever has it needs no sign-in, and
-// must not try to.
+// download answers a presigned link, as the storage does: a request needs no
+// authentication and must not send any.
 func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 	rest, ok := strings.CutPrefix(r.URL.Path, "/results/")
 	id, number, _ := strings.Cut(rest, "/")

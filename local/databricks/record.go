@@ -18,7 +18,7 @@ const (
 	Download Operation = "Download"
 )
 
-// Request is one that arrived, whatever became of it.
+// Request is a request that arrived, refused or not.
 type Request struct {
 	Operation  Operation
 	Statement  string // the ID of the statement; empty for Execute

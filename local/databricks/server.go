@@ -146,7 +146,7 @@ func (s *Server) ExpireLinks() {
 	s.linkAge++
 }
 
-// Close drops what is under way and stops serving.
+// Close drops the requests under way and stops serving.
 func (s *Server) Close() error {
 	s.closeOnce.Do(func() {
 		for _, server := range s.servers {

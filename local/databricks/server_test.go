@@ -221,7 +221,7 @@ func TestLinks(t *testing.T) {
 	want(403, "AuthenticationFailed", again, "X-Key", "k")
 }
 
-// What is not understood is refused, in the form of the API's errors.
+// Unknown requests are refused in the form of the API's errors.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t, table)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Result is what a statement gives, and how it gets there.
+// Result is the outcome of a statement and the states on the way to it.
 type Result struct {
 	Columns []Column
 	Rows    [][]any // strings, or nil for NULL
@@ -151,7 +151,7 @@ func (s *Server) data(st *statement, n int) map[string]any {
 	return map[string]any{"external_links": []any{about}}
 }
 
-// answer is what execute and get say of the statement.
+// answer is the JSON that execute and get return for the statement.
 func (s *Server) answer(st *statement) map[string]any {
 	a := map[string]any{"statement_id": st.id, "status": st.status()}
 	if st.state() == "SUCCEEDED" {

@@ -53,7 +53,7 @@ func (d *demo) check(ctx context.Context) error {
 	return nil
 }
 
-// State is what a local tenant holds.
+// State reads the contents of a local tenant.
 func State(ctx context.Context, tenantURL string) (tenant.State, error) {
 	var state tenant.State
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, tenantURL+"/_local/state", nil)
@@ -126,7 +126,7 @@ func Check(b api.Batch, members []api.Member, rows []map[string]string, state te
 	return migrated, errors.Join(errs...)
 }
 
-// arrived tells what is missing of one member in the tenant.
+// arrived returns an error that names what the tenant lacks for one member.
 func arrived(row map[string]string, state tenant.State) error {
 	upn := row["UserPrincipalName"]
 	users := slices.DeleteFunc(slices.Clone(state.Users), func(u tenant.User) bool {

@@ -28,10 +28,10 @@ const (
 	caYears   = 10
 )
 
-// authority is the CA that vouches for the server. It is constrained to
-// loopback names, so that a machine which comes to trust it does not thereby
-// trust it for anything else. Its times are real ones, whatever clock the
-// server was given: TLS clients go by theirs.
+// authority is the CA that vouches for the server. Name constraints
+// limit it to loopback names, so that a machine that trusts it trusts it for
+// nothing else. Its times are real, also when the server has another
+// clock: TLS clients use the real time.
 type authority struct {
 	certificate *x509.Certificate
 	key         crypto.Signer

@@ -61,8 +61,8 @@ type Application struct {
 	ObjectID string
 	Name     string
 
-	// IdentifierURIs are what scopes may address the application as, besides
-	// its client ID, e.g. api://{client-id}. "https://*.documents.azure.com"
+	// IdentifierURIs are the names of the application in scopes, besides its
+	// client ID, e.g. api://{client-id}. "https://*.documents.azure.com"
 	// stands for every host below that domain. None and no Scopes or AppRoles
 	// makes an application that is only a client.
 	IdentifierURIs []string
@@ -104,7 +104,7 @@ const (
 
 	DefaultAdminAPIClientID = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b02"
 	DefaultAdminAPIAudience = "api://" + DefaultAdminAPIClientID
-	// DefaultAdminAPIScope is what the CLI asks for.
+	// DefaultAdminAPIScope is the scope that the CLI requests.
 	DefaultAdminAPIScope = DefaultAdminAPIAudience + "/.default"
 
 	DefaultCLIClientID = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b03"

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// credentials are what replaced the configured credentials of applications.
+// credentials replace the configured credentials of applications.
 type credentials struct {
 	mu       sync.Mutex
 	replaced map[string]Application // by tenant ID and client ID

@@ -113,8 +113,8 @@ func (d *deviceCodes) settle(userCode string, state codeState, upn string) error
 }
 
 // poll answers a device that asks whether its code was approved. An approved
-// code is good for one answer. A device that asks too often is told so as long
-// as there is nothing to tell it; the words are those of RFC 8628.
+// code is good for one answer. A device that polls too often gets slow_down
+// while its code is pending, as RFC 8628 says.
 func (d *deviceCodes) poll(device, tenantID, clientID string) (deviceCode, *refusal) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -9,8 +9,8 @@
 // with a page to approve a code on, and refresh tokens. ManagedIdentity is the
 // endpoint at which a process in Azure asks for its identity. It refuses what it
 // does not know with the error document of the real service. Users have no
-// passwords: whoever reaches the page approves as the user they pick, which is
-// why the server listens on loopback only.
+// passwords: a visitor of the page approves as any user, so the server listens
+// on loopback only.
 //
 // The protocol was written from public documentation and from what azidentity
 // sends; it was not compared with the live service. The texts of errors are

@@ -9,7 +9,7 @@ import (
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
-// That the real SDK takes it is tested where commands sign in.
+// The tests of the commands that sign in use the real SDK.
 func TestManagedIdentity(t *testing.T) {
 	t.Parallel()
 	server := start(t, entra.DefaultConfig())

@@ -20,7 +20,7 @@ const (
 	backdated = 5 * time.Minute
 )
 
-// grant is what a token is issued for. user is nil for an application's own.
+// grant holds the subject, application and permissions of a token. user is nil for an application's own token.
 type grant struct {
 	tenant      Tenant
 	client      Application
@@ -149,7 +149,7 @@ func (s *Server) IssueToken(claims map[string]any) (string, error) {
 	return s.IssueTokenOf(tenant, claims)
 }
 
-// IssueTokenOf is IssueToken with the key of this tenant, whatever the claims say.
+// IssueTokenOf is IssueToken with the key of this tenant, even when the claims name another.
 func (s *Server) IssueTokenOf(tenantID string, claims map[string]any) (string, error) {
 	key := s.keysOf(tenantID).current()
 	token := jwt.NewWithClaims(jwt.SigningMethodRS256, jwt.MapClaims(claims))

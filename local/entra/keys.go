@@ -59,7 +59,7 @@ func loadKeyrings(dir string, tenants []Tenant) (map[string]*keyring, error) {
 	return rings, nil
 }
 
-// keysOf is what the tenant's tokens are signed with.
+// keysOf returns the keys that sign the tenant's tokens.
 func (s *Server) keysOf(tenantID string) *keyring {
 	if own, ok := s.keys[strings.ToLower(tenantID)]; ok {
 		return own

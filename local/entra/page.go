@@ -16,8 +16,8 @@ var page = template.Must(template.New("page").Parse(pageText))
 // csrfCookie has the prefix by which browsers hold it to this very host.
 const csrfCookie = "__Host-csrf"
 
-// pageView is what the page shows: a field for the code; or, for a code that
-// is known, the question; or the outcome.
+// pageView is the page's content: the field for the code, the question for a
+// known code, or the outcome.
 type pageView struct {
 	Message string
 	Problem string

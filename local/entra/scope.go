@@ -10,7 +10,7 @@ type scopeRequest struct {
 	text     string
 	resource Application
 	audience string // the identifier that the request addressed the resource by
-	// permissions are what was asked of the resource, ".default" among them.
+	// permissions are the requested permissions of the resource, ".default" among them.
 	permissions []string
 	openID      bool // an ID token
 	offline     bool // a refresh token
@@ -93,8 +93,8 @@ func (r scopeRequest) delegated() ([]string, *refusal) {
 	return r.permissions, nil
 }
 
-// granted is the scope member of the answer: what was asked for, and what a
-// .default stood for. MSAL fails when something it asked for is missing.
+// granted is the scope member of the answer: the requested permissions and
+// those that .default stands for. MSAL fails when a requested one is missing.
 func (r scopeRequest) granted(permissions []string) string {
 	var scopes []string
 	for _, permission := range append(slices.Clone(permissions), r.permissions...) {

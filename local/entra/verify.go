@@ -9,7 +9,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// Claims are what a resource learns from an access token.
+// Claims are the claims of an access token that a resource reads.
 type Claims struct {
 	TenantID string
 	// ClientID is the application that asked for the token.

@@ -214,7 +214,7 @@ func TestWhatOutlivesARestart(t *testing.T) {
 	ca := before.CAPEM()
 	token := poll(t, before, beginDeviceCode(t, before))
 	// Tokens name the server's address, and this test cannot have the same port
-	// twice: what is kept shows in the key IDs and in the refresh token.
+	// twice: the key IDs and the refresh token show that the state was kept.
 	_, keysBefore := getJSON(t, before, "/common/discovery/keys")
 	if err := before.Close(); err != nil {
 		t.Fatal(err)

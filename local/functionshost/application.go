@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// application is what a staged folder says: host.json and each function.json.
+// application is the parsed content of a staged folder: host.json and each function.json.
 type application struct {
 	root      string
 	host      hostFile

@@ -2,14 +2,14 @@ package functionshost
 
 import "fmt"
 
-// App is what a staged folder says of itself.
+// App summarizes a staged folder.
 type App struct {
 	Executable string   // the handler, as host.json names it: a path below the folder
 	Functions  []string // the names, in the order of the alphabet
 }
 
 // Check reads the staged folder dir as Start does, and refuses what Start refuses,
-// without starting anything. Settings are what %SETTING% in the files stands for.
+// without starting anything. Settings are the values for %SETTING% in the files.
 func Check(dir string, settings map[string]string) (App, error) {
 	loaded, err := load(dir, settings)
 	if err != nil {

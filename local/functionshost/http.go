@@ -71,8 +71,8 @@ func rewrite(r *httputil.ProxyRequest) {
 	r.Out.Header.Set("x-ms-invocation-id", id)
 }
 
-// proxied sends a request to whichever process is ready. One that cannot be
-// connected to is tried ten times: it has just ended, and another is coming.
+// proxied sends a request to the ready process. It tries ten times to
+// connect: a process that just ended is being replaced.
 type proxied struct{ s *Server }
 
 func (t proxied) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -105,7 +105,7 @@ func (t proxied) once(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The server ends a request's context when it is answered to the last byte.
+	// The server cancels a request's context after the last byte of its answer.
 	stop := context.AfterFunc(r.Context(), func() { t.s.supervisor.release(p) })
 	response, err := t.to(p, r)
 	if err != nil && stop() {

@@ -332,8 +332,8 @@ func TestATimerIsRunToItsEnd(t *testing.T) {
 	}
 }
 
-// A clock that is moved again and again takes no message away from whoever works on
-// it, and none comes twice.
+// Moving the clock repeatedly takes no message away from its receiver and delivers
+// none twice.
 func TestMessagesFlowWhileTheClockIsMoved(t *testing.T) {
 	t.Parallel()
 	const messages, moves = 300, 4

@@ -47,7 +47,7 @@ type command struct {
 // for other programs does not reach the handler.
 var inherited = []string{"PATH", "HOME", "TMPDIR", "TEMP", "SystemRoot", "USERPROFILE", "GOMAXPROCS", "GOMEMLIMIT", "GODEBUG", "GOTRACEBACK", "GOCOVERDIR", "GORACE"}
 
-// start runs the handler and returns when it answers GET /, with whatever status.
+// start runs the handler and returns when it answers GET / with any status.
 func (c command) start(ctx context.Context, lines *lines, connections int) (*process, error) {
 	port, err := freePort()
 	if err != nil {

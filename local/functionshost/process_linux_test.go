@@ -39,7 +39,7 @@ func TestTheHandlerDiesWithAKilledHost(t *testing.T) {
 	eventually(t, "the handler's end", func() bool { return gone(pid) })
 }
 
-// gone tells whether a process has ended, be it that nobody has waited for it yet.
+// gone reports whether a process has ended, including one that was not waited for.
 func gone(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err != nil || strings.Contains(string(stat), ") Z ")

@@ -14,10 +14,10 @@ type renewal struct {
 	done   chan error
 }
 
-// replace has the handler replaced: no call begins, those that run end, change is
-// called, and the next process answers when replace returns. Where change fails, or
-// ctx ends before it is called, the process that was there goes on. Where only the
-// next process cannot be started, that is a crash.
+// replace replaces the handler's process: it holds new calls, waits for the
+// running ones, calls change, and returns when the next process answers. If change
+// fails, or ctx ends before that call, the current process continues. If the next process
+// cannot be started, that counts as a crash.
 func (s *supervisor) replace(ctx context.Context, change func() error) error {
 	r := renewal{ctx: ctx, change: change, done: make(chan error, 1)}
 	select {
@@ -74,8 +74,8 @@ func (s *supervisor) idle(life, asker context.Context, p *process) error {
 	}
 }
 
-// retire ends a process that has no calls: it is asked to, and killed where it does
-// not within the grace period.
+// retire ends a process that has no calls: it sends SIGTERM and kills the process
+// after the grace period.
 func (s *supervisor) retire(life context.Context, p *process) {
 	s.retired.Go(func() {
 		_ = p.cmd.Process.Signal(syscall.SIGTERM) // where that cannot be sent, it is killed

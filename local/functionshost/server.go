@@ -9,15 +9,15 @@
 // the host, which the platform, that is this package, starts again after Config.Restart.
 //
 // It knows the host's side of the protocol and nothing of what the app does. It
-// honours what it is told or refuses to start; it never guesses. Its behaviour
+// honours its configuration or refuses to start; it never guesses. Its behaviour
 // follows the source and captures of the Azure host and was not compared with a
 // live one.
 //
-// What no Azure host has is under /_local/: the clock, which can be moved forward,
-// and running a timer to its end. GET /_local/clock answers {"now":…,"offsetSeconds":…},
+// Routes under /_local/ exist in no Azure host: they move the clock forward and run
+// a timer to its end. GET /_local/clock answers {"now":…,"offsetSeconds":…},
 // and so does POST with {"advance":"5d"} or {"to":"2026-03-06T09:00:00Z"}, once the
 // handler goes by the moved clock: the calls that run end, the clock is moved, and
-// another process of the handler is started, which is told of it in ClockSetting.
+// the host starts another process of the handler, with the offset in ClockSetting.
 // An occurrence of a timer that the clock was moved over fires once, as past due.
 package functionshost
 

@@ -51,7 +51,7 @@ func newServiceBus(s *Server, name string, b *serviceBusBinding) (*serviceBusTri
 
 // connect reads the connection as the Service Bus extension does: a connection
 // string under its name, or the namespace under name__fullyQualifiedNamespace
-// with the identity of whoever runs this host. It does not dial yet.
+// with the identity of the user that runs this host. It does not dial yet.
 func connect(settings map[string]string, name string) (*azservicebus.Client, string, error) {
 	options := &azservicebus.ClientOptions{RetryOptions: azservicebus.RetryOptions{
 		MaxRetries: 3, RetryDelay: 100 * time.Millisecond, MaxRetryDelay: time.Second,

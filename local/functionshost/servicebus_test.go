@@ -21,7 +21,7 @@ import (
 
 const onEvent = `{"bindings":[{"type":"serviceBusTrigger","direction":"in","name":"msg","topicName":"orchestrator-events","subscriptionName":"orchestrator","connection":"ServiceBusConnection","cardinality":"one","dataType":"binary"}]}`
 
-// delivery is what the handler is handed of a message.
+// delivery is a message as the handler receives it.
 type delivery struct {
 	Data     struct{ Msg []byte }
 	Metadata struct {

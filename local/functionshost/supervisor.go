@@ -27,7 +27,7 @@ type supervisor struct {
 	changed chan struct{} // closed when one of these changes, and when a process that is not current has no calls any more
 }
 
-// phase is what the host does while no handler is ready.
+// phase is the host's state while no handler is ready.
 type phase int
 
 const (
@@ -58,7 +58,7 @@ const (
 	crashWindow   = 30 * time.Minute
 )
 
-// ending is what the end of a handler's process means to the host.
+// ending classifies the end of a handler's process.
 type ending int
 
 const (
@@ -173,7 +173,7 @@ func (s *supervisor) crash(ctx context.Context, h *history, pid int, reason stri
 	return true
 }
 
-// history is what a host remembers of the handler's processes.
+// history records the starts and crashes of the handler's processes.
 type history struct {
 	crashes []time.Time
 	backOff time.Duration
@@ -296,8 +296,8 @@ func (s *supervisor) release(p *process) {
 const endWithin = time.Second
 
 // awaitEnd waits until a process whose connection broke is known to have ended, if
-// it has. What is given back before that would go to the same process at once, and
-// a message would lose one delivery after the other within milliseconds.
+// it has. A message abandoned before that would go to the same process at once and
+// lose one delivery after the other within milliseconds.
 func (p *process) awaitEnd(ctx context.Context) {
 	select {
 	case <-p.done:

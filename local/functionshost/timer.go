@@ -23,7 +23,7 @@ type timerTrigger struct {
 	status  *scheduleStatus
 }
 
-// scheduleStatus is what the host remembers of a timer from one run to the next.
+// scheduleStatus is the state of a timer that the host keeps between runs.
 type scheduleStatus struct {
 	Last        time.Time // zero: never
 	Next        time.Time

@@ -12,7 +12,7 @@ import (
 	"github.com/matoolkit/matoolkit/local/clock"
 )
 
-// firing is what the handler is handed.
+// firing is the body that the handler receives.
 type firing struct {
 	Data struct {
 		Timer struct {
@@ -139,7 +139,7 @@ func TestScheduleStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// Nothing was missed: nothing fires until it is asked to.
+	// No occurrence was missed: the timer fires only on request.
 	s, firings = timers(t, Config{DataDir: data, Clock: clock.New(func() time.Time { return at("12:18:00") })}, five)
 	byHand(t, s, "tick")
 	if f = receive(t, firings).Data.Timer; f.IsPastDue || f.ScheduleStatus.Last != "2026-01-02T12:17:00+00:00" {

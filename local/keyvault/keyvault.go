@@ -46,8 +46,8 @@ type Config struct {
 	Addr string
 	// Certificate is the TLS certificate: the SDK sends no token without TLS.
 	Certificate tls.Certificate
-	// Authority is where tokens come from and TenantID whose they are; both are told
-	// to whoever asks without a token.
+	// Authority issues the tokens of tenant TenantID; the challenge to a request
+	// without a token names both.
 	Authority, TenantID string
 	// VerifyToken accepts or refuses a bearer token for Audience.
 	VerifyToken func(token, audience string) error
@@ -63,8 +63,8 @@ type Secret struct {
 	Value       string
 	ContentType string
 	Disabled    bool
-	// NotBefore and Expires are told, and keep nobody from reading the secret: so the
-	// real service. Zero means none.
+	// NotBefore and Expires are attributes only: as in the real service, they do not
+	// prevent reads of the secret. Zero means none.
 	NotBefore, Expires time.Time
 }
 
@@ -131,7 +131,7 @@ func (s *Server) Close() error {
 // URL is the vault's, without a trailing slash.
 func (s *Server) URL() string { return s.url }
 
-// names are what the real service takes for a secret.
+// names matches the secret names that the real service accepts.
 var names = regexp.MustCompile(`^[0-9a-zA-Z-]{1,127}$`)
 
 // NewVersion is an id for SetVersion.

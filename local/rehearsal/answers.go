@@ -14,7 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
-// Answers are what the workers answer in a rehearsal, and what people do. The zero value
+// Answers define the workers' answers and the administrators' actions in a simulation. The zero value
 // has all jobs succeed after a second and nothing approved. docs/simulate.md describes
 // the file that they are read from.
 type Answers struct {
@@ -98,8 +98,8 @@ func ParseTime(text string, loc *time.Location) (time.Time, error) {
 const maxAnswers = 4 << 20
 
 // ParseAnswers reads the YAML of a file of answers. Times without a zone are in loc.
-// What is wrong is told all at once, one a line, with line and column first; nothing
-// unknown is passed over.
+// It reports all errors at once, one a line, with line and column first, and refuses
+// unknown fields.
 func ParseAnswers(src []byte, loc *time.Location) (*Answers, error) {
 	if len(src) > maxAnswers {
 		return nil, fmt.Errorf("the answers are %d bytes long; at most %d are read", len(src), maxAnswers)

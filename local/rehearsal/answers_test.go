@@ -50,7 +50,7 @@ func TestAnswersThatAreRefused(t *testing.T) {
 			t.Errorf("%q: %v", empty, err)
 		}
 	}
-	// All that is wrong is told.
+	// All errors are reported.
 	if _, err := ParseAnswers([]byte("answers:\n  - {polls: x}\n  - {takes: y}\n"), berlin); err == nil || strings.Count(err.Error(), "\n") != 1 {
 		t.Errorf("got %v", err)
 	}
@@ -85,8 +85,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// Whatever is given for answers is read or refused, never half of each, and nothing is so
-// large that it cannot be.
+// Every input is either read or refused as a whole, without a panic, at any size.
 func FuzzParseAnswers(f *testing.F) {
 	f.Add("answers:\n  - {function: A, where: {B: c}, polls: 2, takes: 1m}\napprovals:\n  - {phase: p, after: 2h}\nmembers:\n  - {member: x, joins: T-2d}\n")
 	f.Add("answers: &a\n  - *a\n")

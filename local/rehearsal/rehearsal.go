@@ -1,12 +1,12 @@
 // Package rehearsal plays a migration through before it happens: a runbook, a list of
 // members and what the workers are to answer go through the real use cases (package
 // app, with engine and schedule below it), over the real store client and an in-memory
-// store, by a clock that jumps from one event to the next. Weeks take seconds, nothing
-// listens on a port and nobody is asked.
+// store, by a clock that jumps from one event to the next. Weeks take seconds; it opens
+// no port and asks no questions.
 //
-// What is played: the store, the broker, the scheduler's timer, the worker and the
-// administrator. Nothing goes wrong with any of them but what the answers ask for, and
-// every worker has room for all jobs at once. What comes out is the same each time.
+// It simulates the store, the broker, the scheduler's timer, the worker and the
+// administrator. They fail only as the answers say, and every worker runs all its jobs
+// at once. The result is the same each time.
 package rehearsal
 
 import (
@@ -35,7 +35,7 @@ import (
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
-// Config is what is rehearsed.
+// Config is the input of a simulation.
 type Config struct {
 	Runbook []byte // its YAML
 	Members string // the path of the CSV file
@@ -287,7 +287,7 @@ func (r *rehearsal) tick(ctx context.Context) error {
 }
 
 // additions reports additions that are held. It confirms those of the first batches, as
-// the administrator does who has looked at the preview.
+// an administrator does after the preview.
 func (r *rehearsal) additions(ctx context.Context) error {
 	if !r.runbook.DataSource.Queried() {
 		return nil

@@ -119,7 +119,7 @@ func encoded(t *testing.T, v any) []byte {
 	return text
 }
 
-// What the summary counts is what the events and the jobs tell of.
+// The summary's counts agree with the events and the jobs.
 func TestTheSumsAgree(t *testing.T) {
 	t.Parallel()
 	for _, name := range scenarios(t) {

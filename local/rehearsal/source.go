@@ -89,8 +89,8 @@ func (s *source) there(key string) bool {
 	return true
 }
 
-// done takes people off the list for good: a query for an immediate batch is to leave
-// out who is done, or they would be in the next batch.
+// done removes people from the list permanently: the query of an immediate batch
+// leaves out finished people, or the next batch would include them again.
 func (s *source) done(key string) {
 	if s.over == nil {
 		s.over = map[string]bool{}

@@ -14,7 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// Kind is what an event is about.
+// Kind is the type of an event.
 type Kind string
 
 // The kinds of event.
@@ -66,7 +66,7 @@ type Event struct {
 	Text    string    `json:"text"`
 }
 
-// Timeline is what came of a rehearsal.
+// Timeline is the result of a simulation.
 type Timeline struct {
 	Runbook  string    `json:"runbookName"`
 	Begin    time.Time `json:"begin"`
@@ -255,7 +255,7 @@ func (r *rehearsal) phase(b *model.Batch, p model.Phase) Phase {
 	return out
 }
 
-// remaining is what a batch still waits for.
+// remaining lists what a batch still waits for.
 func (r *rehearsal) remaining(b *model.Batch) []string {
 	var out []string
 	refused := "" // what the administrator was told last
@@ -276,7 +276,7 @@ func (r *rehearsal) remaining(b *model.Batch) []string {
 	return out
 }
 
-// problems are what the use cases themselves have complained of.
+// problems adds the unprocessable messages and stuck steps to the timeline.
 func (r *rehearsal) problems(ctx context.Context, t *Timeline) error {
 	if r.runbook.DataSource.Queried() {
 		a, err := r.app.Automation(ctx, ada, r.runbook.Name)
@@ -368,7 +368,7 @@ func (g *group) add(at time.Time, phase, text, key string) {
 	*g = append(*g, &failure{at: at, phase: phase, text: text, keys: []string{key}})
 }
 
-// verb says that somebody does something: up to three by name.
+// verb joins up to three names and the verb in the matching number.
 func verb(keys []string, one, many string) string {
 	const named = 3
 	switch n := len(keys); {

@@ -208,8 +208,8 @@ func (r *rehearsal) tellEnd(b *model.Batch, p model.Phase) {
 // seconds.
 const lateBy = time.Minute
 
-// startOf is the cut-over of a batch. One that is advanced by hand has that which the
-// rehearsal was given.
+// startOf is the cut-over of a batch. A batch that is advanced by hand has the
+// simulation's start.
 func (r *rehearsal) startOf(b *model.Batch) time.Time {
 	if b.Manual || b.StartTime == nil {
 		return r.config.Start.UTC()

@@ -36,7 +36,7 @@ type place struct {
 	step  int64
 }
 
-// tries is what was answered at a place.
+// tries counts the answers to one step.
 type tries struct {
 	failed int
 	polled int
@@ -59,7 +59,7 @@ func newWorker(r *rehearsal) *worker {
 	return &worker{r: r, members: map[[2]int]*model.Member{}, tries: map[place]*tries{}, used: map[int]bool{}, silent: map[store.Key]time.Time{}}
 }
 
-// take takes a job and sends what is answered.
+// take receives a job and sends its result.
 func (k *worker) take(ctx context.Context, m *held) error {
 	var j message.Job
 	if err := json.Unmarshal(m.Body, &j); err != nil {
@@ -189,7 +189,7 @@ func placeholder(s runbook.Step, m *model.Member) json.RawMessage {
 	return encoded
 }
 
-// rule finds what is said of a job; one that says nothing where none does.
+// rule returns the rule for a job, or the zero Rule.
 func (k *worker) rule(j message.Job, phase, step string, m *model.Member) Rule {
 	for i, r := range k.r.config.Answers.Rules {
 		if r.Function != "" && r.Function != j.FunctionName || r.Step != "" && r.Step != step || r.Phase != "" && r.Phase != phase {
@@ -219,7 +219,7 @@ func holds(where map[string]string, m *model.Member) bool {
 	return true
 }
 
-// member is who a job is for; one without a key where it is nobody's.
+// member loads the member of a job; a member without a key for a job of the batch.
 func (k *worker) member(ctx context.Context, batch, number int) (*model.Member, error) {
 	if number == 0 {
 		return &model.Member{}, nil

@@ -126,7 +126,7 @@ func verifySAS(token, audience, key string, now time.Time) (time.Time, error) {
 	return until, nil
 }
 
-// within reports whether address is scope or below it, whatever their schemes.
+// within reports whether address is scope or below it; it ignores the schemes.
 func within(address, scope string) bool {
 	strip := func(s string) string {
 		if _, rest, ok := strings.Cut(s, "://"); ok {

@@ -73,8 +73,8 @@ func TestAMoveOfTheClockEnqueuesWhatIsDue(t *testing.T) {
 	e.server.Tick()
 	e.must(r.CompleteMessage(e.ctx, e.one(r, "day 3"), nil))
 
-	// What is scheduled after the move, and what falls due soon after it, comes by
-	// itself: nothing ticks any more.
+	// A message that falls due soon after the move arrives by itself: the test
+	// calls Tick no more.
 	if _, err := s.ScheduleMessages(e.ctx, []*azservicebus.Message{message("soon")}, c.Now().Add(50*time.Millisecond), nil); err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 
 const (
 	maxFrameSize = 64 << 10 // that this end accepts
-	// idleTimeout is told to clients: they send something within it. A connection
+	// idleTimeout is announced to clients: they send a frame within it. A connection
 	// that is silent for twice as long is given up.
 	idleTimeout = 2 * time.Minute
 )
@@ -207,7 +207,7 @@ func (c *conn) handle(channel uint16, p any) error {
 	return nil
 }
 
-// send lets f append frames to what is written next.
+// send lets f append frames to the output buffer.
 func (c *conn) send(f func(b []byte) []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -225,7 +225,7 @@ func (c *conn) signal() {
 	}
 }
 
-// write writes what is in out, as much as there is at a time, and heartbeats.
+// write flushes the output buffer and sends heartbeats.
 func (c *conn) write() error {
 	heartbeat := time.NewTimer(time.Hour)
 	defer heartbeat.Stop()

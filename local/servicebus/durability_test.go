@@ -12,8 +12,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 )
 
-// killed copies the data directory of a server that goes on running, which is what
-// a kill at this moment would leave, and starts another server on the copy.
+// killed copies the data directory of a server that goes on running, as a kill at
+// this moment would leave it, and starts another server on the copy.
 func (e *environment) killed(dir string) *environment {
 	e.t.Helper()
 	to := e.t.TempDir()
@@ -115,8 +115,8 @@ func TestTornTailLosesOnlyWhatWasNotAcknowledged(t *testing.T) {
 	next.none(r)
 }
 
-// A kill at any moment of a busy time keeps what was acknowledged: every message
-// whose sending was, and none whose completion was.
+// A kill under load keeps every message whose send was acknowledged and none
+// whose completion was.
 func TestKillUnderLoad(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

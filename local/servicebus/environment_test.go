@@ -13,8 +13,8 @@ import (
 	"github.com/matoolkit/matoolkit/local/servicebus"
 )
 
-// environment is what a conformance test runs against: a server of its own with a
-// clock that the test moves, or, when SERVICEBUS_TEST_CONNECTION_STRING is set, a
+// environment is the server under a conformance test: one of its own with a clock
+// that the test moves, or, when SERVICEBUS_TEST_CONNECTION_STRING is set, a
 // namespace elsewhere that holds testdata/conformance.json, where time is waited for.
 type environment struct {
 	t      *testing.T

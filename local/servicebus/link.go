@@ -8,7 +8,7 @@ import (
 	"github.com/matoolkit/matoolkit/local/servicebus/broker"
 )
 
-// link is one end of an AMQP link. What it is connected to is in one of entity
+// link is one end of an AMQP link. One of its fields names the other side: entity
 // (the client sends), receiver (the client receives), requests (the client sends
 // requests) or address (the client receives their answers).
 type link struct {

@@ -15,7 +15,7 @@ type request struct {
 	body       any
 }
 
-// answer is what comes back: a status as HTTP has them, and a body.
+// answer is the response: an HTTP-like status and a body.
 type answer struct {
 	code int32
 	text string

@@ -169,7 +169,7 @@ func (s *Server) Addr() string {
 	return s.listener.Addr().String()
 }
 
-// ConnectionString is what clients connect with. Without a port it serves to make
+// ConnectionString is the clients' connection string. Without a port it serves to make
 // a client whose NewWebSocketConn is Dial.
 func (s *Server) ConnectionString() string {
 	host := s.Addr()
@@ -188,7 +188,7 @@ func (s *Server) Dial() (net.Conn, error) {
 	return client, nil
 }
 
-// Tick does what is due by the clock of Config.Now.
+// Tick applies timers that are due by the clock of Config.Now.
 func (s *Server) Tick() { s.broker.Tick() }
 
 // Close ends all connections and returns when everything is on disk.

@@ -8,8 +8,8 @@ import (
 	"github.com/matoolkit/matoolkit/local/clock"
 )
 
-// Clock is what Service Bus, the Functions host and the handler go by; it is nil of a
-// system that runs elsewhere. Cosmos DB, Entra ID and the tenant keep the real time,
+// Clock is the clock of Service Bus, the Functions host and the handler; it is nil for
+// a system that runs elsewhere. Cosmos DB, Entra ID and the tenant keep the real time,
 // as do the worker and the locks of messages.
 func (s *System) Clock() *clock.Clock { return s.clock }
 
@@ -34,7 +34,7 @@ func (s *System) openClock() (err error) {
 	return nil
 }
 
-// tickWhenMoved has Service Bus do what falls due by a move, until it is closed.
+// tickWhenMoved ticks Service Bus after each move of the clock, until the system is closed.
 func (s *System) tickWhenMoved() {
 	bus, stop, done := s.ServiceBus, make(chan struct{}), make(chan struct{})
 	moved := s.clock.Moved()

@@ -52,7 +52,7 @@ func (s *System) HandlerEnv() map[string]string {
 		"IDENTITY_HEADER":          entra.IdentityHeader,
 		"EXTRA_CA_FILE":            s.caFile,
 	}
-	// What is given to a system on one machine, its runbooks may name.
+	// The runbooks of a local system may name every setting that it was given.
 	names := slices.Sorted(maps.Keys(s.config.Settings))
 	names = slices.DeleteFunc(names, func(name string) bool {
 		_, own := settings[name]
@@ -97,7 +97,7 @@ func (s *System) CLIEnv() map[string]string {
 	}
 }
 
-// Endpoints are what a program in another process needs to work with this system:
+// Endpoints are the addresses that another process needs to use this system:
 // "matoolkit local up --endpoints FILE" writes them as JSON.
 type Endpoints struct {
 	CLI       map[string]string `json:"cli"`

@@ -54,7 +54,7 @@ func (p *Process) Kill() {
 	<-p.done
 }
 
-// Stop asks the process to end and waits; after the grace period it is killed.
+// Stop sends SIGTERM, waits, and kills the process after the grace period.
 func (p *Process) Stop(grace time.Duration) error {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
 	select {

@@ -8,8 +8,8 @@ import (
 	"github.com/matoolkit/matoolkit/local/servicebus"
 )
 
-// Stats are what the parts have counted since they started; of a part that runs
-// elsewhere there is nothing.
+// Stats are the counters of the parts since their start; a part that runs
+// elsewhere has none.
 type Stats struct {
 	Cosmos     *cosmos.Stats     `json:"cosmos,omitempty"`
 	ServiceBus *servicebus.Stats `json:"serviceBus,omitempty"`

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Who starts a second system is told what is taken, once, and what to do.
+// A second system's error names the taken port once and says what to do.
 func TestAPortThatIsTaken(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -11,8 +11,8 @@ import (
 	"github.com/matoolkit/matoolkit/local/servicebus/topology"
 )
 
-// topology is what the configuration says, with a subscription for every worker:
-// one that it lacks is made like the first of its topic.
+// topology returns the configured topology with a subscription for every worker:
+// it derives a missing one from the first of its topic.
 func (s *System) topology() (servicebus.Topology, error) {
 	t := servicebus.DefaultTopology()
 	if len(s.config.Topology) > 0 {

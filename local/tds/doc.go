@@ -19,7 +19,7 @@
 //
 // It was written from the published protocol and from what go-mssqldb sends. It was not
 // compared with a SQL Server, with Azure SQL or with Dataverse. The numbers of errors
-// are those of SQL Server; their texts are whatever the test gives.
+// are those of SQL Server; the test gives their texts.
 //
 // [MS-TDS]: https://learn.microsoft.com/openspecs/windows_protocols/ms-tds
 package tds

@@ -30,7 +30,7 @@ const (
 	flagExtension   = 0x10 // of OptionFlags3
 )
 
-// Login is what a client signed in with, or tried to.
+// Login is a client's sign-in attempt.
 type Login struct {
 	// Database, Application and Server are as the client wrote them.
 	Database, Application, Server string
@@ -103,7 +103,7 @@ func parseLogin(b []byte) (login7, error) {
 	return l, l.features(b[offset:])
 }
 
-// field is what an offset and a length in LOGIN7 point at.
+// field returns the bytes that an offset and a length in LOGIN7 point at.
 func field(b []byte, at, width int) ([]byte, error) {
 	offset, length := int(binary.LittleEndian.Uint16(b[at:])), int(binary.LittleEndian.Uint16(b[at+2:]))*width
 	if length == 0 {
@@ -214,8 +214,8 @@ func (s *Server) signIn(c *session) error {
 	return r.end()
 }
 
-// check says whether somebody may sign in. Every refusal looks alike to the client, as
-// it does with SQL Server.
+// check authenticates a client. Every refusal looks alike to the client, as with SQL
+// Server.
 func (s *Server) check(l login7) *Error {
 	refused := &Error{Number: 18456, Class: 14, Message: "Login failed for user '" + l.User + "'."}
 	if l.Library != "" {

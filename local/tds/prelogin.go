@@ -29,7 +29,7 @@ const (
 	encryptStrict       = 0x04
 )
 
-// prelogin is what a client asks for before it signs in.
+// prelogin is a client's PRELOGIN request.
 type prelogin struct {
 	encryption byte
 	fedAuth    bool // it means to sign in with a token
@@ -187,8 +187,8 @@ func (p *peeked) Read(b []byte) (int, error) {
 	return p.Conn.Read(b)
 }
 
-// handshake carries TLS in PRELOGIN packets until the handshake is done, and as it is
-// from then on. Up to then it is used by one goroutine.
+// handshake carries TLS in PRELOGIN packets until the handshake is done, and unwrapped
+// from then on. Until then one goroutine uses it.
 type handshake struct {
 	net.Conn
 	rest []byte

@@ -14,8 +14,8 @@ type Column struct {
 	NotNull bool
 }
 
-// Result is what the server answers to a query. The zero value is a statement that is
-// done and has no rows.
+// Result is the server's answer to a query. The zero value is a statement without
+// rows.
 type Result struct {
 	Columns []Column
 	// Rows hold a value for each column, of the Go type that the column's type names,
@@ -26,8 +26,8 @@ type Result struct {
 	// More are the result sets that follow.
 	More []Result
 
-	// Hold, if not nil, is waited for after HoldAfter rows: until it is closed, the
-	// client asks to stop (Attention), or the server is closed.
+	// Hold, if not nil, stops the answer after HoldAfter rows until the channel is
+	// closed, the client cancels (Attention), or the server is closed.
 	Hold      <-chan struct{}
 	HoldAfter int
 	// Cut ends the connection after CutAfter rows, in the middle of the next row where

@@ -10,18 +10,17 @@ import (
 	"sync"
 )
 
-// Config is how a server is started. The zero value lets nobody in.
+// Config is the configuration of a server. The zero value refuses every client.
 type Config struct {
 	// Names are those that the certificate is for, besides localhost and the loopback
 	// addresses.
 	Names []string
 	// Passwords are the SQL logins.
 	Passwords map[string]string
-	// CheckToken says whether a token is good; nil lets no token in. It is called from
-	// several goroutines.
+	// CheckToken validates a token; nil refuses every token. It must be safe for
+	// concurrent use.
 	CheckToken func(token string) error
-	// STSURL and SPN are what a client is told that asks where to get a token, and for
-	// what.
+	// STSURL and SPN tell a client the authority and the resource of its token.
 	STSURL, SPN string
 	// NoEncryption makes a server that says it cannot encrypt.
 	NoEncryption bool
@@ -47,7 +46,7 @@ type Server struct {
 	changed      chan struct{} // closed at the next request
 }
 
-// Kind is what a client asked for.
+// Kind is the type of a request.
 type Kind string
 
 // What clients ask for once they are in.
@@ -176,14 +175,14 @@ func (s *Server) Logins() []Login {
 	return slices.Clone(s.logins)
 }
 
-// Requests are what was asked, in order.
+// Requests returns the requests in order.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
-// Refused is what was not understood, in order.
+// Refused returns the refused requests in order.
 func (s *Server) Refused() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

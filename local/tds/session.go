@@ -90,7 +90,7 @@ func gone(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &network)
 }
 
-// refuse tells the client what is not understood; the connection ends with it.
+// refuse reports an unsupported request to the client and ends the connection.
 func (c *session) refuse(what string) error {
 	c.server.refused(what)
 	e := &Error{Number: 50000, Class: 20, Message: "local/tds does not understand: " + what}

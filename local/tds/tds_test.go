@@ -141,7 +141,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// column is what the driver reads of one column.
+// column returns the values that the driver reads from one column.
 func column(t *testing.T, db *sql.DB, query, name string) []any {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), query)

@@ -26,19 +26,19 @@
 // except those named by Config.ProvisionExcept, which stand for the objects
 // that Exchange rejects. The primary address is mail (or else the first of
 // otherMails); the external address is the first of otherMails (or else mail).
-// A user whose primary address or alias belongs to somebody else gets no
-// recipient either, until that is mended.
+// A user whose primary address or alias belongs to another recipient gets
+// no recipient either, until that is corrected.
 // Licences and mailboxes are not simulated by provisioning; mailboxes and
 // distribution groups come from a Seed.
 //
 // # Mail and permissions
 //
 // A user with a mailbox can send mail; it goes nowhere and is listed in State.Mails,
-// a message that is sent twice twice. With Config.Roles an operation of Graph asks for
-// the application permissions that the reference names for it. Exchange knows only
-// whether an application may do all or nothing.
+// a message that is sent twice twice. With Config.Roles an operation of Graph requires
+// the application permissions that its reference names. Exchange grants an
+// application everything or nothing.
 //
-// # What was compared with real services
+// # Comparison with the real services
 //
 // No live tenant was used. Status codes, error codes and texts follow the
 // public documentation and error reports of users. Known only by report, or

@@ -12,7 +12,7 @@ import (
 
 const annID = "aaaaaaaa-0000-0000-0000-000000000001"
 
-// exchangeSeed has two mail users, a mailbox, a user who is no recipient, and
+// exchangeSeed has two mail users, a mailbox, a user without a recipient, and
 // a distribution list.
 func exchangeSeed() *tenant.Seed {
 	user := func(id, name string) tenant.User {

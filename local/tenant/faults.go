@@ -109,7 +109,7 @@ func (i *injector) externalMovesPrimary() bool {
 	return i.set.ExternalMovesPrimary
 }
 
-// next is what happens to this request.
+// next returns the fault for this request.
 func (i *injector) next(c *call, clock func() time.Time) Fault {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -16,7 +16,7 @@ func TestReplicationLag(t *testing.T) {
 	id := r.newUser("eva")
 	path := "/v1.0/users/" + id
 
-	// Nobody sees a new user yet, but its name is taken.
+	// A new user is not visible yet, but its name is taken.
 	if code, _ := r.must(404, "GET", path, nil).error(); code != "Request_ResourceNotFound" {
 		t.Errorf("code %s", code)
 	}

@@ -190,7 +190,7 @@ func (s *Server) removeMember(c *call) *reply {
 	return noContent()
 }
 
-// deleteMember is what a DELETE of a member without /$ref does: it deletes the
+// deleteMember handles a DELETE of a member without /$ref: it deletes the
 // member itself, not the membership.
 func (s *Server) deleteMember(c *call) *reply {
 	s.dir.mu.Lock()

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Mail is a message that somebody of the tenant sent.
+// Mail is a message that a user of the tenant sent.
 type Mail struct {
 	From    string            `json:"from"` // object id of the sender
 	To      []string          `json:"to"`
@@ -17,9 +17,8 @@ type Mail struct {
 // maxHeaders is how many headers of its own a message may have.
 const maxHeaders = 5
 
-// sendMail accepts a message of somebody with a mailbox. It goes nowhere, is kept in
-// memory only, and is not compared with those before it: a message that is sent twice
-// is there twice.
+// sendMail accepts a message from a user with a mailbox. It delivers nothing, keeps
+// messages in memory only and detects no duplicates: two requests make two messages.
 func (s *Server) sendMail(c *call) *reply {
 	body, refusal := c.object()
 	if refusal != nil {
@@ -58,8 +57,8 @@ func (s *Server) sendMail(c *call) *reply {
 	return &reply{status: http.StatusAccepted}
 }
 
-// readMail reads a message in JSON, of whose properties those for a plain text to
-// somebody are known here.
+// readMail reads a message in JSON, and knows the properties of a plain-text
+// message to one recipient.
 func readMail(message map[string]any) (Mail, *reply) {
 	mail := Mail{Subject: text(message["subject"]), Headers: map[string]string{}}
 	for name, value := range message {

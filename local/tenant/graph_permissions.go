@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// permission is what an operation of Graph asks of an application: one of several
-// sets of roles, all of a set. A role to write is one to read as well. From the tables
-// of Graph's reference, without the Directory roles, which stand for almost all.
+// permission is the application permission that an operation of Graph requires:
+// all roles of any one set. A write role includes its read role. From the tables of
+// Graph's reference, without the Directory roles, which include almost every other role.
 type permission [][]string
 
 var permissions = map[string]permission{
@@ -36,7 +36,7 @@ var permissions = map[string]permission{
 }
 
 // permitted refuses an application that lacks the roles for a routed call. Without
-// Config.Roles nobody does.
+// Config.Roles it refuses no application.
 func (s *Server) permitted(c *call) *reply {
 	if s.cfg.Roles == nil {
 		return nil

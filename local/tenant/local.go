@@ -23,7 +23,7 @@ type State struct {
 	Mails      []Mail      `json:"mails,omitempty"` // sent since the start
 }
 
-// State is the latest state, whatever the replication lag.
+// State returns the latest state, without the replication lag.
 func (s *Server) State() State {
 	s.dir.mu.Lock()
 	defer s.dir.mu.Unlock()

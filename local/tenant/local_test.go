@@ -186,7 +186,7 @@ func TestOnlyLoopbackIsServed(t *testing.T) {
 	}
 }
 
-// Many workers at once: every person is made once, whoever comes first.
+// Many workers at once create every user once.
 func TestConcurrentWritersMakeOneOfEach(t *testing.T) {
 	t.Parallel()
 	r := start(t, tenant.Config{ProvisionMailUsers: true})

@@ -40,8 +40,8 @@ const (
 	exchangeParallel = 3       // commands at a time in one tenant
 )
 
-// Config is what a tenant starts with. The zero value works, with state in
-// memory on a free port.
+// Config is the configuration of a tenant. The zero value works, with state
+// in memory on a free port.
 type Config struct {
 	Addr     string // loopback address, default 127.0.0.1:0
 	DataDir  string // directory of the state; empty: in memory only
@@ -152,7 +152,7 @@ func (s *Server) URL() string { return "http://" + s.Addr() }
 // GraphURL is the base of Graph v1.0.
 func (s *Server) GraphURL() string { return s.URL() + "/v1.0" }
 
-// ExchangeURL is what stands for https://outlook.office365.com.
+// ExchangeURL replaces https://outlook.office365.com.
 func (s *Server) ExchangeURL() string { return s.URL() }
 
 // Close stops the server at once; requests under way are cut off.
@@ -240,8 +240,8 @@ func (s *Server) run(ctx context.Context, w http.ResponseWriter, c *call, send f
 	send(answer)
 }
 
-// carryOut is the answer of a routed call; it is counted. dropped says that
-// there must be no answer.
+// carryOut answers and counts a routed call. A nil reply drops the
+// connection.
 func (s *Server) carryOut(ctx context.Context, c *call) *reply {
 	c.ctx = ctx
 	f := s.faults.next(c, s.cfg.Now)

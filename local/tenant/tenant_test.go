@@ -52,7 +52,7 @@ func start(t *testing.T, cfg tenant.Config) rig {
 	return rig{t, s}
 }
 
-// answer is what came back.
+// answer is a response.
 type answer struct {
 	status int
 	header http.Header

@@ -108,7 +108,7 @@ func TestFirstOfARepeatedNameCounts(t *testing.T) {
 	}
 }
 
-// Whatever is valid JSON means the same to this package and to encoding/json.
+// Valid JSON means the same to this package and to encoding/json.
 func FuzzParseAgreesWithEncodingJSON(f *testing.F) {
 	for _, seed := range []string{
 		`{"a":[1,2.5e3,{"b":null}],"c":"\u00e9\ud83d\ude00\ud800x\\\/\b\f","a":false}`, `[]`, `{}`, `"x"`, `-0.0`, ` [ 1 , { } ] `, `"\ud800\ud800\udc00"`,

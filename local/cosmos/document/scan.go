@@ -89,8 +89,8 @@ func double(text string) string {
 // CheckLimits refuses a document that a change made too deep.
 func CheckLimits(doc []byte) error { return checkLimits(doc) }
 
-// checkLimits refuses what is valid JSON and still not storable: nesting
-// beyond the limit and numbers beyond the range of a double.
+// checkLimits refuses valid JSON that cannot be stored: nesting beyond
+// the limit and numbers beyond the range of a double.
 func checkLimits(doc []byte) error {
 	depth := 0
 	for i := 0; i < len(doc); i++ {

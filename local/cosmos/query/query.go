@@ -17,7 +17,7 @@
 // A path to nothing is undefined, and so is a comparison with it; = and !=
 // between types are false and true, <, <=, > and >= between types, arrays or
 // objects are undefined; AND, OR and NOT have three values, and WHERE selects
-// what is true. (The public documentation's table has = and != between types
+// the documents for which the condition is true. (The public documentation's table has = and != between types
 // undefined; the service's own offline engine, in the .NET SDK's tests, has
 // them as here. Only != can show the difference.)
 //

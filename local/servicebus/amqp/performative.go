@@ -14,7 +14,7 @@ import (
 	"io"
 )
 
-// Descriptor codes of the performatives and of what is in them.
+// Descriptor codes of the performatives and of their fields.
 const (
 	codeOpen        = 0x10
 	codeBegin       = 0x11
@@ -286,7 +286,7 @@ func parseAttach(r *reader) (*Attach, error) {
 	return p, r.end("attach")
 }
 
-// Terminus is what a source or target says of the node at its end.
+// Terminus is a source or target of a link.
 type Terminus struct {
 	Address string
 	Dynamic bool

@@ -11,7 +11,7 @@ var (
 // Heartbeat is an empty frame.
 var Heartbeat = []byte{0, 0, 0, 8, 2, 0, 0, 0}
 
-// Performative is what can be written as the body of a frame.
+// Performative is the body of a frame.
 type Performative interface{ append(b []byte) []byte }
 
 // AppendFrame appends a frame of performative p and, after it, payload.

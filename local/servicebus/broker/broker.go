@@ -7,8 +7,8 @@
 // happens in Tick.
 //
 // There are two clocks. Messages are scheduled, expire and are known as repeats by
-// the one that may be moved; locks end by one of their own, so that a message which
-// somebody works on does not come a second time because the other clock was moved.
+// the one that may be moved; locks end by one of their own, so that moving the other
+// clock does not deliver a locked message a second time.
 package broker
 
 import (
@@ -126,7 +126,7 @@ func (b *Broker) addEntity(name string, window, ttl time.Duration) *Entity {
 	return e
 }
 
-// deadLetterSuffix is what the path of a dead-letter sub-queue ends with.
+// deadLetterSuffix ends the path of a dead-letter sub-queue.
 const deadLetterSuffix = "/$DeadLetterQueue"
 
 func (b *Broker) addQueue(e *Entity, path string, d topology.Delivery) *Queue {
@@ -162,7 +162,7 @@ func (b *Broker) Committed(done func(error)) {
 	b.journal.Committed(done)
 }
 
-// Tick does what is due: locks and messages expire, scheduled messages are enqueued.
+// Tick expires locks and messages and enqueues scheduled messages that are due.
 // Call it when a clock was moved: Run sleeps as long as it thought right before.
 func (b *Broker) Tick() {
 	b.tick()

@@ -7,7 +7,7 @@ import (
 	"github.com/matoolkit/matoolkit/local/servicebus/topology"
 )
 
-// Entity is what messages are sent to: a queue, or a topic with subscriptions.
+// Entity is the destination of messages: a queue, or a topic with subscriptions.
 type Entity struct {
 	b    *Broker
 	id   uint64 // that stands for path in the journal
@@ -280,7 +280,7 @@ func (h *history) add(id string, now time.Time) bool {
 	return true
 }
 
-// trim forgets what is older than the window and returns the size of that.
+// trim removes the entries older than the window and returns their size.
 func (h *history) trim(now time.Time) (freed int64) {
 	limit := now.Add(-h.window).UnixMilli()
 	n := 0

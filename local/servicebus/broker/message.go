@@ -106,7 +106,7 @@ func (m *Message) size() int64 {
 	return int64(len(m.annotations)+len(m.properties)+len(m.application)+len(m.body)) + 64
 }
 
-// view is what the filters see of a message. It decodes on first use.
+// view presents a message to the filters. It decodes on first use.
 type view struct {
 	m          *Message
 	sequence   int64

@@ -45,7 +45,7 @@ type entry struct {
 	returnedIndex    int
 }
 
-// Queue is what messages are received from: a queue, a subscription, or the
+// Queue is the source of messages: a queue, a subscription, or the
 // dead-letter sub-queue of either.
 type Queue struct {
 	e       *Entity
@@ -150,7 +150,7 @@ func (q *Queue) unready(en *entry) {
 	en.prevNew, en.nextNew = nil, nil
 }
 
-// remove takes the entry out of the queue, whatever its state.
+// remove takes the entry out of the queue in any state.
 func (q *Queue) remove(en *entry) {
 	switch en.state {
 	case active:

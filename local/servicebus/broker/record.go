@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What is in the journal. A record is its kind and the fields that the functions
+// The journal's records. A record is its kind and the fields that the functions
 // below write; numbers are varints, texts and sections have their length first.
 const (
 	recEntity    = 1 + iota // id, path: ids stand for paths in what follows

@@ -93,7 +93,7 @@ func (q *Queue) Renew(tokens []Token) ([]time.Time, error) {
 	return until, nil
 }
 
-// Peek encodes up to n messages from a sequence number on, whatever their state.
+// Peek encodes up to n messages from a sequence number on, in any state.
 func (q *Queue) Peek(from int64, n int) [][]byte {
 	q.e.mu.Lock()
 	defer q.e.mu.Unlock()

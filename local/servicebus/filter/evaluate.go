@@ -3,7 +3,7 @@
 //
 // SQL filters follow three-valued logic: a property that the message lacks is
 // unknown, and a message matches only when the whole condition is true. The
-// package must not know AMQP or entities; a message is what Message shows of it.
+// package must not know AMQP or entities; it sees a message as Message shows it.
 package filter
 
 import (
@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Message is what filters can see of a message. Values are string, bool, any
-// integer or floating type, time.Time, or others that only IS NULL can tell about.
+// Message is the part of a message that filters can read. Values are string, bool, any
+// integer or floating type, time.Time, or other types that only IS NULL can test.
 // A missing property is nil.
 type Message interface {
 	// User is an application property. Names differ by case.
@@ -375,8 +375,8 @@ func compilePattern(s string, escape rune) ([]patternItem, error) {
 	return out, nil
 }
 
-// like matches in time proportional to the product of the lengths, whatever the
-// pattern: on a mismatch only the last % is tried again.
+// like matches any pattern in time proportional to the product of the lengths:
+// on a mismatch it retries the last % only.
 func like(s []rune, p []patternItem) bool {
 	i, j, star, mark := 0, 0, -1, 0
 	for i < len(s) {

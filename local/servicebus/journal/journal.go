@@ -1,8 +1,8 @@
 // Package journal is an append-only file of records with group commit: records
 // are on disk when Committed says so, and one sync serves all that wait for it.
 //
-// It must not know what is in a record. A journal that could not be written once
-// takes nothing any more, so that nothing is acknowledged that may not be there.
+// It must not know a record's content. After one failed write a journal refuses
+// all further records, so that it acknowledges none that may be lost.
 package journal
 
 import (
@@ -44,7 +44,7 @@ type Compactor interface {
 // Options of a journal.
 type Options struct {
 	// Compactor rewrites the journal when it is larger than CompactAbove bytes
-	// and than four times what is live. Nil means never.
+	// and than four times the live data. Nil means never.
 	Compactor    Compactor
 	CompactAbove int64
 }
@@ -199,7 +199,7 @@ func (j *Journal) Committed(done func(error)) {
 // Written is the number of bytes written since Open.
 func (j *Journal) Written() int64 { return j.written.Load() }
 
-// Close writes what is pending.
+// Close writes the pending records.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	if !j.closed {
@@ -223,7 +223,7 @@ func (j *Journal) signal() {
 	}
 }
 
-// run writes what is pending, all that came up during the last write at a time.
+// run writes the pending records; one write takes all that arrived during the previous write.
 func (j *Journal) run() {
 	defer close(j.done)
 	var spare []byte

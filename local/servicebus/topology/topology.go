@@ -17,7 +17,7 @@ type Topology struct {
 	Topics []Topic
 }
 
-// Delivery is what a queue and a subscription have in common.
+// Delivery holds the settings that a queue and a subscription share.
 type Delivery struct {
 	LockDuration           time.Duration
 	MaxDeliveryCount       uint32
