@@ -15,7 +15,7 @@ import (
 const readyTries = 5
 
 // handlerReady starts the handler as a host does and returns the time until it
-// answers. The services that it is configured for need not run.
+// answers. The services of its configuration need not run.
 func handlerReady(ctx context.Context, c Config) (time.Duration, error) {
 	best := time.Hour
 	for range readyTries {

@@ -32,7 +32,7 @@ type Span struct {
 // Attributes of the span as text.
 func (s Span) Attributes() map[string]string { return plain(s.Span.Attributes) }
 
-// Server takes telemetry until it is closed. It is safe for concurrent use.
+// Server receives telemetry until Close. It is safe for concurrent use.
 type Server struct {
 	http *http.Server
 	url  string

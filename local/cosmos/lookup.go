@@ -13,10 +13,10 @@ import (
 )
 
 // The service has an index of every path that the container's policy includes, so a
-// query that selects a few items of a large partition by those is cheap there. Here an
-// index is made when such a query first
-// shows that it is needed: it looked at many documents of a partition, kept
-// few, and compares paths with constants. The index only reduces the
+// query that selects a few items of a large partition by those is cheap there. This
+// package makes an index when such a
+// query first needs one: the query read many documents of a partition,
+// selected few, and compares paths with constants. The index only reduces the
 // documents to examine; WHERE still decides on each.
 
 const (
