@@ -19,7 +19,7 @@ import (
 	"github.com/matoolkit/matoolkit/local/functionshost"
 )
 
-// TestUnderTheHost runs the app as it is staged for Azure under the local host.
+// TestUnderTheHost runs the app's Azure package under the local host.
 func TestUnderTheHost(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
@@ -170,7 +170,7 @@ func flood(t *testing.T, s *system, n int) {
 	})
 }
 
-// TestTheFilesAgree: what the handler assumes of the host is what the host is told.
+// TestTheFilesAgree checks that host.json and the function.json files configure what the handler assumes.
 func TestTheFilesAgree(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("../host.json")

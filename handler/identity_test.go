@@ -17,9 +17,9 @@ import (
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
-// TestByItsIdentity runs the handler as it is in Azure, where the platform gives it an
-// address for tokens, the infrastructure the id of its identity, and nobody a key: the
-// app has user-assigned identities only, so that who does not say which gets no token.
+// TestByItsIdentity runs the handler with a managed identity, as in Azure: the platform
+// provides the token endpoint, the infrastructure the identity's client id, and there
+// are no keys. The app has user-assigned identities only, so a request without a client id gets no token.
 // Service Bus stays as on one machine, as its SDK takes a token over TLS only.
 func TestByItsIdentity(t *testing.T) {
 	t.Parallel()

@@ -90,7 +90,7 @@ func hosts(t *testing.T) []string {
 	return all
 }
 
-// noCollector takes requests and sends them to nobody.
+// noCollector accepts requests and discards them.
 type noCollector struct{}
 
 func (noCollector) RoundTrip(request *http.Request) (*http.Response, error) {

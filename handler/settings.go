@@ -148,8 +148,8 @@ func (r reader) guids(name string) []string {
 	return all
 }
 
-// names reads the names of settings with commas between them, each once; none is
-// possible. It does not quote what is no name: it may be a connection string.
+// names reads a comma-separated list of setting names without duplicates; it may
+// be empty. Errors do not quote an invalid name, which may be a connection string.
 func (r reader) names(name string) []string {
 	var all []string
 	for _, word := range r.List(name) {

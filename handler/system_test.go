@@ -178,8 +178,8 @@ func (p *process) ready() time.Duration {
 	return time.Since(p.started)
 }
 
-// call posts a payload as the host does, chunked, and gives the status; the reply
-// must be one that the host understands, whatever its status.
+// call posts a chunked payload as the host does and returns the status; the host
+// must understand the reply at any status.
 func (p *process) call(function, payload string, header ...string) int {
 	p.t.Helper()
 	request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, p.url+"/"+function, io.MultiReader(strings.NewReader(payload)))

@@ -17,9 +17,9 @@ import (
 // scope names the spans and figures of this program.
 const scope = "github.com/matoolkit/matoolkit/handler"
 
-// traced begins a span for each request to the admin API, which names it when it
-// knows the route. The request goes on with the trace in its header, by which the API
-// names it to whoever asked.
+// traced begins a span for each request to the admin API, which names the span
+// after the route. It passes the trace on in a header, and the API returns the trace
+// id to the caller.
 func traced(measured *otlp.Providers, api http.Handler) http.Handler {
 	if !measured.On() {
 		return api

@@ -165,7 +165,7 @@ func TestConfigSaysAllThatIsWrong(t *testing.T) {
 	}
 }
 
-// What the worker reads is what its page tells of.
+// The documented settings are those that the worker reads.
 func TestSettingsAreDocumented(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "docs", "worker.md"))

@@ -23,7 +23,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/verify"
 )
 
-// badge answers its environment or, when it is told to, more than a message holds.
+// badge returns its environment or, on request, more than fits into a message.
 const badge = `#!/bin/sh
 case "$(cat)" in
 *Huge*) printf '{"success":true,"result":{"Text":"'; head -c 250000 /dev/zero | tr '\0' x; printf '"}}' ;;
@@ -119,7 +119,7 @@ func TestStoppedWorkerLeavesNoFunctionBehind(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer broker.Close()
-	// What is called for the first time never ends.
+	// The first call never ends.
 	dir := functionsDir(t, "name: Get-Badge\ndescription: Tells of badges.\ncommand: [badge.sh]\n",
 		"#!/bin/sh\n[ -s pid ] || { echo $$ >pid; sleep 600; }\necho '{\"success\":true}'\n")
 	getenv := environment(map[string]string{

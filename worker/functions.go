@@ -19,9 +19,9 @@ import (
 	"github.com/matoolkit/matoolkit/worker/graph"
 )
 
-// functionsCommand lists the catalogue. It needs no configuration: what is
-// listed does not depend on the tenant. Of custom functions it reads the manifests
-// only, so that they can be checked where they cannot run.
+// functionsCommand lists the catalogue. It needs no configuration: the list
+// does not depend on the tenant. It only reads the manifests of custom functions,
+// so that they can be checked where they cannot run.
 func functionsCommand(getenv func(string) string) *cobra.Command {
 	var output, dir string
 	cmd := &cobra.Command{
@@ -127,7 +127,7 @@ func printTable(w io.Writer, functions []catalog.Function) {
 	t.Render()
 }
 
-// cells are what a row tells of a function.
+// cells returns the table cells of a function.
 func cells(f catalog.Function) []string {
 	var params, fields []string
 	for _, p := range f.Params {

@@ -16,8 +16,8 @@ import (
 // instruction is one of a Dockerfile, such as USER 65532:65532.
 type instruction struct{ name, rest string }
 
-// stages are the instructions of a Dockerfile, by stage; what is before the first is a
-// stage of its own.
+// stages are the instructions of a Dockerfile by stage; those before the first FROM
+// form a stage of their own.
 func stages(t *testing.T) [][]instruction {
 	t.Helper()
 	body, err := os.ReadFile("Dockerfile")
@@ -48,8 +48,8 @@ func of(stage []instruction, name string) (all []string) {
 	return all
 }
 
-// What runs the image relies on: that the program is all there is in it, that it is
-// nobody special, and that it can be asked how it fares.
+// The image contains only the program, runs as an unprivileged user, and has a
+// health command.
 func TestImage(t *testing.T) {
 	t.Parallel()
 	all := stages(t)
@@ -90,7 +90,7 @@ func TestImage(t *testing.T) {
 	if !found || json.Unmarshal([]byte(check), &command) != nil || len(command) < 2 || command[0] != "/worker" {
 		t.Fatalf("the health check is %q", of(image, "HEALTHCHECK"))
 	}
-	// Nobody listens here: the command must be one, and fail for that reason.
+	// No process listens here: the health command must exist and fail for that reason.
 	if err := refused(map[string]string{envHealth: "127.0.0.1:1"}, command[1:]...); err == nil || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("the health check answers %v", err)
 	}

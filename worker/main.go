@@ -1,8 +1,8 @@
 // Command worker runs the jobs of one worker id against a Microsoft 365 tenant.
 //
-// Without arguments it takes jobs until it is told to stop or has been idle for
-// a while. "worker functions" lists what it can be asked to do, and "worker health"
-// asks the one that runs on this machine how it fares. Everything else is configured
+// Without arguments it runs jobs until SIGTERM or until it has been idle for a
+// while. "worker functions" lists its functions, and "worker health" checks the
+// worker that runs on this machine. Everything else is configured
 // by the environment; docs of the variables are with loadConfig.
 package main
 
@@ -64,17 +64,16 @@ func command(getenv func(string) string) *cobra.Command {
 	return root
 }
 
-// run starts the worker, step by step, and returns when it has stopped. What
-// cannot be right later is refused here; what is only not there yet, such as the
-// broker, is waited for.
+// run starts the worker, step by step, and returns when it has stopped. It
+// refuses permanent errors and waits for services that are not available yet,
+// such as the broker.
 func run(ctx context.Context, getenv func(string) string, stdout io.Writer) error {
 	// 1. Configuration.
 	c, err := loadConfig(getenv)
 	if err != nil {
 		return fmt.Errorf("configuration: %w", err)
 	}
-	// 2. Whom TLS connections trust, and what is told of the work: the log, telemetry,
-	// probes.
+	// 2. TLS roots, and observability: the log, telemetry, probes.
 	web, err := trust.HTTPClient(c.CAFile)
 	if err != nil {
 		return fmt.Errorf("%s: %w", trust.EnvCAFile, err)
@@ -112,7 +111,7 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 		return fmt.Errorf("target tenant credential: %w", err)
 	}
 	defer tenant.Close()
-	// 5. The broker. It is connected to when jobs are received.
+	// 5. The broker. The connection is made when jobs are received.
 	client, err := busClient(c, nil)
 	if err != nil {
 		return fmt.Errorf("service bus: %w", err)

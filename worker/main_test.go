@@ -323,8 +323,8 @@ func TestWorkerStartsBeforeTheBroker(t *testing.T) {
 	}
 }
 
-// A worker says that it is there before anything else, and goodbye when it is told to stop
-// or is idle; nothing comes after that.
+// A worker sends a first heartbeat before anything else and a last one when it stops or is
+// idle; no message follows it.
 func TestWorkerSendsHeartbeats(t *testing.T) {
 	t.Parallel()
 	for note, idle := range map[string]string{"told to stop": "0", "idle": "1"} {

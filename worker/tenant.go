@@ -149,8 +149,8 @@ func trials(c config, g *graph.Client, x *exchange.Client) map[string]func(conte
 // trialTime bounds the trial: what does not answer by then is waited for by the jobs.
 const trialTime = 15 * time.Second
 
-// try calls each API once, so that whoever deploys hears of a wrong tenant, secret or
-// consent, and not the first job. What may pass by itself is told and does not hold up.
+// try calls each API once, so that a wrong tenant, secret or consent fails the
+// deployment and not the first job. It logs transient errors and continues.
 func try(ctx context.Context, log *slog.Logger, trials map[string]func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, trialTime)
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 
 const keyAdmin = "admin"
 
-// signIn lets a request pass only with a token of someone signed in.
+// signIn refuses a request without a valid token.
 func (a *server) signIn(c *gin.Context) {
 	identity, err := a.Verifier.Verify(c.Request.Context(), c.GetHeader("Authorization"))
 	if err != nil {

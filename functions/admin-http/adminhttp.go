@@ -1,5 +1,5 @@
-// Package adminhttp is the admin API over HTTP: the routes under /api, who may call
-// them, what a request may hold and how a failure is told (RFC 9457). Each route
+// Package adminhttp is the admin API over HTTP: the routes under /api, their
+// authorization, the validation of requests and problem details (RFC 9457). Each route
 // turns a request into one call of a use case and its answer into JSON.
 //
 // It decides nothing about migrations and knows neither the store nor the bus, nor
@@ -26,7 +26,7 @@ type Verifier interface {
 	Verify(ctx context.Context, header string) (signin.Identity, error)
 }
 
-// Config is what the API is made of. UseCases and Verifier are required.
+// Config holds the dependencies of the API. UseCases and Verifier are required.
 type Config struct {
 	UseCases
 	Verifier Verifier

@@ -6,7 +6,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 )
 
-// The limits of what is asked about a runbook's automation.
+// The limits of requests about a runbook's automation.
 const (
 	maxSetting = 1024 // bytes of the body
 	maxSample  = 1000 // rows that a preview shows
@@ -21,9 +21,9 @@ func (a *server) getAutomation(c *gin.Context) {
 	tagged(c, view, view.ETag, err)
 }
 
-// setAutomation takes the body {"enabled": true} or {"enabled": false}. What is to be
-// is said each time: a request that left it out could mean either. With If-Match only
-// a setting that is still as it was is changed. {"enabled": true, "revision": "…"} also
+// setAutomation takes the body {"enabled": true} or {"enabled": false}. The field is
+// required: without it a request could mean either. If-Match changes the setting only
+// if it still has that ETag. {"enabled": true, "revision": "…"} also
 // confirms the additions of a preview.
 func (a *server) setAutomation(c *gin.Context) {
 	name, ok := runbookName(c)
@@ -136,9 +136,8 @@ func (a *server) discardRemovals(c *gin.Context) {
 	respond(c, view, err)
 }
 
-// decision reads what an administrator decides on held removals: a body that is empty
-// or {"reason": "…", "revision": "…"}. A revision that is given and empty, or null, is
-// refused rather than taken for none: none means whoever is held at the time.
+// decision reads an administrator's decision on held removals: a body that is empty or {"reason": "…", "revision": "…"}. An empty or null revision is refused, because an
+// absent one means all members held at that time.
 func decision(c *gin.Context) (batch int, revision, why string, ok bool) {
 	if batch, ok = batchID(c); !ok {
 		return 0, "", "", false

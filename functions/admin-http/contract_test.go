@@ -74,8 +74,8 @@ func newContract(t *testing.T, r *real) *contract {
 	return c
 }
 
-// closed has every object with properties have no others: an answer may not hold what
-// is not described.
+// closed forbids additional properties in every object that has properties: an answer
+// may not have undescribed fields.
 func closed(node any) {
 	switch n := node.(type) {
 	case map[string]any:
@@ -115,7 +115,7 @@ func (s *sent) String() string {
 	return fmt.Sprintf("%s\nanswered %d %v\n%.3000s", text, s.status, s.header, s.answer)
 }
 
-// wanted is what a request of an operation is made of.
+// wanted holds the parts of a request of an operation.
 type wanted struct {
 	caller string // a key of token
 	path   map[string]string
@@ -125,7 +125,7 @@ type wanted struct {
 	body   string
 }
 
-// send carries a request out and gives what is wrong with its answer.
+// send sends a request and validates its answer.
 func (c *contract) send(o operation, w wanted) (*sent, error) {
 	address := o.path
 	for name, value := range w.path {

@@ -164,8 +164,8 @@ func (a *server) skipStep(c *gin.Context) {
 	respond(c, view, err)
 }
 
-// markStepDone needs a reason, as skipStep does. The result is what the step's
-// function would have answered; without one the step has none.
+// markStepDone needs a reason, as skipStep does. The result takes the place of
+// the function's result; without one the step has none.
 func (a *server) markStepDone(c *gin.Context) {
 	id, step, ok := stepID(c)
 	if !ok {

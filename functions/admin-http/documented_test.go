@@ -60,8 +60,8 @@ func (r *real) run() {
 	})
 }
 
-// tour has every operation succeed, each at least once, so that what is generated
-// afterwards finds something of everything.
+// tour lets every operation succeed at least once, so that generated requests find
+// an item of every kind.
 func tour(c *contract, r *real) {
 	c.t.Helper()
 	by := map[string]operation{}

@@ -223,8 +223,8 @@ func form(t *testing.T, parts ...string) (media, body string) {
 // names are whose the tokens are.
 var names = map[string]string{"admin": "avery@contoso", "reader": "robin@contoso", "none": "guest@contoso"}
 
-// tokens takes the words admin and reader for the tokens of people with the role of
-// that name, none for that of someone without a role.
+// tokens accepts the words admin and reader as tokens with that role, and none as a
+// token without a role.
 type tokens struct{}
 
 func (tokens) Verify(_ context.Context, header string) (signin.Identity, error) {

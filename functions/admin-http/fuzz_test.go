@@ -27,8 +27,8 @@ import (
 	"github.com/matoolkit/matoolkit/local/servicebus"
 )
 
-// FuzzQuery sends whatever address and headers there can be to the API over a real store:
-// each is refused with a problem document, or obeyed. Nothing is an error of the API's.
+// FuzzQuery sends arbitrary addresses and headers to the API over a real store: the API
+// serves each or refuses it with a problem document, without an internal error.
 func FuzzQuery(f *testing.F) {
 	handler, continuations := populated(f)
 	for _, s := range querySeeds(continuations) {

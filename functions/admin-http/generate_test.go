@@ -102,7 +102,7 @@ var strange = []string{
 // runbookNames are those of the runbooks that there are, and of one that there is not.
 var runbookNames = []string{"moves", "gated", "waves", "failing", "none"}
 
-// hundred is drawn from evenly, as a range is not, and shrinks towards what is the rule.
+// hundred draws evenly, unlike a range, and shrinks towards the common case.
 var hundred = func() (numbers []int) {
 	for n := range 100 {
 		numbers = append(numbers, 100-n)

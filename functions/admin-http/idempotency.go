@@ -36,7 +36,7 @@ func once(c *gin.Context) {
 	}
 }
 
-// replayed tells the caller that what is answered was done before.
+// replayed marks an answer that repeats an earlier one.
 func replayed(c *gin.Context, was bool) {
 	if was {
 		c.Header(headerReplayed, "true")

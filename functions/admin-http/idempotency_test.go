@@ -13,8 +13,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 )
 
-// named sends a request with the keys that it is called by, and tells what the answer
-// says of having been given before.
+// named sends a request with idempotency keys and returns the answer's replay header.
 func (r *real) named(q request, status int, into any, keys ...string) (replayed string) {
 	r.t.Helper()
 	out, err := http.NewRequestWithContext(r.t.Context(), q.method, r.url+q.path, strings.NewReader(q.body))
@@ -120,7 +119,7 @@ func TestKeyOfARequestIsVisibleASCII(t *testing.T) {
 			}
 		}
 	}
-	// Elsewhere the header says nothing, whatever it has.
+	// Other routes ignore the header.
 	if _, w := hear(request{"POST", "/api/batches/7/advance", "admin", jsonMedia, `{"phase":"move"}`}, "a b"); w.Code != 202 {
 		t.Errorf("status %d", w.Code)
 	}

@@ -23,8 +23,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/report"
 )
 
-// A caller who sends too many requests is told for how long to wait, and is heard then.
-// Others are heard all the while.
+// A caller who sends too many requests gets Retry-After and is served after it. Other
+// callers are served all the while.
 func TestTooManyRequestsOfOneCaller(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

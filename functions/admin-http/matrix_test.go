@@ -27,7 +27,7 @@ import (
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
-// level is what a route demands of its caller, and what a caller brings.
+// level is the role that a route requires or that a caller has.
 type level int
 
 const (
@@ -36,8 +36,8 @@ const (
 	administrator
 )
 
-// demands is what every route demands. A route that is not here fails the test, and so
-// does one here that is none.
+// demands lists the level that every route requires. A route missing here fails the
+// test, and so does an entry without a route.
 var demands = map[string]level{
 	"GET /api/health":                              anonymous,
 	"GET /api/openapi.json":                        reader,
@@ -119,7 +119,7 @@ func matrixDirectory(t *testing.T) entra.Config {
 	return config
 }
 
-// caller is a header and what becomes of it: the level it brings, or the refusal.
+// caller is an Authorization header and its outcome: a level or a refusal.
 type caller struct {
 	header    string
 	level     level

@@ -19,9 +19,8 @@ import (
 //go:embed openapi.yaml
 var source []byte
 
-// documentVersion is the field of the document's info that says which version of the
-// handler answers, for whoever has just deployed one. It is told to those who have signed
-// in, as all of the document is.
+// documentVersion is the field of the document's info that names the running version
+// of the handler. Like the whole document, only authenticated callers can read it.
 const documentVersion = "x-handler-version"
 
 // document is source as JSON, with the handler's version.

@@ -332,7 +332,7 @@ func TestControlOverTheRealSystem(t *testing.T) {
 	}
 	remove("9", 404, &p)
 
-	// What has not failed is not retried, and what is not there not resolved.
+	// A step that has not failed is not retried, and an unknown message is not resolved.
 	post("1/retry", `{"phase":"prepare","error":"timeout"}`, 409, &p)
 	post("1/retry", `{"memberId":1}`, 409, &p)
 	post("1/retry", `{"memberId":9}`, 404, &p)

@@ -41,7 +41,7 @@ func TestAutomationOverTheRealSystem(t *testing.T) {
 	r.call(request{"POST", "/api/runbooks", admin, "application/yaml", automated}, 201, nil)
 	r.call(request{"POST", "/api/runbooks", admin, "application/yaml", moves}, 201, nil)
 
-	// What is not there or has no query is told apart.
+	// A missing runbook and one without a query have different problems.
 	get("runbooks/other/automation", 404, &p)
 	send("PUT", "runbooks/other/automation", `{"enabled":true}`, 404, &p)
 	send("PUT", "runbooks/moves/automation", `{"enabled":true}`, 409, &p)
@@ -91,7 +91,7 @@ func TestAutomationOverTheRealSystem(t *testing.T) {
 	send("POST", "batches/1/removals/confirm", "", 400, &p)
 	send("POST", "batches/1/removals/confirm", `{"revision":"x"}`, 409, &p)
 
-	// Two of five are missing: nobody goes until an administrator confirms it.
+	// Two of five are missing: no member is removed until an administrator confirms it.
 	r.found("u1,a,"+start, "u2,b,"+start, "u5,g,"+start)
 	check(t, r.app.Tick(t.Context()))
 	var held, page api.RemovalHold

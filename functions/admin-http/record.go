@@ -68,8 +68,8 @@ func (a *server) log(c *gin.Context, start time.Time) {
 	a.Log.LogAttrs(c.Request.Context(), level, "request", attrs...)
 }
 
-// describe tells the span of a request what was asked for, by its route: in its
-// address are the names of people.
+// describe names the span of a request by its route, because its address
+// contains people's names.
 func describe(span trace.Span, method, route string, status int) {
 	span.SetName(method + " " + route)
 	span.SetAttributes(attribute.String("http.route", route), attribute.Int("http.response.status_code", status))

@@ -39,8 +39,8 @@ func (a *server) getReport(c *gin.Context) {
 	}
 }
 
-// reportAnswer begins the answer with the first that is written, and passes on what is
-// written at once: a gateway takes an answer that pauses for one that has ended.
+// reportAnswer sends the status with the first write and flushes each write at once: a
+// gateway closes an answer that pauses.
 type reportAnswer struct {
 	c           *gin.Context
 	name, media string

@@ -44,7 +44,7 @@ func TestReportThatFailsBeforeItsFirstByteIsAProblem(t *testing.T) {
 	}
 }
 
-// What is broken off must not pass for the whole.
+// An incomplete report must not look complete.
 func TestReportThatFailsOnTheWayIsBrokenOff(t *testing.T) {
 	t.Parallel()
 	f := newFixture()
@@ -90,7 +90,7 @@ func TestReportOverTheRealSystem(t *testing.T) {
 	r.call(request{"GET", "/api/batches/9/report", reader, "", ""}, 404, nil)
 }
 
-// text gets what is no JSON.
+// text gets an answer that is not JSON.
 func (r *real) text(path, token string) (http.Header, string) {
 	r.t.Helper()
 	q, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, r.url+path, nil)

@@ -11,10 +11,9 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
-// publishRunbook takes a runbook as JSON with the YAML in it, as the API always
-// had it, or as the YAML itself. What a new version does to batches that are under
-// way, and on what terms it is published, is said in the JSON, and beside the YAML in
-// the address.
+// publishRunbook accepts a runbook as JSON that contains the YAML, or as the
+// YAML itself. The JSON, or the query string beside the YAML, says how the new
+// version treats batches under way and under which conditions to publish it.
 func (a *server) publishRunbook(c *gin.Context) {
 	var request api.PublishRequest
 	var yaml []byte

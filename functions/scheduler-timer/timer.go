@@ -13,13 +13,13 @@ const Name = "scheduler-timer"
 
 const binding = "timer" // as in function.json
 
-// Ticker does what is due. A tick may come late, twice or together with another.
+// Ticker runs the work that is due. A tick may come late, twice or together with another.
 type Ticker interface {
 	Tick(ctx context.Context) error
 }
 
 // New makes the function. A timer that is past due ticks like any other: a tick
-// looks at what is due now, so the occurrences that were missed need no making up.
+// runs all work that is due now, so missed occurrences need no repetition.
 func New(ticker Ticker) invocation.Func {
 	return func(ctx context.Context, call *invocation.Call) error {
 		if _, err := call.Timer(binding); err != nil {

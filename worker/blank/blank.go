@@ -95,7 +95,7 @@ func (h *handler) attr(a slog.Attr) slog.Attr {
 	return slog.Attr{Key: a.Key, Value: value}
 }
 
-// any blanks a value of any type in the text that it is logged as.
+// any blanks a value of any type in its logged text.
 func (h *handler) any(key string, value any) slog.Attr {
 	if err, ok := value.(error); ok {
 		return slog.String(key, h.replacer.Replace(err.Error()))

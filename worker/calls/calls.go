@@ -2,9 +2,9 @@
 // query options and bodies of Microsoft Graph, cmdlets and parameters of Exchange
 // Online. Tests of what makes requests hold every one of them to it.
 //
-// The description is written from what Microsoft publishes, not from the code that
-// makes the requests. It is strict: what is not described is a fault. It knows no
-// SDK and no tenant.
+// The description comes from Microsoft's documentation, not from the code that
+// makes the requests. It is strict: an undescribed request is a fault. The package
+// knows no SDK and no tenant.
 package calls
 
 import (
@@ -63,8 +63,8 @@ func Names() []string {
 	return names
 }
 
-// Check names the request, of which body is the whole body, and says what is not as
-// described.
+// Check returns the name of a request with this complete body, or an error that
+// lists the differences from the description.
 func Check(r *http.Request, body []byte) (name string, err error) {
 	if !strings.HasPrefix(r.Header.Get("Authorization"), "Bearer ") {
 		return "", fmt.Errorf("%s %s: no bearer token", r.Method, r.URL.Path)
@@ -151,7 +151,7 @@ func checkBody(described map[string]any, r *http.Request, body []byte) error {
 	return check("body", described, value)
 }
 
-// commandHeaders are what every command comes with.
+// commandHeaders are the headers of every command.
 var commandHeaders = map[string]*regexp.Regexp{
 	"X-Anchormailbox":   regexp.MustCompile(`^(APP:SystemMailbox\{bb558c35-97f1-4cb9-8ff7-d53741dc928c\}@|UPN:).+$`),
 	"X-Responseformat":  regexp.MustCompile(`^json$`),

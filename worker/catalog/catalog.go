@@ -98,7 +98,7 @@ func Signatures(functions []Function) []signature.Function {
 	return all
 }
 
-// With returns the function with what runs when it is called.
+// With returns the function with its implementation.
 func (f Function) With(run RunFunc) Function {
 	f.Run = run
 	return f

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Job is what a function runs for. Functions of the catalogue do their work
-// without it; it is for those that pass it on and for what they log.
+// Job describes the job of a call. Functions of the catalogue do not need
+// it; custom functions pass it on and log it.
 type Job struct {
 	// ID is unique in the whole system and the same on each delivery of the job. Each
 	// retry and each poll of a step is another job.

@@ -2,8 +2,8 @@ package catalog
 
 import "context"
 
-// NoOp answers at once, true unless it is asked for something else. It is offered only to measure how fast jobs pass
-// through the system and is no part of a production worker.
+// NoOp returns its parameter at once, or true. It measures the throughput of the system; a production worker does not
+// offer it.
 var NoOp = Function{
 	Name:        "No-Op",
 	Description: "Does nothing. For measuring.",

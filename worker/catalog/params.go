@@ -43,8 +43,8 @@ func (p Params) Has(name string) bool {
 }
 
 // Check reads a JSON object as the parameters of f. The *Failure that it returns
-// names everything that is wrong: what is missing, unknown or of another type.
-// It never repeats a value, since one may be a password.
+// names every missing, unknown or mistyped parameter. It never repeats a value,
+// which may be a password.
 func (f Function) Check(raw []byte) (Params, error) {
 	members, err := readObject(raw)
 	if err != nil {

@@ -1,8 +1,8 @@
 package catalog
 
-// Standard defines the functions that every worker offers, with nothing to run:
-// for whoever has to know what can be asked for without being able to do it. The
-// caller may change the slice, but not what its elements refer to.
+// Standard declares the functions that every worker offers, without
+// implementations, for callers that need the declarations only. The caller may
+// change the slice, but not the data that its elements share.
 func Standard() []Function {
 	return []Function{
 		NewEntraUser,

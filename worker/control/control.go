@@ -247,8 +247,8 @@ func (w *Watch) Revoked(job message.Job) bool {
 	return ok && r.Revokes(job)
 }
 
-// Err is nil while what is known is recent enough to begin a job, and else says why it
-// is not.
+// Err is nil while the known controls are recent enough to begin a job, and otherwise
+// says why they are not.
 func (w *Watch) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

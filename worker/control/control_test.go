@@ -161,7 +161,7 @@ func TestJobsThatWereDispatchedBeforeTheControlAreRevoked(t *testing.T) {
 		t.Error("a job is revoked that does not say when it was dispatched")
 	}
 
-	// An earlier control that comes later changes nothing, what is no control neither.
+	// An earlier control that arrives later changes nothing, and neither does an invalid one.
 	changed := w.Changed()
 	revoke(t, client, message.Control{BatchID: 1, RevokedThrough: at(5)})
 	send(t, client, `{"BatchId":`, `{}`, `{"BatchId":3}`, `[]`)
@@ -232,7 +232,7 @@ func TestControlsOfASubscriptionThatWasMadeAnewAreRead(t *testing.T) {
 	}
 }
 
-// What is known gets old when the broker does not answer, and that is told.
+// Known controls become stale while the broker does not answer, and Err says so.
 func TestControlsThatCannotBeReadAreAnError(t *testing.T) {
 	t.Parallel()
 	first := serve(t, "127.0.0.1:0")
@@ -251,7 +251,7 @@ func TestControlsThatCannotBeReadAreAnError(t *testing.T) {
 	becomes(t, "the controls are read again", func() bool { return w.Err() == nil })
 }
 
-// lines are what a log says, line by line.
+// lines receives a log, line by line.
 type lines chan string
 
 func (l lines) Write(p []byte) (int, error) {

@@ -16,8 +16,8 @@ import (
 // FailureCustom is the type of a failure whose function gives it none.
 const FailureCustom = "CustomFunction"
 
-// answer is what a function writes to standard output. The names of fields are read
-// in any case, unknown ones are refused.
+// answer is the JSON that a function writes to standard output. Field names are
+// case-insensitive; unknown ones are refused.
 type answer struct {
 	Success *bool           `json:"success"`
 	Result  json.RawMessage `json:"result"`
@@ -55,9 +55,9 @@ func (p *program) answer(said []byte, ended error, blank *strings.Replacer) (any
 	return result, nil
 }
 
-// readAnswer reads an answer that makes sense in itself: Success is there, and
-// Error exactly when it is false. Errors do not quote it, since it may hold what is
-// nobody's business.
+// readAnswer reads and validates an answer: Success is required, and Error is
+// present exactly when Success is false. Errors do not quote the answer, which may
+// contain secrets.
 func readAnswer(said []byte) (answer, error) {
 	said = bytes.TrimSpace(bytes.TrimPrefix(said, []byte("\uFEFF")))
 	if len(said) == 0 {
@@ -105,8 +105,8 @@ func (e *answerError) failure(blank *strings.Replacer) error {
 	return f
 }
 
-// result holds a success to the declaration: whoever uses a field of the result
-// later must find it.
+// result checks a success against the declaration: later steps rely on the
+// declared fields.
 func (p *program) result(raw json.RawMessage) (any, error) {
 	var plain bool
 	var object map[string]json.RawMessage

@@ -2,10 +2,10 @@
 // worker: executables and PowerShell scripts in a directory, each described by a
 // manifest. A function is called by starting its process with a JSON object on
 // standard input; it answers with one on standard output. docs/own-workers.md is the
-// contract with those who write them.
+// contract for their authors.
 //
-// The package knows neither the bus nor a tenant. What is wrong with a manifest is
-// an error when it is loaded, not when the first job comes.
+// The package knows neither the bus nor a tenant. A faulty manifest is an error at
+// load time, not at the first job.
 package custom
 
 import (
@@ -24,7 +24,7 @@ import (
 
 // Config says where functions are and what they may have.
 type Config struct {
-	// Dir holds the manifests, *.yaml or *.yml, and whatever they name.
+	// Dir holds the manifests, *.yaml or *.yml, and the files that they name.
 	Dir string
 	// Getenv reads the worker's environment. Nil means that only declarations are
 	// read: then nothing that is loaded can run, and neither variables nor PowerShell
@@ -117,7 +117,7 @@ func manifests(root string) ([]string, error) {
 	return files, nil
 }
 
-// Functions are what was declared, with what runs.
+// Functions returns the declared functions with their implementations.
 func (s *Set) Functions() []catalog.Function { return slices.Clone(s.functions) }
 
 // Close keeps processes of functions from being started and waits until none runs

@@ -285,7 +285,7 @@ func TestLargeInputThatNobodyReadsIsNoTrouble(t *testing.T) {
 	}
 }
 
-// The environment is what is named, and nothing of the worker's own.
+// A function's environment has the variables that its manifest names and none of the worker's own.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("APP_SECRET", "of-the-worker")
 	t.Setenv("LD_PRELOAD_NOT", "inherited")
@@ -299,8 +299,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// A parameter that is declared as secret is blanked whatever its name is, also where
-// JSON writes its value in another way.
+// A parameter that is declared as secret is blanked under any name, also where JSON
+// escapes its value differently.
 func TestDeclaredSecretsAreBlanked(t *testing.T) {
 	t.Parallel()
 	d := newDirectory(t)

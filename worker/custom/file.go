@@ -12,8 +12,8 @@ import (
 const powerShell = "pwsh"
 
 // safeFile finds a file below root, which has no symbolic links in it, and returns
-// its path without symbolic links. It refuses what lies elsewhere and what anybody
-// could have changed: whoever can write such a file has the worker's rights.
+// its path without symbolic links. It refuses files outside root and files that
+// other users can write: a user who can write such a file gains the worker's rights.
 func safeFile(root, name string) (string, error) {
 	if !filepath.IsLocal(name) {
 		return "", errors.New("it is not the path of a file inside of the functions' directory")

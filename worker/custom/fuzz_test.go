@@ -10,8 +10,8 @@ import (
 	"github.com/matoolkit/matoolkit/worker/custom"
 )
 
-// Whatever a manifest holds, it is accepted as a function that is as it was asked
-// for, or every fault is told with its place.
+// Every manifest is either accepted as the function that it describes, or refused
+// with the place of each fault.
 func FuzzManifest(f *testing.F) {
 	for _, seed := range []string{
 		head + "command: [do.sh]\n", head + "script: do.ps1\n", "a: &a [*a]\n", "? {a: b}\n: c\n", "name: !!binary x\n",

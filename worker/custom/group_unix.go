@@ -15,8 +15,8 @@ func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: t
 func killGroup(leader int) { _ = syscall.Kill(-leader, syscall.SIGKILL) }
 
 // reapGroup waits for the members of a group that was killed and whose parents are
-// gone: in a container the worker is the process that gets them as its children, and
-// would keep what is left of them for ever.
+// gone: in a container the worker becomes their parent and would keep them as zombies
+// forever.
 func reapGroup(leader int) {
 	for {
 		_, err := syscall.Wait4(-leader, nil, 0, nil)

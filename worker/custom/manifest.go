@@ -205,7 +205,7 @@ func (m *manifest) variables(list *yaml.Node, config Config) {
 	}
 }
 
-// execute reads what is to be started: a command, or a script for PowerShell.
+// execute reads the program to start: a command, or a script for PowerShell.
 func (m *manifest) execute(root, command, script *yaml.Node, dir string, config Config) {
 	switch {
 	case command == nil && script == nil:

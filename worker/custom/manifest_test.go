@@ -204,7 +204,7 @@ func TestLinksInsideOfTheDirectoryAreFollowed(t *testing.T) {
 	}
 }
 
-// A time limit that nobody gave does not exceed a job's.
+// The default time limit does not exceed a job's.
 func TestTimeLimitThatIsNotGivenFitsTheJobs(t *testing.T) {
 	t.Parallel()
 	d := newDirectory(t)
@@ -222,7 +222,7 @@ func TestTimeLimitThatIsNotGivenFitsTheJobs(t *testing.T) {
 	}
 }
 
-// What is only read about needs no environment and no PowerShell.
+// Listing declarations needs no environment and no PowerShell.
 func TestDeclarationsAreReadWhereTheyCannotRun(t *testing.T) {
 	t.Parallel()
 	d := newDirectory(t)

@@ -181,7 +181,7 @@ printf '{"success":true,"result":{"In":%s}}' "$(cat)"`)
 }
 
 // A process of the same user cannot read the worker's environment; it runs here as
-// another user than root, who is not kept from anything.
+// another user than root, because root can read everything.
 func TestShieldHidesTheWorkersEnvironment(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "shield")

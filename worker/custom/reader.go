@@ -10,9 +10,9 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// reader reads YAML strictly and collects what is wrong with it. A method that
-// finds a fault returns the zero value; a node that is nil, one that was not
-// given, is an empty value.
+// reader reads YAML strictly and collects the errors. A method that finds an
+// error returns the zero value; a nil node, an absent field, is an empty
+// value.
 type reader struct {
 	file   string
 	faults []error

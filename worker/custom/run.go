@@ -23,8 +23,8 @@ const MaxAnswer = 256 << 10
 // be started, or ended otherwise than it should.
 const FailureProcess = "Process"
 
-// linger is how long pipes are read after the process has ended, when somebody
-// outside of its group holds them.
+// linger is how long the pipes are read after the process has ended, in case a
+// process outside its group holds them.
 const linger = 2 * time.Second
 
 // The reasons for which a process is ended.
@@ -33,7 +33,7 @@ var (
 	errTooLong = errors.New("the answer is too long")
 )
 
-// program is what runs when a function is called.
+// program is the implementation of a function.
 type program struct {
 	declared    catalog.Function
 	argv        []string
@@ -60,7 +60,7 @@ func (m *manifest) program(root string, config Config, set *Set) *program {
 	return p
 }
 
-// input is what a function reads from standard input.
+// input is the JSON that a function reads from standard input.
 type input struct {
 	Function   string         `json:"function"`
 	Parameters catalog.Params `json:"parameters"`

@@ -27,8 +27,8 @@ const (
 // copyLines logs what a process writes, a record for each line, and reads on beyond
 // the bounds so that the process is not held up.
 func copyLines(log *slog.Logger, where string, from io.Reader, without *strings.Replacer) {
-	// The buffer is larger than what is kept, so that a value to be blanked is not
-	// cut in two where the line is.
+	// The buffer is larger than the kept part of a line, so that the cut never
+	// splits a secret value.
 	lines := bufio.NewReaderSize(from, 16*maxLine)
 	for n := 0; ; n++ {
 		line, more, err := lines.ReadLine()

@@ -174,9 +174,8 @@ func (g *begun) of(batch int) int {
 	return g.counts[fmt.Sprintf(`{"Batch":%d}`, batch)]
 }
 
-// A pause or cancel of a batch takes hold at every replica, whatever the queue holds, also
-// while all that a replica has room for are jobs that run. The jobs of other batches behind
-// those that are revoked go through.
+// A pause or cancel of a batch reaches every replica with any queue, also while running
+// jobs fill a replica. The jobs of other batches behind the revoked ones pass.
 func TestNoJobBeginsAfterItsBatchWasRevoked(t *testing.T) {
 	t.Parallel()
 	const jobs, others, parallelism = 6000, 60, 4
@@ -212,8 +211,8 @@ func TestNoJobBeginsAfterItsBatchWasRevoked(t *testing.T) {
 	}
 	b.jobsLeft(t, 0, nil)
 
-	// Replicas that start later know of it before they begin a job. What is dispatched
-	// after the batch was resumed is done.
+	// Replicas that start later read it before they begin a job. Jobs dispatched after
+	// the batch was resumed run.
 	for _, stop := range stops {
 		stop()
 	}
@@ -337,8 +336,8 @@ func (c *fixedControls) Changed() <-chan struct{} {
 	return c.changed
 }
 
-// A replica that does not know what is revoked begins nothing, says why, and leaves the
-// jobs to others. It goes on when it knows again.
+// A replica without current controls begins no job, logs why, and leaves the jobs to
+// others. It continues once it has the controls.
 func TestNoJobBeginsWithoutControls(t *testing.T) {
 	t.Parallel()
 	b := &bus{server: serve(t, "127.0.0.1:0", servicebus.DefaultTopology())}
@@ -420,7 +419,7 @@ func (l *losesControls) Received(ctx context.Context, d dispatch.Delivery) (cont
 	return l.deliveries.Received(ctx, d)
 }
 
-// What a replica has in hand is what heartbeats tell of it.
+// Heartbeats report the jobs that a replica has in hand.
 func TestWhatAReplicaHasInHand(t *testing.T) {
 	t.Parallel()
 	server := serve(t, "127.0.0.1:0", servicebus.DefaultTopology())

@@ -23,20 +23,20 @@ import (
 	"github.com/matoolkit/matoolkit/worker/remedy"
 )
 
-// Functions is what jobs are run with: package catalog's Catalog. Parameters are
-// the job's, as it came. An error may be a *catalog.Failure. Call must return
+// Functions runs jobs; package catalog's Catalog implements it. Parameters are
+// the job's, unchanged. An error may be a *catalog.Failure. Call must return
 // soon after its context ends.
 type Functions interface {
 	Call(ctx context.Context, name string, parameters []byte) (any, error)
 }
 
-// Controls say which jobs are revoked: package control's Watch does. It is called
-// concurrently.
+// Controls reports which jobs are revoked; package control's Watch implements it.
+// It is called concurrently.
 type Controls interface {
 	// Revoked reports whether a job must not be begun because its batch was paused or
 	// cancelled.
 	Revoked(job message.Job) bool
-	// Err is not nil while what is revoked is not known well enough to begin a job.
+	// Err is not nil while the controls are too old to begin a job.
 	Err() error
 	// Until is when Err becomes not nil if nothing more is learned; zero when it is.
 	Until() time.Time

@@ -46,8 +46,8 @@ func TestJobIsAnsweredAndCompleted(t *testing.T) {
 	b.jobsLeft(t, 0, nil)
 }
 
-// A worker may be older than the orchestrator: what it does not know of the
-// correlation comes back all the same, and what is too large comes back as known.
+// A worker may be older than the orchestrator: it returns unknown fields of
+// the correlation unchanged, and of a correlation that is too large the known fields.
 func TestCorrelationComesBackAsItWasSent(t *testing.T) {
 	t.Parallel()
 	b := start(t, &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}, options{})
@@ -222,7 +222,7 @@ func TestJobWhoseResultCouldNotBeSentIsDeadLettered(t *testing.T) {
 	}
 }
 
-// A result has room for what the function answers, whatever comes beside the job.
+// The properties of a job do not reduce the room for its result.
 func TestWhatComesBesideAJobDoesNotTakeTheRoomOfItsResult(t *testing.T) {
 	t.Parallel()
 	answer := map[string]string{"data": strings.Repeat("x", message.Limit-5<<10)}
@@ -284,8 +284,8 @@ func TestJobIsNotBegunPastItsExpiry(t *testing.T) {
 	}
 }
 
-// A worker that was stopped in the middle of the job has perhaps done it: nobody is told
-// that nothing was done.
+// A worker stopped in the middle of a job may have completed it: no result says that
+// nothing was done.
 func TestAJobThatComesAgainPastItsExpiryMayHaveBeenBegun(t *testing.T) {
 	t.Parallel()
 	expires := time.Now().Add(time.Hour)
@@ -309,8 +309,7 @@ func TestAJobThatComesAgainPastItsExpiryMayHaveBeenBegun(t *testing.T) {
 	}
 }
 
-// Whoever asks again after the expiry what became of a job that was begun in time
-// is told so.
+// A repeated job that was begun in time gets its result also after the expiry.
 func TestJobThatWasBegunInTimeIsAnsweredPastItsExpiry(t *testing.T) {
 	t.Parallel()
 	expires := time.Date(2026, 3, 1, 12, 30, 0, 0, time.UTC)
@@ -505,7 +504,7 @@ func TestIdleWorkerStops(t *testing.T) {
 
 func TestBrokerThatComesAndGoes(t *testing.T) {
 	t.Parallel()
-	// A port that nobody listens on yet.
+	// A port without a listener yet.
 	reserved, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

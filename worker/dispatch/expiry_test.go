@@ -38,8 +38,8 @@ func change(ctx context.Context, url string) error {
 	return err
 }
 
-// The orchestrator gives a step up when its job expires: what the job did after that
-// would be done for nobody, or twice.
+// The orchestrator gives up a step when its job expires: later effects of the job
+// would be lost or done twice.
 func TestAJobEndsAtItsExpiry(t *testing.T) {
 	t.Parallel()
 	fixed := time.Date(2026, 3, 1, 12, 30, 0, 0, time.UTC)

@@ -339,9 +339,8 @@ func TestTheJobsOfAKilledWorkerAreDoneByTheNext(t *testing.T) {
 	}
 }
 
-// Whatever stage its jobs are at when a worker is told to stop, it stops in time
-// and the next worker has those that are not answered at once, long before a lock
-// would end.
+// A worker that is stopped at any stage of its jobs stops in time, and the next
+// worker gets the unanswered jobs at once, long before a lock would end.
 func TestAWorkerThatIsToldToStopLosesNothingAtAnyStage(t *testing.T) {
 	t.Parallel()
 	ends := make(chan struct{})
@@ -404,8 +403,8 @@ func TestAJobWhoseResultCannotBeSentIsGivenBack(t *testing.T) {
 	b.jobsLeft(t, 1, nil)
 }
 
-// Whether the broker refuses at once or does not answer at all: nobody knows whether
-// there are jobs.
+// The broker refuses at once, or does not answer at all: the worker cannot tell that
+// there are no jobs.
 func TestAWorkerThatIsCutOffIsNotIdle(t *testing.T) {
 	t.Parallel()
 	for note, away := range map[string]func(*line){"refused": (*line).sever, "not answered": func(l *line) { l.up.hold() }} {

@@ -31,8 +31,7 @@ const (
 	FailureUnknown       = "Failure"               // an error that is no *catalog.Failure
 )
 
-// ReasonUnreadable is the dead-letter reason of a job that nobody can be answered
-// about.
+// ReasonUnreadable is the dead-letter reason of a job too damaged to be answered.
 const ReasonUnreadable = "UnreadableJob"
 
 // ReasonTries is the dead-letter reason of a job that was begun MaxTries times and never
@@ -96,9 +95,9 @@ func (l *Loop) answer(ctx context.Context, d *received, log *slog.Logger) (a ans
 	}
 	c, part := l.memory.begin(d.identity, d.message.Sequence, false)
 	if part == first {
-		// What is known of revoked jobs is looked at once more when there is a slot: a
-		// control may have come since the job did. So may another delivery of the job, which
-		// answers when its run has ended.
+		// The controls are checked once more when a slot is free: one may have arrived
+		// since the job did. So may another delivery of the job, which answers when its run
+		// has ended.
 		slot := l.awaitSlot(d)
 		refusal := l.refusal(d)
 		begins := slot && refusal == nil && l.config.Controls.Err() == nil && d.lock.holds(0)
@@ -240,11 +239,11 @@ func (l *Loop) run(ctx context.Context, d *received, c *call) {
 	}
 }
 
-// limit is how long the job's function may run: the worker's time limit, or what is left
-// until the job expires where that is less. With it comes the failure of a job that
-// takes longer. What is left is taken from the clock that jobs expire by, once; from
-// then on real time counts, as for every context, so that a clock that is set while the
-// function runs neither ends it nor lets it go on.
+// limit returns how long the job's function may run, the lesser of the worker's time
+// limit and the time until the job expires, and the failure of a job that takes
+// longer. It reads the clock of job expiry once; from then on real time counts, as
+// for every context, so that a change of the clock neither ends the function nor extends
+// it.
 func (l *Loop) limit(job message.Job) (time.Duration, *catalog.Failure) {
 	if job.ExpiresAt != nil {
 		if left := job.ExpiresAt.Sub(l.config.Now()); left < l.config.JobTimeout {
@@ -280,8 +279,8 @@ func (l *Loop) call(ctx context.Context, job message.Job, log *slog.Logger, retu
 }
 
 // unwind is how long a function whose context has ended may take to return. The result
-// waits for it: it tells what the function did in the end, and when it is there nothing
-// of the job goes on. Killing the processes of a custom function is what takes longest.
+// waits for it, so that it reports the function's actual outcome and no part of the job
+// runs on. Killing the processes of a custom function takes longest.
 const unwind = 3 * time.Second
 
 // awaitOutcome waits until the function returns; ok is false when it does not, although

@@ -9,7 +9,7 @@ import (
 )
 
 // line is the network between a worker and a broker. Each direction can be held
-// up, so that what was sent has not arrived yet, and the line can be cut.
+// up, which delays sent data, and the line can be cut.
 type line struct {
 	listener net.Listener
 	broker   func() string // where the broker is
@@ -119,7 +119,7 @@ func carry(to, from net.Conn, v *valve) {
 	}
 }
 
-// sever cuts the line: what is on its way is lost, and nobody gets through until mend.
+// sever cuts the line: data in transit is lost, and connections fail until mend.
 func (l *line) sever() {
 	l.mu.Lock()
 	l.cut = true

@@ -75,8 +75,8 @@ func (l *Loop) renew(ctx context.Context, d *received) {
 }
 
 // confirmLock asks the broker whether a delivery that waited for a slot still has its lock:
-// without it another replica may have begun the job. A broker that does not answer leaves it
-// at what is known.
+// without it another replica may have begun the job. If the broker does not answer, the known
+// expiry decides.
 func (l *Loop) confirmLock(d *received) bool {
 	err := l.settled(func(ctx context.Context) error {
 		until, err := l.receiver.Renew(ctx, d.message)

@@ -13,7 +13,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/dispatch"
 )
 
-// lines are what a log says, line by line.
+// lines receives a log, line by line.
 type lines chan string
 
 func (l lines) Write(p []byte) (int, error) {
@@ -21,7 +21,7 @@ func (l lines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// What a broker refuses is asked for again, and the log says what is to be done.
+// The worker repeats a refused request, and the log says what to do.
 func TestWhatTheBrokerRefusesIsToldWithItsRemedy(t *testing.T) {
 	t.Parallel()
 	server := serve(t, "127.0.0.1:0", servicebus.DefaultTopology())

@@ -21,10 +21,10 @@ type memory struct {
 	limit   int
 }
 
-// identity is what a job is known by here: its id and what it asks for. A store that was set
-// back to an earlier moment, or begun anew, gives ids a second time, and what was found
-// for one person must not be the answer for another. Parameters are compared as values:
-// what went through a store can be written otherwise.
+// identity identifies a job by its id, function and parameters. A restored or new store
+// assigns ids a second time, and the result for one person must not become the result
+// for another. Parameters are compared as values, because a store may write them
+// differently.
 func identity(job message.Job) string {
 	parameters := []byte(job.Parameters)
 	var value any
@@ -50,7 +50,7 @@ func (c *call) end(result message.Result) {
 	close(c.ended)
 }
 
-// part is what a delivery has to do with the run of its job.
+// part is the role of a delivery in the run of its job.
 type part int
 
 const (

@@ -16,9 +16,9 @@ import (
 // Observer watches jobs pass. It is called concurrently and must not wait for
 // anything: the job does, meanwhile.
 type Observer interface {
-	// Received is told of a delivery that can be answered. The context that it
-	// returns, with the same end, is the function's, and its trace is the result's.
-	// What became of the delivery is told to ended, once.
+	// Received is called for each delivery that can be answered. The function
+	// runs with the context that it returns, which ends with ctx, and the result
+	// carries its trace. ended is called once with the delivery's outcome.
 	Received(ctx context.Context, d Delivery) (_ context.Context, ended func(Outcome))
 }
 
@@ -30,8 +30,8 @@ type Delivery struct {
 	Trace      trace.SpanContext // of who sent the job; invalid where it sent none
 }
 
-// Outcome is what became of a delivery. One that was not answered went back to the
-// broker, because the worker stops.
+// Outcome is the outcome of a delivery. A stopping worker abandons a delivery
+// without an answer.
 type Outcome struct {
 	Answered bool
 	Ran      bool // whether the function ran for this delivery, and not for an earlier one or not at all

@@ -115,8 +115,8 @@ func (o *outbox) deliver(ctx context.Context, letters []*letter) {
 // traceProperties carry the trace context from the job to its result.
 var traceProperties = []string{"traceparent", "tracestate", "Diagnostic-Id"}
 
-// maxTraceProperty is how long one may be, in bytes. What is beyond that has no place
-// in a result that has to be sent, whatever came beside its job.
+// maxTraceProperty is the greatest length of a trace property in bytes. A longer one
+// is dropped, because the result must fit into a message with any job properties.
 const maxTraceProperty = 512
 
 // envelope makes the message of a worker's result that answers a delivery of its job.

@@ -157,7 +157,7 @@ func TestJobsThatAreGivenBackBeforeTheyWereBegunDoNotCount(t *testing.T) {
 	}
 }
 
-// A worker that is told to stop gives back what it has not begun, and that does not count.
+// A stopping worker returns the jobs that it has not begun, and that does not count as a delivery.
 func TestJobsThatAStoppingWorkerGivesBackDoNotCount(t *testing.T) {
 	t.Parallel()
 	b := &bus{server: serve(t, "127.0.0.1:0", servicebus.DefaultTopology())}
@@ -175,7 +175,7 @@ func TestJobsThatAStoppingWorkerGivesBackDoNotCount(t *testing.T) {
 		stop()
 		await(t, "the worker stops", stopped)
 	}
-	// The first job was begun each time: it is what ends its worker, as far as can be known.
+	// The first job was begun each time: as far as the orchestrator knows, it ends its worker.
 	f := &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}
 	work(t, dial(t, b.server.ConnectionString()), f, dispatch.Config{})
 	if got := b.result(t); got.JobID != dispatched(1, 2, 1, time.Now())[0].JobID || got.Status != message.StatusSuccess {

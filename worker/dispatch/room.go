@@ -11,7 +11,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
-// room is what a worker can have in hand. Functions are called in slots. Beside them
+// room is a worker's capacity. Functions run in slots. Beside them
 // deliveries can be in hand that need no function: jobs that are refused must neither
 // wait for the functions of others nor make the jobs behind them wait.
 type room struct {
@@ -82,7 +82,7 @@ type drain struct {
 
 func (d *drain) begin() { d.size = max(d.size, d.least) }
 
-// next is told how many jobs were taken and how many of them were refused.
+// next records how many jobs were received and how many of them were refused.
 func (d *drain) next(taken, refused int) {
 	switch {
 	case refused == 0:
@@ -98,9 +98,9 @@ func (d *drain) next(taken, refused int) {
 // takeRoom waits for room and takes all slots that are free and, to drain, more than those.
 // While jobs wait for a slot none is taken. It takes nothing when ctx ends.
 //
-// News of revoked jobs makes it drain only while no slot is free: else the next jobs show
-// whether there is something to drain. What was once asked for beyond the slots stays asked
-// for at the broker, and comes later at an inconvenient time.
+// A new control starts a drain only while no slot is free: otherwise the next jobs show
+// whether the queue holds revoked jobs. Credit beyond the slots stays with the broker and
+// would deliver jobs later, when there is no room.
 func (l *Loop) takeRoom(ctx context.Context, d *drain) (slots, extra int) {
 	for {
 		var oneSlot, oneMore <-chan struct{}
@@ -206,7 +206,7 @@ func (h *inHand) remove(job message.Job) {
 	h.jobs[job.ID()] = of
 }
 
-// InHand is what a worker has in hand at a moment.
+// InHand counts the jobs that a worker has at one moment.
 type InHand struct {
 	Jobs         []string  // ids (message.Job.ID), oldest first
 	Oldest       time.Time // when the first of them was taken; zero without any

@@ -24,7 +24,7 @@ func smtp(address string) string {
 	return ""
 }
 
-// has tells whether a list has an entry, whatever its case.
+// has reports whether a list has an entry, in any case.
 func has(list []string, entry string) bool {
 	return slices.ContainsFunc(list, func(a string) bool { return strings.EqualFold(a, entry) })
 }
@@ -119,7 +119,7 @@ func (c *Client) addSecondary(ctx context.Context, p catalog.Params) (any, error
 }
 
 // setAddresses makes the SMTP addresses those of a list: first the primary one, so
-// that what is removed then is not the primary one, and the others in one command.
+// that no removal concerns the primary address, then the others in one command.
 func (c *Client) setAddresses(ctx context.Context, p catalog.Params) (any, error) {
 	id := p.String("UserId")
 	wanted, err := wantedAddresses(p.List("ProxyAddresses"))
@@ -178,8 +178,8 @@ func (c *Client) setAddresses(ctx context.Context, p catalog.Params) (any, error
 	return true, nil
 }
 
-// addresses are a list as it was asked for: the primary one, if that is said, and all
-// with their types, of SMTP addresses that of a secondary one.
+// addresses is a requested list: the primary address, if given, and all addresses with
+// their types, SMTP addresses as secondary ones.
 type addresses struct {
 	primary string
 	all     []string

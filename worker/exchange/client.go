@@ -169,7 +169,7 @@ func (c *Client) request(ctx context.Context, cmdlet string, parameters map[stri
 	return request, nil
 }
 
-// maxAnswer bounds what is read of an answer: these functions ask for single
+// maxAnswer limits the size of an answer: these functions read single
 // recipients.
 const maxAnswer = 8 << 20
 

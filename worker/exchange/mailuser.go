@@ -16,7 +16,7 @@ func (c *Client) setExternal(ctx context.Context, p catalog.Params) (any, error)
 		return nil, err
 	}
 	if primary == "" {
-		// An earlier run may have ended between the two: what was primary is not known.
+		// An earlier run may have ended between the two: the former primary address is unknown.
 		if before.isExternal(external) && strings.EqualFold(before.PrimarySmtpAddress, external) && before.mailAddresses() > 1 {
 			return nil, &catalog.Failure{
 				Type: catalog.FailureConflict, Attempts: 1,

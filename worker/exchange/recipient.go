@@ -7,7 +7,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
 
-// recipient is what these functions read of one. Addresses carry their type:
+// recipient holds the properties that these functions read. Addresses carry their type:
 // "SMTP:" is the primary one, "smtp:" the others, and some are no mail addresses.
 type recipient struct {
 	RecipientType        string
@@ -18,7 +18,7 @@ type recipient struct {
 	ArchiveGuid          string
 }
 
-// staleError says that a read does not show yet what was written.
+// staleError reports that a read does not show a write yet.
 type staleError struct{ what string }
 
 func (e *staleError) Error() string { return "the change is not visible yet: " + e.what }

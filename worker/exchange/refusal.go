@@ -16,8 +16,8 @@ import (
 	"github.com/matoolkit/matoolkit/worker/throttle"
 )
 
-// refusal is what Exchange Online said instead of an answer. kind is the type of
-// its exception where it tells.
+// refusal is an error response of Exchange Online. kind is the exception's type,
+// if given.
 type refusal struct {
 	status int
 	kind   string
@@ -27,8 +27,8 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.text }
 
-// refusalFrom finds the message that says what is wrong: the outer one is always
-// the same, the details have it, and at times only the innermost error.
+// refusalFrom finds the informative message: the outer one is always the same; it
+// is in the details, sometimes only in the innermost error.
 func refusalFrom(response *http.Response, body []byte) *refusal {
 	r := &refusal{
 		status: response.StatusCode,
@@ -85,7 +85,7 @@ func splitDetail(kind, detail string) (string, string) {
 
 // judge says whether a command that failed is worth repeating.
 func judge(err error) throttle.Verdict {
-	// A deadline that is over is that of the one request: with the job's nobody asks.
+	// An expired deadline is that of this request: after the job's deadline no result is read.
 	if errors.Is(err, context.Canceled) {
 		return throttle.Verdict{}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
 
-// AttributeResult is what Test-ExchangeAttributeMatch answers.
+// AttributeResult is the result of Test-ExchangeAttributeMatch.
 type AttributeResult struct {
 	Complete bool          `json:"complete"`
 	Data     AttributeData `json:"data"`
@@ -57,7 +57,7 @@ func attribute(of map[string]any, name string) (any, bool) {
 	return nil, false
 }
 
-// MembershipResult is what Test-ExchangeGroupMembership answers.
+// MembershipResult is the result of Test-ExchangeGroupMembership.
 type MembershipResult struct {
 	Complete bool           `json:"complete"`
 	Data     MembershipData `json:"data"`

@@ -14,7 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
 
-// AttributeResult is what Test-EntraAttributeMatch answers.
+// AttributeResult is the result of Test-EntraAttributeMatch.
 type AttributeResult struct {
 	Complete bool          `json:"complete"`
 	Data     AttributeData `json:"data"`

@@ -11,9 +11,9 @@ import (
 	"github.com/matoolkit/matoolkit/worker/calls"
 )
 
-// resources are the SDK's models of what is in bodies, by the request or by the name of
-// the property. The SDK is generated from Graph's published metadata, so what it does
-// not know Graph does not have.
+// resources are the SDK's models of request bodies, by request or by property name. The
+// SDK is generated from Graph's published metadata, so a property unknown to it does
+// not exist in Graph.
 var resources = map[string]serialization.Parsable{
 	"POST /v1.0/users":                        models.NewUser(),
 	"PATCH /v1.0/users/{id}":                  models.NewUser(),

@@ -39,8 +39,8 @@ type Config struct {
 	Credential azcore.TokenCredential
 	HTTP       *http.Client // nil means the SDK's transport
 	Policy     throttle.Policy
-	// Writes and Invitations are what this client may use of the limits, which are
-	// the application's, whatever the number of its processes. Zero means all.
+	// Writes and Invitations are this client's share of the application's limits,
+	// which all its processes share. Zero means all.
 	Writes, Invitations throttle.Rate
 	Alert               Alert // for Send-AdminAlert, which fails without
 }
@@ -143,9 +143,9 @@ func (c *Client) Functions() []catalog.Function {
 	}
 }
 
-// do makes one request, at its kind's pace, which is one of c.paces: what is asked
-// for with a POST is a read as well when nothing is changed by it. A call must not
-// make another one, which would wait for it. The error is a *catalog.Failure.
+// do makes one request at the pace of its kind, one of c.paces: a POST that changes
+// nothing counts as a read. A call must not make another call, which would wait for
+// it. The error is a *catalog.Failure.
 func (c *Client) do(ctx context.Context, pace throttle.Policy, call func(ctx context.Context) error) error {
 	attempts, err := pace.Do(ctx, judge, call)
 	if err == nil {
@@ -168,14 +168,14 @@ func (c *Client) do(ctx context.Context, pace throttle.Policy, call func(ctx con
 	return f
 }
 
-// staleError says that a read does not show yet what was written.
+// staleError reports that a read does not show a write yet.
 type staleError struct{ what string }
 
 func (e *staleError) Error() string { return "the change is not visible yet: " + e.what }
 
 // judge says whether a call that failed is worth repeating.
 func judge(err error) throttle.Verdict {
-	// A deadline that is over is that of the one request: with the job's nobody asks.
+	// An expired deadline is that of this request: after the job's deadline no result is read.
 	if errors.Is(err, context.Canceled) {
 		return throttle.Verdict{}
 	}
@@ -203,7 +203,7 @@ func judge(err error) throttle.Verdict {
 	case status >= 500:
 		return throttle.Verdict{Outcome: throttle.Transient, After: after}
 	case status == http.StatusNotFound:
-		// What was just made is not everywhere at once.
+		// A new object is not visible on every replica at once.
 		return throttle.Verdict{Outcome: throttle.Lagging}
 	case status > 0:
 		return throttle.Verdict{}
@@ -215,8 +215,8 @@ func judge(err error) throttle.Verdict {
 	return throttle.Verdict{Outcome: throttle.Transient} // no answer came
 }
 
-// said is what Graph answered: its error code, its message and the HTTP status,
-// 0 when there was no answer.
+// said returns Graph's error code, message and HTTP status; the status is 0
+// without an answer.
 func said(err error) (code, text string, status int) {
 	var api abstractions.ApiErrorable
 	if !errors.As(err, &api) {

@@ -120,8 +120,8 @@ func (c *Client) convert(ctx context.Context, p catalog.Params) (any, error) {
 	return true, nil
 }
 
-// converted confirms that an internal user is what the conversion would have
-// made.
+// converted confirms that an internal user has the properties that the
+// conversion sets.
 func (c *Client) converted(ctx context.Context, id string, wanted conversion) error {
 	return c.userUntil(ctx, id, []string{"userPrincipalName", "mail"}, func(user models.Userable) error {
 		switch {

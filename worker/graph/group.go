@@ -91,7 +91,7 @@ func (c *Client) isMember(ctx context.Context, user, group string) (member bool,
 	return member, err
 }
 
-// MembershipResult is what Test-EntraGroupMembership answers.
+// MembershipResult is the result of Test-EntraGroupMembership.
 type MembershipResult struct {
 	Complete bool           `json:"complete"`
 	Data     MembershipData `json:"data"`

@@ -75,8 +75,8 @@ func newTenant(t *testing.T) *tenant.Server {
 	return server
 }
 
-// A tenant that allows forty writes in ten seconds refuses what is under way when
-// they are used up, and then hears of nobody until it is time.
+// A tenant that allows forty writes in ten seconds refuses the calls under way
+// when they are used up, and then gets no call until Retry-After.
 func TestSixteenJobsMakeFewCallsInVain(t *testing.T) {
 	t.Parallel()
 	server := newTenant(t)

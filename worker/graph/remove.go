@@ -10,8 +10,8 @@ import (
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
 
-// removeUser deletes a user by object id, also where only the name is given: a
-// repeated request then cannot meet somebody who has got the name since.
+// removeUser deletes a user by object id, also when only the name is given: a
+// repeated request then cannot delete another user who has since got the name.
 func (c *Client) removeUser(ctx context.Context, p catalog.Params) (any, error) {
 	id, name := p.String("UserId"), p.String("Upn")
 	if (id == "") == (name == "") {

@@ -14,7 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
 
-// NewUserResult is what New-EntraUser answers.
+// NewUserResult is the result of New-EntraUser.
 type NewUserResult struct {
 	UserID            string `json:"UserId"`
 	ID                string `json:"Id"`
@@ -55,10 +55,10 @@ func (c *Client) newUser(ctx context.Context, p catalog.Params) (any, error) {
 	return NewUserResult{UserID: id, ID: id, UserPrincipalName: value(made.GetUserPrincipalName())}, nil
 }
 
-// renamedSince refuses a job that has come again where an earlier delivery may have
-// made the user and a later job renamed it: to make a second one would be wrong, and
-// to take the one for the other, which may be a namesake's, would be worse. Nobody
-// waits for the answer when it was so; when it was not, a retry is another job.
+// renamedSince refuses a redelivered job if an earlier delivery may have created the
+// user and a later job renamed it: to create a second user would be wrong, and to use
+// a namesake's would be worse. In that case the earlier delivery has answered;
+// otherwise a retry is a new job.
 func (c *Client) renamedSince(ctx context.Context, wanted models.Userable) error {
 	job := catalog.JobOf(ctx)
 	if !job.Redelivered || job.Enqueued.IsZero() {
@@ -134,8 +134,7 @@ func (c *Client) user(ctx context.Context, id string, fields ...string) (found m
 	return found, err
 }
 
-// userUntil reads a user until is finds it as it should be, at the policy's pace for
-// what is not visible yet.
+// userUntil reads a user until is returns nil, at the policy's pace for stale reads.
 func (c *Client) userUntil(ctx context.Context, id string, fields []string, is func(models.Userable) error) error {
 	return c.do(ctx, c.paces.reads, func(ctx context.Context) error {
 		user, err := c.graph.Users().ByUserId(id).Get(ctx, &users.UserItemRequestBuilderGetRequestConfiguration{
@@ -210,8 +209,8 @@ func userFrom(p catalog.Params) models.Userable {
 	return user
 }
 
-// userProperties are those by which madeBefore knows a user. What was not asked
-// for may be anything.
+// userProperties are those by which madeBefore recognises a user. Properties
+// that were not requested may have any value.
 var userProperties = []struct {
 	name string
 	same func(wanted, found models.Userable) bool

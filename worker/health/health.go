@@ -3,7 +3,7 @@
 // whether it can take jobs. A worker whose broker is away is alive but not ready: to
 // restart it would not bring the broker back.
 //
-// It knows HTTP and nothing of what is asked about.
+// It knows HTTP and nothing of the worker's work.
 package health
 
 import (
@@ -26,7 +26,7 @@ const (
 	Ready = "/readyz"
 )
 
-// Watched is what the probes ask about. It is called concurrently.
+// Watched is the subject of the probes. It is called concurrently.
 type Watched interface {
 	// Alive is an error where the work has stood still at now.
 	Alive(now time.Time) error
@@ -34,7 +34,7 @@ type Watched interface {
 	Ready() error
 }
 
-// Server answers probes, from when it is made until it is closed.
+// Server answers probes from New until Close.
 type Server struct {
 	http    *http.Server
 	address string
@@ -130,9 +130,9 @@ func Ask(ctx context.Context, address, path string) error {
 	return nil
 }
 
-// CheckAddress tells what is wrong with an address to listen at: an IP address, or
-// localhost, and a port. The address is not left out where all are meant: who opens
-// the probes to others says so.
+// CheckAddress validates an address to listen on: an IP address or localhost, and a
+// port. An empty address does not mean all interfaces: opening the probes to other
+// machines must be explicit.
 func CheckAddress(address string) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -34,8 +34,7 @@ type Sender interface {
 	Send(ctx context.Context, topic string, messages ...bus.Message) error
 }
 
-// State is what a heartbeat tells of a replica at its moment. Zero times are unknown or
-// not there.
+// State is the state of a replica in a heartbeat. Zero times are unknown or absent.
 type State struct {
 	Jobs                []string  // ids of the jobs in hand, oldest first
 	Oldest              time.Time // when the first of them was taken
@@ -63,8 +62,7 @@ func New(config Config) *Reporter {
 	return &Reporter{config: config, replica: rand.Text(), started: time.Now()}
 }
 
-// Times within which heartbeats are sent. Changes that come sooner after each other than
-// apart are told together.
+// The intervals of heartbeats. Changes within the interval apart share a heartbeat.
 const (
 	sendTimeout = 10 * time.Second
 	apart       = time.Second
@@ -115,7 +113,7 @@ func (r *Reporter) send(running context.Context, limit time.Duration, stopping b
 	r.failing = err != nil
 }
 
-// heartbeat is the state at a time as the orchestrator is told it.
+// heartbeat builds the heartbeat message of the state at a time.
 func (r *Reporter) heartbeat(now time.Time, stopping bool) message.Heartbeat {
 	s := r.config.State()
 	h := message.Heartbeat{

@@ -19,7 +19,7 @@ import (
 
 const patience = 10 * time.Second
 
-// broker hands on what is sent, or is away.
+// broker passes messages on, or is unavailable.
 type broker struct {
 	came chan bus.Message
 	away atomic.Bool
@@ -121,7 +121,7 @@ func TestHeartbeatsComeRegularly(t *testing.T) {
 	b := &broker{came: make(chan bus.Message, 10)}
 	r := heartbeat.New(heartbeat.Config{
 		WorkerID: "w", To: b, Interval: time.Millisecond,
-		// What is over is not told as throttling.
+		// Past throttling is not reported.
 		State: func() heartbeat.State { return heartbeat.State{ThrottledUntil: time.Now().Add(-time.Second)} },
 	})
 	run(t, r)
@@ -197,7 +197,7 @@ func (r *refusing) Send(context.Context, string, ...bus.Message) error {
 	return nil
 }
 
-// lines are what a log says, line by line.
+// lines receives a log, line by line.
 type lines chan string
 
 func (l lines) Write(p []byte) (int, error) {

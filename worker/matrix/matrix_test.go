@@ -19,8 +19,8 @@ import (
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
 
-// outcome is what a row comes to without any trouble: the answer, the tenant before and
-// afterwards, and how many requests it took.
+// outcome is the outcome of a row without faults: the answer, the tenant before and
+// after, and the number of requests.
 type outcome struct {
 	answer        string
 	before, after []string
@@ -80,7 +80,7 @@ func TestSuccess(t *testing.T) {
 	})
 }
 
-// What is described and asked for by nobody would be a description of nothing.
+// Every described call is made by some function.
 func TestEveryDescribedCallIsMade(t *testing.T) {
 	t.Parallel()
 	made := map[string]bool{}
@@ -225,7 +225,7 @@ func TestTwoWorkersAtOnce(t *testing.T) {
 	})
 }
 
-// Reads show what was so a while ago: also to a second delivery, right after.
+// Reads are stale for a while, also for a second delivery right after the first.
 func TestReplicationLag(t *testing.T) {
 	each(t, func(t *testing.T, r row, o outcome) {
 		w := start(t, r, func(c *tenant.Config) { c.Lag = 10 * time.Second })

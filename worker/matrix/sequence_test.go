@@ -163,8 +163,7 @@ func TestNoAddressIsLostToALaggingRead(t *testing.T) {
 	}
 }
 
-// Every function can be asked of somebody who was made a moment ago and whom no read
-// shows yet.
+// Every function works for a user who was just created and whom no read shows yet.
 func TestWhoWasJustMadeIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	for _, next := range []step{
@@ -258,7 +257,7 @@ func TestRemovingSomebodyWhoNeverWas(t *testing.T) {
 	}
 }
 
-// The job that removed a user by name comes again after somebody else got the name.
+// The job that removed a user by name is redelivered after another user got the name.
 func TestWhoGotTheNameOfSomebodyRemovedIsSpared(t *testing.T) {
 	t.Parallel()
 	w := start(t, row{}, nil)
@@ -275,8 +274,8 @@ func TestWhoGotTheNameOfSomebodyRemovedIsSpared(t *testing.T) {
 	}
 }
 
-// Setting the external address moved the primary one, and the worker was killed. What
-// the primary one was nobody knows, unless the job says it.
+// Setting the external address moved the primary one, and the worker was killed. Only
+// the job can tell the former primary address.
 func TestAPrimaryAddressThatWasMovedIsNotTakenForGood(t *testing.T) {
 	t.Parallel()
 	w := start(t, row{movesPrimary: true, seed: func(s *tenant.Seed) { s.Recipients[0].ExternalEmailAddress = "ada@contoso.example" }}, nil)
@@ -296,8 +295,7 @@ func TestAPrimaryAddressThatWasMovedIsNotTakenForGood(t *testing.T) {
 	}
 }
 
-// What is promised of an alert: once where nothing is lost, and otherwise copies that
-// can be known as such.
+// An alert is sent once if nothing is lost, and otherwise as recognisable copies.
 func TestAlertsThatComeTwiceAreAlike(t *testing.T) {
 	t.Parallel()
 	w := start(t, row{}, nil)

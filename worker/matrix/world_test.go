@@ -64,7 +64,7 @@ func open(ctx context.Context) (*signin.Credential, error) {
 	})
 }
 
-// clock is the time of a world. It passes only when somebody waits.
+// clock is the time of a world. It advances only while a caller waits.
 type clock struct {
 	mu    sync.Mutex
 	now   time.Time
@@ -218,8 +218,7 @@ func (w *world) deliver(ctx context.Context, r row, again bool) (string, error) 
 	return w.call(ctx, r.function, r.params, again)
 }
 
-// call runs a function on a worker that was just started, with the permissions that it
-// is said to need.
+// call runs a function on a new worker with the documented permissions of the function.
 func (w *world) call(ctx context.Context, function string, params map[string]any, again bool) (string, error) {
 	w.t.Helper()
 	w.mu.Lock()
@@ -228,7 +227,7 @@ func (w *world) call(ctx context.Context, function string, params map[string]any
 	return w.callOn(ctx, w.worker(), function, params, again)
 }
 
-// callOn answers JSON with what is made by chance replaced.
+// callOn returns JSON with random values replaced.
 func (w *world) callOn(ctx context.Context, c *catalog.Catalog, function string, params map[string]any, again bool) (string, error) {
 	raw, err := json.Marshal(params)
 	if err != nil {
@@ -269,8 +268,8 @@ func settled(text string) string {
 	return anyTime.ReplaceAllString(text, "(time)")
 }
 
-// state is the tenant's, a line for each value, in order. Mails that are alike in all
-// are one: whoever gets them can see that.
+// state is the tenant's, a line for each value, in order. Identical mails count as
+// one: a recipient can recognise them.
 func (w *world) state() []string {
 	w.t.Helper()
 	raw, err := json.Marshal(w.tenant.State())
@@ -323,7 +322,7 @@ func flat(at string, value any) []string {
 	return lines
 }
 
-// difference lists what is in only one of two states, or more often in one of them.
+// difference lists the lines that only one of two states has, or has more often.
 func difference(before, after []string) []string {
 	var gone []string
 	added := slices.Clone(after)

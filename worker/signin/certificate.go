@@ -15,7 +15,7 @@ import (
 // errPassword tells that a PFX cannot be opened with the password at hand.
 var errPassword = errors.New("its password is another one")
 
-// parsePFX reads PKCS#12 with one key and its certificate, in whatever encoding: from
+// parsePFX reads PKCS#12 with one key and its certificate, in any encoding: from
 // OpenSSL 3, of older programs, and without any encryption, as Key Vault gives it.
 func parsePFX(data []byte, password string) ([]*x509.Certificate, crypto.PrivateKey, error) {
 	key, first, others, err := pkcs12.DecodeChain(data, password)

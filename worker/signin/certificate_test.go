@@ -58,7 +58,7 @@ func throwaway(t *testing.T) (*x509.Certificate, *rsa.PrivateKey) {
 	return leaf, key.(*rsa.PrivateKey)
 }
 
-// What is read is proved by signing in with it.
+// Each certificate is used to authenticate.
 func TestCertificatesInAllEncodings(t *testing.T) {
 	t.Parallel()
 	leaf, key := throwaway(t)

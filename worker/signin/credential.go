@@ -56,7 +56,7 @@ type Config struct {
 	Secret string
 	// Vault has the secret otherwise.
 	Vault *Vault
-	// Scope is what a new version of the secret is tried with.
+	// Scope is the scope of the token that tests a new version of the secret.
 	Scope string
 	// Refresh is how often Key Vault is asked; 0 means DefaultRefresh.
 	Refresh time.Duration
@@ -73,8 +73,8 @@ type Credential struct {
 	config Config
 	source source
 
-	// turn is held by whoever reads the source. reread belongs to it: when a refusal
-	// last made it be read.
+	// turn guards reads of the source and reread, the time of the last read after a
+	// refusal.
 	turn   chan struct{}
 	reread time.Time
 
@@ -157,7 +157,7 @@ func (c *Credential) identity(s secret) (azcore.TokenCredential, error) {
 		&azidentity.ClientCertificateCredentialOptions{ClientOptions: options, DisableInstanceDiscovery: c.config.Local, SendCertificateChain: true})
 }
 
-// request is what tokens are kept by.
+// request is the cache key of tokens.
 type request struct {
 	scopes string
 	tenant string
@@ -183,9 +183,9 @@ func (c *Credential) ask(ctx context.Context, s secret, r request, claims string
 	return token, nil
 }
 
-// acquire asks with the current secret, and where Entra ID does not take that, with the
-// one that Key Vault has by now, or with the one before: one server of Entra ID may know
-// a new certificate when the next one does not yet, and none does before it is registered.
+// acquire requests a token with the current secret. If Entra ID refuses that, it uses
+// the current secret of Key Vault, or the previous one: one server of Entra ID may know a
+// new certificate before the next does, and none does before it is registered.
 func (c *Credential) acquire(ctx context.Context, r request, claims string) (azcore.AccessToken, error) {
 	used := c.current()
 	token, err := c.ask(ctx, used, r, claims)

@@ -62,7 +62,7 @@ func TestTokensAreRenewedBeforeTheyExpire(t *testing.T) {
 	if n := w.requests.count(); n != 2 {
 		t.Errorf("%d requests, want 2", n)
 	}
-	// A token that nobody asked for in time is not given out any more.
+	// A token that was not used in time is not returned any more.
 	second := w.token(t, credential, graphScope)
 	w.clock.advance(2 * time.Hour)
 	if w.token(t, credential, graphScope) == second {

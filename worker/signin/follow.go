@@ -42,8 +42,8 @@ func (c *Credential) Refresh(ctx context.Context) (changed bool, err error) {
 	return c.adopt(ctx)
 }
 
-// another is the secret to use instead of one that Entra ID refused: the one that
-// somebody changed to meanwhile, or that the source has by now.
+// another returns the secret to use instead of one that Entra ID refused: the one
+// that another call changed to meanwhile, or the current one of the source.
 func (c *Credential) another(ctx context.Context, refused secret) (secret, bool) {
 	if c.take(ctx) != nil {
 		return secret{}, false

@@ -19,8 +19,8 @@ func ManagedIdentity(clientID string) (azcore.TokenCredential, error) {
 	return azidentity.NewManagedIdentityCredential(options)
 }
 
-// identified marks the errors of an identity, so that they are told apart from those of
-// whom its token was for.
+// identified marks the errors of an identity, to distinguish them from errors of the
+// resource.
 type identified struct{ azcore.TokenCredential }
 
 type identityError struct{ err error }

@@ -24,7 +24,7 @@ func (e *RefusedError) Unwrap() error { return e.err }
 // NonRetriable keeps the SDKs from asking again.
 func (e *RefusedError) NonRetriable() {}
 
-// advice is what helps against the codes of
+// advice says what to do about the codes of
 // https://learn.microsoft.com/entra/identity-platform/reference-error-codes that have to
 // do with an application's own sign-in.
 var advice = map[int]string{

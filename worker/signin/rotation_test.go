@@ -81,7 +81,7 @@ func TestKeyVaultIsAskedAtIntervals(t *testing.T) {
 	})
 }
 
-// What is in the vault and does not work changes nothing, and is told.
+// A secret in the vault that does not work changes nothing and is logged.
 func TestASecretThatDoesNotWorkIsNotUsed(t *testing.T) {
 	t.Parallel()
 	year := 365 * 24 * time.Hour
@@ -233,8 +233,8 @@ func TestTheSecretBeforeIsUsedWhereTheNewOneIsNotKnownYet(t *testing.T) {
 	w.token(t, credential, graphScope)
 }
 
-// A worker starts at any time, also when the vault has renewed the certificate by itself
-// and nobody has registered the new one.
+// A worker can start after the vault has renewed the certificate and before the new one
+// is registered.
 func TestAWorkerThatStartsWithACertificateThatIsNotRegisteredUsesTheOneBefore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -259,7 +259,7 @@ func TestAWorkerThatStartsWithACertificateThatIsNotRegisteredUsesTheOneBefore(t 
 	if !strings.Contains(w.log.String(), "used the one before") {
 		t.Errorf("the log is\n%s", w.log)
 	}
-	// Once the new one is registered it is used, and the old one can go.
+	// Once the new one is registered, the worker uses it, and the old one can be removed.
 	w.accept(t, nil, next)
 	w.clock.advance(2 * time.Hour)
 	before := w.requests.count()
@@ -269,7 +269,7 @@ func TestAWorkerThatStartsWithACertificateThatIsNotRegisteredUsesTheOneBefore(t 
 	}
 }
 
-// Where neither is registered, that is said, and the vault is not asked again and again.
+// If neither is registered, the error says so, and the worker does not read the vault repeatedly.
 func TestAWorkerThatStartsWithoutAnyRegisteredCertificateSaysSo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// secret is what an app registration proves itself with: a certificate with its key,
-// or a text.
+// secret is the credential of an app registration: a certificate with its key, or a
+// client secret.
 type secret struct {
 	version      string // differs where the secret does; empty where it never changes
 	text         string

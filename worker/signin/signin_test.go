@@ -110,7 +110,7 @@ type world struct {
 	allowed   func(token string) bool
 }
 
-// counter counts token requests, and fails them when it is told to.
+// counter counts token requests and can fail them.
 type counter struct {
 	base http.RoundTripper
 	mu   sync.Mutex
@@ -119,7 +119,7 @@ type counter struct {
 	fail func() *http.Response
 }
 
-// lastForm is what was sent last.
+// lastForm returns the form of the last request.
 func (c *counter) lastForm() url.Values {
 	c.mu.Lock()
 	defer c.mu.Unlock()

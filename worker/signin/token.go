@@ -10,8 +10,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/logkey"
 )
 
-// held is a token and what becomes of it. Times are by Config.Now, whatever clock the
-// token was made by.
+// held is a cached token with its renewal. Times are by Config.Now, independent of the
+// issuer's clock.
 type held struct {
 	token  azcore.AccessToken
 	before string    // the token before this one
@@ -30,10 +30,10 @@ type flight struct {
 	err   error
 }
 
-// GetToken returns a token, from what is kept where possible. Towards the end of a
-// token's life another is asked for while this one is still given out, so that nobody
-// waits for it or fails with it. Many callers cause one request, which goes on when
-// the caller that caused it goes away.
+// GetToken returns a token, from the cache where possible. Towards the end of a
+// token's life it requests another while it still returns this one, so that no caller
+// waits or fails. Many callers cause one request, which continues when the caller
+// that caused it leaves.
 func (c *Credential) GetToken(ctx context.Context, options policy.TokenRequestOptions) (azcore.AccessToken, error) {
 	r := requestFor(options)
 	if options.Claims != "" {
@@ -58,7 +58,7 @@ func (c *Credential) GetToken(ctx context.Context, options policy.TokenRequestOp
 	return f.wait(ctx)
 }
 
-// held is what is kept for a request, with c.mu held.
+// held returns the cache entry of a request. The caller holds c.mu.
 func (c *Credential) held(r request) *held {
 	h := c.tokens[r]
 	if h == nil {
@@ -106,8 +106,8 @@ func (f *flight) wait(ctx context.Context) (azcore.AccessToken, error) {
 	}
 }
 
-// keep takes a token that was just issued. It is renewed when the issuer suggests, or
-// else for the last ten minutes of its life; for the last minute it is not used.
+// keep stores a new token. The token is renewed when the issuer suggests, otherwise in
+// the last ten minutes of its life; it is not used in the last minute.
 func (h *held) keep(token azcore.AccessToken, now time.Time) {
 	life := time.Until(token.ExpiresOn)
 	h.before, h.token = h.token.Token, token
@@ -119,8 +119,8 @@ func (h *held) keep(token azcore.AccessToken, now time.Time) {
 	h.again, h.forced = time.Time{}, time.Time{}
 }
 
-// replace gets a new token, whatever is kept. Where refused is not empty, a token that
-// came in its place meanwhile will do.
+// replace gets a new token, past the cache. If refused is not empty, a token that
+// replaced it meanwhile suffices.
 func (c *Credential) replace(ctx context.Context, r request, claims, refused string) (azcore.AccessToken, error) {
 	for {
 		c.mu.Lock()
@@ -169,8 +169,7 @@ func (c *Credential) taken(token string) {
 	}
 }
 
-// heldAs finds what is kept for the request that a token was given out for, with c.mu
-// held.
+// heldAs finds the cache entry of a returned token. The caller holds c.mu.
 func (c *Credential) heldAs(token string) (request, *held) {
 	for r, h := range c.tokens {
 		if token != "" && (h.token.Token == token || h.before == token) {

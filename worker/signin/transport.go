@@ -56,7 +56,7 @@ func (t *transport) send(r *http.Request, body []byte, token string) (*http.Resp
 	return response, err
 }
 
-// read takes the body, which is small: what is sent to a tenant is about one object.
+// read reads the body, which is small: a request to a tenant concerns one object.
 func read(r *http.Request) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, nil

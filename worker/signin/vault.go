@@ -53,7 +53,7 @@ type Vault struct {
 	client *azsecrets.Client
 }
 
-// secretName is what Key Vault takes for a name.
+// secretName matches the names that Key Vault accepts.
 var secretName = regexp.MustCompile(`^[0-9a-zA-Z-]{1,127}$`)
 
 // NewVault makes a Vault. It does not connect.
@@ -206,7 +206,7 @@ func (v *Vault) get(ctx context.Context, name, version string) (azsecrets.GetSec
 	return found, nil
 }
 
-// vaultTrouble says what is to be done about an error of Key Vault.
+// vaultTrouble adds to an error of Key Vault what to do about it.
 func vaultTrouble(err error) error {
 	var identity *identityError
 	var refused *azcore.ResponseError

@@ -51,9 +51,8 @@ type transport struct {
 	next     http.RoundTripper
 }
 
-// RoundTrip makes the request within a span of its own. Neither its address nor what
-// it sends and gets is recorded, and no trace is sent along: the tenant is somebody
-// else's.
+// RoundTrip makes the request within a span of its own. It records neither the
+// address nor the bodies, and sends no trace header to the tenant.
 func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	r := t.recorder
 	api := attribute.String("matoolkit.api", t.api)
@@ -84,7 +83,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// operationOf is what a request does, without whom it does it to.
+// operationOf names the operation of a request without its object.
 func operationOf(api string, request *http.Request) string {
 	if api == Exchange {
 		return cmdlet(request.Header.Get("X-CmdletName"))
@@ -105,8 +104,8 @@ func cmdlet(name string) string {
 	return name
 }
 
-// words are the parts of Graph's paths that name no object. Whatever else stands in a
-// path is taken for the id, the name or the address of one.
+// words are the parts of Graph's paths that name no object. Every other part of a path
+// counts as an object's id, name or address.
 var words = map[string]bool{}
 
 func init() {

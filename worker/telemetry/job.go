@@ -41,7 +41,7 @@ type jobs struct {
 	known map[string]string // the names that are recorded, by themselves in lower case: jobs have them in any
 }
 
-// Received begins the span of a delivery, as a child of whoever sent the job.
+// Received begins the span of a delivery as a child of the sender's span.
 func (j *jobs) Received(ctx context.Context, d dispatch.Delivery) (context.Context, func(dispatch.Outcome)) {
 	r := j.Recorder
 	began := time.Now()

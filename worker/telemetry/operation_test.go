@@ -13,8 +13,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Every call that a worker may make is recorded as it is described: its words are
-// known, and only what stands in braces is left out.
+// Every call of a worker is recorded as described: its words are known, and only
+// the parts in braces are left out.
 func TestEveryDescribedCallIsRecordedAsItself(t *testing.T) {
 	t.Parallel()
 	r, k := record(t)

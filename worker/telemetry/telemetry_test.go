@@ -29,7 +29,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/throttle"
 )
 
-// kept is what a recorder recorded.
+// kept holds the spans of a recorder.
 type kept struct {
 	spans  *tracetest.InMemoryExporter
 	reader *sdkmetric.ManualReader

@@ -56,8 +56,8 @@ type Gate struct {
 	bucket *rate.Limiter
 	room   *semaphore.Weighted // for calls at the same time
 
-	// turn is held by the call whose turn it is to wait: for room, for the bucket and
-	// for the gate to open. The one that goes first holds it until it is answered.
+	// turn admits one call at a time to wait for room, for the bucket and for the gate
+	// to open. The first call after a closure holds it until its answer.
 	// The others wait behind it.
 	turn *semaphore.Weighted
 
@@ -80,7 +80,7 @@ func NewGate(pace Policy, limits Limits) *Gate {
 	return &Gate{pace: pace, bucket: limits.Rate.bucket(), room: semaphore.NewWeighted(room), turn: semaphore.NewWeighted(1)}
 }
 
-// ClosedError is what a call fails with whose turn did not come before its
+// ClosedError is the error of a call whose turn did not come before its
 // deadline. Judges give it the outcome Throttled.
 type ClosedError struct {
 	After time.Duration // what is left of that, as far as is known

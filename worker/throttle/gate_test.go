@@ -14,8 +14,8 @@ import (
 	"github.com/matoolkit/matoolkit/worker/throttle"
 )
 
-// limited is an API that refuses calls while it is closed, and notes when each
-// call came. Its clock is the bubble's.
+// limited is an API that refuses calls while its limit is used up, and records
+// the time of each call. Its clock is the bubble's.
 type limited struct {
 	mu              sync.Mutex
 	opens           time.Time // refuses until then
@@ -99,7 +99,7 @@ func TestWhatOneCallIsToldHoldsForAll(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		// Those that were under way could not know. Nobody asked again before it was time.
+		// The calls under way could not know. No call was repeated too early.
 		if len(api.useless) != 16 || len(api.came) != 32 {
 			t.Errorf("%d calls were made, %d of them in vain; want 32 and 16", len(api.came), len(api.useless))
 		}
@@ -383,8 +383,8 @@ func TestAnswersToCallsThatWereUnderWay(t *testing.T) {
 	})
 }
 
-// Whatever calls do, each comes to an end, no more are made at once than may be,
-// and the gate is in order afterwards.
+// With any calls, each ends, no more than the allowed number run at once, and the
+// gate is consistent afterwards.
 func TestAGateComesThroughAnything(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(50) {

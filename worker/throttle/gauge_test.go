@@ -9,7 +9,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/throttle"
 )
 
-// What a heartbeat tells of throttling is what the gates know.
+// Heartbeats report the throttling that the gates know of.
 func TestGaugeKnowsUntilWhenTheTenantTakesNoCalls(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -1,7 +1,7 @@
 // Package throttle repeats calls to a tenant that were refused for a while: at
 // the pace that the tenant asks for, or else at exponentially growing intervals.
 //
-// It knows neither Graph nor Exchange: whoever makes the call judges its error.
+// It knows neither Graph nor Exchange: the caller judges the error.
 package throttle
 
 import (
@@ -53,11 +53,9 @@ type Policy struct {
 	// is throttled is then not delayed by itself but waits at the gate, with all
 	// others.
 	Gates []*Gate
-	// Gauge is told when a gate that is made of this policy closes and opens. Nil means
-	// that nobody asks.
+	// Gauge records when a gate of this policy closes and opens. Nil means none.
 	Gauge *Gauge
-	// Observe is told of each call that failed, and how that was judged. Nil means
-	// that nobody watches.
+	// Observe is called with the verdict on each failed call. Nil means none.
 	Observe func(ctx context.Context, v Verdict)
 }
 
@@ -67,7 +65,7 @@ func (p Policy) Through(gates ...*Gate) Policy {
 	return p
 }
 
-// Default is what a worker uses.
+// Default is a worker's policy.
 func Default() Policy {
 	return Policy{Retries: 5, TransientRetries: 4, Base: 2 * time.Second, Max: 120 * time.Second, Lag: 30 * time.Second}
 }

@@ -11,18 +11,18 @@ import (
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
-// So many results are sent to see who else reads: of two readers each gets some. They
-// are back at once where nobody else does.
+// The number of results that detect another reader: of two readers each gets some.
+// Without another reader they all return at once.
 const (
 	ownResults = 8
 	ownWait    = 5 * time.Second
 )
 
-// alone tells whether what comes on the subscription comes here. Else a worker would be
-// blamed for results that somebody else has taken.
+// alone checks that no other program reads the subscription. Otherwise the worker would
+// be blamed for results that the other reader took.
 //
-// Where something is on the subscription already nothing is sent: it is looked at first,
-// and may end the run.
+// If the subscription has messages already, it sends none: it examines them first, and
+// they may end the run.
 func (l *line) alone(ctx context.Context) error {
 	if there, err := l.back.Peek(ctx, 0, 1); err != nil || len(there) > 0 {
 		return err

@@ -281,7 +281,7 @@ func repeats(ctx context.Context, v *verifier) (string, error) {
 	} else if len(left) > 0 {
 		return "", breachf("%d of 3 deliveries of the job are not settled after %s", len(left), v.config.Timeout)
 	}
-	// What was sent before this result has come before it.
+	// All earlier messages arrived before this result.
 	if _, err := v.ask(ctx, v.probe("after-repeated")); err != nil {
 		return "", err
 	}
@@ -389,8 +389,8 @@ func sendsHeartbeats(ctx context.Context, v *verifier) (string, error) {
 	}
 }
 
-// each judges every result. Of what is wrong it tells each kind once, with the
-// first job that it was found at.
+// each judges every result. It reports each kind of error once, with the first
+// job that shows it.
 func (v *verifier) each(judge func(id string, r result) []string) (string, error) {
 	got, _ := v.line.all()
 	n := 0

@@ -48,8 +48,7 @@ func (l *line) close() {
 	_ = l.waiting.Close(ctx)
 }
 
-// lifetime is when jobs that nobody took are no more: they ask for nothing that
-// anybody wants.
+// lifetime is the time to live of jobs: later results would be of no use.
 const lifetime = 15 * time.Minute
 
 // send sends one body as several messages.
@@ -96,8 +95,8 @@ func (l *line) revoke(ctx context.Context, c message.Control) error {
 	return nil
 }
 
-// listen takes what is on the subscription until ctx ends. What stops it is the
-// end of the run.
+// listen receives from the subscription until ctx ends. An error of the receiver
+// ends the run.
 func (l *line) listen(ctx context.Context, stop context.CancelCauseFunc) {
 	for interrupted := false; ctx.Err() == nil; {
 		messages, err := l.back.Receive(ctx, 100, time.Minute)
@@ -165,7 +164,7 @@ func (l *line) notify() {
 	l.more = make(chan struct{})
 }
 
-// heartbeat is one heartbeat of a worker, and what is wrong with it. The worker is empty
+// heartbeat is one heartbeat of a worker with its errors. The worker is empty
 // where the message does not name it.
 type heartbeat struct {
 	worker string
@@ -213,8 +212,8 @@ func (l *line) all() (got map[string][]result, strange []string) {
 	return got, l.strange
 }
 
-// settled waits until none of the messages whose ids begin so is on the worker's
-// subscription any more, locked or not. Which are is told after the timeout.
+// settled waits until the worker's subscription holds no message with this id
+// prefix, locked or not. After the timeout it returns the ids that remain.
 func (l *line) settled(ctx context.Context, prefix string) ([]string, error) {
 	deadline := time.Now().Add(l.config.Timeout)
 	for {

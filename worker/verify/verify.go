@@ -1,4 +1,4 @@
-// Package verify holds a worker, in whatever language it is written, to the message
+// Package verify checks a worker, written in any language, against the message
 // contract of docs/own-workers.md. It takes the orchestrator's place: it sends jobs to
 // one worker over Service Bus and judges the results. It runs nothing of a worker
 // and knows nothing of what its functions do.
@@ -23,12 +23,12 @@ import (
 type Config struct {
 	Client   bus.Client
 	WorkerID string
-	// Results is the subscription of the topic worker-results that is read. It must be
-	// nobody else's: all that is on it is taken off. Empty means "verify".
+	// Results is the subscription of the topic worker-results to read. No other program
+	// may use it: the run removes all its messages. Empty means "verify".
 	Results string
-	// Function is one that succeeds when it is called with Parameters, a JSON object,
-	// as often as there are jobs, such as one that only reads. Without it, what needs
-	// a success is not checked.
+	// Function is a function that succeeds for every job with Parameters, a JSON
+	// object, for example one that only reads. Without it, the checks that need a
+	// success are skipped.
 	Function   string
 	Parameters json.RawMessage
 	// Required are parameters of Function without which it must fail.
@@ -58,8 +58,8 @@ const (
 	Skipped Outcome = "skipped"
 )
 
-// Finding is what one check came to. Detail says what is wrong or missing, why the check
-// was skipped, or what was seen.
+// Finding is the result of one check. Detail describes the error, the reason for skipping
+// the check, or the observation.
 type Finding struct {
 	Check   string  `json:"check"`
 	Outcome Outcome `json:"outcome"`
@@ -192,7 +192,7 @@ func randomBatch() int {
 	return batch - 1 - int(binary.BigEndian.Uint32(b[:])%(1<<30))
 }
 
-// sentJob is a job as it was sent, or what was sent in the place of one.
+// sentJob is a job as sent, or an invalid message in its place.
 type sentJob struct {
 	id          string
 	correlation json.RawMessage
@@ -213,8 +213,8 @@ type job struct {
 	copies       int // how often it is sent, each under a message id of its own; 0 means once
 }
 
-// correlation is what a worker must give back as it is: with an odd number that is too
-// large for a float and with fields that it has never heard of.
+// correlation is a value that a worker must return unchanged: it has an odd number too
+// large for a float, and unknown fields.
 func (v *verifier) correlation(batch int) json.RawMessage {
 	return json.RawMessage(fmt.Sprintf(
 		`{"BatchId":%d,"StepExecutionId":%d,"IsInitStep":false,"RunbookName":%q,"RunbookVersion":1,"Later":{"Ratio":2.5,"None":null,"Text":"<é>"}}`,

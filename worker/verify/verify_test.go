@@ -280,8 +280,8 @@ func TestBreachesAreFound(t *testing.T) {
 	}
 }
 
-// A worker as small as it can be, which shares no code with ours. It is verified on a
-// subscription of its own, where there are results of other jobs, which stay for the
+// A worker as small as it can be, which shares no code with ours. The test uses a
+// subscription of its own with results of other jobs, which stay for the
 // orchestrator.
 func TestSmallWorkerPasses(t *testing.T) {
 	t.Parallel()
@@ -397,8 +397,8 @@ func TestDocumentsListTheChecks(t *testing.T) {
 	}
 }
 
-// A worker that has no subscription for controls cannot be blamed for beginning revoked
-// jobs: the run ends with the name of what is missing.
+// A worker without a control subscription cannot be blamed for beginning revoked jobs:
+// the run ends with the name of the missing subscription.
 func TestMissingControlSubscriptionIsNamed(t *testing.T) {
 	t.Parallel()
 	topology := servicebus.DefaultTopology()
