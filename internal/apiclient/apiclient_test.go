@@ -216,8 +216,8 @@ func TestAnOutageIsWaitedOutOnlyWhereNothingCanHappenTwice(t *testing.T) {
 	}
 }
 
-// What makes something is sent again by the same key, whatever became of the answer; and
-// the next command by another.
+// A creating request is repeated with the same idempotency key after a lost answer; the
+// next command has another key.
 func TestWhatMakesSomethingIsCalledByOneKeyHoweverOftenItIsSent(t *testing.T) {
 	t.Parallel()
 	makes := map[string]bool{"PublishRunbook": true, "PublishWith": true, "CreateBatch": true, "AddMembers": true}
@@ -269,7 +269,7 @@ func TestARefusedConnectionIsTriedAgainByEveryCall(t *testing.T) {
 }
 
 // refusing is an address at which connections are refused. It is this end of a
-// connection, so that nobody else gets it for a server meanwhile.
+// connection, so that no other server can take the port meanwhile.
 func refusing(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -298,7 +298,7 @@ func TestRetryAfterIsHeededWithinReason(t *testing.T) {
 	}
 }
 
-// A request that was one too many was not carried out: it is sent again, whatever it does.
+// A request refused with 429 was not carried out: the client repeats it, also when it is not idempotent.
 func TestTooManyRequestsAreWaitedOut(t *testing.T) {
 	t.Parallel()
 	s, _ := server(t, answer(429, "application/problem+json", `{"error":"too_many_requests"}`, "Retry-After", "2"), answer(202, "application/json", "{}"))

@@ -71,8 +71,8 @@ func (c *Client) ConfirmAdditions(ctx context.Context, runbook, revision, why st
 	return ask[api.AdditionsConfirmation](ctx, c, k)
 }
 
-// HeldRemovals shows whose removal from a batch is held. An error with the status 404
-// tells also that nobody's is.
+// HeldRemovals lists the held removals of a batch. The status 404 means that none are
+// held, or that there is no such batch.
 func (c *Client) HeldRemovals(ctx context.Context, id int, o api.ListOptions) (api.RemovalHold, error) {
 	return listed[api.RemovalHold](ctx, c, o, batchPath(id, "removals")...)
 }
@@ -85,8 +85,8 @@ func (c *Client) ConfirmRemovals(ctx context.Context, id int, revision, why stri
 	return c.decide(ctx, id, revision, why, "confirm")
 }
 
-// DiscardRemovals keeps the members whose removal is held, whoever they are where the
-// revision is empty. It is sent once, as
+// DiscardRemovals keeps the members whose removal is held; an empty revision means all
+// held at that time. It is sent once, as
 // ConfirmRemovals is.
 func (c *Client) DiscardRemovals(ctx context.Context, id int, revision, why string) (api.Batch, error) {
 	return c.decide(ctx, id, revision, why, "discard")

@@ -25,7 +25,7 @@ const (
 	maxAnswer   = 64 << 20 // bytes
 )
 
-// call is one request. One that is repeatable does no harm when it is carried out
+// call is one request. A repeatable one does no harm when the API carries it out
 // twice.
 type call struct {
 	method     string

@@ -51,8 +51,8 @@ func (c *Client) SkipStep(ctx context.Context, id int, step int64, why string) (
 	return steer[api.Step](ctx, c, why, stepPath(id, step, "skip")...)
 }
 
-// MarkStepDone tells that what a step does was done by hand. The result is what its
-// function would have answered, as JSON; empty for none. It needs a reason.
+// MarkStepDone marks a step as done by hand. The result replaces the function's
+// result, as JSON; empty for none. A reason is required.
 func (c *Client) MarkStepDone(ctx context.Context, id int, step int64, result json.RawMessage, why string) (api.Step, error) {
 	k, err := postJSON(api.DoneRequest{Result: result, ReasonRequest: because(why)}, stepPath(id, step, "done")...)
 	if err != nil {

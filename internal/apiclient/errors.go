@@ -49,8 +49,8 @@ func (e *Error) Temporary() bool {
 	return false
 }
 
-// refusal reads the problem document of an answer. What is none came from something
-// between here and the API: a gateway, a sign-in page, another program on the port.
+// refusal reads the problem document of an answer. Any other body came from a
+// program between the client and the API: a gateway, a sign-in page, another program on the port.
 func refusal(r *http.Response, body []byte, where string) *Error {
 	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	var p api.Problem

@@ -51,7 +51,7 @@ func (c *Client) pass(answer *http.Response, s *stream) error {
 	return &Error{Code: CodeUnreachable, Detail: "the answer of " + c.base.String() + " is not whole", Cause: fmt.Errorf("%w (%w)", errBrokenOff, body.err)}
 }
 
-// remembering knows the errors of a reader from those of who it is copied to.
+// remembering distinguishes the errors of a reader from those of the writer in a copy.
 type remembering struct {
 	r   io.Reader
 	err error

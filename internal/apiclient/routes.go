@@ -23,8 +23,8 @@ func (c *Client) PublishRunbook(ctx context.Context, yaml []byte) (api.Runbook, 
 	return c.PublishWith(ctx, yaml, api.PublishOptions{})
 }
 
-// PublishWith publishes the YAML of a runbook. The options say what a new version
-// does to the batches that are under way, and on what terms it is published.
+// PublishWith publishes the YAML of a runbook. The options say how a new version
+// treats batches under way, and under which conditions it is published.
 func (c *Client) PublishWith(ctx context.Context, yaml []byte, o api.PublishOptions) (api.Runbook, error) {
 	k := call{method: http.MethodPost, path: []string{"runbooks"}, media: "application/yaml", body: yaml}
 	k.query = url.Values{}

@@ -1,7 +1,7 @@
 // Package datasource reads the people whom a runbook is about from where they are
 // kept: it runs the runbook's query and gives the rows one by one, as JSON.
 //
-// It holds the contract of a source, and what is the same for all of them: limits,
+// It holds the contract of a source and the parts that all sources share: limits,
 // the time a query may take, JSON for typed values, and errors that name runbook,
 // source and cause and hold no secret. Each kind of source is a package below it; they
 // do not import each other. None of them knows what a batch or a member is.
@@ -38,7 +38,7 @@ type Rows interface {
 	Close() error
 }
 
-// Spec is what a source is opened with. Connection and Warehouse are the values of
+// Spec is the configuration of a source. Connection and Warehouse are the values of
 // the environment variables that the runbook names: they are secrets.
 type Spec struct {
 	Connection string

@@ -12,13 +12,13 @@ import (
 	"github.com/matoolkit/matoolkit/internal/humanize"
 )
 
-// maxText bounds what is told of a cause, in bytes: some servers answer with a stack
+// maxText limits the text of a cause in bytes: some servers answer with a stack
 // trace.
 const maxText = 2000
 
-// Error is why the members of a runbook could not be read. Nothing that can be had
-// from it, however it is printed or taken apart, holds the connection or a secret part
-// of it: a part that would is *** in the text.
+// Error is the error of reading a runbook's members. Neither its text nor any error
+// that it wraps contains the connection or a secret part of it: the text has ***
+// instead.
 //
 // errors.Is finds what a cause wraps. errors.As does too, but only gives out what
 // holds no secret itself: a *url.Error that quotes a URL with its signature is not
@@ -28,8 +28,8 @@ type Error struct {
 	Source     string // the type of the source
 	Connection string // the environment variable that its connection is in
 	Cause      error
-	// Away: the source did not answer, or is busy. The same query may well succeed
-	// later; any other error stays until somebody changes something.
+	// Away: the source did not answer, or is busy. The same query may succeed
+	// later; any other error stays until an administrator changes the query or the source.
 	Away bool
 }
 
@@ -57,7 +57,7 @@ func isAway(cause error) bool {
 	return errors.As(cause, &network) || errors.Is(cause, driver.ErrBadConn)
 }
 
-// QueryError is a query that a source does not run, whatever its connection.
+// QueryError is a query that a source refuses on every connection.
 type QueryError struct{ Reason string }
 
 func (e *QueryError) Error() string { return "data_source.query: " + e.Reason }
@@ -76,8 +76,8 @@ func (e *Error) Error() string {
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// scrubbed stands for a cause in a chain of errors. It does not unwrap to it, since
-// what is below may quote a secret.
+// scrubbed stands for a cause in a chain of errors. It does not unwrap to the cause,
+// which may quote a secret.
 type scrubbed struct {
 	text    string
 	cause   error

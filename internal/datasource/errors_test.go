@@ -48,14 +48,14 @@ func TestNothingSecretIsTold(t *testing.T) {
 		{token, "dapi0123456789 is not known at adb-1.2.azuredatabricks.net", "*** is not known at adb-1.2.azuredatabricks.net"},
 		{key, "Zm9vYmFyYmF6== of a", "*** of a"},
 		{slash, "a/b?c", "***"},
-		// What is in half of all words is masked where it stands by itself.
+		// A short secret, common inside words, is masked only as a word of its own.
 		{one, "cannot read the people of the server e: e was not taken", "cannot read the people of the server ***: *** was not taken"},
 		{one, `login failed (password "e", pwd=e;x, {"Password":"e"})`, `login failed (password "***", pwd=***;x, {"Password":"***"})`},
 		{"Server=h;Password=ab3;x=y", "cab3d: ab3, ab3. 'ab3' ab3", "cab3d: ***, ***. '***' ***"},
 		{"Server=h;Password=;x=y", "nothing", "nothing"},
 		{"Server=h;Password=a!;x=y", "no data! a!", "no data! ***"},
 		{"Server=h;Password=!?;x=y", "what!? no", "what*** no"},
-		// What was cut off, or comes from elsewhere.
+		// Truncated secrets, and those from other sources.
 		{mssql, "near Password=Tr0u", "near Password=***"},
 		{mssql, "Authorization: Bearer eyJhbGciOi.J9", "Authorization: Bearer ***"},
 		{"x.db", "cannot open x.db", "cannot open ***"},
@@ -149,8 +149,8 @@ func TestChainHoldsNothingSecret(t *testing.T) {
 	}
 }
 
-// tells tells whether a text has a secret in it: one of few letters as a word, and any
-// other anywhere. What is short and has other characters is in the table above.
+// tells reports whether a text contains a secret: a short one as a word, any other
+// anywhere. Short ones with other characters are in the table above.
 func tells(text, secret string) bool {
 	between := func(r rune) bool { return !inWord(r) }
 	switch {
@@ -162,7 +162,7 @@ func tells(text, secret string) bool {
 	return slices.Contains(strings.FieldsFunc(text, between), secret)
 }
 
-// Whatever a secret is made of and however it is quoted, it is not told.
+// A secret of any characters, quoted in any way, never appears.
 func FuzzSecrets(f *testing.F) {
 	f.Add("hunter2", "login failed")
 	f.Add(`a;b"c}d`, "x")
@@ -205,7 +205,7 @@ func FuzzSecrets(f *testing.F) {
 	})
 }
 
-// A source that is away is told from a query that fails whenever it is run.
+// An unavailable source is distinguished from a query that always fails.
 func TestAway(t *testing.T) {
 	t.Parallel()
 	refused := &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}

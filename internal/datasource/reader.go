@@ -24,7 +24,7 @@ type Reader struct {
 	// Sources are the kinds of sources by the type that a runbook gives.
 	Sources map[string]Open
 	// Settings are the names of the environment variables that runbooks may name. The
-	// others hold what is not for those who publish runbooks, such as the handler's keys.
+	// others are not for authors of runbooks, for example the handler's keys.
 	Settings []string
 	// Getenv gives the value of an environment variable; nil: os.Getenv.
 	Getenv func(string) string
@@ -165,8 +165,8 @@ func (r *Reader) query(ctx context.Context, ds runbook.DataSource, s *stream, sp
 	return fmt.Errorf("the reading was ended before the result was complete: %w (%w)", context.Cause(ctx), err)
 }
 
-// timeoutError is that a query took longer than its time. Drivers say many things
-// when they are cut short, so what this one said is told too, unless it is just that.
+// timeoutError is the error of a query that took too long. Drivers return various
+// errors when interrupted, so the text includes the driver's error unless it says the same.
 type timeoutError struct {
 	limit time.Duration
 	cause error
@@ -180,7 +180,7 @@ func (e *timeoutError) Error() string {
 	return text
 }
 
-// Unwrap makes it a context.DeadlineExceeded, whatever the driver made of it.
+// Unwrap makes it a context.DeadlineExceeded for every driver.
 func (e *timeoutError) Unwrap() []error { return []error{context.DeadlineExceeded, e.cause} }
 
 // brief is a duration as a runbook writes it: 2m, not 2m0s.
@@ -238,7 +238,7 @@ func (s *stream) read(ctx context.Context, source Source) error {
 	}
 }
 
-// count adds a row to what was read, and says which limit it goes beyond.
+// count counts a row and returns an error that names the exceeded limit.
 func (s *stream) count(columns []string, values []json.RawMessage) error {
 	s.rows++
 	size := 0

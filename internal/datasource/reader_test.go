@@ -50,7 +50,7 @@ func file(t *testing.T, content string) string {
 	return name
 }
 
-// result is what a reading gave, in one text a row.
+// result is the result of a reading, one text a row.
 type result struct {
 	begun   int
 	columns []string
@@ -328,7 +328,7 @@ func TestQueryTakesTooLong(t *testing.T) {
 	}
 }
 
-// Whoever asks may have less time, or give up: that is not the query's fault.
+// The caller may have less time, or cancel: that is not the query's fault.
 func TestReadIsGivenUp(t *testing.T) {
 	t.Parallel()
 	for _, end := range []error{context.Canceled, errors.New("interrupted (9)")} {

@@ -20,8 +20,8 @@ const mask = "***"
 // or in the query of a URL.
 var secretName = regexp.MustCompile(`(?i)pass|pwd|secret|key|token|sig|credential`)
 
-// telltale is what looks like a secret wherever it stands. It is the second net, for
-// what was cut off or written anew on its way into an error.
+// telltale matches text that looks like a secret. It also catches secrets that were
+// truncated or rewritten on their way into an error.
 var telltale = regexp.MustCompile(`(?i)\b((?:password|pwd|secret|sig|(?:account|sharedaccess|access)_?key|sharedaccesssignature|(?:access_)?token|clientsecret|client_secret)=|bearer )[^\s;&"',)]+`)
 
 // The least lengths from which on a part is a secret that was not named as one. Below,
@@ -212,9 +212,8 @@ func lowerHex(s string) string { return hex.ReplaceAllStringFunc(s, strings.ToLo
 // inner takes off the marks around a quoted text.
 func inner(quoted string) string { return quoted[1 : len(quoted)-1] }
 
-// minAnywhere is the least length, in bytes, from which on a secret is masked wherever it
-// is found. A shorter one is in half of all words: it is masked where it stands by
-// itself, and a word tells nothing of it.
+// minAnywhere is the least length in bytes of a secret that is masked everywhere. A
+// shorter one occurs inside many words, so it is masked only as a word of its own.
 const minAnywhere = 4
 
 // scrub is text with a mask in the place of each secret. The longest go first, so that

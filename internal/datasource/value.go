@@ -15,9 +15,9 @@ import (
 )
 
 // The functions of this file make the JSON of one value. The same value is always the
-// same bytes, since a member counts as changed when its bytes change: whatever a
-// source can write in several ways (1.50 and 1.5, -0 and 0, one moment in two zones)
-// is written in one. They are safe for concurrent use.
+// same bytes, since a member counts as changed when its bytes change: values that
+// a source can write in several ways (1.50 and 1.5, -0 and 0, one moment in two
+// zones) get one form. They are safe for concurrent use.
 
 // maxDigits is how many digits a decimal may have, on both sides of the point
 // together: more than any database keeps exactly. It bounds what an exponent can
@@ -173,7 +173,7 @@ func Instant(t time.Time) (json.RawMessage, error) {
 }
 
 // LocalTime is a time that carries no zone, as "2006-01-02T15:04:05", with a fraction
-// of a second only where there is one. The zone of t is left out, whichever it is.
+// of a second only where there is one. The zone of t is left out.
 func LocalTime(t time.Time) (json.RawMessage, error) {
 	return moment(t, "2006-01-02T15:04:05.999999999")
 }

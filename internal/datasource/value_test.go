@@ -65,7 +65,7 @@ func TestValue(t *testing.T) {
 	}
 }
 
-// A text is what encoding/json makes of it, for each character that stands alone.
+// Each single character is encoded as encoding/json does.
 func TestEveryCharacter(t *testing.T) {
 	t.Parallel()
 	for r := range rune(0x3000) {

@@ -15,10 +15,9 @@ type Call struct {
 	Function string // the folder's name
 	ID       string // the host's invocation id
 
-	// What Service Bus metadata says of a message. All of it is the host's word
-	// about a message, for logs and for routing; what is absent or makes no sense
-	// is left at its zero value, because the body must decide whether a message is
-	// good and a body can, with dataType string, overwrite these keys.
+	// The Service Bus metadata of a message, from the host, for logs and
+	// routing. Absent and invalid values are zero: the body alone decides whether
+	// a message is valid, and with dataType string a body can overwrite these keys.
 	MessageID     string
 	DeliveryCount int            // 1 on the first delivery, 0 where the host did not say
 	EnqueuedAt    time.Time      // UTC, whole seconds
@@ -91,7 +90,7 @@ func (c *Call) Binary(binding string) ([]byte, error) {
 	return body, nil
 }
 
-// Timer is what a timer trigger hands over. The times are UTC, and zero where the
+// Timer is the input of a timer trigger. The times are UTC, and zero where the
 // host keeps no schedule status or the timer has never run.
 type Timer struct {
 	PastDue                 bool // the occurrence is late: the host was not running when it was due

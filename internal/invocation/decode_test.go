@@ -151,8 +151,8 @@ func TestWhatIsNoEnvelopeIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzDecode: no envelope makes the decoder panic, and what it takes for a binary
-// body is what base64 of that body gives.
+// FuzzDecode: no envelope makes the decoder panic, and a decoded binary body
+// encodes to the same base64.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"Data":{"message":"eyJpZCI6N30="},"Metadata":{"MessageId":"\"m-1\"","DeliveryCount":"1"}}`))
 	f.Add([]byte(`{"Data":{"timer":{"ScheduleStatus":{"Last":"0001-01-01T00:00:00"},"IsPastDue":true}},"Metadata":{"sys":{}}}`))

@@ -85,7 +85,7 @@ const (
 
 // ServeHTTP serves the host's probe, GET /, at once with 200, and an invocation
 // on the exact POST /{FunctionName} and nowhere else. A request that the host
-// proxies from outside is never an invocation, whatever its path.
+// proxies from outside is never an invocation, on any path.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 		reply(w, http.StatusOK, replySuccess)

@@ -19,8 +19,8 @@ import (
 // begin begins the span of a call. It continues the trace that the message carries,
 // so that all that one trigger sets going is one trace, wherever the host has its own:
 // the host's span is the parent where it is of the same trace, as it is of a Service
-// Bus trigger in Azure, or where there is no other, and is linked otherwise. Errors
-// are not told to the span: they may hold what is in a message.
+// Bus trigger in Azure, or where there is no other, and is linked otherwise. The
+// span records no error texts, which may quote a message.
 func (s *Server) begin(ctx context.Context, header http.Header, call *Call) (context.Context, func(error)) {
 	kind := trace.SpanKindInternal // the timer's
 	attributes := []attribute.KeyValue{

@@ -29,7 +29,7 @@ func (*figures) Aggregation(kind sdkmetric.InstrumentKind) sdkmetric.Aggregation
 func (*figures) ForceFlush(context.Context) error { return nil }
 func (*figures) Shutdown(context.Context) error   { return nil }
 
-// Export sends what was measured.
+// Export sends the measurements.
 func (f *figures) Export(ctx context.Context, all *metricdata.ResourceMetrics) error {
 	encoded := &metricspb.ResourceMetrics{
 		Resource:  &resourcepb.Resource{Attributes: attributes(all.Resource.Set())},

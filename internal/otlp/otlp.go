@@ -2,8 +2,8 @@
 // OpenTelemetry's own variables: OTLP over HTTP with protobuf. Without an endpoint
 // in the environment nothing is made, kept or sent.
 //
-// It knows providers and how they begin and end, not what is measured. The
-// providers are handed on explicitly and are never made the process's global ones:
+// It knows providers and their lifetime, not the metrics. The providers are
+// passed explicitly and never become the process's global ones:
 // SDKs that find a global provider write spans of their own, with addresses in
 // which people's names stand.
 package otlp
@@ -114,8 +114,8 @@ func Start(ctx context.Context, config Config) (*Providers, error) {
 	return t, nil
 }
 
-// about describes the process. No detector is asked for the command line, the user
-// or the host: what is told of a process is said here.
+// about describes the process. It uses no detector for the command line, the user
+// or the host: only these attributes describe the process.
 func about(ctx context.Context, config Config) (*resource.Resource, error) {
 	attributes := []attribute.KeyValue{
 		attribute.String("service.name", config.Service), attribute.String("service.version", config.Version),
@@ -126,10 +126,9 @@ func about(ctx context.Context, config Config) (*resource.Resource, error) {
 	return resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(attributes...), resource.WithFromEnv())
 }
 
-// foreign is the name of a variable that asks for gRPC, which is for a collector that
-// the platform brings along: Container Apps gives such variables to every container
-// once it has an agent. That is no mistake of whoever runs this process, and no reason
-// not to run.
+// foreign is the name of a variable that requests gRPC for a collector of the
+// platform: Container Apps sets such variables in every container once it has an
+// agent. That is no configuration error, so the process runs without telemetry.
 type foreign string
 
 func (f foreign) Error() string { return string(f) + " is grpc, and only http/protobuf is spoken here" }
@@ -163,7 +162,7 @@ func endpoint(getenv func(string) string, own, path, exporter, protocol string) 
 	}
 	u, err := url.Parse(v)
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		// It is not repeated: what is wrong with it may be a password in it.
+		// The error does not quote the URL, which may contain a password.
 		return "", fmt.Errorf("%s is not the URL of a collector, such as http://127.0.0.1:4318", name)
 	}
 	if err := checkProtocol(getenv, protocol); err != nil {
@@ -198,8 +197,8 @@ func (p *Providers) Meter(name string) metric.Meter { return p.metrics.Meter(nam
 // On tells whether anything is sent.
 func (p *Providers) On() bool { return len(p.ends) > 0 }
 
-// Close sends what is still held, as long as ctx lasts, and ends. Spans and
-// measurements after that are lost.
+// Close sends the pending telemetry while ctx lasts, then stops. Later spans
+// and measurements are lost.
 func (p *Providers) Close(ctx context.Context) {
 	var group sync.WaitGroup
 	for _, end := range p.ends {

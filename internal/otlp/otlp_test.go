@@ -144,7 +144,7 @@ func TestOneSignalCanGoElsewhere(t *testing.T) {
 	}
 }
 
-// The headers hold a key for the collector that was named, and nobody else.
+// The headers hold a key for the configured collector only.
 func TestACollectorThatSendsElsewhereIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	other := collect(t)
@@ -214,8 +214,8 @@ func TestCollectorOfThePlatformThatSpeaksGRPCIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A collector that takes connections and never answers, or that is not there, holds
-// up nobody: not who ends spans, however many, and not the end beyond its time.
+// A collector that never answers, or does not exist, blocks neither the end of
+// spans, nor Close beyond its time.
 func TestCollectorThatIsAwayHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	deaf, err := net.Listen("tcp", "127.0.0.1:0")

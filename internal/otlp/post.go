@@ -42,8 +42,8 @@ func newPoster(client *http.Client, url string, headers http.Header) *poster {
 	if client != nil {
 		own.Transport = client.Transport
 	}
-	// A collector that moved is a mistake in a setting; what is in the headers is for
-	// the one that was named.
+	// A redirect means a wrong setting; the headers are for the configured collector
+	// only.
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &poster{client: &own, url: url, headers: headers}
 }

@@ -26,7 +26,7 @@ func large(b *testing.B, rb *runbook.Runbook) *schedule.Result {
 	return r
 }
 
-// BenchmarkResult reads rows. Its bytes per row are what stays in memory.
+// BenchmarkResult reads rows. Its bytes per row are those that stay in memory.
 func BenchmarkResult(b *testing.B) {
 	rb := parse(b, scheduled)
 	row := encode(b, "", "user000000@fabrikam.com", "Sales;Europe;All Employees", "2026-03-02T00:00:00Z")

@@ -14,8 +14,8 @@ type layout struct {
 	key   column
 	time  *column // the batch time; nil when immediate
 	kept  []column
-	// header begins what is hashed of a row: a runbook that uses other columns sees
-	// every row as changed.
+	// header is the prefix of every row's hash: a runbook that uses other columns
+	// sees every row as changed.
 	header []byte
 }
 
@@ -94,7 +94,7 @@ func (m *matcher) find(name string) column {
 	return column{}
 }
 
-// fault notes what is wrong, once: the key may be asked for twice.
+// fault records an error once, even if the key is read twice.
 func (m *matcher) fault(format string, args ...any) {
 	fault := fmt.Sprintf(format, args...)
 	for _, f := range m.faults {

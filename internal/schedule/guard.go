@@ -50,7 +50,7 @@ func (p *planner) guard() {
 	}
 }
 
-// isAwaited tells that somebody would move to a batch that takes nobody for now.
+// isAwaited reports whether the member would move to a batch that accepts no members now.
 func (p *planner) isAwaited(r Removal) bool {
 	if r.MovesTo == nil {
 		return false
@@ -145,9 +145,9 @@ func (p *planner) guardAdditions(entering []coming) *HeldAdditions {
 	return &HeldAdditions{People: people, Of: members, Reason: reason}
 }
 
-// smallGrowth is how many people one result adds whatever their share of the members is. A
-// new runbook and a small batch grow by a few people at a time, which is a large share and
-// says nothing about the query.
+// smallGrowth is the number of people that one result may always add. A new runbook and a
+// small batch grow by a few people at a time, which is a large share and says nothing about
+// the query.
 const smallGrowth = 10
 
 // tooManyAdditions returns why the guard holds the additions of people to the members of the

@@ -195,8 +195,7 @@ func situation(t testing.TB, rb *runbook.Runbook, lines ...string) schedule.Situ
 	return s
 }
 
-// told writes a plan in lines: what is to be done, then the problems by their row, key
-// and code.
+// told prints a plan in lines: the changes, then the problems by row, key and code.
 func told(p schedule.Plan) []string {
 	var out []string
 	for _, g := range p.New {

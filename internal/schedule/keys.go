@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// keysByCase finds rows whose key differs in nothing but capital letters from another
-// key: of a member, of somebody who was removed from the batch that the row belongs to,
-// or of another row. Whether this is the same person cannot be known, so nobody is added
-// and nobody is removed. A row whose very key is known is used: it is clear whose it is.
+// keysByCase finds rows whose key differs only in case from another key: of a member,
+// of a person removed from the row's batch, or of another row. Whether this is the same
+// person cannot be known, so it neither adds nor removes a member. A row with an exactly
+// known key is used.
 func (p *planner) keysByCase() {
 	unknown := p.unknown()
 	if len(unknown) == 0 {
@@ -49,7 +49,7 @@ func (p *planner) notUsed(row *row, text string, others []string) {
 		clip(column), clip(row.key), clip(slices.Min(others)))
 }
 
-// unknown gives the rows whose key is that of no member, and of nobody who was one.
+// unknown returns the rows whose key belongs to no present or former member.
 func (p *planner) unknown() []*row {
 	var rows []*row
 	for i := range p.result.rows {
@@ -61,9 +61,9 @@ func (p *planner) unknown() []*row {
 	return rows
 }
 
-// staysOut tells that an administrator removed somebody from the batch of a row. With
-// batch_time: immediate every batch is another, and the next one is only minutes away:
-// who was removed stays out while that batch lasts.
+// staysOut reports whether an administrator removed the person from the row's batch.
+// With batch_time: immediate every batch is another, and the next one is only minutes
+// away: a removed person stays out until that batch ends.
 func (p *planner) staysOut(key string, row *row) bool {
 	removed := p.byHand[key]
 	if p.result.immediate() {

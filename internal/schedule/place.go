@@ -39,7 +39,7 @@ type planner struct {
 	counts   Counts
 }
 
-// draft is what is to become of a batch.
+// draft collects the planned changes of a batch.
 type draft struct {
 	Batch
 	active  int // members who have not failed
@@ -49,7 +49,7 @@ type draft struct {
 	change  Change
 }
 
-// home is a place where somebody is a member.
+// home is a membership of a person.
 type home struct{ batch, member int }
 
 // newBatch stands for the place of a batch that is yet to be made.
@@ -175,7 +175,7 @@ func (p *planner) place(i int) {
 	}
 }
 
-// leave takes somebody out of the places that they can leave, and gives their batches.
+// leave removes a person from the batches that they can leave, and returns those batches.
 func (p *planner) leave(own []home, to *time.Time) (from []int) {
 	for _, h := range own {
 		if m := p.member(h); !m.Failed && !m.Kept {
@@ -187,8 +187,8 @@ func (p *planner) leave(own []home, to *time.Time) (from []int) {
 	return from
 }
 
-// remain leaves somebody where they are, since there is no batch that they could come
-// into: to be taken out of one and put into none is not what a new time asks for.
+// remain keeps a person's memberships, since no batch can accept them: a new time must
+// not remove them from one batch without adding them to another.
 func (p *planner) remain(i int, start time.Time, own []home, reason string) {
 	row, d := &p.result.rows[i], &p.drafts[own[0].batch]
 	p.problem(row, p.result.layout.time.name, CodeNoDestination, "%q stays in batch %d of %s, although the batch time is now %s: %s",
@@ -198,9 +198,9 @@ func (p *planner) remain(i int, start time.Time, own []home, reason string) {
 	}
 }
 
-// stays finds the one of somebody's places where they stay: the one that has the start
-// of their row, else one that they cannot leave. With batch_time: immediate any start
-// is right, and it is the oldest.
+// stays returns the membership that a person keeps: the one with the start of their
+// row, otherwise one that they cannot leave. With batch_time: immediate any start
+// matches, and it is the oldest.
 func (p *planner) stays(start time.Time, own []home) (home, bool) {
 	for _, h := range own {
 		if p.result.immediate() || p.drafts[h.batch].Start.Equal(start) {
@@ -250,8 +250,8 @@ func (p *planner) refresh(i int, at home) bool {
 	return true
 }
 
-// noBatch tells why nobody comes into a batch for start, and where such rows are
-// counted; there is no reason when somebody can.
+// noBatch returns why no batch for start accepts members, and the counter of such
+// rows; the reason is empty if one does.
 func (p *planner) noBatch(start time.Time) (reason string, counted *int) {
 	if p.batchOf(start) != newBatch {
 		return "", nil
@@ -292,7 +292,7 @@ func (p *planner) lastDue(start time.Time) time.Time {
 	return last
 }
 
-// inTwo reports somebody who is in several batches.
+// inTwo reports a person who is in several batches.
 func (p *planner) inTwo(row *row, homes []home) {
 	var ids []string
 	for _, h := range homes {

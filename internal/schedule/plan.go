@@ -3,9 +3,9 @@
 // data has changed, and which removals an administrator should look at first.
 //
 // It is pure: rows and batches in, a plan out. It knows the columns of a runbook and
-// how batch times are written. It must not know the clock, where rows come from, the
-// store, the bus, or what becomes of a batch once it runs. The same input gives the
-// same plan, in whatever order the rows come.
+// how batch times are written. It must not know the clock, the source of the rows,
+// the store, the bus, or the run of a batch. The same input gives the same plan, in
+// any order of the rows.
 package schedule
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
-// Situation is what a result is compared with.
+// Situation is the present state that a result is compared with.
 type Situation struct {
 	Now time.Time
 	// Automation tells that new batches are made.
@@ -37,7 +37,7 @@ type Batch struct {
 	Start time.Time // of no meaning when Manual
 	// Manual: the source has no say about its members. They are in no other batch.
 	Manual bool
-	// Filling: nothing of it has begun, so whoever is gone just leaves.
+	// Filling: no phase has begun, so members who are gone leave without steps.
 	Filling bool
 	// HeldOf is Held.Active as it was when removals began to be held; 0 while none are.
 	// Those who come in meanwhile do not make the share of those held smaller.
@@ -59,9 +59,9 @@ type Member struct {
 	Leaving bool
 }
 
-// Plan is what is to be done. All of its lists are in a fixed order: groups and changes
-// by start, what is in them by key. Once it is applied, the same rows give a plan of
-// nothing but the same holds.
+// Plan is the changes to apply. Its lists have a fixed order: groups and changes by
+// start, their members by key. After it is applied, the same rows give a plan with
+// only the same holds.
 type Plan struct {
 	New     []Group
 	Changes []Change
@@ -79,7 +79,7 @@ type Group struct {
 	Rows  []Row     // never empty
 }
 
-// Change is what is to be done with one batch; something always is. A member who moves
+// Change is the changes of one batch; it is never empty. A member who moves
 // is in the Add of one batch, or in a new group, and in the Remove of another: they have
 // to be removed before they are added.
 type Change struct {
@@ -107,10 +107,10 @@ type Removal struct {
 	MovesTo *time.Time
 }
 
-// Held are removals that wait for an administrator. Those who would move with them are
-// not added anywhere. Where they are held for their share, nobody comes into that batch
-// either: after a change of the primary key, or when everybody is renamed, those who are
-// new are those who are gone.
+// Held are removals that wait for an administrator. Members who would move are not
+// added elsewhere. If the removals are held for their share, the batch accepts no new
+// members either: after a change of the primary key, or when all people are renamed, the
+// new people are those who are gone.
 type Held struct {
 	Removals []Removal
 	// Active is how many members, none of them failed, the share of the removals is
@@ -133,7 +133,7 @@ type Addition struct {
 	Start time.Time // of the batch, in UTC
 }
 
-// Counts says what became of the rows and what was left as it is.
+// Counts counts the rows by outcome.
 type Counts struct {
 	Rows          int // of the result
 	Bad           int // rows that are not used because of a problem
@@ -143,8 +143,8 @@ type Counts struct {
 	Ended         int // rows of batches that have ended
 	LongPast      int // rows of batches that would have been due long ago
 	Off           int // rows without a batch, since automation is off
-	// Waiting are rows of those who come in later: their move is held, or they are still
-	// leaving, or their batch takes nobody for now, or additions are held.
+	// Waiting counts rows whose people are added later: their move is held, or they are
+	// still leaving, or their batch accepts no members now, or additions are held.
 	Waiting  int
 	Kept     int // members without a row who were kept
 	Problems int // all of them

@@ -691,8 +691,7 @@ func TestAPhaseAfterTheStartKeepsABatchFromBeingLate(t *testing.T) {
 	}
 }
 
-// TestStartsAreInstants: batches are found by when they start, in whatever zone that is
-// kept.
+// TestStartsAreInstants: batches are identified by their start, in any zone.
 func TestStartsAreInstants(t *testing.T) {
 	t.Parallel()
 	rb := parse(t, scheduled)

@@ -34,9 +34,9 @@ const (
 	CodeMissingTime  = "missing-time"
 	CodeBadTime      = "bad-time"
 	CodeBadList      = "bad-list"
-	// CodeKeyCase: the key is, except for capital letters, that of a member, of somebody
-	// whom an administrator removed from that batch, or of another row, and nothing tells
-	// whether this is the same person. The row is not used, and that member is left.
+	// CodeKeyCase: the key differs only in case from that of a member, of a person whom
+	// an administrator removed from that batch, or of another row, so whether this is the
+	// same person is unknown. The row is not used, and that member stays.
 	CodeKeyCase = "key-case"
 	// CodeLongPast: a batch is not made, since all of its phases were due long ago.
 	CodeLongPast = "long-past"
@@ -45,10 +45,10 @@ const (
 	CodeNoDestination = "no-destination"
 	// CodeFailedElsewhere: a member who failed in one batch has the time of another.
 	CodeFailedElsewhere = "failed-elsewhere"
-	// CodeTwoBatches: somebody is a member of two batches that have not ended.
+	// CodeTwoBatches: a person is a member of two batches that have not ended.
 	CodeTwoBatches = "two-batches"
-	// CodeOtherBatch: somebody is not added, since a batch of another runbook, or one that
-	// an administrator is creating, has them.
+	// CodeOtherBatch: a person is not added, since they are in a batch of another runbook
+	// or in one that an administrator is creating.
 	CodeOtherBatch = "other-batch"
 )
 

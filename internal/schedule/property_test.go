@@ -229,8 +229,8 @@ func TestAPlanThatWasCarriedOutLeavesNothingToDo(t *testing.T) {
 	})
 }
 
-// TestNobodyIsInTwoBatches: apply itself fails where somebody is added who is in a
-// batch. Of those who were in two by a fault, whoever has a row and may leave does.
+// TestNobodyIsInTwoBatches: apply itself fails when it adds a person who is in a
+// batch. A person who was in two by a fault leaves one, if they have a row and may leave.
 func TestNobodyIsInTwoBatches(t *testing.T) {
 	check(t, func(t *rapid.T, w *world, _ []string, r *schedule.Result, p schedule.Plan) {
 		before := w.homes()
@@ -386,8 +386,8 @@ func TestNeverMoreAreRemovedThanTheGuardAllows(t *testing.T) {
 	})
 }
 
-// TestNobodyIsTakenOutToBePutNowhere: who has a row and leaves is a member of a batch
-// afterwards, unless an administrator removed them from the one that the row is for.
+// TestNobodyIsTakenOutToBePutNowhere: a person with a row who leaves a batch is a
+// member of another afterwards, unless an administrator removed them from the row's batch.
 func TestNobodyIsTakenOutToBePutNowhere(t *testing.T) {
 	check(t, func(t *rapid.T, w *world, _ []string, r *schedule.Result, p schedule.Plan) {
 		outside := map[string]bool{} // the batch of their row, and its time
@@ -414,8 +414,8 @@ func TestNobodyIsTakenOutToBePutNowhere(t *testing.T) {
 	})
 }
 
-// TestNobodyComesInUnderAKeyThatMayBeAnothers: who is new differs from all others in
-// more than capital letters.
+// TestNobodyComesInUnderAKeyThatMayBeAnothers: the key of a new member differs from
+// all others in more than case.
 func TestNobodyComesInUnderAKeyThatMayBeAnothers(t *testing.T) {
 	check(t, func(t *rapid.T, w *world, rows []string, r *schedule.Result, p schedule.Plan) {
 		keys := map[string]bool{}
@@ -447,8 +447,8 @@ func TestNobodyComesInUnderAKeyThatMayBeAnothers(t *testing.T) {
 
 func rowsOf(r *schedule.Result) []schedule.Row { return slices.Collect(r.Rows()) }
 
-// TestBadRowsChangeNothingForGoodOnes: rows that name nobody hold removals, and that is
-// all that they do.
+// TestBadRowsChangeNothingForGoodOnes: rows without a key hold removals and have no
+// other effect.
 func TestBadRowsChangeNothingForGoodOnes(t *testing.T) {
 	check(t, func(rt *rapid.T, w *world, rows []string, r *schedule.Result, without schedule.Plan) {
 		if r.Len() == 0 {
@@ -518,7 +518,7 @@ func TestBadRowsChangeNothingForGoodOnes(t *testing.T) {
 }
 
 // TestManyTicks lets results, batches that end and administrators follow each other:
-// from nothing, nobody is ever in two batches, and what failed stays.
+// no person is ever in two batches, and failed members stay.
 func TestManyTicks(t *testing.T) {
 	t.Parallel()
 	kinds := map[string]*runbook.Runbook{}

@@ -17,7 +17,7 @@ import (
 // It is not safe for concurrent use while rows are added.
 type Result struct {
 	layout layout
-	// hashKey, where it is not nil, is what hashes of rows are made with.
+	// hashKey, if not nil, keys the hashes of rows.
 	hashKey []byte
 	zone    *time.Location
 	rows    []row          // those whose key can be read, each key once
@@ -55,8 +55,8 @@ const (
 	namedRows = 5
 )
 
-// HashWith makes the hashes of rows with a key, so that nobody without it can guess secret
-// values from them. It is called before rows are added.
+// HashWith keys the hashes of rows, so that secret values cannot be guessed from them
+// without the key. Call it before adding rows.
 func (r *Result) HashWith(key []byte) { r.hashKey = key }
 
 // NewResult begins a result with these columns. The error is a [*ColumnsError]: the
@@ -72,8 +72,8 @@ func NewResult(rb *runbook.Runbook, columns []string) (*Result, error) {
 	}, nil
 }
 
-// Add takes the next row: a JSON value for each column, which it does not keep. What
-// is wrong with the row becomes a problem, and the row is then not used.
+// Add takes the next row: a JSON value for each column, which it does not keep. A
+// faulty row becomes a problem and is not used.
 func (r *Result) Add(values []json.RawMessage) {
 	r.count++
 	a := adding{Result: r, row: row{number: r.count, start: noStart}}
@@ -127,8 +127,8 @@ func (r *Result) Rows() iter.Seq[Row] {
 	}
 }
 
-// Problems gives what is wrong with rows, in their order, at most [MaxProblems], and
-// how many there are in all.
+// Problems returns the problems of rows in order, at most [MaxProblems], and their
+// total number.
 func (r *Result) Problems() ([]Problem, int) {
 	return sortedProblems(slices.Clone(r.problems)), r.problemCount
 }

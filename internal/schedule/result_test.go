@@ -81,7 +81,7 @@ func TestColumnsAreMatched(t *testing.T) {
 
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
 
-// TestRowsAreRead has one row each: what is kept of it, or what is wrong with it.
+// TestRowsAreRead reads one row each and compares the parsed row or its problem.
 func TestRowsAreRead(t *testing.T) {
 	t.Parallel()
 	good := func(key, mail, groups string) string {

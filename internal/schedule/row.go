@@ -93,8 +93,8 @@ func (a *adding) read(values []json.RawMessage) {
 // wholeNumber is a number whose digits can be a key. Others have several spellings.
 var wholeNumber = regexp.MustCompile(`^(0|-?[1-9][0-9]*)$`)
 
-// key reads the key. One with spaces around it is refused but known: it can only mean
-// the member without them.
+// key reads the key. A key with surrounding spaces is refused but recognised: it can
+// only mean the member without them.
 func (a *adding) key(value json.RawMessage) {
 	column := a.layout.key.name
 	var text string

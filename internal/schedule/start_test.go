@@ -79,7 +79,7 @@ func TestBatchTimes(t *testing.T) {
 		{"UTC", "2199-12-31T23:00:00-02:00", `"2199-12-31T23:00:00-02:00" is not in the years 2000 to 2199, in which a batch can start`},
 		{"UTC", "2000-01-01", "2000-01-01T00:00:00Z"},
 		{"UTC", "2199-12-31", "2199-12-31T00:00:00Z"},
-		// What is no time.
+		// Invalid times.
 		{"UTC", "2026-02-29", `"2026-02-29" names no day or hour that there is`},
 		{"UTC", "2026-03-01T24:00", `"2026-03-01T24:00" names no day or hour that there is`},
 		{"UTC", "2026-03-01T23:59:60Z", `"2026-03-01T23:59:60Z" names no day or hour that there is`},
@@ -125,8 +125,8 @@ func TestImmediateStart(t *testing.T) {
 	}
 }
 
-// FuzzBatchTime compares with what clocks show: what is read shows on a clock in the
-// zone what was written, and no other moment does.
+// FuzzBatchTime compares with local clocks: a clock in the zone shows the written
+// time at the parsed moment and at no other.
 func FuzzBatchTime(f *testing.F) {
 	runbooks := map[string]*runbook.Runbook{}
 	for _, zone := range zones {

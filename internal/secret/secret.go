@@ -1,4 +1,4 @@
-// Package secret encrypts the values that nobody may read. It knows keys and their
+// Package secret encrypts secret values. It knows keys and their
 // versions, and nothing of runbooks, of the store or of where keys come from: package
 // vault reads them from Key Vault.
 //
@@ -129,8 +129,8 @@ func (b *Box) Open(ctx context.Context, sealed, belongsTo string) ([]byte, error
 	return value, nil
 }
 
-// DigestKey is a key for digests of data with secret values in it, from which nobody
-// without it can guess the values. It changes with the version of the key.
+// DigestKey returns a key for digests of data with secret values, so that the values
+// cannot be guessed from a digest. It changes with the version of the key.
 func (b *Box) DigestKey(ctx context.Context) ([]byte, error) {
 	key, err := b.newest(ctx)
 	if err != nil {
@@ -148,7 +148,7 @@ func (b *Box) Digest(ctx context.Context, data []byte) (string, error) {
 	return key.sum(data), nil
 }
 
-// SameDigest tells whether a digest, of whichever version of the key, is one of data.
+// SameDigest reports whether a digest, made with any version of the key, is one of data.
 func (b *Box) SameDigest(ctx context.Context, digest string, data []byte) (bool, error) {
 	parts := strings.Split(digest, ".")
 	if len(parts) != 3 {

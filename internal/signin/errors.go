@@ -20,8 +20,8 @@ var (
 	ErrUnavailable = errors.New("identity provider unavailable")
 )
 
-// Error is what Verify returns. Error() has the cause in it and is for the
-// log; Reason is for the caller.
+// Error is the error type of Verify. Error() includes the cause and is for
+// the log; Reason is for the caller.
 type Error struct {
 	// Kind is one of the errors above.
 	Kind error

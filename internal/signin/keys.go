@@ -200,7 +200,7 @@ func (k *keyStore) load(ctx context.Context) ([]jwkset.JWK, []string, error) {
 	return keys, []string{v2.Issuer, v1.Issuer}, nil
 }
 
-// ours refuses an issuer that is not this tenant's, whatever its host.
+// ours refuses an issuer of another tenant on any host.
 func (k *keyStore) ours(issuer, suffix string) error {
 	if u, err := url.Parse(issuer); err != nil || u.Scheme != "https" || !strings.EqualFold(u.Path, "/"+k.tenantID+suffix) {
 		return fmt.Errorf("issuer %q is not one of tenant %s", issuer, k.tenantID)

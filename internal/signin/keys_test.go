@@ -32,7 +32,7 @@ type network struct {
 	keys    int // fetches of the key set that arrived
 	tried   int // requests of any kind, those that failed among them
 	rewrite func(body string) string
-	// hold, when set, keeps every request until it is closed.
+	// hold, when set, blocks every request until the channel is closed.
 	hold chan struct{}
 	// cut is a tenant whose documents cannot be reached.
 	cut      string

@@ -28,7 +28,7 @@ const (
 // guid is the one form that Entra ID writes them in: IDs are compared as text.
 var guid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-// maxTokenBytes bounds what is parsed at all. Entra ID stays below 16 KB.
+// maxTokenBytes limits the tokens to parse. Those of Entra ID stay below 16 KB.
 const maxTokenBytes = 32 << 10
 
 // Config names the application that tokens must be for.
@@ -53,7 +53,7 @@ type Config struct {
 
 // Identity is a caller whose token was verified.
 type Identity struct {
-	// Name is what records of the caller's deeds show: preferred_username (of tokens of
+	// Name is the caller's name in audit records: preferred_username (of tokens of
 	// version 2), else upn or unique_name (of version 1), else name, else the object ID,
 	// else "system". Where tokens of several
 	// tenants are taken, the tenant's ID follows in brackets: people of two
@@ -77,9 +77,9 @@ type Verifier struct {
 	parser  *jwt.Parser
 }
 
-// tenant is what tokens of one tenant are held to. Nothing of it is shared with
-// another: a key that signs for one tenant says nothing of the other's tokens, and
-// keys that cannot be had are missed by one tenant only.
+// tenant holds the issuer and keys of one tenant. Tenants share none of it: a
+// key of one tenant does not sign tokens of another, and unavailable keys affect
+// one tenant only.
 type tenant struct {
 	keys   *keyStore
 	keyFor keyfunc.Keyfunc

@@ -231,7 +231,7 @@ func TestFiles(t *testing.T) {
 		if tt.says == "does not exist" && !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: %v is not fs.ErrNotExist", tt.connection, err)
 		}
-		// Somebody has to put it right: it is no outage that passes.
+		// An administrator has to correct it: it is not a transient outage.
 		if errors.Is(err, datasource.ErrAway) {
 			t.Errorf("%s: %v is away", tt.connection, err)
 		}
@@ -301,8 +301,8 @@ func TestConnectionIsRefused(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, it is refused or gives what encoding/csv reads in it, as
-// valid JSON.
+// Every file is refused or gives the values that encoding/csv reads, as valid
+// JSON.
 func FuzzFile(f *testing.F) {
 	for _, content := range []string{"Id,Mail\n1,a\n", "\xef\xbb\xbfId\r\n\"a\"\"\n\"\r\n", "Id\n\xff\n", "Id,\n,\n", "Id\n\"a", "\"a\nb\",c\n1,2\n\n3,4"} {
 		f.Add(content)

@@ -136,8 +136,8 @@ func (d *download) check(resp *http.Response) error {
 	return nil
 }
 
-// status is the error of an answer that is not 200. Of what the server says, only the
-// code is told.
+// status is the error of an answer that is not 200. It shows only the code of the
+// server's answer.
 func (d *download) status(resp *http.Response) error {
 	what := fmt.Sprintf("the server answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
 	if code := storageCode(resp); code != "" {
@@ -153,7 +153,7 @@ func (d *download) status(resp *http.Response) error {
 	return err
 }
 
-// advice is what to look at after an answer with this status; empty where there is nothing.
+// advice says what to check after an answer with this status; it may be empty.
 func (d *download) advice(status int) string {
 	switch {
 	case status >= 300 && status < 400 && d.identity:
@@ -172,7 +172,7 @@ func (d *download) advice(status int) string {
 	return ""
 }
 
-// adviceOnAccess is what to look at after an answer that refuses access.
+// adviceOnAccess says what to check after an answer that refuses access.
 func (d *download) adviceOnAccess() string {
 	switch {
 	case d.identity:

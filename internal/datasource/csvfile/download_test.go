@@ -300,7 +300,7 @@ func TestEndAfterTheReaderLeftIsNone(t *testing.T) {
 	}
 }
 
-// A blob that nobody signs for may be public; when it is not, that is said.
+// A blob without a signature may be public; if it is not, the error says so.
 func TestNobodySigns(t *testing.T) {
 	t.Parallel()
 	wants(t, open(t, datasource.Spec{
@@ -358,7 +358,7 @@ func TestBodyThatEndsEarly(t *testing.T) {
 	}
 }
 
-// nobody is why there is no connection. The pipeline does not try again after it.
+// nobody is the error of a refused connection. The pipeline does not retry it.
 type nobody struct{}
 
 func (nobody) Error() string { return "nobody listens" }

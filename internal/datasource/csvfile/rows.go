@@ -70,8 +70,7 @@ func (r *rows) during(ctx context.Context, read func() error) error {
 	return err
 }
 
-// ended is why nobody waits for the result any more, as ctx or the context of the
-// query says.
+// ended returns the error of ctx or of the query's context, whichever has ended.
 func (r *rows) ended(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -14,8 +14,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/csvtext"
 )
 
-// maxRecord bounds what is held of a row, in bytes, so that a quotation mark that is
-// never closed does not fill the memory with the rest of the file.
+// maxRecord limits the size of a row in bytes, so that an unclosed quotation mark
+// does not fill the memory with the rest of the file.
 const maxRecord = 1 << 20
 
 // text reads CSV row by row. Its errors name the place.
@@ -78,8 +78,8 @@ func (t *text) header() ([]string, error) {
 	return columns, nil
 }
 
-// sniff refuses what is not text in UTF-8 by how it begins, and passes over the byte
-// order mark.
+// sniff refuses a file that does not begin as UTF-8 text, and skips the byte order
+// mark.
 func (t *text) sniff() error {
 	start, err := t.in.Peek(4)
 	if err != nil && err != io.EOF {
@@ -106,7 +106,7 @@ func (t *text) row(n int) ([]string, error) {
 		if len(fields) != n {
 			return nil, fmt.Errorf("line %d: %s where the header has %d", t.line, count(len(fields), "field"), n)
 		}
-		// A row without any value is what a spreadsheet leaves behind.
+		// Spreadsheets leave rows without any value.
 		if strings.Join(fields, "") != "" {
 			return fields, nil
 		}

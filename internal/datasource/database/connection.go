@@ -19,7 +19,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/loopback"
 )
 
-// connection is what a connection string of SQL Server says, checked.
+// connection is a parsed and validated connection string of SQL Server.
 type connection struct {
 	config msdsn.Config
 	// trusting: the certificate is not checked. Only on loopback.
@@ -32,8 +32,8 @@ type connection struct {
 // defaultLoginTimeout lets a database that was paused wake up.
 const defaultLoginTimeout = 60 * time.Second
 
-// options are those of a connection string, by the names that the driver gives them. What
-// is not here is refused, and not named: it may be the rest of a password with a semicolon
+// options are the allowed options of a connection string, by the driver's names. Another
+// option is refused without its name, which may be the rest of a password with a semicolon
 // in it.
 var options = []string{
 	msdsn.Server, msdsn.Port, msdsn.Protocol, msdsn.Database, msdsn.UserID, msdsn.Password, "authentication", "fedauth",
@@ -139,7 +139,7 @@ func (c *connection) setServer(parameters map[string]string, dataverse bool) err
 	return nil
 }
 
-// setTLS makes encryption as strict as it is meant to be, whatever the driver's defaults.
+// setTLS sets strict encryption explicitly, independent of the driver's defaults.
 func (c *connection) setTLS(parameters map[string]string) error {
 	switch strings.ToLower(parameters[msdsn.Encrypt]) {
 	case "", "mandatory", "yes", "1", "t", "true":
@@ -185,9 +185,9 @@ func (c *connection) setTLS(parameters map[string]string) error {
 	return nil
 }
 
-// setIntent says that the connection only reads, which may lead to a replica. It is told
-// with the name of a database only, since it is of no effect without. Dataverse is not told:
-// it only reads, and what it makes of an intent is not documented.
+// setIntent says that the connection only reads, which may lead to a replica. It requires
+// the name of a database, without which it has no effect. Dataverse gets none: its endpoint
+// only reads, and its treatment of an intent is not documented.
 func (c *connection) setIntent(parameters map[string]string, dataverse bool) error {
 	switch v := strings.ToLower(parameters[msdsn.ApplicationIntent]); {
 	case v == "readonly" || v == "" && !dataverse:

@@ -1,18 +1,17 @@
-// Package database reads people from databases that are asked in SQL: SQL Server and
+// Package database reads people from SQL databases: SQL Server and
 // Azure SQL, Dataverse by its TDS endpoint, SQLite files, and whatever further driver of
 // database/sql a build has put in (see [Register]).
 //
-// A query is one statement that reads; what can be known of its text to be something
-// else is refused, and where the database can be told that nothing is to change, it is
-// told: SQL Server runs it in a transaction that is always rolled back, SQLite opens the
-// file for reading only. Neither is a boundary: the account should be one that may only
+// A query is one statement that reads. Recognisable writes are refused, and the
+// database is set to read only where it can be: SQL Server runs the query in a
+// transaction that is always rolled back, SQLite opens the file for reading only. Neither is a boundary: the account should be one that may only
 // read.
 //
-// Each query has a connection of its own, which is closed with its result. Nothing is
-// tried twice; whoever asks again decides that. No error of this package quotes the
+// Each query has a connection of its own, which is closed with its result. The package
+// does not retry; that is the caller's decision. No error of this package quotes the
 // connection.
 //
-// What becomes of which type stands with [OpenSQL]. A value that has no stable JSON is an
+// [OpenSQL] lists the conversion of each type. A value that has no stable JSON is an
 // error that names row and column, never a guess.
 package database
 
@@ -45,7 +44,7 @@ import (
 // datetimeoffset as a moment in UTC, binary types as base64. sql_variant and CLR types
 // are refused.
 //
-// From SQLite values come as they are stored, whatever the column was declared as:
+// Values from SQLite have their stored type, not the declared type of the column:
 // INTEGER and REAL as numbers, TEXT as text, also that of dates and times, BLOB as
 // base64. Only the 0 and 1 of a column declared BOOLEAN or BOOL are false and true.
 func OpenSQL(spec datasource.Spec) (datasource.Source, error) {

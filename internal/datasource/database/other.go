@@ -69,8 +69,8 @@ func (o *other) Query(ctx context.Context) (_ datasource.Rows, err error) {
 	return describe(session{rows: rows, deaf: true, end: done.close}, otherColumn, cancel)
 }
 
-// describe finds out how each column is read, and makes the rows. On an error, the rows
-// have been closed, but not what is below them.
+// describe finds out how each column is read, and makes the rows. On an error it has
+// closed the rows, but not the session.
 func describe(s session, column func(*sql.ColumnType) (decode, error), cancel context.CancelFunc) (datasource.Rows, error) {
 	types, err := described(s.rows)
 	if err == nil && len(types) == 0 {

@@ -134,7 +134,7 @@ func (r *result) Close() error {
 	r.ended = true
 	r.cancel()
 	closeAll := func() {
-		// What comes of it is of no interest: nobody takes this result for complete.
+		// Its error does not matter: this result already counts as incomplete.
 		_ = r.rows.Close()
 		_ = r.end()
 	}

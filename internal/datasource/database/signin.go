@@ -22,7 +22,7 @@ import (
 // signIn is who signs in to SQL Server, and how. The zero value is a user with a password,
 // who stands in the configuration of the driver.
 type signIn struct {
-	// scope is what a token is for; empty: no token.
+	// scope is the scope of the token; empty means no token.
 	scope string
 	// client and secret are those of an application; empty: this program's identity. tenant is
 	// empty where the server is asked for it.
@@ -98,7 +98,7 @@ func authentication(parameters map[string]string) (string, error) {
 	return strings.ToLower(strings.NewReplacer(" ", "", "'", "").Replace(method)), nil
 }
 
-// login is what a connection string has for signing in.
+// login holds the credentials of a connection string.
 type login struct {
 	user, password string
 	scope          string // of a token for its server; empty if a token is not given to it

@@ -87,7 +87,7 @@ func (s *sqlServer) Query(ctx context.Context) (_ datasource.Rows, err error) {
 
 // begin connects, signs in and begins the transaction. The driver listens to the context
 // only once it is connected, so until then its end hangs up. The transaction outlives the
-// context: it is ended when the query is.
+// context: it ends with the query.
 func (s *sqlServer) begin(ctx context.Context, db *sql.DB, line *line) (*sql.Conn, *sql.Tx, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.connection.loginTimeout, fmt.Errorf("the server did not sign us in within %v", s.connection.loginTimeout))
 	defer cancel()

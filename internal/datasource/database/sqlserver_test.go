@@ -465,7 +465,7 @@ func TestSQLServerThatSaysNothing(t *testing.T) {
 	}
 }
 
-// A token that cannot be had is the error, and nobody signs in.
+// Without a token the query fails and no login is attempted.
 func TestSQLServerWithoutToken(t *testing.T) {
 	t.Parallel()
 	s := serve(t, tds.Config{})

@@ -33,8 +33,8 @@ type client struct {
 
 func newClient(base *url.URL, spec datasource.Spec, t tuning) *client {
 	own := *spec.HTTPClient
-	// Neither of the two redirects. A sign-in page that somebody put in front must not
-	// pass for the API, and a link is checked before it is followed.
+	// Neither of the two redirects. A sign-in page in front of the API must not pass
+	// for the API, and a link is checked before it is followed.
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	local := loopback.Is(base.Hostname())
 	bearer := runtime.NewBearerTokenPolicy(signIn{spec.Credential}, []string{scope}, &policy.BearerTokenOptions{
@@ -107,11 +107,11 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) err
 	return nil
 }
 
-// sparing are the retries of the request that starts a statement. Where it was not
-// carried out, it is repeated as any other. Where that is not known, it is repeated
-// once: a statement may then run that nobody can name and cancel. It only reads, but it
-// occupies the warehouse. The service promises to keep a statement alive for 15 minutes
-// that nobody asks for; when it ends it, if not by STATEMENT_TIMEOUT, it does not say.
+// sparing returns the retries of the request that starts a statement. A request
+// that was not carried out is repeated like any other. If that is unknown, it is
+// repeated once only: a statement without a known id may then run that cannot be
+// cancelled. It only reads, but it occupies the warehouse. The service keeps an unpolled
+// statement for at least 15 minutes; its documentation does not say when it ends it, except by STATEMENT_TIMEOUT.
 func sparing(o policy.RetryOptions) policy.RetryOptions {
 	lost := 0
 	o.ShouldRetry = func(resp *http.Response, err error) bool {

@@ -98,8 +98,8 @@ func date(text string) (json.RawMessage, error) {
 	return datasource.Date(t)
 }
 
-// timestamp is a moment. The service writes it with the zone of the session, UTC where
-// nobody set another; without one, which moment it is would be a guess.
+// timestamp is a moment. The service writes it with the zone of the session, UTC by
+// default; without a zone the moment would be a guess.
 func timestamp(text string) (json.RawMessage, error) {
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {

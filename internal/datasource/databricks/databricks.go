@@ -5,7 +5,7 @@
 // chunks, as links to the storage of the workspace, so that a large result passes
 // through here row by row; the other way of the API, a result inside the answers, ends
 // at 25 MiB. A result is whole or an error: it is checked against the numbers of rows
-// and chunks that the service gave before the first row, since whoever is missing in
+// and chunks that the service gave before the first row, since a person missing from
 // it would be removed from a batch.
 //
 // The contract is the reference of the Statement Execution API

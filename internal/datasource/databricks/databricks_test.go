@@ -197,7 +197,7 @@ func TestPauses(t *testing.T) {
 	}
 }
 
-// outOfTime is a context that ends as one with a deadline does, when it is cancelled.
+// outOfTime is a context whose cancellation looks like an expired deadline.
 type outOfTime struct{ context.Context }
 
 func (o outOfTime) Err() error {

@@ -32,7 +32,7 @@ func (c *client) unreached(ctx context.Context, whom string, err error) error {
 	return datasource.Away(fmt.Errorf("%s does not answer: %s", whom, c.clean(err.Error())))
 }
 
-// clean is a text of others, without what is secret and of a length that can be shown.
+// clean returns a text of the service without secrets, shortened for display.
 func (c *client) clean(text string) string {
 	text = strings.Join(strings.Fields(c.hide.Replace(text)), " ")
 	if r := []rune(text); len(r) > longestMessage {
@@ -41,8 +41,8 @@ func (c *client) clean(text string) string {
 	return text
 }
 
-// serviceError is how the workspace's APIs and a statement's status say what is wrong.
-// The code is a name, and of some requests that are not signed in a number.
+// serviceError is an error of the workspace's APIs and of a statement's status. The
+// code is a name, or a number for some unauthenticated requests.
 type serviceError struct {
 	Code    any    `json:"error_code"`
 	Message string `json:"message"`
@@ -76,7 +76,7 @@ func (c *client) explain(e serviceError) (text string) {
 	return text
 }
 
-// advice is what to do about a status.
+// advice says what to do about a status.
 var advice = map[int]string{
 	http.StatusMovedPermanently: ". The address is not that of a workspace's API: something in front of it redirects",
 	http.StatusFound:            ". The address is not that of a workspace's API: something in front of it redirects, to a sign-in perhaps",

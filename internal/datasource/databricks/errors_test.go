@@ -108,7 +108,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// A workspace that cannot be reached is not named, whatever the network says of it.
+// The error of an unreachable workspace does not name it, although the network error does.
 func TestUnreached(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -127,7 +127,7 @@ func TestUnreached(t *testing.T) {
 	}
 }
 
-// Without a token nothing is sent, and it is tried once.
+// Without a token the client sends no request and does not retry.
 func TestNoToken(t *testing.T) {
 	t.Parallel()
 	result, _ := people(1, 0)

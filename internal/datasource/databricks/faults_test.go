@@ -124,8 +124,8 @@ func TestSparing(t *testing.T) {
 	}
 }
 
-// Whatever goes wrong, and how often: a result is the right one or an error, and what
-// was read before the error is the beginning of the right one.
+// Under any faults a result is either complete or an error, and the rows read before
+// the error are the beginning of the complete result.
 func TestAnyFaults(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

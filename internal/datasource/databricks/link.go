@@ -16,10 +16,9 @@ import (
 	"github.com/matoolkit/matoolkit/internal/loopback"
 )
 
-// link leads to a chunk in the storage of the workspace. Whoever has the address can
-// read the chunk, for 15 minutes at most: it is a secret, as are the headers. When that
-// time is over is told too, but by another clock than the one here: the storage says it
-// better.
+// link leads to a chunk in the storage of the workspace. The address grants access to
+// the chunk for at most 15 minutes, so it is a secret, as are the headers. The expiry in
+// the answer is by another clock, so the storage's refusal decides.
 type link struct {
 	Index   int               `json:"chunk_index"`
 	Offset  *int64            `json:"row_offset"`
@@ -63,7 +62,7 @@ func (c *client) fetch(ctx context.Context, l link) (*lines, error) {
 		}
 		return nil, interruption{
 			error: err,
-			// 403 is what an expired link gives in Azure; the API leaves it to the cloud.
+			// Azure answers an expired link with 403; the API documents no status for it.
 			link: resp.StatusCode < 500,
 		}
 	}
@@ -97,7 +96,7 @@ func (l *lines) next() ([]*string, error) {
 	if err := l.json.Decode(&raw); err != nil {
 		return nil, broken(err)
 	}
-	// Reading JSON would replace what is not UTF-8, and two people could become one.
+	// Decoding JSON would replace invalid UTF-8, and two people could become one.
 	if !utf8.Valid(raw) {
 		return nil, errors.New("it holds text that is not UTF-8")
 	}

@@ -51,7 +51,7 @@ func (r *rows) Next(ctx context.Context) ([]json.RawMessage, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	// What is being read belongs to the context of the query; this one ends it too.
+	// The reading belongs to the context of the query; this context ends it too.
 	release := context.AfterFunc(ctx, r.stop)
 	defer release()
 	values, err := r.next()
@@ -65,8 +65,7 @@ func (r *rows) Next(ctx context.Context) ([]json.RawMessage, error) {
 	return values, nil
 }
 
-// Close drops what is left. There is nothing to end in the workspace: the statement
-// has ended.
+// Close drops the remaining rows. The statement in the workspace has ended already.
 func (r *rows) Close() error {
 	r.finish(errors.New("the rows are closed"))
 	return nil
@@ -151,9 +150,9 @@ func (r *rows) fetch() (err error) {
 	return nil
 }
 
-// findLink takes the link that came with the statement, or asks for one. It is asked
-// for as seldom as can be: the workspace may close a statement as soon as it has given
-// out the last chunk.
+// findLink returns the link that came with the statement, or requests one. It
+// requests as few as possible: the workspace may close a statement after the link of
+// the last chunk.
 func (r *rows) findLink() error {
 	l, err := r.first.of(r.chunk)
 	if err != nil || r.attempts > 0 {

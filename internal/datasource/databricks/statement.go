@@ -22,11 +22,11 @@ type execution struct {
 	Disposition string `json:"disposition"`
 	Format      string `json:"format"`
 	// WaitTimeout is 0s: the answer comes at once and names the statement, so that it can
-	// be cancelled whatever happens then. The field on_wait_timeout says nothing then.
+	// always be cancelled. The field on_wait_timeout has no effect then.
 	WaitTimeout string `json:"wait_timeout"`
 }
 
-// statement is what the API says of one.
+// statement is a statement's state in the API.
 type statement struct {
 	ID       string   `json:"statement_id"`
 	Status   status   `json:"status"`
@@ -79,8 +79,8 @@ func (c *client) submit(ctx context.Context, query, warehouse string) (statement
 	return st, nil
 }
 
-// await asks for the state until it is SUCCEEDED. The statement is cancelled where that
-// is not waited for.
+// await polls the state until it is SUCCEEDED. It cancels the statement when it stops
+// waiting.
 func (c *client) await(ctx context.Context, st statement) (statement, error) {
 	id := st.ID
 	for pause := c.firstPoll; ; pause = min(2*pause, c.lastPoll) {

@@ -15,11 +15,11 @@ import (
 	"github.com/matoolkit/matoolkit/internal/datasource"
 )
 
-// Kind is what the tests need to know of a kind of source.
+// Kind describes a kind of source to the tests.
 type Kind struct {
 	// Table opens a source whose result has these columns and these rows of text, in
-	// this order. A text may hold whatever a column of people can: quotation marks,
-	// line ends, letters of any script.
+	// this order. A text may contain everything that a column of people can:
+	// quotation marks, line ends, letters of any script.
 	Table func(t *testing.T, columns []string, rows [][]string) datasource.Source
 	// Endless opens a source whose result has at least one row and no end: it goes on,
 	// or stalls, until the reader gives up.

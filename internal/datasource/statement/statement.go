@@ -15,7 +15,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/datasource"
 )
 
-// Dialect is what the check of a query has to know of a kind of SQL.
+// Dialect describes a SQL dialect to the check of a query.
 type Dialect struct {
 	begins []string // the words that a query may begin with
 	// words are those that only occur in statements that do more than read. They have to
@@ -98,8 +98,7 @@ func (g Dialect) check(query string) (statement, reason string) {
 	return query[tokens[0].start:tokens[len(tokens)-1].end], ""
 }
 
-// token is a word in capitals, a single other character, or "'" for what is in quotation
-// marks of any kind.
+// token is a word in capitals, a single other character, or "'" for any quoted text.
 type token struct {
 	text       string
 	start, end int // bytes in the query

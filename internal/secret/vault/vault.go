@@ -36,7 +36,7 @@ type Vault struct {
 
 var secretName = regexp.MustCompile(`^[0-9a-zA-Z-]{1,127}$`)
 
-// Check tells what is wrong with the URL of a vault and the name of a secret in it.
+// Check validates the URL of a vault and the name of a secret in it.
 func Check(address, name string) error {
 	u, err := url.Parse(address)
 	switch {
