@@ -142,7 +142,7 @@ func (a *Admin) control(ctx context.Context, by audit.Caller, batch int, c *comm
 	if ds[0].Batch != nil {
 		a.log.InfoContext(ctx, "batch controlled", logkey.BatchID, batch, logkey.Action, c.action, logkey.Target, c.target, logkey.By, by.Name)
 	}
-	if err := a.applier.AnnounceDue(ctx, next); err != nil {
+	if err := a.applier.AnnounceUpcoming(ctx, next); err != nil {
 		return api.Batch{}, err
 	}
 	return apiview.Batch(*next), nil

@@ -10,10 +10,10 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine/runstate"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
@@ -289,12 +289,12 @@ func TestJobThatWaitedForAWorkerThatIsGoneFailsWithThatCause(t *testing.T) {
 		until := s.clock.Now().Add(time.Hour)
 		r.ThrottledUntil = &until
 		for range 5 {
-			r.during(applier.TickInterval)
+			r.during(model.TickInterval)
 			s.tick()
 		}
 		s.wantPhases(b.ID, "only dispatched 0/0/0+2")
 		died := s.clock.Now().Format(time.RFC3339)
-		s.pass(applier.TickInterval) // the heartbeats end
+		s.pass(model.TickInterval) // the heartbeats end
 		s.wantStuck(log, "batch 1 of one: 2 for 300s, silent [worker-01]")
 		s.settle()
 		s.pass(time.Minute) // the worker is looked at once more

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
@@ -250,7 +250,7 @@ func TestDeadlinesThatWaitForTheHandlerDoNotAddUp(t *testing.T) {
 	}
 	for n := range 5 {
 		before := len(s.past)
-		s.pass(applier.TickInterval)
+		s.pass(model.TickInterval)
 		s.tick()
 		checks := 0
 		for _, p := range s.past[before:] {
@@ -264,7 +264,7 @@ func TestDeadlinesThatWaitForTheHandlerDoNotAddUp(t *testing.T) {
 	}
 	s.wantPhases(b.ID, "only dispatched 0/0/0+1")
 	s.app = s.other
-	s.pass(applier.TickInterval)
+	s.pass(model.TickInterval)
 	s.tick()
 	s.wantPhases(b.ID, "only failed 0/1/0")
 }

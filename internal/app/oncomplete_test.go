@@ -10,7 +10,6 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -206,7 +205,7 @@ func TestOnCompleteThatWasCutShortIsTakenUpByTheTick(t *testing.T) {
 			return a.HandleResult(ctx, message.Delivery{ID: "result", Body: body, DeliveryCount: 1})
 		})
 		for range 3 {
-			s.pass(applier.TickInterval)
+			s.pass(model.TickInterval)
 			s.tick()
 		}
 		s.wantCalls(0, "Report Tell")
@@ -251,7 +250,7 @@ func TestOnCompleteThatWasCutShortIsTakenUpInAStoppedBatch(t *testing.T) {
 					s.pause(b.ID)
 				}
 				for range 2 {
-					s.pass(applier.TickInterval)
+					s.pass(model.TickInterval)
 					s.tick()
 				}
 				if cancels {
@@ -259,7 +258,7 @@ func TestOnCompleteThatWasCutShortIsTakenUpInAStoppedBatch(t *testing.T) {
 					return true
 				}
 				for range 10 {
-					s.pass(applier.TickInterval)
+					s.pass(model.TickInterval)
 					s.tick()
 				}
 				stopped = false

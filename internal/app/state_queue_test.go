@@ -18,9 +18,9 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
@@ -192,7 +192,7 @@ func (m *making) answer(j message.Job, result string, failed error) error {
 func (m *making) pass(d time.Duration) {
 	m.t.Helper()
 	for end := m.clock.Now().Add(d); m.clock.Now().Before(end); {
-		step := min(applier.TickInterval, end.Sub(m.clock.Now()))
+		step := min(model.TickInterval, end.Sub(m.clock.Now()))
 		m.clock.ns.Add(int64(step))
 		m.deliver()
 		m.tick()

@@ -8,8 +8,8 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
@@ -75,7 +75,7 @@ func cutInitShort(s *stage, write int, retries, cancels bool) (cut bool) {
 		ticks = 12 // until the deadline of a job that was not sent
 	}
 	for range ticks {
-		s.pass(applier.TickInterval)
+		s.pass(model.TickInterval)
 		s.tick()
 	}
 	prepare = always("true")
@@ -84,7 +84,7 @@ func cutInitShort(s *stage, write int, retries, cancels bool) (cut bool) {
 		s.wantStatus(b.ID, "cancelled")
 	default:
 		s.resume(b.ID)
-		s.pass(applier.TickInterval)
+		s.pass(model.TickInterval)
 		s.tick()
 		s.wantStatus(b.ID, "active")
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/model"
@@ -153,7 +152,7 @@ func TestTickSendsThePageThatWasCutShortWhileTheFanOutWaits(t *testing.T) {
 	}
 	s.wantBegun(b.ID, 1, engine.FanOutWindow)
 	s.wantCalls(engine.FanOutWindow, "")
-	s.pass(applier.TickInterval)
+	s.pass(model.TickInterval)
 	s.tick()
 	s.wantCalls(engine.FanOutWindow, "New")
 	s.wantBegun(b.ID, 1, engine.FanOutWindow)
@@ -284,7 +283,7 @@ func TestFanOutIsNotStuckWhenItsWindowHasJustOpened(t *testing.T) {
 	if len(s.parked) != 1 {
 		t.Errorf("the page is announced %d times, want once", len(s.parked))
 	}
-	s.pass(applier.TickInterval) // by then the announcement is lost
+	s.pass(model.TickInterval) // by then the announcement is lost
 	s.wantStuck(log, "batch 1 of two: 1 for 300s, silent <nil>")
 	s.unpark()
 	s.wantBegun(b.ID, 1, engine.FanOutWindow+1)
@@ -470,7 +469,7 @@ func TestTickLeavesAResumptionThatIsUnderWay(t *testing.T) {
 	must(m.stage, 0, err)
 	m.deliver(message.TopicOrchestratorEvents)
 	for range 5 { // the worker is slow
-		m.clock.ns.Add(int64(applier.TickInterval))
+		m.clock.ns.Add(int64(model.TickInterval))
 		must(m.stage, 0, m.app.Tick(m.ctx))
 		m.deliver(message.TopicOrchestratorEvents)
 	}
@@ -485,7 +484,7 @@ func TestTickLeavesAResumptionThatIsUnderWay(t *testing.T) {
 	}
 	m.script = nil
 	for range 5 {
-		m.clock.ns.Add(int64(applier.TickInterval))
+		m.clock.ns.Add(int64(model.TickInterval))
 		must(m.stage, 0, m.app.Tick(m.ctx))
 		m.serveAll()
 	}

@@ -1,13 +1,17 @@
 // Package applier carries out the decisions of package engine. Every handler, sweep and command
 // that changes a batch calls Applier.Run, which loads the state, lets the engine decide, writes the
 // decision in one transaction, sends its messages and continues with the next events. Read
-// decide.go first: it has Run, and calls the other files in their order:
+// decide.go first: it has Run, which decides again after a lost race and calls the other files in
+// their order:
 //
 //   - snapshot.go loads the state, runcache.go and batchcache.go spare reads;
 //   - changes.go turns the writes of decisions into operations of the store;
 //   - send.go, outbox.go, messages.go and secrets.go make and send the messages;
-//   - summary.go and stop.go write the summary of the batch and log failures and pauses;
-//   - conflict.go decides again after a lost race.
+//   - summary.go writes the summary of the batch and logs its failure, stopwhen.go records and logs
+//     the pause by the stop_when of a phase.
+//
+// Beside Run, reads.go reads documents for requests and messages, and version.go moves a batch to the
+// active version of its runbook.
 //
 // The package does not know triggers, requests and data sources.
 package applier

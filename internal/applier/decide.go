@@ -139,7 +139,7 @@ func (a *Applier) decide(s *Snapshot, c Command) (decisions []model.Decision, er
 // write stores all that the decisions change in one transaction.
 func (a *Applier) write(s *Snapshot, decisions []model.Decision, c Command) error {
 	ops, shards := s.writes()
-	ops = append(ops, a.stopRecord(s)...)
+	ops = append(ops, a.stopWhenRecord(s)...)
 	if c.Extra != nil {
 		extra, err := c.Extra(s, decisions)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/applier"
 	busmemory "github.com/matoolkit/matoolkit/internal/bus/memory"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/model"
@@ -22,18 +23,19 @@ func ExampleApplier_Run() {
 		panic(err)
 	}
 	a := process(w.store, w.sender, now)
+	run := func(e model.Event) {
+		if _, _, err := a.Run(ctx, 1, applier.On(e)); err != nil {
+			panic(err)
+		}
+	}
 	jobs := func() (all []busmemory.Message) {
 		all, _ = w.broker.Messages(message.TopicWorkerJobs, message.WorkerSubscription("w1"))
 		return all
 	}
 
 	// An administrator starts the phase. The orchestrator then handles the message phase-due.
-	if err := a.Decide(ctx, 1, model.Advanced{Phase: "create"}); err != nil {
-		panic(err)
-	}
-	if err := a.Decide(ctx, 1, model.PhaseDue{Phase: 1, Page: 1}); err != nil {
-		panic(err)
-	}
+	run(model.Advanced{Phase: "create"})
+	run(model.PhaseDue{Phase: 1, Page: 1})
 	var job message.Job
 	if err := json.Unmarshal(jobs()[0].Body, &job); err != nil {
 		panic(err)
@@ -44,9 +46,7 @@ func ExampleApplier_Run() {
 	result := model.OnRun{Phase: 1, Member: 1, RunEvent: model.StepResult{Step: 0, JobID: job.JobID, OK: true}}
 	for range 2 {
 		versions := w.store.Versions()
-		if err := a.Decide(ctx, 1, result); err != nil {
-			panic(err)
-		}
+		run(result)
 		fmt.Println("written:", w.store.Versions()-versions, "jobs:", len(jobs()))
 	}
 	// Output:

@@ -91,7 +91,7 @@ func (o *Outbox) addOfBatch(b *model.Batch, m model.Message, now time.Time) erro
 		if !ok {
 			return fmt.Errorf("applier: batch %d has no phase execution %d to announce", b.ID, m.Phase)
 		}
-		o.Events = append(o.Events, PhaseDueMessage(b, *p, max(m.Page, 1), m.Again, time.Time{})) // with Again, or the broker may remember the id from when it came too early
+		o.Events = append(o.Events, PhaseDueMessage(b, *p, max(m.Page, 1), m.Again, m.At)) // with Again, or the broker may remember the id from when it came too early
 	case model.CatchUp:
 		o.Events = append(o.Events, MemberAddedMessage(b, m.Join, time.Time{}))
 	case model.Remove:

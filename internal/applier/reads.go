@@ -5,38 +5,27 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/model"
-	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// ReadMember returns a member of a batch. Errors: CodeNotFound.
+// ReadMember returns a member of a batch. Errors: model.NotFound.
 func (a *Applier) ReadMember(ctx context.Context, batch, id int) (store.Item[model.Member], error) {
 	m, err := store.Read[model.Member](ctx, a.store, store.MemberKey(batch, id))
 	if errors.Is(err, store.ErrNotFound) {
-		return m, &problem.Error{Code: api.CodeNotFound, Message: fmt.Sprintf("batch %d has no member %d", batch, id), Cause: err}
+		return m, fmt.Errorf("%w: %w", &model.NotFound{Batch: batch, Member: id}, err)
 	}
 	return m, err
 }
 
-// ReadBatch returns a batch. Errors: CodeNotFound.
+// ReadBatch returns a batch. Errors: model.NotFound.
 func (a *Applier) ReadBatch(ctx context.Context, id int) (store.Item[model.Batch], error) {
 	b, err := store.Read[model.Batch](ctx, a.store, store.BatchKey(id))
 	if errors.Is(err, store.ErrNotFound) {
-		return b, &problem.Error{Code: api.CodeNotFound, Message: fmt.Sprintf("there is no batch %d", id), Cause: err}
+		return b, fmt.Errorf("%w: %w", &model.NotFound{Batch: id}, err)
 	}
 	return b, err
-}
-
-// RejectRefusal turns a refusal of the engine into the rejection of a message.
-func RejectRefusal(err error) error {
-	var refusal *model.Refusal
-	if errors.As(err, &refusal) {
-		return message.Reject("%s", refusal.Reason)
-	}
-	return err
 }
 
 // LoadBatchForMessage returns the batch that a message names. It rejects a message of a batch that

@@ -67,6 +67,17 @@ func (a *Applier) sendFilled(ctx context.Context, o *Outbox) error {
 	return nil
 }
 
+// AnnounceUpcoming announces the phases that begin before the next tick in a batch that was just created
+// or resumed. The sweep of each tick announces those of all batches.
+func (a *Applier) AnnounceUpcoming(ctx context.Context, b *model.Batch) error {
+	now := a.now().UTC()
+	var o Outbox
+	if err := o.Add(b, engine.UpcomingPhases(b, now, model.TickTask(now)), now); err != nil {
+		return err
+	}
+	return a.Send(ctx, &o)
+}
+
 // revokeAgain is how long after a pause or a cancellation the sweep sends the revocation again, in
 // case the process that decided it died before it sent it.
 const revokeAgain = time.Hour

@@ -35,7 +35,7 @@ func (a *Applier) UpsertSummary(ctx context.Context, b *model.Batch) error {
 		}
 	}
 	if b.StoppedBy != 0 {
-		if err := a.logStopped(ctx, b); err != nil {
+		if err := a.logStopWhen(ctx, b); err != nil {
 			return err
 		}
 	}

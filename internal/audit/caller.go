@@ -29,7 +29,10 @@ func (c Caller) Identity() string {
 
 // Scheduler is the caller of the changes that a data source causes. A person of the same name is
 // another kind of actor.
-var Scheduler = Caller{Name: "scheduler", Kind: api.ActorSystem}
+var Scheduler = System("scheduler")
+
+// System returns the caller of a change that no person asked for.
+func System(name string) Caller { return Caller{Name: name, Kind: api.ActorSystem} }
 
 // Actor returns the caller as audit records have it.
 func (c Caller) Actor() store.Actor {

@@ -145,7 +145,7 @@ func (s *syncRun) fill(ctx context.Context, b store.Item[model.Batch], rows []sc
 	if err != nil {
 		return err
 	}
-	return s.syncer.applier.AnnounceDue(ctx, &opened.Doc)
+	return s.syncer.applier.AnnounceUpcoming(ctx, &opened.Doc)
 }
 
 // reportTaken reports rows of people who are not added because another batch has them.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/membership"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -16,14 +17,14 @@ func (s *syncRun) staysEmpty(b *model.Batch) bool {
 	if b.Members > b.Removed {
 		return false
 	}
-	last := b.StartTime.Add(applier.LookAhead)
+	last := b.StartTime.Add(model.LookAhead)
 	if s.rb.DataSource.BatchTime != runbook.BatchTimeImmediate {
 		for _, p := range b.Phases {
 			if p.DueAt != nil && p.DueAt.After(last) {
 				last = *p.DueAt
 			}
 		}
-		last = last.Add(applier.AbandonAfter)
+		last = last.Add(membership.AbandonAfter)
 	}
 	return s.now.After(last)
 }

@@ -535,7 +535,7 @@ func (s *system) due(m model.Announce) {
 		s.stop()
 		return
 	}
-	s.event(model.PhaseDue(m))
+	s.event(model.PhaseDue{Phase: m.Phase, Page: m.Page, Again: m.Again})
 }
 
 func (s *system) release() {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiview"
@@ -19,6 +20,10 @@ import (
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
+
+// AbandonAfter is how long the summary of a batch that is being created stays if the batch itself
+// does not exist.
+const AbandonAfter = 24 * time.Hour
 
 // CreateBatch calls CreateBatchFrom with a CSV in memory.
 func (r *Registrar) CreateBatch(ctx context.Context, by audit.Caller, runbookName string, csv []byte, options ...api.UploadOption) (api.Batch, error) {

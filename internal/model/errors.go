@@ -6,14 +6,27 @@ import (
 )
 
 // ErrNoBatch: the batch does not exist.
-var ErrNoBatch = errors.New("engine: the batch does not exist")
+var ErrNoBatch = errors.New("model: the batch does not exist")
 
-// ErrNotYet asks to decide again later, when what is under way is done.
-var ErrNotYet = errors.New("engine: what is under way for the member, or its page, is to be done first")
+// ErrNotYet asks to decide again later, when earlier work for the same member or page is finished.
+var ErrNotYet = errors.New("model: work for the member, or for its page, is not finished")
 
 // ErrOutdated asks to load the state anew and to decide again: two of its documents do not
 // fit together.
-var ErrOutdated = errors.New("engine: the state was loaded while it changed")
+var ErrOutdated = errors.New("model: the state changed while it was loaded")
+
+// NotFound is the error of a batch, or of a member of a batch, that does not exist.
+type NotFound struct {
+	Batch  int
+	Member int // 0: the batch itself
+}
+
+func (e *NotFound) Error() string {
+	if e.Member == 0 {
+		return fmt.Sprintf("there is no batch %d", e.Batch)
+	}
+	return fmt.Sprintf("batch %d has no member %d", e.Batch, e.Member)
+}
 
 // Refusal is an event that the state does not allow, with the reason for the caller.
 type Refusal struct{ Reason string }

@@ -35,10 +35,11 @@ type (
 	}
 	// Announce sends phase-due for a page of a phase, or batch-init for the init sequence.
 	// Again tells an announcement from the ones that came too early or were held up; empty
-	// for the first.
+	// for the first. At is when the message becomes visible; zero for now.
 	Announce struct {
 		Phase, Page int
 		Again       string
+		At          time.Time
 	}
 	// CatchUp sends member-added: a page of late members comes to where the others are.
 	CatchUp struct{ Join }

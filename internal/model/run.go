@@ -87,7 +87,7 @@ func (r *Run) Definitions(rb *runbook.Runbook, rollback string) ([]runbook.Step,
 	if rollback != "" {
 		steps, ok := rb.Rollbacks[rollback]
 		if !ok {
-			return nil, fmt.Errorf("engine: runbook %s has no rollback %q", rb.Name, rollback)
+			return nil, fmt.Errorf("model: runbook %s has no rollback %q", rb.Name, rollback)
 		}
 		return steps, nil
 	}
@@ -99,7 +99,7 @@ func (r *Run) Definitions(rb *runbook.Runbook, rollback string) ([]runbook.Step,
 	}
 	p, ok := rb.Phase(r.PhaseName)
 	if !ok {
-		return nil, fmt.Errorf("engine: runbook %s has no phase %q", rb.Name, r.PhaseName)
+		return nil, fmt.Errorf("model: runbook %s has no phase %q", rb.Name, r.PhaseName)
 	}
 	if r.Kind == KindOnComplete {
 		return p.OnComplete, nil
@@ -115,7 +115,7 @@ func (r *Run) Definition(rb *runbook.Runbook, index int) (runbook.Step, error) {
 		return runbook.Step{}, err
 	}
 	if step.Place >= len(definitions) {
-		return runbook.Step{}, fmt.Errorf("engine: runbook %s version %d has no step %d in %q", r.Runbook, r.Version, step.Place, r.PhaseName+step.Rollback)
+		return runbook.Step{}, fmt.Errorf("model: runbook %s version %d has no step %d in %q", r.Runbook, r.Version, step.Place, r.PhaseName+step.Rollback)
 	}
 	return definitions[step.Place], nil
 }

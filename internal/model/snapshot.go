@@ -41,7 +41,7 @@ func (s Snapshot) LoadMember(member int) (*Member, error) {
 	if m := first(s.Members, func(m *Member) bool { return m.ID == member }); m != nil {
 		return m, nil
 	}
-	return nil, fmt.Errorf("engine: the snapshot has no member %d", member)
+	return nil, fmt.Errorf("model: the snapshot has no member %d", member)
 }
 
 func (s Snapshot) LoadRunsOf(member int) ([]*Run, error) {
@@ -65,7 +65,7 @@ func (s Snapshot) LoadRunbook(name string, version int) (*runbook.Runbook, error
 		return rb, nil
 	}
 	if s.Runbook == nil {
-		return nil, fmt.Errorf("engine: the snapshot has no version %d of runbook %s", version, name)
+		return nil, fmt.Errorf("model: the snapshot has no version %d of runbook %s", version, name)
 	}
 	return s.Runbook, nil
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/alert"
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -48,7 +47,7 @@ func (o *Orchestrator) LogOldestMessages(ctx context.Context) {
 }
 
 // silentAfter is how long a worker may give no sign of life while jobs wait for it.
-const silentAfter = applier.TickInterval
+const silentAfter = model.TickInterval
 
 // stuckSteps counts the phases, runs and jobs of a batch that should have made progress and
 // did not.
@@ -68,7 +67,7 @@ func (s *stuckSteps) add(due time.Time) {
 
 // addPhases counts the phases that were due at the tick before and have not begun.
 func (s *stuckSteps) addPhases(b *model.Batch) {
-	for _, e := range engine.NextDue(b, s.now.Add(-applier.TickInterval-applier.SweepGrace)) {
+	for _, e := range engine.NextDue(b, s.now.Add(-model.TickInterval-model.SweepGrace)) {
 		if e, ok := e.(model.Announce); ok {
 			if p, ok := b.Phase(e.Phase); ok && p.DueAt != nil {
 				s.add(*p.DueAt)
@@ -83,10 +82,10 @@ func (s *stuckSteps) addRun(run *model.Run) {
 	switch {
 	case run.Status.Terminal():
 	case run.DeadlineAt == nil:
-		if run.WakeAt != nil && s.now.Sub(*run.WakeAt) > applier.SweepGrace {
+		if run.WakeAt != nil && s.now.Sub(*run.WakeAt) > model.SweepGrace {
 			s.add(*run.WakeAt)
 		}
-	case s.now.Sub(*run.DeadlineAt) > applier.SweepGrace:
+	case s.now.Sub(*run.DeadlineAt) > model.SweepGrace:
 		s.add(*run.DeadlineAt)
 	default:
 		if step := run.Steps[run.Current]; step.DispatchedAt != nil && s.now.Sub(*step.DispatchedAt) >= silentAfter {

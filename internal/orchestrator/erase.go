@@ -15,7 +15,7 @@ func (o *Orchestrator) announceErasure(ctx context.Context, b *model.Batch, now 
 	if at := b.EraseSecretsAt(); at == nil || now.Before(*at) {
 		return nil
 	}
-	return o.bus.Send(ctx, message.TopicOrchestratorEvents, applier.BatchWorkMessage(b.ID, message.WorkErase, applier.SweepTask(now), 0))
+	return o.bus.Send(ctx, message.TopicOrchestratorEvents, applier.BatchWorkMessage(b.ID, message.WorkErase, model.TickTask(now), 0))
 }
 
 // erasePage erases the secrets of one page of members, on page 0 those of the runs without a

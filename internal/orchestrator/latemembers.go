@@ -38,7 +38,7 @@ func (o *Orchestrator) onMemberAdded(ctx context.Context, m message.MemberEvent)
 	c := applier.On(model.CatchUpDue{Page: page})
 	c.Prime = func(s *applier.Snapshot) { applier.Prime(s, s.BatchKey(), b) }
 	if _, _, err = o.applier.Run(ctx, m.BatchID, c); err != nil {
-		return applier.RejectRefusal(err)
+		return rejectRefusal(err)
 	}
 	return o.stopPageIfCancelled(ctx, m.BatchID, page)
 }

@@ -30,6 +30,7 @@ package orchestrator
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"strings"
 	"time"
@@ -39,6 +40,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/deadletter"
 	"github.com/matoolkit/matoolkit/internal/membership"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/runbookstore"
 	"github.com/matoolkit/matoolkit/internal/sealing"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -138,4 +140,13 @@ func decodeThen[T any](ctx context.Context, m message.Delivery, next func(contex
 		return message.Reject("the body is not the JSON of a %T: %v", body, err)
 	}
 	return next(ctx, body)
+}
+
+// rejectRefusal turns a refusal of the engine into the rejection of a message.
+func rejectRefusal(err error) error {
+	var refusal *model.Refusal
+	if errors.As(err, &refusal) {
+		return message.Reject("%s", refusal.Reason)
+	}
+	return err
 }

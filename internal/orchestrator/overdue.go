@@ -27,7 +27,7 @@ func (o *Orchestrator) announceOverdueRuns(ctx context.Context, b *model.Batch, 
 		return nil
 	}
 	now := found.now
-	bounds := store.OverdueBounds{After: m.After, WakeBefore: now.Add(-applier.SweepGrace), DeadlineBefore: now.Add(applier.TickInterval)}
+	bounds := store.OverdueBounds{After: m.After, WakeBefore: now.Add(-model.SweepGrace), DeadlineBefore: now.Add(model.TickInterval)}
 	runs, more, err := o.store.OverdueRuns(ctx, b.ID, bounds, model.PageSize)
 	if err != nil {
 		return err

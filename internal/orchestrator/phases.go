@@ -83,7 +83,7 @@ func (o *Orchestrator) dispatchPhase(ctx context.Context, b store.Item[model.Bat
 	c.Prime = func(s *applier.Snapshot) { applier.Prime(s, s.BatchKey(), b) }
 	_, decisions, err := o.applier.Run(ctx, b.Doc.ID, c)
 	if err != nil || !decisions[0].Stale {
-		return applier.RejectRefusal(err)
+		return rejectRefusal(err)
 	}
 	o.log.InfoContext(ctx, "phase is not due or was dispatched before", logkey.BatchID, b.Doc.ID, logkey.Phase, e.Phase)
 	return o.applier.Decide(ctx, b.Doc.ID, model.PhaseCounted{Phase: e.Phase})

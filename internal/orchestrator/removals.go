@@ -26,7 +26,7 @@ func (o *Orchestrator) onMemberRemoved(ctx context.Context, m message.MemberEven
 		applier.Prime(s, store.MemberKey(m.BatchID, m.BatchMemberID), member)
 	}
 	if _, _, err := o.applier.Run(ctx, m.BatchID, c); err != nil {
-		return applier.RejectRefusal(err)
+		return rejectRefusal(err)
 	}
 	return o.reportShardsOfPage(ctx, m.BatchID, member.Doc.Page)
 }

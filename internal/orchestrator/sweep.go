@@ -45,13 +45,13 @@ func (o *Orchestrator) SweepAll(ctx context.Context, batches []store.Item[store.
 }
 
 // sweepListed sweeps one listed batch. If the batch does not exist because its creation was
-// interrupted, sweepListed deletes its summary after applier.AbandonAfter.
+// interrupted, sweepListed deletes its summary after membership.AbandonAfter.
 func (o *Orchestrator) sweepListed(ctx context.Context, listed store.Item[store.BatchSummary], now time.Time, jobs *workers.JobTally) error {
 	err := o.sweepBatch(ctx, listed.Doc, now, jobs)
 	if !listed.Doc.Creating || !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	if now.Sub(listed.Doc.DetectedAt) <= applier.AbandonAfter {
+	if now.Sub(listed.Doc.DetectedAt) <= membership.AbandonAfter {
 		return nil // it may be in creation
 	}
 	_, err = o.store.Apply(ctx, store.Writes{store.Delete(store.EntryKey(listed.Doc.ID), listed.ETag)})
@@ -79,7 +79,7 @@ func (o *Orchestrator) sweepBatch(ctx context.Context, listed store.BatchSummary
 	if b, err = o.transitionBatch(ctx, b); err != nil {
 		return err
 	}
-	s := &sweep{Orchestrator: o, batch: &b.Doc, now: now, task: applier.SweepTask(now), stuck: &stuckSteps{now: now}}
+	s := &sweep{Orchestrator: o, batch: &b.Doc, now: now, task: model.TickTask(now), stuck: &stuckSteps{now: now}}
 	defer func() { s.stuck.log(ctx, o, &b.Doc, 0) }()
 	for _, part := range []func(context.Context) error{s.sweepPhases, s.sweepDispatchMode, s.sweepRuns, s.sweepMembers} {
 		if err := part(ctx); err != nil {
@@ -128,7 +128,10 @@ func (s *sweep) sweepPhases(ctx context.Context) error {
 		return s.applier.Decide(ctx, s.batch.ID, model.FailureCounted{})
 	}
 	s.stuck.addPhases(s.batch)
-	outbox := applier.Outbox{Events: applier.UpcomingPhases(s.batch, s.now, s.task)}
+	var outbox applier.Outbox
+	if err := outbox.Add(s.batch, engine.UpcomingPhases(s.batch, s.now, s.task), s.now); err != nil {
+		return err
+	}
 	for _, p := range s.batch.Phases {
 		announce, err := s.sweepPhase(ctx, p)
 		if err != nil {
@@ -164,7 +167,7 @@ func (s *sweep) sweepPhase(ctx context.Context, p model.Phase) (announce bool, e
 // or with unsent jobs on its last page.
 func (s *sweep) fanOutStuck(ctx context.Context, p model.Phase) (bool, error) {
 	since := *p.DispatchedAt
-	if s.now.Sub(since) <= applier.SweepGrace {
+	if s.now.Sub(since) <= model.SweepGrace {
 		return false, nil
 	}
 	last, err := s.store.LastShard(ctx, s.batch.ID, p.ID)
@@ -178,7 +181,7 @@ func (s *sweep) fanOutStuck(ctx context.Context, p model.Phase) (bool, error) {
 		}
 		since = slices.MaxFunc([]time.Time{last.Doc.MadeAt, yieldedAt}, time.Time.Compare)
 	}
-	if s.now.Sub(since) <= applier.SweepGrace {
+	if s.now.Sub(since) <= model.SweepGrace {
 		return false, nil
 	}
 	s.stuck.add(since)

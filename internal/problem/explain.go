@@ -20,11 +20,14 @@ func CodeOf(err error) api.Code { return Explain(err).Code }
 func Explain(err error) *Error {
 	var known *Error
 	var refusal *model.Refusal
+	var missing *model.NotFound
 	switch {
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &refusal):
 		return New(api.CodeConflict, "%s", refusal.Reason)
+	case errors.As(err, &missing):
+		return &Error{Code: api.CodeNotFound, Message: missing.Error(), Cause: err}
 	case errors.Is(err, model.ErrNotYet):
 		return New(api.CodeConflict, "a phase is just being begun for the member; try again in a moment or, where the batch is paused, once it is resumed")
 	case errors.Is(err, secret.ErrUnavailable):

@@ -26,6 +26,8 @@ func TestExplain(t *testing.T) {
 	}{
 		{&problem.Error{Code: api.CodeNotFound, Message: "there is no batch 7"}, api.CodeNotFound, "there is no batch 7"},
 		{&model.Refusal{Reason: "batch 7 has ended"}, api.CodeConflict, "batch 7 has ended"},
+		{fmt.Errorf("%w: %w", &model.NotFound{Batch: 7}, store.ErrNotFound), api.CodeNotFound, "there is no batch 7"},
+		{&model.NotFound{Batch: 7, Member: 3}, api.CodeNotFound, "batch 7 has no member 3"},
 		{model.ErrNotYet, api.CodeConflict, "try again in a moment"},
 		{secret.ErrUnavailable, api.CodeUnavailable, "the key"},
 		{store.ErrUnavailable, api.CodeUnavailable, "store or broker"},

@@ -19,7 +19,7 @@ import (
 	schedulertimer "github.com/matoolkit/matoolkit/functions/scheduler-timer"
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
-	"github.com/matoolkit/matoolkit/internal/applier"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/local/functionshost"
 )
 
@@ -304,7 +304,7 @@ func (b *bed) between(ctx context.Context) error {
 	if err := os.RemoveAll(b.file("data/host/timers")); err != nil {
 		return err
 	}
-	next := time.Now().Truncate(applier.TickInterval).Add(applier.TickInterval)
+	next := time.Now().Truncate(model.TickInterval).Add(model.TickInterval)
 	if time.Until(next) > room {
 		return nil
 	}

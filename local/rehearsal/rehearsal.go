@@ -21,7 +21,6 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/engine"
@@ -180,9 +179,9 @@ func (r *rehearsal) prepare(ctx context.Context) error {
 	if _, err := r.app.PublishRunbook(ctx, ada, "", r.config.Runbook, api.PublishOptions{}); err != nil {
 		return err
 	}
-	r.nextTick, r.restless = r.clock.Truncate(applier.TickInterval), true
+	r.nextTick, r.restless = r.clock.Truncate(model.TickInterval), true
 	if r.nextTick.Before(r.clock) {
-		r.nextTick = r.nextTick.Add(applier.TickInterval)
+		r.nextTick = r.nextTick.Add(model.TickInterval)
 	}
 	if r.runbook.DataSource.Queried() {
 		if err := r.source.read(ctx, r.config.Members); err != nil {
@@ -282,7 +281,7 @@ func (r *rehearsal) tick(ctx context.Context) error {
 		return err
 	}
 	r.restless, r.unseen = r.broker.memory.Accepted() > sent, false
-	r.nextTick = r.clock.Truncate(applier.TickInterval).Add(applier.TickInterval)
+	r.nextTick = r.clock.Truncate(model.TickInterval).Add(model.TickInterval)
 	return r.look(ctx)
 }
 
@@ -318,7 +317,7 @@ func (r *rehearsal) additions(ctx context.Context) error {
 
 // ahead is for how long before a phase begins no tick is left out: the scheduler announces
 // it for its moment when that is near.
-const ahead = 2 * applier.TickInterval
+const ahead = 2 * model.TickInterval
 
 // calm is the longest time without a tick.
 const calm = 24 * time.Hour
@@ -371,9 +370,9 @@ func (r *rehearsal) next(ctx context.Context) (time.Time, bool, error) {
 		near = r.clock
 	}
 	if !r.restless && !r.config.everyTick && near.After(r.nextTick) {
-		r.nextTick = earlier(near, r.clock.Add(calm)).Truncate(applier.TickInterval)
+		r.nextTick = earlier(near, r.clock.Add(calm)).Truncate(model.TickInterval)
 		if !r.nextTick.After(r.clock) {
-			r.nextTick = r.nextTick.Add(applier.TickInterval)
+			r.nextTick = r.nextTick.Add(model.TickInterval)
 		}
 	}
 	sooner(r.nextTick)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/model"
@@ -130,7 +129,7 @@ func (k *worker) overdue(ctx context.Context) (time.Time, error) {
 				continue
 			}
 			if at = *run.Doc.DeadlineAt; !at.After(k.r.clock) {
-				at = k.r.clock.Truncate(applier.TickInterval).Add(applier.TickInterval)
+				at = k.r.clock.Truncate(model.TickInterval).Add(model.TickInterval)
 			} else {
 				k.silent[key] = at
 			}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
@@ -43,7 +42,7 @@ func handle(ctx context.Context, a *app.App, topic string, m *bus.Received) erro
 }
 
 // tickInterval is how often the scheduler ticks.
-const tickInterval = applier.TickInterval
+const tickInterval = model.TickInterval
 
 func tick(ctx context.Context, a *app.App) error { return a.Tick(ctx) }
 

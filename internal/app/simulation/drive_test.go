@@ -14,7 +14,6 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
@@ -262,7 +261,7 @@ func (w *world) jump() {
 
 // scheduler ticks: late, now and then twice at once, now and then not at all.
 func (w *world) scheduler() {
-	w.nextTick = w.now().Truncate(applier.TickInterval).Add(applier.TickInterval)
+	w.nextTick = w.now().Truncate(model.TickInterval).Add(model.TickInterval)
 	if w.rng.IntN(3) == 0 {
 		return
 	}

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/engine/enginetest"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/model"
@@ -476,7 +475,7 @@ func (w *world) verifyBroker(ctx context.Context) {
 	w.verifyKept(ctx)
 	before := w.broker.accepted
 	for range 2 {
-		w.advance(3 * applier.TickInterval)
+		w.advance(3 * model.TickInterval)
 		if err := w.app.Tick(ctx); err != nil {
 			w.problem("a tick after the end: %v", err)
 		}

@@ -24,8 +24,8 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -106,7 +106,7 @@ var epoch = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 func newWorld(p *plan, protocols, verbose bool) (*world, error) {
 	w := &world{plan: p, leftAt: map[string]time.Time{}, versions: 1, acts: slices.Clone(p.acts), rng: p.rng("world"), verbose: verbose, faults: p.chaos.budget}
 	w.clock.Store(epoch.UnixNano())
-	w.nextTick = epoch.Add(applier.TickInterval)
+	w.nextTick = epoch.Add(model.TickInterval)
 	w.broker = newBroker(w)
 	w.worker = newWorker(w)
 	var err error

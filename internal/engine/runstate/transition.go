@@ -76,7 +76,7 @@ func (t *transition) apply(e model.RunEvent) error {
 	case model.RetryDue:
 		return t.dispatchWaiting()
 	}
-	return fmt.Errorf("engine: %T does not concern a run", e)
+	return fmt.Errorf("runstate: %T does not concern a run", e)
 }
 
 // step is the step in hand.

@@ -4,31 +4,30 @@ import (
 	"context"
 
 	"github.com/matoolkit/matoolkit/internal/alert"
-	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// stopRecord returns the audit record of a decision that pauses the batch because too many members
+// stopWhenRecord returns the audit record of a decision that pauses the batch because too many members
 // of a phase have failed; nil for other decisions.
-func (a *Applier) stopRecord(s *Snapshot) store.Writes {
+func (a *Applier) stopWhenRecord(s *Snapshot) store.Writes {
 	was, is := s.Before(), s.After()
 	if was == nil || !s.writesBatch() || !is.StoppedSince(was) {
 		return nil
 	}
 	by := is.Paused
 	return store.Writes{a.audit.Record(store.AuditRecord{
-		At: by.At, Actor: audit.Caller{Name: by.By, Kind: api.ActorSystem}.Actor(), Action: "pause", Batch: was.ID, Target: is.Phases[is.StoppedBy-1].Name, Why: by.Why,
+		At: by.At, Actor: audit.System(by.By).Actor(), Action: "pause", Batch: was.ID, Target: is.Phases[is.StoppedBy-1].Name, Why: by.Why,
 		Before: audit.BatchFacts(was).JSON(), After: audit.BatchFacts(is).JSON(),
 	})}
 }
 
-// logStopped logs that the stop_when of a phase has paused the batch, unless the summary has the
+// logStopWhen logs that the stop_when of a phase has paused the batch, unless the summary has the
 // pause already. The summary is written after the log line: if the process dies in between, the
 // sweep logs the pause again.
-func (a *Applier) logStopped(ctx context.Context, b *model.Batch) error {
+func (a *Applier) logStopWhen(ctx context.Context, b *model.Batch) error {
 	listed, err := store.OrNone(store.Read[store.BatchSummary](ctx, a.store, store.EntryKey(b.ID)))
 	if err != nil || listed.Doc.Paused != nil && listed.Doc.Paused.At.Equal(b.Paused.At) {
 		return err

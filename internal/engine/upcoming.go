@@ -1,0 +1,47 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/model"
+)
+
+// UpcomingPhases returns the announcements of the phases of a batch that begin before the next tick has
+// announced them, each for the time at which the phase begins. An announcement that finds the init
+// steps unfinished changes nothing. Again is for phases that are late: their first announcement may be
+// lost, and the broker would drop one with the same id.
+func UpcomingPhases(b *model.Batch, now time.Time, again string) (announcements []model.Message) {
+	if b.DispatchMode() != model.Running || b.Filling || b.Status.Terminal() {
+		return nil
+	}
+	for _, p := range b.Phases {
+		if p.Status != model.PhasePending || p.DueAt == nil {
+			continue
+		}
+		soon := now.Add(model.LookAhead)
+		first := announcement(b, &p, now, again)
+		if first.At.Before(soon) {
+			announcements = append(announcements, first)
+		}
+		if p.Reason == "" && first.At.After(*p.DueAt) && first.At.After(now) && p.DueAt.Before(soon) { // it notes the quiet hours as the waiting reason
+			announcements = append(announcements, model.Announce{Phase: p.ID, At: *p.DueAt})
+		}
+	}
+	return announcements
+}
+
+// announcement returns the announcement of a pending phase for the time at which it begins. Its Again
+// distinguishes it from the announcements for other times.
+func announcement(b *model.Batch, p *model.Phase, now time.Time, again string) model.Announce {
+	m := model.Announce{Phase: p.ID, At: StartsAt(b, p, now)}
+	switch {
+	case m.At.Equal(*p.DueAt):
+	case m.At.After(now): // quiet hours end then, also by a clock that is a little behind
+		m.Again = fmt.Sprintf("at-%d", m.At.Unix())
+		m.At = m.At.Add(time.Second)
+	case now.Sub(*p.DueAt) > model.SweepGrace:
+		m.Again = again
+	}
+	return m
+}
