@@ -51,8 +51,8 @@ func TestAuditRecordsTellActorsOfOneNameApart(t *testing.T) {
 	s.verify()
 }
 
-// A person who is called as the system is leaves a record of the people added to a batch
-// that is being filled.
+// A person named like the system actor leaves an audit record of the people added to a
+// batch.
 func TestPersonNamedSchedulerLeavesARecord(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)

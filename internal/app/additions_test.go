@@ -258,7 +258,7 @@ func TestFirstFillIsConfirmedWhileAutomationIsEnabled(t *testing.T) {
 		s.tick()
 		s.wantSizes(101)
 
-		// The same on a runbook whose automation is on: it confirms what is held, and nothing else.
+		// The same on a runbook whose automation is on: the request only confirms the held additions.
 		rows.put(dawn.Add(3*day), crowd(300)...)
 		s.tick()
 		s.wantSizes(101)

@@ -92,7 +92,7 @@ func TestAdvanceOfABatchThatHasChangedIsRefused(t *testing.T) {
 			t.Errorf("ETag %q after %q, and %q in the answer", now.ETag, seen.ETag, v.Batch.ETag)
 		}
 	}
-	// So does a newer version of the runbook, which the batch follows when it is advanced.
+	// So does a newer version of the runbook, which the batch follows at its next advance.
 	s.settle()
 	seen, err = s.app.Batch(s.ctx, b.ID)
 	must(s, 0, err)

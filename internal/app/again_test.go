@@ -9,8 +9,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
-// What is asked for again, or comes again, is not done again: not even when the broker
-// has long forgotten the ids of the messages that it brought the first time.
+// Repeated requests and messages have no second effect, not even when the broker has
+// forgotten the ids of the first messages.
 
 // given is how often a worker was given a job of a function for a member. One that
 // came twice counts twice.

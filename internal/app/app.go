@@ -46,10 +46,10 @@ type App struct {
 	log   *slog.Logger
 }
 
-// Config is what an App is made of. Now defaults to time.Now, NewID to
+// Config holds the dependencies of an App. Now defaults to time.Now, NewID to
 // random ids, Log to slog.Default.
-// Functions are those of workers that have not announced theirs, which a runbook is
-// checked against when it is published.
+// Functions lists functions of workers that have not announced theirs; publishing
+// checks a runbook against them.
 type Config struct {
 	Store store.Store
 	Bus   bus.Sender

@@ -189,7 +189,7 @@ func TestMessageOfRemovalsThatAreDoneRemovesNobodyWhoIsHeldSince(t *testing.T) {
 	s.verify()
 }
 
-// What undoes somebody's part in one batch is done before their part in another begins.
+// The undo of a member's steps in one batch ends before their steps in another begin.
 func TestNobodyIsTakenUpAgainWhileTheirRemovalIsUnderWay(t *testing.T) {
 	t.Parallel()
 	for name, again := range map[string]time.Duration{"into another batch": day + time.Hour, "into the same batch": day} {
@@ -243,8 +243,7 @@ func TestMemberWhoMovesIsUndoneFirst(t *testing.T) {
 	})
 }
 
-// callsFor are the functions that were called with somebody's name, in order, each job
-// once.
+// callsFor returns the functions called with a person's name, in order, each job once.
 func (s *stage) callsFor(upn string) string {
 	var out []string
 	seen := map[string]bool{}
@@ -350,7 +349,7 @@ func TestPhaseBeginsOnTimeAlsoWhenTicksAreSlow(t *testing.T) {
 	s.wantCalls(1, "New")
 }
 
-// A tick that dies may leave a batch that nobody comes into any more.
+// A tick that dies may leave an empty batch.
 func TestEmptyBatchesDoNotStay(t *testing.T) {
 	t.Parallel()
 	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {

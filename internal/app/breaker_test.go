@@ -58,7 +58,7 @@ func TestPhaseInWhichTooManyFailPausesItsBatch(t *testing.T) {
 		if p := s.phases(b.ID)[0]; p.StopWhen != "5%" {
 			t.Errorf("%+v", p)
 		}
-		// It stays so, whatever comes again, until an administrator resumes it. Then the same
+		// It stays paused under repeated messages until an administrator resumes it. Then the same
 		// failures do not pause it again.
 		for _, p := range slices.Clone(s.past) {
 			s.give(p)

@@ -16,8 +16,8 @@ import (
 )
 
 // TestForgetting goes by "To forget the people of a batch" of docs/security.md, with the
-// query that stands there: nobody is named any more in the batch's partition, and
-// the batch, whose rows are still in the data source, is not made anew.
+// query that stands there: no document in the batch's partition names a person any
+// more, and the batch, whose rows are still in the data source, is not created again.
 func TestForgetting(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/security.md")
@@ -56,8 +56,8 @@ func TestForgetting(t *testing.T) {
 	}
 }
 
-// TestForgettingABatchAsAWhole is what that page warns of: where its item is gone before
-// a tick has seen that the batch ended, everything is done again.
+// TestForgettingABatchAsAWhole shows what that page warns of: if its item is deleted
+// before a tick has seen that the batch ended, all steps run again.
 func TestForgettingABatchAsAWhole(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false, azure)
@@ -119,7 +119,7 @@ func (s *stage) erase(batch int, where string) {
 	}
 }
 
-// TestNumbersGoOnFromWhereTheyAreSet is what "Restore" of docs/operations.md relies on: the
+// TestNumbersGoOnFromWhereTheyAreSet tests what "Restore" of docs/operations.md relies on: the
 // newest batch's number can be raised by hand, in the item and field that it names.
 func TestNumbersGoOnFromWhereTheyAreSet(t *testing.T) {
 	t.Parallel()

@@ -44,8 +44,8 @@ func numbered(prefix string, n int) (names []string) {
 	return names
 }
 
-// wantOneOpenBatch holds that nobody whose key has the prefix is an active member of two
-// batches that have not ended, and gives how many are in one.
+// wantOneOpenBatch fails if a person whose key has the prefix is an active member of two
+// open batches, and returns how many are in one.
 func (s *stage) wantOneOpenBatch(prefix string) (people int) {
 	s.t.Helper()
 	homes := map[string]int{}
@@ -81,8 +81,8 @@ phases:
       - {name: only, worker_id: worker-01, function: New, params: {Upn: "{{Upn}}"}}
 `
 
-// Wherever one creation stands when another begins and ends, the two share nobody: one
-// of them is made, and the other is refused with the names.
+// At every point of one creation at which another begins and ends, the two share no
+// person: one batch is created, and the other is refused with the names.
 func TestBatchesCreatedAtOnceShareNobody(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{3, 230} {
@@ -192,8 +192,8 @@ func TestThreeBatchesCreatedAtOnceShareNobody(t *testing.T) {
 	}
 }
 
-// A tick adds nobody whom a batch of another runbook has, also when that is created while
-// the tick goes on. When it has ended, they come in.
+// A tick does not add a person who is in a batch of another runbook, also when that batch
+// is created during the tick. The person is added after that batch has ended.
 func TestTickAddsNobodyWhoIsInAnotherBatch(t *testing.T) {
 	t.Parallel()
 	for n := 1; ; n += everyCut { // under the race detector each takes long
@@ -309,8 +309,8 @@ func TestCreationThatDiesKeepsItsPeopleForTenMinutes(t *testing.T) {
 	})
 }
 
-// Named again by its key, a creation that died long ago goes on only with people whom
-// nobody else has taken meanwhile.
+// Repeated with its idempotency key, an interrupted creation continues only with
+// people who are in no other batch by then.
 func TestCreationThatGoesOnLateSharesNobody(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)

@@ -132,7 +132,7 @@ func TestCostOfEachMessageIsWithinTheBudgetWhateverTheBatch(t *testing.T) {
 			for _, members := range []int{5, 30} {
 				s := newStage(t, false, azure)
 				m := newMeter(s)
-				// What is heard of a worker is noted every 30 seconds, in one write: now.
+				// A worker's heartbeat is stored every 30 seconds, in one write: now.
 				s.publish(strings.NewReplacer("name: one", "name: first", "function: Do", "function: First").Replace(oneStep("")))
 				s.advance(s.batch("first", people(1)).ID)
 				if name == "lost job" {

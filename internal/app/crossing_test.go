@@ -11,7 +11,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
-// What is asked for crosses what is under way, and what others ask for.
+// Requests that cross work under way and the requests of others.
 
 func TestAdvanceAskedForByManyAtOnceIsOne(t *testing.T) {
 	t.Parallel()

@@ -184,7 +184,7 @@ func TestAutomationWithoutAnActiveVersionDoesNothingAndSaysSo(t *testing.T) {
 	})
 }
 
-// What is taken out of use while its query runs makes no batch any more.
+// A runbook deactivated while its query runs creates no batch any more.
 func TestDeactivatedDuringATick(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
@@ -203,8 +203,8 @@ func TestDeactivatedDuringATick(t *testing.T) {
 	}
 }
 
-// Whoever publishes and deactivates at the same time, the runbook's active version is
-// one that nobody has deactivated, or there is none.
+// After concurrent publishing and deactivating, the runbook's active version is one
+// that was not deactivated, or there is none.
 func TestPublishingAndDeactivatingAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -159,7 +159,7 @@ func TestADeadLetterIsReturnedOnceHoweverOftenTheProcessDies(t *testing.T) {
 	}
 }
 
-// sends notes what is sent, and fails as often as it is told.
+// sends records the sent messages and fails a given number of times.
 type sends struct {
 	bus.Sender
 	mu      sync.Mutex
@@ -182,7 +182,7 @@ func (s *sends) Send(ctx context.Context, topic string, messages ...bus.Message)
 	return s.Sender.Send(ctx, topic, messages...)
 }
 
-// stubborn does not remove what was taken, as often as it is told.
+// stubborn fails to remove received messages a given number of times.
 type stubborn struct {
 	bus.DeadLetters
 	keeps int

@@ -302,8 +302,8 @@ func TestDefect11ResultIsNeverFasterThanTheMarkOfItsDispatch(t *testing.T) {
 	s.verify()
 }
 
-// What leads to a member's removal is a request for that member and nothing else: no
-// list that lacks somebody, no tick and no new version.
+// Only a request for a member removes that member: not a list without them, no tick
+// and no new version.
 func TestDefect12TooFewRowsDoNotRemoveEveryoneAtOnce(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {

@@ -31,9 +31,9 @@ const (
 	// tenth of the time. A test that does not name them has Azure's drivers with the flag -azure;
 	// one that names them needs them, for example since it is in a bubble of synctest.
 	inMemory drivers = iota
-	// azure are the drivers of Azure, over the protocols, to the servers of package local: for what
-	// depends on the protocol, on faults of the service, on what a request costs, on the index and
-	// on what is kept from version to version.
+	// azure uses the drivers of Azure, over the protocols, to the servers of package local: for
+	// tests that depend on the protocol, on faults of the service, on request charges, on the index
+	// or on the stored state of earlier versions.
 	azure
 )
 
@@ -45,7 +45,7 @@ type documentStore interface {
 
 // broker is the broker of a world, as a test controls it.
 type broker interface {
-	// Tick makes the broker do what is due when the clock of the test has moved.
+	// Tick makes the broker apply its timers after the test has moved the clock.
 	Tick()
 	// messages counts the messages of a subscription that are not dead letters, locked ones
 	// among them.
@@ -91,8 +91,8 @@ func (w *world) connectMemory() bus.Client {
 	return server.Client(nil)
 }
 
-// disturb makes a hook decide what becomes of the operations at the store in memory, until the
-// function that it returns is called. Those over a line are not disturbed.
+// disturb lets a hook decide the outcome of operations at the memory store until the returned
+// function is called. Operations over a line are not affected.
 func (w *world) disturb(hook memory.Hook) (end func()) {
 	w.hook.Store(&hook)
 	return func() { w.hook.Store(nil) }

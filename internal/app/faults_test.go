@@ -83,8 +83,8 @@ func (s *stage) killedOn(sender bus.Sender, write int, do func(ctx context.Conte
 	return true
 }
 
-// errDead is what the store answers to a process that was killed. As a cancelled context it is
-// not tried again, also where the process has taken another context.
+// errDead is the store's answer to a killed process. Like a cancelled context it is not
+// retried, also when the process uses another context.
 type errDead struct{}
 
 func (errDead) Error() string        { return "the process was killed" }
@@ -555,8 +555,7 @@ func TestBatchThatWasNeverListedIsListedByTheTick(t *testing.T) {
 	}
 }
 
-// An administrator asks for the init of a manual batch again; of a scheduled one nobody
-// would.
+// An administrator would repeat the init of a manual batch, but not of a scheduled one.
 func TestInitOfAScheduledBatchIsAnnouncedAgainByTheTick(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
@@ -577,8 +576,8 @@ func TestInitOfAScheduledBatchIsAnnouncedAgainByTheTick(t *testing.T) {
 	})
 }
 
-// A tick that reports what a dead process did not may meet somebody who does the same.
-// It goes on with the rest of the batch.
+// A tick that reports an event that a dead process did not report may meet another
+// process that does the same. It continues with the rest of the batch.
 func TestTickThatLosesARaceGoesOn(t *testing.T) {
 	t.Parallel()
 	races := 0

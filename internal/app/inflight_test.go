@@ -42,7 +42,7 @@ func TestCancelledBatchEndsWhereverItsPageWasCutShort(t *testing.T) {
 	}
 }
 
-// recorder keeps what is sent.
+// recorder keeps the sent messages.
 type recorder struct {
 	bus.Sender
 	mu   sync.Mutex
@@ -78,8 +78,8 @@ func (s *stage) slowProcess(each time.Duration) (process *app.App, lastRead func
 	return app.New(app.Config{Store: db, Bus: sent, Now: s.clock.Now, Log: s.log}), lastRead, sent
 }
 
-// Between the moment that a pause is decided and the moment that it is stored, other
-// processes dispatch jobs. They are revoked too.
+// Jobs that other processes dispatch between the decision of a pause and its storage
+// are revoked too.
 func TestPauseRevokesWhatWasDispatchedUntilItWasStored(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)

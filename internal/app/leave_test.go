@@ -15,7 +15,7 @@ import (
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
-// leaving adds to a runbook what is done for members who are removed.
+// leaving adds removal steps to a runbook.
 func leaving(yaml string) string {
 	return yaml + `
 on_member_removed:

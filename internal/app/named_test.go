@@ -19,8 +19,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store/storetest"
 )
 
-// The same request, by the key that its caller gave it: whatever became of it before,
-// it comes to one effect.
+// A request repeated with its idempotency key has one effect, after any outcome of the
+// first.
 
 func adaBy(key string) audit.Caller { return audit.Caller{Name: "ada", Key: key} }
 
@@ -88,7 +88,7 @@ func TestBatchAskedForAgainByItsKeyIsTheSameAsItStands(t *testing.T) {
 	})
 }
 
-// What is wrong with a request is not remembered: it is told again, or is right by then.
+// A refusal is not recorded under the key: the repeated request is judged anew.
 func TestRequestThatWasRefusedDoesNotTakeItsKey(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
@@ -108,8 +108,8 @@ func TestRequestThatWasRefusedDoesNotTakeItsKey(t *testing.T) {
 	}
 }
 
-// Of whatever its first request left behind, the second makes the batch as the first
-// would have: once, under its version and of its time, and nobody is written over.
+// From any partial result of the first request, the second creates the same batch:
+// once, with the first's version and time, without overwriting a member.
 func TestBatchWhoseCreationWasCutShortIsGoneOnWithByItsKey(t *testing.T) {
 	t.Parallel()
 	for name, between := range map[string]func(s *stage){
@@ -158,8 +158,8 @@ func TestBatchWhoseCreationWasCutShortIsGoneOnWithByItsKey(t *testing.T) {
 	}
 }
 
-// No batches are made of a runbook without an active version, also where one was begun
-// when there was one; a batch that was made is told of all the same.
+// A runbook without an active version creates no batches, also if the creation began
+// while it had one; the answer for a created batch is repeated all the same.
 func TestBatchThatWasBegunIsNotMadeOnceItsRunbookIsDeactivated(t *testing.T) {
 	t.Parallel()
 	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
@@ -307,7 +307,7 @@ func TestAdditionAskedForAgainByItsKeyAddsNobodyAnew(t *testing.T) {
 		if v, err := add(adaBy("all"), csv); err != nil || v.Added != 0 || len(v.Present) != 4 || !v.Replayed {
 			t.Fatalf("%+v, %v", v, err)
 		}
-		// Nor is one who has ended an obstacle.
+		// Nor is a cancelled batch an obstacle.
 		_, err = s.app.Cancel(s.ctx, ada, b.ID, "")
 		must(s, 0, err)
 		s.settle()

@@ -189,8 +189,8 @@ func TestPhaseInWhichNobodyTookPartRunsNoOnComplete(t *testing.T) {
 	})
 }
 
-// What ended the last member need not come again, for example after a removal: the tick alone
-// takes up what was cut short.
+// The message that ended the last member may not come again, for example after a removal: the
+// tick alone continues interrupted on-complete steps.
 func TestOnCompleteThatWasCutShortIsTakenUpByTheTick(t *testing.T) {
 	t.Parallel()
 	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {

@@ -13,8 +13,8 @@ import (
 )
 
 // A process that dies between storing a job as dispatched and sending it leaves a run that
-// waits for a result. The message that it died of comes again, and sends the job also where
-// the batch was paused or cancelled since: a worker answers that it is revoked.
+// waits for a result. The redelivered message sends the job, also if the batch was paused or
+// cancelled since: the worker answers that the job is revoked.
 func TestOwedJobIsSentInABatchThatWasPausedOrCancelled(t *testing.T) {
 	t.Parallel()
 	keep := func(kind string) func(string, string) bool {

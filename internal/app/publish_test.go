@@ -90,7 +90,7 @@ func TestDryRunTellsWhatAPublishChangesAndStoresNothing(t *testing.T) {
 	})
 }
 
-// A batch whose record cannot be read is named, and keeps nobody from publishing.
+// A batch whose record cannot be read is named and does not prevent publishing.
 func TestPublishingBesideABatchThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
@@ -137,8 +137,8 @@ func drawn(r *rand.Rand, function string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(b.String(), "T+0h", "T-0"), "T-0h", "T-0")
 }
 
-// What is foreseen of the batches in flight is what the scheduler then brings about:
-// over runbooks that are drawn, batches that are in any state, and all options.
+// The forecast for batches in flight agrees with what the scheduler then does: for
+// random runbooks, batches in any state, and all options.
 func TestWhatIsForeseenOfBatchesComesAbout(t *testing.T) {
 	t.Parallel()
 	const rounds = 12
@@ -222,8 +222,8 @@ func TestWhatIsForeseenOfBatchesComesAbout(t *testing.T) {
 	}
 }
 
-// cameAbout fails unless a batch, which had these executions before, has become what was
-// foreseen.
+// cameAbout fails unless a batch, which had these executions before, matches its
+// forecast.
 func (s *stage) cameAbout(f api.BatchForecast, before []api.Phase) {
 	s.t.Helper()
 	is := s.batchOf(f.BatchID)
@@ -265,7 +265,7 @@ func (s *stage) cameAbout(f api.BatchForecast, before []api.Phase) {
 	}
 }
 
-// What is wrong with a runbook leaves the one that is active, and its batches, alone.
+// A faulty runbook does not affect the active version and its batches.
 func TestBadVersionNeverReplacesAGoodOne(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
@@ -336,7 +336,7 @@ func problemsOf(err error) []api.InputProblem {
 	return problem.Explain(err).Problems
 }
 
-// Each of two who publish at the same time is told what it changed, one after the other.
+// Each of two concurrent publishes gets the changes that it made, one after the other.
 func TestPublishesAtTheSameTimeFollowEachOther(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
@@ -419,7 +419,7 @@ func TestOnlyTheFirstBatchesAreForeseenOneByOne(t *testing.T) {
 		t.Errorf("%d batches, of which %d are foreseen", c.BatchCount, len(c.Batches))
 	}
 	for _, f := range c.Batches {
-		// first is due and waits: nobody has been through it, and so it is not skipped.
+		// first is due and waits: no member has completed it, so it is not skipped.
 		if both := []string{"first", "second"}; f.Skipped != nil || !slices.Equal(f.Superseded, both) || !slices.Equal(f.Pending, both) {
 			t.Errorf("%s", encoded(f))
 		}

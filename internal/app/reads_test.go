@@ -17,7 +17,7 @@ import (
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
-// looks is every use case that shows what is of members.
+// looks lists every use case that shows members' data.
 var looks = []asked{
 	{
 		name: "members", prep: begun(twoSteps, true), line: `read-members batch 1 "" ""  -> `,
@@ -95,8 +95,8 @@ var looks = []asked{
 	},
 }
 
-// Who reads what is of members is recorded once in a quarter of an hour, and before
-// there is an answer: where it cannot be recorded there is none.
+// A read of members' data is recorded once in a quarter of an hour, before the
+// answer: if it cannot be recorded, the read fails.
 func TestReadsAreRecordedBeforeTheyAreAnswered(t *testing.T) {
 	t.Parallel()
 	grace, hedy := audit.Caller{Name: "grace"}, audit.Caller{Name: "hedy"}
@@ -171,8 +171,8 @@ func TestReadsOfEachKindAndThingAreRecordedApart(t *testing.T) {
 	}
 }
 
-// Of many who ask at once in one name one writes, and whoever is cut off meanwhile does
-// not take the others with them.
+// Of many concurrent reads by one caller one writes the record, and a cancelled read
+// does not cancel the others.
 func TestReadsAtTheSameTimeAreOneRecord(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
@@ -216,7 +216,7 @@ func TestReadsAreRecordedByEachProcess(t *testing.T) {
 	}
 }
 
-// What is refused shows nobody anything: it is no read.
+// A refused request shows no data: it is no read.
 func TestReadsThatAreRefusedAreNotRecorded(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)

@@ -97,8 +97,8 @@ func TestReportTellsOfEveryMemberAndStep(t *testing.T) {
 	})
 }
 
-// A batch goes on while its report is read: who fails, joins or is removed in the
-// meantime is told of once or, where they came after it was begun, not at all.
+// A batch runs on while its report is read: a member who fails, joins or is
+// removed meanwhile appears once or, if they joined after its beginning, not at all.
 func TestReportWhileTheBatchGoesOn(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
@@ -140,8 +140,7 @@ func TestReportOfABatchThatIsBegunNowhere(t *testing.T) {
 	}
 }
 
-// Members of whom the page is known, and who fail between the two looks at it, are told
-// of once.
+// Members of a known page who fail between its two reads appear once.
 func TestReportOfWhoFailsBetweenTheLooks(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
@@ -160,7 +159,7 @@ func TestReportOfWhoFailsBetweenTheLooks(t *testing.T) {
 	}
 }
 
-// interrupted does something when the first of what is written comes.
+// interrupted calls a function at the first write.
 type interrupted struct {
 	bytes.Buffer
 	then func()

@@ -50,8 +50,8 @@ func BenchmarkReport(b *testing.B) {
 	}
 }
 
-// stored is a member of the runbook undoable who has been through its phases, or has
-// failed in the first.
+// stored is a member of the runbook undoable who has completed its phases or failed
+// in the first.
 func stored(batch, id int) store.Writes {
 	m := model.Member{ID: id, Page: model.PageOf(id), Key: fmt.Sprintf("p%06d@x", id), Status: model.MemberActive, AddedAt: dawn}
 	run := func(phase int, name string, status model.RunStatus, steps ...model.Step) store.Write {

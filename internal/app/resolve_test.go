@@ -242,8 +242,8 @@ func TestStepSettledByHandInAPausedBatchGoesOnAtTheResumption(t *testing.T) {
 	})
 }
 
-// No message brings back what follows from an administrator's word: one is sent ahead
-// that looks after it, and nobody waits for a tick.
+// No message repeats the follow-up of an administrator's decision: a check message is
+// sent ahead, so that the follow-up does not wait for a tick.
 func TestStepSettledByHandLeadsOnWhereverThatWasCutShort(t *testing.T) {
 	t.Parallel()
 	skip := func(name string, member int) func(s *stage, id int) func(context.Context, *app.App) error {
@@ -338,7 +338,7 @@ func TestMemberIsBroughtBackBeforeThePhaseComesToTheirPage(t *testing.T) {
 	})
 }
 
-// What is undone still runs at the worker when the member is to go through it again.
+// The rollback still runs at the worker when the member's retry is requested.
 func TestRetryBeginsWhenTheRollbackThatWasSkippedHasEnded(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {

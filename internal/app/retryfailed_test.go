@@ -217,8 +217,8 @@ func TestFailedInitIsRetriedAtTheStepThatFailedAndTheBatchGoesOn(t *testing.T) {
 	})
 }
 
-// A batch that is listed as ended is none that a tick would visit: whoever opened it may
-// have died before it was listed again.
+// A tick does not visit a batch listed as ended: the process that opened it may have died
+// before it listed it again.
 func TestBatchThatARetryOpenedIsListedAsActiveWhereverTheRetryWasCutShort(t *testing.T) {
 	t.Parallel()
 	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {

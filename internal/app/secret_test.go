@@ -69,7 +69,7 @@ func (s *stage) useKeys(keys secret.Keys) {
 	}
 }
 
-// forms are the ways in which a text stands in what is stored, shown or logged.
+// forms returns the encodings of a text in stored, shown and logged data.
 func forms(text string) []string {
 	quoted, err := json.Marshal(text)
 	if err != nil {
@@ -481,7 +481,7 @@ func TestARunbookWithSecretsNeedsAKey(t *testing.T) {
 	}
 }
 
-// A worker blanks what a job names, in whichever parameter it stands.
+// A worker blanks the secret parameters that a job names.
 func TestAJobNamesItsSecrets(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {

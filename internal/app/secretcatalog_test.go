@@ -93,8 +93,8 @@ func TestAVersionTakesTheSecretsOfALateCatalog(t *testing.T) {
 			t.Errorf("the error is %s", got)
 		}
 
-		// A retry of the first batch makes references of its parameters, and its end erases what
-		// was stored in the clear.
+		// A retry of the first batch replaces its parameters by references, and its end erases
+		// the values stored in the clear.
 		s.script["New-Account"] = always("true")
 		s.retry(first.ID, api.RetrySelection{})
 		if got := s.paramsOf("New-Account"); got["Pw"] != canary {

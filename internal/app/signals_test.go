@@ -21,7 +21,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
-// journal is what processes log, as the handler writes it: lines of JSON.
+// journal collects the processes' log as the handler writes it: lines of JSON.
 type journal struct {
 	mu    sync.Mutex
 	lines bytes.Buffer
@@ -109,8 +109,8 @@ func TestBatchThatFailsIsToldEachTimeItDoes(t *testing.T) {
 	})
 }
 
-// Whoever is killed after the batch failed leaves it to the message that comes again, or
-// to the tick where none does.
+// A process killed after the batch failed leaves the report to the redelivered message,
+// or to the tick.
 func TestBatchThatFailsIsToldWhereverItsEndIsCutShort(t *testing.T) {
 	t.Parallel()
 	for _, comesAgain := range []bool{true, false} {

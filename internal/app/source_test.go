@@ -111,7 +111,7 @@ func (s *stage) automation(runbook string) api.Automation {
 	return must(s, v, err)
 }
 
-// batches tells of all batches: when each starts, how it stands and who is in it.
+// wantBatches compares all batches: start, status and members.
 func (s *stage) wantBatches(want ...string) {
 	s.t.Helper()
 	var got []string

@@ -108,7 +108,7 @@ func followRandomSource(t testing.TB, seed uint64) {
 	f.s.verify()
 }
 
-// follower is a stage whose batches follow a table, and what is to come of that.
+// follower is a stage whose batches follow a table, with the expected state.
 type follower struct {
 	s     *stage
 	rng   *rand.Rand
@@ -131,7 +131,7 @@ type follower struct {
 	told      []string       // what happened so far
 }
 
-// person is what the table has of somebody.
+// person is a row of the table.
 type person struct {
 	start time.Time
 	name  string
@@ -253,7 +253,7 @@ func (f *follower) answer() {
 
 func (f *follower) anybody() string { return fmt.Sprintf("p%03d", f.rng.IntN(crowded)) }
 
-// somebody has a row; empty where nobody does.
+// somebody draws a person with a row; empty if there is none.
 func (f *follower) somebody() string {
 	names := slices.Sorted(maps.Keys(f.people))
 	if len(names) == 0 {
@@ -262,7 +262,7 @@ func (f *follower) somebody() string {
 	return names[f.rng.IntN(len(names))]
 }
 
-// put adds somebody, or gives them another time.
+// put adds a person, or changes their time.
 func (f *follower) put() {
 	name, start := f.anybody(), someStarts[f.rng.IntN(len(someStarts))]
 	f.people[name] = person{start: start, name: "Name of " + name}
@@ -407,7 +407,7 @@ func (f *follower) automate() {
 	must(f.s, v, err)
 }
 
-// decide confirms or discards what is held somewhere.
+// decide confirms or discards the held removals of one batch.
 func (f *follower) decide() {
 	f.s.t.Helper()
 	for _, id := range f.last.ids() {
@@ -421,7 +421,7 @@ func (f *follower) decide() {
 	}
 }
 
-// decideAll confirms what is held anywhere. That may bring the end of a batch about.
+// decideAll confirms all held removals. That may end a batch.
 func (f *follower) decideAll() (any bool) {
 	f.s.t.Helper()
 	for {
@@ -551,7 +551,7 @@ func (f *follower) removeByHand() {
 	f.s.settle()
 }
 
-// nobodyYet is somebody who is in no batch that has not ended; empty where there is none.
+// nobodyYet draws a person who is in no open batch; empty if there is none.
 func (f *follower) nobodyYet(now sight) string {
 	for range crowded {
 		if name := f.anybody(); len(now.homes(name+"@x")) == 0 {
@@ -585,7 +585,7 @@ func (f *follower) addByHand() {
 	f.s.settle()
 }
 
-// byHand makes a batch that is advanced by hand, which nobody does.
+// byHand creates a manual batch that is never advanced.
 func (f *follower) byHand() {
 	f.s.t.Helper()
 	if name := f.nobodyYet(f.last); name != "" && f.rng.IntN(3) == 0 {
@@ -605,7 +605,7 @@ func claimed(err error) bool {
 	return problem.CodeOf(err) == api.CodeConflict && (strings.Contains(err.Error(), "being taken out") || strings.Contains(err.Error(), "being added to"))
 }
 
-// What is to be seen.
+// Reading the state.
 
 // sight is all that is stored of the batches.
 type sight struct{ batches map[int]seen }
@@ -625,7 +625,7 @@ func (b seen) undecided() bool {
 
 func (n sight) ids() []int { return slices.Sorted(maps.Keys(n.batches)) }
 
-// homes are where somebody is a member, of batches that have not ended.
+// homes returns a person's memberships in open batches.
 func (n sight) homes(key string) (homes []place) {
 	for _, id := range n.ids() {
 		if !n.batches[id].live() {
@@ -1009,8 +1009,8 @@ func (f *follower) called(function string, batch, member int) bool {
 	})
 }
 
-// belongs tells in which batch somebody should be when all has come to rest, and why;
-// 0 is in none.
+// belongs returns the batch in which a person should be in the end, and why; 0 means
+// none.
 func (f *follower) belongs(now sight, name string, homes []place) (batch int, why string) {
 	for _, h := range homes {
 		m, b := now.member(h), now.batches[h.batch]
@@ -1058,8 +1058,8 @@ func (f *follower) belongs(now sight, name string, homes []place) (batch int, wh
 	return remains, "no batch has their time, and automation is off"
 }
 
-// While those are on their way out whose removal was confirmed, nobody else leaves; so
-// nobody comes into another batch.
+// While confirmed removals run, no other member leaves, so no member moves to another
+// batch.
 func TestNobodyMovesWhileConfirmedRemovalsAreUnderWay(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {

@@ -58,7 +58,7 @@ type past struct {
 	handle func(*app.App, context.Context, message.Delivery) error
 }
 
-// script is what the worker answers, by function.
+// script holds the worker's answers by function.
 type script map[string]worker
 
 type fakeClock struct{ ns atomic.Int64 }
@@ -323,7 +323,7 @@ func (s *stage) answersJob(j message.Job, result string, err error) {
 	s.settle()
 }
 
-// who is the member that a job is for; 0 for none.
+// who returns the member of a job; 0 for none.
 func who(j message.Job) int {
 	_, member, _, err := model.ParseStepID(j.CorrelationData.StepExecutionID)
 	if err != nil {
@@ -424,7 +424,7 @@ func (s *stage) tick() {
 	s.settle()
 }
 
-// What is to be seen.
+// Reading the state.
 
 // wantStatus holds a batch's status against what it should be.
 func (s *stage) wantStatus(id int, want string) {
@@ -667,7 +667,7 @@ func (s *stage) recount(listed api.Batch) {
 	members, err := storetest.All[model.Member](s.ctx, s.store, store.BatchPartition(id), "member")
 	must(s, 0, err)
 	for _, m := range members {
-		// Whoever leaves without removal steps keeps a batch from nothing: it may end first.
+		// A member who leaves without removal steps does not delay the batch, which may end first.
 		if m.Doc.OpenPhase != 0 || len(m.Doc.Queue) > 0 || m.Doc.Leaving && m.Doc.Removal != 0 {
 			s.t.Errorf("batch %d has ended, and its member %d is in phase execution %d with %v to come", id, m.Doc.ID, m.Doc.OpenPhase, m.Doc.Queue)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/problem"
 )
 
-// ending is what has become of a batch.
+// ending is the end state of a batch.
 type ending struct {
 	Status  string              `json:"status"`
 	Error   string              `json:"error,omitempty"`
@@ -21,7 +21,7 @@ type ending struct {
 	Steps   map[string][]string `json:"steps"` // by member; those of the batch have no name
 }
 
-// carryOn is what callers and administrators do after the upgrade, until all batches have
+// carryOn plays the callers and administrators after the upgrade until all batches have
 // ended.
 func (s *stage) carryOn(repeat []repeated, pass func(time.Duration)) {
 	s.t.Helper()
@@ -45,8 +45,8 @@ func (s *stage) carryOn(repeat []repeated, pass func(time.Duration)) {
 	}
 }
 
-// carryOnOnce does for each batch what waits for somebody, and tells how many there are
-// that have not ended.
+// carryOnOnce makes the pending decision of each batch and returns the number of open
+// batches.
 func (s *stage) carryOnOnce() (open int) {
 	s.t.Helper()
 	page, err := s.app.Batches(s.ctx, api.ListOptions{Limit: 1000})
@@ -88,7 +88,7 @@ func (s *stage) unlessConflict(err error) {
 	}
 }
 
-// endings are what has become of all batches.
+// endings returns the end states of all batches.
 // cause finds why a job had no result.
 var cause = regexp.MustCompile(`(no result within \w+): .*`)
 

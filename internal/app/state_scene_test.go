@@ -15,7 +15,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
-// moves is advanced by hand. What becomes of each member is in their column Way.
+// moves is advanced by hand. The column Way determines each member's outcome.
 const moves = `
 name: moves
 description: Mailboxes, by hand.
@@ -281,8 +281,8 @@ func (m *making) resolve(full int) {
 	m.deliver()
 }
 
-// upgradeComes is what goes on at the moment of the upgrade. What is sent last is still
-// on its way then.
+// upgradeComes begins the work under way at the upgrade. The last messages are still in
+// the queue then.
 func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, resumed int) {
 	m.t.Helper()
 	s := m.stage
@@ -351,7 +351,7 @@ func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, r
 // members by then.
 const dyingTick = 8
 
-// settleHeld decides on the removals that are held in somebody's wave.
+// settleHeld decides on the held removals in a person's wave.
 func (m *making) settleHeld(name string, decide func(context.Context, audit.Caller, int, string, string) (api.Batch, error)) {
 	m.t.Helper()
 	b := m.wave(name)
@@ -369,7 +369,7 @@ func (m *making) die(write int, do func(context.Context, *app.App) error) {
 	}
 }
 
-// wave is the batch of waves in which somebody is.
+// wave returns a person's batch of the runbook waves.
 func (m *making) wave(name string) int {
 	m.t.Helper()
 	page, err := m.app.Batches(m.ctx, api.ListOptions{Limit: 1000, Runbook: "waves"})

@@ -28,8 +28,8 @@ What is stored, and what is on its way, is read by the versions that come after.
    The scene in state_scene_test.go should come to use the new field.
  - Say so in CHANGELOG.md, under "Upgrade": the version before refuses what has the new field.`
 
-// TestShapeOfWhatIsKept fails where a field is added to what is stored or sent, until the
-// state of this version is written anew, and where one is gone or is another, always.
+// TestShapeOfWhatIsKept fails when a stored or sent type gets a field, until the state of
+// this version is regenerated, and always when one is removed or changed.
 func TestShapeOfWhatIsKept(t *testing.T) {
 	t.Parallel()
 	now := shapes()
@@ -167,7 +167,7 @@ func TestEveryTypeOfDocumentIsKnown(t *testing.T) {
 	}
 }
 
-// losesNothing sees that what is read from JSON, and written again, is all there.
+// losesNothing checks that JSON keeps all its fields when it is decoded and encoded again.
 func losesNothing(t *testing.T, what string, as reflect.Type, text []byte) {
 	t.Helper()
 	if as == nil {

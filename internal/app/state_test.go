@@ -21,10 +21,10 @@ import (
 
 // Each version has a folder in testdata/state with a system in the middle of things, as
 // the store and the broker of that version had it. Later versions take it over and bring
-// it to its end. The folders of versions that are released are never written again.
+// it to its end. The folders of released versions never change.
 //
-// currentState is the folder of the version that is being made. Whoever begins with the
-// next version after a release gives it that version's name, and writes the folder with
+// currentState is the folder of the version in development. The first change after a
+// release sets it to the next version's name and writes the folder with
 //
 //	go test ./internal/app -run TestState -update
 const (
@@ -44,7 +44,7 @@ type kept struct {
 	End       map[int]ending // by batch
 }
 
-// system is what else there is to know.
+// system holds the rest of the state.
 type system struct {
 	At     time.Time  `json:"at"`
 	Repeat []repeated `json:"repeat"`
@@ -144,8 +144,8 @@ func (w *world) documents() []document {
 	return all
 }
 
-// TestStateIsWritten writes the state of this version, where that is asked for. What is to
-// become of it is what becomes of it in the very system that it was written in.
+// TestStateIsWritten writes the state of this version with -update. The expected end is the
+// end in the system that wrote it.
 func TestStateIsWritten(t *testing.T) {
 	if !*update {
 		return

@@ -14,8 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/workers"
 )
 
-// StoredTypes are what the documents of each type (store.Key.Type) are read and
-// written as.
+// StoredTypes are the Go types of the documents of each type (store.Key.Type).
 var StoredTypes = map[string]reflect.Type{
 	"additions":   reflect.TypeFor[store.AdditionsPage](),
 	"attempts":    reflect.TypeFor[store.Attempts](),
@@ -104,8 +103,8 @@ func shapeOf(t reflect.Type, tell func(path, kind string)) {
 	}
 }
 
-// kindOf is what a value is in JSON. How wide a number is in Go, and what a text's type
-// is called, is nothing that is stored.
+// kindOf returns the JSON kind of a type. The width of a number and the name of a text's
+// type are not stored.
 func kindOf(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Bool:

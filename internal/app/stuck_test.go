@@ -21,7 +21,7 @@ func stuckText(line map[string]any) string {
 	return fmt.Sprintf("batch %v of %v: %v for %vs, silent %v", line["BatchId"], line["RunbookName"], line["Count"], line["OldestSeconds"], line["SilentWorkers"])
 }
 
-// wantStuck ticks and holds what is told of it against what should be.
+// wantStuck ticks and compares the reported steps.
 func (s *stage) wantStuck(j *journal, want ...string) {
 	s.t.Helper()
 	before := len(j.of(s.t, alert.StuckSteps))
@@ -51,7 +51,7 @@ func TestWorkerThatTakesNoJobsIsToldBeforeTheirDeadlines(t *testing.T) {
 		s.pass(2 * time.Minute)
 		s.wantStuck(j, "batch 1 of one: 3 for 1560s, silent [worker-01]")
 		s.wantStatus(b.ID, "active")
-		// One answer, to whatever job, and it is at work.
+		// One answer to any job, and it counts as working.
 		s.answers(1, "Do", "true", nil)
 		s.wantStuck(j)
 		s.answers(2, "Do", "true", nil)
@@ -76,8 +76,7 @@ func TestWorkerThatFallsSilentIsToldSinceItsLastAnswer(t *testing.T) {
 	s.wantStuck(j, "batch 1 of one: 2 for 360s, silent [worker-01]")
 }
 
-// Of steps that are late by more and by less the longest is told, whichever is looked at
-// first.
+// Of several late steps the oldest is reported, in any order of reads.
 func TestOldestOfWhatIsStuckIsTold(t *testing.T) {
 	t.Parallel()
 	for _, later := range []int{1, 2} {
@@ -211,8 +210,8 @@ func TestPhasesWhoseMessageWasLostAreTold(t *testing.T) {
 	})
 }
 
-// However much is late, each page of it is told once: the first by the tick, the others
-// by the messages that go on with it.
+// Each page of late steps is reported once: the first by the tick, the others by its
+// follow-up messages.
 func TestAllThatIsStuckIsToldPageByPage(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)

@@ -137,7 +137,7 @@ func TestRowThatIsGoneRemovesItsMemberOnce(t *testing.T) {
 		if m := s.member(1, 4); m.Status != "removed" || m.RemovedBy != "" {
 			t.Fatalf("%+v", m)
 		}
-		// Whoever comes back is a new member.
+		// A person who comes back is a new member.
 		people.put(dawn.Add(day), "p003")
 		s.tick()
 		s.wantCalls(11, "New")

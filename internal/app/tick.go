@@ -10,12 +10,11 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// Tick is what the scheduler does every five minutes, over all batches that have not
-// ended and all runbooks whose batches follow a data source. Of the batches it is the
-// safety net: what falls due before the next tick is scheduled for its exact moment,
-// and what was due and never came about is announced again. The runbooks' batches are
-// brought into line with what their queries give. A batch or a runbook that fails is
-// reported and does not keep the others from their turn.
+// Tick runs every five minutes over all open batches and all runbooks whose batches
+// follow a data source. For batches it is the safety net: it schedules the phases that
+// fall due before the next tick for their exact moment, and announces due phases
+// again that did not begin. It synchronizes the runbooks' batches with their queries.
+// It reports a batch or a runbook that fails and continues with the others.
 func (a *App) Tick(ctx context.Context) (err error) {
 	var batches []store.Item[store.BatchSummary]
 	defer func() {

@@ -9,8 +9,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 )
 
-// tickCost is what a tick asks of the store and the broker: reads, queries, writes,
-// messages sent.
+// tickCost counts a tick's operations at the store and the broker: reads, queries,
+// writes, messages sent.
 type tickCost [4]int64
 
 func (c tickCost) String() string {

@@ -215,8 +215,8 @@ var done = []asked{
 	},
 }
 
-// begun makes batch 1 of a runbook, with two members, and sends it into its first phase,
-// where nobody answers.
+// begun creates batch 1 of a runbook with two members and starts its first phase, whose
+// jobs stay unanswered.
 func begun(yaml string, advanced bool) func(*stage) {
 	return func(s *stage) {
 		s.script = script{"New": fails(errLost)}
@@ -306,7 +306,7 @@ func (s *stage) naming(line string) string {
 	return before + s.messageID() + after
 }
 
-// everywhere is all that somebody did, by the trail of everything, the oldest first.
+// everywhere returns all audit records of one caller, the oldest first.
 func (s *stage) everywhere(f api.AuditFilter) []api.AuditRecord {
 	s.t.Helper()
 	var all []api.AuditRecord
@@ -335,7 +335,7 @@ func lineOf(v api.AuditRecord) string {
 	return fmt.Sprintf("%s %s %q %q %s -> %s", v.Action, about, v.Target, v.Why, v.Before, v.After)
 }
 
-// lines are the lines of the caller's records, without what is drawn by lot.
+// lines prints the caller's records without random values.
 func (s *stage) lines(by audit.Caller) []string {
 	s.t.Helper()
 	var all []string
@@ -363,8 +363,8 @@ func blurred(line string) string {
 	return line
 }
 
-// Each change leaves one record of who did what, with what was there before and after,
-// wherever a write fails in between and also where it is asked for twice.
+// Each change leaves one audit record with the caller, the state before and after, at
+// every failing write and for a repeated request.
 func TestEachChangeLeavesOneRecord(t *testing.T) {
 	t.Parallel()
 	grace := audit.Caller{Name: "grace"}
@@ -453,7 +453,7 @@ func TestChangeWhoseAnswerIsLostIsRecordedOnce(t *testing.T) {
 	}
 }
 
-// What is refused is not recorded.
+// A refused request is not recorded.
 func TestWhatIsRefusedLeavesNoRecord(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)

@@ -40,7 +40,7 @@ func (w *world) kept(o api.ListOptions) []api.UnprocessedMessage {
 	}
 }
 
-// bad makes the app keep an event that nothing handles, and gives what is kept.
+// bad delivers an event without a handler and returns the kept message.
 func (w *world) bad(id string, body string) api.UnprocessedMessage {
 	w.t.Helper()
 	before := w.kept(api.ListOptions{})
@@ -155,7 +155,7 @@ func TestReplayedResultIsProcessedOnceItsBatchExists(t *testing.T) {
 	}
 	item := w.kept(api.ListOptions{})[0]
 
-	// Its jobs go to a worker that nobody plays: only the replay can end the step.
+	// Its jobs go to a worker that does not exist: only the replay can end the step.
 	w.publish(strings.ReplaceAll(flat, "worker-01", "worker-02"))
 	b := w.batch("flat", people(1))
 	if _, err := w.app.Advance(w.ctx, ada, b.ID, w.next(b.ID)); err != nil {
@@ -357,7 +357,7 @@ func TestReplayThatFailsAgainOpensTheSameItem(t *testing.T) {
 			book := &notebook{Sender: w.bus}
 			way := &meddler{Sender: book, after: func() {}}
 			a := app.New(app.Config{Store: w.store, Bus: way, Log: slog.New(slog.DiscardHandler)})
-			// The replay has no handler either; it is delivered twice, at once.
+			// The replay has no handler either; it is delivered twice at the same time.
 			fail := func() {
 				sent := book.sent[len(book.sent)-1]
 				again := message.Delivery{ID: sent.ID, Type: "shuffle", Body: sent.Body, Properties: sent.Properties, DeliveryCount: 1, EnqueuedAt: epoch.Add(time.Hour)}
@@ -497,7 +497,7 @@ func TestReplayWithoutABrokerSendsNothing(t *testing.T) {
 	}
 }
 
-// A discard that meets a failed replay half-way is decided on what is there by then.
+// A discard that meets a failed replay half-way decides on the state at that time.
 func TestDiscardAndReplayAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -252,7 +252,7 @@ func TestNewVersionOfAPausedBatchWaitsForTheResumption(t *testing.T) {
 	})
 }
 
-// Nobody has been through it: skipped, it would be lost to all.
+// No member has completed it: skipping it would lose it for all.
 func TestPhaseThatIsDueAndWaitsIsNotSkippedByANewVersion(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
@@ -288,7 +288,7 @@ func TestPhaseThatFellDueWhileItsBatchWasPausedIsTheNewVersions(t *testing.T) {
 	})
 }
 
-// All but who is retried are done: what would run again would run for them too.
+// All but the retried member are done: a repeated phase would run for them too.
 func TestBatchThatARetryOpenedStaysWithItsVersion(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {

@@ -157,8 +157,8 @@ func TestMissingSubscriptionIsNamed(t *testing.T) {
 	}
 }
 
-// The list of workers has a worker that was never seen while jobs wait for it, in its place by
-// id and on whichever page.
+// The list of workers contains a worker that was never seen while jobs wait for it, sorted by
+// id on every page size.
 func TestWorkerThatWasNeverSeenIsShownWhileJobsWait(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)

@@ -129,8 +129,8 @@ func TestFanOutGoesOnWhereverItIsCut(t *testing.T) {
 	})
 }
 
-// A page that was stored, and whose jobs were not sent, does not wait for another page to
-// yield: nobody else sends them.
+// A stored page whose jobs were not sent does not wait for another page to yield: no other
+// message sends them.
 func TestTickSendsThePageThatWasCutShortWhileTheFanOutWaits(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
@@ -160,8 +160,8 @@ func TestTickSendsThePageThatWasCutShortWhileTheFanOutWaits(t *testing.T) {
 	s.verify()
 }
 
-// A member who is retried joins the page of a phase that is under way, and no longer
-// counts there: with that the page may have yielded.
+// A retried member joins the page of a phase under way and no longer counts there, so
+// the page may yield.
 func TestRetryThatMakesAPageYieldAnnouncesTheNext(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
@@ -309,8 +309,8 @@ func TestPageWhoseAnnouncementIsLostIsAnnouncedByThePageThatYieldsNext(t *testin
 	})
 }
 
-// Whatever the process that pauses or cancels a batch dies of, the next one that sees the
-// batch lets the workers know: it need not be the tick.
+// If the process that pauses or cancels a batch dies, the next one that loads the batch
+// notifies the workers: it need not be the tick.
 func TestStopIsToldToTheWorkersByTheProcessThatSeesIt(t *testing.T) {
 	t.Parallel()
 	for name, stop := range map[string]func(ctx context.Context, a *app.App, batch int) error{
@@ -381,8 +381,8 @@ func TestTickRevokesWhatWasDispatchedUntilTheCancellationWasStored(t *testing.T)
 	s.verify()
 }
 
-// The key of what is done once is the same for each retry, and another when an
-// administrator has the step begun anew.
+// The effect id is the same for each attempt, and another after an
+// administrator restarts the step.
 func TestEffectIDOutlivesTheJob(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
@@ -406,8 +406,8 @@ func TestEffectIDOutlivesTheJob(t *testing.T) {
 	})
 }
 
-// joinsWhilePaused makes a batch whose first member has been through a phase, and pages of
-// one late member each that catch up when it is resumed.
+// joinsWhilePaused creates a batch whose first member has completed a phase, and pages of
+// one late member each that catch up when it resumes.
 func (s *stage) joinsWhilePaused(pages int) int {
 	s.t.Helper()
 	s.publish(twoSteps)
@@ -552,9 +552,8 @@ func (m *making) begins(name string, members int) int {
 	return b.ID
 }
 
-// The worker takes its jobs in the order in which they were sent. A batch that starts
-// behind a large one is done within ten times the rounds that it takes alone, whatever
-// the large one does.
+// The worker runs its jobs in the order of sending. A batch that starts behind a large
+// one completes within ten times the rounds that it takes alone.
 func TestSmallBatchDoesNotWaitBehindALargeOne(t *testing.T) {
 	t.Parallel()
 	const large = 12 * model.PageSize

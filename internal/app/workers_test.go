@@ -255,7 +255,7 @@ func TestStepsAreCheckedAgainstTheWorkersThatTheyName(t *testing.T) {
 	}
 }
 
-// What is known of workers is read when a runbook is published, and at no other time.
+// The announcements of workers are read only when a runbook is published.
 func TestNothingIsPublishedUncheckedWhileTheStoreIsAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -46,7 +46,7 @@ func (w *world) checkWaits(j message.Job, what string) bool {
 	return false
 }
 
-// state is what is stored, decoded.
+// state is the decoded content of the store.
 type state struct {
 	batches map[int]*stored
 }

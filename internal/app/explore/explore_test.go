@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// TestMain lets the heap grow further before it is collected: most of what a search allocates
-// is gone at once.
+// TestMain makes garbage collections rarer: most allocations of a search are short-lived.
 func TestMain(m *testing.M) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(200)

@@ -23,9 +23,9 @@ import (
 // identity tells states apart. Two states with the same identity go on in the same way, so
 // that one of them is enough.
 //
-// It is made of what is stored, without ETags and audit records; of the messages, in any
-// order; of what the worker has in hand and of what may still happen. Times count relative to
-// the clock, in documents as well as in the ids of messages, and times that nothing decides
+// It consists of the stored documents without ETags and audit records, the messages in
+// any order, the jobs at the worker and the events that may still happen. Times count relative
+// to the clock, in documents as well as in the ids of messages, and times that nothing decides
 // by do not count at all.
 type identity [2]uint64
 
@@ -280,7 +280,7 @@ type template struct {
 	revisions []int64 // of the batch
 }
 
-// cache remembers what was made of texts, which occur in many states.
+// cache remembers the results for texts that occur in many states.
 type cache[T any] struct {
 	mu   sync.RWMutex
 	made map[string]T
@@ -313,7 +313,7 @@ func templateOf(kind string, text []byte) *template {
 	return templates.get(append([]byte(kind), text...), func() *template { return parseTemplate(string(plain(kind, text))) })
 }
 
-// decoded decodes a document, which nobody may change.
+// decoded decodes a document; callers must not change it.
 func decoded[T any](w *world, d store.Document) *T {
 	v, ok := documents.get(append([]byte(d.Type), d.Doc...), func() any {
 		v := new(T)

@@ -25,9 +25,9 @@ type invocation struct {
 
 // parked is an invocation that waits before one of its writes, while others go on.
 //
-// A handler is a function of the answers that it gets. So what is kept of it is not a
-// goroutine, but what it was answered: the store as it was at its reads, and the answers to
-// its writes. To go on, it runs once more from its beginning, gets the same answers up to
+// A handler is a function of the answers that it gets. So the explorer keeps no
+// goroutine of it, but the answers: the store as it was at its reads, and the answers to its
+// writes. To go on, it runs once more from its beginning, gets the same answers up to
 // the point where it waits, and from there on those of the store as it is then.
 type parked struct {
 	invocation

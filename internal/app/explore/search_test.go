@@ -17,7 +17,7 @@ type limits struct {
 	time   time.Duration // at most; 0: any
 }
 
-// result is what a search came to.
+// result is the result of a search.
 type result struct {
 	system              string
 	states, transitions int64
@@ -172,7 +172,7 @@ func rebuild(s *system, path []action) (*world, error) {
 	return w, err
 }
 
-// story tells how a state is reached, and what is wrong with it.
+// story describes the path to a state and the rule that the state breaks.
 func story(t *testing.T, s *system, all []visited, to *reached) (text string, actions int) {
 	path := append(way(all, to.from), to.action)
 	synctest.Test(t, func(*testing.T) {

@@ -26,7 +26,7 @@ type system struct {
 	// begin makes the state that the system begins with; nil: a batch that follows a schedule
 	prepare func(ctx context.Context, w *world, a *app.App) error
 
-	// What breaks a rule on purpose: messages that the broker loses, and what becomes of writes.
+	// Deliberate faults: messages that the broker loses, and outcomes of writes.
 	loses    func(topic string, m bus.Message) bool
 	rewrites func(store.Writes) store.Writes
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store/memory"
 )
 
-// world is one state of a system: what is stored, what is in the broker, what the worker has
-// in hand, and what may still go wrong.
+// world is one state of a system: the store, the broker, the jobs at the worker, and the
+// faults that may still occur.
 type world struct {
 	system  *system
 	clock   time.Time
@@ -319,7 +319,7 @@ func (w *world) hold(q queue, sequence int64, d time.Duration) {
 	}
 }
 
-// run is the run of a step execution as it is stored, and the place of the step.
+// run returns the stored run of a step execution and the index of the step.
 func (w *world) run(batch int, stepExecution int64) (run model.Run, index int, ok bool) {
 	phase, member, index, err := model.ParseStepID(stepExecution)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
-// broker is Service Bus as the product relies on it: scheduled messages, a lock on
-// what is delivered, a delivery count, and duplicate detection by message id.
+// broker is Service Bus as the product relies on it: scheduled messages, locks, a
+// delivery count, and duplicate detection by message id.
 type broker struct {
 	w          *world
 	messages   []*held

@@ -240,8 +240,8 @@ func (w *world) idle() {
 	w.scheduler()
 }
 
-// jump moves the clock by minutes or hours at once; what is under way is then
-// mostly out of time.
+// jump moves the clock by minutes or hours at once; most work under way then
+// misses its deadline.
 func (w *world) jump() {
 	if len(w.tasks) > 0 && w.rng.IntN(4) > 0 {
 		return
@@ -445,7 +445,7 @@ func linesToShow() int {
 	return math.MaxInt
 }
 
-// report is what a failed run tells, with the last lines of its history.
+// report describes a failed run with the last lines of its history.
 func (w *world) report(lines int) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

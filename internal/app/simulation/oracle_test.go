@@ -9,10 +9,10 @@ import (
 
 // The oracle runs a plan the simple way: member after member, phase after phase,
 // step after step, with nothing that goes wrong besides what the worker answers.
-// It says what every run must come to, and which jobs the worker must be given.
+// It computes the expected outcome of every run and the expected jobs.
 //
-// It is told what depends on when things happened: who was retried, and how often
-// (rounds), what became of steps with a short deadline, and how often a newer version of
+// Its input is what depends on timing: the retried members with their number of
+// retries (rounds), the outcomes of steps with a short deadline, and how often a newer version of
 // the runbook came after the init steps had failed, whose own then run in their place.
 
 // outcome is how a batch must end where nothing cuts it short.
@@ -51,8 +51,8 @@ type sequence struct {
 	failed bool // at its end, so that it can be retried
 }
 
-// job is one call that the worker must get. One that goes on is repeated with
-// other job ids until it is polled no more.
+// job is one call that the worker must get. A polled one is repeated with
+// other job ids until polling ends.
 type job struct {
 	step   *step
 	answer answerTo

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// plan is what a seed makes of a migration: the runbook, the members, what the
-// worker answers, and how much goes wrong.
+// plan is the migration drawn from a seed: the runbook, the members, the
+// worker's answers, and the fault rates.
 type plan struct {
 	seed    uint64
 	chaos   chaos

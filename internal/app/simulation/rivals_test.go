@@ -41,7 +41,7 @@ func TestRivals(t *testing.T) {
 	t.Logf("%d seeds from %d", next-*from+1, *from)
 }
 
-// rival is a request of an administrator that concerns who is in which batch.
+// rival is a request of an administrator that changes memberships.
 type rival struct {
 	kind   rivalKind
 	by     audit.Caller
@@ -132,8 +132,8 @@ func (c *competition) drawRivals() {
 	}
 }
 
-// run has all requests answered, and holds who is in which batch against the rule each
-// time that none is under way.
+// run completes all requests and checks the memberships each time that none is under
+// way.
 func (c *competition) run(ctx context.Context) {
 	for range mostActions {
 		synctest.Wait()
@@ -172,8 +172,7 @@ func (c *competition) run(ctx context.Context) {
 	c.problem("no end after %d actions", mostActions)
 }
 
-// may tells whether a request can be made: its batch is there, and nobody waits for its
-// answer.
+// may reports whether a request can be made: its batch exists, and it is not under way.
 func (c *competition) may(r *rival) bool {
 	if r.over || r.asking {
 		return false
@@ -228,7 +227,7 @@ func (c *competition) begin(r *rival) {
 	})
 }
 
-// check: nobody is in two open batches.
+// check fails if a person is in two open batches.
 func (c *competition) check(ctx context.Context) {
 	homes := map[string]int{}
 	for _, r := range c.rivals {
@@ -264,7 +263,7 @@ func (c *competition) check(ctx context.Context) {
 	}
 }
 
-// shared tells whether somebody was put into a batch with the option to be in others, too.
+// shared reports whether a person was added to a batch with the option to be in others, too.
 func (c *competition) shared(batch int, key string) bool {
 	return slices.ContainsFunc(c.rivals, func(r *rival) bool {
 		of := r.batch

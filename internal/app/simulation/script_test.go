@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// script is what the worker answers to the jobs of one step for one member, in
-// order: tries and polls alike. A script that goes on never completes.
+// script is the worker's answers to the jobs of one step for one member, in
+// order: attempts and polls alike. An endless script never completes.
 type script struct {
 	answers []answerTo
 	goesOn  bool // with incomplete answers, for as long as it is asked
@@ -30,8 +30,8 @@ const (
 	incomplete answerKind = "incomplete" // to be polled; a failure where the step does not poll
 )
 
-// script draws what the worker will answer when somebody comes to a step for the
-// first time, or once more.
+// script draws the worker's answers for a member's first or repeated execution of
+// a step.
 func (p *plan) script(who string, s *step, round int) *script {
 	key := fmt.Sprintf("%s at %s, round %d", who, s.place, round)
 	if known, ok := p.answers[key]; ok {
@@ -58,8 +58,8 @@ func (p *plan) script(who string, s *step, round int) *script {
 	}
 }
 
-// attempt draws what becomes of one job of a step with a short deadline, and how
-// long after it the answer comes. That of a job which is done is always the same.
+// attempt draws the outcome of one job of a step with a short deadline, and the
+// delay of the answer. The answer of a completed job is always the same.
 func (p *plan) attempt(who string, s *step, jobID string) (a answerTo, after time.Duration, lost bool) {
 	r := p.rng("attempt " + jobID)
 	switch r.IntN(6) {
@@ -73,7 +73,7 @@ func (p *plan) attempt(who string, s *step, jobID string) (a answerTo, after tim
 	return p.value(who, s), after, false
 }
 
-// value is what a step with a short deadline answers when it is done.
+// value is the result of a completed step with a short deadline.
 func (p *plan) value(who string, s *step) answerTo {
 	r := p.rng("value " + who + " at " + s.place)
 	for {

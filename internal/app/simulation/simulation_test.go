@@ -31,8 +31,8 @@ const (
 	patience   = 30 * time.Second
 )
 
-// TestMain lets the heap grow further before it is collected: a seed needs little memory, and
-// the collection would take a sixth of its time.
+// TestMain makes garbage collections rarer: a seed needs little memory, and they would take a
+// sixth of its time.
 func TestMain(m *testing.M) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)

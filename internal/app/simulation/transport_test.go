@@ -14,7 +14,7 @@ import (
 )
 
 // operation is one step of a task at the store or at the bus. The task waits at it
-// until the scheduler has decided what becomes of it.
+// until the scheduler has decided its outcome.
 type operation struct {
 	task    *task
 	text    string
@@ -23,8 +23,8 @@ type operation struct {
 	verdict chan verdict
 }
 
-// verdict is what becomes of an operation: how much of it is carried out, and what
-// the task gets to know.
+// verdict is the outcome of an operation: how much of it is carried out, and the
+// task's answer.
 type verdict struct {
 	carriedOut int // of a store's operation 0 or 1, of a send the number of messages
 	status     int // the store's answer, where it is not its own; 0 for that
@@ -57,7 +57,7 @@ func (w *world) unpark(o *operation) {
 	w.parked = slices.DeleteFunc(w.parked, func(p *operation) bool { return p == o })
 }
 
-// waiting lists what is parked, in an order that does not depend on who came first.
+// waiting lists the parked operations in an order independent of their arrival.
 func (w *world) waiting() []*operation {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -179,7 +179,7 @@ func describe(on *task, req *http.Request) *operation {
 	}
 }
 
-// serve has a request answered, also where nobody waits for it any more.
+// serve answers a request, also when its task no longer waits.
 func (t *transport) serve(req *http.Request) *http.Response {
 	answer, err := t.backend.server.Do(req.WithContext(context.WithoutCancel(req.Context())))
 	if err != nil {

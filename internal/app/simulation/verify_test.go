@@ -59,7 +59,7 @@ func (w *world) read(ctx context.Context) (*documents, error) {
 	return d, nil
 }
 
-// verify holds what is stored against the oracle and against itself.
+// verify compares the stored documents with the oracle and with each other.
 func (w *world) verify(ctx context.Context) {
 	d, err := w.read(ctx)
 	if err != nil {
@@ -155,8 +155,8 @@ func (w *world) begun(d *documents) []model.Phase {
 	})
 }
 
-// inits are what each init execution must come to. One that no job of was begun, as the batch
-// was cancelled, is as the last one before it.
+// inits returns the expected end of each init execution. One without a begun job, because the
+// batch was cancelled, ends like the one before it.
 func (w *world) inits(d *documents, want *outcome) map[int]*runEnd {
 	ends := map[int]*runEnd{}
 	for _, p := range w.begun(d) {
@@ -233,7 +233,7 @@ func (w *world) verifyMember(d *documents, want *outcome, p *person) {
 		return
 	}
 	end := want.members[p.key]
-	// Somebody without removal steps may stay marked as leaving where the batch ended first.
+	// A member without removal steps may stay marked as leaving if the batch ended first.
 	if m.OpenPhase != 0 || len(m.Queue) != 0 || m.Leaving && m.Removal != 0 {
 		w.problem("%s is still in phase %d, with %v to come; leaving: %v", p.key, m.OpenPhase, m.Queue, m.Leaving)
 	}
@@ -362,8 +362,8 @@ func (w *world) verifyTries(s model.Step, end stepEnd, what string) {
 	w.problem("%s: step %q failed after %d of %d tries were begun: %s", what, s.Name, len(tries), allowed, s.Error)
 }
 
-// verifyCut is for a run that may have been cut short: what it did before is what
-// the oracle did.
+// verifyCut verifies a run that may have been cut short: its steps are a prefix of
+// the oracle's.
 func (w *world) verifyCut(run model.Run, want *runEnd, what string) {
 	if run.Status != model.RunCancelled {
 		if w.retries == 0 { // or it may have been cut short in a round that the worker never saw

@@ -96,9 +96,9 @@ type taskKey struct{}
 // invocation is how long an invocation may take.
 const invocation = 4 * time.Minute
 
-// longestWait is more than any single pause between two tries, in the SDK or in
-// the app. Time passes in pieces of at least that while somebody waits, so that
-// the jitter of pauses decides nothing.
+// longestWait is longer than any back-off of the SDK or the app. Time advances
+// by at least that while a task waits, so that the jitter of back-offs decides
+// nothing.
 const longestWait = 15 * time.Second
 
 var epoch = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
@@ -151,7 +151,7 @@ func newIDs(process int) func() string {
 	return func() string { return fmt.Sprintf("p%05dn%09d", process, made.Add(1)) }
 }
 
-// close ends whatever still runs, so that the bubble can end.
+// close ends the running tasks, so that the bubble can end.
 func (w *world) close() error {
 	for _, p := range w.processes {
 		p.dead.Store(true)
@@ -221,8 +221,8 @@ func (w *world) reap() {
 	})
 }
 
-// advance lets time pass: at least as long as whoever sleeps may need. It sorts what the
-// tasks log that wake at the same moment, since they run in any order.
+// advance advances the time by at least the longest back-off. It sorts the log lines of
+// tasks that wake at the same moment, since they run in any order.
 func (w *world) advance(d time.Duration) {
 	w.mu.Lock()
 	sleeping, lines := len(w.tasks) > len(w.parked), len(w.history)
