@@ -82,6 +82,32 @@ func TestPageThatYieldsAnnouncesNothingWhereItsPhaseHasBeenFannedOut(t *testing.
 	}
 }
 
+// A page that is sent owes its runs nothing. The run was paused by another message, which was
+// about its start, or by the end of its member's earlier run. A release by the message of the page
+// would keep the task of the resumed batch from sending the job, and the page would not send it
+// once the broker has forgotten it.
+func TestPageThatIsSentLeavesItsRunsToTheirOwnMessages(t *testing.T) {
+	t.Parallel()
+	later := now.Add(time.Minute)
+	for name, run := range map[string]model.Run{
+		"paused":                {Status: model.RunWaiting, PausedAt: &later},
+		"waiting":               {Status: model.RunWaiting},
+		"ended as it started":   {Status: model.RunFailed},
+		"released and not sent": {Status: model.RunRunning, Task: model.TaskResumed, Steps: []model.Step{{Status: model.StepDispatched, DispatchedAt: &later}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := fannedOut(t, 1, false)
+			run.Batch, run.Phase, run.Member, run.Page, run.LastEvent = 42, 2, 1, 1, runstate.EventStart
+			s.Runs = []*model.Run{&run}
+			d, err := engine.Decide(s, model.PageDue{Phase: 2, Page: 1}, later)
+			if err != nil || !d.Repeated || len(d.Messages) > 0 || !slices.Equal(d.Next, []model.Event{model.ShardCounted{Phase: 2, Page: 1, Again: true}}) {
+				t.Fatalf("%+v, %v", d, err)
+			}
+		})
+	}
+}
+
 // The process that paused the run released it and died: only the task that releases the
 // batch's runs still comes.
 func TestReleaseSendsWhatTheProcessThatHeldTheRunOwes(t *testing.T) {

@@ -147,27 +147,24 @@ func onPageResumed(s model.State, e model.PageResumed, now time.Time) (model.Dec
 	return repeatPage(s, made, now)
 }
 
-// repeatPage takes up a page whose runs exist: each is started, or what it owes since its
-// start is sent again, where it has not gone further. A job that was surely sent, and
-// longer ago than the broker remembers, is let be: a worker might do it twice.
+// repeatPage takes up a page whose runs exist: each is started, or what it owes since its start
+// is sent again, where it has not gone further. A page that is sent owes its runs nothing: what
+// they owe since then, they owe to the messages that they came on with.
 func repeatPage(s model.State, made *model.Shard, now time.Time) (model.Decision, error) {
-	runs, err := s.LoadPageRuns(made.Phase, made.Page)
-	if err != nil {
-		return model.Decision{}, err
-	}
 	d := model.Decision{Repeated: true}
-	for _, run := range runs {
-		if run.Status == model.RunWaiting || run.Status.Terminal() || run.PausedAt != nil {
-			d.Next = append(d.Next, model.OnRun{Phase: run.Phase, Member: run.Member, RunEvent: model.RunStarted{}})
-			continue
-		}
-		sent := run.Steps[run.Current].DispatchedAt
-		if run.LastEvent != runstate.EventStart || made.Sent && sent != nil && now.Sub(*sent) > model.BrokerRemembers {
-			continue
-		}
-		d.Messages = append(d.Messages, runstate.OutstandingAgain(run, now)...) // of all of them at once: one by one it could take longer than a message may
-	}
 	if !made.Sent {
+		runs, err := s.LoadPageRuns(made.Phase, made.Page)
+		if err != nil {
+			return model.Decision{}, err
+		}
+		for _, run := range runs {
+			switch {
+			case run.Status == model.RunWaiting || run.Status.Terminal() || run.PausedAt != nil:
+				d.Next = append(d.Next, model.OnRun{Phase: run.Phase, Member: run.Member, RunEvent: model.RunStarted{}})
+			case run.LastEvent == runstate.EventStart:
+				d.Messages = append(d.Messages, runstate.OutstandingAgain(run, now)...) // of all of them at once: one by one it could take longer than a message may
+			}
+		}
 		d.Next = append(d.Next, model.PageSent{Phase: made.Phase, Page: made.Page})
 	}
 	d.Next = append(d.Next, model.ShardCounted{Phase: made.Phase, Page: made.Page, Again: true})
