@@ -14,9 +14,8 @@ import (
 	"github.com/matoolkit/matoolkit/infra/bicep"
 )
 
-// What docs/security.md says of roles and of the network is held to what the templates
-// give, both ways: a role that the page does not tell of fails the test as one does that
-// nobody has.
+// The tests compare testdata/access.md with the roles and the public addresses that the templates
+// give, in both directions.
 
 // roleNames are what the reference of Azure's built-in roles calls them.
 var roleNames = map[string]string{
@@ -62,8 +61,8 @@ var otherwise = map[string]map[string]any{
 	"scaleRoleId":             {"scaleRoleId": ownRole},
 }
 
-// TestSecurityPageHasTheRoles holds the table of roles to the templates.
-func TestSecurityPageHasTheRoles(t *testing.T) {
+// TestTemplatesGrantTheseRoles compares the table of roles with the templates.
+func TestTemplatesGrantTheseRoles(t *testing.T) {
 	t.Parallel()
 	usual := granted(t, nil)
 	want := map[string]string{} // identity | role | on, to when it is so
@@ -153,9 +152,8 @@ func granted(t *testing.T, other map[string]any) map[string]bool {
 	return all
 }
 
-// TestSecurityPageHasTheNetwork holds the table of what is open to the public to the
-// templates, in each of its columns.
-func TestSecurityPageHasTheNetwork(t *testing.T) {
+// TestTemplatesOpenTheseAddresses compares the table of public addresses with the templates.
+func TestTemplatesOpenTheseAddresses(t *testing.T) {
 	t.Parallel()
 	some := []any{"192.0.2.7"}
 	want := map[string][]string{}
@@ -312,11 +310,11 @@ func nameFor(t *testing.T, file *bicep.File, r *bicep.Resource, known map[string
 	}
 }
 
-// tableOf gives the rows of the table of docs/security.md that is under a heading and
+// tableOf gives the rows of the table of testdata/access.md that is under a heading and
 // whose first column has this name.
 func tableOf(t *testing.T, heading, column string) [][]string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "docs", "security.md"))
+	text, err := os.ReadFile(filepath.Join("testdata", "access.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -324,11 +322,11 @@ func tableOf(t *testing.T, heading, column string) [][]string {
 	section, _, _ = strings.Cut(section, "\n## ")
 	_, table, more := strings.Cut(section, "\n| "+column+" |")
 	if !found || !more {
-		t.Fatalf("docs/security.md has no table of %s under %q", column, heading)
+		t.Fatalf("testdata/access.md has no table of %s under %q", column, heading)
 	}
 	table, _, _ = strings.Cut(table, "\n\n")
 	var rows [][]string
-	for _, line := range strings.Split(table, "\n")[2:] {
+	for _, line := range strings.Split(strings.TrimSpace(table), "\n")[2:] {
 		cells := regexp.MustCompile(` *\| *`).Split(strings.Trim(line, "| "), -1)
 		if strings.HasPrefix(line, "| |") {
 			cells = slices.Insert(cells, 0, "")

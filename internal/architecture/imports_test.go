@@ -17,7 +17,7 @@ import (
 const module = "github.com/matoolkit/matoolkit/"
 
 // TestImportDirections compares the imports of all packages, without those of tests, with
-// the tables of docs/architecture.md. A row that permits an import that nobody makes fails
+// the tables of imports.md. A row that permits an import that nobody makes fails
 // as well, so that the tables say how the program is.
 func TestImportDirections(t *testing.T) {
 	t.Parallel()
@@ -41,7 +41,7 @@ func TestImportDirections(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(imports)) {
 		layer, entry := layerOf(name)
 		if layer == "" {
-			t.Errorf("%s is in no layer of docs/architecture.md", name)
+			t.Errorf("%s is in no layer of imports.md", name)
 			continue
 		}
 		used[layer+" has "+entry] = true
@@ -58,7 +58,7 @@ func TestImportDirections(t *testing.T) {
 			target, _ := layerOf(imported)
 			i := slices.IndexFunc(permitted, func(p string) bool { return p == target || within(p, imported) })
 			if i < 0 {
-				t.Errorf("%s (%s) imports %s (%s), which docs/architecture.md does not permit", name, layer, imported, target)
+				t.Errorf("%s (%s) imports %s (%s), which imports.md does not permit", name, layer, imported, target)
 				continue
 			}
 			used[layer+" imports "+permitted[i]] = true
@@ -67,18 +67,18 @@ func TestImportDirections(t *testing.T) {
 	for _, row := range layers {
 		for _, entry := range split(row[1]) {
 			if !used[row[0]+" has "+entry] {
-				t.Errorf("docs/architecture.md lists %s under %s: there is no such package", entry, row[0])
+				t.Errorf("imports.md lists %s under %s: there is no such package", entry, row[0])
 			}
 		}
 		for _, p := range split(row[2]) {
 			if !used[row[0]+" imports "+p] {
-				t.Errorf("docs/architecture.md lets %s import %s: no package does", row[0], p)
+				t.Errorf("imports.md lets %s import %s: no package does", row[0], p)
 			}
 		}
 	}
 }
 
-// TestImportsOfModules compares who imports certain modules with docs/architecture.md.
+// TestImportsOfModules compares who imports certain modules with imports.md.
 func TestImportsOfModules(t *testing.T) {
 	t.Parallel()
 	imports := readImports(t)
@@ -90,7 +90,7 @@ func TestImportsOfModules(t *testing.T) {
 				found = found || within(importer, name) && slices.ContainsFunc(all, func(i string) bool { return i == only || strings.HasPrefix(i, only+"/") })
 			}
 			if !found {
-				t.Errorf("docs/architecture.md lists %s for %s, which it does not import", importer, only)
+				t.Errorf("imports.md lists %s for %s, which it does not import", importer, only)
 			}
 		}
 		for name, all := range imports {
@@ -259,16 +259,16 @@ func readImports(t *testing.T) map[string][]string {
 	return imports
 }
 
-// readTable gives the rows of the table of docs/architecture.md whose first heading is this.
+// readTable gives the rows of the table of imports.md whose first heading is this.
 func readTable(t *testing.T, heading string, columns int) [][]string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "architecture.md"))
+	text, err := os.ReadFile("imports.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, after, found := strings.Cut(string(text), "\n| "+heading+" |")
 	if !found {
-		t.Fatalf("docs/architecture.md has no table of each %s", heading)
+		t.Fatalf("imports.md has no table of each %s", heading)
 	}
 	var rows [][]string
 	for i, line := range strings.Split(after, "\n") {
