@@ -3,8 +3,6 @@ package main
 import (
 	"log/slog"
 	"maps"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -163,20 +161,4 @@ func TestConfigSaysAllThatIsWrong(t *testing.T) {
 			t.Errorf("%s is not named in: %v", name, err)
 		}
 	}
-}
-
-// The documented settings are those that the worker reads.
-func TestSettingsAreDocumented(t *testing.T) {
-	t.Parallel()
-	page, err := os.ReadFile(filepath.Join("..", "docs", "worker.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	read := environment(nil)
-	_, _ = loadConfig(func(name string) string {
-		if !strings.Contains(string(page), "`"+name+"`") {
-			t.Errorf("%s is not in docs/worker.md", name)
-		}
-		return read(name)
-	})
 }

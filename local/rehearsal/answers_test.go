@@ -2,8 +2,6 @@ package rehearsal
 
 import (
 	"encoding/json"
-	"os"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -101,46 +99,4 @@ func FuzzParseAnswers(f *testing.F) {
 			}
 		}
 	})
-}
-
-const document = "../../docs/simulate.md"
-
-// What the document shows is a file of answers, and each field is explained.
-func TestTheDocumentIsRight(t *testing.T) {
-	t.Parallel()
-	text, err := os.ReadFile(document)
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(text), -1)
-	if len(blocks) < 3 {
-		t.Fatalf("%d blocks", len(blocks))
-	}
-	for _, b := range blocks {
-		if a, err := ParseAnswers([]byte(b[1]), time.UTC); err != nil || len(a.Rules)+len(a.Approvals)+len(a.Members) == 0 {
-			t.Errorf("%s\n%v", b[1], err)
-		}
-	}
-	source, err := os.ReadFile("answers.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	fields := regexp.MustCompile(`"([a-z_]+)": +(?:p\.|func)`).FindAllStringSubmatch(string(source), -1)
-	if len(fields) < 18 {
-		t.Fatalf("%d fields", len(fields))
-	}
-	for _, f := range fields {
-		if !strings.Contains(string(text), "`"+f[1]+"`") {
-			t.Errorf("%s is not explained", f[1])
-		}
-	}
-	kinds, err := os.ReadFile("timeline.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, k := range regexp.MustCompile(`Kind = "([a-z_]+)"`).FindAllStringSubmatch(string(kinds), -1) {
-		if !strings.Contains(string(text), "`"+k[1]+"`") {
-			t.Errorf("the kind %s is not explained", k[1])
-		}
-	}
 }

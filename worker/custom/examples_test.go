@@ -3,7 +3,6 @@ package custom_test
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"testing"
 
 	"github.com/matoolkit/matoolkit/worker/custom"
@@ -32,37 +31,6 @@ func copied(t *testing.T) directory {
 		d.write(t, filepath.Base(file), mode, string(content))
 	}
 	return d
-}
-
-// The page about workers shows every example as it is.
-func TestDocumentedExamplesAreTheFiles(t *testing.T) {
-	t.Parallel()
-	page, err := os.ReadFile("../../docs/own-workers.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	shown := map[string]string{}
-	block := regexp.MustCompile("(?s)```[a-z]+ examples/custom-functions/(\\S+)\n(.*?)```")
-	for _, m := range block.FindAllStringSubmatch(string(page), -1) {
-		shown[m[1]] = m[2]
-	}
-	files, err := os.ReadDir(examples)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range files {
-		content, err := os.ReadFile(filepath.Join(examples, f.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if shown[f.Name()] != string(content) {
-			t.Errorf("docs/own-workers.md does not show %s as it is", f.Name())
-		}
-		delete(shown, f.Name())
-	}
-	for name := range shown {
-		t.Errorf("docs/own-workers.md shows %s, which is not there", name)
-	}
 }
 
 func TestExamplesAreAccepted(t *testing.T) {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"os"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -366,39 +364,8 @@ func send(t *testing.T, client *azservicebus.Client, body string) {
 	}
 }
 
-// The documents list the checks in the order in which they are made.
-func TestDocumentsListTheChecks(t *testing.T) {
-	t.Parallel()
-	page, err := os.ReadFile("../../docs/own-workers.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, table, found := strings.Cut(string(page), "\n| check | the worker fails it when |\n|---|---|\n")
-	table, _, ended := strings.Cut(table, "\n\n")
-	if !found || !ended {
-		t.Fatal("docs/own-workers.md has no table of the checks")
-	}
-	var listed []string
-	for row := range strings.Lines(table) {
-		listed = append(listed, strings.TrimSpace(strings.Split(row, "|")[1]))
-	}
-	server := broker(t, true)
-	newWorker(connect(t, server)).run(t)
-	findings, err := verify.Run(t.Context(), config(t, server))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var made []string
-	for _, f := range findings {
-		made = append(made, f.Check)
-	}
-	if !slices.Equal(listed, made) {
-		t.Errorf("docs/own-workers.md lists\n%q\nwant\n%q", listed, made)
-	}
-}
-
-// A worker without a control subscription cannot be blamed for beginning revoked jobs:
-// the run ends with the name of the missing subscription.
+// A worker that has no subscription for controls cannot be blamed for beginning revoked
+// jobs: the run ends with the name of what is missing.
 func TestMissingControlSubscriptionIsNamed(t *testing.T) {
 	t.Parallel()
 	topology := servicebus.DefaultTopology()
