@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -28,54 +27,6 @@ func parameters(t *testing.T, stage string) ([]*bicep.Parameter, []string) {
 		t.Fatalf("%s: %d parameters, %v", file, len(parsed.Parameters), found)
 	}
 	return parsed.Parameters, strings.Split(string(source), "\n")
-}
-
-var assignment = regexp.MustCompile(`^([A-Za-z]\w*)=`)
-
-// TestParametersInCommands holds the parameters that a document's commands give to a
-// template against the template: the one whose folder is named, or any of them.
-func TestParametersInCommands(t *testing.T) {
-	t.Parallel()
-	known := map[string][]string{}
-	for _, stage := range stages {
-		all, _ := parameters(t, stage)
-		for _, p := range all {
-			known[stage] = append(known[stage], p.Name.Text)
-		}
-	}
-	given := 0
-	for _, page := range documents(t) {
-		commands, err := page.Commands()
-		if err != nil {
-			t.Error(err)
-		}
-		for _, c := range commands {
-			at := slices.Index(c.Words, "--parameters")
-			if at < 0 {
-				continue
-			}
-			var possible []string
-			for _, stage := range stages {
-				if slices.Contains(c.Words, stage) {
-					possible = known[stage]
-				}
-			}
-			if possible == nil {
-				possible = slices.Concat(known[stages[0]], known[stages[1]], known[stages[2]])
-			}
-			for _, word := range c.Words[at:] {
-				if m := assignment.FindStringSubmatch(word); m != nil {
-					given++
-					if !slices.Contains(possible, m[1]) {
-						t.Errorf("%s: the template has no parameter %s", c.Where, m[1])
-					}
-				}
-			}
-		}
-	}
-	if given < 10 {
-		t.Errorf("the documents give %d parameters; are they found?", given)
-	}
 }
 
 // parametersPage ends with what is written from the templates, below this line.

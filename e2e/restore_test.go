@@ -13,7 +13,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
-// TestStateIsRestored goes by "Restore" of docs/operations.md: the store is set back to a
+// TestStateIsRestored does what an operator does to restore: the store is set back to a
 // moment in the middle of a phase, while Service Bus and the tenant stay where they are.
 // What was on its way at that moment is answered by nobody, what came after it is
 // forgotten; the batch ends as if nothing had happened.
