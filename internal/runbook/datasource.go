@@ -20,11 +20,10 @@ var columnFormats = []string{FormatSemicolonDelimited, FormatCommaDelimited, For
 // so it needs no batch time.
 func (p *parser) dataSource(n *yaml.Node, path string) draftSource {
 	var ds draftSource
-	f, ok := p.object(n, path, "type", "connection", "warehouse_id", "query", "primary_key", "batch_time_column", "batch_time", "time_zone", "multi_valued_columns", "timeout", "removal_guard", "addition_guard")
+	f, ok := p.object(n, path, sourceObject)
 	if !ok {
 		return ds
 	}
-	f.require("type", "primary_key")
 	ds.Type = f.oneOf("type", sourceTypes)
 	ds.Connection = f.variable("connection")
 	ds.WarehouseID = f.variable("warehouse_id")
@@ -100,7 +99,7 @@ func (f fields) additionGuard(name string) AdditionGuard {
 	if !ok {
 		return AdditionGuard{}
 	}
-	g, ok := f.p.object(n, f.join(name), "share", "number")
+	g, ok := f.p.object(n, f.join(name), additionsObject)
 	if !ok {
 		return AdditionGuard{}
 	}
@@ -164,11 +163,10 @@ func (f fields) multiValued(ds DataSource) []MultiValued {
 	var out []MultiValued
 	seen := map[string]int{}
 	for i, item := range f.list("multi_valued_columns", "column", 0, maxColumns) {
-		g, ok := f.p.object(item, fmt.Sprintf("%s[%d]", f.join("multi_valued_columns"), i), "name", "format")
+		g, ok := f.p.object(item, fmt.Sprintf("%s[%d]", f.join("multi_valued_columns"), i), columnObject)
 		if !ok {
 			continue
 		}
-		g.require("name", "format")
 		mv := MultiValued{Name: g.column("name"), Format: g.oneOf("format", columnFormats)}
 		if line, twice := seen[mv.Name]; twice && mv.Name != "" {
 			f.p.errorf(g.at("name"), g.join("name"), CodeDuplicateColumn, "%q is already on line %d", clip(mv.Name), line)

@@ -100,11 +100,10 @@ func steps(drafts []draftStep) []Step {
 
 func (p *parser) runbook(root *yaml.Node) *draft {
 	d := &draft{}
-	f, ok := p.object(root, "", "name", "description", "data_source", "quiet_hours", "retry", "secret", "init", "phases", "on_member_removed", "rollbacks")
+	f, ok := p.object(root, "", fileObject)
 	if !ok {
 		return d
 	}
-	f.require("name", "data_source", "phases")
 	d.name = f.matching("name", runbookName, "a runbook's name has letters, digits and - _ . only, begins with a letter or digit, and is at most 100 long")
 	d.namePos = f.at("name")
 	d.description = f.text("description")
@@ -191,11 +190,10 @@ func (f fields) steps(name string, least int) []draftStep {
 // step reads one step, and where its name is.
 func (p *parser) step(n *yaml.Node, path string) (draftStep, position) {
 	s := draftStep{path: path}
-	f, ok := p.object(n, path, "name", "worker_id", "function", "params", "output_params", "on_failure", "poll", "retry", "timeout")
+	f, ok := p.object(n, path, stepObject)
 	if !ok {
 		return s, f.pos
 	}
-	f.require("name", "worker_id", "function")
 	s.Name = f.title("name")
 	s.WorkerID = f.matching("worker_id", workerID, "a worker id has letters, digits and - _ . only and is at most 43 long; templates are not possible")
 	s.Function = f.function(&s)
@@ -256,11 +254,10 @@ func (f fields) poll() *Poll {
 	if !ok {
 		return nil
 	}
-	g, ok := f.p.object(n, f.join("poll"), "interval", "timeout")
+	g, ok := f.p.object(n, f.join("poll"), pollObject)
 	if !ok {
 		return nil
 	}
-	g.require("interval", "timeout")
 	poll := &Poll{Interval: g.duration("interval"), Timeout: g.duration("timeout")}
 	if poll.Timeout > 0 && poll.Interval > poll.Timeout {
 		f.p.errorf(g.at("interval"), g.join("interval"), CodeBadValue, "is longer than the timeout, so that no second poll would come")

@@ -86,9 +86,10 @@ func (p *parser) mapping(n *yaml.Node, path string) (fields, bool) {
 	return f, true
 }
 
-// object reads n as a mapping of known fields. A field without a value is
-// refused: whether it means "none" or was forgotten cannot be told.
-func (p *parser) object(n *yaml.Node, path string, known ...string) (fields, bool) {
+// object reads n as a mapping of the given kind and reports required fields that are missing.
+// A field without a value is refused: it could mean "none", or be forgotten.
+func (p *parser) object(n *yaml.Node, path string, kind Object) (fields, bool) {
+	known := kind.names(false)
 	f, ok := p.mapping(n, path)
 	if !ok {
 		return f, false
@@ -111,6 +112,7 @@ func (p *parser) object(n *yaml.Node, path string, known ...string) (fields, boo
 			f.refused[name] = true
 		}
 	}
+	f.require(kind.names(true)...)
 	return f, true
 }
 

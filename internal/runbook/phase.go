@@ -13,11 +13,10 @@ func (f fields) phases() []draftPhase {
 	seen := map[string]int{}
 	for i, item := range f.list("phases", "phase", 1, MaxPhases) {
 		path := fmt.Sprintf("%s[%d]", f.join("phases"), i)
-		g, ok := f.p.object(item, path, "name", "offset", "steps", "approval", "require_success", "stop_when", "on_complete")
+		g, ok := f.p.object(item, path, phaseObject)
 		if !ok {
 			continue
 		}
-		g.require("name", "offset", "steps")
 		ph := draftPhase{path: path, pos: g.at("offset"), success: g.at("require_success")}
 		ph.Name = g.title("name")
 		if line, twice := seen[ph.Name]; twice && ph.Name != "" {

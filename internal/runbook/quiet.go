@@ -139,11 +139,10 @@ func (f fields) quietHours() *QuietHours {
 	if !ok {
 		return nil
 	}
-	g, ok := f.p.object(n, f.join("quiet_hours"), "time_zone", "windows")
+	g, ok := f.p.object(n, f.join("quiet_hours"), quietObject)
 	if !ok {
 		return nil
 	}
-	g.require("time_zone", "windows")
 	q := &QuietHours{TimeZone: g.timeZone("time_zone")}
 	for i, item := range g.list("windows", "window", 1, maxWindows) {
 		if w, ok := f.p.window(item, fmt.Sprintf("%s[%d]", g.join("windows"), i)); ok {
@@ -158,11 +157,10 @@ func (f fields) quietHours() *QuietHours {
 
 // window reads one window; false where it was refused, in part or as a whole.
 func (p *parser) window(n *yaml.Node, path string) (Window, bool) {
-	f, ok := p.object(n, path, "days", "from", "to")
+	f, ok := p.object(n, path, windowObject)
 	if !ok {
 		return Window{}, false
 	}
-	f.require("from", "to")
 	from, begins := f.timeOfDay("from")
 	to, ends := f.timeOfDay("to")
 	days, known := f.days()

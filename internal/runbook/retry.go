@@ -19,11 +19,10 @@ func (f fields) retry() *Retry {
 	if !ok {
 		return nil
 	}
-	g, ok := f.p.object(n, f.join("retry"), "max_retries", "interval", "backoff", "max_interval", "jitter")
+	g, ok := f.p.object(n, f.join("retry"), retryObject)
 	if !ok {
 		return nil
 	}
-	g.require("max_retries")
 	r := &Retry{
 		MaxRetries: g.count("max_retries", 0, maxRetries), Interval: g.duration("interval"),
 		Backoff: g.oneOf("backoff", backoffs), MaxInterval: g.duration("max_interval"), Jitter: g.jitter(),

@@ -42,11 +42,10 @@ func (f fields) stopWhen() *StopWhen {
 	if !ok {
 		return nil
 	}
-	g, ok := f.p.object(n, f.join("stop_when"), "failed")
+	g, ok := f.p.object(n, f.join("stop_when"), stopObject)
 	if !ok {
 		return nil
 	}
-	g.require("failed")
 	failed, ok := g.values["failed"]
 	if !ok {
 		return nil

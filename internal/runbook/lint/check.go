@@ -23,14 +23,14 @@ import (
 // The codes of the diagnostics of Check. They are warnings: a worker may have
 // functions of its own, or be replaced before the runbook is used.
 const (
-	codeUnknownFunction  = "unknown-function"
-	codeUnknownParameter = "unknown-parameter"
-	codeMissingParameter = "missing-parameter"
-	codeParameterType    = "parameter-type"
-	codeUnknownField     = "unknown-result-field"
-	codeUnknownWorker    = "unknown-worker"
-	codeTimeout          = "timeout-shorter-than-function"
-	codeOpenSecret       = "open-secret"
+	codeUnknownFunction  = "unknown-function"              // the step's worker is not known to have the function
+	codeUnknownParameter = "unknown-parameter"             // the function has no such parameter
+	codeMissingParameter = "missing-parameter"             // a required parameter of the function is missing
+	codeParameterType    = "parameter-type"                // the function does not accept a value of this type
+	codeUnknownField     = "unknown-result-field"          // output_params names a field that the function does not return
+	codeUnknownWorker    = "unknown-worker"                // no worker of this id has announced its functions; only checked on publish
+	codeTimeout          = "timeout-shorter-than-function" // the step's timeout is shorter than one call of the function may take; the worker stops a call that takes longer
+	codeOpenSecret       = "open-secret"                   // the value of a secret parameter stands in the runbook, which every reader sees
 )
 
 // unknownSecrets says what an unknown worker means for the secrets of a runbook.

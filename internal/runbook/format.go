@@ -1,0 +1,156 @@
+package runbook
+
+// Object is one mapping of the format: its fields in the order of the reference. The parser
+// refuses fields that are not listed, and docs/reference/runbook.md is generated from this.
+type Object struct {
+	Name   string // the path of the mapping, such as phases[].steps[].poll
+	Doc    string
+	Fields []Field
+}
+
+// Field is one field of an Object.
+type Field struct {
+	Name     string
+	Required bool // in every mapping of this kind; Doc names conditions
+	Doc      string
+}
+
+// names are the names of the object's fields, without or with the optional ones.
+func (o Object) names(requiredOnly bool) []string {
+	var names []string
+	for _, f := range o.Fields {
+		if f.Required || !requiredOnly {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// Format returns the objects of the format, the file itself first.
+func Format() []Object {
+	return []Object{
+		fileObject, sourceObject, columnObject, additionsObject, quietObject, windowObject,
+		phaseObject, stopObject, stepObject, pollObject, retryObject,
+	}
+}
+
+var fileObject = Object{
+	Name: "runbook", Doc: "The YAML file.",
+	Fields: []Field{
+		{"name", true, "Letters, digits, `-`, `_` and `.`, at most 100. A name that ends in `.yaml` or `.yml` causes a warning."},
+		{"description", false, "Text for people."},
+		{"data_source", true, "Where the members come from."},
+		{"quiet_hours", false, "When no phase of an automated batch starts."},
+		{"retry", false, "The retry policy of every step that has no `retry` of its own."},
+		{"secret", false, "A list of at most 100 columns and outputs. Their values are stored encrypted and never shown."},
+		{"init", false, "Steps that run once per batch, before its phases. They have no member."},
+		{"phases", true, "A list of 1 to 200 phases."},
+		{"on_member_removed", false, "Steps that run for a member who leaves the batch."},
+		{"rollbacks", false, "Named lists of steps. A step names one in `on_failure`."},
+	},
+}
+
+var sourceObject = Object{
+	Name: "data_source", Doc: "A source with a `connection` is queried every five minutes. For a `csv` source without one, you upload the members of each batch.",
+	Fields: []Field{
+		{"type", true, "`dataverse`, `databricks`, `sql` or `csv`."},
+		{"connection", false, "The name of the handler's environment variable with the connection string, the URL or, for `csv`, the path or URL of the file. Required for all types except `csv`. The deployment lists the permitted names in `DATA_SOURCES`."},
+		{"warehouse_id", false, "The name of the environment variable with the id of the SQL warehouse. Required for `databricks`, refused for other types."},
+		{"query", false, "The query that returns the members. Required for all types except `csv`, which reads the whole file."},
+		{"primary_key", true, "The column that identifies a member."},
+		{"batch_time_column", false, "The column with the start time of the member's batch. Rows with the same time form a batch. A queried source needs this field or `batch_time`."},
+		{"batch_time", false, "`immediate`: new members form a batch that starts at once."},
+		{"time_zone", false, "The IANA time zone of batch times without a zone, such as `Europe/Berlin`. Default: UTC."},
+		{"multi_valued_columns", false, "A list of at most 500 columns that hold lists."},
+		{"timeout", false, "The longest time of the query: `1s` to `8m`. Default: `2m`."},
+		{"removal_guard", false, "The largest share of a batch that one result may remove without confirmation: more than `0%`, up to `100%`. Default: `20%`."},
+		{"addition_guard", false, "How many people one result may add without confirmation."},
+	},
+}
+
+var columnObject = Object{
+	Name: "data_source.multi_valued_columns[]", Doc: "The column's text becomes a list. Spaces around an element and empty elements are dropped.",
+	Fields: []Field{
+		{"name", true, "The column. It is neither the primary key nor the batch time."},
+		{"format", true, "`semicolon_delimited` (`a; b`), `comma_delimited` (`a, b`) or `json_array` (`[\"a\", 1]`)."},
+	},
+}
+
+var additionsObject = Object{
+	Name: "data_source.addition_guard", Doc: "Additions above one of the limits wait for an administrator. At least one field is required.",
+	Fields: []Field{
+		{"share", false, "More than 10 people and more than this share of the members of the runbook's open batches. More than `0%`, up to `100%`, which is no limit. Default: `20%`."},
+		{"number", false, "More people than this: 1 to 1000000. Default: `100`."},
+	},
+}
+
+var quietObject = Object{
+	Name: "quiet_hours", Doc: "A phase that is due in quiet hours starts when they end. Work that has begun continues. A phase that you advance by hand starts at once.",
+	Fields: []Field{
+		{"time_zone", true, "An IANA time zone, such as `Europe/Berlin`."},
+		{"windows", true, "1 to 50 windows. They may overlap and must not cover the whole week."},
+	},
+}
+
+var windowObject = Object{
+	Name: "quiet_hours.windows[]", Doc: "A window includes `from` and excludes `to`, by the local clock.",
+	Fields: []Field{
+		{"days", false, "The days on which the window begins: `mon`, `tue`, `wed`, `thu`, `fri`, `sat`, `sun`. Default: every day."},
+		{"from", true, "`\"00:00\"` to `\"23:59\"`."},
+		{"to", true, "Up to `\"24:00\"`. A time that is not after `from` is on the next day."},
+	},
+}
+
+var phaseObject = Object{
+	Name: "phases[]", Doc: "Each member goes through the steps at their own pace. A member who failed takes no part in later phases.",
+	Fields: []Field{
+		{"name", true, "Unique among the phases, and not `init`."},
+		{"offset", true, "When the phase is due, relative to the batch start: `T-5d`, `T-4h`, `T-30m`, `T-90s`, `T-0`, `T+1d`. Seconds are rounded up to whole minutes, away from the start."},
+		{"steps", true, "A list of 1 to 500 steps for each member."},
+		{"approval", false, "`required`: the phase waits until an administrator approves it."},
+		{"require_success", false, "The phase waits until this share of the previous phase's members succeeded: more than `0%`, up to `100%`. An approval overrides it. Refused on the first phase."},
+		{"stop_when", false, "Pauses the batch when too many members fail."},
+		{"on_complete", false, "Steps that run once, when every member of the phase has ended. The phase fails if they fail."},
+	},
+}
+
+var stopObject = Object{
+	Name: "phases[].stop_when", Doc: "",
+	Fields: []Field{
+		{"failed", true, "A share of the phase's members (`10%`), or a number of them (1 to 1000000)."},
+	},
+}
+
+var stepObject = Object{
+	Name: "steps", Doc: "One call of a worker's function. `init`, `phases[].steps`, `phases[].on_complete`, `on_member_removed` and each of the `rollbacks` are lists of steps.",
+	Fields: []Field{
+		{"name", true, "Unique in its list, printable, without `/`, `\\`, `?` and `#`, at most 100 bytes."},
+		{"worker_id", true, "The worker: letters, digits, `-`, `_` and `.`, at most 43. No template."},
+		{"function", true, "The name of the function, or a template of it."},
+		{"params", false, "The parameters: JSON values of any type, nested at most 32 deep. Strings are templates."},
+		{"output_params", false, "Variable to field of the function's result. The step fails if the result lacks the field. Refused in `init`."},
+		{"on_failure", false, "The rollback that runs when the step has failed and no retry is left. Refused in a rollback."},
+		{"poll", false, "For functions that answer `{\"complete\": false}` until they are done."},
+		{"retry", false, "Replaces the runbook's `retry` as a whole."},
+		{"timeout", false, "The longest time from dispatch to result. Time in which the worker is busy with earlier jobs does not count. Default: `30m`."},
+	},
+}
+
+var pollObject = Object{
+	Name: "steps.poll", Doc: "The function is called again until it answers `{\"complete\": true, \"data\": …}`.",
+	Fields: []Field{
+		{"interval", true, "The time between two calls. Not longer than `timeout`."},
+		{"timeout", true, "The longest time since the first answer. The step then fails, without a retry."},
+	},
+}
+
+var retryObject = Object{
+	Name: "retry", Doc: "The policy of the runbook, or of one step. A step's policy replaces the runbook's.",
+	Fields: []Field{
+		{"max_retries", true, "0 to 100."},
+		{"interval", false, "The first delay, at most `24h`. Required unless `max_retries` is 0."},
+		{"backoff", false, "`fixed`: all delays are `interval`. `exponential`: each delay is twice the previous one. Default: `fixed`."},
+		{"max_interval", false, "The longest delay with `exponential`: from `interval` to `24h`. Default: `24h`."},
+		{"jitter", false, "A whole percentage from `0%` to `100%`. Each delay is longer by a random part of this share. Default: `0%`."},
+	},
+}
