@@ -122,7 +122,9 @@ func (s *system) live() {
 	s.now = s.now.Add(model.SecretsKept)
 	s.erase()
 	s.checkErased()
-	s.moved("batch", s.batch.Status, "[*]")
+	if !s.batch.Status.Terminal() {
+		s.fail("the batch ends as %s", s.batch.Status)
+	}
 }
 
 // outrun publishes new versions when all phases have begun, and there is little left

@@ -11,13 +11,13 @@ func (s BatchStatus) Terminal() bool {
 // The statuses of a batch. A batch that is cancelled is cancelling until all that
 // was under way has ended.
 const (
-	BatchDetected       BatchStatus = "detected"
-	BatchInitDispatched BatchStatus = "init_dispatched"
-	BatchActive         BatchStatus = "active"
-	BatchCancelling     BatchStatus = "cancelling"
-	BatchCompleted      BatchStatus = "completed"
-	BatchFailed         BatchStatus = "failed"
-	BatchCancelled      BatchStatus = "cancelled"
+	BatchDetected       BatchStatus = "detected"        // waits for its init steps, or is still being filled
+	BatchInitDispatched BatchStatus = "init_dispatched" // the init steps run
+	BatchActive         BatchStatus = "active"          // phases run, or wait until they are due
+	BatchCancelling     BatchStatus = "cancelling"      // cancelled; rollbacks and removals that have begun still run
+	BatchCompleted      BatchStatus = "completed"       // ended; at least one phase completed
+	BatchFailed         BatchStatus = "failed"          // ended; init failed, or no phase completed
+	BatchCancelled      BatchStatus = "cancelled"       // cancelled by an administrator
 )
 
 // BatchStatuses are all of them, in the order a batch may pass through them.
@@ -31,13 +31,13 @@ func (s PhaseStatus) Terminal() bool { return s != PhasePending && s != PhaseDis
 
 // The statuses of a phase execution.
 const (
-	PhasePending    PhaseStatus = "pending"
-	PhaseDispatched PhaseStatus = "dispatched"
-	PhaseCompleted  PhaseStatus = "completed"
-	PhaseFailed     PhaseStatus = "failed"
-	PhaseSkipped    PhaseStatus = "skipped"
-	PhaseSuperseded PhaseStatus = "superseded"
-	PhaseCancelled  PhaseStatus = "cancelled"
+	PhasePending    PhaseStatus = "pending"    // not due yet, or held by a gate or quiet hours
+	PhaseDispatched PhaseStatus = "dispatched" // running
+	PhaseCompleted  PhaseStatus = "completed"  // ended; at least one member succeeded
+	PhaseFailed     PhaseStatus = "failed"     // ended; no member succeeded, or the on_complete steps failed
+	PhaseSkipped    PhaseStatus = "skipped"    // was past due when its version was published
+	PhaseSuperseded PhaseStatus = "superseded" // replaced by a newer version before it started
+	PhaseCancelled  PhaseStatus = "cancelled"  // cancelled with the batch, or because init failed
 )
 
 // MemberStatus is where a member of a batch stands.
@@ -45,9 +45,9 @@ type MemberStatus string
 
 // The statuses of a member.
 const (
-	MemberActive  MemberStatus = "active"
-	MemberRemoved MemberStatus = "removed"
-	MemberFailed  MemberStatus = "failed"
+	MemberActive  MemberStatus = "active"  // takes part
+	MemberRemoved MemberStatus = "removed" // left the batch
+	MemberFailed  MemberStatus = "failed"  // a step failed with no retry left; takes part in no later phase
 )
 
 // MemberStatuses are all of them.
@@ -65,12 +65,12 @@ func (s RunStatus) Terminal() bool {
 // member has not yet left; one that is rolling back has failed and undoes what it
 // did.
 const (
-	RunWaiting     RunStatus = "waiting"
-	RunRunning     RunStatus = "running"
-	RunRollingBack RunStatus = "rolling_back"
-	RunSucceeded   RunStatus = "succeeded"
-	RunFailed      RunStatus = "failed"
-	RunCancelled   RunStatus = "cancelled"
+	RunWaiting     RunStatus = "waiting"      // waits for an earlier run of its member
+	RunRunning     RunStatus = "running"      // its steps run
+	RunRollingBack RunStatus = "rolling_back" // a step failed, and its rollback runs
+	RunSucceeded   RunStatus = "succeeded"    // all steps succeeded or were skipped
+	RunFailed      RunStatus = "failed"       // a step failed with no retry left
+	RunCancelled   RunStatus = "cancelled"    // its member failed elsewhere or was removed, or the batch was cancelled
 )
 
 // StepStatus is where a step or an init step stands.
@@ -84,14 +84,14 @@ func (s StepStatus) Terminal() bool {
 // The statuses of a step. A skipped step is one that an administrator let the
 // member pass by.
 const (
-	StepPending     StepStatus = "pending"
-	StepDispatched  StepStatus = "dispatched"
-	StepSucceeded   StepStatus = "succeeded"
-	StepFailed      StepStatus = "failed"
-	StepPolling     StepStatus = "polling"
-	StepPollTimeout StepStatus = "poll_timeout"
-	StepCancelled   StepStatus = "cancelled"
-	StepSkipped     StepStatus = "skipped"
+	StepPending     StepStatus = "pending"      // waits for the previous step, or for a retry
+	StepDispatched  StepStatus = "dispatched"   // its job is with the worker
+	StepSucceeded   StepStatus = "succeeded"    // the result was success, or an administrator completed it
+	StepFailed      StepStatus = "failed"       // failed with no retry left
+	StepPolling     StepStatus = "polling"      // the function is not complete; the next poll is scheduled
+	StepPollTimeout StepStatus = "poll_timeout" // the poll timeout passed before the function was complete
+	StepCancelled   StepStatus = "cancelled"    // cancelled with its run
+	StepSkipped     StepStatus = "skipped"      // skipped by an administrator
 )
 
 // StepStatuses are all of them.
