@@ -12,7 +12,33 @@ import (
 	"github.com/matoolkit/matoolkit/internal/env"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/secret/vault"
+	"github.com/matoolkit/matoolkit/internal/trust"
 	"github.com/matoolkit/matoolkit/internal/workers"
+)
+
+// Environment variables. docs/reference/settings.md has their comments.
+const (
+	envPort            = "FUNCTIONS_CUSTOMHANDLER_PORT"                  // port on which the host calls the handler; the host sets it
+	envBusNamespace    = "ServiceBusConnection__fullyQualifiedNamespace" // Service Bus namespace, such as name.servicebus.windows.net, used with the managed identity; the triggers of the host read it too. Required, unless ServiceBusConnection is set
+	envBusString       = "ServiceBusConnection"                          // connection string of Service Bus, for the local system
+	envCosmosEndpoint  = "COSMOS_ENDPOINT"                               // account of Cosmos DB, such as https://name.documents.azure.com:443/
+	envCosmosDatabase  = "COSMOS_DATABASE"                               // database
+	envCosmosContainer = "COSMOS_CONTAINER"                              // container
+	envCosmosKey       = "COSMOS_KEY"                                    // account key, for the local system; without it, the managed identity is used
+	envEntraInstance   = "AzureAd__Instance"                             // Entra ID, such as https://login.microsoftonline.com
+	envEntraTenants    = "AzureAd__TenantId"                             // tenants whose users may call the admin API: one id, or several with commas
+	envEntraClient     = "AzureAd__ClientId"                             // client id of the app registration of the admin API
+	envEntraAudience   = "AzureAd__Audience"                             // Application ID URI that tokens may name as their audience. Default: api:// and the client id
+	envVaultURL        = "KEY_VAULT_URL"                                 // vault with the key that secret values are encrypted with, such as https://name.vault.azure.net; without it, runbooks with secrets are refused
+	envSecretsKey      = "SECRETS_KEY_NAME"                              // name of the secret in the vault that contains the key
+	envLogLevel        = "LOG_LEVEL"                                     // debug, info, warn or error
+	envAPIRate         = "API_REQUESTS_PER_SECOND"                       // requests per second and caller, of one instance
+	envAPIBurst        = "API_REQUEST_BURST"                             // requests that one caller may send at once, of one instance
+	envAPILong         = "API_LONG_REQUESTS"                             // concurrent reports, previews and uploads of one instance
+	envDataSources     = "DATA_SOURCES"                                  // names of the settings that the data sources of runbooks may use, with commas; each named setting contains a connection string, URL, path or warehouse id
+	envWorkerStartup   = "WORKER_STARTUP_SECONDS"                        // how long a worker that was scaled to zero may take to start, before jobs that wait for it can fail. Default: 600
+	envFunctionTimeout = "AzureFunctionsJobHost__functionTimeout"        // timeout of an invocation as hh:mm:ss, which overrides host.json; the handler ends an invocation a little earlier. Default: 00:10:00
+	envClockOffset     = "MATOOLKIT_CLOCK_OFFSET"                        // how far the clock is ahead, such as 120h; only for the local system
 )
 
 // settings are the app settings that the handler reads from its environment.
@@ -61,41 +87,41 @@ const defaultFunctionTimeout = 10 * time.Minute
 func readSettings(lookup func(string) string) (settings, error) {
 	r := reader{env.New(lookup)}
 	s := settings{
-		port:                 r.port("FUNCTIONS_CUSTOMHANDLER_PORT"),
-		serviceBusConnection: r.Text("ServiceBusConnection"),
-		serviceBusNamespace:  r.Text("ServiceBusConnection__fullyQualifiedNamespace"),
-		cosmosEndpoint:       r.address("COSMOS_ENDPOINT"),
-		cosmosDatabase:       r.Or("COSMOS_DATABASE", "matoolkit"),
-		cosmosContainer:      r.Or("COSMOS_CONTAINER", "matoolkit"),
-		cosmosKey:            r.Text("COSMOS_KEY"),
-		entraInstance:        r.address("AzureAd__Instance"),
-		entraTenants:         r.guids("AzureAd__TenantId"),
-		entraClient:          r.guid("AzureAd__ClientId"),
-		entraAudience:        r.Text("AzureAd__Audience"),
-		keyVault:             r.Text("KEY_VAULT_URL"),
-		secretKey:            r.Text("SECRETS_KEY_NAME"),
-		caFile:               r.Text("EXTRA_CA_FILE"),
-		logLevel:             r.Level("LOG_LEVEL"),
-		apiRate:              r.Number("API_REQUESTS_PER_SECOND", adminhttp.DefaultRate, 1, maxNumber),
-		apiBurst:             r.Number("API_REQUEST_BURST", adminhttp.DefaultBurst, 1, maxNumber),
-		apiLong:              r.Number("API_LONG_REQUESTS", adminhttp.DefaultLong, 1, maxNumber),
-		dataSources:          r.names("DATA_SOURCES"),
-		workerStartup:        r.Number("WORKER_STARTUP_SECONDS", int(workers.DefaultStartup/time.Second), 1, maxNumber),
-		functionTimeout:      r.timeout("AzureFunctionsJobHost__functionTimeout", defaultFunctionTimeout),
+		port:                 r.port(envPort),
+		serviceBusConnection: r.Text(envBusString),
+		serviceBusNamespace:  r.Text(envBusNamespace),
+		cosmosEndpoint:       r.address(envCosmosEndpoint),
+		cosmosDatabase:       r.Or(envCosmosDatabase, "matoolkit"),
+		cosmosContainer:      r.Or(envCosmosContainer, "matoolkit"),
+		cosmosKey:            r.Text(envCosmosKey),
+		entraInstance:        r.address(envEntraInstance),
+		entraTenants:         r.guids(envEntraTenants),
+		entraClient:          r.guid(envEntraClient),
+		entraAudience:        r.Text(envEntraAudience),
+		keyVault:             r.Text(envVaultURL),
+		secretKey:            r.Text(envSecretsKey),
+		caFile:               r.Text(trust.EnvCAFile),
+		logLevel:             r.Level(envLogLevel),
+		apiRate:              r.Number(envAPIRate, adminhttp.DefaultRate, 1, maxNumber),
+		apiBurst:             r.Number(envAPIBurst, adminhttp.DefaultBurst, 1, maxNumber),
+		apiLong:              r.Number(envAPILong, adminhttp.DefaultLong, 1, maxNumber),
+		dataSources:          r.names(envDataSources),
+		workerStartup:        r.Number(envWorkerStartup, int(workers.DefaultStartup/time.Second), 1, maxNumber),
+		functionTimeout:      r.timeout(envFunctionTimeout, defaultFunctionTimeout),
 	}
 	if s.keyVault != "" || s.secretKey != "" {
 		if err := vault.Check(s.keyVault, s.secretKey); err != nil {
 			r.Problem("KEY_VAULT_URL and SECRETS_KEY_NAME: %v", err)
 		}
 	}
-	s.clockOffset = r.offset("MATOOLKIT_CLOCK_OFFSET", s.cosmosKey != "")
+	s.clockOffset = r.offset(envClockOffset, s.cosmosKey != "")
 	switch {
 	case s.serviceBusConnection == "" && s.serviceBusNamespace == "":
 		r.Problem("ServiceBusConnection__fullyQualifiedNamespace is not set (nor ServiceBusConnection, a connection string)")
 	case s.serviceBusConnection != "" && s.serviceBusNamespace != "":
 		r.Problem("ServiceBusConnection and ServiceBusConnection__fullyQualifiedNamespace are both set")
 	case strings.ContainsAny(s.serviceBusNamespace, "/:; "):
-		r.Wrong("ServiceBusConnection__fullyQualifiedNamespace", "it is not a host name such as name.servicebus.windows.net")
+		r.Wrong(envBusNamespace, "it is not a host name such as name.servicebus.windows.net")
 	}
 	if err := r.Err(); err != nil {
 		return settings{}, fmt.Errorf("settings: %w", err)

@@ -48,7 +48,7 @@ type watched struct {
 
 func newWatched(w bus.Watcher, now func() time.Time, meter metric.Meter) (*watched, error) {
 	age, err := meter.Float64Histogram("matoolkit.oldest_message.age", metric.WithUnit("s"),
-		metric.WithDescription("For how long the oldest message of a topic has waited for this app, at each tick"),
+		metric.WithDescription("age of the oldest message that waits for the handler, measured at each tick, by matoolkit.topic"),
 		metric.WithExplicitBucketBoundaries(0, 1, 5, 15, 30, 60, 120, 300, 600, 900, 1800, 3600))
 	return &watched{Watcher: w, now: now, age: age}, err
 }

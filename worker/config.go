@@ -14,26 +14,26 @@ import (
 
 // Environment variables.
 const (
-	envWorkerID      = "WORKER_ID"
-	envBusString     = "ServiceBusConnection"
-	envBusNamespace  = "ServiceBusConnection__fullyQualifiedNamespace"
-	envTenantID      = "TARGET_TENANT_ID"
-	envAppID         = "APP_ID"
-	envAppSecret     = "APP_SECRET"
-	envAuthorityHost = "AZURE_AUTHORITY_HOST"
-	envGraphURL      = "GRAPH_URL"
-	envExchangeURL   = "EXCHANGE_URL"
-	envParallelism   = "MAX_PARALLELISM"
-	envIdle          = "IDLE_TIMEOUT_SECONDS"
-	envGrace         = "SHUTDOWN_GRACE_SECONDS"
-	envJobTimeout    = "JOB_TIMEOUT_SECONDS"
-	envLag           = "LAG_TIMEOUT_SECONDS"
-	envLogLevel      = "LOG_LEVEL"
-	envNoOp          = "WORKER_NOOP"
-	envCustomDir     = "CUSTOM_FUNCTIONS_DIR"
-	envHealth        = "HEALTH_ADDR"
-	envAlertFrom     = "ALERT_FROM"
-	envAlertTo       = "ALERT_TO"
+	envWorkerID      = "WORKER_ID"                                     // worker id, by which runbooks name the worker; also its subscription
+	envBusString     = "ServiceBusConnection"                          // connection string of Service Bus, for the local system
+	envBusNamespace  = "ServiceBusConnection__fullyQualifiedNamespace" // Service Bus namespace, such as name.servicebus.windows.net, used with the managed identity. Required, unless ServiceBusConnection is set
+	envTenantID      = "TARGET_TENANT_ID"                              // id of the target tenant
+	envAppID         = "APP_ID"                                        // client id of the app registration in the target tenant
+	envAppSecret     = "APP_SECRET"                                    // client secret, for the local system; only read without the settings of Key Vault
+	envAuthorityHost = "AZURE_AUTHORITY_HOST"                          // Entra ID of another cloud
+	envGraphURL      = "GRAPH_URL"                                     // Graph of another cloud
+	envExchangeURL   = "EXCHANGE_URL"                                  // Exchange Online of another cloud
+	envParallelism   = "MAX_PARALLELISM"                               // concurrent jobs of one replica, at most 1000
+	envIdle          = "IDLE_TIMEOUT_SECONDS"                          // the worker exits after this time without a job; 0: never
+	envGrace         = "SHUTDOWN_GRACE_SECONDS"                        // time for running jobs when the worker is stopped; give the container ten seconds more
+	envJobTimeout    = "JOB_TIMEOUT_SECONDS"                           // longest run of one job
+	envLag           = "LAG_TIMEOUT_SECONDS"                           // how long a call waits until the tenant shows an object that was just created; 0: it does not wait
+	envLogLevel      = "LOG_LEVEL"                                     // debug, info, warn or error
+	envNoOp          = "WORKER_NOOP"                                   // 1 adds the function No-Op, which does nothing, for measurements
+	envCustomDir     = "CUSTOM_FUNCTIONS_DIR"                          // directory of command functions
+	envHealth        = "HEALTH_ADDR"                                   // address of the probes /livez and /readyz, such as 0.0.0.0:8080
+	envAlertFrom     = "ALERT_FROM"                                    // object id or sign-in name of the mailbox that Send-AdminAlert sends from
+	envAlertTo       = "ALERT_TO"                                      // default recipients of Send-AdminAlert, with commas
 )
 
 // ownVariables are never given to custom functions. What says where the broker is

@@ -8,8 +8,8 @@ import (
 
 // Environment variables of what the worker asks of its tenant at most.
 const (
-	envWrites = "GRAPH_WRITE_LIMIT"
-	envShare  = "TENANT_SHARE_PERCENT"
+	envWrites = "GRAPH_WRITE_LIMIT"    // writes that the tenant allows the app registration in 150 seconds. Default: 3000
+	envShare  = "TENANT_SHARE_PERCENT" // share of the tenant's limits that this process may use
 )
 
 // limits are this process's part of what the tenant allows the application.

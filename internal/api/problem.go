@@ -5,23 +5,23 @@ type Code string
 
 // The codes, with the HTTP status of each.
 const (
-	CodeInvalid     Code = "invalid"     // the request is wrong: 400 (422 where it is well-formed but breaks a rule)
-	CodeNotFound    Code = "not_found"   // 404
-	CodeConflict    Code = "conflict"    // the state does not allow it: 409
-	CodeChanged     Code = "changed"     // the item no longer has the ETag of If-Match: 412
-	CodeKeyReused   Code = "key_reused"  // the idempotency key belongs to another request: 422
-	CodeTooLarge    Code = "too_large"   // 413
-	CodeUnstorable  Code = "unstorable"  // the store refuses it permanently: 422
-	CodeFull        Code = "full"        // the store has no room left for it: 507
-	CodeUnavailable Code = "unavailable" // the store or the bus cannot be reached: 503, retry
-	CodeSourceAway  Code = "source_away" // a runbook's data source does not answer: 503, retry
-	CodeInternal    Code = "internal"    // 500
+	CodeInvalid     Code = "invalid"     // 400, 422: the request is invalid; 422 if it is well-formed but breaks a rule
+	CodeNotFound    Code = "not_found"   // 404: the item does not exist
+	CodeConflict    Code = "conflict"    // 409: the state does not allow the request
+	CodeChanged     Code = "changed"     // 412: the item no longer has the ETag of If-Match
+	CodeKeyReused   Code = "key_reused"  // 422: the idempotency key belongs to another request
+	CodeTooLarge    Code = "too_large"   // 413: the request or an item in it is too large
+	CodeUnstorable  Code = "unstorable"  // 422: the store refuses the item; do not repeat the request
+	CodeFull        Code = "full"        // 507: the store has no room left for the item
+	CodeUnavailable Code = "unavailable" // 503: the store or the broker cannot be reached; repeat the request after Retry-After
+	CodeSourceAway  Code = "source_away" // 503: the runbook's data source does not answer; repeat the request
+	CodeInternal    Code = "internal"    // 500: an internal error; find the traceId in the handler's log
 
-	CodeUnauthenticated  Code = "unauthenticated"        // 401
-	CodeForbidden        Code = "forbidden"              // 403
-	CodeMethodNotAllowed Code = "method_not_allowed"     // 405
-	CodeUnsupportedMedia Code = "unsupported_media_type" // 415
-	CodeTooManyRequests  Code = "too_many_requests"      // 429
+	CodeUnauthenticated  Code = "unauthenticated"        // 401: the token is missing, expired or invalid
+	CodeForbidden        Code = "forbidden"              // 403: the token lacks the required app role
+	CodeMethodNotAllowed Code = "method_not_allowed"     // 405: the route has no such method
+	CodeUnsupportedMedia Code = "unsupported_media_type" // 415: the route does not accept this Content-Type
+	CodeTooManyRequests  Code = "too_many_requests"      // 429: the caller sends too many requests; repeat the request after Retry-After
 )
 
 // InputProblem is one error of an input, with its place.

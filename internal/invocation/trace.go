@@ -61,7 +61,7 @@ var known = map[string]bool{
 
 func duration(meter metric.Meter) metric.Float64Histogram {
 	h, err := meter.Float64Histogram("matoolkit.invocation.duration", metric.WithUnit("s"),
-		metric.WithDescription("How long invocations took, by function and outcome"),
+		metric.WithDescription("duration of invocations, by faas.name and matoolkit.outcome"),
 		metric.WithExplicitBucketBoundaries(.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 600))
 	if err != nil { // the name is right, so it does not happen
 		return nometric.Float64Histogram{}

@@ -36,17 +36,17 @@ import (
 // Variables that Start reads. Those for sampling, batches, intervals and the resource
 // are read by the SDK itself, from the process's environment.
 const (
-	EnvEndpoint        = "OTEL_EXPORTER_OTLP_ENDPOINT" // of both; /v1/traces and /v1/metrics are added
-	EnvTracesEndpoint  = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
-	EnvMetricsEndpoint = "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"
-	EnvHeaders         = "OTEL_EXPORTER_OTLP_HEADERS" // name=value,…, percent-encoded
+	EnvEndpoint        = "OTEL_EXPORTER_OTLP_ENDPOINT"         // collector of traces and metrics, such as http://collector:4318; /v1/traces and /v1/metrics are added
+	EnvTracesEndpoint  = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"  // whole address for traces, instead of the collector
+	EnvMetricsEndpoint = "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT" // whole address for metrics, instead of the collector
+	EnvHeaders         = "OTEL_EXPORTER_OTLP_HEADERS"          // headers as name=value with commas, percent-encoded; a key belongs here
 
-	envDisabled        = "OTEL_SDK_DISABLED"
-	envTracesExporter  = "OTEL_TRACES_EXPORTER"
-	envMetricsExporter = "OTEL_METRICS_EXPORTER"
-	envProtocol        = "OTEL_EXPORTER_OTLP_PROTOCOL"
-	envTracesProtocol  = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
-	envMetricsProtocol = "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL"
+	envDisabled        = "OTEL_SDK_DISABLED"                   // true switches traces and metrics off
+	envTracesExporter  = "OTEL_TRACES_EXPORTER"                // none switches traces off
+	envMetricsExporter = "OTEL_METRICS_EXPORTER"               // none switches metrics off
+	envProtocol        = "OTEL_EXPORTER_OTLP_PROTOCOL"         // http/protobuf is the only protocol
+	envTracesProtocol  = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"  // overrides OTEL_EXPORTER_OTLP_PROTOCOL for traces
+	envMetricsProtocol = "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL" // overrides OTEL_EXPORTER_OTLP_PROTOCOL for metrics
 )
 
 // Config of Providers. Service and Getenv are required.

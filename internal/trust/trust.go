@@ -16,7 +16,7 @@ import (
 
 // EnvCAFile names the environment variable that every program reads the
 // path of its additional CA file from. Unset or empty means system roots only.
-const EnvCAFile = "EXTRA_CA_FILE"
+const EnvCAFile = "EXTRA_CA_FILE" // PEM file of certificate authorities to trust in addition to those of the system
 
 // HTTPClient returns a client that trusts the system's roots and the
 // certificates in the PEM file caFile. An empty caFile adds nothing. The

@@ -41,16 +41,16 @@ func New(p Providers) (*Recorder, error) {
 	r := &Recorder{
 		tracer: p.Tracer(scope),
 
-		running: i.upDown("matoolkit.worker.jobs.running", "{job}", "Jobs that run"),
-		duration: i.histogram("matoolkit.worker.job.duration", "How long functions ran, by function and outcome",
+		running: i.upDown("matoolkit.worker.jobs.running", "{job}", "jobs that run now"),
+		duration: i.histogram("matoolkit.worker.job.duration", "runtime of jobs, by matoolkit.function and matoolkit.outcome",
 			.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600),
-		wait: i.histogram("matoolkit.worker.job.wait", "From when the broker took a job until a worker received it first",
+		wait: i.histogram("matoolkit.worker.job.wait", "time from the enqueueing of a job to its first delivery, by matoolkit.function",
 			.005, .01, .05, .1, .5, 1, 5, 10, 30, 60, 300, 900, 3600),
-		again: i.counter("matoolkit.worker.job.redeliveries", "{delivery}", "Deliveries of a job after its first"),
-		calls: i.histogram("matoolkit.worker.call.duration", "How long calls to the tenant took, by API, operation and status",
+		again: i.counter("matoolkit.worker.job.redeliveries", "{delivery}", "deliveries of a job after its first, by matoolkit.function"),
+		calls: i.histogram("matoolkit.worker.call.duration", "duration of calls to the tenant, by matoolkit.api, matoolkit.operation and http.response.status_code",
 			.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 100),
-		throttles: i.counter("matoolkit.worker.call.throttles", "{call}", "Calls that the tenant refused to limit this worker, by API"),
-		retries:   i.counter("matoolkit.worker.call.retries", "{call}", "Calls that repeat one that failed, by API"),
+		throttles: i.counter("matoolkit.worker.call.throttles", "{call}", "calls that the tenant throttled, by matoolkit.api"),
+		retries:   i.counter("matoolkit.worker.call.retries", "{call}", "calls that repeat a failed call, by matoolkit.api"),
 	}
 	return r, i.err
 }

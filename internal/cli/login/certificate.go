@@ -13,9 +13,9 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 )
 
-// passwordVariable holds the password of a PFX file. There is no option and no key of
-// the configuration file for it: both are seen by others.
-const passwordVariable = "MATOOLKIT_CLIENT_CERTIFICATE_PASSWORD"
+// A password is read from the environment only: other users of the machine see options, and the
+// configuration file is not encrypted.
+const envPassword = "MATOOLKIT_CLIENT_CERTIFICATE_PASSWORD" // password of the PFX file of client-certificate
 
 // readCertificate reads a certificate and its key, in PEM or PFX. An RSA key is what
 // Entra ID takes.
@@ -35,7 +35,7 @@ func (c *Opener) readCertificate(path string) ([]*x509.Certificate, crypto.Priva
 		}
 		certificates, key, err = azidentity.ParseCertificates(data, nil)
 	} else {
-		certificates, key, err = parsePFX(data, c.Getenv(passwordVariable))
+		certificates, key, err = parsePFX(data, c.Getenv(envPassword))
 	}
 	if err != nil {
 		return nil, nil, exit.Usagef("client-certificate: %s: %w", path, err)
@@ -56,9 +56,9 @@ func parsePFX(data []byte, password string) ([]*x509.Certificate, crypto.Private
 	key, leaf, chain, err := pkcs12.DecodeChain(data, password)
 	switch {
 	case errors.Is(err, pkcs12.ErrIncorrectPassword) && password == "":
-		return nil, nil, errors.New("it needs a password, which is taken from " + passwordVariable)
+		return nil, nil, errors.New("it needs a password, which is taken from " + envPassword)
 	case errors.Is(err, pkcs12.ErrIncorrectPassword):
-		return nil, nil, errors.New("the password in " + passwordVariable + " is not the file's")
+		return nil, nil, errors.New("the password in " + envPassword + " is not the file's")
 	case err != nil:
 		return nil, nil, errors.New("it is neither PEM nor a PFX file with one key and its certificate")
 	}

@@ -34,8 +34,10 @@ type Printer struct {
 	NoColor bool
 }
 
+const envNoColor = "NO_COLOR" // any value switches colours off
+
 func (c *Printer) colored() bool {
-	return c.Terminal && !c.NoColor && c.Getenv("NO_COLOR") == "" && c.Getenv("TERM") != "dumb"
+	return c.Terminal && !c.NoColor && c.Getenv(envNoColor) == "" && c.Getenv("TERM") != "dumb"
 }
 
 // Notice tells something beside the result.

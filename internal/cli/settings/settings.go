@@ -20,7 +20,7 @@ import (
 // environment, else the configuration file, else its default. The option and the
 // key in the file have the same name.
 type Definition struct {
-	Key, Variable, Help, initial string
+	Key, Variable, Help, Default string
 }
 
 // Definitions are all settings, in the order of the help.
@@ -58,16 +58,18 @@ func (s Settings) Get(key string) string {
 	return ""
 }
 
+const envHome = "MATOOLKIT_HOME" // directory of the configuration file and of the sign-in. Default: ~/.matoolkit
+
 // Home is the directory of the configuration file and of what a sign-in leaves.
 func Home(getenv func(string) string) (string, error) {
-	if dir := getenv("MATOOLKIT_HOME"); dir != "" {
+	if dir := getenv(envHome); dir != "" {
 		return dir, nil
 	}
 	dir := getenv("HOME")
 	if dir == "" {
 		var err error
 		if dir, err = os.UserHomeDir(); err != nil {
-			return "", fmt.Errorf("the home directory is not known (%w); name one in MATOOLKIT_HOME", err)
+			return "", fmt.Errorf("the home directory is not known (%w); name one in %s", err, envHome)
 		}
 	}
 	return filepath.Join(dir, ".matoolkit"), nil
@@ -94,7 +96,7 @@ func Load(options map[string]*string, getenv func(string) string) (Settings, err
 	for _, s := range Definitions {
 		v := Setting{Key: s.Key, Source: "none"}
 		for _, from := range []struct{ value, source string }{
-			{*options[s.Key], "option"}, {getenv(s.Variable), "environment"}, {file[s.Key], "file"}, {s.initial, "default"},
+			{*options[s.Key], "option"}, {getenv(s.Variable), "environment"}, {file[s.Key], "file"}, {s.Default, "default"},
 		} {
 			if from.value != "" {
 				v.Value, v.Source = from.value, from.source
