@@ -110,7 +110,7 @@ The names of functions and parameters are compared without case. Each type is al
 {{- end}}
 {{- end}}
 
-When the job is delivered again: {{.Repeated}}
+**Redelivery:** {{.Repeated}}
 {{end}}{{end}}
 
 {{define "runbook.md"}}

@@ -16,39 +16,39 @@ var SetExchangePrimaryEmail = Function{
 		{Name: "PrimaryEmail", Type: String, Required: true, Description: "The new primary SMTP address, in an accepted domain of the tenant."},
 	},
 	Permissions: exchangePermissions,
-	Repeated:    "Written again, which changes nothing. No list of addresses is written, so none is lost to a read that is old; the change is read back, and the former primary address is added where it is missing.",
+	Repeated:    "Written again, which changes nothing. The function writes no list of addresses, so an outdated read loses none; it reads the change back and adds the former primary address if it is missing.",
 }
 
 // AddExchangeSecondaryEmail adds an address to a recipient.
 var AddExchangeSecondaryEmail = Function{
 	Name:        "Add-ExchangeSecondaryEmail",
-	Description: "Adds a secondary address to a mail user or mailbox. Nothing is done when the recipient has the address already.",
+	Description: "Adds a secondary address to a mail user or mailbox. Succeeds if the recipient already has the address.",
 	Params: []Param{
 		identity,
 		{Name: "SecondaryEmail", Type: String, Required: true, Description: "The SMTP address to add."},
 	},
 	Permissions: exchangePermissions,
-	Repeated:    "Nothing is done when a read shows the address. What is added is read back.",
+	Repeated:    "The function adds nothing if a read shows the address. It reads an added address back.",
 }
 
 // SetExchangeExternalAddress sets where a mail user's mail goes.
 var SetExchangeExternalAddress = Function{
 	Name: "Set-ExchangeExternalAddress",
-	Description: "Sets the address outside of the tenant that a mail user's mail goes to. The primary address stays as it is: where Exchange moves it along, it is set back. " +
-		"Where the external address is set and also is the primary one, next to others, nobody can tell what the primary one was: that is refused unless PrimaryEmail says it.",
+	Description: "Sets the address outside of the tenant that a mail user's mail goes to. If Exchange changes the primary address with it, the function restores it. " +
+		"If the external address is already set and is also the primary one, beside others, the former primary address is unknown: the function fails unless you give PrimaryEmail.",
 	Params: []Param{
 		identity,
 		{Name: "ExternalEmail", Type: String, Required: true, Description: "The external SMTP address."},
-		{Name: "PrimaryEmail", Type: String, Description: "The address that has to be the primary one afterwards. The present one when not given."},
+		{Name: "PrimaryEmail", Type: String, Description: "The primary address afterwards. Default: the present one."},
 	},
 	Permissions: exchangePermissions,
-	Repeated:    "Written again, which changes nothing. Where an earlier run was cut off after Exchange had moved the primary address, the job is refused, or with PrimaryEmail sets it back.",
+	Repeated:    "Written again, which changes nothing. If an earlier run was interrupted after Exchange had changed the primary address, the function fails or, with PrimaryEmail, restores it.",
 }
 
 // SetExchangeMailUserGuids prepares a mail user for a mailbox move.
 var SetExchangeMailUserGuids = Function{
 	Name:        "Set-ExchangeMailUserGuids",
-	Description: "Gives a mail user the mailbox ids of the source tenant, which a mailbox move needs to find the target.",
+	Description: "Sets the mailbox ids of the source tenant on a mail user. A mailbox move needs them to find the target.",
 	Params: []Param{
 		identity,
 		{Name: "ExchangeGuid", Type: GUID, Required: true, Description: "ExchangeGuid of the source mailbox."},
@@ -62,25 +62,25 @@ var SetExchangeMailUserGuids = Function{
 // the user in Entra, but Graph does not let them be written: they are Exchange's.
 var SetEntraProxyAddresses = Function{
 	Name: "Set-EntraProxyAddresses",
-	Description: "Gives a user these SMTP addresses and no others. Addresses of other types, such as X500, stay unless they are given too. " +
+	Description: "Replaces all SMTP addresses of a user. Addresses of other types, such as X500, stay unless you give some. " +
 		"proxyAddresses is read-only in Graph, so this goes through Exchange Online and needs a mail user or mailbox; Entra shows the change some minutes later.",
 	Params: []Param{
 		userID,
-		{Name: "ProxyAddresses", Type: StringList, Required: true, Description: "The addresses. One is the primary one: that which begins with SMTP: in capitals, or else the one that is primary already. The others begin with smtp: or nothing."},
+		{Name: "ProxyAddresses", Type: StringList, Required: true, Description: "The addresses. The one with the prefix SMTP: in capitals is the primary address; without one, the present primary address stays. The others have the prefix smtp: or none."},
 	},
 	Permissions: exchangePermissions,
-	Repeated:    "First the primary address is written, then the others are added and removed by what reads show, and the whole is read back. A run that was cut off is completed.",
+	Repeated:    "The function writes the primary address, adds and removes the others by comparing them with a read, and reads the result back. It completes an interrupted run.",
 }
 
 // TestExchangeAttributeMatch compares an attribute of a recipient.
 var TestExchangeAttributeMatch = Function{
 	Name:        "Test-ExchangeAttributeMatch",
-	Description: "Compares an attribute of a mail user, mailbox or other recipient with what is expected, without regard to case; lists are compared as sets. Not complete until they match, so that a step can poll for it.",
+	Description: "Compares an attribute of a mail user, mailbox or other recipient with the expected value, ignoring case; lists are compared as sets. Not complete until they match, so that a step can poll.",
 	Params: []Param{
 		identity,
 		{Name: "AttributeName", Type: String, Required: true, Description: "Name of the attribute as PowerShell prints it, such as EmailAddresses."},
-		{Name: "ExpectedValue", Type: StringList, Description: "The expected value or values. The attribute is expected to be empty when not given."},
-		{Name: "RecipientType", Type: OneOf("MailUser", "Mailbox", "Recipient"), Description: "What kind of recipient to read. Recipient, which has the fewest attributes, when not given."},
+		{Name: "ExpectedValue", Type: StringList, Description: "The expected value or values. Default: the attribute is empty."},
+		{Name: "RecipientType", Type: OneOf("MailUser", "Mailbox", "Recipient"), Description: "The kind of recipient to read. Default: Recipient, which has the fewest attributes."},
 	},
 	Result: []Field{
 		{"complete", "Whether they match."},
@@ -93,14 +93,14 @@ var TestExchangeAttributeMatch = Function{
 // TestExchangeGroupMembership tells whether a recipient is in a group.
 var TestExchangeGroupMembership = Function{
 	Name:        "Test-ExchangeGroupMembership",
-	Description: "Tells whether a user is a direct member of a distribution list or mail-enabled security group. Not complete until it is as expected, so that a step can poll for it.",
+	Description: "Checks whether a user is a direct member of a distribution list or mail-enabled security group. Not complete until the membership is as expected, so that a step can poll.",
 	Params: []Param{
 		{Name: "GroupIdentity", Type: String, Required: true, Description: "Object id, name or address of the group."},
 		userID,
-		{Name: "ExpectedMember", Type: Boolean, Description: "Whether the user should be a member. true when not given."},
+		{Name: "ExpectedMember", Type: Boolean, Description: "Whether the user should be a member. Default: true."},
 	},
 	Result: []Field{
-		{"complete", "Whether it is as expected."},
+		{"complete", "Whether the membership is as expected."},
 		{"data", "UserId, GroupIdentity, IsMember."},
 	},
 	Permissions: exchangePermissions,
