@@ -43,7 +43,7 @@ func (a *Admin) Resume(ctx context.Context, by audit.Caller, batch int, why stri
 func (a *Admin) Cancel(ctx context.Context, by audit.Caller, batch int, why string) (api.Batch, error) {
 	view, err := a.control(ctx, by, batch, &command{
 		action: "cancel", why: why, facts: audit.BatchFacts,
-		event: func(_ *model.Batch, m model.Mark) (model.Event, error) { return model.BatchStopped{By: m}, nil },
+		event: func(_ *model.Batch, m model.Mark) (model.Event, error) { return model.BatchCancelRequested{By: m}, nil },
 		mark: func(b *model.Batch) *model.Mark {
 			if b.Status.Terminal() { // a batch that has ended is not cancelled again
 				return nil

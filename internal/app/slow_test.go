@@ -315,7 +315,7 @@ func TestMessageThatWaitsIsNotADuplicate(t *testing.T) {
 				s.t.Fatal(describe(err))
 			}
 		}},
-		{"batch-work-batch-1-stop-", func(s *slowSystem) {
+		{"batch-work-batch-1-cancel-", func(s *slowSystem) {
 			batch := s.begin(createAndCopy, 1)
 			if _, err := s.app.Cancel(s.t.Context(), ada, batch, "enough"); err != nil {
 				s.t.Fatal(describe(err))

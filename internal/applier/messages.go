@@ -46,12 +46,12 @@ func CheckDeadlineAt(c message.DeadlineCheck, at time.Time) bus.Message {
 	return EventMessage(fmt.Sprintf("deadline-check-batch-%d-%s-%d", c.BatchID, c.JobID, at.Unix()), message.TypeDeadlineCheck, c, at)
 }
 
-// PhaseDueMessage returns the message that dispatches one page of a phase, or the init steps. Walk
+// PhaseDueMessage returns the message that dispatches one page of a phase, or the init steps. FanOut
 // distinguishes one announcement of a phase from another, on all of its pages.
-func PhaseDueMessage(b *model.Batch, p model.Phase, page int, walk string, at time.Time) bus.Message {
+func PhaseDueMessage(b *model.Batch, p model.Phase, page int, fanOut string, at time.Time) bus.Message {
 	suffix := ""
-	if walk != "" {
-		suffix = "-" + walk
+	if fanOut != "" {
+		suffix = "-" + fanOut
 	}
 	if p.Kind == model.KindInit {
 		return EventMessage(fmt.Sprintf("batch-init-batch-%d-%d%s", b.ID, p.ID, suffix), message.TypeBatchInit,
@@ -59,7 +59,7 @@ func PhaseDueMessage(b *model.Batch, p model.Phase, page int, walk string, at ti
 	}
 	due := message.PhaseDue{
 		BatchID: b.ID, RunbookName: b.Runbook, RunbookVersion: p.Version,
-		PhaseName: p.Name, PhaseExecutionID: p.ID, Page: page, Walk: walk,
+		PhaseName: p.Name, PhaseExecutionID: p.ID, Page: page, FanOut: fanOut,
 	}
 	return EventMessage(fmt.Sprintf("phase-due-batch-%d-%d-page-%d%s", b.ID, p.ID, page, suffix), message.TypePhaseDue, due, at)
 }

@@ -91,15 +91,15 @@ func (o *Outbox) addOfBatch(b *model.Batch, m model.Message, now time.Time) erro
 		if !ok {
 			return fmt.Errorf("applier: batch %d has no phase execution %d to announce", b.ID, m.Phase)
 		}
-		o.Events = append(o.Events, PhaseDueMessage(b, *p, max(m.Page, 1), m.Again, m.At)) // with Again, or the broker may remember the id from when it came too early
+		o.Events = append(o.Events, PhaseDueMessage(b, *p, max(m.Page, 1), m.FanOut, m.At)) // without FanOut the broker may drop it: it remembers the id of one that came too early
 	case model.CatchUp:
 		o.Events = append(o.Events, MemberAddedMessage(b, m.Join, time.Time{}))
 	case model.Remove:
 		o.Events = append(o.Events, MemberRemovedMessage(b.ID, m.Member))
 	case model.Release:
 		o.Events = append(o.Events, BatchWorkMessage(b.ID, message.WorkRelease, fmt.Sprintf("rev-%d", b.Revision), 0))
-	case model.Stop:
-		o.Events = append(o.Events, BatchWorkMessage(b.ID, message.WorkStop, fmt.Sprintf("rev-%d", b.Revision), 0))
+	case model.CancelRuns:
+		o.Events = append(o.Events, BatchWorkMessage(b.ID, message.WorkCancel, fmt.Sprintf("rev-%d", b.Revision), 0))
 	case model.Revoke: // until the decision was stored, processes dispatched jobs
 		o.controls = append(o.controls, controlMessage(b.ID, engine.ExtendRevocation(m, now).Through))
 	default:

@@ -30,7 +30,7 @@ func TestAdvanceStartsTheNamedPhaseOnce(t *testing.T) {
 	}
 	rerun := func(c *crowd) { c.must(model.VersionPublished{Version: 4, Rerun: true}) }
 	pause := func(c *crowd) { c.must(model.BatchPaused{By: by}) }
-	cancel := func(c *crowd) { c.must(model.BatchStopped{By: by}) }
+	cancel := func(c *crowd) { c.must(model.BatchCancelRequested{By: by}) }
 	for _, tt := range []struct {
 		name    string
 		before  func(*crowd)

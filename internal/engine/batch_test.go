@@ -189,7 +189,7 @@ func TestScheduledPhaseThatFallsDueDuringInitIsAnnouncedAfterIt(t *testing.T) {
 	if d := c.must(model.PhaseDue{Phase: 2}); !d.Stale {
 		t.Fatal("a phase began during init")
 	}
-	if d := c.initEnds(true); len(outcome(d)) != 1 || outcome(d)[0] != any(model.Announce{Phase: 2, Again: "rev-2"}) {
+	if d := c.initEnds(true); len(outcome(d)) != 1 || outcome(d)[0] != any(model.Announce{Phase: 2, FanOut: "rev-2"}) {
 		t.Fatalf("effects of the end of init: %v", d.Messages)
 	}
 	if _, err := c.on(next(c.b)); err == nil {
@@ -213,7 +213,7 @@ func TestPhaseWaitsUntilTheEarlierOnesAreFannedOut(t *testing.T) {
 		t.Fatal("a phase overtook one that is being fanned out")
 	}
 	d := c.must(model.PhaseFannedOut{Phase: 2, Pages: 3})
-	if len(outcome(d)) != 1 || outcome(d)[0] != any(model.Announce{Phase: 3, Again: "rev-4"}) {
+	if len(outcome(d)) != 1 || outcome(d)[0] != any(model.Announce{Phase: 3, FanOut: "rev-4"}) {
 		t.Fatalf("effects of the end of the fan-out: %v", d.Messages)
 	}
 	if d := c.must(model.PhaseDue{Phase: 3}); d.Stale || c.b.Phases[2].Status != model.PhaseDispatched {

@@ -40,7 +40,7 @@ func pauseIfTooManyFailed(b *model.Batch, now time.Time) bool {
 		if p.StopWhen == nil || p.Status != model.PhaseDispatched || !tooManyFailed(b, p) {
 			continue
 		}
-		why := stopReason(b, p)
+		why := stopWhenReason(b, p)
 		if b.Paused != nil {
 			why += "; it was paused by " + b.Paused.By
 			if b.Paused.Why != "" {
@@ -53,9 +53,9 @@ func pauseIfTooManyFailed(b *model.Batch, now time.Time) bool {
 	return false
 }
 
-// stopReason says how many members of a phase have failed, and at how many its stop_when
+// stopWhenReason says how many members of a phase have failed, and at how many its stop_when
 // pauses the batch.
-func stopReason(b *model.Batch, p model.Phase) string {
+func stopWhenReason(b *model.Batch, p model.Phase) string {
 	why := fmt.Sprintf("phase %s: %d of %d members failed", p.Name, p.FailedSoFar, takingPart(b, p))
 	if p.FailedBefore > 0 {
 		why += fmt.Sprintf(", %d of them since the batch was resumed", p.FailedSoFar-p.FailedBefore)

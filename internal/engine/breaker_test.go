@@ -172,7 +172,7 @@ func TestFailuresOfABatchThatHasEndedPauseNothing(t *testing.T) {
 	t.Parallel()
 	c := breaking(t, "10%")
 	c.fail(17)
-	c.must(model.BatchStopped{By: by})
+	c.must(model.BatchCancelRequested{By: by})
 	c.wantPaused("")
 	if d := c.fail(20); !d.Stale {
 		t.Fatalf("%+v", d)

@@ -35,7 +35,7 @@ func onBatchResumed(b *model.Batch, now time.Time) (model.Decision, error) {
 	d.Messages = []model.Message{model.Release{}}
 	for _, p := range b.Phases {
 		if p.Status == model.PhaseDispatched && !p.FannedOut {
-			d.Messages = append(d.Messages, model.Announce{Phase: p.ID, Page: 1, Again: fmt.Sprintf("rev-%d", b.Revision)})
+			d.Messages = append(d.Messages, model.Announce{Phase: p.ID, Page: 1, FanOut: fmt.Sprintf("rev-%d", b.Revision)})
 		}
 	}
 	for _, j := range b.Joining {
@@ -45,13 +45,13 @@ func onBatchResumed(b *model.Batch, now time.Time) (model.Decision, error) {
 	return d, nil
 }
 
-// onBatchStopped cancels a batch: nothing more begins, and what is under way is ended.
-func onBatchStopped(b *model.Batch, by model.Mark, now time.Time) (model.Decision, error) {
+// onBatchCancelRequested cancels a batch: nothing more begins, and what is under way is ended.
+func onBatchCancelRequested(b *model.Batch, by model.Mark, now time.Time) (model.Decision, error) {
 	switch {
 	case b.Status == model.BatchCancelled:
 		return model.Decision{Repeated: true}, nil
 	case b.Status == model.BatchCancelling:
-		return model.Decision{Repeated: true, Messages: append(Revocation(b), model.Stop{})}, nil
+		return model.Decision{Repeated: true, Messages: append(Revocation(b), model.CancelRuns{})}, nil
 	case b.Status.Terminal():
 		return model.Decision{}, refuseEnded(b, "it cannot be cancelled")
 	}
@@ -66,7 +66,7 @@ func onBatchStopped(b *model.Batch, by model.Mark, now time.Time) (model.Decisio
 		b.Status, b.CompletedAt = model.BatchCancelled, &now
 		return batchChanged(b), nil
 	}
-	return batchChanged(b, append(Revocation(b), model.Stop{})...), nil
+	return batchChanged(b, append(Revocation(b), model.CancelRuns{})...), nil
 }
 
 // onBatchDrained ends a cancelled batch of which no run is open.

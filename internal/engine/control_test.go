@@ -173,14 +173,14 @@ func TestManualBatchThatIsPausedIsNotAdvanced(t *testing.T) {
 func TestBatchThatHasNotBegunIsCancelledAtOnce(t *testing.T) {
 	t.Parallel()
 	c := manual(t)
-	wantOutcome(t, c.must(model.BatchStopped{By: by}))
+	wantOutcome(t, c.must(model.BatchCancelRequested{By: by}))
 	c.wantBatch(model.BatchCancelled)
 	for _, p := range c.b.Phases {
 		if p.Status != model.PhaseCancelled {
 			t.Fatalf("phase %s is %s", p.Name, p.Status)
 		}
 	}
-	if d := c.must(model.BatchStopped{By: by}); !d.Repeated {
+	if d := c.must(model.BatchCancelRequested{By: by}); !d.Repeated {
 		t.Fatalf("cancelled again: %+v", d)
 	}
 	if d := c.must(model.BatchDrained{}); !d.Repeated {
@@ -197,16 +197,16 @@ func TestCancelStopsWhatIsUnderWayAndBeginsNothing(t *testing.T) {
 	c.must(model.PhaseFannedOut{Phase: 2, Pages: 3})
 	c.must(model.BatchPaused{By: by})
 	revoke := model.Revoke{Through: by.At.Add(5 * time.Second)}
-	wantOutcome(t, c.must(model.BatchStopped{By: by}), revoke, model.Stop{})
+	wantOutcome(t, c.must(model.BatchCancelRequested{By: by}), revoke, model.CancelRuns{})
 	c.wantBatch(model.BatchCancelling)
 	if c.b.Paused != nil || c.b.Cancelled == nil || c.b.DispatchMode() != model.Cancelled {
 		t.Fatalf("paused %v, cancelled %v", c.b.Paused, c.b.Cancelled)
 	}
 	c.wantPhase(3, model.PhaseCancelled, "cancelled")
-	if d := c.must(model.BatchStopped{By: by}); !d.Repeated {
+	if d := c.must(model.BatchCancelRequested{By: by}); !d.Repeated {
 		t.Fatalf("cancelled again: %+v", d)
 	} else {
-		wantOutcome(t, d, revoke, model.Stop{})
+		wantOutcome(t, d, revoke, model.CancelRuns{})
 	}
 	c.wantStale(model.PhaseDue{Phase: 3})
 	for _, e := range []model.Event{next(c.b), model.BatchPaused{}, model.BatchResumed{}, model.MembersJoined{Members: 1}} {
@@ -230,7 +230,7 @@ func TestCancelledRunEndsWithTheJobInFlight(t *testing.T) {
 	p.on(model.RunStarted{})
 	job := p.step().JobID
 	p.gate = model.Cancelled
-	p.nothing(model.RunStopped{Reason: "the batch is cancelled"})
+	p.nothing(model.RunCancelRequested{Reason: "the batch is cancelled"})
 	p.want(model.RunRunning, model.StepDispatched, model.StepPending)
 	result := model.StepResult{Step: 0, JobID: job, OK: true, Result: []byte(`{"id":1}`)}
 	d := p.on(result)
@@ -239,7 +239,7 @@ func TestCancelledRunEndsWithTheJobInFlight(t *testing.T) {
 	if p.member.Status != model.MemberActive {
 		t.Fatalf("member %s", p.member.Status)
 	}
-	p.nothing(model.RunStopped{Reason: "the batch is cancelled"})
+	p.nothing(model.RunCancelRequested{Reason: "the batch is cancelled"})
 	if d := p.on(result); !d.Repeated {
 		t.Fatalf("the result again: %+v", d)
 	}
@@ -361,7 +361,7 @@ func TestCancelLetsARollbackFinish(t *testing.T) {
 	p.answer(`{"id":1}`)
 	p.refuse("no")
 	p.gate = model.Cancelled
-	p.nothing(model.RunStopped{Reason: "the batch is cancelled"})
+	p.nothing(model.RunCancelRequested{Reason: "the batch is cancelled"})
 	p.answer(`true`)
 	p.want(model.RunRollingBack)
 	p.answer(`true`)
@@ -375,9 +375,9 @@ func TestCancelLetsARollbackGoOnThatAPauseHeld(t *testing.T) {
 	p.answer(`{"id":1}`)
 	p.gate = model.Paused
 	p.refuse("no")
-	p.nothing(model.RunStopped{Reason: "the member was removed"})
+	p.nothing(model.RunCancelRequested{Reason: "the member was removed"})
 	p.gate = model.Cancelled
-	wantOutcome(t, p.on(model.RunStopped{Reason: "the batch is cancelled"}), model.Dispatch{Step: 3})
+	wantOutcome(t, p.on(model.RunCancelRequested{Reason: "the batch is cancelled"}), model.Dispatch{Step: 3})
 	p.want(model.RunRollingBack)
 }
 
@@ -394,7 +394,7 @@ func TestInitThatEndsAfterTheCancelDoesNotBringTheBatchBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := initOf(t, undoing)
-			wantOutcome(t, p.onBatch(model.BatchStopped{By: by}), model.Revoke{Through: by.At.Add(5 * time.Second)}, model.Stop{})
+			wantOutcome(t, p.onBatch(model.BatchCancelRequested{By: by}), model.Revoke{Through: by.At.Add(5 * time.Second)}, model.CancelRuns{})
 			end(p)
 			if p.batch.Status != model.BatchCancelling || !p.batch.Phases[0].Status.Terminal() {
 				t.Fatalf("batch %s, init %s", p.batch.Status, p.batch.Phases[0].Status)
@@ -412,7 +412,7 @@ func TestPhaseWhoseOnCompleteStepsDidNotRunIsCancelledWithItsBatch(t *testing.T)
 	c := batchOf(t, merging, true)
 	c.must(next(c.b))
 	c.must(model.PhaseFannedOut{Phase: 1, Pages: 3})
-	c.must(model.BatchStopped{By: by})
+	c.must(model.BatchCancelRequested{By: by})
 	wantOutcome(t, c.counts(1, 100, 0))
 	c.must(model.BatchDrained{})
 	c.wantPhase(1, model.PhaseCancelled, "cancelled")
@@ -421,9 +421,9 @@ func TestPhaseWhoseOnCompleteStepsDidNotRunIsCancelledWithItsBatch(t *testing.T)
 func TestOnCompleteStepsEndWithTheirBatch(t *testing.T) {
 	t.Parallel()
 	p := onComplete(t)
-	p.onBatch(model.BatchStopped{By: by})
+	p.onBatch(model.BatchCancelRequested{By: by})
 	p.gate = model.Cancelled
-	p.nothing(model.RunStopped{Reason: "the batch is cancelled"})
+	p.nothing(model.RunCancelRequested{Reason: "the batch is cancelled"})
 	p.refuse("no")
 	p.want(model.RunCancelled)
 	p.onBatch(model.BatchDrained{})

@@ -250,10 +250,10 @@ func TestDeadlineThatWasPutOffEndsWithItsWorker(t *testing.T) {
 func TestRunThatStopsDoesNotWaitForAJobInTheQueue(t *testing.T) {
 	t.Parallel()
 	for name, stop := range map[string]func(p *person){
-		"removed": func(p *person) { p.on(model.RunStopped{Reason: "the member was removed"}) },
+		"removed": func(p *person) { p.on(model.RunCancelRequested{Reason: "the member was removed"}) },
 		"cancelled": func(p *person) {
 			p.gate = model.Cancelled
-			p.nothing(model.RunStopped{Reason: "the batch is cancelled"})
+			p.nothing(model.RunCancelRequested{Reason: "the batch is cancelled"})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -284,7 +284,7 @@ func TestRunThatStopsAfterItsDeadlineWasPutOffIsJudgedAtOnce(t *testing.T) {
 			p.on(queued)
 			p.after(time.Minute)
 			p.gate = mode
-			stop := model.RunStopped{Reason: "enough"}
+			stop := model.RunCancelRequested{Reason: "enough"}
 			wantOutcome(t, p.on(stop), model.Deadline{Step: 0, At: p.at})
 			p.wantDeadline(expired)
 			p.nothing(stop)

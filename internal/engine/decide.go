@@ -117,8 +117,8 @@ func decideControl(s model.State, _, b *model.Batch, e model.Event, now time.Tim
 		d, err = onBatchPaused(b, e.By)
 	case model.BatchResumed:
 		d, err = onBatchResumed(b, now)
-	case model.BatchStopped:
-		d, err = onBatchStopped(b, e.By, now)
+	case model.BatchCancelRequested:
+		d, err = onBatchCancelRequested(b, e.By, now)
 	case model.BatchDrained:
 		d = onBatchDrained(b, now)
 	case model.BatchFilled:

@@ -97,7 +97,7 @@ func failureReason(b *model.Batch) string {
 	}
 	if p, ok := b.Phase(b.StoppedBy); ok {
 		// The members in flight at the stop have ended the phase, and the batch was not resumed.
-		reason += "; stopped: " + stopReason(b, *p)
+		reason += "; stopped: " + stopWhenReason(b, *p)
 	}
 	return model.ClipReason(reason)
 }

@@ -38,12 +38,12 @@ func TestPageThatYieldsAnnouncesTheFirstPageThatMayBeBegun(t *testing.T) {
 		again   bool
 		want    []model.Message
 	}{
-		"the page that waits for it": {6, []bool{true, false, false}, 1, false, []model.Message{model.Announce{Phase: 2, Page: 4, Again: "yielded"}}},
-		"again":                      {6, []bool{true, false, false}, 1, true, []model.Message{model.Announce{Phase: 2, Page: 4, Again: "yielded"}}},
-		"an earlier page, whose announcement was lost":  {6, []bool{true, true, false}, 2, false, []model.Message{model.Announce{Phase: 2, Page: 4, Again: "yield-2"}}},
+		"the page that waits for it": {6, []bool{true, false, false}, 1, false, []model.Message{model.Announce{Phase: 2, Page: 4, FanOut: "yielded"}}},
+		"again":                      {6, []bool{true, false, false}, 1, true, []model.Message{model.Announce{Phase: 2, Page: 4, FanOut: "yielded"}}},
+		"an earlier page, whose announcement was lost":  {6, []bool{true, true, false}, 2, false, []model.Message{model.Announce{Phase: 2, Page: 4, FanOut: "yield-2"}}},
 		"no earlier page where the window is closed":    {6, []bool{false, true, false}, 2, false, nil},
 		"no lost page again, for its announcement does": {6, []bool{true, true, false}, 2, true, nil},
-		"the last page that was made":                   {6, []bool{true, true, true}, 3, false, []model.Message{model.Announce{Phase: 2, Page: 4, Again: "yield-3"}}},
+		"the last page that was made":                   {6, []bool{true, true, true}, 3, false, []model.Message{model.Announce{Phase: 2, Page: 4, FanOut: "yield-3"}}},
 		"no page behind the last one":                   {3, []bool{true, true, true}, 3, false, nil},
 		"no page behind the last one early":             {3, []bool{true, true, true}, 1, false, nil},
 	} {

@@ -171,7 +171,7 @@ func TestNoRemovalStepsAreRunForWhoLeavesABatchThatIsBeingFilled(t *testing.T) {
 func TestBatchThatIsBeingFilledIsCancelledAtOnce(t *testing.T) {
 	t.Parallel()
 	c := filling(t, prepared, 0)
-	wantOutcome(t, c.must(model.BatchStopped{By: by}))
+	wantOutcome(t, c.must(model.BatchCancelRequested{By: by}))
 	c.wantBatch(model.BatchCancelled)
 	if c.b.Filling {
 		t.Fatal("it is still being filled")

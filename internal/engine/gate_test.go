@@ -93,7 +93,7 @@ func TestShareOfSuccessOpensItsGateAndApprovalTheOther(t *testing.T) {
 	wantOutcome(t, c.through(1, 95, 5))
 	c.wantPhase(2, model.PhasePending, "approval")
 	d := c.must(model.PhaseApproved{Phase: 2, By: by})
-	if len(outcome(d)) != 1 || outcome(d)[0].(model.Announce).Phase != 2 || outcome(d)[0].(model.Announce).Again == "" {
+	if len(outcome(d)) != 1 || outcome(d)[0].(model.Announce).Phase != 2 || outcome(d)[0].(model.Announce).FanOut == "" {
 		t.Fatalf("effects %v", d.Messages)
 	}
 	if p := c.phase(2); p.Approved == nil || *p.Approved != by {
@@ -189,7 +189,7 @@ func TestOnlyAPhaseThatWaitsAtAGateIsApproved(t *testing.T) {
 	wantRefusal(t, err, "no gate")
 	_, err = c.on(model.PhaseApproved{Phase: 3, By: by})
 	wantRefusal(t, err, "no phase execution 3")
-	c.must(model.BatchStopped{By: by})
+	c.must(model.BatchCancelRequested{By: by})
 	_, err = c.on(model.PhaseApproved{Phase: 2, By: by})
 	wantRefusal(t, err, "cancelled")
 }

@@ -169,7 +169,7 @@ func TestSequenceIsSentOnlyWhenItsRunIsStored(t *testing.T) {
 	t.Parallel()
 	p := onComplete(t)
 	c := crowd{t: t, b: p.batch, rb: p.rb}
-	c.must(model.BatchStopped{})
+	c.must(model.BatchCancelRequested{})
 	started := model.OnRun{Phase: 1, RunEvent: model.RunStarted{}}
 	d, err := c.on(started)
 	if err != nil || !d.Stale || len(d.Next) > 0 {

@@ -39,7 +39,7 @@ func NextDue(b *model.Batch, now time.Time) []model.Message {
 	if first == nil || b.DispatchMode() != model.Running || waitingReason(b, first, now) != "" {
 		return nil
 	}
-	return []model.Message{model.Announce{Phase: first.ID, Page: 1, Again: fmt.Sprintf("rev-%d", b.Revision)}}
+	return []model.Message{model.Announce{Phase: first.ID, Page: 1, FanOut: fmt.Sprintf("rev-%d", b.Revision)}}
 }
 
 // firstDue is the phase that is next, where it is due and every phase before it is

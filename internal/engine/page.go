@@ -180,5 +180,5 @@ func onPageBegun(s model.State, b *model.Batch, e model.PageBegun) (model.Decisi
 	if open, err := windowOpen(s, e.Phase, e.Page+1); err != nil || !open {
 		return model.Decision{Stale: true}, err // the page that yields announces it
 	}
-	return model.Decision{Messages: []model.Message{model.Announce{Phase: e.Phase, Page: e.Page + 1, Again: e.Again}}}, nil
+	return model.Decision{Messages: []model.Message{model.Announce{Phase: e.Phase, Page: e.Page + 1, FanOut: e.FanOut}}}, nil
 }

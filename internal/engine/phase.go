@@ -24,7 +24,7 @@ func onPhaseDue(b *model.Batch, e model.PhaseDue, now time.Time) (model.Decision
 	case p.Kind == model.KindPhase && page > max(1, b.PageCount()): // one of the last pages has yielded
 		return model.Decision{Stale: true}, nil
 	case p.Status == model.PhaseDispatched && !p.FannedOut:
-		return model.Decision{Repeated: page == 1, Next: fanOut(b, p, page, e.Again)}, nil
+		return model.Decision{Repeated: page == 1, Next: fanOut(b, p, page, e.FanOut)}, nil
 	case !isReady(b, p):
 		return model.Decision{Stale: true}, nil
 	}
@@ -37,7 +37,7 @@ func onPhaseDue(b *model.Batch, e model.PhaseDue, now time.Time) (model.Decision
 	}
 	dispatchPhase(b, p, now)
 	d := batchChanged(b)
-	d.Next = fanOut(b, p, page, e.Again)
+	d.Next = fanOut(b, p, page, e.FanOut)
 	return d, nil
 }
 
@@ -57,7 +57,7 @@ func isReady(b *model.Batch, p *model.Phase) bool {
 // sequence to its run. Late members enter the phases in their order. From its start on the
 // run of an init sequence sees to itself: announcing init again would send a slow first
 // step to the worker a second time.
-func fanOut(b *model.Batch, p *model.Phase, page int, again string) []model.Event {
+func fanOut(b *model.Batch, p *model.Phase, page int, name string) []model.Event {
 	if p.Kind == model.KindInit {
 		return []model.Event{startSequence(p.ID)}
 	}
@@ -65,7 +65,7 @@ func fanOut(b *model.Batch, p *model.Phase, page int, again string) []model.Even
 	if b.IsJoining(page) {
 		next = append(next, model.CatchUpDue{Page: page})
 	}
-	return append(next, model.PageDue{Phase: p.ID, Page: page}, model.PageBegun{Phase: p.ID, Page: page, Again: again})
+	return append(next, model.PageDue{Phase: p.ID, Page: page}, model.PageBegun{Phase: p.ID, Page: page, FanOut: name})
 }
 
 // dispatchPhase begins a phase, or an init sequence.

@@ -51,7 +51,7 @@ func TestRefusalOfAJobThatHasComeAgainWaitsForTheEarlierDelivery(t *testing.T) {
 			p.gate = c.gate
 			ended := now.Add(10*time.Minute + runstate.JobGracePeriod)
 			if c.leaves {
-				p.on(model.RunStopped{Reason: "the member was removed"})
+				p.on(model.RunCancelRequested{Reason: "the member was removed"})
 			}
 			p.after(c.refused)
 			job := p.step().JobID

@@ -60,7 +60,7 @@ func TestRemovalEndsWhatIsUnderWayAndThenRunsTheRemovalSteps(t *testing.T) {
 	if p.member, free = runstate.Enter(p.member, 2); free {
 		t.Fatal("the removal steps do not wait for the phase")
 	}
-	wantOutcome(t, p.on(model.RunStopped{Reason: "the member was removed"})) // not before the job in flight has ended
+	wantOutcome(t, p.on(model.RunCancelRequested{Reason: "the member was removed"})) // not before the job in flight has ended
 	p.want(model.RunRunning, model.StepDispatched)
 	wantOutcome(t, p.answer(`true`), model.CountRun{Outcome: model.RunSucceeded}, start(2))
 	var err error
@@ -113,11 +113,11 @@ func TestRemovalWithoutRemovalStepsOnlyEndsWhatIsUnderWay(t *testing.T) {
 	if d.Batch.Removed != 1 || len(d.Batch.Phases) != len(p.batch.Phases) || p.member.Removal != 0 {
 		t.Fatalf("%+v", d)
 	}
-	wantOutcome(t, p.on(model.RunStopped{Reason: "the member was removed"}))
+	wantOutcome(t, p.on(model.RunCancelRequested{Reason: "the member was removed"}))
 	wantOutcome(t, p.answer(`{"id":1}`), model.CountRun{Outcome: model.RunCancelled})
 	p.want(model.RunCancelled, model.StepSucceeded, model.StepCancelled)
-	if p.run.Error != "the member was removed" || p.run.Stopping != "" {
-		t.Fatalf("the run ended with %q, stopping %q", p.run.Error, p.run.Stopping)
+	if p.run.Error != "the member was removed" || p.run.CancelReason != "" {
+		t.Fatalf("the run ended with %q, stopping %q", p.run.Error, p.run.CancelReason)
 	}
 }
 
@@ -148,8 +148,8 @@ func TestRunOfARemovedMemberEndsWithItsJobInFlight(t *testing.T) {
 			p.on(model.RunStarted{})
 			p.leaves()
 			p.member, _ = runstate.Enter(p.member, 2)
-			wantOutcome(t, p.on(model.RunStopped{Reason: "the member was removed"}))
-			p.nothing(model.RunStopped{Reason: "the member was removed"})
+			wantOutcome(t, p.on(model.RunCancelRequested{Reason: "the member was removed"}))
+			p.nothing(model.RunCancelRequested{Reason: "the member was removed"})
 			wantOutcome(t, c.end(p), model.CountRun{Outcome: model.RunCancelled}, start(2))
 			p.want(model.RunCancelled, c.want)
 			if p.member.OpenPhase != 2 {
@@ -194,7 +194,7 @@ func TestUndoWaitsForAJobThatWasSkipped(t *testing.T) {
 		p := begin(t)
 		p.leaves()
 		p.member, _ = runstate.Enter(p.member, 2)
-		p.on(model.RunStopped{Reason: "the member was removed"})
+		p.on(model.RunCancelRequested{Reason: "the member was removed"})
 		p.answer(`true`)
 		var err error
 		if p.run, err = runstate.New(&p.batch, p.batch.Phases[1], &p.member, p.rb, p.at); err != nil {
@@ -218,7 +218,7 @@ func TestRunThatTheMemberHasNotComeToIsLeftToItsTurn(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 3, `{"UserId":"u"}`)
 	p.member.OpenPhase, p.member.Queue = 2, []int{3}
-	p.nothing(model.RunStopped{Reason: "the member was removed"})
+	p.nothing(model.RunCancelRequested{Reason: "the member was removed"})
 	p.nothing(model.RunStarted{})
 }
 
@@ -228,7 +228,7 @@ func TestRollbackOfARemovedMemberIsCarriedToItsEnd(t *testing.T) {
 	p.on(model.RunStarted{})
 	p.refuse("no")
 	p.leaves()
-	p.nothing(model.RunStopped{Reason: "the member was removed"})
+	p.nothing(model.RunCancelRequested{Reason: "the member was removed"})
 	p.answer(`true`)
 	p.want(model.RunFailed)
 	if p.member.Status != model.MemberRemoved || p.member.Error == "" {
@@ -240,7 +240,7 @@ func TestCancelLetsARemovalBeginAndFinish(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []model.DispatchMode{model.Cancelled, model.Paused} {
 		p := removed(t)
-		p.on(model.RunStopped{Reason: "the member was removed"})
+		p.on(model.RunCancelRequested{Reason: "the member was removed"})
 		p.member, _ = runstate.Enter(p.member, 2)
 		p.answer(`true`)
 		var err error
@@ -251,11 +251,11 @@ func TestCancelLetsARemovalBeginAndFinish(t *testing.T) {
 		if mode == model.Paused {
 			wantOutcome(t, p.on(model.RunStarted{}), released())
 			p.gate = model.Cancelled
-			wantOutcome(t, p.on(model.RunStopped{Reason: "the batch is cancelled"}), model.Dispatch{Step: 0})
+			wantOutcome(t, p.on(model.RunCancelRequested{Reason: "the batch is cancelled"}), model.Dispatch{Step: 0})
 		} else {
 			wantOutcome(t, p.on(model.RunStarted{}), model.Dispatch{Step: 0})
 		}
-		p.nothing(model.RunStopped{Reason: "the batch is cancelled"})
+		p.nothing(model.RunCancelRequested{Reason: "the batch is cancelled"})
 		p.answer(`true`)
 		p.refuse("no")
 		p.want(model.RunFailed, model.StepSucceeded, model.StepFailed)
@@ -283,7 +283,7 @@ func TestCancelledBatchWaitsForARemovalThatIsYetToBegin(t *testing.T) {
 	t.Parallel()
 	p := removed(t)
 	p.onBatch(next(p.batch))
-	p.onBatch(model.BatchStopped{By: by})
+	p.onBatch(model.BatchCancelRequested{By: by})
 	c := crowd{t: t, b: p.batch}
 	c.wantStale(model.BatchDrained{})
 	c.b.Phases[1].Open, c.b.Phases[1].Succeeded = 0, 1
@@ -299,7 +299,7 @@ func TestNobodyIsRemovedWhoHasFailedOrWhoseBatchHasEnded(t *testing.T) {
 	failed.Status = model.MemberFailed
 	_, err := engine.Decide(model.Snapshot{Batch: &p.batch, Members: []*model.Member{&failed}, Runbook: p.rb}, model.MemberLeft{Member: 17}, now)
 	wantRefusal(t, err, "has failed")
-	p.onBatch(model.BatchStopped{By: by})
+	p.onBatch(model.BatchCancelRequested{By: by})
 	_, err = engine.Decide(model.Snapshot{Batch: &p.batch, Members: []*model.Member{&p.member}, Runbook: p.rb}, model.MemberLeft{Member: 17}, now)
 	wantRefusal(t, err, "has ended")
 	if _, err = engine.Decide(model.Snapshot{Batch: &p.batch, Members: []*model.Member{&p.member}}, model.MemberLeft{Member: 17}, now); err == nil {

@@ -126,12 +126,12 @@ func TestBatchThatEndsDropsWhatItHolds(t *testing.T) {
 			c.wantBatch(model.BatchCompleted)
 		},
 		"it is cancelled before anything began": func(c *crowd) {
-			c.must(model.BatchStopped{By: by})
+			c.must(model.BatchCancelRequested{By: by})
 			c.wantBatch(model.BatchCancelled)
 		},
 		"it is cancelled while something is under way": func(c *crowd) {
 			c.must(model.PhaseDue{Phase: 1})
-			c.must(model.BatchStopped{By: by})
+			c.must(model.BatchCancelRequested{By: by})
 			c.wantBatch(model.BatchCancelling)
 		},
 	} {

@@ -104,7 +104,7 @@ func TestARemovedMemberKeepsNoSecrets(t *testing.T) {
 	p = enterOf(t, rb, 1, ada)
 	p.on(model.RunStarted{})
 	p.member.Status = model.MemberRemoved
-	p.on(model.RunStopped{Reason: "the member was removed"})
+	p.on(model.RunCancelRequested{Reason: "the member was removed"})
 	p.answer(`{"id":7,"token":{"$sealed":"v1.k.BBBB"}}`)
 	if p.run.Status != model.RunCancelled || strings.Contains(text(t, p.member)+text(t, p.run), "v1.k") {
 		t.Errorf("what was under way has ended, and %s, %s", text(t, p.member), text(t, p.run))

@@ -192,7 +192,7 @@ func (s *system) intervene() {
 		s.event(model.BatchResumed{})
 	case 3:
 		if s.pick(4) == 0 {
-			s.event(model.BatchStopped{By: mark})
+			s.event(model.BatchCancelRequested{By: mark})
 		}
 	case 4, 5:
 		s.event(model.PhaseApproved{Phase: phase, By: mark})

@@ -502,7 +502,7 @@ func (s *system) send(m model.Message, repeated bool) {
 		deliver = func() { s.event(model.RemovalDue{Member: m.Member.ID}) }
 	case model.Release:
 		deliver = s.release
-	case model.Stop:
+	case model.CancelRuns:
 		deliver = s.stop
 	case model.Revoke: // a worker may answer at any time that a job was revoked
 		return
@@ -535,7 +535,7 @@ func (s *system) due(m model.Announce) {
 		s.stop()
 		return
 	}
-	s.event(model.PhaseDue{Phase: m.Phase, Page: m.Page, Again: m.Again})
+	s.event(model.PhaseDue{Phase: m.Phase, Page: m.Page, FanOut: m.FanOut})
 }
 
 func (s *system) release() {
@@ -564,7 +564,7 @@ func (s *system) stop() {
 	for _, at := range s.places() {
 		if !s.runs[at].Status.Terminal() {
 			open = true
-			s.runEvent(at, model.RunStopped{Reason: "the batch is cancelled"})
+			s.runEvent(at, model.RunCancelRequested{Reason: "the batch is cancelled"})
 		}
 	}
 	s.report()

@@ -9,9 +9,9 @@ import (
 
 // UpcomingPhases returns the announcements of the phases of a batch that begin before the next tick has
 // announced them, each for the time at which the phase begins. An announcement that finds the init
-// steps unfinished changes nothing. Again is for phases that are late: their first announcement may be
-// lost, and the broker would drop one with the same id.
-func UpcomingPhases(b *model.Batch, now time.Time, again string) (announcements []model.Message) {
+// steps unfinished changes nothing. Phases that are late are announced as the given
+// fan-out: their first announcement may be lost, and the broker would drop one with the same id.
+func UpcomingPhases(b *model.Batch, now time.Time, fanOut string) (announcements []model.Message) {
 	if b.DispatchMode() != model.Running || b.Filling || b.Status.Terminal() {
 		return nil
 	}
@@ -20,7 +20,7 @@ func UpcomingPhases(b *model.Batch, now time.Time, again string) (announcements 
 			continue
 		}
 		soon := now.Add(model.LookAhead)
-		first := announcement(b, &p, now, again)
+		first := announcement(b, &p, now, fanOut)
 		if first.At.Before(soon) {
 			announcements = append(announcements, first)
 		}
@@ -31,17 +31,17 @@ func UpcomingPhases(b *model.Batch, now time.Time, again string) (announcements 
 	return announcements
 }
 
-// announcement returns the announcement of a pending phase for the time at which it begins. Its Again
+// announcement returns the announcement of a pending phase for the time at which it begins. Its FanOut
 // distinguishes it from the announcements for other times.
-func announcement(b *model.Batch, p *model.Phase, now time.Time, again string) model.Announce {
+func announcement(b *model.Batch, p *model.Phase, now time.Time, fanOut string) model.Announce {
 	m := model.Announce{Phase: p.ID, At: StartsAt(b, p, now)}
 	switch {
 	case m.At.Equal(*p.DueAt):
 	case m.At.After(now): // quiet hours end then, also by a clock that is a little behind
-		m.Again = fmt.Sprintf("at-%d", m.At.Unix())
+		m.FanOut = fmt.Sprintf("at-%d", m.At.Unix())
 		m.At = m.At.Add(time.Second)
 	case now.Sub(*p.DueAt) > model.SweepGrace:
-		m.Again = again
+		m.FanOut = fanOut
 	}
 	return m
 }

@@ -25,7 +25,7 @@ func TestUpcomingPhases(t *testing.T) {
 		"due later":                   {due: model.LookAhead},
 		"due now":                     {want: []model.Message{model.Announce{Phase: 1, At: at}}},
 		"within the grace, once":      {due: -model.SweepGrace, want: []model.Message{model.Announce{Phase: 1, At: at}}},
-		"late, with an id of its own": {due: -model.SweepGrace - time.Second, want: []model.Message{model.Announce{Phase: 1, Again: "tick", At: at}}},
+		"late, with an id of its own": {due: -model.SweepGrace - time.Second, want: []model.Message{model.Announce{Phase: 1, FanOut: "tick", At: at}}},
 		"paused":                      {change: func(b *model.Batch) { b.Paused = &model.Mark{By: "ada"} }},
 		"cancelled":                   {change: func(b *model.Batch) { b.Status, b.Cancelled = model.BatchCancelling, &model.Mark{By: "ada"} }},
 		"being filled":                {change: func(b *model.Batch) { b.Filling = true }},
@@ -38,13 +38,13 @@ func TestUpcomingPhases(t *testing.T) {
 		"due in quiet hours that end soon": {
 			now: six.Add(-10 * time.Minute), due: time.Minute, change: func(b *model.Batch) { b.Quiet = quiet },
 			want: []model.Message{
-				model.Announce{Phase: 1, Again: "at-1772384400", At: six.Add(time.Second)},
+				model.Announce{Phase: 1, FanOut: "at-1772384400", At: six.Add(time.Second)},
 				model.Announce{Phase: 1, At: six.Add(-9 * time.Minute)},
 			},
 		},
 		"waits for the end of quiet hours": {
 			now: six.Add(-10 * time.Minute), due: -time.Hour, change: func(b *model.Batch) { b.Quiet, b.Phases[0].Reason = quiet, untilSix },
-			want: []model.Message{model.Announce{Phase: 1, Again: "at-1772384400", At: six.Add(time.Second)}},
+			want: []model.Message{model.Announce{Phase: 1, FanOut: "at-1772384400", At: six.Add(time.Second)}},
 		},
 		"started by hand": {change: func(b *model.Batch) { b.Phases[0].DueAt = nil }},
 	} {

@@ -90,7 +90,7 @@ func TestNewVersionIsTakenOnce(t *testing.T) {
 	for _, version := range []int{2, 1} {
 		c.wantStale(model.VersionPublished{Version: version, Rerun: true, RerunInit: true})
 	}
-	c.must(model.BatchStopped{By: by})
+	c.must(model.BatchCancelRequested{By: by})
 	c.wantStale(model.VersionPublished{Version: 3})
 }
 

@@ -67,14 +67,14 @@ func announceYielded(s model.State, e model.ShardCounted) ([]model.Message, erro
 	case next > b.PageCount():
 		return nil, nil
 	case next == waits:
-		return []model.Message{model.Announce{Phase: e.Phase, Page: next, Again: "yielded"}}, nil
+		return []model.Message{model.Announce{Phase: e.Phase, Page: next, FanOut: "yielded"}}, nil
 	case e.Again: // onPageBegun follows, or the tick
 		return nil, nil
 	}
 	if open, err := windowOpen(s, e.Phase, next); err != nil || !open {
 		return nil, err
 	}
-	return []model.Message{model.Announce{Phase: e.Phase, Page: next, Again: fmt.Sprintf("yield-%d", e.Page)}}, nil
+	return []model.Message{model.Announce{Phase: e.Phase, Page: next, FanOut: fmt.Sprintf("yield-%d", e.Page)}}, nil
 }
 
 // behindLastMade is the page behind the last one that is made, of those from the page that was

@@ -94,9 +94,9 @@ type PhaseDue struct {
 	PhaseName        string `json:"PhaseName"`
 	PhaseExecutionID int    `json:"PhaseExecutionId"`
 	Page             int    `json:"Page,omitempty"`
-	// Walk is which announcement of the phase this page belongs to, so that the
-	// ids of its pages differ from an earlier one's. Empty for the first.
-	Walk string `json:"Walk,omitempty"`
+	// FanOut distinguishes this fan-out of the phase from earlier ones: the ids of the messages of its
+	// pages end with it. Empty for the first.
+	FanOut string `json:"FanOut,omitempty"`
 	// DueAt is the time for which a postponed message was sent; zero if it was not postponed.
 	// Postponed again, it is sent for a later time, which its id names. The broker would drop
 	// an id that it has seen.
@@ -133,7 +133,7 @@ type DeadlineCheck struct {
 
 // Kinds of BatchWork.
 const (
-	WorkStop    = "stop"    // end what the members of a cancelled batch still do
+	WorkCancel  = "cancel"  // cancel the runs of a cancelled batch
 	WorkRelease = "release" // let the members of a resumed batch go on
 	WorkRetry   = "retry"   // try failed members again
 	WorkMend    = "mend"    // see that a step that somebody resolved led on; Task is its execution id

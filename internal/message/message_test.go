@@ -31,8 +31,8 @@ func TestMessagesOnTheWire(t *testing.T) {
 		},
 		{
 			"phase-due, announced again",
-			message.PhaseDue{BatchID: 42, RunbookName: "move", RunbookVersion: 3, PhaseName: "p", PhaseExecutionID: 2, Page: 7, Walk: "resume-2"},
-			`{"BatchId":42,"RunbookName":"move","RunbookVersion":3,"PhaseName":"p","PhaseExecutionId":2,"Page":7,"Walk":"resume-2"}`,
+			message.PhaseDue{BatchID: 42, RunbookName: "move", RunbookVersion: 3, PhaseName: "p", PhaseExecutionID: 2, Page: 7, FanOut: "resume-2"},
+			`{"BatchId":42,"RunbookName":"move","RunbookVersion":3,"PhaseName":"p","PhaseExecutionId":2,"Page":7,"FanOut":"resume-2"}`,
 		},
 		{
 			"member-added and member-removed",
@@ -44,7 +44,7 @@ func TestMessagesOnTheWire(t *testing.T) {
 			message.DeadlineCheck{BatchID: 42, StepExecutionID: 20000017001, IsInitStep: true, JobID: "step-20000017001-attempt-1"},
 			`{"BatchId":42,"StepExecutionId":20000017001,"IsInitStep":true,"JobId":"step-20000017001-attempt-1"}`,
 		},
-		{"batch-work", message.BatchWork{BatchID: 42, Work: message.WorkStop}, `{"BatchId":42,"Work":"stop"}`},
+		{"batch-work", message.BatchWork{BatchID: 42, Work: message.WorkCancel}, `{"BatchId":42,"Work":"cancel"}`},
 		{
 			"batch-work, a later page",
 			message.BatchWork{BatchID: 42, Work: message.WorkRetry, Page: 3, Task: "t7"},
@@ -103,7 +103,7 @@ func TestWordsOnTheWire(t *testing.T) {
 		message.TypeMemberAdded: "member-added", message.TypeMemberRemoved: "member-removed",
 		message.TypePollCheck: "poll-check", message.TypeRetryCheck: "retry-check",
 		message.TypeDeadlineCheck: "deadline-check", message.TypeBatchWork: "batch-work",
-		message.WorkStop: "stop", message.WorkRelease: "release", message.WorkRetry: "retry",
+		message.WorkCancel: "cancel", message.WorkRelease: "release", message.WorkRetry: "retry",
 		message.ErrorJobExpired: "JobExpired",
 	} {
 		if got != want {

@@ -57,9 +57,9 @@ type (
 	// RunReleased: the run's batch is no longer paused. Task names the work that
 	// found so.
 	RunReleased struct{ Task string }
-	// RunStopped: the run is to end without going on: its batch is cancelled, or its
-	// member removed. A run that is rolling back is left to it.
-	RunStopped struct{ Reason string }
+	// RunCancelRequested: the run is to be cancelled, because its batch is cancelled or its member is
+	// removed. A run that is rolling back continues.
+	RunCancelRequested struct{ Reason string }
 	// RunMended: what follows from the state of a run may have been cut short.
 	RunMended struct{}
 	// StepResolved: an administrator skips a step, or marks it done with what its
@@ -72,15 +72,15 @@ type (
 	}
 )
 
-func (RunStarted) runEvent()   {}
-func (StepResult) runEvent()   {}
-func (PollDue) runEvent()      {}
-func (RetryDue) runEvent()     {}
-func (DeadlineDue) runEvent()  {}
-func (RunReleased) runEvent()  {}
-func (RunStopped) runEvent()   {}
-func (RunMended) runEvent()    {}
-func (StepResolved) runEvent() {}
+func (RunStarted) runEvent()         {}
+func (StepResult) runEvent()         {}
+func (PollDue) runEvent()            {}
+func (RetryDue) runEvent()           {}
+func (DeadlineDue) runEvent()        {}
+func (RunReleased) runEvent()        {}
+func (RunCancelRequested) runEvent() {}
+func (RunMended) runEvent()          {}
+func (StepResolved) runEvent()       {}
 
 type (
 	// Advanced: an administrator starts the named phase of a manual batch, which is the
@@ -90,7 +90,7 @@ type (
 	// behind the first.
 	PhaseDue struct {
 		Phase, Page int
-		Again       string // of the announcement
+		FanOut      string // distinguishes it from earlier fan-outs of the phase; empty for the first
 	}
 	// PhaseFannedOut: the runs of all pages of a phase exist and are started.
 	PhaseFannedOut struct{ Phase, Pages int }
@@ -102,11 +102,11 @@ type (
 	}
 	// PageResumed: the runs of a page may not all have been started.
 	PageResumed struct{ Phase, Page int }
-	// PageBegun: the fan-out of a phase is to go on behind a page. Again is of the
-	// announcement that it goes by.
+	// PageBegun: the fan-out of a phase is to go on behind a page. FanOut is as in
+	// PhaseDue.
 	PageBegun struct {
 		Phase, Page int
-		Again       string
+		FanOut      string
 	}
 	// PageSent: the jobs which the runs of a page began with are all sent.
 	PageSent struct{ Phase, Page int }
@@ -132,8 +132,8 @@ type (
 	BatchPaused struct{ By Mark }
 	// BatchResumed: it is to go on.
 	BatchResumed struct{}
-	// BatchStopped: an administrator cancels the batch.
-	BatchStopped struct{ By Mark }
+	// BatchCancelRequested: an administrator cancels the batch.
+	BatchCancelRequested struct{ By Mark }
 	// BatchDrained: no run of a cancelled batch is open.
 	BatchDrained struct{}
 	// BatchFilled: the members that a batch was made for are written.
@@ -215,30 +215,30 @@ type (
 	}
 )
 
-func (Advanced) event()         {}
-func (PhaseDue) event()         {}
-func (PhaseFannedOut) event()   {}
-func (PageDue) event()          {}
-func (PageResumed) event()      {}
-func (PageBegun) event()        {}
-func (PageSent) event()         {}
-func (CatchUpDue) event()       {}
-func (ShardCounted) event()     {}
-func (SequenceSent) event()     {}
-func (PhaseCounted) event()     {}
-func (FailureCounted) event()   {}
-func (PhaseApproved) event()    {}
-func (BatchPaused) event()      {}
-func (BatchResumed) event()     {}
-func (BatchStopped) event()     {}
-func (BatchDrained) event()     {}
-func (BatchFilled) event()      {}
-func (MembersJoined) event()    {}
-func (BatchCreated) event()     {}
-func (MembersRefreshed) event() {}
-func (SecretsDue) event()       {}
-func (MemberSecretsDue) event() {}
-func (SecretsErased) event()    {}
+func (Advanced) event()             {}
+func (PhaseDue) event()             {}
+func (PhaseFannedOut) event()       {}
+func (PageDue) event()              {}
+func (PageResumed) event()          {}
+func (PageBegun) event()            {}
+func (PageSent) event()             {}
+func (CatchUpDue) event()           {}
+func (ShardCounted) event()         {}
+func (SequenceSent) event()         {}
+func (PhaseCounted) event()         {}
+func (FailureCounted) event()       {}
+func (PhaseApproved) event()        {}
+func (BatchPaused) event()          {}
+func (BatchResumed) event()         {}
+func (BatchCancelRequested) event() {}
+func (BatchDrained) event()         {}
+func (BatchFilled) event()          {}
+func (MembersJoined) event()        {}
+func (BatchCreated) event()         {}
+func (MembersRefreshed) event()     {}
+func (SecretsDue) event()           {}
+func (MemberSecretsDue) event()     {}
+func (SecretsErased) event()        {}
 
 // RefreshedMember is the row that a data source has of a member now. Columns that the row lacks stay
 // as they are.

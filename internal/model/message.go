@@ -34,11 +34,11 @@ type (
 		At   time.Time
 	}
 	// Announce sends phase-due for a page of a phase, or batch-init for the init sequence.
-	// Again tells an announcement from the ones that came too early or were held up; empty
+	// FanOut distinguishes it from earlier announcements, which came too early or were lost; empty
 	// for the first. At is when the message becomes visible; zero for now.
 	Announce struct {
 		Phase, Page int
-		Again       string
+		FanOut      string
 		At          time.Time
 	}
 	// CatchUp sends member-added: a page of late members comes to where the others are.
@@ -47,22 +47,22 @@ type (
 	Remove struct{ Member *Member }
 	// Release sends batch-work: the runs go on that waited for the batch to be resumed.
 	Release struct{}
-	// Stop sends batch-work: the runs of a cancelled batch end.
-	Stop struct{}
+	// CancelRuns sends batch-work, which cancels the runs of a cancelled batch.
+	CancelRuns struct{}
 	// Revoke tells the workers not to begin the batch's jobs that were dispatched by then.
 	Revoke struct{ Through time.Time }
 )
 
-func (Dispatch) message() {}
-func (Poll) message()     {}
-func (Retry) message()    {}
-func (Deadline) message() {}
-func (Announce) message() {}
-func (CatchUp) message()  {}
-func (Remove) message()   {}
-func (Release) message()  {}
-func (Stop) message()     {}
-func (Revoke) message()   {}
+func (Dispatch) message()   {}
+func (Poll) message()       {}
+func (Retry) message()      {}
+func (Deadline) message()   {}
+func (Announce) message()   {}
+func (CatchUp) message()    {}
+func (Remove) message()     {}
+func (Release) message()    {}
+func (CancelRuns) message() {}
+func (Revoke) message()     {}
 
 // BrokerRemembers is for how long a broker surely drops a message that it has seen: one
 // that was sent longer ago would be delivered again.

@@ -15,36 +15,36 @@ import (
 // phase's on_complete steps (Member 0): its steps in order, of which Current is in
 // hand. Rollback steps are added when they are called for.
 type Run struct {
-	Batch      int                        `json:"batchId"`
-	Phase      int                        `json:"phaseId"`
-	Member     int                        `json:"memberId"`
-	Page       int                        `json:"page"` // the shard that counts it; 0 for a run without a member
-	Key        string                     `json:"key,omitempty"`
-	Kind       PhaseKind                  `json:"kind"`
-	PhaseName  string                     `json:"phase"`
-	Runbook    string                     `json:"runbook"`
-	Version    int                        `json:"version"`
-	Status     RunStatus                  `json:"status"`
-	Current    int                        `json:"current"`
-	Steps      []Step                     `json:"steps"`
-	Outputs    map[string]json.RawMessage `json:"outputs,omitempty"`   // output_params of this run so far
-	Secrets    map[string]json.RawMessage `json:"secrets,omitempty"`   // encrypted values that the parameters of the step in hand refer to
-	Counts     *Counts                    `json:"counts,omitempty"`    // on_complete only: how the phase ended
-	StartTime  *time.Time                 `json:"startTime,omitempty"` // the batch's
-	LastEvent  string                     `json:"lastEvent,omitempty"` // the event applied last, to know it when it comes again
-	Task       string                     `json:"task,omitempty"`      // the work that released or retried it last, to know that when it comes again
-	CreatedAt  time.Time                  `json:"createdAt"`
-	EndedAt    *time.Time                 `json:"endedAt,omitempty"`
-	Error      string                     `json:"error,omitempty"`
-	PausedAt   *time.Time                 `json:"pausedAt,omitempty"`   // since when it waits for its batch to be resumed
-	Stopping   string                     `json:"stopping,omitempty"`   // why it ends as soon as the job in flight has ended; empty: it does not
-	Yielded    bool                       `json:"yielded,omitempty"`    // it has once had no job in flight, or ended: it no longer counts towards the fan-out window
-	WakeAt     *time.Time                 `json:"wakeAt,omitempty"`     // when a poll or a retry must have come; for the sweep
-	DeadlineAt *time.Time                 `json:"deadlineAt,omitempty"` // when the job in flight must have been answered; for the sweep
-	Worker     string                     `json:"worker,omitempty"`     // that has the job in flight; with SentAt, to count the jobs that wait for it
-	SentAt     *time.Time                 `json:"sentAt,omitempty"`     // when that job was dispatched
-	RolledBack bool                       `json:"rolledBack,omitempty"`
-	Next       int                        `json:"next,omitempty"` // the execution that the member entered when this run ended; 0 for none
+	Batch        int                        `json:"batchId"`
+	Phase        int                        `json:"phaseId"`
+	Member       int                        `json:"memberId"`
+	Page         int                        `json:"page"` // the shard that counts it; 0 for a run without a member
+	Key          string                     `json:"key,omitempty"`
+	Kind         PhaseKind                  `json:"kind"`
+	PhaseName    string                     `json:"phase"`
+	Runbook      string                     `json:"runbook"`
+	Version      int                        `json:"version"`
+	Status       RunStatus                  `json:"status"`
+	Current      int                        `json:"current"`
+	Steps        []Step                     `json:"steps"`
+	Outputs      map[string]json.RawMessage `json:"outputs,omitempty"`   // output_params of this run so far
+	Secrets      map[string]json.RawMessage `json:"secrets,omitempty"`   // encrypted values that the parameters of the step in hand refer to
+	Counts       *Counts                    `json:"counts,omitempty"`    // on_complete only: how the phase ended
+	StartTime    *time.Time                 `json:"startTime,omitempty"` // the batch's
+	LastEvent    string                     `json:"lastEvent,omitempty"` // the event applied last, to know it when it comes again
+	Task         string                     `json:"task,omitempty"`      // the work that released or retried it last, to know that when it comes again
+	CreatedAt    time.Time                  `json:"createdAt"`
+	EndedAt      *time.Time                 `json:"endedAt,omitempty"`
+	Error        string                     `json:"error,omitempty"`
+	PausedAt     *time.Time                 `json:"pausedAt,omitempty"`     // since when it waits for its batch to be resumed
+	CancelReason string                     `json:"cancelReason,omitempty"` // why it ends as soon as the job in flight has ended; empty: it does not
+	Yielded      bool                       `json:"yielded,omitempty"`      // it has once had no job in flight, or ended: it no longer counts towards the fan-out window
+	WakeAt       *time.Time                 `json:"wakeAt,omitempty"`       // when a poll or a retry must have come; for the sweep
+	DeadlineAt   *time.Time                 `json:"deadlineAt,omitempty"`   // when the job in flight must have been answered; for the sweep
+	Worker       string                     `json:"worker,omitempty"`       // that has the job in flight; with SentAt, to count the jobs that wait for it
+	SentAt       *time.Time                 `json:"sentAt,omitempty"`       // when that job was dispatched
+	RolledBack   bool                       `json:"rolledBack,omitempty"`
+	Next         int                        `json:"next,omitempty"` // the execution that the member entered when this run ended; 0 for none
 }
 
 // Payload is how many bytes a run carries that come from outside: parameters,

@@ -11,34 +11,34 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// taskStopped is the task of runs that are released because their batch is cancelled.
-const taskStopped = "stopped"
+// taskCancelled is the task of runs that are released because their batch is cancelled.
+const taskCancelled = "cancelled"
 
 // drainDelay is how long a cancelled batch waits for its rollbacks and removals before
 // the next check whether it has ended.
 const drainDelay = 5 * time.Second
 
-// finishStoppedPage does the remaining work of a page whose batch was paused or cancelled, perhaps
+// finishPageUnlessRunning does the remaining work of a page whose batch was paused or cancelled, perhaps
 // while the page was made. It reports false if the batch is neither. Resuming the batch
 // continues with a page of a paused one.
-func (o *Orchestrator) finishStoppedPage(ctx context.Context, b *model.Batch, page int) (stopped bool, err error) {
+func (o *Orchestrator) finishPageUnlessRunning(ctx context.Context, b *model.Batch, page int) (done bool, err error) {
 	switch b.DispatchMode() {
 	case model.Cancelled:
-		return true, o.stopPage(ctx, b.ID, page, taskStopped)
+		return true, o.cancelPage(ctx, b.ID, page, taskCancelled)
 	case model.Paused:
 		return true, o.sendUnsentJobs(ctx, b.ID, page)
 	}
 	return false, nil
 }
 
-// stopPageIfCancelled ends the runs of a page that was just made if its batch was cancelled
+// cancelPageIfRequested cancels the runs of a page that was just made if its batch was cancelled
 // meanwhile. Their jobs are revoked.
-func (o *Orchestrator) stopPageIfCancelled(ctx context.Context, batch, page int) error {
+func (o *Orchestrator) cancelPageIfRequested(ctx context.Context, batch, page int) error {
 	mode, err := o.applier.ReadDispatchMode(ctx, batch)
 	if err != nil || mode != model.Cancelled {
 		return err
 	}
-	return o.stopPage(ctx, batch, page, taskStopped)
+	return o.cancelPage(ctx, batch, page, taskCancelled)
 }
 
 // drainPage ends the runs of one page of a cancelled batch. After the last page it ends the
@@ -56,7 +56,7 @@ func (o *Orchestrator) drainPage(ctx context.Context, b *model.Batch, m message.
 		}
 	}
 	if m.Page <= b.PageCount() {
-		return true, o.stopPage(ctx, b.ID, m.Page, m.Task)
+		return true, o.cancelPage(ctx, b.ID, m.Page, m.Task)
 	}
 	open, err := o.store.OpenRuns(ctx, b.ID, model.PageSize)
 	if err != nil {
@@ -68,12 +68,12 @@ func (o *Orchestrator) drainPage(ctx context.Context, b *model.Batch, m message.
 		}
 	}
 	// Runs that were made behind the pages as these were drained.
-	if err := forEach(ctx, open, func(run store.Item[model.Run]) error { return o.stopRun(ctx, run, m.Task) }); err != nil {
+	if err := forEach(ctx, open, func(run store.Item[model.Run]) error { return o.cancelRun(ctx, run, m.Task) }); err != nil {
 		return false, err
 	}
 	// Checks that several processes began become one: all have the same times.
 	at := o.nextCheck(m.DueAt, drainDelay)
-	again := message.BatchWork{BatchID: b.ID, Work: message.WorkStop, Task: fmt.Sprintf("at-%d", at.Unix()), Page: m.Page, DueAt: at}
+	again := message.BatchWork{BatchID: b.ID, Work: message.WorkCancel, Task: fmt.Sprintf("at-%d", at.Unix()), Page: m.Page, DueAt: at}
 	return false, o.bus.Send(ctx, message.TopicOrchestratorEvents, applier.EventMessage(applier.BatchWorkID(again), message.TypeBatchWork, again, at))
 }
 
@@ -89,16 +89,16 @@ func (o *Orchestrator) endDrained(ctx context.Context, batch int) (ended bool, e
 	return err == nil && drained.Doc.Status.Terminal(), err
 }
 
-// stopPage ends the open runs of one page, sends its unsent jobs and reports its empty
+// cancelPage cancels the open runs of one page, sends its unsent jobs and reports its empty
 // shards, in case a process ended before it did.
-func (o *Orchestrator) stopPage(ctx context.Context, batch, page int, task string) error {
+func (o *Orchestrator) cancelPage(ctx context.Context, batch, page int, task string) error {
 	runs, err := o.store.RunsOfPage(ctx, batch, page, store.RunSelection{
 		Statuses: []model.RunStatus{model.RunWaiting, model.RunRunning}, Paused: true, Tasks: []string{task},
 	})
 	if err != nil {
 		return err
 	}
-	if err := forEach(ctx, runs, func(run store.Item[model.Run]) error { return o.stopRun(ctx, run, task) }); err != nil {
+	if err := forEach(ctx, runs, func(run store.Item[model.Run]) error { return o.cancelRun(ctx, run, task) }); err != nil {
 		return err
 	}
 	if err := o.sendUnsentJobs(ctx, batch, page); err != nil {
@@ -107,10 +107,10 @@ func (o *Orchestrator) stopPage(ctx context.Context, batch, page int, task strin
 	return o.reportShardsOfPage(ctx, batch, page)
 }
 
-// stopRun ends a run of a cancelled batch. Of a member's runs the one in progress ends, and
+// cancelRun cancels a run of a cancelled batch. Of a member's runs the one in progress ends, and
 // the runs behind it when it has ended. A paused run that has to be carried to its end is
 // released.
-func (o *Orchestrator) stopRun(ctx context.Context, run store.Item[model.Run], task string) error {
+func (o *Orchestrator) cancelRun(ctx context.Context, run store.Item[model.Run], task string) error {
 	at := model.OnRun{Phase: run.Doc.Phase, Member: run.Doc.Member}
 	if run.Doc.PausedAt != nil || run.Doc.Task == task {
 		at.RunEvent = model.RunReleased{Task: task}
@@ -118,7 +118,7 @@ func (o *Orchestrator) stopRun(ctx context.Context, run store.Item[model.Run], t
 			return err
 		}
 	}
-	at.RunEvent = model.RunStopped{Reason: "the batch is cancelled"}
+	at.RunEvent = model.RunCancelRequested{Reason: "the batch is cancelled"}
 	return o.applier.Decide(ctx, run.Doc.Batch, at)
 }
 

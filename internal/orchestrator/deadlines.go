@@ -63,7 +63,7 @@ func (o *Orchestrator) deadlineEvent(ctx context.Context, s *applier.Snapshot, r
 	if err != nil {
 		return e, err
 	}
-	final := !outlook.Waits || step.Refused != nil || runstate.Stops(run, mode)
+	final := !outlook.Waits || step.Refused != nil || runstate.Cancelling(run, mode)
 	if final && o.watcher != nil {
 		if o.behind(ctx) {
 			return e, errBehind

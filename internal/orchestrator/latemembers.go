@@ -20,7 +20,7 @@ func (o *Orchestrator) onMemberAdded(ctx context.Context, m message.MemberEvent)
 		return err
 	}
 	page := member.Doc.Page
-	if stopped, err := o.finishStoppedPage(ctx, &b.Doc, page); stopped || err != nil {
+	if stopped, err := o.finishPageUnlessRunning(ctx, &b.Doc, page); stopped || err != nil {
 		return err
 	}
 	if joinIndex(&b.Doc, page) < 0 {
@@ -40,7 +40,7 @@ func (o *Orchestrator) onMemberAdded(ctx context.Context, m message.MemberEvent)
 	if _, _, err = o.applier.Run(ctx, m.BatchID, c); err != nil {
 		return rejectRefusal(err)
 	}
-	return o.stopPageIfCancelled(ctx, m.BatchID, page)
+	return o.cancelPageIfRequested(ctx, m.BatchID, page)
 }
 
 // loadMemberForMessage loads the batch and the member of a message. It rejects the message if

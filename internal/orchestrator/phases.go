@@ -46,7 +46,7 @@ func (o *Orchestrator) onPhaseDue(ctx context.Context, m message.PhaseDue) error
 	if err != nil {
 		return err
 	}
-	if stopped, err := o.finishStoppedPage(ctx, &b.Doc, page); stopped || err != nil {
+	if stopped, err := o.finishPageUnlessRunning(ctx, &b.Doc, page); stopped || err != nil {
 		return err
 	}
 	if err := o.checkEarlierPhases(ctx, &b.Doc, p, page); err != nil {
@@ -55,17 +55,17 @@ func (o *Orchestrator) onPhaseDue(ctx context.Context, m message.PhaseDue) error
 	if postponed, err := o.postponeForWorkers(ctx, &b.Doc, p, m, page); postponed || err != nil {
 		return err
 	}
-	if err := o.dispatchPhase(ctx, b, model.PhaseDue{Phase: m.PhaseExecutionID, Page: page, Again: m.Walk}); err != nil {
+	if err := o.dispatchPhase(ctx, b, model.PhaseDue{Phase: m.PhaseExecutionID, Page: page, FanOut: m.FanOut}); err != nil {
 		return err
 	}
-	return o.stopPageIfCancelled(ctx, m.BatchID, page)
+	return o.cancelPageIfRequested(ctx, m.BatchID, page)
 }
 
 // pageToDispatch returns the page of a phase-due message. For a phase that the sweep announced
 // again it is the last page that was made: the pages before it are dispatched.
 func (o *Orchestrator) pageToDispatch(ctx context.Context, m message.PhaseDue) (int, error) {
 	page := max(m.Page, 1)
-	if page > 1 || m.Walk == "" {
+	if page > 1 || m.FanOut == "" {
 		return page, nil
 	}
 	made, err := o.store.LastShard(ctx, m.BatchID, m.PhaseExecutionID)

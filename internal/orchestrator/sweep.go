@@ -227,7 +227,7 @@ func (s *sweep) sweepDispatchMode(ctx context.Context) error {
 		if err := s.applier.Revoke(ctx, s.batch, s.now); err != nil {
 			return err
 		}
-		outbox.Events = append(outbox.Events, applier.BatchWorkMessage(s.batch.ID, message.WorkStop, s.task, 0))
+		outbox.Events = append(outbox.Events, applier.BatchWorkMessage(s.batch.ID, message.WorkCancel, s.task, 0))
 		return s.applier.Send(ctx, &outbox)
 	case model.Running:
 		lost, err := s.releaseLost(ctx)

@@ -28,7 +28,7 @@ func (o *Orchestrator) onBatchWork(ctx context.Context, m message.BatchWork) err
 	}
 	work, ok := map[string]pageWork{
 		message.WorkRelease: o.releasePage,
-		message.WorkStop:    o.drainPage,
+		message.WorkCancel:  o.drainPage,
 		message.WorkRetry:   o.retryPage,
 		message.WorkMend:    o.continueResolved,
 		message.WorkSweep:   o.sweepPage,

@@ -51,7 +51,7 @@ func abandonJob(s *model.Step, now time.Time) {
 
 // onDeadline fails a step whose result has not come. The deadline of a job that is known to
 // wait for its worker is put off: the worker will answer that the job expired, and the step
-// is dispatched again. A run that stops dispatches nothing again and does not wait for that.
+// is dispatched again. A run that is being cancelled dispatches nothing again and does not wait for that.
 func (t *transition) onDeadline(e model.DeadlineDue) (model.Decision, error) {
 	id := "deadline:" + e.JobID
 	if id == t.run.LastEvent {
@@ -61,7 +61,7 @@ func (t *transition) onDeadline(e model.DeadlineDue) (model.Decision, error) {
 		return model.Decision{Stale: true}, nil
 	}
 	step := t.step()
-	if t.stops() {
+	if t.cancelling() {
 		step.QueuedUntil = nil
 	}
 	switch early := jobDeadline(*step).Sub(t.now); {
@@ -69,7 +69,7 @@ func (t *transition) onDeadline(e model.DeadlineDue) (model.Decision, error) {
 		return model.Decision{Stale: true}, nil
 	case early > 0:
 		return model.Decision{Repeated: true, Messages: []model.Message{model.Deadline{Run: t.run, Step: e.Step, At: jobDeadline(*step).Add(time.Second)}}}, nil
-	case step.Refused == nil && !t.stops() && (e.Queued || e.Silent && step.SilentAt == nil):
+	case step.Refused == nil && !t.cancelling() && (e.Queued || e.Silent && step.SilentAt == nil):
 		return t.putDeadlineOff(e), nil
 	}
 	t.run.LastEvent = id

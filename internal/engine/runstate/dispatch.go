@@ -13,8 +13,8 @@ import (
 // resolved fails the step without a retry, which could not help.
 func (t *transition) dispatch(attempt string) error {
 	switch {
-	case t.stops():
-		t.end(model.RunCancelled, t.stopReason())
+	case t.cancelling():
+		t.end(model.RunCancelled, t.cancelReason())
 		return nil
 	case t.mode == model.Paused:
 		t.pause()

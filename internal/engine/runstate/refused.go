@@ -22,9 +22,9 @@ func (t *transition) onRevoked(reason string) error {
 	}
 	step.Status = model.StepPending
 	switch {
-	case t.stops():
+	case t.cancelling():
 		step.Error = model.ClipReason(reason)
-		t.end(model.RunCancelled, t.stopReason())
+		t.end(model.RunCancelled, t.cancelReason())
 	case t.mode == model.Paused:
 		t.pause()
 	default:

@@ -46,17 +46,17 @@ func (t *transition) resume(paused time.Duration) error {
 	return t.proceed()
 }
 
-// onStopped ends a run that is not to go on, at once where no job of it is in flight, else
+// onCancelRequested cancels a run, at once where no job of it is in flight, else
 // with the job's result or deadline: what the job does must have ended before anything
 // undoes it. A waiting run that its member has not come to ends in its turn, when it
 // would have begun. What undoes or cleans up goes on to its end, also where it was paused:
 // a cancelled batch is never resumed.
-func (t *transition) onStopped(e model.RunStopped) (model.Decision, error) {
+func (t *transition) onCancelRequested(e model.RunCancelRequested) (model.Decision, error) {
 	if !isOpen(t.run) || t.run.Kind == model.KindRemoval {
 		if t.mode == model.Cancelled && t.run.PausedAt != nil {
 			return t.onReleased(model.RunReleased{Task: t.run.Task})
 		}
-		return t.stopElsewhere()
+		return t.cancelElsewhere()
 	}
 	if t.run.Member != 0 {
 		m, err := t.loadMember()
@@ -64,26 +64,26 @@ func (t *transition) onStopped(e model.RunStopped) (model.Decision, error) {
 			return model.Decision{}, err
 		}
 		if m.OpenPhase != t.run.Phase {
-			return t.stopElsewhere()
+			return t.cancelElsewhere()
 		}
 	}
 	if t.run.Status == model.RunRunning && t.step().Status == model.StepDispatched {
-		return t.stopAfterJob(e)
+		return t.cancelAfterJob(e)
 	}
 	t.end(model.RunCancelled, e.Reason)
 	return t.decision()
 }
 
-// stopAfterJob has the result or the deadline of the job in flight end the run. A deadline
+// cancelAfterJob has the result or the deadline of the job in flight end the run. A deadline
 // that was put off, for the worker would have answered that the job expired, falls due again.
-func (t *transition) stopAfterJob(e model.RunStopped) (model.Decision, error) {
+func (t *transition) cancelAfterJob(e model.RunCancelRequested) (model.Decision, error) {
 	step := t.step()
-	marked := t.run.Stopping != "" || t.mode == model.Cancelled // which ends the run, too
+	marked := t.run.CancelReason != "" || t.mode == model.Cancelled // which ends the run, too
 	if marked && step.QueuedUntil == nil {
 		return model.Decision{Stale: true}, nil
 	}
 	if !marked {
-		t.run.Stopping = e.Reason
+		t.run.CancelReason = e.Reason
 	}
 	d := t.runChanged()
 	if step.QueuedUntil != nil {
@@ -98,10 +98,10 @@ func (t *transition) stopAfterJob(e model.RunStopped) (model.Decision, error) {
 	return d, nil
 }
 
-// stopElsewhere is the decision on a run that is to stop, and that its member is not in. A
-// member who was removed may have just come to another: that one is to stop, or, where it
-// is of the removal steps, to start. The process that ended this one may have died then.
-func (t *transition) stopElsewhere() (model.Decision, error) {
+// cancelElsewhere decides on a run that is to be cancelled and that its member is not in. A
+// member who was removed may have just come to another run: that one is cancelled or, where it
+// is of the removal steps, started. The process that ended this one may have died then.
+func (t *transition) cancelElsewhere() (model.Decision, error) {
 	if t.run.Member == 0 {
 		return model.Decision{Stale: true}, nil
 	}
@@ -116,7 +116,7 @@ func (t *transition) stopElsewhere() (model.Decision, error) {
 }
 
 // RemovalEvents gives the event on the run that a removed member is in: the one of the removal
-// steps starts, any other stops.
+// steps starts, any other is cancelled.
 func RemovalEvents(m *model.Member) []model.Event {
 	switch {
 	case m.Status != model.MemberRemoved || m.OpenPhase == 0:
@@ -124,5 +124,5 @@ func RemovalEvents(m *model.Member) []model.Event {
 	case m.OpenPhase == m.Removal:
 		return []model.Event{model.OnRun{Phase: m.OpenPhase, Member: m.ID, RunEvent: model.RunStarted{}}}
 	}
-	return []model.Event{model.OnRun{Phase: m.OpenPhase, Member: m.ID, RunEvent: model.RunStopped{Reason: model.ReasonRemoved}}}
+	return []model.Event{model.OnRun{Phase: m.OpenPhase, Member: m.ID, RunEvent: model.RunCancelRequested{Reason: model.ReasonRemoved}}}
 }

@@ -13,7 +13,7 @@ import (
 func (t *transition) onFailed(reason string, after time.Duration) error {
 	step := t.step()
 	step.Error = model.ClipReason(reason)
-	if step.RetryCount-step.RetriesBefore >= step.MaxRetries || t.stops() {
+	if step.RetryCount-step.RetriesBefore >= step.MaxRetries || t.cancelling() {
 		return t.failStep(reason)
 	}
 	step.RetryCount++

@@ -76,17 +76,17 @@ func lastOwn(r *model.Run) int {
 // pause leaves the run as it is until the batch is resumed.
 func (t *transition) pause() { t.run.PausedAt = &t.now }
 
-// Stops reports whether the run ends as soon as no job of it is in flight: its batch is
+// Cancelling reports whether the run is cancelled as soon as no job of it is in flight: its batch is
 // cancelled or its member removed. What undoes or cleans up is carried to its end.
-func Stops(r *model.Run, batch model.DispatchMode) bool {
-	return (batch == model.Cancelled || r.Stopping != "") && r.Status != model.RunRollingBack && r.Kind != model.KindRemoval
+func Cancelling(r *model.Run, batch model.DispatchMode) bool {
+	return (batch == model.Cancelled || r.CancelReason != "") && r.Status != model.RunRollingBack && r.Kind != model.KindRemoval
 }
 
-// stops reports whether this run stops; see Stops.
-func (t *transition) stops() bool { return Stops(t.run, t.mode) }
+// cancelling reports whether this run is being cancelled; see Cancelling.
+func (t *transition) cancelling() bool { return Cancelling(t.run, t.mode) }
 
-// stopReason is why it stops.
-func (t *transition) stopReason() string { return cmp.Or(t.run.Stopping, model.ReasonCancelled) }
+// cancelReason is why the run is being cancelled.
+func (t *transition) cancelReason() string { return cmp.Or(t.run.CancelReason, model.ReasonCancelled) }
 
 // onSucceeded takes a worker's answer: not yet complete, or done.
 func (t *transition) onSucceeded(result json.RawMessage) error {
@@ -109,8 +109,8 @@ func (t *transition) onSucceeded(result json.RawMessage) error {
 			step.PollStartedAt = &t.now
 		}
 		step.Status, step.LastPolledAt = model.StepPolling, &t.now
-		if t.stops() {
-			t.end(model.RunCancelled, t.stopReason())
+		if t.cancelling() {
+			t.end(model.RunCancelled, t.cancelReason())
 		}
 		return nil
 	}
@@ -125,8 +125,8 @@ func (t *transition) onSucceeded(result json.RawMessage) error {
 func (t *transition) poll() error {
 	step := t.step()
 	switch {
-	case t.stops():
-		t.end(model.RunCancelled, t.stopReason())
+	case t.cancelling():
+		t.end(model.RunCancelled, t.cancelReason())
 		return nil
 	case t.mode == model.Paused:
 		t.pause()
@@ -155,8 +155,8 @@ func (t *transition) endStep(status model.StepStatus, reason string) error {
 	case t.run.Status == model.RunRollingBack:
 		t.run.Error = model.ClipReason(fmt.Sprintf("%s; its rollback %q failed too: %s", t.run.Error, step.Rollback, because))
 		return t.proceed()
-	case t.stops():
-		t.end(model.RunCancelled, t.stopReason())
+	case t.cancelling():
+		t.end(model.RunCancelled, t.cancelReason())
 		return nil
 	case step.OnFailure != "" && step.DispatchedAt != nil:
 		return t.rollBack(step.OnFailure, because)
@@ -185,7 +185,7 @@ func (t *transition) rollBack(name, because string) error {
 
 // end closes the run; what it had not begun is cancelled.
 func (t *transition) end(status model.RunStatus, reason string) {
-	t.run.Status, t.run.EndedAt, t.run.Error, t.run.PausedAt, t.run.Stopping, t.run.Secrets = status, &t.now, reason, nil, "", nil
+	t.run.Status, t.run.EndedAt, t.run.Error, t.run.PausedAt, t.run.CancelReason, t.run.Secrets = status, &t.now, reason, nil, "", nil
 	t.cancelSteps()
 }
 

@@ -168,8 +168,8 @@ func (t *transition) decide(e model.RunEvent) (model.Decision, error) {
 		return t.onDeadline(e)
 	case model.RunReleased:
 		return t.onReleased(e)
-	case model.RunStopped:
-		return t.onStopped(e)
+	case model.RunCancelRequested:
+		return t.onCancelRequested(e)
 	case model.StepResolved:
 		return t.onResolved(e)
 	case model.RunMended:
