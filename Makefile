@@ -19,7 +19,7 @@ GRAPH := ./worker ./worker/graph ./worker/matrix
 
 # The simulations let one goroutine go on at a time. The race detector has nothing to
 # find there, and takes ten times as long.
-SIMULATION := ./internal/app/simulation ./internal/app/explore ./local/rehearsal
+SIMULATION := ./internal/app/simulation ./internal/app/explore ./local/simulate
 
 # These compress programs of some 30 MB, one after the other: with the race detector on it
 # takes minutes, and there is nothing for it to find.
@@ -113,7 +113,7 @@ test: ## run the tests, with the race detector where it is affordable
 	$(PLAIN) go vet -trimpath ./...
 	$(PLAIN) go test -trimpath -vet=off -timeout 30m $(GRAPH) $(SIMULATION) $(PACKING) ./internal/app
 	$(if $(RACE),,@echo "no C compiler: the tests run without the race detector")
-	go test -vet=off -timeout 30m $(RACE) $$(go list ./... | grep -vxE 'github.com/matoolkit/matoolkit/(worker(/graph|/matrix)?|internal/app/(simulation|explore)|local/rehearsal|infra/(archive|pack|release))')
+	go test -vet=off -timeout 30m $(RACE) $$(go list ./... | grep -vxE 'github.com/matoolkit/matoolkit/(worker(/graph|/matrix)?|internal/app/(simulation|explore)|local/simulate|infra/(archive|pack|release))')
 
 # Most tests of the use cases run on drivers in memory; see internal/app/drivers_test.go.
 test-protocols: ## run all tests of the use cases with Azure's drivers, over the protocols

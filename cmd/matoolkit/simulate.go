@@ -13,7 +13,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
-	"github.com/matoolkit/matoolkit/local/rehearsal"
+	"github.com/matoolkit/matoolkit/local/simulate"
 )
 
 // simulateFlags are the options of a simulation.
@@ -70,7 +70,7 @@ answers.`,
 				return err
 			}
 			debug.SetGCPercent(400) // it holds little, and makes and drops much
-			t, err := rehearsal.Run(cmd.Context(), config)
+			t, err := simulate.Run(cmd.Context(), config)
 			if err != nil {
 				return f.refused(args[0], err)
 			}
@@ -96,8 +96,8 @@ answers.`,
 }
 
 // read takes in what the options name.
-func (f *simulateFlags) read(runbook string) (rehearsal.Config, *time.Location, error) {
-	c := rehearsal.Config{Members: f.members, Step: f.member, All: f.all}
+func (f *simulateFlags) read(runbook string) (simulate.Config, *time.Location, error) {
+	c := simulate.Config{Members: f.members, Step: f.member, All: f.all}
 	switch {
 	case f.members == "":
 		return c, nil, exit.Usage(errors.New("--members is missing: the CSV file with the members"))
@@ -108,11 +108,11 @@ func (f *simulateFlags) read(runbook string) (rehearsal.Config, *time.Location, 
 	if err != nil || f.zone == "Local" {
 		return c, nil, exit.Usage(fmt.Errorf("--time-zone: %q is no name of the IANA time zone database, such as Europe/Berlin or UTC", f.zone))
 	}
-	if c.Start, err = rehearsal.ParseTime(f.start, loc); err != nil {
+	if c.Start, err = simulate.ParseTime(f.start, loc); err != nil {
 		return c, nil, exit.Usage(fmt.Errorf("--start: %w", err))
 	}
 	if f.until != "" {
-		if c.Until, err = rehearsal.ParseTime(f.until, loc); err != nil {
+		if c.Until, err = simulate.ParseTime(f.until, loc); err != nil {
 			return c, nil, exit.Usage(fmt.Errorf("--until: %w", err))
 		}
 	}
@@ -127,7 +127,7 @@ func (f *simulateFlags) read(runbook string) (rehearsal.Config, *time.Location, 
 		if err != nil {
 			return c, nil, exit.Usage(fmt.Errorf("--answers: %w", err))
 		}
-		if c.Answers, err = rehearsal.ParseAnswers(src, loc); err != nil {
+		if c.Answers, err = simulate.ParseAnswers(src, loc); err != nil {
 			return c, nil, command.Refused(errors.New("the answers have errors"), located(f.answers, strings.Split(err.Error(), "\n"))...)
 		}
 	}
@@ -136,7 +136,7 @@ func (f *simulateFlags) read(runbook string) (rehearsal.Config, *time.Location, 
 
 // refused tells what cannot be simulated: all that is wrong, and where.
 func (f *simulateFlags) refused(runbook string, err error) error {
-	var wrong *rehearsal.Wrong
+	var wrong *simulate.Wrong
 	switch {
 	case errors.Is(err, context.Canceled):
 		return err
@@ -163,7 +163,7 @@ func located(file string, lines []string) []string {
 }
 
 // printTimeline prints what came of a simulation.
-func printTimeline(cmd *cobra.Command, t *rehearsal.Timeline, loc *time.Location) error {
+func printTimeline(cmd *cobra.Command, t *simulate.Timeline, loc *time.Location) error {
 	at := func(t *time.Time) string {
 		if t == nil {
 			return ""
@@ -190,7 +190,7 @@ func printTimeline(cmd *cobra.Command, t *rehearsal.Timeline, loc *time.Location
 		for _, p := range b.Phases {
 			took := ""
 			if p.EndedAt != nil && p.StartedAt != nil {
-				took = rehearsal.Span(time.Duration(p.Seconds) * time.Second)
+				took = simulate.Span(time.Duration(p.Seconds) * time.Second)
 			}
 			phases.Rows = append(phases.Rows, []any{b.ID, p.Name, p.Status, at(p.StartedAt), took, p.Succeeded, p.Failed, p.Jobs, p.Retries, p.Polls})
 		}

@@ -13,10 +13,10 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 )
 
-const rehearsals = "../../local/rehearsal/testdata"
+const simulations = "../../local/simulate/testdata"
 
-// simulate runs the command.
-func simulate(t *testing.T, args ...string) (status int, out, errs string) {
+// runSimulate runs the command.
+func runSimulate(t *testing.T, args ...string) (status int, out, errs string) {
 	t.Helper()
 	var o, e bytes.Buffer
 	root := cli.NewRoot(command.Environment{Stdout: &o, Stderr: &e})
@@ -26,10 +26,10 @@ func simulate(t *testing.T, args ...string) (status int, out, errs string) {
 	return status, o.String(), e.String()
 }
 
-// kept holds a text against a file of the rehearsals, or writes it there.
+// kept compares a text with a golden file, or writes the file with -update.
 func kept(t *testing.T, file, got string) {
 	t.Helper()
-	file = filepath.Join(rehearsals, file)
+	file = filepath.Join(simulations, file)
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
@@ -41,12 +41,12 @@ func kept(t *testing.T, file, got string) {
 	}
 }
 
-// The timeline of every rehearsal is as it is kept.
+// The timeline of every simulation matches its golden file.
 func TestTimelines(t *testing.T) {
 	t.Parallel()
-	folders, err := filepath.Glob(filepath.Join(rehearsals, "*", "args"))
+	folders, err := filepath.Glob(filepath.Join(simulations, "*", "args"))
 	if err != nil || len(folders) < 10 {
-		t.Fatalf("%d rehearsals, %v", len(folders), err)
+		t.Fatalf("%d simulations, %v", len(folders), err)
 	}
 	for _, file := range folders {
 		name := filepath.Base(filepath.Dir(file))
@@ -67,12 +67,12 @@ func TestTimelines(t *testing.T) {
 			if answers := filepath.Join(dir, "answers.yaml"); exists(answers) {
 				args = append(args, "--answers", answers)
 			}
-			status, out, errs := simulate(t, args...)
+			status, out, errs := runSimulate(t, args...)
 			kept(t, filepath.Join(name, "timeline.golden"), fmt.Sprintf("%s%sexit status %d\n", out, errs, status))
-			// The other ways to print are of the same rehearsal.
-			again, _, _ := simulate(t, append(args, "--output", "json")...)
-			_, lines, _ := simulate(t, append(args, "--output", "csv")...)
-			_, quiet, _ := simulate(t, append(args, "--quiet")...)
+			// The other ways to print are of the same simulation.
+			again, _, _ := runSimulate(t, append(args, "--output", "json")...)
+			_, lines, _ := runSimulate(t, append(args, "--output", "csv")...)
+			_, quiet, _ := runSimulate(t, append(args, "--quiet")...)
 			if again != status || !strings.HasPrefix(lines, "time,offset,batch,phase,what\n") || strings.Contains(quiet, " ") || (quiet != "") != strings.Contains(out, "x.org fails") {
 				t.Errorf("status %d after %d; %q; %q", again, status, lines, quiet)
 			}
@@ -87,7 +87,7 @@ func exists(file string) bool {
 
 func TestHelpOfSimulate(t *testing.T) {
 	t.Parallel()
-	status, out, errs := simulate(t, "--help")
+	status, out, errs := runSimulate(t, "--help")
 	own, _, _ := strings.Cut(out, "\nGlobal Flags:")
 	if status != exit.OK || errs != "" {
 		t.Errorf("status %d, %s", status, errs)
@@ -102,7 +102,7 @@ func TestHelpOfSimulate(t *testing.T) {
 
 func TestWrongUsageOfSimulate(t *testing.T) {
 	t.Parallel()
-	held := filepath.Join(rehearsals, "held")
+	held := filepath.Join(simulations, "held")
 	runbook, members := filepath.Join(held, "runbook.yaml"), filepath.Join(held, "members.csv")
 	start := "2026-12-01T18:00:00Z"
 	written := func(name, content string) string {
@@ -138,7 +138,7 @@ func TestWrongUsageOfSimulate(t *testing.T) {
 		{[]string{runbook, "--members", members, "--start", start, "--answers", open}, exit.Refused, "open.yaml:1: not valid YAML: did not find"},
 		{[]string{runbook, "--members", members, "--start", start, "--answers", bad}, exit.Refused, `bad.yaml:2:6: an answer has no field "fails"`},
 	} {
-		if status, out, errs := simulate(t, tc.args...); status != tc.status || out != "" || !strings.Contains(errs, tc.want) {
+		if status, out, errs := runSimulate(t, tc.args...); status != tc.status || out != "" || !strings.Contains(errs, tc.want) {
 			t.Errorf("%v: status %d, %q, %q", tc.args, status, out, errs)
 		}
 	}

@@ -1,7 +1,7 @@
 // Package testenv is what stands around the handler in tests: it gives messages to the handler
 // as the Functions host does, and carries out jobs as a worker does.
 //
-// It is test code, and no program imports it. What ships has workers of its own: local/rehearsal
+// It is test code, and no program imports it. What ships has workers of its own: local/simulate
 // answers jobs by the rules of an administrator in simulated time, and local/bench measures the
 // worker of the product. The test of worker/verify has a worker that is written from the
 // documentation alone, and the simulations decide about each delivery of a message.

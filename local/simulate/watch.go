@@ -1,4 +1,4 @@
-package rehearsal
+package simulate
 
 import (
 	"cmp"
@@ -35,7 +35,7 @@ func (w *watched) pending() []model.Phase {
 }
 
 // find takes note of batches that were made.
-func (r *rehearsal) find(ctx context.Context) error {
+func (r *simulation) find(ctx context.Context) error {
 	continuation := ""
 	for {
 		page, err := r.app.Batches(ctx, api.ListOptions{Limit: 1000, Continuation: continuation})
@@ -54,7 +54,7 @@ func (r *rehearsal) find(ctx context.Context) error {
 	}
 }
 
-func (r *rehearsal) watched(id int) *watched {
+func (r *simulation) watched(id int) *watched {
 	for _, w := range r.batches {
 		if w.doc.ID == id {
 			return w
@@ -64,7 +64,7 @@ func (r *rehearsal) watched(id int) *watched {
 }
 
 // batch is a batch as it was when it was looked at last, or as it is.
-func (r *rehearsal) batch(ctx context.Context, id int) (*model.Batch, error) {
+func (r *simulation) batch(ctx context.Context, id int) (*model.Batch, error) {
 	if w := r.watched(id); w != nil && len(w.doc.Phases) > 0 {
 		return &w.doc, nil
 	}
@@ -73,7 +73,7 @@ func (r *rehearsal) batch(ctx context.Context, id int) (*model.Batch, error) {
 }
 
 // look tells what has changed since the last look. Between two looks no time passes.
-func (r *rehearsal) look(ctx context.Context) error {
+func (r *simulation) look(ctx context.Context) error {
 	for _, w := range r.batches {
 		b, err := store.Read[model.Batch](ctx, r.store, store.BatchKey(w.doc.ID))
 		if err != nil {
@@ -113,7 +113,7 @@ func (r *rehearsal) look(ctx context.Context) error {
 }
 
 // leaveOut takes the members of an immediate batch that has ended off the list.
-func (r *rehearsal) leaveOut(ctx context.Context, batch int) error {
+func (r *simulation) leaveOut(ctx context.Context, batch int) error {
 	if r.runbook.DataSource.BatchTime != runbook.BatchTimeImmediate {
 		return nil
 	}
@@ -124,7 +124,7 @@ func (r *rehearsal) leaveOut(ctx context.Context, batch int) error {
 	return err
 }
 
-func (r *rehearsal) tellBatch(b *model.Batch) {
+func (r *simulation) tellBatch(b *model.Batch) {
 	text := fmt.Sprintf("a batch of %s is made, for %s", count(b.Members, "member"), r.startOf(b).Format("2006-01-02 15:04Z"))
 	if b.Manual {
 		text = fmt.Sprintf("the administrator makes a batch of %s", count(b.Members, "member"))
@@ -133,7 +133,7 @@ func (r *rehearsal) tellBatch(b *model.Batch) {
 }
 
 // compare tells what has become of a phase.
-func (r *rehearsal) compare(b *model.Batch, was, is model.Phase) {
+func (r *simulation) compare(b *model.Batch, was, is model.Phase) {
 	if is.Kind == model.KindRemoval {
 		return
 	}
@@ -161,7 +161,7 @@ func (r *rehearsal) compare(b *model.Batch, was, is model.Phase) {
 	}
 }
 
-func (r *rehearsal) tellHeld(b *model.Batch, p model.Phase) {
+func (r *simulation) tellHeld(b *model.Batch, p model.Phase) {
 	kind := KindGate
 	if strings.HasPrefix(p.Reason, "quiet hours") {
 		kind = KindQuiet
@@ -171,7 +171,7 @@ func (r *rehearsal) tellHeld(b *model.Batch, p model.Phase) {
 	r.tell(Event{Batch: b.ID, Phase: p.Name, Kind: kind, Text: "is held: " + p.Reason})
 }
 
-func (r *rehearsal) tellEnd(b *model.Batch, p model.Phase) {
+func (r *simulation) tellEnd(b *model.Batch, p model.Phase) {
 	text := string(p.Status)
 	if p.Kind == model.KindPhase && p.Succeeded+p.Failed+p.Cancelled > 0 {
 		text += fmt.Sprintf(": %d succeeded", p.Succeeded)
@@ -210,13 +210,13 @@ const lateBy = time.Minute
 
 // startOf is the cut-over of a batch. A batch that is advanced by hand has the
 // simulation's start.
-func (r *rehearsal) startOf(b *model.Batch) time.Time {
+func (r *simulation) startOf(b *model.Batch) time.Time {
 	if b.Manual || b.StartTime == nil {
 		return r.config.Start.UTC()
 	}
 	return b.StartTime.UTC()
 }
 
-func (r *rehearsal) dueOf(b *model.Batch, p *model.Phase) time.Time {
+func (r *simulation) dueOf(b *model.Batch, p *model.Phase) time.Time {
 	return runbook.Offset(p.OffsetMinutes).DueAt(r.startOf(b)).UTC()
 }

@@ -1,4 +1,4 @@
-package rehearsal
+package simulate
 
 import (
 	"bytes"
@@ -218,8 +218,8 @@ func TestImmediateBatchesEnd(t *testing.T) {
 	}
 }
 
-// The administrator of a rehearsal confirms the additions of the first batches.
-func TestFirstAdditionsAreConfirmedInARehearsal(t *testing.T) {
+// The administrator of a simulation confirms the additions of the first batches.
+func TestFirstAdditionsAreConfirmedInASimulation(t *testing.T) {
 	t.Parallel()
 	c := scenario(t, "leavers")
 	c.Runbook = []byte(strings.Replace(string(c.Runbook), "removal_guard:", "addition_guard: {number: 1}\n  removal_guard:", 1))

@@ -1,4 +1,4 @@
-// Package rehearsal plays a migration through before it happens: a runbook, a list of
+// Package simulate plays a migration through before it happens: a runbook, a list of
 // members and what the workers are to answer go through the real use cases (package
 // app, with engine and schedule below it), over the real store client and an in-memory
 // store, by a clock that jumps from one event to the next. Weeks take seconds; it opens
@@ -7,7 +7,7 @@
 // It simulates the store, the broker, the scheduler's timer, the worker and the
 // administrator. They fail only as the answers say, and every worker runs all its jobs
 // at once. The result is the same each time.
-package rehearsal
+package simulate
 
 import (
 	"context"
@@ -42,7 +42,7 @@ type Config struct {
 	// be queried, and the cut-over of any other.
 	Start   time.Time
 	Answers *Answers  // nil: all jobs succeed, nothing is approved
-	Until   time.Time // when the rehearsal is broken off; zero: after a year
+	Until   time.Time // when the simulation is broken off; zero: after a year
 	// Step tells the jobs of these members one by one; All those of everybody.
 	Step []string
 	All  bool
@@ -50,14 +50,14 @@ type Config struct {
 	everyTick bool // none is left out; for the test that none is missed
 }
 
-// longest is how long a rehearsal without an Until goes on at most.
+// longest is how long a simulation without an Until goes on at most.
 const longest = 366 * 24 * time.Hour
 
 // ada is the administrator.
 var ada = audit.Caller{Name: "administrator"}
 
-// rehearsal is one that is under way. One goroutine drives it.
-type rehearsal struct {
+// simulation is one that is under way. One goroutine drives it.
+type simulation struct {
 	config  Config
 	runbook *runbook.Runbook
 	clock   time.Time // changes only while no use case runs
@@ -83,7 +83,7 @@ type rehearsal struct {
 	warnings []string
 }
 
-// Wrong is an input that cannot be rehearsed: with all that is wrong with it, each with its
+// Wrong is an input that cannot be simulated: with all that is wrong with it, each with its
 // line and column first, and what that comes to.
 type Wrong struct {
 	Members bool // it is in the list of members, and not in the runbook
@@ -93,8 +93,8 @@ type Wrong struct {
 
 func (e *Wrong) Error() string { return strings.Join(e.Found, "\n") + "\n" + e.Comes }
 
-// Run rehearses. Errors are of the input: a [Wrong] where places in the runbook or the list
-// of members are wrong; or of the context. The answers of a rehearsal that does not end
+// Run simulates. Errors are of the input: a [Wrong] where places in the runbook or the list
+// of members are wrong; or of the context. The answers of a simulation that does not end
 // well are in the timeline, not an error.
 func Run(ctx context.Context, c Config) (*Timeline, error) {
 	rb, found := runbook.Parse(c.Runbook)
@@ -105,7 +105,7 @@ func Run(ctx context.Context, c Config) (*Timeline, error) {
 		}
 		return nil, e
 	}
-	r := &rehearsal{config: c, runbook: rb, begin: c.Start.UTC(), ended: map[gate]time.Time{}, known: map[string]bool{}}
+	r := &simulation{config: c, runbook: rb, begin: c.Start.UTC(), ended: map[gate]time.Time{}, known: map[string]bool{}}
 	if c.Answers == nil {
 		r.config.Answers = &Answers{}
 	}
@@ -141,7 +141,7 @@ func Run(ctx context.Context, c Config) (*Timeline, error) {
 }
 
 // open puts the parts together.
-func (r *rehearsal) open(ctx context.Context) (*cosmos.Server, error) {
+func (r *simulation) open(ctx context.Context) (*cosmos.Server, error) {
 	now := func() time.Time { return r.clock }
 	server, err := cosmos.Open(cosmos.Config{Now: now})
 	if err != nil {
@@ -175,7 +175,7 @@ func (r *rehearsal) open(ctx context.Context) (*cosmos.Server, error) {
 }
 
 // prepare publishes the runbook, and has its batches made, as the administrator does.
-func (r *rehearsal) prepare(ctx context.Context) error {
+func (r *simulation) prepare(ctx context.Context) error {
 	if _, err := r.app.PublishRunbook(ctx, ada, "", r.config.Runbook, api.PublishOptions{}); err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func (r *rehearsal) prepare(ctx context.Context) error {
 }
 
 // play goes on until nothing more can happen, or time is up.
-func (r *rehearsal) play(ctx context.Context) error {
+func (r *simulation) play(ctx context.Context) error {
 	for {
 		if err := r.settle(ctx); err != nil {
 			return err
@@ -206,9 +206,9 @@ func (r *rehearsal) play(ctx context.Context) error {
 		}
 		if next.After(r.until) {
 			r.clock = r.until
-			r.tell(Event{Kind: KindBrokenOff, Text: "the rehearsal is broken off here, as it was asked to"})
+			r.tell(Event{Kind: KindBrokenOff, Text: "the simulation is broken off here, as it was asked to"})
 			if r.config.Until.IsZero() {
-				r.events[len(r.events)-1].Text = "the rehearsal is broken off here: a year has passed"
+				r.events[len(r.events)-1].Text = "the simulation is broken off here: a year has passed"
 			}
 			return nil
 		}
@@ -221,7 +221,7 @@ func (r *rehearsal) play(ctx context.Context) error {
 
 // settle has everything happen that is due now: messages, what the administrator has in
 // mind, the scheduler's tick, and what follows from them.
-func (r *rehearsal) settle(ctx context.Context) error {
+func (r *simulation) settle(ctx context.Context) error {
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -256,7 +256,7 @@ func (r *rehearsal) settle(ctx context.Context) error {
 	}
 }
 
-func (r *rehearsal) deliver(ctx context.Context, m *held) error {
+func (r *simulation) deliver(ctx context.Context, m *held) error {
 	switch m.topic {
 	case message.TopicWorkerJobs:
 		return r.worker.take(ctx, m)
@@ -269,7 +269,7 @@ func (r *rehearsal) deliver(ctx context.Context, m *held) error {
 }
 
 // tick has the scheduler look.
-func (r *rehearsal) tick(ctx context.Context) error {
+func (r *simulation) tick(ctx context.Context) error {
 	sent := r.broker.memory.Accepted()
 	if err := r.app.Tick(ctx); err != nil {
 		return err
@@ -287,7 +287,7 @@ func (r *rehearsal) tick(ctx context.Context) error {
 
 // additions reports additions that are held. It confirms those of the first batches, as
 // an administrator does after the preview.
-func (r *rehearsal) additions(ctx context.Context) error {
+func (r *simulation) additions(ctx context.Context) error {
 	if !r.runbook.DataSource.Queried() {
 		return nil
 	}
@@ -328,7 +328,7 @@ const calm = 24 * time.Hour
 // no message is lost it does nothing for messages. So while no phase or batch changes, no
 // phase is about to begin and the list stays as it is, ticks are left out, but for one a
 // day, and one at the end, when nothing else would happen any more.
-func (r *rehearsal) next(ctx context.Context) (time.Time, bool, error) {
+func (r *simulation) next(ctx context.Context) (time.Time, bool, error) {
 	var first time.Time
 	sooner := func(t time.Time) {
 		if t.After(r.clock) && (first.IsZero() || t.Before(first)) {
@@ -409,15 +409,15 @@ func refusal(err error) error {
 	return w
 }
 
-func (r *rehearsal) warn(format string, args ...any) {
+func (r *simulation) warn(format string, args ...any) {
 	r.warnings = append(r.warnings, fmt.Sprintf(format, args...))
 }
 
 // members reads the file of an uploaded list.
-func (r *rehearsal) members() ([]byte, error) { return os.ReadFile(r.config.Members) }
+func (r *simulation) members() ([]byte, error) { return os.ReadFile(r.config.Members) }
 
 // list are all members of a batch, in the order in which they came.
-func (r *rehearsal) list(ctx context.Context, batch int) ([]store.Item[model.Member], error) {
+func (r *simulation) list(ctx context.Context, batch int) ([]store.Item[model.Member], error) {
 	return store.Collect(func(page store.Paging) (store.Page[model.Member], error) {
 		return r.store.Members(ctx, batch, store.MemberFilter{}, page)
 	})

@@ -1,4 +1,4 @@
-package rehearsal
+package simulate
 
 import (
 	"cmp"
@@ -10,7 +10,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
-// broker is a broker in memory from which the rehearsal takes one message after the other.
+// broker is a broker in memory from which the simulation takes one message after the other.
 type broker struct {
 	bus.Client
 	memory *memory.Broker
@@ -25,7 +25,7 @@ type held struct {
 // topics are those that the use cases send to.
 var topics = []string{message.TopicOrchestratorEvents, message.TopicWorkerJobs, message.TopicWorkerControl, message.TopicWorkerResults}
 
-// everything is the one subscription of each topic here: the rehearsal is each worker.
+// everything is the one subscription of each topic here: the simulation is each worker.
 const everything = "everything"
 
 func newBroker(now func() time.Time) (*broker, error) {

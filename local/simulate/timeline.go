@@ -1,4 +1,4 @@
-package rehearsal
+package simulate
 
 import (
 	"cmp"
@@ -122,9 +122,9 @@ type Function struct {
 }
 
 // tell adds an event of now.
-func (r *rehearsal) tell(e Event) { r.tellAt(r.clock, e) }
+func (r *simulation) tell(e Event) { r.tellAt(r.clock, e) }
 
-func (r *rehearsal) tellAt(at time.Time, e Event) {
+func (r *simulation) tellAt(at time.Time, e Event) {
 	e.At = at.UTC()
 	start := r.config.Start
 	if w := r.watched(e.Batch); w != nil {
@@ -138,7 +138,7 @@ func (r *rehearsal) tellAt(at time.Time, e Event) {
 }
 
 // timeline sums up.
-func (r *rehearsal) timeline(ctx context.Context) (*Timeline, error) {
+func (r *simulation) timeline(ctx context.Context) (*Timeline, error) {
 	t := &Timeline{Runbook: r.runbook.Name, Begin: r.begin, End: r.clock, Complete: len(r.batches) > 0, Remaining: []string{}}
 	for _, w := range r.batches {
 		b, err := r.sum(ctx, w)
@@ -164,7 +164,7 @@ func (r *rehearsal) timeline(ctx context.Context) (*Timeline, error) {
 	return t, nil
 }
 
-func (r *rehearsal) sum(ctx context.Context, w *watched) (Batch, error) {
+func (r *simulation) sum(ctx context.Context, w *watched) (Batch, error) {
 	b := Batch{ID: w.doc.ID, Start: r.startOf(&w.doc), Status: string(w.doc.Status), Members: w.doc.Members, Failed: []string{}, Removed: []string{}, Phases: []Phase{}}
 	members, err := r.list(ctx, w.doc.ID)
 	if err != nil {
@@ -208,7 +208,7 @@ func (r *rehearsal) sum(ctx context.Context, w *watched) (Batch, error) {
 	return b, nil
 }
 
-func (r *rehearsal) rolledBack(ctx context.Context, batch int) error {
+func (r *simulation) rolledBack(ctx context.Context, batch int) error {
 	runs, err := store.Collect(func(page store.Paging) (store.Page[model.Run], error) {
 		return r.store.Runs(ctx, batch, store.RunFilter{}, page)
 	})
@@ -227,7 +227,7 @@ func (r *rehearsal) rolledBack(ctx context.Context, batch int) error {
 	return nil
 }
 
-func (r *rehearsal) phase(b *model.Batch, p model.Phase) Phase {
+func (r *simulation) phase(b *model.Batch, p model.Phase) Phase {
 	out := Phase{
 		Name: p.Name, Status: string(p.Status), Reason: p.Reason, StartedAt: p.DispatchedAt, EndedAt: p.CompletedAt,
 		Succeeded: p.Succeeded, Failed: p.Failed, Cancelled: p.Cancelled,
@@ -256,7 +256,7 @@ func (r *rehearsal) phase(b *model.Batch, p model.Phase) Phase {
 }
 
 // remaining lists what a batch still waits for.
-func (r *rehearsal) remaining(b *model.Batch) []string {
+func (r *simulation) remaining(b *model.Batch) []string {
 	var out []string
 	refused := "" // what the administrator was told last
 	if b.ID == r.admin.manual {
@@ -277,7 +277,7 @@ func (r *rehearsal) remaining(b *model.Batch) []string {
 }
 
 // problems adds the unprocessable messages and stuck steps to the timeline.
-func (r *rehearsal) problems(ctx context.Context, t *Timeline) error {
+func (r *simulation) problems(ctx context.Context, t *Timeline) error {
 	if r.runbook.DataSource.Queried() {
 		a, err := r.app.Automation(ctx, ada, r.runbook.Name)
 		if err != nil {
@@ -306,7 +306,7 @@ func (r *rehearsal) problems(ctx context.Context, t *Timeline) error {
 }
 
 // unused warns of answers that no job asked for, and of members who are none.
-func (r *rehearsal) unused() {
+func (r *simulation) unused() {
 	for _, key := range r.config.Step {
 		if !r.known[key] {
 			r.warn("no member of a batch has the key %q", key)
@@ -325,7 +325,7 @@ func (r *rehearsal) unused() {
 }
 
 // jobs tells of the jobs of the members who are to be told of one by one.
-func (r *rehearsal) jobs() {
+func (r *simulation) jobs() {
 	for _, c := range r.worker.calls {
 		if !r.config.All && !slices.Contains(r.config.Step, c.member) {
 			continue

@@ -1,4 +1,4 @@
-package rehearsal
+package simulate
 
 import (
 	"context"
@@ -21,7 +21,7 @@ const usual = time.Second
 
 // worker answers all jobs, as the answers say. It has room for any number at once.
 type worker struct {
-	r       *rehearsal
+	r       *simulation
 	calls   []call
 	members map[[2]int]*model.Member // by batch and number, as they were when first seen
 	tries   map[place]*tries
@@ -54,7 +54,7 @@ type call struct {
 	answer   string
 }
 
-func newWorker(r *rehearsal) *worker {
+func newWorker(r *simulation) *worker {
 	return &worker{r: r, members: map[[2]int]*model.Member{}, tries: map[place]*tries{}, used: map[int]bool{}, silent: map[store.Key]time.Time{}}
 }
 

@@ -1,4 +1,4 @@
-package rehearsal
+package simulate
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 // administrator does what people do: advances a manual batch to each phase when it
 // would fall due, approves, and adds and removes its members, as the answers say.
 type administrator struct {
-	r        *rehearsal
+	r        *simulation
 	manual   int                // the batch that is advanced; 0 for none
 	refused  string             // what the last advance was refused with
 	seen     int                // the batch's revision then, and one: nothing is asked again before it changes
@@ -33,7 +33,7 @@ type administrator struct {
 // gate is a phase execution that is held.
 type gate struct{ batch, phase int }
 
-func newAdministrator(r *rehearsal) *administrator {
+func newAdministrator(r *simulation) *administrator {
 	return &administrator{r: r, held: map[gate]time.Time{}, approved: map[gate]bool{}, done: map[int]bool{}}
 }
 

@@ -1,4 +1,4 @@
-package rehearsal
+package simulate
 
 import (
 	"bytes"
