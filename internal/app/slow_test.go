@@ -290,6 +290,42 @@ phases:
       - {name: copy, worker_id: worker-01, function: Copy, params: {Name: "{{Name}}"}}
 `
 
+// TestPageThatIsDispatchedAgainFitsInAnInvocation: the store is slow, and a page comes again whose
+// members all failed as it was made. The message is done with few operations. If it decided on each
+// member, it would outlast its invocation, and each try would begin with the first member.
+func TestPageThatIsDispatchedAgainFitsInAnInvocation(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlowSystem(t, 0)
+		batch := s.begin(listInText, model.PageSize+1)
+		s.answerPages(1, 1, `{"id":["a"]}`, nil)
+		s.answer(`{"id":"u"}`, nil)
+		s.answer("true", nil)
+		var again bus.Message
+		s.skip = func(m bus.Message) bool {
+			if strings.HasPrefix(m.ID, "phase-due-batch-1-2-page-1") {
+				again = m
+			}
+			return strings.Contains(m.ID, "-page-2") // the fan-out does not end
+		}
+		s.advance(batch)
+		again.ID += "-tick"
+		s.events = append(s.events, again)
+		s.takes = 4 * time.Second
+		if n := s.handle(time.Hour); n > 0 || len(s.events) > 0 {
+			t.Fatalf("the page was put back %d times, and waits: %v", n, s.events)
+		}
+	})
+}
+
+// listInText is createAndCopy with a second phase, which fails for each member whose id is a list.
+var listInText = strings.Replace(createAndCopy, `params: {Name: "{{Name}}"}}`, `params: {Name: "{{Name}}"}, output_params: {UserId: id}}`, 1) + `
+  - name: tell
+    offset: T-0
+    steps:
+      - {name: tell, worker_id: worker-01, function: Tell, params: {User: "user {{UserId}}"}}
+`
+
 // TestMessageThatWaitsIsNotADuplicate: a message that waits sends itself again with an id that
 // names the next moment. The clock of the handler is behind the broker's. The id is a new one all
 // the same: the broker drops one that it has seen, and the work would wait for a tick.

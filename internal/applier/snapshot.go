@@ -255,8 +255,8 @@ func (s *Snapshot) handedOn(e model.Event, first bool) []store.Key {
 			return []store.Key{s.BatchKey()}
 		}
 	case model.OnRun:
-		// A page that is resumed would read each of its runs again. No message is sent because of a
-		// run that has ended.
+		// A retry that comes again would read the run that it restarted a second time. No message is
+		// sent because of a run that has ended.
 		key := store.RunKey(s.batch, e.Phase, e.Member)
 		if d := s.docs[key]; d != nil && d.was == d.is {
 			if run, ok := d.is.(*model.Run); ok && run.Status.Terminal() {

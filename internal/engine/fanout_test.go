@@ -108,6 +108,55 @@ func TestPageThatIsSentLeavesItsRunsToTheirOwnMessages(t *testing.T) {
 	}
 }
 
+// A page that comes again before it is sent does each of its runs once, however often it comes:
+// what it has started is then sent with one message, and what waits for others is left out.
+func TestPageThatIsNotSentTakesUpWhatItOwes(t *testing.T) {
+	t.Parallel()
+	earlier := now.Add(-time.Minute)
+	start := model.OnRun{Phase: 2, Member: 1, RunEvent: model.RunStarted{}}
+	for name, c := range map[string]struct {
+		run    model.Run
+		member model.Member
+		paused bool
+		want   []model.Event
+		sends  int
+	}{
+		"a run that was not started":      {run: model.Run{Status: model.RunWaiting}, member: model.Member{OpenPhase: 2}, want: []model.Event{start}},
+		"a run whose member is elsewhere": {run: model.Run{Status: model.RunWaiting}, member: model.Member{OpenPhase: 3, Queue: []int{2}}},
+		"a job": {
+			run:   model.Run{Status: model.RunRunning, LastEvent: runstate.EventStart, Steps: []model.Step{{Status: model.StepDispatched, DispatchedAt: &earlier, Timeout: time.Hour}}},
+			sends: 1,
+		},
+		"a run that has gone on": {run: model.Run{Status: model.RunRunning, LastEvent: "result:a", Steps: []model.Step{{Status: model.StepDispatched, DispatchedAt: &earlier, Timeout: time.Hour}}}},
+		"a run that was paused": {
+			run:  model.Run{Status: model.RunWaiting, LastEvent: runstate.EventStart, PausedAt: &earlier},
+			want: []model.Event{model.OnRun{Phase: 2, Member: 1, RunEvent: model.RunReleased{Task: model.TaskResumed}}},
+		},
+		"a run that is paused":      {run: model.Run{Status: model.RunWaiting, LastEvent: runstate.EventStart, PausedAt: &earlier}, paused: true},
+		"a run that failed":         {run: model.Run{Status: model.RunFailed, LastEvent: runstate.EventStart}, want: []model.Event{model.FailureCounted{Phase: 2}}},
+		"a run that failed later":   {run: model.Run{Status: model.RunFailed, LastEvent: "result:a"}},
+		"the member's next run":     {run: model.Run{Status: model.RunCancelled, LastEvent: runstate.EventStart, Next: 3}, member: model.Member{OpenPhase: 3}, want: []model.Event{model.OnRun{Phase: 3, Member: 1, RunEvent: model.RunStarted{}}}},
+		"a next run that has ended": {run: model.Run{Status: model.RunCancelled, LastEvent: runstate.EventStart, Next: 3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := fannedOut(t, 1, false)
+			s.Shards[0].Sent = false
+			if c.paused {
+				s.Batch.Paused = &model.Mark{By: "ada", At: earlier}
+			}
+			c.run.Batch, c.run.Phase, c.run.Member, c.run.Page = 42, 2, 1, 1
+			c.member.ID, c.member.Page = 1, 1
+			s.Runs, s.Members = []*model.Run{&c.run}, []*model.Member{&c.member}
+			d, err := engine.Decide(s, model.PageResumed{Phase: 2, Page: 1}, now)
+			want := append(c.want, model.PageSent{Phase: 2, Page: 1}, model.ShardCounted{Phase: 2, Page: 1, Again: true})
+			if err != nil || !slices.Equal(d.Next, want) || len(d.Messages) != c.sends {
+				t.Fatalf("%+v, %v", d, err)
+			}
+		})
+	}
+}
+
 // The process that paused the run released it and died: only the task that releases the
 // batch's runs still comes.
 func TestReleaseSendsWhatTheProcessThatHeldTheRunOwes(t *testing.T) {

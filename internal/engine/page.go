@@ -147,28 +147,68 @@ func onPageResumed(s model.State, e model.PageResumed, now time.Time) (model.Dec
 	return repeatPage(s, made, now)
 }
 
-// repeatPage takes up a page whose runs exist: each is started, or what it owes since its start
-// is sent again, where it has not gone further. A page that is sent owes its runs nothing: what
-// they owe since then, they owe to the messages that they came on with.
+// repeatPage takes up a page whose runs exist: it repeats what their starts brought about, until
+// the page is sent. A page that is sent owes its runs nothing: what they owe since then, they owe
+// to the messages that they came on with.
 func repeatPage(s model.State, made *model.Shard, now time.Time) (model.Decision, error) {
 	d := model.Decision{Repeated: true}
 	if !made.Sent {
-		runs, err := s.LoadPageRuns(made.Phase, made.Page)
-		if err != nil {
+		if err := repeatStarts(&d, s, made, now); err != nil {
 			return model.Decision{}, err
-		}
-		for _, run := range runs {
-			switch {
-			case run.Status == model.RunWaiting || run.Status.Terminal() || run.PausedAt != nil:
-				d.Next = append(d.Next, model.OnRun{Phase: run.Phase, Member: run.Member, RunEvent: model.RunStarted{}})
-			case run.LastEvent == runstate.EventStart:
-				d.Messages = append(d.Messages, runstate.OutstandingAgain(run, now)...) // of all of them at once: one by one it could take longer than a message may
-			}
 		}
 		d.Next = append(d.Next, model.PageSent{Phase: made.Phase, Page: made.Page})
 	}
 	d.Next = append(d.Next, model.ShardCounted{Phase: made.Phase, Page: made.Page, Again: true})
 	return d, nil
+}
+
+// repeatStarts starts the runs of a page that were not started, releases those that were paused as
+// they started, and sends again what the others owe since their start. It leaves out a run that
+// has gone further, and one whose event would change nothing. So each event changes its run, and
+// a page that outlasts its invocation has less to do with each try.
+func repeatStarts(d *model.Decision, s model.State, made *model.Shard, now time.Time) error {
+	runs, err := s.LoadPageRuns(made.Phase, made.Page)
+	if err != nil {
+		return err
+	}
+	members, err := s.LoadPage(made.Page) // after the runs: one that enters the phase now is started by the message that leads it there
+	if err != nil {
+		return err
+	}
+	mode, err := s.LoadDispatchMode()
+	if err != nil {
+		return err
+	}
+	openPhase := map[int]int{}
+	for _, m := range members {
+		openPhase[m.ID] = m.OpenPhase
+	}
+	failed := false
+	for _, run := range runs {
+		started := run.LastEvent == runstate.EventStart
+		switch {
+		case run.PausedAt != nil:
+			if started && mode != model.Paused { // else the resumption releases it
+				d.Next = append(d.Next, model.OnRun{Phase: run.Phase, Member: run.Member, RunEvent: model.RunReleased{Task: model.TaskResumed}})
+			}
+		case run.Status == model.RunWaiting:
+			if openPhase[run.Member] == run.Phase {
+				d.Next = append(d.Next, model.OnRun{Phase: run.Phase, Member: run.Member, RunEvent: model.RunStarted{}})
+			}
+		case !started:
+		case run.Status.Terminal():
+			failed = failed || run.Status == model.RunFailed
+			if run.Next != 0 && openPhase[run.Member] == run.Next {
+				d.Next = append(d.Next, model.OnRun{Phase: run.Next, Member: run.Member, RunEvent: model.RunStarted{}})
+			}
+		default:
+			d.Messages = append(d.Messages, runstate.OutstandingAgain(run, now)...) // of all runs at once
+		}
+	}
+	if failed {
+		d.Next = append([]model.Event{model.FailureCounted{Phase: made.Phase}}, d.Next...)
+	}
+	return nil
 }
 
 // onPageBegun announces the page after one that was begun, where the window allows it, and
