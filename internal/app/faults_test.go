@@ -59,6 +59,17 @@ func (s *stage) killed(write int, do func(ctx context.Context, a *app.App) error
 // killedOn is killed, with a way of its own to send messages.
 func (s *stage) killedOn(sender bus.Sender, write int, do func(ctx context.Context, a *app.App) error) bool {
 	s.t.Helper()
+	return s.killedWhen(sender, write, func() {}, do)
+}
+
+// killedLate is killed, and before its last write reaches the store something else is done.
+func (s *stage) killedLate(write int, meanwhile func(), do func(ctx context.Context, a *app.App) error) bool {
+	s.t.Helper()
+	return s.killedWhen(s.bus, write, meanwhile, do)
+}
+
+func (s *stage) killedWhen(sender bus.Sender, write int, meanwhile func(), do func(ctx context.Context, a *app.App) error) bool {
+	s.t.Helper()
 	ctx, kill := context.WithCancel(s.ctx)
 	defer kill()
 	bus := &gate{Sender: sender}
@@ -69,6 +80,7 @@ func (s *stage) killedOn(sender bus.Sender, write int, do func(ctx context.Conte
 		case cut.Load():
 			return errDead{}
 		case op.write && writes.Add(1) == int64(write): // which still reaches the store
+			meanwhile()
 			kill()
 			cut.Store(true)
 			bus.shut.Store(true)

@@ -90,3 +90,43 @@ func cutInitShort(s *stage, write int, retries, cancels bool) (cut bool) {
 	}
 	return true
 }
+
+// TestSequenceDoesNotBeginInABatchThatHasEnded: a process is slow while it begins init steps, or
+// on_complete steps. Before one of its writes reaches the store the batch is cancelled, and ends if
+// no run is open. The process dies with that write. No run may be left in the batch that has
+// ended: nothing would send its job and end it.
+func TestSequenceDoesNotBeginInABatchThatHasEnded(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, yaml, begins string // the type of the message that begins the sequence; that of a result has none here
+	}{
+		{"init", mover, message.TypeBatchInit},
+		{"on_complete", reporting, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
+				rb := s.publish(tc.yaml)
+				b := s.batch(rb.Name, people(1))
+				s.park = func(kind, _ string) bool { return kind == tc.begins }
+				s.advance(b.ID)
+				begin := s.parked[0]
+				s.parked, s.park = nil, nil
+				cut := s.killedLate(write, func() {
+					s.cancel(b.ID)
+					s.pass(model.TickInterval)
+				}, func(ctx context.Context, a *app.App) error { return begin.handle(a, ctx, begin.m) })
+				if !cut {
+					return false
+				}
+				s.give(begin)
+				for range 2 {
+					s.pass(model.TickInterval)
+					s.tick()
+				}
+				s.wantStatus(b.ID, "cancelled")
+				return true
+			})
+		})
+	}
+}

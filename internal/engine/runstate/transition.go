@@ -33,6 +33,7 @@ type transition struct {
 	run           *model.Run
 	member        *model.Member // nil: not loaded
 	memberChanged bool          // the member's BusyUntil or UndoingUntil changed
+	made          *model.Batch  // the batch by which the run, which has no member, is made; nil: the run is stored
 	yielded       bool          // the run has yielded with this decision
 	now           time.Time
 	secrets       map[string]json.RawMessage // that the step in hand uses
@@ -96,7 +97,7 @@ func load(s model.State, on model.OnRun, ended SequenceEnded, now time.Time) (t 
 	}
 	t = &transition{state: s, sequenceEnded: ended, now: now}
 	if run == nil {
-		if run, err = makeSequence(s, on, now); run == nil || err != nil {
+		if run, t.made, err = makeSequence(s, on, now); run == nil || err != nil {
 			return nil, false, err
 		}
 	}
@@ -124,25 +125,25 @@ func needsBatch(e model.RunEvent) bool {
 }
 
 // makeSequence makes the run of an init sequence, or of on_complete steps, that is to
-// start; nil where its batch has not come to it, or is cancelled.
-func makeSequence(s model.State, on model.OnRun, now time.Time) (*model.Run, error) {
+// start; nil where its batch has not come to it, or is cancelled. It returns the batch, too.
+func makeSequence(s model.State, on model.OnRun, now time.Time) (*model.Run, *model.Batch, error) {
 	if _, starts := on.RunEvent.(model.RunStarted); !starts || on.Member != 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	b, err := s.LoadBatch()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	p, ok := b.Phase(on.Phase)
 	if !ok || p.Status != model.PhaseDispatched || p.Kind == model.KindPhase && p.OnCompleteStatus != model.RunRunning || b.DispatchMode() == model.Cancelled {
-		return nil, nil
+		return nil, nil, nil
 	}
 	rb, err := s.LoadRunbook(b.Runbook, p.Version)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	run, err := New(b, *p, nil, rb, now)
-	return &run, err
+	return &run, b, err
 }
 
 // Decide applies an event to a run: what it changes is a copy. ended carries the end of an
@@ -157,6 +158,11 @@ func Decide(s model.State, on model.OnRun, ended SequenceEnded, now time.Time) (
 		// Only now: as long as the run is not stored, another process may store and not send it.
 		d.Next = append(d.Next, model.SequenceSent{Phase: t.run.Phase})
 		d.Stale, d.Repeated = false, d.Stale || d.Repeated
+	}
+	if t.made != nil && d.Batch == nil && err == nil {
+		// The write fails if the batch is cancelled at this moment. Otherwise the batch could end
+		// before the run is stored: it ends when no run is open.
+		d.Batch = t.made.Clone()
 	}
 	return d, err
 }
