@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -47,19 +48,30 @@ func readAPI(root string) (any, error) {
 			if err := item.Content[j+1].Decode(&o); err != nil {
 				return nil, fmt.Errorf("%s %s: %w", method, path, err)
 			}
-			routes = append(routes, o.route(method, path))
+			r, err := o.route(method, path)
+			if err != nil {
+				return nil, err
+			}
+			routes = append(routes, r)
 		}
 	}
 	return routes, nil
 }
 
-func (o operation) route(method, path string) route {
+// requiredRole is how a description says which callers the API accepts. A GET without it requires
+// the role Reader.
+var requiredRole = regexp.MustCompile(`Requires the app role (\w+)`)
+
+func (o operation) route(method, path string) (route, error) {
 	r := route{Method: strings.ToUpper(method), Path: "/api" + path, Summary: o.Summary, Role: "Reader"}
+	role := requiredRole.FindStringSubmatch(o.Description)
 	switch {
 	case o.Security != nil && len(*o.Security) == 0:
 		r.Role = ""
-	case strings.Contains(o.Description, adminOnly):
-		r.Role = "Admin"
+	case role != nil:
+		r.Role = role[1]
+	case method != "get":
+		return route{}, fmt.Errorf("%s %s: the description does not say which app role the API requires", method, path)
 	}
 	var success, problems []string
 	for status := range o.Responses {
@@ -72,8 +84,5 @@ func (o operation) route(method, path string) route {
 	slices.Sort(success)
 	slices.Sort(problems)
 	r.Success, r.Problems = strings.Join(success, ", "), strings.Join(problems, ", ")
-	return r
+	return r, nil
 }
-
-// adminOnly is how the document says that a caller with the role Reader is refused.
-const adminOnly = "Takes the app role Admin"

@@ -2,7 +2,7 @@
 // describe. A test of cmd/matoolkit, which has all commands, compares the pages.
 package reference
 
-//go:generate go test ../../cmd/matoolkit -run ^TestReference$ -update
+//go:generate go test ../../cmd/matoolkit -count=1 -run ^TestReference$ -update
 
 import (
 	"bytes"
