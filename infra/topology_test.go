@@ -37,9 +37,9 @@ type topic struct {
 	Subscriptions []subscription
 }
 
-// Bicep reads these places of the file. What the broker on one machine has defaults for
-// has to be said there, and the one worker's subscription is the pattern of all workers'.
-func TestTopologySaysWhatBicepReads(t *testing.T) {
+// TestTopologyIsComplete: the local broker has defaults for what Bicep reads from the file,
+// and the subscription of one worker is the pattern for all.
+func TestTopologyIsComplete(t *testing.T) {
 	t.Parallel()
 	var file struct {
 		UserConfig struct {
@@ -54,12 +54,17 @@ func TestTopologySaysWhatBicepReads(t *testing.T) {
 	}
 	topics := file.UserConfig.Namespaces[0].Topics
 	for _, topic := range topics {
-		if p := topic.Properties; p.DefaultMessageTimeToLive == "" || p.DuplicateDetectionHistoryTimeWindow == "" || p.RequiresDuplicateDetection == nil {
-			t.Errorf("topic %s: not all is said: %+v", topic.Name, p)
+		if p := topic.Properties; p.DuplicateDetectionHistoryTimeWindow != "PT10M" || p.RequiresDuplicateDetection == nil || !*p.RequiresDuplicateDetection {
+			t.Errorf("topic %s: %+v", topic.Name, p)
 		}
 		for _, s := range topic.Subscriptions {
-			if p := s.Properties; p.LockDuration == "" || p.DefaultMessageTimeToLive == "" || p.MaxDeliveryCount == 0 || p.DeadLetteringOnMessageExpiration == nil {
-				t.Errorf("%s/%s: not all is said: %+v", topic.Name, s.Name, p)
+			// An event is delivered until an outage of days is over; a control is not.
+			deliveries, life := 2000, "P7D"
+			if topic.Name == message.TopicWorkerControl {
+				deliveries, life = 10, "P14D"
+			}
+			if p := s.Properties; p.LockDuration == "" || p.DeadLetteringOnMessageExpiration == nil || p.MaxDeliveryCount != deliveries || p.DefaultMessageTimeToLive != life || topic.Properties.DefaultMessageTimeToLive != life {
+				t.Errorf("%s/%s: %+v", topic.Name, s.Name, p)
 			}
 		}
 	}
@@ -70,7 +75,7 @@ func TestTopologySaysWhatBicepReads(t *testing.T) {
 	const id = "worker-01"
 	pattern := topics[at].Subscriptions[0]
 	if pattern.Name != message.WorkerSubscription(id) {
-		t.Errorf("it is called %s", pattern.Name)
+		t.Errorf("the subscription of a worker is %s", pattern.Name)
 	}
 	if len(pattern.Rules) != 1 {
 		t.Fatalf("%d rules", len(pattern.Rules))

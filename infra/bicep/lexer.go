@@ -68,7 +68,7 @@ func (l *lexer) add(kind tokenKind, text string, at Position) {
 }
 
 func (l *lexer) fail(at Position, format string, values ...any) {
-	l.findings = append(l.findings, Finding{Position: at, Code: "syntax", Message: fmt.Sprintf(format, values...)})
+	l.findings = append(l.findings, Finding{Position: at, Message: fmt.Sprintf(format, values...)})
 }
 
 // take moves over n bytes and gives them.

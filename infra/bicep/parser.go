@@ -19,7 +19,7 @@ func Parse(path, source string) (*File, []Finding) {
 	for p.accept(lineBreak); p.peek().kind != endOfFile; p.accept(lineBreak) {
 		p.statement()
 	}
-	return p.file, sorted(p.findings)
+	return p.file, p.findings
 }
 
 type parser struct {
@@ -38,7 +38,7 @@ type parser struct {
 type mistake struct{ Finding }
 
 func (p *parser) fail(at Position, format string, values ...any) {
-	panic(mistake{Finding{File: p.file.Path, Position: at, Code: "syntax", Message: fmt.Sprintf(format, values...)}})
+	panic(mistake{Finding{File: p.file.Path, Position: at, Message: fmt.Sprintf(format, values...)}})
 }
 
 func (p *parser) peek() token { return p.tokens[0] }
@@ -220,7 +220,7 @@ func (p *parser) targetScope(decorators []*Decorator) {
 	p.scoped = true
 	p.file.TargetScope = p.literal("the scope")
 	if scopes := []string{"resourceGroup", "subscription", "managementGroup", "tenant"}; !slices.Contains(scopes, p.file.TargetScope) {
-		p.fail(at, "there is no scope %s%s", p.file.TargetScope, nearest(p.file.TargetScope, scopes))
+		p.fail(at, "there is no scope %s: there are %v", p.file.TargetScope, scopes)
 	}
 }
 
@@ -230,7 +230,7 @@ var kinds = []string{"string", "int", "bool", "array", "object"}
 func (p *parser) kind() Name {
 	name := p.name("a type (" + strings.Join(kinds, ", ") + ")")
 	if !slices.Contains(kinds, name.Text) {
-		p.fail(name.Position, "there is no type %s here: there are %s", name.Text, list(kinds))
+		p.fail(name.Position, "there is no type %s here: there are %s", name.Text, strings.Join(kinds, ", "))
 	}
 	return name
 }

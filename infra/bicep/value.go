@@ -6,44 +6,36 @@ import (
 	"io/fs"
 	"path"
 	"reflect"
+	"slices"
 	"strings"
 )
 
-// Values works out what expressions of a file come to, so that a test can compare what
-// is deployed with what the programs expect. A value is a string, an int64, a bool, nil,
-// []any or map[string]any. The language's functions that infra/ does not need here are
-// not there: they are an error, as is everything that only Azure knows. environment() is
-// the public cloud. The file has to be one in which Check finds nothing.
-type Values struct {
-	File *File
-	// FS is what loadJsonContent reads from; File.Path is a path in it.
-	FS fs.FS
-	// Given are the values of parameters, and of resources and modules as far as they
-	// are read: {"account": {"id": …}}. Parameters that are not given have their default.
-	Given map[string]any
+// evaluator evaluates the expressions of one file. A value is a string, an int64, a bool,
+// nil, []any, map[string]any, *Instance or Runtime. Functions of Bicep that infra/ does not
+// need are an error. environment() is the public cloud.
+type evaluator struct {
+	file       *File
+	fs         fs.FS
+	deployment *Deployment
+	callers    []string
+	// values are those of declarations that are evaluated, pending the ones under way.
+	values  map[string]any
+	pending map[string]bool
 }
 
-// Of gives the value of an expression.
-func (v Values) Of(e Expression) (value any, err error) {
-	defer func() {
-		if caught := recover(); caught != nil {
-			unknown, mine := caught.(unknownValue)
-			if !mine {
-				panic(caught)
-			}
-			err = fmt.Errorf("%s:%d:%d: %s", v.File.Path, unknown.at.Line, unknown.at.Column, unknown.why)
-		}
-	}()
-	return v.of(e, nil), nil
+// evaluationError is what an evaluation panics with; Deploy returns it.
+type evaluationError Finding
+
+func (e evaluationError) Error() string { return Finding(e).String() }
+
+func (v *evaluator) fail(at Position, format string, values ...any) {
+	panic(evaluationError{File: v.file.Path, Position: at, Message: fmt.Sprintf(format, values...)})
 }
 
-type unknownValue struct {
-	at  Position
-	why string
-}
-
-func unknown(e Expression, format string, values ...any) any {
-	panic(unknownValue{e.At(), fmt.Sprintf(format, values...)})
+// unknown fails at an expression. It returns any, so that callers can return it.
+func (v *evaluator) unknown(e Expression, format string, values ...any) any {
+	v.fail(e.At(), format, values...)
+	return nil
 }
 
 // valueScope are the names of loops and lambdas.
@@ -53,7 +45,7 @@ type valueScope struct {
 	outer *valueScope
 }
 
-func (v Values) of(e Expression, local *valueScope) any {
+func (v *evaluator) of(e Expression, local *valueScope) any {
 	switch e := e.(type) {
 	case *String:
 		text := e.Segments[0]
@@ -80,7 +72,7 @@ func (v Values) of(e Expression, local *valueScope) any {
 	case *Reference:
 		return v.ofReference(e, local)
 	case *Member:
-		return property(e, v.of(e.On, local), e.Member.Text, e.Safe)
+		return v.property(e, v.of(e.On, local), e.Member.Text, e.Safe)
 	case *Index:
 		return v.ofIndex(e, local)
 	case *NotNull:
@@ -94,16 +86,16 @@ func (v Values) of(e Expression, local *valueScope) any {
 		if e.Operator == "!" {
 			return v.of(e.Operand, local) != true
 		}
-		return -number64(e, v.of(e.Operand, local))
+		return -v.number64(e, v.of(e.Operand, local))
 	case *Binary:
 		return v.ofBinary(e, local)
 	case *Call:
 		return v.ofCall(e, local)
 	}
-	return unknown(e, "this has no value")
+	return v.unknown(e, "this has no value")
 }
 
-func (v Values) ofObject(e *Object, local *valueScope) any {
+func (v *evaluator) ofObject(e *Object, local *valueScope) any {
 	all := map[string]any{}
 	for _, p := range e.Properties {
 		name := p.Text
@@ -115,55 +107,50 @@ func (v Values) ofObject(e *Object, local *valueScope) any {
 	return all
 }
 
-func (v Values) ofFor(e *For, local *valueScope) any {
+func (v *evaluator) ofFor(e *For, local *valueScope) any {
 	all := []any{}
-	for i, item := range array(e.List, v.of(e.List, local)) {
-		inner := &valueScope{e.Item.Text, item, local}
-		if e.Loop.Index.Text != "" {
-			inner = &valueScope{e.Loop.Index.Text, int64(i), inner}
-		}
-		all = append(all, v.of(e.Body, inner))
+	for i, item := range v.array(e.List, v.of(e.List, local)) {
+		all = append(all, v.of(e.Body, e.bind(item, i, local)))
 	}
 	return all
 }
 
-func (v Values) ofReference(e *Reference, local *valueScope) any {
+func (v *evaluator) ofReference(e *Reference, local *valueScope) any {
 	for ; local != nil; local = local.outer {
 		if local.name == e.Text {
 			return local.value
 		}
 	}
-	if value, given := v.Given[e.Text]; given {
-		return value
-	}
-	for _, variable := range v.File.Variables {
-		if variable.Text == e.Text {
-			return v.of(variable.Value, nil)
-		}
-	}
-	for _, parameter := range v.File.Parameters {
-		if parameter.Text == e.Text && parameter.Default != nil {
-			return v.of(parameter.Default, nil)
-		}
-	}
-	return unknown(e, "%s is not given", e.Text)
+	return v.symbol(e.Name)
 }
 
-func property(e Expression, on any, name string, safe bool) any {
+func (v *evaluator) property(e Expression, on any, name string, safe bool) any {
+	switch on := on.(type) {
+	case Runtime:
+		return on + Runtime("."+name)
+	case *Instance:
+		switch name {
+		case "id":
+			return on.ID
+		case "name":
+			return path.Base(on.Name)
+		}
+		return Runtime(on.ID + "." + name)
+	}
 	object, is := on.(map[string]any)
 	value, has := object[name]
 	if (!is || !has) && !safe {
-		return unknown(e, "there is no %s in %v", name, on)
+		return v.unknown(e, "there is no %s in %v", name, on)
 	}
 	return value
 }
 
-func (v Values) ofIndex(e *Index, local *valueScope) any {
+func (v *evaluator) ofIndex(e *Index, local *valueScope) any {
 	switch index := v.of(e.Index, local).(type) {
 	case string:
-		return property(e, v.of(e.On, local), index, e.Safe)
+		return v.property(e, v.of(e.On, local), index, e.Safe)
 	case int64:
-		items := array(e, v.of(e.On, local))
+		items := v.array(e, v.of(e.On, local))
 		if index >= 0 && index < int64(len(items)) {
 			return items[index]
 		}
@@ -171,10 +158,10 @@ func (v Values) ofIndex(e *Index, local *valueScope) any {
 			return nil
 		}
 	}
-	return unknown(e, "there is no such item")
+	return v.unknown(e, "there is no such item")
 }
 
-func (v Values) ofBinary(e *Binary, local *valueScope) any {
+func (v *evaluator) ofBinary(e *Binary, local *valueScope) any {
 	left := v.of(e.Left, local)
 	switch e.Operator {
 	case "&&":
@@ -191,7 +178,7 @@ func (v Values) ofBinary(e *Binary, local *valueScope) any {
 	case "!=":
 		return !reflect.DeepEqual(left, v.of(e.Right, local))
 	}
-	a, b := number64(e.Left, left), number64(e.Right, v.of(e.Right, local))
+	a, b := v.number64(e.Left, left), v.number64(e.Right, v.of(e.Right, local))
 	switch e.Operator {
 	case "+":
 		return a + b
@@ -212,29 +199,29 @@ func (v Values) ofBinary(e *Binary, local *valueScope) any {
 	case ">=":
 		return a >= b
 	}
-	return unknown(e, "%s has no value here", e.Operator)
+	return v.unknown(e, "%s has no value here", e.Operator)
 }
 
-func number64(e Expression, value any) int64 {
+func (v *evaluator) number64(e Expression, value any) int64 {
 	n, is := value.(int64)
 	if !is {
-		unknown(e, "%v is not a number", value)
+		v.unknown(e, "%v is not a number", value)
 	}
 	return n
 }
 
-func array(e Expression, value any) []any {
+func (v *evaluator) array(e Expression, value any) []any {
 	items, is := value.([]any)
 	if !is {
-		unknown(e, "%v is not an array", value)
+		v.unknown(e, "%v is not an array", value)
 	}
 	return items
 }
 
 // ofCall works out the functions that take lambdas, and leaves the others to simple.
-func (v Values) ofCall(e *Call, local *valueScope) any {
+func (v *evaluator) ofCall(e *Call, local *valueScope) any {
 	if e.On != nil {
-		return unknown(e, "%s() asks Azure", e.Text)
+		return v.unknown(e, "%s() asks Azure", e.Text)
 	}
 	if e.Text == "environment" {
 		return publicCloud
@@ -242,15 +229,18 @@ func (v Values) ofCall(e *Call, local *valueScope) any {
 	if e.Text == "loadJsonContent" {
 		return v.load(e)
 	}
-	if lambdas[e.Text] == nil {
+	if !slices.Contains([]string{"map", "filter", "toObject"}, e.Text) {
 		arguments := make([]any, len(e.Arguments))
 		for i, argument := range e.Arguments {
 			arguments[i] = v.of(argument, local)
 		}
-		return simple(e, arguments)
+		return v.simple(e, arguments)
 	}
 	apply := func(argument int, item any, index int) any {
-		lambda := e.Arguments[argument].(*Lambda)
+		lambda, is := e.Arguments[argument].(*Lambda)
+		if !is {
+			v.unknown(e, "%s() needs a lambda", e.Text)
+		}
 		inner := &valueScope{lambda.Parameters[0].Text, item, local}
 		if len(lambda.Parameters) > 1 {
 			inner = &valueScope{lambda.Parameters[1].Text, int64(index), inner}
@@ -258,7 +248,7 @@ func (v Values) ofCall(e *Call, local *valueScope) any {
 		return v.of(lambda.Body, inner)
 	}
 	list, object := []any{}, map[string]any{}
-	for i, item := range array(e.Arguments[0], v.of(e.Arguments[0], local)) {
+	for i, item := range v.array(e.Arguments[0], v.of(e.Arguments[0], local)) {
 		switch e.Text {
 		case "map":
 			list = append(list, apply(1, item, i))
@@ -272,8 +262,6 @@ func (v Values) ofCall(e *Call, local *valueScope) any {
 				value = apply(2, item, i)
 			}
 			object[fmt.Sprint(apply(1, item, i))] = value
-		default:
-			unknown(e, "%s() is not worked out", e.Text)
 		}
 	}
 	if e.Text == "toObject" {
@@ -289,22 +277,22 @@ var publicCloud = map[string]any{
 	"suffixes":       map[string]any{"acrLoginServer": ".azurecr.io", "keyvaultDns": ".vault.azure.net", "storage": "core.windows.net"},
 }
 
-func (v Values) load(e *Call) any {
+func (v *evaluator) load(e *Call) any {
 	name, _ := Literal(e.Arguments[0])
-	data, err := fs.ReadFile(v.FS, path.Join(path.Dir(v.File.Path), name))
+	data, err := fs.ReadFile(v.fs, path.Join(path.Dir(v.file.Path), name))
 	if err != nil {
-		return unknown(e.Arguments[0], "%v", err)
+		return v.unknown(e.Arguments[0], "%v", err)
 	}
-	return parsed(e.Arguments[0], string(data))
+	return v.parsed(e.Arguments[0], string(data))
 }
 
 // parsed is the value of a text of JSON.
-func parsed(e Expression, text string) any {
+func (v *evaluator) parsed(e Expression, text string) any {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
 	var value any
 	if err := decoder.Decode(&value); err != nil {
-		return unknown(e, "this is not JSON: %v", err)
+		return v.unknown(e, "this is not JSON: %v", err)
 	}
 	return whole64(value)
 }

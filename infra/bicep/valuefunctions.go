@@ -6,44 +6,72 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/google/uuid"
 )
 
-// simple works out functions of values only.
-func simple(e *Call, arguments []any) any {
+// functions are those without lambdas that infra/ uses, with the least and the largest number
+// of their arguments.
+var functions = map[string][2]int{
+	"any": {1, 1}, "concat": {1, 99}, "contains": {2, 2}, "empty": {1, 1}, "endsWith": {2, 2}, "fail": {1, 1}, "guid": {1, 99},
+	"items": {1, 1}, "join": {2, 2}, "json": {1, 1}, "length": {1, 1}, "max": {1, 99}, "min": {1, 99}, "replace": {3, 3},
+	"resourceGroup": {0, 0}, "resourceId": {2, 99}, "string": {1, 1}, "subscriptionResourceId": {2, 99}, "tenant": {0, 0},
+	"take": {2, 2}, "toLower": {1, 1}, "union": {1, 99},
+}
+
+// simple evaluates a function without lambdas.
+func (v *evaluator) simple(e *Call, arguments []any) any {
+	takes, known := functions[e.Text]
+	if !known {
+		return v.unknown(e, "%s() is not supported", e.Text)
+	}
+	if n := len(arguments); n < takes[0] || n > takes[1] {
+		return v.unknown(e, "%s() with %d arguments", e.Text, n)
+	}
 	text := func(i int) string { return fmt.Sprint(arguments[i]) }
 	switch e.Text {
 	case "concat":
 		all := []any{}
 		for i := range arguments {
-			all = append(all, array(e.Arguments[i], arguments[i])...)
+			all = append(all, v.array(e.Arguments[i], arguments[i])...)
 		}
 		return all
 	case "union":
-		return unionOf(e, arguments)
+		return v.unionOf(e, arguments)
 	case "contains":
 		return contains(arguments[0], arguments[1])
 	case "empty":
-		return arguments[0] == nil || arguments[0] == "" || length64(arguments[0]) == 0
+		_, runtime := arguments[0].(Runtime)
+		return !runtime && length64(arguments[0]) == 0
 	case "length":
 		return length64(arguments[0])
 	case "string":
 		return text(0)
 	case "any":
 		return arguments[0]
+	case "resourceGroup", "tenant":
+		return Runtime(e.Text + "()")
+	case "resourceId", "subscriptionResourceId":
+		return joined(arguments, "/")
+	case "guid":
+		return uuid.NewSHA1(uuid.NameSpaceURL, []byte(joined(arguments, "-"))).String()
 	case "endsWith":
 		return strings.HasSuffix(text(0), text(1))
 	case "fail":
-		return unknown(e, "%s", text(0))
+		return v.unknown(e, "%s", text(0))
+	case "take":
+		all := []rune(text(0))
+		return string(all[:min(max(0, int(v.number64(e.Arguments[1], arguments[1]))), len(all))])
 	case "toLower":
 		return strings.ToLower(text(0))
 	case "replace":
 		return strings.ReplaceAll(text(0), text(1), text(2))
 	case "json":
-		return parsed(e.Arguments[0], text(0))
+		return v.parsed(e.Arguments[0], text(0))
 	case "min", "max":
 		var all []int64
 		for i, argument := range arguments {
-			all = append(all, number64(e.Arguments[i], argument))
+			all = append(all, v.number64(e.Arguments[i], argument))
 		}
 		if e.Text == "min" {
 			return slices.Min(all)
@@ -51,7 +79,7 @@ func simple(e *Call, arguments []any) any {
 		return slices.Max(all)
 	case "join":
 		var words []string
-		for _, word := range array(e.Arguments[0], arguments[0]) {
+		for _, word := range v.array(e.Arguments[0], arguments[0]) {
 			words = append(words, fmt.Sprint(word))
 		}
 		return strings.Join(words, text(1))
@@ -63,14 +91,22 @@ func simple(e *Call, arguments []any) any {
 		}
 		return all
 	}
-	return unknown(e, "%s() is not worked out", e.Text)
+	return v.unknown(e, "%s() is not supported", e.Text)
 }
 
-func unionOf(e *Call, arguments []any) any {
+func joined(values []any, separator string) string {
+	var texts []string
+	for _, value := range values {
+		texts = append(texts, fmt.Sprint(value))
+	}
+	return strings.Join(texts, separator)
+}
+
+func (v *evaluator) unionOf(e *Call, arguments []any) any {
 	if _, is := arguments[0].(map[string]any); !is {
 		all := []any{}
 		for i := range arguments {
-			for _, item := range array(e.Arguments[i], arguments[i]) {
+			for _, item := range v.array(e.Arguments[i], arguments[i]) {
 				if !contains(all, item) {
 					all = append(all, item)
 				}
