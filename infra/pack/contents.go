@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/matoolkit/matoolkit/infra/archive"
 	"github.com/matoolkit/matoolkit/local/functionshost"
 )
 
@@ -16,7 +15,7 @@ import (
 const executable = "handler"
 
 // contents are the files of the staged app in dir, which holds these and no others.
-func contents(dir string) ([]archive.Entry, error) {
+func contents(dir string) ([]entry, error) {
 	app, err := functionshost.Check(dir, nil)
 	if err != nil {
 		return nil, err
@@ -24,14 +23,14 @@ func contents(dir string) ([]archive.Entry, error) {
 	if app.Executable != executable {
 		return nil, fmt.Errorf("%s: host.json has the host start %q; the app's executable is %q, beside host.json", dir, app.Executable, executable)
 	}
-	entries := []archive.Entry{{Name: executable, Mode: 0o755}, {Name: "host.json", Mode: 0o644}}
+	entries := []entry{{Name: executable, Mode: 0o755}, {Name: "host.json", Mode: 0o644}}
 	lower := map[string]string{}
 	for _, name := range app.Functions {
 		if other, taken := lower[strings.ToLower(name)]; taken {
 			return nil, fmt.Errorf("%s: the host cannot tell the functions %s and %s apart", dir, other, name)
 		}
 		lower[strings.ToLower(name)] = name
-		entries = append(entries, archive.Entry{Name: name + "/function.json", Mode: 0o644})
+		entries = append(entries, entry{Name: name + "/function.json", Mode: 0o644})
 	}
 	for i := range entries {
 		entries[i].File = filepath.Join(dir, filepath.FromSlash(entries[i].Name))
@@ -41,7 +40,7 @@ func contents(dir string) ([]archive.Entry, error) {
 
 // nothingElse refuses whatever in dir is not among entries: settings of a machine, with
 // their secrets, above all, and folders that were meant to be functions.
-func nothingElse(dir string, entries []archive.Entry) error {
+func nothingElse(dir string, entries []entry) error {
 	var stray []error
 	err := filepath.WalkDir(dir, func(path string, found fs.DirEntry, err error) error {
 		if err != nil || path == dir {
@@ -52,8 +51,8 @@ func nothingElse(dir string, entries []archive.Entry) error {
 			return err
 		}
 		name = filepath.ToSlash(name)
-		switch wanted := slices.ContainsFunc(entries, func(e archive.Entry) bool { return e.Name == name }); {
-		case found.IsDir() && !slices.ContainsFunc(entries, func(e archive.Entry) bool { return strings.HasPrefix(e.Name, name+"/") }):
+		switch wanted := slices.ContainsFunc(entries, func(e entry) bool { return e.Name == name }); {
+		case found.IsDir() && !slices.ContainsFunc(entries, func(e entry) bool { return strings.HasPrefix(e.Name, name+"/") }):
 			stray = append(stray, fmt.Errorf("%s is a folder without function.json", path))
 			return fs.SkipDir
 		case found.IsDir(): // of a function

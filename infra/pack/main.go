@@ -11,8 +11,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-
-	"github.com/matoolkit/matoolkit/infra/archive"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Getenv, os.Stdout, os.Stderr)) }
@@ -45,7 +43,7 @@ func run(args []string, getenv func(string) string, stdout, stderr io.Writer) in
 }
 
 func pack(dir, arch, to string, getenv func(string) string) error {
-	at, err := archive.Time(getenv)
+	at, err := packTime(getenv)
 	if err != nil {
 		return err
 	}
@@ -56,8 +54,8 @@ func pack(dir, arch, to string, getenv func(string) string) error {
 	if err := deployable(dir, arch); err != nil {
 		return err
 	}
-	if err := archive.Zip(to, entries, at); err != nil {
+	if err := writeZip(to, entries, at); err != nil {
 		return err
 	}
-	return archive.Sums(to+".sha256", to) // the sum of an earlier file does not fit until then
+	return writeSum(to+".sha256", to) // the sum of an earlier file does not fit until then
 }
