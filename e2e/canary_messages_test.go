@@ -50,9 +50,9 @@ func (c *canaries) deadLetters() {
 	}
 	c.tick()
 
-	var page api.Page[api.UnprocessedMessage]
+	var page api.Page[api.UnprocessableMessage]
 	c.ask(&page, "messages", "list", "--topic", message.TopicWorkerJobs)
-	page.Items = slices.DeleteFunc(page.Items, func(m api.UnprocessedMessage) bool { return m.DeadLetter == nil || m.DeadLetter.Reason != reason })
+	page.Items = slices.DeleteFunc(page.Items, func(m api.UnprocessableMessage) bool { return m.DeadLetter == nil || m.DeadLetter.Reason != reason })
 	if len(page.Items) != 2 {
 		c.t.Fatalf("the dead-lettered jobs are listed as %+v", page.Items)
 	}
@@ -65,7 +65,7 @@ func (c *canaries) deadLetters() {
 		if !strings.Contains(shown, `"Parameters": "(secret)"`) || !strings.Contains(shown, `"Secrets": "(secret)"`) {
 			c.t.Errorf("a dead-lettered job is shown as %s", shown)
 		}
-		var one api.UnprocessedMessage
+		var one api.UnprocessableMessage
 		var job message.Job
 		if json.Unmarshal([]byte(shown), &one) != nil {
 			c.t.Fatalf("a message is shown as %s", shown)
@@ -159,13 +159,13 @@ func (c *canaries) unprocessable() {
 			}
 		}
 	}
-	c.awaitKept(before + 5)
+	c.awaitUnprocessable(before + 5)
 }
 
-// awaitKept has ticks read the dead-letter queues until at least n messages are kept.
-func (c *canaries) awaitKept(n int) {
+// awaitUnprocessable has ticks read the dead-letter queues until at least n messages are kept.
+func (c *canaries) awaitUnprocessable(n int) {
 	c.t.Helper()
-	var kept []api.UnprocessedMessage
+	var kept []api.UnprocessableMessage
 	for end := time.Now().Add(c.patience); time.Now().Before(end); time.Sleep(c.every) {
 		c.tick()
 		if kept = c.messages(); len(kept) >= n {

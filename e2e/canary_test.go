@@ -390,10 +390,10 @@ func (c *canaries) batches() []api.Batch {
 }
 
 // messages are all kept messages.
-func (c *canaries) messages() (all []api.UnprocessedMessage) {
+func (c *canaries) messages() (all []api.UnprocessableMessage) {
 	c.t.Helper()
 	for _, status := range []string{"open", "replayed", "discarded"} {
-		var page api.Page[api.UnprocessedMessage]
+		var page api.Page[api.UnprocessableMessage]
 		c.ask(&page, "messages", "list", "--all", "--status", status)
 		all = append(all, page.Items...)
 	}

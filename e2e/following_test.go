@@ -54,7 +54,7 @@ func TestListIsFollowedWhateverIsKilled(t *testing.T) {
 			t.Errorf("round %d: %+v", round, v)
 		}
 	}
-	f.settled()
+	f.waitForSteps()
 	for at, b := range f.batches() {
 		f.moveTo(f.starts[at].Add(day).Add(time.Second))
 		f.awaitBatch(b.ID, "completed")
@@ -172,9 +172,9 @@ func (f *following) checkNobodyWasTwice() {
 	}
 }
 
-// settled waits until no job is under way: a day that passes now would be too long for
+// waitForSteps waits until no job is under way: a day that passes now would be too long for
 // it.
-func (f *following) settled() {
+func (f *following) waitForSteps() {
 	f.t.Helper()
 	for _, b := range f.batches() {
 		f.until("every step has ended", func() (bool, any) {

@@ -196,7 +196,7 @@ func (s *saga) messagesAreKept() {
 			s.t.Fatal(err)
 		}
 	}
-	kept := func() (page api.Page[api.UnprocessedMessage]) { s.ask(&page, "messages", "list"); return page }
+	kept := func() (page api.Page[api.UnprocessableMessage]) { s.ask(&page, "messages", "list"); return page }
 	s.until("two messages are kept", func() (bool, any) { p := kept(); return len(p.Items) == 2, p.Items })
 	first, second := kept().Items[0].ID, kept().Items[1].ID
 	s.must("messages", "discard", first, "--yes", "--reason", "a test of the vendor's")

@@ -116,7 +116,7 @@ func checkStore(ctx context.Context, m *machine) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	kept, err := items.Dump(ctx, store.PartitionUnprocessed)
+	kept, err := items.Dump(ctx, store.PartitionUnprocessable)
 	if err != nil {
 		m.t.Fatal(err)
 	}

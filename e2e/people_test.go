@@ -39,8 +39,8 @@ func (p person) second() string { return p.Alias + "@mail.fabrikam.com" }
 // stumble is where and why a person must fail, for what the tenant holds.
 type stumble struct{ phase, step, reason string }
 
-// told tells whether a member's error says where it was, and why.
-func (s stumble) told(text string) bool {
+// matches tells whether a member's error says where it was, and why.
+func (s stumble) matches(text string) bool {
 	return strings.Contains(text, s.phase) && strings.Contains(text, s.step) && strings.Contains(text, s.reason)
 }
 
@@ -242,8 +242,8 @@ func (e *expectation) walk(p person) {
 	}
 }
 
-// told is the tenant's own state in the expectation's words.
-func told(state tenant.State) []string {
+// describeState is the tenant's own state in the expectation's words.
+func describeState(state tenant.State) []string {
 	var lines []string
 	names := map[string]string{}
 	for _, u := range state.Users {

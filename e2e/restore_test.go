@@ -42,7 +42,7 @@ func TestStateIsRestored(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	m.settle() // a result that came again would be of a step that the kept state does not know
+	m.waitForResults() // a result that came again would be of a step that the kept state does not know
 	m.end("host")
 	m.end("cosmos")
 	if err := errors.Join(os.RemoveAll(state), os.CopyFS(state, os.DirFS(kept))); err != nil {
@@ -58,7 +58,7 @@ func TestStateIsRestored(t *testing.T) {
 	// Until ten minutes have passed Service Bus takes what is said again for a repeat. Then
 	// those whose answers were lost run into their deadlines, one after the other.
 	for p := before; !ended(p); {
-		m.settle()
+		m.waitForResults()
 		m.moveTo(m.clock().Add(11 * time.Minute))
 		m.tick()
 		if p, err = a.phase("pre-stage"); err != nil || m.clock().After(m.began.Add(5*time.Hour)) {
@@ -78,8 +78,8 @@ func (m *machine) end(name string) {
 	m.processes[name].Kill()
 }
 
-// settle waits until no job and no result is under way.
-func (m *machine) settle() {
+// waitForResults waits until no job and no result is under way.
+func (m *machine) waitForResults() {
 	m.t.Helper()
 	client, err := azservicebus.NewClientFromConnectionString(m.endpoints.Worker["ServiceBusConnection"], nil)
 	if err != nil {

@@ -253,7 +253,7 @@ func checkStorm(m *machine, a *admin, all []person) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	for _, line := range difference(want.tenant, told(state)) {
+	for _, line := range difference(want.tenant, describeState(state)) {
 		m.t.Errorf("the tenant: %s", line)
 	}
 	checkBroker(ctx, m)
@@ -275,7 +275,7 @@ func checkBatch(a *admin, want expectation) {
 	for _, m := range members.Items {
 		at, fails := want.stumble[m.Key]
 		switch {
-		case fails && (m.Status != "failed" || !at.told(m.Error)):
+		case fails && (m.Status != "failed" || !at.matches(m.Error)):
 			a.t.Errorf("%s must fail in %s at %s because %q, and is %s: %s", m.Key, at.phase, at.step, at.reason, m.Status, m.Error)
 		case !fails && m.Status != "active":
 			a.t.Errorf("%s is %s: %s", m.Key, m.Status, m.Error)

@@ -129,11 +129,11 @@ func TestOneAdvanceIsOneTrace(t *testing.T) {
 		}
 	}
 
-	figures := map[string]bool{}
+	metrics := map[string]bool{}
 	for _, resource := range c.Metrics() {
 		for _, scope := range resource.GetScopeMetrics() {
 			for _, metric := range scope.GetMetrics() {
-				figures[metric.GetName()] = true
+				metrics[metric.GetName()] = true
 			}
 		}
 	}
@@ -141,8 +141,8 @@ func TestOneAdvanceIsOneTrace(t *testing.T) {
 		"matoolkit.invocation.duration", "matoolkit.worker.job.duration", "matoolkit.worker.job.wait",
 		"matoolkit.worker.jobs.running", "matoolkit.worker.call.duration",
 	} {
-		if !figures[name] {
-			t.Errorf("no figure %s: %v", name, figures)
+		if !metrics[name] {
+			t.Errorf("no figure %s: %v", name, metrics)
 		}
 	}
 

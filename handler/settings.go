@@ -12,7 +12,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/env"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/secret/vault"
-	"github.com/matoolkit/matoolkit/internal/trust"
+	"github.com/matoolkit/matoolkit/internal/tlsroots"
 	"github.com/matoolkit/matoolkit/internal/workers"
 )
 
@@ -100,7 +100,7 @@ func readSettings(lookup func(string) string) (settings, error) {
 		entraAudience:        r.Text(envEntraAudience),
 		keyVault:             r.Text(envVaultURL),
 		secretKey:            r.Text(envSecretsKey),
-		caFile:               r.Text(trust.EnvCAFile),
+		caFile:               r.Text(tlsroots.EnvCAFile),
 		logLevel:             r.Level(envLogLevel),
 		apiRate:              r.Number(envAPIRate, adminhttp.DefaultRate, 1, maxNumber),
 		apiBurst:             r.Number(envAPIBurst, adminhttp.DefaultBurst, 1, maxNumber),

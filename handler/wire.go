@@ -26,7 +26,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/secret/vault"
 	"github.com/matoolkit/matoolkit/internal/signin"
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
-	"github.com/matoolkit/matoolkit/internal/trust"
+	"github.com/matoolkit/matoolkit/internal/tlsroots"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
 
@@ -46,7 +46,7 @@ const connections = 128
 
 // wire puts the program together. It reaches for nothing over the network.
 func wire(ctx context.Context, s settings, lookup func(string) string, log *slog.Logger) (*wiring, error) {
-	client, err := trust.HTTPClient(s.caFile)
+	client, err := tlsroots.HTTPClient(s.caFile)
 	if err != nil {
 		return nil, fmt.Errorf("EXTRA_CA_FILE: %w", err)
 	}

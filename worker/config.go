@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/env"
-	"github.com/matoolkit/matoolkit/internal/trust"
+	"github.com/matoolkit/matoolkit/internal/tlsroots"
 	"github.com/matoolkit/matoolkit/worker/health"
 )
 
@@ -108,7 +108,7 @@ func loadConfig(getenv func(string) string) (config, error) {
 		AuthorityHost: r.SecureServer(envAuthorityHost),
 		Graph:         r.service(envGraphURL, publicGraph),
 		Exchange:      r.service(envExchangeURL, publicExchange),
-		CAFile:        r.Text(trust.EnvCAFile),
+		CAFile:        r.Text(tlsroots.EnvCAFile),
 		CustomDir:     r.Text(envCustomDir),
 		Health:        r.health(envHealth),
 		AlertFrom:     r.Text(envAlertFrom),

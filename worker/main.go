@@ -22,7 +22,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/otlp"
-	"github.com/matoolkit/matoolkit/internal/trust"
+	"github.com/matoolkit/matoolkit/internal/tlsroots"
 	"github.com/matoolkit/matoolkit/worker/announce"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/control"
@@ -74,9 +74,9 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 		return fmt.Errorf("configuration: %w", err)
 	}
 	// 2. TLS roots, and observability: the log, telemetry, probes.
-	web, err := trust.HTTPClient(c.CAFile)
+	web, err := tlsroots.HTTPClient(c.CAFile)
 	if err != nil {
-		return fmt.Errorf("%s: %w", trust.EnvCAFile, err)
+		return fmt.Errorf("%s: %w", tlsroots.EnvCAFile, err)
 	}
 	web.Timeout = 100 * time.Second
 	anonymous := slog.New(slog.NewJSONHandler(stdout, &slog.HandlerOptions{Level: c.LogLevel}))

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/cli/command"
-	"github.com/matoolkit/matoolkit/internal/trust"
+	"github.com/matoolkit/matoolkit/internal/tlsroots"
 	"github.com/matoolkit/matoolkit/local/bench"
 	"github.com/matoolkit/matoolkit/local/system"
 )
@@ -64,7 +64,7 @@ comes of its section of costs.`,
 // administrator signs in to a local Entra ID that approves by itself.
 func administrator(e system.Endpoints) func(context.Context) (string, error) {
 	credential := sync.OnceValues(func() (azcore.TokenCredential, error) {
-		web, err := trust.HTTPClient(e.CLI["MATOOLKIT_CA_FILE"])
+		web, err := tlsroots.HTTPClient(e.CLI["MATOOLKIT_CA_FILE"])
 		if err != nil {
 			return nil, err
 		}

@@ -25,7 +25,7 @@ type settingsPage struct {
 
 func readSettings(root string) (any, error) {
 	var page settingsPage
-	shared, err := readVariables(root, "internal/trust")
+	shared, err := readVariables(root, "internal/tlsroots")
 	if err != nil {
 		return nil, err
 	}

@@ -9,15 +9,15 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 )
 
-// trailParameters are the query parameters of every audit trail.
-var trailParameters = []string{"action", "by", "from", "to", "limit", "continuationToken"}
+// auditParameters are the query parameters of every audit trail.
+var auditParameters = []string{"action", "by", "from", "to", "limit", "continuationToken"}
 
 func (a *server) listBatchAudit(c *gin.Context) {
 	id, ok := batchID(c)
 	if !ok {
 		return
 	}
-	trail(c, func(f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
+	listAudit(c, func(f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 		return a.Audit.BatchAudit(c.Request.Context(), id, f, o)
 	})
 }
@@ -27,25 +27,25 @@ func (a *server) listRunbookAudit(c *gin.Context) {
 	if !ok {
 		return
 	}
-	trail(c, func(f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
+	listAudit(c, func(f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 		return a.Audit.RunbookAudit(c.Request.Context(), name, f, o)
 	})
 }
 
 func (a *server) listMessageAudit(c *gin.Context) {
-	trail(c, func(f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
+	listAudit(c, func(f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 		return a.Audit.MessageAudit(c.Request.Context(), f, o)
 	})
 }
 
 func (a *server) listAudit(c *gin.Context) {
-	trail(c, func(f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
+	listAudit(c, func(f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 		return a.Audit.Audit(c.Request.Context(), f, o)
 	})
 }
 
-// trail answers with a page of an audit trail.
-func trail(c *gin.Context, list func(api.AuditFilter, api.ListOptions) (api.Page[api.AuditRecord], error)) {
+// listAudit answers with a page of an audit trail.
+func listAudit(c *gin.Context, list func(api.AuditFilter, api.ListOptions) (api.Page[api.AuditRecord], error)) {
 	o, ok := options[string](c, nil)
 	if !ok {
 		return

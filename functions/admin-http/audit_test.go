@@ -10,7 +10,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 )
 
-func (r *recorder) noteTrail(of string, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
+func (r *recorder) noteAudit(of string, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 	given := []string{}
 	for _, v := range []struct{ name, value string }{{"Action", f.Action}, {"By", f.By}, {"From", moment(f.From)}, {"To", moment(f.To)}} {
 		if v.value != "" {
@@ -28,19 +28,19 @@ func moment(t time.Time) string {
 }
 
 func (r fakeAudit) Audit(_ context.Context, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
-	return r.noteTrail("Audit", f, o)
+	return r.noteAudit("Audit", f, o)
 }
 
 func (r fakeAudit) BatchAudit(_ context.Context, batch int, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
-	return r.noteTrail(fmt.Sprintf("BatchAudit %d", batch), f, o)
+	return r.noteAudit(fmt.Sprintf("BatchAudit %d", batch), f, o)
 }
 
 func (r fakeAudit) RunbookAudit(_ context.Context, name string, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
-	return r.noteTrail(fmt.Sprintf("RunbookAudit %q", name), f, o)
+	return r.noteAudit(fmt.Sprintf("RunbookAudit %q", name), f, o)
 }
 
 func (r fakeAudit) MessageAudit(_ context.Context, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
-	return r.noteTrail("MessageAudit", f, o)
+	return r.noteAudit("MessageAudit", f, o)
 }
 
 func auditRoutes() []route {

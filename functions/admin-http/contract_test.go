@@ -211,13 +211,13 @@ func (c *contract) hold(s *sent) error {
 		return err
 	}
 	if media == "application/problem+json" {
-		return told(s)
+		return checkProblem(s)
 	}
 	return nil
 }
 
-// told checks what a schema cannot say of a problem document.
-func told(s *sent) error {
+// checkProblem checks what a schema cannot say of a problem document.
+func checkProblem(s *sent) error {
 	var p struct {
 		Status                 int
 		Title, Detail, TraceID string

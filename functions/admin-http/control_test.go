@@ -40,7 +40,7 @@ func (r fakeSteps) MarkStepDone(_ context.Context, by audit.Caller, batch int, s
 }
 
 func (r fakeMembers) AddMembersFrom(_ context.Context, by audit.Caller, batch int, csv membercsv.File, options ...api.UploadOption) (api.AddResult, error) {
-	r.heard(by)
+	r.noteCaller(by)
 	view := api.AddResult{Batch: api.Batch{ID: batch}, Added: strings.Count(content(csv), "new")}
 	return view, r.note("AddMembers %s %d %q%s", by.Name, batch, content(csv), shownOptions(options))
 }

@@ -67,7 +67,7 @@ func (r *recorder) note(format string, args ...any) error {
 	return r.err
 }
 
-func (r *recorder) heard(by audit.Caller) {
+func (r *recorder) noteCaller(by audit.Caller) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.by = by
@@ -90,7 +90,7 @@ func (r fakeHealth) Health(context.Context) api.Health {
 }
 
 func (r fakeRunbooks) PublishRunbook(_ context.Context, by audit.Caller, name string, yaml []byte, o api.PublishOptions) (api.Runbook, error) {
-	r.heard(by)
+	r.noteCaller(by)
 	return api.Runbook{Name: "a b", Version: 1, Unchanged: string(yaml) == "same", DryRun: o.DryRun}, r.note("PublishRunbook %s %q %q %+v", by.Name, name, yaml, o)
 }
 
@@ -107,7 +107,7 @@ func (r fakeRunbooks) CSVTemplate(_ context.Context, name string) ([]byte, error
 }
 
 func (r fakeBatches) CreateBatchFrom(_ context.Context, by audit.Caller, name string, csv membercsv.File, options ...api.UploadOption) (api.Batch, error) {
-	r.heard(by)
+	r.noteCaller(by)
 	return api.Batch{ID: 42}, r.note("CreateBatch %s %q %q%s", by.Name, name, content(csv), shownOptions(options))
 }
 
@@ -151,20 +151,20 @@ func (r fakeBatches) Advance(_ context.Context, by audit.Caller, id int, phase s
 	return api.AdvanceResult{Batch: api.Batch{ID: id, ETag: "e1"}, Advanced: phase}, r.note("Advance %s %d %s %q", by.Name, id, phase, tags)
 }
 
-func (r fakeMessages) Unprocessed(_ context.Context, o api.ListOptions) (api.Page[api.UnprocessedMessage], error) {
-	return api.Page[api.UnprocessedMessage]{}, r.note("Unprocessed %s", shown(o))
+func (r fakeMessages) UnprocessableMessages(_ context.Context, o api.ListOptions) (api.Page[api.UnprocessableMessage], error) {
+	return api.Page[api.UnprocessableMessage]{}, r.note("Unprocessed %s", shown(o))
 }
 
-func (r fakeMessages) UnprocessedMessage(_ context.Context, by audit.Caller, id string) (api.UnprocessedMessage, error) {
-	return api.UnprocessedMessage{ID: id, Body: []byte(`{"a":1}`)}, r.note("UnprocessedMessage %s %q", by.Name, id)
+func (r fakeMessages) UnprocessedMessage(_ context.Context, by audit.Caller, id string) (api.UnprocessableMessage, error) {
+	return api.UnprocessableMessage{ID: id, Body: []byte(`{"a":1}`)}, r.note("UnprocessedMessage %s %q", by.Name, id)
 }
 
-func (r fakeMessages) Replay(_ context.Context, by audit.Caller, id, why string) (api.UnprocessedMessage, error) {
-	return api.UnprocessedMessage{ID: id, Status: api.UnprocessedReplayed}, r.note("Replay %s %q %q", by.Name, id, why)
+func (r fakeMessages) Replay(_ context.Context, by audit.Caller, id, why string) (api.UnprocessableMessage, error) {
+	return api.UnprocessableMessage{ID: id, Status: api.UnprocessableReplayed}, r.note("Replay %s %q %q", by.Name, id, why)
 }
 
-func (r fakeMessages) Discard(_ context.Context, by audit.Caller, id, why string) (api.UnprocessedMessage, error) {
-	return api.UnprocessedMessage{ID: id, Status: api.UnprocessedDiscarded}, r.note("Discard %s %q %q", by.Name, id, why)
+func (r fakeMessages) Discard(_ context.Context, by audit.Caller, id, why string) (api.UnprocessableMessage, error) {
+	return api.UnprocessableMessage{ID: id, Status: api.UnprocessableDiscarded}, r.note("Discard %s %q %q", by.Name, id, why)
 }
 
 // fixture is the API over a recorder.

@@ -13,8 +13,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 )
 
-// named sends a request with idempotency keys and returns the answer's replay header.
-func (r *real) named(q request, status int, into any, keys ...string) (replayed string) {
+// sendWithKey sends a request with idempotency keys and returns the answer's replay header.
+func (r *real) sendWithKey(q request, status int, into any, keys ...string) (replayed string) {
 	r.t.Helper()
 	out, err := http.NewRequestWithContext(r.t.Context(), q.method, r.url+q.path, strings.NewReader(q.body))
 	check(r.t, err)
@@ -47,16 +47,16 @@ func TestRequestIsCarriedOutOnceByItsKey(t *testing.T) {
 	admin := r.token(automationID)
 	publish := request{"POST", "/api/runbooks", admin, "application/yaml", moves}
 	var first, again api.Runbook
-	if was := r.named(publish, 201, &first, "k"); was != "" {
+	if was := r.sendWithKey(publish, 201, &first, "k"); was != "" {
 		t.Errorf("replayed: %q", was)
 	}
-	if was := r.named(publish, 201, &again, "k"); was != "true" || fmt.Sprint(again.Version, again.CreatedAt) != fmt.Sprint(first.Version, first.CreatedAt) {
+	if was := r.sendWithKey(publish, 201, &again, "k"); was != "true" || fmt.Sprint(again.Version, again.CreatedAt) != fmt.Sprint(first.Version, first.CreatedAt) {
 		t.Errorf("replayed: %q, %+v", was, again)
 	}
 	other := publish
 	other.body += "\n# other\n"
 	var refusal struct{ Error string }
-	r.named(other, 422, &refusal, "k")
+	r.sendWithKey(other, 422, &refusal, "k")
 	if refusal.Error != string(api.CodeKeyReused) {
 		t.Errorf("%+v", refusal)
 	}
@@ -66,12 +66,12 @@ func TestRequestIsCarriedOutOnceByItsKey(t *testing.T) {
 		return request{"POST", "/api/batches", admin, media, body}
 	}
 	var made, same api.Batch
-	r.named(upload("UserId,Mail\nu1,m\n"), 201, &made, "k")
-	if was := r.named(upload("UserId,Mail\nu1,m\n"), 201, &same, "k"); was != "true" || same.ID != made.ID {
+	r.sendWithKey(upload("UserId,Mail\nu1,m\n"), 201, &made, "k")
+	if was := r.sendWithKey(upload("UserId,Mail\nu1,m\n"), 201, &same, "k"); was != "true" || same.ID != made.ID {
 		t.Errorf("replayed: %q, %+v", was, same)
 	}
-	r.named(upload("UserId,Mail\nu2,m\n"), 422, &refusal, "k")
-	if r.named(upload("UserId,Mail\nu2,m\n"), 201, &same, "K"); same.ID == made.ID {
+	r.sendWithKey(upload("UserId,Mail\nu2,m\n"), 422, &refusal, "k")
+	if r.sendWithKey(upload("UserId,Mail\nu2,m\n"), 201, &same, "K"); same.ID == made.ID {
 		t.Errorf("%+v", same)
 	}
 
@@ -81,16 +81,16 @@ func TestRequestIsCarriedOutOnceByItsKey(t *testing.T) {
 	}
 	var added api.AddResult
 	for _, want := range []string{"", "true"} {
-		if was := r.named(add("UserId,Mail\nu7,m\n"), 201, &added, "k"); was != want || added.Added != 1 || added.Batch.MemberCount != 2 {
+		if was := r.sendWithKey(add("UserId,Mail\nu7,m\n"), 201, &added, "k"); was != want || added.Added != 1 || added.Batch.MemberCount != 2 {
 			t.Errorf("replayed: %q, want %q: %+v", was, want, added)
 		}
 	}
 	for _, want := range []string{"", "true"} { // nobody is new
-		if was := r.named(add("UserId,Mail\nu7,m\n"), 200, &added, "k2"); was != want || added.Added != 0 || len(added.Present) != 1 {
+		if was := r.sendWithKey(add("UserId,Mail\nu7,m\n"), 200, &added, "k2"); was != want || added.Added != 0 || len(added.Present) != 1 {
 			t.Errorf("replayed: %q, want %q: %+v", was, want, added)
 		}
 	}
-	r.named(add("UserId,Mail\nu8,m\n"), 422, &refusal, "k")
+	r.sendWithKey(add("UserId,Mail\nu8,m\n"), 422, &refusal, "k")
 }
 
 func TestKeyOfARequestIsVisibleASCII(t *testing.T) {

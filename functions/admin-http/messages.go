@@ -12,7 +12,7 @@ import (
 
 // What the list of messages can be narrowed to.
 var (
-	messageStatuses = []api.UnprocessedStatus{api.UnprocessedOpen, api.UnprocessedReplayed, api.UnprocessedDiscarded}
+	messageStatuses = []api.UnprocessableStatus{api.UnprocessableOpen, api.UnprocessableReplayed, api.UnprocessableDiscarded}
 	messageTopics   = []string{message.TopicOrchestratorEvents, message.TopicWorkerResults, message.TopicWorkerJobs}
 )
 
@@ -25,7 +25,7 @@ func (a *server) listMessages(c *gin.Context) {
 		invalid(c, "the query parameter topic is %q; it can be one of %s", clip(c.MustGet(keyQuery).(url.Values).Get("topic")), listed(messageTopics))
 		return
 	}
-	p, err := a.Messages.Unprocessed(c.Request.Context(), o)
+	p, err := a.Messages.UnprocessableMessages(c.Request.Context(), o)
 	page(c, p, err)
 }
 

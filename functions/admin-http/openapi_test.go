@@ -122,7 +122,7 @@ func TestDocumentHasTheFieldsOfTheViews(t *testing.T) {
 		"Automation": api.Automation{}, "RowProblem": api.RowProblem{}, "Preview": api.QueryPreview{}, "PreviewGroup": api.PreviewGroup{},
 		"Held": api.RemovalHoldSummary{}, "HeldPage": api.RemovalHold{}, "HeldMember": api.HeldMember{},
 		"Worker": api.Worker{}, "WorkerPage": api.Page[api.Worker]{}, "Function": api.Function{}, "FunctionParameter": api.Parameter{}, "FunctionField": api.Field{},
-		"UnprocessedMessage": api.UnprocessedMessage{}, "UnprocessedPage": api.Page[api.UnprocessedMessage]{},
+		"UnprocessedMessage": api.UnprocessableMessage{}, "UnprocessedPage": api.Page[api.UnprocessableMessage]{},
 	} {
 		var fields, always []string
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(view)) {
@@ -251,7 +251,7 @@ func TestDocumentHasWhatListsCanBeSortedBy(t *testing.T) {
 	d, _ := readDocument(t)
 	for name, by := range map[string]api.SortFields{
 		"RunbookSort": api.RunbookSorts, "VersionSort": api.VersionSorts, "BatchSort": api.BatchSorts,
-		"MemberSort": api.MemberSorts, "StepSort": api.StepSorts, "MessageSort": api.UnprocessedSorts,
+		"MemberSort": api.MemberSorts, "StepSort": api.StepSorts, "MessageSort": api.UnprocessableSorts,
 	} {
 		if got := d.Components.Schemas[name].Enum; !slices.Equal(got, by.Values()) {
 			t.Errorf("%s is described as %v; there are %v", name, got, by.Values())

@@ -120,8 +120,8 @@ type Workers interface {
 
 // Messages lists, replays and discards unprocessable messages.
 type Messages interface {
-	Unprocessed(ctx context.Context, o api.ListOptions) (api.Page[api.UnprocessedMessage], error)
-	UnprocessedMessage(ctx context.Context, by audit.Caller, id string) (api.UnprocessedMessage, error)
-	Replay(ctx context.Context, by audit.Caller, id, why string) (api.UnprocessedMessage, error)
-	Discard(ctx context.Context, by audit.Caller, id, why string) (api.UnprocessedMessage, error)
+	UnprocessableMessages(ctx context.Context, o api.ListOptions) (api.Page[api.UnprocessableMessage], error)
+	UnprocessedMessage(ctx context.Context, by audit.Caller, id string) (api.UnprocessableMessage, error)
+	Replay(ctx context.Context, by audit.Caller, id, why string) (api.UnprocessableMessage, error)
+	Discard(ctx context.Context, by audit.Caller, id, why string) (api.UnprocessableMessage, error)
 }

@@ -36,7 +36,7 @@ func (a *Admin) Advance(ctx context.Context, by audit.Caller, id int, phase stri
 			return nil, problem.New(api.CodeChanged, "batch %d has changed since you looked at it: look again before you start phase %q", id, phase)
 		}
 		return store.Writes{a.audit.Record(store.AuditRecord{
-			At: a.now(), Actor: by.Actor(), Action: "advance", Batch: id, Target: next.CurrentPhase, Before: audit.BatchFacts(was).JSON(), After: audit.BatchFacts(next).JSON(),
+			At: a.now(), Actor: by.Actor(), Action: "advance", Batch: id, Target: next.CurrentPhase, Before: audit.BatchState(was).JSON(), After: audit.BatchState(next).JSON(),
 		})}, nil
 	}
 	s, ds, err := a.applier.Run(ctx, id, c)

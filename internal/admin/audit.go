@@ -61,12 +61,12 @@ func (a *Admin) MessageAudit(ctx context.Context, f api.AuditFilter, o api.ListO
 	if err != nil {
 		return api.Page[api.AuditRecord]{}, err
 	}
-	return a.auditRecords(ctx, store.PartitionUnprocessed, filter, o)
+	return a.auditRecords(ctx, store.PartitionUnprocessable, filter, o)
 }
 
 // auditRecords lists the audit records of one partition, the newest first.
 func (a *Admin) auditRecords(ctx context.Context, partition string, filter store.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
-	found, err := a.store.AuditTrail(ctx, partition, filter, store.Paging{Limit: o.PageSize(), Continuation: o.Continuation})
+	found, err := a.store.AuditRecords(ctx, partition, filter, store.Paging{Limit: o.PageSize(), Continuation: o.Continuation})
 	if err != nil {
 		return api.Page[api.AuditRecord]{}, err
 	}

@@ -22,9 +22,9 @@ import (
 // CodeUnavailable.
 func (a *Admin) Pause(ctx context.Context, by audit.Caller, batch int, why string) (api.Batch, error) {
 	return a.control(ctx, by, batch, &command{
-		action: "pause", why: why, facts: audit.BatchFacts,
-		event: func(_ *model.Batch, m model.Mark) (model.Event, error) { return model.BatchPaused{By: m}, nil },
-		mark:  func(b *model.Batch) *model.Mark { return b.Paused },
+		action: "pause", why: why, state: audit.BatchState,
+		event:       func(_ *model.Batch, m model.Attribution) (model.Event, error) { return model.BatchPaused{By: m}, nil },
+		attribution: func(b *model.Batch) *model.Attribution { return b.Paused },
 	})
 }
 
@@ -32,8 +32,8 @@ func (a *Admin) Pause(ctx context.Context, by audit.Caller, batch int, why strin
 // resumption. Errors: as Pause.
 func (a *Admin) Resume(ctx context.Context, by audit.Caller, batch int, why string) (api.Batch, error) {
 	return a.control(ctx, by, batch, &command{
-		action: "resume", why: why, facts: audit.BatchFacts,
-		event: func(*model.Batch, model.Mark) (model.Event, error) { return model.BatchResumed{}, nil },
+		action: "resume", why: why, state: audit.BatchState,
+		event: func(*model.Batch, model.Attribution) (model.Event, error) { return model.BatchResumed{}, nil },
 	})
 }
 
@@ -42,9 +42,11 @@ func (a *Admin) Resume(ctx context.Context, by audit.Caller, batch int, why stri
 // end first; the batch is cancelling until then. Errors: as Pause.
 func (a *Admin) Cancel(ctx context.Context, by audit.Caller, batch int, why string) (api.Batch, error) {
 	view, err := a.control(ctx, by, batch, &command{
-		action: "cancel", why: why, facts: audit.BatchFacts,
-		event: func(_ *model.Batch, m model.Mark) (model.Event, error) { return model.BatchCancelRequested{By: m}, nil },
-		mark: func(b *model.Batch) *model.Mark {
+		action: "cancel", why: why, state: audit.BatchState,
+		event: func(_ *model.Batch, m model.Attribution) (model.Event, error) {
+			return model.BatchCancelRequested{By: m}, nil
+		},
+		attribution: func(b *model.Batch) *model.Attribution {
 			if b.Status.Terminal() { // a batch that has ended is not cancelled again
 				return nil
 			}
@@ -68,7 +70,7 @@ func (a *Admin) Cancel(ctx context.Context, by audit.Caller, batch int, why stri
 func (a *Admin) Approve(ctx context.Context, by audit.Caller, batch int, phase, why string) (api.Phase, error) {
 	id := 0
 	c := &command{action: "approve", why: why}
-	c.event = func(b *model.Batch, m model.Mark) (model.Event, error) {
+	c.event = func(b *model.Batch, m model.Attribution) (model.Event, error) {
 		id = 0
 		for _, p := range b.Phases {
 			if p.Kind == model.KindPhase && strings.EqualFold(p.Name, phase) && (p.Status == model.PhasePending || id == 0) {
@@ -80,8 +82,8 @@ func (a *Admin) Approve(ctx context.Context, by audit.Caller, batch int, phase, 
 		}
 		return model.PhaseApproved{Phase: id, By: m}, nil
 	}
-	c.facts = func(b *model.Batch) audit.Facts { return audit.PhaseFacts(b, id) }
-	c.mark = func(b *model.Batch) *model.Mark {
+	c.state = func(b *model.Batch) audit.State { return audit.PhaseState(b, id) }
+	c.attribution = func(b *model.Batch) *model.Attribution {
 		p, _ := b.Phase(id)
 		return p.Approved
 	}
@@ -103,9 +105,9 @@ func (a *Admin) Approve(ctx context.Context, by audit.Caller, batch int, phase, 
 // command is a command of an administrator that the engine decides on.
 type command struct {
 	action, target, why string
-	event               func(*model.Batch, model.Mark) (model.Event, error)
-	facts               func(*model.Batch) audit.Facts // for the audit record, before and after
-	mark                func(*model.Batch) *model.Mark // of the caller whose command had this effect already; nil: the batch has no such mark
+	event               func(*model.Batch, model.Attribution) (model.Event, error)
+	state               func(*model.Batch) audit.State        // for the audit record, before and after
+	attribution         func(*model.Batch) *model.Attribution // of the caller whose command had this effect already; nil: the batch has no such attribution
 }
 
 // control applies a command to a batch, in one write with its audit record. Repeated, it sends the
@@ -125,7 +127,7 @@ func (a *Admin) control(ctx context.Context, by audit.Caller, batch int, c *comm
 			if err != nil {
 				return nil, err
 			}
-			e, err := c.event(b, model.Mark{By: by.Name, At: s.Now.UTC(), Why: c.why})
+			e, err := c.event(b, model.Attribution{By: by.Name, At: s.Now.UTC(), Why: c.why})
 			return []model.Event{e}, err
 		},
 		Extra: func(s *applier.Snapshot, ds []model.Decision) (store.Writes, error) {
@@ -151,7 +153,7 @@ func (a *Admin) control(ctx context.Context, by audit.Caller, batch int, c *comm
 // commandRecord stores the audit record of a command.
 func (a *Admin) commandRecord(by audit.Caller, was, next *model.Batch, c *command, now time.Time) store.Write {
 	return a.audit.Record(store.AuditRecord{
-		At: now, Actor: by.Actor(), Action: c.action, Batch: was.ID, Target: c.target, Why: c.why, Before: c.facts(was).JSON(), After: c.facts(next).JSON(),
+		At: now, Actor: by.Actor(), Action: c.action, Batch: was.ID, Target: c.target, Why: c.why, Before: c.state(was).JSON(), After: c.state(next).JSON(),
 	})
 }
 
@@ -159,16 +161,16 @@ func (a *Admin) commandRecord(by audit.Caller, was, next *model.Batch, c *comman
 // earlier one had its effect already: the mark stays that of the first caller, and the record has the
 // reason of this one. It stores the same reason of the same caller once.
 func (a *Admin) recordRepeated(ctx context.Context, by audit.Caller, s *applier.Snapshot, c *command) (store.Writes, error) {
-	if c.mark == nil || c.why == "" {
+	if c.attribution == nil || c.why == "" {
 		return nil, nil
 	}
 	b := s.After()
-	first := c.mark(b)
+	first := c.attribution(b)
 	if first == nil || first.By == by.Name && first.Why == c.why {
 		return nil, nil
 	}
 	filter := store.AuditFilter{Action: c.action, By: by.Name, From: first.At, Why: c.why, Target: c.target}
-	given, err := a.store.AuditTrail(ctx, store.BatchPartition(b.ID), filter, store.Paging{Limit: 1})
+	given, err := a.store.AuditRecords(ctx, store.BatchPartition(b.ID), filter, store.Paging{Limit: 1})
 	if err != nil || len(given.Items) > 0 {
 		return nil, err
 	}

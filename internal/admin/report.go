@@ -119,7 +119,7 @@ func (r *reporting) steps(ctx context.Context, p model.Phase) ([]runbook.Step, e
 // reportNotes gives the notes on a batch: its error, who paused and cancelled it, its removal hold.
 func reportNotes(b *model.Batch) []string {
 	var notes []string
-	add := func(did string, m *model.Mark) {
+	add := func(did string, m *model.Attribution) {
 		if m == nil {
 			return
 		}

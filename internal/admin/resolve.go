@@ -23,7 +23,7 @@ import (
 // the run goes on after it. The orchestrator no longer waits for a job of the step. A step of init or
 // on_complete it skips for the batch. Errors: CodeNotFound, CodeConflict, CodeInvalid, CodeUnavailable.
 func (a *Admin) SkipStep(ctx context.Context, by audit.Caller, batch int, stepID int64, why string) (api.Step, error) {
-	return a.resolveStep(ctx, by, batch, stepID, "skip-step", model.StepResolved{Skip: true, By: model.Mark{By: by.Name, Why: why}})
+	return a.resolveStep(ctx, by, batch, stepID, "skip-step", model.StepResolved{Skip: true, By: model.Attribution{By: by.Name, Why: why}})
 }
 
 // MarkStepDone ends a step as succeeded whose work an administrator did by hand. The result is the JSON
@@ -43,7 +43,7 @@ func (a *Admin) MarkStepDone(ctx context.Context, by audit.Caller, batch int, st
 			}
 		}
 	}
-	return a.resolveStep(ctx, by, batch, stepID, "mark-done", model.StepResolved{Result: result, By: model.Mark{By: by.Name, Why: why}})
+	return a.resolveStep(ctx, by, batch, stepID, "mark-done", model.StepResolved{Result: result, By: model.Attribution{By: by.Name, Why: why}})
 }
 
 // resultField gives the name of a field of the request for a path in its result.
@@ -151,7 +151,7 @@ func resolutionRecord(by audit.Caller, action string, run *model.Run, e model.St
 	}
 	return store.AuditRecord{
 		At: e.By.At, Actor: by.Actor(), Action: action, Batch: run.Batch, Target: stepTarget(run, e.Step), Why: e.By.Why,
-		Before: audit.Facts{"status": run.Steps[e.Step].Status}.JSON(), After: audit.Facts{"status": becomes}.JSON(),
+		Before: audit.State{"status": run.Steps[e.Step].Status}.JSON(), After: audit.State{"status": becomes}.JSON(),
 	}
 }
 

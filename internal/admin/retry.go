@@ -49,9 +49,9 @@ func (a *Admin) RetryFailed(ctx context.Context, by audit.Caller, batch int, whi
 	now := a.now().UTC()
 	id := a.newID()
 	_, err = a.store.Apply(ctx, store.Writes{
-		store.Create(store.TaskKey(batch, id), store.Task{Work: message.WorkRetry, Selection: store.RetrySelection(which), By: model.Mark{By: by.Name, At: now, Why: why}}),
+		store.Create(store.TaskKey(batch, id), store.Task{Work: message.WorkRetry, Selection: store.RetrySelection(which), By: model.Attribution{By: by.Name, At: now, Why: why}}),
 		a.audit.Record(store.AuditRecord{
-			At: now, Actor: by.Actor(), Action: "retry", Batch: batch, Target: membership.SelectionText(which), Why: why, Before: selected.JSON(), After: audit.Facts{"task": id}.JSON(),
+			At: now, Actor: by.Actor(), Action: "retry", Batch: batch, Target: membership.SelectionText(which), Why: why, Before: selected.JSON(), After: audit.State{"task": id}.JSON(),
 		}),
 	})
 	if err != nil {
@@ -66,7 +66,7 @@ func (a *Admin) RetryFailed(ctx context.Context, by audit.Caller, batch int, whi
 
 // checkSelection refuses a selection that selects nothing, and one that selects members who are in
 // another batch by now. Otherwise it gives how much it selects, for the audit record.
-func (a *Admin) checkSelection(ctx context.Context, b model.Batch, which api.RetrySelection) (audit.Facts, error) {
+func (a *Admin) checkSelection(ctx context.Context, b model.Batch, which api.RetrySelection) (audit.State, error) {
 	batch := b.ID
 	members, err := a.store.FailedMembers(ctx, batch)
 	if err != nil {
@@ -84,7 +84,7 @@ func (a *Admin) checkSelection(ctx context.Context, b model.Batch, which api.Ret
 			return nil, err
 		}
 		taken, err := a.members.FindTakenFailed(ctx, &b, rb, keys)
-		return audit.Facts{"failedMembers": len(keys)}, cmp.Or(err, membership.RefuseInOtherBatch(taken, len(keys), "retried", nil, false))
+		return audit.State{"failedMembers": len(keys)}, cmp.Or(err, membership.RefuseInOtherBatch(taken, len(keys), "retried", nil, false))
 	}
 	runs, err := a.store.RunsOfPage(ctx, batch, 0, store.RunSelection{Statuses: []model.RunStatus{model.RunFailed}})
 	if err != nil {
@@ -93,7 +93,7 @@ func (a *Admin) checkSelection(ctx context.Context, b model.Batch, which api.Ret
 	runs = slices.DeleteFunc(runs, func(r store.Item[model.Run]) bool { return !membership.SelectsRun(which, &r.Doc) })
 	switch {
 	case len(runs) > 0:
-		return audit.Facts{"failedSequences": len(runs)}, nil
+		return audit.State{"failedSequences": len(runs)}, nil
 	case which == (api.RetrySelection{}):
 		return nil, problem.New(api.CodeConflict, "nobody in batch %d has failed: there is nothing to retry", batch)
 	}

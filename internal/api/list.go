@@ -33,10 +33,10 @@ var (
 	BatchSorts  = SortFields{[]string{"id", "runbookName", "status", "batchStartTime", "detectedAt", "memberCount"}, "-id"}
 	MemberSorts = SortFields{[]string{"id", "memberKey", "status", "addedAt"}, "id"}
 	// StepSorts sort the runs that the steps are of; the id is the phase's and the member's.
-	StepSorts        = SortFields{[]string{"id", "memberId"}, "id"}
-	RunbookSorts     = SortFields{[]string{"name", "createdAt", "publishedBy"}, "name"}
-	VersionSorts     = SortFields{[]string{"version"}, "-version"}
-	UnprocessedSorts = SortFields{[]string{"keptAt", "topic", "messageType"}, "-keptAt"}
+	StepSorts          = SortFields{[]string{"id", "memberId"}, "id"}
+	RunbookSorts       = SortFields{[]string{"name", "createdAt", "publishedBy"}, "name"}
+	VersionSorts       = SortFields{[]string{"version"}, "-version"}
+	UnprocessableSorts = SortFields{[]string{"storedAt", "topic", "messageType"}, "-storedAt"}
 )
 
 // Values are all valid values of ListOptions.Sort but the empty one: each field, and each

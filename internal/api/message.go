@@ -5,38 +5,38 @@ import (
 	"time"
 )
 
-// UnprocessedMessage is a message that could not be processed. Lists leave out its body
+// UnprocessableMessage is a message that could not be processed. Lists leave out its body
 // and its properties. A body is truncated after 240 KB.
-type UnprocessedMessage struct {
-	ID            string            `json:"id"`
-	Topic         string            `json:"topic"`
-	MessageID     string            `json:"messageId"`
-	Type          string            `json:"messageType,omitempty"`
-	Status        UnprocessedStatus `json:"status"`
-	Reason        string            `json:"reason"` // of the last failure
-	Count         int               `json:"count"`  // of the failures
-	Replays       int               `json:"replays"`
-	Handled       *Attribution      `json:"handled,omitempty"` // the last replay or discard
-	EnqueuedAt    time.Time         `json:"enqueuedAt"`
-	FirstKeptAt   time.Time         `json:"firstKeptAt"`
-	KeptAt        time.Time         `json:"keptAt"` // the last time
-	DeliveryCount int               `json:"deliveryCount"`
-	Size          int               `json:"size"` // of the body, in bytes
-	Properties    map[string]any    `json:"properties,omitempty"`
-	Body          json.RawMessage   `json:"body,omitempty"`          // if it is JSON
-	BodyBase64    []byte            `json:"bodyBase64,omitempty"`    // if it is not, or is truncated
-	Truncated     bool              `json:"bodyTruncated,omitempty"` // only its beginning is shown
-	DeadLetter    *DeadLetter       `json:"deadLetter,omitempty"`    // the dead letter that it was last; nil: the handler kept the message itself
+type UnprocessableMessage struct {
+	ID            string              `json:"id"`
+	Topic         string              `json:"topic"`
+	MessageID     string              `json:"messageId"`
+	Type          string              `json:"messageType,omitempty"`
+	Status        UnprocessableStatus `json:"status"`
+	Reason        string              `json:"reason"` // of the last failure
+	Count         int                 `json:"count"`  // of the failures
+	Replays       int                 `json:"replays"`
+	Handled       *Attribution        `json:"handled,omitempty"` // the last replay or discard
+	EnqueuedAt    time.Time           `json:"enqueuedAt"`
+	FirstStoredAt time.Time           `json:"firstStoredAt"`
+	StoredAt      time.Time           `json:"storedAt"` // the last time
+	DeliveryCount int                 `json:"deliveryCount"`
+	Size          int                 `json:"size"` // of the body, in bytes
+	Properties    map[string]any      `json:"properties,omitempty"`
+	Body          json.RawMessage     `json:"body,omitempty"`          // if it is JSON
+	BodyBase64    []byte              `json:"bodyBase64,omitempty"`    // if it is not, or is truncated
+	Truncated     bool                `json:"bodyTruncated,omitempty"` // only its beginning is shown
+	DeadLetter    *DeadLetter         `json:"deadLetter,omitempty"`    // the dead letter that it was last; nil: the handler kept the message itself
 }
 
-// UnprocessedStatus is the status of an unprocessable message.
-type UnprocessedStatus string
+// UnprocessableStatus is the status of an unprocessable message.
+type UnprocessableStatus string
 
 // The statuses. A replayed message that cannot be processed either is open again.
 const (
-	UnprocessedOpen      UnprocessedStatus = "open"
-	UnprocessedReplayed  UnprocessedStatus = "replayed"
-	UnprocessedDiscarded UnprocessedStatus = "discarded"
+	UnprocessableOpen      UnprocessableStatus = "open"
+	UnprocessableReplayed  UnprocessableStatus = "replayed"
+	UnprocessableDiscarded UnprocessableStatus = "discarded"
 )
 
 // DeadLetter says which dead-letter queue a message was taken from, and why it was there.

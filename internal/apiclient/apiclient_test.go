@@ -160,7 +160,7 @@ var calls = append(slices.Concat(controlCalls, automationCalls, versionCalls, wo
 		return err
 	}, "GET /api/audit?limit=1000&to=2026-01-02T03%3A04%3A05Z"},
 	{"Unprocessed", true, func(ctx context.Context, c *apiclient.Client) error {
-		_, err := c.Unprocessed(ctx, api.ListOptions{Status: "open", Topic: "worker-results"})
+		_, err := c.UnprocessableMessages(ctx, api.ListOptions{Status: "open", Topic: "worker-results"})
 		return err
 	}, "GET /api/messages/unprocessed?status=open&topic=worker-results"},
 	{"UnprocessedMessage", true, func(ctx context.Context, c *apiclient.Client) error {

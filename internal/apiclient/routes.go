@@ -104,25 +104,25 @@ func (c *Client) Advance(ctx context.Context, id int, phase, tag string) (api.Ad
 	})
 }
 
-// Unprocessed lists messages that could not be processed, those kept last first.
-func (c *Client) Unprocessed(ctx context.Context, o api.ListOptions) (api.Page[api.UnprocessedMessage], error) {
-	return list[api.UnprocessedMessage](ctx, c, o, "messages", "unprocessed")
+// UnprocessableMessages lists messages that could not be processed, those kept last first.
+func (c *Client) UnprocessableMessages(ctx context.Context, o api.ListOptions) (api.Page[api.UnprocessableMessage], error) {
+	return list[api.UnprocessableMessage](ctx, c, o, "messages", "unprocessed")
 }
 
-// UnprocessedMessage gets such a message with its body.
-func (c *Client) UnprocessedMessage(ctx context.Context, id string) (api.UnprocessedMessage, error) {
-	return ask[api.UnprocessedMessage](ctx, c, get("messages", "unprocessed", id))
+// UnprocessableMessage gets such a message with its body.
+func (c *Client) UnprocessedMessage(ctx context.Context, id string) (api.UnprocessableMessage, error) {
+	return ask[api.UnprocessableMessage](ctx, c, get("messages", "unprocessed", id))
 }
 
 // Replay sends such a message to its topic again. An answer that is lost does not
 // lead to a second replay: the caller has to look before asking again.
-func (c *Client) Replay(ctx context.Context, id, why string) (api.UnprocessedMessage, error) {
-	return ask[api.UnprocessedMessage](ctx, c, post(why, "messages", "unprocessed", id, "replay"))
+func (c *Client) Replay(ctx context.Context, id, why string) (api.UnprocessableMessage, error) {
+	return ask[api.UnprocessableMessage](ctx, c, post(why, "messages", "unprocessed", id, "replay"))
 }
 
 // Discard marks such a message as dealt with. It is sent once, as Replay is.
-func (c *Client) Discard(ctx context.Context, id, why string) (api.UnprocessedMessage, error) {
-	return ask[api.UnprocessedMessage](ctx, c, post(why, "messages", "unprocessed", id, "discard"))
+func (c *Client) Discard(ctx context.Context, id, why string) (api.UnprocessableMessage, error) {
+	return ask[api.UnprocessableMessage](ctx, c, post(why, "messages", "unprocessed", id, "discard"))
 }
 
 // post asks for something to be done, with the reason where there is one.

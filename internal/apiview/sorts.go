@@ -25,10 +25,10 @@ var (
 	MemberSorting = Sorting{api.MemberSorts, map[string]store.Field{
 		"id": store.FieldID, "memberKey": store.FieldMemberKey, "status": store.FieldStatus, "addedAt": store.FieldAddedAt,
 	}}
-	StepSorting        = Sorting{api.StepSorts, map[string]store.Field{"id": store.FieldID, "memberId": store.FieldMemberID}}
-	RunbookSorting     = Sorting{api.RunbookSorts, map[string]store.Field{"name": store.FieldName, "createdAt": store.FieldPublishedAt, "publishedBy": store.FieldPublishedBy}}
-	VersionSorting     = Sorting{api.VersionSorts, map[string]store.Field{"version": store.FieldVersion}}
-	UnprocessedSorting = Sorting{api.UnprocessedSorts, map[string]store.Field{"keptAt": store.FieldPlace, "topic": store.FieldTopic, "messageType": store.FieldMessageType}}
+	StepSorting          = Sorting{api.StepSorts, map[string]store.Field{"id": store.FieldID, "memberId": store.FieldMemberID}}
+	RunbookSorting       = Sorting{api.RunbookSorts, map[string]store.Field{"name": store.FieldName, "createdAt": store.FieldPublishedAt, "publishedBy": store.FieldPublishedBy}}
+	VersionSorting       = Sorting{api.VersionSorts, map[string]store.Field{"version": store.FieldVersion}}
+	UnprocessableSorting = Sorting{api.UnprocessableSorts, map[string]store.Field{"storedAt": store.FieldPlace, "topic": store.FieldTopic, "messageType": store.FieldMessageType}}
 )
 
 // Paging gives the page of the store for the options of a list. Errors: CodeInvalid.

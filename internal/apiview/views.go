@@ -27,7 +27,7 @@ func BatchSummary(b store.BatchSummary) api.Batch {
 }
 
 // Attribution converts a mark; nil for none.
-func Attribution(m *model.Mark) *api.Attribution {
+func Attribution(m *model.Attribution) *api.Attribution {
 	if m == nil {
 		return nil
 	}

@@ -32,11 +32,11 @@ func TestAuditRecordsTellActorsOfOneNameApart(t *testing.T) {
 	must(s, held, err)
 	_, err = s.app.ConfirmRemovals(s.ctx, user, 1, held.Revision, "")
 	must(s, 0, err)
-	s.settle()
+	s.deliverAll()
 	people.drop("p003")
 	s.tick()
 	got := map[string]int{}
-	for _, r := range s.trail(1) {
+	for _, r := range s.listAudit(1) {
 		got[r.Action+" "+r.By+" "+string(r.ByKind)+" "+r.ByTenantID+" "+r.ByObjectID]++
 	}
 	for _, want := range []string{
@@ -65,7 +65,7 @@ func TestPersonNamedSchedulerLeavesARecord(t *testing.T) {
 	}
 	_, err := s.app.AddMembers(s.ctx, audit.Caller{Name: "scheduler"}, 1, []byte("Upn,Name,Start\nnew@x,New,\n"))
 	must(s, 0, err)
-	if !slices.ContainsFunc(s.trail(1), func(r api.AuditRecord) bool { return r.Action == "add-members" && r.ByKind == api.ActorUser }) {
+	if !slices.ContainsFunc(s.listAudit(1), func(r api.AuditRecord) bool { return r.Action == "add-members" && r.ByKind == api.ActorUser }) {
 		t.Error("the trail has no record of the members added")
 	}
 }

@@ -252,8 +252,8 @@ func TestFirstFillIsConfirmedWhileAutomationIsEnabled(t *testing.T) {
 				t.Fatalf("%+v", v)
 			}
 		}
-		if trail := s.runbookTrail("found", "enable-automation"); len(trail) != 1 || !strings.Contains(string(trail[0].After), preview.Additions.Revision) {
-			t.Fatalf("%+v", trail)
+		if records := s.listRunbookAudit("found", "enable-automation"); len(records) != 1 || !strings.Contains(string(records[0].After), preview.Additions.Revision) {
+			t.Fatalf("%+v", records)
 		}
 		s.tick()
 		s.wantSizes(101)
@@ -266,8 +266,8 @@ func TestFirstFillIsConfirmedWhileAutomationIsEnabled(t *testing.T) {
 		s.refused(err, api.CodeConflict, "have changed")
 		_, err = s.app.EnableAutomation(s.ctx, ada, "found", s.additions().Revision)
 		must(s, 0, err)
-		if trail := s.runbookTrail("found", "confirm-additions"); len(trail) != 1 {
-			t.Fatalf("%+v", trail)
+		if records := s.listRunbookAudit("found", "confirm-additions"); len(records) != 1 {
+			t.Fatalf("%+v", records)
 		}
 		s.tick()
 		s.wantSizes(300)
@@ -297,8 +297,8 @@ func TestPreviewIsConfirmedBetweenEnableAndTick(t *testing.T) {
 	})
 }
 
-// runbookTrail is the audit trail of a runbook's records of one action.
-func (s *stage) runbookTrail(name, action string) []api.AuditRecord {
+// listRunbookAudit is the audit trail of a runbook's records of one action.
+func (s *stage) listRunbookAudit(name, action string) []api.AuditRecord {
 	s.t.Helper()
 	page, err := s.app.RunbookAudit(s.ctx, name, api.AuditFilter{Action: action}, api.ListOptions{})
 	return must(s, page, err).Items
@@ -342,7 +342,7 @@ func TestPeopleWhoMoveAreNoAdditions(t *testing.T) {
 		rows.put(dawn.Add(4*day), crowd(100)...)
 		s.tick()
 		s.confirm(1)
-		s.settle()
+		s.deliverAll()
 		s.tick()
 		s.tick()
 		if got := s.batchOf(2); got.MemberCount != 101 {

@@ -23,7 +23,7 @@ func TestAdvanceThatIsRepeatedStartsOnePhase(t *testing.T) {
 				t.Fatalf("request %d: %+v, %v", i, v, err)
 			}
 			if i > 20 {
-				s.settle()
+				s.deliverAll()
 			}
 		}
 		s.wantPhases(b.ID, "first failed 0/3/0, second pending 0/0/0")
@@ -56,7 +56,7 @@ func TestRepeatedAdvanceHasTheCountsOfThePhase(t *testing.T) {
 		if must(s, 0, err); first.Phase.Name != "first" || first.Phase.Status != "dispatched" || first.Phase.Members != 3 || first.Phase.Waiting != 3 || first.NextPhase != "second" {
 			t.Fatalf("%+v", first)
 		}
-		s.settle()
+		s.deliverAll()
 		again, err := s.app.Advance(s.ctx, ada, b.ID, "first")
 		if must(s, 0, err); !again.Repeated || again.Phase.Succeeded != 2 || again.Phase.Running != 1 || again.NextPhase != "second" {
 			t.Fatalf("%+v", again)
@@ -93,7 +93,7 @@ func TestAdvanceOfABatchThatHasChangedIsRefused(t *testing.T) {
 		}
 	}
 	// So does a newer version of the runbook, which the batch follows at its next advance.
-	s.settle()
+	s.deliverAll()
 	seen, err = s.app.Batch(s.ctx, b.ID)
 	must(s, 0, err)
 	s.publishNew(twoSteps+"# newer\n", api.PublishOptions{})

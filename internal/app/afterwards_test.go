@@ -91,7 +91,7 @@ func TestLatePageOfOneConfirmationLeavesTheNextAlone(t *testing.T) {
 			s.give(p)
 		}
 	}
-	s.settle()
+	s.deliverAll()
 	if b := s.batchOf(1); b.RemovedCount != 70 || b.Held != nil {
 		t.Fatalf("%+v", b)
 	}
@@ -131,7 +131,7 @@ func TestWhoeverMovesArrivesAlsoWhenAutomationIsTurnedOffMeanwhile(t *testing.T)
 	must(s, 0, s.app.Tick(s.ctx)) // the undoing is still to begin
 	_, err := s.app.SetAutomation(s.ctx, ada, "found", false)
 	must(s, 0, err)
-	s.settle()
+	s.deliverAll()
 	s.tick()
 	s.wantBatches("1 02 09:00 active: -p000 "+strings.Join(crowd(10)[1:], " "), "2 06 09:00 active: p000")
 }

@@ -44,7 +44,7 @@ func (s *stage) comesAgain(kind string) {
 	if n == 0 {
 		s.t.Fatalf("no message of type %s has come", kind)
 	}
-	s.settle()
+	s.deliverAll()
 }
 
 func TestFirstPagesJobsAreNotSentAgainWhileTheWalkIsTakenUp(t *testing.T) {

@@ -82,31 +82,31 @@ func New(c Config) *App {
 	if c.Sources == nil {
 		c.Sources = &datasource.Reader{}
 	}
-	trail := audit.New(audit.Config{Store: c.Store, Now: c.Now, NewID: c.NewID})
+	auditLog := audit.New(audit.Config{Store: c.Store, Now: c.Now, NewID: c.NewID})
 	known := workers.New(workers.Config{Store: c.Store, Now: c.Now, Log: c.Log, Waiting: c.Waiting, Functions: c.Functions, Startup: cmp.Or(c.WorkerStartup, workers.DefaultStartup)})
 	reader := runbookstore.New(runbookstore.Config{Store: c.Store, Now: c.Now, Log: c.Log, Functions: known.Functions})
 	sealer := sealing.New(sealing.Config{Store: c.Store, Runbooks: reader, Secrets: c.Secrets})
 	requests := idempotency.New(idempotency.Config{Store: c.Store, Sealer: sealer})
-	apply := applier.New(applier.Config{Store: c.Store, Bus: c.Bus, Now: c.Now, Log: c.Log, Audit: trail, Runbooks: reader, Sealer: sealer})
+	apply := applier.New(applier.Config{Store: c.Store, Bus: c.Bus, Now: c.Now, Log: c.Log, Audit: auditLog, Runbooks: reader, Sealer: sealer})
 	members := membership.New(membership.Config{
-		Store: c.Store, Bus: c.Bus, Now: c.Now, NewID: c.NewID, Log: c.Log, Applier: apply, Audit: trail, Idempotency: requests, Runbooks: reader, Sealer: sealer,
+		Store: c.Store, Bus: c.Bus, Now: c.Now, NewID: c.NewID, Log: c.Log, Applier: apply, Audit: auditLog, Idempotency: requests, Runbooks: reader, Sealer: sealer,
 	})
-	messages := deadletter.New(deadletter.Config{Store: c.Store, Bus: c.Bus, Now: c.Now, Log: c.Log, Audit: trail, Sealer: sealer, Dead: c.Dead})
+	messages := deadletter.New(deadletter.Config{Store: c.Store, Bus: c.Bus, Now: c.Now, Log: c.Log, Audit: auditLog, Sealer: sealer, Dead: c.Dead})
 	return &App{
 		Orchestrator: orchestrator.New(orchestrator.Config{
 			Store: c.Store, Bus: c.Bus, Now: c.Now, Log: c.Log, Waiting: c.Waiting, Applier: apply, Runbooks: reader, Sealer: sealer, Workers: known, DeadLetters: messages, Members: members,
 		}),
 		Syncer: datasync.New(datasync.Config{
-			Store: c.Store, Now: c.Now, NewID: c.NewID, Log: c.Log, Sources: c.Sources, Applier: apply, Audit: trail, Runbooks: reader, Sealer: sealer, Members: members,
+			Store: c.Store, Now: c.Now, NewID: c.NewID, Log: c.Log, Sources: c.Sources, Applier: apply, Audit: auditLog, Runbooks: reader, Sealer: sealer, Members: members,
 		}),
 		Messages:  messages,
 		Registrar: members,
 		Publisher: runbooks.New(runbooks.Config{
-			Store: c.Store, Now: c.Now, Log: c.Log, Sources: c.Sources, Audit: trail, Idempotency: requests, Runbooks: reader, Sealer: sealer, Workers: known, Members: members,
+			Store: c.Store, Now: c.Now, Log: c.Log, Sources: c.Sources, Audit: auditLog, Idempotency: requests, Runbooks: reader, Sealer: sealer, Workers: known, Members: members,
 		}),
 		Registry: known,
 		Admin: admin.New(admin.Config{
-			Store: c.Store, Bus: c.Bus, Now: c.Now, NewID: c.NewID, Log: c.Log, Applier: apply, Audit: trail, Runbooks: reader, Sealer: sealer, Workers: known, Members: members,
+			Store: c.Store, Bus: c.Bus, Now: c.Now, NewID: c.NewID, Log: c.Log, Applier: apply, Audit: auditLog, Runbooks: reader, Sealer: sealer, Workers: known, Members: members,
 		}),
 		store: c.Store, bus: c.Bus, now: c.Now, log: c.Log,
 	}

@@ -237,14 +237,14 @@ func TestMessagesThatCannotBeProcessedAreKeptWithTheReason(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	kept, err := storetest.All[store.Unprocessable](w.ctx, w.store, store.PartitionUnprocessed, "unprocessed")
-	if err != nil || len(kept) != 7+4 {
-		t.Fatalf("%d kept: %v", len(kept), err)
+	messages, err := storetest.All[store.Unprocessable](w.ctx, w.store, store.PartitionUnprocessable, "unprocessed")
+	if err != nil || len(messages) != 7+4 {
+		t.Fatalf("%d kept: %v", len(messages), err)
 	}
-	if !slices.ContainsFunc(kept, func(i store.Item[store.Unprocessable]) bool {
+	if !slices.ContainsFunc(messages, func(i store.Item[store.Unprocessable]) bool {
 		return string(i.Doc.Body) == `{"BatchId":99}` && i.Doc.Reason == "there is no batch 99" && i.Doc.Topic == message.TopicOrchestratorEvents
 	}) {
-		t.Fatalf("kept %+v", kept)
+		t.Fatalf("kept %+v", messages)
 	}
 }
 

@@ -62,7 +62,7 @@ func (w *world) ready() api.Batch {
 
 func (w *world) attempts() int {
 	w.t.Helper()
-	found, err := storetest.All[struct{}](w.ctx, w.store, store.PartitionUnprocessed, "attempts")
+	found, err := storetest.All[struct{}](w.ctx, w.store, store.PartitionUnprocessable, "attempts")
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestDeliveriesSayNothingOfAMessage(t *testing.T) {
 	for _, deliveries := range []int{1, 3, 4, 10, 11, 1999, 2000} {
 		w.deliver(message.Delivery{ID: fmt.Sprint("m-", deliveries), Type: message.TypeBatchInit, Body: body, DeliveryCount: deliveries})
 	}
-	if open, left := w.kept(api.ListOptions{}), w.attempts(); len(open) != 0 || left != 0 {
+	if open, left := w.listUnprocessable(api.ListOptions{}), w.attempts(); len(open) != 0 || left != 0 {
 		t.Errorf("kept %+v, and %d counts of attempts are left", open, left)
 	}
 }
@@ -92,27 +92,27 @@ func TestAMessageThatEndsTheProcessIsKept(t *testing.T) {
 	m := w.killer()
 	for delivery := 1; delivery <= 8; delivery++ {
 		m.DeliveryCount = delivery
-		if err := w.killed(m); err == nil || len(w.kept(api.ListOptions{})) != 0 {
-			t.Fatalf("delivery %d: %v, kept %+v", delivery, err, w.kept(api.ListOptions{}))
+		if err := w.killed(m); err == nil || len(w.listUnprocessable(api.ListOptions{})) != 0 {
+			t.Fatalf("delivery %d: %v, kept %+v", delivery, err, w.listUnprocessable(api.ListOptions{}))
 		}
 	}
 	m.DeliveryCount = 9
 	if err := w.killed(m); err != nil {
 		t.Fatal(err)
 	}
-	kept := w.kept(api.ListOptions{})
-	if len(kept) != 1 || !strings.Contains(kept[0].Reason, "none of 5 attempts succeeded; the last one: the handler's process ended") {
-		t.Fatalf("%+v", kept)
+	messages := w.listUnprocessable(api.ListOptions{})
+	if len(messages) != 1 || !strings.Contains(messages[0].Reason, "none of 5 attempts succeeded; the last one: the handler's process ended") {
+		t.Fatalf("%+v", messages)
 	}
 	if left := w.attempts(); left != 0 {
 		t.Errorf("%d counts of attempts are left", left)
 	}
 	// A replay has attempts of its own.
-	if _, err := w.app.Replay(w.ctx, ada, kept[0].ID, "the handler is mended"); err != nil {
+	if _, err := w.app.Replay(w.ctx, ada, messages[0].ID, "the handler is mended"); err != nil {
 		t.Fatal(describe(err))
 	}
-	m.ID, m.DeliveryCount = "replay-"+kept[0].ID+"-1", 4
-	if err := w.killed(m); err == nil || len(w.kept(api.ListOptions{})) != 0 {
+	m.ID, m.DeliveryCount = "replay-"+messages[0].ID+"-1", 4
+	if err := w.killed(m); err == nil || len(w.listUnprocessable(api.ListOptions{})) != 0 {
 		t.Errorf("the replay was kept at its first attempt: %v", err)
 	}
 }
@@ -153,8 +153,8 @@ func TestBystandersAreNotBlamed(t *testing.T) {
 			delete(waiting, id)
 		}
 	}
-	if kept := w.kept(api.ListOptions{}); len(kept) != 1 || kept[0].MessageID != "killer" {
-		t.Errorf("%+v", kept)
+	if messages := w.listUnprocessable(api.ListOptions{}); len(messages) != 1 || messages[0].MessageID != "killer" {
+		t.Errorf("%+v", messages)
 	}
 }
 
@@ -176,7 +176,7 @@ func TestAnOutageIsNoAttempt(t *testing.T) {
 			end()
 		}
 		w.deliver(m)
-		if open, left := w.kept(api.ListOptions{}), w.attempts(); len(open) != 0 || left != 0 {
+		if open, left := w.listUnprocessable(api.ListOptions{}), w.attempts(); len(open) != 0 || left != 0 {
 			t.Errorf("kept %+v, and %d counts of attempts are left", open, left)
 		}
 	})
@@ -205,7 +205,7 @@ func TestAnOutageWithoutARequeueIsNoAttempt(t *testing.T) {
 		if err := process.HandleEvent(w.ctx, m); err != nil {
 			t.Fatal(describe(err))
 		}
-		if open, left := w.kept(api.ListOptions{}), w.attempts(); len(open) != 0 || left != 0 {
+		if open, left := w.listUnprocessable(api.ListOptions{}), w.attempts(); len(open) != 0 || left != 0 {
 			t.Errorf("kept %+v, and %d counts of attempts are left", open, left)
 		}
 	})

@@ -92,7 +92,7 @@ func TestTickThatWasSlowAtItsStartKnowsTheBatchesOfTheOneBefore(t *testing.T) {
 			s.clock.ns.Add(int64(3 * time.Minute))
 		})
 		must(s, 0, slow.Tick(s.ctx))
-		s.settle()
+		s.deliverAll()
 		s.wantBatches("1 01 09:00 active: ann bob")
 	})
 	t.Run("scheduled", func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestTickThatWasSlowAtItsStartKnowsTheBatchesOfTheOneBefore(t *testing.T) {
 			people.put(dawn.Add(4*day), "ann", "bob")
 		})
 		must(s, 0, slow.Tick(s.ctx))
-		s.settle()
+		s.deliverAll()
 		s.wantBatches("1 04 09:00 active: ann bob")
 	})
 }
@@ -123,7 +123,7 @@ func TestAutomationThatIsTurnedOffDuringATickMakesNoBatch(t *testing.T) {
 		must(s, 0, err)
 	})
 	must(s, 0, slow.Tick(s.ctx))
-	s.settle()
+	s.deliverAll()
 	s.wantBatches()
 }
 
@@ -151,7 +151,7 @@ func TestConfirmationDuringATickIsForThoseWhoWereShown(t *testing.T) {
 		must(s, 0, err)
 	})
 	must(s, 0, slow.Tick(s.ctx))
-	s.settle()
+	s.deliverAll()
 	s.wantBatches("1 02 09:00 active: -p000 -p001 -p002 p003 p004 p005 p006 p007 p008 p009")
 	s.verify()
 }
@@ -165,7 +165,7 @@ func TestDiscardDuringATickKeepsThePeople(t *testing.T) {
 		must(s, 0, err)
 	})
 	must(s, 0, slow.Tick(s.ctx))
-	s.settle()
+	s.deliverAll()
 	s.wantBatches("1 02 09:00 active: p000 p001 p002 p003 p004 p005 p006 p007 p008 p009")
 	s.verify()
 }
@@ -178,13 +178,13 @@ func TestMessageOfRemovalsThatAreDoneRemovesNobodyWhoIsHeldSince(t *testing.T) {
 	_, err = s.app.ConfirmRemovals(s.ctx, ada, 1, shown.Revision, "")
 	must(s, 0, err)
 	slow := s.between(readsBatch, func() {
-		s.settle() // the other copy of the message does it all
+		s.deliverAll() // the other copy of the message does it all
 		people.drop("p003", "p004", "p005")
 		s.tick()
 	})
 	m := message.Delivery{ID: "x", Type: message.TypeBatchWork, Body: fmt.Appendf(nil, `{"BatchId":1,"Work":"leave","Task":"at-%d","Page":0}`, dawn.UnixNano()), DeliveryCount: 1}
 	must(s, 0, slow.HandleEvent(s.ctx, m))
-	s.settle()
+	s.deliverAll()
 	s.wantBatches("1 02 09:00 active: -p000 -p001 -p002 p003 p004 p005 p006 p007 p008 p009")
 	s.verify()
 }

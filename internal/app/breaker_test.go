@@ -32,7 +32,7 @@ func (s *stage) wantPaused(id int, why string) {
 }
 
 func (s *stage) stops(id int) int {
-	return strings.Count(trailText(s.trail(id)), "system pause first: phase first:")
+	return strings.Count(auditText(s.listAudit(id)), "system pause first: phase first:")
 }
 
 // The pages of the phase have not ended: most members never answer.
@@ -53,7 +53,7 @@ func TestPhaseInWhichTooManyFailPausesItsBatch(t *testing.T) {
 			t.Errorf("%v", line)
 		}
 		if n := s.stops(b.ID); n != 1 {
-			t.Errorf("%d records: %s", n, trailText(s.trail(b.ID)))
+			t.Errorf("%d records: %s", n, auditText(s.listAudit(b.ID)))
 		}
 		if p := s.phases(b.ID)[0]; p.StopWhen != "5%" {
 			t.Errorf("%+v", p)
@@ -70,7 +70,7 @@ func TestPhaseInWhichTooManyFailPausesItsBatch(t *testing.T) {
 		s.tick()
 		s.wantPaused(b.ID, "")
 		if n := s.stops(b.ID); n != 1 {
-			t.Errorf("%d records: %s", n, trailText(s.trail(b.ID)))
+			t.Errorf("%d records: %s", n, auditText(s.listAudit(b.ID)))
 		}
 	})
 }
@@ -83,7 +83,7 @@ func answer(s *stage, member int, err error) {
 			body, bad := json.Marshal(j)
 			must(s, 0, bad)
 			must(s, 0, s.work(body, fails(err)))
-			s.settle()
+			s.deliverAll()
 			return
 		}
 	}
@@ -118,7 +118,7 @@ func TestFailureIsDecidedOnWhereverItsCountIsCutShort(t *testing.T) {
 				paused, err := s.app.Batch(s.ctx, b.ID)
 				must(s, 0, err)
 				if paused.Paused == nil || s.stops(b.ID) != 1 {
-					t.Errorf("cut short after write %d: paused %+v; %s", write, paused.Paused, trailText(s.trail(b.ID)))
+					t.Errorf("cut short after write %d: paused %+v; %s", write, paused.Paused, auditText(s.listAudit(b.ID)))
 				}
 				if n := len(j.of(t, alert.PhaseStopped)); n < 1 || n > 2 || n == 2 && !cut {
 					t.Errorf("cut short after write %d it is logged %d times", write, n)

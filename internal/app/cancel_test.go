@@ -265,16 +265,16 @@ func TestCancelledBatchTakesNoOtherWish(t *testing.T) {
 		s.refused(err, api.CodeConflict, "nothing can be retried")
 		_, err = s.app.Approve(s.ctx, ada, b.ID, "second", "")
 		s.refused(err, api.CodeConflict, "there is nothing to approve")
-		s.settle()
+		s.deliverAll()
 		s.wantStatus(b.ID, "cancelled")
 		var cancels int
-		for _, r := range s.trail(b.ID) {
+		for _, r := range s.listAudit(b.ID) {
 			if r.Action == "cancel" {
 				cancels++
 			}
 		}
 		if cancels != 1 {
-			t.Errorf("it was cancelled %d times: %+v", cancels, s.trail(b.ID))
+			t.Errorf("it was cancelled %d times: %+v", cancels, s.listAudit(b.ID))
 		}
 	})
 }

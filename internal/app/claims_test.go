@@ -143,7 +143,7 @@ func TestAdditionsAtOnceShareNobody(t *testing.T) {
 				var second error
 				process, reached := s.interrupted(n, func() { second = meanwhile(s, upload(append(numbered(prefix+"c", 60), shared...)...)) })
 				_, first := process.AddMembers(s.ctx, ada, 1, upload(append(numbered(prefix+"a", 60), shared...)...))
-				s.settle()
+				s.deliverAll()
 				if !reached() {
 					must(s, 0, first)
 					break
@@ -207,7 +207,7 @@ func TestTickAddsNobodyWhoIsInAnotherBatch(t *testing.T) {
 		var second error
 		process, reached := s.interrupted(n, func() { _, second = s.other.CreateBatch(s.ctx, ada, "uploaded", upload("P003@X", "solo@x")) })
 		must(s, 0, process.Tick(s.ctx))
-		s.settle()
+		s.deliverAll()
 		s.wantOneOpenBatch("")
 		if !reached() {
 			break
@@ -226,7 +226,7 @@ func TestTickAddsNobodyWhoIsInAnotherBatch(t *testing.T) {
 		must(s, page, err)
 		cancelled, err := s.app.Cancel(s.ctx, ada, page.Items[0].ID, "")
 		must(s, cancelled, err)
-		s.settle()
+		s.deliverAll()
 		s.tick()
 		if got := s.wantOneOpenBatch(""); got != 61 {
 			t.Fatalf("after request %d: %d people are in a batch", n, got)
@@ -347,7 +347,7 @@ func TestPeopleInOtherBatchesAreTakenWhereThatIsAllowed(t *testing.T) {
 	if !shared.Shared || !s.batchOf(shared.ID).Shared || s.batchOf(2).Shared {
 		t.Errorf("%+v", shared)
 	}
-	if record := s.trail(shared.ID)[0]; !strings.Contains(string(record.After), `"allowInOtherBatches":true`) {
+	if record := s.listAudit(shared.ID)[0]; !strings.Contains(string(record.After), `"allowInOtherBatches":true`) {
 		t.Errorf("%s", record.After)
 	}
 	_, err = s.app.AddMembers(s.ctx, ada, 2, upload("found@x"))
@@ -365,7 +365,7 @@ func TestPeopleInOtherBatchesAreTakenWhereThatIsAllowed(t *testing.T) {
 		s.refused(err, api.CodeConflict, "ann is in batch")
 		v, err := s.app.Cancel(s.ctx, ada, id, "")
 		must(s, v, err)
-		s.settle()
+		s.deliverAll()
 	}
 	s.batch("uploaded", string(upload("ann")))
 

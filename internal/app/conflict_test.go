@@ -53,11 +53,11 @@ func TestLostRacesAreRetriedWithPausesUntilTheContextEnds(t *testing.T) {
 			return err
 		},
 		"discard": func(ctx context.Context, w *world, _ api.Batch) error {
-			_, err := w.app.Discard(ctx, ada, w.kept(api.ListOptions{})[0].ID, "")
+			_, err := w.app.Discard(ctx, ada, w.listUnprocessable(api.ListOptions{})[0].ID, "")
 			return err
 		},
 		"replay": func(ctx context.Context, w *world, _ api.Batch) error {
-			_, err := w.app.Replay(ctx, ada, w.kept(api.ListOptions{})[0].ID, "")
+			_, err := w.app.Replay(ctx, ada, w.listUnprocessable(api.ListOptions{})[0].ID, "")
 			return err
 		},
 	}
@@ -109,7 +109,7 @@ func TestFailedAttemptIsCountedOnce(t *testing.T) {
 	if err := w.app.HandleEvent(w.ctx, m); !errors.Is(err, store.ErrExists) {
 		t.Errorf("the first delivery: %v", err)
 	}
-	if kept := w.kept(api.ListOptions{}); len(kept) != 0 {
-		t.Errorf("one attempt failed, and the message is stored as unprocessable: %+v", kept)
+	if messages := w.listUnprocessable(api.ListOptions{}); len(messages) != 0 {
+		t.Errorf("one attempt failed, and the message is stored as unprocessable: %+v", messages)
 	}
 }

@@ -119,7 +119,7 @@ func TestCostOfEachMessageIsWithinTheBudgetWhateverTheBatch(t *testing.T) {
 				for member := 1; member < members; member++ {
 					s.meter.measure(message.Delivery{Type: "request"}, func() { _, err := s.app.RemoveMember(s.ctx, ada, id, member, ""); must(s, 0, err) })
 				}
-				s.settle()
+				s.deliverAll()
 				for member := 1; member < members; member++ {
 					s.answers(member, "Do", "true", nil)
 				}

@@ -28,10 +28,10 @@ func TestAdvanceAskedForByManyAtOnceIsOne(t *testing.T) {
 			})
 		}
 		all.Wait()
-		s.settle()
+		s.deliverAll()
 		s.wantPhases(b.ID, "first completed 3/0/0, second pending 0/0/0")
 		s.wantCalls(1, "New Join")
-		if got := strings.Count(trailText(s.trail(b.ID)), "advance"); got != 1 {
+		if got := strings.Count(auditText(s.listAudit(b.ID)), "advance"); got != 1 {
 			t.Errorf("%d advances in the trail", got)
 		}
 	})
@@ -64,7 +64,7 @@ func TestPausesAndResumptionsInTheMiddleOfEverythingLoseNothing(t *testing.T) {
 				}
 			})
 		}
-		s.settle()
+		s.deliverAll()
 		all.Wait()
 		s.resume(b.ID)
 		for range 3 {
@@ -99,9 +99,9 @@ func TestCancellationInTheMiddleOfEverythingEndsEverything(t *testing.T) {
 						}
 					})
 				}
-				s.settle()
+				s.deliverAll()
 				all.Wait()
-				s.settle()
+				s.deliverAll()
 				for range 4 {
 					s.pass(5 * time.Second)
 				}
@@ -257,7 +257,7 @@ func TestMemberRetriedAsALaterPhaseIsWalkedGoesThroughBoth(t *testing.T) {
 		_, err := s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{}, "")
 		must(s, 0, err)
 		var all sync.WaitGroup
-		all.Go(func() { s.settle() }) // the retry waits for the fan-out to the member's page
+		all.Go(func() { s.deliverAll() }) // the retry waits for the fan-out to the member's page
 		s.mu.Lock()
 		s.park = nil
 		parked := s.parked
@@ -266,7 +266,7 @@ func TestMemberRetriedAsALaterPhaseIsWalkedGoesThroughBoth(t *testing.T) {
 			s.takeUp(p)
 		}
 		all.Wait()
-		s.settle()
+		s.deliverAll()
 		s.wantCalls(2, "New New Join Check")
 		s.wantPhases(b.ID, "first completed 2/0/0, second completed 2/0/0")
 		s.wantStatus(b.ID, "completed")

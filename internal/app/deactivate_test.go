@@ -196,7 +196,7 @@ func TestDeactivatedDuringATick(t *testing.T) {
 		must(s, v, err)
 	})
 	must(s, 0, slow.Tick(s.ctx))
-	s.settle()
+	s.deliverAll()
 	s.wantBatches()
 	if v := s.automation("found"); !strings.Contains(v.LastError, "no version of the runbook is active any more") || v.Idle == "" {
 		t.Errorf("%+v", v)

@@ -99,15 +99,15 @@ func TestResultsOfADeadHandlerAreNotLost(t *testing.T) {
 	if n := w.buried(message.TopicWorkerResults, message.SubscriptionOrchestrator); n != 0 {
 		t.Fatalf("%d dead letters are left", n)
 	}
-	if strings.Contains(lines.String(), alert.MessageUnprocessed) {
+	if strings.Contains(lines.String(), alert.MessageUnprocessable) {
 		t.Errorf("an operator is woken for what mends itself:\n%s", &lines)
 	}
 	w.pump(1, migrate, func() bool {
 		page, err := w.app.Steps(w.ctx, reader, b.ID, api.ListOptions{Status: "succeeded"})
 		return err == nil && len(page.Items) == people3
 	})
-	replayed := w.kept(api.ListOptions{Status: "replayed", Topic: message.TopicWorkerResults})
-	if len(replayed) != people3 || len(w.kept(api.ListOptions{})) != 0 {
+	replayed := w.listUnprocessable(api.ListOptions{Status: "replayed", Topic: message.TopicWorkerResults})
+	if len(replayed) != people3 || len(w.listUnprocessable(api.ListOptions{})) != 0 {
 		t.Fatalf("%d are listed as replayed", len(replayed))
 	}
 	for _, m := range replayed {
@@ -151,7 +151,7 @@ func TestADeadLetterIsReturnedOnceHoweverOftenTheProcessDies(t *testing.T) {
 				t.Errorf("%d dead letters are left", n)
 			}
 			ids := slices.Compact(slices.Clone(book.ids))
-			replayed := w.kept(api.ListOptions{Status: "replayed"})
+			replayed := w.listUnprocessable(api.ListOptions{Status: "replayed"})
 			if len(ids) != 1 || len(replayed) != 1 || replayed[0].Replays != 1 || ids[0] != "replay-"+replayed[0].ID+"-1" {
 				t.Fatalf("sent %q, kept %+v", book.ids, replayed)
 			}
@@ -232,11 +232,11 @@ func TestAMessageIsReturnedFiveTimes(t *testing.T) {
 	if want := []time.Duration{0, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour}; !slices.Equal(waits, want) {
 		t.Errorf("it was returned after %v, want %v", waits, want)
 	}
-	open := w.kept(api.ListOptions{})
+	open := w.listUnprocessable(api.ListOptions{})
 	if len(open) != 1 || open[0].Replays != 5 || open[0].Count != 6 || !strings.Contains(open[0].Reason, "it has been sent again 5 times") {
 		t.Fatalf("%+v", open)
 	}
-	if n := strings.Count(lines.String(), alert.MessageUnprocessed); n != 1 {
+	if n := strings.Count(lines.String(), alert.MessageUnprocessable); n != 1 {
 		t.Errorf("an operator is woken %d times:\n%s", n, &lines)
 	}
 	if _, err := a.Replay(w.ctx, ada, open[0].ID, "the host is mended"); err != nil {
@@ -245,7 +245,7 @@ func TestAMessageIsReturnedFiveTimes(t *testing.T) {
 	if err := a.Tick(w.ctx); err != nil { // its replay is dead-lettered as well
 		t.Fatal(err)
 	}
-	if last := book.ids[len(book.ids)-1]; last != "replay-"+open[0].ID+"-7" || len(w.kept(api.ListOptions{})) != 0 {
+	if last := book.ids[len(book.ids)-1]; last != "replay-"+open[0].ID+"-7" || len(w.listUnprocessable(api.ListOptions{})) != 0 {
 		t.Errorf("sent %q", book.ids)
 	}
 }
@@ -289,15 +289,15 @@ func TestWhatSomebodyDeadLetteredWaits(t *testing.T) {
 	var lines bytes.Buffer
 	a := w.reborn(func(c *app.Config) { c.Log = slog.New(slog.NewJSONHandler(&lines, nil)) })
 	a.ReturnDeadLetters(w.ctx)
-	open := w.kept(api.ListOptions{})
+	open := w.listUnprocessable(api.ListOptions{})
 	if len(open) != 1 || open[0].DeadLetter == nil || open[0].DeadLetter.Reason != "by hand" || open[0].Replays != 0 || w.message(open[0].ID).Body == nil {
 		t.Fatalf("%+v", open)
 	}
-	if n := strings.Count(lines.String(), alert.MessageUnprocessed); n != 1 {
+	if n := strings.Count(lines.String(), alert.MessageUnprocessable); n != 1 {
 		t.Errorf("an operator is woken %d times", n)
 	}
 	view, err := a.Replay(w.ctx, ada, open[0].ID, "look at it again")
-	if err != nil || view.Status != api.UnprocessedReplayed {
+	if err != nil || view.Status != api.UnprocessableReplayed {
 		t.Fatalf("%+v, %v", view, err)
 	}
 	if n := w.broker.messages(message.TopicWorkerResults, message.SubscriptionOrchestrator); n != 1 {
@@ -351,7 +351,7 @@ func TestJobsThatWereDeadLettered(t *testing.T) {
 	}
 	got := map[string]string{}
 	for _, status := range []string{"open", "replayed", "discarded"} {
-		for _, m := range w.kept(api.ListOptions{Status: status, Topic: message.TopicWorkerJobs}) {
+		for _, m := range w.listUnprocessable(api.ListOptions{Status: status, Topic: message.TopicWorkerJobs}) {
 			got[m.MessageID] = status
 			if m.Handled != nil {
 				got[m.MessageID] += ": " + m.Handled.Why
@@ -392,7 +392,7 @@ func TestADeadlineWaitsForResultsThatWereDeadLettered(t *testing.T) {
 		if err := a.HandleEvent(w.ctx, m); err != nil {
 			t.Fatal(describe(err))
 		}
-		return len(book.sent) == 1 && len(w.kept(api.ListOptions{})) == 0
+		return len(book.sent) == 1 && len(w.listUnprocessable(api.ListOptions{})) == 0
 	}
 	if !putBack(check) {
 		t.Fatal("a deadline is judged before the dead letters were read")

@@ -28,13 +28,13 @@ import (
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
-// gate is the way to the broker, which can be shut.
-type gate struct {
+// switchedBus is a sender to the broker that a test can switch off.
+type switchedBus struct {
 	bus.Sender
 	shut atomic.Bool
 }
 
-func (g *gate) Send(ctx context.Context, topic string, messages ...bus.Message) error {
+func (g *switchedBus) Send(ctx context.Context, topic string, messages ...bus.Message) error {
 	if g.shut.Load() {
 		return fmt.Errorf("%w: the gate is shut", bus.ErrUnavailable)
 	}
@@ -43,8 +43,8 @@ func (g *gate) Send(ctx context.Context, topic string, messages ...bus.Message) 
 
 // process is another handler process of the same system, its clock ahead by some
 // time and its way to the broker a gate.
-func (w *world) process(ahead time.Duration) (*app.App, *gate) {
-	g := &gate{Sender: w.bus}
+func (w *world) process(ahead time.Duration) (*app.App, *switchedBus) {
+	g := &switchedBus{Sender: w.bus}
 	now := func() time.Time { return time.Now().Add(ahead) }
 	return app.New(app.Config{Store: w.store, Bus: g, Now: now, Log: slog.New(slog.DiscardHandler)}), g
 }
@@ -72,7 +72,7 @@ func (s *stage) killedWhen(sender bus.Sender, write int, meanwhile func(), do fu
 	s.t.Helper()
 	ctx, kill := context.WithCancel(s.ctx)
 	defer kill()
-	bus := &gate{Sender: sender}
+	bus := &switchedBus{Sender: sender}
 	var writes atomic.Int64
 	var cut atomic.Bool
 	db := s.over(line{before: func(op operation) error {
@@ -348,8 +348,8 @@ func TestAnnouncementLostAfterTheCommitIsMadeAgain(t *testing.T) {
 				w := newWorld(t)
 				w.publish(yaml)
 				b := w.batch(rb.Name, people(3))
-				dying, gate := w.process(0)
-				gate.shut.Store(true)
+				dying, switched := w.process(0)
+				switched.shut.Store(true)
 				if _, err := dying.Advance(w.ctx, audit.Caller{}, b.ID, w.next(b.ID)); problem.CodeOf(err) != api.CodeUnavailable {
 					t.Fatalf("advanced without a broker: %v", err)
 				}
@@ -481,9 +481,9 @@ func TestMessageWhoseAttemptsAllFailIsKept(t *testing.T) {
 			t.Fatalf("delivery %d: %v", delivery, err)
 		}
 	}
-	kept, err := storetest.All[store.Unprocessable](w.ctx, w.store, store.PartitionUnprocessed, "unprocessed")
-	if err != nil || len(kept) != 1 || string(kept[0].Doc.Body) != string(body) || !strings.Contains(kept[0].Doc.Reason, "runbook overlap version 1") {
-		t.Fatalf("kept %+v, %v", kept, err)
+	messages, err := storetest.All[store.Unprocessable](w.ctx, w.store, store.PartitionUnprocessable, "unprocessed")
+	if err != nil || len(messages) != 1 || string(messages[0].Doc.Body) != string(body) || !strings.Contains(messages[0].Doc.Reason, "runbook overlap version 1") {
+		t.Fatalf("kept %+v, %v", messages, err)
 	}
 }
 

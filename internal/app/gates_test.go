@@ -19,7 +19,7 @@ func (s *stage) approve(id int, phase string) {
 	if must(s, v, err); v.Approved == nil || v.Approved.By != "ada" || v.Approved.Why != "the board agrees" {
 		s.t.Fatalf("%+v", v)
 	}
-	s.settle()
+	s.deliverAll()
 }
 
 func TestPhaseThatNeedsApprovalHoldsUntilItIsGiven(t *testing.T) {
@@ -30,7 +30,7 @@ func TestPhaseThatNeedsApprovalHoldsUntilItIsGiven(t *testing.T) {
 		s.advance(b.ID)
 		_, err := s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID))
 		s.refused(err, api.CodeConflict, `batch 1 cannot be advanced to phase "second": it waits for an administrator's approval`)
-		s.settle()
+		s.deliverAll()
 		s.wantCalls(1, "New Join")
 		for range 2 {
 			s.approve(b.ID, "Second")
@@ -38,7 +38,7 @@ func TestPhaseThatNeedsApprovalHoldsUntilItIsGiven(t *testing.T) {
 		s.wantCalls(1, "New Join") // a manual batch is still advanced by hand
 		s.advance(b.ID)
 		s.wantStatus(b.ID, "completed")
-		if got := trailText(s.trail(b.ID)); strings.Count(got, "ada approve second: the board agrees") != 1 && strings.Count(got, "ada approve Second: the board agrees") != 1 {
+		if got := auditText(s.listAudit(b.ID)); strings.Count(got, "ada approve second: the board agrees") != 1 && strings.Count(got, "ada approve Second: the board agrees") != 1 {
 			t.Errorf("the trail: %s", got)
 		}
 	})

@@ -44,7 +44,7 @@ func (r *replica) sent() bus.Message {
 func (r *replica) beat() {
 	r.s.t.Helper()
 	must(r.s, 0, r.s.bus.Send(r.s.ctx, message.TopicWorkerResults, r.sent()))
-	r.s.settle()
+	r.s.deliverAll()
 }
 
 // for lets time pass with a heartbeat every 30 seconds.
@@ -229,10 +229,10 @@ func TestInvalidHeartbeatIsKeptAndChangesNothing(t *testing.T) {
 		m := r.message()
 		m.ID = "bad " + reason
 		s.announce(m, m)
-		kept := s.kept(api.ListOptions{})
-		i := slices.IndexFunc(kept, func(v api.UnprocessedMessage) bool { return v.MessageID == m.ID })
-		if i < 0 || !strings.Contains(kept[i].Reason, reason) || kept[i].Topic != message.TopicWorkerResults {
-			t.Errorf("%s: kept %+v", reason, kept)
+		messages := s.listUnprocessable(api.ListOptions{})
+		i := slices.IndexFunc(messages, func(v api.UnprocessableMessage) bool { return v.MessageID == m.ID })
+		if i < 0 || !strings.Contains(messages[i].Reason, reason) || messages[i].Topic != message.TopicWorkerResults {
+			t.Errorf("%s: kept %+v", reason, messages)
 		}
 	}
 	if got := encoded(s.worker("worker-01")); got != before {
@@ -296,7 +296,7 @@ func TestJobThatWaitedForAWorkerThatIsGoneFailsWithThatCause(t *testing.T) {
 		died := s.clock.Now().Format(time.RFC3339)
 		s.pass(model.TickInterval) // the heartbeats end
 		s.wantStuck(log, "batch 1 of one: 2 for 300s, silent [worker-01]")
-		s.settle()
+		s.deliverAll()
 		s.pass(time.Minute) // the worker is looked at once more
 		s.wantPhases(b.ID, "only failed 0/2/0")
 		if m := s.member(b.ID, 1); !strings.Contains(m.Error, "no result within 20m0s: no worker worker-01 since "+died) {

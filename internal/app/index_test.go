@@ -39,8 +39,8 @@ func everyList(s *stage, batch int) error {
 		})
 	all(api.RunbookSorts, []api.ListOptions{{Search: "f"}}, func(o api.ListOptions) (any, error) { return s.app.Runbooks(s.ctx, o) })
 	all(api.VersionSorts, nil, func(o api.ListOptions) (any, error) { return s.app.Versions(s.ctx, "flat", o) })
-	all(api.UnprocessedSorts, []api.ListOptions{{Status: "replayed"}, {Topic: "worker-results"}},
-		func(o api.ListOptions) (any, error) { return s.app.Unprocessed(s.ctx, o) })
+	all(api.UnprocessableSorts, []api.ListOptions{{Status: "replayed"}, {Topic: "worker-results"}},
+		func(o api.ListOptions) (any, error) { return s.app.UnprocessableMessages(s.ctx, o) })
 	now := s.clock.Now()
 	for _, f := range []api.AuditFilter{{}, {Action: "advance"}, {By: "ada"}, {From: now.AddDate(0, 0, -1), To: now.AddDate(0, 0, 1)}, {Action: "advance", By: "ada", From: now.AddDate(0, 0, -1)}} {
 		note(s.app.BatchAudit(s.ctx, batch, f, api.ListOptions{}))

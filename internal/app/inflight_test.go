@@ -149,7 +149,7 @@ func TestDeadlineWaitsForHeartbeatsThatTheHandlerHasNotRead(t *testing.T) {
 		must(s, 0, check.handle(s.app, s.ctx, check.m))
 	}
 	s.wantPhases(b.ID, "only dispatched 0/0/0+3")
-	s.settle()
+	s.deliverAll()
 	s.unpark()
 	r.during(5 * time.Minute)
 	s.wantPhases(b.ID, "only dispatched 0/0/0+3")

@@ -108,19 +108,19 @@ func TestMemberAddedWhileALaterPhaseIsWalkedCatchesUpOnTheEarlierFirst(t *testin
 		s.wantCalls(3, "")
 		// The walk comes to the page first, and brings it to create before fill.
 		s.park = func(kind, _ string) bool { return kind == message.TypeMemberAdded }
-		walk, added := s.parked[:0:0], s.parked[:0:0]
+		fanOut, added := s.parked[:0:0], s.parked[:0:0]
 		for _, p := range s.parked {
 			if p.m.Type == message.TypeMemberAdded {
 				added = append(added, p)
 			} else {
-				walk = append(walk, p)
+				fanOut = append(fanOut, p)
 			}
 		}
 		s.parked = added
-		for _, p := range walk {
+		for _, p := range fanOut {
 			s.takeUp(p)
 		}
-		s.settle()
+		s.deliverAll()
 		s.wantCalls(3, "New Copy")
 		s.unpark()
 		s.wantCalls(3, "New Copy")
@@ -209,7 +209,7 @@ func TestTheSameAddedByManyAtOnceIsAddedOnce(t *testing.T) {
 			})
 		}
 		all.Wait()
-		s.settle()
+		s.deliverAll()
 		if v := s.batchOf(b.ID); v.MemberCount != 52 || len(s.members(b.ID)) != 52 {
 			t.Errorf("%d members, %d different", v.MemberCount, len(s.members(b.ID)))
 		}
@@ -270,9 +270,9 @@ func TestLateMembersAreInTheAuditTrail(t *testing.T) {
 		b := s.batch("chained", people(2))
 		s.pass(time.Second)
 		s.add(b.ID, "late@x", "later@x")
-		trail := s.trail(b.ID)
-		if r := trail[len(trail)-1]; r.By != "ada" || r.Action != "add-members" || r.Target != "members 3 to 4" || len(trail) != 2 {
-			t.Errorf("%+v", trail)
+		records := s.listAudit(b.ID)
+		if r := records[len(records)-1]; r.By != "ada" || r.Action != "add-members" || r.Target != "members 3 to 4" || len(records) != 2 {
+			t.Errorf("%+v", records)
 		}
 	})
 }

@@ -80,8 +80,8 @@ func TestWhatALaterVersionWroteWaitsForIt(t *testing.T) {
 				s.wantPhases(b.ID, "first completed 1/0/0, second pending 0/0/0")
 				s.advance(b.ID)
 				s.wantStatus(b.ID, "completed")
-				if kept := s.kept(api.ListOptions{}); len(kept) > 0 {
-					t.Errorf("kept: %+v", kept)
+				if messages := s.listUnprocessable(api.ListOptions{}); len(messages) > 0 {
+					t.Errorf("kept: %+v", messages)
 				}
 			})
 		})
@@ -130,7 +130,7 @@ func TestMessagesOfALaterVersionAreUnderstood(t *testing.T) {
 		ID: "later-1", Type: message.TypeWorkerResult, DeliveryCount: 1, EnqueuedAt: s.clock.Now(),
 		Body: more(message.Result{JobID: j.JobID, Status: message.StatusSuccess, Result: json.RawMessage("true"), Timestamp: s.clock.Now(), CorrelationData: j.CorrelationData}),
 	}))
-	s.settle()
+	s.deliverAll()
 	s.wantSteps(b.ID, 1, "new succeeded, join succeeded")
 	must(s, 0, s.app.HandleEvent(s.ctx, message.Delivery{
 		ID: "later-2", Type: message.TypePhaseDue, DeliveryCount: 1, EnqueuedAt: s.clock.Now(),

@@ -39,16 +39,16 @@ func TestMemberRemovedBetweenPhasesTakesPartInNothingMoreAndTheRemovalIsTracked(
 		s.advance(b.ID)
 		s.wantPhases(b.ID, "first completed 2/0/0, second completed 1/0/0, on_member_removed completed 1/0/0")
 		s.wantStatus(b.ID, "completed")
-		trail := s.trail(b.ID)
-		if !strings.Contains(trailText(trail), "ada remove-member member 2 (p002@x): left the company") {
-			t.Errorf("the trail: %s", trailText(trail))
+		records := s.listAudit(b.ID)
+		if !strings.Contains(auditText(records), "ada remove-member member 2 (p002@x): left the company") {
+			t.Errorf("the trail: %s", auditText(records))
 		}
 	})
 }
 
-func trailText(trail []api.AuditRecord) string {
+func auditText(records []api.AuditRecord) string {
 	var out []string
-	for _, r := range trail {
+	for _, r := range records {
 		out = append(out, strings.TrimSpace(r.By+" "+r.Action+" "+r.Target)+": "+r.Why)
 	}
 	return strings.Join(out, " | ")
@@ -240,13 +240,13 @@ func TestRemovalAskedForByManyAtOnceIsCarriedOutOnce(t *testing.T) {
 			})
 		}
 		all.Wait()
-		s.settle()
+		s.deliverAll()
 		s.remove(b.ID, 2)
 		s.answers(2, "New", "true", nil)
 		s.answers(3, "New", "true", nil)
 		s.wantCalls(2, "New Forward Close")
 		s.wantCalls(3, "New Forward Close")
-		if got := strings.Count(trailText(s.trail(b.ID)), "remove-member"); got != 2 {
+		if got := strings.Count(auditText(s.listAudit(b.ID)), "remove-member"); got != 2 {
 			t.Errorf("%d removals in the trail", got)
 		}
 	})

@@ -44,7 +44,7 @@ func TestOnCompleteRunsOnceWithTheCountsWhenAllMembersHaveEnded(t *testing.T) {
 		s.wantCalls(0, "")
 		_, err := s.app.RemoveMember(s.ctx, ada, b.ID, 2, "")
 		must(s, 0, err)
-		s.settle()
+		s.deliverAll()
 		s.answers(2, "New", "", errNo)
 		s.wantCalls(0, "")
 		s.answers(3, "New", "true", nil)
@@ -132,7 +132,7 @@ func TestOnCompleteThatFailedIsRetriedByHandAndThePhaseIsCompleted(t *testing.T)
 		s.wantPhases(b.ID, "move failed 2/0/0, verify completed 2/0/0")
 		_, err := s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{}, "the mail is back")
 		must(s, 0, err)
-		s.settle()
+		s.deliverAll()
 		s.wantCalls(0, "Report Drop Report Tell")
 		s.wantPhases(b.ID, "move completed 2/0/0, verify completed 2/0/0")
 		s.wantStatus(b.ID, "completed")
@@ -179,7 +179,7 @@ func TestPhaseInWhichNobodyTookPartRunsNoOnComplete(t *testing.T) {
 		b := s.batch("reporting", people(1))
 		_, err := s.app.RemoveMember(s.ctx, ada, b.ID, 1, "")
 		must(s, 0, err)
-		s.settle()
+		s.deliverAll()
 		s.advance(b.ID)
 		s.wantCalls(0, "")
 		s.wantPhases(b.ID, "move failed 0/0/0, verify pending 0/0/0")
@@ -280,7 +280,7 @@ func TestOnCompleteThatIsTakenUpInABatchThatHadEndedIsSwept(t *testing.T) {
 		_, err := s.app.RetryFailed(s.ctx, ada, id, api.RetrySelection{}, "again")
 		must(s, 0, err)
 		s.park = func(kind, _ string) bool { return kind == message.TypeBatchWork }
-		s.settle()
+		s.deliverAll()
 		work := s.parked[0]
 		return func(ctx context.Context, a *app.App) error { return work.handle(a, ctx, work.m) }
 	}

@@ -109,7 +109,7 @@ func TestOwedJobIsSentInABatchThatWasPausedOrCancelled(t *testing.T) {
 						s.cancel(batch)
 					}
 					s.takeUp(due)
-					s.settle()
+					s.deliverAll()
 					if paused {
 						s.cancel(batch)
 					}
@@ -141,7 +141,7 @@ func TestJobOfARunThatAnotherDeliveryReleasedIsSent(t *testing.T) {
 		result := s.parked[0]
 		s.park, s.parked = nil, nil
 		s.takeUp(result)
-		s.settle()
+		s.deliverAll()
 		s.park = func(kind, body string) bool {
 			return kind == message.TypeBatchWork && strings.Contains(body, `"Page":1`)
 		}

@@ -267,9 +267,9 @@ func TestPauseAndResumptionAreRecordedOnceWithWhoAndWhy(t *testing.T) {
 				t.Fatalf("%+v", v)
 			}
 		}
-		s.settle()
+		s.deliverAll()
 		var got []string
-		for _, r := range s.trail(b.ID) {
+		for _, r := range s.listAudit(b.ID) {
 			got = append(got, r.By+" "+r.Action+": "+r.Why)
 		}
 		if want := "ada create: |ada pause: the helpdesk is overrun|grace resume: it is not"; strings.Join(got, "|") != want {

@@ -165,7 +165,7 @@ func TestWhatIsForeseenOfBatchesComesAbout(t *testing.T) {
 					if err != nil && problem.CodeOf(err) != api.CodeConflict {
 						t.Fatal(describe(err))
 					}
-					s.settle()
+					s.deliverAll()
 				}
 			}
 			all = append(all, manual...)
@@ -181,7 +181,7 @@ func TestWhatIsForeseenOfBatchesComesAbout(t *testing.T) {
 				if err != nil && problem.CodeOf(err) != api.CodeConflict {
 					t.Fatal(describe(err))
 				}
-				s.settle()
+				s.deliverAll()
 			}
 			if r.IntN(2) == 0 {
 				s.pass(time.Duration(r.IntN(20)) * time.Hour)

@@ -18,23 +18,23 @@ import (
 )
 
 // looks lists every use case that shows members' data.
-var looks = []asked{
+var looks = []auditCase{
 	{
-		name: "members", prep: begun(twoSteps, true), line: `read-members batch 1 "" ""  -> `,
+		name: "members", prep: startTwo(twoSteps, true), line: `read-members batch 1 "" ""  -> `,
 		ask: func(s *stage, by audit.Caller) error {
 			_, err := s.app.Members(s.ctx, by, 1, api.ListOptions{})
 			return err
 		},
 	},
 	{
-		name: "steps", prep: begun(twoSteps, true), line: `read-steps batch 1 "" ""  -> `,
+		name: "steps", prep: startTwo(twoSteps, true), line: `read-steps batch 1 "" ""  -> `,
 		ask: func(s *stage, by audit.Caller) error {
 			_, err := s.app.Steps(s.ctx, by, 1, api.ListOptions{})
 			return err
 		},
 	},
 	{
-		name: "report", prep: begun(twoSteps, true), line: `read-report batch 1 "" ""  -> `,
+		name: "report", prep: startTwo(twoSteps, true), line: `read-report batch 1 "" ""  -> `,
 		ask: func(s *stage, by audit.Caller) error {
 			r, err := s.app.Report(s.ctx, by, 1, report.CSV)
 			if err != nil {
@@ -149,7 +149,7 @@ func TestReadsAreRecordedBeforeTheyAreAnswered(t *testing.T) {
 func TestReadsOfEachKindAndThingAreRecordedApart(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
-	begun(twoSteps, true)(s)
+	startTwo(twoSteps, true)(s)
 	s.batch("two", "Upn,Name\nother@x,Other\n")
 	s.bad("m", `{}`)
 	s.bad("n", `{}`)
@@ -161,7 +161,7 @@ func TestReadsOfEachKindAndThingAreRecordedApart(t *testing.T) {
 			_, err = s.app.Steps(s.ctx, grace, batch, api.ListOptions{Member: 1})
 			must(s, 0, err)
 		}
-		for _, m := range s.kept(api.ListOptions{}) {
+		for _, m := range s.listUnprocessable(api.ListOptions{}) {
 			_, err := s.app.UnprocessedMessage(s.ctx, grace, m.ID)
 			must(s, 0, err)
 		}
@@ -176,7 +176,7 @@ func TestReadsOfEachKindAndThingAreRecordedApart(t *testing.T) {
 func TestReadsAtTheSameTimeAreOneRecord(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
-	begun(twoSteps, true)(s)
+	startTwo(twoSteps, true)(s)
 	grace := audit.Caller{Name: "grace"}
 	gone, cancel := context.WithCancel(s.ctx)
 	cancel()
@@ -203,7 +203,7 @@ func TestReadsAtTheSameTimeAreOneRecord(t *testing.T) {
 func TestReadsAreRecordedByEachProcess(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
-	begun(twoSteps, true)(s)
+	startTwo(twoSteps, true)(s)
 	grace := audit.Caller{Name: "grace"}
 	restarted := app.New(app.Config{Store: s.store, Bus: s.bus, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler)})
 	for _, process := range []*app.App{s.app, s.other, restarted, s.app} {
@@ -220,7 +220,7 @@ func TestReadsAreRecordedByEachProcess(t *testing.T) {
 func TestReadsThatAreRefusedAreNotRecorded(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
-	begun(twoSteps, true)(s)
+	startTwo(twoSteps, true)(s)
 	grace := audit.Caller{Name: "grace"}
 	for _, o := range []api.ListOptions{{Sort: "data"}, {Continuation: "none of theirs"}} {
 		_, err := s.app.Members(s.ctx, grace, 1, o)

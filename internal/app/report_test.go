@@ -25,9 +25,9 @@ func (s *stage) report(id int, format report.Format) string {
 	return out.String()
 }
 
-// told gives the rows of a report in CSV by the keys of the members, and those by the
+// readReport gives the rows of a report in CSV by the keys of the members, and those by the
 // names of the columns.
-func (s *stage) told(id int) map[string]map[string]string {
+func (s *stage) readReport(id int) map[string]map[string]string {
 	s.t.Helper()
 	rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(s.report(id, report.CSV), "\ufeff"))).ReadAll()
 	must(s, rows, err)
@@ -53,9 +53,9 @@ func TestReportTellsOfEveryMemberAndStep(t *testing.T) {
 		b := s.batch("undoable", people(60)) // two pages
 		s.advance(b.ID)
 		s.remove(b.ID, 3)
-		told := s.told(b.ID)
-		if len(told) != 60 {
-			t.Fatalf("%d members are told of", len(told))
+		answers := s.readReport(b.ID)
+		if len(answers) != 60 {
+			t.Fatalf("%d members are told of", len(answers))
 		}
 		now := s.clock.Now().Format(time.RFC3339)
 		for _, want := range []struct{ key, column, cell string }{
@@ -78,7 +78,7 @@ func TestReportTellsOfEveryMemberAndStep(t *testing.T) {
 			{"p003@x", "on_member_removed / forward", "succeeded"},
 			{"p003@x", "read at", now},
 		} {
-			if got, ok := told[want.key][want.column]; !ok || got != want.cell {
+			if got, ok := answers[want.key][want.column]; !ok || got != want.cell {
 				t.Errorf("%s, %s: %q, want %q", want.key, want.column, got, want.cell)
 			}
 		}
@@ -113,7 +113,7 @@ func TestReportWhileTheBatchGoesOn(t *testing.T) {
 			s.remove(b.ID, 4)
 			_, err := s.app.AddMembers(s.ctx, ada, b.ID, []byte("Upn,Name\nlate@x,Late\n"))
 			must(s, 0, err)
-			s.settle()
+			s.deliverAll()
 			s.advance(b.ID)
 		}
 		var out bytes.Buffer
@@ -135,8 +135,8 @@ func TestReportOfABatchThatIsBegunNowhere(t *testing.T) {
 	s := newStage(t, false)
 	s.publish(undoable)
 	b := s.batch("undoable", people(1))
-	if told := s.told(b.ID); told["p001@x"]["status"] != "active" || told["p001@x"]["move / new"] != "" {
-		t.Errorf("told: %v", told)
+	if answers := s.readReport(b.ID); answers["p001@x"]["status"] != "active" || answers["p001@x"]["move / new"] != "" {
+		t.Errorf("told: %v", answers)
 	}
 }
 
@@ -183,10 +183,10 @@ func TestReportOfSeveralVersions(t *testing.T) {
 	s.advance(b.ID)
 	s.publishNew(strings.Replace(undoable, "name: tell", "name: inform", 1), api.PublishOptions{Overdue: api.OverdueRerun})
 	s.advance(b.ID)
-	told := s.told(b.ID)
+	answers := s.readReport(b.ID)
 	for column, want := range map[string]string{"move / tell": "succeeded", "move (2) / inform": "succeeded"} {
-		if got, ok := told["p001@x"][column]; !ok || got != want {
-			t.Errorf("%s: %q of %v", column, got, told["p001@x"])
+		if got, ok := answers["p001@x"][column]; !ok || got != want {
+			t.Errorf("%s: %q of %v", column, got, answers["p001@x"])
 		}
 	}
 }

@@ -23,7 +23,7 @@ func (s *stage) skip(id int, step int64) {
 	if must(s, v, err); v.Status != "skipped" || v.Resolved == nil || v.Resolved.By != "ada" || v.Resolved.Why != "not needed" {
 		s.t.Fatalf("%+v", v)
 	}
-	s.settle()
+	s.deliverAll()
 }
 
 func (s *stage) markDone(id int, step int64, result string) {
@@ -33,7 +33,7 @@ func (s *stage) markDone(id int, step int64, result string) {
 	if must(s, v, err); v.Status != "succeeded" || v.Resolved == nil || v.Resolved.By != "ada" || v.Resolved.Why != "done by hand" {
 		s.t.Fatalf("%+v", v)
 	}
-	s.settle()
+	s.deliverAll()
 }
 
 func TestSkippedStepThatIsUnderWayIsPassedByAndItsLateResultRecorded(t *testing.T) {
@@ -52,8 +52,8 @@ func TestSkippedStepThatIsUnderWayIsPassedByAndItsLateResultRecorded(t *testing.
 		if v := s.step(b.ID, 1, "new"); len(v.Late) != 1 || v.Late[0].At == nil || v.Late[0].Error != "no (Test)" {
 			t.Errorf("the late result: %+v", v.Late)
 		}
-		trail := s.trail(b.ID)
-		if r := trail[len(trail)-1]; r.By != "ada" || r.Action != "skip-step" || r.Why != "not needed" || r.Target != fmt.Sprintf("step %d (new of p001@x in first)", step.ID) {
+		records := s.listAudit(b.ID)
+		if r := records[len(records)-1]; r.By != "ada" || r.Action != "skip-step" || r.Why != "not needed" || r.Target != fmt.Sprintf("step %d (new of p001@x in first)", step.ID) {
 			t.Errorf("%+v", r)
 		}
 	})
@@ -89,7 +89,7 @@ func TestSkippedStepThatAMemberFailedAtBringsTheMemberBack(t *testing.T) {
 		s.wantMember(b.ID, 1, "active")
 		s.wantPhases(b.ID, "first completed 2/0/0, second completed 2/0/0")
 		s.wantStatus(b.ID, "completed")
-		if got := trailText(s.trail(b.ID)); strings.Count(got, "skip-step") != 1 {
+		if got := auditText(s.listAudit(b.ID)); strings.Count(got, "skip-step") != 1 {
 			t.Errorf("the trail: %s", got)
 		}
 	})
@@ -116,7 +116,7 @@ func TestStepMarkedDoneGivesTheOutputsThatItsFunctionWould(t *testing.T) {
 		if v := s.step(b.ID, 1, "copy"); string(v.Params) != `{"User":"by hand"}` {
 			t.Errorf("%s", v.Params)
 		}
-		if got := trailText(s.trail(b.ID)); strings.Count(got, "mark-done") != 1 || !strings.Contains(got, "done by hand") {
+		if got := auditText(s.listAudit(b.ID)); strings.Count(got, "mark-done") != 1 || !strings.Contains(got, "done by hand") {
 			t.Errorf("the trail: %s", got)
 		}
 	})
@@ -190,7 +190,7 @@ func TestInitStepIsSkippedForTheBatch(t *testing.T) {
 		step := s.step(b.ID, 0, "prepare").ID
 		s.skip(b.ID, step)
 		s.wantStatus(b.ID, "active")
-		if got := trailText(s.trail(b.ID)); !strings.Contains(got, fmt.Sprintf("ada skip-step step %d (prepare of the batch in init): not needed", step)) {
+		if got := auditText(s.listAudit(b.ID)); !strings.Contains(got, fmt.Sprintf("ada skip-step step %d (prepare of the batch in init): not needed", step)) {
 			t.Errorf("the trail: %s", got)
 		}
 	})
@@ -220,7 +220,7 @@ func TestStepsThatCannotBeSettledByHand(t *testing.T) {
 		}
 		_, err := s.app.SkipStep(s.ctx, ada, 9, s.step(b.ID, 1, "new").ID, "")
 		s.refused(err, api.CodeNotFound, "there is no batch 9")
-		if got := trailText(s.trail(b.ID)); strings.Contains(got, "step") {
+		if got := auditText(s.listAudit(b.ID)); strings.Contains(got, "step") {
 			t.Errorf("what was refused is in the trail: %s", got)
 		}
 		s.wantPhases(b.ID, "first completed 1/1/0, second pending 0/0/0")
@@ -265,7 +265,7 @@ func TestStepSettledByHandLeadsOnWhereverThatWasCutShort(t *testing.T) {
 	for name, tt := range map[string]struct {
 		yaml, runbook string
 		script        script
-		settle        func(s *stage, id int) func(context.Context, *app.App) error
+		resolve       func(s *stage, id int) func(context.Context, *app.App) error
 		steps, phases string // of member 1, and of the batch
 	}{
 		"skipped under way": {
@@ -300,12 +300,12 @@ func TestStepSettledByHandLeadsOnWhereverThatWasCutShort(t *testing.T) {
 				s.publish(tt.yaml)
 				b := s.batch(tt.runbook, people(2))
 				s.advance(b.ID)
-				settle := tt.settle(s, b.ID)
-				cut := s.killed(write, settle)
+				resolve := tt.resolve(s, b.ID)
+				cut := s.killed(write, resolve)
 				if m := s.member(b.ID, 1); m.Status == "failed" { // it only claimed the member
-					must(s, 0, settle(s.ctx, s.app))
+					must(s, 0, resolve(s.ctx, s.app))
 				}
-				s.settle()
+				s.deliverAll()
 				s.pass(time.Minute)
 				s.wantSteps(b.ID, 1, tt.steps)
 				s.wantPhases(b.ID, tt.phases)
@@ -380,6 +380,6 @@ func TestPersonIsAddedAgainWhenTheRemovalStepThatWasSkippedHasEnded(t *testing.T
 		s.refused(err, api.CodeConflict, "still being taken out of")
 		s.pass(30*time.Minute + runstate.JobGracePeriod + time.Second)
 		must(s, 0, func() error { _, err := s.app.AddMembers(s.ctx, ada, b.ID, []byte(again)); return err }())
-		s.settle()
+		s.deliverAll()
 	})
 }

@@ -22,7 +22,7 @@ func (s *stage) retry(id int, which api.RetrySelection) {
 	if must(s, v, err); v.Task == "" || v.Selection != which {
 		s.t.Fatalf("%+v", v)
 	}
-	s.settle()
+	s.deliverAll()
 }
 
 func TestRetryOfAllWhoFailedBeginsAtTheStepThatFailed(t *testing.T) {
@@ -42,7 +42,7 @@ func TestRetryOfAllWhoFailedBeginsAtTheStepThatFailed(t *testing.T) {
 			t.Errorf("brought back, it still tells: %+v", m)
 		}
 		s.wantPhases(b.ID, "first completed 3/0/0, second pending 0/0/0")
-		if got := trailText(s.trail(b.ID)); !strings.HasSuffix(got, "ada retry all who failed: the cause is gone") {
+		if got := auditText(s.listAudit(b.ID)); !strings.HasSuffix(got, "ada retry all who failed: the cause is gone") {
 			t.Errorf("the trail: %s", got)
 		}
 	})
@@ -271,7 +271,7 @@ func TestRetryAskedForByManyAtOnceIsOne(t *testing.T) {
 			})
 		}
 		all.Wait()
-		s.settle()
+		s.deliverAll()
 		for member := 1; member <= 3; member++ {
 			s.wantCalls(member, "New New")
 			s.answers(member, "New", "true", nil)
@@ -376,7 +376,7 @@ func TestInitAndOnCompleteStepsThatFailedAreSkippedOrMarkedDone(t *testing.T) {
 		if must(s, v, err); v.Status != "skipped" {
 			t.Errorf("%+v", v)
 		}
-		s.settle()
+		s.deliverAll()
 		s.wantStatus(b.ID, "active")
 		s.advance(b.ID)
 		s.wantStatus(b.ID, "failed")
@@ -384,7 +384,7 @@ func TestInitAndOnCompleteStepsThatFailedAreSkippedOrMarkedDone(t *testing.T) {
 		if must(s, v, err); v.Status != "succeeded" {
 			t.Errorf("%+v", v)
 		}
-		s.settle()
+		s.deliverAll()
 		s.wantCalls(0, "Prepare Tell")
 		s.wantPhases(b.ID, "init completed 1/0/0, only completed 1/0/0")
 		s.wantStatus(b.ID, "completed")

@@ -127,18 +127,18 @@ func (v *vaulted) wantNowhere(when string, ids ...int) {
 		show("steps", steps, err)
 		phases, err := v.app.Phases(v.ctx, id)
 		show("phases", phases, err)
-		trail, err := v.app.BatchAudit(v.ctx, id, api.AuditFilter{}, all)
-		show("batch audit", trail, err)
+		records, err := v.app.BatchAudit(v.ctx, id, api.AuditFilter{}, all)
+		show("batch audit", records, err)
 		for _, format := range report.Formats {
 			absent("the report as "+string(format), v.report(id, format))
 		}
 	}
 	batches, err := v.app.Batches(v.ctx, all)
 	show("batches", batches, err)
-	trail, err := v.app.Audit(v.ctx, api.AuditFilter{}, all)
-	show("audit", trail, err)
+	records, err := v.app.Audit(v.ctx, api.AuditFilter{}, all)
+	show("audit", records, err)
 	for _, status := range []string{"open", "replayed", "discarded"} {
-		for _, m := range v.kept(api.ListOptions{Status: status}) {
+		for _, m := range v.listUnprocessable(api.ListOptions{Status: status}) {
 			show("kept message", m, nil)
 			view := v.message(m.ID)
 			show("body of a kept message", view, nil)
@@ -291,14 +291,14 @@ func TestSecretsAreErasedWhenNothingCanBeRetried(t *testing.T) {
 		s.tick()
 		task, err := s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{Member: 1}, "once more")
 		must(s, task, err)
-		s.settle()
+		s.deliverAll()
 		s.wantMember(b.ID, 1, "failed")
 		if got := s.logText(v); !strings.Contains(got, `needs the secret \"Password\", which was erased`) {
 			t.Error("nobody is told that the secret is gone")
 		}
 		_, err = s.app.MarkStepDone(s.ctx, ada, b.ID, s.step(b.ID, 2, "new").ID, json.RawMessage(`{"id":1,"token":"`+`made-by-\"function!`+`"}`), "by hand")
 		must(s, 0, err)
-		s.settle()
+		s.deliverAll()
 		v.wantNowhere("marked done", b.ID)
 	})
 }
@@ -412,19 +412,19 @@ func TestKeptMessagesShowNoSecrets(t *testing.T) {
 			}
 		}
 	}
-	kept := s.kept(api.ListOptions{})
-	if len(kept) != 4 {
-		t.Fatalf("%d messages are kept", len(kept))
+	messages := s.listUnprocessable(api.ListOptions{})
+	if len(messages) != 4 {
+		t.Fatalf("%d messages are kept", len(messages))
 	}
 	v.wantNowhere("kept", b.ID)
-	replayed, err := s.app.Replay(s.ctx, ada, kept[0].ID, "again")
+	replayed, err := s.app.Replay(s.ctx, ada, messages[0].ID, "again")
 	must(s, replayed, err)
-	s.settle()
-	if again := s.kept(api.ListOptions{}); len(again) != 4 {
+	s.deliverAll()
+	if again := s.listUnprocessable(api.ListOptions{}); len(again) != 4 {
 		t.Errorf("after a replay %d messages are kept: what came back is not known as the same", len(again))
 	}
 	v.wantNowhere("replayed", b.ID)
-	for _, m := range s.kept(api.ListOptions{}) {
+	for _, m := range s.listUnprocessable(api.ListOptions{}) {
 		view := s.message(m.ID)
 		if m.MessageID == "bad-0" && (!strings.Contains(string(view.Body), `"JobId":"j"`) || !strings.Contains(string(view.Body), `"Result":"(secret)"`)) {
 			t.Errorf("a result is shown as %s", view.Body)

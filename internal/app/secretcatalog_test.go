@@ -170,7 +170,7 @@ phases:
 		s.advance(other.ID)
 		_, err := s.app.MarkStepDone(s.ctx, ada, other.ID, s.step(other.ID, 1, "new").ID, json.RawMessage(answer), "by hand")
 		must(s, 0, err)
-		s.settle()
+		s.deliverAll()
 		if got := string(s.step(other.ID, 1, "new").Result); got != shown {
 			t.Errorf("marked done, the result is shown as %s", got)
 		}

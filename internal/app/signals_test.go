@@ -220,8 +220,8 @@ func TestTickTellsHowLongTheOldestMessageHasWaited(t *testing.T) {
 			t.Errorf("%s, want %s", got, step.want)
 		}
 	}
-	s.settle()
-	if lines := j.of(t, alert.MessageUnprocessed); len(lines) != 2 || lines[0]["Event"] != alert.MessageUnprocessed || lines[0]["Reason"] == "" {
+	s.deliverAll()
+	if lines := j.of(t, alert.MessageUnprocessable); len(lines) != 2 || lines[0]["Event"] != alert.MessageUnprocessable || lines[0]["Reason"] == "" {
 		t.Errorf("what cannot be processed is told as %v", lines)
 	}
 	send(message.TopicWorkerResults, "third", time.Time{})

@@ -211,9 +211,9 @@ func TestPageThatOutlastsItsInvocationComesToItsEnd(t *testing.T) {
 	const members = 40
 	failed := &message.JobError{Message: "it fails", Type: "Broken"}
 	for _, tc := range []struct {
-		name  string
-		asked func(s *slowSystem, batch int) // leaves the messages of the work
-		want  func(s *slowSystem, batch int)
+		name    string
+		request func(s *slowSystem, batch int) // leaves the messages of the work
+		want    func(s *slowSystem, batch int)
 	}{
 		{
 			"release",
@@ -265,7 +265,7 @@ func TestPageThatOutlastsItsInvocationComesToItsEnd(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSlowSystem(t, 0)
 				batch := s.begin(createAndCopy, members)
-				tc.asked(s, batch)
+				tc.request(s, batch)
 				s.takes = 4 * time.Second
 				s.skip = func(m bus.Message) bool { return strings.Contains(m.ID, "-page-2") } // it waits for the jobs
 				if s.handle(2*time.Hour) == 0 {

@@ -146,7 +146,7 @@ func TestOtherListsAreSortedAtTheStore(t *testing.T) {
 	}
 	for _, err := range []error{
 		refusal(s.app.Batches(s.ctx, api.ListOptions{Sort: "members"})), refusal(s.app.Runbooks(s.ctx, api.ListOptions{Sort: "id"})),
-		refusal(s.app.Versions(s.ctx, "beta", api.ListOptions{Sort: "createdAt"})), refusal(s.app.Unprocessed(s.ctx, api.ListOptions{Sort: "-status"})),
+		refusal(s.app.Versions(s.ctx, "beta", api.ListOptions{Sort: "createdAt"})), refusal(s.app.UnprocessableMessages(s.ctx, api.ListOptions{Sort: "-status"})),
 	} {
 		s.refused(err, api.CodeInvalid, "cannot be sorted by")
 	}
@@ -208,11 +208,11 @@ func TestEverySortIsByWhatTheListShows(t *testing.T) {
 	check("steps", api.StepSorts, func(o api.ListOptions) (any, error) { return s.app.Steps(s.ctx, ada, 1, o) })
 	check("runbooks", api.RunbookSorts, func(o api.ListOptions) (any, error) { return s.app.Runbooks(s.ctx, o) })
 	check("versions", api.VersionSorts, func(o api.ListOptions) (any, error) { return s.app.Versions(s.ctx, "beta", o) })
-	check("messages", api.UnprocessedSorts, func(o api.ListOptions) (any, error) { return s.app.Unprocessed(s.ctx, o) })
+	check("messages", api.UnprocessableSorts, func(o api.ListOptions) (any, error) { return s.app.UnprocessableMessages(s.ctx, o) })
 	// The service may leave out what does not have the path.
-	kept, err := storetest.All[map[string]any](s.ctx, s.store, store.PartitionUnprocessed, "unprocessed")
-	must(s, kept, err)
-	for _, u := range kept {
+	messages, err := storetest.All[map[string]any](s.ctx, s.store, store.PartitionUnprocessable, "unprocessed")
+	must(s, messages, err)
+	for _, u := range messages {
 		if u.Doc["messageType"] == nil {
 			t.Errorf("%+v", u)
 		}

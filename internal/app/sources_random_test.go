@@ -356,7 +356,7 @@ func (f *follower) tick() {
 	f.s.t.Helper()
 	f.tell("tick")
 	must(f.s, 0, f.process().Tick(f.s.ctx))
-	f.s.settle()
+	f.s.deliverAll()
 	f.wentWell()
 }
 
@@ -378,7 +378,7 @@ func (f *follower) ticks() {
 	first, second := <-ended, <-ended
 	must(f.s, 0, first)
 	must(f.s, 0, second)
-	f.s.settle()
+	f.s.deliverAll()
 	f.wentWell()
 }
 
@@ -387,7 +387,7 @@ func (f *follower) dyingTick() {
 	write := 1 + f.rng.IntN(14)
 	died := f.s.killed(write, func(ctx context.Context, a *app.App) error { return a.Tick(ctx) })
 	f.tell("a tick that is to die after write %d, and did: %t", write, died)
-	f.s.settle()
+	f.s.deliverAll()
 }
 
 func (f *follower) pass() {
@@ -414,7 +414,7 @@ func (f *follower) decide() {
 		if f.last.batches[id].undecided() {
 			f.decideOf(id, f.rng.IntN(2) == 0)
 			if f.rng.IntN(2) == 0 { // or a tick may come before those who were confirmed are out
-				f.s.settle()
+				f.s.deliverAll()
 			}
 			return
 		}
@@ -432,7 +432,7 @@ func (f *follower) decideAll() (any bool) {
 			return any
 		}
 		f.decideOf(ids[at], true)
-		f.s.settle()
+		f.s.deliverAll()
 		any = true
 	}
 }
@@ -548,7 +548,7 @@ func (f *follower) removeByHand() {
 	_, err := f.s.app.RemoveMember(f.s.ctx, ada, p.batch, p.member, "")
 	f.tell("an administrator removes member %d of batch %d: %v", p.member, p.batch, err)
 	must(f.s, 0, err)
-	f.s.settle()
+	f.s.deliverAll()
 }
 
 // nobodyYet draws a person who is in no open batch; empty if there is none.
@@ -582,7 +582,7 @@ func (f *follower) addByHand() {
 	}
 	must(f.s, 0, err)
 	f.invited[place{id, len(f.look().batches[id].members)}] = true
-	f.s.settle()
+	f.s.deliverAll()
 }
 
 // byHand creates a manual batch that is never advanced.
@@ -595,7 +595,7 @@ func (f *follower) byHand() {
 			return
 		}
 		must(f.s, b, err)
-		f.s.settle()
+		f.s.deliverAll()
 	}
 }
 
@@ -1078,7 +1078,7 @@ func TestNobodyMovesWhileConfirmedRemovalsAreUnderWay(t *testing.T) {
 		people.put(dawn.Add(5*day), "p009")
 		must(s, 0, s.app.Tick(s.ctx)) // before the removals have begun
 		s.wantBatches("1 04 09:00 active: "+strings.Join(crowd(10), " "), "2 06 09:00 detected: ")
-		s.settle()
+		s.deliverAll()
 		s.tick()
 		s.wantBatches(
 			"1 04 09:00 active: -p000 -p001 -p002 p003 p004 p005 p006 p007 p008 -p009 p000 p001 p002",

@@ -120,13 +120,13 @@ func (s *stage) pass(d time.Duration) {
 	s.t.Helper()
 	s.clock.ns.Add(int64(d))
 	s.broker.Tick()
-	s.settle()
+	s.deliverAll()
 }
 
-// settle lets all messages come that are there, and those that follow from them,
+// deliverAll delivers all messages that are there, and those that follow from them,
 // until there are none. On a hard stage those come again then, and with them some of
 // long ago.
-func (s *stage) settle() {
+func (s *stage) deliverAll() {
 	s.t.Helper()
 	s.mu.Lock()
 	before := len(s.past)
@@ -268,7 +268,7 @@ func (s *stage) unpark() {
 	for _, p := range parked {
 		s.takeUp(p)
 	}
-	s.settle()
+	s.deliverAll()
 }
 
 // reply answers a job as the script has it; the same job always in the same way.
@@ -320,7 +320,7 @@ func (s *stage) answersJob(j message.Job, result string, err error) {
 		s.t.Fatal(err)
 	}
 	s.jobs = s.jobs[:taken]
-	s.settle()
+	s.deliverAll()
 }
 
 // who returns the member of a job; 0 for none.
@@ -391,7 +391,7 @@ func (s *stage) advance(id int) {
 		_, err = s.app.Advance(s.ctx, ada, id, e.NextPhase)
 	}
 	must(s, 0, err)
-	s.settle()
+	s.deliverAll()
 }
 
 // Pauses, resumptions and cancellations reach the other process within a second.
@@ -421,7 +421,7 @@ func (s *stage) tick() {
 	if err := s.app.Tick(s.ctx); err != nil {
 		s.t.Fatal(describe(err))
 	}
-	s.settle()
+	s.deliverAll()
 }
 
 // Reading the state.
@@ -517,9 +517,9 @@ func (s *stage) wantMember(id, member int, want string) {
 	}
 }
 
-// trail is the audit trail of a batch, the oldest first, without what the test itself
+// listAudit is the audit trail of a batch, the oldest first, without what the test itself
 // looked at.
-func (s *stage) trail(id int) []api.AuditRecord {
+func (s *stage) listAudit(id int) []api.AuditRecord {
 	s.t.Helper()
 	page, err := s.app.BatchAudit(s.ctx, id, api.AuditFilter{}, api.ListOptions{Limit: 1000})
 	must(s, 0, err)
@@ -540,9 +540,9 @@ func (s *stage) refused(err error, code api.Code, says string) {
 // run and no member under way.
 func (s *stage) verify() {
 	s.t.Helper()
-	kept, err := storetest.All[store.Unprocessable](s.ctx, s.store, store.PartitionUnprocessed, "unprocessed")
+	messages, err := storetest.All[store.Unprocessable](s.ctx, s.store, store.PartitionUnprocessable, "unprocessed")
 	must(s, 0, err)
-	for _, k := range kept {
+	for _, k := range messages {
 		s.t.Errorf("a message of type %s could not be processed: %s", k.Doc.Type, k.Doc.Reason)
 	}
 	for topic, subscription := range subscriptions {
@@ -689,7 +689,7 @@ func (s *stage) add(id int, keys ...string) api.AddResult {
 	}
 	v, err := s.app.AddMembers(s.ctx, ada, id, []byte(csv))
 	must(s, v, err)
-	s.settle()
+	s.deliverAll()
 	return v
 }
 
@@ -700,7 +700,7 @@ func (s *stage) remove(id, member int) {
 	if must(s, v, err); v.Status != "removed" || v.RemovedAt == nil {
 		s.t.Fatalf("after its removal the member is %+v", v)
 	}
-	s.settle()
+	s.deliverAll()
 }
 
 // pages makes a batch with a member on each of so many pages.

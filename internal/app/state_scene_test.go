@@ -328,10 +328,10 @@ func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, r
 	must(s, 0, err)
 	_, err = m.app.AddMembers(m.ctx, ada, last, []byte(ways("later", "fine")))
 	must(s, 0, err)
-	_, err = m.app.Replay(m.ctx, ada, s.kept(api.ListOptions{})[0].ID, "once more")
+	_, err = m.app.Replay(m.ctx, ada, s.listUnprocessable(api.ListOptions{})[0].ID, "once more")
 	must(s, 0, err)
-	m.settleHeld("joe", m.app.ConfirmRemovals)
-	m.settleHeld("kim", m.app.DiscardRemovals)
+	m.decideHold("joe", m.app.ConfirmRemovals)
+	m.decideHold("kim", m.app.DiscardRemovals)
 	m.advance(m.batch("moves", ways("again", "fine", "fine")).ID)
 	m.announces(m.clock.Now(), "New", "Join", "Copy", "Tell")
 	m.reports(m.clock.Now())
@@ -351,8 +351,8 @@ func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, r
 // members by then.
 const dyingTick = 8
 
-// settleHeld decides on the held removals in a person's wave.
-func (m *making) settleHeld(name string, decide func(context.Context, audit.Caller, int, string, string) (api.Batch, error)) {
+// decideHold decides on the held removals in a person's wave.
+func (m *making) decideHold(name string, decide func(context.Context, audit.Caller, int, string, string) (api.Batch, error)) {
 	m.t.Helper()
 	b := m.wave(name)
 	view, err := m.app.HeldRemovals(m.ctx, ada, b, api.ListOptions{})

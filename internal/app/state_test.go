@@ -215,7 +215,7 @@ func TestStateIsTakenOver(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, each message twice %t", version, hard), func(t *testing.T) {
 				t.Parallel()
 				s := k.stage(t, hard)
-				s.settle()
+				s.deliverAll()
 				s.carryOn(k.System.Repeat, func(d time.Duration) { s.pass(d); s.tick() })
 				ends := s.endings()
 				for id, want := range k.End {

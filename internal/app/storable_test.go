@@ -144,14 +144,14 @@ func TestRefusalsOfTheStoreAreNotRetriedAsOutages(t *testing.T) {
 			s.refused(err, tt.code, tt.says)
 			s.answers(1, "New", "true", nil)
 			remove()
-			kept := s.kept(api.ListOptions{})
-			if len(kept) != 1 || kept[0].DeliveryCount > 2 || !strings.Contains(kept[0].Reason, tt.reason) {
-				t.Fatalf("%+v", kept)
+			messages := s.listUnprocessable(api.ListOptions{})
+			if len(messages) != 1 || messages[0].DeliveryCount > 2 || !strings.Contains(messages[0].Reason, tt.reason) {
+				t.Fatalf("%+v", messages)
 			}
-			if _, err := s.app.Replay(s.ctx, ada, kept[0].ID, "there is room again"); err != nil {
+			if _, err := s.app.Replay(s.ctx, ada, messages[0].ID, "there is room again"); err != nil {
 				t.Fatal(describe(err))
 			}
-			s.settle()
+			s.deliverAll()
 			s.wantSteps(b.ID, 1, "new succeeded, join succeeded")
 		})
 	}

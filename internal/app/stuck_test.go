@@ -164,7 +164,7 @@ func TestStepsWhoseMessageWasLostAreTold(t *testing.T) {
 			}
 			s.wantStuck(j, "batch 1 of one: "+strings.Replace(c.want, "silent []", "silent <nil>", 1))
 			s.park, s.parked = nil, nil
-			s.settle() // the sweep has made up for it
+			s.deliverAll() // the sweep has made up for it
 			s.wantStuck(j)
 		})
 	}

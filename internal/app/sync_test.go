@@ -127,7 +127,7 @@ func TestRowThatIsGoneRemovesItsMemberOnce(t *testing.T) {
 		s.tick()
 		s.wantSent(message.TypeMemberRemoved, 2)
 		var told []string
-		for _, r := range s.trail(1) {
+		for _, r := range s.listAudit(1) {
 			told = append(told, r.By+" "+r.Action+" "+r.Target)
 		}
 		slices.Sort(told) // they are of the same moment
@@ -172,7 +172,7 @@ func TestMoreRemovalsThanTheGuardAllowsAreHeldUntilSomebodyDecides(t *testing.T)
 		if must(s, v, err); v.Held == nil || v.Held.Confirmed == nil {
 			t.Fatalf("%+v", v)
 		}
-		s.settle()
+		s.deliverAll()
 		s.wantSent(message.TypeMemberRemoved, 3)
 		if b := s.batchOf(1); b.Held != nil {
 			t.Fatalf("%+v", b)
@@ -427,18 +427,18 @@ func TestWhomAnAdministratorAddedAgainComesBackAfterAHold(t *testing.T) {
 		s.tick()
 		v, err := s.app.RemoveMember(s.ctx, ada, 1, 1, "")
 		must(s, v, err)
-		s.settle()
+		s.deliverAll()
 		added, err := s.app.AddMembers(s.ctx, ada, 1, []byte("Upn,Name\nANN@x,Ann\n"))
 		must(s, added, err)
-		s.settle()
+		s.deliverAll()
 		v, err = s.app.RemoveMember(s.ctx, ada, 1, 3, "")
 		must(s, v, err)
-		s.settle()
+		s.deliverAll()
 		s.tick()
 		s.wantBatches("1 04 09:00 active: -ann bob -ANN") // removed by hand once more: they stay out
 		added, err = s.app.AddMembers(s.ctx, ada, 1, []byte("Upn,Name\nann@x,Ann\n"))
 		must(s, added, err)
-		s.settle()
+		s.deliverAll()
 		s.tick() // the source has them, so it may take them out
 		people.drop("ann", "bob")
 		s.tick()
@@ -467,7 +467,7 @@ func TestTicksAtTheSameTimeDoNoHarm(t *testing.T) {
 		for range 6 {
 			must(s, 0, <-ticks)
 		}
-		s.settle()
+		s.deliverAll()
 		if b := s.batchOf(1); b.MemberCount != 60 {
 			t.Fatalf("%+v", b)
 		}
@@ -578,7 +578,7 @@ func (s *stage) confirm(id int) {
 	must(s, held, err)
 	_, err = s.app.ConfirmRemovals(s.ctx, ada, id, held.Revision, "they are gone")
 	must(s, 0, err)
-	s.settle()
+	s.deliverAll()
 }
 
 // wantSent tells how many messages of a kind the processes were given, each counted

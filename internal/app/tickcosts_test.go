@@ -26,7 +26,7 @@ func (s *stage) costOfATick() tickCost {
 	}
 	after := s.store.Counts()
 	cost := tickCost{after.Reads - before.Reads, after.Queries - before.Queries, after.Writes - before.Writes, s.meter.sent - sent}
-	s.settle()
+	s.deliverAll()
 	return cost
 }
 

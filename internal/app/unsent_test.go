@@ -55,7 +55,7 @@ func cutInitShort(s *stage, write int, retries, cancels bool) (cut bool) {
 	}
 	s.park = func(kind, _ string) bool { return kind == message.TypeBatchInit || kind == message.TypeBatchWork }
 	if retries {
-		s.settle()
+		s.deliverAll()
 	} else {
 		s.advance(b.ID)
 	}

@@ -179,7 +179,7 @@ func TestVersionsPublishedOneAfterTheOtherAreFollowedToTheLast(t *testing.T) {
 			})
 		}
 		all.Wait()
-		s.settle()
+		s.deliverAll()
 		s.wantPhases(b.ID, "first completed 1/0/0, second superseded 0/0/0, first skipped 0/0/0, second pending 0/0/0")
 		if v := s.batchOf(b.ID); v.RunbookVersion != 3 {
 			t.Errorf("it follows version %d", v.RunbookVersion)

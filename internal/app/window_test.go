@@ -118,7 +118,7 @@ func TestFanOutGoesOnWhereverItIsCut(t *testing.T) {
 		result := message.Delivery{ID: first.JobID, Body: body, DeliveryCount: 1}
 		cut := s.killed(write, func(ctx context.Context, a *app.App) error { return a.HandleResult(ctx, result) })
 		must(s, 0, s.app.HandleResult(s.ctx, result)) // the broker delivers it again
-		s.settle()
+		s.deliverAll()
 		s.wantCalls(4, "New Join")
 		s.wantBegun(b.ID, 1, engine.FanOutWindow+1)
 		for member := 2; member <= 3; member++ {
@@ -279,7 +279,7 @@ func TestFanOutIsNotStuckWhenItsWindowHasJustOpened(t *testing.T) {
 	s.park = func(kind, _ string) bool { return kind == message.TypePhaseDue }
 	s.answers(1, "New", "true", nil)
 	s.wantStuck(log)
-	s.settle()
+	s.deliverAll()
 	if len(s.parked) != 1 {
 		t.Errorf("the page is announced %d times, want once", len(s.parked))
 	}
@@ -445,7 +445,7 @@ func TestEveryLatePageCatchesUpWhereverItIsCut(t *testing.T) {
 		for _, join := range joins[:pages-1] { // the broker delivers the first again
 			s.give(join)
 		}
-		s.settle()
+		s.deliverAll()
 		s.wantPhases(id, fmt.Sprintf("first completed %d/0/0, second pending 0/0/0", pages+1))
 		return cut
 	})

@@ -96,8 +96,8 @@ func TestAWorkerIsKnownByWhatItAnnouncedLast(t *testing.T) {
 	}); got != "worker-01:1:0 worker-02:1:0" {
 		t.Errorf("listed: %s", got)
 	}
-	if kept := s.kept(api.ListOptions{}); len(kept) > 0 {
-		t.Errorf("kept: %+v", kept)
+	if messages := s.listUnprocessable(api.ListOptions{}); len(messages) > 0 {
+		t.Errorf("kept: %+v", messages)
 	}
 }
 
@@ -151,13 +151,13 @@ func TestACatalogueThatMakesNoSenseIsKeptAndChangesNothing(t *testing.T) {
 		head + `[{"Name":"B","Result":[` + many(201) + `]}]}`:                               "more than 200",
 		head + `[{"Name":"B","Description":"` + strings.Repeat("x", message.Limit) + `"}]}`: "at most 245760 are taken",
 	} {
-		before := len(w.kept(api.ListOptions{}))
+		before := len(w.listUnprocessable(api.ListOptions{}))
 		m := message.Delivery{ID: "bad-" + fmt.Sprint(before), Type: "Worker-Catalog", Body: []byte(body), DeliveryCount: 1}
 		w.announce(m, m)
-		kept := w.kept(api.ListOptions{})
-		i := slices.IndexFunc(kept, func(v api.UnprocessedMessage) bool { return v.MessageID == m.ID })
-		if len(kept) != before+1 || i < 0 || !strings.Contains(kept[i].Reason, reason) || kept[i].Topic != message.TopicWorkerResults {
-			t.Errorf("%.80s: want %q, kept %+v", body, reason, kept)
+		messages := w.listUnprocessable(api.ListOptions{})
+		i := slices.IndexFunc(messages, func(v api.UnprocessableMessage) bool { return v.MessageID == m.ID })
+		if len(messages) != before+1 || i < 0 || !strings.Contains(messages[i].Reason, reason) || messages[i].Topic != message.TopicWorkerResults {
+			t.Errorf("%.80s: want %q, kept %+v", body, reason, messages)
 		}
 	}
 	if got := w.functionsOf("worker-01"); got != "A" {
@@ -180,8 +180,8 @@ func TestAnAnnouncementComesOverTheBroker(t *testing.T) {
 	if got := w.functionsOf("worker-01"); got != "A B" {
 		t.Errorf("worker-01 has %s", got)
 	}
-	if kept := w.kept(api.ListOptions{}); len(kept) > 0 {
-		t.Errorf("kept: %+v", kept)
+	if messages := w.listUnprocessable(api.ListOptions{}); len(messages) > 0 {
+		t.Errorf("kept: %+v", messages)
 	}
 }
 

@@ -62,14 +62,14 @@ func (c *batchCache) revoked(b *model.Batch) bool {
 func (c *batchCache) noteRevoked(b *model.Batch) { c.revocations.Add(b.ID, stopMark(b).At) }
 
 // stopMark returns the mark of the batch's cancellation, or else of its pause.
-func stopMark(b *model.Batch) model.Mark {
+func stopMark(b *model.Batch) model.Attribution {
 	switch {
 	case b.Cancelled != nil:
 		return *b.Cancelled
 	case b.Paused != nil:
 		return *b.Paused
 	}
-	return model.Mark{}
+	return model.Attribution{}
 }
 
 // summarized reports whether this process has written the summary of this revision of the batch,

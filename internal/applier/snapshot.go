@@ -250,7 +250,7 @@ func (s *Snapshot) handedOn(e model.Event, first bool) []store.Key {
 		if !e.Again {
 			return []store.Key{store.ShardKey(s.batch, e.Phase, e.Page)}
 		}
-	case model.CatchUpDue, model.PageDue, model.PageBegun:
+	case model.CatchUpDue, model.PageDue, model.PageFannedOut:
 		if b := s.After(); b != nil && !s.countsInBatch() && (first || len(b.Joining) == 0) {
 			return []store.Key{s.BatchKey()}
 		}

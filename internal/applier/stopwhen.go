@@ -20,7 +20,7 @@ func (a *Applier) stopWhenRecord(s *Snapshot) store.Writes {
 	by := is.Paused
 	return store.Writes{a.audit.Record(store.AuditRecord{
 		At: by.At, Actor: audit.System(by.By).Actor(), Action: "pause", Batch: was.ID, Target: is.Phases[is.StoppedBy-1].Name, Why: by.Why,
-		Before: audit.BatchFacts(was).JSON(), After: audit.BatchFacts(is).JSON(),
+		Before: audit.BatchState(was).JSON(), After: audit.BatchState(is).JSON(),
 	})}
 }
 

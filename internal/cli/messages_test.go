@@ -21,11 +21,11 @@ import (
 )
 
 // keep sends a result that cannot be processed and waits until it is kept.
-func (s *system) keep(id, body string) api.UnprocessedMessage {
+func (s *system) keep(id, body string) api.UnprocessableMessage {
 	s.t.Helper()
 	check(s.t, s.bus.Send(s.ctx, message.TopicWorkerResults, bus.Message{ID: id, Body: []byte(body), Properties: map[string]any{"Origin": "a worker"}}))
 	for {
-		page, err := s.app.Unprocessed(s.ctx, api.ListOptions{Limit: 1})
+		page, err := s.app.UnprocessableMessages(s.ctx, api.ListOptions{Limit: 1})
 		check(s.t, err)
 		if len(page.Items) > 0 && page.Items[0].MessageID == id {
 			return page.Items[0]

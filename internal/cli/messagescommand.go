@@ -52,7 +52,7 @@ processed again is open again, and its count tells how often that was.`,
 			if err != nil {
 				return err
 			}
-			page, err := command.Collect(cmd.Context(), p, o, s.Client.Unprocessed)
+			page, err := command.Collect(cmd.Context(), p, o, s.Client.UnprocessableMessages)
 			if err != nil {
 				return err
 			}
@@ -61,7 +61,7 @@ processed again is open again, and its count tells how often that was.`,
 	}
 	list.Flags().StringVar(&o.Status, "status", "", "only messages that are open, replayed or discarded (default open)")
 	list.Flags().StringVar(&o.Topic, "topic", "", "only messages of this topic: orchestrator-events, worker-results or worker-jobs")
-	command.Sorted(list, &o, api.UnprocessedSorts)
+	command.Sorted(list, &o, api.UnprocessableSorts)
 	p.Flags(list)
 	return list
 }
@@ -130,7 +130,7 @@ open now is replayed once.`,
 					return err
 				}
 			}
-			return c.each(cmd.Context(), args, all, "replayed", func(ctx context.Context, id string) (api.UnprocessedMessage, error) {
+			return c.each(cmd.Context(), args, all, "replayed", func(ctx context.Context, id string) (api.UnprocessableMessage, error) {
 				return s.Client.Replay(ctx, id, why)
 			})
 		},
@@ -144,7 +144,7 @@ open now is replayed once.`,
 // openMessages lists the ids of all open messages, those kept first first: what was
 // sent first is likely to have to be processed first.
 func openMessages(ctx context.Context, client *apiclient.Client, o api.ListOptions) ([]string, error) {
-	page, err := command.Collect(ctx, command.Paging{Limit: 1000, All: true}, o, client.Unprocessed)
+	page, err := command.Collect(ctx, command.Paging{Limit: 1000, All: true}, o, client.UnprocessableMessages)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +183,7 @@ It asks before it does so. Without a terminal it takes --yes.`,
 					return err
 				}
 			}
-			return c.each(cmd.Context(), args, false, "discarded", func(ctx context.Context, id string) (api.UnprocessedMessage, error) {
+			return c.each(cmd.Context(), args, false, "discarded", func(ctx context.Context, id string) (api.UnprocessableMessage, error) {
 				return s.Client.Discard(ctx, id, why)
 			})
 		},
@@ -196,8 +196,8 @@ It asks before it does so. Without a terminal it takes --yes.`,
 // each does something with one message after another and prints what they have
 // become. One that is refused does not hold up the others; an outage, or a sign-in
 // that has ended, ends it all. With progress it tells how far it is.
-func (c *console) each(ctx context.Context, ids []string, progress bool, done string, do func(context.Context, string) (api.UnprocessedMessage, error)) error {
-	views := []api.UnprocessedMessage{}
+func (c *console) each(ctx context.Context, ids []string, progress bool, done string, do func(context.Context, string) (api.UnprocessableMessage, error)) error {
+	views := []api.UnprocessableMessage{}
 	var refused int
 	var stopped error
 	for i, id := range ids {
@@ -221,7 +221,7 @@ func (c *console) each(ctx context.Context, ids []string, progress bool, done st
 	case len(ids) == 1:
 		return c.Print(views[0], c.MessageTable(views...))
 	}
-	if err := c.PrintPage(api.Page[api.UnprocessedMessage]{Items: views}, len(views), "", c.MessageTable(views...)); err != nil {
+	if err := c.PrintPage(api.Page[api.UnprocessableMessage]{Items: views}, len(views), "", c.MessageTable(views...)); err != nil {
 		return err
 	}
 	switch {

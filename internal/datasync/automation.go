@@ -81,7 +81,7 @@ func (c automationChange) next(was store.Item[store.Automation], name string, by
 		next.DisabledAt, next.DisabledBy = &now, by.Name
 	}
 	if c.confirms(was) {
-		next.Additions = &store.ConfirmedAdditions{Revision: c.revision, Mark: model.Mark{By: by.Name, At: now}}
+		next.Additions = &store.ConfirmedAdditions{Revision: c.revision, Mark: model.Attribution{By: by.Name, At: now}}
 	}
 	return next
 }
@@ -150,7 +150,7 @@ func writeAutomation(read store.Item[store.Automation], next store.Automation) s
 // automationRecord gives the audit record of a setting, and of the additions that it confirms.
 func automationRecord(by audit.Caller, was, next store.Automation, now time.Time) store.AuditRecord {
 	r := store.AuditRecord{At: now, Actor: by.Actor(), Action: "disable-automation", Runbook: next.Runbook}
-	before, after := audit.Facts{"automationEnabled": was.Enabled}, audit.Facts{"automationEnabled": next.Enabled}
+	before, after := audit.State{"automationEnabled": was.Enabled}, audit.State{"automationEnabled": next.Enabled}
 	if next.Enabled {
 		r.Action = "enable-automation"
 	}

@@ -56,10 +56,10 @@ func (s *Syncer) confirmAdditions(ctx context.Context, by audit.Caller, name, re
 	}
 	now := s.now().UTC()
 	next := setting.Doc
-	next.Runbook, next.Additions = name, &store.ConfirmedAdditions{Revision: revision, Mark: model.Mark{By: by.Name, At: now, Why: why}}
-	facts := additionFacts(last.Doc.Additions, revision)
+	next.Runbook, next.Additions = name, &store.ConfirmedAdditions{Revision: revision, Mark: model.Attribution{By: by.Name, At: now, Why: why}}
+	state := additionHoldState(last.Doc.Additions, revision)
 	_, err = s.store.Apply(ctx, store.Writes{writeAutomation(setting, next), s.audit.Record(store.AuditRecord{
-		At: now, Actor: by.Actor(), Action: "confirm-additions", Runbook: name, Why: why, After: facts.JSON(),
+		At: now, Actor: by.Actor(), Action: "confirm-additions", Runbook: name, Why: why, After: state.JSON(),
 	})})
 	if err != nil {
 		return api.AdditionsConfirmation{}, err
@@ -102,9 +102,9 @@ func confirmationView(name string, c *store.ConfirmedAdditions) api.AdditionsCon
 	return api.AdditionsConfirmation{RunbookName: name, Revision: c.Revision, Confirmed: apiview.Attribution(&c.Mark)}
 }
 
-// additionFacts gives the facts of a confirmation for its audit record.
-func additionFacts(held *store.HeldAdditions, revision string) audit.Facts {
-	f := audit.Facts{"revision": revision}
+// additionHoldState returns the state of the additions of a confirmation for its audit record.
+func additionHoldState(held *store.HeldAdditions, revision string) audit.State {
+	f := audit.State{"revision": revision}
 	if held != nil {
 		f["held"], f["of"] = held.People, held.Of
 	}

@@ -39,7 +39,7 @@ func (s *syncRun) cancelEmpty(ctx context.Context, id int) error {
 			if err != nil || !b.Filling || b.Members > b.Removed {
 				return nil, err
 			}
-			return []model.Event{model.BatchCancelRequested{By: model.Mark{By: audit.Scheduler.Name, At: st.Now.UTC(), Why: why}}}, nil
+			return []model.Event{model.BatchCancelRequested{By: model.Attribution{By: audit.Scheduler.Name, At: st.Now.UTC(), Why: why}}}, nil
 		},
 		Extra: func(st *applier.Snapshot, ds []model.Decision) (store.Writes, error) {
 			if len(ds) == 0 || ds[0].Batch == nil {
@@ -47,7 +47,7 @@ func (s *syncRun) cancelEmpty(ctx context.Context, id int) error {
 			}
 			return store.Writes{s.syncer.audit.Record(store.AuditRecord{
 				At: st.Now.UTC(), Actor: audit.Scheduler.Actor(), Action: "cancel", Batch: id, Why: why,
-				Before: audit.BatchFacts(st.Before()).JSON(), After: audit.BatchFacts(st.After()).JSON(),
+				Before: audit.BatchState(st.Before()).JSON(), After: audit.BatchState(st.After()).JSON(),
 			})}, nil
 		},
 	})

@@ -18,7 +18,7 @@ func TestPlanHold(t *testing.T) {
 	hold := &model.RemovalHold{Members: 2, Of: 10, Reason: "2 of 10"}
 	stored := store.RemovalHold{Members: []int{4, 9}, Moves: map[int]time.Time{4: start}}
 	confirmed := *hold
-	confirmed.Confirmed = &model.Mark{By: "ada"}
+	confirmed.Confirmed = &model.Attribution{By: "ada"}
 	for _, tt := range []struct {
 		name      string
 		change    schedule.Change

@@ -18,10 +18,10 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// Unprocessed returns one page of the unprocessable messages without their bodies, the messages
+// UnprocessableMessages returns one page of the unprocessable messages without their bodies, the messages
 // stored last first. o.Status is a status, empty for open; o.Topic selects one topic, empty for
 // all. Errors: CodeInvalid, CodeUnavailable.
-func (m *Messages) Unprocessed(ctx context.Context, o api.ListOptions) (api.Page[api.UnprocessedMessage], error) {
+func (m *Messages) UnprocessableMessages(ctx context.Context, o api.ListOptions) (api.Page[api.UnprocessableMessage], error) {
 	filter := store.MessageFilter{Topic: o.Topic}
 	switch status := store.UnprocessableStatus(o.Status); status {
 	case "":
@@ -29,38 +29,38 @@ func (m *Messages) Unprocessed(ctx context.Context, o api.ListOptions) (api.Page
 	case store.UnprocessableOpen, store.UnprocessableReplayed, store.UnprocessableDiscarded:
 		filter.Status = status
 	default:
-		return api.Page[api.UnprocessedMessage]{}, problem.New(api.CodeInvalid, "there is no status %q of messages; they are open, replayed or discarded", o.Status)
+		return api.Page[api.UnprocessableMessage]{}, problem.New(api.CodeInvalid, "there is no status %q of messages; they are open, replayed or discarded", o.Status)
 	}
-	paging, err := apiview.UnprocessedSorting.Paging(o)
+	paging, err := apiview.UnprocessableSorting.Paging(o)
 	if err != nil {
-		return api.Page[api.UnprocessedMessage]{}, err
+		return api.Page[api.UnprocessableMessage]{}, err
 	}
 	found, err := m.store.UnprocessableMessages(ctx, filter, paging)
 	if err != nil {
-		return api.Page[api.UnprocessedMessage]{}, err
+		return api.Page[api.UnprocessableMessage]{}, err
 	}
-	page := api.Page[api.UnprocessedMessage]{Items: []api.UnprocessedMessage{}, Continuation: found.Continuation}
+	page := api.Page[api.UnprocessableMessage]{Items: []api.UnprocessableMessage{}, Continuation: found.Continuation}
 	for _, i := range found.Items {
-		page.Items = append(page.Items, unprocessedView(i))
+		page.Items = append(page.Items, unprocessableView(i))
 	}
 	return page, nil
 }
 
-// UnprocessedMessage returns an unprocessable message with its body and its properties. It
+// UnprocessableMessage returns an unprocessable message with its body and its properties. It
 // writes an audit record of the read first. Errors: CodeNotFound, CodeUnavailable.
-func (m *Messages) UnprocessedMessage(ctx context.Context, by audit.Caller, id string) (api.UnprocessedMessage, error) {
+func (m *Messages) UnprocessedMessage(ctx context.Context, by audit.Caller, id string) (api.UnprocessableMessage, error) {
 	item, err := m.readItem(ctx, id)
 	if err != nil {
-		return api.UnprocessedMessage{}, err
+		return api.UnprocessableMessage{}, err
 	}
 	if err := m.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadMessage, Target: id}); err != nil {
-		return api.UnprocessedMessage{}, err
+		return api.UnprocessableMessage{}, err
 	}
-	view := unprocessedView(item)
+	view := unprocessableView(item)
 	view.Properties = item.Doc.Properties
 	if item.Doc.Sealed {
 		if view.Body, err = m.sealer.RedactedBody(ctx, item); err != nil {
-			return api.UnprocessedMessage{}, err
+			return api.UnprocessableMessage{}, err
 		}
 		return view, nil
 	}
@@ -79,24 +79,24 @@ func (m *Messages) UnprocessedMessage(ctx context.Context, by audit.Caller, id s
 // message. If the process ends in between, the next request completes the replay with the same
 // id. A discarded message can be replayed, too. Errors: CodeInvalid, CodeNotFound, CodeConflict if
 // the message was replayed already or is not stored whole, CodeUnavailable.
-func (m *Messages) Replay(ctx context.Context, by audit.Caller, id, why string) (api.UnprocessedMessage, error) {
+func (m *Messages) Replay(ctx context.Context, by audit.Caller, id, why string) (api.UnprocessableMessage, error) {
 	if err := audit.CheckReason(why); err != nil {
-		return api.UnprocessedMessage{}, err
+		return api.UnprocessableMessage{}, err
 	}
 	item, err := m.recordReplay(ctx, by, id, why)
 	if err != nil {
-		return api.UnprocessedMessage{}, err
+		return api.UnprocessableMessage{}, err
 	}
-	n := item.Doc.Asked
+	n := item.Doc.Requested
 	body, err := m.sealer.OpenBody(ctx, item)
 	if err != nil {
-		return api.UnprocessedMessage{}, err
+		return api.UnprocessableMessage{}, err
 	}
 	again := replayMessage(&item.Doc, id, body)
 	if err := m.bus.Send(ctx, item.Doc.Topic, again); err != nil {
-		return api.UnprocessedMessage{}, err
+		return api.UnprocessableMessage{}, err
 	}
-	m.log.InfoContext(ctx, "message replayed", logkey.Topic, item.Doc.Topic, logkey.KeptID, id, logkey.MessageID, again.ID, logkey.By, by.Name)
+	m.log.InfoContext(ctx, "message replayed", logkey.Topic, item.Doc.Topic, logkey.UnprocessableID, id, logkey.MessageID, again.ID, logkey.By, by.Name)
 	return m.markReplayed(ctx, item, n)
 }
 
@@ -126,16 +126,16 @@ func (m *Messages) recordReplayOnce(ctx context.Context, by audit.Caller, id, wh
 		return item, problem.New(api.CodeConflict, "message %s is too large to be replayed: it has %d bytes, and only the first %d were kept", id, u.Size, min(u.Size, len(u.Body)))
 	}
 	switch h := u.Handled; {
-	case u.Asked <= u.Failed:
-		u.Asked = u.Replays + 1
+	case u.Requested <= u.Failed:
+		u.Requested = u.Replays + 1
 	case h != nil && h.By == by.Name && h.Why == why: // stored already
 		return item, nil
 	}
-	was := audit.MessageFacts(*u)
-	u.Handled, u.Returns = &model.Mark{By: by.Name, At: m.now().UTC(), Why: why}, 0
+	was := audit.MessageState(*u)
+	u.Handled, u.Returns = &model.Attribution{By: by.Name, At: m.now().UTC(), Why: why}, 0
 	sent := *u
-	sent.Status, sent.Replays = store.UnprocessableReplayed, u.Asked
-	applied, err := m.store.Apply(ctx, store.Writes{store.Replace(store.UnprocessedKey(id), u, item.Version), m.audit.Record(auditRecord(by, "replay", id, was, sent))})
+	sent.Status, sent.Replays = store.UnprocessableReplayed, u.Requested
+	applied, err := m.store.Apply(ctx, store.Writes{store.Replace(store.UnprocessableKey(id), u, item.Version), m.audit.Record(auditRecord(by, "replay", id, was, sent))})
 	if err == nil {
 		item.Version = applied.Version(0)
 	}
@@ -144,7 +144,7 @@ func (m *Messages) recordReplayOnce(ctx context.Context, by audit.Caller, id, wh
 
 // markReplayed stores that replay n was sent. It loads the item again after a conflict: another
 // request may have sent the same replay, or the replay may have failed already.
-func (m *Messages) markReplayed(ctx context.Context, item store.Item[store.Unprocessable], n int) (api.UnprocessedMessage, error) {
+func (m *Messages) markReplayed(ctx context.Context, item store.Item[store.Unprocessable], n int) (api.UnprocessableMessage, error) {
 	id, mark, changed := item.ID, item.Doc.Handled, false
 	err := store.RetryOnConflict(ctx, func() (err error) {
 		if changed {
@@ -157,24 +157,24 @@ func (m *Messages) markReplayed(ctx context.Context, item store.Item[store.Unpro
 		if u.Replays >= n {
 			return nil
 		}
-		u.Status, u.Replays, u.Asked, u.Handled = store.UnprocessableReplayed, n, 0, mark
-		_, err = m.store.Apply(ctx, store.Writes{store.Replace(store.UnprocessedKey(id), u, item.Version)})
+		u.Status, u.Replays, u.Requested, u.Handled = store.UnprocessableReplayed, n, 0, mark
+		_, err = m.store.Apply(ctx, store.Writes{store.Replace(store.UnprocessableKey(id), u, item.Version)})
 		return err
 	})
 	if err != nil {
-		return api.UnprocessedMessage{}, err
+		return api.UnprocessableMessage{}, err
 	}
-	return unprocessedView(item), nil
+	return unprocessableView(item), nil
 }
 
 // Discard marks an unprocessable message as discarded. The message stays stored and can be
 // replayed later. Errors: CodeInvalid, CodeNotFound, CodeConflict if it is not open,
 // CodeUnavailable.
-func (m *Messages) Discard(ctx context.Context, by audit.Caller, id, why string) (api.UnprocessedMessage, error) {
+func (m *Messages) Discard(ctx context.Context, by audit.Caller, id, why string) (api.UnprocessableMessage, error) {
 	if err := audit.CheckReason(why); err != nil {
-		return api.UnprocessedMessage{}, err
+		return api.UnprocessableMessage{}, err
 	}
-	var view api.UnprocessedMessage
+	var view api.UnprocessableMessage
 	err := store.RetryOnConflict(ctx, func() (err error) {
 		view, err = m.discard(ctx, by, id, why)
 		return err
@@ -184,30 +184,30 @@ func (m *Messages) Discard(ctx context.Context, by audit.Caller, id, why string)
 
 // discard marks a message as discarded in the item as it is in the store. It fails with ErrChanged
 // where another process changes the item at the same time.
-func (m *Messages) discard(ctx context.Context, by audit.Caller, id, why string) (api.UnprocessedMessage, error) {
+func (m *Messages) discard(ctx context.Context, by audit.Caller, id, why string) (api.UnprocessableMessage, error) {
 	item, err := m.readItem(ctx, id)
 	if err != nil {
-		return api.UnprocessedMessage{}, err
+		return api.UnprocessableMessage{}, err
 	}
 	if item.Doc.Status != store.UnprocessableOpen {
-		return api.UnprocessedMessage{}, alreadyHandled(id, item.Doc)
+		return api.UnprocessableMessage{}, alreadyHandled(id, item.Doc)
 	}
-	was := audit.MessageFacts(item.Doc)
+	was := audit.MessageState(item.Doc)
 	item.Doc.Status = store.UnprocessableDiscarded
-	item.Doc.Handled = &model.Mark{By: by.Name, At: m.now().UTC(), Why: why}
-	_, err = m.store.Apply(ctx, store.Writes{store.Replace(store.UnprocessedKey(id), item.Doc, item.Version), m.audit.Record(auditRecord(by, "discard", id, was, item.Doc))})
+	item.Doc.Handled = &model.Attribution{By: by.Name, At: m.now().UTC(), Why: why}
+	_, err = m.store.Apply(ctx, store.Writes{store.Replace(store.UnprocessableKey(id), item.Doc, item.Version), m.audit.Record(auditRecord(by, "discard", id, was, item.Doc))})
 	if err != nil {
-		return api.UnprocessedMessage{}, err
+		return api.UnprocessableMessage{}, err
 	}
-	m.log.InfoContext(ctx, "message discarded", logkey.Topic, item.Doc.Topic, logkey.KeptID, id, logkey.By, by.Name)
-	return unprocessedView(item), nil
+	m.log.InfoContext(ctx, "message discarded", logkey.Topic, item.Doc.Topic, logkey.UnprocessableID, id, logkey.By, by.Name)
+	return unprocessableView(item), nil
 }
 
 // auditRecord returns the audit record of a replay or a discard. Was has the facts before, u is
 // the item after.
-func auditRecord(by audit.Caller, action, id string, was audit.Facts, u store.Unprocessable) store.AuditRecord {
+func auditRecord(by audit.Caller, action, id string, was audit.State, u store.Unprocessable) store.AuditRecord {
 	return store.AuditRecord{
-		At: u.Handled.At, Actor: by.Actor(), Action: action, Target: id, Why: u.Handled.Why, Before: was.JSON(), After: audit.MessageFacts(u).JSON(),
+		At: u.Handled.At, Actor: by.Actor(), Action: action, Target: id, Why: u.Handled.Why, Before: was.JSON(), After: audit.MessageState(u).JSON(),
 	}
 }
 
@@ -216,7 +216,7 @@ func (m *Messages) readItem(ctx context.Context, id string) (store.Item[store.Un
 	err := store.ErrNotFound
 	var item store.Item[store.Unprocessable]
 	if itemIDPattern.MatchString(id) { // the store has no other ids
-		item, err = store.Read[store.Unprocessable](ctx, m.store, store.UnprocessedKey(id))
+		item, err = store.Read[store.Unprocessable](ctx, m.store, store.UnprocessableKey(id))
 	}
 	if errors.Is(err, store.ErrNotFound) {
 		return item, &problem.Error{Code: api.CodeNotFound, Message: fmt.Sprintf("no message %q is kept", id), Cause: err}
@@ -240,11 +240,11 @@ func alreadyHandled(id string, u store.Unprocessable) error {
 	return problem.New(api.CodeConflict, "message %s was %s already, by %s at %s", id, u.Status, u.Handled.By, u.Handled.At.UTC().Format("2006-01-02 15:04:05Z"))
 }
 
-func unprocessedView(i store.Item[store.Unprocessable]) api.UnprocessedMessage {
+func unprocessableView(i store.Item[store.Unprocessable]) api.UnprocessableMessage {
 	u := i.Doc
-	return api.UnprocessedMessage{
-		ID: i.ID, Topic: u.Topic, MessageID: u.MessageID, Type: u.Type, Status: api.UnprocessedStatus(u.Status), Reason: u.Reason, Count: u.Count,
-		Replays: u.Replays, Handled: apiview.Attribution(u.Handled), EnqueuedAt: u.EnqueuedAt, FirstKeptAt: u.FirstKeptAt, KeptAt: u.KeptAt,
+	return api.UnprocessableMessage{
+		ID: i.ID, Topic: u.Topic, MessageID: u.MessageID, Type: u.Type, Status: api.UnprocessableStatus(u.Status), Reason: u.Reason, Count: u.Count,
+		Replays: u.Replays, Handled: apiview.Attribution(u.Handled), EnqueuedAt: u.EnqueuedAt, FirstStoredAt: u.FirstStoredAt, StoredAt: u.StoredAt,
 		DeliveryCount: u.DeliveryCount, Size: u.Size, DeadLetter: (*api.DeadLetter)(u.DeadLetter),
 	}
 }

@@ -163,7 +163,7 @@ func (m *Messages) storeDeadLetter(ctx context.Context, d bus.DeadLetter, msg me
 	u := &item.Doc
 	switch {
 	case known && isSource(u.DeadLetter, d): // the process that stored it ended, or could not remove it from the queue
-		return item, u.Asked > u.Failed, nil
+		return item, u.Requested > u.Failed, nil
 	case known && !isNewFailure(u, msg, replay): // the store has this failure, and the settlement of the message was lost
 		return item, false, nil
 	}
@@ -208,9 +208,9 @@ func recordFate(u *store.Unprocessable, f fate, why string, now time.Time) {
 	switch f {
 	case fateReturn:
 		u.Returns++
-		u.Asked, u.Handled = u.Replays+1, &model.Mark{By: system, At: now, Why: why}
+		u.Requested, u.Handled = u.Replays+1, &model.Attribution{By: system, At: now, Why: why}
 	case fateDrop:
-		u.Status, u.Handled = store.UnprocessableDiscarded, &model.Mark{By: system, At: now, Why: why}
+		u.Status, u.Handled = store.UnprocessableDiscarded, &model.Attribution{By: system, At: now, Why: why}
 	case fateHold:
 		u.Reason += "; " + why
 	}
@@ -230,8 +230,8 @@ func (m *Messages) sendReturn(ctx context.Context, item store.Item[store.Unproce
 	if err := m.bus.Send(ctx, u.Topic, again); err != nil {
 		return err
 	}
-	m.log.InfoContext(ctx, "a dead letter was sent again", logkey.Topic, u.Topic, logkey.KeptID, item.ID, logkey.MessageID, again.ID, logkey.Reason, u.Reason)
-	_, err = m.markReplayed(ctx, item, u.Asked)
+	m.log.InfoContext(ctx, "a dead letter was sent again", logkey.Topic, u.Topic, logkey.UnprocessableID, item.ID, logkey.MessageID, again.ID, logkey.Reason, u.Reason)
+	_, err = m.markReplayed(ctx, item, u.Requested)
 	return err
 }
 
@@ -245,5 +245,5 @@ func replayMessage(u *store.Unprocessable, id string, body []byte) bus.Message {
 		properties[message.PropertyRedelivered] = true
 		delete(properties, message.PropertyNotBegun) // it counts deliveries of the earlier message
 	}
-	return bus.Message{ID: replayID(id, u.Asked), Body: body, Properties: properties}
+	return bus.Message{ID: replayID(id, u.Requested), Body: body, Properties: properties}
 }

@@ -53,7 +53,7 @@ func (m *Messages) storeOnce(ctx context.Context, topic string, msg message.Deli
 
 // writeItem returns the write of an item that findItem returned.
 func writeItem(item store.Item[store.Unprocessable]) store.Write {
-	key := store.UnprocessedKey(item.ID)
+	key := store.UnprocessableKey(item.ID)
 	if item.ETag == "" {
 		return store.Create(key, item.Doc)
 	}
@@ -62,23 +62,23 @@ func writeItem(item store.Item[store.Unprocessable]) store.Write {
 
 // logUnprocessable logs that a message waits for an administrator.
 func (m *Messages) logUnprocessable(ctx context.Context, topic string, msg message.Delivery, reason string) {
-	m.log.ErrorContext(ctx, "message cannot be processed; kept", logkey.Event, alert.MessageUnprocessed, logkey.Topic, topic, logkey.MessageID, msg.ID, logkey.Type, msg.Type, logkey.Reason, reason)
+	m.log.ErrorContext(ctx, "message cannot be processed; kept", logkey.Event, alert.MessageUnprocessable, logkey.Topic, topic, logkey.MessageID, msg.ID, logkey.Type, msg.Type, logkey.Reason, reason)
 }
 
 // recordFailure records in an item that a message, or a replay of it, was not processed. The item
 // is open afterwards.
 func recordFailure(u *store.Unprocessable, msg message.Delivery, topic string, replay int, reason, id string, now time.Time) {
-	if u.FirstKeptAt.IsZero() {
-		*u = store.Unprocessable{Topic: topic, Type: msg.Type, Body: msg.Body[:min(len(msg.Body), sealing.MaxBody)], Size: len(msg.Body), Properties: msg.Properties, FirstKeptAt: now}
+	if u.FirstStoredAt.IsZero() {
+		*u = store.Unprocessable{Topic: topic, Type: msg.Type, Body: msg.Body[:min(len(msg.Body), sealing.MaxBody)], Size: len(msg.Body), Properties: msg.Properties, FirstStoredAt: now}
 	}
 	u.Status, u.Reason, u.DeadLetter = store.UnprocessableOpen, reason, nil
 	u.Count++
 	u.Failed, u.Replays = max(u.Failed, replay), max(u.Replays, replay)
 	if replay == 0 { // the sender sent it anew: an earlier replay may have been sent, and the broker would drop the same id
-		u.Replays, u.Asked = max(u.Replays, u.Asked), 0
+		u.Replays, u.Requested = max(u.Replays, u.Requested), 0
 	}
 	u.MessageID, u.EnqueuedAt, u.DeliveryCount = msg.ID, msg.EnqueuedAt, msg.DeliveryCount
-	u.KeptAt, u.Place = now, store.SortableTime(now)+"-"+id
+	u.StoredAt, u.Place = now, store.SortableTime(now)+"-"+id
 }
 
 // isNewFailure reports whether a failure is not recorded in the item yet: it is of a later replay,
@@ -102,16 +102,16 @@ func (m *Messages) findItem(ctx context.Context, topic string, msg message.Deliv
 	if err != nil {
 		return item, 0, err
 	}
-	item, err = store.OrNone(store.Read[store.Unprocessable](ctx, m.store, store.UnprocessedKey(id)))
+	item, err = store.OrNone(store.Read[store.Unprocessable](ctx, m.store, store.UnprocessableKey(id)))
 	if item.ETag == "" {
-		item.Key = store.UnprocessedKey(id)
+		item.Key = store.UnprocessableKey(id)
 	}
 	return item, 0, err
 }
 
 // findReplayed returns the item with an id, without an ETag if it is not of this topic and body.
 func (m *Messages) findReplayed(ctx context.Context, topic, id string, body []byte) (item store.Item[store.Unprocessable], err error) {
-	found, err := store.OrNone(store.Read[store.Unprocessable](ctx, m.store, store.UnprocessedKey(id)))
+	found, err := store.OrNone(store.Read[store.Unprocessable](ctx, m.store, store.UnprocessableKey(id)))
 	if err != nil || found.ETag == "" || found.Doc.Topic != topic {
 		return item, err
 	}

@@ -47,7 +47,7 @@ func pauseIfTooManyFailed(b *model.Batch, now time.Time) bool {
 				why += ": " + b.Paused.Why
 			}
 		}
-		b.Paused, b.StoppedBy = &model.Mark{By: system, At: now, Why: why}, p.ID
+		b.Paused, b.StoppedBy = &model.Attribution{By: system, At: now, Why: why}, p.ID
 		return true
 	}
 	return false

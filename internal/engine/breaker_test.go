@@ -105,7 +105,7 @@ func TestFailuresAfterAResumeAreCountedAnew(t *testing.T) {
 func TestFailuresDuringAPauseReplaceIt(t *testing.T) {
 	t.Parallel()
 	c := breaking(t, "10%")
-	c.must(model.BatchPaused{By: model.Mark{By: "ada", At: now, Why: "throttled"}})
+	c.must(model.BatchPaused{By: model.Attribution{By: "ada", At: now, Why: "throttled"}})
 	c.fail(17)
 	c.wantPaused("system: phase move: 17 of 170 members failed; stop_when: 10%; it was paused by ada: throttled")
 	c.must(model.BatchResumed{})

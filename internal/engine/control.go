@@ -9,7 +9,7 @@ import (
 )
 
 // onBatchPaused keeps a batch from dispatching anything more for now.
-func onBatchPaused(b *model.Batch, by model.Mark) (model.Decision, error) {
+func onBatchPaused(b *model.Batch, by model.Attribution) (model.Decision, error) {
 	switch {
 	case b.HasEnded():
 		return model.Decision{}, refuseEnded(b, "it cannot be paused")
@@ -46,7 +46,7 @@ func onBatchResumed(b *model.Batch, now time.Time) (model.Decision, error) {
 }
 
 // onBatchCancelRequested cancels a batch: nothing more begins, and what is under way is ended.
-func onBatchCancelRequested(b *model.Batch, by model.Mark, now time.Time) (model.Decision, error) {
+func onBatchCancelRequested(b *model.Batch, by model.Attribution, now time.Time) (model.Decision, error) {
 	switch {
 	case b.Status == model.BatchCancelled:
 		return model.Decision{Repeated: true}, nil

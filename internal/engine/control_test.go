@@ -13,7 +13,7 @@ func TestPauseKeepsTheResultAndHoldsTheNextStep(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
 	p.on(model.RunStarted{})
-	p.gate = model.Paused
+	p.mode = model.Paused
 	result := model.StepResult{Step: 0, JobID: p.step().JobID, OK: true, Result: []byte(`{"id":1}`)}
 	d := p.on(result)
 	p.want(model.RunRunning, model.StepSucceeded, model.StepPending)
@@ -27,7 +27,7 @@ func TestPauseKeepsTheResultAndHoldsTheNextStep(t *testing.T) {
 		wantOutcome(t, d, released())
 	}
 	p.nothing(model.RunReleased{Task: "r"})
-	p.gate = model.Running
+	p.mode = model.Running
 	wantOutcome(t, p.on(model.RunReleased{Task: "r"}), model.Dispatch{Step: 1})
 	again := p.on(model.RunReleased{Task: "r"})
 	if !again.Repeated {
@@ -42,13 +42,13 @@ func TestPauseKeepsTheResultAndHoldsTheNextStep(t *testing.T) {
 func TestPauseHoldsTheStartOfARun(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
-	p.gate = model.Paused
+	p.mode = model.Paused
 	wantOutcome(t, p.on(model.RunStarted{}), released())
 	p.want(model.RunWaiting, model.StepPending)
 	if d := p.on(model.RunStarted{}); !d.Repeated {
 		t.Fatalf("%+v", d)
 	}
-	p.gate = model.Running
+	p.mode = model.Running
 	wantOutcome(t, p.on(model.RunReleased{Task: "r"}), model.Dispatch{Step: 0})
 	p.want(model.RunRunning, model.StepDispatched)
 }
@@ -57,12 +57,12 @@ func TestPauseHoldsARetryUntilItIsOver(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
 	p.on(model.RunStarted{})
-	p.gate = model.Paused
+	p.mode = model.Paused
 	p.refuse("busy")
 	p.after(30 * time.Second)
 	wantOutcome(t, p.on(model.RetryDue{Step: 0, Count: 1}), released())
 	p.after(time.Hour)
-	p.gate = model.Running
+	p.mode = model.Running
 	wantOutcome(t, p.on(model.RunReleased{Task: "r"}), model.Dispatch{Step: 0})
 	if s := p.step(); s.JobID != "step-20000017000-retry-1" || s.Attempts != 1 {
 		t.Fatalf("%+v", s)
@@ -74,12 +74,12 @@ func TestTimeForPollingDoesNotRunWhileItIsHeld(t *testing.T) {
 	p := enter(t, 3, `{"UserId":"u"}`) // polls every 30 s, for 70 s
 	p.on(model.RunStarted{})
 	p.answer(`{"complete":false}`)
-	p.gate = model.Paused
+	p.mode = model.Paused
 	p.after(30 * time.Second)
 	wantOutcome(t, p.on(model.PollDue{Step: 0, Count: 1}), released())
 	p.want(model.RunRunning, model.StepPolling)
 	p.after(time.Hour)
-	p.gate = model.Running
+	p.mode = model.Running
 	wantOutcome(t, p.on(model.RunReleased{Task: "r"}), model.Dispatch{Step: 0})
 	d := p.answer(`{"complete":false}`)
 	wantOutcome(t, d, model.Poll{Step: 0, At: p.at.Add(30 * time.Second)})
@@ -98,11 +98,11 @@ func TestClockThatIsSetBackDuringAPauseTakesNoTimeFromPolling(t *testing.T) {
 	p.on(model.RunStarted{})
 	p.answer(`{"complete":false}`)
 	began := *p.step().PollStartedAt
-	p.gate = model.Paused
+	p.mode = model.Paused
 	p.after(30 * time.Second)
 	p.on(model.PollDue{Step: 0, Count: 1})
 	p.after(-time.Hour)
-	p.gate = model.Running
+	p.mode = model.Running
 	p.on(model.RunReleased{Task: "r"})
 	if got := *p.step().PollStartedAt; !got.Equal(began) {
 		t.Fatalf("polling began at %s, was %s", got, began)
@@ -113,10 +113,10 @@ func TestPauseHoldsARollback(t *testing.T) {
 	t.Parallel()
 	p := undoable(t)
 	p.answer(`{"id":1}`)
-	p.gate = model.Paused
+	p.mode = model.Paused
 	wantOutcome(t, p.refuse("no"), released())
 	p.want(model.RunRollingBack)
-	p.gate = model.Running
+	p.mode = model.Running
 	wantOutcome(t, p.on(model.RunReleased{Task: "r"}), model.Dispatch{Step: 3})
 }
 
@@ -127,7 +127,7 @@ func TestPausedBatchBeginsNothingAndResumesWhatItHeld(t *testing.T) {
 	c.initEnds(true)
 	c.must(model.PhaseDue{Phase: 2})
 	c.must(model.BatchPaused{By: by})
-	if d := c.must(model.BatchPaused{By: model.Mark{By: "bob"}}); !d.Repeated || c.b.Paused.By != "ada" {
+	if d := c.must(model.BatchPaused{By: model.Attribution{By: "bob"}}); !d.Repeated || c.b.Paused.By != "ada" {
 		t.Fatalf("paused again: %+v", d)
 	}
 	c.wantStale(model.PhaseDue{Phase: 2})
@@ -229,7 +229,7 @@ func TestCancelledRunEndsWithTheJobInFlight(t *testing.T) {
 	p.member, _ = runstate.Enter(p.member, 3)
 	p.on(model.RunStarted{})
 	job := p.step().JobID
-	p.gate = model.Cancelled
+	p.mode = model.Cancelled
 	p.nothing(model.RunCancelRequested{Reason: "the batch is cancelled"})
 	p.want(model.RunRunning, model.StepDispatched, model.StepPending)
 	result := model.StepResult{Step: 0, JobID: job, OK: true, Result: []byte(`{"id":1}`)}
@@ -257,12 +257,12 @@ func TestJobThatWasRevokedIsDispatchedAgainWhenTheBatchIsResumed(t *testing.T) {
 	p.after(30 * time.Second)
 	p.on(model.PollDue{Step: 0, Count: 1})
 	revoked := model.StepResult{Step: 0, JobID: p.step().JobID, Error: "revoked", Revoked: true}
-	p.gate = model.Paused
+	p.mode = model.Paused
 	p.after(time.Second)
 	wantOutcome(t, p.on(revoked), released())
 	p.want(model.RunRunning, model.StepPending)
 	p.after(time.Hour)
-	p.gate = model.Running
+	p.mode = model.Running
 	wantOutcome(t, p.on(model.RunReleased{Task: "resumed"}), model.Dispatch{Step: 0})
 	if s := p.step(); s.JobID == revoked.JobID || !s.PollStartedAt.Equal(began.Add(time.Hour)) {
 		t.Fatalf("dispatched again as %+v", s)
@@ -297,7 +297,7 @@ func TestPauseRevokesWhatWasDispatchedAndIsRepeatable(t *testing.T) {
 	t.Parallel()
 	c := manual(t)
 	wantOutcome(t, c.must(model.BatchPaused{By: by}), model.Revoke{Through: by.At.Add(5 * time.Second)})
-	wantOutcome(t, c.must(model.BatchPaused{By: model.Mark{By: "bea", At: now.Add(time.Hour)}}), model.Revoke{Through: by.At.Add(5 * time.Second)})
+	wantOutcome(t, c.must(model.BatchPaused{By: model.Attribution{By: "bea", At: now.Add(time.Hour)}}), model.Revoke{Through: by.At.Add(5 * time.Second)})
 	c.must(model.BatchResumed{})
 	if r := engine.Revocation(&c.b); r != nil {
 		t.Fatalf("a batch that goes on revokes %v", r)
@@ -311,9 +311,9 @@ func TestNothingMoreIsDispatchedForACancelledBatch(t *testing.T) {
 		"a result":  func(p *person) { p.answer(`{"id":1}`) },
 		"a failure": func(p *person) { p.refuse("no") },
 		"a result after a pause": func(p *person) {
-			p.gate = model.Paused
+			p.mode = model.Paused
 			p.answer(`{"id":1}`)
-			p.gate = model.Cancelled
+			p.mode = model.Cancelled
 			p.on(model.RunReleased{})
 		},
 	} {
@@ -321,7 +321,7 @@ func TestNothingMoreIsDispatchedForACancelledBatch(t *testing.T) {
 			t.Parallel()
 			p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
 			p.on(model.RunStarted{})
-			p.gate = model.Cancelled
+			p.mode = model.Cancelled
 			event(p)
 			p.want(model.RunCancelled)
 			if p.member.Status != model.MemberActive {
@@ -334,14 +334,14 @@ func TestNothingMoreIsDispatchedForACancelledBatch(t *testing.T) {
 		p := enter(t, 3, `{"UserId":"u"}`)
 		p.on(model.RunStarted{})
 		p.answer(`{"complete":false}`)
-		p.gate = model.Cancelled
+		p.mode = model.Cancelled
 		p.on(model.PollDue{Step: 0, Count: 1})
 		p.want(model.RunCancelled, model.StepCancelled)
 	})
 	t.Run("a start", func(t *testing.T) {
 		t.Parallel()
 		p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
-		p.gate = model.Cancelled
+		p.mode = model.Cancelled
 		wantOutcome(t, p.on(model.RunStarted{}), model.CountRun{Outcome: model.RunCancelled})
 	})
 }
@@ -350,7 +350,7 @@ func TestStepThatFailsInACancelledBatchIsNotRolledBack(t *testing.T) {
 	t.Parallel()
 	p := undoable(t)
 	p.answer(`{"id":1}`)
-	p.gate = model.Cancelled
+	p.mode = model.Cancelled
 	p.refuse("no")
 	p.want(model.RunCancelled, model.StepSucceeded, model.StepFailed, model.StepCancelled)
 }
@@ -360,7 +360,7 @@ func TestCancelLetsARollbackFinish(t *testing.T) {
 	p := undoable(t)
 	p.answer(`{"id":1}`)
 	p.refuse("no")
-	p.gate = model.Cancelled
+	p.mode = model.Cancelled
 	p.nothing(model.RunCancelRequested{Reason: "the batch is cancelled"})
 	p.answer(`true`)
 	p.want(model.RunRollingBack)
@@ -373,10 +373,10 @@ func TestCancelLetsARollbackGoOnThatAPauseHeld(t *testing.T) {
 	t.Parallel()
 	p := undoable(t)
 	p.answer(`{"id":1}`)
-	p.gate = model.Paused
+	p.mode = model.Paused
 	p.refuse("no")
 	p.nothing(model.RunCancelRequested{Reason: "the member was removed"})
-	p.gate = model.Cancelled
+	p.mode = model.Cancelled
 	wantOutcome(t, p.on(model.RunCancelRequested{Reason: "the batch is cancelled"}), model.Dispatch{Step: 3})
 	p.want(model.RunRollingBack)
 }
@@ -387,7 +387,7 @@ func TestInitThatEndsAfterTheCancelDoesNotBringTheBatchBack(t *testing.T) {
 		"succeeded": func(p *person) { p.answer(`true`) },
 		"failed":    func(p *person) { p.refuse("no"); p.answer(`true`) },
 		"revoked": func(p *person) {
-			p.gate = model.Cancelled
+			p.mode = model.Cancelled
 			p.on(model.StepResult{Step: 0, JobID: p.step().JobID, Error: "revoked", Revoked: true})
 		},
 	} {
@@ -422,7 +422,7 @@ func TestOnCompleteStepsEndWithTheirBatch(t *testing.T) {
 	t.Parallel()
 	p := onComplete(t)
 	p.onBatch(model.BatchCancelRequested{By: by})
-	p.gate = model.Cancelled
+	p.mode = model.Cancelled
 	p.nothing(model.RunCancelRequested{Reason: "the batch is cancelled"})
 	p.refuse("no")
 	p.want(model.RunCancelled)

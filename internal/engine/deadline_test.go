@@ -252,7 +252,7 @@ func TestRunThatStopsDoesNotWaitForAJobInTheQueue(t *testing.T) {
 	for name, stop := range map[string]func(p *person){
 		"removed": func(p *person) { p.on(model.RunCancelRequested{Reason: "the member was removed"}) },
 		"cancelled": func(p *person) {
-			p.gate = model.Cancelled
+			p.mode = model.Cancelled
 			p.nothing(model.RunCancelRequested{Reason: "the batch is cancelled"})
 		},
 	} {
@@ -283,7 +283,7 @@ func TestRunThatStopsAfterItsDeadlineWasPutOffIsJudgedAtOnce(t *testing.T) {
 			queued.Queued = true
 			p.on(queued)
 			p.after(time.Minute)
-			p.gate = mode
+			p.mode = mode
 			stop := model.RunCancelRequested{Reason: "enough"}
 			wantOutcome(t, p.on(stop), model.Deadline{Step: 0, At: p.at})
 			p.wantDeadline(expired)

@@ -96,8 +96,8 @@ func decideFanOut(s model.State, stored, b *model.Batch, e model.Event, now time
 		d, err = onPageDue(s, stored, e, now)
 	case model.PageResumed:
 		d, err = onPageResumed(s, e, now)
-	case model.PageBegun:
-		d, err = onPageBegun(s, stored, e)
+	case model.PageFannedOut:
+		d, err = onPageFannedOut(s, stored, e)
 	case model.PhaseFannedOut:
 		d = onPhaseFannedOut(b, e, now)
 	case model.CatchUpDue:

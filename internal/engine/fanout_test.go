@@ -164,9 +164,9 @@ func TestReleaseSendsWhatTheProcessThatHeldTheRunOwes(t *testing.T) {
 	paused := func(t *testing.T) *person {
 		t.Helper()
 		p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
-		p.gate = model.Paused
+		p.mode = model.Paused
 		wantOutcome(t, p.on(model.RunStarted{}), released())
-		p.gate = model.Running
+		p.mode = model.Running
 		return p
 	}
 	p := paused(t)
@@ -176,7 +176,7 @@ func TestReleaseSendsWhatTheProcessThatHeldTheRunOwes(t *testing.T) {
 	if !d.Repeated {
 		t.Fatalf("%+v", d)
 	}
-	p.gate = model.Paused // again
+	p.mode = model.Paused // again
 	wantOutcome(t, p.on(model.RunReleased{Task: "rev-4"}), model.Dispatch{Step: 0})
 	p.after(model.BrokerRemembers + time.Second) // a worker might do the job twice
 	p.nothing(model.RunReleased{Task: "rev-4"})

@@ -73,7 +73,7 @@ func (c *crowd) wantBatch(status model.BatchStatus) {
 	}
 }
 
-var by = model.Mark{By: "ada", At: now, Why: "so it is"}
+var by = model.Attribution{By: "ada", At: now, Why: "so it is"}
 
 func TestGateHoldsAPhaseThatIsDueAndSaysWhy(t *testing.T) {
 	t.Parallel()
@@ -99,7 +99,7 @@ func TestShareOfSuccessOpensItsGateAndApprovalTheOther(t *testing.T) {
 	if p := c.phase(2); p.Approved == nil || *p.Approved != by {
 		t.Fatalf("approved by %+v", p.Approved)
 	}
-	again := c.must(model.PhaseApproved{Phase: 2, By: model.Mark{By: "bob"}})
+	again := c.must(model.PhaseApproved{Phase: 2, By: model.Attribution{By: "bob"}})
 	if !again.Repeated || len(outcome(again)) != 1 || c.phase(2).Approved.By != "ada" {
 		t.Fatalf("approved again: %+v", again)
 	}

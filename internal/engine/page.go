@@ -211,9 +211,9 @@ func repeatStarts(d *model.Decision, s model.State, made *model.Shard, now time.
 	return nil
 }
 
-// onPageBegun announces the page after one that was begun, where the window allows it, and
+// onPageFannedOut announces the page after one, where the window allows it, and
 // ends the fan-out after the last page.
-func onPageBegun(s model.State, b *model.Batch, e model.PageBegun) (model.Decision, error) {
+func onPageFannedOut(s model.State, b *model.Batch, e model.PageFannedOut) (model.Decision, error) {
 	if e.Page >= b.PageCount() {
 		return model.Decision{Next: []model.Event{model.PhaseFannedOut{Phase: e.Phase, Pages: e.Page}}}, nil
 	}

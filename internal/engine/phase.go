@@ -65,7 +65,7 @@ func fanOut(b *model.Batch, p *model.Phase, page int, name string) []model.Event
 	if b.IsJoining(page) {
 		next = append(next, model.CatchUpDue{Page: page})
 	}
-	return append(next, model.PageDue{Phase: p.ID, Page: page}, model.PageBegun{Phase: p.ID, Page: page, FanOut: name})
+	return append(next, model.PageDue{Phase: p.ID, Page: page}, model.PageFannedOut{Phase: p.ID, Page: page, FanOut: name})
 }
 
 // dispatchPhase begins a phase, or an init sequence.

@@ -22,7 +22,7 @@ func TestRefusalOfAJobThatHasComeAgainWaitsForTheEarlierDelivery(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		revoked bool
-		gate    model.DispatchMode
+		mode    model.DispatchMode
 		leaves  bool
 		refused time.Duration // after the dispatch
 		status  model.RunStatus
@@ -35,10 +35,10 @@ func TestRefusalOfAJobThatHasComeAgainWaitsForTheEarlierDelivery(t *testing.T) {
 		"revoked, and the batch goes on": {revoked: true, refused: time.Minute, status: model.RunRunning, step: model.StepPending, effects: func(p *person) []any {
 			return []any{model.Retry{Step: 0, At: p.at.Add(5 * time.Second)}}
 		}},
-		"revoked, and the batch is paused": {revoked: true, gate: model.Paused, refused: time.Minute, status: model.RunRunning, step: model.StepPending, effects: func(*person) []any {
+		"revoked, and the batch is paused": {revoked: true, mode: model.Paused, refused: time.Minute, status: model.RunRunning, step: model.StepPending, effects: func(*person) []any {
 			return []any{released()}
 		}},
-		"revoked, and the batch is cancelled": {revoked: true, gate: model.Cancelled, refused: time.Minute, status: model.RunCancelled, step: model.StepCancelled, effects: func(*person) []any {
+		"revoked, and the batch is cancelled": {revoked: true, mode: model.Cancelled, refused: time.Minute, status: model.RunCancelled, step: model.StepCancelled, effects: func(*person) []any {
 			return []any{model.CountRun{Outcome: model.RunCancelled}}
 		}},
 		"expired, and the member is removed": {leaves: true, refused: 10*time.Minute + time.Second, status: model.RunCancelled, step: model.StepCancelled, effects: func(*person) []any {
@@ -48,7 +48,7 @@ func TestRefusalOfAJobThatHasComeAgainWaitsForTheEarlierDelivery(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := dated(t)
-			p.gate = c.gate
+			p.mode = c.mode
 			ended := now.Add(10*time.Minute + runstate.JobGracePeriod)
 			if c.leaves {
 				p.on(model.RunCancelRequested{Reason: "the member was removed"})

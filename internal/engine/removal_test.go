@@ -247,10 +247,10 @@ func TestCancelLetsARemovalBeginAndFinish(t *testing.T) {
 		if p.run, err = runstate.New(&p.batch, p.batch.Phases[1], &p.member, p.rb, p.at); err != nil {
 			t.Fatal(err)
 		}
-		p.gate = mode
+		p.mode = mode
 		if mode == model.Paused {
 			wantOutcome(t, p.on(model.RunStarted{}), released())
-			p.gate = model.Cancelled
+			p.mode = model.Cancelled
 			wantOutcome(t, p.on(model.RunCancelRequested{Reason: "the batch is cancelled"}), model.Dispatch{Step: 0})
 		} else {
 			wantOutcome(t, p.on(model.RunStarted{}), model.Dispatch{Step: 0})

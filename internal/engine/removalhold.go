@@ -36,7 +36,7 @@ func onRemovalsHeld(b *model.Batch, e model.RemovalsHeld, now time.Time) (model.
 }
 
 // onRemovalsConfirmed lets the members go whose removal is held.
-func onRemovalsConfirmed(b *model.Batch, by model.Mark) (model.Decision, error) {
+func onRemovalsConfirmed(b *model.Batch, by model.Attribution) (model.Decision, error) {
 	switch {
 	case b.HasEnded():
 		return model.Decision{}, refuseEnded(b, "nobody can be removed")

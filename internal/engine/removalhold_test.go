@@ -71,7 +71,7 @@ func TestConfirmedRemovalsStayAsTheyAreUntilTheyAreDone(t *testing.T) {
 	c.must(model.RemovalsConfirmed{By: by})
 	confirmed := &model.RemovalHold{Members: 30, Of: 100, Reason: many, Since: now, Confirmed: &by}
 	c.wantHeld(confirmed)
-	if d := c.must(model.RemovalsConfirmed{By: model.Mark{By: "bob"}}); !d.Repeated || d.Batch != nil {
+	if d := c.must(model.RemovalsConfirmed{By: model.Attribution{By: "bob"}}); !d.Repeated || d.Batch != nil {
 		t.Fatalf("%+v", d)
 	}
 	c.wantStale(model.RemovalsHeld{Members: 40, Of: 100, Reason: "more"})

@@ -104,12 +104,12 @@ func TestSkipInAPausedBatchHoldsTheNextStep(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User","UserId":"u"}`)
 	p.on(model.RunStarted{})
-	p.gate = model.Paused
+	p.mode = model.Paused
 	p.refuse("busy")
 	p.on(model.RetryDue{Step: 0, Count: 1})
 	wantOutcome(t, p.on(model.StepResolved{Step: 0, Skip: true, By: by}), released())
 	p.want(model.RunRunning, model.StepSkipped, model.StepPending)
-	p.gate = model.Running
+	p.mode = model.Running
 	wantOutcome(t, p.on(model.RunReleased{Task: "r"}), model.Dispatch{Step: 1})
 }
 

@@ -73,7 +73,7 @@ type person struct {
 	batch  model.Batch
 	run    model.Run
 	member model.Member
-	gate   model.DispatchMode
+	mode   model.DispatchMode
 	at     time.Time
 }
 
@@ -108,7 +108,7 @@ func (p *person) on(e model.RunEvent) model.Decision {
 // try lets an event happen, which must change nothing that the decision is taken on.
 func (p *person) try(e model.RunEvent) (model.Decision, error) {
 	p.t.Helper()
-	state := model.Snapshot{Runs: []*model.Run{&p.run}, Runbook: p.rb, DispatchMode: p.gate, Members: []*model.Member{&p.member}}
+	state := model.Snapshot{Runs: []*model.Run{&p.run}, Runbook: p.rb, DispatchMode: p.mode, Members: []*model.Member{&p.member}}
 	switch e.(type) {
 	case model.RunReleased, model.RunMended: // the other events on a member's run do without the batch
 		state.Batch = &p.batch

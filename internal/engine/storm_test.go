@@ -183,7 +183,7 @@ func (s *system) deliver(i int) {
 
 // intervene is what administrators, the source and the scheduler do.
 func (s *system) intervene() {
-	mark := model.Mark{By: "ada", At: s.now}
+	mark := model.Attribution{By: "ada", At: s.now}
 	phase := 1 + s.pick(len(s.batch.Phases))
 	switch s.pick(22) {
 	case 0:
@@ -255,7 +255,7 @@ func (s *system) checkErased() {
 func (s *system) anyone() int { return 1 + s.pick(max(1, len(s.members))) }
 
 // guard is what becomes of removals that are too many.
-func (s *system) guard(mark model.Mark) {
+func (s *system) guard(mark model.Attribution) {
 	active := s.batch.Members - s.batch.Removed
 	switch s.pick(6) {
 	case 0, 1:
@@ -332,7 +332,7 @@ func (s *system) resolve() {
 	if s.pick(3) == 0 {
 		step = s.pick(len(run.Steps))
 	}
-	e := model.StepResolved{Step: step, Skip: s.pick(2) == 0, Result: []byte(`{"id":2}`), By: model.Mark{By: "ada", At: s.now}}
+	e := model.StepResolved{Step: step, Skip: s.pick(2) == 0, Result: []byte(`{"id":2}`), By: model.Attribution{By: "ada", At: s.now}}
 	if run.Status == model.RunFailed && run.Kind == model.KindPhase {
 		for i, st := range run.Steps {
 			if st.Rollback == "" && (st.Status == model.StepFailed || st.Status == model.StepPollTimeout) {

@@ -45,7 +45,7 @@ func onShardCounted(s model.State, e model.ShardCounted) (model.Decision, error)
 }
 
 // announceYielded announces the page that waits for this one to yield. Where the page before
-// that one is yet to be begun, onPageBegun finds the yield: it was stored before the batch is
+// that one is yet to be begun, onPageFannedOut finds the yield: it was stored before the batch is
 // read here, and the page is stored before that one. But then a page between the two is due,
 // or its announcement was lost: the page behind the last one that was made is announced,
 // where the window allows it.
@@ -62,13 +62,13 @@ func announceYielded(s model.State, e model.ShardCounted) ([]model.Message, erro
 	switch {
 	case err != nil:
 		return nil, err
-	case unsent: // the message that sends its jobs comes again, and onPageBegun follows
+	case unsent: // the message that sends its jobs comes again, and onPageFannedOut follows
 		return nil, nil
 	case next > b.PageCount():
 		return nil, nil
 	case next == waits:
 		return []model.Message{model.Announce{Phase: e.Phase, Page: next, FanOut: "yielded"}}, nil
-	case e.Again: // onPageBegun follows, or the tick
+	case e.Again: // onPageFannedOut follows, or the tick
 		return nil, nil
 	}
 	if open, err := windowOpen(s, e.Phase, next); err != nil || !open {

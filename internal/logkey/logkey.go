@@ -21,10 +21,10 @@ const (
 	Task            = "Task" // work on a batch that goes on in pages
 	Topic           = "Topic"
 	Subscription    = "Subscription"
-	Secrets         = "Secrets"   // the names of secret variables
-	MessageID       = "MessageId" // the id that the broker knows a message by
-	KeptID          = "KeptId"    // the id that a kept message is listed by
-	Type            = "Type"      // of a message or an error
+	Secrets         = "Secrets"         // the names of secret variables
+	MessageID       = "MessageId"       // the id that the broker knows a message by
+	UnprocessableID = "UnprocessableId" // the id of an unprocessable message in the list
+	Type            = "Type"            // of a message or an error
 	InvocationID    = "InvocationId"
 	TraceID         = "TraceId"
 	Part            = "Part" // of the system, in a health check

@@ -202,13 +202,13 @@ func (a *addition) memberWrites(ctx context.Context, s *applier.Snapshot, people
 
 func (a *addition) auditRecord(s *applier.Snapshot, n int) store.Write {
 	b := a.batch.Doc
-	after := audit.Facts{"memberCount": s.After().Members}
+	after := audit.State{"memberCount": s.After().Members}
 	if a.claims.shared {
 		after["allowInOtherBatches"] = true
 	}
 	return a.members.audit.Record(store.AuditRecord{
 		At: s.Now.UTC(), Actor: a.by.Actor(), Action: "add-members", Batch: b.ID, Target: memberRange(b.Members+1, n),
-		Before: audit.Facts{"memberCount": b.Members}.JSON(), After: after.JSON(),
+		Before: audit.State{"memberCount": b.Members}.JSON(), After: after.JSON(),
 	})
 }
 

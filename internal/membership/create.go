@@ -225,11 +225,11 @@ func (r *Registrar) refuseTaken(ctx context.Context, u *upload, taken []InOtherB
 		return nil
 	}
 	if u.by.Key != "" && !u.repeats() {
-		begun, err := store.OrNone(store.Read[store.IdempotencyRecord](ctx, r.store, idempotency.Key(u.by, store.PartitionBatches)))
+		existing, err := store.OrNone(store.Read[store.IdempotencyRecord](ctx, r.store, idempotency.Key(u.by, store.PartitionBatches)))
 		if err != nil {
 			return err
 		}
-		if begun.ETag != "" {
+		if existing.ETag != "" {
 			return fmt.Errorf("another process began the request: %w", store.ErrExists)
 		}
 	}

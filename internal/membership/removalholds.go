@@ -115,7 +115,7 @@ func (r *Registrar) ConfirmRemovals(ctx context.Context, by audit.Caller, batch 
 	}
 	return r.decideRemovalHold(ctx, by, batch, holdDecision{
 		action: "confirm-removals", revision: revision, why: why,
-		event: func(m model.Mark) model.Event { return model.RemovalsConfirmed{By: m} },
+		event: func(m model.Attribution) model.Event { return model.RemovalsConfirmed{By: m} },
 		next: func(h store.RemovalHold) store.RemovalHold {
 			confirmedBy := by.Actor()
 			h.By = &confirmedBy
@@ -129,7 +129,7 @@ func (r *Registrar) ConfirmRemovals(ctx context.Context, by audit.Caller, batch 
 func (r *Registrar) DiscardRemovals(ctx context.Context, by audit.Caller, batch int, revision, why string) (api.Batch, error) {
 	return r.decideRemovalHold(ctx, by, batch, holdDecision{
 		action: "discard-removals", revision: revision, why: why,
-		event: func(m model.Mark) model.Event { return model.RemovalsDiscarded{By: m} },
+		event: func(m model.Attribution) model.Event { return model.RemovalsDiscarded{By: m} },
 		next: func(h store.RemovalHold) store.RemovalHold {
 			kept := slices.Concat(h.Kept, h.Members)
 			slices.Sort(kept)
@@ -142,7 +142,7 @@ func (r *Registrar) DiscardRemovals(ctx context.Context, by audit.Caller, batch 
 type holdDecision struct {
 	action, why string
 	revision    string // of the hold that is decided on; empty for any
-	event       func(model.Mark) model.Event
+	event       func(model.Attribution) model.Event
 	next        func(store.RemovalHold) store.RemovalHold // gives the hold after the decision
 }
 
@@ -165,7 +165,7 @@ func (r *Registrar) decideRemovalHold(ctx context.Context, by audit.Caller, batc
 			if b.RemovalHold != nil && d.revision != "" && d.revision != apiview.RemovalRevision(h.Doc) {
 				return nil, problem.New(api.CodeConflict, "the members whose removal is held in batch %d have changed since: look at them again (revision %s)", batch, apiview.RemovalRevision(h.Doc))
 			}
-			return []model.Event{d.event(model.Mark{By: by.Name, At: s.Now.UTC(), Why: d.why})}, nil
+			return []model.Event{d.event(model.Attribution{By: by.Name, At: s.Now.UTC(), Why: d.why})}, nil
 		},
 		Extra: func(s *applier.Snapshot, ds []model.Decision) (store.Writes, error) {
 			if ds[0].Empty() {
@@ -173,7 +173,7 @@ func (r *Registrar) decideRemovalHold(ctx context.Context, by audit.Caller, batc
 			}
 			return store.Writes{WriteRemovalHold(batch, h, d.next(h.Doc)), r.audit.Record(store.AuditRecord{
 				At: s.Now.UTC(), Actor: by.Actor(), Action: d.action, Batch: batch, Target: humanize.Count(len(h.Doc.Members), "member"), Why: d.why,
-				Before: audit.HoldFacts(h.Doc, nil).JSON(), After: audit.HoldFacts(d.next(h.Doc), confirmation(s.After())).JSON(),
+				Before: audit.RemovalHoldState(h.Doc, nil).JSON(), After: audit.RemovalHoldState(d.next(h.Doc), confirmation(s.After())).JSON(),
 			})}, nil
 		},
 	})
@@ -194,7 +194,7 @@ func (r *Registrar) decideRemovalHold(ctx context.Context, by audit.Caller, batc
 }
 
 // confirmation gives who confirmed the batch's removal hold; nil where no one has.
-func confirmation(b *model.Batch) *model.Mark {
+func confirmation(b *model.Batch) *model.Attribution {
 	if b.RemovalHold == nil {
 		return nil
 	}

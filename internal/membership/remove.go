@@ -44,7 +44,7 @@ func (r *Registrar) RemoveMember(ctx context.Context, by audit.Caller, batch, me
 		was, next := s.Member(member)
 		return store.Writes{r.audit.Record(store.AuditRecord{
 			At: s.Now.UTC(), Actor: by.Actor(), Action: "remove-member", Batch: batch, Target: fmt.Sprintf("member %d (%s)", member, next.Key), Why: why,
-			Before: audit.MemberFacts(map[int]model.MemberStatus{member: was.Status}).JSON(), After: audit.MemberFacts(map[int]model.MemberStatus{member: next.Status}).JSON(),
+			Before: audit.MemberStates(map[int]model.MemberStatus{member: was.Status}).JSON(), After: audit.MemberStates(map[int]model.MemberStatus{member: next.Status}).JSON(),
 		})}, nil
 	}
 	s, ds, err := r.applier.Run(ctx, batch, c)
@@ -185,7 +185,7 @@ func (r *removal) auditRecord(s *applier.Snapshot, ds []model.Decision) (store.W
 	return store.Writes{r.members.audit.Record(store.AuditRecord{
 		At: s.Now.UTC(), Actor: r.by.Actor(), Action: "remove-member", Batch: r.batch.Doc.ID, Why: r.why,
 		Target: fmt.Sprintf("%s: %s", humanize.Count(len(after), "member"), listIDs(r.removable)),
-		Before: audit.MemberFacts(before).JSON(), After: audit.MemberFacts(after).JSON(),
+		Before: audit.MemberStates(before).JSON(), After: audit.MemberStates(after).JSON(),
 	})}, nil
 }
 

@@ -32,9 +32,9 @@ type Batch struct {
 	Removed          int          `json:"removed,omitempty"`      // of them
 	Pages            int          `json:"pages,omitempty"`        // of members; see PageCount
 	Filling          bool         `json:"filling,omitempty"`      // its members are being written: nothing begins
-	Paused           *Mark        `json:"paused,omitempty"`       // nothing new is dispatched
+	Paused           *Attribution `json:"paused,omitempty"`       // nothing new is dispatched
 	StoppedBy        int          `json:"stoppedBy,omitempty"`    // the phase execution whose stop_when paused it; 0: none did
-	Cancelled        *Mark        `json:"cancelled,omitempty"`
+	Cancelled        *Attribution `json:"cancelled,omitempty"`
 	Shared           bool         `json:"shared,omitempty"`          // an administrator allowed members who are in other batches
 	Revision         int          `json:"revision,omitempty"`        // counts the decisions on it, so that what follows from each is told apart
 	Joining          []Join       `json:"joining,omitempty"`         // pages of members added late that have not caught up
@@ -114,8 +114,8 @@ func (b *Batch) PageCount() int {
 	return b.Pages
 }
 
-// Mark is who did something, when and why.
-type Mark struct {
+// Attribution says who did something, when and why.
+type Attribution struct {
 	By  string    `json:"by"`
 	At  time.Time `json:"at"`
 	Why string    `json:"why,omitempty"`
@@ -125,11 +125,11 @@ type Mark struct {
 // it first. It tells how many, not who: that is for the source to say, each time that
 // it is read.
 type RemovalHold struct {
-	Members   int       `json:"members"`
-	Of        int       `json:"of"` // the batch's active members
-	Reason    string    `json:"reason"`
-	Since     time.Time `json:"since"`
-	Confirmed *Mark     `json:"confirmed,omitempty"` // they are being removed
+	Members   int          `json:"members"`
+	Of        int          `json:"of"` // the batch's active members
+	Reason    string       `json:"reason"`
+	Since     time.Time    `json:"since"`
+	Confirmed *Attribution `json:"confirmed,omitempty"` // they are being removed
 }
 
 // Join is a page of members added late and the phase executions, in order, that

@@ -68,7 +68,7 @@ type (
 		Step   int
 		Skip   bool
 		Result json.RawMessage
-		By     Mark
+		By     Attribution
 	}
 )
 
@@ -102,9 +102,9 @@ type (
 	}
 	// PageResumed: the runs of a page may not all have been started.
 	PageResumed struct{ Phase, Page int }
-	// PageBegun: the fan-out of a phase is to go on behind a page. FanOut is as in
+	// PageFannedOut: the fan-out of a phase is to go on behind a page. FanOut is as in
 	// PhaseDue.
-	PageBegun struct {
+	PageFannedOut struct {
 		Phase, Page int
 		FanOut      string
 	}
@@ -126,14 +126,14 @@ type (
 	// PhaseApproved: an administrator lets a phase begin, whatever its gates say.
 	PhaseApproved struct {
 		Phase int
-		By    Mark
+		By    Attribution
 	}
 	// BatchPaused: nothing more is to be dispatched for now.
-	BatchPaused struct{ By Mark }
+	BatchPaused struct{ By Attribution }
 	// BatchResumed: it is to go on.
 	BatchResumed struct{}
 	// BatchCancelRequested: an administrator cancels the batch.
-	BatchCancelRequested struct{ By Mark }
+	BatchCancelRequested struct{ By Attribution }
 	// BatchDrained: no run of a cancelled batch is open.
 	BatchDrained struct{}
 	// BatchFilled: the members that a batch was made for are written.
@@ -185,9 +185,9 @@ type (
 		Reason      string
 	}
 	// RemovalsConfirmed: an administrator lets the members go whose removal is held.
-	RemovalsConfirmed struct{ By Mark }
+	RemovalsConfirmed struct{ By Attribution }
 	// RemovalsDiscarded: an administrator keeps them.
-	RemovalsDiscarded struct{ By Mark }
+	RemovalsDiscarded struct{ By Attribution }
 	// RemovalsDone: those whose removal was confirmed are removed.
 	RemovalsDone struct{}
 	// MembersKept: so many members are by now kept though the source lacks them. Some
@@ -220,7 +220,7 @@ func (PhaseDue) event()             {}
 func (PhaseFannedOut) event()       {}
 func (PageDue) event()              {}
 func (PageResumed) event()          {}
-func (PageBegun) event()            {}
+func (PageFannedOut) event()        {}
 func (PageSent) event()             {}
 func (CatchUpDue) event()           {}
 func (ShardCounted) event()         {}

@@ -20,18 +20,18 @@ func PageOf(member int) int { return (member-1)/PageSize + 1 }
 // many there are once the phase has reached all pages (FannedOut); ShardsClosed and the
 // counts beside it are what the shards that are done have reported.
 type Phase struct {
-	ID             int         `json:"phaseId"` // counts from 1 within the batch
-	Kind           PhaseKind   `json:"kind"`
-	Name           string      `json:"name"`
-	Version        int         `json:"version"` // of the runbook that made this execution
-	OffsetMinutes  int         `json:"offsetMinutes"`
-	DueAt          *time.Time  `json:"dueAt,omitempty"` // nil in a manual batch
-	Status         PhaseStatus `json:"status"`
-	Reason         string      `json:"reason,omitempty"` // why it waits, was skipped or failed, where no member tells
-	Approval       bool        `json:"approval,omitempty"`
-	Approved       *Mark       `json:"approved,omitempty"`       // passes both gates
-	RequireSuccess float64     `json:"requireSuccess,omitempty"` // percent of the phase before; 0: no gate
-	OnComplete     bool        `json:"onComplete,omitempty"`
+	ID             int          `json:"phaseId"` // counts from 1 within the batch
+	Kind           PhaseKind    `json:"kind"`
+	Name           string       `json:"name"`
+	Version        int          `json:"version"` // of the runbook that made this execution
+	OffsetMinutes  int          `json:"offsetMinutes"`
+	DueAt          *time.Time   `json:"dueAt,omitempty"` // nil in a manual batch
+	Status         PhaseStatus  `json:"status"`
+	Reason         string       `json:"reason,omitempty"` // why it waits, was skipped or failed, where no member tells
+	Approval       bool         `json:"approval,omitempty"`
+	Approved       *Attribution `json:"approved,omitempty"`       // passes both gates
+	RequireSuccess float64      `json:"requireSuccess,omitempty"` // percent of the phase before; 0: no gate
+	OnComplete     bool         `json:"onComplete,omitempty"`
 
 	StopWhen     *runbook.StopWhen `json:"stopWhen,omitempty"`
 	FailedSoFar  int               `json:"failedSoFar,omitempty"`  // members whose run has failed, also on pages that have not ended; counted where there is a StopWhen

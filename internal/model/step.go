@@ -51,7 +51,7 @@ type Step struct {
 	Refused       *RefusedJob     `json:"refused,omitempty"`     // of the job in flight, an earlier delivery of which may run
 	SilentAt      *time.Time      `json:"silentAt,omitempty"`    // when a deadline first found the job's worker silent; nil when it was heard of since
 	Abandoned     []Abandoned     `json:"abandoned,omitempty"`   // jobs that were no longer waited for
-	Resolved      *Mark           `json:"resolved,omitempty"`    // who skipped it or marked it done
+	Resolved      *Attribution    `json:"resolved,omitempty"`    // who skipped it or marked it done
 }
 
 // Abandoned is a job that was given up before its result came, and the result if

@@ -46,7 +46,7 @@ func TestDocumentedMessageTypesHaveHandlers(t *testing.T) {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}
-	page, err := a.Unprocessed(t.Context(), api.ListOptions{Limit: 100})
+	page, err := a.UnprocessableMessages(t.Context(), api.ListOptions{Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

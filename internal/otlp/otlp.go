@@ -107,7 +107,7 @@ func Start(ctx context.Context, config Config) (*Providers, error) {
 		t.traces, t.ends = provider, append(t.ends, provider.Shutdown)
 	}
 	if metrics != "" {
-		exporter := &figures{newPoster(config.HTTP, metrics, headers)}
+		exporter := &metricPoster{newPoster(config.HTTP, metrics, headers)}
 		provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter)), sdkmetric.WithResource(about))
 		t.metrics, t.ends = provider, append(t.ends, provider.Shutdown)
 	}

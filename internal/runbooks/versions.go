@@ -90,7 +90,7 @@ func (p *Publisher) deactivate(ctx context.Context, by audit.Caller, name string
 	case !apiview.Matches(tags, view.ETag):
 		return api.RunbookVersion{}, problem.New(api.CodeChanged, "version %d of runbook %q is no longer as it was: look at it again", version, name)
 	}
-	mark := model.Mark{By: by.Name, At: p.now().UTC(), Why: why}
+	mark := model.Attribution{By: by.Name, At: p.now().UTC(), Why: why}
 	next := head.Doc
 	next.Active = 0
 	// The ETag of the head protects a publication at the same time.
@@ -99,7 +99,7 @@ func (p *Publisher) deactivate(ctx context.Context, by audit.Caller, name string
 		store.Patch(store.VersionKey(name, version), item.ETag, store.Set("/deactivated", mark)),
 		p.audit.Record(store.AuditRecord{
 			At: mark.At, Actor: by.Actor(), Action: "deactivate", Runbook: name, Target: fmt.Sprintf("version %d", version), Why: why,
-			Before: audit.ActiveFacts(version).JSON(), After: audit.ActiveFacts(0).JSON(),
+			Before: audit.ActiveVersionState(version).JSON(), After: audit.ActiveVersionState(0).JSON(),
 		}),
 	})
 	if err != nil {

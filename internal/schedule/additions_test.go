@@ -169,10 +169,10 @@ func TestRevisionOfAdditions(t *testing.T) {
 	}
 
 	s = situation(t, rb, "1 mon: x")
-	if s.Confirmed = first; strings.Contains(strings.Join(told(schedule.Make(rb, people(t, rb, rows...), s)), ""), "hold additions") {
+	if s.Confirmed = first; strings.Contains(strings.Join(describePlan(schedule.Make(rb, people(t, rb, rows...), s)), ""), "hold additions") {
 		t.Error("confirmed additions are held")
 	}
-	if s.Confirmed = first; !strings.Contains(strings.Join(told(schedule.Make(rb, people(t, rb, append(rows, "e tue")...), s)), ""), "hold additions") {
+	if s.Confirmed = first; !strings.Contains(strings.Join(describePlan(schedule.Make(rb, people(t, rb, append(rows, "e tue")...), s)), ""), "hold additions") {
 		t.Error("other additions than those confirmed are not held")
 	}
 }
@@ -206,10 +206,10 @@ func TestNeverMoreAreAddedThanTheGuardAllows(t *testing.T) {
 			count(c.Add)
 		}
 		if added > guard.Number || added > 10 && guard.Share < 100 && float64(added)*100 > guard.Share*float64(members) {
-			t.Fatalf("%d people are added to %d members: %v", added, members, told(p))
+			t.Fatalf("%d people are added to %d members: %v", added, members, describePlan(p))
 		}
 		if p.Additions != nil && added > 0 {
-			t.Fatalf("some are added, and others held: %v", told(p))
+			t.Fatalf("some are added, and others held: %v", describePlan(p))
 		}
 	})
 }

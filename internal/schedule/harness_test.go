@@ -195,8 +195,8 @@ func situation(t testing.TB, rb *runbook.Runbook, lines ...string) schedule.Situ
 	return s
 }
 
-// told prints a plan in lines: the changes, then the problems by row, key and code.
-func told(p schedule.Plan) []string {
+// describePlan prints a plan in lines: the changes, then the problems by row, key and code.
+func describePlan(p schedule.Plan) []string {
 	var out []string
 	for _, g := range p.New {
 		out = append(out, fmt.Sprintf("new %s: %s", named(g.Start), keys(g.Rows)))

@@ -192,7 +192,7 @@ func (p *planner) leave(own []home, to *time.Time) (from []int) {
 func (p *planner) remain(i int, start time.Time, own []home, reason string) {
 	row, d := &p.result.rows[i], &p.drafts[own[0].batch]
 	p.problem(row, p.result.layout.time.name, CodeNoDestination, "%q stays in batch %d of %s, although the batch time is now %s: %s",
-		clip(row.key), d.ID, told(d.Start), told(start), reason)
+		clip(row.key), d.ID, formatTime(d.Start), formatTime(start), reason)
 	for _, h := range own {
 		p.refresh(i, h)
 	}
@@ -226,7 +226,7 @@ func (p *planner) stay(i int, start time.Time, at home, manual bool) {
 	if !p.result.immediate() && !d.Start.Equal(start) {
 		if m.Failed {
 			p.problem(row, p.result.layout.time.name, CodeFailedElsewhere, "%q failed in batch %d of %s, and the batch time is now %s; they stay where they failed until that batch has ended",
-				clip(row.key), d.ID, told(d.Start), told(start))
+				clip(row.key), d.ID, formatTime(d.Start), formatTime(start))
 		} else if !manual {
 			p.counts.Kept++
 		}
@@ -372,7 +372,7 @@ func (p *planner) plan() Plan {
 	}
 	for _, start := range slices.SortedFunc(maps.Keys(p.late), time.Time.Compare) {
 		p.problem(nil, p.result.layout.time.name, CodeLongPast, "no batch is made for %s (%s): its last phase was due at %s, more than a day ago; members of other batches with this time stay there",
-			told(start), count(p.late[start], "row"), told(p.lastDue(start)))
+			formatTime(start), count(p.late[start], "row"), formatTime(p.lastDue(start)))
 	}
 	found, total := p.result.Problems()
 	plan.Counts.Problems = total + len(p.problems)
@@ -382,5 +382,5 @@ func (p *planner) plan() Plan {
 	return plan
 }
 
-// told is a time as messages give it.
-func told(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z07:00") }
+// formatTime is a time as messages give it.
+func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z07:00") }

@@ -675,7 +675,7 @@ func TestImmediateBatchesAreNeverLate(t *testing.T) {
 	rb := parse(t, immediate)
 	rb.Phases = rb.Phases[:1] // two days before the start
 	plan := schedule.Make(rb, people(t, rb, "a"), situation(t, rb))
-	if got := told(plan); !slices.Equal(got, []string{"new 2026-03-01T12:05:00Z: a"}) {
+	if got := describePlan(plan); !slices.Equal(got, []string{"new 2026-03-01T12:05:00Z: a"}) {
 		t.Error(got)
 	}
 }
@@ -686,7 +686,7 @@ func TestAPhaseAfterTheStartKeepsABatchFromBeingLate(t *testing.T) {
 	rb := parse(t, scheduled)
 	rb.Phases[1].Offset -= 14 * 24 * 60
 	plan := schedule.Make(rb, people(t, rb, "a yesterday", "b long-ago"), situation(t, rb))
-	if got := told(plan); !slices.Equal(got, []string{"new yesterday: a", "row 0 long-past:"}) {
+	if got := describePlan(plan); !slices.Equal(got, []string{"new yesterday: a", "row 0 long-past:"}) {
 		t.Error(got)
 	}
 }
@@ -701,7 +701,7 @@ func TestStartsAreInstants(t *testing.T) {
 	s.Batches[0].Start = s.Batches[0].Start.In(east)
 	s.Ended = map[time.Time]int{day(t, "tue").In(east): 2}
 	plan := schedule.Make(rb, people(t, rb, "a mon", "b 2026-03-02T02:00:00+02:00", "c mon", "d mon", "e tue"), s)
-	if got := told(plan); !slices.Equal(got, []string{"batch 1: add d"}) || plan.Counts.Ended != 1 {
+	if got := describePlan(plan); !slices.Equal(got, []string{"batch 1: add d"}) || plan.Counts.Ended != 1 {
 		t.Error(got, plan.Counts)
 	}
 }
@@ -744,7 +744,7 @@ func run(t *testing.T, timing string, scenes []scene) {
 			t.Parallel()
 			rb := parse(t, timing)
 			plan := schedule.Make(rb, people(t, rb, s.rows...), situation(t, rb, s.batches...))
-			if got := told(plan); !slices.Equal(got, s.want) {
+			if got := describePlan(plan); !slices.Equal(got, s.want) {
 				t.Errorf("the plan is\n\t%s\nand should be\n\t%s", strings.Join(got, "\n\t"), strings.Join(s.want, "\n\t"))
 			}
 			want := s.counts

@@ -206,7 +206,7 @@ func TestAPlanThatWasCarriedOutLeavesNothingToDo(t *testing.T) {
 		w.apply(first)
 		again := schedule.Make(w.rb, r, w.s)
 		if len(again.New) > 0 {
-			t.Fatalf("new again: %v", told(again))
+			t.Fatalf("new again: %v", describePlan(again))
 		}
 		held := map[int]*schedule.Held{}
 		for _, c := range first.Changes {
@@ -214,10 +214,10 @@ func TestAPlanThatWasCarriedOutLeavesNothingToDo(t *testing.T) {
 		}
 		for _, c := range again.Changes {
 			if len(c.Add)+len(c.Refresh)+len(c.Remove)+len(c.Returned) > 0 || held[c.Batch] == nil {
-				t.Fatalf("changed again:\n%v\nafter\n%v", told(again), told(first))
+				t.Fatalf("changed again:\n%v\nafter\n%v", describePlan(again), describePlan(first))
 			}
 			if c.Held.Reason != held[c.Batch].Reason || removals(c.Held.Removals) != removals(held[c.Batch].Removals) {
-				t.Fatalf("held otherwise: %v\nafter\n%v", told(again), told(first))
+				t.Fatalf("held otherwise: %v\nafter\n%v", describePlan(again), describePlan(first))
 			}
 			delete(held, c.Batch)
 		}
@@ -273,11 +273,11 @@ func TestNobodyIsInTwoBatches(t *testing.T) {
 		}
 		for key, n := range w.homes() {
 			if n > max(1, before[key]) {
-				t.Fatalf("%q is in %d batches after\n%v", key, n, told(p))
+				t.Fatalf("%q is in %d batches after\n%v", key, n, describePlan(p))
 			}
 			for row := range r.Rows() {
 				if row.Key == key && n > 1 && free[key] > 1 && !waits[key] && !waits["filling"] && !problem[key] && !late[key] {
-					t.Fatalf("%q is still in %d batches after\n%v", key, n, told(p))
+					t.Fatalf("%q is still in %d batches after\n%v", key, n, describePlan(p))
 				}
 			}
 		}
@@ -329,7 +329,7 @@ func TestTheOrderOfRowsAndBatchesIsOfNoMatter(t *testing.T) {
 		}
 		slices.SortFunc(p.Problems, func(a, b schedule.Problem) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 		var out []string
-		for _, line := range told(p) {
+		for _, line := range describePlan(p) {
 			if head, _, held := strings.Cut(line, "readable key"); held {
 				line = head
 			}
@@ -377,10 +377,10 @@ func TestNeverMoreAreRemovedThanTheGuardAllows(t *testing.T) {
 				t.Fatalf("%d of %d are removed", len(c.Remove), active)
 			}
 			if c.Held != nil && len(c.Add) > 0 && len(c.Held.Removals) > 1 && float64(len(c.Held.Removals)) > float64(c.Held.Active)*w.rb.DataSource.RemovalGuard/100 {
-				t.Fatalf("somebody comes into a batch that most may be gone from: %v", told(p))
+				t.Fatalf("somebody comes into a batch that most may be gone from: %v", describePlan(p))
 			}
 			if c.Held != nil && (len(c.Remove) > 0 || len(c.Held.Removals) == 0 || b.Filling) {
-				t.Fatalf("held beside removed: %v", told(p))
+				t.Fatalf("held beside removed: %v", describePlan(p))
 			}
 		}
 	})
@@ -407,7 +407,7 @@ func TestNobodyIsTakenOutToBePutNowhere(t *testing.T) {
 		for _, c := range p.Changes {
 			for _, left := range c.Remove {
 				if row, usable := rows[left.Key]; usable && homes[left.Key] == 0 && !outside[left.Key+row.Start.String()] {
-					t.Fatalf("%q is in no batch any more after\n%v", left.Key, told(p))
+					t.Fatalf("%q is in no batch any more after\n%v", left.Key, describePlan(p))
 				}
 			}
 		}
@@ -438,7 +438,7 @@ func TestNobodyComesInUnderAKeyThatMayBeAnothers(t *testing.T) {
 					continue
 				}
 				if !slices.ContainsFunc(p.Problems, func(pr schedule.Problem) bool { return pr.Code == schedule.CodeKeyCase && pr.Row == row.Number }) {
-					t.Fatalf("%q and %q are taken for two people:\n%v", row.Key, key, told(p))
+					t.Fatalf("%q and %q are taken for two people:\n%v", row.Key, key, describePlan(p))
 				}
 			}
 		}

@@ -9,9 +9,9 @@ import (
 // Audit are the named reads of audit records. Each costs about 3 RU and 1 RU for every 20
 // records that it returns. Both fail with ErrUnavailable and ErrContinuation.
 type Audit interface {
-	// AuditTrail lists the audit records of one partition, the newest first; it takes no other
+	// AuditRecords lists the audit records of one partition, the newest first; it takes no other
 	// order. It is one query within the partition.
-	AuditTrail(ctx context.Context, partition string, filter AuditFilter, page Paging) (Page[AuditRecord], error)
+	AuditRecords(ctx context.Context, partition string, filter AuditFilter, page Paging) (Page[AuditRecord], error)
 
 	// AuditEverywhere lists the audit records of all partitions, in any order. It is a query
 	// across partitions: its cost grows with the number of physical partitions, about 3 RU each.
@@ -70,5 +70,5 @@ func (r AuditRecord) Partition() string {
 	case r.Runbook != "":
 		return PartitionRunbooks
 	}
-	return PartitionUnprocessed
+	return PartitionUnprocessable
 }

@@ -64,8 +64,8 @@ type BatchSummary struct {
 	RemovedCount   int                `json:"removedCount,omitempty"` // of the members
 	MemberCount    int                `json:"memberCount"`
 	Error          string             `json:"error,omitempty"`
-	Paused         *model.Mark        `json:"paused,omitempty"`
-	Cancelled      *model.Mark        `json:"cancelled,omitempty"`
+	Paused         *model.Attribution `json:"paused,omitempty"`
+	Cancelled      *model.Attribution `json:"cancelled,omitempty"`
 	Filling        bool               `json:"filling,omitempty"`
 	Held           *model.RemovalHold `json:"held,omitempty"`
 	Kept           int                `json:"kept,omitempty"`

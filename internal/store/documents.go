@@ -36,9 +36,9 @@ type RemovalHold struct {
 
 // Task is work over the members of a batch that an administrator asked for. It never changes.
 type Task struct {
-	Work      string         `json:"work"`
-	Selection RetrySelection `json:"selection"`
-	By        model.Mark     `json:"by"`
+	Work      string            `json:"work"`
+	Selection RetrySelection    `json:"selection"`
+	By        model.Attribution `json:"by"`
 }
 
 // RetrySelection narrows a retry to some of the failed members. An empty field takes all; those

@@ -17,10 +17,10 @@ func (k Key) String() string { return k.PK + "/" + k.ID }
 // The partitions. A batch's members, runs and shards are in its own; the list of
 // batches and all runbooks are in one each.
 const (
-	PartitionBatches     = "batches"
-	PartitionRunbooks    = "runbooks"
-	PartitionUnprocessed = "unprocessed"
-	PartitionWorkers     = "workers"
+	PartitionBatches       = "batches"
+	PartitionRunbooks      = "runbooks"
+	PartitionUnprocessable = "unprocessed"
+	PartitionWorkers       = "workers"
 )
 
 // BatchPartition holds everything of one batch.
@@ -118,8 +118,8 @@ func VersionKey(name string, version int) Key {
 	return Key{PartitionRunbooks, fmt.Sprintf("version:%s:%06d", name, version), "version"}
 }
 
-// UnprocessedKey is a message that could not be processed.
-func UnprocessedKey(id string) Key { return Key{PartitionUnprocessed, id, "unprocessed"} }
+// UnprocessableKey is a message that could not be processed.
+func UnprocessableKey(id string) Key { return Key{PartitionUnprocessable, id, "unprocessed"} }
 
 // AttemptsKey counts the failed attempts to process a message.
-func AttemptsKey(id string) Key { return Key{PartitionUnprocessed, "attempts-" + id, "attempts"} }
+func AttemptsKey(id string) Key { return Key{PartitionUnprocessable, "attempts-" + id, "attempts"} }

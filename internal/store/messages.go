@@ -43,17 +43,17 @@ type Unprocessable struct {
 	Size          int                 `json:"size"`             // of the body as it came, in bytes
 	Properties    map[string]any      `json:"properties,omitempty"`
 	Status        UnprocessableStatus `json:"status"`
-	Reason        string              `json:"reason"`  // the last one
-	Count         int                 `json:"count"`   // how often it could not be processed
-	Replays       int                 `json:"replays"` // how often it was sent again
-	Asked         int                 `json:"asked"`   // the replay that Handled asked for and that may not have been sent yet; 0 for none
-	Failed        int                 `json:"failed"`  // the last replay that could not be processed; 0 is the message itself
-	Handled       *model.Mark         `json:"handled,omitempty"`
+	Reason        string              `json:"reason"`    // the last one
+	Count         int                 `json:"count"`     // how often it could not be processed
+	Replays       int                 `json:"replays"`   // how often it was sent again
+	Requested     int                 `json:"requested"` // the replay that Handled asked for and that may not have been sent yet; 0 for none
+	Failed        int                 `json:"failed"`    // the last replay that could not be processed; 0 is the message itself
+	Handled       *model.Attribution  `json:"handled,omitempty"`
 	EnqueuedAt    time.Time           `json:"enqueuedAt"`
-	FirstKeptAt   time.Time           `json:"firstKeptAt"`
-	KeptAt        time.Time           `json:"keptAt"`
+	FirstStoredAt time.Time           `json:"firstStoredAt"`
+	StoredAt      time.Time           `json:"storedAt"`
 	DeliveryCount int                 `json:"deliveryCount"`
-	Place         string              `json:"place"`                // in the list: KeptAt and the id, as text that sorts
+	Place         string              `json:"place"`                // in the list: StoredAt and the id, as text that sorts
 	DeadLetter    *DeadLetterSource   `json:"deadLetter,omitempty"` // the dead-letter queue that it came from the last time; nil: it came from the handler
 	Returns       int                 `json:"returns"`              // how often in a row it was sent again without a request
 }

@@ -62,16 +62,16 @@ type RunbookHead struct {
 // RunbookVersion is one version of a runbook. Only Deactivated and Secrets ever change; Secrets only
 // grows.
 type RunbookVersion struct {
-	Name        string      `json:"name"`
-	Version     int         `json:"version"`
-	Description string      `json:"description,omitempty"` // as the YAML has it
-	YAML        string      `json:"yaml"`
-	Secrets     []string    `json:"secrets,omitempty"` // the names of its secrets: those in the YAML and those that secret parameters take
-	Overdue     string      `json:"overdue,omitempty"` // what becomes of overdue phases: ignore or rerun
-	RerunInit   bool        `json:"rerunInit,omitempty"`
-	PublishedAt time.Time   `json:"publishedAt"`
-	PublishedBy string      `json:"publishedBy"`
-	Deactivated *model.Mark `json:"deactivated,omitempty"`
+	Name        string             `json:"name"`
+	Version     int                `json:"version"`
+	Description string             `json:"description,omitempty"` // as the YAML has it
+	YAML        string             `json:"yaml"`
+	Secrets     []string           `json:"secrets,omitempty"` // the names of its secrets: those in the YAML and those that secret parameters take
+	Overdue     string             `json:"overdue,omitempty"` // what becomes of overdue phases: ignore or rerun
+	RerunInit   bool               `json:"rerunInit,omitempty"`
+	PublishedAt time.Time          `json:"publishedAt"`
+	PublishedBy string             `json:"publishedBy"`
+	Deactivated *model.Attribution `json:"deactivated,omitempty"`
 }
 
 // SyncTurn is when a runbook was compared with its data source last.

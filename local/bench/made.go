@@ -80,19 +80,19 @@ func asTold(ctx context.Context, client *apiclient.Client, b api.Batch, id int) 
 	if p := phases.Items[0]; p.Succeeded != brought+joined-left || p.Failed+p.Cancelled+p.Running+p.Waiting != 0 {
 		return fmt.Errorf("its phase stands at %+v", p)
 	}
-	trail := map[string]int{}
+	records := map[string]int{}
 	err = each(func(o api.ListOptions) (api.Page[api.AuditRecord], error) {
 		return client.BatchAudit(ctx, id, api.AuditFilter{}, o)
 	}, func(a api.AuditRecord) error {
-		trail[a.Action]++
+		records[a.Action]++
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 	for _, action := range []string{"create", "pause", "add-members", "remove-member", "resume", "advance"} {
-		if trail[action] != 1 {
-			return fmt.Errorf("its trail has %s %d times: %v", action, trail[action], trail)
+		if records[action] != 1 {
+			return fmt.Errorf("its trail has %s %d times: %v", action, records[action], records)
 		}
 	}
 	return nil

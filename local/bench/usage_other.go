@@ -13,8 +13,8 @@ type usage struct {
 	peak, written int64
 }
 
-var errNoFigures = errors.New("the measurement reads each process's figures from the kernel, as only Linux gives them")
+var errNoMetrics = errors.New("the measurement reads each process's metrics from the kernel, as only Linux gives them")
 
-func (b *bed) usage() ([]usage, error) { return nil, errNoFigures }
+func (b *bed) usage() ([]usage, error) { return nil, errNoMetrics }
 
-func processUsage(string, int) (usage, error) { return usage{}, errNoFigures }
+func processUsage(string, int) (usage, error) { return usage{}, errNoMetrics }

@@ -28,8 +28,8 @@ type WorkerLoad struct {
 	Writes      int     // GRAPH_WRITE_LIMIT; 0 means the worker's default
 }
 
-// WorkerFigures are the resources that a worker used for its jobs.
-type WorkerFigures struct {
+// WorkerMetrics are the resources that a worker used for its jobs.
+type WorkerMetrics struct {
 	Start   time.Duration // from the start of the process to the first job's result, of a job that does nothing
 	Took    time.Duration // from the first to the last of the jobs
 	Calls   int           // to the tenant, of which
@@ -71,7 +71,7 @@ func workers(ctx context.Context, c Config) error {
 // MeasureWorker gives a worker its jobs, in a process of its own against a tenant
 // and a broker in this one. It is an error when a job is lost, fails, or is done
 // twice, by the results and by what the tenant was asked for.
-func MeasureWorker(ctx context.Context, c Config, l WorkerLoad) (f WorkerFigures, err error) {
+func MeasureWorker(ctx context.Context, c Config, l WorkerLoad) (f WorkerMetrics, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	w := &workerBed{load: l}
@@ -127,7 +127,7 @@ func (w *workerBed) env() map[string]string {
 }
 
 // carryOut has the jobs done and counts.
-func (w *workerBed) carryOut(ctx context.Context, f *WorkerFigures) error {
+func (w *workerBed) carryOut(ctx context.Context, f *WorkerMetrics) error {
 	var faults tenant.Faults
 	if w.load.Throttled > 0 {
 		faults = tenant.Faults{Seed: 1, Rules: []tenant.Fault{{

@@ -21,7 +21,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 
-	"github.com/matoolkit/matoolkit/internal/trust"
+	"github.com/matoolkit/matoolkit/internal/tlsroots"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
@@ -84,7 +84,7 @@ func TestACredentialThatTrustsTheCAFile(t *testing.T) {
 	config.DataDir = t.TempDir()
 	server := start(t, config)
 	for caFile, good := range map[string]bool{server.CAFile(): true, "": false} {
-		client, err := trust.HTTPClient(caFile)
+		client, err := tlsroots.HTTPClient(caFile)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -101,7 +101,7 @@ func (d *deviceCodes) find(userCode string) (*deviceCode, error) {
 	return nil, errUnknownCode
 }
 
-func (d *deviceCodes) settle(userCode string, state codeState, upn string) error {
+func (d *deviceCodes) decide(userCode string, state codeState, upn string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	code, err := d.find(userCode)
@@ -216,10 +216,10 @@ func (s *Server) ApproveDeviceCode(userCode, upn string) error {
 	if _, ok := tenant.user(upn); !ok {
 		return fmt.Errorf("tenant %s has no user %q", tenant.ID, upn)
 	}
-	return s.devices.settle(userCode, codeApproved, upn)
+	return s.devices.decide(userCode, codeApproved, upn)
 }
 
 // DeclineDeviceCode refuses the sign-in with this user code.
 func (s *Server) DeclineDeviceCode(userCode string) error {
-	return s.devices.settle(userCode, codeDeclined, "")
+	return s.devices.decide(userCode, codeDeclined, "")
 }

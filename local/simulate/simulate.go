@@ -197,7 +197,7 @@ func (r *simulation) prepare(ctx context.Context) error {
 // play goes on until nothing more can happen, or time is up.
 func (r *simulation) play(ctx context.Context) error {
 	for {
-		if err := r.settle(ctx); err != nil {
+		if err := r.runDue(ctx); err != nil {
 			return err
 		}
 		next, ok, err := r.next(ctx)
@@ -219,9 +219,9 @@ func (r *simulation) play(ctx context.Context) error {
 	}
 }
 
-// settle has everything happen that is due now: messages, what the administrator has in
+// runDue has everything happen that is due now: messages, what the administrator has in
 // mind, the scheduler's tick, and what follows from them.
-func (r *simulation) settle(ctx context.Context) error {
+func (r *simulation) runDue(ctx context.Context) error {
 	for {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -298,7 +298,7 @@ func (r *simulation) problems(ctx context.Context, t *Timeline) error {
 			r.warn("no batch is made")
 		}
 	}
-	kept, err := r.app.Unprocessed(ctx, api.ListOptions{})
+	kept, err := r.app.UnprocessableMessages(ctx, api.ListOptions{})
 	for _, m := range kept.Items {
 		r.warn("a message could not be processed: %s", m.Reason)
 	}

@@ -263,10 +263,10 @@ func (f *function) counts() (calls, peak int) {
 }
 
 // until makes a function that answers true when the channel is closed.
-func until(gate <-chan struct{}) *function {
+func until(release <-chan struct{}) *function {
 	return &function{started: make(chan string, 100), run: func(ctx context.Context, _ string, _ []byte) (any, error) {
 		select {
-		case <-gate:
+		case <-release:
 			return true, nil
 		case <-ctx.Done():
 			return nil, ctx.Err()

@@ -149,7 +149,7 @@ type begun struct {
 }
 
 // function waits for gate in the jobs of batch 1.
-func (g *begun) function(gate <-chan struct{}) *function {
+func (g *begun) function(release <-chan struct{}) *function {
 	return &function{started: make(chan string, 20000), run: func(ctx context.Context, _ string, parameters []byte) (any, error) {
 		g.mu.Lock()
 		if g.counts == nil {
@@ -159,7 +159,7 @@ func (g *begun) function(gate <-chan struct{}) *function {
 		g.mu.Unlock()
 		if string(parameters) == `{"Batch":1}` {
 			select {
-			case <-gate:
+			case <-release:
 			case <-ctx.Done():
 				return nil, ctx.Err()
 			}
@@ -187,8 +187,8 @@ func TestNoJobBeginsAfterItsBatchWasRevoked(t *testing.T) {
 	b.sendMany(t, dispatched(2, 1, others, before))
 
 	var g begun
-	gate := make(chan struct{})
-	f := g.function(gate)
+	release := make(chan struct{})
+	f := g.function(release)
 	stops := []func(){
 		replica(t, b, f, dispatch.Config{MaxParallelism: parallelism, ShutdownGrace: patience}),
 		replica(t, b, f, dispatch.Config{MaxParallelism: parallelism, ShutdownGrace: patience}),
@@ -205,7 +205,7 @@ func TestNoJobBeginsAfterItsBatchWasRevoked(t *testing.T) {
 	if n := g.of(1); n != 2*parallelism {
 		t.Errorf("%d jobs of the batch were begun, %d of them after it was revoked", n, n-2*parallelism)
 	}
-	close(gate)
+	close(release)
 	if got := b.collect(t, others+2*parallelism); got["2 Success"] != others || got["1 Success"] != 2*parallelism || len(got) != 2 {
 		t.Errorf("got %v", got)
 	}
@@ -425,8 +425,8 @@ func TestWhatAReplicaHasInHand(t *testing.T) {
 	server := serve(t, "127.0.0.1:0", servicebus.DefaultTopology())
 	b := &bus{server: server, client: connect(t, server.ConnectionString())}
 	b.open(t)
-	gate := make(chan struct{})
-	f := until(gate)
+	release := make(chan struct{})
+	f := until(release)
 	loop, err := dispatch.New(dial(t, server.ConnectionString()), f, dispatch.Config{WorkerID: workerID, MaxParallelism: 2, ShutdownGrace: patience, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -452,7 +452,7 @@ func TestWhatAReplicaHasInHand(t *testing.T) {
 		got.Oldest.Before(began) || got.Oldest.After(time.Now()) {
 		t.Errorf("got %+v", got)
 	}
-	close(gate)
+	close(release)
 	b.receive(t, 2)
 	stop()
 	await(t, "the worker stops", stopped)
@@ -468,8 +468,8 @@ func TestAJobThatWaitsForASlotHasNotHadItsTurn(t *testing.T) {
 	server := serve(t, "127.0.0.1:0", servicebus.DefaultTopology())
 	b := &bus{server: server, client: connect(t, server.ConnectionString())}
 	b.open(t)
-	gate := make(chan struct{})
-	f := until(gate)
+	release := make(chan struct{})
+	f := until(release)
 	controls, watch := &fixedControls{changed: make(chan struct{})}, newDeliveries()
 	loop, err := dispatch.New(dial(t, server.ConnectionString()), f, dispatch.Config{
 		WorkerID: workerID, MaxParallelism: 1, ShutdownGrace: patience, Controls: controls, Observer: watch, Log: slog.New(slog.DiscardHandler),
@@ -494,7 +494,7 @@ func TestAJobThatWaitsForASlotHasNotHadItsTurn(t *testing.T) {
 	if got := loop.InHand(); len(got.Jobs) != 2 || !got.TakenThrough.Equal(at) {
 		t.Errorf("while the second waits: %+v", got)
 	}
-	close(gate)
+	close(release)
 	b.receive(t, 2)
 	if got := loop.InHand(); !got.TakenThrough.Equal(at.Add(time.Minute)) {
 		t.Errorf("when both are done: %+v", got)

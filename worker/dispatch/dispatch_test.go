@@ -339,8 +339,8 @@ func TestJobThatWasBegunInTimeIsAnsweredPastItsExpiry(t *testing.T) {
 
 func TestNoMoreJobsThanThereIsRoomFor(t *testing.T) {
 	t.Parallel()
-	gate := make(chan struct{})
-	f := until(gate)
+	release := make(chan struct{})
+	f := until(release)
 	b := start(t, f, options{config: dispatch.Config{MaxParallelism: 3}})
 	for n := range 10 {
 		b.send(t, job(n+1))
@@ -348,7 +348,7 @@ func TestNoMoreJobsThanThereIsRoomFor(t *testing.T) {
 	for range 3 {
 		awaitStart(t, f)
 	}
-	close(gate)
+	close(release)
 	b.receive(t, 10)
 	if calls, peak := f.counts(); calls != 10 || peak != 3 {
 		t.Fatalf("%d calls, %d at once; want 10 and 3", calls, peak)
@@ -365,13 +365,13 @@ func withoutDuplicateDetection(t *servicebus.Topology) {
 
 func TestJobThatComesAgainWhileItRunsIsNotStartedTwice(t *testing.T) {
 	t.Parallel()
-	gate := make(chan struct{})
-	f := until(gate)
+	release := make(chan struct{})
+	f := until(release)
 	b := start(t, f, options{config: dispatch.Config{MaxParallelism: 4}, topology: withoutDuplicateDetection})
 	b.send(t, job(1), job(1), job(2))
 	awaitStart(t, f)
 	awaitStart(t, f) // job 2 runs, so the second delivery of job 1 came before it
-	close(gate)
+	close(release)
 	results, _ := b.receive(t, 2)
 	if calls, _ := f.counts(); calls != 2 || results[0].JobID == results[1].JobID {
 		t.Fatalf("%d calls for 2 jobs, answered to %s and %s", calls, results[0].JobID, results[1].JobID)
@@ -441,14 +441,14 @@ func TestLockIsKeptWhileAJobRuns(t *testing.T) {
 
 func TestShutdownWaitsForRunningJobs(t *testing.T) {
 	t.Parallel()
-	gate := make(chan struct{})
-	f := until(gate)
+	release := make(chan struct{})
+	f := until(release)
 	b := start(t, f, options{config: dispatch.Config{ShutdownGrace: patience}})
 	b.send(t, job(1))
 	awaitStart(t, f)
 	b.stop()
 	b.send(t, job(2)) // too late
-	close(gate)
+	close(release)
 	await(t, "the worker stops", b.stopped)
 	if got := b.result(t); got.JobID != job(1).JobID || got.Status != message.StatusSuccess {
 		t.Fatalf("got %+v", got)
@@ -487,8 +487,8 @@ func TestShutdownGivesBackWhatDoesNotEndInTime(t *testing.T) {
 
 func TestIdleWorkerStops(t *testing.T) {
 	t.Parallel()
-	gate := make(chan struct{})
-	f := until(gate)
+	release := make(chan struct{})
+	f := until(release)
 	b := start(t, f, options{config: dispatch.Config{MaxParallelism: 2, IdleTimeout: 300 * time.Millisecond, ShutdownGrace: patience}})
 	b.send(t, job(1))
 	awaitStart(t, f)
@@ -497,7 +497,7 @@ func TestIdleWorkerStops(t *testing.T) {
 		t.Fatal("stopped while a job ran")
 	case <-time.After(700 * time.Millisecond):
 	}
-	close(gate)
+	close(release)
 	b.result(t)
 	await(t, "the worker stops", b.stopped)
 }
@@ -513,8 +513,8 @@ func TestBrokerThatComesAndGoes(t *testing.T) {
 	_ = reserved.Close()
 	connection := "Endpoint=sb://" + addr + ";SharedAccessKeyName=" + servicebus.KeyName + ";SharedAccessKey=c2VjcmV0;UseDevelopmentEmulator=true;"
 
-	gate := make(chan struct{})
-	f := until(gate)
+	release := make(chan struct{})
+	f := until(release)
 	// With one slot, the second job shows that the first one's is free again, while
 	// telling the broker that is gone of the first goes on.
 	_, stopped := work(t, dial(t, connection), f, dispatch.Config{ShutdownGrace: 10 * time.Millisecond, SettleTimeout: time.Minute})
@@ -526,7 +526,7 @@ func TestBrokerThatComesAndGoes(t *testing.T) {
 	awaitStart(t, f)
 	_ = first.Close()
 
-	close(gate) // the job ends while there is nobody to tell
+	close(release) // the job ends while there is nobody to tell
 	serve(t, addr, servicebus.DefaultTopology())
 	b = &bus{client: connect(t, connection)}
 	b.open(t)

@@ -124,7 +124,7 @@ func TestAFunctionThatSucceedsAtTheLastMomentSucceeds(t *testing.T) {
 func TestAJobDoesNotWaitAtTheGateBeyondItsExpiry(t *testing.T) {
 	t.Parallel()
 	url, calls := tenant(t)
-	pace := throttle.Default().Through(throttle.NewGate(throttle.Default(), throttle.Limits{}))
+	pace := throttle.Default().Through(throttle.NewLimiter(throttle.Default(), throttle.Limits{}))
 	refused := errors.New("refused for an hour")
 	judge := func(err error) throttle.Verdict {
 		var closed *throttle.ClosedError

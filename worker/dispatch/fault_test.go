@@ -79,8 +79,8 @@ func losing(t *testing.T, change func(*servicebus.Topology)) (b *bus, lose func(
 // The delivery that comes again joins the run, and the job is answered once.
 func TestAJobWhoseLockIsLostIsFinishedAndAnsweredOnce(t *testing.T) {
 	t.Parallel()
-	gate := make(chan struct{})
-	f, seen := until(gate), newDeliveries()
+	release := make(chan struct{})
+	f, seen := until(release), newDeliveries()
 	b, lose := losing(t, withoutDuplicateDetection)
 	work(t, dial(t, b.server.ConnectionString()), f, dispatch.Config{MaxParallelism: 2, Observer: seen})
 	b.send(t, job(1))
@@ -90,7 +90,7 @@ func TestAJobWhoseLockIsLostIsFinishedAndAnsweredOnce(t *testing.T) {
 	if again := next(t, "the second delivery", seen.came); again.Count != 2 {
 		t.Errorf("delivery %d", again.Count)
 	}
-	close(gate)
+	close(release)
 	if got := b.result(t); got.Status != message.StatusSuccess {
 		t.Errorf("got %+v", got.Error)
 	}
@@ -110,8 +110,8 @@ func TestAJobWhoseLockIsLostIsFinishedAndAnsweredOnce(t *testing.T) {
 // that joined the run must not settle it.
 func TestADeliveryThatJoinsARunWaitsUntilItsResultIsSent(t *testing.T) {
 	t.Parallel()
-	gate := make(chan struct{})
-	f, seen := until(gate), newDeliveries()
+	release := make(chan struct{})
+	f, seen := until(release), newDeliveries()
 	b, lose := losing(t, withoutDuplicateDetection)
 	l := newLine(t, b.server.Addr)
 	stop, stopped := work(t, dial(t, l.connectionString()), f,
@@ -122,7 +122,7 @@ func TestADeliveryThatJoinsARunWaitsUntilItsResultIsSent(t *testing.T) {
 	lose()
 	next(t, "the second delivery", seen.came)
 	l.up.hold()
-	close(gate)
+	close(release)
 	l.up.awaitHeld(t)
 	b.noMoreResults(t)
 	l.sever()
@@ -170,26 +170,26 @@ var faults = []struct {
 	{"before the job comes", func(t *testing.T, w atWork) {
 		w.sever()
 		w.send(t, job(1))
-		close(w.gate)
+		close(w.release)
 	}},
 	{"the job on its way", func(t *testing.T, w atWork) {
 		w.down.hold()
 		w.send(t, job(1))
 		w.jobsLeft(t, 1, nil)
 		w.sever()
-		close(w.gate)
+		close(w.release)
 	}},
 	{"while the job runs", func(t *testing.T, w atWork) {
 		w.send(t, job(1))
 		awaitStart(t, w.f)
 		w.sever()
-		close(w.gate)
+		close(w.release)
 	}},
 	{"the result on its way", func(t *testing.T, w atWork) {
 		w.send(t, job(1))
 		awaitStart(t, w.f)
 		w.up.hold()
-		close(w.gate)
+		close(w.release)
 		w.up.awaitHeld(t)
 		w.noMoreResults(t)
 		w.sever()
@@ -198,7 +198,7 @@ var faults = []struct {
 		w.send(t, job(1))
 		awaitStart(t, w.f)
 		w.down.hold()
-		close(w.gate)
+		close(w.release)
 		w.resultComes(t)
 		w.sever()
 	}},
@@ -206,7 +206,7 @@ var faults = []struct {
 		w.send(t, job(1))
 		awaitStart(t, w.f)
 		w.down.hold()
-		close(w.gate)
+		close(w.release)
 		w.resultComes(t)
 		w.up.hold()
 		w.down.release()
@@ -239,20 +239,20 @@ func (b *bus) resultComes(t testing.TB) {
 type atWork struct {
 	*bus
 	*line
-	f    *function
-	gate chan struct{} // what the next job waits for
-	lose func()
+	f       *function
+	release chan struct{} // what the next job waits for
+	lose    func()
 }
 
 func startOnLine(t *testing.T) atWork {
 	t.Helper()
-	gate := make(chan struct{})
-	w := atWork{gate: gate, f: &function{started: make(chan string, 100), run: func(ctx context.Context, name string, _ []byte) (any, error) {
+	release := make(chan struct{})
+	w := atWork{release: release, f: &function{started: make(chan string, 100), run: func(ctx context.Context, name string, _ []byte) (any, error) {
 		if name == "First" {
 			return true, nil
 		}
 		select {
-		case <-gate:
+		case <-release:
 			return true, nil
 		case <-ctx.Done():
 			return nil, ctx.Err()

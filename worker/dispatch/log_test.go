@@ -63,8 +63,8 @@ func TestWhatTheBrokerRefusesIsToldWithItsRemedy(t *testing.T) {
 // Who stops a worker hears what it waits for.
 func TestStoppingTellsOfTheJobsThatRun(t *testing.T) {
 	t.Parallel()
-	gate := make(chan struct{})
-	f := until(gate)
+	release := make(chan struct{})
+	f := until(release)
 	b := &bus{server: serve(t, "127.0.0.1:0", servicebus.DefaultTopology())}
 	b.client = connect(t, b.server.ConnectionString())
 	b.open(t)
@@ -88,7 +88,7 @@ func TestStoppingTellsOfTheJobsThatRun(t *testing.T) {
 	if line := next(t, "a line of the log", said); !strings.Contains(line, "waiting for running jobs") || !strings.Contains(line, `"Jobs":1`) {
 		t.Errorf("it says %s", line)
 	}
-	close(gate)
+	close(release)
 	await(t, "the worker stops", stopped)
 }
 

@@ -24,8 +24,8 @@ func TestRefusalOfAJobThatHasComeAgainSaysSo(t *testing.T) {
 	for name, revoked := range map[string]bool{"revoked": true, "expired": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			gate := make(chan struct{})
-			f := until(gate)
+			release := make(chan struct{})
+			f := until(release)
 			b, lose := losing(t, func(*servicebus.Topology) {})
 			work(t, dial(t, b.server.ConnectionString()), f, dispatch.Config{ShutdownGrace: patience})
 			j := dispatched(1, 1, 1, time.Now())[0]
@@ -47,7 +47,7 @@ func TestRefusalOfAJobThatHasComeAgainSaysSo(t *testing.T) {
 			if got.Error == nil || got.Error.Type != want || !got.Error.Redelivered {
 				t.Fatalf("got %+v with %+v", got, got.Error)
 			}
-			close(gate)
+			close(release)
 			if got := b.result(t); got.Status != message.StatusSuccess || got.JobID != j.JobID {
 				t.Errorf("got %+v with %+v", got, got.Error)
 			}
@@ -62,8 +62,8 @@ func TestRefusalOfAJobThatHasComeAgainSaysSo(t *testing.T) {
 // meanwhile.
 func TestARevokedJobThatThisReplicaRunsIsNotRefused(t *testing.T) {
 	t.Parallel()
-	gate := make(chan struct{})
-	f, seen := until(gate), newDeliveries()
+	release := make(chan struct{})
+	f, seen := until(release), newDeliveries()
 	controls := &fixedControls{changed: make(chan struct{})}
 	b, lose := losing(t, withoutDuplicateDetection)
 	work(t, dial(t, b.server.ConnectionString()), f, dispatch.Config{MaxParallelism: 2, Observer: seen, Controls: steady{controls}, ShutdownGrace: patience})
@@ -73,7 +73,7 @@ func TestARevokedJobThatThisReplicaRunsIsNotRefused(t *testing.T) {
 	controls.set(func(c *fixedControls) { c.revoked = true })
 	lose()
 	next(t, "the second delivery", seen.came)
-	close(gate)
+	close(release)
 	for range 2 {
 		if o := next(t, "its end", seen.ended); !o.Answered || o.Result.Status != message.StatusSuccess {
 			t.Errorf("an outcome is %+v", o)
@@ -89,8 +89,8 @@ func TestARevokedJobThatThisReplicaRunsIsNotRefused(t *testing.T) {
 // While jobs wait for a slot, another replica may have been given them.
 func TestAJobWhoseLockWasLostWhileItWaitedIsNotBegun(t *testing.T) {
 	t.Parallel()
-	gate := make(chan struct{})
-	f, seen := until(gate), newDeliveries()
+	release := make(chan struct{})
+	f, seen := until(release), newDeliveries()
 	controls := &fixedControls{changed: make(chan struct{})}
 	b, lose := losing(t, func(*servicebus.Topology) {})
 	work(t, dial(t, b.server.ConnectionString()), f, dispatch.Config{Observer: seen, Controls: steady{controls}, ShutdownGrace: patience})
@@ -106,7 +106,7 @@ func TestAJobWhoseLockWasLostWhileItWaitedIsNotBegun(t *testing.T) {
 	awaitStart(t, other)
 	awaitStart(t, other) // both jobs: the other replica knows nothing of the first
 	b.receive(t, 2)
-	close(gate)
+	close(release)
 	for range 2 {
 		if o := next(t, "the end of a delivery", seen.ended); o.Ran && o.Result.JobID != job(1).JobID {
 			t.Errorf("%s was begun", o.Result.JobID)
@@ -122,8 +122,8 @@ func TestAJobWhoseLockWasLostWhileItWaitedIsNotBegun(t *testing.T) {
 // may have been begun.
 func TestJobsThatAreGivenBackBeforeTheyWereBegunDoNotCount(t *testing.T) {
 	t.Parallel()
-	gate := make(chan struct{})
-	f, seen := until(gate), newDeliveries()
+	release := make(chan struct{})
+	f, seen := until(release), newDeliveries()
 	controls := &fixedControls{changed: make(chan struct{})}
 	b := &bus{server: serve(t, "127.0.0.1:0", servicebus.DefaultTopology())}
 	b.client = connect(t, b.server.ConnectionString())
@@ -144,7 +144,7 @@ func TestJobsThatAreGivenBackBeforeTheyWereBegunDoNotCount(t *testing.T) {
 		}
 	}
 	stop()
-	close(gate)
+	close(release)
 	b.result(t)
 	await(t, "the worker stops", stopped)
 	b.jobsLeft(t, 0, &azservicebus.ReceiverOptions{SubQueue: azservicebus.SubQueueDeadLetter})

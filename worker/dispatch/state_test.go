@@ -17,8 +17,8 @@ func TestReadyWhileTheBrokerAnswers(t *testing.T) {
 	t.Parallel()
 	first := serve(t, "127.0.0.1:0", servicebus.DefaultTopology())
 	addr := strings.TrimPrefix(strings.Split(first.ConnectionString(), ";")[0], "Endpoint=sb://")
-	gate := make(chan struct{})
-	f := until(gate)
+	release := make(chan struct{})
+	f := until(release)
 	loop, err := dispatch.New(dial(t, first.ConnectionString()), f, dispatch.Config{
 		WorkerID: workerID, MaxParallelism: 1, Backoff: 10 * time.Millisecond, MaxBackoff: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
 	})
@@ -80,7 +80,7 @@ func TestReadyWhileTheBrokerAnswers(t *testing.T) {
 	}
 	stop()
 	becomes("when it stops", "stopping")
-	close(gate)
+	close(release)
 	await(t, "the worker stops", stopped)
 	if err := loop.Alive(later); err != nil {
 		t.Errorf("when it has stopped: %v", err)

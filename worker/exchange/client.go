@@ -80,7 +80,7 @@ func New(config Config) (*Client, error) {
 		anchor: "APP:SystemMailbox{bb558c35-97f1-4cb9-8ff7-d53741dc928c}@" + config.TenantID,
 		scope:  config.Scope,
 		config: config,
-		pace:   config.Policy.Through(throttle.NewGate(config.Policy, throttle.Limits{Concurrent: config.Concurrency})),
+		pace:   config.Policy.Through(throttle.NewLimiter(config.Policy, throttle.Limits{Concurrent: config.Concurrency})),
 	}, nil
 }
 

@@ -366,10 +366,10 @@ func TestTheFormerPrimaryAddressIsPutBackWhereItIsLost(t *testing.T) {
 
 func TestThreeCommandsAtOnce(t *testing.T) {
 	t.Parallel()
-	arrived, gate := make(chan struct{}, 10), make(chan struct{})
+	arrived, release := make(chan struct{}, 10), make(chan struct{})
 	c := answers(t, func(w http.ResponseWriter, _ *http.Request) {
 		arrived <- struct{}{}
-		<-gate
+		<-release
 		fmt.Fprint(w, `{"value":[{"ExchangeGuid":"`+exchangeGUID+`"}]}`)
 	})
 	const jobs = exchange.Concurrency * 2
@@ -389,7 +389,7 @@ func TestThreeCommandsAtOnce(t *testing.T) {
 		t.Error("one command too many came while none had ended")
 	case <-time.After(50 * time.Millisecond):
 	}
-	close(gate)
+	close(release)
 	group.Wait()
 	if got := exchange.Concurrency + len(arrived); got < jobs {
 		t.Errorf("%d commands for %d jobs", got, jobs)

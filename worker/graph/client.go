@@ -65,9 +65,9 @@ func newPaces(c Config) paces {
 	if c.Invitations.Calls == 0 {
 		c.Invitations = PublishedInvitations
 	}
-	reads := throttle.NewGate(c.Policy, throttle.Limits{})
-	writes := throttle.NewGate(c.Policy, throttle.Limits{Rate: c.Writes})
-	invitations := throttle.NewGate(c.Policy, throttle.Limits{Rate: c.Invitations})
+	reads := throttle.NewLimiter(c.Policy, throttle.Limits{})
+	writes := throttle.NewLimiter(c.Policy, throttle.Limits{Rate: c.Writes})
+	invitations := throttle.NewLimiter(c.Policy, throttle.Limits{Rate: c.Invitations})
 	return paces{
 		reads:       c.Policy.Through(reads),
 		writes:      c.Policy.Through(writes),

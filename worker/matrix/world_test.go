@@ -239,7 +239,7 @@ func (w *world) callOn(ctx context.Context, c *catalog.Catalog, function string,
 		return "", err
 	}
 	out, err := json.Marshal(answer)
-	return settled(string(out)), err
+	return normalize(string(out)), err
 }
 
 // permissionsOf are those that the catalogue says a function needs, and no others.
@@ -257,8 +257,8 @@ var (
 	anyTime = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
 )
 
-// settled replaces ids and times that are others in each run.
-func settled(text string) string {
+// normalize replaces ids and times that are others in each run.
+func normalize(text string) string {
 	text = anyGUID.ReplaceAllStringFunc(text, func(id string) string {
 		if strings.Contains(id, "-0000-4000-8000-") {
 			return id // of the seed
@@ -277,7 +277,7 @@ func (w *world) state() []string {
 		w.t.Fatal(err)
 	}
 	var all map[string]any
-	if err := json.Unmarshal([]byte(settled(string(raw))), &all); err != nil {
+	if err := json.Unmarshal([]byte(normalize(string(raw))), &all); err != nil {
 		w.t.Fatal(err)
 	}
 	var lines []string

@@ -52,9 +52,9 @@ func record(t *testing.T) (*telemetry.Recorder, *kept) {
 	return r, k
 }
 
-// figures gives each figure as "name attribute=value … = n", n being a sum or, of a
+// metrics gives each figure as "name attribute=value … = n", n being a sum or, of a
 // histogram, how often it was measured.
-func (k *kept) figures(t *testing.T) (all []string) {
+func (k *kept) metrics(t *testing.T) (all []string) {
 	t.Helper()
 	var data metricdata.ResourceMetrics
 	if err := k.reader.Collect(t.Context(), &data); err != nil {
@@ -169,7 +169,7 @@ func TestDeliveriesBecomeSpansAndFigures(t *testing.T) {
 		"matoolkit.worker.job.wait matoolkit.function=other = 1",
 		"matoolkit.worker.jobs.running = 0",
 	}
-	got := k.figures(t)
+	got := k.metrics(t)
 	if !slices.Equal(got, want) {
 		t.Errorf("figures\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
@@ -187,7 +187,7 @@ func TestRunningJobsAreCounted(t *testing.T) {
 	_, first := jobs.Received(t.Context(), delivery(catalog.NoOp.Name, 1))
 	_, second := jobs.Received(t.Context(), delivery(catalog.NoOp.Name, 1))
 	for _, want := range []string{"= 2", "= 1"} {
-		if got := k.figures(t); !slices.Contains(got, "matoolkit.worker.jobs.running "+want) {
+		if got := k.metrics(t); !slices.Contains(got, "matoolkit.worker.jobs.running "+want) {
 			t.Errorf("%v", got)
 		}
 		first(dispatch.Outcome{})
@@ -254,7 +254,7 @@ func TestCallsBecomeSpansAndFigures(t *testing.T) {
 			t.Errorf("span %d is %s %v %v, want %+v", i, s.Name, s.Status, attributes, want)
 		}
 	}
-	got := k.figures(t)
+	got := k.metrics(t)
 	for _, want := range []string{
 		"matoolkit.worker.call.retries matoolkit.api=graph = 1",
 		"matoolkit.worker.call.throttles matoolkit.api=graph = 1",

@@ -9,7 +9,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/throttle"
 )
 
-// Heartbeats report the throttling that the gates know of.
+// Heartbeats report the throttling that the limiters know of.
 func TestGaugeKnowsUntilWhenTheTenantTakesNoCalls(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -19,7 +19,7 @@ func TestGaugeKnowsUntilWhenTheTenantTakesNoCalls(t *testing.T) {
 		Now: func() time.Time { return now }, Random: func() float64 { return 0 },
 		Sleep: func(_ context.Context, d time.Duration) error { now = now.Add(d); return nil },
 	}
-	one, other := pace.Through(throttle.NewGate(pace, throttle.Limits{})), pace.Through(throttle.NewGate(pace, throttle.Limits{}))
+	one, other := pace.Through(throttle.NewLimiter(pace, throttle.Limits{})), pace.Through(throttle.NewLimiter(pace, throttle.Limits{}))
 	refused := errors.New("refused")
 	call := func(p throttle.Policy, after time.Duration) {
 		t.Helper()
@@ -42,21 +42,21 @@ func TestGaugeKnowsUntilWhenTheTenantTakesNoCalls(t *testing.T) {
 	if !gauge.Until().IsZero() || changed() {
 		t.Fatal("it is closed at the start")
 	}
-	// One call and its retry are refused, and each closes the gate.
+	// One call and its retry are refused, and each closes the limiter.
 	call(one, 20*time.Second)
 	if got := gauge.Until(); !got.Equal(now.Add(20*time.Second)) || !changed() {
 		t.Fatalf("closed until %s, and it is %s", got, now)
 	}
 	call(other, 2*time.Second)
 	if got := gauge.Until(); !got.After(now) || changed() {
-		t.Fatalf("closed until %s, and it is %s: the second gate is no change", got, now)
+		t.Fatalf("closed until %s, and it is %s: the second limiter is no change", got, now)
 	}
 	call(one, 0)
 	if gauge.Until().IsZero() || changed() {
-		t.Fatal("one gate is still closed")
+		t.Fatal("one limiter is still closed")
 	}
 	call(other, 0)
 	if !gauge.Until().IsZero() || !changed() {
-		t.Fatal("all gates are open")
+		t.Fatal("all limiters are open")
 	}
 }

@@ -47,21 +47,21 @@ type Policy struct {
 	Sleep func(ctx context.Context, d time.Duration) error
 	// Random returns a number in [0, 1). Nil means a random one.
 	Random func() float64
-	// Now is the clock of gates. Nil means time.Now.
+	// Now is the clock of limiters. Nil means time.Now.
 	Now func() time.Time
-	// Gates are passed by each call, in this order: the narrowest first. A call that
-	// is throttled is then not delayed by itself but waits at the gate, with all
+	// Limiters are passed by each call, in this order: the narrowest first. A call that
+	// is throttled is then not delayed by itself but waits at the limiter, with all
 	// others.
-	Gates []*Gate
-	// Gauge records when a gate of this policy closes and opens. Nil means none.
+	Limiters []*Limiter
+	// Gauge records when a limiter of this policy closes and opens. Nil means none.
 	Gauge *Gauge
 	// Observe is called with the verdict on each failed call. Nil means none.
 	Observe func(ctx context.Context, v Verdict)
 }
 
-// Through is the policy for calls that pass the gates.
-func (p Policy) Through(gates ...*Gate) Policy {
-	p.Gates = gates
+// Through is the policy for calls that pass the limiters.
+func (p Policy) Through(limiters ...*Limiter) Policy {
+	p.Limiters = limiters
 	return p
 }
 
@@ -73,13 +73,13 @@ func Default() Policy {
 // Do makes the call until it succeeds, fails for good, or has been repeated
 // enough. It returns the last error and how often the call was made. A delay
 // that would outlast the context's deadline is not waited for: the caller's
-// caller can come back later. Where a gate does not open before the deadline, and
+// caller can come back later. Where a limiter does not open before the deadline, and
 // the call was never made, the error is a *ClosedError.
 func (p Policy) Do(ctx context.Context, judge func(error) Verdict, call func(ctx context.Context) error) (attempts int, err error) {
 	var throttled, transient, lagging int
 	var lagged time.Duration
 	for {
-		made, failure := through(context.WithValue(ctx, attemptKey{}, attempts+1), p.Gates, judge, call)
+		made, failure := through(context.WithValue(ctx, attemptKey{}, attempts+1), p.Limiters, judge, call)
 		if !made && attempts > 0 && ctx.Err() == nil {
 			return attempts, err // what the tenant said tells more
 		}
@@ -100,7 +100,7 @@ func (p Policy) Do(ctx context.Context, judge func(error) Verdict, call func(ctx
 		case v.Outcome == Throttled && throttled < p.Retries:
 			n = throttled
 			throttled++
-			if len(p.Gates) > 0 {
+			if len(p.Limiters) > 0 {
 				continue
 			}
 		case v.Outcome == Transient && transient < p.TransientRetries:

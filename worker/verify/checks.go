@@ -173,7 +173,7 @@ func survives(ctx context.Context, v *verifier) (string, error) {
 	if err := v.succeeds(r); err != nil {
 		return "", err
 	}
-	left, err := v.line.settled(ctx, prefix)
+	left, err := v.line.waitUntilEmpty(ctx, prefix)
 	if err == nil && len(left) > 0 {
 		return "", breachf("%d messages that are no jobs are neither completed nor dead-lettered after %s", len(left), v.config.Timeout)
 	}
@@ -276,7 +276,7 @@ func repeats(ctx context.Context, v *verifier) (string, error) {
 	if _, err := v.send(ctx, j); err != nil {
 		return "", err
 	}
-	if left, err := v.line.settled(ctx, id); err != nil {
+	if left, err := v.line.waitUntilEmpty(ctx, id); err != nil {
 		return "", err
 	} else if len(left) > 0 {
 		return "", breachf("%d of 3 deliveries of the job are not settled after %s", len(left), v.config.Timeout)
@@ -321,7 +321,7 @@ func many(ctx context.Context, v *verifier) (string, error) {
 }
 
 func settles(ctx context.Context, v *verifier) (string, error) {
-	left, err := v.line.settled(ctx, v.id)
+	left, err := v.line.waitUntilEmpty(ctx, v.id)
 	if err == nil && len(left) > 0 {
 		return "", breachf("%d jobs were answered but not completed after %s, the first is %s", len(left), v.config.Timeout, left[0])
 	}

@@ -212,9 +212,9 @@ func (l *line) all() (got map[string][]result, strange []string) {
 	return got, l.strange
 }
 
-// settled waits until the worker's subscription holds no message with this id
+// waitUntilEmpty waits until the worker's subscription holds no message with this id
 // prefix, locked or not. After the timeout it returns the ids that remain.
-func (l *line) settled(ctx context.Context, prefix string) ([]string, error) {
+func (l *line) waitUntilEmpty(ctx context.Context, prefix string) ([]string, error) {
 	deadline := time.Now().Add(l.config.Timeout)
 	for {
 		left, err := l.left(ctx, prefix)

@@ -118,7 +118,7 @@ func (w *world) look(s *memory.Store) []viewed {
 	if err != nil {
 		w.problem("%v", err)
 	}
-	walked := map[string]bool{} // by partition and phase execution
+	fannedOut := map[string]bool{} // by partition and phase execution
 	found := make([]viewed, 0, len(all))
 	for _, d := range all { // the batch comes before its shards
 		if d.Type == "audit" || d.Type == "worker" && !w.system.deadlines {
@@ -129,10 +129,10 @@ func (w *world) look(s *memory.Store) []viewed {
 		case d.Type == "batch":
 			v.batch = decoded[model.Batch](w, d)
 			for _, p := range v.batch.Phases {
-				walked[fmt.Sprint(d.PK, p.ID)] = p.FannedOut
+				fannedOut[fmt.Sprint(d.PK, p.ID)] = p.FannedOut
 			}
-		case d.Type == "shard" && walked[fmt.Sprint(d.PK, decoded[model.Shard](w, d).Phase)]:
-			kind = walkedShard
+		case d.Type == "shard" && fannedOut[fmt.Sprint(d.PK, decoded[model.Shard](w, d).Phase)]:
+			kind = fannedOutShard
 		}
 		v.template = templateOf(kind, d.Doc)
 		found = append(found, v)
@@ -140,8 +140,8 @@ func (w *world) look(s *memory.Store) []viewed {
 	return found
 }
 
-// walkedShard is the type of a shard whose phase has been fanned out to the end.
-const walkedShard = "walked shard"
+// fannedOutShard is the type of a shard whose phase has been fanned out to the end.
+const fannedOutShard = "walked shard"
 
 // plain returns a document without what nothing decides by: when what has ended was begun, and
 // the revision of the batch, which only tells the ids of messages apart. The worker's record
@@ -176,7 +176,7 @@ func plain(kind string, doc []byte) []byte {
 			}
 		}
 		encode(b)
-	case walkedShard:
+	case fannedOutShard:
 		var s model.Shard
 		err = json.Unmarshal(doc, &s)
 		s.MadeAt, s.YieldedAt = time.Time{}, nil

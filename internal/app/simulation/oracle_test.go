@@ -17,12 +17,12 @@ import (
 
 // outcome is how a batch must end where nothing cuts it short.
 type outcome struct {
-	init      *runEnd               // the last of inits
-	inits     []*runEnd             // by execution
-	members   map[string]*memberEnd // by key
-	removals  map[string]*runEnd    // by key of the member
-	merges    map[string]*runEnd    // the on_complete steps, by phase
-	sequences map[string]*sequence
+	init        *runEnd               // the last of inits
+	inits       []*runEnd             // by execution
+	members     map[string]*memberEnd // by key
+	removals    map[string]*runEnd    // by key of the member
+	onCompletes map[string]*runEnd    // the on_complete steps, by phase
+	sequences   map[string]*sequence
 }
 
 type memberEnd struct {
@@ -68,7 +68,7 @@ type number struct{}
 
 func (p *plan) outcome(batch int, rounds map[string]int) *outcome {
 	o := &outcome{
-		members: map[string]*memberEnd{}, removals: map[string]*runEnd{}, merges: map[string]*runEnd{}, sequences: map[string]*sequence{},
+		members: map[string]*memberEnd{}, removals: map[string]*runEnd{}, onCompletes: map[string]*runEnd{}, sequences: map[string]*sequence{},
 	}
 	special := map[string]any{"_batch_id": float64(batch)}
 	for _, m := range p.everybody() {
@@ -103,8 +103,8 @@ func (p *plan) outcome(batch int, rounds map[string]int) *outcome {
 	for _, ph := range p.phases {
 		if len(ph.complete) > 0 {
 			q := o.sequence("complete/" + ph.name)
-			o.merges[ph.name] = p.passage(q, "complete/"+ph.name, ph.complete, maps.Clone(special), map[string]any{}, rounds["complete/"+ph.name])
-			q.failed = o.merges[ph.name].status == "failed"
+			o.onCompletes[ph.name] = p.passage(q, "complete/"+ph.name, ph.complete, maps.Clone(special), map[string]any{}, rounds["complete/"+ph.name])
+			q.failed = o.onCompletes[ph.name].status == "failed"
 		}
 	}
 	return o

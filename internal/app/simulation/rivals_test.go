@@ -147,7 +147,7 @@ func (c *competition) run(ctx context.Context) {
 		}
 		waiting := slices.DeleteFunc(slices.Clone(c.rivals), func(r *rival) bool { return !c.may(r) })
 		if len(waiting) == 0 && len(c.tasks) == 0 && len(c.broker.messages) == 0 {
-			c.verifyKept(ctx)
+			c.verifyUnprocessable(ctx)
 			return
 		}
 		parked, visible := c.waiting(), c.broker.visible(false)

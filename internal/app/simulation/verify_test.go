@@ -183,7 +183,7 @@ func (w *world) verifyStatus(d *documents, want *outcome) {
 			wanted = model.PhaseCompleted
 		case p.Kind == model.KindPhase && want.init != nil && want.init.status == "failed":
 			wanted = model.PhaseCancelled
-		case p.Kind == model.KindPhase && p.Succeeded > 0 && (want.merges[p.Name] == nil || want.merges[p.Name].status == "succeeded"):
+		case p.Kind == model.KindPhase && p.Succeeded > 0 && (want.onCompletes[p.Name] == nil || want.onCompletes[p.Name].status == "succeeded"):
 			wanted, status = model.PhaseCompleted, model.BatchCompleted
 		}
 		if p.Status != wanted {
@@ -205,7 +205,7 @@ func (w *world) verifyBatchRuns(d *documents, want *outcome) {
 		run, ok := d.runs[[2]int{p.ID, 0}]
 		wanted, what := inits[p.ID], "init"
 		if p.Kind != model.KindInit {
-			wanted, what = want.merges[p.Name], "complete/"+p.Name
+			wanted, what = want.onCompletes[p.Name], "complete/"+p.Name
 		}
 		interrupted := d.batch.Cancelled != nil
 		switch {
@@ -472,7 +472,7 @@ func (w *world) verifyList(ctx context.Context) {
 // verifyBroker sees to it that nothing is left over, and that two more ticks find
 // nothing to do.
 func (w *world) verifyBroker(ctx context.Context) {
-	w.verifyKept(ctx)
+	w.verifyUnprocessable(ctx)
 	before := w.broker.accepted
 	for range 2 {
 		w.advance(3 * model.TickInterval)
@@ -492,13 +492,13 @@ func (w *world) verifyBroker(ctx context.Context) {
 	}
 }
 
-// verifyKept: no message was kept as one that cannot be processed.
-func (w *world) verifyKept(ctx context.Context) {
-	kept, err := storetest.All[store.Unprocessable](ctx, w.store, store.PartitionUnprocessed, "unprocessed")
+// verifyUnprocessable: no message was kept as one that cannot be processed.
+func (w *world) verifyUnprocessable(ctx context.Context) {
+	messages, err := storetest.All[store.Unprocessable](ctx, w.store, store.PartitionUnprocessable, "unprocessed")
 	if err != nil {
 		w.problem("%v", err)
 	}
-	for _, u := range kept {
+	for _, u := range messages {
 		w.problem("message %s was kept as one that cannot be processed: %s", u.Doc.MessageID, u.Doc.Reason)
 	}
 }

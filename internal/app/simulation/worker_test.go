@@ -660,11 +660,11 @@ func (k *worker) deadline(name string, j message.Job) (job, bool) {
 	return job{}, false
 }
 
-// settle decides how the steps with a short deadline ended that come, from a place of the
+// inferOutcome decides how the steps with a short deadline ended that come, from a place of the
 // sequence on, before a function, and reports whether the function comes after them. The
 // next job tells how they ended. A step can end without a job that was begun: its worker was
 // gone. Whether it was, verifyTries sees.
-func (k *worker) settle(name, function string, at, steps int) bool {
+func (k *worker) inferOutcome(name, function string, at, steps int) bool {
 	q := k.expected.sequences[name]
 	if at < len(q.jobs) && q.jobs[at].step.function == function {
 		k.at[name] = at
@@ -678,7 +678,7 @@ func (k *worker) settle(name, function string, at, steps int) bool {
 	for _, end := range k.ends(name, q.jobs[at], function) {
 		k.w.plan.decided[decision] = end
 		k.expected = k.w.plan.outcome(k.w.batch, k.rounds)
-		if k.settle(name, function, at+1, steps-1) {
+		if k.inferOutcome(name, function, at+1, steps-1) {
 			return true
 		}
 	}
@@ -737,7 +737,7 @@ func (k *worker) next(name string, j message.Job) (job, bool) {
 		k.at[name], k.polling[name] = r.before.at, r.before.polling
 	}
 	delete(k.declines, name)
-	for steps := 1; steps <= 3 && !k.settle(name, j.FunctionName, k.at[name], steps); steps++ {
+	for steps := 1; steps <= 3 && !k.inferOutcome(name, j.FunctionName, k.at[name], steps); steps++ {
 	}
 	q = k.expected.sequences[name]
 	fresh := name == "init" && k.newInit(j)

@@ -257,8 +257,8 @@ func stepChoices(ctx context.Context, client *apiclient.Client, before []string)
 }
 
 func messageChoices(ctx context.Context, client *apiclient.Client, _ []string) ([]cobra.Completion, error) {
-	page, err := client.Unprocessed(ctx, api.ListOptions{Limit: completionLimit})
-	return choose(page.Items, func(v api.UnprocessedMessage) (cobra.Completion, bool) { return choice(v.ID, v.Reason) }), err
+	page, err := client.UnprocessableMessages(ctx, api.ListOptions{Limit: completionLimit})
+	return choose(page.Items, func(v api.UnprocessableMessage) (cobra.Completion, bool) { return choice(v.ID, v.Reason) }), err
 }
 
 func workerChoices(ctx context.Context, client *apiclient.Client, _ []string) ([]cobra.Completion, error) {
@@ -282,7 +282,7 @@ func statusChoices(cmd *cobra.Command) []cobra.Completion {
 	case "batch steps":
 		return texts(api.StepStatuses)
 	case "messages list":
-		return texts([]api.UnprocessedStatus{api.UnprocessedOpen, api.UnprocessedReplayed, api.UnprocessedDiscarded})
+		return texts([]api.UnprocessableStatus{api.UnprocessableOpen, api.UnprocessableReplayed, api.UnprocessableDiscarded})
 	}
 	return nil
 }

@@ -6,12 +6,12 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/cli/settings"
-	"github.com/matoolkit/matoolkit/internal/trust"
+	"github.com/matoolkit/matoolkit/internal/tlsroots"
 )
 
 // HTTPClient is the client for the admin API and Entra ID.
 func HTTPClient(all settings.Settings) (*http.Client, error) {
-	web, err := trust.HTTPClient(all.Get("ca-file"))
+	web, err := tlsroots.HTTPClient(all.Get("ca-file"))
 	if err != nil {
 		return nil, exit.Usage(err)
 	}

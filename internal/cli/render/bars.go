@@ -57,7 +57,7 @@ func (b *bars) Show(p Progress) {
 			bar = b.add(phase.ID)
 		}
 		bar.SetTotal(int64(max(phase.Members, 1)), false)
-		bar.SetCurrent(int64(settled(phase)))
+		bar.SetCurrent(int64(ended(phase)))
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // PrintMessage prints what the table of a message has no room for.
-func (c *Printer) PrintMessage(v api.UnprocessedMessage) error {
+func (c *Printer) PrintMessage(v api.UnprocessableMessage) error {
 	out := c.Stdout
 	if h := v.Handled; h != nil {
 		fmt.Fprintf(out, "\nLast replayed or discarded by %s at %s", c.Cell(h.By), Stamp(h.At))
@@ -56,10 +56,10 @@ func (c *Printer) PrintMessage(v api.UnprocessedMessage) error {
 func Count(n int, noun string) string { return humanize.Count(n, noun) }
 
 // MessageTable shows unprocessable messages.
-func (c *Printer) MessageTable(views ...api.UnprocessedMessage) *Sheet {
+func (c *Printer) MessageTable(views ...api.UnprocessableMessage) *Sheet {
 	t := c.Table("message", "topic", "type", "status", "count", "replays", "kept", "reason")
 	for _, v := range views {
-		t.Row(v.ID, v.Topic, v.Type, v.Status, v.Count, v.Replays, v.KeptAt, v.Reason)
+		t.Row(v.ID, v.Topic, v.Type, v.Status, v.Count, v.Replays, v.StoredAt, v.Reason)
 	}
 	return t
 }

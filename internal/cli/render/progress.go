@@ -79,7 +79,7 @@ func (l *lines) showPhases(p Progress) {
 		before, seen := l.shown[phase.ID]
 		status := !seen && phase.Status != api.PhasePending || seen && before.Status != phase.Status
 		reason := before.Reason != phase.Reason && phase.Reason != ""
-		counts := settled(before) != settled(phase) && p.At.Sub(l.at[phase.ID]) >= l.limited
+		counts := ended(before) != ended(phase) && p.At.Sub(l.at[phase.ID]) >= l.limited
 		if !seen {
 			l.shown[phase.ID] = phase
 		}
@@ -211,14 +211,14 @@ func severalVersions(all []api.Phase) bool {
 	return slices.ContainsFunc(all, func(p api.Phase) bool { return p.RunbookVersion != all[0].RunbookVersion })
 }
 
-func settled(p api.Phase) int { return p.Succeeded + p.Failed + p.Cancelled }
+func ended(p api.Phase) int { return p.Succeeded + p.Failed + p.Cancelled }
 
 // describePhase words how the members of a phase stand.
 func describePhase(p api.Phase, now time.Time) string {
 	parts := []string{p.Status}
 	// Of a phase that nobody has begun all that there is to count are those who wait.
-	if p.Members > 0 && (p.Status != api.PhasePending || settled(p)+p.Running > 0) {
-		parts = append(parts, fmt.Sprintf("%d/%d", settled(p), p.Members), fmt.Sprintf("%d succeeded", p.Succeeded))
+	if p.Members > 0 && (p.Status != api.PhasePending || ended(p)+p.Running > 0) {
+		parts = append(parts, fmt.Sprintf("%d/%d", ended(p), p.Members), fmt.Sprintf("%d succeeded", p.Succeeded))
 	}
 	for _, count := range []struct {
 		n    int
@@ -257,7 +257,7 @@ func times(p api.Phase, now time.Time) (elapsed, left time.Duration) {
 		return 0, 0
 	}
 	elapsed = max(now.Sub(*p.DispatchedAt), 0)
-	if done := settled(p); done > 0 && done < p.Members {
+	if done := ended(p); done > 0 && done < p.Members {
 		left = time.Duration(float64(elapsed) / float64(done) * float64(p.Members-done))
 	}
 	return elapsed, left

@@ -23,8 +23,8 @@ import (
 type connection struct {
 	config msdsn.Config
 	// trusting: the certificate is not checked. Only on loopback.
-	trusting bool
-	signIn   signIn
+	trustsServer bool
+	signIn       signIn
 	// loginTimeout bounds connecting and signing in.
 	loginTimeout time.Duration
 }
@@ -153,15 +153,15 @@ func (c *connection) setTLS(parameters map[string]string) error {
 		if !loopback.Is(c.config.Host) {
 			return errors.New("the server's certificate is always checked: TrustServerCertificate is only possible for a server on this machine (localhost, 127.0.0.1); for a certificate of your own CA, name the PEM file of the CA with Certificate")
 		}
-		c.trusting = true
+		c.trustsServer = true
 	}
-	c.config.TrustServerCertificate = c.trusting
+	c.config.TrustServerCertificate = c.trustsServer
 	name := c.config.Host
 	if v := parameters[msdsn.HostNameInCertificate]; v != "" {
 		name = v
 	}
 	c.config.TLSConfig = &tls.Config{
-		ServerName: name, MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.trusting, //nolint:gosec // where the connection string asks for it
+		ServerName: name, MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.trustsServer, //nolint:gosec // where the connection string asks for it
 		// SQL Server expects a packet to be one record.
 		DynamicRecordSizingDisabled: true,
 	}

@@ -25,22 +25,22 @@ func (identity) GetToken(_ context.Context, o policy.TokenRequestOptions) (azcor
 func TestConnections(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		connection string
-		dataverse  bool
-		host       string
-		port       uint64
-		database   string
-		readOnly   bool
-		trusting   bool
-		signIn     signIn
+		connection   string
+		dataverse    bool
+		host         string
+		port         uint64
+		database     string
+		readOnly     bool
+		trustsServer bool
+		signIn       signIn
 	}{
 		{connection: "Server=tcp:contoso.database.windows.net,1433;Initial Catalog=people;Persist Security Info=False;User ID=reader;Password=hunter2;MultipleActiveResultSets=False;Encrypt=True;TrustServerCertificate=False;Connection Timeout=30;", host: "contoso.database.windows.net", port: 1433, database: "people", readOnly: true},
 		{connection: `data source=sql.contoso.com;uid=reader;pwd="hunter2;x""y"`, host: "sql.contoso.com"},
 		{connection: "sqlserver://reader:hunter2@sql.contoso.com:1533?database=people&encrypt=strict", host: "sql.contoso.com", port: 1533, database: "people", readOnly: true},
 		{connection: `sqlserver://reader:hunter2@sql.contoso.com:1533/SQLEXPRESS`, host: "sql.contoso.com", port: 1533},
 		{connection: "Server=sql.contoso.com;User ID=reader;Password=hunter2;Database=people;ApplicationIntent=ReadWrite", host: "sql.contoso.com", database: "people"},
-		{connection: "Server=localhost,1444;User ID=reader;Password=hunter2;TrustServerCertificate=True", host: "localhost", port: 1444, trusting: true},
-		{connection: "sqlserver://reader:hunter2@[::1]:1444?trustservercertificate=true", host: "::1", port: 1444, trusting: true},
+		{connection: "Server=localhost,1444;User ID=reader;Password=hunter2;TrustServerCertificate=True", host: "localhost", port: 1444, trustsServer: true},
+		{connection: "sqlserver://reader:hunter2@[::1]:1444?trustservercertificate=true", host: "::1", port: 1444, trustsServer: true},
 		{connection: "Server=contoso.database.windows.net;Database=people", host: "contoso.database.windows.net", database: "people", readOnly: true, signIn: signIn{scope: azureSQLScope}},
 		{connection: "Server=contoso.database.windows.net;Authentication=Active Directory Default", host: "contoso.database.windows.net", signIn: signIn{scope: azureSQLScope}},
 		{connection: `Server=contoso.database.windows.net;Authentication="Active Directory Managed Identity"`, host: "contoso.database.windows.net", signIn: signIn{scope: azureSQLScope}},
@@ -54,7 +54,7 @@ func TestConnections(t *testing.T) {
 		{dataverse: true, connection: "sqlserver://contoso.crm.microsoftdynamics.us", host: "contoso.crm.microsoftdynamics.us", signIn: signIn{scope: "https://contoso.crm.microsoftdynamics.us/.default"}},
 		{dataverse: true, connection: "Server=contoso.crm.dynamics.com;Database=contoso;ApplicationIntent=ReadOnly", host: "contoso.crm.dynamics.com", database: "contoso", readOnly: true, signIn: signIn{scope: "https://contoso.crm.dynamics.com/.default"}},
 		{dataverse: true, connection: "Server=contoso.crm.dynamics.com;Authentication=Active Directory Service Principal;User ID=app@tenant;Password=hunter2", host: "contoso.crm.dynamics.com", signIn: signIn{scope: "https://contoso.crm.dynamics.com/.default", client: "app", tenant: "tenant", secret: "hunter2"}},
-		{dataverse: true, connection: "Server=127.0.0.1,14330;TrustServerCertificate=True", host: "127.0.0.1", port: 14330, trusting: true, signIn: signIn{scope: "https://127.0.0.1/.default"}},
+		{dataverse: true, connection: "Server=127.0.0.1,14330;TrustServerCertificate=True", host: "127.0.0.1", port: 14330, trustsServer: true, signIn: signIn{scope: "https://127.0.0.1/.default"}},
 	} {
 		spec := datasource.Spec{Connection: c.connection, Query: "SELECT 1", Credential: identity{}}
 		open := OpenSQL
@@ -68,10 +68,10 @@ func TestConnections(t *testing.T) {
 		}
 		got := source.(*sqlServer)
 		config := got.connection.config
-		if config.Host != c.host || config.Port != c.port || config.Database != c.database || config.ReadOnlyIntent != c.readOnly || got.connection.trusting != c.trusting || got.connection.signIn != c.signIn {
-			t.Errorf("%s: %s, %d, %s, read only %v, trusting %v, %+v", c.connection, config.Host, config.Port, config.Database, config.ReadOnlyIntent, got.connection.trusting, got.connection.signIn)
+		if config.Host != c.host || config.Port != c.port || config.Database != c.database || config.ReadOnlyIntent != c.readOnly || got.connection.trustsServer != c.trustsServer || got.connection.signIn != c.signIn {
+			t.Errorf("%s: %s, %d, %s, read only %v, trusting %v, %+v", c.connection, config.Host, config.Port, config.Database, config.ReadOnlyIntent, got.connection.trustsServer, got.connection.signIn)
 		}
-		if config.TLSConfig.InsecureSkipVerify != c.trusting || config.TLSConfig.ServerName != c.host || config.Encryption != msdsn.EncryptionRequired && config.Encryption != msdsn.EncryptionStrict {
+		if config.TLSConfig.InsecureSkipVerify != c.trustsServer || config.TLSConfig.ServerName != c.host || config.Encryption != msdsn.EncryptionRequired && config.Encryption != msdsn.EncryptionStrict {
 			t.Errorf("%s: encryption %v, certificate of %s, unchecked: %v", c.connection, config.Encryption, config.TLSConfig.ServerName, config.TLSConfig.InsecureSkipVerify)
 		}
 		if config.ConnTimeout != 0 || !config.DisableRetry || config.LogFlags != 0 {

@@ -49,7 +49,7 @@ const closePatience = 10 * time.Second
 // Query connects and runs the query.
 func (s *sqlServer) Query(ctx context.Context) (_ datasource.Rows, err error) {
 	ctx, cancel := context.WithCancel(ctx)
-	line := &line{dial: s.dial, loopbackOnly: s.connection.trusting}
+	line := &line{dial: s.dial, loopbackOnly: s.connection.trustsServer}
 	var done closers
 	defer func() {
 		if err != nil {

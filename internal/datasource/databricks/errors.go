@@ -17,7 +17,7 @@ const longestMessage = 600
 
 // unreached is the error of a request that got no answer. It names neither the
 // workspace nor a link: what net/http adds of the address is left out.
-func (c *client) unreached(ctx context.Context, whom string, err error) error {
+func (c *client) unreached(ctx context.Context, server string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -29,7 +29,7 @@ func (c *client) unreached(ctx context.Context, whom string, err error) error {
 	if errors.As(err, &u) {
 		err = u.Err
 	}
-	return datasource.Away(fmt.Errorf("%s does not answer: %s", whom, c.clean(err.Error())))
+	return datasource.Away(fmt.Errorf("%s does not answer: %s", server, c.clean(err.Error())))
 }
 
 // clean returns a text of the service without secrets, shortened for display.

@@ -8,8 +8,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// AuditTrail implements store.Audit.
-func (s *Store) AuditTrail(ctx context.Context, partition string, f store.AuditFilter, page store.Paging) (store.Page[store.AuditRecord], error) {
+// AuditRecords implements store.Audit.
+func (s *Store) AuditRecords(ctx context.Context, partition string, f store.AuditFilter, page store.Paging) (store.Page[store.AuditRecord], error) {
 	return list[store.AuditRecord](ctx, s, partition, auditQuery(f).items(" ORDER BY c.id DESC"), page)
 }
 

@@ -19,5 +19,5 @@ func (s *Store) UnprocessableMessages(ctx context.Context, f store.MessageFilter
 	if err != nil {
 		return store.Page[store.Unprocessable]{}, err
 	}
-	return list[store.Unprocessable](ctx, s, store.PartitionUnprocessed, q.items(order), page)
+	return list[store.Unprocessable](ctx, s, store.PartitionUnprocessable, q.items(order), page)
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// AuditTrail implements store.Audit.
-func (s *Store) AuditTrail(ctx context.Context, partition string, f store.AuditFilter, page store.Paging) (store.Page[store.AuditRecord], error) {
+// AuditRecords implements store.Audit.
+func (s *Store) AuditRecords(ctx context.Context, partition string, f store.AuditFilter, page store.Paging) (store.Page[store.AuditRecord], error) {
 	o := order{store.Sort{By: store.FieldID, Descending: true}, []store.Field{store.FieldID}}
 	page.Sort = store.Sort{}
 	return list(ctx, s, "AuditTrail", partition, "audit", f, o, page, audited(f))

@@ -22,7 +22,7 @@ func testRunbooks(t *testing.T, d Driver) {
 		store.Create(store.RunbookKey(a), store.RunbookHead{Name: a, Latest: 3, Active: 3, PublishedAt: at(2), PublishedBy: "bob"}),
 		store.Create(store.RunbookKey(b), store.RunbookHead{Name: b, Latest: 1, Active: 1, PublishedAt: at(1), PublishedBy: "ada"}),
 		store.Create(store.RunbookKey(c), store.RunbookHead{Name: c, Latest: 1}),
-		store.Create(store.VersionKey(a, 1), store.RunbookVersion{Name: a, Version: 1, YAML: "one", Deactivated: &model.Mark{By: "ada", At: at(1)}}),
+		store.Create(store.VersionKey(a, 1), store.RunbookVersion{Name: a, Version: 1, YAML: "one", Deactivated: &model.Attribution{By: "ada", At: at(1)}}),
 		store.Create(store.VersionKey(a, 2), store.RunbookVersion{Name: a, Version: 2, YAML: "two", Overdue: "rerun", RerunInit: true}),
 		store.Create(store.VersionKey(a, 10), store.RunbookVersion{Name: a, Version: 10, YAML: "ten"}),
 		store.Create(store.VersionKey(b, 1), store.RunbookVersion{Name: b, Version: 1, YAML: "other"}),
@@ -149,7 +149,9 @@ func testAudit(t *testing.T, d Driver) {
 	target := func(r store.AuditRecord) string { return r.Target }
 	trail := func(partition string, f store.AuditFilter) func(context.Context) (any, error) {
 		return func(ctx context.Context) (any, error) {
-			return pages(func(p store.Paging) (store.Page[store.AuditRecord], error) { return s.AuditTrail(ctx, partition, f, p) }, store.Sort{}, target)
+			return pages(func(p store.Paging) (store.Page[store.AuditRecord], error) {
+				return s.AuditRecords(ctx, partition, f, p)
+			}, store.Sort{}, target)
 		}
 	}
 	everywhere := func(f store.AuditFilter) func(context.Context) (any, error) {
@@ -168,7 +170,7 @@ func testAudit(t *testing.T, d Driver) {
 		{"before a moment", trail(of, store.AuditFilter{To: at(2)}), "2", false},
 		{"between two moments", trail(of, store.AuditFilter{From: at(2), To: at(3).Add(-time.Nanosecond)}), "3", false},
 		{"of a runbook", trail(store.PartitionRunbooks, store.AuditFilter{Runbook: mine}), "4", false},
-		{"of messages", trail(store.PartitionUnprocessed, store.AuditFilter{By: ada.By}), "6", false},
+		{"of messages", trail(store.PartitionUnprocessable, store.AuditFilter{By: ada.By}), "6", false},
 		{"of nothing", trail(store.BatchPartition(batch+1), store.AuditFilter{}), "", false},
 		{"everywhere", everywhere(store.AuditFilter{By: ada.By}), "1 3 4 5 6", true},
 		{"everywhere, by action", everywhere(store.AuditFilter{By: ada.By, Action: "publish", Runbook: mine}), "4", true},
@@ -180,7 +182,7 @@ func testMessages(t *testing.T, d Driver) {
 	s, mine := d.Store, tag()
 	message := func(id string, u store.Unprocessable) store.Write {
 		u.MessageID, u.Topic = id, mine+u.Topic
-		return store.Create(store.UnprocessedKey(mine+id), u)
+		return store.Create(store.UnprocessableKey(mine+id), u)
 	}
 	must(t, s,
 		message("1", store.Unprocessable{Status: store.UnprocessableOpen, Type: "b", Place: "2026-1"}),

@@ -13,24 +13,24 @@ import (
 	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
 )
 
-// figures is a metric exporter: cumulative figures, as Prometheus and most stores
+// metricPoster is a metric exporter: cumulative metrics, as Prometheus and most stores
 // want them. Of the instruments it knows those that this product has, counters and
 // histograms; another is an error, not left out.
-type figures struct{ *poster }
+type metricPoster struct{ *poster }
 
-func (*figures) Temporality(kind sdkmetric.InstrumentKind) metricdata.Temporality {
+func (*metricPoster) Temporality(kind sdkmetric.InstrumentKind) metricdata.Temporality {
 	return sdkmetric.DefaultTemporalitySelector(kind)
 }
 
-func (*figures) Aggregation(kind sdkmetric.InstrumentKind) sdkmetric.Aggregation {
+func (*metricPoster) Aggregation(kind sdkmetric.InstrumentKind) sdkmetric.Aggregation {
 	return sdkmetric.DefaultAggregationSelector(kind)
 }
 
-func (*figures) ForceFlush(context.Context) error { return nil }
-func (*figures) Shutdown(context.Context) error   { return nil }
+func (*metricPoster) ForceFlush(context.Context) error { return nil }
+func (*metricPoster) Shutdown(context.Context) error   { return nil }
 
 // Export sends the measurements.
-func (f *figures) Export(ctx context.Context, all *metricdata.ResourceMetrics) error {
+func (f *metricPoster) Export(ctx context.Context, all *metricdata.ResourceMetrics) error {
 	encoded := &metricspb.ResourceMetrics{
 		Resource:  &resourcepb.Resource{Attributes: attributes(all.Resource.Set())},
 		SchemaUrl: all.Resource.SchemaURL(),

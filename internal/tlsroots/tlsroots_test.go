@@ -1,4 +1,4 @@
-package trust_test
+package tlsroots_test
 
 import (
 	"encoding/pem"
@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/matoolkit/matoolkit/internal/trust"
+	"github.com/matoolkit/matoolkit/internal/tlsroots"
 )
 
 func write(t *testing.T, content string) string {
@@ -40,7 +40,7 @@ func TestHTTPClient(t *testing.T) {
 		"with its CA and text around it": {write(t, "# the proxy's\n"+certificate+"\n"), true},
 		"with system roots only":         {"", false},
 	} {
-		client, err := trust.HTTPClient(c.caFile)
+		client, err := tlsroots.HTTPClient(c.caFile)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func TestHTTPClient(t *testing.T) {
 
 func TestTheClientIsNotTheDefaultOne(t *testing.T) {
 	t.Parallel()
-	client, err := trust.HTTPClient("")
+	client, err := tlsroots.HTTPClient("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,12 +81,12 @@ func TestFilesThatAreNotCertificates(t *testing.T) {
 		"one damaged before a good one": {"-----BEGIN CERTIFICATE-----\n???\n-----END CERTIFICATE-----\n" + good, "of 2 PEM blocks only 1"},
 	} {
 		path := write(t, c.content)
-		_, err := trust.HTTPClient(path)
+		_, err := tlsroots.HTTPClient(path)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := trust.HTTPClient(filepath.Join(t.TempDir(), "none.pem")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := tlsroots.HTTPClient(filepath.Join(t.TempDir(), "none.pem")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
 	}
 }

@@ -1,7 +1,7 @@
-// Package trust makes HTTP clients that trust one more certificate authority
+// Package tlsroots makes HTTP clients that trust one more certificate authority
 // than the system does: a corporate proxy that inspects TLS, or the identity
 // provider of a local installation. It knows nothing of who is called.
-package trust
+package tlsroots
 
 import (
 	"bytes"
@@ -61,7 +61,7 @@ func Roots(caFile string) (*x509.CertPool, error) {
 // damaged or cut short counts too; the decoder itself would pass over it.
 func parse(data []byte) ([]*x509.Certificate, error) {
 	var certificates []*x509.Certificate
-	begun := bytes.Count(data, []byte("-----BEGIN "))
+	headers := bytes.Count(data, []byte("-----BEGIN "))
 	for number := 1; ; number++ {
 		var block *pem.Block
 		block, data = pem.Decode(data)
@@ -78,10 +78,10 @@ func parse(data []byte) ([]*x509.Certificate, error) {
 		certificates = append(certificates, certificate)
 	}
 	switch {
-	case begun == 0:
+	case headers == 0:
 		return nil, errors.New("holds no PEM certificate")
-	case len(certificates) < begun:
-		return nil, fmt.Errorf("of %d PEM blocks only %d can be decoded", begun, len(certificates))
+	case len(certificates) < headers:
+		return nil, fmt.Errorf("of %d PEM blocks only %d can be decoded", headers, len(certificates))
 	}
 	return certificates, nil
 }

@@ -84,16 +84,16 @@ func (l *limited) through(ctx context.Context, pace throttle.Policy, n int) []er
 	return failures
 }
 
-func gated(limits throttle.Limits) throttle.Policy {
+func withLimits(limits throttle.Limits) throttle.Policy {
 	p := throttle.Default()
-	return p.Through(throttle.NewGate(p, limits))
+	return p.Through(throttle.NewLimiter(p, limits))
 }
 
 func TestWhatOneCallIsToldHoldsForAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		api := &limited{opens: time.Now().Add(10 * time.Second), taken: 50 * time.Millisecond}
-		pace := gated(throttle.Limits{})
+		pace := withLimits(throttle.Limits{})
 		for _, err := range api.through(t.Context(), pace, 16) {
 			if err != nil {
 				t.Error(err)
@@ -123,7 +123,7 @@ func TestATenantThatGoesOnRefusingIsAskedByOneCallAtATime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		api := &limited{opens: time.Now().Add(61 * time.Second), quiet: true, taken: 50 * time.Millisecond}
-		api.through(t.Context(), gated(throttle.Limits{}), 16)
+		api.through(t.Context(), withLimits(throttle.Limits{}), 16)
 		// Without being told, after about 2, 6, 14, 30 and, in vain no more, 62 seconds.
 		if got := len(api.useless); got < 16+3 || got > 16+4 {
 			t.Errorf("%d calls in vain, want 16 and one each time that it was tried", got)
@@ -138,7 +138,7 @@ func TestThrottlingIsAFailureOnlyAfterTheRetriesAndOfThatCallOnly(t *testing.T) 
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		api := &limited{opens: time.Now().Add(24 * time.Hour)}
-		pace := gated(throttle.Limits{})
+		pace := withLimits(throttle.Limits{})
 		never := func(ctx context.Context) error {
 			_ = api.call(ctx)
 			return refusedError{time.Second}
@@ -160,7 +160,7 @@ func TestNoCallIsWaitedForBeyondItsDeadline(t *testing.T) {
 		api := &limited{opens: time.Now().Add(time.Minute)}
 		p := throttle.Default()
 		p.Random = func() float64 { return 0 }
-		pace := p.Through(throttle.NewGate(p, throttle.Limits{}))
+		pace := p.Through(throttle.NewLimiter(p, throttle.Limits{}))
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
@@ -184,7 +184,7 @@ func TestACallWhoseTurnDoesNotComeSaysSoBeforeItsDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		api := &limited{taken: time.Minute}
-		pace := gated(throttle.Limits{Concurrent: 1})
+		pace := withLimits(throttle.Limits{Concurrent: 1})
 		go pace.Do(t.Context(), judge, api.call)
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -207,8 +207,8 @@ func TestWhoWaitsIsCancelledAndTheOthersGoOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		api := &limited{opens: time.Now().Add(10 * time.Second), taken: time.Second}
-		pace := gated(throttle.Limits{})
-		_, _ = pace.Do(withTimeout(t, time.Second+1), judge, api.call) // closes the gate
+		pace := withLimits(throttle.Limits{})
+		_, _ = pace.Do(withTimeout(t, time.Second+1), judge, api.call) // closes the limiter
 		began := time.Now()
 
 		cancelled, cancel := context.WithCancel(t.Context())
@@ -237,7 +237,7 @@ func TestACallThatGoesFirstAndIsCancelledLetsTheNextGoFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		api := &limited{opens: time.Now().Add(10 * time.Second), taken: time.Minute}
-		pace := gated(throttle.Limits{})
+		pace := withLimits(throttle.Limits{})
 		_, _ = pace.Do(withTimeout(t, time.Minute+1), judge, func(context.Context) error { return refusedError{10 * time.Second} })
 		first, cancel := context.WithCancel(t.Context())
 		go pace.Do(first, judge, api.call)
@@ -265,7 +265,7 @@ func TestACallThatGoesFirstAndIsCancelledLetsTheNextGoFirst(t *testing.T) {
 func TestCallsGoInTheOrderInWhichTheyCame(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		pace := gated(throttle.Limits{Concurrent: 1, Rate: throttle.Rate{Calls: 10, Per: time.Second}})
+		pace := withLimits(throttle.Limits{Concurrent: 1, Rate: throttle.Rate{Calls: 10, Per: time.Second}})
 		var order []int
 		var calls sync.WaitGroup
 		for n := range 30 {
@@ -293,7 +293,7 @@ func TestARateHoldsInEveryPeriod(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			n := limit.Calls*2 + 5
 			api := &limited{taken: 10 * time.Millisecond}
-			pace := gated(throttle.Limits{Rate: limit})
+			pace := withLimits(throttle.Limits{Rate: limit})
 			api.through(t.Context(), pace, n)
 			time.Sleep(5 * limit.Per) // what was not used then is not saved up
 			api.through(t.Context(), pace, n)
@@ -322,7 +322,7 @@ func TestNoMoreCallsAtATime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		api := &limited{opens: time.Now().Add(time.Second), taken: 100 * time.Millisecond}
-		api.through(t.Context(), gated(throttle.Limits{Concurrent: 3}), 16)
+		api.through(t.Context(), withLimits(throttle.Limits{Concurrent: 3}), 16)
 		if api.atOnce != 3 || len(api.useless) != 3 || len(api.came) != 19 {
 			t.Errorf("%d at once, %d calls, %d in vain; want 3, 19, 3", api.atOnce, len(api.came), len(api.useless))
 		}
@@ -334,8 +334,8 @@ func TestOnlyTheNarrowestGateIsClosed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := throttle.Default()
-		wide := throttle.NewGate(p, throttle.Limits{})
-		narrow := throttle.NewGate(p, throttle.Limits{})
+		wide := throttle.NewLimiter(p, throttle.Limits{})
+		narrow := throttle.NewLimiter(p, throttle.Limits{})
 		invitations := &limited{opens: time.Now().Add(time.Minute), taken: time.Second}
 		var calls sync.WaitGroup
 		calls.Go(func() { invitations.through(t.Context(), p.Through(narrow, wide), 5) })
@@ -352,14 +352,14 @@ func TestOnlyTheNarrowestGateIsClosed(t *testing.T) {
 	})
 }
 
-// A call that passed before the gate was closed does not open it by being
+// A call that passed before the limiter was closed does not open it by being
 // answered, and may tell of a later time.
 func TestAnswersToCallsThatWereUnderWay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := throttle.Default()
 		p.Random = func() float64 { return 0 }
-		pace := p.Through(throttle.NewGate(p, throttle.Limits{}))
+		pace := p.Through(throttle.NewLimiter(p, throttle.Limits{}))
 		began := time.Now()
 		answer := func(in time.Duration, err error) {
 			_, _ = pace.Do(withTimeout(t, in+2*time.Second), judge, func(context.Context) error {
@@ -384,7 +384,7 @@ func TestAnswersToCallsThatWereUnderWay(t *testing.T) {
 }
 
 // With any calls, each ends, no more than the allowed number run at once, and the
-// gate is consistent afterwards.
+// limiter is consistent afterwards.
 func TestAGateComesThroughAnything(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(50) {
@@ -393,9 +393,9 @@ func TestAGateComesThroughAnything(t *testing.T) {
 			up := func(most time.Duration) time.Duration { return time.Duration(random.Int64N(int64(most))) }
 			p := throttle.Default()
 			p.Base, p.Max = time.Second, 10*time.Second
-			narrow := throttle.NewGate(p, throttle.Limits{Rate: throttle.Rate{Calls: 5 + random.IntN(50), Per: 10 * time.Second}})
+			narrow := throttle.NewLimiter(p, throttle.Limits{Rate: throttle.Rate{Calls: 5 + random.IntN(50), Per: 10 * time.Second}})
 			room := 1 + random.IntN(5)
-			wide := throttle.NewGate(p, throttle.Limits{Concurrent: room})
+			wide := throttle.NewLimiter(p, throttle.Limits{Concurrent: room})
 			var calls sync.WaitGroup
 			var running atomic.Int64
 			for range 60 {

@@ -24,12 +24,12 @@ import (
 
 var ada = audit.Caller{Name: "ada"}
 
-// kept lists all messages of a status, over as many pages as it takes.
-func (w *world) kept(o api.ListOptions) []api.UnprocessedMessage {
+// listUnprocessable lists all messages of a status, over as many pages as it takes.
+func (w *world) listUnprocessable(o api.ListOptions) []api.UnprocessableMessage {
 	w.t.Helper()
-	var all []api.UnprocessedMessage
+	var all []api.UnprocessableMessage
 	for {
-		page, err := w.app.Unprocessed(w.ctx, o)
+		page, err := w.app.UnprocessableMessages(w.ctx, o)
 		if err != nil {
 			w.t.Fatal(describe(err))
 		}
@@ -41,11 +41,11 @@ func (w *world) kept(o api.ListOptions) []api.UnprocessedMessage {
 }
 
 // bad delivers an event without a handler and returns the kept message.
-func (w *world) bad(id string, body string) api.UnprocessedMessage {
+func (w *world) bad(id string, body string) api.UnprocessableMessage {
 	w.t.Helper()
-	before := w.kept(api.ListOptions{})
+	before := w.listUnprocessable(api.ListOptions{})
 	w.deliver(message.Delivery{ID: id, Type: "dance", Body: []byte(body), DeliveryCount: 1, EnqueuedAt: epoch})
-	after := w.kept(api.ListOptions{})
+	after := w.listUnprocessable(api.ListOptions{})
 	if len(after) != len(before)+1 {
 		w.t.Fatalf("%d are kept after %d", len(after), len(before))
 	}
@@ -59,7 +59,7 @@ func (w *world) deliver(m message.Delivery) {
 	}
 }
 
-func (w *world) message(id string) api.UnprocessedMessage {
+func (w *world) message(id string) api.UnprocessableMessage {
 	w.t.Helper()
 	view, err := w.app.UnprocessedMessage(w.ctx, reader, id)
 	if err != nil {
@@ -111,15 +111,15 @@ func TestUnprocessedMessagesAreKeptAndTheOthersGoOn(t *testing.T) {
 	if got := w.status(b.ID); got != "completed" {
 		t.Fatalf("the batch is %s", got)
 	}
-	kept := w.kept(api.ListOptions{Limit: 2})
-	for i, m := range kept {
+	messages := w.listUnprocessable(api.ListOptions{Limit: 2})
+	for i, m := range messages {
 		reason, ok := want[m.MessageID]
-		if !ok || !strings.Contains(m.Reason, reason) || m.Status != api.UnprocessedOpen || m.Count != 1 || m.KeptAt.IsZero() {
+		if !ok || !strings.Contains(m.Reason, reason) || m.Status != api.UnprocessableOpen || m.Count != 1 || m.StoredAt.IsZero() {
 			t.Errorf("%+v; want %q", m, reason)
 		}
 		delete(want, m.MessageID)
-		if i > 0 && m.KeptAt.After(kept[i-1].KeptAt) {
-			t.Errorf("%s was kept after %s and comes after it", m.MessageID, kept[i-1].MessageID)
+		if i > 0 && m.StoredAt.After(messages[i-1].StoredAt) {
+			t.Errorf("%s was kept after %s and comes after it", m.MessageID, messages[i-1].MessageID)
 		}
 		if m.Body != nil || m.BodyBase64 != nil || m.Properties != nil {
 			t.Errorf("a list shows what is in the message: %+v", m)
@@ -131,7 +131,7 @@ func TestUnprocessedMessagesAreKeptAndTheOthersGoOn(t *testing.T) {
 	if len(want) > 0 {
 		t.Errorf("not kept: %v", slices.Collect(maps.Keys(want)))
 	}
-	if results := w.kept(api.ListOptions{Topic: message.TopicWorkerResults}); len(results) != 5 {
+	if results := w.listUnprocessable(api.ListOptions{Topic: message.TopicWorkerResults}); len(results) != 5 {
 		t.Errorf("%d of %s", len(results), message.TopicWorkerResults)
 	}
 }
@@ -153,7 +153,7 @@ func TestReplayedResultIsProcessedOnceItsBatchExists(t *testing.T) {
 	if err := w.app.HandleResult(w.ctx, early); err != nil {
 		t.Fatal(err)
 	}
-	item := w.kept(api.ListOptions{})[0]
+	item := w.listUnprocessable(api.ListOptions{})[0]
 
 	// Its jobs go to a worker that does not exist: only the replay can end the step.
 	w.publish(strings.ReplaceAll(flat, "worker-01", "worker-02"))
@@ -173,17 +173,17 @@ func TestReplayedResultIsProcessedOnceItsBatchExists(t *testing.T) {
 	if err != nil {
 		t.Fatal(describe(err))
 	}
-	if view.Status != api.UnprocessedReplayed || view.Replays != 1 || view.Handled == nil || view.Handled.By != "ada" || view.Handled.Why != "the batch is there now" || view.Handled.At.IsZero() {
+	if view.Status != api.UnprocessableReplayed || view.Replays != 1 || view.Handled == nil || view.Handled.By != "ada" || view.Handled.Why != "the batch is there now" || view.Handled.At.IsZero() {
 		t.Errorf("%+v", view)
 	}
 	w.pump(2, migrate, func() bool { return first().Status == "succeeded" })
 	if got := string(first().Result); got != `{"id":"from the replay"}` {
 		t.Errorf("the step's result is %s", got)
 	}
-	if open := w.kept(api.ListOptions{}); len(open) != 0 {
+	if open := w.listUnprocessable(api.ListOptions{}); len(open) != 0 {
 		t.Errorf("open: %+v", open)
 	}
-	if done := w.kept(api.ListOptions{Status: "replayed"}); len(done) != 1 || done[0].ID != item.ID {
+	if done := w.listUnprocessable(api.ListOptions{Status: "replayed"}); len(done) != 1 || done[0].ID != item.ID {
 		t.Errorf("replayed: %+v", done)
 	}
 	// The first delivery, which was never acknowledged, comes once more: by now the
@@ -191,7 +191,7 @@ func TestReplayedResultIsProcessedOnceItsBatchExists(t *testing.T) {
 	if err := w.app.HandleResult(w.ctx, early); err != nil {
 		t.Fatal(err)
 	}
-	if got := w.message(item.ID); got.Status != api.UnprocessedReplayed || got.Count != 1 {
+	if got := w.message(item.ID); got.Status != api.UnprocessableReplayed || got.Count != 1 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -220,7 +220,7 @@ func TestReplayThatDiedHalfWayIsTheSameMessageAgain(t *testing.T) {
 				t.Fatalf("%v", err)
 			}
 			got := w.message(item.ID)
-			if got.Status != api.UnprocessedOpen || got.Replays != 0 {
+			if got.Status != api.UnprocessableOpen || got.Replays != 0 {
 				t.Fatalf("%+v", got)
 			}
 			if named := got.Handled != nil && got.Handled.By == "ada" && got.Handled.Why == "it is mended"; named != tt.recorded {
@@ -250,7 +250,7 @@ func (w *world) wantReplayAudited(id string, want bool) {
 // wantReplayedOnce completes a replay: all messages sent for it have one id.
 func wantReplayedOnce(t *testing.T, w *world, a *app.App, book *notebook, id string) {
 	t.Helper()
-	if view, err := a.Replay(w.ctx, ada, id, ""); err != nil || view.Status != api.UnprocessedReplayed || view.Replays != 1 {
+	if view, err := a.Replay(w.ctx, ada, id, ""); err != nil || view.Status != api.UnprocessableReplayed || view.Replays != 1 {
 		t.Fatalf("%+v, %v", view, err)
 	}
 	for _, m := range book.sent {
@@ -305,7 +305,7 @@ func TestReplayThatDiedHalfWayAndFailedIsFollowedByAnother(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 	w.deliver(message.Delivery{ID: book.sent[0].ID, Type: "dance", Body: book.sent[0].Body, DeliveryCount: 1})
-	if view, err := a.Replay(w.ctx, ada, item.ID, ""); err != nil || view.Status != api.UnprocessedReplayed || view.Replays != 2 || view.Count != 2 {
+	if view, err := a.Replay(w.ctx, ada, item.ID, ""); err != nil || view.Status != api.UnprocessableReplayed || view.Replays != 2 || view.Count != 2 {
 		t.Fatalf("%+v, %v", view, err)
 	}
 	if len(book.sent) != 2 || book.sent[0].ID == book.sent[1].ID {
@@ -327,7 +327,7 @@ func TestTwoWhoReplayAtOnceSendOneMessage(t *testing.T) {
 		}
 	}
 	view, err := a.Replay(w.ctx, ada, item.ID, "")
-	if err != nil || view.Status != api.UnprocessedReplayed || view.Replays != 1 || view.Handled.By != "grace" {
+	if err != nil || view.Status != api.UnprocessableReplayed || view.Replays != 1 || view.Handled.By != "grace" {
 		t.Fatalf("%+v, %v", view, err)
 	}
 	if len(book.sent) != 2 || book.sent[0].ID != book.sent[1].ID {
@@ -379,13 +379,13 @@ func TestReplayThatFailsAgainOpensTheSameItem(t *testing.T) {
 				if err != nil {
 					t.Fatal(describe(err))
 				}
-				if want := map[bool]api.UnprocessedStatus{true: api.UnprocessedOpen, false: api.UnprocessedReplayed}[early]; view.Status != want {
+				if want := map[bool]api.UnprocessableStatus{true: api.UnprocessableOpen, false: api.UnprocessableReplayed}[early]; view.Status != want {
 					t.Errorf("after replay %d it is %s", n, view.Status)
 				}
 				if !early {
 					fail()
 				}
-				got := w.kept(api.ListOptions{})
+				got := w.listUnprocessable(api.ListOptions{})
 				if len(got) != 1 || got[0].ID != item.ID || got[0].Count != n+1 || got[0].Replays != n || got[0].Reason != `no handler for messages of type "shuffle"` {
 					t.Fatalf("after replay %d: %+v", n, got)
 				}
@@ -396,7 +396,7 @@ func TestReplayThatFailsAgainOpensTheSameItem(t *testing.T) {
 			if book.sent[0].ID == book.sent[1].ID {
 				t.Error("the broker would take the second replay for the first")
 			}
-			if got := w.message(item.ID); !got.FirstKeptAt.Equal(item.FirstKeptAt) || !got.KeptAt.After(item.KeptAt) {
+			if got := w.message(item.ID); !got.FirstStoredAt.Equal(item.FirstStoredAt) || !got.StoredAt.After(item.StoredAt) {
 				t.Errorf("%+v", got)
 			}
 		})
@@ -416,7 +416,7 @@ func TestADeliveryThatIsRepeatedCountsOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	item := w.kept(api.ListOptions{})[0]
+	item := w.listUnprocessable(api.ListOptions{})[0]
 	if item.Count != 1 {
 		t.Fatalf("%+v", item)
 	}
@@ -427,7 +427,7 @@ func TestADeliveryThatIsRepeatedCountsOnce(t *testing.T) {
 	}
 	m.EnqueuedAt = epoch
 	view, err := w.app.Discard(w.ctx, ada, item.ID, "a test of the sender's")
-	if err != nil || view.Status != api.UnprocessedDiscarded || view.Handled.By != "ada" || view.Handled.Why != "a test of the sender's" {
+	if err != nil || view.Status != api.UnprocessableDiscarded || view.Handled.By != "ada" || view.Handled.Why != "a test of the sender's" {
 		t.Fatalf("%+v, %v", view, err)
 	}
 	if _, err := w.app.Discard(w.ctx, ada, item.ID, ""); problem.CodeOf(err) != api.CodeConflict {
@@ -435,18 +435,18 @@ func TestADeliveryThatIsRepeatedCountsOnce(t *testing.T) {
 	}
 	m.DeliveryCount = 2
 	w.deliver(m)
-	if got := w.message(item.ID); got.Status != api.UnprocessedDiscarded || got.Count != 1 {
+	if got := w.message(item.ID); got.Status != api.UnprocessableDiscarded || got.Count != 1 {
 		t.Fatalf("a repeated delivery: %+v", got)
 	}
 	m.EnqueuedAt = epoch.Add(time.Hour) // its sender sends it anew
 	w.deliver(m)
-	if got := w.message(item.ID); got.Status != api.UnprocessedOpen || got.Count != 2 {
+	if got := w.message(item.ID); got.Status != api.UnprocessableOpen || got.Count != 2 {
 		t.Fatalf("sent anew: %+v", got)
 	}
 	if _, err := w.app.Discard(w.ctx, ada, item.ID, ""); err != nil {
 		t.Fatal(describe(err))
 	}
-	if view, err := w.app.Replay(w.ctx, ada, item.ID, "not a test after all"); err != nil || view.Status != api.UnprocessedReplayed {
+	if view, err := w.app.Replay(w.ctx, ada, item.ID, "not a test after all"); err != nil || view.Status != api.UnprocessableReplayed {
 		t.Fatalf("a discarded message: %+v, %v", view, err)
 	}
 }
@@ -461,7 +461,7 @@ func TestReplayOfNothingIsAMessageOfItsOwn(t *testing.T) {
 	if err := w.app.HandleResult(w.ctx, message.Delivery{ID: "replay-" + item.ID + "-1", Body: []byte(`{}`)}); err != nil {
 		t.Fatal(err)
 	}
-	if got := w.kept(api.ListOptions{}); len(got) != 4 || w.message(item.ID).Count != 1 {
+	if got := w.listUnprocessable(api.ListOptions{}); len(got) != 4 || w.message(item.ID).Count != 1 {
 		t.Fatalf("%+v", got)
 	}
 }
@@ -474,7 +474,7 @@ func TestReplayThatWasPutBackIsKeptWithItsMessage(t *testing.T) {
 		t.Fatal(describe(err))
 	}
 	w.deliver(message.Delivery{ID: "replay-" + item.ID + "-1-again-1767323045", Type: "dance", Body: []byte(`{}`), DeliveryCount: 1})
-	if got := w.kept(api.ListOptions{}); len(got) != 1 || got[0].ID != item.ID || got[0].Count != 2 {
+	if got := w.listUnprocessable(api.ListOptions{}); len(got) != 1 || got[0].ID != item.ID || got[0].Count != 2 {
 		t.Fatalf("%+v", got)
 	}
 }
@@ -488,11 +488,11 @@ func TestReplayWithoutABrokerSendsNothing(t *testing.T) {
 	if _, err := a.Replay(w.ctx, ada, item.ID, ""); problem.CodeOf(err) != api.CodeUnavailable {
 		t.Fatalf("%v", err)
 	}
-	if got := w.message(item.ID); got.Status != api.UnprocessedOpen || got.Replays != 0 || got.Handled == nil {
+	if got := w.message(item.ID); got.Status != api.UnprocessableOpen || got.Replays != 0 || got.Handled == nil {
 		t.Fatalf("%+v", got)
 	}
 	way.shut.Store(false)
-	if view, err := a.Replay(w.ctx, ada, item.ID, ""); err != nil || view.Status != api.UnprocessedReplayed {
+	if view, err := a.Replay(w.ctx, ada, item.ID, ""); err != nil || view.Status != api.UnprocessableReplayed {
 		t.Fatalf("%+v, %v", view, err)
 	}
 }
@@ -510,10 +510,10 @@ func TestDiscardAndReplayAtOnce(t *testing.T) {
 		}
 	}
 	view, err := a.Replay(w.ctx, ada, item.ID, "")
-	if err != nil || view.Status != api.UnprocessedReplayed || view.Handled.By != "ada" {
+	if err != nil || view.Status != api.UnprocessableReplayed || view.Handled.By != "ada" {
 		t.Fatalf("it was sent, and is shown as %+v, %v", view, err)
 	}
-	if got := w.message(item.ID); got.Status != api.UnprocessedReplayed || got.Replays != 1 {
+	if got := w.message(item.ID); got.Status != api.UnprocessableReplayed || got.Replays != 1 {
 		t.Fatalf("%+v", got)
 	}
 }
@@ -576,10 +576,10 @@ func TestWhatIsWrongWithARequestForAMessage(t *testing.T) {
 	if _, err := w.app.Discard(w.ctx, ada, item.ID, long); problem.CodeOf(err) != api.CodeInvalid {
 		t.Errorf("%v", err)
 	}
-	if _, err := w.app.Unprocessed(w.ctx, api.ListOptions{Status: "lost"}); problem.CodeOf(err) != api.CodeInvalid {
+	if _, err := w.app.UnprocessableMessages(w.ctx, api.ListOptions{Status: "lost"}); problem.CodeOf(err) != api.CodeInvalid {
 		t.Errorf("%v", err)
 	}
-	if got := w.message(item.ID); got.Status != api.UnprocessedOpen || got.Handled != nil {
+	if got := w.message(item.ID); got.Status != api.UnprocessableOpen || got.Handled != nil {
 		t.Errorf("%+v", got)
 	}
 	if _, err := w.app.Discard(w.ctx, ada, item.ID, long[2:]); err != nil { // at most MaxWhy characters, not bytes

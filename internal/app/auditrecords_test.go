@@ -18,8 +18,8 @@ import (
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
-// asked is one thing that can be asked for, and the line of the trail that it leaves.
-type asked struct {
+// auditCase is a request and the audit record that it leaves, as one line.
+type auditCase struct {
 	name string
 	prep func(s *stage)
 	ask  func(s *stage, by audit.Caller) error
@@ -30,7 +30,7 @@ type asked struct {
 const at = "2026-03-01T09:00:00Z" // dawn
 
 // done is every use case that changes something.
-var done = []asked{
+var done = []auditCase{
 	{
 		name: "create",
 		prep: func(s *stage) { s.publish(twoSteps) },
@@ -42,19 +42,19 @@ var done = []asked{
 	},
 	{
 		name: "advance",
-		prep: begun(twoSteps, false),
+		prep: startTwo(twoSteps, false),
 		ask:  func(s *stage, by audit.Caller) error { _, err := s.app.Advance(s.ctx, by, 1, "first"); return err },
 		line: `advance batch 1 "first" "" {"status":"active"} -> {"phaseName":"first","status":"active"}`,
 	},
 	{
 		name: "cancel",
-		prep: begun(twoSteps, true),
+		prep: startTwo(twoSteps, true),
 		ask:  func(s *stage, by audit.Caller) error { _, err := s.app.Cancel(s.ctx, by, 1, "over"); return err },
 		line: `cancel batch 1 "" "over" {"phaseName":"first","status":"active"} -> {"cancelled":{"by":"grace","at":"` + at + `","reason":"over"},"phaseName":"first","status":"cancelling"}`,
 	},
 	{
 		name: "pause",
-		prep: begun(twoSteps, true),
+		prep: startTwo(twoSteps, true),
 		ask:  func(s *stage, by audit.Caller) error { _, err := s.app.Pause(s.ctx, by, 1, "lunch"); return err },
 		line: `pause batch 1 "" "lunch" {"phaseName":"first","status":"active"} -> {"paused":{"by":"grace","at":"` + at + `","reason":"lunch"},"phaseName":"first","status":"active"}`,
 	},
@@ -72,7 +72,7 @@ var done = []asked{
 	},
 	{
 		name: "approve",
-		prep: begun(gated("approval: required"), true),
+		prep: startTwo(gated("approval: required"), true),
 		ask: func(s *stage, by audit.Caller) error {
 			_, err := s.app.Approve(s.ctx, by, 1, "SECOND", "agreed")
 			return err
@@ -99,7 +99,7 @@ var done = []asked{
 	},
 	{
 		name: "skip-step ahead",
-		prep: begun(twoSteps, true),
+		prep: startTwo(twoSteps, true),
 		ask: func(s *stage, by audit.Caller) error {
 			_, err := s.app.SkipStep(s.ctx, by, 1, s.step(1, 1, "join").ID, "no need")
 			return err
@@ -108,7 +108,7 @@ var done = []asked{
 	},
 	{
 		name: "mark-done",
-		prep: begun(twoSteps, true),
+		prep: startTwo(twoSteps, true),
 		ask: func(s *stage, by audit.Caller) error {
 			_, err := s.app.MarkStepDone(s.ctx, by, 1, s.step(1, 1, "new").ID, json.RawMessage(`{"secret":"of a member"}`), "by hand")
 			return err
@@ -117,7 +117,7 @@ var done = []asked{
 	},
 	{
 		name: "add-members",
-		prep: begun(twoSteps, true),
+		prep: startTwo(twoSteps, true),
 		ask: func(s *stage, by audit.Caller) error {
 			_, err := s.app.AddMembers(s.ctx, by, 1, []byte("Upn,Name\nlate@x,Late\nlater@x,Later\n"))
 			return err
@@ -126,7 +126,7 @@ var done = []asked{
 	},
 	{
 		name: "remove-member",
-		prep: begun(twoSteps, true),
+		prep: startTwo(twoSteps, true),
 		ask: func(s *stage, by audit.Caller) error {
 			_, err := s.app.RemoveMember(s.ctx, by, 1, 2, "left us")
 			return err
@@ -215,9 +215,9 @@ var done = []asked{
 	},
 }
 
-// begun creates batch 1 of a runbook with two members and starts its first phase, whose
+// startTwo creates batch 1 of a runbook with two members and starts its first phase, whose
 // jobs stay unanswered.
-func begun(yaml string, advanced bool) func(*stage) {
+func startTwo(yaml string, advanced bool) func(*stage) {
 	return func(s *stage) {
 		s.script = script{"New": fails(errLost)}
 		s.publish(yaml)
@@ -230,7 +230,7 @@ func begun(yaml string, advanced bool) func(*stage) {
 
 // paused is a batch that ada has paused.
 func paused(s *stage) {
-	begun(twoSteps, true)(s)
+	startTwo(twoSteps, true)(s)
 	v, err := s.app.Pause(s.ctx, ada, 1, "wait")
 	must(s, v, err)
 }
@@ -280,7 +280,7 @@ func automates(on bool) func(*stage, audit.Caller) error {
 	}
 }
 
-func handles(do func(*app.App, context.Context, audit.Caller, string, string) (api.UnprocessedMessage, error)) func(*stage, audit.Caller) error {
+func handles(do func(*app.App, context.Context, audit.Caller, string, string) (api.UnprocessableMessage, error)) func(*stage, audit.Caller) error {
 	return func(s *stage, by audit.Caller) error {
 		_, err := do(s.app, s.ctx, by, s.messageID(), "why not")
 		return err
@@ -290,7 +290,7 @@ func handles(do func(*app.App, context.Context, audit.Caller, string, string) (a
 // messageID is the id of the one message that is kept.
 func (s *stage) messageID() string {
 	s.t.Helper()
-	items, err := storetest.All[struct{}](s.ctx, s.store, store.PartitionUnprocessed, "unprocessed")
+	items, err := storetest.All[struct{}](s.ctx, s.store, store.PartitionUnprocessable, "unprocessed")
 	if must(s, 0, err); len(items) != 1 {
 		s.t.Fatalf("%d messages are kept", len(items))
 	}
@@ -457,7 +457,7 @@ func TestChangeWhoseAnswerIsLostIsRecordedOnce(t *testing.T) {
 func TestWhatIsRefusedLeavesNoRecord(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
-	begun(twoSteps, true)(s)
+	startTwo(twoSteps, true)(s)
 	grace := audit.Caller{Name: "grace"}
 	long := strings.Repeat("x", api.MaxReason+1)
 	for name, ask := range map[string]func() error{
@@ -518,7 +518,7 @@ func dryRun(s *stage, by audit.Caller) error {
 func TestTrailsAreNarrowed(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
-	begun(twoSteps, true)(s)
+	startTwo(twoSteps, true)(s)
 	s.publish(mover)
 	s.bad("m", `{}`)
 	s.clock.ns.Add(int64(time.Hour))

@@ -44,19 +44,19 @@ func (r Rate) bucket() *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(float64(max(r.Calls-burst, 1))/r.Per.Seconds()), burst)
 }
 
-// Gate is where all calls of a process to one API of a tenant pass, so that what
+// Limiter is where all calls of a process to one API of a tenant pass, so that what
 // the tenant tells one of them holds for all. A call that is throttled closes it
 // until the tenant wants to be asked again, or else for growing intervals. Then
 // one call goes first; only when that is not refused the others follow, in the
 // order in which they came and a little apart.
 //
-// A Gate is safe for concurrent use.
-type Gate struct {
-	pace   Policy // delays, clock and chance; its own Gates are not used
+// A Limiter is safe for concurrent use.
+type Limiter struct {
+	pace   Policy // delays, clock and chance; its own Limiters are not used
 	bucket *rate.Limiter
 	room   *semaphore.Weighted // for calls at the same time
 
-	// turn admits one call at a time to wait for room, for the bucket and for the gate
+	// turn admits one call at a time to wait for room, for the bucket and for the limiter
 	// to open. The first call after a closure holds it until its answer.
 	// The others wait behind it.
 	turn *semaphore.Weighted
@@ -70,14 +70,14 @@ type Gate struct {
 	spread   time.Duration // so far apart at most
 }
 
-// NewGate makes an open gate. The policy gives the delays where the tenant does
+// NewLimiter makes an open limiter. The policy gives the delays where the tenant does
 // not, and the clock.
-func NewGate(pace Policy, limits Limits) *Gate {
+func NewLimiter(pace Policy, limits Limits) *Limiter {
 	room := int64(math.MaxInt64)
 	if limits.Concurrent > 0 {
 		room = int64(limits.Concurrent)
 	}
-	return &Gate{pace: pace, bucket: limits.Rate.bucket(), room: semaphore.NewWeighted(room), turn: semaphore.NewWeighted(1)}
+	return &Limiter{pace: pace, bucket: limits.Rate.bucket(), room: semaphore.NewWeighted(room), turn: semaphore.NewWeighted(1)}
 }
 
 // ClosedError is the error of a call whose turn did not come before its
@@ -95,22 +95,22 @@ func (e *ClosedError) Error() string {
 func (e *ClosedError) Verdict() Verdict { return Verdict{Outcome: Throttled, After: e.After} }
 
 // Calls after a closing that are let through one by one, and how far apart at most.
-// Together they take no longer than the gate was closed.
+// Together they take no longer than the limiter was closed.
 const (
 	apart      = 20
 	mostSpread = 100 * time.Millisecond
 )
 
-// pass is one call's way through a gate.
+// pass is one call's way through a limiter.
 type pass struct {
-	gate     *Gate
-	closings int  // of the gate when the call passed
+	limiter  *Limiter
+	closings int  // of the limiter when the call passed
 	first    bool // the others wait for what becomes of it
 }
 
 // enter waits until the call may be made. Its error is the context's, or a
 // *ClosedError when the context's deadline comes before.
-func (g *Gate) enter(ctx context.Context) (*pass, error) {
+func (g *Limiter) enter(ctx context.Context) (*pass, error) {
 	waiting, cancel := beforeDeadline(ctx)
 	defer cancel()
 	if err := g.turn.Acquire(waiting, 1); err != nil {
@@ -130,15 +130,15 @@ func (g *Gate) enter(ctx context.Context) (*pass, error) {
 	return p, err
 }
 
-// await waits for the bucket and for the gate to open.
-func (g *Gate) await(ctx, waiting context.Context) (*pass, error) {
+// await waits for the bucket and for the limiter to open.
+func (g *Limiter) await(ctx, waiting context.Context) (*pass, error) {
 	if err := g.draw(ctx, waiting); err != nil {
 		return nil, err
 	}
 	if err := g.keepApart(ctx, waiting); err != nil {
 		return nil, err
 	}
-	var waited time.Time // until the gate was thought to open
+	var waited time.Time // until the limiter was thought to open
 	for {
 		p, until := g.pass(waited)
 		if p != nil {
@@ -151,20 +151,20 @@ func (g *Gate) await(ctx, waiting context.Context) (*pass, error) {
 	}
 }
 
-// pass lets a call through, or says until when the gate is closed. It has been
+// pass lets a call through, or says until when the limiter is closed. It has been
 // waited for until waited.
-func (g *Gate) pass(waited time.Time) (*pass, time.Time) {
+func (g *Limiter) pass(waited time.Time) (*pass, time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.until.After(g.pace.now()) && g.until.After(waited) {
 		return nil, g.until
 	}
-	return &pass{gate: g, closings: g.closings, first: g.closed}, time.Time{}
+	return &pass{limiter: g, closings: g.closings, first: g.closed}, time.Time{}
 }
 
 // keepApart delays those of the calls that come after a closing and are not the
 // first.
-func (g *Gate) keepApart(ctx, waiting context.Context) error {
+func (g *Limiter) keepApart(ctx, waiting context.Context) error {
 	g.mu.Lock()
 	delayed := !g.closed && g.apart > 0
 	if delayed {
@@ -179,7 +179,7 @@ func (g *Gate) keepApart(ctx, waiting context.Context) error {
 }
 
 // draw takes one call out of the bucket.
-func (g *Gate) draw(ctx, waiting context.Context) error {
+func (g *Limiter) draw(ctx, waiting context.Context) error {
 	if g.bucket == nil {
 		return nil
 	}
@@ -193,7 +193,7 @@ func (g *Gate) draw(ctx, waiting context.Context) error {
 }
 
 // sleep waits. Where the deadline comes before the end of that, it does not.
-func (g *Gate) sleep(ctx, waiting context.Context, d time.Duration) error {
+func (g *Limiter) sleep(ctx, waiting context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
 	}
@@ -204,7 +204,7 @@ func (g *Gate) sleep(ctx, waiting context.Context, d time.Duration) error {
 }
 
 // outOfTime is the error of a call that did not get through.
-func (g *Gate) outOfTime(ctx context.Context) error {
+func (g *Limiter) outOfTime(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -225,10 +225,10 @@ func beforeDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, deadline.Add(-min(margin, time.Until(deadline)/10)))
 }
 
-// leave tells the gate what became of the call; known is false when it was not
+// leave tells the limiter what became of the call; known is false when it was not
 // answered.
 func (p *pass) leave(v Verdict, known bool) {
-	g := p.gate
+	g := p.limiter
 	defer g.room.Release(1)
 	if p.first {
 		defer g.turn.Release(1)
@@ -255,7 +255,7 @@ func (p *pass) leave(v Verdict, known bool) {
 		g.closings++
 		g.refused = min(g.refused+1, math.MaxInt16)
 	case v.After > 0:
-		// It was under way when the gate closed: no news, but perhaps a later time.
+		// It was under way when the limiter closed: no news, but perhaps a later time.
 		if until := g.pace.now().Add(v.After); g.closed && until.After(g.until) {
 			g.until = until
 			g.pace.Gauge.set(g, until)
@@ -263,10 +263,10 @@ func (p *pass) leave(v Verdict, known bool) {
 	}
 }
 
-// through makes the call once it has passed all gates, and tells whether it was
-// made. Of a call that is throttled only the first gate hears: the others may be
+// through makes the call once it has passed all limiters, and tells whether it was
+// made. Of a call that is throttled only the first limiter hears: the others may be
 // wider.
-func through(ctx context.Context, gates []*Gate, judge func(error) Verdict, call func(ctx context.Context) error) (made bool, err error) {
+func through(ctx context.Context, limiters []*Limiter, judge func(error) Verdict, call func(ctx context.Context) error) (made bool, err error) {
 	var passes []*pass
 	var verdict Verdict
 	known := false
@@ -275,7 +275,7 @@ func through(ctx context.Context, gates []*Gate, judge func(error) Verdict, call
 			p.leave(verdict, known && (i == 0 || verdict.Outcome != Throttled))
 		}
 	}()
-	for _, g := range gates {
+	for _, g := range limiters {
 		p, err := g.enter(ctx)
 		if err != nil {
 			return false, err

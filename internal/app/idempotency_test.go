@@ -50,7 +50,7 @@ func (s *stage) listed() []int {
 }
 
 // begun is the number of the newest batch that was begun, made or not.
-func (s *stage) begunBatches() int {
+func (s *stage) readLastBatchID() int {
 	s.t.Helper()
 	item, err := store.Read[struct{ Last int }](s.ctx, s.store, store.SequenceKey())
 	must(s, item, err)
@@ -137,8 +137,8 @@ func TestBatchWhoseCreationWasCutShortIsGoneOnWithByItsKey(t *testing.T) {
 						t.Fatalf("after write %d: %+v", write, v)
 					}
 				}
-				if got := s.listed(); s.begunBatches() != 1 || !slices.Equal(got, []int{1}) {
-					t.Fatalf("after write %d batches up to %d were begun, and %v are listed", write, s.begunBatches(), got)
+				if got := s.listed(); s.readLastBatchID() != 1 || !slices.Equal(got, []int{1}) {
+					t.Fatalf("after write %d batches up to %d were begun, and %v are listed", write, s.readLastBatchID(), got)
 				}
 				there := storedAs[model.Member](s, 1, "member")
 				if len(there) != members {
@@ -149,7 +149,7 @@ func TestBatchWhoseCreationWasCutShortIsGoneOnWithByItsKey(t *testing.T) {
 						t.Fatalf("after write %d member %d is %+v", write, i+1, m)
 					}
 				}
-				if n := len(s.trail(1)); n != 1 {
+				if n := len(s.listAudit(1)); n != 1 {
 					t.Fatalf("after write %d its making is recorded %d times", write, n)
 				}
 				return cut
@@ -262,8 +262,8 @@ func TestRequestsByOneKeyAtTheSameTimeMakeOneBatch(t *testing.T) {
 			made++
 		}
 	}
-	if made > 1 || s.begunBatches() != 1 || !slices.Equal(s.listed(), []int{1}) || len(storedAs[model.Member](s, 1, "member")) != members {
-		t.Errorf("%d made it, %d were begun", made, s.begunBatches())
+	if made > 1 || s.readLastBatchID() != 1 || !slices.Equal(s.listed(), []int{1}) || len(storedAs[model.Member](s, 1, "member")) != members {
+		t.Errorf("%d made it, %d were begun", made, s.readLastBatchID())
 	}
 	s.verify()
 }
@@ -277,7 +277,7 @@ func TestAdditionAskedForAgainByItsKeyAddsNobodyAnew(t *testing.T) {
 		s.advance(b.ID)
 		const csv = "Upn,Name\nnew@x,N\np002@x,P\nother@x,O\np003@x,P\n"
 		add := func(by audit.Caller, csv string) (api.AddResult, error) {
-			defer s.settle()
+			defer s.deliverAll()
 			return s.app.AddMembers(s.ctx, by, b.ID, []byte(csv))
 		}
 		first, err := add(adaBy("k"), csv)
@@ -310,7 +310,7 @@ func TestAdditionAskedForAgainByItsKeyAddsNobodyAnew(t *testing.T) {
 		// Nor is a cancelled batch an obstacle.
 		_, err = s.app.Cancel(s.ctx, ada, b.ID, "")
 		must(s, 0, err)
-		s.settle()
+		s.deliverAll()
 		if v, err := add(adaBy("k"), csv); err != nil || v.Added != 2 || v.Batch.Status != "cancelled" {
 			t.Fatalf("%+v, %v", v, err)
 		}
@@ -331,7 +331,7 @@ func TestAdditionThatWasCutShortIsGoneOnWithByItsKey(t *testing.T) {
 			_, err := a.AddMembers(ctx, adaBy("k"), b.ID, csv)
 			return err
 		})
-		s.settle()
+		s.deliverAll()
 		there := len(storedAs[model.Member](s, b.ID, "member"))
 		removed := 0
 		if there > 2 { // of those who were added, one is taken out again, and so is one who was there
@@ -344,7 +344,7 @@ func TestAdditionThatWasCutShortIsGoneOnWithByItsKey(t *testing.T) {
 			if must(s, v, err); v.Added != rows-1 || fmt.Sprint(v.Present) != "["+old+"]" || v.Batch.MemberCount != rows+1 || v.Batch.RemovedCount != removed {
 				t.Fatalf("after write %d, when there were %d: %+v", write, there, v)
 			}
-			s.settle()
+			s.deliverAll()
 		}
 		seen := map[string]bool{}
 		for _, m := range storedAs[model.Member](s, b.ID, "member") {
@@ -377,7 +377,7 @@ func TestRequestsByOneKeyAtTheSameTimeAddEverybodyOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	s.settle()
+	s.deliverAll()
 	if got := s.batchOf(b.ID).MemberCount; got != rows {
 		t.Errorf("%d members", got)
 	}
@@ -410,7 +410,7 @@ func TestOtherContentByOneKeyAtTheSameTimeIsRefused(t *testing.T) {
 			var after string
 			state := func() string {
 				v, err := s.app.Versions(s.ctx, "flat", api.ListOptions{})
-				return fmt.Sprint(s.begunBatches(), s.listed(), s.batchOf(1).MemberCount, len(v.Items), err)
+				return fmt.Sprint(s.readLastBatchID(), s.listed(), s.batchOf(1).MemberCount, len(v.Items), err)
 			}
 			slow := s.between(readsRequest, func() {
 				must(s, 0, ask(s.other, s, true))
