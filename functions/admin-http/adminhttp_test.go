@@ -109,7 +109,7 @@ func routes(t *testing.T) []route {
 			false, 200,
 			"Unprocessed {Limit:2 Status:replayed Topic:worker-results}", `{"items":[]}`,
 		},
-		{request{"GET", "/api/messages/unprocessed/abc", "", "", ""}, true, 200, `UnprocessedMessage CALLER "abc"`, `"body":{"a":1}`},
+		{request{"GET", "/api/messages/unprocessed/abc", "", "", ""}, true, 200, `UnprocessableMessage CALLER "abc"`, `"body":{"a":1}`},
 		{request{"POST", "/api/messages/unprocessed/abc/replay", "", "", ""}, true, 202, `Replay avery@contoso "abc" ""`, `"status":"replayed"`},
 		{
 			request{"POST", "/api/messages/unprocessed/abc/replay", "", jsonMedia, `{"reason":"fixed"}`},

@@ -155,8 +155,8 @@ func (r fakeMessages) UnprocessableMessages(_ context.Context, o api.ListOptions
 	return api.Page[api.UnprocessableMessage]{}, r.note("Unprocessed %s", shown(o))
 }
 
-func (r fakeMessages) UnprocessedMessage(_ context.Context, by audit.Caller, id string) (api.UnprocessableMessage, error) {
-	return api.UnprocessableMessage{ID: id, Body: []byte(`{"a":1}`)}, r.note("UnprocessedMessage %s %q", by.Name, id)
+func (r fakeMessages) UnprocessableMessage(_ context.Context, by audit.Caller, id string) (api.UnprocessableMessage, error) {
+	return api.UnprocessableMessage{ID: id, Body: []byte(`{"a":1}`)}, r.note("UnprocessableMessage %s %q", by.Name, id)
 }
 
 func (r fakeMessages) Replay(_ context.Context, by audit.Caller, id, why string) (api.UnprocessableMessage, error) {

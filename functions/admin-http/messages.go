@@ -30,7 +30,7 @@ func (a *server) listMessages(c *gin.Context) {
 }
 
 func (a *server) getMessage(c *gin.Context) {
-	view, err := a.Messages.UnprocessedMessage(c.Request.Context(), callerOf(c), c.Param("id"))
+	view, err := a.Messages.UnprocessableMessage(c.Request.Context(), callerOf(c), c.Param("id"))
 	respond(c, view, err)
 }
 

@@ -121,7 +121,7 @@ type Workers interface {
 // Messages lists, replays and discards unprocessable messages.
 type Messages interface {
 	UnprocessableMessages(ctx context.Context, o api.ListOptions) (api.Page[api.UnprocessableMessage], error)
-	UnprocessedMessage(ctx context.Context, by audit.Caller, id string) (api.UnprocessableMessage, error)
+	UnprocessableMessage(ctx context.Context, by audit.Caller, id string) (api.UnprocessableMessage, error)
 	Replay(ctx context.Context, by audit.Caller, id, why string) (api.UnprocessableMessage, error)
 	Discard(ctx context.Context, by audit.Caller, id, why string) (api.UnprocessableMessage, error)
 }

@@ -164,7 +164,7 @@ var calls = append(slices.Concat(controlCalls, automationCalls, versionCalls, wo
 		return err
 	}, "GET /api/messages/unprocessed?status=open&topic=worker-results"},
 	{"UnprocessedMessage", true, func(ctx context.Context, c *apiclient.Client) error {
-		_, err := c.UnprocessedMessage(ctx, "a/b")
+		_, err := c.UnprocessableMessage(ctx, "a/b")
 		return err
 	}, "GET /api/messages/unprocessed/a%2Fb"},
 	{"Replay", false, func(ctx context.Context, c *apiclient.Client) error {

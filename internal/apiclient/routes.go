@@ -110,7 +110,7 @@ func (c *Client) UnprocessableMessages(ctx context.Context, o api.ListOptions) (
 }
 
 // UnprocessableMessage gets such a message with its body.
-func (c *Client) UnprocessedMessage(ctx context.Context, id string) (api.UnprocessableMessage, error) {
+func (c *Client) UnprocessableMessage(ctx context.Context, id string) (api.UnprocessableMessage, error) {
 	return ask[api.UnprocessableMessage](ctx, c, get("messages", "unprocessed", id))
 }
 

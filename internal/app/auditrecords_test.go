@@ -492,7 +492,7 @@ func TestWhatIsRefusedLeavesNoRecord(t *testing.T) {
 		"no report": func() error { _, err := s.app.Report(s.ctx, grace, 9, "csv"); return err },
 		"removals":  func() error { _, err := s.app.HeldRemovals(s.ctx, grace, 1, api.ListOptions{}); return err },
 		"preview":   func() error { _, err := s.app.PreviewQuery(s.ctx, grace, "two", 0); return err },
-		"message":   func() error { _, err := s.app.UnprocessedMessage(s.ctx, grace, "m"); return err },
+		"message":   func() error { _, err := s.app.UnprocessableMessage(s.ctx, grace, "m"); return err },
 	} {
 		if err := ask(); err == nil {
 			t.Errorf("%s: not refused", name)

@@ -89,7 +89,7 @@ var looks = []auditCase{
 		name: "message", line: `read-message message "MESSAGE" ""  -> `,
 		prep: func(s *stage) { s.bad("m", `{"secret":"of a member"}`) },
 		ask: func(s *stage, by audit.Caller) error {
-			_, err := s.app.UnprocessedMessage(s.ctx, by, s.messageID())
+			_, err := s.app.UnprocessableMessage(s.ctx, by, s.messageID())
 			return err
 		},
 	},
@@ -162,7 +162,7 @@ func TestReadsOfEachKindAndThingAreRecordedApart(t *testing.T) {
 			must(s, 0, err)
 		}
 		for _, m := range s.listUnprocessable(api.ListOptions{}) {
-			_, err := s.app.UnprocessedMessage(s.ctx, grace, m.ID)
+			_, err := s.app.UnprocessableMessage(s.ctx, grace, m.ID)
 			must(s, 0, err)
 		}
 	}

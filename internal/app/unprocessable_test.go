@@ -61,7 +61,7 @@ func (w *world) deliver(m message.Delivery) {
 
 func (w *world) message(id string) api.UnprocessableMessage {
 	w.t.Helper()
-	view, err := w.app.UnprocessedMessage(w.ctx, reader, id)
+	view, err := w.app.UnprocessableMessage(w.ctx, reader, id)
 	if err != nil {
 		w.t.Fatal(describe(err))
 	}
@@ -560,7 +560,7 @@ func TestWhatIsWrongWithARequestForAMessage(t *testing.T) {
 	item := w.bad("m", `{}`)
 	long := strings.Repeat("ä", api.MaxReason+1)
 	for _, id := range []string{"", "nothing", "a/b", strings.Repeat("0", 32)} {
-		if _, err := w.app.UnprocessedMessage(w.ctx, reader, id); problem.CodeOf(err) != api.CodeNotFound {
+		if _, err := w.app.UnprocessableMessage(w.ctx, reader, id); problem.CodeOf(err) != api.CodeNotFound {
 			t.Errorf("%q: %v", id, err)
 		}
 		if _, err := w.app.Replay(w.ctx, ada, id, ""); problem.CodeOf(err) != api.CodeNotFound {

@@ -79,7 +79,7 @@ base64. It takes the app role Admin, for a body can hold anything.`,
 			if err != nil {
 				return err
 			}
-			view, err := s.Client.UnprocessedMessage(cmd.Context(), args[0])
+			view, err := s.Client.UnprocessableMessage(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

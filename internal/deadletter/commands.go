@@ -48,7 +48,7 @@ func (m *Messages) UnprocessableMessages(ctx context.Context, o api.ListOptions)
 
 // UnprocessableMessage returns an unprocessable message with its body and its properties. It
 // writes an audit record of the read first. Errors: CodeNotFound, CodeUnavailable.
-func (m *Messages) UnprocessedMessage(ctx context.Context, by audit.Caller, id string) (api.UnprocessableMessage, error) {
+func (m *Messages) UnprocessableMessage(ctx context.Context, by audit.Caller, id string) (api.UnprocessableMessage, error) {
 	item, err := m.readItem(ctx, id)
 	if err != nil {
 		return api.UnprocessableMessage{}, err

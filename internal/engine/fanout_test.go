@@ -143,7 +143,7 @@ func TestPageThatIsNotSentTakesUpWhatItOwes(t *testing.T) {
 			s := fannedOut(t, 1, false)
 			s.Shards[0].Sent = false
 			if c.paused {
-				s.Batch.Paused = &model.Mark{By: "ada", At: earlier}
+				s.Batch.Paused = &model.Attribution{By: "ada", At: earlier}
 			}
 			c.run.Batch, c.run.Phase, c.run.Member, c.run.Page = 42, 2, 1, 1
 			c.member.ID, c.member.Page = 1, 1
