@@ -29,7 +29,7 @@ var (
 )
 
 // plannedPages are being written or replaced, while other pages link to them.
-var plannedPages = strings.Fields("write-a-runbook.md run-a-migration.md deploy.md operate.md security.md write-a-worker.md architecture.md reference operating.md data-sources.md local.md")
+var plannedPages = strings.Fields("write-a-runbook.md run-a-migration.md write-a-worker.md architecture.md reference operating.md data-sources.md local.md")
 
 // TestLinks checks that each relative link in a Markdown page leads to a file, and to a heading
 // where it names one.

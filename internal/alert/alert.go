@@ -1,22 +1,21 @@
 // Package alert names the log records that alerts are based on. Such a record has one of these
 // names as its attribute Event. The alerts in infra/automation/alerts find the records by it.
-// docs/telemetry.md lists the other attributes of each record, and says when it can be logged
-// twice.
+// A record can be logged twice if a process dies. docs/operate.md says what to do about each.
 package alert
 
 // The values of the attribute Event.
 const (
-	Tick                 = "tick"                // a tick has ended; without ticks, lost messages are not sent again
-	OldestMessage        = "oldest-message"      // the age of the oldest message of a subscription
-	BatchFailed          = "batch-failed"        // a batch has ended with the status failed
-	PhaseStopped         = "phase-stopped"       // the stop_when of a phase has paused its batch
-	StuckSteps           = "stuck-steps"         // steps of a batch make no progress
-	MessageUnprocessable = "message-unprocessed" // an unprocessable message is stored for an administrator
-	RemovalsHeld         = "removals-held"       // removals wait for an administrator's confirmation
-	AdditionsHeld        = "additions-held"      // additions wait for an administrator's confirmation
-	RunbookNotSynced     = "runbook-not-synced"  // the sync of a runbook's data source fails
-	WorkerGone           = "worker-gone"         // jobs wait for a worker that is gone
-	CredentialExpiring   = "credential-expiring" // a worker's credential expires soon, or has expired
+	Tick                 = "tick"                // a tick has ended, with Batches and Failed; without ticks, lost messages are not sent again
+	OldestMessage        = "oldest-message"      // the age of the oldest message of a subscription at a tick, with Topic, Subscription and AgeSeconds
+	BatchFailed          = "batch-failed"        // a batch has ended with the status failed, with BatchId, RunbookName, RunbookVersion and Reason
+	PhaseStopped         = "phase-stopped"       // the stop_when of a phase has paused its batch, with the same and Phase
+	StuckSteps           = "stuck-steps"         // steps of a batch make no progress, with Count, OldestSeconds and SilentWorkers
+	MessageUnprocessable = "message-unprocessed" // an unprocessable message is stored for an administrator, with Topic, MessageId, Type and Reason
+	RemovalsHeld         = "removals-held"       // removals wait for an administrator's confirmation, with BatchId, Members, Of and Reason
+	AdditionsHeld        = "additions-held"      // additions wait for an administrator's confirmation, with RunbookName, Members, Of and Reason
+	RunbookNotSynced     = "runbook-not-synced"  // the sync of a runbook's data source fails, with RunbookName and Error
+	WorkerGone           = "worker-gone"         // jobs wait for a worker that is gone, with WorkerId, Jobs, Batches and OldestSeconds
+	CredentialExpiring   = "credential-expiring" // a worker's credential expires soon, or has expired, with WorkerId and ExpiresAt
 )
 
 // All has all values of the attribute Event.

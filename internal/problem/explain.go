@@ -43,7 +43,7 @@ func Explain(err error) *Error {
 	case errors.Is(err, store.ErrRefused):
 		return &Error{Code: api.CodeUnstorable, Message: "the store refuses this; nothing was changed, and sending the request again does not help. The handler's log has the store's reason", Cause: err}
 	case errors.Is(err, store.ErrFull):
-		return &Error{Code: api.CodeFull, Message: "the store has no room left where this belongs: a batch, the list of batches and the list of runbooks take 20 GB each. Nothing was changed. Put further members into another batch; docs/operations.md says how to find what takes the room", Cause: err}
+		return &Error{Code: api.CodeFull, Message: "the store has no room left where this belongs: a batch, the list of batches and the list of runbooks take 20 GB each. Nothing was changed. Put further members into another batch; docs/operate.md says how to find the full partition", Cause: err}
 	case errors.Is(err, store.ErrTooLarge):
 		return &Error{Code: api.CodeTooLarge, Message: "this is too large to be stored", Cause: err}
 	}

@@ -58,7 +58,7 @@ func (noKey) Version(context.Context, string) (secret.Key, error) { return secre
 // CodeConflict if none is configured, secret.ErrUnavailable.
 func (s *Sealer) CheckKey(ctx context.Context, names []string) error {
 	if !s.keyed {
-		return problem.New(api.CodeConflict, "the runbook has secrets (%s), and this deployment has no key to encrypt them with: create one in Key Vault and set KEY_VAULT_URL and SECRETS_KEY_NAME (docs/deployment.md)", strings.Join(names, ", "))
+		return problem.New(api.CodeConflict, "the runbook has secrets (%s), and this deployment has no key to encrypt them with: create one in Key Vault and set KEY_VAULT_URL and SECRETS_KEY_NAME (docs/deploy.md)", strings.Join(names, ", "))
 	}
 	return s.secrets.Check(ctx)
 }

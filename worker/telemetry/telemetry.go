@@ -1,6 +1,6 @@
 // Package telemetry measures what a worker does: a span for each delivery of a job
-// and one for each call to the tenant, and figures of both. docs/telemetry.md lists
-// them all.
+// and one for each call to the tenant, and metrics of both.
+// docs/reference/metrics.md lists the metrics.
 //
 // Nothing that it records comes from a job's parameters or result, from a message of
 // an error or from an address: those hold people's names and, perhaps, passwords.

@@ -1,6 +1,6 @@
-// What wakes an operator: whom it is told (the action group), alerts on what the handler
-// logs, and alerts on figures of Service Bus and Cosmos DB. docs/telemetry.md says what each
-// log line means, docs/decisions/0030-what-an-operator-is-woken-for.md why it is these.
+// Alerts on the handler's log records and on metrics of Service Bus and Cosmos DB, and the action
+// group that they notify. docs/operate.md says what to do about each,
+// docs/decisions/0030-alerts.md why there are these.
 //
 // The handler's log lines are JSON, which the Functions host sends on as they are: as the
 // message of a trace, perhaps with something before it. They are found by their field Event.

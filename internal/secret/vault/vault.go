@@ -113,7 +113,7 @@ func advice(err error) string {
 	}
 	switch {
 	case refused.StatusCode == http.StatusNotFound:
-		return "it does not exist: create it (docs/deployment.md)"
+		return "it does not exist: create it (docs/deploy.md)"
 	case disabled(refused):
 		return "its current version is disabled: enable it or create a new version"
 	case refused.StatusCode == http.StatusForbidden:
