@@ -125,6 +125,40 @@ func TestDecisionOnAnOutdatedRecalledRunIsTakenAgainAtOnce(t *testing.T) {
 	})
 }
 
+// TestErrorFromAnOutdatedRecalledRunIsNotTheResult: another process has written the run since this
+// process recalled it. The events of a command that fails on the recalled run are made again on
+// the stored one: a handler that completes its message with the error would drop what the message
+// owes.
+func TestErrorFromAnOutdatedRecalledRunIsNotTheResult(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	w, err := newWorld(ctx, 1, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, other := process(w.store, w.sender, time.Now), process(w.store, w.sender, time.Now)
+	for _, e := range []model.Event{model.Advanced{Phase: "create"}, model.PhaseDue{Phase: 1, Page: 1}} {
+		if err := one.Decide(ctx, 1, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := other.Decide(ctx, 1, succeeded(w.run(t, 1, 1))); err != nil {
+		t.Fatal(err)
+	}
+	made := 0
+	_, _, err = one.Run(ctx, 1, applier.Command{Events: func(s *applier.Snapshot) ([]model.Event, error) {
+		made++
+		run, err := s.StepRun(model.StepID(1, 1, 0), 1, 1, 0)
+		if err == nil && run.Steps[0].Status == model.StepDispatched {
+			err = errors.New("the job is in flight")
+		}
+		return nil, err
+	}})
+	if err != nil || made != 2 {
+		t.Fatalf("after %d times: %v", made, err)
+	}
+}
+
 // TestOnceFailsWithErrChangedAfterEachConflict: a state that changed while it was read is a lost
 // race for a command that runs once. Its caller retries on ErrChanged only.
 func TestOnceFailsWithErrChangedAfterEachConflict(t *testing.T) {

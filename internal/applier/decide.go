@@ -13,8 +13,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// errOutdated: a decision on a run that this process recalled writes nothing. Only a write checks
-// that the run is current, so the decision is taken again on the stored run.
+// errOutdated: a decision on a run that this process recalled writes nothing, or fails. Only a write
+// checks that the run is current, so the decision is taken again on the stored run.
 var errOutdated = errors.New("applier: the recalled run is out of date")
 
 // Command asks for decisions on one batch, which are written together. Its functions are called
@@ -117,6 +117,9 @@ func (a *Applier) attemptOnce(ctx context.Context, batch int, c Command, recall 
 // changed.
 func (a *Applier) decide(s *Snapshot, c Command) (decisions []model.Decision, err error) {
 	if s.events, err = c.Events(s); err != nil {
+		if s.recalled {
+			return nil, errOutdated
+		}
 		return nil, err
 	}
 	for _, e := range s.events {

@@ -183,8 +183,6 @@ func (s *Snapshot) StepRun(stepID int64, phase, member, index int) (*model.Run, 
 		return nil, message.Reject("batch %d has no step execution %d", s.batch, stepID)
 	case index < len(run.Steps):
 		return run, nil
-	case s.recalled: // a rollback may have added to it since
-		return nil, errOutdated
 	}
 	return nil, message.Reject("batch %d has no step execution %d: its run has %d steps", s.batch, stepID, len(run.Steps))
 }

@@ -80,6 +80,7 @@ var seedsThatFailed = []struct {
 	{1795384611077662477, false, "a process stored an init run and died before it sent the job, after another delivery of the message had read the batch, found no run and completed the message"},
 	{1795384810667150705, true, "two steps with a short deadline had the same rollback, and the oracle took the first of them for the one that failed"},
 	{1795387454769588131, false, "a page that was sent was announced again and released a paused run, its process stalled for a day before it sent the job, and neither the page nor the release of the batch sent it"},
+	{1795391591200798705, false, "a deadline check had ended a run and came again, its process remembered the run as it was before, and left the check to a tick, which does not check a run that has ended"},
 }
 
 func TestSeedsThatFailed(t *testing.T) {
