@@ -17,7 +17,9 @@ import (
 	"time"
 )
 
-var updateDocs = flag.Bool("update-docs", false, "write the output of the commands into the pages that TestDocumentedCommands runs")
+//go:generate go test -count 1 -run ^(TestDocumentedCommands|TestPictureOfABatch)$ -update-docs
+
+var updateDocs = flag.Bool("update-docs", false, "write the outputs of commands into the pages that show them, and draw the picture of README.md")
 
 var (
 	codeFence  = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
