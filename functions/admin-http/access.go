@@ -56,7 +56,7 @@ func refuseToken(c *gin.Context, err error) {
 func (a *server) adminReads(what string) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		if !c.GetBool(keyAdmin) {
-			refuse(c, http.StatusForbidden, api.CodeForbidden, "%s may not read %s; that takes the app role %s", callerOf(c).Name, what, signin.RoleAdmin)
+			refuse(c, http.StatusForbidden, api.CodeForbidden, "%s may not read %s: the app role %s is required", callerOf(c).Name, what, signin.RoleAdmin)
 		}
 	}
 }
@@ -64,6 +64,6 @@ func (a *server) adminReads(what string) gin.HandlerFunc {
 // admin lets a request pass only if its caller may change things.
 func (a *server) admin(c *gin.Context) {
 	if !c.GetBool(keyAdmin) {
-		refuse(c, http.StatusForbidden, api.CodeForbidden, "%s may read and not change anything; that takes the app role %s", callerOf(c).Name, signin.RoleAdmin)
+		refuse(c, http.StatusForbidden, api.CodeForbidden, "%s may only read: changes require the app role %s", callerOf(c).Name, signin.RoleAdmin)
 	}
 }

@@ -73,7 +73,7 @@ func auditFilter(c *gin.Context) (api.AuditFilter, bool) {
 		}
 		at, err := time.Parse(time.RFC3339, text)
 		if err != nil {
-			invalid(c, "the query parameter %s is %q; it has to be a moment as RFC 3339 has it, such as 2026-01-02T03:04:05Z", bound.name, clip(text))
+			invalid(c, "invalid query parameter %s %q: use a time in RFC 3339, for example 2026-01-02T03:04:05Z", bound.name, clip(text))
 			return f, false
 		}
 		*bound.into = at.UTC()

@@ -63,11 +63,11 @@ func auditRoutes() []route {
 func TestMomentsThatAreNone(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ query, detail string }{
-		{"from=yesterday", `the query parameter from is "yesterday"; it has to be a moment as RFC 3339 has it, such as 2026-01-02T03:04:05Z`},
-		{"to=2026-01-02", `the query parameter to is "2026-01-02"`},
-		{"from=2026-01-02T03:04:05", `the query parameter from is "2026-01-02T03:04:05"`},
-		{"to=2026-02-30T00:00:00Z", `the query parameter to is "2026-02-30T00:00:00Z"`},
-		{"from=2026-01-02T03:04:05+02:00", `the query parameter from is "2026-01-02T03:04:05 02:00"`}, // a plus in a query is a space
+		{"from=yesterday", `invalid query parameter from "yesterday": use a time in RFC 3339, for example 2026-01-02T03:04:05Z`},
+		{"to=2026-01-02", `invalid query parameter to "2026-01-02"`},
+		{"from=2026-01-02T03:04:05", `invalid query parameter from "2026-01-02T03:04:05"`},
+		{"to=2026-02-30T00:00:00Z", `invalid query parameter to "2026-02-30T00:00:00Z"`},
+		{"from=2026-01-02T03:04:05+02:00", `invalid query parameter from "2026-01-02T03:04:05 02:00"`}, // a plus in a query is a space
 		{"by=", "the query parameter by is empty"},
 	} {
 		for _, path := range []string{"/api/audit", "/api/batches/7/audit", "/api/runbooks/rb/audit", "/api/messages/audit"} {

@@ -70,7 +70,7 @@ func (a *server) previewQuery(c *gin.Context) {
 	limit := 0
 	if request.Limit != nil {
 		if limit = *request.Limit; limit < 1 || limit > maxSample {
-			invalid(c, "limit is %d; it can be 1 to %d", limit, maxSample)
+			invalid(c, "invalid limit %d: use 1 to %d", limit, maxSample)
 			return
 		}
 	}
@@ -155,7 +155,7 @@ func decided(c *gin.Context) (revision, why string, ok bool) {
 	}
 	if request.Revision != nil {
 		if revision = *request.Revision; revision == "" || len(revision) > maxName {
-			invalid(c, "the revision has %d bytes; use the one that the answer with the held changes has", len(revision))
+			invalid(c, "the revision has %d bytes; use the revision of the held changes", len(revision))
 			return "", "", false
 		}
 	}

@@ -29,7 +29,7 @@ const (
 func reasonOf(c *gin.Context, r api.ReasonRequest, needed bool) (string, bool) {
 	switch {
 	case r.Reason == nil && needed:
-		invalid(c, "the reason is missing; say why, for those who read the audit trail")
+		invalid(c, "the reason is missing; it goes into the audit record")
 		return "", false
 	case r.Reason == nil:
 		return "", true
@@ -40,7 +40,7 @@ func reasonOf(c *gin.Context, r api.ReasonRequest, needed bool) (string, bool) {
 func trimmedReason(c *gin.Context, reason string) (string, bool) {
 	reason = strings.TrimSpace(reason)
 	if n := utf8.RuneCountInString(reason); n < 1 || n > api.MaxReason {
-		invalid(c, "the reason has %d characters; one that is given has 1 to %d that are not spaces around it", n, api.MaxReason)
+		invalid(c, "the reason has %d characters; use 1 to %d, without surrounding spaces", n, api.MaxReason)
 		return "", false
 	}
 	return reason, true
@@ -137,7 +137,7 @@ func (a *server) retryFailed(c *gin.Context) {
 			continue
 		}
 		if n := utf8.RuneCountInString(*f.given); strings.TrimSpace(*f.given) == "" || n > api.MaxReason {
-			invalid(c, "%s has %d characters; it has 1 to %d that are not all spaces, or is left out", f.name, n, api.MaxReason)
+			invalid(c, "%s has %d characters; use 1 to %d that are not all spaces, or leave it out", f.name, n, api.MaxReason)
 			return
 		}
 		*f.into = *f.given
@@ -221,7 +221,7 @@ func (a *server) removeMember(c *gin.Context) {
 	}
 	member, ok := number(c.Param("memberId"), 1<<31-1)
 	if !ok {
-		refuse(c, http.StatusNotFound, api.CodeNotFound, "there is no member %q; a member is named by its number in the batch", clip(c.Param("memberId")))
+		refuse(c, http.StatusNotFound, api.CodeNotFound, "there is no member %q; use the member's number in the batch", clip(c.Param("memberId")))
 		return
 	}
 	values := c.MustGet(keyQuery).(url.Values)
@@ -242,7 +242,7 @@ func stepID(c *gin.Context) (batch int, step int64, ok bool) {
 	}
 	n, ok := number(c.Param("stepId"), maxStepID)
 	if !ok {
-		refuse(c, http.StatusNotFound, api.CodeNotFound, "there is no step %q; a step is named by its number in the list of steps", clip(c.Param("stepId")))
+		refuse(c, http.StatusNotFound, api.CodeNotFound, "there is no step %q; use the step's number in the list of steps", clip(c.Param("stepId")))
 	}
 	return batch, int64(n), ok
 }
@@ -260,7 +260,7 @@ func optionalBody(c *gin.Context, limit int64) ([]byte, bool) {
 		return nil, ok
 	}
 	if media, _ := mediaType(c); media != "application/json" {
-		refuse(c, http.StatusUnsupportedMediaType, api.CodeUnsupportedMedia, "send the body as application/json in UTF-8, or none")
+		refuse(c, http.StatusUnsupportedMediaType, api.CodeUnsupportedMedia, "send the body as application/json in UTF-8, or send no body")
 		return nil, false
 	}
 	return data, true
@@ -273,7 +273,7 @@ func withoutNull(c *gin.Context, data []byte) bool {
 		return true // decodeJSON tells what is wrong
 	}
 	if fields == nil {
-		invalid(c, "the request is null where an object belongs")
+		invalid(c, "the request body is null; send an object")
 		return false
 	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {

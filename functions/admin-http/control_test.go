@@ -131,10 +131,10 @@ func TestRefusedControl(t *testing.T) {
 		code   string
 		says   string
 	}{
-		{"batch that is no number", request{"POST", "/api/batches/seven/cancel", "admin", "", ""}, 404, "not_found", "named by its number"},
+		{"batch that is no number", request{"POST", "/api/batches/seven/cancel", "admin", "", ""}, 404, "not_found", "number"},
 		{"a way of its own", request{"POST", "/api/batches/7/stop", "admin", "", ""}, 404, "not_found", ""},
-		{"GET", request{"GET", "/api/batches/7/cancel", "admin", "", ""}, 405, "method_not_allowed", "allows POST"},
-		{"unknown parameter", request{"POST", "/api/batches/7/cancel?reason=x", "admin", "", ""}, 400, "invalid", "this address has none"},
+		{"GET", request{"GET", "/api/batches/7/cancel", "admin", "", ""}, 405, "method_not_allowed", "use POST"},
+		{"unknown parameter", request{"POST", "/api/batches/7/cancel?reason=x", "admin", "", ""}, 400, "invalid", "this route has none"},
 		{"unknown field", post("/cancel", `{"why":"x"}`), 400, "invalid", `unknown field "why"`},
 		{"a body that is no JSON", request{"POST", "/api/batches/7/pause", "admin", "text/plain", "x"}, 415, "unsupported_media_type", "application/json"},
 		{"a reason of nothing", post("/pause", `{"reason":" "}`), 400, "invalid", "the reason has 0 characters"},
@@ -151,11 +151,11 @@ func TestRefusedControl(t *testing.T) {
 		{"blank step", post("/retry", `{"step":"  "}`), 400, "invalid", "step has 2 characters"},
 		{"error too long", post("/retry", `{"error":"`+long+`"}`), 400, "invalid", "error has 1001 characters"},
 		{"member null", post("/retry", `{"reason":"x","memberId":null}`), 400, "invalid", "memberId is null; leave it out"},
-		{"nothing but null", post("/retry", `null`), 400, "invalid", "null where an object belongs"},
+		{"nothing but null", post("/retry", `null`), 400, "invalid", "the request body is null"},
 		{"a list", post("/retry", `[3]`), 400, "invalid", "array where an object belongs"},
 		{"unknown filter", post("/retry", `{"member":3}`), 400, "invalid", `unknown field "member"`},
 
-		{"step that is no number", post("/steps/copy/skip", `{"reason":"x"}`), 404, "not_found", "named by its number"},
+		{"step that is no number", post("/steps/copy/skip", `{"reason":"x"}`), 404, "not_found", "number"},
 		{"step beyond any", post("/steps/9007199254740992/done", `{"reason":"x"}`), 404, "not_found", ""},
 		{"skip without a reason", request{"POST", "/api/batches/7/steps/5/skip", "admin", "", ""}, 400, "invalid", "the reason is missing"},
 		{"done without a reason", post("/steps/5/done", `{"result":1}`), 400, "invalid", "the reason is missing"},
@@ -168,11 +168,11 @@ func TestRefusedControl(t *testing.T) {
 		{"members twice", upload("file", "x", "file", "y"), 400, "invalid", "twice"},
 		{"members too large", upload("file", strings.Repeat("x", 1001)), 413, "too_large", "1000 bytes"},
 
-		{"remove by key", remove("u1"), 404, "not_found", "named by its number"},
+		{"remove by key", remove("u1"), 404, "not_found", "number"},
 		{"remove member 0", remove("0"), 404, "not_found", ""},
 		{"remove for a reason too long", remove("3?reason=" + long), 400, "invalid", "1001 characters"},
 		{"remove for a blank reason", remove("3?reason=%20"), 400, "invalid", "0 characters"},
-		{"remove by force", remove("3?force=1"), 400, "invalid", "this address has reason"},
+		{"remove by force", remove("3?force=1"), 400, "invalid", "this route has reason"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

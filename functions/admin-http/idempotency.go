@@ -28,9 +28,9 @@ func once(c *gin.Context) {
 	hidden := func(r rune) bool { return r < '!' || r > '~' }
 	switch key := values[0]; {
 	case len(values) > 1:
-		invalid(c, "the header %s is given %d times", headerKey, len(values))
+		invalid(c, "the request has the header %s %d times", headerKey, len(values))
 	case key == "" || len(key) > maxRequestKey || strings.ContainsFunc(key, hidden):
-		invalid(c, "the header %s has %d bytes; a key is 1 to %d visible ASCII characters, without spaces", headerKey, len(key), maxRequestKey)
+		invalid(c, "the header %s has %d bytes; a key has 1 to %d visible ASCII characters without spaces", headerKey, len(key), maxRequestKey)
 	default:
 		c.Set(keyRequest, key)
 	}

@@ -22,7 +22,7 @@ func (a *server) listMessages(c *gin.Context) {
 		return
 	}
 	if o.Topic != "" && !slices.Contains(messageTopics, o.Topic) {
-		invalid(c, "the query parameter topic is %q; it can be one of %s", clip(c.MustGet(keyQuery).(url.Values).Get("topic")), listed(messageTopics))
+		invalid(c, "invalid query parameter topic %q: use one of %s", clip(c.MustGet(keyQuery).(url.Values).Get("topic")), listed(messageTopics))
 		return
 	}
 	p, err := a.Messages.UnprocessableMessages(c.Request.Context(), o)

@@ -96,9 +96,9 @@ func TestDocumentHasEveryQueryParameter(t *testing.T) {
 			address := "/api" + described.ReplaceAllString(path, "1")
 			w := newFixture().send(request{strings.ToUpper(method), address + "?other=1", "admin", "", ""})
 			detail := readProblem(t, w).Detail
-			want := "this address has none"
+			want := "this route has none"
 			if names != nil {
-				want = "this address has " + strings.Join(names, ", ")
+				want = "this route has " + strings.Join(names, ", ")
 			}
 			if !strings.HasSuffix(detail, want) {
 				t.Errorf("%s %s: %q, described: %q", method, path, detail, want)

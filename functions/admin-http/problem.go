@@ -69,10 +69,10 @@ func fail(c *gin.Context, err error) {
 }
 
 func (a *server) noRoute(c *gin.Context) {
-	refuse(c, http.StatusNotFound, api.CodeNotFound, "the API has nothing at this address")
+	refuse(c, http.StatusNotFound, api.CodeNotFound, "the API has no such route")
 }
 
 // noMethod answers a method that the address does not have; gin has set Allow.
 func (a *server) noMethod(c *gin.Context) {
-	refuse(c, http.StatusMethodNotAllowed, api.CodeMethodNotAllowed, "this address allows %s", c.Writer.Header().Get("Allow"))
+	refuse(c, http.StatusMethodNotAllowed, api.CodeMethodNotAllowed, "method not allowed: use %s", c.Writer.Header().Get("Allow"))
 }

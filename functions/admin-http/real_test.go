@@ -211,7 +211,7 @@ func TestOverTheRealSystem(t *testing.T) {
 	}
 	for _, list := range []string{"runbooks", "batches", "batches/1/members", "batches/1/steps", "batches/1/audit", "messages/unprocessed", "messages/audit", "audit"} {
 		r.call(request{"GET", "/api/" + list + "?continuationToken=of%20another", admin, "", ""}, 400, &p)
-		if p.Error != "invalid" || !strings.Contains(p.Detail, "the continuation token is not one of this list") {
+		if p.Error != "invalid" || !strings.Contains(p.Detail, "the continuation token does not belong to this list") {
 			t.Errorf("%s: %+v", list, p)
 		}
 	}

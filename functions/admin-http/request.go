@@ -27,19 +27,19 @@ func query(names ...string) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		values, err := url.ParseQuery(c.Request.URL.RawQuery)
 		if err != nil {
-			invalid(c, "the query of the address is malformed")
+			invalid(c, "the query string is malformed")
 			return
 		}
 		for name, v := range values {
 			switch {
 			case !slices.Contains(names, name) && len(names) == 0:
-				invalid(c, "unknown query parameter %q; this address has none", clip(name))
+				invalid(c, "unknown query parameter %q; this route has none", clip(name))
 				return
 			case !slices.Contains(names, name):
-				invalid(c, "unknown query parameter %q; this address has %s", clip(name), strings.Join(names, ", "))
+				invalid(c, "unknown query parameter %q; this route has %s", clip(name), strings.Join(names, ", "))
 				return
 			case len(v) > 1:
-				invalid(c, "the query parameter %s is given %d times", name, len(v))
+				invalid(c, "the request has the query parameter %s %d times", name, len(v))
 				return
 			case len(v[0]) > maxParameter || !utf8.ValidString(v[0]):
 				invalid(c, "the query parameter %s is longer than %d bytes or not UTF-8", name, maxParameter)
@@ -72,7 +72,7 @@ func options[S ~string](c *gin.Context, statuses []S) (api.ListOptions, bool) {
 		Topic: lower(values.Get("topic")),
 	}
 	if o.Status != "" && !slices.Contains(statuses, S(o.Status)) {
-		invalid(c, "the query parameter status is %q; it can be one of %s", clip(o.Status), listed(statuses))
+		invalid(c, "invalid query parameter status %q: use one of %s", clip(o.Status), listed(statuses))
 		return o, false
 	}
 	for name, n := range map[string]struct {
@@ -85,7 +85,7 @@ func options[S ~string](c *gin.Context, statuses []S) (api.ListOptions, bool) {
 		}
 		value, ok := number(text, n.max)
 		if !ok {
-			invalid(c, "the query parameter %s is %q; it has to be a number from 1 to %d", name, clip(text), n.max)
+			invalid(c, "invalid query parameter %s %q: use a number from 1 to %d", name, clip(text), n.max)
 			return o, false
 		}
 		*n.into = value
@@ -115,7 +115,7 @@ func number(s string, limit int) (int, bool) {
 func batchID(c *gin.Context) (int, bool) {
 	id, ok := number(c.Param("id"), 1<<31-1)
 	if !ok {
-		refuse(c, http.StatusNotFound, api.CodeNotFound, "there is no batch %q; a batch is named by its number", clip(c.Param("id")))
+		refuse(c, http.StatusNotFound, api.CodeNotFound, "there is no batch %q; use the batch's number", clip(c.Param("id")))
 	}
 	return id, ok
 }
@@ -173,11 +173,11 @@ func decodeJSON(c *gin.Context, data []byte, into any) bool {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
-		invalid(c, "the request is not the JSON expected: %s", reason(err))
+		invalid(c, "the request body is not valid: %s", reason(err))
 		return false
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		invalid(c, "the request goes on after its JSON object")
+		invalid(c, "the request body has data after its JSON object")
 		return false
 	}
 	return true

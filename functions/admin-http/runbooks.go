@@ -24,11 +24,11 @@ func (a *server) publishRunbook(c *gin.Context) {
 			return
 		}
 		if values := c.MustGet(keyQuery).(url.Values); len(values) > 0 {
-			invalid(c, "with application/json, overdueBehavior, rerunInit, strict and dryRun belong in the body, not in the address")
+			invalid(c, "with application/json, put overdueBehavior, rerunInit, strict and dryRun into the body, not into the query")
 			return
 		}
 		if request.YAML == "" {
-			invalid(c, "yamlContent is missing; it holds the runbook")
+			invalid(c, "yamlContent, the runbook's YAML, is missing")
 			return
 		}
 		yaml = []byte(request.YAML)
@@ -48,7 +48,7 @@ func (a *server) publishRunbook(c *gin.Context) {
 		return
 	}
 	if o := request.Overdue; o != "" && o != api.OverdueIgnore && o != api.OverdueRerun {
-		invalid(c, "overdueBehavior is %q; it can be %s or %s", clip(o), api.OverdueIgnore, api.OverdueRerun)
+		invalid(c, "invalid overdueBehavior %q: use %s or %s", clip(o), api.OverdueIgnore, api.OverdueRerun)
 		return
 	}
 	o := api.PublishOptions{Overdue: request.Overdue, RerunInit: request.RerunInit, Strict: request.Strict, DryRun: request.DryRun}
@@ -76,7 +76,7 @@ func flag(c *gin.Context, name string, into *bool) bool {
 	case "true":
 		*into = true
 	default:
-		invalid(c, "%s is %q; it can be true or false", name, clip(value))
+		invalid(c, "invalid %s %q: use true or false", name, clip(value))
 		return false
 	}
 	return true

@@ -61,7 +61,7 @@ func runbookVersion(c *gin.Context) (name string, version int, ok bool) {
 		return "", 0, false
 	}
 	if version, ok = number(c.Param("version"), 1<<31-1); !ok {
-		refuse(c, http.StatusNotFound, api.CodeNotFound, "there is no version %q; a version is named by its number", clip(c.Param("version")))
+		refuse(c, http.StatusNotFound, api.CodeNotFound, "there is no version %q; use the version's number", clip(c.Param("version")))
 	}
 	return name, version, ok
 }
@@ -88,7 +88,7 @@ func ifMatch(c *gin.Context) ([]string, bool) {
 		strong, quoted := strings.CutPrefix(strings.TrimPrefix(one, "W/"), `"`)
 		strong, ended := strings.CutSuffix(strong, `"`)
 		if !quoted || !ended || strings.Contains(strong, `"`) {
-			invalid(c, `the header If-Match is %q; it has ETags in their quotes, as in If-Match: "abc"`, clip(header))
+			invalid(c, `invalid header If-Match %q: use quoted ETags, for example If-Match: "abc"`, clip(header))
 			return nil, false
 		}
 		if strings.HasPrefix(one, "W/") {

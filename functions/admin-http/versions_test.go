@@ -90,44 +90,44 @@ func TestRefusedVersions(t *testing.T) {
 		code   string
 		says   string
 	}{
-		{"no number", request{"GET", "/api/runbooks/rb/versions/latest", "reader", "", ""}, 404, "not_found", `no version "latest"; a version is named by its number`},
+		{"no number", request{"GET", "/api/runbooks/rb/versions/latest", "reader", "", ""}, 404, "not_found", `no version "latest"; use the version`},
 		{"version 0", request{"DELETE", "/api/runbooks/rb/versions/0", "admin", "", ""}, 404, "not_found", ""},
 		{"a long name", request{"GET", "/api/runbooks/" + long + "/versions", "reader", "", ""}, 404, "not_found", "at most 100 bytes"},
 		{"a long name of a version", request{"GET", "/api/runbooks/" + long + "/versions/1", "reader", "", ""}, 404, "not_found", ""},
-		{"by status", request{"GET", "/api/runbooks/rb/versions?status=active", "reader", "", ""}, 400, "invalid", "this address has sort, limit, continuationToken"},
+		{"by status", request{"GET", "/api/runbooks/rb/versions?status=active", "reader", "", ""}, 400, "invalid", "this route has sort, limit, continuationToken"},
 		{"too many", request{"GET", "/api/runbooks/rb/versions?limit=1001", "reader", "", ""}, 400, "invalid", "from 1 to 1000"},
 		{"a reason that is blank", request{"DELETE", "/api/runbooks/rb/versions/1?reason=%20", "admin", "", ""}, 400, "invalid", "the reason has 0 characters"},
-		{"all versions", request{"DELETE", "/api/runbooks/rb/versions", "admin", "", ""}, 405, "method_not_allowed", "allows GET"},
-		{"the runbook", request{"DELETE", "/api/runbooks/rb", "admin", "", ""}, 405, "method_not_allowed", "allows GET"},
+		{"all versions", request{"DELETE", "/api/runbooks/rb/versions", "admin", "", ""}, 405, "method_not_allowed", "use GET"},
+		{"the runbook", request{"DELETE", "/api/runbooks/rb", "admin", "", ""}, 405, "method_not_allowed", "use GET"},
 		{
 			"options of JSON in the address",
 			request{"POST", "/api/runbooks?rerunInit=true", "admin", jsonMedia, `{"yamlContent":"x"}`},
-			400, "invalid", "belong in the body",
+			400, "invalid", "into the body",
 		},
 		{
 			"overdue phases in the address",
 			request{"POST", "/api/runbooks?overdueBehavior=skip", "admin", "application/yaml", "x"},
-			400, "invalid", `overdueBehavior is "skip"; it can be ignore or rerun`,
+			400, "invalid", `invalid overdueBehavior "skip": use ignore or rerun`,
 		},
 		{
 			"init in the address",
 			request{"POST", "/api/runbooks?rerunInit=yes", "admin", "application/yaml", "x"},
-			400, "invalid", `rerunInit is "yes"; it can be true or false`,
+			400, "invalid", `invalid rerunInit "yes": use true or false`,
 		},
 		{
 			"strict in the address",
 			request{"POST", "/api/runbooks?strict=1", "admin", "application/yaml", "x"},
-			400, "invalid", `strict is "1"; it can be true or false`,
+			400, "invalid", `invalid strict "1": use true or false`,
 		},
 		{
 			"a dry run in the address",
 			request{"POST", "/api/runbooks?dryRun=TRUE", "admin", "application/yaml", "x"},
-			400, "invalid", `dryRun is "TRUE"; it can be true or false`,
+			400, "invalid", `invalid dryRun "TRUE": use true or false`,
 		},
 		{
 			"a dry run in the address of JSON",
 			request{"POST", "/api/runbooks?dryRun=true", "admin", jsonMedia, `{"yamlContent":"x"}`},
-			400, "invalid", "strict and dryRun belong in the body",
+			400, "invalid", "strict and dryRun into the body",
 		},
 		{
 			"a dry run in words",

@@ -48,7 +48,7 @@ func TestWorkersOverTheRealSystem(t *testing.T) {
 	admin, reader := r.token(automationID), r.token(reportsID)
 	var p api.Problem
 	r.call(request{"GET", "/api/workers/worker-01", reader, "", ""}, 404, &p)
-	if p.Error != "not_found" || !strings.Contains(p.Detail, `no worker "worker-01" has announced itself`) {
+	if p.Error != "not_found" || !strings.Contains(p.Detail, `unknown worker "worker-01"`) {
 		t.Errorf("%+v", p)
 	}
 	for _, nobody := range []string{"%2e%2e", "a%2Fb", strings.Repeat("x", 44), strings.Repeat("x", 5000), "%ff", "%00"} {

@@ -33,7 +33,7 @@ func (a *Admin) Advance(ctx context.Context, by audit.Caller, id int, phase stri
 		}
 		was, next := s.Before(), s.After()
 		if !apiview.Matches(tags, apiview.ETag(s.BatchItem().ETag)) {
-			return nil, problem.New(api.CodeChanged, "batch %d has changed since you looked at it: look again before you start phase %q", id, phase)
+			return nil, problem.New(api.CodeChanged, "batch %d has changed since you read it: read it again before you start phase %q", id, phase)
 		}
 		return store.Writes{a.audit.Record(store.AuditRecord{
 			At: a.now(), Actor: by.Actor(), Action: "advance", Batch: id, Target: next.CurrentPhase, Before: audit.BatchState(was).JSON(), After: audit.BatchState(next).JSON(),

@@ -14,15 +14,15 @@ import (
 // storedFilter checks an audit filter and gives it in the form of the store. Errors: CodeInvalid.
 func storedFilter(f api.AuditFilter) (store.AuditFilter, error) {
 	if f.Action != "" && !slices.Contains(api.AuditActions, f.Action) {
-		return store.AuditFilter{}, problem.New(api.CodeInvalid, "there is no action %q; there are %s", f.Action, strings.Join(api.AuditActions, ", "))
+		return store.AuditFilter{}, problem.New(api.CodeInvalid, "unknown action %q; use one of %s", f.Action, strings.Join(api.AuditActions, ", "))
 	}
 	for _, at := range []time.Time{f.From, f.To} {
 		if year := at.UTC().Year(); year < 0 || year > 9999 { // ids of records have the year in UTC, with four digits
-			return store.AuditFilter{}, problem.New(api.CodeInvalid, "a time in the year %d is none that anything was done at", year)
+			return store.AuditFilter{}, problem.New(api.CodeInvalid, "year %d is out of range", year)
 		}
 	}
 	if !f.From.IsZero() && !f.To.IsZero() && !f.From.Before(f.To) {
-		return store.AuditFilter{}, problem.New(api.CodeInvalid, "nothing lies from %s on and before %s: the first has to be the earlier one", f.From.Format(time.RFC3339Nano), f.To.Format(time.RFC3339Nano))
+		return store.AuditFilter{}, problem.New(api.CodeInvalid, "from (%s) must be before to (%s)", f.From.Format(time.RFC3339Nano), f.To.Format(time.RFC3339Nano))
 	}
 	return store.AuditFilter{Action: f.Action, By: f.By, From: f.From, To: f.To}, nil
 }

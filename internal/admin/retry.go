@@ -29,7 +29,7 @@ func (a *Admin) RetryFailed(ctx context.Context, by audit.Caller, batch int, whi
 		return api.RetryResult{}, err
 	}
 	if b.Doc.DispatchMode() == model.Cancelled {
-		return api.RetryResult{}, problem.New(api.CodeConflict, "batch %d is %s: nothing in it can be retried", batch, b.Doc.Status)
+		return api.RetryResult{}, problem.New(api.CodeConflict, "batch %d is %s: it has nothing to retry", batch, b.Doc.Status)
 	}
 	page := 0
 	if which.Member != 0 {
@@ -95,7 +95,7 @@ func (a *Admin) checkSelection(ctx context.Context, b model.Batch, which api.Ret
 	case len(runs) > 0:
 		return audit.State{"failedSequences": len(runs)}, nil
 	case which == (api.RetrySelection{}):
-		return nil, problem.New(api.CodeConflict, "nobody in batch %d has failed: there is nothing to retry", batch)
+		return nil, problem.New(api.CodeConflict, "batch %d has no failed members or steps: there is nothing to retry", batch)
 	}
-	return nil, problem.New(api.CodeConflict, "nobody who failed in batch %d fits %s: there is nothing to retry", batch, membership.SelectionText(which))
+	return nil, problem.New(api.CodeConflict, "no failed member of batch %d matches %s: there is nothing to retry", batch, membership.SelectionText(which))
 }

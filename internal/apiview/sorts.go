@@ -43,7 +43,7 @@ func (s Sorting) order(by string) (store.Sort, error) {
 		by = s.Default
 	}
 	if !slices.Contains(s.Values(), by) {
-		return store.Sort{}, problem.New(api.CodeInvalid, "this list cannot be sorted by %q; it can be by %s, each with - in front for the other way round", by, strings.Join(s.Names, ", "))
+		return store.Sort{}, problem.New(api.CodeInvalid, "cannot sort by %q; use one of %s, with - in front for descending order", by, strings.Join(s.Names, ", "))
 	}
 	name, descending := strings.CutPrefix(by, "-")
 	return store.Sort{By: s.fields[name], Descending: descending}, nil

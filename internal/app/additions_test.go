@@ -103,7 +103,7 @@ func TestQueryThatLosesItsWhereClauseAddsNobodyBeforeItIsConfirmed(t *testing.T)
 		s.tick()
 		s.wantSizes(250, 250)
 		_, err = s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{})
-		s.refused(err, api.CodeNotFound, "no additions are held")
+		s.refused(err, api.CodeNotFound, "no held additions")
 	})
 }
 
@@ -139,7 +139,7 @@ func TestHeldAdditionsAreListedPageByPage(t *testing.T) {
 		}
 		for _, token := range []string{"x", "100", page.Revision + "-x", strings.Replace(page.Continuation, "-100", "-1205", 1), strings.Replace(page.Continuation, "-100", "--1", 1)} {
 			_, err := s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{Continuation: token})
-			s.refused(err, api.CodeInvalid, "no continuation token")
+			s.refused(err, api.CodeInvalid, "does not belong to this list")
 		}
 		rows.put(dawn.Add(3*day), "another")
 		s.tick()
@@ -189,7 +189,7 @@ func TestOtherAdditionsThanThoseConfirmedStayHeld(t *testing.T) {
 		s.tick()
 		s.wantSizes(5)
 		_, err = s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{})
-		s.refused(err, api.CodeNotFound, "no additions are held")
+		s.refused(err, api.CodeNotFound, "no held additions")
 	})
 }
 

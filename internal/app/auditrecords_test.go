@@ -572,15 +572,15 @@ func TestTrailsAreNarrowed(t *testing.T) {
 	}
 	both := api.AuditFilter{From: moment, To: moment}
 	_, err := s.app.Audit(s.ctx, both, api.ListOptions{})
-	s.refused(err, api.CodeInvalid, "the first has to be the earlier one")
+	s.refused(err, api.CodeInvalid, "must be before")
 	late, err := time.Parse(time.RFC3339, "9999-12-31T23:00:00-02:00") // the year after in UTC
 	must(s, late, err)
 	_, err = s.app.Audit(s.ctx, api.AuditFilter{From: late}, api.ListOptions{})
-	s.refused(err, api.CodeInvalid, "the year 10000")
+	s.refused(err, api.CodeInvalid, "year 10000")
 	_, err = s.app.Audit(s.ctx, api.AuditFilter{To: late}, api.ListOptions{})
-	s.refused(err, api.CodeInvalid, "the year 10000")
+	s.refused(err, api.CodeInvalid, "year 10000")
 	_, err = s.app.MessageAudit(s.ctx, api.AuditFilter{Action: "published"}, api.ListOptions{})
-	s.refused(err, api.CodeInvalid, `there is no action "published"; there are create, `)
+	s.refused(err, api.CodeInvalid, `unknown action "published"; use one of create, `)
 	_, err = s.app.RunbookAudit(s.ctx, "none", api.AuditFilter{}, api.ListOptions{})
 	s.refused(err, api.CodeNotFound, `there is no runbook named "none"`)
 	_, err = s.app.Audit(s.ctx, api.AuditFilter{}, api.ListOptions{Continuation: "none"})

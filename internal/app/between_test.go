@@ -385,7 +385,7 @@ func TestColumnOfTimesThatAreEverybodysOwnMakesNoBatches(t *testing.T) {
 	s.automate("found")
 	s.tick()
 	s.wantBatches()
-	if v := s.automation("found"); !strings.Contains(v.LastError, `1001 batch times`) || !strings.Contains(v.LastError, `"Start"`) {
+	if v := s.automation("found"); !strings.Contains(v.LastError, `1001 new batch times`) || !strings.Contains(v.LastError, `"Start"`) {
 		t.Fatal(v.LastError)
 	}
 }

@@ -260,7 +260,7 @@ func TestCancelledBatchTakesNoOtherWish(t *testing.T) {
 		_, err = s.app.RemoveMember(s.ctx, ada, b.ID, 1, "")
 		s.refused(err, api.CodeConflict, "nobody can be removed")
 		_, err = s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{}, "")
-		s.refused(err, api.CodeConflict, "nothing in it can be retried")
+		s.refused(err, api.CodeConflict, "it has nothing to retry")
 		_, err = s.app.SkipStep(s.ctx, ada, b.ID, failed.ID, "")
 		s.refused(err, api.CodeConflict, "nothing can be retried")
 		_, err = s.app.Approve(s.ctx, ada, b.ID, "second", "")

@@ -271,7 +271,7 @@ func TestFiltersThatNothingCanMatchAreRefused(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = w.app.BatchAudit(w.ctx, b.ID, api.AuditFilter{Action: "created"}, api.ListOptions{})
-	if problem.CodeOf(err) != api.CodeInvalid || !strings.Contains(err.Error(), `no action "created"; there are create, advance`) {
+	if problem.CodeOf(err) != api.CodeInvalid || !strings.Contains(err.Error(), `unknown action "created"; use one of create, advance`) {
 		t.Error(err)
 	}
 }

@@ -310,7 +310,7 @@ func TestWhoCannotBeRetried(t *testing.T) {
 		_, err = s.app.RetryFailed(s.ctx, ada, 9, api.RetrySelection{}, "")
 		s.refused(err, api.CodeNotFound, "there is no batch 9")
 		_, err = s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{}, "")
-		s.refused(err, api.CodeConflict, "nobody in batch 1 has failed")
+		s.refused(err, api.CodeConflict, "batch 1 has no failed members")
 		s.wantCalls(1, "New Join")
 	})
 }
@@ -324,7 +324,7 @@ func TestRetryThatFitsNobodyIsRefused(t *testing.T) {
 		s.advance(b.ID)
 		for _, which := range []api.RetrySelection{{Phase: "second"}, {Step: "join"}, {Error: "lost"}, {Member: 1, Step: "join"}} {
 			_, err := s.app.RetryFailed(s.ctx, ada, b.ID, which, "")
-			s.refused(err, api.CodeConflict, "nobody who failed in batch 1 fits ")
+			s.refused(err, api.CodeConflict, "no failed member of batch 1 matches ")
 		}
 		s.wantCalls(1, "New")
 	})
@@ -339,7 +339,7 @@ func TestInitAndOnCompleteStepsThatFailedAreSelectedByPhaseStepAndError(t *testi
 		s.advance(b.ID)
 		s.wantStatus(b.ID, "failed")
 		_, err := s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{Phase: "only"}, "")
-		s.refused(err, api.CodeConflict, "nobody who failed")
+		s.refused(err, api.CodeConflict, "no failed member")
 		s.retry(b.ID, api.RetrySelection{Phase: "INIT"})
 		s.wantStatus(b.ID, "active")
 		s.advance(b.ID)

@@ -73,9 +73,9 @@ func TestMembersAreSortedAndSearchedAtTheStore(t *testing.T) {
 		t.Errorf("by -addedAt: %s", got)
 	}
 	_, err := list(api.ListOptions{Sort: "data"})
-	s.refused(err, api.CodeInvalid, "it can be by id, memberKey, status, addedAt")
+	s.refused(err, api.CodeInvalid, "use one of id, memberKey, status, addedAt")
 	_, err = list(api.ListOptions{Sort: "--id"})
-	s.refused(err, api.CodeInvalid, "cannot be sorted")
+	s.refused(err, api.CodeInvalid, "cannot sort by")
 	page, err := list(api.ListOptions{Sort: "memberKey", Limit: 2})
 	must(s, page, err)
 	_, err = list(api.ListOptions{Sort: "-memberKey", Continuation: page.Continuation})
@@ -148,7 +148,7 @@ func TestOtherListsAreSortedAtTheStore(t *testing.T) {
 		refusal(s.app.Batches(s.ctx, api.ListOptions{Sort: "members"})), refusal(s.app.Runbooks(s.ctx, api.ListOptions{Sort: "id"})),
 		refusal(s.app.Versions(s.ctx, "beta", api.ListOptions{Sort: "createdAt"})), refusal(s.app.UnprocessableMessages(s.ctx, api.ListOptions{Sort: "-status"})),
 	} {
-		s.refused(err, api.CodeInvalid, "cannot be sorted by")
+		s.refused(err, api.CodeInvalid, "cannot sort by")
 	}
 }
 

@@ -126,9 +126,9 @@ func TestRefusalsOfTheStoreAreNotRetriedAsOutages(t *testing.T) {
 		reason, says string
 		code         api.Code
 	}{
-		"malformed":        {cosmos.Fault{Status: 400}, "refuses the request", "the store refuses this", api.CodeUnstorable},
-		"a full partition": {cosmos.Fault{Status: 403, SubStatus: 1014}, "the partition is full", "no room left", api.CodeFull},
-		"too large":        {cosmos.Fault{Status: 413}, "too large", "too large to be stored", api.CodeTooLarge},
+		"malformed":        {cosmos.Fault{Status: 400}, "refuses the request", "the store refuses the item", api.CodeUnstorable},
+		"a full partition": {cosmos.Fault{Status: 403, SubStatus: 1014}, "the partition is full", "the partition is full", api.CodeFull},
+		"too large":        {cosmos.Fault{Status: 413}, "too large", "too large for the store", api.CodeTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -167,7 +167,7 @@ func TestMoreRemovalsThanTheGuardAllowsAreHeldUntilSomebodyDecides(t *testing.T)
 			t.Fatalf("%+v", who)
 		}
 		_, err = s.app.ConfirmRemovals(s.ctx, ada, 1, "other", "")
-		s.refused(err, api.CodeConflict, "have changed since")
+		s.refused(err, api.CodeConflict, "have changed")
 		v, err := s.app.ConfirmRemovals(s.ctx, ada, 1, who.Revision, "they stay behind")
 		if must(s, v, err); v.Held == nil || v.Held.Confirmed == nil {
 			t.Fatalf("%+v", v)

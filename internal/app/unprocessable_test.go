@@ -260,7 +260,7 @@ func wantReplayedOnce(t *testing.T, w *world, a *app.App, book *notebook, id str
 	}
 	sent := len(book.sent)
 	_, err := a.Replay(w.ctx, audit.Caller{Name: "grace"}, id, "")
-	if problem.CodeOf(err) != api.CodeConflict || !strings.Contains(err.Error(), "replayed already, by ada") || len(book.sent) != sent {
+	if problem.CodeOf(err) != api.CodeConflict || !strings.Contains(err.Error(), "already replayed by ada") || len(book.sent) != sent {
 		t.Fatalf("replayed twice: %v, %d sent", err, len(book.sent))
 	}
 	if _, err := a.Discard(w.ctx, ada, id, ""); problem.CodeOf(err) != api.CodeConflict {
@@ -548,7 +548,7 @@ func TestBodiesAreShownAsWhatTheyAre(t *testing.T) {
 		if tt.whole {
 			continue
 		}
-		if _, err := w.app.Replay(w.ctx, ada, got.ID, ""); problem.CodeOf(err) != api.CodeConflict || !strings.Contains(err.Error(), "too large to be replayed") {
+		if _, err := w.app.Replay(w.ctx, ada, got.ID, ""); problem.CodeOf(err) != api.CodeConflict || !strings.Contains(err.Error(), "too large to replay") {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}

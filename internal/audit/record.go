@@ -22,7 +22,7 @@ func (l *Log) Record(r store.AuditRecord) store.Write {
 // CheckReason refuses a reason that is too long. It may be empty. Errors: CodeInvalid.
 func CheckReason(why string) error {
 	if n := utf8.RuneCountInString(why); n > api.MaxReason {
-		return problem.New(api.CodeInvalid, "the reason has %d characters; at most %d are taken", n, api.MaxReason)
+		return problem.New(api.CodeInvalid, "the reason has %d characters; at most %d are allowed", n, api.MaxReason)
 	}
 	return nil
 }

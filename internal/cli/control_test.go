@@ -177,7 +177,7 @@ func TestControlIsForAdministrators(t *testing.T) {
 		"cancel 1 --yes", "pause 1", "resume 1", "approve 1 move", "retry 1", "skip-step 1 5 --reason x", "mark-done 1 5 --reason x",
 		"add-members 1 " + csv, "remove-member 1 2 --yes",
 	} {
-		if _, err, status := p.run(append([]string{"batch"}, strings.Fields(args)...)...); status != 3 || !strings.Contains(err, "takes the app role Admin") {
+		if _, err, status := p.run(append([]string{"batch"}, strings.Fields(args)...)...); status != 3 || !strings.Contains(err, "require the app role Admin") {
 			t.Errorf("a reader's %s: status %d: %s", args, status, err)
 		}
 	}

@@ -111,7 +111,7 @@ func (s *Syncer) applyAutomation(ctx context.Context, by audit.Caller, name stri
 	}
 	if c.sets(setting) || c.confirms(setting) {
 		if !apiview.Matches(tags, apiview.ETag(setting.ETag)) {
-			return api.Automation{}, problem.New(api.CodeChanged, "somebody has set the automation of runbook %q meanwhile: look at it again", name)
+			return api.Automation{}, problem.New(api.CodeChanged, "the automation of runbook %q has changed since you read it: read it again", name)
 		}
 		now := s.now().UTC()
 		next := c.next(setting, name, by, now)
@@ -167,7 +167,7 @@ func automationRecord(by audit.Caller, was, next store.Automation, now time.Time
 func (s *Syncer) checkAutomation(ctx context.Context, head store.RunbookHead, was, enabled bool) error {
 	if head.Active == 0 {
 		if enabled && !was {
-			return problem.New(api.CodeConflict, "no version of runbook %q is active: publish one, and then turn automation on", head.Name)
+			return problem.New(api.CodeConflict, "no version of runbook %q is active: publish one before you turn automation on", head.Name)
 		}
 		return nil
 	}
@@ -176,7 +176,7 @@ func (s *Syncer) checkAutomation(ctx context.Context, head store.RunbookHead, wa
 		return err
 	}
 	if !rb.DataSource.Queried() && (enabled || !was) {
-		return problem.New(api.CodeConflict, "the members of runbook %q are uploaded: it has no data source that batches could be made from", head.Name)
+		return problem.New(api.CodeConflict, "runbook %q has no data source: its members are uploaded", head.Name)
 	}
 	return nil
 }

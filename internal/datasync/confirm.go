@@ -42,7 +42,7 @@ func (s *Syncer) confirmAdditions(ctx context.Context, by audit.Caller, name, re
 		return api.AdditionsConfirmation{}, err
 	}
 	if !rb.DataSource.Queried() {
-		return api.AdditionsConfirmation{}, problem.New(api.CodeConflict, "the members of runbook %q are uploaded: it has no query whose additions could be held", name)
+		return api.AdditionsConfirmation{}, problem.New(api.CodeConflict, "runbook %q has no query: its members are uploaded, and no additions are held", name)
 	}
 	last, setting, err := s.readAdditions(ctx, name)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Syncer) confirmAdditions(ctx context.Context, by audit.Caller, name, re
 }
 
 func invalidRevision(revision string) error {
-	return problem.New(api.CodeInvalid, "invalid revision %q: use the revision that the held additions or the preview of the query have", clip(revision))
+	return problem.New(api.CodeInvalid, "invalid revision %q: use the revision of the held additions or of the query preview", clip(revision))
 }
 
 // checkRevision refuses a revision where other additions are held. An empty revision confirms
@@ -95,7 +95,7 @@ func refuseOther(last *store.SyncRecord, setting *store.Automation, revision str
 	if last.LastRunAt != nil && setting.EnabledAt != nil && last.LastRunAt.Before(*setting.EnabledAt) {
 		return nil
 	}
-	return problem.New(api.CodeConflict, "the additions that are held in runbook %q have changed: look at them again (revision %s)", setting.Runbook, held.Revision)
+	return problem.New(api.CodeConflict, "the held additions of runbook %q have changed: review them again (revision %s)", setting.Runbook, held.Revision)
 }
 
 func confirmationView(name string, c *store.ConfirmedAdditions) api.AdditionsConfirmation {

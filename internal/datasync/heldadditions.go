@@ -25,7 +25,7 @@ func (s *Syncer) HeldAdditions(ctx context.Context, by audit.Caller, name string
 	}
 	held := apiview.AdditionHold(&last.Doc, &setting.Doc)
 	if held == nil {
-		return api.AdditionHold{}, problem.New(api.CodeNotFound, "no additions are held in runbook %q", name)
+		return api.AdditionHold{}, problem.New(api.CodeNotFound, "runbook %q has no held additions", name)
 	}
 	from, err := additionsFrom(o.Continuation, last.Doc.Additions)
 	if err != nil {
@@ -64,17 +64,17 @@ func additionsFrom(token string, held *store.HeldAdditions) (int, error) {
 	list, number, _ := strings.Cut(token, "-")
 	from, err := strconv.Atoi(number)
 	if err != nil || from < 0 || !additionsRevision.MatchString(list) || list == held.List && from >= held.People {
-		return 0, problem.New(api.CodeInvalid, "%q is no continuation token of this list", clip(token))
+		return 0, problem.New(api.CodeInvalid, "the continuation token %q does not belong to this list", clip(token))
 	}
 	if list != held.List {
-		return 0, problem.New(api.CodeConflict, "the held additions have changed since the page before: list them from the beginning")
+		return 0, problem.New(api.CodeConflict, "the held additions have changed since the previous page: list them from the beginning")
 	}
 	return from, nil
 }
 
 // additionsChanged is the error for a list that a tick replaces at the moment.
 func additionsChanged(name string) error {
-	return problem.New(api.CodeConflict, "the additions that are held in runbook %q are changing: list them again", name)
+	return problem.New(api.CodeConflict, "the held additions of runbook %q are changing: list them again", name)
 }
 
 // readAdditions reads the records that have the held additions of a runbook and their

@@ -35,7 +35,7 @@ func (s *Syncer) PreviewQuery(ctx context.Context, by audit.Caller, name string,
 		return api.QueryPreview{}, err
 	}
 	if !rb.DataSource.Queried() {
-		return api.QueryPreview{}, problem.New(api.CodeConflict, "the members of runbook %q are uploaded: it has no query to preview", name)
+		return api.QueryPreview{}, problem.New(api.CodeConflict, "runbook %q has no query to preview: its members are uploaded", name)
 	}
 	if err := s.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionPreviewQuery, Runbook: name}); err != nil {
 		return api.QueryPreview{}, err

@@ -111,7 +111,7 @@ func (s *syncRun) checkNewBatches(ctx context.Context) error {
 		return err
 	}
 	if n > maxNewBatches {
-		return problem.New(api.CodeConflict, "the rows have %d batch times for which there is no batch, and at most %d batches are made at once: see whether %q is the right column, or let the query find fewer", n, maxNewBatches, cmp.Or(s.rb.DataSource.BatchTimeColumn, s.rb.DataSource.BatchTime))
+		return problem.New(api.CodeConflict, "the rows have %d new batch times, and a sync creates at most %d batches: check that %q is the right column, or restrict the query", n, maxNewBatches, cmp.Or(s.rb.DataSource.BatchTimeColumn, s.rb.DataSource.BatchTime))
 	}
 	return nil
 }

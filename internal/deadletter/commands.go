@@ -29,7 +29,7 @@ func (m *Messages) UnprocessableMessages(ctx context.Context, o api.ListOptions)
 	case store.UnprocessableOpen, store.UnprocessableReplayed, store.UnprocessableDiscarded:
 		filter.Status = status
 	default:
-		return api.Page[api.UnprocessableMessage]{}, problem.New(api.CodeInvalid, "there is no status %q of messages; they are open, replayed or discarded", o.Status)
+		return api.Page[api.UnprocessableMessage]{}, problem.New(api.CodeInvalid, "unknown message status %q; use open, replayed or discarded", o.Status)
 	}
 	paging, err := apiview.UnprocessableSorting.Paging(o)
 	if err != nil {
@@ -123,7 +123,7 @@ func (m *Messages) recordReplayOnce(ctx context.Context, by audit.Caller, id, wh
 	case u.Status == store.UnprocessableReplayed:
 		return item, alreadyHandled(id, *u)
 	case !isWhole(u):
-		return item, problem.New(api.CodeConflict, "message %s is too large to be replayed: it has %d bytes, and only the first %d were kept", id, u.Size, min(u.Size, len(u.Body)))
+		return item, problem.New(api.CodeConflict, "message %s is too large to replay: it has %d bytes, and only the first %d are stored", id, u.Size, min(u.Size, len(u.Body)))
 	}
 	switch h := u.Handled; {
 	case u.Requested <= u.Failed:
@@ -235,9 +235,9 @@ func isWhole(u *store.Unprocessable) bool {
 // alreadyHandled returns the error of a request for a message that was replayed or discarded.
 func alreadyHandled(id string, u store.Unprocessable) error {
 	if u.Handled == nil {
-		return problem.New(api.CodeConflict, "message %s is %s already", id, u.Status)
+		return problem.New(api.CodeConflict, "message %s is already %s", id, u.Status)
 	}
-	return problem.New(api.CodeConflict, "message %s was %s already, by %s at %s", id, u.Status, u.Handled.By, u.Handled.At.UTC().Format("2006-01-02 15:04:05Z"))
+	return problem.New(api.CodeConflict, "message %s was already %s by %s at %s", id, u.Status, u.Handled.By, u.Handled.At.UTC().Format("2006-01-02 15:04:05Z"))
 }
 
 func unprocessableView(i store.Item[store.Unprocessable]) api.UnprocessableMessage {

@@ -50,7 +50,7 @@ func (r *Records) Find(ctx context.Context, by audit.Caller, partition, content 
 	}
 	same, err := r.sealer.SameContent(ctx, item.Doc.Content, content)
 	if err == nil && !same {
-		return item, problem.New(api.CodeKeyReused, "the idempotency key was used on %s for a request with other content; choose a new key for what is to be done anew", item.Doc.At.Format(time.RFC3339))
+		return item, problem.New(api.CodeKeyReused, "the idempotency key was used on %s for a request with other content; use a new key for a new request", item.Doc.At.Format(time.RFC3339))
 	}
 	return item, err
 }

@@ -56,7 +56,7 @@ func (r *Registrar) AddMembersFrom(ctx context.Context, by audit.Caller, batch i
 		return api.AddResult{}, err
 	}
 	if len(u.rows) > maxAdded {
-		return api.AddResult{}, problem.New(api.CodeTooLarge, "the CSV has %d rows; at most %d people are added to a batch at once", len(u.rows), maxAdded)
+		return api.AddResult{}, problem.New(api.CodeTooLarge, "the CSV has %d rows; at most %d people can be added to a batch at once", len(u.rows), maxAdded)
 	}
 	people := make([]Newcomer, len(u.rows))
 	for i, row := range u.rows {

@@ -151,7 +151,7 @@ func (r *Registrar) prepareBatch(ctx context.Context, u *upload) (model.Batch, e
 		return b, err
 	}
 	if r.now().Sub(began) >= claimTime {
-		return b, problem.New(api.CodeUnavailable, "creating the batch took longer than %s, so that its members may be in another batch by now; try again", claimTime)
+		return b, problem.New(api.CodeUnavailable, "creating the batch took longer than %s, and its members may be in another batch now; try again", claimTime)
 	}
 	return b, nil
 }

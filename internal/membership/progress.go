@@ -83,7 +83,7 @@ func (p *progress) reload(ctx context.Context, st store.Store) error {
 		return err
 	}
 	if item.Doc.Content != p.item.Doc.Content {
-		return problem.New(api.CodeKeyReused, "the idempotency key is used for a request with other content at the same time; choose a new key")
+		return problem.New(api.CodeKeyReused, "another request with other content uses the idempotency key at the same time; use a new key")
 	}
 	p.item = item
 	return nil

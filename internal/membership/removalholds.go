@@ -49,7 +49,7 @@ func (r *Registrar) HeldRemovals(ctx context.Context, by audit.Caller, batch int
 	}
 	first, err := strconv.Atoi(cmp.Or(o.Continuation, "0"))
 	if err != nil || first < 0 || first > len(h.Doc.Members) {
-		return api.RemovalHold{}, problem.New(api.CodeInvalid, "%q is no continuation token of this list", o.Continuation)
+		return api.RemovalHold{}, problem.New(api.CodeInvalid, "the continuation token %q does not belong to this list", o.Continuation)
 	}
 	view := api.RemovalHold{RemovalHoldSummary: *summary, Revision: apiview.RemovalRevision(h.Doc), Items: []api.HeldMember{}}
 	some := h.Doc.Members[first:min(first+min(o.PageSize(), 200), len(h.Doc.Members))]
@@ -111,7 +111,7 @@ func WriteRemovalHold(batch int, read store.Item[store.RemovalHold], next store.
 // Errors: CodeNotFound, CodeConflict, CodeInvalid, CodeUnavailable.
 func (r *Registrar) ConfirmRemovals(ctx context.Context, by audit.Caller, batch int, revision, why string) (api.Batch, error) {
 	if revision == "" {
-		return api.Batch{}, problem.New(api.CodeInvalid, "the revision is missing: it comes with the list of the members whose removal is held, and says that these are the ones who are to go")
+		return api.Batch{}, problem.New(api.CodeInvalid, "the revision is missing: use the revision of the list of held removals that you reviewed")
 	}
 	return r.decideRemovalHold(ctx, by, batch, holdDecision{
 		action: "confirm-removals", revision: revision, why: why,
@@ -163,7 +163,7 @@ func (r *Registrar) decideRemovalHold(ctx context.Context, by audit.Caller, batc
 				return nil, err
 			}
 			if b.RemovalHold != nil && d.revision != "" && d.revision != apiview.RemovalRevision(h.Doc) {
-				return nil, problem.New(api.CodeConflict, "the members whose removal is held in batch %d have changed since: look at them again (revision %s)", batch, apiview.RemovalRevision(h.Doc))
+				return nil, problem.New(api.CodeConflict, "the held removals of batch %d have changed: review them again (revision %s)", batch, apiview.RemovalRevision(h.Doc))
 			}
 			return []model.Event{d.event(model.Attribution{By: by.Name, At: s.Now.UTC(), Why: d.why})}, nil
 		},

@@ -51,7 +51,7 @@ func (u *upload) lines() map[string]int {
 // checkSize refuses a file that is too large, before anything is read. Errors: CodeTooLarge.
 func checkSize(csv membercsv.File) error {
 	if csv.Size() > membercsv.MaxBytes {
-		return problem.New(api.CodeTooLarge, "the file has %d bytes; at most %d are taken", csv.Size(), membercsv.MaxBytes)
+		return problem.New(api.CodeTooLarge, "the file has %d bytes; at most %d are allowed", csv.Size(), membercsv.MaxBytes)
 	}
 	return nil
 }

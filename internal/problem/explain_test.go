@@ -29,7 +29,7 @@ func TestExplain(t *testing.T) {
 		{fmt.Errorf("%w: %w", &model.NotFound{Batch: 7}, store.ErrNotFound), api.CodeNotFound, "there is no batch 7"},
 		{&model.NotFound{Batch: 7, Member: 3}, api.CodeNotFound, "batch 7 has no member 3"},
 		{model.ErrNotYet, api.CodeConflict, "try again in a moment"},
-		{secret.ErrUnavailable, api.CodeUnavailable, "the key"},
+		{secret.ErrUnavailable, api.CodeUnavailable, "encryption key"},
 		{store.ErrUnavailable, api.CodeUnavailable, "store or broker"},
 		{bus.ErrUnavailable, api.CodeUnavailable, "store or broker"},
 		{context.DeadlineExceeded, api.CodeUnavailable, "store or broker"},
@@ -37,9 +37,9 @@ func TestExplain(t *testing.T) {
 		{store.ErrLater, api.CodeUnavailable, "a later version of the handler"},
 		{store.ErrContinuation, api.CodeInvalid, "continuation token"},
 		{store.ErrRefused, api.CodeUnstorable, "refuses"},
-		{store.ErrFull, api.CodeFull, "no room"},
+		{store.ErrFull, api.CodeFull, "partition is full"},
 		{store.ErrTooLarge, api.CodeTooLarge, "too large"},
-		{errors.New("index out of range"), api.CodeInternal, "inside"},
+		{errors.New("index out of range"), api.CodeInternal, "internal error"},
 	} {
 		err := fmt.Errorf("10.0.0.4: %w", tt.err)
 		e := problem.Explain(err)

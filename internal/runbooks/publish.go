@@ -27,7 +27,7 @@ func (p *Publisher) PublishRunbook(ctx context.Context, by audit.Caller, name st
 		o.Overdue = api.OverdueIgnore
 	case api.OverdueIgnore, api.OverdueRerun:
 	default:
-		return api.Runbook{}, problem.New(api.CodeInvalid, "what becomes of overdue phases is %q or %q, not %q", api.OverdueIgnore, api.OverdueRerun, o.Overdue)
+		return api.Runbook{}, problem.New(api.CodeInvalid, "overdueBehavior must be %q or %q, not %q", api.OverdueIgnore, api.OverdueRerun, o.Overdue)
 	}
 	rb, warnings, err := p.check(ctx, name, yaml, o.Strict)
 	if err != nil {

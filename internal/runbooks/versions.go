@@ -84,11 +84,11 @@ func (p *Publisher) deactivate(ctx context.Context, by audit.Caller, name string
 	case view.Deactivated != nil:
 		return view, nil
 	case !view.Active && head.Doc.Active == 0:
-		return api.RunbookVersion{}, problem.New(api.CodeConflict, "version %d of runbook %q was superseded by a newer one, and no version is active: there is nothing to deactivate", version, name)
+		return api.RunbookVersion{}, problem.New(api.CodeConflict, "a newer version superseded version %d of runbook %q, and no version is active: there is nothing to deactivate", version, name)
 	case !view.Active:
 		return api.RunbookVersion{}, problem.New(api.CodeConflict, "version %d of runbook %q is not active, version %d is: only the active version can be deactivated", version, name, head.Doc.Active)
 	case !apiview.Matches(tags, view.ETag):
-		return api.RunbookVersion{}, problem.New(api.CodeChanged, "version %d of runbook %q is no longer as it was: look at it again", version, name)
+		return api.RunbookVersion{}, problem.New(api.CodeChanged, "version %d of runbook %q has changed since you read it: read it again", version, name)
 	}
 	mark := model.Attribution{By: by.Name, At: p.now().UTC(), Why: why}
 	next := head.Doc

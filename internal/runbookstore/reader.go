@@ -177,7 +177,7 @@ func (r *Reader) SecretsOf(ctx context.Context, b *model.Batch) ([]string, error
 // an empty name, CodeNotFound.
 func (r *Reader) Head(ctx context.Context, name string) (store.Item[store.RunbookHead], error) {
 	if strings.TrimSpace(name) == "" {
-		return store.Item[store.RunbookHead]{}, problem.New(api.CodeInvalid, "no runbook is named")
+		return store.Item[store.RunbookHead]{}, problem.New(api.CodeInvalid, "the name of the runbook is missing")
 	}
 	head, err := store.Read[store.RunbookHead](ctx, r.store, store.RunbookKey(name))
 	if errors.Is(err, store.ErrNotFound) {

@@ -68,7 +68,7 @@ func (s *Sealer) OpenBody(ctx context.Context, item store.Item[store.Unprocessab
 	}
 	body, err := s.secrets.Open(ctx, string(item.Doc.Body), bodyPlace(item.ID))
 	if errors.Is(err, secret.ErrLost) {
-		return nil, problem.New(api.CodeConflict, "the body of message %s cannot be decrypted: its version of the key is gone from Key Vault", item.ID)
+		return nil, problem.New(api.CodeConflict, "the body of message %s cannot be decrypted: Key Vault no longer has its version of the key", item.ID)
 	}
 	return body, err
 }

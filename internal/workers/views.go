@@ -20,7 +20,7 @@ import (
 // CodeUnavailable.
 func (r *Registry) Workers(ctx context.Context, o api.ListOptions) (api.Page[api.Worker], error) {
 	if o.Continuation != "" && !message.ValidWorkerID(o.Continuation) {
-		return api.Page[api.Worker]{}, problem.New(api.CodeInvalid, "%q is no continuation token of this list", clipName(o.Continuation))
+		return api.Page[api.Worker]{}, problem.New(api.CodeInvalid, "the continuation token %q does not belong to this list", clipName(o.Continuation))
 	}
 	found, err := r.store.AllWorkers(ctx)
 	if err != nil {
@@ -67,7 +67,7 @@ func (r *Registry) Worker(ctx context.Context, id string) (api.Worker, error) {
 	}
 	if record.ETag == "" {
 		if jobs[id].Count == 0 {
-			return api.Worker{}, problem.New(api.CodeNotFound, "no worker %q has announced itself, sent a heartbeat or answered a job, and no job waits for it", id)
+			return api.Worker{}, problem.New(api.CodeNotFound, "unknown worker %q: it never announced itself, sent a heartbeat or answered a job, and no job waits for it", id)
 		}
 		record.Doc.ID = id
 	}
