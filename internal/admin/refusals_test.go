@@ -272,7 +272,11 @@ func TestRefusals(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, tt.state)
 			versions := w.store.Versions()
-			e := problem.Explain(tt.do(t, w.admin))
+			err := tt.do(t, w.admin)
+			if err == nil {
+				t.Fatal("not refused")
+			}
+			e := problem.Explain(err)
 			if e.Code != tt.code || !strings.Contains(e.Message, tt.says) {
 				t.Errorf("refused with %q: %v; want %q with %q", e.Code, e, tt.code, tt.says)
 			}
