@@ -29,8 +29,7 @@ func benchCommand() *cobra.Command {
 		Long: `bench starts every part as a process of its own, with state on disk, and takes
 batches of no-op steps through them; the scheduler then looks at a data source of many
 people, many people use the admin API at once, and a worker alone makes users in a
-tenant that throttles it. docs/performance.md tells what it prints, docs/costs.md what
-comes of its section of costs.`,
+tenant that throttles it. docs/architecture.md has the results and the costs in Azure.`,
 		Example: `  make bench                                         builds what is needed first
   bin/matoolkit local bench --members 1000
   bin/matoolkit local bench --members 0 --protocol-members 0 --readers 0 --worker-jobs 0 \

@@ -57,7 +57,7 @@ what to look at. A phase that waits for an approval which the answers do not hav
 batch's timeline there, and what remains is told.
 
 With --quiet only the keys of members who failed are printed. The exit status is 0 where
-every batch completes and nobody fails, and 1 otherwise. docs/simulate.md describes the
+every batch completes and nobody fails, and 1 otherwise. docs/write-a-runbook.md describes the
 answers.`,
 		Example: `  matoolkit runbook simulate moves.yaml --members members.csv --start "2026-12-01 18:00"
   matoolkit runbook simulate moves.yaml --members members.csv --start 2026-12-01T18:00:00+01:00 \

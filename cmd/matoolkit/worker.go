@@ -45,7 +45,7 @@ func verifyCommand(getenv func(string) string) *cobra.Command {
 		Use:   "verify <worker-id>",
 		Short: "Hold a running worker to the message contract",
 		Long: `Hold a running worker, in whatever language it is written, to the message contract
-(docs/own-workers.md). Jobs are sent to it over Service Bus, and what it answers is judged.
+(docs/write-a-worker.md). Jobs are sent to it over Service Bus, and what it answers is judged.
 
 The broker is found as a worker finds it: by ServiceBusConnection, a connection string,
 or ServiceBusConnection__fullyQualifiedNamespace, a namespace that you may send to and

@@ -5,7 +5,7 @@
 //
 // It is pure. It must not know a clock, a random number, a store or a bus: what
 // is to be stored comes back as the next state, what is to be sent as messages.
-// docs/state-machine.md draws the machine.
+// docs/reference/state-machine.md draws the machine.
 package engine
 
 import (

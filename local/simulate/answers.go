@@ -15,7 +15,7 @@ import (
 )
 
 // Answers define the workers' answers and the administrators' actions in a simulation. The zero value
-// has all jobs succeed after a second and nothing approved. docs/simulate.md describes
+// has all jobs succeed after a second and nothing approved. docs/write-a-runbook.md describes
 // the file that they are read from.
 type Answers struct {
 	Rules     []Rule

@@ -1,5 +1,5 @@
 // Package announce tells the orchestrator, once, what a worker can be asked for, so that
-// runbooks can be checked against it. docs/own-workers.md is the contract of the message.
+// runbooks can be checked against it. docs/write-a-worker.md is the contract of the message.
 //
 // Nothing waits for it: a worker that cannot tell does its jobs all the same.
 package announce

@@ -1,7 +1,7 @@
 // Package custom offers functions that come with a deployment instead of with the
 // worker: executables and PowerShell scripts in a directory, each described by a
 // manifest. A function is called by starting its process with a JSON object on
-// standard input; it answers with one on standard output. docs/own-workers.md is the
+// standard input; it answers with one on standard output. docs/write-a-worker.md is the
 // contract for their authors.
 //
 // The package knows neither the bus nor a tenant. A faulty manifest is an error at

@@ -1,5 +1,5 @@
 // Package verify checks a worker, written in any language, against the message
-// contract of docs/own-workers.md. It takes the orchestrator's place: it sends jobs to
+// contract of docs/write-a-worker.md. It takes the orchestrator's place: it sends jobs to
 // one worker over Service Bus and judges the results. It runs nothing of a worker
 // and knows nothing of what its functions do.
 package verify
