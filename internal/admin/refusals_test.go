@@ -236,7 +236,7 @@ func TestRefusals(t *testing.T) {
 		"retry: no member":              {do: retry(api.RetrySelection{Member: 9}), code: api.CodeNotFound, says: "has no member 9"},
 		"retry: the member is active":   {state: failed, do: retry(api.RetrySelection{Member: 1}), code: api.CodeConflict, says: "has not failed: it is active"},
 		"retry: none in the phase":      {state: failed, do: retry(api.RetrySelection{Phase: "cut-over"}), code: api.CodeConflict, says: "there is nothing to retry"},
-		"retry: cancelling":             {state: func(d *documents) { failed(d); cancelling(d) }, do: retry(api.RetrySelection{}), code: api.CodeConflict, says: "nothing in it can be retried"},
+		"retry: cancelling":             {state: func(d *documents) { failed(d); cancelling(d) }, do: retry(api.RetrySelection{}), code: api.CodeConflict, says: "batch 1 is cancelling"},
 		"skip: no such id":              {do: skip(-1), code: api.CodeNotFound, says: "has no step -1"},
 		"skip: no such step":            {do: skip(newStepID + 1), code: api.CodeNotFound, says: "has no step", mends: true},
 		"skip: no such run":             {do: skip(2_0000001_000), code: api.CodeNotFound, says: "has no step", mends: true},

@@ -69,7 +69,7 @@ func TestPublishRefusals(t *testing.T) {
 	for i := range 99 {
 		manySteps = strings.Replace(manySteps, "name: new,", fmt.Sprintf("name: step-%d-%s,", i, long), 1)
 	}
-	manySteps = strings.ReplaceAll(manySteps, "function: New", "function: New"+long+long)
+	manySteps = strings.ReplaceAll(manySteps, "function: New", "function: New"+long) + "retry: {max_retries: 5, interval: 1h, backoff: exponential, max_interval: 2h, jitter: 10%}\n"
 	type place struct {
 		field, code string
 		line        int
@@ -181,11 +181,11 @@ func TestDeactivateRefusals(t *testing.T) {
 		says    string
 	}{
 		"no such runbook":             {runbook: "none", version: 1, code: api.CodeNotFound, says: `"none"`},
-		"no name":                     {version: 1, code: api.CodeInvalid, says: "no runbook is named"},
+		"no name":                     {version: 1, code: api.CodeInvalid, says: "runbook"},
 		"no such version":             {runbook: "move", version: 3, code: api.CodeNotFound, says: "it has 1 to 2"},
 		"superseded":                  {runbook: "move", version: 1, code: api.CodeConflict, says: "version 2 is"},
 		"superseded, and none active": {runbook: "move", version: 1, idle: true, code: api.CodeConflict, says: "no version is active"},
-		"changed since it was read":   {runbook: "move", version: 2, tags: []string{`"old"`}, code: api.CodeChanged, says: "no longer as it was"},
+		"changed since it was read":   {runbook: "move", version: 2, tags: []string{`"old"`}, code: api.CodeChanged, says: `version 2 of runbook "move"`},
 		"a reason too long":           {runbook: "move", version: 2, why: strings.Repeat("x", api.MaxReason+1), code: api.CodeInvalid, says: "the reason has"},
 	} {
 		t.Run(name, func(t *testing.T) {
