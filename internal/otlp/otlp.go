@@ -21,7 +21,8 @@ import (
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/metric"
 	nometric "go.opentelemetry.io/otel/metric/noop"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
@@ -85,7 +86,7 @@ func Start(ctx context.Context, config Config) (*Providers, error) {
 	}
 	traces, err := t.spoken(endpoint(config.Getenv, EnvTracesEndpoint, "/v1/traces", envTracesExporter, envTracesProtocol))
 	metrics, err2 := t.spoken(endpoint(config.Getenv, EnvMetricsEndpoint, "/v1/metrics", envMetricsExporter, envMetricsProtocol))
-	headers, err3 := headers(config.Getenv(EnvHeaders))
+	headers, err3 := parseHeaders(config.Getenv(EnvHeaders))
 	if err != nil && err2 != nil && err.Error() == err2.Error() {
 		err2 = nil // one variable is wrong for both
 	}
@@ -100,14 +101,23 @@ func Start(ctx context.Context, config Config) (*Providers, error) {
 		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
 	otel.SetErrorHandler(&complaints{log: t.log})
+	client := exportClient(config.HTTP)
 	if traces != "" {
-		exporter := otlptrace.NewUnstarted(&spans{newPoster(config.HTTP, traces, headers)})
+		exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(traces), otlptracehttp.WithHeaders(headers),
+			otlptracehttp.WithCompression(otlptracehttp.GzipCompression), otlptracehttp.WithHTTPClient(client))
+		if err != nil {
+			return nil, err
+		}
 		// The batcher drops spans when its queue is full: it never holds up who ends one.
 		provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
 		t.traces, t.ends = provider, append(t.ends, provider.Shutdown)
 	}
 	if metrics != "" {
-		exporter := &metricPoster{newPoster(config.HTTP, metrics, headers)}
+		exporter, err := otlpmetrichttp.New(ctx, otlpmetrichttp.WithEndpointURL(metrics), otlpmetrichttp.WithHeaders(headers),
+			otlpmetrichttp.WithCompression(otlpmetrichttp.GzipCompression), otlpmetrichttp.WithHTTPClient(client))
+		if err != nil {
+			return nil, err
+		}
 		provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter)), sdkmetric.WithResource(about))
 		t.metrics, t.ends = provider, append(t.ends, provider.Shutdown)
 	}
@@ -186,6 +196,38 @@ func checkProtocol(getenv func(string) string, own string) error {
 		}
 	}
 	return nil
+}
+
+// exportTimeout bounds one request to a collector; it is OpenTelemetry's default.
+const exportTimeout = 10 * time.Second
+
+// exportClient returns a client with the transport of another one.
+func exportClient(client *http.Client) *http.Client {
+	own := &http.Client{Timeout: exportTimeout}
+	if client != nil {
+		own.Transport = client.Transport
+	}
+	// A redirect means a wrong setting; the headers are for the configured collector only.
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return own
+}
+
+// parseHeaders reads name=value pairs. The error does not repeat them: they hold keys.
+func parseHeaders(list string) (map[string]string, error) {
+	all := map[string]string{}
+	for pair := range strings.SplitSeq(list, ",") {
+		if strings.TrimSpace(pair) == "" {
+			continue
+		}
+		name, value, found := strings.Cut(pair, "=")
+		value, err := url.PathUnescape(strings.TrimSpace(value))
+		name = strings.TrimSpace(name)
+		if !found || err != nil || name == "" || strings.ContainsAny(name, " \t\r\n:") || strings.ContainsAny(value, "\r\n") {
+			return nil, errors.New(EnvHeaders + " is not a list of name=value with commas between them")
+		}
+		all[name] = value
+	}
+	return all, nil
 }
 
 // Tracer is for the spans of one package.
