@@ -81,9 +81,8 @@ func (a *admin) ask(into any, args ...string) {
 	}
 }
 
-// advance starts the next phase. Where an outage comes in between, it asks again, as a
-// person would, until the answer is yes: a phase that is named is started once, however
-// often it is asked for.
+// advance starts the next phase. During an outage it repeats the request until it
+// succeeds: the request names the phase, so repetitions start it once.
 func (a *admin) advance() error {
 	a.advances++
 	var last error
@@ -105,7 +104,7 @@ func (a *admin) advance() error {
 	return last
 }
 
-// phase tells how a phase stands, or why nobody can tell.
+// phase reads the status of a phase.
 func (a *admin) phase(name string) (api.Phase, error) {
 	phases, err := a.phases()
 	if err != nil {

@@ -125,7 +125,7 @@ func (c *canaries) memberOf(step int64) string {
 	return steps.Items[at].MemberKey
 }
 
-// unprocessable sends jobs and results with secrets that nobody can process.
+// unprocessable sends jobs and results with secrets that cannot be processed.
 func (c *canaries) unprocessable() {
 	c.t.Helper()
 	client, before, batch := c.broker(), len(c.messages()), 2

@@ -268,7 +268,7 @@ func (c *canaries) get(role, address string) (status int, body []byte) {
 	return response.StatusCode, body
 }
 
-// openAPI is what the test reads of the API's own description.
+// openAPI is the part of the API's description that the test reads.
 type openAPI struct {
 	Paths      map[string]map[string]json.RawMessage
 	Components struct {

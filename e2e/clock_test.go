@@ -12,7 +12,7 @@ import (
 	"github.com/matoolkit/matoolkit/local/clock"
 )
 
-// clock is what time it is in the system.
+// clock returns the system's time.
 func (m *machine) clock() time.Time {
 	m.t.Helper()
 	var r clock.Reading

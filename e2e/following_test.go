@@ -14,9 +14,9 @@ import (
 )
 
 // TestListIsFollowedWhateverIsKilled changes the list at random, tick for tick, and
-// kills the handler or everything somewhere in each tick. The ticks that follow have
-// everybody where the list has them, nobody is in two batches, and in the end every step was done once for each
-// whom it concerns.
+// kills the handler or everything somewhere in each tick. The following ticks put
+// every person where the list has them, no person is in two batches, and in the end every step ran once for each
+// person concerned.
 func TestListIsFollowedWhateverIsKilled(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(*seed, 7))
@@ -73,7 +73,7 @@ type following struct {
 	last   int
 }
 
-// change has somebody come, leave or move. A name comes once only.
+// change adds, removes or moves a person. Each name is used once only.
 func (f *following) change() {
 	f.t.Helper()
 	if len(f.names) < 40 || f.random.IntN(3) == 0 {
@@ -130,7 +130,7 @@ func (f *following) batches() []api.Batch {
 	return byStart
 }
 
-// missing holds the batches against the list and tells what is wrong.
+// missing compares the batches with the list and returns the differences.
 func (f *following) missing() (wrong []string) {
 	f.t.Helper()
 	found := map[string]int{}
@@ -186,8 +186,8 @@ func (f *following) waitForSteps() {
 	}
 }
 
-// checkSteps counts what was done for whom: for each who stayed each phase once, for
-// each who left the undoing once, and nothing twice.
+// checkSteps counts the steps of each person: every phase once for those who stayed,
+// the removal steps once for those who left, and none twice.
 func (f *following) checkSteps() {
 	f.t.Helper()
 	for _, b := range f.batches() {

@@ -11,8 +11,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 )
 
-// slow is a machine whose worker has two functions: Do-Slowly, which notes its begin and
-// its end and lasts until it is released, and Undo, which notes that it ran.
+// slow is a machine whose worker has two functions: Do-Slowly, which records its begin
+// and its end and runs until the test releases it, and Undo, which records its runs.
 type slow struct {
 	*machine
 	*admin

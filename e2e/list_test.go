@@ -40,7 +40,7 @@ func newListOf(t *testing.T, columns string) *list {
 	return l
 }
 
-// do changes the list in one transaction, as whoever keeps it does.
+// do changes the list in one transaction, as its owner does.
 func (l *list) do(statement string, args ...any) {
 	l.t.Helper()
 	if _, err := l.db.Exec(statement, args...); err != nil {
@@ -72,7 +72,7 @@ func (l *list) remove(names ...string) {
 	l.do("DELETE FROM people WHERE GivenName IN ('" + strings.Join(names, "','") + "')")
 }
 
-// set changes a column of somebody.
+// set changes a column of a person.
 func (l *list) set(name, column, value string) {
 	l.t.Helper()
 	l.do("UPDATE people SET "+column+" = ? WHERE GivenName = ?", value, name)

@@ -44,7 +44,7 @@ type machine struct {
 	endpoints system.Endpoints
 }
 
-// environment is what the environment of the programs says differently.
+// environment holds the programs' environment variables that differ from the default.
 type environment struct {
 	handler map[string]string
 	worker  map[string]string
@@ -52,8 +52,8 @@ type environment struct {
 }
 
 // newMachine starts the parts, each as a process or together as "everything", and
-// a worker, and puts the example's objects into the tenant. That tenant does not
-// lag, so that waiting for what is not there would only take time.
+// a worker, and puts the example's objects into the tenant. That tenant has no
+// replication lag, so that missing objects fail at once.
 func newMachine(t *testing.T, parts ...string) *machine {
 	t.Helper()
 	body, err := os.ReadFile(filepath.Join(example, "tenant.json"))

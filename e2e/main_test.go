@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// The repository and what was built of it.
+// The repository and the programs built from it.
 var (
 	root    string // of the repository
 	bin     string // the folder with matoolkit and worker

@@ -61,8 +61,8 @@ func checkPhases(a *admin) {
 	}
 }
 
-// checkBroker tells of messages that nobody processed: dead letters, and in the
-// end any message at all.
+// checkBroker reports unprocessed messages: dead letters, and at the end any
+// message.
 func checkBroker(ctx context.Context, m *machine) {
 	m.t.Helper()
 	client, err := azservicebus.NewClientFromConnectionString(m.endpoints.Worker["ServiceBusConnection"], nil)

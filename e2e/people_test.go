@@ -85,8 +85,8 @@ func people(random *rand.Rand, n int) []person {
 	return all
 }
 
-// tenantOf is what the tenant holds beforehand: the group, and whoever is in the
-// way of those who stumble.
+// tenantOf returns the tenant's initial objects: the group, and the users who
+// conflict with some people.
 func tenantOf(all []person) tenant.Seed {
 	seed := tenant.Seed{
 		VerifiedDomains: []string{"fabrikam.com", "fabrikam.onmicrosoft.com"},
@@ -112,8 +112,8 @@ func tenantOf(all []person) tenant.Seed {
 	return seed
 }
 
-// faultsOf is how the tenant misbehaves all the time: it lags, throttles and loses
-// connections, also after it has done what was asked for.
+// faultsOf returns the tenant's permanent faults: it lags, throttles and drops
+// connections, also after it has carried out a request.
 func faultsOf(all []person, seed uint64) tenant.Faults {
 	faults := tenant.Faults{Seed: seed, LagMS: 800}
 	for _, p := range all {

@@ -15,8 +15,8 @@ import (
 
 // TestStateIsRestored does what an operator does to restore: the store is set back to a
 // moment in the middle of a phase, while Service Bus and the tenant stay where they are.
-// What was on its way at that moment is answered by nobody, what came after it is
-// forgotten; the batch ends as if nothing had happened.
+// Jobs in flight at that moment get no answer, later changes are lost, and the
+// batch still ends normally.
 func TestStateIsRestored(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, separate...)
@@ -37,7 +37,7 @@ func TestStateIsRestored(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.start("cosmos")
-	// What is lost: the end of the phase, and the next one.
+	// The restore loses the end of the phase and the next one.
 	if err := errors.Join(a.await("pre-stage", ended), a.advance(), a.await("verify", ended)); err != nil {
 		t.Fatal(err)
 	}
@@ -55,8 +55,8 @@ func TestStateIsRestored(t *testing.T) {
 	if err != nil || ended(before) {
 		t.Fatalf("restored: %+v, %v", before, err)
 	}
-	// Until ten minutes have passed Service Bus takes what is said again for a repeat. Then
-	// those whose answers were lost run into their deadlines, one after the other.
+	// For ten minutes Service Bus drops repeated messages as duplicates. Then the runs with
+	// lost results reach their deadlines, one after the other.
 	for p := before; !ended(p); {
 		m.waitForResults()
 		m.moveTo(m.clock().Add(11 * time.Minute))

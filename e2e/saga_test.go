@@ -89,7 +89,7 @@ func (s *saga) awaitBatch(batch int, status string) {
 	s.until(fmt.Sprintf("batch %d is %s", batch, status), func() (bool, any) { b := s.get(batch); return b.Status == status, b })
 }
 
-// awaitStep waits until a step that somebody has once is at an end.
+// awaitStep waits until a person's step has ended.
 func (s *saga) awaitStep(batch int, name, step, status string) {
 	s.t.Helper()
 	s.until(fmt.Sprintf("%s of %s is %s", step, name, status), func() (bool, any) {
@@ -172,7 +172,7 @@ func (s *saga) phaseOf(batch int, name string) api.Phase {
 	return api.Phase{}
 }
 
-// state is what the tenant holds.
+// state returns the contents of the tenant.
 func (s *saga) state() tenant.State {
 	s.t.Helper()
 	state, err := demo.State(s.t.Context(), s.endpoints.TenantURL)
@@ -216,8 +216,8 @@ func (s *saga) wantBatches(want ...string) {
 	}
 }
 
-// awaitMembers has the scheduler tick until a batch has these members: somebody who
-// moves comes in when all that their leaving asks for is done.
+// awaitMembers ticks the scheduler until a batch has these members: a person who
+// moves joins after their removal steps have ended.
 func (s *saga) awaitMembers(batch int, want string) {
 	s.t.Helper()
 	s.until(fmt.Sprintf("batch %d has %s", batch, want), func() (bool, any) {
@@ -227,7 +227,7 @@ func (s *saga) awaitMembers(batch int, want string) {
 	})
 }
 
-// wantMembers compares who is in a batch, and who was.
+// wantMembers compares the present and former members of a batch.
 func (s *saga) wantMembers(batch int, want string) {
 	s.t.Helper()
 	if got := s.who(batch); got != want {
@@ -235,7 +235,7 @@ func (s *saga) wantMembers(batch int, want string) {
 	}
 }
 
-// who tells who is in a batch, and who was.
+// who lists the present and former members of a batch.
 func (s *saga) who(batch int) string {
 	s.t.Helper()
 	by := map[string][]api.Member{}
@@ -263,7 +263,7 @@ func (s *saga) wantPhases(batch int, want string) {
 	}
 }
 
-// wantSignIn compares the sign-in name of somebody in the tenant.
+// wantSignIn compares a person's sign-in name in the tenant.
 func (s *saga) wantSignIn(name, want string) {
 	s.t.Helper()
 	var got []string
@@ -277,7 +277,7 @@ func (s *saga) wantSignIn(name, want string) {
 	}
 }
 
-// wantGroup compares who is in the migration group.
+// wantGroup compares the members of the migration group.
 func (s *saga) wantGroup(want string) {
 	s.t.Helper()
 	state := s.state()

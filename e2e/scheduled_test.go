@@ -308,7 +308,7 @@ func (s *saga) secondBatchEnds() {
 	s.wantBatches("1 "+first.Format(time.RFC3339), "2 "+second.Format(time.RFC3339))
 }
 
-// outcome looks at what the tenant was asked for in all, and for what was left behind.
+// outcome checks the tenant's requests and looks for leftovers.
 func (s *saga) outcome() {
 	for _, name := range strings.Fields("ada amir anna beatriz deepa emma felix grace hana isak julia mia") {
 		s.wantSignIn(name, "new."+key(name))

@@ -79,7 +79,7 @@ func TestSpecification(t *testing.T) {
 	}
 }
 
-// specified is the story of somebody who uses all that the specification has.
+// specified plays an administrator who uses every feature of the specification.
 type specified struct {
 	*machine
 	*admin

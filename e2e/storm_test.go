@@ -32,7 +32,7 @@ var (
 	full  = weather{members: 500, length: 2 * time.Minute, outage: time.Minute, calm: 4 * time.Second}
 )
 
-// victims are what a storm kills.
+// victims are the processes that a storm kills.
 var victims = []string{"handler", workerProcess, "servicebus", "cosmos", "host"}
 
 // TestStorm kills the parts at random, several at a time, while a batch goes
@@ -147,7 +147,7 @@ type blow struct {
 	down   time.Duration // until it is started again
 }
 
-// schedule is when what is killed. The store's long outage begins early, while the
+// schedule draws the times at which each process is killed. The store's long outage begins early, while the
 // first phase is under way, and the others are killed during it as well.
 func schedule(random *rand.Rand, w weather) []blow {
 	long := blow{at: w.length/40 + time.Duration(random.Int64N(int64(w.length/10))), victim: "cosmos", down: w.outage}
@@ -240,8 +240,7 @@ func (s *tempest) tally() string {
 	return strings.Join(parts, ", ")
 }
 
-// checkStorm compares everything that can be seen of the end with what was
-// expected.
+// checkStorm compares the visible end state with the expected one.
 func checkStorm(m *machine, a *admin, all []person) {
 	m.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

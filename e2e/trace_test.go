@@ -17,9 +17,9 @@ import (
 )
 
 // TestOneAdvanceIsOneTrace advances a batch and finds all that was done for it in one
-// trace: the request, what the orchestrator made of it, each job and the calls to the
-// tenant within it, each result, each poll. Nobody's name, password or key is in what
-// was sent, and no password or key in a log.
+// trace: the request, the orchestrator's decisions, each job with its calls to the
+// tenant, each result, each poll. The exported telemetry contains no name, password or
+// key, and the logs no password or key.
 func TestOneAdvanceIsOneTrace(t *testing.T) {
 	t.Parallel()
 	c, err := collector.Start()

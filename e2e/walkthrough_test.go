@@ -106,7 +106,7 @@ func scripted(document string) []string {
 	return all
 }
 
-// shell has a shell carry out a line, as an administrator who is signed in.
+// shell runs a line in a shell with an administrator's credentials.
 func (s *saga) shell(dir, line string) string {
 	s.t.Helper()
 	var out, errs bytes.Buffer

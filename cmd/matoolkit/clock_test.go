@@ -185,7 +185,7 @@ func TestUpTellsThatTheClockWasMoved(t *testing.T) {
 	}
 }
 
-// until keeps what is written and tells when a text is in it.
+// until keeps the written text and signals when it contains a given text.
 type until struct {
 	mu      sync.Mutex
 	b       strings.Builder

@@ -127,8 +127,8 @@ func TestTheAppRunsAsFuncStartsIt(t *testing.T) {
 	}
 }
 
-// TestTheExampleIsOfTheDocumentedPorts: what local up takes by itself is what the example of
-// the settings has, but for the file that each data folder has of its own.
+// TestTheExampleIsOfTheDocumentedPorts: the defaults of local up equal the example settings,
+// except for the file that each data folder has of its own.
 func TestTheExampleIsOfTheDocumentedPorts(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile(example)

@@ -306,8 +306,7 @@ func envCommand() *cobra.Command {
 				_, err = cmd.OutOrStdout().Write(file)
 				return err
 			}
-			// What else would be told is that a file of a certificate is missing, by whatever
-			// is started next.
+			// Otherwise the next program would fail with a missing certificate file.
 			if file := e.CLI["MATOOLKIT_CA_FILE"]; endpoints == "" && file != "" {
 				if _, err := os.Stat(file); err != nil {
 					fmt.Fprintf(cmd.ErrOrStderr(), "No system has its state in %s: give the --data-dir that local up has, and --wait where it is still to start.\n", dataDir)

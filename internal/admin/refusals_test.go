@@ -57,7 +57,7 @@ type world struct {
 	broker *busmemory.Broker
 }
 
-// documents is the state that a test changes before it is stored.
+// documents is the initial state, which a test changes before storing it.
 type documents struct {
 	batch   model.Batch
 	members []model.Member

@@ -38,8 +38,8 @@ type RowProblem struct {
 	Message string `json:"message"`
 }
 
-// QueryPreview is what a runbook's query returns now and what the next tick would do with
-// it with automation on.
+// QueryPreview is the present result of a runbook's query and the plan of the next tick
+// with automation on.
 type QueryPreview struct {
 	RunbookName  string                       `json:"runbookName"`
 	Version      int                          `json:"version"`
@@ -64,7 +64,7 @@ type PreviewAdditions struct {
 	Revision string `json:"revision"`
 }
 
-// PreviewGroup is what the next tick would do with one batch.
+// PreviewGroup is the plan of the next tick for one batch.
 type PreviewGroup struct {
 	BatchStartTime *time.Time `json:"batchStartTime"`
 	BatchID        int        `json:"batchId,omitempty"` // 0: the batch would be created

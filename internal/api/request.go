@@ -33,7 +33,7 @@ type RetryRequest struct {
 	ReasonRequest
 }
 
-// DoneRequest marks a step as done. Result is what its function would have answered.
+// DoneRequest marks a step as done. Result takes the place of the function's result.
 type DoneRequest struct {
 	Result json.RawMessage `json:"result,omitempty"`
 	ReasonRequest

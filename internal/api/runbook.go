@@ -40,8 +40,8 @@ type RunbookVersion struct {
 	ETag        string       `json:"etag,omitempty"`        // changes when the version becomes active or inactive
 }
 
-// PublishOptions say what a new version does to the batches that are under way, and on
-// what terms it is published.
+// PublishOptions say how a new version treats batches under way, and under which
+// conditions to publish it.
 type PublishOptions struct {
 	// Overdue is OverdueIgnore or OverdueRerun; empty for OverdueIgnore.
 	Overdue   string
@@ -56,8 +56,8 @@ const (
 	OverdueRerun  = "rerun"  // they are run again, for all active members
 )
 
-// VersionChanges is what publishing a version changes: in the runbook, and for the batches
-// that are in flight when it is published.
+// VersionChanges are the changes of a version: in the runbook, and for the batches in
+// flight at publication.
 type VersionChanges struct {
 	Against    int             `json:"againstVersion"`    // the version compared with: the active one, else the latest; 0: there is none
 	Problem    string          `json:"problem,omitempty"` // why it could not be compared
@@ -74,8 +74,8 @@ type Change struct {
 	To   string `json:"to,omitempty"`
 }
 
-// BatchForecast is what happens to a batch when it takes up a newer version of its
-// runbook, at the next tick or when it is advanced. Phases are named.
+// BatchForecast is the forecast for a batch that changes to a newer version of its
+// runbook, at the next tick or its next advance. It lists phases by name.
 type BatchForecast struct {
 	BatchID    int      `json:"batchId"`
 	Problem    string   `json:"problem,omitempty"` // why the batch could not be read; the other fields are empty then

@@ -24,7 +24,7 @@ func (c *Client) PublishRunbook(ctx context.Context, yaml []byte) (api.Runbook, 
 }
 
 // PublishWith publishes the YAML of a runbook. The options say how a new version
-// treats batches under way, and under which conditions it is published.
+// treats batches under way, and under which conditions to publish it.
 func (c *Client) PublishWith(ctx context.Context, yaml []byte, o api.PublishOptions) (api.Runbook, error) {
 	k := call{method: http.MethodPost, path: []string{"runbooks"}, media: "application/yaml", body: yaml}
 	k.query = url.Values{}

@@ -193,7 +193,7 @@ func TestThreeBatchesCreatedAtOnceShareNobody(t *testing.T) {
 }
 
 // A tick does not add a person who is in a batch of another runbook, also when that batch
-// is created during the tick. The person is added after that batch has ended.
+// is new since the tick began. The next tick after that batch has ended adds the person.
 func TestTickAddsNobodyWhoIsInAnotherBatch(t *testing.T) {
 	t.Parallel()
 	for n := 1; ; n += everyCut { // under the race detector each takes long

@@ -11,8 +11,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/problem"
 )
 
-// A page of members is created in one write: a phase too large for it is refused
-// at publication, not in the middle of a migration.
+// A page of members is created in one write: publishing refuses a phase too large
+// for it, so that it does not fail in the middle of a migration.
 func TestPhaseThatCouldNotBeStoredIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -17,8 +17,8 @@ import (
 const module = "github.com/matoolkit/matoolkit/"
 
 // TestImportDirections compares the imports of all packages, without those of tests, with
-// the tables of imports.md. A row that permits an import that nobody makes fails
-// as well, so that the tables say how the program is.
+// the tables of imports.md. A row that permits an unused import fails as well, so
+// that the tables describe the program.
 func TestImportDirections(t *testing.T) {
 	t.Parallel()
 	imports := readImports(t)

@@ -1,7 +1,7 @@
-// Package bus is the contract between the programs and the message broker: what is sent,
-// received and settled, and which errors there are. It knows topics, message ids,
-// application properties and times; what is in a message is its users' business (package
-// message).
+// Package bus is the contract between the programs and the message broker: sending,
+// receiving and settling messages, and the errors of these. It knows topics,
+// message ids, application properties and times; it must not know a message's content
+// (package message).
 //
 // Drivers: bus/servicebus over Azure Service Bus, and bus/memory in the process, for tests
 // and simulations. Both pass the same suite, package bustest.
@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Errors of a broker. ErrNotFound and ErrUnauthorized are also ErrUnavailable: what was
-// called for can succeed later, once somebody has created the entity or given the right.
+// Errors of a broker. ErrNotFound and ErrUnauthorized are also ErrUnavailable: the call
+// can succeed later, after an administrator has created the entity or granted the role.
 var (
 	// ErrUnavailable means that the broker cannot be reached or did not acknowledge.
 	// Messages of a Send may have been accepted; sending them again, with the same ids,
@@ -87,9 +87,9 @@ type Receivers interface {
 }
 
 // Receiver receives the messages of one subscription. Each delivery is locked for as long
-// as the subscription says, and delivered again unless it is settled within that time:
-// completed, abandoned or dead-lettered. Receive must not be called concurrently; all else
-// may, also while Receive runs.
+// as the subscription says, and delivered again unless the receiver completes, abandons
+// or dead-letters it within that time. Receive must not be called concurrently; all other
+// methods may, also while Receive runs.
 //
 // Errors: ErrNotFound, ErrUnauthorized, ErrUnavailable, the context's own and, of
 // settlements and Renew, ErrLockLost.

@@ -57,8 +57,8 @@ func Control(s string) (rune, bool) {
 	return 0, false
 }
 
-// Fault is what encoding/csv could not read and where: the line and the column, in
-// bytes, from 1. Column 0 is the line as a whole.
+// Fault returns the place and text of an error of encoding/csv: the line and the
+// column in bytes, from 1. Column 0 means the whole line.
 func Fault(e *csv.ParseError) (line, column int, message string) {
 	switch {
 	case errors.Is(e.Err, csv.ErrBareQuote):

@@ -213,7 +213,7 @@ func lowerHex(s string) string { return hex.ReplaceAllStringFunc(s, strings.ToLo
 func inner(quoted string) string { return quoted[1 : len(quoted)-1] }
 
 // minAnywhere is the least length in bytes of a secret that is masked everywhere. A
-// shorter one occurs inside many words, so it is masked only as a word of its own.
+// shorter one occurs inside many words, so only whole words are masked.
 const minAnywhere = 4
 
 // scrub is text with a mask in the place of each secret. The longest go first, so that

@@ -10,8 +10,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
-// FuzzWhateverAWorkerAnswers lets a member go through a phase with whatever workers
-// answer: no answer breaks a decision, and what is stored keeps within its limits.
+// FuzzWhateverAWorkerAnswers runs a member through a phase with arbitrary answers:
+// no answer breaks a decision, and the stored state stays within its limits.
 func FuzzWhateverAWorkerAnswers(f *testing.F) {
 	for _, seed := range []string{
 		`true`, `null`, `{"id":1}`, `{"ID":null,"id":2}`, `{"complete":false}`, `{"Complete":"false"}`, `{"complete":true,"data":{"id":[1]}}`,

@@ -67,7 +67,7 @@ func batchChanged(b *model.Batch, messages ...model.Message) model.Decision {
 	return model.Decision{Writes: model.Writes{Batch: b}, Messages: messages}
 }
 
-// followUp is what follows from a decision that is stored.
+// followUp is the consequence of a stored decision.
 type followUp struct {
 	Messages []model.Message
 	Next     []model.Event
@@ -78,10 +78,9 @@ func appendFollowUp(d *model.Decision, f followUp) {
 	d.Messages, d.Next = append(d.Messages, f.Messages...), append(d.Next, f.Next...)
 }
 
-// NewDetected makes a batch for a start that was found in a source. It has no members
-// yet and is filling: they are added by MembersJoined, a page at a time, and nothing
-// begins for any of them until BatchFilled says that all are there. Until then it is
-// detected, whether the runbook has init steps or not.
+// NewDetected creates a batch for a start found in a data source. It has no members
+// yet and is filling: MembersJoined adds them page by page, and no phase begins
+// before BatchFilled. Until then its status is detected, with and without init steps.
 func NewDetected(id int, rb *runbook.Runbook, version int, start, now time.Time) model.Batch {
 	start = start.UTC()
 	b := NewBatch(id, rb, version, 0, &start, "", now)
@@ -108,8 +107,8 @@ func onBatchCreated(s model.State, e model.BatchCreated) (model.Decision, error)
 	return batchChanged(&b), nil
 }
 
-// onBatchFilled opens a batch whose members are written: its init sequence, or its first
-// phase that is due, is announced. One that nobody is in waits for somebody: a phase
+// onBatchFilled opens a batch whose members are stored: it announces the init sequence,
+// or the first phase that is due. A batch without members waits for one: a phase
 // without members fails.
 func onBatchFilled(b *model.Batch, now time.Time) model.Decision {
 	switch {

@@ -10,9 +10,9 @@ import (
 // system is who pauses a batch whose phase has a stop_when.
 const system = "system"
 
-// onFailureCounted pauses the batch where the failed members of a phase are now too many.
-// Where it is paused for that phase already, what followed from it is done again: the
-// process that paused it may have died before.
+// onFailureCounted pauses the batch if too many members of a phase have failed. If it is
+// paused for that phase already, it repeats the follow-ups: the process that paused it
+// may have died before them.
 func onFailureCounted(b *model.Batch, e model.FailureCounted, now time.Time) model.Decision {
 	switch {
 	case pauseIfTooManyFailed(b, now):
@@ -27,11 +27,10 @@ func onFailureCounted(b *model.Batch, e model.FailureCounted, now time.Time) mod
 // for it: a process died between the failure and the decision on it.
 func StopWhenReached(b *model.Batch, now time.Time) bool { return pauseIfTooManyFailed(b.Clone(), now) }
 
-// pauseIfTooManyFailed pauses the batch where the failed members of a phase reach its
-// stop_when, and reports whether it did. It does so once: a batch that it has paused is not paused again
-// before it is resumed, and then only by as many further failures. A pause by an
-// administrator gives way to it, so that the one who resumes the batch sees why it must
-// not go on.
+// pauseIfTooManyFailed pauses the batch if the failed members of a phase reach its
+// stop_when, and reports whether it did. It does so once: it pauses again only after a resume, and then
+// only after as many further failures. It replaces an administrator's pause, so
+// that the person who resumes the batch sees the reason.
 func pauseIfTooManyFailed(b *model.Batch, now time.Time) bool {
 	if b.HasEnded() || b.StoppedBy != 0 {
 		return false
@@ -96,7 +95,7 @@ func acknowledgeFailures(b *model.Batch) {
 	b.StoppedBy = 0
 }
 
-// forgetFailure takes a member who is retried out of those who have failed.
+// forgetFailure subtracts a retried member from the failed ones.
 func forgetFailure(p *model.Phase) {
 	if p.StopWhen != nil {
 		p.FailedSoFar = max(0, p.FailedSoFar-1)

@@ -100,8 +100,7 @@ func TestFailuresAfterAResumeAreCountedAnew(t *testing.T) {
 	}
 }
 
-// A resume of a batch that an administrator had paused must not hide failures that
-// nobody has seen.
+// Resuming a batch that an administrator had paused must not hide new failures.
 func TestFailuresDuringAPauseReplaceIt(t *testing.T) {
 	t.Parallel()
 	c := breaking(t, "10%")
@@ -116,8 +115,8 @@ func TestFailuresDuringAPauseReplaceIt(t *testing.T) {
 	c.wantPaused("system: phase move: 34 of 170 members failed, 17 of them since the batch was resumed; stop_when: 10%")
 }
 
-// Where the process that counted the failure died, whatever ends the phase decides on it
-// first: the next phase does not begin.
+// If the process that counted the failure died, the event that ends the phase decides on
+// it first: the next phase does not begin.
 func TestPhaseDoesNotEndBeforeItsFailuresAreDecidedOn(t *testing.T) {
 	t.Parallel()
 	for name, event := range map[string]model.Event{
@@ -212,9 +211,9 @@ phases:
 	}
 }
 
-// Whatever members do and administrators decide, in whatever order: between two pauses
-// lie a resume and as many failures as the stop_when names, and a batch that goes on has
-// fewer than that which nobody has seen.
+// For any events in any order: between two pauses lie a resume and as many failures as
+// the stop_when names, and a running batch has fewer failures than that since its last
+// resume.
 func TestBreakerProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

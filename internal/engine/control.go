@@ -45,7 +45,7 @@ func onBatchResumed(b *model.Batch, now time.Time) (model.Decision, error) {
 	return d, nil
 }
 
-// onBatchCancelRequested cancels a batch: nothing more begins, and what is under way is ended.
+// onBatchCancelRequested cancels a batch: no further work begins, and work under way ends.
 func onBatchCancelRequested(b *model.Batch, by model.Attribution, now time.Time) (model.Decision, error) {
 	switch {
 	case b.Status == model.BatchCancelled:

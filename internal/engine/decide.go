@@ -3,8 +3,8 @@
 // the time. This package has the batch, its phases and its members; package runstate has the
 // runs, and package model the documents and the vocabulary.
 //
-// It is pure. It must not know a clock, a random number, a store or a bus: what
-// is to be stored comes back as the next state, what is to be sent as messages.
+// It is pure. It must not know a clock, a random number, a store or a bus: a
+// decision returns the next state and the messages to send.
 // docs/reference/state-machine.md draws the machine.
 package engine
 
@@ -60,8 +60,8 @@ func decideBatch(s model.State, e model.Event, now time.Time) (model.Decision, e
 	return model.Decision{}, fmt.Errorf("engine: unknown event %T", e)
 }
 
-// batchDecisions are the groups of events on a batch. Each gets the batch as it is stored and
-// a copy to change, and reports whether the event is of its group.
+// batchDecisions are the groups of events on a batch. Each gets the stored batch and a copy to
+// change, and reports whether the event belongs to its group.
 var batchDecisions = []func(s model.State, stored, b *model.Batch, e model.Event, now time.Time) (d model.Decision, known bool, err error){
 	decidePhase, decideFanOut, decideControl, decideMembership, decideRemovalHold,
 }

@@ -135,7 +135,7 @@ func TestShareThatIsReachedExactlyOpensTheGate(t *testing.T) {
 	}
 }
 
-// Of nobody no share can be reached: the gate would stay shut for ever.
+// A phase without members reaches no share: the gate would stay closed forever.
 func TestShareOfAPhaseInWhichNobodyTookPartOpensTheGate(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, strings.Replace(gated, "    approval: required\n", "", 1), false)

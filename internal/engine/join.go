@@ -63,8 +63,8 @@ func onMembersJoined(b *model.Batch, e model.MembersJoined) (model.Decision, err
 	return batchChanged(b, model.CatchUp{Join: join}), nil
 }
 
-// fannedOutPhases gives the newest execution of every phase that is fanned out, in the
-// order of the phases, whichever version each is of.
+// fannedOutPhases returns the newest execution of every phase that is fanned out, in
+// the order of the phases, of any version.
 func fannedOutPhases(b *model.Batch) []*model.Phase {
 	newest := map[string]*model.Phase{}
 	place := map[int]int{} // of an execution among those of its version

@@ -42,8 +42,8 @@ func NextDue(b *model.Batch, now time.Time) []model.Message {
 	return []model.Message{model.Announce{Phase: first.ID, Page: 1, FanOut: fmt.Sprintf("rev-%d", b.Revision)}}
 }
 
-// firstDue is the phase that is next, where it is due and every phase before it is
-// fanned out.
+// firstDue returns the next phase if it is due and every phase before it is fanned
+// out.
 func firstDue(b *model.Batch, now time.Time) *model.Phase {
 	if b.Status != model.BatchActive {
 		return nil

@@ -88,7 +88,7 @@ func TestManualBatchHasNoQuietHours(t *testing.T) {
 	}
 }
 
-// Somebody can open the gate while it is quiet, and is to know.
+// An administrator can approve during quiet hours, so the gate is named first.
 func TestGateIsNamedBeforeQuietHours(t *testing.T) {
 	t.Parallel()
 	c := rested(t, strings.Replace(three, "offset: T-2d", "offset: T-2d\n    approval: required", 1))
@@ -136,7 +136,7 @@ func TestPausedBatchThatIsResumedInQuietHoursWaitsForTheirEnd(t *testing.T) {
 	wantOutcome(t, c.must(model.BatchResumed{}), model.Release{})
 }
 
-// What waited for the end of quiet hours is not past due: nobody has been through it.
+// A phase that waited for the end of quiet hours is not past due: no member has completed it.
 func TestNewVersionBringsItsOwnQuietHours(t *testing.T) {
 	t.Parallel()
 	c := rested(t, three)

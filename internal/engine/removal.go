@@ -7,9 +7,9 @@ import (
 	"github.com/matoolkit/matoolkit/internal/model"
 )
 
-// onMemberLeft removes a member: what is under way for it ends, and the runbook's steps
-// for those who leave are run. While the batch is being filled they are not: nothing
-// was started for anybody, so there is nothing to undo, and the member is shown as
+// onMemberLeft removes a member: the work under way ends, and the runbook's removal
+// steps run. While the batch is being filled they do not: no phase has begun, so
+// there is nothing to undo, and the member is shown as
 // removed without a removal.
 func onMemberLeft(s model.State, b *model.Batch, e model.MemberLeft, now time.Time) (model.Decision, error) {
 	rb, err := s.LoadRunbook(b.Runbook, b.Version)
@@ -44,8 +44,8 @@ func onMemberLeft(s model.State, b *model.Batch, e model.MemberLeft, now time.Ti
 	return d, nil
 }
 
-// removalPhase is the execution of the removal steps for the batch's version, which the
-// first member who is removed makes.
+// removalPhase returns the execution of the removal steps for the batch's version, which
+// the first removed member creates.
 func removalPhase(b *model.Batch, now time.Time) int {
 	for _, p := range b.Phases {
 		if p.Kind == model.KindRemoval && p.Version == b.Version {

@@ -22,7 +22,7 @@ rollbacks:
   undo: [{name: remove, worker_id: w1, function: Remove}]
 `
 
-// removed is a member in the first phase who has been removed from the batch.
+// removed returns a removed member of the first phase.
 func removed(t *testing.T) *person {
 	t.Helper()
 	p := enterOf(t, read(t, removing), 1, `{"Upn":"ann@x"}`)

@@ -7,11 +7,11 @@ import (
 	"github.com/matoolkit/matoolkit/internal/model"
 )
 
-// Removals that the source asks for and that are so many that somebody is to look at
-// them first. Who they are, the source tells; the batch keeps that they are held.
+// Removals by the data source that exceed the guard and wait for an administrator.
+// The source determines the members; the batch records that they are held.
 
-// onRemovalsHeld holds removals, brings the hold up to date, or withdraws it. What is
-// confirmed stays as it is until it is done.
+// onRemovalsHeld holds removals, updates the hold, or withdraws it. A confirmed hold
+// stays until its removals are complete.
 func onRemovalsHeld(b *model.Batch, e model.RemovalsHeld, now time.Time) (model.Decision, error) {
 	if e.Members < 0 || e.Of < e.Members {
 		return model.Decision{}, fmt.Errorf("engine: %T of %d members of %d", e, e.Members, e.Of)

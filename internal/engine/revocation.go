@@ -20,8 +20,8 @@ func ExtendRevocation(r model.Revoke, now time.Time) model.Revoke {
 	return r
 }
 
-// Revocation is what tells the workers that the batch is paused or cancelled, as the
-// message that brings it about; nil where it is neither.
+// Revocation returns the message that leads to the workers' notification of a paused
+// or cancelled batch; nil for any other batch.
 func Revocation(b *model.Batch) []model.Message {
 	switch {
 	case b.Cancelled != nil && b.HasEnded():

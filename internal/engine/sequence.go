@@ -58,9 +58,8 @@ func endInit(b *model.Batch, p *model.Phase, run *model.Run, now time.Time) foll
 	return f
 }
 
-// initFailed fails a batch: nothing new begins. What is under way is finished first:
-// removals, and where init was run again for a new version, what the one before it
-// has begun.
+// initFailed fails a batch: no further work begins. Work under way ends first:
+// removals, and phases of the previous version if a new version ran init again.
 func initFailed(b *model.Batch, p *model.Phase, now time.Time) followUp {
 	b.Status, b.Error = model.BatchActive, initError(p.Reason)
 	for i := range b.Phases {

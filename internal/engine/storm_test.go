@@ -98,8 +98,8 @@ func allVersions(t *testing.T) map[int]*runbook.Runbook {
 // begun is the version that a batch begins with.
 func (s *system) begun() int { return []int{1, 2, 5}[s.pick(3)] }
 
-// live is the whole batch: random happenings first, then whatever is left, and
-// sometimes a second life for those who failed.
+// live runs the whole batch: random events first, then the remaining ones, and
+// sometimes a retry of the failed members.
 func (s *system) live() {
 	if s.pick(4) == 0 {
 		s.outrun()
@@ -181,7 +181,7 @@ func (s *system) deliver(i int) {
 	l.deliver()
 }
 
-// intervene is what administrators, the source and the scheduler do.
+// intervene plays the administrators, the source and the scheduler.
 func (s *system) intervene() {
 	mark := model.Attribution{By: "ada", At: s.now}
 	phase := 1 + s.pick(len(s.batch.Phases))
@@ -254,7 +254,7 @@ func (s *system) checkErased() {
 // anyone is one of those who are, or were, members.
 func (s *system) anyone() int { return 1 + s.pick(max(1, len(s.members))) }
 
-// guard is what becomes of removals that are too many.
+// guard holds, confirms or discards removals beyond the guard.
 func (s *system) guard(mark model.Attribution) {
 	active := s.batch.Members - s.batch.Removed
 	switch s.pick(6) {
@@ -362,8 +362,8 @@ func (s *system) publish() {
 	s.cameAbout(foreseen, version, past)
 }
 
-// cameAbout fails unless a new version did to the batch, which had these executions
-// before, what was foreseen.
+// cameAbout fails unless a new version changed the batch, which had these executions
+// before, as forecast.
 func (s *system) cameAbout(foreseen engine.Succession, version int, past []model.Phase) {
 	if followed := s.batch.Version == version; followed != (foreseen.Stays == "") {
 		s.fail("batch %+v followed version %d: %v, foreseen %+v", s.batch, version, followed, foreseen)
@@ -414,7 +414,7 @@ func (s *system) cameAbout(foreseen engine.Succession, version int, past []model
 	}
 }
 
-// tick is the scheduler's: it takes up what is due and what was left behind.
+// tick plays the scheduler: it begins due phases and continues interrupted work.
 func (s *system) tick() {
 	switch s.batch.DispatchMode() {
 	case model.Cancelled:
@@ -516,8 +516,8 @@ func (s *system) check(at place) {
 	}
 }
 
-// tally checks a batch that has ended: all that is in it has, and every count is
-// what a recount gives.
+// tally checks an ended batch: all its parts have ended, and every count equals a
+// recount.
 func (s *system) tally() {
 	if !s.batch.Status.Terminal() {
 		s.fail("the batch is %s again", s.batch.Status)
@@ -624,8 +624,8 @@ func (s *system) tallyMembers() {
 	}
 }
 
-// tallyPassage checks that nobody who is still active was left out: each succeeded
-// in the newest execution of every phase that began.
+// tallyPassage checks that every active member succeeded in the newest execution of
+// every phase that began.
 func (s *system) tallyPassage() {
 	newest := map[string]int{}
 	for _, p := range s.batch.Phases {

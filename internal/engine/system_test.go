@@ -26,10 +26,9 @@ type letter struct {
 	deliver func()
 }
 
-// system is a whole batch in memory: the engine's decisions are stored at once,
-// what follows from them is put into the mail, and what is random (which letter
-// comes next and how often, what a worker answers, what an administrator does) is
-// picked.
+// system is a whole batch in memory: it stores the engine's decisions at once,
+// puts their messages into the mail, and draws the random parts (order and
+// number of deliveries, answers of workers, requests of administrators).
 type system struct {
 	fail     func(format string, args ...any)
 	pick     func(n int) int // from 0 to n-1
@@ -329,8 +328,8 @@ func (s *system) decide(e model.Event) (model.Decision, error) {
 	return d, err
 }
 
-// comesAgain tells whether an event comes by a message, which is delivered until it is
-// processed to its end. What an administrator asks for is asked once.
+// comesAgain reports whether an event arrives by a message, which is redelivered until
+// processed. A request of an administrator arrives once.
 func comesAgain(e model.Event) bool {
 	switch e := e.(type) {
 	case model.MemberRetried, model.SequenceRetried:
@@ -630,7 +629,7 @@ func (s *system) begin(at place, step int, job string, refuses bool) bool {
 		f.expires = of.DispatchedAt.Add(of.Timeout)
 	}
 	if !waits || refuses || !s.now.Before(f.expires) {
-		// What was resolved may be begun all the same, and run.
+		// A resolved step's job may still start and run.
 		if !waits && !refuses && !s.resolved[job] && s.now.Before(s.expiry[job]) {
 			s.fail("job %s is begun, and its step does not wait for it: %s", job, encode(of))
 		}
@@ -659,7 +658,7 @@ func (s *system) sheets() []sheet {
 	})
 }
 
-// mailNames is what is in the mail, by name.
+// mailNames lists the mail by name.
 func (s *system) mailNames() string {
 	names := map[string]int{}
 	for _, l := range s.mail {

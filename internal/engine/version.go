@@ -8,17 +8,17 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
-// onVersionPublished takes a batch over to a newer version of its runbook: what was
-// pending is superseded, and the new version's phases come in its place. What is
-// under way ends under the version that began it.
+// onVersionPublished changes a batch to a newer version of its runbook: the new
+// version's phases supersede the pending ones. Phases under way end under the
+// version that began them.
 //
 // A phase is past due where its time has come or, in a manual batch, where it was
-// advanced to. Such a phase is skipped, unless it is to be run again, or the one that
-// it takes the place of was due and still waited, or was cancelled because init failed:
-// nobody has been through it. A batch that ended once stays with its version, though a retry opens it again.
+// advanced to. Such a phase is skipped, unless rerun is requested, or the phase that
+// it replaces was due and still waited, or was cancelled because init failed: no member
+// has completed that one. A batch that ended once keeps its version, also when a retry opens it again.
 //
-// One that is still being filled is as if it had been made with the newer version:
-// nobody has been through anything, so nothing of it is skipped, init neither.
+// A batch that is still being filled behaves as if created with the newer version:
+// no phase has begun, so none is skipped, and neither is init.
 func onVersionPublished(s model.State, b *model.Batch, e model.VersionPublished, now time.Time) (model.Decision, error) {
 	if b.Ended || b.HasEnded() || e.Version <= b.Version {
 		return model.Decision{Stale: true}, nil
@@ -77,8 +77,8 @@ func skipPastDue(b *model.Batch, first int, passed, waited map[string]bool, now 
 	}
 }
 
-// Succession is what a newer version of its runbook makes of a batch: of its phases,
-// by name and in their order, and of its init steps.
+// Succession lists the changes that a newer version of its runbook makes to a batch:
+// to its phases, by name and in order, and to its init steps.
 type Succession struct {
 	Stays      string   // why the batch stays with its version; empty when it follows
 	UnderWay   []string // what has begun under an older version and ends under it

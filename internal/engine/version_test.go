@@ -355,7 +355,7 @@ func TestGateOfANewVersionLooksAtThePhaseBeforeOfItsOwn(t *testing.T) {
 	c.wantPhase(4, model.PhasePending, "approval")
 }
 
-// Nobody has been through it: it would be lost to all.
+// No member has completed it: skipping it would lose it for all.
 func TestPhaseThatWasDueAndStillWaitedIsNotSkipped(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, gated, false)
@@ -478,7 +478,7 @@ func TestBatchThatEndedOnceStaysWithItsVersion(t *testing.T) {
 	c.wantStale(model.VersionPublished{Version: 4, Rerun: true})
 }
 
-// Each storm holds what is foreseen of a version to what comes about.
+// Each storm compares the forecast of a version with its effect.
 func TestWhatAVersionDoesIsForeseen(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(7, 7))

@@ -123,8 +123,8 @@ func quietUntil(b *model.Batch, p *model.Phase, now time.Time) (end time.Time, q
 	return b.Quiet.Until(now)
 }
 
-// waitingReason says why a phase whose time has come may not begin; empty where it may. A gate
-// comes first, for somebody is to open it, and can do so while it is quiet.
+// waitingReason returns why a due phase may not begin; empty if it may. Gates come first,
+// because an administrator must open them and can do so during quiet hours.
 func waitingReason(b *model.Batch, p *model.Phase, now time.Time) string {
 	if reason := gateReason(b, p); reason != "" {
 		return reason

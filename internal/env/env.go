@@ -37,7 +37,7 @@ func (r *Reader) Wrong(name, format string, args ...any) {
 	r.Problem("%s: "+format, append([]any{name}, args...)...)
 }
 
-// Problem notes what is wrong with several variables together.
+// Problem records a problem that concerns several variables.
 func (r *Reader) Problem(format string, args ...any) {
 	r.problems = append(r.problems, fmt.Sprintf(format, args...))
 }
@@ -123,7 +123,7 @@ func (r *Reader) Server(name, otherwise string) (value string, local bool) {
 	if value = r.Or(name, otherwise); value == "" {
 		return "", false
 	}
-	// The problem does not quote what is wrong: it may be a password or a key in the URL.
+	// The problem does not quote the value, which may contain a password or a key.
 	u, err := url.Parse(value)
 	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		r.Wrong(name, "it is not the URL of a server, such as https://name.example, without a user and a query")

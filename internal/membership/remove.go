@@ -62,8 +62,8 @@ func (r *Registrar) RemoveMember(ctx context.Context, by audit.Caller, batch, me
 	return apiview.Member(s.After(), *next, rb.Secret), nil
 }
 
-// RemoveMembers removes members from a batch, some in each write, and gives those who are out:
-// nothing runs for them any more and nothing is left to be undone. A member who has failed
+// RemoveMembers removes members from a batch, several in each write, and returns those whose
+// removal is complete: no run and no removal step is left. A member who has failed
 // meanwhile stays, and so does one whom an administrator has just kept.
 func (r *Registrar) RemoveMembers(ctx context.Context, batch int, members []int, by audit.Caller, why string) (out []int, err error) {
 	limit := 40

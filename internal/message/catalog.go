@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Catalog is what a worker tells of itself when it starts: the functions that it can be
-// asked for. Runbooks are checked against it when they are published.
+// Catalog is the announcement of a worker when it starts: its functions. Publishing
+// checks runbooks against it.
 type Catalog struct {
 	WorkerID string `json:"WorkerId"`
 	Version  string `json:"Version,omitempty"` // of the worker's program, as it calls it
 	// Timestamp is when the worker started, in UTC: of two catalogues of a worker the
-	// later one counts, in whichever order they come.
+	// later one counts, in any order of arrival.
 	Timestamp time.Time         `json:"Timestamp"`
 	Functions []CatalogFunction `json:"Functions"`
 }
@@ -47,9 +47,9 @@ type CatalogField struct {
 	Description string `json:"Description,omitempty"`
 }
 
-// CatalogID is the message id of a catalogue with this body. The body has the time of
-// the start in it: what is sent again is dropped by the broker, and a worker that goes
-// back to an earlier version is heard.
+// CatalogID is the message id of a catalogue with this body. The body contains the
+// time of the start: the broker drops a repeated message, but not the announcement of a
+// worker that was rolled back to an earlier version.
 func CatalogID(workerID string, body []byte) string {
 	digest := sha256.Sum256(append([]byte(workerID+"\x00"), body...))
 	return "catalog-" + hex.EncodeToString(digest[:16])

@@ -12,7 +12,7 @@ const HeartbeatInterval = 30 * time.Second
 // Heartbeat is one replica's report of its state. It is sent to TopicWorkerResults
 // with PropertyMessageType TypeWorkerHeartbeat when the replica starts, every
 // HeartbeatInterval, when its throttling begins or ends, and once with Stopping when it
-// ends by itself or is told to.
+// ends.
 type Heartbeat struct {
 	WorkerID       string    `json:"WorkerId"`
 	ReplicaID      string    `json:"ReplicaId"` // random, one for each process

@@ -3,7 +3,7 @@
 // of the topics and of the application properties that route them.
 //
 // Field names on the wire are PascalCase and are read case-insensitively. The
-// package knows no broker: package bus carries what is defined here.
+// package knows no broker: package bus carries these messages.
 package message
 
 import (
@@ -145,8 +145,7 @@ const (
 // BatchWork asks for work over the members of a batch, one page of them per
 // message, each followed by a message for the next. Page 0 holds the runs without a
 // member, pages of members count from 1. Task tells one request for work from
-// another. After is where a sweep, which goes over what is overdue and not over the
-// members, goes on. DueAt is as in PhaseDue.
+// another. After is the position at which a sweep of overdue runs continues. DueAt is as in PhaseDue.
 type BatchWork struct {
 	BatchID int       `json:"BatchId"`
 	Work    string    `json:"Work"`

@@ -1,8 +1,8 @@
 package model
 
-// Decision is the outcome of an event: what is stored in one atomic write, the messages
-// that are sent once that is stored, and the events that are decided after that, in their
-// order, each with what follows from it before the one behind it. A process may die
+// Decision is the outcome of an event: the state to store in one atomic write, the
+// messages to send after it, and the follow-up events to decide then, in order, each with
+// its own follow-ups before the next. A process may die
 // between any two of these: the event comes again, and its decision, which is then
 // Repeated, asks for the same messages and events.
 type Decision struct {

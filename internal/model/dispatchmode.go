@@ -1,7 +1,7 @@
 package model
 
-// DispatchMode is what a batch allows its runs. What a run has in hand is carried to its
-// result in any case.
+// DispatchMode says whether a batch's runs may dispatch jobs. A job in flight reaches its
+// result in every mode.
 type DispatchMode int
 
 // The dispatch modes of a batch.
@@ -11,7 +11,7 @@ const (
 	Cancelled                     // the batch is cancelled: nothing more is dispatched
 )
 
-// DispatchMode is what the batch allows its runs.
+// DispatchMode returns whether the batch's runs may dispatch jobs.
 func (b *Batch) DispatchMode() DispatchMode {
 	switch {
 	case b.Status == BatchCancelling || b.Status == BatchCancelled:

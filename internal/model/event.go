@@ -123,7 +123,7 @@ type (
 	PhaseCounted struct{ Phase int }
 	// FailureCounted: a failed run was added to what the stop_when of its phase counts.
 	FailureCounted struct{ Phase int }
-	// PhaseApproved: an administrator lets a phase begin, whatever its gates say.
+	// PhaseApproved: an administrator approves a phase, which opens all its gates.
 	PhaseApproved struct {
 		Phase int
 		By    Attribution

@@ -18,7 +18,7 @@ func PageOf(member int) int { return (member-1)/PageSize + 1 }
 //
 // Its runs are counted in shards, one for each page of members. Shards tells how
 // many there are once the phase has reached all pages (FannedOut); ShardsClosed and the
-// counts beside it are what the shards that are done have reported.
+// counts beside it are the sums of the closed shards.
 type Phase struct {
 	ID             int          `json:"phaseId"` // counts from 1 within the batch
 	Kind           PhaseKind    `json:"kind"`
@@ -63,7 +63,7 @@ func (p *Phase) SequenceUnsent() bool {
 	return p.OnCompleteStatus == RunRunning && !p.OnCompleteSent
 }
 
-// Counts is how a phase's members ended, as its on_complete steps are told.
+// Counts holds the numbers of a phase's members by outcome, for its on_complete steps.
 type Counts struct {
 	Members   int `json:"members"`
 	Succeeded int `json:"succeeded"`

@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// Shard counts the runs of one page of a phase. It reports to its phase when Open
-// reaches 0, once: a member who is retried takes the report back.
+// Shard counts the runs of one page of a phase. It reports to its phase once, when
+// Open reaches 0; a retried member withdraws the report.
 type Shard struct {
 	Phase     int        `json:"phaseId"`
 	Page      int        `json:"page"`

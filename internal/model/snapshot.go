@@ -7,8 +7,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
-// Snapshot is a State in memory, of as much as its user knows to be asked for. What is
-// asked of it beyond that is an error, or nil where State allows that there is none.
+// Snapshot is a State in memory with the documents that a decision needs. Reading
+// another one is an error, or nil where State allows a missing document.
 type Snapshot struct {
 	Batch        *Batch
 	DispatchMode DispatchMode // of a Snapshot without a Batch; else it is the Batch's where this is Running

@@ -65,8 +65,8 @@ phases:
 	}
 }
 
-// A parameter's value is what JSON would hold: numbers keep every digit, dates
-// and words like yes stay text.
+// A parameter's value is a JSON value: numbers keep every digit, dates and
+// words like yes stay text.
 func TestParametersAreReadAsJSON(t *testing.T) {
 	t.Parallel()
 	src := strings.Replace(smallest, "function: F", `function: F, params: {v: [12345678901234567890, -2.50, 1e3, true, null, ~, 2025-01-01, "01234", yes, '', {}]}`, 1)

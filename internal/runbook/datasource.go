@@ -63,7 +63,7 @@ func (f fields) requireBatchTime(ds draftSource) {
 	}
 }
 
-// querying checks what is about the query, and fills in what was left out.
+// querying checks the fields of the query and sets defaults.
 func (f fields) querying(ds *draftSource) {
 	if ds.Type == SourceCSV {
 		f.idle("query", "is not asked for: all rows of a csv are its members")

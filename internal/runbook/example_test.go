@@ -6,7 +6,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
-// What is wrong is reported with its place; a runbook with errors is not given.
+// Errors have their place; a runbook with errors is not returned.
 func ExampleParse() {
 	rb, diagnostics := runbook.Parse([]byte(`name: move
 data_source: {type: csv, primary_key: Upn}

@@ -14,8 +14,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook/template"
 )
 
-// Whatever the text, Parse answers, with either a runbook or an error, and with
-// every position inside the text.
+// For every text, Parse returns either a runbook or an error, with every
+// position inside the text.
 func FuzzParse(f *testing.F) {
 	for _, pattern := range []string{"testdata/*.yaml", "testdata/diagnostics/*.yaml"} {
 		files, err := filepath.Glob(pattern)
@@ -104,7 +104,7 @@ func checkTimes(t *testing.T, rb *Runbook) {
 	checkUntil(t, rb.QuietHours, time.Date(2026, 3, 28, 23, 0, 0, 0, time.UTC), time.Hour)
 }
 
-// checkOnComplete resolves the steps from what is known to them, and nothing else.
+// checkOnComplete resolves the steps with their own variables only.
 func checkOnComplete(t *testing.T, ph Phase) {
 	t.Helper()
 	vars := template.Variables{VariableBatchID: 1, VariableBatchStartTime: "2026-01-01T00:00:00Z"}

@@ -44,8 +44,8 @@ func ParseOffset(s string) (Offset, error) {
 	return minutes, nil
 }
 
-// Minutes is the offset as it is stored: minutes before the batch's start, negative
-// after it.
+// Minutes is the stored form of the offset: minutes before the batch's start,
+// negative after it.
 func (o Offset) Minutes() int { return int(o) }
 
 // DueAt is the moment at which a phase of a batch that begins at start falls due.

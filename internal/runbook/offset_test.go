@@ -73,8 +73,8 @@ func TestParseDuration(t *testing.T) {
 	}
 }
 
-// What is read is written so that it is read as the same, and an offset after the
-// start is as far from it as the one before.
+// A parsed offset is formatted to a text with the same meaning, and an offset
+// after the start mirrors the one before it.
 func FuzzParseOffset(f *testing.F) {
 	for _, seed := range []string{"T-5d", "T+90s", "T-0", "T+0", "T+-1d", "T", "T-3650d"} {
 		f.Add(seed)

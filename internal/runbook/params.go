@@ -121,8 +121,8 @@ func (p *parser) template(n *yaml.Node, path string, s *draftStep) bool {
 // locator finds the positions of bytes of a scalar's value. A position is exact on one
 // plain line; where YAML folds, unescapes or indents, it is the start of the scalar.
 //
-// A locator reads the value once, whatever the number of positions: a scalar can hold
-// tens of thousands of templates.
+// A locator reads the value once for all positions: a scalar can contain tens of
+// thousands of templates.
 type locator struct {
 	p      *parser
 	value  string

@@ -16,8 +16,8 @@ const (
 	maxWindows    = 50
 )
 
-// QuietHours is when no phase of an automated batch begins. It is stored with a
-// batch, as JSON.
+// QuietHours is the daily time in which no phase of an automated batch begins.
+// It is part of the stored batch, as JSON.
 type QuietHours struct {
 	TimeZone string   `json:"timeZone"` // IANA
 	Windows  []Window `json:"windows"`

@@ -155,8 +155,8 @@ type DataSource struct {
 	// RemovalGuard is the largest share, in percent, of a batch's members that one
 	// result may remove without being asked about.
 	RemovalGuard float64
-	// AdditionGuard is what one result may add without confirmation. Like RemovalGuard,
-	// it is empty for a source that is not queried.
+	// AdditionGuard limits the additions of one result without confirmation. Like
+	// RemovalGuard, it is empty without a query.
 	AdditionGuard AdditionGuard
 }
 
@@ -220,8 +220,8 @@ func (r *Runbook) Phase(name string) (Phase, bool) {
 
 // Columns names the data columns a member needs: the primary key, and every
 // variable of the phases, the rollbacks and on_member_removed that is neither
-// special nor an output of a step. What on_complete uses is no member's. It is
-// sorted and holds no name twice.
+// special nor an output of a step. Variables of on_complete are not columns.
+// The list is sorted and without duplicates.
 func (r *Runbook) Columns() []string {
 	var steps, complete []Step
 	for _, p := range r.Phases {

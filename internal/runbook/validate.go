@@ -148,7 +148,7 @@ func (v *validator) timing() {
 }
 
 // gates refuses require_success where no phase comes before. Such a gate would
-// always be open, and whoever wrote it relies on it: that is more than a warning.
+// always be open although the author relies on it, so it is an error and not a warning.
 // A batch that is advanced by hand takes the phases in the order of the text.
 func (v *validator) gates() {
 	if len(v.d.phases) == 0 {
@@ -208,7 +208,7 @@ func (v *validator) special(u use, onComplete bool) bool {
 	return true
 }
 
-// use checks a member's variable wherever it is used.
+// use checks each use of a member's variable.
 func (v *validator) use(u use) {
 	if u.amidText && v.lists[u.variable] {
 		v.p.errorf(u.pos, u.path, CodeListInText, "{{%s}} is a multi-valued column: a list can only be a parameter's whole value", clip(u.variable))

@@ -71,8 +71,8 @@ func TestJSONNamesThePlaceOfWhatCannotBeStored(t *testing.T) {
 	}
 }
 
-// What JSON returns has the value's numbers, each as a double or as text, and nothing in
-// it is changed again.
+// The result of JSON has the value's numbers, each as a double or as text, and applying
+// JSON again changes nothing.
 func FuzzJSON(f *testing.F) {
 	for _, seed := range []string{`{"a":[1,9007199254740993]}`, `1e400`, `[[[]]]`, `"\\\""`, `-0.1e-5`, "\xff"} {
 		f.Add([]byte(seed))

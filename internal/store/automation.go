@@ -8,7 +8,7 @@ import (
 )
 
 // Automation says whether batches of a runbook are created from its data source. There is none
-// until somebody sets it.
+// before the first setting.
 type Automation struct {
 	Runbook    string     `json:"runbook"`
 	Enabled    bool       `json:"enabled"`
@@ -16,8 +16,8 @@ type Automation struct {
 	EnabledBy  string     `json:"enabledBy,omitempty"`
 	DisabledAt *time.Time `json:"disabledAt,omitempty"`
 	DisabledBy string     `json:"disabledBy,omitempty"`
-	// Additions is what an administrator confirmed last; nil when the query has returned
-	// other people since.
+	// Additions are the last confirmed additions; nil if the query has returned other
+	// people since.
 	Additions *ConfirmedAdditions `json:"additions,omitempty"`
 }
 
@@ -50,7 +50,7 @@ type SyncRecord struct {
 	Additions    *HeldAdditions     `json:"additions,omitempty"`
 }
 
-// HeldAdditions is what the addition guard held at the last sync.
+// HeldAdditions are the additions that the guard held at the last sync.
 type HeldAdditions struct {
 	Revision string          `json:"revision"`
 	People   int             `json:"people"`

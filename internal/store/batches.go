@@ -49,7 +49,7 @@ type UnfinishedBatch struct {
 
 // BatchSummary is the read model of the list of batches. It follows the batch itself, which is
 // the truth, and is written again after each change of the batch: with ReplaceUnlessNewer, so that
-// a process that is late does not bring back what was.
+// a late process does not restore an older state.
 type BatchSummary struct {
 	ID             int                `json:"id"`
 	RunbookName    string             `json:"runbookName"`
@@ -103,8 +103,7 @@ type StartSlot struct {
 }
 
 // PersonClaim names the batches that have one person as a member, or are about to. There is one
-// document for each person, whatever the number of batches, and it is written before the member
-// is: of two batches that add a person at the same moment, one finds the claim of the other.
+// document for each person, for any number of batches, and it is written before the member is: of two batches that add a person at the same moment, one finds the claim of the other.
 // Nothing deletes a claim when a batch ends or a member is removed; the next batch that adds the
 // person checks whether the claim still holds.
 type PersonClaim struct {

@@ -106,8 +106,7 @@ func AdditionsKey(runbook, list string, page int) Key {
 	return Key{PartitionRunbooks, fmt.Sprintf("additions:%s:%s:%06d", runbook, list, page), "additions"}
 }
 
-// SyncKey is who is comparing a runbook's batches with its data source, and what
-// came of it last.
+// SyncKey names the lease and the last result of a runbook's data source sync.
 func SyncKey(runbook string) Key { return Key{PartitionRunbooks, "sync:" + runbook, "sync"} }
 
 // RunbookKey is a runbook's head: its newest and its active version.

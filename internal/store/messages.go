@@ -22,7 +22,7 @@ type MessageFilter struct {
 	Topic  string
 }
 
-// UnprocessableStatus is what has become of an unprocessable message.
+// UnprocessableStatus is the status of an unprocessable message.
 type UnprocessableStatus string
 
 // The statuses. A replayed message that cannot be processed either is open again.

@@ -4,9 +4,9 @@
 //
 // Two drivers implement it: store/cosmos keeps the documents in Azure Cosmos DB, store/memory
 // in the memory of this process, for tests and simulations. Package storetest holds the suite
-// that both pass. The files of this package say how documents are named (items.go), what is in
-// them, and which reads there are; each read states its order, its paging and its cost in
-// request units (RU).
+// that both pass. The files of this package define the documents' keys (items.go), their
+// content, and the reads; each read states its order, its paging and its cost in request
+// units (RU).
 //
 // A store reads its own writes across processes. In Cosmos DB the account therefore has the
 // default consistency Strong or Bounded Staleness: with Session a read may be older than the
@@ -54,7 +54,7 @@ type Store interface {
 	// Ping reports whether the store answers.
 	Ping(ctx context.Context) error
 
-	// Counts returns what was asked of the store since it was opened.
+	// Counts returns the operations since the store was opened.
 	Counts() Counts
 }
 
@@ -75,7 +75,7 @@ type Documents interface {
 	Apply(ctx context.Context, writes Writes) (Applied, error)
 }
 
-// Counts is what was asked of a Store since it was opened. One Apply is one write.
+// Counts are the operations of a Store since it was opened. One Apply is one write.
 type Counts struct {
 	Reads     int64 `json:"reads"`
 	Queries   int64 `json:"queries"`

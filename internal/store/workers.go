@@ -24,7 +24,7 @@ type WorkerAnnouncement struct {
 	Catalog *AnnouncedCatalog `json:"catalog"` // nil: the worker has not announced itself
 }
 
-// WorkerRecord is what is known of a worker: the latest announcement, the latest answer and the
+// WorkerRecord holds the state of a worker: the latest announcement, the latest answer and the
 // latest heartbeat of each replica. Times are by the handler's clock unless a comment says
 // otherwise.
 type WorkerRecord struct {

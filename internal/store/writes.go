@@ -129,10 +129,10 @@ func (w Write) check() error {
 	return nil
 }
 
-// Applied is what an Apply gave for each of its operations.
+// Applied holds the results of an Apply, one for each operation.
 type Applied []Result
 
-// Result is what an Apply gave for one operation.
+// Result is the result of one operation of an Apply.
 type Result struct {
 	ETag     string   // of the version that it wrote
 	Document Document // of OpGet: what it read

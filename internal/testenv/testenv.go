@@ -1,5 +1,5 @@
-// Package testenv is what stands around the handler in tests: it gives messages to the handler
-// as the Functions host does, and carries out jobs as a worker does.
+// Package testenv is the handler's environment in tests: it delivers messages to the handler as
+// the Functions host does, and runs jobs as a worker does.
 //
 // It is test code, and no program imports it. What ships has workers of its own: local/simulate
 // answers jobs by the rules of an administrator in simulated time, and local/bench measures the

@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// properties are a carrier. What is no string counts as absent.
+// properties are a carrier. A value that is no string counts as absent.
 type properties map[string]any
 
 func (p properties) Get(key string) string {

@@ -8,8 +8,8 @@ import (
 	"github.com/matoolkit/matoolkit/local/servicebus"
 )
 
-// What Azure bills is each operation of Service Bus, by whomever, and each delivery to the
-// app as an execution; what is read counts apart from what is written.
+// Azure bills each operation of Service Bus by any client, and each delivery to the app as
+// an execution; reads count apart from writes.
 func TestAmountsAreOfWhatWasCounted(t *testing.T) {
 	t.Parallel()
 	r := result{usage: []usage{{name: "handler", cpu: 2 * time.Second}, {name: "worker", cpu: time.Second}, {name: "cosmos", cpu: time.Hour}}, logged: 7000}

@@ -20,7 +20,7 @@
 // forward synchronisation: a user with an Exchange licence gets a mailbox, a
 // user without one that has mail attributes becomes a mail user, a user with
 // neither has no recipient at all, and an object that fails Exchange's own
-// validation stays without a recipient until it is corrected. Provisioning
+// validation stays without a recipient until an administrator corrects it. Provisioning
 // takes seconds to many minutes. Here Config.ProvisionMailUsers turns this on: every user that
 // has mail or otherMails becomes a mail user after Config.ProvisionDelay,
 // except those named by Config.ProvisionExcept, which stand for the objects

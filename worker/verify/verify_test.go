@@ -364,8 +364,8 @@ func send(t *testing.T, client *azservicebus.Client, body string) {
 	}
 }
 
-// A worker that has no subscription for controls cannot be blamed for beginning revoked
-// jobs: the run ends with the name of what is missing.
+// A worker without a control subscription cannot be blamed for beginning revoked jobs:
+// the run ends with the name of the missing subscription.
 func TestMissingControlSubscriptionIsNamed(t *testing.T) {
 	t.Parallel()
 	topology := servicebus.DefaultTopology()

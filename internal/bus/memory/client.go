@@ -268,7 +268,7 @@ func (b *Broker) takeDeadLetters(ctx context.Context, topic, subscription string
 	return removed, errors.Join(failures...)
 }
 
-// holdDeadLetters takes dead letters in hand that nobody else has.
+// holdDeadLetters locks dead letters that no other receiver holds.
 func (b *Broker) holdDeadLetters(topic, subscription string, n int) ([]*entry, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

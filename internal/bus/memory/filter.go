@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// filter is what a subscription's messages must have; the zero value is of all messages.
+// filter selects the messages of a subscription; the zero value selects all.
 type filter struct{ property, text string }
 
 var equality = regexp.MustCompile(`^\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*'((?:[^']|'')*)'\s*$`)

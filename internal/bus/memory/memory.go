@@ -9,9 +9,9 @@
 // A test that drives the broker itself, such as the fault simulation, does not receive: it
 // lists the messages with Messages, chooses one, takes it with Take and settles it with a
 // Receiver or Complete, or ends its lock with EndLock; Next says how far the clock can move.
-// Each process under test has a Client of its own, whose Fault decides what becomes of each
+// Each process under test has a Client of its own, whose Fault decides the outcome of each
 // call and may wait while it decides. A test that tries several continuations of one state
-// goes on with a Clone for each; Messages, Scheduled and Remembered say what the state is.
+// uses a Clone for each; Messages, Scheduled and Remembered return the state.
 package memory
 
 import (
@@ -44,8 +44,8 @@ type Config struct {
 	// Topics are those of the namespace; nil means Deployment("worker-01").
 	Topics []Topic
 	// Copies says how often a message that a topic accepts is enqueued: 0 loses it, 2 makes
-	// it arrive twice. Nil means once. It is called with the broker locked and must not call
-	// it. A message that duplicate detection drops does not come here.
+	// it arrive twice. Nil means once. The broker calls it while locked, so it must not call
+	// the broker. Duplicate detection comes first.
 	Copies func(topic string, m bus.Message) int
 }
 
@@ -257,9 +257,9 @@ func (b *Broker) notify() {
 	}
 }
 
-// Tick does what is due: it enqueues scheduled messages and ends locks and times to live.
-// Each call of a client does the same; a receiver that waits notices a clock that was moved
-// only by this.
+// Tick applies the timers that are due: it enqueues scheduled messages and ends locks and
+// times to live. Each call of a client does the same; a waiting receiver notices a moved
+// clock only by this.
 func (b *Broker) Tick() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -267,7 +267,7 @@ func (b *Broker) Tick() {
 	b.notify()
 }
 
-// tick does what is due and returns the time.
+// tick applies the timers that are due and returns the time.
 func (b *Broker) tick() time.Time {
 	now := b.now()
 	for {
@@ -341,8 +341,8 @@ func (b *Broker) DeadLetters(topic, subscription string) (int, error) {
 	return len(q.dead), nil
 }
 
-// Take delivers one message of a subscription, whatever comes before it: it locks the
-// message and counts the delivery. A message that is locked cannot be taken.
+// Take delivers one message of a subscription out of order: it locks the message and
+// counts the delivery. It refuses a locked message.
 func (b *Broker) Take(topic, subscription string, sequence int64) (*bus.Received, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -406,7 +406,7 @@ const (
 	OpPeek            Operation = "peek"
 )
 
-// Call is one call of a client before it is carried out.
+// Call is one call of a client, before its execution.
 type Call struct {
 	Operation    Operation
 	Topic        string        // empty of OpPing
@@ -415,7 +415,7 @@ type Call struct {
 	Received     *bus.Received // of settlements and OpRenew
 }
 
-// Verdict is what becomes of a call. The zero value carries it out.
+// Verdict is the outcome of a call. The zero value carries it out.
 type Verdict struct {
 	// Err is the caller's error; nil means the broker's own. Without CarriedOut the call
 	// does nothing: the broker is unavailable. With it the answer is lost.
@@ -425,7 +425,7 @@ type Verdict struct {
 	CarriedOut int
 }
 
-// Fault decides what becomes of a client's calls. It is called without any lock held, and
+// Fault decides the outcome of a client's calls. The broker calls it without any lock; it
 // may wait until ctx ends.
 type Fault func(ctx context.Context, c Call) Verdict
 

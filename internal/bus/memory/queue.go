@@ -97,7 +97,7 @@ func (q *queue) release(e *entry, now time.Time) {
 	q.broker.notify()
 }
 
-// expire removes an entry whose time to live has ended, unless it is locked.
+// expire removes an entry whose time to live has ended, unless a receiver holds its lock.
 func (q *queue) expire(e *entry, now time.Time) {
 	switch {
 	case e.state != active || e.expiresAt.IsZero() || e.expiresAt.After(now):

@@ -98,7 +98,7 @@ func (c *Client) Ping(ctx context.Context) error {
 const peeked = 10
 
 // Oldest peeks page by page until it finds a message that waits. A scheduled message waits
-// at the topic, and no program of the product defers messages: one page is what it takes.
+// at the topic, and no program of the product defers messages: one page suffices.
 func (c *Client) Oldest(ctx context.Context, topic, subscription string) (at time.Time, found bool, err error) {
 	err = c.peek(ctx, topic, subscription, func(r *receiver) error {
 		for from := int64(0); !found; {

@@ -42,8 +42,8 @@ func (c *Client) TakeDeadLetters(ctx context.Context, topic, subscription string
 	}
 	waiting, cancel := context.WithTimeout(ctx, takeWithin)
 	defer cancel()
-	// No more are asked for than are there: what is given back would otherwise come to this
-	// receiver, which takes no more, and be locked by it.
+	// Request no more than there are: otherwise messages that are abandoned would return to
+	// this receiver, which reads no more, and stay locked by it.
 	messages, err := r.ReceiveMessages(waiting, len(seen), nil)
 	if err != nil && (waiting.Err() == nil || ctx.Err() != nil) {
 		return 0, classify(err)

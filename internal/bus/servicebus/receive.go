@@ -121,7 +121,7 @@ func received(messages []*azservicebus.ReceivedMessage) []*bus.Received {
 	return all
 }
 
-// value is what p points at, and the zero value where the broker gave none.
+// value dereferences p; it is the zero value if the broker set none.
 func value[T any](p *T) (v T) {
 	if p != nil {
 		v = *p

@@ -1,6 +1,6 @@
 // Package database reads people from SQL databases: SQL Server and
-// Azure SQL, Dataverse by its TDS endpoint, SQLite files, and whatever further driver of
-// database/sql a build has put in (see [Register]).
+// Azure SQL, Dataverse by its TDS endpoint, SQLite files, and any further driver of
+// database/sql that a build registers (see [Register]).
 //
 // A query is one statement that reads. Recognisable writes are refused, and the
 // database is set to read only where it can be: SQL Server runs the query in a

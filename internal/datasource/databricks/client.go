@@ -34,7 +34,7 @@ type client struct {
 func newClient(base *url.URL, spec datasource.Spec, t tuning) *client {
 	own := *spec.HTTPClient
 	// Neither of the two redirects. A sign-in page in front of the API must not pass
-	// for the API, and a link is checked before it is followed.
+	// for the API, and the client checks a link before following it.
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	local := loopback.Is(base.Hostname())
 	bearer := runtime.NewBearerTokenPolicy(signIn{spec.Credential}, []string{scope}, &policy.BearerTokenOptions{
@@ -108,8 +108,8 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) err
 }
 
 // sparing returns the retries of the request that starts a statement. A request
-// that was not carried out is repeated like any other. If that is unknown, it is
-// repeated once only: a statement without a known id may then run that cannot be
+// that was not carried out is repeated like any other. If that is unknown, the
+// client repeats it once only: a statement without a known id may then run that cannot be
 // cancelled. It only reads, but it occupies the warehouse. The service keeps an unpolled
 // statement for at least 15 minutes; its documentation does not say when it ends it, except by STATEMENT_TIMEOUT.
 func sparing(o policy.RetryOptions) policy.RetryOptions {

@@ -4,8 +4,8 @@
 // The statement runs while this package asks how far it is. Its result comes in
 // chunks, as links to the storage of the workspace, so that a large result passes
 // through here row by row; the other way of the API, a result inside the answers, ends
-// at 25 MiB. A result is whole or an error: it is checked against the numbers of rows
-// and chunks that the service gave before the first row, since a person missing from
+// at 25 MiB. A result is whole or an error: the package compares it with the numbers
+// of rows and chunks that the service gave before the first row, since a person missing from
 // it would be removed from a batch.
 //
 // The contract is the reference of the Statement Execution API

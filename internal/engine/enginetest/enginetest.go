@@ -45,8 +45,8 @@ func SameCount(a, b model.Shard) bool {
 		a.Succeeded == b.Succeeded && a.Failed == b.Failed && a.Cancelled == b.Cancelled
 }
 
-// Unfinished returns what is wrong with a run that must have ended: it waits for nothing and
-// all of its steps have ended.
+// Unfinished returns the problems of a run that must have ended: it must wait for nothing,
+// and all its steps must have ended.
 func Unfinished(run *model.Run) (problems []string) {
 	if run.WakeAt != nil || run.DeadlineAt != nil || run.PausedAt != nil {
 		problems = append(problems, fmt.Sprintf("the run has ended and still waits: %v %v %v", run.WakeAt, run.DeadlineAt, run.PausedAt))
@@ -67,8 +67,8 @@ func AwaitsJob(run *model.Run, step int, jobID string) bool {
 	return step < len(run.Steps) && run.Steps[step].JobID == jobID && run.Steps[step].Status == model.StepDispatched
 }
 
-// Undoes reports whether a step of a run undoes what was done for the member, or cleans up
-// after the member. Such a step is carried out in a cancelled batch, too.
+// Undoes reports whether a step of a run is a rollback or removal step. Such steps run in a
+// cancelled batch, too.
 func Undoes(run *model.Run, step int) bool {
 	return run.Kind == model.KindRemoval || run.Steps[step].Rollback != ""
 }

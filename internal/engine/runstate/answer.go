@@ -11,7 +11,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/model"
 )
 
-// answer is what a function returned, read by the polling convention: an object
+// answer is a function's result, read by the polling convention: an object
 // with a boolean "complete" and, beside it, "data".
 type answer struct {
 	incomplete bool

@@ -79,8 +79,8 @@ func (t *transition) onDeadline(e model.DeadlineDue) (model.Decision, error) {
 	return t.decision()
 }
 
-// putDeadlineOff waits on for the job in flight: it is queued, or its worker was found silent
-// for the first time.
+// putDeadlineOff keeps waiting for the job in flight: the job is queued, or its worker is
+// silent for the first time.
 func (t *transition) putDeadlineOff(e model.DeadlineDue) model.Decision {
 	step := t.step()
 	step.QueuedUntil, step.SilentAt = &t.now, nil

@@ -8,8 +8,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
-// CountsFailure reports whether the run is that of a member who has failed in a phase
-// with a stop_when, which counts them. rb is the version that the run follows.
+// CountsFailure reports whether the run's member has failed in a phase with a
+// stop_when, which counts failed members. rb is the version that the run follows.
 func CountsFailure(r *model.Run, rb *runbook.Runbook) bool {
 	if r.Kind != model.KindPhase || r.Status != model.RunFailed {
 		return false
@@ -18,8 +18,8 @@ func CountsFailure(r *model.Run, rb *runbook.Runbook) bool {
 	return ok && p.StopWhen != nil
 }
 
-// Outstanding is what a run waits for, as the messages that would bring it about:
-// repeated when an event comes again, and by the sweep.
+// Outstanding returns the messages that a waiting run depends on: a repeated event
+// and the sweep send them again.
 func Outstanding(r *model.Run) []model.Message {
 	if r.Status.Terminal() || r.PausedAt != nil || r.Status == model.RunWaiting {
 		return nil
@@ -40,9 +40,9 @@ func Outstanding(r *model.Run) []model.Message {
 	return nil
 }
 
-// followUps gives the events that follow from the state of a run: it is released where its
-// batch is, by now, no longer paused; and its end is carried over to the member's next
-// run, to its shard and to its phase. Again: they followed before, from the same state.
+// followUps returns the events that follow from the state of a run: its release if its
+// batch is no longer paused, and at its end those for the member's next run, its shard
+// and its phase. again says that they followed before from the same state.
 func (t *transition) followUps(again bool) []model.Event {
 	run := t.run
 	var next []model.Event
@@ -75,8 +75,8 @@ func (t *transition) repeat() model.Decision {
 	return model.Decision{Repeated: true, Messages: OutstandingAgain(t.run, t.now), Next: t.followUps(true)}
 }
 
-// OutstandingAgain is what a run waits for, for a message that comes again. The job may be sent
-// only now, after its deadline: its worker then has the grace period to refuse it.
+// OutstandingAgain is Outstanding for a repeated message. The job may be sent only now, after
+// its deadline: its worker then has the grace period to refuse it.
 func OutstandingAgain(r *model.Run, now time.Time) []model.Message {
 	messages := Outstanding(r)
 	for i, m := range messages {

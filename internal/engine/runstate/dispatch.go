@@ -66,13 +66,12 @@ func (t *transition) markDispatched(attempt string) {
 // definition is the runbook's step that the step in hand is made of.
 func (t *transition) definition() (runbook.Step, error) { return t.run.Definition(t.rb, t.run.Current) }
 
-// isUndo reports whether a step of the run undoes what was done for the member, or cleans
-// up after it.
+// isUndo reports whether a step of the run is a rollback or removal step.
 func isUndo(r *model.Run, s model.Step) bool { return s.Rollback != "" || r.Kind == model.KindRemoval }
 
-// busyUntil is until when a job that is no longer waited for may still run, of those that
-// the step in hand must not overlap with; zero for none. What undoes waits for what was
-// being done, and what is done again waits for what was being undone.
+// busyUntil returns the latest end of abandoned jobs that the current step must not
+// overlap with; zero if there are none. An undo waits for its do, and a repeated do
+// waits for its undo.
 func (t *transition) busyUntil() (until time.Time, err error) {
 	step := *t.step()
 	undoes := isUndo(t.run, step)

@@ -31,9 +31,9 @@ func (t *transition) resolve(d runbook.Step) (function string, params json.RawMe
 	return function, params, err
 }
 
-// variables are what the step's templates may use: the batch's, then this run's
-// outputs, then earlier outputs, then the columns. The member is asked for only
-// where one of the last two is used.
+// variables are the variables of the step's templates: the batch's, then this
+// run's outputs, then earlier outputs, then the columns. The member is loaded
+// only for the last two.
 func (t *transition) variables(d runbook.Step) (template.Variables, error) {
 	vars := template.Variables{runbook.VariableBatchID: json.Number(fmt.Sprint(t.run.Batch))}
 	if t.run.StartTime != nil {

@@ -1,6 +1,6 @@
 // Package runstate is the state machine of one run: a member's passage through a phase, an
 // init sequence, on_complete steps or removal steps. Decide applies an event to a run and
-// gives what changes, what is sent and what follows.
+// returns the changes, the messages and the follow-up events.
 //
 // It must not know how phases and batches go on. The end of a run without a member is carried
 // over to its batch by a function that Decide gets.
@@ -207,8 +207,8 @@ func (t *transition) decide(e model.RunEvent) (model.Decision, error) {
 	return t.decision()
 }
 
-// Begin starts a run that is made with this decision, and of a member who has just entered it:
-// both are written. The decision has them alone, and changes them.
+// Begin starts a new run of a member who has just entered it, and writes both. The decision
+// owns and changes them.
 func Begin(s model.State, rb *runbook.Runbook, mode model.DispatchMode, run *model.Run, m *model.Member, now time.Time) (model.Decision, error) {
 	t := &transition{state: s, rb: rb, mode: mode, run: run, member: m, memberChanged: true, now: now}
 	t.run.LastEvent = EventStart

@@ -1,7 +1,6 @@
-// Package diff tells what changes between two versions of a runbook.
+// Package diff compares two versions of a runbook.
 //
-// It is pure. It must not know where versions are stored, or what becomes of batches that
-// run by the older one.
+// It is pure. It must not know the storage of versions, or the batches of the older one.
 package diff
 
 import (
@@ -24,10 +23,10 @@ const (
 
 // Change is one difference between two runbooks.
 //
-// Path is where it is, such as phases[move].steps[copy].params.Mail: members of lists
-// are told by name. From and To are as the runbooks have it, parameters as JSON; empty
-// where a runbook does not have it. Of a phase, a step or a rollback as a whole they
-// tell what it is, in a few words; of one that was moved, which it came after and which
+// Path is where it is, such as phases[move].steps[copy].params.Mail: list items are
+// identified by name. From and To are the values in the two runbooks, parameters as
+// JSON; empty if a runbook has none. For a whole phase, step or rollback they
+// describe it in a few words; for a moved one they name the item before it, which
 // it comes after now.
 type Change struct {
 	Kind Kind   `json:"kind"`
@@ -43,7 +42,7 @@ type Changes []Change
 
 var changeSigns = map[Kind]string{Added: "+", Removed: "-", Changed: "~", Moved: ">"}
 
-// String is the change on one line. What is long is clipped to where it differs.
+// String returns the change on one line. It clips long values to their difference.
 func (c Change) String() string {
 	from, to := differing(oneLine(c.From), oneLine(c.To))
 	line := changeSigns[c.Kind] + " " + c.Path

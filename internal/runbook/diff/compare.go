@@ -15,7 +15,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
-// Compare tells what becomes of a runbook that is replaced by a newer one. Phases are
+// Compare returns the changes from a runbook to a newer one. Phases are
 // the same phase by name, and steps by name within their list, as they are for the
 // engine; a step that is in another phase now is removed from one and added to the
 // other.

@@ -188,7 +188,7 @@ func TestSeveralChangesAreToldTogether(t *testing.T) {
 	}
 }
 
-// What is told of a list leads from the older to the newer one, whatever was done to it.
+// The changes of a list lead from the older to the newer one, after any edits.
 func TestChangesOfAListLeadToTheNewerOne(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))

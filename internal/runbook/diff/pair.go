@@ -10,13 +10,13 @@ type paired[T any] struct {
 	name     string
 	from, to T
 	kind     Kind // Added or Removed: of one list only; Moved; empty where it stands where it stood
-	// Of what was moved: "first", or which item it came after, and comes after now.
+	// For a moved item: "first", or the item before it, then and now.
 	wasAfter, isAfter string
 }
 
 // pair finds the items of a list in a newer one, by name, in the order of the newer
-// list; what was removed stands where it stood. As few items as possible have moved.
-// A name is in each list once.
+// list; a removed item keeps its place. As few items as possible count as moved. Each
+// list has each name once.
 func pair[T any](from, to []T, name func(T) string) []paired[T] {
 	place := map[string]int{} // in the older list
 	for i, item := range from {

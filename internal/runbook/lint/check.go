@@ -123,8 +123,8 @@ func (c *check) params(f signature.Function, s runbook.Step, at []any) {
 	}
 }
 
-// outputs warns of fields that the answer does not have. Of a function that is polled
-// only what is in its data counts, of which nothing is declared.
+// outputs warns of fields that the result does not have. For a polled function only
+// the fields of its data count, and they are not declared.
 func (c *check) outputs(f signature.Function, s runbook.Step, at []any) {
 	names := make([]string, len(f.Result))
 	for i, field := range f.Result {

@@ -12,9 +12,9 @@ import (
 
 var guid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-// misfit tells why a value of a runbook cannot be a parameter's; nothing where it can,
-// or where a template decides. It takes what the workers of this repository take: what
-// is empty is as good as not given, and each type is read from its text too.
+// misfit returns why a value of a runbook does not fit a parameter; empty if it does,
+// or if a template decides. It accepts the same values as this repository's worker: an
+// empty value counts as absent, and each type can be given as text.
 func misfit(p signature.Parameter, value any) string {
 	if len(template.References(value)) > 0 {
 		return ""

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// An unknown variable costs one search for similar names, however often it is used, and
-// many unknown variables cost no more than some.
+// An unknown variable costs one search for similar names for all its uses, and many
+// unknown variables cost no more than some.
 //
 //nolint:paralleltest // AllocsPerRun counts the allocations of the whole process.
 func TestUnknownVariablesCostAFewSearches(t *testing.T) {

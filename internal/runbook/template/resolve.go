@@ -72,7 +72,7 @@ func ResolveString(tmpl string, vars Variables) (string, error) {
 	return s, nil
 }
 
-// resolver collects what is at fault on its way through the values.
+// resolver collects the errors of the values.
 type resolver struct {
 	vars    Variables
 	missing []Unresolved

@@ -14,7 +14,7 @@ func (s *Store) AuditRecords(ctx context.Context, partition string, f store.Audi
 }
 
 // AuditEverywhere implements store.Audit. The service refuses ORDER BY across partitions, and
-// whatever else it would have to merge.
+// every other query that requires merging.
 func (s *Store) AuditEverywhere(ctx context.Context, f store.AuditFilter, page store.Paging) (store.Page[store.AuditRecord], error) {
 	return pageOf[store.AuditRecord](ctx, s, azcosmos.NewPartitionKey(), "all partitions", auditQuery(f).items(""), page)
 }

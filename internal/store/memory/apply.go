@@ -32,8 +32,7 @@ func (s *Store) Apply(ctx context.Context, writes store.Writes) (applied store.A
 	return applied, nil
 }
 
-// transaction holds what an Apply has written so far. Nothing of it is stored before all of its
-// writes have succeeded.
+// transaction holds the writes of an Apply so far. None is stored before all have succeeded.
 type transaction struct {
 	before  *partition
 	changed map[string]*document // by id; nil: deleted

@@ -6,8 +6,8 @@ import (
 )
 
 // Clone returns a Store with the documents that s has at this moment, and without a hook.
-// What is written to one of the two is not seen by the other. It takes time and memory for
-// each document's place, not for its body, because a version of a document never changes.
+// Writes to one do not affect the other. It takes time and memory for each document's
+// entry, not for its body, because a version of a document never changes.
 //
 // Both go on to count versions from the same number, so an ETag says something only to the
 // Store that gave it, or to an earlier one that this Store was cloned from.

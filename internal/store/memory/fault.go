@@ -7,8 +7,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// Hook decides what becomes of an operation. It is called before the operation and may wait,
-// also for the context to end. It is called from several goroutines at once.
+// Hook decides the outcome of an operation. The store calls it before the operation, from
+// several goroutines at once; it may wait until the context ends.
 type Hook func(ctx context.Context, op Operation) Fault
 
 // Kind is the kind of an Operation.
@@ -43,7 +43,7 @@ func (o Operation) String() string {
 	return text
 }
 
-// Fault is what becomes of an operation. The zero value is none: it is carried out.
+// Fault is the outcome of an operation. The zero value carries it out.
 type Fault struct {
 	Before error // the operation fails with it and is not carried out
 	After  error // the operation is carried out, and if it succeeds, fails with it: its answer is lost

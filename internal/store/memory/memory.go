@@ -37,7 +37,7 @@ type Store struct {
 	counts struct{ reads, queries, writes, conflicts atomic.Int64 }
 }
 
-// state is what several Stores share.
+// state is the data that several Stores share.
 type state struct {
 	mu         sync.RWMutex
 	partitions map[string]*partition

@@ -62,7 +62,7 @@ func TestHookRetries(t *testing.T) {
 	}
 }
 
-// TestPartitionIsFull: a partition takes as much as it is configured to.
+// TestPartitionIsFull: a partition accepts its configured size.
 func TestPartitionIsFull(t *testing.T) {
 	t.Parallel()
 	s := memory.New(memory.Config{PartitionBytes: 1000})

@@ -47,7 +47,7 @@ func query[T any](ctx context.Context, s *Store, name, pk, kind string, holds fu
 	return found, nil
 }
 
-// decoded returns the decoded document, which nobody may change.
+// decoded returns the decoded document; callers must not change it.
 func decoded[T any](d *document) (*T, error) {
 	if doc, ok := d.decoded.Load().(*T); ok {
 		return doc, nil

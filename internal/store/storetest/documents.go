@@ -163,7 +163,7 @@ func testWrites(t *testing.T, d Driver) {
 // errAny stands for any error.
 var errAny = errors.New("any error")
 
-// patchesInside: a patch reaches into objects and arrays, and adds what is missing last.
+// patchesInside: a patch reaches into objects and arrays, and appends a missing last element.
 func patchesInside(t *testing.T, s store.Store) {
 	k := place(t)("a")
 	must(t, s, store.Create(k, thing{In: map[string]int{"x": 1}, List: []thing{{N: 1}, {N: 2}}}))

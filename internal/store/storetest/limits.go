@@ -41,7 +41,7 @@ func testLimits(t *testing.T, d Driver) {
 			t.Errorf("%s: read: %v", r.name, err)
 		}
 	}
-	// What was measured before it was stored must not grow on the way.
+	// The driver must not make a document larger than its measured size.
 	k := place(t)("a")
 	long := strings.Repeat("<&>", 300_000) // 0.9 MB, and 5.4 MB escaped
 	must(t, d.Store, store.Create(k, thing{Text: long}))
@@ -171,7 +171,7 @@ func testConcurrency(t *testing.T, d Driver) {
 	}
 }
 
-// testCounts: a store counts what was asked of it.
+// testCounts: a store counts its operations.
 func testCounts(t *testing.T, d Driver) {
 	k := place(t)
 	before := d.Store.Counts()

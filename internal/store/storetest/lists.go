@@ -66,7 +66,7 @@ func testPaging(t *testing.T, d Driver) {
 	if _, err := d.Store.Members(t.Context(), batch, store.MemberFilter{}, store.Paging{Limit: 2, Sort: store.Sort{By: store.FieldTopic}}); err == nil || errors.Is(err, store.ErrContinuation) {
 		t.Errorf("members by topic: %v", err)
 	}
-	// What is written between two pages does not shift those that follow.
+	// Writes between two pages do not shift the following pages.
 	first, err := d.Store.Members(t.Context(), batch, store.MemberFilter{}, store.Paging{Limit: 2})
 	if err != nil {
 		t.Fatal(err)
