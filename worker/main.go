@@ -39,13 +39,17 @@ import (
 // version is stamped by the build.
 var version = "dev"
 
-func main() {
+func main() { os.Exit(execute()) }
+
+// execute runs the command and returns the exit status.
+func execute() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	if err := command(os.Getenv).ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "worker:", err)
-		os.Exit(1)
+		return 1
 	}
+	return 0
 }
 
 func command(getenv func(string) string) *cobra.Command {

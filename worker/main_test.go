@@ -251,13 +251,14 @@ func (o *orchestrator) receive(t *testing.T, ctx context.Context, kind string) [
 		if err != nil || len(got) != 1 {
 			t.Fatalf("there came no %s: %v", kind, err)
 		}
-		if got[0].ApplicationProperties[message.PropertyMessageType] == message.TypeWorkerHeartbeat {
+		switch is := got[0].ApplicationProperties[message.PropertyMessageType]; {
+		case is == message.TypeWorkerHeartbeat:
 			o.beats = append(o.beats, got[0].Body)
-		} else if got[0].ApplicationProperties[message.PropertyMessageType] == message.TypeWorkerCatalog {
+		case is == message.TypeWorkerCatalog:
 			o.catalog = got[0].Body
-		} else if kind == message.TypeWorkerResult {
+		case kind == message.TypeWorkerResult:
 			return got[0].Body
-		} else {
+		default:
 			t.Fatalf("a result came that nobody asked for: %s", got[0].Body)
 		}
 	}

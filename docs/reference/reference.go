@@ -24,7 +24,7 @@ import (
 // the root command.
 func Pages(root string, commands *cobra.Command) (map[string]string, error) {
 	pages := map[string]string{}
-	for name, make := range map[string]func(root string) (any, error){
+	for name, read := range map[string]func(root string) (any, error){
 		"api.md":              readAPI,
 		"bicep-parameters.md": readParameters,
 		"cli.md":              func(string) (any, error) { return readCommands(commands), nil },
@@ -35,7 +35,7 @@ func Pages(root string, commands *cobra.Command) (map[string]string, error) {
 		"settings.md":         readSettings,
 		"state-machine.md":    readMachines,
 	} {
-		data, err := make(root)
+		data, err := read(root)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}

@@ -160,9 +160,9 @@ func tour(c *contract, r *real) {
 	do("previewQuery", http.StatusOK, waves)
 	do("setAutomation", http.StatusOK, with(waves, `{"enabled":true}`))
 	check(c.t, r.app.Tick(c.t.Context()))
-	many := make([]string, 101)
-	for i := range many {
-		many[i] = fmt.Sprintf("m%d,a,%s", i, start)
+	var many []string
+	for i := range 101 {
+		many = append(many, fmt.Sprintf("m%d,a,%s", i, start))
 	}
 	r.found(append(many, everyone...)...)
 	check(c.t, r.app.Tick(c.t.Context()))

@@ -147,7 +147,8 @@ func TestDocumentHasTheFieldsOfTheViews(t *testing.T) {
 		}
 	}
 	for _, ref := range strings.Split(src, `$ref: "#/components/`)[1:] {
-		kind, name, _ := strings.Cut(ref[:strings.Index(ref, `"`)], "/")
+		ref, _, _ = strings.Cut(ref, `"`)
+		kind, name, _ := strings.Cut(ref, "/")
 		_, schema := d.Components.Schemas[name]
 		_, param := d.Components.Parameters[name]
 		_, response := d.Components.Responses[name]

@@ -183,11 +183,12 @@ func (o patchOperation) apply(doc *document.Value) error {
 		}
 		parent.Set(last, value)
 	case "set":
-		if parent.Kind == document.Object {
+		switch {
+		case parent.Kind == document.Object:
 			parent.Set(last, value)
-		} else if target == nil {
+		case target == nil:
 			return fmt.Errorf("the array has no element %s", last)
-		} else {
+		default:
 			*target = value
 		}
 	case "incr":

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -66,14 +67,9 @@ func (d *deviceCodes) begin(code deviceCode) deviceCode {
 	defer d.mu.Unlock()
 	now := d.now()
 	code.expires = now.Add(deviceCodeLifetime)
-	kept := d.codes[:0]
-	for _, known := range d.codes {
-		// An expired code is kept for as long again, to say that it expired.
-		if now.Before(known.expires.Add(deviceCodeLifetime)) {
-			kept = append(kept, known)
-		}
-	}
-	d.codes = append(kept, &code)
+	// An expired code is kept for as long again, to say that it expired.
+	d.codes = slices.DeleteFunc(d.codes, func(known *deviceCode) bool { return !now.Before(known.expires.Add(deviceCodeLifetime)) })
+	d.codes = append(d.codes, &code)
 	return code
 }
 
