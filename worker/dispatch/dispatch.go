@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
+
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -109,7 +111,7 @@ func New(client bus.Client, functions Functions, config Config) (*Loop, error) {
 		room:     newRoom(config.MaxParallelism),
 		stopping: make(chan struct{}),
 	}
-	l.results = newOutbox(client, l.backoff, l.log)
+	l.results = newOutbox(client, l.newBackoff, l.log)
 	return l, nil
 }
 
@@ -188,7 +190,7 @@ func (l *Loop) Run(ctx context.Context) {
 func (l *Loop) receive(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	failures := 0
+	delays := l.newBackoff()
 	d := drain{least: min(l.config.MaxParallelism, maxDrain), changed: l.config.Controls.Changed()}
 	for ctx.Err() == nil {
 		l.state.waitForRoom()
@@ -216,11 +218,11 @@ func (l *Loop) receive(ctx context.Context) {
 		switch {
 		case len(messages) > 0:
 			l.state.linked.Store(true)
-			failures = 0
+			delays.Reset()
 		case ctx.Err() != nil:
 			return
 		case err == nil:
-			failures = 0 // nothing came, and nothing is known to be wrong
+			delays.Reset() // nothing came, and nothing is known to be wrong
 			if !l.state.linked.Load() {
 				l.touch() // being cut off is not being idle
 			} else if l.idle() {
@@ -230,8 +232,7 @@ func (l *Loop) receive(ctx context.Context) {
 		default:
 			l.state.linked.Store(false)
 			l.touch() // nor is this being idle
-			delay := l.backoff(failures)
-			failures++
+			delay := delays.NextBackOff()
 			about := []any{logkey.Error, err, logkey.Delay, delay.String()}
 			if what := remedy.For(err, message.TopicWorkerJobs, message.WorkerSubscription(l.config.WorkerID)); what != "" {
 				about = append(about, logkey.Remedy, what)
@@ -387,11 +388,11 @@ func (l *Loop) idle() bool {
 	return l.config.IdleTimeout > 0 && l.running.Load() == 0 && l.untilIdle() <= 0
 }
 
-func (l *Loop) backoff(failures int) time.Duration {
-	if failures > 16 || l.config.Backoff<<failures > l.config.MaxBackoff {
-		return l.config.MaxBackoff
-	}
-	return l.config.Backoff << failures
+// newBackoff returns the delays between attempts at the broker.
+func (l *Loop) newBackoff() backoff.BackOff {
+	b := backoff.NewExponentialBackOff()
+	b.InitialInterval, b.MaxInterval, b.Multiplier = l.config.Backoff, l.config.MaxBackoff, 2
+	return b
 }
 
 // pause waits, or returns early when ctx ends.

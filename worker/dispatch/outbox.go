@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
+
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -24,7 +26,7 @@ const maxBatch = 100
 // waits until the broker has taken it.
 type outbox struct {
 	sender  bus.Sender
-	backoff func(failures int) time.Duration
+	delays  func() backoff.BackOff
 	log     *slog.Logger
 	waiting chan *letter
 	group   sync.WaitGroup
@@ -35,8 +37,8 @@ type letter struct {
 	sent    chan struct{}
 }
 
-func newOutbox(sender bus.Sender, backoff func(int) time.Duration, log *slog.Logger) *outbox {
-	return &outbox{sender: sender, backoff: backoff, log: log, waiting: make(chan *letter, maxBatch)}
+func newOutbox(sender bus.Sender, delays func() backoff.BackOff, log *slog.Logger) *outbox {
+	return &outbox{sender: sender, delays: delays, log: log, waiting: make(chan *letter, maxBatch)}
 }
 
 // start sends until ctx ends.
@@ -95,20 +97,18 @@ func (o *outbox) deliver(ctx context.Context, letters []*letter) {
 	for i, l := range letters {
 		messages[i] = l.message
 	}
-	for failures := 0; ctx.Err() == nil; failures++ {
-		err := o.sender.Send(ctx, message.TopicWorkerResults, messages...)
-		if err == nil {
-			for _, l := range letters {
-				close(l.sent)
-			}
-			return
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		return struct{}{}, o.sender.Send(ctx, message.TopicWorkerResults, messages...)
+	}, backoff.WithBackOff(o.delays()), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, delay time.Duration) {
+		if ctx.Err() == nil {
+			o.log.Warn("cannot send results: trying again", logkey.Results, len(letters), logkey.Error, err, logkey.Delay, delay.String())
 		}
-		if ctx.Err() != nil {
-			return
-		}
-		delay := o.backoff(failures)
-		o.log.Warn("cannot send results: trying again", logkey.Results, len(letters), logkey.Error, err, logkey.Delay, delay.String())
-		pause(ctx, delay)
+	}))
+	if err != nil {
+		return // ctx has ended
+	}
+	for _, l := range letters {
+		close(l.sent)
 	}
 }
 
