@@ -39,10 +39,10 @@ import (
 // version is stamped by the build.
 var version = "dev"
 
-func main() { os.Exit(execute()) }
+func main() { os.Exit(runCommand()) }
 
-// execute runs the command and returns the exit status.
-func execute() int {
+// runCommand runs the command and returns the exit status.
+func runCommand() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	if err := command(os.Getenv).ExecuteContext(ctx); err != nil {
