@@ -31,7 +31,7 @@ const (
 	envEntraAudience   = "AzureAd__Audience"                             // Application ID URI that tokens may name as their audience. Default: api:// and the client id
 	envVaultURL        = "KEY_VAULT_URL"                                 // vault with the key that secret values are encrypted with, such as https://name.vault.azure.net; without it, runbooks with secrets are refused
 	envSecretsKey      = "SECRETS_KEY_NAME"                              // name of the secret in the vault that contains the key
-	envLogLevel        = "LOG_LEVEL"                                     // debug, info, warn or error
+	envLogLevel        = "LOG_LEVEL"                                     // `debug`, `info`, `warn` or `error`
 	envAPIRate         = "API_REQUESTS_PER_SECOND"                       // requests per second and caller, of one instance
 	envAPIBurst        = "API_REQUEST_BURST"                             // requests that one caller may send at once, of one instance
 	envAPILong         = "API_LONG_REQUESTS"                             // concurrent reports, previews and uploads of one instance

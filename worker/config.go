@@ -28,8 +28,8 @@ const (
 	envGrace         = "SHUTDOWN_GRACE_SECONDS"                        // time for running jobs when the worker is stopped; give the container ten seconds more
 	envJobTimeout    = "JOB_TIMEOUT_SECONDS"                           // longest run of one job
 	envLag           = "LAG_TIMEOUT_SECONDS"                           // how long a call waits until the tenant shows an object that was just created; 0: it does not wait
-	envLogLevel      = "LOG_LEVEL"                                     // debug, info, warn or error
-	envNoOp          = "WORKER_NOOP"                                   // 1 adds the function No-Op, which does nothing, for measurements
+	envLogLevel      = "LOG_LEVEL"                                     // `debug`, `info`, `warn` or `error`
+	envNoOp          = "WORKER_NOOP"                                   // `1` adds the function No-Op, which does nothing, for measurements
 	envCustomDir     = "CUSTOM_FUNCTIONS_DIR"                          // directory of command functions
 	envHealth        = "HEALTH_ADDR"                                   // address of the probes /livez and /readyz, such as 0.0.0.0:8080
 	envAlertFrom     = "ALERT_FROM"                                    // object id or sign-in name of the mailbox that Send-AdminAlert sends from

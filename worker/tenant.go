@@ -27,9 +27,9 @@ const (
 	envCertName     = "CERT_NAME"              // certificate in the vault, or secret with a PFX (base64) or PEM; set one of CERT_NAME, APP_SECRET_NAME and APP_SECRET
 	envCertPassword = "CERT_PASSWORD_NAME"     // secret in the vault with the password of the PFX
 	envSecretName   = "APP_SECRET_NAME"        // secret in the vault with a client secret
-	envRefresh      = "SECRET_REFRESH_SECONDS" // how often the worker reads a new version from the vault, at least 60
+	envRefresh      = "SECRET_REFRESH_SECONDS" // how often the worker reads a new version from the vault, at least 60. Default: 3600
 	envIdentityID   = "AZURE_CLIENT_ID"        // client id of a user-assigned managed identity, for Key Vault and Service Bus
-	envTrial        = "TRIAL_SIGN_IN"          // APIs that the worker calls once at the start: graph, exchange, both with a comma, or none. Default: graph,exchange
+	envTrial        = "TRIAL_SIGN_IN"          // APIs that the worker calls once at the start: `graph`, `exchange`, both with a comma, or `none`. Default: graph,exchange
 )
 
 // vaultConfig says where in Key Vault the secret is; its zero value that it is not there.

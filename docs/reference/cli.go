@@ -63,8 +63,8 @@ func options(flags *pflag.FlagSet) []option {
 	return all
 }
 
-// markdown is the long text of a command: what is indented there becomes a block, and the lines
-// of a paragraph one line.
+// markdown converts the long text of a command: indented lines become a block, and the lines of a
+// paragraph one line.
 func markdown(text string) string {
 	var out []string
 	for paragraph := range strings.SplitSeq(text, "\n\n") {

@@ -140,6 +140,22 @@ func (s source) constants(pass func(name string) bool) []constant {
 	return all
 }
 
+// literals are the values of the constants that are a string or a whole number, by their name.
+func (s source) literals() map[string]string {
+	values := map[string]string{}
+	for _, file := range s {
+		ast.Inspect(file, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.ValueSpec); ok && len(spec.Values) == 1 {
+				if value := literal(spec.Values[0], nil); value != "" {
+					values[spec.Names[0].Name] = value
+				}
+			}
+			return true
+		})
+	}
+	return values
+}
+
 // calls passes on all calls of functions and methods by their name.
 func (s source) calls(visit func(name string, arguments []ast.Expr)) {
 	for _, file := range s {
@@ -167,7 +183,7 @@ func text(e ast.Expr) (string, bool) {
 	return value, err == nil
 }
 
-// byName sorts constants by their value.
+// byValue sorts constants by their value.
 func byValue(all []constant) []constant {
 	slices.SortFunc(all, func(a, b constant) int { return strings.Compare(a.Value, b.Value) })
 	return all

@@ -50,6 +50,12 @@ func readSettings(root string) (any, error) {
 // environmentConstant is how the programs name their environment variables.
 var environmentConstant = regexp.MustCompile(`^[eE]nv[A-Z]`)
 
+// readerMethods read one variable each: methods of env.Reader and of the programs' readers.
+var readerMethods = strings.Fields("Text Or Required Number Seconds Switch Level List Server SecureServer Getenv LookupEnv getenv")
+
+// systemVariables belong to the operating system and its shells.
+var systemVariables = strings.Fields("HOME PATH TERM LOCALAPPDATA XDG_CACHE_HOME XDG_CONFIG_HOME")
+
 // defaultAfter is a default that a comment states, since the source has an expression for it.
 var defaultAfter = regexp.MustCompile(`\.? Default: (\S+)$`)
 
@@ -61,14 +67,20 @@ func readVariables(root, dir string) ([]setting, error) {
 		return nil, err
 	}
 	constants := files.constants(environmentConstant.MatchString)
-	values := map[string]string{} // of the other string constants
-	for _, c := range files.constants(func(string) bool { return true }) {
-		values[c.Name] = c.Value
+	values := files.literals()
+	limits, err := readSource(root, "functions/admin-http") // whose defaults the handler uses
+	if err != nil {
+		return nil, err
 	}
+	maps.Copy(values, limits.literals())
 	required, defaults := map[string]bool{}, map[string]string{}
+	var unnamed []string // variables without a constant
 	files.calls(func(method string, arguments []ast.Expr) {
 		if len(arguments) == 0 {
 			return
+		}
+		if variable, ok := text(arguments[0]); ok && slices.Contains(readerMethods, method) && !slices.Contains(systemVariables, variable) {
+			unnamed = append(unnamed, variable)
 		}
 		name, ok := arguments[0].(*ast.Ident)
 		if !ok {
@@ -85,6 +97,9 @@ func readVariables(root, dir string) ([]setting, error) {
 			defaults[name.Name] = literal(arguments[1], values)
 		}
 	})
+	if unnamed != nil {
+		return nil, fmt.Errorf("%s: declare a constant with a comment for %s", dir, strings.Join(unnamed, ", "))
+	}
 	var all []setting
 	for _, c := range constants {
 		if c.Comment == "" {
@@ -116,6 +131,8 @@ func literal(e ast.Expr, constants map[string]string) string {
 		}
 	case *ast.Ident:
 		return constants[e.Name]
+	case *ast.SelectorExpr:
+		return constants[e.Sel.Name]
 	}
 	return ""
 }

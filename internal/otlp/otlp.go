@@ -42,10 +42,10 @@ const (
 	EnvMetricsEndpoint = "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT" // whole address for metrics, instead of the collector
 	EnvHeaders         = "OTEL_EXPORTER_OTLP_HEADERS"          // headers as name=value with commas, percent-encoded; a key belongs here
 
-	envDisabled        = "OTEL_SDK_DISABLED"                   // true switches traces and metrics off
-	envTracesExporter  = "OTEL_TRACES_EXPORTER"                // none switches traces off
-	envMetricsExporter = "OTEL_METRICS_EXPORTER"               // none switches metrics off
-	envProtocol        = "OTEL_EXPORTER_OTLP_PROTOCOL"         // http/protobuf is the only protocol
+	envDisabled        = "OTEL_SDK_DISABLED"                   // `true` switches traces and metrics off
+	envTracesExporter  = "OTEL_TRACES_EXPORTER"                // `none` switches traces off
+	envMetricsExporter = "OTEL_METRICS_EXPORTER"               // `none` switches metrics off
+	envProtocol        = "OTEL_EXPORTER_OTLP_PROTOCOL"         // `http/protobuf` is the only protocol
 	envTracesProtocol  = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"  // overrides OTEL_EXPORTER_OTLP_PROTOCOL for traces
 	envMetricsProtocol = "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL" // overrides OTEL_EXPORTER_OTLP_PROTOCOL for metrics
 )

@@ -21,7 +21,7 @@ const (
 const (
 	CodeAliasLimit       = "alias-limit"                  // aliases expand to more than 400,000 values
 	CodeAmbiguousNumber  = "ambiguous-number"             // a number can be read in more than one way, such as 0123, 0x1F, 1_000, .5 or .nan
-	CodeBadConnection    = "bad-connection"               // connection or warehouse_id is not the name of an environment variable
+	CodeBadConnection    = "bad-connection"               // `connection` or `warehouse_id` is not the name of an environment variable
 	CodeBadDuration      = "bad-duration"                 // not like 30s, 15m, 24h or 7d, or longer than 3650 days
 	CodeBadEncoding      = "bad-encoding"                 // the file is not UTF-8
 	CodeBadName          = "bad-name"                     // a name contains invalid characters, or is too long
@@ -29,7 +29,7 @@ const (
 	CodeBadPercent       = "bad-percent"                  // not like 95%, or out of range
 	CodeBadTimeOfDay     = "bad-time-of-day"              // not like "08:00"
 	CodeBadTimeZone      = "bad-time-zone"                // not in the IANA database
-	CodeBadTemplate      = "bad-template"                 // braces that do not form {{name}}
+	CodeBadTemplate      = "bad-template"                 // braces that do not form `{{name}}`
 	CodeBadType          = "bad-type"                     // the wrong type: a list instead of text, a field without a value, a number that needs quotes
 	CodeBadValue         = "bad-value"                    // the type is right, but the value is invalid, by itself or together with another field
 	CodeCaseMismatch     = "case-mismatch"                // a variable differs from a known one only by case, and so is a separate column
@@ -46,15 +46,15 @@ const (
 	CodeMissingField     = "missing-field"                // a required field is missing
 	CodeMultipleDocs     = "multiple-documents"           // a --- starts a second YAML document
 	CodeNestedRollback   = "nested-rollback"              // a step of a rollback has on_failure
-	CodeOutputMaybe      = "output-may-be-missing"        // on_member_removed uses an output that some members do not have yet
+	CodeOutputMaybe      = "output-may-be-missing"        // `on_member_removed` uses an output that some members do not have yet
 	CodeOutputTwice      = "output-twice"                 // two steps write the same variable
 	CodeNoEffect         = "no-effect"                    // the field changes nothing in this runbook
 	CodePastDue          = "past-due"                     // with batch_time: immediate, an offset before the start
 	CodeNumberAsText     = "number-as-text"               // a number has more digits than JSON numbers keep (about 15 to 17), so the function receives text; put it in quotes
-	CodeNoPhaseBefore    = "no-phase-before"              // require_success on the first phase
-	CodeOnCompleteData   = "on-complete-uses-member-data" // on_complete, or a rollback that it calls, uses data of a member
+	CodeNoPhaseBefore    = "no-phase-before"              // `require_success` on the first phase
+	CodeOnCompleteData   = "on-complete-uses-member-data" // `on_complete`, or a rollback that it calls, uses data of a member
 	CodeOnCompleteOutput = "on-complete-output"           // a member's step uses an output of on_complete
-	CodePhaseVariable    = "phase-variable"               // a count such as {{_phase_failed}} outside of on_complete
+	CodePhaseVariable    = "phase-variable"               // a count such as `{{_phase_failed}}` outside of `on_complete`
 	CodePhaseOrder       = "phase-order"                  // a phase is listed after one that is due later
 	CodeReservedName     = "reserved-name"                // a name begins with _, or a phase is called init
 	CodeSecret           = "secret-in-runbook"            // a connection string or token instead of the name of a variable
@@ -65,10 +65,10 @@ const (
 	CodeTooLarge         = "too-large"                    // the file or a list exceeds a limit
 	CodeTooMany          = "too-many-diagnostics"         // more than 200 findings; the rest is left out
 	CodeUnknownField     = "unknown-field"                // the format has no such field
-	CodeUnknownRollback  = "unknown-rollback"             // on_failure names no rollback
-	CodeUnknownSecret    = "unknown-secret"               // secret lists a name that no step uses or writes
+	CodeUnknownRollback  = "unknown-rollback"             // `on_failure` names no rollback
+	CodeUnknownSecret    = "unknown-secret"               // `secret` lists a name that no step uses or writes
 	CodeUnknownSpecial   = "unknown-special"              // a variable begins with _ and is not a special variable
-	CodeUnquoted         = "unquoted-template"            // {{name}} without quotes, which YAML reads as a mapping
+	CodeUnquoted         = "unquoted-template"            // `{{name}}` without quotes, which YAML reads as a mapping
 	CodeUnresolvable     = "unresolvable-variable"        // an output is used before the step that writes it
 	CodeUnusedRollback   = "unused-rollback"              // no step calls the rollback
 )

@@ -102,7 +102,7 @@ func tooLong(rb *runbook.Runbook) []api.InputProblem {
 }
 
 // codeUnlistedSetting is the code of the errors that unlistedSettings finds.
-const codeUnlistedSetting = "unlisted-setting" // connection or warehouse_id names a setting that is not in DATA_SOURCES; only checked on publish
+const codeUnlistedSetting = "unlisted-setting" // `connection` or `warehouse_id` names a setting that is not in `DATA_SOURCES`; only checked on publish
 
 // unlistedSettings finds the settings in the data source of a runbook, parsed from text without
 // errors, that this deployment does not allow runbooks to name.

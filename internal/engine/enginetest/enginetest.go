@@ -1,5 +1,5 @@
-// Package enginetest checks the stored state of a batch against itself. Tests use it that drive
-// the whole system: the fault simulation and the explorer.
+// Package enginetest checks the stored state of a batch for consistency, and declares the state
+// machines of the engine. The tests of the engine, the fault simulation and the explorer use it.
 package enginetest
 
 import (

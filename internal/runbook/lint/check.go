@@ -27,7 +27,7 @@ const (
 	codeUnknownParameter = "unknown-parameter"             // the function has no such parameter
 	codeMissingParameter = "missing-parameter"             // a required parameter of the function is missing
 	codeParameterType    = "parameter-type"                // the function does not accept a value of this type
-	codeUnknownField     = "unknown-result-field"          // output_params names a field that the function does not return
+	codeUnknownField     = "unknown-result-field"          // `output_params` names a field that the function does not return
 	codeUnknownWorker    = "unknown-worker"                // no worker of this id has announced its functions; only checked on publish
 	codeTimeout          = "timeout-shorter-than-function" // the step's timeout is shorter than one call of the function may take; the worker stops a call that takes longer
 	codeOpenSecret       = "open-secret"                   // the value of a secret parameter stands in the runbook, which every reader sees
