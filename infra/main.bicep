@@ -4,35 +4,35 @@
 
 targetScope = 'resourceGroup'
 
-@description('Prefix of all names: lower-case letters and digits, first a letter.')
+@description('Prefix of all names: lower-case letters and digits, starting with a letter.')
 @minLength(2)
 @maxLength(11)
 param name string = 'matoolkit'
 
-@description('Which of several deployments this is: lower-case letters and digits.')
+@description('Name of this deployment, such as dev or prod: lower-case letters and digits.')
 @minLength(2)
 @maxLength(8)
 param environmentName string
 
-@description('Region of everything.')
+@description('Region of all resources.')
 param location string = resourceGroup().location
 
-@description('Tags of everything, besides application and environment.')
+@description('Tags of all resources, in addition to application and environment.')
 param tags object = {}
 
-@description('True: a virtual network with private endpoints and Service Bus Premium. False: public addresses, roles only. It cannot be changed afterwards.')
+@description('True: a virtual network with private endpoints and Service Bus Premium. False: public endpoints, protected by roles. It cannot be changed later.')
 param privateNetwork bool = false
 
-@description('Private mode: addresses that deployments and secrets may come from: IPv4, single or as CIDR ranges up to /30.')
+@description('With privateNetwork: IPv4 addresses or CIDR ranges up to /30 that may deploy and write secrets.')
 param deployerAddresses array = []
 
-@description('Addresses that may call the API at its public address, in CIDR notation. Empty: nobody in the private mode, everybody else.')
+@description('CIDR ranges that may call the API at its public endpoint. Default: none with privateNetwork, all without.')
 param apiAllowedAddresses array = []
 
-@description('Object id of who deploys: may put certificates and secrets into the vault and push images. Empty: nobody is given these rights.')
+@description('Object id of the deployer, who may write certificates and secrets and push images. Empty: no such role assignments.')
 param deployerPrincipalId string = ''
 
-@description('Application id of the API\'s registration in Entra ID.')
+@description('Client id of the app registration of the admin API.')
 @minLength(36)
 @maxLength(36)
 param entraClientId string
@@ -47,15 +47,15 @@ param targetTenantId string
 @maxLength(36)
 param appId string
 
-@description('Id of the worker, by which runbooks name it: lower-case letters, digits and hyphens.')
+@description('Worker id, by which runbooks name the worker: lower-case letters, digits and hyphens.')
 @minLength(1)
 @maxLength(11)
 param workerId string = 'worker-01'
 
-@description('Image of the worker with its registry and tag. Empty, as it is the first time: there is no worker yet, or the one that is there is left as it is.')
+@description('Image of the worker with registry and tag. Empty: the worker is not created, or stays as it is.')
 param workerImage string = ''
 
-@description('E-mail addresses that alerts go to.')
+@description('E-mail addresses that receive alerts.')
 param alertEmails array = []
 
 var base = '${name}-${environmentName}'

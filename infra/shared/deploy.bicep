@@ -6,32 +6,32 @@
 
 targetScope = 'resourceGroup'
 
-@description('Prefix of all names: lower-case letters and digits, first a letter.')
+@description('Prefix of all names: lower-case letters and digits, starting with a letter.')
 @minLength(2)
 @maxLength(11)
 param name string = 'matoolkit'
 
-@description('Which of several deployments this is, such as dev, test or prod: lower-case letters and digits.')
+@description('Name of this deployment, such as dev, test or prod: lower-case letters and digits.')
 @minLength(2)
 @maxLength(8)
 param environmentName string
 
-@description('Region of everything. It needs Flex Consumption: az functionapp list-flexconsumption-locations.')
+@description('Region of all resources. It must offer Flex Consumption: az functionapp list-flexconsumption-locations.')
 param location string = resourceGroup().location
 
-@description('Tags of everything, besides application and environment.')
+@description('Tags of all resources, in addition to application and environment.')
 param tags object = {}
 
-@description('True: a virtual network with private endpoints, Service Bus Premium, and nothing reached from outside but what is allowed below. False: public addresses, roles only. It cannot be changed afterwards.')
+@description('True: a virtual network with private endpoints and Service Bus Premium. False: public endpoints, protected by roles. It cannot be changed later.')
 param privateNetwork bool
 
-@description('Addresses from which secrets may be put into the vault in the private mode: IPv4, single or as CIDR ranges up to /30. Empty: only from within the network.')
+@description('With privateNetwork: IPv4 addresses or CIDR ranges up to /30 that may write secrets. Empty: only from within the network.')
 param deployerAddresses array = []
 
-@description('Object ids of users, groups or service principals that put certificates and secrets into the vault.')
+@description('Object ids of users, groups or service principals that may write certificates and secrets.')
 param vaultOfficers array = []
 
-@description('Object ids of users, groups or service principals that push images of the worker.')
+@description('Object ids of users, groups or service principals that may push images of the worker.')
 param imagePushers array = []
 
 @description('Address ranges of the virtual network, in CIDR notation.')
@@ -43,16 +43,16 @@ param addressSpace array = [
 @description('Subnet of the Functions app, in CIDR notation.')
 param functionsSubnet string = '10.0.1.0/24'
 
-@description('Subnet of the Container Apps environment, in CIDR notation. It cannot be changed afterwards.')
+@description('Subnet of the Container Apps environment, in CIDR notation. It cannot be changed later.')
 param workerSubnet string = '10.0.4.0/23'
 
 @description('Subnet of the private endpoints, in CIDR notation.')
 param privateEndpointSubnet string = '10.0.10.0/24'
 
-@description('A NAT gateway with a public address of its own, by which the app and the workers leave the network, in the private mode. False: they leave as the platform has it, by addresses that change, or not at all; one that was made before is no longer used, and is deleted by hand.')
+@description('With privateNetwork: a NAT gateway with a public address for the outbound traffic of the app and the workers. False: they use outbound addresses of the platform, which change; delete an existing gateway by hand.')
 param natGateway bool = true
 
-@description('Availability zone of the NAT gateway; empty: Azure chooses one. It cannot be changed afterwards.')
+@description('Availability zone of the NAT gateway. Empty: Azure chooses one. It cannot be changed later.')
 @allowed([
   ''
   '1'
@@ -61,7 +61,7 @@ param natGateway bool = true
 ])
 param natGatewayZone string = ''
 
-@description('Messaging units of Service Bus Premium, in the private mode.')
+@description('With privateNetwork: messaging units of Service Bus Premium.')
 @allowed([
   1
   2
@@ -71,7 +71,7 @@ param natGatewayZone string = ''
 ])
 param serviceBusCapacity int = 1
 
-@description('Spread the Container Apps environment over availability zones, in the private mode and where the region has some. It cannot be changed afterwards. (Service Bus and Key Vault do so by themselves.)')
+@description('With privateNetwork: spread the Container Apps environment over availability zones. Service Bus and Key Vault always do. It cannot be changed later.')
 param zoneRedundant bool = false
 
 @description('Tier of the container registry.')
@@ -82,20 +82,20 @@ param zoneRedundant bool = false
 ])
 param registrySku string = 'Basic'
 
-@description('For how many days a deleted secret or vault can be recovered. It cannot be changed afterwards.')
+@description('Days in which a deleted secret or vault can be recovered. It cannot be changed later.')
 @minValue(7)
 @maxValue(90)
 param softDeleteDays int = 7
 
-@description('True for one deployment: recover the deleted vault of this name. It is needed where the resource group was deleted less than softDeleteDays ago.')
+@description('True for one deployment: recover the deleted vault of this name, if the resource group was deleted less than softDeleteDays ago.')
 param recoverVault bool = false
 
-@description('For how many days logs are kept.')
+@description('Days that logs are kept.')
 @minValue(30)
 @maxValue(730)
 param logRetentionDays int = 30
 
-@description('After how many gigabytes a day logs are no longer taken; -1: no limit.')
+@description('Gigabytes of logs per day, after which no more are accepted; -1: no limit.')
 @minValue(-1)
 param logDailyQuotaGb int = -1
 

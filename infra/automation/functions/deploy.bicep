@@ -6,35 +6,35 @@
 
 targetScope = 'resourceGroup'
 
-@description('Prefix of all names, as in the first stage.')
+@description('Prefix of all names. As in the first stage.')
 @minLength(2)
 @maxLength(11)
 param name string = 'matoolkit'
 
-@description('Which of several deployments this is, as in the first stage.')
+@description('Name of this deployment. As in the first stage.')
 @minLength(2)
 @maxLength(8)
 param environmentName string
 
-@description('Region of everything, as in the first stage.')
+@description('Region of all resources. As in the first stage.')
 param location string = resourceGroup().location
 
-@description('Tags of everything, besides application and environment.')
+@description('Tags of all resources, in addition to application and environment.')
 param tags object = {}
 
-@description('True: everything is reached by private endpoints in the network of the first stage, and from outside only what is allowed below. False: public addresses, roles only. As in the first stage.')
+@description('True: private endpoints in the network of the first stage. False: public endpoints, protected by roles. As in the first stage.')
 param privateNetwork bool
 
-@description('Addresses from which the package may be deployed in the private mode: IPv4, single or as CIDR ranges up to /30. Empty: only from within the network.')
+@description('With privateNetwork: IPv4 addresses or CIDR ranges up to /30 that may deploy the package. Empty: only from within the network.')
 param deployerAddresses array = []
 
-@description('Addresses that may call the API at its public address: IPv4, single or as CIDR ranges. Empty: none in the private mode, all in the public one.')
+@description('IPv4 addresses or CIDR ranges that may call the API at its public endpoint. Default: none with privateNetwork, all without.')
 param apiAllowedAddresses array = []
 
-@description('Three zones instead of one, for the app, its storage and Cosmos DB. Not every region has that for all three, and it cannot be changed later. Groups with instances that always wait then need two of them.')
+@description('Use three zones for the app, its storage and Cosmos DB. Not every region supports this. An always-ready group then needs two instances. It cannot be changed later.')
 param zoneRedundant bool = false
 
-@description('Memory of one instance of the app in MB, and by it its share of processors.')
+@description('Memory of one instance in MB, which also determines its CPU.')
 @allowed([
   512
   2048
@@ -42,52 +42,52 @@ param zoneRedundant bool = false
 ])
 param instanceMemoryMB int = 2048
 
-@description('The most instances: for the API, the timer and each of the two subscriptions, which have instances of their own.')
+@description('Maximum instances of each group: the API, the timer and each of the two subscriptions.')
 @minValue(40)
 @maxValue(1000)
 param maximumInstanceCount int = 40
 
-@description('How many API requests one instance takes at once, before another is started.')
+@description('Concurrent API requests of one instance, before another starts.')
 @minValue(1)
 @maxValue(1000)
 param httpConcurrency int = 50
 
-@description('Instances that always wait for API requests. Without one, the first request after a pause waits for a start. Each is paid by the hour.')
+@description('Always-ready instances for API requests, paid by the hour. Without one, the first request after a pause waits for a start.')
 @minValue(0)
 @maxValue(20)
 param alwaysReadyApi int = 0
 
-@description('Instances that always wait for the timer.')
+@description('Always-ready instances for the timer.')
 @minValue(0)
 @maxValue(20)
 param alwaysReadyTimer int = 0
 
-@description('Instances that always wait for messages of orchestrator-events.')
+@description('Always-ready instances for orchestrator-events.')
 @minValue(0)
 @maxValue(20)
 param alwaysReadyEvents int = 0
 
-@description('Instances that always wait for messages of worker-results.')
+@description('Always-ready instances for worker-results.')
 @minValue(0)
 @maxValue(20)
 param alwaysReadyResults int = 0
 
-@description('Let the platform read how many messages wait, so that it starts instances faster. It does that as the app, which then could also change its two subscriptions: Data Owner there, instead of Data Receiver. A deployment takes no role away: who sets it back to false does that by hand.')
+@description('Let the platform count waiting messages, so that it scales faster. The app then needs Data Owner on its two subscriptions instead of Data Receiver. After you set it back to false, remove the role by hand.')
 param scaleByMessageCount bool = false
 
-@description('How Cosmos DB is paid: serverless, by request and with 5,000 RU/s to begin with; or autoscale. It cannot be changed later.')
+@description('Serverless (billed by request, up to 5,000 RU/s at first) or autoscale. It cannot be changed later.')
 @allowed([
   'serverless'
   'autoscale'
 ])
 param cosmosCapacity string = 'serverless'
 
-@description('The most RU/s of autoscale, in steps of 1,000; a tenth of it is always paid.')
+@description('Maximum RU/s of autoscale, in steps of 1,000; a tenth is always billed.')
 @minValue(1000)
 @maxValue(1000000)
 param cosmosMaximumThroughput int = 4000
 
-@description('How far back Cosmos DB can be restored to any moment. 7 days cost nothing, 30 are paid by the amount of data.')
+@description('Period of continuous backup. 7 days are free, 30 are billed by the amount of data.')
 @allowed([
   'Continuous7Days'
   'Continuous30Days'
@@ -100,63 +100,63 @@ param entraTenantIds array = [
   tenant().tenantId
 ]
 
-@description('Application id of the API\'s registration in Entra ID.')
+@description('Client id of the app registration of the admin API.')
 @minLength(36)
 @maxLength(36)
 param entraClientId string
 
-@description('Audience of its tokens.')
+@description('Audience of the tokens for the admin API.')
 @minLength(1)
 param entraAudience string = 'api://${entraClientId}'
 
-@description('Connection strings of data sources: name of the setting, as runbooks give it, to name of the secret in the Key Vault. The secrets have to be there. A deployment takes no right away: for a secret that is left out later, that is done by hand.')
+@description('Connection strings of data sources: name of the setting to name of the Key Vault secret, which must exist. If you remove an entry, remove the role on the secret by hand.')
 param dataSourceSecrets object = {}
 
-@description('Connections of data sources that are no secrets, such as the id of a warehouse or the URL of a blob that the app reads as itself: name of the setting, as runbooks give it, to its value. Runbooks may name these settings and those of dataSourceSecrets, and no others.')
+@description('Connections of data sources without a secret, such as a warehouse id or the URL of a blob: name of the setting to value. Runbooks can use only these settings and those of dataSourceSecrets.')
 param dataSourceSettings object = {}
 
-@description('Name of the Key Vault secret with the key that the handler encrypts secret values of members with; empty: runbooks with secrets are refused. The secret has to be there.')
+@description('Name of the Key Vault secret with the encryption key of secret values, which must exist. Empty: runbooks with secrets are refused.')
 param secretsKeyName string = ''
 
-@description('An OpenTelemetry collector that the host and the handler send traces and figures to as well, such as https://collector.example.com; empty for none.')
+@description('OpenTelemetry collector that also receives traces and metrics of the host and the handler, such as https://collector.example.com.')
 param otlpEndpoint string = ''
 
-@description('Name of the Key Vault secret with the headers that the collector asks for, as name=value; empty for none.')
+@description('Name of the Key Vault secret with the headers for the collector, as name=value.')
 param otlpHeadersSecretName string = ''
 
-@description('The least that the handler logs. Alerts look for lines of the level info, so that it cannot be less.')
+@description('Minimum level of logs. Alerts need the level info.')
 @allowed([
   'debug'
   'info'
 ])
 param logLevel string = 'info'
 
-@description('How long a worker that was scaled to zero may take to start, in seconds, before jobs that wait for it can fail.')
+@description('Seconds that a worker scaled to zero may take to start, before jobs that wait for it can fail.')
 @minValue(1)
 @maxValue(1000000)
 param workerStartupSeconds int = 600
 
-@description('Further settings of the handler, such as API_REQUESTS_PER_SECOND. No secrets, and nothing of data sources: those are dataSourceSecrets and dataSourceSettings.')
+@description('Additional settings of the handler, such as API_REQUESTS_PER_SECOND. No secrets, and no settings of data sources.')
 param extraSettings object = {}
 
-@description('E-mail addresses that are told of alerts.')
+@description('E-mail addresses that receive alerts.')
 param alertEmails array = []
 
-@description('Resource ids of action groups that are there already and are told as well, such as of who is on call.')
+@description('Resource ids of existing action groups that also receive alerts.')
 param alertActionGroupIds array = []
 
-@description('False: the alerts are there, and nobody is told. Before a package is deployed one of them goes off, within half an hour: nothing is heard of the scheduler. It resolves itself when the scheduler ticks.')
+@description('False: alerts notify no one. Until a package is deployed, the alert missing-ticks is active.')
 param alertsEnabled bool = true
 
-@description('By how many seconds something may be late. What was lost is made up for within seven minutes; what is later was not. Workers that answer nothing are told of anyway.')
+@description('Delay in seconds after which steps count as stuck. The scheduler repeats lost messages within seven minutes. Silent workers always raise the alert.')
 @minValue(60)
 param stuckStepsSeconds int = 600
 
-@description('For how long, in seconds, a message may wait for the handler. One that waits out an outage of Cosmos DB does so for nearly eight minutes.')
+@description('Maximum age of a waiting message in seconds. A message that waits out an outage of Cosmos DB can be eight minutes old.')
 @minValue(60)
 param oldestMessageSeconds int = 900
 
-@description('For how long nothing may be heard of the scheduler, which ticks every five minutes.')
+@description('Period without a run of the scheduler, which runs every five minutes.')
 @allowed([
   'PT15M'
   'PT30M'
@@ -164,34 +164,34 @@ param oldestMessageSeconds int = 900
 ])
 param missingTicksWindow string = 'PT15M'
 
-@description('How many ticks of 15 minutes may fail, of three.')
+@description('Failed runs of the scheduler in 15 minutes, of three, that raise no alert.')
 @minValue(0)
 @maxValue(2)
 param failingTicks int = 1
 
-@description('How many comparisons of a runbook with its data source may fail in half an hour, of six.')
+@description('Failed syncs of a runbook in half an hour, of six, that raise no alert.')
 @minValue(0)
 @maxValue(5)
 param failingSyncs int = 2
 
-@description('How many dead letters a topic may have for longer than 15 minutes.')
+@description('Dead letters of a topic, for longer than 15 minutes, that raise no alert.')
 @minValue(0)
 param deadLetters int = 0
 
-@description('How many requests Service Bus may refuse in 15 minutes because there are too many.')
+@description('Throttled requests of Service Bus in 15 minutes that raise no alert.')
 @minValue(0)
 param serviceBusThrottledRequests int = 100
 
-@description('How much of its processors a Premium namespace may use over 15 minutes, in percent.')
+@description('CPU of a Premium namespace over 15 minutes, in percent, that raises no alert.')
 @minValue(1)
 @maxValue(100)
 param serviceBusCpuPercent int = 80
 
-@description('How many requests Cosmos DB may refuse in 15 minutes because they ask for too much. Some are as it should be: they are sent again.')
+@description('Throttled requests of Cosmos DB in 15 minutes that raise no alert. The handler repeats them.')
 @minValue(0)
 param cosmosThrottledRequests int = 1000
 
-@description('How many lines of trouble with starting or scaling workers there may be in 15 minutes.')
+@description('Log lines about failed starts or scaling of workers in 15 minutes that raise no alert.')
 @minValue(0)
 param workerTroubles int = 5
 

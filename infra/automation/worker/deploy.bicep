@@ -8,28 +8,28 @@
 
 targetScope = 'resourceGroup'
 
-@description('Prefix of all names, as in the first stage.')
+@description('Prefix of all names. As in the first stage.')
 @minLength(2)
 @maxLength(11)
 param name string = 'matoolkit'
 
-@description('Which of several deployments this is, as in the first stage.')
+@description('Name of this deployment. As in the first stage.')
 @minLength(2)
 @maxLength(8)
 param environmentName string
 
-@description('Region of the worker, as in the first stage.')
+@description('Region of the worker. As in the first stage.')
 param location string = resourceGroup().location
 
-@description('Tags of everything, besides application and environment.')
+@description('Tags of all resources, in addition to application and environment.')
 param tags object = {}
 
-@description('Id of the worker, by which runbooks name it: lower-case letters, digits and hyphens; not func or pull, and not ending in -scale, which other identities are named by: that is refused.')
+@description('Worker id, by which runbooks name the worker: lower-case letters, digits and hyphens. Not func or pull, and not ending in -scale, which name other identities.')
 @minLength(1)
 @maxLength(11)
 param workerId string = 'worker-01'
 
-@description('Image of the worker in the registry of the first stage, with its tag or digest, such as matoolkitdevacr.azurecr.io/matoolkit-worker:v1.2.3. Empty: the container app is left as it is, or not made.')
+@description('Image of the worker with registry and tag or digest, such as matoolkitdevacr.azurecr.io/matoolkit-worker:v1.2.3. Empty: the container app stays as it is, or is not created.')
 param workerImage string = ''
 
 @description('Id of the target tenant.')
@@ -42,34 +42,34 @@ param targetTenantId string
 @maxLength(36)
 param appId string
 
-@description('What the worker signs in to the target tenant with.')
+@description('Kind of the credential for the target tenant.')
 @allowed([
   'certificate'
   'secret'
 ])
 param credentialKind string = 'certificate'
 
-@description('Name of the certificate, or of the client secret, in the vault.')
+@description('Name of the certificate or client secret in the vault.')
 @minLength(1)
 @maxLength(127)
 param credentialName string = 'worker'
 
-@description('Name of the secret with the password of the PFX, where the certificate was put into the vault as a secret; empty: it has none.')
+@description('Name of the secret with the password of a PFX that is stored as a secret.')
 param certificatePasswordName string = ''
 
-@description('What the worker may read of the vault: its own secrets, each by its name (secrets), which have to be there when it is deployed with an image; or all that is there, also what is put in later (vault).')
+@description('Secrets that the worker may read: its own by name (secrets), which must exist when you deploy an image, or all in the vault (vault).')
 @allowed([
   'secrets'
   'vault'
 ])
 param vaultAccess string = 'secrets'
 
-@description('How often the vault is asked for a new version, in seconds.')
+@description('Seconds between two reads of the credential from the vault.')
 @minValue(60)
 @maxValue(604800)
 param secretRefreshSeconds int = 3600
 
-@description('Which APIs are tried at the start: graph, exchange, both with a comma between them, or none.')
+@description('APIs that the worker calls once at its start: graph, exchange, both with a comma, or none.')
 @allowed([
   'graph,exchange'
   'graph'
@@ -78,53 +78,53 @@ param secretRefreshSeconds int = 3600
 ])
 param trialSignIn string = 'graph,exchange'
 
-@description('Jobs that run at once in one replica; 8 to 16 is good for one tenant.')
+@description('Concurrent jobs of one replica; 8 to 16 suit one tenant.')
 @minValue(1)
 @maxValue(1000)
 param maxParallelism int = 8
 
-@description('Replicas that are there without any job: 0 costs nothing and takes some seconds longer to begin.')
+@description('Replicas without any job. 0 costs nothing and delays the first job by some seconds.')
 @minValue(0)
 @maxValue(10)
 param minReplicas int = 0
 
-@description('Replicas at most. They share what the tenant allows; with more than three, Exchange is called more often than it allows.')
+@description('Maximum replicas. They share the limits of the tenant; more than three exceed the limit of Exchange Online.')
 @minValue(1)
 @maxValue(30)
 param maxReplicas int = 1
 
-@description('How much of the tenant\'s limits this worker may use, all replicas together, in percent; less than 100 where another worker signs in as the same application.')
+@description('Share of the limits of the tenant for all replicas of this worker, in percent; less than 100 if another worker uses the same app registration.')
 @minValue(1)
 @maxValue(100)
 param tenantSharePercent int = 100
 
-@description('Writes that the tenant allows the application in 150 seconds.')
+@description('Writes that the tenant allows the app registration in 150 seconds.')
 @minValue(1)
 @maxValue(1000000)
 param graphWriteLimit int = 3000
 
-@description('For one run of a job, in seconds.')
+@description('Longest run of one job, in seconds.')
 @minValue(1)
 @maxValue(604800)
 param jobTimeoutSeconds int = 600
 
-@description('For how long a call waits for what the tenant does not show yet, in seconds; 0: not at all.')
+@description('Seconds that a call waits until the tenant shows a new object; 0: it does not wait.')
 @minValue(0)
 @maxValue(604800)
 param lagTimeoutSeconds int = 30
 
-@description('For running jobs when a replica is told to stop, in seconds; then they are given back.')
+@description('Seconds for running jobs when a replica stops; then it abandons them.')
 @minValue(0)
 @maxValue(580)
 param shutdownGraceSeconds int = 30
 
-@description('Mailbox that Send-AdminAlert sends from; empty: the function fails.')
+@description('Mailbox that Send-AdminAlert sends from. Empty: the function fails.')
 param alertFrom string = ''
 
-@description('To whom Send-AdminAlert sends when the job does not say, with commas between addresses.')
+@description('Default recipients of Send-AdminAlert, with commas.')
 param alertTo string = ''
 
-@description('Least level of what is logged.')
+@description('Minimum level of logs.')
 @allowed([
   'debug'
   'info'
@@ -133,16 +133,16 @@ param alertTo string = ''
 ])
 param logLevel string = 'info'
 
-@description('Address of an OpenTelemetry collector (OTLP/HTTP), such as http://collector:4318; empty: no traces and figures.')
+@description('OpenTelemetry collector (OTLP/HTTP), such as http://collector:4318. Empty: no traces and metrics.')
 param otlpEndpoint string = ''
 
-@description('Name of the secret in the vault with the headers for the collector; empty: none.')
+@description('Name of the Key Vault secret with the headers for the collector.')
 param otlpHeadersSecretName string = ''
 
-@description('Further settings of the worker, name and value, such as GRAPH_URL of another cloud or CUSTOM_FUNCTIONS_DIR of an image with functions of its own. No secrets.')
+@description('Additional settings of the worker, such as GRAPH_URL or CUSTOM_FUNCTIONS_DIR. No secrets.')
 param extraSettings object = {}
 
-@description('Processor cores of a replica; it has twice as many GiB of memory.')
+@description('Processor cores of a replica, which has twice as many GiB of memory.')
 @allowed([
   '0.25'
   '0.5'
@@ -151,7 +151,7 @@ param extraSettings object = {}
 ])
 param cpu string = '0.25'
 
-@description('Id (a GUID) of the role by which the scaler counts messages; empty: Azure Service Bus Data Owner, which is sure to be enough. For the same request of Functions, Microsoft names Microsoft.ServiceBus/namespaces/*/read as enough, which Reader has (acdd72a7-3385-48ef-bd42-f606fba81ae7) and which opens no message; with the scaler that was not tried.')
+@description('Id of the role with which the scaler counts messages. Empty: Azure Service Bus Data Owner. Reader (acdd72a7-3385-48ef-bd42-f606fba81ae7) may be enough; this was not tried.')
 param scaleRoleId string = ''
 
 var roles = {
