@@ -25,11 +25,11 @@ func benchCommand() *cobra.Command {
 	c := bench.Config{}
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure the whole system on this machine",
-		Long: `bench starts every part as a process of its own, with state on disk, and takes
-batches of no-op steps through them; the scheduler then looks at a data source of many
-people, many people use the admin API at once, and a worker alone makes users in a
-tenant that throttles it. docs/architecture.md has the results and the costs in Azure.`,
+		Short: "Measure the performance of the system on this machine",
+		Long: `Starts every part as a process of its own, with state on disk, and runs batches of no-op
+steps. Then it measures the scheduler with a large data source, the admin API under load,
+and a worker that creates users in a tenant that throttles it. docs/architecture.md has the
+results and the costs in Azure.`,
 		Example: `  make bench                                         builds what is needed first
   bin/matoolkit local bench --members 1000
   bin/matoolkit local bench --members 0 --protocol-members 0 --readers 0 --worker-jobs 0 \

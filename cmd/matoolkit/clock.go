@@ -28,22 +28,21 @@ func clockCommand() *cobra.Command {
 	var move clock.Request
 	c := &cobra.Command{
 		Use:   "clock",
-		Short: "Show the clock of the local system, or move it forward",
-		Long: `Show the clock of the running local system, or move it forward: a migration whose
-phases are days apart is then seen through in minutes.
+		Short: "Show or move the clock of the local system",
+		Long: `Shows the clock of the running local system, or moves it forward, so that you can watch a
+migration whose phases are days apart within minutes.
 
-The clock only moves forward, and a system that is started again with the same
---data-dir goes on at the moved time. A move waits until what the handler is at has
-ended, and the command returns when the next handler goes by the moved clock. Then
-  - the scheduler's timer fires once if it was due meanwhile, however often;
+The clock only moves forward. A system that starts again with the same --data-dir keeps the
+moved time. The move waits for the work of the handler to end, and the command returns when
+the next handler uses the new time. Then
+  - the timer of the scheduler fires once if it was due meanwhile;
   - messages that were scheduled for a time that has come are delivered;
-  - messages that nobody took have aged by the move: one of more than seven days
-    sends them to the dead letters. Wait for an idle system first.
-Sign-in, the tenant, the worker and the locks of messages keep the real time. The
-command line tells by the real time how far away a time is.
+  - messages in queues are older by the move: after more than seven days they become dead
+    letters. Wait for an idle system first.
+Authentication, the tenant, the worker and message locks keep the real time.
 
-The system is found as the other commands find it, by --api-url or
-MATOOLKIT_API_URL, else at the documented port. It must be on this machine.`,
+The command finds the system by --api-url or MATOOLKIT_API_URL, else at the default port. The
+system must be on this machine.`,
 		Example: `  matoolkit local clock                               what time it is there
   matoolkit local clock --advance 5d                  five days later; 90s, 30m and 4h as well
   matoolkit local clock --to 2026-03-06T09:00:00Z     at a certain time
@@ -78,13 +77,12 @@ MATOOLKIT_API_URL, else at the documented port. It must be on this machine.`,
 func tickCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "tick",
-		Short: "Have the scheduler of the local system look now",
-		Long: `Have the scheduler of the running local system look now, instead of at its next
-full five minutes: it queries the data sources, and starts the phases that are due.
-A tick that is under way ends first. The command returns when the tick has ended; the
-work that it started may go on.
+		Short: "Run the scheduler of the local system now",
+		Long: `Runs the scheduler of the running local system at once, instead of at its next full five
+minutes: it queries the data sources and starts the phases that are due. A tick in progress
+ends first. The command returns when the tick has ended; work that it started can continue.
 
-The system is found as "matoolkit local clock" finds it.`,
+The command finds the system as matoolkit local clock does.`,
 		Example: `  matoolkit local tick
   matoolkit local clock --advance 1d && matoolkit local tick`,
 		Args: command.Needs(),

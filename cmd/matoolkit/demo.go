@@ -18,12 +18,11 @@ func demoCommand() *cobra.Command {
 	c := demo.Config{}
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Run a whole migration batch on this machine, and check the result",
-		Long: `demo starts the local system and a worker, signs in, publishes a runbook, creates
-a batch of 25 members, takes it through every phase and then checks the tenant.
-Two of the members fail, each for a real reason. It exits with status 0 only if
-everything is as it must be.`,
-		Example: `  make demo                    builds what is needed first
+		Short: "Run a complete migration on this machine and check the result",
+		Long: `Starts the local system and a worker, signs in, publishes a runbook, creates a batch of 25
+members, runs every phase and then checks the tenant. Two members fail, each for a real
+reason. The exit status is 0 only if the result is as expected.`,
+		Example: `  make demo                builds the programs first
   bin/matoolkit local demo`,
 		Args: command.Needs(),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {

@@ -82,7 +82,7 @@ func upCommand() *cobra.Command {
 	f := &upFlags{}
 	c := &cobra.Command{
 		Use:   "up",
-		Short: "Start the parts and keep them running until Ctrl-C",
+		Short: "Start the local system and run it until Ctrl-C",
 		Example: `  matoolkit local up                        state in .data, the documented ports
   matoolkit local up --ephemeral            keep nothing
   matoolkit local up --setting PEOPLE="sqlite:$PWD/people.db"
@@ -271,7 +271,7 @@ func envCommand() *cobra.Command {
 	var wait bool
 	c := &cobra.Command{
 		Use:   "env",
-		Short: "Print the environment for a program that uses the local system",
+		Short: "Print the environment variables for programs that use the local system",
 		Example: `  eval "$(matoolkit local env)"             then use matoolkit against it
   eval "$(matoolkit local env --for worker)" && bin/worker
   matoolkit local env --for func --base local.settings.json.example > dist/local.settings.json`,

@@ -26,13 +26,13 @@ func TestWrongUsageOfLocalIsToldAsSuch(t *testing.T) {
 		"local up --free-ports --host 127.0.0.1:1": "--free-ports and --host cannot be given together",
 		"local":                                "local needs a command; see matoolkit local --help",
 		"local down":                           `unknown command "down" for "matoolkit local"; see matoolkit local --help`,
-		"local up now":                         `"now" is one argument too many: matoolkit local up [flags]`,
-		"local env x":                          `"x" is one argument too many: matoolkit local env`,
-		"local tick foo":                       `"foo" is one argument too many: matoolkit local tick`,
+		"local up now":                         `too many arguments, from "now" on: matoolkit local up`,
+		"local env x":                          `too many arguments, from "x" on: matoolkit local env`,
+		"local tick foo":                       `too many arguments, from "foo" on: matoolkit local tick`,
 		"local up --setting PEOPLE":            "NAME=VALUE",
 		"local up --setting A=1 --setting A=2": "A is given twice",
 		"local up --no-such-flag":              "no-such-flag",
-		"local demo --app nowhere --worker nothing x": `"x" is one argument too many: matoolkit local demo`,
+		"local demo --app nowhere --worker nothing x": `too many arguments, from "x" on: matoolkit local demo`,
 	} {
 		var out, errs bytes.Buffer
 		root := cli.NewRoot(command.Environment{Stdout: &out, Stderr: &errs})

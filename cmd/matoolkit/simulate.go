@@ -35,29 +35,26 @@ func addSimulate(root *cobra.Command) {
 func simulateCommand() *cobra.Command {
 	f := &simulateFlags{}
 	c := &cobra.Command{
-		Use: "simulate <file>", Short: "Play a migration through here, and print what happens when", Args: command.Needs("the file"),
-		Long: `Play a migration through on this machine, and print what happens when. Nobody is asked
-and nothing is changed anywhere: the same engine that runs migrations runs this one by a
-clock that jumps from one event to the next, so that weeks take seconds.
+		Use: "simulate <file>", Short: "Simulate a migration offline and print its timeline", Args: command.Needs("the file"),
+		Long: `Simulates a migration on this machine. Nothing is sent anywhere. The engine that runs
+migrations runs this one with a clock that jumps from event to event, so weeks take seconds.
 
-  the runbook      as it would be published
-  --members        the CSV file with the members. Of a runbook that has a data source to
-                   be queried it stands for what the query returns
-  --start          of a runbook with such a data source: when automation is turned on. Its
-                   batches begin when the rows say
-                   of any other: the cut-over, T-0. The batch is made when its first phase
-                   is due, and advanced to each phase when that is due
-  --answers        what the workers answer, when somebody approves, and who joins or leaves
-                   on the way. Without it each job succeeds after a second with made-up
-                   values for what output_params takes, and nothing is approved
+  runbook    the file that you would publish
+  --members  the CSV file of members; for a runbook with a queried data source, the result of
+             the query
+  --start    for a runbook with a queried data source: when automation is enabled; its
+             batches start when the rows say. For any other: the cut-over, T-0; the batch is
+             created when its first phase is due and advanced when each phase is due
+  --answers  the answers of workers, approvals, and who joins or leaves. Without it each job
+             succeeds after a second with made-up values, and nothing is approved
 
-The timeline shows when each phase begins and ends, where gates and quiet hours hold it,
-and who fails. Below it stand how each phase went, how often each function is called, and
-what to look at. A phase that waits for an approval which the answers do not have ends its
-batch's timeline there, and what remains is told.
+The timeline shows when each phase starts and ends, where gates and quiet hours hold it, and
+which members fail. Below it are the result of each phase, the calls of each function, and
+warnings. A phase that waits for an approval that the answers do not give ends the timeline
+of its batch, and the command shows the remaining phases.
 
-With --quiet only the keys of members who failed are printed. The exit status is 0 where
-every batch completes and nobody fails, and 1 otherwise. docs/write-a-runbook.md describes the
+With --quiet the command prints only the keys of failed members. The exit status is 0 when
+every batch completes without failures, else 1. docs/write-a-runbook.md describes the
 answers.`,
 		Example: `  matoolkit runbook simulate moves.yaml --members members.csv --start "2026-12-01 18:00"
   matoolkit runbook simulate moves.yaml --members members.csv --start 2026-12-01T18:00:00+01:00 \

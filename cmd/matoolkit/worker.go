@@ -43,22 +43,21 @@ func verifyCommand(getenv func(string) string) *cobra.Command {
 	f := &verifyFlags{}
 	c := command.Lists(&cobra.Command{
 		Use:   "verify <worker-id>",
-		Short: "Hold a running worker to the message contract",
-		Long: `Hold a running worker, in whatever language it is written, to the message contract
-(docs/write-a-worker.md). Jobs are sent to it over Service Bus, and what it answers is judged.
+		Short: "Check a running worker against the message contract",
+		Long: `Sends jobs over Service Bus to a running worker, in any language, and checks its answers
+against the message contract (docs/write-a-worker.md).
 
-The broker is found as a worker finds it: by ServiceBusConnection, a connection string,
-or ServiceBusConnection__fullyQualifiedNamespace, a namespace that you may send to and
-receive from.
+The command connects to the broker as a worker does: with the connection string
+ServiceBusConnection, or with the namespace ServiceBusConnection__fullyQualifiedNamespace, in
+which you need permission to send and receive.
 
-Results are read from a subscription of the topic worker-results that nobody else reads:
-everything on it is taken off. The subscription "orchestrator" is possible only with a
-broker on this machine, and only while no orchestrator runs. An orchestrator of the same
-namespace gets the results as well and keeps them as messages that it cannot process; so
-verify a worker beside a system that is not in use.
+It reads all results from a subscription of the topic worker-results that nothing else may
+read. The subscription "orchestrator" is possible only with a broker on this machine and
+while no orchestrator runs. An orchestrator of the same namespace receives the results as
+well and keeps them as unprocessable messages, so use a system that is not in production.
 
-The exit status is 1 when a check failed. A check that warns, such as of a worker that sends
-no heartbeat, does not change it.`,
+The exit status is 1 when a check failed. Warnings, for example about missing heartbeats, do
+not change it.`,
 		Example: `  matoolkit local up --parts servicebus --ephemeral    in one terminal, the worker in another
   eval "$(matoolkit local env --for worker)"
   matoolkit worker verify worker-01 --results-subscription orchestrator

@@ -59,12 +59,12 @@ func TestReportTellsOfEveryMemberAndStep(t *testing.T) {
 		}
 		now := s.clock.Now().Format(time.RFC3339)
 		for _, want := range []struct{ key, column, cell string }{
-			{"p001@x", "status", "active"},
+			{"p001@x", "outcome", "in progress"},
 			{"p001@x", "move", "succeeded"},
 			{"p001@x", "move / tell", "succeeded"},
 			{"p001@x", "move rolled back", ""},
 			{"p001@x", "verify / check", ""},
-			{"p051@x", "status", "failed"},
+			{"p051@x", "outcome", "failed at move/copy"},
 			{"p051@x", "failed phase", "move"},
 			{"p051@x", "failed step", "copy"},
 			{"p051@x", "error", `phase move: step "copy": =no (Test)`},
@@ -73,7 +73,7 @@ func TestReportTellsOfEveryMemberAndStep(t *testing.T) {
 			{"p051@x", "move / copy", "failed"},
 			{"p051@x", "move / tell", "cancelled"},
 			{"p051@x", "move rolled back", "undo: stop succeeded, delete succeeded, alert succeeded"},
-			{"p003@x", "status", "removed"},
+			{"p003@x", "outcome", "removed"},
 			{"p003@x", "removed by", "ada"},
 			{"p003@x", "on_member_removed / forward", "succeeded"},
 			{"p003@x", "read at", now},
@@ -135,8 +135,8 @@ func TestReportOfABatchThatIsBegunNowhere(t *testing.T) {
 	s := newStage(t, false)
 	s.publish(undoable)
 	b := s.batch("undoable", people(1))
-	if answers := s.readReport(b.ID); answers["p001@x"]["status"] != "active" || answers["p001@x"]["move / new"] != "" {
-		t.Errorf("told: %v", answers)
+	if answers := s.readReport(b.ID); answers["p001@x"]["outcome"] != "not started" || answers["p001@x"]["move / new"] != "" {
+		t.Errorf("report: %v", answers)
 	}
 }
 

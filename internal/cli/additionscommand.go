@@ -14,15 +14,14 @@ import (
 func additionsCommand(c *console) *cobra.Command {
 	var p command.Paging
 	additions := &cobra.Command{
-		Use: "additions <runbook>", Short: "Show the additions that are held", Args: command.OfRunbook(command.Needs("the runbook")),
-		Long: `Show the people whom a runbook's query returned for the first time and who enter no
-batch until an administrator confirms them: there are more of them than the runbook's
-addition_guard allows, so that the query may be wrong. Batches go on with the members
-that they have.
+		Use: "additions <runbook>", Short: "List additions that wait for confirmation", Args: command.OfRunbook(command.Needs("the runbook")),
+		Long: `Lists the people whom the query of a runbook returned for the first time and who join no
+batch until you confirm them: they are more than the addition_guard of the runbook allows
+at once, so the query may be wrong. Batches continue with the members that they have.
 
-It shows what the last tick of the scheduler held: how many people for each start, and
-a page of the people; --all shows everybody. When the query no longer returns them, the
-hold ends with the next tick. The exit status is 4 when no additions are held.`,
+The command shows what the last tick of the scheduler held: the number of people for each
+start, and a page of the people; --all shows all of them. When the query no longer returns
+them, the hold ends with the next tick. The exit status is 4 when no additions are held.`,
 		Example: `  matoolkit runbook additions moves
   matoolkit runbook additions moves --all --output csv`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -50,19 +49,19 @@ hold ends with the next tick. The exit status is 4 when no additions are held.`,
 func confirmAdditionsCommand(c *console) *cobra.Command {
 	var why, revision string
 	confirm := &cobra.Command{
-		Use: "confirm-additions <runbook>", Short: "Let the next tick add the people whose addition is held", Args: command.OfRunbook(command.Needs("the runbook")),
-		Long: `Let the next tick of the scheduler add the people whose addition is held. The revision
-is the one that matoolkit runbook additions shows. It names exactly the people that the
-query returned, with their start times: if the query returns others at the next tick,
-they are held again, with another revision.
+		Use: "confirm-additions <runbook>", Short: "Add the people whose addition is held", Args: command.OfRunbook(command.Needs("the runbook")),
+		Long: `Lets the next tick of the scheduler add the people whose addition is held. The revision is
+the one that matoolkit runbook additions shows. It identifies exactly the people that the
+query returned, with their start times. If the query returns others at the next tick, they
+are held again, with another revision.
 
-The first batches of a runbook can be confirmed before automation is enabled, with the
+You can confirm the first batches of a runbook before you enable automation, with the
 revision that matoolkit query preview shows.`,
 		Example: `  matoolkit runbook additions moves
   matoolkit runbook confirm-additions moves --revision 0123456789abcdef --reason "wave 1"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if revision == "" {
-				return exit.Usagef("--revision is missing; matoolkit runbook additions %s shows it", render.ShellWord(args[0]))
+				return exit.Usagef("--revision is missing; matoolkit runbook additions %s shows the revision", render.ShellWord(args[0]))
 			}
 			s, err := c.Session()
 			if err != nil {
@@ -72,16 +71,15 @@ revision that matoolkit query preview shows.`,
 			if err != nil {
 				return err
 			}
-			c.Notice("The next tick of the scheduler adds them, if the query still returns the same people and automation is on.")
-			c.Notice("Next: matoolkit automation status %s", render.ShellWord(view.RunbookName))
 			t := c.Table("runbook", "revision", "confirmed", "by", "reason")
 			if m := view.Confirmed; m != nil {
 				t.Row(view.RunbookName, view.Revision, m.At, m.By, m.Why)
 			}
-			return c.Print(view, t)
+			return c.Done(view, t, "matoolkit automation status "+render.ShellWord(view.RunbookName),
+				"Confirmed the additions of runbook %s. The next tick adds the people if automation is on and the query still returns the same people.", view.RunbookName)
 		},
 	}
-	confirm.Flags().StringVar(&revision, "revision", "", "of the additions that you looked at")
+	confirm.Flags().StringVar(&revision, "revision", "", "the revision of the additions to confirm")
 	command.ReasonFlag(confirm, &why)
 	return confirm
 }

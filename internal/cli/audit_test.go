@@ -117,7 +117,7 @@ func TestAuditListPutsPagesInOrder(t *testing.T) {
 		}
 	}
 	out, notices, status = run("audit", "list", "--most", "4")
-	if status != 1 || out != "" || !strings.Contains(notices, "4 records are not all that there are") || !strings.Contains(notices, "--most") {
+	if status != 1 || out != "" || !strings.Contains(notices, "there are more than 4 records") || !strings.Contains(notices, "--most") {
 		t.Errorf("%d %q %q", status, out, notices)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
-// The bounds of what is collected from everywhere.
+// How many records the command collects: by default and at most.
 const (
 	usualRecords = 10_000
 	mostRecords  = 1_000_000
@@ -23,22 +23,21 @@ func auditCommand(c *console) *cobra.Command {
 	var f command.AuditFlags
 	var most int
 	list := command.Lists(&cobra.Command{
-		Use: "list", Short: "List who did what, everywhere", Args: command.Needs(),
-		Long: `List who did what to all batches, runbooks and messages, when and why, and who read
-what is of members, the newest first. It takes the app role Admin.
+		Use: "list", Short: "List audit records of all batches, runbooks and messages", Args: command.Needs(),
+		Long: `Lists who did what, when and why, and who read data of members, the newest first. It
+requires the app role Admin.
 
-The records are kept with what they are about and come in no order, so all that fit are
-collected before any is printed. Where there are more than --most none is printed:
-narrow them with --from, --to, --by and --action, or raise it.
+The records of different items come in no order, so the command collects all of them before
+it prints any. If there are more than --most, it prints none: narrow the list with --from,
+--to, --by and --action, or raise --most.
 
-With --output csv it is a file to hand to an auditor: a line for each record, with what
-was there before and after it.`,
+With --output csv each record includes the state before and after the change, for an auditor.`,
 		Example: `  matoolkit audit list --from 2026-01-02 --to 2026-01-03
   matoolkit audit list --by ada@contoso.com --action read-members
   matoolkit audit list --from 2026-01-01 --output csv --most 1000000 > audit.csv`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if most < 1 || most > mostRecords {
-				return exit.Usagef("--most is %d; it can be 1 to %d", most, mostRecords)
+				return exit.Usagef("--most is %d; use 1 to %d", most, mostRecords)
 			}
 			filter, err := f.Filter()
 			if err != nil {
@@ -48,7 +47,7 @@ was there before and after it.`,
 			if err != nil {
 				return err
 			}
-			all, err := everywhere(cmd.Context(), most, func(ctx context.Context, o api.ListOptions) (api.Page[api.AuditRecord], error) {
+			all, err := collectAudit(cmd.Context(), most, func(ctx context.Context, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 				return s.Client.Audit(ctx, filter, o)
 			})
 			if err != nil {
@@ -58,12 +57,12 @@ was there before and after it.`,
 		},
 	})
 	f.Flags(list)
-	list.Flags().IntVar(&most, "most", usualRecords, "how many to collect at most, 1 to 1000000")
-	return command.Group("audit", "Show who did what", list)
+	list.Flags().IntVar(&most, "most", usualRecords, "maximum number of records, 1 to 1000000")
+	return command.Group("audit", "List audit records: who did what, when and why", list)
 }
 
-// everywhere collects all records there are and puts them in order, the newest first.
-func everywhere(ctx context.Context, most int, list func(context.Context, api.ListOptions) (api.Page[api.AuditRecord], error)) ([]api.AuditRecord, error) {
+// collectAudit collects all records and sorts them, the newest first.
+func collectAudit(ctx context.Context, most int, list func(context.Context, api.ListOptions) (api.Page[api.AuditRecord], error)) ([]api.AuditRecord, error) {
 	all := []api.AuditRecord{}
 	o := api.ListOptions{Limit: 1000}
 	for {
@@ -73,8 +72,8 @@ func everywhere(ctx context.Context, most int, list func(context.Context, api.Li
 		}
 		if all = append(all, page.Items...); len(all) > most {
 			return nil, &exit.Error{
-				Status: exit.Failed, Text: render.Count(most, "record") + " are not all that there are, and they come in no order: none is printed",
-				Hint: "Narrow them with --from, --to, --by and --action, or collect more with --most.",
+				Status: exit.Failed, Text: "there are more than " + render.Count(most, "record"),
+				Hint: "Narrow the list with --from, --to, --by and --action, or raise --most.",
 			}
 		}
 		if o.Continuation = page.Continuation; o.Continuation == "" {

@@ -15,14 +15,13 @@ import (
 func authCommand(c *console) *cobra.Command {
 	login := &cobra.Command{
 		Use: "login", Short: "Sign in with a code that you enter in a browser", Args: command.Needs(),
-		Long: `Sign in with a code that you enter in a browser, on this machine or another. A pipeline
-needs no sign-in: see matoolkit auth --help.
+		Long: `Signs you in with a code that you enter in a browser, on this machine or another. A pipeline
+needs no sign-in; see matoolkit auth --help.
 
-The sign-in lasts until it has not been used for a while (90 days, unless your
-tenant has it otherwise). It is kept in the system's key store. On a machine
-without one it is kept in a file that only you can read, tokens.json beside the
-configuration file; --token-store system refuses that, --token-store file asks for
-it.`,
+The sign-in lasts until you have not used it for a while: 90 days, unless your tenant sets
+another time. It is kept in the key store of the system. On a machine without a key store
+it is kept in tokens.json beside the configuration file, which only you can read.
+--token-store system refuses the file, --token-store file requires it.`,
 		Example: `  matoolkit auth login
   matoolkit auth login --tenant-id 00000000-0000-0000-0000-000000000000`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -35,7 +34,7 @@ it.`,
 				if err != nil {
 					return err
 				}
-				c.Notice("With auth %s there is no sign-in to make. %s.", method, u.Instead())
+				c.Notice("Authentication method %s needs no sign-in. %s.", method, u.Instead())
 				return nil
 			}
 			s, err := c.Opener().SignIn(cmd.Context(), all)
@@ -50,11 +49,10 @@ it.`,
 			return c.printStanding(now, true)
 		},
 	}
-	status := &cobra.Command{
+	status := command.Shows(&cobra.Command{
 		Use: "status", Short: "Show who is signed in", Args: command.Needs(),
-		Long: `Show who is signed in, in which way, with which roles of the admin API, and how long the
-token is good for. The exit status is 3 when nobody is, or when there is no token to be
-had.`,
+		Long: `Shows the account, the authentication method, the roles of the admin API, and how long the
+token is valid. The exit status is 3 when nobody is signed in or no token is available.`,
 		Example: `  matoolkit auth status
   matoolkit auth status --auth azure-cli`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -76,36 +74,34 @@ had.`,
 			}
 			return c.printStanding(s, false)
 		},
-	}
+	})
 	auth := command.Group("auth", "Sign in and out, and show who is signed in", login, status, logoutCommand(c))
-	auth.Long = `Sign in and out, and show who is signed in.
-
-The setting auth (--auth, MATOOLKIT_AUTH) tells how:
-  device-code         a person signs in once with matoolkit auth login; the default
-  azure-cli           as whoever has signed in with az login
-  managed-identity    as the identity of the machine in Azure; managed-identity-id names one
-                      where there are several
-  client-certificate  as the app registration client-id of the tenant tenant-id, with the
+	auth.Long = `The setting auth (--auth, MATOOLKIT_AUTH) selects the authentication method:
+  device-code         a person signs in once with matoolkit auth login (default)
+  azure-cli           the account that signed in with az login
+  managed-identity    the identity of the machine in Azure; managed-identity-id selects one of
+                      several
+  client-certificate  the app registration client-id of the tenant tenant-id, with the
                       certificate in the file client-certificate, PEM or PFX; the password of
-                      a PFX file is taken from MATOOLKIT_CLIENT_CERTIFICATE_PASSWORD
+                      a PFX file is read from MATOOLKIT_CLIENT_CERTIFICATE_PASSWORD
 
-The last three are for pipelines: nobody is asked and nothing is kept. An application needs
-an app role of the admin API, Reader or Admin. Where client-id is not the admin API's own app
-registration, api-scope has to be set: api://<client ID of the admin API>/.default.`
+The last three are for pipelines: they ask no questions and keep nothing. An application
+needs an app role of the admin API, Reader or Admin. If client-id is not the app registration
+of the admin API, set api-scope to api://<client ID of the admin API>/.default.`
 	return auth
 }
 
-// printStanding prints the standing; after a login, which has a notice of its own,
-// only as JSON.
+// printStanding prints the account and its token. After a login, which has a notice of its
+// own, it prints structured output only.
 func (c *console) printStanding(s login.Standing, login bool) error {
 	if login && !c.Structured() {
 		return nil
 	}
-	t := c.Table("account", "tenant", "method", "roles", "store", "token good for")
+	t := c.Table("account", "tenant", "method", "roles", "store", "token valid for")
 	if s.SignedIn {
 		t.Row(s.Username, s.TenantID, s.Method, strings.Join(s.Roles, ", "), s.Store, shown(*s.ExpiresOn, c.Env.Now()))
 	} else if !c.Structured() {
-		c.Notice("No sign-in: %s.", s.Reason)
+		c.Notice("Not signed in: %s.", s.Reason)
 		return nil
 	}
 	return c.Print(s, t)

@@ -240,7 +240,7 @@ func TestConfirmRemovalsAsks(t *testing.T) {
 		root.SetArgs(append([]string{"batch", "confirm-removals", "7"}, tt.args...))
 		status := cli.Execute(t.Context(), root)
 		s.Close()
-		asked := strings.Contains(notices.String(), "the query returned no rows\n  u3, who moves to 2026-02-02 03:04:05Z\n  and 1 more\nRemove 2 of the 4 active members of batch 7? [y/N] ")
+		asked := strings.Contains(notices.String(), "the query returned no rows\n  u3, moves to 2026-02-02 03:04:05Z\n  and 1 more\nRemove 2 of the 4 active members of batch 7? [y/N] ")
 		if status != tt.status || sent != tt.sent || asked != (tt.status != 5) {
 			t.Errorf("%q %v: status %d, sent %s: %s", tt.answer, tt.args, status, sent, notices.String())
 		}
@@ -261,7 +261,7 @@ func TestRemovalsThatChangeWhileTheyAreRead(t *testing.T) {
 	t.Cleanup(s.Close)
 	p := newPerson(t)
 	p.env["MATOOLKIT_API_URL"] = s.URL
-	if out, err, status := p.as(0, "batch", "removals", "7", "--all"); status != 1 || out != "" || !strings.Contains(err, "give the command again") {
+	if out, err, status := p.as(0, "batch", "removals", "7", "--all"); status != 1 || out != "" || !strings.Contains(err, "repeat the command") {
 		t.Errorf("status %d: %s%s", status, out, err)
 	}
 	if out, err, status := p.as(80, "batch", "removals", "7"); status != 0 || !strings.Contains(err, "--continue '1'") || !strings.Contains(out, "MOVES TO") || !strings.Contains(out, "2026-02-02 03:04:05Z") {
@@ -298,7 +298,7 @@ func TestPreviewFitsTheTerminal(t *testing.T) {
 		golden(t, "preview/"+name, strings.ReplaceAll(out, "\x1b", "ESC")+"-- notices --\n"+err)
 	}
 	out, err, status := fake(t, 200, "application/json", `{"runbookName":"moves","automationEnabled":true,"columns":["UserId"],"sample":[],"groups":[],"problems":[]}`).as(72, "query", "preview", "moves")
-	if status != 0 || !strings.Contains(out, "No batch would be made or changed.") || !strings.Contains(out, "0 rows, with the columns UserId") || strings.Contains(err, "off") {
+	if status != 0 || !strings.Contains(out, "No batch would be created or changed.") || !strings.Contains(out, "0 rows, columns UserId") || strings.Contains(err, "off") {
 		t.Errorf("status %d: %s%s", status, out, err)
 	}
 }
@@ -335,8 +335,8 @@ func TestScheduledBatch(t *testing.T) {
 		says   []string
 		not    string
 	}{
-		{"days ahead", 75*time.Hour + 20*time.Minute, nil, []string{"Starts on 2026-03-01 18:00:00Z, in 3 days.", "Next is prepare, due on 2026-02-28 18:00:00Z, in 2 days and 3 hours."}, "written"},
-		{"a day ahead", 24*time.Hour + time.Minute, nil, []string{"in 1 day.", "Next is prepare, due on 2026-02-28 18:00:00Z, in 1 minute."}, ""},
+		{"days ahead", 75*time.Hour + 20*time.Minute, nil, []string{"Starts on 2026-03-01 18:00:00Z, in 3 days.", "Next phase: prepare, due on 2026-02-28 18:00:00Z, in 2 days and 3 hours."}, "written"},
+		{"a day ahead", 24*time.Hour + time.Minute, nil, []string{"in 1 day.", "Next phase: prepare, due on 2026-02-28 18:00:00Z, in 1 minute."}, ""},
 		{"hours ahead", 90 * time.Minute, nil, []string{"in 1 hour and 30 minutes."}, "Next is"},
 		{"two hours ahead", 2 * time.Hour, nil, []string{"in 2 hours."}, "Next is"},
 		{"about to start", 10 * time.Second, nil, []string{"in less than a minute."}, ""},
@@ -344,23 +344,23 @@ func TestScheduledBatch(t *testing.T) {
 		{"made by hand", 75 * time.Hour, func(b *api.Batch) { b.IsManual = true }, nil, "2026-03-01"},
 		{"ended", 75 * time.Hour, func(b *api.Batch) { b.Status = "cancelled" }, []string{"2026-03-01 18:00:00Z"}, "Starts on"},
 		{"paused", 75 * time.Hour, func(b *api.Batch) { b.Paused = &api.Attribution{By: "ada"} }, []string{"active, paused", "Starts on"}, "Next is"},
-		{"filling", 75 * time.Hour, func(b *api.Batch) { b.Filling = true }, []string{"active, filling", "Its members are being written; nothing has begun."}, "Next is"},
+		{"filling", 75 * time.Hour, func(b *api.Batch) { b.Filling = true }, []string{"active, filling", "Its members are being written; no phase has started."}, "Next is"},
 		{"held", -time.Hour, func(b *api.Batch) {
 			b.Held = &api.RemovalHoldSummary{BatchID: 42, Members: 3, Of: 7, Reason: "too many", Since: begins}
-		}, []string{"active, removals held", "The removal of 3 of 7 active members is held since 2026-03-01 18:00:00Z: too many. Look at them with: matoolkit batch removals 42"}, ""},
+		}, []string{"active, removals held", "The removal of 3 of 7 active members is held since 2026-03-01 18:00:00Z: too many. List: matoolkit batch removals 42"}, ""},
 		{"being removed", -time.Hour, func(b *api.Batch) {
 			b.Held = &api.RemovalHoldSummary{BatchID: 42, Members: 3, Of: 7, Confirmed: &api.Attribution{By: "ada", At: begins, Why: "sold"}}
 		}, []string{"3 of 7 active members are being removed, confirmed by ada on 2026-03-01 18:00:00Z: sold"}, "removals held"},
 		{"one held", -time.Hour, func(b *api.Batch) {
 			b.Held = &api.RemovalHoldSummary{BatchID: 42, Members: 1, Of: 3, Reason: "too many", Since: begins}
-		}, []string{"The removal of 1 of 3 active members is held since 2026-03-01 18:00:00Z: too many. Look at it with: matoolkit batch removals 42"}, ""},
+		}, []string{"The removal of 1 of 3 active members is held since 2026-03-01 18:00:00Z: too many. List: matoolkit batch removals 42"}, ""},
 		{"one being removed", -time.Hour, func(b *api.Batch) {
 			b.Held = &api.RemovalHoldSummary{BatchID: 42, Members: 1, Of: 3, Confirmed: &api.Attribution{By: "ada", At: begins}}
 		}, []string{"1 of 3 active members is being removed, confirmed by ada"}, ""},
 		{"some removed", -time.Hour, func(b *api.Batch) { b.MemberCount, b.RemovedCount = 12, 6 }, []string{"6 (+6 removed)"}, ""},
 		{"all removed", -time.Hour, func(b *api.Batch) { b.RemovedCount = 7 }, []string{" 0 (+7 removed)"}, ""},
-		{"keeping", -time.Hour, func(b *api.Batch) { b.Kept = 2 }, []string{"2 members are kept whom the data source no longer has in this batch."}, ""},
-		{"keeping one", -time.Hour, func(b *api.Batch) { b.Kept = 1 }, []string{"1 member is kept whom"}, ""},
+		{"keeping", -time.Hour, func(b *api.Batch) { b.Kept = 2 }, []string{"2 members are kept although the data source no longer returns them."}, ""},
+		{"keeping one", -time.Hour, func(b *api.Batch) { b.Kept = 1 }, []string{"1 member is kept although"}, ""},
 	} {
 		b := api.Batch{ID: 42, RunbookName: "moves", Status: "active", BatchStartTime: &begins, MemberCount: 7}
 		if tt.change != nil {
@@ -449,7 +449,7 @@ func TestWatchShowsASchedule(t *testing.T) {
 			t.Fatal(err)
 		}
 		bars.Close()
-		want := "active, removals held, starts on 2026-01-03 04:04:00Z  (nothing runs; prepare is next, due on 2026-01-02 04:04:00Z)  (matoolkit batch removals 42)"
+		want := "active, removals held, starts on 2026-01-03 04:04:00Z  (no phase is running; next is prepare, due on 2026-01-02 04:04:00Z)  (matoolkit batch removals 42)"
 		if strings.Contains(drawn.String(), want) == ended || strings.Contains(drawn.String(), "removals 42") == ended {
 			t.Errorf("ended %t: %q", ended, drawn.String())
 		}

@@ -134,7 +134,7 @@ func TestCompletionScripts(t *testing.T) {
 			}
 		}
 	}
-	if out, err, status := newPerson(t).run("completion", "tcsh"); status != 2 || out != "" || !strings.Contains(err, `"tcsh" is no shell that can complete`) {
+	if out, err, status := newPerson(t).run("completion", "tcsh"); status != 2 || out != "" || !strings.Contains(err, `unknown shell "tcsh"`) {
 		t.Errorf("status %d: %s%s", status, out, err)
 	}
 }

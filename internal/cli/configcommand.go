@@ -13,9 +13,9 @@ import (
 
 func configCommand(c *console) *cobra.Command {
 	show := &cobra.Command{
-		Use: "show", Short: "Show the settings and where each comes from", Args: command.Needs(),
-		Long: `Show the settings and where each comes from: an option, a variable of the
-environment, the configuration file or the default, in that order.`,
+		Use: "show", Short: "Show the settings and their sources", Args: command.Needs(),
+		Long: `Shows each setting and its source: an option, an environment variable, the configuration
+file or the default, in that order.`,
 		Example: `  matoolkit config show
   matoolkit config show --output json`,
 		RunE: func(*cobra.Command, []string) error {
@@ -31,16 +31,16 @@ environment, the configuration file or the default, in that order.`,
 		},
 	}
 	set := &cobra.Command{
-		Use: "set <key> <value>", Short: "Set a setting in the configuration file", Args: command.Needs("the key", "the value"),
-		Long: "Set a setting in the configuration file. An empty value takes it out.\n\nThe keys:\n  " + strings.ReplaceAll(settings.Keys(), ", ", "\n  "),
+		Use: "set <key> <value>", Short: "Change a setting in the configuration file", Args: command.Needs("the key", "the value"),
+		Long: "Sets a setting. An empty value removes it. The keys:\n\n  " + strings.ReplaceAll(settings.Keys(), ", ", "\n  "),
 		Example: `  matoolkit config set api-url https://my-api.azurewebsites.net
   matoolkit config set ca-file ""`,
 		RunE: func(_ *cobra.Command, args []string) error { return c.setConfig(args[0], args[1]) },
 	}
 	path := &cobra.Command{
-		Use: "path", Short: "Show where the configuration file is", Args: command.Needs(),
-		Long: `Show where the configuration file is: in the folder that MATOOLKIT_HOME names, or in
-.matoolkit of your home folder. It need not exist yet; matoolkit config set writes it.`,
+		Use: "path", Short: "Show the path of the configuration file", Args: command.Needs(),
+		Long: `Shows the path of the configuration file: in the folder that MATOOLKIT_HOME names, or in
+.matoolkit in your home folder. matoolkit config set creates the file.`,
 		Example: `  matoolkit config path
   cat "$(matoolkit config path)"`,
 		RunE: func(*cobra.Command, []string) error {
@@ -55,12 +55,12 @@ environment, the configuration file or the default, in that order.`,
 			return err
 		},
 	}
-	return command.Group("config", "Show and set the configuration", command.Lists(show), set, path)
+	return command.Group("config", "Show and change the settings", command.Lists(show), set, path)
 }
 
 func (c *console) setConfig(key, value string) error {
 	if !settings.Known(key) {
-		return exit.Usagef("there is no setting %q; there are %s", key, settings.Keys())
+		return exit.Usagef("unknown setting %q: use one of %s", key, settings.Keys())
 	}
 	if err := settings.Check(key, value); err != nil {
 		return exit.Usage(err)
@@ -80,9 +80,9 @@ func (c *console) setConfig(key, value string) error {
 		return fmt.Errorf("the configuration: %w", err)
 	}
 	if value == "" {
-		c.Notice("%s is no longer set in %s", key, path)
+		c.Notice("Removed %s from %s.", key, path)
 		return nil
 	}
-	c.Notice("%s is set in %s", key, path)
+	c.Notice("Set %s in %s.", key, path)
 	return nil
 }

@@ -119,7 +119,7 @@ func TestControl(t *testing.T) {
 	s.type_(4, "batch", "retry", "1", "--member", "9")
 	s.type_(5, "batch", "retry", "1", "--member", "1")
 	s.type_(0, "batch", "retry", "1", "--phase", "Prepare", "--error", "NO SUCH", "--reason", "the mailbox is there")
-	s.until("None.", "batch", "members", "1", "--status", "failed")
+	s.until("No items.", "batch", "members", "1", "--status", "failed")
 	s.type_(0, "batch", "watch", "1", "--until-idle", "--quiet")
 
 	s.type_(5, "batch", "add-members", "1", s.file("wrong.csv", "UserId,Mail,Name\n,x,y\n"))
@@ -191,8 +191,8 @@ func TestCancelAndRemoveAsk(t *testing.T) {
 		question string
 		done     string
 	}{
-		{[]string{"batch", "cancel", "7"}, "Cancel batch 7 of moves, active with 2 members, for good? [y/N] ", "POST /api/batches/7/cancel"},
-		{[]string{"batch", "remove-member", "7", "3"}, "Take member 3 out of batch 7? [y/N] ", "DELETE /api/batches/7/members/3"},
+		{[]string{"batch", "cancel", "7"}, "Cancel batch 7 of moves (active, 2 members) permanently? [y/N] ", "POST /api/batches/7/cancel"},
+		{[]string{"batch", "remove-member", "7", "3"}, "Remove member 3 from batch 7? [y/N] ", "DELETE /api/batches/7/members/3"},
 	} {
 		for answer, want := range map[string]int{"y\n": 0, "\n": 1, "": 1} {
 			var mu sync.Mutex

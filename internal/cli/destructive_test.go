@@ -55,8 +55,8 @@ func TestDestructiveCommandsAsk(t *testing.T) {
 			return
 		}
 		found++
-		if !strings.Contains(cmd.Long, "It asks before it does so. Without a terminal it takes --yes.") {
-			t.Errorf("the help of %s does not tell that it asks", path)
+		if !strings.Contains(cmd.Long, "The command asks for confirmation. Without a terminal, give --yes.") {
+			t.Errorf("the help of %s does not say that it asks", path)
 		}
 		for _, more := range []string{"", " --output json", " --quiet"} {
 			_, err, status := p.as(0, strings.Fields(path+" "+args+more)...)

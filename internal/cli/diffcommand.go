@@ -14,7 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook/diff"
 )
 
-// difference is what there is between two runbooks, for programs.
+// difference is the comparison of two runbooks in structured output.
 type difference struct {
 	From    string       `json:"from"` // a file, or a runbook with its version
 	To      string       `json:"to"`
@@ -24,24 +24,23 @@ type difference struct {
 func diffCommand(c *console) *cobra.Command {
 	var asText, exitCode bool
 	cmd := &cobra.Command{
-		Use: "diff <name|file> [<version|file>] [<version>]", Short: "Tell what is different between two versions of a runbook",
-		Long: `Tell what is different between two versions of a runbook, or between files. What a file
-is named ends in .yaml or .yml, or has a / in it, or is - for standard input.
+		Use: "diff <name|file> [<version|file>] [<version>]", Short: "Compare two versions of a runbook",
+		Long: `Compares two versions of a runbook, or files. A file name ends in .yaml or .yml, contains a
+slash, or is - for standard input.
 
-  matoolkit runbook diff moves 1 2          from version 1 to version 2
-  matoolkit runbook diff moves 1            from version 1 to the active version
-  matoolkit runbook diff moves new.yaml     from the active version to the file
-  matoolkit runbook diff old.yaml new.yaml  from one file to the other; nobody is asked
+  matoolkit runbook diff moves 1 2          version 1 with version 2
+  matoolkit runbook diff moves 1            version 1 with the active version
+  matoolkit runbook diff moves new.yaml     the active version with the file
+  matoolkit runbook diff old.yaml new.yaml  two files; the API is not used
 
-It tells what the second does otherwise, each difference on a line that begins with +
-for what is added, - for what is removed, ~ for what is changed and > for what has moved
-in its list. What is only written otherwise is no difference; --text compares the files
-line by line instead, comments and all.
+Each difference in behaviour is a line that begins with + (added), - (removed), ~ (changed)
+or > (moved in its list). Formatting and comments are no difference; --text compares the
+files line by line instead.
 
-The exit status is 0, and with --exit-code 1 when there is a difference.`,
+The exit status is 0, or with --exit-code 1 when there is a difference.`,
 		Example: `  matoolkit runbook diff moves moves.yaml
   matoolkit runbook diff moves 3 4 --text
-  matoolkit runbook diff moves moves.yaml --exit-code > /dev/null || echo not published yet
+  matoolkit runbook diff moves moves.yaml --exit-code > /dev/null || echo "not published yet"
   matoolkit runbook diff moves 3 4 --output json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			_, _, err := sides(cmd, args)
@@ -52,8 +51,8 @@ The exit status is 0, and with --exit-code 1 when there is a difference.`,
 			if err != nil {
 				return err
 			}
-			if asText && c.Format != render.FormatTable {
-				return exit.Usagef("--text is one form of the difference, and --output %s another; give one of the two", c.Format)
+			if asText && !c.Human() {
+				return exit.Usagef("--text and --output %s cannot be given together", c.Format)
 			}
 			for _, s := range []*side{from, to} {
 				if err := c.load(cmd.Context(), s); err != nil {
@@ -68,7 +67,7 @@ The exit status is 0, and with --exit-code 1 when there is a difference.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asText, "text", false, "compare the YAML line by line")
-	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "end with status 1 when there is a difference")
+	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "exit with status 1 when there is a difference")
 	cmd.ValidArgsFunction = c.completeDiff
 	return command.Lists(cmd)
 }
@@ -82,7 +81,7 @@ type side struct {
 	title   string
 }
 
-// sides tells from the arguments what is compared with what.
+// sides parses the arguments into the two runbooks to compare.
 func sides(cmd *cobra.Command, args []string) (from, to *side, err error) {
 	if err := checkSides(cmd, args); err != nil {
 		return nil, nil, err
@@ -103,23 +102,23 @@ func sides(cmd *cobra.Command, args []string) (from, to *side, err error) {
 	return from, to, err
 }
 
-// checkSides refuses arguments that do not name two sides.
+// checkSides refuses arguments that do not name two runbooks.
 func checkSides(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
-		return exit.Usagef("the runbook is missing: %s", cmd.UseLine())
+		return exit.Usagef("the runbook is missing: %s", command.UsageLine(cmd))
 	case len(args) == 1:
-		return exit.Usagef("what to compare it with is missing: %s", cmd.UseLine())
+		return exit.Usagef("the version or file to compare with is missing: %s", command.UsageLine(cmd))
 	case len(args) > 3:
-		return exit.Usagef("%q is one argument too many: %s", args[3], cmd.UseLine())
+		return exit.Usagef("too many arguments, from %q on: %s", args[3], command.UsageLine(cmd))
 	case args[0] == "-" && args[1] == "-":
-		return exit.Usagef("standard input can be only one of the two")
+		return exit.Usagef("only one of the two can be standard input")
 	case command.IsFile(args[0]) && !command.IsFile(args[1]):
-		return exit.Usagef("%q is a file, and can be compared only with another; what a file is named ends in .yaml or .yml, or has a / in it", args[0])
+		return exit.Usagef("%q is a file and can be compared only with another file, whose name ends in .yaml or .yml or contains a slash", args[0])
 	case command.IsFile(args[0]) && len(args) == 3:
-		return exit.Usagef("%q is one argument too many: %s", args[2], cmd.UseLine())
+		return exit.Usagef("too many arguments, from %q on: %s", args[2], command.UsageLine(cmd))
 	case command.IsFile(args[1]) && len(args) == 3:
-		return exit.Usagef("%q is one argument too many: a file is compared with the active version", args[2])
+		return exit.Usagef("too many arguments, from %q on: a file is compared with the active version", args[2])
 	}
 	return nil
 }
@@ -147,7 +146,7 @@ func (c *console) load(ctx context.Context, s *side) error {
 	return err
 }
 
-// printDifference prints what is different, and tells whether anything is.
+// printDifference prints the changes and reports whether there are any.
 func (c *console) printDifference(from, to *side, asText bool) (bool, error) {
 	if asText {
 		text := udiff.Unified(from.title, to.title, string(from.yaml), string(to.yaml))
@@ -159,13 +158,13 @@ func (c *console) printDifference(from, to *side, asText bool) (bool, error) {
 		rb, found := runbook.Parse(s.yaml)
 		if rb == nil {
 			c.PrintDiagnostics(c.Env.Stderr, s.title, found)
-			return false, &exit.Error{Status: exit.Refused, Text: s.title + " has errors", Hint: "Compare it line by line with --text."}
+			return false, &exit.Error{Status: exit.Refused, Text: s.title + " has errors", Hint: "Compare the files line by line with --text."}
 		}
 		parsed[i] = rb
 	}
 	d := difference{From: from.title, To: to.title, Changes: append(diff.Changes{}, diff.Compare(parsed[0], parsed[1])...)}
 	differ := len(d.Changes) > 0
-	if c.Format != render.FormatTable {
+	if !c.Human() {
 		t := c.Table("kind", "path", "from", "to")
 		for _, ch := range d.Changes {
 			t.Row(ch.Kind, ch.Path, ch.From, ch.To)
@@ -181,15 +180,15 @@ func (c *console) printDifference(from, to *side, asText bool) (bool, error) {
 	switch {
 	case differ:
 	case string(from.yaml) == string(to.yaml):
-		c.Notice("There is no difference.")
+		c.Notice("There are no differences.")
 	default:
-		c.Notice("Both do the same, though they are written differently; --text shows how.")
+		c.Notice("Both behave the same; only their text differs. Show it with --text.")
 	}
 	return differ, nil
 }
 
-// completeDiff completes the first argument with the names of runbooks, those after it
-// with its versions, and leaves files to the shell.
+// completeDiff completes the first argument with names of runbooks and the others with
+// versions of it. The shell completes files.
 func (c *console) completeDiff(cmd *cobra.Command, before []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	switch {
 	case len(before) > 2, len(before) == 2 && (command.IsFile(before[0]) || command.IsFile(before[1])):
@@ -203,7 +202,7 @@ func (c *console) completeDiff(cmd *cobra.Command, before []string, typed string
 	}
 	found, directive := c.Ask(cmd, before, typed, of)
 	if len(before) < 2 {
-		directive = cobra.ShellCompDirectiveDefault // a file is possible too
+		directive = cobra.ShellCompDirectiveDefault // a file is possible as well
 	}
 	return found, directive
 }

@@ -18,8 +18,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
-// Execute runs a command made by NewRoot with its arguments, prints what goes wrong
-// and gives the exit status.
+// Execute runs a command made by NewRoot, prints its error and returns the exit status.
 func Execute(ctx context.Context, root *cobra.Command) int {
 	err := root.ExecuteContext(ctx)
 	if err == nil {
@@ -42,11 +41,11 @@ func Execute(ctx context.Context, root *cobra.Command) int {
 	return status
 }
 
-// exclusive finds the options in cobra's words for those that exclude each other: it has
-// no error of its own for them.
+// exclusive matches cobra's message for options that exclude each other. Cobra has no error
+// type for it.
 var exclusive = regexp.MustCompile(`^if any flags in the group .*; \[(.+)\] were all set$`)
 
-// describe words an error for people.
+// describe returns the exit status, the text and the hint of an error.
 func describe(err error) (status int, text, hint string) {
 	var e *exit.Error
 	var failure *apiclient.Error
@@ -54,13 +53,13 @@ func describe(err error) (status int, text, hint string) {
 	case errors.As(err, &e):
 		return e.Status, e.Text, e.Hint
 	case errors.Is(err, context.Canceled):
-		return exit.Interrupted, "stopped", ""
+		return exit.Interrupted, "interrupted", ""
 	case errors.As(err, &failure):
 		return describeAPI(failure)
 	case exclusive.MatchString(err.Error()):
 		given := strings.Fields(exclusive.FindStringSubmatch(err.Error())[1])
 		return exit.WrongUsage, "--" + strings.Join(given, " and --") + " cannot be given together", ""
-	case strings.HasPrefix(err.Error(), "unknown command"): // cobra has no error of its own for this either
+	case strings.HasPrefix(err.Error(), "unknown command"): // cobra has no error type for this either
 		what, more, _ := strings.Cut(err.Error(), "\n")
 		_, suggested, _ := strings.Cut(more, "Did you mean this?")
 		return exit.WrongUsage, what + command.Suggestion(strings.Fields(suggested), "matoolkit"), ""
@@ -73,10 +72,10 @@ func describeAPI(e *apiclient.Error) (status int, text, hint string) {
 		hint = "trace id " + e.TraceID
 	}
 	switch {
-	case e.Code == string(api.CodeSourceAway): // the API was reached: it is the query that cannot be made
+	case e.Code == string(api.CodeSourceAway): // the API is reachable, but not the data source of the query
 		return exit.Refused, e.Error(), hint
-	case e.Code == apiclient.CodeNotTheAPI && !gatewayStatus(e.Status): // its statuses tell nothing of what was asked for
-		return exit.Failed, e.Error(), "Is this the address of the admin API? See api-url in: matoolkit config show"
+	case e.Code == apiclient.CodeNotTheAPI && !gatewayStatus(e.Status): // another server answered
+		return exit.Failed, e.Error(), "Check the address of the admin API, api-url: matoolkit config show"
 	}
 	switch e.Status {
 	case http.StatusUnauthorized:
@@ -95,8 +94,8 @@ func describeAPI(e *apiclient.Error) (status int, text, hint string) {
 	return exit.Failed, e.Error(), hint
 }
 
-// gatewayStatus tells of the statuses that also what stands before the API means as it
-// does, such as the platform's own sign-in and its limit on bodies.
+// gatewayStatus reports whether a status means the same from a gateway before the API, such as
+// the authentication of the platform and its limit on bodies.
 func gatewayStatus(status int) bool {
 	return status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusRequestEntityTooLarge
 }

@@ -25,27 +25,26 @@ func lintCommand(c *console) *cobra.Command {
 	var from string
 	cmd := &cobra.Command{
 		Use: "lint <file>...", Short: "Check runbooks without publishing them",
-		Long: `Check runbooks without publishing them. Nothing is sent anywhere.
+		Long: `Checks runbooks on this machine. Nothing is sent anywhere.
 
-Steps are checked against the functions that come with the workers of this version: a
-function that is none of them, a parameter that a function does not have, and one that
-it needs and is not given are warnings, for a worker may have functions of its own. So
-are values and output_params that do not fit. With --functions they are checked against
+Steps are checked against the standard functions of this version. An unknown function, an
+unknown parameter, a missing required parameter, and values and output_params that do not
+fit are warnings, because a worker can have functions of its own. With --functions steps
+are checked against one of these:
 
-  a file        with what worker functions --output json, or matoolkit worker get with the
-                same option, printed: against these functions and no others
-  a directory   of custom functions: against those that its manifests declare as well
+  a file       written by worker functions --output json or matoolkit worker get --output
+               json: against these functions only
+  a directory  of custom functions: against the functions in its manifests as well
 
-Everything that is found is printed as file:line:column. The exit status is 1 when
-there are errors, and with --strict also when there are warnings; otherwise 0. A file
-named - is standard input.`,
+Findings are printed as file:line:column. The exit status is 1 when there are errors, or
+with --strict also when there are warnings. The file name - stands for standard input.`,
 		Example: `  matoolkit runbook lint moves.yaml
   matoolkit runbook lint --strict runbooks/*.yaml
   matoolkit runbook lint runbooks/*.yaml --output json
   matoolkit runbook lint --functions ./functions moves.yaml`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return exit.Usagef("the file is missing: %s", cmd.UseLine())
+				return exit.Usagef("the file is missing: %s", command.UsageLine(cmd))
 			}
 			return nil
 		},
@@ -69,14 +68,14 @@ named - is standard input.`,
 				for _, d := range diagnostics {
 					found = append(found, render.Finding{File: render.FileName(path), Diagnostic: d})
 				}
-				if c.Format == render.FormatTable {
+				if c.Human() {
 					c.PrintDiagnostics(c.Env.Stdout, path, diagnostics)
 					if len(diagnostics) == 0 {
 						c.Notice("%s: no errors, no warnings", render.FileName(path))
 					}
 				}
 			}
-			if c.Format != render.FormatTable {
+			if !c.Human() {
 				if err := c.Print(found, c.FindingTable(found)); err != nil {
 					return err
 				}
@@ -87,15 +86,15 @@ named - is standard input.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&from, "functions", "", "a file or a directory with the functions that steps may call")
+	cmd.Flags().StringVar(&from, "functions", "", "a file or directory with the functions that steps can call")
 	command.CompleteOption(cmd, "functions", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveDefault
 	})
-	cmd.Flags().BoolVar(&strict, "strict", false, "fail on warnings too")
+	cmd.Flags().BoolVar(&strict, "strict", false, "fail on warnings as well")
 	return command.Lists(cmd)
 }
 
-// lintFunctions are those that steps may call.
+// lintFunctions returns the functions that steps can call.
 func (c *console) lintFunctions(from string) ([]signature.Function, error) {
 	if from == "" {
 		return catalog.Signatures(catalog.Standard()), nil
@@ -113,24 +112,24 @@ func (c *console) lintFunctions(from string) ([]signature.Function, error) {
 	}
 	functions, err := printedFunctions(text)
 	if err != nil {
-		return nil, &exit.Error{Status: exit.Refused, Text: fmt.Sprintf("%s: %v", render.FileName(from), err), Hint: "It is a file that worker functions --output json printed."}
+		return nil, &exit.Error{Status: exit.Refused, Text: fmt.Sprintf("%s: %v", render.FileName(from), err), Hint: "Write the file with: worker functions --output json"}
 	}
 	return functions, nil
 }
 
-// printedFunctions reads what a command printed as JSON: a list of functions, or a
-// worker that has one. It ignores unknown fields of a function.
+// printedFunctions parses JSON output of a command: a list of functions, or a worker with such
+// a list. It ignores unknown fields of a function.
 func printedFunctions(text []byte) ([]signature.Function, error) {
 	var functions []signature.Function
 	if err := json.Unmarshal(text, &functions); err != nil {
 		var worker struct{ Functions []signature.Function }
 		if json.Unmarshal(text, &worker) != nil {
-			return nil, fmt.Errorf("it is not the JSON of functions: %w", err)
+			return nil, fmt.Errorf("not a JSON list of functions: %w", err)
 		}
 		functions = worker.Functions
 	}
 	if len(functions) == 0 {
-		return nil, errors.New("there are no functions in it")
+		return nil, errors.New("the list of functions is empty")
 	}
 	for i, f := range functions {
 		if f.Name == "" {

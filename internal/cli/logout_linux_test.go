@@ -22,7 +22,7 @@ func TestLogoutEmptiesTheKeyStore(t *testing.T) {
 		for _, name := range []string{"matoolkit-cli", "matoolkit-cli.cae", "another"} {
 			p.file("cache/.IdentityService/"+name, "x")
 		}
-		if _, err, status := p.run("auth", "logout"); status != 0 || !strings.Contains(err, "is forgotten") {
+		if _, err, status := p.run("auth", "logout"); status != 0 || !strings.Contains(err, "Signed out") {
 			t.Errorf("status %d: %s", status, err)
 		}
 		left, err := os.ReadDir(dir)

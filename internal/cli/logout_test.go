@@ -20,7 +20,7 @@ func TestLogoutForgetsTheSignIn(t *testing.T) {
 	if _, err, status := p.run("runbook", "list"); status != 0 {
 		t.Fatal(err)
 	}
-	if out, err, status := p.run("auth", "logout"); status != 0 || out != "" || err != "The sign-in of "+entra.DefaultAdminUPN+" is forgotten.\n" {
+	if out, err, status := p.run("auth", "logout"); status != 0 || out != "" || err != "Signed out "+entra.DefaultAdminUPN+".\n" {
 		t.Errorf("status %d: %s%s", status, out, err)
 	}
 	for _, name := range []string{"signin.json", "tokens.json"} {
@@ -31,7 +31,7 @@ func TestLogoutForgetsTheSignIn(t *testing.T) {
 	if _, err, status := p.run("runbook", "list"); status != 3 || !strings.Contains(err, "nobody has signed in") {
 		t.Errorf("status %d: %s", status, err)
 	}
-	if out, err, status := p.run("auth", "logout"); status != 0 || out != "" || err != "Nobody was signed in.\n" {
+	if out, err, status := p.run("auth", "logout"); status != 0 || out != "" || err != "You were not signed in.\n" {
 		t.Errorf("a second time: status %d: %s%s", status, out, err)
 	}
 	if _, err, status := p.run("auth", "login"); status != 0 {

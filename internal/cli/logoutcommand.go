@@ -12,25 +12,25 @@ import (
 
 func logoutCommand(c *console) *cobra.Command {
 	return &cobra.Command{
-		Use: "logout", Short: "Forget the sign-in that is kept on this machine", Args: command.Needs(),
-		Long: `Forget the sign-in that is kept on this machine, with its tokens. The next command that
-needs one asks for matoolkit auth login.
+		Use: "logout", Short: "Delete the sign-in kept on this machine", Args: command.Needs(),
+		Long: `Deletes the sign-in kept on this machine, with its tokens. The next command that needs a
+sign-in asks for matoolkit auth login.
 
-It reaches no further than this machine: a token that was given out before stays good
-for up to about an hour. To end a sign-in everywhere, as when a machine was stolen, an
-administrator revokes the sessions of the account in Entra ID.`,
+A token that was issued before stays valid for up to about an hour. To end a sign-in
+everywhere, for example when a machine was stolen, an administrator revokes the sessions of
+the account in Entra ID.`,
 		Example: `  matoolkit auth logout`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			who, err := c.Opener().Forget(cmd.Context())
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
-				c.Notice("Nobody was signed in.")
+				c.Notice("You were not signed in.")
 			case err != nil:
 				return err
 			case who == "":
-				c.Notice("The sign-in is forgotten.")
+				c.Notice("Signed out.")
 			default:
-				c.Notice("The sign-in of %s is forgotten.", render.Printable(who))
+				c.Notice("Signed out %s.", render.Printable(who))
 			}
 			return nil
 		},

@@ -146,7 +146,7 @@ func TestReplayOfManyEndsWithAnOutage(t *testing.T) {
 	p := newPerson(t)
 	p.env["MATOOLKIT_API_URL"] = s.URL
 	out, notices, status := p.as(0, "messages", "replay", "--all")
-	if status != 6 || !strings.Contains(out, "a  ") || strings.Contains(out, "c  ") || !strings.Contains(notices, "1 of 3 messages replayed before this") {
+	if status != 6 || !strings.Contains(out, "a  ") || strings.Contains(out, "c  ") || !strings.Contains(notices, "Replayed 1 of 3 messages before this error:") {
 		t.Errorf("status %d: %s%s", status, out, notices)
 	}
 	if got := strings.Join(replayed, " "); got != "a b" {

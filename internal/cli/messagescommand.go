@@ -15,24 +15,23 @@ import (
 )
 
 func messagesCommand(c *console) *cobra.Command {
-	g := command.Group("messages", "See, replay and discard messages that could not be processed",
+	g := command.Group("messages", "Show, replay and discard unprocessable messages",
 		listMessagesCommand(c), getMessageCommand(c), replayCommand(c), discardCommand(c), command.MessagesAuditCommand(c.Console))
-	g.Long = `See, replay and discard messages that could not be processed.
+	g.Long = `The system keeps a message that it cannot process, with its body, the reason and the time,
+and continues with the other messages. Look at the reason and remove the cause. Then send the
+message again with replay, or mark it as resolved with discard.
 
-A message that the system can make nothing of is not dropped: it is kept with its
-body, the reason and the time, and the others go on without it. Look at the reason,
-put right what is wrong, and then either send it again as it came with replay, or
-mark it as dealt with with discard.
+Some reasons:
+  the body is not the JSON …      the sender has an error: send it anew, discard this one
+  there is no batch 42            it came from another system or too early: replay it later
+  none of 5 attempts succeeded …  its handling failed: remove the cause, replay it
+  dead-lettered: …                Service Bus or a worker gave up: see matoolkit messages get
 
-Some reasons, and what they ask for:
-  the body is not the JSON …      whoever sent it has an error: have it sent anew, discard
-  there is no batch 42            it came from another system or too early: replay later
-  none of 5 attempts succeeded …  something broke while it was handled: mend that, replay
-  dead-lettered: …                Service Bus or a worker gave it up: see matoolkit messages get
-
-The system also reads the dead-letter queues of Service Bus. It sends a message again
-that was never processed, such as one that came while there was no handler: see
-matoolkit messages list --status replayed. The others are open.`
+The system also reads the dead-letter queues of Service Bus. It resends a message that was
+never processed, for example because no handler ran; see matoolkit messages list --status
+replayed. The others are open.`
+	g.Example = `  matoolkit messages list
+  matoolkit messages replay --all --reason "handler 1.4.2 is deployed"`
 	return g
 }
 
@@ -40,10 +39,9 @@ func listMessagesCommand(c *console) *cobra.Command {
 	var p command.Paging
 	var o api.ListOptions
 	list := &cobra.Command{
-		Use: "list", Short: "List messages that could not be processed, the newest first", Args: command.Needs(),
-		Long: `List messages that could not be processed, those kept last first. A message is
-open until it is replayed or discarded; one that was replayed and could not be
-processed again is open again, and its count tells how often that was.`,
+		Use: "list", Short: "List unprocessable messages, the newest first", Args: command.Needs(),
+		Long: `Lists unprocessable messages. A message is open until you replay or discard it. A replayed
+message that fails again is open again, and its count shows how often that happened.`,
 		Example: `  matoolkit messages list
   matoolkit messages list --topic worker-results --all
   matoolkit messages list --status replayed`,
@@ -59,7 +57,7 @@ processed again is open again, and its count tells how often that was.`,
 			return c.PrintPage(page, len(page.Items), page.Continuation, c.MessageTable(page.Items...))
 		},
 	}
-	list.Flags().StringVar(&o.Status, "status", "", "only messages that are open, replayed or discarded (default open)")
+	list.Flags().StringVar(&o.Status, "status", "", "only messages with this status: open, replayed or discarded (default open)")
 	list.Flags().StringVar(&o.Topic, "topic", "", "only messages of this topic: orchestrator-events, worker-results or worker-jobs")
 	command.Sorted(list, &o, api.UnprocessableSorts)
 	p.Flags(list)
@@ -67,11 +65,11 @@ processed again is open again, and its count tells how often that was.`,
 }
 
 func getMessageCommand(c *console) *cobra.Command {
-	return &cobra.Command{
-		Use: "get <message>", Short: "Show such a message with its body", Args: command.Needs("the message"),
-		Long: `Show a message that could not be processed, with its properties and its body. A
-body that is not JSON is shown with its bytes escaped; --output json has it in
-base64. It takes the app role Admin, for a body can hold anything.`,
+	return command.Shows(&cobra.Command{
+		Use: "get <message>", Short: "Show an unprocessable message with its body", Args: command.Needs("the message"),
+		Long: `Shows a message with its properties and its body. A body that is not JSON is shown with its
+bytes escaped; --output json has it in base64. It requires the app role Admin, because a
+body can contain any data.`,
 		Example: `  matoolkit messages get 0b1d5c0e3f6a4c0d9e2b7a8f1c3d5e7f
   matoolkit messages get 0b1d5c0e3f6a4c0d9e2b7a8f1c3d5e7f --output json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -83,7 +81,7 @@ base64. It takes the app role Admin, for a body can hold anything.`,
 			if err != nil {
 				return err
 			}
-			if c.Structured() || c.Quiet {
+			if !c.Plain() || len(c.Columns) > 0 {
 				return c.Print(view, c.MessageTable(view))
 			}
 			if err := c.MessageTable(view).Print(); err != nil {
@@ -91,7 +89,7 @@ base64. It takes the app role Admin, for a body can hold anything.`,
 			}
 			return c.PrintMessage(view)
 		},
-	}
+	})
 }
 
 func replayCommand(c *console) *cobra.Command {
@@ -99,24 +97,22 @@ func replayCommand(c *console) *cobra.Command {
 	var why string
 	var o api.ListOptions
 	replay := &cobra.Command{
-		Use: "replay [<message> …]", Short: "Send such messages again as they came",
-		Long: `Send messages that could not be processed to their topics again, as they came.
-Whatever stood in the way should be put right first. Replaying is safe: a message
-whose work has been done in the meantime changes nothing.
+		Use: "replay [<message> …]", Short: "Send unprocessable messages again",
+		Long: `Sends messages to their topics again, unchanged. Remove the cause first. Replaying is safe:
+a message whose work was done meanwhile changes nothing.
 
-One that cannot be processed again is open again within moments, with the new
-reason: look at matoolkit messages list afterwards. With --all every message that is
-open now is replayed once.`,
-		Example: `  matoolkit messages replay 0b1d5c0e3f6a4c0d9e2b7a8f1c3d5e7f --reason "batch 42 is there now"
-  matoolkit messages replay --all --topic worker-results --reason "handler 1.4.2 is out"`,
+A message that fails again is open again within moments, with the new reason; check with
+matoolkit messages list. With --all every open message is replayed once.`,
+		Example: `  matoolkit messages replay 0b1d5c0e3f6a4c0d9e2b7a8f1c3d5e7f --reason "batch 42 exists now"
+  matoolkit messages replay --all --topic worker-results --reason "handler 1.4.2 is deployed"`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case all && len(args) > 0:
-				return exit.Usagef("--all replays every message that is open; %q is one argument too many", args[0])
+				return exit.Usagef("--all replays every open message; remove the argument %q", args[0])
 			case !all && len(args) == 0:
-				return exit.Usagef("the message is missing: %s; or --all", cmd.UseLine())
+				return exit.Usagef("the message is missing: %s, or give --all", command.UsageLine(cmd))
 			case !all && o.Topic != "":
-				return exit.Usagef("--topic goes with --all")
+				return exit.Usagef("--topic needs --all")
 			}
 			return nil
 		},
@@ -135,14 +131,14 @@ open now is replayed once.`,
 			})
 		},
 	}
-	replay.Flags().BoolVar(&all, "all", false, "replay every message that is open")
+	replay.Flags().BoolVar(&all, "all", false, "replay every open message")
 	replay.Flags().StringVar(&o.Topic, "topic", "", "with --all, only messages of this topic")
-	replay.Flags().StringVar(&why, "reason", "", "why it is replayed, for those who ask later")
+	replay.Flags().StringVar(&why, "reason", "", "the reason, for the audit record")
 	return replay
 }
 
-// openMessages lists the ids of all open messages, those kept first first: what was
-// sent first is likely to have to be processed first.
+// openMessages lists the ids of all open messages, the oldest first: the order in which they
+// were sent.
 func openMessages(ctx context.Context, client *apiclient.Client, o api.ListOptions) ([]string, error) {
 	page, err := command.Collect(ctx, command.Paging{Limit: 1000, All: true}, o, client.UnprocessableMessages)
 	if err != nil {
@@ -159,17 +155,16 @@ func discardCommand(c *console) *cobra.Command {
 	var yes bool
 	var why string
 	discard := &cobra.Command{
-		Use: "discard <message> …", Short: "Mark such messages as dealt with",
-		Long: `Mark messages that could not be processed as dealt with, so that they are no longer
-listed as open. Nothing is deleted: matoolkit messages list --status discarded still
-shows them, and they can be replayed later.
+		Use: "discard <message> …", Short: "Mark unprocessable messages as resolved",
+		Long: `Marks messages as resolved, so that they are no longer listed as open. Nothing is deleted:
+matoolkit messages list --status discarded shows them, and you can replay them later.
 
-It asks before it does so. Without a terminal it takes --yes.`,
-		Example: `  matoolkit messages discard 0b1d5c0e3f6a4c0d9e2b7a8f1c3d5e7f --reason "a test of the vendor's"
+The command asks for confirmation. Without a terminal, give --yes.`,
+		Example: `  matoolkit messages discard 0b1d5c0e3f6a4c0d9e2b7a8f1c3d5e7f --reason "test message of the vendor"
   matoolkit messages list --quiet --all | xargs matoolkit messages discard --yes`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return exit.Usagef("the message is missing: %s", cmd.UseLine())
+				return exit.Usagef("the message is missing: %s", command.UsageLine(cmd))
 			}
 			return nil
 		},
@@ -188,14 +183,13 @@ It asks before it does so. Without a terminal it takes --yes.`,
 			})
 		},
 	}
-	discard.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	discard.Flags().StringVar(&why, "reason", "", "why it is discarded, for those who ask later")
+	discard.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation")
+	discard.Flags().StringVar(&why, "reason", "", "the reason, for the audit record")
 	return discard
 }
 
-// each does something with one message after another and prints what they have
-// become. One that is refused does not hold up the others; an outage, or a sign-in
-// that has ended, ends it all. With progress it tells how far it is.
+// each calls do for each message and prints the results. It continues after a refusal and ends
+// with an outage or an expired sign-in. With progress it prints the number of messages done.
 func (c *console) each(ctx context.Context, ids []string, progress bool, done string, do func(context.Context, string) (api.UnprocessableMessage, error)) error {
 	views := []api.UnprocessableMessage{}
 	var refused int
@@ -219,17 +213,18 @@ func (c *console) each(ctx context.Context, ids []string, progress bool, done st
 	case len(ids) == 1 && stopped != nil:
 		return stopped
 	case len(ids) == 1:
-		return c.Print(views[0], c.MessageTable(views...))
+		return c.Done(views[0], c.MessageTable(views...), "matoolkit messages list", "%s message %s.", render.Capital(done), views[0].ID)
 	}
 	if err := c.PrintPage(api.Page[api.UnprocessableMessage]{Items: views}, len(views), "", c.MessageTable(views...)); err != nil {
 		return err
 	}
 	switch {
 	case stopped != nil:
-		c.Notice("%d of %s %s before this:", len(views), render.Count(len(ids), "message"), done)
+		c.Notice("%s %d of %s before this error:", render.Capital(done), len(views), render.Count(len(ids), "message"))
 		return stopped
 	case refused > 0:
 		return &exit.Error{Status: exit.Failed, Text: fmt.Sprintf("%d of %s could not be %s", refused, render.Count(len(ids), "message"), done)}
 	}
+	c.Outcome("matoolkit messages list", "%s %s.", render.Capital(done), render.Count(len(views), "message"))
 	return nil
 }

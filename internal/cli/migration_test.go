@@ -216,14 +216,14 @@ func TestWatchSurvivesARestartOfTheAPI(t *testing.T) {
 	root.SetArgs([]string{"batch", "watch", "1"})
 	ended := make(chan int, 1)
 	go func() { ended <- cli.Execute(p.ctx, root) }()
-	out.await(t, "the API cannot be reached, watching on")
+	out.await(t, "the API is not reachable; retrying")
 
 	listener, err := net.Listen("tcp", address)
 	check(t, err)
 	again := &httptest.Server{Listener: listener, Config: &http.Server{Handler: system.api.Config.Handler}}
 	again.Start()
 	t.Cleanup(again.Close)
-	out.await(t, "the API can be reached again")
+	out.await(t, "the API is reachable again")
 	for range 3 { // init and two phases
 		if _, err, status := p.run("batch", "advance", "1", "--yes", "--wait", "--quiet"); status != 0 {
 			t.Fatal(err)

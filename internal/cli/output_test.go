@@ -82,22 +82,22 @@ func TestNoCSV(t *testing.T) {
 	p := newPerson(t)
 	p.env["MATOOLKIT_API_URL"] = "http://127.0.0.1:1"
 	for _, args := range []string{
-		"batch advance 1", "batch get 1", "batch cancel 1 --yes", "batch watch 1", "runbook publish none.yaml", "runbook get moves", "automation enable moves",
-		"messages replay --all", "config path", "auth status", "template download moves",
+		"batch advance 1", "batch cancel 1 --yes", "batch watch 1", "runbook publish none.yaml", "runbook get moves", "automation enable moves",
+		"messages replay --all", "config path", "template download moves",
 	} {
 		out, err, status := p.as(0, append(strings.Fields(args), "-o", "csv")...)
-		if status != 2 || out != "" || !strings.Contains(err, "--output csv is for lists, and matoolkit "+strings.Join(strings.Fields(args)[:2], " ")+" prints none; give json or yaml") {
+		if status != 2 || out != "" || !strings.Contains(err, "matoolkit "+strings.Join(strings.Fields(args)[:2], " ")+" cannot print CSV; use --output json or yaml") {
 			t.Errorf("%s: status %d: %s%s", args, status, out, err)
 		}
 	}
-	if out, err, status := p.as(0, "batch", "report", "1", "-o", "csv"); status != 2 || out != "" || !strings.Contains(err, "is chosen with --format csv") {
+	if out, err, status := p.as(0, "batch", "report", "1", "-o", "csv"); status != 2 || out != "" || !strings.Contains(err, "with --format csv") {
 		t.Errorf("a report: status %d: %s%s", status, out, err)
 	}
 	for command, says := range map[string]string{
-		"batch report 1 -o json":               "the report itself goes to standard output",
-		"batch report 1 --file - -o yaml":      "the report itself goes to standard output",
+		"batch report 1 -o json":               "the report goes to standard output",
+		"batch report 1 --file - -o yaml":      "the report goes to standard output",
 		"completion bash -o json":              "matoolkit completion prints no result",
-		"template download moves -f - -o json": "the template itself goes to standard output",
+		"template download moves -f - -o json": "the template goes to standard output",
 	} {
 		if out, err, status := p.as(0, strings.Fields(command)...); status != 2 || out != "" || !strings.Contains(err, says) {
 			t.Errorf("%s: status %d: %s%s", command, status, out, err)

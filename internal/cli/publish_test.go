@@ -97,7 +97,7 @@ func TestDiffOfFiles(t *testing.T) {
 func TestPublishAsks(t *testing.T) {
 	t.Parallel()
 	const (
-		question = "Publish version 3 of moves, to which 2 batches go over? [y/N] "
+		question = "Publish version 3 of moves? 2 batches take up the new version. [y/N] "
 		none     = `{"againstVersion":2,"runbook":[],"batchCount":0,"batches":[]}`
 		staying  = `{"againstVersion":2,"runbook":[],"batchCount":1,"batches":[{"batchId":4,"status":"cancelling","fromVersion":2,"stays":"it is being cancelled"}]}`
 		going    = `{"againstVersion":2,"runbook":[{"kind":"changed","path":"phases[move].offset","from":"T-1d","to":"T-0"}],"batchCount":4,
@@ -152,11 +152,11 @@ func TestPublishAsks(t *testing.T) {
 			if !strings.Contains(notices.String(), tt.says) || strings.Contains(notices.String(), "[y/N]") != strings.Contains(tt.says, "[y/N]") {
 				t.Errorf("it says:\n%s\nwant: %s", notices.String(), tt.says)
 			}
-			if asked := strings.Count(notices.String(), "batch 5 (active, version 2): to come: move; superseded: move"); tt.changes == going && asked != 1 {
-				t.Errorf("what becomes of a batch is told %d times:\n%s", asked, notices.String())
+			if asked := strings.Count(notices.String(), "batch 5 (active, version 2): pending: move; superseded: move"); tt.changes == going && asked != 1 {
+				t.Errorf("the effect on a batch is shown %d times:\n%s", asked, notices.String())
 			}
-			if tt.changes == going && !strings.Contains(notices.String(), "batch 6: it could not be looked at: it cannot be read") {
-				t.Errorf("the batch that could not be looked at is not told:\n%s", notices.String())
+			if tt.changes == going && !strings.Contains(notices.String(), "batch 6: its effect is unknown: it cannot be read") {
+				t.Errorf("the batch with an unknown effect is not shown:\n%s", notices.String())
 			}
 			if status == 0 != strings.Contains(out.String(), "moves") {
 				t.Errorf("result: %s", out.String())
@@ -183,7 +183,7 @@ func TestPublishFromStandardInputCannotAsk(t *testing.T) {
 		Getenv: func(name string) string { return map[string]string{"MATOOLKIT_API_URL": s.URL}[name] },
 	})
 	root.SetArgs([]string{"runbook", "publish", "-"})
-	if status := cli.Execute(t.Context(), root); status != 2 || !strings.Contains(notices.String(), "the runbook came from standard input") {
+	if status := cli.Execute(t.Context(), root); status != 2 || !strings.Contains(notices.String(), "the runbook comes from standard input") {
 		t.Errorf("status %d: %s", status, notices.String())
 	}
 }

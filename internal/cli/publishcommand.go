@@ -18,28 +18,27 @@ func publishCommand(c *console) *cobra.Command {
 	var o api.PublishOptions
 	var yes bool
 	publish := &cobra.Command{
-		Use: "publish <file>", Short: "Publish a runbook, as the active version of its name", Args: command.Needs("the file"),
-		Long: `Publish a runbook, as the active version of its name. Publishing what is active
-already changes nothing. A file named - is standard input.
+		Use: "publish <file>", Short: "Publish a runbook as its active version", Args: command.Needs("the file"),
+		Long: `Publishes a runbook as the active version of its name. Publishing the active version again
+changes nothing. The file name - stands for standard input.
 
-What is wrong with it is told as matoolkit runbook lint tells it, which with --output
-json gives it to programs. Nothing is published then, nor with --strict when there are
-warnings.
+The API checks the runbook as matoolkit runbook lint does. It publishes nothing when there
+are errors, or with --strict when there are warnings.
 
-Batches that are under way go over to the new version within minutes, or when they
-are advanced. Phases that have not begun are superseded by those of the new version;
-what is under way ends under the version that began it. Phases of the new version
-whose time is past, or that the batch has been advanced beyond, are
-  --overdue ignore   skipped (the default), or
-  --overdue rerun    run again, for all active members.
-With --rerun-init the init steps are run again before them.
+Batches that have not ended take up the new version within minutes, or when you advance
+them. Pending phases are superseded by those of the new version; a running phase ends under
+the version that started it. Phases of the new version that are past due, or that the batch
+has already gone beyond, are
+  --overdue ignore  skipped (default)
+  --overdue rerun   run again for all active members
+With --rerun-init the init steps run again before them.
 
-What the new version changes is told, in the runbook and for each of these batches.
-With --dry-run that is all: everything is checked, and nothing is published.
+The command shows the changes in the runbook and in each of these batches. With --dry-run it
+does nothing else.
 
-On a terminal it asks when there are batches that go over. Without one it goes on, for
-a pipeline; but with --overdue rerun or --rerun-init, which repeat what was done to
-people's accounts, it then takes --yes.`,
+On a terminal the command asks for confirmation when batches take up the version. Without a
+terminal it continues, except with --overdue rerun or --rerun-init, which repeat work on
+accounts and need --yes.`,
 		Example: `  matoolkit runbook publish moves.yaml
   matoolkit runbook publish moves.yaml --dry-run
   matoolkit runbook publish moves.yaml --strict --yes
@@ -47,7 +46,7 @@ people's accounts, it then takes --yes.`,
   generate-runbook | matoolkit runbook publish -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.Overdue != api.OverdueIgnore && o.Overdue != api.OverdueRerun {
-				return exit.Usagef("--overdue is %q; it can be %s or %s", o.Overdue, api.OverdueIgnore, api.OverdueRerun)
+				return exit.Usagef("--overdue is %q; use %s or %s", o.Overdue, api.OverdueIgnore, api.OverdueRerun)
 			}
 			if o.Overdue == api.OverdueIgnore {
 				o.Overdue = "" // the API's own default
@@ -73,31 +72,31 @@ people's accounts, it then takes --yes.`,
 			return p.print(view)
 		},
 	}
-	publish.Flags().StringVar(&o.Overdue, "overdue", api.OverdueIgnore, "what becomes of phases past due in batches under way: ignore or rerun")
-	publish.Flags().BoolVar(&o.RerunInit, "rerun-init", false, "run the init steps of batches under way again")
-	publish.Flags().BoolVar(&o.Strict, "strict", false, "publish nothing when there are warnings")
-	publish.Flags().BoolVar(&o.DryRun, "dry-run", false, "check everything, tell what would change, and publish nothing")
-	publish.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	publish.Flags().StringVar(&o.Overdue, "overdue", api.OverdueIgnore, "phases past due in batches that have not ended: ignore or rerun")
+	publish.Flags().BoolVar(&o.RerunInit, "rerun-init", false, "run the init steps of batches that have not ended again")
+	publish.Flags().BoolVar(&o.Strict, "strict", false, "publish nothing if there are warnings")
+	publish.Flags().BoolVar(&o.DryRun, "dry-run", false, "show the changes and publish nothing")
+	publish.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation")
 	return publish
 }
 
-// publication is one runbook on its way.
+// publication is a runbook that is being published.
 type publication struct {
 	*console
 	session *command.Session
 	path    string
 	src     []byte
 	options api.PublishOptions
-	told    bool // what was found and what changes
+	shown   bool // the warnings and the changes are printed
 }
 
-// repeats tells whether what was done already is asked for again.
+// repeats reports whether the publication repeats work on accounts.
 func (p *publication) repeats() bool {
 	return p.options.Overdue == api.OverdueRerun || p.options.RerunInit
 }
 
-// ask asks where batches go over to the version, with what becomes of them. Without a
-// terminal only what repeats work is asked about, which is then a refusal.
+// ask asks for confirmation if batches take up the version. Without a terminal it refuses a
+// publication that repeats work, and asks nothing else.
 func (p *publication) ask(ctx context.Context) error {
 	if !p.Env.Terminal && !p.repeats() {
 		return nil
@@ -112,14 +111,14 @@ func (p *publication) ask(ctx context.Context) error {
 	if going == 0 {
 		return nil
 	}
-	p.tell(p.Env.Stderr, view)
+	p.show(p.Env.Stderr, view)
 	if p.path == "-" && p.Env.Terminal {
-		return exit.Usagef("the runbook came from standard input, where nobody can be asked then; give --yes")
+		return exit.Usagef("cannot ask for confirmation when the runbook comes from standard input; give --yes")
 	}
-	return p.Confirm(ctx, "Publish version %d of %s, to which %s?", view.Version, render.Printable(view.Name), render.GoOver(going))
+	return p.Confirm(ctx, "Publish version %d of %s? %s.", view.Version, render.Printable(view.Name), render.TakeUp(going))
 }
 
-// goingOver is how many batches a publish takes over to a newer version.
+// goingOver counts the batches that take up the new version.
 func goingOver(view api.Runbook) int {
 	if view.Unchanged || view.Changes == nil {
 		return 0
@@ -133,38 +132,42 @@ func goingOver(view api.Runbook) int {
 	return n
 }
 
-// print prints what was published, or would be.
+// print prints the version that was published, or would be.
 func (p *publication) print(view api.Runbook) error {
 	if p.Structured() {
 		return p.Document(view)
 	}
 	if view.DryRun {
-		p.tell(p.Env.Stdout, view)
+		p.show(p.Env.Stdout, view)
 		switch {
 		case view.Unchanged:
-			p.Notice("Nothing would be published: this is already the active version.")
+			p.Notice("This is already the active version; there is nothing to publish.")
 		default:
-			p.Notice("Nothing was published: this would be version %d of %s.", view.Version, render.Printable(view.Name))
+			p.Notice("Dry run: nothing was published. The runbook would become version %d of %s.", view.Version, render.Printable(view.Name))
 		}
 		return nil
 	}
-	if !p.told {
-		p.tell(p.Env.Stderr, view)
+	if !p.shown {
+		p.show(p.Env.Stderr, view)
 	}
 	if view.Unchanged {
-		p.Notice("This is already the active version.")
+		outcome := "Version %d of %s is already active; nothing was published."
 		if p.repeats() {
-			p.Notice("Batches follow it as was said when it was published; --overdue and --rerun-init change nothing.")
+			outcome += " --overdue and --rerun-init have no effect."
 		}
+		return p.Done(view, p.RunbookTable(view), "", outcome, view.Version, view.Name)
 	}
-	return p.Console.Print(view, p.RunbookTable(view))
+	next := "matoolkit template download " + render.ShellWord(view.Name)
+	if rb, _ := runbook.Parse(p.src); rb != nil && rb.DataSource.Queried() {
+		next = "matoolkit query preview " + render.ShellWord(view.Name)
+	}
+	return p.Done(view, p.RunbookTable(view), next, "Published version %d of runbook %s.", view.Version, view.Name)
 }
 
-// tell tells what there was to be warned of and what a version changes. The warnings are
-// never its result.
-func (p *publication) tell(w io.Writer, view api.Runbook) {
-	p.told = true
-	if p.Format == render.FormatTable {
+// show prints the warnings, which always go to standard error, and the changes.
+func (p *publication) show(w io.Writer, view api.Runbook) {
+	p.shown = true
+	if p.Human() {
 		p.PrintDiagnostics(p.Env.Stderr, p.path, render.DiagnosticsOf(view.Warnings))
 	}
 	if !p.Quiet && view.Changes != nil && !view.Unchanged {

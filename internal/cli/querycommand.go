@@ -8,29 +8,29 @@ import (
 )
 
 func queryCommand(c *console) *cobra.Command {
-	return command.Group("query", "See what a runbook's query finds", previewCommand(c))
+	return command.Group("query", "Preview the query of a runbook", previewCommand(c))
 }
 
 func previewCommand(c *console) *cobra.Command {
 	var rows int
 	preview := &cobra.Command{
-		Use: "preview <runbook>", Short: "Run a runbook's query and tell what would be made of it", Args: command.OfRunbook(command.Needs("the runbook")),
-		Long: `Run a runbook's query, once and now, and tell what the next tick of the scheduler would
-make of it with automation on, whether it is or not. Nothing is changed.
+		Use: "preview <runbook>", Short: "Run the query of a runbook and show its effect", Args: command.OfRunbook(command.Needs("the runbook")),
+		Long: `Runs the query once and shows what the next tick of the scheduler would do with automation
+on. Nothing is changed.
 
-First come the batches: which would be made, and who would be added to, renewed in,
-removed from or held in those that there are. Then what is wrong with rows that cannot
-be used, and then the first rows as the data source gives them. On a terminal they are
-cut to its width; --output json has everything, --output csv the batches.
+The command shows the batches that would be created, and the members that would be added,
+refreshed, removed or held; then the rows that cannot be used, with the reason; then the
+first rows. On a terminal rows are cut to its width; --output json has everything, --output
+csv the batches.
 
-The exit status is 5 when the query fails or its data source does not answer, with the
-reason. It takes the app role Admin, for the rows can hold anything.`,
+The exit status is 5 when the query fails or its data source does not answer. The command
+requires the app role Admin, because rows can contain any data.`,
 		Example: `  matoolkit query preview moves
   matoolkit query preview moves --rows 3
   matoolkit query preview moves --output json > preview.json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if rows < 1 || rows > 1000 {
-				return exit.Usagef("--rows is %d; it can be 1 to 1000", rows)
+				return exit.Usagef("--rows is %d; use 1 to 1000", rows)
 			}
 			s, err := c.Session()
 			if err != nil {
@@ -43,6 +43,6 @@ reason. It takes the app role Admin, for the rows can hold anything.`,
 			return c.PrintPreview(view)
 		},
 	}
-	preview.Flags().IntVar(&rows, "rows", 10, "how many rows to show, 1 to 1000; all of them are looked at")
+	preview.Flags().IntVar(&rows, "rows", 10, "number of rows to show, 1 to 1000")
 	return command.Lists(preview)
 }

@@ -67,7 +67,7 @@ func TestReportOfABatch(t *testing.T) {
 		t.Errorf("left are %v, %v", files, err)
 	}
 	do(2, "batch", "report", "1", "--format", "pdf")
-	if _, said := do(2, "batch", "report", "1", "--file", filepath.Join(p.dir, "out", "one.pdf")); !strings.Contains(said, "say with --format") {
+	if _, said := do(2, "batch", "report", "1", "--file", filepath.Join(p.dir, "out", "one.pdf")); !strings.Contains(said, "give --format") {
 		t.Errorf("said %s", said)
 	}
 	do(0, "batch", "report", "1", "--file", filepath.Join(p.dir, "one.txt"), "--format", "csv")

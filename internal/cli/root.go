@@ -1,8 +1,8 @@
-// Package cli is the commands of matoolkit that an administrator gives to the admin
-// API: what they take, what they print and how they exit.
+// Package cli has the commands of matoolkit with which an administrator uses the admin API:
+// their arguments, their output and their exit status.
 //
-// It knows the API by its client only, and nothing of stores and queues; of workers only
-// how their functions are declared.
+// It uses the API through its client only. It imports no store, no queue, and of the workers
+// only the declarations of their functions.
 package cli
 
 import (
@@ -16,8 +16,18 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli/settings"
 )
 
-// console is what all commands share, with how the commands of this package run.
+// console is the console that all commands share, with the commands of this package as methods.
 type console struct{ *command.Console }
+
+// rootExample is a migration from the first sign-in to its end.
+const rootExample = `  matoolkit config set api-url https://my-api.azurewebsites.net    first time only
+  matoolkit auth login
+  matoolkit runbook publish moves.yaml
+  matoolkit batch create moves members.csv
+  matoolkit batch advance 42 --wait           start the next phase and follow it
+  matoolkit batch members 42 --status failed  show failed members and their errors
+  matoolkit batch retry 42                    retry them
+  matoolkit query preview moves               preview batches from a data source`
 
 // NewRoot makes the matoolkit command. The caller may add commands to it.
 func NewRoot(env command.Environment) *cobra.Command {
@@ -31,49 +41,27 @@ func NewRoot(env command.Environment) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "matoolkit",
 		Short: "Run Microsoft 365 tenant migrations in batches",
-		Long: `matoolkit publishes runbooks, creates batches of members from CSV files or of what a
-query finds, sends them through the phases of their runbook and shows where everyone
-stands.
+		Long: `matoolkit publishes runbooks, creates batches of members from CSV files or from the query
+of a runbook, runs their phases and shows the progress of every member.
 
-First time:
-  matoolkit config set api-url https://my-api.azurewebsites.net
-  matoolkit config set tenant-id 00000000-0000-0000-0000-000000000000
-  matoolkit config set client-id 00000000-0000-0000-0000-000000000000
-  matoolkit auth login
-
-A migration:
-  matoolkit runbook lint moves.yaml           check the runbook here
-  matoolkit runbook publish moves.yaml        make it the active version
-  matoolkit template download moves           an empty CSV with its columns
-  matoolkit batch create moves members.csv    a batch of the members in it
-  matoolkit batch advance 42 --wait           start the next phase and follow it
-  matoolkit batch watch 42                    follow it
-
-A migration that follows your data:
-  matoolkit query preview moves               what would be made of the data now
-  matoolkit automation enable moves           batches are made, and people join and leave
-  matoolkit automation status moves           how it goes, and what is wrong with the data
-  matoolkit batch removals 42                 who would be removed, and waits for you
-
-When something goes wrong:
-  matoolkit batch members 42 --status failed  who failed, where and why
-  matoolkit batch retry 42                    let them try again
-  matoolkit batch pause 42                    stop for a while; resume goes on
-  matoolkit batch cancel 42                   end it for good
-
-The Tab key completes runbooks, batches and more once your shell is told to:
-  matoolkit completion --help
-
-For programs, with --output:
-  json, yaml  everything that there is to a result, with the same names in both
-  csv         a list's columns, with times as 2026-01-02T03:04:05.678Z and nothing for none;
-              what a spreadsheet would take for a formula begins with an apostrophe
+Output formats (--output):
+  table       columns that fit the terminal (default)
+  wide        all columns, in full
+  json, yaml  all fields, with the same names in both
+  csv         all columns; times as 2026-01-02T03:04:05.678Z; cells that a spreadsheet would
+              read as a formula begin with an apostrophe
+  name        only the names or numbers, one a line
 
 Exit status:
-  0  done              3  not signed in, or not allowed
-  1  failed            4  there is no such thing
-  2  wrong usage       5  refused: invalid input, or the state does not allow it
-130  interrupted       6  the API cannot be reached, try again`,
+  0    success
+  1    failure
+  2    wrong usage
+  3    not signed in, or not allowed
+  4    not found
+  5    refused: invalid input, or the state does not allow it
+  6    the API is not reachable; try again
+  130  interrupted`,
+		Example:           rootExample,
 		Version:           buildinfo.Version,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
@@ -91,12 +79,16 @@ Exit status:
 	for _, s := range settings.Definitions {
 		c.Options[s.Key] = flags.String(s.Key, "", s.Help)
 	}
-	flags.StringVarP(&c.Format, "output", "o", render.FormatTable, "print as table, json, yaml or, of lists, csv")
-	flags.BoolVarP(&c.Quiet, "quiet", "q", false, "print only names and numbers, one a line, and no notices")
-	flags.BoolVar(&c.NoColor, "no-color", false, "print without colours (so does NO_COLOR)")
-	flags.SortFlags = false
+	flags.StringVarP(&c.Format, "output", "o", render.FormatTable, "output format: "+render.OneOf(render.Formats))
+	flags.BoolVarP(&c.Quiet, "quiet", "q", false, "print only names or numbers, one a line, and no notices")
+	flags.BoolVar(&c.NoColor, "no-color", false, "print without colors (as the variable NO_COLOR does)")
+	flags.SortFlags, root.Flags().SortFlags = false, false
 
-	root.AddCommand(authCommand(c), configCommand(c), runbookCommand(c), queryCommand(c), automationCommand(c), templateCommand(c), batches.Command(c.Console), messagesCommand(c), workerCommand(c), auditCommand(c), completionCommand(c))
+	root.AddCommand(authCommand(c), configCommand(c), runbookCommand(c), queryCommand(c), automationCommand(c), templateCommand(c))
+	root.AddCommand(batches.Commands(c.Console)...)
+	root.AddCommand(messagesCommand(c), workerCommand(c), auditCommand(c), completionCommand(c), programVersionCommand(c))
+	command.AddAliases(root)
+	command.UseHelp(root, c.Env)
 	c.Complete(root)
 	command.CompleteOption(root, "output", command.Fixed(render.Formats...))
 	command.CompleteOption(root, "auth", command.Fixed(settings.AuthMethods...))

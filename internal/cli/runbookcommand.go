@@ -22,9 +22,8 @@ func listRunbooksCommand(c *console) *cobra.Command {
 	var o api.ListOptions
 	list := &cobra.Command{
 		Use: "list", Short: "List the active runbooks", Args: command.Needs(),
-		Long: `List the active runbooks, and whether batches are made of what their queries find. One
-that is failing, or has removals or additions that are held, is told of in
-matoolkit automation status.`,
+		Long: `Lists the active runbooks and their automation. For failures and held removals or additions
+see matoolkit automation status.`,
 		Example: `  matoolkit runbook list
   matoolkit runbook list --quiet`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -43,7 +42,7 @@ matoolkit automation status.`,
 			return c.PrintPage(page, len(page.Items), page.Continuation, t)
 		},
 	}
-	command.Searched(list, &o, "runbooks whose name")
+	command.Searched(list, &o, "runbooks whose name starts with this, case-sensitive")
 	command.Sorted(list, &o, api.RunbookSorts)
 	p.Flags(list)
 	return list
@@ -53,17 +52,17 @@ func getRunbookCommand(c *console) *cobra.Command {
 	var version int
 	show := &cobra.Command{
 		Use: "get <name>", Short: "Print the YAML of a runbook", Args: command.OfRunbook(command.Needs("the name")),
-		Long: `Print the YAML of the active version of a runbook, or of the version that is asked for.
-Beside it stands who published it; what is written to a file is the YAML alone.
+		Long: `Prints the YAML of the active version, or of the version in --version. Who published it is
+printed to standard error, so you can redirect the YAML to a file.
 
-That is without --output: with it, as YAML too, the runbook is one value of all that is
-known of the version, and not a file to publish.`,
+With --output the command prints all fields of the version instead, which is no file to
+publish, also as YAML.`,
 		Example: `  matoolkit runbook get moves > moves.yaml
   matoolkit runbook get moves --version 2 > moves-2.yaml
   matoolkit runbook get moves --output json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("version") && version < 1 {
-				return exit.Usagef("--version is %d; versions count from 1", version)
+				return exit.Usagef("--version is %d; versions start at 1", version)
 			}
 			s, err := c.Session()
 			if err != nil {
@@ -84,12 +83,12 @@ known of the version, and not a file to publish.`,
 				return c.Document(view)
 			}
 			c.Notice("%s version %d, published by %s on %s", view.Name, view.Version, view.PublishedBy, render.Stamp(view.CreatedAt))
-			c.tellAutomation(view)
+			c.noticeAutomation(view)
 			_, err = fmt.Fprintln(c.Env.Stdout, strings.TrimSuffix(view.YAML, "\n"))
 			return err
 		},
 	}
-	show.Flags().IntVar(&version, "version", 0, "the number of the version, active or not; the active one without it")
+	show.Flags().IntVar(&version, "version", 0, "the version (default: the active version)")
 	return show
 }
 
@@ -97,15 +96,15 @@ func templateCommand(c *console) *cobra.Command {
 	var path string
 	var force bool
 	download := &cobra.Command{
-		Use: "download <runbook>", Short: "Download the empty CSV file of a runbook", Args: command.OfRunbook(command.Needs("the runbook")),
-		Long: `Download the empty CSV file of a runbook: a header with the columns that its
-members need. It goes to <runbook>-template.csv, or to where --file says.`,
+		Use: "download <runbook>", Short: "Download the empty member CSV of a runbook", Args: command.OfRunbook(command.Needs("the runbook")),
+		Long: `Downloads a CSV file with the columns that the members of the runbook need, to
+<runbook>-template.csv or to the file in --file.`,
 		Example: `  matoolkit template download moves
   matoolkit template download moves --file members.csv
   matoolkit template download moves --file -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if path == "-" && c.Format != render.FormatTable {
-				return exit.Usagef("the template itself goes to standard output; --output tells of the file that --file names")
+			if path == "-" && !c.Human() {
+				return exit.Usagef("the template goes to standard output; --output describes the file in --file")
 			}
 			s, err := c.Session()
 			if err != nil {
@@ -128,12 +127,12 @@ members need. It goes to <runbook>-template.csv, or to where --file says.`,
 			}
 			t := c.Table("file")
 			t.Row(to)
-			return c.Print(map[string]string{"file": to}, t)
+			return c.Done(map[string]string{"file": to}, t, "matoolkit batch create "+render.ShellWord(args[0])+" "+render.ShellWord(to), "Wrote %s. Add one row per member.", to)
 		},
 	}
-	download.Flags().StringVarP(&path, "file", "f", "", "where to write; - is standard output")
-	download.Flags().BoolVar(&force, "force", false, "write over a file that exists")
-	return command.Group("template", "Get the CSV file to fill in", download)
+	download.Flags().StringVarP(&path, "file", "f", "", "the file to write; - is standard output")
+	download.Flags().BoolVar(&force, "force", false, "overwrite an existing file")
+	return command.Group("template", "Download the member CSV of a runbook", download)
 }
 
 func save(path string, data []byte, force bool) error {
@@ -141,9 +140,9 @@ func save(path string, data []byte, force bool) error {
 	if force {
 		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 	}
-	f, err := os.OpenFile(path, flags, 0o644) //nolint:gosec // it is to be given to those who fill it in
+	f, err := os.OpenFile(path, flags, 0o644) //nolint:gosec // other people fill it in
 	if os.IsExist(err) {
-		return &exit.Error{Status: exit.Refused, Text: path + " exists", Hint: "Write over it with --force."}
+		return &exit.Error{Status: exit.Refused, Text: path + " exists", Hint: "Overwrite it with --force."}
 	}
 	if err != nil {
 		return err

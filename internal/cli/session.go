@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// shown is how long a token is still good, for people.
+// shown returns for how long a token is still valid.
 func shown(until, now time.Time) string {
 	if !until.After(now) {
 		return "expired"

@@ -32,7 +32,7 @@ func TestAFileThatTakesLongToSendTellsHowFarItIs(t *testing.T) {
 		says     []string
 	}{
 		{[]string{"batch", "create", "moves", file}, false, []string{" of 2.1 MB sent\n"}},
-		{[]string{"batch", "create", "moves", file}, true, []string{" of 2.1 MB sent", "\r2.1 MB sent; the API checks and writes them", "\r" + strings.Repeat(" ", 43) + "\r"}},
+		{[]string{"batch", "create", "moves", file}, true, []string{" of 2.1 MB sent", "\r2.1 MB sent; the API validates and stores the file", "\r" + strings.Repeat(" ", len("2.1 MB sent; the API validates and stores the file")) + "\r"}},
 		{[]string{"batch", "add-members", "1", file}, false, []string{" of 2.1 MB sent\n"}},
 		{[]string{"batch", "create", "moves", file, "--quiet"}, true, nil},
 	} {

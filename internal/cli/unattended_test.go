@@ -205,7 +205,7 @@ func TestPipelinesSignIn(t *testing.T) {
 			prepare(m)
 			m.reaches("Admin", 0, exit.NotFound)
 			m.tells(pipelineAdmin, "Admin")
-			if out, told, status := m.run("auth", "login"); status != 0 || out != "" || !strings.Contains(told, "there is no sign-in to make") {
+			if out, told, status := m.run("auth", "login"); status != 0 || out != "" || !strings.Contains(told, "needs no sign-in") {
 				t.Errorf("auth login ended with %d: %s%s", status, out, told)
 			}
 			if _, err := os.Stat(m.env["MATOOLKIT_HOME"]); !errors.Is(err, os.ErrNotExist) {
@@ -399,7 +399,7 @@ func TestAPasswordIsTakenFromTheEnvironmentOnly(t *testing.T) {
 	if _, told, status := p.run("auth", "status", "--client-certificate-password", "x"); status != exit.WrongUsage || !strings.Contains(told, "unknown flag") {
 		t.Errorf("ended with %d: %s", status, told)
 	}
-	if _, told, status := p.run("config", "set", "client-certificate-password", "x"); status != exit.WrongUsage || !strings.Contains(told, "there is no setting") {
+	if _, told, status := p.run("config", "set", "client-certificate-password", "x"); status != exit.WrongUsage || !strings.Contains(told, "unknown setting") {
 		t.Errorf("ended with %d: %s", status, told)
 	}
 }

@@ -95,7 +95,7 @@ func TestVersions(t *testing.T) {
 // What is asked about is what is deactivated.
 func TestDeleteAsks(t *testing.T) {
 	t.Parallel()
-	const question = "Take runbook moves out of use, of which version 3 is active, published by ada on 2026-01-02 03:04:05Z? [y/N] "
+	const question = "Deactivate runbook moves (version 3, published by ada on 2026-01-02 03:04:05Z)? [y/N] "
 	for _, tt := range []struct {
 		answer, isActive string
 		asks             bool

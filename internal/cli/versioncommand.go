@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -17,10 +18,9 @@ func versionsCommand(c *console) *cobra.Command {
 	var o api.ListOptions
 	versions := &cobra.Command{
 		Use: "versions <name>", Short: "List the versions of a runbook, the newest first", Args: command.OfRunbook(command.Needs("the name")),
-		Long: `List the versions of a runbook, the newest first: who published each and when, whether
-it is active, and what it did to batches under way, as --overdue and --rerun-init said
-when it was published. A version is superseded when a newer one is published, and
-deactivated by matoolkit runbook delete.`,
+		Long: `Lists who published each version and when, whether it is active, and how it applies to
+batches that had not ended (--overdue and --rerun-init). A version is superseded by a newer
+one, or deactivated by matoolkit runbook delete.`,
 		Example: `  matoolkit runbook versions moves
   matoolkit runbook get moves --version 2 > moves-2.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -42,11 +42,11 @@ deactivated by matoolkit runbook delete.`,
 	return versions
 }
 
-// versionNumber reads the number of a version.
+// versionNumber parses a version.
 func versionNumber(arg string) (int, error) {
 	n, err := strconv.Atoi(arg)
 	if err != nil || n < 1 {
-		return 0, exit.Usagef("%q is not the number of a version; matoolkit runbook versions shows them", arg)
+		return 0, exit.Usagef("invalid version %q: give a number that matoolkit runbook versions shows", arg)
 	}
 	return n, nil
 }
@@ -55,22 +55,20 @@ func deleteCommand(c *console) *cobra.Command {
 	var yes bool
 	var why string
 	remove := &cobra.Command{
-		Use: "delete <name> <version>", Short: "Take a runbook out of use, by deactivating its active version", Args: command.OfRunbook(command.Needs("the name", "the version")),
-		Long: `Take a runbook out of use, by deactivating its active version. No more batches are made
-of it, neither by hand nor by automation, and it is no longer among those that
-matoolkit runbook list shows. Nothing is erased: matoolkit runbook versions still lists
-all versions, with who deactivated which and why.
+		Use: "delete <name> <version>", Short: "Deactivate a runbook", Args: command.OfRunbook(command.Needs("the name", "the version")),
+		Long: `Deactivates the active version of a runbook. No more batches are created from it, by hand or
+by automation, and matoolkit runbook list no longer shows it. Nothing is deleted:
+matoolkit runbook versions still lists all versions, and who deactivated which one and why.
 
-Batches that are under way go on under their versions. Those that automation made no
-longer follow the data source: nobody joins or leaves them. To stop a batch as well
-give matoolkit batch pause or matoolkit batch cancel.
+Batches that have not ended continue under their versions. Batches of automation no longer
+follow the data source. To stop a batch, use matoolkit batch pause or matoolkit batch cancel.
 
-Only the active version can be deactivated. To go back to an earlier one, publish it
-again, which supersedes this one. Publishing is also how a runbook comes back.
+You can deactivate only the active version. To go back to an earlier version, publish it
+again. Publishing also reactivates a runbook.
 
-It asks before it does so. Without a terminal it takes --yes.`,
+The command asks for confirmation. Without a terminal, give --yes.`,
 		Example: `  matoolkit runbook delete moves 3 --reason "the merger is off"
-  matoolkit runbook get moves --version 2 | matoolkit runbook publish -    go back to 2`,
+  matoolkit runbook get moves --version 2 | matoolkit runbook publish -    back to 2`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			version, err := versionNumber(args[1])
 			if err != nil {
@@ -90,25 +88,24 @@ It asks before it does so. Without a terminal it takes --yes.`,
 			if err != nil {
 				return err
 			}
-			c.Notice("Version %d of %s is not active. Publish a version to use the runbook again: matoolkit runbook publish <file>", view.Version, render.Printable(view.Name))
-			return c.Print(view, c.VersionTable(view))
+			return c.Done(view, c.VersionTable(view), fmt.Sprintf("matoolkit runbook get %s --version %d", render.ShellWord(view.Name), view.Version),
+				"Deactivated version %d of runbook %s.", view.Version, view.Name)
 		},
 	}
-	remove.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	remove.Flags().StringVar(&why, "reason", "", "why, for those who read the list of versions")
+	remove.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation")
+	remove.Flags().StringVar(&why, "reason", "", "the reason, for the list of versions")
 	return remove
 }
 
-// confirmDeactivate asks with what there is to lose, and gives the tag of the version
-// that was asked about. One that is not active is not asked about: there is nothing to
-// lose, and the API tells.
+// confirmDeactivate asks for confirmation and returns the ETag of the version. It does not ask
+// about a version that is not active: the API refuses that.
 func (c *console) confirmDeactivate(ctx context.Context, s *command.Session, name string, version int) (tag string, err error) {
-	if !c.Env.Terminal { // there is nobody to show it to
+	if !c.Env.Terminal { // nothing can be confirmed
 		return "", c.Confirm(ctx, "")
 	}
 	v, err := s.Client.Version(ctx, name, version)
 	if err != nil || !v.Active {
 		return v.ETag, err
 	}
-	return v.ETag, c.Confirm(ctx, "Take runbook %s out of use, of which version %d is active, published by %s on %s?", render.Printable(v.Name), v.Version, render.Printable(v.PublishedBy), render.Stamp(v.CreatedAt))
+	return v.ETag, c.Confirm(ctx, "Deactivate runbook %s (version %d, published by %s on %s)?", render.Printable(v.Name), v.Version, render.Printable(v.PublishedBy), render.Stamp(v.CreatedAt))
 }

@@ -207,9 +207,9 @@ func TestWatchUntilIdleEndsWhenAStopWhenPauses(t *testing.T) {
 		t.Errorf("exit status %d:\n%s", status, notices.String())
 	}
 	for _, want := range []string{
-		"Phase prepare was started before; nothing was started now. It is running: 2 of 10 members succeeded, 1 failed. Next: cut over.",
+		"Phase prepare had already started; nothing was started now. It is running: 2 of 10 members succeeded, 1 failed. Next: cut over.",
 		"1 member failed. Show them: matoolkit batch members 42 --status failed", "batch 42 is paused by system: stop_when: 1",
-		"go on with matoolkit batch resume 42, or end the batch with matoolkit batch cancel 42",
+		"To continue: matoolkit batch resume 42\nTo end the batch: matoolkit batch cancel 42",
 	} {
 		if !strings.Contains(notices.String(), want) {
 			t.Errorf("it does not say %q:\n%s", want, notices.String())
@@ -276,7 +276,7 @@ func TestWatchShowsInterventions(t *testing.T) {
 		t.Fatal(err)
 	}
 	bars.Close()
-	for _, want := range []string{"Batch 42  moves  cancelled", "cancelled, 10/10, 0 succeeded, 10 cancelled", "approved by bob: signed", "cut over (version 2)"} {
+	for _, want := range []string{"Batch 42  moves  cancelled", " 10/10  cancelled                0 succeeded, 10 cancelled", "approved by bob: signed", "cut over (version 2)"} {
 		if !strings.Contains(drawn.String(), want) {
 			t.Errorf("no %q in %q", want, drawn.String())
 		}
@@ -313,7 +313,7 @@ func TestBars(t *testing.T) {
 		}
 		bars.Close()
 		shown := out.String()
-		for _, want := range []string{"Batch 42  moves  ", "completed, 10/10, 9 succeeded, 1 failed, 1m30s", "completed, 9/9, 9 succeeded, 1m30s", strings.Repeat("█", 24)} {
+		for _, want := range []string{"Batch 42  moves  ", "10/10  ", "completed with failures  9 succeeded, 1 failed, 1m30s", "  9/9  ", "9 succeeded, 1m30s", strings.Repeat("█", 24)} {
 			if !strings.Contains(shown, want) {
 				t.Errorf("colored %t: no %q in %q", colored, want, shown)
 			}
@@ -346,7 +346,7 @@ func TestBarsAreAligned(t *testing.T) {
 			if n := utf8.RuneCountInString(escapes.ReplaceAllString(strings.TrimSuffix(line, "\n"), "")); n > width {
 				t.Errorf("%d columns: a line of %d: %q", width, n, line)
 			}
-			bar := strings.Count(line, "█") + strings.Count(line, "░")
+			bar := strings.Count(line, "█") + strings.Count(line, "▓") + strings.Count(line, "▒") + strings.Count(line, "░")
 			if longest >= 0 && bar != longest || bar < 4 {
 				t.Errorf("%d columns: a bar of %d and one of %d:\n%s", width, longest, bar, last)
 			}
@@ -368,7 +368,7 @@ func TestWatchKeepsWhatIsToBeGivenNext(t *testing.T) {
 		Phases: []api.Phase{{ID: 1, Name: "prepare", Status: "completed"}, {ID: 2, Name: "cut-over", Status: "pending", Members: 3, Waiting: 3}},
 	})
 	bars.Close()
-	for _, want := range []string{"(cut-over is next: matoolkit batch advance 42)", "pending, 3 waiting"} {
+	for _, want := range []string{"(next is cut-over: matoolkit batch advance 42)", "pending     3 waiting"} {
 		if !strings.Contains(drawn.String(), want) {
 			t.Errorf("no %q in %q", want, drawn.String())
 		}

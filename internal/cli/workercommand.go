@@ -9,33 +9,29 @@ import (
 )
 
 func workerCommand(c *console) *cobra.Command {
-	g := command.Group("worker", "Show workers, their state and functions, and verify them", listWorkersCommand(c), getWorkerCommand(c))
-	g.Long = `Show workers with their state and the functions that they have, and verify workers
-that you write.
-
-A worker says when it starts which functions it can be asked for, custom ones included.
-Runbooks are checked against them when they are published: each step against those of
-the worker that it names.`
+	g := command.Group("worker", "Show workers and their functions, and verify workers", listWorkersCommand(c), getWorkerCommand(c))
+	g.Long = `When a worker starts it announces its functions, custom functions included. The API checks
+each step of a runbook against the functions of the worker that the step names.`
+	g.Example = `  matoolkit worker list
+  matoolkit worker get worker-01`
 	return g
 }
 
 func listWorkersCommand(c *console) *cobra.Command {
 	var p command.Paging
 	list := &cobra.Command{
-		Use: "list", Short: "List workers with their state", Args: command.Needs(),
-		Long: `List the workers that announced themselves, sent a heartbeat or answered a job, and
-those that were never seen while jobs wait for them.
+		Use: "list", Short: "List workers with their health", Args: command.Needs(),
+		Long: `Lists the workers that announced themselves, sent a heartbeat or answered a job, and the
+workers that were never seen while jobs wait for them. The state is one of these:
 
-The state is one of:
+  alive           a replica sent a heartbeat within two minutes
+  scaled_to_zero  no job waits, or the worker may still be starting
+  silent          jobs wait; the worker sends no heartbeats and does not answer
+  gone            jobs wait; the worker stopped without notice or did not start in time
 
-  alive           a replica has reported within two minutes
-  scaled_to_zero  no job waits for it, or it may still be starting
-  silent          jobs wait; it sends no heartbeats and has stopped answering
-  gone            jobs wait; it ended without a goodbye or did not start in time
-
-Queued are jobs that were sent to the worker and are not known to have started. Jobs in
-flight, throttling and the expiry of the credential are as the replicas last reported
-them, every 30 seconds.`,
+Queued jobs were sent to the worker and have not started as far as is known. Jobs in flight,
+throttling and the expiry of the credential are those of the last heartbeats, every 30
+seconds.`,
 		Example: `  matoolkit worker list
   matoolkit worker list --output json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -60,12 +56,11 @@ them, every 30 seconds.`,
 
 func getWorkerCommand(c *console) *cobra.Command {
 	return command.Lists(&cobra.Command{
-		Use: "get <worker>", Short: "Show the state and the functions of a worker", Args: command.Needs("the worker"),
-		Long: `Show the state of a worker and of its replicas, and list its functions, as it
-announced them when it last started: their parameters, of which those with * are
-required, the fields of what they answer, and the permissions that they need.
+		Use: "get <worker>", Short: "Show the health and the functions of a worker", Args: command.Needs("the worker"),
+		Long: `Shows the state of a worker and its replicas, and its functions as it announced them when it
+started: parameters (required ones with *), result fields and required permissions.
 
-With --output json it is also a file for matoolkit runbook lint --functions.`,
+The output of --output json is a file for matoolkit runbook lint --functions.`,
 		Example: `  matoolkit worker get worker-01
   matoolkit worker get worker-01 --output json > functions.json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -77,7 +72,7 @@ With --output json it is also a file for matoolkit runbook lint --functions.`,
 			if err != nil {
 				return err
 			}
-			if c.Format == render.FormatTable {
+			if c.Human() {
 				for _, line := range render.DescribeWorker(view, c.Env.Now()) {
 					c.Notice("%s", render.Printable(line))
 				}

@@ -11,11 +11,12 @@ import (
 	"github.com/matoolkit/matoolkit/internal/csvtext"
 )
 
-// table is a report as CSV: RFC 4180 in UTF-8 with a byte order mark, without which
-// Excel takes it for another encoding. One row is a member. Times are RFC 3339 in UTC;
-// what there is nothing to say of is empty.
+// table is a report as CSV: RFC 4180 in UTF-8 with a byte order mark, without which Excel
+// reads another encoding. A row is a member. Times are RFC 3339 in UTC; missing values are
+// empty.
 type table struct {
 	csv    *csv.Writer
+	batch  Batch
 	phases []Phase
 	row    []string
 }
@@ -24,9 +25,9 @@ func newCSV(w io.Writer, b Batch) (Writer, error) {
 	if _, err := w.Write(csvtext.BOM); err != nil {
 		return nil, err
 	}
-	t := &table{csv: csv.NewWriter(w), phases: b.Phases}
+	t := &table{csv: csv.NewWriter(w), batch: b, phases: b.Phases}
 	t.csv.UseCRLF = true
-	t.add("batch", "member", "key", "status", "phase", "failed phase", "failed step", "error", "added at", "failed at", "removed at", "removed by")
+	t.add("batch", "member", "key", "outcome", "phase", "failed phase", "failed step", "error", "added at", "failed at", "removed at", "removed by")
 	for i, p := range b.Phases {
 		if len(p.Steps) == 0 {
 			continue
@@ -41,21 +42,20 @@ func newCSV(w io.Writer, b Batch) (Writer, error) {
 		}
 	}
 	t.add("read at")
-	batch := strconv.Itoa(b.ID)
-	return &rows{table: t, batch: batch}, t.end()
+	return &rows{table: t, id: strconv.Itoa(b.ID)}, t.end()
 }
 
-// rows are what follows the header.
+// rows writes the rows below the header.
 type rows struct {
 	*table
-	batch string
+	id string // of the batch
 }
 
 func (t *rows) Member(m Member) error {
 	if err := m.check(t.phases); err != nil {
 		return err
 	}
-	t.add(t.batch, strconv.Itoa(m.ID), m.Key, m.Status, m.Phase, m.FailedIn, m.FailedStep, m.Error,
+	t.add(t.id, strconv.Itoa(m.ID), m.Key, m.Outcome(t.batch), m.Phase, m.FailedIn, m.FailedStep, m.Error,
 		stamp(m.AddedAt), stampIf(m.FailedAt), stampIf(m.RemovedAt), m.RemovedBy)
 	for i, p := range t.phases {
 		if len(p.Steps) == 0 {
@@ -75,8 +75,8 @@ func (t *rows) Member(m Member) error {
 	return t.end()
 }
 
-// Close writes what is held back. CSV has no place for the end: each row tells when
-// it was read.
+// Close writes the buffered rows. CSV has no place for the end of the report: each row has the
+// time at which it was read.
 func (t *table) Close(time.Time) error {
 	t.csv.Flush()
 	return t.csv.Error()
@@ -94,19 +94,18 @@ func (t *table) end() error {
 	return err
 }
 
-// Harmless makes a cell that no spreadsheet takes for a formula: an apostrophe comes
-// before a sign that would begin one. Besides the beginning of the cell that is done
-// behind whatever a program set to another separator takes for the beginning of one.
-// Text that could do no harm is left as it is; what is no text, as a control character,
-// becomes U+FFFD.
+// Harmless returns a cell that no spreadsheet reads as a formula: it puts an apostrophe before
+// a character that starts a formula, at the start of the cell and after each character that a
+// program could read as a separator. Control characters and invalid UTF-8 become U+FFFD. Other
+// text does not change.
 //
-// The signs are those of OWASP's page on CSV injection:
+// The characters are those of OWASP's page on CSV injection:
 // https://owasp.org/www-community/attacks/CSV_Injection
 func Harmless(cell string) string {
 	if !strings.ContainsFunc(cell, suspect) {
 		return cell
 	}
-	var out, lead strings.Builder // lead is what is held back at the beginning of a cell
+	var out, lead strings.Builder // lead buffers the start of a cell
 	start := true
 	for i, r := range cell {
 		if noText(r) {
@@ -138,16 +137,15 @@ func Harmless(cell string) string {
 
 func suspect(r rune) bool { return begins(r) || noText(r) || r < ' ' }
 
-// noText tells of control characters, and of bytes that are not UTF-8.
+// noText reports whether r is a control character or stands for invalid UTF-8.
 func noText(r rune) bool {
 	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0x7f || r == unicode.ReplacementChar
 }
 
-// begins tells whether a formula can begin with r; some programs take the wide forms
-// for the plain ones.
+// begins reports whether a formula can start with r. Some programs accept the wide forms.
 func begins(r rune) bool { return strings.ContainsRune("=+-@＝＋－＠", r) }
 
-// dropped tells whether a program may read past r to what is behind it.
+// dropped reports whether a program may skip r at the start of a cell.
 func dropped(r rune) bool {
 	return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) || r == '"' || r == unicode.ReplacementChar
 }

@@ -16,20 +16,20 @@ var pageText string
 //go:embed page.css
 var pageStyle string
 
-// words are what the page calls a status in a column that has to be narrow; others are
-// shown as they are.
+// words are the short forms of statuses in narrow columns.
 var words = map[string]string{"succeeded": "ok", "at_worker": "at the worker", "waiting_for_retry": "waiting for retry", "poll_timeout": "poll timeout", "rolling_back": "rolling back"}
+
+func word(status string) string {
+	if w, ok := words[status]; ok {
+		return w
+	}
+	return status
+}
 
 var pages = template.Must(template.New("page").Funcs(template.FuncMap{
 	"stamp": shown,
-	"word": func(status string) string {
-		if w, ok := words[status]; ok {
-			return w
-		}
-		return status
-	},
-	// The page allows itself this style and nothing else: no script, no picture, no
-	// address to load from or to send to.
+	// The policy of the page allows this style and nothing else: no script, no image and no
+	// address to load from or send to.
 	"style":  func() template.CSS { return template.CSS(pageStyle) }, //nolint:gosec // a constant of ours
 	"policy": func() string { return policy },
 }).Parse(pageText))
@@ -39,7 +39,7 @@ var policy = func() string {
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
 }()
 
-// shown words a time for people; nothing where there is none.
+// shown formats a time; a missing time is empty.
 func shown(t any) string {
 	const layout = "2006-01-02 15:04:05Z"
 	switch t := t.(type) {
@@ -53,8 +53,7 @@ func shown(t any) string {
 	return ""
 }
 
-// page is a report as HTML. What is known of the rows is written as they come, so that
-// the page is never in memory.
+// page is a report as HTML. It writes rows as they come, so that the page is never in memory.
 type page struct {
 	w    io.Writer
 	buf  bytes.Buffer
@@ -63,41 +62,48 @@ type page struct {
 	seen int
 }
 
-// column is what a phase has in the table.
+// column is the column of a phase in the table of members.
 type column struct {
 	Title string
 	At    int // in Batch.Phases
-	Phase Phase
 }
 
-// Span is how many columns of the table they are.
-func (c column) Span() int {
-	if c.Phase.Undoes {
-		return len(c.Phase.Steps) + 1
-	}
-	return len(c.Phase.Steps)
-}
-
-// line is a member as a row shows them.
+// line is the row of a member.
 type line struct {
 	Member
-	Cells []cell
+	Outcome string
+	Cells   []cell
 }
 
-// cell is one of a row; Undone is of a rollback, which has words of its own.
-type cell struct{ Status, Undone string }
+// cell is the run of a member in a phase: its status, the step at which it is or failed, and
+// its rollback.
+type cell struct{ Status, Word, Step, Undone string }
+
+// used reports whether members took part in a phase. The columns of other phases are empty.
+func (p Phase) used() bool {
+	return len(p.Steps) > 0 && p.Members+p.Succeeded+p.Failed+p.Cancelled+p.Running > 0 &&
+		(p.Succeeded+p.Failed+p.Cancelled+p.Running > 0 || p.Status != "pending" && p.Status != "skipped")
+}
+
+// show reports which columns the table of phases has: those that are not empty.
+type show struct{ Due, Ended, Failed, Cancelled, Running, Waiting, Note bool }
 
 func newHTML(w io.Writer, b Batch) (Writer, error) {
 	p := &page{w: w, b: b}
+	var s show
 	for i, phase := range b.Phases {
-		if len(phase.Steps) > 0 {
-			p.cols = append(p.cols, column{title(b.Phases, i), i, phase})
+		if phase.used() {
+			p.cols = append(p.cols, column{title(b.Phases, i), i})
 		}
+		s.Due, s.Ended, s.Note = s.Due || phase.Due != nil, s.Ended || phase.Ended != nil, s.Note || phase.Note != ""
+		s.Failed, s.Cancelled = s.Failed || phase.Failed > 0, s.Cancelled || phase.Cancelled > 0
+		s.Running, s.Waiting = s.Running || phase.Running > 0, s.Waiting || phase.Waiting > 0
 	}
 	return p, p.write("head", struct {
 		Batch
 		Columns []column
-	}{b, p.cols})
+		Show    show
+	}{b, p.cols, s})
 }
 
 func (p *page) Member(m Member) error {
@@ -105,20 +111,31 @@ func (p *page) Member(m Member) error {
 		return err
 	}
 	p.seen++
-	l := line{Member: m}
+	l := line{Member: m, Outcome: m.Outcome(p.b)}
 	for _, c := range p.cols {
-		r := m.in(c.At)
-		if r == nil {
-			r = &Run{Steps: make([]string, len(c.Phase.Steps))}
-		}
-		for _, s := range r.Steps {
-			l.Cells = append(l.Cells, cell{Status: s})
-		}
-		if c.Phase.Undoes {
-			l.Cells = append(l.Cells, cell{Undone: r.undone()})
-		}
+		l.Cells = append(l.Cells, cellOf(m.in(c.At), p.b.Phases[c.At]))
 	}
 	return p.write("row", l)
+}
+
+// cellOf returns the cell of a run; nil is a member without a run.
+func cellOf(r *Run, p Phase) cell {
+	if r == nil {
+		return cell{}
+	}
+	c := cell{Status: r.Status, Word: word(r.Status), Undone: r.undone()}
+	for i, status := range r.Steps {
+		switch status {
+		case "", "succeeded", "skipped", "cancelled", "pending":
+			continue
+		}
+		c.Step = p.Steps[i]
+		if status != "failed" {
+			c.Step += ", " + word(status)
+		}
+		break
+	}
+	return c
 }
 
 func (p *page) Close(end time.Time) error {

@@ -1,9 +1,8 @@
-// Package report writes how the members of a batch fared, step by step, for people who
-// are not at the command line: as CSV for a spreadsheet, and as one HTML page that needs
-// nothing but itself.
+// Package report writes the outcome of the members of a batch for readers without access to
+// the system: as CSV for a spreadsheet, and as one self-contained HTML page.
 //
-// It is given what there is to tell, one member at a time, and keeps none of them. It
-// knows neither where they come from nor who reads the report.
+// It receives one member at a time and keeps none in memory. It does not know where they come
+// from.
 package report
 
 import (
@@ -13,7 +12,7 @@ import (
 	"time"
 )
 
-// Format is a form that a report can have.
+// Format is the format of a report.
 type Format string
 
 // The formats.
@@ -22,10 +21,10 @@ const (
 	HTML Format = "html"
 )
 
-// Formats are all of them.
+// Formats are all formats.
 var Formats = []Format{CSV, HTML}
 
-// Media is the media type.
+// Media returns the media type.
 func (f Format) Media() string {
 	if f == HTML {
 		return "text/html; charset=utf-8"
@@ -33,36 +32,36 @@ func (f Format) Media() string {
 	return "text/csv; charset=utf-8"
 }
 
-// FailedFirst tells whether the members who failed are to come before the others. A
-// spreadsheet sorts by itself; what reads CSV can rely on the order of the members.
+// FailedFirst reports whether failed members come before the others. A spreadsheet can sort,
+// and programs that read CSV rely on the order of the members.
 func (f Format) FailedFirst() bool { return f == HTML }
 
-// Batch is what a report begins with: the batch as it was at AsOf.
+// Batch is the header of a report: the batch as it was at AsOf.
 type Batch struct {
 	ID        int
 	Runbook   string
 	Version   int
 	Status    string
-	Notes     []string // what else there is to know of it, a sentence each
+	Notes     []string // a sentence each
 	CreatedBy string
 	Start     *time.Time // the cut-over
 	Completed *time.Time
-	Members   int // who are in it
-	Removed   int // who have been
+	Members   int // without removed members
+	Removed   int
 	Phases    []Phase
 	AsOf      time.Time
 }
 
-// Phase is one execution of the batch. Those with steps have columns.
+// Phase is one execution of a phase. Phases with steps have columns.
 type Phase struct {
 	Name    string
 	Status  string
 	Note    string // why it waits, was skipped or failed
 	Due     *time.Time
 	Ended   *time.Time
-	Steps   []string // of each member, in order; none where members do not take part in it
+	Steps   []string // of each member, in order; none if members take no part
 	Undoes  bool     // a step of it that fails is rolled back
-	Members int      // who take or took part, and of them:
+	Members int      // that take part, and of them:
 
 	Succeeded, Failed, Cancelled, Running, Waiting int
 }
@@ -84,12 +83,41 @@ type Member struct {
 	ReadAt     time.Time
 }
 
-// Run is a member's passage through a phase.
+// Outcome returns the outcome of a member: done, failed at a phase and step, removed, or how far
+// the member is.
+func (m *Member) Outcome(b Batch) string {
+	switch m.Status {
+	case "failed":
+		at := m.FailedIn
+		if m.FailedStep != "" {
+			at += "/" + m.FailedStep
+		}
+		if at == "" {
+			return "failed"
+		}
+		return "failed at " + at
+	case "removed":
+		return "removed"
+	}
+	switch {
+	case b.Status == "completed":
+		return "done"
+	case b.Status == "failed" || b.Status == "cancelled":
+		return "not finished"
+	case m.Phase != "":
+		return "in " + m.Phase
+	case len(m.Runs) > 0:
+		return "in progress"
+	}
+	return "not started"
+}
+
+// Run is the execution of a phase for a member.
 type Run struct {
-	Phase  int // its place in Batch.Phases
+	Phase  int // its index in Batch.Phases
 	Status string
 	Ended  *time.Time
-	Steps  []string // the statuses, as many as the phase has steps
+	Steps  []string // the status of each step of the phase
 	Undone []Undone
 }
 
@@ -100,12 +128,12 @@ type Undone struct{ Sequence, Step, Status string }
 type Writer interface {
 	// Member writes the next row.
 	Member(Member) error
-	// Close writes what comes last; the members had all been read at end. It closes
-	// nothing else. A report that is not closed is not whole.
+	// Close writes the end of the report; all members were read by the time end. It closes
+	// nothing else. A report without it is incomplete.
 	Close(end time.Time) error
 }
 
-// New begins a report on w. What it writes may be held back until Close.
+// New starts a report on w. It can buffer its output until Close.
 func New(f Format, w io.Writer, b Batch) (Writer, error) {
 	switch f {
 	case CSV:
@@ -116,8 +144,8 @@ func New(f Format, w io.Writer, b Batch) (Writer, error) {
 	return nil, fmt.Errorf("report: no format %q", f)
 }
 
-// title names a phase in the columns. An execution of a name that there was before
-// is numbered, the second with 2.
+// title returns the name of a phase in the columns. Repeated executions of a phase are
+// numbered, the second with 2.
 func title(phases []Phase, at int) string {
 	n := 1
 	for _, p := range phases[:at] {
@@ -131,19 +159,19 @@ func title(phases []Phase, at int) string {
 	return phases[at].Name
 }
 
-// check holds a member against the columns, so that no status is told under the name
-// of another step.
+// check compares the runs of a member with the columns, so that no status appears under
+// another step.
 func (m *Member) check(phases []Phase) error {
 	for i, r := range m.Runs {
 		if r.Phase < 0 || r.Phase >= len(phases) || len(r.Steps) != len(phases[r.Phase].Steps) ||
 			slices.ContainsFunc(m.Runs[:i], func(o Run) bool { return o.Phase == r.Phase }) {
-			return fmt.Errorf("report: member %d has a run in place %d with %d steps, for which there are no columns", m.ID, r.Phase, len(r.Steps))
+			return fmt.Errorf("report: member %d has a run of phase %d with %d steps, which match no columns", m.ID, r.Phase, len(r.Steps))
 		}
 	}
 	return nil
 }
 
-// in gives the member's run in a phase, or none.
+// in returns the run of a phase, or nil.
 func (m *Member) in(phase int) *Run {
 	for i := range m.Runs {
 		if m.Runs[i].Phase == phase {
@@ -153,7 +181,7 @@ func (m *Member) in(phase int) *Run {
 	return nil
 }
 
-// undone words the rollback of a run.
+// undone describes the rollback of a run.
 func (r *Run) undone() string {
 	text, sequence := "", ""
 	for _, u := range r.Undone {

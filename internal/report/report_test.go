@@ -95,6 +95,71 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// The outcome of a member is done, failed at a step or removed, not the status "active".
+func TestOutcome(t *testing.T) {
+	t.Parallel()
+	ended := []report.Run{{Phase: 2, Status: "succeeded", Steps: []string{"succeeded", "succeeded"}}}
+	for want, tt := range map[string]struct {
+		batch  string
+		member report.Member
+	}{
+		"done":             {"completed", report.Member{Status: "active", Runs: ended}},
+		"not finished":     {"cancelled", report.Member{Status: "active", Runs: ended}},
+		"in move":          {"active", report.Member{Status: "active", Phase: "move", Runs: ended}},
+		"in progress":      {"active", report.Member{Status: "active", Runs: ended}},
+		"not started":      {"active", report.Member{Status: "active"}},
+		"removed":          {"completed", report.Member{Status: "removed"}},
+		"failed at move/a": {"completed", report.Member{Status: "failed", FailedIn: "move", FailedStep: "a"}},
+		"failed at move":   {"active", report.Member{Status: "failed", FailedIn: "move"}},
+	} {
+		b := batch()
+		b.Status = tt.batch
+		if got := tt.member.Outcome(b); got != want {
+			t.Errorf("outcome %q, want %q", got, want)
+		}
+		tt.member.ReadAt = ten
+		for _, f := range report.Formats {
+			if text := render(t, f, b, []report.Member{tt.member}); !strings.Contains(text, want) {
+				t.Errorf("%s: no outcome %q in %s", f, want, text)
+			}
+		}
+	}
+}
+
+// The page has a column for each phase in which members took part, and none that is empty. Its
+// tables are as wide as the page, and it has a format for paper.
+func TestHTMLHasAColumnForEachPhase(t *testing.T) {
+	t.Parallel()
+	text := render(t, report.HTML, batch(), members())
+	_, table, _ := strings.Cut(text, `<div class="rows">`)
+	head, body, _ := strings.Cut(table, "</thead>")
+	var columns []string
+	for _, found := range regexp.MustCompile(`<th scope="col">([^<]*)</th>`).FindAllStringSubmatch(head, -1) {
+		columns = append(columns, found[1])
+	}
+	if got := strings.Join(columns, ", "); got != "Member, No., Outcome, Details, move (2), on_member_removed" {
+		t.Errorf("columns %s", got)
+	}
+	for row := range strings.SplitSeq(strings.TrimSpace(body), "</tr>\n") {
+		if n := strings.Count(row, "<td"); strings.HasPrefix(strings.TrimSpace(row), "<tr") && n != len(columns)-1 {
+			t.Errorf("%d cells beside the name, want %d: %s", n, len(columns)-1, row)
+		}
+	}
+	_, phases, _ := strings.Cut(text, `<table class="phases">`)
+	phases, _, _ = strings.Cut(phases, "</table>")
+	if strings.Contains(phases, "Waiting") || !strings.Contains(phases, "Failed") {
+		t.Errorf("the table of phases has empty columns, or not all others: %s", phases)
+	}
+	for _, want := range []string{"max-width:1280px", "table-layout:fixed;width:100%", "@page{size:A4"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the style has no %s", want)
+		}
+	}
+	if strings.Contains(text, "max-content") {
+		t.Error("a table is wider than the page")
+	}
+}
+
 // Every row of the CSV has a cell for every column, also where a member took part in
 // nothing.
 func TestCSVIsReadBackAsItWasTold(t *testing.T) {

@@ -20,21 +20,19 @@ func advanceCommand(c *runner) *cobra.Command {
 	var phase string
 	advance := &cobra.Command{
 		Use: "advance <id>", Short: "Start the next phase of a batch", Args: command.Needs("the id"),
-		Long: `Start the next phase of a batch that was created by hand: its init steps first, if
-its runbook has any, then each phase in order. A phase has to end before the next
-can be started.
+		Long: `Starts the next phase of a batch that you created by hand: the init steps first, if the
+runbook has any, then each phase in order. A phase must end before the next one starts.
 
-On a terminal the command shows how the last phase ended and which one comes next,
-and asks. Without a terminal, give --phase or --yes:
+On a terminal the command shows how the last phase ended and which phase is next, and asks
+for confirmation. Without a terminal, give one of these options:
 
-  --phase names the phase, or init. The command starts that phase only, and only
-    once: when you give it again, for example because there was no answer, it does
-    not start the phase after it.
-  --yes starts the next phase, whichever it is. It does not go on after a phase in
-    which no member succeeded: name the next phase then.
+  --phase  starts the named phase, or init, and no other. You can repeat the command: it
+           starts the phase only once.
+  --yes    starts the next phase without confirmation. It refuses to continue after a phase
+           in which no member succeeded; use --phase then.
 
-With --wait the command follows the phase and returns when it has ended: exit
-status 0 when it completed, 1 when it failed or its stop_when has paused the batch.`,
+With --wait the command follows the phase until it ends. The exit status is 0 when the
+phase completed and 1 when it failed or its stop_when paused the batch.`,
 		Example: `  matoolkit batch advance 42
   matoolkit batch advance 42 --phase cut-over --wait
   matoolkit batch advance 42 --yes --wait`,
@@ -45,9 +43,9 @@ status 0 when it completed, 1 when it failed or its stop_when has paused the bat
 			}
 			switch {
 			case phase == "" && cmd.Flags().Changed("phase"):
-				return exit.Usagef("--phase is empty: name the phase to start")
+				return exit.Usagef("--phase is empty; give the name of the phase")
 			case phase == "" && !yes && !c.Env.Terminal:
-				return exit.Usagef("cannot ask which phase to start without a terminal; give --phase <name>, or --yes for the next phase")
+				return exit.Usagef("cannot ask for confirmation without a terminal; give --phase <name>, or --yes for the next phase")
 			}
 			s, err := c.Session()
 			if err != nil {
@@ -57,20 +55,20 @@ status 0 when it completed, 1 when it failed or its stop_when has paused the bat
 			if err != nil {
 				return err
 			}
-			c.Notice("%s", render.Printable(render.Advanced(view)))
 			if wait {
+				c.Notice("%s", render.Printable(render.Advanced(view)))
 				return c.watch(cmd.Context(), s.Client, id, WatchOptions{UntilIdle: true})
 			}
-			return c.Print(view, c.BatchTable(view.Batch))
+			return c.Done(view, c.BatchTable(view.Batch), fmt.Sprintf("matoolkit batch watch %d", id), "%s", render.Advanced(view))
 		},
 	}
-	advance.Flags().BoolVar(&wait, "wait", false, "follow the phase until it has ended")
-	advance.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	advance.Flags().BoolVar(&wait, "wait", false, "follow the phase until it ends")
+	advance.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation")
 	advance.Flags().StringVar(&phase, "phase", "", "the phase to start, or init")
 	return advance
 }
 
-// advance starts the phase that is named, or the next one where none is.
+// advance starts the named phase, or the next phase if there is no name.
 func (c *runner) advance(ctx context.Context, client *apiclient.Client, id int, phase string, ask bool) (view api.AdvanceResult, err error) {
 	for look := 1; ; look++ {
 		name, tag := phase, ""
@@ -80,8 +78,8 @@ func (c *runner) advance(ctx context.Context, client *apiclient.Client, id int, 
 			}
 		}
 		view, err = client.Advance(ctx, id, name, tag)
-		// An advance that finds a newer version of the runbook takes the batch over to it,
-		// which can have another next phase.
+		// An advance makes the batch take up a newer version of the runbook, which can have
+		// another next phase.
 		if look == 1 && phase == "" && outdated(err, name) {
 			continue
 		}
@@ -89,17 +87,17 @@ func (c *runner) advance(ctx context.Context, client *apiclient.Client, id int, 
 	}
 }
 
-// outdated tells whether the API refused an advance because the batch, or its next phase,
-// is not as it was looked at.
+// outdated reports whether the API refused an advance because the batch or its next phase has
+// changed since it was read.
 func outdated(err error, phase string) bool {
 	var e *apiclient.Error
 	return errors.As(err, &e) && (e.Code == string(api.CodeChanged) || e.Code == string(api.CodeConflict) && e.NextPhase != "" && e.NextPhase != phase)
 }
 
-// chooseAdvance looks at the batch and chooses the phase to start: the one that is
-// named, or the next. With ask it shows what would be started and asks; the tag that it
-// returns then keeps a batch from being advanced that has changed since. What cannot be
-// started is not asked about: the API refuses it and says why.
+// chooseAdvance reads the batch and chooses the phase to start: the named phase or the next.
+// With ask it asks for confirmation and returns the ETag of the batch, so that the API refuses
+// the advance if the batch changes meanwhile. It does not ask about a phase that cannot start:
+// the API refuses that and returns the reason.
 func (c *runner) chooseAdvance(ctx context.Context, source Source, id int, phase string, ask bool) (chosen, tag string, err error) {
 	batch, err := source.Batch(ctx, id) // before the phases: they are not older than the tag
 	if err != nil {
@@ -113,7 +111,7 @@ func (c *runner) chooseAdvance(ctx context.Context, source Source, id int, phase
 	at := slices.IndexFunc(p.Phases, func(v api.Phase) bool { return v.Status == api.PhasePending })
 	if at < 0 {
 		if phase == "" {
-			return "", "", &exit.Error{Status: exit.Refused, Text: fmt.Sprintf("batch %d is %s: no phase is left to start", id, render.Words(batch.Status))}
+			return "", "", &exit.Error{Status: exit.Refused, Text: fmt.Sprintf("batch %d is %s: no phase remains", id, render.Words(batch.Status))}
 		}
 		return phase, batch.ETag, nil
 	}
@@ -135,13 +133,13 @@ func (c *runner) chooseAdvance(ctx context.Context, source Source, id int, phase
 	case phase == "" && begun && last.Kind == api.KindPhase && last.Succeeded == 0:
 		return "", "", &exit.Error{
 			Status: exit.Refused, Text: render.EndWords(last),
-			Hint: fmt.Sprintf("To start the next phase all the same, name it: matoolkit batch advance %d --phase %s", id, render.ShellWord(next.Name)),
+			Hint: fmt.Sprintf("To start the next phase anyway: matoolkit batch advance %d --phase %s", id, render.ShellWord(next.Name)),
 		}
 	}
 	return next.Name, "", nil
 }
 
-// startQuestion asks whether to start a phase.
+// startQuestion returns the question before a phase starts.
 func startQuestion(p render.Progress, next api.Phase) string {
 	stops := ""
 	if next.StopWhen != "" {
@@ -150,8 +148,7 @@ func startQuestion(p render.Progress, next api.Phase) string {
 	return fmt.Sprintf("Start %s of batch %d of %s (%s%s)?", render.PhaseWords(next.Name), p.Batch.ID, render.Printable(p.Batch.RunbookName), render.Count(takingPart(p, next), "member"), stops)
 }
 
-// startable tells whether the API may start a phase: what it tells of the batch is no
-// reason to refuse.
+// startable reports whether the state of the batch allows the phase to start.
 func startable(p render.Progress, next api.Phase) bool {
 	running := slices.ContainsFunc(p.Phases, func(v api.Phase) bool {
 		return v.Status == api.PhaseDispatched && v.Kind != api.KindRemoval
@@ -159,7 +156,7 @@ func startable(p render.Progress, next api.Phase) bool {
 	return p.Batch.IsManual && p.Batch.Paused == nil && p.Batch.Cancelled == nil && !p.Batch.Terminal() && !running && !render.Gated(next)
 }
 
-// lastStarted is the phase that was started last, init included.
+// lastStarted returns the phase that started last, init included.
 func lastStarted(p render.Progress) (api.Phase, bool) {
 	for _, v := range slices.Backward(p.Phases) {
 		if v.Name == p.Batch.CurrentPhase && v.DispatchedAt != nil {
@@ -169,8 +166,8 @@ func lastStarted(p render.Progress) (api.Phase, bool) {
 	return api.Phase{}, false
 }
 
-// takingPart is how many members a pending phase begins with. The API counts the steps of
-// init.
+// takingPart returns the number of members with which a pending phase starts. For init the API
+// counts steps.
 func takingPart(p render.Progress, next api.Phase) int {
 	if next.Kind == api.KindInit {
 		return p.Batch.MemberCount - p.Batch.RemovedCount

@@ -1,9 +1,10 @@
-// Package batches holds the commands on batches: what they take, what they print and how they
-// exit.
+// Package batches has the commands for batches, members and steps: their arguments, their
+// output and their exit status.
 package batches
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,33 +15,49 @@ import (
 	"github.com/matoolkit/matoolkit/internal/membercsv"
 )
 
-// runner has what all commands share, and how those on batches run.
+// runner is the console that all commands share, with the commands for batches as methods.
 type runner struct{ *command.Console }
 
-// Command is the group of the commands on batches.
-func Command(shared *command.Console) *cobra.Command {
+// Commands returns the groups of commands for batches, members and steps.
+func Commands(shared *command.Console) []*cobra.Command {
 	c := &runner{shared}
-	return command.Group("batch", "Create batches, run them and see where they stand",
+	batch := command.Group("batch", "Create, run and follow batches",
 		createBatchCommand(c), listBatchesCommand(c), getBatchCommand(c), advanceCommand(c), watchCommand(c),
 		membersCommand(c), phasesCommand(c), stepsCommand(c), command.BatchAuditCommand(shared), reportCommand(c),
 		pauseCommand(c), resumeCommand(c), cancelCommand(c), approveCommand(c),
 		retryCommand(c), skipStepCommand(c), markDoneCommand(c), addMembersCommand(c), removeMemberCommand(c),
 		removalsCommand(c), confirmRemovalsCommand(c), discardRemovalsCommand(c))
+	batch.Example = `  matoolkit batch create moves members.csv
+  matoolkit batch advance 42 --wait
+  matoolkit batch get 42`
+	member := command.Group("member", "Show members of a batch with their steps and errors", listedAs(membersCommand(c), "members", "member"), getMemberCommand(c))
+	member.Example = `  matoolkit member list 42 --status failed
+  matoolkit member get 42 7`
+	step := command.Group("step", "Show steps of a batch with their results and errors", listedAs(stepsCommand(c), "steps", "step"), getStepCommand(c))
+	step.Example = `  matoolkit step list 42 --status failed
+  matoolkit step get 42 20000007001`
+	return []*cobra.Command{batch, member, step}
+}
+
+// listedAs returns a list of a batch as the command "list" of another group.
+func listedAs(list *cobra.Command, name, group string) *cobra.Command {
+	list.Use = "list <id>"
+	list.Example = strings.ReplaceAll(list.Example, "matoolkit batch "+name, "matoolkit "+group+" list")
+	return list
 }
 
 func createBatchCommand(c *runner) *cobra.Command {
 	var shared inOtherBatches
 	create := &cobra.Command{
-		Use: "create <runbook> <file>", Short: "Create a batch of the members in a CSV file", Args: command.OfRunbook(command.Needs("the runbook", "the file")),
-		Long: `Create a batch of the members in a CSV file. Nothing runs until the batch is
-advanced.
+		Use: "create <runbook> <file>", Short: "Create a batch from a CSV file of members", Args: command.OfRunbook(command.Needs("the runbook", "the file")),
+		Long: `Creates a batch. Nothing runs until you advance it.
 
-The file has one member a row and a header that names the columns; an empty one
-comes from matoolkit template download. Either every row is good and the batch is
-created, or every bad row is named and it is not. A file named - is standard input.
+The file has a header with the column names and one row per member. Get an empty file with
+matoolkit template download. If a row is invalid, the command lists all invalid rows and
+creates nothing. The file name - stands for standard input.
 
-Nobody is in two batches that have not ended, of all runbooks that call one of the same
-workers: people who are in another batch are refused, and named with that batch.`,
+A person can be in only one batch that has not ended, among the runbooks that call the same
+workers. The command refuses people who are in another batch and names that batch.`,
 		Example: `  matoolkit batch create moves members.csv
   id=$(matoolkit batch create moves members.csv --quiet)`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -58,12 +75,13 @@ workers: people who are in another batch are refused, and named with that batch.
 			if err != nil {
 				return c.Located(args[1], err)
 			}
-			if c.Format == render.FormatTable {
+			if c.Plain() {
 				for _, w := range view.Warnings {
 					c.Notice("%s: warning: %s", render.FileName(args[1]), w)
 				}
 			}
-			return c.Print(view, c.BatchTable(view))
+			return c.Done(view, c.BatchTable(view), fmt.Sprintf("matoolkit batch advance %d", view.ID),
+				"Created batch %d with %s.", view.ID, render.Count(view.MemberCount, "member"))
 		},
 	}
 	shared.flag(create)
@@ -93,16 +111,16 @@ func listBatchesCommand(c *runner) *cobra.Command {
 			return c.PrintPage(page, len(page.Items), page.Continuation, c.BatchTable(page.Items...))
 		},
 	}
-	list.Flags().StringVar(&o.Status, "status", "", "only batches that are "+render.OneOf(api.BatchStatuses))
+	list.Flags().StringVar(&o.Status, "status", "", "only batches with this status: "+render.OneOf(api.BatchStatuses))
 	list.Flags().StringVar(&o.Runbook, "runbook", "", "only batches of this runbook")
-	command.Searched(list, &o, "batches whose runbook's name")
+	command.Searched(list, &o, "batches whose runbook name starts with this, case-sensitive")
 	command.Sorted(list, &o, api.BatchSorts)
 	p.Flags(list)
 	return list
 }
 
 func getBatchCommand(c *runner) *cobra.Command {
-	return &cobra.Command{
+	return command.Shows(&cobra.Command{
 		Use: "get <id>", Short: "Show a batch and its phases", Args: command.Needs("the id"),
 		Example: "  matoolkit batch get 42",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -118,7 +136,7 @@ func getBatchCommand(c *runner) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if c.Structured() || c.Quiet {
+			if !c.Plain() || len(c.Columns) > 0 {
 				return c.Print(batch, c.BatchTable(batch))
 			}
 			phases, err := s.Client.Phases(cmd.Context(), id)
@@ -137,7 +155,7 @@ func getBatchCommand(c *runner) *cobra.Command {
 			fmt.Fprintln(c.Env.Stdout)
 			return c.PhaseTable(phases.Items).Print()
 		},
-	}
+	})
 }
 
 func membersCommand(c *runner) *cobra.Command {
@@ -164,16 +182,16 @@ func membersCommand(c *runner) *cobra.Command {
 			return c.PrintPage(page, len(page.Items), page.Continuation, c.MemberTable(page.Items...))
 		},
 	}
-	members.Flags().StringVar(&o.Status, "status", "", "only members that are "+render.OneOf(api.MemberStatuses))
-	command.Searched(members, &o, "members whose key")
+	members.Flags().StringVar(&o.Status, "status", "", "only members with this status: "+render.OneOf(api.MemberStatuses))
+	command.Searched(members, &o, "members whose key starts with this, case-sensitive")
 	command.Sorted(members, &o, api.MemberSorts)
 	p.Flags(members)
 	return members
 }
 
 func phasesCommand(c *runner) *cobra.Command {
-	return command.Lists(&cobra.Command{
-		Use: "phases <id>", Short: "List the phases of a batch with how its members stand", Args: command.Needs("the id"),
+	return command.Shows(&cobra.Command{
+		Use: "phases <id>", Short: "List the phases of a batch with the progress of its members", Args: command.Needs("the id"),
 		Example: "  matoolkit batch phases 42",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := command.BatchID(args[0])
@@ -197,16 +215,15 @@ func stepsCommand(c *runner) *cobra.Command {
 	var p command.Paging
 	var o api.ListOptions
 	steps := &cobra.Command{
-		Use: "steps <id>", Short: "List the steps of a batch's members", Args: command.Needs("the id"),
-		Long: `List the steps of a batch's members, by phase and member. The kind tells of what a
-step is part: of a phase, of init, of what is run on_complete of a phase or on the
-removal of a member, or of a rollback, which is named. With --output json each step
-has its parameters and its result.
+		Use: "steps <id>", Short: "List the steps of the members of a batch", Args: command.Needs("the id"),
+		Long: `Lists steps by phase and member. The kind of a step is phase, init, on_complete, removal,
+or rollback with the name of the rollback sequence. With --output json each step includes
+its parameters and its result.
 
-A job that was sent is queued, or at_worker from the first heartbeat that lists it: these
-come every 30 seconds. Between two polls a step is polling.
+A step whose job was sent is queued. It is at_worker from the first heartbeat that lists
+the job; heartbeats come every 30 seconds. Between two polls a step is polling.
 
-What a member has to do in a phase is listed together, and --limit counts it as one.`,
+--limit counts the steps of one member in one phase as one item.`,
 		Example: `  matoolkit batch steps 42 --status failed
   matoolkit batch steps 42 --member 7 --output json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -215,7 +232,7 @@ What a member has to do in a phase is listed together, and --limit counts it as 
 				return err
 			}
 			if o.Member < 0 {
-				return exit.Usagef("--member is %d; members are numbered from 1", o.Member)
+				return exit.Usagef("--member is %d; member numbers start at 1", o.Member)
 			}
 			s, err := c.Session()
 			if err != nil {
@@ -228,10 +245,10 @@ What a member has to do in a phase is listed together, and --limit counts it as 
 			return c.PrintPage(page, len(page.Items), page.Continuation, c.StepTable(page.Items...))
 		},
 	}
-	steps.Flags().StringVar(&o.Status, "status", "", "only steps that are "+render.OneOf(api.StepStatuses))
+	steps.Flags().StringVar(&o.Status, "status", "", "only steps with this status: "+render.OneOf(api.StepStatuses))
 	steps.Flags().StringVar(&o.Phase, "phase", "", "only steps of this phase")
 	steps.Flags().IntVar(&o.Member, "member", 0, "only steps of the member with this number")
-	command.Searched(steps, &o, "steps of members whose key")
+	command.Searched(steps, &o, "steps of members whose key starts with this, case-sensitive")
 	command.Sorted(steps, &o, api.StepSorts)
 	p.Flags(steps)
 	return steps

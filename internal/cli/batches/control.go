@@ -2,6 +2,7 @@ package batches
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -16,19 +17,19 @@ func cancelCommand(c *runner) *cobra.Command {
 	var yes bool
 	var why string
 	cancel := &cobra.Command{
-		Use: "cancel <id>", Short: "End a batch for good", Args: command.Needs("the id"),
-		Long: `End a batch for good. Within a second nothing more is dispatched, and every phase
-and step that is pending is cancelled.
+		Use: "cancel <id>", Short: "Cancel a batch permanently", Args: command.Needs("the id"),
+		Long: `Cancels a batch. Within a second nothing more is dispatched, and all pending phases and
+steps are cancelled.
 
-Within 20 seconds workers start none of its jobs that wait in their queues. A job that
-runs ends, its result is kept, and its member ends with it. What was done is not undone:
-no rollback begins. Rollbacks and removal steps that have begun run to their end. The
-batch is cancelling until no job of it runs or waits at a worker, then cancelled.
+Within 20 seconds workers stop taking its jobs from their queues. A running job ends, its
+result is kept, and its member stops there. Nothing is rolled back. Rollbacks and removal
+steps that have started run to their end. The batch is cancelling until no job of it is
+running or queued, then cancelled.
 
-A cancelled batch cannot be resumed or retried. To stop for a while, give
-matoolkit batch pause instead.
+You cannot resume or retry a cancelled batch. To stop a batch for a while, use
+matoolkit batch pause.
 
-It asks before it does so. Without a terminal it takes --yes.`,
+The command asks for confirmation. Without a terminal, give --yes.`,
 		Example: `  matoolkit batch cancel 42 --reason "the merger is off"
   matoolkit batch cancel 42 --yes && matoolkit batch watch 42`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -48,40 +49,40 @@ It asks before it does so. Without a terminal it takes --yes.`,
 			for _, warning := range view.Warnings {
 				c.Notice("%s", render.Printable(warning))
 			}
+			outcome := "Cancelled batch %d."
 			if view.Status == api.BatchCancelling {
-				c.Notice("Jobs that run end first. Follow the batch with: matoolkit batch watch %d", id)
+				outcome = "Cancelling batch %d. Running jobs end first."
 			}
-			return c.Print(view, c.BatchTable(view))
+			return c.Done(view, c.BatchTable(view), fmt.Sprintf("matoolkit batch watch %d", id), outcome, id)
 		},
 	}
-	cancel.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	cancel.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation")
 	command.ReasonFlag(cancel, &why)
 	return cancel
 }
 
-// confirmCancel asks with what there is to lose.
+// confirmCancel asks for confirmation with the runbook and the number of members.
 func (c *runner) confirmCancel(ctx context.Context, client *apiclient.Client, id int) error {
-	if !c.Env.Terminal { // there is nobody to show it to
+	if !c.Env.Terminal { // nothing can be confirmed
 		return c.Confirm(ctx, "")
 	}
 	batch, err := client.Batch(ctx, id)
 	if err != nil {
 		return err
 	}
-	return c.Confirm(ctx, "Cancel batch %d of %s, %s with %s, for good?", id, render.Printable(batch.RunbookName), render.Printable(batch.Status), render.Count(batch.MemberCount, "member"))
+	return c.Confirm(ctx, "Cancel batch %d of %s (%s, %s) permanently?", id, render.Printable(batch.RunbookName), render.Printable(batch.Status), render.Count(batch.MemberCount, "member"))
 }
 
 func pauseCommand(c *runner) *cobra.Command {
 	var why string
 	pause := &cobra.Command{
-		Use: "pause <id>", Short: "Stop a batch for a while", Args: command.Needs("the id"),
-		Long: `Stop a batch for a while. Within a second nothing more is dispatched: no step, no
-poll, no retry, and a phase that falls due waits.
+		Use: "pause <id>", Short: "Pause a batch", Args: command.Needs("the id"),
+		Long: `Pauses a batch. Within a second nothing more is dispatched: no step, poll or retry. A
+phase that becomes due waits.
 
-Within 20 seconds workers start none of its jobs that wait in their queues; resuming the
-batch dispatches them again. Jobs that run end, their results are kept, and their members
-go on from there when the batch is resumed. The time that a batch is paused does not
-count against the timeout of a step that polls.`,
+Within 20 seconds workers stop taking its jobs from their queues; resuming the batch sends
+them again. Running jobs end and their results are kept. The time for which a batch is
+paused does not count against the timeout of a polling step.`,
 		Example: `  matoolkit batch pause 42 --reason "the tenant is throttling"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, id, err := c.OnBatch(args[0])
@@ -92,8 +93,7 @@ count against the timeout of a step that polls.`,
 			if err != nil {
 				return err
 			}
-			c.Notice("Go on with: matoolkit batch resume %d", id)
-			return c.Print(view, c.BatchTable(view))
+			return c.Done(view, c.BatchTable(view), fmt.Sprintf("matoolkit batch resume %d", id), "Paused batch %d. Running jobs end.", id)
 		},
 	}
 	command.ReasonFlag(pause, &why)
@@ -103,10 +103,9 @@ count against the timeout of a step that polls.`,
 func resumeCommand(c *runner) *cobra.Command {
 	var why string
 	resume := &cobra.Command{
-		Use: "resume <id>", Short: "Let a paused batch go on", Args: command.Needs("the id"),
-		Long: `Let a paused batch go on where it stood: members who were held take their next
-step, and phases that fell due meanwhile begin. Resuming a batch that is not paused
-changes nothing.`,
+		Use: "resume <id>", Short: "Resume a paused batch", Args: command.Needs("the id"),
+		Long: `Resumes a paused batch: its members continue with their next step, and phases that became
+due meanwhile start. Resuming a batch that is not paused changes nothing.`,
 		Example: `  matoolkit batch resume 42
   matoolkit batch resume 42 && matoolkit batch watch 42`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -118,7 +117,7 @@ changes nothing.`,
 			if err != nil {
 				return err
 			}
-			return c.Print(view, c.BatchTable(view))
+			return c.Done(view, c.BatchTable(view), fmt.Sprintf("matoolkit batch watch %d", id), "Resumed batch %d.", id)
 		},
 	}
 	command.ReasonFlag(resume, &why)
@@ -128,14 +127,13 @@ changes nothing.`,
 func approveCommand(c *runner) *cobra.Command {
 	var why string
 	approve := &cobra.Command{
-		Use: "approve <id> <phase>", Short: "Let a phase begin that waits at a gate", Args: command.Needs("the id", "the phase"),
-		Long: `Let a phase begin that waits at a gate of its runbook: for approval (approval:
-required), or because too few members succeeded in the phase before
-(require_success). matoolkit batch phases tells what a phase waits for.
+		Use: "approve <id> <phase>", Short: "Approve a phase that waits at a gate", Args: command.Needs("the id", "the phase"),
+		Long: `Approves a phase that waits at a gate of its runbook: for an approval (approval: required)
+or because too few members succeeded in the phase before (require_success).
+matoolkit batch phases shows what a phase waits for.
 
-An approval opens both gates, and may be given ahead of time. A phase that is due
-then begins at once; one that is not begins when it is, and in a batch that was
-created by hand when it is advanced to.`,
+An approval opens both gates, and you can give it in advance. A phase that is due then
+starts at once. In a batch that you created by hand the phase starts when you advance to it.`,
 		Example: `  matoolkit batch approve 42 cutover --reason "change 4711 is signed"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, id, err := c.OnBatch(args[0])
@@ -143,13 +141,13 @@ created by hand when it is advanced to.`,
 				return err
 			}
 			if args[1] == "" {
-				return exit.Usagef("the phase is missing: %s", cmd.UseLine())
+				return exit.Usagef("the phase is missing: %s", command.UsageLine(cmd))
 			}
 			view, err := s.Client.Approve(cmd.Context(), id, args[1], why)
 			if err != nil {
 				return err
 			}
-			return c.Print(view, c.PhaseTable([]api.Phase{view}))
+			return c.Done(view, c.PhaseTable([]api.Phase{view}), fmt.Sprintf("matoolkit batch watch %d", id), "Approved phase %s of batch %d.", view.Name, id)
 		},
 	}
 	command.ReasonFlag(approve, &why)

@@ -1,6 +1,7 @@
 package batches
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -16,16 +17,14 @@ func addMembersCommand(c *runner) *cobra.Command {
 	var shared inOtherBatches
 	add := &cobra.Command{
 		Use: "add-members <id> <file>", Short: "Add the members in a CSV file to a batch", Args: command.Needs("the id", "the file"),
-		Long: `Add the members in a CSV file to a batch that is under way. They catch up: they go
-through the phases that have begun, in order and at their own pace, and take part in
-the later ones with the others.
+		Long: `Adds members to a batch that has not ended. They catch up: they go through the phases that
+have started, in order and at their own pace, and join the others for the later phases.
 
-The file is like that of matoolkit batch create. Those whose key is a member's
-already are left as they are, so that the same file can be given twice, and a file
-that has grown as it is; somebody who was removed is added anew. Either every row is
-good, or every bad row is named and nobody is added. A file named - is standard
-input. People who are in another batch that has not ended are refused, and named with
-that batch.`,
+The file has the format of matoolkit batch create. Rows whose key is already a member are
+left unchanged, so you can send the same file again; a person who was removed is added
+again. If a row is invalid, the command lists all invalid rows and adds nobody. The file
+name - stands for standard input. People who are in another batch that has not ended are
+refused, and named with that batch.`,
 		Example: `  matoolkit batch add-members 42 latecomers.csv`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			csv, err := c.ReadFile(args[1], membercsv.MaxBytes)
@@ -42,32 +41,32 @@ that batch.`,
 			if err != nil {
 				return c.Located(args[1], err)
 			}
-			if c.Format == render.FormatTable {
+			if c.Plain() {
 				for _, w := range view.Warnings {
 					c.Notice("%s: warning: %s", render.FileName(args[1]), render.Printable(w))
 				}
 				for i, key := range view.Present {
 					if i == 10 {
-						c.Notice("and %d more are members already.", len(view.Present)-i)
+						c.Notice("%d more are already members.", len(view.Present)-i)
 						break
 					}
-					c.Notice("%s is a member already.", render.Printable(key))
+					c.Notice("%s is already a member.", render.Printable(key))
 				}
 			}
 			t := c.Table("batch", "added", "present", "members", "status")
 			t.Row(view.Batch.ID, view.Added, len(view.Present), render.MemberCount(view.Batch), render.BatchStatus(view.Batch))
-			return c.Print(view, t)
+			return c.Done(view, t, fmt.Sprintf("matoolkit batch watch %d", id), "Added %s to batch %d.", render.Count(view.Added, "member"), id)
 		},
 	}
 	shared.flag(add)
 	return add
 }
 
-// inOtherBatches is whether people are taken who are in other batches.
+// inOtherBatches reports whether members may be in other batches as well.
 type inOtherBatches bool
 
 func (o *inOtherBatches) flag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar((*bool)(o), "allow-in-other-batches", false, "take people who are in other batches that have not ended; not for a batch that follows a data source")
+	cmd.Flags().BoolVar((*bool)(o), "allow-in-other-batches", false, "accept people who are in other batches that have not ended; not for a batch that follows a data source")
 }
 
 func (o inOtherBatches) options() []api.UploadOption {
@@ -81,28 +80,27 @@ func removeMemberCommand(c *runner) *cobra.Command {
 	var yes bool
 	var why string
 	remove := &cobra.Command{
-		Use: "remove-member <id> <member-id>", Short: "Take a member out of a batch", Args: command.Needs("the id", "the member-id"),
-		Long: `Take a member out of a batch. What is pending for the member is cancelled, and a job
-that a worker has is no longer waited for: it may still do its work, and its result
-is kept and changes nothing. What was done is not rolled back; instead the steps
-that the runbook has under on_member_removed are run for the member.
+		Use: "remove-member <id> <member-id>", Short: "Remove a member from a batch", Args: command.Needs("the id", "the member-id"),
+		Long: `Removes a member. Pending steps of the member are cancelled. A job that a worker has may
+still run; its result is recorded and changes nothing. Nothing is rolled back: the steps
+under on_member_removed in the runbook run for the member instead.
 
-A member who has failed takes part in nothing more and is not removed. The numbers
-of members are those of matoolkit batch members.
+You cannot remove a failed member, who takes part in nothing more. matoolkit batch members
+shows the numbers of members.
 
-It asks before it does so. Without a terminal it takes --yes.`,
+The command asks for confirmation. Without a terminal, give --yes.`,
 		Example: `  matoolkit batch remove-member 42 7 --reason "has left the company"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			member, err := strconv.Atoi(args[1])
 			if err != nil || member < 1 {
-				return exit.Usagef("%q is not the number of a member; matoolkit batch members shows them", args[1])
+				return exit.Usagef("invalid member %q: give a number that matoolkit batch members shows", args[1])
 			}
 			s, id, err := c.OnBatch(args[0])
 			if err != nil {
 				return err
 			}
 			if !yes {
-				if err := c.Confirm(cmd.Context(), "Take member %d out of batch %d?", member, id); err != nil {
+				if err := c.Confirm(cmd.Context(), "Remove member %d from batch %d?", member, id); err != nil {
 					return err
 				}
 			}
@@ -110,10 +108,10 @@ It asks before it does so. Without a terminal it takes --yes.`,
 			if err != nil {
 				return err
 			}
-			return c.Print(view, c.MemberTable(view))
+			return c.Done(view, c.MemberTable(view), fmt.Sprintf("matoolkit batch members %d --status removed", id), "Removed member %d (%s) from batch %d.", member, view.Key, id)
 		},
 	}
-	remove.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	remove.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation")
 	command.ReasonFlag(remove, &why)
 	return remove
 }

@@ -16,17 +16,17 @@ import (
 func removalsCommand(c *runner) *cobra.Command {
 	var p command.Paging
 	removals := &cobra.Command{
-		Use: "removals <id>", Short: "List the members whose removal is held", Args: command.Needs("the id"),
-		Long: `List the members of a batch whom the data source no longer has, or has with another
-start time, and who stay until somebody decides: the source would take so many out at
-once that its data may be wrong. Nothing else of the batch waits for the decision. Who
-only has another start time is shown with the one that they would move to.
+		Use: "removals <id>", Short: "List removals that wait for confirmation", Args: command.Needs("the id"),
+		Long: `Lists the members whose removal is held. The data source no longer returns them, or returns
+them with another start time, and they are more than the removal_guard allows at once, so
+the data may be wrong. The rest of the batch continues. A member with another start time is
+shown with the time to which the member would move.
 
-  matoolkit batch confirm-removals   the data is right: take them out
-  matoolkit batch discard-removals   the data is wrong: keep them
+  matoolkit batch confirm-removals  the data is correct: remove the members
+  matoolkit batch discard-removals  the data is wrong: keep the members
 
-Where the data is put right, the hold ends by itself with the next tick. The exit status
-is 4 when no removals are held.`,
+When the data source returns the members again, the hold ends with the next tick. The exit
+status is 4 when no removals are held.`,
 		Example: `  matoolkit batch removals 42
   matoolkit batch removals 42 --all --output json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -38,7 +38,7 @@ is 4 when no removals are held.`,
 			page, err := command.Collect(cmd.Context(), p, api.ListOptions{}, func(ctx context.Context, o api.ListOptions) (api.Page[api.HeldMember], error) {
 				next, err := s.Client.HeldRemovals(ctx, id, o)
 				if err == nil && held.Revision != "" && next.Revision != held.Revision {
-					err = &exit.Error{Status: exit.Failed, Text: "other members are held than a moment ago; give the command again"}
+					err = &exit.Error{Status: exit.Failed, Text: "the held members changed during the listing; repeat the command"}
 				}
 				held = next
 				return api.Page[api.HeldMember]{Items: next.Items, Continuation: next.Continuation}, err
@@ -58,22 +58,20 @@ func confirmRemovalsCommand(c *runner) *cobra.Command {
 	var yes bool
 	var why, revision string
 	confirm := &cobra.Command{
-		Use: "confirm-removals <id>", Short: "Take the members out whose removal is held", Args: command.Needs("the id"),
-		Long: `Take the members out of a batch whose removal is held: those whom matoolkit batch
-removals lists. What is pending for them is cancelled, and the steps that the runbook
-has under on_member_removed are run. Those who only have another start time are taken
-out in the same way, with the same steps, and then join the batch of that time with
-the next tick.
+		Use: "confirm-removals <id>", Short: "Remove the members whose removal is held", Args: command.Needs("the id"),
+		Long: `Removes the members that matoolkit batch removals lists. Their pending steps are cancelled,
+and the steps under on_member_removed in the runbook run. Members with another start time
+are removed in the same way and then join the batch of that time with the next tick.
 
-It is about exactly the members who are held when it asks. If the next tick finds
-others before you answer, it is refused: look at them again. With --revision it is
-about those that you looked at before.
+The confirmation covers exactly the members that are held when the command asks. If the
+next tick finds others before you answer, the command fails; list the removals again. With
+--revision it covers the members that you listed before.
 
-It asks before it does so. Without a terminal it takes --yes.`,
+The command asks for confirmation. Without a terminal, give --yes.`,
 		Example: `  matoolkit batch removals 42
   matoolkit batch confirm-removals 42 --reason "the department was sold"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !yes && !c.Env.Terminal { // there is nobody to show it to
+			if !yes && !c.Env.Terminal { // nothing can be confirmed
 				if _, err := command.BatchID(args[0]); err != nil {
 					return err
 				}
@@ -93,15 +91,11 @@ It asks before it does so. Without a terminal it takes --yes.`,
 			if err != nil {
 				return err
 			}
-			if held.Members == 1 {
-				c.Notice("The member is taken out; see: matoolkit batch members %d --status removed", held.BatchID)
-			} else {
-				c.Notice("They are taken out one after another; see: matoolkit batch members %d --status removed", held.BatchID)
-			}
-			return c.Print(view, c.BatchTable(view))
+			return c.Done(view, c.BatchTable(view), fmt.Sprintf("matoolkit batch members %d --status removed", held.BatchID),
+				"Confirmed the removal of %s of batch %d; the members are removed one after another.", render.Count(held.Members, "member"), held.BatchID)
 		},
 	}
-	confirm.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	confirm.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation")
 	command.RevisionFlag(confirm, &revision)
 	command.ReasonFlag(confirm, &why)
 	return confirm
@@ -111,16 +105,16 @@ func discardRemovalsCommand(c *runner) *cobra.Command {
 	var why, revision string
 	discard := &cobra.Command{
 		Use: "discard-removals <id>", Short: "Keep the members whose removal is held", Args: command.Needs("the id"),
-		Long: `Keep the members of a batch whose removal is held, for the data is wrong about them.
-They go through the phases like the others. They are asked about again only when the
-data has had them again and then no longer has; until then matoolkit batch get tells
-how many they are. To take one of them out give matoolkit batch remove-member.
+		Long: `Keeps the members whose removal is held. They continue with the other members. They are
+held again only if the data source returns them and later stops returning them. Until then
+matoolkit batch get shows how many they are. To remove one of them, use
+matoolkit batch remove-member.
 
-It is about those who would be taken out, and no others: the next tick adds whoever is
-new in the data. Where the key of everybody has changed, everybody looks new and would
-be there twice. So look first, with matoolkit query preview <runbook>.
+The decision covers removals only: the next tick still adds people who are new in the data.
+If the keys in the data have changed, the same people look new and would be added a second
+time. Run matoolkit query preview <runbook> first.
 
-With --revision it is about those that you looked at before.`,
+With --revision the decision covers the members that you listed before.`,
 		Example: `  matoolkit batch discard-removals 42 --reason "the export was cut off"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, held, err := c.decisionOn(cmd.Context(), args[0], revision)
@@ -132,14 +126,8 @@ With --revision it is about those that you looked at before.`,
 			if err != nil {
 				return err
 			}
-			if held.Members == 1 {
-				c.Notice("The member stays.")
-			} else {
-				c.Notice("They stay.")
-			}
-			c.Notice("The next tick adds whoever is new in the data, and a key that has changed makes everybody look new.")
-			c.Notice("Look before it does, with: matoolkit query preview %s", render.ShellWord(view.RunbookName))
-			return c.Print(view, c.BatchTable(view))
+			return c.Done(view, c.BatchTable(view), "matoolkit query preview "+render.ShellWord(view.RunbookName),
+				"Kept %s in batch %d. The next tick still adds people who are new in the data.", render.Count(held.Members, "member"), held.BatchID)
 		},
 	}
 	command.RevisionFlag(discard, &revision)
@@ -147,8 +135,8 @@ With --revision it is about those that you looked at before.`,
 	return discard
 }
 
-// decisionOn opens a session and gets the removals that are held, for a command that
-// decides on them. A revision that is given has to be theirs.
+// decisionOn opens a session and reads the held removals for a command that confirms or
+// discards them. It fails if revision is set and differs.
 func (c *runner) decisionOn(ctx context.Context, arg, revision string) (*apiclient.Client, api.RemovalHold, error) {
 	s, id, err := c.OnBatch(arg)
 	if err != nil {
@@ -161,8 +149,8 @@ func (c *runner) decisionOn(ctx context.Context, arg, revision string) (*apiclie
 	if revision != "" && revision != held.Revision {
 		return nil, api.RemovalHold{}, &exit.Error{
 			Status: exit.Refused,
-			Text:   fmt.Sprintf("the members whose removal is held in batch %d are no longer those of revision %s", id, render.Printable(revision)),
-			Hint:   fmt.Sprintf("Look at them again with: matoolkit batch removals %d", id),
+			Text:   fmt.Sprintf("the held removals of batch %d have changed since revision %s", id, render.Printable(revision)),
+			Hint:   fmt.Sprintf("List them again: matoolkit batch removals %d", id),
 		}
 	}
 	return s.Client, held, nil

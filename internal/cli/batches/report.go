@@ -18,15 +18,15 @@ func reportCommand(c *runner) *cobra.Command {
 	var format, path string
 	var force bool
 	cmd := &cobra.Command{
-		Use: "report <id>", Short: "Write a report on a batch, its members by their steps", Args: command.Needs("the id"),
-		Long: `Write a report on a batch: each member with their status, the error of those who
-failed, and how every step of every phase went. It goes to standard output, or to a
-file.
+		Use: "report <id>", Short: "Write a report on a batch as CSV or HTML", Args: command.Needs("the id"),
+		Long: `Writes a report with the outcome of each member and the status of each step, to standard
+output or to a file.
 
-As csv it is for a spreadsheet: one row a member, one column a step, and no cell is
-taken for a formula. As html it is one page for people without access to the system:
-the phases with their counts, and the members, those who failed first. Without
---format the name of the file decides: .csv or .html; standard output gets csv.`,
+  csv   one row per member and one column per step, for a spreadsheet; no cell is a formula
+  html  one page for readers without access to the system: the phases with their counts,
+        then the members with one column per phase, the failed members first
+
+Without --format the extension of the file decides: .csv or .html. Standard output gets csv.`,
 		Example: `  matoolkit batch report 42 > batch-42.csv
   matoolkit batch report 42 --file batch-42.html`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -37,8 +37,8 @@ the phases with their counts, and the members, those who failed first. Without
 			if path == "-" {
 				path = ""
 			}
-			if path == "" && c.Format != render.FormatTable {
-				return exit.Usagef("the report itself goes to standard output; --output tells of a file that --file names, and what is in the report is chosen with --format")
+			if path == "" && !c.Human() {
+				return exit.Usagef("the report goes to standard output; --output describes the file in --file. Choose the format of the report with --format")
 			}
 			f, err := reportFormat(format, path)
 			if err != nil {
@@ -62,21 +62,21 @@ the phases with their counts, and the members, those who failed first. Without
 			}
 			t := c.Table("file", "bytes")
 			t.Row(path, size.Bytes)
-			return c.Print(map[string]any{"file": path, "bytes": size.Bytes}, t)
+			return c.Done(map[string]any{"file": path, "bytes": size.Bytes}, t, "", "Wrote the report on batch %d to %s.", id, path)
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "", "what to write: "+render.OneOf(report.Formats))
-	cmd.Flags().StringVarP(&path, "file", "f", "", "where to write; - is standard output")
-	cmd.Flags().BoolVar(&force, "force", false, "write over a file that exists")
+	cmd.Flags().StringVar(&format, "format", "", "the format of the report: "+render.OneOf(report.Formats))
+	cmd.Flags().StringVarP(&path, "file", "f", "", "the file to write; - is standard output")
+	cmd.Flags().BoolVar(&force, "force", false, "overwrite an existing file")
 	command.CompleteOption(cmd, "format", command.Fixed(string(report.CSV), string(report.HTML)))
 	return cmd
 }
 
-// reportFormat is the format that was asked for, by name or by that of the file. A name
-// that says neither is refused: what is in the file would not be what it is called.
+// reportFormat returns the format of a report: --format, or the one of the file's extension.
+// Without either it fails.
 func reportFormat(format, path string) (report.Format, error) {
 	if format != "" && !slices.Contains(report.Formats, report.Format(format)) {
-		return "", exit.Usagef("--format is %q; it can be %s", format, render.OneOf(report.Formats))
+		return "", exit.Usagef("--format is %q; use %s", format, render.OneOf(report.Formats))
 	}
 	if format != "" {
 		return report.Format(format), nil
@@ -87,5 +87,5 @@ func reportFormat(format, path string) (report.Format, error) {
 	case extension == ".csv" || path == "":
 		return report.CSV, nil
 	}
-	return "", exit.Usagef("%s: its name ends neither in .csv nor in .html; say with --format what to write: %s", path, render.OneOf(report.Formats))
+	return "", exit.Usagef("%s: unknown extension; give --format: %s", path, render.OneOf(report.Formats))
 }

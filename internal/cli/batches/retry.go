@@ -2,6 +2,7 @@ package batches
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -17,29 +18,28 @@ func retryCommand(c *runner) *cobra.Command {
 	var which api.RetrySelection
 	var why string
 	retry := &cobra.Command{
-		Use: "retry <id>", Short: "Let members who failed try again", Args: command.Needs("the id"),
-		Long: `Let members who failed try again. Each begins at the step that failed or, where a
-rollback has undone what came before, at the first step of that phase; steps that
-were skipped stay so. The retries that the runbook allows count anew. The phases
-that a member has missed since follow in order, and a batch that had ended goes on.
+		Use: "retry <id>", Short: "Retry failed members", Args: command.Needs("the id"),
+		Long: `Retries members that failed. Each member starts at the failed step, or at the first step of
+the phase if a rollback has undone the phase. Skipped steps stay skipped. The retries that
+the runbook allows count from zero again. The phases that the member missed follow in
+order, and a batch that had ended continues.
 
-Without an option all members who failed are taken, and init and on_complete steps
-that failed too. With several options a member has to match all of them.
+Without options the command retries all failed members, and failed init and on_complete
+steps. With several options a member must match all of them.
 
-The command returns at once, and the members are taken up one after another: see
-matoolkit batch members for who has failed still, or again.`,
+The command returns at once; members restart one after another.`,
 		Example: `  matoolkit batch retry 42
   matoolkit batch retry 42 --step move-mailbox --error "timed out" --reason "the endpoint is back"
   matoolkit batch retry 42 --member 7`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			// A variable that is empty in somebody's script must not stand for everyone.
+			// An empty variable in a script must not select all members.
 			for _, name := range []string{"phase", "step", "error"} {
 				if f := cmd.Flags().Lookup(name); f.Changed && strings.TrimSpace(f.Value.String()) == "" {
-					return exit.Usagef("--%s is empty; leave it out to take all who failed", name)
+					return exit.Usagef("--%s is empty; omit it to select all failed members", name)
 				}
 			}
 			if cmd.Flags().Changed("member") && which.Member < 1 {
-				return exit.Usagef("--member is %d; members are numbered from 1", which.Member)
+				return exit.Usagef("--member is %d; member numbers start at 1", which.Member)
 			}
 			s, id, err := c.OnBatch(args[0])
 			if err != nil {
@@ -49,32 +49,30 @@ matoolkit batch members for who has failed still, or again.`,
 			if err != nil {
 				return err
 			}
-			c.Notice("It is set going. See how they stand with: matoolkit batch phases %d", id)
-			c.Notice("and who has failed still, or again, with: matoolkit batch members %d --status failed", id)
 			t := c.Table("batch", "member", "phase", "step", "error", "task")
-			member := "all who failed"
+			member := "all failed"
 			if n := view.Selection.Member; n > 0 {
 				member = strconv.Itoa(n)
 			}
 			t.Row(view.BatchID, member, view.Selection.Phase, view.Selection.Step, view.Selection.Error, view.Task)
-			return c.Print(view, t)
+			return c.Done(view, t, fmt.Sprintf("matoolkit batch watch %d", id), "Started the retry of failed members of batch %d.", id)
 		},
 	}
 	retry.Flags().IntVar(&which.Member, "member", 0, "only the member with this number")
-	retry.Flags().StringVar(&which.Phase, "phase", "", "only members who failed in this phase")
-	retry.Flags().StringVar(&which.Step, "step", "", "only members who failed at this step")
-	retry.Flags().StringVar(&which.Error, "error", "", "only members whose error has this text in it, in any case")
+	retry.Flags().StringVar(&which.Phase, "phase", "", "only members that failed in this phase")
+	retry.Flags().StringVar(&which.Step, "step", "", "only members that failed at this step")
+	retry.Flags().StringVar(&which.Error, "error", "", "only members whose error contains this text, case-insensitive")
 	command.ReasonFlag(retry, &why)
 	return retry
 }
 
-// onStep opens a session for a command that takes a batch, a step and a reason.
+// onStep opens a session for a command with a batch, a step and a reason.
 func (c *runner) onStep(args []string, why string) (s *command.Session, id int, step int64, err error) {
-	if step, err = strconv.ParseInt(args[1], 10, 64); err != nil || step < 1 {
-		return nil, 0, 0, exit.Usagef("%q is not the number of a step; matoolkit batch steps shows them", args[1])
+	if step, err = stepNumber(args[1]); err != nil {
+		return nil, 0, 0, err
 	}
 	if strings.TrimSpace(why) == "" {
-		return nil, 0, 0, exit.Usagef("--reason is missing; say why, for those who read the audit trail")
+		return nil, 0, 0, exit.Usagef("--reason is missing; the audit record needs it")
 	}
 	s, id, err = c.OnBatch(args[0])
 	return s, id, step, err
@@ -83,17 +81,16 @@ func (c *runner) onStep(args []string, why string) (s *command.Session, id int, 
 func skipStepCommand(c *runner) *cobra.Command {
 	var why string
 	skip := &cobra.Command{
-		Use: "skip-step <id> <step-id>", Short: "Let a member pass by a step", Args: command.Needs("the id", "the step-id"),
-		Long: `Let one member pass by a step: one that has not ended, or the one that the member
-failed at. The member goes on with the next step. A step that lies ahead is passed
-by when the member comes to it.
+		Use: "skip-step <id> <step-id>", Short: "Skip a step of one member", Args: command.Needs("the id", "the step-id"),
+		Long: `Skips a step that has not ended, or the step at which the member failed. The member
+continues with the next step. A step that lies ahead is skipped when the member reaches it.
 
-A job of the step that a worker has is no longer waited for: its result is kept when
-it comes and changes nothing. What the step would have given to later steps
-(output_params) is missing there; where they need it, give matoolkit batch mark-done
-with the result instead. The numbers of steps are those of matoolkit batch steps.`,
+The result of a job that a worker has is recorded and changes nothing. The values that the
+step would have given to later steps (output_params) are missing; if later steps need them,
+use matoolkit batch mark-done with --result instead. matoolkit batch steps shows the numbers
+of steps.`,
 		Example: `  matoolkit batch steps 42 --member 7
-  matoolkit batch skip-step 42 20000007001 --reason "there is no archive to move"`,
+  matoolkit batch skip-step 42 20000007001 --reason "no archive to move"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, id, step, err := c.onStep(args, why)
 			if err != nil {
@@ -103,10 +100,10 @@ with the result instead. The numbers of steps are those of matoolkit batch steps
 			if err != nil {
 				return err
 			}
-			return c.Print(view, c.StepTable(view))
+			return c.Done(view, c.StepTable(view), fmt.Sprintf("matoolkit batch watch %d", id), "Skipped step %d (%s) of %s.", step, view.Name, stepOwner(view))
 		},
 	}
-	skip.Flags().StringVar(&why, "reason", "", "why, for those who read the audit trail (required)")
+	skip.Flags().StringVar(&why, "reason", "", "the reason, for the audit record (required)")
 	return skip
 }
 
@@ -114,13 +111,13 @@ func markDoneCommand(c *runner) *cobra.Command {
 	var why, result string
 	done := &cobra.Command{
 		Use: "mark-done <id> <step-id>", Short: "Mark a step as done by hand", Args: command.Needs("the id", "the step-id"),
-		Long: `Tell that what a step does was done by hand, for one member. The step succeeds, and
-the member goes on with the next. It can be a step that has not ended, or the one
-that the member failed at. A job of it that a worker has is no longer waited for.
+		Long: `Marks a step of one member as succeeded because you did its work by hand. The member
+continues with the next step. The step is one that has not ended or the step at which the
+member failed. The result of a job that a worker has is recorded and changes nothing.
 
-With --result you give what the step's function would have answered, as JSON or as
-@file (@- is standard input); its output_params are taken from there. Without it
-the step has no result, which is refused where it has output_params.`,
+With --result you give the result that the function would have returned, as JSON or as
+@file (@- is standard input). Its output_params are read from there. Without --result the
+step has no result; a step with output_params needs one.`,
 		Example: `  matoolkit batch mark-done 42 20000007001 --reason "moved by hand, ticket 4711"
   matoolkit batch mark-done 42 20000007001 --result '{"guid": "0f1e"}' --reason "created by hand"
   matoolkit batch mark-done 42 20000007001 --result @result.json --reason "created by hand"`,
@@ -137,15 +134,15 @@ the step has no result, which is refused where it has output_params.`,
 			if err != nil {
 				return err
 			}
-			return c.Print(view, c.StepTable(view))
+			return c.Done(view, c.StepTable(view), fmt.Sprintf("matoolkit batch watch %d", id), "Marked step %d (%s) of %s as done.", step, view.Name, stepOwner(view))
 		},
 	}
-	done.Flags().StringVar(&result, "result", "", "what the function would have answered: JSON, or @file")
-	done.Flags().StringVar(&why, "reason", "", "why, for those who read the audit trail (required)")
+	done.Flags().StringVar(&result, "result", "", "the result of the function: JSON, or @file")
+	done.Flags().StringVar(&why, "reason", "", "the reason, for the audit record (required)")
 	return done
 }
 
-// result reads JSON from an option, or from the file that it names.
+// result reads the JSON of --result, or of its @file.
 func (c *runner) result(given string, changed bool) (json.RawMessage, error) {
 	if !changed {
 		return nil, nil
@@ -159,7 +156,18 @@ func (c *runner) result(given string, changed bool) (json.RawMessage, error) {
 		where = render.FileName(path)
 	}
 	if !json.Valid(text) {
-		return nil, exit.Usagef("%s is not JSON; a text has to be in quotes", where)
+		return nil, exit.Usagef("%s is not JSON; put a text in double quotes", where)
 	}
 	return text, nil
+}
+
+// stepOwner names the member or the batch that a step belongs to.
+func stepOwner(v api.Step) string {
+	if v.MemberKey != "" {
+		return v.MemberKey
+	}
+	if v.MemberID > 0 {
+		return fmt.Sprintf("member %d", v.MemberID)
+	}
+	return "the batch"
 }

@@ -15,26 +15,26 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
-// Source is what a batch is watched through; *apiclient.Client is one.
+// Source reads a batch and its phases; *apiclient.Client implements it.
 type Source interface {
 	Batch(ctx context.Context, id int) (api.Batch, error)
 	Phases(ctx context.Context, id int) (api.Page[api.Phase], error)
 }
 
-// WatchOptions says until when and how often to look. Zero values take defaults.
+// WatchOptions sets the end and the interval of a watch. Zero values are the defaults.
 type WatchOptions struct {
-	// UntilIdle ends the watch when the phase that the batch was last advanced to has
-	// ended or its stop_when has paused the batch, rather than when the batch has ended.
+	// UntilIdle ends the watch when the last phase has ended or its stop_when has paused the
+	// batch, not when the batch has ended.
 	UntilIdle bool
-	// Interval is the time between two looks while something moves; it grows to four
-	// times as long while nothing does. 500 ms by default.
+	// Interval is the time between two reads while the batch changes, 500 ms by default. It
+	// grows to four times as long while nothing changes.
 	Interval time.Duration
 	Now      func() time.Time
 	Wait     func(context.Context, time.Duration) error
 }
 
-// Watch looks at a batch until it has ended, or is idle, and shows each look. It
-// outlives outages of the API, for as long as ctx does. It returns the last look.
+// Watch reads a batch until it has ended, or is idle, and passes each read to show. It
+// continues after outages of the API until ctx ends. It returns the last read.
 func Watch(ctx context.Context, source Source, id int, o WatchOptions, show func(render.Progress)) (render.Progress, error) {
 	if o.Interval <= 0 {
 		o.Interval = 500 * time.Millisecond
@@ -75,8 +75,8 @@ func Watch(ctx context.Context, source Source, id int, o WatchOptions, show func
 	}
 }
 
-// look reads the phases before the batch, and of a batch that has ended once more:
-// it is then never shown with phases that have not.
+// look reads the phases before the batch. If the batch has ended it reads the phases again, so
+// that they have ended as well.
 func look(ctx context.Context, source Source, id int) (render.Progress, error) {
 	phases, err := source.Phases(ctx, id)
 	if err != nil {
@@ -89,8 +89,8 @@ func look(ctx context.Context, source Source, id int) (render.Progress, error) {
 	return render.Progress{Batch: batch, Phases: phases.Items}, err
 }
 
-// outage tells whether looking again later may go better: the API or the identity
-// provider is away, or the API stumbled.
+// outage reports whether an error is temporary: the API or the identity provider is not
+// reachable, or the API failed.
 func outage(err error) bool {
 	var e *apiclient.Error
 	var x *exit.Error
@@ -114,16 +114,15 @@ func moved(a, b render.Progress) bool {
 func watchCommand(c *runner) *cobra.Command {
 	var o WatchOptions
 	watch := &cobra.Command{
-		Use: "watch <id>", Short: "Follow a batch until it has ended", Args: command.Needs("the id"),
-		Long: `Follow a batch until it has ended: a bar for each phase on a terminal, otherwise a
-line whenever something has changed. It goes on by itself after an outage of the
-API. Ctrl-C stops the watching, not the batch.
+		Use: "watch <id>", Short: "Follow a batch until it ends", Args: command.Needs("the id"),
+		Long: `Follows a batch: with a bar per phase on a terminal, with a line per change otherwise. It
+continues after an outage of the API. Ctrl-C ends the command, not the batch.
 
-The exit status is 0 when the batch completed and 1 when it failed or was cancelled.
-With --until-idle it returns as soon as nothing runs any more, with the outcome of
-the phase that ran last, or with 1 as soon as the stop_when of a phase has paused the
-batch. A batch that an administrator paused, that waits for an approval or for its next
-phase to be due has not ended: the command says so and watches on.`,
+The exit status is 0 when the batch completed and 1 when it failed or was cancelled. With
+--until-idle the command returns when nothing runs any more, with the outcome of the last
+phase, and with status 1 when the stop_when of a phase paused the batch. A batch that an
+administrator paused, or that waits for an approval or for its next phase, has not ended:
+the command shows what it waits for and continues.`,
 		Example: `  matoolkit batch watch 42
   matoolkit batch advance 42 && matoolkit batch watch 42 --until-idle`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -132,7 +131,7 @@ phase to be due has not ended: the command says so and watches on.`,
 				return err
 			}
 			if o.Interval < 100*time.Millisecond || o.Interval > time.Minute {
-				return exit.Usagef("--interval is %s; it can be 100ms to 1m", o.Interval)
+				return exit.Usagef("--interval is %s; use 100ms to 1m", o.Interval)
 			}
 			s, err := c.Session()
 			if err != nil {
@@ -141,8 +140,8 @@ phase to be due has not ended: the command says so and watches on.`,
 			return c.watch(cmd.Context(), s.Client, id, o)
 		},
 	}
-	watch.Flags().BoolVar(&o.UntilIdle, "until-idle", false, "return when the phase that runs now has ended")
-	watch.Flags().DurationVar(&o.Interval, "interval", 500*time.Millisecond, "time between two looks, 100ms to 1m")
+	watch.Flags().BoolVar(&o.UntilIdle, "until-idle", false, "return when the running phase has ended")
+	watch.Flags().DurationVar(&o.Interval, "interval", 500*time.Millisecond, "time between two reads, 100ms to 1m")
 	return watch
 }
 
@@ -166,7 +165,7 @@ func (c *runner) watch(ctx context.Context, source Source, id int, o WatchOption
 	return outcome(last, o.UntilIdle)
 }
 
-// failed counts the failed members. A member who failed takes no part in later phases.
+// failed counts the failed members. A failed member takes part in no later phase.
 func failed(p render.Progress) (n int) {
 	for _, phase := range p.Phases {
 		if phase.Kind == api.KindPhase {
@@ -176,13 +175,13 @@ func failed(p render.Progress) (n int) {
 	return n
 }
 
-// outcome is the failure of a batch, or of the phase that ran last in one that goes
-// on. Whoever waited for that phase only is told of it though the batch has ended too.
+// outcome returns the failure of a batch, or of the last phase if the batch continues. With
+// phaseOnly it returns the failure of the last phase even if the batch completed.
 func outcome(p render.Progress, phaseOnly bool) error {
 	if phaseOnly && render.Stopped(p) && !p.Batch.Terminal() {
 		return &exit.Error{
 			Status: exit.Failed, Text: render.Because(fmt.Sprintf("batch %d is paused by %s", p.Batch.ID, p.Batch.Paused.By), p.Batch.Paused.Why),
-			Hint: fmt.Sprintf("Look at the failures, then go on with matoolkit batch resume %d, or end the batch with matoolkit batch cancel %[1]d", p.Batch.ID),
+			Hint: fmt.Sprintf("Check the failures. To continue: matoolkit batch resume %d\nTo end the batch: matoolkit batch cancel %[1]d", p.Batch.ID),
 		}
 	}
 	last, ok := render.Current(p)

@@ -10,7 +10,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
-// noArgs is for the root and for groups, whose arguments are commands.
+// noArgs refuses arguments of the root and of groups: they are unknown commands.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		cmd.SuggestionsMinimumDistance = 2 // as cobra sets it for the root
@@ -19,7 +19,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// Suggestion tells what may be meant by a command that there is not, or where to look.
+// Suggestion ends the error of an unknown command with similar commands or the help.
 func Suggestion(commands []string, of string) string {
 	if len(commands) == 0 {
 		return "; see " + of + " --help"
@@ -27,21 +27,21 @@ func Suggestion(commands []string, of string) string {
 	return "; did you mean " + render.OneOf(commands) + "?"
 }
 
-// Needs holds a command to its arguments, which are named in its usage line.
+// Needs refuses missing and additional arguments. The usage line names the arguments.
 func Needs(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < len(names):
-			return exit.Usagef("%s is missing: %s", names[len(args)], cmd.UseLine())
+			return exit.Usagef("%s is missing: %s", names[len(args)], UsageLine(cmd))
 		case len(args) > len(names):
-			return exit.Usagef("%q is one argument too many: %s", args[len(names)], cmd.UseLine())
+			return exit.Usagef("too many arguments, from %q on: %s", args[len(names)], UsageLine(cmd))
 		}
 		return nil
 	}
 }
 
-// OfRunbook holds a command to its arguments, the first of which is the name of a
-// runbook. A file is easily given there, as publish and lint take one.
+// OfRunbook checks the arguments of a command whose first argument is the name of a runbook. It
+// refuses a file there, which publish and lint take.
 func OfRunbook(all cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := all(cmd, args); err != nil {
@@ -51,8 +51,8 @@ func OfRunbook(all cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// IsFile tells what names a file from what names a runbook: a path or an extension, or -
-// for standard input. That there is such a file does not matter.
+// IsFile reports whether an argument names a file, not a runbook: it is a path, has the
+// extension of a runbook, or is - for standard input. The file need not exist.
 func IsFile(arg string) bool {
 	extension := strings.ToLower(filepath.Ext(arg))
 	return arg == "-" || strings.ContainsAny(arg, `/\`) || extension == ".yaml" || extension == ".yml"
@@ -61,7 +61,7 @@ func IsFile(arg string) bool {
 // CheckRunbookName refuses the name of a file as the name of a runbook.
 func CheckRunbookName(name string) error {
 	if IsFile(name) {
-		return exit.Usagef("%q is a file: give the runbook's name, not a file; matoolkit runbook list shows the names", name)
+		return exit.Usagef("%q is a file; give the name of a runbook, as matoolkit runbook list shows it", name)
 	}
 	return nil
 }

@@ -13,22 +13,22 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
-// AuditFlags are what narrows an audit trail, as it is typed.
+// AuditFlags are the options that filter audit records.
 type AuditFlags struct{ action, by, from, to string }
 
 // Flags adds the options to a command.
 func (f *AuditFlags) Flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.action, "action", "", "only this action; the Tab key shows which there are")
-	cmd.Flags().StringVar(&f.by, "by", "", "only what this caller did: the name exactly as the trail has it")
-	cmd.Flags().StringVar(&f.from, "from", "", "only what was done then or later: 2026-01-02, or 2026-01-02T15:04:05Z")
-	cmd.Flags().StringVar(&f.to, "to", "", "only what was done before: as --from")
+	cmd.Flags().StringVar(&f.action, "action", "", "only this action; the Tab key completes it")
+	cmd.Flags().StringVar(&f.by, "by", "", "only records of this caller, exactly as listed")
+	cmd.Flags().StringVar(&f.from, "from", "", "only records from this time on: 2026-01-02 or 2026-01-02T15:04:05Z")
+	cmd.Flags().StringVar(&f.to, "to", "", "only records before this time")
 }
 
-// Filter reads the options.
+// Filter parses the options.
 func (f *AuditFlags) Filter() (api.AuditFilter, error) {
 	filter := api.AuditFilter{Action: f.action, By: f.by}
 	if f.action != "" && !slices.Contains(api.AuditActions, f.action) {
-		return filter, exit.Usagef("--action is %q; it can be %s", f.action, render.OneOf(api.AuditActions))
+		return filter, exit.Usagef("--action is %q; use %s", f.action, render.OneOf(api.AuditActions))
 	}
 	var err error
 	if filter.From, err = moment("--from", f.from); err != nil {
@@ -38,13 +38,12 @@ func (f *AuditFlags) Filter() (api.AuditFilter, error) {
 		return filter, err
 	}
 	if !filter.From.IsZero() && !filter.To.IsZero() && !filter.From.Before(filter.To) {
-		return filter, exit.Usagef("--from %s is not before --to %s: nothing lies between them", f.from, f.to)
+		return filter, exit.Usagef("--from %s is not before --to %s", f.from, f.to)
 	}
 	return filter, nil
 }
 
-// moment reads a time as people give it; nothing is the zero time. A day is its
-// beginning in UTC, as all times are shown.
+// moment parses a time. An empty text is the zero time, a day is its start in UTC.
 func moment(option, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -54,14 +53,14 @@ func moment(option, text string) (time.Time, error) {
 			return at, nil
 		}
 	}
-	return time.Time{}, exit.Usagef("%s is %q; it is a day as 2026-01-02 or a moment as 2026-01-02T15:04:05Z", option, text)
+	return time.Time{}, exit.Usagef("%s is %q; give a day such as 2026-01-02 or a time such as 2026-01-02T15:04:05Z", option, text)
 }
 
-// trail gives a page of an audit trail.
+// trail reads a page of audit records.
 type trail func(context.Context, *apiclient.Client, api.AuditFilter, api.ListOptions) (api.Page[api.AuditRecord], error)
 
-// trailCommand makes a command that lists an audit trail page by page: that of what its
-// argument names, where it takes one.
+// trailCommand makes a command that lists audit records page by page. Its argument, if it has
+// one, selects the batch or the runbook.
 func (c *Console) trailCommand(cmd *cobra.Command, of func(string) (trail, error)) *cobra.Command {
 	var p Paging
 	var f AuditFlags
@@ -95,15 +94,15 @@ func (c *Console) trailCommand(cmd *cobra.Command, of func(string) (trail, error
 	return cmd
 }
 
-// BatchAuditCommand shows the audit records of a batch.
+// BatchAuditCommand lists the audit records of a batch.
 func BatchAuditCommand(c *Console) *cobra.Command {
 	return c.trailCommand(&cobra.Command{
-		Use: "audit <id>", Short: "List who did what to a batch, and who read its members", Args: Needs("the id"),
-		Long: `List who did what to a batch, when and why, and who read its members, the newest first.
-With --output csv, json or yaml each line also has what was there before and after it.
+		Use: "audit <id>", Short: "List the audit records of a batch", Args: Needs("the id"),
+		Long: `Lists who changed a batch, when and why, and who read its members, the newest first. With
+--output csv, json or yaml each record includes the state before and after.
 
-Reading is told of by the actions that begin with read-: one line for all that somebody
-reads of one kind within 15 minutes.`,
+Actions that begin with read- are one record for all that one caller reads of one kind
+within 15 minutes.`,
 		Example: `  matoolkit batch audit 42
   matoolkit batch audit 42 --action advance --output json
   matoolkit batch audit 42 --action read-members --from 2026-01-02`,
@@ -115,15 +114,15 @@ reads of one kind within 15 minutes.`,
 	})
 }
 
-// RunbookAuditCommand shows the audit records of a runbook.
+// RunbookAuditCommand lists the audit records of a runbook.
 func RunbookAuditCommand(c *Console) *cobra.Command {
 	return c.trailCommand(&cobra.Command{
-		Use: "audit <name>", Short: "List who published a runbook, and who set its automation", Args: OfRunbook(Needs("the name")),
-		Long: `List who published or deactivated versions of a runbook, turned its automation on or off
-and previewed its query, when and why, the newest first. With --output csv, json or
-yaml each line also has what was there before and after it.
+		Use: "audit <name>", Short: "List the audit records of a runbook", Args: OfRunbook(Needs("the name")),
+		Long: `Lists who published or deactivated versions, switched automation and previewed the query,
+when and why, the newest first. With --output csv, json or yaml each record includes the
+state before and after.
 
-What was done to the batches of a runbook is in their own trails: matoolkit batch audit.`,
+For the batches of the runbook see matoolkit batch audit.`,
 		Example: `  matoolkit runbook audit moves
   matoolkit runbook audit moves --action publish --output json`,
 	}, func(of string) (trail, error) {
@@ -133,13 +132,12 @@ What was done to the batches of a runbook is in their own trails: matoolkit batc
 	})
 }
 
-// MessagesAuditCommand shows the audit records of unprocessable messages.
+// MessagesAuditCommand lists the audit records of unprocessable messages.
 func MessagesAuditCommand(c *Console) *cobra.Command {
 	return c.trailCommand(&cobra.Command{
-		Use: "audit", Short: "List who read, replayed or discarded messages", Args: Needs(),
-		Long: `List who read, replayed or discarded messages that could not be processed, when and why,
-the newest first. With --output csv, json or yaml each line also has what was there
-before and after it.`,
+		Use: "audit", Short: "List the audit records of unprocessable messages", Args: Needs(),
+		Long: `Lists who read, replayed or discarded unprocessable messages, when and why, the newest first.
+With --output csv, json or yaml each record includes the state before and after.`,
 		Example: `  matoolkit messages audit
   matoolkit messages audit --action discard --from 2026-01-02`,
 	}, func(string) (trail, error) {

@@ -8,11 +8,11 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 )
 
-// BatchID reads the number of a batch.
+// BatchID parses the number of a batch.
 func BatchID(arg string) (int, error) {
 	id, err := strconv.Atoi(arg)
 	if err != nil || id < 1 {
-		return 0, exit.Usagef("%q is not the number of a batch; matoolkit batch list shows them", arg)
+		return 0, exit.Usagef("invalid batch %q: give a number that matoolkit batch list shows", arg)
 	}
 	return id, nil
 }
@@ -29,10 +29,10 @@ func (c *Console) OnBatch(arg string) (*Session, int, error) {
 
 // ReasonFlag adds the option --reason.
 func ReasonFlag(cmd *cobra.Command, why *string) {
-	cmd.Flags().StringVar(why, "reason", "", "why, for those who read the audit trail")
+	cmd.Flags().StringVar(why, "reason", "", "the reason, for the audit record")
 }
 
 // RevisionFlag adds the option --revision of held removals.
 func RevisionFlag(cmd *cobra.Command, revision *string) {
-	cmd.Flags().StringVar(revision, "revision", "", "only if it is still about those whom matoolkit batch removals showed with it")
+	cmd.Flags().StringVar(revision, "revision", "", "fail if the held removals differ from this revision of matoolkit batch removals")
 }

@@ -19,23 +19,23 @@ import (
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
-// These give a shell what an argument or an option can be. They are asked while somebody
-// types, and so are quick and never say that something is wrong.
+// The completion offers values of arguments and options to the shell. It runs while the user
+// types, so it is quick and prints no errors.
 
-// completionTime is how long somebody waits for what the API has to offer.
+// completionTime limits the wait for values of the API.
 const completionTime = 2 * time.Second
 
-// completionLimit is how many choices are asked for; more than that nobody reads.
+// completionLimit is the maximum number of values; nobody reads more.
 const completionLimit = 200
 
-// choices are what an argument can be, as the API knows it, given those before it.
+// choices reads the values of an argument from the API, given the arguments before it.
 type choices func(ctx context.Context, client *apiclient.Client, before []string) ([]cobra.Completion, error)
 
-// placeholder is the name of an argument in a usage line.
+// placeholder matches the name of an argument in a usage line.
 var placeholder = regexp.MustCompile(`<([a-z-]+)>`)
 
-// Complete has the arguments and options of a command and of those below it completed,
-// by the names that they have in usage lines: what is called the same is the same.
+// Complete completes the arguments and options of a command and its subcommands by their names
+// in the usage lines.
 func (c *Console) Complete(cmd *cobra.Command) {
 	for _, child := range cmd.Commands() {
 		c.Complete(child)
@@ -61,14 +61,14 @@ func (c *Console) Complete(cmd *cobra.Command) {
 	c.completeOptions(cmd)
 }
 
-// argumentChoices are the choices of the API for arguments with these names.
+// argumentChoices are the values of the API for arguments with these names.
 var argumentChoices = map[string]choices{
 	"name": RunbookChoices, "runbook": RunbookChoices, "version": VersionChoices,
 	"id": batchChoices, "phase": phaseChoices, "member-id": memberChoices, "step-id": stepChoices,
 	"message": messageChoices, "worker": workerChoices,
 }
 
-// completeArgument completes an argument with this name.
+// completeArgument returns the completion of an argument with this name.
 func (c *Console) completeArgument(name string) cobra.CompletionFunc {
 	switch name {
 	case "file":
@@ -87,7 +87,7 @@ func (c *Console) completeArgument(name string) cobra.CompletionFunc {
 	}
 }
 
-// completeOptions has the options of a command completed.
+// completeOptions sets the completion of the options of a command.
 func (c *Console) completeOptions(cmd *cobra.Command) {
 	for option, of := range map[string]choices{"runbook": RunbookChoices, "phase": phaseChoices, "member": memberChoices, "version": VersionChoices} {
 		if cmd.Flags().Lookup(option) != nil {
@@ -106,23 +106,23 @@ func (c *Console) completeOptions(cmd *cobra.Command) {
 	}
 }
 
-// CompleteOption says how an option is completed that somebody has not said it of.
+// CompleteOption sets the completion of an option that has none.
 func CompleteOption(cmd *cobra.Command, option string, by cobra.CompletionFunc) {
 	if _, there := cmd.GetFlagCompletionFunc(option); !there {
 		if err := cmd.RegisterFlagCompletionFunc(option, by); err != nil {
-			panic(err) // there is no such option: an error of this program
+			panic(err) // the command has no such option: a bug
 		}
 	}
 }
 
-// Fixed completes with fixed words.
+// Fixed completes with a fixed list of words.
 func Fixed(words ...cobra.Completion) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return beginning(typed, words)
 	}
 }
 
-// beginning are the choices that begin with what is typed, in their order.
+// beginning returns the values that start with the typed text, in their order.
 func beginning(typed string, all []cobra.Completion) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var found []cobra.Completion
 	for _, choice := range all {
@@ -133,8 +133,8 @@ func beginning(typed string, all []cobra.Completion) ([]cobra.Completion, cobra.
 	return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
-// Ask asks the API for choices, once: what cannot be had now, for want of an answer or of
-// a sign-in, is not waited for.
+// Ask reads values from the API, without retries. It returns none if the API does not answer
+// or nobody is signed in.
 func (c *Console) Ask(cmd *cobra.Command, before []string, typed string, of choices) ([]cobra.Completion, cobra.ShellCompDirective) {
 	ctx := cmd.Context()
 	if ctx == nil {
@@ -144,7 +144,7 @@ func (c *Console) Ask(cmd *cobra.Command, before []string, typed string, of choi
 	defer cancel()
 	quiet := *c
 	quiet.Quiet, quiet.Env.Stderr = true, io.Discard
-	quiet.Env.Wait = func(context.Context, time.Duration) error { return errors.New("nobody waits for this") }
+	quiet.Env.Wait = func(context.Context, time.Duration) error { return errors.New("completion does not wait") }
 	s, err := quiet.Session()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -156,8 +156,8 @@ func (c *Console) Ask(cmd *cobra.Command, before []string, typed string, of choi
 	return beginning(typed, all)
 }
 
-// choice is something to choose, with what tells it from others. What has anything in it
-// that steers a terminal, or that would be two choices, is none.
+// choice returns a value with its description. It refuses a value with control characters or
+// line ends.
 func choice(word string, about ...string) (cobra.Completion, bool) {
 	var known []string
 	for _, a := range about {
@@ -168,7 +168,7 @@ func choice(word string, about ...string) (cobra.Completion, bool) {
 	return cobra.CompletionWithDesc(word, strings.Join(known, ", ")), word != "" && word == render.Printable(word)
 }
 
-// choose makes choices of what a list has.
+// choose converts the items of a list to values.
 func choose[V any](all []V, of func(V) (cobra.Completion, bool)) []cobra.Completion {
 	var found []cobra.Completion
 	for _, v := range all {
@@ -179,13 +179,13 @@ func choose[V any](all []V, of func(V) (cobra.Completion, bool)) []cobra.Complet
 	return found
 }
 
-// RunbookChoices are the names of the runbooks.
+// RunbookChoices returns the names of the runbooks.
 func RunbookChoices(ctx context.Context, client *apiclient.Client, _ []string) ([]cobra.Completion, error) {
 	page, err := client.Runbooks(ctx, api.ListOptions{Limit: completionLimit})
 	return choose(page.Items, func(v api.Runbook) (cobra.Completion, bool) { return choice(v.Name, v.Description) }), err
 }
 
-// VersionChoices are the versions of the runbook that was given first.
+// VersionChoices returns the versions of the runbook in the first argument.
 func VersionChoices(ctx context.Context, client *apiclient.Client, before []string) ([]cobra.Completion, error) {
 	if len(before) == 0 {
 		return nil, errNothingBefore
@@ -207,10 +207,10 @@ func batchChoices(ctx context.Context, client *apiclient.Client, _ []string) ([]
 	}), err
 }
 
-// errNothingBefore is for what is of a batch or of a runbook where none is given yet.
-var errNothingBefore = errors.New("nothing is given that it could be of")
+// errNothingBefore says that the argument with the batch or the runbook is missing.
+var errNothingBefore = errors.New("the batch or runbook is missing")
 
-// batchBefore is the batch that was given first.
+// batchBefore parses the batch in the first argument.
 func batchBefore(before []string) (int, error) {
 	if len(before) == 0 {
 		return 0, errNothingBefore
@@ -244,7 +244,7 @@ func memberChoices(ctx context.Context, client *apiclient.Client, before []strin
 	}), err
 }
 
-// stepChoices are the steps that failed: it is of them that somebody decides.
+// stepChoices returns the failed steps: users skip those or mark them as done.
 func stepChoices(ctx context.Context, client *apiclient.Client, before []string) ([]cobra.Completion, error) {
 	id, err := batchBefore(before)
 	if err != nil {
@@ -272,14 +272,14 @@ func settingChoices() []cobra.Completion {
 	return choose(settings.Definitions, func(s settings.Definition) (cobra.Completion, bool) { return choice(s.Key, s.Help) })
 }
 
-// statusChoices are what --status can be of what a command lists.
+// statusChoices returns the values of --status of a command.
 func statusChoices(cmd *cobra.Command) []cobra.Completion {
 	switch _, path, _ := strings.Cut(cmd.CommandPath(), " "); path {
 	case "batch list":
 		return texts(api.BatchStatuses)
-	case "batch members":
+	case "batch members", "member list":
 		return texts(api.MemberStatuses)
-	case "batch steps":
+	case "batch steps", "step list":
 		return texts(api.StepStatuses)
 	case "messages list":
 		return texts([]api.UnprocessableStatus{api.UnprocessableOpen, api.UnprocessableReplayed, api.UnprocessableDiscarded})

@@ -16,15 +16,14 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli/settings"
 )
 
-// Console is what the commands share: the environment, the options that all have, and how
-// things are printed.
+// Console is shared by all commands: the environment, the global options and the printer.
 type Console struct {
 	*render.Printer
 	Env     Environment
 	Options map[string]*string // of settings, by key
 }
 
-// Check checks the options that all commands have.
+// Check checks the options that several commands have.
 func (c *Console) Check(cmd *cobra.Command) error {
 	if err := c.checkFormat(cmd); err != nil {
 		return err
@@ -34,7 +33,7 @@ func (c *Console) Check(cmd *cobra.Command) error {
 			return exit.Usagef("--%s: %s", key, strings.TrimPrefix(err.Error(), key+" "))
 		}
 	}
-	for _, option := range []string{"status", "topic", "sort"} {
+	for _, option := range []string{"status", "topic"} {
 		if err := checkChoice(cmd, option); err != nil {
 			return err
 		}
@@ -42,7 +41,7 @@ func (c *Console) Check(cmd *cobra.Command) error {
 	return nil
 }
 
-// checkChoice holds an option of a list to what the Tab key gives for it.
+// checkChoice refuses a value of an option that the completion does not offer.
 func checkChoice(cmd *cobra.Command, option string) error {
 	flag := cmd.Flags().Lookup(option)
 	complete, there := cmd.GetFlagCompletionFunc(option)
@@ -51,14 +50,9 @@ func checkChoice(cmd *cobra.Command, option string) error {
 	}
 	all, _ := complete(cmd, nil, "")
 	if slices.ContainsFunc(all, func(word string) bool { return strings.EqualFold(word, flag.Value.String()) }) {
-		return nil // in another case the API says whether it can be meant
+		return nil // the API accepts some values in another case
 	}
-	fields := slices.DeleteFunc(all, func(word string) bool { return strings.HasPrefix(word, "-") })
-	words := render.OneOf(fields)
-	if option == "sort" {
-		words += ", with - in front the other way round"
-	}
-	return exit.Usagef("--%s is %q; it can be %s", option, flag.Value.String(), words)
+	return exit.Usagef("--%s is %q; use %s", option, flag.Value.String(), render.OneOf(all))
 }
 
 // ReadFile reads a file named on the command line, or Stdin for "-".
@@ -75,7 +69,7 @@ func (c *Console) ReadFile(path string, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
 		err = fmt.Errorf("%s: %w", render.FileName(path), err)
-		if path != "-" { // a folder, which can be opened
+		if path != "-" { // a directory, which opens
 			err = exit.Usage(err)
 		}
 		return nil, err

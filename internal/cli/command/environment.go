@@ -12,35 +12,33 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 )
 
-// Environment is what a command has around it. The zero value of a field other than
-// the streams means none, or what the system has.
+// Environment is the environment of a command. The zero value of a field other than the
+// streams stands for none, or for that of the system.
 type Environment struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
 	Now            func() time.Time
-	// Terminal tells that Stdout is a terminal, Width how many columns it has.
+	// Terminal reports whether Stdout is a terminal. Width is its number of columns.
 	Terminal bool
 	Width    int
-	// Token replaces the sign-in, for a program that runs commands in process.
+	// Token replaces the sign-in, for a program that runs commands in its own process.
 	Token func(context.Context) (string, error)
-	// Wait waits between two looks at a batch and between attempts; nil waits on
-	// the clock.
+	// Wait waits between two reads of a batch and between attempts; nil uses the clock.
 	Wait func(context.Context, time.Duration) error
 }
 
-// OSEnvironment is that of the process.
+// OSEnvironment returns the environment of the process.
 func OSEnvironment() Environment {
 	e := Environment{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Now: time.Now}
-	// A terminal that does not say how wide it is gets plain lines: nothing can be
-	// drawn on it.
+	// A terminal without a known width gets plain lines.
 	if width, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && width > 0 {
 		e.Terminal, e.Width = true, width
 	}
 	return e
 }
 
-// Complete fills in what is not set.
+// Complete sets the defaults of empty fields.
 func (e Environment) Complete() Environment {
 	if e.Getenv == nil {
 		e.Getenv = func(string) string { return "" }
@@ -73,7 +71,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Group is a command that only holds others.
+// Group returns a command that only has subcommands.
 func Group(use, short string, children ...*cobra.Command) *cobra.Command {
 	g := &cobra.Command{Use: use, Short: short, Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error {
 		return exit.Usagef("%s needs a command; see %s --help", cmd.CommandPath(), cmd.CommandPath())

@@ -2,6 +2,7 @@ package command
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -9,48 +10,98 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
-// listing marks a command as one whose result is a list, which can be printed as CSV.
-const listing = "listing"
+// The annotations of commands: tabular for a command whose result is a table that --columns
+// and --output csv apply to, verbatim for a command that prints no result, such as a script.
+const (
+	tabular  = "tabular"
+	verbatim = "verbatim"
+)
 
-// Lists marks a command as one whose result is a list, which can be printed as CSV, and
-// returns it.
-func Lists(cmd *cobra.Command) *cobra.Command {
+// annotate sets an annotation of a command.
+func annotate(cmd *cobra.Command, name, value string) *cobra.Command {
 	if cmd.Annotations == nil {
 		cmd.Annotations = map[string]string{}
 	}
-	cmd.Annotations[listing] = "yes"
+	cmd.Annotations[name] = value
 	return cmd
 }
 
-// verbatim marks a command that prints what there is no other way to print: a script, or
-// what is going on.
-const verbatim = "verbatim"
+// Shows gives a command that prints a table the option --columns and --output csv, and
+// returns it.
+func Shows(cmd *cobra.Command) *cobra.Command {
+	if cmd.Flags().Lookup("columns") == nil {
+		cmd.Flags().StringSlice("columns", nil, "columns to print, in this order")
+	}
+	return annotate(cmd, tabular, "yes")
+}
+
+// Lists gives a command that prints a list the options --columns and --sort and --output
+// csv, and returns it.
+func Lists(cmd *cobra.Command) *cobra.Command {
+	if cmd.Flags().Lookup("sort") == nil {
+		cmd.Flags().String("sort", "", "column to sort by, with - in front for descending")
+	}
+	return Shows(cmd)
+}
 
 // Verbatim marks a command as one that prints no result, so that --output is refused, and
 // returns it.
-func Verbatim(cmd *cobra.Command) *cobra.Command {
-	if cmd.Annotations == nil {
-		cmd.Annotations = map[string]string{}
-	}
-	cmd.Annotations[verbatim] = "yes"
-	return cmd
-}
+func Verbatim(cmd *cobra.Command) *cobra.Command { return annotate(cmd, verbatim, "yes") }
 
-// checkFormat refuses a format that there is not, or that the command has no use for,
-// before anything is done: what has been changed cannot be taken back for want of a way
-// to print it.
+// checkFormat refuses an unknown format, or one that the command cannot print, before the
+// command changes anything.
 func (c *Console) checkFormat(cmd *cobra.Command) error {
 	if !slices.Contains(render.Formats, c.Format) {
-		return exit.Usagef("--output is %q; it can be table, json, yaml or csv", c.Format)
+		return exit.Usagef("--output is %q; use %s", c.Format, render.OneOf(render.Formats))
 	}
 	if c.Format != render.FormatTable && cmd.Annotations[verbatim] != "" {
-		return exit.Usagef("%s prints no result; leave --output out", cmd.CommandPath())
+		return exit.Usagef("%s prints no result; omit --output", cmd.CommandPath())
 	}
-	if c.Format == render.FormatCSV && cmd.Annotations[listing] == "" {
-		if cmd.Flags().Lookup("format") != nil { // of what it writes, which is another matter
-			return exit.Usagef("--output csv is for lists; what %s writes is chosen with --format csv", cmd.CommandPath())
+	if c.Format == render.FormatCSV && cmd.Annotations[tabular] == "" {
+		if cmd.Flags().Lookup("format") != nil { // the format of the file
+			return exit.Usagef("--output csv is for tables; choose the format of the file that %s writes with --format csv", cmd.CommandPath())
 		}
-		return exit.Usagef("--output csv is for lists, and %s prints none; give json or yaml", cmd.CommandPath())
+		return exit.Usagef("%s cannot print CSV; use --output json or yaml", cmd.CommandPath())
 	}
-	return nil
+	if c.Format == render.FormatName {
+		c.Format, c.Quiet = render.FormatTable, true
+	}
+	return c.checkTable(cmd)
+}
+
+// sortFields is the annotation with the fields by which the API sorts the list of a command.
+const sortFields = "sort-fields"
+
+// fieldsOf are the fields of the API for the columns of tables with another name.
+var fieldsOf = map[string][]string{
+	"batch": {"id"}, "member": {"memberId", "id"}, "step": {"id"}, "runbook": {"runbookName"}, "start": {"batchStartTime"}, "created": {"detectedAt"},
+	"members": {"memberCount"}, "key": {"memberKey"}, "added": {"addedAt"}, "published": {"createdAt"}, "by": {"publishedBy"}, "kept": {"keptAt"}, "type": {"messageType"},
+}
+
+// checkTable reads --columns and --sort. The API sorts a list by the columns that it can sort;
+// by others the printer sorts the items that are listed.
+func (c *Console) checkTable(cmd *cobra.Command) error {
+	if cmd.Annotations[tabular] == "" {
+		return nil
+	}
+	c.Columns, _ = cmd.Flags().GetStringSlice("columns")
+	if len(c.Columns) > 0 && c.Structured() {
+		return exit.Usagef("--columns and --output %s cannot be given together", c.Format)
+	}
+	flag := cmd.Flags().Lookup("sort")
+	if flag == nil || flag.Value.String() == "" {
+		return nil
+	}
+	by, descending := strings.CutPrefix(flag.Value.String(), "-")
+	known := strings.Split(cmd.Annotations[sortFields], ",")
+	for _, field := range append([]string{by}, fieldsOf[strings.ToLower(by)]...) {
+		if slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, field) }) {
+			if descending {
+				field = "-" + field
+			}
+			return flag.Value.Set(field)
+		}
+	}
+	c.SortBy = flag.Value.String()
+	return flag.Value.Set("")
 }

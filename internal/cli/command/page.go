@@ -10,7 +10,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 )
 
-// Paging is the options of the commands that list.
+// Paging has the options of commands that list items page by page.
 type Paging struct {
 	Limit int
 	All   bool
@@ -20,27 +20,28 @@ type Paging struct {
 // Flags adds the options to a command.
 func (p *Paging) Flags(cmd *cobra.Command) {
 	Lists(cmd)
-	cmd.Flags().IntVar(&p.Limit, "limit", 100, "how many to list, 1 to 1000")
-	cmd.Flags().BoolVar(&p.All, "all", false, "list all, however many there are")
-	cmd.Flags().StringVar(&p.token, "continue", "", "go on after a list that ended with this token")
+	cmd.Flags().IntVar(&p.Limit, "limit", 100, "number of items, 1 to 1000")
+	cmd.Flags().BoolVar(&p.All, "all", false, "list all items")
+	cmd.Flags().StringVar(&p.token, "continue", "", "continue the list after this token")
 	cmd.MarkFlagsMutuallyExclusive("all", "limit")
 }
 
-// Sorted gives a list the option to be sorted.
+// Sorted gives a list the option --sort, with the fields by which the API sorts it.
 func Sorted(cmd *cobra.Command, o *api.ListOptions, by api.SortFields) {
-	cmd.Flags().StringVar(&o.Sort, "sort", "", "by what to sort: "+strings.Join(by.Names, ", ")+"; with - in front the other way round")
+	cmd.Flags().StringVar(&o.Sort, "sort", "", "sort by "+strings.Join(by.Names, ", ")+", or by a column of the listed items; with - in front for descending")
+	annotate(cmd, sortFields, strings.Join(by.Names, ","))
 	CompleteOption(cmd, "sort", Fixed(by.Values()...))
 }
 
-// Searched gives a list the option to be narrowed to what begins with a text.
+// Searched gives a list the option --search: what is the items that it selects.
 func Searched(cmd *cobra.Command, o *api.ListOptions, what string) {
-	cmd.Flags().StringVar(&o.Search, "search", "", "only "+what+" begins so; capital letters count")
+	cmd.Flags().StringVar(&o.Search, "search", "", "only "+what)
 }
 
-// Collect gets one page, or with --all every page, as one.
+// Collect reads one page, or with --all all pages.
 func Collect[V any](ctx context.Context, p Paging, o api.ListOptions, list func(context.Context, api.ListOptions) (api.Page[V], error)) (api.Page[V], error) {
 	if p.Limit < 1 || p.Limit > 1000 {
-		return api.Page[V]{}, exit.Usagef("--limit is %d; it can be 1 to 1000", p.Limit)
+		return api.Page[V]{}, exit.Usagef("--limit is %d; use 1 to 1000", p.Limit)
 	}
 	o.Limit, o.Continuation = p.Limit, p.token
 	if p.All {
@@ -61,7 +62,7 @@ func Collect[V any](ctx context.Context, p Paging, o api.ListOptions, list func(
 	}
 }
 
-// PerBatch makes the list of one batch's things a list like any other.
+// PerBatch adapts a list of a batch to Collect.
 func PerBatch[V any](id int, list func(context.Context, int, api.ListOptions) (api.Page[V], error)) func(context.Context, api.ListOptions) (api.Page[V], error) {
 	return func(ctx context.Context, o api.ListOptions) (api.Page[V], error) { return list(ctx, id, o) }
 }

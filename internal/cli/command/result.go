@@ -7,15 +7,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
-	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
-// What follows is for commands that others add to the root: they print as those of this
-// package do.
+// These functions are for commands that other packages add to the root, so that they print as
+// the commands of this package do.
 
 type consoleKey struct{}
 
-// Attach gives a command the console that it prints to.
+// Attach stores the console in the context of a command.
 func (c *Console) Attach(cmd *cobra.Command) {
 	cmd.SetContext(context.WithValue(cmd.Context(), consoleKey{}, c))
 }
@@ -25,15 +24,14 @@ func consoleOf(cmd *cobra.Command) *Console {
 }
 
 // Table is a table of a result. A cell is a text, a number, a bool, or a time, which is
-// printed in UTC. With --quiet the first column is printed, with --output csv all as
-// they are.
+// printed in UTC. With --quiet the first column is printed.
 type Table struct {
 	Head []string
 	Rows [][]any
 }
 
-// Print prints a result of a command that is being run: as --output says, v as JSON or
-// YAML, or the first table as CSV, or all tables with an empty line between them.
+// Print prints the result of a command in the format of --output: v as JSON or YAML, the first
+// table as CSV, or all tables with an empty line between them.
 func Print(cmd *cobra.Command, v any, tables ...Table) error {
 	c := consoleOf(cmd)
 	for i, t := range tables {
@@ -46,25 +44,28 @@ func Print(cmd *cobra.Command, v any, tables ...Table) error {
 				return err
 			}
 		}
-		if err := c.Print(v, sheet); err != nil || c.Format != render.FormatTable || c.Quiet {
+		if i > 0 {
+			err := sheet.Print()
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if err := c.Print(v, sheet); err != nil || !c.Plain() || len(c.Columns) > 0 {
 			return err
 		}
 	}
 	return nil
 }
 
-// Plain tells whether a result is printed as tables for people, with all that is said
-// beside it.
-func Plain(cmd *cobra.Command) bool {
-	c := consoleOf(cmd)
-	return c.Format == render.FormatTable && !c.Quiet
-}
+// Plain reports whether results are printed as tables with everything beside them.
+func Plain(cmd *cobra.Command) bool { return consoleOf(cmd).Plain() }
 
-// Failed is the end of a command that has printed what went wrong: status ExitFailed.
+// Failed returns the error of a command that has printed its failure: status exit.Failed.
 func Failed() error { return &exit.Error{Status: exit.Failed} }
 
-// Refused is an error of what a command was given to work on: status ExitRefused. What was
-// found there is printed before it, a line each.
+// Refused returns the error of a command with invalid input: status exit.Refused. The findings
+// are printed before it, one a line.
 func Refused(err error, found ...string) error {
 	return &exit.Error{Status: exit.Refused, Text: err.Error(), Found: found}
 }

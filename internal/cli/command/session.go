@@ -10,34 +10,33 @@ import (
 
 func (c *Console) home() (string, error) { return settings.Home(c.Env.Getenv) }
 
-// ConfigFile is the path of the configuration file.
+// ConfigFile returns the path of the configuration file.
 func (c *Console) ConfigFile() (string, error) { return settings.File(c.Env.Getenv) }
 
-// Settings gathers the settings.
+// Settings reads the settings.
 func (c *Console) Settings() (settings.Settings, error) {
 	return settings.Load(c.Options, c.Env.Getenv)
 }
 
-// Opener opens sign-ins.
+// Opener returns an opener of sign-ins.
 func (c *Console) Opener() *login.Opener {
 	return &login.Opener{Getenv: c.Env.Getenv, Now: c.Env.Now, Home: c.home, Stderr: c.Env.Stderr, Notice: c.Notice}
 }
 
-// Session is the API that a command talks to.
+// Session is a connection to the API.
 type Session struct {
 	Settings settings.Settings
 	Client   *apiclient.Client
 }
 
-// Session opens the API that the settings name, as the person who signed in or as what
-// the setting auth names.
+// Session connects to the API of the settings with the authentication method of the settings.
 func (c *Console) Session() (*Session, error) {
 	all, err := c.Settings()
 	if err != nil {
 		return nil, err
 	}
 	if all.Get("api-url") == "" {
-		return nil, &exit.Error{Status: exit.WrongUsage, Text: "the address of the admin API is not set", Hint: "Set it with: matoolkit config set api-url <address>\n" + settings.LocalHint}
+		return nil, &exit.Error{Status: exit.WrongUsage, Text: "the address of the admin API is not set", Hint: "Set it: matoolkit config set api-url <address>\n" + settings.LocalHint}
 	}
 	web, err := login.HTTPClient(all)
 	if err != nil {

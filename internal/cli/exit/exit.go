@@ -15,19 +15,19 @@ const (
 	Interrupted = 130 // Ctrl-C, as shells have it
 )
 
-// Error is an error with the exit status of the program. Without a text nothing is printed:
-// the command has printed the failure itself.
+// Error is an error with the exit status of the program. An error without a text is not
+// printed: the command has printed the failure itself.
 type Error struct {
 	Status int
 	Text   string
 	Hint   string
-	Found  []string // printed before the text, a line each
+	Found  []string // printed before the text, one a line
 }
 
 func (e *Error) Error() string { return e.Text }
 
-// Usage makes an error one of wrong usage.
+// Usage returns an error with the status of wrong usage.
 func Usage(err error) error { return &Error{Status: WrongUsage, Text: err.Error()} }
 
-// Usagef formats an error of wrong usage.
+// Usagef formats an error with the status of wrong usage.
 func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }

@@ -6,14 +6,14 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 )
 
-// PrintAdditions prints why additions are held, for which starts, a page of the people, and
-// the command that confirms them.
+// PrintAdditions prints why additions are held, their starts, a page of the people, and the
+// command that confirms them.
 func (c *Printer) PrintAdditions(held api.AdditionHold) error {
 	people := c.Table("key", "start")
 	for _, p := range held.Items {
 		people.Row(p.Key, p.BatchStartTime)
 	}
-	if c.Format != FormatTable || c.Quiet {
+	if !c.Plain() {
 		return c.PrintPage(held, len(held.Items), held.Continuation, people)
 	}
 	out := c.Stdout
@@ -30,8 +30,7 @@ func (c *Printer) PrintAdditions(held api.AdditionHold) error {
 		return err
 	}
 	if held.Confirmed == nil {
-		c.Notice("")
-		c.Notice("Add them: matoolkit runbook confirm-additions %s --revision %s", ShellWord(held.RunbookName), ShellWord(held.Revision))
+		c.Notice("Next: matoolkit runbook confirm-additions %s --revision %s", ShellWord(held.RunbookName), ShellWord(held.Revision))
 	}
 	return nil
 }

@@ -15,13 +15,13 @@ func PhaseWords(name string) string {
 	return "phase " + Printable(name)
 }
 
-// EndWords says how a phase ended.
+// EndWords describes how a phase ended.
 func EndWords(last api.Phase) string {
 	switch {
 	case last.Kind == api.KindInit:
-		return "Init has " + last.Status + "."
+		return "Init " + last.Status + "."
 	case last.Succeeded > 0:
-		text := fmt.Sprintf("Phase %s has %s: %d succeeded, %d failed", Printable(last.Name), last.Status, last.Succeeded, last.Failed)
+		text := fmt.Sprintf("Phase %s %s: %d succeeded, %d failed", Printable(last.Name), PhaseStatus(last), last.Succeeded, last.Failed)
 		if last.Cancelled > 0 {
 			text += fmt.Sprintf(", %d cancelled", last.Cancelled)
 		}
@@ -30,9 +30,9 @@ func EndWords(last api.Phase) string {
 	return fmt.Sprintf("No member succeeded in phase %s: %d failed, %d cancelled.", Printable(last.Name), last.Failed, last.Cancelled)
 }
 
-// startedBefore says how the phase of a repeated advance is going, and what comes next.
+// startedBefore describes the phase of a repeated advance and the next phase.
 func startedBefore(view api.AdvanceResult) string {
-	text := capital(PhaseWords(view.Advanced)) + " was started before; nothing was started now."
+	text := Capital(PhaseWords(view.Advanced)) + " had already started; nothing was started now."
 	next := " It is the last phase."
 	if view.NextPhase != "" {
 		next = " Next: " + view.NextPhase + "."
@@ -51,7 +51,7 @@ func startedBefore(view api.AdvanceResult) string {
 	return text + "." + next
 }
 
-// Advanced says what an advance has started.
+// Advanced describes what an advance started.
 func Advanced(view api.AdvanceResult) string {
 	if view.Repeated {
 		return startedBefore(view)

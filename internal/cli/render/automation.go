@@ -8,7 +8,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 )
 
-// AutomationTable shows the automation of a runbook.
+// AutomationTable returns the table of the automation of a runbook.
 func (c *Printer) AutomationTable(v api.Automation) *Sheet {
 	t := c.Table("runbook", "automation", "since", "by", "last run", "rows", "problems", "held")
 	since, by := v.DisabledAt, v.DisabledBy
@@ -45,15 +45,14 @@ func Batches(n int) string {
 	return strconv.Itoa(n) + " batches"
 }
 
-// PrintAutomation prints how a runbook's automation stands: the whole of it first, then
-// what somebody has to look at.
+// PrintAutomation prints the automation of a runbook, then what needs attention.
 func (c *Printer) PrintAutomation(v api.Automation) error {
-	if err := c.Print(v, c.AutomationTable(v)); err != nil || c.Structured() || c.Quiet {
+	if err := c.Print(v, c.AutomationTable(v)); err != nil || !c.Plain() || len(c.Columns) > 0 {
 		return err
 	}
 	out := c.Stdout
 	if v.Idle != "" {
-		fmt.Fprintf(out, "\nNothing is done: %s.\n", c.Cell(v.Idle))
+		fmt.Fprintf(out, "\nThe scheduler does nothing: %s.\n", c.Cell(v.Idle))
 	}
 	if v.LastError != "" {
 		fmt.Fprintf(out, "\n%s:\n%s\n", LastFailure(v), c.Cell(v.LastError))
@@ -67,26 +66,25 @@ func (c *Printer) PrintAutomation(v api.Automation) error {
 	if v.Additions != nil {
 		fmt.Fprintf(out, "\n%s\n", c.Cell(additionWords(*v.Additions)))
 		if v.Additions.Confirmed == nil {
-			fmt.Fprintf(out, "Show them with: matoolkit runbook additions %s\n", ShellWord(v.RunbookName))
+			fmt.Fprintf(out, "Show them: matoolkit runbook additions %s\n", ShellWord(v.RunbookName))
 		}
 	}
 	return nil
 }
 
-// LastFailure tells when it went wrong last, and when it had gone well.
+// LastFailure returns when a tick failed last and succeeded last.
 func LastFailure(v api.Automation) string {
 	word := "The last tick failed"
 	if v.LastErrorAt != nil {
 		word = "The tick of " + Stamp(*v.LastErrorAt) + " failed"
 	}
 	if v.LastGoodAt != nil {
-		word += "; the last that went well was that of " + Stamp(*v.LastGoodAt)
+		word += "; the last tick that succeeded was that of " + Stamp(*v.LastGoodAt)
 	}
 	return word
 }
 
-// printRowProblems prints what is wrong with rows of a result, of which there may be
-// more than those that are known.
+// printRowProblems prints the problems of rows. There can be more problems than are listed.
 func (c *Printer) printRowProblems(problems []api.RowProblem, total int) error {
 	if len(problems) == 0 {
 		return nil
@@ -109,7 +107,7 @@ func (c *Printer) printRowProblems(problems []api.RowProblem, total int) error {
 	return nil
 }
 
-// AutomationOf is how the automation of a runbook stands, in the words of a list.
+// AutomationOf returns the state of the automation of a runbook for a list.
 func AutomationOf(v api.Runbook) string {
 	word := onOff(v.Enabled)
 	if v.LastError != "" {

@@ -4,28 +4,32 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
-	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/matoolkit/matoolkit/internal/api"
 )
 
-// bars shows progress on a terminal: a line for the batch and a bar for each phase,
-// redrawn in place.
-type bars struct {
-	container *mpb.Progress
-	all       []*mpb.Bar
-	byPhase   map[int]*mpb.Bar
-	width     int
-	colored   bool
+// The escape sequences that the display uses besides colors.
+const (
+	eraseBelow = "\x1b[J"
+	cursorUp   = "\x1b[%dA"
+)
 
-	mu     sync.Mutex // the container draws from a goroutine of its own
-	now    Progress
-	phases map[int]api.Phase
+// bars shows progress on a terminal: a line for the batch and a bar for each phase. Each Show
+// draws them again in place.
+//
+// Another program can write lines to the same terminal between two frames. The display
+// therefore leaves the cursor on an empty line above the bars: such a line stays there as a
+// whole, and the next frame is drawn below it.
+type bars struct {
+	w       io.Writer
+	width   int
+	colored bool
+	now     Progress
+	lines   int // of the frame on the terminal, the empty line included
+	// The widths of the columns. They only grow, so that the columns keep their places.
+	labels, statuses, counts int
 }
 
 // NewBars makes a Renderer that draws bars on a terminal of the given width; 0 stands
@@ -34,105 +38,118 @@ func NewBars(w io.Writer, width int, colored bool) Renderer {
 	if width <= 0 {
 		width = 80
 	}
-	b := &bars{
-		container: mpb.New(mpb.WithOutput(w), mpb.WithWidth(width), mpb.WithAutoRefresh(), mpb.WithRefreshRate(100*time.Millisecond)),
-		byPhase:   map[int]*mpb.Bar{}, phases: map[int]api.Phase{},
-		width: width, colored: colored,
-	}
-	b.all = append(b.all, b.container.New(0, mpb.NopStyle(), mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return b.head() }))))
-	return b
+	return &bars{w: w, width: width, colored: colored, statuses: len(api.PhaseDispatched)}
 }
 
-// Show redraws the bars.
+// Show draws a frame.
 func (b *bars) Show(p Progress) {
-	b.mu.Lock()
 	b.now = p
-	for _, phase := range p.Phases {
-		b.phases[phase.ID] = phase
-	}
-	b.mu.Unlock()
-	for _, phase := range p.Phases {
-		bar, ok := b.byPhase[phase.ID]
-		if !ok {
-			bar = b.add(phase.ID)
-		}
-		bar.SetTotal(int64(max(phase.Members, 1)), false)
-		bar.SetCurrent(int64(ended(phase)))
-	}
+	b.draw(true)
 }
 
-// add adds the bar of a phase. Its total is not known to the container from the
-// start, so that it is only ever complete when Close says so.
-func (b *bars) add(phase int) *mpb.Bar {
-	bar := b.container.MustAdd(0, mpb.BarFillerFunc(b.fill),
-		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return b.label(phase) }, decor.WCSyncSpaceR)),
-		// Colours are added when the width is known: they would be counted into it.
-		mpb.AppendDecorators(decor.Meta(
-			decor.Any(func(s decor.Statistics) string { return " " + b.tail(phase, s.AvailableWidth-shortestBar-3) }),
-			func(words string) string { return b.paint(b.status(phase), words) })))
-	b.byPhase[phase] = bar
-	b.all = append(b.all, bar)
-	return bar
-}
-
-// Close leaves the bars as they were drawn last.
+// Close draws the last frame again and leaves the cursor below it.
 func (b *bars) Close() {
-	for _, bar := range b.all {
-		bar.Abort(false)
+	if b.lines > 0 {
+		b.draw(false)
 	}
-	b.container.Wait()
 }
 
-// A bar is this long, in columns, so that what is said beside it has room: all of them are
-// as long as each other, or they could not be compared.
-const shortestBar, longestBar = 4, 30
-
-// fill draws the bar of a phase.
-func (b *bars) fill(w io.Writer, s decor.Statistics) error {
-	width := min(b.barWidth(), s.AvailableWidth)
-	done := 0
-	if s.Total > 0 {
-		done = int(int64(width) * s.Current / s.Total)
+// draw draws a frame. With below, more frames follow: the cursor returns to the empty line
+// above the bars.
+func (b *bars) draw(more bool) {
+	frame := b.frame()
+	var out strings.Builder
+	out.WriteString("\r" + eraseBelow)
+	if more {
+		out.WriteString("\n")
 	}
-	_, err := io.WriteString(w, strings.Repeat("█", done)+strings.Repeat("░", width-done))
-	return err
-}
-
-// barWidth is what the longest label and the longest words beside a bar leave.
-func (b *bars) barWidth() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	labels, tails := 0, 0
-	for _, phase := range b.phases {
-		labels = max(labels, text.StringWidth(label(phase, b.now.Phases)))
-		tails = max(tails, text.StringWidth(describePhase(phase, b.now.At)))
+	for _, line := range frame {
+		out.WriteString(line + "\n")
 	}
-	const spaces = 4 // one after the label, one around the bar on each side, one before the words
-	return min(longestBar, max(10, b.width/5), max(shortestBar, b.width-labels-tails-spaces))
+	if more {
+		b.lines = len(frame) + 1
+		fmt.Fprintf(&out, cursorUp, b.lines)
+	}
+	_, _ = io.WriteString(b.w, out.String()) // a terminal that is gone ends the program elsewhere
 }
 
-func (b *bars) label(id int) string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return label(b.phases[id], b.now.Phases)
-}
+// The least and the most columns of a bar.
+const shortestBar, longestBar = 4, 24
 
-func (b *bars) head() string {
-	b.mu.Lock()
+// frame returns the lines of the display, none of them wider than the terminal.
+func (b *bars) frame() []string {
 	p := b.now
-	b.mu.Unlock()
-	if p.Batch.ID == 0 {
-		return "looking"
+	for _, phase := range p.Phases {
+		b.labels = max(b.labels, text.StringWidth(label(phase, p.Phases)))
+		b.statuses = max(b.statuses, text.StringWidth(PhaseStatus(phase)))
+		b.counts = max(b.counts, 2*len(fmt.Sprint(phase.Members))+1)
 	}
-	line := fmt.Sprintf("Batch %d  %s  %s", p.Batch.ID, p.Batch.RunbookName, b.paint(p.Batch.Status, BatchStatus(p.Batch)+starts(p)))
+	// Spaces: one after the label, one after the bar, two around the counts.
+	columns := b.labels + b.counts + b.statuses + 4
+	bar := min(longestBar, max(shortestBar, b.width-columns-1, b.width/5))
+	if bar+columns > b.width { // the words are cut then
+		bar = shortestBar
+	}
+	lines := []string{b.head()}
+	for _, phase := range p.Phases {
+		count := ""
+		if phase.Members > 0 {
+			count = fmt.Sprintf("%d/%d", ended(phase), phase.Members)
+		}
+		name := label(phase, p.Phases)
+		left := name + strings.Repeat(" ", b.labels-text.StringWidth(name)+1)
+		right := fmt.Sprintf(" %*s  ", b.counts, count)
+		words := PhaseStatus(phase)
+		words += strings.Repeat(" ", b.statuses-text.StringWidth(words))
+		if details := describeCounts(phase, p.At); details != "" {
+			words += "  " + details
+		}
+		room := b.width - 1
+		left = cut(left, max(room-bar-text.StringWidth(right)-leastKept, leastKept))
+		words = strings.TrimRight(cut(words, room-text.StringWidth(left)-bar-text.StringWidth(right)), " ")
+		lines = append(lines, left+b.bar(phase, bar)+right+b.paint(PhaseStatus(phase), words))
+	}
+	return lines
+}
+
+// cut shortens a line to a width.
+func cut(s string, width int) string { return text.Snip(s, max(width, 1), "…") }
+
+// bar draws the bar of a phase: succeeded members in full, then failed and cancelled ones in
+// other shades, so that a phase with failures is not a full bar.
+func (b *bars) bar(p api.Phase, width int) string {
+	if p.Members <= 0 {
+		return strings.Repeat("░", width)
+	}
+	share := func(n int) int { return min(width, width*n/p.Members) }
+	succeeded := share(p.Succeeded)
+	failed := share(p.Succeeded+p.Failed) - succeeded
+	if p.Failed > 0 && failed == 0 { // one failure shows as well
+		failed = 1
+		succeeded = min(succeeded, width-failed)
+	}
+	cancelled := max(share(ended(p))-succeeded-failed, 0)
+	rest := width - succeeded - failed - cancelled
+	return b.color(text.FgGreen, strings.Repeat("█", succeeded)) + b.color(text.FgRed, strings.Repeat("▓", failed)) +
+		b.color(text.Faint, strings.Repeat("▒", cancelled)) + strings.Repeat("░", rest)
+}
+
+// head returns the line of the batch.
+func (b *bars) head() string {
+	p := b.now
+	if p.Batch.ID == 0 {
+		return cut("connecting", b.width-1)
+	}
+	status := BatchStatus(p.Batch) + starts(p)
+	line := fmt.Sprintf("Batch %d  %s  %s", p.Batch.ID, Printable(p.Batch.RunbookName), status)
 	hint := hint(p)
-	// What is to be given next is what must not be cut off at the edge.
-	if text.StringWidth(line)+text.StringWidth(hint)+len("  ()") > b.width {
+	// The next command must not be cut off at the edge.
+	if text.StringWidth(line)+text.StringWidth(hint)+len("  ()") >= b.width {
 		hint = strings.TrimPrefix(hint, idleHint)
 	}
 	switch {
 	case p.Lost != nil:
-		line += "  (the API cannot be reached, watching on)"
+		line += "  (the API is not reachable; retrying)"
 	case p.Batch.Error != "":
 		line += "  " + Printable(p.Batch.Error)
 	case len(p.Batch.WaitsFor) > 0:
@@ -145,29 +162,11 @@ func (b *bars) head() string {
 	if held := p.Batch.Held; held != nil && held.Confirmed == nil && !p.Batch.Terminal() {
 		line += fmt.Sprintf("  (matoolkit batch removals %d)", p.Batch.ID)
 	}
-	return line
+	return strings.Replace(cut(line, b.width-1), status, b.paint(p.Batch.Status, status), 1)
 }
 
-// tail is how a phase stands, in so many columns at most.
-func (b *bars) tail(id, room int) string {
-	b.mu.Lock()
-	at := b.now.At
-	phase := b.phases[id]
-	b.mu.Unlock()
-	return text.Snip(describePhase(phase, at), max(room, 1), "…")
-}
-
-func (b *bars) status(id int) string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.phases[id].Status
-}
-
-// paint colours words by a status.
+// paint colors words by a status.
 func (b *bars) paint(status, words string) string {
-	if !b.colored {
-		return words
-	}
 	color := text.FgYellow
 	switch status {
 	case api.PhaseCompleted:
@@ -176,6 +175,13 @@ func (b *bars) paint(status, words string) string {
 		color = text.FgRed
 	case api.PhasePending, api.PhaseSkipped, api.PhaseSuperseded, api.PhaseCancelled, api.BatchDetected:
 		color = text.Faint
+	}
+	return b.color(color, words)
+}
+
+func (b *bars) color(color text.Color, words string) string {
+	if !b.colored || words == "" {
+		return words
 	}
 	return color.EscapeSeq() + words + text.Reset.EscapeSeq()
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 )
 
-// Confirm asks on the terminal, and goes on only after a yes. Ctrl-C is heard while
-// it waits, which a read alone does not see.
+// Confirm asks on the terminal and returns an error unless the answer is yes. Ctrl-C ends the
+// wait.
 func (c *Printer) Confirm(ctx context.Context, question string, args ...any) error {
 	if !c.Terminal {
 		return exit.Usagef("cannot ask for confirmation without a terminal; give --yes")

@@ -8,64 +8,66 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// A table that is wider than the terminal is made to fit, so that its rows are not cut
-// where what matters most may be: columns go without which the rest still says what
-// somebody has to do, and long words and sentences are shortened.
+// A table that is wider than the terminal hides minor columns, wraps texts and shortens other
+// values in the middle, so that the columns that matter stay readable.
 
-// proseColumns hold sentences, of which the beginning tells much.
-var proseColumns = []string{"note", "error", "reason", "message", "description", "value", "target", "deactivated", "what"}
+// proseColumns contain texts, which are wrapped.
+var proseColumns = []string{"note", "error", "reason", "message", "description", "value", "target", "deactivated", "what", "detail"}
 
-// minorColumns give way in this order: who and when before what.
+// minorColumns are hidden in this order.
 var minorColumns = []string{
-	"by", "variable", "since", "kept", "published", "created", "rerun init", "overdue", "version", "began", "took", "completed", "done", "added",
-	"removed", "kind", "function", "type", "replays", "retries", "store", "tenant", "topic", "description", "due", "start", "last run",
-	"waiting", "cancelled", "refresh", "offset",
+	"by", "variable", "since", "kept", "published", "created", "rerun init", "overdue", "began", "took", "completed", "done", "added",
+	"removed", "kind", "function", "type", "replays", "retries", "store", "tenant", "topic", "description", "due", "last run",
+	"waiting", "cancelled", "refresh", "offset", "version", "start",
 }
 
-// A sentence keeps so much, in characters, that it mostly says why, before columns give way
-// for it, and every other word so much that it can be told from others. Nothing is made
-// shorter than the least.
+// The widths, in characters, to which columns are shortened before other columns are hidden:
+// of texts, of other values, and of both at least.
 const (
 	proseKept = 40
 	wordKept  = 24
 	leastKept = 12
 	gap       = 2 // between two columns
+	mostLines = 4 // of a wrapped text
 )
 
-// fit makes the table as wide as the terminal at most, tells of the columns that it
-// leaves out, and returns whether it could.
+// fit makes the table at most as wide as the terminal and prints which columns it hides. It
+// reports whether the table fits.
 func (s *Sheet) fit(width int) bool {
-	var left []string
-	for _, name := range slices.Concat(s.minor, minorColumns) {
-		if s.width(proseKept, wordKept) <= width {
-			break
+	var hidden []string
+	if len(s.c.Columns) == 0 {
+		for _, name := range slices.Concat(s.minor, minorColumns) {
+			if s.width(proseKept, wordKept) <= width {
+				break
+			}
+			if i := slices.Index(s.head, name); i > 0 {
+				s.remove(i)
+				hidden = append(hidden, name)
+			}
 		}
-		if i := slices.Index(s.head, name); i > 0 {
+		// On a narrower terminal any column but the first is hidden as a whole: readers do not
+		// notice a column that is cut off at the edge.
+		for s.width(leastKept, leastKept) > width && len(s.head) > 1 {
+			i := s.last()
+			hidden = append(hidden, s.head[i])
 			s.remove(i)
-			left = append(left, name)
 		}
 	}
-	// On a terminal that is narrower still any column goes but the first, as a whole: one
-	// that is cut off at the edge is missed by nobody.
-	for s.width(leastKept, leastKept) > width && len(s.head) > 1 {
-		i := s.last()
-		left = append(left, s.head[i])
-		s.remove(i)
-	}
-	if len(left) > 0 {
-		s.c.Notice("Left out for want of room: %s. Everything: --output json.", strings.Join(left, ", "))
+	if n := len(hidden); n > 0 {
+		defer s.c.Notice("(%s hidden: %s; use -o wide)", Count(n, "column"), strings.Join(hidden, ", "))
 	}
 	for _, step := range []struct {
 		prose bool
 		least int
-	}{{true, proseKept}, {true, 24}, {false, 20}, {true, leastKept}, {false, leastKept}} {
+	}{{true, proseKept}, {false, 20}, {true, 24}, {false, leastKept}, {true, leastKept}} {
 		s.shorten(width, step.prose, step.least)
 	}
 	return s.width(math.MaxInt, math.MaxInt) <= width
 }
 
-// shorten takes from columns, of prose or of other words, by what the table is too wide,
-// but leaves them least. The first column stays: it is what other commands are given.
+// shorten makes columns narrower until the table fits, but not narrower than least. It wraps
+// texts and shortens other values in the middle. The first column stays: other commands take
+// its values.
 func (s *Sheet) shorten(width int, ofProse bool, least int) {
 	for i := 1; i < len(s.head); i++ {
 		excess, has := s.width(math.MaxInt, math.MaxInt)-width, s.columnWidth(i)
@@ -73,13 +75,18 @@ func (s *Sheet) shorten(width int, ofProse bool, least int) {
 			continue
 		}
 		to := max(least, has-excess)
-		for _, row := range s.rows {
-			row[i] = snip(row[i], to)
+		for r, row := range s.rows {
+			whole := s.c.Cell(s.raw[r][i])
+			if ofProse {
+				row[i] = strings.Join(wrap(snip(whole, mostLines*to-to/2), to), "\n")
+			} else {
+				row[i] = snip(whole, to)
+			}
 		}
 	}
 }
 
-// last is the column on the right that gives way next. How it went and why stay longest.
+// last returns the column on the right that is hidden next. Status and texts stay longest.
 func (s *Sheet) last() int {
 	for i := len(s.head) - 1; i > 0; i-- {
 		if s.head[i] != "status" && !prose(s.head[i]) {
@@ -91,7 +98,7 @@ func (s *Sheet) last() int {
 
 func prose(column string) bool { return slices.Contains(proseColumns, column) }
 
-// width is how wide the table is where sentences, and other words but those of the first
+// width returns the width of the table if texts, and other values but those of the first
 // column, have at most so many characters.
 func (s *Sheet) width(ofProse, ofWords int) int {
 	total := gap * (len(s.head) - 1)
@@ -111,31 +118,60 @@ func (s *Sheet) width(ofProse, ofWords int) int {
 func (s *Sheet) columnWidth(i int) int {
 	widest := text.StringWidthWithoutEscSequences(s.head[i])
 	for _, row := range s.rows {
-		widest = max(widest, text.StringWidthWithoutEscSequences(row[i]))
+		for line := range strings.SplitSeq(row[i], "\n") {
+			widest = max(widest, text.StringWidthWithoutEscSequences(line))
+		}
 	}
 	return widest
 }
 
-// remove takes out a column.
-func (s *Sheet) remove(i int) {
-	s.head = slices.Delete(s.head, i, i+1)
-	for r := range s.rows {
-		s.rows[r] = slices.Delete(s.rows[r], i, i+1)
+// snip shortens a text in the middle to a width on the terminal, on which some characters take
+// two columns.
+func snip(s string, width int) string {
+	if text.StringWidthWithoutEscSequences(s) <= width {
+		return s
 	}
+	s = strings.ToValidUTF8(s, "?")
+	head, _ := split(s, width/2)
+	reversed := []rune(s)
+	slices.Reverse(reversed)
+	tail, _ := split(string(reversed), width-width/2-1)
+	end := []rune(tail)
+	slices.Reverse(end)
+	return head + "…" + string(end)
 }
 
-// snip cuts a word to a width on the terminal, on which some characters take two columns.
-func snip(word string, width int) string {
-	if text.StringWidthWithoutEscSequences(word) <= width {
-		return word
-	}
-	word = strings.ToValidUTF8(word, "?")
-	end, used := 0, 1 // the mark that something is missing takes one
-	for i, r := range word {
+// split returns the beginning of a text that fits a width, and the rest.
+func split(s string, width int) (head, rest string) {
+	used := 0
+	for i, r := range s {
 		if used += text.StringWidthWithoutEscSequences(string(r)); used > width {
-			break
+			return s[:i], s[i:]
 		}
-		end = i + len(string(r))
 	}
-	return word[:end] + "…"
+	return s, ""
+}
+
+// wrap breaks a text into lines of a width, between words where it can.
+func wrap(s string, width int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(s) {
+		if line != "" && text.StringWidthWithoutEscSequences(line+" "+word) <= width {
+			line += " " + word
+			continue
+		}
+		if line != "" {
+			lines = append(lines, line)
+		}
+		for text.StringWidthWithoutEscSequences(word) > width {
+			head, rest := split(word, width)
+			if head == "" {
+				break
+			}
+			lines, word = append(lines, head), rest
+		}
+		line = word
+	}
+	return append(lines, line)
 }

@@ -4,13 +4,13 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
-// Finding is a diagnostic with the file it is about.
+// Finding is a diagnostic with its file.
 type Finding struct {
 	File string `json:"file"`
 	runbook.Diagnostic
 }
 
-// FindingTable shows findings.
+// FindingTable returns the table of findings.
 func (c *Printer) FindingTable(found []Finding) *Sheet {
 	t := c.Table("file", "line", "column", "severity", "code", "path", "message")
 	for _, f := range found {

@@ -12,7 +12,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/humanize"
 )
 
-// PrintMessage prints what the table of a message has no room for.
+// PrintMessage prints the fields of a message that its table does not show.
 func (c *Printer) PrintMessage(v api.UnprocessableMessage) error {
 	out := c.Stdout
 	if h := v.Handled; h != nil {
@@ -28,7 +28,7 @@ func (c *Printer) PrintMessage(v api.UnprocessableMessage) error {
 			fmt.Fprintln(out, c.Cell(d.Description))
 		}
 	}
-	fmt.Fprintf(out, "\nId of the message: %s\n", c.Cell(v.MessageID))
+	fmt.Fprintf(out, "\nMessage id: %s\n", c.Cell(v.MessageID))
 	for _, name := range slices.Sorted(maps.Keys(v.Properties)) {
 		fmt.Fprintf(out, "%s: %s\n", c.Cell(name), c.Cell(v.Properties[name]))
 	}
@@ -52,10 +52,10 @@ func (c *Printer) PrintMessage(v api.UnprocessableMessage) error {
 	return nil
 }
 
-// Count is a number with its noun.
+// Count returns a number with its noun.
 func Count(n int, noun string) string { return humanize.Count(n, noun) }
 
-// MessageTable shows unprocessable messages.
+// MessageTable returns the table of unprocessable messages.
 func (c *Printer) MessageTable(views ...api.UnprocessableMessage) *Sheet {
 	t := c.Table("message", "topic", "type", "status", "count", "replays", "kept", "reason")
 	for _, v := range views {

@@ -14,21 +14,23 @@ import (
 	"github.com/matoolkit/matoolkit/internal/report"
 )
 
-// How a result can be printed, as --output names it.
+// The formats of --output.
 const (
 	FormatTable = "table"
+	FormatWide  = "wide"
+	FormatName  = "name"
 	formatJSON  = "json"
 	formatYAML  = "yaml"
 	FormatCSV   = "csv"
 )
 
 // Formats are all formats of --output.
-var Formats = []string{FormatTable, formatJSON, formatYAML, FormatCSV}
+var Formats = []string{FormatTable, FormatWide, formatJSON, formatYAML, FormatCSV, FormatName}
 
-// Structured tells whether the result is printed for programs, with all that it has.
+// Structured reports whether results are printed as JSON or YAML, with all their fields.
 func (c *Printer) Structured() bool { return c.Format == formatJSON || c.Format == formatYAML }
 
-// Document prints a result as a JSON or as a YAML document, with the same names.
+// Document prints a result as JSON or YAML, with the same names.
 func (c *Printer) Document(v any) error {
 	if c.Format != formatYAML {
 		e := json.NewEncoder(c.Stdout)
@@ -51,8 +53,8 @@ func (c *Printer) Document(v any) error {
 	return errors.Join(e.Encode(node), e.Close())
 }
 
-// yamlNode makes YAML of the next JSON value, in the order that it has. Going by way of
-// JSON keeps the names, and what somebody else's JSON holds, as they are there.
+// yamlNode converts the next JSON value to YAML in the same order. The conversion from JSON
+// keeps the names of fields, and embedded JSON as it is.
 func yamlNode(d *json.Decoder) (*yaml.Node, error) {
 	token, err := d.Token()
 	if err != nil {
@@ -65,7 +67,7 @@ func yamlNode(d *json.Decoder) (*yaml.Node, error) {
 			node.Kind = yaml.SequenceNode
 		}
 		for d.More() {
-			// Of an object the names come as values do, each before its own.
+			// The names of an object are values as well, each before its own value.
 			child, err := yamlNode(d)
 			if err != nil {
 				return nil, err
@@ -83,7 +85,7 @@ func yamlNode(d *json.Decoder) (*yaml.Node, error) {
 	case string:
 		node := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: v}
 		switch {
-		// The encoder writes a literal text wrongly that begins with white space.
+		// The encoder writes a literal text that begins with white space wrongly.
 		case older(v), strings.ContainsAny(v, "\u2028\u2029"), v != "" && strings.Contains("\n\r\t ", v[:1]):
 			node.Style = yaml.DoubleQuotedStyle
 		case strings.Contains(v, "\n"):
@@ -96,8 +98,8 @@ func yamlNode(d *json.Decoder) (*yaml.Node, error) {
 	return &yaml.Node{Kind: yaml.ScalarNode, Value: fmt.Sprint(token)}, nil // a number, true or false
 }
 
-// older tells of text that programs of YAML 1.1, of which there are many, take for
-// something else: the encoder quotes only what is something else in YAML 1.2.
+// older reports whether a YAML 1.1 parser reads a text as another type. The encoder quotes
+// only for YAML 1.2.
 func older(s string) bool {
 	switch strings.ToLower(s) {
 	case "y", "n", "yes", "no", "on", "off", "=", "<<":
@@ -106,8 +108,8 @@ func older(s string) bool {
 	return s != "" && strings.Contains(s, ":") && strings.Trim(s, "+-0123456789_:.") == "" // base 60
 }
 
-// csv prints the table as CSV: all its columns, with the values as they are in place of
-// what people are shown of them, and nothing for none.
+// csv prints all columns of the table as CSV, with the values instead of their texts, and
+// empty cells for missing values.
 func (s *Sheet) csv() error {
 	w := csv.NewWriter(s.c.Stdout)
 	if err := w.Write(s.head); err != nil {
@@ -126,11 +128,12 @@ func (s *Sheet) csv() error {
 	return w.Error()
 }
 
-// rawValue is a value as programs read it: a time as RFC 3339 has it. A text is made
-// harmless as in a report, so that what a file or a worker says is never run on the
-// machine of whoever opens the list.
+// rawValue formats a value for programs, a time as RFC 3339. As in a report, a text never
+// starts as a formula: a spreadsheet would run the formula of a file or a worker.
 func rawValue(v any) string {
 	switch v := v.(type) {
+	case Shown:
+		return rawValue(v.Value)
 	case *time.Time:
 		if v == nil {
 			return ""

@@ -7,22 +7,22 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
-// PrintPage prints a list and, on the side, that it goes on.
+// PrintPage prints a page of a list and how to get the next page.
 func (c *Printer) PrintPage(page any, n int, continuation string, t *Sheet) error {
-	if n == 0 && c.Format == FormatTable {
-		c.Notice("None.")
+	if n == 0 && c.Human() {
+		c.Notice("No items.")
 		return nil
 	}
 	if err := c.Print(page, t); err != nil {
 		return err
 	}
 	if continuation != "" && !c.Structured() {
-		c.Notice("There are more: --all, or --continue '%s'", continuation)
+		c.Notice("The list continues. For all items: --all. For the next page: --continue '%s'", continuation)
 	}
 	return nil
 }
 
-// PrintDiagnostics prints what was found in a file, a line each.
+// PrintDiagnostics prints the findings in a file, one a line.
 func (c *Printer) PrintDiagnostics(w io.Writer, path string, diagnostics []runbook.Diagnostic) {
 	for _, d := range diagnostics {
 		fmt.Fprintf(w, "%s:%s\n", FileName(path), d)

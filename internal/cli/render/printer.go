@@ -1,16 +1,14 @@
-// Package render prints what the command line shows: tables, CSV, JSON and YAML, progress
-// and questions. It knows the wire types of the admin API and no command.
+// Package render prints the output of commands: tables, CSV, JSON and YAML, progress and
+// questions. It uses the wire types of the admin API and no command.
 package render
 
 import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/matoolkit/matoolkit/internal/api"
@@ -18,20 +16,22 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
-// Printer prints what commands have to say, as the options that all commands have demand:
-// results to Stdout, everything else to Stderr.
+// Printer prints the output of commands as the global options require: results to Stdout,
+// everything else to Stderr.
 type Printer struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
 	Now            func() time.Time
-	// Terminal tells that Stdout is a terminal, Width how many columns it has.
+	// Terminal reports whether Stdout is a terminal. Width is its number of columns.
 	Terminal bool
 	Width    int
 
-	Format  string // one of formats
+	Format  string // one of Formats but name, which sets Quiet
 	Quiet   bool
 	NoColor bool
+	Columns []string // the columns of --columns
+	SortBy  string   // the column of --sort, with - in front for descending
 }
 
 const envNoColor = "NO_COLOR" // any value switches colours off
@@ -40,51 +40,58 @@ func (c *Printer) colored() bool {
 	return c.Terminal && !c.NoColor && c.Getenv(envNoColor) == "" && c.Getenv("TERM") != "dumb"
 }
 
-// Notice tells something beside the result.
+// Notice prints a line to Stderr, unless --quiet is set.
 func (c *Printer) Notice(format string, args ...any) {
 	if !c.Quiet {
 		fmt.Fprintf(c.Stderr, format+"\n", args...)
 	}
 }
 
-// Print prints a result: as a document, as CSV, as a table, or quietly the table's
-// first column.
+// Outcome ends a command that changed something: a sentence on the change and, if there is
+// one, the next command.
+func (c *Printer) Outcome(next, format string, args ...any) {
+	c.Notice("%s", Printable(fmt.Sprintf(format, args...)))
+	if next != "" {
+		c.Notice("Next: %s", next)
+	}
+}
+
+// Done prints the result of a command that changed something, and its outcome.
+func (c *Printer) Done(v any, t *Sheet, next, format string, args ...any) error {
+	if err := c.Print(v, t); err != nil {
+		return err
+	}
+	c.Outcome(next, format, args...)
+	return nil
+}
+
+// Human reports whether results are printed as tables, not for programs.
+func (c *Printer) Human() bool { return c.Format == FormatTable || c.Format == FormatWide }
+
+// Plain reports whether results are printed as tables with everything beside them.
+func (c *Printer) Plain() bool { return c.Human() && !c.Quiet }
+
+// Print prints a result: as a document, as CSV, as a table, or with --quiet as the first
+// column of the table.
 func (c *Printer) Print(v any, t *Sheet) error {
-	switch {
-	case c.Structured():
+	if c.Structured() {
 		return c.Document(v)
-	case c.Format == FormatCSV:
+	}
+	if err := t.choose(c.Columns, c.SortBy); err != nil {
+		return err
+	}
+	if c.Format == FormatCSV {
 		return t.csv()
 	}
 	return t.Print()
 }
 
-// Sheet is a table in the making.
-type Sheet struct {
-	c     *Printer
-	head  []string
-	rows  [][]string
-	raw   [][]any  // as they were given
-	minor []string // columns that give way before others do where there is no room
-	data  bool     // somebody else's columns: they are shown as they are named, all of them
-}
-
-// Table makes an empty table with these columns.
-func (c *Printer) Table(head ...string) *Sheet { return &Sheet{c: c, head: head} }
-
-// Row adds a row.
-func (s *Sheet) Row(cells ...any) {
-	row := make([]string, len(cells))
-	for i, cell := range cells {
-		row[i] = s.c.Cell(cell)
-	}
-	s.rows, s.raw = append(s.rows, row), append(s.raw, cells)
-}
-
-// Cell words a value: times in UTC to the second, nothing as a dash.
+// Cell formats a value: times in UTC to the second, an empty value as a dash.
 func (c *Printer) Cell(v any) string {
 	var word string
 	switch v := v.(type) {
+	case Shown:
+		word = v.Text
 	case *time.Time:
 		if v != nil {
 			word = Stamp(*v)
@@ -102,8 +109,8 @@ func (c *Printer) Cell(v any) string {
 	return Printable(word)
 }
 
-// Printable takes line ends and other control characters out of words that may come
-// from a worker or from a file, so that they cannot steer the terminal.
+// Printable replaces line ends and other control characters with spaces, so that a text from
+// a worker or a file cannot control the terminal.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {
@@ -113,80 +120,19 @@ func Printable(s string) string {
 	}, s)
 }
 
-// Stamp is a time in UTC, to the second.
+// Stamp formats a time in UTC, to the second.
 func Stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
 
-// Print prints the table, or with --quiet its first column.
-func (s *Sheet) Print() error {
-	out := s.c.Stdout
-	if s.c.Quiet {
-		for _, row := range s.rows {
-			if _, err := fmt.Fprintln(out, row[0]); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	w := table.NewWriter()
-	style := table.StyleLight
-	style.Options = table.OptionsNoBordersAndSeparators
-	style.Format.Header = text.FormatUpper
-	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
-	style.Box.UnfinishedRow = "…"
-	fits := false
-	if s.data {
-		style.Format.Header = text.FormatDefault
-	} else if s.c.Terminal {
-		s.dropEmpty()
-		fits = s.fit(s.c.Width)
-	}
-	if s.c.Terminal && !fits {
-		style.Size.WidthMax = s.c.Width // rows are cut
-	}
-	w.SetStyle(style)
-	w.SuppressTrailingSpaces()
-	head := make(table.Row, len(s.head))
-	for i, h := range s.head {
-		head[i] = h
-	}
-	w.AppendHeader(head)
-	for _, row := range s.rows {
-		cells := make(table.Row, len(row))
-		for i, cell := range row {
-			cells[i] = cell
-			if s.head[i] == "status" && !s.data {
-				cells[i] = s.c.status(cell)
-			}
-		}
-		w.AppendRow(cells)
-	}
-	_, err := fmt.Fprintln(out, w.Render())
-	return err
-}
-
-// dropEmpty takes out the columns that say nothing, to leave room for those that do.
-func (s *Sheet) dropEmpty() {
-	if len(s.rows) == 0 {
-		return
-	}
-	for i := len(s.head) - 1; i > 0; i-- {
-		if slices.ContainsFunc(s.rows, func(row []string) bool { return row[i] != "-" }) {
-			continue
-		}
-		s.remove(i)
-	}
-}
-
-// status colours a status word by what it means for the reader.
+// status colors a status.
 func (c *Printer) status(word string) string {
 	if !c.colored() || word == "-" {
 		return word
 	}
 	color := text.FgYellow
 	switch word {
-	case "completed", "succeeded", "replayed":
+	case "completed", "succeeded", "replayed", "alive", "on":
 		color = text.FgGreen
-	case "failed", "poll_timeout":
+	case "failed", "poll_timeout", "gone", "silent":
 		color = text.FgRed
 	case "pending", "detected", "skipped", "superseded", "cancelled", "removed", "discarded":
 		color = text.Faint
@@ -195,7 +141,7 @@ func (c *Printer) status(word string) string {
 	return color.EscapeSeq() + word + text.Reset.EscapeSeq()
 }
 
-// FileName is a path as messages name it.
+// FileName returns a path as messages name it.
 func FileName(path string) string {
 	if path == "-" {
 		return "standard input"
@@ -203,9 +149,8 @@ func FileName(path string) string {
 	return path
 }
 
-// Located prints the problems that the API found in a file, as compilers do and as lint
-// does. They tell why a command failed, and so are never its result: they go to Stderr,
-// as text, whatever --output is.
+// Located prints the problems that the API found in a file, in the format of lint. They are
+// the reason of a failure, not a result, so they go to Stderr as text with every --output.
 func (c *Printer) Located(path string, err error) error {
 	var e *apiclient.Error
 	if !errors.As(err, &e) || len(e.Problems) == 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 )
 
-// Renderer shows a batch while it is watched. Show is called with each look, Close
-// once, after the last. It is not safe for concurrent use.
+// Renderer shows the progress of a batch. Show is called with each read of the batch, Close once
+// after the last. It is not safe for concurrent use.
 type Renderer interface {
 	Show(Progress)
 	Close()
@@ -23,8 +23,8 @@ type silent struct{}
 func (silent) Show(Progress) {}
 func (silent) Close()        {}
 
-// lines shows progress where there is no terminal: a line for each change of a
-// status, and while counts change one every few seconds at most.
+// lines shows progress without a terminal: a line for each change of a status, and at most one
+// every few seconds for changes of counts.
 type lines struct {
 	w       io.Writer
 	hints   bool
@@ -39,13 +39,13 @@ type lines struct {
 	limited time.Duration
 }
 
-// NewLines makes a Renderer that writes lines. With hints it tells, of a batch in which
-// nothing runs, what it waits for: to be advanced, or until something is due.
+// NewLines makes a Renderer that writes lines. With hints it writes what an idle batch waits
+// for: an advance, or the due time of its next phase.
 func NewLines(w io.Writer, hints bool) Renderer {
 	return &lines{w: w, hints: hints, shown: map[int]api.Phase{}, at: map[int]time.Time{}, limited: 2 * time.Second}
 }
 
-// Show prints what has changed since the last look.
+// Show prints the changes since the last read.
 func (l *lines) Show(p Progress) {
 	l.showConnection(p)
 	if l.lost {
@@ -68,9 +68,9 @@ func (l *lines) showConnection(p Progress) {
 		return
 	}
 	if l.lost = lost; lost {
-		l.print(p, "the API cannot be reached, watching on: %s", p.Lost)
+		l.print(p, "the API is not reachable; retrying: %s", p.Lost)
 	} else {
-		l.print(p, "the API can be reached again")
+		l.print(p, "the API is reachable again")
 	}
 }
 
@@ -105,11 +105,11 @@ func (l *lines) showPause(p Progress) {
 	if l.paused = paused; paused {
 		l.print(p, "batch %d is paused by %s", p.Batch.ID, Because(p.Batch.Paused.By, p.Batch.Paused.Why))
 	} else if !p.Batch.Terminal() {
-		l.print(p, "batch %d goes on", p.Batch.ID)
+		l.print(p, "batch %d is resumed", p.Batch.ID)
 	}
 }
 
-// showHeld shows the removals of the batch that wait for confirmation.
+// showHeld shows the held removals of the batch.
 func (l *lines) showHeld(p Progress) {
 	held := Held(p)
 	if held == l.held {
@@ -118,15 +118,15 @@ func (l *lines) showHeld(p Progress) {
 	if l.held = held; held != "" {
 		l.print(p, "%s", held)
 	} else if !p.Batch.Terminal() {
-		l.print(p, "no removals of batch %d are held any more", p.Batch.ID)
+		l.print(p, "batch %d has no held removals any more", p.Batch.ID)
 	}
 }
 
 // Close does nothing.
 func (l *lines) Close() {}
 
-// showWaits tells of each worker that the batch waits for, once for each reason: how many
-// jobs wait changes all the time.
+// showWaits prints each worker that the batch waits for, once per reason, because the number of
+// jobs changes all the time.
 func (l *lines) showWaits(p Progress) {
 	waits := map[string]string{}
 	for _, w := range p.Batch.WaitsFor {
@@ -142,16 +142,16 @@ func (l *lines) print(p Progress, format string, args ...any) {
 	fmt.Fprintf(l.w, "%s  %s\n", p.At.UTC().Format("15:04:05Z"), Printable(fmt.Sprintf(format, args...)))
 }
 
-// idleHint is how every hint begins.
-const idleHint = "nothing runs; "
+// idleHint is the start of every hint.
+const idleHint = "no phase is running; "
 
-// hint tells what a batch waits for that stands still.
+// hint returns what an idle batch waits for.
 func hint(p Progress) string {
 	switch {
 	case p.Batch.Terminal() || !Idle(p):
 		return ""
 	case p.Batch.Paused != nil:
-		return fmt.Sprintf(idleHint+"go on: matoolkit batch resume %d", p.Batch.ID)
+		return fmt.Sprintf(idleHint+"to resume: matoolkit batch resume %d", p.Batch.ID)
 	case p.Batch.Filling:
 		return idleHint + "its members are being written"
 	}
@@ -160,20 +160,20 @@ func hint(p Progress) string {
 		case phase.Status != api.PhasePending:
 			continue
 		case Gated(phase) && (p.Batch.IsManual || phase.Reason != ""):
-			return fmt.Sprintf(idleHint+"%s is next and waits for approval: matoolkit batch approve %d %s", phase.Name, p.Batch.ID, ShellWord(phase.Name))
+			return fmt.Sprintf(idleHint+"next is %s, which needs approval: matoolkit batch approve %d %s", phase.Name, p.Batch.ID, ShellWord(phase.Name))
 		case p.Batch.IsManual:
-			return fmt.Sprintf(idleHint+"%s is next: matoolkit batch advance %d", phase.Name, p.Batch.ID)
+			return fmt.Sprintf(idleHint+"next is %s: matoolkit batch advance %d", phase.Name, p.Batch.ID)
 		case phase.Reason != "":
-			return fmt.Sprintf(idleHint+"%s is next and waits: %s", phase.Name, phase.Reason)
+			return fmt.Sprintf(idleHint+"next is %s, which waits: %s", phase.Name, phase.Reason)
 		case phase.DueAt != nil && phase.DueAt.After(p.At):
-			return fmt.Sprintf(idleHint+"%s is next, due on %s", phase.Name, Stamp(*phase.DueAt))
+			return fmt.Sprintf(idleHint+"next is %s, due on %s", phase.Name, Stamp(*phase.DueAt))
 		}
 		return ""
 	}
 	return ""
 }
 
-// starts tells of a batch that follows its schedule when it will start.
+// starts returns the start of a batch with a schedule.
 func starts(p Progress) string {
 	if !scheduled(p.Batch) || p.Batch.Terminal() || !p.Batch.BatchStartTime.After(p.At) {
 		return ""
@@ -181,7 +181,7 @@ func starts(p Progress) string {
 	return ", starts on " + Stamp(*p.Batch.BatchStartTime)
 }
 
-// Held tells of removals that wait for somebody to decide, and where to look.
+// Held describes the held removals of a batch.
 func Held(p Progress) string {
 	if p.Batch.Held == nil || p.Batch.Terminal() {
 		return ""
@@ -189,7 +189,7 @@ func Held(p Progress) string {
 	return heldNote(*p.Batch.Held)
 }
 
-// ShellWord is a name as a shell takes it for one word.
+// ShellWord quotes a name for a shell if it needs quotes.
 func ShellWord(name string) string {
 	if strings.ContainsFunc(name, func(r rune) bool {
 		return !strings.ContainsRune("-_.", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
@@ -199,7 +199,7 @@ func ShellWord(name string) string {
 	return name
 }
 
-// label is the name of a phase, with its version where others have another.
+// label returns the name of a phase, with its version if there are several.
 func label(p api.Phase, all []api.Phase) string {
 	if severalVersions(all) {
 		return fmt.Sprintf("%s (version %d)", Printable(p.Name), p.RunbookVersion)
@@ -213,12 +213,24 @@ func severalVersions(all []api.Phase) bool {
 
 func ended(p api.Phase) int { return p.Succeeded + p.Failed + p.Cancelled }
 
-// describePhase words how the members of a phase stand.
+// describePhase describes the progress of a phase in a line.
 func describePhase(p api.Phase, now time.Time) string {
-	parts := []string{p.Status}
-	// Of a phase that nobody has begun all that there is to count are those who wait.
+	parts := []string{PhaseStatus(p)}
+	// A pending phase has only waiting members.
 	if p.Members > 0 && (p.Status != api.PhasePending || ended(p)+p.Running > 0) {
-		parts = append(parts, fmt.Sprintf("%d/%d", ended(p), p.Members), fmt.Sprintf("%d succeeded", p.Succeeded))
+		parts = append(parts, fmt.Sprintf("%d/%d", ended(p), p.Members))
+	}
+	if details := describeCounts(p, now); details != "" {
+		parts = append(parts, details)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// describeCounts describes the members of a phase, its duration and its note.
+func describeCounts(p api.Phase, now time.Time) string {
+	var parts []string
+	if p.Members > 0 && (p.Status != api.PhasePending || ended(p)+p.Running > 0) {
+		parts = append(parts, fmt.Sprintf("%d succeeded", p.Succeeded))
 	}
 	for _, count := range []struct {
 		n    int
@@ -244,8 +256,8 @@ func describePhase(p api.Phase, now time.Time) string {
 	return strings.Join(parts, ", ")
 }
 
-// times is how long a phase has run, and how long the members that are left will take
-// at the pace of those who are through; 0 where it cannot be told.
+// times returns how long a phase has run, and an estimate for its remaining members; 0 if
+// unknown.
 func times(p api.Phase, now time.Time) (elapsed, left time.Duration) {
 	if p.DispatchedAt == nil {
 		return 0, 0

@@ -9,26 +9,26 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook/diff"
 )
 
-// GoOver says how many batches take up a version.
-func GoOver(batches int) string {
+// TakeUp says how many batches take up a version.
+func TakeUp(batches int) string {
 	if batches == 1 {
-		return "1 batch goes over"
+		return "1 batch takes up the new version"
 	}
-	return fmt.Sprintf("%d batches go over", batches)
+	return fmt.Sprintf("%d batches take up the new version", batches)
 }
 
-// shownBatches is of how many batches people are told what becomes of them.
+// shownBatches is the number of batches for which the effect of a version is shown.
 const shownBatches = 20
 
-// ChangesText tells what a version changes.
+// ChangesText describes the changes of a version.
 func ChangesText(v api.VersionChanges) string {
 	var b strings.Builder
 	switch {
 	case v.Against == 0: // all of it is new
 	case v.Problem != "":
-		fmt.Fprintf(&b, "It cannot be compared with version %d: %s\n", v.Against, Printable(v.Problem))
+		fmt.Fprintf(&b, "The comparison with version %d failed: %s\n", v.Against, Printable(v.Problem))
 	case len(v.Runbook) == 0:
-		fmt.Fprintf(&b, "It does the same as version %d, though it is written differently.\n", v.Against)
+		fmt.Fprintf(&b, "It behaves as version %d; only the text differs.\n", v.Against)
 	default:
 		fmt.Fprintf(&b, "Changes from version %d:\n", v.Against)
 		for _, c := range v.Runbook {
@@ -53,7 +53,7 @@ func changeOf(c api.Change) diff.Change {
 	return diff.Change{Kind: diff.Kind(c.Kind), Path: c.Path, From: c.From, To: c.To}
 }
 
-// DiagnosticsOf are the diagnostics of an answer.
+// DiagnosticsOf converts the diagnostics of the API.
 func DiagnosticsOf(all []api.Diagnostic) []runbook.Diagnostic {
 	var out []runbook.Diagnostic
 	for _, d := range all {
@@ -62,10 +62,10 @@ func DiagnosticsOf(all []api.Diagnostic) []runbook.Diagnostic {
 	return out
 }
 
-// foreseenText tells what becomes of a batch.
+// foreseenText describes the effect of a version on a batch.
 func foreseenText(f api.BatchForecast) string {
 	if f.Problem != "" {
-		return fmt.Sprintf("batch %d: it could not be looked at: %s", f.BatchID, f.Problem)
+		return fmt.Sprintf("batch %d: its effect is unknown: %s", f.BatchID, f.Problem)
 	}
 	var parts []string
 	add := func(what string, phases []string) {
@@ -75,19 +75,19 @@ func foreseenText(f api.BatchForecast) string {
 	}
 	switch {
 	case f.Stays != "":
-		parts = append(parts, "stays as it is: "+f.Stays)
+		parts = append(parts, "unchanged: "+f.Stays)
 	case f.InitAgain:
-		parts = append(parts, "its init steps run again")
+		parts = append(parts, "init steps run again")
 	case f.Init:
-		parts = append(parts, "its init steps run")
+		parts = append(parts, "init steps run")
 	}
 	add("run again", f.Again)
-	add("to come", f.Pending)
+	add("pending", f.Pending)
 	add("skipped", f.Skipped)
 	add("superseded", f.Superseded)
-	add("goes on under way", f.UnderWay)
+	add("continues", f.UnderWay)
 	if f.Ends {
-		parts = append(parts, "nothing is left to do: it ends")
+		parts = append(parts, "no work remains: it ends")
 	}
 	return fmt.Sprintf("batch %d (%s, version %d): %s", f.BatchID, f.Status, f.From, strings.Join(parts, "; "))
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 )
 
-// PrintPreview prints what a query returns and what the next tick would do with it.
+// PrintPreview prints the result of a query and what the next tick would do with it.
 func (c *Printer) PrintPreview(v api.QueryPreview) error {
-	if c.Format != FormatTable || c.Quiet {
-		return c.Print(v, c.groupTable(v.Groups, c.Format == FormatCSV))
+	if !c.Plain() || len(c.Columns) > 0 || c.SortBy != "" {
+		return c.Print(v, c.groupTable(v.Groups))
 	}
 	if err := c.printGroups(v.Groups); err != nil {
 		return err
@@ -30,28 +30,32 @@ func (c *Printer) PrintPreview(v api.QueryPreview) error {
 	if v.Additions != nil {
 		c.Notice("The next tick would hold %s: %s.", People(v.Additions.People), Printable(v.Additions.Reason))
 		if v.Enabled {
-			c.Notice("Add them: matoolkit runbook confirm-additions %s --revision %s", ShellWord(v.RunbookName), ShellWord(v.Additions.Revision))
+			c.Notice("Next: matoolkit runbook confirm-additions %s --revision %s", ShellWord(v.RunbookName), ShellWord(v.Additions.Revision))
 		}
 	}
 	switch {
 	case v.Enabled:
 	case v.Additions != nil:
-		c.Notice("Automation is off. Enable it and add them: matoolkit automation enable %s --revision %s", ShellWord(v.RunbookName), ShellWord(v.Additions.Revision))
+		c.Notice("Automation is off. To enable it and add them: matoolkit automation enable %s --revision %s", ShellWord(v.RunbookName), ShellWord(v.Additions.Revision))
 	default:
-		c.Notice("Automation is off: no batch is made before it is turned on with: matoolkit automation enable %s", ShellWord(v.RunbookName))
+		c.Notice("Automation is off. To enable it: matoolkit automation enable %s", ShellWord(v.RunbookName))
 	}
 	return nil
 }
 
-// printGroups prints what would become of each batch. On a terminal the notes are
-// below the table: beside it there is seldom room for them, and they say why.
+// printGroups prints the effect on each batch. On a terminal the notes are below the table,
+// which seldom has room for them.
 func (c *Printer) printGroups(groups []api.PreviewGroup) error {
 	out := c.Stdout
 	if len(groups) == 0 {
-		_, err := fmt.Fprintln(out, "No batch would be made or changed.")
+		_, err := fmt.Fprintln(out, "No batch would be created or changed.")
 		return err
 	}
-	if err := c.groupTable(groups, !c.Terminal).Print(); err != nil || !c.Terminal {
+	t := c.groupTable(groups)
+	if c.Terminal && c.Format != FormatWide {
+		t.extra = []string{"note"}
+	}
+	if err := t.Print(); err != nil || !c.Terminal || c.Format == FormatWide {
 		return err
 	}
 	first := "\n"
@@ -64,23 +68,15 @@ func (c *Printer) printGroups(groups []api.PreviewGroup) error {
 	return nil
 }
 
-func (c *Printer) groupTable(groups []api.PreviewGroup, notes bool) *Sheet {
-	head := []string{"start", "batch", "status", "rows", "add", "refresh", "remove", "held", "add held"}
-	if notes {
-		head = append(head, "note")
-	}
-	t := c.Table(head...)
+func (c *Printer) groupTable(groups []api.PreviewGroup) *Sheet {
+	t := c.Table("start", "batch", "status", "rows", "add", "refresh", "remove", "held", "add held", "note")
 	for _, g := range groups {
-		row := []any{g.BatchStartTime, groupBatch(g), g.Status, g.Rows, g.Add, g.Refresh, g.Remove, g.Held, g.AddHeld}
-		if notes {
-			row = append(row, g.Note)
-		}
-		t.Row(row...)
+		t.Row(g.BatchStartTime, groupBatch(g), g.Status, g.Rows, g.Add, g.Refresh, g.Remove, g.Held, g.AddHeld, g.Note)
 	}
 	return t
 }
 
-// groupBatch is the batch that rows of a start belong to, or whether they will have one.
+// groupBatch returns the batch of the rows of a start, or whether one will be created.
 func groupBatch(g api.PreviewGroup) string {
 	switch {
 	case g.BatchID > 0:
@@ -91,8 +87,7 @@ func groupBatch(g api.PreviewGroup) string {
 	return "none"
 }
 
-// printSample prints the first rows of a result, and what its columns are: not all of
-// them may have room.
+// printSample prints the first rows of a result, and all its columns, which may not fit.
 func (c *Printer) printSample(v api.QueryPreview) error {
 	out := c.Stdout
 	columns := make([]string, len(v.Columns))
@@ -106,7 +101,7 @@ func (c *Printer) printSample(v api.QueryPreview) error {
 	case shown > 0 && shown < v.RowCount:
 		of = fmt.Sprintf("The first %d of %s", shown, of)
 	}
-	if _, err := fmt.Fprintf(out, "\n%s, with the columns %s\n", of, strings.Join(columns, ", ")); err != nil {
+	if _, err := fmt.Fprintf(out, "\n%s, columns %s\n", of, strings.Join(columns, ", ")); err != nil {
 		return err
 	}
 	if len(v.Sample) == 0 {
@@ -124,8 +119,8 @@ func (c *Printer) printSample(v api.QueryPreview) error {
 	return t.Print()
 }
 
-// value words a value of a data source: text as it is, everything else as JSON, NULL as
-// a dash. On a terminal a long one is cut, so that one does not hide the others.
+// value formats a value of a data source: text as it is, NULL as a dash, everything else as
+// JSON. On a terminal a long value is cut, so that it does not hide the others.
 func (c *Printer) value(v json.RawMessage) string {
 	const longest = 30 // characters
 	word := string(v)

@@ -6,31 +6,26 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 )
 
-// PrintRemovals prints why removals are held, whose, and what can be done.
+// PrintRemovals prints why removals are held, of which members, and the commands to decide.
 func (c *Printer) PrintRemovals(held api.RemovalHold) error {
 	t := c.Table("member", "key", "status", "phase", "added", "moves to")
 	for _, m := range held.Items {
 		t.Row(m.ID, m.Key, m.Status, m.Phase, m.AddedAt, m.MovesTo)
 	}
-	if c.Format == FormatTable && !c.Quiet {
+	if c.Plain() {
 		fmt.Fprintf(c.Stdout, "Batch %d: %s\n\n", held.BatchID, c.Cell(heldWords(held.RemovalHoldSummary)))
 	}
-	if err := c.PrintPage(held, len(held.Items), held.Continuation, t); err != nil || c.Structured() || c.Format == FormatCSV {
+	if err := c.PrintPage(held, len(held.Items), held.Continuation, t); err != nil || !c.Human() {
 		return err
 	}
 	if held.Confirmed == nil {
-		id, revision, whom := held.BatchID, ShellWord(held.Revision), "them"
-		if held.Members == 1 {
-			whom = "the member"
-		}
-		c.Notice("")
-		c.Notice("The data is right, take %s out:  matoolkit batch confirm-removals %d --revision %s", whom, id, revision)
-		c.Notice("The data is wrong, keep %s:      matoolkit batch discard-removals %d --revision %s", whom, id, revision)
+		c.Notice("Next: remove them: matoolkit batch confirm-removals %d --revision %s", held.BatchID, ShellWord(held.Revision))
+		c.Notice("   or keep them:   matoolkit batch discard-removals %d --revision %s", held.BatchID, ShellWord(held.Revision))
 	}
 	return nil
 }
 
-// heldWords tells of removals that are held what they are and why.
+// heldWords describes held removals.
 func heldWords(h api.RemovalHoldSummary) string {
 	who := fmt.Sprintf("%d of %s", h.Members, Count(h.Of, "active member"))
 	if h.Confirmed != nil {
@@ -43,28 +38,24 @@ func heldWords(h api.RemovalHoldSummary) string {
 	return fmt.Sprintf("the removal of %s is held since %s: %s", who, Stamp(h.Since), h.Reason)
 }
 
-// heldNote tells of them also what to do next.
+// heldNote describes held removals with the next command.
 func heldNote(h api.RemovalHoldSummary) string {
 	if h.Confirmed != nil {
 		return heldWords(h)
 	}
-	what := "them"
-	if h.Members == 1 {
-		what = "it"
-	}
-	return fmt.Sprintf("%s. Look at %s with: matoolkit batch removals %d", heldWords(h), what, h.BatchID)
+	return fmt.Sprintf("%s. List: matoolkit batch removals %d", heldWords(h), h.BatchID)
 }
 
-// NamedHeld is how many of those whose removal is held are named where they are decided on.
+// NamedHeld is the number of members that confirm-removals and discard-removals name.
 const NamedHeld = 10
 
-// NoticeHeld tells what is decided on: why it is held, and about whom.
+// NoticeHeld prints the held removals before a decision: the reason and the members.
 func (c *Printer) NoticeHeld(held api.RemovalHold) {
 	c.Notice("Batch %d: %s", held.BatchID, Printable(heldWords(held.RemovalHoldSummary)))
 	for _, m := range held.Items {
 		to := ""
 		if m.MovesTo != nil {
-			to = ", who moves to " + Stamp(*m.MovesTo)
+			to = ", moves to " + Stamp(*m.MovesTo)
 		}
 		c.Notice("  %s%s", c.Cell(m.Key), to)
 	}

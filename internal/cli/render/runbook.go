@@ -4,7 +4,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 )
 
-// RunbookTable shows runbooks.
+// RunbookTable returns the table of runbooks.
 func (c *Printer) RunbookTable(views ...api.Runbook) *Sheet {
 	t := c.Table("name", "version", "published", "by", "description")
 	for _, v := range views {

@@ -13,43 +13,28 @@ import (
 	"github.com/matoolkit/matoolkit/internal/humanize"
 )
 
-// These show what a batch consists of in tables and in words.
-
-// BatchTable has the starts only where a batch follows its schedule. As CSV it always has
-// the same columns, and how many were removed in one of their own.
+// BatchTable returns the table of batches. The start is shown only if a batch has a schedule.
 func (c *Printer) BatchTable(views ...api.Batch) *Sheet {
-	head := []string{"batch", "runbook", "version", "status", "phase", "members", "created", "by", "completed"}
-	starts := c.Format == FormatCSV || slices.ContainsFunc(views, scheduled)
-	if starts {
-		head = slices.Insert(head, 4, "start")
+	t := c.Table("batch", "runbook", "version", "status", "start", "phase", "members", "created", "by", "completed", "removed")
+	t.extra = []string{"removed"}
+	if !slices.ContainsFunc(views, scheduled) {
+		t.extra = append(t.extra, "start")
 	}
-	if c.Format == FormatCSV {
-		head = append(head, "removed")
-	}
-	t := c.Table(head...)
 	for _, v := range views {
 		by := v.CreatedBy
 		if by == "" && scheduled(v) {
 			by = "automation"
 		}
-		row := []any{v.ID, v.RunbookName, v.RunbookVersion, BatchStatus(v), v.CurrentPhase, MemberCount(v), v.DetectedAt, by, v.CompletedAt}
-		if starts {
-			start := v.BatchStartTime
-			if !scheduled(v) {
-				start = nil
-			}
-			row = slices.Insert(row, 4, any(start))
+		start := v.BatchStartTime
+		if !scheduled(v) {
+			start = nil
 		}
-		if c.Format == FormatCSV {
-			row[slices.Index(head, "members")] = v.MemberCount - v.RemovedCount
-			row = append(row, v.RemovedCount)
-		}
-		t.Row(row...)
+		t.Row(v.ID, v.RunbookName, v.RunbookVersion, BatchStatus(v), start, v.CurrentPhase, Shown{v.MemberCount - v.RemovedCount, MemberCount(v)}, v.DetectedAt, by, v.CompletedAt, v.RemovedCount)
 	}
 	return t
 }
 
-// MemberCount is how many are in a batch, and how many were.
+// MemberCount returns the number of members of a batch, and of removed members.
 func MemberCount(v api.Batch) string {
 	in := strconv.Itoa(v.MemberCount - v.RemovedCount)
 	if v.RemovedCount > 0 {
@@ -58,12 +43,11 @@ func MemberCount(v api.Batch) string {
 	return in
 }
 
-// scheduled tells whether a batch begins its phases by itself. The start of one that is
-// made by hand is only when it was first advanced.
+// scheduled reports whether the phases of a batch start by a schedule. The start of a batch
+// that was created by hand is only the time of its first advance.
 func scheduled(v api.Batch) bool { return !v.IsManual && v.BatchStartTime != nil }
 
-// BatchStatus is where a batch stands, whether it stands still, and whether somebody
-// has to look at it.
+// BatchStatus returns the status of a batch, and whether it is paused or needs attention.
 func BatchStatus(v api.Batch) string {
 	word := v.Status
 	if v.Terminal() {
@@ -81,8 +65,7 @@ func BatchStatus(v api.Batch) string {
 	return word
 }
 
-// ScheduleNote tells of a batch that follows its schedule when it starts and what
-// comes next; nothing of others.
+// ScheduleNote returns the start and the next phase of a batch with a schedule.
 func ScheduleNote(v api.Batch, phases []api.Phase, now time.Time) string {
 	if !scheduled(v) || v.Terminal() {
 		return ""
@@ -92,14 +75,14 @@ func ScheduleNote(v api.Batch, phases []api.Phase, now time.Time) string {
 		all = append(all, fmt.Sprintf("Starts on %s, in %s.", Stamp(*v.BatchStartTime), far(v.BatchStartTime.Sub(now))))
 	}
 	if v.Filling {
-		all = append(all, "Its members are being written; nothing has begun.")
+		all = append(all, "Its members are being written; no phase has started.")
 	} else if next, ok := nextPhase(phases); ok && v.Paused == nil && next.DueAt.After(now) {
-		all = append(all, fmt.Sprintf("Next is %s, due on %s, in %s.", next.Name, Stamp(*next.DueAt), far(next.DueAt.Sub(now))))
+		all = append(all, fmt.Sprintf("Next phase: %s, due on %s, in %s.", next.Name, Stamp(*next.DueAt), far(next.DueAt.Sub(now))))
 	}
 	return strings.Join(all, " ")
 }
 
-// nextPhase is the first phase that has not begun and follows the schedule.
+// nextPhase returns the first pending phase with a due time.
 func nextPhase(phases []api.Phase) (api.Phase, bool) {
 	for _, p := range phases {
 		if p.Status == api.PhasePending && p.DueAt != nil {
@@ -109,7 +92,7 @@ func nextPhase(phases []api.Phase) (api.Phase, bool) {
 	return api.Phase{}, false
 }
 
-// far is a time to come in the one or two units that say how far away it is.
+// far formats a duration in its one or two largest units.
 func far(d time.Duration) string {
 	d = d.Round(time.Minute)
 	days, hours, minutes := int(d/(24*time.Hour)), int(d/time.Hour)%24, int(d/time.Minute)%60
@@ -128,7 +111,7 @@ func far(d time.Duration) string {
 	return "less than a minute"
 }
 
-// Notes are what there is to tell of a batch beside its table.
+// Notes returns what the table of a batch does not show.
 func Notes(v api.Batch) []string {
 	var all []string
 	if v.Error != "" {
@@ -141,18 +124,18 @@ func Notes(v api.Batch) []string {
 		all = append(all, "Cancelled by "+marked(*v.Cancelled))
 	}
 	for _, w := range v.WaitsFor {
-		all = append(all, capital(waitNote(w)))
+		all = append(all, Capital(waitNote(w)))
 	}
 	if v.Held != nil && !v.Terminal() {
-		all = append(all, capital(heldNote(*v.Held)))
+		all = append(all, Capital(heldNote(*v.Held)))
 	}
 	if v.Kept > 0 {
-		all = append(all, fmt.Sprintf("%s kept whom the data source no longer has in this batch.", are(v.Kept, "member")))
+		all = append(all, fmt.Sprintf("%s kept although the data source no longer returns them.", are(v.Kept, "member")))
 	}
 	return all
 }
 
-// waitNote says which worker a batch waits for and why.
+// waitNote names a worker that a batch waits for, and the reason.
 func waitNote(w api.WorkerWait) string {
 	reason := w.Reason
 	switch {
@@ -164,51 +147,55 @@ func waitNote(w api.WorkerWait) string {
 	return fmt.Sprintf("waits for worker %s: %s; %s queued", w.WorkerID, reason, Count(w.JobsQueued, "job"))
 }
 
-// marked tells who did something, when and why.
+// marked returns who did something, when and why.
 func marked(m api.Attribution) string { return Because(m.By+" on "+Stamp(m.At), m.Why) }
 
-// MemberTable shows members.
+// MemberTable returns the table of members.
 func (c *Printer) MemberTable(views ...api.Member) *Sheet {
 	t := c.Table("member", "key", "status", "phase", "failed", "in phase", "at step", "removed", "by", "error")
-	t.minor = []string{"by", "failed", "removed", "phase"} // when somebody failed, and not how many
+	t.minor = []string{"by", "failed", "removed", "phase", "in phase"} // of failed, the time
 	for _, v := range views {
 		by := v.RemovedBy
 		if v.RemovedAt != nil && by == "" {
 			by = "the data source"
 		}
-		reason := v.Error
-		if c.Format == FormatTable { // beside its own columns, which take the room that the cause needs
-			reason = strings.TrimPrefix(reason, fmt.Sprintf("phase %s: step %q: ", v.FailedIn, v.FailedStep))
-		}
-		t.Row(v.ID, v.Key, v.Status, v.Phase, v.FailedAt, v.FailedIn, v.FailedStep, v.RemovedAt, by, reason)
+		// The columns name the phase and the step already.
+		cause := strings.TrimPrefix(v.Error, fmt.Sprintf("phase %s: step %q: ", v.FailedIn, v.FailedStep))
+		t.Row(v.ID, v.Key, v.Status, v.Phase, v.FailedAt, v.FailedIn, v.FailedStep, v.RemovedAt, by, Shown{v.Error, cause})
 	}
 	return t
 }
 
-// PhaseTable has the versions only where there is more than one, and in CSV.
+// PhaseTable returns the table of phases. The version is shown only if there are several.
 func (c *Printer) PhaseTable(phases []api.Phase) *Sheet {
-	head := []string{"phase", "status", "members", "succeeded", "failed", "cancelled", "running", "waiting", "due", "began", "took", "note"}
-	versions := c.Format == FormatCSV || severalVersions(phases)
-	if versions {
-		head = slices.Insert(head, 1, "version")
+	t := c.Table("phase", "version", "status", "members", "succeeded", "failed", "cancelled", "running", "waiting", "due", "began", "took", "note")
+	if !severalVersions(phases) {
+		t.extra = []string{"version"}
 	}
-	t := c.Table(head...)
 	for _, v := range phases {
 		took := ""
 		if elapsed, _ := times(v, c.Now()); v.DispatchedAt != nil {
 			took = round(elapsed)
 		}
-		row := []any{v.Name, v.Status, v.Members, v.Succeeded, v.Failed, v.Cancelled, v.Running, v.Waiting, v.DueAt, v.DispatchedAt, took, phaseNote(v)}
-		if versions {
-			row = slices.Insert(row, 1, any(v.RunbookVersion))
-		}
-		t.Row(row...)
+		t.Row(v.Name, v.RunbookVersion, Shown{v.Status, PhaseStatus(v)}, v.Members, v.Succeeded, v.Failed, v.Cancelled, v.Running, v.Waiting, v.DueAt, v.DispatchedAt, took, phaseNote(v))
 	}
 	return t
 }
 
-// phaseNote tells why a phase waits, was skipped or failed, and how its gates and its
-// on_complete steps stand.
+// CompletedWithFailures is the status of a completed phase in which members failed.
+const CompletedWithFailures = "completed with failures"
+
+// PhaseStatus returns the status of a phase. The API calls a phase completed if any member
+// succeeded.
+func PhaseStatus(v api.Phase) string {
+	if v.Status == api.PhaseCompleted && v.Failed > 0 {
+		return CompletedWithFailures
+	}
+	return v.Status
+}
+
+// phaseNote returns why a phase waits, was skipped or failed, and the state of its gates and
+// on_complete steps.
 func phaseNote(v api.Phase) string {
 	var parts []string
 	if v.Reason != "" {
@@ -220,7 +207,7 @@ func phaseNote(v api.Phase) string {
 		parts = append(parts, "approved by "+Because(v.Approved.By, v.Approved.Why))
 	case pending && v.Reason == "":
 		if v.RequireSuccess > 0 {
-			parts = append(parts, fmt.Sprintf("requires that %s succeed in the phase before", humanize.Percent(v.RequireSuccess)))
+			parts = append(parts, fmt.Sprintf("requires %s success in the phase before", humanize.Percent(v.RequireSuccess)))
 		}
 		if v.Approval {
 			parts = append(parts, "needs approval")
@@ -235,29 +222,37 @@ func phaseNote(v api.Phase) string {
 	return strings.Join(parts, "; ")
 }
 
-// Gated tells whether a phase waits for an administrator.
+// Gated reports whether a phase waits for an approval.
 func Gated(v api.Phase) bool {
 	return v.Status == api.PhasePending && v.Approved == nil && (v.Approval || v.RequireSuccess > 0 && v.Reason != "")
 }
 
-// StepTable shows steps.
+// StepTable returns the table of steps.
 func (c *Printer) StepTable(views ...api.Step) *Sheet {
 	t := c.Table("step", "phase", "version", "kind", "member", "name", "function", "status", "retries", "done", "note")
+	t.minor = []string{"version", "kind", "function", "done", "retries", "phase"}
 	for _, v := range views {
-		member := v.MemberKey
-		if member == "" && v.MemberID > 0 {
-			member = strconv.Itoa(v.MemberID)
-		}
-		kind := v.Kind
-		if v.Rollback != "" {
-			kind = "rollback " + v.Rollback
-		}
-		t.Row(v.ID, v.Phase, v.RunbookVersion, kind, member, v.Name, v.Function, v.Status, v.RetryCount, v.CompletedAt, stepNote(v))
+		t.Row(v.ID, v.Phase, v.RunbookVersion, stepKind(v), stepMember(v), v.Name, v.Function, v.Status, v.RetryCount, v.CompletedAt, stepNote(v))
 	}
 	return t
 }
 
-// stepNote tells why a step failed, who took its place and what came too late.
+// stepMember returns the key of the member of a step, or the number if there is no key.
+func stepMember(v api.Step) string {
+	if v.MemberKey == "" && v.MemberID > 0 {
+		return strconv.Itoa(v.MemberID)
+	}
+	return v.MemberKey
+}
+
+func stepKind(v api.Step) string {
+	if v.Rollback != "" {
+		return "rollback " + v.Rollback
+	}
+	return v.Kind
+}
+
+// stepNote returns the error of a step, who skipped it or marked it as done, and late results.
 func stepNote(v api.Step) string {
 	var parts []string
 	if v.Error != "" {
@@ -282,7 +277,7 @@ func stepNote(v api.Step) string {
 	return strings.Join(parts, "; ")
 }
 
-// are is how many there are, with the verb.
+// are returns a number with its noun and verb.
 func are(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun + " is"
@@ -290,16 +285,16 @@ func are(n int, noun string) string {
 	return Count(n, noun) + " are"
 }
 
-// capital begins a sentence.
-func capital(s string) string {
+// Capital starts a text with a capital letter.
+func Capital(s string) string {
 	first, size := utf8.DecodeRuneInString(s)
 	return string(unicode.ToUpper(first)) + s[size:]
 }
 
-// Words makes of a status what people say.
+// Words returns a status as text.
 func Words(status string) string { return strings.ReplaceAll(status, "_", " ") }
 
-// OneOf names all statuses of something.
+// OneOf lists values: a, b or c.
 func OneOf[S ~string](all []S) string {
 	var names []string
 	for _, s := range all {

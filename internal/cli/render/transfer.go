@@ -11,18 +11,17 @@ import (
 	"time"
 )
 
-// Transfer reports on Stderr how much of a transfer was received, or of a total how
-// much was sent, if it takes long.
+// Transfer reports the progress of a long transfer on Stderr.
 type Transfer struct {
 	c     *Printer
 	To    io.Writer
-	total int64 // of what is sent; 0 for what comes
+	total int64 // bytes to send; 0 for a download
 	Bytes int64
 	next  time.Time
 	drew  int // columns
 }
 
-// Receiving reports how much of an answer has come to what is written to its field to.
+// Receiving returns a Transfer for a download to its field To.
 func (c *Printer) Receiving() *Transfer { return &Transfer{c: c} }
 
 // Write passes bytes on and counts them.
@@ -58,7 +57,7 @@ func (p *Transfer) words() string {
 	return megabytes(p.Bytes) + " so far"
 }
 
-// drawn tells whether a line can be drawn over.
+// drawn reports whether lines can be overwritten.
 func (p *Transfer) drawn() bool { return p.c.Terminal && p.c.Getenv("TERM") != "dumb" }
 
 // draw draws a line over the one before.
@@ -67,7 +66,7 @@ func (p *Transfer) draw(line string) {
 	p.drew = max(p.drew, len(line))
 }
 
-// End takes away the line that was drawn.
+// End removes the line.
 func (p *Transfer) End() {
 	if p.drew > 0 {
 		fmt.Fprint(p.c.Stderr, "\r"+strings.Repeat(" ", max(20, p.drew))+"\r")
@@ -76,11 +75,10 @@ func (p *Transfer) End() {
 
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
-// large is from how many bytes on it is told that the API is at work on a file.
+// large is the size in bytes from which the work of the API on a file is reported.
 const large = 1 << 20
 
-// sending is a file on its way to the API. The HTTP client may read on from it when the
-// answer is there already.
+// sending is an upload. The HTTP client may continue to read it after the answer.
 type sending struct {
 	mu    sync.Mutex
 	ended bool
@@ -89,8 +87,8 @@ type sending struct {
 
 type sendingKey struct{}
 
-// Sending tells on the side how much of a file of so many bytes has been sent with the
-// context that it gives, until the other is called.
+// Sending reports the progress of an upload of so many bytes with the returned context, until
+// the returned function is called.
 func (c *Printer) Sending(ctx context.Context, size int) (context.Context, func()) {
 	s := &sending{Transfer: Transfer{c: c, total: int64(size)}}
 	return context.WithValue(ctx, sendingKey{}, s), func() {
@@ -101,7 +99,7 @@ func (c *Printer) Sending(ctx context.Context, size int) (context.Context, func(
 	}
 }
 
-// read notes what has been read of the file's request, and that all of it has.
+// read counts the bytes that the client has read, and reports the end.
 func (s *sending) read(n int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,12 +108,11 @@ func (s *sending) read(n int, err error) {
 	}
 	s.count(n)
 	if errors.Is(err, io.EOF) && !s.c.Quiet && s.drawn() && s.total >= large {
-		s.draw(megabytes(s.total) + " sent; the API checks and writes them")
+		s.draw(megabytes(s.total) + " sent; the API validates and stores the file")
 	}
 }
 
-// Watched is a client whose requests tell how much of them has been sent, where their
-// context has somebody to tell.
+// Watched returns a client that reports the progress of requests with a context of Sending.
 func Watched(web *http.Client) *http.Client {
 	own := *web
 	next := web.Transport
@@ -133,7 +130,7 @@ func Watched(web *http.Client) *http.Client {
 	return &own
 }
 
-// again begins to count from the beginning: a request is sent again.
+// again resets the count: the request is sent again.
 func (s *sending) again() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,14 +141,14 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// body is a request's body that is counted as it is read.
+// body is the body of a request; it counts the bytes that are read.
 type body struct {
 	io.ReadCloser
-	told *sending
+	to *sending
 }
 
 func (b body) Read(into []byte) (int, error) {
 	n, err := b.ReadCloser.Read(into)
-	b.told.read(n, err)
+	b.to.read(n, err)
 	return n, err
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 )
 
-// VersionTable shows versions of a runbook.
+// VersionTable returns the table of versions of a runbook.
 func (c *Printer) VersionTable(views ...api.RunbookVersion) *Sheet {
 	t := c.Table("version", "status", "published", "by", "overdue", "rerun init", "deactivated", "description")
 	for _, v := range views {
@@ -26,7 +26,7 @@ func (c *Printer) VersionTable(views ...api.RunbookVersion) *Sheet {
 	return t
 }
 
-// PrintVersion prints the YAML of a version, and beside it what became of the version.
+// PrintVersion prints the YAML of a version to Stdout and its status to Stderr.
 func (c *Printer) PrintVersion(v api.RunbookVersion) error {
 	if c.Structured() {
 		return c.Document(v)

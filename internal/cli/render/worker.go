@@ -8,7 +8,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 )
 
-// Age is for how long something has gone on; empty for nothing.
+// Age returns the time since a moment; empty without one.
 func Age(since *time.Time, now time.Time) string {
 	if since == nil {
 		return ""
@@ -26,7 +26,7 @@ func AliveReplicas(v api.Worker) (n int) {
 	return n
 }
 
-// DescribeWorker says in lines how a worker and its replicas are.
+// DescribeWorker describes a worker and its replicas, one line each.
 func DescribeWorker(v api.Worker, now time.Time) []string {
 	head := strings.TrimSpace(v.ID+" "+v.Version) + " is " + strings.ReplaceAll(string(v.State), "_", " ")
 	if v.LastSeenAt != nil {
@@ -36,10 +36,10 @@ func DescribeWorker(v api.Worker, now time.Time) []string {
 	}
 	head += fmt.Sprintf(": %s queued, %d in flight", Count(v.JobsQueued, "job"), v.JobsInFlight)
 	if v.LastSeenAt == nil && v.OldestQueuedAt != nil {
-		head += ", jobs wait since " + Stamp(*v.OldestQueuedAt)
+		head += ", jobs queued since " + Stamp(*v.OldestQueuedAt)
 	}
 	if v.OldestJobAt != nil {
-		head += ", the oldest for " + Age(v.OldestJobAt, now)
+		head += ", the oldest " + Age(v.OldestJobAt, now)
 	}
 	lines := []string{head + "."}
 	if v.StartedAt != nil {
@@ -54,7 +54,7 @@ func DescribeWorker(v api.Worker, now time.Time) []string {
 		lines = append(lines, "Its credential expires on "+Stamp(*v.CredentialExpiresAt)+".")
 	}
 	if v.Problem != "" {
-		lines = append(lines, "Its jobs do not arrive: "+v.Problem+".")
+		lines = append(lines, "Its jobs are not delivered: "+v.Problem+".")
 	}
 	for _, r := range v.Replicas {
 		lines = append(lines, fmt.Sprintf("Replica %s is %s: %d of %d jobs, last seen on %s.", r.ID, r.State, r.JobsInFlight, r.MaxParallelism, Stamp(r.LastSeenAt)))
@@ -62,9 +62,9 @@ func DescribeWorker(v api.Worker, now time.Time) []string {
 	return lines
 }
 
-// FunctionTable shows the functions of a worker.
+// FunctionTable returns the table of the functions of a worker.
 func (c *Printer) FunctionTable(functions []api.Function) *Sheet {
-	t := c.Table("function", "parameters", "answers", "permissions")
+	t := c.Table("function", "parameters", "results", "permissions")
 	for _, f := range functions {
 		var params, fields []string
 		for _, p := range f.Params {

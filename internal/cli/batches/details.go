@@ -1,0 +1,135 @@
+package batches
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/apiclient"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/cli/render"
+)
+
+// memberDetails is a member with its steps in structured output.
+type memberDetails struct {
+	api.Member
+	Steps []api.Step `json:"steps"`
+}
+
+func getMemberCommand(c *runner) *cobra.Command {
+	return command.Shows(&cobra.Command{
+		Use: "get <id> <member-id>", Short: "Show a member with its data, its steps and its error", Args: command.Needs("the id", "the member-id"),
+		Long: `Shows one member of a batch in full: its data, its error and its steps. Give the number of
+the member or its key.`,
+		Example: `  matoolkit member get 42 7
+  matoolkit member get 42 ada@contoso.com --output json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, id, err := c.OnBatch(args[0])
+			if err != nil {
+				return err
+			}
+			member, err := findMember(cmd.Context(), s.Client, id, args[1])
+			if err != nil {
+				return err
+			}
+			if !c.Structured() && (!c.Plain() || len(c.Columns) > 0) {
+				return c.Print(member, c.MemberTable(member))
+			}
+			steps, err := command.Collect(cmd.Context(), command.Paging{Limit: 1, All: true}, api.ListOptions{Member: member.ID}, command.PerBatch(id, s.Client.Steps))
+			if err != nil {
+				return err
+			}
+			if c.Structured() {
+				return c.Document(memberDetails{member, steps.Items})
+			}
+			return c.PrintMember(id, member, steps.Items)
+		},
+	})
+}
+
+// findMember reads a member by its number or its key. The API only lists members.
+func findMember(ctx context.Context, client *apiclient.Client, id int, which string) (api.Member, error) {
+	number, err := strconv.Atoi(which)
+	if err != nil {
+		number = 0
+	}
+	o := api.ListOptions{}
+	if number == 0 {
+		o.Search = which
+	}
+	found, err := find(ctx, o, command.PerBatch(id, client.Members), func(m api.Member) bool { return m.ID == number || m.Key == which })
+	if found == nil && err == nil {
+		err = &exit.Error{
+			Status: exit.NotFound, Text: fmt.Sprintf("batch %d has no member %s", id, render.Printable(which)),
+			Hint: fmt.Sprintf("List the members: matoolkit batch members %d", id),
+		}
+	}
+	if err != nil {
+		return api.Member{}, err
+	}
+	return *found, nil
+}
+
+// find reads a list page by page up to the item that is wanted. It returns nil if there is none.
+func find[V any](ctx context.Context, o api.ListOptions, list func(context.Context, api.ListOptions) (api.Page[V], error), wanted func(V) bool) (*V, error) {
+	o.Limit = 1000
+	for {
+		page, err := list(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Items {
+			if wanted(page.Items[i]) {
+				return &page.Items[i], nil
+			}
+		}
+		if o.Continuation = page.Continuation; o.Continuation == "" {
+			return nil, nil
+		}
+	}
+}
+
+func getStepCommand(c *runner) *cobra.Command {
+	return command.Shows(&cobra.Command{
+		Use: "get <id> <step-id>", Short: "Show a step with its parameters, its result and its error", Args: command.Needs("the id", "the step-id"),
+		Example: `  matoolkit step get 42 20000007001
+  matoolkit step get 42 20000007001 --output json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			number, err := stepNumber(args[1])
+			if err != nil {
+				return err
+			}
+			s, id, err := c.OnBatch(args[0])
+			if err != nil {
+				return err
+			}
+			step, err := find(cmd.Context(), api.ListOptions{}, command.PerBatch(id, s.Client.Steps), func(v api.Step) bool { return v.ID == number })
+			if err != nil {
+				return err
+			}
+			if step == nil {
+				return &exit.Error{
+					Status: exit.NotFound, Text: fmt.Sprintf("batch %d has no step %d", id, number),
+					Hint: fmt.Sprintf("List the steps: matoolkit batch steps %d", id),
+				}
+			}
+			if !c.Plain() || len(c.Columns) > 0 {
+				return c.Print(step, c.StepTable(*step))
+			}
+			return c.PrintStep(id, *step)
+		},
+	})
+}
+
+// stepNumber parses the number of a step.
+func stepNumber(arg string) (int64, error) {
+	n, err := strconv.ParseInt(arg, 10, 64)
+	if err != nil || n < 1 {
+		return 0, exit.Usagef("invalid step %q: give a number that matoolkit batch steps shows", arg)
+	}
+	return n, nil
+}

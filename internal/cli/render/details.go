@@ -1,0 +1,150 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+)
+
+// field is a line of the details of an item.
+type field struct {
+	name  string
+	value any
+}
+
+// printFields prints the fields that have a value, in two columns. On a terminal it wraps the
+// values.
+func (c *Printer) printFields(fields ...field) {
+	longest := 0
+	for _, f := range fields {
+		longest = max(longest, text.StringWidth(f.name))
+	}
+	for _, f := range fields {
+		value := c.Cell(f.value)
+		if value == "-" {
+			continue
+		}
+		lines := []string{value}
+		if room := c.Width - longest - gap; c.Terminal && room >= leastKept {
+			lines = wrap(value, room)
+		}
+		name := f.name
+		for _, line := range lines {
+			fmt.Fprintf(c.Stdout, "%s%s%s\n", name, strings.Repeat(" ", longest+gap-text.StringWidth(name)), line)
+			name = ""
+		}
+	}
+}
+
+// PrintMember prints a member of a batch with its data and its steps.
+func (c *Printer) PrintMember(batch int, v api.Member, steps []api.Step) error {
+	failed := ""
+	if v.FailedIn != "" {
+		failed = v.FailedIn + "/" + v.FailedStep
+	}
+	removed := ""
+	if v.RemovedAt != nil {
+		removed = Stamp(*v.RemovedAt) + " by the data source"
+		if v.RemovedBy != "" {
+			removed = Stamp(*v.RemovedAt) + " by " + v.RemovedBy
+		}
+	}
+	c.printFields(field{"Member", v.ID}, field{"Key", v.Key}, field{"Batch", batch}, field{"Status", v.Status}, field{"Phase", v.Phase},
+		field{"Failed at", failed}, field{"Failed on", v.FailedAt}, field{"Error", v.Error}, field{"Added", v.AddedAt}, field{"Removed", removed})
+	c.printValues("Data", v.Data)
+	c.printValues("Outputs of steps", v.WorkerData)
+	if len(steps) > 0 {
+		fmt.Fprintln(c.Stdout)
+		t := c.Table("step", "phase", "name", "status", "retries", "done", "note")
+		for _, s := range steps {
+			t.Row(s.ID, s.Phase, s.Name, s.Status, s.RetryCount, s.CompletedAt, stepNote(s))
+		}
+		if err := t.Print(); err != nil {
+			return err
+		}
+	}
+	if v.Status == api.MemberFailed {
+		c.Notice("Next: matoolkit batch retry %d --member %d", batch, v.ID)
+	}
+	return nil
+}
+
+// printValues prints JSON values by their names.
+func (c *Printer) printValues(title string, values map[string]json.RawMessage) {
+	if len(values) == 0 {
+		return
+	}
+	fmt.Fprintf(c.Stdout, "\n%s:\n", title)
+	var fields []field
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		word := string(values[name])
+		var s string
+		if json.Unmarshal(values[name], &s) == nil {
+			word = s
+		}
+		fields = append(fields, field{"  " + c.Cell(name), word})
+	}
+	c.printFields(fields...)
+}
+
+// PrintStep prints a step of a batch with its parameters and its result.
+func (c *Printer) PrintStep(batch int, v api.Step) error {
+	resolved := ""
+	if v.Resolved != nil {
+		resolved = marked(*v.Resolved)
+	}
+	var took time.Duration
+	if v.DispatchedAt != nil && v.CompletedAt != nil {
+		took = v.CompletedAt.Sub(*v.DispatchedAt)
+	}
+	duration := ""
+	if took > 0 {
+		duration = round(took)
+	}
+	c.printFields(field{"Step", v.ID}, field{"Name", v.Name}, field{"Batch", batch}, field{"Phase", v.Phase}, field{"Version", v.RunbookVersion}, field{"Kind", stepKind(v)},
+		field{"Member", stepMember(v)}, field{"Worker", v.WorkerID}, field{"Function", v.Function}, field{"Status", v.Status}, field{"Error", v.Error},
+		field{"Job", v.JobID}, field{"Dispatched", v.DispatchedAt}, field{"Completed", v.CompletedAt}, field{"Took", duration},
+		field{"Retries", positive(v.RetryCount)}, field{"Polls", positive(v.PollCount)}, field{"Next retry", v.RetryAfter}, field{"Deadline", v.Deadline},
+		field{"Resolved by", resolved})
+	for _, late := range v.Late {
+		outcome := "no result"
+		if late.At != nil {
+			outcome = "failed: " + late.Error
+			if late.Succeeded {
+				outcome = "succeeded"
+			}
+			outcome += " on " + Stamp(*late.At)
+		}
+		c.printFields(field{"Abandoned", fmt.Sprintf("job %s, on %s: %s", late.JobID, Stamp(late.AbandonedAt), outcome)})
+	}
+	for _, part := range []struct {
+		title string
+		value json.RawMessage
+	}{{"Parameters", v.Params}, {"Result", v.Result}} {
+		if len(part.value) == 0 {
+			continue
+		}
+		var indented bytes.Buffer
+		if err := json.Indent(&indented, part.value, "", "  "); err != nil {
+			return err
+		}
+		fmt.Fprintf(c.Stdout, "\n%s:\n", part.title)
+		for line := range strings.Lines(indented.String()) {
+			if _, err := fmt.Fprintln(c.Stdout, Printable(strings.TrimSuffix(line, "\n"))); err != nil {
+				return err
+			}
+		}
+	}
+	if v.Status == api.StepFailed && v.MemberID > 0 {
+		c.Notice("Next: matoolkit batch retry %d --member %d", batch, v.MemberID)
+	}
+	return nil
+}
