@@ -38,7 +38,7 @@ func TestReportOfABatch(t *testing.T) {
 	do(0, "batch", "watch", "1", "--until-idle", "--quiet")
 
 	csv, _ := do(0, "batch", "report", "1")
-	for _, want := range []string{"1,1,'=u1,active,", "1,2,u2,failed,,prepare,check,", "release: release succeeded", "1,3,u3,removed,"} {
+	for _, want := range []string{"1,1,'=u1,in progress,", "1,2,u2,failed at prepare/check,,prepare,check,", "release: release succeeded", "1,3,u3,removed,"} {
 		if !strings.Contains(csv, want) {
 			t.Errorf("there is no %s in %s", want, csv)
 		}
