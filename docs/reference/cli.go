@@ -31,7 +31,7 @@ func readCommands(root *cobra.Command) commandsPage {
 			if child.Hidden || child.Deprecated != "" {
 				continue
 			}
-			if child.Runnable() {
+			if !child.HasSubCommands() || child.Long != "" {
 				page.Commands = append(page.Commands, command{
 					Path: child.CommandPath(), Short: child.Short, Long: markdown(child.Long), Usage: child.UseLine(),
 					Example: unindented(child.Example), Aliases: child.Aliases, Flags: options(child.LocalNonPersistentFlags()),
@@ -79,10 +79,11 @@ func markdown(text string) string {
 			prose, block = nil, nil
 		}
 		for line := range strings.SplitSeq(strings.Trim(paragraph, "\n"), "\n") {
-			if indented := strings.HasPrefix(line, " "); indented == (block == nil) && (prose != nil || block != nil) {
+			inBlock := strings.HasPrefix(line, " ") || block != nil && strings.Contains(line, "  ")
+			if inBlock == (block == nil) && (prose != nil || block != nil) {
 				end()
 			}
-			if strings.HasPrefix(line, " ") {
+			if inBlock {
 				block = append(block, line)
 			} else {
 				prose = append(prose, line)
