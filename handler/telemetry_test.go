@@ -12,7 +12,7 @@ import (
 	"github.com/matoolkit/matoolkit/local/collector"
 )
 
-func TestFigureOfTheOldestMessageIsOfEachTickAndTopic(t *testing.T) {
+func TestMetricOfTheOldestMessageIsOfEachTickAndTopic(t *testing.T) {
 	t.Parallel()
 	system := newSystem(t)
 	c, err := collector.Start()

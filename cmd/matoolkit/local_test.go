@@ -13,7 +13,7 @@ import (
 	"github.com/matoolkit/matoolkit/local/system"
 )
 
-func TestWrongUsageOfLocalIsToldAsSuch(t *testing.T) {
+func TestWrongUsageOfLocalIsReportedAsSuch(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
 		"local up --parts servicebus,foo":          `there is no part "foo"`,

@@ -13,7 +13,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/verify"
 )
 
-func TestWrongUsageOfVerifyIsToldAsSuch(t *testing.T) {
+func TestWrongUsageOfVerifyIsReportedAsSuch(t *testing.T) {
 	t.Parallel()
 	local := "Endpoint=sb://127.0.0.1:1;SharedAccessKeyName=k;SharedAccessKey=c2VjcmV0;UseDevelopmentEmulator=true;"
 	for _, tc := range []struct {

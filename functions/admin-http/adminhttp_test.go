@@ -107,7 +107,7 @@ func routes(t *testing.T) []route {
 		{
 			request{"GET", "/api/messages/unprocessed?status=Replayed&topic=worker-results&limit=2", "", "", ""},
 			false, 200,
-			"Unprocessed {Limit:2 Status:replayed Topic:worker-results}", `{"items":[]}`,
+			"UnprocessableMessages {Limit:2 Status:replayed Topic:worker-results}", `{"items":[]}`,
 		},
 		{request{"GET", "/api/messages/unprocessed/abc", "", "", ""}, true, 200, `UnprocessableMessage CALLER "abc"`, `"body":{"a":1}`},
 		{request{"POST", "/api/messages/unprocessed/abc/replay", "", "", ""}, true, 202, `Replay avery@contoso "abc" ""`, `"status":"replayed"`},

@@ -152,7 +152,7 @@ func (r fakeBatches) Advance(_ context.Context, by audit.Caller, id int, phase s
 }
 
 func (r fakeMessages) UnprocessableMessages(_ context.Context, o api.ListOptions) (api.Page[api.UnprocessableMessage], error) {
-	return api.Page[api.UnprocessableMessage]{}, r.note("Unprocessed %s", shown(o))
+	return api.Page[api.UnprocessableMessage]{}, r.note("UnprocessableMessages %s", shown(o))
 }
 
 func (r fakeMessages) UnprocessableMessage(_ context.Context, by audit.Caller, id string) (api.UnprocessableMessage, error) {

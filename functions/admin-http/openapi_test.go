@@ -122,7 +122,7 @@ func TestDocumentHasTheFieldsOfTheViews(t *testing.T) {
 		"Automation": api.Automation{}, "RowProblem": api.RowProblem{}, "Preview": api.QueryPreview{}, "PreviewGroup": api.PreviewGroup{},
 		"Held": api.RemovalHoldSummary{}, "HeldPage": api.RemovalHold{}, "HeldMember": api.HeldMember{},
 		"Worker": api.Worker{}, "WorkerPage": api.Page[api.Worker]{}, "Function": api.Function{}, "FunctionParameter": api.Parameter{}, "FunctionField": api.Field{},
-		"UnprocessedMessage": api.UnprocessableMessage{}, "UnprocessedPage": api.Page[api.UnprocessableMessage]{},
+		"UnprocessableMessage": api.UnprocessableMessage{}, "UnprocessablePage": api.Page[api.UnprocessableMessage]{},
 	} {
 		var fields, always []string
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(view)) {
@@ -163,7 +163,7 @@ func TestDocumentHasTheFieldsOfTheViews(t *testing.T) {
 func TestDocumentHasTheStatuses(t *testing.T) {
 	t.Parallel()
 	d, _ := readDocument(t)
-	for path, name := range map[string]string{"/api/batches": "BatchStatus", "/api/batches/1/members": "MemberStatus", "/api/batches/1/steps": "StepStatus", "/api/messages/unprocessed": "UnprocessedStatus"} {
+	for path, name := range map[string]string{"/api/batches": "BatchStatus", "/api/batches/1/members": "MemberStatus", "/api/batches/1/steps": "StepStatus", "/api/messages/unprocessed": "UnprocessableStatus"} {
 		p := readProblem(t, newFixture().send(request{"GET", path + "?status=none", "reader", "", ""}))
 		if want := strings.Trim(strings.ReplaceAll(fmt.Sprint(d.Components.Schemas[name].Enum), " ", ", "), "[]"); !strings.HasSuffix(p.Detail, "one of "+want) {
 			t.Errorf("%s: %q, described: %s", path, p.Detail, want)
@@ -171,7 +171,7 @@ func TestDocumentHasTheStatuses(t *testing.T) {
 	}
 }
 
-func TestDocumentHasTheActionsOfTheAuditTrail(t *testing.T) {
+func TestDocumentHasTheActionsOfTheAuditRecords(t *testing.T) {
 	t.Parallel()
 	d, _ := readDocument(t)
 	if got := d.Components.Schemas["AuditAction"].Enum; !slices.Equal(got, api.AuditActions) {

@@ -364,7 +364,7 @@ func interpreted(raw []byte) {
 	binary.LittleEndian.PutUint32(raw[segments:], uint32(elf.PT_INTERP))
 }
 
-func TestWrongUsageIsToldAsSuch(t *testing.T) {
+func TestWrongUsageIsReportedAsSuch(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{nil, {"-app", "x"}, {"-app", "x", "-arch", "amd64", "-out", "y", "z"}, {"-no-such-flag"}} {
 		var said bytes.Buffer

@@ -159,11 +159,11 @@ var calls = append(slices.Concat(controlCalls, automationCalls, versionCalls, wo
 		_, err := c.Audit(ctx, api.AuditFilter{To: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}, api.ListOptions{Limit: 1000})
 		return err
 	}, "GET /api/audit?limit=1000&to=2026-01-02T03%3A04%3A05Z"},
-	{"Unprocessed", true, func(ctx context.Context, c *apiclient.Client) error {
+	{"UnprocessableMessages", true, func(ctx context.Context, c *apiclient.Client) error {
 		_, err := c.UnprocessableMessages(ctx, api.ListOptions{Status: "open", Topic: "worker-results"})
 		return err
 	}, "GET /api/messages/unprocessed?status=open&topic=worker-results"},
-	{"UnprocessedMessage", true, func(ctx context.Context, c *apiclient.Client) error {
+	{"UnprocessableMessage", true, func(ctx context.Context, c *apiclient.Client) error {
 		_, err := c.UnprocessableMessage(ctx, "a/b")
 		return err
 	}, "GET /api/messages/unprocessed/a%2Fb"},

@@ -47,7 +47,7 @@ func (s *stage) comesAgain(kind string) {
 	s.deliverAll()
 }
 
-func TestFirstPagesJobsAreNotSentAgainWhileTheWalkIsTakenUp(t *testing.T) {
+func TestFirstPagesJobsAreNotSentAgainWhileTheFanOutContinues(t *testing.T) {
 	t.Parallel()
 	for name, takenUp := range map[string]func(s *stage, id int){
 		"by ticks": func(s *stage, _ int) {

@@ -9,7 +9,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/problem"
 )
 
-func TestWhatWasAskedForIsInTheAuditTrail(t *testing.T) {
+func TestRequestsAreInTheAuditRecords(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.publish(mover)

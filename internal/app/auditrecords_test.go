@@ -515,7 +515,7 @@ func dryRun(s *stage, by audit.Caller) error {
 	return fmt.Errorf("version %d was not published", v.Version)
 }
 
-func TestTrailsAreNarrowed(t *testing.T) {
+func TestAuditRecordsAreFiltered(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	startTwo(twoSteps, true)(s)

@@ -271,7 +271,7 @@ func TestMembersOfABatchThatIsBeingCancelledAreStillInIt(t *testing.T) {
 	s.wantBatches("1 01 09:00 cancelling: ann bob")
 }
 
-func TestWhoeverCancelsAnImmediateBatchIsToldThatItComesAgain(t *testing.T) {
+func TestCancelOfAnImmediateBatchWarnsThatItComesAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	s.table().put(dawn, "ann")

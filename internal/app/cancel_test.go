@@ -13,7 +13,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
-func TestCancelledInTheMiddleOfAWalkNoOtherPageBegins(t *testing.T) {
+func TestCancelledInTheMiddleOfAFanOutNoOtherPageBegins(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": only(fails(errLost), 1)}

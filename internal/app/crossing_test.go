@@ -242,7 +242,7 @@ func TestLateMemberBringsAPhaseToSuccessInWhichNobodyElseSucceeded(t *testing.T)
 	})
 }
 
-func TestMemberRetriedAsALaterPhaseIsWalkedGoesThroughBoth(t *testing.T) {
+func TestMemberRetriedDuringTheFanOutOfALaterPhaseGoesThroughBoth(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": some(map[int]worker{2: inTurn(fails(errNo), always("true"))})}

@@ -386,7 +386,7 @@ func TestADeadlineWaitsForResultsThatWereDeadLettered(t *testing.T) {
 	book := &notebook{Sender: w.bus}
 	a := w.reborn(func(c *app.Config) { c.Bus, c.Now = book, func() time.Time { return now } })
 	check := message.Delivery{ID: "deadline-1", Type: message.TypeDeadlineCheck, Body: []byte(`{"BatchId":1,"StepExecutionId":10000001000,"JobId":"j"}`), DeliveryCount: 1, EnqueuedAt: epoch}
-	putBack := func(m message.Delivery) bool {
+	requeued := func(m message.Delivery) bool {
 		t.Helper()
 		book.sent = nil
 		if err := a.HandleEvent(w.ctx, m); err != nil {
@@ -394,7 +394,7 @@ func TestADeadlineWaitsForResultsThatWereDeadLettered(t *testing.T) {
 		}
 		return len(book.sent) == 1 && len(w.listUnprocessable(api.ListOptions{})) == 0
 	}
-	if !putBack(check) {
+	if !requeued(check) {
 		t.Fatal("a deadline is judged before the dead letters were read")
 	}
 	if err := w.bus.Send(w.ctx, message.TopicWorkerResults, odd(1)); err != nil {
@@ -402,11 +402,11 @@ func TestADeadlineWaitsForResultsThatWereDeadLettered(t *testing.T) {
 	}
 	w.bury(message.TopicWorkerResults, message.SubscriptionOrchestrator, bus.ReasonDeliveries, 1)
 	a.ReturnDeadLetters(w.ctx)
-	if !putBack(check) {
+	if !requeued(check) {
 		t.Fatal("a deadline is judged before the results were processed")
 	}
 	now = now.Add(31 * time.Second)
-	if putBack(check) {
+	if requeued(check) {
 		t.Fatal("a deadline waits for ever")
 	}
 }

@@ -398,9 +398,9 @@ func (n *notebook) Send(_ context.Context, _ string, messages ...bus.Message) er
 	return nil
 }
 
-// TestMessagePutBackIsTheSameMessage: the time of an invocation that an outage of the store outlasts
+// TestRequeuedMessageIsTheSameMessage: the time of an invocation that an outage of the store outlasts
 // passes by the clock of the bubble.
-func TestMessagePutBackIsTheSameMessage(t *testing.T) {
+func TestRequeuedMessageIsTheSameMessage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		book := &notebook{}

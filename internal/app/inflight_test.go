@@ -197,7 +197,7 @@ func TestDeadlineReadsTheHeartbeatsThatWereProcessedMeanwhile(t *testing.T) {
 
 // A result that was put back in an outage is in no subscription for a while. The deadline of its
 // step can come before it.
-func TestDeadlineWaitsForAResultThatWasPutBack(t *testing.T) {
+func TestDeadlineWaitsForARequeuedResult(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false, azure)
 	book := &notebook{Sender: s.bus}

@@ -75,7 +75,7 @@ func TestMemberAddedBeforeAnythingBeganTakesPartInAll(t *testing.T) {
 	})
 }
 
-func TestMemberAddedDuringAWalkIsReachedByIt(t *testing.T) {
+func TestFanOutReachesAMemberAddedDuringIt(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = chain()
@@ -93,7 +93,7 @@ func TestMemberAddedDuringAWalkIsReachedByIt(t *testing.T) {
 	})
 }
 
-func TestMemberAddedWhileALaterPhaseIsWalkedCatchesUpOnTheEarlierFirst(t *testing.T) {
+func TestMemberAddedDuringTheFanOutOfALaterPhaseCatchesUpOnTheEarlierFirst(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = chain()
@@ -263,7 +263,7 @@ func TestLateMembersWhoseMessageIsLostAreBroughtInByTheTick(t *testing.T) {
 	})
 }
 
-func TestLateMembersAreInTheAuditTrail(t *testing.T) {
+func TestLateMembersAreInTheAuditRecords(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.publish(chained)

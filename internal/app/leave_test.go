@@ -203,7 +203,7 @@ func TestBatchWaitsForTheRemovalSteps(t *testing.T) {
 	})
 }
 
-func TestRemovalStepThatFailsIsRetriedRolledBackAndTold(t *testing.T) {
+func TestRemovalStepThatFailsIsRetriedRolledBackAndReported(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Forward": fails(errNo)}

@@ -36,7 +36,7 @@ func (s *stage) schedule(id int, yaml string, members int, start time.Time) {
 	s.tick()
 }
 
-func TestPausedInTheMiddleOfAWalkTheOtherPagesWait(t *testing.T) {
+func TestPausedInTheMiddleOfAFanOutTheOtherPagesWait(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.park = func(kind, body string) bool {

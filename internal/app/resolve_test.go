@@ -196,7 +196,7 @@ func TestInitStepIsSkippedForTheBatch(t *testing.T) {
 	})
 }
 
-func TestStepsThatCannotBeSettledByHand(t *testing.T) {
+func TestStepsThatCannotBeResolvedByHand(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": only(fails(errNo), 2)}
@@ -227,7 +227,7 @@ func TestStepsThatCannotBeSettledByHand(t *testing.T) {
 	})
 }
 
-func TestStepSettledByHandInAPausedBatchGoesOnAtTheResumption(t *testing.T) {
+func TestStepResolvedByHandInAPausedBatchGoesOnAtTheResumption(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": fails(errLost)}
@@ -244,7 +244,7 @@ func TestStepSettledByHandInAPausedBatchGoesOnAtTheResumption(t *testing.T) {
 
 // No message repeats the follow-up of an administrator's decision: a check message is
 // sent ahead, so that the follow-up does not wait for a tick.
-func TestStepSettledByHandLeadsOnWhereverThatWasCutShort(t *testing.T) {
+func TestStepResolvedByHandLeadsOnWhereverThatWasCutShort(t *testing.T) {
 	t.Parallel()
 	skip := func(name string, member int) func(s *stage, id int) func(context.Context, *app.App) error {
 		return func(s *stage, id int) func(context.Context, *app.App) error {

@@ -69,7 +69,7 @@ func TestMemberIsNotFailedBeforeTheRollbackHasEnded(t *testing.T) {
 	})
 }
 
-func TestRollbackGoesOnAfterAStepOfItThatFailedAndTheFailureIsTold(t *testing.T) {
+func TestRollbackGoesOnAfterAStepOfItThatFailedAndTheFailureIsReported(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": fails(errNo), "Stop": fails(errors.New("stuck"))}

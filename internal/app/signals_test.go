@@ -74,7 +74,7 @@ func (s *stage) wantEvents(j *journal, event string, want int) []map[string]any 
 	return lines
 }
 
-func TestBatchThatFailsIsToldEachTimeItDoes(t *testing.T) {
+func TestBatchThatFailsIsReportedEachTimeItDoes(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		j := s.listen()
@@ -111,7 +111,7 @@ func TestBatchThatFailsIsToldEachTimeItDoes(t *testing.T) {
 
 // A process killed after the batch failed leaves the report to the redelivered message,
 // or to the tick.
-func TestBatchThatFailsIsToldWhereverItsEndIsCutShort(t *testing.T) {
+func TestBatchThatFailsIsReportedWhereverItsEndIsCutShort(t *testing.T) {
 	t.Parallel()
 	for _, comesAgain := range []bool{true, false} {
 		t.Run(fmt.Sprintf("its message comes again: %v", comesAgain), func(t *testing.T) {
@@ -145,7 +145,7 @@ func TestBatchThatFailsIsToldWhereverItsEndIsCutShort(t *testing.T) {
 	}
 }
 
-func TestNothingIsToldOfWhatGoesWell(t *testing.T) {
+func TestSuccessRaisesNoAlert(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		j := s.listen()
@@ -273,7 +273,7 @@ func TestTickDoesNotWaitForABrokerThatDoesNotAnswer(t *testing.T) {
 	})
 }
 
-func TestTickThatFailsIsTold(t *testing.T) {
+func TestTickThatFailsIsReported(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	j := s.listen()
@@ -287,7 +287,7 @@ func TestTickThatFailsIsTold(t *testing.T) {
 	}
 }
 
-func TestWhatKeepsARunbookFromItsDataSourceIsTold(t *testing.T) {
+func TestWhatKeepsARunbookFromItsDataSourceIsReported(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	j := s.listen()

@@ -38,7 +38,7 @@ func (s *stage) wantStuck(j *journal, want ...string) {
 	}
 }
 
-func TestWorkerThatTakesNoJobsIsToldBeforeTheirDeadlines(t *testing.T) {
+func TestWorkerThatTakesNoJobsIsReportedBeforeTheirDeadlines(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		j := s.listen()
@@ -62,7 +62,7 @@ func TestWorkerThatTakesNoJobsIsToldBeforeTheirDeadlines(t *testing.T) {
 	})
 }
 
-func TestWorkerThatFallsSilentIsToldSinceItsLastAnswer(t *testing.T) {
+func TestWorkerThatFallsSilentIsReportedSinceItsLastAnswer(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	j := s.listen()
@@ -77,7 +77,7 @@ func TestWorkerThatFallsSilentIsToldSinceItsLastAnswer(t *testing.T) {
 }
 
 // Of several late steps the oldest is reported, in any order of reads.
-func TestOldestOfWhatIsStuckIsTold(t *testing.T) {
+func TestOldestStuckStepIsReported(t *testing.T) {
 	t.Parallel()
 	for _, later := range []int{1, 2} {
 		s := newStage(t, false)
@@ -135,7 +135,7 @@ func TestTickReadsOneThingMoreForAWorkerWhoseJobsAreNearTheirDeadline(t *testing
 	}
 }
 
-func TestStepsWhoseMessageWasLostAreTold(t *testing.T) {
+func TestStepsWhoseMessageWasLostAreReported(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		step, lost   string
@@ -170,7 +170,7 @@ func TestStepsWhoseMessageWasLostAreTold(t *testing.T) {
 	}
 }
 
-func TestPhasesWhoseMessageWasLostAreTold(t *testing.T) {
+func TestPhasesWhoseMessageWasLostAreReported(t *testing.T) {
 	t.Parallel()
 	t.Run("due and not begun", func(t *testing.T) {
 		t.Parallel()
@@ -212,7 +212,7 @@ func TestPhasesWhoseMessageWasLostAreTold(t *testing.T) {
 
 // Each page of late steps is reported once: the first by the tick, the others by its
 // follow-up messages.
-func TestAllThatIsStuckIsToldPageByPage(t *testing.T) {
+func TestStuckStepsAreReportedPageByPage(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	j := s.listen()

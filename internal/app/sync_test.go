@@ -339,7 +339,7 @@ func TestImmediateBatchesTakeThoseWhoAreInNone(t *testing.T) {
 	})
 }
 
-func TestQueryThatFailsIsToldOfAndHarmsNobody(t *testing.T) {
+func TestQueryThatFailsIsReportedAndHarmsNobody(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		people := s.table()

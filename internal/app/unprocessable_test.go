@@ -70,7 +70,7 @@ func (w *world) message(id string) api.UnprocessableMessage {
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-func TestUnprocessedMessagesAreKeptAndTheOthersGoOn(t *testing.T) {
+func TestUnprocessableMessagesAreStoredAndTheOthersGoOn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.publish(mover)
@@ -466,7 +466,7 @@ func TestReplayOfNothingIsAMessageOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestReplayThatWasPutBackIsKeptWithItsMessage(t *testing.T) {
+func TestRequeuedReplayIsStoredWithItsMessage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	item := w.bad("m", `{}`)

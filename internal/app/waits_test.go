@@ -186,7 +186,7 @@ func TestWorkerThatWasNeverSeenIsShownWhileJobsWait(t *testing.T) {
 	}
 }
 
-func TestGoneWorkerIsToldAndOneScaledToZeroIsNot(t *testing.T) {
+func TestGoneWorkerIsReportedAndOneScaledToZeroIsNot(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	j := s.starting()

@@ -199,7 +199,7 @@ func (s *stage) controls() []message.Control {
 	return all
 }
 
-func TestPauseAndCancelAreToldToTheWorkers(t *testing.T) {
+func TestPauseAndCancelAreSentToTheWorkers(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": fails(errLost)}
@@ -237,7 +237,7 @@ func TestPauseAndCancelAreToldToTheWorkers(t *testing.T) {
 	})
 }
 
-func TestPauseIsToldToTheWorkersWhereverItIsCut(t *testing.T) {
+func TestPauseIsSentToTheWorkersWhereverItIsCut(t *testing.T) {
 	t.Parallel()
 	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
 		s.script = script{"New": fails(errLost)}
@@ -311,7 +311,7 @@ func TestPageWhoseAnnouncementIsLostIsAnnouncedByThePageThatYieldsNext(t *testin
 
 // If the process that pauses or cancels a batch dies, the next one that loads the batch
 // notifies the workers: it need not be the tick.
-func TestStopIsToldToTheWorkersByTheProcessThatSeesIt(t *testing.T) {
+func TestCancelIsSentToTheWorkersByTheProcessThatSeesIt(t *testing.T) {
 	t.Parallel()
 	for name, stop := range map[string]func(ctx context.Context, a *app.App, batch int) error{
 		"pause": func(ctx context.Context, a *app.App, batch int) error {

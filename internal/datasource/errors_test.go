@@ -16,7 +16,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestNothingSecretIsTold(t *testing.T) {
+func TestNothingSecretIsReported(t *testing.T) {
 	t.Parallel()
 	const (
 		mssql = `Server=tcp:h.database.windows.net,1433;User ID=reader;Password="Tr0ub;4dor&3";Encrypt=True`

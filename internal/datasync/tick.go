@@ -106,7 +106,7 @@ func (s *Syncer) syncRunbook(ctx context.Context, name string, version int) erro
 		err = errors.Join(err, run.summarize(ctx, last))
 	}
 	if err != nil {
-		s.log.ErrorContext(ctx, "runbook not brought into line with its data source", logkey.Event, alert.RunbookNotSynced, logkey.Runbook, name, logkey.Error, err)
+		s.log.ErrorContext(ctx, "runbook not synced with its data source", logkey.Event, alert.RunbookNotSynced, logkey.Runbook, name, logkey.Error, err)
 		last.LastError, last.LastErrorAt = publicMessage(err), &began
 	} else {
 		last.LastError, last.LastErrorAt, last.LastGoodAt = "", nil, &began

@@ -143,7 +143,7 @@ func TestPausedBatchBeginsNothingAndResumesWhatItHeld(t *testing.T) {
 	}
 }
 
-func TestResumeTakesUpTheWalkAndTheInitThatThePauseHeldUp(t *testing.T) {
+func TestResumeContinuesTheFanOutAndTheInitThatThePauseDelayed(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, source, false)
 	c.must(model.BatchPaused{By: by})

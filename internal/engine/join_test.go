@@ -67,7 +67,7 @@ func TestLateMembersTakePartInThePhasesToCome(t *testing.T) {
 }
 
 // No phase is behind the others, so there is nothing to catch up on.
-func TestMembersWhoAreAddedBeforeAPhaseIsWalkedAreReachedByTheWalk(t *testing.T) {
+func TestFanOutReachesMembersWhoWereAddedBeforeIt(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, three, true)
 	join := func(page int) {
@@ -120,7 +120,7 @@ func TestPhaseReachesWhoIsAddedAfterEverybodyHasLeft(t *testing.T) {
 	c.wantPhase(1, model.PhaseCompleted, "")
 }
 
-func TestWalkGoesOnToThePagesThatWereAddedBehindIt(t *testing.T) {
+func TestFanOutContinuesWithThePagesThatWereAddedBehindIt(t *testing.T) {
 	t.Parallel()
 	c := midway(t)
 	c.counts(2, 100, 0)

@@ -82,7 +82,7 @@ func TestPhaseIsNotLeftWhileItsOnCompleteStepsRun(t *testing.T) {
 	wantRefusal(t, err, "its on_complete steps have ended")
 }
 
-func TestMergeIsAskedForAgainUntilItHasEnded(t *testing.T) {
+func TestOnCompleteIsRequestedAgainUntilItHasEnded(t *testing.T) {
 	t.Parallel()
 	p := onComplete(t)
 	for _, e := range []model.Event{model.PhaseCounted{Phase: 1}, model.PhaseFannedOut{Phase: 1, Pages: 3}} {
@@ -98,7 +98,7 @@ func TestMergeIsAskedForAgainUntilItHasEnded(t *testing.T) {
 }
 
 // All shards may report before the fan-out is known to be over.
-func TestMergeFollowsTheWalkWhereTheMembersWereFaster(t *testing.T) {
+func TestOnCompleteFollowsTheFanOutWhereTheMembersWereFaster(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, merging, true)
 	c.must(next(c.b))

@@ -185,30 +185,40 @@ func repeatStarts(d *model.Decision, s model.State, made *model.Shard, now time.
 	}
 	failed := false
 	for _, run := range runs {
-		started := run.LastEvent == runstate.EventStart
-		switch {
-		case run.PausedAt != nil:
-			if started && mode != model.Paused { // else the resumption releases it
-				d.Next = append(d.Next, model.OnRun{Phase: run.Phase, Member: run.Member, RunEvent: model.RunReleased{Task: model.TaskResumed}})
-			}
-		case run.Status == model.RunWaiting:
-			if openPhase[run.Member] == run.Phase {
-				d.Next = append(d.Next, model.OnRun{Phase: run.Phase, Member: run.Member, RunEvent: model.RunStarted{}})
-			}
-		case !started:
-		case run.Status.Terminal():
-			failed = failed || run.Status == model.RunFailed
-			if run.Next != 0 && openPhase[run.Member] == run.Next {
-				d.Next = append(d.Next, model.OnRun{Phase: run.Next, Member: run.Member, RunEvent: model.RunStarted{}})
-			}
-		default:
-			d.Messages = append(d.Messages, runstate.OutstandingAgain(run, now)...) // of all runs at once
-		}
+		repeatStart(d, run, openPhase[run.Member], mode, now)
+		failed = failed || run.LastEvent == runstate.EventStart && run.Status == model.RunFailed
 	}
 	if failed {
 		d.Next = append([]model.Event{model.FailureCounted{Phase: made.Phase}}, d.Next...)
 	}
 	return nil
+}
+
+// repeatStart adds to a decision what the start of one run asks for, as repeatStarts says. OpenPhase is
+// the phase that the member is in.
+func repeatStart(d *model.Decision, run *model.Run, openPhase int, mode model.DispatchMode, now time.Time) {
+	started := run.LastEvent == runstate.EventStart
+	at := model.OnRun{Phase: run.Phase, Member: run.Member}
+	switch {
+	case run.PausedAt != nil:
+		if started && mode != model.Paused { // else the resumption releases it
+			at.RunEvent = model.RunReleased{Task: model.TaskResumed}
+			d.Next = append(d.Next, at)
+		}
+	case run.Status == model.RunWaiting:
+		if openPhase == run.Phase {
+			at.RunEvent = model.RunStarted{}
+			d.Next = append(d.Next, at)
+		}
+	case !started:
+	case run.Status.Terminal():
+		if run.Next != 0 && openPhase == run.Next {
+			at.Phase, at.RunEvent = run.Next, model.RunStarted{}
+			d.Next = append(d.Next, at)
+		}
+	default:
+		d.Messages = append(d.Messages, runstate.OutstandingAgain(run, now)...) // of all runs at once
+	}
 }
 
 // onPageFannedOut announces the page after one, where the window allows it, and

@@ -256,7 +256,7 @@ func (p *person) want(status model.RunStatus, steps ...model.StepStatus) {
 	}
 }
 
-func TestMemberWalksItsStepsInOrder(t *testing.T) {
+func TestMemberGoesThroughItsStepsInOrder(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
 	d := p.on(model.RunStarted{})

@@ -329,7 +329,7 @@ func TestInitThatFailedDoesNotFailABatchWhoseNewerVersionHasNone(t *testing.T) {
 
 // Members would else come to the newer version's first, on the pages that the fan-out
 // has not reached.
-func TestPhaseOfANewerVersionWaitsForTheWalkOfAnOlderOnes(t *testing.T) {
+func TestPhaseOfANewerVersionWaitsForTheFanOutOfAnOlderOnes(t *testing.T) {
 	t.Parallel()
 	c := halfway(t)
 	c.at = now.Add(time.Hour)

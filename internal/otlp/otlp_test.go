@@ -40,7 +40,7 @@ func collect(t *testing.T) *collector.Server {
 	return c
 }
 
-func TestSpansAndFiguresArrive(t *testing.T) {
+func TestSpansAndMetricsArrive(t *testing.T) {
 	t.Parallel()
 	c := collect(t)
 	p, err := begin(t, map[string]string{otlp.EnvEndpoint: c.URL() + "/", otlp.EnvHeaders: "Authorization=Bearer%20k3y, x-tenant = a"})

@@ -162,7 +162,7 @@ func TestHTMLHasAColumnForEachPhase(t *testing.T) {
 
 // Every row of the CSV has a cell for every column, also where a member took part in
 // nothing.
-func TestCSVIsReadBackAsItWasTold(t *testing.T) {
+func TestCSVRoundTrips(t *testing.T) {
 	t.Parallel()
 	text, found := strings.CutPrefix(render(t, report.CSV, batch(), members()), "\ufeff")
 	if !found {
@@ -336,7 +336,7 @@ func (f *failing) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestWhatCannotBeWrittenIsTold(t *testing.T) {
+func TestWriteErrorsAreReported(t *testing.T) {
 	t.Parallel()
 	for _, f := range report.Formats {
 		whole := len(render(t, f, batch(), members()))

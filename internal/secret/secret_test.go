@@ -95,7 +95,7 @@ func TestOldVersionsOfTheKeyStayReadable(t *testing.T) {
 	}
 }
 
-func TestAnOutageOfTheKeyIsToldFromALostOne(t *testing.T) {
+func TestAnOutageOfTheKeyIsDistinguishedFromALostOne(t *testing.T) {
 	t.Parallel()
 	keys := &ring{err: fmt.Errorf("%w: away", secret.ErrUnavailable)}
 	box := secret.New(keys)

@@ -48,15 +48,15 @@ func consistent(ctx context.Context, client *apiclient.Client, big, members int,
 		}
 	}
 	for _, id := range m.batches {
-		if err := asTold(ctx, client, listed[id], id); err != nil {
+		if err := verifyBatch(ctx, client, listed[id], id); err != nil {
 			return fmt.Errorf("batch %d: %w", id, err)
 		}
 	}
 	return nil
 }
 
-// asTold holds a writer's batch against what its writer did with it.
-func asTold(ctx context.Context, client *apiclient.Client, b api.Batch, id int) error {
+// verifyBatch holds a writer's batch against what its writer did with it.
+func verifyBatch(ctx context.Context, client *apiclient.Client, b api.Batch, id int) error {
 	if b.ID != id || b.Status != "completed" || b.Paused != nil {
 		return fmt.Errorf("it is listed as %+v", b)
 	}

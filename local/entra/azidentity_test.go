@@ -101,7 +101,7 @@ func TestACredentialThatTrustsTheCAFile(t *testing.T) {
 	}
 }
 
-func TestClientSecretCredentialIsToldWhatIsWrong(t *testing.T) {
+func TestClientSecretCredentialLearnsWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	server := start(t, entra.DefaultConfig())
 	credential, err := azidentity.NewClientSecretCredential(entra.DefaultTenantID, entra.DefaultWorkerClientID, "not the secret",

@@ -112,7 +112,7 @@ func TestADeviceCodeBelongsToItsClient(t *testing.T) {
 	}
 }
 
-func TestACodeIsSettledOnce(t *testing.T) {
+func TestACodeIsDecidedOnce(t *testing.T) {
 	t.Parallel()
 	server := start(t, entra.DefaultConfig())
 	code := beginDeviceCode(t, server)

@@ -124,7 +124,7 @@ func TestOnlyAnonymousSASL(t *testing.T) {
 	}
 }
 
-func TestOtherProtocolIsToldWhatIsSpokenHere(t *testing.T) {
+func TestOtherProtocolLearnsWhatIsSpokenHere(t *testing.T) {
 	t.Parallel()
 	e := newLocal(t, "")
 	nc, err := net.Dial("tcp", e.server.Addr())

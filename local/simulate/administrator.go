@@ -260,7 +260,7 @@ func (a *administrator) move(ctx context.Context) (bool, error) {
 			if err == nil {
 				_, err = a.r.app.AddMembers(ctx, ada, b.ID, src)
 			}
-			return true, a.told(b, c.Member, "cannot be added", err)
+			return true, a.reportRefusal(b, c.Member, "cannot be added", err)
 		case c.Leaves != nil && !a.done[2*i+1] && !c.Leaves.of(a.r.config.Start).After(a.r.clock):
 			a.done[2*i+1] = true
 			members, err := a.r.list(ctx, b.ID)
@@ -272,14 +272,14 @@ func (a *administrator) move(ctx context.Context) (bool, error) {
 					_, err = a.r.app.RemoveMember(ctx, ada, b.ID, m.Doc.ID, "")
 				}
 			}
-			return true, a.told(b, c.Member, "cannot be removed", err)
+			return true, a.reportRefusal(b, c.Member, "cannot be removed", err)
 		}
 	}
 	return false, nil
 }
 
-// told makes an event of a request that the state does not allow.
-func (a *administrator) told(b *model.Batch, member, what string, err error) error {
+// reportRefusal makes an event of a request that the state does not allow.
+func (a *administrator) reportRefusal(b *model.Batch, member, what string, err error) error {
 	if refused := problem.Explain(err); err != nil && refused.Code == api.CodeConflict {
 		a.r.tell(Event{Batch: b.ID, Kind: KindRefused, Members: []string{member}, Text: what + ": " + refused.Message})
 		return nil

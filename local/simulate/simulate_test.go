@@ -153,7 +153,7 @@ func TestTheSumsAgree(t *testing.T) {
 	}
 }
 
-func TestWhoIsNobodyIsTold(t *testing.T) {
+func TestUnknownPeopleAreReported(t *testing.T) {
 	t.Parallel()
 	c := scenario(t, "held")
 	c.All, c.Step = false, []string{"eva@x.org", "nobody@x.org"}
@@ -178,7 +178,7 @@ func TestBrokenOff(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongIsToldWithItsPlace(t *testing.T) {
+func TestProblemsAreReportedWithTheirPlace(t *testing.T) {
 	t.Parallel()
 	good := scenario(t, "held")
 	bad := filepath.Join(t.TempDir(), "bad.csv")

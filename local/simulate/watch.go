@@ -16,8 +16,8 @@ import (
 
 // watched is a batch as it was when it was looked at last.
 type watched struct {
-	doc  model.Batch
-	told bool // that it was made
+	doc      model.Batch
+	reported bool // that it was made
 }
 
 // pending are the phases that the clock is to begin.
@@ -81,8 +81,8 @@ func (r *simulation) look(ctx context.Context) error {
 		}
 		was := w.doc
 		w.doc = b.Doc
-		if !w.told && !b.Doc.Filling {
-			w.told = true
+		if !w.reported && !b.Doc.Filling {
+			w.reported = true
 			r.tellBatch(&b.Doc)
 		}
 		for i := range b.Doc.Phases {

@@ -67,7 +67,7 @@ func TestTheMessageTellsAllThatIsDeclared(t *testing.T) {
 	}
 }
 
-func TestWhatIsTooLargeIsToldWithoutDescriptions(t *testing.T) {
+func TestWhatIsTooLargeIsReportedWithoutDescriptions(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("long ", message.Limit/5)
 	f := catalog.Function{

@@ -114,7 +114,7 @@ func TestManifestsThatAreWrongAreRefused(t *testing.T) {
 	}
 }
 
-func TestAllThatIsWrongIsTold(t *testing.T) {
+func TestAllProblemsAreReported(t *testing.T) {
 	t.Parallel()
 	d := newDirectory(t)
 	d.write(t, "a.yaml", "644", "name: Do\nparams: [{name: A, type: int}]\ncommand: [none]\n")

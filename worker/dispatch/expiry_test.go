@@ -121,7 +121,7 @@ func TestAFunctionThatSucceedsAtTheLastMomentSucceeds(t *testing.T) {
 
 // A call to a tenant that throttles for longer than the job lasts does not wait: the job
 // fails at once as throttled, and the call is never made.
-func TestAJobDoesNotWaitAtTheGateBeyondItsExpiry(t *testing.T) {
+func TestAJobDoesNotWaitAtTheLimiterBeyondItsExpiry(t *testing.T) {
 	t.Parallel()
 	url, calls := tenant(t)
 	pace := throttle.Default().Through(throttle.NewLimiter(throttle.Default(), throttle.Limits{}))

@@ -341,7 +341,7 @@ func TestTheJobsOfAKilledWorkerAreDoneByTheNext(t *testing.T) {
 
 // A worker that is stopped at any stage of its jobs stops in time, and the next
 // worker gets the unanswered jobs at once, long before a lock would end.
-func TestAWorkerThatIsToldToStopLosesNothingAtAnyStage(t *testing.T) {
+func TestAWorkerThatStopsLosesNothingAtAnyStage(t *testing.T) {
 	t.Parallel()
 	ends := make(chan struct{})
 	started := make(chan string, 100)

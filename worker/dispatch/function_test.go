@@ -11,7 +11,7 @@ import (
 )
 
 // A function may know which job it runs for.
-func TestFunctionsAreToldTheirJob(t *testing.T) {
+func TestFunctionsLearnTheirJob(t *testing.T) {
 	t.Parallel()
 	b := start(t, &function{run: func(ctx context.Context, _ string, _ []byte) (any, error) {
 		j := catalog.JobOf(ctx)
@@ -36,7 +36,7 @@ func TestFunctionsAreToldTheirJob(t *testing.T) {
 }
 
 // A job that another worker gave back is known as one that may have been begun.
-func TestFunctionsAreToldThatTheirJobComesAgain(t *testing.T) {
+func TestFunctionsLearnThatTheirJobComesAgain(t *testing.T) {
 	t.Parallel()
 	first := until(nil)
 	b := start(t, first, options{config: dispatch.Config{ShutdownGrace: 50 * time.Millisecond}})

@@ -22,7 +22,7 @@ func (l lines) Write(p []byte) (int, error) {
 }
 
 // The worker repeats a refused request, and the log says what to do.
-func TestWhatTheBrokerRefusesIsToldWithItsRemedy(t *testing.T) {
+func TestRefusalsOfTheBrokerAreLoggedWithTheirRemedy(t *testing.T) {
 	t.Parallel()
 	server := serve(t, "127.0.0.1:0", servicebus.DefaultTopology())
 	for _, tc := range []struct{ note, connection, worker, want string }{
@@ -93,7 +93,7 @@ func TestStoppingTellsOfTheJobsThatRun(t *testing.T) {
 }
 
 // Neither the log nor an error has the secrets that a job names.
-func TestSecretsOfAJobAreNotTold(t *testing.T) {
+func TestSecretsOfAJobAreNotReported(t *testing.T) {
 	t.Parallel()
 	const secret = "S3cret\"of ann"
 	for name, run := range map[string]func(ctx context.Context) (any, error){

@@ -330,7 +330,7 @@ func TestChangeThatNeverShowsIsAFailure(t *testing.T) {
 
 // Nothing published says that the former primary address stays when another one takes
 // its place.
-func TestTheFormerPrimaryAddressIsPutBackWhereItIsLost(t *testing.T) {
+func TestTheFormerPrimaryAddressIsRestoredWhereItIsLost(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	addresses := []string{"SMTP:old@contoso.example", "X500:/o=old/cn=ada"}

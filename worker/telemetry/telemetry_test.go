@@ -115,7 +115,7 @@ func watch(t *testing.T, r *telemetry.Recorder) dispatch.Observer {
 	return r.Jobs(c)
 }
 
-func TestDeliveriesBecomeSpansAndFigures(t *testing.T) {
+func TestDeliveriesBecomeSpansAndMetrics(t *testing.T) {
 	t.Parallel()
 	r, k := record(t)
 	jobs := watch(t, r)
@@ -197,7 +197,7 @@ func TestRunningJobsAreCounted(t *testing.T) {
 
 // Calls are recorded by what they do and never by whom they do it to, within the span
 // of their job and with the attempt that they are.
-func TestCallsBecomeSpansAndFigures(t *testing.T) {
+func TestCallsBecomeSpansAndMetrics(t *testing.T) {
 	t.Parallel()
 	r, k := record(t)
 	answers := []int{429, 200}

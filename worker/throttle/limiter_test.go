@@ -89,7 +89,7 @@ func withLimits(limits throttle.Limits) throttle.Policy {
 	return p.Through(throttle.NewLimiter(p, limits))
 }
 
-func TestWhatOneCallIsToldHoldsForAll(t *testing.T) {
+func TestThrottlingOfOneCallAppliesToAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		api := &limited{opens: time.Now().Add(10 * time.Second), taken: 50 * time.Millisecond}
@@ -330,7 +330,7 @@ func TestNoMoreCallsAtATime(t *testing.T) {
 }
 
 // A limit on one kind of call says nothing of a wider one.
-func TestOnlyTheNarrowestGateIsClosed(t *testing.T) {
+func TestOnlyTheNarrowestLimiterIsClosed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := throttle.Default()
@@ -385,7 +385,7 @@ func TestAnswersToCallsThatWereUnderWay(t *testing.T) {
 
 // With any calls, each ends, no more than the allowed number run at once, and the
 // limiter is consistent afterwards.
-func TestAGateComesThroughAnything(t *testing.T) {
+func TestALimiterSurvivesAnything(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(50) {
 		synctest.Test(t, func(t *testing.T) {

@@ -388,7 +388,7 @@ func TestMissingControlSubscriptionIsNamed(t *testing.T) {
 	}
 }
 
-func TestWhatIsMissingIsTold(t *testing.T) {
+func TestMissingPartsAreReported(t *testing.T) {
 	t.Parallel()
 	server := broker(t, true)
 	c := config(t, server)

@@ -22,7 +22,7 @@ type broker struct {
 	sent       map[string]*sending  // jobs that were taken, by message id
 	controls   []control            // in the order in which they came
 	accepted   int
-	putBack    bool // some result was, in an outage
+	requeued   bool // some result was, in an outage
 }
 
 // sending is which job was sent first, when, and how often.
@@ -121,7 +121,7 @@ func (b *broker) take(topic string, m bus.Message, at time.Time) bool {
 		b.control(m, at)
 		return true
 	}
-	b.putBack = b.putBack || topic == message.TopicWorkerResults && strings.Contains(m.ID, "-again-")
+	b.requeued = b.requeued || topic == message.TopicWorkerResults && strings.Contains(m.ID, "-again-")
 	if strings.Contains(m.ID, "-again-") || b.announcedAgain(topic, m.ID) {
 		b.w.repeated = true
 	}

@@ -351,7 +351,7 @@ func (w *world) verifyTries(s model.Step, end stepEnd, what string) {
 	for _, a := range s.Abandoned {
 		job := message.Job{JobID: a.JobID, BatchID: w.batch}
 		sent := w.broker.sent[job.ID()]
-		unsent := w.broker.putBack && (sent == nil || !sent.at.Before(a.Until))
+		unsent := w.broker.requeued && (sent == nil || !sent.at.Before(a.Until))
 		if (w.worker.absent || unsent) && !tries[job.ID()] {
 			failed++
 		}

@@ -21,7 +21,7 @@ func (c *Opener) Forget(ctx context.Context) (who string, err error) {
 		return "", err
 	}
 	t := target{home: home}
-	a, err := t.kept()
+	a, err := t.readAccount()
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", cmp.Or(removeFile(t.tokenFile()), err)
 	}
@@ -42,9 +42,9 @@ func (c *Opener) Forget(ctx context.Context) (who string, err error) {
 	return a.Username, nil
 }
 
-// kept is the sign-in that was left. Errors: fs.ErrNotExist where there is none; an
+// readAccount is the sign-in that was left. Errors: fs.ErrNotExist where there is none; an
 // account without anything in it where it cannot be read.
-func (t target) kept() (account, error) {
+func (t target) readAccount() (account, error) {
 	data, err := os.ReadFile(t.accountFile())
 	if err != nil {
 		return account{}, err

@@ -16,9 +16,9 @@ type refusals struct {
 	last    atomic.Pointer[string]
 }
 
-// hearing is the client with what it is refused being heard. There need be no client,
+// countRefusals is the client with what it is refused being heard. There need be no client,
 // where nobody is asked.
-func hearing(web *http.Client) (*http.Client, *refusals) {
+func countRefusals(web *http.Client) (*http.Client, *refusals) {
 	if web == nil {
 		return nil, nil
 	}
@@ -35,7 +35,7 @@ func hearing(web *http.Client) (*http.Client, *refusals) {
 func (r *refusals) RoundTrip(request *http.Request) (*http.Response, error) {
 	answer, err := r.through.RoundTrip(request)
 	if err == nil && (answer.StatusCode == http.StatusBadRequest || answer.StatusCode == http.StatusUnauthorized) {
-		if text := told(answer); text != "" {
+		if text := serverMessage(answer); text != "" {
 			r.last.Store(&text)
 		}
 	}

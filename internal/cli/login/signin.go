@@ -56,7 +56,7 @@ type SignIn struct {
 func (s *SignIn) token(ctx context.Context) (string, time.Time, error) {
 	token, until, err := s.credential.token(ctx)
 	if errors.Is(err, errSignIn) {
-		if err := s.target.heard.scope(s.target.scope); err != nil {
+		if err := s.target.refused.scope(s.target.scope); err != nil {
 			return "", time.Time{}, err
 		}
 		return "", time.Time{}, &exit.Error{Status: exit.NotSignedIn, Text: "the sign-in of " + s.Username + " is no longer good", Hint: SignInHint}
@@ -92,16 +92,16 @@ type Opener struct {
 type target struct {
 	authority, tenant, client, scope string
 	web                              *http.Client
-	heard                            *refusals // of web
+	refused                          *refusals // of web
 	home                             string
 }
 
 func (c *Opener) target(all settings.Settings, web *http.Client) (target, error) {
 	home, err := c.Home()
-	web, heard := hearing(web)
+	web, refused := countRefusals(web)
 	t := target{
 		authority: strings.TrimRight(all.Get("authority"), "/"), tenant: all.Get("tenant-id"),
-		client: all.Get("client-id"), scope: all.Get("api-scope"), web: web, heard: heard, home: home,
+		client: all.Get("client-id"), scope: all.Get("api-scope"), web: web, refused: refused, home: home,
 	}
 	for _, need := range []struct{ value, key string }{{t.tenant, "tenant-id"}, {t.client, "client-id"}} {
 		if need.value == "" {
@@ -167,7 +167,7 @@ func (c *Opener) SignIn(ctx context.Context, all settings.Settings) (*SignIn, er
 		if errors.Is(err, context.Canceled) {
 			return nil, err
 		}
-		if err := t.heard.scope(t.scope); err != nil {
+		if err := t.refused.scope(t.scope); err != nil {
 			return nil, err
 		}
 		return nil, &exit.Error{Status: exit.NotSignedIn, Text: "the sign-in failed: " + firstLine(err)}

@@ -30,10 +30,10 @@ func provider(t *testing.T) *entra.Server {
 }
 
 func targetOf(s *entra.Server, home string) target {
-	web, heard := hearing(s.HTTPClient())
+	web, refused := countRefusals(s.HTTPClient())
 	return target{
 		authority: s.URL(), tenant: entra.DefaultTenantID, client: entra.DefaultCLIClientID, scope: entra.DefaultAdminAPIScope,
-		web: web, heard: heard, home: home,
+		web: web, refused: refused, home: home,
 	}
 }
 

@@ -228,7 +228,7 @@ func (u *Unattended) azLogin() string {
 func reason(err error) string {
 	var failed *azidentity.AuthenticationFailedError
 	if errors.As(err, &failed) && failed.RawResponse != nil {
-		return cmp.Or(told(failed.RawResponse), failed.RawResponse.Status)
+		return cmp.Or(serverMessage(failed.RawResponse), failed.RawResponse.Status)
 	}
 	text, _, _ := strings.Cut(err.Error(), " To troubleshoot, visit")
 	if az, ok := strings.CutPrefix(text, "AzureCLICredential: "); ok {
@@ -240,9 +240,9 @@ func reason(err error) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// told is the message in an answer: error_description of Entra ID, message of App
+// serverMessage is the message in an answer: error_description of Entra ID, message of App
 // Service.
-func told(r *http.Response) string {
+func serverMessage(r *http.Response) string {
 	var body struct {
 		Description string `json:"error_description"`
 		Message     string `json:"message"`

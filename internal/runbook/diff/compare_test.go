@@ -128,7 +128,7 @@ func mutations(t *testing.T) []mutation {
 	return all
 }
 
-func TestEveryFieldThatChangesIsToldOnce(t *testing.T) {
+func TestEveryFieldThatChangesIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	all := mutations(t)
 	if len(all) < 200 {
@@ -174,7 +174,7 @@ func TestRunbookIsNoChangeToItself(t *testing.T) {
 	}
 }
 
-func TestSeveralChangesAreToldTogether(t *testing.T) {
+func TestSeveralChangesAreReportedTogether(t *testing.T) {
 	t.Parallel()
 	all := slices.DeleteFunc(mutations(t), func(m mutation) bool {
 		return !strings.HasPrefix(m.field, "DataSource.") || slices.Contains(identity, m.field) || m.field == "DataSource.MultiValued"

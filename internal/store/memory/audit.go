@@ -10,7 +10,7 @@ import (
 func (s *Store) AuditRecords(ctx context.Context, partition string, f store.AuditFilter, page store.Paging) (store.Page[store.AuditRecord], error) {
 	o := order{store.Sort{By: store.FieldID, Descending: true}, []store.Field{store.FieldID}}
 	page.Sort = store.Sort{}
-	return list(ctx, s, "AuditTrail", partition, "audit", f, o, page, audited(f))
+	return list(ctx, s, "AuditRecords", partition, "audit", f, o, page, audited(f))
 }
 
 // AuditEverywhere implements store.Audit.

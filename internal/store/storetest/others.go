@@ -147,7 +147,7 @@ func testAudit(t *testing.T, d Driver) {
 	must(t, s, record(4, store.AuditRecord{Actor: ada, Action: "publish", Runbook: mine, Target: "4"}), record(5, store.AuditRecord{Actor: ada, Action: "publish", Runbook: "other", Target: "5"}))
 	must(t, s, record(6, store.AuditRecord{Actor: ada, Action: "replay", Target: "6"}))
 	target := func(r store.AuditRecord) string { return r.Target }
-	trail := func(partition string, f store.AuditFilter) func(context.Context) (any, error) {
+	records := func(partition string, f store.AuditFilter) func(context.Context) (any, error) {
 		return func(ctx context.Context) (any, error) {
 			return pages(func(p store.Paging) (store.Page[store.AuditRecord], error) {
 				return s.AuditRecords(ctx, partition, f, p)
@@ -161,17 +161,17 @@ func testAudit(t *testing.T, d Driver) {
 	}
 	of := store.BatchPartition(batch)
 	check(t, []row{
-		{"of a batch", trail(of, store.AuditFilter{}), "1 3 2", false},
-		{"by action", trail(of, store.AuditFilter{Action: "resume"}), "3 2", false},
-		{"by actor", trail(of, store.AuditFilter{By: ada.By}), "1 3", false},
-		{"by reason", trail(of, store.AuditFilter{Why: "lunch"}), "1", false},
-		{"by target", trail(of, store.AuditFilter{Target: "2"}), "2", false},
-		{"from a moment on", trail(of, store.AuditFilter{From: at(2)}), "1 3", false},
-		{"before a moment", trail(of, store.AuditFilter{To: at(2)}), "2", false},
-		{"between two moments", trail(of, store.AuditFilter{From: at(2), To: at(3).Add(-time.Nanosecond)}), "3", false},
-		{"of a runbook", trail(store.PartitionRunbooks, store.AuditFilter{Runbook: mine}), "4", false},
-		{"of messages", trail(store.PartitionUnprocessable, store.AuditFilter{By: ada.By}), "6", false},
-		{"of nothing", trail(store.BatchPartition(batch+1), store.AuditFilter{}), "", false},
+		{"of a batch", records(of, store.AuditFilter{}), "1 3 2", false},
+		{"by action", records(of, store.AuditFilter{Action: "resume"}), "3 2", false},
+		{"by actor", records(of, store.AuditFilter{By: ada.By}), "1 3", false},
+		{"by reason", records(of, store.AuditFilter{Why: "lunch"}), "1", false},
+		{"by target", records(of, store.AuditFilter{Target: "2"}), "2", false},
+		{"from a moment on", records(of, store.AuditFilter{From: at(2)}), "1 3", false},
+		{"before a moment", records(of, store.AuditFilter{To: at(2)}), "2", false},
+		{"between two moments", records(of, store.AuditFilter{From: at(2), To: at(3).Add(-time.Nanosecond)}), "3", false},
+		{"of a runbook", records(store.PartitionRunbooks, store.AuditFilter{Runbook: mine}), "4", false},
+		{"of messages", records(store.PartitionUnprocessable, store.AuditFilter{By: ada.By}), "6", false},
+		{"of nothing", records(store.BatchPartition(batch+1), store.AuditFilter{}), "", false},
 		{"everywhere", everywhere(store.AuditFilter{By: ada.By}), "1 3 4 5 6", true},
 		{"everywhere, by action", everywhere(store.AuditFilter{By: ada.By, Action: "publish", Runbook: mine}), "4", true},
 	})
