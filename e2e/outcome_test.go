@@ -105,7 +105,7 @@ func peek(ctx context.Context, t *testing.T, receiver *azservicebus.Receiver) []
 	return messages
 }
 
-// checkStore tells of messages that were kept because nothing could be made of
+// checkStore tells of messages that were kept because an unprocessable message
 // them.
 func checkStore(ctx context.Context, m *machine) {
 	m.t.Helper()

@@ -56,12 +56,12 @@ func moment(option, text string) (time.Time, error) {
 	return time.Time{}, exit.Usagef("%s is %q; give a day such as 2026-01-02 or a time such as 2026-01-02T15:04:05Z", option, text)
 }
 
-// trail reads a page of audit records.
-type trail func(context.Context, *apiclient.Client, api.AuditFilter, api.ListOptions) (api.Page[api.AuditRecord], error)
+// listAudit reads a page of audit records.
+type listAudit func(context.Context, *apiclient.Client, api.AuditFilter, api.ListOptions) (api.Page[api.AuditRecord], error)
 
-// trailCommand makes a command that lists audit records page by page. Its argument, if it has
+// auditCommand makes a command that lists audit records page by page. Its argument, if it has
 // one, selects the batch or the runbook.
-func (c *Console) trailCommand(cmd *cobra.Command, of func(string) (trail, error)) *cobra.Command {
+func (c *Console) auditCommand(cmd *cobra.Command, of func(string) (listAudit, error)) *cobra.Command {
 	var p Paging
 	var f AuditFlags
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -96,7 +96,7 @@ func (c *Console) trailCommand(cmd *cobra.Command, of func(string) (trail, error
 
 // BatchAuditCommand lists the audit records of a batch.
 func BatchAuditCommand(c *Console) *cobra.Command {
-	return c.trailCommand(&cobra.Command{
+	return c.auditCommand(&cobra.Command{
 		Use: "audit <id>", Short: "List the audit records of a batch", Args: Needs("the id"),
 		Long: `Lists who changed a batch, when and why, and who read its members, the newest first. With
 --output csv, json or yaml each record includes the state before and after.
@@ -106,7 +106,7 @@ within 15 minutes.`,
 		Example: `  matoolkit batch audit 42
   matoolkit batch audit 42 --action advance --output json
   matoolkit batch audit 42 --action read-members --from 2026-01-02`,
-	}, func(of string) (trail, error) {
+	}, func(of string) (listAudit, error) {
 		id, err := BatchID(of)
 		return func(ctx context.Context, api *apiclient.Client, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 			return api.BatchAudit(ctx, id, f, o)
@@ -116,7 +116,7 @@ within 15 minutes.`,
 
 // RunbookAuditCommand lists the audit records of a runbook.
 func RunbookAuditCommand(c *Console) *cobra.Command {
-	return c.trailCommand(&cobra.Command{
+	return c.auditCommand(&cobra.Command{
 		Use: "audit <name>", Short: "List the audit records of a runbook", Args: OfRunbook(Needs("the name")),
 		Long: `Lists who published or deactivated versions, switched automation and previewed the query,
 when and why, the newest first. With --output csv, json or yaml each record includes the
@@ -125,7 +125,7 @@ state before and after.
 For the batches of the runbook see matoolkit batch audit.`,
 		Example: `  matoolkit runbook audit moves
   matoolkit runbook audit moves --action publish --output json`,
-	}, func(of string) (trail, error) {
+	}, func(of string) (listAudit, error) {
 		return func(ctx context.Context, api *apiclient.Client, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 			return api.RunbookAudit(ctx, of, f, o)
 		}, nil
@@ -134,13 +134,13 @@ For the batches of the runbook see matoolkit batch audit.`,
 
 // MessagesAuditCommand lists the audit records of unprocessable messages.
 func MessagesAuditCommand(c *Console) *cobra.Command {
-	return c.trailCommand(&cobra.Command{
+	return c.auditCommand(&cobra.Command{
 		Use: "audit", Short: "List the audit records of unprocessable messages", Args: Needs(),
 		Long: `Lists who read, replayed or discarded unprocessable messages, when and why, the newest first.
 With --output csv, json or yaml each record includes the state before and after.`,
 		Example: `  matoolkit messages audit
   matoolkit messages audit --action discard --from 2026-01-02`,
-	}, func(string) (trail, error) {
+	}, func(string) (listAudit, error) {
 		return func(ctx context.Context, api *apiclient.Client, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 			return api.MessageAudit(ctx, f, o)
 		}, nil

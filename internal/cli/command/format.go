@@ -75,7 +75,7 @@ const sortFields = "sort-fields"
 // fieldsOf are the fields of the API for the columns of tables with another name.
 var fieldsOf = map[string][]string{
 	"batch": {"id"}, "member": {"memberId", "id"}, "step": {"id"}, "runbook": {"runbookName"}, "start": {"batchStartTime"}, "created": {"detectedAt"},
-	"members": {"memberCount"}, "key": {"memberKey"}, "added": {"addedAt"}, "published": {"createdAt"}, "by": {"publishedBy"}, "kept": {"keptAt"}, "type": {"messageType"},
+	"members": {"memberCount"}, "key": {"memberKey"}, "added": {"addedAt"}, "published": {"createdAt"}, "by": {"publishedBy"}, "kept": {"storedAt"}, "type": {"messageType"},
 }
 
 // checkTable reads --columns and --sort. The API sorts a list by the columns that it can sort;
