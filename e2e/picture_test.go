@@ -21,7 +21,7 @@ import (
 )
 
 // pictureWidth is the width of the terminal in the picture, in columns.
-const pictureWidth = 96
+const pictureWidth = 112
 
 // TestPictureOfABatch follows a batch in progress on a terminal: the live display shows a phase that
 // has ended, one that runs and one to come. With -update-docs it draws that terminal as
@@ -37,7 +37,7 @@ func TestPictureOfABatch(t *testing.T) {
 	if err := errors.Join(a.advance(), a.await("init", ended), a.advance(), a.await("pre-stage", ended), a.advance(), a.await("verify", ended)); err != nil {
 		t.Fatal(err)
 	}
-	slow := tenant.Faults{Rules: []tenant.Fault{{Service: "exchange", Contains: "EmailAddresses", DelayMS: 500}}}
+	slow := tenant.Faults{Rules: []tenant.Fault{{Service: "exchange", DelayMS: 200}}}
 	if err := misbehave(m, encode(slow)); err != nil {
 		t.Fatal(err)
 	}
@@ -75,53 +75,60 @@ func TestPictureOfABatch(t *testing.T) {
 	}
 }
 
-// screen is the part of a terminal that the live display needs: it writes lines, moves up and clears.
-// A frame counts as shown when the next one begins.
+// screen is the part of a terminal that the live display needs: it writes lines, moves the cursor up
+// and clears the lines below it.
 type screen struct {
 	mu    sync.Mutex
 	lines []string
-	frame string
+	row   int
 }
 
-var clearing = regexp.MustCompile(`\x1b\[(\d+)A\x1b\[(?:0)?J`)
+var screenCode = regexp.MustCompile(`\n|\x1b\[(\d*)([AJ])`)
 
 func (s *screen) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	text := string(b)
-	for text != "" {
-		at := clearing.FindStringSubmatchIndex(text)
-		end := len(text)
-		if at != nil {
-			end = at[0]
+	print := func(text string) {
+		for len(s.lines) <= s.row {
+			s.lines = append(s.lines, "")
 		}
-		s.lines = append(s.lines, strings.SplitAfter(text[:end], "\n")...)
-		s.frame = strings.Join(s.lines, "")
-		if at == nil {
-			break
-		}
-		up, err := strconv.Atoi(text[at[2]:at[3]])
-		if err != nil {
-			return 0, err
-		}
-		all := strings.SplitAfter(s.frame, "\n")
-		s.lines = all[:max(0, len(all)-1-up)]
-		text = text[at[1]:]
+		s.lines[s.row] += text
 	}
-	return len(b), nil
+	rest := strings.ReplaceAll(string(b), "\r", "")
+	for {
+		code := screenCode.FindStringSubmatchIndex(rest)
+		if code == nil {
+			print(rest)
+			return len(b), nil
+		}
+		print(rest[:code[0]])
+		switch rest[code[1]-1] {
+		case '\n':
+			s.row++
+		case 'A':
+			up, err := strconv.Atoi(rest[code[2]:code[3]])
+			if err != nil {
+				return 0, err
+			}
+			s.row = max(0, s.row-up)
+		case 'J':
+			s.lines = s.lines[:s.row]
+		}
+		rest = rest[code[1]:]
+	}
 }
 
 func (s *screen) text() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.frame
+	return strings.TrimSpace(strings.Join(s.lines, "\n"))
 }
 
 var escapes = regexp.MustCompile(`\x1b\[([\d;?]*)([A-Za-z])`)
 
 // plain removes colours and cursor movements from terminal output.
 func plain(text string) string {
-	return escapes.ReplaceAllString(strings.ReplaceAll(text, "\r", ""), "")
+	return escapes.ReplaceAllString(text, "")
 }
 
 // colours of the terminal by the number that sets them.
@@ -133,7 +140,7 @@ func drawTerminal(text string) string {
 		columnWidth, lineHeight = 8.4, 20
 		left, top               = 16, 44
 	)
-	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(text, "\r", ""), "\n"), "\n")
+	lines := strings.Split(text, "\n")
 	width := 0
 	for _, line := range lines {
 		width = max(width, len([]rune(plain(line))))
