@@ -1,0 +1,102 @@
+package bustest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/message"
+)
+
+func peek(s *suite) {
+	const n = 7
+	var messages []bus.Message
+	for i := range n {
+		messages = append(messages, s.job(i))
+	}
+	s.send(message.TopicWorkerJobs, messages...)
+	r := s.jobs()
+	held := s.one(r, s.id(0))
+	all := s.peekAll(r, 3)
+	if len(all) != n {
+		s.Fatalf("%d messages are seen", len(all))
+	}
+	for i, m := range all {
+		if m.ID != s.id(i) || string(m.Body) != fmt.Sprint(i) || m.Properties[message.PropertyWorkerID] != worker || m.EnqueuedAt.IsZero() || m.ExpiresAt.IsZero() || !m.LockedUntil.IsZero() {
+			s.Errorf("message %d: %+v", i, m)
+		}
+	}
+	s.is(r.Complete(s.Context(), all[1]), bus.ErrLockLost)
+	got := s.take(r, n-1)
+	for _, m := range got {
+		if m.DeliveryCount != 1 {
+			s.Errorf("delivery %d", m.DeliveryCount)
+		}
+	}
+	s.complete(r, append(got, held)...)
+	page, err := r.Peek(s.Context(), 0, 1)
+	if len(page) > 0 || err != nil {
+		s.Errorf("%v: %v", page, err)
+	}
+}
+
+// peekAll peeks at all messages in pages of at most so many.
+func (s *suite) peekAll(r bus.Receiver, most int) []*bus.Received {
+	s.Helper()
+	var all []*bus.Received
+	for from := int64(0); ; from = all[len(all)-1].Sequence + 1 {
+		page, err := r.Peek(s.Context(), from, most)
+		s.must(err)
+		if len(page) == 0 {
+			return all
+		}
+		if all = append(all, page...); len(page) > most {
+			s.Fatalf("a page of %d", len(page))
+		}
+	}
+}
+
+func oldest(s *suite) {
+	look := func() (time.Time, bool) {
+		s.Helper()
+		at, found, err := s.Client.Oldest(s.Context(), message.TopicWorkerResults, message.SubscriptionOrchestrator)
+		s.must(err)
+		return at, found
+	}
+	if at, found := look(); found {
+		s.Fatalf("of nothing the oldest is of %s", at)
+	}
+	later := s.event(0)
+	later.At = s.Now().Add(time.Hour)
+	s.send(message.TopicWorkerResults, later)
+	if at, found := look(); found {
+		s.Fatalf("a scheduled message waits since %s", at)
+	}
+	const n = 12
+	for i := range n {
+		s.send(message.TopicWorkerResults, s.event(1+i))
+		s.Advance(time.Second)
+	}
+	first, found := look()
+	if !found {
+		s.Fatal("nothing is seen")
+	}
+	r := s.receiver(message.TopicWorkerResults, message.SubscriptionOrchestrator)
+	held := s.take(r, n)
+	if at, found := look(); !found || !at.Equal(first) || !at.Equal(held[0].EnqueuedAt) {
+		s.Errorf("the oldest is of %s (%v), then %s; it came at %s", first, found, at, held[0].EnqueuedAt)
+	}
+	for _, m := range held {
+		if m.DeliveryCount != 1 {
+			s.Errorf("a message was delivered %d times", m.DeliveryCount)
+		}
+	}
+	s.complete(r, held[:n-1]...)
+	if at, found := look(); !found || !at.Equal(held[n-1].EnqueuedAt) {
+		s.Errorf("the oldest is of %s (%v); it came at %s", at, found, held[n-1].EnqueuedAt)
+	}
+	s.complete(r, held[n-1])
+	if at, found := look(); found {
+		s.Errorf("a completed message waits since %s", at)
+	}
+}
