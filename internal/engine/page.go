@@ -227,7 +227,7 @@ func onPageFannedOut(s model.State, b *model.Batch, e model.PageFannedOut) (mode
 	if e.Page >= b.PageCount() {
 		return model.Decision{Next: []model.Event{model.PhaseFannedOut{Phase: e.Phase, Pages: e.Page}}}, nil
 	}
-	if open, err := windowOpen(s, e.Phase, e.Page+1); err != nil || !open {
+	if open, _, err := FanOutWindowOpen(s, e.Phase, e.Page+1); err != nil || !open {
 		return model.Decision{Stale: true}, err // the page that yields announces it
 	}
 	return model.Decision{Messages: []model.Message{model.Announce{Phase: e.Phase, Page: e.Page + 1, FanOut: e.FanOut}}}, nil

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/matoolkit/matoolkit/internal/model"
 )
@@ -71,7 +72,7 @@ func announceYielded(s model.State, e model.ShardCounted) ([]model.Message, erro
 	case e.Again: // onPageFannedOut follows, or the tick
 		return nil, nil
 	}
-	if open, err := windowOpen(s, e.Phase, next); err != nil || !open {
+	if open, _, err := FanOutWindowOpen(s, e.Phase, next); err != nil || !open {
 		return nil, err
 	}
 	return []model.Message{model.Announce{Phase: e.Phase, Page: next, FanOut: fmt.Sprintf("yield-%d", e.Page)}}, nil
@@ -93,13 +94,26 @@ func behindLastMade(s model.State, e model.ShardCounted, most int) (next int, un
 	}
 }
 
-// windowOpen reports whether a page of a phase may be begun: the page that it waits for has
-// yielded, or there is none. A page that late members made has no shard in an earlier phase.
-func windowOpen(s model.State, phase, page int) (bool, error) {
+// shardLoader is the part of a model.State that FanOutWindowOpen reads.
+type shardLoader interface {
+	LoadShard(phase, page int) (*model.Shard, error)
+}
+
+// FanOutWindowOpen reports whether a page of a phase may be begun: the page that it waits for,
+// FanOutWindow before it, has yielded, or there is none. A page that late members made has no
+// shard in an earlier phase. Since is when the last run of that page yielded; it is zero if none
+// has yielded since the page was made.
+func FanOutWindowOpen(s shardLoader, phase, page int) (open bool, since time.Time, err error) {
 	before := page - FanOutWindow
 	if before < 1 {
-		return true, nil
+		return true, since, nil
 	}
 	shard, err := s.LoadShard(phase, before)
-	return err == nil && (shard == nil || shard.HasYielded()), err
+	if err != nil || shard == nil {
+		return err == nil, since, err
+	}
+	if shard.YieldedAt != nil {
+		since = *shard.YieldedAt
+	}
+	return shard.HasYielded(), since, nil
 }

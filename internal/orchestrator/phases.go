@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/engine"
@@ -96,22 +95,23 @@ func (o *Orchestrator) dispatchPhase(ctx context.Context, b store.Item[model.Bat
 // Members who poll have jobs after they have yielded. For a phase that polls, the jobs of the
 // batch are counted for each page, and the page waits while there are too many.
 
-// windowOpen reports whether a page of a phase may be begun: the page that is
-// engine.FanOutWindow before it has yielded. Since is when the last run of that page
-// yielded, zero if none has yielded since the page was made.
-func (o *Orchestrator) windowOpen(ctx context.Context, batch, phase, page int) (open bool, since time.Time, err error) {
-	before := page - engine.FanOutWindow
-	if before < 1 {
-		return true, since, nil
+// storedShards reads the shards of a batch from the store.
+type storedShards struct {
+	ctx   context.Context
+	store store.Store
+	batch int
+}
+
+// LoadShard returns nil if the page was not fanned out in the phase.
+func (s storedShards) LoadShard(phase, page int) (*model.Shard, error) {
+	shard, err := store.Read[model.Shard](s.ctx, s.store, store.ShardKey(s.batch, phase, page))
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
 	}
-	shard, err := store.Read[model.Shard](ctx, o.store, store.ShardKey(batch, phase, before))
-	if errors.Is(err, store.ErrNotFound) { // a page of late members has no part in an earlier phase
-		return true, since, nil
-	}
-	if at := shard.Doc.YieldedAt; at != nil {
-		since = *at
-	}
-	return shard.Doc.HasYielded(), since, err
+	return &shard.Doc, nil
 }
 
 // fanOutJobs is the number of jobs of a batch at one worker that stops the fan-out of a phase

@@ -189,9 +189,9 @@ func (s *sweep) fanOutStuck(ctx context.Context, p model.Phase) (bool, error) {
 }
 
 // nextPageOpen reports whether a page of a phase may be begun. Since is when the window opened
-// for it: see windowOpen.
+// for it: see engine.FanOutWindowOpen.
 func (s *sweep) nextPageOpen(ctx context.Context, p model.Phase, page int) (open bool, since time.Time, err error) {
-	open, since, err = s.windowOpen(ctx, s.batch.ID, p.ID, page)
+	open, since, err = engine.FanOutWindowOpen(storedShards{ctx, s.store, s.batch.ID}, p.ID, page)
 	if err != nil || !open {
 		return false, since, err
 	}
