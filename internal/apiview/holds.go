@@ -24,8 +24,8 @@ func AdditionHold(s *store.SyncRecord, setting *store.Automation) *api.AdditionH
 }
 
 // RemovalRevision gives the revision of a removal hold, which changes with its members.
-func RemovalRevision(h store.RemovalHold) string {
-	text, _ := json.Marshal(store.RemovalHold{Members: h.Members, Moves: h.Moves}) // numbers and times always marshal
+func RemovalRevision(h store.RemovalHoldMembers) string {
+	text, _ := json.Marshal(store.RemovalHoldMembers{Members: h.Members, Moves: h.Moves}) // numbers and times always marshal
 	digest := sha256.Sum256(text)
 	return hex.EncodeToString(digest[:8])
 }

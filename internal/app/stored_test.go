@@ -24,7 +24,7 @@ var StoredTypes = map[string]reflect.Type{
 	"catalog":     reflect.TypeFor[store.Catalog](),
 	"claim":       reflect.TypeFor[store.PersonClaim](),
 	"entry":       reflect.TypeFor[store.BatchSummary](),
-	"hold":        reflect.TypeFor[store.RemovalHold](),
+	"hold":        reflect.TypeFor[store.RemovalHoldMembers](),
 	"member":      reflect.TypeFor[model.Member](),
 	"request":     reflect.TypeFor[store.IdempotencyRecord](),
 	"run":         reflect.TypeFor[model.Run](),

@@ -65,14 +65,14 @@ func (s *syncRun) holdRemovals(ctx context.Context, c schedule.Change) error {
 // holdPlan is the change of a batch's removal hold that a sync makes.
 type holdPlan struct {
 	event  model.RemovalsHeld
-	before store.RemovalHold // that the plan was made from
-	next   store.RemovalHold
-	stored store.Item[store.RemovalHold] // that next replaces, as events was given it
+	before store.RemovalHoldMembers // that the plan was made from
+	next   store.RemovalHoldMembers
+	stored store.Item[store.RemovalHoldMembers] // that next replaces, as events was given it
 }
 
 // planHold gives the removal hold of a change, which may be empty, in place of the one before.
-func planHold(c schedule.Change, before store.RemovalHold) *holdPlan {
-	p := &holdPlan{before: before, next: store.RemovalHold{Moves: map[int]time.Time{}}}
+func planHold(c schedule.Change, before store.RemovalHoldMembers) *holdPlan {
+	p := &holdPlan{before: before, next: store.RemovalHoldMembers{Moves: map[int]time.Time{}}}
 	if c.Held != nil {
 		p.event = model.RemovalsHeld{Members: len(c.Held.Removals), Of: c.Held.Active, Reason: c.Held.Reason}
 		for _, r := range c.Held.Removals {
@@ -101,7 +101,7 @@ func (p *holdPlan) returned() bool { return len(p.next.Kept) != len(p.before.Kep
 
 // events gives the events of the plan; none where an administrator has decided meanwhile, after
 // which the next tick makes another plan.
-func (p *holdPlan) events(b *model.Batch, stored store.Item[store.RemovalHold]) []model.Event {
+func (p *holdPlan) events(b *model.Batch, stored store.Item[store.RemovalHoldMembers]) []model.Event {
 	p.stored = stored
 	if removalsConfirmed(b) || !slices.Equal(stored.Doc.Members, p.before.Members) || !slices.Equal(stored.Doc.Kept, p.before.Kept) {
 		return nil

@@ -14,7 +14,7 @@ import (
 // batches that had the start times of the result and have ended.
 func (s *syncRun) loadSituation(ctx context.Context) (schedule.Situation, error) {
 	situation := schedule.Situation{Now: s.now, Automation: s.enabled || s.dry, Ended: map[time.Time]int{}, Former: map[string]bool{}}
-	s.batches, s.holds = map[int]store.Item[model.Batch]{}, map[int]store.RemovalHold{}
+	s.batches, s.holds = map[int]store.Item[model.Batch]{}, map[int]store.RemovalHoldMembers{}
 	unfinished, err := s.syncer.store.UnfinishedBatches(ctx, s.name)
 	if err != nil {
 		return situation, err
@@ -71,7 +71,7 @@ func (s *syncRun) loadBatch(ctx context.Context, situation *schedule.Situation, 
 	}
 	s.batches[id] = b
 	if b.Doc.RemovalHold != nil || b.Doc.Kept > 0 {
-		h, err := store.OrNone(store.Read[store.RemovalHold](ctx, s.syncer.store, store.HoldKey(id)))
+		h, err := store.OrNone(store.Read[store.RemovalHoldMembers](ctx, s.syncer.store, store.HoldKey(id)))
 		if err != nil {
 			return err
 		}

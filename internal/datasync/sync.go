@@ -34,9 +34,9 @@ type syncRun struct {
 
 	result  *schedule.Result
 	plan    schedule.Plan
-	batches map[int]store.Item[model.Batch] // that have not ended
-	ended   map[time.Time]int               // start → its batch, which has ended
-	holds   map[int]store.RemovalHold       // batch → its removal hold
+	batches map[int]store.Item[model.Batch]  // that have not ended
+	ended   map[time.Time]int                // start → its batch, which has ended
+	holds   map[int]store.RemovalHoldMembers // batch → its removal hold
 
 	applied bool            // apply has begun
 	stays   map[string]bool // keys of members who are to be removed from a batch and are still in it

@@ -30,7 +30,7 @@ func (c *crowd) on(e model.Event) (model.Decision, error) {
 	if c.rb == nil {
 		c.rb = &runbook.Runbook{}
 	}
-	state := model.Snapshot{Batch: &c.b, Runbook: c.rb}
+	state := model.MemoryState{Batch: &c.b, Runbook: c.rb}
 	before := text(c.t, state)
 	d, err := engine.Decide(state, e, c.at)
 	if after := text(c.t, state); after != before {
@@ -69,7 +69,7 @@ func (c *crowd) initEnds(ok bool) model.Decision {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	state := model.Snapshot{Runs: []*model.Run{&run}, Batch: &c.b, Runbook: rb}
+	state := model.MemoryState{Runs: []*model.Run{&run}, Batch: &c.b, Runbook: rb}
 	d, err := engine.Decide(state, on(&run, model.RunStarted{}), now)
 	if err != nil {
 		c.t.Fatal(err)

@@ -22,7 +22,7 @@ func BenchmarkDecide(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	state := model.Snapshot{Runs: []*model.Run{&run}, Members: []*model.Member{&member}, Runbook: rb}
+	state := model.MemoryState{Runs: []*model.Run{&run}, Members: []*model.Member{&member}, Runbook: rb}
 	started, err := engine.Decide(state, on(&run, model.RunStarted{}), now)
 	if err != nil {
 		b.Fatal(err)

@@ -193,7 +193,7 @@ phases:
 			if err != nil {
 				t.Fatal(err)
 			}
-			state := model.Snapshot{Runs: []*model.Run{&run}, Members: []*model.Member{&m}, Runbook: rb}
+			state := model.MemoryState{Runs: []*model.Run{&run}, Members: []*model.Member{&m}, Runbook: rb}
 			d, err := engine.Decide(state, on(&run, model.RunStarted{}), now)
 			if err != nil {
 				t.Fatal(err)

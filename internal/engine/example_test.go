@@ -27,7 +27,7 @@ phases:
 	batch := engine.NewBatch(42, rb, 1, 1, nil, "ada", now)
 	ann := model.Member{ID: 1, Page: 1, Key: "ann@contoso.com", Status: model.MemberActive, OpenPhase: 1}
 	run, _ := runstate.New(&batch, batch.Phases[0], &ann, rb, now)
-	state := model.Snapshot{Batch: &batch, Members: []*model.Member{&ann}, Runs: []*model.Run{&run}, Runbook: rb}
+	state := model.MemoryState{Batch: &batch, Members: []*model.Member{&ann}, Runs: []*model.Run{&run}, Runbook: rb}
 
 	started, _ := engine.Decide(state, model.OnRun{Phase: 1, Member: 1, RunEvent: model.RunStarted{}}, now)
 	show(started)
@@ -85,7 +85,7 @@ phases:
 	batch := engine.NewBatch(42, rb, 1, 1, nil, "ada", now)
 	ann := model.Member{ID: 1, Page: 1, Key: "ann@contoso.com", Status: model.MemberActive, OpenPhase: 1, Queue: []int{2}}
 	run, _ := runstate.New(&batch, batch.Phases[0], &ann, rb, now)
-	state := model.Snapshot{Batch: &batch, Members: []*model.Member{&ann}, Runs: []*model.Run{&run}, Runbook: rb}
+	state := model.MemoryState{Batch: &batch, Members: []*model.Member{&ann}, Runs: []*model.Run{&run}, Runbook: rb}
 	started, _ := engine.Decide(state, model.OnRun{Phase: 1, Member: 1, RunEvent: model.RunStarted{}}, now)
 
 	state.Runs = started.Runs

@@ -12,13 +12,13 @@ import (
 
 // fannedOut is a dispatched phase of a batch of so many pages, which has made as many as
 // there are shards: true is a page that has yielded.
-func fannedOut(t *testing.T, pages int, yielded ...bool) model.Snapshot {
+func fannedOut(t *testing.T, pages int, yielded ...bool) model.MemoryState {
 	t.Helper()
 	rb := parse(t)
 	b := engine.NewBatch(42, rb, 3, pages*model.PageSize, nil, "ada", now)
 	p, _ := b.Phase(2)
 	p.Status, p.DispatchedAt = model.PhaseDispatched, &now
-	s := model.Snapshot{Batch: &b, Runbook: rb}
+	s := model.MemoryState{Batch: &b, Runbook: rb}
 	for i, yielded := range yielded {
 		shard := &model.Shard{Phase: 2, Page: i + 1, MadeAt: now, Sent: true, Runs: 4, Open: 4}
 		if yielded {

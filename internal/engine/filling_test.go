@@ -124,7 +124,7 @@ func TestBatchThatNobodyIsInIsNotOpened(t *testing.T) {
 	c.wantStale(model.BatchFilled{})
 	c.must(model.MembersJoined{Members: 1, Key: "ann"})
 	m := model.Member{ID: 1, Page: 1, Status: model.MemberActive}
-	d, err := engine.Decide(model.Snapshot{Batch: &c.b, Members: []*model.Member{&m}, Runbook: c.rb}, model.MemberLeft{Member: 1}, now)
+	d, err := engine.Decide(model.MemoryState{Batch: &c.b, Members: []*model.Member{&m}, Runbook: c.rb}, model.MemberLeft{Member: 1}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestNoRemovalStepsAreRunForWhoLeavesABatchThatIsBeingFilled(t *testing.T) {
 	m := model.Member{ID: 1, Page: 1, Status: model.MemberActive}
 	leave := func() model.Decision {
 		t.Helper()
-		d, err := engine.Decide(model.Snapshot{Batch: &c.b, Members: []*model.Member{&m}, Runbook: c.rb}, model.MemberLeft{Member: m.ID, By: "ada"}, now)
+		d, err := engine.Decide(model.MemoryState{Batch: &c.b, Members: []*model.Member{&m}, Runbook: c.rb}, model.MemberLeft{Member: m.ID, By: "ada"}, now)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -101,7 +101,7 @@ func TestPhaseReachesWhoIsAddedAfterEverybodyHasLeft(t *testing.T) {
 	c := &crowd{t: t, rb: read(t, three), at: now}
 	c.b = engine.NewBatch(42, c.rb, 3, 1, nil, "ada", now)
 	m := model.Member{ID: 1, Page: 1, Status: model.MemberActive}
-	d, err := engine.Decide(model.Snapshot{Batch: &c.b, Members: []*model.Member{&m}, Runbook: c.rb}, model.MemberLeft{Member: 1}, now)
+	d, err := engine.Decide(model.MemoryState{Batch: &c.b, Members: []*model.Member{&m}, Runbook: c.rb}, model.MemberLeft{Member: 1}, now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -156,7 +156,7 @@ func (p *person) retrySequence(task string) model.Decision {
 
 func (p *person) tryRetrySequence(task string) (model.Decision, error) {
 	p.t.Helper()
-	d, err := engine.Decide(model.Snapshot{Batch: &p.batch, Runs: []*model.Run{&p.run}, Runbook: p.rb}, model.SequenceRetried{Phase: p.run.Phase, Task: task}, p.at)
+	d, err := engine.Decide(model.MemoryState{Batch: &p.batch, Runs: []*model.Run{&p.run}, Runbook: p.rb}, model.SequenceRetried{Phase: p.run.Phase, Task: task}, p.at)
 	if d.Batch != nil {
 		p.batch, p.run = *d.Batch, *d.Runs[0]
 	}

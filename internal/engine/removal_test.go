@@ -33,7 +33,7 @@ func removed(t *testing.T) *person {
 
 func (p *person) leaves() model.Decision {
 	p.t.Helper()
-	d, err := engine.Decide(model.Snapshot{Batch: &p.batch, Members: []*model.Member{&p.member}, Runbook: p.rb}, model.MemberLeft{Member: p.member.ID}, p.at)
+	d, err := engine.Decide(model.MemoryState{Batch: &p.batch, Members: []*model.Member{&p.member}, Runbook: p.rb}, model.MemberLeft{Member: p.member.ID}, p.at)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -297,12 +297,12 @@ func TestNobodyIsRemovedWhoHasFailedOrWhoseBatchHasEnded(t *testing.T) {
 	p := enterOf(t, read(t, removing), 1, `{"Upn":"ann@x"}`)
 	failed := p.member
 	failed.Status = model.MemberFailed
-	_, err := engine.Decide(model.Snapshot{Batch: &p.batch, Members: []*model.Member{&failed}, Runbook: p.rb}, model.MemberLeft{Member: 17}, now)
+	_, err := engine.Decide(model.MemoryState{Batch: &p.batch, Members: []*model.Member{&failed}, Runbook: p.rb}, model.MemberLeft{Member: 17}, now)
 	wantRefusal(t, err, "has failed")
 	p.onBatch(model.BatchCancelRequested{By: by})
-	_, err = engine.Decide(model.Snapshot{Batch: &p.batch, Members: []*model.Member{&p.member}, Runbook: p.rb}, model.MemberLeft{Member: 17}, now)
+	_, err = engine.Decide(model.MemoryState{Batch: &p.batch, Members: []*model.Member{&p.member}, Runbook: p.rb}, model.MemberLeft{Member: 17}, now)
 	wantRefusal(t, err, "has ended")
-	if _, err = engine.Decide(model.Snapshot{Batch: &p.batch, Members: []*model.Member{&p.member}}, model.MemberLeft{Member: 17}, now); err == nil {
+	if _, err = engine.Decide(model.MemoryState{Batch: &p.batch, Members: []*model.Member{&p.member}}, model.MemberLeft{Member: 17}, now); err == nil {
 		t.Fatal("decided without the runbook")
 	}
 }

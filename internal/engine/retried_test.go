@@ -95,7 +95,7 @@ func failedAndUndone(t *testing.T, step int, undo func(p *person)) *failure {
 
 func (f *failure) try(e model.Event) (model.Decision, error) {
 	f.t.Helper()
-	state := model.Snapshot{Batch: &f.batch, Members: []*model.Member{&f.member}, Runs: f.runs, Shards: slices.Collect(maps.Values(f.shards)), Runbooks: map[int]*runbook.Runbook{3: f.rb, 4: f.rb}}
+	state := model.MemoryState{Batch: &f.batch, Members: []*model.Member{&f.member}, Runs: f.runs, Shards: slices.Collect(maps.Values(f.shards)), Runbooks: map[int]*runbook.Runbook{3: f.rb, 4: f.rb}}
 	before := text(f.t, state)
 	d, err := engine.Decide(state, e, now)
 	if text(f.t, state) != before {
@@ -215,7 +215,7 @@ func TestRetryWaitsForAnUndoThatWasSkipped(t *testing.T) {
 		p := initOf(t, undoing)
 		p.refuse("no")
 		skip(p)
-		d, err := engine.Decide(model.Snapshot{Batch: &p.batch, Runs: []*model.Run{&p.run}, Runbook: p.rb}, model.SequenceRetried{Phase: 1, Task: "t"}, p.at)
+		d, err := engine.Decide(model.MemoryState{Batch: &p.batch, Runs: []*model.Run{&p.run}, Runbook: p.rb}, model.SequenceRetried{Phase: 1, Task: "t"}, p.at)
 		if err != nil {
 			t.Fatal(err)
 		}

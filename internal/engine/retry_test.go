@@ -102,7 +102,7 @@ phases:
 		if err != nil {
 			rt.Fatal(err)
 		}
-		state := model.Snapshot{Runs: []*model.Run{&run}, Members: []*model.Member{&member}, Runbook: rb}
+		state := model.MemoryState{Runs: []*model.Run{&run}, Members: []*model.Member{&member}, Runbook: rb}
 		d, err := engine.Decide(state, on(&run, model.RunStarted{}), now)
 		if err != nil {
 			rt.Fatal(err)

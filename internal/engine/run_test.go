@@ -108,7 +108,7 @@ func (p *person) on(e model.RunEvent) model.Decision {
 // try lets an event happen, which must change nothing that the decision is taken on.
 func (p *person) try(e model.RunEvent) (model.Decision, error) {
 	p.t.Helper()
-	state := model.Snapshot{Runs: []*model.Run{&p.run}, Runbook: p.rb, DispatchMode: p.mode, Members: []*model.Member{&p.member}}
+	state := model.MemoryState{Runs: []*model.Run{&p.run}, Runbook: p.rb, DispatchMode: p.mode, Members: []*model.Member{&p.member}}
 	switch e.(type) {
 	case model.RunReleased, model.RunMended: // the other events on a member's run do without the batch
 		state.Batch = &p.batch
@@ -493,12 +493,12 @@ func TestMemberIsAskedForOnlyWhereItsDataAreUsed(t *testing.T) {
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
 	p.on(model.RunStarted{})
 	result := model.StepResult{Step: 0, JobID: p.run.Steps[0].JobID, OK: true, Result: json.RawMessage(`{"id":1}`)}
-	if _, err := engine.Decide(model.Snapshot{Runs: []*model.Run{&p.run}, Runbook: p.rb}, on(&p.run, result), now); err != nil {
+	if _, err := engine.Decide(model.MemoryState{Runs: []*model.Run{&p.run}, Runbook: p.rb}, on(&p.run, result), now); err != nil {
 		t.Fatalf("the next step uses only an output of this run: %v", err)
 	}
 	p.on(result)
 	last := model.StepResult{Step: 1, JobID: p.run.Steps[1].JobID, OK: true, Result: json.RawMessage(`true`)}
-	if _, err := engine.Decide(model.Snapshot{Runs: []*model.Run{&p.run}, Runbook: p.rb}, on(&p.run, last), now); err == nil {
+	if _, err := engine.Decide(model.MemoryState{Runs: []*model.Run{&p.run}, Runbook: p.rb}, on(&p.run, last), now); err == nil {
 		t.Fatalf("the end of the run concerns the member: %v", err)
 	}
 }

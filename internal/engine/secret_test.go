@@ -96,7 +96,7 @@ func TestARemovedMemberKeepsNoSecrets(t *testing.T) {
 	rb := read(t, secretSource)
 	p := enterOf(t, rb, 1, ada)
 	p.member.OpenPhase = 0
-	d, err := engine.Decide(model.Snapshot{Batch: &p.batch, Members: []*model.Member{&p.member}, Runbook: rb}, model.MemberLeft{Member: 17, By: "eve"}, now)
+	d, err := engine.Decide(model.MemoryState{Batch: &p.batch, Members: []*model.Member{&p.member}, Runbook: rb}, model.MemberLeft{Member: 17, By: "eve"}, now)
 	if err != nil || strings.Contains(text(t, d.Members[0]), "v1.k") {
 		t.Errorf("nothing is under way for a removed member with secrets: %s, %v", text(t, d.Members[0]), err)
 	}
@@ -113,7 +113,7 @@ func TestARemovedMemberKeepsNoSecrets(t *testing.T) {
 	undo := read(t, secretSource+"on_member_removed:\n  - {name: undo, worker_id: w1, function: Undo, params: {Password: \"{{Password}}\"}}\n")
 	p = enterOf(t, undo, 1, ada)
 	p.member.OpenPhase = 0
-	d, err = engine.Decide(model.Snapshot{Batch: &p.batch, Members: []*model.Member{&p.member}, Runbook: undo}, model.MemberLeft{Member: 17, By: "eve"}, now)
+	d, err = engine.Decide(model.MemoryState{Batch: &p.batch, Members: []*model.Member{&p.member}, Runbook: undo}, model.MemberLeft{Member: 17, By: "eve"}, now)
 	if err != nil || !strings.Contains(text(t, d.Members[0]), "v1.k.AAAA") {
 		t.Fatalf("the removal steps need the password: %s, %v", text(t, d.Members[0]), err)
 	}
@@ -146,7 +146,7 @@ func TestARetryThatNeedsAnErasedSecretIsRefused(t *testing.T) {
 	p.batch.Phases[0].Status, p.batch.Phases[0].DispatchedAt, p.batch.Phases[0].FannedOut = model.PhaseDispatched, &now, true
 	p.on(model.RunStarted{})
 	p.on(model.StepResult{Step: 0, JobID: p.current().JobID, Error: "no"})
-	state := model.Snapshot{
+	state := model.MemoryState{
 		Batch: &p.batch, Members: []*model.Member{&p.member}, Runs: []*model.Run{&p.run},
 		Shards: []*model.Shard{{Phase: 1, Page: 1, Runs: 1, Failed: 1}}, Runbooks: map[int]*runbook.Runbook{3: p.rb},
 	}
@@ -178,11 +178,11 @@ func TestABatchKeepsSecretsForAWhile(t *testing.T) {
 	if at := b.EraseSecretsAt(); at == nil || !at.Equal(end) {
 		t.Errorf("erased at %v, want %s", at, end)
 	}
-	d, err := engine.Decide(model.Snapshot{Batch: &b}, model.SecretsErased{}, end.Add(-time.Second))
+	d, err := engine.Decide(model.MemoryState{Batch: &b}, model.SecretsErased{}, end.Add(-time.Second))
 	if err != nil || !d.Stale {
 		t.Errorf("too early: %+v, %v", d, err)
 	}
-	if d, err = engine.Decide(model.Snapshot{Batch: &b}, model.SecretsErased{}, end); err != nil || d.Batch == nil || d.Batch.EraseSecretsAt() != nil {
+	if d, err = engine.Decide(model.MemoryState{Batch: &b}, model.SecretsErased{}, end); err != nil || d.Batch == nil || d.Batch.EraseSecretsAt() != nil {
 		t.Fatalf("in time: %+v, %v", d, err)
 	}
 	again := *d.Batch // retried, and ended once more

@@ -108,7 +108,7 @@ func newSystem(runbooks map[int]*runbook.Runbook, pick func(n int) int, fail fun
 }
 
 func (s *system) create(e model.BatchCreated) {
-	d, err := engine.Decide(model.Snapshot{Runbooks: s.runbooks}, e, now)
+	d, err := engine.Decide(model.MemoryState{Runbooks: s.runbooks}, e, now)
 	if err != nil {
 		s.fail("%#v: %v", e, err)
 	}

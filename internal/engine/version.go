@@ -94,7 +94,7 @@ type Succession struct {
 // Foresee tells what a newer version would make of a batch if it were published now,
 // as [Decide] takes it: nothing is changed.
 func Foresee(b *model.Batch, rb *runbook.Runbook, e model.VersionPublished, now time.Time) (Succession, error) {
-	d, err := Decide(model.Snapshot{Batch: b, Runbook: rb}, e, now)
+	d, err := Decide(model.MemoryState{Batch: b, Runbook: rb}, e, now)
 	if err != nil {
 		return Succession{}, err
 	}

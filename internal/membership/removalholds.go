@@ -78,28 +78,28 @@ func (r *Registrar) HeldRemovals(ctx context.Context, by audit.Caller, batch int
 }
 
 // readRemovalHold reads a batch and its removal hold, which has no ETag where there is none.
-func (r *Registrar) readRemovalHold(ctx context.Context, batch int) (store.Item[model.Batch], store.Item[store.RemovalHold], error) {
+func (r *Registrar) readRemovalHold(ctx context.Context, batch int) (store.Item[model.Batch], store.Item[store.RemovalHoldMembers], error) {
 	b, err := r.applier.ReadBatch(ctx, batch)
 	if err != nil {
-		return b, store.Item[store.RemovalHold]{}, err
+		return b, store.Item[store.RemovalHoldMembers]{}, err
 	}
-	h, err := store.OrNone(store.Read[store.RemovalHold](ctx, r.store, store.HoldKey(batch)))
+	h, err := store.OrNone(store.Read[store.RemovalHoldMembers](ctx, r.store, store.HoldKey(batch)))
 	return b, h, err
 }
 
 // LoadRemovalHold loads the batch of a snapshot, and reads its removal hold, which has no ETag
 // where there is none.
-func (r *Registrar) LoadRemovalHold(ctx context.Context, s *applier.Snapshot) (*model.Batch, store.Item[store.RemovalHold], error) {
+func (r *Registrar) LoadRemovalHold(ctx context.Context, s *applier.Snapshot) (*model.Batch, store.Item[store.RemovalHoldMembers], error) {
 	b, err := s.LoadBatch()
 	if err != nil {
-		return nil, store.Item[store.RemovalHold]{}, err
+		return nil, store.Item[store.RemovalHoldMembers]{}, err
 	}
-	h, err := store.OrNone(store.Read[store.RemovalHold](ctx, r.store, store.HoldKey(b.ID)))
+	h, err := store.OrNone(store.Read[store.RemovalHoldMembers](ctx, r.store, store.HoldKey(b.ID)))
 	return b, h, err
 }
 
 // WriteRemovalHold stores a batch's removal hold in place of the one that was read.
-func WriteRemovalHold(batch int, read store.Item[store.RemovalHold], next store.RemovalHold) store.Write {
+func WriteRemovalHold(batch int, read store.Item[store.RemovalHoldMembers], next store.RemovalHoldMembers) store.Write {
 	if read.ETag == "" {
 		return store.Create(store.HoldKey(batch), next)
 	}
@@ -116,7 +116,7 @@ func (r *Registrar) ConfirmRemovals(ctx context.Context, by audit.Caller, batch 
 	return r.decideRemovalHold(ctx, by, batch, holdDecision{
 		action: "confirm-removals", revision: revision, why: why,
 		event: func(m model.Attribution) model.Event { return model.RemovalsConfirmed{By: m} },
-		next: func(h store.RemovalHold) store.RemovalHold {
+		next: func(h store.RemovalHoldMembers) store.RemovalHoldMembers {
 			confirmedBy := by.Actor()
 			h.By = &confirmedBy
 			return h
@@ -130,10 +130,10 @@ func (r *Registrar) DiscardRemovals(ctx context.Context, by audit.Caller, batch 
 	return r.decideRemovalHold(ctx, by, batch, holdDecision{
 		action: "discard-removals", revision: revision, why: why,
 		event: func(m model.Attribution) model.Event { return model.RemovalsDiscarded{By: m} },
-		next: func(h store.RemovalHold) store.RemovalHold {
+		next: func(h store.RemovalHoldMembers) store.RemovalHoldMembers {
 			kept := slices.Concat(h.Kept, h.Members)
 			slices.Sort(kept)
-			return store.RemovalHold{Kept: slices.Compact(kept)}
+			return store.RemovalHoldMembers{Kept: slices.Compact(kept)}
 		},
 	})
 }
@@ -143,7 +143,7 @@ type holdDecision struct {
 	action, why string
 	revision    string // of the hold that is decided on; empty for any
 	event       func(model.Attribution) model.Event
-	next        func(store.RemovalHold) store.RemovalHold // gives the hold after the decision
+	next        func(store.RemovalHoldMembers) store.RemovalHoldMembers // gives the hold after the decision
 }
 
 // decideRemovalHold applies a decision to the batch and its removal hold, in one write.
@@ -154,7 +154,7 @@ func (r *Registrar) decideRemovalHold(ctx context.Context, by audit.Caller, batc
 	if _, err := r.applier.ReadBatch(ctx, batch); err != nil {
 		return api.Batch{}, err
 	}
-	var h store.Item[store.RemovalHold]
+	var h store.Item[store.RemovalHoldMembers]
 	s, ds, err := r.applier.Run(ctx, batch, applier.Command{
 		Events: func(s *applier.Snapshot) ([]model.Event, error) {
 			var b *model.Batch
@@ -207,7 +207,7 @@ func RemovalTask(h *model.RemovalHold) string { return fmt.Sprintf("at-%d", h.Co
 
 // EndRemovalHold ends a confirmed removal hold whose members are out of the batch.
 func (r *Registrar) EndRemovalHold(ctx context.Context, batch int) error {
-	var h store.Item[store.RemovalHold]
+	var h store.Item[store.RemovalHoldMembers]
 	_, _, err := r.applier.Run(ctx, batch, applier.Command{
 		Events: func(s *applier.Snapshot) (_ []model.Event, err error) {
 			_, h, err = r.LoadRemovalHold(ctx, s)
@@ -217,7 +217,7 @@ func (r *Registrar) EndRemovalHold(ctx context.Context, batch int) error {
 			if ds[0].Empty() {
 				return nil, nil
 			}
-			return store.Writes{WriteRemovalHold(batch, h, store.RemovalHold{Kept: h.Doc.Kept})}, nil
+			return store.Writes{WriteRemovalHold(batch, h, store.RemovalHoldMembers{Kept: h.Doc.Kept})}, nil
 		},
 	})
 	return err

@@ -135,7 +135,7 @@ func (r *removal) load(ctx context.Context, batch int, ids []int) (err error) {
 		return err
 	}
 	if r.batch.Doc.Kept > 0 {
-		h, err := store.OrNone(store.Read[store.RemovalHold](ctx, r.members.store, store.HoldKey(batch)))
+		h, err := store.OrNone(store.Read[store.RemovalHoldMembers](ctx, r.members.store, store.HoldKey(batch)))
 		if err != nil {
 			return err
 		}

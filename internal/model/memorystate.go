@@ -7,11 +7,11 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
-// Snapshot is a State in memory with the documents that a decision needs. Reading
+// MemoryState is a State in memory with the documents that a decision needs. Reading
 // another one is an error, or nil where State allows a missing document.
-type Snapshot struct {
+type MemoryState struct {
 	Batch        *Batch
-	DispatchMode DispatchMode // of a Snapshot without a Batch; else it is the Batch's where this is Running
+	DispatchMode DispatchMode // of a MemoryState without a Batch; else it is the Batch's where this is Running
 	Members      []*Member
 	Runs         []*Run
 	Shards       []*Shard
@@ -19,53 +19,53 @@ type Snapshot struct {
 	Runbooks     map[int]*runbook.Runbook // by version, where there are several
 }
 
-func (s Snapshot) LoadBatch() (*Batch, error) {
+func (s MemoryState) LoadBatch() (*Batch, error) {
 	if s.Batch == nil {
-		return nil, fmt.Errorf("%w: the snapshot has none", ErrNoBatch)
+		return nil, fmt.Errorf("%w: the memory state has none", ErrNoBatch)
 	}
 	return s.Batch, nil
 }
 
-func (s Snapshot) LoadDispatchMode() (DispatchMode, error) {
+func (s MemoryState) LoadDispatchMode() (DispatchMode, error) {
 	if s.DispatchMode == Running && s.Batch != nil {
 		return s.Batch.DispatchMode(), nil
 	}
 	return s.DispatchMode, nil
 }
 
-func (s Snapshot) LoadRun(phase, member int) (*Run, error) {
+func (s MemoryState) LoadRun(phase, member int) (*Run, error) {
 	return first(s.Runs, func(r *Run) bool { return r.Phase == phase && r.Member == member }), nil
 }
 
-func (s Snapshot) LoadMember(member int) (*Member, error) {
+func (s MemoryState) LoadMember(member int) (*Member, error) {
 	if m := first(s.Members, func(m *Member) bool { return m.ID == member }); m != nil {
 		return m, nil
 	}
-	return nil, fmt.Errorf("model: the snapshot has no member %d", member)
+	return nil, fmt.Errorf("model: the memory state has no member %d", member)
 }
 
-func (s Snapshot) LoadRunsOf(member int) ([]*Run, error) {
+func (s MemoryState) LoadRunsOf(member int) ([]*Run, error) {
 	return slices.DeleteFunc(slices.Clone(s.Runs), func(r *Run) bool { return r.Member != member }), nil
 }
 
-func (s Snapshot) LoadPage(page int) ([]*Member, error) {
+func (s MemoryState) LoadPage(page int) ([]*Member, error) {
 	return slices.DeleteFunc(slices.Clone(s.Members), func(m *Member) bool { return m.Page != page }), nil
 }
 
-func (s Snapshot) LoadPageRuns(phase, page int) ([]*Run, error) {
+func (s MemoryState) LoadPageRuns(phase, page int) ([]*Run, error) {
 	return slices.DeleteFunc(slices.Clone(s.Runs), func(r *Run) bool { return r.Phase != phase || r.Page != page }), nil
 }
 
-func (s Snapshot) LoadShard(phase, page int) (*Shard, error) {
+func (s MemoryState) LoadShard(phase, page int) (*Shard, error) {
 	return first(s.Shards, func(c *Shard) bool { return c.Phase == phase && c.Page == page }), nil
 }
 
-func (s Snapshot) LoadRunbook(name string, version int) (*runbook.Runbook, error) {
+func (s MemoryState) LoadRunbook(name string, version int) (*runbook.Runbook, error) {
 	if rb, ok := s.Runbooks[version]; ok {
 		return rb, nil
 	}
 	if s.Runbook == nil {
-		return nil, fmt.Errorf("model: the snapshot has no version %d of runbook %s", version, name)
+		return nil, fmt.Errorf("model: the memory state has no version %d of runbook %s", version, name)
 	}
 	return s.Runbook, nil
 }

@@ -40,7 +40,7 @@ func (o *Orchestrator) removePage(ctx context.Context, b *model.Batch, m message
 	if b.RemovalHold == nil || b.RemovalHold.Confirmed == nil || b.Status.Terminal() {
 		return false, nil // all are removed, and this message was delivered again
 	}
-	hold, err := store.OrNone(store.Read[store.RemovalHold](ctx, o.store, store.HoldKey(b.ID)))
+	hold, err := store.OrNone(store.Read[store.RemovalHoldMembers](ctx, o.store, store.HoldKey(b.ID)))
 	if err != nil {
 		return false, err
 	}

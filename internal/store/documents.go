@@ -25,9 +25,9 @@ type IdempotencyRecord struct {
 	Present []byte `json:"present,omitempty"` // a bit for each row, set for those who were members at first
 }
 
-// RemovalHold names the members of a batch whose removal waits for confirmation, and those
+// RemovalHoldMembers names the members of a batch whose removal waits for confirmation, and those
 // whose removal was discarded: they stay although the data source no longer has them.
-type RemovalHold struct {
+type RemovalHoldMembers struct {
 	Members []int             `json:"members"`
 	Moves   map[int]time.Time `json:"moves,omitempty"` // the start of the batch that a member would move to
 	Kept    []int             `json:"kept"`

@@ -62,7 +62,7 @@ func TestDeadlineOutcome(t *testing.T) {
 			t.Parallel()
 			r := runningStep(model.Step{Timeout: timeout, MaxRetries: 1, RetryInterval: time.Minute})
 			r.mode = tt.mode
-			r.state, r.member = model.Snapshot{}, &model.Member{ID: 3, Status: model.MemberActive, OpenPhase: 1}
+			r.state, r.member = model.MemoryState{}, &model.Member{ID: 3, Status: model.MemberActive, OpenPhase: 1}
 			r.now = r.run.Steps[0].DispatchedAt.Add(tt.after)
 			r.rb = oneStep(t)
 			d, err := r.onDeadline(tt.event)

@@ -63,7 +63,7 @@ func TestAttemptCounting(t *testing.T) {
 		{"the second retry", retry, time.Minute, 3, 2, 2, "retry-2"},
 	} {
 		now = now.Add(tt.after)
-		s := model.Snapshot{Runs: []*model.Run{&run}, Members: []*model.Member{member}, Runbook: rb}
+		s := model.MemoryState{Runs: []*model.Run{&run}, Members: []*model.Member{member}, Runbook: rb}
 		d, err := Decide(s, model.OnRun{Phase: 1, Member: 3, RunEvent: tt.event(run.Steps[0])}, nil, now)
 		if err != nil || len(d.Runs) != 1 {
 			t.Fatalf("%s: %v, %+v", tt.name, err, d)
