@@ -2,21 +2,20 @@
 // group that they notify. docs/operate.md says what to do about each,
 // docs/decisions/0030-alerts.md why there are these.
 //
-// The handler's log lines are JSON, which the Functions host sends on as they are: as the
-// message of a trace, perhaps with something before it. They are found by their field Event.
-// Every query gives its measure in the column Value. A line takes some minutes from the
-// handler to where queries find it, so that each query looks further back than to the one
-// before, and an alert that is there already is not told again.
+// The handler logs JSON lines, which the Functions host forwards as the message of a trace, perhaps
+// with a prefix. The queries select them by their field Event, and return their measure in the
+// column Value. Lines take some minutes to arrive, so each query covers more time than has passed
+// since the one before; an alert that is active does not notify again.
 
-@description('What the names of all resources begin with, such as matoolkit-dev.')
+@description('Prefix of the names of all resources, such as matoolkit-dev.')
 @minLength(5)
 @maxLength(20)
 param base string
 
-@description('Region of the log alerts: that of the workspace.')
+@description('Region of the log alerts, which is that of the workspace.')
 param location string
 
-@description('Tags of everything.')
+@description('Tags of all resources.')
 param tags object
 
 @description('Resource id of the Log Analytics workspace that Application Insights and Container Apps write to.')
@@ -25,30 +24,30 @@ param workspaceId string
 @description('Resource id of the Service Bus namespace.')
 param serviceBusNamespaceId string
 
-@description('Whether the namespace is Premium, which has processors of its own.')
+@description('Whether the namespace is Premium, which reports its CPU.')
 param serviceBusPremium bool
 
 @description('Resource id of the Cosmos DB account.')
 param cosmosAccountId string
 
-@description('E-mail addresses that are told.')
+@description('E-mail addresses that receive alerts.')
 param alertEmails array = []
 
-@description('Resource ids of action groups that are there already, such as of who is on call.')
+@description('Resource ids of existing action groups that also receive alerts.')
 param actionGroupIds array = []
 
-@description('False: everything is there, and nothing is told.')
+@description('False: alerts notify no one.')
 param enabled bool = true
 
-@description('By how many seconds something may be late. What was lost is made up for within seven minutes; what is later was not. Workers that answer nothing are told of anyway.')
+@description('Delay in seconds after which steps count as stuck. The scheduler repeats lost messages within seven minutes. Silent workers always raise the alert.')
 @minValue(60)
 param stuckStepsSeconds int = 600
 
-@description('For how long, in seconds, a message may wait for the handler. One that waits out an outage of Cosmos DB does so for nearly eight minutes.')
+@description('Maximum age of a waiting message in seconds. A message that waits out an outage of Cosmos DB can be eight minutes old.')
 @minValue(60)
 param oldestMessageSeconds int = 900
 
-@description('For how long nothing may be heard of the scheduler, which ticks every five minutes.')
+@description('Period without a run of the scheduler, which runs every five minutes.')
 @allowed([
   'PT15M'
   'PT30M'
@@ -56,34 +55,34 @@ param oldestMessageSeconds int = 900
 ])
 param missingTicksWindow string = 'PT15M'
 
-@description('How many ticks of 15 minutes may fail, of three.')
+@description('Failed runs of the scheduler in 15 minutes, of three, that raise no alert.')
 @minValue(0)
 @maxValue(2)
 param failingTicks int = 1
 
-@description('How many comparisons of a runbook with its data source may fail in half an hour, of six.')
+@description('Failed syncs of a runbook in half an hour, of six, that raise no alert.')
 @minValue(0)
 @maxValue(5)
 param failingSyncs int = 2
 
-@description('How many dead letters a topic may have for longer than 15 minutes.')
+@description('Dead letters of a topic, for longer than 15 minutes, that raise no alert.')
 @minValue(0)
 param deadLetters int = 0
 
-@description('How many requests Service Bus may refuse in 15 minutes because there are too many.')
+@description('Throttled requests of Service Bus in 15 minutes that raise no alert.')
 @minValue(0)
 param serviceBusThrottledRequests int = 100
 
-@description('How much of its processors a Premium namespace may use over 15 minutes, in percent.')
+@description('CPU of a Premium namespace over 15 minutes, in percent, that raises no alert.')
 @minValue(1)
 @maxValue(100)
 param serviceBusCpuPercent int = 80
 
-@description('How many requests Cosmos DB may refuse in 15 minutes because they ask for too much. Some are as it should be: they are sent again.')
+@description('Throttled requests of Cosmos DB in 15 minutes that raise no alert. The handler repeats them.')
 @minValue(0)
 param cosmosThrottledRequests int = 1000
 
-@description('How many lines of trouble with starting or scaling workers there may be in 15 minutes.')
+@description('Log lines about failed starts or scaling of workers in 15 minutes that raise no alert.')
 @minValue(0)
 param workerTroubles int = 5
 
@@ -93,11 +92,11 @@ var lines = '''AppTraces
 | extend Event = tostring(Line.Event), BatchId = tostring(Line.BatchId), RunbookName = tostring(Line.RunbookName)
 '''
 
-// Severity: 1 is for whoever is on call, 2 for the same day, 3 for somebody to decide.
+// Severity: 1 is for the person on call, 2 for the same day, 3 waits for a decision.
 var rules = [
   {
     key: 'failed-batches'
-    description: 'A batch has ended failed: see what failed, and retry it or not.'
+    description: 'A batch failed: no phase completed, or init failed. Correct the cause and retry the batch. See docs/operate.md.'
     severity: 1
     window: 'PT15M'
     query: '${lines}| where Event == "batch-failed"\n| extend Value = 1'
@@ -111,7 +110,7 @@ var rules = [
   }
   {
     key: 'stopped-phases'
-    description: 'Too many members of a phase have failed, and its batch is paused: see why, then resume or cancel it.'
+    description: 'Too many members of a phase failed, and stop_when paused the batch. Find the cause, then resume or cancel the batch. See docs/operate.md.'
     severity: 1
     window: 'PT15M'
     query: '${lines}| where Event == "phase-stopped"\n| extend Value = 1'
@@ -125,7 +124,7 @@ var rules = [
   }
   {
     key: 'stuck-steps'
-    description: 'Steps have stood still for longer than they may: a worker answers nothing, or messages were lost.'
+    description: 'Steps make no progress: a worker does not answer, or messages were lost. See docs/operate.md.'
     severity: 1
     window: 'PT15M'
     query: '${lines}| where Event == "stuck-steps"\n| where tolong(Line.OldestSeconds) > ${stuckStepsSeconds} or array_length(Line.SilentWorkers) > 0\n| extend SilentWorkers = strcat_array(Line.SilentWorkers, ", "), Value = 1'
@@ -140,7 +139,7 @@ var rules = [
   }
   {
     key: 'worker-gone'
-    description: 'Jobs wait for a worker that is gone: it ended without a goodbye, or did not start in time.'
+    description: 'Jobs wait for a worker that ended unexpectedly or did not start in time. See docs/operate.md.'
     severity: 1
     window: 'PT15M'
     query: '${lines}| where Event == "worker-gone"\n| extend Worker = tostring(Line.WorkerId), Value = 1'
@@ -153,7 +152,7 @@ var rules = [
   }
   {
     key: 'oldest-message'
-    description: 'Messages wait for the handler for longer than they may: it does not run, does not get on, or has too few instances.'
+    description: 'Messages wait too long for the handler: it does not run, makes no progress, or has too few instances. See docs/operate.md.'
     severity: 1
     window: 'PT15M'
     query: '${lines}| where Event == "oldest-message"\n| extend Topic = tostring(Line.Topic), Value = tolong(Line.AgeSeconds)'
@@ -165,9 +164,9 @@ var rules = [
     ]
   }
   {
-    // It has a row also where there is no line.
+    // It returns a row also if there is no line.
     key: 'missing-ticks'
-    description: 'The scheduler is not heard of: nothing begins on time, and nothing that was lost is made up for.'
+    description: 'The scheduler does not run: phases do not begin on time, and lost messages are not repeated. See docs/operate.md.'
     severity: 1
     window: missingTicksWindow
     query: '${lines}| where Event in ("tick", "oldest-message")\n| summarize Value = count()\n| extend TimeGenerated = now()'
@@ -178,7 +177,7 @@ var rules = [
   }
   {
     key: 'failing-ticks'
-    description: 'Ticks of the scheduler fail again and again: what it did not come to is left undone. The log says why.'
+    description: 'Runs of the scheduler fail repeatedly. The log has the reason. See docs/operate.md.'
     severity: 2
     window: 'PT15M'
     query: '${lines}| where Event == "tick" and tobool(Line.Failed)\n| extend Value = 1'
@@ -189,7 +188,7 @@ var rules = [
   }
   {
     key: 'unprocessed-messages'
-    description: 'A message could not be processed, or is a dead letter that is not sent again by itself. It is kept: see why, and replay or discard it.'
+    description: 'An unprocessable message or a dead letter waits for you. Find the cause, then replay or discard it. See docs/operate.md.'
     severity: 2
     window: 'PT15M'
     query: '${lines}| where Event == "message-unprocessed"\n| extend Value = 1'
@@ -200,7 +199,7 @@ var rules = [
   }
   {
     key: 'failing-syncs'
-    description: 'A runbook does not follow its data source: its query fails, or its result cannot be used.'
+    description: 'The sync of a runbook fails repeatedly: its query fails, or the result is not usable. See docs/operate.md.'
     severity: 2
     window: 'PT30M'
     query: '${lines}| where Event == "runbook-not-synced"\n| extend Value = 1'
@@ -213,7 +212,7 @@ var rules = [
   }
   {
     key: 'expiring-credentials'
-    description: 'The credential that a worker signs in with expires within two weeks, or has expired: renew it.'
+    description: 'The credential of a worker expires within two weeks, or has expired. Rotate it. See docs/operate.md.'
     severity: 2
     window: 'PT15M'
     query: '${lines}| where Event == "credential-expiring"\n| extend Worker = tostring(Line.WorkerId), Value = 1'
@@ -226,7 +225,7 @@ var rules = [
   }
   {
     key: 'held-additions'
-    description: 'The query of a runbook returns so many new people that their addition is held: confirm it, or correct the query.'
+    description: 'The query of a runbook returns unusually many new people, who wait for confirmation. Confirm the additions, or correct the query. See docs/operate.md.'
     severity: 3
     window: 'PT15M'
     query: '${lines}| where Event == "additions-held"\n| extend Value = 1'
@@ -239,7 +238,7 @@ var rules = [
   }
   {
     key: 'held-removals'
-    description: 'So many people are gone from the data source that their removal is held: confirm or discard it. Until then nobody new may come into the batch.'
+    description: 'Unusually many people left the data source, and their removal waits for confirmation. Confirm or discard it. See docs/operate.md.'
     severity: 3
     window: 'PT15M'
     query: '${lines}| where Event == "removals-held"\n| extend Value = 1'
@@ -252,7 +251,7 @@ var rules = [
   }
   {
     key: 'worker-troubles'
-    description: 'Workers cannot be started or end again and again, or their queue cannot be read to scale them.'
+    description: 'Workers do not start or end repeatedly, or the scaler cannot read their queue. See docs/operate.md.'
     severity: 2
     window: 'PT15M'
     query: '''ContainerAppSystemLogs
@@ -272,7 +271,7 @@ var cpuMetrics = serviceBusPremium
   ? [
       {
         key: 'service-bus-cpu'
-        description: 'Service Bus has little capacity left: add messaging units.'
+        description: 'Service Bus has little CPU left. Add messaging units (serviceBusCapacity). See docs/operate.md.'
         severity: 2
         scope: serviceBusNamespaceId
         namespace: 'Microsoft.ServiceBus/Namespaces'
@@ -288,12 +287,12 @@ var metrics = concat(
   [
     {
       key: 'dead-letters'
-      description: 'Dead letters stay where they are: the handler does not take them from their queue.'
+      description: 'Dead letters stay in their queue: the handler does not read them. See docs/operate.md.'
       severity: 1
       scope: serviceBusNamespaceId
       namespace: 'Microsoft.ServiceBus/Namespaces'
       metric: 'DeadletteredMessages'
-      aggregation: 'Minimum' // the handler takes them within minutes: of these nobody has to know
+      aggregation: 'Minimum' // the handler reads dead letters within minutes
       threshold: deadLetters
       dimensions: [
         {
@@ -307,7 +306,7 @@ var metrics = concat(
     }
     {
       key: 'service-bus-throttling'
-      description: 'Service Bus refuses requests because there are too many.'
+      description: 'Service Bus throttles requests. See docs/operate.md.'
       severity: 2
       scope: serviceBusNamespaceId
       namespace: 'Microsoft.ServiceBus/Namespaces'
@@ -318,7 +317,7 @@ var metrics = concat(
     }
     {
       key: 'cosmos-throttling'
-      description: 'Cosmos DB refuses requests because they ask for more than it may give: raise its throughput.'
+      description: 'Cosmos DB throttles requests. Raise cosmosMaximumThroughput. See docs/operate.md.'
       severity: 2
       scope: cosmosAccountId
       namespace: 'Microsoft.DocumentDB/databaseAccounts'
@@ -361,7 +360,7 @@ var groups = concat(
   actionGroupIds
 )
 
-// The tables have no columns, and perhaps are not there, before the first line comes.
+// Before the first line arrives, the tables can be missing or have no columns.
 resource logAlerts 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [for rule in rules: {
   name: '${base}-alert-${rule.key}'
   location: location
