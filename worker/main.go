@@ -22,6 +22,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/otlp"
+	"github.com/matoolkit/matoolkit/internal/termlog"
 	"github.com/matoolkit/matoolkit/internal/tlsroots"
 	"github.com/matoolkit/matoolkit/worker/announce"
 	"github.com/matoolkit/matoolkit/worker/catalog"
@@ -83,7 +84,7 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 		return fmt.Errorf("%s: %w", tlsroots.EnvCAFile, err)
 	}
 	web.Timeout = 100 * time.Second
-	anonymous := slog.New(slog.NewJSONHandler(stdout, &slog.HandlerOptions{Level: c.LogLevel}))
+	anonymous := slog.New(termlog.Handler(stdout, c.LogLevel, slog.NewJSONHandler(stdout, &slog.HandlerOptions{Level: c.LogLevel})))
 	log := anonymous.With(logkey.WorkerID, c.WorkerID)
 	measured, err := otlp.Start(ctx, otlp.Config{
 		Service: "matoolkit-worker", Version: version, Attributes: map[string]string{"matoolkit.worker_id": c.WorkerID},

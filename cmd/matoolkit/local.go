@@ -20,6 +20,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/termlog"
 	"github.com/matoolkit/matoolkit/local/demo"
 	"github.com/matoolkit/matoolkit/local/system"
 )
@@ -169,10 +170,13 @@ func up(ctx context.Context, f *upFlags, out, log io.Writer) (err error) {
 	if f.verbose {
 		level = slog.LevelInfo
 	}
-	c.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level}))
+	c.Logger = slog.New(termlog.Handler(log, level, slog.NewTextHandler(log, &slog.HandlerOptions{Level: level})))
 	c.Output = io.Discard
 	if f.verbose {
 		c.Output = log
+		if termlog.IsTerminal(log) {
+			c.Output = termlog.Lines(log)
+		}
 	}
 	// Memory is cheap on a laptop, and the collector's work is not.
 	debug.SetGCPercent(400)

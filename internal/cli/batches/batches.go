@@ -190,7 +190,7 @@ func membersCommand(c *runner) *cobra.Command {
 }
 
 func phasesCommand(c *runner) *cobra.Command {
-	return command.Shows(&cobra.Command{
+	return command.Lists(&cobra.Command{
 		Use: "phases <id>", Short: "List the phases of a batch with the progress of its members", Args: command.Needs("the id"),
 		Example: "  matoolkit batch phases 42",
 		RunE: func(cmd *cobra.Command, args []string) error {

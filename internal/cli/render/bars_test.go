@@ -2,6 +2,7 @@ package render_test
 
 import (
 	"fmt"
+	"log/slog"
 	"strconv"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/cli/render"
+	"github.com/matoolkit/matoolkit/internal/termlog"
 )
 
 // screen is a terminal without an edge: it interprets what the display and other programs
@@ -40,7 +42,11 @@ func (s *screen) Write(b []byte) (int, error) {
 				s.rows[s.row] = s.rows[s.row][:min(s.col, len(s.rows[s.row]))]
 				s.rows = s.rows[:s.row+1]
 			case 'K':
-				s.rows[s.row] = nil
+				keep := min(s.col, len(s.rows[s.row]))
+				if n == 2 {
+					keep = 0
+				}
+				s.rows[s.row] = s.rows[s.row][:keep]
 			case 'A':
 				s.row -= max(n, 1)
 			}
@@ -83,12 +89,13 @@ func TestLinesOfOtherProgramsDoNotTearTheDisplay(t *testing.T) {
 	t.Parallel()
 	s := &screen{}
 	fmt.Fprintln(s, "$ matoolkit batch watch 1")
+	log := termlog.NewHandler(s, slog.LevelInfo)
 	bars := render.NewBars(s, 100, false)
 	bars.Show(progress(3, 0, api.PhaseDispatched))
 	fmt.Fprintln(s, "a line of any program")
 	bars.Show(progress(9, 1, api.PhaseDispatched))
 	for i := range 4 { // programs of matoolkit erase what the line held before
-		fmt.Fprintf(s, "\r\x1b[2K10:00:0%d INFO  job done\n", i)
+		_ = log.Handle(t.Context(), slog.NewRecord(time.Date(2026, 1, 2, 10, 0, i, 0, time.UTC), slog.LevelInfo, "job done", 0))
 	}
 	bars.Show(progress(20, 2, api.PhaseDispatched))
 	bars.Show(progress(23, 2, api.PhaseCompleted))
@@ -96,10 +103,10 @@ func TestLinesOfOtherProgramsDoNotTearTheDisplay(t *testing.T) {
 	fmt.Fprintln(s, "$")
 	const want = `$ matoolkit batch watch 1
 a line of any program
-10:00:00 INFO  job done
-10:00:01 INFO  job done
-10:00:02 INFO  job done
-10:00:03 INFO  job done
+10:00:00Z INFO  job done
+10:00:01Z INFO  job done
+10:00:02Z INFO  job done
+10:00:03Z INFO  job done
 Batch 1  moves  active
 pre-stage ██████████████████████▓▓ 25/25  completed with failures  23 succeeded, 2 failed, 1m0s
 cut-over  ░░░░░░░░░░░░░░░░░░░░░░░░  0/25  pending                  25 waiting

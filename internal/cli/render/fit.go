@@ -31,10 +31,9 @@ const (
 	mostLines = 4 // of a wrapped text
 )
 
-// fit makes the table at most as wide as the terminal and prints which columns it hides. It
-// reports whether the table fits.
-func (s *Sheet) fit(width int) bool {
-	var hidden []string
+// fit makes the table at most as wide as the terminal. It returns the columns that it hides, and
+// whether the table fits.
+func (s *Sheet) fit(width int) (hidden []string, fits bool) {
 	if len(s.c.Columns) == 0 {
 		for _, name := range slices.Concat(s.minor, minorColumns) {
 			if s.width(proseKept, wordKept) <= width {
@@ -53,16 +52,13 @@ func (s *Sheet) fit(width int) bool {
 			s.remove(i)
 		}
 	}
-	if n := len(hidden); n > 0 {
-		defer s.c.Notice("(%s hidden: %s; use -o wide)", Count(n, "column"), strings.Join(hidden, ", "))
-	}
 	for _, step := range []struct {
 		prose bool
 		least int
 	}{{true, proseKept}, {false, 20}, {true, 24}, {false, leastKept}, {true, leastKept}} {
 		s.shorten(width, step.prose, step.least)
 	}
-	return s.width(math.MaxInt, math.MaxInt) <= width
+	return hidden, s.width(math.MaxInt, math.MaxInt) <= width
 }
 
 // shorten makes columns narrower until the table fits, but not narrower than least. It wraps

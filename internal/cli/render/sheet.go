@@ -148,6 +148,7 @@ func (s *Sheet) Print() error {
 	style.Format.Header = text.FormatUpper
 	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
 	style.Box.UnfinishedRow = "…"
+	var hidden []string
 	fits := false
 	if s.data {
 		style.Format.Header = text.FormatDefault
@@ -155,7 +156,7 @@ func (s *Sheet) Print() error {
 		if len(s.c.Columns) == 0 {
 			s.dropEmpty()
 		}
-		fits = s.fit(s.c.Width)
+		hidden, fits = s.fit(s.c.Width)
 	}
 	if s.c.Terminal && !fits && s.c.Format != FormatWide {
 		style.Size.WidthMax = s.c.Width // rows are cut
@@ -177,8 +178,13 @@ func (s *Sheet) Print() error {
 		}
 		w.AppendRow(cells)
 	}
-	_, err := fmt.Fprintln(out, w.Render())
-	return err
+	if _, err := fmt.Fprintln(out, w.Render()); err != nil {
+		return err
+	}
+	if n := len(hidden); n > 0 {
+		s.c.Notice("(%s hidden: %s; use -o wide)", Count(n, "column"), strings.Join(hidden, ", "))
+	}
+	return nil
 }
 
 // dropEmpty removes the columns that are empty or zero in all rows.
