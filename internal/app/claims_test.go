@@ -90,7 +90,7 @@ func TestBatchesCreatedAtOnceShareNobody(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, false)
 			s.publish(flatUpn)
-			for n := 1; ; n += everyCut { // under the race detector each takes long
+			for n := 1; ; n += cutStep() {
 				prefix := fmt.Sprintf("u%03d-", n)
 				shared := numbered(prefix+"b", 2)
 				var second error
@@ -137,7 +137,7 @@ func TestAdditionsAtOnceShareNobody(t *testing.T) {
 			s.publish(flatUpn)
 			s.batch("uploaded", string(upload("first")))
 			s.batch("uploaded", string(upload("second")))
-			for n := 1; ; n += everyCut { // under the race detector each takes long
+			for n := 1; ; n += cutStep() {
 				prefix := fmt.Sprintf("u%03d-", n)
 				shared := numbered(prefix+"b", 2)
 				var second error
@@ -196,7 +196,7 @@ func TestThreeBatchesCreatedAtOnceShareNobody(t *testing.T) {
 // is new since the tick began. The next tick after that batch has ended adds the person.
 func TestTickAddsNobodyWhoIsInAnotherBatch(t *testing.T) {
 	t.Parallel()
-	for n := 1; ; n += everyCut { // under the race detector each takes long
+	for n := 1; ; n += cutStep() {
 		s := newStage(t, false)
 		people := s.table()
 		people.put(dawn.Add(5*day), crowd(60)...)

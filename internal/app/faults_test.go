@@ -104,7 +104,7 @@ func (errDead) NonRetriable()        {}
 func (errDead) Is(target error) bool { return target == context.Canceled }
 
 // whereverItIsCut plays a piece once for each write after which something can be cut
-// short, or under the race detector for one in everyCut.
+// short, or with -short for one in cutStep.
 func whereverItIsCut(t *testing.T, piece func(t *testing.T, s *stage, write int) (cut bool)) {
 	t.Helper()
 	write := 1
@@ -115,7 +115,7 @@ func whereverItIsCut(t *testing.T, piece func(t *testing.T, s *stage, write int)
 		if !cut {
 			break
 		}
-		write += everyCut
+		write += cutStep()
 	}
 	if write == 1 {
 		t.Fatal("it was never cut short")

@@ -1,5 +1,3 @@
-//go:build !race
-
 package app_test
 
 import (
@@ -10,8 +8,6 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 )
 
-// A thousand members take half a minute under the race detector, for one line of the
-// use case.
 func TestRetryOfManyLooksAtAllOfThem(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)

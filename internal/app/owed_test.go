@@ -94,7 +94,7 @@ func TestOwedJobIsSentInABatchThatWasPausedOrCancelled(t *testing.T) {
 		for _, paused := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, paused %t", name, paused), func(t *testing.T) {
 				t.Parallel()
-				for write, cut := 1, true; cut; write += everyCut {
+				for write, cut := 1, true; cut; write += cutStep() {
 					s := newStage(t, false)
 					batch := begin(t, s)
 					if len(s.parked) == 0 {

@@ -24,7 +24,7 @@ import (
 var (
 	sourceSeed  = flag.Uint64("sources.seed", 0, "replay this seed of the data source test, and print what happens")
 	sourceFrom  = flag.Uint64("sources.from", 1, "the first seed of the data source test")
-	sourceSeeds = flag.Uint64("sources.seeds", seedsOfSources, "how many seeds of the data source test are run")
+	sourceSeeds = flag.Uint64("sources.seeds", 40, "how many seeds of the data source test are run")
 	sourceSoak  = flag.Duration("sources.soak", -1, "how long TestSoakSources runs; 0 is until it is interrupted")
 )
 
@@ -47,6 +47,9 @@ func TestBatchesFollowADataSourceWhateverHappens(t *testing.T) {
 	}
 	if *sourceSeed != 0 {
 		seeds = []uint64{*sourceSeed}
+	}
+	if testing.Short() {
+		seeds = seeds[:min(4, len(seeds))]
 	}
 	for _, seed := range seeds {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {

@@ -172,6 +172,9 @@ func TestStateIsWritten(t *testing.T) {
 // of a stored shape changes only the lines that it concerns.
 func TestStateIsTheSameEachTime(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it makes the whole state twice")
+	}
 	first, second := stateFiles(t), stateFiles(t)
 	for name, text := range first {
 		was, is := strings.Split(string(text), "\n"), strings.Split(string(second[name]), "\n")
@@ -209,7 +212,7 @@ func TestStateIsTakenOver(t *testing.T) {
 	for _, version := range folders(t) {
 		k := readState(t, version)
 		for _, hard := range []bool{false, true} {
-			if hard && everyCut > 1 { // under the race detector it takes long
+			if hard && testing.Short() {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s, each message twice %t", version, hard), func(t *testing.T) {
