@@ -105,8 +105,7 @@ func peek(ctx context.Context, t *testing.T, receiver *azservicebus.Receiver) []
 	return messages
 }
 
-// checkStore tells of messages that were kept because an unprocessable message
-// them.
+// checkStore tells of messages that were stored as unprocessable.
 func checkStore(ctx context.Context, m *machine) {
 	m.t.Helper()
 	env := m.endpoints.Handler
