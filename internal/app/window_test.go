@@ -216,7 +216,7 @@ func TestPauseAndCancelAreSentToTheWorkers(t *testing.T) {
 		}
 		s.revokes()
 		s.wantSteps(b.ID, 1, "new pending, join pending")
-		s.pass(time.Hour)
+		s.pass(time.Hour + 2*model.TickInterval) // the sweep repeats the revocation for an hour
 		s.resume(b.ID)
 		s.wantCalls(1, "New New")
 		again := s.jobs[len(s.jobs)-1]
