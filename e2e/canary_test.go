@@ -177,8 +177,8 @@ func newCanaries(t *testing.T) *canaries {
 // held.
 func (c *canaries) follow(l *list) {
 	c.t.Helper()
-	add := func(days time.Duration, from, to int) {
-		start := time.Now().Add(days * 24 * time.Hour).UTC().Format(time.RFC3339)
+	add := func(days, from, to int) {
+		start := time.Now().AddDate(0, 0, days).UTC().Format(time.RFC3339)
 		for i := from; i < to; i++ {
 			upn := fmt.Sprintf("row%d@example.com", i)
 			l.do("INSERT INTO people VALUES (?, ?, ?)", upn, canaryOf("Row", upn), start)

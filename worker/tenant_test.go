@@ -89,7 +89,7 @@ func newCloud(t *testing.T, roles map[string][]string) *cloud {
 			applications[i].Roles = roles
 		}
 	}
-	config.Tenants[0].Applications = slices.Concat(applications, []entra.Application{entra.Application{ClientID: c.identity, Name: "worker's identity"}})
+	config.Tenants[0].Applications = slices.Concat(applications, []entra.Application{{ClientID: c.identity, Name: "worker's identity"}})
 	var err error
 	if c.directory, err = entra.Start(t.Context(), config); err != nil {
 		t.Fatal(err)

@@ -340,7 +340,7 @@ func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, r
 		{By: "grace", Key: "make-1", Runbook: "moves", CSV: ways("half", "fine", "fine")},
 	}
 	for _, r := range m.repeat {
-		m.die(2, func(ctx context.Context, a *app.App) error { return r.ask(ctx, a) })
+		m.die(2, r.ask)
 	}
 	m.clock.ns.Add(int64(4 * time.Minute))
 	m.source(wavesCSV(dawn.Add(day)))

@@ -365,7 +365,7 @@ func TestPipelinesThatCannotSignIn(t *testing.T) {
 		"a password too few":    {set("client-certificate in PFX", map[string]string{"MATOOLKIT_CLIENT_CERTIFICATE_PASSWORD": ""}), exit.WrongUsage, []string{"needs a password, which is taken from MATOOLKIT_CLIENT_CERTIFICATE_PASSWORD"}},
 		"another password":      {set("client-certificate in PFX", map[string]string{"MATOOLKIT_CLIENT_CERTIFICATE_PASSWORD": "x"}), exit.WrongUsage, []string{"is not the file's"}},
 		"not a certificate":     {pemFile("hello"), exit.WrongUsage, []string{"neither PEM nor a PFX file"}},
-		"no key":                {pemFile(pemOf(p.key, p.certificate)[strings.Index(pemOf(p.key, p.certificate), "-----BEGIN CERT"):]), exit.WrongUsage, []string{"found no private key"}},
+		"no key":                {pemFile(strings.SplitAfter(pemOf(p.key, p.certificate), "-----END PRIVATE KEY-----\n")[1]), exit.WrongUsage, []string{"found no private key"}},
 		"an encrypted key":      {pemFile("-----BEGIN ENCRYPTED PRIVATE KEY-----\nAA==\n-----END ENCRYPTED PRIVATE KEY-----\n"), exit.WrongUsage, []string{"is encrypted", "openssl pkcs12 -export"}},
 		"not RSA":               {pemFile(pemOf(elliptical, selfSigned(elliptical, time.Now().Add(time.Hour)))), exit.WrongUsage, []string{"RSA"}},
 		"another's key":         {pemFile(pemOf(strange, p.certificate)), exit.WrongUsage, []string{"key doesn't match"}},

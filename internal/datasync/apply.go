@@ -150,9 +150,9 @@ func (s *syncRun) fill(ctx context.Context, b store.Item[model.Batch], rows []sc
 
 // reportTaken reports rows of people who are not added because another batch has them.
 func (s *syncRun) reportTaken(taken []membership.InOtherBatch) {
-	problems := make([]schedule.Problem, len(taken))
-	for i, t := range taken {
-		problems[i] = schedule.Problem{Key: t.Key, Code: schedule.CodeOtherBatch, Message: fmt.Sprintf("%q is in %s; they are added when they are no longer in it", t.Key, t.Reason)}
+	var problems []schedule.Problem
+	for _, t := range taken {
+		problems = append(problems, schedule.Problem{Key: t.Key, Code: schedule.CodeOtherBatch, Message: fmt.Sprintf("%q is in %s; they are added when they are no longer in it", t.Key, t.Reason)})
 	}
 	s.plan.Counts.Problems += len(problems)
 	s.plan.Problems = append(problems, s.plan.Problems...)

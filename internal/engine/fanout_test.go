@@ -149,7 +149,7 @@ func TestPageThatIsNotSentTakesUpWhatItOwes(t *testing.T) {
 			c.member.ID, c.member.Page = 1, 1
 			s.Runs, s.Members = []*model.Run{&c.run}, []*model.Member{&c.member}
 			d, err := engine.Decide(s, model.PageResumed{Phase: 2, Page: 1}, now)
-			want := append(c.want, model.PageSent{Phase: 2, Page: 1}, model.ShardCounted{Phase: 2, Page: 1, Again: true})
+			want := append(slices.Clone(c.want), model.PageSent{Phase: 2, Page: 1}, model.ShardCounted{Phase: 2, Page: 1, Again: true})
 			if err != nil || !slices.Equal(d.Next, want) || len(d.Messages) != c.sends {
 				t.Fatalf("%+v, %v", d, err)
 			}

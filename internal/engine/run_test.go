@@ -434,7 +434,7 @@ func TestMemberWaitsForItsEarlierPhase(t *testing.T) {
 	}
 	p.answer(`{"id":1}`)
 	d := p.answer(`true`)
-	if len(outcome(d)) != 2 || outcome(d)[1] != any(start(3)) || p.member.OpenPhase != 3 || len(p.member.Queue) != 0 {
+	if len(outcome(d)) != 2 || outcome(d)[1] != start(3) || p.member.OpenPhase != 3 || len(p.member.Queue) != 0 {
 		t.Fatalf("effects %v, member %+v", d.Messages, p.member)
 	}
 }

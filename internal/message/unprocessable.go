@@ -10,10 +10,12 @@ type Unprocessable struct{ Reason string }
 
 func (u *Unprocessable) Error() string { return u.Reason }
 
+// Reject returns an Unprocessable with a reason.
 func Reject(format string, args ...any) error {
 	return &Unprocessable{Reason: fmt.Sprintf(format, args...)}
 }
 
+// ErrorText returns the message of a job's error, or its type, or that there is none.
 func ErrorText(e *JobError) string {
 	switch {
 	case e == nil || e.Message == "" && e.Type == "":

@@ -55,11 +55,11 @@ func match(rb *runbook.Runbook, result []string) (layout, error) {
 	if len(m.faults) > 0 {
 		return layout{}, &ColumnsError{Faults: append(m.faults, "the query returns "+listed(result))}
 	}
-	header, err := json.Marshal(names)
-	if err != nil {
+	var err error
+	if l.header, err = json.Marshal(names); err != nil {
 		return layout{}, err
 	}
-	l.header = append(header, '\n')
+	l.header = append(l.header, '\n')
 	return l, nil
 }
 

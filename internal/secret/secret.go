@@ -211,18 +211,18 @@ func (b *Box) derive(key Key) (*derived, error) {
 	derive := func(purpose string) ([]byte, error) { return hkdf.Expand(sha256.New, key.Bytes, purpose, KeySize) }
 	encryption, err := derive("matoolkit secret values")
 	if err != nil {
-		return nil, fmt.Errorf("%w: %v", ErrUnavailable, err)
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	block, err := aes.NewCipher(encryption)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %v", ErrUnavailable, err)
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	d := &derived{id: key.ID}
 	if d.aead, err = cipher.NewGCM(block); err != nil {
-		return nil, fmt.Errorf("%w: %v", ErrUnavailable, err)
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	if d.digest, err = derive("matoolkit digests"); err != nil {
-		return nil, fmt.Errorf("%w: %v", ErrUnavailable, err)
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	b.known[key.ID] = d
 	return d, nil

@@ -86,7 +86,7 @@ func yamlNode(d *json.Decoder) (*yaml.Node, error) {
 		node := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: v}
 		switch {
 		// The encoder writes a literal text that begins with white space wrongly.
-		case older(v), strings.ContainsAny(v, "\u2028\u2029"), v != "" && strings.Contains("\n\r\t ", v[:1]):
+		case older(v), strings.ContainsAny(v, "\u2028\u2029"), v != "" && strings.ContainsRune("\n\r\t ", rune(v[0])):
 			node.Style = yaml.DoubleQuotedStyle
 		case strings.Contains(v, "\n"):
 			node.Style = yaml.LiteralStyle
