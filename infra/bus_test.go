@@ -22,7 +22,7 @@ const (
 	subscriptionType = topicType + "/subscriptions"
 )
 
-// TestTopicsAndSubscriptions compares what is created in Azure with what the programs use:
+// TestTopicsAndSubscriptions compares the entities in Azure with those that the programs use:
 // the names of internal/message, the local broker's topology and the triggers of the
 // functions.
 func TestTopicsAndSubscriptions(t *testing.T) {

@@ -97,7 +97,7 @@ func TestReservedWorkerIDsAreRefused(t *testing.T) {
 	}
 }
 
-// TestAlertsHaveTheDefaultsOfTheirModule: the stage gives its module what it is given.
+// TestAlertsHaveTheDefaultsOfTheirModule: the stage passes these parameters on.
 func TestAlertsHaveTheDefaultsOfTheirModule(t *testing.T) {
 	t.Parallel()
 	defaults := map[string]any{}

@@ -145,7 +145,7 @@ func TestParametersAndOutputsAreDescribed(t *testing.T) {
 	}
 }
 
-// TestTemplatesReadNoSecret: what a deployment is given and returns stays readable in the
+// TestTemplatesReadNoSecret: the parameters and outputs of a deployment stay readable in the
 // resource group. The programs sign in by identity, and Key Vault gives them secrets, so that
 // no template takes a secret, reads a key or returns one.
 func TestTemplatesReadNoSecret(t *testing.T) {
@@ -242,8 +242,7 @@ func TestAzureYAMLGivesParameters(t *testing.T) {
 	}
 }
 
-// TestStagesFindEachOther: a stage refers to what an earlier one creates, by the same name
-// and type.
+// TestStagesFindEachOther: a stage refers to resources of an earlier one by their name and type.
 func TestStagesFindEachOther(t *testing.T) {
 	t.Parallel()
 	made, found := map[string]bool{}, 0

@@ -30,8 +30,8 @@ var roleNames = map[string]string{
 
 const ownRole = "11111111-2222-3333-4444-555555555555"
 
-// usualRoles are all roles of a deployment with the default parameters: identity, role, and
-// what it is assigned on.
+// usualRoles are all roles of a deployment with the default parameters: identity, role and
+// scope.
 var usualRoles = []string{
 	"func: Azure Service Bus Data Receiver: topics/subscriptions orchestrator-events/orchestrator",
 	"func: Azure Service Bus Data Receiver: topics/subscriptions worker-jobs/worker-worker-01", // reads dead letters
@@ -138,7 +138,7 @@ func assigned(t *testing.T, parameters map[string]map[string]any) []string {
 	return all
 }
 
-// assignedOn names the kind and the name of what a role is assigned on.
+// assignedOn returns the kind and the name of the scope of a role.
 func assignedOn(t *testing.T, r *bicep.Instance) string {
 	t.Helper()
 	if r.Scope == nil { // a role of Cosmos DB itself

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"gopkg.in/yaml.v3"
 
+	"github.com/matoolkit/matoolkit/internal/env"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/custom"
 	"github.com/matoolkit/matoolkit/worker/exchange"
@@ -45,7 +46,12 @@ func functionsCommand(getenv func(string) string) *cobra.Command {
 					return err
 				}
 			}
-			c, err := offered(&graph.Client{}, &exchange.Client{}, getenv(envNoOp) == "1", extra.Functions()...)
+			settings := env.New(getenv)
+			noOp := settings.Switch(envNoOp)
+			if err := settings.Err(); err != nil {
+				return err
+			}
+			c, err := offered(&graph.Client{}, &exchange.Client{}, noOp, extra.Functions()...)
 			if err != nil {
 				return err
 			}

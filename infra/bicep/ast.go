@@ -4,10 +4,9 @@ package bicep
 type File struct {
 	// Path is where the file is, as it was given to Parse.
 	Path string
-	// Comment is what the file begins with: the text of its first comment, without
-	// the marks; empty if it begins with something else.
+	// Comment is the text of the comment at the beginning of the file, "" without one.
 	Comment string
-	// TargetScope is what targetScope says, or resourceGroup.
+	// TargetScope is the value of targetScope, resourceGroup by default.
 	TargetScope string
 
 	Parameters []*Parameter
@@ -17,7 +16,7 @@ type File struct {
 	Outputs    []*Output
 }
 
-// Name is an identifier and where it stands.
+// Name is an identifier and its position.
 type Name struct {
 	Position
 	Text string
@@ -29,7 +28,7 @@ type Decorator struct {
 	Arguments []Expression
 }
 
-// Parameter is what a file is given. Default is nil if it must be given.
+// Parameter is an input of a file. Default is nil if the parameter is required.
 type Parameter struct {
 	Name
 	Decorators []*Decorator
@@ -44,7 +43,7 @@ type Variable struct {
 	Value      Expression
 }
 
-// Output is what a file hands to whoever uses it.
+// Output is a result of a file.
 type Output struct {
 	Name
 	Decorators []*Decorator
@@ -52,14 +51,14 @@ type Output struct {
 	Value      Expression
 }
 
-// Resource is a resource that is made, or one that is only named (Existing).
+// Resource is a resource that the file creates, or only refers to (Existing).
 type Resource struct {
 	Name
 	Decorators []*Decorator
 	// Type and APIVersion are the two parts of the reference, as in
 	// Microsoft.ServiceBus/namespaces and 2024-01-01.
 	Type, APIVersion string
-	// Reference is where they stand.
+	// Reference is their position.
 	Reference Position
 	Existing  bool
 	// Loop and Condition are nil where there is none.
@@ -92,7 +91,7 @@ type Loop struct {
 // Expression is a node of an expression: one of the types below.
 type Expression interface{ At() Position }
 
-// At tells where a node begins.
+// At returns the position at which a node begins.
 func (p Position) At() Position { return p }
 
 type (
@@ -134,8 +133,7 @@ type (
 	}
 	// Reference is the use of a symbol.
 	Reference struct{ Name }
-	// Call is a function call. On is what it is called on, as in vault.getSecret('x'),
-	// or nil.
+	// Call is a function call. On is the receiver, as in vault.getSecret('x'), or nil.
 	Call struct {
 		Name
 		On        Expression
@@ -226,7 +224,7 @@ func Literal(expression Expression) (string, bool) {
 	return "", false
 }
 
-// Walk visits an expression and, where visit answers true, what it is made of.
+// Walk visits an expression and, if visit returns true, its operands.
 func Walk(expression Expression, visit func(Expression) bool) {
 	if expression == nil || !visit(expression) {
 		return

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Deployment is what a template creates with one set of parameters.
+// Deployment is the result of a template with one set of parameters.
 type Deployment struct {
 	// Resources are those of the template and of its modules, without existing ones.
 	Resources []*Instance
@@ -171,8 +171,8 @@ func kindOf(value any) string {
 	return "null"
 }
 
-// symbol returns the value of a declaration: of a parameter or variable what it is, of a
-// resource its Instance (several in a loop), of a module its outputs.
+// symbol returns the value of a declaration: the value of a parameter or variable, the
+// Instance of a resource (several in a loop), the outputs of a module.
 func (v *evaluator) symbol(name Name) any {
 	if value, known := v.values[name.Text]; known {
 		return value
@@ -263,7 +263,7 @@ func (v *evaluator) resource(r *Resource, local *valueScope) *Instance {
 	return one
 }
 
-// instance evaluates what has to be one resource.
+// instance evaluates an expression that has to be one resource.
 func (v *evaluator) instance(e Expression, local *valueScope) *Instance {
 	one, is := v.of(e, local).(*Instance)
 	if !is {

@@ -72,7 +72,7 @@ func (p *parser) unary() Expression {
 	return p.member()
 }
 
-// member reads what follows an operand: properties, items, calls and !.
+// member reads the suffixes of an operand: properties, items, calls and !.
 func (p *parser) member() Expression {
 	operand := p.primary()
 	for n := 0; ; n++ {
@@ -214,7 +214,7 @@ func (p *parser) parenthesized() Expression {
 	return inner
 }
 
-// parenthesizedOrLambda tells the two apart by the arrow behind the closing parenthesis.
+// parenthesizedOrLambda distinguishes the two by the arrow behind the closing parenthesis.
 func (p *parser) parenthesizedOrLambda() Expression {
 	at := p.peek().Position
 	end := p.closing()
@@ -301,7 +301,7 @@ func (p *parser) forValue() Expression {
 	return f
 }
 
-// items reads what stands between brackets: separated by commas on one line, by line
+// items reads the items between brackets: separated by commas on one line, by line
 // breaks otherwise.
 func (p *parser) items(closing string, item func()) {
 	p.accept(lineBreak)

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// deepest bounds how far expressions are nested: far beyond what anybody writes, and far
-// below what the stack holds.
+// deepest bounds how far expressions are nested: far above any real
+// template, and far below the limit of the stack.
 const deepest = 200
 
-// Parse reads the source of one file; the path is for findings only. What could be read
-// is in the file even if something is wrong: each declaration is given up at its first
-// mistake, and reading goes on with the next one.
+// Parse reads the source of one file; the path is for findings only. The file holds
+// every declaration without a mistake: the parser skips the rest of a declaration after its
+// first mistake.
 func Parse(path, source string) (*File, []Finding) {
 	tokens, comment, findings := lex(path, source)
 	p := &parser{file: &File{Path: path, Comment: comment, TargetScope: "resourceGroup"}, tokens: tokens, findings: findings}
@@ -34,7 +34,7 @@ type parser struct {
 	findings []Finding
 }
 
-// mistake is what parsing a declaration is given up with.
+// mistake is the panic value that ends the parsing of a declaration.
 type mistake struct{ Finding }
 
 func (p *parser) fail(at Position, format string, values ...any) {
@@ -144,7 +144,7 @@ func (p *parser) statement() {
 // keywords begin a declaration.
 var keywords = []string{"targetScope", "param", "var", "resource", "module", "output"}
 
-// recover goes on to what looks like the next declaration: a keyword or @ at the start
+// recover skips to the likely next declaration: a keyword or @ at the start
 // of a line.
 func (p *parser) recover() {
 	for {
@@ -269,7 +269,7 @@ func (p *parser) module(decorators []*Decorator) {
 	p.file.Modules = append(p.file.Modules, m)
 }
 
-// body reads what follows = in a resource or module: an object, with a condition, in a
+// body reads the right side of = in a resource or module: an object, with a condition, in a
 // loop, or both.
 func (p *parser) body() (loop *Loop, condition Expression, body *Object) {
 	if p.is("[") {

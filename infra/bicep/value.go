@@ -23,7 +23,7 @@ type evaluator struct {
 	pending map[string]bool
 }
 
-// evaluationError is what an evaluation panics with; Deploy returns it.
+// evaluationError is the panic value of an evaluation; Deploy returns it.
 type evaluationError Finding
 
 func (e evaluationError) Error() string { return Finding(e).String() }
@@ -218,7 +218,7 @@ func (v *evaluator) array(e Expression, value any) []any {
 	return items
 }
 
-// ofCall works out the functions that take lambdas, and leaves the others to simple.
+// ofCall evaluates the functions that take lambdas, and calls simple for the others.
 func (v *evaluator) ofCall(e *Call, local *valueScope) any {
 	if e.On != nil {
 		return v.unknown(e, "%s() asks Azure", e.Text)
@@ -270,8 +270,7 @@ func (v *evaluator) ofCall(e *Call, local *valueScope) any {
 	return list
 }
 
-// publicCloud is what environment() tells in Azure's public cloud, as far as infra/ reads
-// it.
+// publicCloud is the result of environment() in Azure's public cloud, as far as infra/ reads it.
 var publicCloud = map[string]any{
 	"authentication": map[string]any{"loginEndpoint": "https://login.microsoftonline.com/"},
 	"suffixes":       map[string]any{"acrLoginServer": ".azurecr.io", "keyvaultDns": ".vault.azure.net", "storage": "core.windows.net"},
@@ -298,7 +297,7 @@ func (v *evaluator) parsed(e Expression, text string) any {
 }
 
 // whole64 turns the numbers of JSON into those of Bicep. A fraction, which Bicep does not
-// calculate with, stays what it is.
+// calculate with, stays as it is.
 func whole64(value any) any {
 	switch value := value.(type) {
 	case json.Number:

@@ -38,8 +38,8 @@ func contents(dir string) ([]entry, error) {
 	return entries, nothingElse(dir, entries)
 }
 
-// nothingElse refuses whatever in dir is not among entries: settings of a machine, with
-// their secrets, above all, and folders that were meant to be functions.
+// nothingElse refuses other files in dir than the entries: above all the settings of a
+// machine, with their secrets, and folders that should be functions.
 func nothingElse(dir string, entries []entry) error {
 	var stray []error
 	err := filepath.WalkDir(dir, func(path string, found fs.DirEntry, err error) error {

@@ -2,8 +2,8 @@
 // folder in which the app is staged: host.json, handler and <function>/function.json,
 // and nothing else. "make package" stages the folder and calls it.
 //
-// It refuses what would fail only once it is deployed, or would deploy what does not
-// belong there, and changes nothing then.
+// It refuses an app that would fail in Azure, or that holds other files, and then changes
+// nothing.
 package main
 
 import (

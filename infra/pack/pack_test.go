@@ -63,7 +63,7 @@ func staged(t *testing.T) string {
 	return dir
 }
 
-// packed runs the tool and gives the exit status and what it says of a failure.
+// packed runs the tool and returns the exit status and the error message.
 func packed(dir, arch, to string, environment ...string) (int, string) {
 	var said bytes.Buffer
 	status := run([]string{"-app", dir, "-arch", arch, "-out", to}, func(name string) string {
@@ -77,8 +77,8 @@ func packed(dir, arch, to string, environment ...string) (int, string) {
 	return status, said.String()
 }
 
-// TestThePackageRunsUnderTheHost: what is in the zip file of this tree, taken out with
-// the modes that stand there, as the platform does, answers every kind of trigger.
+// TestThePackageRunsUnderTheHost unpacks the zip file with its modes, as the platform does, and
+// calls every kind of trigger.
 func TestThePackageRunsUnderTheHost(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "out", "handler.zip")
@@ -256,8 +256,8 @@ func read(t *testing.T, file string) string {
 	return string(raw)
 }
 
-// TestWhatIsNotPacked: each is refused by name, and an earlier package stays.
-func TestWhatIsNotPacked(t *testing.T) {
+// TestInvalidAppIsNotPacked: each mistake is refused by name, and an earlier package stays.
+func TestInvalidAppIsNotPacked(t *testing.T) {
 	t.Parallel()
 	const timer = `{"bindings":[{"type":"timerTrigger","direction":"in","name":"timer","schedule":"0 0 0 1 1 *"}]}`
 	otherArch := map[string]string{"amd64": "arm64", "arm64": "amd64"}[runtime.GOARCH]
