@@ -86,7 +86,7 @@ func (c *canaries) deadLetters() {
 	c.must("messages", "discard", kept["eve@example.com"], "--yes", "--reason", "not needed")
 	c.must("messages", "replay", kept["dan@example.com"], "--reason", "the worker is back")
 	c.start(workerProcess)
-	got := strings.ReplaceAll(c.noted("make", "dan@example.com", 1), `\u0026`, "&")
+	got := strings.ReplaceAll(c.awaitNotes("make", "dan@example.com", 1), `\u0026`, "&")
 	for _, kind := range []string{"Column", "Pin"} {
 		quoted, _ := json.Marshal(canaryOf(kind, "dan"))
 		if want := strings.ReplaceAll(string(quoted), `\u0026`, "&"); !strings.Contains(got, want) {

@@ -528,8 +528,8 @@ func (c *canaries) look(when string) {
 	}
 }
 
-// noted waits until the functions have noted so many calls.
-func (c *canaries) noted(name string, part string, n int) string {
+// awaitNotes waits until the functions have noted so many calls.
+func (c *canaries) awaitNotes(name string, part string, n int) string {
 	c.t.Helper()
 	var text []byte
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(30 * time.Millisecond) {
@@ -586,10 +586,10 @@ func TestNobodyButTheWorkerReadsASecret(t *testing.T) {
 	c.create("ann", "bad", "cid")
 	c.must("batch", "advance", c.batch, "--phase", "create", "--yes")
 	c.untilPhase("create", func(p api.Phase) bool { return p.Succeeded == 2 && p.Failed == 1 })
-	c.noted("undo", "bad@example.com", 1)
+	c.awaitNotes("undo", "bad@example.com", 1)
 	for _, want := range []string{canaryOf("Column", "ann"), canaryOf("Pin", "ann")} {
 		encoded, _ := json.Marshal(want)
-		if quick := strings.ReplaceAll(string(encoded), `\u0026`, "&"); !strings.Contains(strings.ReplaceAll(c.noted("make", "ann@example.com", 1), `\u0026`, "&"), quick) {
+		if quick := strings.ReplaceAll(string(encoded), `\u0026`, "&"); !strings.Contains(strings.ReplaceAll(c.awaitNotes("make", "ann@example.com", 1), `\u0026`, "&"), quick) {
 			t.Errorf("the worker's function did not get %s", quick)
 		}
 	}
@@ -602,10 +602,10 @@ func TestNobodyButTheWorkerReadsASecret(t *testing.T) {
 	c.must("batch", "retry", c.batch, "--reason", "mended")
 	c.untilPhase("create", func(p api.Phase) bool { return p.Succeeded == 3 })
 	c.must("batch", "remove-member", c.batch, "3", "--yes", "--reason", "left")
-	c.noted("undo", "cid@example.com", 1)
+	c.awaitNotes("undo", "cid@example.com", 1)
 	c.must("batch", "advance", c.batch, "--phase", "verify", "--yes")
 	c.untilPhase("verify", ended)
-	c.noted("check", canary, 4)
+	c.awaitNotes("check", canary, 4)
 	c.look("a member was retried, another removed")
 
 	c.deadLetters()

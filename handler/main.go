@@ -122,7 +122,7 @@ func serve(ctx context.Context, s settings, lookup func(string) string, log *slo
 	log.InfoContext(ctx, "draining")
 	bounded, cancel := context.WithTimeout(life, s.functionTimeout)
 	defer cancel()
-	traffic.drained(bounded, quiet)
+	traffic.waitUntilDrained(bounded, quiet)
 	if err := server.Shutdown(bounded); err != nil {
 		log.WarnContext(ctx, "the drain took too long; what still ran comes again", logkey.Error, err)
 		return server.Close()

@@ -39,8 +39,8 @@ func (t *traffic) quietFor(d time.Duration) bool {
 	return t.running == 0 && time.Since(t.last) >= d
 }
 
-// drained returns when nothing has run for as long as quiet, or when ctx ends.
-func (t *traffic) drained(ctx context.Context, quiet time.Duration) {
+// waitUntilDrained returns when nothing has run for as long as quiet, or when ctx ends.
+func (t *traffic) waitUntilDrained(ctx context.Context, quiet time.Duration) {
 	t.mu.Lock()
 	t.last = time.Now()
 	t.mu.Unlock()

@@ -60,7 +60,7 @@ func TestPersonNamedSchedulerLeavesARecord(t *testing.T) {
 	people.put(dawn.Add(day), crowd(60)...)
 	s.publish(found(twoPhases, ""))
 	s.automate("found")
-	if !s.killed(5, func(ctx context.Context, a *app.App) error { return a.Tick(ctx) }) {
+	if !s.kill(5, func(ctx context.Context, a *app.App) error { return a.Tick(ctx) }) {
 		t.Fatal("the tick was not cut short")
 	}
 	_, err := s.app.AddMembers(s.ctx, audit.Caller{Name: "scheduler"}, 1, []byte("Upn,Name,Start\nnew@x,New,\n"))

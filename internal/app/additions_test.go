@@ -87,9 +87,9 @@ func TestQueryThatLosesItsWhereClauseAddsNobodyBeforeItIsConfirmed(t *testing.T)
 		}
 
 		_, err = s.app.ConfirmAdditions(s.ctx, ada, "found", "", "")
-		s.refused(err, api.CodeInvalid, "invalid revision")
+		s.wantRefused(err, api.CodeInvalid, "invalid revision")
 		_, err = s.app.ConfirmAdditions(s.ctx, ada, "found", "0123456789abcdef", "")
-		s.refused(err, api.CodeConflict, "have changed")
+		s.wantRefused(err, api.CodeConflict, "have changed")
 		for range 2 { // also again
 			v, err := s.app.ConfirmAdditions(s.ctx, ada, "found", held.Revision, "the whole company")
 			if must(s, v, err); v.Confirmed == nil || v.Confirmed.By != "ada" || v.Confirmed.Why != "the whole company" {
@@ -103,7 +103,7 @@ func TestQueryThatLosesItsWhereClauseAddsNobodyBeforeItIsConfirmed(t *testing.T)
 		s.tick()
 		s.wantSizes(250, 250)
 		_, err = s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{})
-		s.refused(err, api.CodeNotFound, "no held additions")
+		s.wantRefused(err, api.CodeNotFound, "no held additions")
 	})
 }
 
@@ -139,12 +139,12 @@ func TestHeldAdditionsAreListedPageByPage(t *testing.T) {
 		}
 		for _, token := range []string{"x", "100", page.Revision + "-x", strings.Replace(page.Continuation, "-100", "-1205", 1), strings.Replace(page.Continuation, "-100", "--1", 1)} {
 			_, err := s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{Continuation: token})
-			s.refused(err, api.CodeInvalid, "does not belong to this list")
+			s.wantRefused(err, api.CodeInvalid, "does not belong to this list")
 		}
 		rows.put(dawn.Add(3*day), "another")
 		s.tick()
 		_, err = s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{Continuation: page.Continuation})
-		s.refused(err, api.CodeConflict, "have changed")
+		s.wantRefused(err, api.CodeConflict, "have changed")
 		if n := s.additionDocuments(); n != 3 {
 			t.Fatalf("%d documents", n)
 		}
@@ -189,7 +189,7 @@ func TestOtherAdditionsThanThoseConfirmedStayHeld(t *testing.T) {
 		s.tick()
 		s.wantSizes(5)
 		_, err = s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{})
-		s.refused(err, api.CodeNotFound, "no held additions")
+		s.wantRefused(err, api.CodeNotFound, "no held additions")
 	})
 }
 
@@ -201,7 +201,7 @@ func TestConfirmedAdditionsGoOnAfterACrash(t *testing.T) {
 		s.tick()
 		_, err := s.app.ConfirmAdditions(s.ctx, ada, "found", s.additions().Revision, "")
 		must(s, 0, err)
-		cut := s.killed(write, func(ctx context.Context, a *app.App) error { return a.Tick(ctx) })
+		cut := s.kill(write, func(ctx context.Context, a *app.App) error { return a.Tick(ctx) })
 		s.pass(10 * time.Minute) // until the lease has ended
 		s.tick()
 		s.pass(10 * time.Minute) // until claims without a member have ended
@@ -240,7 +240,7 @@ func TestFirstFillIsConfirmedWhileAutomationIsEnabled(t *testing.T) {
 		rows.put(dawn.Add(3*day), crowd(101)...)
 		s.publish(found(twoPhases, ""))
 		_, err := s.app.EnableAutomation(s.ctx, ada, "found", "r1")
-		s.refused(err, api.CodeInvalid, "invalid revision")
+		s.wantRefused(err, api.CodeInvalid, "invalid revision")
 		if s.automation("found").Enabled {
 			t.Fatal("a refused request enabled automation")
 		}
@@ -263,7 +263,7 @@ func TestFirstFillIsConfirmedWhileAutomationIsEnabled(t *testing.T) {
 		s.tick()
 		s.wantSizes(101)
 		_, err = s.app.EnableAutomation(s.ctx, ada, "found", preview.Additions.Revision)
-		s.refused(err, api.CodeConflict, "have changed")
+		s.wantRefused(err, api.CodeConflict, "have changed")
 		_, err = s.app.EnableAutomation(s.ctx, ada, "found", s.additions().Revision)
 		must(s, 0, err)
 		if records := s.listRunbookAudit("found", "confirm-additions"); len(records) != 1 {
@@ -356,11 +356,11 @@ func TestAdditionsAreOnlyConfirmedOfARunbookWithAQuery(t *testing.T) {
 	s := newStage(t, false)
 	s.publish(twoSteps)
 	_, err := s.app.ConfirmAdditions(s.ctx, ada, "two", "0123456789abcdef", "")
-	s.refused(err, api.CodeConflict, "has no query")
+	s.wantRefused(err, api.CodeConflict, "has no query")
 	_, err = s.app.ConfirmAdditions(s.ctx, ada, "none", "0123456789abcdef", "")
-	s.refused(err, api.CodeNotFound, "")
+	s.wantRefused(err, api.CodeNotFound, "")
 	_, err = s.app.HeldAdditions(s.ctx, reader, "none", api.ListOptions{})
-	s.refused(err, api.CodeNotFound, "")
+	s.wantRefused(err, api.CodeNotFound, "")
 	_, err = s.app.ConfirmAdditions(s.ctx, ada, "two", "0123456789abcdef", strings.Repeat("x", api.MaxReason+1))
-	s.refused(err, api.CodeInvalid, "the reason has")
+	s.wantRefused(err, api.CodeInvalid, "the reason has")
 }

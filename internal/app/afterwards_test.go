@@ -24,7 +24,7 @@ func TestStartOfABatchThatWasNotFilledIsNotLost(t *testing.T) {
 				people.put(dawn.Add(-time.Hour), "ann", "bob")
 				s.publish(found([]string{"one T-0 New", "two T+5d Check"}, ""))
 				s.automate("found")
-				cut := s.killed(write, func(ctx context.Context, a *app.App) error { return a.Tick(ctx) })
+				cut := s.kill(write, func(ctx context.Context, a *app.App) error { return a.Tick(ctx) })
 				people.exec(spoil)
 				for range 4 {
 					s.pass(5 * time.Minute)
@@ -148,9 +148,9 @@ func TestNobodyIsTakenUpByHandWhileBeingUndone(t *testing.T) {
 	people.drop("p004")
 	s.tick()
 	_, err := s.app.CreateBatch(s.ctx, ada, "found", []byte("Upn,Name\np004@x,P\n"))
-	s.refused(err, api.CodeConflict, "p004@x is in batch 1")
+	s.wantRefused(err, api.CodeConflict, "p004@x is in batch 1")
 	_, err = s.app.AddMembers(s.ctx, ada, 1, []byte("Upn,Name\np004@x,P\n"))
-	s.refused(err, api.CodeConflict, "still being taken out")
+	s.wantRefused(err, api.CodeConflict, "still being taken out")
 	_, err = s.app.CreateBatch(s.ctx, ada, "found", []byte("Upn,Name\nP005@X,P\n"))
-	s.refused(err, api.CodeConflict, "P005@X is in batch 1 of runbook found, as p005@x")
+	s.wantRefused(err, api.CodeConflict, "P005@X is in batch 1 of runbook found, as p005@x")
 }

@@ -42,8 +42,8 @@ func (w *world) dying(process func(context.Context)) {
 	process(ctx)
 }
 
-// killed processes a message in a process that dies of killer.
-func (w *world) killed(m message.Delivery) (err error) {
+// handleAndKill processes a message in a process that dies of killer.
+func (w *world) handleAndKill(m message.Delivery) (err error) {
 	w.t.Helper()
 	w.dying(func(ctx context.Context) { err = w.app.HandleEvent(ctx, m) })
 	return err
@@ -92,12 +92,12 @@ func TestAMessageThatEndsTheProcessIsKept(t *testing.T) {
 	m := w.killer()
 	for delivery := 1; delivery <= 8; delivery++ {
 		m.DeliveryCount = delivery
-		if err := w.killed(m); err == nil || len(w.listUnprocessable(api.ListOptions{})) != 0 {
+		if err := w.handleAndKill(m); err == nil || len(w.listUnprocessable(api.ListOptions{})) != 0 {
 			t.Fatalf("delivery %d: %v, kept %+v", delivery, err, w.listUnprocessable(api.ListOptions{}))
 		}
 	}
 	m.DeliveryCount = 9
-	if err := w.killed(m); err != nil {
+	if err := w.handleAndKill(m); err != nil {
 		t.Fatal(err)
 	}
 	messages := w.listUnprocessable(api.ListOptions{})
@@ -112,7 +112,7 @@ func TestAMessageThatEndsTheProcessIsKept(t *testing.T) {
 		t.Fatal(describe(err))
 	}
 	m.ID, m.DeliveryCount = "replay-"+messages[0].ID+"-1", 4
-	if err := w.killed(m); err == nil || len(w.listUnprocessable(api.ListOptions{})) != 0 {
+	if err := w.handleAndKill(m); err == nil || len(w.listUnprocessable(api.ListOptions{})) != 0 {
 		t.Errorf("the replay was kept at its first attempt: %v", err)
 	}
 }

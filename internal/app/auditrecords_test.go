@@ -572,19 +572,19 @@ func TestAuditRecordsAreFiltered(t *testing.T) {
 	}
 	both := api.AuditFilter{From: moment, To: moment}
 	_, err := s.app.Audit(s.ctx, both, api.ListOptions{})
-	s.refused(err, api.CodeInvalid, "must be before")
+	s.wantRefused(err, api.CodeInvalid, "must be before")
 	late, err := time.Parse(time.RFC3339, "9999-12-31T23:00:00-02:00") // the year after in UTC
 	must(s, late, err)
 	_, err = s.app.Audit(s.ctx, api.AuditFilter{From: late}, api.ListOptions{})
-	s.refused(err, api.CodeInvalid, "year 10000")
+	s.wantRefused(err, api.CodeInvalid, "year 10000")
 	_, err = s.app.Audit(s.ctx, api.AuditFilter{To: late}, api.ListOptions{})
-	s.refused(err, api.CodeInvalid, "year 10000")
+	s.wantRefused(err, api.CodeInvalid, "year 10000")
 	_, err = s.app.MessageAudit(s.ctx, api.AuditFilter{Action: "published"}, api.ListOptions{})
-	s.refused(err, api.CodeInvalid, `unknown action "published"; use one of create, `)
+	s.wantRefused(err, api.CodeInvalid, `unknown action "published"; use one of create, `)
 	_, err = s.app.RunbookAudit(s.ctx, "none", api.AuditFilter{}, api.ListOptions{})
-	s.refused(err, api.CodeNotFound, `there is no runbook named "none"`)
+	s.wantRefused(err, api.CodeNotFound, `there is no runbook named "none"`)
 	_, err = s.app.Audit(s.ctx, api.AuditFilter{}, api.ListOptions{Continuation: "none"})
-	s.refused(err, api.CodeInvalid, "the continuation token")
+	s.wantRefused(err, api.CodeInvalid, "the continuation token")
 }
 
 // sameTime compares actions of which some were at the same moment, in any order.

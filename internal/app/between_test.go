@@ -294,9 +294,9 @@ func TestNobodyIsPutIntoTwoBatchesByHand(t *testing.T) {
 	s.automate("found")
 	s.tick()
 	_, err := s.app.AddMembers(s.ctx, ada, 1, []byte("Upn,Name\nbob@x,Bob\n"))
-	s.refused(err, api.CodeConflict, "bob@x is in batch 2 of runbook found")
+	s.wantRefused(err, api.CodeConflict, "bob@x is in batch 2 of runbook found")
 	_, err = s.app.CreateBatch(s.ctx, ada, "found", []byte("Upn,Name\nbob@x,Bob\nann@x,Ann\n"))
-	s.refused(err, api.CodeConflict, "ann@x is in batch 1")
+	s.wantRefused(err, api.CodeConflict, "ann@x is in batch 1")
 	s.wantBatches("1 03 09:00 active: ann", "2 04 09:00 active: bob")
 }
 
@@ -312,7 +312,7 @@ func TestMemberWhoIsInALaterBatchIsNotRetriedInTheOldOne(t *testing.T) {
 	s.script = script{"New": fails(errLost)}
 	s.tick()
 	_, err := s.app.RetryFailed(s.ctx, ada, 1, api.RetrySelection{}, "again")
-	s.refused(err, api.CodeConflict, "2 of 2 people cannot be retried: ann@x is in batch 2 of runbook found; bob@x is in batch 2")
+	s.wantRefused(err, api.CodeConflict, "2 of 2 people cannot be retried: ann@x is in batch 2 of runbook found; bob@x is in batch 2")
 }
 
 func TestErrorsOfATickTellNothingOfTheInside(t *testing.T) {
@@ -357,7 +357,7 @@ func TestEmptyBatchesDoNotStay(t *testing.T) {
 		people.put(dawn, "ann", "bob")
 		s.publish(immediate([]string{"only T-0 New"}, ""))
 		s.automate("found")
-		cut := s.killed(write, func(ctx context.Context, a *app.App) error { return a.Tick(ctx) })
+		cut := s.kill(write, func(ctx context.Context, a *app.App) error { return a.Tick(ctx) })
 		people.drop("ann", "bob")
 		for range 7 {
 			s.pass(5 * time.Minute)

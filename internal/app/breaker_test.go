@@ -105,7 +105,7 @@ func TestFailureIsDecidedOnWhereverItsCountIsCutShort(t *testing.T) {
 				s.park = func(kind, _ string) bool { return kind == "" }
 				s.advance(b.ID)
 				result := s.parked[slices.IndexFunc(s.parked, func(p past) bool { return strings.Contains(string(p.m.Body), `"Failure"`) })]
-				cut := s.killed(write, func(ctx context.Context, a *app.App) error { return result.handle(a, ctx, result.m) })
+				cut := s.kill(write, func(ctx context.Context, a *app.App) error { return result.handle(a, ctx, result.m) })
 				if comesAgain {
 					s.unpark()
 				} else {

@@ -250,21 +250,21 @@ func TestCancelledBatchTakesNoOtherWish(t *testing.T) {
 			}
 		}
 		_, err := s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID))
-		s.refused(err, api.CodeConflict, "it cannot be advanced")
+		s.wantRefused(err, api.CodeConflict, "it cannot be advanced")
 		_, err = s.app.Pause(s.ctx, ada, b.ID, "")
-		s.refused(err, api.CodeConflict, "it cannot be paused")
+		s.wantRefused(err, api.CodeConflict, "it cannot be paused")
 		_, err = s.app.Resume(s.ctx, ada, b.ID, "")
-		s.refused(err, api.CodeConflict, "it cannot be resumed")
+		s.wantRefused(err, api.CodeConflict, "it cannot be resumed")
 		_, err = s.app.AddMembers(s.ctx, ada, b.ID, []byte("Upn,Name\nlate@x,Late\n"))
-		s.refused(err, api.CodeConflict, "nobody can be added")
+		s.wantRefused(err, api.CodeConflict, "nobody can be added")
 		_, err = s.app.RemoveMember(s.ctx, ada, b.ID, 1, "")
-		s.refused(err, api.CodeConflict, "nobody can be removed")
+		s.wantRefused(err, api.CodeConflict, "nobody can be removed")
 		_, err = s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{}, "")
-		s.refused(err, api.CodeConflict, "it has nothing to retry")
+		s.wantRefused(err, api.CodeConflict, "it has nothing to retry")
 		_, err = s.app.SkipStep(s.ctx, ada, b.ID, failed.ID, "")
-		s.refused(err, api.CodeConflict, "nothing can be retried")
+		s.wantRefused(err, api.CodeConflict, "nothing can be retried")
 		_, err = s.app.Approve(s.ctx, ada, b.ID, "second", "")
-		s.refused(err, api.CodeConflict, "there is nothing to approve")
+		s.wantRefused(err, api.CodeConflict, "there is nothing to approve")
 		s.deliverAll()
 		s.wantStatus(b.ID, "cancelled")
 		var cancels int
@@ -286,7 +286,7 @@ func TestBatchThatHasEndedIsNotCancelled(t *testing.T) {
 		b := s.batch("one", people(1))
 		s.advance(b.ID)
 		_, err := s.app.Cancel(s.ctx, ada, b.ID, "")
-		s.refused(err, api.CodeConflict, "has ended (completed): it cannot be cancelled")
+		s.wantRefused(err, api.CodeConflict, "has ended (completed): it cannot be cancelled")
 	})
 }
 
@@ -304,7 +304,7 @@ func TestCancelledBatchCountsWhatEndsLastWhereverThatWasCutShort(t *testing.T) {
 		j := s.jobs[len(s.jobs)-1]
 		body, err := json.Marshal(message.Result{JobID: j.JobID, Status: message.StatusSuccess, Result: json.RawMessage("true"), CorrelationData: j.CorrelationData})
 		must(s, 0, err)
-		cut := s.killed(write, func(ctx context.Context, a *app.App) error {
+		cut := s.kill(write, func(ctx context.Context, a *app.App) error {
 			return a.HandleResult(ctx, message.Delivery{ID: j.JobID, Body: body, DeliveryCount: 1})
 		})
 		s.pass(5 * time.Second)

@@ -19,9 +19,9 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store/storetest"
 )
 
-// interrupted is a process that is held up after its n-th request to the store, while
+// newInterrupted makes a process that is held up after its n-th request to the store, while
 // something else is done. It tells whether it came that far.
-func (s *stage) interrupted(n int, do func()) (process *app.App, reached func() bool) {
+func (s *stage) newInterrupted(n int, do func()) (process *app.App, reached func() bool) {
 	s.t.Helper()
 	var count atomic.Int64
 	db := s.over(line{after: func(operation) {
@@ -94,7 +94,7 @@ func TestBatchesCreatedAtOnceShareNobody(t *testing.T) {
 				prefix := fmt.Sprintf("u%03d-", n)
 				shared := numbered(prefix+"b", 2)
 				var second error
-				process, reached := s.interrupted(n, func() {
+				process, reached := s.newInterrupted(n, func() {
 					_, second = s.other.CreateBatch(s.ctx, ada, "uploaded", upload(append(numbered(prefix+"c", size), strings.ToUpper(shared[0]), shared[1])...))
 				})
 				_, first := process.CreateBatch(s.ctx, ada, "uploaded", upload(append(numbered(prefix+"a", size), shared...)...))
@@ -141,7 +141,7 @@ func TestAdditionsAtOnceShareNobody(t *testing.T) {
 				prefix := fmt.Sprintf("u%03d-", n)
 				shared := numbered(prefix+"b", 2)
 				var second error
-				process, reached := s.interrupted(n, func() { second = meanwhile(s, upload(append(numbered(prefix+"c", 60), shared...)...)) })
+				process, reached := s.newInterrupted(n, func() { second = meanwhile(s, upload(append(numbered(prefix+"c", 60), shared...)...)) })
 				_, first := process.AddMembers(s.ctx, ada, 1, upload(append(numbered(prefix+"a", 60), shared...)...))
 				s.deliverAll()
 				if !reached() {
@@ -171,8 +171,8 @@ func TestThreeBatchesCreatedAtOnceShareNobody(t *testing.T) {
 				return upload(append(numbered(prefix+p, 120), append(numbered(prefix+"x"+p, 1), numbered(prefix+"x"+q, 1)...)...)...)
 			}
 			var errs [3]error
-			first, _ := s.interrupted(n, func() {
-				second, _ := s.interrupted(inner, func() { _, errs[2] = s.app.CreateBatch(s.ctx, ada, "uploaded", pair("c", "a")) })
+			first, _ := s.newInterrupted(n, func() {
+				second, _ := s.newInterrupted(inner, func() { _, errs[2] = s.app.CreateBatch(s.ctx, ada, "uploaded", pair("c", "a")) })
 				_, errs[1] = second.CreateBatch(s.ctx, ada, "uploaded", pair("b", "c"))
 			})
 			_, errs[0] = first.CreateBatch(s.ctx, ada, "uploaded", pair("a", "b"))
@@ -205,7 +205,7 @@ func TestTickAddsNobodyWhoIsInAnotherBatch(t *testing.T) {
 		s.publish(found(twoPhases, ""))
 		s.automate("found")
 		var second error
-		process, reached := s.interrupted(n, func() { _, second = s.other.CreateBatch(s.ctx, ada, "uploaded", upload("P003@X", "solo@x")) })
+		process, reached := s.newInterrupted(n, func() { _, second = s.other.CreateBatch(s.ctx, ada, "uploaded", upload("P003@X", "solo@x")) })
 		must(s, 0, process.Tick(s.ctx))
 		s.deliverAll()
 		s.wantOneOpenBatch("")
@@ -215,7 +215,7 @@ func TestTickAddsNobodyWhoIsInAnotherBatch(t *testing.T) {
 		s.tick()
 		s.wantOneOpenBatch("")
 		if second != nil { // the tick was first
-			s.refused(second, api.CodeConflict, "of runbook found")
+			s.wantRefused(second, api.CodeConflict, "of runbook found")
 			continue
 		}
 		v := s.automation("found")
@@ -291,12 +291,12 @@ func TestCreationThatDiesKeepsItsPeopleForTenMinutes(t *testing.T) {
 	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
 		s.publish(flatUpn)
 		csv := upload(numbered("u", 230)...)
-		cut := s.killed(write, func(ctx context.Context, a *app.App) error {
+		cut := s.kill(write, func(ctx context.Context, a *app.App) error {
 			_, err := a.CreateBatch(ctx, ada, "uploaded", csv)
 			return err
 		})
 		_, err := s.app.CreateBatch(s.ctx, ada, "uploaded", csv)
-		if s.refused(err, api.CodeConflict, "is in batch 1 of runbook uploaded"); !strings.Contains(err.Error(), "being created") {
+		if s.wantRefused(err, api.CodeConflict, "is in batch 1 of runbook uploaded"); !strings.Contains(err.Error(), "being created") {
 			return cut // it was whole
 		}
 		s.pass(10 * time.Minute)
@@ -316,14 +316,14 @@ func TestCreationThatGoesOnLateSharesNobody(t *testing.T) {
 	s := newStage(t, false)
 	s.publish(flatUpn)
 	by := audit.Caller{Name: "ada", Key: "k"}
-	s.killed(2, func(ctx context.Context, a *app.App) error {
+	s.kill(2, func(ctx context.Context, a *app.App) error {
 		_, err := a.CreateBatch(ctx, by, "uploaded", upload(numbered("u", 3)...))
 		return err
 	})
 	s.pass(10 * time.Minute)
 	s.batch("uploaded", string(upload("u001@x")))
 	_, err := s.app.CreateBatch(s.ctx, by, "uploaded", upload(numbered("u", 3)...))
-	s.refused(err, api.CodeConflict, "u001@x is in batch 2")
+	s.wantRefused(err, api.CodeConflict, "u001@x is in batch 2")
 	s.wantOneOpenBatch("u")
 }
 
@@ -339,9 +339,9 @@ func TestPeopleInOtherBatchesAreTakenWhereThatIsAllowed(t *testing.T) {
 	s.tick()
 	s.batch("uploaded", string(upload("ann")))
 	_, err := s.app.CreateBatch(s.ctx, ada, "uploaded", upload(append(numbered("u", 300), "ANN")...))
-	s.refused(err, api.CodeConflict, "1 of 301 people cannot be added: ANN is in batch 2 of runbook uploaded, as ann")
+	s.wantRefused(err, api.CodeConflict, "1 of 301 people cannot be added: ANN is in batch 2 of runbook uploaded, as ann")
 	_, err = s.app.CreateBatch(s.ctx, ada, "uploaded", upload("found@x"))
-	s.refused(err, api.CodeConflict, "found@x is in batch 1 of runbook found")
+	s.wantRefused(err, api.CodeConflict, "found@x is in batch 1 of runbook found")
 	s.batch("apart", string(upload("ann"))) // no worker serves both runbooks
 	shared := s.batch("uploaded", string(upload("ann", "found@x")), api.AllowInOtherBatches)
 	if !shared.Shared || !s.batchOf(shared.ID).Shared || s.batchOf(2).Shared {
@@ -351,18 +351,18 @@ func TestPeopleInOtherBatchesAreTakenWhereThatIsAllowed(t *testing.T) {
 		t.Errorf("%s", record.After)
 	}
 	_, err = s.app.AddMembers(s.ctx, ada, 2, upload("found@x"))
-	s.refused(err, api.CodeConflict, "found@x is in batch 1 of runbook found")
+	s.wantRefused(err, api.CodeConflict, "found@x is in batch 1 of runbook found")
 	added, err := s.app.AddMembers(s.ctx, ada, 2, upload("found@x"), api.AllowInOtherBatches)
 	if must(s, added, err); added.Added != 1 || !added.Batch.Shared {
 		t.Errorf("%+v", added)
 	}
 	_, err = s.app.AddMembers(s.ctx, ada, 1, []byte("Upn,Name\nann,Ann\n"), api.AllowInOtherBatches)
-	s.refused(err, api.CodeConflict, "follows a data source")
+	s.wantRefused(err, api.CodeConflict, "follows a data source")
 
 	// Whom two batches have is free when both have ended.
 	for _, id := range []int{2, shared.ID} {
 		_, err = s.app.CreateBatch(s.ctx, ada, "uploaded", upload("ann"))
-		s.refused(err, api.CodeConflict, "ann is in batch")
+		s.wantRefused(err, api.CodeConflict, "ann is in batch")
 		v, err := s.app.Cancel(s.ctx, ada, id, "")
 		must(s, v, err)
 		s.deliverAll()
@@ -372,8 +372,8 @@ func TestPeopleInOtherBatchesAreTakenWhereThatIsAllowed(t *testing.T) {
 	// A refusal names a hundred people.
 	s.batch("uploaded", string(upload(numbered("n", 300)...)))
 	_, err = s.app.CreateBatch(s.ctx, ada, "uploaded", upload(numbered("n", 300)...))
-	s.refused(err, api.CodeConflict, "300 of 300 people cannot be added")
-	s.refused(err, api.CodeConflict, "or add them all the same with allowInOtherBatches (--allow-in-other-batches)")
+	s.wantRefused(err, api.CodeConflict, "300 of 300 people cannot be added")
+	s.wantRefused(err, api.CodeConflict, "or add them all the same with allowInOtherBatches (--allow-in-other-batches)")
 	var e *problem.Error
 	if !errors.As(err, &e) || len(e.Problems) != 101 || e.Problems[0].Line != 2 || e.Problems[100].Message != "200 more people are in other batches" {
 		t.Errorf("%+v", e)

@@ -321,11 +321,11 @@ func TestJobsThatWereDeadLettered(t *testing.T) {
 		}
 		return page.Items
 	}
-	w.pump(1, func(message.Job) (string, error) { return "", errLost }, func() bool { return len(steps("queued")) == 2 && len(w.seen()) == 2 })
+	w.pump(1, func(message.Job) (string, error) { return "", errLost }, func() bool { return len(steps("queued")) == 2 && len(w.receivedJobs()) == 2 })
 	if _, err := w.store.Apply(w.ctx, store.Writes{store.Upsert(store.WorkerKey("worker-01"), map[string]any{"id": "worker-01"})}); err != nil {
 		t.Fatal(err)
 	}
-	taken := w.seen()
+	taken := w.receivedJobs()
 	past := time.Now().Add(-time.Minute)
 	waits, late, gone := taken[0], taken[1], taken[1]
 	late.ExpiresAt = &past
@@ -365,13 +365,13 @@ func TestJobsThatWereDeadLettered(t *testing.T) {
 			t.Errorf("%s is %q, want %q", id, got[id], want)
 		}
 	}
-	w.pump(1, func(message.Job) (string, error) { return "true", nil }, func() bool { return len(w.seen()) > 2 })
-	if again := w.seen()[2]; again.JobID != waits.JobID {
+	w.pump(1, func(message.Job) (string, error) { return "true", nil }, func() bool { return len(w.receivedJobs()) > 2 })
+	if again := w.receivedJobs()[2]; again.JobID != waits.JobID {
 		t.Errorf("the worker is given %s", again.JobID)
 	}
 }
 
-func (w *world) seen() []message.Job {
+func (w *world) receivedJobs() []message.Job {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.jobs)

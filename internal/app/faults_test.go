@@ -49,26 +49,26 @@ func (w *world) process(ahead time.Duration) (*app.App, *switchedBus) {
 	return app.New(app.Config{Store: w.store, Bus: g, Now: now, Log: slog.New(slog.DiscardHandler)}), g
 }
 
-// killed is another process, which does something and is killed right after its n-th
+// kill is another process, which does something and is killed right after its n-th
 // write: nothing that would follow is done. It tells whether it came to that.
-func (s *stage) killed(write int, do func(ctx context.Context, a *app.App) error) bool {
+func (s *stage) kill(write int, do func(ctx context.Context, a *app.App) error) bool {
 	s.t.Helper()
-	return s.killedOn(s.bus, write, do)
+	return s.killOn(s.bus, write, do)
 }
 
-// killedOn is killed, with a way of its own to send messages.
-func (s *stage) killedOn(sender bus.Sender, write int, do func(ctx context.Context, a *app.App) error) bool {
+// killOn is killed, with a way of its own to send messages.
+func (s *stage) killOn(sender bus.Sender, write int, do func(ctx context.Context, a *app.App) error) bool {
 	s.t.Helper()
-	return s.killedWhen(sender, write, func() {}, do)
+	return s.killWhen(sender, write, func() {}, do)
 }
 
-// killedLate is killed, and before its last write reaches the store something else is done.
-func (s *stage) killedLate(write int, meanwhile func(), do func(ctx context.Context, a *app.App) error) bool {
+// killLate is killed, and before its last write reaches the store something else is done.
+func (s *stage) killLate(write int, meanwhile func(), do func(ctx context.Context, a *app.App) error) bool {
 	s.t.Helper()
-	return s.killedWhen(s.bus, write, meanwhile, do)
+	return s.killWhen(s.bus, write, meanwhile, do)
 }
 
-func (s *stage) killedWhen(sender bus.Sender, write int, meanwhile func(), do func(ctx context.Context, a *app.App) error) bool {
+func (s *stage) killWhen(sender bus.Sender, write int, meanwhile func(), do func(ctx context.Context, a *app.App) error) bool {
 	s.t.Helper()
 	ctx, kill := context.WithCancel(s.ctx)
 	defer kill()
@@ -122,8 +122,8 @@ func whereverItIsCut(t *testing.T, piece func(t *testing.T, s *stage, write int)
 	}
 }
 
-// scheduled stores a batch that follows a schedule, of the active version.
-func (w *world) scheduled(id int, yaml string, members int, start time.Time) {
+// storeScheduled stores a batch that follows a schedule, of the active version.
+func (w *world) storeScheduled(id int, yaml string, members int, start time.Time) {
 	w.t.Helper()
 	scheduledIn(w, w.store, id, yaml, members, start)
 }
@@ -178,10 +178,10 @@ func (w *world) event(kind string, body any) {
 // fails delivers the failure of the first attempt of a step, and returns what the
 // handler makes of it.
 func (w *world) fails(a *app.App, batch, phase, member, step int) error {
-	return a.HandleResult(w.ctx, w.failed(batch, phase, member, step))
+	return a.HandleResult(w.ctx, w.failureOf(batch, phase, member, step))
 }
 
-func (w *world) failed(batch, phase, member, step int) message.Delivery {
+func (w *world) failureOf(batch, phase, member, step int) message.Delivery {
 	id := model.StepID(phase, member, step)
 	body, err := json.Marshal(message.Result{
 		JobID: fmt.Sprintf("step-%d-attempt-1", id), Status: message.StatusFailure, Error: &message.JobError{Message: "no"},
@@ -207,7 +207,7 @@ func TestPhasesThatOverlapKeepTheOrderOfEachMember(t *testing.T) {
 	w := newWorld(t)
 	w.publish(overlapping)
 	const batch, members = 7, 60
-	w.scheduled(batch, overlapping, members, time.Now())
+	w.storeScheduled(batch, overlapping, members, time.Now())
 	for phase := 1; phase <= 3; phase++ {
 		w.due(batch, phase) // page 2 comes over the bus
 	}
@@ -252,7 +252,7 @@ func TestChainOfEndsIsCompletedWhereverItWasCutShort(t *testing.T) {
 			if fault.DropAfter {
 				batch++
 			}
-			w.scheduled(batch, overlapping, 1, time.Now())
+			w.storeScheduled(batch, overlapping, 1, time.Now())
 			for phase := 1; phase <= 3; phase++ {
 				w.due(batch, phase)
 			}
@@ -306,7 +306,7 @@ func TestDeliveryThatLosesARaceDoesWhatFollows(t *testing.T) {
 		loaded = loaded || op.ID == store.RunKey(1, 2, 1).ID
 		if loaded && !raced && op.ID == store.MemberKey(1, 1).ID {
 			raced = true
-			if err := dies.HandleResult(dying, w.failed(1, 1, 1, 0)); err == nil {
+			if err := dies.HandleResult(dying, w.failureOf(1, 1, 1, 0)); err == nil {
 				t.Error("the process did not die")
 			}
 		}
@@ -473,7 +473,7 @@ func TestMessageOftenDeliveredDoesNotWaitForTheStore(t *testing.T) {
 func TestMessageWhoseAttemptsAllFailIsKept(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.scheduled(3, overlapping, 1, time.Now()) // its runbook was never published
+	w.storeScheduled(3, overlapping, 1, time.Now()) // its runbook was never published
 	body := []byte(`{"BatchId":3,"PhaseExecutionId":1}`)
 	for delivery := 1; delivery <= 5; delivery++ {
 		err := w.app.HandleEvent(w.ctx, message.Delivery{ID: "m", Type: message.TypePhaseDue, Body: body, DeliveryCount: delivery})
@@ -494,7 +494,7 @@ func TestTickMakesUpForLostMessages(t *testing.T) {
 	w.publish(yaml)
 	const batch, members = 5, 60
 	start := time.Now()
-	w.scheduled(batch, yaml, members, start.Add(24*time.Hour))
+	w.storeScheduled(batch, yaml, members, start.Add(24*time.Hour))
 	w.commit(store.Create(store.EntryKey(batch), map[string]any{"id": batch, "status": "detected"})) // as listed at first
 	tick := func(ahead time.Duration) []bus.Message {
 		t.Helper()
@@ -596,9 +596,9 @@ func TestTickThatLosesARaceGoesOn(t *testing.T) {
 	for write := 1; write < 20; write++ {
 		s := newStage(t, false, azure)
 		s.publish(overlapping)
-		s.scheduled(1, overlapping, 1, s.clock.Now())
+		s.storeScheduled(1, overlapping, 1, s.clock.Now())
 		s.due(1, 1)
-		if !s.killed(write, func(ctx context.Context, a *app.App) error { return a.HandleResult(ctx, s.failed(1, 1, 1, 0)) }) {
+		if !s.kill(write, func(ctx context.Context, a *app.App) error { return a.HandleResult(ctx, s.failureOf(1, 1, 1, 0)) }) {
 			break
 		}
 		remove := s.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Batch}, Count: 1, Status: 412, Match: func(cosmos.Request) bool {

@@ -36,8 +36,8 @@ func storedAs[T any](s *stage, batch int, kind string) []T {
 	return docs
 }
 
-// listed gives the numbers of the batches that are listed.
-func (s *stage) listed() []int {
+// listBatchIDs gives the numbers of the batches that are listed.
+func (s *stage) listBatchIDs() []int {
 	s.t.Helper()
 	page, err := s.app.Batches(s.ctx, api.ListOptions{Limit: 1000})
 	must(s, page, err)
@@ -77,9 +77,9 @@ func TestBatchAskedForAgainByItsKeyIsTheSameAsItStands(t *testing.T) {
 			t.Fatalf("first %+v\nagain %+v", first, again)
 		}
 		_, err = ask(adaBy("k"), "move", csv+"b@x,B,2\n")
-		s.refused(err, api.CodeKeyReused, "other content")
+		s.wantRefused(err, api.CodeKeyReused, "other content")
 		_, err = ask(adaBy("k"), "other", csv)
-		s.refused(err, api.CodeKeyReused, "other content")
+		s.wantRefused(err, api.CodeKeyReused, "other content")
 		for n, by := range []audit.Caller{{Name: "grace", Key: "k"}, {Name: "ada", ObjectID: "another", Key: "k"}, adaBy("k2"), ada} {
 			if v, err := ask(by, "move", csv, api.AllowInOtherBatches); err != nil || v.ID != first.ID+1+n || v.Replayed {
 				t.Fatalf("%+v: %+v, %v", by, v, err)
@@ -93,16 +93,16 @@ func TestRequestThatWasRefusedDoesNotTakeItsKey(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	_, err := s.app.CreateBatch(s.ctx, adaBy("k"), "move", []byte(people(2)))
-	s.refused(err, api.CodeNotFound, "move")
+	s.wantRefused(err, api.CodeNotFound, "move")
 	s.publish(mover)
 	_, err = s.app.CreateBatch(s.ctx, adaBy("k"), "move", []byte("Name\nx\n"))
-	s.refused(err, api.CodeInvalid, "no batch was created")
+	s.wantRefused(err, api.CodeInvalid, "no batch was created")
 	b, err := s.app.CreateBatch(s.ctx, adaBy("k"), "move", []byte(people(2)))
 	if must(s, b, err); b.Replayed || b.ID != 1 {
 		t.Fatalf("%+v", b)
 	}
 	_, err = s.app.AddMembers(s.ctx, adaBy("k"), b.ID, []byte("Upn\n"))
-	s.refused(err, api.CodeInvalid, "nobody was added")
+	s.wantRefused(err, api.CodeInvalid, "nobody was added")
 	if v, err := s.app.AddMembers(s.ctx, adaBy("k"), b.ID, []byte("Upn,Name\nc@x,C\n")); err != nil || v.Added != 1 {
 		t.Fatalf("%+v, %v", v, err)
 	}
@@ -126,7 +126,7 @@ func TestBatchWhoseCreationWasCutShortIsGoneOnWithByItsKey(t *testing.T) {
 				s.publish(flat)
 				const members = 2*store.MaxOperations + 3
 				csv := []byte(people(members))
-				cut := s.killed(write, func(ctx context.Context, a *app.App) error {
+				cut := s.kill(write, func(ctx context.Context, a *app.App) error {
 					_, err := a.CreateBatch(ctx, adaBy("k"), "flat", csv)
 					return err
 				})
@@ -137,7 +137,7 @@ func TestBatchWhoseCreationWasCutShortIsGoneOnWithByItsKey(t *testing.T) {
 						t.Fatalf("after write %d: %+v", write, v)
 					}
 				}
-				if got := s.listed(); s.readLastBatchID() != 1 || !slices.Equal(got, []int{1}) {
+				if got := s.listBatchIDs(); s.readLastBatchID() != 1 || !slices.Equal(got, []int{1}) {
 					t.Fatalf("after write %d batches up to %d were begun, and %v are listed", write, s.readLastBatchID(), got)
 				}
 				there := storedAs[model.Member](s, 1, "member")
@@ -165,7 +165,7 @@ func TestBatchThatWasBegunIsNotMadeOnceItsRunbookIsDeactivated(t *testing.T) {
 	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
 		s.publish(flat)
 		csv := []byte(people(3))
-		cut := s.killed(write, func(ctx context.Context, a *app.App) error {
+		cut := s.kill(write, func(ctx context.Context, a *app.App) error {
 			_, err := a.CreateBatch(ctx, adaBy("k"), "flat", csv)
 			return err
 		})
@@ -179,7 +179,7 @@ func TestBatchThatWasBegunIsNotMadeOnceItsRunbookIsDeactivated(t *testing.T) {
 			}
 			return cut
 		}
-		s.refused(err, api.CodeNotFound, "Publish one")
+		s.wantRefused(err, api.CodeNotFound, "Publish one")
 		s.publish(strings.Replace(flat, "name: flat", "name: flat\ndescription: later", 1))
 		v, err = s.app.CreateBatch(s.ctx, adaBy("k"), "flat", csv)
 		if must(s, v, err); v.ID != 1 || v.MemberCount != 3 {
@@ -262,7 +262,7 @@ func TestRequestsByOneKeyAtTheSameTimeMakeOneBatch(t *testing.T) {
 			made++
 		}
 	}
-	if made > 1 || s.readLastBatchID() != 1 || !slices.Equal(s.listed(), []int{1}) || len(storedAs[model.Member](s, 1, "member")) != members {
+	if made > 1 || s.readLastBatchID() != 1 || !slices.Equal(s.listBatchIDs(), []int{1}) || len(storedAs[model.Member](s, 1, "member")) != members {
 		t.Errorf("%d made it, %d were begun", made, s.readLastBatchID())
 	}
 	s.verify()
@@ -294,7 +294,7 @@ func TestAdditionAskedForAgainByItsKeyAddsNobodyAnew(t *testing.T) {
 			}
 		}
 		_, err = add(adaBy("k"), csv+"more@x,M\n")
-		s.refused(err, api.CodeKeyReused, "other content")
+		s.wantRefused(err, api.CodeKeyReused, "other content")
 		if v, err := add(audit.Caller{Name: "grace", Key: "k"}, csv); err != nil || v.Added != 2 || v.Replayed {
 			t.Fatalf("%+v, %v", v, err)
 		}
@@ -327,7 +327,7 @@ func TestAdditionThatWasCutShortIsGoneOnWithByItsKey(t *testing.T) {
 		b := s.batch("chained", "Upn,Name\n"+old+",Old\nlast@x,Old\n")
 		s.advance(b.ID)
 		csv := []byte(people(rows))
-		cut := s.killed(write, func(ctx context.Context, a *app.App) error {
+		cut := s.kill(write, func(ctx context.Context, a *app.App) error {
 			_, err := a.AddMembers(ctx, adaBy("k"), b.ID, csv)
 			return err
 		})
@@ -410,13 +410,13 @@ func TestOtherContentByOneKeyAtTheSameTimeIsRefused(t *testing.T) {
 			var after string
 			state := func() string {
 				v, err := s.app.Versions(s.ctx, "flat", api.ListOptions{})
-				return fmt.Sprint(s.readLastBatchID(), s.listed(), s.batchOf(1).MemberCount, len(v.Items), err)
+				return fmt.Sprint(s.readLastBatchID(), s.listBatchIDs(), s.batchOf(1).MemberCount, len(v.Items), err)
 			}
 			slow := s.between(readsRequest, func() {
 				must(s, 0, ask(s.other, s, true))
 				after = state()
 			})
-			s.refused(ask(slow, s, false), api.CodeKeyReused, "other content")
+			s.wantRefused(ask(slow, s, false), api.CodeKeyReused, "other content")
 			if got := state(); after == "" || got != after {
 				t.Errorf("%s, before it was refused %s", got, after)
 			}
@@ -448,9 +448,9 @@ func TestPublishAskedForAgainByItsKeyDoesNotUndoWhatCameAfterIt(t *testing.T) {
 		t.Fatalf("%+v, %v", v, err)
 	}
 	_, err := s.app.PublishRunbook(s.ctx, adaBy("one"), "", []byte(later), api.PublishOptions{})
-	s.refused(err, api.CodeKeyReused, "other content")
+	s.wantRefused(err, api.CodeKeyReused, "other content")
 	_, err = s.app.PublishRunbook(s.ctx, adaBy("one"), "", []byte(flat), api.PublishOptions{RerunInit: true})
-	s.refused(err, api.CodeKeyReused, "other content")
+	s.wantRefused(err, api.CodeKeyReused, "other content")
 	if v := publish(audit.Caller{Name: "grace", Key: "one"}, flat); v.Version != 3 || v.Replayed {
 		t.Fatalf("%+v", v)
 	}
@@ -459,7 +459,7 @@ func TestPublishAskedForAgainByItsKeyDoesNotUndoWhatCameAfterIt(t *testing.T) {
 func TestPublishThatWasCutShortOrIsAskedForByManyIsOneVersion(t *testing.T) {
 	t.Parallel()
 	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
-		cut := s.killed(write, func(ctx context.Context, a *app.App) error {
+		cut := s.kill(write, func(ctx context.Context, a *app.App) error {
 			_, err := a.PublishRunbook(ctx, adaBy("k"), "", []byte(flat), api.PublishOptions{})
 			return err
 		})

@@ -31,7 +31,7 @@ func TestCancelledBatchEndsWhereverItsPageWasCutShort(t *testing.T) {
 			b := s.batch("two", people(2))
 			s.advance(b.ID)
 			due := s.parked[0]
-			s.killed(write, func(ctx context.Context, a *app.App) error { return due.handle(a, ctx, due.m) })
+			s.kill(write, func(ctx context.Context, a *app.App) error { return due.handle(a, ctx, due.m) })
 			s.cancel(b.ID)
 			s.unpark()
 			s.revokes()

@@ -184,7 +184,7 @@ func TestWhoIsAMemberAlreadyIsNotAddedAgain(t *testing.T) {
 		s.wantCalls(1, "New")
 		s.wantCalls(3, "New")
 		_, err := s.app.AddMembers(s.ctx, ada, b.ID, []byte("Upn,Name\ntwice@x,A\ntwice@x,B\n"))
-		s.refused(err, api.CodeInvalid, "nobody was added")
+		s.wantRefused(err, api.CodeInvalid, "nobody was added")
 		if got := len(s.members(b.ID)); got != 3 {
 			t.Errorf("%d members", got)
 		}
@@ -242,7 +242,7 @@ func TestNobodyIsAddedToABatchThatHasEnded(t *testing.T) {
 		b := s.batch("one", people(1))
 		s.advance(b.ID)
 		_, err := s.app.AddMembers(s.ctx, ada, b.ID, []byte("Upn\nlate@x\n"))
-		s.refused(err, api.CodeConflict, "has ended (completed): nobody can be added")
+		s.wantRefused(err, api.CodeConflict, "has ended (completed): nobody can be added")
 	})
 }
 

@@ -123,7 +123,7 @@ func TestKeyRemovedFromTheVault(t *testing.T) {
 	v.advance(others)
 	v.wantStatus(others, "completed")
 	_, err := v.app.CreateBatch(v.ctx, ada, "moves", []byte(secretFile("eve")))
-	v.refused(err, api.CodeUnavailable, "cannot be read")
+	v.wantRefused(err, api.CodeUnavailable, "cannot be read")
 
 	_, err = v.vault.SetVersion(keyName, v.version, keyvault.Secret{Value: v.value})
 	must(v.stage, 0, err)

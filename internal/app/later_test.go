@@ -29,8 +29,8 @@ func (s *stage) later(k store.Key) {
 	s.rewrite(k, func(doc map[string]any) { doc[novelty] = "yes" })
 }
 
-// known has a document as this version knows it.
-func (s *stage) known(k store.Key) {
+// restoreDocument has a document as this version knows it.
+func (s *stage) restoreDocument(k store.Key) {
 	s.t.Helper()
 	s.rewrite(k, func(doc map[string]any) {
 		if doc[novelty] != "yes" {
@@ -68,12 +68,12 @@ func TestWhatALaterVersionWroteWaitsForIt(t *testing.T) {
 				s.wantPhases(b.ID, "first dispatched 0/0/0+1, second pending 0/0/0", "first dispatched 1/0/0, second pending 0/0/0")
 				_, err := s.app.Pause(s.ctx, ada, b.ID, "")
 				if name == "batch" {
-					s.refused(err, api.CodeUnavailable, "a later version of the handler has written this")
+					s.wantRefused(err, api.CodeUnavailable, "a later version of the handler has written this")
 				} else {
 					must(s, 0, err)
 					s.resume(b.ID)
 				}
-				s.known(key(b.ID))
+				s.restoreDocument(key(b.ID))
 				for range 3 {
 					s.pass(31 * time.Second)
 				}
@@ -103,7 +103,7 @@ func TestATickGoesOnBesideWhatALaterVersionWrote(t *testing.T) {
 	if got, of := s.batchOf(b.ID).RunbookVersion, s.batchOf(other.ID).RunbookVersion; got != 1 || of != 2 {
 		t.Errorf("the batches are at versions %d and %d of their runbook", got, of)
 	}
-	s.known(store.BatchKey(b.ID))
+	s.restoreDocument(store.BatchKey(b.ID))
 	s.tick()
 	if got := s.batchOf(b.ID).RunbookVersion; got != 2 {
 		t.Errorf("then it is at version %d", got)
@@ -148,12 +148,12 @@ func TestHoldOfALaterVersionIsNotReplaced(t *testing.T) {
 	must(s, shown, err)
 	s.later(store.HoldKey(1))
 	_, err = s.app.ConfirmRemovals(s.ctx, ada, 1, shown.Revision, "")
-	s.refused(err, api.CodeUnavailable, "a later version of the handler has written this")
+	s.wantRefused(err, api.CodeUnavailable, "a later version of the handler has written this")
 	_, err = s.app.DiscardRemovals(s.ctx, ada, 1, "", "")
-	s.refused(err, api.CodeUnavailable, "a later version of the handler has written this")
+	s.wantRefused(err, api.CodeUnavailable, "a later version of the handler has written this")
 	people.drop("p003")
 	s.tick()
-	s.known(store.HoldKey(1))
+	s.restoreDocument(store.HoldKey(1))
 	s.tick()
 	shown, err = s.app.HeldRemovals(s.ctx, reader, 1, api.ListOptions{})
 	if must(s, shown, err); len(shown.Items) != 4 {

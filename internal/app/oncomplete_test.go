@@ -83,7 +83,7 @@ func TestPhaseEndsAfterItsOnCompleteSteps(t *testing.T) {
 			t.Errorf("on_complete is %s", p.OnComplete)
 		}
 		_, err := s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID))
-		s.refused(err, api.CodeConflict, "it can be advanced when its on_complete steps have ended")
+		s.wantRefused(err, api.CodeConflict, "it can be advanced when its on_complete steps have ended")
 		s.answers(0, "Report", `{"id":"r"}`, nil)
 		s.wantPhases(b.ID, "move completed 2/0/0, verify pending 0/0/0")
 	})
@@ -201,7 +201,7 @@ func TestOnCompleteThatWasCutShortIsTakenUpByTheTick(t *testing.T) {
 		j := s.jobs[len(s.jobs)-1]
 		body, err := json.Marshal(message.Result{JobID: j.JobID, Status: message.StatusSuccess, Result: json.RawMessage("true"), Timestamp: s.clock.Now(), CorrelationData: j.CorrelationData})
 		must(s, 0, err)
-		cut := s.killed(write, func(ctx context.Context, a *app.App) error {
+		cut := s.kill(write, func(ctx context.Context, a *app.App) error {
 			return a.HandleResult(ctx, message.Delivery{ID: "result", Body: body, DeliveryCount: 1})
 		})
 		for range 3 {
@@ -237,7 +237,7 @@ func TestOnCompleteThatWasCutShortIsTakenUpInAStoppedBatch(t *testing.T) {
 				j := s.jobs[len(s.jobs)-1]
 				body, err := json.Marshal(message.Result{JobID: j.JobID, Status: message.StatusSuccess, Result: json.RawMessage("true"), Timestamp: s.clock.Now(), CorrelationData: j.CorrelationData})
 				must(s, 0, err)
-				cut := s.killed(write, func(ctx context.Context, a *app.App) error {
+				cut := s.kill(write, func(ctx context.Context, a *app.App) error {
 					return a.HandleResult(ctx, message.Delivery{ID: "result", Body: body, DeliveryCount: 1})
 				})
 				if !cut {
@@ -302,7 +302,7 @@ func TestOnCompleteThatIsTakenUpInABatchThatHadEndedIsSwept(t *testing.T) {
 				s.wantStatus(b.ID, "completed")
 				s.pass(20 * time.Minute) // beyond what the broker remembers
 				s.script = script{"Report": fails(errLost), "Tell": fails(errLost)}
-				cut := s.killed(write, begin(s, b.ID))
+				cut := s.kill(write, begin(s, b.ID))
 				s.unpark()
 				s.pass(time.Minute)
 				s.wantListed(b.ID)

@@ -102,7 +102,7 @@ func TestOwedJobIsSentInABatchThatWasPausedOrCancelled(t *testing.T) {
 					}
 					due := s.parked[0]
 					s.park, s.parked = nil, nil
-					cut = s.killed(write, func(ctx context.Context, a *app.App) error { return due.handle(a, ctx, due.m) })
+					cut = s.kill(write, func(ctx context.Context, a *app.App) error { return due.handle(a, ctx, due.m) })
 					if paused {
 						s.pause(batch)
 					} else {
@@ -146,7 +146,7 @@ func TestJobOfARunThatAnotherDeliveryReleasedIsSent(t *testing.T) {
 			return kind == message.TypeBatchWork && strings.Contains(body, `"Page":1`)
 		}
 		s.resume(b.ID)
-		cut := s.killed(write, func(ctx context.Context, a *app.App) error { return result.handle(a, ctx, result.m) })
+		cut := s.kill(write, func(ctx context.Context, a *app.App) error { return result.handle(a, ctx, result.m) })
 		s.unpark()
 		s.wantCalls(1, "New Join")
 		s.answers(1, "Join", "true", nil)

@@ -31,7 +31,7 @@ phases:
 // lists it.
 func (s *stage) schedule(id int, yaml string, members int, start time.Time) {
 	s.t.Helper()
-	s.scheduled(id, yaml, members, start)
+	s.storeScheduled(id, yaml, members, start)
 	s.commit(store.Create(store.EntryKey(id), map[string]any{"id": id, "status": "detected"}))
 	s.tick()
 }
@@ -160,7 +160,7 @@ func TestPausedBetweenPhasesNoneBegins(t *testing.T) {
 		s.advance(b.ID)
 		s.pause(b.ID)
 		_, err := s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID))
-		s.refused(err, api.CodeConflict, "batch 1 is paused by ada: resume it first")
+		s.wantRefused(err, api.CodeConflict, "batch 1 is paused by ada: resume it first")
 		s.resume(b.ID)
 		s.advance(b.ID)
 		s.wantStatus(b.ID, "completed")
@@ -239,7 +239,7 @@ func TestReleaseThatEndsARunIsCompletedWhereverItWasCutShort(t *testing.T) {
 			t.Fatalf("%d messages release the page", len(s.parked))
 		}
 		release := s.parked[0]
-		cut := s.killed(write, func(ctx context.Context, a *app.App) error { return release.handle(a, ctx, release.m) })
+		cut := s.kill(write, func(ctx context.Context, a *app.App) error { return release.handle(a, ctx, release.m) })
 		s.unpark() // it comes again
 		s.wantSteps(b.ID, 1, "copy poll_timeout, tell cancelled")
 		s.wantPhases(b.ID, "move failed 0/1/0")
@@ -276,9 +276,9 @@ func TestPauseAndResumptionAreRecordedOnceWithWhoAndWhy(t *testing.T) {
 			t.Errorf("the trail: %q", got)
 		}
 		_, err := s.app.Pause(s.ctx, ada, 99, "")
-		s.refused(err, api.CodeNotFound, "there is no batch 99")
+		s.wantRefused(err, api.CodeNotFound, "there is no batch 99")
 		_, err = s.app.Pause(s.ctx, ada, b.ID, strings.Repeat("x", api.MaxReason+1))
-		s.refused(err, api.CodeInvalid, "the reason has 1001 characters")
+		s.wantRefused(err, api.CodeInvalid, "the reason has 1001 characters")
 	})
 }
 
@@ -289,9 +289,9 @@ func TestBatchThatHasEndedIsNeitherPausedNorResumed(t *testing.T) {
 		b := s.batch("one", people(1))
 		s.advance(b.ID)
 		_, err := s.app.Pause(s.ctx, ada, b.ID, "")
-		s.refused(err, api.CodeConflict, "has ended (completed): it cannot be paused")
+		s.wantRefused(err, api.CodeConflict, "has ended (completed): it cannot be paused")
 		_, err = s.app.Resume(s.ctx, ada, b.ID, "")
-		s.refused(err, api.CodeConflict, "has ended (completed): it cannot be resumed")
+		s.wantRefused(err, api.CodeConflict, "has ended (completed): it cannot be resumed")
 	})
 }
 

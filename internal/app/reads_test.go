@@ -224,12 +224,12 @@ func TestReadsThatAreRefusedAreNotRecorded(t *testing.T) {
 	grace := audit.Caller{Name: "grace"}
 	for _, o := range []api.ListOptions{{Sort: "data"}, {Continuation: "none of theirs"}} {
 		_, err := s.app.Members(s.ctx, grace, 1, o)
-		s.refused(err, api.CodeInvalid, "")
+		s.wantRefused(err, api.CodeInvalid, "")
 		_, err = s.app.Steps(s.ctx, grace, 1, o)
-		s.refused(err, api.CodeInvalid, "")
+		s.wantRefused(err, api.CodeInvalid, "")
 	}
 	_, err := s.app.Steps(s.ctx, grace, 1, api.ListOptions{Phase: "none"})
-	s.refused(err, api.CodeInvalid, "")
+	s.wantRefused(err, api.CodeInvalid, "")
 	if got := s.lines(grace); len(got) > 0 {
 		t.Errorf("%q", got)
 	}

@@ -104,11 +104,11 @@ func TestStepMarkedDoneGivesTheOutputsThatItsFunctionWould(t *testing.T) {
 		s.advance(b.ID)
 		step := s.step(b.ID, 1, "new").ID
 		_, err := s.app.MarkStepDone(s.ctx, ada, b.ID, step, nil, "")
-		s.refused(err, api.CodeConflict, "give the result that its function would have answered")
+		s.wantRefused(err, api.CodeConflict, "give the result that its function would have answered")
 		_, err = s.app.MarkStepDone(s.ctx, ada, b.ID, step, json.RawMessage(`{"complete":false}`), "")
-		s.refused(err, api.CodeConflict, "a result that says that it is not complete")
+		s.wantRefused(err, api.CodeConflict, "a result that says that it is not complete")
 		_, err = s.app.MarkStepDone(s.ctx, ada, b.ID, step, json.RawMessage(`{`), "")
-		s.refused(err, api.CodeInvalid, "the result is not JSON")
+		s.wantRefused(err, api.CodeInvalid, "the result is not JSON")
 		s.wantSteps(b.ID, 1, "new queued")
 		s.markDone(b.ID, step, `{"id":"by hand"}`)
 		s.wantPhases(b.ID, "create completed 1/0/0, fill pending 0/0/0, verify pending 0/0/0")
@@ -214,12 +214,12 @@ func TestStepsThatCannotBeResolvedByHand(t *testing.T) {
 			{s.step(b.ID, 1, "new").ID + 5, api.CodeNotFound, "has no step"},
 		} {
 			_, err := s.app.SkipStep(s.ctx, ada, b.ID, tt.step, "")
-			s.refused(err, tt.code, tt.says)
+			s.wantRefused(err, tt.code, tt.says)
 			_, err = s.app.MarkStepDone(s.ctx, ada, b.ID, tt.step, nil, "")
-			s.refused(err, tt.code, tt.says)
+			s.wantRefused(err, tt.code, tt.says)
 		}
 		_, err := s.app.SkipStep(s.ctx, ada, 9, s.step(b.ID, 1, "new").ID, "")
-		s.refused(err, api.CodeNotFound, "there is no batch 9")
+		s.wantRefused(err, api.CodeNotFound, "there is no batch 9")
 		if got := auditText(s.listAudit(b.ID)); strings.Contains(got, "step") {
 			t.Errorf("what was refused is in the trail: %s", got)
 		}
@@ -301,7 +301,7 @@ func TestStepResolvedByHandLeadsOnWhereverThatWasCutShort(t *testing.T) {
 				b := s.batch(tt.runbook, people(2))
 				s.advance(b.ID)
 				resolve := tt.resolve(s, b.ID)
-				cut := s.killed(write, resolve)
+				cut := s.kill(write, resolve)
 				if m := s.member(b.ID, 1); m.Status == "failed" { // it only claimed the member
 					must(s, 0, resolve(s.ctx, s.app))
 				}
@@ -375,9 +375,9 @@ func TestPersonIsAddedAgainWhenTheRemovalStepThatWasSkippedHasEnded(t *testing.T
 		s.wantCalls(1, "New Join Forward Close")
 		again := people(1)
 		_, err := s.app.AddMembers(s.ctx, ada, b.ID, []byte(again))
-		s.refused(err, api.CodeConflict, "still being taken out of")
+		s.wantRefused(err, api.CodeConflict, "still being taken out of")
 		_, err = s.app.CreateBatch(s.ctx, ada, "two", []byte(again))
-		s.refused(err, api.CodeConflict, "still being taken out of")
+		s.wantRefused(err, api.CodeConflict, "still being taken out of")
 		s.pass(30*time.Minute + runstate.JobGracePeriod + time.Second)
 		must(s, 0, func() error { _, err := s.app.AddMembers(s.ctx, ada, b.ID, []byte(again)); return err }())
 		s.deliverAll()

@@ -236,7 +236,7 @@ func TestBatchThatARetryOpenedIsListedAsActiveWhereverTheRetryWasCutShort(t *tes
 			t.Fatalf("%d messages retry the page", len(s.parked))
 		}
 		retry := s.parked[0]
-		cut := s.killed(write, func(ctx context.Context, a *app.App) error { return retry.handle(a, ctx, retry.m) })
+		cut := s.kill(write, func(ctx context.Context, a *app.App) error { return retry.handle(a, ctx, retry.m) })
 		s.unpark() // it comes again
 		s.wantStatus(b.ID, "active")
 		page, err := s.app.Batches(s.ctx, api.ListOptions{})
@@ -304,13 +304,13 @@ func TestWhoCannotBeRetried(t *testing.T) {
 		b := s.batch("two", people(1))
 		s.advance(b.ID)
 		_, err := s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{Member: 1}, "")
-		s.refused(err, api.CodeConflict, "member 1 of batch 1 has not failed: it is active")
+		s.wantRefused(err, api.CodeConflict, "member 1 of batch 1 has not failed: it is active")
 		_, err = s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{Member: 7}, "")
-		s.refused(err, api.CodeNotFound, "batch 1 has no member 7")
+		s.wantRefused(err, api.CodeNotFound, "batch 1 has no member 7")
 		_, err = s.app.RetryFailed(s.ctx, ada, 9, api.RetrySelection{}, "")
-		s.refused(err, api.CodeNotFound, "there is no batch 9")
+		s.wantRefused(err, api.CodeNotFound, "there is no batch 9")
 		_, err = s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{}, "")
-		s.refused(err, api.CodeConflict, "batch 1 has no failed members")
+		s.wantRefused(err, api.CodeConflict, "batch 1 has no failed members")
 		s.wantCalls(1, "New Join")
 	})
 }
@@ -324,7 +324,7 @@ func TestRetryThatFitsNobodyIsRefused(t *testing.T) {
 		s.advance(b.ID)
 		for _, which := range []api.RetrySelection{{Phase: "second"}, {Step: "join"}, {Error: "lost"}, {Member: 1, Step: "join"}} {
 			_, err := s.app.RetryFailed(s.ctx, ada, b.ID, which, "")
-			s.refused(err, api.CodeConflict, "no failed member of batch 1 matches ")
+			s.wantRefused(err, api.CodeConflict, "no failed member of batch 1 matches ")
 		}
 		s.wantCalls(1, "New")
 	})
@@ -339,7 +339,7 @@ func TestInitAndOnCompleteStepsThatFailedAreSelectedByPhaseStepAndError(t *testi
 		s.advance(b.ID)
 		s.wantStatus(b.ID, "failed")
 		_, err := s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{Phase: "only"}, "")
-		s.refused(err, api.CodeConflict, "no failed member")
+		s.wantRefused(err, api.CodeConflict, "no failed member")
 		s.retry(b.ID, api.RetrySelection{Phase: "INIT"})
 		s.wantStatus(b.ID, "active")
 		s.advance(b.ID)

@@ -215,7 +215,7 @@ func TestNobodyButTheWorkerReadsASecret(t *testing.T) {
 			t.Errorf("the same request again: %+v", again)
 		}
 		_, err = s.app.CreateBatch(s.ctx, by, "moves", []byte(strings.ReplaceAll(secretFile("ann"), "S3cret", "other")))
-		s.refused(err, api.CodeKeyReused, "other content")
+		s.wantRefused(err, api.CodeKeyReused, "other content")
 		v.wantNowhere("created", b.ID)
 
 		s.advance(b.ID)
@@ -454,11 +454,11 @@ func TestARunbookWithSecretsNeedsAKey(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	_, err := s.tryPublish(secretRunbook, api.PublishOptions{})
-	s.refused(err, api.CodeConflict, "no key to encrypt them with")
+	s.wantRefused(err, api.CodeConflict, "no key to encrypt them with")
 	s.app = app.New(app.Config{Store: s.store, Bus: s.bus, Now: s.clock.Now, Functions: []signature.Function{{Name: "New", Params: []signature.Parameter{{Name: "Password", Secret: true}}}}})
 	plain := "name: plain\ndata_source: {type: csv, primary_key: Upn}\nphases:\n  - {name: a, offset: T-0, steps: [{name: new, worker_id: worker-01, function: new, params: {PASSWORD: \"%s\"}}]}\n"
 	_, err = s.tryPublish(fmt.Sprintf(plain, "x{{First}}{{Upn}}"), api.PublishOptions{})
-	s.refused(err, api.CodeConflict, "has secrets (First)")
+	s.wantRefused(err, api.CodeConflict, "has secrets (First)")
 	view := s.mustPublish(fmt.Sprintf(plain, "Welcome1"), api.PublishOptions{})
 	if !slices.ContainsFunc(view.Warnings, func(d api.Diagnostic) bool { return d.Code == "open-secret" }) {
 		t.Errorf("a secret in the runbook: %+v", view.Warnings)

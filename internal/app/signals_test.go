@@ -125,7 +125,7 @@ func TestBatchThatFailsIsReportedWhereverItsEndIsCutShort(t *testing.T) {
 				s.advance(b.ID)
 				result := s.parked[0]
 				s.wantEvents(j, alert.BatchFailed, 0)
-				cut := s.killed(write, func(ctx context.Context, a *app.App) error { return result.handle(a, ctx, result.m) })
+				cut := s.kill(write, func(ctx context.Context, a *app.App) error { return result.handle(a, ctx, result.m) })
 				if comesAgain {
 					s.unpark()
 				} else {

@@ -73,13 +73,13 @@ func TestMembersAreSortedAndSearchedAtTheStore(t *testing.T) {
 		t.Errorf("by -addedAt: %s", got)
 	}
 	_, err := list(api.ListOptions{Sort: "data"})
-	s.refused(err, api.CodeInvalid, "use one of id, memberKey, status, addedAt")
+	s.wantRefused(err, api.CodeInvalid, "use one of id, memberKey, status, addedAt")
 	_, err = list(api.ListOptions{Sort: "--id"})
-	s.refused(err, api.CodeInvalid, "cannot sort by")
+	s.wantRefused(err, api.CodeInvalid, "cannot sort by")
 	page, err := list(api.ListOptions{Sort: "memberKey", Limit: 2})
 	must(s, page, err)
 	_, err = list(api.ListOptions{Sort: "-memberKey", Continuation: page.Continuation})
-	s.refused(err, api.CodeInvalid, "continuation token")
+	s.wantRefused(err, api.CodeInvalid, "continuation token")
 }
 
 func TestStepsAreFilteredAtTheStore(t *testing.T) {
@@ -105,7 +105,7 @@ func TestStepsAreFilteredAtTheStore(t *testing.T) {
 		t.Error(got)
 	}
 	_, err := list(api.ListOptions{Sort: "status"})
-	s.refused(err, api.CodeInvalid, "id, memberId")
+	s.wantRefused(err, api.CodeInvalid, "id, memberId")
 }
 
 func TestOtherListsAreSortedAtTheStore(t *testing.T) {
@@ -148,7 +148,7 @@ func TestOtherListsAreSortedAtTheStore(t *testing.T) {
 		refusal(s.app.Batches(s.ctx, api.ListOptions{Sort: "members"})), refusal(s.app.Runbooks(s.ctx, api.ListOptions{Sort: "id"})),
 		refusal(s.app.Versions(s.ctx, "beta", api.ListOptions{Sort: "createdAt"})), refusal(s.app.UnprocessableMessages(s.ctx, api.ListOptions{Sort: "-status"})),
 	} {
-		s.refused(err, api.CodeInvalid, "cannot sort by")
+		s.wantRefused(err, api.CodeInvalid, "cannot sort by")
 	}
 }
 

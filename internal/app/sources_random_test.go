@@ -388,7 +388,7 @@ func (f *follower) ticks() {
 func (f *follower) dyingTick() {
 	f.s.t.Helper()
 	write := 1 + f.rng.IntN(14)
-	died := f.s.killed(write, func(ctx context.Context, a *app.App) error { return a.Tick(ctx) })
+	died := f.s.kill(write, func(ctx context.Context, a *app.App) error { return a.Tick(ctx) })
 	f.tell("a tick that is to die after write %d, and did: %t", write, died)
 	f.s.deliverAll()
 }

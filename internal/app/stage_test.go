@@ -527,8 +527,8 @@ func (s *stage) listAudit(id int) []api.AuditRecord {
 	return slices.DeleteFunc(page.Items, func(v api.AuditRecord) bool { return v.By == reader.Name })
 }
 
-// refused holds an error against what a refusal should say.
-func (s *stage) refused(err error, code api.Code, says string) {
+// wantRefused holds an error against what a refusal should say.
+func (s *stage) wantRefused(err error, code api.Code, says string) {
 	s.t.Helper()
 	if err == nil || problem.CodeOf(err) != code || !strings.Contains(problem.Explain(err).Error(), says) {
 		s.t.Fatalf("%v\n  want %s: …%s…", err, code, says)

@@ -364,7 +364,7 @@ func (m *making) decideHold(name string, decide func(context.Context, audit.Call
 // die has a process do something, and die after its n-th write.
 func (m *making) die(write int, do func(context.Context, *app.App) error) {
 	m.t.Helper()
-	if !m.killedOn(m.queue, write, do) {
+	if !m.killOn(m.queue, write, do) {
 		m.t.Fatal("it was not cut short")
 	}
 }

@@ -141,7 +141,7 @@ func TestRefusalsOfTheStoreAreNotRetriedAsOutages(t *testing.T) {
 			tt.fault.Match = func(r cosmos.Request) bool { return strings.Contains(r.PartitionKey, `"batch:`) }
 			remove := s.cosmos.Inject(tt.fault)
 			_, err := s.app.Pause(s.ctx, ada, b.ID, "")
-			s.refused(err, tt.code, tt.says)
+			s.wantRefused(err, tt.code, tt.says)
 			s.answers(1, "New", "true", nil)
 			remove()
 			messages := s.listUnprocessable(api.ListOptions{})

@@ -167,7 +167,7 @@ func TestMoreRemovalsThanTheGuardAllowsAreHeldUntilSomebodyDecides(t *testing.T)
 			t.Fatalf("%+v", who)
 		}
 		_, err = s.app.ConfirmRemovals(s.ctx, ada, 1, "other", "")
-		s.refused(err, api.CodeConflict, "have changed")
+		s.wantRefused(err, api.CodeConflict, "have changed")
 		v, err := s.app.ConfirmRemovals(s.ctx, ada, 1, who.Revision, "they stay behind")
 		if must(s, v, err); v.Held == nil || v.Held.Confirmed == nil {
 			t.Fatalf("%+v", v)
@@ -180,9 +180,9 @@ func TestMoreRemovalsThanTheGuardAllowsAreHeldUntilSomebodyDecides(t *testing.T)
 		s.tick()
 		s.wantBatches("1 02 09:00 active: -p000 -p001 -p002 p003 p004 p005 p006 p007 p008 p009")
 		_, err = s.app.ConfirmRemovals(s.ctx, ada, 1, "", "")
-		s.refused(err, api.CodeInvalid, "revision is missing")
+		s.wantRefused(err, api.CodeInvalid, "revision is missing")
 		_, err = s.app.ConfirmRemovals(s.ctx, ada, 1, who.Revision, "")
-		s.refused(err, api.CodeConflict, "nothing to confirm")
+		s.wantRefused(err, api.CodeConflict, "nothing to confirm")
 	})
 }
 
@@ -484,7 +484,7 @@ func TestTickThatDiesAnywhereIsGoneOnWith(t *testing.T) {
 		people.put(dawn.Add(4*day), "eve", "ian")
 		s.publish(found(twoPhases, ""))
 		s.automate("found")
-		cut := s.killed(write, func(ctx context.Context, a *app.App) error { return a.Tick(ctx) })
+		cut := s.kill(write, func(ctx context.Context, a *app.App) error { return a.Tick(ctx) })
 		s.pass(10 * time.Minute)
 		s.tick()
 		s.wantBatches("1 04 09:00 active: "+strings.Join(crowd(60), " "), "2 05 09:00 active: eve ian")
@@ -493,7 +493,7 @@ func TestTickThatDiesAnywhereIsGoneOnWith(t *testing.T) {
 		people.drop("p001", "p002")
 		people.put(dawn.Add(4*day), "p003", "new")
 		people.exec("UPDATE people SET Name = 'Other' WHERE Upn = 'p009@x'")
-		cut = s.killed(write, func(ctx context.Context, a *app.App) error { return a.Tick(ctx) }) || cut
+		cut = s.kill(write, func(ctx context.Context, a *app.App) error { return a.Tick(ctx) }) || cut
 		s.pass(10 * time.Minute)
 		s.tick()
 		if n := s.batchOf(2).MemberCount; n != 4 {

@@ -62,7 +62,7 @@ func cutInitShort(s *stage, write int, retries, cancels bool) (cut bool) {
 	begin := s.parked[0]
 	s.parked, s.park = nil, nil
 	prepare = revoke
-	if !s.killed(write, func(ctx context.Context, a *app.App) error { return begin.handle(a, ctx, begin.m) }) {
+	if !s.kill(write, func(ctx context.Context, a *app.App) error { return begin.handle(a, ctx, begin.m) }) {
 		return false
 	}
 	if cancels {
@@ -112,7 +112,7 @@ func TestSequenceDoesNotBeginInABatchThatHasEnded(t *testing.T) {
 				s.advance(b.ID)
 				begin := s.parked[0]
 				s.parked, s.park = nil, nil
-				cut := s.killedLate(write, func() {
+				cut := s.killLate(write, func() {
 					s.cancel(b.ID)
 					s.pass(model.TickInterval)
 				}, func(ctx context.Context, a *app.App) error { return begin.handle(a, ctx, begin.m) })

@@ -328,5 +328,5 @@ func TestWhatBecomesOfOverduePhasesIsOneOfTwoWords(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	_, err := s.app.PublishRunbook(s.ctx, ada, "", []byte(twoSteps), api.PublishOptions{Overdue: "perhaps"})
-	s.refused(err, api.CodeInvalid, `"ignore" or "rerun", not "perhaps"`)
+	s.wantRefused(err, api.CodeInvalid, `"ignore" or "rerun", not "perhaps"`)
 }

@@ -116,7 +116,7 @@ func TestFanOutGoesOnWhereverItIsCut(t *testing.T) {
 		body, err := json.Marshal(message.Result{JobID: first.JobID, Status: message.StatusFailure, Error: &message.JobError{Message: "no"}, CorrelationData: first.CorrelationData})
 		must(s, 0, err)
 		result := message.Delivery{ID: first.JobID, Body: body, DeliveryCount: 1}
-		cut := s.killed(write, func(ctx context.Context, a *app.App) error { return a.HandleResult(ctx, result) })
+		cut := s.kill(write, func(ctx context.Context, a *app.App) error { return a.HandleResult(ctx, result) })
 		must(s, 0, s.app.HandleResult(s.ctx, result)) // the broker delivers it again
 		s.deliverAll()
 		s.wantCalls(4, "New Join")
@@ -147,7 +147,7 @@ func TestTickSendsThePageThatWasCutShortWhileTheFanOutWaits(t *testing.T) {
 	s.advance(b.ID)
 	last := s.parked[0]
 	s.parked, s.park = nil, nil // the broker gives it up
-	if !s.killed(1, func(ctx context.Context, a *app.App) error { return last.handle(a, ctx, last.m) }) {
+	if !s.kill(1, func(ctx context.Context, a *app.App) error { return last.handle(a, ctx, last.m) }) {
 		t.Fatal("the process did not die")
 	}
 	s.wantBegun(b.ID, 1, engine.FanOutWindow)
@@ -244,7 +244,7 @@ func TestPauseIsSentToTheWorkersWhereverItIsCut(t *testing.T) {
 		s.publish(twoSteps)
 		b := s.batch("two", people(1))
 		s.advance(b.ID)
-		cut := s.killed(write, func(ctx context.Context, a *app.App) error {
+		cut := s.kill(write, func(ctx context.Context, a *app.App) error {
 			_, err := a.Pause(ctx, ada, b.ID, "")
 			return err
 		})
@@ -330,7 +330,7 @@ func TestCancelIsSentToTheWorkersByTheProcessThatSeesIt(t *testing.T) {
 				s.publish(twoSteps)
 				b := s.batch("two", people(2))
 				s.advance(b.ID)
-				cut := s.killed(write, func(ctx context.Context, a *app.App) error { return stop(ctx, a, b.ID) })
+				cut := s.kill(write, func(ctx context.Context, a *app.App) error { return stop(ctx, a, b.ID) })
 				stopped := s.modeOf(b.ID) != model.Running
 				s.pass(2 * time.Second) // until a process asks again whether the batch is open
 				s.answers(1, "New", "true", nil)
@@ -364,7 +364,7 @@ func TestTickRevokesWhatWasDispatchedUntilTheCancellationWasStored(t *testing.T)
 		s.clock.ns.Add(int64(20 * time.Second))
 		return false
 	}})
-	if !s.killed(1, func(ctx context.Context, a *app.App) error { _, err := a.Cancel(ctx, ada, b.ID, ""); return err }) {
+	if !s.kill(1, func(ctx context.Context, a *app.App) error { _, err := a.Cancel(ctx, ada, b.ID, ""); return err }) {
 		t.Fatal("the process did not die")
 	}
 	remove()
@@ -441,7 +441,7 @@ func TestEveryLatePageCatchesUpWhereverItIsCut(t *testing.T) {
 		s.parked, s.park = nil, nil
 		slices.SortFunc(joins, func(p, q past) int { return strings.Compare(p.m.ID, q.m.ID) })
 		s.give(joins[pages-1]) // which has to wait until one of the others has caught up
-		cut := s.killed(write, func(ctx context.Context, a *app.App) error { return joins[0].handle(a, ctx, joins[0].m) })
+		cut := s.kill(write, func(ctx context.Context, a *app.App) error { return joins[0].handle(a, ctx, joins[0].m) })
 		for _, join := range joins[:pages-1] { // the broker delivers the first again
 			s.give(join)
 		}

@@ -225,7 +225,7 @@ func (s *Snapshot) Member(id int) (was, is *model.Member) {
 // has.
 func (s *Snapshot) handOn(e model.Event, first bool) func(*Snapshot) {
 	handed := map[store.Key]document{}
-	for _, key := range s.handedOn(e, first) {
+	for _, key := range s.handedKeys(e, first) {
 		if d, ok := s.docs[key]; ok {
 			handed[key] = document{was: d.is, is: d.is, version: d.version}
 		}
@@ -237,12 +237,12 @@ func (s *Snapshot) handOn(e model.Event, first bool) func(*Snapshot) {
 	}
 }
 
-// handedOn returns the keys of the documents that a following event gets: the shard that was read
+// handedKeys returns the keys of the documents that a following event gets: the shard that was read
 // back with its count, an ended run, and for the steps of a fan-out the batch. If the batch has
 // changed since, their write loses the race, or the page is looked after once it exists. First is
 // the first event that follows: if late members catch up before them, the steps behind it load the
 // batch as it is then.
-func (s *Snapshot) handedOn(e model.Event, first bool) []store.Key {
+func (s *Snapshot) handedKeys(e model.Event, first bool) []store.Key {
 	switch e := e.(type) {
 	case model.ShardCounted:
 		if !e.Again {

@@ -9,8 +9,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/model"
 )
 
-// refused is the answer of a replica that did not begin a job that had come again.
-func (p *person) refused(revoked bool) model.StepResult {
+// refusal is the answer of a replica that did not begin a job that had come again.
+func (p *person) refusal(revoked bool) model.StepResult {
 	e := model.StepResult{Step: p.run.Current, JobID: p.step().JobID, Error: "the job was not begun here", Redelivered: true}
 	e.Revoked, e.Expired = revoked, !revoked
 	return e
@@ -55,7 +55,7 @@ func TestRefusalOfAJobThatHasComeAgainWaitsForTheEarlierDelivery(t *testing.T) {
 			}
 			p.after(c.refused)
 			job := p.step().JobID
-			refused := p.refused(c.revoked)
+			refused := p.refusal(c.revoked)
 			wantOutcome(t, p.on(refused), model.Deadline{Step: 0, At: ended})
 			if p.run.Status != model.RunRunning || p.step().Status != model.StepDispatched || p.step().JobID != job {
 				t.Fatalf("the refusal ended the job: the run is %s, the step %+v", p.run.Status, p.step())
@@ -93,7 +93,7 @@ func TestResultOfTheEarlierDeliveryCounts(t *testing.T) {
 			p := dated(t)
 			job := p.step().JobID
 			p.after(time.Minute)
-			p.on(p.refused(revoked))
+			p.on(p.refusal(revoked))
 			p.answer(`{"id":1}`)
 			p.want(model.RunRunning, model.StepSucceeded, model.StepDispatched)
 			if p.run.Steps[0].Refused != nil || len(p.run.Steps[0].Abandoned) != 0 {
@@ -109,7 +109,7 @@ func TestRefusalThatComesAfterTheSettleTimeIsTakenAtOnce(t *testing.T) {
 	t.Parallel()
 	p := dated(t)
 	p.after(10*time.Minute + runstate.JobGracePeriod)
-	wantOutcome(t, p.on(p.refused(false)), model.Dispatch{Step: 0})
+	wantOutcome(t, p.on(p.refusal(false)), model.Dispatch{Step: 0})
 	if p.step().Attempts != 2 {
 		t.Fatalf("%+v", p.step())
 	}
@@ -124,7 +124,7 @@ func TestRefusalAfterADeadlineWasPutOffWaitsForTheExpiryOnly(t *testing.T) {
 	queued.Queued = true
 	p.on(queued)
 	p.after(time.Second)
-	wantOutcome(t, p.on(p.refused(false)), model.Deadline{Step: 0, At: now.Add(10*time.Minute + runstate.JobGracePeriod)})
+	wantOutcome(t, p.on(p.refusal(false)), model.Deadline{Step: 0, At: now.Add(10*time.Minute + runstate.JobGracePeriod)})
 }
 
 // It says nothing of a job that is no longer waited for and may still run.
@@ -133,7 +133,7 @@ func TestRefusalOfAJobThatHasComeAgainDoesNotEndWhatMayStillRun(t *testing.T) {
 	rb := strings.Replace(removing, "on_failure: undo}]", "on_failure: undo}, {name: check, worker_id: w1, function: Check, on_failure: undo}]", 1)
 	p := enterOf(t, read(t, rb), 1, `{"Upn":"ann@x"}`)
 	p.on(model.RunStarted{})
-	skipped := p.refused(true)
+	skipped := p.refusal(true)
 	p.on(model.StepResolved{Step: 0, Skip: true, By: by})
 	p.nothing(skipped)
 	wantOutcome(t, p.refuse("no"), model.Retry{Step: 2, At: now.Add(30*time.Minute + runstate.JobGracePeriod)})

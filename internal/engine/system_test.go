@@ -133,7 +133,7 @@ func (s *system) post(name string, at time.Time, deliver func()) {
 	s.mail = append(s.mail, letter{name, at, deliver})
 }
 
-func (s *system) moved(kind string, from, to any) {
+func (s *system) noteTransition(kind string, from, to any) {
 	if from != to {
 		s.passed[fmt.Sprintf("%s: %v --> %v", kind, from, to)] = true
 	}
@@ -151,7 +151,7 @@ func (s *system) setBatch(b *model.Batch) {
 	if b == nil {
 		return
 	}
-	s.moved("batch", s.batch.Status, b.Status)
+	s.noteTransition("batch", s.batch.Status, b.Status)
 	if begun := b.Status != model.BatchDetected || len(b.Joining) > 0 || len(s.runs) > 0; b.Filling && begun {
 		s.fail("the batch is being filled, and is %s, with %d runs, joining %v", b.Status, len(s.runs), b.Joining)
 	}
@@ -165,7 +165,7 @@ func (s *system) setBatch(b *model.Batch) {
 		if i < len(s.batch.Phases) {
 			before = s.batch.Phases[i].Status
 		}
-		s.moved("phase", before, p.Status)
+		s.noteTransition("phase", before, p.Status)
 		if before == model.PhasePending && p.Status == model.PhaseDispatched {
 			s.begins(b, p)
 		}
@@ -188,7 +188,7 @@ func (s *system) begins(b *model.Batch, p model.Phase) {
 
 func (s *system) setMember(m *model.Member) {
 	if m != nil {
-		s.moved("member", s.members[m.ID].Status, m.Status)
+		s.noteTransition("member", s.members[m.ID].Status, m.Status)
 		s.members[m.ID] = *m
 	}
 }
@@ -199,13 +199,13 @@ func (s *system) setRun(at place, next *model.Run) {
 		before = model.Run{Status: model.RunWaiting}
 		s.enters(at)
 	}
-	s.moved("run", before.Status, next.Status)
+	s.noteTransition("run", before.Status, next.Status)
 	for i, step := range next.Steps {
 		from := model.StepPending
 		if i < len(before.Steps) {
 			from = before.Steps[i].Status
 		}
-		s.moved("step", from, step.Status)
+		s.noteTransition("step", from, step.Status)
 	}
 	s.runs[at] = *next
 	s.check(at)
@@ -477,7 +477,7 @@ func (s *system) send(m model.Message, repeated bool) {
 	case model.Dispatch:
 		run := place{m.Run.Phase, m.Run.Member}
 		job := m.Run.Steps[m.Step]
-		s.dispatched(job, repeated)
+		s.noteDispatched(job, repeated)
 		deliver = func() { s.work(run, m.Step, job.JobID) }
 	case model.Poll:
 		count := m.Run.Steps[m.Step].PollCount + 1
@@ -511,7 +511,7 @@ func (s *system) send(m model.Message, repeated bool) {
 	s.post(fmt.Sprintf("%T", m), at, deliver)
 }
 
-func (s *system) dispatched(job model.Step, repeated bool) {
+func (s *system) noteDispatched(job model.Step, repeated bool) {
 	if s.batch.Status.Terminal() {
 		s.fail("job %s is dispatched for a batch that is %s", job.JobID, s.batch.Status)
 	}

@@ -106,7 +106,7 @@ func (l *Loop) answer(ctx context.Context, d *received, log *slog.Logger) (a ans
 		}
 		c, part = l.memory.begin(d.identity, d.message.Sequence, begins)
 		if part == first && refusal != nil {
-			a.Result = d.refused(refusal)
+			a.Result = d.refusalResult(refusal)
 			a.send = true
 			return a, true
 		}
@@ -135,23 +135,23 @@ func (l *Loop) answer(ctx context.Context, d *received, log *slog.Logger) (a ans
 }
 
 func (l *Loop) complete(m *bus.Received, log *slog.Logger) {
-	if err := l.settled(func(ctx context.Context) error { return l.receiver.Complete(ctx, m) }); err != nil {
+	if err := l.settleInTime(func(ctx context.Context) error { return l.receiver.Complete(ctx, m) }); err != nil {
 		// It comes again, is answered from memory, and the repeated result is dropped.
 		log.Warn("the job could not be completed and will come again", logkey.Error, err)
 	}
 }
 
 func (l *Loop) deadLetter(m *bus.Received, reason, description string, log *slog.Logger) {
-	if err := l.settled(func(ctx context.Context) error {
+	if err := l.settleInTime(func(ctx context.Context) error {
 		return l.receiver.DeadLetter(ctx, m, reason, description)
 	}); err != nil {
 		log.Warn("the job could not be dead-lettered and will come again", logkey.Error, err)
 	}
 }
 
-// settled tells the broker what became of a job, within bounds: a job whose
+// settleInTime settles the message of a job within SettleTimeout. A job whose
 // settling does not succeed comes again and is answered from memory.
-func (l *Loop) settled(settle func(ctx context.Context) error) error {
+func (l *Loop) settleInTime(settle func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(l.settle, l.config.SettleTimeout)
 	defer cancel()
 	return settle(ctx)
@@ -164,7 +164,7 @@ func (l *Loop) abandon(d *received, log *slog.Logger) {
 	if !d.begun {
 		set = map[string]any{message.PropertyNotBegun: int64(d.notBegun() + 1)}
 	}
-	if err := l.settled(func(ctx context.Context) error { return l.receiver.Abandon(ctx, d.message, set) }); err != nil {
+	if err := l.settleInTime(func(ctx context.Context) error { return l.receiver.Abandon(ctx, d.message, set) }); err != nil {
 		log.Warn("the job could not be given back and will come again when its lock ends", logkey.Error, err)
 		return
 	}
@@ -191,10 +191,10 @@ func (l *Loop) refusal(d *received) *catalog.Failure {
 	return nil
 }
 
-// refused is the answer to a job that is not begun. It says so where an earlier delivery of
+// refusalResult is the answer to a job that is not begun. It says so where an earlier delivery of
 // the job may have been begun, or where a later one may be because the lock of this one ends
 // before each replica knows that the job must not be begun.
-func (d *received) refused(why *catalog.Failure) message.Result {
+func (d *received) refusalResult(why *catalog.Failure) message.Result {
 	r := failure(d.job, why, 0)
 	r.Error.Redelivered = d.again() || !d.lock.holds(message.ControlMaxAge)
 	return r
@@ -207,7 +207,7 @@ func (l *Loop) run(ctx context.Context, d *received, c *call) {
 	limit, late := l.limit(job)
 	if limit <= 0 { // it has expired since it was looked at
 		late.Type, late.Message = FailureExpired, job.FunctionName+" was not begun: the job expired at "+job.ExpiresAt.UTC().Format(time.RFC3339)
-		c.end(d.refused(late))
+		c.end(d.refusalResult(late))
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)

@@ -78,7 +78,7 @@ func (l *Loop) renew(ctx context.Context, d *received) {
 // without it another replica may have begun the job. If the broker does not answer, the known
 // expiry decides.
 func (l *Loop) confirmLock(d *received) bool {
-	err := l.settled(func(ctx context.Context) error {
+	err := l.settleInTime(func(ctx context.Context) error {
 		until, err := l.receiver.Renew(ctx, d.message)
 		if err == nil {
 			d.lock.set(until)

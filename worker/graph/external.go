@@ -112,7 +112,7 @@ func (c *Client) convert(ctx context.Context, p catalog.Params) (any, error) {
 		return c.graph.GetAdapter().SendNoContent(ctx, request, graphErrors)
 	})
 	if failed(err, "already internal and is not eligible") {
-		err = c.converted(ctx, id, body)
+		err = c.ensureConverted(ctx, id, body)
 	}
 	if err != nil {
 		return nil, err
@@ -120,9 +120,9 @@ func (c *Client) convert(ctx context.Context, p catalog.Params) (any, error) {
 	return true, nil
 }
 
-// converted confirms that an internal user has the properties that the
+// ensureConverted confirms that an internal user has the properties that the
 // conversion sets.
-func (c *Client) converted(ctx context.Context, id string, wanted conversion) error {
+func (c *Client) ensureConverted(ctx context.Context, id string, wanted conversion) error {
 	return c.userUntil(ctx, id, []string{"userPrincipalName", "mail"}, func(user models.Userable) error {
 		switch {
 		case wanted.UserPrincipalName != "" && !strings.EqualFold(wanted.UserPrincipalName, value(user.GetUserPrincipalName())):

@@ -44,7 +44,7 @@ func (c *Client) newUser(ctx context.Context, p catalog.Params) (any, error) {
 	if failed(err, "another object with the same value for property") {
 		// Of several properties that are taken Graph names one.
 		refused := err
-		if made, err = c.madeBefore(ctx, wanted); absent(err) {
+		if made, err = c.findCreated(ctx, wanted); absent(err) {
 			err = refused
 		}
 	}
@@ -96,9 +96,9 @@ func (c *Client) renamedSince(ctx context.Context, wanted models.Userable) error
 		"an earlier delivery may have made that user")
 }
 
-// madeBefore returns the user that has the wanted one's name, when an earlier
+// findCreated returns the user that has the wanted one's name, when an earlier
 // delivery of the same job may have made it: when it has all that was asked for.
-func (c *Client) madeBefore(ctx context.Context, wanted models.Userable) (models.Userable, error) {
+func (c *Client) findCreated(ctx context.Context, wanted models.Userable) (models.Userable, error) {
 	fields := []string{"id", "userPrincipalName"}
 	for _, property := range userProperties {
 		fields = append(fields, property.name)

@@ -78,9 +78,9 @@ func TestChangedForthAndBackWithinTheLag(t *testing.T) {
 	}
 }
 
-// killedAfter runs a step on a worker that is killed as soon as the cmdlet was carried
+// killAfter runs a step on a worker that is killed as soon as the cmdlet was carried
 // out: no time has passed then.
-func (w *world) killedAfter(cmdlet string, s step) {
+func (w *world) killAfter(cmdlet string, s step) {
 	w.t.Helper()
 	ctx, kill := context.WithCancel(w.t.Context())
 	defer kill()
@@ -130,7 +130,7 @@ func TestUndoesWhatNoReadShowsYet(t *testing.T) {
 		t.Run(tc.changed.function, func(t *testing.T) {
 			t.Parallel()
 			w := lagging(t)
-			w.killedAfter("Set-MailUser", tc.changed)
+			w.killAfter("Set-MailUser", tc.changed)
 			w.does(tc.back)
 			if r := w.recipient(adaID); r.Primary() != "ada@contoso.example" || r.ExternalEmailAddress != "ada@old.example" {
 				t.Errorf("got %s and %s", r.Primary(), r.ExternalEmailAddress)
@@ -151,7 +151,7 @@ func TestNoAddressIsLostToALaggingRead(t *testing.T) {
 		t.Run(next.function, func(t *testing.T) {
 			t.Parallel()
 			w := lagging(t)
-			w.killedAfter("Set-MailUser", step{"Add-ExchangeSecondaryEmail", map[string]any{"Identity": adaID, "SecondaryEmail": "countess@contoso.example"}})
+			w.killAfter("Set-MailUser", step{"Add-ExchangeSecondaryEmail", map[string]any{"Identity": adaID, "SecondaryEmail": "countess@contoso.example"}})
 			w.does(next)
 			got := w.recipient(adaID).EmailAddresses
 			for _, want := range []string{"smtp:countess@contoso.example", "smtp:a.l@contoso.example", "X500:/o=old/cn=ada"} {
@@ -280,7 +280,7 @@ func TestAPrimaryAddressThatWasMovedIsNotTakenForGood(t *testing.T) {
 	t.Parallel()
 	w := start(t, row{movesPrimary: true, seed: func(s *tenant.Seed) { s.Recipients[0].ExternalEmailAddress = "ada@contoso.example" }}, nil)
 	job := step{"Set-ExchangeExternalAddress", map[string]any{"Identity": adaID, "ExternalEmail": "ada@new.example"}}
-	w.killedAfter("Set-MailUser", job)
+	w.killAfter("Set-MailUser", job)
 	for range 2 {
 		_, err := w.call(t.Context(), job.function, job.params, true)
 		var f *catalog.Failure

@@ -160,8 +160,8 @@ func (c *Credential) instead(ctx context.Context, refused, claims string) (strin
 	return token.Token, err == nil && token.Token != refused
 }
 
-// taken notes that an API took a token.
-func (c *Credential) taken(token string) {
+// noteToken notes that an API took a token.
+func (c *Credential) noteToken(token string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, h := c.heldAs(token); h != nil && h.token.Token == token {

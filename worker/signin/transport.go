@@ -51,7 +51,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 func (t *transport) send(r *http.Request, body []byte, token string) (*http.Response, error) {
 	response, err := t.base.RoundTrip(with(r, body, token))
 	if err == nil && response.StatusCode != http.StatusUnauthorized {
-		t.credential.taken(token)
+		t.credential.noteToken(token)
 	}
 	return response, err
 }

@@ -217,7 +217,7 @@ func (l *line) all() (got map[string][]result, strange []string) {
 func (l *line) waitUntilEmpty(ctx context.Context, prefix string) ([]string, error) {
 	deadline := time.Now().Add(l.config.Timeout)
 	for {
-		left, err := l.left(ctx, prefix)
+		left, err := l.remainingIDs(ctx, prefix)
 		if err != nil || len(left) == 0 || time.Now().After(deadline) {
 			return left, err
 		}
@@ -229,7 +229,7 @@ func (l *line) waitUntilEmpty(ctx context.Context, prefix string) ([]string, err
 	}
 }
 
-func (l *line) left(ctx context.Context, prefix string) ([]string, error) {
+func (l *line) remainingIDs(ctx context.Context, prefix string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
 	var left []string

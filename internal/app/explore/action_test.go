@@ -147,20 +147,20 @@ func (w *world) do(a action) *process {
 	case delivers:
 		m := w.find(queue{a.topic, message.SubscriptionOrchestrator}, a.sequence)
 		w.tell("The orchestrator handles %s%s.", w.describe(a.topic, sent(m)), w.end(a))
-		return w.invoked(a, invocation{what: m.ID, topic: a.topic, sequence: a.sequence, command: -1}, nil)
+		return w.invokeAction(a, invocation{what: m.ID, topic: a.topic, sequence: a.sequence, command: -1}, nil)
 	case resumesParked:
 		p := w.parked[a.index]
 		w.parked = slices.Delete(w.parked, a.index, a.index+1)
 		w.tell("The invocation for %s goes on with its write%s.", p.what, w.end(a))
-		return w.invoked(a, p.invocation, p.views)
+		return w.invokeAction(a, p.invocation, p.views)
 	case commands:
 		c := w.system.commands[a.index]
 		w.tell("The administrator asks to %s%s.", c.name, w.end(a))
-		return w.invoked(a, invocation{what: c.name, command: a.index}, nil)
+		return w.invokeAction(a, invocation{what: c.name, command: a.index}, nil)
 	case ticks:
 		w.left.ticks--
 		w.tell("The scheduler ticks%s.", w.end(a))
-		return w.invoked(a, invocation{what: "tick", command: -1}, nil)
+		return w.invokeAction(a, invocation{what: "tick", command: -1}, nil)
 	case waits:
 		return w.wait()
 	case takes, takesLate:
@@ -199,8 +199,8 @@ func (w *world) wait() (p *process) {
 	return p
 }
 
-// invoked runs an invocation as an action says, and settles its message.
-func (w *world) invoked(a action, in invocation, past []view) *process {
+// invokeAction runs an invocation as an action says, and settles its message.
+func (w *world) invokeAction(a action, in invocation, past []view) *process {
 	p := w.invoke(in, past, a.dieAfter, a.parkBefore)
 	switch {
 	case p.parked:

@@ -115,7 +115,7 @@ func (b *broker) take(topic string, m bus.Message, at time.Time) bool {
 			b.sent[m.ID] = &sending{number: len(b.sent) + 1, at: b.w.now()}
 		}
 		b.sent[m.ID].times++
-		b.w.dispatched(m.Body)
+		b.w.verifyDispatch(m.Body)
 	}
 	if topic == message.TopicWorkerControl {
 		b.control(m, at)

@@ -613,9 +613,9 @@ func fits(got, want map[string]any) bool {
 	return true
 }
 
-// dispatched sees to it that no job is dispatched in a batch that is paused or
+// verifyDispatch sees to it that no job is dispatched in a batch that is paused or
 // cancelled. An invocation that began before may dispatch what it has in hand.
-func (w *world) dispatched(body []byte) {
+func (w *world) verifyDispatch(body []byte) {
 	var j message.Job
 	var params struct{ Place, Who string }
 	if json.Unmarshal(body, &j) != nil || json.Unmarshal(j.Parameters, &params) != nil || j.ExpiresAt == nil {

@@ -92,14 +92,14 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) err
 	}
 	resp, err := c.api.Do(req)
 	if err != nil {
-		return c.unreached(ctx, "the workspace", err)
+		return c.unreachableError(ctx, "the workspace", err)
 	}
 	body, err := runtime.Payload(resp)
 	switch {
 	case err != nil:
-		return c.unreached(ctx, "the workspace", err)
+		return c.unreachableError(ctx, "the workspace", err)
 	case resp.StatusCode != http.StatusOK:
-		return c.refused(resp.StatusCode, body)
+		return c.refusalError(resp.StatusCode, body)
 	}
 	if err := json.Unmarshal(body, out); err != nil {
 		return fmt.Errorf("the answer of the workspace is not what its API describes: %w", err)

@@ -15,9 +15,9 @@ import (
 // longestMessage is how many characters of a message of the service are passed on.
 const longestMessage = 600
 
-// unreached is the error of a request that got no answer. It names neither the
+// unreachableError is the error of a request that got no answer. It names neither the
 // workspace nor a link: what net/http adds of the address is left out.
-func (c *client) unreached(ctx context.Context, server string, err error) error {
+func (c *client) unreachableError(ctx context.Context, server string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -48,8 +48,8 @@ type serviceError struct {
 	Message string `json:"message"`
 }
 
-// refused is the error of an answer that is not 200.
-func (c *client) refused(status int, body []byte) error {
+// refusalError is the error of an answer that is not 200.
+func (c *client) refusalError(status int, body []byte) error {
 	var said serviceError
 	text := ""
 	if json.Unmarshal(body, &said) == nil {
@@ -86,8 +86,8 @@ var advice = map[int]string{
 	http.StatusTooManyRequests:  ". The workspace gets too many requests; the next run tries again",
 }
 
-// failed is the error of a statement that ended without a result.
-func (c *client) failed(st status) error {
+// failureError is the error of a statement that ended without a result.
+func (c *client) failureError(st status) error {
 	text := c.explain(st.Error)
 	switch st.State {
 	case "FAILED":

@@ -52,7 +52,7 @@ func (c *client) fetch(ctx context.Context, l link) (*lines, error) {
 	runtime.SkipBodyDownload(req)
 	resp, err := c.storage.Do(req)
 	if err != nil {
-		return nil, interruption{error: c.unreached(ctx, "the storage of the workspace", err)}
+		return nil, interruption{error: c.unreachableError(ctx, "the storage of the workspace", err)}
 	}
 	if resp.StatusCode != http.StatusOK {
 		runtime.Drain(resp)

@@ -92,7 +92,7 @@ func (c *client) await(ctx context.Context, st statement) (statement, error) {
 			if !st.Status.ended() {
 				c.cancel(ctx, id)
 			}
-			return statement{}, c.failed(st.Status)
+			return statement{}, c.failureError(st.Status)
 		}
 		state := st.Status.State
 		err := c.wait(ctx, pause)
