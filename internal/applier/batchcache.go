@@ -2,6 +2,7 @@ package applier
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -14,13 +15,23 @@ import (
 // cancellation takes effect within that time.
 const modeAge = time.Second
 
+// refreshAge is the age at which one of the handlers that look at a running batch reads it again.
+// The others do not wait for it: they take the batch to be running until modeAge. Without this,
+// all handlers that are at work when modeAge has passed read the batch.
+const refreshAge = modeAge * 3 / 4
+
+// sighting is the observation that a batch is running.
+type sighting struct {
+	at         time.Time
+	refreshing atomic.Bool // a handler reads the batch again
+}
+
 // batchCache remembers what this process has seen and done of batches. It is safe for concurrent
 // use.
 type batchCache struct {
-	// running has the time at which a batch was last seen running, so that a step need not read its
-	// batch. A paused or cancelled batch is never remembered: a run is stopped only by the stored
+	// running has when a batch was last seen running, so that a step need not read its batch. A paused or cancelled batch is never remembered: a run is stopped only by the stored
 	// batch.
-	running *lru.Cache[int, time.Time]
+	running *lru.Cache[int, *sighting]
 	// revocations has the time of the pause or cancellation whose revocation this process has sent.
 	revocations *lru.Cache[int, time.Time]
 	// summaries has the revision of the batch whose summary this process has written.
@@ -28,7 +39,7 @@ type batchCache struct {
 }
 
 func newBatchCache() *batchCache {
-	return &batchCache{running: newLRU[time.Time](), revocations: newLRU[time.Time](), summaries: newLRU[int]()}
+	return &batchCache{running: newLRU[*sighting](), revocations: newLRU[time.Time](), summaries: newLRU[int]()}
 }
 
 func newLRU[V any]() *lru.Cache[int, V] {
@@ -39,15 +50,26 @@ func newLRU[V any]() *lru.Cache[int, V] {
 	return c
 }
 
+// isRunning reports whether the batch was seen running within modeAge. It returns false to one
+// caller earlier, after refreshAge: that caller is to read the batch.
 func (c *batchCache) isRunning(batch int, now time.Time) bool {
-	at, ok := c.running.Get(batch)
-	return ok && !now.Before(at) && now.Sub(at) < modeAge
+	seen, ok := c.running.Get(batch)
+	if !ok || now.Before(seen.at) {
+		return false
+	}
+	switch age := now.Sub(seen.at); {
+	case age >= modeAge:
+		return false
+	case age >= refreshAge:
+		return !seen.refreshing.CompareAndSwap(false, true)
+	}
+	return true
 }
 
 // noteMode notes whether the batch is running. The batch was read or written after now.
 func (c *batchCache) noteMode(b *model.Batch, now time.Time) {
 	if b.DispatchMode() == model.Running {
-		c.running.Add(b.ID, now)
+		c.running.Add(b.ID, &sighting{at: now})
 		return
 	}
 	c.running.Remove(b.ID)
