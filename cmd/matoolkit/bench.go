@@ -30,10 +30,10 @@ func benchCommand() *cobra.Command {
 steps. Then it measures the scheduler with a large data source, the admin API under load,
 and a worker that creates users in a tenant that throttles it. docs/architecture.md has the
 results and the costs in Azure.`,
-		Example: `  make bench                                         builds what is needed first
+		Example: `  make bench                                         builds the programs first
   bin/matoolkit local bench --members 1000
   bin/matoolkit local bench --members 0 --protocol-members 0 --readers 0 --worker-jobs 0 \
-      --tick-members 0                               what Azure bills, and nothing else`,
+      --tick-members 0                               the costs in Azure only`,
 		Args: command.Needs(),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
@@ -46,21 +46,21 @@ results and the costs in Azure.`,
 			return bench.Run(ctx, c)
 		},
 	}
-	cmd.Flags().StringVar(&c.App, "app", "dist", "the staged Functions app")
-	cmd.Flags().IntSliceVar(&c.Members, "members", []int{100, 1000, 10000}, "the sizes of batch to measure; 0 leaves them out")
-	cmd.Flags().IntVar(&c.ProtocolMembers, "protocol-members", 500, "members of the batches that retry, poll, rollback and removal are measured with; 0 leaves them out")
-	cmd.Flags().IntVar(&c.CostMembers, "cost-members", 1000, "members of the batches that what Azure bills is counted with; 0 leaves them out")
-	cmd.Flags().IntVar(&c.TickMembers, "tick-members", 10000, "rows of the data source that ticks of the scheduler are measured with; 0 leaves them out")
-	cmd.Flags().IntVar(&c.Load.Readers, "readers", 200, "people who read at once from the admin API under load; 0 leaves the load out")
-	cmd.Flags().IntVar(&c.Load.Writers, "writers", 20, "people who write at once under that load")
-	cmd.Flags().IntVar(&c.Load.Members, "load-members", 10000, "members of the batch that they read")
-	cmd.Flags().DurationVar(&c.Load.For, "load-for", 30*time.Second, "how long that load lasts")
-	cmd.Flags().IntVar(&c.WorkerJobs, "worker-jobs", 1000, "jobs that a worker alone is measured with; 0 leaves that out")
-	cmd.Flags().IntVar(&c.Steps, "steps", 5, "steps of each member")
+	cmd.Flags().StringVar(&c.App, "app", "dist", "directory of the built Functions app")
+	cmd.Flags().IntSliceVar(&c.Members, "members", []int{100, 1000, 10000}, "sizes of the batches; 0 skips them")
+	cmd.Flags().IntVar(&c.ProtocolMembers, "protocol-members", 500, "members of the batches with retries, polls, rollbacks and removals; 0 skips them")
+	cmd.Flags().IntVar(&c.CostMembers, "cost-members", 1000, "members of the batches for the costs in Azure; 0 skips them")
+	cmd.Flags().IntVar(&c.TickMembers, "tick-members", 10000, "rows of the data source of the scheduler; 0 skips it")
+	cmd.Flags().IntVar(&c.Load.Readers, "readers", 200, "concurrent readers of the admin API; 0 skips the load")
+	cmd.Flags().IntVar(&c.Load.Writers, "writers", 20, "concurrent writers of the admin API")
+	cmd.Flags().IntVar(&c.Load.Members, "load-members", 10000, "members of the batch for the load")
+	cmd.Flags().DurationVar(&c.Load.For, "load-for", 30*time.Second, "duration of the load")
+	cmd.Flags().IntVar(&c.WorkerJobs, "worker-jobs", 1000, "jobs of the worker alone; 0 skips it")
+	cmd.Flags().IntVar(&c.Steps, "steps", 5, "steps per member")
 	return cmd
 }
 
-// administrator signs in to a local Entra ID that approves by itself.
+// administrator signs in to a local Entra ID with automatic approval.
 func administrator(e system.Endpoints) func(context.Context) (string, error) {
 	credential := sync.OnceValues(func() (azcore.TokenCredential, error) {
 		web, err := tlsroots.HTTPClient(e.CLI["MATOOLKIT_CA_FILE"])

@@ -43,10 +43,10 @@ Authentication, the tenant, the worker and message locks keep the real time.
 
 The command finds the system by --api-url or MATOOLKIT_API_URL, else at the default port. The
 system must be on this machine.`,
-		Example: `  matoolkit local clock                               what time it is there
-  matoolkit local clock --advance 5d                  five days later; 90s, 30m and 4h as well
-  matoolkit local clock --to 2026-03-06T09:00:00Z     at a certain time
-  matoolkit local tick                                and let the scheduler look now`,
+		Example: `  matoolkit local clock                               show the time
+  matoolkit local clock --advance 5d                  five days later; also 90s, 30m, 4h
+  matoolkit local clock --to 2026-03-06T09:00:00Z     move to this time
+  matoolkit local tick                                then run the scheduler`,
 		Args: command.Needs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			host, err := findHost(cmd)
@@ -68,8 +68,8 @@ system must be on this machine.`,
 			return result(cmd, r, r.Now.Format(time.RFC3339), fmt.Sprintf("%s, %s", r.Now.Format("2006-01-02 15:04:05Z"), aheadOf(ahead)))
 		},
 	}
-	c.Flags().StringVar(&move.Advance, "advance", "", "move it forward by this much, such as 90s, 30m, 4h or 5d")
-	c.Flags().StringVar(&move.To, "to", "", "move it forward to this time, such as 2026-03-06T09:00:00Z")
+	c.Flags().StringVar(&move.Advance, "advance", "", "move the clock forward by this duration, such as 90s, 30m, 4h or 5d")
+	c.Flags().StringVar(&move.To, "to", "", "move the clock forward to this time, such as 2026-03-06T09:00:00Z")
 	c.MarkFlagsMutuallyExclusive("advance", "to")
 	return c
 }
@@ -100,7 +100,7 @@ The command finds the system as matoolkit local clock does.`,
 	}
 }
 
-// result prints as --output and --quiet say: for people the words, for programs v.
+// result prints the text, or v as --output and --quiet require.
 func result(cmd *cobra.Command, v any, quiet, words string) error {
 	if !command.Plain(cmd) {
 		return command.Print(cmd, v, command.Table{Head: []string{"result"}, Rows: [][]any{{quiet}}})
@@ -109,7 +109,7 @@ func result(cmd *cobra.Command, v any, quiet, words string) error {
 	return err
 }
 
-// aheadOf words an offset of the clock.
+// aheadOf describes an offset of the clock.
 func aheadOf(offset time.Duration) string {
 	const day = 24 * time.Hour
 	days, rest := offset/day, offset%day
@@ -124,11 +124,11 @@ func aheadOf(offset time.Duration) string {
 	return fmt.Sprintf("%dd %s ahead of the real time", days, rest)
 }
 
-// hostClient asks a local Functions host for what no Azure host has.
+// hostClient uses the local routes of a Functions host, which Azure does not have.
 type hostClient struct{ base string }
 
-// findHost finds the local system as the other commands find the admin API. One that
-// is not on this machine is refused: it is none that has a clock to be moved.
+// findHost returns the local system, whose address is that of the admin API. It refuses an
+// address of another machine.
 func findHost(cmd *cobra.Command) (hostClient, error) {
 	address := cmd.Flag("api-url").Value.String()
 	if address == "" {
@@ -139,12 +139,12 @@ func findHost(cmd *cobra.Command) (hostClient, error) {
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" || !loopback.Is(u.Hostname()) {
-		return hostClient{}, exit.Usage(fmt.Errorf("%q is no local system, which is at http:// on this machine; name it with --api-url or MATOOLKIT_API_URL", address))
+		return hostClient{}, exit.Usage(fmt.Errorf("%q is not a local system: give its http:// address on this machine in --api-url or MATOOLKIT_API_URL", address))
 	}
 	return hostClient{base: "http://" + u.Host}, nil
 }
 
-// ask sends a request and reads the answer into v.
+// ask sends a request and parses the answer into v.
 func (h hostClient) ask(ctx context.Context, method, path string, body, v any) error {
 	content, err := json.Marshal(body)
 	if err != nil {
@@ -168,7 +168,7 @@ func (h hostClient) ask(ctx context.Context, method, path string, body, v any) e
 		return refusal(response, text)
 	}
 	if err := json.Unmarshal(text, v); err != nil {
-		return fmt.Errorf("%s is no local system: %w", h.base, err)
+		return fmt.Errorf("%s is not a local system: %w", h.base, err)
 	}
 	return nil
 }
@@ -178,9 +178,9 @@ func refusal(r *http.Response, text []byte) error {
 		Error string `json:"error"`
 	}
 	if json.Unmarshal(text, &said) != nil || said.Error == "" {
-		return fmt.Errorf("%s is no local system: it answers %s", r.Request.URL.Host, r.Status)
+		return fmt.Errorf("%s is not a local system: it answers %s", r.Request.URL.Host, r.Status)
 	}
-	if r.StatusCode == http.StatusBadGateway { // what was asked for was done, and failed
+	if r.StatusCode == http.StatusBadGateway { // the request was carried out and failed
 		return errors.New(said.Error)
 	}
 	return &apiclient.Error{Status: r.StatusCode, Detail: said.Error}

@@ -150,9 +150,9 @@ func TestOnlyALocalSystemHasAClock(t *testing.T) {
 		status int
 		want   string
 	}{
-		{"https://my-api.azurewebsites.net", exit.WrongUsage, "is no local system"},
-		{"https://127.0.0.1:7071", exit.WrongUsage, "is no local system"},
-		{"http://" + listener.Addr().String(), exit.Failed, "is no local system: it answers 404"},
+		{"https://my-api.azurewebsites.net", exit.WrongUsage, "is not a local system"},
+		{"https://127.0.0.1:7071", exit.WrongUsage, "is not a local system"},
+		{"http://" + listener.Addr().String(), exit.Failed, "is not a local system: it answers 404"},
 		{"http://" + nobody.Addr().String(), exit.Unavailable, "is \"matoolkit local up\" running?"},
 	} {
 		for _, command := range []string{"clock --advance 1d", "tick"} {

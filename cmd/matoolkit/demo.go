@@ -36,16 +36,16 @@ reason. The exit status is 0 only if the result is as expected.`,
 			}
 			for _, needed := range []string{c.Worker, filepath.Join(c.App, "host.json"), filepath.Join(c.Example, "runbook.yaml")} {
 				if _, err := os.Stat(needed); err != nil {
-					return fmt.Errorf("%w; \"make demo\" builds what is needed and runs this from the repository's root", err)
+					return fmt.Errorf("%w; run \"make demo\" in the root of the repository, which builds the programs first", err)
 				}
 			}
 			c.Console = command.OSEnvironment()
 			return demo.Run(ctx, c)
 		},
 	}
-	cmd.Flags().StringVar(&c.App, "app", "dist", "the staged Functions app")
-	cmd.Flags().StringVar(&c.Worker, "worker", "", "the worker program (default: beside this one)")
-	cmd.Flags().StringVar(&c.Example, "example", filepath.Join("examples", "user-migration"), "the example's folder")
+	cmd.Flags().StringVar(&c.App, "app", "dist", "directory of the built Functions app")
+	cmd.Flags().StringVar(&c.Worker, "worker", "", "the worker program (default: beside this program)")
+	cmd.Flags().StringVar(&c.Example, "example", filepath.Join("examples", "user-migration"), "directory of the example")
 	return cmd
 }
 

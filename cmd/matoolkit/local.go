@@ -29,25 +29,20 @@ import (
 func localCommand() *cobra.Command {
 	c := command.Group("local", "Run Azure and a Microsoft 365 tenant on this machine",
 		command.Verbatim(upCommand()), command.Verbatim(envCommand()), clockCommand(), tickCommand(), command.Verbatim(demoCommand()), command.Verbatim(benchCommand()))
-	c.Long = `local runs everything that matoolkit needs on this machine, on loopback only:
-Service Bus, Cosmos DB, the Functions host with the real handler, Entra ID, and a
-tenant with Graph and Exchange. Nothing leaves the machine.
+	c.Long = `Runs everything that matoolkit needs on this machine, on loopback only: Service Bus, Cosmos
+DB, the Functions host with the real handler, Entra ID, and a tenant with Graph and Exchange.
+Nothing leaves the machine.
 
-To see a whole migration at once:
-  matoolkit local demo
-
-To try things out, each of the two in a terminal of its own:
-  matoolkit local up --auto-approve
-  eval "$(matoolkit local env --for worker --wait)" && bin/worker
-
-Then, in a third, matoolkit works as it does in Azure:
-  eval "$(matoolkit local env)"
-  matoolkit auth login`
+To try it, use three terminals: the system, a worker, and matoolkit as in Azure.`
+	c.Example = `  matoolkit local demo                                           a complete migration
+  matoolkit local up --auto-approve                              first terminal
+  eval "$(matoolkit local env --for worker --wait)" && bin/worker   second terminal
+  eval "$(matoolkit local env)" && matoolkit auth login             third terminal`
 	completed(c)
 	return c
 }
 
-// completed has the Tab key offer what the arguments and options of the commands can be.
+// completed sets the completion of the commands.
 func completed(group *cobra.Command) {
 	for _, c := range group.Commands() {
 		c.ValidArgsFunction = cobra.NoFileCompletions
@@ -59,13 +54,13 @@ func completed(group *cobra.Command) {
 				continue
 			}
 			if err := c.RegisterFlagCompletionFunc(option, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-				panic(err) // it has been found
+				panic(err) // the option exists
 			}
 		}
 	}
 }
 
-// upFlags are the options that say where the parts are.
+// upFlags are the options of local up.
 type upFlags struct {
 	config    system.Config
 	parts     []string
@@ -84,10 +79,10 @@ func upCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "up",
 		Short: "Start the local system and run it until Ctrl-C",
-		Example: `  matoolkit local up                        state in .data, the documented ports
+		Example: `  matoolkit local up                        state in .data, the default ports
   matoolkit local up --ephemeral            keep nothing
   matoolkit local up --setting PEOPLE="sqlite:$PWD/people.db"
-  matoolkit local up --parts servicebus     one part only, the others elsewhere`,
+  matoolkit local up --parts servicebus     one part only`,
 		Args: command.Needs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
@@ -97,25 +92,25 @@ func upCommand() *cobra.Command {
 	}
 	d := system.DefaultAddresses()
 	flags := c.Flags()
-	flags.StringVar(&f.config.DataDir, "data-dir", ".data", "keep all state here")
+	flags.StringVar(&f.config.DataDir, "data-dir", ".data", "directory of the state")
 	flags.BoolVar(&f.ephemeral, "ephemeral", false, "keep no state")
-	flags.StringVar(&f.config.AppDir, "app", "dist", "the staged Functions app")
+	flags.StringVar(&f.config.AppDir, "app", "dist", "directory of the built Functions app")
 	flags.BoolVar(&f.config.AutoApprove, "auto-approve", false, "approve every sign-in as the administrator, without a browser")
-	flags.StringSliceVar(&f.config.Workers, "worker-id", []string{"worker-01"}, "the workers that have a subscription")
-	flags.StringArrayVar(&f.settings, "setting", nil, "an app setting of the handler, NAME=VALUE, such as the connection that a runbook's data_source names; can be given again")
-	flags.StringVar(&f.topology, "topology", "", "topics and subscriptions, as the emulator's Config.json (default: what matoolkit needs)")
-	flags.StringSliceVar(&f.parts, "parts", nil, "only these: servicebus, cosmos, identity, host")
+	flags.StringSliceVar(&f.config.Workers, "worker-id", []string{"worker-01"}, "workers with a subscription")
+	flags.StringArrayVar(&f.settings, "setting", nil, "app setting of the handler, NAME=VALUE, such as the connection of a data_source; repeatable")
+	flags.StringVar(&f.topology, "topology", "", "topics and subscriptions as a Config.json of the emulator (default: those of matoolkit)")
+	flags.StringSliceVar(&f.parts, "parts", nil, "start only these parts: servicebus, cosmos, identity, host")
 	flags.StringVar(&f.config.Addresses.ServiceBus, "servicebus", d.ServiceBus, "address of Service Bus (AMQP)")
 	flags.StringVar(&f.config.Addresses.Cosmos, "cosmos", d.Cosmos, "address of Cosmos DB (HTTP)")
 	flags.StringVar(&f.config.Addresses.Host, "host", d.Host, "address of the Functions host (HTTP)")
 	flags.StringVar(&f.config.Addresses.Entra, "entra", d.Entra, "address of Entra ID (HTTPS)")
 	flags.StringVar(&f.config.Addresses.Tenant, "tenant", d.Tenant, "address of the tenant: Graph and Exchange (HTTP)")
 	flags.StringVar(&f.config.Addresses.KeyVault, "key-vault", d.KeyVault, "address of Key Vault (HTTPS)")
-	flags.StringVar(&f.seed, "seed", "", "put the users, groups and recipients in this file into the tenant; what is there stays")
-	flags.BoolVar(&f.free, "free-ports", false, "take free ports instead")
-	flags.StringVar(&f.endpoints, "endpoints", "", "write where everything is to this file, as JSON, when all is ready")
-	flags.StringVar(&f.stats, "stats", "", "write what the parts counted to this file at the end, as JSON")
-	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print what the parts log")
+	flags.StringVar(&f.seed, "seed", "", "file with users, groups and recipients to add to the tenant")
+	flags.BoolVar(&f.free, "free-ports", false, "use free ports")
+	flags.StringVar(&f.endpoints, "endpoints", "", "write the addresses to this file as JSON when the system is ready")
+	flags.StringVar(&f.stats, "stats", "", "write statistics to this file as JSON at the end")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print the logs of the parts")
 	flags.SortFlags = false
 	for _, address := range []string{"servicebus", "cosmos", "host", "entra", "tenant", "key-vault"} {
 		c.MarkFlagsMutuallyExclusive("free-ports", address)
@@ -124,8 +119,8 @@ func upCommand() *cobra.Command {
 	return c
 }
 
-// settings reads NAME=VALUE. A value may have anything in it, a comma or another "=" of
-// a connection string too; it may be a secret, so no error quotes it.
+// settings parses NAME=VALUE. A value can contain commas and "=", as connection strings do. It can
+// be a secret, so errors do not quote it.
 func settings(all []string) (map[string]string, error) {
 	read := map[string]string{}
 	for _, text := range all {
@@ -133,7 +128,7 @@ func settings(all []string) (map[string]string, error) {
 		_, again := read[name]
 		switch {
 		case !ok || name == "":
-			return nil, exit.Usage(errors.New("--setting: it is NAME=VALUE"))
+			return nil, exit.Usage(errors.New("--setting: give NAME=VALUE"))
 		case again:
 			return nil, exit.Usage(fmt.Errorf("--setting: %s is given twice", name))
 		}
@@ -149,7 +144,7 @@ func up(ctx context.Context, f *upFlags, out, log io.Writer) (err error) {
 	}
 	for _, p := range f.parts {
 		if !slices.Contains(system.AllParts(), system.Part(p)) {
-			return exit.Usage(fmt.Errorf("--parts: there is no part %q; there are servicebus, cosmos, identity and host", p))
+			return exit.Usage(fmt.Errorf("--parts: unknown part %q: use servicebus, cosmos, identity or host", p))
 		}
 		c.Parts = append(c.Parts, system.Part(p))
 	}
@@ -178,7 +173,7 @@ func up(ctx context.Context, f *upFlags, out, log io.Writer) (err error) {
 			c.Output = termlog.Lines(log)
 		}
 	}
-	// Memory is cheap on a laptop, and the collector's work is not.
+	// Memory is cheaper on a laptop than garbage collection.
 	debug.SetGCPercent(400)
 	began := time.Now()
 	s, err := system.Start(context.WithoutCancel(ctx), c)
@@ -196,9 +191,9 @@ func up(ctx context.Context, f *upFlags, out, log io.Writer) (err error) {
 	}
 	state := "state in " + c.DataDir
 	if c.DataDir == "" {
-		state = "no state is kept"
+		state = "no state kept"
 	}
-	fmt.Fprintf(out, "ready in %d ms; %s; Ctrl-C stops\n", time.Since(began).Milliseconds(), state)
+	fmt.Fprintf(out, "ready in %d ms; %s; Ctrl-C to stop\n", time.Since(began).Milliseconds(), state)
 	fmt.Fprint(out, next(f, s.Endpoints().Addresses))
 	if f.endpoints != "" {
 		if err := system.WriteEndpoints(f.endpoints, s.Endpoints()); err != nil {
@@ -214,8 +209,8 @@ func up(ctx context.Context, f *upFlags, out, log io.Writer) (err error) {
 	return s.Close()
 }
 
-// next tells a newcomer how the system is used from other terminals. Where the addresses
-// are others than the documented ones, or there is no host, they know their way already.
+// next returns the next commands for other terminals. With other addresses than the default
+// ones, or without a host, it returns none.
 func next(f *upFlags, a system.Addresses) string {
 	if a != system.DefaultAddresses() || len(f.parts) > 0 || f.ephemeral {
 		return ""
@@ -224,9 +219,9 @@ func next(f *upFlags, a system.Addresses) string {
 	if f.config.DataDir != ".data" {
 		dir = " --data-dir " + word(f.config.DataDir)
 	}
-	return fmt.Sprintf(`In a second terminal, a worker, without which no step is done:
+	return fmt.Sprintf(`Next, start a worker in a second terminal:
   eval "$(bin/matoolkit local env --for worker%[1]s)" && bin/worker
-In a third, sign in, and go on from there:
+Then sign in, in a third terminal:
   eval "$(bin/matoolkit local env%[1]s)" && bin/matoolkit auth login
 `, dir)
 }
@@ -242,7 +237,7 @@ func seed(ctx context.Context, s *system.System, file string) error {
 	return demo.Seed(ctx, s.TenantURL(), body)
 }
 
-// awaitHost waits until the part that starts last listens.
+// awaitHost waits until the host listens, which starts last.
 func awaitHost(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -253,13 +248,13 @@ func awaitHost(ctx context.Context, address string) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("the local system does not run: %w", err)
+			return fmt.Errorf("the local system is not running: %w", err)
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
 }
 
-// word is a path as a shell takes it for one word, without quotes where it needs none.
+// word quotes a path for a shell if it needs quotes.
 func word(path string) string {
 	if strings.Trim(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./") == "" {
 		return path
@@ -267,7 +262,7 @@ func word(path string) string {
 	return quoted(path)
 }
 
-// quoted is a text as a shell takes it for one word.
+// quoted quotes a text for a shell.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 func envCommand() *cobra.Command {
@@ -291,9 +286,9 @@ func envCommand() *cobra.Command {
 			env, ok := sets[program]
 			switch {
 			case !ok:
-				return exit.Usage(fmt.Errorf("--for: there is no environment for %q; there are cli, worker, handler and func", program))
+				return exit.Usage(fmt.Errorf("--for: unknown program %q: use cli, worker, handler or func", program))
 			case base != "" && program != "func":
-				return exit.Usage(errors.New("--base is for --for func"))
+				return exit.Usage(errors.New("--base needs --for func"))
 			}
 			var file []byte
 			if program == "func" {
@@ -313,7 +308,7 @@ func envCommand() *cobra.Command {
 			// Otherwise the next program would fail with a missing certificate file.
 			if file := e.CLI["MATOOLKIT_CA_FILE"]; endpoints == "" && file != "" {
 				if _, err := os.Stat(file); err != nil {
-					fmt.Fprintf(cmd.ErrOrStderr(), "No system has its state in %s: give the --data-dir that local up has, and --wait where it is still to start.\n", dataDir)
+					fmt.Fprintf(cmd.ErrOrStderr(), "No system has its state in %s. Give the --data-dir of local up, or --wait if the system is starting.\n", dataDir)
 				}
 			}
 			for _, name := range slices.Sorted(maps.Keys(env)) {
@@ -322,11 +317,11 @@ func envCommand() *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().StringVar(&dataDir, "data-dir", ".data", "the state folder of the running system")
-	c.Flags().BoolVar(&wait, "wait", false, "wait until the system is ready, at most 30 s")
-	c.Flags().StringVar(&program, "for", "cli", "cli, worker, handler, or func: the local.settings.json of the handler, for Azure's \"func start\"")
-	c.Flags().StringVar(&base, "base", "", "of func: the local.settings.json to fill in")
-	c.Flags().StringVar(&endpoints, "endpoints", "", "the file that local up --endpoints wrote, where the system is not at the documented ports")
+	c.Flags().StringVar(&dataDir, "data-dir", ".data", "state directory of the running system")
+	c.Flags().BoolVar(&wait, "wait", false, "wait until the system is ready, at most 30 seconds")
+	c.Flags().StringVar(&program, "for", "cli", "program: cli, worker, handler, or func for the local.settings.json of \"func start\"")
+	c.Flags().StringVar(&base, "base", "", "with func: the local.settings.json to fill in")
+	c.Flags().StringVar(&endpoints, "endpoints", "", "file that local up --endpoints wrote, for other than the default ports")
 	c.MarkFlagsMutuallyExclusive("endpoints", "data-dir")
 	return c
 }

@@ -16,11 +16,11 @@ import (
 func TestWrongUsageOfLocalIsReportedAsSuch(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"local up --parts servicebus,foo":          `there is no part "foo"`,
-		"local env --for nobody":                   `no environment for "nobody"`,
+		"local up --parts servicebus,foo":          `unknown part "foo"`,
+		"local env --for nobody":                   `unknown program "nobody"`,
 		"local env --for func":                     "local.settings.json.example",
 		"local env --for func --base nowhere":      "nowhere",
-		"local env --base x":                       "--base is for --for func",
+		"local env --base x":                       "--base needs --for func",
 		"local env --endpoints x --data-dir y":     "--data-dir and --endpoints cannot be given together",
 		"local up --ephemeral --data-dir x":        "--data-dir and --ephemeral cannot be given together",
 		"local up --free-ports --host 127.0.0.1:1": "--free-ports and --host cannot be given together",

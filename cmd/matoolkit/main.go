@@ -1,5 +1,5 @@
-// Command matoolkit is the administrator's client of the admin API. It also runs the
-// whole system on one machine.
+// Command matoolkit is the command line of the admin API. It also runs the whole system on one
+// machine.
 package main
 
 import (
@@ -25,8 +25,10 @@ func run() int {
 // newRoot makes the matoolkit command with the commands of this package.
 func newRoot(env command.Environment, getenv func(string) string) *cobra.Command {
 	root := cli.NewRoot(env)
-	root.Example = `  matoolkit local demo        a whole migration on this machine, without Azure
-  matoolkit local up          the system on this machine, to try things out`
+	root.Example = `  matoolkit local demo                        a complete migration on this machine, without Azure
+  matoolkit local up                          the system on this machine, for trials
+
+` + root.Example
 	root.AddCommand(localCommand())
 	addSimulate(root)
 	addVerify(root, getenv)

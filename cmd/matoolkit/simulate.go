@@ -23,7 +23,7 @@ type simulateFlags struct {
 	all                                  bool
 }
 
-// addSimulate adds the command to those that are about runbooks.
+// addSimulate adds the command "runbook simulate".
 func addSimulate(root *cobra.Command) {
 	group, _, err := root.Find([]string{"runbook"})
 	if err != nil {
@@ -66,7 +66,7 @@ answers.`,
 			if err != nil {
 				return err
 			}
-			debug.SetGCPercent(400) // it holds little, and makes and drops much
+			debug.SetGCPercent(400) // it allocates much and keeps little
 			t, err := simulate.Run(cmd.Context(), config)
 			if err != nil {
 				return f.refused(args[0], err)
@@ -81,29 +81,29 @@ answers.`,
 		},
 	}
 	flags := c.Flags()
-	flags.StringVarP(&f.members, "members", "m", "", "the CSV file with the members")
-	flags.StringVar(&f.start, "start", "", "when it starts, such as \"2026-12-01 18:00\" or 2026-12-01T18:00:00+01:00")
-	flags.StringVar(&f.zone, "time-zone", "UTC", "of times without one, and of those in the table, such as Europe/Berlin")
-	flags.StringVar(&f.answers, "answers", "", "the YAML file with what is answered")
-	flags.StringVar(&f.until, "until", "", "break off then, a time as for --start (default: when nothing more happens)")
-	flags.StringArrayVar(&f.member, "member", nil, "tell each job of the member with this key; can be given again")
-	flags.BoolVar(&f.all, "members-detail", false, "tell each job of every member")
+	flags.StringVarP(&f.members, "members", "m", "", "CSV file of members")
+	flags.StringVar(&f.start, "start", "", "start of the migration, such as \"2026-12-01 18:00\" or 2026-12-01T18:00:00+01:00")
+	flags.StringVar(&f.zone, "time-zone", "UTC", "time zone of times without one and of the table, such as Europe/Berlin")
+	flags.StringVar(&f.answers, "answers", "", "YAML file with the answers")
+	flags.StringVar(&f.until, "until", "", "end of the simulation, as for --start (default: the last event)")
+	flags.StringArrayVar(&f.member, "member", nil, "show each job of the member with this key; repeatable")
+	flags.BoolVar(&f.all, "members-detail", false, "show each job of every member")
 	flags.SortFlags = false
 	return command.Lists(c)
 }
 
-// read takes in what the options name.
+// read parses the options and reads the files.
 func (f *simulateFlags) read(runbook string) (simulate.Config, *time.Location, error) {
 	c := simulate.Config{Members: f.members, Step: f.member, All: f.all}
 	switch {
 	case f.members == "":
-		return c, nil, exit.Usage(errors.New("--members is missing: the CSV file with the members"))
+		return c, nil, exit.Usage(errors.New("--members is missing: give the CSV file of members"))
 	case f.start == "":
-		return c, nil, exit.Usage(errors.New("--start is missing: the time at which it starts, such as --start \"2026-12-01 18:00\""))
+		return c, nil, exit.Usage(errors.New("--start is missing: give the start, such as --start \"2026-12-01 18:00\""))
 	}
 	loc, err := time.LoadLocation(f.zone)
 	if err != nil || f.zone == "Local" {
-		return c, nil, exit.Usage(fmt.Errorf("--time-zone: %q is no name of the IANA time zone database, such as Europe/Berlin or UTC", f.zone))
+		return c, nil, exit.Usage(fmt.Errorf("--time-zone: unknown time zone %q: give an IANA name such as Europe/Berlin or UTC", f.zone))
 	}
 	if c.Start, err = simulate.ParseTime(f.start, loc); err != nil {
 		return c, nil, exit.Usage(fmt.Errorf("--start: %w", err))
@@ -131,7 +131,7 @@ func (f *simulateFlags) read(runbook string) (simulate.Config, *time.Location, e
 	return c, loc, nil
 }
 
-// refused tells what cannot be simulated: all that is wrong, and where.
+// refused returns the error of invalid input, with all findings.
 func (f *simulateFlags) refused(runbook string, err error) error {
 	var wrong *simulate.Wrong
 	switch {
@@ -145,8 +145,7 @@ func (f *simulateFlags) refused(runbook string, err error) error {
 	return command.Refused(errors.New(wrong.Comes), located(runbook, wrong.Found)...)
 }
 
-// located puts the file's name before lines that begin with a position in it, or are about
-// all of it.
+// located prefixes findings with the name of the file.
 func located(file string, lines []string) []string {
 	found := make([]string, len(lines))
 	for i, line := range lines {
@@ -159,7 +158,7 @@ func located(file string, lines []string) []string {
 	return found
 }
 
-// printTimeline prints what came of a simulation.
+// printTimeline prints the result of a simulation.
 func printTimeline(cmd *cobra.Command, t *simulate.Timeline, loc *time.Location) error {
 	at := func(t *time.Time) string {
 		if t == nil {
@@ -209,7 +208,7 @@ func printTimeline(cmd *cobra.Command, t *simulate.Timeline, loc *time.Location)
 	for _, list := range []struct {
 		title string
 		lines []string
-	}{{"To look at:", t.Warnings}, {"What remains:", t.Remaining}} {
+	}{{"Warnings:", t.Warnings}, {"Remaining:", t.Remaining}} {
 		if len(list.lines) > 0 {
 			fmt.Fprintf(out, "\n%s\n", list.title)
 		}

@@ -19,13 +19,13 @@ import (
 	"github.com/matoolkit/matoolkit/worker/verify"
 )
 
-// The variables by which a worker finds its broker are this command's as well.
+// The environment variables with the broker, as for a worker.
 const (
 	envBus          = "ServiceBusConnection"
 	envBusNamespace = "ServiceBusConnection__fullyQualifiedNamespace"
 )
 
-// addVerify adds the command for those who write workers to those about workers.
+// addVerify adds the command "worker verify".
 func addVerify(root *cobra.Command, getenv func(string) string) {
 	group, _, err := root.Find([]string{"worker"})
 	if err != nil {
@@ -70,14 +70,14 @@ not change it.`,
 		},
 	})
 	flags := c.Flags()
-	flags.StringVar(&f.config.Results, "results-subscription", verify.DefaultResults, "the subscription of worker-results to read")
-	flags.StringVar(&f.config.Function, "function", "", "a function that succeeds as often as it is called, such as one that only reads")
-	flags.StringVar(&f.parameters, "parameters", "", "its parameters, a JSON object")
-	flags.StringSliceVar(&f.config.Required, "required", nil, "parameters without which it must fail")
-	flags.StringVar(&f.config.Huge, "huge-function", "", "a function that answers more than a message holds")
-	flags.StringVar(&f.hugeParameters, "huge-parameters", "", "its parameters, a JSON object")
-	flags.IntVar(&f.config.Jobs, "jobs", 32, "how many jobs are sent at once to see that none is lost")
-	flags.DurationVar(&f.config.Timeout, "timeout", 30*time.Second, "how long each thing is waited for")
+	flags.StringVar(&f.config.Results, "results-subscription", verify.DefaultResults, "subscription of worker-results to read")
+	flags.StringVar(&f.config.Function, "function", "", "a function that succeeds with every call, such as one that only reads")
+	flags.StringVar(&f.parameters, "parameters", "", "parameters of the function, a JSON object")
+	flags.StringSliceVar(&f.config.Required, "required", nil, "parameters without which the function must fail")
+	flags.StringVar(&f.config.Huge, "huge-function", "", "a function whose result is larger than a message")
+	flags.StringVar(&f.hugeParameters, "huge-parameters", "", "parameters of the function, a JSON object")
+	flags.IntVar(&f.config.Jobs, "jobs", 32, "number of concurrent jobs for the check that none is lost")
+	flags.DurationVar(&f.config.Timeout, "timeout", 30*time.Second, "timeout of each check")
 	flags.SortFlags = false
 	return c
 }
@@ -93,15 +93,15 @@ func (f *verifyFlags) run(cmd *cobra.Command, getenv func(string) string) error 
 	connection := getenv(envBus)
 	switch {
 	case f.config.Function == "" && (f.parameters != "" || len(f.config.Required) > 0):
-		return exit.Usage(errors.New("--parameters and --required are of a --function, which is not given"))
+		return exit.Usage(errors.New("--parameters and --required need --function"))
 	case f.config.Huge == "" && f.hugeParameters != "":
-		return exit.Usage(errors.New("--huge-parameters are of a --huge-function, which is not given"))
+		return exit.Usage(errors.New("--huge-parameters need --huge-function"))
 	case f.config.Jobs < 1 || f.config.Jobs > 10_000:
-		return exit.Usage(fmt.Errorf("--jobs: %d is not from 1 to 10000", f.config.Jobs))
+		return exit.Usage(fmt.Errorf("--jobs is %d; use 1 to 10000", f.config.Jobs))
 	case f.config.Timeout <= 0:
-		return exit.Usage(errors.New("--timeout: it is a time such as 30s"))
+		return exit.Usage(errors.New("--timeout: give a duration such as 30s"))
 	case strings.EqualFold(f.config.Results, message.SubscriptionOrchestrator) && !onThisMachine(connection):
-		return exit.Usage(errors.New("--results-subscription orchestrator: the results on it are the orchestrator's; make a subscription for this"))
+		return exit.Usage(errors.New("--results-subscription orchestrator belongs to the orchestrator; create another subscription"))
 	}
 	if f.config.Client, err = dial(connection, getenv(envBusNamespace)); err != nil {
 		return err
@@ -126,19 +126,19 @@ func (f *verifyFlags) run(cmd *cobra.Command, getenv func(string) string) error 
 	return command.Failed()
 }
 
-// object reads an option that is a JSON object.
+// object parses an option with a JSON object.
 func object(option, text string) (json.RawMessage, error) {
 	if text == "" {
 		return nil, nil
 	}
 	var any map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &any); err != nil || any == nil {
-		return nil, exit.Usage(fmt.Errorf("%s: it is not a JSON object", option))
+		return nil, exit.Usage(fmt.Errorf("%s: give a JSON object", option))
 	}
 	return json.RawMessage(text), nil
 }
 
-// onThisMachine tells whether a connection string is that of an emulator.
+// onThisMachine reports whether a connection string is that of an emulator.
 func onThisMachine(connection string) bool {
 	return strings.Contains(strings.ToLower(connection), "usedevelopmentemulator=true")
 }

@@ -26,13 +26,13 @@ func TestWrongUsageOfVerifyIsReportedAsSuch(t *testing.T) {
 		{"worker verify w", nil, "set one of ServiceBusConnection (a connection string) and"},
 		{"worker verify w", map[string]string{envBus: local, envBusNamespace: "n"}, "set one of"},
 		{"worker verify w", map[string]string{envBus: "SharedAccessKey=busk3y"}, "ServiceBusConnection is not a connection string"},
-		{"worker verify w --results-subscription Orchestrator", map[string]string{envBusNamespace: "n.servicebus.windows.net"}, "are the orchestrator's"},
-		{"worker verify w --function F --parameters [1]", map[string]string{envBus: local}, "--parameters: it is not a JSON object"},
-		{"worker verify w --function F --parameters null", map[string]string{envBus: local}, "--parameters: it is not a JSON object"},
-		{"worker verify w --required A", map[string]string{envBus: local}, "of a --function, which is not given"},
-		{"worker verify w --huge-parameters {}", map[string]string{envBus: local}, "of a --huge-function, which is not given"},
-		{"worker verify w --jobs 0", map[string]string{envBus: local}, "--jobs: 0 is not from 1"},
-		{"worker verify w --timeout 0s", map[string]string{envBus: local}, "--timeout: it is a time"},
+		{"worker verify w --results-subscription Orchestrator", map[string]string{envBusNamespace: "n.servicebus.windows.net"}, "belongs to the orchestrator"},
+		{"worker verify w --function F --parameters [1]", map[string]string{envBus: local}, "--parameters: give a JSON object"},
+		{"worker verify w --function F --parameters null", map[string]string{envBus: local}, "--parameters: give a JSON object"},
+		{"worker verify w --required A", map[string]string{envBus: local}, "need --function"},
+		{"worker verify w --huge-parameters {}", map[string]string{envBus: local}, "need --huge-function"},
+		{"worker verify w --jobs 0", map[string]string{envBus: local}, "--jobs is 0; use 1 to 10000"},
+		{"worker verify w --timeout 0s", map[string]string{envBus: local}, "--timeout: give a duration"},
 	} {
 		var out, errs bytes.Buffer
 		root := cli.NewRoot(command.Environment{Stdout: &out, Stderr: &errs})

@@ -18,8 +18,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli/command"
 )
 
-// An advance names the phase that a person has seen, or that a script names. What is
-// not asked for is not started, and nothing is sent that was not confirmed.
+// An advance names the phase that a person has seen, or that a script gives. It starts no other
+// phase, and sends nothing without a confirmation.
 func TestAdvanceNamesThePhaseItStarts(t *testing.T) {
 	t.Parallel()
 	began := start

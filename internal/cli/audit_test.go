@@ -69,8 +69,8 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// The trail of everything comes in pages without an order, some of them empty. It is
-// printed by time, and its lines as CSV have what was there before and after.
+// The audit records of all items come in pages without an order, some of them empty. The command
+// sorts them by time; CSV has the state before and after.
 func TestAuditListPutsPagesInOrder(t *testing.T) {
 	t.Parallel()
 	at := func(minute int) string { return fmt.Sprintf("2026-01-02T03:%02d:00Z", minute) }

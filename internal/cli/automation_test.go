@@ -201,8 +201,8 @@ func TestAutomationIsForAdministrators(t *testing.T) {
 const twoHeld = `{"batchId":7,"memberCount":2,"activeCount":4,"reason":"the query returned no rows","since":"2026-01-02T03:04:05Z","revision":"r1",
 	"items":[{"id":3,"memberKey":"u3","status":"active","data":{},"addedAt":"2026-01-02T03:04:05Z","movesTo":"2026-02-02T03:04:05Z"}],"continuationToken":"1"}`
 
-// What is asked about is what is confirmed, though others are held by the time of the
-// answer.
+// The command confirms the removals that it asks about, though others are held by the time of
+// the answer.
 func TestConfirmRemovalsAsks(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -303,7 +303,7 @@ func TestPreviewFitsTheTerminal(t *testing.T) {
 	}
 }
 
-// A failed preview is told with the API's words.
+// A failed preview prints the error of the API.
 func TestPreviewThatFails(t *testing.T) {
 	t.Parallel()
 	p := fake(t, 409, "application/problem+json", `{"detail":"runbook waves: sql: no such table: people","error":"conflict"}`)
@@ -324,7 +324,7 @@ func (p *person) at(now time.Time, args ...string) (stdout string, status int) {
 	return out.String() + err.String(), status
 }
 
-// A batch that follows its schedule tells when it starts and what is next.
+// A batch that follows its schedule shows its start and its next phase.
 func TestScheduledBatch(t *testing.T) {
 	t.Parallel()
 	begins := time.Date(2026, 3, 1, 18, 0, 0, 0, time.UTC)
@@ -391,7 +391,7 @@ func TestScheduledBatch(t *testing.T) {
 	}
 }
 
-// scheduledScript is a batch that follows its schedule: it is filled, waits, is held up
+// scheduledScript is a batch that follows its schedule: it fills, waits, is held up
 // by quiet hours, and has removals held for a while.
 func scheduledScript() *script {
 	due := start.Add(time.Hour) // a day before the batch starts

@@ -104,10 +104,10 @@ func TestUsage(t *testing.T) {
 		{"config set colour red", 2, `unknown setting "colour"`},
 		{"config set api-url http://api.example.org", 2, "has to begin with https"},
 		{"config set authority http://login.example.org", 2, "not an https address"},
-		{"config set token-store paper", 2, "none of auto, system and file"},
+		{"config set token-store paper", 2, "use auto, system or file"},
 		{"config show --output xml", 2, "table, wide, json, yaml, csv or name"},
 		{"config show --api-url api.example.org", 2, `--api-url: the address of the admin API, "api.example.org", is not one`},
-		{"config show --auth paper", 2, `--auth: "paper" is none of device-code`},
+		{"config show --auth paper", 2, `--auth: "paper" is invalid: use one of device-code`},
 		{"bathc list", 2, `unknown command "bathc" for "matoolkit"; did you mean batch?`},
 		{"batch lst", 2, `unknown command "lst" for "matoolkit batch"; did you mean get or list?`},
 		{"batch frobnicate", 2, `unknown command "frobnicate" for "matoolkit batch"; see matoolkit batch --help`},
@@ -185,7 +185,7 @@ func TestExitStatus(t *testing.T) {
 	if _, err, status := p.as(0, "batch", "get", "1"); status != 1 || !strings.Contains(err, "not as the admin API does") {
 		t.Errorf("a page: status %d: %s", status, err)
 	}
-	// Of something else its statuses tell nothing about what was asked for, but for whom it lets in.
+	// The statuses of another server mean nothing for the request, except those of authentication.
 	for http, want := range map[int]int{400: 1, 404: 1, 409: 1, 401: 3, 403: 3, 413: 5} {
 		p := fake(t, http, "text/html", "<html>")
 		if _, err, status := p.as(0, "batch", "get", "1"); status != want || !strings.Contains(err, "not as the admin API does") || want == 1 && !strings.Contains(err, "config show") {

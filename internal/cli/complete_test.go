@@ -72,7 +72,7 @@ func TestCompletion(t *testing.T) {
 		if status != 0 {
 			t.Errorf("%v: status %d", typed, status)
 		}
-		// Nothing is offered, and nothing said, to somebody who is not signed in.
+		// Without a sign-in the completion offers nothing and prints nothing.
 		if typed[1] == "get" && len(typed) == 3 || typed[1] == "approve" {
 			if out, _, status := stranger.run(append([]string{"__complete"}, typed...)...); status != 0 || out != ":4\n" {
 				t.Errorf("%v, not signed in: status %d: %s", typed, status, out)
@@ -82,7 +82,7 @@ func TestCompletion(t *testing.T) {
 	golden(t, "completion", all.String())
 }
 
-// An API that is away, or does not answer, holds nobody up.
+// An API that does not answer does not delay the completion.
 func TestCompletionIsQuick(t *testing.T) {
 	t.Parallel()
 	listener := must(net.Listen("tcp", "127.0.0.1:0"))
@@ -117,7 +117,7 @@ func TestCompletionIsQuick(t *testing.T) {
 	}
 }
 
-// The scripts are what the shells can read, as far as these are here.
+// The shells that are installed can parse their scripts.
 func TestCompletionScripts(t *testing.T) {
 	t.Parallel()
 	for shell, says := range map[string]string{

@@ -152,7 +152,7 @@ func TestControl(t *testing.T) {
 	s.type_(0, "batch", "list", "--status", "cancelled", "--quiet")
 	s.type_(5, "batch", "retry", "2")
 
-	// A batch goes over to new versions: the first runs what is past again, the second
+	// A batch goes over to new versions: the first repeats past phases, the second
 	// does not.
 	system.mild.Store(true)
 	s.type_(0, "batch", "create", "guarded", members, "--quiet")
@@ -183,7 +183,7 @@ func TestControlIsForAdministrators(t *testing.T) {
 	}
 }
 
-// What ends somebody's work is asked about on a terminal, with what there is to lose.
+// On a terminal destructive commands ask for confirmation, with the batch and its members.
 func TestCancelAndRemoveAsk(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -223,7 +223,7 @@ func TestCancelAndRemoveAsk(t *testing.T) {
 	}
 }
 
-// Ctrl-C is heard at a question that nobody answers.
+// Ctrl-C ends a question without an answer.
 func TestAQuestionEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -240,7 +240,7 @@ func TestAQuestionEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// onWrite does something when it is told something.
+// onWrite calls a function with each write.
 type onWrite struct {
 	what string
 	do   func()

@@ -11,18 +11,18 @@ import (
 )
 
 // Without a key store, here because there is no folder for it, the sign-in is kept in a
-// file, and that is said.
+// file, and the command says so.
 func TestSigningInWithoutAKeyStore(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, entra.DefaultAdminUPN)
 	m := s.machine()
 	m.env["XDG_CACHE_HOME"] = m.file("no-folder", "")
 	m.env["MATOOLKIT_TOKEN_STORE"] = "system"
-	if _, told, status := m.run("auth", "login"); status != exit.NotSignedIn || !strings.Contains(told, "key store cannot be used") || !strings.Contains(told, "--token-store file") {
+	if _, told, status := m.run("auth", "login"); status != exit.NotSignedIn || !strings.Contains(told, "key store of the system is not available") || !strings.Contains(told, "--token-store file") {
 		t.Errorf("with system: ended with %d: %s", status, told)
 	}
 	m.env["MATOOLKIT_TOKEN_STORE"] = "auto"
-	if _, told, status := m.run("auth", "login"); status != 0 || !strings.Contains(told, "This machine has no key store; the sign-in is kept in the file home/tokens.json, which only you can read.") {
+	if _, told, status := m.run("auth", "login"); status != 0 || !strings.Contains(told, "This machine has no key store. The sign-in is kept in home/tokens.json, which only you can read.") {
 		t.Fatalf("with auto: ended with %d: %s", status, told)
 	}
 	if info, err := os.Stat(filepath.Join(m.env["MATOOLKIT_HOME"], "tokens.json")); err != nil || info.Mode().Perm() != 0o600 {

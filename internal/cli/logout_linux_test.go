@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// What lies by the key store goes too, also where nobody knows whose sign-in it was.
+// The files of the key store are deleted as well, also if the account is unknown.
 func TestLogoutEmptiesTheKeyStore(t *testing.T) {
 	t.Parallel()
 	for _, account := range []string{`{"store":"system","username":"ada"}`, "cut o"} {

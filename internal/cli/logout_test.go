@@ -28,7 +28,7 @@ func TestLogoutForgetsTheSignIn(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err, status := p.run("runbook", "list"); status != 3 || !strings.Contains(err, "nobody has signed in") {
+	if _, err, status := p.run("runbook", "list"); status != 3 || !strings.Contains(err, "you are not signed in") {
 		t.Errorf("status %d: %s", status, err)
 	}
 	if out, err, status := p.run("auth", "logout"); status != 0 || out != "" || err != "You were not signed in.\n" {

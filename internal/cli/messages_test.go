@@ -120,7 +120,7 @@ func TestDiscardAsks(t *testing.T) {
 	}
 }
 
-// An outage in the middle ends a replay of many, and tells what was done.
+// An outage in the middle ends a replay of many, and prints how many messages were replayed.
 func TestReplayOfManyEndsWithAnOutage(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

@@ -51,7 +51,7 @@ phases:
           Id: "{{UserId}}"
 `
 
-// transcript is what a person types and sees.
+// transcript records the input and the output of a person.
 type transcript struct {
 	*person
 	strings.Builder
@@ -182,7 +182,7 @@ func TestSignInIsBoundToItsSettings(t *testing.T) {
 		}
 	}
 	out, err, status = p.run("auth", "status", "-o", "json", "--client-id", entra.DefaultWorkerClientID)
-	if status != 3 || !strings.Contains(out, `"signedIn": false`) || !strings.Contains(out, "another tenant or app registration") {
+	if status != 3 || !strings.Contains(out, `"signedIn": false`) || !strings.Contains(out, "a tenant or app registration other than that") {
 		t.Errorf("status %d: %s%s", status, out, err)
 	}
 	p.file("home/tokens.json", "{}")

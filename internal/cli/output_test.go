@@ -13,7 +13,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// A YAML document says what the JSON one does, with the same names, whatever is in it.
+// YAML and JSON output have the same names and values, for any text.
 func TestYAMLSaysWhatJSONDoes(t *testing.T) {
 	t.Parallel()
 	nasty := []string{

@@ -92,8 +92,8 @@ func TestDiffOfFiles(t *testing.T) {
 	golden(t, "diff", s.String())
 }
 
-// On a terminal it asks where batches go over, once they are told of; what nobody is
-// asked about is published in one request.
+// On a terminal the command asks if batches take up the version, after it has shown them.
+// Without a question it publishes in one request.
 func TestPublishAsks(t *testing.T) {
 	t.Parallel()
 	const (
@@ -165,7 +165,7 @@ func TestPublishAsks(t *testing.T) {
 	}
 }
 
-// A runbook that came from standard input leaves nobody to ask there.
+// A runbook from standard input leaves no input for the confirmation.
 func TestPublishFromStandardInputCannotAsk(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -72,7 +72,7 @@ func TestReportOfABatch(t *testing.T) {
 	}
 	do(0, "batch", "report", "1", "--file", filepath.Join(p.dir, "one.txt"), "--format", "csv")
 	do(2, "batch", "report", "one")
-	// What cannot be written is told by the name that was given.
+	// The error of a failed write has the name of the file in --file.
 	if _, said := do(1, "batch", "report", "1", "--file", filepath.Join(p.dir, "nowhere", "one.csv")); !strings.Contains(said, "nowhere/one.csv: ") {
 		t.Errorf("said %s", said)
 	}

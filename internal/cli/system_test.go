@@ -110,7 +110,7 @@ func (s *system) answer(j message.Job) (string, error) {
 	return `{"guid":"0f1e"}`, nil
 }
 
-// person is someone at a machine of their own, whose settings lead to the system.
+// person is a user with a machine of their own, whose settings name the system.
 type person struct {
 	t   *testing.T
 	ctx context.Context

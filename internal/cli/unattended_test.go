@@ -109,7 +109,7 @@ func (s *system) machine() *machine {
 }
 
 // run gives a command: in a process of its own where the way to sign in goes by what the
-// process has. What is secret is never printed.
+// process has. Secrets are never printed.
 func (m *machine) run(args ...string) (stdout, stderr string, status int) {
 	m.t.Helper()
 	if m.env["MATOOLKIT_AUTH"] == "client-certificate" { // it goes by the settings alone, and a process takes long to start
@@ -276,7 +276,7 @@ func TestTheAzureCLIIsAskedOnce(t *testing.T) {
 	}
 }
 
-// A person who has signed in to az is that person to the API, with their roles.
+// The API sees the account of az, with its roles.
 func TestAPersonInTheAzureCLI(t *testing.T) {
 	t.Parallel()
 	p := newPipelines(t)
@@ -315,7 +315,7 @@ func TestStatusWithoutATokenToBeHad(t *testing.T) {
 	}
 }
 
-// Whatever is missing or wrong is named, with what to do about it.
+// Each missing or invalid setting is named, with a hint.
 func TestPipelinesThatCannotSignIn(t *testing.T) {
 	t.Parallel()
 	p := newPipelines(t)
@@ -342,14 +342,14 @@ func TestPipelinesThatCannotSignIn(t *testing.T) {
 		status  int
 		told    []string
 	}{
-		"no such way":     {set("azure-cli", map[string]string{"MATOOLKIT_AUTH": "password"}), exit.WrongUsage, []string{`"password" is none of device-code, azure-cli, managed-identity, client-certificate`}},
+		"no such way":     {set("azure-cli", map[string]string{"MATOOLKIT_AUTH": "password"}), exit.WrongUsage, []string{`"password" is invalid: use one of device-code, azure-cli, managed-identity, client-certificate`}},
 		"no scope":        {set("azure-cli", map[string]string{"MATOOLKIT_API_SCOPE": ""}), exit.WrongUsage, []string{"api-scope is not set", "config set api-scope"}},
-		"a user's scope":  {set("azure-cli", map[string]string{"MATOOLKIT_API_SCOPE": entra.DefaultAdminAPIAudience + "/access_as_user"}), exit.WrongUsage, []string{"has to end in /.default"}},
+		"a user's scope":  {set("azure-cli", map[string]string{"MATOOLKIT_API_SCOPE": entra.DefaultAdminAPIAudience + "/access_as_user"}), exit.WrongUsage, []string{"must end in /.default"}},
 		"another API":     {set("client-certificate in PEM", map[string]string{"MATOOLKIT_API_SCOPE": "api://other/.default"}), exit.NotSignedIn, []string{"AADSTS500011", "Check api-scope"}},
 		"no az":           {func(m *machine) { p.ways(pipelineAdmin)["azure-cli"](m); m.env["PATH"] = m.env["MATOOLKIT_HOME"] }, exit.NotSignedIn, []string{"az) is not installed", "https://aka.ms/azure-cli"}},
 		"nobody in az":    {az("echo \"ERROR: Please run 'az login' to setup account.\" >&2; exit 1"), exit.NotSignedIn, []string{"Please run 'az login'", "Sign in with: az login"}},
 		"az offline":      {az("echo 'ERROR: HTTPSConnectionPool(host=login): Max retries exceeded with url' >&2; exit 1"), exit.Unavailable, []string{"Max retries"}},
-		"az in no JSON":   {az("echo 'a new version is available'"), exit.NotSignedIn, []string{"the Azure CLI gives no token"}},
+		"az in no JSON":   {az("echo 'a new version is available'"), exit.NotSignedIn, []string{"the Azure CLI returned no token"}},
 		"no identity":     {set("azure-cli", map[string]string{"MATOOLKIT_AUTH": "managed-identity", "HTTP_PROXY": closed.URL}), exit.NotSignedIn, []string{"this machine has no managed identity", "--auth azure-cli"}},
 		"a proxy before":  {set("azure-cli", map[string]string{"MATOOLKIT_AUTH": "managed-identity", "HTTP_PROXY": refusing.URL}), exit.NotSignedIn, []string{"this machine has no managed identity", "NO_PROXY"}},
 		"other identity":  {set("managed-identity", map[string]string{"MATOOLKIT_MANAGED_IDENTITY_ID": pipelineReader}), exit.NotSignedIn, []string{"No User Assigned"}},
@@ -362,14 +362,14 @@ func TestPipelinesThatCannotSignIn(t *testing.T) {
 		"no client":             {set("client-certificate in PEM", map[string]string{"MATOOLKIT_CLIENT_ID": ""}), exit.WrongUsage, []string{"client-id is not set"}},
 		"another tenant":        {set("client-certificate in PEM", map[string]string{"MATOOLKIT_TENANT_ID": "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b99"}), exit.NotSignedIn, []string{"AADSTS90002", "Check tenant-id"}},
 		"another client":        {set("client-certificate in PEM", map[string]string{"MATOOLKIT_CLIENT_ID": "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b99"}), exit.NotSignedIn, []string{"AADSTS700016", "Check client-id"}},
-		"a password too few":    {set("client-certificate in PFX", map[string]string{"MATOOLKIT_CLIENT_CERTIFICATE_PASSWORD": ""}), exit.WrongUsage, []string{"needs a password, which is taken from MATOOLKIT_CLIENT_CERTIFICATE_PASSWORD"}},
-		"another password":      {set("client-certificate in PFX", map[string]string{"MATOOLKIT_CLIENT_CERTIFICATE_PASSWORD": "x"}), exit.WrongUsage, []string{"is not the file's"}},
+		"a password too few":    {set("client-certificate in PFX", map[string]string{"MATOOLKIT_CLIENT_CERTIFICATE_PASSWORD": ""}), exit.WrongUsage, []string{"needs a password; set MATOOLKIT_CLIENT_CERTIFICATE_PASSWORD"}},
+		"another password":      {set("client-certificate in PFX", map[string]string{"MATOOLKIT_CLIENT_CERTIFICATE_PASSWORD": "x"}), exit.WrongUsage, []string{"is wrong"}},
 		"not a certificate":     {pemFile("hello"), exit.WrongUsage, []string{"neither PEM nor a PFX file"}},
 		"no key":                {pemFile(strings.SplitAfter(pemOf(p.key, p.certificate), "-----END PRIVATE KEY-----\n")[1]), exit.WrongUsage, []string{"found no private key"}},
 		"an encrypted key":      {pemFile("-----BEGIN ENCRYPTED PRIVATE KEY-----\nAA==\n-----END ENCRYPTED PRIVATE KEY-----\n"), exit.WrongUsage, []string{"is encrypted", "openssl pkcs12 -export"}},
 		"not RSA":               {pemFile(pemOf(elliptical, selfSigned(elliptical, time.Now().Add(time.Hour)))), exit.WrongUsage, []string{"RSA"}},
 		"another's key":         {pemFile(pemOf(strange, p.certificate)), exit.WrongUsage, []string{"key doesn't match"}},
-		"ended":                 {pemFile(pemOf(p.key, selfSigned(p.key, time.Now().Add(-time.Minute)))), exit.NotSignedIn, []string{"ended on 2", "Register a new one"}},
+		"ended":                 {pemFile(pemOf(p.key, selfSigned(p.key, time.Now().Add(-time.Minute)))), exit.NotSignedIn, []string{"expired on 2", "Add a new certificate"}},
 		"not registered":        {pemFile(pemOf(strange, selfSigned(strange, time.Now().Add(time.Hour)))), exit.NotSignedIn, []string{"AADSTS700027", "Register the certificate"}},
 		"not trusted":           {set("client-certificate in PEM", map[string]string{"MATOOLKIT_CA_FILE": ""}), exit.Unavailable, []string{"certificate"}},
 		"provider out of reach": {set("client-certificate in PEM", map[string]string{"MATOOLKIT_AUTHORITY": strings.Replace(closed.URL, "http:", "https:", 1)}), exit.Unavailable, []string{"refused"}},

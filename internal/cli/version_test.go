@@ -92,7 +92,7 @@ func TestVersions(t *testing.T) {
 	golden(t, "versions", shown)
 }
 
-// What is asked about is what is deactivated.
+// The command deactivates the version that it asks about.
 func TestDeleteAsks(t *testing.T) {
 	t.Parallel()
 	const question = "Deactivate runbook moves (version 3, published by ada on 2026-01-02 03:04:05Z)? [y/N] "

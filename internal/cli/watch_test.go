@@ -67,7 +67,7 @@ func (s *script) Phases(context.Context, int) (api.Page[api.Phase], error) {
 
 var start = time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)
 
-// follow watches a script on a clock that moves on by what is waited, one look a wait.
+// follow watches a script on a clock that moves on with each wait, one read per wait.
 func follow(s *script, o batches.WatchOptions, show func(render.Progress)) (last render.Progress, pauses []time.Duration, err error) {
 	now := start
 	o.Now = func() time.Time { return now }
@@ -170,7 +170,7 @@ func TestWatchUntilIdle(t *testing.T) {
 }
 
 // The stop_when of a phase pauses the batch: the phase may never end, so a script that
-// waits for it is told. An administrator's pause is waited out.
+// waits for it gets an error. It continues after an administrator's pause.
 func TestWatchUntilIdleEndsWhenAStopWhenPauses(t *testing.T) {
 	t.Parallel()
 	running := look{"active", "prepare", []api.Phase{phase(1, "prepare", "dispatched", 10, 2, 1, 7)}, nil}

@@ -61,7 +61,7 @@ func TestWorkers(t *testing.T) {
 	s.type_(2, "worker", "get")
 	s.type_(2, "worker")
 
-	// What was announced, and what is declared, is good for lint.
+	// Announced and declared functions are valid input of lint.
 	functions, _, status := s.run("worker", "get", "worker-01", "--output", "json")
 	if status != 0 {
 		t.Fatal(functions)

@@ -17,8 +17,7 @@ import (
 	"github.com/matoolkit/matoolkit/local/tenant"
 )
 
-// Failures are the members of the example who must fail, and what of the reason
-// must be said.
+// Failures are the members of the example that must fail, with a part of their errors.
 var Failures = map[string]string{
 	"daniel.garcia@fabrikam.com": "a user with this userPrincipalName exists",
 	"kofi.mensah@fabrikam.com":   "couldn't be found",
@@ -26,7 +25,7 @@ var Failures = map[string]string{
 
 const groupName = "Contoso migration"
 
-// check compares the batch and the tenant's own state with what must be.
+// check compares the batch and the tenant with the expected result.
 func (d *demo) check(ctx context.Context) error {
 	b, err := ask[api.Batch](ctx, d, "batch", "get", strconv.Itoa(d.batch))
 	if err != nil {
@@ -48,12 +47,12 @@ func (d *demo) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(d.out, "%d users exist under their new names, are in the group %q and have their new primary address.\n", migrated, groupName)
-	fmt.Fprintf(d.out, "%d members failed for the reasons that the example says.\n", len(Failures))
+	fmt.Fprintf(d.out, "%d users have their new names, their group %q and their new primary address.\n", migrated, groupName)
+	fmt.Fprintf(d.out, "%d members failed for the expected reasons.\n", len(Failures))
 	return nil
 }
 
-// State reads the contents of a local tenant.
+// State reads the objects of a local tenant.
 func State(ctx context.Context, tenantURL string) (tenant.State, error) {
 	var state tenant.State
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, tenantURL+"/_local/state", nil)
@@ -68,7 +67,7 @@ func State(ctx context.Context, tenantURL string) (tenant.State, error) {
 	return state, json.NewDecoder(response.Body).Decode(&state)
 }
 
-// Rows are the lines of a list of members, by the names of its columns.
+// Rows reads a CSV file of members, by column.
 func Rows(file string) ([]map[string]string, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -90,8 +89,7 @@ func Rows(file string) ([]map[string]string, error) {
 	return rows, nil
 }
 
-// Check tells everything in which the end of the example is not as it must be, and
-// how many members were migrated.
+// Check returns the number of migrated members, and all differences from the expected result.
 func Check(b api.Batch, members []api.Member, rows []map[string]string, state tenant.State) (migrated int, err error) {
 	var errs []error
 	if b.Status != "completed" {
@@ -126,7 +124,7 @@ func Check(b api.Batch, members []api.Member, rows []map[string]string, state te
 	return migrated, errors.Join(errs...)
 }
 
-// arrived returns an error that names what the tenant lacks for one member.
+// arrived returns an error if the tenant lacks the expected objects of a member.
 func arrived(row map[string]string, state tenant.State) error {
 	upn := row["UserPrincipalName"]
 	users := slices.DeleteFunc(slices.Clone(state.Users), func(u tenant.User) bool {

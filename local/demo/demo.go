@@ -1,7 +1,6 @@
-// Package demo runs the main job on one machine, as an administrator would: it
-// starts the local system and a worker as processes of their own, signs in,
-// publishes the example runbook, creates a batch, takes it through every phase
-// with the CLI's own commands, and then looks at the tenant itself.
+// Package demo runs a complete migration on one machine, as an administrator would: it starts the
+// local system and a worker as processes of their own, signs in, publishes the example runbook,
+// creates a batch, runs every phase with the commands of the command line, and checks the tenant.
 package demo
 
 import (
@@ -26,16 +25,16 @@ import (
 	"github.com/matoolkit/matoolkit/local/system"
 )
 
-// Config says where the programs and the example are.
+// Config has the paths of the programs and of the example.
 type Config struct {
 	Matoolkit string // the executable
 	Worker    string
-	App       string // the staged Functions app
+	App       string // the built Functions app
 	Example   string // the folder with runbook.yaml, members.csv and tenant.json
 	Console   command.Environment
 }
 
-// Run runs the demo. It fails unless everything came about as the example says.
+// Run runs the demo. It fails unless the result is that of the example.
 func Run(ctx context.Context, c Config) (err error) {
 	dir, err := os.MkdirTemp("", "matoolkit-demo-")
 	if err != nil {
@@ -45,7 +44,7 @@ func Run(ctx context.Context, c Config) (err error) {
 	defer func() {
 		err = errors.Join(err, d.stop())
 		if err != nil {
-			err = fmt.Errorf("%w\nthe logs of this run are in %s", err, dir)
+			err = fmt.Errorf("%w\nLogs of this run: %s", err, dir)
 			return
 		}
 		err = os.RemoveAll(dir)
@@ -67,14 +66,14 @@ func (d *demo) run(ctx context.Context) error {
 		title string
 		do    func(context.Context) error
 	}{
-		{"Azure and a tenant start on this machine, and a worker beside them", d.start},
-		{"The target tenant already has a group and an employee", d.seed},
+		{"Start Azure, a tenant and a worker on this machine", d.start},
+		{"Add a group and an employee to the target tenant", d.seed},
 		{"Sign in as an administrator", d.command("auth", "login")},
 		{"Publish the runbook", d.command("runbook", "publish", filepath.Join(d.Example, "runbook.yaml"))},
-		{"Create a batch from the list of members", d.create},
-		{"Take the batch through every phase", d.advance},
-		{"Where everyone stands", d.summary},
-		{"What the tenant itself says", d.check},
+		{"Create a batch from a CSV file of members", d.create},
+		{"Run every phase", d.advance},
+		{"Show phases and failed members", d.summary},
+		{"Check the tenant", d.check},
 	} {
 		fmt.Fprintf(d.out, "\n== %s\n", step.title)
 		if err := step.do(ctx); err != nil {
@@ -84,7 +83,7 @@ func (d *demo) run(ctx context.Context) error {
 	return nil
 }
 
-// start starts the processes on free ports, so that nothing else is in the way.
+// start starts the processes on free ports.
 func (d *demo) start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -142,7 +141,7 @@ func (d *demo) seed(ctx context.Context) error {
 	return Seed(ctx, d.endpoints.TenantURL, body)
 }
 
-// Seed puts objects into a local tenant.
+// Seed adds objects to a local tenant.
 func Seed(ctx context.Context, tenantURL string, seed []byte) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, tenantURL+"/_local/seed", bytes.NewReader(seed))
 	if err != nil {
@@ -161,7 +160,7 @@ func Seed(ctx context.Context, tenantURL string, seed []byte) error {
 	return nil
 }
 
-// command is a step that gives one command to the CLI and shows it.
+// command returns a step that shows and runs a command.
 func (d *demo) command(args ...string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		fmt.Fprintf(d.out, "$ matoolkit %s\n", strings.Join(args, " "))
@@ -171,7 +170,7 @@ func (d *demo) command(args ...string) func(context.Context) error {
 
 func (d *demo) cli(ctx context.Context, console command.Environment, args ...string) error {
 	env := maps.Clone(d.endpoints.CLI)
-	env["MATOOLKIT_HOME"], env["MATOOLKIT_TOKEN_STORE"] = filepath.Join(d.dir, "home"), "file" // nothing is left on the machine
+	env["MATOOLKIT_HOME"], env["MATOOLKIT_TOKEN_STORE"] = filepath.Join(d.dir, "home"), "file" // the demo leaves nothing on the machine
 	outer := console.Getenv
 	console.Getenv = func(name string) string {
 		if v, ok := env[name]; ok {
@@ -187,7 +186,7 @@ func (d *demo) cli(ctx context.Context, console command.Environment, args ...str
 	return nil
 }
 
-// ask gives a command to the CLI for its answer in JSON.
+// ask runs a command and parses its JSON.
 func ask[T any](ctx context.Context, d *demo, args ...string) (T, error) {
 	var answer T
 	var out bytes.Buffer
@@ -205,7 +204,7 @@ func (d *demo) create(ctx context.Context) error {
 	b, err := ask[api.Batch](ctx, d, "batch", "create", "user-migration", members)
 	d.batch = b.ID
 	if err == nil {
-		fmt.Fprintf(d.out, "Batch %d has %d members.\n", b.ID, b.MemberCount)
+		fmt.Fprintf(d.out, "Created batch %d with %d members.\n", b.ID, b.MemberCount)
 	}
 	return err
 }

@@ -25,7 +25,7 @@ import (
 // completionTime limits the wait for values of the API.
 const completionTime = 2 * time.Second
 
-// completionLimit is the maximum number of values; nobody reads more.
+// completionLimit is the maximum number of values.
 const completionLimit = 200
 
 // choices reads the values of an argument from the API, given the arguments before it.
@@ -134,7 +134,7 @@ func beginning(typed string, all []cobra.Completion) ([]cobra.Completion, cobra.
 }
 
 // Ask reads values from the API, without retries. It returns none if the API does not answer
-// or nobody is signed in.
+// or the user is not signed in.
 func (c *Console) Ask(cmd *cobra.Command, before []string, typed string, of choices) ([]cobra.Completion, cobra.ShellCompDirective) {
 	ctx := cmd.Context()
 	if ctx == nil {

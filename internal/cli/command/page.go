@@ -33,9 +33,9 @@ func Sorted(cmd *cobra.Command, o *api.ListOptions, by api.SortFields) {
 	CompleteOption(cmd, "sort", Fixed(by.Values()...))
 }
 
-// Searched gives a list the option --search: what is the items that it selects.
-func Searched(cmd *cobra.Command, o *api.ListOptions, what string) {
-	cmd.Flags().StringVar(&o.Search, "search", "", "only "+what)
+// Searched gives a list the option --search, which selects items as described.
+func Searched(cmd *cobra.Command, o *api.ListOptions, items string) {
+	cmd.Flags().StringVar(&o.Search, "search", "", "only "+items)
 }
 
 // Collect reads one page, or with --all all pages.

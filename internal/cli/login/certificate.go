@@ -17,8 +17,7 @@ import (
 // configuration file is not encrypted.
 const envPassword = "MATOOLKIT_CLIENT_CERTIFICATE_PASSWORD" // password of the PFX file of client-certificate
 
-// readCertificate reads a certificate and its key, in PEM or PFX. An RSA key is what
-// Entra ID takes.
+// readCertificate reads a certificate and its key, in PEM or PFX. Entra ID accepts RSA keys.
 func (c *Opener) readCertificate(path string) ([]*x509.Certificate, crypto.PrivateKey, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -29,7 +28,7 @@ func (c *Opener) readCertificate(path string) ([]*x509.Certificate, crypto.Priva
 	if bytes.Contains(data, []byte("-----BEGIN ")) {
 		if bytes.Contains(data, []byte("ENCRYPTED")) {
 			return nil, nil, &exit.Error{
-				Status: exit.WrongUsage, Text: "client-certificate: the key in " + path + " is encrypted, which is taken in a PFX file only",
+				Status: exit.WrongUsage, Text: "client-certificate: the key in " + path + " is encrypted; only a PFX file can have an encrypted key",
 				Hint: "Make one with: openssl pkcs12 -export -in " + path + " -out certificate.pfx",
 			}
 		}
@@ -43,24 +42,24 @@ func (c *Opener) readCertificate(path string) ([]*x509.Certificate, crypto.Priva
 	for _, certificate := range certificates {
 		if now := c.Now(); !certificate.IsCA && now.After(certificate.NotAfter) {
 			return nil, nil, &exit.Error{
-				Status: exit.NotSignedIn, Text: "client-certificate: the certificate in " + path + " ended on " + certificate.NotAfter.UTC().Format("2006-01-02 15:04:05Z"),
-				Hint: "Register a new one with the app registration of client-id",
+				Status: exit.NotSignedIn, Text: "client-certificate: the certificate in " + path + " expired on " + certificate.NotAfter.UTC().Format("2006-01-02 15:04:05Z"),
+				Hint: "Add a new certificate to the app registration of client-id",
 			}
 		}
 	}
 	return certificates, key, nil
 }
 
-// parsePFX reads PKCS#12, also as OpenSSL 3 writes it, which azidentity does not read.
+// parsePFX parses PKCS#12, also that of OpenSSL 3, which azidentity cannot parse.
 func parsePFX(data []byte, password string) ([]*x509.Certificate, crypto.PrivateKey, error) {
 	key, leaf, chain, err := pkcs12.DecodeChain(data, password)
 	switch {
 	case errors.Is(err, pkcs12.ErrIncorrectPassword) && password == "":
-		return nil, nil, errors.New("it needs a password, which is taken from " + envPassword)
+		return nil, nil, errors.New("the file needs a password; set " + envPassword)
 	case errors.Is(err, pkcs12.ErrIncorrectPassword):
-		return nil, nil, errors.New("the password in " + envPassword + " is not the file's")
+		return nil, nil, errors.New("the password in " + envPassword + " is wrong")
 	case err != nil:
-		return nil, nil, errors.New("it is neither PEM nor a PFX file with one key and its certificate")
+		return nil, nil, errors.New("the file is neither PEM nor a PFX file with one key and its certificate")
 	}
 	return append([]*x509.Certificate{leaf}, chain...), key, nil
 }

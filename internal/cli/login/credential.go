@@ -20,7 +20,7 @@ import (
 
 const publicCloud = "https://login.microsoftonline.com"
 
-// systemCredential keeps tokens in the system's key store.
+// systemCredential keeps tokens in the key store of the system.
 type systemCredential struct {
 	device *azidentity.DeviceCodeCredential
 	prompt func(string)
@@ -35,7 +35,7 @@ func newSystemCredential(t target, a account, keys azidentity.Cache) (*systemCre
 		ClientID:             t.client,
 		Cache:                keys,
 		AuthenticationRecord: a.Record,
-		// Only login asks; every other command says that somebody has to.
+		// Only login asks. Other commands return an error.
 		DisableAutomaticAuthentication: true,
 		DisableInstanceDiscovery:       t.authority != publicCloud,
 		UserPrompt: func(_ context.Context, m azidentity.DeviceCodeMessage) error {
@@ -57,7 +57,7 @@ func (s *systemCredential) token(ctx context.Context) (string, time.Time, error)
 	token, err := s.device.GetToken(ctx, *s.request())
 	var required *azidentity.AuthenticationRequiredError
 	if errors.As(err, &required) {
-		// azidentity says this of an outage too.
+		// azidentity returns this error after an outage as well.
 		if err := s.target.reach(ctx); err != nil {
 			return "", time.Time{}, err
 		}
@@ -70,7 +70,7 @@ func (s *systemCredential) request() *policy.TokenRequestOptions {
 	return &policy.TokenRequestOptions{Scopes: []string{s.target.scope}}
 }
 
-// reach tells whether the identity provider answers.
+// reach returns an error if the identity provider does not answer.
 func (t target) reach(ctx context.Context) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, t.authority+"/"+t.tenant+"/v2.0/.well-known/openid-configuration", nil)
 	if err != nil {
@@ -83,8 +83,8 @@ func (t target) reach(ctx context.Context) error {
 	return answer.Body.Close()
 }
 
-// fileCredential keeps tokens in a file. azidentity has no cache of that kind, so it
-// stands on the library that azidentity itself stands on.
+// fileCredential keeps tokens in a file. azidentity has no such cache, so it uses the library
+// below azidentity.
 type fileCredential struct {
 	client public.Client
 	homeID string
@@ -146,8 +146,7 @@ func (f *fileCredential) token(ctx context.Context) (string, time.Time, error) {
 	return "", time.Time{}, errSignIn
 }
 
-// refused tells whether a token was not had because the kept sign-in is not taken
-// any more, rather than because of an outage.
+// refused reports whether the kept sign-in is no longer accepted. An outage is no refusal.
 func refused(err error) bool {
 	if err == nil {
 		return false
@@ -156,5 +155,5 @@ func refused(err error) bool {
 	if errors.As(err, &call) && call.Resp != nil {
 		return call.Resp.StatusCode >= 400 && call.Resp.StatusCode < 500 && call.Resp.StatusCode != http.StatusTooManyRequests
 	}
-	return err.Error() == "no token found" // the library has no error of its own for it
+	return err.Error() == "no token found" // the library has no error type for it
 }

@@ -26,17 +26,17 @@ func (c *Opener) Forget(ctx context.Context) (who string, err error) {
 		return "", cmp.Or(removeFile(t.tokenFile()), err)
 	}
 	if err != nil {
-		return "", fmt.Errorf("the sign-in cannot be read: %w", err)
+		return "", fmt.Errorf("read the sign-in: %w", err)
 	}
-	if a.Store != settings.StoreFile { // also if it cannot be read
+	if a.Store != settings.StoreFile { // also if it cannot be parsed
 		if err := c.emptyKeyStore(ctx); err != nil {
-			return "", fmt.Errorf("the tokens in the system's key store: %w", err)
+			return "", fmt.Errorf("delete the tokens in the key store of the system: %w", err)
 		}
 	}
 	// The account is deleted last, so that a logout that ends half-way can be repeated.
 	for _, path := range []string{t.tokenFile(), t.accountFile()} {
 		if err := removeFile(path); err != nil {
-			return "", fmt.Errorf("the sign-in is still kept: %w", err)
+			return "", fmt.Errorf("delete the sign-in: %w", err)
 		}
 	}
 	return a.Username, nil
@@ -56,7 +56,7 @@ func (t target) readAccount() (account, error) {
 	return a, nil
 }
 
-// removeFile removes a file that may not be there.
+// removeFile removes a file if it exists.
 func removeFile(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -11,9 +11,10 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 )
 
-// What is built on another system, as the released programs are, has no way to the
-// Keychain: that takes Apple's own libraries, which are linked on a Mac only. The text
-// takes the place of "This machine has no key store".
+// A program that was built on another system, as the released programs are, cannot use the
+// Keychain: Apple's libraries are linked on a Mac only. The text replaces "This machine has no
+// key store".
+
 const noKeyStore = "This build of matoolkit cannot use the Keychain, one that is built on a Mac with cgo can"
 
 // keyStore fails: azidentity/cache does not even compile without the Keychain.
@@ -21,8 +22,8 @@ func keyStore() (azidentity.Cache, error) {
 	return azidentity.Cache{}, errors.New("this build of matoolkit cannot use the Keychain; build it on a Mac, with cgo")
 }
 
-// emptyKeyStore takes out of the Keychain what another build of matoolkit has put there,
-// with the tool of macOS (see keystore_darwin.go for the names).
+// emptyKeyStore deletes the entries of another build of matoolkit in the Keychain with the tool
+// of macOS (see keystore_darwin.go for the names).
 func (c *Opener) emptyKeyStore(ctx context.Context) error {
 	const notThere = 44 // errSecItemNotFound, of which an exit status holds eight bits
 	var failures []error

@@ -15,13 +15,12 @@ import (
 
 const noKeyStore = "This machine has no key store"
 
-// keyStore is where the system keeps secrets: the kernel's keyring on Linux, DPAPI on
+// keyStore returns the key store of the system: the kernel's keyring on Linux, DPAPI on
 // Windows.
 func keyStore() (azidentity.Cache, error) { return cache.New(&cache.Options{Name: cacheName}) }
 
-// emptyKeyStore removes what azidentity keeps by the system's key store: files that are
-// encrypted with a key in the kernel's keyring or by DPAPI. azidentity has no way of its
-// own; the places are those that it chooses (azidentity/cache, cache_linux.go and
+// emptyKeyStore deletes the files of azidentity, which are encrypted with a key in the kernel's
+// keyring or by DPAPI. azidentity cannot delete them; the paths are those of azidentity (azidentity/cache, cache_linux.go and
 // cache_windows.go).
 func (c *Opener) emptyKeyStore(context.Context) error {
 	dir := c.Getenv("XDG_CACHE_HOME")

@@ -8,16 +8,14 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 )
 
-// refusals hears what Entra ID says when it refuses. The libraries that sign in tell
-// only that it did, or that somebody has to sign in, whatever the reason is. Safe for
-// concurrent use.
+// refusals keeps the last refusal of Entra ID. The libraries report only that a request was
+// refused, or that a person must sign in, without the reason. It is safe for concurrent use.
 type refusals struct {
 	through http.RoundTripper
 	last    atomic.Pointer[string]
 }
 
-// countRefusals is the client with what it is refused being heard. There need be no client,
-// where nobody is asked.
+// countRefusals returns a client that records refusals. Without a client it returns none.
 func countRefusals(web *http.Client) (*http.Client, *refusals) {
 	if web == nil {
 		return nil, nil
@@ -31,7 +29,7 @@ func countRefusals(web *http.Client) (*http.Client, *refusals) {
 	return &client, r
 }
 
-// RoundTrip passes a request on.
+// RoundTrip sends a request and records a refusal.
 func (r *refusals) RoundTrip(request *http.Request) (*http.Response, error) {
 	answer, err := r.through.RoundTrip(request)
 	if err == nil && (answer.StatusCode == http.StatusBadRequest || answer.StatusCode == http.StatusUnauthorized) {
@@ -42,12 +40,11 @@ func (r *refusals) RoundTrip(request *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// ofScope are the refusals of Entra ID that no new sign-in helps against: the API that
-// is asked for is not known, is not one for this app, or nobody has consented to it.
+// ofScope are the errors of Entra ID that a new sign-in does not solve: the API is unknown, the
+// app may not use it, or the consent is missing.
 var ofScope = []string{"AADSTS500011", "AADSTS65001", "AADSTS650053", "AADSTS650057", "AADSTS70011"}
 
-// scope is the refusal of a scope, nil where the last was of something else or there was
-// none.
+// scope returns the refusal of a scope, or nil if the last refusal had another reason.
 func (r *refusals) scope(scope string) error {
 	text := r.last.Load()
 	if text == nil {

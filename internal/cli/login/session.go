@@ -9,7 +9,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/tlsroots"
 )
 
-// HTTPClient is the client for the admin API and Entra ID.
+// HTTPClient returns the client for the admin API and Entra ID.
 func HTTPClient(all settings.Settings) (*http.Client, error) {
 	web, err := tlsroots.HTTPClient(all.Get("ca-file"))
 	if err != nil {
@@ -18,7 +18,7 @@ func HTTPClient(all settings.Settings) (*http.Client, error) {
 	return web, nil
 }
 
-// Tokens gives tokens in the way that the settings name.
+// Tokens returns a source of tokens with the authentication method of the settings.
 func (c *Opener) Tokens(all settings.Settings, web *http.Client) (func(context.Context) (string, error), error) {
 	if all.Get("auth") == settings.DeviceCode {
 		return c.savedToken(all, web), nil
@@ -33,8 +33,7 @@ func (c *Opener) Tokens(all settings.Settings, web *http.Client) (func(context.C
 	}, nil
 }
 
-// savedToken gives tokens from what the last sign-in left. The account is looked up
-// once, on the first request.
+// savedToken returns a source of tokens of the kept sign-in, which it reads on the first request.
 func (c *Opener) savedToken(all settings.Settings, web *http.Client) func(context.Context) (string, error) {
 	var saved *SignIn
 	return func(ctx context.Context) (string, error) {
@@ -50,5 +49,5 @@ func (c *Opener) savedToken(all settings.Settings, web *http.Client) func(contex
 	}
 }
 
-// SignInHint says how to sign in.
-const SignInHint = "Sign in with: matoolkit auth login"
+// SignInHint is the hint of errors without a sign-in.
+const SignInHint = "Sign in: matoolkit auth login"

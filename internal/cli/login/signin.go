@@ -24,8 +24,8 @@ import (
 
 const cacheName = "matoolkit-cli"
 
-// account is what a sign-in leaves in signin.json: who, where and in which store
-// the tokens are. It is no secret.
+// account is the content of signin.json: the account, the tenant and the store of the tokens. It
+// has no secret.
 type account struct {
 	Store     string                          `json:"store"`
 	Authority string                          `json:"authority"`
@@ -40,13 +40,13 @@ type account struct {
 type credential interface {
 	// login asks the person, through prompt, to enter a code in a browser.
 	login(ctx context.Context, prompt func(string)) (account, error)
-	// token gives a token without asking anyone; errSignIn when that cannot be.
+	// token returns a token without asking a person, or errSignIn.
 	token(ctx context.Context) (string, time.Time, error)
 }
 
-var errSignIn = errors.New("a person has to sign in")
+var errSignIn = errors.New("a person must sign in")
 
-// SignIn is a person's sign-in as it was kept.
+// SignIn is the kept sign-in of a person.
 type SignIn struct {
 	account
 	credential
@@ -59,7 +59,7 @@ func (s *SignIn) token(ctx context.Context) (string, time.Time, error) {
 		if err := s.target.refused.scope(s.target.scope); err != nil {
 			return "", time.Time{}, err
 		}
-		return "", time.Time{}, &exit.Error{Status: exit.NotSignedIn, Text: "the sign-in of " + s.Username + " is no longer good", Hint: SignInHint}
+		return "", time.Time{}, &exit.Error{Status: exit.NotSignedIn, Text: "the sign-in of " + s.Username + " has expired or was revoked", Hint: SignInHint}
 	}
 	if err != nil {
 		return "", time.Time{}, unavailable(err)
@@ -83,12 +83,12 @@ func firstLine(err error) string {
 type Opener struct {
 	Getenv func(string) string
 	Now    func() time.Time
-	Home   func() (string, error) // the directory of what a sign-in leaves
+	Home   func() (string, error) // the directory of the sign-in
 	Stderr io.Writer
 	Notice func(format string, args ...any)
 }
 
-// target is what is signed in to.
+// target has the settings of a sign-in.
 type target struct {
 	authority, tenant, client, scope string
 	web                              *http.Client
@@ -105,7 +105,7 @@ func (c *Opener) target(all settings.Settings, web *http.Client) (target, error)
 	}
 	for _, need := range []struct{ value, key string }{{t.tenant, "tenant-id"}, {t.client, "client-id"}} {
 		if need.value == "" {
-			return t, &exit.Error{Status: exit.WrongUsage, Text: need.key + " is not set", Hint: "Set it with: matoolkit config set " + need.key + " <value>\n" + settings.LocalHint}
+			return t, &exit.Error{Status: exit.WrongUsage, Text: need.key + " is not set", Hint: "Set it: matoolkit config set " + need.key + " <value>\n" + settings.LocalHint}
 		}
 	}
 	return t, err
@@ -113,7 +113,7 @@ func (c *Opener) target(all settings.Settings, web *http.Client) (target, error)
 
 func (t target) accountFile() string { return filepath.Join(t.home, "signin.json") }
 
-// openSignIn finds the sign-in that was kept for these settings.
+// openSignIn reads the sign-in that was kept for these settings.
 func (c *Opener) openSignIn(all settings.Settings, web *http.Client) (*SignIn, error) {
 	t, err := c.target(all, web)
 	if err != nil {
@@ -121,17 +121,17 @@ func (c *Opener) openSignIn(all settings.Settings, web *http.Client) (*SignIn, e
 	}
 	data, err := os.ReadFile(t.accountFile())
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &exit.Error{Status: exit.NotSignedIn, Text: "nobody has signed in", Hint: SignInHint}
+		return nil, &exit.Error{Status: exit.NotSignedIn, Text: "you are not signed in", Hint: SignInHint}
 	}
 	a := account{}
 	if err == nil {
 		err = json.Unmarshal(data, &a)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the sign-in kept in %s: %w", t.accountFile(), err)
+		return nil, fmt.Errorf("read the sign-in in %s: %w", t.accountFile(), err)
 	}
 	if a.Authority != t.authority || !strings.EqualFold(a.TenantID, t.tenant) || !strings.EqualFold(a.ClientID, t.client) {
-		return nil, &exit.Error{Status: exit.NotSignedIn, Text: "the sign-in of " + a.Username + " is for another tenant or app registration than the settings name", Hint: SignInHint}
+		return nil, &exit.Error{Status: exit.NotSignedIn, Text: "the sign-in of " + a.Username + " is for a tenant or app registration other than that of the settings", Hint: SignInHint}
 	}
 	cred, err := t.credential(a.Store, a)
 	if err != nil {
@@ -140,7 +140,7 @@ func (c *Opener) openSignIn(all settings.Settings, web *http.Client) (*SignIn, e
 	return &SignIn{account: a, credential: cred, target: t}, nil
 }
 
-// SignIn asks the person and keeps what comes of it.
+// SignIn signs a person in and keeps the sign-in.
 func (c *Opener) SignIn(ctx context.Context, all settings.Settings) (*SignIn, error) {
 	web, err := HTTPClient(all)
 	if err != nil {
@@ -155,7 +155,7 @@ func (c *Opener) SignIn(ctx context.Context, all settings.Settings) (*SignIn, er
 		store = settings.StoreSystem
 		if _, err := keyStore(); err != nil {
 			store = settings.StoreFile
-			c.Notice(noKeyStore+"; the sign-in is kept in the file %s, which only you can read.", t.tokenFile())
+			c.Notice(noKeyStore+". The sign-in is kept in %s, which only you can read.", t.tokenFile())
 		}
 	}
 	cred, err := t.credential(store, account{})
@@ -178,7 +178,7 @@ func (c *Opener) SignIn(ctx context.Context, all settings.Settings) (*SignIn, er
 		err = settings.ReplaceFile(t.accountFile(), append(data, '\n'))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the sign-in was good but cannot be kept: %w", err)
+		return nil, fmt.Errorf("the sign-in succeeded but could not be stored: %w", err)
 	}
 	return &SignIn{account: a, credential: cred, target: t}, nil
 }
@@ -190,8 +190,8 @@ func (t target) credential(store string, a account) (credential, error) {
 	keys, err := keyStore()
 	if err != nil {
 		return nil, &exit.Error{
-			Status: exit.NotSignedIn, Text: "the system's key store cannot be used: " + firstLine(err),
-			Hint: "Keep the sign-in in a file instead: matoolkit auth login --token-store file",
+			Status: exit.NotSignedIn, Text: "the key store of the system is not available: " + firstLine(err),
+			Hint: "Keep the sign-in in a file: matoolkit auth login --token-store file",
 		}
 	}
 	return newSystemCredential(t, a, keys)

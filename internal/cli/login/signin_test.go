@@ -75,7 +75,7 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// A scope of an API that there is not is told as what it is: no sign-in helps there.
+// The error of an unknown scope names the scope and does not ask for a sign-in.
 func TestWrongScope(t *testing.T) {
 	t.Parallel()
 	const scope = "api://other/.default"

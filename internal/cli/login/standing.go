@@ -10,8 +10,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli/settings"
 )
 
-// Standing is what auth status tells. Username, TenantID, ApplicationID and Roles are
-// what the token says: whom the API sees.
+// Standing is the result of auth status. Username, TenantID, ApplicationID and Roles are the
+// claims of the token that the API reads.
 type Standing struct {
 	SignedIn      bool       `json:"signedIn"`
 	Method        string     `json:"method"`
@@ -24,8 +24,7 @@ type Standing struct {
 	Reason        string     `json:"reason,omitempty"`
 }
 
-// standingOf reads a token. It is not verified: that is for the API, and the machine's
-// owner can print what they like.
+// standingOf reads the claims of a token. It does not verify the token: the API does.
 func standingOf(method, store, token string, until time.Time) Standing {
 	var claims struct {
 		jwt.RegisteredClaims
@@ -37,7 +36,7 @@ func standingOf(method, store, token string, until time.Time) Standing {
 		Azp               string   `json:"azp"`   // version 2
 		Roles             []string `json:"roles"`
 	}
-	_, _, _ = jwt.NewParser().ParseUnverified(token, &claims) // a token of another form tells nothing
+	_, _, _ = jwt.NewParser().ParseUnverified(token, &claims) // a token of another form has no claims
 	return Standing{
 		SignedIn: true, Method: method, Store: store, ExpiresOn: &until,
 		Username: cmp.Or(claims.PreferredUsername, claims.Name, claims.ObjectID),
@@ -45,7 +44,7 @@ func standingOf(method, store, token string, until time.Time) Standing {
 	}
 }
 
-// Standing gets a token in the way that the settings name and tells whose it is.
+// Standing requests a token with the method of the settings and returns its claims.
 func (c *Opener) Standing(ctx context.Context, all settings.Settings) (Standing, error) {
 	web, err := HTTPClient(all)
 	if err != nil {
@@ -70,7 +69,7 @@ func (c *Opener) Standing(ctx context.Context, all settings.Settings) (Standing,
 	return s.Standing(ctx)
 }
 
-// Standing gets a token and says whose it is.
+// Standing requests a token and returns its claims.
 func (s *SignIn) Standing(ctx context.Context) (Standing, error) {
 	token, until, err := s.token(ctx)
 	if err != nil {
@@ -79,7 +78,7 @@ func (s *SignIn) Standing(ctx context.Context) (Standing, error) {
 	return standingOf(settings.DeviceCode, s.Store, token, until).of(s.account), nil
 }
 
-// of fills in what is known of a person without their token.
+// of adds the account of the sign-in.
 func (s Standing) of(a account) Standing {
 	s.Username, s.TenantID = a.Username, a.TenantID
 	return s

@@ -23,17 +23,17 @@ import (
 )
 
 const (
-	// azTimeout is how long az may take: it is slow on a machine that has just begun.
+	// azTimeout limits the time of az, which is slow on a machine that has just started.
 	azTimeout = time.Minute
-	// renewBefore is how long a token must still be good to be used again.
+	// renewBefore is the remaining validity below which a token is renewed.
 	renewBefore = 5 * time.Minute
 
-	// metadataService is where a virtual machine in Azure asks for its identity.
+	// metadataService is the address of the identity service on a virtual machine in Azure.
 	metadataService = "http://169.254.169.254/metadata/identity/oauth2/token"
 	metadataTimeout = 2 * time.Second
 )
 
-// Unattended is a sign-in that asks nobody. It is safe for concurrent use.
+// Unattended gets tokens without a person. It is safe for concurrent use.
 type Unattended struct {
 	method, tenant, scope string
 	credential            azcore.TokenCredential
@@ -43,14 +43,14 @@ type Unattended struct {
 	last azcore.AccessToken
 }
 
-// OpenUnattended makes the sign-in that the settings name. Nothing is asked for yet.
+// OpenUnattended prepares the authentication method of the settings. It requests no token yet.
 func (c *Opener) OpenUnattended(all settings.Settings, web *http.Client) (*Unattended, error) {
 	u := &Unattended{method: all.Get("auth"), tenant: all.Get("tenant-id"), scope: all.Get("api-scope"), web: web}
 	if u.scope == "" {
-		return nil, &exit.Error{Status: exit.WrongUsage, Text: "api-scope is not set", Hint: "Set it with: matoolkit config set api-scope api://<client ID of the admin API>/.default"}
+		return nil, &exit.Error{Status: exit.WrongUsage, Text: "api-scope is not set", Hint: "Set it: matoolkit config set api-scope api://<client ID of the admin API>/.default"}
 	}
 	if !strings.HasSuffix(u.scope, "/.default") {
-		return nil, exit.Usagef("api-scope is %q; with auth %s it has to end in /.default", u.scope, u.method)
+		return nil, exit.Usagef("api-scope is %q; with auth %s it must end in /.default", u.scope, u.method)
 	}
 	var err error
 	switch u.method {
@@ -70,15 +70,14 @@ func (c *Opener) OpenUnattended(all settings.Settings, web *http.Client) (*Unatt
 	default:
 		return nil, exit.Usage(settings.Check("auth", u.method))
 	}
-	var told *exit.Error
-	if err != nil && !errors.As(err, &told) {
+	var usage *exit.Error
+	if err != nil && !errors.As(err, &usage) {
 		err = exit.Usage(err)
 	}
 	return u, err
 }
 
-// certificateCredential signs in as an app registration that the certificate is
-// registered with.
+// certificateCredential authenticates as the app registration of the certificate.
 func (c *Opener) certificateCredential(all settings.Settings, web *http.Client) (azcore.TokenCredential, error) {
 	t, err := c.target(all, web)
 	if err != nil {
@@ -86,7 +85,7 @@ func (c *Opener) certificateCredential(all settings.Settings, web *http.Client) 
 	}
 	path := all.Get("client-certificate")
 	if path == "" {
-		return nil, &exit.Error{Status: exit.WrongUsage, Text: "client-certificate is not set", Hint: "Name the PEM or PFX file with --client-certificate or MATOOLKIT_CLIENT_CERTIFICATE"}
+		return nil, &exit.Error{Status: exit.WrongUsage, Text: "client-certificate is not set", Hint: "Give the PEM or PFX file in --client-certificate or MATOOLKIT_CLIENT_CERTIFICATE"}
 	}
 	certificates, key, err := c.readCertificate(path)
 	if err != nil {
@@ -101,7 +100,8 @@ func (c *Opener) certificateCredential(all settings.Settings, web *http.Client) 
 	})
 }
 
-// token gives a token, the last one while that is good: az makes one anew each time.
+// token returns a token. It reuses the last one while that is valid, because az requests a new
+// token each time.
 func (u *Unattended) token(ctx context.Context) (string, time.Time, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -122,7 +122,7 @@ func (u *Unattended) get(ctx context.Context) (azcore.AccessToken, error) {
 		defer cancel()
 		token, err := u.credential.GetToken(timed, policy.TokenRequestOptions{Scopes: []string{u.scope}})
 		if err != nil && timed.Err() != nil && ctx.Err() == nil {
-			return token, &exit.Error{Status: exit.Unavailable, Text: fmt.Sprintf("the Azure CLI (az) gave no token within %s", azTimeout)}
+			return token, &exit.Error{Status: exit.Unavailable, Text: fmt.Sprintf("the Azure CLI (az) returned no token within %s", azTimeout)}
 		}
 		return token, u.explain(ctx, err)
 	}
@@ -135,11 +135,11 @@ func (u *Unattended) get(ctx context.Context) (azcore.AccessToken, error) {
 	return token, u.explain(ctx, err)
 }
 
-// findIdentity tells at once that this machine has no managed identity. The SDK would
-// go on asking for minutes: on a virtual machine in Azure the answer can take that long.
+// findIdentity fails at once if the machine has no managed identity. The SDK would retry for
+// minutes, because the answer on a virtual machine in Azure can take that long.
 func (u *Unattended) findIdentity(ctx context.Context) error {
 	if source, err := managedidentity.GetSource(); err != nil || source != managedidentity.DefaultToIMDS {
-		return nil // the SDK tells what is wrong
+		return nil // the SDK returns the error
 	}
 	timed, cancel := context.WithTimeout(ctx, metadataTimeout)
 	defer cancel()
@@ -152,8 +152,8 @@ func (u *Unattended) findIdentity(ctx context.Context) error {
 		_ = answer.Body.Close()
 		switch answer.StatusCode {
 		case http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-			// A proxy says so: the service refuses this request as a bad one, for a
-			// header that it lacks.
+			// These are answers of a proxy: the service itself answers 400, because a header
+			// is missing.
 		default:
 			return nil
 		}
@@ -163,28 +163,27 @@ func (u *Unattended) findIdentity(ctx context.Context) error {
 	}
 	return &exit.Error{
 		Status: exit.NotSignedIn, Text: "this machine has no managed identity",
-		Hint: "Run this on a machine in Azure that has one, with 169.254.169.254 in NO_PROXY where there is a proxy,\nor sign in otherwise: --auth azure-cli, client-certificate or device-code",
+		Hint: "Use a machine in Azure with a managed identity, with 169.254.169.254 in NO_PROXY if there is a proxy,\nor another method: --auth azure-cli, client-certificate or device-code",
 	}
 }
 
-// code finds the number of an error of Entra ID.
+// code matches the number of an error of Entra ID.
 var code = regexp.MustCompile(`AADSTS\d+`)
 
-// remedies are what to do about the refusals of Entra ID that a setting causes.
+// remedies are the hints for errors of Entra ID that a setting causes.
 var remedies = map[string]string{
 	"AADSTS90002":  "Check tenant-id: there is no such tenant",
 	"AADSTS700016": "Check client-id and tenant-id: the tenant has no such app registration",
-	"AADSTS500011": "Check api-scope: it has to be api://<client ID of the admin API>/.default",
-	"AADSTS65001":  "Check api-scope. Where it is right, somebody has to consent to it for the app registration of client-id: matoolkit auth login",
+	"AADSTS500011": "Check api-scope: it must be api://<client ID of the admin API>/.default",
+	"AADSTS65001":  "Check api-scope. If it is correct, consent to it for the app registration of client-id: matoolkit auth login",
 	"AADSTS650053": "Check api-scope: the API has no such permission",
 	"AADSTS650057": "Check api-scope, or give the app registration of client-id the permission to the admin API",
-	"AADSTS70011":  "Check api-scope: it has to be api://<client ID of the admin API>/.default",
+	"AADSTS70011":  "Check api-scope: it must be api://<client ID of the admin API>/.default",
 	"AADSTS700027": "Register the certificate with the app registration of client-id",
 	"AADSTS501051": "Assign an app role of the admin API to this identity",
 }
 
-// explain words why there is no token, and what to do about it. It never shows more of
-// an answer than its message.
+// explain returns an error with the reason and a hint. Of the answer it shows only the message.
 func (u *Unattended) explain(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return errors.Join(err, ctx.Err())
@@ -200,14 +199,14 @@ func (u *Unattended) explain(ctx context.Context, err error) error {
 	if u.method == settings.AzureCLI {
 		switch {
 		case strings.Contains(text, "executable not found"):
-			return &exit.Error{Status: exit.NotSignedIn, Text: "the Azure CLI (az) is not installed, or not on the PATH", Hint: "Install it from https://aka.ms/azure-cli, or sign in otherwise: --auth managed-identity, client-certificate or device-code"}
-		case strings.Contains(text, "Max retries exceeded"): // what az says of a network that is down
+			return &exit.Error{Status: exit.NotSignedIn, Text: "the Azure CLI (az) is not installed, or not on the PATH", Hint: "Install it from https://aka.ms/azure-cli, or use another method: --auth managed-identity, client-certificate or device-code"}
+		case strings.Contains(text, "Max retries exceeded"): // the message of az without a network
 			return unavailable(errors.New(text))
 		}
 		if hint == "" {
 			hint = u.azLogin()
 		}
-		return &exit.Error{Status: exit.NotSignedIn, Text: "the Azure CLI gives no token: " + text, Hint: hint}
+		return &exit.Error{Status: exit.NotSignedIn, Text: "the Azure CLI returned no token: " + text, Hint: hint}
 	}
 	if outage {
 		return unavailable(errors.New(text))
@@ -222,9 +221,8 @@ func (u *Unattended) azLogin() string {
 	return "Sign in with: az login --tenant " + u.tenant
 }
 
-// reason is what was told, in one line, without the SDK's name for the way and its
-// address for help. Of what az says it is the first line: what follows is advice or a
-// trace.
+// reason returns the message of an error in one line, without the name of the SDK's credential
+// and its help address. Of az it returns the first line: the others are advice or a trace.
 func reason(err error) string {
 	var failed *azidentity.AuthenticationFailedError
 	if errors.As(err, &failed) && failed.RawResponse != nil {
@@ -240,7 +238,7 @@ func reason(err error) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// serverMessage is the message in an answer: error_description of Entra ID, message of App
+// serverMessage returns the message of an answer: error_description of Entra ID, message of App
 // Service.
 func serverMessage(r *http.Response) string {
 	var body struct {
@@ -254,13 +252,13 @@ func serverMessage(r *http.Response) string {
 	return firstLine(errors.New(text))
 }
 
-// Instead tells what stands in the place of a sign-in.
+// Instead describes the authentication that replaces a sign-in.
 func (u *Unattended) Instead() string {
 	switch u.method {
 	case settings.AzureCLI:
-		return "The sign-in of the Azure CLI is used. " + u.azLogin()
+		return "It uses the account of the Azure CLI. " + u.azLogin()
 	case settings.ManagedIdentity:
-		return "The managed identity of this machine is used"
+		return "It uses the managed identity of this machine"
 	}
-	return "The certificate is used"
+	return "It uses the certificate"
 }

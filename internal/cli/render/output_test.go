@@ -10,7 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// What a text says is the same in YAML as in JSON, whatever it is, as a value and as a name.
+// A text is the same in YAML as in JSON, as a value and as a name.
 func FuzzYAMLText(f *testing.F) {
 	for _, s := range []string{"", "a", "no", "1e3", "\n a", "a\n\n", " \n", "\t\n", "- a", "? a", "<<", "a: b #c", "\u2028\n", "\r", "---", "...\n", "!!int 3", "&a", "*a", "%x"} {
 		f.Add(s)

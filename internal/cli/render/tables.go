@@ -47,7 +47,7 @@ func MemberCount(v api.Batch) string {
 // that was created by hand is only the time of its first advance.
 func scheduled(v api.Batch) bool { return !v.IsManual && v.BatchStartTime != nil }
 
-// BatchStatus returns the status of a batch, and whether it is paused or needs attention.
+// BatchStatus returns the status of a batch, with whether it needs attention.
 func BatchStatus(v api.Batch) string {
 	word := v.Status
 	if v.Terminal() {

@@ -11,8 +11,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/apiclient"
 )
 
-// Check refuses a value that cannot be meant, so that a mistake shows when it
-// is made.
+// Check refuses an invalid value.
 func Check(key, value string) error {
 	switch {
 	case value == "":
@@ -25,11 +24,11 @@ func Check(key, value string) error {
 			return fmt.Errorf("authority %q is not an https address", value)
 		}
 	case key == "token-store" && value != StoreAuto && value != StoreSystem && value != StoreFile:
-		return fmt.Errorf("token-store %q is none of auto, system and file", value)
+		return fmt.Errorf("token-store %q is invalid: use auto, system or file", value)
 	case key == "auth" && !slices.Contains(AuthMethods, value):
-		return fmt.Errorf("auth %q is none of %s", value, strings.Join(AuthMethods, ", "))
+		return fmt.Errorf("auth %q is invalid: use one of %s", value, strings.Join(AuthMethods, ", "))
 	case key == "managed-identity-id" && uuid.Validate(value) != nil:
-		return fmt.Errorf("managed-identity-id %q is not a client ID, which is a GUID", value)
+		return fmt.Errorf("managed-identity-id %q is not a client ID: give a GUID", value)
 	}
 	return nil
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 )
 
-// Definition is one thing that can be configured: by an option, else a variable of the
-// environment, else the configuration file, else its default. The option and the
-// key in the file have the same name.
+// Definition is a setting. Its value comes from an option, else an environment variable, else
+// the configuration file, else the default. The option and the key in the file have the same
+// name.
 type Definition struct {
 	Key, Variable, Help, Default string
 }
@@ -29,16 +29,16 @@ var Definitions = []Definition{
 	{"tenant-id", "MATOOLKIT_TENANT_ID", "Entra ID tenant to sign in to", ""},
 	{"client-id", "MATOOLKIT_CLIENT_ID", "app registration to sign in with", ""},
 	{"api-scope", "MATOOLKIT_API_SCOPE", "scope of the admin API (default api://{client-id}/.default)", ""},
-	{"authority", "MATOOLKIT_AUTHORITY", "where to sign in", "https://login.microsoftonline.com"},
-	{"ca-file", "MATOOLKIT_CA_FILE", "PEM file of a certificate authority to trust besides the system's", ""},
-	{"token-store", "MATOOLKIT_TOKEN_STORE", "where to keep the sign-in: auto, system (key store) or file", "auto"},
-	{"auth", "MATOOLKIT_AUTH", "how to sign in: device-code, azure-cli, managed-identity or client-certificate", DeviceCode},
-	{"client-certificate", "MATOOLKIT_CLIENT_CERTIFICATE", "PEM or PFX file of the certificate to sign in with", ""},
-	{"managed-identity-id", "MATOOLKIT_MANAGED_IDENTITY_ID", "client ID of the managed identity, where there are several", ""},
+	{"authority", "MATOOLKIT_AUTHORITY", "address of the identity provider", "https://login.microsoftonline.com"},
+	{"ca-file", "MATOOLKIT_CA_FILE", "PEM file of an additional certificate authority", ""},
+	{"token-store", "MATOOLKIT_TOKEN_STORE", "store of the sign-in: auto, system (key store) or file", "auto"},
+	{"auth", "MATOOLKIT_AUTH", "authentication method: device-code, azure-cli, managed-identity or client-certificate", DeviceCode},
+	{"client-certificate", "MATOOLKIT_CLIENT_CERTIFICATE", "PEM or PFX file of the client certificate", ""},
+	{"managed-identity-id", "MATOOLKIT_MANAGED_IDENTITY_ID", "client ID of the managed identity if there are several", ""},
 }
 
-// Setting is the value of a setting and where it comes from: option, environment,
-// file, default or none.
+// Setting is the value of a setting with its source: option, environment, file, default or
+// none.
 type Setting struct {
 	Key    string `json:"key"`
 	Value  string `json:"value"`
@@ -48,7 +48,7 @@ type Setting struct {
 // Settings are all settings, in the order of the help.
 type Settings []Setting
 
-// Get is the value of a setting, empty when it has none.
+// Get returns the value of a setting; empty if it has none.
 func (s Settings) Get(key string) string {
 	for _, v := range s {
 		if v.Key == key {
@@ -60,7 +60,7 @@ func (s Settings) Get(key string) string {
 
 const envHome = "MATOOLKIT_HOME" // directory of the configuration file and of the sign-in. Default: ~/.matoolkit
 
-// Home is the directory of the configuration file and of what a sign-in leaves.
+// Home returns the directory of the configuration file and of the sign-in.
 func Home(getenv func(string) string) (string, error) {
 	if dir := getenv(envHome); dir != "" {
 		return dir, nil
@@ -69,20 +69,19 @@ func Home(getenv func(string) string) (string, error) {
 	if dir == "" {
 		var err error
 		if dir, err = os.UserHomeDir(); err != nil {
-			return "", fmt.Errorf("the home directory is not known (%w); name one in %s", err, envHome)
+			return "", fmt.Errorf("the home directory is unknown (%w); set %s", err, envHome)
 		}
 	}
 	return filepath.Join(dir, ".matoolkit"), nil
 }
 
-// File is the path of the configuration file.
+// File returns the path of the configuration file.
 func File(getenv func(string) string) (string, error) {
 	dir, err := Home(getenv)
 	return filepath.Join(dir, "config.json"), err
 }
 
-// Load gathers the settings from where they can be set: options, by key, the
-// environment and the configuration file.
+// Load reads the settings from the options, by key, the environment and the configuration file.
 func Load(options map[string]*string, getenv func(string) string) (Settings, error) {
 	path, err := File(getenv)
 	if err != nil {
@@ -111,30 +110,29 @@ func Load(options map[string]*string, getenv func(string) string) (Settings, err
 	return all, nil
 }
 
-// Read reads the configuration file: a JSON object of settings. There need be
-// none. One that cannot be read is wrong usage, as every other wrong setting is.
+// Read reads the configuration file, a JSON object of settings. A missing file has no settings;
+// an invalid file is wrong usage.
 func Read(path string) (map[string]string, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return map[string]string{}, nil
 	}
 	if err != nil {
-		return nil, exit.Usagef("the configuration: %w", err)
+		return nil, exit.Usagef("read the configuration: %w", err)
 	}
 	values := map[string]string{}
 	if err := json.Unmarshal(data, &values); err != nil {
-		return nil, exit.Usagef("the configuration file %s is not a JSON object of texts: %w", path, err)
+		return nil, exit.Usagef("the configuration file %s is not a JSON object of strings: %w", path, err)
 	}
 	for key := range values {
 		if !Known(key) {
-			return nil, exit.Usagef("the configuration file %s sets %q; there are %s", path, key, Keys())
+			return nil, exit.Usagef("the configuration file %s has the unknown setting %q: use %s", path, key, Keys())
 		}
 	}
 	return values, nil
 }
 
-// Write replaces the configuration file as a whole, so that a reader never
-// sees half of it.
+// Write replaces the configuration file in one step.
 func Write(path string, values map[string]string) error {
 	data, err := json.MarshalIndent(values, "", "  ")
 	if err != nil {
@@ -143,7 +141,7 @@ func Write(path string, values map[string]string) error {
 	return ReplaceFile(path, append(data, '\n'))
 }
 
-// ReplaceFile writes a file that only its owner reads, in one step.
+// ReplaceFile writes a file in one step. Only its owner can read it.
 func ReplaceFile(path string, data []byte) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -161,12 +159,12 @@ func ReplaceFile(path string, data []byte) error {
 	return os.Rename(f.Name(), path)
 }
 
-// Known reports whether there is a setting of that name.
+// Known reports whether a setting exists.
 func Known(key string) bool {
 	return slices.ContainsFunc(Definitions, func(s Definition) bool { return s.Key == key })
 }
 
-// Keys are the names of all settings.
+// Keys lists the names of all settings.
 func Keys() string {
 	var names []string
 	for _, s := range Definitions {

@@ -1,7 +1,7 @@
 package settings
 
-// The ways to sign in. Only the first asks a person and keeps what comes of it; the
-// others are for pipelines, where nobody is asked and nothing is kept.
+// The authentication methods. Only the first asks a person and keeps the sign-in; the others are
+// for pipelines.
 const (
 	DeviceCode        = "device-code"
 	AzureCLI          = "azure-cli"
@@ -9,18 +9,16 @@ const (
 	ClientCertificate = "client-certificate"
 )
 
-// AuthMethods are all ways to sign in.
+// AuthMethods are all authentication methods.
 var AuthMethods = []string{DeviceCode, AzureCLI, ManagedIdentity, ClientCertificate}
 
-// Where a sign-in is kept. The system's key store (Keychain, DPAPI, the kernel's
-// keyring) is the place for it; on a machine without one, as in most containers, a
-// file that only its owner reads stands in, or every command would have to ask for
-// a sign-in of its own.
+// The stores of a sign-in: the key store of the system (Keychain, DPAPI, the kernel's keyring), or
+// a file that only its owner can read on a machine without one, such as a container.
 const (
 	StoreAuto   = "auto"
 	StoreSystem = "system"
 	StoreFile   = "file"
 )
 
-// LocalHint is for whoever opened another terminal and forgot the environment.
+// LocalHint is the hint for a terminal without the environment of the local system.
 const LocalHint = `For the system on this machine: eval "$(matoolkit local env)"`
