@@ -88,7 +88,7 @@ var screenCode = regexp.MustCompile(`\n|\x1b\[(\d*)([AJ])`)
 func (s *screen) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	print := func(text string) {
+	write := func(text string) {
 		for len(s.lines) <= s.row {
 			s.lines = append(s.lines, "")
 		}
@@ -98,10 +98,10 @@ func (s *screen) Write(b []byte) (int, error) {
 	for {
 		code := screenCode.FindStringSubmatchIndex(rest)
 		if code == nil {
-			print(rest)
+			write(rest)
 			return len(b), nil
 		}
-		print(rest[:code[0]])
+		write(rest[:code[0]])
 		switch rest[code[1]-1] {
 		case '\n':
 			s.row++

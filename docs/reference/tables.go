@@ -165,16 +165,11 @@ func readParameters(root string) (any, error) {
 		}
 		s, lines := stage{Template: file}, strings.Split(string(source), "\n")
 		for _, p := range parsed.Parameters {
-			doc := ""
-			for _, d := range p.Decorators {
-				if said, ok := bicep.Literal(d.Arguments[0]); ok && d.Name.Text == "description" {
-					doc = said
-				}
-			}
+			doc := p.Description()
 			if doc == "" {
 				return nil, fmt.Errorf("%s: the parameter %s has no description", file, p.Name.Text)
 			}
-			s.Parameters = append(s.Parameters, parameter{p.Name.Text, parameterType(p, lines), parameterDefault(p, lines), doc})
+			s.Parameters = append(s.Parameters, parameter{p.Name.Text, parameterType(p), parameterDefault(p, lines), doc})
 		}
 		stages = append(stages, s)
 	}
@@ -193,25 +188,23 @@ func parameterDefault(p *bicep.Parameter, lines []string) string {
 	return text
 }
 
-var (
-	allowedValues = regexp.MustCompile(`(?s)@allowed\(\[(.*?)\]\)`)
-	numericLimits = regexp.MustCompile(`@(min|max)(Value|Length)\((-?\d+)\)`)
-)
-
 // parameterType is the type with its limits.
-func parameterType(p *bicep.Parameter, lines []string) string {
-	first := p.Name.Line - 1
-	for first > 0 && lines[first-1] != "" {
-		first--
-	}
-	above := strings.Join(lines[first:p.Name.Line-1], "\n")
+func parameterType(p *bicep.Parameter) string {
 	text := p.Type.Text
-	if m := allowedValues.FindStringSubmatch(above); m != nil {
-		return text + ": `" + strings.Join(strings.Fields(m[1]), "`, `") + "`"
+	if allowed := p.Allowed(); allowed != nil {
+		var values []string
+		for _, value := range allowed {
+			if word, is := value.(string); is {
+				value = "'" + word + "'"
+			}
+			values = append(values, fmt.Sprintf("`%v`", value))
+		}
+		return text + ": " + strings.Join(values, ", ")
 	}
-	for _, m := range numericLimits.FindAllStringSubmatch(above, -1) {
-		what := map[string]string{"Value": "", "Length": " length"}[m[2]]
-		text += ", " + m[1] + what + " " + m[3]
+	for _, limit := range []struct{ decorator, text string }{{"minValue", "min"}, {"maxValue", "max"}, {"minLength", "min length"}, {"maxLength", "max length"}} {
+		if n, has := p.Limit(limit.decorator); has {
+			text += fmt.Sprintf(", %s %d", limit.text, n)
+		}
 	}
 	return text
 }

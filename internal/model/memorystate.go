@@ -19,6 +19,7 @@ type MemoryState struct {
 	Runbooks     map[int]*runbook.Runbook // by version, where there are several
 }
 
+// LoadBatch returns the batch.
 func (s MemoryState) LoadBatch() (*Batch, error) {
 	if s.Batch == nil {
 		return nil, fmt.Errorf("%w: the memory state has none", ErrNoBatch)
@@ -26,6 +27,7 @@ func (s MemoryState) LoadBatch() (*Batch, error) {
 	return s.Batch, nil
 }
 
+// LoadDispatchMode returns the dispatch mode of the state, or else of the batch.
 func (s MemoryState) LoadDispatchMode() (DispatchMode, error) {
 	if s.DispatchMode == Running && s.Batch != nil {
 		return s.Batch.DispatchMode(), nil
@@ -33,10 +35,12 @@ func (s MemoryState) LoadDispatchMode() (DispatchMode, error) {
 	return s.DispatchMode, nil
 }
 
+// LoadRun returns the run of a member in a phase, nil if there is none.
 func (s MemoryState) LoadRun(phase, member int) (*Run, error) {
 	return first(s.Runs, func(r *Run) bool { return r.Phase == phase && r.Member == member }), nil
 }
 
+// LoadMember returns a member by its ID.
 func (s MemoryState) LoadMember(member int) (*Member, error) {
 	if m := first(s.Members, func(m *Member) bool { return m.ID == member }); m != nil {
 		return m, nil
@@ -44,22 +48,27 @@ func (s MemoryState) LoadMember(member int) (*Member, error) {
 	return nil, fmt.Errorf("model: the memory state has no member %d", member)
 }
 
+// LoadRunsOf returns the runs of a member.
 func (s MemoryState) LoadRunsOf(member int) ([]*Run, error) {
 	return slices.DeleteFunc(slices.Clone(s.Runs), func(r *Run) bool { return r.Member != member }), nil
 }
 
+// LoadPage returns the members of a fan-out page.
 func (s MemoryState) LoadPage(page int) ([]*Member, error) {
 	return slices.DeleteFunc(slices.Clone(s.Members), func(m *Member) bool { return m.Page != page }), nil
 }
 
+// LoadPageRuns returns the runs of a fan-out page in a phase.
 func (s MemoryState) LoadPageRuns(phase, page int) ([]*Run, error) {
 	return slices.DeleteFunc(slices.Clone(s.Runs), func(r *Run) bool { return r.Phase != phase || r.Page != page }), nil
 }
 
+// LoadShard returns the shard of a fan-out page in a phase, nil if there is none.
 func (s MemoryState) LoadShard(phase, page int) (*Shard, error) {
 	return first(s.Shards, func(c *Shard) bool { return c.Phase == phase && c.Page == page }), nil
 }
 
+// LoadRunbook returns a version of a runbook.
 func (s MemoryState) LoadRunbook(name string, version int) (*runbook.Runbook, error) {
 	if rb, ok := s.Runbooks[version]; ok {
 		return rb, nil
