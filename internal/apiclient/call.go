@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/google/uuid"
 )
 
@@ -51,7 +52,7 @@ func get(path ...string) call { return call{method: http.MethodGet, path: path, 
 
 // do sends a call and gives the body of a good answer.
 func (c *Client) do(ctx context.Context, k call) ([]byte, string, error) {
-	delay := firstWait
+	delays := &backoff.ExponentialBackOff{InitialInterval: firstWait, Multiplier: 2, MaxInterval: longestWait}
 	for attempt := 1; ; attempt++ {
 		body, media, after, err := c.once(ctx, k)
 		if err == nil {
@@ -62,10 +63,9 @@ func (c *Client) do(ctx context.Context, k call) ([]byte, string, error) {
 		if !again || attempt == attempts || ctx.Err() != nil {
 			return nil, "", err
 		}
-		if c.wait(ctx, max(delay, min(after, longestWait))) != nil {
+		if c.wait(ctx, max(delays.NextBackOff(), min(after, longestWait))) != nil {
 			return nil, "", err
 		}
-		delay *= 2
 	}
 }
 
