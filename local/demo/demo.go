@@ -203,9 +203,6 @@ func (d *demo) create(ctx context.Context) error {
 	fmt.Fprintf(d.out, "$ matoolkit batch create user-migration %s\n", members)
 	b, err := ask[api.Batch](ctx, d, "batch", "create", "user-migration", members)
 	d.batch = b.ID
-	if err == nil {
-		fmt.Fprintf(d.out, "Created batch %d with %d members.\n", b.ID, b.MemberCount)
-	}
 	return err
 }
 

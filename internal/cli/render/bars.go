@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
 
@@ -38,7 +39,11 @@ func NewBars(w io.Writer, width int, colored bool) Renderer {
 	if width <= 0 {
 		width = 80
 	}
-	return &bars{w: w, width: width, colored: colored, statuses: len(api.PhaseDispatched)}
+	b := &bars{w: w, width: width, colored: colored, statuses: len(api.PhaseDispatched)}
+	if width >= 80 { // there is room for the longest status, which phases often end with
+		b.statuses = len(CompletedWithFailures)
+	}
+	return b
 }
 
 // Show draws a frame.
@@ -73,8 +78,12 @@ func (b *bars) draw(more bool) {
 	_, _ = io.WriteString(b.w, out.String()) // a terminal that is gone ends the program elsewhere
 }
 
-// The least and the most columns of a bar.
-const shortestBar, longestBar = 4, 24
+// The columns of a bar: at least on a narrow terminal, at least on others, and at most. Beside
+// it are usually the counts of members and the duration.
+const (
+	shortestBar, usualBar, longestBar = 4, 8, 24
+	usualDetails                      = len("1000 succeeded, 10 failed, 10m0s")
+)
 
 // frame returns the lines of the display, none of them wider than the terminal.
 func (b *bars) frame() []string {
@@ -84,9 +93,9 @@ func (b *bars) frame() []string {
 		b.statuses = max(b.statuses, text.StringWidth(PhaseStatus(phase)))
 		b.counts = max(b.counts, 2*len(fmt.Sprint(phase.Members))+1)
 	}
-	// Spaces: one after the label, one after the bar, two around the counts.
-	columns := b.labels + b.counts + b.statuses + 4
-	bar := min(longestBar, max(shortestBar, b.width-columns-1, b.width/5))
+	// Spaces: one after the label, one after the bar, two before the status, two after it.
+	columns := b.labels + b.counts + b.statuses + 6
+	bar := min(longestBar, max(usualBar, b.width-1-columns-usualDetails))
 	if bar+columns > b.width { // the words are cut then
 		bar = shortestBar
 	}
@@ -101,8 +110,8 @@ func (b *bars) frame() []string {
 		right := fmt.Sprintf(" %*s  ", b.counts, count)
 		words := PhaseStatus(phase)
 		words += strings.Repeat(" ", b.statuses-text.StringWidth(words))
-		if details := describeCounts(phase, p.At); details != "" {
-			words += "  " + details
+		if more := details(phase, p.At); more != "" {
+			words += "  " + more
 		}
 		room := b.width - 1
 		left = cut(left, max(room-bar-text.StringWidth(right)-leastKept, leastKept))
@@ -110,6 +119,16 @@ func (b *bars) frame() []string {
 		lines = append(lines, left+b.bar(phase, bar)+right+b.paint(PhaseStatus(phase), words))
 	}
 	return lines
+}
+
+// details describes a phase beside its bar. The count of the bar is that of succeeded members
+// if no member failed.
+func details(p api.Phase, now time.Time) string {
+	all := describeCounts(p, now)
+	if p.Failed+p.Cancelled > 0 {
+		return all
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(all, fmt.Sprintf("%d succeeded", p.Succeeded)), ", ")
 }
 
 // cut shortens a line to a width.
