@@ -131,8 +131,9 @@ func writeLine(w io.Writer, at time.Time, level, text string) error {
 	return err
 }
 
-// Lines returns a writer that rewrites the JSON records of another program as readable lines.
-// It writes other lines unchanged.
+// Lines returns a writer that rewrites the JSON records of another program as readable lines,
+// also behind the level that the Functions host writes, such as "[Information] ". It writes other
+// lines unchanged.
 func Lines(w io.Writer) io.Writer { return &lines{w: w} }
 
 type lines struct {
@@ -159,8 +160,12 @@ func (l *lines) Write(b []byte) (int, error) {
 }
 
 func (l *lines) line(line []byte) error {
+	object := line
+	if i := bytes.Index(line, []byte("] {")); i > 0 && line[0] == '[' {
+		object = line[i+2:]
+	}
 	var record map[string]any
-	if json.Unmarshal(line, &record) != nil || record["msg"] == nil {
+	if json.Unmarshal(object, &record) != nil || record["msg"] == nil {
 		_, err := fmt.Fprintf(l.w, "%s%s%s\n", eraseRow, line, eraseRest)
 		return err
 	}

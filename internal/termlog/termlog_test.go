@@ -94,12 +94,12 @@ func TestLinesOfJSON(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	w := termlog.Lines(&out)
-	for _, part := range []string{`{"time":"2026-01-02T03:04:05.6Z","level":"WARN","msg":"slow`, " call\",\"took\":\"2s\"}\npanic: oh no\n"} {
+	for _, part := range []string{`{"time":"2026-01-02T03:04:05.6Z","level":"WARN","msg":"slow`, " call\",\"took\":\"2s\"}\npanic: oh no\n[Information] {\"time\":\"2026-01-02T03:04:06Z\",\"level\":\"INFO\",\"msg\":\"ready\"}\n"} {
 		if _, err := io.WriteString(w, part); err != nil {
 			t.Fatal(err)
 		}
 	}
-	const want = "\r\x1b[2K03:04:05Z WARN  slow call  took=2s\x1b[K\n\r\x1b[2Kpanic: oh no\x1b[K\n"
+	const want = "\r\x1b[2K03:04:05Z WARN  slow call  took=2s\x1b[K\n\r\x1b[2Kpanic: oh no\x1b[K\n\r\x1b[2K03:04:06Z INFO  ready\x1b[K\n"
 	if got := out.String(); got != want {
 		t.Errorf("got\n%q\nwant\n%q", got, want)
 	}
