@@ -58,7 +58,8 @@ With --output csv each record includes the state before and after the change, fo
 	})
 	f.Flags(list)
 	list.Flags().IntVar(&most, "most", usualRecords, "maximum number of records, 1 to 1000000")
-	return command.Group("audit", "List audit records: who did what, when and why", list)
+	return command.WithExample(command.Group("audit", "List audit records: who did what, when and why", list),
+		"  matoolkit audit list --from 2026-01-02")
 }
 
 // collectAudit collects all records and sorts them, the newest first.

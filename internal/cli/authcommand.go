@@ -76,6 +76,8 @@ token is valid. The exit status is 3 when nobody is signed in or no token is ava
 		},
 	})
 	auth := command.Group("auth", "Sign in and out, and show who is signed in", login, status, logoutCommand(c))
+	auth.Example = `  matoolkit auth login
+  matoolkit auth status`
 	auth.Long = `The setting auth (--auth, MATOOLKIT_AUTH) selects the authentication method:
   device-code         a person signs in once with matoolkit auth login (default)
   azure-cli           the account that signed in with az login

@@ -55,7 +55,8 @@ file or the default, in that order.`,
 			return err
 		},
 	}
-	return command.Group("config", "Show and change the settings", command.Lists(show), set, path)
+	return command.WithExample(command.Group("config", "Show and change the settings", command.Lists(show), set, path),
+		"  matoolkit config set api-url https://my-api.azurewebsites.net\n  matoolkit config show")
 }
 
 func (c *console) setConfig(key, value string) error {

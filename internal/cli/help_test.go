@@ -23,12 +23,17 @@ func TestHelp(t *testing.T) {
 			t.Errorf("%s --help ended with %d", path, status)
 		}
 		golden(t, "help/"+strings.ReplaceAll(path, " ", "-"), out.String())
-		for _, line := range strings.Split(out.String(), "\n") {
-			if len(line) > 100 && !strings.HasPrefix(strings.TrimSpace(line), "--") {
-				t.Errorf("%s --help has a line of %d characters: %s", path, len(line), line)
+		before, rest, _ := strings.Cut(out.String(), "\nExamples:\n")
+		_, after, _ := strings.Cut(rest, "\nUsage:\n")
+		for line := range strings.Lines(before + after) {
+			if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 80 && rest != "" {
+				t.Errorf("%s --help has a line of %d characters: %s", path, n, line)
 			}
 		}
-		if !cmd.HasSubCommands() && cmd.Runnable() && cmd.Example == "" {
+		if global := strings.Contains(out.String(), "--token-store"); global != (cmd == cmd.Root() || path == "matoolkit auth login") {
+			t.Errorf("%s --help lists the global options: %t", path, global)
+		}
+		if cmd.Runnable() && cmd.Example == "" {
 			t.Errorf("%s has no example", path)
 		}
 		for _, child := range cmd.Commands() {

@@ -8,7 +8,7 @@ import (
 )
 
 func queryCommand(c *console) *cobra.Command {
-	return command.Group("query", "Preview the query of a runbook", previewCommand(c))
+	return command.WithExample(command.Group("query", "Preview the query of a runbook", previewCommand(c)), "  matoolkit query preview moves")
 }
 
 func previewCommand(c *console) *cobra.Command {

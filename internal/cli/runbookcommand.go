@@ -14,7 +14,8 @@ import (
 )
 
 func runbookCommand(c *console) *cobra.Command {
-	return command.Group("runbook", "Check, publish and show runbooks", lintCommand(c), diffCommand(c), publishCommand(c), listRunbooksCommand(c), getRunbookCommand(c), versionsCommand(c), additionsCommand(c), confirmAdditionsCommand(c), command.RunbookAuditCommand(c.Console), deleteCommand(c))
+	return command.WithExample(command.Group("runbook", "Check, publish and show runbooks", lintCommand(c), diffCommand(c), publishCommand(c), listRunbooksCommand(c), getRunbookCommand(c), versionsCommand(c), additionsCommand(c), confirmAdditionsCommand(c), command.RunbookAuditCommand(c.Console), deleteCommand(c)),
+		"  matoolkit runbook lint moves.yaml\n  matoolkit runbook publish moves.yaml\n  matoolkit runbook list")
 }
 
 func listRunbooksCommand(c *console) *cobra.Command {
@@ -132,7 +133,7 @@ func templateCommand(c *console) *cobra.Command {
 	}
 	download.Flags().StringVarP(&path, "file", "f", "", "the file to write; - is standard output")
 	download.Flags().BoolVar(&force, "force", false, "overwrite an existing file")
-	return command.Group("template", "Download the member CSV of a runbook", download)
+	return command.WithExample(command.Group("template", "Download the member CSV of a runbook", download), "  matoolkit template download moves")
 }
 
 func save(path string, data []byte, force bool) error {

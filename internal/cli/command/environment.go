@@ -71,6 +71,12 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// WithExample sets the example of a group and returns it.
+func WithExample(group *cobra.Command, example string) *cobra.Command {
+	group.Example = example
+	return group
+}
+
 // Group returns a command that only has subcommands.
 func Group(use, short string, children ...*cobra.Command) *cobra.Command {
 	g := &cobra.Command{Use: use, Short: short, Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error {

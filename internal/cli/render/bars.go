@@ -59,7 +59,7 @@ func (b *bars) Close() {
 	}
 }
 
-// draw draws a frame. With below, more frames follow: the cursor returns to the empty line
+// draw draws a frame. With more, other frames follow: the cursor returns to the empty line
 // above the bars.
 func (b *bars) draw(more bool) {
 	frame := b.frame()
