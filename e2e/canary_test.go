@@ -401,7 +401,7 @@ func (c *canaries) messages() (all []api.UnprocessableMessage) {
 }
 
 // changing are the commands that change something, or that read nothing of the API.
-const changing = `auth login|auth logout|auth status|config set|config show|config path|completion|
+const changing = `auth login|auth logout|auth status|config set|config show|config path|completion|version|
 	runbook publish|runbook delete|runbook lint|automation enable|automation disable|runbook confirm-additions|
 	batch create|batch advance|batch cancel|batch pause|batch resume|batch approve|batch add-members|batch remove-member|
 	batch confirm-removals|batch discard-removals|batch retry|batch skip-step|batch mark-done|messages replay|messages discard`
@@ -417,6 +417,20 @@ func (c *canaries) runEverything() {
 	for _, m := range c.messages() {
 		messages = append(messages, []string{m.ID})
 	}
+	var members, steps [][]string
+	for _, b := range c.batches() {
+		id := fmt.Sprint(b.ID)
+		var people api.Page[api.Member]
+		c.ask(&people, "batch", "members", id, "--all")
+		for _, m := range people.Items {
+			members = append(members, []string{id, fmt.Sprint(m.ID)})
+		}
+		var all api.Page[api.Step]
+		c.ask(&all, "batch", "steps", id, "--all")
+		for _, s := range all.Items {
+			steps = append(steps, []string{id, fmt.Sprint(s.ID)})
+		}
+	}
 	one := [][]string{{}}
 	runbooks := [][]string{{"moves"}, {"found"}}
 	with := func(list [][]string, more ...string) (all [][]string) {
@@ -430,6 +444,7 @@ func (c *canaries) runEverything() {
 		"runbook diff": {{"moves", "1", "1"}, {"moves", c.path("found.yaml")}}, "template download": with(runbooks, "--file", "-"),
 		"query preview": {{"found", "--rows", "1000"}}, "automation status": runbooks, "runbook additions": runbooks,
 		"batch list": one, "batch get": batches, "batch members": with(batches, "--all"), "batch phases": batches, "batch steps": with(batches, "--all"),
+		"member list": with(batches, "--all"), "member get": members, "step list": with(batches, "--all"), "step get": steps,
 		"batch audit": with(batches, "--all"), "batch removals": batches, "batch watch": {{"2", "--until-idle"}},
 		"batch report":  append(with(batches, "--format", "csv", "--file", "-"), with(batches, "--format", "html", "--file", "-")...),
 		"messages list": {{"--all"}, {"--status", "replayed"}, {"--status", "discarded"}}, "messages get": messages, "messages audit": {{"--all"}},
