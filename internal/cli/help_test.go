@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli/command"
 )
 
+// TestHelp checks the form of every command's help. docs/reference/cli.md holds the texts of all
+// commands; three golden files show how a terminal prints them.
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	var walk func(cmd *cobra.Command)
@@ -22,7 +25,9 @@ func TestHelp(t *testing.T) {
 		if status := cli.Execute(t.Context(), root); status != 0 {
 			t.Errorf("%s --help ended with %d", path, status)
 		}
-		golden(t, "help/"+strings.ReplaceAll(path, " ", "-"), out.String())
+		if shown := []string{"matoolkit", "matoolkit batch", "matoolkit batch advance"}; slices.Contains(shown, path) {
+			golden(t, "help/"+strings.ReplaceAll(path, " ", "-"), out.String())
+		}
 		before, rest, _ := strings.Cut(out.String(), "\nExamples:\n")
 		_, after, _ := strings.Cut(rest, "\nUsage:\n")
 		for line := range strings.Lines(before + after) {
