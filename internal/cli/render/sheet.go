@@ -121,7 +121,22 @@ func plain(v any) any {
 
 // Print prints the table, or with --quiet its first column.
 func (s *Sheet) Print() error {
-	out := s.c.Stdout
+	s.format()
+	if s.c.Quiet {
+		return s.printFirstColumn()
+	}
+	hidden, whole := s.narrow()
+	if _, err := fmt.Fprintln(s.c.Stdout, s.render(whole)); err != nil {
+		return err
+	}
+	if n := len(hidden); n > 0 {
+		s.c.Notice("(%s hidden: %s; use -o wide)", Count(n, "column"), strings.Join(hidden, ", "))
+	}
+	return nil
+}
+
+// format turns the cells into text, without the columns that only -o wide shows.
+func (s *Sheet) format() {
 	if s.c.Format != FormatWide && !s.data {
 		for _, name := range s.extra {
 			s.remove(slices.Index(s.head, name))
@@ -134,33 +149,45 @@ func (s *Sheet) Print() error {
 			s.rows[i] = append(s.rows[i], s.c.Cell(cell))
 		}
 	}
-	if s.c.Quiet {
-		for _, row := range s.rows {
-			if _, err := fmt.Fprintln(out, row[0]); err != nil {
-				return err
-			}
+}
+
+func (s *Sheet) printFirstColumn() error {
+	for _, row := range s.rows {
+		if _, err := fmt.Fprintln(s.c.Stdout, row[0]); err != nil {
+			return err
 		}
-		return nil
 	}
-	w := table.NewWriter()
+	return nil
+}
+
+// narrow fits the table to the terminal. It returns the columns that it hid, and whether no row
+// needs to be cut.
+func (s *Sheet) narrow() (hidden []string, whole bool) {
+	switch {
+	case !s.c.Terminal || s.c.Format == FormatWide:
+		return nil, true
+	case s.data:
+		return nil, false
+	case len(s.c.Columns) == 0:
+		s.dropEmpty()
+	}
+	return s.fit(s.c.Width)
+}
+
+// render returns the table; unless it is whole, its rows are cut at the terminal's width.
+func (s *Sheet) render(whole bool) string {
 	style := table.StyleLight
 	style.Options = table.OptionsNoBordersAndSeparators
 	style.Format.Header = text.FormatUpper
-	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
-	style.Box.UnfinishedRow = "…"
-	var hidden []string
-	fits := false
 	if s.data {
 		style.Format.Header = text.FormatDefault
-	} else if s.c.Terminal && s.c.Format != FormatWide {
-		if len(s.c.Columns) == 0 {
-			s.dropEmpty()
-		}
-		hidden, fits = s.fit(s.c.Width)
 	}
-	if s.c.Terminal && !fits && s.c.Format != FormatWide {
-		style.Size.WidthMax = s.c.Width // rows are cut
+	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
+	style.Box.UnfinishedRow = "…"
+	if !whole {
+		style.Size.WidthMax = s.c.Width
 	}
+	w := table.NewWriter()
 	w.SetStyle(style)
 	w.SuppressTrailingSpaces()
 	head := make(table.Row, len(s.head))
@@ -169,22 +196,21 @@ func (s *Sheet) Print() error {
 	}
 	w.AppendHeader(head)
 	for _, row := range s.rows {
-		cells := make(table.Row, len(row))
-		for i, cell := range row {
-			cells[i] = cell
-			if (s.head[i] == "status" || s.head[i] == "state") && !s.data {
-				cells[i] = s.c.status(cell)
-			}
+		w.AppendRow(s.row(row))
+	}
+	return w.Render()
+}
+
+// row returns the cells of a row; a status has its color.
+func (s *Sheet) row(texts []string) table.Row {
+	cells := make(table.Row, len(texts))
+	for i, cell := range texts {
+		cells[i] = cell
+		if (s.head[i] == "status" || s.head[i] == "state") && !s.data {
+			cells[i] = s.c.status(cell)
 		}
-		w.AppendRow(cells)
 	}
-	if _, err := fmt.Fprintln(out, w.Render()); err != nil {
-		return err
-	}
-	if n := len(hidden); n > 0 {
-		s.c.Notice("(%s hidden: %s; use -o wide)", Count(n, "column"), strings.Join(hidden, ", "))
-	}
-	return nil
+	return cells
 }
 
 // dropEmpty removes the columns that are empty or zero in all rows.
