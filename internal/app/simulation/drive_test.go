@@ -126,7 +126,10 @@ func (w *world) run(ctx context.Context) {
 		case err != nil:
 			w.problem("%v", err)
 			return
-		case ended && len(w.acts) > 0: // what is asked for after the end is refused, or has the batch go on
+		case ended && len(w.acts) > 0: // a command after the end is refused, or continues the batch
+			if away := w.outage.Sub(w.now()); away > 0 { // a command that fails lets no time pass
+				w.advance(away)
+			}
 			w.administer()
 		case ended:
 			return
