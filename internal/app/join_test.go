@@ -242,7 +242,7 @@ func TestNobodyIsAddedToABatchThatHasEnded(t *testing.T) {
 		b := s.batch("one", people(1))
 		s.advance(b.ID)
 		_, err := s.app.AddMembers(s.ctx, ada, b.ID, []byte("Upn\nlate@x\n"))
-		s.wantRefused(err, api.CodeConflict, "has ended (completed): nobody can be added")
+		s.wantRefused(err, api.CodeConflict, "has ended (completed): no member can be added")
 	})
 }
 

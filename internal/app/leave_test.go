@@ -265,7 +265,7 @@ func TestWhoCannotBeRemoved(t *testing.T) {
 		s.wantRefused(err, api.CodeNotFound, "batch 1 has no member 9")
 		s.advance(b.ID)
 		_, err = s.app.RemoveMember(s.ctx, ada, b.ID, 2, "")
-		s.wantRefused(err, api.CodeConflict, "has ended (completed): nobody can be removed")
+		s.wantRefused(err, api.CodeConflict, "has ended (completed): no member can be removed")
 	})
 }
 

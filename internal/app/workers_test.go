@@ -138,8 +138,8 @@ func TestACatalogueThatMakesNoSenseIsKeptAndChangesNothing(t *testing.T) {
 	const head = `{"WorkerId":"worker-01","Timestamp":"2026-02-01T00:00:00Z","Functions":`
 	for body, reason := range map[string]string{
 		`{`: "the body is not the JSON",
-		`{"Timestamp":"2026-02-01T00:00:00Z","Functions":[{"Name":"B"}]}`:                  `"" is no id of a worker`,
-		`{"WorkerId":"a/b","Timestamp":"2026-02-01T00:00:00Z","Functions":[{"Name":"B"}]}`: `"a/b" is no id of a worker`,
+		`{"Timestamp":"2026-02-01T00:00:00Z","Functions":[{"Name":"B"}]}`:                  `invalid worker id ""`,
+		`{"WorkerId":"a/b","Timestamp":"2026-02-01T00:00:00Z","Functions":[{"Name":"B"}]}`: `invalid worker id "a/b"`,
 		`{"WorkerId":"worker-01","Functions":[{"Name":"B"}]}`:                              "has no Timestamp",
 		`{"WorkerId":"worker-01","Timestamp":"yesterday","Functions":[{"Name":"B"}]}`:      "the body is not the JSON",
 		head + `[]}`:                          "has 0 functions",
@@ -149,7 +149,7 @@ func TestACatalogueThatMakesNoSenseIsKeptAndChangesNothing(t *testing.T) {
 		head + `[{"Name":"B","Parameters":[{"Name":"P"},{"Name":"p"}]}]}`:                   `Functions[0].Parameters[1].Name: "p" is there already`,
 		head + `[{"Name":"B","Result":[{"Name":""}]}]}`:                                     "Functions[0].Result[0].Name",
 		head + `[{"Name":"B","Result":[` + many(201) + `]}]}`:                               "more than 200",
-		head + `[{"Name":"B","Description":"` + strings.Repeat("x", message.Limit) + `"}]}`: "at most 245760 are taken",
+		head + `[{"Name":"B","Description":"` + strings.Repeat("x", message.Limit) + `"}]}`: "at most 245760 are allowed",
 	} {
 		before := len(w.listUnprocessable(api.ListOptions{}))
 		m := message.Delivery{ID: "bad-" + fmt.Sprint(before), Type: "Worker-Catalog", Body: []byte(body), DeliveryCount: 1}
@@ -234,10 +234,10 @@ func TestStepsAreCheckedAgainstTheWorkersThatTheyName(t *testing.T) {
 		{Name: "Test-Badge", Result: []message.CatalogField{{Name: "complete"}, {Name: "data"}}, TimeoutSeconds: 30 * 60},
 		{Name: "Tell", TimeoutSeconds: 30*60 + 1},
 	}}))
-	want := `7:72 warning parameter-type: the parameter UserId of New-Badge has to be a GUID: each call will fail
-7:85 warning parameter-type: the parameter Kind of New-Badge has to be one of blue, red: each call will fail
-7:97 warning parameter-type: the parameter Tags of New-Badge has to be a list of texts: each call will fail
-7:111 warning parameter-type: the parameter Urgent of New-Badge has to be true or false: each call will fail
+	want := `7:72 warning parameter-type: the parameter UserId of New-Badge must be a GUID: each call will fail
+7:85 warning parameter-type: the parameter Kind of New-Badge must be one of blue, red: each call will fail
+7:97 warning parameter-type: the parameter Tags of New-Badge must be a list of texts: each call will fail
+7:111 warning parameter-type: the parameter Urgent of New-Badge must be true or false: each call will fail
 7:156 warning unknown-result-field: the answer of New-Badge has no field "Number"
 8:42 warning unknown-function: calls "New-User", which the worker badges does not have: each call will fail
 10:72 warning parameter-type: the parameter UserId of New-Badge is required and is empty: each call will fail

@@ -32,7 +32,7 @@ func (s *syncRun) staysEmpty(b *model.Batch) bool {
 // cancelEmpty cancels a batch that is being filled and has no members, unless one was added
 // meanwhile.
 func (s *syncRun) cancelEmpty(ctx context.Context, id int) error {
-	why := "nobody is left who would be in it"
+	why := "it has no members left"
 	_, _, err := s.syncer.applier.Run(ctx, id, applier.Command{
 		Events: func(st *applier.Snapshot) ([]model.Event, error) {
 			b, err := st.LoadBatch()

@@ -82,7 +82,7 @@ func (s *syncRun) groupWithoutBatch(start time.Time, rows, waiting int) api.Prev
 	case g.AddHeld > 0:
 		g.Note = "no batch is made before the additions are confirmed"
 	case g.BatchID != 0:
-		g.Note = fmt.Sprintf("batch %d for this start has ended; nobody is added to it", g.BatchID)
+		g.Note = fmt.Sprintf("batch %d for this start has ended: no member is added to it", g.BatchID)
 	default:
 		g.Note = "no batch is made now: they are still in another, or the problems say why"
 	}

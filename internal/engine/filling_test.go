@@ -181,7 +181,7 @@ func TestBatchThatIsBeingFilledIsCancelledAtOnce(t *testing.T) {
 	}
 	c.wantStale(model.BatchFilled{})
 	_, err := c.on(model.MembersJoined{Members: 1, Key: "cyd"})
-	wantRefusal(t, err, "nobody can be added")
+	wantRefusal(t, err, "no member can be added")
 }
 
 func TestPausedBatchIsFilledAndBeginsWhenItIsResumed(t *testing.T) {

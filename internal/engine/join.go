@@ -44,7 +44,7 @@ func joiningReason(b *model.Batch) string {
 // to it as to the others.
 func onMembersJoined(b *model.Batch, e model.MembersJoined) (model.Decision, error) {
 	if b.HasEnded() {
-		return model.Decision{}, refuseEnded(b, "nobody can be added")
+		return model.Decision{}, refuseEnded(b, "no member can be added")
 	}
 	if len(b.Joining) >= mostJoining {
 		return model.Decision{}, model.Refusef("%d pages of members who were added to batch %d have not caught up: add more when they have (%s)", len(b.Joining), b.ID, joiningReason(b))

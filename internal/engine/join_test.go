@@ -178,5 +178,5 @@ func TestNobodyJoinsABatchThatHasEnded(t *testing.T) {
 	c.counts(3, 0, 0)
 	c.wantBatch(model.BatchCompleted)
 	_, err := c.on(model.MembersJoined{Members: 1, Key: "zoe"})
-	wantRefusal(t, err, "nobody can be added")
+	wantRefusal(t, err, "no member can be added")
 }

@@ -25,7 +25,7 @@ func onMemberLeft(s model.State, b *model.Batch, e model.MemberLeft, now time.Ti
 	case m.Status == model.MemberRemoved:
 		return model.Decision{Repeated: true, Messages: []model.Message{model.Remove{Member: &m}}}, nil
 	case b.HasEnded():
-		return model.Decision{}, refuseEnded(b, "nobody can be removed")
+		return model.Decision{}, refuseEnded(b, "no member can be removed")
 	case m.Status == model.MemberFailed:
 		return model.Decision{}, model.Refusef("member %d has failed and takes part in nothing more; retry the member, or leave it", m.ID)
 	}

@@ -39,7 +39,7 @@ func onRemovalsHeld(b *model.Batch, e model.RemovalsHeld, now time.Time) (model.
 func onRemovalsConfirmed(b *model.Batch, by model.Attribution) (model.Decision, error) {
 	switch {
 	case b.HasEnded():
-		return model.Decision{}, refuseEnded(b, "nobody can be removed")
+		return model.Decision{}, refuseEnded(b, "no member can be removed")
 	case b.RemovalHold == nil:
 		return model.Decision{}, model.Refusef("no removals of batch %d are held: there is nothing to confirm", b.ID)
 	case b.RemovalHold.Confirmed != nil:
@@ -55,7 +55,7 @@ func onRemovalsConfirmed(b *model.Batch, by model.Attribution) (model.Decision, 
 func onRemovalsDiscarded(b *model.Batch) (model.Decision, error) {
 	switch {
 	case b.HasEnded():
-		return model.Decision{}, refuseEnded(b, "nobody is removed any more")
+		return model.Decision{}, refuseEnded(b, "no member is removed any more")
 	case b.RemovalHold == nil:
 		return model.Decision{}, model.Refusef("no removals of batch %d are held: there is nothing to discard", b.ID)
 	case b.RemovalHold.Confirmed != nil:

@@ -154,9 +154,9 @@ func TestBatchThatEndsDropsWhatItHolds(t *testing.T) {
 					over = "is being cancelled"
 				}
 				_, err := c.on(model.RemovalsConfirmed{By: by})
-				wantRefusal(t, err, over+": nobody can be removed")
+				wantRefusal(t, err, over+": no member can be removed")
 				_, err = c.on(model.RemovalsDiscarded{By: by})
-				wantRefusal(t, err, over+": nobody is removed any more")
+				wantRefusal(t, err, over+": no member is removed any more")
 			}
 		})
 	}

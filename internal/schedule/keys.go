@@ -45,7 +45,7 @@ func (p *planner) notUsed(row *row, text string, others []string) {
 	column := p.result.layout.key.name
 	p.unused[row.key] = true
 	p.counts.Bad++
-	p.problem(row, column, CodeKeyCase, "column %s: %q is "+text+" but for capital letters; nobody is added or removed until it is clear whether they are one person",
+	p.problem(row, column, CodeKeyCase, "column %s: %q is "+text+" except for case: no member is added or removed until the keys are corrected",
 		clip(column), clip(row.key), clip(slices.Min(others)))
 }
 

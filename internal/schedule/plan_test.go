@@ -712,7 +712,7 @@ func TestProblemsSayWhatIsMeant(t *testing.T) {
 	rb := parse(t, scheduled)
 	stays := `"a" stays in batch 1 of 2026-03-02T00:00:00Z, although the batch time is now 2026-03-03T00:00:00Z: `
 	alike := func(key, other string) string {
-		return fmt.Sprintf("column UserId: %q is %s but for capital letters; nobody is added or removed until it is clear whether they are one person", key, other)
+		return fmt.Sprintf("column UserId: %q is %s except for case: no member is added or removed until the keys are corrected", key, other)
 	}
 	for _, one := range []struct{ batches, rows, want []string }{
 		{[]string{"1 mon: a", "12 tue ended"}, []string{"a tue"}, []string{stays + "batch 12 for this start has ended"}},

@@ -308,7 +308,7 @@ func TestProblemsOfThePlanInWords(t *testing.T) {
 	}
 	want := []string{
 		"0 Start no batch is made for 2026-01-01T00:00:00Z (2 rows): its last phase was due at 2026-01-01T00:00:00Z, more than a day ago; members of other batches with this time stay there",
-		`3 UserId column UserId: "CC" is the key of the member "cC" but for capital letters; nobody is added or removed until it is clear whether they are one person`,
+		`3 UserId column UserId: "CC" is the key of the member "cC" except for case: no member is added or removed until the keys are corrected`,
 		`4 Start "d" failed in batch 7 of 2026-03-02T00:00:00Z, and the batch time is now 2026-03-03T00:00:00Z; they stay where they failed until that batch has ended`,
 		`5  "e" is a member of the batches 7, 8 at the same time`,
 	}

@@ -48,15 +48,15 @@ func (r *Registry) OnCatalog(ctx context.Context, m message.Delivery, c message.
 func checkCatalog(size int, c message.Catalog) error {
 	switch {
 	case size > message.Limit:
-		return message.Reject("the catalogue has %d bytes; at most %d are taken", size, message.Limit)
+		return message.Reject("the catalogue has %d bytes; at most %d are allowed", size, message.Limit)
 	case !message.ValidWorkerID(c.WorkerID):
-		return message.Reject("%q is no id of a worker: it has letters, digits and - _ . only and is at most 43 long", clipName(c.WorkerID))
+		return message.Reject("invalid worker id %q: use letters, digits, '-', '_' or '.', at most 43", clipName(c.WorkerID))
 	case len(c.Version) > maxName:
-		return message.Reject("the catalogue's Version has %d bytes; at most %d are taken", len(c.Version), maxName)
+		return message.Reject("the catalogue's Version has %d bytes; at most %d are allowed", len(c.Version), maxName)
 	case c.Timestamp.IsZero():
 		return message.Reject("the catalogue has no Timestamp")
 	case len(c.Functions) == 0 || len(c.Functions) > maxFunctions:
-		return message.Reject("the catalogue has %d functions; it has to have 1 to %d", len(c.Functions), maxFunctions)
+		return message.Reject("the catalogue has %d functions; 1 to %d are allowed", len(c.Functions), maxFunctions)
 	}
 	functions := names{}
 	for i, f := range c.Functions {

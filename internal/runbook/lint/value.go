@@ -27,12 +27,12 @@ func misfit(p signature.Parameter, value any) string {
 	}
 	if words := strings.Split(p.Type, "|"); len(words) > 1 {
 		if text, ok := value.(string); !ok || !containsFold(words, text) {
-			return "has to be one of " + strings.Join(words, ", ")
+			return "must be one of " + strings.Join(words, ", ")
 		}
 		return ""
 	}
 	if t, known := types[p.Type]; known && !t.holds(value) {
-		return "has to be " + t.description
+		return "must be " + t.description
 	}
 	return ""
 }
