@@ -21,7 +21,7 @@ import (
 const workerID = "worker-01"
 
 // patience is how long a test waits for what must come.
-const patience = 10 * time.Second
+const patience = 30 * time.Second
 
 // bus is a namespace with a worker on it and the orchestrator's end of both
 // topics.

@@ -92,11 +92,12 @@ func (w *world) write(ctx context.Context, text string) error {
 	return err
 }
 
-// mostActions is more than any batch of a plan's size needs, and mostStill than it
-// ever needs without anything being written.
+// mostActions is more than any batch of a plan's size needs, and mostStill than it ever needs
+// without a write: a cancelled batch checks every five seconds whether its rollbacks have ended,
+// and one that waits an hour for its retry takes some 12,000 actions.
 const (
 	mostActions = 60_000
-	mostStill   = 8_000
+	mostStill   = 20_000
 )
 
 // run drives the batch to its end and lets all that is left in the broker come.
