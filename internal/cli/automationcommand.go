@@ -118,9 +118,9 @@ func (c *console) noticeAutomation(v api.Runbook) {
 		c.Notice("%s: %s", render.LastFailure(api.Automation{LastErrorAt: v.LastErrorAt}), render.Printable(v.LastError))
 	}
 	if v.Held > 0 {
-		c.Notice("Removals are held in %s. Show them: matoolkit automation status %s", render.Batches(v.Held), render.ShellWord(v.Name))
+		c.Notice("Removals are held in %s. Show them: matoolkit automation status %s", render.Count(v.Held, "batch"), render.ShellWord(v.Name))
 	}
 	if v.Additions > 0 {
-		c.Notice("The addition of %s is held. Show them: matoolkit runbook additions %s", render.People(v.Additions), render.ShellWord(v.Name))
+		c.Notice("The addition of %s is held. Show them: matoolkit runbook additions %s", render.Count(v.Additions, "person"), render.ShellWord(v.Name))
 	}
 }

@@ -29,10 +29,16 @@ func ClipBytes(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// Count returns a number with its noun: 1 member, 2 members.
+// plurals are the irregular plurals of the nouns that Count gets.
+var plurals = map[string]string{"person": "people", "batch": "batches"}
+
+// Count returns a number with its noun: 1 member, 2 members, 3 people.
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
+	}
+	if plural, ok := plurals[noun]; ok {
+		return fmt.Sprintf("%d %s", n, plural)
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }

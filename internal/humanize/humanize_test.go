@@ -60,4 +60,9 @@ func TestCount(t *testing.T) {
 			t.Errorf("%d: %q", n, got)
 		}
 	}
+	for noun, want := range map[string]string{"person": "3 people", "batch": "3 batches"} {
+		if got := humanize.Count(3, noun); got != want {
+			t.Errorf("%s: %q", noun, got)
+		}
+	}
 }

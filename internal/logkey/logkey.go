@@ -33,6 +33,8 @@ const (
 	Method          = "Method"
 	Variable        = "Variable"   // an environment variable
 	Credential      = "Credential" // which one, never its value
+	TenantID        = "TenantId"   // the tenant of a caller
+	KeyID           = "KeyId"      // of a key that signs tokens
 	Before          = "Before"     // the credential that came before
 	Scope           = "Scope"      // of a token
 )

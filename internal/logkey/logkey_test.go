@@ -111,7 +111,7 @@ func dropsContext(call *ast.CallExpr, around []ast.Node) bool {
 func logger(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.Ident:
-		return strings.EqualFold(e.Name, "log") || e.Name == "anonymous"
+		return strings.EqualFold(e.Name, "log") || e.Name == "slog" || e.Name == "anonymous"
 	case *ast.SelectorExpr:
 		return strings.EqualFold(e.Sel.Name, "log")
 	case *ast.CallExpr:

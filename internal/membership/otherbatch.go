@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/problem"
 )
 
@@ -32,7 +33,7 @@ func RefuseInOtherBatch(taken []InOtherBatch, of int, action string, lines map[s
 	if allowable {
 		allow = ", or add them all the same with allowInOtherBatches (--allow-in-other-batches)"
 	}
-	e := problem.New(api.CodeConflict, "%d of %s cannot be %s: %s. Remove them there, or leave them out%s", len(taken), countPeople(of), action, firstTaken(taken), allow)
+	e := problem.New(api.CodeConflict, "%d of %s cannot be %s: %s. Remove them there, or leave them out%s", len(taken), humanize.Count(of, "person"), action, firstTaken(taken), allow)
 	for _, t := range taken[:min(len(taken), maxTaken)] {
 		e.Problems = append(e.Problems, api.InputProblem{Line: lines[t.Key], Code: "in_other_batch", Message: t.text()})
 	}
@@ -55,11 +56,4 @@ func firstTaken(taken []InOtherBatch) string {
 		text += fmt.Sprintf("; and %d more", more)
 	}
 	return text
-}
-
-func countPeople(n int) string {
-	if n == 1 {
-		return "1 person"
-	}
-	return fmt.Sprintf("%d people", n)
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/MicahParks/jwkset"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/singleflight"
+
+	"github.com/matoolkit/matoolkit/internal/logkey"
 )
 
 const (
@@ -76,7 +78,7 @@ func (k *keyStore) KeyRead(ctx context.Context, id string) (jwkset.JWK, error) {
 	} else if age >= refreshAfter {
 		go func() {
 			if err := k.fetch(k.ctx, unknownKeyEvery); err != nil {
-				slog.Warn("sign-in keys not refreshed; the old ones stay in use", "tenant", k.tenantID, "error", err)
+				slog.WarnContext(k.ctx, "cannot refresh the signing keys; the old ones stay in use", logkey.TenantID, k.tenantID, logkey.Error, err)
 			}
 		}()
 	}
@@ -187,7 +189,7 @@ func (k *keyStore) load(ctx context.Context) ([]jwkset.JWK, []string, error) {
 		}
 		key, err := jwkset.NewJWKFromMarshal(entry.JWKMarshal, jwkset.JWKMarshalOptions{}, jwkset.JWKValidateOptions{})
 		if err != nil {
-			slog.Warn("sign-in key not usable", "kid", entry.KID, "error", err)
+			slog.WarnContext(ctx, "cannot use a signing key", logkey.KeyID, entry.KID, logkey.Error, err)
 			continue
 		}
 		if _, ok := key.Key().(*rsa.PublicKey); ok {

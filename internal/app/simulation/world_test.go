@@ -9,6 +9,11 @@
 // at the store or at the bus, so that races are as repeatable as the rest. What
 // comes out is held against a sequential interpreter of the runbook (oracle_test.go)
 // that knows nothing of package engine's decisions.
+//
+// The broker is one of its own and not bus/memory, because it draws from the seed what a real
+// broker leaves open: a message that two handlers have at once, the end of a lock, a handler that
+// completes its message after its lock has ended, and messages that are lost because the tick
+// makes up for them.
 package simulation
 
 import (

@@ -35,18 +35,10 @@ func (c *Printer) PrintAdditions(held api.AdditionHold) error {
 	return nil
 }
 
-// People counts people.
-func People(n int) string {
-	if n == 1 {
-		return "1 person"
-	}
-	return fmt.Sprintf("%d people", n)
-}
-
 // additionWords describes held additions in a sentence.
 func additionWords(h api.AdditionHoldSummary) string {
 	if h.Confirmed != nil {
-		return fmt.Sprintf("The next tick adds %s, confirmed by %s.", People(h.People), marked(*h.Confirmed))
+		return fmt.Sprintf("The next tick adds %s, confirmed by %s.", Count(h.People, "person"), marked(*h.Confirmed))
 	}
-	return fmt.Sprintf("The addition of %s is held since %s: %s.", People(h.People), Stamp(h.Since), h.Reason)
+	return fmt.Sprintf("The addition of %s is held since %s: %s.", Count(h.People, "person"), Stamp(h.Since), h.Reason)
 }

@@ -21,7 +21,7 @@ func (c *Printer) AutomationTable(v api.Automation) *Sheet {
 	}
 	held := ""
 	if n := len(v.Held); n > 0 {
-		held = "in " + Batches(n)
+		held = "in " + Count(n, "batch")
 	}
 	if v.Additions != nil && v.Additions.Confirmed == nil {
 		held = strings.TrimPrefix(held+", additions", ", ")
@@ -35,14 +35,6 @@ func onOff(on bool) string {
 		return "on"
 	}
 	return "off"
-}
-
-// Batches counts batches.
-func Batches(n int) string {
-	if n == 1 {
-		return "1 batch"
-	}
-	return strconv.Itoa(n) + " batches"
 }
 
 // PrintAutomation prints the automation of a runbook, then what needs attention.

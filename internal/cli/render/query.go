@@ -28,7 +28,7 @@ func (c *Printer) PrintPreview(v api.QueryPreview) error {
 	took := round(time.Duration(v.Milliseconds) * time.Millisecond)
 	c.Notice("The query took %s. Nothing was changed.", took)
 	if v.Additions != nil {
-		c.Notice("The next tick would hold %s: %s.", People(v.Additions.People), Printable(v.Additions.Reason))
+		c.Notice("The next tick would hold %s: %s.", Count(v.Additions.People, "person"), Printable(v.Additions.Reason))
 		if v.Enabled {
 			c.Notice("Next: matoolkit runbook confirm-additions %s --revision %s", ShellWord(v.RunbookName), ShellWord(v.Additions.Revision))
 		}

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/matoolkit/matoolkit/internal/csvtext"
+	"github.com/matoolkit/matoolkit/internal/humanize"
 )
 
 // maxRecord limits the size of a row in bytes, so that an unclosed quotation mark
@@ -104,7 +105,7 @@ func (t *text) row(n int) ([]string, error) {
 			return nil, err
 		}
 		if len(fields) != n {
-			return nil, fmt.Errorf("line %d: %s where the header has %d", t.line, count(len(fields), "field"), n)
+			return nil, fmt.Errorf("line %d: %s where the header has %d", t.line, humanize.Count(len(fields), "field"), n)
 		}
 		// Spreadsheets leave rows without any value.
 		if strings.Join(fields, "") != "" {
@@ -155,11 +156,4 @@ func explain(e *csv.ParseError) error {
 		return fmt.Errorf("line %d: %s; is the file complete?", line, message)
 	}
 	return fmt.Errorf("line %d, column %d: %s", line, column, message)
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
