@@ -272,13 +272,15 @@ func TestARevokedJobThatWasDoneIsAnsweredFromMemory(t *testing.T) {
 	await(t, "the first worker stops", b.stopped)
 	controls := &fixedControls{changed: make(chan struct{})}
 	f := &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}
-	work(t, dial(t, b.server.ConnectionString()), f, dispatch.Config{Controls: controls})
+	seen := newDeliveries()
+	work(t, dial(t, b.server.ConnectionString()), f, dispatch.Config{Controls: controls, Observer: seen})
 	at := time.Now()
 	j := dispatched(1, 1, 1, at)[0]
 	b.send(t, j)
 	if got := b.result(t); got.Status != message.StatusSuccess {
 		t.Fatalf("got %+v", got.Error)
 	}
+	next(t, "the first delivery to end", seen.ended) // until then another one has the same answer
 	controls.set(func(c *fixedControls) { c.revoked = true })
 	b.send(t, j)
 	if got := b.result(t); got.Status != message.StatusSuccess {
