@@ -105,9 +105,10 @@ func TestCancellationInTheMiddleOfEverythingEndsEverything(t *testing.T) {
 				for range 4 {
 					s.pass(5 * time.Second)
 				}
-				for range 2 { // the worker may have the fourth member's job, and never answers it
+				if s.calls(4) != "" { // the worker may have the job that it never answers: the batch waits for its deadline
 					s.pass(31 * time.Minute)
 					s.tick()
+					s.pass(5 * time.Second) // the next check of the batch
 				}
 				s.wantStatus(b.ID, "cancelled")
 				calls := len(s.jobs)

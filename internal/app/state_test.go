@@ -172,9 +172,6 @@ func TestStateIsWritten(t *testing.T) {
 // of a stored shape changes only the lines that it concerns.
 func TestStateIsTheSameEachTime(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("it makes the whole state twice")
-	}
 	first, second := stateFiles(t), stateFiles(t)
 	for name, text := range first {
 		was, is := strings.Split(string(text), "\n"), strings.Split(string(second[name]), "\n")

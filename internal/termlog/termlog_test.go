@@ -2,6 +2,7 @@ package termlog_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -16,7 +17,7 @@ import (
 func at(log *slog.Logger, level slog.Level, message string, args ...any) {
 	r := slog.NewRecord(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), level, message, 0)
 	r.Add(args...)
-	_ = log.Handler().Handle(nil, r) //nolint:staticcheck // the handler ignores the context
+	_ = log.Handler().Handle(context.Background(), r)
 }
 
 // A record is one readable line, which erases what its row held before and cannot control the
