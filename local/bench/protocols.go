@@ -35,8 +35,7 @@ func protocols(ctx context.Context, c Config) error {
 		events := float64(results + r.stats.ServiceBus.Entities[message.TopicOrchestratorEvents].Sent)
 		t.AppendRow(table.Row{
 			p.name, p.load.members, int(events), fmt.Sprintf("%.1f", r.elapsed.Seconds()), fmt.Sprintf("%.2f", r.cpu().Seconds()*1000/events),
-			fmt.Sprintf("%.2f", float64(r.stats.Cosmos.PointReads)/events),
-			fmt.Sprintf("%.2f", float64(r.stats.Cosmos.SingleWrites+r.stats.Cosmos.Batches)/events),
+			fmt.Sprintf("%.2f", float64(r.stats.reads())/events), fmt.Sprintf("%.2f", float64(r.stats.writes())/events),
 			fmt.Sprintf("%.2f", float64(r.stats.sent()-results)/events),
 		})
 	}
