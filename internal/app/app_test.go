@@ -329,8 +329,8 @@ phases:
       - {name: s5, worker_id: worker-01, function: F, params: {A: "{{Name}}"}}
 `
 
-// The cost of a step must not depend on the size of the batch, and stay within
-// the budget: two point reads, 1.2 writes, two messages.
+// TestCostOfAStep: of five steps the first takes its member from the fan-out and the last ends the run
+// with what the process remembers, so that four read one document.
 func TestCostOfAStep(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, azure)
@@ -353,7 +353,7 @@ func TestCostOfAStep(t *testing.T) {
 	writes := float64(after.Writes-before.Writes) / steps
 	messages := float64(w.bus.Sent()-sent) / steps // jobs and results
 	t.Logf("a step: %.2f reads, %.2f writes (%d conflicts), %.2f messages", reads, writes, after.Conflicts-before.Conflicts, messages)
-	if reads > 2.1 || writes > 1.2 || messages > 2.1 {
+	if reads > 0.9 || writes > 1.05 || messages > 2.05 {
 		t.Fatalf("a step cost %.2f reads, %.2f writes, %.2f messages", reads, writes, messages)
 	}
 }

@@ -4,7 +4,7 @@
 // decide.go first: it has Run, which decides again after a lost race and calls the other files in
 // their order:
 //
-//   - snapshot.go loads the state, runcache.go and batchcache.go spare reads;
+//   - snapshot.go loads the state, recall.go and batchcache.go spare reads;
 //   - changes.go turns the writes of decisions into operations of the store;
 //   - send.go, outbox.go, messages.go and secrets.go make and send the messages;
 //   - summary.go writes the summary of the batch and logs its failure, stopwhen.go records and logs
@@ -36,7 +36,7 @@ type Applier struct {
 	audit    *audit.Log
 	runbooks *runbookstore.Reader
 	sealer   *sealing.Sealer
-	runs     *runCache
+	recalls  *recallCache
 	batches  *batchCache
 }
 
@@ -55,6 +55,6 @@ type Config struct {
 func New(c Config) *Applier {
 	return &Applier{
 		store: c.Store, bus: c.Bus, now: c.Now, log: c.Log, audit: c.Audit, runbooks: c.Runbooks, sealer: c.Sealer,
-		runs: newRunCache(), batches: newBatchCache(),
+		recalls: newRecallCache(), batches: newBatchCache(),
 	}
 }

@@ -132,21 +132,13 @@ func TestDecisionOnAnOutdatedRecalledRunIsTakenAgainAtOnce(t *testing.T) {
 func TestErrorFromAnOutdatedRecalledRunIsNotTheResult(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	w, err := newWorld(ctx, 1, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	one, other := process(w.store, w.sender, time.Now), process(w.store, w.sender, time.Now)
-	for _, e := range []model.Event{model.Advanced{Phase: "create"}, model.PhaseDue{Phase: 1, Page: 1}} {
-		if err := one.Decide(ctx, 1, e); err != nil {
-			t.Fatal(err)
-		}
-	}
+	w, one := started(t, 1)
+	other := process(w.store, w.sender, time.Now)
 	if err := other.Decide(ctx, 1, succeeded(w.run(t, 1, 1))); err != nil {
 		t.Fatal(err)
 	}
 	made := 0
-	_, _, err = one.Run(ctx, 1, applier.Command{Events: func(s *applier.Snapshot) ([]model.Event, error) {
+	_, _, err := one.Run(ctx, 1, applier.Command{Events: func(s *applier.Snapshot) ([]model.Event, error) {
 		made++
 		run, err := s.StepRun(model.StepID(1, 1, 0), 1, 1, 0)
 		if err == nil && run.Steps[0].Status == model.StepDispatched {
@@ -156,6 +148,63 @@ func TestErrorFromAnOutdatedRecalledRunIsNotTheResult(t *testing.T) {
 	}})
 	if err != nil || made != 2 {
 		t.Fatalf("after %d times: %v", made, err)
+	}
+}
+
+// started returns a process that has dispatched the first step of each member, and the world.
+func started(t *testing.T, members int) (*world, *applier.Applier) {
+	t.Helper()
+	w, err := newWorld(t.Context(), members, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := process(w.store, w.sender, time.Now)
+	for _, e := range []model.Event{model.Advanced{Phase: "create"}, model.PhaseDue{Phase: 1, Page: 1}} {
+		if err := a.Decide(t.Context(), 1, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w, a
+}
+
+// TestEndOfARunReadsNothing: the process remembers the run and its member, and that the batch is
+// running.
+func TestEndOfARunReadsNothing(t *testing.T) {
+	t.Parallel()
+	w, a := started(t, 4)
+	for range 2 {
+		result := succeeded(w.run(t, 1, 1))
+		before := w.store.Counts()
+		if err := a.Decide(t.Context(), 1, result); err != nil {
+			t.Fatal(err)
+		}
+		after := w.store.Counts()
+		if after.Reads != before.Reads || after.Queries != before.Queries || after.Writes != before.Writes+1 {
+			t.Errorf("before: %+v, after: %+v", before, after)
+		}
+	}
+	if got := w.run(t, 1, 1).Status; got != model.RunSucceeded {
+		t.Errorf("the run is %s", got)
+	}
+}
+
+// TestEndOfARunKeepsWhatAnotherProcessWroteToTheMember: this process remembers the member as it was
+// before.
+func TestEndOfARunKeepsWhatAnotherProcessWroteToTheMember(t *testing.T) {
+	t.Parallel()
+	w, a := started(t, 1)
+	data := map[string]json.RawMessage{"upn": json.RawMessage(`"new@contoso.com"`)}
+	if _, err := w.store.Apply(t.Context(), store.Writes{store.Patch(store.MemberKey(1, 1), "", store.Set("/data", data))}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := a.Decide(t.Context(), 1, succeeded(w.run(t, 1, 1))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := store.Read[model.Member](t.Context(), w.store, store.MemberKey(1, 1))
+	if err != nil || m.Doc.OpenPhase != 0 || string(m.Doc.Data["upn"]) != `"new@contoso.com"` || w.run(t, 1, 1).Status != model.RunSucceeded {
+		t.Fatalf("%+v, %v; the run is %s", m.Doc, err, w.run(t, 1, 1).Status)
 	}
 }
 

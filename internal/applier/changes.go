@@ -132,15 +132,13 @@ func (s *Snapshot) GuardBatch() store.Writes {
 }
 
 // written keeps the versions that a write gave the changed documents, and the shards that it read
-// back. The applier remembers the runs.
+// back. The applier remembers runs and members.
 func (s *Snapshot) written(applied store.Applied, shards map[int]store.Key) error {
 	s.Written = applied
 	for i, key := range s.changed {
 		d := s.docs[key]
-		d.version = applied.Version(i)
-		if run, ok := d.is.(*model.Run); ok {
-			s.applier.rememberRun(key, run, d.version)
-		}
+		d.version.ETag = applied.Version(i).ETag // a patch leaves fields that this program does not know
+		s.applier.recalls.remember(key, d.is, d.version)
 	}
 	for i, key := range shards {
 		shard, err := store.Got[model.Shard](applied, i)

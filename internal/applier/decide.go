@@ -13,9 +13,9 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// errOutdated: a decision on a run that this process recalled writes nothing, or fails. Only a write
-// checks that the run is current, so the decision is taken again on the stored run.
-var errOutdated = errors.New("applier: the recalled run is out of date")
+// errOutdated: a decision on a document that this process recalled writes nothing, or fails. Only a
+// write checks that the document is current, so the decision is taken again on the stored one.
+var errOutdated = errors.New("applier: the recalled document is out of date")
 
 // Command asks for decisions on one batch, which are written together. Its functions are called
 // again for each attempt, on the state that the attempt loads.
@@ -99,8 +99,8 @@ func (a *Applier) attempt(ctx context.Context, batch int, c Command) (s *Snapsho
 	return s, decisions, err
 }
 
-// attemptOnce decides a command on a new snapshot and writes the decisions. With recall, runs can
-// come from the memory of this process.
+// attemptOnce decides a command on a new snapshot and writes the decisions. With recall,
+// documents can come from the memory of this process.
 func (a *Applier) attemptOnce(ctx context.Context, batch int, c Command, recall bool) (*Snapshot, []model.Decision, error) {
 	s := a.newSnapshot(ctx, batch, recall)
 	if c.Prime != nil {
@@ -155,7 +155,7 @@ func (a *Applier) write(s *Snapshot, decisions []model.Decision, c Command) erro
 	}
 	applied, err := a.store.Apply(s.ctx, ops)
 	if err != nil {
-		a.forgetRuns(s.changed)
+		a.recalls.remove(s.changed...)
 		if errors.Is(err, store.ErrExists) {
 			return fmt.Errorf("%w: %w", store.ErrChanged, err)
 		}

@@ -24,8 +24,8 @@ type Snapshot struct {
 	ctx      context.Context
 	applier  *Applier
 	batch    int
-	recall   bool // runs can come from the memory of this process
-	recalled bool // a run did
+	recall   bool // documents can come from the memory of this process
+	recalled bool // a document did
 
 	events  []model.Event // that are decided on the snapshot
 	docs    map[store.Key]*document
@@ -53,6 +53,17 @@ func Prime[T any](s *Snapshot, key store.Key, item store.Item[T]) {
 // AssumeNew spares the read of a batch that is being created. If the batch exists, the write fails
 // and the next attempt reads it.
 func (s *Snapshot) AssumeNew() { s.docs[s.BatchKey()] = &document{} }
+
+// recallInto gives a snapshot a document that this process remembers, unless it has the document.
+func recallInto[T any](s *Snapshot, key store.Key) {
+	if _, ok := s.docs[key]; ok || !s.recall {
+		return
+	}
+	if item, ok := recall[T](s.applier.recalls, key); ok {
+		Prime(s, key, item)
+		s.recalled = true
+	}
+}
 
 // load returns a document; nil if it does not exist.
 func load[T any](s *Snapshot, key store.Key) (*T, error) {
@@ -126,21 +137,27 @@ func (s *Snapshot) LoadDispatchMode() (model.DispatchMode, error) {
 // LoadRun implements model.State.
 func (s *Snapshot) LoadRun(phase, member int) (*model.Run, error) {
 	key := store.RunKey(s.batch, phase, member)
-	if _, ok := s.docs[key]; !ok && s.recall {
-		if run, ok := s.applier.recallRun(key); ok {
-			Prime(s, key, run)
-			s.recalled = true
-		}
-	}
+	recallInto[model.Run](s, key)
 	return load[model.Run](s, key)
+}
+
+// LoadMemberToWrite implements model.State.
+func (s *Snapshot) LoadMemberToWrite(member int) (*model.Member, error) {
+	key := store.MemberKey(s.batch, member)
+	recallInto[model.Member](s, key)
+	return s.LoadMember(member)
 }
 
 // LoadMember implements model.State.
 func (s *Snapshot) LoadMember(member int) (*model.Member, error) {
 	key := store.MemberKey(s.batch, member)
+	_, seen := s.docs[key]
 	m, err := load[model.Member](s, key)
-	if err == nil && m == nil {
+	switch {
+	case err == nil && m == nil:
 		err = fmt.Errorf("reading %s: %w", key, store.ErrNotFound)
+	case err == nil && !seen:
+		s.applier.recalls.remember(key, m, s.docs[key].version)
 	}
 	return m, err
 }

@@ -250,6 +250,8 @@ func (v view) LoadRun(phase, member int) (*model.Run, error) {
 	return &run, nil
 }
 
+func (v view) LoadMemberToWrite(member int) (*model.Member, error) { return v.LoadMember(member) }
+
 func (v view) LoadMember(member int) (*model.Member, error) {
 	m, ok := v.members[member]
 	if !ok {

@@ -40,6 +40,9 @@ func (s MemoryState) LoadRun(phase, member int) (*Run, error) {
 	return first(s.Runs, func(r *Run) bool { return r.Phase == phase && r.Member == member }), nil
 }
 
+// LoadMemberToWrite is LoadMember.
+func (s MemoryState) LoadMemberToWrite(member int) (*Member, error) { return s.LoadMember(member) }
+
 // LoadMember returns a member by its ID.
 func (s MemoryState) LoadMember(member int) (*Member, error) {
 	if m := first(s.Members, func(m *Member) bool { return m.ID == member }); m != nil {

@@ -16,6 +16,9 @@ type State interface {
 	// or of on_complete steps.
 	LoadRun(phase, member int) (*Run, error)
 	LoadMember(member int) (*Member, error)
+	// LoadMemberToWrite is LoadMember for a decision that writes the member. The member may be out of
+	// date, in which case the write is refused and the decision is taken again.
+	LoadMemberToWrite(member int) (*Member, error)
 	// LoadRunsOf is all runs of a member, in the order of their executions.
 	LoadRunsOf(member int) ([]*Run, error)
 	// LoadPage is the members of one page, in the order of their ids.

@@ -108,18 +108,20 @@ func (t *transition) decision() (model.Decision, error) {
 	if run.Member == 0 {
 		return t.endSequence()
 	}
-	m, err := t.loadMember()
-	if err != nil {
-		return model.Decision{}, err
+	if t.member == nil {
+		var err error
+		if t.member, err = t.state.LoadMemberToWrite(run.Member); err != nil {
+			return model.Decision{}, err
+		}
 	}
-	next := leavePhase(m, run, t.now)
+	next := leavePhase(t.member, run, t.now)
 	if n := model.PayloadSize(next.WorkerData); run.Status == model.RunSucceeded && n > model.MaxWorkerData {
 		run.Outputs = nil
 		reason := fmt.Sprintf("with its outputs the member would carry %d bytes of them; at most %d can be stored", n, model.MaxWorkerData)
 		step := t.step()
 		step.Status, step.CompletedAt, step.Error = model.StepFailed, &t.now, reason
 		t.end(model.RunFailed, fmt.Sprintf("step %q: %s", step.Name, reason))
-		next = leavePhase(m, run, t.now)
+		next = leavePhase(t.member, run, t.now)
 	}
 	t.dropSecretOutputs()
 	t.eraseSpent(next)
