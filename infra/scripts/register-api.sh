@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Usage: register-api.sh NAME ENVIRONMENT
+#
+# Creates two app registrations in the tenant of "az login": NAME-ENVIRONMENT-api is the admin API
+# with its roles, NAME-ENVIRONMENT-cli is the command line, a public client. Makes you the first
+# Admin. Prints the client ids as variables for the shell. You can repeat it.
+set -eu
+. "$(dirname "$0")/lib.sh"
+[ $# = 2 ] || usage
+
+api=$(registration "$1-$2-api")
+cli=$(registration "$1-$2-cli")
+application="https://graph.microsoft.com/v1.0/applications(appId='$api')"
+scope=7b6f2c57-db9c-486b-b65e-c8819945449e
+
+az rest --method patch --url "$application" --output none --body "{
+  \"identifierUris\": [\"api://$api\"],
+  \"appRoles\": [
+    {\"id\": \"833c4817-7091-4bc8-822e-46acca8bb30d\", \"value\": \"Admin\", \"displayName\": \"Admin\",
+     \"description\": \"May change everything\", \"allowedMemberTypes\": [\"User\", \"Application\"], \"isEnabled\": true},
+    {\"id\": \"a4b3001d-626c-476a-8243-3073faff9f4a\", \"value\": \"Reader\", \"displayName\": \"Reader\",
+     \"description\": \"May read\", \"allowedMemberTypes\": [\"User\", \"Application\"], \"isEnabled\": true}],
+  \"api\": {
+    \"requestedAccessTokenVersion\": 2,
+    \"oauth2PermissionScopes\": [
+      {\"id\": \"$scope\", \"value\": \"access\", \"type\": \"User\", \"isEnabled\": true,
+       \"adminConsentDisplayName\": \"Use matoolkit\",
+       \"adminConsentDescription\": \"Use the admin API of matoolkit as the signed-in user\"}]}}"
+
+# Preauthorize the command line and the Azure CLI, which signs in with --auth azure-cli. This is a
+# second request, because the scope must exist.
+az rest --method patch --url "$application" --output none --body "{\"api\": {\"preAuthorizedApplications\": [
+  {\"appId\": \"$cli\", \"delegatedPermissionIds\": [\"$scope\"]},
+  {\"appId\": \"04b07795-8ddb-461a-bbee-02f9e1bf7b46\", \"delegatedPermissionIds\": [\"$scope\"]}]}}"
+az ad app update --id "$cli" --is-fallback-public-client true
+service_principal "$cli" >/dev/null
+
+# Only assigned users get a token for the API.
+principal=$(service_principal "$api")
+az ad sp update --id "$principal" --set appRoleAssignmentRequired=true
+me=$(az ad signed-in-user show --query id --output tsv)
+assign_app_role "$me" "$api" Admin
+
+echo "export API_CLIENT_ID=$api CLI_CLIENT_ID=$cli"
