@@ -199,6 +199,35 @@ func TestCancelledWhileARollbackRunsItIsCarriedToItsEndFirst(t *testing.T) {
 	})
 }
 
+// A rollback may wait for hours. Each check reads the open runs of the batch.
+func TestCancelledBatchChecksItsRollbacksLessOftenTheLongerTheyTake(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	m := newMeter(s)
+	s.script = script{"New": fails(errNo), "Stop": fails(errLost)}
+	s.publish(undoable)
+	b := s.batch("undoable", people(1))
+	s.advance(b.ID)
+	s.cancel(b.ID)
+	checks := func() int64 { return m.costs[message.TypeBatchWork].messages }
+	for _, c := range []struct {
+		minutes int
+		most    int64
+	}{{1, 14}, {9, 40}, {10, 12}} {
+		before := checks()
+		for range c.minutes * 60 {
+			s.pass(time.Second)
+		}
+		if n := checks() - before; n < int64(c.minutes)-1 || n > c.most {
+			t.Errorf("%d checks in %d minutes, want at most %d", n, c.minutes, c.most)
+		}
+	}
+	s.answers(1, "Stop", "true", nil)
+	s.pass(time.Minute)
+	s.wantCalls(1, "New Stop Delete Alert")
+	s.wantStatus(b.ID, "cancelled")
+}
+
 func TestCancelledWhileAPausedRollbackIsHeldItIsLetGo(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {

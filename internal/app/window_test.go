@@ -73,7 +73,7 @@ func (s *stage) finish(batch int) {
 	s.t.Helper()
 	s.cancel(batch)
 	s.revokes()
-	s.pass(5 * time.Second)
+	s.pass(15 * time.Second)
 	s.wantStatus(batch, "cancelled")
 }
 

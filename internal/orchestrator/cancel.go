@@ -14,9 +14,18 @@ import (
 // taskCancelled is the task of runs that are released because their batch is cancelled.
 const taskCancelled = "cancelled"
 
-// drainDelay is how long a cancelled batch waits for its rollbacks and removals before
-// the next check whether it has ended.
-const drainDelay = 5 * time.Second
+// drainDelay returns how long a batch that was cancelled some time ago waits for its rollbacks and
+// removals before the next check whether it has ended. A check reads up to a page of runs, and a
+// rollback may wait for hours.
+func drainDelay(age time.Duration) time.Duration {
+	switch {
+	case age < time.Minute:
+		return 5 * time.Second
+	case age < 10*time.Minute:
+		return 15 * time.Second
+	}
+	return time.Minute
+}
 
 // finishPageUnlessRunning does the remaining work of a page whose batch was paused or cancelled, perhaps
 // while the page was made. It reports false if the batch is neither. Resuming the batch
@@ -42,7 +51,7 @@ func (o *Orchestrator) cancelPageIfRequested(ctx context.Context, batch, page in
 }
 
 // drainPage ends the runs of one page of a cancelled batch. After the last page it ends the
-// batch, or checks again after drainDelay while the batch has open runs.
+// batch, or checks again later while the batch has open runs.
 func (o *Orchestrator) drainPage(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error) {
 	if b.DispatchMode() != model.Cancelled {
 		return false, message.Reject("batch %d is not cancelled: it is %s", b.ID, b.Status)
@@ -72,7 +81,7 @@ func (o *Orchestrator) drainPage(ctx context.Context, b *model.Batch, m message.
 		return false, err
 	}
 	// Checks that several processes began become one: all have the same times.
-	at := o.nextCheck(m.DueAt, drainDelay)
+	at := o.nextCheck(m.DueAt, drainDelay(o.now().Sub(b.Cancelled.At)))
 	again := message.BatchWork{BatchID: b.ID, Work: message.WorkCancel, Task: fmt.Sprintf("at-%d", at.Unix()), Page: m.Page, DueAt: at}
 	return false, o.bus.Send(ctx, message.TopicOrchestratorEvents, applier.EventMessage(applier.BatchWorkID(again), message.TypeBatchWork, again, at))
 }

@@ -93,11 +93,10 @@ func (w *world) write(ctx context.Context, text string) error {
 }
 
 // mostActions is more than any batch of a plan's size needs, and mostStill than it ever needs
-// without a write: a cancelled batch checks every five seconds whether its rollbacks have ended,
-// and one that waits an hour for its retry takes some 12,000 actions.
+// without a write.
 const (
 	mostActions = 60_000
-	mostStill   = 20_000
+	mostStill   = 8_000
 )
 
 // run drives the batch to its end and lets all that is left in the broker come.
