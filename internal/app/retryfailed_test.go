@@ -42,7 +42,7 @@ func TestRetryOfAllWhoFailedBeginsAtTheStepThatFailed(t *testing.T) {
 			t.Errorf("brought back, it still tells: %+v", m)
 		}
 		s.wantPhases(b.ID, "first completed 3/0/0, second pending 0/0/0")
-		if got := auditText(s.listAudit(b.ID)); !strings.HasSuffix(got, "ada retry all who failed: the cause is gone") {
+		if got := auditText(s.listAudit(b.ID)); !strings.HasSuffix(got, "ada retry all failed members: the cause is gone") {
 			t.Errorf("the trail: %s", got)
 		}
 	})

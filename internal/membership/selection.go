@@ -22,7 +22,7 @@ func SelectionText(s api.RetrySelection) string {
 		}
 	}
 	if len(parts) == 0 {
-		return "all who failed"
+		return "all failed members"
 	}
 	return strings.Join(parts, ", ")
 }

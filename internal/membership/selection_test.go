@@ -19,7 +19,7 @@ func TestSelection(t *testing.T) {
 		member, run bool
 		text        string
 	}{
-		{api.RetrySelection{}, true, true, "all who failed"},
+		{api.RetrySelection{}, true, true, "all failed members"},
 		{api.RetrySelection{Member: 3}, true, false, "member 3"},
 		{api.RetrySelection{Member: 4}, false, false, "member 4"},
 		{api.RetrySelection{Phase: "CUT-OVER"}, true, true, `phase "CUT-OVER"`},
