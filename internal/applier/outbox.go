@@ -97,9 +97,9 @@ func (o *Outbox) addOfBatch(b *model.Batch, m model.Message, now time.Time) erro
 	case model.Remove:
 		o.Events = append(o.Events, MemberRemovedMessage(b.ID, m.Member))
 	case model.Release:
-		o.Events = append(o.Events, BatchWorkMessage(b.ID, message.WorkRelease, fmt.Sprintf("rev-%d", b.Revision), 0))
+		o.Events = append(o.Events, BatchWorkMessage(b.ID, message.WorkRelease, b.ReleaseTask(), 0))
 	case model.CancelRuns:
-		o.Events = append(o.Events, BatchWorkMessage(b.ID, message.WorkCancel, fmt.Sprintf("rev-%d", b.Revision), 0))
+		o.Events = append(o.Events, BatchWorkMessage(b.ID, message.WorkCancel, b.ReleaseTask(), 0))
 	case model.Revoke: // until the decision was stored, processes dispatched jobs
 		o.controls = append(o.controls, controlMessage(b.ID, engine.ExtendRevocation(m, now).Through))
 	default:

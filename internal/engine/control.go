@@ -30,6 +30,9 @@ func onBatchResumed(b *model.Batch, now time.Time) (model.Decision, error) {
 	if b.Paused == nil {
 		d = model.Decision{Repeated: true}
 	}
+	if b.Paused != nil {
+		b.ReleaseRevision = b.Revision
+	}
 	b.Paused = nil
 	acknowledgeFailures(b)
 	d.Messages = []model.Message{model.Release{}}
@@ -56,6 +59,7 @@ func onBatchCancelRequested(b *model.Batch, by model.Attribution, now time.Time)
 		return model.Decision{}, refuseEnded(b, "it cannot be cancelled")
 	}
 	begun := slices.ContainsFunc(b.Phases, func(p model.Phase) bool { return p.DispatchedAt != nil })
+	b.ReleaseRevision = b.Revision
 	b.Status, b.Cancelled, b.Paused, b.Filling, b.RemovalHold, b.StoppedBy = model.BatchCancelling, &by, nil, false, nil, 0
 	for i := range b.Phases {
 		if p := &b.Phases[i]; p.Status == model.PhasePending {

@@ -263,7 +263,7 @@ func TestJobThatWasRevokedIsDispatchedAgainWhenTheBatchIsResumed(t *testing.T) {
 	p.want(model.RunRunning, model.StepPending)
 	p.after(time.Hour)
 	p.mode = model.Running
-	wantOutcome(t, p.on(model.RunReleased{Task: "resumed"}), model.Dispatch{Step: 0})
+	wantOutcome(t, p.on(model.RunReleased{}), model.Dispatch{Step: 0})
 	if s := p.step(); s.JobID == revoked.JobID || !s.PollStartedAt.Equal(began.Add(time.Hour)) {
 		t.Fatalf("dispatched again as %+v", s)
 	}

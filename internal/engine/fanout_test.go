@@ -93,7 +93,7 @@ func TestPageThatIsSentLeavesItsRunsToTheirOwnMessages(t *testing.T) {
 		"paused":                {Status: model.RunWaiting, PausedAt: &later},
 		"waiting":               {Status: model.RunWaiting},
 		"ended as it started":   {Status: model.RunFailed},
-		"released and not sent": {Status: model.RunRunning, Task: model.TaskResumed, Steps: []model.Step{{Status: model.StepDispatched, DispatchedAt: &later}}},
+		"released and not sent": {Status: model.RunRunning, Task: "rev-4", Steps: []model.Step{{Status: model.StepDispatched, DispatchedAt: &later}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -130,7 +130,7 @@ func TestPageThatIsNotSentTakesUpWhatItOwes(t *testing.T) {
 		"a run that has gone on": {run: model.Run{Status: model.RunRunning, LastEvent: "result:a", Steps: []model.Step{{Status: model.StepDispatched, DispatchedAt: &earlier, Timeout: time.Hour}}}},
 		"a run that was paused": {
 			run:  model.Run{Status: model.RunWaiting, LastEvent: runstate.EventStart, PausedAt: &earlier},
-			want: []model.Event{model.OnRun{Phase: 2, Member: 1, RunEvent: model.RunReleased{Task: model.TaskResumed}}},
+			want: []model.Event{model.OnRun{Phase: 2, Member: 1, RunEvent: model.RunReleased{}}},
 		},
 		"a run that is paused":      {run: model.Run{Status: model.RunWaiting, LastEvent: runstate.EventStart, PausedAt: &earlier}, paused: true},
 		"a run that failed":         {run: model.Run{Status: model.RunFailed, LastEvent: runstate.EventStart}, want: []model.Event{model.FailureCounted{Phase: 2}}},
@@ -157,29 +157,31 @@ func TestPageThatIsNotSentTakesUpWhatItOwes(t *testing.T) {
 	}
 }
 
-// The process that paused the run released it and died: only the task that releases the
-// batch's runs still comes.
-func TestReleaseSendsWhatTheProcessThatHeldTheRunOwes(t *testing.T) {
+// The process that paused the run released it and died: only the task that releases the batch's
+// runs still comes, perhaps hours later.
+func TestReleaseSendsWhatTheProcessThatPausedTheRunOwes(t *testing.T) {
 	t.Parallel()
 	paused := func(t *testing.T) *person {
 		t.Helper()
 		p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
+		p.batch.ReleaseRevision = 4
 		p.mode = model.Paused
 		wantOutcome(t, p.on(model.RunStarted{}), released())
 		p.mode = model.Running
 		return p
 	}
 	p := paused(t)
-	wantOutcome(t, p.on(model.RunReleased{Task: model.TaskResumed}), model.Dispatch{Step: 0})
-	d := p.on(model.RunReleased{Task: "rev-4"})
-	wantOutcome(t, d, model.Dispatch{Step: 0})
-	if !d.Repeated {
-		t.Fatalf("%+v", d)
+	wantOutcome(t, p.on(model.RunReleased{}), model.Dispatch{Step: 0})
+	for _, mode := range []model.DispatchMode{model.Running, model.Paused} {
+		p.mode = mode
+		p.after(time.Hour)
+		d := p.on(model.RunReleased{Task: "rev-4"})
+		wantOutcome(t, d, model.Dispatch{Step: 0})
+		if !d.Repeated {
+			t.Fatalf("%+v", d)
+		}
 	}
-	p.mode = model.Paused // again
-	wantOutcome(t, p.on(model.RunReleased{Task: "rev-4"}), model.Dispatch{Step: 0})
-	p.after(model.BrokerRemembers + time.Second) // a worker might do the job twice
-	p.nothing(model.RunReleased{Task: "rev-4"})
+	p.nothing(model.RunReleased{Task: "rev-5"}) // of the next resumption
 
 	p = paused(t)
 	p.on(model.RunReleased{Task: "rev-3"})

@@ -202,7 +202,7 @@ func repeatStart(d *model.Decision, run *model.Run, openPhase int, mode model.Di
 	switch {
 	case run.PausedAt != nil:
 		if started && mode != model.Paused { // else the resumption releases it
-			at.RunEvent = model.RunReleased{Task: model.TaskResumed}
+			at.RunEvent = model.RunReleased{}
 			d.Next = append(d.Next, at)
 		}
 	case run.Status == model.RunWaiting:

@@ -110,7 +110,7 @@ func (p *person) try(e model.RunEvent) (model.Decision, error) {
 	p.t.Helper()
 	state := model.MemoryState{Runs: []*model.Run{&p.run}, Runbook: p.rb, DispatchMode: p.mode, Members: []*model.Member{&p.member}}
 	switch e.(type) {
-	case model.RunReleased, model.RunMended: // the other events on a member's run do without the batch
+	case model.RunReleased, model.RunMended, model.RunCancelRequested: // the other events on a member's run do without the batch
 		state.Batch = &p.batch
 	}
 	if p.run.Member == 0 {
@@ -168,7 +168,7 @@ func on(run *model.Run, e model.RunEvent) model.OnRun {
 func start(phase int) any { return model.OnRun{Phase: phase, RunEvent: model.RunStarted{}} }
 
 // released is that a paused run is to be released, as wantOutcome has it.
-func released() any { return model.OnRun{RunEvent: model.RunReleased{Task: "resumed"}} }
+func released() any { return model.OnRun{RunEvent: model.RunReleased{}} }
 
 // wantOutcome checks what a decision counts, sends and has decided next, without the
 // places that are the same for all: the run's own, its member and its page. The events
@@ -217,7 +217,7 @@ func outcome(d model.Decision) []any {
 	}
 	for _, e := range d.Next {
 		if on, ok := e.(model.OnRun); ok {
-			if on.Member = 0; on.RunEvent == (model.RunReleased{Task: "resumed"}) {
+			if on.Member = 0; on.RunEvent == (model.RunReleased{}) {
 				on.Phase = 0
 			}
 			got = append(got, on)

@@ -6,6 +6,7 @@
 package model
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -37,6 +38,7 @@ type Batch struct {
 	Cancelled        *Attribution `json:"cancelled,omitempty"`
 	Shared           bool         `json:"shared,omitempty"`          // an administrator allowed members who are in other batches
 	Revision         int          `json:"revision,omitempty"`        // counts the decisions on it, so that what follows from each is told apart
+	ReleaseRevision  int          `json:"releaseRevision,omitempty"` // Revision when it was last resumed or cancelled; see ReleaseTask
 	Joining          []Join       `json:"joining,omitempty"`         // pages of members added late that have not caught up
 	RemovalHold      *RemovalHold `json:"removalHold,omitempty"`     // removals that the source asks for and that wait for an administrator
 	Kept             int          `json:"kept,omitempty"`            // members whom the source lacks and an administrator keeps
@@ -46,6 +48,10 @@ type Batch struct {
 
 	Quiet *runbook.QuietHours `json:"quiet,omitempty"` // of its version: no phase begins in them; nil in a manual batch
 }
+
+// ReleaseTask names the task that releases the batch's paused runs since it was last resumed or
+// cancelled.
+func (b *Batch) ReleaseTask() string { return fmt.Sprintf("rev-%d", b.ReleaseRevision) }
 
 // Phase finds a phase execution by its id, which is its place.
 func (b *Batch) Phase(id int) (*Phase, bool) {

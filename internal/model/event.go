@@ -54,8 +54,8 @@ type (
 		Silent bool
 		Cause  string
 	}
-	// RunReleased: the run's batch is no longer paused. Task names the work that
-	// found so.
+	// RunReleased: the run's batch is no longer paused. Task names the work that found so; empty: the
+	// process that paused the run did, and Batch.ReleaseTask sends the job if that process dies.
 	RunReleased struct{ Task string }
 	// RunCancelRequested: the run is to be cancelled, because its batch is cancelled or its member is
 	// removed. A run that is rolling back continues.
@@ -259,7 +259,3 @@ func (MembersKept) event()       {}
 func (MemberRetried) event()     {}
 func (SequenceRetried) event()   {}
 func (VersionPublished) event()  {}
-
-// TaskResumed is the task under which the process that paused a run releases it where the
-// batch was resumed in the meantime.
-const TaskResumed = "resumed"

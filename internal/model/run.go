@@ -131,22 +131,5 @@ func (r *Run) Clone() *Run {
 	return &c
 }
 
-// OwesRelease reports whether a task that releases the paused runs of a batch has something to do
-// for the run: the run is paused, or the task has released it and may have died before it sent
-// the job, or the process that paused the run has.
-func (r *Run) OwesRelease(task string, now time.Time) bool {
-	return r.PausedAt != nil || r.Task == task || r.justReleased(now)
-}
-
-// justReleased reports whether the process that paused the run has released it lately. If the
-// process died then, only the task that releases the batch's runs sends what it owed.
-func (r *Run) justReleased(now time.Time) bool {
-	if r.Task != TaskResumed || r.Status == RunWaiting || r.Status.Terminal() {
-		return false
-	}
-	sent := r.Steps[r.Current].DispatchedAt
-	return sent != nil && now.Sub(*sent) <= BrokerRemembers
-}
-
 // StepID is the execution id of the run's step at index.
 func (r *Run) StepID(index int) int64 { return StepID(r.Phase, r.Member, index) }

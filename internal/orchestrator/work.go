@@ -96,15 +96,11 @@ func (o *Orchestrator) releasePage(ctx context.Context, b *model.Batch, m messag
 		return false, o.applier.UpsertSummary(ctx, b)
 	}
 	paused := b.DispatchMode() == model.Paused
-	runs, err := o.store.RunsOfPage(ctx, b.ID, m.Page, store.RunSelection{Paused: !paused, Tasks: []string{m.Task, model.TaskResumed}})
+	runs, err := o.store.RunsOfPage(ctx, b.ID, m.Page, store.RunSelection{Paused: !paused, Tasks: []string{m.Task}})
 	if err != nil {
 		return false, err
 	}
-	now := o.now()
 	err = forEach(ctx, runs, func(run store.Item[model.Run]) error {
-		if !run.Doc.OwesRelease(m.Task, now) {
-			return nil
-		}
 		return o.applier.Decide(ctx, b.ID, model.OnRun{Phase: run.Doc.Phase, Member: run.Doc.Member, RunEvent: model.RunReleased{Task: m.Task}})
 	})
 	if err != nil {

@@ -49,7 +49,7 @@ func (t *transition) followUps(again bool) []model.Event {
 	counted := model.ShardCounted{Phase: run.Phase, Page: run.Page, Yields: !again && t.yielded, Again: again}
 	if !run.Status.Terminal() {
 		if run.PausedAt != nil {
-			next = append(next, model.OnRun{Phase: run.Phase, Member: run.Member, RunEvent: model.RunReleased{Task: model.TaskResumed}})
+			next = append(next, model.OnRun{Phase: run.Phase, Member: run.Member, RunEvent: model.RunReleased{}})
 		}
 		if run.Kind == model.KindPhase && (t.yielded || again && run.Yielded) {
 			next = append(next, counted)

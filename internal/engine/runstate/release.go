@@ -10,8 +10,15 @@ import (
 // not counted as polling.
 func (t *transition) onReleased(e model.RunReleased) (model.Decision, error) {
 	run := t.run
+	if e.Task == "" { // the task of the batch's last resumption sends the job if this process dies
+		b, err := t.state.LoadBatch()
+		if err != nil {
+			return model.Decision{}, err
+		}
+		e.Task = b.ReleaseTask()
+	}
 	if run.PausedAt == nil {
-		if run.OwesRelease(e.Task, t.now) {
+		if run.Task == e.Task { // the process that released it may have died before it sent the job
 			return t.repeat(), nil
 		}
 		return model.Decision{Stale: true}, nil
