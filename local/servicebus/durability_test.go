@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+	"github.com/Azure/go-amqp"
 )
 
 // killed copies the data directory of a server that goes on running, as a kill at
@@ -20,7 +21,7 @@ func (e *environment) killed(dir string) *environment {
 	content, err := os.ReadFile(filepath.Join(dir, "journal"))
 	e.must(err)
 	e.must(os.WriteFile(filepath.Join(to, "journal"), content, 0o600))
-	next := &environment{t: e.t, ctx: e.ctx, clock: e.clock}
+	next := &environment{t: e.t, ctx: e.ctx, clock: e.clock, dir: to}
 	next.start(to)
 	return next
 }
@@ -60,7 +61,7 @@ func TestEverythingAcknowledgedSurvivesAKill(t *testing.T) {
 
 	q = next.receiver("plain", nil)
 	again := next.one(q, "abandoned")
-	if again.DeliveryCount != 2 || again.ApplicationProperties["k"] != "v" || *again.SequenceNumber != *abandoned.SequenceNumber {
+	if again.DeliveryCount != 3 || again.ApplicationProperties["k"] != "v" || *again.SequenceNumber != *abandoned.SequenceNumber {
 		t.Errorf("abandoned message has delivery count %d, properties %v", again.DeliveryCount, again.ApplicationProperties)
 	}
 	next.one(q, "locked")
@@ -76,6 +77,53 @@ func TestEverythingAcknowledgedSurvivesAKill(t *testing.T) {
 	next.send("plain", message("new"))
 	if m := next.one(q, "new"); *m.SequenceNumber <= *deferred.SequenceNumber {
 		t.Errorf("sequence number %d is given anew", *m.SequenceNumber)
+	}
+}
+
+// A message that was locked when the server ended comes back with that delivery counted.
+func TestDeliveriesAreCountedAcrossARestart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	e := newLocal(t, dir)
+	e.send("plain", message("deferred"), message("locked"), message("released"))
+	q := e.receiver("plain", nil)
+	deferred := e.one(q, "deferred")
+	e.must(q.DeferMessage(e.ctx, deferred, nil))
+	e.one(q, "locked")
+	_, err := q.ReceiveDeferredMessages(e.ctx, []int64{*deferred.SequenceNumber}, nil)
+	e.must(err)
+	session, _ := authorized(e, "plain")
+	r, err := session.NewReceiver(e.ctx, "plain", &amqp.ReceiverOptions{SettlementMode: amqp.ReceiverSettleModeSecond.Ptr(), Credit: -1})
+	e.must(err)
+	e.must(r.IssueCredit(1))
+	released, err := r.Receive(e.ctx, nil)
+	e.must(err)
+	e.must(r.ReleaseMessage(e.ctx, released)) // answered when all is written
+
+	for restart := range 2 {
+		e = e.killed(dir)
+		dir = e.dir
+		q = e.receiver("plain", nil)
+		if again := e.one(q, "locked"); again.DeliveryCount != uint32(restart+2) {
+			t.Errorf("restart %d: delivery count %d", restart+1, again.DeliveryCount)
+		}
+		back, err := q.ReceiveDeferredMessages(e.ctx, []int64{*deferred.SequenceNumber}, nil)
+		e.must(err)
+		if back[0].DeliveryCount != uint32(restart+2) {
+			t.Errorf("restart %d: deferred message has delivery count %d", restart+1, back[0].DeliveryCount)
+		}
+		if restart == 0 {
+			m := e.one(q, "released")
+			if m.DeliveryCount != 1 {
+				t.Errorf("released message has delivery count %d", m.DeliveryCount)
+			}
+			e.must(q.CompleteMessage(e.ctx, m, nil))
+		}
+		e.send("plain", message("later"))
+	}
+	e = e.killed(dir)
+	if dead := e.one(e.deadLetters("plain"), "deferred"); *dead.DeadLetterReason != "MaxDeliveryCountExceeded" {
+		t.Errorf("reason %q", *dead.DeadLetterReason)
 	}
 }
 

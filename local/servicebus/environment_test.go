@@ -22,6 +22,7 @@ type environment struct {
 	client *azservicebus.Client
 	server *servicebus.Server // nil elsewhere
 	clock  *clock
+	dir    string // of a server that killed started
 }
 
 const testKey = "SAS_KEY_VALUE"

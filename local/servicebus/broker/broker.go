@@ -70,7 +70,7 @@ func refuse(condition, format string, args ...any) error {
 }
 
 // Open makes the entities of the topology and restores what DataDir holds of them.
-// Messages that were locked are available again.
+// Messages that were locked are available again, with that delivery counted.
 func Open(cfg Config) (*Broker, error) {
 	if cfg.Locks == nil {
 		cfg.Locks = cfg.Now

@@ -117,7 +117,7 @@ func (e *Entity) Cancel(sequences []int64) error {
 	defer e.mu.Unlock()
 	for _, s := range sequences {
 		if e.scheduled[s] == nil {
-			return refuse("amqp:not-found", "there is no scheduled message with sequence number %d", s)
+			return refuse("com.microsoft:message-not-found", "there is no scheduled message with sequence number %d", s)
 		}
 	}
 	for _, s := range sequences {

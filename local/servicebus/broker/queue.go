@@ -201,7 +201,8 @@ func (q *Queue) nextReady() *entry {
 	return q.newHead
 }
 
-// lock gives an active or deferred entry to a receiver.
+// lock gives an active or deferred entry to a receiver, and records it: after a restart
+// the delivery counts.
 func (q *Queue) lock(en *entry) {
 	if en.state == deferred {
 		delete(q.deferred, en.seq)
@@ -213,6 +214,11 @@ func (q *Queue) lock(en *entry) {
 	en.state, en.token = locked, newToken()
 	q.tokens[en.token] = en
 	q.hold(en, q.e.b.locks().Add(q.options.LockDuration))
+	q.recordLocked(q.e.b.record, en)
+}
+
+func (q *Queue) recordLocked(record func(byte, func(*writer)), en *entry) {
+	record(recLocked, func(w *writer) { w.uint(q.id); w.int(en.seq) })
 }
 
 // unlock ends the lock and puts the entry back among the active or, when it came

@@ -88,10 +88,7 @@ func (r *Receiver) Flow(deliveryCount, credit uint32, drain bool) (uint32, uint3
 	r.q.e.mu.Lock()
 	defer r.q.e.mu.Unlock()
 	r.stop()
-	if r.credit = deliveryCount + credit - r.deliveryCount; int32(r.credit) < 0 {
-		r.credit = 0 // more was sent than the receiver knew of when it lowered its credit
-	}
-	if r.credit > 0 {
+	if r.credit = amqp.Remaining(credit, deliveryCount, r.deliveryCount); r.credit > 0 {
 		r.q.waiting = append(r.q.waiting, r)
 	}
 	r.q.pump(now)

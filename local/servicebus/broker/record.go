@@ -21,6 +21,7 @@ const (
 	recEntry                // a message in a queue, in full
 	recSequence             // the last sequence number of an entity
 	recSeen                 // a message id of the duplicate detection history
+	recLocked               // a message was handed to a receiver, which must settle it
 )
 
 // record appends to the journal if there is one. The lock of the entity that the

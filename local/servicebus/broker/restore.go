@@ -3,6 +3,7 @@ package broker
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -16,6 +17,7 @@ type restorer struct {
 	entities map[uint64]*Entity
 	queues   map[uint64]*Queue
 	entries  map[*Queue]map[int64]*entry
+	locked   map[*entry]*Queue
 	left     map[string]bool // paths that were left out
 }
 
@@ -23,7 +25,7 @@ type restorer struct {
 func (b *Broker) open(dir string, compactAbove int64) error {
 	r := &restorer{
 		b: b, entities: map[uint64]*Entity{}, queues: map[uint64]*Queue{},
-		entries: map[*Queue]map[int64]*entry{}, left: map[string]bool{},
+		entries: map[*Queue]map[int64]*entry{}, locked: map[*entry]*Queue{}, left: map[string]bool{},
 	}
 	j, cut, err := journal.Open(dir, r.apply)
 	if err != nil {
@@ -40,7 +42,22 @@ func (b *Broker) open(dir string, compactAbove int64) error {
 	for _, e := range b.ordered {
 		b.define(func(kind byte, f func(*writer)) { b.record(kind, f) }, e)
 	}
+	r.unlock()
 	return nil
+}
+
+// unlock takes the locks away that messages had when the journal ended. Each such
+// delivery counts as one that failed.
+func (r *restorer) unlock() {
+	now := r.b.now()
+	bySequence := func(a, b *entry) int { return cmp.Compare(a.seq, b.seq) } // dead letters keep the order
+	for _, en := range slices.SortedFunc(maps.Keys(r.locked), bySequence) {
+		q := r.locked[en]
+		q.e.mu.Lock()
+		q.lock(en)
+		q.failed(en, now)
+		q.e.mu.Unlock()
+	}
 }
 
 // define writes the ids of an entity and its queues.
@@ -88,6 +105,11 @@ func (r *restorer) apply(record []byte) error {
 		if f.err == nil && en != nil {
 			en.deliveryCount, en.properties = count, properties
 			q.restore(en, st)
+			delete(r.locked, en)
+		}
+	case recLocked:
+		if q, en := r.entry(f); en != nil {
+			r.locked[en] = q
 		}
 	case recDead:
 		q, en := r.entry(f)
@@ -170,6 +192,7 @@ func (r *restorer) push(q *Queue, en *entry) {
 
 func (r *restorer) remove(q *Queue, en *entry) {
 	delete(r.entries[q], en.seq)
+	delete(r.locked, en)
 	q.remove(en)
 }
 
@@ -244,6 +267,9 @@ func (e *Entity) snapshot(record func(byte, func(*writer))) {
 				w.optional(en.properties)
 				w.message(en.m)
 			})
+			if en.state == locked {
+				q.recordLocked(record, en)
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -45,6 +46,7 @@ func (q *Queue) Settle(token Token, d Disposition, set map[string]any) error {
 		q.failed(en, now)
 	case Release:
 		q.unlock(en)
+		q.changed(en)
 	case Defer:
 		en.wasDeferred = true
 		q.unlock(en)
@@ -93,16 +95,29 @@ func (q *Queue) Renew(tokens []Token) ([]time.Time, error) {
 	return until, nil
 }
 
-// Peek encodes up to n messages from a sequence number on, in any state.
+// Peek encodes up to n messages from a sequence number on, in any state. The scheduled
+// messages of a queue are among them; those of a topic are in no subscription yet.
 func (q *Queue) Peek(from int64, n int) [][]byte {
 	q.e.mu.Lock()
 	defer q.e.mu.Unlock()
 	q.stats.Peeked++
-	var out [][]byte
-	for en := q.head; en != nil && len(out) < n; en = en.next {
+	var found []*entry
+	for en := q.head; en != nil && len(found) < n; en = en.next {
 		if en.seq >= from {
-			out = append(out, en.append(nil, nil))
+			found = append(found, en)
 		}
+	}
+	if q == q.e.queue {
+		for seq, en := range q.e.scheduled {
+			if seq >= from {
+				found = append(found, en)
+			}
+		}
+		slices.SortFunc(found, func(a, b *entry) int { return cmp.Compare(a.seq, b.seq) })
+	}
+	out := make([][]byte, min(n, len(found)))
+	for i := range out {
+		out[i] = found[i].append(nil, nil)
 	}
 	return out
 }

@@ -65,6 +65,7 @@ type Journal struct {
 	pending []byte        // framed records to be written
 	waiting []func(error) // called when pending is on disk
 	busy    bool          // records are being written
+	unsaved bool          // records are written that no disk was waited for
 	closed  bool
 	err     error
 }
@@ -186,7 +187,7 @@ func (j *Journal) Append(record func(b []byte) []byte) {
 func (j *Journal) Committed(done func(error)) {
 	j.mu.Lock()
 	err := j.err
-	if err == nil && (j.busy || len(j.pending) > 0) {
+	if err == nil && (j.busy || j.unsaved || len(j.pending) > 0) {
 		j.waiting = append(j.waiting, done)
 		j.signal()
 		j.mu.Unlock()
@@ -223,25 +224,32 @@ func (j *Journal) signal() {
 	}
 }
 
-// run writes the pending records; one write takes all that arrived during the previous write.
+// run writes the pending records; one write takes all that arrived during the previous
+// write. It waits for the disk when a caller does: until then the records outlive the
+// process, which is all that is asked of those that nobody waits for.
 func (j *Journal) run() {
 	defer close(j.done)
 	var spare []byte
+	unsaved := false
 	for range j.wake {
 		j.mu.Lock()
 		batch, waiting, closed, err := j.pending, j.waiting, j.closed, j.err
 		j.pending, j.waiting, j.busy = spare[:0], nil, true
 		j.mu.Unlock()
 		if err == nil {
-			err = j.flush(batch)
+			save := len(waiting) > 0 || closed
+			unsaved = unsaved || len(batch) > 0
+			err = j.flush(batch, save && unsaved)
+			unsaved = unsaved && !save
 		}
-		j.finish(err, waiting)
+		j.finish(err, unsaved, waiting)
 		if spare = batch; cap(spare) > 4<<20 {
 			spare = nil
 		}
 		if err == nil && j.mostlyDead() {
 			waiting, err = j.compact()
-			j.finish(err, waiting)
+			unsaved = false
+			j.finish(err, unsaved, waiting)
 		}
 		if closed {
 			j.fail(ErrClosed)
@@ -266,7 +274,7 @@ func (j *Journal) fail(err error) {
 	j.waiting, j.busy = nil, false
 }
 
-func (j *Journal) finish(err error, waiting []func(error)) {
+func (j *Journal) finish(err error, unsaved bool, waiting []func(error)) {
 	j.mu.Lock()
 	if j.err == nil {
 		j.err = err
@@ -274,22 +282,22 @@ func (j *Journal) finish(err error, waiting []func(error)) {
 	if len(j.waiting) > 0 {
 		j.signal()
 	}
-	j.busy = false
+	j.busy, j.unsaved = false, unsaved
 	j.mu.Unlock()
 	for _, done := range waiting {
 		done(err)
 	}
 }
 
-func (j *Journal) flush(batch []byte) error {
-	if len(batch) == 0 {
-		return nil
-	}
+// flush writes records and, to save them, waits for the disk.
+func (j *Journal) flush(batch []byte, save bool) error {
 	if _, err := j.file.Write(batch); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
-	if err := j.file.Sync(); err != nil {
-		return fmt.Errorf("journal: %w", err)
+	if save {
+		if err := j.file.Sync(); err != nil {
+			return fmt.Errorf("journal: %w", err)
+		}
 	}
 	j.size += int64(len(batch))
 	j.written.Add(int64(len(batch)))
