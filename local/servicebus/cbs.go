@@ -4,11 +4,14 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/golang-jwt/jwt/v5"
 )
 
 // cbsNode is the node that takes the tokens of a connection.
@@ -44,11 +47,8 @@ func (c *conn) putToken(r request) (answer, error) {
 	if !ok || audience == "" {
 		return answer{}, bad("put-token needs a name and a token as its body")
 	}
-	u, err := url.Parse(audience)
-	if err != nil {
-		return answer{}, bad("audience %q is not an address", audience)
-	}
 	var until time.Time
+	var err error
 	switch kind {
 	case "servicebus.windows.net:sastoken":
 		until, err = verifySAS(token, audience, c.server.cfg.Key, time.Now())
@@ -58,25 +58,45 @@ func (c *conn) putToken(r request) (answer, error) {
 		return answer{}, bad("token type %q is not supported", kind)
 	}
 	if err != nil {
-		return answer{}, &requestError{401, "Unauthorized: " + err.Error()}
+		return answer{}, &requestError{401, "amqp:unauthorized-access", "Unauthorized: " + err.Error()}
 	}
-	c.claims[strings.ToLower(strings.Trim(u.Path, "/"))] = until
+	c.claims[strings.ToLower(nodePath(audience))] = until
 	return answer{code: 202, text: "Accepted"}, nil
 }
 
 func (c *conn) verifyJWT(token, audience string, expiration any) (time.Time, error) {
 	if c.server.cfg.VerifyToken == nil {
-		return time.Time{}, fmt.Errorf("this namespace takes no JWT")
+		return time.Time{}, errors.New("this namespace accepts no tokens of Entra ID: start it together with the local Entra ID, or use the shared access key")
 	}
 	if err := c.server.cfg.VerifyToken(token, audience); err != nil {
 		return time.Time{}, err
 	}
-	text, _ := expiration.(string)
-	seconds, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("expiration %q is not a number of seconds", text)
+	return tokenExpiry(token, expiration)
+}
+
+// tokenExpiry is when a JWT ends: as the request says, else as the token itself says.
+func tokenExpiry(token string, expiration any) (time.Time, error) {
+	switch at := expiration.(type) {
+	case time.Time:
+		return at, nil
+	case int64:
+		return time.Unix(at, 0), nil
+	case int32:
+		return time.Unix(int64(at), 0), nil
+	case uint64:
+		return time.Unix(int64(at), 0), nil
+	case string:
+		seconds, err := strconv.ParseInt(at, 10, 64)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("expiration %q is not a number of seconds", at)
+		}
+		return time.Unix(seconds, 0), nil
 	}
-	return time.Unix(seconds, 0), nil
+	var claims jwt.RegisteredClaims
+	if _, _, err := jwt.NewParser().ParseUnverified(token, &claims); err != nil || claims.ExpiresAt == nil {
+		return time.Time{}, errors.New("neither the request nor the token has an expiration")
+	}
+	return claims.ExpiresAt.Time, nil
 }
 
 // verifySAS checks a shared access signature: who signed it, that it is for the

@@ -252,6 +252,33 @@ func TestScheduledMessageComesWhenItIsDue(t *testing.T) {
 	e.one(r, "annotated")
 }
 
+func TestPeekShowsScheduledMessagesOfAQueue(t *testing.T) {
+	e := newEnvironment(t)
+	s, r := e.sender("plain"), e.receiver("plain", nil)
+	e.must(s.SendMessage(e.ctx, message("first"), nil))
+	numbers, err := s.ScheduleMessages(e.ctx, []*azservicebus.Message{message("scheduled")}, e.now().Add(10*time.Second), nil)
+	e.must(err)
+	e.must(s.SendMessage(e.ctx, message("last"), nil))
+	peeked, err := r.PeekMessages(e.ctx, 10, nil)
+	e.must(err)
+	var got []string
+	for _, m := range peeked {
+		got = append(got, fmt.Sprint(string(m.Body), " ", m.State))
+	}
+	if want := []string{"first 0", "scheduled 2", "last 0"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("peeked %q, want %q", got, want)
+	}
+	if *peeked[1].SequenceNumber != numbers[0] {
+		t.Errorf("sequence number %d, scheduled as %d", *peeked[1].SequenceNumber, numbers[0])
+	}
+	peeked, err = r.PeekMessages(e.ctx, 1, &azservicebus.PeekMessagesOptions{FromSequenceNumber: &numbers[0]})
+	e.must(err)
+	if len(peeked) != 1 || string(peeked[0].Body) != "scheduled" {
+		t.Errorf("peeked %d messages from the scheduled one on", len(peeked))
+	}
+	e.must(s.CancelScheduledMessages(e.ctx, numbers, nil))
+}
+
 func TestCancelledMessageNeverComes(t *testing.T) {
 	e := newEnvironment(t)
 	s, r := e.sender("events"), e.receiver("events/all", nil)

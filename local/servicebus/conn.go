@@ -3,10 +3,13 @@ package servicebus
 import (
 	"bufio"
 	"bytes"
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -39,9 +42,9 @@ type conn struct {
 	peerIdle time.Duration // 0 for none
 }
 
-func newConn(s *Server, nc net.Conn) *conn {
+func newConn(s *Server, nc net.Conn, in *bufio.Reader) *conn {
 	return &conn{
-		server: s, net: nc, in: bufio.NewReaderSize(nc, 64<<10), sessions: map[uint16]*session{},
+		server: s, net: nc, in: in, sessions: map[uint16]*session{},
 		claims: claims{}, wake: make(chan struct{}, 1), peerMax: 512,
 	}
 }
@@ -77,10 +80,31 @@ func (c *conn) run() error {
 	return err
 }
 
-// handshake negotiates SASL ANONYMOUS and the AMQP header.
+// mechanisms are the SASL mechanisms of Service Bus. Each but PLAIN admits a client that
+// shows its tokens to $cbs afterwards; there are clients that insist on MSSBCBS.
+var mechanisms = []string{"MSSBCBS", "ANONYMOUS", "PLAIN", "EXTERNAL"}
+
+// admit checks the client's choice of a mechanism. PLAIN has the name and the value of
+// the shared access key, which stand for a token for the whole namespace.
+func (c *conn) admit(init *amqp.SASLInit) error {
+	if init.Mechanism == "PLAIN" {
+		fields := strings.Split(string(init.Response), "\x00")
+		if len(fields) != 3 || fields[1] != KeyName || subtle.ConstantTimeCompare([]byte(fields[2]), []byte(c.server.cfg.Key)) != 1 {
+			return errors.New("SASL PLAIN without the name and the value of the shared access key")
+		}
+		c.claims[""] = time.Unix(1<<40, 0)
+		return nil
+	}
+	if !slices.Contains(mechanisms, init.Mechanism) {
+		return fmt.Errorf("SASL mechanism %q is not supported", init.Mechanism)
+	}
+	return nil
+}
+
+// handshake negotiates SASL and the AMQP header.
 func (c *conn) handshake() error {
 	_ = c.net.SetDeadline(time.Now().Add(idleTimeout))
-	if err := c.header(amqp.HeaderSASL, amqp.AppendFrame(append([]byte{}, amqp.HeaderSASL...), amqp.TypeSASL, 0, &amqp.SASLMechanisms{Mechanism: "ANONYMOUS"})); err != nil {
+	if err := c.header(amqp.HeaderSASL, amqp.AppendFrame(append([]byte{}, amqp.HeaderSASL...), amqp.TypeSASL, 0, &amqp.SASLMechanisms{Mechanisms: mechanisms})); err != nil {
 		return err
 	}
 	kind, _, body, err := amqp.ReadFrame(c.in, &c.frame, maxFrameSize)
@@ -95,15 +119,15 @@ func (c *conn) handshake() error {
 	if !ok || kind != amqp.TypeSASL {
 		return errors.New("expected sasl-init")
 	}
-	outcome := &amqp.SASLOutcome{}
-	if init.Mechanism != "ANONYMOUS" {
+	outcome, refused := &amqp.SASLOutcome{}, c.admit(init)
+	if refused != nil {
 		outcome.Code = 1
 	}
 	if _, err := c.net.Write(amqp.AppendFrame(nil, amqp.TypeSASL, 0, outcome)); err != nil {
 		return err
 	}
-	if outcome.Code != 0 {
-		return fmt.Errorf("SASL mechanism %q is not supported", init.Mechanism)
+	if refused != nil {
+		return refused
 	}
 	if err := c.header(amqp.HeaderAMQP, amqp.HeaderAMQP); err != nil {
 		return err
@@ -194,7 +218,9 @@ func (c *conn) handle(channel uint16, p any) error {
 	if _, ok := p.(*amqp.End); ok {
 		s.close()
 		delete(c.sessions, channel)
-		s.send(&amqp.End{})
+		if !s.ended { // a second End is an error for which clients drop the connection
+			s.send(&amqp.End{})
+		}
 		return nil
 	}
 	if err := s.handle(p); err != nil {

@@ -3,6 +3,7 @@ package servicebus
 import (
 	"encoding/binary"
 	"fmt"
+	"strings"
 
 	"github.com/matoolkit/matoolkit/local/servicebus/amqp"
 	"github.com/matoolkit/matoolkit/local/servicebus/broker"
@@ -13,18 +14,20 @@ import (
 // requests) or address (the client receives their answers).
 type link struct {
 	s         *session
+	name      string
 	handle    uint32
 	rcvSecond bool
 	detached  bool // refused; wait for the client's detach
 
 	entity   *broker.Entity
 	requests func(request) (answer, error)
-	node     string // address of the node that requests go to or answers come from
+	node     string // path of the node that requests go to or answers come from, in lower case
 
 	queue    *broker.Queue
 	receiver *broker.Receiver
 
-	replyTo string // of answers: the address that requests name for them
+	replies bool   // the client receives answers
+	replyTo string // the target address of answers, which may be empty
 	// Guarded by the connection's mu.
 	answers [][]byte
 	credit  uint32
@@ -52,17 +55,15 @@ func (l *link) resolve(p *amqp.Attach) error {
 	if err != nil {
 		return &amqp.Error{Condition: "amqp:not-implemented", Description: err.Error()}
 	}
-	if t.Dynamic {
-		return &amqp.Error{Condition: "amqp:not-implemented", Description: "dynamic nodes are not supported"}
+	if err := supported(t); err != nil {
+		return err
 	}
-	for name := range t.Filter {
-		return &amqp.Error{Condition: "amqp:not-implemented", Description: fmt.Sprintf("link filter %v is not supported", name)}
-	}
-	l.node = t.Address
-	path, management := managed(t.Address)
-	if t.Address == cbsNode {
+	address := nodePath(t.Address)
+	l.node = strings.ToLower(address)
+	path, management := managed(address)
+	if l.node == cbsNode {
 		l.requests = l.s.c.putToken
-	} else if err := l.authorize(path); err != nil {
+	} else if err := l.authorize(address); err != nil {
 		return err
 	} else if management {
 		if l.requests, err = l.s.c.server.management(path); err != nil {
@@ -71,7 +72,10 @@ func (l *link) resolve(p *amqp.Attach) error {
 	}
 	switch {
 	case l.requests != nil && p.Role == amqp.RoleReceiver:
-		l.requests = nil
+		l.requests, l.replies = nil, true
+		if len(p.Target) == 0 {
+			return nil
+		}
 		target, err := amqp.ParseTerminus(p.Target)
 		l.replyTo = target.Address
 		return err
@@ -86,6 +90,26 @@ func (l *link) resolve(p *amqp.Attach) error {
 	default:
 		return l.receive(path, p.SndSettleMode == amqp.SenderSettled)
 	}
+}
+
+// supported refuses what no node here offers.
+func supported(t amqp.Terminus) error {
+	refuse := func(format string, args ...any) error {
+		return &amqp.Error{Condition: "amqp:not-implemented", Description: "The local Service Bus does not support " + fmt.Sprintf(format, args...) + "."}
+	}
+	if t.Coordinator {
+		return refuse("transactions")
+	}
+	if t.Dynamic {
+		return refuse("dynamic nodes")
+	}
+	for name := range t.Filter {
+		if name == amqp.Symbol("com.microsoft:session-filter") {
+			return refuse("sessions")
+		}
+		return refuse("the link filter %v", name)
+	}
+	return nil
 }
 
 func (l *link) receive(path string, deletes bool) error {
@@ -137,7 +161,7 @@ func (l *link) flow(p *amqp.Flow) error {
 	switch {
 	case l.receiver != nil:
 		count, credit = l.receiver.Flow(count, credit, p.Drain)
-	case l.replyTo != "":
+	case l.replies:
 		count, credit = l.answerFlow(count, credit, p.Drain)
 	default:
 		if p.Echo {
@@ -180,7 +204,7 @@ func (s *session) deliver(handle uint32, tag, message []byte, settled bool) uint
 		part := message[:min(room, len(message))]
 		message = message[len(part):]
 		t.More = len(message) > 0
-		if int32(s.remoteWindow) > 0 && len(s.blocked) == 0 {
+		if s.remoteWindow > 0 && len(s.blocked) == 0 {
 			s.c.out = amqp.AppendFrame(s.c.out, amqp.TypeAMQP, s.channel, &t, part)
 			s.nextOutgoingID++
 			s.remoteWindow--

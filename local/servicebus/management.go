@@ -1,7 +1,6 @@
 package servicebus
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/matoolkit/matoolkit/local/servicebus/amqp"
@@ -25,6 +24,9 @@ func (s *Server) management(path string) (func(request) (answer, error), error) 
 			return answer{}, bad("the body of a request is a map")
 		}
 		args := arguments(body)
+		if args["session-id"] != nil {
+			return answer{}, unsupported("sessions")
+		}
 		switch {
 		case isEntity && operation == "schedule-message":
 			return scheduleMessage(e, args)
@@ -39,7 +41,13 @@ func (s *Server) management(path string) (func(request) (answer, error), error) 
 		case isQueue && operation == "receive-by-sequence-number":
 			return receiveBySequenceNumber(q, args)
 		}
-		return answer{}, &requestError{501, fmt.Sprintf("operation %q is not supported by %s", r.operation, path)}
+		switch operation {
+		case "add-rule", "remove-rule", "enumerate-rules":
+			return answer{}, unsupported("rule management (%s): put rules into the topology file", r.operation)
+		case "get-message-sessions", "get-session-state", "set-session-state", "renew-session-lock":
+			return answer{}, unsupported("sessions (%s)", r.operation)
+		}
+		return answer{}, unsupported("the operation %s of %s", r.operation, path)
 	}, nil
 }
 
@@ -80,6 +88,9 @@ func peekMessage(q *broker.Queue, args arguments) (answer, error) {
 	count, ok2 := args["message-count"].(int32)
 	if !ok1 || !ok2 || count < 1 {
 		return answer{}, bad("peek-message takes from-sequence-number (long) and message-count (int, positive)")
+	}
+	if args["omit-message-body"] == true {
+		return answer{}, unsupported("peek without message bodies")
 	}
 	found := q.Peek(from, min(int(count), maxPeek))
 	if len(found) == 0 {

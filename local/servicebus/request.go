@@ -15,11 +15,13 @@ type request struct {
 	body       any
 }
 
-// answer is the response: an HTTP-like status and a body.
+// answer is the response: an HTTP-like status and a body. A refusal has the condition
+// that clients turn into their errors.
 type answer struct {
-	code int32
-	text string
-	body any
+	code      int32
+	text      string
+	condition string
+	body      any
 }
 
 // request handles a request and sends the answer when its effects are on disk.
@@ -70,12 +72,22 @@ func (l *link) perform(s amqp.Sections) (answer, error) {
 	return l.requests(request{operation, application, body})
 }
 
-// replyLink finds the link that the client receives a node's answers on.
+// replyLink finds the link that the client receives a node's answers on. The reply-to of
+// a request is the link's target address or its name. Without a match, the answer goes to
+// the only link from that node.
 func (s *session) replyLink(node, replyTo string) *link {
+	var links []*link
 	for _, l := range s.links {
-		if !l.detached && l.replyTo != "" && l.replyTo == replyTo && l.node == node {
+		if l.detached || !l.replies || l.node != node {
+			continue
+		}
+		if replyTo != "" && (l.replyTo == replyTo || l.name == replyTo) {
 			return l
 		}
+		links = append(links, l)
+	}
+	if len(links) == 1 {
+		return links[0]
 	}
 	return nil
 }
@@ -84,7 +96,7 @@ func (s *session) replyLink(node, replyTo string) *link {
 func (l *link) answerFlow(count, credit uint32, drain bool) (uint32, uint32) {
 	l.s.c.mu.Lock()
 	defer l.s.c.mu.Unlock()
-	l.credit = count + credit - l.count
+	l.credit = amqp.Remaining(credit, count, l.count)
 	l.answer()
 	if drain {
 		l.count, l.credit = l.count+l.credit, 0
@@ -94,7 +106,7 @@ func (l *link) answerFlow(count, credit uint32, drain bool) (uint32, uint32) {
 
 // answer sends answers as far as the credit goes; the connection's mu is held.
 func (l *link) answer() {
-	for len(l.answers) > 0 && int32(l.credit) > 0 && !l.s.c.ended {
+	for len(l.answers) > 0 && l.credit > 0 && !l.s.c.ended {
 		l.s.deliver(l.handle, []byte{byte(l.count >> 24), byte(l.count >> 16), byte(l.count >> 8), byte(l.count)}, l.answers[0], true)
 		l.answers = l.answers[1:]
 		l.credit--
@@ -107,40 +119,56 @@ func encodeAnswer(correlationID any, a answer) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if b, err = amqp.AppendApplicationProperties(b, map[any]any{"status-code": a.code, "status-description": a.text}); err != nil {
+	// Some clients read one spelling, some the other.
+	properties := map[any]any{
+		"status-code": a.code, "statusCode": a.code,
+		"status-description": a.text, "statusDescription": a.text,
+	}
+	if a.condition != "" {
+		properties["error-condition"], properties["errorCondition"] = amqp.Symbol(a.condition), amqp.Symbol(a.condition)
+	}
+	if b, err = amqp.AppendApplicationProperties(b, properties); err != nil {
 		return nil, err
 	}
-	if a.body == nil {
+	if a.body == nil && a.code == 200 {
 		a.body = map[string]any{}
 	}
 	return amqp.AppendValue(b, a.body)
 }
 
-// requestError is a refusal of a request with its status.
+// requestError is a refusal of a request with its status and AMQP condition.
 type requestError struct {
-	code int32
-	text string
+	code      int32
+	condition string
+	text      string
 }
 
 func (e *requestError) Error() string { return e.text }
 
-func bad(format string, args ...any) error { return &requestError{400, fmt.Sprintf(format, args...)} }
+func bad(format string, args ...any) error {
+	return &requestError{400, "com.microsoft:argument-error", fmt.Sprintf(format, args...)}
+}
+
+// unsupported refuses an operation that Service Bus has and this server does not.
+func unsupported(format string, args ...any) error {
+	return &requestError{501, "amqp:not-implemented", "The local Service Bus does not support " + fmt.Sprintf(format, args...) + "."}
+}
 
 func failure(err error) answer {
 	var re *requestError
 	if errors.As(err, &re) {
-		return answer{code: re.code, text: re.text}
+		return answer{code: re.code, condition: re.condition, text: re.text}
 	}
 	var be *broker.Error
 	if errors.As(err, &be) {
+		code := int32(400)
 		switch be.Condition {
 		case broker.ErrLockLost.Condition:
-			return answer{code: 410, text: be.Description}
+			code = 410
 		case "amqp:not-found", "com.microsoft:message-not-found":
-			return answer{code: 404, text: be.Description}
-		default:
-			return answer{code: 400, text: be.Description}
+			code = 404
 		}
+		return answer{code: code, condition: be.Condition, text: be.Description}
 	}
-	return answer{code: 500, text: err.Error()}
+	return answer{code: 500, condition: "amqp:internal-error", text: err.Error()}
 }

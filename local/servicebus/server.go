@@ -2,12 +2,15 @@
 // clients that speak to the real one: AMQP 1.0 with the claims, management and
 // settlement conventions of Service Bus.
 //
-// It refuses what it does not understand, with an AMQP error that says so. It
-// listens on loopback only and must not know what the messages of its users mean.
+// One port takes AMQP, AMQP over WebSockets, and both over TLS. It refuses what it does
+// not understand, with an AMQP error that says so, or HTTP status 501. It listens on
+// loopback only and must not know what the messages of its users mean.
 package servicebus
 
 import (
+	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +19,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/coder/websocket"
 
 	"github.com/matoolkit/matoolkit/infra"
 	"github.com/matoolkit/matoolkit/local/servicebus/broker"
@@ -54,6 +59,9 @@ type Config struct {
 	Key string
 	// VerifyToken accepts or refuses a JWT for an audience. Nil refuses them all.
 	VerifyToken func(token, audience string) error
+	// TLS is the configuration for clients that begin with TLS, on the same port. Nil
+	// refuses them.
+	TLS *tls.Config
 	// Now is the clock of schedules, expiry and duplicate detection; nil means
 	// time.Now. With another clock, call Tick after it moved: scheduled messages that
 	// are due by then are enqueued, and messages that outlived their time to live or
@@ -71,11 +79,12 @@ type Server struct {
 	cfg      Config
 	broker   *broker.Broker
 	listener net.Listener
+	web      *webServer
 	stop     chan struct{}
 	group    sync.WaitGroup
 
 	mu     sync.Mutex
-	conns  map[*conn]struct{}
+	conns  map[net.Conn]func() // ends the connection at once
 	closed bool
 }
 
@@ -91,7 +100,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{cfg: cfg, stop: make(chan struct{}), conns: map[*conn]struct{}{}}
+	s := &Server{cfg: cfg, stop: make(chan struct{}), conns: map[net.Conn]func(){}}
 	if cfg.Addr != "" {
 		if err := s.listen(); err != nil {
 			return nil, err
@@ -105,6 +114,8 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("servicebus: %w", err)
 	}
 	s.group.Go(func() { s.broker.Run(s.stop) })
+	s.web = newWebServer(s)
+	s.group.Go(s.web.run)
 	if s.listener != nil {
 		s.group.Go(s.accept)
 	}
@@ -142,24 +153,66 @@ func (s *Server) accept() {
 
 // serve runs a connection in the background.
 func (s *Server) serve(nc net.Conn) bool {
-	c := newConn(s, nc)
+	return s.track(nc, func() { _ = nc.Close() }, func() error { return s.detect(nc, bufio.NewReaderSize(nc, readBuffer)) })
+}
+
+// track runs a connection in the background. Close ends it with end.
+func (s *Server) track(nc net.Conn, end func(), run func() error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		_ = nc.Close()
+		end()
 		return false
 	}
-	s.conns[c] = struct{}{}
+	s.conns[nc] = end
 	s.group.Go(func() {
-		if err := c.run(); err != nil && !gone(err) {
+		if err := run(); err != nil && !gone(err) {
 			s.cfg.Logger.Warn("service bus: connection ended", "remote", nc.RemoteAddr().String(), "error", err)
 		}
 		s.mu.Lock()
-		delete(s.conns, c)
+		delete(s.conns, nc)
 		s.mu.Unlock()
 	})
 	return true
 }
+
+// readBuffer is the size of a connection's read buffer.
+const readBuffer = 64 << 10
+
+// detect serves a connection in the protocol that its first bytes show: AMQP, HTTP, or
+// TLS with either inside. Service Bus has them on different ports; a client finds all of
+// them at the address that it was given.
+func (s *Server) detect(nc net.Conn, in *bufio.Reader) error {
+	_ = nc.SetReadDeadline(time.Now().Add(idleTimeout))
+	first, err := in.Peek(4)
+	if err != nil {
+		return errors.Join(err, nc.Close())
+	}
+	_, encrypted := nc.(*tls.Conn)
+	switch {
+	case first[0] == tlsHandshake && !encrypted:
+		if s.cfg.TLS == nil {
+			return errors.Join(errors.New("the client began with TLS, for which this server has no certificate"), nc.Close())
+		}
+		secure := tls.Server(buffered{nc, in}, s.cfg.TLS)
+		return s.detect(secure, bufio.NewReaderSize(secure, readBuffer))
+	case isHTTP(first):
+		_ = nc.SetReadDeadline(time.Time{})
+		return s.web.serve(buffered{nc, in})
+	}
+	return newConn(s, nc, in).run()
+}
+
+// tlsHandshake is the first byte of a TLS connection.
+const tlsHandshake = 0x16
+
+// buffered is a connection of which bytes were read ahead.
+type buffered struct {
+	net.Conn
+	in *bufio.Reader
+}
+
+func (b buffered) Read(p []byte) (int, error) { return b.in.Read(p) }
 
 // Addr is the address that the server listens on, empty when it has no port.
 func (s *Server) Addr() string {
@@ -200,14 +253,14 @@ func (s *Server) Close() error {
 		return nil
 	}
 	s.closed = true
-	for c := range s.conns {
-		_ = c.net.Close()
+	for _, end := range s.conns {
+		end()
 	}
 	s.mu.Unlock()
 	close(s.stop)
-	var err error
+	err := s.web.close()
 	if s.listener != nil {
-		err = s.listener.Close()
+		err = errors.Join(err, s.listener.Close())
 	}
 	s.group.Wait()
 	return errors.Join(err, s.broker.Close())
@@ -240,6 +293,9 @@ func (s *Server) Stats() Stats {
 // gone tells whether a connection ended because its peer did, in good order or not: a
 // client that ends, or is killed, is no trouble of the broker's.
 func gone(err error) bool {
+	if websocket.CloseStatus(err) != -1 {
+		return true
+	}
 	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, end) {
 			return true

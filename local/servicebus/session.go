@@ -19,7 +19,7 @@ type session struct {
 	c       *conn
 	channel uint16
 	links   map[uint32]*link // by handle, which is the same in both directions
-	ended   bool             // a failure was told; wait for the client's end
+	ended   bool             // this end sent its End with an error and waits for the client's
 
 	nextIncomingID uint32
 	received       uint32 // transfers since the window was last told
@@ -106,7 +106,7 @@ func (s *session) attach(p *amqp.Attach) error {
 	if s.links[p.Handle] != nil {
 		return &amqp.Error{Condition: "amqp:session:handle-in-use", Description: fmt.Sprintf("handle %d", p.Handle)}
 	}
-	l := &link{s: s, handle: p.Handle, rcvSecond: p.RcvSettleMode == amqp.ReceiverSecond}
+	l := &link{s: s, name: p.Name, handle: p.Handle, rcvSecond: p.RcvSettleMode == amqp.ReceiverSecond}
 	answer := &amqp.Attach{
 		Name: p.Name, Handle: p.Handle, Role: !p.Role, SndSettleMode: p.SndSettleMode,
 		RcvSettleMode: p.RcvSettleMode, Source: p.Source, Target: p.Target, MaxMessageSize: broker.Limit,
@@ -149,8 +149,8 @@ func (s *session) flow(p *amqp.Flow) error {
 	if p.NextIncomingID != nil {
 		next = *p.NextIncomingID
 	}
-	s.remoteWindow = next + p.IncomingWindow - s.nextOutgoingID
-	for len(s.blocked) > 0 && int32(s.remoteWindow) > 0 {
+	s.remoteWindow = amqp.Remaining(p.IncomingWindow, next, s.nextOutgoingID)
+	for len(s.blocked) > 0 && s.remoteWindow > 0 {
 		s.c.out = append(s.c.out, s.blocked[0].bytes...)
 		s.blocked = s.blocked[1:]
 		s.nextOutgoingID++
@@ -290,11 +290,20 @@ func stringKeys(m map[any]any) (map[string]any, error) {
 	return out, nil
 }
 
-// managed splits off what makes an address that of an entity's management node.
-func managed(address string) (entity string, management bool) {
-	const suffix = "/$management"
-	if n := len(address) - len(suffix); n > 0 && strings.EqualFold(address[n:], suffix) {
-		return address[:n], true
+// nodePath is the path of the node that an address names. Clients write a path, a path
+// with a leading slash, or a URL.
+func nodePath(address string) string {
+	if _, rest, ok := strings.Cut(address, "://"); ok {
+		_, address, _ = strings.Cut(rest, "/")
 	}
-	return address, false
+	return strings.Trim(address, "/")
+}
+
+// managed splits off what makes a path that of an entity's management node.
+func managed(path string) (entity string, management bool) {
+	const suffix = "/$management"
+	if n := len(path) - len(suffix); n > 0 && strings.EqualFold(path[n:], suffix) {
+		return path[:n], true
+	}
+	return path, false
 }

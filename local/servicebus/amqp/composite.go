@@ -65,7 +65,7 @@ var descriptorNames = map[Symbol]uint64{
 	"amqp:detach:list": codeDetach, "amqp:end:list": codeEnd, "amqp:close:list": codeClose,
 	"amqp:error:list": codeError, "amqp:received:list": 0x23, "amqp:accepted:list": StateAccepted,
 	"amqp:rejected:list": StateRejected, "amqp:released:list": StateReleased, "amqp:modified:list": StateModified,
-	"amqp:source:list": codeSource, "amqp:target:list": codeTarget, "amqp:sasl-init:list": codeSASLInit,
+	"amqp:source:list": codeSource, "amqp:target:list": codeTarget, "amqp:coordinator:list": codeCoordinator, "amqp:sasl-init:list": codeSASLInit,
 }
 
 // next returns the encoding of the next field, nil when it is absent or null.

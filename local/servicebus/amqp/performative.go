@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 )
 
 // Descriptor codes of the performatives and of their fields.
@@ -28,6 +29,7 @@ const (
 	codeError       = 0x1d
 	codeSource      = 0x28
 	codeTarget      = 0x29
+	codeCoordinator = 0x30
 
 	codeSASLMechanisms = 0x40
 	codeSASLInit       = 0x41
@@ -127,6 +129,14 @@ type State struct {
 	Annotations       map[any]any
 }
 
+// Remaining is what is left of an allowance, a session's window or a link's credit. The
+// peer granted it when it had counted from, and count is reached now. All three are
+// unsigned 32-bit numbers, and counts wrap around.
+func Remaining(allowance, from, count uint32) uint32 {
+	left := int64(allowance) - int64(int32(count-from))
+	return uint32(min(max(left, 0), math.MaxUint32))
+}
+
 // Detach ends a link.
 type Detach struct {
 	Handle uint32
@@ -140,8 +150,11 @@ type End struct{ Error *Error }
 // Close ends a connection.
 type Close struct{ Error *Error }
 
-// SASLInit names the mechanism that the client chose.
-type SASLInit struct{ Mechanism string }
+// SASLInit names the mechanism that the client chose and has its first response.
+type SASLInit struct {
+	Mechanism string
+	Response  []byte
+}
 
 // Frame types.
 const (
@@ -259,8 +272,7 @@ func Parse(body []byte) (any, error) {
 		p := &Close{Error: r.error()}
 		return p, r.end("close")
 	case codeSASLInit:
-		p := &SASLInit{Mechanism: r.string("mechanism")}
-		r.binary("initial-response")
+		p := &SASLInit{Mechanism: r.string("mechanism"), Response: r.binary("initial-response")}
 		r.string("hostname")
 		return p, r.end("sasl-init")
 	}
@@ -274,7 +286,7 @@ func parseAttach(r *reader) (*Attach, error) {
 	}
 	p.Source = append([]byte(nil), r.next()...)
 	p.Target = append([]byte(nil), r.next()...)
-	if r.next() != nil {
+	if len(r.fields("unsettled")) > 0 {
 		return nil, errors.New("amqp: resuming a link with unsettled deliveries is not supported")
 	}
 	r.bool("incomplete-unsettled")
@@ -288,9 +300,10 @@ func parseAttach(r *reader) (*Attach, error) {
 
 // Terminus is a source or target of a link.
 type Terminus struct {
-	Address string
-	Dynamic bool
-	Filter  map[any]any // of a source
+	Address     string
+	Dynamic     bool
+	Filter      map[any]any // of a source
+	Coordinator bool        // the target is the coordinator of transactions
 }
 
 // ParseTerminus reads an encoded source or target.
@@ -298,6 +311,9 @@ func ParseTerminus(b []byte) (Terminus, error) {
 	code, r, _, err := composite(b)
 	if err != nil {
 		return Terminus{}, err
+	}
+	if code == codeCoordinator {
+		return Terminus{Coordinator: true}, nil
 	}
 	if code != codeSource && code != codeTarget {
 		return Terminus{}, fmt.Errorf("amqp: terminus with descriptor %#x is not supported", code)

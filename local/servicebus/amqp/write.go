@@ -139,12 +139,17 @@ func (p *Close) append(b []byte) []byte {
 	return patch(appendError(b, p.Error), at, 1)
 }
 
-// SASLMechanisms offers one mechanism.
-type SASLMechanisms struct{ Mechanism string }
+// SASLMechanisms offers mechanisms.
+type SASLMechanisms struct{ Mechanisms []string }
 
 func (p *SASLMechanisms) append(b []byte) []byte {
 	b, at := begin(b, codeSASLMechanisms)
-	return patch(AppendSymbol(b, p.Mechanism), at, 1)
+	offered := make(Array, len(p.Mechanisms))
+	for i, name := range p.Mechanisms {
+		offered[i] = Symbol(name)
+	}
+	b, _ = Append(b, offered) // symbols can always be encoded
+	return patch(b, at, 1)
 }
 
 // SASLOutcome ends the SASL layer: 0 is success, 1 a failure of authentication.
