@@ -28,7 +28,7 @@ func Foreign(start []byte) error {
 	case bytes.HasPrefix(start, []byte("PK\x03\x04")), bytes.HasPrefix(start, []byte("\xd0\xcf\x11\xe0")):
 		return errors.New(`the file is a workbook, not CSV; save it as "CSV UTF-8 (comma delimited)"`)
 	case bytes.HasPrefix(start, []byte("\x1f\x8b")):
-		return errors.New("the file is compressed; give the one that was compressed")
+		return errors.New("the file is compressed; decompress it")
 	}
 	return nil
 }
@@ -64,7 +64,7 @@ func Fault(e *csv.ParseError) (line, column int, message string) {
 	case errors.Is(e.Err, csv.ErrBareQuote):
 		return e.Line, e.Column, `a quotation mark inside a field that does not begin with one; write the field as "…" and the mark as ""`
 	case e.Line != e.StartLine:
-		return e.StartLine, 0, fmt.Sprintf("a field that begins with a quotation mark is not closed properly; the fault shows on line %d", e.Line)
+		return e.StartLine, 0, fmt.Sprintf("a field that begins with a quotation mark is not closed properly; the error shows on line %d", e.Line)
 	}
 	return e.Line, e.Column, `a quotation mark that is not followed by a comma or the end of the line; write a mark inside a quoted field as ""`
 }

@@ -34,7 +34,7 @@ type Error struct {
 }
 
 // ErrAway is in the chain of what [Away] marks.
-var ErrAway = errors.New("the source is away")
+var ErrAway = errors.New("the data source is not available")
 
 // Away marks the error of a source that does not answer, or answers that it is busy.
 // Its text stays as it is. Errors of the network need no mark.

@@ -92,7 +92,7 @@ func (r *Reader) CheckSetting(name string) error {
 // only when a runbook is published: the list may have become shorter since.
 func (r *Reader) variable(field, name string) (string, error) {
 	if name == "" {
-		return "", fmt.Errorf("it has no data_source.%s to be read from", field)
+		return "", fmt.Errorf("data_source.%s is missing", field)
 	}
 	if err := r.CheckSetting(name); err != nil {
 		return "", fmt.Errorf("data_source.%s: %w", field, err)
@@ -103,10 +103,10 @@ func (r *Reader) variable(field, name string) (string, error) {
 	}
 	value := strings.TrimSpace(getenv(name))
 	if value == "" {
-		return "", fmt.Errorf("the environment variable %s, which data_source.%s names, is not set or empty; set it in the settings of the application that runs the scheduler", name, field)
+		return "", fmt.Errorf("the environment variable %s of data_source.%s is not set or empty; set it in the settings of the handler", name, field)
 	}
 	if strings.HasPrefix(value, unresolved) {
-		return "", fmt.Errorf("the environment variable %s, which data_source.%s names, is a Key Vault reference that Azure could not resolve; see whether the secret is there, and whether the application's identity may read it", name, field)
+		return "", fmt.Errorf("the environment variable %s of data_source.%s is a Key Vault reference that Azure could not resolve; check that the secret exists and that the handler's identity may read it", name, field)
 	}
 	return value, nil
 }
@@ -137,7 +137,7 @@ var errTooLong = errors.New("the query took too long")
 func (r *Reader) query(ctx context.Context, ds runbook.DataSource, s *stream, spec Spec) error {
 	open, ok := r.Sources[ds.Type]
 	if !ok {
-		return fmt.Errorf("sources of this type cannot be read here; the types that can are %s", strings.Join(slices.Sorted(maps.Keys(r.Sources)), ", "))
+		return fmt.Errorf("unsupported data source type; use one of %s", strings.Join(slices.Sorted(maps.Keys(r.Sources)), ", "))
 	}
 	source, err := open(spec)
 	var query *QueryError
@@ -145,7 +145,7 @@ func (r *Reader) query(ctx context.Context, ds runbook.DataSource, s *stream, sp
 		return query
 	}
 	if err != nil {
-		return fmt.Errorf("the connection that the environment variable %s holds is not understood: %w", ds.Connection, err)
+		return fmt.Errorf("invalid connection in the environment variable %s: %w", ds.Connection, err)
 	}
 	timeout := ds.Timeout
 	if timeout == 0 {
@@ -160,9 +160,9 @@ func (r *Reader) query(ctx context.Context, ds runbook.DataSource, s *stream, sp
 	case context.Cause(bounded) == errTooLong:
 		return &timeoutError{limit: timeout, cause: err}
 	case errors.Is(err, context.Cause(ctx)):
-		return fmt.Errorf("the reading was ended before the result was complete: %w", err)
+		return fmt.Errorf("the read ended before the result was complete: %w", err)
 	}
-	return fmt.Errorf("the reading was ended before the result was complete: %w (%w)", context.Cause(ctx), err)
+	return fmt.Errorf("the read ended before the result was complete: %w (%w)", context.Cause(ctx), err)
 }
 
 // timeoutError is the error of a query that took too long. Drivers return various
@@ -175,7 +175,7 @@ type timeoutError struct {
 func (e *timeoutError) Error() string {
 	text := fmt.Sprintf("the query took longer than %s; make it faster, or raise data_source.timeout (at most %s)", brief(e.limit), brief(runbook.MaxQueryTimeout))
 	if !errors.Is(e.cause, context.DeadlineExceeded) {
-		text += fmt.Sprintf(" (the source said: %v)", e.cause)
+		text += fmt.Sprintf(" (error of the source: %v)", e.cause)
 	}
 	return text
 }
@@ -250,11 +250,11 @@ func (s *stream) count(columns []string, values []json.RawMessage) error {
 	case len(values) != len(columns):
 		return fmt.Errorf("row %d of the result has %d values for %d columns", s.rows, len(values), len(columns))
 	case s.rows > s.limits.Rows:
-		return fmt.Errorf("the result has more than %d rows; let the query find fewer, or divide the runbook into several", s.limits.Rows)
+		return fmt.Errorf("the result has more than %d rows; restrict the query, or split the runbook", s.limits.Rows)
 	case size > s.limits.RowBytes:
-		return fmt.Errorf("row %d of the result has %d bytes, and at most %d are allowed; leave the columns out that the runbook does not use", s.rows, size, s.limits.RowBytes)
+		return fmt.Errorf("row %d of the result has %d bytes, and at most %d are allowed; remove columns that the runbook does not use", s.rows, size, s.limits.RowBytes)
 	case s.bytes > s.limits.Bytes:
-		return fmt.Errorf("the result has more than %d bytes, reached in row %d; leave the columns out that the runbook does not use, or let the query find fewer rows", s.limits.Bytes, s.rows)
+		return fmt.Errorf("the result exceeds %d bytes in row %d; remove columns that the runbook does not use, or restrict the query", s.limits.Bytes, s.rows)
 	}
 	return nil
 }
@@ -262,7 +262,7 @@ func (s *stream) count(columns []string, values []json.RawMessage) error {
 // checkColumns refuses columns that a value cannot be looked up by.
 func checkColumns(columns []string) error {
 	if len(columns) == 0 {
-		return errors.New("the result has no columns; the query has to be one that answers with rows")
+		return errors.New("the result has no columns; the query must return rows")
 	}
 	var wrong []string
 	seen := map[string]int{} // name → its place, from 1
@@ -280,5 +280,5 @@ func checkColumns(columns []string) error {
 	if wrong == nil {
 		return nil
 	}
-	return fmt.Errorf("each column of the result needs a name of its own: %s", strings.Join(wrong, "; "))
+	return fmt.Errorf("each column of the result needs a unique name: %s", strings.Join(wrong, "; "))
 }

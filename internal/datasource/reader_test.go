@@ -193,7 +193,7 @@ func TestReadNamesWhatIsMissing(t *testing.T) {
 
 	rb = people()
 	rb.DataSource.Type = runbook.SourceSQL
-	fails(t, t.Context(), reader("the connection"), rb, "the types that can are csv")
+	fails(t, t.Context(), reader("the connection"), rb, "use one of csv")
 
 	fails(t, t.Context(), reader("ftp://contoso.com/people.csv"), people(), "PEOPLE", "ftp")
 }
@@ -222,14 +222,14 @@ func TestLimits(t *testing.T) {
 		seen   int
 	}{
 		{"just as many rows", datasource.Limits{Rows: 5}, 5, 1, nil, 5},
-		{"a row too many", datasource.Limits{Rows: 5}, 6, 1, []string{"more than 5 rows", "fewer"}, 5},
+		{"a row too many", datasource.Limits{Rows: 5}, 6, 1, []string{"more than 5 rows", "restrict the query"}, 5},
 		{"a row just as long", datasource.Limits{RowBytes: 30}, 1, 3, nil, 1},
-		{"a row too long", datasource.Limits{RowBytes: 29}, 1, 3, []string{"row 1", "30 bytes", "29", "leave the columns out"}, 0},
+		{"a row too long", datasource.Limits{RowBytes: 29}, 1, 3, []string{"row 1", "30 bytes", "29", "remove columns"}, 0},
 		{"just as many bytes", datasource.Limits{Bytes: 60}, 3, 2, nil, 3},
-		{"a byte too many", datasource.Limits{Bytes: 59}, 3, 2, []string{"more than 59 bytes", "row 3"}, 2},
+		{"a byte too many", datasource.Limits{Bytes: 59}, 3, 2, []string{"exceeds 59 bytes", "row 3"}, 2},
 		{"the rows without limits of one's own", datasource.Limits{}, 100_001, 1, []string{"more than 100000 rows"}, 100_000},
 		{"the length of a row without limits of one's own", datasource.Limits{}, 1, 12_801, []string{"128010 bytes"}, 0},
-		{"the bytes without limits of one's own", datasource.Limits{}, 1000, 6_500, []string{"more than 64000000 bytes"}, 984},
+		{"the bytes without limits of one's own", datasource.Limits{}, 1000, 6_500, []string{"exceeds 64000000 bytes"}, 984},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -304,7 +304,7 @@ func TestQueryTakesTooLong(t *testing.T) {
 		{"the time of the runbook", 90 * time.Second, context.DeadlineExceeded, "longer than 1m30s; make it faster, or raise data_source.timeout (at most 8m)"},
 		{"no time of its own", 0, context.DeadlineExceeded, "longer than 2m;"},
 		{"a driver that says it was all", time.Minute, nil, "longer than 1m; make it faster, or raise data_source.timeout (at most 8m)"},
-		{"a driver with words of its own", time.Minute, errors.New("interrupted (9)"), "longer than 1m; make it faster, or raise data_source.timeout (at most 8m) (the source said: interrupted (9))"},
+		{"a driver with words of its own", time.Minute, errors.New("interrupted (9)"), "longer than 1m; make it faster, or raise data_source.timeout (at most 8m) (error of the source: interrupted (9))"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -338,7 +338,7 @@ func TestReadIsGivenUp(t *testing.T) {
 			r.Sources["csv"] = s.open
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(time.Second, cancel)
-			err := fails(t, ctx, r, people(), "was ended", "context canceled")
+			err := fails(t, ctx, r, people(), "read ended", "context canceled")
 			if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "longer") || s.closed != 1 {
 				t.Errorf("%v; closed %d times", err, s.closed)
 			}

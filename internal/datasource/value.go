@@ -46,7 +46,7 @@ func Value(v any) (json.RawMessage, error) {
 	case uint, uint8, uint16, uint32, uint64:
 		return strconv.AppendUint(nil, reflect.ValueOf(v).Uint(), 10), nil
 	default:
-		return nil, fmt.Errorf("a value of the type %T has no JSON of its own", v)
+		return nil, fmt.Errorf("unsupported value type %T", v)
 	}
 }
 
@@ -91,7 +91,7 @@ func validUpTo(s string) int {
 
 func float(f float64, bits int) (json.RawMessage, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return nil, fmt.Errorf("the number is %v, which JSON cannot write", f)
+		return nil, fmt.Errorf("JSON cannot represent the number %v", f)
 	}
 	if f == 0 {
 		return json.RawMessage("0"), nil // also -0

@@ -54,7 +54,7 @@ func (p *parser) checkLines(text *bufio.Reader) error {
 			p.add(Problem{Line: line, Column: invalid, Code: CodeEncoding}, "the line is not in UTF-8; %s", csvtext.SaveAs)
 		}
 		if commas > MaxRow+MaxColumns {
-			p.add(Problem{Line: line, Code: CodeRowTooLong}, "the line has %d commas; no row can have as many", commas)
+			p.add(Problem{Line: line, Code: CodeRowTooLong}, "the line has %d commas, more than a row can have", commas)
 			return nil
 		}
 		if err != nil {

@@ -23,7 +23,7 @@ func (p *parser) header(r *csv.Reader, names []string) bool {
 	}
 
 	if len(names) > MaxColumns {
-		p.add(Problem{Line: 1, Code: CodeTooManyColumns}, "the header names %d columns; at most %d are allowed, leave those out that the runbook does not use", len(names), MaxColumns)
+		p.add(Problem{Line: 1, Code: CodeTooManyColumns}, "the header names %d columns; at most %d are allowed: remove those that the runbook does not use", len(names), MaxColumns)
 		return false
 	}
 
@@ -47,13 +47,13 @@ func (p *parser) header(r *csv.Reader, names []string) bool {
 			p.columns = append(p.columns, column{name: name, format: formats[name]})
 		case strings.ContainsFunc(name, unicode.IsControl):
 			at.Field, at.Code = "", CodeCharacter
-			p.add(at, "column %d of the header holds a control character", i+1)
+			p.add(at, "column %d of the header contains a control character", i+1)
 			p.columns = append(p.columns, column{})
 		default:
 			near[fold(name)] = name
 			p.columns = append(p.columns, column{})
 			if name != "" {
-				p.warn("column %q is not used by the runbook and is left out", short(name))
+				p.warn("column %q is ignored: the runbook does not use it", short(name))
 			}
 		}
 	}
@@ -71,10 +71,10 @@ func (p *parser) reportMissing(wanted []string, seen map[string]int, near map[st
 		at := Problem{Line: 1, Field: w, Code: CodeMissingColumn}
 		what := "the runbook uses it"
 		if w == p.rb.DataSource.PrimaryKey {
-			what = "it is the key that tells members apart"
+			what = "it is the key of the members"
 		}
 		if n, ok := near[fold(w)]; ok {
-			p.add(at, "column %s is missing (%s); the header has %q, and names are compared exactly", w, what, short(n))
+			p.add(at, "column %s is missing (%s); the header has %q, and names are case-sensitive", w, what, short(n))
 		} else {
 			p.add(at, "column %s is missing (%s)", w, what)
 		}

@@ -148,7 +148,7 @@ func Read(file File, rb *runbook.Runbook) ([]Row, []string, []Problem, error) {
 		return nil, p.warnings, p.problems, nil
 	}
 	if p.blank > 0 {
-		p.warn("%s without any value passed over", count(p.blank, "row"))
+		p.warn("%s without any value ignored", count(p.blank, "row"))
 	}
 	return p.rows, p.warnings, nil, nil
 }
@@ -213,7 +213,7 @@ func (p *parser) read(begin int64) error {
 	header, err := r.Read()
 	switch {
 	case errors.Is(err, io.EOF):
-		p.add(Problem{Line: 1, Code: CodeEmpty}, "the file is empty; its first line has to name the columns")
+		p.add(Problem{Line: 1, Code: CodeEmpty}, "the file is empty; its first line must name the columns")
 		return nil
 	case err != nil:
 		return p.syntax(err, begin)
@@ -352,7 +352,7 @@ func (p *parser) key(at Problem, line int, key string) string {
 	switch trimmed := strings.TrimSpace(key); {
 	case trimmed == "":
 		at.Code = CodeEmptyKey
-		p.add(at, "column %s is empty; it has to name the member", at.Field)
+		p.add(at, "column %s is empty; it must identify the member", at.Field)
 		return ""
 	case trimmed != key:
 		at.Code = CodeBadKey
@@ -360,7 +360,7 @@ func (p *parser) key(at Problem, line int, key string) string {
 		return ""
 	case utf8.RuneCountInString(key) > MaxKey:
 		at.Code = CodeBadKey
-		p.add(at, "column %s: a key of %d characters; at most %d are allowed", at.Field, utf8.RuneCountInString(key), MaxKey)
+		p.add(at, "column %s: the key has %d characters; at most %d are allowed", at.Field, utf8.RuneCountInString(key), MaxKey)
 		return ""
 	}
 	if first, ok := p.lines[key]; ok {
@@ -374,7 +374,7 @@ func (p *parser) key(at Problem, line int, key string) string {
 	lower := strings.ToLower(key)
 	fold := maphash.String(p.seed, lower)
 	if other, ok := p.folded[fold]; ok && strings.ToLower(other) == lower {
-		p.warn("lines %d and %d: the keys %q and %q differ only in case and are taken as two members", p.lines[other], line, short(other), short(key))
+		p.warn("lines %d and %d: the keys %q and %q differ only in case and count as two members", p.lines[other], line, short(other), short(key))
 	} else {
 		p.folded[fold] = key
 	}

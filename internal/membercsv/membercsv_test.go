@@ -69,17 +69,17 @@ func TestRows(t *testing.T) {
 		{
 			"unexpected columns are named and left out", "semicolon_delimited", "UserId,Mail,Groups,Salary,\nu1,m,g,100,\n",
 			[]member{row(2, "u1", `"m"`, `["g"]`)},
-			[]string{`column "Salary" is not used by the runbook and is left out`},
+			[]string{`column "Salary" is ignored: the runbook does not use it`},
 		},
 		{
 			"rows without any value are passed over", "semicolon_delimited", "UserId,Mail,Groups\nu1,m,g\n,,\n,,\n\n",
 			[]member{row(2, "u1", `"m"`, `["g"]`)},
-			[]string{"2 rows without any value passed over"},
+			[]string{"2 rows without any value ignored"},
 		},
 		{
 			"keys that differ in case are two members", "semicolon_delimited", "UserId,Mail,Groups\nu1,m,g\nU1,m,g\n",
 			[]member{row(2, "u1", `"m"`, `["g"]`), row(3, "U1", `"m"`, `["g"]`)},
-			[]string{`lines 2 and 3: the keys "u1" and "U1" differ only in case and are taken as two members`},
+			[]string{`lines 2 and 3: the keys "u1" and "U1" differ only in case and count as two members`},
 		},
 	}
 	for _, tt := range tests {
@@ -140,7 +140,7 @@ func TestProblems(t *testing.T) {
 		want      []string
 		says      string // somewhere in the messages
 	}{
-		{"empty file", "", []string{"1:0 empty "}, "first line has to name the columns"},
+		{"empty file", "", []string{"1:0 empty "}, "first line must name the columns"},
 		{"only a byte order mark", "\xef\xbb\xbf", []string{"1:0 empty "}, ""},
 		{"header only", header, []string{"1:0 empty "}, "no members"},
 		{"header and blank rows only", header + ",,\n", []string{"1:0 empty "}, "no members"},
@@ -153,11 +153,11 @@ func TestProblems(t *testing.T) {
 			"not in UTF-8; save it as",
 		},
 		{"semicolons between fields", "UserId;Mail;Groups\nu1;m;g\n", []string{"1:0 delimiter "}, "separated by semicolons"},
-		{"missing columns, all of them", "Name\nx\n", []string{"1:0 missing-column UserId", "1:0 missing-column Groups", "1:0 missing-column Mail"}, "tells members apart"},
+		{"missing columns, all of them", "Name\nx\n", []string{"1:0 missing-column UserId", "1:0 missing-column Groups", "1:0 missing-column Mail"}, "key of the members"},
 		{
 			"a column nearly named right", "userid,Mail ,Groups\nx,m,g\n",
 			[]string{"1:0 missing-column UserId", "1:0 missing-column Mail"},
-			`the header has "userid", and names are compared exactly`,
+			`the header has "userid", and names are case-sensitive`,
 		},
 		{"a column twice", "UserId,Mail,Groups,Mail\nu1,m,g,n\n", []string{"1:20 duplicate-column Mail"}, "as column 2 and as column 4"},
 		{"an unused column twice", "UserId,Mail,Groups,A,A\nu1,m,g,,\n", []string{"1:22 duplicate-column A"}, ""},

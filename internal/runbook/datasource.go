@@ -66,7 +66,7 @@ func (f fields) requireBatchTime(ds draftSource) {
 // querying checks the fields of the query and sets defaults.
 func (f fields) querying(ds *draftSource) {
 	if ds.Type == SourceCSV {
-		f.idle("query", "is not asked for: all rows of a csv are its members")
+		f.idle("query", "has no effect: all rows of a csv are its members")
 	}
 	if ds.uploaded {
 		for _, name := range []string{"time_zone", "timeout", "removal_guard", "addition_guard"} {
@@ -74,18 +74,18 @@ func (f fields) querying(ds *draftSource) {
 				f.p.errorf(f.at(name), f.join(name), CodeBadValue, "is only for a source that is queried; the members of a csv without a connection are uploaded")
 			}
 		}
-		f.idle("batch_time", "makes no batches: those of a csv without a connection are made by hand")
-		f.idle("batch_time_column", "makes no batches: those of a csv without a connection are made by hand")
+		f.idle("batch_time", "has no effect: you create the batches of a csv without a connection")
+		f.idle("batch_time_column", "has no effect: you create the batches of a csv without a connection")
 		return
 	}
 	if f.has("time_zone") && f.has("batch_time") && !f.has("batch_time_column") {
 		f.p.errorf(f.at("time_zone"), f.join("time_zone"), CodeBadValue, "is only for the times of a batch_time_column")
 	}
 	if ds.Timeout > MaxQueryTimeout {
-		f.p.errorf(f.at("timeout"), f.join("timeout"), CodeBadValue, "is longer than 8m, which is the longest time a query can be given")
+		f.p.errorf(f.at("timeout"), f.join("timeout"), CodeBadValue, "is longer than 8m, the longest time of a query")
 	}
 	if ds.BatchTime == BatchTimeImmediate {
-		f.idle("removal_guard", "has nothing to hold: with batch_time: immediate nobody is removed for missing from the result")
+		f.idle("removal_guard", "has no effect: with batch_time: immediate, a missing row removes no member")
 	}
 	ds.Timeout = cmp.Or(ds.Timeout, DefaultQueryTimeout)
 	ds.RemovalGuard = cmp.Or(ds.RemovalGuard, DefaultRemovalGuard)
@@ -173,7 +173,7 @@ func (f fields) multiValued(ds DataSource) []MultiValued {
 		}
 		seen[mv.Name] = g.at("name").line
 		if mv.Name != "" && (mv.Name == ds.PrimaryKey || mv.Name == ds.BatchTimeColumn) {
-			f.p.errorf(g.at("name"), g.join("name"), CodeBadValue, "%q identifies or times a member, so it holds one value", clip(mv.Name))
+			f.p.errorf(g.at("name"), g.join("name"), CodeBadValue, "%q is the primary key or the batch time, so it holds one value", clip(mv.Name))
 		}
 		out = append(out, mv)
 	}

@@ -56,7 +56,7 @@ func TestAdditionGuard(t *testing.T) {
 	for guard, want := range map[string]string{
 		"20%":               "data_source.addition_guard: must be a mapping",
 		"{}":                `data_source.addition_guard: "share" or "number" is missing`,
-		"{share: 0%}":       "data_source.addition_guard.share: \"0%\" is not possible",
+		"{share: 0%}":       "data_source.addition_guard.share: \"0%\" is invalid",
 		"{share: 20}":       "data_source.addition_guard.share: must be a percentage",
 		"{number: 0}":       "data_source.addition_guard.number: must be a whole number from 1 to 1000000",
 		"{number: 1000001}": "data_source.addition_guard.number: must be a whole number from 1 to 1000000",
@@ -82,7 +82,7 @@ func TestFetchedCSV(t *testing.T) {
 		"connection: people.csv, batch_time: immediate":                    "must be the name of an environment variable",
 		"connection: https://x/y.csv, batch_time: immediate":               "looks like a connection string",
 		"connection: PEOPLE_CSV, batch_time: immediate, time_zone: UTC":    "is only for the times of a batch_time_column",
-		"connection: PEOPLE_CSV, batch_time: immediate, query: people.csv": "is not asked for",
+		"connection: PEOPLE_CSV, batch_time: immediate, query: people.csv": "has no effect",
 	} {
 		_, found := Parse([]byte(strings.Replace(smallest, "type: csv,", "type: csv, "+source+",", 1)))
 		if len(found) != 1 || !strings.Contains(found[0].Message, want) {

@@ -104,7 +104,7 @@ func (p *parser) runbook(root *yaml.Node) *draft {
 	if !ok {
 		return d
 	}
-	d.name = f.matching("name", runbookName, "a runbook's name has letters, digits and - _ . only, begins with a letter or digit, and is at most 100 long")
+	d.name = f.matching("name", runbookName, "use letters, digits and - _ . only, beginning with a letter or digit, at most 100")
 	d.namePos = f.at("name")
 	d.description = f.text("description")
 	if n, ok := f.values["data_source"]; ok {
@@ -141,9 +141,9 @@ func (p *parser) title(s string, pos position, path string) {
 	case strings.TrimSpace(s) != s:
 		p.errorf(pos, path, CodeBadName, "%q begins or ends with a space", clip(s))
 	case strings.ContainsAny(s, `/\?#`) || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }):
-		p.errorf(pos, path, CodeBadName, `%q is not possible: a name is printable and has none of / \ ? #`, clip(s))
+		p.errorf(pos, path, CodeBadName, `%q is invalid: use printable characters except / \ ? #`, clip(s))
 	case len(s) > 100:
-		p.errorf(pos, path, CodeBadName, "%q is not possible: a name has at most 100 bytes", clip(s))
+		p.errorf(pos, path, CodeBadName, "%q is too long: at most 100 bytes are allowed", clip(s))
 	}
 }
 
@@ -195,7 +195,7 @@ func (p *parser) step(n *yaml.Node, path string) (draftStep, position) {
 		return s, f.pos
 	}
 	s.Name = f.title("name")
-	s.WorkerID = f.matching("worker_id", workerID, "a worker id has letters, digits and - _ . only and is at most 43 long; templates are not possible")
+	s.WorkerID = f.matching("worker_id", workerID, "use letters, digits and - _ . only, at most 43, and no template")
 	s.Function = f.function(&s)
 	if n, ok := f.values["params"]; ok {
 		s.Params = p.params(n, f.join("params"), &s)
@@ -221,7 +221,7 @@ func (f fields) function(s *draftStep) string {
 	sound := f.p.template(f.values["function"], f.join("function"), s)
 	if sound && len(s.uses) == before && !functionName.MatchString(name) {
 		f.p.errorf(f.at("function"), f.join("function"), CodeBadName,
-			"%q is not possible: a function's name has letters, digits and - _ . only, begins with a letter, and is at most 100 long", clip(name))
+			"%q is invalid: use letters, digits and - _ . only, beginning with a letter, at most 100", clip(name))
 	}
 	return name
 }
@@ -238,11 +238,11 @@ func (p *parser) outputs(n *yaml.Node, path string, s *draftStep) {
 		case strings.HasPrefix(out.variable, "_"):
 			p.errorf(out.pos, out.path, CodeReservedName, "names that begin with _ are reserved for special variables")
 		case !outputName.MatchString(out.variable):
-			p.errorf(out.pos, out.path, CodeBadName, "%q is not possible: an output variable has letters, digits and _ only, and begins with a letter", clip(out.variable))
+			p.errorf(out.pos, out.path, CodeBadName, "%q is invalid: use letters, digits and _ only, beginning with a letter", clip(out.variable))
 		}
 		field := p.text(f.values[out.variable], out.path)
 		if strings.Contains(field, "{{") {
-			p.errorf(at(f.values[out.variable]), out.path, CodeBadValue, "names a field of the result; templates are not possible here")
+			p.errorf(at(f.values[out.variable]), out.path, CodeBadValue, "must be a field of the result, not a template")
 		}
 		s.OutputParams[out.variable] = field
 		s.outputs = append(s.outputs, out)
@@ -260,7 +260,7 @@ func (f fields) poll() *Poll {
 	}
 	poll := &Poll{Interval: g.duration("interval"), Timeout: g.duration("timeout")}
 	if poll.Timeout > 0 && poll.Interval > poll.Timeout {
-		f.p.errorf(g.at("interval"), g.join("interval"), CodeBadValue, "is longer than the timeout, so that no second poll would come")
+		f.p.errorf(g.at("interval"), g.join("interval"), CodeBadValue, "is longer than the timeout, so there would be no second poll")
 	}
 	return poll
 }

@@ -25,7 +25,7 @@ func (p *parser) enter(n *yaml.Node, path string) (*yaml.Node, bool) {
 	}
 	// Long text counts for more: one text may stand behind many aliases.
 	if p.visited += 1 + len(target.Value)/16; p.visited > maxVisited {
-		p.stop(at(n), path, CodeAliasLimit, "the aliases expand to more than is possible in one runbook")
+		p.stop(at(n), path, CodeAliasLimit, "the aliases expand to more than a runbook can contain")
 		return n, false
 	}
 	return target, true
@@ -72,7 +72,7 @@ func (p *parser) mapping(n *yaml.Node, path string) (fields, bool) {
 			continue
 		}
 		if len(key.Value) > maxKey {
-			p.errorf(at(key), path, CodeBadValue, "has a key of %d bytes; at most %d are possible", len(key.Value), maxKey)
+			p.errorf(at(key), path, CodeBadValue, "has a key of %d bytes; at most %d are allowed", len(key.Value), maxKey)
 			continue
 		}
 		if earlier, twice := first[key.Value]; twice {
@@ -156,7 +156,7 @@ func (f fields) text(name string) string {
 func (f fields) matching(name string, form *regexp.Regexp, rule string) string {
 	s := f.text(name)
 	if s != "" && !form.MatchString(s) {
-		f.p.errorf(f.at(name), f.join(name), CodeBadName, "%q is not possible: %s", clip(s), rule)
+		f.p.errorf(f.at(name), f.join(name), CodeBadName, "%q is invalid: %s", clip(s), rule)
 	}
 	return s
 }
@@ -172,7 +172,7 @@ func (f fields) oneOf(name string, words []string) string {
 			return s
 		}
 	}
-	f.p.errorf(f.at(name), f.join(name), CodeBadValue, "%q is not possible; it is one of %s%s", clip(s), strings.Join(words, ", "), humanize.DidYouMean(s, words))
+	f.p.errorf(f.at(name), f.join(name), CodeBadValue, "%q is invalid; use one of %s%s", clip(s), strings.Join(words, ", "), humanize.DidYouMean(s, words))
 	return ""
 }
 
@@ -242,7 +242,7 @@ func (f fields) list(name, items string, least, most int) []*yaml.Node {
 	case len(n.Content) < least:
 		f.p.errorf(at(n), path, CodeBadValue, "needs at least one %s", items)
 	case len(n.Content) > most:
-		f.p.errorf(at(n), path, CodeTooLarge, "has %d %ss; at most %d are possible in one list", len(n.Content), items, most)
+		f.p.errorf(at(n), path, CodeTooLarge, "has %d %ss; at most %d are allowed in one list", len(n.Content), items, most)
 		return nil
 	}
 	return n.Content
@@ -311,7 +311,7 @@ func (f fields) percentage(name string) float64 {
 	}
 	share, err := strconv.ParseFloat(strings.TrimSuffix(n.Value, "%"), 64)
 	if !percent.MatchString(n.Value) || err != nil || share <= 0 || share > 100 {
-		f.p.errorf(at(n), path, CodeBadPercent, "%q is not possible; it is a percentage above 0%% and up to 100%%, such as 95%% or 97.5%%", clip(n.Value))
+		f.p.errorf(at(n), path, CodeBadPercent, "%q is invalid; use a percentage above 0%% and up to 100%%, such as 95%% or 97.5%%", clip(n.Value))
 		return 0
 	}
 	return share

@@ -34,7 +34,7 @@ func ParseList(format, text string) (json.RawMessage, error) {
 	case FormatJSONArray:
 		list, err = elements(text)
 	default:
-		err = fmt.Errorf("the runbook gives it the format %q, which is none of %s", clip(format), strings.Join(columnFormats, ", "))
+		err = fmt.Errorf("the runbook has the invalid format %q; use one of %s", clip(format), strings.Join(columnFormats, ", "))
 	}
 	if err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func elements(text string) ([]any, error) {
 		return nil, fmt.Errorf("%q is not a JSON array", clip(text))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%q goes on after the JSON array", clip(text))
+		return nil, fmt.Errorf("%q has text after the JSON array", clip(text))
 	}
 	return list, nil
 }

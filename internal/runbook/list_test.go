@@ -40,13 +40,13 @@ func TestParseListRefuses(t *testing.T) {
 		{FormatJSONArray, "null", "is not a JSON array"},
 		{FormatJSONArray, `"a"`, "is not a JSON array"},
 		{FormatJSONArray, `["a"`, "is not a JSON array"},
-		{FormatJSONArray, `["a"] x`, "goes on after the JSON array"},
-		{FormatJSONArray, `["a"]]`, "goes on after the JSON array"},
-		{FormatJSONArray, `["a"]["b"]`, "goes on after the JSON array"},
+		{FormatJSONArray, `["a"] x`, "has text after the JSON array"},
+		{FormatJSONArray, `["a"]]`, "has text after the JSON array"},
+		{FormatJSONArray, `["a"]["b"]`, "has text after the JSON array"},
 		{FormatJSONArray, "[" + strings.Repeat("x", 1000), "xxx…"},
 		{FormatCommaDelimited, "a,\xff", `"a,\xff" is not UTF-8`},
-		{"", "a", `the format ""`},
-		{"pipe_delimited", "a|b", `the format "pipe_delimited", which is none of semicolon_delimited, comma_delimited, json_array`},
+		{"", "a", `the invalid format ""`},
+		{"pipe_delimited", "a|b", `the invalid format "pipe_delimited"; use one of semicolon_delimited, comma_delimited, json_array`},
 	} {
 		got, err := ParseList(tc.format, tc.text)
 		if err == nil || got != nil || !strings.Contains(err.Error(), tc.says) || len(err.Error()) > 200 {

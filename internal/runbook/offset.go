@@ -27,7 +27,7 @@ func ParseOffset(s string) (Offset, error) {
 	if !before {
 		var after bool
 		if rest, after = strings.CutPrefix(s, "T+"); !after {
-			return 0, fmt.Errorf("offset %q is not of the form %s", clip(s), offsetForms)
+			return 0, fmt.Errorf("invalid offset %q: use %s", clip(s), offsetForms)
 		}
 	}
 	if rest == "0" {
@@ -35,7 +35,7 @@ func ParseOffset(s string) (Offset, error) {
 	}
 	d, err := ParseDuration(rest)
 	if err != nil {
-		return 0, fmt.Errorf("offset %q is not of the form %s: %w", clip(s), offsetForms, err)
+		return 0, fmt.Errorf("invalid offset %q: use %s: %w", clip(s), offsetForms, err)
 	}
 	minutes := Offset(math.Ceil(d.Minutes()))
 	if !before {
@@ -91,7 +91,7 @@ func ParseDuration(s string) (time.Duration, error) {
 	}
 	digits := s[:len(s)-1]
 	if digits == "" || strings.Trim(digits, "0123456789") != "" {
-		return 0, fmt.Errorf("duration %q is not a whole number with one unit, as 30s, 15m, 24h or 7d", clip(s))
+		return 0, fmt.Errorf("duration %q is not a whole number with one unit, such as 30s, 15m, 24h or 7d", clip(s))
 	}
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n > int64(maxSpan/unit) {

@@ -88,11 +88,11 @@ func (p *parser) scalar(n *yaml.Node, path string, s *draftStep) any {
 		if kept, err := storable.JSON(json.RawMessage(n.Value)); err != nil {
 			p.errorf(at(n), path, CodeBadValue, "%v; put it in quotes", err)
 		} else if string(kept) != n.Value {
-			p.warnf(at(n), path, CodeNumberAsText, "%s has more digits than the store keeps of a number, and is given to the function as text; put it in quotes", clip(n.Value))
+			p.warnf(at(n), path, CodeNumberAsText, "%s has more digits than the store keeps, and the function gets it as text; put it in quotes", clip(n.Value))
 		}
 		return json.Number(n.Value)
 	default:
-		p.errorf(at(n), path, CodeBadType, "has the tag %s, which is not possible here", clip(tag))
+		p.errorf(at(n), path, CodeBadType, "has the unsupported tag %s", clip(tag))
 		return nil
 	}
 }

@@ -58,7 +58,7 @@ func (p *parser) report(sev Severity, n position, path, code, format string, arg
 	}
 	p.found = append(p.found, Diagnostic{sev, code, fmt.Sprintf(format, args...), path, n.line, n.column})
 	if len(p.found) >= maxDiagnostics {
-		p.stop(n, path, CodeTooMany, "there are more findings than %d; the rest is left out", maxDiagnostics)
+		p.stop(n, path, CodeTooMany, "there are more than %d findings; the others are left out", maxDiagnostics)
 	}
 }
 
@@ -87,7 +87,7 @@ func at(n *yaml.Node) position { return position{n.Line, n.Column} }
 func (p *parser) load(src []byte) *yaml.Node {
 	start := position{1, 1}
 	if len(src) > MaxBytes {
-		p.errorf(start, "", CodeTooLarge, "the runbook has %d bytes; at most %d are possible", len(src), MaxBytes)
+		p.errorf(start, "", CodeTooLarge, "the runbook has %d bytes; at most %d are allowed", len(src), MaxBytes)
 		return nil
 	}
 	if bad, ok := invalidUTF8(src); ok {

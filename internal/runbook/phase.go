@@ -60,7 +60,7 @@ func (f fields) approval() bool {
 		if n.Kind == yaml.ScalarNode {
 			what = strconv.Quote(clip(n.Value))
 		}
-		f.p.errorf(at(n), path, CodeBadValue, "%s is not possible; the only value is %s, and a phase that needs no approval leaves the field out", what, ApprovalRequired)
+		f.p.errorf(at(n), path, CodeBadValue, "%s is invalid; use %s, or leave the field out", what, ApprovalRequired)
 		return false
 	}
 	return true

@@ -150,7 +150,7 @@ func (f fields) quietHours() *QuietHours {
 		}
 	}
 	if q.week().whole() {
-		f.p.errorf(g.at("windows"), g.join("windows"), CodeBadValue, "cover the whole week, so that no phase could ever begin")
+		f.p.errorf(g.at("windows"), g.join("windows"), CodeBadValue, "cover the whole week, so no phase could ever start")
 	}
 	return q
 }
@@ -165,7 +165,7 @@ func (p *parser) window(n *yaml.Node, path string) (Window, bool) {
 	to, ends := f.timeOfDay("to")
 	days, known := f.days()
 	if begins && from == minutesOfDay {
-		p.errorf(f.at("from"), f.join("from"), CodeBadTimeOfDay, "24:00 is possible as the end of a window only; write the day after and 00:00")
+		p.errorf(f.at("from"), f.join("from"), CodeBadTimeOfDay, "24:00 can only be the end of a window; use 00:00 on the next day")
 		begins = false
 	}
 	return Window{Days: days, From: from, To: to}, begins && ends && known
@@ -189,10 +189,10 @@ func (f fields) days() ([]time.Weekday, bool) {
 		case s == "":
 			sound = false
 		case place < 0:
-			f.p.errorf(at(item), path, CodeBadValue, "%q is not possible; it is one of %s", clip(s), strings.Join(dayNames, ", "))
+			f.p.errorf(at(item), path, CodeBadValue, "%q is invalid; use one of %s", clip(s), strings.Join(dayNames, ", "))
 			sound = false
 		case slices.Contains(days, day):
-			f.p.errorf(at(item), path, CodeBadValue, "%q is there twice", s)
+			f.p.errorf(at(item), path, CodeBadValue, "duplicate %q", s)
 			sound = false
 		default:
 			days = append(days, day)
@@ -211,7 +211,7 @@ func (f fields) timeOfDay(name string) (int, bool) {
 		return 0, false
 	}
 	if !timeOfDay.MatchString(s) {
-		f.p.errorf(f.at(name), f.join(name), CodeBadTimeOfDay, `%q is not a time of day from "00:00" to "24:00", as 08:00 or 17:30`, clip(s))
+		f.p.errorf(f.at(name), f.join(name), CodeBadTimeOfDay, `%q is not a time of day from "00:00" to "24:00", such as 08:00 or 17:30`, clip(s))
 		return 0, false
 	}
 	number := func(digits string) int { return int(digits[0]-'0')*10 + int(digits[1]-'0') }

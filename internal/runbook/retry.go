@@ -43,15 +43,15 @@ func (f fields) growth(r *Retry) {
 		if f.refused["backoff"] || f.has("backoff") && r.Backoff == "" {
 			return // what was meant is not known
 		}
-		f.p.errorf(f.at("max_interval"), f.join("max_interval"), CodeBadValue, "is only for backoff: exponential; other waits do not grow")
+		f.p.errorf(f.at("max_interval"), f.join("max_interval"), CodeBadValue, "is only for backoff: exponential")
 	case r.MaxInterval > 0 && r.MaxInterval < r.Interval:
-		f.p.errorf(f.at("max_interval"), f.join("max_interval"), CodeBadValue, "is shorter than the interval, which is the first wait")
+		f.p.errorf(f.at("max_interval"), f.join("max_interval"), CodeBadValue, "is shorter than the interval, the first delay")
 	}
 }
 
 func (f fields) bounded(name string, wait time.Duration) {
 	if wait > MaxRetryWait {
-		f.p.errorf(f.at(name), f.join(name), CodeBadValue, "is longer than 24h, which is the longest wait before a retry")
+		f.p.errorf(f.at(name), f.join(name), CodeBadValue, "is longer than 24h, the longest delay")
 	}
 }
 
@@ -73,7 +73,7 @@ func (f fields) jitter() int {
 	}
 	share, err := strconv.Atoi(strings.TrimSuffix(n.Value, "%"))
 	if !wholePercent.MatchString(n.Value) || err != nil || share > 100 {
-		f.p.errorf(at(n), path, CodeBadPercent, "%q is not possible; it is a whole percentage from 0%% to 100%%, such as 20%%", clip(n.Value))
+		f.p.errorf(at(n), path, CodeBadPercent, "%q is invalid; use a whole percentage from 0%% to 100%%, such as 20%%", clip(n.Value))
 		return 0
 	}
 	return share

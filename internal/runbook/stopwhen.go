@@ -66,7 +66,7 @@ func (f fields) stopWhen() *StopWhen {
 	}
 	count, err := strconv.Atoi(failed.Value)
 	if !wholeNumber.MatchString(failed.Value) || err != nil || count < 1 || count > maxStopCount {
-		f.p.errorf(at(failed), path, CodeBadValue, "%s is not possible; a number of members is from 1 to %d", clip(failed.Value), maxStopCount)
+		f.p.errorf(at(failed), path, CodeBadValue, "%s is invalid; use a number of members from 1 to %d", clip(failed.Value), maxStopCount)
 		return nil
 	}
 	return &StopWhen{Failed: count}

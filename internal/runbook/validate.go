@@ -53,7 +53,7 @@ type validator struct {
 func (v *validator) title() {
 	for _, extension := range []string{".yaml", ".yml"} {
 		if strings.HasSuffix(strings.ToLower(v.d.name), extension) {
-			v.p.warnf(v.d.namePos, "name", CodeFileName, "ends in %s, so that commands would take it for a file: leave that out", extension)
+			v.p.warnf(v.d.namePos, "name", CodeFileName, "ends in %s, so commands would take it for a file: remove the ending", extension)
 		}
 	}
 }
@@ -126,7 +126,7 @@ func (v *validator) order() {
 			continue
 		}
 		if before != nil && ph.Offset > before.Offset {
-			v.p.warnf(ph.pos, ph.path+".offset", CodePhaseOrder, "falls due before the phase %q, which is listed above it and so comes first in a batch that is advanced by hand", clip(before.Name))
+			v.p.warnf(ph.pos, ph.path+".offset", CodePhaseOrder, "is due before the phase %q, which is listed above it and runs first in a manual batch", clip(before.Name))
 		}
 		before = ph
 	}
@@ -135,14 +135,14 @@ func (v *validator) order() {
 // timing warns of what the source of the members makes pointless.
 func (v *validator) timing() {
 	if v.d.quiet != nil && v.d.source.uploaded {
-		v.p.warnf(v.d.quietPos, "quiet_hours", CodeNoEffect, "hold automated batches only; those of a csv without a connection are advanced by hand")
+		v.p.warnf(v.d.quietPos, "quiet_hours", CodeNoEffect, "have no effect: you advance the batches of a csv without a connection by hand")
 	}
 	if v.d.source.BatchTime != BatchTimeImmediate {
 		return
 	}
 	for _, ph := range v.d.phases {
 		if ph.valid && ph.Offset > 0 {
-			v.p.warnf(ph.pos, ph.path+".offset", CodePastDue, "is before the start, and with batch_time: immediate a batch starts when it is made: the phase is due at once, as with T-0")
+			v.p.warnf(ph.pos, ph.path+".offset", CodePastDue, "is before the start, but with batch_time: immediate a batch starts when it is created: the phase is due at once, as with T-0")
 		}
 	}
 }
@@ -156,10 +156,10 @@ func (v *validator) gates() {
 	}
 	due, listed := v.inTurn()[0], v.d.phases[0]
 	if due.RequireSuccess > 0 {
-		v.p.errorf(due.success, due.path+".require_success", CodeNoPhaseBefore, "is about the phase before, but this phase falls due first")
+		v.p.errorf(due.success, due.path+".require_success", CodeNoPhaseBefore, "refers to the previous phase, but this phase is due first")
 	}
 	if listed.RequireSuccess > 0 && listed.path != due.path {
-		v.p.errorf(listed.success, listed.path+".require_success", CodeNoPhaseBefore, "is about the phase before, but this phase is listed first and so comes first in a batch that is advanced by hand")
+		v.p.errorf(listed.success, listed.path+".require_success", CodeNoPhaseBefore, "refers to the previous phase, but this phase is listed first and runs first in a manual batch")
 	}
 }
 
@@ -201,9 +201,9 @@ func (v *validator) special(u use, onComplete bool) bool {
 		if onComplete {
 			known = completeVariables
 		}
-		v.p.errorf(u.pos, u.path, CodeUnknownSpecial, "{{%s}} is not a special variable; there are %s%s", clip(u.variable), known, hint)
+		v.p.errorf(u.pos, u.path, CodeUnknownSpecial, "{{%s}} is not a special variable; use %s%s", clip(u.variable), known, hint)
 	case !onComplete:
-		v.p.errorf(u.pos, u.path, CodePhaseVariable, "{{%s}} is known only to the on_complete steps of a phase, when all its members have ended", u.variable)
+		v.p.errorf(u.pos, u.path, CodePhaseVariable, "{{%s}} is available only in the on_complete steps of a phase", u.variable)
 	}
 	return true
 }
@@ -217,10 +217,10 @@ func (v *validator) use(u use) {
 		return
 	}
 	if out, isBatchOutput := v.batchOutputs[u.variable]; isBatchOutput {
-		v.p.errorf(u.pos, u.path, CodeOnCompleteOutput, "{{%s}} is the output of line %d, an on_complete step; only later steps of its list know it, and no member", clip(u.variable), out.pos.line)
+		v.p.errorf(u.pos, u.path, CodeOnCompleteOutput, "{{%s}} is the output of line %d, an on_complete step; only later steps of its list can use it", clip(u.variable), out.pos.line)
 		return
 	}
 	if name, near := v.folded[strings.ToLower(u.variable)]; near {
-		v.p.warnf(u.pos, u.path, CodeCaseMismatch, "{{%s}} differs from {{%s}} by case, and so is another variable", clip(u.variable), clip(name))
+		v.p.warnf(u.pos, u.path, CodeCaseMismatch, "{{%s}} differs from {{%s}} only in case, but is another variable", clip(u.variable), clip(name))
 	}
 }

@@ -85,7 +85,7 @@ func (v *validator) rollbackSteps() {
 			for _, out := range s.outputs {
 				own[out.variable] = true
 				if c.init != "" {
-					v.p.errorf(out.pos, out.path, CodeInitOutput, "outputs are kept with a member, and the init step %q calls this rollback without one", clip(c.init))
+					v.p.errorf(out.pos, out.path, CodeInitOutput, "outputs belong to a member, but the init step %q calls this rollback without one", clip(c.init))
 				}
 			}
 		}
@@ -98,7 +98,7 @@ func (v *validator) rollbackUse(u use, c *callers, own map[string]bool) {
 		return
 	}
 	if c.init != "" {
-		v.p.errorf(u.pos, u.path, CodeInitMemberData, "{{%s}} is a member's, but the init step %q calls this rollback; only %s are known then", clip(u.variable), clip(c.init), specialVariables)
+		v.p.errorf(u.pos, u.path, CodeInitMemberData, "{{%s}} belongs to a member, but the init step %q calls this rollback; use only %s", clip(u.variable), clip(c.init), specialVariables)
 		return
 	}
 	if c.complete != "" {
@@ -113,7 +113,7 @@ func (v *validator) rollbackUse(u use, c *callers, own map[string]bool) {
 	}
 	v.use(u)
 	if isOutput && c.earliest != "" && !own[u.variable] && !v.knownBy(u.variable, c.turn) {
-		v.p.errorf(u.pos, u.path, CodeUnresolvable, "{{%s}} is not known yet when the step %q fails and calls this rollback", clip(u.variable), clip(c.earliest))
+		v.p.errorf(u.pos, u.path, CodeUnresolvable, "{{%s}} is not available when the step %q fails and calls this rollback", clip(u.variable), clip(c.earliest))
 	}
 }
 
@@ -122,7 +122,7 @@ func (v *validator) rollbackUse(u use, c *callers, own map[string]bool) {
 func (v *validator) rollbackOfComplete(u use, c *callers, own map[string]bool) {
 	switch other := c.member(); {
 	case !own[u.variable] && !c.given[u.variable]:
-		v.p.errorf(u.pos, u.path, CodeOnCompleteData, "{{%s}} is not known when the on_complete step %q fails and calls this rollback; it knows the outputs of earlier steps of its list, %s", clip(u.variable), clip(c.complete), completeVariables)
+		v.p.errorf(u.pos, u.path, CodeOnCompleteData, "{{%s}} is not available when the on_complete step %q fails and calls this rollback; use the outputs of earlier steps of its list, %s", clip(u.variable), clip(c.complete), completeVariables)
 	case !own[u.variable] && other != "":
 		v.p.errorf(u.pos, u.path, CodeOnCompleteOutput, "{{%s}} is an output of on_complete, but the step %q calls this rollback for a member", clip(u.variable), clip(other))
 	}
@@ -133,7 +133,7 @@ func (v *validator) rollbackOfComplete(u use, c *callers, own map[string]bool) {
 func (v *validator) rollbackSpecial(u use, c *callers) {
 	other := cmp.Or(c.init, c.member())
 	if other != "" && c.complete != "" && slices.Contains(phaseVariables, u.variable) {
-		v.p.errorf(u.pos, u.path, CodePhaseVariable, "{{%s}} is known only when on_complete calls this rollback, but the step %q does too", u.variable, clip(other))
+		v.p.errorf(u.pos, u.path, CodePhaseVariable, "{{%s}} is available only when on_complete calls this rollback, but the step %q calls it too", u.variable, clip(other))
 		return
 	}
 	v.special(u, other == "")

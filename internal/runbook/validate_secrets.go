@@ -21,7 +21,7 @@ func (v *validator) secrets() {
 	v.eachStep(func(s draftStep) {
 		for _, u := range s.uses {
 			if u.path == s.path+".function" && secret[u.variable] {
-				v.p.errorf(u.pos, u.path, CodeSecretPlace, "{{%s}} is secret, and the name of a function is shown everywhere", clip(u.variable))
+				v.p.errorf(u.pos, u.path, CodeSecretPlace, "{{%s}} is secret, but a function name is visible to every reader", clip(u.variable))
 			}
 		}
 	})
@@ -46,11 +46,11 @@ func (v *validator) secretName(s output, used map[string]bool) {
 	ds := v.d.source
 	switch {
 	case s.variable == ds.PrimaryKey || s.variable == ds.BatchTimeColumn:
-		v.p.errorf(s.pos, s.path, CodeSecretPlace, "%q identifies or times a member and is shown everywhere, so it cannot be secret", clip(s.variable))
+		v.p.errorf(s.pos, s.path, CodeSecretPlace, "%q is the primary key or the batch time, which every reader sees, so it cannot be secret", clip(s.variable))
 	case v.lists[s.variable]:
 		v.p.errorf(s.pos, s.path, CodeSecretPlace, "%q is a multi-valued column, which cannot be secret", clip(s.variable))
 	case !used[s.variable]:
-		v.p.warnf(s.pos, s.path, CodeUnknownSecret, "no step uses or gives {{%s}}%s", clip(s.variable), humanize.DidYouMean(s.variable, slices.Sorted(maps.Keys(used))))
+		v.p.warnf(s.pos, s.path, CodeUnknownSecret, "no step uses or outputs {{%s}}%s", clip(s.variable), humanize.DidYouMean(s.variable, slices.Sorted(maps.Keys(used))))
 	}
 }
 
@@ -59,7 +59,7 @@ func (v *validator) secretFields(s draftStep, secret map[string]bool) {
 	for _, out := range s.outputs {
 		for other, field := range s.OutputParams {
 			if secret[other] && other != out.variable && strings.EqualFold(field, s.OutputParams[out.variable]) {
-				v.p.errorf(out.pos, out.path, CodeSecretPlace, "takes the same field as the secret %q: use one variable for it", clip(other))
+				v.p.errorf(out.pos, out.path, CodeSecretPlace, "reads the same field as the secret %q: use one variable for it", clip(other))
 			}
 		}
 	}

@@ -3,11 +3,11 @@ package runbook
 func (v *validator) initSteps() {
 	for _, s := range v.d.init {
 		for _, out := range s.outputs {
-			v.p.errorf(out.pos, out.path, CodeInitOutput, "outputs are kept with a member, and init has none")
+			v.p.errorf(out.pos, out.path, CodeInitOutput, "outputs belong to a member, and init has none")
 		}
 		for _, u := range s.uses {
 			if !v.special(u, false) {
-				v.p.errorf(u.pos, u.path, CodeInitMemberData, "{{%s}} is a member's, and init runs once for the whole batch; only %s are known", clip(u.variable), specialVariables)
+				v.p.errorf(u.pos, u.path, CodeInitMemberData, "{{%s}} belongs to a member, but init runs once for the whole batch; use only %s", clip(u.variable), specialVariables)
 			}
 		}
 		if c := v.call(s); c != nil && c.init == "" {
@@ -28,7 +28,7 @@ func (v *validator) phaseSteps() {
 				}
 				v.use(u)
 				if out, isOutput := v.outputs[u.variable]; isOutput && !v.knownBy(u.variable, turn) {
-					v.p.errorf(u.pos, u.path, CodeUnresolvable, "{{%s}} is the output of line %d, which has not run by then", clip(u.variable), out.pos.line)
+					v.p.errorf(u.pos, u.path, CodeUnresolvable, "{{%s}} is the output of line %d, which runs later", clip(u.variable), out.pos.line)
 				}
 			}
 			if c := v.call(s); c != nil && c.earliest == "" {
@@ -58,7 +58,7 @@ func (v *validator) removalSteps() {
 			}
 			v.use(u)
 			if out, isOutput := v.outputs[u.variable]; isOutput && !own[u.variable] {
-				v.p.warnf(u.pos, u.path, CodeOutputMaybe, "{{%s}} is the output of line %d; for a member removed before that step this one fails", clip(u.variable), out.pos.line)
+				v.p.warnf(u.pos, u.path, CodeOutputMaybe, "{{%s}} is the output of line %d; this step fails for a member removed before that one", clip(u.variable), out.pos.line)
 			}
 		}
 		if c := v.call(s); c != nil && c.removal == "" {
@@ -79,7 +79,7 @@ func (v *validator) completeSteps() {
 				if v.special(u, true) || own[u.variable] {
 					continue
 				}
-				v.p.errorf(u.pos, u.path, CodeOnCompleteData, "{{%s}} is not known: on_complete runs once for the whole batch and has no member; it knows the outputs of earlier steps of this list, %s", clip(u.variable), completeVariables)
+				v.p.errorf(u.pos, u.path, CodeOnCompleteData, "{{%s}} is not available: on_complete runs once for the whole batch and has no member; use the outputs of earlier steps of this list, %s", clip(u.variable), completeVariables)
 			}
 			if c := v.call(s); c != nil {
 				c.completes(s.Name, own)

@@ -37,7 +37,7 @@ func (f fields) timeZone(name string) string {
 		return ""
 	}
 	if _, ok := lookUp(s); !ok {
-		f.p.errorf(f.at(name), f.join(name), CodeBadTimeZone, "%q is not possible; it is a name of the IANA time zone database, such as Europe/Berlin or UTC", clip(s))
+		f.p.errorf(f.at(name), f.join(name), CodeBadTimeZone, "%q is invalid; use a name of the IANA time zone database, such as Europe/Berlin or UTC", clip(s))
 		return ""
 	}
 	return s

@@ -50,7 +50,7 @@ func match(rb *runbook.Runbook, result []string) (layout, error) {
 		c := m.find(ds.BatchTimeColumn)
 		l.time = &c
 	case ds.BatchTime != runbook.BatchTimeImmediate:
-		return layout{}, &ColumnsError{Faults: []string{"the runbook gives neither batch_time_column nor batch_time, so no batch can be made of the rows"}}
+		return layout{}, &ColumnsError{Faults: []string{"the runbook has neither batch_time_column nor batch_time"}}
 	}
 	if len(m.faults) > 0 {
 		return layout{}, &ColumnsError{Faults: append(m.faults, "the query returns "+listed(result))}

@@ -32,20 +32,20 @@ func (p *planner) keysByCase() {
 		case len(members[folded]) > 0:
 			p.notUsed(row, "the key of the member %q", members[folded])
 		case len(outside) > 0:
-			p.notUsed(row, "the key of %q, whom an administrator removed from that batch,", outside)
+			p.notUsed(row, "the key of %q, whom an administrator removed from that batch", outside)
 		case len(alike) > 0:
 			p.notUsed(row, "the key %q of another row", alike)
 		}
 	}
 }
 
-// notUsed reports a row whose key is, but for capital letters, what the text says of
+// notUsed reports a row whose key differs only in case from the key that the text names, with
 // the first of the other keys.
 func (p *planner) notUsed(row *row, text string, others []string) {
 	column := p.result.layout.key.name
 	p.unused[row.key] = true
 	p.counts.Bad++
-	p.problem(row, column, CodeKeyCase, "column %s: %q is "+text+" except for case: no member is added or removed until the keys are corrected",
+	p.problem(row, column, CodeKeyCase, "column %s: %q differs only in case from "+text+": correct the keys; until then no member is added or removed",
 		clip(column), clip(row.key), clip(slices.Min(others)))
 }
 

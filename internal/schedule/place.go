@@ -225,7 +225,7 @@ func (p *planner) stay(i int, start time.Time, at home, manual bool) {
 	row, m, d := &p.result.rows[i], p.member(at), &p.drafts[at.batch]
 	if !p.result.immediate() && !d.Start.Equal(start) {
 		if m.Failed {
-			p.problem(row, p.result.layout.time.name, CodeFailedElsewhere, "%q failed in batch %d of %s, and the batch time is now %s; they stay where they failed until that batch has ended",
+			p.problem(row, p.result.layout.time.name, CodeFailedElsewhere, "%q failed in batch %d of %s, and the batch time is now %s; they stay in that batch until it has ended",
 				clip(row.key), d.ID, formatTime(d.Start), formatTime(start))
 		} else if !manual {
 			p.counts.Kept++
@@ -260,7 +260,7 @@ func (p *planner) noBatch(start time.Time) (reason string, counted *int) {
 		return fmt.Sprintf("batch %d for this start has ended", id), &p.counts.Ended
 	}
 	if !p.situation.Automation {
-		return "automation is off, so no batch is made for this start", &p.counts.Off
+		return "automation is off, so no batch is created for this start", &p.counts.Off
 	}
 	return "", nil
 }
@@ -371,7 +371,7 @@ func (p *planner) plan() Plan {
 		}
 	}
 	for _, start := range slices.SortedFunc(maps.Keys(p.late), time.Time.Compare) {
-		p.problem(nil, p.result.layout.time.name, CodeLongPast, "no batch is made for %s (%s): its last phase was due at %s, more than a day ago; members of other batches with this time stay there",
+		p.problem(nil, p.result.layout.time.name, CodeLongPast, "no batch is created for %s (%s): its last phase was due at %s, more than a day ago; members of other batches with this time stay there",
 			formatTime(start), count(p.late[start], "row"), formatTime(p.lastDue(start)))
 	}
 	found, total := p.result.Problems()

@@ -52,7 +52,7 @@ type Member struct {
 	Hash          string // of the row that their data is from
 	Failed        bool
 	RemovedByHand bool // is no member any more
-	Kept          bool // an administrator decided that they stay
+	Kept          bool // an administrator added them, or discarded their removal: the source does not remove them
 	// Leaving: is no member any more, and what their removal asks for is still under
 	// way: its steps, or a run that is being stopped. Until that is over their key comes
 	// into no batch, or two runs would work on one person.
@@ -146,7 +146,7 @@ type Counts struct {
 	// Waiting counts rows whose people are added later: their move is held, or they are
 	// still leaving, or their batch accepts no members now, or additions are held.
 	Waiting  int
-	Kept     int // members without a row who were kept
+	Kept     int // members without a row whom the source does not remove
 	Problems int // all of them
 }
 

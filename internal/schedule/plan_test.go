@@ -712,15 +712,15 @@ func TestProblemsSayWhatIsMeant(t *testing.T) {
 	rb := parse(t, scheduled)
 	stays := `"a" stays in batch 1 of 2026-03-02T00:00:00Z, although the batch time is now 2026-03-03T00:00:00Z: `
 	alike := func(key, other string) string {
-		return fmt.Sprintf("column UserId: %q is %s except for case: no member is added or removed until the keys are corrected", key, other)
+		return fmt.Sprintf("column UserId: %q differs only in case from %s: correct the keys; until then no member is added or removed", key, other)
 	}
 	for _, one := range []struct{ batches, rows, want []string }{
 		{[]string{"1 mon: a", "12 tue ended"}, []string{"a tue"}, []string{stays + "batch 12 for this start has ended"}},
-		{[]string{"1 mon: a", "automation off"}, []string{"a tue"}, []string{stays + "automation is off, so no batch is made for this start"}},
+		{[]string{"1 mon: a", "automation off"}, []string{"a tue"}, []string{stays + "automation is off, so no batch is created for this start"}},
 		{[]string{"1 mon: kK Kk"}, []string{"kk mon"}, []string{alike("kk", `the key of the member "Kk"`)}},
-		{[]string{"1 mon: kK- Kk-"}, []string{"kk mon"}, []string{alike("kk", `the key of "Kk", whom an administrator removed from that batch,`)}},
+		{[]string{"1 mon: kK- Kk-"}, []string{"kk mon"}, []string{alike("kk", `the key of "Kk", whom an administrator removed from that batch`)}},
 		{[]string{"1 mon: kk-"}, []string{"Kk tue", "KK mon"}, []string{
-			alike("Kk", `the key "KK" of another row`), alike("KK", `the key of "kk", whom an administrator removed from that batch,`),
+			alike("Kk", `the key "KK" of another row`), alike("KK", `the key of "kk", whom an administrator removed from that batch`),
 		}},
 		{nil, []string{"kk mon", "KK mon", "kK tue"}, []string{
 			alike("kk", `the key "KK" of another row`), alike("KK", `the key "kK" of another row`), alike("kK", `the key "KK" of another row`),

@@ -103,16 +103,16 @@ func TestRowsAreRead(t *testing.T) {
 		{"a list that is an array already", []any{"a", "m", raw(` [ "x;y" , 1 ] `), "2026-03-02"}, []string{plain(`["x;y",1]`)}},
 		{"no list is an empty list", []any{"a", "m", nil, "2026-03-02"}, []string{plain(`[]`)}},
 
-		{"an empty key", []any{"", "m", "", "2026-03-02"}, []string{`empty-key "": column UserId: the value is empty; it has to name the member`}},
-		{"a blank key", []any{" \t", "m", "", "2026-03-02"}, []string{`empty-key "": column UserId: the value is empty; it has to name the member`}},
-		{"no key", []any{nil, "m", "", "2026-03-02"}, []string{`empty-key "": column UserId: the value is empty; it has to name the member`}},
+		{"an empty key", []any{"", "m", "", "2026-03-02"}, []string{`empty-key "": column UserId: the value is empty; it must identify the member`}},
+		{"a blank key", []any{" \t", "m", "", "2026-03-02"}, []string{`empty-key "": column UserId: the value is empty; it must identify the member`}},
+		{"no key", []any{nil, "m", "", "2026-03-02"}, []string{`empty-key "": column UserId: the value is empty; it must identify the member`}},
 		{"a key with spaces around it", []any{"a ", "m", "", "2026-03-02"}, []string{`bad-key "a": column UserId: "a " has spaces around it`}},
 		{"a key of 255 characters", []any{strings.Repeat("ä", 255), "m", "", "2026-03-02"}, []string{fmt.Sprintf(good(strings.Repeat("ä", 255), `"m"`, `[]`), `"`+strings.Repeat("ä", 255)+`"`)}},
-		{"a key of 256", []any{strings.Repeat("ä", 256), "m", "", "2026-03-02"}, []string{`bad-key "": column UserId: a key of 256 characters; at most 255 are allowed`}},
+		{"a key of 256", []any{strings.Repeat("ä", 256), "m", "", "2026-03-02"}, []string{`bad-key "": column UserId: the key has 256 characters; at most 255 are allowed`}},
 		{"a key with a control character", []any{"a\x00b", "m", "", "2026-03-02"}, []string{`bad-key "": column UserId: "a\x00b" has a character that cannot be in a key`}},
 		{"a key that was no text", []any{raw(`"a\ud800"`), "m", "", "2026-03-02"}, []string{`bad-key "": column UserId: "a�" has a character that cannot be in a key`}},
-		{"a key that is a fraction", []any{raw("1.0"), "m", "", "2026-03-02"}, []string{`bad-key "": column UserId: 1.0 is neither text nor a whole number, so it cannot name a member`}},
-		{"a key that is a list", []any{raw(`["` + strings.Repeat("secret", 20) + `"]`), "m", "", "2026-03-02"}, []string{`bad-key "": column UserId: ["` + strings.Repeat("secret", 9) + `secr… is neither text nor a whole number, so it cannot name a member`}},
+		{"a key that is a fraction", []any{raw("1.0"), "m", "", "2026-03-02"}, []string{`bad-key "": column UserId: 1.0 is neither text nor a whole number, so it cannot identify a member`}},
+		{"a key that is a list", []any{raw(`["` + strings.Repeat("secret", 20) + `"]`), "m", "", "2026-03-02"}, []string{`bad-key "": column UserId: ["` + strings.Repeat("secret", 9) + `secr… is neither text nor a whole number, so it cannot identify a member`}},
 
 		{"no time", []any{"a", "m", "", nil}, []string{`missing-time "a": column Start: the batch time is missing`}},
 		{"a blank time", []any{"a", "m", "", "  "}, []string{`missing-time "a": column Start: the batch time is missing`}},
@@ -125,7 +125,7 @@ func TestRowsAreRead(t *testing.T) {
 		{"an object for a list", []any{"a", "m", raw(`{}`), "2026-03-02"}, []string{`bad-list "a": column Groups: {} is neither text nor an array, so it is not a list in the format semicolon_delimited`}},
 		{"no JSON", []any{"a", raw(`{`), "", "2026-03-02"}, []string{`bad-row "a": column Mail: the value cannot be stored: is not JSON`}},
 		{"nothing at all", []any{raw(""), raw(""), raw(""), raw("")}, []string{
-			`empty-key "": column UserId: the value is empty; it has to name the member`,
+			`empty-key "": column UserId: the value is empty; it must identify the member`,
 			`missing-time "": column Start: the batch time is missing`,
 			`bad-row "": column Mail: the value cannot be stored: is not JSON`,
 			`bad-row "": column UserId: the value cannot be stored: is not JSON`,
@@ -170,7 +170,7 @@ func TestRowsAreRead(t *testing.T) {
 	}
 }
 
-const expected = `expected is a time such as "2026-03-01T18:00:00+01:00", "2026-03-01 18:00" or "2026-03-01"`
+const expected = `use a time such as "2026-03-01T18:00:00+01:00", "2026-03-01 18:00" or "2026-03-01"`
 
 // TestHash: it changes with what the runbook uses of a row, and with nothing else.
 func TestHash(t *testing.T) {
@@ -307,9 +307,9 @@ func TestProblemsOfThePlanInWords(t *testing.T) {
 		got = append(got, fmt.Sprintf("%d %s %s", p.Row, p.Column, p.Message))
 	}
 	want := []string{
-		"0 Start no batch is made for 2026-01-01T00:00:00Z (2 rows): its last phase was due at 2026-01-01T00:00:00Z, more than a day ago; members of other batches with this time stay there",
-		`3 UserId column UserId: "CC" is the key of the member "cC" except for case: no member is added or removed until the keys are corrected`,
-		`4 Start "d" failed in batch 7 of 2026-03-02T00:00:00Z, and the batch time is now 2026-03-03T00:00:00Z; they stay where they failed until that batch has ended`,
+		"0 Start no batch is created for 2026-01-01T00:00:00Z (2 rows): its last phase was due at 2026-01-01T00:00:00Z, more than a day ago; members of other batches with this time stay there",
+		`3 UserId column UserId: "CC" differs only in case from the key of the member "cC": correct the keys; until then no member is added or removed`,
+		`4 Start "d" failed in batch 7 of 2026-03-02T00:00:00Z, and the batch time is now 2026-03-03T00:00:00Z; they stay in that batch until it has ended`,
 		`5  "e" is a member of the batches 7, 8 at the same time`,
 	}
 	if !slices.Equal(got, want) {

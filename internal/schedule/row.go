@@ -103,7 +103,7 @@ func (a *adding) key(value json.RawMessage) {
 	case wholeNumber.Match(value):
 		text = string(value)
 	case value[0] != '"':
-		a.fault(column, CodeBadKey, "%s is neither text nor a whole number, so it cannot name a member", clip(string(value)))
+		a.fault(column, CodeBadKey, "%s is neither text nor a whole number, so it cannot identify a member", clip(string(value)))
 		return
 	default:
 		if err := json.Unmarshal(value, &text); err != nil {
@@ -114,9 +114,9 @@ func (a *adding) key(value json.RawMessage) {
 	trimmed := strings.TrimSpace(text)
 	switch n := utf8.RuneCountInString(trimmed); {
 	case n == 0:
-		a.fault(column, CodeEmptyKey, "the value is empty; it has to name the member")
+		a.fault(column, CodeEmptyKey, "the value is empty; it must identify the member")
 	case n > MaxKey:
-		a.fault(column, CodeBadKey, "a key of %d characters; at most %d are allowed", n, MaxKey)
+		a.fault(column, CodeBadKey, "the key has %d characters; at most %d are allowed", n, MaxKey)
 	case strings.ContainsFunc(trimmed, unreadable):
 		a.fault(column, CodeBadKey, "%q has a character that cannot be in a key", clip(trimmed))
 	case trimmed != text:

@@ -50,7 +50,7 @@ func startText(value json.RawMessage) (string, *timeError) {
 	return s, nil
 }
 
-const expected = `expected is a time such as "2026-03-01T18:00:00+01:00", "2026-03-01 18:00" or "2026-03-01"`
+const expected = `use a time such as "2026-03-01T18:00:00+01:00", "2026-03-01 18:00" or "2026-03-01"`
 
 // startForm has the date, the hour and minute, the seconds and the zone.
 var startForm = regexp.MustCompile(`^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d)(:\d\d(?:\.\d{1,9})?)?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)?)?$`)
@@ -78,19 +78,19 @@ func parseStart(s string, loc *time.Location) (time.Time, *timeError) {
 	}
 	wall, err := time.Parse(time.RFC3339Nano, date+"T"+clock+seconds+zone)
 	if err != nil {
-		return time.Time{}, badTime("%q names no day or hour that there is; %s", clip(s), expected)
+		return time.Time{}, badTime("%q has a day or hour that does not exist; %s", clip(s), expected)
 	}
 	wall = wall.UTC()
 	if y := wall.Year(); y < firstYear || y > lastYear {
-		return time.Time{}, badTime("%q is not in the years %d to %d, in which a batch can start", clip(s), firstYear, lastYear)
+		return time.Time{}, badTime("%q is outside the years %d to %d", clip(s), firstYear, lastYear)
 	}
 	switch at := moments(wall, loc); len(at) {
 	case 1:
 		return at[0], nil
 	case 0:
-		return time.Time{}, badTime("%q does not exist in %s: the clocks are put forward over it", clip(s), loc)
+		return time.Time{}, badTime("%q does not exist in %s: the clocks are set forward past it", clip(s), loc)
 	default:
-		return time.Time{}, badTime("%q is twice in %s, when the clocks are put back; write it with its offset", clip(s), loc)
+		return time.Time{}, badTime("%q occurs twice in %s, when the clocks are set back; add its UTC offset", clip(s), loc)
 	}
 }
 

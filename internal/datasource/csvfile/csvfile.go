@@ -34,26 +34,26 @@ func Open(spec datasource.Spec) (datasource.Source, error) {
 	}
 	u, err := url.Parse(c)
 	if err != nil {
-		return nil, errors.New("it is not a URL that can be read") // err quotes it
+		return nil, errors.New("the URL is invalid") // err quotes it
 	}
 	switch u.Scheme {
 	case "file":
 		if u.Host != "" && u.Host != "localhost" || u.RawQuery != "" || u.Fragment != "" || u.User != nil || u.Opaque != "" {
-			return nil, errors.New("a file: URL is file:/// and an absolute path, and nothing more")
+			return nil, errors.New("a file URL must be file:/// and an absolute path only")
 		}
 		return file(filepath.FromSlash(u.Path))
 	case "http", "https":
 		return remote(u, spec)
 	}
-	return nil, fmt.Errorf("a URL of the scheme %q; a file is a path, or a URL of the schemes https or file", u.Scheme)
+	return nil, fmt.Errorf("unsupported URL scheme %q; use a path, or a URL with https or file", u.Scheme)
 }
 
 func remote(u *url.URL, spec datasource.Spec) (datasource.Source, error) {
 	switch {
 	case u.Hostname() == "":
-		return nil, errors.New("a URL without a host")
+		return nil, errors.New("the URL has no host")
 	case u.Scheme == "http" && !loopback.Is(u.Hostname()):
-		return nil, errors.New("http is only for this machine itself; use https")
+		return nil, errors.New("http is allowed only for this machine; use https")
 	}
 	u.Fragment = ""
 	client := spec.HTTPClient

@@ -283,15 +283,15 @@ func TestFileThatChanges(t *testing.T) {
 func TestConnectionIsRefused(t *testing.T) {
 	t.Parallel()
 	for connection, says := range map[string]string{
-		"":                                   "no file",
+		"":                                   "path of the file",
 		"file:people.csv":                    "absolute path",
 		"file://server/people.csv":           "absolute path",
 		"file:///people.csv?x=hidden":        "absolute path",
 		"http://contoso.com/hidden.csv":      "https",
 		"http://10.0.0.1/hidden.csv":         "https",
-		"https:///hidden.csv":                "without a host",
+		"https:///hidden.csv":                "no host",
 		"ftp://contoso.com/hidden.csv":       "ftp",
-		"https://u:hidden%zz@contoso.com/":   "not a URL",
+		"https://u:hidden%zz@contoso.com/":   "URL is invalid",
 		"sqlserver://u:hidden@h?database=db": "sqlserver",
 	} {
 		_, err := csvfile.Open(datasource.Spec{Connection: connection})

@@ -110,7 +110,7 @@ func (d *download) ask(ctx context.Context, cancel func()) (datasource.Rows, err
 		err = quoting.Err // it has the whole URL in its text
 	}
 	if err != nil {
-		return nil, datasource.Away(fmt.Errorf("the file cannot be asked for: %w", err))
+		return nil, datasource.Away(fmt.Errorf("request the file: %w", err))
 	}
 	if err := d.check(resp); err != nil {
 		_ = resp.Body.Close()
@@ -125,13 +125,13 @@ func (d *download) check(resp *http.Response) error {
 		return d.status(resp)
 	}
 	if t, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); t == "text/html" {
-		return errors.New("the answer is a web page, not a file; does the URL lead to a page where one signs in?")
+		return errors.New("the server returned a web page, not a file; the URL may lead to a sign-in page")
 	}
 	if e := resp.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return fmt.Errorf("the file is stored with the encoding %q; store it without one", short(e))
 	}
 	if resp.ProtoMajor == 1 && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 {
-		return errors.New("the server does not say where the file ends (no Content-Length), so one that is cut off cannot be told from a whole one")
+		return errors.New("the server sends no Content-Length, so a truncated file cannot be detected")
 	}
 	return nil
 }
@@ -157,15 +157,15 @@ func (d *download) status(resp *http.Response) error {
 func (d *download) advice(status int) string {
 	switch {
 	case status >= 300 && status < 400 && d.identity:
-		return "a redirect is not followed with this program's identity; give the URL of the blob itself"
+		return "a request with the handler's identity does not follow redirects; give the URL of the blob itself"
 	case status >= 300 && status < 400:
-		return "the redirect leads to a URL that is not https, or to ever more redirects; give the URL of the file itself"
+		return "the redirect leads to a URL without https, or to too many redirects; give the URL of the file itself"
 	case status == http.StatusNotFound && blob(d.url):
-		return "check the names of account, container and blob, of which upper and lower case matter; a container that may not be read without signing in answers like this too"
+		return "check the names of the account, container and blob (case-sensitive); a private container gives the same answer to an anonymous request"
 	case status == http.StatusNotFound:
 		return "check the path of the URL"
 	case status == http.StatusTooManyRequests || status >= 500:
-		return "the server may be busy; the next query asks again"
+		return "the server may be busy; the next query tries again"
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return d.adviceOnAccess()
 	}
@@ -176,13 +176,13 @@ func (d *download) advice(status int) string {
 func (d *download) adviceOnAccess() string {
 	switch {
 	case d.identity:
-		return "check that this program's identity has the role Storage Blob Data Reader on the container, and that the account's firewall lets it in"
+		return "check that the handler's identity has the role Storage Blob Data Reader on the container, and that the account's firewall admits it"
 	case d.url.Query().Has("sig"):
-		return "check that the shared access signature in the URL has not expired and allows to read (sp=r), and that the account's firewall lets this program in"
+		return "check that the shared access signature in the URL has not expired and permits reading (sp=r), and that the account's firewall admits the handler"
 	case blob(d.url):
-		return "the URL has no shared access signature (sig=), and there is no identity to ask with"
+		return "the URL has no shared access signature (sig=), and the handler has no identity"
 	}
-	return "the server wants to know who asks; the URL has to hold what it takes"
+	return "the server requires authentication; the URL must contain it"
 }
 
 var codeForm = regexp.MustCompile(`^[A-Za-z]{1,80}$`)

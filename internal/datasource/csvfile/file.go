@@ -15,7 +15,7 @@ type path string
 
 func file(name string) (datasource.Source, error) {
 	if name == "" {
-		return nil, errors.New("it names no file")
+		return nil, errors.New("the path of the file is missing")
 	}
 	return path(name), nil
 }
@@ -24,9 +24,9 @@ func file(name string) (datasource.Source, error) {
 func (p path) Query(ctx context.Context) (datasource.Rows, error) {
 	switch info, err := os.Stat(string(p)); {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("the file that the connection names (a path that does not begin at the root begins where this program runs): %w", fs.ErrNotExist)
+		return nil, fmt.Errorf("the file that the connection names (a relative path starts in the handler's working directory): %w", fs.ErrNotExist)
 	case err != nil:
-		return nil, plain("looked at", err)
+		return nil, plain("read", err)
 	case info.IsDir():
 		return nil, errors.New("the connection names a folder, not a file")
 	case !info.Mode().IsRegular():
@@ -39,13 +39,13 @@ func (p path) Query(ctx context.Context) (datasource.Rows, error) {
 	before, err := f.Stat()
 	if err != nil {
 		_ = f.Close()
-		return nil, plain("looked at", err)
+		return nil, plain("read", err)
 	}
 	whole := func() error {
 		after, err := f.Stat()
 		switch {
 		case err != nil:
-			return plain("looked at", err)
+			return plain("read", err)
 		case after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()):
 			return errors.New("the file was changed while it was read; write a new file and rename it to this one")
 		}

@@ -61,7 +61,7 @@ func (t *text) header() ([]string, error) {
 	}
 	names, err := t.record()
 	if err == io.EOF {
-		return nil, errors.New("the file is empty; its first line has to name the columns")
+		return nil, errors.New("the file is empty; its first line must name the columns")
 	}
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (t *text) header() ([]string, error) {
 	columns := make([]string, len(names))
 	for i, name := range names {
 		if strings.ContainsFunc(name, unicode.IsControl) {
-			return nil, fmt.Errorf("line 1: the name of column %d holds a control character", i+1)
+			return nil, fmt.Errorf("line 1: the name of column %d contains a control character", i+1)
 		}
 		columns[i] = strings.Clone(name)
 	}
@@ -84,7 +84,7 @@ func (t *text) header() ([]string, error) {
 func (t *text) sniff() error {
 	start, err := t.in.Peek(4)
 	if err != nil && err != io.EOF {
-		return fmt.Errorf("%s could not be read, the file broke off: %w", t.next(), err)
+		return fmt.Errorf("the file ends early, in %s: %w", t.next(), err)
 	}
 	if err := csvtext.Foreign(start); err != nil {
 		return err
@@ -126,7 +126,7 @@ func (t *text) record() ([]string, error) {
 	case err == io.EOF:
 		return nil, io.EOF
 	case err != nil:
-		return nil, fmt.Errorf("%s could not be read, the file broke off: %w", t.next(), err)
+		return nil, fmt.Errorf("the file ends early, in %s: %w", t.next(), err)
 	}
 	t.line, _ = t.csv.FieldPos(0)
 	for i, f := range fields {
@@ -146,7 +146,7 @@ func (t *text) next() string {
 	if t.line == 0 {
 		return "the header"
 	}
-	return fmt.Sprintf("the row after the one on line %d", t.line)
+	return fmt.Sprintf("the row after line %d", t.line)
 }
 
 // explain says what encoding/csv could not read.

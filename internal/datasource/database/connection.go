@@ -71,7 +71,7 @@ func parseConnection(text string, dataverse bool) (*connection, error) {
 		}
 	}
 	if v, ok := parameters["multipleactiveresultsets"]; ok && !isNo(v) {
-		return nil, errors.New("MultipleActiveResultSets is not possible here; leave it out")
+		return nil, errors.New("MultipleActiveResultSets is not supported; remove it")
 	}
 	if err := c.setIntent(parameters, dataverse); err != nil {
 		return nil, err
@@ -97,16 +97,16 @@ func checkOptions(parameters map[string]string) error {
 	for name := range parameters {
 		switch {
 		case name == "integrated security" || name == "trusted_connection":
-			return errors.New("it asks for Windows authentication (Integrated Security), which is not possible here; use Authentication=Active Directory Managed Identity, or a user")
+			return errors.New("Windows authentication (Integrated Security) is not supported; use Authentication=Active Directory Managed Identity, or User ID and Password")
 		case !slices.Contains(options, name):
-			return errors.New("it has an option that is not known; the options are " + supported + " (a value with a semicolon in it has to stand in quotation marks)")
+			return errors.New("unknown option; use only " + supported + " (put a value that contains a semicolon in quotation marks)")
 		}
 	}
 	return nil
 }
 
 // errNotUnderstood stands for the errors of the driver, which quote values.
-var errNotUnderstood = errors.New("it is not understood: look at its port and at its values that are numbers, True or False")
+var errNotUnderstood = errors.New("invalid port, or invalid value of an option that is a number, True or False")
 
 var (
 	hostName      = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
@@ -115,23 +115,23 @@ var (
 
 func (c *connection) setServer(parameters map[string]string, dataverse bool) error {
 	if v, ok := parameters[msdsn.Protocol]; ok && v != "tcp" {
-		return errors.New("only TCP is possible")
+		return errors.New("only TCP is supported")
 	}
 	if strings.TrimSpace(parameters[msdsn.Server]) == "" {
-		return errors.New("it names no server")
+		return errors.New("the server is missing")
 	}
 	host := c.config.Host
 	if net.ParseIP(host) == nil && !hostName.MatchString(host) {
-		return errors.New("the name of its server is no host; it is Server=host,port")
+		return errors.New("the server is not a host name; use Server=host,port")
 	}
 	if c.config.Instance != "" && c.config.Port == 0 {
-		return errors.New("it names an instance; give its port instead, as Server=host,port")
+		return errors.New("instance names are not supported; give the port: Server=host,port")
 	}
 	if !dataverse || loopback.Is(host) {
 		return nil
 	}
 	if !dataverseName.MatchString(host) {
-		return errors.New("its server is no environment of Dataverse, as organization.crm4.dynamics.com is one")
+		return errors.New("the server is not a Dataverse environment such as organization.crm4.dynamics.com")
 	}
 	if p := c.config.Port; p != 0 && p != 1433 && p != 5558 {
 		return errors.New("the port of Dataverse's TDS endpoint is 1433 or 5558")
@@ -147,11 +147,11 @@ func (c *connection) setTLS(parameters map[string]string) error {
 	case "strict":
 		c.config.Encryption = msdsn.EncryptionStrict
 	default:
-		return errors.New("the connection is always encrypted: leave Encrypt out, or set it to True or Strict")
+		return errors.New("the connection is always encrypted: remove Encrypt, or set it to True or Strict")
 	}
 	if v, ok := parameters[msdsn.TrustServerCertificate]; ok && !isNo(v) {
 		if !loopback.Is(c.config.Host) {
-			return errors.New("the server's certificate is always checked: TrustServerCertificate is only possible for a server on this machine (localhost, 127.0.0.1); for a certificate of your own CA, name the PEM file of the CA with Certificate")
+			return errors.New("the server's certificate is always checked: TrustServerCertificate is allowed only for a server on this machine (localhost, 127.0.0.1); for a certificate of your own CA, name the PEM file of the CA with Certificate")
 		}
 		c.trustsServer = true
 	}
@@ -179,7 +179,7 @@ func (c *connection) setTLS(parameters map[string]string) error {
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(pem) {
-		return errors.New("the file that Certificate names holds no certificate in PEM")
+		return errors.New("the file that Certificate names contains no PEM certificate")
 	}
 	c.config.TLSConfig.RootCAs = roots
 	return nil
@@ -195,7 +195,7 @@ func (c *connection) setIntent(parameters map[string]string, dataverse bool) err
 	case v == "readwrite" || v == "":
 		c.config.ReadOnlyIntent = false
 	default:
-		return errors.New("ApplicationIntent is ReadOnly or ReadWrite")
+		return errors.New("ApplicationIntent must be ReadOnly or ReadWrite")
 	}
 	return nil
 }

@@ -63,7 +63,7 @@ func OpenSQL(spec datasource.Spec) (datasource.Source, error) {
 	registered.RLock()
 	defer registered.RUnlock()
 	schemes := append([]string{"sqlserver", "sqlite", "file"}, slices.Sorted(maps.Keys(registered.drivers))...)
-	return nil, fmt.Errorf(`it is neither "Server=…;Database=…" nor a URL of a scheme that is built in (%s)`, strings.Join(schemes, ", "))
+	return nil, fmt.Errorf(`use "Server=…;Database=…", or a URL with one of the schemes %s`, strings.Join(schemes, ", "))
 }
 
 // OpenDataverse opens a source of the type dataverse: the TDS endpoint of an environment,
@@ -75,7 +75,7 @@ func OpenSQL(spec datasource.Spec) (datasource.Source, error) {
 // carry no zone.
 func OpenDataverse(spec datasource.Spec) (datasource.Source, error) {
 	if scheme, _, ok := strings.Cut(spec.Connection, "://"); ok && scheme != "sqlserver" || !strings.Contains(spec.Connection, "=") && !ok {
-		return nil, errors.New(`it is neither "Server=organization.crm4.dynamics.com,5558" nor a URL of the scheme sqlserver`)
+		return nil, errors.New(`use "Server=organization.crm4.dynamics.com,5558", or a URL with the scheme sqlserver`)
 	}
 	return openSQLServer(spec, true)
 }

@@ -53,7 +53,7 @@ func (o *other) Query(ctx context.Context) (_ datasource.Rows, err error) {
 	}()
 	db, err := sql.Open(o.driver, o.connection)
 	if err != nil {
-		return nil, errors.New("the driver does not understand the connection")
+		return nil, errors.New("the driver refuses the connection string")
 	}
 	done.add(db.Close)
 	db.SetMaxOpenConns(1)
@@ -74,7 +74,7 @@ func (o *other) Query(ctx context.Context) (_ datasource.Rows, err error) {
 func describe(s session, column func(*sql.ColumnType) (decode, error), cancel context.CancelFunc) (datasource.Rows, error) {
 	types, err := described(s.rows)
 	if err == nil && len(types) == 0 {
-		err = errors.New("the query gives no columns")
+		err = errors.New("the query returns no columns")
 		if failed := s.rows.Err(); failed != nil {
 			err = failed
 		}

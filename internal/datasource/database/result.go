@@ -110,14 +110,14 @@ func (r *result) step(ctx context.Context) bool {
 // complete gives io.EOF if there are no further rows because all were read.
 func (r *result) complete(ctx context.Context) error {
 	if err := r.rows.Err(); err != nil {
-		return fmt.Errorf("the result broke off after %d rows: %w", r.number, because(ctx, err))
+		return fmt.Errorf("the result ended early, after %d rows: %w", r.number, because(ctx, err))
 	}
 	if r.rows.NextResultSet() {
-		return errors.New("the query answers with more than one result; it has to be one statement")
+		return errors.New("the query returns more than one result; use one statement")
 	}
 	r.ended = true
 	if err := errors.Join(r.rows.Err(), r.rows.Close(), r.end()); err != nil {
-		return fmt.Errorf("the end of the result, after %d rows: %w", r.number, because(ctx, err))
+		return fmt.Errorf("read the end of the result, after %d rows: %w", r.number, because(ctx, err))
 	}
 	return io.EOF
 }

@@ -71,7 +71,7 @@ func parseSignIn(config msdsn.Config, parameters map[string]string, dataverse bo
 		case l.scope != "" && (dataverse || !loopback.Is(config.Host)):
 			method = "activedirectorydefault"
 		default:
-			return signIn{}, errors.New("it does not say who signs in: it needs User ID and Password, or Authentication")
+			return signIn{}, errors.New("authentication is missing: set User ID and Password, or Authentication")
 		}
 	}
 	switch method {
@@ -82,7 +82,7 @@ func parseSignIn(config msdsn.Config, parameters map[string]string, dataverse bo
 	case "activedirectoryserviceprincipal", "activedirectoryapplication":
 		return l.byApplication()
 	}
-	return signIn{}, errors.New("its Authentication is not possible here; it can be Active Directory Default, Active Directory Managed Identity, Active Directory Service Principal or SqlPassword")
+	return signIn{}, errors.New("unsupported Authentication; use Active Directory Default, Active Directory Managed Identity, Active Directory Service Principal or SqlPassword")
 }
 
 // authentication returns the method that a connection string names, in lower case and
@@ -91,7 +91,7 @@ func authentication(parameters map[string]string) (string, error) {
 	method, named := parameters["authentication"]
 	if v, ok := parameters["fedauth"]; ok {
 		if named {
-			return "", errors.New("it has both Authentication and fedauth")
+			return "", errors.New("Authentication and fedauth exclude each other")
 		}
 		method = v
 	}
@@ -107,17 +107,17 @@ type login struct {
 
 func (l login) byPassword() (signIn, error) {
 	if l.dataverse {
-		return signIn{}, errors.New("there are no passwords in Dataverse: leave User ID and Password out, so that this program's identity signs in, or use Authentication=Active Directory Service Principal")
+		return signIn{}, errors.New("Dataverse accepts no passwords: remove User ID and Password to use the handler's identity, or use Authentication=Active Directory Service Principal")
 	}
 	if l.user == "" || l.password == "" {
-		return signIn{}, errors.New("it needs both User ID and Password")
+		return signIn{}, errors.New("set both User ID and Password")
 	}
 	return signIn{}, nil
 }
 
 func (l login) byIdentity() (signIn, error) {
 	if l.user != "" || l.password != "" {
-		return signIn{}, errors.New("this program's identity signs in: leave User ID and Password out")
+		return signIn{}, errors.New("remove User ID and Password: this Authentication uses the handler's identity")
 	}
 	if l.scope == "" {
 		return signIn{}, errTokenHost
@@ -128,7 +128,7 @@ func (l login) byIdentity() (signIn, error) {
 func (l login) byApplication() (signIn, error) {
 	client, tenant, hasTenant := strings.Cut(l.user, "@")
 	if client == "" || l.password == "" || hasTenant && !tenantName.MatchString(tenant) {
-		return signIn{}, errors.New("its Authentication, Active Directory Service Principal, needs the client id of the application as User ID (or client id@tenant id), and its secret as Password")
+		return signIn{}, errors.New("Active Directory Service Principal needs the client id of the application as User ID (or client id@tenant id), and its secret as Password")
 	}
 	if l.scope == "" {
 		return signIn{}, errTokenHost
@@ -137,7 +137,7 @@ func (l login) byApplication() (signIn, error) {
 }
 
 var (
-	errTokenHost = errors.New("a token is only given to Azure SQL (…database.windows.net and the like), and its server is none")
+	errTokenHost = errors.New("tokens are sent only to Azure SQL (such as name.database.windows.net), and the server is another")
 	tenantName   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*$`)
 )
 
@@ -174,7 +174,7 @@ func (s signIn) application(ctx context.Context, tenant string, client *http.Cli
 	}
 	credential, err := azidentity.NewClientSecretCredential(tenant, s.client, s.secret, options)
 	if err != nil {
-		return "", fmt.Errorf("the application that signs in: %w", err)
+		return "", fmt.Errorf("credential of the application: %w", err)
 	}
 	return s.token(ctx, credential)
 }
@@ -196,7 +196,7 @@ func tenantOf(sts string) (string, error) {
 			return tenant, nil
 		}
 	}
-	return "", errors.New("the server does not say of which tenant it is; write the User ID as client id@tenant id")
+	return "", errors.New("the server does not report its tenant; write the User ID as client id@tenant id")
 }
 
 // localAuthority says that tokens are made on this machine, where there is no service that

@@ -36,7 +36,7 @@ func openSQLite(spec datasource.Spec) (datasource.Source, error) {
 		l.path = path
 		if rest, ok := strings.CutPrefix(path, "//"); ok {
 			if !strings.HasPrefix(rest, "/") {
-				return nil, errors.New("a SQLite file has no host: it is sqlite:path or sqlite:///path")
+				return nil, errors.New("a SQLite URL has no host: use sqlite:path or sqlite:///path")
 			}
 			l.path = rest
 		}
@@ -44,10 +44,10 @@ func openSQLite(spec datasource.Spec) (datasource.Source, error) {
 		return nil, err
 	}
 	if l.path == "" || strings.HasPrefix(l.path, ":memory:") {
-		return nil, errors.New("it names no file")
+		return nil, errors.New("the path of the file is missing")
 	}
 	if l.path, err = filepath.Abs(l.path); err != nil {
-		return nil, errors.New("the path of the SQLite file cannot be made out")
+		return nil, errors.New("the path of the SQLite file cannot be resolved")
 	}
 	return l, nil
 }
@@ -55,12 +55,12 @@ func openSQLite(spec datasource.Spec) (datasource.Source, error) {
 func (l *lite) fileURL(connection string) error {
 	u, err := url.Parse(connection)
 	if err != nil || u.Host != "" && u.Host != "localhost" || u.User != nil || u.Fragment != "" {
-		return errors.New("it is no file URL of a file of this machine")
+		return errors.New("the file URL must name a file on this machine")
 	}
 	l.path = u.Path
 	if u.Opaque != "" { // file:people.db
 		if l.path, err = url.PathUnescape(u.Opaque); err != nil {
-			return errors.New("it is no file URL")
+			return errors.New("the file URL is invalid")
 		}
 	}
 	for name, values := range u.Query() {
@@ -91,7 +91,7 @@ func (l *lite) Query(ctx context.Context) (_ datasource.Rows, err error) {
 		if errors.As(err, &path) {
 			err = path.Err
 		}
-		return nil, fmt.Errorf("the SQLite file (a path that does not begin at the root begins where this program runs): %w", err)
+		return nil, fmt.Errorf("the SQLite file (a relative path starts in the handler's working directory): %w", err)
 	case info.IsDir():
 		return nil, errors.New("the SQLite file is a directory")
 	}

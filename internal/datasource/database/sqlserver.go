@@ -33,7 +33,7 @@ func openSQLServer(spec datasource.Spec, dataverse bool) (*sqlServer, error) {
 		return nil, err
 	}
 	if c.signIn.scope != "" && c.signIn.client == "" && spec.Credential == nil {
-		return nil, errors.New("this program's identity is to sign in, and it has none")
+		return nil, errors.New("the connection uses the handler's identity, but the handler has none")
 	}
 	query, err := statement.TransactSQL.Check(spec.Query)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *sqlServer) Query(ctx context.Context) (_ datasource.Rows, err error) {
 	done.add(func() error { line.hangUp(); return nil })
 	connector, err := s.connection.signIn.connector(s.connection.config, s.spec.Credential, s.spec.HTTPClient)
 	if err != nil {
-		return nil, errors.New("the driver does not understand the connection")
+		return nil, errors.New("the driver refuses the connection string")
 	}
 	connector.Dialer = line
 	db := sql.OpenDB(connector)
@@ -89,7 +89,7 @@ func (s *sqlServer) Query(ctx context.Context) (_ datasource.Rows, err error) {
 // only once it is connected, so until then its end hangs up. The transaction outlives the
 // context: it ends with the query.
 func (s *sqlServer) begin(ctx context.Context, db *sql.DB, line *line) (*sql.Conn, *sql.Tx, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.connection.loginTimeout, fmt.Errorf("the server did not sign us in within %v", s.connection.loginTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, s.connection.loginTimeout, fmt.Errorf("the login did not end within %v", s.connection.loginTimeout))
 	defer cancel()
 	defer context.AfterFunc(ctx, line.hangUp)()
 	conn, err := db.Conn(ctx)
@@ -162,7 +162,7 @@ func (l *line) DialContext(ctx context.Context, network, address string) (net.Co
 	}
 	if a, ok := conn.RemoteAddr().(*net.TCPAddr); l.loopbackOnly && (!ok || !a.IP.IsLoopback()) {
 		_ = conn.Close()
-		return nil, errors.New("the server is not on this machine, and its certificate is not checked (TrustServerCertificate)")
+		return nil, errors.New("TrustServerCertificate is set, but the server is not on this machine")
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

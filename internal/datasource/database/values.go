@@ -17,7 +17,7 @@ import (
 func described(rows *sql.Rows) (types []*sql.ColumnType, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			types, err = nil, fmt.Errorf("the result has a column of a type that the driver does not know: %v", v)
+			types, err = nil, fmt.Errorf("the driver does not know the type of a column: %v", v)
 		}
 	}()
 	return rows.ColumnTypes()
@@ -28,7 +28,7 @@ func as[T any](convert func(T) (json.RawMessage, error)) decode {
 	return func(v any) (json.RawMessage, error) {
 		t, ok := v.(T)
 		if !ok {
-			return nil, fmt.Errorf("a value of the Go type %T is not what this type of column has", v)
+			return nil, fmt.Errorf("unexpected Go type %T for this column type", v)
 		}
 		return convert(t)
 	}
@@ -96,7 +96,7 @@ func sqlServerColumn(c *sql.ColumnType) (decode, error) {
 	if d, ok := sqlServerTypes[c.DatabaseTypeName()]; ok {
 		return d, nil
 	}
-	return nil, fmt.Errorf("the column %q has the type %s, of which the JSON would not be stable; let the query CAST it to another", c.Name(), strings.ToLower(c.DatabaseTypeName()))
+	return nil, fmt.Errorf("the column %q has the type %s, which has no stable JSON; CAST it to another type in the query", c.Name(), strings.ToLower(c.DatabaseTypeName()))
 }
 
 // stored is the decode of a column of SQLite, whose values have their type with them.
@@ -107,7 +107,7 @@ func stored(v any) (json.RawMessage, error) {
 	case []byte:
 		return blob(v)
 	}
-	return nil, fmt.Errorf("a value of the Go type %T is none that SQLite has", v)
+	return nil, fmt.Errorf("unexpected Go type %T from SQLite", v)
 }
 
 // storedBoolean is that of a column which was declared BOOLEAN.
@@ -147,7 +147,7 @@ func otherColumn(c *sql.ColumnType) (decode, error) {
 				return datasource.LocalTime(v)
 			}
 		}
-		return nil, fmt.Errorf("a value of the type %s (Go: %T) has no stable JSON; let the query CAST it to another", name, v)
+		return nil, fmt.Errorf("a value of the type %s (Go: %T) has no stable JSON; CAST it to another type in the query", name, v)
 	}, nil
 }
 
@@ -158,5 +158,5 @@ func otherText(name, v string) (json.RawMessage, error) {
 	case "", "CHAR", "VARCHAR", "NCHAR", "NVARCHAR", "BPCHAR", "TEXT", "TINYTEXT", "MEDIUMTEXT", "LONGTEXT", "UUID", "ENUM", "XML":
 		return datasource.Value(v)
 	}
-	return nil, fmt.Errorf("text of the type %s has no stable JSON; let the query CAST it to another", name)
+	return nil, fmt.Errorf("text of the type %s has no stable JSON; CAST it to another type in the query", name)
 }

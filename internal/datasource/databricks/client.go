@@ -74,7 +74,7 @@ func (s signIn) GetToken(ctx context.Context, o policy.TokenRequestOptions) (azc
 
 type signInError struct{ err error }
 
-func (e *signInError) Error() string { return "there is no token for Databricks: " + e.err.Error() }
+func (e *signInError) Error() string { return "no token for Databricks: " + e.err.Error() }
 func (e *signInError) Unwrap() error { return e.err }
 
 // call sends a request to the workspace and reads its answer, both JSON. A request is
@@ -82,7 +82,7 @@ func (e *signInError) Unwrap() error { return e.err }
 func (c *client) call(ctx context.Context, method, path string, in, out any) error {
 	req, err := runtime.NewRequest(ctx, method, c.base+path)
 	if err != nil {
-		return errors.New("the request cannot be made")
+		return errors.New("the request cannot be created")
 	}
 	req.Raw().Header.Set("Accept", "application/json")
 	if in != nil {
@@ -102,7 +102,7 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) err
 		return c.refusalError(resp.StatusCode, body)
 	}
 	if err := json.Unmarshal(body, out); err != nil {
-		return fmt.Errorf("the answer of the workspace is not what its API describes: %w", err)
+		return fmt.Errorf("unexpected response of the workspace: %w", err)
 	}
 	return nil
 }

@@ -73,9 +73,9 @@ func open(spec datasource.Spec, t tuning) (datasource.Source, error) {
 	case err != nil:
 		return nil, err
 	case !warehouseID.MatchString(spec.Warehouse):
-		return nil, errors.New("the ID of the SQL warehouse is not one: it is the last part of the warehouse's HTTP path, such as 1234567890abcdef")
+		return nil, errors.New("invalid ID of the SQL warehouse: use the last part of the warehouse's HTTP path, such as 1234567890abcdef")
 	case spec.Credential == nil:
-		return nil, errors.New("there is no identity to sign in to Databricks with")
+		return nil, errors.New("the handler has no identity for Databricks")
 	case spec.HTTPClient == nil:
 		spec.HTTPClient = http.DefaultClient
 	}
@@ -93,7 +93,7 @@ var warehouseID = regexp.MustCompile(`^[0-9A-Za-z]{1,64}$`)
 var workspaces = []string{".azuredatabricks.net", ".databricks.azure.us", ".databricks.azure.cn"}
 
 func workspace(connection string) (*url.URL, error) {
-	refused := errors.New("the connection is not the address of a Databricks workspace, which looks like https://adb-1234567890123456.7.azuredatabricks.net")
+	refused := errors.New("the connection is not the address of a Databricks workspace, such as https://adb-1234567890123456.7.azuredatabricks.net")
 	u, err := url.Parse(strings.TrimSpace(connection))
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
 		return nil, refused

@@ -78,10 +78,10 @@ func (c *client) explain(e serviceError) (text string) {
 
 // advice says what to do about a status.
 var advice = map[int]string{
-	http.StatusMovedPermanently: ". The address is not that of a workspace's API: something in front of it redirects",
-	http.StatusFound:            ". The address is not that of a workspace's API: something in front of it redirects, to a sign-in perhaps",
-	http.StatusUnauthorized:     ". The workspace does not know this identity: add it to the workspace as a service principal, and see that both belong to one tenant",
-	http.StatusForbidden:        ". This identity lacks a right: it needs Databricks SQL access in the workspace and CAN USE on the SQL warehouse, and the workspace's IP access list has to let this address in",
+	http.StatusMovedPermanently: ". The address is not the API of a workspace: something in front of it redirects",
+	http.StatusFound:            ". The address is not the API of a workspace: something in front of it redirects, to a sign-in perhaps",
+	http.StatusUnauthorized:     ". The workspace does not know this identity: add it to the workspace as a service principal, and check that both belong to one tenant",
+	http.StatusForbidden:        ". This identity lacks a right: it needs Databricks SQL access in the workspace and CAN USE on the SQL warehouse, and the workspace's IP access list must allow its address",
 	http.StatusNotFound:         ". The address of the workspace or the ID of the SQL warehouse is wrong",
 	http.StatusTooManyRequests:  ". The workspace gets too many requests; the next run tries again",
 }
@@ -96,7 +96,7 @@ func (c *client) failureError(st status) error {
 		}
 		// SQLSTATE 42501: the privilege is missing.
 		if st.SQLState == "42501" || strings.Contains(st.Error.Message, "INSUFFICIENT_PERMISSIONS") {
-			text += ". This identity needs SELECT on what the query reads, and USE CATALOG and USE SCHEMA on where it lies"
+			text += ". This identity needs SELECT on the tables of the query, and USE CATALOG and USE SCHEMA on their catalog and schema"
 		}
 		return fmt.Errorf("the statement failed%s", text)
 	case "CANCELED":
@@ -104,6 +104,6 @@ func (c *client) failureError(st status) error {
 	case "CLOSED":
 		return fmt.Errorf("the result of the statement is gone: the workspace closed it%s", text)
 	default:
-		return fmt.Errorf("the statement is in the state %q, which the API does not describe%s", c.clean(st.State), text)
+		return fmt.Errorf("the statement has the unknown state %q%s", c.clean(st.State), text)
 	}
 }

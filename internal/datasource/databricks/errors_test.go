@@ -41,10 +41,10 @@ func TestOpen(t *testing.T) {
 		}
 	}
 	for want, change := range map[string]func(*datasource.Spec){
-		"the ID of the SQL warehouse is not one": func(s *datasource.Spec) { s.Warehouse = "/sql/1.0/warehouses/secret" },
-		"the ID of the SQL warehouse":            func(s *datasource.Spec) { s.Warehouse = "" },
-		"data_source.query: the query is empty":  func(s *datasource.Spec) { s.Query = " \n" },
-		"no identity":                            func(s *datasource.Spec) { s.Credential = nil },
+		"invalid ID of the SQL warehouse":       func(s *datasource.Spec) { s.Warehouse = "/sql/1.0/warehouses/secret" },
+		"ID of the SQL warehouse":               func(s *datasource.Spec) { s.Warehouse = "" },
+		"data_source.query: the query is empty": func(s *datasource.Spec) { s.Query = " \n" },
+		"no identity":                           func(s *datasource.Spec) { s.Credential = nil },
 	} {
 		spec := good
 		change(&spec)
@@ -71,16 +71,16 @@ func TestErrors(t *testing.T) {
 		"not known":       {fault: server.Fault{On: []server.Operation{server.Execute}, Status: 401, Code: "401", Message: "Invalid access token."}, want: "the workspace answered 401: 401: Invalid access token.. The workspace does not know this identity"},
 		"no right":        {fault: on(server.Execute, 403, "You do not have permission to use the SQL warehouse "+warehouseOne), want: "403: PERMISSION_DENIED: You do not have permission to use the SQL warehouse (the warehouse). This identity lacks a right: it needs Databricks SQL access in the workspace and CAN USE"},
 		"not there":       {fault: on(server.Execute, 404, "nope"), want: "404: RESOURCE_DOES_NOT_EXIST: nope. The address of the workspace or the ID of the SQL warehouse is wrong"},
-		"redirected":      {fault: on(server.Execute, 302, ""), want: "302: Found. The address is not that of a workspace's API"},
+		"redirected":      {fault: on(server.Execute, 302, ""), want: "302: Found. The address is not the API of a workspace"},
 		"too many":        {fault: on(server.Execute, 429, "slow down"), want: "429: RESOURCE_EXHAUSTED: slow down. The workspace gets too many requests"},
 		"failing":         {result: failing("BAD_REQUEST", "[TABLE_OR_VIEW_NOT_FOUND] The table cannot\nbe found.", "42P01"), want: "the statement failed: BAD_REQUEST: [TABLE_OR_VIEW_NOT_FOUND] The table cannot be found. (SQLSTATE 42P01)"},
-		"failing a right": {result: failing("BAD_REQUEST", "[INSUFFICIENT_PERMISSIONS] no", "42501"), want: "(SQLSTATE 42501). This identity needs SELECT on what the query reads"},
+		"failing a right": {result: failing("BAD_REQUEST", "[INSUFFICIENT_PERMISSIONS] no", "42501"), want: "(SQLSTATE 42501). This identity needs SELECT on the tables of the query"},
 		"closed":          {result: server.Result{Closed: true}, want: "the result of the statement is gone"},
 		"cancelled":       {fault: server.Fault{On: []server.Operation{server.Get}, Alter: func(a map[string]any) { a["status"] = map[string]any{"state": "CANCELED"} }}, want: "the statement was cancelled in the workspace"},
-		"another state":   {fault: server.Fault{On: []server.Operation{server.Get}, Alter: func(a map[string]any) { a["status"] = map[string]any{"state": "THINKING"} }}, want: `the state "THINKING", which the API does not describe`},
+		"another state":   {fault: server.Fault{On: []server.Operation{server.Get}, Alter: func(a map[string]any) { a["status"] = map[string]any{"state": "THINKING"} }}, want: `the unknown state "THINKING"`},
 		"no ID":           {fault: server.Fault{On: []server.Operation{server.Execute}, Alter: func(a map[string]any) { delete(a, "statement_id") }}, want: "without an ID"},
 		"a long message":  {fault: on(server.Execute, 400, strings.Repeat("long ", 1000)), want: "long …"},
-		"no JSON":         {fault: server.Fault{On: []server.Operation{server.Execute}, Body: "<html>" + token}, want: "the answer of the workspace is not what its API describes"},
+		"no JSON":         {fault: server.Fault{On: []server.Operation{server.Execute}, Body: "<html>" + token}, want: "unexpected response of the workspace"},
 		"no answer":       {fault: server.Fault{On: []server.Operation{server.Execute}, Drop: true}, want: "the workspace does not answer: EOF"},
 		"no chunk":        {fault: server.Fault{On: []server.Operation{server.Download}, Drop: true}, want: "chunk 1 of 1 of the result: the storage of the workspace does not answer: EOF"},
 	} {
@@ -139,7 +139,7 @@ func TestNoToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = source.Query(t.Context())
-	if err == nil || err.Error() != "there is no token for Databricks: no managed identity here" {
+	if err == nil || err.Error() != "no token for Databricks: no managed identity here" {
 		t.Errorf("error %v", err)
 	}
 	if r := s.Requests(); len(r) != 0 {
@@ -182,7 +182,7 @@ func TestLinkOfElsewhere(t *testing.T) {
 	listening := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was asked") }))
 	t.Cleanup(listening.Close)
 	for _, address := range []string{listening.URL, "http://storage.example/x", "https://u:p@127.0.0.1/", "//127.0.0.1/", "", "https://", "%"} {
-		if _, err := opened.(*source).client.fetch(t.Context(), link{Address: address}); err == nil || !strings.Contains(err.Error(), "not an address that can be trusted") {
+		if _, err := opened.(*source).client.fetch(t.Context(), link{Address: address}); err == nil || !strings.Contains(err.Error(), "not a trusted address") {
 			t.Errorf("%q: %v", address, err)
 		}
 	}

@@ -30,7 +30,7 @@ type link struct {
 // check compares the link with the manifest's chunk.
 func (l link) check(offset, rows int64) error {
 	if l.Offset != nil && *l.Offset != offset || l.Rows != nil && *l.Rows != rows {
-		return errors.New("the link to it describes other rows than the result does")
+		return errors.New("its link describes other rows than the result")
 	}
 	return nil
 }
@@ -40,11 +40,11 @@ func (l link) check(offset, rows int64) error {
 func (c *client) fetch(ctx context.Context, l link) (*lines, error) {
 	u, err := url.Parse(l.Address)
 	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && !(c.local && u.Scheme == "http" && loopback.Is(u.Hostname())) {
-		return nil, errors.New("the link to it is not an address that can be trusted")
+		return nil, errors.New("its link is not a trusted address")
 	}
 	req, err := runtime.NewRequest(ctx, http.MethodGet, l.Address)
 	if err != nil {
-		return nil, errors.New("the link to it is not an address")
+		return nil, errors.New("its link is not an address")
 	}
 	for name, value := range l.Headers {
 		req.Raw().Header.Set(name, value)
@@ -98,11 +98,11 @@ func (l *lines) next() ([]*string, error) {
 	}
 	// Decoding JSON would replace invalid UTF-8, and two people could become one.
 	if !utf8.Valid(raw) {
-		return nil, errors.New("it holds text that is not UTF-8")
+		return nil, errors.New("it contains text that is not UTF-8")
 	}
 	var row []*string
 	if err := json.Unmarshal(raw, &row); err != nil || row == nil {
-		return nil, errors.New("a row of it is not a list of texts")
+		return nil, errors.New("one of its rows is not a list of strings")
 	}
 	return row, nil
 }
@@ -119,7 +119,7 @@ func (l *lines) end() error {
 		return broken(err)
 	}
 	if _, err := l.json.Token(); err == nil {
-		return errors.New("something follows its last row")
+		return errors.New("data follows its last row")
 	} else if err != io.EOF {
 		return broken(err)
 	}
@@ -157,7 +157,7 @@ func broken(err error) error {
 	case errors.As(err, &syntax):
 		return fmt.Errorf("it is not JSON, at byte %d", syntax.Offset)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return interruption{error: errors.New("it ends in the middle")}
+		return interruption{error: errors.New("it is truncated")}
 	}
-	return interruption{error: fmt.Errorf("it cannot be read to its end: %w", err)}
+	return interruption{error: fmt.Errorf("it ended early: %w", err)}
 }

@@ -45,11 +45,11 @@ type plan struct {
 func (m manifest) check() (plan, error) {
 	switch {
 	case m.Truncated:
-		return plan{}, errors.New("it was cut short: the workspace limits how large a result may be")
+		return plan{}, errors.New("it was truncated: the workspace limits the size of a result")
 	case m.Format != "JSON_ARRAY":
 		return plan{}, fmt.Errorf("its format is %q and not JSON_ARRAY", m.Format)
 	case m.Rows == nil || m.Count == nil:
-		return plan{}, errors.New("it does not say how many rows and chunks there are")
+		return plan{}, errors.New("its number of rows or chunks is missing")
 	case len(m.Chunks) != *m.Count:
 		return plan{}, fmt.Errorf("it has %d chunks and describes %d of them", *m.Count, len(m.Chunks))
 	}
@@ -61,7 +61,7 @@ func (m manifest) check() (plan, error) {
 	var sum int64
 	for i, c := range m.Chunks {
 		if c.Index == nil || *c.Index != i || c.Offset == nil || *c.Offset != sum || c.Rows == nil || *c.Rows < 0 {
-			return plan{}, fmt.Errorf("chunk %d of %d does not follow on the one before", i+1, len(m.Chunks))
+			return plan{}, fmt.Errorf("chunk %d of %d does not follow the previous one", i+1, len(m.Chunks))
 		}
 		p.rows = append(p.rows, *c.Rows)
 		sum += *c.Rows

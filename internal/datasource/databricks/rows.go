@@ -57,7 +57,7 @@ func (r *rows) Next(ctx context.Context) ([]json.RawMessage, error) {
 	values, err := r.next()
 	if err != nil {
 		if err != io.EOF && ctx.Err() != nil {
-			err = fmt.Errorf("reading the result: %w", ctx.Err())
+			err = fmt.Errorf("read the result: %w", ctx.Err())
 		}
 		r.finish(err)
 		return nil, err

@@ -136,5 +136,5 @@ func (r result) of(chunk int) (link, error) {
 			return l, nil
 		}
 	}
-	return link{}, errors.New("the workspace gave no link to it")
+	return link{}, errors.New("the workspace returned no link")
 }

@@ -81,7 +81,7 @@ func (g Dialect) check(query string) (statement, reason string) {
 	}
 	first := slices.IndexFunc(tokens, func(t token) bool { return t.text != "(" })
 	if first < 0 || !slices.Contains(g.begins, tokens[first].text) {
-		return "", fmt.Sprintf("the query has to be one statement that begins with %s", strings.Join(g.begins, " or "))
+		return "", fmt.Sprintf("the query must be one statement that begins with %s", strings.Join(g.begins, " or "))
 	}
 	for i, t := range tokens {
 		if t.text == ";" {
@@ -93,7 +93,7 @@ func (g Dialect) check(query string) (statement, reason string) {
 		if i+1 < len(tokens) && slices.Contains(g.but[t.text], tokens[i+1].text) {
 			continue
 		}
-		return "", fmt.Sprintf("the query does more than read: it has %s in it (a column of that name has to be quoted)", t.text)
+		return "", fmt.Sprintf("the query must only read, but it contains %s (quote a column of that name)", t.text)
 	}
 	return query[tokens[0].start:tokens[len(tokens)-1].end], ""
 }
@@ -132,12 +132,12 @@ func (g Dialect) first(s string) (text string, length int, reason string) {
 		return "", length, ""
 	case strings.HasPrefix(s, "/*"):
 		if length = g.comment(s); length < 0 {
-			return "", 0, "a comment has no end"
+			return "", 0, "a comment is not closed"
 		}
 		return "", length, ""
 	case g.quotes(r):
 		if length = g.quoted(s); length < 0 {
-			return "", 0, fmt.Sprintf("what begins with %c has no end", r)
+			return "", 0, fmt.Sprintf("a quotation with %c is not closed", r)
 		}
 		return "'", length, ""
 	case isWord(r):

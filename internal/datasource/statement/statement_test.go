@@ -47,9 +47,9 @@ func TestStatements(t *testing.T) {
 		"SELECT/**/1/**/MERGE/**/people":                             "MERGE",
 		"SELECT 1 USE master":                                        "USE",
 		"SELECT * FROM OPENQUERY(other, 'DELETE FROM a')":            "OPENQUERY",
-		"SELECT 1 /* /* */ DELETE FROM a":                            "comment has no end",
-		"SELECT 'a":                                                  "has no end",
-		"SELECT [a":                                                  "has no end",
+		"SELECT 1 /* /* */ DELETE FROM a":                            "comment is not closed",
+		"SELECT 'a":                                                  "is not closed",
+		"SELECT [a":                                                  "is not closed",
 		"SELECT 1 /* one */ /* two /* three */ */ TRUNCATE TABLE a":  "TRUNCATE",
 		"SELECT 'a' 'DELETE' [b]] DELETE] \"c\"\" DELETE\" SHUTDOWN": "SHUTDOWN",
 	} {

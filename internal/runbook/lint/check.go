@@ -34,7 +34,7 @@ const (
 )
 
 // unknownSecrets says what an unknown worker means for the secrets of a runbook.
-const unknownSecrets = "the values of its secret parameters are shown until it announces them, unless secret lists their columns"
+const unknownSecrets = "the values of its secret parameters are visible until it announces them, unless secret lists their columns"
 
 // Check warns of calls in a runbook, parsed from text without errors, that the
 // worker of the step is not known to accept, and of workers that have not announced
@@ -64,7 +64,7 @@ func (c *check) step(s runbook.Step, at []any) {
 	functions, announced := c.known.of(s.WorkerID)
 	if !announced && c.known.Announced != nil && !c.strange[s.WorkerID] {
 		c.strange[s.WorkerID] = true
-		says := fmt.Sprintf("no worker %q has announced itself; until one does, its jobs run into their timeouts, and %s%s", s.WorkerID, unknownSecrets, humanize.DidYouMean(s.WorkerID, c.known.Announced))
+		says := fmt.Sprintf("no worker %q has announced itself; until one does, its jobs time out, and %s%s", s.WorkerID, unknownSecrets, humanize.DidYouMean(s.WorkerID, c.known.Announced))
 		if slices.Contains(c.known.Seen, s.WorkerID) {
 			says = fmt.Sprintf("the worker %q has not announced its functions; its steps cannot be checked, and %s", s.WorkerID, unknownSecrets)
 		}
@@ -84,7 +84,7 @@ func (c *check) step(s runbook.Step, at []any) {
 	for i, f := range functions {
 		names[i] = f.Name
 	}
-	says := "which is none of the workers' own functions; unless a worker has it besides, each call will fail"
+	says := "which is not a standard function; unless the worker has a custom function of that name, each call will fail"
 	if announced {
 		says = fmt.Sprintf("which the worker %s does not have: each call will fail", s.WorkerID)
 	}
@@ -118,7 +118,7 @@ func (c *check) params(f signature.Function, s runbook.Step, at []any) {
 		} else if wrong := misfit(f.Params[i], value); wrong != "" {
 			c.warn(codeParameterType, fmt.Sprintf("the parameter %s of %s %s: each call will fail", f.Params[i].Name, f.Name, wrong), name, inside...)
 		} else if f.Params[i].Secret && value != nil && value != "" && len(template.References(value)) == 0 {
-			c.warn(codeOpenSecret, fmt.Sprintf("the parameter %s of %s is secret, and everyone who reads the runbook reads its value: take it from a column", f.Params[i].Name, f.Name), name, inside...)
+			c.warn(codeOpenSecret, fmt.Sprintf("the parameter %s of %s is secret, but the runbook shows its value: take it from a column", f.Params[i].Name, f.Name), name, inside...)
 		}
 	}
 }
@@ -140,9 +140,9 @@ func (c *check) outputs(f signature.Function, s runbook.Step, at []any) {
 		if has(field) {
 			continue
 		}
-		says := fmt.Sprintf("the answer of %s has no field %q%s", f.Name, field, humanize.DidYouMean(field, names))
+		says := fmt.Sprintf("the result of %s has no field %q%s", f.Name, field, humanize.DidYouMean(field, names))
 		if len(names) == 0 {
-			says = fmt.Sprintf("%s answers no more than true, and no field %q", f.Name, field)
+			says = fmt.Sprintf("%s returns only true, without a field %q", f.Name, field)
 		}
 		c.warn(codeUnknownField, says, variable, append(slices.Clone(at), "output_params")...)
 	}
@@ -159,7 +159,7 @@ func (c *check) timeout(f signature.Function, s runbook.Step, at []any) {
 	if keyOf(find(c.document, at), field) == nil {
 		field = "function"
 	}
-	c.warn(codeTimeout, fmt.Sprintf("the step gives up after %s, but one call of %s may take %s: a call that takes longer than the step allows is stopped half-way",
+	c.warn(codeTimeout, fmt.Sprintf("the step times out after %s, but one call of %s can take %s: the worker stops a longer call half-way",
 		s.Timeout, f.Name, longest), field, at...)
 }
 

@@ -45,7 +45,7 @@ var types = map[string]struct {
 	"string":      {isText, "text"},
 	"boolean":     {isBoolean, "true or false"},
 	"guid":        {isGUID, "a GUID"},
-	"string list": {isTextList, "a list of texts"},
+	"string list": {isTextList, "a list of strings"},
 }
 
 func isText(value any) bool {

@@ -233,7 +233,7 @@ func numberText(s string) (text, fault string) {
 	// Beyond what a float64 holds, writing the number out is no longer sensible.
 	exp, err := strconv.Atoi(exponent)
 	if err != nil || exp > 308 || exp < -324 {
-		return "", "is a number too large or too small to be written out"
+		return "", "is a number too large or too small to write as text"
 	}
 	n, ok := new(big.Rat).SetString(s)
 	if !ok {

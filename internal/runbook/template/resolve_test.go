@@ -54,13 +54,13 @@ func TestResolveStringRefuses(t *testing.T) {
 		"a{{Null}}":  "cannot resolve {{Null}} is null, which has no text",
 		"a{{List}}":  "cannot resolve {{List}} is a list, which has no text",
 		"{{Map}}":    "cannot resolve {{Map}} is an object, which has no text",
-		"{{Huge}}":   "cannot resolve {{Huge}} is a number too large or too small to be written out",
+		"{{Huge}}":   "cannot resolve {{Huge}} is a number too large or too small to write as text",
 		"{{Inf}}":    "cannot resolve {{Inf}} is not a finite number",
 		"x{{":        "bad template at character 2: {{ is never closed; write {{{{ for a literal {{",
 		"x}}":        "bad template at character 2: }} closes nothing; write }}}} for a literal }}",
-		"{{}}":       "bad template at character 1: {{ }} names no variable",
-		"{{a{b}}":    "bad template at character 1: a variable's name cannot contain '{'; letters, digits, spaces and _ - . are possible",
-		"{{a\nb}}":   `bad template at character 1: a variable's name cannot contain '\n'; letters, digits, spaces and _ - . are possible`,
+		"{{}}":       "bad template at character 1: {{ }} has no variable",
+		"{{a{b}}":    "bad template at character 1: a variable name cannot contain '{'; use letters, digits, spaces and _ - .",
+		"{{a\nb}}":   `bad template at character 1: a variable name cannot contain '\n'; use letters, digits, spaces and _ - .`,
 	} {
 		if got, err := ResolveString(tmpl, member); err == nil || err.Error() != want {
 			t.Errorf("ResolveString(%q) = %q, %v; want the error %q", tmpl, got, err, want)

@@ -86,11 +86,11 @@ func Parse(s string) ([]Segment, error) {
 // columns, so spaces inside are possible.
 func CheckName(name string) error {
 	if name == "" {
-		return errors.New("{{ }} names no variable")
+		return errors.New("{{ }} has no variable")
 	}
 	for _, r := range name {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && !strings.ContainsRune("_-. ", r) {
-			return fmt.Errorf("a variable's name cannot contain %q; letters, digits, spaces and _ - . are possible", r)
+			return fmt.Errorf("a variable name cannot contain %q; use letters, digits, spaces and _ - .", r)
 		}
 	}
 	return nil

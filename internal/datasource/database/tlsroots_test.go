@@ -14,7 +14,7 @@ import (
 
 // The certificate counts: of another CA, for another name, and a server that does not
 // encrypt.
-func TestSQLServerTrust(t *testing.T) {
+func TestSQLServerTLSRoots(t *testing.T) {
 	t.Parallel()
 	s, stranger := serve(t, tds.Config{}), serve(t, tds.Config{})
 	s.answer(t, "SELECT id", tds.Result{Columns: []tds.Column{{Name: "id", Type: tds.Int}}})
