@@ -169,7 +169,7 @@ func (s *saga) dataSourceFails() {
 	}
 	s.must("batch", "discard-removals", "3", "--reason", "the export was cut off")
 	s.tick()
-	if b := s.get(3); b.Held != nil || b.Kept != 5 {
+	if b := s.get(3); b.Held != nil || b.DiscardedRemovals != 5 {
 		s.t.Errorf("after a discard: %+v", b)
 	}
 	s.must("automation", "disable", "moves")

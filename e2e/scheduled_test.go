@@ -140,8 +140,8 @@ func (s *saga) listIsEmpty() {
 	if v := s.automation(); len(v.Held) != 0 {
 		s.t.Errorf("held are still %+v", v.Held)
 	}
-	if b := s.get(2); b.Held != nil || b.Kept != 0 {
-		s.t.Errorf("batch 2 has %+v held and %d kept", b.Held, b.Kept)
+	if b := s.get(2); b.Held != nil || b.DiscardedRemovals != 0 {
+		s.t.Errorf("batch 2 has %+v held and %d kept", b.Held, b.DiscardedRemovals)
 	}
 }
 
@@ -237,8 +237,8 @@ func (s *saga) manyLeave() {
 	s.tick()
 	s.wantMembers(1, "ada amir anna ben julia, removed: beatriz carlos chen chloe deepa elena zoe")
 	s.awaitMembers(2, "beatriz deepa emma felix grace hana isak")
-	if b := s.get(2); b.Held != nil || b.Kept != 2 {
-		s.t.Errorf("batch 2 has %+v held, and %d are kept, not hana and isak", b.Held, b.Kept)
+	if b := s.get(2); b.Held != nil || b.DiscardedRemovals != 2 {
+		s.t.Errorf("batch 2 has %+v held, and %d are kept, not hana and isak", b.Held, b.DiscardedRemovals)
 	}
 	s.awaitStep(1, "beatriz", "leave-migration-group", "succeeded")
 	s.wantGroup("ada amir anna ben julia")

@@ -70,7 +70,7 @@ func run(ctx context.Context, args []string, lookup func(string) string, stdout,
 		err = serve(ctx, s, lookup, log)
 	}
 	if err != nil {
-		log.ErrorContext(ctx, "the handler cannot run", logkey.Error, err)
+		log.ErrorContext(ctx, "handler failed", logkey.Error, err)
 		return 1
 	}
 	return exitStatus(context.Cause(ctx))
@@ -111,7 +111,7 @@ func serve(ctx context.Context, s settings, lookup func(string) string, log *slo
 	go func() { defer close(returned); w.app.ReturnDeadLetters(returning) }()
 	defer func() { stop(); <-returned }() // before the bus is closed
 	if s.clockOffset > 0 {
-		log.InfoContext(ctx, "the clock was moved", logkey.ClockOffset, s.clockOffset.String())
+		log.InfoContext(ctx, "clock moved", logkey.ClockOffset, s.clockOffset.String())
 	}
 
 	select {
@@ -124,7 +124,7 @@ func serve(ctx context.Context, s settings, lookup func(string) string, log *slo
 	defer cancel()
 	traffic.waitUntilDrained(bounded, quiet)
 	if err := server.Shutdown(bounded); err != nil {
-		log.WarnContext(ctx, "the drain took too long; what still ran comes again", logkey.Error, err)
+		log.WarnContext(ctx, "drain timed out; the broker redelivers unfinished messages", logkey.Error, err)
 		return server.Close()
 	}
 	log.InfoContext(ctx, "drained")

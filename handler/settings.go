@@ -117,7 +117,7 @@ func readSettings(lookup func(string) string) (settings, error) {
 	s.clockOffset = r.offset(envClockOffset, s.cosmosKey != "")
 	switch {
 	case s.serviceBusConnection == "" && s.serviceBusNamespace == "":
-		r.Problem("ServiceBusConnection__fullyQualifiedNamespace is not set (nor ServiceBusConnection, a connection string)")
+		r.Problem("set ServiceBusConnection__fullyQualifiedNamespace, or ServiceBusConnection (a connection string)")
 	case s.serviceBusConnection != "" && s.serviceBusNamespace != "":
 		r.Problem("ServiceBusConnection and ServiceBusConnection__fullyQualifiedNamespace are both set")
 	case strings.ContainsAny(s.serviceBusNamespace, "/:; "):
@@ -167,7 +167,7 @@ func (r reader) guids(name string) []string {
 		case !guidForm.MatchString(word):
 			r.Wrong(name, "%q is not a GUID; separate several with commas", word)
 		case slices.Contains(all, word):
-			r.Wrong(name, "%q is there twice", word)
+			r.Wrong(name, "duplicate %q", word)
 		}
 		all = append(all, word)
 	}
@@ -181,9 +181,9 @@ func (r reader) names(name string) []string {
 	for _, word := range r.List(name) {
 		switch {
 		case !runbook.SettingName(word):
-			r.Wrong(name, "entry %d is not the name of a setting (letters, digits and _); list names with commas between them, not connections", len(all)+1)
+			r.Wrong(name, "entry %d is not the name of a setting (letters, digits and _); use a comma-separated list of names, not of connections", len(all)+1)
 		case slices.Contains(all, word):
-			r.Wrong(name, "%s is there twice", word)
+			r.Wrong(name, "duplicate %s", word)
 		}
 		all = append(all, word)
 	}
@@ -220,7 +220,7 @@ func (r reader) offset(name string, oneMachine bool) time.Duration {
 	d, err := time.ParseDuration(value)
 	switch {
 	case !oneMachine:
-		r.Wrong(name, "the clock can only be moved on one machine, where COSMOS_KEY is set too")
+		r.Wrong(name, "the clock can be moved only in a local system, where COSMOS_KEY is set")
 	case err != nil || d < 0:
 		r.Wrong(name, "%q is not a duration of 0 or more such as 120h", value)
 	}

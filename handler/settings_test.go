@@ -59,7 +59,7 @@ func TestSettingsThatAreRefused(t *testing.T) {
 	for name, tc := range map[string]struct{ setting, value, want string }{
 		"no port":                     {"FUNCTIONS_CUSTOMHANDLER_PORT", "", "FUNCTIONS_CUSTOMHANDLER_PORT is not set"},
 		"a port that is none":         {"FUNCTIONS_CUSTOMHANDLER_PORT", "70000", "not a whole number from 1 to 65535"},
-		"no Service Bus":              {"ServiceBusConnection__fullyQualifiedNamespace", "", "ServiceBusConnection__fullyQualifiedNamespace is not set"},
+		"no Service Bus":              {"ServiceBusConnection__fullyQualifiedNamespace", "", "set ServiceBusConnection__fullyQualifiedNamespace"},
 		"Service Bus twice":           {"ServiceBusConnection", "Endpoint=sb://x", "both set"},
 		"an address for a host name":  {"ServiceBusConnection__fullyQualifiedNamespace", "sb://ns.servicebus.windows.net/", "not a host name"},
 		"no Cosmos":                   {"COSMOS_ENDPOINT", "", "COSMOS_ENDPOINT is not set"},
@@ -71,19 +71,19 @@ func TestSettingsThatAreRefused(t *testing.T) {
 		"a domain among tenants":      {"AzureAd__TenantId", "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b01,contoso.com", `"contoso.com" is not a GUID`},
 		"every tenant":                {"AzureAd__TenantId", "common", `"common" is not a GUID`},
 		"tenants with a semicolon":    {"AzureAd__TenantId", "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b01;7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b02", "separate several with commas"},
-		"a tenant twice":              {"AzureAd__TenantId", "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b01, 7D5D6E9C-3f0a-4a54-9a39-5a1c7f0e1b01", `"7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b01" is there twice`},
+		"a tenant twice":              {"AzureAd__TenantId", "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b01, 7D5D6E9C-3f0a-4a54-9a39-5a1c7f0e1b01", `duplicate "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b01"`},
 		"a log level that is none":    {"LOG_LEVEL", "loud", "not one of debug, info, warn, error"},
 		"a rate that is none":         {"API_REQUESTS_PER_SECOND", "0", "not a whole number from 1 to 1000000"},
 		"a burst that is none":        {"API_REQUEST_BURST", "many", "not a whole number from 1 to 1000000"},
 		"a connection for a name":     {"DATA_SOURCES", "PEOPLE,Server=h;Password=pass", "entry 2 is not the name of a setting"},
 		"a name too many":             {"DATA_SOURCES", "PEOPLE,", "entry 2 is not the name of a setting"},
-		"a name twice":                {"DATA_SOURCES", "PEOPLE, PEOPLE", "PEOPLE is there twice"},
+		"a name twice":                {"DATA_SOURCES", "PEOPLE, PEOPLE", "duplicate PEOPLE"},
 		"no long requests":            {"API_LONG_REQUESTS", "-1", "not a whole number from 1 to 1000000"},
 		"an invalid start-up time":    {"WORKER_STARTUP_SECONDS", "10m", "not a whole number from 1 to 1000000"},
 		"a timeout that is none":      {"AzureFunctionsJobHost__functionTimeout", "10m", "hh:mm:ss"},
 		"a timeout without any time":  {"AzureFunctionsJobHost__functionTimeout", "00:00:00", "hh:mm:ss"},
 		"a client id that is no GUID": {"AzureAd__ClientId", "api://x", "not a GUID"},
-		"a moved clock in Azure":      {"MATOOLKIT_CLOCK_OFFSET", "120h0m0s", "only be moved on one machine, where COSMOS_KEY is set"},
+		"a moved clock in Azure":      {"MATOOLKIT_CLOCK_OFFSET", "120h0m0s", "only in a local system, where COSMOS_KEY is set"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

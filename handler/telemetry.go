@@ -14,7 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/otlp"
 )
 
-// scope names the spans and figures of this program.
+// scope names the spans and metrics of this program.
 const scope = "github.com/matoolkit/matoolkit/handler"
 
 // traced begins a span for each request to the admin API, which names the span
@@ -37,9 +37,9 @@ func traced(measured *otlp.Providers, api http.Handler) http.Handler {
 	})
 }
 
-// watched looks at what waits at the broker and measures what it sees. It is a histogram
-// with a value for each look: the last value of a gauge would be told on by a process whose
-// timer has moved to another.
+// watched is a Watcher that records the age of the oldest message. It uses a histogram with a
+// value for each read: a process whose timer has moved to another would keep exporting the last
+// value of a gauge.
 type watched struct {
 	bus.Watcher
 	now func() time.Time
@@ -53,7 +53,7 @@ func newWatched(w bus.Watcher, now func() time.Time, meter metric.Meter) (*watch
 	return &watched{Watcher: w, now: now, age: age}, err
 }
 
-// Oldest asks whom it watches by.
+// Oldest reads and records the age of the oldest message.
 func (w *watched) Oldest(ctx context.Context, topic, subscription string) (at time.Time, found bool, err error) {
 	if at, found, err = w.Watcher.Oldest(ctx, topic, subscription); err != nil {
 		return at, found, err

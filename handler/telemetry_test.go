@@ -63,6 +63,6 @@ func TestMetricOfTheOldestMessageIsOfEachTickAndTopic(t *testing.T) {
 		}
 	}
 	if len(seen) != 2 {
-		t.Errorf("there are figures of %v", seen)
+		t.Errorf("there are metrics of %v", seen)
 	}
 }

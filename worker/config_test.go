@@ -125,7 +125,7 @@ func TestConfigSaysWhatIsWrong(t *testing.T) {
 		{"a namespace as a URL", map[string]string{envBusString: "", envBusNamespace: "sb://name.servicebus.windows.net/"}, "ServiceBusConnection__fullyQualifiedNamespace: it is not the host name"},
 		{"a namespace without its domain", map[string]string{envBusString: "", envBusNamespace: "name"}, "ServiceBusConnection__fullyQualifiedNamespace: it is not the host name"},
 		{"a key for a namespace", map[string]string{envBusString: "", envBusNamespace: "Endpoint=sb://ns.servicebus.windows.net/;SharedAccessKey=busk3y"}, "it is not the host name"},
-		{"http off this machine", map[string]string{envGraphURL: "http://graph.example"}, "must be https: only a server on this machine"},
+		{"http off this machine", map[string]string{envGraphURL: "http://graph.example"}, "must be https: http is allowed only"},
 		{"http to what only begins like this machine", map[string]string{envGraphURL: "http://127.0.0.1.example"}, "must be https"},
 		{"a password in a URL", map[string]string{envGraphURL: "https://u:s3cret@graph.example"}, "is not the URL of a server"},
 		{"a password in what is no URL", map[string]string{envExchangeURL: "https://u:s3cret@graph.example:port"}, "is not the URL of a server"},

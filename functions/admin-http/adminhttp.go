@@ -110,7 +110,7 @@ func New(c Config) http.Handler {
 	reader.GET("/workers", query("limit", "continuationToken"), a.listWorkers)
 	reader.GET("/workers/:id", query(), a.getWorker)
 	reader.GET("/messages/audit", query(auditParameters...), a.listMessageAudit)
-	reader.GET("/audit", a.adminReads("everybody's audit trail"), query(auditParameters...), a.listAudit)
+	reader.GET("/audit", a.adminReads("all audit records"), query(auditParameters...), a.listAudit)
 	reader.GET("/messages/unprocessed", query("status", "topic", "sort", "limit", "continuationToken"), a.listMessages)
 	reader.GET("/messages/unprocessed/:id", a.adminReads("the body of a message"), query(), a.getMessage)
 

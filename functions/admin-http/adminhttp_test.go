@@ -348,8 +348,8 @@ func TestErrorsOfUseCases(t *testing.T) {
 		{&problem.Error{Code: api.CodeTooLarge, Message: "too large"}, 413, "too_large", "too large", nil},
 		{&problem.Error{Code: api.CodeUnavailable, Message: "try again", Cause: cause}, 503, "unavailable", "try again", nil},
 		{&problem.Error{Code: api.CodeSourceAway, Message: "no answer", Cause: cause}, 503, "source_away", "no answer", nil},
-		{&problem.Error{Code: api.CodeInternal, Message: "secret plan", Cause: cause}, 500, "internal", "something went wrong", nil},
-		{cause, 500, "internal", "something went wrong", nil},
+		{&problem.Error{Code: api.CodeInternal, Message: "secret plan", Cause: cause}, 500, "internal", "internal error", nil},
+		{cause, 500, "internal", "internal error", nil},
 		{context.DeadlineExceeded, 503, "unavailable", "the system's store or broker cannot be reached", nil},
 		{&model.Refusal{Reason: "batch 7 is paused"}, 409, "conflict", "batch 7 is paused", nil},
 		{fmt.Errorf("read batch 7: %w", store.ErrUnavailable), 503, "unavailable", "the system's store or broker cannot be reached", nil},
@@ -464,7 +464,7 @@ func TestRefusedTokens(t *testing.T) {
 		{"old", `Bearer error="invalid_token", error_description="the token has expired"`, 401, "unauthenticated", "sign in: the token has expired"},
 		{"application", `Bearer error="insufficient_scope", error_description="the token carries no role"`, 403, "forbidden", "the token carries no role"},
 		{"outage", "", 503, "unavailable", "the keys cannot be had"},
-		{"broken", "", 500, "internal", "something went wrong on our side"},
+		{"broken", "", 500, "internal", "internal error"},
 	} {
 		w := newFixture().send(request{"GET", "/api/batches", tt.token, "", ""})
 		p := readProblem(t, w)

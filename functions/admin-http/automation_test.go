@@ -47,7 +47,7 @@ func (r fakeMembers) ConfirmRemovals(_ context.Context, by audit.Caller, batch i
 }
 
 func (r fakeMembers) DiscardRemovals(_ context.Context, by audit.Caller, batch int, revision, why string) (api.Batch, error) {
-	return api.Batch{ID: batch, Kept: 3}, r.note("DiscardRemovals %s %d %q %q", by.Name, batch, revision, why)
+	return api.Batch{ID: batch, DiscardedRemovals: 3}, r.note("DiscardRemovals %s %d %q %q", by.Name, batch, revision, why)
 }
 
 // automationRoutes is every route about batches that are made by themselves.
@@ -86,7 +86,7 @@ func automationRoutes() []route {
 			true, 202,
 			`ConfirmRemovals avery@contoso 7 "r1" "they have left"`, `"confirmed":`,
 		},
-		{send("POST", "batches/7/removals/discard", `{"revision":"r1"}`), true, 200, `DiscardRemovals avery@contoso 7 "r1" ""`, `"keptMembers":3`},
+		{send("POST", "batches/7/removals/discard", `{"revision":"r1"}`), true, 200, `DiscardRemovals avery@contoso 7 "r1" ""`, `"discardedRemovals":3`},
 	}
 }
 

@@ -69,7 +69,7 @@ func (b *buckets) take(caller string, now time.Time) (time.Duration, bool) {
 // throttle lets a request pass only if its caller has not sent too many.
 func (a *server) throttle(c *gin.Context) {
 	if wait, ok := a.buckets.take(callerOf(c).Identity(), a.Now()); !ok {
-		tooMany(c, int(math.Ceil(wait.Seconds())), "%s sends too many requests; %g a second are taken", callerOf(c).Name, float64(a.Rate))
+		tooMany(c, int(math.Ceil(wait.Seconds())), "%s sends too many requests; %g a second are allowed", callerOf(c).Name, float64(a.Rate))
 	}
 }
 
@@ -78,7 +78,7 @@ func atOnce(n int, what string) gin.HandlerFunc {
 	rooms := semaphore.NewWeighted(int64(n))
 	return func(c *gin.Context) {
 		if !rooms.TryAcquire(1) {
-			tooMany(c, waitForARoom, "%d %s are being made already; wait for one of them", n, what)
+			tooMany(c, waitForARoom, "%d %s are already running; try again when one has ended", n, what)
 			return
 		}
 		defer rooms.Release(1)
@@ -98,7 +98,7 @@ func (a *server) uploads() gin.HandlerFunc {
 		}
 		size = min(size*uploadShare+uploadPage, uploadMemory)
 		if !rooms.TryAcquire(size) {
-			tooMany(c, waitForARoom, "other files are being read; wait for one of them")
+			tooMany(c, waitForARoom, "other uploads are running; try again when one has ended")
 			return
 		}
 		defer rooms.Release(size)

@@ -85,7 +85,7 @@ func TestTooManyLongRequestsAtOnce(t *testing.T) {
 		<-s.begun
 	}
 	w := f.send(ask)
-	if p := readProblem(t, w); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" || !strings.Contains(p.Detail, "2 reports are being made already") {
+	if p := readProblem(t, w); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" || !strings.Contains(p.Detail, "2 reports are already running") {
 		t.Errorf("%d: %+v", w.Code, p)
 	}
 	if w := f.send(request{"GET", "/api/batches/7", "reader", "", ""}); w.Code != http.StatusOK {

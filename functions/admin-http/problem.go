@@ -55,7 +55,7 @@ func fail(c *gin.Context, err error) {
 	_ = c.Error(e) // record logs it
 	if e.Code == api.CodeInternal {
 		refuse(c, http.StatusInternalServerError, api.CodeInternal,
-			"something went wrong on our side; the log has it under the trace id %s", traceOf(c))
+			"internal error; find the trace id %s in the handler's log", traceOf(c))
 		return
 	}
 	status, ok := statuses[e.Code]

@@ -125,7 +125,7 @@ func TestAutomationOverTheRealSystem(t *testing.T) {
 	r.call(request{"POST", "/api/batches/1/removals/discard", reader, jsonMedia, decision}, 403, &p)
 	batch = api.Batch{}
 	send("POST", "batches/1/removals/discard", decision, 200, &batch)
-	if batch.Held != nil || batch.Kept != 3 {
+	if batch.Held != nil || batch.DiscardedRemovals != 3 {
 		t.Errorf("batch %+v", batch)
 	}
 

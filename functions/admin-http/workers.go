@@ -20,7 +20,7 @@ func (a *server) listWorkers(c *gin.Context) {
 func (a *server) getWorker(c *gin.Context) {
 	id := c.Param("id")
 	if len(id) > maxName {
-		refuse(c, http.StatusNotFound, api.CodeNotFound, "there is no worker %q", clip(id))
+		refuse(c, http.StatusNotFound, api.CodeNotFound, "unknown worker %q", clip(id))
 		return
 	}
 	view, err := a.Workers.Worker(c.Request.Context(), id)

@@ -59,7 +59,7 @@ func (a *Admin) Cancel(ctx context.Context, by audit.Caller, batch int, why stri
 	// The batch is cancelled; an error below only leaves out a warning.
 	setting, err := store.OrNone(store.Read[store.Automation](ctx, a.store, store.AutomationKey(view.RunbookName)))
 	if _, rb, unknown := a.runbooks.Active(ctx, view.RunbookName); err == nil && unknown == nil && setting.Doc.Enabled && rb.DataSource.BatchTime == runbook.BatchTimeImmediate {
-		view.Warnings = append(view.Warnings, fmt.Sprintf("automation is on, and this runbook's batches are immediate: the next tick puts those whom the query still returns into a new batch. To keep them out, turn the automation of %s off, or change the query", view.RunbookName))
+		view.Warnings = append(view.Warnings, fmt.Sprintf("automation is on and the batches of this runbook start immediately: the next tick adds the members that the query still returns to a new batch. To prevent that, disable the automation of %s or change the query", view.RunbookName))
 	}
 	return view, nil
 }

@@ -243,7 +243,7 @@ func TestRefusals(t *testing.T) {
 		"skip: the step has ended":      {state: stepDone, do: skip(newStepID), code: api.CodeConflict, says: "only a step that has not ended", mends: true},
 		"done: not JSON":                {do: done(`{"id":`), code: api.CodeInvalid, says: "the result is not JSON"},
 		"done: an output is missing":    {do: done(`{"name":"x"}`), code: api.CodeConflict, says: "cannot be marked done", mends: true},
-		"done: not complete":            {do: done(`{"complete":false,"id":"7"}`), code: api.CodeConflict, says: "not complete", mends: true},
+		"done: not complete":            {do: done(`{"complete":false,"id":"7"}`), code: api.CodeConflict, says: `"complete": false`, mends: true},
 		"done: no result":               {do: done(""), code: api.CodeConflict, says: "cannot be marked done", mends: true},
 		"audit: unknown action":         {do: audits(api.AuditFilter{Action: "destroy"}), code: api.CodeInvalid, says: `"destroy"`},
 		"audit: ends before it begins":  {do: audits(api.AuditFilter{From: dawn, To: dawn.Add(-time.Hour)}), code: api.CodeInvalid, says: "2026-03-01T08:00:00Z"},

@@ -35,7 +35,7 @@ type Report struct {
 // writer's.
 func (a *Admin) Report(ctx context.Context, by audit.Caller, id int, format report.Format) (Report, error) {
 	if !slices.Contains(report.Formats, format) {
-		return Report{}, problem.New(api.CodeInvalid, "a report can be %s or %s, not %q", report.CSV, report.HTML, format)
+		return Report{}, problem.New(api.CodeInvalid, "invalid report format %q: use %s or %s", format, report.CSV, report.HTML)
 	}
 	r := &reporting{admin: a, format: format, head: report.Batch{AsOf: a.now().UTC()}}
 	if err := r.begin(ctx, id); err != nil {
@@ -111,7 +111,7 @@ func (r *reporting) steps(ctx context.Context, p model.Phase) ([]runbook.Step, e
 	}
 	phase, ok := rb.Phase(p.Name)
 	if !ok {
-		return nil, fmt.Errorf("version %d of runbook %s has no phase %s, which batch %d has of it", p.Version, rb.Name, p.Name, r.batch.ID)
+		return nil, fmt.Errorf("batch %d: version %d of runbook %s has no phase %s", r.batch.ID, p.Version, rb.Name, p.Name)
 	}
 	return phase.Steps, nil
 }
@@ -135,7 +135,7 @@ func reportNotes(b *model.Batch) []string {
 	add("Paused", b.Paused)
 	add("Cancelled", b.Cancelled)
 	if b.Filling {
-		notes = append(notes, "Its members are still being written: not all of them are here.")
+		notes = append(notes, "The batch is still being created: some members are missing here.")
 	}
 	if b.RemovalHold != nil {
 		notes = append(notes, fmt.Sprintf("The removal of %d of %d members is held.", b.RemovalHold.Members, b.RemovalHold.Of))

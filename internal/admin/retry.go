@@ -60,7 +60,7 @@ func (a *Admin) RetryFailed(ctx context.Context, by audit.Caller, batch int, whi
 	if err := a.bus.Send(ctx, message.TopicOrchestratorEvents, applier.BatchWorkMessage(batch, message.WorkRetry, id, page)); err != nil {
 		return api.RetryResult{}, err
 	}
-	a.log.InfoContext(ctx, "retry asked for", logkey.BatchID, batch, logkey.Task, id, logkey.Selection, membership.SelectionText(which), logkey.By, by.Name)
+	a.log.InfoContext(ctx, "retry requested", logkey.BatchID, batch, logkey.Task, id, logkey.Selection, membership.SelectionText(which), logkey.By, by.Name)
 	return api.RetryResult{BatchID: batch, Task: id, Selection: which}, nil
 }
 

@@ -7,29 +7,29 @@ import (
 
 // Batch is a batch.
 type Batch struct {
-	ID             int                 `json:"id"`
-	RunbookName    string              `json:"runbookName"`
-	RunbookVersion int                 `json:"runbookVersion"`
-	Status         string              `json:"status"` // one of BatchStatuses
-	IsManual       bool                `json:"isManual"`
-	CreatedBy      string              `json:"createdBy,omitempty"`
-	BatchStartTime *time.Time          `json:"batchStartTime"`
-	DetectedAt     time.Time           `json:"detectedAt"`
-	CompletedAt    *time.Time          `json:"completedAt,omitempty"`
-	CurrentPhase   string              `json:"currentPhase,omitempty"`
-	RemovedCount   int                 `json:"removedCount,omitempty"` // of the members
-	MemberCount    int                 `json:"memberCount"`
-	Error          string              `json:"error,omitempty"`
-	Paused         *Attribution        `json:"paused,omitempty"`    // nil: it is not paused
-	Cancelled      *Attribution        `json:"cancelled,omitempty"` // set as soon as the cancellation is requested
-	Filling        bool                `json:"filling,omitempty"`   // its members are being written; nothing has begun
-	Held           *RemovalHoldSummary `json:"heldRemovals,omitempty"`
-	Kept           int                 `json:"keptMembers,omitempty"`         // members who stay although the data source no longer returns them
-	WaitsFor       []WorkerWait        `json:"waitsFor,omitempty"`            // workers that do not work on its jobs now; left out in lists
-	Warnings       []string            `json:"warnings,omitempty"`            // only in the answer to a creation
-	ETag           string              `json:"etag,omitempty"`                // changes with each change of the batch; left out in lists
-	Replayed       bool                `json:"-"`                             // the idempotency key's request had been carried out before
-	Shared         bool                `json:"allowInOtherBatches,omitempty"` // its members may be in other batches
+	ID                int                 `json:"id"`
+	RunbookName       string              `json:"runbookName"`
+	RunbookVersion    int                 `json:"runbookVersion"`
+	Status            string              `json:"status"` // one of BatchStatuses
+	IsManual          bool                `json:"isManual"`
+	CreatedBy         string              `json:"createdBy,omitempty"`
+	BatchStartTime    *time.Time          `json:"batchStartTime"`
+	DetectedAt        time.Time           `json:"detectedAt"`
+	CompletedAt       *time.Time          `json:"completedAt,omitempty"`
+	CurrentPhase      string              `json:"currentPhase,omitempty"`
+	RemovedCount      int                 `json:"removedCount,omitempty"` // of the members
+	MemberCount       int                 `json:"memberCount"`
+	Error             string              `json:"error,omitempty"`
+	Paused            *Attribution        `json:"paused,omitempty"`    // nil: it is not paused
+	Cancelled         *Attribution        `json:"cancelled,omitempty"` // set as soon as the cancellation is requested
+	Filling           bool                `json:"filling,omitempty"`   // its members are being written; nothing has begun
+	Held              *RemovalHoldSummary `json:"heldRemovals,omitempty"`
+	DiscardedRemovals int                 `json:"discardedRemovals,omitempty"`   // members whom the data source no longer returns and whose removal was discarded
+	WaitsFor          []WorkerWait        `json:"waitsFor,omitempty"`            // workers that do not work on its jobs now; left out in lists
+	Warnings          []string            `json:"warnings,omitempty"`            // only in the answer to a creation
+	ETag              string              `json:"etag,omitempty"`                // changes with each change of the batch; left out in lists
+	Replayed          bool                `json:"-"`                             // the idempotency key's request had been carried out before
+	Shared            bool                `json:"allowInOtherBatches,omitempty"` // its members may be in other batches
 }
 
 // WorkerWait is a worker that a batch waits for, and why.

@@ -44,11 +44,11 @@ func New(c Config) (*Client, error) {
 	base, err := url.Parse(strings.TrimSpace(c.BaseURL))
 	switch {
 	case err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http":
-		return nil, fmt.Errorf("the address of the admin API, %q, is not one: it looks like https://my-api.azurewebsites.net", c.BaseURL)
+		return nil, fmt.Errorf("invalid address of the admin API %q: use one such as https://my-api.azurewebsites.net", c.BaseURL)
 	case base.RawQuery != "" || base.Fragment != "" || base.User != nil:
-		return nil, fmt.Errorf("the address of the admin API, %q, has more to it than a host and a path", base.Redacted())
+		return nil, fmt.Errorf("invalid address of the admin API %q: use only a host and a path", base.Redacted())
 	case base.Scheme == "http" && !loopback.Is(base.Hostname()):
-		return nil, fmt.Errorf("the address of the admin API, %q, has to begin with https: a token is not sent in the clear", c.BaseURL)
+		return nil, fmt.Errorf("invalid address of the admin API %q: use https, which protects the token", c.BaseURL)
 	}
 	base.Path = strings.TrimSuffix(strings.TrimRight(base.Path, "/"), "/api")
 	base.RawPath = ""

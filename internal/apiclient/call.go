@@ -150,7 +150,7 @@ func ask[V any](ctx context.Context, c *Client, k call) (V, error) {
 		err = json.Unmarshal(body, &view)
 	}
 	if media != "application/json" || err != nil {
-		return view, &Error{Status: http.StatusOK, Code: CodeNotTheAPI, Detail: c.base.String() + " answered, and not as the admin API does", Cause: err}
+		return view, &Error{Status: http.StatusOK, Code: CodeNotTheAPI, Detail: c.base.String() + " answered, but not as the admin API does", Cause: err}
 	}
 	return view, nil
 }

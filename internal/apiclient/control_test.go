@@ -66,7 +66,7 @@ func TestBodies(t *testing.T) {
 			},
 			"application/json", `{"memberId":3,"phase":"move","step":"copy","error":"timeout","reason":"x"}`,
 		},
-		"all who failed": {
+		"all failed members": {
 			func(ctx context.Context, c *apiclient.Client) error {
 				_, err := c.RetryFailed(ctx, 7, api.RetrySelection{}, "")
 				return err

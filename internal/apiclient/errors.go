@@ -57,9 +57,9 @@ func refusal(r *http.Response, body []byte, where string) *Error {
 	if media == "application/problem+json" && json.Unmarshal(body, &p) == nil && p.Error != "" {
 		return &Error{Status: r.StatusCode, Code: string(p.Error), Detail: p.Detail, TraceID: p.TraceID, Problems: p.Problems, NextPhase: p.NextPhase}
 	}
-	e := &Error{Status: r.StatusCode, Code: CodeNotTheAPI, Detail: fmt.Sprintf("%s answered %s, and not as the admin API does", where, r.Status)}
+	e := &Error{Status: r.StatusCode, Code: CodeNotTheAPI, Detail: fmt.Sprintf("%s answered %s, but not as the admin API does", where, r.Status)}
 	if location := r.Header.Get("Location"); location != "" {
-		e.Detail += "; it sends callers elsewhere"
+		e.Detail += "; it redirects"
 	}
 	if e.Temporary() {
 		e.Code, e.Detail = string(api.CodeUnavailable), fmt.Sprintf("%s answered %s", where, r.Status)

@@ -36,19 +36,19 @@ type stream struct {
 }
 
 // errBrokenOff is that an answer ended before its end.
-var errBrokenOff = errors.New("the connection was broken off on the way")
+var errBrokenOff = errors.New("the connection was interrupted")
 
 // pass passes an answer on.
 func (c *Client) pass(answer *http.Response, s *stream) error {
 	if media, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")); media != s.media {
-		return &Error{Status: answer.StatusCode, Code: CodeNotTheAPI, Detail: c.base.String() + " answered, and not as the admin API does"}
+		return &Error{Status: answer.StatusCode, Code: CodeNotTheAPI, Detail: c.base.String() + " answered, but not as the admin API does"}
 	}
 	body := &remembering{r: answer.Body}
 	_, err := io.Copy(s.to, body)
 	if body.err == nil || errors.Is(body.err, context.Canceled) {
 		return err
 	}
-	return &Error{Code: CodeUnreachable, Detail: "the answer of " + c.base.String() + " is not whole", Cause: fmt.Errorf("%w (%w)", errBrokenOff, body.err)}
+	return &Error{Code: CodeUnreachable, Detail: "the answer of " + c.base.String() + " is incomplete", Cause: fmt.Errorf("%w (%w)", errBrokenOff, body.err)}
 }
 
 // remembering distinguishes the errors of a reader from those of the writer in a copy.

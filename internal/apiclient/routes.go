@@ -53,7 +53,7 @@ func (c *Client) Runbook(ctx context.Context, name string) (api.Runbook, error) 
 func (c *Client) Template(ctx context.Context, name string) ([]byte, error) {
 	body, media, err := c.do(ctx, get("runbooks", name, "template"))
 	if err == nil && media != "text/csv" {
-		return nil, &Error{Status: http.StatusOK, Code: CodeNotTheAPI, Detail: c.base.String() + " answered, and not as the admin API does"}
+		return nil, &Error{Status: http.StatusOK, Code: CodeNotTheAPI, Detail: c.base.String() + " answered, but not as the admin API does"}
 	}
 	return body, err
 }

@@ -22,7 +22,7 @@ func BatchSummary(b store.BatchSummary) api.Batch {
 		CreatedBy: b.CreatedBy, BatchStartTime: b.BatchStartTime, DetectedAt: b.DetectedAt, CompletedAt: b.CompletedAt,
 		CurrentPhase: b.CurrentPhase, MemberCount: b.MemberCount, RemovedCount: b.RemovedCount, Error: b.Error,
 		Paused: Attribution(b.Paused), Cancelled: Attribution(b.Cancelled),
-		Filling: b.Filling, Held: RemovalHold(b.ID, b.Held), Kept: b.Kept, Shared: b.Shared,
+		Filling: b.Filling, Held: RemovalHold(b.ID, b.Held), DiscardedRemovals: b.DiscardedRemovals, Shared: b.Shared,
 	}
 }
 

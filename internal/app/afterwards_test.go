@@ -150,7 +150,7 @@ func TestNobodyIsTakenUpByHandWhileBeingUndone(t *testing.T) {
 	_, err := s.app.CreateBatch(s.ctx, ada, "found", []byte("Upn,Name\np004@x,P\n"))
 	s.wantRefused(err, api.CodeConflict, "p004@x is in batch 1")
 	_, err = s.app.AddMembers(s.ctx, ada, 1, []byte("Upn,Name\np004@x,P\n"))
-	s.wantRefused(err, api.CodeConflict, "still being taken out")
+	s.wantRefused(err, api.CodeConflict, "still being removed")
 	_, err = s.app.CreateBatch(s.ctx, ada, "found", []byte("Upn,Name\nP005@X,P\n"))
 	s.wantRefused(err, api.CodeConflict, "P005@X is in batch 1 of runbook found, as p005@x")
 }

@@ -221,7 +221,7 @@ func TestMessagesThatCannotBeProcessedAreKeptWithTheReason(t *testing.T) {
 		{"batch-init", `{"BatchId":99}`, "there is no batch 99"},
 		{"phase-due", `{"BatchId":99,"PhaseExecutionId":1}`, "there is no batch 99"},
 		{"poll-check", `{"BatchId":99,"StepExecutionId":20000001000}`, "batch 99 has no step execution"},
-		{"retry-check", `{"BatchId":99,"StepExecutionId":7}`, "names no phase execution"},
+		{"retry-check", `{"BatchId":99,"StepExecutionId":7}`, "invalid step execution id"},
 		{"dance", `{}`, `no handler for messages of type "dance"`},
 		{"", `{}`, "no application property MessageType"},
 	} {

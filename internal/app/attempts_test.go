@@ -101,7 +101,7 @@ func TestAMessageThatEndsTheProcessIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	messages := w.listUnprocessable(api.ListOptions{})
-	if len(messages) != 1 || !strings.Contains(messages[0].Reason, "none of 5 attempts succeeded; the last one: the handler's process ended") {
+	if len(messages) != 1 || !strings.Contains(messages[0].Reason, "all 5 attempts failed; last error: the handler ended") {
 		t.Fatalf("%+v", messages)
 	}
 	if left := w.attempts(); left != 0 {

@@ -144,7 +144,7 @@ var done = []auditCase{
 			_, err = s.app.ConfirmRemovals(s.ctx, by, 1, h.Revision, "they left")
 			return err
 		},
-		line: `confirm-removals batch 1 "3 members" "they left" {"held":3,"kept":0,"members":[1,2,3],"revision":"…"} -> {"confirmed":{"by":"grace","at":"` + at + `","reason":"they left"},"held":3,"kept":0,"members":[1,2,3],"revision":"…"}`,
+		line: `confirm-removals batch 1 "3 members" "they left" {"discarded":0,"held":3,"members":[1,2,3],"revision":"…"} -> {"confirmed":{"by":"grace","at":"` + at + `","reason":"they left"},"discarded":0,"held":3,"members":[1,2,3],"revision":"…"}`,
 	},
 	{
 		name: "discard-removals",
@@ -153,7 +153,7 @@ var done = []auditCase{
 			_, err := s.app.DiscardRemovals(s.ctx, by, 1, "", "they stay")
 			return err
 		},
-		line: `discard-removals batch 1 "3 members" "they stay" {"held":3,"kept":0,"members":[1,2,3],"revision":"…"} -> {"held":0,"kept":3}`,
+		line: `discard-removals batch 1 "3 members" "they stay" {"discarded":0,"held":3,"members":[1,2,3],"revision":"…"} -> {"discarded":3,"held":0}`,
 	},
 	{
 		name: "confirm-additions",

@@ -279,7 +279,7 @@ func TestCancelOfAnImmediateBatchWarnsThatItComesAgain(t *testing.T) {
 	s.automate("found")
 	s.tick()
 	v, err := s.app.Cancel(s.ctx, ada, 1, "")
-	if must(s, v, err); len(v.Warnings) != 1 || !strings.Contains(v.Warnings[0], "into a new batch") {
+	if must(s, v, err); len(v.Warnings) != 1 || !strings.Contains(v.Warnings[0], "to a new batch") {
 		t.Fatal(v.Warnings)
 	}
 }

@@ -373,7 +373,7 @@ func TestPeopleInOtherBatchesAreTakenWhereThatIsAllowed(t *testing.T) {
 	s.batch("uploaded", string(upload(numbered("n", 300)...)))
 	_, err = s.app.CreateBatch(s.ctx, ada, "uploaded", upload(numbered("n", 300)...))
 	s.wantRefused(err, api.CodeConflict, "300 of 300 people cannot be added")
-	s.wantRefused(err, api.CodeConflict, "or add them all the same with allowInOtherBatches (--allow-in-other-batches)")
+	s.wantRefused(err, api.CodeConflict, "allowInOtherBatches (--allow-in-other-batches)")
 	var e *problem.Error
 	if !errors.As(err, &e) || len(e.Problems) != 101 || e.Problems[0].Line != 2 || e.Problems[100].Message != "200 more people are in other batches" {
 		t.Errorf("%+v", e)

@@ -198,7 +198,7 @@ func TestDeactivatedDuringATick(t *testing.T) {
 	must(s, 0, slow.Tick(s.ctx))
 	s.deliverAll()
 	s.wantBatches()
-	if v := s.automation("found"); !strings.Contains(v.LastError, "no version of the runbook is active any more") || v.Idle == "" {
+	if v := s.automation("found"); !strings.Contains(v.LastError, "no version of the runbook is active") || v.Idle == "" {
 		t.Errorf("%+v", v)
 	}
 }

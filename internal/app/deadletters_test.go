@@ -233,7 +233,7 @@ func TestAMessageIsReturnedFiveTimes(t *testing.T) {
 		t.Errorf("it was returned after %v, want %v", waits, want)
 	}
 	open := w.listUnprocessable(api.ListOptions{})
-	if len(open) != 1 || open[0].Replays != 5 || open[0].Count != 6 || !strings.Contains(open[0].Reason, "it has been sent again 5 times") {
+	if len(open) != 1 || open[0].Replays != 5 || open[0].Count != 6 || !strings.Contains(open[0].Reason, "it was resent 5 times") {
 		t.Fatalf("%+v", open)
 	}
 	if n := strings.Count(lines.String(), alert.MessageUnprocessable); n != 1 {
@@ -359,7 +359,7 @@ func TestJobsThatWereDeadLettered(t *testing.T) {
 		}
 	}
 	for id, want := range map[string]string{
-		"job-0": "replayed: it was never processed", "job-1": "discarded: it has expired", "job-2": "discarded: its step does not wait", "job-3": "open",
+		"job-0": "replayed: it was never processed", "job-1": "discarded: it has expired", "job-2": "discarded: its step no longer waits", "job-3": "open",
 	} {
 		if !strings.HasPrefix(got[id], want) {
 			t.Errorf("%s is %q, want %q", id, got[id], want)

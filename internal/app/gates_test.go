@@ -102,7 +102,7 @@ func TestPhaseThatRequiresSuccessHoldsAndSaysWhy(t *testing.T) {
 				b := s.batch("two", people(4))
 				s.advance(b.ID)
 				_, err := s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID))
-				s.wantRefused(err, api.CodeConflict, `it requires that 75% of the members succeed in phase "first", where 2 of 4 did; retry those who failed, or approve the phase`)
+				s.wantRefused(err, api.CodeConflict, `it requires that 75% of the members succeed in phase "first", where 2 of 4 did; retry the failed members, or approve the phase`)
 				tt.opens(s, b.ID)
 				s.advance(b.ID)
 				s.wantPhases(b.ID, tt.want)

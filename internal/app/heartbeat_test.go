@@ -212,7 +212,7 @@ func TestInvalidHeartbeatIsKeptAndChangesNothing(t *testing.T) {
 		`invalid WorkerId "a:b"`:             func(r *replica) { r.WorkerID = "a:b" },
 		`invalid ReplicaId "r 1"`:            func(r *replica) { r.ReplicaID = "r 1" },
 		"Version has 101 bytes":              func(r *replica) { r.Version = strings.Repeat("v", 101) },
-		"lists 1 jobs":                       func(r *replica) { r.JobsInFlight = []string{"j"} },
+		"1 jobs in JobsInFlight":             func(r *replica) { r.JobsInFlight = []string{"j"} },
 		"InFlight -1":                        func(r *replica) { r.InFlight = -1 },
 		"lists 501 jobs; at most 500":        func(r *replica) { r.JobsInFlight, r.InFlight = make([]string, 501), 501 },
 		"JobsInFlight[0] has 0 bytes":        func(r *replica) { r.JobsInFlight, r.InFlight = []string{""}, 1 },

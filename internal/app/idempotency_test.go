@@ -102,7 +102,7 @@ func TestRequestThatWasRefusedDoesNotTakeItsKey(t *testing.T) {
 		t.Fatalf("%+v", b)
 	}
 	_, err = s.app.AddMembers(s.ctx, adaBy("k"), b.ID, []byte("Upn\n"))
-	s.wantRefused(err, api.CodeInvalid, "nobody was added")
+	s.wantRefused(err, api.CodeInvalid, "no member was added")
 	if v, err := s.app.AddMembers(s.ctx, adaBy("k"), b.ID, []byte("Upn,Name\nc@x,C\n")); err != nil || v.Added != 1 {
 		t.Fatalf("%+v, %v", v, err)
 	}

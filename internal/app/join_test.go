@@ -86,7 +86,7 @@ func TestFanOutReachesAMemberAddedDuringIt(t *testing.T) {
 		b := s.pages("chained", 2)
 		s.advance(b.ID)
 		s.add(b.ID, "late@x")
-		s.wantCalls(3, "") // the walk has yet to come to it
+		s.wantCalls(3, "") // the fan-out has not come to it yet
 		s.unpark()
 		s.wantCalls(3, "New")
 		s.wantPhases(b.ID, "create completed 3/0/0, fill pending 0/0/0, verify pending 0/0/0")
@@ -106,7 +106,7 @@ func TestMemberAddedDuringTheFanOutOfALaterPhaseCatchesUpOnTheEarlierFirst(t *te
 		s.advance(b.ID)
 		s.add(b.ID, "late@x")
 		s.wantCalls(3, "")
-		// The walk comes to the page first, and brings it to create before fill.
+		// The fan-out comes to the page first, and brings it to create before fill.
 		s.park = func(kind, _ string) bool { return kind == message.TypeMemberAdded }
 		fanOut, added := s.parked[:0:0], s.parked[:0:0]
 		for _, p := range s.parked {
@@ -184,7 +184,7 @@ func TestWhoIsAMemberAlreadyIsNotAddedAgain(t *testing.T) {
 		s.wantCalls(1, "New")
 		s.wantCalls(3, "New")
 		_, err := s.app.AddMembers(s.ctx, ada, b.ID, []byte("Upn,Name\ntwice@x,A\ntwice@x,B\n"))
-		s.wantRefused(err, api.CodeInvalid, "nobody was added")
+		s.wantRefused(err, api.CodeInvalid, "no member was added")
 		if got := len(s.members(b.ID)); got != 3 {
 			t.Errorf("%d members", got)
 		}

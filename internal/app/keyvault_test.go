@@ -156,7 +156,7 @@ func TestKeyRemovedWhileTheWorkerHasTheSecret(t *testing.T) {
 			v.advance(id)
 			v.wantMember(id, 1, "failed")
 			v.wantLost(v.member(id, 1).Error)
-			if got := v.member(id, 1).Error; !strings.Contains(got, "the worker's answer is not stored") {
+			if got := v.member(id, 1).Error; !strings.Contains(got, "the worker's answer was not stored") {
 				t.Errorf("the error is %q", got)
 			}
 			v.wantNowhere("answered", id)

@@ -68,7 +68,7 @@ func TestWhatALaterVersionWroteWaitsForIt(t *testing.T) {
 				s.wantPhases(b.ID, "first dispatched 0/0/0+1, second pending 0/0/0", "first dispatched 1/0/0, second pending 0/0/0")
 				_, err := s.app.Pause(s.ctx, ada, b.ID, "")
 				if name == "batch" {
-					s.wantRefused(err, api.CodeUnavailable, "a later version of the handler has written this")
+					s.wantRefused(err, api.CodeUnavailable, "a later version of the handler wrote this")
 				} else {
 					must(s, 0, err)
 					s.resume(b.ID)
@@ -148,9 +148,9 @@ func TestHoldOfALaterVersionIsNotReplaced(t *testing.T) {
 	must(s, shown, err)
 	s.later(store.HoldKey(1))
 	_, err = s.app.ConfirmRemovals(s.ctx, ada, 1, shown.Revision, "")
-	s.wantRefused(err, api.CodeUnavailable, "a later version of the handler has written this")
+	s.wantRefused(err, api.CodeUnavailable, "a later version of the handler wrote this")
 	_, err = s.app.DiscardRemovals(s.ctx, ada, 1, "", "")
-	s.wantRefused(err, api.CodeUnavailable, "a later version of the handler has written this")
+	s.wantRefused(err, api.CodeUnavailable, "a later version of the handler wrote this")
 	people.drop("p003")
 	s.tick()
 	s.restoreDocument(store.HoldKey(1))

@@ -394,7 +394,7 @@ func TestVersionThatCanNoLongerBeReadIsReplaced(t *testing.T) {
 		store.Create(store.RunbookKey("two"), map[string]any{"name": "two", "latest": 1, "active": 1}),
 		store.Create(store.VersionKey("two", 1), map[string]any{"name": "two", "version": 1, "yaml": twoSteps + "legacy: true\n"}))
 	c := s.mustPublish(twoSteps, api.PublishOptions{}).Changes
-	if c.Against != 1 || len(c.Runbook) != 0 || !strings.Contains(c.Problem, "can no longer be read") || !strings.Contains(c.Problem, "legacy") {
+	if c.Against != 1 || len(c.Runbook) != 0 || !strings.Contains(c.Problem, "cannot be read") || !strings.Contains(c.Problem, "legacy") {
 		t.Errorf("%s", encoded(c))
 	}
 	b := s.batch("two", people(1))

@@ -104,9 +104,9 @@ func TestStepMarkedDoneGivesTheOutputsThatItsFunctionWould(t *testing.T) {
 		s.advance(b.ID)
 		step := s.step(b.ID, 1, "new").ID
 		_, err := s.app.MarkStepDone(s.ctx, ada, b.ID, step, nil, "")
-		s.wantRefused(err, api.CodeConflict, "give the result that its function would have answered")
+		s.wantRefused(err, api.CodeConflict, "give the result that its function would return")
 		_, err = s.app.MarkStepDone(s.ctx, ada, b.ID, step, json.RawMessage(`{"complete":false}`), "")
-		s.wantRefused(err, api.CodeConflict, "a result that says that it is not complete")
+		s.wantRefused(err, api.CodeConflict, "complete\": false")
 		_, err = s.app.MarkStepDone(s.ctx, ada, b.ID, step, json.RawMessage(`{`), "")
 		s.wantRefused(err, api.CodeInvalid, "the result is not JSON")
 		s.wantSteps(b.ID, 1, "new queued")
@@ -209,7 +209,7 @@ func TestStepsThatCannotBeResolvedByHand(t *testing.T) {
 			says string
 		}{
 			{s.step(b.ID, 1, "new").ID, api.CodeConflict, `step "new" of member 1 is succeeded: only a step that has not ended`},
-			{s.step(b.ID, 2, "join").ID, api.CodeConflict, `step "join" is not the one that member 2 failed at, which is "new"`},
+			{s.step(b.ID, 2, "join").ID, api.CodeConflict, `member 2 failed at step "new", not at step "join"`},
 			{7, api.CodeNotFound, "has no step 7"},
 			{s.step(b.ID, 1, "new").ID + 5, api.CodeNotFound, "has no step"},
 		} {
@@ -375,9 +375,9 @@ func TestPersonIsAddedAgainWhenTheRemovalStepThatWasSkippedHasEnded(t *testing.T
 		s.wantCalls(1, "New Join Forward Close")
 		again := people(1)
 		_, err := s.app.AddMembers(s.ctx, ada, b.ID, []byte(again))
-		s.wantRefused(err, api.CodeConflict, "still being taken out of")
+		s.wantRefused(err, api.CodeConflict, "still being removed")
 		_, err = s.app.CreateBatch(s.ctx, ada, "two", []byte(again))
-		s.wantRefused(err, api.CodeConflict, "still being taken out of")
+		s.wantRefused(err, api.CodeConflict, "still being removed")
 		s.pass(30*time.Minute + runstate.JobGracePeriod + time.Second)
 		must(s, 0, func() error { _, err := s.app.AddMembers(s.ctx, ada, b.ID, []byte(again)); return err }())
 		s.deliverAll()

@@ -628,7 +628,7 @@ func (f *follower) byHand() {
 // claimed tells whether a person was refused since a tick takes them out of a batch, or died
 // when it added them to one.
 func claimed(err error) bool {
-	return problem.CodeOf(err) == api.CodeConflict && (strings.Contains(err.Error(), "being taken out") || strings.Contains(err.Error(), "being added to"))
+	return problem.CodeOf(err) == api.CodeConflict && (strings.Contains(err.Error(), "still being removed") || strings.Contains(err.Error(), "are being added"))
 }
 
 // Reading the state.
@@ -694,7 +694,7 @@ func (f *follower) look() sight {
 		ID int `json:"id"`
 	}
 	type hold struct {
-		Kept []int `json:"kept"`
+		Discarded []int `json:"discarded"`
 	}
 	n := sight{map[int]seen{}}
 	lines, err := storetest.All[line](f.s.ctx, f.s.store, store.PartitionBatches, "entry")
@@ -715,7 +715,7 @@ func (f *follower) look() sight {
 		holds, err := storetest.All[hold](f.s.ctx, f.s.store, store.BatchPartition(id), "hold")
 		must(f.s, 0, err)
 		for _, h := range holds {
-			b.kept = h.Doc.Kept
+			b.kept = h.Doc.Discarded
 		}
 		n.batches[id] = b
 	}

@@ -112,8 +112,8 @@ func TestStateHasSomethingOfEverything(t *testing.T) {
 		want = append(want, "run.kind "+string(s))
 	}
 	want = append(want,
-		"batch.paused", "batch.cancelled", "batch.filling", "batch.removalHold.confirmed", "batch.kept", "batch.joining", "batch.quiet", "batch.phases.reason", "batch.phases.approved", "batch.phases.onCompleteStatus running",
-		"member.leaving", "member.queue", "hold.moves", "hold.kept", "entry.creating", "sync.additions", "request.next", "request.batchId", "sync.holder",
+		"batch.paused", "batch.cancelled", "batch.filling", "batch.removalHold.confirmed", "batch.discardedRemovals", "batch.joining", "batch.quiet", "batch.phases.reason", "batch.phases.approved", "batch.phases.onCompleteStatus running",
+		"member.leaving", "member.queue", "hold.moves", "hold.discarded", "entry.creating", "sync.additions", "request.next", "request.batchId", "sync.holder",
 		"run.pausedAt", "run.wakeAt", "run.deadlineAt", "run.steps.retryAfter", "run.steps.abandoned.lateAt", "run.steps.resolved")
 	for _, w := range want {
 		if !there[w] {

@@ -197,17 +197,17 @@ func TestDiscardedRemovalsStayUntilTheirRowsWereBack(t *testing.T) {
 		people.drop("p000", "p001", "p002")
 		s.tick()
 		v, err := s.app.DiscardRemovals(s.ctx, ada, 1, "", "the query was wrong")
-		if must(s, v, err); v.Held != nil || v.Kept != 3 {
+		if must(s, v, err); v.Held != nil || v.DiscardedRemovals != 3 {
 			t.Fatalf("%+v", v)
 		}
 		s.tick()
 		s.wantSent(message.TypeMemberRemoved, 0)
-		if b := s.batchOf(1); b.Held != nil || b.Kept != 3 {
+		if b := s.batchOf(1); b.Held != nil || b.DiscardedRemovals != 3 {
 			t.Fatalf("%+v", b)
 		}
 		people.put(dawn.Add(day), "p000")
 		s.tick()
-		if b := s.batchOf(1); b.Kept != 2 {
+		if b := s.batchOf(1); b.DiscardedRemovals != 2 {
 			t.Fatalf("%+v", b)
 		}
 		people.drop("p000") // who was back and is gone again is gone
@@ -255,7 +255,7 @@ func TestHoldEndsByItselfWhenTheRowsAreBack(t *testing.T) {
 		}
 		people.put(dawn.Add(day), crowd(10)...)
 		s.tick()
-		if b := s.batchOf(1); b.Held != nil || b.Kept != 0 {
+		if b := s.batchOf(1); b.Held != nil || b.DiscardedRemovals != 0 {
 			t.Fatalf("%+v", b)
 		}
 		s.wantSent(message.TypeMemberRemoved, 0)
@@ -562,7 +562,7 @@ func TestPreviewTellsWhatATickWouldDoAndDoesNothing(t *testing.T) {
 		if v.RowCount != 10 || len(v.Sample) != 3 || len(v.Columns) != 3 || v.ProblemCount != 1 || len(v.Groups) != 2 {
 			t.Fatalf("%+v", v)
 		}
-		if g := v.Groups[0]; g.BatchID != 0 || g.Add != 1 || !strings.Contains(g.Note, "1 phase is due already") {
+		if g := v.Groups[0]; g.BatchID != 0 || g.Add != 1 || !strings.Contains(g.Note, "1 phase is already due") {
 			t.Fatalf("%+v", g)
 		}
 		if g := v.Groups[1]; g.BatchID != 1 || g.Add != 0 || g.Held != 3 || g.Remove != 0 || g.Rows != 8 {

@@ -92,9 +92,9 @@ func TestUnprocessableMessagesAreStoredAndTheOthersGoOn(t *testing.T) {
 		{message.TopicOrchestratorEvents, "", `{}`, "no application property MessageType"},
 		{message.TopicOrchestratorEvents, message.TypePhaseDue, `{"BatchId":99,"PhaseExecutionId":1}`, "there is no batch 99"},
 		{message.TopicWorkerResults, "", "\xff\x00", "the body is not the JSON"},
-		{message.TopicWorkerResults, "", `{"JobId":"j","Status":"success"}`, "names no batch"},
+		{message.TopicWorkerResults, "", `{"JobId":"j","Status":"success"}`, "no batch id"},
 		{message.TopicWorkerResults, "", result(99, model.StepID(1, 1, 0)), "batch 99 has no step execution"},
-		{message.TopicWorkerResults, "", result(b.ID, 7), "names no phase execution"},
+		{message.TopicWorkerResults, "", result(b.ID, 7), "invalid step execution id"},
 		{message.TopicWorkerResults, "", result(b.ID, model.StepID(1, 77, 0)), "has no step execution"},
 	} {
 		id := fmt.Sprintf("bad-%d", i)

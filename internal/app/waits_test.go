@@ -237,7 +237,7 @@ func TestPublishWarnsOfAWorkerThatHasNotAnnouncedItself(t *testing.T) {
 		t.Errorf("while no worker is known: %q", got)
 	}
 	s.replica("r1").beat()
-	if got := warnings(); len(got) != 1 || got[0] != `unknown-worker: the worker "worker-01" has not announced its functions; its steps cannot be checked, and the values of its secret parameters are shown until it announces them, unless secret lists their columns` {
+	if got := warnings(); len(got) != 1 || got[0] != `unknown-worker: the worker "worker-01" has not announced its functions; its steps cannot be checked, and the values of its secret parameters are visible until it announces them, unless secret lists their columns` {
 		t.Errorf("after a heartbeat: %q", got)
 	}
 	s.announce(catalogOf("worker-01", dawn, "Do"))

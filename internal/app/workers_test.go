@@ -145,8 +145,8 @@ func TestACatalogueThatMakesNoSenseIsKeptAndChangesNothing(t *testing.T) {
 		head + `[]}`:                          "has 0 functions",
 		head + `[` + many(1001) + `]}`:        "has 1001 functions",
 		head + `[{"Name":" "}]}`:              "Functions[0].Name",
-		head + `[{"Name":"B"},{"Name":"b"}]}`: `Functions[1].Name: "b" is there already`,
-		head + `[{"Name":"B","Parameters":[{"Name":"P"},{"Name":"p"}]}]}`:                   `Functions[0].Parameters[1].Name: "p" is there already`,
+		head + `[{"Name":"B"},{"Name":"b"}]}`: `Functions[1].Name: duplicate name "b"`,
+		head + `[{"Name":"B","Parameters":[{"Name":"P"},{"Name":"p"}]}]}`:                   `Functions[0].Parameters[1].Name: duplicate name "p"`,
 		head + `[{"Name":"B","Result":[{"Name":""}]}]}`:                                     "Functions[0].Result[0].Name",
 		head + `[{"Name":"B","Result":[` + many(201) + `]}]}`:                               "more than 200",
 		head + `[{"Name":"B","Description":"` + strings.Repeat("x", message.Limit) + `"}]}`: "at most 245760 are allowed",
@@ -219,11 +219,11 @@ func TestStepsAreCheckedAgainstTheWorkersThatTheyName(t *testing.T) {
 		}
 		return b.String()
 	}
-	if got := dry(); strings.Count(got, "unknown-worker") != 2 || strings.Count(got, "unless a worker has it besides") != 5 || strings.Count(got, "missing-parameter") != 1 {
+	if got := dry(); strings.Count(got, "unknown-worker") != 2 || strings.Count(got, "unless the worker has a custom function") != 5 || strings.Count(got, "missing-parameter") != 1 {
 		t.Errorf("while no worker has announced itself:\n%s", got)
 	}
 	w.announce(catalogOf("elsewhere", epoch, "F"))
-	if got := dry(); strings.Count(got, "unknown-worker") != 2 || strings.Count(got, "unless a worker has it besides") != 5 {
+	if got := dry(); strings.Count(got, "unknown-worker") != 2 || strings.Count(got, "unless the worker has a custom function") != 5 {
 		t.Errorf("while another has:\n%s", got)
 	}
 	w.announce(announcement(message.Catalog{WorkerID: "badges", Timestamp: epoch, Functions: []message.CatalogFunction{
@@ -236,14 +236,14 @@ func TestStepsAreCheckedAgainstTheWorkersThatTheyName(t *testing.T) {
 	}}))
 	want := `7:72 warning parameter-type: the parameter UserId of New-Badge must be a GUID: each call will fail
 7:85 warning parameter-type: the parameter Kind of New-Badge must be one of blue, red: each call will fail
-7:97 warning parameter-type: the parameter Tags of New-Badge must be a list of texts: each call will fail
+7:97 warning parameter-type: the parameter Tags of New-Badge must be a list of strings: each call will fail
 7:111 warning parameter-type: the parameter Urgent of New-Badge must be true or false: each call will fail
-7:156 warning unknown-result-field: the answer of New-Badge has no field "Number"
+7:156 warning unknown-result-field: the result of New-Badge has no field "Number"
 8:42 warning unknown-function: calls "New-User", which the worker badges does not have: each call will fail
 10:72 warning parameter-type: the parameter UserId of New-Badge is required and is empty: each call will fail
-12:41 warning timeout-shorter-than-function: the step gives up after 30m0s, but one call of Tell may take 30m1s: a call that takes longer than the step allows is stopped half-way
-12:73 warning unknown-result-field: Tell answers no more than true, and no field "answer"
-13:25 warning unknown-worker: no worker "badge" has announced itself; until one does, its jobs run into their timeouts, and the values of its secret parameters are shown until it announces them, unless secret lists their columns; did you mean "badges"?
+12:41 warning timeout-shorter-than-function: the step times out after 30m0s, but one call of Tell can take 30m1s: the worker stops a longer call half-way
+12:73 warning unknown-result-field: Tell returns only true, without a field "answer"
+13:25 warning unknown-worker: no worker "badge" has announced itself; until one does, its jobs time out, and the values of its secret parameters are visible until it announces them, unless secret lists their columns; did you mean "badges"?
 13:43 warning missing-parameter: calls New-User without its parameter Upn: each call will fail
 `
 	if got := dry(); got != want {

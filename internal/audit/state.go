@@ -72,7 +72,7 @@ func MemberStates(members map[int]model.MemberStatus) State { return State{"memb
 // RemovalHoldState returns the members whose removal is held, at most 1000 of them, and the number of kept
 // members.
 func RemovalHoldState(h store.RemovalHoldMembers, confirmed *model.Attribution) State {
-	s := State{"held": len(h.Members), "kept": len(h.Kept)}
+	s := State{"held": len(h.Members), "discarded": len(h.Discarded)}
 	if len(h.Members) > 0 {
 		s["revision"], s["members"] = apiview.RemovalRevision(h), h.Members[:min(len(h.Members), 1000)]
 	}

@@ -22,7 +22,7 @@ var (
 	// is safe.
 	ErrUnavailable = errors.New("bus: the broker cannot be reached")
 	// ErrNotFound means that the broker has no such topic or subscription.
-	ErrNotFound error = refinement{"bus: there is no such topic or subscription"}
+	ErrNotFound error = refinement{"bus: unknown topic or subscription"}
 	// ErrUnauthorized means that the broker refused the caller's credential.
 	ErrUnauthorized error = refinement{"bus: the credential has no right to do this"}
 	// ErrTooLarge means that a message is larger than the broker accepts. Messages before it

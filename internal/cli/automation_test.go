@@ -278,7 +278,7 @@ const preview = `{"runbookName":"my moves","version":3,"automationEnabled":false
 	"groups":[
 		{"batchStartTime":"2026-01-02T03:04:05Z","rowCount":700,"add":700,"refresh":0,"remove":0,"held":0,"note":"1 phase due already"},
 		{"batchStartTime":"2026-02-02T03:04:05Z","batchId":3,"status":"active","rowCount":100,"add":1,"refresh":2,"remove":0,"held":40,"note":"too many"},
-		{"batchStartTime":"2026-03-02T03:04:05Z","rowCount":10,"add":0,"refresh":0,"remove":0,"held":0,"note":"no batch is made now"}
+		{"batchStartTime":"2026-03-02T03:04:05Z","rowCount":10,"add":0,"refresh":0,"remove":0,"held":0,"note":"no batch is created"}
 	],
 	"problemCount":3,"problems":[{"row":2,"memberKey":"u2","column":"Start","code":"bad-time","message":"column Start: \"soon\" is no time"},{"row":0,"code":"long-past","message":"all phases were due"}]}`
 
@@ -359,8 +359,8 @@ func TestScheduledBatch(t *testing.T) {
 		}, []string{"1 of 3 active members is being removed, confirmed by ada"}, ""},
 		{"some removed", -time.Hour, func(b *api.Batch) { b.MemberCount, b.RemovedCount = 12, 6 }, []string{"6 (+6 removed)"}, ""},
 		{"all removed", -time.Hour, func(b *api.Batch) { b.RemovedCount = 7 }, []string{" 0 (+7 removed)"}, ""},
-		{"keeping", -time.Hour, func(b *api.Batch) { b.Kept = 2 }, []string{"2 members are kept although the data source no longer returns them."}, ""},
-		{"keeping one", -time.Hour, func(b *api.Batch) { b.Kept = 1 }, []string{"1 member is kept although"}, ""},
+		{"keeping", -time.Hour, func(b *api.Batch) { b.DiscardedRemovals = 2 }, []string{"2 members are kept although the data source no longer returns them."}, ""},
+		{"keeping one", -time.Hour, func(b *api.Batch) { b.DiscardedRemovals = 1 }, []string{"1 member is kept although"}, ""},
 	} {
 		b := api.Batch{ID: 42, RunbookName: "moves", Status: "active", BatchStartTime: &begins, MemberCount: 7}
 		if tt.change != nil {

@@ -24,7 +24,7 @@ message again with replay, or mark it as resolved with discard.
 Some reasons:
   the body is not the JSON …      the sender has an error: send it anew, discard this one
   there is no batch 42            it came from another system or too early: replay it later
-  none of 5 attempts succeeded …  its handling failed: remove the cause, replay it
+  all 5 attempts failed …         its handling failed: remove the cause, replay it
   dead-lettered: …                Service Bus or a worker gave up: see matoolkit messages get
 
 The system also reads the dead-letter queues of Service Bus. It resends a message that was

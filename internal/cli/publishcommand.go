@@ -157,11 +157,13 @@ func (p *publication) print(view api.Runbook) error {
 		}
 		return p.Done(view, p.RunbookTable(view), "", outcome, view.Version, view.Name)
 	}
-	next := "matoolkit template download " + render.ShellWord(view.Name)
-	if rb, _ := runbook.Parse(p.src); rb != nil && rb.DataSource.Queried() {
-		next = "matoolkit query preview " + render.ShellWord(view.Name)
+	next := "matoolkit template download "
+	if rb, _ := runbook.Parse(p.src); goingOver(view) > 0 {
+		next = "matoolkit batch list --runbook "
+	} else if rb != nil && rb.DataSource.Queried() {
+		next = "matoolkit query preview "
 	}
-	return p.Done(view, p.RunbookTable(view), next, "Published version %d of runbook %s.", view.Version, view.Name)
+	return p.Done(view, p.RunbookTable(view), next+render.ShellWord(view.Name), "Published version %d of runbook %s.", view.Version, view.Name)
 }
 
 // show prints the warnings, which always go to standard error, and the changes.

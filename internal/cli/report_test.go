@@ -87,7 +87,7 @@ func TestReportThatTakesLongTellsHowFarItIs(t *testing.T) {
 	}{
 		{false, false, 0, " MB so far\n"},
 		{true, false, 0, " MB so far\r                    \r"},
-		{false, true, exit.Unavailable, "not whole"},
+		{false, true, exit.Unavailable, "incomplete"},
 	} {
 		var now atomic.Int64
 		api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

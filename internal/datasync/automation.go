@@ -167,7 +167,7 @@ func automationRecord(by audit.Caller, was, next store.Automation, now time.Time
 func (s *Syncer) checkAutomation(ctx context.Context, head store.RunbookHead, was, enabled bool) error {
 	if head.Active == 0 {
 		if enabled && !was {
-			return problem.New(api.CodeConflict, "no version of runbook %q is active: publish one before you turn automation on", head.Name)
+			return problem.New(api.CodeConflict, "no version of runbook %q is active: publish one before you enable automation", head.Name)
 		}
 		return nil
 	}
@@ -195,7 +195,7 @@ func (s *Syncer) automationView(ctx context.Context, head store.RunbookHead, ite
 		Milliseconds: state.Milliseconds, Rows: state.Rows, ProblemCount: state.ProblemCount, Problems: rowProblems(state.Problems),
 	}
 	if head.Active == 0 {
-		view.Idle = "no version of the runbook is active: no batches are made, and those under way go on without following the data source. Publish a version to have both again"
+		view.Idle = "no version of the runbook is active, so no batches are created and open batches do not follow the data source. Publish a version to resume"
 	}
 	view.Additions = apiview.AdditionHold(&state, &setting)
 	view.Held, err = s.members.RemovalHolds(ctx, state.Held)

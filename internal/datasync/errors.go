@@ -17,10 +17,10 @@ const maxErrorLength = 2000
 
 // errOutOfTime ends a sync that takes too long. What it has applied stays, and the next tick
 // goes on.
-var errOutOfTime = fmt.Errorf("the comparison with the data source took longer than %s; the next tick goes on with it", syncTime)
+var errOutOfTime = fmt.Errorf("the data source sync took longer than %s; the next tick continues it", syncTime)
 
 // errInactive ends a sync of a runbook that was deactivated meanwhile.
-var errInactive = problem.New(api.CodeConflict, "no version of the runbook is active any more")
+var errInactive = problem.New(api.CodeConflict, "no version of the runbook is active")
 
 // subjectError is an error with the batch that it is about.
 type subjectError struct {

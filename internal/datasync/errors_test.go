@@ -22,7 +22,7 @@ func TestPublicMessage(t *testing.T) {
 		{fmt.Errorf("query: %w", columns), "the result has no column Upn"},
 		{errors.Join(&subjectError{"batch 4", internal}, &subjectError{"batch 5", columns}), "batch 4: " + publicMessage(internal) + "; batch 5: the result has no column Upn"},
 		{fmt.Errorf("%w: %w", errOutOfTime, store.ErrUnavailable), errOutOfTime.Error()},
-		{errInactive, "no version of the runbook is active any more"},
+		{errInactive, "no version of the runbook is active"},
 	} {
 		if got := publicMessage(tt.err); got != tt.want {
 			t.Errorf("%v: got %q, want %q", tt.err, got, tt.want)

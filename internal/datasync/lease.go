@@ -22,7 +22,7 @@ const (
 const leasePatience = 5 * time.Second
 
 // errLeased says that another tick has the lease.
-var errLeased = errors.New("datasync: another tick has the runbook in hand")
+var errLeased = errors.New("datasync: another tick has the lease of the runbook")
 
 // lease takes the lease of a runbook, for the time from its query to its last write: a result
 // must not be applied after a newer one, and two ticks must not put a person into two batches.
@@ -51,7 +51,7 @@ func (s *Syncer) lease(ctx context.Context, name, holder string) (store.Item[sto
 }
 
 // endLease ends the lease and stores the result of the sync. Where the store has no lease of the
-// holder any more, an earlier write of this call ended it, or another tick took the runbook over
+// holder any more, an earlier write of this call ended it, or another tick took the lease
 // (errTakenOver).
 func (s *Syncer) endLease(ctx context.Context, held store.Item[store.SyncRecord]) error {
 	holder, result := held.Doc.Holder, held.Doc
@@ -78,7 +78,7 @@ func (s *Syncer) endLease(ctx context.Context, held store.Item[store.SyncRecord]
 }
 
 // errTakenOver says that a sync took longer than its lease.
-var errTakenOver = errors.New("datasync: another tick took the runbook over before this one ended")
+var errTakenOver = errors.New("datasync: the lease expired and another tick took it")
 
 // leaseWrite repeats a read and the write that follows from it until the result is known. A lease
 // of which this tick does not know would stop the runbook for leaseTime. So leaseWrite also repeats

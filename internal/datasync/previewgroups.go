@@ -80,16 +80,16 @@ func (s *syncRun) groupWithoutBatch(start time.Time, rows, waiting int) api.Prev
 	g := api.PreviewGroup{BatchStartTime: &start, Rows: rows, BatchID: s.ended[start], AddHeld: waiting}
 	switch {
 	case g.AddHeld > 0:
-		g.Note = "no batch is made before the additions are confirmed"
+		g.Note = "the batch is created after the additions are confirmed"
 	case g.BatchID != 0:
 		g.Note = fmt.Sprintf("batch %d for this start has ended: no member is added to it", g.BatchID)
 	default:
-		g.Note = "no batch is made now: they are still in another, or the problems say why"
+		g.Note = "no batch is created: these members are still in another batch, or their rows have problems"
 	}
 	return g
 }
 
-// newNote says how many phases of a new batch are due already.
+// newNote says how many phases of a new batch are already due.
 func (s *syncRun) newNote(start time.Time) string {
 	b := engine.NewDetected(0, s.rb, s.version, start, s.now)
 	due := 0
@@ -102,7 +102,7 @@ func (s *syncRun) newNote(start time.Time) string {
 	case 0:
 		return ""
 	case 1:
-		return "1 phase is due already and begins as soon as the batch is made"
+		return "1 phase is already due and starts when the batch is created"
 	}
-	return fmt.Sprintf("%d phases are due already and begin one after the other as soon as the batch is made", due)
+	return fmt.Sprintf("%d phases are already due and start one after another when the batch is created", due)
 }

@@ -83,7 +83,7 @@ func planHold(c schedule.Change, before store.RemovalHoldMembers) *holdPlan {
 		}
 		slices.Sort(p.next.Members)
 	}
-	p.next.Kept = slices.DeleteFunc(slices.Clone(before.Kept), func(member int) bool { return slices.Contains(c.Returned, member) })
+	p.next.Discarded = slices.DeleteFunc(slices.Clone(before.Discarded), func(member int) bool { return slices.Contains(c.Returned, member) })
 	return p
 }
 
@@ -97,18 +97,18 @@ func (p *holdPlan) unchanged(hold *model.RemovalHold) bool {
 }
 
 // returned reports whether the data source has members again whom an administrator kept.
-func (p *holdPlan) returned() bool { return len(p.next.Kept) != len(p.before.Kept) }
+func (p *holdPlan) returned() bool { return len(p.next.Discarded) != len(p.before.Discarded) }
 
 // events gives the events of the plan; none where an administrator has decided meanwhile, after
 // which the next tick makes another plan.
 func (p *holdPlan) events(b *model.Batch, stored store.Item[store.RemovalHoldMembers]) []model.Event {
 	p.stored = stored
-	if removalsConfirmed(b) || !slices.Equal(stored.Doc.Members, p.before.Members) || !slices.Equal(stored.Doc.Kept, p.before.Kept) {
+	if removalsConfirmed(b) || !slices.Equal(stored.Doc.Members, p.before.Members) || !slices.Equal(stored.Doc.Discarded, p.before.Discarded) {
 		return nil
 	}
 	events := []model.Event{p.event}
 	if p.returned() {
-		events = append(events, model.MembersKept{Count: len(p.next.Kept)})
+		events = append(events, model.DiscardedRemovalsChanged{Count: len(p.next.Discarded)})
 	}
 	return events
 }

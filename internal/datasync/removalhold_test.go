@@ -34,8 +34,8 @@ func TestPlanHold(t *testing.T) {
 		{"no hold", schedule.Change{}, store.RemovalHoldMembers{}, nil, true, store.RemovalHoldMembers{}, nil, 1},
 		{"a hold that ends", schedule.Change{}, stored, hold, false, stored, hold, 1},
 		{"a hold that an administrator confirmed meanwhile", schedule.Change{}, stored, hold, false, stored, &confirmed, 0},
-		{"a hold that an administrator discarded meanwhile", schedule.Change{}, stored, hold, false, store.RemovalHoldMembers{Kept: []int{4, 9}}, nil, 0},
-		{"a kept member who has a row again", schedule.Change{Returned: []int{4}}, store.RemovalHoldMembers{Kept: []int{4, 9}}, nil, false, store.RemovalHoldMembers{Kept: []int{4, 9}}, nil, 2},
+		{"a hold that an administrator discarded meanwhile", schedule.Change{}, stored, hold, false, store.RemovalHoldMembers{Discarded: []int{4, 9}}, nil, 0},
+		{"a kept member who has a row again", schedule.Change{Returned: []int{4}}, store.RemovalHoldMembers{Discarded: []int{4, 9}}, nil, false, store.RemovalHoldMembers{Discarded: []int{4, 9}}, nil, 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -49,8 +49,8 @@ func TestPlanHold(t *testing.T) {
 			if tt.change.Held != nil && (!slices.Equal(p.next.Members, stored.Members) || !p.next.Moves[4].Equal(start)) {
 				t.Errorf("next: %+v", p.next)
 			}
-			if len(tt.change.Returned) > 0 && !slices.Equal(p.next.Kept, []int{9}) {
-				t.Errorf("kept: %v", p.next.Kept)
+			if len(tt.change.Returned) > 0 && !slices.Equal(p.next.Discarded, []int{9}) {
+				t.Errorf("kept: %v", p.next.Discarded)
 			}
 		})
 	}

@@ -70,7 +70,7 @@ func (s *syncRun) loadBatch(ctx context.Context, situation *schedule.Situation, 
 		return err
 	}
 	s.batches[id] = b
-	if b.Doc.RemovalHold != nil || b.Doc.Kept > 0 {
+	if b.Doc.RemovalHold != nil || b.Doc.DiscardedRemovals > 0 {
 		h, err := store.OrNone(store.Read[store.RemovalHoldMembers](ctx, s.syncer.store, store.HoldKey(id)))
 		if err != nil {
 			return err
@@ -97,7 +97,7 @@ func (s *syncRun) loadBatch(ctx context.Context, situation *schedule.Situation, 
 // batch it adds to former.
 func (s *syncRun) scheduleMembers(former map[string]bool, batch int, members []store.MemberProjection) []schedule.Member {
 	kept := map[int]bool{}
-	for _, member := range s.holds[batch].Kept {
+	for _, member := range s.holds[batch].Discarded {
 		kept[member] = true
 	}
 	added := lastAdded(members)

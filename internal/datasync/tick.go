@@ -89,7 +89,7 @@ func (s *Syncer) syncRunbook(ctx context.Context, name string, version int) erro
 	}
 	held, err := s.lease(ctx, name, s.newID())
 	if errors.Is(err, errLeased) {
-		s.log.WarnContext(ctx, "another tick has the runbook in hand", logkey.Runbook, name, logkey.Until, held.Doc.Until)
+		s.log.WarnContext(ctx, "runbook not synced: another tick has its lease", logkey.Runbook, name, logkey.Until, held.Doc.Until)
 		return nil
 	}
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *Syncer) syncRunbook(ctx context.Context, name string, version int) erro
 		err = errors.Join(err, run.summarize(ctx, last))
 	}
 	if err != nil {
-		s.log.ErrorContext(ctx, "runbook not synced with its data source", logkey.Event, alert.RunbookNotSynced, logkey.Runbook, name, logkey.Error, err)
+		s.log.ErrorContext(ctx, "failed to sync a runbook with its data source", logkey.Event, alert.RunbookNotSynced, logkey.Runbook, name, logkey.Error, err)
 		last.LastError, last.LastErrorAt = publicMessage(err), &began
 	} else {
 		last.LastError, last.LastErrorAt, last.LastGoodAt = "", nil, &began

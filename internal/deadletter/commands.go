@@ -219,7 +219,7 @@ func (m *Messages) readItem(ctx context.Context, id string) (store.Item[store.Un
 		item, err = store.Read[store.Unprocessable](ctx, m.store, store.UnprocessableKey(id))
 	}
 	if errors.Is(err, store.ErrNotFound) {
-		return item, &problem.Error{Code: api.CodeNotFound, Message: fmt.Sprintf("no message %q is kept", id), Cause: err}
+		return item, &problem.Error{Code: api.CodeNotFound, Message: fmt.Sprintf("unknown unprocessable message %q", id), Cause: err}
 	}
 	return item, err
 }

@@ -45,19 +45,19 @@ func (c deadLetterCase) decide(now time.Time) (fate, string) {
 	job := c.topic == message.TopicWorkerJobs
 	switch {
 	case c.kind == message.TypeWorkerHeartbeat:
-		return fateForget, "a heartbeat is of its moment"
+		return fateForget, "a late heartbeat has no use"
 	case judged:
 		return fateHold, "a receiver or an administrator dead-lettered it"
 	case job && c.job.unreadable != "":
 		return fateHold, c.job.unreadable
 	case job && !c.job.waits:
-		return fateDrop, "its step does not wait for it any more"
+		return fateDrop, "its step no longer waits for it"
 	case job && c.job.expiresAt != nil && !now.Before(*c.job.expiresAt):
-		return fateDrop, "it has expired; the deadline of its step decides what follows"
+		return fateDrop, "it has expired; its step's deadline check decides"
 	case !c.whole:
-		return fateHold, "it is too large to be kept whole"
+		return fateHold, "it is too large to be stored whole"
 	case c.returns >= len(returnDelays):
-		return fateHold, fmt.Sprintf("it has been sent again %d times", c.returns)
+		return fateHold, fmt.Sprintf("it was resent %d times", c.returns)
 	}
 	return fateReturn, "it was never processed"
 }

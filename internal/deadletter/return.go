@@ -62,7 +62,7 @@ func (m *Messages) ReturnDeadLetters(ctx context.Context) {
 		return struct{}{}, err
 	}, backoff.WithBackOff(pause), backoff.WithMaxElapsedTime(startWait))
 	if err != nil && ctx.Err() == nil {
-		m.log.WarnContext(ctx, "not all dead-letter queues were read at the start; the next tick does so", logkey.Error, err)
+		m.log.WarnContext(ctx, "failed to read all dead-letter queues at start; the next tick retries", logkey.Error, err)
 	}
 }
 
@@ -75,7 +75,7 @@ func (m *Messages) ReturnDeadLettersInTick(ctx context.Context) {
 	limited, cancel := context.WithTimeout(ctx, tickTimeout)
 	defer cancel()
 	if err := m.emptyQueues(limited); err != nil {
-		m.log.WarnContext(ctx, "dead-letter queues were not read, or not to their end", logkey.Error, err)
+		m.log.WarnContext(ctx, "failed to empty the dead-letter queues", logkey.Error, err)
 	}
 }
 
@@ -121,10 +121,10 @@ func (m *Messages) emptyQueue(ctx context.Context, topic, subscription string) e
 		}
 		if total += removed; err != nil || removed == 0 {
 			if total > 0 {
-				m.log.WarnContext(ctx, "dead letters were taken from their queue", logkey.Topic, topic, logkey.Subscription, subscription, logkey.Count, total)
+				m.log.WarnContext(ctx, "dead letters removed from their queue", logkey.Topic, topic, logkey.Subscription, subscription, logkey.Count, total)
 			}
 			if err != nil {
-				return fmt.Errorf("dead letters of %s/%s: %w", topic, subscription, err)
+				return fmt.Errorf("read the dead letters of %s/%s: %w", topic, subscription, err)
 			}
 			return nil
 		}
@@ -230,7 +230,7 @@ func (m *Messages) sendReturn(ctx context.Context, item store.Item[store.Unproce
 	if err := m.bus.Send(ctx, u.Topic, again); err != nil {
 		return err
 	}
-	m.log.InfoContext(ctx, "a dead letter was sent again", logkey.Topic, u.Topic, logkey.UnprocessableID, item.ID, logkey.MessageID, again.ID, logkey.Reason, u.Reason)
+	m.log.InfoContext(ctx, "dead letter resent", logkey.Topic, u.Topic, logkey.UnprocessableID, item.ID, logkey.MessageID, again.ID, logkey.Reason, u.Reason)
 	_, err = m.markReplayed(ctx, item, u.Requested)
 	return err
 }

@@ -62,7 +62,7 @@ func writeItem(item store.Item[store.Unprocessable]) store.Write {
 
 // logUnprocessable logs that a message waits for an administrator.
 func (m *Messages) logUnprocessable(ctx context.Context, topic string, msg message.Delivery, reason string) {
-	m.log.ErrorContext(ctx, "message cannot be processed; kept", logkey.Event, alert.MessageUnprocessable, logkey.Topic, topic, logkey.MessageID, msg.ID, logkey.Type, msg.Type, logkey.Reason, reason)
+	m.log.ErrorContext(ctx, "unprocessable message stored", logkey.Event, alert.MessageUnprocessable, logkey.Topic, topic, logkey.MessageID, msg.ID, logkey.Type, msg.Type, logkey.Reason, reason)
 }
 
 // recordFailure records in an item that a message, or a replay of it, was not processed. The item

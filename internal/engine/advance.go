@@ -18,7 +18,7 @@ func advance(b *model.Batch, phase string, now time.Time) (model.Decision, error
 	case b.Cancelled != nil:
 		return model.Decision{}, refuseEnded(b, "it cannot be advanced")
 	case !b.Manual:
-		return model.Decision{}, model.Refusef("batch %d follows its schedule: only a manual batch is advanced by hand", b.ID)
+		return model.Decision{}, model.Refusef("batch %d follows its schedule: you can advance only a manual batch", b.ID)
 	case repeats && (current.Status == model.PhaseDispatched || b.Next() != phase):
 		d := model.Decision{Repeated: true}
 		if current.Status == model.PhaseDispatched && !current.FannedOut && b.Paused == nil {
@@ -58,7 +58,7 @@ func toAdvance(b *model.Batch, phase string) (*model.Phase, error) {
 		}
 		return p, nil
 	}
-	return nil, model.Refusef("batch %d has no phase left to advance to", b.ID)
+	return nil, model.Refusef("batch %d has no remaining phase", b.ID)
 }
 
 // lastAdvanced says to which phase the batch was advanced last; empty where to none.
@@ -66,7 +66,7 @@ func lastAdvanced(b *model.Batch) string {
 	if b.CurrentPhase == "" {
 		return ""
 	}
-	return fmt.Sprintf(", the last one that was started is %q", b.CurrentPhase)
+	return fmt.Sprintf(", and the last started phase is %q", b.CurrentPhase)
 }
 
 // untilWhen says until when a phase is under way.
@@ -77,5 +77,5 @@ func untilWhen(p model.Phase) string {
 	case p.OnCompleteStatus == model.RunRunning:
 		return "its on_complete steps have ended"
 	}
-	return "all its members have ended there"
+	return "all members of the phase have ended"
 }

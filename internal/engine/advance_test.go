@@ -56,7 +56,7 @@ func TestAdvanceStartsTheNamedPhaseOnce(t *testing.T) {
 			name: "again when the next one has ended", before: all(start("create"), ended(99, 1), start("move"), func(c *crowd) {
 				c.must(model.PhaseFannedOut{Phase: 2, Pages: 3})
 				c.counts(2, 99, 0)
-			}), phase: "create", refused: `the next phase is "clean", the last one that was started is "move"`,
+			}), phase: "create", refused: `the next phase is "clean", and the last started phase is "move"`,
 		},
 		{name: "again when it is cancelled", before: all(start("create"), cancel), phase: "create", refused: "is being cancelled"},
 		{name: "again while it runs and a newer version has it again", before: all(start("create"), rerun), phase: "create", again: 1},

@@ -161,8 +161,8 @@ func decideRemovalHold(_ model.State, _, b *model.Batch, e model.Event, now time
 		d, err = onRemovalsDiscarded(b)
 	case model.RemovalsDone:
 		d = onRemovalsDone(b)
-	case model.MembersKept:
-		d, err = onMembersKept(b, e.Count)
+	case model.DiscardedRemovalsChanged:
+		d, err = onDiscardedRemovalsChanged(b, e.Count)
 	default:
 		return model.Decision{}, false, nil
 	}

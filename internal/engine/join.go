@@ -26,8 +26,8 @@ func onCatchUpDue(b *model.Batch, e model.CatchUpDue) model.Decision {
 	return model.Decision{Stale: true}
 }
 
-// mostJoining is how many pages of members may be catching up at a time: the batch
-// tells of each of them.
+// mostJoining is how many pages of members may catch up at a time: the batch document
+// lists each of them.
 const mostJoining = 500
 
 // joiningReason says what the pages that catch up wait for.
@@ -35,7 +35,7 @@ func joiningReason(b *model.Batch) string {
 	if b.Paused != nil {
 		return "the batch is paused"
 	}
-	return "they are on their way"
+	return "they are still running"
 }
 
 // onMembersJoined adds members of one page to a batch, and the page to what the phases that
@@ -47,7 +47,7 @@ func onMembersJoined(b *model.Batch, e model.MembersJoined) (model.Decision, err
 		return model.Decision{}, refuseEnded(b, "no member can be added")
 	}
 	if len(b.Joining) >= mostJoining {
-		return model.Decision{}, model.Refusef("%d pages of members who were added to batch %d have not caught up: add more when they have (%s)", len(b.Joining), b.ID, joiningReason(b))
+		return model.Decision{}, model.Refusef("%d pages of members that were added to batch %d have not caught up (%s): add more members later", len(b.Joining), b.ID, joiningReason(b))
 	}
 	join := model.Join{Page: b.PageCount() + 1, First: b.Members + 1, Key: e.Key}
 	for _, p := range fannedOutPhases(b) {

@@ -27,7 +27,7 @@ func onMemberLeft(s model.State, b *model.Batch, e model.MemberLeft, now time.Ti
 	case b.HasEnded():
 		return model.Decision{}, refuseEnded(b, "no member can be removed")
 	case m.Status == model.MemberFailed:
-		return model.Decision{}, model.Refusef("member %d has failed and takes part in nothing more; retry the member, or leave it", m.ID)
+		return model.Decision{}, model.Refusef("member %d has failed and takes no part in later phases; to remove it, retry it first", m.ID)
 	}
 	m.Status, m.RemovedAt, m.RemovedBy, m.Leaving = model.MemberRemoved, &now, e.By, true
 	b.Removed++

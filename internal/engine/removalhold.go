@@ -55,13 +55,13 @@ func onRemovalsConfirmed(b *model.Batch, by model.Attribution) (model.Decision, 
 func onRemovalsDiscarded(b *model.Batch) (model.Decision, error) {
 	switch {
 	case b.HasEnded():
-		return model.Decision{}, refuseEnded(b, "no member is removed any more")
+		return model.Decision{}, refuseEnded(b, "no removals are held")
 	case b.RemovalHold == nil:
 		return model.Decision{}, model.Refusef("no removals of batch %d are held: there is nothing to discard", b.ID)
 	case b.RemovalHold.Confirmed != nil:
 		return model.Decision{}, model.Refusef("the removals of batch %d were confirmed by %s: they can no longer be discarded", b.ID, b.RemovalHold.Confirmed.By)
 	}
-	b.Kept += b.RemovalHold.Members
+	b.DiscardedRemovals += b.RemovalHold.Members
 	b.RemovalHold = nil
 	return batchChanged(b), nil
 }
@@ -75,14 +75,14 @@ func onRemovalsDone(b *model.Batch) model.Decision {
 	return batchChanged(b)
 }
 
-// onMembersKept sets how many members are kept though the source lacks them.
-func onMembersKept(b *model.Batch, count int) (model.Decision, error) {
+// onDiscardedRemovalsChanged sets how many discarded removals are left.
+func onDiscardedRemovalsChanged(b *model.Batch, count int) (model.Decision, error) {
 	switch {
 	case count < 0 || count > b.Members:
-		return model.Decision{}, fmt.Errorf("engine: %T of %d of batch %d's %d members", model.MembersKept{}, count, b.ID, b.Members)
-	case b.HasEnded() || b.Kept == count:
+		return model.Decision{}, fmt.Errorf("engine: %T of %d of batch %d's %d members", model.DiscardedRemovalsChanged{}, count, b.ID, b.Members)
+	case b.HasEnded() || b.DiscardedRemovals == count:
 		return model.Decision{Stale: true}, nil
 	}
-	b.Kept = count
+	b.DiscardedRemovals = count
 	return batchChanged(b), nil
 }

@@ -82,27 +82,27 @@ func TestConfirmedRemovalsStayAsTheyAreUntilTheyAreDone(t *testing.T) {
 	c.must(model.RemovalsDone{})
 	c.wantHeld(nil)
 	c.wantStale(model.RemovalsDone{})
-	if c.b.Kept != 0 {
-		t.Fatalf("%d are kept", c.b.Kept)
+	if c.b.DiscardedRemovals != 0 {
+		t.Fatalf("%d are kept", c.b.DiscardedRemovals)
 	}
 }
 
 func TestDiscardedRemovalsKeepTheMembers(t *testing.T) {
 	t.Parallel()
 	c := withheld(t)
-	c.must(model.MembersKept{Count: 2})
+	c.must(model.DiscardedRemovalsChanged{Count: 2})
 	c.must(model.RemovalsDiscarded{By: by})
 	c.wantHeld(nil)
-	if c.b.Kept != 32 {
-		t.Fatalf("%d are kept", c.b.Kept)
+	if c.b.DiscardedRemovals != 32 {
+		t.Fatalf("%d are kept", c.b.DiscardedRemovals)
 	}
 	_, err := c.on(model.RemovalsDiscarded{By: by})
 	wantRefusal(t, err, "no removals of batch 42 are held: there is nothing to discard")
-	c.must(model.MembersKept{Count: 7}) // the others are back
-	c.wantStale(model.MembersKept{Count: 7})
-	c.must(model.MembersKept{})
-	if c.b.Kept != 0 {
-		t.Fatalf("%d are kept", c.b.Kept)
+	c.must(model.DiscardedRemovalsChanged{Count: 7}) // the others are back
+	c.wantStale(model.DiscardedRemovalsChanged{Count: 7})
+	c.must(model.DiscardedRemovalsChanged{})
+	if c.b.DiscardedRemovals != 0 {
+		t.Fatalf("%d are kept", c.b.DiscardedRemovals)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestBatchThatEndsDropsWhatItHolds(t *testing.T) {
 				end(c)
 				c.wantHeld(nil)
 				for _, e := range []model.Event{
-					model.RemovalsHeld{Members: 30, Of: 100, Reason: many}, model.RemovalsHeld{}, model.RemovalsDone{}, model.MembersKept{Count: 1},
+					model.RemovalsHeld{Members: 30, Of: 100, Reason: many}, model.RemovalsHeld{}, model.RemovalsDone{}, model.DiscardedRemovalsChanged{Count: 1},
 				} {
 					c.wantStale(e)
 				}
@@ -156,7 +156,7 @@ func TestBatchThatEndsDropsWhatItHolds(t *testing.T) {
 				_, err := c.on(model.RemovalsConfirmed{By: by})
 				wantRefusal(t, err, over+": no member can be removed")
 				_, err = c.on(model.RemovalsDiscarded{By: by})
-				wantRefusal(t, err, over+": no member is removed any more")
+				wantRefusal(t, err, over+": no removals are held")
 			}
 		})
 	}
@@ -177,7 +177,7 @@ func TestCountsThatCannotBeAreNotTaken(t *testing.T) {
 	c := withheld(t)
 	before := text(t, c.b)
 	for _, e := range []model.Event{
-		model.RemovalsHeld{Members: -1, Of: 100}, model.RemovalsHeld{Members: 30, Of: 29}, model.MembersKept{Count: -1}, model.MembersKept{Count: 101},
+		model.RemovalsHeld{Members: -1, Of: 100}, model.RemovalsHeld{Members: 30, Of: 29}, model.DiscardedRemovalsChanged{Count: -1}, model.DiscardedRemovalsChanged{Count: 101},
 	} {
 		if _, err := c.on(e); err == nil {
 			t.Errorf("%#v was taken", e)

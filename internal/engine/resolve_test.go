@@ -47,10 +47,10 @@ func TestStepThatIsMarkedDoneGivesItsOutputs(t *testing.T) {
 func TestStepIsNotMarkedDoneWithAResultThatItsFunctionCannotGive(t *testing.T) {
 	t.Parallel()
 	for result, why := range map[string]string{
-		``:                        "the result has no id",
-		`{"name":"ann"}`:          "the result has no id",
-		`{"complete":false}`:      "not complete",
-		`"` + long(200<<10) + `"`: "bytes long",
+		``:                        "the result lacks id",
+		`{"name":"ann"}`:          "the result lacks id",
+		`{"complete":false}`:      `"complete": false`,
+		`"` + long(200<<10) + `"`: "the size of its",
 	} {
 		p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
 		p.on(model.RunStarted{})

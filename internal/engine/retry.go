@@ -158,7 +158,7 @@ func onSequenceRetried(s model.State, b *model.Batch, e model.SequenceRetried, n
 	}
 	p, ok := b.Phase(e.Phase)
 	if !ok || failed == nil {
-		return model.Decision{}, model.Refusef("batch %d has no steps without a member in phase execution %d", b.ID, e.Phase)
+		return model.Decision{}, model.Refusef("batch %d has no init or on_complete steps in phase execution %d", b.ID, e.Phase)
 	}
 	switch {
 	case failed.Task == e.Task:
@@ -168,7 +168,7 @@ func onSequenceRetried(s model.State, b *model.Batch, e model.SequenceRetried, n
 	case b.DispatchMode() == model.Cancelled:
 		return model.Decision{}, model.Refusef("batch %d is cancelled: nothing can be retried", b.ID)
 	case p.Kind == model.KindInit && (initFailureReason(b) == "" || slices.ContainsFunc(b.Phases[p.ID:], func(q model.Phase) bool { return q.Kind == model.KindInit })):
-		return model.Decision{}, model.Refusef("the init steps of batch %d that failed are of version %d, and a newer one has its own or went on without", b.ID, p.Version)
+		return model.Decision{}, model.Refusef("the failed init steps of batch %d belong to version %d, and a newer version replaced them", b.ID, p.Version)
 	}
 	rb, err := s.LoadRunbook(failed.Runbook, failed.Version)
 	if err != nil {

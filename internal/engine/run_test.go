@@ -300,7 +300,7 @@ func TestOutputMissingFromTheResultFailsTheMember(t *testing.T) {
 	p.on(model.RunStarted{})
 	p.answer(`{"name":"ann"}`)
 	p.want(model.RunFailed, model.StepFailed, model.StepCancelled)
-	if !strings.Contains(p.member.Error, "the result has no id") {
+	if !strings.Contains(p.member.Error, "the result lacks id") {
 		t.Fatalf("error %q", p.member.Error)
 	}
 }
@@ -456,7 +456,7 @@ func TestPayloadsBeyondTheLimitFailTheStepWithTheReason(t *testing.T) {
 	p.on(model.RunStarted{})
 	p.answer(`{"id":"` + strings.Repeat("x", model.MaxPayload) + `"}`)
 	p.want(model.RunFailed, model.StepFailed)
-	if !strings.Contains(p.run.Error, "bytes long") || len(p.run.Steps[0].Result) != 0 {
+	if !strings.Contains(p.run.Error, "the size of its") || len(p.run.Steps[0].Result) != 0 {
 		t.Fatalf("error %q", p.run.Error)
 	}
 }

@@ -267,7 +267,7 @@ func (s *system) guard(mark model.Attribution) {
 	case 4:
 		s.event(model.RemovalsDone{})
 	case 5:
-		s.event(model.MembersKept{Count: s.pick(s.batch.Members + 1)})
+		s.event(model.DiscardedRemovalsChanged{Count: s.pick(s.batch.Members + 1)})
 	}
 }
 

@@ -147,7 +147,7 @@ func staysReason(b *model.Batch, version int) string {
 	case b.Status.Terminal():
 		return fmt.Sprintf("it has ended (%s)", b.Status)
 	case b.Ended:
-		return "it had ended, and only a retry opened it again"
+		return "it had ended, and a retry reopened it"
 	case b.Version >= version:
 		return fmt.Sprintf("it follows version %d already", b.Version)
 	}

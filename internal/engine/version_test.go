@@ -499,10 +499,10 @@ func TestWhatAVersionDoesIsForeseen(t *testing.T) {
 func TestWhyABatchStaysWithItsVersionIsForeseen(t *testing.T) {
 	t.Parallel()
 	for reason, b := range map[string]model.Batch{
-		"it is being cancelled":                          {Version: 1, Status: model.BatchCancelling},
-		"it has ended (completed)":                       {Version: 1, Status: model.BatchCompleted},
-		"it had ended, and only a retry opened it again": {Version: 1, Status: model.BatchActive, Ended: true},
-		"it follows version 2 already":                   {Version: 2, Status: model.BatchActive},
+		"it is being cancelled":                 {Version: 1, Status: model.BatchCancelling},
+		"it has ended (completed)":              {Version: 1, Status: model.BatchCompleted},
+		"it had ended, and a retry reopened it": {Version: 1, Status: model.BatchActive, Ended: true},
+		"it follows version 2 already":          {Version: 2, Status: model.BatchActive},
 	} {
 		s, err := engine.Foresee(&b, read(t, prepared), model.VersionPublished{Version: 2, Rerun: true, RerunInit: true}, now)
 		if err != nil || s.Stays != reason || s.Pending != nil {

@@ -40,7 +40,7 @@ func shortfall(b *model.Batch, p *model.Phase) string {
 	if all == 0 || reaches(earlier.Succeeded, all, p.RequireSuccess) {
 		return ""
 	}
-	return fmt.Sprintf("it requires that %s%% of the members succeed in phase %q, where %d of %d did; retry those who failed, or approve the phase",
+	return fmt.Sprintf("it requires that %s%% of the members succeed in phase %q, where %d of %d did; retry the failed members, or approve the phase",
 		percent(p.RequireSuccess), earlier.Name, earlier.Succeeded, all)
 }
 

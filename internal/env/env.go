@@ -130,7 +130,7 @@ func (r *Reader) Server(name, otherwise string) (value string, local bool) {
 		return "", false
 	}
 	if local = loopback.Is(u.Hostname()); u.Scheme != "https" && !local {
-		r.Wrong(name, "%q must be https: only a server on this machine may be called without it", value)
+		r.Wrong(name, "%q must be https: http is allowed only for a server on this machine", value)
 	}
 	return value, local
 }

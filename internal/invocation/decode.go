@@ -48,10 +48,10 @@ type envelope struct {
 func Decode(b []byte) (*Call, error) {
 	var e envelope
 	if err := json.Unmarshal(b, &e); err != nil {
-		return nil, fmt.Errorf("the envelope is not the host's: %w", err)
+		return nil, fmt.Errorf("invalid envelope: %w", err)
 	}
 	if e.Data == nil {
-		return nil, errors.New(`the envelope is not the host's: it has no "Data"`)
+		return nil, errors.New(`invalid envelope: it has no "Data"`)
 	}
 	c := &Call{data: e.Data}
 	c.MessageID = text(e.Metadata.MessageID)

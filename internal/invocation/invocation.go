@@ -142,7 +142,7 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request, name, id string,
 	case err := <-ended:
 		return ctx, err
 	case <-time.After(patience):
-		return ctx, fmt.Errorf("the function goes on past its end: %w", ctx.Err())
+		return ctx, fmt.Errorf("the function continues after its deadline: %w", ctx.Err())
 	}
 }
 

@@ -48,7 +48,7 @@ func (r *Registrar) AddMembersFrom(ctx context.Context, by audit.Caller, batch i
 		return api.AddResult{}, problem.New(api.CodeConflict, "batch %d follows a data source: its members cannot be in other batches", batch)
 	}
 	u, err := r.readUpload(ctx, uploadRequest{
-		by: by, partition: store.BatchPartition(batch), csv: csv, shared: shared, outcome: "nobody was added",
+		by: by, partition: store.BatchPartition(batch), csv: csv, shared: shared, outcome: "no member was added",
 		runbook: b.Doc.Runbook,
 		version: func(context.Context) (int, error) { return b.Doc.Version, nil },
 	})

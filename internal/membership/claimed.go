@@ -188,12 +188,12 @@ func (c *claimant) holdReason(h store.ClaimHolder, members []store.MemberClaim) 
 		case m.Status == model.MemberActive:
 			return where
 		case m.StillLeaving(c.members.now()):
-			return where + ", which they are still being taken out of"
+			return where + ", from which they are still being removed"
 		}
 		written = written || m.Claim == h.Round
 	}
 	if !written && c.members.now().Sub(h.At) < claimTime {
-		return where + ", which they are being added to"
+		return where + ", to which they are being added"
 	}
 	return ""
 }
@@ -204,7 +204,7 @@ func (c *claimant) inOwnReason(held string, wanted bool, members []store.MemberC
 	for _, m := range members {
 		switch {
 		case m.StillLeaving(c.members.now()):
-			return fmt.Sprintf("batch %d, which they are still being taken out of", c.batch)
+			return fmt.Sprintf("batch %d, from which they are still being removed", c.batch)
 		case m.Status == model.MemberActive && !wanted && !c.shared:
 			return fmt.Sprintf("this batch (%d) already, as %s", c.batch, held)
 		}

@@ -113,7 +113,7 @@ func (r *Registrar) ensureDocument(ctx context.Context, by audit.Caller, b model
 		ID: b.ID, Runbook: b.Runbook, Version: b.Version, Members: b.Members, By: b.CreatedBy, At: b.DetectedAt, Shared: b.Shared,
 	})
 	if err != nil && (existed || s != nil && s.Written != nil) { // an error would make the caller create the batch twice
-		r.log.WarnContext(ctx, "batch is not listed until the next tick", logkey.BatchID, b.ID, logkey.Error, err)
+		r.log.WarnContext(ctx, "failed to write the batch summary; the next tick writes it", logkey.BatchID, b.ID, logkey.Error, err)
 		err = nil
 	}
 	if err != nil {

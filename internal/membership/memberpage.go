@@ -50,7 +50,7 @@ func (r *Registrar) writeMembers(ctx context.Context, b model.Batch, u *upload) 
 func (r *Registrar) lastMember(ctx context.Context, batch int) (int, error) {
 	last, err := r.store.LastMember(ctx, batch)
 	if err == nil && last == 0 {
-		return 0, fmt.Errorf("batch %d has members that cannot be found", batch)
+		return 0, fmt.Errorf("the members of batch %d cannot be found", batch)
 	}
 	return last, err
 }

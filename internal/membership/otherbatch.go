@@ -31,7 +31,7 @@ func RefuseInOtherBatch(taken []InOtherBatch, of int, action string, lines map[s
 	})
 	allow := ""
 	if allowable {
-		allow = ", or add them all the same with allowInOtherBatches (--allow-in-other-batches)"
+		allow = ", or add them anyway with allowInOtherBatches (--allow-in-other-batches)"
 	}
 	e := problem.New(api.CodeConflict, "%d of %s cannot be %s: %s. Remove them there, or leave them out%s", len(taken), humanize.Count(of, "person"), action, firstTaken(taken), allow)
 	for _, t := range taken[:min(len(taken), maxTaken)] {

@@ -131,9 +131,9 @@ func (r *Registrar) DiscardRemovals(ctx context.Context, by audit.Caller, batch 
 		action: "discard-removals", revision: revision, why: why,
 		event: func(m model.Attribution) model.Event { return model.RemovalsDiscarded{By: m} },
 		next: func(h store.RemovalHoldMembers) store.RemovalHoldMembers {
-			kept := slices.Concat(h.Kept, h.Members)
+			kept := slices.Concat(h.Discarded, h.Members)
 			slices.Sort(kept)
-			return store.RemovalHoldMembers{Kept: slices.Compact(kept)}
+			return store.RemovalHoldMembers{Discarded: slices.Compact(kept)}
 		},
 	})
 }
@@ -217,7 +217,7 @@ func (r *Registrar) EndRemovalHold(ctx context.Context, batch int) error {
 			if ds[0].Empty() {
 				return nil, nil
 			}
-			return store.Writes{WriteRemovalHold(batch, h, store.RemovalHoldMembers{Kept: h.Doc.Kept})}, nil
+			return store.Writes{WriteRemovalHold(batch, h, store.RemovalHoldMembers{Discarded: h.Doc.Discarded})}, nil
 		},
 	})
 	return err

@@ -134,12 +134,12 @@ func (r *removal) load(ctx context.Context, batch int, ids []int) (err error) {
 	if r.batch, err = store.Read[model.Batch](ctx, r.members.store, store.BatchKey(batch)); err != nil {
 		return err
 	}
-	if r.batch.Doc.Kept > 0 {
+	if r.batch.Doc.DiscardedRemovals > 0 {
 		h, err := store.OrNone(store.Read[store.RemovalHoldMembers](ctx, r.members.store, store.HoldKey(batch)))
 		if err != nil {
 			return err
 		}
-		ids = slices.DeleteFunc(slices.Clone(ids), func(id int) bool { return slices.Contains(h.Doc.Kept, id) })
+		ids = slices.DeleteFunc(slices.Clone(ids), func(id int) bool { return slices.Contains(h.Doc.Discarded, id) })
 	}
 	r.loaded, err = r.members.store.MembersByID(ctx, batch, ids)
 	return err
@@ -161,7 +161,7 @@ func (r *removal) events(ctx context.Context, s *applier.Snapshot) (events []mod
 		_, err := engine.Decide(s, e, s.Now)
 		var refusal *model.Refusal
 		if errors.As(err, &refusal) {
-			r.members.log.InfoContext(ctx, "member stays", logkey.BatchID, r.batch.Doc.ID, logkey.MemberID, m.Doc.ID, logkey.Reason, refusal.Reason)
+			r.members.log.InfoContext(ctx, "member not removed", logkey.BatchID, r.batch.Doc.ID, logkey.MemberID, m.Doc.ID, logkey.Reason, refusal.Reason)
 			continue
 		}
 		if err != nil {

@@ -125,7 +125,7 @@ func (r *Registrar) releaseNumber(ctx context.Context, id int) {
 		_, err = r.store.Apply(ctx, store.Writes{store.Delete(store.EntryKey(id), listed.ETag)})
 	}
 	if err != nil {
-		r.log.WarnContext(ctx, "batch in the making is not given up", logkey.BatchID, id, logkey.Error, err)
+		r.log.WarnContext(ctx, "failed to withdraw an incomplete batch", logkey.BatchID, id, logkey.Error, err)
 	}
 }
 

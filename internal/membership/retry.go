@@ -36,7 +36,7 @@ func (r *Registrar) RetryMember(ctx context.Context, batch int, m store.Item[mod
 	}
 	_, _, err := r.applier.Run(ctx, batch, c)
 	if errors.Is(err, store.ErrTooLarge) {
-		return &model.Refusal{Reason: fmt.Sprintf("member %d has missed too many phases to be brought back in one write", m.Doc.ID)}
+		return &model.Refusal{Reason: fmt.Sprintf("member %d has missed too many phases to be retried in one write", m.Doc.ID)}
 	}
 	return err
 }

@@ -69,7 +69,7 @@ func (h Heartbeat) Check(now time.Time) error {
 	case len(h.Version) > maxVersion:
 		return fmt.Errorf("the heartbeat's Version has %d bytes; at most %d are allowed", len(h.Version), maxVersion)
 	case h.MaxParallelism < 0 || h.InFlight < len(h.JobsInFlight):
-		return fmt.Errorf("the heartbeat counts MaxParallelism %d and InFlight %d, and lists %d jobs", h.MaxParallelism, h.InFlight, len(h.JobsInFlight))
+		return fmt.Errorf("the heartbeat has MaxParallelism %d, InFlight %d and %d jobs in JobsInFlight", h.MaxParallelism, h.InFlight, len(h.JobsInFlight))
 	case len(h.JobsInFlight) > MaxHeartbeatJobs:
 		return fmt.Errorf("the heartbeat lists %d jobs; at most %d are allowed", len(h.JobsInFlight), MaxHeartbeatJobs)
 	}

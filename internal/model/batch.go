@@ -16,35 +16,35 @@ import (
 // Batch is a group of members who go through a runbook together, with its phase
 // executions. Times are UTC; a nil time has not come.
 type Batch struct {
-	ID               int          `json:"batchId"`
-	Runbook          string       `json:"runbook"`
-	Version          int          `json:"version"`
-	Status           BatchStatus  `json:"status"`
-	Manual           bool         `json:"manual"`
-	CreatedBy        string       `json:"createdBy,omitempty"`
-	StartTime        *time.Time   `json:"startTime,omitempty"` // the cut-over; a manual batch has none until it is first advanced
-	DetectedAt       time.Time    `json:"detectedAt"`
-	InitDispatchedAt *time.Time   `json:"initDispatchedAt,omitempty"`
-	CompletedAt      *time.Time   `json:"completedAt,omitempty"`
-	Ended            bool         `json:"ended,omitempty"`        // once, though a retry may have opened it again
-	CurrentPhase     string       `json:"currentPhase,omitempty"` // the phase that was advanced to last
-	Error            string       `json:"error,omitempty"`        // why the batch failed
-	Members          int          `json:"members"`                // ever added; member ids run from 1 to this
-	Removed          int          `json:"removed,omitempty"`      // of them
-	Pages            int          `json:"pages,omitempty"`        // of members; see PageCount
-	Filling          bool         `json:"filling,omitempty"`      // its members are being written: nothing begins
-	Paused           *Attribution `json:"paused,omitempty"`       // nothing new is dispatched
-	StoppedBy        int          `json:"stoppedBy,omitempty"`    // the phase execution whose stop_when paused it; 0: none did
-	Cancelled        *Attribution `json:"cancelled,omitempty"`
-	Shared           bool         `json:"shared,omitempty"`          // an administrator allowed members who are in other batches
-	Revision         int          `json:"revision,omitempty"`        // counts the decisions on it, so that what follows from each is told apart
-	ReleaseRevision  int          `json:"releaseRevision,omitempty"` // Revision when it was last resumed or cancelled; see ReleaseTask
-	Joining          []Join       `json:"joining,omitempty"`         // pages of members added late that have not caught up
-	RemovalHold      *RemovalHold `json:"removalHold,omitempty"`     // removals that the source asks for and that wait for an administrator
-	Kept             int          `json:"kept,omitempty"`            // members whom the source lacks and an administrator keeps
-	Secrets          bool         `json:"secrets,omitempty"`         // a version of its runbook has secrets
-	SecretsErasedAt  *time.Time   `json:"secretsErasedAt,omitempty"` // when all secrets that were left were erased last
-	Phases           []Phase      `json:"phases"`                    // append-only: an execution's place never changes
+	ID                int          `json:"batchId"`
+	Runbook           string       `json:"runbook"`
+	Version           int          `json:"version"`
+	Status            BatchStatus  `json:"status"`
+	Manual            bool         `json:"manual"`
+	CreatedBy         string       `json:"createdBy,omitempty"`
+	StartTime         *time.Time   `json:"startTime,omitempty"` // the cut-over; a manual batch has none until it is first advanced
+	DetectedAt        time.Time    `json:"detectedAt"`
+	InitDispatchedAt  *time.Time   `json:"initDispatchedAt,omitempty"`
+	CompletedAt       *time.Time   `json:"completedAt,omitempty"`
+	Ended             bool         `json:"ended,omitempty"`        // once, though a retry may have opened it again
+	CurrentPhase      string       `json:"currentPhase,omitempty"` // the phase that was advanced to last
+	Error             string       `json:"error,omitempty"`        // why the batch failed
+	Members           int          `json:"members"`                // ever added; member ids run from 1 to this
+	Removed           int          `json:"removed,omitempty"`      // of them
+	Pages             int          `json:"pages,omitempty"`        // of members; see PageCount
+	Filling           bool         `json:"filling,omitempty"`      // its members are being written: nothing begins
+	Paused            *Attribution `json:"paused,omitempty"`       // nothing new is dispatched
+	StoppedBy         int          `json:"stoppedBy,omitempty"`    // the phase execution whose stop_when paused it; 0: none did
+	Cancelled         *Attribution `json:"cancelled,omitempty"`
+	Shared            bool         `json:"shared,omitempty"`            // an administrator allowed members who are in other batches
+	Revision          int          `json:"revision,omitempty"`          // counts the decisions on it, so that what follows from each is told apart
+	ReleaseRevision   int          `json:"releaseRevision,omitempty"`   // Revision when it was last resumed or cancelled; see ReleaseTask
+	Joining           []Join       `json:"joining,omitempty"`           // pages of members added late that have not caught up
+	RemovalHold       *RemovalHold `json:"removalHold,omitempty"`       // removals by the source that wait for an administrator
+	DiscardedRemovals int          `json:"discardedRemovals,omitempty"` // members whom the source lacks and whose removal an administrator discarded
+	Secrets           bool         `json:"secrets,omitempty"`           // a version of its runbook has secrets
+	SecretsErasedAt   *time.Time   `json:"secretsErasedAt,omitempty"`   // when all secrets that were left were erased last
+	Phases            []Phase      `json:"phases"`                      // append-only: an execution's place never changes
 
 	Quiet *runbook.QuietHours `json:"quiet,omitempty"` // of its version: no phase begins in them; nil in a manual batch
 }

@@ -190,9 +190,9 @@ type (
 	RemovalsDiscarded struct{ By Attribution }
 	// RemovalsDone: those whose removal was confirmed are removed.
 	RemovalsDone struct{}
-	// MembersKept: so many members are by now kept though the source lacks them. Some
-	// of those whom an administrator kept are back in it, or were removed by hand.
-	MembersKept struct{ Count int }
+	// DiscardedRemovalsChanged: Count discarded removals are left. The source has the other members
+	// again, or an administrator removed them.
+	DiscardedRemovalsChanged struct{ Count int }
 	// MemberRetried: a member who failed tries again, with the step that failed
 	// resolved first where an administrator says so. Task names the request.
 	MemberRetried struct {
@@ -248,14 +248,14 @@ type RefreshedMember struct {
 	Hash   string
 }
 
-func (PageCaughtUp) event()      {}
-func (MemberLeft) event()        {}
-func (RemovalDue) event()        {}
-func (RemovalsHeld) event()      {}
-func (RemovalsConfirmed) event() {}
-func (RemovalsDiscarded) event() {}
-func (RemovalsDone) event()      {}
-func (MembersKept) event()       {}
-func (MemberRetried) event()     {}
-func (SequenceRetried) event()   {}
-func (VersionPublished) event()  {}
+func (PageCaughtUp) event()             {}
+func (MemberLeft) event()               {}
+func (RemovalDue) event()               {}
+func (RemovalsHeld) event()             {}
+func (RemovalsConfirmed) event()        {}
+func (RemovalsDiscarded) event()        {}
+func (RemovalsDone) event()             {}
+func (DiscardedRemovalsChanged) event() {}
+func (MemberRetried) event()            {}
+func (SequenceRetried) event()          {}
+func (VersionPublished) event()         {}

@@ -27,7 +27,7 @@ func ParseStepID(id int64) (phase, member, index int, err error) {
 	member = int(id / StepsPerRun % membersPerBatch)
 	phase = int(id / StepsPerRun / membersPerBatch)
 	if id < 0 || phase < 1 || phase > maxPhases {
-		return 0, 0, 0, fmt.Errorf("step execution id %d names no phase execution", id)
+		return 0, 0, 0, fmt.Errorf("invalid step execution id %d", id)
 	}
 	return phase, member, index, nil
 }

@@ -42,7 +42,7 @@ func (o *Orchestrator) LogOldestMessages(ctx context.Context) {
 			log.WarnContext(ctx, "failed to read the age of the oldest message", logkey.Error, err)
 			continue
 		}
-		log.InfoContext(ctx, "the oldest message", logkey.Event, alert.OldestMessage, logkey.AgeSeconds, seconds(ages[i]))
+		log.InfoContext(ctx, "age of the oldest message", logkey.Event, alert.OldestMessage, logkey.AgeSeconds, seconds(ages[i]))
 	}
 }
 

@@ -45,7 +45,7 @@ func (o *Orchestrator) beginAttempt(ctx context.Context, d delivery) (exhausted 
 	if found.Doc.Count >= maxAttempts {
 		reason := found.Doc.Reason
 		if reason == "" {
-			reason = "the handler's process ended, or lost the store before it recorded an error"
+			reason = "the handler ended or lost the store before it could record the error"
 		}
 		err := o.deadLetters.StoreUnprocessable(ctx, d.topic, d.message, attemptsReason(found.Doc.Count, reason))
 		return err == nil, err
@@ -93,7 +93,7 @@ func (o *Orchestrator) failAttemptOnce(ctx context.Context, d delivery, cause er
 	if err := o.writeAttempts(ctx, d, found, count, cause.Error()); err != nil {
 		return false, err
 	}
-	o.log.ErrorContext(ctx, "message failed", logkey.Topic, d.topic, logkey.MessageID, d.message.ID, logkey.Type, d.message.Type, logkey.DeliveryCount, d.message.DeliveryCount, logkey.Attempt, count, logkey.Error, cause)
+	o.log.ErrorContext(ctx, "failed to process a message", logkey.Topic, d.topic, logkey.MessageID, d.message.ID, logkey.Type, d.message.Type, logkey.DeliveryCount, d.message.DeliveryCount, logkey.Attempt, count, logkey.Error, cause)
 	return false, nil
 }
 
@@ -111,12 +111,12 @@ func (o *Orchestrator) discountAttempt(ctx context.Context, d delivery) {
 		return o.writeAttempts(ctx, d, found, found.Doc.Count-1, found.Doc.Reason)
 	})
 	if err != nil {
-		o.log.WarnContext(ctx, "an attempt that an outage ended remains counted", logkey.Topic, d.topic, logkey.MessageID, d.message.ID, logkey.Error, err)
+		o.log.WarnContext(ctx, "failed to discount an attempt that an outage interrupted", logkey.Topic, d.topic, logkey.MessageID, d.message.ID, logkey.Error, err)
 	}
 }
 
 func attemptsReason(count int, last string) string {
-	return fmt.Sprintf("none of %d attempts succeeded; the last one: %s", count, last)
+	return fmt.Sprintf("all %d attempts failed; last error: %s", count, last)
 }
 
 // clearAttempts deletes the attempts of a message that was processed or requeued. A first
@@ -137,7 +137,7 @@ func (o *Orchestrator) clearAttempts(ctx context.Context, d delivery) {
 		return err
 	})
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		o.log.WarnContext(ctx, "the attempts of a message were not cleared", logkey.Topic, d.topic, logkey.MessageID, d.message.ID, logkey.Error, err)
+		o.log.WarnContext(ctx, "failed to clear the attempts of a message", logkey.Topic, d.topic, logkey.MessageID, d.message.ID, logkey.Error, err)
 	}
 }
 

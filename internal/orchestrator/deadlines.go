@@ -23,9 +23,9 @@ const longestJobID = 80
 func (o *Orchestrator) onDeadlineCheck(ctx context.Context, c message.DeadlineCheck) error {
 	switch n := len(c.JobID); {
 	case strings.TrimSpace(c.JobID) == "":
-		return message.Reject("the deadline check names no job")
+		return message.Reject("the deadline check has no job id")
 	case n > longestJobID:
-		return message.Reject("the deadline check names a job with an id of %d bytes; at most %d are possible", n, longestJobID)
+		return message.Reject("the deadline check has a job id of %d bytes; at most %d are allowed", n, longestJobID)
 	}
 	phase, member, index, err := parseStepID(c.BatchID, c.StepExecutionID)
 	if err != nil {
@@ -79,7 +79,7 @@ func (o *Orchestrator) deadlineEvent(ctx context.Context, s *applier.Snapshot, r
 
 // errBehind is the error of a deadline check while results or heartbeats from a time without
 // the handler are still in its subscription. The next tick announces the deadline again.
-var errBehind = errors.New("the handler is behind with the messages of the workers")
+var errBehind = errors.New("results or heartbeats of workers have not been processed yet")
 
 // behind reports whether results or heartbeats have waited for more than a heartbeat interval.
 // Until they are processed, no job is taken for lost. If the subscription cannot be read,
@@ -98,6 +98,6 @@ const deadlineDelay = 10 * time.Second
 // have had time to come. The time is a multiple of deadlineDelay, so that several checks of one
 // deadline have the same id and become one.
 func (o *Orchestrator) postponeDeadlineCheck(ctx context.Context, c message.DeadlineCheck) error {
-	o.log.InfoContext(ctx, "deadline waits for results that were dead-lettered or requeued", logkey.BatchID, c.BatchID, logkey.JobID, c.JobID)
+	o.log.InfoContext(ctx, "deadline check postponed: dead-lettered or requeued results may arrive", logkey.BatchID, c.BatchID, logkey.JobID, c.JobID)
 	return o.bus.Send(ctx, message.TopicOrchestratorEvents, applier.CheckDeadlineAt(c, o.nextCheck(c.DueAt, deadlineDelay)))
 }

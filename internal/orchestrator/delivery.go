@@ -66,13 +66,13 @@ func (o *Orchestrator) handle(ctx context.Context, d delivery) error {
 	case errors.Is(err, model.ErrNotYet):
 		err = o.requeue(ctx, d, orderDelay, err)
 	case errors.Is(err, errBehind): // not requeued, because the checks of all ticks would add up
-		o.log.InfoContext(ctx, "deadline left to the next tick", logkey.Topic, d.topic, logkey.MessageID, d.message.ID, logkey.Error, err)
+		o.log.InfoContext(ctx, "deadline check postponed to the next tick", logkey.Topic, d.topic, logkey.MessageID, d.message.ID, logkey.Error, err)
 		err = nil
 	default:
 		return o.failAttempt(ctx, d, err)
 	}
 	if err != nil {
-		o.log.ErrorContext(ctx, "message failed", logkey.Topic, d.topic, logkey.MessageID, d.message.ID, logkey.Type, d.message.Type, logkey.DeliveryCount, d.message.DeliveryCount, logkey.Error, err)
+		o.log.ErrorContext(ctx, "failed to process a message", logkey.Topic, d.topic, logkey.MessageID, d.message.ID, logkey.Type, d.message.Type, logkey.DeliveryCount, d.message.DeliveryCount, logkey.Error, err)
 		if counted && ctx.Err() == nil { // it was not requeued
 			o.discountAttempt(ctx, d)
 		}
@@ -130,7 +130,7 @@ func (o *Orchestrator) processOnce(ctx context.Context, d delivery) error {
 	case errors.As(err, &unprocessable):
 		return o.deadLetters.StoreUnprocessable(ctx, d.topic, d.message, unprocessable.Reason)
 	case permanent(err):
-		return o.deadLetters.StoreUnprocessable(ctx, d.topic, d.message, fmt.Sprintf("the store refuses what follows from it: %v", err))
+		return o.deadLetters.StoreUnprocessable(ctx, d.topic, d.message, fmt.Sprintf("the store refuses the changes of the message: %v", err))
 	}
 	return err
 }

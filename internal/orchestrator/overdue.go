@@ -40,7 +40,7 @@ func (o *Orchestrator) announceOverdueRuns(ctx context.Context, b *model.Batch, 
 		found.addRun(&run.Doc)
 	}
 	if len(outbox.Events) > 0 {
-		o.log.InfoContext(ctx, "overdue messages are sent again", logkey.BatchID, b.ID, logkey.Messages, len(outbox.Events))
+		o.log.InfoContext(ctx, "resending overdue messages", logkey.BatchID, b.ID, logkey.Messages, len(outbox.Events))
 	}
 	if more {
 		next := m

@@ -84,7 +84,7 @@ func (o *Orchestrator) dispatchPhase(ctx context.Context, b store.Item[model.Bat
 	if err != nil || !decisions[0].Stale {
 		return rejectRefusal(err)
 	}
-	o.log.InfoContext(ctx, "phase is not due or was dispatched before", logkey.BatchID, b.Doc.ID, logkey.Phase, e.Phase)
+	o.log.InfoContext(ctx, "phase is not due or already dispatched", logkey.BatchID, b.Doc.ID, logkey.Phase, e.Phase)
 	return o.applier.Decide(ctx, b.Doc.ID, model.PhaseCounted{Phase: e.Phase})
 }
 

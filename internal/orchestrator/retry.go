@@ -53,7 +53,7 @@ func (o *Orchestrator) retryMembers(ctx context.Context, b *model.Batch, failed 
 		err := o.members.RetryMember(ctx, b.ID, member, model.MemberRetried{Member: member.Doc.ID, Task: id})
 		var refusal *model.Refusal
 		if errors.As(err, &refusal) {
-			o.log.WarnContext(ctx, "member is not retried", logkey.BatchID, b.ID, logkey.MemberID, member.Doc.ID, logkey.Reason, refusal.Reason)
+			o.log.WarnContext(ctx, "member not retried", logkey.BatchID, b.ID, logkey.MemberID, member.Doc.ID, logkey.Reason, refusal.Reason)
 			return nil
 		}
 		if err == nil {
@@ -96,7 +96,7 @@ func (o *Orchestrator) retrySequences(ctx context.Context, b *model.Batch, id st
 		err := o.members.RetrySequence(ctx, run, model.SequenceRetried{Phase: run.Doc.Phase, Task: id})
 		var refusal *model.Refusal
 		if errors.As(err, &refusal) {
-			o.log.InfoContext(ctx, "steps are not retried", logkey.BatchID, b.ID, logkey.RunID, run.ID, logkey.Reason, refusal.Reason)
+			o.log.InfoContext(ctx, "steps not retried", logkey.BatchID, b.ID, logkey.RunID, run.ID, logkey.Reason, refusal.Reason)
 			continue
 		}
 		if err != nil {

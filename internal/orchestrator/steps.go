@@ -16,7 +16,7 @@ func (o *Orchestrator) onResult(ctx context.Context, r message.Result) error {
 	var ok bool
 	switch {
 	case r.JobID == "":
-		return message.Reject("the result names no job")
+		return message.Reject("the result has no job id")
 	case strings.EqualFold(r.Status, message.StatusSuccess):
 		ok = true
 	case !strings.EqualFold(r.Status, message.StatusFailure):
@@ -89,7 +89,7 @@ func (o *Orchestrator) decideOnStep(ctx context.Context, batch int, stepID int64
 // message that names none.
 func parseStepID(batch int, stepID int64) (phase, member, index int, err error) {
 	if batch < 1 {
-		return 0, 0, 0, message.Reject("the message names no batch")
+		return 0, 0, 0, message.Reject("the message has no batch id")
 	}
 	if phase, member, index, err = model.ParseStepID(stepID); err != nil {
 		return 0, 0, 0, message.Reject("%v", err)

@@ -36,7 +36,7 @@ func (o *Orchestrator) onBatchWork(ctx context.Context, m message.BatchWork) err
 		message.WorkLeave:   o.removePage,
 	}[strings.ToLower(m.Work)]
 	if !ok {
-		return message.Reject("no work over a batch is called %q", m.Work)
+		return message.Reject("unknown batch work %q", m.Work)
 	}
 	if m.Work == message.WorkRelease || m.Work == message.WorkRetry {
 		if postponed, err := o.postponeWork(ctx, &b.Doc, m); err != nil || postponed {
@@ -114,7 +114,7 @@ func (o *Orchestrator) releasePage(ctx context.Context, b *model.Batch, m messag
 func (o *Orchestrator) continueResolved(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error) {
 	id, err := strconv.ParseInt(m.Task, 10, 64)
 	if err != nil {
-		return false, message.Reject("the task %q is no step execution", m.Task)
+		return false, message.Reject("the task %q is not a step execution id", m.Task)
 	}
 	phase, member, index, err := model.ParseStepID(id)
 	if err != nil {

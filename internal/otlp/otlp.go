@@ -141,7 +141,7 @@ func about(ctx context.Context, config Config) (*resource.Resource, error) {
 // agent. That is no configuration error, so the process runs without telemetry.
 type foreign string
 
-func (f foreign) Error() string { return string(f) + " is grpc, and only http/protobuf is spoken here" }
+func (f foreign) Error() string { return string(f) + " is grpc, but only http/protobuf is supported" }
 
 // spoken leaves out a signal whose collector speaks gRPC, and logs that.
 func (p *Providers) spoken(endpoint string, err error) (string, error) {
@@ -149,7 +149,7 @@ func (p *Providers) spoken(endpoint string, err error) (string, error) {
 	if !errors.As(err, &f) {
 		return endpoint, err
 	}
-	p.log.Warn("telemetry is off: its collector speaks another protocol", logkey.Reason, f.Error())
+	p.log.Warn("telemetry is off: unsupported collector protocol", logkey.Reason, f.Error())
 	return "", nil
 }
 
@@ -192,7 +192,7 @@ func checkProtocol(getenv func(string) string, own string) error {
 		case "grpc":
 			return foreign(name)
 		default:
-			return fmt.Errorf("%s: %q is not spoken here, only http/protobuf", name, v)
+			return fmt.Errorf("%s: %q is not supported, only http/protobuf", name, v)
 		}
 	}
 	return nil
@@ -223,7 +223,7 @@ func parseHeaders(list string) (map[string]string, error) {
 		value, err := url.PathUnescape(strings.TrimSpace(value))
 		name = strings.TrimSpace(name)
 		if !found || err != nil || name == "" || strings.ContainsAny(name, " \t\r\n:") || strings.ContainsAny(value, "\r\n") {
-			return nil, errors.New(EnvHeaders + " is not a list of name=value with commas between them")
+			return nil, errors.New(EnvHeaders + " is not a comma-separated list of name=value")
 		}
 		all[name] = value
 	}

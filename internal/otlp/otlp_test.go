@@ -170,11 +170,11 @@ func TestWrongSettingsAreRefused(t *testing.T) {
 		{otlp.EnvEndpoint, "collector:4318", "OTEL_EXPORTER_OTLP_ENDPOINT is not the URL"},
 		{otlp.EnvEndpoint, "http://user:s3cret@127.0.0.1:4318", "OTEL_EXPORTER_OTLP_ENDPOINT is not the URL"},
 		{otlp.EnvMetricsEndpoint, "ftp://127.0.0.1", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT is not the URL"},
-		{"OTEL_EXPORTER_OTLP_PROTOCOL", "thrift", `OTEL_EXPORTER_OTLP_PROTOCOL: "thrift" is not spoken here`},
-		{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/json", `OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: "http/json" is not spoken here`},
+		{"OTEL_EXPORTER_OTLP_PROTOCOL", "thrift", `OTEL_EXPORTER_OTLP_PROTOCOL: "thrift" is not supported`},
+		{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/json", `OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: "http/json" is not supported`},
 		{"OTEL_TRACES_EXPORTER", "zipkin", `OTEL_TRACES_EXPORTER: "zipkin" is neither otlp nor none`},
-		{otlp.EnvHeaders, "s3cret", "OTEL_EXPORTER_OTLP_HEADERS is not a list"},
-		{otlp.EnvHeaders, "a=s3cret%0d%0ab", "OTEL_EXPORTER_OTLP_HEADERS is not a list"},
+		{otlp.EnvHeaders, "s3cret", "OTEL_EXPORTER_OTLP_HEADERS is not a comma-separated list"},
+		{otlp.EnvHeaders, "a=s3cret%0d%0ab", "OTEL_EXPORTER_OTLP_HEADERS is not a comma-separated list"},
 	} {
 		environment := map[string]string{otlp.EnvEndpoint: "http://127.0.0.1:1"}
 		environment[tc.name] = tc.value
@@ -206,7 +206,7 @@ func TestCollectorOfThePlatformThatSpeaksGRPCIsLeftAlone(t *testing.T) {
 		before := len(c.Spans())
 		p.Close(t.Context())
 		if got := len(c.Spans()) - before; got != want || len(c.Metrics()) != 0 {
-			t.Errorf("%s: %d spans and %d figures", name, got, len(c.Metrics()))
+			t.Errorf("%s: %d spans and %d metrics", name, got, len(c.Metrics()))
 		}
 		if !strings.Contains(log.String(), name+" is grpc") {
 			t.Errorf("%s: nobody is told: %s", name, log.String())

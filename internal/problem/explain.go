@@ -37,7 +37,7 @@ func Explain(err error) *Error {
 	case errors.Is(err, store.ErrChanged): // 449 for a new document, which no other process has changed
 		return &Error{Code: api.CodeUnavailable, Message: "another write changed the item at the same time; nothing was changed, try again", Cause: err}
 	case errors.Is(err, store.ErrLater):
-		return &Error{Code: api.CodeUnavailable, Message: "a later version of the handler has written this item, and this version would lose its new fields; nothing was changed. During an upgrade, try again in a moment; after a rollback of the handler, deploy the later version again", Cause: err}
+		return &Error{Code: api.CodeUnavailable, Message: "a later version of the handler wrote this item, and this version does not know all its fields; nothing was changed. During an upgrade, try again in a moment; after a rollback of the handler, deploy the later version again", Cause: err}
 	case errors.Is(err, store.ErrContinuation):
 		return &Error{Code: api.CodeInvalid, Message: "the continuation token does not belong to this list; use the token of the previous page with the same filters, or none for the first page", Cause: err}
 	case errors.Is(err, store.ErrRefused):

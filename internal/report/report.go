@@ -141,7 +141,7 @@ func New(f Format, w io.Writer, b Batch) (Writer, error) {
 	case HTML:
 		return newHTML(w, b)
 	}
-	return nil, fmt.Errorf("report: no format %q", f)
+	return nil, fmt.Errorf("report: unknown format %q", f)
 }
 
 // title returns the name of a phase in the columns. Repeated executions of a phase are
@@ -165,7 +165,7 @@ func (m *Member) check(phases []Phase) error {
 	for i, r := range m.Runs {
 		if r.Phase < 0 || r.Phase >= len(phases) || len(r.Steps) != len(phases[r.Phase].Steps) ||
 			slices.ContainsFunc(m.Runs[:i], func(o Run) bool { return o.Phase == r.Phase }) {
-			return fmt.Errorf("report: member %d has a run of phase %d with %d steps, which match no columns", m.ID, r.Phase, len(r.Steps))
+			return fmt.Errorf("report: member %d has a run of phase %d with %d steps, which do not match the columns", m.ID, r.Phase, len(r.Steps))
 		}
 	}
 	return nil

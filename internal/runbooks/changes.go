@@ -33,7 +33,7 @@ func (p *Publisher) changes(ctx context.Context, head store.RunbookHead, version
 		return nil, err
 	}
 	if older, found := runbook.Parse([]byte(before.Doc.YAML)); older == nil {
-		view.Problem = "that version can no longer be read: " + found.Err().Error()
+		view.Problem = "the version cannot be read: " + found.Err().Error()
 	} else {
 		for _, c := range diff.Compare(older, rb) {
 			view.Runbook = append(view.Runbook, api.Change{Kind: string(c.Kind), Path: c.Path, From: c.From, To: c.To})
@@ -75,8 +75,8 @@ func (p *Publisher) forecast(ctx context.Context, batch int, version store.Runbo
 	case errors.Is(err, store.ErrUnavailable) || ctx.Err() != nil:
 		return api.BatchForecast{}, err
 	}
-	p.log.ErrorContext(ctx, "batch cannot be looked at", logkey.BatchID, batch, logkey.Error, err)
-	return api.BatchForecast{BatchID: batch, Problem: "what is stored of it cannot be read: the log of this service tells why"}, nil
+	p.log.ErrorContext(ctx, "failed to forecast the effect of a version on a batch", logkey.BatchID, batch, logkey.Error, err)
+	return api.BatchForecast{BatchID: batch, Problem: "the stored batch cannot be read; see the handler's log"}, nil
 }
 
 // forecastView gives what a succession of versions changes in a batch.

@@ -24,7 +24,7 @@ func (p *Publisher) check(ctx context.Context, name string, yaml []byte, strict 
 		return nil, nil, runbookErrors(problems(diagnostics))
 	}
 	if name != "" && name != rb.Name {
-		message := fmt.Sprintf("the request names runbook %q, its YAML %q", name, rb.Name)
+		message := fmt.Sprintf("the request names runbook %q, but its YAML names %q", name, rb.Name)
 		return nil, nil, &problem.Error{Code: api.CodeInvalid, Message: message, Problems: []api.InputProblem{{Field: "name", Message: message}}}
 	}
 	if bad := slices.Concat(tooLong(rb), problems(p.unlistedSettings(yaml, rb))); len(bad) > 0 {
@@ -39,7 +39,7 @@ func (p *Publisher) check(ctx context.Context, name string, yaml []byte, strict 
 		return nil, nil, err
 	}
 	if strict && len(warnings) > 0 {
-		return nil, nil, &problem.Error{Code: api.CodeInvalid, Message: "the runbook has warnings, which strict publishing does not take", Problems: problems(warnings)}
+		return nil, nil, &problem.Error{Code: api.CodeInvalid, Message: "the runbook has warnings, and strict publishing allows none", Problems: problems(warnings)}
 	}
 	return rb, warnings, nil
 }
@@ -69,7 +69,7 @@ func secretFunctions(rb *runbook.Runbook) []api.InputProblem {
 			if rb.IsSecret(name) {
 				bad = append(bad, api.InputProblem{
 					Field: runbook.PathText(append(slices.Clone(at), "function")), Code: runbook.CodeSecretPlace,
-					Message: fmt.Sprintf("{{%s}} is secret, and the name of a function is shown everywhere", name),
+					Message: fmt.Sprintf("{{%s}} is secret, but a function name is visible to every reader", name),
 				})
 			}
 		}
@@ -95,7 +95,7 @@ func tooLong(rb *runbook.Runbook) []api.InputProblem {
 		}
 		out = append(out, api.InputProblem{
 			Field: runbook.PathText([]any{"phases", i, "steps"}), Code: runbook.CodeTooLarge,
-			Message: fmt.Sprintf("are too many or too long to be stored: %d bytes for each member, of at most %d; divide the phase", len(encoded), maxPage/model.PageSize),
+			Message: fmt.Sprintf("take %d bytes for each member; at most %d can be stored: split the phase", len(encoded), maxPage/model.PageSize),
 		})
 	}
 	return out

@@ -151,7 +151,7 @@ func (r *Reader) takeSecrets(ctx context.Context, item store.Item[store.RunbookV
 	if _, err := r.store.Apply(ctx, writes); err != nil {
 		return nil, err
 	}
-	r.log.WarnContext(ctx, "a worker announced secret parameters after the runbook was published; values from before are stored in the clear", logkey.Runbook, rb.Name, logkey.RunbookVersion, item.Doc.Version, logkey.Secrets, all)
+	r.log.WarnContext(ctx, "a worker announced secret parameters after the runbook was published; earlier values are stored unencrypted", logkey.Runbook, rb.Name, logkey.RunbookVersion, item.Doc.Version, logkey.Secrets, all)
 	return all, nil
 }
 

@@ -149,7 +149,7 @@ func (h *hider) withhold(e model.StepResult) model.StepResult {
 	case e.OK && len(h.step.OutputParams) == 0 && h.step.Poll == nil:
 		e.Result = json.RawMessage(`"` + Redacted + `"`)
 	default:
-		e.OK, e.Result, e.Error = false, nil, "the worker's answer is not stored, because it cannot be searched for a secret: "+cause
+		e.OK, e.Result, e.Error = false, nil, "the worker's answer was not stored because it could not be checked for secrets:  "+cause
 	}
 	return e
 }

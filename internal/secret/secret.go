@@ -53,7 +53,7 @@ type Keys interface {
 func DecodeKey(text string) ([]byte, error) {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
 	if err != nil || len(key) != KeySize {
-		return nil, fmt.Errorf("it is not %d bytes in base64; make one with: openssl rand -base64 %d", KeySize, KeySize)
+		return nil, fmt.Errorf("it is not %d bytes in base64; create one with: openssl rand -base64 %d", KeySize, KeySize)
 	}
 	return key, nil
 }
@@ -124,7 +124,7 @@ func (b *Box) Open(ctx context.Context, sealed, belongsTo string) ([]byte, error
 	}
 	value, err := key.aead.Open(nil, encrypted[:size], encrypted[size:], []byte(belongsTo))
 	if err != nil {
-		return nil, fmt.Errorf("%w: it was changed, or moved from another place", ErrLost)
+		return nil, fmt.Errorf("%w: it was changed or moved", ErrLost)
 	}
 	return value, nil
 }
@@ -237,7 +237,7 @@ func (f fixed) Current(context.Context) (Key, error) { return f.key, nil }
 
 func (f fixed) Version(_ context.Context, id string) (Key, error) {
 	if id != f.key.ID {
-		return Key{}, fmt.Errorf("%w: there is no version %s of the key", ErrLost, id)
+		return Key{}, fmt.Errorf("%w: the key has no version %s", ErrLost, id)
 	}
 	return f.key, nil
 }

@@ -78,7 +78,7 @@ func (k *keyStore) KeyRead(ctx context.Context, id string) (jwkset.JWK, error) {
 	} else if age >= refreshAfter {
 		go func() {
 			if err := k.fetch(k.ctx, unknownKeyEvery); err != nil {
-				slog.WarnContext(k.ctx, "cannot refresh the signing keys; the old ones stay in use", logkey.TenantID, k.tenantID, logkey.Error, err)
+				slog.WarnContext(k.ctx, "failed to refresh the signing keys; keeping the old ones", logkey.TenantID, k.tenantID, logkey.Error, err)
 			}
 		}()
 	}
@@ -189,7 +189,7 @@ func (k *keyStore) load(ctx context.Context) ([]jwkset.JWK, []string, error) {
 		}
 		key, err := jwkset.NewJWKFromMarshal(entry.JWKMarshal, jwkset.JWKMarshalOptions{}, jwkset.JWKValidateOptions{})
 		if err != nil {
-			slog.WarnContext(ctx, "cannot use a signing key", logkey.KeyID, entry.KID, logkey.Error, err)
+			slog.WarnContext(ctx, "ignoring an invalid signing key", logkey.KeyID, entry.KID, logkey.Error, err)
 			continue
 		}
 		if _, ok := key.Key().(*rsa.PublicKey); ok {
@@ -197,7 +197,7 @@ func (k *keyStore) load(ctx context.Context) ([]jwkset.JWK, []string, error) {
 		}
 	}
 	if len(keys) == 0 {
-		return nil, nil, fmt.Errorf("%s holds no RSA key for issuer %s", v2.JWKSURI, v2.Issuer)
+		return nil, nil, fmt.Errorf("%s has no RSA key for issuer %s", v2.JWKSURI, v2.Issuer)
 	}
 	return keys, []string{v2.Issuer, v1.Issuer}, nil
 }
@@ -205,7 +205,7 @@ func (k *keyStore) load(ctx context.Context) ([]jwkset.JWK, []string, error) {
 // ours refuses an issuer of another tenant on any host.
 func (k *keyStore) ours(issuer, suffix string) error {
 	if u, err := url.Parse(issuer); err != nil || u.Scheme != "https" || !strings.EqualFold(u.Path, "/"+k.tenantID+suffix) {
-		return fmt.Errorf("issuer %q is not one of tenant %s", issuer, k.tenantID)
+		return fmt.Errorf("issuer %q does not belong to tenant %s", issuer, k.tenantID)
 	}
 	return nil
 }

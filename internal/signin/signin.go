@@ -122,7 +122,7 @@ func (c Config) complete() (Config, error) {
 	}
 	c.Instance = strings.TrimSuffix(c.Instance, "/")
 	if len(c.TenantIDs) == 0 {
-		return Config{}, errors.New("no tenant is named")
+		return Config{}, errors.New("the tenant ID is missing")
 	}
 	var tenants []string
 	for _, id := range c.TenantIDs {
@@ -131,7 +131,7 @@ func (c Config) complete() (Config, error) {
 			return Config{}, fmt.Errorf("tenant ID %q is not a GUID", id)
 		}
 		if slices.Contains(tenants, lower) {
-			return Config{}, fmt.Errorf("tenant ID %q is named twice", id)
+			return Config{}, fmt.Errorf("duplicate tenant ID %q", id)
 		}
 		tenants = append(tenants, lower)
 	}
@@ -215,7 +215,7 @@ func bearer(header string) (string, error) {
 func (v *Verifier) key(ctx context.Context, c *claims) jwt.Keyfunc {
 	return func(token *jwt.Token) (any, error) {
 		if id, _ := token.Header["kid"].(string); id == "" {
-			return nil, errors.New("the header names no key")
+			return nil, errors.New("the header has no key ID")
 		}
 		t, ok := v.tenants[strings.ToLower(c.TenantID)]
 		if !ok {

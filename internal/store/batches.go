@@ -51,25 +51,25 @@ type UnfinishedBatch struct {
 // the truth, and is written again after each change of the batch: with ReplaceUnlessNewer, so that
 // a late process does not restore an older state.
 type BatchSummary struct {
-	ID             int                `json:"id"`
-	RunbookName    string             `json:"runbookName"`
-	RunbookVersion int                `json:"runbookVersion"`
-	Status         model.BatchStatus  `json:"status"`
-	IsManual       bool               `json:"isManual"`
-	CreatedBy      string             `json:"createdBy,omitempty"`
-	BatchStartTime *time.Time         `json:"batchStartTime"`
-	DetectedAt     time.Time          `json:"detectedAt"`
-	CompletedAt    *time.Time         `json:"completedAt,omitempty"`
-	CurrentPhase   string             `json:"currentPhase,omitempty"`
-	RemovedCount   int                `json:"removedCount,omitempty"` // of the members
-	MemberCount    int                `json:"memberCount"`
-	Error          string             `json:"error,omitempty"`
-	Paused         *model.Attribution `json:"paused,omitempty"`
-	Cancelled      *model.Attribution `json:"cancelled,omitempty"`
-	Filling        bool               `json:"filling,omitempty"`
-	Held           *model.RemovalHold `json:"held,omitempty"`
-	Kept           int                `json:"kept,omitempty"`
-	Shared         bool               `json:"shared,omitempty"`
+	ID                int                `json:"id"`
+	RunbookName       string             `json:"runbookName"`
+	RunbookVersion    int                `json:"runbookVersion"`
+	Status            model.BatchStatus  `json:"status"`
+	IsManual          bool               `json:"isManual"`
+	CreatedBy         string             `json:"createdBy,omitempty"`
+	BatchStartTime    *time.Time         `json:"batchStartTime"`
+	DetectedAt        time.Time          `json:"detectedAt"`
+	CompletedAt       *time.Time         `json:"completedAt,omitempty"`
+	CurrentPhase      string             `json:"currentPhase,omitempty"`
+	RemovedCount      int                `json:"removedCount,omitempty"` // of the members
+	MemberCount       int                `json:"memberCount"`
+	Error             string             `json:"error,omitempty"`
+	Paused            *model.Attribution `json:"paused,omitempty"`
+	Cancelled         *model.Attribution `json:"cancelled,omitempty"`
+	Filling           bool               `json:"filling,omitempty"`
+	Held              *model.RemovalHold `json:"held,omitempty"`
+	DiscardedRemovals int                `json:"discardedRemovals,omitempty"`
+	Shared            bool               `json:"shared,omitempty"`
 
 	Revision int        `json:"revision"`                 // of the batch
 	Creating bool       `json:"creating,omitempty"`       // the batch's members are being written
@@ -83,7 +83,7 @@ func SummaryOf(b *model.Batch) BatchSummary {
 		ID: b.ID, RunbookName: b.Runbook, RunbookVersion: b.Version, Status: b.Status, IsManual: b.Manual,
 		CreatedBy: b.CreatedBy, BatchStartTime: b.StartTime, DetectedAt: b.DetectedAt, CompletedAt: b.CompletedAt,
 		CurrentPhase: b.CurrentPhase, MemberCount: b.Members, RemovedCount: b.Removed, Error: b.Error,
-		Paused: b.Paused, Cancelled: b.Cancelled, Filling: b.Filling, Held: b.RemovalHold, Kept: b.Kept, Shared: b.Shared,
+		Paused: b.Paused, Cancelled: b.Cancelled, Filling: b.Filling, Held: b.RemovalHold, DiscardedRemovals: b.DiscardedRemovals, Shared: b.Shared,
 		EraseAt: b.EraseSecretsAt(), Revision: b.Revision,
 	}
 }

@@ -28,10 +28,10 @@ type IdempotencyRecord struct {
 // RemovalHoldMembers names the members of a batch whose removal waits for confirmation, and those
 // whose removal was discarded: they stay although the data source no longer has them.
 type RemovalHoldMembers struct {
-	Members []int             `json:"members"`
-	Moves   map[int]time.Time `json:"moves,omitempty"` // the start of the batch that a member would move to
-	Kept    []int             `json:"kept"`
-	By      *Actor            `json:"by,omitempty"` // who confirmed the removals
+	Members   []int             `json:"members"`
+	Moves     map[int]time.Time `json:"moves,omitempty"` // the start of the batch that a member would move to
+	Discarded []int             `json:"discarded"`
+	By        *Actor            `json:"by,omitempty"` // who confirmed the removals
 }
 
 // Task is work over the members of a batch that an administrator asked for. It never changes.

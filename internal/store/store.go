@@ -22,7 +22,7 @@ import (
 var (
 	ErrNotFound = errors.New("store: no such item")
 	ErrExists   = errors.New("store: the item exists already")
-	ErrChanged  = errors.New("store: the item was changed by somebody else")
+	ErrChanged  = errors.New("store: another write changed the item")
 	// ErrNewer is returned for a ReplaceUnlessNewer if the stored item is newer.
 	ErrNewer    = errors.New("store: a newer revision of the item is stored")
 	ErrTooLarge = errors.New("store: the item or the batch is too large")
@@ -33,10 +33,10 @@ var (
 	// 20 GB in one.
 	ErrFull = errors.New("store: the partition is full")
 	// ErrContinuation is returned for a list with a continuation that is not one of this list.
-	ErrContinuation = errors.New("store: the continuation is not one of this query")
+	ErrContinuation = errors.New("store: the continuation does not belong to this query")
 	ErrUnavailable  = errors.New("store: the store cannot be reached, is overloaded or denies access")
 	// ErrLater is returned for a Replace of a document that has more fields than were read.
-	ErrLater = errors.New("store: the item was written by a later version of this program, whose work would be lost")
+	ErrLater = errors.New("store: the item was written by a later version of this program and has fields that this version does not know")
 )
 
 // Store is a store of documents. It is safe for concurrent use.

@@ -38,7 +38,7 @@ func (r *Registry) OnCatalog(ctx context.Context, m message.Delivery, c message.
 		return changed
 	}, functions)
 	if err == nil && changed {
-		r.log.InfoContext(ctx, "a worker announced itself", logkey.WorkerID, c.WorkerID, logkey.Version, c.Version, logkey.Functions, len(c.Functions))
+		r.log.InfoContext(ctx, "worker announced its functions", logkey.WorkerID, c.WorkerID, logkey.Version, c.Version, logkey.Functions, len(c.Functions))
 	}
 	return err
 }
@@ -73,7 +73,7 @@ func checkCatalog(size int, c message.Catalog) error {
 
 func checkFunction(place string, f message.CatalogFunction) error {
 	if f.TimeoutSeconds < 0 {
-		return message.Reject("the TimeoutSeconds of the function %s are %d", f.Name, f.TimeoutSeconds)
+		return message.Reject("the function %s has the invalid TimeoutSeconds %d", f.Name, f.TimeoutSeconds)
 	}
 	if len(f.Parameters) > maxParameters || len(f.Result) > maxParameters {
 		return message.Reject("the function %s has more than %d parameters or fields", f.Name, maxParameters)
@@ -102,7 +102,7 @@ func (n names) add(place, name string) error {
 	case strings.TrimSpace(name) == "" || len(name) > maxName:
 		return message.Reject("%s.Name is %q; a name has 1 to %d bytes", place, clipName(name), maxName)
 	case n[key]:
-		return message.Reject("%s.Name: %q is there already", place, name)
+		return message.Reject("%s.Name: duplicate name %q", place, name)
 	}
 	n[key] = true
 	return nil

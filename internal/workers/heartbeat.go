@@ -36,7 +36,7 @@ func (r *Registry) OnHeartbeat(ctx context.Context, m message.Delivery, h messag
 	if now.Sub(sent) > replicaRetention {
 		return nil // the record may have dropped the replica since
 	}
-	return r.changeRecord(ctx, h.WorkerID, func(r *Record) bool { return r.merge(h, limitClock(reported, m), now) })
+	return r.changeRecord(ctx, h.WorkerID, func(r *Record) bool { return r.addHeartbeat(h, limitClock(reported, m), now) })
 }
 
 // limitClock returns the time that a worker gave a message, or the time at which the message
@@ -48,9 +48,9 @@ func limitClock(at time.Time, m message.Delivery) time.Time {
 	return at
 }
 
-// merge adds a heartbeat to the record and reports whether it changed the record. Reported is
+// addHeartbeat adds a heartbeat to the record and reports whether it changed the record. Reported is
 // the time of the heartbeat.
-func (r *Record) merge(h message.Heartbeat, reported, now time.Time) bool {
+func (r *Record) addHeartbeat(h message.Heartbeat, reported, now time.Time) bool {
 	i := slices.IndexFunc(r.Replicas, func(p store.ReplicaRecord) bool { return p.ID == h.ReplicaID })
 	var before store.ReplicaRecord
 	if i >= 0 {

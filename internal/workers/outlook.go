@@ -92,7 +92,7 @@ func (r *Record) outlookOfQueued(worker string, job dispatchedJob, now time.Time
 	case r.tookLater(job.sent, now):
 		return JobOutlook{Cause: fmt.Sprintf("worker %s took jobs that were sent later: the job or its result was lost", worker), unseen: true}
 	case !r.answersOnly() && !idle.IsZero() && now.Sub(later(idle, job.sent)) >= silence:
-		return JobOutlook{Cause: fmt.Sprintf("worker %s has had nothing to do since %s and did not receive the job", worker, formatTime(idle)), unseen: true}
+		return JobOutlook{Cause: fmt.Sprintf("worker %s has been idle since %s and did not receive the job", worker, formatTime(idle)), unseen: true}
 	}
 	return JobOutlook{Waits: true}
 }
@@ -126,7 +126,7 @@ func (r *Registry) subscriptionMissing(ctx context.Context, worker string) bool 
 	_, _, err := r.watcher.Oldest(limited, message.TopicWorkerJobs, message.WorkerSubscription(worker))
 	missing := errors.Is(err, bus.ErrNotFound)
 	if err != nil && !missing {
-		r.log.InfoContext(ctx, "failed to look at a worker's subscription", logkey.WorkerID, worker, logkey.Error, err)
+		r.log.InfoContext(ctx, "failed to check the subscription of a worker", logkey.WorkerID, worker, logkey.Error, err)
 	}
 	r.checks.Add(worker, subscriptionCheck{at: now, missing: missing})
 	return missing

@@ -73,7 +73,7 @@ func TestStateOfAWorker(t *testing.T) {
 		"killed with the job, and another took up": {replicas(job(9*minute, 40*minute), running(0)), time.Hour, api.WorkerAlive, api.WorkerAlive, ""},
 		"nothing to do for a minute":               {replicas(with(running(0), func(p *store.ReplicaRecord) { p.IdleSince = at(minute) })), time.Hour, api.WorkerAlive, api.WorkerAlive, ""},
 		"nothing to do since the dispatch":         {replicas(with(running(0), func(p *store.ReplicaRecord) { p.IdleSince = at(time.Hour) })), minute, api.WorkerAlive, api.WorkerAlive, ""},
-		"nothing to do for two minutes":            {replicas(with(running(0), func(p *store.ReplicaRecord) { p.IdleSince = at(2 * minute) })), time.Hour, api.WorkerAlive, api.WorkerAlive, "worker w has had nothing to do since 2026-03-01T11:58:00Z and did not receive the job"},
+		"nothing to do for two minutes":            {replicas(with(running(0), func(p *store.ReplicaRecord) { p.IdleSince = at(2 * minute) })), time.Hour, api.WorkerAlive, api.WorkerAlive, "worker w has been idle since 2026-03-01T11:58:00Z and did not receive the job"},
 		"one of two has nothing to do":             {replicas(running(0), with(running(0), func(p *store.ReplicaRecord) { p.IdleSince = at(9 * minute) })), time.Hour, api.WorkerAlive, api.WorkerAlive, ""},
 		"sends no heartbeats, answers":             {answered(minute, time.Hour), time.Hour, api.WorkerAlive, api.WorkerAlive, ""},
 		"sends no heartbeats, answers later jobs":  {answered(minute, 30*minute), time.Hour, api.WorkerAlive, api.WorkerAlive, "worker w took jobs that were sent later"},

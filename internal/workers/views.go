@@ -55,7 +55,7 @@ func (r *Registry) Workers(ctx context.Context, o api.ListOptions) (api.Page[api
 // one that was never seen. Errors: CodeNotFound, CodeUnavailable.
 func (r *Registry) Worker(ctx context.Context, id string) (api.Worker, error) {
 	if !message.ValidWorkerID(id) {
-		return api.Worker{}, problem.New(api.CodeNotFound, "there is no worker %q", clipName(id))
+		return api.Worker{}, problem.New(api.CodeNotFound, "unknown worker %q", clipName(id))
 	}
 	record, err := store.OrNone(store.Read[Record](ctx, r.store, store.WorkerKey(id)))
 	if err != nil {

@@ -202,7 +202,7 @@ func (a *administrator) advance(ctx context.Context) (bool, error) {
 	if !underWay(b) {
 		kind = KindGate
 	}
-	a.r.tell(Event{Batch: b.ID, Phase: p.Name, Kind: kind, Text: "is held: " + why})
+	a.r.tell(Event{Batch: b.ID, Phase: p.Name, Kind: kind, Text: "waits: " + why})
 	return false, nil
 }
 

@@ -87,7 +87,7 @@ func ParseTime(text string, loc *time.Location) (time.Time, error) {
 			continue
 		}
 		if t.Format(layout) != text {
-			return t, fmt.Errorf("%q does not exist in %s: the clocks are put forward over it", text, loc)
+			return t, fmt.Errorf("%q does not exist in %s: the clocks are set forward past it", text, loc)
 		}
 		return t, nil
 	}

@@ -144,7 +144,7 @@ func (r *simulation) compare(b *model.Batch, was, is model.Phase) {
 		tell(KindApproved, "is approved")
 	}
 	if is.Status == model.PhasePending && is.Reason != "" && is.Reason != was.Reason {
-		r.tellHeld(b, is)
+		r.tellWaiting(b, is)
 	}
 	if was.DispatchedAt == nil && is.DispatchedAt != nil {
 		late := ""
@@ -161,14 +161,14 @@ func (r *simulation) compare(b *model.Batch, was, is model.Phase) {
 	}
 }
 
-func (r *simulation) tellHeld(b *model.Batch, p model.Phase) {
+func (r *simulation) tellWaiting(b *model.Batch, p model.Phase) {
 	kind := KindGate
 	if strings.HasPrefix(p.Reason, "quiet hours") {
 		kind = KindQuiet
 	} else if _, known := r.admin.held[gate{b.ID, p.ID}]; !known {
 		r.admin.held[gate{b.ID, p.ID}] = r.clock
 	}
-	r.tell(Event{Batch: b.ID, Phase: p.Name, Kind: kind, Text: "is held: " + p.Reason})
+	r.tell(Event{Batch: b.ID, Phase: p.Name, Kind: kind, Text: "waits: " + p.Reason})
 }
 
 func (r *simulation) tellEnd(b *model.Batch, p model.Phase) {

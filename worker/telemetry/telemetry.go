@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// scope names the spans and figures of this package.
+// scope names the spans and metrics of this package.
 const scope = "github.com/matoolkit/matoolkit/worker"
 
 // Providers make tracers and meters: package otlp's Providers.

@@ -171,7 +171,7 @@ func TestDeliveriesBecomeSpansAndMetrics(t *testing.T) {
 	}
 	got := k.metrics(t)
 	if !slices.Equal(got, want) {
-		t.Errorf("figures\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("metrics\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	for _, secret := range []string{"Pa55word", "ada@"} {
 		if strings.Contains(fmt.Sprint(spans, got), secret) {

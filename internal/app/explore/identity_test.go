@@ -141,7 +141,7 @@ func (w *world) look(s *memory.Store) []viewed {
 }
 
 // fannedOutShard is the type of a shard whose phase has been fanned out to the end.
-const fannedOutShard = "walked shard"
+const fannedOutShard = "fanned-out shard"
 
 // plain returns a document without what nothing decides by: when what has ended was begun, and
 // the revision of the batch, which only tells the ids of messages apart. The worker's record

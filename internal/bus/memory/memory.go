@@ -384,7 +384,7 @@ func (b *Broker) find(topic, subscription string, sequence int64) (*entry, error
 	}
 	i, ok := slices.BinarySearchFunc(q.entries, sequence, func(e *entry, s int64) int { return cmp.Compare(e.sequence, s) })
 	if !ok || q.entries[i].state == gone || q.entries[i].state == dead {
-		return nil, fmt.Errorf("%w: there is no message %d in subscription %s of topic %s", bus.ErrLockLost, sequence, subscription, topic)
+		return nil, fmt.Errorf("%w: no message %d in subscription %s of topic %s", bus.ErrLockLost, sequence, subscription, topic)
 	}
 	return q.entries[i], nil
 }

@@ -76,7 +76,7 @@ func newClient(c Config) (*azservicebus.Client, error) {
 		}
 		return client, nil
 	}
-	return nil, errors.New("bus: neither a connection string nor a namespace with a credential is given")
+	return nil, errors.New("bus: a connection string, or a namespace with a credential, is required")
 }
 
 // Close ends the connection.

@@ -114,7 +114,7 @@ func getStepCommand(c *runner) *cobra.Command {
 			if step == nil {
 				return &exit.Error{
 					Status: exit.NotFound, Text: fmt.Sprintf("batch %d has no step %d", id, number),
-					Hint: fmt.Sprintf("List the steps: matoolkit batch steps %d", id),
+					Hint: fmt.Sprintf("List the steps: matoolkit step list %d", id),
 				}
 			}
 			if !c.Plain() || len(c.Columns) > 0 {
@@ -129,7 +129,7 @@ func getStepCommand(c *runner) *cobra.Command {
 func stepNumber(arg string) (int64, error) {
 	n, err := strconv.ParseInt(arg, 10, 64)
 	if err != nil || n < 1 {
-		return 0, exit.Usagef("invalid step %q: give a number that matoolkit batch steps shows", arg)
+		return 0, exit.Usagef("invalid step %q: give a number that matoolkit step list shows", arg)
 	}
 	return n, nil
 }

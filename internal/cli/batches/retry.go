@@ -87,9 +87,9 @@ continues with the next step. A step that lies ahead is skipped when the member 
 
 The result of a job that a worker has is recorded and changes nothing. The values that the
 step would have given to later steps (output_params) are missing; if later steps need them,
-use matoolkit batch mark-done with --result instead. matoolkit batch steps shows the numbers
+use matoolkit batch mark-done with --result instead. matoolkit step list shows the numbers
 of steps.`,
-		Example: `  matoolkit batch steps 42 --member 7
+		Example: `  matoolkit step list 42 --member 7
   matoolkit batch skip-step 42 20000007001 --reason "no archive to move"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, id, step, err := c.onStep(args, why)

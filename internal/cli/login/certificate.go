@@ -29,7 +29,7 @@ func (c *Opener) readCertificate(path string) ([]*x509.Certificate, crypto.Priva
 		if bytes.Contains(data, []byte("ENCRYPTED")) {
 			return nil, nil, &exit.Error{
 				Status: exit.WrongUsage, Text: "client-certificate: the key in " + path + " is encrypted; only a PFX file can have an encrypted key",
-				Hint: "Make one with: openssl pkcs12 -export -in " + path + " -out certificate.pfx",
+				Hint: "Create one with: openssl pkcs12 -export -in " + path + " -out certificate.pfx",
 			}
 		}
 		certificates, key, err = azidentity.ParseCertificates(data, nil)

@@ -15,7 +15,7 @@ import (
 // Keychain: Apple's libraries are linked on a Mac only. The text replaces "This machine has no
 // key store".
 
-const noKeyStore = "This build of matoolkit cannot use the Keychain, one that is built on a Mac with cgo can"
+const noKeyStore = "This build of matoolkit cannot use the Keychain: build it on a Mac with cgo"
 
 // keyStore fails: azidentity/cache does not even compile without the Keychain.
 func keyStore() (azidentity.Cache, error) {
@@ -30,7 +30,7 @@ func (c *Opener) emptyKeyStore(ctx context.Context) error {
 	for _, name := range []string{cacheName, cacheName + ".cae"} {
 		out, err := exec.CommandContext(ctx, "/usr/bin/security", "delete-generic-password", "-s", name, "-a", "MSALCache").CombinedOutput()
 		if ended := new(exec.ExitError); err != nil && !(errors.As(err, &ended) && ended.ExitCode() == notThere) {
-			failures = append(failures, fmt.Errorf("take %s out of the Keychain: %w: %s", name, err, out))
+			failures = append(failures, fmt.Errorf("delete %s from the Keychain: %w: %s", name, err, out))
 		}
 	}
 	return errors.Join(failures...)

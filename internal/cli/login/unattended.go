@@ -172,7 +172,7 @@ var code = regexp.MustCompile(`AADSTS\d+`)
 
 // remedies are the hints for errors of Entra ID that a setting causes.
 var remedies = map[string]string{
-	"AADSTS90002":  "Check tenant-id: there is no such tenant",
+	"AADSTS90002":  "Check tenant-id: the tenant does not exist",
 	"AADSTS700016": "Check client-id and tenant-id: the tenant has no such app registration",
 	"AADSTS500011": "Check api-scope: it must be api://<client ID of the admin API>/.default",
 	"AADSTS65001":  "Check api-scope. If it is correct, consent to it for the app registration of client-id: matoolkit auth login",

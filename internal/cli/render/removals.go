@@ -13,7 +13,7 @@ func (c *Printer) PrintRemovals(held api.RemovalHold) error {
 		t.Row(m.ID, m.Key, m.Status, m.Phase, m.AddedAt, m.MovesTo)
 	}
 	if c.Plain() {
-		fmt.Fprintf(c.Stdout, "Batch %d: %s\n\n", held.BatchID, c.Cell(heldWords(held.RemovalHoldSummary)))
+		fmt.Fprintf(c.Stdout, "Batch %d: %s\n\n", held.BatchID, c.Cell(describeHold(held.RemovalHoldSummary)))
 	}
 	if err := c.PrintPage(held, len(held.Items), held.Continuation, t); err != nil || !c.Human() {
 		return err
@@ -25,8 +25,8 @@ func (c *Printer) PrintRemovals(held api.RemovalHold) error {
 	return nil
 }
 
-// heldWords describes held removals.
-func heldWords(h api.RemovalHoldSummary) string {
+// describeHold describes a removal hold.
+func describeHold(h api.RemovalHoldSummary) string {
 	who := fmt.Sprintf("%d of %s", h.Members, Count(h.Of, "active member"))
 	if h.Confirmed != nil {
 		verb := "are"
@@ -41,9 +41,9 @@ func heldWords(h api.RemovalHoldSummary) string {
 // heldNote describes held removals with the next command.
 func heldNote(h api.RemovalHoldSummary) string {
 	if h.Confirmed != nil {
-		return heldWords(h)
+		return describeHold(h)
 	}
-	return fmt.Sprintf("%s. List: matoolkit batch removals %d", heldWords(h), h.BatchID)
+	return fmt.Sprintf("%s. List: matoolkit batch removals %d", describeHold(h), h.BatchID)
 }
 
 // NamedHeld is the number of members that confirm-removals and discard-removals name.
@@ -51,7 +51,7 @@ const NamedHeld = 10
 
 // NoticeHeld prints the held removals before a decision: the reason and the members.
 func (c *Printer) NoticeHeld(held api.RemovalHold) {
-	c.Notice("Batch %d: %s", held.BatchID, Printable(heldWords(held.RemovalHoldSummary)))
+	c.Notice("Batch %d: %s", held.BatchID, Printable(describeHold(held.RemovalHoldSummary)))
 	for _, m := range held.Items {
 		to := ""
 		if m.MovesTo != nil {

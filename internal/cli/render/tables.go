@@ -129,8 +129,8 @@ func Notes(v api.Batch) []string {
 	if v.Held != nil && !v.Terminal() {
 		all = append(all, Capital(heldNote(*v.Held)))
 	}
-	if v.Kept > 0 {
-		all = append(all, fmt.Sprintf("%s kept although the data source no longer returns them.", are(v.Kept, "member")))
+	if v.DiscardedRemovals > 0 {
+		all = append(all, fmt.Sprintf("%s kept although the data source no longer returns them.", are(v.DiscardedRemovals, "member")))
 	}
 	return all
 }

@@ -71,11 +71,11 @@ func (t *transition) keepOutputs(params map[string]string, a answer) error {
 		t.run.Outputs[variable] = value
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("the result has no %s, which output_params takes", strings.Join(missing, ", "))
+		return fmt.Errorf("the result lacks %s, which output_params reads", strings.Join(missing, ", "))
 	}
 	if n := model.PayloadSize(t.run.Outputs); n > model.MaxOutputs {
 		t.run.Outputs = nil
-		return fmt.Errorf("the outputs of this phase are %d bytes long; at most %d can be kept", n, model.MaxOutputs)
+		return fmt.Errorf("the outputs of this phase take %d bytes; at most %d can be stored", n, model.MaxOutputs)
 	}
 	return nil
 }

@@ -116,7 +116,7 @@ const mostExpiries = 100
 func (t *transition) onExpired(reason string) error {
 	step := t.step()
 	if step.Expiries++; step.Expiries > mostExpiries {
-		return t.failStep(fmt.Sprintf("%s; that was so %d times", reason, step.Expiries))
+		return t.failStep(fmt.Sprintf("%s; its jobs expired %d times", reason, step.Expiries))
 	}
 	step.Status = model.StepPending
 	return t.proceed()

@@ -117,7 +117,7 @@ func (t *transition) decision() (model.Decision, error) {
 	next := leavePhase(t.member, run, t.now)
 	if n := model.PayloadSize(next.WorkerData); run.Status == model.RunSucceeded && n > model.MaxWorkerData {
 		run.Outputs = nil
-		reason := fmt.Sprintf("with its outputs the member would carry %d bytes of them; at most %d can be stored", n, model.MaxWorkerData)
+		reason := fmt.Sprintf("with its outputs the member would have %d bytes of outputs; at most %d can be stored", n, model.MaxWorkerData)
 		step := t.step()
 		step.Status, step.CompletedAt, step.Error = model.StepFailed, &t.now, reason
 		t.end(model.RunFailed, fmt.Sprintf("step %q: %s", step.Name, reason))

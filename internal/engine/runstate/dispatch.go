@@ -37,14 +37,14 @@ func (t *transition) dispatch(attempt string) error {
 		return t.failStep(err.Error())
 	}
 	if len(function) > model.MaxReason {
-		return t.failStep("the function's name is longer than any can be")
+		return t.failStep("the function name is too long")
 	}
 	params, reason := t.checkPayload("parameters", params)
 	if reason != "" {
 		return t.failStep(reason)
 	}
 	if n := len(params) + model.PayloadSize(t.secrets); n > model.MaxPayload {
-		return t.failStep(fmt.Sprintf("its parameters are %d bytes long with their secrets; at most %d can be carried", n, model.MaxPayload))
+		return t.failStep(fmt.Sprintf("the size of its parameters with their secrets is %d bytes; at most %d are allowed", n, model.MaxPayload))
 	}
 	step.Function, step.Params, t.run.Secrets = function, params, t.secrets
 	t.markDispatched(attempt)

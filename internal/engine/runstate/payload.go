@@ -28,7 +28,7 @@ func (t *transition) checkPayload(what string, payload json.RawMessage) (kept js
 // checkSize says why a payload of the step in hand is too large to be kept, if so.
 func (t *transition) checkSize(what string, payload json.RawMessage) string {
 	if len(payload) > model.MaxPayload {
-		return fmt.Sprintf("its %s are %d bytes long; at most %d can be carried", what, len(payload), model.MaxPayload)
+		return fmt.Sprintf("the size of its %s is %d bytes; at most %d are allowed", what, len(payload), model.MaxPayload)
 	}
 	total := len(payload)
 	for i, s := range t.run.Steps {
@@ -43,7 +43,7 @@ func (t *transition) checkSize(what string, payload json.RawMessage) string {
 		}
 	}
 	if total > model.MaxRunPayload {
-		return fmt.Sprintf("with its %s the steps of this phase would hold %d bytes; at most %d can be stored", what, total, model.MaxRunPayload)
+		return fmt.Sprintf("with its %s the steps of this phase would take %d bytes; at most %d can be stored", what, total, model.MaxRunPayload)
 	}
 	return ""
 }

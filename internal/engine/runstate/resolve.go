@@ -80,7 +80,7 @@ func ResolveFailed(r *model.Run, rb *runbook.Runbook, at int, e *model.StepResol
 		return nil
 	}
 	if e.Step != at {
-		return model.Refusef("step %q is not the one that %s failed at, which is %q", stepName(r, e.Step), r.Label(), stepName(r, at))
+		return model.Refusef("%s failed at step %q, not at step %q", r.Label(), stepName(r, at), stepName(r, e.Step))
 	}
 	t := &transition{rb: rb, run: r, now: now}
 	return t.resolveStep(*e, &r.Steps[at])
@@ -124,10 +124,10 @@ func (t *transition) takeResult(e model.StepResolved, step *model.Step) error {
 	}
 	answer := readAnswer(result)
 	if answer.incomplete {
-		return model.Refusef("step %q cannot be marked done with a result that says that it is not complete", step.Name)
+		return model.Refusef("step %q cannot be marked done with the result \"complete\": false", step.Name)
 	}
 	if err := t.keepOutputs(definition.OutputParams, answer); err != nil {
-		return model.Refusef("step %q cannot be marked done: %v; give the result that its function would have answered", step.Name, err)
+		return model.Refusef("step %q cannot be marked done: %v; give the result that its function would return", step.Name, err)
 	}
 	step.Result = t.hideOutputs(definition.OutputParams, result)
 	return nil

@@ -27,7 +27,7 @@ func (t *transition) secret(name string, value json.RawMessage) (bool, error) {
 }
 
 // supplyAnew says what to do about a secret that was erased.
-const supplyAnew = "create a batch for this person with a file, or a row of the data source, that has it"
+const supplyAnew = "to supply it again, create a batch from a CSV or a data source row that contains it"
 
 func (t *transition) isSecret(name string) bool {
 	return t.rb != nil && t.rb.IsSecret(name)

@@ -103,7 +103,7 @@ func (t *transition) onSucceeded(result json.RawMessage) error {
 	answer := readAnswer(result)
 	if answer.incomplete {
 		if step.PollInterval <= 0 {
-			return t.onFailed("the function answered that it is not complete, and the step does not poll", 0)
+			return t.onFailed("the function returned \"complete\": false, but the step has no poll", 0)
 		}
 		if step.PollStartedAt == nil {
 			step.PollStartedAt = &t.now
@@ -172,7 +172,7 @@ func (t *transition) rollBack(name, because string) error {
 		return err
 	}
 	if len(t.run.Steps)+len(definitions) > model.StepsPerRun {
-		t.end(model.RunFailed, because+"; it is not rolled back: the run would have too many steps")
+		t.end(model.RunFailed, because+"; not rolled back: the run would have too many steps")
 		return nil
 	}
 	t.cancelSteps()

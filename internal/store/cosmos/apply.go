@@ -68,7 +68,7 @@ func culprit(writes store.Writes, results []azcosmos.TransactionalBatchResult) e
 			return fmt.Errorf("operation %d on %s: %w", i, writes[i].Key, statusError(r.StatusCode))
 		}
 	}
-	return fmt.Errorf("%w: a batch failed without saying which operation did", store.ErrUnavailable)
+	return fmt.Errorf("%w: a transactional batch failed without naming the failed operation", store.ErrUnavailable)
 }
 
 func (s *Store) single(ctx context.Context, w store.Write) (etag string, err error) {

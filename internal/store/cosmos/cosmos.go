@@ -64,7 +64,7 @@ func Open(c Config) (*Store, error) {
 func newClient(c Config, options *azcosmos.ClientOptions) (*azcosmos.Client, error) {
 	if c.Key == "" {
 		if c.Credential == nil {
-			return nil, errors.New("neither a key nor a credential is given")
+			return nil, errors.New("a key or a credential is required")
 		}
 		return azcosmos.NewClient(c.Endpoint, c.Credential, options)
 	}

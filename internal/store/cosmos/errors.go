@@ -53,7 +53,7 @@ func explanation(r *http.Response) string {
 			_ = json.Unmarshal(body, &answer) // an answer that is not JSON explains nothing
 		}
 	}
-	return cmp.Or(answer.Message, "it gives no reason")
+	return cmp.Or(answer.Message, "no reason given")
 }
 
 func subStatus(r *http.Response) int {

@@ -164,7 +164,7 @@ func project[T any](ctx context.Context, s *Store, pk string, q text) ([]T, erro
 		for _, body := range page.Items {
 			var v T
 			if err := json.Unmarshal(body, &v); err != nil {
-				return nil, fmt.Errorf("store: what a query selected cannot be read: %w", err)
+				return nil, fmt.Errorf("store: a query result cannot be read: %w", err)
 			}
 			values = append(values, v)
 		}

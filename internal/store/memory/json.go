@@ -70,7 +70,7 @@ func increment(value json.RawMessage, by int) (json.RawMessage, error) {
 	}
 	f, err := strconv.ParseFloat(string(value), 64)
 	if err != nil {
-		return nil, fmt.Errorf("%s is no number", value)
+		return nil, fmt.Errorf("%s is not a number", value)
 	}
 	return json.Marshal(f + float64(by))
 }
