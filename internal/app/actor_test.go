@@ -15,23 +15,16 @@ import (
 func TestAuditRecordsTellActorsOfOneNameApart(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
-	people := s.table()
-	people.put(dawn.Add(day), crowd(10)...)
-	s.publish(found(twoPhases, ""))
-	s.automate("found")
-	s.tick()
+	people := s.tableOf(dawn.Add(day), crowd(10)...)
+	s.findBatches(found(twoPhases, ""))
 	user := audit.Caller{Name: "scheduler", Kind: api.ActorUser, TenantID: "tenant-1", ObjectID: "object-1"}
 	tool := audit.Caller{Name: "scheduler", Kind: api.ActorApplication, TenantID: "tenant-1", ObjectID: "object-2"}
-	v, err := s.app.Pause(s.ctx, user, 1, "")
-	must(s, v, err)
-	v, err = s.app.Resume(s.ctx, tool, 1, "")
-	must(s, v, err)
+	must(s.app.Pause(s.ctx, user, 1, ""))(t)
+	must(s.app.Resume(s.ctx, tool, 1, ""))(t)
 	people.drop("p000", "p001", "p002")
 	s.tick()
-	held, err := s.app.HeldRemovals(s.ctx, user, 1, api.ListOptions{})
-	must(s, held, err)
-	_, err = s.app.ConfirmRemovals(s.ctx, user, 1, held.Revision, "")
-	must(s, 0, err)
+	held := must(s.app.HeldRemovals(s.ctx, user, 1, api.ListOptions{}))(t)
+	must(s.app.ConfirmRemovals(s.ctx, user, 1, held.Revision, ""))(t)
 	s.deliverAll()
 	people.drop("p003")
 	s.tick()
@@ -56,15 +49,12 @@ func TestAuditRecordsTellActorsOfOneNameApart(t *testing.T) {
 func TestPersonNamedSchedulerLeavesARecord(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
-	people := s.table()
-	people.put(dawn.Add(day), crowd(60)...)
-	s.publish(found(twoPhases, ""))
-	s.automate("found")
+	s.tableOf(dawn.Add(day), crowd(60)...)
+	s.publishAutomated(found(twoPhases, ""))
 	if !s.kill(5, func(ctx context.Context, a *app.App) error { return a.Tick(ctx) }) {
 		t.Fatal("the tick was not cut short")
 	}
-	_, err := s.app.AddMembers(s.ctx, audit.Caller{Name: "scheduler"}, 1, []byte("Upn,Name,Start\nnew@x,New,\n"))
-	must(s, 0, err)
+	must(s.app.AddMembers(s.ctx, audit.Caller{Name: "scheduler"}, 1, []byte("Upn,Name,Start\nnew@x,New,\n")))(t)
 	if !slices.ContainsFunc(s.listAudit(1), func(r api.AuditRecord) bool { return r.Action == "add-members" && r.ByKind == api.ActorUser }) {
 		t.Error("the trail has no record of the members added")
 	}

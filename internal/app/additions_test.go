@@ -17,8 +17,7 @@ import (
 // sizes counts the members of each batch, by id.
 func (s *stage) sizes() []int {
 	s.t.Helper()
-	page, err := s.app.Batches(s.ctx, api.ListOptions{Limit: 100})
-	must(s, 0, err)
+	page := must(s.app.Batches(s.ctx, api.ListOptions{Limit: 100}))(s.t)
 	sizes := make([]int, len(page.Items))
 	for _, b := range page.Items {
 		sizes[b.ID-1] = b.MemberCount
@@ -42,11 +41,8 @@ func (s *stage) wantSizes(want ...int) {
 // lostWhere is a runbook of five people whose query then returns people of all starts.
 func (s *stage) lostWhere(all int) *table {
 	s.t.Helper()
-	rows := s.table()
-	rows.put(dawn.Add(3*day), crowd(5)...)
-	s.publish(guardedBy("", found(twoPhases, "")))
-	s.automate("found")
-	s.tick()
+	rows := s.tableOf(dawn.Add(3*day), crowd(5)...)
+	s.findBatches(guardedBy("", found(twoPhases, "")))
 	s.wantSizes(5)
 	names := crowd(all)
 	rows.put(dawn.Add(3*day), names[:all/2]...)
@@ -56,22 +52,19 @@ func (s *stage) lostWhere(all int) *table {
 
 func (s *stage) additions() api.AdditionHold {
 	s.t.Helper()
-	v, err := s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{})
-	return must(s, v, err)
+	return must(s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{}))(s.t)
 }
 
 func TestQueryThatLosesItsWhereClauseAddsNobodyBeforeItIsConfirmed(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.lostWhere(500)
-		preview, err := s.app.PreviewQuery(s.ctx, ada, "found", 1)
-		if must(s, 0, err); preview.Additions == nil || preview.Additions.People != 495 || preview.Groups[0].AddHeld != 245 || preview.Groups[1].AddHeld != 250 || preview.Groups[1].Add != 0 {
+		preview := must(s.app.PreviewQuery(s.ctx, ada, "found", 1))(t)
+		if preview.Additions == nil || preview.Additions.People != 495 || preview.Groups[0].AddHeld != 245 || preview.Groups[1].AddHeld != 250 || preview.Groups[1].Add != 0 {
 			t.Fatalf("%+v %+v", preview.Additions, preview.Groups)
 		}
 		s.tick()
 		since := s.clock.Now()
-		s.pass(5 * time.Minute)
-		s.tick()
+		s.tickAfter(5 * time.Minute)
 		s.wantSizes(5)
 		held := s.additions()
 		if held.People != 495 || held.Of != 5 || !held.Since.Equal(since) || held.Revision != preview.Additions.Revision || len(held.Starts) != 2 || held.Starts[0].People != 245 ||
@@ -86,13 +79,11 @@ func TestQueryThatLosesItsWhereClauseAddsNobodyBeforeItIsConfirmed(t *testing.T)
 			t.Fatalf("%+v %v", rb, err)
 		}
 
-		_, err = s.app.ConfirmAdditions(s.ctx, ada, "found", "", "")
-		s.wantRefused(err, api.CodeInvalid, "invalid revision")
-		_, err = s.app.ConfirmAdditions(s.ctx, ada, "found", "0123456789abcdef", "")
-		s.wantRefused(err, api.CodeConflict, "have changed")
+		s.wantRefused(errorOf(s.app.ConfirmAdditions(s.ctx, ada, "found", "", "")), api.CodeInvalid, "invalid revision")
+		s.wantRefused(errorOf(s.app.ConfirmAdditions(s.ctx, ada, "found", "0123456789abcdef", "")), api.CodeConflict, "have changed")
 		for range 2 { // also again
-			v, err := s.app.ConfirmAdditions(s.ctx, ada, "found", held.Revision, "the whole company")
-			if must(s, v, err); v.Confirmed == nil || v.Confirmed.By != "ada" || v.Confirmed.Why != "the whole company" {
+			v := must(s.app.ConfirmAdditions(s.ctx, ada, "found", held.Revision, "the whole company"))(t)
+			if v.Confirmed == nil || v.Confirmed.By != "ada" || v.Confirmed.Why != "the whole company" {
 				t.Fatalf("%+v", v)
 			}
 		}
@@ -102,22 +93,20 @@ func TestQueryThatLosesItsWhereClauseAddsNobodyBeforeItIsConfirmed(t *testing.T)
 		s.wantSizes(5)
 		s.tick()
 		s.wantSizes(250, 250)
-		_, err = s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{})
-		s.wantRefused(err, api.CodeNotFound, "no held additions")
+		s.wantRefused(errorOf(s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{})), api.CodeNotFound, "no held additions")
 	})
 }
 
 // All held people are listed page by page, also more than one document has. A tick that
 // holds others makes another list, and the documents of the list before are deleted.
 func TestHeldAdditionsAreListedPageByPage(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		rows := s.lostWhere(1210)
 		s.tick()
 		everybody := func(limit int) (keys []string) {
 			for o := (api.ListOptions{Limit: limit}); ; {
-				v, err := s.app.HeldAdditions(s.ctx, reader, "found", o)
-				if must(s, 0, err); v.People != 1205 || len(v.Items) == 0 || len(v.Items) > limit {
+				v := must(s.app.HeldAdditions(s.ctx, reader, "found", o))(t)
+				if v.People != 1205 || len(v.Items) == 0 || len(v.Items) > limit {
 					t.Fatalf("%+v", v)
 				}
 				for _, i := range v.Items {
@@ -133,18 +122,16 @@ func TestHeldAdditionsAreListedPageByPage(t *testing.T) {
 				t.Fatalf("%d people by %d", len(keys), limit)
 			}
 		}
-		page, err := s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{})
-		if must(s, 0, err); len(page.Items) != 100 {
+		page := must(s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{}))(t)
+		if len(page.Items) != 100 {
 			t.Fatalf("%d people", len(page.Items))
 		}
 		for _, token := range []string{"x", "100", page.Revision + "-x", strings.Replace(page.Continuation, "-100", "-1205", 1), strings.Replace(page.Continuation, "-100", "--1", 1)} {
-			_, err := s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{Continuation: token})
-			s.wantRefused(err, api.CodeInvalid, "does not belong to this list")
+			s.wantRefused(errorOf(s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{Continuation: token})), api.CodeInvalid, "does not belong to this list")
 		}
 		rows.put(dawn.Add(3*day), "another")
 		s.tick()
-		_, err = s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{Continuation: page.Continuation})
-		s.wantRefused(err, api.CodeConflict, "have changed")
+		s.wantRefused(errorOf(s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{Continuation: page.Continuation})), api.CodeConflict, "have changed")
 		if n := s.additionDocuments(); n != 3 {
 			t.Fatalf("%d documents", n)
 		}
@@ -160,18 +147,15 @@ func TestHeldAdditionsAreListedPageByPage(t *testing.T) {
 // additionDocuments counts the documents with people whose addition is held.
 func (s *stage) additionDocuments() int {
 	s.t.Helper()
-	all, err := storetest.All[json.RawMessage](s.ctx, s.store, store.PartitionRunbooks, "additions")
-	return len(must(s, all, err))
+	return len(must(storetest.All[json.RawMessage](s.ctx, s.store, store.PartitionRunbooks, "additions"))(s.t))
 }
 
 func TestOtherAdditionsThanThoseConfirmedStayHeld(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		rows := s.lostWhere(300)
 		s.tick()
 		first := s.additions()
-		_, err := s.app.ConfirmAdditions(s.ctx, ada, "found", first.Revision, "")
-		must(s, 0, err)
+		must(s.app.ConfirmAdditions(s.ctx, ada, "found", first.Revision, ""))(t)
 		rows.put(dawn.Add(3*day), "another")
 		s.tick()
 		s.wantSizes(5)
@@ -188,19 +172,16 @@ func TestOtherAdditionsThanThoseConfirmedStayHeld(t *testing.T) {
 		rows.drop(crowd(300)[5:]...) // the query is repaired
 		s.tick()
 		s.wantSizes(5)
-		_, err = s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{})
-		s.wantRefused(err, api.CodeNotFound, "no held additions")
+		s.wantRefused(errorOf(s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{})), api.CodeNotFound, "no held additions")
 	})
 }
 
 // A tick that dies while it adds confirmed people leaves the rest to the next one.
 func TestConfirmedAdditionsGoOnAfterACrash(t *testing.T) {
-	t.Parallel()
 	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
 		s.lostWhere(160)
 		s.tick()
-		_, err := s.app.ConfirmAdditions(s.ctx, ada, "found", s.additions().Revision, "")
-		must(s, 0, err)
+		must(s.app.ConfirmAdditions(s.ctx, ada, "found", s.additions().Revision, ""))(t)
 		cut := s.kill(write, func(ctx context.Context, a *app.App) error { return a.Tick(ctx) })
 		s.pass(10 * time.Minute) // until the lease has ended
 		s.tick()
@@ -212,17 +193,14 @@ func TestConfirmedAdditionsGoOnAfterACrash(t *testing.T) {
 }
 
 func TestFirstFillIsConfirmedWithTheRevisionOfThePreview(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		rows := s.table()
-		rows.put(dawn.Add(3*day), crowd(101)...)
+		s.tableOf(dawn.Add(3*day), crowd(101)...)
 		s.publish(found(twoPhases, ""))
-		preview, err := s.app.PreviewQuery(s.ctx, ada, "found", 1)
-		if must(s, 0, err); preview.Additions == nil || preview.Additions.Of != 0 || !strings.Contains(preview.Groups[0].Note, "confirmed") {
+		preview := must(s.app.PreviewQuery(s.ctx, ada, "found", 1))(t)
+		if preview.Additions == nil || preview.Additions.Of != 0 || !strings.Contains(preview.Groups[0].Note, "confirmed") {
 			t.Fatalf("%+v %+v", preview.Additions, preview.Groups)
 		}
-		_, err = s.app.ConfirmAdditions(s.ctx, ada, "found", preview.Additions.Revision, "wave 1")
-		must(s, 0, err)
+		must(s.app.ConfirmAdditions(s.ctx, ada, "found", preview.Additions.Revision, "wave 1"))(t)
 		s.tick()
 		s.wantSizes()
 		s.automate("found")
@@ -234,21 +212,16 @@ func TestFirstFillIsConfirmedWithTheRevisionOfThePreview(t *testing.T) {
 // An administrator previews the query and enables automation with the preview's revision:
 // the next tick makes the batches.
 func TestFirstFillIsConfirmedWhileAutomationIsEnabled(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		rows := s.table()
-		rows.put(dawn.Add(3*day), crowd(101)...)
+		rows := s.tableOf(dawn.Add(3*day), crowd(101)...)
 		s.publish(found(twoPhases, ""))
-		_, err := s.app.EnableAutomation(s.ctx, ada, "found", "r1")
-		s.wantRefused(err, api.CodeInvalid, "invalid revision")
+		s.wantRefused(errorOf(s.app.EnableAutomation(s.ctx, ada, "found", "r1")), api.CodeInvalid, "invalid revision")
 		if s.automation("found").Enabled {
 			t.Fatal("a refused request enabled automation")
 		}
-		preview, err := s.app.PreviewQuery(s.ctx, ada, "found", 1)
-		must(s, 0, err)
+		preview := must(s.app.PreviewQuery(s.ctx, ada, "found", 1))(t)
 		for range 2 { // also again
-			v, err := s.app.EnableAutomation(s.ctx, ada, "found", preview.Additions.Revision)
-			if must(s, v, err); !v.Enabled || v.EnabledBy != "ada" {
+			if v := must(s.app.EnableAutomation(s.ctx, ada, "found", preview.Additions.Revision))(t); !v.Enabled || v.EnabledBy != "ada" {
 				t.Fatalf("%+v", v)
 			}
 		}
@@ -262,10 +235,8 @@ func TestFirstFillIsConfirmedWhileAutomationIsEnabled(t *testing.T) {
 		rows.put(dawn.Add(3*day), crowd(300)...)
 		s.tick()
 		s.wantSizes(101)
-		_, err = s.app.EnableAutomation(s.ctx, ada, "found", preview.Additions.Revision)
-		s.wantRefused(err, api.CodeConflict, "have changed")
-		_, err = s.app.EnableAutomation(s.ctx, ada, "found", s.additions().Revision)
-		must(s, 0, err)
+		s.wantRefused(errorOf(s.app.EnableAutomation(s.ctx, ada, "found", preview.Additions.Revision)), api.CodeConflict, "have changed")
+		must(s.app.EnableAutomation(s.ctx, ada, "found", s.additions().Revision))(t)
 		if records := s.listRunbookAudit("found", "confirm-additions"); len(records) != 1 {
 			t.Fatalf("%+v", records)
 		}
@@ -277,21 +248,17 @@ func TestFirstFillIsConfirmedWhileAutomationIsEnabled(t *testing.T) {
 // What a tick held without automation keeps no revision of a preview from being confirmed
 // once automation is on, also before the next tick.
 func TestPreviewIsConfirmedBetweenEnableAndTick(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.lostWhere(300)
-		_, err := s.app.SetAutomation(s.ctx, ada, "found", false)
-		must(s, 0, err)
+		must(s.app.SetAutomation(s.ctx, ada, "found", false))(t)
 		s.tick()
 		s.pass(time.Minute)
-		preview, err := s.app.PreviewQuery(s.ctx, ada, "found", 1)
-		must(s, 0, err)
+		preview := must(s.app.PreviewQuery(s.ctx, ada, "found", 1))(t)
 		if held := s.additions(); held.Revision == preview.Additions.Revision {
 			t.Fatalf("%+v", held)
 		}
 		s.automate("found")
-		_, err = s.app.ConfirmAdditions(s.ctx, ada, "found", preview.Additions.Revision, "")
-		must(s, 0, err)
+		must(s.app.ConfirmAdditions(s.ctx, ada, "found", preview.Additions.Revision, ""))(t)
 		s.tick()
 		s.wantSizes(150, 150)
 	})
@@ -300,18 +267,13 @@ func TestPreviewIsConfirmedBetweenEnableAndTick(t *testing.T) {
 // listRunbookAudit is the audit trail of a runbook's records of one action.
 func (s *stage) listRunbookAudit(name, action string) []api.AuditRecord {
 	s.t.Helper()
-	page, err := s.app.RunbookAudit(s.ctx, name, api.AuditFilter{Action: action}, api.ListOptions{})
-	return must(s, page, err).Items
+	return must(s.app.RunbookAudit(s.ctx, name, api.AuditFilter{Action: action}, api.ListOptions{}))(s.t).Items
 }
 
 func TestFirstFillOfMoreThanTenPeopleIsHeld(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		rows := s.table()
-		rows.put(dawn.Add(3*day), crowd(11)...)
-		s.publish(guardedBy("", found(twoPhases, "")))
-		s.automate("found")
-		s.tick()
+		rows := s.tableOf(dawn.Add(3*day), crowd(11)...)
+		s.findBatches(guardedBy("", found(twoPhases, "")))
 		s.wantSizes()
 		if held := s.additions(); held.People != 11 || held.Of != 0 {
 			t.Fatalf("%+v", held)
@@ -324,17 +286,12 @@ func TestFirstFillOfMoreThanTenPeopleIsHeld(t *testing.T) {
 
 // People who move are no additions, also while they are in no batch.
 func TestPeopleWhoMoveAreNoAdditions(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		rows := s.table()
-		rows.put(dawn.Add(3*day), crowd(100)...)
+		rows := s.tableOf(dawn.Add(3*day), crowd(100)...)
 		rows.put(dawn.Add(4*day), "stays")
-		s.publish(guardedBy("{share: 1%, number: 100}", found(twoPhases, "")))
-		s.automate("found")
-		s.tick()
+		s.findBatches(guardedBy("{share: 1%, number: 100}", found(twoPhases, "")))
 		if _, err := s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{}); err == nil {
-			_, err := s.app.ConfirmAdditions(s.ctx, ada, "found", s.additions().Revision, "")
-			must(s, 0, err)
+			must(s.app.ConfirmAdditions(s.ctx, ada, "found", s.additions().Revision, ""))(t)
 			s.tick()
 		}
 		s.wantSizes(100, 1)
@@ -355,12 +312,8 @@ func TestAdditionsAreOnlyConfirmedOfARunbookWithAQuery(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	s.publish(twoSteps)
-	_, err := s.app.ConfirmAdditions(s.ctx, ada, "two", "0123456789abcdef", "")
-	s.wantRefused(err, api.CodeConflict, "has no query")
-	_, err = s.app.ConfirmAdditions(s.ctx, ada, "none", "0123456789abcdef", "")
-	s.wantRefused(err, api.CodeNotFound, "")
-	_, err = s.app.HeldAdditions(s.ctx, reader, "none", api.ListOptions{})
-	s.wantRefused(err, api.CodeNotFound, "")
-	_, err = s.app.ConfirmAdditions(s.ctx, ada, "two", "0123456789abcdef", strings.Repeat("x", api.MaxReason+1))
-	s.wantRefused(err, api.CodeInvalid, "the reason has")
+	s.wantRefused(errorOf(s.app.ConfirmAdditions(s.ctx, ada, "two", "0123456789abcdef", "")), api.CodeConflict, "has no query")
+	s.wantRefused(errorOf(s.app.ConfirmAdditions(s.ctx, ada, "none", "0123456789abcdef", "")), api.CodeNotFound, "")
+	s.wantRefused(errorOf(s.app.HeldAdditions(s.ctx, reader, "none", api.ListOptions{})), api.CodeNotFound, "")
+	s.wantRefused(errorOf(s.app.ConfirmAdditions(s.ctx, ada, "two", "0123456789abcdef", strings.Repeat("x", api.MaxReason+1))), api.CodeInvalid, "the reason has")
 }

@@ -12,11 +12,9 @@ import (
 
 // A host repeats a request up to 80 times, also long after the phase has ended.
 func TestAdvanceThatIsRepeatedStartsOnePhase(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": fails(errNo)}
-		s.publish(twoSteps)
-		b := s.batch("two", people(3))
+		b := s.createBatch(twoSteps, people(3))
 		for i := range 80 {
 			v, err := []*app.App{s.app, s.other}[i%2].Advance(s.ctx, ada, b.ID, "first")
 			if err != nil || v.Advanced != "first" || v.Repeated != (i > 0) {
@@ -27,12 +25,12 @@ func TestAdvanceThatIsRepeatedStartsOnePhase(t *testing.T) {
 			}
 		}
 		s.wantPhases(b.ID, "first failed 0/3/0, second pending 0/0/0")
-		v, err := s.app.Advance(s.ctx, ada, b.ID, "first")
-		if must(s, 0, err); v.Phase.Name != "first" || v.Phase.Status != "failed" || v.Phase.Failed != 3 || v.NextPhase != "second" {
+		v := must(s.app.Advance(s.ctx, ada, b.ID, "first"))(t)
+		if v.Phase.Name != "first" || v.Phase.Status != "failed" || v.Phase.Failed != 3 || v.NextPhase != "second" {
 			t.Errorf("%+v", v)
 		}
 		s.advance(b.ID)
-		_, err = s.app.Advance(s.ctx, ada, b.ID, "first")
+		_, err := s.app.Advance(s.ctx, ada, b.ID, "first")
 		var e *problem.Error
 		if !errors.As(err, &e) || e.Code != api.CodeConflict || e.CurrentPhase != "second" || e.NextPhase != "" {
 			t.Errorf("%+v", err)
@@ -42,7 +40,6 @@ func TestAdvanceThatIsRepeatedStartsOnePhase(t *testing.T) {
 
 // The answer to a repeated advance shows how the phase is going and which one comes next.
 func TestRepeatedAdvanceHasTheCountsOfThePhase(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": func(j message.Job) (string, error) {
 			if who(j) == 1 {
@@ -50,15 +47,14 @@ func TestRepeatedAdvanceHasTheCountsOfThePhase(t *testing.T) {
 			}
 			return moverOf(true)(j)
 		}}
-		s.publish(twoSteps)
-		b := s.batch("two", people(3))
-		first, err := s.app.Advance(s.ctx, ada, b.ID, "first")
-		if must(s, 0, err); first.Phase.Name != "first" || first.Phase.Status != "dispatched" || first.Phase.Members != 3 || first.Phase.Waiting != 3 || first.NextPhase != "second" {
+		b := s.createBatch(twoSteps, people(3))
+		first := must(s.app.Advance(s.ctx, ada, b.ID, "first"))(t)
+		if first.Phase.Name != "first" || first.Phase.Status != "dispatched" || first.Phase.Members != 3 || first.Phase.Waiting != 3 || first.NextPhase != "second" {
 			t.Fatalf("%+v", first)
 		}
 		s.deliverAll()
-		again, err := s.app.Advance(s.ctx, ada, b.ID, "first")
-		if must(s, 0, err); !again.Repeated || again.Phase.Succeeded != 2 || again.Phase.Running != 1 || again.NextPhase != "second" {
+		again := must(s.app.Advance(s.ctx, ada, b.ID, "first"))(t)
+		if !again.Repeated || again.Phase.Succeeded != 2 || again.Phase.Running != 1 || again.NextPhase != "second" {
 			t.Fatalf("%+v", again)
 		}
 	})
@@ -67,10 +63,8 @@ func TestRepeatedAdvanceHasTheCountsOfThePhase(t *testing.T) {
 func TestAdvanceOfABatchThatHasChangedIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
-	s.publish(twoSteps)
-	b := s.batch("two", people(3))
-	seen, err := s.app.Batch(s.ctx, b.ID)
-	must(s, 0, err)
+	b := s.createBatch(twoSteps, people(3))
+	seen := must(s.app.Batch(s.ctx, b.ID))(t)
 	s.pause(b.ID)
 	s.resume(b.ID)
 	if _, err := s.app.Advance(s.ctx, ada, b.ID, "first", seen.ETag); problem.CodeOf(err) != api.CodeChanged {
@@ -80,22 +74,19 @@ func TestAdvanceOfABatchThatHasChangedIsRefused(t *testing.T) {
 		t.Fatalf("%v", err) // a precondition is not looked at where the request fails without it
 	}
 	s.wantPhases(b.ID, "first pending 0/0/0, second pending 0/0/0")
-	seen, err = s.app.Batch(s.ctx, b.ID)
-	must(s, 0, err)
+	seen = must(s.app.Batch(s.ctx, b.ID))(t)
 	for i := range 3 { // the first one changes the batch
 		v, err := s.app.Advance(s.ctx, ada, b.ID, "first", seen.ETag)
 		if err != nil || v.Repeated != (i > 0) {
 			t.Fatalf("%+v, %v", v, err)
 		}
-		now, err := s.app.Batch(s.ctx, b.ID)
-		if must(s, 0, err); v.Batch.ETag != now.ETag || now.ETag == seen.ETag {
+		if now := must(s.app.Batch(s.ctx, b.ID))(t); v.Batch.ETag != now.ETag || now.ETag == seen.ETag {
 			t.Errorf("ETag %q after %q, and %q in the answer", now.ETag, seen.ETag, v.Batch.ETag)
 		}
 	}
 	// So does a newer version of the runbook, which the batch follows at its next advance.
 	s.deliverAll()
-	seen, err = s.app.Batch(s.ctx, b.ID)
-	must(s, 0, err)
+	seen = must(s.app.Batch(s.ctx, b.ID))(t)
 	s.publishNew(twoSteps+"# newer\n", api.PublishOptions{})
 	if _, err := s.app.Advance(s.ctx, ada, b.ID, "second", seen.ETag); problem.CodeOf(err) != api.CodeChanged {
 		t.Fatalf("%v", err)

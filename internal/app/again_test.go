@@ -52,8 +52,7 @@ func TestFirstPagesJobsAreNotSentAgainWhileTheFanOutContinues(t *testing.T) {
 	for name, takenUp := range map[string]func(s *stage, id int){
 		"by ticks": func(s *stage, _ int) {
 			for range 3 {
-				s.pass(5*time.Minute + time.Second)
-				s.tick()
+				s.tickAfter(5*time.Minute + time.Second)
 			}
 			s.unpark()
 		},
@@ -68,11 +67,8 @@ func TestFirstPagesJobsAreNotSentAgainWhileTheFanOutContinues(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, false)
 			s.script = script{"New": fails(errLost)}
-			s.park = func(kind, body string) bool {
-				return kind == message.TypePhaseDue && strings.Contains(body, `"Page":2`)
-			}
-			s.publish(twoSteps)
-			b := s.pages("two", 2)
+			s.park = ofType(message.TypePhaseDue, `"Page":2`)
+			b := s.pages(twoSteps, 2)
 			s.advance(b.ID)
 			s.wantGiven(1, "New", 1)
 			s.wantGiven(2, "New", 0)
@@ -91,12 +87,9 @@ func TestOnCompleteJobIsNotSentAgainByTicksWhileItIsUnderWay(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	s.script = script{"Report": fails(errLost)}
-	s.publish(reporting)
-	b := s.batch("reporting", people(2))
-	s.advance(b.ID)
+	b := s.startBatch(reporting, people(2))
 	for range 5 {
-		s.pass(5*time.Minute + time.Second)
-		s.tick()
+		s.tickAfter(5*time.Minute + time.Second)
 	}
 	s.wantGiven(0, "Report", 1)
 	s.answers(0, "Report", `{"id":"r"}`, nil)
@@ -110,9 +103,7 @@ func TestRequestToRetryInitThatComesAgainDoesNotRetryIt(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	s.script = script{"Prepare": fails(errNo)}
-	s.publish(strings.Replace(mover, "max_retries: 1, interval: 1s", "max_retries: 0", 1))
-	b := s.batch("move", people(2))
-	s.advance(b.ID)
+	b := s.startBatch(strings.Replace(mover, "max_retries: 1, interval: 1s", "max_retries: 0", 1), people(2))
 	for range 2 {
 		s.retry(b.ID, api.RetrySelection{})
 	}

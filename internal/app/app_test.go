@@ -53,8 +53,7 @@ func TestBatchOfTwoPagesGoesThroughInitAndAllPhases(t *testing.T) {
 		t.Run(fmt.Sprintf("each message delivered %d times", deliveries), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, azure)
-			w.publish(mover)
-			b := w.batch("move", people(60))
+			b := w.createBatch(mover, people(60))
 			if b.ID != 1 || b.Status != "detected" || b.MemberCount != 60 {
 				t.Fatalf("new batch: %+v", b)
 			}
@@ -99,8 +98,7 @@ func TestBatchOfTwoPagesGoesThroughInitAndAllPhases(t *testing.T) {
 func TestFailedMemberStaysBehindAndTheOthersGoOn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.publish(mover)
-	b := w.batch("move", people(5))
+	b := w.createBatch(mover, people(5))
 	w.run(b.ID, 1, func(j message.Job) (string, error) {
 		if j.FunctionName == "Join" && strings.Contains(string(j.Parameters), "Person 3") {
 			return "", errors.New("the group is full")
@@ -136,12 +134,9 @@ func TestFailedMemberStaysBehindAndTheOthersGoOn(t *testing.T) {
 func TestMembersWhoFailedDoNotWaitForLaterPhases(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.publish(strings.ReplaceAll(mover, "max_retries: 1", "max_retries: 0"))
-	b := w.batch("move", people(5))
+	b := w.createBatch(strings.ReplaceAll(mover, "max_retries: 1", "max_retries: 0"), people(5))
 	for _, phase := range []string{"init", "create"} {
-		if _, err := w.app.Advance(w.ctx, audit.Caller{}, b.ID, w.next(b.ID)); err != nil {
-			t.Fatal(describe(err))
-		}
+		must(w.app.Advance(w.ctx, audit.Caller{}, b.ID, w.next(b.ID)))(t)
 		w.pump(1, func(j message.Job) (string, error) {
 			if j.FunctionName == "Join" && strings.Contains(string(j.Parameters), "Person 3") {
 				return "", errors.New("no")
@@ -157,8 +152,7 @@ func TestMembersWhoFailedDoNotWaitForLaterPhases(t *testing.T) {
 func TestFailedInitFailsTheBatchAndNoMemberIsTouched(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.publish(mover)
-	b := w.batch("move", people(3))
+	b := w.createBatch(mover, people(3))
 	w.run(b.ID, 1, func(message.Job) (string, error) { return "", errors.New("no") })
 	view, err := w.app.Batch(w.ctx, b.ID)
 	if err != nil || view.Status != "failed" || !strings.Contains(view.Error, "init failed") {
@@ -173,8 +167,7 @@ func TestFailedInitFailsTheBatchAndNoMemberIsTouched(t *testing.T) {
 func TestPhaseWithoutActiveMembersEnds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.publish(strings.ReplaceAll(mover, "max_retries: 1", "max_retries: 0"))
-	b := w.batch("move", people(2))
+	b := w.createBatch(strings.ReplaceAll(mover, "max_retries: 1", "max_retries: 0"), people(2))
 	w.run(b.ID, 1, func(j message.Job) (string, error) {
 		if j.FunctionName == "New" {
 			return "", errors.New("no")
@@ -190,8 +183,7 @@ func TestPhaseWithoutActiveMembersEnds(t *testing.T) {
 func TestStoreFaultsAreWaitedOut(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, azure)
-	w.publish(mover)
-	b := w.batch("move", people(10))
+	b := w.createBatch(mover, people(10))
 	for _, f := range []cosmos.Fault{
 		{On: []cosmos.Operation{cosmos.Read}, Skip: 5, Count: 3, Status: 503},
 		{On: []cosmos.Operation{cosmos.Replace}, Skip: 2, Count: 2, Status: 449},
@@ -233,9 +225,7 @@ func TestMessagesThatCannotBeProcessedAreKeptWithTheReason(t *testing.T) {
 		}
 	}
 	for _, body := range []string{``, `{}`, `{"JobId":"j","Status":"Perhaps"}`, `{"JobId":"j","Status":"success"}`} {
-		if err := w.app.HandleResult(w.ctx, message.Delivery{ID: "r" + body, Body: []byte(body)}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, w.app.HandleResult(w.ctx, message.Delivery{ID: "r" + body, Body: []byte(body)}))
 	}
 	messages, err := storetest.All[store.Unprocessable](w.ctx, w.store, store.PartitionUnprocessable, "unprocessed")
 	if err != nil || len(messages) != 7+4 {
@@ -338,10 +328,7 @@ func TestCostOfAStep(t *testing.T) {
 	const members, steps = 98, 98 * 5
 	b := w.batch("flat", people(members))
 	before, sent := w.store.Counts(), w.bus.Sent()
-	view, err := w.app.Advance(w.ctx, audit.Caller{}, b.ID, w.next(b.ID))
-	if err != nil {
-		t.Fatal(err)
-	}
+	view := must(w.app.Advance(w.ctx, audit.Caller{}, b.ID, w.next(b.ID)))(t)
 	polls := 0
 	w.pump(1, func(message.Job) (string, error) { return "true", nil }, func() bool {
 		polls++

@@ -62,10 +62,7 @@ func (w *world) ready() api.Batch {
 
 func (w *world) attempts() int {
 	w.t.Helper()
-	found, err := storetest.All[struct{}](w.ctx, w.store, store.PartitionUnprocessable, "attempts")
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	found := must(storetest.All[struct{}](w.ctx, w.store, store.PartitionUnprocessable, "attempts"))(w.t)
 	return len(found)
 }
 
@@ -97,9 +94,7 @@ func TestAMessageThatEndsTheProcessIsKept(t *testing.T) {
 		}
 	}
 	m.DeliveryCount = 9
-	if err := w.handleAndKill(m); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, w.handleAndKill(m))
 	messages := w.listUnprocessable(api.ListOptions{})
 	if len(messages) != 1 || !strings.Contains(messages[0].Reason, "all 5 attempts failed; last error: the handler ended") {
 		t.Fatalf("%+v", messages)
@@ -108,9 +103,7 @@ func TestAMessageThatEndsTheProcessIsKept(t *testing.T) {
 		t.Errorf("%d counts of attempts are left", left)
 	}
 	// A replay has attempts of its own.
-	if _, err := w.app.Replay(w.ctx, ada, messages[0].ID, "the handler is mended"); err != nil {
-		t.Fatal(describe(err))
-	}
+	must(w.app.Replay(w.ctx, ada, messages[0].ID, "the handler is mended"))(t)
 	m.ID, m.DeliveryCount = "replay-"+messages[0].ID+"-1", 4
 	if err := w.handleAndKill(m); err == nil || len(w.listUnprocessable(api.ListOptions{})) != 0 {
 		t.Errorf("the replay was kept at its first attempt: %v", err)
@@ -189,9 +182,7 @@ func TestAnOutageWithoutARequeueIsNoAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, inMemory)
 		b := w.ready()
-		if _, err := w.app.Advance(w.ctx, ada, b.ID, "init"); err != nil {
-			t.Fatal(describe(err))
-		}
+		must(w.app.Advance(w.ctx, ada, b.ID, "init"))(t)
 		process, broker := w.process(0)
 		broker.shut.Store(true)
 		m := message.Delivery{ID: "m", Type: message.TypeBatchInit, Body: fmt.Appendf(nil, `{"BatchId":%d,"RunbookName":"move","RunbookVersion":1}`, b.ID), DeliveryCount: 4}
@@ -202,9 +193,7 @@ func TestAnOutageWithoutARequeueIsNoAttempt(t *testing.T) {
 			m.DeliveryCount++
 		}
 		broker.shut.Store(false)
-		if err := process.HandleEvent(w.ctx, m); err != nil {
-			t.Fatal(describe(err))
-		}
+		noError(t, process.HandleEvent(w.ctx, m))
 		if open, left := w.listUnprocessable(api.ListOptions{}), w.attempts(); len(open) != 0 || left != 0 {
 			t.Errorf("kept %+v, and %d counts of attempts are left", open, left)
 		}

@@ -5,33 +5,23 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/problem"
 )
 
 func TestRequestsAreInTheAuditRecords(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.publish(mover)
-	b := w.batch("move", people(2))
-	grace := audit.Caller{Name: "grace"}
+	b := w.createBatch(mover, people(2))
 	for range 2 { // the second finds the first not yet taken up: it changes nothing
-		if _, err := w.app.Advance(w.ctx, grace, b.ID, "init"); err != nil {
-			t.Fatal(describe(err))
-		}
+		must(w.app.Advance(w.ctx, grace, b.ID, "init"))(t)
 	}
 	w.pump(1, migrate, func() bool { return w.ended(b.ID, "init") })
-	if _, err := w.app.Advance(w.ctx, grace, b.ID, w.next(b.ID)); err != nil {
-		t.Fatal(describe(err))
-	}
+	must(w.app.Advance(w.ctx, grace, b.ID, w.next(b.ID)))(t)
 
 	var got []string
 	o := api.ListOptions{Limit: 1}
 	for {
-		page, err := w.app.BatchAudit(w.ctx, b.ID, api.AuditFilter{}, o)
-		if err != nil {
-			t.Fatal(describe(err))
-		}
+		page := must(w.app.BatchAudit(w.ctx, b.ID, api.AuditFilter{}, o))(t)
 		for _, r := range page.Items {
 			if r.At.IsZero() || r.ID == "" {
 				t.Errorf("%+v", r)

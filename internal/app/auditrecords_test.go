@@ -35,47 +35,45 @@ var done = []auditCase{
 		name: "create",
 		prep: func(s *stage) { s.publish(twoSteps) },
 		ask: func(s *stage, by audit.Caller) error {
-			_, err := s.app.CreateBatch(s.ctx, by, "two", []byte(people(2)), api.AllowInOtherBatches)
-			return err
+			return errorOf(s.app.CreateBatch(s.ctx, by, "two", []byte(people(2)), api.AllowInOtherBatches))
 		},
 		line: `create batch N "" ""  -> {"allowInOtherBatches":true,"memberCount":2,"runbookName":"two","runbookVersion":1,"status":"active"}`, anew: true,
 	},
 	{
 		name: "advance",
 		prep: startTwo(twoSteps, false),
-		ask:  func(s *stage, by audit.Caller) error { _, err := s.app.Advance(s.ctx, by, 1, "first"); return err },
+		ask:  func(s *stage, by audit.Caller) error { return errorOf(s.app.Advance(s.ctx, by, 1, "first")) },
 		line: `advance batch 1 "first" "" {"status":"active"} -> {"phaseName":"first","status":"active"}`,
 	},
 	{
 		name: "cancel",
 		prep: startTwo(twoSteps, true),
-		ask:  func(s *stage, by audit.Caller) error { _, err := s.app.Cancel(s.ctx, by, 1, "over"); return err },
+		ask:  func(s *stage, by audit.Caller) error { return errorOf(s.app.Cancel(s.ctx, by, 1, "over")) },
 		line: `cancel batch 1 "" "over" {"phaseName":"first","status":"active"} -> {"cancelled":{"by":"grace","at":"` + at + `","reason":"over"},"phaseName":"first","status":"cancelling"}`,
 	},
 	{
 		name: "pause",
 		prep: startTwo(twoSteps, true),
-		ask:  func(s *stage, by audit.Caller) error { _, err := s.app.Pause(s.ctx, by, 1, "lunch"); return err },
+		ask:  func(s *stage, by audit.Caller) error { return errorOf(s.app.Pause(s.ctx, by, 1, "lunch")) },
 		line: `pause batch 1 "" "lunch" {"phaseName":"first","status":"active"} -> {"paused":{"by":"grace","at":"` + at + `","reason":"lunch"},"phaseName":"first","status":"active"}`,
 	},
 	{
 		name: "pause what is paused, for another reason",
 		prep: paused,
-		ask:  func(s *stage, by audit.Caller) error { _, err := s.app.Pause(s.ctx, by, 1, "a freeze"); return err },
+		ask:  func(s *stage, by audit.Caller) error { return errorOf(s.app.Pause(s.ctx, by, 1, "a freeze")) },
 		line: `pause batch 1 "" "a freeze" PAUSED -> PAUSED`,
 	},
 	{
 		name: "resume",
 		prep: paused,
-		ask:  func(s *stage, by audit.Caller) error { _, err := s.app.Resume(s.ctx, by, 1, "back"); return err },
+		ask:  func(s *stage, by audit.Caller) error { return errorOf(s.app.Resume(s.ctx, by, 1, "back")) },
 		line: `resume batch 1 "" "back" PAUSED -> {"phaseName":"first","status":"active"}`,
 	},
 	{
 		name: "approve",
 		prep: startTwo(gated("approval: required"), true),
 		ask: func(s *stage, by audit.Caller) error {
-			_, err := s.app.Approve(s.ctx, by, 1, "SECOND", "agreed")
-			return err
+			return errorOf(s.app.Approve(s.ctx, by, 1, "SECOND", "agreed"))
 		},
 		line: `approve batch 1 "second" "agreed" {"phaseId":2,"status":"pending"} -> {"approved":{"by":"grace","at":"` + at + `","reason":"agreed"},"phaseId":2,"status":"pending"}`,
 	},
@@ -83,8 +81,7 @@ var done = []auditCase{
 		name: "retry",
 		prep: oneFailed,
 		ask: func(s *stage, by audit.Caller) error {
-			_, err := s.app.RetryFailed(s.ctx, by, 1, api.RetrySelection{Step: "new"}, "again")
-			return err
+			return errorOf(s.app.RetryFailed(s.ctx, by, 1, api.RetrySelection{Step: "new"}, "again"))
 		},
 		line: `retry batch 1 "step \"new\"" "again" {"failedMembers":1} -> {"task":"…"}`, anew: true,
 	},
@@ -92,8 +89,7 @@ var done = []auditCase{
 		name: "skip-step",
 		prep: oneFailed,
 		ask: func(s *stage, by audit.Caller) error {
-			_, err := s.app.SkipStep(s.ctx, by, 1, s.step(1, 1, "new").ID, "no need")
-			return err
+			return errorOf(s.app.SkipStep(s.ctx, by, 1, s.step(1, 1, "new").ID, "no need"))
 		},
 		line: `skip-step batch 1 "step STEP (new of p001@x in first)" "no need" {"status":"failed"} -> {"status":"skipped"}`,
 	},
@@ -101,8 +97,7 @@ var done = []auditCase{
 		name: "skip-step ahead",
 		prep: startTwo(twoSteps, true),
 		ask: func(s *stage, by audit.Caller) error {
-			_, err := s.app.SkipStep(s.ctx, by, 1, s.step(1, 1, "join").ID, "no need")
-			return err
+			return errorOf(s.app.SkipStep(s.ctx, by, 1, s.step(1, 1, "join").ID, "no need"))
 		},
 		line: `skip-step batch 1 "step STEP (join of p001@x in first)" "no need" {"status":"pending"} -> {"status":"skipped"}`,
 	},
@@ -110,8 +105,7 @@ var done = []auditCase{
 		name: "mark-done",
 		prep: startTwo(twoSteps, true),
 		ask: func(s *stage, by audit.Caller) error {
-			_, err := s.app.MarkStepDone(s.ctx, by, 1, s.step(1, 1, "new").ID, json.RawMessage(`{"secret":"of a member"}`), "by hand")
-			return err
+			return errorOf(s.app.MarkStepDone(s.ctx, by, 1, s.step(1, 1, "new").ID, json.RawMessage(`{"secret":"of a member"}`), "by hand"))
 		},
 		line: `mark-done batch 1 "step STEP (new of p001@x in first)" "by hand" {"status":"dispatched"} -> {"status":"succeeded"}`,
 	},
@@ -119,8 +113,7 @@ var done = []auditCase{
 		name: "add-members",
 		prep: startTwo(twoSteps, true),
 		ask: func(s *stage, by audit.Caller) error {
-			_, err := s.app.AddMembers(s.ctx, by, 1, []byte("Upn,Name\nlate@x,Late\nlater@x,Later\n"))
-			return err
+			return errorOf(s.app.AddMembers(s.ctx, by, 1, []byte("Upn,Name\nlate@x,Late\nlater@x,Later\n")))
 		},
 		line: `add-members batch 1 "members 3 to 4" "" {"memberCount":2} -> {"memberCount":4}`,
 	},
@@ -128,8 +121,7 @@ var done = []auditCase{
 		name: "remove-member",
 		prep: startTwo(twoSteps, true),
 		ask: func(s *stage, by audit.Caller) error {
-			_, err := s.app.RemoveMember(s.ctx, by, 1, 2, "left us")
-			return err
+			return errorOf(s.app.RemoveMember(s.ctx, by, 1, 2, "left us"))
 		},
 		line: `remove-member batch 1 "member 2 (p002@x)" "left us" {"members":{"2":"active"}} -> {"members":{"2":"removed"}}`,
 	},
@@ -141,8 +133,7 @@ var done = []auditCase{
 			if err != nil {
 				return err
 			}
-			_, err = s.app.ConfirmRemovals(s.ctx, by, 1, h.Revision, "they left")
-			return err
+			return errorOf(s.app.ConfirmRemovals(s.ctx, by, 1, h.Revision, "they left"))
 		},
 		line: `confirm-removals batch 1 "3 members" "they left" {"discarded":0,"held":3,"members":[1,2,3],"revision":"…"} -> {"confirmed":{"by":"grace","at":"` + at + `","reason":"they left"},"discarded":0,"held":3,"members":[1,2,3],"revision":"…"}`,
 	},
@@ -150,8 +141,7 @@ var done = []auditCase{
 		name: "discard-removals",
 		prep: threeHeld,
 		ask: func(s *stage, by audit.Caller) error {
-			_, err := s.app.DiscardRemovals(s.ctx, by, 1, "", "they stay")
-			return err
+			return errorOf(s.app.DiscardRemovals(s.ctx, by, 1, "", "they stay"))
 		},
 		line: `discard-removals batch 1 "3 members" "they stay" {"discarded":0,"held":3,"members":[1,2,3],"revision":"…"} -> {"discarded":3,"held":0}`,
 	},
@@ -163,8 +153,7 @@ var done = []auditCase{
 			if err != nil {
 				return err
 			}
-			_, err = s.app.ConfirmAdditions(s.ctx, by, "found", h.Revision, "all of them")
-			return err
+			return errorOf(s.app.ConfirmAdditions(s.ctx, by, "found", h.Revision, "all of them"))
 		},
 		line: `confirm-additions runbook found "" "all of them"  -> {"held":101,"of":5,"revision":"…"}`,
 	},
@@ -184,8 +173,7 @@ var done = []auditCase{
 		name: "deactivate",
 		prep: func(s *stage) { s.publish(twoSteps) },
 		ask: func(s *stage, by audit.Caller) error {
-			_, err := s.app.Deactivate(s.ctx, by, "two", 1, "a mistake")
-			return err
+			return errorOf(s.app.Deactivate(s.ctx, by, "two", 1, "a mistake"))
 		},
 		line: `deactivate runbook two "version 1" "a mistake" {"activeVersion":1} -> {"activeVersion":null}`,
 	},
@@ -231,8 +219,7 @@ func startTwo(yaml string, advanced bool) func(*stage) {
 // paused is a batch that ada has paused.
 func paused(s *stage) {
 	startTwo(twoSteps, true)(s)
-	v, err := s.app.Pause(s.ctx, ada, 1, "wait")
-	must(s, v, err)
+	must(s.app.Pause(s.ctx, ada, 1, "wait"))(s.t)
 }
 
 // oneFailed has member 1 of batch 1 fail at the first step.
@@ -246,52 +233,43 @@ func oneFailed(s *stage) {
 
 // threeHeld has the removal of three members of batch 1 held.
 func threeHeld(s *stage) {
-	rows := s.table()
-	rows.put(dawn.Add(day), crowd(10)...)
-	s.publish(found(twoPhases, ""))
-	s.automate("found")
-	s.tick()
+	rows := s.tableOf(dawn.Add(day), crowd(10)...)
+	s.findBatches(found(twoPhases, ""))
 	rows.drop("p000", "p001", "p002")
 	s.tick()
 }
 
 // manyHeld has 101 additions held, to a batch of 5.
 func manyHeld(s *stage) {
-	rows := s.table()
-	rows.put(dawn.Add(day), crowd(5)...)
-	s.publish(found(twoPhases, ""))
-	s.automate("found")
-	s.tick()
+	rows := s.tableOf(dawn.Add(day), crowd(5)...)
+	s.findBatches(found(twoPhases, ""))
 	rows.put(dawn.Add(day), crowd(106)...)
 	s.tick()
 }
 
 func publishes(yaml string, o api.PublishOptions) func(*stage, audit.Caller) error {
 	return func(s *stage, by audit.Caller) error {
-		_, err := s.app.PublishRunbook(s.ctx, by, "", []byte(yaml), o)
-		return err
+		return errorOf(s.app.PublishRunbook(s.ctx, by, "", []byte(yaml), o))
 	}
 }
 
 func automates(on bool) func(*stage, audit.Caller) error {
 	return func(s *stage, by audit.Caller) error {
-		_, err := s.app.SetAutomation(s.ctx, by, "found", on)
-		return err
+		return errorOf(s.app.SetAutomation(s.ctx, by, "found", on))
 	}
 }
 
 func handles(do func(*app.App, context.Context, audit.Caller, string, string) (api.UnprocessableMessage, error)) func(*stage, audit.Caller) error {
 	return func(s *stage, by audit.Caller) error {
-		_, err := do(s.app, s.ctx, by, s.messageID(), "why not")
-		return err
+		return errorOf(do(s.app, s.ctx, by, s.messageID(), "why not"))
 	}
 }
 
 // messageID is the id of the one message that is kept.
 func (s *stage) messageID() string {
 	s.t.Helper()
-	items, err := storetest.All[struct{}](s.ctx, s.store, store.PartitionUnprocessable, "unprocessed")
-	if must(s, 0, err); len(items) != 1 {
+	items := must(storetest.All[struct{}](s.ctx, s.store, store.PartitionUnprocessable, "unprocessed"))(s.t)
+	if len(items) != 1 {
 		s.t.Fatalf("%d messages are kept", len(items))
 	}
 	return items[0].ID
@@ -312,8 +290,7 @@ func (s *stage) everywhere(f api.AuditFilter) []api.AuditRecord {
 	var all []api.AuditRecord
 	o := api.ListOptions{Limit: 2}
 	for {
-		page, err := s.app.Audit(s.ctx, f, o)
-		must(s, 0, err)
+		page := must(s.app.Audit(s.ctx, f, o))(s.t)
 		all = append(all, page.Items...)
 		if o.Continuation = page.Continuation; o.Continuation == "" {
 			break
@@ -367,7 +344,6 @@ func blurred(line string) string {
 // every failing write and for a repeated request.
 func TestEachChangeLeavesOneRecord(t *testing.T) {
 	t.Parallel()
-	grace := audit.Caller{Name: "grace"}
 	for _, tt := range done {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -428,7 +404,6 @@ func TestEachChangeLeavesOneRecord(t *testing.T) {
 // A change whose answer is lost is there with its record, and asking again adds none.
 func TestChangeWhoseAnswerIsLostIsRecordedOnce(t *testing.T) {
 	t.Parallel()
-	grace := audit.Caller{Name: "grace"}
 	for _, tt := range done {
 		if tt.anew {
 			continue
@@ -458,41 +433,38 @@ func TestWhatIsRefusedLeavesNoRecord(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	startTwo(twoSteps, true)(s)
-	grace := audit.Caller{Name: "grace"}
 	long := strings.Repeat("x", api.MaxReason+1)
 	for name, ask := range map[string]func() error{
-		"create":  func() error { _, err := s.app.CreateBatch(s.ctx, grace, "two", []byte("Upn\n")); return err },
-		"advance": func() error { _, err := s.app.Advance(s.ctx, grace, 1, "second"); return err },
-		"cancel":  func() error { _, err := s.app.Cancel(s.ctx, grace, 1, long); return err },
-		"pause":   func() error { _, err := s.app.Pause(s.ctx, grace, 9, ""); return err },
-		"approve": func() error { _, err := s.app.Approve(s.ctx, grace, 1, "second", ""); return err },
-		"retry":   func() error { _, err := s.app.RetryFailed(s.ctx, grace, 1, api.RetrySelection{}, ""); return err },
-		"skip":    func() error { _, err := s.app.SkipStep(s.ctx, grace, 1, 7, ""); return err },
-		"add":     func() error { _, err := s.app.AddMembers(s.ctx, grace, 1, []byte("Upn\n")); return err },
-		"remove":  func() error { _, err := s.app.RemoveMember(s.ctx, grace, 1, 9, ""); return err },
-		"confirm": func() error { _, err := s.app.ConfirmRemovals(s.ctx, grace, 1, "r", ""); return err },
+		"create":  func() error { return errorOf(s.app.CreateBatch(s.ctx, grace, "two", []byte("Upn\n"))) },
+		"advance": func() error { return errorOf(s.app.Advance(s.ctx, grace, 1, "second")) },
+		"cancel":  func() error { return errorOf(s.app.Cancel(s.ctx, grace, 1, long)) },
+		"pause":   func() error { return errorOf(s.app.Pause(s.ctx, grace, 9, "")) },
+		"approve": func() error { return errorOf(s.app.Approve(s.ctx, grace, 1, "second", "")) },
+		"retry":   func() error { return errorOf(s.app.RetryFailed(s.ctx, grace, 1, api.RetrySelection{}, "")) },
+		"skip":    func() error { return errorOf(s.app.SkipStep(s.ctx, grace, 1, 7, "")) },
+		"add":     func() error { return errorOf(s.app.AddMembers(s.ctx, grace, 1, []byte("Upn\n"))) },
+		"remove":  func() error { return errorOf(s.app.RemoveMember(s.ctx, grace, 1, 9, "")) },
+		"confirm": func() error { return errorOf(s.app.ConfirmRemovals(s.ctx, grace, 1, "r", "")) },
 		"add all": func() error {
-			_, err := s.app.ConfirmAdditions(s.ctx, grace, "two", "0123456789abcdef", "")
-			return err
+			return errorOf(s.app.ConfirmAdditions(s.ctx, grace, "two", "0123456789abcdef", ""))
 		},
-		"revision":  func() error { _, err := s.app.ConfirmAdditions(s.ctx, grace, "two", "r", ""); return err },
-		"additions": func() error { _, err := s.app.HeldAdditions(s.ctx, grace, "two", api.ListOptions{}); return err },
+		"revision":  func() error { return errorOf(s.app.ConfirmAdditions(s.ctx, grace, "two", "r", "")) },
+		"additions": func() error { return errorOf(s.app.HeldAdditions(s.ctx, grace, "two", api.ListOptions{})) },
 		"publish": func() error {
-			_, err := s.app.PublishRunbook(s.ctx, grace, "", []byte("name: x"), api.PublishOptions{})
-			return err
+			return errorOf(s.app.PublishRunbook(s.ctx, grace, "", []byte("name: x"), api.PublishOptions{}))
 		},
 		"dry run":   func() error { return dryRun(s, grace) },
-		"deactiv":   func() error { _, err := s.app.Deactivate(s.ctx, grace, "two", 9, ""); return err },
-		"automate":  func() error { _, err := s.app.SetAutomation(s.ctx, grace, "two", true); return err },
-		"replay":    func() error { _, err := s.app.Replay(s.ctx, grace, "m", ""); return err },
-		"discard":   func() error { _, err := s.app.Discard(s.ctx, grace, "m", ""); return err },
-		"members":   func() error { _, err := s.app.Members(s.ctx, grace, 9, api.ListOptions{}); return err },
-		"steps":     func() error { _, err := s.app.Steps(s.ctx, grace, 1, api.ListOptions{Phase: "none"}); return err },
-		"report":    func() error { _, err := s.app.Report(s.ctx, grace, 1, "pdf"); return err },
-		"no report": func() error { _, err := s.app.Report(s.ctx, grace, 9, "csv"); return err },
-		"removals":  func() error { _, err := s.app.HeldRemovals(s.ctx, grace, 1, api.ListOptions{}); return err },
-		"preview":   func() error { _, err := s.app.PreviewQuery(s.ctx, grace, "two", 0); return err },
-		"message":   func() error { _, err := s.app.UnprocessableMessage(s.ctx, grace, "m"); return err },
+		"deactiv":   func() error { return errorOf(s.app.Deactivate(s.ctx, grace, "two", 9, "")) },
+		"automate":  func() error { return errorOf(s.app.SetAutomation(s.ctx, grace, "two", true)) },
+		"replay":    func() error { return errorOf(s.app.Replay(s.ctx, grace, "m", "")) },
+		"discard":   func() error { return errorOf(s.app.Discard(s.ctx, grace, "m", "")) },
+		"members":   func() error { return errorOf(s.app.Members(s.ctx, grace, 9, api.ListOptions{})) },
+		"steps":     func() error { return errorOf(s.app.Steps(s.ctx, grace, 1, api.ListOptions{Phase: "none"})) },
+		"report":    func() error { return errorOf(s.app.Report(s.ctx, grace, 1, "pdf")) },
+		"no report": func() error { return errorOf(s.app.Report(s.ctx, grace, 9, "csv")) },
+		"removals":  func() error { return errorOf(s.app.HeldRemovals(s.ctx, grace, 1, api.ListOptions{})) },
+		"preview":   func() error { return errorOf(s.app.PreviewQuery(s.ctx, grace, "two", 0)) },
+		"message":   func() error { return errorOf(s.app.UnprocessableMessage(s.ctx, grace, "m")) },
 	} {
 		if err := ask(); err == nil {
 			t.Errorf("%s: not refused", name)
@@ -522,19 +494,13 @@ func TestAuditRecordsAreFiltered(t *testing.T) {
 	s.publish(mover)
 	s.bad("m", `{}`)
 	s.clock.ns.Add(int64(time.Hour))
-	if _, err := s.app.Pause(s.ctx, audit.Caller{Name: "grace"}, 1, ""); err != nil {
-		t.Fatal(describe(err))
-	}
+	must(s.app.Pause(s.ctx, grace, 1, ""))(t)
 	s.clock.ns.Add(int64(time.Nanosecond))
-	if _, err := s.app.Resume(s.ctx, ada, 1, ""); err != nil {
-		t.Fatal(describe(err))
-	}
-	if _, err := s.app.Discard(s.ctx, ada, s.messageID(), ""); err != nil {
-		t.Fatal(describe(err))
-	}
+	must(s.app.Resume(s.ctx, ada, 1, ""))(t)
+	must(s.app.Discard(s.ctx, ada, s.messageID(), ""))(t)
 	actions := func(page api.Page[api.AuditRecord], err error) string {
 		t.Helper()
-		must(s, 0, err)
+		noError(t, err)
 		var all []string
 		for _, v := range page.Items {
 			all = append(all, v.Action)
@@ -571,20 +537,13 @@ func TestAuditRecordsAreFiltered(t *testing.T) {
 		}
 	}
 	both := api.AuditFilter{From: moment, To: moment}
-	_, err := s.app.Audit(s.ctx, both, api.ListOptions{})
-	s.wantRefused(err, api.CodeInvalid, "must be before")
-	late, err := time.Parse(time.RFC3339, "9999-12-31T23:00:00-02:00") // the year after in UTC
-	must(s, late, err)
-	_, err = s.app.Audit(s.ctx, api.AuditFilter{From: late}, api.ListOptions{})
-	s.wantRefused(err, api.CodeInvalid, "year 10000")
-	_, err = s.app.Audit(s.ctx, api.AuditFilter{To: late}, api.ListOptions{})
-	s.wantRefused(err, api.CodeInvalid, "year 10000")
-	_, err = s.app.MessageAudit(s.ctx, api.AuditFilter{Action: "published"}, api.ListOptions{})
-	s.wantRefused(err, api.CodeInvalid, `unknown action "published"; use one of create, `)
-	_, err = s.app.RunbookAudit(s.ctx, "none", api.AuditFilter{}, api.ListOptions{})
-	s.wantRefused(err, api.CodeNotFound, `there is no runbook named "none"`)
-	_, err = s.app.Audit(s.ctx, api.AuditFilter{}, api.ListOptions{Continuation: "none"})
-	s.wantRefused(err, api.CodeInvalid, "the continuation token")
+	s.wantRefused(errorOf(s.app.Audit(s.ctx, both, api.ListOptions{})), api.CodeInvalid, "must be before")
+	late := must(time.Parse(time.RFC3339, "9999-12-31T23:00:00-02:00"))(t) // the year after in UTC
+	s.wantRefused(errorOf(s.app.Audit(s.ctx, api.AuditFilter{From: late}, api.ListOptions{})), api.CodeInvalid, "year 10000")
+	s.wantRefused(errorOf(s.app.Audit(s.ctx, api.AuditFilter{To: late}, api.ListOptions{})), api.CodeInvalid, "year 10000")
+	s.wantRefused(errorOf(s.app.MessageAudit(s.ctx, api.AuditFilter{Action: "published"}, api.ListOptions{})), api.CodeInvalid, `unknown action "published"; use one of create, `)
+	s.wantRefused(errorOf(s.app.RunbookAudit(s.ctx, "none", api.AuditFilter{}, api.ListOptions{})), api.CodeNotFound, `there is no runbook named "none"`)
+	s.wantRefused(errorOf(s.app.Audit(s.ctx, api.AuditFilter{}, api.ListOptions{Continuation: "none"})), api.CodeInvalid, "the continuation token")
 }
 
 // sameTime compares actions of which some were at the same moment, in any order.

@@ -83,30 +83,26 @@ func TestTickThatWasSlowAtItsStartKnowsTheBatchesOfTheOneBefore(t *testing.T) {
 	t.Run("immediate", func(t *testing.T) {
 		t.Parallel()
 		s := newStage(t, false)
-		people := s.table()
-		people.put(dawn, "ann", "bob")
-		s.publish(immediate([]string{"only T-0 New", "check T+1h Check"}, ""))
-		s.automate("found")
+		s.tableOf(dawn, "ann", "bob")
+		s.publishAutomated(immediate([]string{"only T-0 New", "check T+1h Check"}, ""))
 		slow := s.between(sweepsBatches, func() {
-			must(s, 0, s.other.Tick(s.ctx))
+			noError(t, s.other.Tick(s.ctx))
 			s.clock.ns.Add(int64(3 * time.Minute))
 		})
-		must(s, 0, slow.Tick(s.ctx))
+		noError(t, slow.Tick(s.ctx))
 		s.deliverAll()
 		s.wantBatches("1 01 09:00 active: ann bob")
 	})
 	t.Run("scheduled", func(t *testing.T) {
 		t.Parallel()
 		s := newStage(t, false)
-		people := s.table()
-		people.put(dawn.Add(3*day), "ann", "bob")
-		s.publish(found(twoPhases, ""))
-		s.automate("found")
+		people := s.tableOf(dawn.Add(3*day), "ann", "bob")
+		s.publishAutomated(found(twoPhases, ""))
 		slow := s.between(sweepsBatches, func() {
-			must(s, 0, s.other.Tick(s.ctx))
+			noError(t, s.other.Tick(s.ctx))
 			people.put(dawn.Add(4*day), "ann", "bob")
 		})
-		must(s, 0, slow.Tick(s.ctx))
+		noError(t, slow.Tick(s.ctx))
 		s.deliverAll()
 		s.wantBatches("1 04 09:00 active: ann bob")
 	})
@@ -116,13 +112,11 @@ func TestAutomationThatIsTurnedOffDuringATickMakesNoBatch(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	s.table().put(dawn.Add(day), crowd(3)...)
-	s.publish(found(twoPhases, ""))
-	s.automate("found")
+	s.publishAutomated(found(twoPhases, ""))
 	slow := s.between(readsTurns, func() {
-		_, err := s.other.SetAutomation(s.ctx, ada, "found", false)
-		must(s, 0, err)
+		must(s.other.SetAutomation(s.ctx, ada, "found", false))(t)
 	})
-	must(s, 0, slow.Tick(s.ctx))
+	noError(t, slow.Tick(s.ctx))
 	s.deliverAll()
 	s.wantBatches()
 }
@@ -130,11 +124,8 @@ func TestAutomationThatIsTurnedOffDuringATickMakesNoBatch(t *testing.T) {
 // held is a stage with a batch of ten, three of whom are held.
 func held(t *testing.T) (*stage, *table) {
 	s := newStage(t, false)
-	people := s.table()
-	people.put(dawn.Add(day), crowd(10)...)
-	s.publish(found(twoPhases, ""))
-	s.automate("found")
-	s.tick()
+	people := s.tableOf(dawn.Add(day), crowd(10)...)
+	s.findBatches(found(twoPhases, ""))
 	people.drop("p000", "p001", "p002")
 	s.tick()
 	return s, people
@@ -143,14 +134,12 @@ func held(t *testing.T) (*stage, *table) {
 func TestConfirmationDuringATickIsForThoseWhoWereShown(t *testing.T) {
 	t.Parallel()
 	s, people := held(t)
-	shown, err := s.app.HeldRemovals(s.ctx, reader, 1, api.ListOptions{})
-	must(s, shown, err)
+	shown := must(s.app.HeldRemovals(s.ctx, reader, 1, api.ListOptions{}))(t)
 	people.exec("DELETE FROM people WHERE Upn <> 'p009@x'") // the query breaks
 	slow := s.between(loadsMembers, func() {
-		_, err := s.other.ConfirmRemovals(s.ctx, ada, 1, shown.Revision, "those three")
-		must(s, 0, err)
+		must(s.other.ConfirmRemovals(s.ctx, ada, 1, shown.Revision, "those three"))(t)
 	})
-	must(s, 0, slow.Tick(s.ctx))
+	noError(t, slow.Tick(s.ctx))
 	s.deliverAll()
 	s.wantBatches("1 02 09:00 active: -p000 -p001 -p002 p003 p004 p005 p006 p007 p008 p009")
 	s.verify()
@@ -161,10 +150,9 @@ func TestDiscardDuringATickKeepsThePeople(t *testing.T) {
 	s, people := held(t)
 	people.put(dawn.Add(day), "p000") // the two who are left may go by the guard
 	slow := s.between(loadsMembers, func() {
-		_, err := s.other.DiscardRemovals(s.ctx, ada, 1, "", "they stay")
-		must(s, 0, err)
+		must(s.other.DiscardRemovals(s.ctx, ada, 1, "", "they stay"))(t)
 	})
-	must(s, 0, slow.Tick(s.ctx))
+	noError(t, slow.Tick(s.ctx))
 	s.deliverAll()
 	s.wantBatches("1 02 09:00 active: p000 p001 p002 p003 p004 p005 p006 p007 p008 p009")
 	s.verify()
@@ -173,17 +161,15 @@ func TestDiscardDuringATickKeepsThePeople(t *testing.T) {
 func TestMessageOfRemovalsThatAreDoneRemovesNobodyWhoIsHeldSince(t *testing.T) {
 	t.Parallel()
 	s, people := held(t)
-	shown, err := s.app.HeldRemovals(s.ctx, reader, 1, api.ListOptions{})
-	must(s, shown, err)
-	_, err = s.app.ConfirmRemovals(s.ctx, ada, 1, shown.Revision, "")
-	must(s, 0, err)
+	shown := must(s.app.HeldRemovals(s.ctx, reader, 1, api.ListOptions{}))(t)
+	must(s.app.ConfirmRemovals(s.ctx, ada, 1, shown.Revision, ""))(t)
 	slow := s.between(readsBatch, func() {
 		s.deliverAll() // the other copy of the message does it all
 		people.drop("p003", "p004", "p005")
 		s.tick()
 	})
 	m := message.Delivery{ID: "x", Type: message.TypeBatchWork, Body: fmt.Appendf(nil, `{"BatchId":1,"Work":"leave","Task":"at-%d","Page":0}`, dawn.UnixNano()), DeliveryCount: 1}
-	must(s, 0, slow.HandleEvent(s.ctx, m))
+	noError(t, slow.HandleEvent(s.ctx, m))
 	s.deliverAll()
 	s.wantBatches("1 02 09:00 active: -p000 -p001 -p002 p003 p004 p005 p006 p007 p008 p009")
 	s.verify()
@@ -196,13 +182,10 @@ func TestNobodyIsTakenUpAgainWhileTheirRemovalIsUnderWay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, false)
-			people := s.table()
-			people.put(dawn.Add(day), crowd(10)...)
+			people := s.tableOf(dawn.Add(day), crowd(10)...)
 			people.put(dawn.Add(day+time.Hour), "eve")
 			s.script = script{"Undo": fails(errLost)}
-			s.publish(found(twoPhases, undone))
-			s.automate("found")
-			s.tick()
+			s.findBatches(found(twoPhases, undone))
 			people.drop("p004")
 			s.tick()
 			people.put(dawn.Add(again), "p004")
@@ -223,13 +206,9 @@ func TestNobodyIsTakenUpAgainWhileTheirRemovalIsUnderWay(t *testing.T) {
 }
 
 func TestMemberWhoMovesIsUndoneFirst(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		people := s.table()
-		people.put(dawn.Add(day), crowd(10)...)
-		s.publish(found(twoPhases, undone))
-		s.automate("found")
-		s.tick()
+		people := s.tableOf(dawn.Add(day), crowd(10)...)
+		s.findBatches(found(twoPhases, undone))
 		people.put(dawn.Add(day+time.Hour), "p004")
 		s.tick()
 		if got := s.callsFor("p004@x"); got != "New" {
@@ -262,12 +241,9 @@ func TestMembersOfABatchThatIsBeingCancelledAreStillInIt(t *testing.T) {
 	s.table().put(dawn, "ann", "bob")
 	s.script = script{"New": only(fails(errNo), 1), "Undo": fails(errLost)}
 	yaml := immediate([]string{"only T-0 New", "check T+1h Check"}, "rollbacks:\n  back:\n    - {name: undo, worker_id: worker-01, function: Undo}\n")
-	s.publish(strings.Replace(yaml, "function: New,", "function: New, on_failure: back,", 1))
-	s.automate("found")
-	s.tick()
+	s.findBatches(strings.Replace(yaml, "function: New,", "function: New, on_failure: back,", 1))
 	s.cancel(1)
-	s.pass(6 * time.Minute)
-	s.tick()
+	s.tickAfter(6 * time.Minute)
 	s.wantBatches("1 01 09:00 cancelling: ann bob")
 }
 
@@ -275,11 +251,8 @@ func TestCancelOfAnImmediateBatchWarnsThatItComesAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	s.table().put(dawn, "ann")
-	s.publish(immediate([]string{"only T-0 New", "check T+1h Check"}, ""))
-	s.automate("found")
-	s.tick()
-	v, err := s.app.Cancel(s.ctx, ada, 1, "")
-	if must(s, v, err); len(v.Warnings) != 1 || !strings.Contains(v.Warnings[0], "to a new batch") {
+	s.findBatches(immediate([]string{"only T-0 New", "check T+1h Check"}, ""))
+	if v := must(s.app.Cancel(s.ctx, ada, 1, ""))(t); len(v.Warnings) != 1 || !strings.Contains(v.Warnings[0], "to a new batch") {
 		t.Fatal(v.Warnings)
 	}
 }
@@ -287,16 +260,11 @@ func TestCancelOfAnImmediateBatchWarnsThatItComesAgain(t *testing.T) {
 func TestNobodyIsPutIntoTwoBatchesByHand(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
-	people := s.table()
-	people.put(dawn.Add(2*day), "ann")
+	people := s.tableOf(dawn.Add(2*day), "ann")
 	people.put(dawn.Add(3*day), "bob")
-	s.publish(found(twoPhases, ""))
-	s.automate("found")
-	s.tick()
-	_, err := s.app.AddMembers(s.ctx, ada, 1, []byte("Upn,Name\nbob@x,Bob\n"))
-	s.wantRefused(err, api.CodeConflict, "bob@x is in batch 2 of runbook found")
-	_, err = s.app.CreateBatch(s.ctx, ada, "found", []byte("Upn,Name\nbob@x,Bob\nann@x,Ann\n"))
-	s.wantRefused(err, api.CodeConflict, "ann@x is in batch 1")
+	s.findBatches(found(twoPhases, ""))
+	s.wantRefused(errorOf(s.app.AddMembers(s.ctx, ada, 1, []byte("Upn,Name\nbob@x,Bob\n"))), api.CodeConflict, "bob@x is in batch 2 of runbook found")
+	s.wantRefused(errorOf(s.app.CreateBatch(s.ctx, ada, "found", []byte("Upn,Name\nbob@x,Bob\nann@x,Ann\n"))), api.CodeConflict, "ann@x is in batch 1")
 	s.wantBatches("1 03 09:00 active: ann", "2 04 09:00 active: bob")
 }
 
@@ -305,24 +273,20 @@ func TestMemberWhoIsInALaterBatchIsNotRetriedInTheOldOne(t *testing.T) {
 	s := newStage(t, false)
 	s.table().put(dawn, "ann", "bob")
 	s.script = script{"New": fails(errNo)}
-	s.publish(immediate([]string{"only T-0 New"}, ""))
-	s.automate("found")
-	s.tick()
+	s.findBatches(immediate([]string{"only T-0 New"}, ""))
 	s.pass(6 * time.Minute)
 	s.script = script{"New": fails(errLost)}
 	s.tick()
-	_, err := s.app.RetryFailed(s.ctx, ada, 1, api.RetrySelection{}, "again")
-	s.wantRefused(err, api.CodeConflict, "2 of 2 people cannot be retried: ann@x is in batch 2 of runbook found; bob@x is in batch 2")
+	s.wantRefused(errorOf(s.app.RetryFailed(s.ctx, ada, 1, api.RetrySelection{}, "again")), api.CodeConflict, "2 of 2 people cannot be retried: ann@x is in batch 2 of runbook found; bob@x is in batch 2")
 }
 
 func TestErrorsOfATickTellNothingOfTheInside(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	s.table().put(dawn.Add(day), "ann")
-	s.publish(found(twoPhases, ""))
-	s.automate("found")
+	s.publishAutomated(found(twoPhases, ""))
 	a := app.New(app.Config{Store: noSlots{s.store}, Bus: s.bus, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler), Sources: s.sources()})
-	must(s, 0, a.Tick(s.ctx))
+	noError(t, a.Tick(s.ctx))
 	if v := s.automation("found"); !strings.Contains(v.LastError, "cannot be reached") || strings.Contains(v.LastError, "10.0.3.4") {
 		t.Fatal(v.LastError)
 	}
@@ -340,9 +304,7 @@ func TestPhaseBeginsOnTimeAlsoWhenTicksAreSlow(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	s.table().put(dawn.Add(12*time.Minute), "ann")
-	s.publish(found([]string{"only T-0 New"}, ""))
-	s.automate("found")
-	s.tick()
+	s.findBatches(found([]string{"only T-0 New"}, ""))
 	s.pass(12*time.Minute - time.Second)
 	s.wantCalls(1, "")
 	s.pass(time.Second)
@@ -351,22 +313,16 @@ func TestPhaseBeginsOnTimeAlsoWhenTicksAreSlow(t *testing.T) {
 
 // A tick that dies may leave an empty batch.
 func TestEmptyBatchesDoNotStay(t *testing.T) {
-	t.Parallel()
 	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
-		people := s.table()
-		people.put(dawn, "ann", "bob")
-		s.publish(immediate([]string{"only T-0 New"}, ""))
-		s.automate("found")
+		people := s.tableOf(dawn, "ann", "bob")
+		s.publishAutomated(immediate([]string{"only T-0 New"}, ""))
 		cut := s.kill(write, func(ctx context.Context, a *app.App) error { return a.Tick(ctx) })
 		people.drop("ann", "bob")
 		for range 7 {
-			s.pass(5 * time.Minute)
-			s.tick()
+			s.tickAfter(5 * time.Minute)
 		}
-		s.pass(day)
-		s.tick()
-		entries, err := storetest.All[map[string]any](s.ctx, s.store, store.PartitionBatches, "entry")
-		must(s, 0, err)
+		s.tickAfter(day)
+		entries := must(storetest.All[map[string]any](s.ctx, s.store, store.PartitionBatches, "entry"))(t)
 		for _, e := range entries {
 			if status := fmt.Sprint(e.Doc["status"]); !slices.Contains([]string{"completed", "cancelled"}, status) {
 				t.Errorf("after write %d: %v is listed as %s", write, e.Doc["id"], status)
@@ -381,9 +337,7 @@ func TestColumnOfTimesThatAreEverybodysOwnMakesNoBatches(t *testing.T) {
 	s := newStage(t, false)
 	s.table().exec(`WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i < 1000)
 		INSERT INTO people SELECT printf('b%d@x', i), 'Somebody', strftime('%Y-%m-%dT%H:%M:%SZ', '2026-03-05', '+'||i||' seconds') FROM n`)
-	s.publish(unguarded(found(twoPhases, "")))
-	s.automate("found")
-	s.tick()
+	s.findBatches(unguarded(found(twoPhases, "")))
 	s.wantBatches()
 	if v := s.automation("found"); !strings.Contains(v.LastError, `1001 new batch times`) || !strings.Contains(v.LastError, `"Start"`) {
 		t.Fatal(v.LastError)
@@ -394,9 +348,7 @@ func TestNewPrimaryKeyBringsNobodyInASecondTime(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	s.table().put(dawn.Add(day), crowd(10)...)
-	s.publish(found(twoPhases, ""))
-	s.automate("found")
-	s.tick()
+	s.findBatches(found(twoPhases, ""))
 	s.publish(strings.Replace(found(twoPhases, ""), "primary_key: Upn", "primary_key: Name", 1))
 	s.tick()
 	s.tick()
@@ -406,16 +358,11 @@ func TestNewPrimaryKeyBringsNobodyInASecondTime(t *testing.T) {
 }
 
 func TestRowThatMovesToNowhereLeavesItsMember(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		people := s.table()
-		people.put(dawn.Add(time.Hour), "old")
+		people := s.tableOf(dawn.Add(time.Hour), "old")
 		people.put(dawn.Add(day), crowd(10)...)
-		s.publish(found(twoPhases, undone))
-		s.automate("found")
-		s.tick()
-		s.pass(2 * time.Hour)
-		s.tick()
+		s.findBatches(found(twoPhases, undone))
+		s.tickAfter(2 * time.Hour)
 		s.wantStatus(1, "completed")
 		people.put(dawn.Add(time.Hour), "p004") // whose batch has ended
 		s.tick()

@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/alert"
-	"github.com/matoolkit/matoolkit/internal/app"
 )
 
 // breaking has a stop_when in its first phase.
@@ -20,8 +18,7 @@ func breaking(yaml, stopWhen string) string {
 
 func (s *stage) wantPaused(id int, why string) {
 	s.t.Helper()
-	b, err := s.app.Batch(s.ctx, id)
-	must(s, 0, err)
+	b := must(s.app.Batch(s.ctx, id))(s.t)
 	got := ""
 	if b.Paused != nil {
 		got = b.Paused.By + ": " + b.Paused.Why
@@ -37,7 +34,6 @@ func (s *stage) stops(id int) int {
 
 // The pages of the phase have not ended: most members never answer.
 func TestPhaseInWhichTooManyFailPausesItsBatch(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		j := s.listen()
 		s.publish(breaking(twoSteps, "5%"))
@@ -81,8 +77,8 @@ func answer(s *stage, member int, err error) {
 	for _, j := range slices.Clone(s.jobs) {
 		if who(j) == member {
 			body, bad := json.Marshal(j)
-			must(s, 0, bad)
-			must(s, 0, s.work(body, fails(err)))
+			noError(s.t, bad)
+			noError(s.t, s.work(body, fails(err)))
 			s.deliverAll()
 			return
 		}
@@ -96,28 +92,24 @@ func TestFailureIsDecidedOnWhereverItsCountIsCutShort(t *testing.T) {
 	t.Parallel()
 	for _, comesAgain := range []bool{true, false} {
 		t.Run(fmt.Sprintf("its message comes again: %v", comesAgain), func(t *testing.T) {
-			t.Parallel()
 			whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
 				j := s.listen()
 				s.publish(breaking(twoSteps, "1"))
 				s.script = script{"New": some(map[int]worker{1: fails(errNo)})}
 				b := s.batch("two", people(2))
-				s.park = func(kind, _ string) bool { return kind == "" }
+				s.park = ofType("")
 				s.advance(b.ID)
 				result := s.parked[slices.IndexFunc(s.parked, func(p past) bool { return strings.Contains(string(p.m.Body), `"Failure"`) })]
-				cut := s.kill(write, func(ctx context.Context, a *app.App) error { return result.handle(a, ctx, result.m) })
+				cut := s.kill(write, result.handle)
 				if comesAgain {
 					s.unpark()
 				} else {
 					s.park, s.parked = nil, nil
 					for range 3 { // what is lost is made up for a part at a time
-						s.pass(31 * time.Minute)
-						s.tick()
+						s.tickAfter(31 * time.Minute)
 					}
 				}
-				paused, err := s.app.Batch(s.ctx, b.ID)
-				must(s, 0, err)
-				if paused.Paused == nil || s.stops(b.ID) != 1 {
+				if paused := must(s.app.Batch(s.ctx, b.ID))(t); paused.Paused == nil || s.stops(b.ID) != 1 {
 					t.Errorf("cut short after write %d: paused %+v; %s", write, paused.Paused, auditText(s.listAudit(b.ID)))
 				}
 				if n := len(j.of(t, alert.PhaseStopped)); n < 1 || n > 2 || n == 2 && !cut {
@@ -132,7 +124,6 @@ func TestFailureIsDecidedOnWhereverItsCountIsCutShort(t *testing.T) {
 // Members who fail as their page is made, before any job, count as well. The other pages
 // are not made.
 func TestMembersWhoFailBeforeTheirFirstJobPauseTheBatch(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		yaml := breaking(strings.Replace(twoSteps, "function: New}", `function: New, params: {Site: "{{Site}}"}}`, 1), "50%")
 		s.publish(yaml)

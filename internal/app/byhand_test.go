@@ -1,21 +1,18 @@
 package app_test
 
 import (
-	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
-
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/store"
-	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
-// personal selects the items of a batch that name its members. An operator deletes them to forget
-// the members.
-const personal = "c.type IN ('member', 'run', 'task')"
+// personal are the types of the items of a batch that name its members. An operator deletes the
+// items to forget the members.
+var personal = []string{"member", "run", "task"}
 
 // TestForgetting deletes the items of an ended batch that name its members: nothing in the batch's
 // partition names them afterwards, and the batch, whose rows are still in the data source, is not
@@ -23,27 +20,22 @@ const personal = "c.type IN ('member', 'run', 'task')"
 func TestForgetting(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false, azure)
-	people := s.table()
-	people.put(dawn.Add(day), "anja", "bob")
-	s.publish(found(twoPhases, ""))
-	s.automate("found")
-	s.tick()
-	s.pass(day)
-	s.tick()
+	s.tableOf(dawn.Add(day), "anja", "bob")
+	s.findBatches(found(twoPhases, ""))
+	s.tickAfter(day)
 	s.tick() // two handlers may have listed the batch in the wrong order
 	s.wantBatches("1 02 09:00 completed: anja bob")
 	if !strings.Contains(s.everything(1), "anja") {
 		t.Fatal("nobody was there to be forgotten")
 	}
 
-	s.erase(1, personal)
+	s.erase(1, personal...)
 	if left := s.everything(1); strings.Contains(left, "anja") || strings.Contains(left, "bob") {
 		t.Errorf("somebody is still named: %s", left)
 	}
 	calls := len(s.jobs)
 	s.tick()
-	s.pass(day)
-	s.tick()
+	s.tickAfter(day)
 	s.wantStatus(1, "completed")
 	if len(s.jobs) != calls {
 		t.Errorf("%d jobs were sent again", len(s.jobs)-calls)
@@ -55,15 +47,12 @@ func TestForgetting(t *testing.T) {
 func TestForgettingABatchAsAWhole(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false, azure)
-	people := s.table()
-	people.put(dawn.Add(time.Minute), "ann", "bob")
-	s.publish(found(twoPhases, ""))
-	s.automate("found")
-	s.tick()
+	s.tableOf(dawn.Add(time.Minute), "ann", "bob")
+	s.findBatches(found(twoPhases, ""))
 	s.pass(time.Minute)
 	s.wantBatches("1 01 09:01 completed: ann bob")
 	calls := len(s.jobs)
-	s.erase(1, "c.type IN ('batch', 'member', 'run', 'shard')")
+	s.erase(1, "batch", "member", "run", "shard")
 	s.pass(11 * time.Minute) // until then the broker drops what it has heard
 	s.tick()
 	if len(s.jobs) == calls {
@@ -74,10 +63,7 @@ func TestForgettingABatchAsAWhole(t *testing.T) {
 // everything is all that the store has of a batch, as text.
 func (s *stage) everything(batch int) string {
 	s.t.Helper()
-	items, err := s.store.Dump(s.ctx, store.BatchPartition(batch))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	items := must(s.store.Dump(s.ctx, store.BatchPartition(batch)))(s.t)
 	var text strings.Builder
 	for _, item := range items {
 		text.WriteString(item.ID + string(item.Doc) + "\n")
@@ -85,31 +71,18 @@ func (s *stage) everything(batch int) string {
 	return text.String()
 }
 
-// erase deletes items of a batch.
-func (s *stage) erase(batch int, where string) {
+// erase deletes the items of a batch that are of some types.
+func (s *stage) erase(batch int, types ...string) {
 	s.t.Helper()
-	key, err := azcosmos.NewKeyCredential(cosmos.DefaultKey)
-	must(s, key, err)
-	client, err := azcosmos.NewClientWithKey(s.cosmos.URL(), key, nil)
-	must(s, client, err)
-	container, err := client.NewContainer("d", "c")
-	must(s, container, err)
-	pager := container.NewQueryItemsPager("SELECT * FROM c WHERE "+where, azcosmos.NewPartitionKeyString(store.BatchPartition(batch)), nil)
-	for pager.More() {
-		page, err := pager.NextPage(s.ctx)
-		if err != nil || len(page.Items) == 0 {
-			s.t.Fatalf("%d items, %v", len(page.Items), err)
+	erased := 0
+	for _, item := range must(s.store.Dump(s.ctx, store.BatchPartition(batch)))(s.t) {
+		if slices.Contains(types, item.Type) {
+			s.commit(store.Delete(item.Key, item.ETag))
+			erased++
 		}
-		for _, body := range page.Items {
-			var item struct {
-				ID   string `json:"id"`
-				ETag string `json:"_etag"`
-			}
-			must(s, item, json.Unmarshal(body, &item))
-			if _, err := s.store.Apply(s.ctx, store.Writes{store.Delete(store.Key{PK: store.BatchPartition(batch), ID: item.ID}, item.ETag)}); err != nil {
-				s.t.Fatal(err)
-			}
-		}
+	}
+	if erased == 0 {
+		s.t.Fatalf("batch %d has no items of types %q", batch, types)
 	}
 }
 
@@ -125,9 +98,7 @@ func TestNumbersGoOnFromWhereTheyAreSet(t *testing.T) {
 		t.Fatalf("%+v, %v", kept, err)
 	}
 	kept.Doc["last"] = 500
-	if _, err := w.store.Apply(w.ctx, store.Writes{store.Replace(store.SequenceKey(), kept.Doc, kept.Version)}); err != nil {
-		t.Fatal(err)
-	}
+	w.commit(store.Replace(store.SequenceKey(), kept.Doc, kept.Version))
 	if b := w.batch("move", people(1), api.AllowInOtherBatches); b.ID != 501 {
 		t.Errorf("the next batch is %d", b.ID)
 	}

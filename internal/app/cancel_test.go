@@ -9,19 +9,14 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
 func TestCancelledInTheMiddleOfAFanOutNoOtherPageBegins(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": only(fails(errLost), 1)}
-		s.park = func(kind, body string) bool {
-			return kind == message.TypePhaseDue && strings.Contains(body, `"Page":2`)
-		}
-		s.publish(twoSteps)
-		b := s.pages("two", 2)
+		s.park = ofType(message.TypePhaseDue, `"Page":2`)
+		b := s.pages(twoSteps, 2)
 		s.advance(b.ID)
 		s.cancel(b.ID)
 		s.unpark()
@@ -42,12 +37,9 @@ func TestCancelledInAStepItsResultIsKeptAndNothingFollows(t *testing.T) {
 		step   string
 	}{"succeeded": {`{"a":1}`, nil, "succeeded"}, "failed": {"null", errNo, "failed"}} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			play(t, func(t *testing.T, s *stage) {
 				s.script = script{"New": fails(errLost)}
-				s.publish("retry: {max_retries: 5, interval: 1s}\n" + twoSteps)
-				b := s.batch("two", people(1))
-				s.advance(b.ID)
+				b := s.startBatch("retry: {max_retries: 5, interval: 1s}\n"+twoSteps, people(1))
 				s.cancel(b.ID)
 				s.wantStatus(b.ID, "cancelling")
 				s.answers(1, "New", tt.result, tt.err)
@@ -67,12 +59,9 @@ func TestCancelledInAStepItsResultIsKeptAndNothingFollows(t *testing.T) {
 }
 
 func TestCancelledWhileItPolls(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Copy": always(unfinished)}
-		s.publish(polling)
-		b := s.batch("polling", people(2))
-		s.advance(b.ID)
+		b := s.startBatch(polling, people(2))
 		s.cancel(b.ID)
 		s.pass(30 * time.Second)
 		s.wantCalls(1, "Copy")
@@ -83,12 +72,9 @@ func TestCancelledWhileItPolls(t *testing.T) {
 }
 
 func TestCancelledWhileARetryWaits(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": fails(errNo)}
-		s.publish("retry: {max_retries: 1, interval: 1m}\n" + twoSteps)
-		b := s.batch("two", people(2))
-		s.advance(b.ID)
+		b := s.startBatch("retry: {max_retries: 1, interval: 1m}\n"+twoSteps, people(2))
 		s.cancel(b.ID)
 		s.pass(time.Minute)
 		s.wantCalls(1, "New")
@@ -98,11 +84,8 @@ func TestCancelledWhileARetryWaits(t *testing.T) {
 }
 
 func TestCancelledBetweenPhasesWhatWasDoneStaysDone(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.publish(twoSteps)
-		b := s.batch("two", people(3))
-		s.advance(b.ID)
+		b := s.startBatch(twoSteps, people(3))
 		s.cancel(b.ID)
 		s.wantPhases(b.ID, "first completed 3/0/0, second cancelled 0/0/0")
 		s.wantStatus(b.ID, "cancelled")
@@ -110,10 +93,8 @@ func TestCancelledBetweenPhasesWhatWasDoneStaysDone(t *testing.T) {
 }
 
 func TestCancelledBeforeAnythingBegan(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.publish(mover)
-		b := s.batch("move", people(3))
+		b := s.createBatch(mover, people(3))
 		s.cancel(b.ID)
 		s.wantStatus(b.ID, "cancelled")
 		s.pass(time.Hour)
@@ -122,12 +103,9 @@ func TestCancelledBeforeAnythingBegan(t *testing.T) {
 }
 
 func TestCancelledInInit(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Prepare": fails(errLost)}
-		s.publish(mover)
-		b := s.batch("move", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(mover, people(1))
 		s.cancel(b.ID)
 		s.wantStatus(b.ID, "cancelling")
 		s.answers(0, "Prepare", "true", nil)
@@ -139,12 +117,9 @@ func TestCancelledInInit(t *testing.T) {
 }
 
 func TestCancelledWhilePaused(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": fails(errLost)}
-		s.publish(twoSteps)
-		b := s.batch("two", people(2))
-		s.advance(b.ID)
+		b := s.startBatch(twoSteps, people(2))
 		s.pause(b.ID)
 		s.answers(1, "New", "true", nil) // held before its next step
 		s.cancel(b.ID)
@@ -162,7 +137,6 @@ func TestCancelledWhilePaused(t *testing.T) {
 }
 
 func TestCancelledWhileMembersWaitForTheirEarlierPhase(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"A": only(fails(errLost), 1)}
 		s.publish(overlapping)
@@ -178,12 +152,9 @@ func TestCancelledWhileMembersWaitForTheirEarlierPhase(t *testing.T) {
 }
 
 func TestCancelledWhileARollbackRunsItIsCarriedToItsEndFirst(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": some(map[int]worker{1: fails(errNo), 2: fails(errLost)}), "Stop": fails(errLost)}
-		s.publish(undoable)
-		b := s.batch("undoable", people(2))
-		s.advance(b.ID)
+		b := s.startBatch(undoable, people(2))
 		s.wantCalls(1, "New Stop")
 		s.cancel(b.ID)
 		s.wantStatus(b.ID, "cancelling")
@@ -229,12 +200,9 @@ func TestCancelledBatchChecksItsRollbacksLessOftenTheLongerTheyTake(t *testing.T
 }
 
 func TestCancelledWhileAPausedRollbackIsHeldItIsLetGo(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": fails(errNo), "Stop": fails(errLost)}
-		s.publish(undoable)
-		b := s.batch("undoable", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(undoable, people(1))
 		s.pause(b.ID)
 		s.answers(1, "Stop", "true", nil)
 		s.wantCalls(1, "New Stop")
@@ -246,12 +214,9 @@ func TestCancelledWhileAPausedRollbackIsHeldItIsLetGo(t *testing.T) {
 }
 
 func TestCancelledWhileOnCompleteRuns(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Report": fails(errLost)}
-		s.publish(reporting)
-		b := s.batch("reporting", people(2))
-		s.advance(b.ID)
+		b := s.startBatch(reporting, people(2))
 		s.wantCalls(0, "Report")
 		s.cancel(b.ID)
 		s.wantStatus(b.ID, "cancelling")
@@ -264,36 +229,25 @@ func TestCancelledWhileOnCompleteRuns(t *testing.T) {
 }
 
 func TestCancelledBatchTakesNoOtherWish(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": inTurn(fails(errNo), fails(errNo), fails(errLost))}
-		s.publish(twoSteps)
-		b := s.batch("two", people(2))
+		b := s.createBatch(twoSteps, people(2))
 		s.advance(b.ID) // both members fail
 		failed := s.step(b.ID, 1, "new")
 		s.cancel(b.ID)
 		for range 2 {
-			v, err := s.app.Cancel(s.ctx, audit.Caller{Name: "grace"}, b.ID, "again")
-			if must(s, v, err); v.Cancelled.By != "ada" || v.Cancelled.Why != "enough" {
+			if v := must(s.app.Cancel(s.ctx, grace, b.ID, "again"))(t); v.Cancelled.By != "ada" || v.Cancelled.Why != "enough" {
 				t.Errorf("cancelled by %+v", v.Cancelled)
 			}
 		}
-		_, err := s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID))
-		s.wantRefused(err, api.CodeConflict, "it cannot be advanced")
-		_, err = s.app.Pause(s.ctx, ada, b.ID, "")
-		s.wantRefused(err, api.CodeConflict, "it cannot be paused")
-		_, err = s.app.Resume(s.ctx, ada, b.ID, "")
-		s.wantRefused(err, api.CodeConflict, "it cannot be resumed")
-		_, err = s.app.AddMembers(s.ctx, ada, b.ID, []byte("Upn,Name\nlate@x,Late\n"))
-		s.wantRefused(err, api.CodeConflict, "no member can be added")
-		_, err = s.app.RemoveMember(s.ctx, ada, b.ID, 1, "")
-		s.wantRefused(err, api.CodeConflict, "no member can be removed")
-		_, err = s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{}, "")
-		s.wantRefused(err, api.CodeConflict, "it has nothing to retry")
-		_, err = s.app.SkipStep(s.ctx, ada, b.ID, failed.ID, "")
-		s.wantRefused(err, api.CodeConflict, "nothing can be retried")
-		_, err = s.app.Approve(s.ctx, ada, b.ID, "second", "")
-		s.wantRefused(err, api.CodeConflict, "there is nothing to approve")
+		s.wantRefused(errorOf(s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID))), api.CodeConflict, "it cannot be advanced")
+		s.wantRefused(errorOf(s.app.Pause(s.ctx, ada, b.ID, "")), api.CodeConflict, "it cannot be paused")
+		s.wantRefused(errorOf(s.app.Resume(s.ctx, ada, b.ID, "")), api.CodeConflict, "it cannot be resumed")
+		s.wantRefused(errorOf(s.app.AddMembers(s.ctx, ada, b.ID, []byte("Upn,Name\nlate@x,Late\n"))), api.CodeConflict, "no member can be added")
+		s.wantRefused(errorOf(s.app.RemoveMember(s.ctx, ada, b.ID, 1, "")), api.CodeConflict, "no member can be removed")
+		s.wantRefused(errorOf(s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{}, "")), api.CodeConflict, "it has nothing to retry")
+		s.wantRefused(errorOf(s.app.SkipStep(s.ctx, ada, b.ID, failed.ID, "")), api.CodeConflict, "nothing can be retried")
+		s.wantRefused(errorOf(s.app.Approve(s.ctx, ada, b.ID, "second", "")), api.CodeConflict, "there is nothing to approve")
 		s.deliverAll()
 		s.wantStatus(b.ID, "cancelled")
 		var cancels int
@@ -309,30 +263,22 @@ func TestCancelledBatchTakesNoOtherWish(t *testing.T) {
 }
 
 func TestBatchThatHasEndedIsNotCancelled(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.publish(oneStep(""))
-		b := s.batch("one", people(1))
-		s.advance(b.ID)
-		_, err := s.app.Cancel(s.ctx, ada, b.ID, "")
-		s.wantRefused(err, api.CodeConflict, "has ended (completed): it cannot be cancelled")
+		b := s.startBatch(oneStep(""), people(1))
+		s.wantRefused(errorOf(s.app.Cancel(s.ctx, ada, b.ID, "")), api.CodeConflict, "has ended (completed): it cannot be cancelled")
 	})
 }
 
 // The process that takes the last result of a rollback dies before the page is counted:
 // its phase would look unfinished for ever.
 func TestCancelledBatchCountsWhatEndsLastWhereverThatWasCutShort(t *testing.T) {
-	t.Parallel()
 	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
 		s.script = script{"New": fails(errNo), "Alert": fails(errLost)}
-		s.publish(undoable)
-		b := s.batch("undoable", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(undoable, people(1))
 		s.cancel(b.ID)
 		s.wantStatus(b.ID, "cancelling")
 		j := s.jobs[len(s.jobs)-1]
-		body, err := json.Marshal(message.Result{JobID: j.JobID, Status: message.StatusSuccess, Result: json.RawMessage("true"), CorrelationData: j.CorrelationData})
-		must(s, 0, err)
+		body := must(json.Marshal(message.Result{JobID: j.JobID, Status: message.StatusSuccess, Result: json.RawMessage("true"), CorrelationData: j.CorrelationData}))(t)
 		cut := s.kill(write, func(ctx context.Context, a *app.App) error {
 			return a.HandleResult(ctx, message.Delivery{ID: j.JobID, Body: body, DeliveryCount: 1})
 		})
@@ -345,19 +291,16 @@ func TestCancelledBatchCountsWhatEndsLastWhereverThatWasCutShort(t *testing.T) {
 
 // The work of a cancellation can be lost on the way: the tick takes it up again.
 func TestCancellationWhoseWorkIsLostIsMadeUpForByTheTick(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": fails(errLost)}
-		s.publish(twoSteps)
-		b := s.pages("two", 3)
+		b := s.pages(twoSteps, 3)
 		s.advance(b.ID)
-		s.park = func(kind, _ string) bool { return kind == message.TypeBatchWork }
+		s.park = ofType(message.TypeBatchWork)
 		s.cancel(b.ID)
 		s.wantStatus(b.ID, "cancelling")
 		s.park, s.parked = nil, nil
 		s.revokes()
-		s.pass(5 * time.Minute)
-		s.tick()
+		s.tickAfter(5 * time.Minute)
 		s.wantStatus(b.ID, "cancelled")
 		s.wantPhases(b.ID, "first cancelled 0/0/3, second cancelled 0/0/0")
 	})

@@ -49,14 +49,12 @@ func numbered(prefix string, n int) (names []string) {
 func (s *stage) wantOneOpenBatch(prefix string) (people int) {
 	s.t.Helper()
 	homes := map[string]int{}
-	page, err := s.app.Batches(s.ctx, api.ListOptions{Limit: 1000})
-	must(s, page, err)
+	page := must(s.app.Batches(s.ctx, api.ListOptions{Limit: 1000}))(s.t)
 	for _, b := range page.Items {
 		if model.BatchStatus(b.Status).Terminal() {
 			continue
 		}
-		members, err := storetest.All[model.Member](s.ctx, s.store, store.BatchPartition(b.ID), "member")
-		must(s, members, err)
+		members := must(storetest.All[model.Member](s.ctx, s.store, store.BatchPartition(b.ID), "member"))(s.t)
 		for _, m := range members {
 			key := strings.ToLower(m.Doc.Key)
 			if m.Doc.Status != model.MemberActive || !strings.HasPrefix(key, prefix) {
@@ -99,7 +97,7 @@ func TestBatchesCreatedAtOnceShareNobody(t *testing.T) {
 				})
 				_, first := process.CreateBatch(s.ctx, ada, "uploaded", upload(append(numbered(prefix+"a", size), shared...)...))
 				if !reached() {
-					must(s, 0, first)
+					noError(t, first)
 					break
 				}
 				if (first == nil) == (second == nil) {
@@ -125,10 +123,9 @@ func TestBatchesCreatedAtOnceShareNobody(t *testing.T) {
 func TestAdditionsAtOnceShareNobody(t *testing.T) {
 	t.Parallel()
 	for name, meanwhile := range map[string]func(s *stage, csv []byte) error{
-		"another addition": func(s *stage, csv []byte) error { _, err := s.other.AddMembers(s.ctx, ada, 2, csv); return err },
+		"another addition": func(s *stage, csv []byte) error { return errorOf(s.other.AddMembers(s.ctx, ada, 2, csv)) },
 		"a creation": func(s *stage, csv []byte) error {
-			_, err := s.other.CreateBatch(s.ctx, ada, "uploaded", csv)
-			return err
+			return errorOf(s.other.CreateBatch(s.ctx, ada, "uploaded", csv))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -145,7 +142,7 @@ func TestAdditionsAtOnceShareNobody(t *testing.T) {
 				_, first := process.AddMembers(s.ctx, ada, 1, upload(append(numbered(prefix+"a", 60), shared...)...))
 				s.deliverAll()
 				if !reached() {
-					must(s, 0, first)
+					noError(t, first)
 					break
 				}
 				if (first == nil) == (second == nil) {
@@ -198,15 +195,13 @@ func TestTickAddsNobodyWhoIsInAnotherBatch(t *testing.T) {
 	t.Parallel()
 	for n := 1; ; n += cutStep() {
 		s := newStage(t, false)
-		people := s.table()
-		people.put(dawn.Add(5*day), crowd(60)...)
+		people := s.tableOf(dawn.Add(5*day), crowd(60)...)
 		people.put(dawn.Add(6*day), "solo")
 		s.publish(flatUpn)
-		s.publish(found(twoPhases, ""))
-		s.automate("found")
+		s.publishAutomated(found(twoPhases, ""))
 		var second error
 		process, reached := s.newInterrupted(n, func() { _, second = s.other.CreateBatch(s.ctx, ada, "uploaded", upload("P003@X", "solo@x")) })
-		must(s, 0, process.Tick(s.ctx))
+		noError(t, process.Tick(s.ctx))
 		s.deliverAll()
 		s.wantOneOpenBatch("")
 		if !reached() {
@@ -222,10 +217,8 @@ func TestTickAddsNobodyWhoIsInAnotherBatch(t *testing.T) {
 		if !slices.ContainsFunc(v.Problems, func(p api.RowProblem) bool { return p.Code == "other-batch" && strings.Contains(p.Message, "P003@X") }) {
 			t.Fatalf("after request %d: %+v", n, v)
 		}
-		page, err := s.app.Batches(s.ctx, api.ListOptions{Runbook: "uploaded"})
-		must(s, page, err)
-		cancelled, err := s.app.Cancel(s.ctx, ada, page.Items[0].ID, "")
-		must(s, cancelled, err)
+		page := must(s.app.Batches(s.ctx, api.ListOptions{Runbook: "uploaded"}))(t)
+		must(s.app.Cancel(s.ctx, ada, page.Items[0].ID, ""))(t)
 		s.deliverAll()
 		s.tick()
 		if got := s.wantOneOpenBatch(""); got != 61 {
@@ -237,18 +230,15 @@ func TestTickAddsNobodyWhoIsInAnotherBatch(t *testing.T) {
 // The preview names the people whom the next tick does not add, since another batch has
 // them, and counts only the others.
 func TestPreviewNamesPeopleInOtherBatches(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		people := s.table()
-		people.put(dawn.Add(5*day), "p000", "p001", "p002")
+		people := s.tableOf(dawn.Add(5*day), "p000", "p001", "p002")
 		s.publish(flatUpn)
 		s.publish(guardedBy("{number: 2}", found(twoPhases, "")))
 		s.tick()
 		s.batch("uploaded", string(upload("P001@X", "solo@x", "late@x")))
 		people.put(dawn.Add(6*day), "solo")
 		preview := func() api.QueryPreview {
-			v, err := s.app.PreviewQuery(s.ctx, ada, "found", 1)
-			return must(s, v, err)
+			return must(s.app.PreviewQuery(s.ctx, ada, "found", 1))(t)
 		}
 		want := func(v api.QueryPreview, groups string, keys ...string) {
 			t.Helper()
@@ -272,8 +262,7 @@ func TestPreviewNamesPeopleInOtherBatches(t *testing.T) {
 		if held.Additions == nil {
 			t.Fatal("no additions are held")
 		}
-		v, err := s.app.EnableAutomation(s.ctx, ada, "found", held.Additions.Revision)
-		must(s, v, err)
+		must(s.app.EnableAutomation(s.ctx, ada, "found", held.Additions.Revision))(t)
 		want(preview(), "0: 2+0, 0: 0+0", "p001@x", "solo@x")
 		s.tick()
 		s.wantOneOpenBatch("")
@@ -287,13 +276,11 @@ func TestPreviewNamesPeopleInOtherBatches(t *testing.T) {
 
 // A creation that dies keeps its people for ten minutes from others, and no longer.
 func TestCreationThatDiesKeepsItsPeopleForTenMinutes(t *testing.T) {
-	t.Parallel()
 	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
 		s.publish(flatUpn)
 		csv := upload(numbered("u", 230)...)
 		cut := s.kill(write, func(ctx context.Context, a *app.App) error {
-			_, err := a.CreateBatch(ctx, ada, "uploaded", csv)
-			return err
+			return errorOf(a.CreateBatch(ctx, ada, "uploaded", csv))
 		})
 		_, err := s.app.CreateBatch(s.ctx, ada, "uploaded", csv)
 		if s.wantRefused(err, api.CodeConflict, "is in batch 1 of runbook uploaded"); !strings.Contains(err.Error(), "being created") {
@@ -317,31 +304,24 @@ func TestCreationThatGoesOnLateSharesNobody(t *testing.T) {
 	s.publish(flatUpn)
 	by := audit.Caller{Name: "ada", Key: "k"}
 	s.kill(2, func(ctx context.Context, a *app.App) error {
-		_, err := a.CreateBatch(ctx, by, "uploaded", upload(numbered("u", 3)...))
-		return err
+		return errorOf(a.CreateBatch(ctx, by, "uploaded", upload(numbered("u", 3)...)))
 	})
 	s.pass(10 * time.Minute)
 	s.batch("uploaded", string(upload("u001@x")))
-	_, err := s.app.CreateBatch(s.ctx, by, "uploaded", upload(numbered("u", 3)...))
-	s.wantRefused(err, api.CodeConflict, "u001@x is in batch 2")
+	s.wantRefused(errorOf(s.app.CreateBatch(s.ctx, by, "uploaded", upload(numbered("u", 3)...))), api.CodeConflict, "u001@x is in batch 2")
 	s.wantOneOpenBatch("u")
 }
 
 func TestPeopleInOtherBatchesAreTakenWhereThatIsAllowed(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
-	people := s.table()
-	people.put(dawn.Add(5*day), "found")
+	s.tableOf(dawn.Add(5*day), "found")
 	s.publish(flatUpn)
 	s.publish(strings.NewReplacer("name: uploaded", "name: apart", "worker-01", "worker-02").Replace(flatUpn))
-	s.publish(found(twoPhases, ""))
-	s.automate("found")
-	s.tick()
+	s.findBatches(found(twoPhases, ""))
 	s.batch("uploaded", string(upload("ann")))
-	_, err := s.app.CreateBatch(s.ctx, ada, "uploaded", upload(append(numbered("u", 300), "ANN")...))
-	s.wantRefused(err, api.CodeConflict, "1 of 301 people cannot be added: ANN is in batch 2 of runbook uploaded, as ann")
-	_, err = s.app.CreateBatch(s.ctx, ada, "uploaded", upload("found@x"))
-	s.wantRefused(err, api.CodeConflict, "found@x is in batch 1 of runbook found")
+	s.wantRefused(errorOf(s.app.CreateBatch(s.ctx, ada, "uploaded", upload(append(numbered("u", 300), "ANN")...))), api.CodeConflict, "1 of 301 people cannot be added: ANN is in batch 2 of runbook uploaded, as ann")
+	s.wantRefused(errorOf(s.app.CreateBatch(s.ctx, ada, "uploaded", upload("found@x"))), api.CodeConflict, "found@x is in batch 1 of runbook found")
 	s.batch("apart", string(upload("ann"))) // no worker serves both runbooks
 	shared := s.batch("uploaded", string(upload("ann", "found@x")), api.AllowInOtherBatches)
 	if !shared.Shared || !s.batchOf(shared.ID).Shared || s.batchOf(2).Shared {
@@ -350,28 +330,23 @@ func TestPeopleInOtherBatchesAreTakenWhereThatIsAllowed(t *testing.T) {
 	if record := s.listAudit(shared.ID)[0]; !strings.Contains(string(record.After), `"allowInOtherBatches":true`) {
 		t.Errorf("%s", record.After)
 	}
-	_, err = s.app.AddMembers(s.ctx, ada, 2, upload("found@x"))
-	s.wantRefused(err, api.CodeConflict, "found@x is in batch 1 of runbook found")
-	added, err := s.app.AddMembers(s.ctx, ada, 2, upload("found@x"), api.AllowInOtherBatches)
-	if must(s, added, err); added.Added != 1 || !added.Batch.Shared {
+	s.wantRefused(errorOf(s.app.AddMembers(s.ctx, ada, 2, upload("found@x"))), api.CodeConflict, "found@x is in batch 1 of runbook found")
+	if added := must(s.app.AddMembers(s.ctx, ada, 2, upload("found@x"), api.AllowInOtherBatches))(t); added.Added != 1 || !added.Batch.Shared {
 		t.Errorf("%+v", added)
 	}
-	_, err = s.app.AddMembers(s.ctx, ada, 1, []byte("Upn,Name\nann,Ann\n"), api.AllowInOtherBatches)
-	s.wantRefused(err, api.CodeConflict, "follows a data source")
+	s.wantRefused(errorOf(s.app.AddMembers(s.ctx, ada, 1, []byte("Upn,Name\nann,Ann\n"), api.AllowInOtherBatches)), api.CodeConflict, "follows a data source")
 
 	// Whom two batches have is free when both have ended.
 	for _, id := range []int{2, shared.ID} {
-		_, err = s.app.CreateBatch(s.ctx, ada, "uploaded", upload("ann"))
-		s.wantRefused(err, api.CodeConflict, "ann is in batch")
-		v, err := s.app.Cancel(s.ctx, ada, id, "")
-		must(s, v, err)
+		s.wantRefused(errorOf(s.app.CreateBatch(s.ctx, ada, "uploaded", upload("ann"))), api.CodeConflict, "ann is in batch")
+		must(s.app.Cancel(s.ctx, ada, id, ""))(t)
 		s.deliverAll()
 	}
 	s.batch("uploaded", string(upload("ann")))
 
 	// A refusal names a hundred people.
 	s.batch("uploaded", string(upload(numbered("n", 300)...)))
-	_, err = s.app.CreateBatch(s.ctx, ada, "uploaded", upload(numbered("n", 300)...))
+	_, err := s.app.CreateBatch(s.ctx, ada, "uploaded", upload(numbered("n", 300)...))
 	s.wantRefused(err, api.CodeConflict, "300 of 300 people cannot be added")
 	s.wantRefused(err, api.CodeConflict, "allowInOtherBatches (--allow-in-other-batches)")
 	var e *problem.Error

@@ -21,44 +21,34 @@ func TestLostRacesAreRetriedWithPausesUntilTheContextEnds(t *testing.T) {
 	bad := message.Delivery{ID: "bad", Type: message.TypeBatchInit, Body: []byte("no JSON"), EnqueuedAt: epoch}
 	useCases := map[string]func(context.Context, *world, api.Batch) error{
 		"publish": func(ctx context.Context, w *world, _ api.Batch) error {
-			_, err := w.app.PublishRunbook(ctx, ada, "", []byte(mover+"\n# another version\n"), api.PublishOptions{})
-			return err
+			return errorOf(w.app.PublishRunbook(ctx, ada, "", []byte(mover+"\n# another version\n"), api.PublishOptions{}))
 		},
 		"deactivate": func(ctx context.Context, w *world, _ api.Batch) error {
-			_, err := w.app.Deactivate(ctx, ada, "move", 1, "")
-			return err
+			return errorOf(w.app.Deactivate(ctx, ada, "move", 1, ""))
 		},
 		"set automation": func(ctx context.Context, w *world, _ api.Batch) error {
-			_, err := w.app.SetAutomation(ctx, ada, "found", false)
-			return err
+			return errorOf(w.app.SetAutomation(ctx, ada, "found", false))
 		},
 		"confirm additions": func(ctx context.Context, w *world, _ api.Batch) error {
-			_, err := w.app.ConfirmAdditions(ctx, ada, "found", "0123456789abcdef", "")
-			return err
+			return errorOf(w.app.ConfirmAdditions(ctx, ada, "found", "0123456789abcdef", ""))
 		},
 		"create a batch": func(ctx context.Context, w *world, _ api.Batch) error {
-			_, err := w.app.CreateBatch(ctx, ada, "move", []byte("Upn,Name,Start\nnew@x,New,\n"))
-			return err
+			return errorOf(w.app.CreateBatch(ctx, ada, "move", []byte("Upn,Name,Start\nnew@x,New,\n")))
 		},
 		"add members": func(ctx context.Context, w *world, b api.Batch) error {
-			_, err := w.app.AddMembers(ctx, ada, b.ID, []byte("Upn,Name,Start\nnew@x,New,\n"))
-			return err
+			return errorOf(w.app.AddMembers(ctx, ada, b.ID, []byte("Upn,Name,Start\nnew@x,New,\n")))
 		},
 		"remove a member": func(ctx context.Context, w *world, b api.Batch) error {
-			_, err := w.app.RemoveMember(ctx, ada, b.ID, 1, "")
-			return err
+			return errorOf(w.app.RemoveMember(ctx, ada, b.ID, 1, ""))
 		},
 		"read members": func(ctx context.Context, w *world, b api.Batch) error {
-			_, err := w.app.Members(ctx, ada, b.ID, api.ListOptions{})
-			return err
+			return errorOf(w.app.Members(ctx, ada, b.ID, api.ListOptions{}))
 		},
 		"discard": func(ctx context.Context, w *world, _ api.Batch) error {
-			_, err := w.app.Discard(ctx, ada, w.listUnprocessable(api.ListOptions{})[0].ID, "")
-			return err
+			return errorOf(w.app.Discard(ctx, ada, w.listUnprocessable(api.ListOptions{})[0].ID, ""))
 		},
 		"replay": func(ctx context.Context, w *world, _ api.Batch) error {
-			_, err := w.app.Replay(ctx, ada, w.listUnprocessable(api.ListOptions{})[0].ID, "")
-			return err
+			return errorOf(w.app.Replay(ctx, ada, w.listUnprocessable(api.ListOptions{})[0].ID, ""))
 		},
 	}
 	for name, call := range useCases {

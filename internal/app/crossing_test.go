@@ -14,20 +14,15 @@ import (
 // Requests that cross work under way and the requests of others.
 
 func TestAdvanceAskedForByManyAtOnceIsOne(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.publish(twoSteps)
-		b := s.batch("two", people(3))
-		var all sync.WaitGroup
-		for i := range 6 {
-			process := []*app.App{s.app, s.other}[i%2]
-			all.Go(func() {
-				if v, err := process.Advance(s.ctx, ada, b.ID, "first"); err != nil || v.Advanced != "first" {
-					t.Errorf("advanced to %s, %v", v.Advanced, err)
-				}
-			})
-		}
-		all.Wait()
+		b := s.createBatch(twoSteps, people(3))
+		s.atOnce(6, func(_ int, process *app.App) error {
+			v, err := process.Advance(s.ctx, ada, b.ID, "first")
+			if v.Advanced != "first" {
+				t.Errorf("advanced to %s", v.Advanced)
+			}
+			return err
+		})
 		s.deliverAll()
 		s.wantPhases(b.ID, "first completed 3/0/0, second pending 0/0/0")
 		s.wantCalls(1, "New Join")
@@ -38,17 +33,14 @@ func TestAdvanceAskedForByManyAtOnceIsOne(t *testing.T) {
 }
 
 func TestPausesAndResumptionsInTheMiddleOfEverythingLoseNothing(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{
 			"New":  some(map[int]worker{2: inTurn(fails(errNo), always("true")), 3: fails(errNo)}),
 			"Join": always("true"),
 		}
-		s.publish("retry: {max_retries: 1, interval: 1s}\n" + twoSteps)
-		b := s.pages("two", 2)
+		b := s.pages("retry: {max_retries: 1, interval: 1s}\n"+twoSteps, 2)
 		s.add(b.ID, "third@x", "fourth@x", "fifth@x", "sixth@x")
-		_, err := s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID))
-		must(s, 0, err)
+		must(s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID)))(t)
 		var all sync.WaitGroup
 		for _, process := range []*app.App{s.app, s.other} {
 			s.asking.Add(1)
@@ -81,14 +73,11 @@ func TestCancellationInTheMiddleOfEverythingEndsEverything(t *testing.T) {
 	t.Parallel()
 	for name, yaml := range map[string]string{"of steps": leaving(undoable), "of polls": polling, "of on_complete": reporting} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			play(t, func(t *testing.T, s *stage) {
 				s.script = script{"New": some(map[int]worker{1: always(`{"id":"u"}`), 2: fails(errNo), 3: always(`{"id":"u"}`), 4: fails(errLost)}), "Copy": always(unfinished)}
-				view := s.publish(yaml)
-				b := s.pages(view.Name, 2)
+				b := s.pages(yaml, 2)
 				s.add(b.ID, "third@x", "fourth@x")
-				_, err := s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID))
-				must(s, 0, err)
+				must(s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID)))(t)
 				var all sync.WaitGroup
 				for _, process := range []*app.App{s.app, s.other} {
 					s.asking.Add(1)
@@ -106,14 +95,12 @@ func TestCancellationInTheMiddleOfEverythingEndsEverything(t *testing.T) {
 					s.pass(5 * time.Second)
 				}
 				if s.calls(4) != "" { // the worker may have the job that it never answers: the batch waits for its deadline
-					s.pass(31 * time.Minute)
-					s.tick()
+					s.tickAfter(31 * time.Minute)
 					s.pass(5 * time.Second) // the next check of the batch
 				}
 				s.wantStatus(b.ID, "cancelled")
 				calls := len(s.jobs)
-				s.pass(time.Hour)
-				s.tick()
+				s.tickAfter(time.Hour)
 				if len(s.jobs) != calls {
 					t.Errorf("%d jobs came after the end", len(s.jobs)-calls)
 				}
@@ -125,15 +112,11 @@ func TestCancellationInTheMiddleOfEverythingEndsEverything(t *testing.T) {
 // For a second another process may still take the batch to be open: what it sends
 // then is ended with the rest.
 func TestResultThatCrossesTheCancellationLeadsToNothingThatLasts(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": fails(errLost), "Join": fails(errLost)}
-		s.publish(twoSteps)
-		b := s.batch("two", people(2))
-		s.advance(b.ID)
-		s.park = func(kind, _ string) bool { return kind == message.TypeBatchWork }
-		_, err := s.other.Cancel(s.ctx, ada, b.ID, "")
-		must(s, 0, err)
+		b := s.startBatch(twoSteps, people(2))
+		s.park = ofType(message.TypeBatchWork)
+		must(s.other.Cancel(s.ctx, ada, b.ID, ""))(t)
 		s.answers(1, "New", "true", nil)
 		s.unpark()
 		s.revokes()
@@ -144,12 +127,9 @@ func TestResultThatCrossesTheCancellationLeadsToNothingThatLasts(t *testing.T) {
 }
 
 func TestCancelledWhileLateMembersCatchUp(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.publish(twoSteps)
-		b := s.batch("two", people(1))
-		s.advance(b.ID)
-		s.park = func(kind, _ string) bool { return kind == message.TypeMemberAdded }
+		b := s.startBatch(twoSteps, people(1))
+		s.park = ofType(message.TypeMemberAdded)
 		s.add(b.ID, "late@x")
 		s.cancel(b.ID)
 		s.unpark()
@@ -160,12 +140,9 @@ func TestCancelledWhileLateMembersCatchUp(t *testing.T) {
 }
 
 func TestLateMemberRemovedBeforeItCaughtUp(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.publish(leaving(twoSteps))
-		b := s.batch("two", people(1))
-		s.advance(b.ID)
-		s.park = func(kind, _ string) bool { return kind == message.TypeMemberAdded }
+		b := s.startBatch(leaving(twoSteps), people(1))
+		s.park = ofType(message.TypeMemberAdded)
 		s.add(b.ID, "late@x")
 		s.remove(b.ID, 2)
 		s.unpark()
@@ -177,12 +154,9 @@ func TestLateMemberRemovedBeforeItCaughtUp(t *testing.T) {
 }
 
 func TestMemberRemovedWhileHeldByAPause(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": only(fails(errLost), 1)}
-		s.publish(leaving(twoSteps))
-		b := s.batch("two", people(2))
-		s.advance(b.ID)
+		b := s.startBatch(leaving(twoSteps), people(2))
 		s.pause(b.ID)
 		s.answers(1, "New", "true", nil) // held before its next step
 		s.remove(b.ID, 1)
@@ -194,12 +168,9 @@ func TestMemberRemovedWhileHeldByAPause(t *testing.T) {
 }
 
 func TestBatchThatEndedWithARemovalAndGoesOnTakesAnother(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Check": some(map[int]worker{1: inTurn(fails(errNo), fails(errLost))})}
-		s.publish(leaving(twoSteps))
-		b := s.batch("two", people(3))
-		s.advance(b.ID)
+		b := s.startBatch(leaving(twoSteps), people(3))
 		s.remove(b.ID, 3)
 		s.advance(b.ID)
 		s.wantStatus(b.ID, "completed")
@@ -214,13 +185,10 @@ func TestBatchThatEndedWithARemovalAndGoesOnTakesAnother(t *testing.T) {
 }
 
 func TestJobLostWhileItsBatchIsPausedFailsInTimeAndIsRetriedAtTheResumption(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.withoutStartup()
 		s.script = script{"Do": inTurn(fails(errLost), always("true"))}
-		s.publish(oneStep(", timeout: 1m, retry: {max_retries: 1, interval: 1s}"))
-		b := s.batch("one", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(oneStep(", timeout: 1m, retry: {max_retries: 1, interval: 1s}"), people(1))
 		s.pause(b.ID)
 		s.pass(time.Minute)
 		s.pass(time.Minute)
@@ -233,12 +201,9 @@ func TestJobLostWhileItsBatchIsPausedFailsInTimeAndIsRetriedAtTheResumption(t *t
 }
 
 func TestLateMemberBringsAPhaseToSuccessInWhichNobodyElseSucceeded(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": only(fails(errNo), 1)}
-		s.publish(twoSteps)
-		b := s.batch("two", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(twoSteps, people(1))
 		s.wantPhases(b.ID, "first failed 0/1/0, second pending 0/0/0")
 		s.add(b.ID, "late@x")
 		s.wantPhases(b.ID, "first completed 1/1/0, second pending 0/0/0")
@@ -248,19 +213,14 @@ func TestLateMemberBringsAPhaseToSuccessInWhichNobodyElseSucceeded(t *testing.T)
 }
 
 func TestMemberRetriedDuringTheFanOutOfALaterPhaseGoesThroughBoth(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": some(map[int]worker{2: inTurn(fails(errNo), always("true"))})}
-		s.park = func(kind, body string) bool {
-			return kind == message.TypePhaseDue && strings.Contains(body, `"second"`) && strings.Contains(body, `"Page":2`)
-		}
-		s.publish(twoSteps)
-		b := s.pages("two", 2)
+		s.park = ofType(message.TypePhaseDue, `"second"`, `"Page":2`)
+		b := s.pages(twoSteps, 2)
 		s.advance(b.ID)
 		s.advance(b.ID)
 		s.pass(time.Second)
-		_, err := s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{}, "")
-		must(s, 0, err)
+		must(s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{}, ""))(t)
 		var all sync.WaitGroup
 		all.Go(func() { s.deliverAll() }) // the retry waits for the fan-out to the member's page
 		s.mu.Lock()

@@ -19,10 +19,7 @@ func (w *world) wantVersions(name string, want ...string) {
 	var got []string
 	o := api.ListOptions{Limit: 1}
 	for {
-		page, err := w.app.Versions(w.ctx, name, o)
-		if err != nil {
-			w.t.Fatal(describe(err))
-		}
+		page := must(w.app.Versions(w.ctx, name, o))(w.t)
 		for _, v := range page.Items {
 			if v.YAML != "" || v.CreatedAt.IsZero() || v.Name != name {
 				w.t.Errorf("%+v", v)
@@ -52,10 +49,7 @@ func TestVersionsTellWhoPublishedThemAndHow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.publish(mover)
-	_, err := w.app.PublishRunbook(w.ctx, audit.Caller{Name: "grace"}, "", []byte(mover+"# 2\n"), api.PublishOptions{Overdue: api.OverdueRerun, RerunInit: true})
-	if err != nil {
-		t.Fatal(describe(err))
-	}
+	must(w.app.PublishRunbook(w.ctx, grace, "", []byte(mover+"# 2\n"), api.PublishOptions{Overdue: api.OverdueRerun, RerunInit: true}))(t)
 	w.publish(strings.Replace(mover, "name: move\n", "name: move-2\n", 1)) // is among nobody else's
 	w.wantVersions("move", "2 by grace rerun init active", "1 by ada ignore")
 
@@ -64,10 +58,10 @@ func TestVersionsTellWhoPublishedThemAndHow(t *testing.T) {
 		t.Errorf("%+v, %v", first, err)
 	}
 	for name, call := range map[string]func() error{
-		"versions of none": func() error { _, err := w.app.Versions(w.ctx, "other", api.ListOptions{}); return err },
-		"version of none":  func() error { _, err := w.app.Version(w.ctx, "other", 1); return err },
-		"no such version":  func() error { _, err := w.app.Version(w.ctx, "move", 3); return err },
-		"deactivated":      func() error { _, err := w.app.Deactivate(w.ctx, ada, "move", 3, ""); return err },
+		"versions of none": func() error { return errorOf(w.app.Versions(w.ctx, "other", api.ListOptions{})) },
+		"version of none":  func() error { return errorOf(w.app.Version(w.ctx, "other", 1)) },
+		"no such version":  func() error { return errorOf(w.app.Version(w.ctx, "move", 3)) },
+		"deactivated":      func() error { return errorOf(w.app.Deactivate(w.ctx, ada, "move", 3, "")) },
 	} {
 		if err := call(); problem.CodeOf(err) != api.CodeNotFound {
 			t.Errorf("%s: %v", name, err)
@@ -79,11 +73,8 @@ func TestVersionsTellWhoPublishedThemAndHow(t *testing.T) {
 }
 
 func TestDeactivatedRunbookMakesNothingMoreUntilItIsPublishedAgain(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.publish(twoSteps)
-		b := s.batch("two", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(twoSteps, people(1))
 		s.publishNew(second(twoSteps), api.PublishOptions{})
 
 		_, err := s.app.Deactivate(s.ctx, ada, "two", 1, "")
@@ -94,15 +85,14 @@ func TestDeactivatedRunbookMakesNothingMoreUntilItIsPublishedAgain(t *testing.T)
 		if problem.CodeOf(err) != api.CodeInvalid {
 			t.Fatal(err)
 		}
-		now, err := s.app.Version(s.ctx, "two", 2)
-		must(s, now, err)
+		now := must(s.app.Version(s.ctx, "two", 2))(t)
 		_, err = s.app.Deactivate(s.ctx, ada, "two", 2, "", "another")
 		if problem.CodeOf(err) != api.CodeChanged {
 			t.Fatal(err)
 		}
 		for _, by := range []string{"grace", "ada"} { // who comes second changes nothing
-			v, err := s.app.Deactivate(s.ctx, audit.Caller{Name: by}, "two", 2, "by "+by, now.ETag)
-			if must(s, v, err); v.Active || v.ETag == now.ETag || v.Deactivated.By != "grace" || v.Deactivated.Why != "by grace" || v.Deactivated.At.IsZero() {
+			v := must(s.app.Deactivate(s.ctx, audit.Caller{Name: by}, "two", 2, "by "+by, now.ETag))(t)
+			if v.Active || v.ETag == now.ETag || v.Deactivated.By != "grace" || v.Deactivated.Why != "by grace" || v.Deactivated.At.IsZero() {
 				t.Fatalf("%+v", v)
 			}
 		}
@@ -111,10 +101,10 @@ func TestDeactivatedRunbookMakesNothingMoreUntilItIsPublishedAgain(t *testing.T)
 			t.Fatal(err)
 		}
 		for name, call := range map[string]func() error{
-			"get":      func() error { _, err := s.app.Runbook(s.ctx, "two"); return err },
-			"template": func() error { _, err := s.app.CSVTemplate(s.ctx, "two"); return err },
-			"batch":    func() error { _, err := s.app.CreateBatch(s.ctx, ada, "two", []byte(people(1))); return err },
-			"preview":  func() error { _, err := s.app.PreviewQuery(s.ctx, ada, "two", 0); return err },
+			"get":      func() error { return errorOf(s.app.Runbook(s.ctx, "two")) },
+			"template": func() error { return errorOf(s.app.CSVTemplate(s.ctx, "two")) },
+			"batch":    func() error { return errorOf(s.app.CreateBatch(s.ctx, ada, "two", []byte(people(1)))) },
+			"preview":  func() error { return errorOf(s.app.PreviewQuery(s.ctx, ada, "two", 0)) },
 		} {
 			if err := call(); problem.CodeOf(err) != api.CodeNotFound || !strings.Contains(err.Error(), "no version of runbook") {
 				t.Errorf("%s: %v", name, err)
@@ -142,16 +132,11 @@ func TestDeactivatedRunbookMakesNothingMoreUntilItIsPublishedAgain(t *testing.T)
 }
 
 func TestAutomationWithoutAnActiveVersionDoesNothingAndSaysSo(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		people := s.table()
-		people.put(dawn.Add(3*day), "ann")
-		s.publish(found(twoPhases, ""))
-		s.automate("found")
-		s.tick()
+		people := s.tableOf(dawn.Add(3*day), "ann")
+		s.findBatches(found(twoPhases, ""))
 		s.wantBatches("1 04 09:00 active: ann")
-		v, err := s.app.Deactivate(s.ctx, ada, "found", 1, "the wrong query")
-		must(s, v, err)
+		must(s.app.Deactivate(s.ctx, ada, "found", 1, "the wrong query"))(t)
 
 		people.put(dawn.Add(3*day), "bob")
 		people.put(dawn.Add(5*day), "eve")
@@ -161,8 +146,8 @@ func TestAutomationWithoutAnActiveVersionDoesNothingAndSaysSo(t *testing.T) {
 		if !standing.Enabled || standing.LastError != "" || !strings.Contains(standing.Idle, "no version of the runbook is active") {
 			t.Fatalf("%+v", standing)
 		}
-		off, err := s.app.SetAutomation(s.ctx, ada, "found", false, standing.ETag)
-		if must(s, off, err); off.Enabled || off.ETag == standing.ETag || off.Idle == "" {
+		off := must(s.app.SetAutomation(s.ctx, ada, "found", false, standing.ETag))(t)
+		if off.Enabled || off.ETag == standing.ETag || off.Idle == "" {
 			t.Fatalf("%+v", off)
 		}
 		if _, err := s.app.SetAutomation(s.ctx, ada, "found", true); problem.CodeOf(err) != api.CodeConflict {
@@ -172,8 +157,8 @@ func TestAutomationWithoutAnActiveVersionDoesNothingAndSaysSo(t *testing.T) {
 		if _, err := s.app.SetAutomation(s.ctx, ada, "found", true, standing.ETag); problem.CodeOf(err) != api.CodeChanged {
 			t.Fatal(err)
 		}
-		on, err := s.app.SetAutomation(s.ctx, ada, "found", true, standing.ETag, off.ETag)
-		if must(s, on, err); !on.Enabled || on.Idle != "" {
+		on := must(s.app.SetAutomation(s.ctx, ada, "found", true, standing.ETag, off.ETag))(t)
+		if !on.Enabled || on.Idle != "" {
 			t.Fatalf("%+v", on)
 		}
 		if same := s.automation("found"); same.ETag != on.ETag {
@@ -189,13 +174,11 @@ func TestDeactivatedDuringATick(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	s.table().put(dawn.Add(3*day), "ann")
-	s.publish(found(twoPhases, ""))
-	s.automate("found")
+	s.publishAutomated(found(twoPhases, ""))
 	slow := s.between(readsAutomation, func() {
-		v, err := s.other.Deactivate(s.ctx, ada, "found", 1, "")
-		must(s, v, err)
+		must(s.other.Deactivate(s.ctx, ada, "found", 1, ""))(t)
 	})
-	must(s, 0, slow.Tick(s.ctx))
+	noError(t, slow.Tick(s.ctx))
 	s.deliverAll()
 	s.wantBatches()
 	if v := s.automation("found"); !strings.Contains(v.LastError, "no version of the runbook is active") || v.Idle == "" {
@@ -241,9 +224,7 @@ func TestPublishingAndDeactivatingAtTheSameTime(t *testing.T) {
 	for err := range failures {
 		failed = append(failed, err)
 	}
-	if err := errors.Join(failed...); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(failed...))
 	page, err := w.app.Versions(w.ctx, "move", api.ListOptions{Limit: 1000})
 	if err != nil || len(page.Items) != 1+writers*rounds {
 		t.Fatalf("%d versions, %v", len(page.Items), err)
@@ -261,8 +242,7 @@ func TestPublishingAndDeactivatingAtTheSameTime(t *testing.T) {
 func TestFiltersThatNothingCanMatchAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.publish(mover)
-	b := w.batch("move", people(1))
+	b := w.createBatch(mover, people(1))
 	_, err := w.app.Steps(w.ctx, reader, b.ID, api.ListOptions{Phase: "mvoe"})
 	if problem.CodeOf(err) != api.CodeInvalid || !strings.Contains(err.Error(), `no phase "mvoe"; it has init, `) {
 		t.Error(err)

@@ -25,20 +25,12 @@ import (
 // bury moves all messages of a subscription, n of them, to its dead-letter queue.
 func (w *world) bury(topic, subscription, reason string, n int) {
 	w.t.Helper()
-	receiver, err := w.bus.Receiver(topic, subscription)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	receiver := must(w.bus.Receiver(topic, subscription))(w.t)
 	defer receiver.Close(context.Background())
 	for n > 0 {
-		messages, err := receiver.Receive(w.ctx, n, time.Minute)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		messages := must(receiver.Receive(w.ctx, n, time.Minute))(w.t)
 		for _, m := range messages {
-			if err := receiver.DeadLetter(w.ctx, m, reason, "as a test has it"); err != nil {
-				w.t.Fatal(err)
-			}
+			noError(w.t, receiver.DeadLetter(w.ctx, m, reason, "as a test has it"))
 		}
 		n -= len(messages)
 	}
@@ -70,26 +62,16 @@ func TestResultsOfADeadHandlerAreNotLost(t *testing.T) {
 	w.publish(strings.ReplaceAll(flat, "worker-01", "worker-02"))
 	const people3 = 3
 	b := w.batch("flat", people(people3))
-	if _, err := w.app.Advance(w.ctx, ada, b.ID, "only"); err != nil {
-		t.Fatal(describe(err))
-	}
+	must(w.app.Advance(w.ctx, ada, b.ID, "only"))(t)
 	w.pump(1, migrate, func() bool {
 		page, err := w.app.Steps(w.ctx, reader, b.ID, api.ListOptions{Status: "queued"})
 		return err == nil && len(page.Items) == people3
 	})
-	page, err := w.app.Steps(w.ctx, reader, b.ID, api.ListOptions{Status: "queued"})
-	if err != nil {
-		t.Fatal(describe(err))
-	}
+	page := must(w.app.Steps(w.ctx, reader, b.ID, api.ListOptions{Status: "queued"}))(t)
 	for _, s := range page.Items {
 		r := message.Result{JobID: s.JobID, Status: message.StatusSuccess, Result: json.RawMessage(`{"id":1}`), Timestamp: time.Now(), CorrelationData: message.Correlation{BatchID: b.ID, StepExecutionID: s.ID, RunbookName: "flat", RunbookVersion: 1}}
-		body, err := json.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.bus.Send(w.ctx, message.TopicWorkerResults, bus.Message{ID: r.ID(), Body: body}); err != nil {
-			t.Fatal(err)
-		}
+		body := must(json.Marshal(r))(t)
+		noError(t, w.bus.Send(w.ctx, message.TopicWorkerResults, bus.Message{ID: r.ID(), Body: body}))
 	}
 	w.bury(message.TopicWorkerResults, message.SubscriptionOrchestrator, bus.ReasonDeliveries, people3)
 
@@ -136,16 +118,12 @@ func TestADeadLetterIsReturnedOnceHoweverOftenTheProcessDies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, azure)
-			if err := w.bus.Send(w.ctx, message.TopicOrchestratorEvents, odd(1)); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, w.bus.Send(w.ctx, message.TopicOrchestratorEvents, odd(1)))
 			w.bury(message.TopicOrchestratorEvents, message.SubscriptionOrchestrator, bus.ReasonDeliveries, 1)
 			book, dead := &sends{Sender: w.bus}, &stubborn{DeadLetters: w.bus}
 			die(w, book, dead)
 			for range 3 { // three ticks
-				if err := w.reborn(func(c *app.Config) { c.Bus, c.Dead = book, dead }).Tick(w.ctx); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, w.reborn(func(c *app.Config) { c.Bus, c.Dead = book, dead }).Tick(w.ctx))
 			}
 			if n := w.buried(message.TopicOrchestratorEvents, message.SubscriptionOrchestrator); n != 0 {
 				t.Errorf("%d dead letters are left", n)
@@ -211,15 +189,11 @@ func TestAMessageIsReturnedFiveTimes(t *testing.T) {
 		c.Bus, c.Now = book, func() time.Time { return now }
 		c.Log = slog.New(slog.NewJSONHandler(&lines, nil))
 	}
-	if err := w.bus.Send(w.ctx, message.TopicOrchestratorEvents, odd(1)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, w.bus.Send(w.ctx, message.TopicOrchestratorEvents, odd(1)))
 	letter := func(c *app.Config) { again(c); c.Dead = &letters{of: book, first: odd(1)} }
 	a := w.reborn(letter)
 	for range 6 {
-		if err := a.Tick(w.ctx); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, a.Tick(w.ctx))
 	}
 	var waits []time.Duration
 	for _, at := range book.at {
@@ -239,9 +213,7 @@ func TestAMessageIsReturnedFiveTimes(t *testing.T) {
 	if n := strings.Count(lines.String(), alert.MessageUnprocessable); n != 1 {
 		t.Errorf("an operator is woken %d times:\n%s", n, &lines)
 	}
-	if _, err := a.Replay(w.ctx, ada, open[0].ID, "the host is mended"); err != nil {
-		t.Fatal(describe(err))
-	}
+	must(a.Replay(w.ctx, ada, open[0].ID, "the host is mended"))(t)
 	if err := a.Tick(w.ctx); err != nil { // its replay is dead-lettered as well
 		t.Fatal(err)
 	}
@@ -282,9 +254,7 @@ func (l *letters) TakeDeadLetters(ctx context.Context, topic, subscription strin
 func TestWhatSomebodyDeadLetteredWaits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	if err := w.bus.Send(w.ctx, message.TopicWorkerResults, odd(1)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, w.bus.Send(w.ctx, message.TopicWorkerResults, odd(1)))
 	w.bury(message.TopicWorkerResults, message.SubscriptionOrchestrator, "by hand", 1)
 	var lines bytes.Buffer
 	a := w.reborn(func(c *app.Config) { c.Log = slog.New(slog.NewJSONHandler(&lines, nil)) })
@@ -309,36 +279,23 @@ func TestWhatSomebodyDeadLetteredWaits(t *testing.T) {
 func TestJobsThatWereDeadLettered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.publish(flat)
-	b := w.batch("flat", people(2))
-	if _, err := w.app.Advance(w.ctx, ada, b.ID, "only"); err != nil {
-		t.Fatal(describe(err))
-	}
+	b := w.createBatch(flat, people(2))
+	must(w.app.Advance(w.ctx, ada, b.ID, "only"))(t)
 	steps := func(status string) []api.Step {
-		page, err := w.app.Steps(w.ctx, reader, b.ID, api.ListOptions{Status: status})
-		if err != nil {
-			t.Fatal(describe(err))
-		}
+		page := must(w.app.Steps(w.ctx, reader, b.ID, api.ListOptions{Status: status}))(t)
 		return page.Items
 	}
 	w.pump(1, func(message.Job) (string, error) { return "", errLost }, func() bool { return len(steps("queued")) == 2 && len(w.receivedJobs()) == 2 })
-	if _, err := w.store.Apply(w.ctx, store.Writes{store.Upsert(store.WorkerKey("worker-01"), map[string]any{"id": "worker-01"})}); err != nil {
-		t.Fatal(err)
-	}
+	w.commit(store.Upsert(store.WorkerKey("worker-01"), map[string]any{"id": "worker-01"}))
 	taken := w.receivedJobs()
 	past := time.Now().Add(-time.Minute)
 	waits, late, gone := taken[0], taken[1], taken[1]
 	late.ExpiresAt = &past
 	gone.JobID += "-before"
 	for i, body := range []any{waits, late, gone, "x"} {
-		text, err := json.Marshal(body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(json.Marshal(body))(t)
 		m := bus.Message{ID: fmt.Sprint("job-", i), Body: text, Properties: map[string]any{message.PropertyWorkerID: "worker-01"}}
-		if err := w.bus.Send(w.ctx, message.TopicWorkerJobs, m); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, w.bus.Send(w.ctx, message.TopicWorkerJobs, m))
 	}
 	w.bury(message.TopicWorkerJobs, "worker-worker-01", bus.ReasonDeliveries, 4)
 	book := &sends{Sender: w.bus}
@@ -389,17 +346,13 @@ func TestADeadlineWaitsForResultsThatWereDeadLettered(t *testing.T) {
 	requeued := func(m message.Delivery) bool {
 		t.Helper()
 		book.sent = nil
-		if err := a.HandleEvent(w.ctx, m); err != nil {
-			t.Fatal(describe(err))
-		}
+		noError(t, a.HandleEvent(w.ctx, m))
 		return len(book.sent) == 1 && len(w.listUnprocessable(api.ListOptions{})) == 0
 	}
 	if !requeued(check) {
 		t.Fatal("a deadline is judged before the dead letters were read")
 	}
-	if err := w.bus.Send(w.ctx, message.TopicWorkerResults, odd(1)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, w.bus.Send(w.ctx, message.TopicWorkerResults, odd(1)))
 	w.bury(message.TopicWorkerResults, message.SubscriptionOrchestrator, bus.ReasonDeliveries, 1)
 	a.ReturnDeadLetters(w.ctx)
 	if !requeued(check) {
@@ -415,9 +368,7 @@ func TestADeadlineWaitsForResultsThatWereDeadLettered(t *testing.T) {
 func TestDeadLettersWaitForAHealthyHandler(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, azure)
-	if err := w.bus.Send(w.ctx, message.TopicOrchestratorEvents, odd(1)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, w.bus.Send(w.ctx, message.TopicOrchestratorEvents, odd(1)))
 	w.bury(message.TopicOrchestratorEvents, message.SubscriptionOrchestrator, bus.ReasonExpired, 1)
 	book := &sends{Sender: w.bus}
 	asked := make(chan struct{})

@@ -12,7 +12,6 @@ import (
 )
 
 func TestLostJobFailsItsStepAtTheDeadline(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.withoutStartup()
 		s.script = script{"Do": fails(errLost)}
@@ -36,18 +35,15 @@ func TestLostJobFailsItsStepAtTheDeadline(t *testing.T) {
 
 // A message for every job would be one more a step: long deadlines are the tick's.
 func TestLongDeadlineIsScheduledByTheTickForItsMoment(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Do": fails(errLost)}
 		s.publish(oneStep("")) // 30 minutes
 		b := s.batch("one", people(1))
 		s.advance(b.ID)
 		for range 5 {
-			s.pass(5 * time.Minute)
-			s.tick()
+			s.tickAfter(5 * time.Minute)
 		}
-		s.pass(5*time.Minute + runstate.JobGracePeriod - time.Millisecond)
-		s.tick()
+		s.tickAfter(5*time.Minute + runstate.JobGracePeriod - time.Millisecond)
 		s.wantSteps(b.ID, 1, "do queued")
 		s.pass(time.Millisecond)
 		s.wantSteps(b.ID, 1, "do failed")
@@ -56,13 +52,10 @@ func TestLongDeadlineIsScheduledByTheTickForItsMoment(t *testing.T) {
 }
 
 func TestLostJobFollowsTheRetryPolicyAndTheLateResultChangesNothing(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.withoutStartup()
 		s.script = script{"Do": inTurn(fails(errLost), always("true"))}
-		s.publish(oneStep(", timeout: 1m, retry: {max_retries: 1, interval: 30s}"))
-		b := s.batch("one", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(oneStep(", timeout: 1m, retry: {max_retries: 1, interval: 30s}"), people(1))
 		first := s.jobs[len(s.jobs)-1]
 		s.pass(time.Minute + runstate.JobGracePeriod)
 		s.wantSteps(b.ID, 1, "do waiting_for_retry")
@@ -82,13 +75,10 @@ func TestLostJobFollowsTheRetryPolicyAndTheLateResultChangesNothing(t *testing.T
 }
 
 func TestLateResultAfterTheMemberFailedIsRecordedAndChangesNothing(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.withoutStartup()
 		s.script = script{"Do": fails(errLost)}
-		s.publish(oneStep(", timeout: 1m"))
-		b := s.batch("one", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(oneStep(", timeout: 1m"), people(1))
 		s.pass(time.Minute + runstate.JobGracePeriod)
 		s.wantStatus(b.ID, "failed")
 		s.answers(1, "Do", "true", nil)
@@ -102,7 +92,6 @@ func TestLateResultAfterTheMemberFailedIsRecordedAndChangesNothing(t *testing.T)
 }
 
 func TestJobThatWaitsBehindOthersForItsBusyWorkerIsNotFailed(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Do": fails(errLost), "Other": fails(errLost)}
 		s.publish(oneStep(", timeout: 3m"))
@@ -129,12 +118,9 @@ func TestJobThatWaitsBehindOthersForItsBusyWorkerIsNotFailed(t *testing.T) {
 
 // A page's jobs are sent at one moment: the worker may take any of them first.
 func TestJobThatWaitsBehindAnotherOfItsPageIsNotFailed(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Do": fails(errLost)}
-		s.publish(oneStep(", timeout: 3m"))
-		b := s.batch("one", people(3))
-		s.advance(b.ID)
+		b := s.startBatch(oneStep(", timeout: 3m"), people(3))
 		s.pass(3*time.Minute + runstate.JobGracePeriod - time.Second)
 		s.answers(1, "Do", "true", nil)
 		s.pass(time.Second)
@@ -148,13 +134,10 @@ func TestJobThatWaitsBehindAnotherOfItsPageIsNotFailed(t *testing.T) {
 
 // It tells nothing of how far the worker has come with the job that was sent since.
 func TestLateResultDoesNotPutOffTheDeadlineOfTheRetry(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.withoutStartup()
 		s.script = script{"Do": fails(errLost)}
-		s.publish(oneStep(", timeout: 3m, retry: {max_retries: 1, interval: 1s}"))
-		b := s.batch("one", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(oneStep(", timeout: 3m, retry: {max_retries: 1, interval: 1s}"), people(1))
 		first := s.jobs[0]
 		s.pass(3*time.Minute + runstate.JobGracePeriod)
 		s.pass(time.Second)
@@ -169,13 +152,10 @@ func TestLateResultDoesNotPutOffTheDeadlineOfTheRetry(t *testing.T) {
 }
 
 func TestJobThatWasLostWhileTheWorkerDidLaterOnesFails(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Do": fails(errLost)}
-		s.publish(oneStep(", timeout: 3m"))
 		s.publish(strings.NewReplacer("name: one", "name: other", "function: Do", "function: Other").Replace(oneStep("")))
-		b := s.batch("one", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(oneStep(", timeout: 3m"), people(1))
 		s.pass(150 * time.Second)
 		later := s.batch("other", people(3), api.AllowInOtherBatches)
 		s.advance(later.ID) // done at once: the worker is past the lost one
@@ -186,13 +166,10 @@ func TestJobThatWasLostWhileTheWorkerDidLaterOnesFails(t *testing.T) {
 }
 
 func TestJobThatExpiredAtItsWorkerIsSentAgain(t *testing.T) {
-	t.Parallel()
 	expired := fails(&testenv.Failure{JobError: message.JobError{Message: "the job expired before the worker came to it", Type: message.ErrorJobExpired}})
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Do": inTurn(expired, expired, always("true"))}
-		s.publish(oneStep(", timeout: 1m, retry: {max_retries: 0}"))
-		b := s.batch("one", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(oneStep(", timeout: 1m, retry: {max_retries: 0}"), people(1))
 		s.wantCalls(1, "Do Do Do")
 		if v := s.step(b.ID, 1, "do"); v.RetryCount != 0 || v.Status != "succeeded" {
 			t.Errorf("%s after %d retries", v.Status, v.RetryCount)
@@ -202,11 +179,8 @@ func TestJobThatExpiredAtItsWorkerIsSentAgain(t *testing.T) {
 }
 
 func TestJobSaysUntilWhenItMayBeBegun(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.publish(oneStep(", timeout: 7m"))
-		b := s.batch("one", people(1))
-		s.advance(b.ID)
+		s.startBatch(oneStep(", timeout: 7m"), people(1))
 		if at := s.jobs[0].ExpiresAt; at == nil || !at.Equal(dawn.Add(7*time.Minute)) {
 			t.Errorf("the job expires at %v", at)
 		}
@@ -214,12 +188,9 @@ func TestJobSaysUntilWhenItMayBeBegun(t *testing.T) {
 }
 
 func TestDeadlineOfARollbacksStep(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": fails(errNo), "Stop": fails(errLost)}
-		s.publish(strings.ReplaceAll(undoable, "function: Stop,", "function: Stop, timeout: 4m,"))
-		b := s.batch("undoable", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(strings.ReplaceAll(undoable, "function: Stop,", "function: Stop, timeout: 4m,"), people(1))
 		s.wantCalls(1, "New Stop")
 		s.pass(4*time.Minute + runstate.JobGracePeriod)
 		s.wantCalls(1, "New Stop Delete Alert")

@@ -23,23 +23,17 @@ import (
 // Each of these is a defect of the system that this one replaces.
 
 func TestDefect01PollIntervalIsNotFlooredAtTheTick(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Copy": always(unfinished)}
-		s.publish(polling)
-		b := s.batch("polling", people(1))
-		s.advance(b.ID)
+		s.startBatch(polling, people(1))
 		s.tries("Copy", slices.Repeat([]time.Duration{30 * time.Second}, 9)...) // no tick comes by
 	})
 }
 
 func TestDefect02NewVersionDoesNotStallThePollsOfTheOneBefore(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Copy": inTurn(always(unfinished), always(unfinished), always(`{"complete":true,"data":{"size":1}}`))}
-		s.publish(polling)
-		b := s.batch("polling", people(3))
-		s.advance(b.ID)
+		b := s.startBatch(polling, people(3))
 		s.publishNew(strings.ReplaceAll(polling, "interval: 30s", "interval: 5m"), api.PublishOptions{})
 		s.tick()
 		s.tries("Copy", 30*time.Second, 30*time.Second)
@@ -49,7 +43,6 @@ func TestDefect02NewVersionDoesNotStallThePollsOfTheOneBefore(t *testing.T) {
 }
 
 func TestDefect03LateMemberIsInOnePhaseAtATimeAndHasTheOutputsOfTheOneBefore(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = chain()
 		s.script["New"] = some(map[int]worker{1: always(`{"id":"u1"}`), 2: fails(errLost)})
@@ -62,8 +55,7 @@ func TestDefect03LateMemberIsInOnePhaseAtATimeAndHasTheOutputsOfTheOneBefore(t *
 		s.answers(2, "New", `{"id":"u2"}`, nil)
 		s.wantCalls(2, "New Copy")
 		s.answers(2, "Copy", `{"box":"b2"}`, nil)
-		s.pass(time.Minute)
-		s.tick()
+		s.tickAfter(time.Minute)
 		s.wantCalls(2, "New Copy Check")
 		if copied, checked := s.step(id, 2, "copy"), s.step(id, 2, "check"); string(copied.Params) != `{"User":"u2"}` || string(checked.Params) != `{"Box":"b2"}` {
 			t.Errorf("copied with %s, checked with %s", copied.Params, checked.Params)
@@ -74,12 +66,9 @@ func TestDefect03LateMemberIsInOnePhaseAtATimeAndHasTheOutputsOfTheOneBefore(t *
 }
 
 func TestDefect04ResultsOfRollbackAndRemovalStepsAreRecordedAtTheirSteps(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": some(map[int]worker{1: fails(errNo), 2: fails(errLost)}), "Delete": always(`{"deleted":true}`), "Forward": always(`{"forwarded":true}`)}
-		s.publish(leaving(undoable))
-		b := s.batch("undoable", people(2))
-		s.advance(b.ID)
+		b := s.startBatch(leaving(undoable), people(2))
 		s.remove(b.ID, 2)
 		s.answers(2, "New", `{"id":"u2"}`, nil)
 		for _, j := range s.jobs {
@@ -98,17 +87,13 @@ func TestDefect04ResultsOfRollbackAndRemovalStepsAreRecordedAtTheirSteps(t *test
 }
 
 func TestDefect05MembersOfACancelledBatchDoNotGoOn(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": only(fails(errLost), 1), "Join": only(fails(errLost), 2)}
-		s.publish(twoSteps)
-		b := s.batch("two", people(3))
-		s.advance(b.ID)
+		b := s.startBatch(twoSteps, people(3))
 		s.cancel(b.ID)
 		s.answers(1, "New", "true", nil)
 		s.answers(2, "Join", "true", nil)
-		s.pass(time.Hour)
-		s.tick()
+		s.tickAfter(time.Hour)
 		s.wantCalls(1, "New")
 		s.wantCalls(2, "New Join")
 		s.wantCalls(3, "New Join")
@@ -118,7 +103,6 @@ func TestDefect05MembersOfACancelledBatchDoNotGoOn(t *testing.T) {
 }
 
 func TestDefect06FirstMembersAreNotAnnouncedAsAdded(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		var mu sync.Mutex
 		kinds := map[string]int{}
@@ -132,8 +116,7 @@ func TestDefect06FirstMembersAreNotAnnouncedAsAdded(t *testing.T) {
 		const id = 100
 		s.schedule(id, overlapping, 3, dawn.Add(48*time.Hour))
 		for range 3 {
-			s.pass(5 * time.Minute)
-			s.tick()
+			s.tickAfter(5 * time.Minute)
 		}
 		s.wantCalls(1, "A")
 		if kinds[message.TypePhaseDue] == 0 || kinds[message.TypeMemberAdded] != 0 {
@@ -147,15 +130,13 @@ func TestDefect06FirstMembersAreNotAnnouncedAsAdded(t *testing.T) {
 }
 
 func TestDefect07DuePhaseWithoutActiveMembersEnds(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"A": fails(errNo)}
 		s.publish(overlapping)
 		const id = 100
 		s.schedule(id, overlapping, 2, dawn.Add(48*time.Hour))
 		for range 2 {
-			s.pass(24 * time.Hour)
-			s.tick()
+			s.tickAfter(24 * time.Hour)
 		}
 		s.wantPhases(id, "a failed 0/2/0, b failed 0/0/0, c failed 0/0/0")
 		s.wantStatus(id, "failed")
@@ -163,15 +144,11 @@ func TestDefect07DuePhaseWithoutActiveMembersEnds(t *testing.T) {
 }
 
 func TestDefect08LostJobDoesNotLeaveItsStepDispatchedForEver(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Do": fails(errLost)}
-		s.publish(oneStep(""))
-		b := s.batch("one", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(oneStep(""), people(1))
 		for range 7 { // half an hour is what a step has where it does not say
-			s.pass(5 * time.Minute)
-			s.tick()
+			s.tickAfter(5 * time.Minute)
 		}
 		s.wantSteps(b.ID, 1, "do failed")
 		s.wantStatus(b.ID, "failed")
@@ -290,8 +267,7 @@ func TestDefect11ResultIsNeverFasterThanTheMarkOfItsDispatch(t *testing.T) {
 	p := &prompt{Sender: s.bus, t: t, s: s}
 	s.app = app.New(app.Config{Store: s.store, Bus: p, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler)})
 	p.app = s.app
-	s.publish(strings.Replace(twoSteps, "phases:", "init: [{name: prepare, worker_id: worker-01, function: Prepare}]\nphases:", 1))
-	b := s.batch("two", people(3))
+	b := s.createBatch(strings.Replace(twoSteps, "phases:", "init: [{name: prepare, worker_id: worker-01, function: Prepare}]\nphases:", 1), people(3))
 	for range 3 {
 		s.advance(b.ID)
 	}
@@ -305,18 +281,14 @@ func TestDefect11ResultIsNeverFasterThanTheMarkOfItsDispatch(t *testing.T) {
 // Only a request for a member removes that member: not a list without them, no tick
 // and no new version.
 func TestDefect12TooFewRowsDoNotRemoveEveryoneAtOnce(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.publish(leaving(twoSteps))
-		b := s.batch("two", people(5))
-		s.advance(b.ID)
+		b := s.startBatch(leaving(twoSteps), people(5))
 		if v := s.add(b.ID, "p001@x"); v.Added != 0 || len(v.Present) != 1 { // a list of one of the five
 			t.Fatalf("%+v", v)
 		}
 		s.publishNew(leaving(second(twoSteps)), api.PublishOptions{})
 		for range 3 {
-			s.pass(5 * time.Minute)
-			s.tick()
+			s.tickAfter(5 * time.Minute)
 		}
 		for member := 1; member <= 5; member++ {
 			s.wantMember(b.ID, member, "active")

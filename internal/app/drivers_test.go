@@ -76,10 +76,7 @@ func (w *world) connect(on ...drivers) {
 
 func (w *world) connectMemory() bus.Client {
 	w.t.Helper()
-	server, err := busmemory.New(busmemory.Config{Now: w.now})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	server := must(busmemory.New(busmemory.Config{Now: w.now}))(w.t)
 	documents := memory.New(memory.Config{Hook: func(ctx context.Context, op memory.Operation) memory.Fault {
 		if hook := w.hook.Load(); hook != nil {
 			return (*hook)(ctx, op)
@@ -113,10 +110,7 @@ func (w *world) connectAzure() bus.Client {
 		}
 		_ = w.cosmos.Close()
 	})
-	server, err := servicebus.Start(w.ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "SAS_KEY_VALUE", Now: w.now})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	server := must(servicebus.Start(w.ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "SAS_KEY_VALUE", Now: w.now}))(w.t)
 	w.t.Cleanup(func() { _ = server.Close() })
 	w.broker = localBroker{server}
 	config := w.storeConfig()
@@ -124,10 +118,7 @@ func (w *world) connectAzure() bus.Client {
 		config.HTTPClient = direct{w.cosmos} // a stage is quick: its requests spare the network
 	}
 	w.openStore(config)
-	client, err := azbus.Dial(azbus.Config{ConnectionString: server.ConnectionString()})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	client := must(azbus.Dial(azbus.Config{ConnectionString: server.ConnectionString()}))(w.t)
 	w.t.Cleanup(func() { _ = client.Close(context.Background()) })
 	return client
 }
@@ -135,22 +126,14 @@ func (w *world) connectAzure() bus.Client {
 // openStore opens and provisions the container of local/cosmos.
 func (w *world) openStore(c cosmosstore.Config) {
 	w.t.Helper()
-	documents, err := cosmosstore.Open(c)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if err := documents.Provision(w.ctx); err != nil {
-		w.t.Fatal(err)
-	}
+	documents := must(cosmosstore.Open(c))(w.t)
+	noError(w.t, documents.Provision(w.ctx))
 	w.store = documents
 	w.over = func(l line) documentStore {
 		w.t.Helper()
 		config := w.storeConfig()
 		config.HTTPClient = httpLine{direct{w.cosmos}, l}
-		over, err := cosmosstore.Open(config)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		over := must(cosmosstore.Open(config))(w.t)
 		return over
 	}
 }

@@ -89,7 +89,7 @@ func (s *stage) killWhen(sender bus.Sender, write int, meanwhile func(), do func
 	}})
 	err := do(ctx, app.New(app.Config{Store: db, Bus: bus, Now: s.clock.Now, NewID: s.newID, Log: s.log, Sources: s.sources()}))
 	if died := ctx.Err() != nil; !died || err == nil {
-		must(s, 0, err)
+		noError(s.t, err)
 		return false
 	}
 	return true
@@ -107,6 +107,7 @@ func (errDead) Is(target error) bool { return target == context.Canceled }
 // short, or with -short for one in cutStep.
 func whereverItIsCut(t *testing.T, piece func(t *testing.T, s *stage, write int) (cut bool)) {
 	t.Helper()
+	t.Parallel()
 	write := 1
 	for {
 		s := newStage(t, false)
@@ -133,9 +134,7 @@ func scheduledIn(w *world, db store.Documents, id int, yaml string, members int,
 	w.t.Helper()
 	commit := func(op store.Write) {
 		w.t.Helper()
-		if _, err := db.Apply(w.ctx, store.Writes{op}); err != nil {
-			w.t.Fatal(err)
-		}
+		must(db.Apply(w.ctx, store.Writes{op}))(w.t)
 	}
 	rb, diagnostics := runbook.Parse([]byte(yaml))
 	if rb == nil {
@@ -154,9 +153,7 @@ func scheduledIn(w *world, db store.Documents, id int, yaml string, members int,
 
 func (w *world) commit(ops ...store.Write) {
 	w.t.Helper()
-	if _, err := w.store.Apply(w.ctx, ops); err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.store.Apply(w.ctx, ops))(w.t)
 }
 
 func (w *world) due(batch, phase int) {
@@ -166,13 +163,8 @@ func (w *world) due(batch, phase int) {
 
 func (w *world) event(kind string, body any) {
 	w.t.Helper()
-	encoded, err := json.Marshal(body)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if err := w.app.HandleEvent(w.ctx, message.Delivery{ID: kind, Type: kind, Body: encoded, DeliveryCount: 1}); err != nil {
-		w.t.Fatal(err)
-	}
+	encoded := must(json.Marshal(body))(w.t)
+	noError(w.t, w.app.HandleEvent(w.ctx, message.Delivery{ID: kind, Type: kind, Body: encoded, DeliveryCount: 1}))
 }
 
 // fails delivers the failure of the first attempt of a step, and returns what the
@@ -261,9 +253,7 @@ func TestChainOfEndsIsCompletedWhereverItWasCutShort(t *testing.T) {
 				return strings.Contains(r.PartitionKey, `"`+store.BatchPartition(batch)+`"`)
 			}
 			remove := w.cosmos.Inject(fault)
-			if err := w.fails(w.app, batch, 1, 1, 0); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, w.fails(w.app, batch, 1, 1, 0))
 			remove()
 			if got := w.status(batch); got != "failed" {
 				t.Errorf("cut at write %d (%+v): the batch is %s, its phases %+v", cut, fault.Status, got, w.phases(batch))
@@ -366,11 +356,8 @@ func TestAnnouncementLostAfterTheCommitIsMadeAgain(t *testing.T) {
 func TestInitUnderWayIsNotAnnouncedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.publish(mover)
-	b := w.batch("move", people(1))
-	if _, err := w.app.Advance(w.ctx, audit.Caller{}, b.ID, w.next(b.ID)); err != nil {
-		t.Fatal(err)
-	}
+	b := w.createBatch(mover, people(1))
+	must(w.app.Advance(w.ctx, audit.Caller{}, b.ID, w.next(b.ID)))(t)
 	for range 2 {
 		w.event(message.TypeBatchInit, message.BatchInit{BatchID: b.ID, RunbookVersion: 1})
 	}
@@ -379,9 +366,7 @@ func TestInitUnderWayIsNotAnnouncedAgain(t *testing.T) {
 		t.Errorf("advanced during init: %v", err)
 	}
 	later, _ := w.process(20 * time.Minute)
-	if err := later.Tick(w.ctx); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, later.Tick(w.ctx))
 	if n := w.bus.Sent() - sent; n != 0 {
 		t.Errorf("%d messages were sent for an init that is under way", n)
 	}
@@ -500,9 +485,7 @@ func TestTickMakesUpForLostMessages(t *testing.T) {
 		t.Helper()
 		book := &notebook{Sender: w.bus}
 		a := app.New(app.Config{Store: w.store, Bus: book, Now: func() time.Time { return start.Add(ahead) }, Log: slog.New(slog.DiscardHandler)})
-		if err := a.Tick(w.ctx); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, a.Tick(w.ctx))
 		return book.sent
 	}
 	ids := func(messages []bus.Message) string {
@@ -533,9 +516,7 @@ func TestTickMakesUpForLostMessages(t *testing.T) {
 		t.Fatalf("announced %s", got)
 	}
 	for member := 1; member <= 49; member++ {
-		if err := w.fails(w.app, batch, 1, member, 0); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, w.fails(w.app, batch, 1, member, 0))
 	}
 	if got := strings.Count(ids(tick(time.Minute)), "retry-check"); got != 0 {
 		t.Fatalf("%d retries were announced that are not late", got)
@@ -558,9 +539,7 @@ func TestBatchThatWasNeverListedIsListedByTheTick(t *testing.T) {
 	if _, err := w.app.CreateBatch(w.ctx, audit.Caller{}, "flat", []byte(people(3)), api.AllowInOtherBatches); problem.CodeOf(err) != api.CodeUnavailable {
 		t.Fatalf("%v", err)
 	}
-	if err := w.app.Tick(w.ctx); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, w.app.Tick(w.ctx))
 	page, err := w.app.Batches(w.ctx, api.ListOptions{})
 	if err != nil || len(page.Items) != 1 || page.Items[0].ID != 1 || page.Items[0].MemberCount != 3 {
 		t.Fatalf("listed %+v, %v; want the first batch, which is whole, and not the second", page.Items, err)
@@ -569,10 +548,9 @@ func TestBatchThatWasNeverListedIsListedByTheTick(t *testing.T) {
 
 // An administrator would repeat the init of a manual batch, but not of a scheduled one.
 func TestInitOfAScheduledBatchIsAnnouncedAgainByTheTick(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": always(`{"id":"u"}`)}
-		s.park = func(kind, _ string) bool { return kind == message.TypeBatchInit }
+		s.park = ofType(message.TypeBatchInit)
 		s.publish(mover)
 		const id = 100
 		s.schedule(id, mover, 2, dawn.Add(24*time.Hour))
@@ -581,8 +559,7 @@ func TestInitOfAScheduledBatchIsAnnouncedAgainByTheTick(t *testing.T) {
 		}
 		s.park, s.parked = nil, nil // lost
 		s.wantStatus(id, "detected")
-		s.pass(5 * time.Minute)
-		s.tick()
+		s.tickAfter(5 * time.Minute)
 		s.wantCalls(0, "Prepare")
 		s.wantPhases(id, "init completed 1/0/0, create completed 2/0/0, verify pending 0/0/0")
 	})

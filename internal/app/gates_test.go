@@ -15,21 +15,17 @@ func gated(gate string) string {
 
 func (s *stage) approve(id int, phase string) {
 	s.t.Helper()
-	v, err := s.app.Approve(s.ctx, ada, id, phase, "the board agrees")
-	if must(s, v, err); v.Approved == nil || v.Approved.By != "ada" || v.Approved.Why != "the board agrees" {
+	v := must(s.app.Approve(s.ctx, ada, id, phase, "the board agrees"))(s.t)
+	if v.Approved == nil || v.Approved.By != "ada" || v.Approved.Why != "the board agrees" {
 		s.t.Fatalf("%+v", v)
 	}
 	s.deliverAll()
 }
 
 func TestPhaseThatNeedsApprovalHoldsUntilItIsGiven(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.publish(gated("approval: required"))
-		b := s.batch("two", people(2))
-		s.advance(b.ID)
-		_, err := s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID))
-		s.wantRefused(err, api.CodeConflict, `batch 1 cannot be advanced to phase "second": it waits for an administrator's approval`)
+		b := s.startBatch(gated("approval: required"), people(2))
+		s.wantRefused(errorOf(s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID))), api.CodeConflict, `batch 1 cannot be advanced to phase "second": it waits for an administrator's approval`)
 		s.deliverAll()
 		s.wantCalls(1, "New Join")
 		for range 2 {
@@ -45,14 +41,12 @@ func TestPhaseThatNeedsApprovalHoldsUntilItIsGiven(t *testing.T) {
 }
 
 func TestPhaseOfAScheduledBatchThatNeedsApprovalBeginsWithIt(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		yaml := strings.Replace(overlapping, "{name: b, offset: T-1d,", "{name: b, offset: T-1d, approval: required,", 1)
 		s.publish(yaml)
 		const id = 100
 		s.schedule(id, yaml, 2, dawn.Add(48*time.Hour))
-		s.pass(24 * time.Hour)
-		s.tick()
+		s.tickAfter(24 * time.Hour)
 		s.wantPhases(id, "a completed 2/0/0, b pending 0/0/0, c pending 0/0/0")
 		if p := s.phases(id)[1]; p.Reason != "it waits for an administrator's approval" || !p.Approval {
 			t.Errorf("%+v", p)
@@ -68,7 +62,6 @@ func TestPhaseOfAScheduledBatchThatNeedsApprovalBeginsWithIt(t *testing.T) {
 }
 
 func TestApprovalThatIsGivenAheadDoesNotBringThePhaseForward(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		yaml := strings.Replace(overlapping, "{name: b, offset: T-1d,", "{name: b, offset: T-1d, approval: required,", 1)
 		s.publish(yaml)
@@ -76,8 +69,7 @@ func TestApprovalThatIsGivenAheadDoesNotBringThePhaseForward(t *testing.T) {
 		s.schedule(id, yaml, 1, dawn.Add(48*time.Hour))
 		s.approve(id, "b")
 		s.wantCalls(1, "A")
-		s.pass(24*time.Hour - time.Minute)
-		s.tick()
+		s.tickAfter(24*time.Hour - time.Minute)
 		s.wantCalls(1, "A")
 		s.pass(time.Minute)
 		s.wantCalls(1, "A B")
@@ -94,15 +86,11 @@ func TestPhaseThatRequiresSuccessHoldsAndSaysWhy(t *testing.T) {
 		"opened by an approval": {func(s *stage, id int) { s.approve(id, "second") }, "first completed 2/2/0, second completed 2/0/0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			play(t, func(t *testing.T, s *stage) {
 				flaky := inTurn(fails(errNo), always("true"))
 				s.script = script{"New": some(map[int]worker{1: flaky, 2: flaky})}
-				s.publish(gated("require_success: 75%"))
-				b := s.batch("two", people(4))
-				s.advance(b.ID)
-				_, err := s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID))
-				s.wantRefused(err, api.CodeConflict, `it requires that 75% of the members succeed in phase "first", where 2 of 4 did; retry the failed members, or approve the phase`)
+				b := s.startBatch(gated("require_success: 75%"), people(4))
+				s.wantRefused(errorOf(s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID))), api.CodeConflict, `it requires that 75% of the members succeed in phase "first", where 2 of 4 did; retry the failed members, or approve the phase`)
 				tt.opens(s, b.ID)
 				s.advance(b.ID)
 				s.wantPhases(b.ID, tt.want)
@@ -113,19 +101,15 @@ func TestPhaseThatRequiresSuccessHoldsAndSaysWhy(t *testing.T) {
 }
 
 func TestPhaseThatRequiresSuccessBeginsWhereEnoughDid(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": only(fails(errNo), 1)}
-		s.publish(gated("require_success: 75%"))
-		b := s.batch("two", people(4))
-		s.advance(b.ID)
+		b := s.startBatch(gated("require_success: 75%"), people(4))
 		s.advance(b.ID)
 		s.wantPhases(b.ID, "first completed 3/1/0, second completed 3/0/0")
 	})
 }
 
 func TestScheduledPhaseThatRequiresSuccessOpensByItselfOnceEnoughDo(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"A": some(map[int]worker{1: inTurn(fails(errLost), always("true"))})}
 		yaml := strings.Replace(overlapping, "{name: b, offset: T-1d,", "{name: b, offset: T-1d, require_success: 100%,", 1)
@@ -150,14 +134,10 @@ func TestScheduledPhaseThatRequiresSuccessOpensByItselfOnceEnoughDo(t *testing.T
 }
 
 func TestBothGatesOfAPhaseAreOpenedByItsApproval(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": only(fails(errNo), 1)}
-		s.publish(gated("approval: required\n    require_success: 100%"))
-		b := s.batch("two", people(2))
-		s.advance(b.ID)
-		_, err := s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID))
-		s.wantRefused(err, api.CodeConflict, "where 1 of 2 did")
+		b := s.startBatch(gated("approval: required\n    require_success: 100%"), people(2))
+		s.wantRefused(errorOf(s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID))), api.CodeConflict, "where 1 of 2 did")
 		s.approve(b.ID, "second")
 		s.advance(b.ID)
 		s.wantStatus(b.ID, "completed")
@@ -165,18 +145,12 @@ func TestBothGatesOfAPhaseAreOpenedByItsApproval(t *testing.T) {
 }
 
 func TestPhasesThatCannotBeApproved(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.publish(gated("approval: required"))
-		b := s.batch("two", people(1))
-		_, err := s.app.Approve(s.ctx, ada, b.ID, "first", "")
-		s.wantRefused(err, api.CodeConflict, `phase "first" of batch 1 has no gate: it needs no approval`)
-		_, err = s.app.Approve(s.ctx, ada, b.ID, "third", "")
-		s.wantRefused(err, api.CodeNotFound, `batch 1 has no phase "third"`)
-		_, err = s.app.Approve(s.ctx, ada, 9, "first", "")
-		s.wantRefused(err, api.CodeNotFound, "there is no batch 9")
+		b := s.createBatch(gated("approval: required"), people(1))
+		s.wantRefused(errorOf(s.app.Approve(s.ctx, ada, b.ID, "first", "")), api.CodeConflict, `phase "first" of batch 1 has no gate: it needs no approval`)
+		s.wantRefused(errorOf(s.app.Approve(s.ctx, ada, b.ID, "third", "")), api.CodeNotFound, `batch 1 has no phase "third"`)
+		s.wantRefused(errorOf(s.app.Approve(s.ctx, ada, 9, "first", "")), api.CodeNotFound, "there is no batch 9")
 		s.advance(b.ID)
-		_, err = s.app.Approve(s.ctx, ada, b.ID, "first", "")
-		s.wantRefused(err, api.CodeConflict, "there is nothing to approve")
+		s.wantRefused(errorOf(s.app.Approve(s.ctx, ada, b.ID, "first", "")), api.CodeConflict, "there is nothing to approve")
 	})
 }

@@ -46,8 +46,12 @@ type world struct {
 	jobs []message.Job // in the order they were taken
 }
 
-// reader is who looks at members in a test, apart from what the test is about.
-var reader = audit.Caller{Name: "reader"}
+// ada and grace are administrators. reader looks at members, apart from what a test is about.
+var (
+	ada    = audit.Caller{Name: "ada"}
+	grace  = audit.Caller{Name: "grace"}
+	reader = audit.Caller{Name: "reader"}
+)
 
 // worker answers a job: a result as JSON, or an error.
 type worker = testenv.Answer
@@ -87,21 +91,41 @@ func (w *world) sources() *datasource.Reader {
 
 func (w *world) publish(yaml string) api.Runbook {
 	w.t.Helper()
-	view, err := w.app.PublishRunbook(w.ctx, audit.Caller{Name: "ada"}, "", []byte(yaml), api.PublishOptions{})
-	if err != nil {
-		w.t.Fatal(describe(err))
-	}
+	view := must(w.app.PublishRunbook(w.ctx, ada, "", []byte(yaml), api.PublishOptions{}))(w.t)
 	return view
 }
 
 func (w *world) batch(runbook, csv string, options ...api.UploadOption) api.Batch {
 	w.t.Helper()
-	view, err := w.app.CreateBatch(w.ctx, audit.Caller{Name: "ada"}, runbook, []byte(csv), options...)
-	if err != nil {
-		w.t.Fatal(describe(err))
-	}
+	view := must(w.app.CreateBatch(w.ctx, ada, runbook, []byte(csv), options...))(w.t)
 	return view
 }
+
+// createBatch publishes a runbook and creates a batch of it.
+func (w *world) createBatch(yaml, csv string, options ...api.UploadOption) api.Batch {
+	w.t.Helper()
+	return w.batch(w.publish(yaml).Name, csv, options...)
+}
+
+// must returns the value of a call. The function that it returns fails the test if the call failed.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		noError(t, err)
+		return v
+	}
+}
+
+// noError fails the test if a call failed.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(describe(err))
+	}
+}
+
+// errorOf returns the error of a call that has a result, too.
+func errorOf(_ any, err error) error { return err }
 
 func describe(err error) string {
 	e := problem.Explain(err)
@@ -128,12 +152,11 @@ func (w *world) pump(deliveries int, answer worker, idle func() bool) {
 			}
 		})
 	}
-	receive(message.TopicOrchestratorEvents, func(ctx context.Context, m *bus.Received) error {
-		return w.app.HandleEvent(ctx, testenv.Delivery(m))
-	})
-	receive(message.TopicWorkerResults, func(ctx context.Context, m *bus.Received) error {
-		return w.app.HandleResult(ctx, testenv.Delivery(m))
-	})
+	for _, topic := range []string{message.TopicOrchestratorEvents, message.TopicWorkerResults} {
+		receive(topic, func(ctx context.Context, m *bus.Received) error {
+			return testenv.Handle(ctx, w.app, topic, testenv.Delivery(m))
+		})
+	}
 	receive(message.TopicWorkerJobs, func(_ context.Context, m *bus.Received) error { return w.work(m.Body, answer) })
 	for !idle() {
 		if w.ctx.Err() != nil || w.t.Failed() {
@@ -177,7 +200,7 @@ func (w *world) run(id, deliveries int, answer worker) {
 	w.t.Helper()
 	for {
 		phase := w.next(id)
-		view := patiently(w, func() (api.AdvanceResult, error) { return w.app.Advance(w.ctx, audit.Caller{Name: "ada"}, id, phase) })
+		view := patiently(w, func() (api.AdvanceResult, error) { return w.app.Advance(w.ctx, ada, id, phase) })
 		w.pump(deliveries, answer, func() bool { return w.ended(id, view.Advanced) })
 		if w.t.Failed() {
 			w.t.FailNow()
@@ -224,10 +247,7 @@ func (w *world) members(id int) map[string]api.Member {
 	out := map[string]api.Member{}
 	continuation := ""
 	for {
-		page, err := w.app.Members(w.ctx, reader, id, api.ListOptions{Limit: 1000, Continuation: continuation})
-		if err != nil {
-			w.t.Fatal(describe(err))
-		}
+		page := must(w.app.Members(w.ctx, reader, id, api.ListOptions{Limit: 1000, Continuation: continuation}))(w.t)
 		for _, m := range page.Items {
 			out[m.Key] = m
 		}

@@ -43,7 +43,7 @@ func (r *replica) sent() bus.Message {
 // beat sends a heartbeat over the broker.
 func (r *replica) beat() {
 	r.s.t.Helper()
-	must(r.s, 0, r.s.bus.Send(r.s.ctx, message.TopicWorkerResults, r.sent()))
+	noError(r.s.t, r.s.bus.Send(r.s.ctx, message.TopicWorkerResults, r.sent()))
 	r.s.deliverAll()
 }
 
@@ -69,18 +69,15 @@ func (r *replica) takes(n int) {
 
 func (s *stage) worker(id string) api.Worker {
 	s.t.Helper()
-	v, err := s.app.Worker(s.ctx, id)
-	return must(s, v, err)
+	return must(s.app.Worker(s.ctx, id))(s.t)
 }
 
 // The case of the issue: the tenant throttles for longer than the steps' timeout, and
 // nothing is answered in the meantime.
 func TestThrottledWorkerFailsNoJobThatItDidNotStart(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Do": fails(errLost)}
-		s.publish(oneStep(", timeout: 2m"))
-		b := s.batch("one", people(45))
+		b := s.createBatch(oneStep(", timeout: 2m"), people(45))
 		r := s.replica("r1")
 		r.beat()
 		s.advance(b.ID)
@@ -107,7 +104,6 @@ func TestThrottledWorkerFailsNoJobThatItDidNotStart(t *testing.T) {
 
 // A worker can be busy with a few long jobs and answer nothing.
 func TestBusyWorkerFailsNoJobThatItDidNotStart(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Long": fails(errLost), "Do": fails(errLost)}
 		s.publish(strings.NewReplacer("name: one", "name: long", "function: Do", "function: Long").Replace(oneStep(", timeout: 2h")))
@@ -133,7 +129,6 @@ func TestBusyWorkerFailsNoJobThatItDidNotStart(t *testing.T) {
 }
 
 func TestHeartbeatsOfReplicasMakeOneRecord(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		first, second := s.replica("r1"), s.replica("r2")
 		started := dawn.Add(-time.Minute)
@@ -243,7 +238,6 @@ func TestInvalidHeartbeatIsKeptAndChangesNothing(t *testing.T) {
 // A replica that is killed has its jobs locked until their locks expire. Meanwhile the
 // other replica may take jobs that were sent later.
 func TestJobThatAKilledReplicaHadLockedIsNotLost(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Long": fails(errLost), "Do": fails(errLost)}
 		s.publish(strings.NewReplacer("name: one", "name: long", "function: Do", "function: Long").Replace(oneStep(", timeout: 2h")))
@@ -277,7 +271,6 @@ func TestJobThatAKilledReplicaHadLockedIsNotLost(t *testing.T) {
 // The worker is killed after it was seen that it has not come to a job: nothing answers
 // that the job expired.
 func TestJobThatWaitedForAWorkerThatIsGoneFailsWithThatCause(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		log := s.listen()
 		s.script = script{"Do": fails(errLost)}
@@ -310,7 +303,6 @@ func TestRemovalDoesNotWaitForAJobThatTheWorkerHasNotComeTo(t *testing.T) {
 	t.Parallel()
 	for name, early := range map[string]bool{"removed before the deadline": true, "removed after it was put off": false} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			play(t, func(t *testing.T, s *stage) {
 				s.script = script{"New": fails(errLost), "Forward": fails(errLost)}
 				s.publish(leaving(strings.Replace(twoSteps, "function: New", "function: New, timeout: 3m", 1)))

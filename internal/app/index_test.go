@@ -56,9 +56,7 @@ func everyList(s *stage, batch int) error {
 func TestEveryListIsServedByTheIndex(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false, azure)
-	s.publish(flat)
-	b := s.batch("flat", people(3))
-	s.advance(b.ID)
+	b := s.startBatch(flat, people(3))
 	s.cosmos.ResetStats()
 	if err := everyList(s, b.ID); err != nil || s.cosmos.Stats().Unindexed != 0 {
 		t.Fatalf("%v, and %d pages of queries are not served by the index", err, s.cosmos.Stats().Unindexed)

@@ -26,12 +26,10 @@ func TestCancelledBatchEndsWhereverItsPageWasCutShort(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, false)
 			s.script = script{"New": fails(errLost)}
-			s.park = func(kind, _ string) bool { return kind == message.TypePhaseDue }
-			s.publish(twoSteps)
-			b := s.batch("two", people(2))
-			s.advance(b.ID)
+			s.park = ofType(message.TypePhaseDue)
+			b := s.startBatch(twoSteps, people(2))
 			due := s.parked[0]
-			s.kill(write, func(ctx context.Context, a *app.App) error { return due.handle(a, ctx, due.m) })
+			s.kill(write, due.handle)
 			s.cancel(b.ID)
 			s.unpark()
 			s.revokes()
@@ -83,19 +81,16 @@ func (s *stage) slowProcess(each time.Duration) (process *app.App, lastRead func
 func TestPauseRevokesWhatWasDispatchedUntilItWasStored(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
-	s.publish(twoSteps)
-	b := s.batch("two", people(1))
+	b := s.createBatch(twoSteps, people(1))
 	process, _, sent := s.slowProcess(10 * time.Second)
-	_, err := process.Pause(s.ctx, ada, b.ID, "")
-	must(s, 0, err)
-	view, err := s.app.Batch(s.ctx, b.ID)
-	must(s, view, err)
+	must(process.Pause(s.ctx, ada, b.ID, ""))(t)
+	view := must(s.app.Batch(s.ctx, b.ID))(t)
 	controls := sent.sent[message.TopicWorkerControl]
 	if len(controls) != 1 {
 		t.Fatalf("%d controls were sent", len(controls))
 	}
 	var c message.Control
-	must(s, 0, json.Unmarshal(controls[0].Body, &c))
+	noError(t, json.Unmarshal(controls[0].Body, &c))
 	if committed := view.Paused.At.Add(10 * time.Second); c.RevokedThrough.Before(committed) {
 		t.Fatalf("jobs are revoked through %s; the pause was stored at %s", c.RevokedThrough, committed)
 	}
@@ -107,20 +102,18 @@ func TestJobIsDispatchedAsOfBeforeItsBatchWasRead(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	s.script = script{"New": fails(errLost)}
-	s.publish(twoSteps)
-	b := s.batch("two", people(1))
-	s.advance(b.ID)
-	s.park = func(_, body string) bool { return strings.Contains(body, `"JobId"`) }
+	b := s.startBatch(twoSteps, people(1))
+	s.park = containing(`"JobId"`)
 	s.answers(1, "New", `{"a":1}`, nil)
 	process, lastRead, sent := s.slowProcess(10 * time.Second)
 	result := s.parked[0]
-	must(s, 0, result.handle(process, s.ctx, result.m))
+	noError(t, result.handle(s.ctx, process))
 	jobs := sent.sent[message.TopicWorkerJobs]
 	if len(jobs) != 1 {
 		t.Fatalf("%d jobs were sent", len(jobs))
 	}
 	var j message.Job
-	must(s, 0, json.Unmarshal(jobs[0].Body, &j))
+	noError(t, json.Unmarshal(jobs[0].Body, &j))
 	if read := lastRead(store.BatchKey(b.ID).ID); read.IsZero() || j.DispatchedAt.After(read) {
 		t.Fatalf("dispatched as of %s, the batch was read at %s", j.DispatchedAt, read)
 	}
@@ -133,20 +126,19 @@ func TestDeadlineWaitsForHeartbeatsThatTheHandlerHasNotRead(t *testing.T) {
 	s := newStage(t, false)
 	s.app = app.New(app.Config{Store: s.store, Bus: s.bus, Waiting: s.bus, Now: s.clock.Now, Log: s.log})
 	s.script = script{"Do": fails(errLost)}
-	s.publish(oneStep(", timeout: 2m"))
-	b := s.batch("one", people(3))
+	b := s.createBatch(oneStep(", timeout: 2m"), people(3))
 	r := s.replica("r1")
 	r.beat()
 	s.advance(b.ID)
-	s.park = func(kind, _ string) bool { return kind == message.TypeDeadlineCheck }
+	s.park = ofType(message.TypeDeadlineCheck)
 	s.pass(4 * time.Minute)
 	until := s.clock.Now().Add(time.Hour)
 	r.ThrottledUntil = &until
 	m := r.message()
-	must(s, 0, s.bus.Send(s.ctx, message.TopicWorkerResults, bus.Message{ID: m.ID, Body: m.Body, Properties: map[string]any{message.PropertyMessageType: m.Type}}))
+	noError(t, s.bus.Send(s.ctx, message.TopicWorkerResults, bus.Message{ID: m.ID, Body: m.Body, Properties: map[string]any{message.PropertyMessageType: m.Type}}))
 	s.clock.ns.Add(int64(40 * time.Second))
 	for _, check := range s.parked {
-		must(s, 0, check.handle(s.app, s.ctx, check.m))
+		noError(t, check.handle(s.ctx, s.app))
 	}
 	s.wantPhases(b.ID, "only dispatched 0/0/0+3")
 	s.deliverAll()
@@ -174,13 +166,12 @@ func TestDeadlineReadsTheHeartbeatsThatWereProcessedMeanwhile(t *testing.T) {
 		return time.Time{}, false, s.other.HandleResult(s.ctx, r.message())
 	})})
 	s.script = script{"Do": fails(errLost)}
-	s.publish(oneStep(", timeout: 2m"))
-	b := s.batch("one", people(1))
+	b := s.createBatch(oneStep(", timeout: 2m"), people(1))
 	r.beat()
 	s.advance(b.ID)
 	until := s.clock.Now().Add(time.Hour)
 	r.ThrottledUntil = &until
-	s.park = func(kind, _ string) bool { return kind == message.TypeDeadlineCheck }
+	s.park = ofType(message.TypeDeadlineCheck)
 	for n := range 3 {
 		s.pass(4 * time.Minute)
 		checks := s.parked
@@ -189,7 +180,7 @@ func TestDeadlineReadsTheHeartbeatsThatWereProcessedMeanwhile(t *testing.T) {
 			t.Fatalf("no deadline was checked in round %d", n+1)
 		}
 		for _, check := range checks {
-			must(s, 0, check.handle(s.app, s.ctx, check.m))
+			noError(t, check.handle(s.ctx, s.app))
 		}
 		s.wantPhases(b.ID, "only dispatched 0/0/0+1")
 	}
@@ -203,28 +194,25 @@ func TestDeadlineWaitsForARequeuedResult(t *testing.T) {
 	book := &notebook{Sender: s.bus}
 	process := app.New(app.Config{Store: s.store, Bus: book, Now: s.clock.Now, Log: s.log, WorkerStartup: time.Nanosecond})
 	s.script = script{"Do": fails(errLost)}
-	s.publish(oneStep(", timeout: 2m"))
-	b := s.batch("one", people(1))
-	s.advance(b.ID)
-	s.park = func(kind, _ string) bool { return kind == message.TypeDeadlineCheck }
+	b := s.startBatch(oneStep(", timeout: 2m"), people(1))
+	s.park = ofType(message.TypeDeadlineCheck)
 	s.pass(4 * time.Minute)
 	if len(s.parked) != 1 {
 		t.Fatalf("%d deadlines were checked, want 1", len(s.parked))
 	}
 	j := s.jobs[0]
-	body, err := json.Marshal(message.Result{JobID: j.JobID, Status: message.StatusSuccess, Result: json.RawMessage(`true`), CorrelationData: j.CorrelationData})
-	must(s, 0, err)
+	body := must(json.Marshal(message.Result{JobID: j.JobID, Status: message.StatusSuccess, Result: json.RawMessage(`true`), CorrelationData: j.CorrelationData}))(t)
 	heal := s.cosmos.Inject(cosmos.Fault{Status: 503})
-	must(s, 0, process.HandleResult(s.ctx, message.Delivery{ID: "result", Body: body, DeliveryCount: 4}))
+	noError(t, process.HandleResult(s.ctx, message.Delivery{ID: "result", Body: body, DeliveryCount: 4}))
 	heal()
 	check := s.parked[0]
-	must(s, 0, check.handle(process, s.ctx, check.m))
+	noError(t, check.handle(s.ctx, process))
 	s.wantPhases(b.ID, "only dispatched 0/0/0+1")
 	if len(book.sent) != 2 || !strings.HasPrefix(book.sent[1].ID, "deadline-check-batch-1-"+j.JobID) || !book.sent[1].At.After(s.clock.Now()) {
 		t.Fatalf("sent %d messages, want the result and the deadline check", len(book.sent))
 	}
 	s.clock.ns.Add(int64(time.Minute))
-	must(s, 0, check.handle(process, s.ctx, check.m))
+	noError(t, check.handle(s.ctx, process))
 	s.wantPhases(b.ID, "only failed 0/1/0")
 }
 
@@ -242,16 +230,13 @@ func TestDeadlinesThatWaitForTheHandlerDoNotAddUp(t *testing.T) {
 	s := newStage(t, false)
 	s.app = app.New(app.Config{Store: s.store, Bus: s.bus, Waiting: late(s.clock.Now()), Now: s.clock.Now, Log: s.log})
 	s.script = script{"Do": fails(errLost)}
-	s.publish(oneStep(", timeout: 2m"))
-	b := s.batch("one", people(1))
-	s.advance(b.ID)
+	b := s.startBatch(oneStep(", timeout: 2m"), people(1))
 	for range 4 { // no worker has started by then
 		s.pass(4 * time.Minute)
 	}
 	for n := range 5 {
 		before := len(s.past)
-		s.pass(model.TickInterval)
-		s.tick()
+		s.tickAfter(model.TickInterval)
 		checks := 0
 		for _, p := range s.past[before:] {
 			if p.m.Type == message.TypeDeadlineCheck {
@@ -264,8 +249,7 @@ func TestDeadlinesThatWaitForTheHandlerDoNotAddUp(t *testing.T) {
 	}
 	s.wantPhases(b.ID, "only dispatched 0/0/0+1")
 	s.app = s.other
-	s.pass(model.TickInterval)
-	s.tick()
+	s.tickAfter(model.TickInterval)
 	s.wantPhases(b.ID, "only failed 0/1/0")
 }
 
@@ -283,9 +267,7 @@ func TestDeadlinesThatWaitForDeadLettersDoNotAddUp(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	s.script = script{"Do": fails(errLost)}
-	s.publish(oneStep(", timeout: 2m"))
-	b := s.batch("one", people(1))
-	s.advance(b.ID)
+	b := s.startBatch(oneStep(", timeout: 2m"), people(1))
 	restart := func() {
 		s.app = app.New(app.Config{Store: s.store, Bus: s.bus, Dead: unreadable{}, Now: s.clock.Now, Log: s.log})
 	}

@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -32,14 +31,11 @@ func chain() script {
 }
 
 func TestLateMemberCatchesUpPhaseByPhaseInOrderWithItsOwnOutputs(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = chain()
 		s.script["New"] = some(map[int]worker{1: always(`{"id":"u1"}`), 2: fails(errLost)})
 		s.script["Copy"] = some(map[int]worker{1: always(`{"box":"b1"}`), 2: always(`{"box":"b2"}`)})
-		s.publish(chained)
-		b := s.batch("chained", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(chained, people(1))
 		s.advance(b.ID)
 		if v := s.add(b.ID, "late@x"); v.Added != 1 || v.Batch.MemberCount != 2 {
 			t.Fatalf("%+v", v)
@@ -62,10 +58,8 @@ func TestLateMemberCatchesUpPhaseByPhaseInOrderWithItsOwnOutputs(t *testing.T) {
 }
 
 func TestMemberAddedBeforeAnythingBeganTakesPartInAll(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.publish(mover)
-		b := s.batch("move", people(1))
+		b := s.createBatch(mover, people(1))
 		s.add(b.ID, "late@x")
 		s.script = script{"New": always(`{"id":"u"}`)}
 		s.advance(b.ID)
@@ -76,14 +70,10 @@ func TestMemberAddedBeforeAnythingBeganTakesPartInAll(t *testing.T) {
 }
 
 func TestFanOutReachesAMemberAddedDuringIt(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = chain()
-		s.park = func(kind, body string) bool {
-			return kind == message.TypePhaseDue && strings.Contains(body, `"Page":2`)
-		}
-		s.publish(chained)
-		b := s.pages("chained", 2)
+		s.park = ofType(message.TypePhaseDue, `"Page":2`)
+		b := s.pages(chained, 2)
 		s.advance(b.ID)
 		s.add(b.ID, "late@x")
 		s.wantCalls(3, "") // the fan-out has not come to it yet
@@ -94,11 +84,9 @@ func TestFanOutReachesAMemberAddedDuringIt(t *testing.T) {
 }
 
 func TestMemberAddedDuringTheFanOutOfALaterPhaseCatchesUpOnTheEarlierFirst(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = chain()
-		s.publish(chained)
-		b := s.pages("chained", 2)
+		b := s.pages(chained, 2)
 		s.advance(b.ID)
 		s.park = func(kind, body string) bool {
 			return kind == message.TypeMemberAdded || kind == message.TypePhaseDue && strings.Contains(body, `"Page":2`)
@@ -107,7 +95,7 @@ func TestMemberAddedDuringTheFanOutOfALaterPhaseCatchesUpOnTheEarlierFirst(t *te
 		s.add(b.ID, "late@x")
 		s.wantCalls(3, "")
 		// The fan-out comes to the page first, and brings it to create before fill.
-		s.park = func(kind, _ string) bool { return kind == message.TypeMemberAdded }
+		s.park = ofType(message.TypeMemberAdded)
 		fanOut, added := s.parked[:0:0], s.parked[:0:0]
 		for _, p := range s.parked {
 			if p.m.Type == message.TypeMemberAdded {
@@ -129,16 +117,12 @@ func TestMemberAddedDuringTheFanOutOfALaterPhaseCatchesUpOnTheEarlierFirst(t *te
 }
 
 func TestMemberAddedWhileTheBatchIsPausedCatchesUpAtTheResumption(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = chain()
-		s.publish(chained)
-		b := s.batch("chained", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(chained, people(1))
 		s.pause(b.ID)
 		s.add(b.ID, "late@x")
-		s.pass(time.Hour)
-		s.tick()
+		s.tickAfter(time.Hour)
 		s.wantCalls(2, "")
 		s.resume(b.ID)
 		s.wantCalls(2, "New")
@@ -147,13 +131,10 @@ func TestMemberAddedWhileTheBatchIsPausedCatchesUpAtTheResumption(t *testing.T) 
 }
 
 func TestLateMemberWhoFailsTakesPartInNothingMore(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = chain()
 		s.script["New"] = some(map[int]worker{1: always(`{"id":"u"}`), 2: fails(errNo)})
-		s.publish(chained)
-		b := s.batch("chained", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(chained, people(1))
 		s.advance(b.ID)
 		s.add(b.ID, "late@x")
 		s.wantCalls(2, "New")
@@ -168,12 +149,9 @@ func TestLateMemberWhoFailsTakesPartInNothingMore(t *testing.T) {
 }
 
 func TestWhoIsAMemberAlreadyIsNotAddedAgain(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = chain()
-		s.publish(chained)
-		b := s.batch("chained", people(2))
-		s.advance(b.ID)
+		b := s.startBatch(chained, people(2))
 		v := s.add(b.ID, "late@x", "p001@x")
 		if v.Added != 1 || strings.Join(v.Present, " ") != "p001@x" {
 			t.Fatalf("%+v", v)
@@ -183,8 +161,7 @@ func TestWhoIsAMemberAlreadyIsNotAddedAgain(t *testing.T) {
 		}
 		s.wantCalls(1, "New")
 		s.wantCalls(3, "New")
-		_, err := s.app.AddMembers(s.ctx, ada, b.ID, []byte("Upn,Name\ntwice@x,A\ntwice@x,B\n"))
-		s.wantRefused(err, api.CodeInvalid, "no member was added")
+		s.wantRefused(errorOf(s.app.AddMembers(s.ctx, ada, b.ID, []byte("Upn,Name\ntwice@x,A\ntwice@x,B\n"))), api.CodeInvalid, "no member was added")
 		if got := len(s.members(b.ID)); got != 3 {
 			t.Errorf("%d members", got)
 		}
@@ -192,23 +169,13 @@ func TestWhoIsAMemberAlreadyIsNotAddedAgain(t *testing.T) {
 }
 
 func TestTheSameAddedByManyAtOnceIsAddedOnce(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = chain()
-		s.publish(chained)
-		b := s.batch("chained", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(chained, people(1))
 		csv := strings.ReplaceAll(people(51), "p0", "late")
-		var all sync.WaitGroup
-		for i := range 4 {
-			process := []*app.App{s.app, s.other}[i%2]
-			all.Go(func() {
-				if _, err := process.AddMembers(s.ctx, ada, b.ID, []byte(csv)); err != nil {
-					t.Error(describe(err))
-				}
-			})
-		}
-		all.Wait()
+		s.atOnce(4, func(_ int, process *app.App) error {
+			return errorOf(process.AddMembers(s.ctx, ada, b.ID, []byte(csv)))
+		})
 		s.deliverAll()
 		if v := s.batchOf(b.ID); v.MemberCount != 52 || len(s.members(b.ID)) != 52 {
 			t.Errorf("%d members, %d different", v.MemberCount, len(s.members(b.ID)))
@@ -218,12 +185,9 @@ func TestTheSameAddedByManyAtOnceIsAddedOnce(t *testing.T) {
 }
 
 func TestWhoWasRemovedCanBeAddedAnew(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = chain()
-		s.publish(chained)
-		b := s.batch("chained", people(2))
-		s.advance(b.ID)
+		b := s.startBatch(chained, people(2))
 		s.remove(b.ID, 2)
 		if v := s.add(b.ID, "p002@x"); v.Added != 1 {
 			t.Fatalf("%+v", v)
@@ -236,24 +200,17 @@ func TestWhoWasRemovedCanBeAddedAnew(t *testing.T) {
 }
 
 func TestNobodyIsAddedToABatchThatHasEnded(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.publish(oneStep(""))
-		b := s.batch("one", people(1))
-		s.advance(b.ID)
-		_, err := s.app.AddMembers(s.ctx, ada, b.ID, []byte("Upn\nlate@x\n"))
-		s.wantRefused(err, api.CodeConflict, "has ended (completed): no member can be added")
+		b := s.startBatch(oneStep(""), people(1))
+		s.wantRefused(errorOf(s.app.AddMembers(s.ctx, ada, b.ID, []byte("Upn\nlate@x\n"))), api.CodeConflict, "has ended (completed): no member can be added")
 	})
 }
 
 func TestLateMembersWhoseMessageIsLostAreBroughtInByTheTick(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = chain()
-		s.publish(chained)
-		b := s.batch("chained", people(1))
-		s.advance(b.ID)
-		s.park = func(kind, _ string) bool { return kind == message.TypeMemberAdded }
+		b := s.startBatch(chained, people(1))
+		s.park = ofType(message.TypeMemberAdded)
 		s.add(b.ID, "late@x")
 		s.park, s.parked = nil, nil
 		s.wantCalls(2, "")
@@ -264,10 +221,8 @@ func TestLateMembersWhoseMessageIsLostAreBroughtInByTheTick(t *testing.T) {
 }
 
 func TestLateMembersAreInTheAuditRecords(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.publish(chained)
-		b := s.batch("chained", people(2))
+		b := s.createBatch(chained, people(2))
 		s.pass(time.Second)
 		s.add(b.ID, "late@x", "later@x")
 		records := s.listAudit(b.ID)

@@ -36,15 +36,9 @@ func newVaultStage(t *testing.T) *vaultStage {
 	t.Helper()
 	config := entra.DefaultConfig()
 	config.Addr = "127.0.0.1:0"
-	directory, err := entra.Start(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	directory := must(entra.Start(t.Context(), config))(t)
 	t.Cleanup(func() { _ = directory.Close() })
-	certificate, err := directory.ServerCertificate()
-	if err != nil {
-		t.Fatal(err)
-	}
+	certificate := must(directory.ServerCertificate())(t)
 	server, err := keyvault.Start(t.Context(), keyvault.Config{
 		Certificate: certificate, Authority: directory.URL(), TenantID: entra.DefaultTenantID, VerifyToken: directory.VerifyToken,
 	})
@@ -62,8 +56,7 @@ func newVaultStage(t *testing.T) *vaultStage {
 func (v *vaultStage) rotate() (value, version string) {
 	v.t.Helper()
 	value = base64.StdEncoding.EncodeToString([]byte(fmt.Sprintf("%-32d", v.vault.Reads())))
-	version, err := v.vault.Set(keyName, keyvault.Secret{Value: value})
-	must(v.stage, 0, err)
+	version = must(v.vault.Set(keyName, keyvault.Secret{Value: value}))(v.t)
 	return value, version
 }
 
@@ -80,7 +73,7 @@ func (v *vaultStage) restart() {
 	keys, err := vault.New(vault.Config{
 		URL: v.vault.URL(), Name: keyName, Credential: handlerIdentity{v.directory}, HTTP: v.directory.HTTPClient(), Retry: policy.RetryOptions{MaxRetries: -1},
 	})
-	must(v.stage, 0, err)
+	noError(v.t, err)
 	v.useKeys(keys)
 }
 
@@ -122,11 +115,9 @@ func TestKeyRemovedFromTheVault(t *testing.T) {
 	v.wantLost(v.member(late, 1).Error)
 	v.advance(others)
 	v.wantStatus(others, "completed")
-	_, err := v.app.CreateBatch(v.ctx, ada, "moves", []byte(secretFile("eve")))
-	v.wantRefused(err, api.CodeUnavailable, "cannot be read")
+	v.wantRefused(errorOf(v.app.CreateBatch(v.ctx, ada, "moves", []byte(secretFile("eve")))), api.CodeUnavailable, "cannot be read")
 
-	_, err = v.vault.SetVersion(keyName, v.version, keyvault.Secret{Value: v.value})
-	must(v.stage, 0, err)
+	must(v.vault.SetVersion(keyName, v.version, keyvault.Secret{Value: v.value}))(t)
 	jobs := len(v.jobs)
 	v.retry(late, api.RetrySelection{})
 	v.wantPhases(late, "create completed 2/0/0, verify pending 0/0/0")
@@ -212,8 +203,7 @@ func TestKeyIsRotated(t *testing.T) {
 	v.restart()
 	later := v.batch("moves", secretFile("ben")).ID
 	for batch, of := range map[int]string{id: v.version, later: version} {
-		m, err := store.Read[model.Member](v.ctx, v.store, store.MemberKey(batch, 1))
-		must(v.stage, 0, err)
+		m := must(store.Read[model.Member](v.ctx, v.store, store.MemberKey(batch, 1)))(t)
 		if sealed, _ := model.Sealed(m.Doc.Data["Password"]); !strings.Contains(sealed, "."+of+".") {
 			t.Errorf("batch %d has %s, want version %s of the key", batch, sealed, of)
 		}

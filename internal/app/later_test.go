@@ -18,8 +18,7 @@ const novelty = "novelty"
 // rewrite changes a document beside the processes.
 func (s *stage) rewrite(k store.Key, change func(doc map[string]any)) {
 	s.t.Helper()
-	item, err := store.Read[map[string]any](s.ctx, s.store, k)
-	must(s, 0, err)
+	item := must(store.Read[map[string]any](s.ctx, s.store, k))(s.t)
 	change(item.Doc)
 	s.commit(store.Replace(k, item.Doc, item.Version))
 }
@@ -50,7 +49,6 @@ func TestWhatALaterVersionWroteWaitsForIt(t *testing.T) {
 		"batch": store.BatchKey,
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			play(t, func(t *testing.T, s *stage) {
 				s.script = script{"Join": fails(errLost)}
 				s.publish(twoSteps)
@@ -70,7 +68,7 @@ func TestWhatALaterVersionWroteWaitsForIt(t *testing.T) {
 				if name == "batch" {
 					s.wantRefused(err, api.CodeUnavailable, "a later version of the handler wrote this")
 				} else {
-					must(s, 0, err)
+					noError(t, err)
 					s.resume(b.ID)
 				}
 				s.restoreDocument(key(b.ID))
@@ -117,22 +115,19 @@ func TestMessagesOfALaterVersionAreUnderstood(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	s.script = script{"New": fails(errLost)}
-	s.publish(twoSteps)
-	b := s.batch("two", people(1))
-	s.advance(b.ID)
+	b := s.startBatch(twoSteps, people(1))
 	j := s.jobs[0]
 	more := func(v any) []byte {
-		text, err := json.Marshal(v)
-		must(s, 0, err)
+		text := must(json.Marshal(v))(t)
 		return append([]byte(`{"Novelty":{"of":["a","later"]},`), text[1:]...)
 	}
-	must(s, 0, s.app.HandleResult(s.ctx, message.Delivery{
+	noError(t, s.app.HandleResult(s.ctx, message.Delivery{
 		ID: "later-1", Type: message.TypeWorkerResult, DeliveryCount: 1, EnqueuedAt: s.clock.Now(),
 		Body: more(message.Result{JobID: j.JobID, Status: message.StatusSuccess, Result: json.RawMessage("true"), Timestamp: s.clock.Now(), CorrelationData: j.CorrelationData}),
 	}))
 	s.deliverAll()
 	s.wantSteps(b.ID, 1, "new succeeded, join succeeded")
-	must(s, 0, s.app.HandleEvent(s.ctx, message.Delivery{
+	noError(t, s.app.HandleEvent(s.ctx, message.Delivery{
 		ID: "later-2", Type: message.TypePhaseDue, DeliveryCount: 1, EnqueuedAt: s.clock.Now(),
 		Body: more(message.PhaseDue{BatchID: b.ID, RunbookName: "two", RunbookVersion: 1, PhaseName: "first", PhaseExecutionID: 1, Page: 1}),
 	}))
@@ -144,19 +139,16 @@ func TestMessagesOfALaterVersionAreUnderstood(t *testing.T) {
 func TestHoldOfALaterVersionIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	s, people := held(t)
-	shown, err := s.app.HeldRemovals(s.ctx, reader, 1, api.ListOptions{})
-	must(s, shown, err)
+	shown := must(s.app.HeldRemovals(s.ctx, reader, 1, api.ListOptions{}))(t)
 	s.later(store.HoldKey(1))
-	_, err = s.app.ConfirmRemovals(s.ctx, ada, 1, shown.Revision, "")
-	s.wantRefused(err, api.CodeUnavailable, "a later version of the handler wrote this")
-	_, err = s.app.DiscardRemovals(s.ctx, ada, 1, "", "")
-	s.wantRefused(err, api.CodeUnavailable, "a later version of the handler wrote this")
+	s.wantRefused(errorOf(s.app.ConfirmRemovals(s.ctx, ada, 1, shown.Revision, "")), api.CodeUnavailable, "a later version of the handler wrote this")
+	s.wantRefused(errorOf(s.app.DiscardRemovals(s.ctx, ada, 1, "", "")), api.CodeUnavailable, "a later version of the handler wrote this")
 	people.drop("p003")
 	s.tick()
 	s.restoreDocument(store.HoldKey(1))
 	s.tick()
-	shown, err = s.app.HeldRemovals(s.ctx, reader, 1, api.ListOptions{})
-	if must(s, shown, err); len(shown.Items) != 4 {
+	shown = must(s.app.HeldRemovals(s.ctx, reader, 1, api.ListOptions{}))(t)
+	if len(shown.Items) != 4 {
 		t.Errorf("%d removals are held", len(shown.Items))
 	}
 	s.verify()

@@ -27,8 +27,7 @@ func TestLostAnswerToALeaseDoesNotStopTheRunbook(t *testing.T) {
 				t.Parallel()
 				s := newStage(t, false, azure)
 				people := s.table()
-				s.publish(found(twoPhases, ""))
-				s.automate("found")
+				s.publishAutomated(found(twoPhases, ""))
 				if !first {
 					s.tick()
 				}
@@ -36,12 +35,9 @@ func TestLostAnswerToALeaseDoesNotStopTheRunbook(t *testing.T) {
 				fault.On = writes
 				fault.Match = func(r cosmos.Request) bool { return strings.Contains(r.PartitionKey, `"`+store.PartitionRunbooks+`"`) }
 				s.cosmos.Inject(fault)
-				if err := s.app.Tick(s.ctx); err != nil {
-					t.Fatal(describe(err))
-				}
+				noError(t, s.app.Tick(s.ctx))
 				people.put(dawn.Add(3*day), "bob")
-				s.pass(time.Second)
-				s.tick()
+				s.tickAfter(time.Second)
 				s.wantBatches("1 04 09:00 active: ann bob")
 				s.verify()
 			})

@@ -3,7 +3,6 @@ package app_test
 import (
 	"context"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -25,11 +24,8 @@ on_member_removed:
 }
 
 func TestMemberRemovedBetweenPhasesTakesPartInNothingMoreAndTheRemovalIsTracked(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.publish(leaving(twoSteps))
-		b := s.batch("two", people(2))
-		s.advance(b.ID)
+		b := s.startBatch(leaving(twoSteps), people(2))
 		s.remove(b.ID, 2)
 		s.wantCalls(2, "New Join Forward Close")
 		s.wantSteps(b.ID, 2, "new succeeded, join succeeded, forward succeeded, close succeeded")
@@ -57,12 +53,9 @@ func auditText(records []api.AuditRecord) string {
 // What undoes a step begins when the step's job has ended: else the job would have its
 // effect after the undo, for good.
 func TestUndoOfARemovedMemberWaitsForTheJobInFlight(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": only(fails(errLost), 2)}
-		s.publish(leaving(twoSteps))
-		b := s.batch("two", people(2))
-		s.advance(b.ID)
+		b := s.startBatch(leaving(twoSteps), people(2))
 		s.remove(b.ID, 2)
 		s.remove(b.ID, 2)
 		s.wantMember(b.ID, 2, "removed")
@@ -82,10 +75,8 @@ func TestRemovalInACancelledBatchDoesNotPollTheStoreUntilTheJobEnds(t *testing.T
 	t.Parallel()
 	s := newStage(t, false, azure)
 	s.script = script{"New": fails(errLost)}
-	s.publish(leaving(twoSteps))
-	b := s.batch("two", people(1))
-	s.advance(b.ID)
-	s.park = func(kind, _ string) bool { return kind == message.TypeMemberRemoved }
+	b := s.startBatch(leaving(twoSteps), people(1))
+	s.park = ofType(message.TypeMemberRemoved)
 	s.remove(b.ID, 1)
 	s.cancel(b.ID)
 	left := s.parked[0]
@@ -99,7 +90,7 @@ func TestRemovalInACancelledBatchDoesNotPollTheStoreUntilTheJobEnds(t *testing.T
 		return false
 	}})
 	defer remove()
-	if err := left.handle(s.app, ctx, left.m); err != nil || reads.Load() >= 100 {
+	if err := left.handle(ctx, s.app); err != nil || reads.Load() >= 100 {
 		t.Fatalf("%v, after %d reads", err, reads.Load())
 	}
 	s.unpark()
@@ -112,12 +103,9 @@ func TestRemovalInACancelledBatchDoesNotPollTheStoreUntilTheJobEnds(t *testing.T
 }
 
 func TestUndoOfARemovedMemberWaitsForTheDeadlineOfALostJob(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": fails(errLost)}
-		s.publish(leaving(strings.Replace(twoSteps, "function: New", "function: New, timeout: 3m, retry: {max_retries: 2, interval: 1s}", 1)))
-		b := s.batch("two", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(leaving(strings.Replace(twoSteps, "function: New", "function: New, timeout: 3m, retry: {max_retries: 2, interval: 1s}", 1)), people(1))
 		s.remove(b.ID, 1)
 		s.pass(3*time.Minute + runstate.JobGracePeriod - time.Second)
 		s.wantCalls(1, "New")
@@ -131,7 +119,6 @@ func TestMemberRemovedWhilePollingOrWaitingForARetry(t *testing.T) {
 	t.Parallel()
 	for name, yaml := range map[string]string{"polling": polling, "retry": "retry: {max_retries: 1, interval: 30s}\n" + strings.Replace(oneStep(""), "function: Do", "function: Copy", 1)} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			play(t, func(t *testing.T, s *stage) {
 				s.script = script{"Copy": fails(errNo)}
 				if name == "polling" {
@@ -154,12 +141,9 @@ func TestMemberRemovedWhilePollingOrWaitingForARetry(t *testing.T) {
 }
 
 func TestMemberRemovedWhileRollingBackIsRolledBackFirst(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": fails(errNo), "Stop": fails(errLost)}
-		s.publish(leaving(undoable))
-		b := s.batch("undoable", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(leaving(undoable), people(1))
 		s.remove(b.ID, 1)
 		s.wantCalls(1, "New Stop")
 		s.answers(1, "Stop", "true", nil)
@@ -169,7 +153,6 @@ func TestMemberRemovedWhileRollingBackIsRolledBackFirst(t *testing.T) {
 }
 
 func TestMemberRemovedWithPhasesThatWaitForIt(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"A": only(fails(errLost), 1)}
 		yaml := leaving(overlapping)
@@ -187,12 +170,9 @@ func TestMemberRemovedWithPhasesThatWaitForIt(t *testing.T) {
 }
 
 func TestBatchWaitsForTheRemovalSteps(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Forward": fails(errLost)}
-		s.publish(leaving(twoSteps))
-		b := s.batch("two", people(2))
-		s.advance(b.ID)
+		b := s.startBatch(leaving(twoSteps), people(2))
 		s.remove(b.ID, 2)
 		s.advance(b.ID)
 		s.wantPhases(b.ID, "first completed 2/0/0, second completed 1/0/0, on_member_removed dispatched 0/0/0+1")
@@ -204,7 +184,6 @@ func TestBatchWaitsForTheRemovalSteps(t *testing.T) {
 }
 
 func TestRemovalStepThatFailsIsRetriedRolledBackAndReported(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Forward": fails(errNo)}
 		s.publish("retry: {max_retries: 1, interval: 1m}\n" + strings.Replace(leaving(undoable), `function: Forward,`, `function: Forward, on_failure: undo,`, 1))
@@ -224,22 +203,12 @@ func TestRemovalStepThatFailsIsRetriedRolledBackAndReported(t *testing.T) {
 }
 
 func TestRemovalAskedForByManyAtOnceIsCarriedOutOnce(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": fails(errLost)}
-		s.publish(leaving(twoSteps))
-		b := s.batch("two", people(3))
-		s.advance(b.ID)
-		var all sync.WaitGroup
-		for i := range 6 {
-			process := []*app.App{s.app, s.other}[i%2]
-			all.Go(func() {
-				if _, err := process.RemoveMember(s.ctx, ada, b.ID, 2+i%2, ""); err != nil {
-					t.Error(describe(err))
-				}
-			})
-		}
-		all.Wait()
+		b := s.startBatch(leaving(twoSteps), people(3))
+		s.atOnce(6, func(i int, process *app.App) error {
+			return errorOf(process.RemoveMember(s.ctx, ada, b.ID, 2+i%2, ""))
+		})
 		s.deliverAll()
 		s.remove(b.ID, 2)
 		s.answers(2, "New", "true", nil)
@@ -253,28 +222,19 @@ func TestRemovalAskedForByManyAtOnceIsCarriedOutOnce(t *testing.T) {
 }
 
 func TestWhoCannotBeRemoved(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": only(fails(errNo), 1)}
-		s.publish(leaving(twoSteps))
-		b := s.batch("two", people(2))
+		b := s.startBatch(leaving(twoSteps), people(2))
+		s.wantRefused(errorOf(s.app.RemoveMember(s.ctx, ada, b.ID, 1, "")), api.CodeConflict, "member 1 has failed")
+		s.wantRefused(errorOf(s.app.RemoveMember(s.ctx, ada, b.ID, 9, "")), api.CodeNotFound, "batch 1 has no member 9")
 		s.advance(b.ID)
-		_, err := s.app.RemoveMember(s.ctx, ada, b.ID, 1, "")
-		s.wantRefused(err, api.CodeConflict, "member 1 has failed")
-		_, err = s.app.RemoveMember(s.ctx, ada, b.ID, 9, "")
-		s.wantRefused(err, api.CodeNotFound, "batch 1 has no member 9")
-		s.advance(b.ID)
-		_, err = s.app.RemoveMember(s.ctx, ada, b.ID, 2, "")
-		s.wantRefused(err, api.CodeConflict, "has ended (completed): no member can be removed")
+		s.wantRefused(errorOf(s.app.RemoveMember(s.ctx, ada, b.ID, 2, "")), api.CodeConflict, "has ended (completed): no member can be removed")
 	})
 }
 
 func TestMemberRemovedFromAPausedBatchIsCleanedUpAtTheResumption(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.publish(leaving(twoSteps))
-		b := s.batch("two", people(2))
-		s.advance(b.ID)
+		b := s.startBatch(leaving(twoSteps), people(2))
 		s.pause(b.ID)
 		s.remove(b.ID, 2)
 		s.wantMember(b.ID, 2, "removed")
@@ -285,12 +245,9 @@ func TestMemberRemovedFromAPausedBatchIsCleanedUpAtTheResumption(t *testing.T) {
 }
 
 func TestCancelledBatchCarriesRemovalStepsToTheirEnd(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Forward": fails(errLost)}
-		s.publish(leaving(twoSteps))
-		b := s.batch("two", people(2))
-		s.advance(b.ID)
+		b := s.startBatch(leaving(twoSteps), people(2))
 		s.remove(b.ID, 2)
 		s.cancel(b.ID)
 		s.wantStatus(b.ID, "cancelling")
@@ -303,12 +260,9 @@ func TestCancelledBatchCarriesRemovalStepsToTheirEnd(t *testing.T) {
 }
 
 func TestRemovalWhoseMessageIsLostIsMadeUpForByTheTick(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.publish(leaving(twoSteps))
-		b := s.batch("two", people(2))
-		s.advance(b.ID)
-		s.park = func(kind, _ string) bool { return kind == message.TypeMemberRemoved }
+		b := s.startBatch(leaving(twoSteps), people(2))
+		s.park = ofType(message.TypeMemberRemoved)
 		s.remove(b.ID, 2)
 		s.park, s.parked = nil, nil
 		s.wantCalls(2, "New Join")

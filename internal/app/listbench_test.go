@@ -2,49 +2,23 @@ package app_test
 
 import (
 	"fmt"
-	"os"
-	"strconv"
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/model"
-	"github.com/matoolkit/matoolkit/internal/store"
 )
 
 // BenchmarkLists reads pages of the lists of a batch of which every tenth member has
 // failed: of 980 members, or of as many as the environment variable MEMBERS says. What the
 // local store learns of a query when it comes first is not counted.
 func BenchmarkLists(b *testing.B) {
-	members := 980
-	if n, err := strconv.Atoi(os.Getenv("MEMBERS")); err == nil {
-		members = n
-	}
-	s := newStage(b, false, azure)
-	ctx := b.Context()
-	s.ctx = ctx
-	s.publish(undoable)
-	id := s.batch("undoable", people(1)).ID
-	item, err := store.Read[model.Batch](ctx, s.store, store.BatchKey(id))
-	must(s, item, err)
-	item.Doc.Members, item.Doc.Pages = members, model.PageOf(members)
-	_, err = s.store.Apply(ctx, store.Writes{store.Upsert(store.BatchKey(id), item.Doc)})
-	must(s, 0, err)
-	for first := 2; first <= members; {
-		var writes store.Writes
-		for ; first <= members && len(writes) < 96; first++ {
-			writes = append(writes, stored(id, first)...)
-		}
-		_, err := s.store.Apply(ctx, writes)
-		must(s, 0, err)
-	}
+	s, id, members := storeManyMembers(b)
+	ctx := s.ctx
 	list := func(o api.ListOptions) (int, string) {
-		page, err := s.app.Members(ctx, ada, id, o)
-		must(s, page, err)
+		page := must(s.app.Members(ctx, ada, id, o))(s.t)
 		return len(page.Items), page.Continuation
 	}
 	steps := func(o api.ListOptions) (int, string) {
-		page, err := s.app.Steps(ctx, ada, id, o)
-		must(s, page, err)
+		page := must(s.app.Steps(ctx, ada, id, o))(s.t)
 		return len(page.Items), page.Continuation
 	}
 	for _, tt := range []struct {

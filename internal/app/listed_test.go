@@ -66,13 +66,9 @@ phases:
 // TestDataSourcesThatAreNoLongerListedAreNotRead checks a runbook that was published while
 // its connection was listed: the tick reads nothing and changes nothing, and says why.
 func TestDataSourcesThatAreNoLongerListedAreNotRead(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		people := s.table()
-		people.put(dawn.Add(2*day), crowd(3)...)
-		s.publish(found(twoPhases, ""))
-		s.automate("found")
-		s.tick()
+		people := s.tableOf(dawn.Add(2*day), crowd(3)...)
+		s.findBatches(found(twoPhases, ""))
 		s.wantBatches("1 03 09:00 active: p000 p001 p002")
 
 		listed := s.app

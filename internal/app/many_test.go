@@ -14,14 +14,11 @@ func TestRetryOfManyLooksAtAllOfThem(t *testing.T) {
 	s.table().exec(fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i < 1004)
 		INSERT INTO people SELECT printf('p%%04d@x', i), 'Somebody', '%s' FROM n`, dawn.Format(time.RFC3339)))
 	s.script = script{"New": fails(errNo)}
-	s.publish(unguarded(immediate([]string{"only T-0 New"}, "")))
-	s.automate("found")
-	s.tick()
+	s.findBatches(unguarded(immediate([]string{"only T-0 New"}, "")))
 	s.pass(6 * time.Minute)
 	s.script = script{"New": fails(errLost)}
 	s.tick()
 	for _, which := range []api.RetrySelection{{Member: 1004}, {}} {
-		_, err := s.app.RetryFailed(s.ctx, ada, 1, which, "again")
-		s.wantRefused(err, api.CodeConflict, "batch 2")
+		s.wantRefused(errorOf(s.app.RetryFailed(s.ctx, ada, 1, which, "again")), api.CodeConflict, "batch 2")
 	}
 }

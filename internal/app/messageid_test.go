@@ -34,18 +34,11 @@ func TestNobodyGuessesASecretFromAnID(t *testing.T) {
 			Store: db, Bus: book, Log: slog.New(slog.DiscardHandler),
 			Secrets: secret.New(secret.Fixed(bytes.Repeat([]byte{key}, secret.KeySize))),
 		})
-		if _, err := a.PublishRunbook(t.Context(), ada, "", []byte(secretRunbook), api.PublishOptions{}); err != nil {
-			t.Fatal(describe(err))
-		}
+		must(a.PublishRunbook(t.Context(), ada, "", []byte(secretRunbook), api.PublishOptions{}))(t)
 		m := message.Delivery{ID: id, Type: message.TypeWorkerResult, Body: []byte(`{"Result":"1234`), DeliveryCount: 4, EnqueuedAt: epoch}
-		if err := a.HandleResult(t.Context(), m); err != nil {
-			t.Fatal(describe(err))
-		}
+		noError(t, a.HandleResult(t.Context(), m))
 		of = map[string]string{}
-		all, err := db.Dump(t.Context(), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := must(db.Dump(t.Context(), ""))(t)
 		for _, d := range all {
 			of[d.Type] = d.ID
 		}

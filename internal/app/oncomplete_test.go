@@ -35,15 +35,12 @@ rollbacks:
 `
 
 func TestOnCompleteRunsOnceWithTheCountsWhenAllMembersHaveEnded(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": some(map[int]worker{1: fails(errNo), 2: fails(errLost), 3: fails(errLost)}), "Report": always(`{"id":"r1"}`)}
-		s.publish(reporting)
-		b := s.pages("reporting", 3)
+		b := s.pages(reporting, 3)
 		s.advance(b.ID)
 		s.wantCalls(0, "")
-		_, err := s.app.RemoveMember(s.ctx, ada, b.ID, 2, "")
-		must(s, 0, err)
+		must(s.app.RemoveMember(s.ctx, ada, b.ID, 2, ""))(t)
 		s.deliverAll()
 		s.answers(2, "New", "", errNo)
 		s.wantCalls(0, "")
@@ -72,30 +69,23 @@ func some(members map[int]worker) worker {
 }
 
 func TestPhaseEndsAfterItsOnCompleteSteps(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Report": fails(errLost)}
-		s.publish(reporting)
-		b := s.batch("reporting", people(2))
-		s.advance(b.ID)
+		b := s.startBatch(reporting, people(2))
 		s.wantPhases(b.ID, "move dispatched 2/0/0, verify pending 0/0/0")
 		if p := s.phases(b.ID)[0]; p.OnComplete != "running" {
 			t.Errorf("on_complete is %s", p.OnComplete)
 		}
-		_, err := s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID))
-		s.wantRefused(err, api.CodeConflict, "it can be advanced when its on_complete steps have ended")
+		s.wantRefused(errorOf(s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID))), api.CodeConflict, "it can be advanced when its on_complete steps have ended")
 		s.answers(0, "Report", `{"id":"r"}`, nil)
 		s.wantPhases(b.ID, "move completed 2/0/0, verify pending 0/0/0")
 	})
 }
 
 func TestOnCompleteThatFailsFailsThePhaseAndIsRolledBack(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Report": fails(errNo)}
-		s.publish(reporting)
-		b := s.batch("reporting", people(2))
-		s.advance(b.ID)
+		b := s.startBatch(reporting, people(2))
 		s.wantCalls(0, "Report Drop")
 		s.wantPhases(b.ID, "move failed 2/0/0, verify pending 0/0/0")
 		if p := s.phases(b.ID)[0]; p.OnComplete != "failed" || p.Reason != `on_complete: step "report": no (Test)` {
@@ -109,12 +99,9 @@ func TestOnCompleteThatFailsFailsThePhaseAndIsRolledBack(t *testing.T) {
 }
 
 func TestOnCompleteIsRetriedAsItsPolicySays(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Report": inTurn(fails(errNo), always(`{"id":"r"}`))}
-		s.publish("retry: {max_retries: 1, interval: 1m}\n" + reporting)
-		b := s.batch("reporting", people(1))
-		s.advance(b.ID)
+		b := s.startBatch("retry: {max_retries: 1, interval: 1m}\n"+reporting, people(1))
 		s.pass(time.Minute)
 		s.wantCalls(0, "Report Report Tell")
 		s.wantPhases(b.ID, "move completed 1/0/0, verify pending 0/0/0")
@@ -122,16 +109,12 @@ func TestOnCompleteIsRetriedAsItsPolicySays(t *testing.T) {
 }
 
 func TestOnCompleteThatFailedIsRetriedByHandAndThePhaseIsCompleted(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Report": inTurn(fails(errNo), always(`{"id":"r"}`))}
-		s.publish(reporting)
-		b := s.batch("reporting", people(2))
-		s.advance(b.ID)
+		b := s.startBatch(reporting, people(2))
 		s.advance(b.ID)
 		s.wantPhases(b.ID, "move failed 2/0/0, verify completed 2/0/0")
-		_, err := s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{}, "the mail is back")
-		must(s, 0, err)
+		must(s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{}, "the mail is back"))(t)
 		s.deliverAll()
 		s.wantCalls(0, "Report Drop Report Tell")
 		s.wantPhases(b.ID, "move completed 2/0/0, verify completed 2/0/0")
@@ -140,12 +123,9 @@ func TestOnCompleteThatFailedIsRetriedByHandAndThePhaseIsCompleted(t *testing.T)
 }
 
 func TestOnCompleteIsNotRunAgainWhenALateMemberReopensThePhase(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Report": always(`{"id":"r"}`)}
-		s.publish(reporting)
-		b := s.batch("reporting", people(2))
-		s.advance(b.ID)
+		b := s.startBatch(reporting, people(2))
 		s.wantCalls(0, "Report Tell")
 		s.add(b.ID, "late@x")
 		s.wantCalls(3, "New")
@@ -155,12 +135,9 @@ func TestOnCompleteIsNotRunAgainWhenALateMemberReopensThePhase(t *testing.T) {
 }
 
 func TestOnCompleteWaitsForTheMemberWhoJoinedBeforeIt(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": only(fails(errLost), 1, 3), "Report": always(`{"id":"r"}`)}
-		s.publish(reporting)
-		b := s.batch("reporting", people(2))
-		s.advance(b.ID)
+		b := s.startBatch(reporting, people(2))
 		s.add(b.ID, "late@x")
 		s.answers(1, "New", "true", nil)
 		s.wantCalls(0, "")
@@ -173,12 +150,9 @@ func TestOnCompleteWaitsForTheMemberWhoJoinedBeforeIt(t *testing.T) {
 }
 
 func TestPhaseInWhichNobodyTookPartRunsNoOnComplete(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.publish(reporting)
-		b := s.batch("reporting", people(1))
-		_, err := s.app.RemoveMember(s.ctx, ada, b.ID, 1, "")
-		must(s, 0, err)
+		b := s.createBatch(reporting, people(1))
+		must(s.app.RemoveMember(s.ctx, ada, b.ID, 1, ""))(t)
 		s.deliverAll()
 		s.advance(b.ID)
 		s.wantCalls(0, "")
@@ -192,21 +166,16 @@ func TestPhaseInWhichNobodyTookPartRunsNoOnComplete(t *testing.T) {
 // The message that ended the last member may not come again, for example after a removal: the
 // tick alone continues interrupted on-complete steps.
 func TestOnCompleteThatWasCutShortIsTakenUpByTheTick(t *testing.T) {
-	t.Parallel()
 	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
 		s.script = script{"New": fails(errLost), "Report": always(`{"id":"r1"}`)}
-		s.publish(reporting)
-		b := s.batch("reporting", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(reporting, people(1))
 		j := s.jobs[len(s.jobs)-1]
-		body, err := json.Marshal(message.Result{JobID: j.JobID, Status: message.StatusSuccess, Result: json.RawMessage("true"), Timestamp: s.clock.Now(), CorrelationData: j.CorrelationData})
-		must(s, 0, err)
+		body := must(json.Marshal(message.Result{JobID: j.JobID, Status: message.StatusSuccess, Result: json.RawMessage("true"), Timestamp: s.clock.Now(), CorrelationData: j.CorrelationData}))(t)
 		cut := s.kill(write, func(ctx context.Context, a *app.App) error {
 			return a.HandleResult(ctx, message.Delivery{ID: "result", Body: body, DeliveryCount: 1})
 		})
 		for range 3 {
-			s.pass(model.TickInterval)
-			s.tick()
+			s.tickAfter(model.TickInterval)
 		}
 		s.wantCalls(0, "Report Tell")
 		s.wantPhases(b.ID, "move completed 1/0/0, verify pending 0/0/0")
@@ -222,7 +191,6 @@ func TestOnCompleteThatWasCutShortIsTakenUpInAStoppedBatch(t *testing.T) {
 	t.Parallel()
 	for _, cancels := range []bool{false, true} {
 		t.Run(map[bool]string{false: "paused", true: "cancelled"}[cancels], func(t *testing.T) {
-			t.Parallel()
 			whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
 				stopped := false
 				s.script = script{"New": fails(errLost), "Report": func(message.Job) (string, error) {
@@ -231,12 +199,9 @@ func TestOnCompleteThatWasCutShortIsTakenUpInAStoppedBatch(t *testing.T) {
 					}
 					return `{"id":"r1"}`, nil
 				}}
-				s.publish(reporting)
-				b := s.batch("reporting", people(1))
-				s.advance(b.ID)
+				b := s.startBatch(reporting, people(1))
 				j := s.jobs[len(s.jobs)-1]
-				body, err := json.Marshal(message.Result{JobID: j.JobID, Status: message.StatusSuccess, Result: json.RawMessage("true"), Timestamp: s.clock.Now(), CorrelationData: j.CorrelationData})
-				must(s, 0, err)
+				body := must(json.Marshal(message.Result{JobID: j.JobID, Status: message.StatusSuccess, Result: json.RawMessage("true"), Timestamp: s.clock.Now(), CorrelationData: j.CorrelationData}))(t)
 				cut := s.kill(write, func(ctx context.Context, a *app.App) error {
 					return a.HandleResult(ctx, message.Delivery{ID: "result", Body: body, DeliveryCount: 1})
 				})
@@ -250,16 +215,14 @@ func TestOnCompleteThatWasCutShortIsTakenUpInAStoppedBatch(t *testing.T) {
 					s.pause(b.ID)
 				}
 				for range 2 {
-					s.pass(model.TickInterval)
-					s.tick()
+					s.tickAfter(model.TickInterval)
 				}
 				if cancels {
 					s.wantStatus(b.ID, "cancelled")
 					return true
 				}
 				for range 10 {
-					s.pass(model.TickInterval)
-					s.tick()
+					s.tickAfter(model.TickInterval)
 				}
 				stopped = false
 				s.resume(b.ID)
@@ -277,27 +240,22 @@ func TestOnCompleteThatWasCutShortIsTakenUpInAStoppedBatch(t *testing.T) {
 func TestOnCompleteThatIsTakenUpInABatchThatHadEndedIsSwept(t *testing.T) {
 	t.Parallel()
 	retry := func(s *stage, id int) func(context.Context, *app.App) error {
-		_, err := s.app.RetryFailed(s.ctx, ada, id, api.RetrySelection{}, "again")
-		must(s, 0, err)
-		s.park = func(kind, _ string) bool { return kind == message.TypeBatchWork }
+		must(s.app.RetryFailed(s.ctx, ada, id, api.RetrySelection{}, "again"))(t)
+		s.park = ofType(message.TypeBatchWork)
 		s.deliverAll()
 		work := s.parked[0]
-		return func(ctx context.Context, a *app.App) error { return work.handle(a, ctx, work.m) }
+		return work.handle
 	}
 	skip := func(s *stage, id int) func(context.Context, *app.App) error {
 		return func(ctx context.Context, a *app.App) error {
-			_, err := a.SkipStep(ctx, ada, id, s.step(id, 0, "report").ID, "no need")
-			return err
+			return errorOf(a.SkipStep(ctx, ada, id, s.step(id, 0, "report").ID, "no need"))
 		}
 	}
 	for name, begin := range map[string]func(*stage, int) func(context.Context, *app.App) error{"retried": retry, "skipped": skip} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
 				s.script = script{"Report": fails(errNo)}
-				s.publish(strings.NewReplacer(", output_params: {ReportId: id}", "", `"{{ReportId}}"`, `"r"`).Replace(reporting))
-				b := s.batch("reporting", people(1))
-				s.advance(b.ID)
+				b := s.startBatch(strings.NewReplacer(", output_params: {ReportId: id}", "", `"{{ReportId}}"`, `"r"`).Replace(reporting), people(1))
 				s.advance(b.ID)
 				s.wantStatus(b.ID, "completed")
 				s.pass(20 * time.Minute) // beyond what the broker remembers
@@ -315,10 +273,8 @@ func TestOnCompleteThatIsTakenUpInABatchThatHadEndedIsSwept(t *testing.T) {
 // wantListed checks that the list of batches has a batch as the batch itself is.
 func (s *stage) wantListed(id int) {
 	s.t.Helper()
-	b, err := store.Read[model.Batch](s.ctx, s.store, store.BatchKey(id))
-	must(s, 0, err)
-	listed, err := store.Read[store.BatchSummary](s.ctx, s.store, store.EntryKey(id))
-	must(s, 0, err)
+	b := must(store.Read[model.Batch](s.ctx, s.store, store.BatchKey(id)))(s.t)
+	listed := must(store.Read[store.BatchSummary](s.ctx, s.store, store.EntryKey(id)))(s.t)
 	if want := store.SummaryOf(&b.Doc); !reflect.DeepEqual(listed.Doc, want) {
 		s.t.Fatalf("listed as %+v, want %+v", listed.Doc, want)
 	}

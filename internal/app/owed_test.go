@@ -1,14 +1,11 @@
 package app_test
 
 import (
-	"context"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -17,75 +14,52 @@ import (
 // cancelled since: the worker answers that the job is revoked.
 func TestOwedJobIsSentInABatchThatWasPausedOrCancelled(t *testing.T) {
 	t.Parallel()
-	keep := func(kind string) func(string, string) bool {
-		return func(k, _ string) bool { return k == kind }
-	}
 	lost := fails(errLost)
 	begins := map[string]func(t *testing.T, s *stage) (batch int){
 		"init": func(t *testing.T, s *stage) int {
 			s.script = script{"Prepare": lost}
-			s.publish(mover)
-			s.park = keep(message.TypeBatchInit)
-			b := s.batch("move", people(1))
-			s.advance(b.ID)
-			return b.ID
+			s.park = ofType(message.TypeBatchInit)
+			return s.startBatch(mover, people(1)).ID
 		},
 		"a page": func(t *testing.T, s *stage) int {
 			s.script = script{"New": lost}
-			s.publish(twoSteps)
-			s.park = keep(message.TypePhaseDue)
-			b := s.batch("two", people(2))
-			s.advance(b.ID)
-			return b.ID
+			s.park = ofType(message.TypePhaseDue)
+			return s.startBatch(twoSteps, people(2)).ID
 		},
 		"a page of members who were added": func(t *testing.T, s *stage) int {
 			s.script = script{"New": lost}
-			s.publish(twoSteps)
-			b := s.batch("two", people(1))
-			s.advance(b.ID)
-			s.park = keep(message.TypeMemberAdded)
+			b := s.startBatch(twoSteps, people(1))
+			s.park = ofType(message.TypeMemberAdded)
 			s.add(b.ID, "late@x")
 			return b.ID
 		},
 		"a result": func(t *testing.T, s *stage) int {
 			s.script = script{"New": lost, "Join": lost}
-			s.publish(twoSteps)
-			b := s.batch("two", people(1))
-			s.advance(b.ID)
-			s.park = func(_, body string) bool { return strings.Contains(body, `"JobId"`) }
+			b := s.startBatch(twoSteps, people(1))
+			s.park = containing(`"JobId"`)
 			s.answers(1, "New", "true", nil)
 			return b.ID
 		},
 		"on_complete steps": func(t *testing.T, s *stage) int {
 			s.script = script{"New": lost, "Report": lost}
-			s.publish(reporting)
-			b := s.batch("reporting", people(1))
-			s.advance(b.ID)
-			s.park = func(_, body string) bool { return strings.Contains(body, `"JobId"`) }
+			b := s.startBatch(reporting, people(1))
+			s.park = containing(`"JobId"`)
 			s.answers(1, "New", "true", nil)
 			return b.ID
 		},
 		"a run that is released": func(t *testing.T, s *stage) int {
 			s.script = script{"New": lost, "Join": lost}
-			s.publish(twoSteps)
-			b := s.batch("two", people(1))
-			s.advance(b.ID)
+			b := s.startBatch(twoSteps, people(1))
 			s.pause(b.ID)
 			s.answers(1, "New", "true", nil)
-			s.park = func(kind, body string) bool {
-				return kind == message.TypeBatchWork && strings.Contains(body, `"Page":1`)
-			}
+			s.park = ofType(message.TypeBatchWork, `"Page":1`)
 			s.resume(b.ID)
 			return b.ID
 		},
 		"a member who is retried": func(t *testing.T, s *stage) int {
 			s.script = script{"New": inTurn(fails(errNo), lost)}
-			s.publish(twoSteps)
-			b := s.batch("two", people(1))
-			s.advance(b.ID)
-			s.park = func(kind, body string) bool {
-				return kind == message.TypeBatchWork && strings.Contains(body, `"Page":1`)
-			}
+			b := s.startBatch(twoSteps, people(1))
+			s.park = ofType(message.TypeBatchWork, `"Page":1`)
 			s.retry(b.ID, api.RetrySelection{})
 			return b.ID
 		},
@@ -102,7 +76,7 @@ func TestOwedJobIsSentInABatchThatWasPausedOrCancelled(t *testing.T) {
 					}
 					due := s.parked[0]
 					s.park, s.parked = nil, nil
-					cut = s.kill(write, func(ctx context.Context, a *app.App) error { return due.handle(a, ctx, due.m) })
+					cut = s.kill(write, due.handle)
 					if paused {
 						s.pause(batch)
 					} else {
@@ -129,24 +103,19 @@ func TestOwedJobIsSentInABatchThatWasPausedOrCancelled(t *testing.T) {
 // batch is resumed, and the second delivery releases the run and dies; its message is
 // settled already. The release of the batch's runs sends the job.
 func TestJobOfARunThatAnotherDeliveryReleasedIsSent(t *testing.T) {
-	t.Parallel()
 	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
 		s.script = script{"New": fails(errLost), "Join": fails(errLost)}
-		s.publish(twoSteps)
-		b := s.batch("two", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(twoSteps, people(1))
 		s.pause(b.ID)
-		s.park = func(_, body string) bool { return strings.Contains(body, `"JobId"`) }
+		s.park = containing(`"JobId"`)
 		s.answers(1, "New", "true", nil)
 		result := s.parked[0]
 		s.park, s.parked = nil, nil
 		s.takeUp(result)
 		s.deliverAll()
-		s.park = func(kind, body string) bool {
-			return kind == message.TypeBatchWork && strings.Contains(body, `"Page":1`)
-		}
+		s.park = ofType(message.TypeBatchWork, `"Page":1`)
 		s.resume(b.ID)
-		cut := s.kill(write, func(ctx context.Context, a *app.App) error { return result.handle(a, ctx, result.m) })
+		cut := s.kill(write, result.handle)
 		s.unpark()
 		s.wantCalls(1, "New Join")
 		s.answers(1, "Join", "true", nil)

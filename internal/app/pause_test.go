@@ -1,14 +1,11 @@
 package app_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -37,13 +34,9 @@ func (s *stage) schedule(id int, yaml string, members int, start time.Time) {
 }
 
 func TestPausedInTheMiddleOfAFanOutTheOtherPagesWait(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.park = func(kind, body string) bool {
-			return kind == message.TypePhaseDue && strings.Contains(body, `"Page":2`)
-		}
-		s.publish(twoSteps)
-		b := s.pages("two", 2)
+		s.park = ofType(message.TypePhaseDue, `"Page":2`)
+		b := s.pages(twoSteps, 2)
 		s.advance(b.ID)
 		s.wantCalls(1, "New Join")
 		s.wantCalls(2, "")
@@ -58,18 +51,14 @@ func TestPausedInTheMiddleOfAFanOutTheOtherPagesWait(t *testing.T) {
 }
 
 func TestPausedInAStepItsResultIsKeptAndTheNextStepWaits(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": only(fails(errLost), 1)}
-		s.publish(twoSteps)
-		b := s.batch("two", people(2))
-		s.advance(b.ID)
+		b := s.startBatch(twoSteps, people(2))
 		s.pause(b.ID)
 		s.answers(1, "New", "true", nil)
 		s.wantSteps(b.ID, 1, "new succeeded, join pending")
 		s.wantSteps(b.ID, 2, "new succeeded, join succeeded")
-		s.pass(time.Hour)
-		s.tick()
+		s.tickAfter(time.Hour)
 		s.wantCalls(1, "New")
 		s.resume(b.ID)
 		s.wantCalls(1, "New Join")
@@ -78,12 +67,9 @@ func TestPausedInAStepItsResultIsKeptAndTheNextStepWaits(t *testing.T) {
 }
 
 func TestStepThatFailsWhileItsBatchIsPausedIsRetriedOnceItIsResumed(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": inTurn(fails(errLost), always("true"))}
-		s.publish("retry: {max_retries: 1, interval: 1m}\n" + twoSteps)
-		b := s.batch("two", people(1))
-		s.advance(b.ID)
+		b := s.startBatch("retry: {max_retries: 1, interval: 1m}\n"+twoSteps, people(1))
 		s.pause(b.ID)
 		s.answers(1, "New", "", errNo)
 		s.pass(time.Hour)
@@ -94,7 +80,6 @@ func TestStepThatFailsWhileItsBatchIsPausedIsRetriedOnceItIsResumed(t *testing.T
 }
 
 func TestPausedWhileItPollsItDoesNotPollAndTheTimeIsNotCounted(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Copy": always(unfinished)}
 		s.publish(polling) // every 30 s for 10 minutes
@@ -102,8 +87,7 @@ func TestPausedWhileItPollsItDoesNotPollAndTheTimeIsNotCounted(t *testing.T) {
 		s.advance(b.ID)
 		s.pause(b.ID)
 		s.pass(29 * time.Second) // the poll falls due
-		s.pass(time.Hour)
-		s.tick()
+		s.tickAfter(time.Hour)
 		s.wantCalls(1, "Copy")
 		s.resume(b.ID)
 		s.wantCalls(1, "Copy Copy")
@@ -117,12 +101,9 @@ func TestPausedWhileItPollsItDoesNotPollAndTheTimeIsNotCounted(t *testing.T) {
 }
 
 func TestPausedBeforeAPollThatIsNotYetDueItIsPolledInTime(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Copy": inTurn(always(unfinished), always(`{"complete":true,"data":{"size":7}}`))}
-		s.publish(polling)
-		b := s.batch("polling", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(polling, people(1))
 		s.pause(b.ID)
 		s.resume(b.ID)
 		s.pass(27*time.Second + 999*time.Millisecond)
@@ -133,16 +114,12 @@ func TestPausedBeforeAPollThatIsNotYetDueItIsPolledInTime(t *testing.T) {
 }
 
 func TestPausedWhileARetryWaitsTheRetryWaitsForTheResumption(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": inTurn(fails(errNo), always("true"))}
-		s.publish("retry: {max_retries: 1, interval: 1m}\n" + twoSteps)
-		b := s.batch("two", people(1))
-		s.advance(b.ID)
+		b := s.startBatch("retry: {max_retries: 1, interval: 1m}\n"+twoSteps, people(1))
 		s.pause(b.ID)
 		s.pass(time.Minute)
-		s.pass(time.Hour)
-		s.tick()
+		s.tickAfter(time.Hour)
 		s.wantCalls(1, "New")
 		s.resume(b.ID)
 		s.wantCalls(1, "New New Join")
@@ -153,14 +130,10 @@ func TestPausedWhileARetryWaitsTheRetryWaitsForTheResumption(t *testing.T) {
 }
 
 func TestPausedBetweenPhasesNoneBegins(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.publish(twoSteps)
-		b := s.batch("two", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(twoSteps, people(1))
 		s.pause(b.ID)
-		_, err := s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID))
-		s.wantRefused(err, api.CodeConflict, "batch 1 is paused by ada: resume it first")
+		s.wantRefused(errorOf(s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID))), api.CodeConflict, "batch 1 is paused by ada: resume it first")
 		s.resume(b.ID)
 		s.advance(b.ID)
 		s.wantStatus(b.ID, "completed")
@@ -168,32 +141,26 @@ func TestPausedBetweenPhasesNoneBegins(t *testing.T) {
 }
 
 func TestPhaseThatFallsDueWhileItsBatchIsPausedBeginsAtTheResumption(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.publish(overlapping)
 		const id = 100
 		s.schedule(id, overlapping, 2, dawn.Add(48*time.Hour)) // a is due now, b in a day
 		s.wantPhases(id, "a completed 2/0/0, b pending 0/0/0, c pending 0/0/0")
 		s.pause(id)
-		s.pass(24 * time.Hour)
-		s.tick()
+		s.tickAfter(24 * time.Hour)
 		s.wantCalls(1, "A")
 		s.resume(id)
 		s.wantPhases(id, "a completed 2/0/0, b completed 2/0/0, c pending 0/0/0")
-		s.pass(24 * time.Hour)
-		s.tick()
+		s.tickAfter(24 * time.Hour)
 		s.wantCalls(1, "A B C")
 		s.wantStatus(id, "completed")
 	})
 }
 
 func TestPausedInInitTheNextInitStepWaits(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Prepare": fails(errLost)}
-		s.publish(strings.Replace(mover, "\nphases:", "\n  - {name: more, worker_id: worker-01, function: More}\nphases:", 1))
-		b := s.batch("move", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(strings.Replace(mover, "\nphases:", "\n  - {name: more, worker_id: worker-01, function: More}\nphases:", 1), people(1))
 		s.pause(b.ID)
 		s.answers(0, "Prepare", "true", nil)
 		s.wantCalls(0, "Prepare")
@@ -204,12 +171,9 @@ func TestPausedInInitTheNextInitStepWaits(t *testing.T) {
 }
 
 func TestPausedInARollbackItGoesOnAtTheResumption(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": fails(errNo), "Stop": fails(errLost)}
-		s.publish(undoable)
-		b := s.batch("undoable", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(undoable, people(1))
 		s.pause(b.ID)
 		s.answers(1, "Stop", "true", nil)
 		s.wantCalls(1, "New Stop")
@@ -221,25 +185,20 @@ func TestPausedInARollbackItGoesOnAtTheResumption(t *testing.T) {
 
 // The time of its poll was up as it was held: the release finds that, and the run ends.
 func TestReleaseThatEndsARunIsCompletedWhereverItWasCutShort(t *testing.T) {
-	t.Parallel()
 	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
 		s.script = script{"Copy": always(unfinished)}
-		s.publish(strings.NewReplacer("timeout: 10m", "timeout: 1m", ", on_failure: undo", "").Replace(polling))
-		b := s.batch("polling", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(strings.NewReplacer("timeout: 10m", "timeout: 1m", ", on_failure: undo", "").Replace(polling), people(1))
 		s.pass(30 * time.Second)
 		s.pause(b.ID)
 		s.pass(29 * time.Second) // the last poll, which is held
 		s.wantSteps(b.ID, 1, "copy polling, tell pending")
-		s.park = func(kind, body string) bool {
-			return kind == message.TypeBatchWork && strings.Contains(body, `"Page":1`)
-		}
+		s.park = ofType(message.TypeBatchWork, `"Page":1`)
 		s.resume(b.ID)
 		if len(s.parked) != 1 {
 			t.Fatalf("%d messages release the page", len(s.parked))
 		}
 		release := s.parked[0]
-		cut := s.kill(write, func(ctx context.Context, a *app.App) error { return release.handle(a, ctx, release.m) })
+		cut := s.kill(write, release.handle)
 		s.unpark() // it comes again
 		s.wantSteps(b.ID, 1, "copy poll_timeout, tell cancelled")
 		s.wantPhases(b.ID, "move failed 0/1/0")
@@ -249,21 +208,18 @@ func TestReleaseThatEndsARunIsCompletedWhereverItWasCutShort(t *testing.T) {
 }
 
 func TestPauseAndResumptionAreRecordedOnceWithWhoAndWhy(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.publish(twoSteps)
-		b := s.batch("two", people(1))
+		b := s.createBatch(twoSteps, people(1))
 		s.pass(time.Second)
 		for range 2 {
-			v, err := s.app.Pause(s.ctx, ada, b.ID, "the helpdesk is overrun")
-			if must(s, v, err); v.Paused == nil || v.Paused.By != "ada" || v.Paused.Why != "the helpdesk is overrun" || v.Status != "active" {
+			v := must(s.app.Pause(s.ctx, ada, b.ID, "the helpdesk is overrun"))(t)
+			if v.Paused == nil || v.Paused.By != "ada" || v.Paused.Why != "the helpdesk is overrun" || v.Status != "active" {
 				t.Fatalf("%+v", v)
 			}
 		}
 		s.pass(time.Second)
 		for range 2 {
-			v, err := s.app.Resume(s.ctx, audit.Caller{Name: "grace"}, b.ID, "it is not")
-			if must(s, v, err); v.Paused != nil {
+			if v := must(s.app.Resume(s.ctx, grace, b.ID, "it is not"))(t); v.Paused != nil {
 				t.Fatalf("%+v", v)
 			}
 		}
@@ -275,38 +231,27 @@ func TestPauseAndResumptionAreRecordedOnceWithWhoAndWhy(t *testing.T) {
 		if want := "ada create: |ada pause: the helpdesk is overrun|grace resume: it is not"; strings.Join(got, "|") != want {
 			t.Errorf("the trail: %q", got)
 		}
-		_, err := s.app.Pause(s.ctx, ada, 99, "")
-		s.wantRefused(err, api.CodeNotFound, "there is no batch 99")
-		_, err = s.app.Pause(s.ctx, ada, b.ID, strings.Repeat("x", api.MaxReason+1))
-		s.wantRefused(err, api.CodeInvalid, "the reason has 1001 characters")
+		s.wantRefused(errorOf(s.app.Pause(s.ctx, ada, 99, "")), api.CodeNotFound, "there is no batch 99")
+		s.wantRefused(errorOf(s.app.Pause(s.ctx, ada, b.ID, strings.Repeat("x", api.MaxReason+1))), api.CodeInvalid, "the reason has 1001 characters")
 	})
 }
 
 func TestBatchThatHasEndedIsNeitherPausedNorResumed(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.publish(oneStep(""))
-		b := s.batch("one", people(1))
-		s.advance(b.ID)
-		_, err := s.app.Pause(s.ctx, ada, b.ID, "")
-		s.wantRefused(err, api.CodeConflict, "has ended (completed): it cannot be paused")
-		_, err = s.app.Resume(s.ctx, ada, b.ID, "")
-		s.wantRefused(err, api.CodeConflict, "has ended (completed): it cannot be resumed")
+		b := s.startBatch(oneStep(""), people(1))
+		s.wantRefused(errorOf(s.app.Pause(s.ctx, ada, b.ID, "")), api.CodeConflict, "has ended (completed): it cannot be paused")
+		s.wantRefused(errorOf(s.app.Resume(s.ctx, ada, b.ID, "")), api.CodeConflict, "has ended (completed): it cannot be resumed")
 	})
 }
 
 // What another process takes to be open for up to a second may dispatch once more;
 // what it then holds on an old word goes on by itself.
 func TestPauseTakesHoldInEveryProcessWithinASecond(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": fails(errLost)}
-		s.publish(twoSteps)
-		b := s.batch("two", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(twoSteps, people(1))
 		s.other, s.app = s.app, s.other // it has looked at the batch just now
-		_, err := s.app.Pause(s.ctx, ada, b.ID, "")
-		must(s, 0, err)
+		must(s.app.Pause(s.ctx, ada, b.ID, ""))(t)
 		s.clock.ns.Add(int64(time.Second))
 		s.app, s.other = s.other, s.app
 		s.answers(1, "New", "true", nil)

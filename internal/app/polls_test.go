@@ -25,12 +25,9 @@ rollbacks:
 `
 
 func TestPollComesExactlyWhenItIsDueUntilItIsComplete(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Copy": inTurn(always(unfinished), always(unfinished), always(unfinished), always(`{"complete":true,"data":{"size":7}}`))}
-		s.publish(polling)
-		b := s.batch("polling", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(polling, people(1))
 		s.wantSteps(b.ID, 1, "copy polling, tell pending")
 		s.tries("Copy", 30*time.Second, 30*time.Second, 30*time.Second)
 		s.wantCalls(1, "Copy Copy Copy Copy Tell")
@@ -45,12 +42,9 @@ func TestPollComesExactlyWhenItIsDueUntilItIsComplete(t *testing.T) {
 }
 
 func TestPollThatIsNotCompleteInTimeIsRolledBackAndNotRetried(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Copy": always(unfinished)}
-		s.publish(polling)
-		b := s.batch("polling", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(polling, people(1))
 		for range 19 {
 			s.pass(30 * time.Second)
 		}
@@ -67,12 +61,9 @@ func TestPollThatIsNotCompleteInTimeIsRolledBackAndNotRetried(t *testing.T) {
 }
 
 func TestPollThatFailsIsRetried(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Copy": inTurn(always(unfinished), fails(errNo), always(unfinished), always(`{"complete":true,"data":{"size":7}}`))}
-		s.publish(polling)
-		b := s.batch("polling", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(polling, people(1))
 		s.pass(30 * time.Second)
 		s.wantSteps(b.ID, 1, "copy waiting_for_retry, tell pending")
 		s.pass(time.Second)
@@ -87,12 +78,9 @@ func TestPollKeepsGoingUnderANewlyPublishedVersion(t *testing.T) {
 	t.Parallel()
 	for _, followed := range []bool{false, true} {
 		t.Run(map[bool]string{false: "before the batch follows it", true: "after"}[followed], func(t *testing.T) {
-			t.Parallel()
 			play(t, func(t *testing.T, s *stage) {
 				s.script = script{"Copy": inTurn(always(unfinished), always(unfinished), always(`{"complete":true,"data":{"size":7}}`))}
-				s.publish(polling)
-				b := s.batch("polling", people(2))
-				s.advance(b.ID)
+				b := s.startBatch(polling, people(2))
 				s.publish(strings.ReplaceAll(polling, "function: Tell", "function: TellAll"))
 				if followed {
 					s.tick()
@@ -110,19 +98,15 @@ func TestPollKeepsGoingUnderANewlyPublishedVersion(t *testing.T) {
 }
 
 func TestPollsLostMessageIsMadeUpForByTheTick(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Copy": inTurn(always(unfinished), always(`{"complete":true,"data":{"size":7}}`))}
 		s.park = func(kind, _ string) bool { return kind == "poll-check" }
-		s.publish(polling)
-		b := s.batch("polling", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(polling, people(1))
 		s.pass(30 * time.Second)
 		s.park, s.parked = nil, nil // lost
 		s.pass(2 * time.Minute)
 		s.wantCalls(1, "Copy")
-		s.pass(time.Second)
-		s.tick()
+		s.tickAfter(time.Second)
 		s.wantCalls(1, "Copy Copy Tell")
 		s.wantStatus(b.ID, "completed")
 	})
@@ -133,9 +117,7 @@ func TestPollsOfAStepThatIsRetriedComeAlthoughTheirNumbersAreTaken(t *testing.T)
 	t.Parallel()
 	s := newStage(t, false)
 	s.script = script{"Copy": inTurn(always(unfinished), always(unfinished), always(unfinished), always(`{"complete":true,"data":{"size":7}}`))}
-	s.publish(strings.NewReplacer("timeout: 10m", "timeout: 1m", ", on_failure: undo", "").Replace(polling))
-	b := s.batch("polling", people(1))
-	s.advance(b.ID)
+	b := s.startBatch(strings.NewReplacer("timeout: 10m", "timeout: 1m", ", on_failure: undo", "").Replace(polling), people(1))
 	s.pass(30 * time.Second)
 	s.pass(30 * time.Second)
 	s.wantSteps(b.ID, 1, "copy poll_timeout, tell cancelled")

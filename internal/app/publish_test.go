@@ -25,8 +25,7 @@ func (s *stage) tryPublish(yaml string, o api.PublishOptions) (api.Runbook, erro
 
 func (s *stage) mustPublish(yaml string, o api.PublishOptions) api.Runbook {
 	s.t.Helper()
-	v, err := s.tryPublish(yaml, o)
-	must(s, 0, err)
+	v := must(s.tryPublish(yaml, o))(s.t)
 	if v.Changes == nil {
 		s.t.Fatalf("the answer tells no changes: %+v", v)
 	}
@@ -42,7 +41,6 @@ func encoded(v any) string {
 }
 
 func TestDryRunTellsWhatAPublishChangesAndStoresNothing(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		dry := api.PublishOptions{DryRun: true}
 		if v := s.mustPublish(twoSteps, dry); !v.DryRun || v.Active || v.Version != 1 || v.Changes.Against != 0 || v.Changes.BatchCount != 0 {
@@ -96,10 +94,8 @@ func TestPublishingBesideABatchThatCannotBeRead(t *testing.T) {
 	s := newStage(t, false)
 	s.publish(twoSteps)
 	broken, good := s.batch("two", people(1)).ID, s.batch("two", people(1), api.AllowInOtherBatches).ID
-	whole, err := store.Read[any](s.ctx, s.store, store.BatchKey(broken))
-	must(s, 0, err)
-	_, err = s.store.Apply(s.ctx, store.Writes{store.Replace(store.BatchKey(broken), "torn", whole.Version)})
-	must(s, 0, err)
+	whole := must(store.Read[any](s.ctx, s.store, store.BatchKey(broken)))(t)
+	s.commit(store.Replace(store.BatchKey(broken), "torn", whole.Version))
 	for _, dry := range []bool{true, false} {
 		c := s.mustPublish(strings.ReplaceAll(twoSteps, "Check", "Check2"), api.PublishOptions{DryRun: dry}).Changes
 		if c.BatchCount != 2 || len(c.Batches) != 2 {
@@ -184,8 +180,7 @@ func TestWhatIsForeseenOfBatchesComesAbout(t *testing.T) {
 				s.deliverAll()
 			}
 			if r.IntN(2) == 0 {
-				s.pass(time.Duration(r.IntN(20)) * time.Hour)
-				s.tick()
+				s.tickAfter(time.Duration(r.IntN(20)) * time.Hour)
 			}
 			s.tick() // two handlers may have listed a batch in the wrong order
 
@@ -277,9 +272,7 @@ phases:
 `
 	check := message.CatalogFunction{Name: "Check", Parameters: []message.CatalogParameter{{Name: "Mail", Required: true}, {Name: "Site"}}}
 	s.announce(catalogOf("w", dawn, "New"), announcement(message.Catalog{WorkerID: "worker-01", Timestamp: dawn, Functions: []message.CatalogFunction{{Name: "New"}, {Name: "Join"}, check}}))
-	s.publish(good)
-	b := s.batch("two", people(1))
-	s.advance(b.ID)
+	b := s.startBatch(good, people(1))
 	strict := api.PublishOptions{Strict: true}
 	for name, bad := range map[string]struct {
 		yaml string
@@ -375,10 +368,8 @@ func TestPublishesAtTheSameTimeFollowEachOther(t *testing.T) {
 func TestVersionAfterADeactivationIsComparedWithTheLatest(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
-	s.publish(twoSteps)
-	b := s.batch("two", people(1))
-	_, err := s.app.Deactivate(s.ctx, ada, "two", 1, "")
-	must(s, 0, err)
+	b := s.createBatch(twoSteps, people(1))
+	must(s.app.Deactivate(s.ctx, ada, "two", 1, ""))(t)
 	c := s.mustPublish(second(twoSteps), api.PublishOptions{DryRun: true}).Changes
 	if c.Against != 1 || len(c.Runbook) != 3 || len(c.Batches) != 1 || c.Batches[0].BatchID != b.ID {
 		t.Errorf("%s", encoded(c))

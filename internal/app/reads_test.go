@@ -22,15 +22,13 @@ var looks = []auditCase{
 	{
 		name: "members", prep: startTwo(twoSteps, true), line: `read-members batch 1 "" ""  -> `,
 		ask: func(s *stage, by audit.Caller) error {
-			_, err := s.app.Members(s.ctx, by, 1, api.ListOptions{})
-			return err
+			return errorOf(s.app.Members(s.ctx, by, 1, api.ListOptions{}))
 		},
 	},
 	{
 		name: "steps", prep: startTwo(twoSteps, true), line: `read-steps batch 1 "" ""  -> `,
 		ask: func(s *stage, by audit.Caller) error {
-			_, err := s.app.Steps(s.ctx, by, 1, api.ListOptions{})
-			return err
+			return errorOf(s.app.Steps(s.ctx, by, 1, api.ListOptions{}))
 		},
 	},
 	{
@@ -46,31 +44,26 @@ var looks = []auditCase{
 	{
 		name: "removals", prep: threeHeld, line: `read-removals batch 1 "" ""  -> `,
 		ask: func(s *stage, by audit.Caller) error {
-			_, err := s.app.HeldRemovals(s.ctx, by, 1, api.ListOptions{})
-			return err
+			return errorOf(s.app.HeldRemovals(s.ctx, by, 1, api.ListOptions{}))
 		},
 	},
 	{
 		name: "additions", prep: manyHeld, line: `read-additions runbook found "" ""  -> `,
 		ask: func(s *stage, by audit.Caller) error {
-			_, err := s.app.HeldAdditions(s.ctx, by, "found", api.ListOptions{})
-			return err
+			return errorOf(s.app.HeldAdditions(s.ctx, by, "found", api.ListOptions{}))
 		},
 	},
 	{
 		name: "preview", line: `preview-query runbook found "" ""  -> `,
 		prep: func(s *stage) { s.table(); s.publish(found(twoPhases, "")) },
-		ask:  func(s *stage, by audit.Caller) error { _, err := s.app.PreviewQuery(s.ctx, by, "found", 1); return err },
+		ask:  func(s *stage, by audit.Caller) error { return errorOf(s.app.PreviewQuery(s.ctx, by, "found", 1)) },
 	},
 	{
 		name: "rows that were not used", line: `read-problems runbook found "" ""  -> `,
 		prep: func(s *stage) {
-			people := s.table()
-			people.put(dawn.Add(day), crowd(10)...)
+			people := s.tableOf(dawn.Add(day), crowd(10)...)
 			people.put(dawn.Add(2*day), "x", "y", "z")
-			s.publish(found(twoPhases, undone))
-			s.automate("found")
-			s.tick()
+			s.findBatches(found(twoPhases, undone))
 			s.remove(2, 1)
 			people.put(dawn.Add(day), "x")
 			s.tick()
@@ -89,8 +82,7 @@ var looks = []auditCase{
 		name: "message", line: `read-message message "MESSAGE" ""  -> `,
 		prep: func(s *stage) { s.bad("m", `{"secret":"of a member"}`) },
 		ask: func(s *stage, by audit.Caller) error {
-			_, err := s.app.UnprocessableMessage(s.ctx, by, s.messageID())
-			return err
+			return errorOf(s.app.UnprocessableMessage(s.ctx, by, s.messageID()))
 		},
 	},
 }
@@ -99,7 +91,7 @@ var looks = []auditCase{
 // answer: if it cannot be recorded, the read fails.
 func TestReadsAreRecordedBeforeTheyAreAnswered(t *testing.T) {
 	t.Parallel()
-	grace, hedy := audit.Caller{Name: "grace"}, audit.Caller{Name: "hedy"}
+	hedy := audit.Caller{Name: "hedy"}
 	for _, tt := range looks {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -117,9 +109,7 @@ func TestReadsAreRecordedBeforeTheyAreAnswered(t *testing.T) {
 
 			count := func(by audit.Caller, want int) {
 				t.Helper()
-				if err := tt.ask(s, by); err != nil {
-					t.Fatal(describe(err))
-				}
+				noError(t, tt.ask(s, by))
 				if got := s.everywhere(api.AuditFilter{By: by.Name}); len(got) != want {
 					t.Fatalf("%d records of %s, want %d", len(got), by.Name, want)
 				}
@@ -153,17 +143,13 @@ func TestReadsOfEachKindAndThingAreRecordedApart(t *testing.T) {
 	s.batch("two", "Upn,Name\nother@x,Other\n")
 	s.bad("m", `{}`)
 	s.bad("n", `{}`)
-	grace := audit.Caller{Name: "grace"}
 	for range 2 {
 		for _, batch := range []int{1, 2} {
-			_, err := s.app.Members(s.ctx, grace, batch, api.ListOptions{Status: "active"})
-			must(s, 0, err)
-			_, err = s.app.Steps(s.ctx, grace, batch, api.ListOptions{Member: 1})
-			must(s, 0, err)
+			must(s.app.Members(s.ctx, grace, batch, api.ListOptions{Status: "active"}))(t)
+			must(s.app.Steps(s.ctx, grace, batch, api.ListOptions{Member: 1}))(t)
 		}
 		for _, m := range s.listUnprocessable(api.ListOptions{}) {
-			_, err := s.app.UnprocessableMessage(s.ctx, grace, m.ID)
-			must(s, 0, err)
+			must(s.app.UnprocessableMessage(s.ctx, grace, m.ID))(t)
 		}
 	}
 	if got := s.lines(grace); len(got) != 6 {
@@ -177,7 +163,6 @@ func TestReadsAtTheSameTimeAreOneRecord(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	startTwo(twoSteps, true)(s)
-	grace := audit.Caller{Name: "grace"}
 	gone, cancel := context.WithCancel(s.ctx)
 	cancel()
 	var all sync.WaitGroup
@@ -204,12 +189,9 @@ func TestReadsAreRecordedByEachProcess(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	startTwo(twoSteps, true)(s)
-	grace := audit.Caller{Name: "grace"}
 	restarted := app.New(app.Config{Store: s.store, Bus: s.bus, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler)})
 	for _, process := range []*app.App{s.app, s.other, restarted, s.app} {
-		if _, err := process.Members(s.ctx, grace, 1, api.ListOptions{}); err != nil {
-			t.Fatal(describe(err))
-		}
+		must(process.Members(s.ctx, grace, 1, api.ListOptions{}))(t)
 	}
 	if got := s.lines(grace); len(got) != 3 {
 		t.Errorf("%q", got)
@@ -221,15 +203,11 @@ func TestReadsThatAreRefusedAreNotRecorded(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	startTwo(twoSteps, true)(s)
-	grace := audit.Caller{Name: "grace"}
 	for _, o := range []api.ListOptions{{Sort: "data"}, {Continuation: "none of theirs"}} {
-		_, err := s.app.Members(s.ctx, grace, 1, o)
-		s.wantRefused(err, api.CodeInvalid, "")
-		_, err = s.app.Steps(s.ctx, grace, 1, o)
-		s.wantRefused(err, api.CodeInvalid, "")
+		s.wantRefused(errorOf(s.app.Members(s.ctx, grace, 1, o)), api.CodeInvalid, "")
+		s.wantRefused(errorOf(s.app.Steps(s.ctx, grace, 1, o)), api.CodeInvalid, "")
 	}
-	_, err := s.app.Steps(s.ctx, grace, 1, api.ListOptions{Phase: "none"})
-	s.wantRefused(err, api.CodeInvalid, "")
+	s.wantRefused(errorOf(s.app.Steps(s.ctx, grace, 1, api.ListOptions{Phase: "none"})), api.CodeInvalid, "")
 	if got := s.lines(grace); len(got) > 0 {
 		t.Errorf("%q", got)
 	}

@@ -24,12 +24,9 @@ func (s *stage) refusesRedelivered(member int, kind string) {
 
 // The replica that lost the lock of a job still runs it when another one refuses it.
 func TestRemovalStepsWaitForAJobThatAnotherReplicaRefused(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Do": fails(errLost)}
-		s.publish(oneStep(", timeout: 3m") + "\non_member_removed:\n  - {name: undo, worker_id: worker-01, function: Undo}\n")
-		b := s.batch("one", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(oneStep(", timeout: 3m")+"\non_member_removed:\n  - {name: undo, worker_id: worker-01, function: Undo}\n", people(1))
 		s.pass(time.Minute)
 		s.remove(b.ID, 1)
 		s.refusesRedelivered(1, message.ErrorJobRevoked)
@@ -43,12 +40,9 @@ func TestRemovalStepsWaitForAJobThatAnotherReplicaRefused(t *testing.T) {
 }
 
 func TestResultOfAJobThatAnotherReplicaRefusedCounts(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Do": fails(errLost)}
-		s.publish(oneStep(", timeout: 30m"))
-		b := s.batch("one", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(oneStep(", timeout: 30m"), people(1))
 		s.pause(b.ID)
 		s.refusesRedelivered(1, message.ErrorJobRevoked)
 		s.wantSteps(b.ID, 1, "do at_worker")
@@ -63,9 +57,7 @@ func TestJobThatIsSentAgainLaterSaysSo(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	s.script = script{"Join": fails(errLost)}
-	s.publish(strings.Replace(twoSteps, "function: Join", "function: Join, timeout: 2h", 1))
-	b := s.batch("two", people(1))
-	s.advance(b.ID)
+	b := s.startBatch(strings.Replace(twoSteps, "function: Join", "function: Join, timeout: 2h", 1), people(1))
 	s.comesAgain("") // the result
 	if len(s.redelivered) > 0 {
 		t.Errorf("the first jobs say that they may have been begun: %v", s.redelivered)

@@ -19,9 +19,8 @@ import (
 func (s *stage) report(id int, format report.Format) string {
 	s.t.Helper()
 	var out bytes.Buffer
-	r, err := s.app.Report(s.ctx, reader, id, format)
-	must(s, r, err)
-	must(s, 0, r.Write(s.ctx, &out))
+	r := must(s.app.Report(s.ctx, reader, id, format))(s.t)
+	noError(s.t, r.Write(s.ctx, &out))
 	return out.String()
 }
 
@@ -29,8 +28,7 @@ func (s *stage) report(id int, format report.Format) string {
 // names of the columns.
 func (s *stage) readReport(id int) map[string]map[string]string {
 	s.t.Helper()
-	rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(s.report(id, report.CSV), "\ufeff"))).ReadAll()
-	must(s, rows, err)
+	rows := must(csv.NewReader(strings.NewReader(strings.TrimPrefix(s.report(id, report.CSV), "\ufeff"))).ReadAll())(s.t)
 	out := map[string]map[string]string{}
 	for _, row := range rows[1:] {
 		cells := map[string]string{}
@@ -46,7 +44,6 @@ func (s *stage) readReport(id int) map[string]map[string]string {
 }
 
 func TestReportTellsOfEveryMemberAndStep(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": always(`{"id":"u"}`), "Copy": only(fails(errors.New("=no")), 51)}
 		s.publish(leaving(undoable))
@@ -103,21 +100,17 @@ func TestReportWhileTheBatchGoesOn(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	s.script = script{"New": always(`{"id":"u"}`), "Copy": only(fails(errNo), 51), "Check": only(fails(errNo), 2, 60)}
-	s.publish(leaving(undoable))
-	b := s.batch("undoable", people(60))
-	s.advance(b.ID)
+	b := s.startBatch(leaving(undoable), people(60))
 	for _, format := range report.Formats {
-		r, err := s.app.Report(s.ctx, reader, b.ID, format)
-		must(s, r, err)
+		r := must(s.app.Report(s.ctx, reader, b.ID, format))(t)
 		if format == report.CSV {
 			s.remove(b.ID, 4)
-			_, err := s.app.AddMembers(s.ctx, ada, b.ID, []byte("Upn,Name\nlate@x,Late\n"))
-			must(s, 0, err)
+			must(s.app.AddMembers(s.ctx, ada, b.ID, []byte("Upn,Name\nlate@x,Late\n")))(t)
 			s.deliverAll()
 			s.advance(b.ID)
 		}
 		var out bytes.Buffer
-		must(s, 0, r.Write(s.ctx, &out))
+		noError(t, r.Write(s.ctx, &out))
 		for i := range 60 {
 			if n := strings.Count(out.String(), fmt.Sprintf("p%03d@x", i+1)); n != 1 {
 				t.Errorf("%s: member %d has %d rows", format, i+1, n)
@@ -133,8 +126,7 @@ func TestReportWhileTheBatchGoesOn(t *testing.T) {
 func TestReportOfABatchThatIsBegunNowhere(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
-	s.publish(undoable)
-	b := s.batch("undoable", people(1))
+	b := s.createBatch(undoable, people(1))
 	if answers := s.readReport(b.ID); answers["p001@x"]["outcome"] != "not started" || answers["p001@x"]["move / new"] != "" {
 		t.Errorf("report: %v", answers)
 	}
@@ -145,13 +137,10 @@ func TestReportOfWhoFailsBetweenTheLooks(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	s.script = script{"New": always(`{"id":"u"}`), "Check": only(fails(errNo), 1, 52)}
-	s.publish(undoable)
-	b := s.batch("undoable", people(60))
-	s.advance(b.ID)
-	r, err := s.app.Report(s.ctx, reader, b.ID, report.HTML)
-	must(s, r, err)
+	b := s.startBatch(undoable, people(60))
+	r := must(s.app.Report(s.ctx, reader, b.ID, report.HTML))(t)
 	w := &interrupted{then: func() { s.advance(b.ID) }}
-	must(s, 0, r.Write(s.ctx, w))
+	noError(t, r.Write(s.ctx, w))
 	for i := range 60 {
 		if n := strings.Count(w.String(), fmt.Sprintf("p%03d@x", i+1)); n != 1 {
 			t.Errorf("member %d has %d rows", i+1, n)
@@ -178,9 +167,7 @@ func TestReportOfSeveralVersions(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	s.script = script{"New": always(`{"id":"u"}`)}
-	s.publish(undoable)
-	b := s.batch("undoable", people(2))
-	s.advance(b.ID)
+	b := s.startBatch(undoable, people(2))
 	s.publishNew(strings.Replace(undoable, "name: tell", "name: inform", 1), api.PublishOptions{Overdue: api.OverdueRerun})
 	s.advance(b.ID)
 	answers := s.readReport(b.ID)
@@ -194,15 +181,11 @@ func TestReportOfSeveralVersions(t *testing.T) {
 func TestReportThatCannotBeHad(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false, azure)
-	s.publish(undoable)
-	b := s.batch("undoable", people(2))
-	_, err := s.app.Report(s.ctx, reader, 99, report.CSV)
-	s.wantRefused(err, api.CodeNotFound, "there is no batch 99")
-	_, err = s.app.Report(s.ctx, reader, b.ID, "pdf")
-	s.wantRefused(err, api.CodeInvalid, "csv or html")
-	r, err := s.app.Report(s.ctx, reader, b.ID, report.CSV)
-	must(s, r, err)
-	must(s, 0, s.cosmos.Close())
+	b := s.createBatch(undoable, people(2))
+	s.wantRefused(errorOf(s.app.Report(s.ctx, reader, 99, report.CSV)), api.CodeNotFound, "there is no batch 99")
+	s.wantRefused(errorOf(s.app.Report(s.ctx, reader, b.ID, "pdf")), api.CodeInvalid, "csv or html")
+	r := must(s.app.Report(s.ctx, reader, b.ID, report.CSV))(t)
+	noError(t, s.cosmos.Close())
 	ctx, cancel := context.WithCancel(s.ctx)
 	cancel()
 	if err := r.Write(ctx, io.Discard); err == nil {

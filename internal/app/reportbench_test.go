@@ -15,39 +15,43 @@ import (
 // and the others have gone through two phases: of 980 members, or of as many as the
 // environment variable MEMBERS says.
 func BenchmarkReport(b *testing.B) {
-	members := 980
-	if n, err := strconv.Atoi(os.Getenv("MEMBERS")); err == nil {
-		members = n
-	}
-	s := newStage(b, false, azure)
-	ctx := b.Context()
-	s.publish(undoable)
-	id := s.batch("undoable", people(1)).ID
-	item, err := store.Read[model.Batch](ctx, s.store, store.BatchKey(id))
-	must(s, item, err)
-	item.Doc.Members, item.Doc.Pages = members, model.PageOf(members)
-	_, err = s.store.Apply(ctx, store.Writes{store.Upsert(store.BatchKey(id), item.Doc)})
-	must(s, 0, err)
-	for first := 2; first <= members; {
-		var writes store.Writes
-		for ; first <= members && len(writes) < 96; first++ {
-			writes = append(writes, stored(id, first)...)
-		}
-		_, err := s.store.Apply(ctx, writes)
-		must(s, 0, err)
-	}
+	s, id, members := storeManyMembers(b)
+	ctx := s.ctx
 	for _, format := range report.Formats {
 		b.Run(string(format), func(b *testing.B) {
 			for b.Loop() {
-				r, err := s.app.Report(ctx, reader, id, format)
-				must(s, r, err)
+				r := must(s.app.Report(ctx, reader, id, format))(s.t)
 				var n counting
-				must(s, 0, r.Write(ctx, &n))
+				noError(s.t, r.Write(ctx, &n))
 				b.ReportMetric(float64(n)/float64(members), "B/member")
 			}
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*members), "µs/member")
 		})
 	}
+}
+
+// storeManyMembers stores a batch of which every tenth member has failed and the others have gone
+// through two phases: of 980 members, or of as many as the environment variable MEMBERS says.
+func storeManyMembers(b *testing.B) (s *stage, batch, members int) {
+	members = 980
+	if n, err := strconv.Atoi(os.Getenv("MEMBERS")); err == nil {
+		members = n
+	}
+	s = newStage(b, false, azure)
+	ctx := b.Context()
+	s.ctx = ctx
+	batch = s.createBatch(undoable, people(1)).ID
+	item := must(store.Read[model.Batch](ctx, s.store, store.BatchKey(batch)))(s.t)
+	item.Doc.Members, item.Doc.Pages = members, model.PageOf(members)
+	must(s.store.Apply(ctx, store.Writes{store.Upsert(store.BatchKey(batch), item.Doc)}))(s.t)
+	for first := 2; first <= members; {
+		var writes store.Writes
+		for ; first <= members && len(writes) < 96; first++ {
+			writes = append(writes, stored(batch, first)...)
+		}
+		must(s.store.Apply(ctx, writes))(s.t)
+	}
+	return s, batch, members
 }
 
 // stored is a member of the runbook undoable who has completed its phases or failed

@@ -19,8 +19,8 @@ import (
 func (s *stage) skip(id int, step int64) {
 	s.t.Helper()
 	s.pass(time.Second)
-	v, err := s.app.SkipStep(s.ctx, ada, id, step, "not needed")
-	if must(s, v, err); v.Status != "skipped" || v.Resolved == nil || v.Resolved.By != "ada" || v.Resolved.Why != "not needed" {
+	v := must(s.app.SkipStep(s.ctx, ada, id, step, "not needed"))(s.t)
+	if v.Status != "skipped" || v.Resolved == nil || v.Resolved.By != "ada" || v.Resolved.Why != "not needed" {
 		s.t.Fatalf("%+v", v)
 	}
 	s.deliverAll()
@@ -29,20 +29,17 @@ func (s *stage) skip(id int, step int64) {
 func (s *stage) markDone(id int, step int64, result string) {
 	s.t.Helper()
 	s.pass(time.Second)
-	v, err := s.app.MarkStepDone(s.ctx, ada, id, step, json.RawMessage(result), "done by hand")
-	if must(s, v, err); v.Status != "succeeded" || v.Resolved == nil || v.Resolved.By != "ada" || v.Resolved.Why != "done by hand" {
+	v := must(s.app.MarkStepDone(s.ctx, ada, id, step, json.RawMessage(result), "done by hand"))(s.t)
+	if v.Status != "succeeded" || v.Resolved == nil || v.Resolved.By != "ada" || v.Resolved.Why != "done by hand" {
 		s.t.Fatalf("%+v", v)
 	}
 	s.deliverAll()
 }
 
 func TestSkippedStepThatIsUnderWayIsPassedByAndItsLateResultRecorded(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": fails(errLost)}
-		s.publish(twoSteps)
-		b := s.batch("two", people(2))
-		s.advance(b.ID)
+		b := s.startBatch(twoSteps, people(2))
 		step := s.step(b.ID, 1, "new")
 		s.skip(b.ID, step.ID)
 		s.wantSteps(b.ID, 1, "new skipped, join succeeded")
@@ -60,12 +57,9 @@ func TestSkippedStepThatIsUnderWayIsPassedByAndItsLateResultRecorded(t *testing.
 }
 
 func TestSkippedStepThatLiesAheadIsPassedByWhenItIsComeTo(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": fails(errLost)}
-		s.publish(twoSteps)
-		b := s.batch("two", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(twoSteps, people(1))
 		s.skip(b.ID, s.step(b.ID, 1, "join").ID)
 		s.wantSteps(b.ID, 1, "new queued, join skipped")
 		s.answers(1, "New", "true", nil)
@@ -75,12 +69,9 @@ func TestSkippedStepThatLiesAheadIsPassedByWhenItIsComeTo(t *testing.T) {
 }
 
 func TestSkippedStepThatAMemberFailedAtBringsTheMemberBack(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": only(fails(errNo), 1)}
-		s.publish(twoSteps)
-		b := s.batch("two", people(2))
-		s.advance(b.ID)
+		b := s.startBatch(twoSteps, people(2))
 		s.advance(b.ID)
 		s.wantStatus(b.ID, "completed")
 		s.skip(b.ID, s.step(b.ID, 1, "new").ID)
@@ -96,19 +87,13 @@ func TestSkippedStepThatAMemberFailedAtBringsTheMemberBack(t *testing.T) {
 }
 
 func TestStepMarkedDoneGivesTheOutputsThatItsFunctionWould(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": fails(errLost)}
-		s.publish(chained)
-		b := s.batch("chained", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(chained, people(1))
 		step := s.step(b.ID, 1, "new").ID
-		_, err := s.app.MarkStepDone(s.ctx, ada, b.ID, step, nil, "")
-		s.wantRefused(err, api.CodeConflict, "give the result that its function would return")
-		_, err = s.app.MarkStepDone(s.ctx, ada, b.ID, step, json.RawMessage(`{"complete":false}`), "")
-		s.wantRefused(err, api.CodeConflict, "complete\": false")
-		_, err = s.app.MarkStepDone(s.ctx, ada, b.ID, step, json.RawMessage(`{`), "")
-		s.wantRefused(err, api.CodeInvalid, "the result is not JSON")
+		s.wantRefused(errorOf(s.app.MarkStepDone(s.ctx, ada, b.ID, step, nil, "")), api.CodeConflict, "give the result that its function would return")
+		s.wantRefused(errorOf(s.app.MarkStepDone(s.ctx, ada, b.ID, step, json.RawMessage(`{"complete":false}`), "")), api.CodeConflict, "complete\": false")
+		s.wantRefused(errorOf(s.app.MarkStepDone(s.ctx, ada, b.ID, step, json.RawMessage(`{`), "")), api.CodeInvalid, "the result is not JSON")
 		s.wantSteps(b.ID, 1, "new queued")
 		s.markDone(b.ID, step, `{"id":"by hand"}`)
 		s.wantPhases(b.ID, "create completed 1/0/0, fill pending 0/0/0, verify pending 0/0/0")
@@ -133,12 +118,9 @@ func TestStepMarkedDoneWhilePollingWaitingForARetryOrFailed(t *testing.T) {
 		"failed":              {fails(errNo), "0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			play(t, func(t *testing.T, s *stage) {
 				s.script = script{"Copy": tt.answer}
-				s.publish(strings.NewReplacer("max_retries: 3, interval: 1s", "max_retries: "+tt.retries+", interval: 30s", ", on_failure: undo", "").Replace(polling))
-				b := s.batch("polling", people(1))
-				s.advance(b.ID)
+				b := s.startBatch(strings.NewReplacer("max_retries: 3, interval: 1s", "max_retries: "+tt.retries+", interval: 30s", ", on_failure: undo", "").Replace(polling), people(1))
 				s.markDone(b.ID, s.step(b.ID, 1, "copy").ID, `{"complete":true,"data":{"size":9}}`)
 				s.wantCalls(1, "Copy Tell")
 				if v := s.step(b.ID, 1, "tell"); string(v.Params) != `{"Size":9}` {
@@ -154,7 +136,6 @@ func TestStepMarkedDoneWhilePollingWaitingForARetryOrFailed(t *testing.T) {
 }
 
 func TestStepMarkedDoneAheadIsNotCarriedOutAndItsOutputsAreThere(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"A": fails(errLost)}
 		s.publish(`
@@ -181,12 +162,9 @@ phases:
 }
 
 func TestInitStepIsSkippedForTheBatch(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Prepare": fails(errLost)}
-		s.publish(mover)
-		b := s.batch("move", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(mover, people(1))
 		step := s.step(b.ID, 0, "prepare").ID
 		s.skip(b.ID, step)
 		s.wantStatus(b.ID, "active")
@@ -197,12 +175,9 @@ func TestInitStepIsSkippedForTheBatch(t *testing.T) {
 }
 
 func TestStepsThatCannotBeResolvedByHand(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": only(fails(errNo), 2)}
-		s.publish(twoSteps)
-		b := s.batch("two", people(2))
-		s.advance(b.ID)
+		b := s.startBatch(twoSteps, people(2))
 		for _, tt := range []struct {
 			step int64
 			code api.Code
@@ -213,13 +188,10 @@ func TestStepsThatCannotBeResolvedByHand(t *testing.T) {
 			{7, api.CodeNotFound, "has no step 7"},
 			{s.step(b.ID, 1, "new").ID + 5, api.CodeNotFound, "has no step"},
 		} {
-			_, err := s.app.SkipStep(s.ctx, ada, b.ID, tt.step, "")
-			s.wantRefused(err, tt.code, tt.says)
-			_, err = s.app.MarkStepDone(s.ctx, ada, b.ID, tt.step, nil, "")
-			s.wantRefused(err, tt.code, tt.says)
+			s.wantRefused(errorOf(s.app.SkipStep(s.ctx, ada, b.ID, tt.step, "")), tt.code, tt.says)
+			s.wantRefused(errorOf(s.app.MarkStepDone(s.ctx, ada, b.ID, tt.step, nil, "")), tt.code, tt.says)
 		}
-		_, err := s.app.SkipStep(s.ctx, ada, 9, s.step(b.ID, 1, "new").ID, "")
-		s.wantRefused(err, api.CodeNotFound, "there is no batch 9")
+		s.wantRefused(errorOf(s.app.SkipStep(s.ctx, ada, 9, s.step(b.ID, 1, "new").ID, "")), api.CodeNotFound, "there is no batch 9")
 		if got := auditText(s.listAudit(b.ID)); strings.Contains(got, "step") {
 			t.Errorf("what was refused is in the trail: %s", got)
 		}
@@ -228,12 +200,9 @@ func TestStepsThatCannotBeResolvedByHand(t *testing.T) {
 }
 
 func TestStepResolvedByHandInAPausedBatchGoesOnAtTheResumption(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": fails(errLost)}
-		s.publish(twoSteps)
-		b := s.batch("two", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(twoSteps, people(1))
 		s.pause(b.ID)
 		s.skip(b.ID, s.step(b.ID, 1, "new").ID)
 		s.wantCalls(1, "New")
@@ -250,16 +219,14 @@ func TestStepResolvedByHandLeadsOnWhereverThatWasCutShort(t *testing.T) {
 		return func(s *stage, id int) func(context.Context, *app.App) error {
 			step := s.step(id, member, name).ID
 			return func(ctx context.Context, a *app.App) error {
-				_, err := a.SkipStep(ctx, ada, id, step, "")
-				return err
+				return errorOf(a.SkipStep(ctx, ada, id, step, ""))
 			}
 		}
 	}
 	done := func(s *stage, id int) func(context.Context, *app.App) error {
 		step := s.step(id, 1, "new").ID
 		return func(ctx context.Context, a *app.App) error {
-			_, err := a.MarkStepDone(ctx, ada, id, step, nil, "")
-			return err
+			return errorOf(a.MarkStepDone(ctx, ada, id, step, nil, ""))
 		}
 	}
 	for name, tt := range map[string]struct {
@@ -294,7 +261,6 @@ func TestStepResolvedByHandLeadsOnWhereverThatWasCutShort(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
 				s.script = tt.script
 				s.publish(tt.yaml)
@@ -303,7 +269,7 @@ func TestStepResolvedByHandLeadsOnWhereverThatWasCutShort(t *testing.T) {
 				resolve := tt.resolve(s, b.ID)
 				cut := s.kill(write, resolve)
 				if m := s.member(b.ID, 1); m.Status == "failed" { // it only claimed the member
-					must(s, 0, resolve(s.ctx, s.app))
+					noError(t, resolve(s.ctx, s.app))
 				}
 				s.deliverAll()
 				s.pass(time.Minute)
@@ -317,15 +283,11 @@ func TestStepResolvedByHandLeadsOnWhereverThatWasCutShort(t *testing.T) {
 
 // The phase that is being fanned out comes to the member later, as to the others.
 func TestMemberIsBroughtBackBeforeThePhaseComesToTheirPage(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": some(map[int]worker{2: inTurn(fails(errNo), always("true"))})}
-		s.publish(twoSteps)
-		b := s.pages("two", 2)
+		b := s.pages(twoSteps, 2)
 		s.advance(b.ID)
-		s.park = func(kind, body string) bool {
-			return kind == message.TypePhaseDue && strings.Contains(body, `"Page":2`)
-		}
+		s.park = ofType(message.TypePhaseDue, `"Page":2`)
 		s.advance(b.ID)
 		s.pause(b.ID)
 		s.unpark()
@@ -340,12 +302,9 @@ func TestMemberIsBroughtBackBeforeThePhaseComesToTheirPage(t *testing.T) {
 
 // The rollback still runs at the worker when the member's retry is requested.
 func TestRetryBeginsWhenTheRollbackThatWasSkippedHasEnded(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": inTurn(fails(errNo), always(`{"id":"u"}`)), "Stop": fails(errLost)}
-		s.publish(strings.ReplaceAll(undoable, "function: Stop,", "function: Stop, timeout: 10m,"))
-		b := s.batch("undoable", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(strings.ReplaceAll(undoable, "function: Stop,", "function: Stop, timeout: 10m,"), people(1))
 		s.wantCalls(1, "New Stop")
 		s.skip(b.ID, s.step(b.ID, 1, "stop").ID)
 		s.wantCalls(1, "New Stop Delete Alert")
@@ -363,23 +322,18 @@ func TestRetryBeginsWhenTheRollbackThatWasSkippedHasEnded(t *testing.T) {
 
 // The removal of a person has ended, and a job of it that was skipped has not.
 func TestPersonIsAddedAgainWhenTheRemovalStepThatWasSkippedHasEnded(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Forward": fails(errLost)}
-		s.publish(leaving(twoSteps))
-		b := s.batch("two", people(2))
-		s.advance(b.ID)
+		b := s.startBatch(leaving(twoSteps), people(2))
 		s.remove(b.ID, 1)
 		s.wantCalls(1, "New Join Forward")
 		s.skip(b.ID, s.step(b.ID, 1, "forward").ID)
 		s.wantCalls(1, "New Join Forward Close")
 		again := people(1)
-		_, err := s.app.AddMembers(s.ctx, ada, b.ID, []byte(again))
-		s.wantRefused(err, api.CodeConflict, "still being removed")
-		_, err = s.app.CreateBatch(s.ctx, ada, "two", []byte(again))
-		s.wantRefused(err, api.CodeConflict, "still being removed")
+		s.wantRefused(errorOf(s.app.AddMembers(s.ctx, ada, b.ID, []byte(again))), api.CodeConflict, "still being removed")
+		s.wantRefused(errorOf(s.app.CreateBatch(s.ctx, ada, "two", []byte(again))), api.CodeConflict, "still being removed")
 		s.pass(30*time.Minute + runstate.JobGracePeriod + time.Second)
-		must(s, 0, func() error { _, err := s.app.AddMembers(s.ctx, ada, b.ID, []byte(again)); return err }())
+		noError(t, func() error { return errorOf(s.app.AddMembers(s.ctx, ada, b.ID, []byte(again))) }())
 		s.deliverAll()
 	})
 }

@@ -49,12 +49,9 @@ func TestRetryComesExactlyWhenItIsDue(t *testing.T) {
 		"exponential, capped": {"max_retries: 4, interval: 10s, backoff: exponential, max_interval: 25s", []time.Duration{10 * time.Second, 20 * time.Second, 25 * time.Second, 25 * time.Second}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			play(t, func(t *testing.T, s *stage) {
 				s.script = script{"Do": fails(errNo)}
-				s.publish(oneStep(", retry: {" + tt.retry + "}"))
-				b := s.batch("one", people(1))
-				s.advance(b.ID)
+				b := s.startBatch(oneStep(", retry: {"+tt.retry+"}"), people(1))
 				if v := s.step(b.ID, 1, "do"); v.Status != "waiting_for_retry" || v.RetryAfter == nil || !v.RetryAfter.Equal(s.clock.Now().Add(tt.waits[0])) {
 					t.Errorf("while it waits: %+v", v)
 				}
@@ -70,12 +67,9 @@ func TestRetryComesExactlyWhenItIsDue(t *testing.T) {
 }
 
 func TestStepsRetryReplacesTheRunbooksAndNoneIsNone(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Do": fails(errNo)}
-		s.publish("retry: {max_retries: 2, interval: 1s}\n" + oneStep(", retry: {max_retries: 0}"))
-		b := s.batch("one", people(1))
-		s.advance(b.ID)
+		b := s.startBatch("retry: {max_retries: 2, interval: 1s}\n"+oneStep(", retry: {max_retries: 0}"), people(1))
 		s.wantStatus(b.ID, "failed")
 		s.pass(time.Hour)
 		s.wantCalls(1, "Do")
@@ -83,27 +77,21 @@ func TestStepsRetryReplacesTheRunbooksAndNoneIsNone(t *testing.T) {
 }
 
 func TestWaitThatAThrottledWorkerAsksForIsHonoured(t *testing.T) {
-	t.Parallel()
 	throttled := func(seconds int) worker {
 		return fails(&testenv.Failure{JobError: message.JobError{Message: "too many requests", Type: "Throttled", IsThrottled: true, RetryAfterSeconds: seconds}})
 	}
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Do": inTurn(throttled(90), throttled(5), always("true"))}
-		s.publish(oneStep(", retry: {max_retries: 2, interval: 20s}"))
-		b := s.batch("one", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(oneStep(", retry: {max_retries: 2, interval: 20s}"), people(1))
 		s.tries("Do", 90*time.Second, 20*time.Second) // the longer of the wish and the runbook's wait
 		s.wantStatus(b.ID, "completed")
 	})
 }
 
 func TestMembersWhoFailedTogetherDoNotComeBackTogether(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Do": inTurn(fails(errNo), always("true"))}
-		s.publish(oneStep(", retry: {max_retries: 1, interval: 100s, jitter: 50%}"))
-		b := s.batch("one", people(12))
-		s.advance(b.ID)
+		b := s.startBatch(oneStep(", retry: {max_retries: 1, interval: 100s, jitter: 50%}"), people(12))
 		moments := map[time.Time]bool{}
 		for member := 1; member <= 12; member++ {
 			at := *s.step(b.ID, member, "do").RetryAfter
@@ -121,12 +109,9 @@ func TestMembersWhoFailedTogetherDoNotComeBackTogether(t *testing.T) {
 }
 
 func TestRetryOfAnInitStep(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Prepare": inTurn(fails(errNo), always("true"))}
-		s.publish(mover)
-		b := s.batch("move", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(mover, people(1))
 		s.wantStatus(b.ID, "init_dispatched")
 		s.pass(time.Second)
 		s.wantCalls(0, "Prepare Prepare")

@@ -1,10 +1,8 @@
 package app_test
 
 import (
-	"context"
 	"errors"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,19 +16,16 @@ import (
 func (s *stage) retry(id int, which api.RetrySelection) {
 	s.t.Helper()
 	s.pass(time.Second)
-	v, err := s.app.RetryFailed(s.ctx, ada, id, which, "the cause is gone")
-	if must(s, v, err); v.Task == "" || v.Selection != which {
+	if v := must(s.app.RetryFailed(s.ctx, ada, id, which, "the cause is gone"))(s.t); v.Task == "" || v.Selection != which {
 		s.t.Fatalf("%+v", v)
 	}
 	s.deliverAll()
 }
 
 func TestRetryOfAllWhoFailedBeginsAtTheStepThatFailed(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Join": some(map[int]worker{2: inTurn(fails(errNo), always("true")), 3: inTurn(fails(errNo), always("true"))})}
-		s.publish(twoSteps)
-		b := s.pages("two", 3)
+		b := s.pages(twoSteps, 3)
 		s.advance(b.ID)
 		s.wantPhases(b.ID, "first completed 1/2/0, second pending 0/0/0")
 		s.retry(b.ID, api.RetrySelection{})
@@ -62,7 +57,6 @@ func TestRetryOfSomeOfThoseWhoFailed(t *testing.T) {
 		{"an error in a phase", api.RetrySelection{Error: "quota", Phase: "second"}, []int{3}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			play(t, func(t *testing.T, s *stage) {
 				quota := fails(errors.New("over quota"))
 				s.script = script{
@@ -70,9 +64,7 @@ func TestRetryOfSomeOfThoseWhoFailed(t *testing.T) {
 					"Join":  some(map[int]worker{2: inTurn(quota, always("true"))}),
 					"Check": some(map[int]worker{3: inTurn(quota, always("true"))}),
 				}
-				s.publish(twoSteps)
-				b := s.batch("two", people(4))
-				s.advance(b.ID)
+				b := s.startBatch(twoSteps, people(4))
 				s.advance(b.ID)
 				s.wantStatus(b.ID, "completed")
 				s.retry(b.ID, tt.which)
@@ -90,12 +82,9 @@ func TestRetryOfSomeOfThoseWhoFailed(t *testing.T) {
 }
 
 func TestRetryAfterARollbackBeginsAtTheFirstStep(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": inTurn(always(`{"id":"u1"}`), always(`{"id":"u2"}`)), "Copy": inTurn(fails(errNo), always("true"))}
-		s.publish(undoable)
-		b := s.batch("undoable", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(undoable, people(1))
 		s.wantCalls(1, "New Copy Stop Delete Alert")
 		s.retry(b.ID, api.RetrySelection{})
 		s.wantCalls(1, "New Copy Stop Delete Alert New Copy Tell")
@@ -108,12 +97,9 @@ func TestRetryAfterARollbackBeginsAtTheFirstStep(t *testing.T) {
 }
 
 func TestRetryThatFailsAgainIsRolledBackAgainAndMayBeRetriedAgain(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": inTurn(fails(errNo), fails(errNo), always(`{"id":"u"}`))}
-		s.publish(undoable)
-		b := s.batch("undoable", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(undoable, people(1))
 		s.retry(b.ID, api.RetrySelection{Member: 1})
 		s.wantCalls(1, "New Stop Delete Alert New Stop Delete Alert")
 		s.wantMember(b.ID, 1, "failed")
@@ -124,12 +110,9 @@ func TestRetryThatFailsAgainIsRolledBackAgainAndMayBeRetriedAgain(t *testing.T) 
 }
 
 func TestRetriedMemberHasItsPolicysRetriesAnew(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Do": inTurn(fails(errNo), fails(errNo), fails(errNo), always("true"))}
-		s.publish(oneStep(", retry: {max_retries: 1, interval: 10s}"))
-		b := s.batch("one", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(oneStep(", retry: {max_retries: 1, interval: 10s}"), people(1))
 		s.pass(10 * time.Second)
 		s.wantMember(b.ID, 1, "failed")
 		s.retry(b.ID, api.RetrySelection{})
@@ -141,12 +124,10 @@ func TestRetriedMemberHasItsPolicysRetriesAnew(t *testing.T) {
 }
 
 func TestPhasesThatWereMissedFollowAndTheBatchThatHadEndedEndsAgain(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = chain()
 		s.script["New"] = some(map[int]worker{1: always(`{"id":"u1"}`), 2: inTurn(fails(errNo), fails(errLost))})
-		s.publish(chained)
-		b := s.batch("chained", people(2))
+		b := s.createBatch(chained, people(2))
 		for range 3 {
 			s.advance(b.ID)
 		}
@@ -167,7 +148,6 @@ func TestPhasesThatWereMissedFollowAndTheBatchThatHadEndedEndsAgain(t *testing.T
 }
 
 func TestWaitingPhasesThatWereCancelledFollowToo(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"A": some(map[int]worker{1: inTurn(fails(errLost), always("true"))})}
 		s.publish(overlapping)
@@ -183,12 +163,9 @@ func TestWaitingPhasesThatWereCancelledFollowToo(t *testing.T) {
 }
 
 func TestBatchThatFailedCompletesAfterTheRetry(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Do": inTurn(fails(errNo), always("true"))}
-		s.publish(oneStep(""))
-		b := s.batch("one", people(2))
-		s.advance(b.ID)
+		b := s.startBatch(oneStep(""), people(2))
 		s.wantStatus(b.ID, "failed")
 		s.retry(b.ID, api.RetrySelection{})
 		s.wantStatus(b.ID, "completed")
@@ -199,12 +176,9 @@ func TestBatchThatFailedCompletesAfterTheRetry(t *testing.T) {
 }
 
 func TestFailedInitIsRetriedAtTheStepThatFailedAndTheBatchGoesOn(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"More": inTurn(fails(errNo), always("true")), "New": always(`{"id":"u"}`)}
-		s.publish(strings.NewReplacer("\nphases:", "\n  - {name: more, worker_id: worker-01, function: More}\nphases:", "max_retries: 1, interval: 1s", "max_retries: 0").Replace(mover))
-		b := s.batch("move", people(2))
-		s.advance(b.ID)
+		b := s.startBatch(strings.NewReplacer("\nphases:", "\n  - {name: more, worker_id: worker-01, function: More}\nphases:", "max_retries: 1, interval: 1s", "max_retries: 0").Replace(mover), people(2))
 		s.wantStatus(b.ID, "failed")
 		s.retry(b.ID, api.RetrySelection{})
 		s.wantCalls(0, "Prepare More More")
@@ -220,32 +194,25 @@ func TestFailedInitIsRetriedAtTheStepThatFailedAndTheBatchGoesOn(t *testing.T) {
 // A tick does not visit a batch listed as ended: the process that opened it may have died
 // before it listed it again.
 func TestBatchThatARetryOpenedIsListedAsActiveWhereverTheRetryWasCutShort(t *testing.T) {
-	t.Parallel()
 	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
 		s.script = script{"New": some(map[int]worker{1: inTurn(fails(errNo), fails(errLost))})}
-		s.publish(twoSteps)
-		b := s.batch("two", people(2))
-		s.advance(b.ID)
+		b := s.startBatch(twoSteps, people(2))
 		s.advance(b.ID)
 		s.wantStatus(b.ID, "completed")
-		s.park = func(kind, body string) bool {
-			return kind == message.TypeBatchWork && strings.Contains(body, `"Page":1`)
-		}
+		s.park = ofType(message.TypeBatchWork, `"Page":1`)
 		s.retry(b.ID, api.RetrySelection{})
 		if len(s.parked) != 1 {
 			t.Fatalf("%d messages retry the page", len(s.parked))
 		}
 		retry := s.parked[0]
-		cut := s.kill(write, func(ctx context.Context, a *app.App) error { return retry.handle(a, ctx, retry.m) })
+		cut := s.kill(write, retry.handle)
 		s.unpark() // it comes again
 		s.wantStatus(b.ID, "active")
-		page, err := s.app.Batches(s.ctx, api.ListOptions{})
-		if must(s, page, err); len(page.Items) != 1 || page.Items[0].Status != "active" {
+		if page := must(s.app.Batches(s.ctx, api.ListOptions{}))(t); len(page.Items) != 1 || page.Items[0].Status != "active" {
 			t.Fatalf("listed: %+v", page.Items)
 		}
 		for range 7 { // the ticks see to the job that is lost
-			s.pass(5 * time.Minute)
-			s.tick()
+			s.tickAfter(5 * time.Minute)
 		}
 		s.wantMember(b.ID, 1, "failed")
 		s.wantStatus(b.ID, "completed")
@@ -254,23 +221,13 @@ func TestBatchThatARetryOpenedIsListedAsActiveWhereverTheRetryWasCutShort(t *tes
 }
 
 func TestRetryAskedForByManyAtOnceIsOne(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": inTurn(fails(errNo), fails(errLost))}
-		s.publish(twoSteps)
-		b := s.batch("two", people(3))
-		s.advance(b.ID)
+		b := s.startBatch(twoSteps, people(3))
 		s.pass(time.Second)
-		var all sync.WaitGroup
-		for i := range 4 {
-			process := []*app.App{s.app, s.other}[i%2]
-			all.Go(func() {
-				if _, err := process.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{}, ""); err != nil {
-					t.Error(describe(err))
-				}
-			})
-		}
-		all.Wait()
+		s.atOnce(4, func(_ int, process *app.App) error {
+			return errorOf(process.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{}, ""))
+		})
 		s.deliverAll()
 		for member := 1; member <= 3; member++ {
 			s.wantCalls(member, "New New")
@@ -282,12 +239,9 @@ func TestRetryAskedForByManyAtOnceIsOne(t *testing.T) {
 }
 
 func TestRetryInAPausedBatchBeginsAtTheResumption(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": inTurn(fails(errNo), always("true"))}
-		s.publish(twoSteps)
-		b := s.batch("two", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(twoSteps, people(1))
 		s.pause(b.ID)
 		s.retry(b.ID, api.RetrySelection{})
 		s.wantCalls(1, "New")
@@ -298,48 +252,33 @@ func TestRetryInAPausedBatchBeginsAtTheResumption(t *testing.T) {
 }
 
 func TestWhoCannotBeRetried(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.publish(twoSteps)
-		b := s.batch("two", people(1))
-		s.advance(b.ID)
-		_, err := s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{Member: 1}, "")
-		s.wantRefused(err, api.CodeConflict, "member 1 of batch 1 has not failed: it is active")
-		_, err = s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{Member: 7}, "")
-		s.wantRefused(err, api.CodeNotFound, "batch 1 has no member 7")
-		_, err = s.app.RetryFailed(s.ctx, ada, 9, api.RetrySelection{}, "")
-		s.wantRefused(err, api.CodeNotFound, "there is no batch 9")
-		_, err = s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{}, "")
-		s.wantRefused(err, api.CodeConflict, "batch 1 has no failed members")
+		b := s.startBatch(twoSteps, people(1))
+		s.wantRefused(errorOf(s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{Member: 1}, "")), api.CodeConflict, "member 1 of batch 1 has not failed: it is active")
+		s.wantRefused(errorOf(s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{Member: 7}, "")), api.CodeNotFound, "batch 1 has no member 7")
+		s.wantRefused(errorOf(s.app.RetryFailed(s.ctx, ada, 9, api.RetrySelection{}, "")), api.CodeNotFound, "there is no batch 9")
+		s.wantRefused(errorOf(s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{}, "")), api.CodeConflict, "batch 1 has no failed members")
 		s.wantCalls(1, "New Join")
 	})
 }
 
 func TestRetryThatFitsNobodyIsRefused(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": fails(errNo)}
-		s.publish(twoSteps)
-		b := s.batch("two", people(2))
-		s.advance(b.ID)
+		b := s.startBatch(twoSteps, people(2))
 		for _, which := range []api.RetrySelection{{Phase: "second"}, {Step: "join"}, {Error: "lost"}, {Member: 1, Step: "join"}} {
-			_, err := s.app.RetryFailed(s.ctx, ada, b.ID, which, "")
-			s.wantRefused(err, api.CodeConflict, "no failed member of batch 1 matches ")
+			s.wantRefused(errorOf(s.app.RetryFailed(s.ctx, ada, b.ID, which, "")), api.CodeConflict, "no failed member of batch 1 matches ")
 		}
 		s.wantCalls(1, "New")
 	})
 }
 
 func TestInitAndOnCompleteStepsThatFailedAreSelectedByPhaseStepAndError(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Prepare": inTurn(fails(errNo), always("true")), "Tell": inTurn(fails(errNo), fails(errNo), always("true"))}
-		s.publish(around)
-		b := s.batch("around", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(around, people(1))
 		s.wantStatus(b.ID, "failed")
-		_, err := s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{Phase: "only"}, "")
-		s.wantRefused(err, api.CodeConflict, "no failed member")
+		s.wantRefused(errorOf(s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{Phase: "only"}, "")), api.CodeConflict, "no failed member")
 		s.retry(b.ID, api.RetrySelection{Phase: "INIT"})
 		s.wantStatus(b.ID, "active")
 		s.advance(b.ID)
@@ -365,23 +304,20 @@ phases:
 `
 
 func TestInitAndOnCompleteStepsThatFailedAreSkippedOrMarkedDone(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Prepare": fails(errNo), "Tell": fails(errNo)}
-		s.publish(around)
-		b := s.batch("around", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(around, people(1))
 		s.wantStatus(b.ID, "failed")
-		v, err := s.app.SkipStep(s.ctx, ada, b.ID, model.StepID(1, 0, 0), "it is there already")
-		if must(s, v, err); v.Status != "skipped" {
+		v := must(s.app.SkipStep(s.ctx, ada, b.ID, model.StepID(1, 0, 0), "it is there already"))(t)
+		if v.Status != "skipped" {
 			t.Errorf("%+v", v)
 		}
 		s.deliverAll()
 		s.wantStatus(b.ID, "active")
 		s.advance(b.ID)
 		s.wantStatus(b.ID, "failed")
-		v, err = s.app.MarkStepDone(s.ctx, ada, b.ID, model.StepID(2, 0, 0), nil, "told by telephone")
-		if must(s, v, err); v.Status != "succeeded" {
+		v = must(s.app.MarkStepDone(s.ctx, ada, b.ID, model.StepID(2, 0, 0), nil, "told by telephone"))(t)
+		if v.Status != "succeeded" {
 			t.Errorf("%+v", v)
 		}
 		s.deliverAll()

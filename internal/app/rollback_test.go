@@ -29,12 +29,9 @@ rollbacks:
 var errNo = errors.New("no")
 
 func TestFailedStepIsRolledBackInOrderForThatMemberAndTracked(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": always(`{"id":"u"}`), "Copy": only(fails(errNo), 2)}
-		s.publish(undoable)
-		b := s.batch("undoable", people(3))
-		s.advance(b.ID)
+		b := s.startBatch(undoable, people(3))
 		s.wantCalls(1, "New Copy Tell")
 		s.wantCalls(2, "New Copy Stop Delete Alert")
 		s.wantSteps(b.ID, 2, "new succeeded, copy failed, tell cancelled, stop succeeded, delete succeeded, alert succeeded")
@@ -52,12 +49,9 @@ func TestFailedStepIsRolledBackInOrderForThatMemberAndTracked(t *testing.T) {
 }
 
 func TestMemberIsNotFailedBeforeTheRollbackHasEnded(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": fails(errNo), "Delete": fails(errLost)}
-		s.publish(undoable)
-		b := s.batch("undoable", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(undoable, people(1))
 		s.wantCalls(1, "New Stop Delete")
 		s.wantMember(b.ID, 1, "active")
 		s.wantPhases(b.ID, "move dispatched 0/0/0+1, verify pending 0/0/0")
@@ -70,12 +64,9 @@ func TestMemberIsNotFailedBeforeTheRollbackHasEnded(t *testing.T) {
 }
 
 func TestRollbackGoesOnAfterAStepOfItThatFailedAndTheFailureIsReported(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": fails(errNo), "Stop": fails(errors.New("stuck"))}
-		s.publish(undoable)
-		b := s.batch("undoable", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(undoable, people(1))
 		s.wantCalls(1, "New Stop Delete Alert")
 		s.wantSteps(b.ID, 1, "new failed, copy cancelled, tell cancelled, stop failed, delete succeeded, alert succeeded")
 		if m := s.member(b.ID, 1); m.Error != `phase move: step "new": no (Test); its rollback "undo" failed too: step "stop": stuck (Test)` {
@@ -85,7 +76,6 @@ func TestRollbackGoesOnAfterAStepOfItThatFailedAndTheFailureIsReported(t *testin
 }
 
 func TestStepThatWasNeverDispatchedIsNotRolledBack(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": always(`{"id":[1]}`)} // no text: "x-{{UserId}}" cannot be made of it
 		s.publish(`
@@ -109,12 +99,9 @@ rollbacks:
 }
 
 func TestRollbackComesAfterTheRetries(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": fails(errNo)}
-		s.publish("retry: {max_retries: 1, interval: 1m}\n" + undoable)
-		b := s.batch("undoable", people(1))
-		s.advance(b.ID)
+		s.startBatch("retry: {max_retries: 1, interval: 1m}\n"+undoable, people(1))
 		s.wantCalls(1, "New")
 		s.pass(time.Minute)
 		s.wantCalls(1, "New New Stop Delete Alert")
@@ -122,7 +109,6 @@ func TestRollbackComesAfterTheRetries(t *testing.T) {
 }
 
 func TestFailedInitIsRolledBackForTheBatchWhichFails(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Group": fails(errNo), "Drop": fails(errLost)}
 		s.publish(`

@@ -101,9 +101,7 @@ func (v *vaulted) wantNowhere(when string, ids ...int) {
 			continue
 		}
 		var u store.Unprocessable
-		if err := json.Unmarshal(d.Doc, &u); err != nil {
-			v.t.Fatal(err)
-		}
+		noError(v.t, json.Unmarshal(d.Doc, &u))
 		absent("the body of a kept message in the store", string(u.Body))
 	}
 	show := func(where string, view any, err error) {
@@ -184,9 +182,7 @@ func (s *stage) paramsOf(function string) map[string]any {
 	for _, j := range slices.Backward(s.jobs) {
 		if j.FunctionName == function {
 			var params map[string]any
-			if err := json.Unmarshal(j.Parameters, &params); err != nil {
-				s.t.Fatal(err)
-			}
+			noError(s.t, json.Unmarshal(j.Parameters, &params))
 			return params
 		}
 	}
@@ -195,7 +191,6 @@ func (s *stage) paramsOf(function string) map[string]any {
 }
 
 func TestNobodyButTheWorkerReadsASecret(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		v := withKey(s)
 		madeJSON, _ := json.Marshal(made)
@@ -208,14 +203,11 @@ func TestNobodyButTheWorkerReadsASecret(t *testing.T) {
 		}
 		s.publish(secretRunbook)
 		by := audit.Caller{Name: "ada", Key: "one"}
-		b, err := s.app.CreateBatch(s.ctx, by, "moves", []byte(secretFile("ann")))
-		must(s, b, err)
-		again, err := s.app.CreateBatch(s.ctx, by, "moves", []byte(secretFile("ann")))
-		if must(s, again, err); !again.Replayed || again.ID != b.ID {
+		b := must(s.app.CreateBatch(s.ctx, by, "moves", []byte(secretFile("ann"))))(t)
+		if again := must(s.app.CreateBatch(s.ctx, by, "moves", []byte(secretFile("ann"))))(t); !again.Replayed || again.ID != b.ID {
 			t.Errorf("the same request again: %+v", again)
 		}
-		_, err = s.app.CreateBatch(s.ctx, by, "moves", []byte(strings.ReplaceAll(secretFile("ann"), "S3cret", "other")))
-		s.wantRefused(err, api.CodeKeyReused, "other content")
+		s.wantRefused(errorOf(s.app.CreateBatch(s.ctx, by, "moves", []byte(strings.ReplaceAll(secretFile("ann"), "S3cret", "other")))), api.CodeKeyReused, "other content")
 		v.wantNowhere("created", b.ID)
 
 		s.advance(b.ID)
@@ -260,20 +252,16 @@ func TestNobodyButTheWorkerReadsASecret(t *testing.T) {
 
 // A member who failed can be retried for a week after the batch has ended, and no longer.
 func TestSecretsAreErasedWhenNothingCanBeRetried(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		v := withKey(s)
 		s.script = script{"New": fails(errNo)}
-		s.publish(secretRunbook)
-		b := s.batch("moves", secretFile("ann", "ben"))
-		s.advance(b.ID)
+		b := s.startBatch(secretRunbook, secretFile("ann", "ben"))
 		s.advance(b.ID)
 		s.wantStatus(b.ID, "failed")
 		encrypted := func() bool {
 			return slices.ContainsFunc(s.documents(), func(d document) bool { return strings.Contains(string(d.Doc), "v1.fixed.") && d.Type == "member" })
 		}
-		s.pass(model.SecretsKept - time.Hour)
-		s.tick()
+		s.tickAfter(model.SecretsKept - time.Hour)
 		if !encrypted() {
 			t.Fatal("the secrets of members who can be retried are gone")
 		}
@@ -281,23 +269,19 @@ func TestSecretsAreErasedWhenNothingCanBeRetried(t *testing.T) {
 		if got := s.paramsOf("New"); got["Password"] != canary {
 			t.Errorf("retried, the worker got %v", got)
 		}
-		s.pass(model.SecretsKept + time.Minute)
-		s.tick()
+		s.tickAfter(model.SecretsKept + time.Minute)
 		if encrypted() {
 			t.Error("a week later the secrets are still there")
 		}
 		v.wantNowhere("erased", b.ID)
-		s.pass(time.Hour)
-		s.tick()
-		task, err := s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{Member: 1}, "once more")
-		must(s, task, err)
+		s.tickAfter(time.Hour)
+		must(s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{Member: 1}, "once more"))(t)
 		s.deliverAll()
 		s.wantMember(b.ID, 1, "failed")
 		if got := s.logText(v); !strings.Contains(got, `needs the secret \"Password\", which was erased`) {
 			t.Error("nobody is told that the secret is gone")
 		}
-		_, err = s.app.MarkStepDone(s.ctx, ada, b.ID, s.step(b.ID, 2, "new").ID, json.RawMessage(`{"id":1,"token":"`+`made-by-\"function!`+`"}`), "by hand")
-		must(s, 0, err)
+		must(s.app.MarkStepDone(s.ctx, ada, b.ID, s.step(b.ID, 2, "new").ID, json.RawMessage(`{"id":1,"token":"`+`made-by-\"function!`+`"}`), "by hand"))(t)
 		s.deliverAll()
 		v.wantNowhere("marked done", b.ID)
 	})
@@ -306,15 +290,12 @@ func TestSecretsAreErasedWhenNothingCanBeRetried(t *testing.T) {
 func (s *stage) logText(v *vaulted) string { return v.logged.String() }
 
 func TestACancelledBatchKeepsNoSecrets(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		withKey(s)
-		s.publish(secretRunbook)
-		b := s.batch("moves", secretFile("ann", "ben"))
+		b := s.createBatch(secretRunbook, secretFile("ann", "ben"))
 		s.cancel(b.ID)
 		s.tick()
-		s.pass(time.Minute)
-		s.tick()
+		s.tickAfter(time.Minute)
 		s.wantStatus(b.ID, "cancelled")
 		for _, d := range s.documents() {
 			if strings.Contains(string(d.Doc), "v1.fixed.") {
@@ -344,7 +325,6 @@ phases:
 `
 
 func TestSecretsOfADataSource(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		v := withKey(s)
 		people := s.table()
@@ -352,16 +332,14 @@ func TestSecretsOfADataSource(t *testing.T) {
 		people.put(start, "ann")
 		people.exec("UPDATE people SET Name = ?", canary)
 		s.publish(secretSource)
-		view, err := s.app.PreviewQuery(s.ctx, ada, "found", 10)
-		if must(s, view, err); string(view.Sample[0]["Name"]) != `"(secret)"` {
+		if view := must(s.app.PreviewQuery(s.ctx, ada, "found", 10))(t); string(view.Sample[0]["Name"]) != `"(secret)"` {
 			t.Errorf("the preview shows %s", view.Sample)
 		}
 		s.automate("found")
 		s.tick()
 		v.wantNowhere("found", 1)
 		hash := func() string {
-			m, err := store.Read[model.Member](s.ctx, s.store, store.MemberKey(1, 1))
-			must(s, 0, err)
+			m := must(store.Read[model.Member](s.ctx, s.store, store.MemberKey(1, 1)))(t)
 			return m.Doc.Hash
 		}
 		first := hash()
@@ -375,8 +353,7 @@ func TestSecretsOfADataSource(t *testing.T) {
 			t.Error("a change of the secret is not noticed")
 		}
 		v.wantNowhere("changed", 1)
-		s.pass(25 * time.Hour)
-		s.tick()
+		s.tickAfter(25 * time.Hour)
 		if got := s.paramsOf("New"); got["Password"] != made {
 			t.Errorf("the worker got %v", got)
 		}
@@ -397,19 +374,14 @@ func TestKeptMessagesShowNoSecrets(t *testing.T) {
 	s := newStage(t, false)
 	v := withKey(s)
 	s.script = script{"New": always(`{"id":1,"token":"t"}`)}
-	s.publish(secretRunbook)
-	b := s.batch("moves", secretFile("ann"))
-	s.advance(b.ID)
+	b := s.startBatch(secretRunbook, secretFile("ann"))
 	quoted, _ := json.Marshal(made)
 	correlation := message.Correlation{BatchID: b.ID, StepExecutionID: 9_00000_001_000, RunbookName: "moves", RunbookVersion: 1}
-	known, err := json.Marshal(message.Result{JobID: "j", Status: message.StatusSuccess, Result: json.RawMessage(`{"token":` + string(quoted) + `}`), CorrelationData: correlation})
-	must(s, 0, err)
+	known := must(json.Marshal(message.Result{JobID: "j", Status: message.StatusSuccess, Result: json.RawMessage(`{"token":` + string(quoted) + `}`), CorrelationData: correlation}))(t)
 	for i, body := range []string{string(known), `{"Result":` + string(quoted), `["` + made, `{"Password":` + string(quoted) + `}`} {
 		m := message.Delivery{ID: fmt.Sprintf("bad-%d", i), Type: message.TypeWorkerResult, Body: []byte(body), DeliveryCount: 1, EnqueuedAt: epoch}
 		for range 2 {
-			if err := s.app.HandleResult(s.ctx, m); err != nil {
-				t.Fatal(describe(err))
-			}
+			noError(t, s.app.HandleResult(s.ctx, m))
 		}
 	}
 	messages := s.listUnprocessable(api.ListOptions{})
@@ -417,8 +389,7 @@ func TestKeptMessagesShowNoSecrets(t *testing.T) {
 		t.Fatalf("%d messages are kept", len(messages))
 	}
 	v.wantNowhere("kept", b.ID)
-	replayed, err := s.app.Replay(s.ctx, ada, messages[0].ID, "again")
-	must(s, replayed, err)
+	must(s.app.Replay(s.ctx, ada, messages[0].ID, "again"))(t)
 	s.deliverAll()
 	if again := s.listUnprocessable(api.ListOptions{}); len(again) != 4 {
 		t.Errorf("after a replay %d messages are kept: what came back is not known as the same", len(again))
@@ -436,8 +407,7 @@ func TestAJobWhoseSecretIsLostFails(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	withKey(s)
-	s.publish(secretRunbook)
-	b := s.batch("moves", secretFile("ann"))
+	b := s.createBatch(secretRunbook, secretFile("ann"))
 	lost := make([]byte, secret.KeySize)
 	s.useKeys(secret.Fixed(lost))
 	s.advance(b.ID)
@@ -453,12 +423,10 @@ func TestAJobWhoseSecretIsLostFails(t *testing.T) {
 func TestARunbookWithSecretsNeedsAKey(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
-	_, err := s.tryPublish(secretRunbook, api.PublishOptions{})
-	s.wantRefused(err, api.CodeConflict, "no key to encrypt them with")
+	s.wantRefused(errorOf(s.tryPublish(secretRunbook, api.PublishOptions{})), api.CodeConflict, "no key to encrypt them with")
 	s.app = app.New(app.Config{Store: s.store, Bus: s.bus, Now: s.clock.Now, Functions: []signature.Function{{Name: "New", Params: []signature.Parameter{{Name: "Password", Secret: true}}}}})
 	plain := "name: plain\ndata_source: {type: csv, primary_key: Upn}\nphases:\n  - {name: a, offset: T-0, steps: [{name: new, worker_id: worker-01, function: new, params: {PASSWORD: \"%s\"}}]}\n"
-	_, err = s.tryPublish(fmt.Sprintf(plain, "x{{First}}{{Upn}}"), api.PublishOptions{})
-	s.wantRefused(err, api.CodeConflict, "has secrets (First)")
+	s.wantRefused(errorOf(s.tryPublish(fmt.Sprintf(plain, "x{{First}}{{Upn}}"), api.PublishOptions{})), api.CodeConflict, "has secrets (First)")
 	view := s.mustPublish(fmt.Sprintf(plain, "Welcome1"), api.PublishOptions{})
 	if !slices.ContainsFunc(view.Warnings, func(d api.Diagnostic) bool { return d.Code == "open-secret" }) {
 		t.Errorf("a secret in the runbook: %+v", view.Warnings)
@@ -483,13 +451,11 @@ func TestARunbookWithSecretsNeedsAKey(t *testing.T) {
 
 // A worker blanks the secret parameters that a job names.
 func TestAJobNamesItsSecrets(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		withKey(s)
 		s.script = script{"New": fails(errLost)}
 		s.publish(secretRunbook)
-		b, err := s.app.CreateBatch(s.ctx, audit.Caller{Name: "ada"}, "moves", []byte(secretFile("ann")))
-		must(s, b, err)
+		b := must(s.app.CreateBatch(s.ctx, ada, "moves", []byte(secretFile("ann"))))(t)
 		s.advance(b.ID)
 		for _, j := range s.jobs {
 			password := s.paramsOf("New")["Password"]

@@ -37,7 +37,6 @@ func lateCatalog(at time.Time, secret bool) message.Delivery {
 // A worker announces itself after the runbook that calls it was published, and after its first
 // jobs were dispatched.
 func TestAVersionTakesTheSecretsOfALateCatalog(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		withKey(s)
 		s.script = script{"New-Account": fails(errors.New("no " + canary))}
@@ -65,10 +64,8 @@ func TestAVersionTakesTheSecretsOfALateCatalog(t *testing.T) {
 			}
 			s.app, s.other = s.other, s.app
 		}
-		version, err := store.Read[store.RunbookVersion](s.ctx, s.store, store.VersionKey("late", 1))
-		must(s, version, err)
-		head, err := store.Read[store.RunbookHead](s.ctx, s.store, store.RunbookKey("late"))
-		must(s, head, err)
+		version := must(store.Read[store.RunbookVersion](s.ctx, s.store, store.VersionKey("late", 1)))(t)
+		head := must(store.Read[store.RunbookHead](s.ctx, s.store, store.RunbookKey("late")))(t)
 		if !slices.Equal(version.Doc.Secrets, []string{"FirstPassword"}) || !head.Doc.Secrets {
 			t.Errorf("stored are the secrets %v, and %v with the head", version.Doc.Secrets, head.Doc.Secrets)
 		}
@@ -100,9 +97,7 @@ func TestAVersionTakesTheSecretsOfALateCatalog(t *testing.T) {
 		if got := s.paramsOf("New-Account"); got["Pw"] != canary {
 			t.Errorf("retried, the worker got %v", got)
 		}
-		stored, err := json.Marshal(s.member(first.ID, 1).Data)
-		must(s, 0, err)
-		if string(stored) != `{"FirstPassword":"(secret, erased)","Upn":"ann"}` {
+		if stored := must(json.Marshal(s.member(first.ID, 1).Data))(t); string(stored) != `{"FirstPassword":"(secret, erased)","Upn":"ann"}` {
 			t.Errorf("after its last use the data are %s", stored)
 		}
 	})
@@ -113,8 +108,7 @@ func TestALateCatalogHidesTheAnswerOfAJobUnderWay(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	withKey(s)
-	s.publish(lateRunbook)
-	b := s.batch("late", strings.ReplaceAll(secretFile("ann", "ben"), "Upn,Password", "Upn,FirstPassword"))
+	b := s.createBatch(lateRunbook, strings.ReplaceAll(secretFile("ann", "ben"), "Upn,Password", "Upn,FirstPassword"))
 	s.script = script{"New-Account": fails(errLost)}
 	s.advance(b.ID)
 	s.announce(lateCatalog(dawn, true))
@@ -127,8 +121,7 @@ func TestALateCatalogHidesTheAnswerOfAJobUnderWay(t *testing.T) {
 	}
 	s.advance(b.ID)
 	s.wantStatus(b.ID, "failed")
-	s.pass(7*24*time.Hour + time.Minute)
-	s.tick()
+	s.tickAfter(7*24*time.Hour + time.Minute)
 	if got := string(s.member(b.ID, 1).Data["FirstPassword"]); got != `"(secret, erased)"` {
 		t.Errorf("a week after the end the column is %s", got)
 	}
@@ -136,7 +129,6 @@ func TestALateCatalogHidesTheAnswerOfAJobUnderWay(t *testing.T) {
 
 // A worker can repeat a secret output in another field.
 func TestASecretOutputIsRemovedFromTheRestOfTheAnswer(t *testing.T) {
-	t.Parallel()
 	const yaml = `name: token
 data_source: {type: csv, primary_key: Upn}
 secret: [Tok, Set]
@@ -155,9 +147,7 @@ phases:
 	play(t, func(t *testing.T, s *stage) {
 		withKey(s)
 		s.script = script{"New": always(answer)}
-		s.publish(yaml)
-		b := s.batch("token", "Upn\nann\n")
-		s.advance(b.ID)
+		b := s.startBatch(yaml, "Upn\nann\n")
 		if got := string(s.step(b.ID, 1, "new").Result); got != shown {
 			t.Errorf("the result is shown as %s", got)
 		}
@@ -168,8 +158,7 @@ phases:
 		s.script["New"] = fails(errNo)
 		other := s.batch("token", "Upn\nben\n")
 		s.advance(other.ID)
-		_, err := s.app.MarkStepDone(s.ctx, ada, other.ID, s.step(other.ID, 1, "new").ID, json.RawMessage(answer), "by hand")
-		must(s, 0, err)
+		must(s.app.MarkStepDone(s.ctx, ada, other.ID, s.step(other.ID, 1, "new").ID, json.RawMessage(answer), "by hand"))(t)
 		s.deliverAll()
 		if got := string(s.step(other.ID, 1, "new").Result); got != shown {
 			t.Errorf("marked done, the result is shown as %s", got)
@@ -187,8 +176,7 @@ func TestASecretOutputIsRemovedFromTheErrorOfItsAnswer(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	withKey(s)
-	s.publish(strings.ReplaceAll(secretRunbook, "poll: {interval: 1m, timeout: 1h}", ""))
-	b := s.batch("moves", secretFile("ann"))
+	b := s.createBatch(strings.ReplaceAll(secretRunbook, "poll: {interval: 1m, timeout: 1h}", ""), secretFile("ann"))
 	s.script = script{"New": fails(errLost)}
 	s.advance(b.ID)
 	step := s.step(b.ID, 1, "new")
@@ -197,8 +185,8 @@ func TestASecretOutputIsRemovedFromTheErrorOfItsAnswer(t *testing.T) {
 		Error:           &message.JobError{Message: "the token SECRETNEW-123 was made, and no user", Type: "Test", Attempts: 1},
 		CorrelationData: message.Correlation{BatchID: b.ID, StepExecutionID: step.ID, RunbookName: "moves", RunbookVersion: 1},
 	})
-	must(s, 0, err)
-	must(s, 0, s.app.HandleResult(s.ctx, message.Delivery{ID: "r", Type: message.TypeWorkerResult, Body: body, DeliveryCount: 1}))
+	noError(t, err)
+	noError(t, s.app.HandleResult(s.ctx, message.Delivery{ID: "r", Type: message.TypeWorkerResult, Body: body, DeliveryCount: 1}))
 	if got := s.step(b.ID, 1, "new").Error; got != "the token (secret) was made, and no user (Test)" {
 		t.Errorf("the error is %s", got)
 	}

@@ -75,13 +75,10 @@ func (s *stage) wantEvents(j *journal, event string, want int) []map[string]any 
 }
 
 func TestBatchThatFailsIsReportedEachTimeItDoes(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		j := s.listen()
 		s.script = script{"Do": inTurn(fails(errNo), fails(errNo), always("true"))}
-		s.publish(oneStep(", retry: {max_retries: 0}"))
-		b := s.batch("one", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(oneStep(", retry: {max_retries: 0}"), people(1))
 		s.wantStatus(b.ID, "failed")
 		line := s.wantEvents(j, alert.BatchFailed, 1)[0]
 		if line["BatchId"] != float64(b.ID) || line["RunbookName"] != "one" || line["Reason"] != "no phase completed; failed: only" {
@@ -115,24 +112,22 @@ func TestBatchThatFailsIsReportedWhereverItsEndIsCutShort(t *testing.T) {
 	t.Parallel()
 	for _, comesAgain := range []bool{true, false} {
 		t.Run(fmt.Sprintf("its message comes again: %v", comesAgain), func(t *testing.T) {
-			t.Parallel()
 			whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
 				j := s.listen()
 				s.publish(oneStep(", retry: {max_retries: 0}"))
 				s.script = script{"Do": fails(errNo)}
 				b := s.batch("one", people(1))
-				s.park = func(kind, _ string) bool { return kind == "" }
+				s.park = ofType("")
 				s.advance(b.ID)
 				result := s.parked[0]
 				s.wantEvents(j, alert.BatchFailed, 0)
-				cut := s.kill(write, func(ctx context.Context, a *app.App) error { return result.handle(a, ctx, result.m) })
+				cut := s.kill(write, result.handle)
 				if comesAgain {
 					s.unpark()
 				} else {
 					s.park, s.parked = nil, nil
 					for range 3 { // what is lost is made up for a part at a time
-						s.pass(31 * time.Minute)
-						s.tick()
+						s.tickAfter(31 * time.Minute)
 					}
 				}
 				s.wantStatus(b.ID, "failed")
@@ -146,7 +141,6 @@ func TestBatchThatFailsIsReportedWhereverItsEndIsCutShort(t *testing.T) {
 }
 
 func TestSuccessRaisesNoAlert(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		j := s.listen()
 		table := s.table()
@@ -187,9 +181,7 @@ func TestTickTellsHowLongTheOldestMessageHasWaited(t *testing.T) {
 	j := s.listen()
 	ages := func() string {
 		before := len(j.of(t, alert.OldestMessage))
-		if err := s.app.Tick(s.ctx); err != nil {
-			t.Fatal(describe(err))
-		}
+		noError(t, s.app.Tick(s.ctx))
 		var told []string
 		for _, line := range j.of(t, alert.OldestMessage)[before:] {
 			told = append(told, fmt.Sprintf("%v/%v %v", line["Topic"], line["Subscription"], line["AgeSeconds"]))
@@ -202,9 +194,7 @@ func TestTickTellsHowLongTheOldestMessageHasWaited(t *testing.T) {
 		s.broker.Tick()
 	}
 	send := func(topic, id string, at time.Time) {
-		if err := s.bus.Send(s.ctx, topic, bus.Message{ID: id, Body: []byte("{}"), Properties: map[string]any{message.PropertyMessageType: "nothing"}, At: at}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.bus.Send(s.ctx, topic, bus.Message{ID: id, Body: []byte("{}"), Properties: map[string]any{message.PropertyMessageType: "nothing"}, At: at}))
 	}
 	for _, step := range []struct {
 		do   func()
@@ -235,12 +225,8 @@ func TestTickDoesNotFailWhereTheBrokerIsAway(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false, azure)
 	j := s.listen()
-	if err := s.broker.(localBroker).Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.app.Tick(s.ctx); err != nil {
-		t.Fatal(describe(err))
-	}
+	noError(t, s.broker.(localBroker).Close())
+	noError(t, s.app.Tick(s.ctx))
 	if ticks := j.of(t, alert.Tick); len(ticks) != 1 || ticks[0]["Failed"] != false {
 		t.Errorf("%v", ticks)
 	}
@@ -254,8 +240,7 @@ func TestTickDoesNotWaitForABrokerThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, false, inMemory)
-		silent, err := busmemory.New(busmemory.Config{})
-		must(s, 0, err)
+		silent := must(busmemory.New(busmemory.Config{}))(t)
 		waiting := silent.Client(func(ctx context.Context, _ busmemory.Call) busmemory.Verdict {
 			<-ctx.Done()
 			return busmemory.Verdict{Err: bus.Unavailable(ctx.Err())}
@@ -263,7 +248,7 @@ func TestTickDoesNotWaitForABrokerThatDoesNotAnswer(t *testing.T) {
 		j := &journal{}
 		process := app.New(app.Config{Store: s.store, Bus: s.bus, Waiting: waiting, Now: s.clock.Now, Log: j.log(), Sources: s.sources()})
 		began := time.Now()
-		must(s, 0, process.Tick(t.Context()))
+		noError(t, process.Tick(t.Context()))
 		if took := time.Since(began); took > 20*time.Second {
 			t.Errorf("the tick took %s", took)
 		}
@@ -291,11 +276,8 @@ func TestWhatKeepsARunbookFromItsDataSourceIsReported(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	j := s.listen()
-	table := s.table()
-	table.put(dawn.Add(3*day), crowd(10)...)
-	s.publish(found(twoPhases, ""))
-	s.automate("found")
-	s.tick()
+	table := s.tableOf(dawn.Add(3*day), crowd(10)...)
+	s.findBatches(found(twoPhases, ""))
 	table.drop("p001", "p002", "p003", "p004", "p005")
 	s.tick()
 	s.tick() // of what is held still, nothing more is told

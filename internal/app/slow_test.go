@@ -137,9 +137,7 @@ func (s *slowSystem) answerPages(first, last int, result string, failure *messag
 			continue
 		}
 		var j message.Job
-		if err := json.Unmarshal(m.Body, &j); err != nil {
-			s.t.Fatal(err)
-		}
+		noError(s.t, json.Unmarshal(m.Body, &j))
 		if page := model.PageOf(who(j)); page < first || page > last {
 			continue
 		}
@@ -150,10 +148,7 @@ func (s *slowSystem) answerPages(first, last int, result string, failure *messag
 		} else {
 			r.Result = json.RawMessage(result)
 		}
-		body, err := json.Marshal(r)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		body := must(json.Marshal(r))(s.t)
 		s.give(message.Delivery{ID: r.ID(), Type: message.TypeWorkerResult, Body: body, DeliveryCount: 1}, s.app.HandleResult)
 	}
 	s.handle(time.Second)
@@ -162,14 +157,8 @@ func (s *slowSystem) answerPages(first, last int, result string, failure *messag
 // begin creates a batch of the runbook and advances its first phase.
 func (s *slowSystem) begin(yaml string, members int) int {
 	s.t.Helper()
-	rb, err := s.app.PublishRunbook(s.t.Context(), ada, "", []byte(yaml), api.PublishOptions{})
-	if err != nil {
-		s.t.Fatal(describe(err))
-	}
-	b, err := s.app.CreateBatch(s.t.Context(), ada, rb.Name, []byte(people(members)))
-	if err != nil {
-		s.t.Fatal(describe(err))
-	}
+	rb := must(s.app.PublishRunbook(s.t.Context(), ada, "", []byte(yaml), api.PublishOptions{}))(s.t)
+	b := must(s.app.CreateBatch(s.t.Context(), ada, rb.Name, []byte(people(members))))(s.t)
 	s.handle(time.Second)
 	s.advance(b.ID)
 	return b.ID
@@ -178,15 +167,10 @@ func (s *slowSystem) begin(yaml string, members int) int {
 // advance begins the next phase of a batch.
 func (s *slowSystem) advance(batch int) {
 	s.t.Helper()
-	phases, err := s.app.Phases(s.t.Context(), batch)
-	if err != nil {
-		s.t.Fatal(describe(err))
-	}
+	phases := must(s.app.Phases(s.t.Context(), batch))(s.t)
 	for _, p := range phases.Items {
 		if p.Status == "pending" {
-			if _, err := s.app.Advance(s.t.Context(), ada, batch, p.Name); err != nil {
-				s.t.Fatal(describe(err))
-			}
+			must(s.app.Advance(s.t.Context(), ada, batch, p.Name))(s.t)
 			s.handle(time.Second)
 			return
 		}
@@ -218,13 +202,9 @@ func TestPageThatOutlastsItsInvocationComesToItsEnd(t *testing.T) {
 		{
 			"release",
 			func(s *slowSystem, batch int) {
-				if _, err := s.app.Pause(s.t.Context(), ada, batch, "wait"); err != nil {
-					s.t.Fatal(describe(err))
-				}
+				must(s.app.Pause(s.t.Context(), ada, batch, "wait"))(s.t)
 				s.answer(`{"id":"u"}`, nil)
-				if _, err := s.app.Resume(s.t.Context(), ada, batch, "go on"); err != nil {
-					s.t.Fatal(describe(err))
-				}
+				must(s.app.Resume(s.t.Context(), ada, batch, "go on"))(s.t)
 			},
 			func(s *slowSystem, _ int) {
 				if n := s.jobsOf("Copy"); n != members {
@@ -236,9 +216,7 @@ func TestPageThatOutlastsItsInvocationComesToItsEnd(t *testing.T) {
 			"retry",
 			func(s *slowSystem, batch int) {
 				s.answer("", failed)
-				if _, err := s.app.RetryFailed(s.t.Context(), ada, batch, api.RetrySelection{}, "again"); err != nil {
-					s.t.Fatal(describe(err))
-				}
+				must(s.app.RetryFailed(s.t.Context(), ada, batch, api.RetrySelection{}, "again"))(s.t)
 			},
 			func(s *slowSystem, _ int) {
 				if n := s.jobsOf("New"); n != 2*members {
@@ -249,9 +227,7 @@ func TestPageThatOutlastsItsInvocationComesToItsEnd(t *testing.T) {
 		{
 			"stop",
 			func(s *slowSystem, batch int) {
-				if _, err := s.app.Cancel(s.t.Context(), ada, batch, "enough"); err != nil {
-					s.t.Fatal(describe(err))
-				}
+				must(s.app.Cancel(s.t.Context(), ada, batch, "enough"))(s.t)
 			},
 			func(s *slowSystem, _ int) {
 				if n := s.jobsOf("New"); n != members {
@@ -340,22 +316,16 @@ func TestMessageThatWaitsIsNotADuplicate(t *testing.T) {
 			for len(s.running) > 0 {
 				s.answer("", &message.JobError{Message: "it fails", Type: "Broken"})
 			}
-			if _, err := s.app.RetryFailed(s.t.Context(), ada, batch, api.RetrySelection{}, "again"); err != nil {
-				s.t.Fatal(describe(err))
-			}
+			must(s.app.RetryFailed(s.t.Context(), ada, batch, api.RetrySelection{}, "again"))(s.t)
 		}},
 		{"member-added-batch-1-", func(s *slowSystem) {
 			batch := s.begin(createAndCopy, 1)
 			late := strings.ReplaceAll(people(6*model.PageSize), "@x", "@late")
-			if _, err := s.app.AddMembers(s.t.Context(), ada, batch, []byte(late)); err != nil {
-				s.t.Fatal(describe(err))
-			}
+			must(s.app.AddMembers(s.t.Context(), ada, batch, []byte(late)))(s.t)
 		}},
 		{"batch-work-batch-1-cancel-", func(s *slowSystem) {
 			batch := s.begin(createAndCopy, 1)
-			if _, err := s.app.Cancel(s.t.Context(), ada, batch, "enough"); err != nil {
-				s.t.Fatal(describe(err))
-			}
+			must(s.app.Cancel(s.t.Context(), ada, batch, "enough"))(s.t)
 		}},
 		{"deadline-check-batch-1-", func(s *slowSystem) {
 			s.begin(strings.ReplaceAll(createAndCopy, "function: New,", "function: New, timeout: 2m,"), 1)

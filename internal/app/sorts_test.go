@@ -22,8 +22,7 @@ func pages[V any](s *stage, o api.ListOptions, list func(api.ListOptions) (api.P
 	var names []string
 	o.Limit = 2
 	for {
-		page, err := list(o)
-		must(s, page, err)
+		page := must(list(o))(s.t)
 		if len(page.Items) == 0 && page.Continuation != "" {
 			s.t.Fatalf("an empty page that goes on: %+v", o)
 		}
@@ -40,8 +39,7 @@ func TestMembersAreSortedAndSearchedAtTheStore(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	s.script = script{"F": only(fails(errNo), 2)}
-	s.publish(flat)
-	b := s.batch("flat", "Upn,Name\nceline@x,C\nBob@x,B\nada@x,A\nadam@x,A\n")
+	b := s.createBatch(flat, "Upn,Name\nceline@x,C\nBob@x,B\nada@x,A\nadam@x,A\n")
 	s.pass(2e9)
 	s.add(b.ID, "ab@x")
 	s.remove(b.ID, 3)
@@ -72,23 +70,17 @@ func TestMembersAreSortedAndSearchedAtTheStore(t *testing.T) {
 	if got := pages(s, api.ListOptions{Sort: "-addedAt"}, list, key); !strings.HasPrefix(got, "ab@x ") {
 		t.Errorf("by -addedAt: %s", got)
 	}
-	_, err := list(api.ListOptions{Sort: "data"})
-	s.wantRefused(err, api.CodeInvalid, "use one of id, memberKey, status, addedAt")
-	_, err = list(api.ListOptions{Sort: "--id"})
-	s.wantRefused(err, api.CodeInvalid, "cannot sort by")
-	page, err := list(api.ListOptions{Sort: "memberKey", Limit: 2})
-	must(s, page, err)
-	_, err = list(api.ListOptions{Sort: "-memberKey", Continuation: page.Continuation})
-	s.wantRefused(err, api.CodeInvalid, "continuation token")
+	s.wantRefused(errorOf(list(api.ListOptions{Sort: "data"})), api.CodeInvalid, "use one of id, memberKey, status, addedAt")
+	s.wantRefused(errorOf(list(api.ListOptions{Sort: "--id"})), api.CodeInvalid, "cannot sort by")
+	page := must(list(api.ListOptions{Sort: "memberKey", Limit: 2}))(t)
+	s.wantRefused(errorOf(list(api.ListOptions{Sort: "-memberKey", Continuation: page.Continuation})), api.CodeInvalid, "continuation token")
 }
 
 func TestStepsAreFilteredAtTheStore(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	s.script = script{"F": only(fails(errNo), 7)}
-	s.publish(flat)
-	b := s.batch("flat", people(9))
-	s.advance(b.ID)
+	b := s.startBatch(flat, people(9))
 	list := func(o api.ListOptions) (api.Page[api.Step], error) { return s.app.Steps(s.ctx, ada, b.ID, o) }
 	name := func(v api.Step) string { return fmt.Sprintf("%d:%s", v.MemberID, v.Name) }
 	before := s.store.Counts().Queries
@@ -104,8 +96,7 @@ func TestStepsAreFilteredAtTheStore(t *testing.T) {
 	if got := pages(s, api.ListOptions{Status: "succeeded", Search: "p003@x"}, list, name); strings.Count(got, "3:") != 5 || strings.Count(got, " ") != 4 {
 		t.Error(got)
 	}
-	_, err := list(api.ListOptions{Sort: "status"})
-	s.wantRefused(err, api.CodeInvalid, "id, memberId")
+	s.wantRefused(errorOf(list(api.ListOptions{Sort: "status"})), api.CodeInvalid, "id, memberId")
 }
 
 func TestOtherListsAreSortedAtTheStore(t *testing.T) {
@@ -162,8 +153,7 @@ func TestEverySortIsByWhatTheListShows(t *testing.T) {
 	s.script = script{"F": only(fails(errNo), 2)}
 	for i, name := range []string{"beta", "alpha", "beta", "gamma"} {
 		by := audit.Caller{Name: []string{"hedy", "ada"}[i%2]}
-		_, err := s.app.PublishRunbook(s.ctx, by, "", []byte(strings.Replace(flat, "name: flat", "name: "+name, 1)+fmt.Sprintf("# %d\n", i)), api.PublishOptions{})
-		must(s, 0, err)
+		must(s.app.PublishRunbook(s.ctx, by, "", []byte(strings.Replace(flat, "name: flat", "name: "+name, 1)+fmt.Sprintf("# %d\n", i)), api.PublishOptions{}))(t)
 		s.batch(name, people(3-i%2), api.AllowInOtherBatches)
 		s.pass(2 * time.Second)
 	}
@@ -172,17 +162,16 @@ func TestEverySortIsByWhatTheListShows(t *testing.T) {
 	s.add(1, "a@x")
 	s.advance(1)
 	for i, kind := range []string{"waltz", "", "dance"} {
-		must(s, 0, s.app.HandleEvent(s.ctx, message.Delivery{ID: kind, Type: kind, Body: []byte("{}"), DeliveryCount: 1}))
-		must(s, 0, s.app.HandleResult(s.ctx, message.Delivery{ID: fmt.Sprint(i), Type: kind, Body: []byte("{}"), DeliveryCount: 1}))
+		noError(t, s.app.HandleEvent(s.ctx, message.Delivery{ID: kind, Type: kind, Body: []byte("{}"), DeliveryCount: 1}))
+		noError(t, s.app.HandleResult(s.ctx, message.Delivery{ID: fmt.Sprint(i), Type: kind, Body: []byte("{}"), DeliveryCount: 1}))
 		s.pass(2 * time.Second)
 	}
 	check := func(list string, sorts api.SortFields, ask func(o api.ListOptions) (any, error)) {
 		read := func(o api.ListOptions) []map[string]any {
 			o.Limit = 1000
-			page, err := ask(o)
-			must(s, page, err)
+			page := must(ask(o))(t)
 			var shown struct{ Items []map[string]any }
-			must(s, shown, json.Unmarshal([]byte(encoded(page)), &shown))
+			noError(s.t, json.Unmarshal([]byte(encoded(page)), &shown))
 			return shown.Items
 		}
 		all := len(read(api.ListOptions{}))
@@ -210,8 +199,7 @@ func TestEverySortIsByWhatTheListShows(t *testing.T) {
 	check("versions", api.VersionSorts, func(o api.ListOptions) (any, error) { return s.app.Versions(s.ctx, "beta", o) })
 	check("messages", api.UnprocessableSorts, func(o api.ListOptions) (any, error) { return s.app.UnprocessableMessages(s.ctx, o) })
 	// The service may leave out what does not have the path.
-	messages, err := storetest.All[map[string]any](s.ctx, s.store, store.PartitionUnprocessable, "unprocessed")
-	must(s, messages, err)
+	messages := must(storetest.All[map[string]any](s.ctx, s.store, store.PartitionUnprocessable, "unprocessed"))(t)
 	for _, u := range messages {
 		if u.Doc["messageType"] == nil {
 			t.Errorf("%+v", u)

@@ -23,8 +23,7 @@ type table struct {
 func (s *stage) table() *table {
 	s.t.Helper()
 	file := filepath.Join(s.t.TempDir(), "people.db")
-	db, err := sql.Open("sqlite", "file:"+file)
-	must(s, 0, err)
+	db := must(sql.Open("sqlite", "file:"+file))(s.t)
 	s.t.Cleanup(func() { _ = db.Close() })
 	s.env["PEOPLE"] = "sqlite:" + file
 	p := &table{s: s, db: db}
@@ -32,10 +31,17 @@ func (s *stage) table() *table {
 	return p
 }
 
+// tableOf is a table with a row for each of some people, who all start at one moment.
+func (s *stage) tableOf(start time.Time, names ...string) *table {
+	s.t.Helper()
+	p := s.table()
+	p.put(start, names...)
+	return p
+}
+
 func (p *table) exec(query string, args ...any) {
 	p.s.t.Helper()
-	_, err := p.db.ExecContext(p.s.ctx, query, args...)
-	must(p.s, 0, err)
+	must(p.db.ExecContext(p.s.ctx, query, args...))(p.s.t)
 }
 
 // put writes people with a start each; those who are there are changed.
@@ -99,28 +105,37 @@ func guardedBy(guard, yaml string) string {
 // automate turns automation on.
 func (s *stage) automate(runbook string) {
 	s.t.Helper()
-	v, err := s.app.SetAutomation(s.ctx, ada, runbook, true)
-	if must(s, v, err); !v.Enabled || v.EnabledBy != ada.Name {
+	if v := must(s.app.SetAutomation(s.ctx, ada, runbook, true))(s.t); !v.Enabled || v.EnabledBy != ada.Name {
 		s.t.Fatalf("%+v", v)
 	}
 }
 
+// publishAutomated publishes a runbook and enables its automation.
+func (s *stage) publishAutomated(yaml string) {
+	s.t.Helper()
+	s.automate(s.publish(yaml).Name)
+}
+
+// findBatches publishes a runbook, enables its automation, and ticks: it makes its first batches.
+func (s *stage) findBatches(yaml string) {
+	s.t.Helper()
+	s.publishAutomated(yaml)
+	s.tick()
+}
+
 func (s *stage) automation(runbook string) api.Automation {
 	s.t.Helper()
-	v, err := s.app.Automation(s.ctx, ada, runbook)
-	return must(s, v, err)
+	return must(s.app.Automation(s.ctx, ada, runbook))(s.t)
 }
 
 // wantBatches compares all batches: start, status and members.
 func (s *stage) wantBatches(want ...string) {
 	s.t.Helper()
 	var got []string
-	page, err := s.app.Batches(s.ctx, api.ListOptions{Limit: 1000})
-	must(s, 0, err)
+	page := must(s.app.Batches(s.ctx, api.ListOptions{Limit: 1000}))(s.t)
 	for i := len(page.Items) - 1; i >= 0; i-- {
 		b := page.Items[i]
-		members, err := s.app.Members(s.ctx, reader, b.ID, api.ListOptions{Limit: 1000})
-		must(s, 0, err)
+		members := must(s.app.Members(s.ctx, reader, b.ID, api.ListOptions{Limit: 1000}))(s.t)
 		var who []string
 		for _, m := range members.Items {
 			mark := map[string]string{"removed": "-", "failed": "!"}[m.Status]

@@ -244,7 +244,7 @@ func (f *follower) linger() {
 	}
 	if f.s.park == nil {
 		f.tell("jobs take long from now on")
-		f.s.park = func(_, body string) bool { return strings.Contains(body, `"JobId"`) }
+		f.s.park = containing(`"JobId"`)
 		return
 	}
 	f.answer()
@@ -363,7 +363,7 @@ func (f *follower) process() *app.App {
 func (f *follower) tick() {
 	f.s.t.Helper()
 	f.tell("tick")
-	must(f.s, 0, f.process().Tick(f.s.ctx))
+	noError(f.s.t, f.process().Tick(f.s.ctx))
 	f.s.deliverAll()
 	f.noteResult()
 	f.wentWell()
@@ -386,8 +386,8 @@ func (f *follower) ticks() {
 		go func() { ended <- a.Tick(f.s.ctx) }()
 	}
 	first, second := <-ended, <-ended
-	must(f.s, 0, first)
-	must(f.s, 0, second)
+	noError(f.s.t, first)
+	noError(f.s.t, second)
 	f.s.deliverAll()
 	f.noteResult()
 	f.wentWell()
@@ -415,8 +415,7 @@ func (f *follower) automate() {
 	f.s.t.Helper()
 	f.automated = !f.automated || f.rng.IntN(2) == 0
 	f.tell("automation is on: %t", f.automated)
-	v, err := f.s.app.SetAutomation(f.s.ctx, ada, "found", f.automated)
-	must(f.s, v, err)
+	must(f.s.app.SetAutomation(f.s.ctx, ada, "found", f.automated))(f.s.t)
 }
 
 // decide confirms or discards the held removals of one batch.
@@ -451,8 +450,7 @@ func (f *follower) decideAll() (any bool) {
 
 func (f *follower) decideOf(batch int, confirm bool) {
 	f.s.t.Helper()
-	held, err := f.s.app.HeldRemovals(f.s.ctx, reader, batch, api.ListOptions{Limit: 200})
-	must(f.s, held, err)
+	held := must(f.s.app.HeldRemovals(f.s.ctx, reader, batch, api.ListOptions{Limit: 200}))(f.s.t)
 	do := f.s.app.DiscardRemovals
 	if confirm {
 		do = f.s.other.ConfirmRemovals
@@ -465,8 +463,7 @@ func (f *follower) decideOf(batch int, confirm bool) {
 		who = append(who, m.Key)
 	}
 	f.tell("of batch %d the removals are confirmed (or else discarded): %t: %s", batch, confirm, strings.Join(who, " "))
-	v, err := do(f.s.ctx, ada, batch, held.Revision, "")
-	must(f.s, v, err)
+	must(do(f.s.ctx, ada, batch, held.Revision, ""))(f.s.t)
 }
 
 // admit confirms additions now and then: mostly the newest, or those of some time ago, which
@@ -495,7 +492,7 @@ func (f *follower) held() *api.AdditionHold {
 	if problem.CodeOf(err) == api.CodeNotFound {
 		return nil
 	}
-	must(f.s, v, err)
+	noError(f.s.t, err)
 	if f.results[v.Revision] == nil {
 		f.results[v.Revision] = f.starts()
 	}
@@ -525,8 +522,8 @@ func (f *follower) noteResult() {
 // preview looks at what the next tick would hold with automation on.
 func (f *follower) preview() {
 	f.s.t.Helper()
-	v, err := f.s.other.PreviewQuery(f.s.ctx, ada, "found", 1)
-	if must(f.s, v, err); v.Additions == nil {
+	v := must(f.s.other.PreviewQuery(f.s.ctx, ada, "found", 1))(f.s.t)
+	if v.Additions == nil {
 		return
 	}
 	f.revisions = append(f.revisions, revision{v.Additions.Revision, f.starts()})
@@ -539,7 +536,7 @@ func (f *follower) confirmAdditions(r revision) {
 	if problem.CodeOf(err) == api.CodeConflict {
 		return
 	}
-	must(f.s, 0, err)
+	noError(f.s.t, err)
 	f.letIn = r
 }
 
@@ -573,7 +570,7 @@ func (f *follower) removeByHand() {
 	f.confirmed[p] = true
 	_, err := f.s.app.RemoveMember(f.s.ctx, ada, p.batch, p.member, "")
 	f.tell("an administrator removes member %d of batch %d: %v", p.member, p.batch, err)
-	must(f.s, 0, err)
+	noError(f.s.t, err)
 	f.s.deliverAll()
 }
 
@@ -606,7 +603,7 @@ func (f *follower) addByHand() {
 	if claimed(err) {
 		return
 	}
-	must(f.s, 0, err)
+	noError(f.s.t, err)
 	f.invited[place{id, len(f.look().batches[id].members)}] = true
 	f.s.deliverAll()
 }
@@ -620,7 +617,7 @@ func (f *follower) byHand() {
 		if claimed(err) {
 			return
 		}
-		must(f.s, b, err)
+		noError(f.s.t, err)
 		f.s.deliverAll()
 	}
 }
@@ -697,23 +694,19 @@ func (f *follower) look() sight {
 		Discarded []int `json:"discarded"`
 	}
 	n := sight{map[int]seen{}}
-	lines, err := storetest.All[line](f.s.ctx, f.s.store, store.PartitionBatches, "entry")
-	must(f.s, 0, err)
+	lines := must(storetest.All[line](f.s.ctx, f.s.store, store.PartitionBatches, "entry"))(f.s.t)
 	for _, l := range lines {
 		id := l.Doc.ID
-		batches, err := storetest.All[model.Batch](f.s.ctx, f.s.store, store.BatchPartition(id), "batch")
-		must(f.s, 0, err)
+		batches := must(storetest.All[model.Batch](f.s.ctx, f.s.store, store.BatchPartition(id), "batch"))(f.s.t)
 		if len(batches) == 0 { // its number was taken, and whoever did died
 			continue
 		}
 		b := seen{Batch: batches[0].Doc}
-		members, err := storetest.All[model.Member](f.s.ctx, f.s.store, store.BatchPartition(id), "member")
-		must(f.s, 0, err)
+		members := must(storetest.All[model.Member](f.s.ctx, f.s.store, store.BatchPartition(id), "member"))(f.s.t)
 		for _, m := range members {
 			b.members = append(b.members, m.Doc)
 		}
-		holds, err := storetest.All[hold](f.s.ctx, f.s.store, store.BatchPartition(id), "hold")
-		must(f.s, 0, err)
+		holds := must(storetest.All[hold](f.s.ctx, f.s.store, store.BatchPartition(id), "hold"))(f.s.t)
 		for _, h := range holds {
 			b.kept = h.Doc.Discarded
 		}
@@ -812,7 +805,7 @@ func (f *follower) inFlight(now sight) {
 	f.s.mu.Unlock()
 	for _, p := range parked {
 		var r message.Result
-		must(f.s, 0, json.Unmarshal(p.m.Body, &r))
+		noError(f.s.t, json.Unmarshal(p.m.Body, &r))
 		at := slices.IndexFunc(f.s.jobs, func(j message.Job) bool {
 			return j.JobID == r.JobID && j.CorrelationData.BatchID == r.CorrelationData.BatchID
 		})
@@ -900,7 +893,7 @@ func (f *follower) announced(now sight) {
 			continue
 		}
 		var e message.MemberEvent
-		must(f.s, 0, json.Unmarshal(p.m.Body, &e))
+		noError(f.s.t, json.Unmarshal(p.m.Body, &e))
 		b, ok := now.batches[e.BatchID]
 		if !ok || e.BatchMemberID > len(b.members) || b.members[e.BatchMemberID-1].Key != e.MemberKey {
 			f.wrong(now, "%s is of nobody: %+v", p.m.ID, e)
@@ -1021,7 +1014,7 @@ func (f *follower) inPlace(now sight) {
 		m, b := now.member(homes[0]), now.batches[is]
 		p, has := f.people[name]
 		var called string
-		must(f.s, 0, json.Unmarshal(m.Data["Name"], &called))
+		noError(f.s.t, json.Unmarshal(m.Data["Name"], &called))
 		if has && !b.Manual && b.StartTime.Equal(p.start) && called != p.name {
 			f.wrong(now, "%s of batch %d is called %s and should be %s", name, is, called, p.name)
 		}
@@ -1092,22 +1085,16 @@ func (f *follower) belongs(now sight, name string, homes []place) (batch int, wh
 // While confirmed removals run, no other member leaves, so no member moves to another
 // batch.
 func TestNobodyMovesWhileConfirmedRemovalsAreUnderWay(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		people := s.table()
-		people.put(dawn.Add(3*day), crowd(10)...)
-		s.publish(found(twoPhases, ""))
-		s.automate("found")
-		s.tick()
+		people := s.tableOf(dawn.Add(3*day), crowd(10)...)
+		s.findBatches(found(twoPhases, ""))
 		people.drop("p000", "p001", "p002")
 		s.tick()
-		held, err := s.app.HeldRemovals(s.ctx, reader, 1, api.ListOptions{})
-		must(s, held, err)
-		v, err := s.app.ConfirmRemovals(s.ctx, ada, 1, held.Revision, "")
-		must(s, v, err)
+		held := must(s.app.HeldRemovals(s.ctx, reader, 1, api.ListOptions{}))(t)
+		must(s.app.ConfirmRemovals(s.ctx, ada, 1, held.Revision, ""))(t)
 		people.put(dawn.Add(3*day), "p000", "p001", "p002")
 		people.put(dawn.Add(5*day), "p009")
-		must(s, 0, s.app.Tick(s.ctx)) // before the removals have begun
+		noError(t, s.app.Tick(s.ctx)) // before the removals have begun
 		s.wantBatches("1 04 09:00 active: "+strings.Join(crowd(10), " "), "2 06 09:00 detected: ")
 		s.deliverAll()
 		s.tick()

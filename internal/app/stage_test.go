@@ -52,10 +52,15 @@ type stage struct {
 	rng  *rand.Rand
 }
 
-// past is a message, with what takes it.
+// past is a message of a topic.
 type past struct {
-	m      message.Delivery
-	handle func(*app.App, context.Context, message.Delivery) error
+	topic string
+	m     message.Delivery
+}
+
+// handle has a process handle the message.
+func (p past) handle(ctx context.Context, process *app.App) error {
+	return testenv.Handle(ctx, process, p.topic, p.m)
 }
 
 // script holds the worker's answers by function.
@@ -73,6 +78,7 @@ var dawn = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 // that is counted must be as a recount has it.
 func play(t *testing.T, piece func(t *testing.T, s *stage), on ...drivers) {
 	t.Helper()
+	t.Parallel()
 	for _, hard := range []bool{false, true} {
 		name := "each message once"
 		if hard {
@@ -84,6 +90,19 @@ func play(t *testing.T, piece func(t *testing.T, s *stage), on ...drivers) {
 			piece(t, s)
 			s.verify()
 		})
+	}
+}
+
+// ofType selects the events of a type, of those the ones whose body contains some texts.
+func ofType(kind string, texts ...string) func(kind, body string) bool {
+	contained := containing(texts...)
+	return func(k, body string) bool { return k == kind && contained(k, body) }
+}
+
+// containing selects the events and results whose body contains some texts.
+func containing(texts ...string) func(kind, body string) bool {
+	return func(_, body string) bool {
+		return !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(body, text) })
 	}
 }
 
@@ -160,10 +179,10 @@ func (s *stage) give(p past) {
 		process = s.other
 	}
 	s.mu.Unlock()
-	handle := func() error { return p.handle(process, s.ctx, p.m) }
+	handle := func() error { return p.handle(s.ctx, process) }
 	if s.meter != nil {
 		handle = func() (err error) {
-			s.meter.measure(p.m, func() { err = p.handle(process, s.ctx, p.m) })
+			s.meter.measure(p.m, func() { err = p.handle(s.ctx, process) })
 			return err
 		}
 	}
@@ -203,14 +222,12 @@ func (s *stage) deliver() {
 			}
 		})
 	}
-	take(message.TopicOrchestratorEvents, func(m *bus.Received) error {
-		s.takeUp(past{m: testenv.Delivery(m), handle: (*app.App).HandleEvent})
-		return nil
-	})
-	take(message.TopicWorkerResults, func(m *bus.Received) error {
-		s.takeUp(past{m: testenv.Delivery(m), handle: (*app.App).HandleResult})
-		return nil
-	})
+	for _, topic := range []string{message.TopicOrchestratorEvents, message.TopicWorkerResults} {
+		take(topic, func(m *bus.Received) error {
+			s.takeUp(past{topic, testenv.Delivery(m)})
+			return nil
+		})
+	}
 	take(message.TopicWorkerJobs, func(m *bus.Received) error {
 		if again, _ := m.Properties[message.PropertyRedelivered].(bool); again {
 			s.mu.Lock()
@@ -316,9 +333,7 @@ func (s *stage) answersJob(j message.Job, result string, err error) {
 	s.said[j.ID()] = func() (string, error) { return result, err }
 	body, _ := json.Marshal(j)
 	taken := len(s.jobs)
-	if err := s.work(body, s.reply); err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, s.work(body, s.reply))
 	s.jobs = s.jobs[:taken]
 	s.deliverAll()
 }
@@ -374,14 +389,6 @@ func inTurn(answers ...worker) worker {
 
 // What administrators do.
 
-func must[T any](s *stage, v T, err error) T {
-	s.t.Helper()
-	if err != nil {
-		s.t.Fatal(describe(err))
-	}
-	return v
-}
-
 // advance moves a batch on, and lets all come that follows.
 func (s *stage) advance(id int) {
 	s.t.Helper()
@@ -390,38 +397,62 @@ func (s *stage) advance(id int) {
 	if errors.As(err, &e) && e.NextPhase != "" { // of a newer version that the batch follows now
 		_, err = s.app.Advance(s.ctx, ada, id, e.NextPhase)
 	}
-	must(s, 0, err)
+	noError(s.t, err)
 	s.deliverAll()
 }
 
 // Pauses, resumptions and cancellations reach the other process within a second.
 func (s *stage) pause(id int) {
 	s.t.Helper()
-	_, err := s.app.Pause(s.ctx, ada, id, "wait")
-	must(s, 0, err)
+	must(s.app.Pause(s.ctx, ada, id, "wait"))(s.t)
 	s.pass(time.Second)
 }
 
 func (s *stage) resume(id int) {
 	s.t.Helper()
-	_, err := s.app.Resume(s.ctx, ada, id, "go on")
-	must(s, 0, err)
+	must(s.app.Resume(s.ctx, ada, id, "go on"))(s.t)
 	s.pass(time.Second)
 }
 
 func (s *stage) cancel(id int) {
 	s.t.Helper()
-	_, err := s.app.Cancel(s.ctx, ada, id, "enough")
-	must(s, 0, err)
+	must(s.app.Cancel(s.ctx, ada, id, "enough"))(s.t)
 	s.pass(time.Second)
+}
+
+// atOnce makes so many calls at the same time, of both processes in turn.
+func (s *stage) atOnce(n int, call func(i int, process *app.App) error) {
+	s.t.Helper()
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			if err := call(i, []*app.App{s.app, s.other}[i%2]); err != nil {
+				s.t.Error(describe(err))
+			}
+		})
+	}
+	all.Wait()
 }
 
 func (s *stage) tick() {
 	s.t.Helper()
-	if err := s.app.Tick(s.ctx); err != nil {
-		s.t.Fatal(describe(err))
-	}
+	noError(s.t, s.app.Tick(s.ctx))
 	s.deliverAll()
+}
+
+// tickAfter lets time pass, and ticks.
+func (s *stage) tickAfter(d time.Duration) {
+	s.t.Helper()
+	s.pass(d)
+	s.tick()
+}
+
+// startBatch creates a batch of a runbook that it publishes, and advances it to its first phase.
+func (s *stage) startBatch(yaml, csv string, options ...api.UploadOption) api.Batch {
+	s.t.Helper()
+	b := s.createBatch(yaml, csv, options...)
+	s.advance(b.ID)
+	return b
 }
 
 // Reading the state.
@@ -460,8 +491,7 @@ func (s *stage) wantPhases(id int, want ...string) {
 // steps are a member's, in the order of phases; member 0 has those of the batch.
 func (s *stage) steps(id, member int) []api.Step {
 	s.t.Helper()
-	page, err := s.app.Steps(s.ctx, reader, id, api.ListOptions{Limit: 1000, Member: member})
-	must(s, 0, err)
+	page := must(s.app.Steps(s.ctx, reader, id, api.ListOptions{Limit: 1000, Member: member}))(s.t)
 	return slices.DeleteFunc(page.Items, func(v api.Step) bool { return v.MemberID != member })
 }
 
@@ -521,8 +551,7 @@ func (s *stage) wantMember(id, member int, want string) {
 // looked at.
 func (s *stage) listAudit(id int) []api.AuditRecord {
 	s.t.Helper()
-	page, err := s.app.BatchAudit(s.ctx, id, api.AuditFilter{}, api.ListOptions{Limit: 1000})
-	must(s, 0, err)
+	page := must(s.app.BatchAudit(s.ctx, id, api.AuditFilter{}, api.ListOptions{Limit: 1000}))(s.t)
 	slices.Reverse(page.Items)
 	return slices.DeleteFunc(page.Items, func(v api.AuditRecord) bool { return v.By == reader.Name })
 }
@@ -540,8 +569,7 @@ func (s *stage) wantRefused(err error, code api.Code, says string) {
 // run and no member under way.
 func (s *stage) verify() {
 	s.t.Helper()
-	messages, err := storetest.All[store.Unprocessable](s.ctx, s.store, store.PartitionUnprocessable, "unprocessed")
-	must(s, 0, err)
+	messages := must(storetest.All[store.Unprocessable](s.ctx, s.store, store.PartitionUnprocessable, "unprocessed"))(s.t)
 	for _, k := range messages {
 		s.t.Errorf("a message of type %s could not be processed: %s", k.Doc.Type, k.Doc.Reason)
 	}
@@ -550,8 +578,7 @@ func (s *stage) verify() {
 			s.t.Errorf("%d messages of %s were dead-lettered", n, topic)
 		}
 	}
-	page, err := s.app.Batches(s.ctx, api.ListOptions{Limit: 1000})
-	must(s, 0, err)
+	page := must(s.app.Batches(s.ctx, api.ListOptions{Limit: 1000}))(s.t)
 	for _, b := range page.Items {
 		s.recount(b)
 	}
@@ -560,13 +587,11 @@ func (s *stage) verify() {
 func (s *stage) recount(listed api.Batch) {
 	s.t.Helper()
 	id := listed.ID
-	item, err := store.Read[model.Batch](s.ctx, s.store, store.BatchKey(id))
-	must(s, 0, err)
+	item := must(store.Read[model.Batch](s.ctx, s.store, store.BatchKey(id)))(s.t)
 	b := item.Doc
 	if listed.Status != string(b.Status) || listed.MemberCount != b.Members { // two lines crossed: the tick sets that right
 		s.tick()
-		page, err := s.app.Batches(s.ctx, api.ListOptions{Limit: 1000})
-		must(s, 0, err)
+		page := must(s.app.Batches(s.ctx, api.ListOptions{Limit: 1000}))(s.t)
 		for _, again := range page.Items {
 			if again.ID == id {
 				listed = again
@@ -576,10 +601,8 @@ func (s *stage) recount(listed api.Batch) {
 	if listed.Status != string(b.Status) || listed.MemberCount != b.Members {
 		s.t.Errorf("batch %d is %s with %d members, and listed as %s with %d", id, b.Status, b.Members, listed.Status, listed.MemberCount)
 	}
-	runs, err := storetest.All[model.Run](s.ctx, s.store, store.BatchPartition(id), "run")
-	must(s, 0, err)
-	shards, err := storetest.All[model.Shard](s.ctx, s.store, store.BatchPartition(id), "shard")
-	must(s, 0, err)
+	runs := must(storetest.All[model.Run](s.ctx, s.store, store.BatchPartition(id), "run"))(s.t)
+	shards := must(storetest.All[model.Shard](s.ctx, s.store, store.BatchPartition(id), "shard"))(s.t)
 	type place struct{ phase, page int }
 	counted := map[place]model.Shard{}
 	removals := map[int]model.Phase{}
@@ -664,8 +687,7 @@ func (s *stage) recount(listed api.Batch) {
 	if !b.Status.Terminal() {
 		return
 	}
-	members, err := storetest.All[model.Member](s.ctx, s.store, store.BatchPartition(id), "member")
-	must(s, 0, err)
+	members := must(storetest.All[model.Member](s.ctx, s.store, store.BatchPartition(id), "member"))(s.t)
 	for _, m := range members {
 		// A member who leaves without removal steps does not delay the batch, which may end first.
 		if m.Doc.OpenPhase != 0 || len(m.Doc.Queue) > 0 || m.Doc.Leaving && m.Doc.Removal != 0 {
@@ -676,8 +698,7 @@ func (s *stage) recount(listed api.Batch) {
 
 func (s *stage) batchOf(id int) api.Batch {
 	s.t.Helper()
-	v, err := s.app.Batch(s.ctx, id)
-	return must(s, v, err)
+	return must(s.app.Batch(s.ctx, id))(s.t)
 }
 
 // add adds members by their keys, and lets all come that follows.
@@ -687,8 +708,7 @@ func (s *stage) add(id int, keys ...string) api.AddResult {
 	for _, key := range keys {
 		csv += key + ",Late " + key + "\n"
 	}
-	v, err := s.app.AddMembers(s.ctx, ada, id, []byte(csv))
-	must(s, v, err)
+	v := must(s.app.AddMembers(s.ctx, ada, id, []byte(csv)))(s.t)
 	s.deliverAll()
 	return v
 }
@@ -696,17 +716,16 @@ func (s *stage) add(id int, keys ...string) api.AddResult {
 // remove removes a member, and lets all come that follows.
 func (s *stage) remove(id, member int) {
 	s.t.Helper()
-	v, err := s.app.RemoveMember(s.ctx, ada, id, member, "left the company")
-	if must(s, v, err); v.Status != "removed" || v.RemovedAt == nil {
+	if v := must(s.app.RemoveMember(s.ctx, ada, id, member, "left the company"))(s.t); v.Status != "removed" || v.RemovedAt == nil {
 		s.t.Fatalf("after its removal the member is %+v", v)
 	}
 	s.deliverAll()
 }
 
-// pages makes a batch with a member on each of so many pages.
-func (s *stage) pages(runbook string, n int) api.Batch {
+// pages makes a batch with a member on each of so many pages, of a runbook that it publishes.
+func (s *stage) pages(yaml string, n int) api.Batch {
 	s.t.Helper()
-	b := s.batch(runbook, people(1))
+	b := s.createBatch(yaml, people(1))
 	for page := 2; page <= n; page++ {
 		s.add(b.ID, fmt.Sprintf("page%d@x", page))
 	}

@@ -26,7 +26,7 @@ type ending struct {
 func (s *stage) carryOn(repeat []repeated, pass func(time.Duration)) {
 	s.t.Helper()
 	for _, r := range repeat {
-		must(s, 0, r.ask(s.ctx, s.app))
+		noError(s.t, r.ask(s.ctx, s.app))
 	}
 	for round := 0; s.carryOnOnce() > 0; round++ {
 		if round == 30 {
@@ -49,22 +49,18 @@ func (s *stage) carryOn(repeat []repeated, pass func(time.Duration)) {
 // batches.
 func (s *stage) carryOnOnce() (open int) {
 	s.t.Helper()
-	page, err := s.app.Batches(s.ctx, api.ListOptions{Limit: 1000})
-	must(s, 0, err)
+	page := must(s.app.Batches(s.ctx, api.ListOptions{Limit: 1000}))(s.t)
 	for _, b := range page.Items {
 		if b.CompletedAt != nil {
 			continue
 		}
 		open++
 		if b.Paused != nil {
-			_, err := s.app.Resume(s.ctx, ada, b.ID, "")
-			must(s, 0, err)
+			must(s.app.Resume(s.ctx, ada, b.ID, ""))(s.t)
 		}
 		if b.Held != nil && b.Held.Confirmed == nil {
-			held, err := s.app.HeldRemovals(s.ctx, ada, b.ID, api.ListOptions{})
-			must(s, 0, err)
-			_, err = s.app.ConfirmRemovals(s.ctx, ada, b.ID, held.Revision, "")
-			must(s, 0, err)
+			held := must(s.app.HeldRemovals(s.ctx, ada, b.ID, api.ListOptions{}))(s.t)
+			must(s.app.ConfirmRemovals(s.ctx, ada, b.ID, held.Revision, ""))(s.t)
 		}
 		for _, p := range s.phases(b.ID) {
 			if p.Status == "pending" && p.Approval && p.Approved == nil {
@@ -94,8 +90,7 @@ var cause = regexp.MustCompile(`(no result within \w+): .*`)
 
 func (s *stage) endings() map[int]ending {
 	s.t.Helper()
-	page, err := s.app.Batches(s.ctx, api.ListOptions{Limit: 1000})
-	must(s, 0, err)
+	page := must(s.app.Batches(s.ctx, api.ListOptions{Limit: 1000}))(s.t)
 	all := map[int]ending{}
 	for _, b := range page.Items {
 		s.recount(b)
@@ -123,8 +118,7 @@ func (s *stage) allSteps(id int) []api.Step {
 	var all []api.Step
 	o := api.ListOptions{Limit: 1000}
 	for {
-		page, err := s.app.Steps(s.ctx, reader, id, o)
-		must(s, 0, err)
+		page := must(s.app.Steps(s.ctx, reader, id, o))(s.t)
 		all = append(all, page.Items...)
 		if o.Continuation = page.Continuation; o.Continuation == "" {
 			break

@@ -201,9 +201,7 @@ func (m *making) pass(d time.Duration) {
 
 func (m *making) tick() {
 	m.t.Helper()
-	if err := m.app.Tick(m.ctx); err != nil {
-		m.t.Fatal(describe(err))
-	}
+	noError(m.t, m.app.Tick(m.ctx))
 	m.deliver()
 }
 
@@ -219,7 +217,7 @@ func newMaking(t *testing.T, on ...drivers) *making {
 	if overAzure(on) {
 		var err error
 		w.cosmos, err = cosmos.Open(cosmos.Config{Now: clock.Now})
-		must(m.stage, 0, err)
+		noError(t, err)
 		t.Cleanup(func() { _ = w.cosmos.Close() })
 		config := w.storeConfig()
 		config.HTTPClient = direct{w.cosmos}
@@ -236,7 +234,7 @@ func (m *making) source(csv string) {
 	m.t.Helper()
 	m.people = csv
 	file := filepath.Join(m.t.TempDir(), "people.csv")
-	must(m.stage, 0, os.WriteFile(file, []byte(csv), 0o600))
+	noError(m.t, os.WriteFile(file, []byte(csv), 0o600))
 	m.env["PEOPLE"] = file
 }
 
@@ -251,9 +249,8 @@ func (m *making) announces(at time.Time, functions ...string) {
 			Result:     []message.CatalogField{{Name: "id", Description: "Of what was made."}}, TimeoutSeconds: 600,
 		})
 	}
-	body, err := json.Marshal(c)
-	must(m.stage, 0, err)
-	must(m.stage, 0, m.queue.Send(m.ctx, message.TopicWorkerResults, bus.Message{
+	body := must(json.Marshal(c))(m.t)
+	noError(m.t, m.queue.Send(m.ctx, message.TopicWorkerResults, bus.Message{
 		ID: message.CatalogID(c.WorkerID, body), Body: body, Properties: map[string]any{message.PropertyMessageType: message.TypeWorkerCatalog},
 	}))
 }
@@ -266,5 +263,5 @@ func (m *making) reports(at time.Time) {
 		WorkerID: "worker-02", ReplicaID: "r1", Version: "0.1", StartedAt: at, Timestamp: at, MaxParallelism: 8, JobsInFlight: []string{"batch-1000-step-1-attempt-1"},
 		InFlight: 1, OldestJobAt: &at, TakenThrough: &at, ThrottledUntil: &throttled, CredentialExpiresAt: &expires,
 	}
-	must(m.stage, 0, m.queue.Send(m.ctx, message.TopicWorkerResults, testenv.Heartbeat(h)))
+	noError(m.t, m.queue.Send(m.ctx, message.TopicWorkerResults, testenv.Heartbeat(h)))
 }

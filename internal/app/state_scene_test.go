@@ -139,11 +139,9 @@ type repeated struct {
 func (r repeated) ask(ctx context.Context, a *app.App) (err error) {
 	by := audit.Caller{Name: r.By, Key: r.Key}
 	if r.Batch != 0 {
-		_, err = a.AddMembers(ctx, by, r.Batch, []byte(r.CSV))
-		return err
+		return errorOf(a.AddMembers(ctx, by, r.Batch, []byte(r.CSV)))
 	}
-	_, err = a.CreateBatch(ctx, by, r.Runbook, []byte(r.CSV))
-	return err
+	return errorOf(a.CreateBatch(ctx, by, r.Runbook, []byte(r.CSV)))
 }
 
 // wavesCSV are the people of waves as they are at a time: in the evening of the first
@@ -180,8 +178,7 @@ func wavesCSV(at time.Time) string {
 
 func (m *making) advance(id int) {
 	m.t.Helper()
-	_, err := m.app.Advance(m.ctx, ada, id, m.next(id))
-	must(m.stage, 0, err)
+	must(m.app.Advance(m.ctx, ada, id, m.next(id)))(m.t)
 }
 
 // onward advances a batch, and lets all come that follows.
@@ -217,27 +214,23 @@ func (m *making) perform() {
 	}
 	m.pass(2 * time.Hour)
 	for _, id := range []int{ended, broken} {
-		_, err := m.app.Approve(m.ctx, ada, id, "switch", "the board agrees")
-		must(s, 0, err)
+		must(m.app.Approve(m.ctx, ada, id, "switch", "the board agrees"))(s.t)
 		m.onward(id)
 	}
-	_, err := m.app.Cancel(m.ctx, ada, stopped, "a test")
-	must(s, 0, err)
+	must(m.app.Cancel(m.ctx, ada, stopped, "a test"))(s.t)
 	m.pass(6 * time.Hour) // 17:00
 
 	m.publishNew(strings.Replace(moves, "name: check,", "name: look,", 1), api.PublishOptions{Overdue: api.OverdueRerun, RerunInit: true})
 	mistaken := strings.Replace(moves, "name: moves", "name: mistaken", 1)
 	m.publish(mistaken)
-	_, err = m.app.Deactivate(m.ctx, ada, "mistaken", 1, "the wrong name")
-	must(s, 0, err)
+	must(m.app.Deactivate(m.ctx, ada, "mistaken", 1, "the wrong name"))(s.t)
 	m.pass(time.Hour) // 18:00
 	// One tick holds additions, at a time when nothing else of waves changes: two runbooks
 	// are compared at once, in any order.
 	m.publish(doubted)
 	m.automate("doubted")
 	m.tick()
-	_, err = m.app.SetAutomation(m.ctx, ada, "doubted", false)
-	must(s, 0, err)
+	must(m.app.SetAutomation(m.ctx, ada, "doubted", false))(s.t)
 	m.onward(full) // init, once more
 	m.onward(full)
 	fresh := m.batch("moves", ways("fresh", "fine", "fine")).ID
@@ -267,17 +260,15 @@ func (m *making) resolve(full int) {
 		do     func(step int64) error
 	}{
 		{7, func(step int64) error {
-			_, err := m.app.SkipStep(m.ctx, ada, full, step, "done by hand")
-			return err
+			return errorOf(m.app.SkipStep(m.ctx, ada, full, step, "done by hand"))
 		}},
 		{8, func(step int64) error {
-			_, err := m.app.MarkStepDone(m.ctx, ada, full, step, json.RawMessage(`{"by":"hand"}`), "done by hand")
-			return err
+			return errorOf(m.app.MarkStepDone(m.ctx, ada, full, step, json.RawMessage(`{"by":"hand"}`), "done by hand"))
 		}},
 	} {
-		must(s, 0, v.do(s.step(full, v.member, "join").ID))
+		noError(s.t, v.do(s.step(full, v.member, "join").ID))
 	}
-	must(s, 0, m.answer(m.abandoned, "true", nil))
+	noError(s.t, m.answer(m.abandoned, "true", nil))
 	m.deliver()
 }
 
@@ -287,7 +278,7 @@ func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, r
 	m.t.Helper()
 	s := m.stage
 	for _, id := range []string{"odd-1", "odd-2"} {
-		must(s, 0, m.app.HandleEvent(m.ctx, message.Delivery{ID: id, Type: "odd", Body: []byte(`{"odd":true}`), Properties: map[string]any{message.PropertyMessageType: "odd"}, DeliveryCount: 1, EnqueuedAt: m.clock.Now()}))
+		noError(s.t, m.app.HandleEvent(m.ctx, message.Delivery{ID: id, Type: "odd", Body: []byte(`{"odd":true}`), Properties: map[string]any{message.PropertyMessageType: "odd"}, DeliveryCount: 1, EnqueuedAt: m.clock.Now()}))
 	}
 	m.die(1, func(ctx context.Context, a *app.App) error { // its attempt has been counted
 		return a.HandleEvent(ctx, message.Delivery{ID: "suspect", Type: "odd", Body: []byte(`{"odd":true}`), DeliveryCount: 4, EnqueuedAt: m.clock.Now()})
@@ -297,14 +288,12 @@ func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, r
 	for _, id := range []int{held, resumed} {
 		m.advance(id)
 		m.deliver(message.TopicOrchestratorEvents)
-		_, err := m.app.Pause(m.ctx, ada, id, "the network is down")
-		must(s, 0, err)
+		must(m.app.Pause(m.ctx, ada, id, "the network is down"))(s.t)
 	}
 	m.deliver(message.TopicWorkerJobs, message.TopicWorkerResults)
 	m.onward(stopping)
 	m.clock.ns.Add(int64(90 * time.Second))
-	_, err := m.app.RemoveMember(m.ctx, ada, full, 6, "left the company")
-	must(s, 0, err)
+	must(m.app.RemoveMember(m.ctx, ada, full, 6, "left the company"))(s.t)
 	jobs, due := m.batch("moves", ways("jobs", "fine", "flaky:New", "fine")).ID, m.batch("moves", ways("due", "fine")).ID
 	m.onward(jobs)
 	m.onward(due)
@@ -312,24 +301,17 @@ func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, r
 	m.deliver(message.TopicOrchestratorEvents)
 	for range 2 { // one well, one not
 		job, _ := m.queue.next(message.TopicWorkerJobs)
-		must(s, 0, m.answered(job))
+		noError(s.t, m.answered(job))
 	}
 
 	m.advance(due)
-	_, err = m.app.Approve(m.ctx, ada, last, "switch", "the board agrees")
-	must(s, 0, err)
-	_, err = m.app.Resume(m.ctx, ada, resumed, "the network is back")
-	must(s, 0, err)
-	_, err = m.app.Cancel(m.ctx, ada, stopping, "enough")
-	must(s, 0, err)
-	_, err = m.app.RetryFailed(m.ctx, ada, failed, api.RetrySelection{Phase: "prepare"}, "the licence is there")
-	must(s, 0, err)
-	_, err = m.app.RemoveMember(m.ctx, ada, last, 4, "left the company")
-	must(s, 0, err)
-	_, err = m.app.AddMembers(m.ctx, ada, last, []byte(ways("later", "fine")))
-	must(s, 0, err)
-	_, err = m.app.Replay(m.ctx, ada, s.listUnprocessable(api.ListOptions{})[0].ID, "once more")
-	must(s, 0, err)
+	must(m.app.Approve(m.ctx, ada, last, "switch", "the board agrees"))(s.t)
+	must(m.app.Resume(m.ctx, ada, resumed, "the network is back"))(s.t)
+	must(m.app.Cancel(m.ctx, ada, stopping, "enough"))(s.t)
+	must(m.app.RetryFailed(m.ctx, ada, failed, api.RetrySelection{Phase: "prepare"}, "the licence is there"))(s.t)
+	must(m.app.RemoveMember(m.ctx, ada, last, 4, "left the company"))(s.t)
+	must(m.app.AddMembers(m.ctx, ada, last, []byte(ways("later", "fine"))))(s.t)
+	must(m.app.Replay(m.ctx, ada, s.listUnprocessable(api.ListOptions{})[0].ID, "once more"))(s.t)
 	m.decideHold("joe", m.app.ConfirmRemovals)
 	m.decideHold("kim", m.app.DiscardRemovals)
 	m.advance(m.batch("moves", ways("again", "fine", "fine")).ID)
@@ -355,10 +337,8 @@ const dyingTick = 8
 func (m *making) decideHold(name string, decide func(context.Context, audit.Caller, int, string, string) (api.Batch, error)) {
 	m.t.Helper()
 	b := m.wave(name)
-	view, err := m.app.HeldRemovals(m.ctx, ada, b, api.ListOptions{})
-	must(m.stage, 0, err)
-	_, err = decide(m.ctx, ada, b, view.Revision, "asked the source's owner")
-	must(m.stage, 0, err)
+	view := must(m.app.HeldRemovals(m.ctx, ada, b, api.ListOptions{}))(m.t)
+	must(decide(m.ctx, ada, b, view.Revision, "asked the source's owner"))(m.t)
 }
 
 // die has a process do something, and die after its n-th write.
@@ -372,8 +352,7 @@ func (m *making) die(write int, do func(context.Context, *app.App) error) {
 // wave returns a person's batch of the runbook waves.
 func (m *making) wave(name string) int {
 	m.t.Helper()
-	page, err := m.app.Batches(m.ctx, api.ListOptions{Limit: 1000, Runbook: "waves"})
-	must(m.stage, 0, err)
+	page := must(m.app.Batches(m.ctx, api.ListOptions{Limit: 1000, Runbook: "waves"}))(m.t)
 	for _, b := range page.Items {
 		if _, there := m.members(b.ID)[name+"1@x"]; there {
 			return b.ID

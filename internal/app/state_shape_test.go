@@ -34,10 +34,7 @@ func TestShapeOfWhatIsKept(t *testing.T) {
 	t.Parallel()
 	now := shapes()
 	for _, version := range folders(t) {
-		text, err := os.ReadFile(filepath.Join(states, version, "shape.txt"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(filepath.Join(states, version, "shape.txt")))(t)
 		was := strings.Split(strings.TrimSpace(string(text)), "\n")
 		for _, line := range was {
 			if !slices.Contains(now, line) {
@@ -81,9 +78,7 @@ func TestStateHasSomethingOfEverything(t *testing.T) {
 	for _, d := range k.Documents {
 		there["document "+d.Type] = true
 		var doc any
-		if err := json.Unmarshal(d.Doc, &doc); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, json.Unmarshal(d.Doc, &doc))
 		whatIs(doc, d.Type, there)
 	}
 	var want []string
@@ -145,10 +140,7 @@ func whatIs(v any, path string, there map[string]bool) {
 // whose shape is held.
 func TestEveryTypeOfDocumentIsKnown(t *testing.T) {
 	t.Parallel()
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "store", "items.go"), nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must(parser.ParseFile(token.NewFileSet(), filepath.Join("..", "store", "items.go"), nil, 0))(t)
 	named := map[string]bool{}
 	ast.Inspect(file, func(n ast.Node) bool {
 		lit, ok := n.(*ast.CompositeLit)

@@ -61,10 +61,7 @@ type document struct {
 // folders are the versions of which there is a state.
 func folders(t *testing.T) []string {
 	t.Helper()
-	entries, err := os.ReadDir(states)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must(os.ReadDir(states))(t)
 	var out []string
 	for _, e := range entries {
 		out = append(out, e.Name())
@@ -78,10 +75,7 @@ func folders(t *testing.T) []string {
 func readState(t *testing.T, version string) kept {
 	t.Helper()
 	read := func(name string) []byte {
-		text, err := os.ReadFile(filepath.Join(states, version, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(filepath.Join(states, version, name)))(t)
 		return text
 	}
 	k := kept{People: string(read("people.csv"))}
@@ -133,10 +127,7 @@ func indented(v any) []byte {
 func (w *world) documents() []document {
 	w.t.Helper()
 	var all []document
-	items, err := w.store.Dump(w.ctx, "")
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	items := must(w.store.Dump(w.ctx, ""))(w.t)
 	for _, i := range items {
 		all = append(all, document{i.PK, i.ID, i.Type, i.Doc})
 	}
@@ -150,21 +141,13 @@ func TestStateIsWritten(t *testing.T) {
 	if !*update {
 		return
 	}
-	changes, err := os.ReadFile("../../CHANGELOG.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if bytes.Contains(changes, []byte("\n## ["+currentState+".")) {
+	if changes := must(os.ReadFile("../../CHANGELOG.md"))(t); bytes.Contains(changes, []byte("\n## ["+currentState+".")) {
 		t.Fatalf("%s is released, and its state stays as it is: give currentState the name of the version that is being made", currentState)
 	}
 	for name, text := range stateFiles(t) {
 		folder := filepath.Join(states, currentState)
-		if err := os.MkdirAll(folder, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(folder, name), text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.MkdirAll(folder, 0o755))
+		noError(t, os.WriteFile(filepath.Join(folder, name), text, 0o644))
 	}
 }
 
@@ -241,7 +224,7 @@ func (k kept) stage(t *testing.T, hard bool) *stage {
 	s.clock.ns.Store(k.System.At.UnixNano())
 	s.broker.Tick()
 	file := filepath.Join(t.TempDir(), "people.csv")
-	must(s, 0, os.WriteFile(file, []byte(k.People), 0o600))
+	noError(t, os.WriteFile(file, []byte(k.People), 0o600))
 	s.env["PEOPLE"] = file
 	for _, d := range k.Documents {
 		s.commit(store.Create(store.Key{PK: d.PK, ID: d.ID, Type: d.Type}, d.Doc))
@@ -254,7 +237,7 @@ func (k kept) stage(t *testing.T, hard bool) *stage {
 		if !l.At.After(k.System.At) {
 			m.At = time.Time{}
 		}
-		must(s, 0, s.bus.Send(s.ctx, l.Topic, m))
+		noError(t, s.bus.Send(s.ctx, l.Topic, m))
 	}
 	s.script = script{}
 	for _, function := range []string{"Group", "New", "Join", "Copy", "Tell", "Check", "Leave", "Stop", "Delete", "Do", "Done"} {

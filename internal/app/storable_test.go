@@ -35,15 +35,11 @@ func TestResultThatCannotBeStoredFailsItsStep(t *testing.T) {
 		"a number beyond a double": {`{"id":1,"sizes":[1,1e400]}`, "its result cannot be stored: at sizes[1], the number 1e400 is beyond the range of a double"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			play(t, func(t *testing.T, s *stage) {
 				s.script = script{"New": func(message.Job) (string, error) { return tt.result, nil }}
-				s.publish(passingOn)
-				b := s.batch("passing", "Upn,Quotas\na@x,\n")
-				s.advance(b.ID)
+				b := s.startBatch(passingOn, "Upn,Quotas\na@x,\n")
 				s.wantSteps(b.ID, 1, "new failed, join cancelled")
-				steps, err := s.app.Steps(s.ctx, reader, b.ID, api.ListOptions{})
-				if must(s, steps, err); !strings.Contains(steps.Items[0].Error, tt.reason) {
+				if steps := must(s.app.Steps(s.ctx, reader, b.ID, api.ListOptions{}))(t); !strings.Contains(steps.Items[0].Error, tt.reason) {
 					t.Errorf("the step's error is %q", steps.Items[0].Error)
 				}
 				s.wantCalls(1, "New")
@@ -57,15 +53,11 @@ func TestLateResultThatCannotBeStoredIsRecorded(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	s.script = script{"New": fails(errLost)}
-	s.publish(passingOn)
-	b := s.batch("passing", "Upn,Quotas\na@x,\n")
-	s.advance(b.ID)
-	steps, err := s.app.Steps(s.ctx, reader, b.ID, api.ListOptions{})
-	must(s, steps, err)
+	b := s.startBatch(passingOn, "Upn,Quotas\na@x,\n")
+	steps := must(s.app.Steps(s.ctx, reader, b.ID, api.ListOptions{}))(t)
 	s.markDone(b.ID, steps.Items[0].ID, `{"id":1}`)
 	s.answers(1, "New", `{"id":1e999}`, nil)
-	steps, err = s.app.Steps(s.ctx, reader, b.ID, api.ListOptions{})
-	must(s, steps, err)
+	steps = must(s.app.Steps(s.ctx, reader, b.ID, api.ListOptions{}))(t)
 	late := steps.Items[0].Late
 	if len(late) != 1 || late[0].At == nil || !strings.Contains(late[0].Error, "its late result cannot be stored: at id, the number 1e999") {
 		t.Errorf("%+v", late)
@@ -77,12 +69,9 @@ func TestLateResultThatCannotBeStoredIsRecorded(t *testing.T) {
 // No digit of a number is lost on its way from a list of members or a result, through the
 // store, to a worker.
 func TestDigitsBeyondADoubleReachTheWorkerAsText(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": func(message.Job) (string, error) { return `{"id":12345678901234567890}`, nil }}
-		s.publish(passingOn)
-		b := s.batch("passing", "Upn,Quotas\na@x,\"[9007199254740993,0.1]\"\n")
-		s.advance(b.ID)
+		b := s.startBatch(passingOn, "Upn,Quotas\na@x,\"[9007199254740993,0.1]\"\n")
 		s.wantSteps(b.ID, 1, "new succeeded, join succeeded")
 		for _, j := range s.jobs {
 			want := map[string]string{"New": `{"Quotas":["9007199254740993",0.1]}`, "Join": `{"Id":"12345678901234567890","Text":"id-12345678901234567890"}`}[j.FunctionName]
@@ -97,11 +86,8 @@ func TestStepIsNotMarkedDoneWithAResultThatCannotBeStored(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	s.script = script{"New": fails(errLost)}
-	s.publish(passingOn)
-	b := s.batch("passing", "Upn,Quotas\na@x,\n")
-	s.advance(b.ID)
-	steps, err := s.app.Steps(s.ctx, reader, b.ID, api.ListOptions{})
-	must(s, steps, err)
+	b := s.startBatch(passingOn, "Upn,Quotas\na@x,\n")
+	steps := must(s.app.Steps(s.ctx, reader, b.ID, api.ListOptions{}))(t)
 	for result, want := range map[string]api.InputProblem{
 		`{`:                          {Field: "result", Code: "bad-result", Message: "is not JSON"},
 		`{"id":{"sizes":[1,1e400]}}`: {Field: "result.id.sizes[1]", Code: "bad-result", Message: "the number 1e400 is beyond the range of a double"},
@@ -134,23 +120,18 @@ func TestRefusalsOfTheStoreAreNotRetriedAsOutages(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, false, azure)
 			s.script = script{"New": fails(errLost)}
-			s.publish(twoSteps)
-			b := s.batch("two", people(1))
-			s.advance(b.ID)
+			b := s.startBatch(twoSteps, people(1))
 			tt.fault.On = []cosmos.Operation{cosmos.Batch, cosmos.Replace, cosmos.Create}
 			tt.fault.Match = func(r cosmos.Request) bool { return strings.Contains(r.PartitionKey, `"batch:`) }
 			remove := s.cosmos.Inject(tt.fault)
-			_, err := s.app.Pause(s.ctx, ada, b.ID, "")
-			s.wantRefused(err, tt.code, tt.says)
+			s.wantRefused(errorOf(s.app.Pause(s.ctx, ada, b.ID, "")), tt.code, tt.says)
 			s.answers(1, "New", "true", nil)
 			remove()
 			messages := s.listUnprocessable(api.ListOptions{})
 			if len(messages) != 1 || messages[0].DeliveryCount > 2 || !strings.Contains(messages[0].Reason, tt.reason) {
 				t.Fatalf("%+v", messages)
 			}
-			if _, err := s.app.Replay(s.ctx, ada, messages[0].ID, "there is room again"); err != nil {
-				t.Fatal(describe(err))
-			}
+			must(s.app.Replay(s.ctx, ada, messages[0].ID, "there is room again"))(t)
 			s.deliverAll()
 			s.wantSteps(b.ID, 1, "new succeeded, join succeeded")
 		})

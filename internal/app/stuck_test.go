@@ -39,7 +39,6 @@ func (s *stage) wantStuck(j *journal, want ...string) {
 }
 
 func TestWorkerThatTakesNoJobsIsReportedBeforeTheirDeadlines(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		j := s.listen()
 		s.script = script{"Do": fails(errLost)}
@@ -84,7 +83,7 @@ func TestOldestStuckStepIsReported(t *testing.T) {
 		j := s.listen()
 		s.publish(oneStep("}\n      - {name: then, worker_id: worker-01, function: Then"))
 		s.script = script{"Do": fails(errLost), "Then": fails(errLost)}
-		s.park = func(kind, _ string) bool { return kind == message.TypeDeadlineCheck }
+		s.park = ofType(message.TypeDeadlineCheck)
 		s.advance(s.batch("one", people(2)).ID)
 		s.pass(2 * time.Minute)
 		s.answers(later, "Do", "true", nil)
@@ -177,19 +176,15 @@ func TestPhasesWhoseMessageWasLostAreReported(t *testing.T) {
 		s := newStage(t, false)
 		j := s.listen()
 		s.table().put(dawn.Add(day), "ann", "bob")
-		s.publish(found([]string{"create T-12h New"}, ""))
-		s.automate("found")
-		s.tick()
-		s.pass(12*time.Hour - 10*time.Minute)
-		s.tick()
-		s.park = func(kind, _ string) bool { return kind == message.TypePhaseDue }
+		s.findBatches(found([]string{"create T-12h New"}, ""))
+		s.tickAfter(12*time.Hour - 10*time.Minute)
+		s.park = ofType(message.TypePhaseDue)
 		s.pass(16 * time.Minute) // for six it has been due
 		s.wantStuck(j)
 		s.pass(2 * time.Minute)
 		s.wantStuck(j, "batch 1 of found: 1 for 480s, silent <nil>")
 		s.park = nil
-		s.pass(5 * time.Minute)
-		s.tick()
+		s.tickAfter(5 * time.Minute)
 		s.wantCalls(1, "New")
 		s.wantStuck(j)
 	})
@@ -197,9 +192,8 @@ func TestPhasesWhoseMessageWasLostAreReported(t *testing.T) {
 		t.Parallel()
 		s := newStage(t, false)
 		j := s.listen()
-		s.publish(oneStep(""))
-		b := s.batch("one", people(2))
-		s.park = func(kind, _ string) bool { return kind == message.TypePhaseDue }
+		b := s.createBatch(oneStep(""), people(2))
+		s.park = ofType(message.TypePhaseDue)
 		s.advance(b.ID)
 		s.pass(3 * time.Minute)
 		if s.phaseText(b.ID) == "only dispatched 0/0/0" {
@@ -217,11 +211,8 @@ func TestStuckStepsAreReportedPageByPage(t *testing.T) {
 	s := newStage(t, false)
 	j := s.listen()
 	s.script = script{"Do": fails(errLost)}
-	s.publish(oneStep(""))
-	b := s.batch("one", people(120))
-	s.advance(b.ID)
-	s.pass(26 * time.Minute)
-	s.tick()
+	s.startBatch(oneStep(""), people(120))
+	s.tickAfter(26 * time.Minute)
 	lines, counted, pages := j.of(t, alert.StuckSteps), 0.0, ""
 	for _, line := range lines {
 		counted += line["Count"].(float64)

@@ -20,15 +20,11 @@ func TestAnOlderSummaryDoesNotReplaceANewerOne(t *testing.T) {
 			for write := 1; ; write++ {
 				s := newStage(t, false)
 				s.script = script{"New": fails(errLost)}
-				s.publish(twoSteps)
-				b := s.batch("two", people(2))
-				s.advance(b.ID)
+				b := s.startBatch(twoSteps, people(2))
 				process, reached := s.slow(write, func() { meanwhile(s, b.ID) })
-				_, err := process.Pause(s.ctx, ada, b.ID, "")
-				must(s, 0, err)
+				must(process.Pause(s.ctx, ada, b.ID, ""))(t)
 				s.wantListed(b.ID)
-				page, err := s.app.Batches(s.ctx, api.ListOptions{})
-				if must(s, 0, err); len(page.Items) != 1 || page.Items[0].Status != s.batchOf(b.ID).Status {
+				if page := must(s.app.Batches(s.ctx, api.ListOptions{}))(t); len(page.Items) != 1 || page.Items[0].Status != s.batchOf(b.ID).Status {
 					t.Fatalf("after write %d the list has %+v", write, page.Items)
 				}
 				if !reached() {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -19,14 +18,10 @@ const day = 24 * time.Hour
 var twoPhases = []string{"create T-2d New", "switch T-0 Switch"}
 
 func TestRowsBecomeBatchesByTheirStartAndRunOnTime(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		people := s.table()
-		people.put(dawn.Add(3*day), "ann", "bob")
+		people := s.tableOf(dawn.Add(3*day), "ann", "bob")
 		people.put(dawn.Add(4*day), "eve")
-		s.publish(found(twoPhases, ""))
-		s.automate("found")
-		s.tick()
+		s.findBatches(found(twoPhases, ""))
 		s.wantBatches("1 04 09:00 active: ann bob", "2 05 09:00 active: eve")
 		s.wantCalls(1, "")
 		s.pass(day - 3*time.Minute)
@@ -38,8 +33,7 @@ func TestRowsBecomeBatchesByTheirStartAndRunOnTime(t *testing.T) {
 		s.wantPhases(1, "create completed 2/0/0, switch pending 0/0/0")
 		s.wantPhases(2, "create pending 0/0/0, switch pending 0/0/0")
 		for range 3 {
-			s.pass(day)
-			s.tick()
+			s.tickAfter(day)
 		}
 		s.wantStatus(1, "completed")
 		s.wantStatus(2, "completed")
@@ -49,13 +43,9 @@ func TestRowsBecomeBatchesByTheirStartAndRunOnTime(t *testing.T) {
 }
 
 func TestPhasesThatAreDueWhenABatchIsFoundBeginAtOnce(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		people := s.table()
-		people.put(dawn.Add(2*time.Minute), crowd(60)...)
-		s.publish(found(twoPhases, "init:\n  - {name: group, worker_id: worker-01, function: Group}\n"))
-		s.automate("found")
-		s.tick()
+		s.tableOf(dawn.Add(2*time.Minute), crowd(60)...)
+		s.findBatches(found(twoPhases, "init:\n  - {name: group, worker_id: worker-01, function: Group}\n"))
 		s.wantPhases(1, "init completed 1/0/0, create completed 60/0/0, switch pending 0/0/0")
 		s.pass(2 * time.Minute)
 		s.wantPhases(1, "init completed 1/0/0, create completed 60/0/0, switch completed 60/0/0")
@@ -63,10 +53,8 @@ func TestPhasesThatAreDueWhenABatchIsFoundBeginAtOnce(t *testing.T) {
 }
 
 func TestNoBatchIsMadeWithoutAutomation(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		people := s.table()
-		people.put(dawn.Add(3*day), "ann")
+		people := s.tableOf(dawn.Add(3*day), "ann")
 		s.publish(found(twoPhases, ""))
 		s.tick()
 		s.wantBatches()
@@ -79,8 +67,8 @@ func TestNoBatchIsMadeWithoutAutomation(t *testing.T) {
 		}
 		s.automate("found")
 		s.tick()
-		v, err := s.app.SetAutomation(s.ctx, audit.Caller{Name: "grace"}, "found", false)
-		if must(s, v, err); v.Enabled || v.DisabledBy != "grace" || v.EnabledBy != "ada" || !v.EnabledAt.Equal(dawn) {
+		v := must(s.app.SetAutomation(s.ctx, grace, "found", false))(t)
+		if v.Enabled || v.DisabledBy != "grace" || v.EnabledBy != "ada" || !v.EnabledAt.Equal(dawn) {
 			t.Fatalf("%+v", v)
 		}
 		// Only new batches are not made: the one that is there follows its rows.
@@ -92,13 +80,9 @@ func TestNoBatchIsMadeWithoutAutomation(t *testing.T) {
 }
 
 func TestRowThatComesLaterIsAddedOnceAndCatchesUp(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		people := s.table()
-		people.put(dawn.Add(day), crowd(50)...)
-		s.publish(found(twoPhases, ""))
-		s.automate("found")
-		s.tick()
+		people := s.tableOf(dawn.Add(day), crowd(50)...)
+		s.findBatches(found(twoPhases, ""))
 		s.wantPhases(1, "create completed 50/0/0, switch pending 0/0/0")
 		s.wantSent(message.TypeMemberAdded, 0) // those who were there first are not announced
 		people.put(dawn.Add(day), "late")
@@ -112,13 +96,9 @@ func TestRowThatComesLaterIsAddedOnceAndCatchesUp(t *testing.T) {
 }
 
 func TestRowThatIsGoneRemovesItsMemberOnce(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		people := s.table()
-		people.put(dawn.Add(day), crowd(10)...)
-		s.publish(found(twoPhases, "on_member_removed:\n  - {name: undo, worker_id: worker-01, function: Undo}\n"))
-		s.automate("found")
-		s.tick()
+		people := s.tableOf(dawn.Add(day), crowd(10)...)
+		s.findBatches(found(twoPhases, "on_member_removed:\n  - {name: undo, worker_id: worker-01, function: Undo}\n"))
 		people.drop("p003", "p007")
 		s.tick()
 		s.wantCalls(4, "New Undo")
@@ -145,13 +125,9 @@ func TestRowThatIsGoneRemovesItsMemberOnce(t *testing.T) {
 }
 
 func TestMoreRemovalsThanTheGuardAllowsAreHeldUntilSomebodyDecides(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		people := s.table()
-		people.put(dawn.Add(day), crowd(10)...)
-		s.publish(found(twoPhases, ""))
-		s.automate("found")
-		s.tick()
+		people := s.tableOf(dawn.Add(day), crowd(10)...)
+		s.findBatches(found(twoPhases, ""))
 		people.drop("p000", "p001", "p002")
 		s.tick()
 		s.wantSent(message.TypeMemberRemoved, 0)
@@ -162,14 +138,12 @@ func TestMoreRemovalsThanTheGuardAllowsAreHeldUntilSomebodyDecides(t *testing.T)
 		if v := s.automation("found"); len(v.Held) != 1 || v.Held[0].BatchID != 1 || v.LastError != "" {
 			t.Fatalf("%+v", v)
 		}
-		who, err := s.app.HeldRemovals(s.ctx, reader, 1, api.ListOptions{Limit: 2})
-		if must(s, who, err); len(who.Items) != 2 || who.Items[0].Key != "p000@x" || who.Continuation == "" {
+		who := must(s.app.HeldRemovals(s.ctx, reader, 1, api.ListOptions{Limit: 2}))(t)
+		if len(who.Items) != 2 || who.Items[0].Key != "p000@x" || who.Continuation == "" {
 			t.Fatalf("%+v", who)
 		}
-		_, err = s.app.ConfirmRemovals(s.ctx, ada, 1, "other", "")
-		s.wantRefused(err, api.CodeConflict, "have changed")
-		v, err := s.app.ConfirmRemovals(s.ctx, ada, 1, who.Revision, "they stay behind")
-		if must(s, v, err); v.Held == nil || v.Held.Confirmed == nil {
+		s.wantRefused(errorOf(s.app.ConfirmRemovals(s.ctx, ada, 1, "other", "")), api.CodeConflict, "have changed")
+		if v := must(s.app.ConfirmRemovals(s.ctx, ada, 1, who.Revision, "they stay behind"))(t); v.Held == nil || v.Held.Confirmed == nil {
 			t.Fatalf("%+v", v)
 		}
 		s.deliverAll()
@@ -179,25 +153,18 @@ func TestMoreRemovalsThanTheGuardAllowsAreHeldUntilSomebodyDecides(t *testing.T)
 		}
 		s.tick()
 		s.wantBatches("1 02 09:00 active: -p000 -p001 -p002 p003 p004 p005 p006 p007 p008 p009")
-		_, err = s.app.ConfirmRemovals(s.ctx, ada, 1, "", "")
-		s.wantRefused(err, api.CodeInvalid, "revision is missing")
-		_, err = s.app.ConfirmRemovals(s.ctx, ada, 1, who.Revision, "")
-		s.wantRefused(err, api.CodeConflict, "nothing to confirm")
+		s.wantRefused(errorOf(s.app.ConfirmRemovals(s.ctx, ada, 1, "", "")), api.CodeInvalid, "revision is missing")
+		s.wantRefused(errorOf(s.app.ConfirmRemovals(s.ctx, ada, 1, who.Revision, "")), api.CodeConflict, "nothing to confirm")
 	})
 }
 
 func TestDiscardedRemovalsStayUntilTheirRowsWereBack(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		people := s.table()
-		people.put(dawn.Add(day), crowd(10)...)
-		s.publish(found(twoPhases, ""))
-		s.automate("found")
-		s.tick()
+		people := s.tableOf(dawn.Add(day), crowd(10)...)
+		s.findBatches(found(twoPhases, ""))
 		people.drop("p000", "p001", "p002")
 		s.tick()
-		v, err := s.app.DiscardRemovals(s.ctx, ada, 1, "", "the query was wrong")
-		if must(s, v, err); v.Held != nil || v.DiscardedRemovals != 3 {
+		if v := must(s.app.DiscardRemovals(s.ctx, ada, 1, "", "the query was wrong"))(t); v.Held != nil || v.DiscardedRemovals != 3 {
 			t.Fatalf("%+v", v)
 		}
 		s.tick()
@@ -223,31 +190,23 @@ func TestDiscardedRemovalsStayUntilTheirRowsWereBack(t *testing.T) {
 }
 
 func TestHeldMembersWhoMoveSayWhereTo(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		people := s.table()
-		people.put(dawn.Add(day), crowd(4)...)
-		s.publish(found(twoPhases, ""))
-		s.automate("found")
-		s.tick()
+		people := s.tableOf(dawn.Add(day), crowd(4)...)
+		s.findBatches(found(twoPhases, ""))
 		people.drop("p000")
 		people.put(dawn.Add(2*day), "p001")
 		s.tick()
-		who, err := s.app.HeldRemovals(s.ctx, reader, 1, api.ListOptions{})
-		if must(s, who, err); len(who.Items) != 2 || who.Items[0].MovesTo != nil || who.Items[1].MovesTo == nil || !who.Items[1].MovesTo.Equal(dawn.Add(2*day)) {
+		who := must(s.app.HeldRemovals(s.ctx, reader, 1, api.ListOptions{}))(t)
+		if len(who.Items) != 2 || who.Items[0].MovesTo != nil || who.Items[1].MovesTo == nil || !who.Items[1].MovesTo.Equal(dawn.Add(2*day)) {
 			t.Fatalf("%+v", who)
 		}
 	})
 }
 
 func TestHoldEndsByItselfWhenTheRowsAreBack(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		people := s.table()
-		people.put(dawn.Add(day), crowd(10)...)
-		s.publish(found(twoPhases, ""))
-		s.automate("found")
-		s.tick()
+		people := s.tableOf(dawn.Add(day), crowd(10)...)
+		s.findBatches(found(twoPhases, ""))
 		people.exec("DELETE FROM people")
 		s.tick()
 		if held := s.batchOf(1).Held; held == nil || held.Members != 10 || !strings.Contains(held.Reason, "no rows") {
@@ -266,13 +225,9 @@ func TestHoldEndsByItselfWhenTheRowsAreBack(t *testing.T) {
 }
 
 func TestMemberWhoseStartChangesMovesAndIsNeverInTwoBatches(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		people := s.table()
-		people.put(dawn.Add(3*day), crowd(10)...)
-		s.publish(found(twoPhases, ""))
-		s.automate("found")
-		s.tick()
+		people := s.tableOf(dawn.Add(3*day), crowd(10)...)
+		s.findBatches(found(twoPhases, ""))
 		people.put(dawn.Add(5*day), "p004")
 		s.tick()
 		s.wantBatches(
@@ -287,24 +242,17 @@ func TestMemberWhoseStartChangesMovesAndIsNeverInTwoBatches(t *testing.T) {
 }
 
 func TestDataIsFreshWhenAStepIsDispatchedAndWhatIsTheSameIsNotWritten(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		people := s.table()
-		people.put(dawn.Add(2*day), "ann", "bob")
-		s.publish(found(twoPhases, ""))
-		s.automate("found")
-		s.tick()
+		people := s.tableOf(dawn.Add(2*day), "ann", "bob")
+		s.findBatches(found(twoPhases, ""))
 		before := s.store.Counts()
-		if err := s.app.Tick(s.ctx); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.app.Tick(s.ctx))
 		if after := s.store.Counts(); after.Writes-before.Writes != 2 { // the lease, and its end
 			t.Fatalf("%d writes for what has not changed", after.Writes-before.Writes)
 		}
 		people.exec("UPDATE people SET Name = 'Ann Smith' WHERE Upn = 'ann@x'")
 		s.tick()
-		s.pass(2 * day)
-		s.tick()
+		s.tickAfter(2 * day)
 		names := map[string]bool{}
 		for _, j := range s.jobs {
 			names[j.FunctionName+string(j.Parameters)] = true
@@ -316,34 +264,26 @@ func TestDataIsFreshWhenAStepIsDispatchedAndWhatIsTheSameIsNotWritten(t *testing
 }
 
 func TestImmediateBatchesTakeThoseWhoAreInNone(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		people := s.table()
-		people.put(dawn, "ann", "bob")
-		s.publish(strings.Replace(found([]string{"only T-0 New", "check T+1h Check"}, ""), "batch_time_column: Start", "batch_time: immediate", 1))
-		s.automate("found")
-		s.pass(2 * time.Minute)
-		s.tick()
+		people := s.tableOf(dawn, "ann", "bob")
+		s.publishAutomated(strings.Replace(found([]string{"only T-0 New", "check T+1h Check"}, ""), "batch_time_column: Start", "batch_time: immediate", 1))
+		s.tickAfter(2 * time.Minute)
 		s.wantBatches("1 01 09:00 active: ann bob")
 		s.pass(time.Minute)
 		people.put(dawn, "eve")
 		s.tick()
 		people.drop("ann") // a query for those who are ready no longer returns those under way
-		s.pass(5 * time.Minute)
-		s.tick()
+		s.tickAfter(5 * time.Minute)
 		s.wantBatches("1 01 09:00 active: ann bob", "2 01 09:05 active: eve")
 		s.wantSent(message.TypeMemberRemoved, 0)
-		s.pass(time.Hour)
-		s.tick()
+		s.tickAfter(time.Hour)
 		s.wantStatus(1, "completed")
 	})
 }
 
 func TestQueryThatFailsIsReportedAndHarmsNobody(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		people := s.table()
-		people.put(dawn.Add(2*day), crowd(3)...)
+		people := s.tableOf(dawn.Add(2*day), crowd(3)...)
 		s.publish(found(twoPhases, ""))
 		s.publish(strings.Replace(strings.Replace(found(twoPhases, ""), "name: found", "name: other", 1), "PEOPLE", "ELSEWHERE", 1))
 		s.automate("found")
@@ -359,8 +299,7 @@ func TestQueryThatFailsIsReportedAndHarmsNobody(t *testing.T) {
 		if !strings.Contains(v.LastError, "Name") || strings.Contains(v.LastError, s.env["PEOPLE"]) {
 			t.Fatal(v.LastError)
 		}
-		list, err := s.app.Runbooks(s.ctx, api.ListOptions{})
-		if must(s, list, err); list.Items[0].LastError != v.LastError || !list.Items[0].Enabled {
+		if list := must(s.app.Runbooks(s.ctx, api.ListOptions{}))(t); list.Items[0].LastError != v.LastError || !list.Items[0].Enabled {
 			t.Fatalf("%+v", list.Items)
 		}
 		people.exec("ALTER TABLE people RENAME COLUMN FullName TO Name")
@@ -373,13 +312,9 @@ func TestQueryThatFailsIsReportedAndHarmsNobody(t *testing.T) {
 }
 
 func TestRowsThatCannotBeUsedAreReportedAndLeaveTheirMembersAlone(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		people := s.table()
-		people.put(dawn.Add(2*day), crowd(5)...)
-		s.publish(found(twoPhases, ""))
-		s.automate("found")
-		s.tick()
+		people := s.tableOf(dawn.Add(2*day), crowd(5)...)
+		s.findBatches(found(twoPhases, ""))
 		people.exec("UPDATE people SET Start = 'soon' WHERE Upn = 'p001@x'")
 		people.exec("UPDATE people SET Start = NULL, Name = 'other' WHERE Upn = 'p002@x'")
 		people.exec("INSERT INTO people SELECT * FROM people WHERE Upn = 'p003@x'")
@@ -398,13 +333,9 @@ func TestRowsThatCannotBeUsedAreReportedAndLeaveTheirMembersAlone(t *testing.T) 
 }
 
 func TestWhomAnAdministratorRemovedOrAddedIsNotTheSourcesToChange(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		people := s.table()
-		people.put(dawn.Add(2*day), crowd(3)...)
-		s.publish(found(twoPhases, ""))
-		s.automate("found")
-		s.tick()
+		s.tableOf(dawn.Add(2*day), crowd(3)...)
+		s.findBatches(found(twoPhases, ""))
 		s.remove(1, 2)
 		s.add(1, "guest@x")
 		s.tick()
@@ -418,26 +349,18 @@ func TestWhomAnAdministratorRemovedOrAddedIsNotTheSourcesToChange(t *testing.T) 
 // A removal by hand is over when an administrator adds the person again: whom the source
 // takes out afterwards comes back with the row.
 func TestWhomAnAdministratorAddedAgainComesBackAfterAHold(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		people := s.table()
-		people.put(dawn.Add(3*day), "ann", "bob")
-		s.publish(found(twoPhases, ""))
-		s.automate("found")
-		s.tick()
-		v, err := s.app.RemoveMember(s.ctx, ada, 1, 1, "")
-		must(s, v, err)
+		people := s.tableOf(dawn.Add(3*day), "ann", "bob")
+		s.findBatches(found(twoPhases, ""))
+		must(s.app.RemoveMember(s.ctx, ada, 1, 1, ""))(t)
 		s.deliverAll()
-		added, err := s.app.AddMembers(s.ctx, ada, 1, []byte("Upn,Name\nANN@x,Ann\n"))
-		must(s, added, err)
+		must(s.app.AddMembers(s.ctx, ada, 1, []byte("Upn,Name\nANN@x,Ann\n")))(t)
 		s.deliverAll()
-		v, err = s.app.RemoveMember(s.ctx, ada, 1, 3, "")
-		must(s, v, err)
+		must(s.app.RemoveMember(s.ctx, ada, 1, 3, ""))(t)
 		s.deliverAll()
 		s.tick()
 		s.wantBatches("1 04 09:00 active: -ann bob -ANN") // removed by hand once more: they stay out
-		added, err = s.app.AddMembers(s.ctx, ada, 1, []byte("Upn,Name\nann@x,Ann\n"))
-		must(s, added, err)
+		must(s.app.AddMembers(s.ctx, ada, 1, []byte("Upn,Name\nann@x,Ann\n")))(t)
 		s.deliverAll()
 		s.tick() // the source has them, so it may take them out
 		people.drop("ann", "bob")
@@ -450,23 +373,10 @@ func TestWhomAnAdministratorAddedAgainComesBackAfterAHold(t *testing.T) {
 }
 
 func TestTicksAtTheSameTimeDoNoHarm(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		people := s.table()
-		people.put(dawn.Add(2*day), crowd(60)...)
-		s.publish(found(twoPhases, ""))
-		s.automate("found")
-		ticks := make(chan error, 6)
-		for i := range 6 {
-			process := s.app
-			if i%2 == 1 {
-				process = s.other
-			}
-			go func() { ticks <- process.Tick(s.ctx) }()
-		}
-		for range 6 {
-			must(s, 0, <-ticks)
-		}
+		s.tableOf(dawn.Add(2*day), crowd(60)...)
+		s.publishAutomated(found(twoPhases, ""))
+		s.atOnce(6, func(_ int, process *app.App) error { return process.Tick(s.ctx) })
 		s.deliverAll()
 		if b := s.batchOf(1); b.MemberCount != 60 {
 			t.Fatalf("%+v", b)
@@ -477,16 +387,12 @@ func TestTicksAtTheSameTimeDoNoHarm(t *testing.T) {
 }
 
 func TestTickThatDiesAnywhereIsGoneOnWith(t *testing.T) {
-	t.Parallel()
 	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
-		people := s.table()
-		people.put(dawn.Add(3*day), crowd(60)...)
+		people := s.tableOf(dawn.Add(3*day), crowd(60)...)
 		people.put(dawn.Add(4*day), "eve", "ian")
-		s.publish(found(twoPhases, ""))
-		s.automate("found")
+		s.publishAutomated(found(twoPhases, ""))
 		cut := s.kill(write, func(ctx context.Context, a *app.App) error { return a.Tick(ctx) })
-		s.pass(10 * time.Minute)
-		s.tick()
+		s.tickAfter(10 * time.Minute)
 		s.wantBatches("1 04 09:00 active: "+strings.Join(crowd(60), " "), "2 05 09:00 active: eve ian")
 		s.wantSent(message.TypeMemberAdded, 0)
 		// And a tick that has all there is to do with members who are there.
@@ -494,16 +400,13 @@ func TestTickThatDiesAnywhereIsGoneOnWith(t *testing.T) {
 		people.put(dawn.Add(4*day), "p003", "new")
 		people.exec("UPDATE people SET Name = 'Other' WHERE Upn = 'p009@x'")
 		cut = s.kill(write, func(ctx context.Context, a *app.App) error { return a.Tick(ctx) }) || cut
-		s.pass(10 * time.Minute)
-		s.tick()
+		s.tickAfter(10 * time.Minute)
 		if n := s.batchOf(2).MemberCount; n != 4 {
 			t.Fatalf("%d members", n)
 		}
 		s.wantSent(message.TypeMemberRemoved, 3)
-		s.pass(4 * day)
-		s.tick()
-		s.pass(10 * time.Minute)
-		s.tick()
+		s.tickAfter(4 * day)
+		s.tickAfter(10 * time.Minute)
 		s.wantPhases(1, "create completed 57/0/0, switch completed 57/0/0")
 		s.wantPhases(2, "create completed 4/0/0, switch completed 4/0/0")
 		return cut
@@ -511,7 +414,6 @@ func TestTickThatDiesAnywhereIsGoneOnWith(t *testing.T) {
 }
 
 func TestQuietHoursHoldPhasesUntilTheyEnd(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		people := s.table()
 		people.put(dawn.Add(3*time.Hour), "ann") // create is past due, and switch due at noon
@@ -527,8 +429,7 @@ func TestQuietHoursHoldPhasesUntilTheyEnd(t *testing.T) {
 			t.Fatalf("%+v", p)
 		}
 		for s.clock.Now().Before(dawn.Add(8*time.Hour - 4*time.Minute)) {
-			s.pass(4 * time.Minute)
-			s.tick()
+			s.tickAfter(4 * time.Minute)
 		}
 		s.wantCalls(1, "")
 		for i, p := range s.phases(1) { // the second fell due in the quiet hours
@@ -542,20 +443,15 @@ func TestQuietHoursHoldPhasesUntilTheyEnd(t *testing.T) {
 }
 
 func TestPreviewTellsWhatATickWouldDoAndDoesNothing(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		people := s.table()
-		people.put(dawn.Add(3*day), crowd(10)...)
-		s.publish(found(twoPhases, ""))
-		s.automate("found")
-		s.tick()
+		people := s.tableOf(dawn.Add(3*day), crowd(10)...)
+		s.findBatches(found(twoPhases, ""))
 		people.drop("p000", "p001", "p002")
 		people.put(dawn.Add(3*day), "new")
 		people.put(dawn.Add(time.Hour), "soon")
 		people.exec("INSERT INTO people VALUES ('bad@x', 'Bad', 'never')")
 		before := s.store.Counts()
-		v, err := s.app.PreviewQuery(s.ctx, ada, "found", 3)
-		must(s, v, err)
+		v := must(s.app.PreviewQuery(s.ctx, ada, "found", 3))(t)
 		if after := s.store.Counts(); after.Writes != before.Writes+1 {
 			t.Fatal("it wrote something beside that somebody looked")
 		}
@@ -574,10 +470,8 @@ func TestPreviewTellsWhatATickWouldDoAndDoesNothing(t *testing.T) {
 // confirm lets those go whose removal is held.
 func (s *stage) confirm(id int) {
 	s.t.Helper()
-	held, err := s.app.HeldRemovals(s.ctx, reader, id, api.ListOptions{})
-	must(s, held, err)
-	_, err = s.app.ConfirmRemovals(s.ctx, ada, id, held.Revision, "they are gone")
-	must(s, 0, err)
+	held := must(s.app.HeldRemovals(s.ctx, reader, id, api.ListOptions{}))(s.t)
+	must(s.app.ConfirmRemovals(s.ctx, ada, id, held.Revision, "they are gone"))(s.t)
 	s.deliverAll()
 }
 

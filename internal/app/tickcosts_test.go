@@ -21,9 +21,7 @@ func (c tickCost) String() string {
 func (s *stage) costOfATick() tickCost {
 	s.t.Helper()
 	before, sent := s.store.Counts(), s.meter.sent
-	if err := s.app.Tick(s.ctx); err != nil {
-		s.t.Fatal(describe(err))
-	}
+	noError(s.t, s.app.Tick(s.ctx))
 	after := s.store.Counts()
 	cost := tickCost{after.Reads - before.Reads, after.Queries - before.Queries, after.Writes - before.Writes, s.meter.sent - sent}
 	s.deliverAll()
@@ -52,8 +50,7 @@ func ticking(t *testing.T, runbooks, batches, members int) (*stage, *table) {
 			t.Fatalf("%+v", v)
 		}
 	}
-	page, err := s.app.Batches(s.ctx, api.ListOptions{Limit: 1000})
-	if must(s, page, err); len(page.Items) != runbooks*batches || page.Items[0].MemberCount != members {
+	if page := must(s.app.Batches(s.ctx, api.ListOptions{Limit: 1000}))(t); len(page.Items) != runbooks*batches || page.Items[0].MemberCount != members {
 		t.Fatalf("%+v", page.Items)
 	}
 	return s, people
@@ -148,8 +145,7 @@ func TestCostOfBatchesThatHaveEnded(t *testing.T) {
 
 func (s *stage) batchesEnded() (n int) {
 	s.t.Helper()
-	page, err := s.app.Batches(s.ctx, api.ListOptions{Limit: 1000})
-	must(s, page, err)
+	page := must(s.app.Batches(s.ctx, api.ListOptions{Limit: 1000}))(s.t)
 	for _, b := range page.Items {
 		if b.CompletedAt != nil {
 			n++

@@ -29,11 +29,8 @@ func TestPhaseThatCouldNotBeStoredIsRefused(t *testing.T) {
 	if !errors.As(err, &e) || e.Code != api.CodeInvalid || len(e.Problems) != 1 || e.Problems[0].Field != "phases[0].steps" {
 		t.Fatalf("%v", err)
 	}
-	w.publish(long(100))
-	b := w.batch("long", people(49))
-	if _, err := w.app.Advance(w.ctx, audit.Caller{}, b.ID, w.next(b.ID)); err != nil {
-		t.Fatal(err)
-	}
+	b := w.createBatch(long(100), people(49))
+	must(w.app.Advance(w.ctx, audit.Caller{}, b.ID, w.next(b.ID)))(t)
 	w.due(b.ID, 1)
 	if p := w.phases(b.ID)[0]; p.Running != 49 {
 		t.Fatalf("%+v", p)

@@ -14,7 +14,6 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/model"
@@ -22,17 +21,12 @@ import (
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
-var ada = audit.Caller{Name: "ada"}
-
 // listUnprocessable lists all messages of a status, over as many pages as it takes.
 func (w *world) listUnprocessable(o api.ListOptions) []api.UnprocessableMessage {
 	w.t.Helper()
 	var all []api.UnprocessableMessage
 	for {
-		page, err := w.app.UnprocessableMessages(w.ctx, o)
-		if err != nil {
-			w.t.Fatal(describe(err))
-		}
+		page := must(w.app.UnprocessableMessages(w.ctx, o))(w.t)
 		all = append(all, page.Items...)
 		if o.Continuation = page.Continuation; o.Continuation == "" {
 			return all
@@ -54,17 +48,12 @@ func (w *world) bad(id string, body string) api.UnprocessableMessage {
 
 func (w *world) deliver(m message.Delivery) {
 	w.t.Helper()
-	if err := w.app.HandleEvent(w.ctx, m); err != nil {
-		w.t.Fatal(describe(err))
-	}
+	noError(w.t, w.app.HandleEvent(w.ctx, m))
 }
 
 func (w *world) message(id string) api.UnprocessableMessage {
 	w.t.Helper()
-	view, err := w.app.UnprocessableMessage(w.ctx, reader, id)
-	if err != nil {
-		w.t.Fatal(describe(err))
-	}
+	view := must(w.app.UnprocessableMessage(w.ctx, reader, id))(w.t)
 	return view
 }
 
@@ -73,8 +62,7 @@ var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 func TestUnprocessableMessagesAreStoredAndTheOthersGoOn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.publish(mover)
-	b := w.batch("move", people(5))
+	b := w.createBatch(mover, people(5))
 	result := func(batch int, step int64) string {
 		body, err := json.Marshal(message.Result{
 			JobID: "step-1-attempt-1", Status: message.StatusSuccess, Result: json.RawMessage("true"),
@@ -103,9 +91,7 @@ func TestUnprocessableMessagesAreStoredAndTheOthersGoOn(t *testing.T) {
 		if m.kind != "" {
 			again.Properties[message.PropertyMessageType] = m.kind
 		}
-		if err := w.bus.Send(w.ctx, m.topic, again); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, w.bus.Send(w.ctx, m.topic, again))
 	}
 	w.run(b.ID, 2, migrate)
 	if got := w.status(b.ID); got != "completed" {
@@ -150,17 +136,12 @@ func TestReplayedResultIsProcessedOnceItsBatchExists(t *testing.T) {
 		t.Fatal(err)
 	}
 	early := message.Delivery{ID: "early", Body: body, DeliveryCount: 1, EnqueuedAt: epoch}
-	if err := w.app.HandleResult(w.ctx, early); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, w.app.HandleResult(w.ctx, early))
 	item := w.listUnprocessable(api.ListOptions{})[0]
 
 	// Its jobs go to a worker that does not exist: only the replay can end the step.
-	w.publish(strings.ReplaceAll(flat, "worker-01", "worker-02"))
-	b := w.batch("flat", people(1))
-	if _, err := w.app.Advance(w.ctx, ada, b.ID, w.next(b.ID)); err != nil {
-		t.Fatal(describe(err))
-	}
+	b := w.createBatch(strings.ReplaceAll(flat, "worker-01", "worker-02"), people(1))
+	must(w.app.Advance(w.ctx, ada, b.ID, w.next(b.ID)))(t)
 	first := func() api.Step {
 		page, err := w.app.Steps(w.ctx, reader, b.ID, api.ListOptions{})
 		if err != nil || len(page.Items) == 0 {
@@ -169,10 +150,7 @@ func TestReplayedResultIsProcessedOnceItsBatchExists(t *testing.T) {
 		return page.Items[0]
 	}
 	w.pump(1, migrate, func() bool { return first().Status == "queued" })
-	view, err := w.app.Replay(w.ctx, ada, item.ID, "the batch is there now")
-	if err != nil {
-		t.Fatal(describe(err))
-	}
+	view := must(w.app.Replay(w.ctx, ada, item.ID, "the batch is there now"))(t)
 	if view.Status != api.UnprocessableReplayed || view.Replays != 1 || view.Handled == nil || view.Handled.By != "ada" || view.Handled.Why != "the batch is there now" || view.Handled.At.IsZero() {
 		t.Errorf("%+v", view)
 	}
@@ -188,9 +166,7 @@ func TestReplayedResultIsProcessedOnceItsBatchExists(t *testing.T) {
 	}
 	// The first delivery, which was never acknowledged, comes once more: by now the
 	// step has ended, and it changes nothing.
-	if err := w.app.HandleResult(w.ctx, early); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, w.app.HandleResult(w.ctx, early))
 	if got := w.message(item.ID); got.Status != api.UnprocessableReplayed || got.Count != 1 {
 		t.Errorf("%+v", got)
 	}
@@ -237,10 +213,7 @@ func TestReplayThatDiedHalfWayIsTheSameMessageAgain(t *testing.T) {
 
 func (w *world) wantReplayAudited(id string, want bool) {
 	w.t.Helper()
-	page, err := w.app.MessageAudit(w.ctx, api.AuditFilter{}, api.ListOptions{})
-	if err != nil {
-		w.t.Fatal(describe(err))
-	}
+	page := must(w.app.MessageAudit(w.ctx, api.AuditFilter{}, api.ListOptions{}))(w.t)
 	audited := slices.ContainsFunc(page.Items, func(r api.AuditRecord) bool { return r.Action == "replay" && r.Target == id && r.By == "ada" })
 	if audited != want {
 		w.t.Errorf("audited: %t, want %t", audited, want)
@@ -259,7 +232,7 @@ func wantReplayedOnce(t *testing.T, w *world, a *app.App, book *notebook, id str
 		}
 	}
 	sent := len(book.sent)
-	_, err := a.Replay(w.ctx, audit.Caller{Name: "grace"}, id, "")
+	_, err := a.Replay(w.ctx, grace, id, "")
 	if problem.CodeOf(err) != api.CodeConflict || !strings.Contains(err.Error(), "already replayed by ada") || len(book.sent) != sent {
 		t.Fatalf("replayed twice: %v, %d sent", err, len(book.sent))
 	}
@@ -280,9 +253,7 @@ func TestReplayOfAMessageSentAnewHasAnotherID(t *testing.T) {
 	if _, err := a.Replay(w.ctx, ada, item.ID, ""); problem.CodeOf(err) != api.CodeUnavailable {
 		t.Fatalf("%v", err)
 	}
-	if _, err := a.Discard(w.ctx, ada, item.ID, ""); err != nil {
-		t.Fatal(describe(err))
-	}
+	must(a.Discard(w.ctx, ada, item.ID, ""))(t)
 	w.deliver(message.Delivery{ID: "m", Type: "dance", Body: []byte(`{}`), DeliveryCount: 1, EnqueuedAt: epoch.Add(time.Hour)})
 	if view, err := a.Replay(w.ctx, ada, item.ID, ""); err != nil || view.Replays != 2 {
 		t.Fatalf("%+v, %v", view, err)
@@ -322,7 +293,7 @@ func TestTwoWhoReplayAtOnceSendOneMessage(t *testing.T) {
 	a := app.New(app.Config{Store: w.store, Bus: way, Log: slog.New(slog.DiscardHandler)})
 	way.after = func() { // grace is through before ada's replay is marked
 		way.after = func() {}
-		if _, err := a.Replay(w.ctx, audit.Caller{Name: "grace"}, item.ID, ""); err != nil {
+		if _, err := a.Replay(w.ctx, grace, item.ID, ""); err != nil {
 			t.Error(describe(err))
 		}
 	}
@@ -375,10 +346,7 @@ func TestReplayThatFailsAgainOpensTheSameItem(t *testing.T) {
 				way.after = fail
 			}
 			for n := 1; n <= 2; n++ {
-				view, err := a.Replay(w.ctx, ada, item.ID, fmt.Sprintf("try %d", n))
-				if err != nil {
-					t.Fatal(describe(err))
-				}
+				view := must(a.Replay(w.ctx, ada, item.ID, fmt.Sprintf("try %d", n)))(t)
 				if want := map[bool]api.UnprocessableStatus{true: api.UnprocessableOpen, false: api.UnprocessableReplayed}[early]; view.Status != want {
 					t.Errorf("after replay %d it is %s", n, view.Status)
 				}
@@ -443,9 +411,7 @@ func TestADeliveryThatIsRepeatedCountsOnce(t *testing.T) {
 	if got := w.message(item.ID); got.Status != api.UnprocessableOpen || got.Count != 2 {
 		t.Fatalf("sent anew: %+v", got)
 	}
-	if _, err := w.app.Discard(w.ctx, ada, item.ID, ""); err != nil {
-		t.Fatal(describe(err))
-	}
+	must(w.app.Discard(w.ctx, ada, item.ID, ""))(t)
 	if view, err := w.app.Replay(w.ctx, ada, item.ID, "not a test after all"); err != nil || view.Status != api.UnprocessableReplayed {
 		t.Fatalf("a discarded message: %+v, %v", view, err)
 	}
@@ -458,9 +424,7 @@ func TestReplayOfNothingIsAMessageOfItsOwn(t *testing.T) {
 	item := w.bad("m", `{}`)
 	w.bad("replay-"+item.ID+"-1", `{"another":"body"}`)
 	w.bad("replay-"+strings.Repeat("0", 32)+"-1", `{}`)
-	if err := w.app.HandleResult(w.ctx, message.Delivery{ID: "replay-" + item.ID + "-1", Body: []byte(`{}`)}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, w.app.HandleResult(w.ctx, message.Delivery{ID: "replay-" + item.ID + "-1", Body: []byte(`{}`)}))
 	if got := w.listUnprocessable(api.ListOptions{}); len(got) != 4 || w.message(item.ID).Count != 1 {
 		t.Fatalf("%+v", got)
 	}
@@ -470,9 +434,7 @@ func TestRequeuedReplayIsStoredWithItsMessage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	item := w.bad("m", `{}`)
-	if _, err := w.app.Replay(w.ctx, ada, item.ID, ""); err != nil {
-		t.Fatal(describe(err))
-	}
+	must(w.app.Replay(w.ctx, ada, item.ID, ""))(t)
 	w.deliver(message.Delivery{ID: "replay-" + item.ID + "-1-again-1767323045", Type: "dance", Body: []byte(`{}`), DeliveryCount: 1})
 	if got := w.listUnprocessable(api.ListOptions{}); len(got) != 1 || got[0].ID != item.ID || got[0].Count != 2 {
 		t.Fatalf("%+v", got)
@@ -505,7 +467,7 @@ func TestDiscardAndReplayAtOnce(t *testing.T) {
 	way := &meddler{Sender: w.bus}
 	a := app.New(app.Config{Store: w.store, Bus: way, Log: slog.New(slog.DiscardHandler)})
 	way.after = func() { // the message is on its way, and not yet marked
-		if _, err := w.app.Discard(w.ctx, audit.Caller{Name: "grace"}, item.ID, ""); err != nil {
+		if _, err := w.app.Discard(w.ctx, grace, item.ID, ""); err != nil {
 			t.Error(describe(err))
 		}
 	}

@@ -1,13 +1,11 @@
 package app_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/testenv"
@@ -24,7 +22,6 @@ func TestInitThatWasCutShortIsTakenUpInAStoppedBatch(t *testing.T) {
 		for _, cancels := range []bool{false, true} {
 			name := map[bool]string{false: "begun", true: "retried"}[retries] + " and " + map[bool]string{false: "paused", true: "cancelled"}[cancels]
 			t.Run(name, func(t *testing.T) {
-				t.Parallel()
 				whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
 					return cutInitShort(s, write, retries, cancels)
 				})
@@ -43,15 +40,13 @@ func cutInitShort(s *stage, write int, retries, cancels bool) (cut bool) {
 	revoke := func(message.Job) (string, error) {
 		return "", &testenv.Failure{JobError: message.JobError{Message: "the batch was stopped", Type: message.ErrorJobRevoked}}
 	}
-	s.publish(strings.Replace(mover, "retry: {max_retries: 1, interval: 1s}\n", "", 1))
-	b := s.batch("move", people(1))
+	b := s.createBatch(strings.Replace(mover, "retry: {max_retries: 1, interval: 1s}\n", "", 1), people(1))
 	if retries {
 		prepare = fails(errNo)
 		s.advance(b.ID)
 		s.pass(time.Minute)
 		s.wantStatus(b.ID, "failed")
-		_, err := s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{}, "again")
-		must(s, 0, err)
+		must(s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{}, "again"))(s.t)
 	}
 	s.park = func(kind, _ string) bool { return kind == message.TypeBatchInit || kind == message.TypeBatchWork }
 	if retries {
@@ -62,7 +57,7 @@ func cutInitShort(s *stage, write int, retries, cancels bool) (cut bool) {
 	begin := s.parked[0]
 	s.parked, s.park = nil, nil
 	prepare = revoke
-	if !s.kill(write, func(ctx context.Context, a *app.App) error { return begin.handle(a, ctx, begin.m) }) {
+	if !s.kill(write, begin.handle) {
 		return false
 	}
 	if cancels {
@@ -75,8 +70,7 @@ func cutInitShort(s *stage, write int, retries, cancels bool) (cut bool) {
 		ticks = 12 // until the deadline of a job that was not sent
 	}
 	for range ticks {
-		s.pass(model.TickInterval)
-		s.tick()
+		s.tickAfter(model.TickInterval)
 	}
 	prepare = always("true")
 	switch {
@@ -84,8 +78,7 @@ func cutInitShort(s *stage, write int, retries, cancels bool) (cut bool) {
 		s.wantStatus(b.ID, "cancelled")
 	default:
 		s.resume(b.ID)
-		s.pass(model.TickInterval)
-		s.tick()
+		s.tickAfter(model.TickInterval)
 		s.wantStatus(b.ID, "active")
 	}
 	return true
@@ -104,7 +97,6 @@ func TestSequenceDoesNotBeginInABatchThatHasEnded(t *testing.T) {
 		{"on_complete", reporting, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
 			whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
 				rb := s.publish(tc.yaml)
 				b := s.batch(rb.Name, people(1))
@@ -115,14 +107,13 @@ func TestSequenceDoesNotBeginInABatchThatHasEnded(t *testing.T) {
 				cut := s.killLate(write, func() {
 					s.cancel(b.ID)
 					s.pass(model.TickInterval)
-				}, func(ctx context.Context, a *app.App) error { return begin.handle(a, ctx, begin.m) })
+				}, begin.handle)
 				if !cut {
 					return false
 				}
 				s.give(begin)
 				for range 2 {
-					s.pass(model.TickInterval)
-					s.tick()
+					s.tickAfter(model.TickInterval)
 				}
 				s.wantStatus(b.ID, "cancelled")
 				return true

@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,16 +19,12 @@ func second(yaml string) string {
 
 func (s *stage) publishNew(yaml string, o api.PublishOptions) {
 	s.t.Helper()
-	_, err := s.app.PublishRunbook(s.ctx, ada, "", []byte(yaml), o)
-	must(s, 0, err)
+	must(s.app.PublishRunbook(s.ctx, ada, "", []byte(yaml), o))(s.t)
 }
 
 func TestNewVersionSupersedesWhatIsPendingAndSkipsWhatWasPassed(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.publish(twoSteps)
-		b := s.batch("two", people(2))
-		s.advance(b.ID)
+		b := s.startBatch(twoSteps, people(2))
 		s.publishNew(second(twoSteps), api.PublishOptions{})
 		for range 3 { // applied once
 			s.tick()
@@ -46,12 +41,9 @@ func TestNewVersionSupersedesWhatIsPendingAndSkipsWhatWasPassed(t *testing.T) {
 }
 
 func TestNewVersionRunsAgainWhatWasPassedWhereItIsAskedTo(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": only(fails(errNo), 2)}
-		s.publish(twoSteps)
-		b := s.batch("two", people(2))
-		s.advance(b.ID)
+		b := s.startBatch(twoSteps, people(2))
 		s.publishNew(second(twoSteps), api.PublishOptions{Overdue: api.OverdueRerun})
 		s.advance(b.ID) // the advance follows the new version first
 		s.wantPhases(b.ID, "first completed 1/1/0, second superseded 0/0/0, first completed 1/0/0, second pending 0/0/0")
@@ -67,12 +59,9 @@ func TestPhaseUnderWayEndsUnderItsVersion(t *testing.T) {
 	t.Parallel()
 	for _, rerun := range []string{api.OverdueIgnore, api.OverdueRerun} {
 		t.Run(rerun, func(t *testing.T) {
-			t.Parallel()
 			play(t, func(t *testing.T, s *stage) {
 				s.script = script{"New": fails(errLost)}
-				s.publish(twoSteps)
-				b := s.batch("two", people(1))
-				s.advance(b.ID)
+				b := s.startBatch(twoSteps, people(1))
 				s.publishNew(second(twoSteps), api.PublishOptions{Overdue: rerun})
 				s.tick()
 				s.answers(1, "New", "true", nil)
@@ -98,17 +87,14 @@ func TestScheduledBatchFollowsANewVersionAtTheTick(t *testing.T) {
 		api.OverdueRerun:  {"a completed 2/0/0, b superseded 0/0/0, c superseded 0/0/0, a completed 2/0/0, b completed 2/0/0, c completed 2/0/0", "A A2 B2 C2"},
 	} {
 		t.Run(overdue, func(t *testing.T) {
-			t.Parallel()
 			play(t, func(t *testing.T, s *stage) {
 				s.publish(overlapping)
 				const id = 100
 				s.schedule(id, overlapping, 2, dawn.Add(48*time.Hour))
 				s.publishNew(second(overlapping), api.PublishOptions{Overdue: overdue})
-				s.pass(5 * time.Minute)
-				s.tick()
+				s.tickAfter(5 * time.Minute)
 				for range 2 {
-					s.pass(24 * time.Hour)
-					s.tick()
+					s.tickAfter(24 * time.Hour)
 				}
 				s.wantPhases(id, tt.phases)
 				s.wantCalls(1, tt.calls)
@@ -122,11 +108,9 @@ func TestInitRunsAgainForANewVersionOnlyWhereItIsAskedTo(t *testing.T) {
 	t.Parallel()
 	for _, again := range []bool{false, true} {
 		t.Run(map[bool]string{false: "not asked", true: "asked"}[again], func(t *testing.T) {
-			t.Parallel()
 			play(t, func(t *testing.T, s *stage) {
 				s.script = script{"New2": always(`{"id":"u"}`), "Check2": always(`{"complete":true}`)}
-				s.publish(mover)
-				b := s.batch("move", people(1))
+				b := s.createBatch(mover, people(1))
 				s.advance(b.ID) // init
 				s.publishNew(second(mover), api.PublishOptions{RerunInit: again})
 				s.tick()
@@ -149,10 +133,8 @@ func TestInitRunsAgainForANewVersionOnlyWhereItIsAskedTo(t *testing.T) {
 }
 
 func TestInitThatHasNotBegunIsThatOfTheNewVersion(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.publish(mover)
-		b := s.batch("move", people(1))
+		b := s.createBatch(mover, people(1))
 		s.publishNew(second(mover), api.PublishOptions{})
 		s.tick()
 		s.advance(b.ID)
@@ -162,23 +144,16 @@ func TestInitThatHasNotBegunIsThatOfTheNewVersion(t *testing.T) {
 }
 
 func TestVersionsPublishedOneAfterTheOtherAreFollowedToTheLast(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.publish(twoSteps)
-		b := s.batch("two", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(twoSteps, people(1))
 		s.publishNew(strings.ReplaceAll(twoSteps, "function: Check", "function: Never"), api.PublishOptions{})
 		s.publishNew(second(twoSteps), api.PublishOptions{})
-		var all sync.WaitGroup
-		for i := range 4 {
-			process := []*app.App{s.app, s.other}[i%2]
-			all.Go(func() {
-				for process.Tick(s.ctx) != nil && s.ctx.Err() == nil { // the next tick makes up for a lost race
-					continue
-				}
-			})
-		}
-		all.Wait()
+		s.atOnce(4, func(_ int, process *app.App) error {
+			for process.Tick(s.ctx) != nil && s.ctx.Err() == nil { // the next tick makes up for a lost race
+				continue
+			}
+			return nil
+		})
 		s.deliverAll()
 		s.wantPhases(b.ID, "first completed 1/0/0, second superseded 0/0/0, first skipped 0/0/0, second pending 0/0/0")
 		if v := s.batchOf(b.ID); v.RunbookVersion != 3 {
@@ -190,11 +165,8 @@ func TestVersionsPublishedOneAfterTheOtherAreFollowedToTheLast(t *testing.T) {
 }
 
 func TestLateMemberCatchesUpOnWhatTheOthersDidLast(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.publish(twoSteps)
-		b := s.batch("two", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(twoSteps, people(1))
 		s.publishNew(second(twoSteps), api.PublishOptions{Overdue: api.OverdueRerun})
 		s.advance(b.ID)
 		s.add(b.ID, "late@x")
@@ -206,11 +178,8 @@ func TestLateMemberCatchesUpOnWhatTheOthersDidLast(t *testing.T) {
 }
 
 func TestBatchThatHasEndedFollowsNoNewVersion(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.publish(oneStep(""))
-		b := s.batch("one", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(oneStep(""), people(1))
 		s.publishNew(strings.ReplaceAll(oneStep(""), "function: Do", "function: Do2"), api.PublishOptions{Overdue: api.OverdueRerun})
 		s.tick()
 		s.wantStatus(b.ID, "completed")
@@ -221,12 +190,9 @@ func TestBatchThatHasEndedFollowsNoNewVersion(t *testing.T) {
 }
 
 func TestRetryUnderANewVersionIsUnderTheOneThatItFailedIn(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Join": some(map[int]worker{1: inTurn(fails(errNo), always("true"))})}
-		s.publish(twoSteps)
-		b := s.batch("two", people(2))
-		s.advance(b.ID)
+		b := s.startBatch(twoSteps, people(2))
 		s.publishNew(second(twoSteps), api.PublishOptions{})
 		s.advance(b.ID)
 		s.wantStatus(b.ID, "completed")
@@ -237,15 +203,13 @@ func TestRetryUnderANewVersionIsUnderTheOneThatItFailedIn(t *testing.T) {
 }
 
 func TestNewVersionOfAPausedBatchWaitsForTheResumption(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.publish(overlapping)
 		const id = 100
 		s.schedule(id, overlapping, 1, dawn.Add(48*time.Hour))
 		s.pause(id)
 		s.publishNew(second(overlapping), api.PublishOptions{Overdue: api.OverdueRerun})
-		s.pass(5 * time.Minute)
-		s.tick()
+		s.tickAfter(5 * time.Minute)
 		s.wantCalls(1, "A")
 		s.resume(id)
 		s.wantCalls(1, "A A2")
@@ -254,14 +218,13 @@ func TestNewVersionOfAPausedBatchWaitsForTheResumption(t *testing.T) {
 
 // No member has completed it: skipping it would lose it for all.
 func TestPhaseThatIsDueAndWaitsIsNotSkippedByANewVersion(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.publish(twoSteps)
 		const id = 100
 		s.schedule(id, twoSteps, 2, dawn.Add(5*time.Minute))
 		s.wantPhases(id, "first completed 2/0/0, second pending 0/0/0")
 		s.publishNew(second(twoSteps), api.PublishOptions{})
-		s.park = func(kind, _ string) bool { return kind == message.TypePhaseDue }
+		s.park = ofType(message.TypePhaseDue)
 		s.pass(5*time.Minute + time.Second) // its announcement is on its way
 		s.tick()
 		s.unpark()
@@ -272,7 +235,6 @@ func TestPhaseThatIsDueAndWaitsIsNotSkippedByANewVersion(t *testing.T) {
 }
 
 func TestPhaseThatFellDueWhileItsBatchWasPausedIsTheNewVersions(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.publish(overlapping)
 		const id = 100
@@ -290,7 +252,6 @@ func TestPhaseThatFellDueWhileItsBatchWasPausedIsTheNewVersions(t *testing.T) {
 
 // All but the retried member are done: a repeated phase would run for them too.
 func TestBatchThatARetryOpenedStaysWithItsVersion(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": some(map[int]worker{1: inTurn(fails(errNo), fails(errLost))})}
 		s.publish(twoSteps)
@@ -310,11 +271,8 @@ func TestBatchThatARetryOpenedStaysWithItsVersion(t *testing.T) {
 }
 
 func TestTickThatAnotherWriterCrossesFollowsTheNewVersionAllTheSame(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.publish(twoSteps)
-		b := s.batch("two", people(2))
-		s.advance(b.ID)
+		b := s.startBatch(twoSteps, people(2))
 		s.publishNew(second(twoSteps), api.PublishOptions{})
 		s.cosmos.Inject(cosmos.Fault{Status: 412, Count: 1, On: []cosmos.Operation{cosmos.Replace}, Match: func(r cosmos.Request) bool { return r.ID == "batch" }})
 		s.tick()
@@ -327,6 +285,5 @@ func TestTickThatAnotherWriterCrossesFollowsTheNewVersionAllTheSame(t *testing.T
 func TestWhatBecomesOfOverduePhasesIsOneOfTwoWords(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
-	_, err := s.app.PublishRunbook(s.ctx, ada, "", []byte(twoSteps), api.PublishOptions{Overdue: "perhaps"})
-	s.wantRefused(err, api.CodeInvalid, `"ignore" or "rerun", not "perhaps"`)
+	s.wantRefused(errorOf(s.app.PublishRunbook(s.ctx, ada, "", []byte(twoSteps), api.PublishOptions{Overdue: "perhaps"})), api.CodeInvalid, `"ignore" or "rerun", not "perhaps"`)
 }

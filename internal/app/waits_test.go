@@ -36,12 +36,10 @@ func (s *stage) wantWaits(id int, want ...string) {
 }
 
 func TestBatchSaysWhichWorkerItWaitsFor(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.starting()
 		s.script = script{"Do": fails(errLost)}
-		s.publish(oneStep(", timeout: 1h"))
-		b := s.batch("one", people(45))
+		b := s.createBatch(oneStep(", timeout: 1h"), people(45))
 		s.wantWaits(b.ID)
 		s.advance(b.ID)
 		s.wantWaits(b.ID) // the worker may be about to answer
@@ -72,12 +70,9 @@ func TestBatchSaysWhichWorkerItWaitsFor(t *testing.T) {
 }
 
 func TestStepShowsWhoHasItsJob(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Do": fails(errLost)}
-		s.publish(oneStep(", timeout: 1h, retry: {max_retries: 1, interval: 10m}, poll: {interval: 10m, timeout: 5h}"))
-		b := s.batch("one", people(5))
-		s.advance(b.ID)
+		b := s.startBatch(oneStep(", timeout: 1h, retry: {max_retries: 1, interval: 10m}, poll: {interval: 10m, timeout: 5h}"), people(5))
 		r := s.replica("r1")
 		r.takes(2)
 		r.beat()
@@ -85,8 +80,7 @@ func TestStepShowsWhoHasItsJob(t *testing.T) {
 		s.answersJob(s.jobs[3], unfinished, nil)
 		got := func(status string) string {
 			t.Helper()
-			page, err := s.app.Steps(s.ctx, reader, b.ID, api.ListOptions{Status: status})
-			must(s, page, err)
+			page := must(s.app.Steps(s.ctx, reader, b.ID, api.ListOptions{Status: status}))(t)
 			var all []string
 			for _, v := range page.Items {
 				all = append(all, fmt.Sprintf("%d:%s", v.MemberID, v.Status))
@@ -111,7 +105,6 @@ func TestStepShowsWhoHasItsJob(t *testing.T) {
 
 // A job that is sent into the queue of a worker that was scaled to zero.
 func TestJobOfAWorkerThatMayBeStartingDoesNotFail(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.starting()
 		s.script = script{"Do": fails(errLost)}
@@ -141,9 +134,7 @@ func TestMissingSubscriptionIsNamed(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	s.listen()
-	s.publish(strings.Replace(oneStep(", timeout: 1m"), "worker_id: worker-01", "worker_id: worker-99", 1))
-	b := s.batch("one", people(1))
-	s.advance(b.ID)
+	b := s.startBatch(strings.Replace(oneStep(", timeout: 1m"), "worker_id: worker-01", "worker_id: worker-99", 1), people(1))
 	s.pass(9 * time.Minute)
 	s.wantPhases(b.ID, "only dispatched 0/0/0+1")
 	s.pass(2 * time.Minute)
@@ -168,8 +159,8 @@ func TestWorkerThatWasNeverSeenIsShownWhileJobsWait(t *testing.T) {
 	since := s.clock.Now()
 	s.advance(s.batch("one", people(3)).ID)
 	s.pass(11 * time.Minute)
-	w, err := s.app.Worker(s.ctx, "worker-99")
-	if must(s, 0, err); w.ID != "worker-99" || w.State != api.WorkerGone || w.LastSeenAt != nil || w.JobsQueued != 3 || w.OldestQueuedAt == nil || !w.OldestQueuedAt.Equal(since) ||
+	w := must(s.app.Worker(s.ctx, "worker-99"))(t)
+	if w.ID != "worker-99" || w.State != api.WorkerGone || w.LastSeenAt != nil || w.JobsQueued != 3 || w.OldestQueuedAt == nil || !w.OldestQueuedAt.Equal(since) ||
 		w.Problem != "subscription worker-worker-99 of topic worker-jobs is missing" {
 		t.Errorf("%+v", w)
 	}
@@ -196,16 +187,13 @@ func TestGoneWorkerIsReportedAndOneScaledToZeroIsNot(t *testing.T) {
 	expires := dawn.Add(15 * day)
 	r.CredentialExpiresAt, r.Stopping = &expires, true
 	r.beat()
-	s.pass(10 * time.Minute)
-	s.tick()
+	s.tickAfter(10 * time.Minute)
 	s.wantEvents(j, alert.WorkerGone, 0)
 	s.advance(s.batch("one", people(3)).ID)
-	s.pass(9 * time.Minute)
-	s.tick()
+	s.tickAfter(9 * time.Minute)
 	s.wantEvents(j, alert.WorkerGone, 0)
 	s.wantEvents(j, alert.CredentialExpiring, 0)
-	s.pass(2 * time.Minute)
-	s.tick()
+	s.tickAfter(2 * time.Minute)
 	line := s.wantEvents(j, alert.WorkerGone, 1)[0]
 	if line["WorkerId"] != "worker-01" || line["Jobs"] != 3.0 || line["OldestSeconds"] != 660.0 || line["Reason"] != "no worker worker-01 since 2026-03-01T09:00:00Z" {
 		t.Errorf("%v", line)
@@ -226,8 +214,7 @@ func TestPublishWarnsOfAWorkerThatHasNotAnnouncedItself(t *testing.T) {
 	s := newStage(t, false)
 	warnings := func() (all []string) {
 		t.Helper()
-		view, err := s.app.PublishRunbook(s.ctx, ada, "", []byte(oneStep("")), api.PublishOptions{DryRun: true})
-		must(s, view, err)
+		view := must(s.app.PublishRunbook(s.ctx, ada, "", []byte(oneStep("")), api.PublishOptions{DryRun: true}))(t)
 		for _, d := range view.Warnings {
 			all = append(all, d.Code+": "+d.Message)
 		}

@@ -22,9 +22,7 @@ import (
 // wantBegun checks how many of the first pages of a phase have been begun.
 func (s *stage) wantBegun(batch, phase, pages int) {
 	s.t.Helper()
-	shards, err := s.store.Shards(s.ctx, batch, store.ShardFilter{Phase: phase})
-	must(s, 0, err)
-	if len(shards) != pages {
+	if shards := must(s.store.Shards(s.ctx, batch, store.ShardFilter{Phase: phase}))(s.t); len(shards) != pages {
 		s.t.Errorf("%d pages of phase %d are begun, want %d", len(shards), phase, pages)
 	}
 }
@@ -43,11 +41,9 @@ func TestFanOutWaitsUntilAPageHasYielded(t *testing.T) {
 		"the member is removed": {twoSteps, func(s *stage, member int) { s.remove(1, member); s.answers(member, "New", "true", nil) }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			play(t, func(t *testing.T, s *stage) {
 				s.script = script{"New": fails(errLost)}
-				s.publish(c.yaml)
-				b := s.pages("two", engine.FanOutWindow+3)
+				b := s.pages(c.yaml, engine.FanOutWindow+3)
 				s.advance(b.ID)
 				s.wantBegun(b.ID, 1, engine.FanOutWindow)
 				for member := 1; member <= 3; member++ {
@@ -79,10 +75,8 @@ func (s *stage) finish(batch int) {
 
 // Yields that come together, or before the last page is begun, leave no page out.
 func TestFanOutComesToEveryPage(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.publish(twoSteps)
-		b := s.pages("two", 4*engine.FanOutWindow)
+		b := s.pages(twoSteps, 4*engine.FanOutWindow)
 		s.advance(b.ID)
 		s.wantPhases(b.ID, "first completed 12/0/0, second pending 0/0/0")
 		s.advance(b.ID)
@@ -92,7 +86,6 @@ func TestFanOutComesToEveryPage(t *testing.T) {
 
 // Members who are still in an earlier phase do not hold the fan-out of a later one up.
 func TestFanOutDoesNotWaitForAnEarlierPhase(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"A": always(unfinished)}
 		yaml := strings.Replace(overlapping, "function: A", "function: A, poll: {interval: 10m, timeout: 5h}", 1)
@@ -105,19 +98,16 @@ func TestFanOutDoesNotWaitForAnEarlierPhase(t *testing.T) {
 }
 
 func TestFanOutGoesOnWhereverItIsCut(t *testing.T) {
-	t.Parallel()
 	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
 		s.script = script{"New": fails(errLost)}
-		s.publish(twoSteps)
-		b := s.pages("two", engine.FanOutWindow+1)
+		b := s.pages(twoSteps, engine.FanOutWindow+1)
 		s.advance(b.ID)
 		first := s.jobs[slices.IndexFunc(s.jobs, func(j message.Job) bool { return who(j) == 1 })]
 		s.script = script{}
-		body, err := json.Marshal(message.Result{JobID: first.JobID, Status: message.StatusFailure, Error: &message.JobError{Message: "no"}, CorrelationData: first.CorrelationData})
-		must(s, 0, err)
+		body := must(json.Marshal(message.Result{JobID: first.JobID, Status: message.StatusFailure, Error: &message.JobError{Message: "no"}, CorrelationData: first.CorrelationData}))(t)
 		result := message.Delivery{ID: first.JobID, Body: body, DeliveryCount: 1}
 		cut := s.kill(write, func(ctx context.Context, a *app.App) error { return a.HandleResult(ctx, result) })
-		must(s, 0, s.app.HandleResult(s.ctx, result)) // the broker delivers it again
+		noError(t, s.app.HandleResult(s.ctx, result)) // the broker delivers it again
 		s.deliverAll()
 		s.wantCalls(4, "New Join")
 		s.wantBegun(b.ID, 1, engine.FanOutWindow+1)
@@ -135,8 +125,7 @@ func TestTickSendsThePageThatWasCutShortWhileTheFanOutWaits(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	s.script = script{"New": fails(errLost)}
-	s.publish(twoSteps)
-	b := s.pages("two", engine.FanOutWindow+2)
+	b := s.pages(twoSteps, engine.FanOutWindow+2)
 	announced := 0
 	s.park = func(kind, _ string) bool {
 		if kind == message.TypePhaseDue {
@@ -147,13 +136,12 @@ func TestTickSendsThePageThatWasCutShortWhileTheFanOutWaits(t *testing.T) {
 	s.advance(b.ID)
 	last := s.parked[0]
 	s.parked, s.park = nil, nil // the broker gives it up
-	if !s.kill(1, func(ctx context.Context, a *app.App) error { return last.handle(a, ctx, last.m) }) {
+	if !s.kill(1, last.handle) {
 		t.Fatal("the process did not die")
 	}
 	s.wantBegun(b.ID, 1, engine.FanOutWindow)
 	s.wantCalls(engine.FanOutWindow, "")
-	s.pass(model.TickInterval)
-	s.tick()
+	s.tickAfter(model.TickInterval)
 	s.wantCalls(engine.FanOutWindow, "New")
 	s.wantBegun(b.ID, 1, engine.FanOutWindow)
 	s.finish(b.ID)
@@ -163,11 +151,9 @@ func TestTickSendsThePageThatWasCutShortWhileTheFanOutWaits(t *testing.T) {
 // A retried member joins the page of a phase under way and no longer counts there, so
 // the page may yield.
 func TestRetryThatMakesAPageYieldAnnouncesTheNext(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": only(fails(errNo), 2), "Check": fails(errLost)}
-		s.publish(twoSteps)
-		b := s.batch("two", people(2))
+		b := s.createBatch(twoSteps, people(2))
 		for page := 2; page <= engine.FanOutWindow+2; page++ {
 			s.add(b.ID, fmt.Sprintf("page%d@x", page))
 		}
@@ -185,27 +171,22 @@ func TestRetryThatMakesAPageYieldAnnouncesTheNext(t *testing.T) {
 // controls are the messages of the topic that workers peek at.
 func (s *stage) controls() []message.Control {
 	s.t.Helper()
-	receiver, err := s.bus.Receiver(message.TopicWorkerControl, message.WorkerSubscription("worker-01"))
-	must(s, 0, err)
+	receiver := must(s.bus.Receiver(message.TopicWorkerControl, message.WorkerSubscription("worker-01")))(s.t)
 	defer receiver.Close(context.Background())
-	sent, err := receiver.Peek(s.ctx, 0, 100)
-	must(s, 0, err)
+	sent := must(receiver.Peek(s.ctx, 0, 100))(s.t)
 	var all []message.Control
 	for _, m := range sent {
 		var c message.Control
-		must(s, 0, json.Unmarshal(m.Body, &c))
+		noError(s.t, json.Unmarshal(m.Body, &c))
 		all = append(all, c)
 	}
 	return all
 }
 
 func TestPauseAndCancelAreSentToTheWorkers(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": fails(errLost)}
-		s.publish(twoSteps)
-		b := s.batch("two", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(twoSteps, people(1))
 		s.pause(b.ID)
 		s.pause(b.ID) // again
 		job, paused := s.jobs[0], s.controls()
@@ -238,19 +219,14 @@ func TestPauseAndCancelAreSentToTheWorkers(t *testing.T) {
 }
 
 func TestPauseIsSentToTheWorkersWhereverItIsCut(t *testing.T) {
-	t.Parallel()
 	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
 		s.script = script{"New": fails(errLost)}
-		s.publish(twoSteps)
-		b := s.batch("two", people(1))
-		s.advance(b.ID)
+		b := s.startBatch(twoSteps, people(1))
 		cut := s.kill(write, func(ctx context.Context, a *app.App) error {
-			_, err := a.Pause(ctx, ada, b.ID, "")
-			return err
+			return errorOf(a.Pause(ctx, ada, b.ID, ""))
 		})
 		paused := s.modeOf(b.ID) == model.Paused
-		s.pass(time.Minute)
-		s.tick()
+		s.tickAfter(time.Minute)
 		if all := s.controls(); paused != (len(all) > 0) {
 			t.Errorf("the batch is paused %t, and the workers have %+v", paused, all)
 		}
@@ -261,8 +237,7 @@ func TestPauseIsSentToTheWorkersWhereverItIsCut(t *testing.T) {
 
 func (s *stage) modeOf(batch int) model.DispatchMode {
 	s.t.Helper()
-	b, err := store.Read[model.Batch](s.ctx, s.store, store.BatchKey(batch))
-	must(s, 0, err)
+	b := must(store.Read[model.Batch](s.ctx, s.store, store.BatchKey(batch)))(s.t)
 	return b.Doc.DispatchMode()
 }
 
@@ -272,11 +247,10 @@ func TestFanOutIsNotStuckWhenItsWindowHasJustOpened(t *testing.T) {
 	s := newStage(t, false)
 	log := s.listen()
 	s.script = script{"New": fails(errLost)}
-	s.publish(twoSteps)
-	b := s.pages("two", engine.FanOutWindow+2)
+	b := s.pages(twoSteps, engine.FanOutWindow+2)
 	s.advance(b.ID)
 	s.pass(10 * time.Minute)
-	s.park = func(kind, _ string) bool { return kind == message.TypePhaseDue }
+	s.park = ofType(message.TypePhaseDue)
 	s.answers(1, "New", "true", nil)
 	s.wantStuck(log)
 	s.deliverAll()
@@ -293,13 +267,11 @@ func TestFanOutIsNotStuckWhenItsWindowHasJustOpened(t *testing.T) {
 
 // Else the fan-out would stand still until the next tick.
 func TestPageWhoseAnnouncementIsLostIsAnnouncedByThePageThatYieldsNext(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": fails(errLost)}
-		s.publish(twoSteps)
-		b := s.pages("two", engine.FanOutWindow+3)
+		b := s.pages(twoSteps, engine.FanOutWindow+3)
 		s.advance(b.ID)
-		s.park = func(kind, _ string) bool { return kind == message.TypePhaseDue }
+		s.park = ofType(message.TypePhaseDue)
 		s.answers(1, "New", "true", nil)
 		s.park, s.parked = nil, nil // lost
 		s.wantBegun(b.ID, 1, engine.FanOutWindow)
@@ -315,21 +287,16 @@ func TestCancelIsSentToTheWorkersByTheProcessThatSeesIt(t *testing.T) {
 	t.Parallel()
 	for name, stop := range map[string]func(ctx context.Context, a *app.App, batch int) error{
 		"pause": func(ctx context.Context, a *app.App, batch int) error {
-			_, err := a.Pause(ctx, ada, batch, "")
-			return err
+			return errorOf(a.Pause(ctx, ada, batch, ""))
 		},
 		"cancel": func(ctx context.Context, a *app.App, batch int) error {
-			_, err := a.Cancel(ctx, ada, batch, "")
-			return err
+			return errorOf(a.Cancel(ctx, ada, batch, ""))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
 				s.script = script{"New": fails(errLost)}
-				s.publish(twoSteps)
-				b := s.batch("two", people(2))
-				s.advance(b.ID)
+				b := s.startBatch(twoSteps, people(2))
 				cut := s.kill(write, func(ctx context.Context, a *app.App) error { return stop(ctx, a, b.ID) })
 				stopped := s.modeOf(b.ID) != model.Running
 				s.pass(2 * time.Second) // until a process asks again whether the batch is open
@@ -356,15 +323,13 @@ func TestTickRevokesWhatWasDispatchedUntilTheCancellationWasStored(t *testing.T)
 	t.Parallel()
 	s := newStage(t, false, azure)
 	s.script = script{"New": fails(errLost)}
-	s.publish(twoSteps)
-	b := s.batch("two", people(1))
-	s.advance(b.ID)
+	b := s.startBatch(twoSteps, people(1))
 	asked := s.clock.Now()
 	remove := s.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Batch}, Count: 1, Match: func(cosmos.Request) bool {
 		s.clock.ns.Add(int64(20 * time.Second))
 		return false
 	}})
-	if !s.kill(1, func(ctx context.Context, a *app.App) error { _, err := a.Cancel(ctx, ada, b.ID, ""); return err }) {
+	if !s.kill(1, func(ctx context.Context, a *app.App) error { return errorOf(a.Cancel(ctx, ada, b.ID, "")) }) {
 		t.Fatal("the process did not die")
 	}
 	remove()
@@ -372,8 +337,7 @@ func TestTickRevokesWhatWasDispatchedUntilTheCancellationWasStored(t *testing.T)
 	if !stored.After(asked) {
 		t.Fatal("no time has passed")
 	}
-	s.pass(3 * time.Minute)
-	s.tick()
+	s.tickAfter(3 * time.Minute)
 	if all := s.controls(); len(all) == 0 || all[0].RevokedThrough.Before(stored) {
 		t.Errorf("controls %+v; the cancellation was stored at %s", all, stored)
 	}
@@ -384,12 +348,9 @@ func TestTickRevokesWhatWasDispatchedUntilTheCancellationWasStored(t *testing.T)
 // The effect id is the same for each attempt, and another after an
 // administrator restarts the step.
 func TestEffectIDOutlivesTheJob(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": inTurn(fails(errNo), fails(errNo), always("true"))}
-		s.publish("retry: {max_retries: 1, interval: 1s}\n" + twoSteps)
-		b := s.batch("two", people(1))
-		s.advance(b.ID)
+		b := s.startBatch("retry: {max_retries: 1, interval: 1s}\n"+twoSteps, people(1))
 		s.pass(time.Second)
 		s.wantMember(b.ID, 1, "failed")
 		s.retry(b.ID, api.RetrySelection{})
@@ -410,9 +371,7 @@ func TestEffectIDOutlivesTheJob(t *testing.T) {
 // one late member each that catch up when it resumes.
 func (s *stage) joinsWhilePaused(pages int) int {
 	s.t.Helper()
-	s.publish(twoSteps)
-	b := s.batch("two", people(1))
-	s.advance(b.ID)
+	b := s.startBatch(twoSteps, people(1))
 	s.pause(b.ID)
 	for page := range pages {
 		s.add(b.ID, fmt.Sprintf("late%d@x", page))
@@ -421,7 +380,6 @@ func (s *stage) joinsWhilePaused(pages int) int {
 }
 
 func TestEveryLatePageCatchesUp(t *testing.T) {
-	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		const pages = 3 * engine.FanOutWindow
 		id := s.joinsWhilePaused(pages)
@@ -431,17 +389,16 @@ func TestEveryLatePageCatchesUp(t *testing.T) {
 }
 
 func TestEveryLatePageCatchesUpWhereverItIsCut(t *testing.T) {
-	t.Parallel()
 	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
 		const pages = engine.FanOutWindow + 1
 		id := s.joinsWhilePaused(pages)
-		s.park = func(kind, _ string) bool { return kind == message.TypeMemberAdded }
+		s.park = ofType(message.TypeMemberAdded)
 		s.resume(id)
 		joins := s.parked
 		s.parked, s.park = nil, nil
 		slices.SortFunc(joins, func(p, q past) int { return strings.Compare(p.m.ID, q.m.ID) })
 		s.give(joins[pages-1]) // which has to wait until one of the others has caught up
-		cut := s.kill(write, func(ctx context.Context, a *app.App) error { return joins[0].handle(a, ctx, joins[0].m) })
+		cut := s.kill(write, joins[0].handle)
 		for _, join := range joins[:pages-1] { // the broker delivers the first again
 			s.give(join)
 		}
@@ -461,16 +418,14 @@ func TestTickLeavesAResumptionThatIsUnderWay(t *testing.T) {
 	m.script = script{"large": always(unfinished)}
 	b := m.begins("large", large)
 	m.serveAll()
-	_, err := m.app.Pause(m.ctx, ada, b, "")
-	must(m.stage, 0, err)
+	must(m.app.Pause(m.ctx, ada, b, ""))(t)
 	m.clock.ns.Add(int64(time.Hour))
 	m.deliver()
-	_, err = m.app.Resume(m.ctx, ada, b, "")
-	must(m.stage, 0, err)
+	must(m.app.Resume(m.ctx, ada, b, ""))(t)
 	m.deliver(message.TopicOrchestratorEvents)
 	for range 5 { // the worker is slow
 		m.clock.ns.Add(int64(model.TickInterval))
-		must(m.stage, 0, m.app.Tick(m.ctx))
+		noError(t, m.app.Tick(m.ctx))
 		m.deliver(message.TopicOrchestratorEvents)
 	}
 	queued := 0
@@ -485,7 +440,7 @@ func TestTickLeavesAResumptionThatIsUnderWay(t *testing.T) {
 	m.script = nil
 	for range 5 {
 		m.clock.ns.Add(int64(model.TickInterval))
-		must(m.stage, 0, m.app.Tick(m.ctx))
+		noError(t, m.app.Tick(m.ctx))
 		m.serveAll()
 	}
 	if got := m.phases(b)[0].Succeeded; got != large {
@@ -501,9 +456,7 @@ func (m *making) rounds(batch int) int {
 	m.t.Helper()
 	for n := 0; ; n++ {
 		m.deliver(message.TopicOrchestratorEvents, message.TopicWorkerResults)
-		view, err := m.app.Batch(m.ctx, batch)
-		must(m.stage, 0, err)
-		if view.Status == "completed" {
+		if view := must(m.app.Batch(m.ctx, batch))(m.t); view.Status == "completed" {
 			return n
 		}
 		m.serve()
@@ -520,13 +473,13 @@ func (m *making) serve() bool {
 			return i > 0
 		}
 		var j message.Job
-		must(m.stage, 0, json.Unmarshal(l.Body, &j))
+		noError(m.t, json.Unmarshal(l.Body, &j))
 		result, err := "true", error(nil)
 		if f := m.script[j.FunctionName]; f != nil {
 			result, err = f(j)
 		}
 		if !errors.Is(err, errLost) {
-			must(m.stage, 0, m.answer(j, result, err))
+			noError(m.t, m.answer(j, result, err))
 		}
 	}
 	return true
@@ -547,8 +500,7 @@ func (m *making) serveAll() {
 func (m *making) begins(name string, members int) int {
 	m.t.Helper()
 	b := m.batch(name, strings.ReplaceAll(people(members), "\np", "\n"+name))
-	_, err := m.app.Advance(m.ctx, ada, b.ID, "only")
-	must(m.stage, 0, err)
+	must(m.app.Advance(m.ctx, ada, b.ID, "only"))(m.t)
 	return b.ID
 }
 
@@ -571,29 +523,25 @@ func TestSmallBatchDoesNotWaitBehindALargeOne(t *testing.T) {
 			b := m.begins("large", large)
 			m.serveAll()
 			m.script = nil
-			_, err := m.app.RetryFailed(m.ctx, ada, b, api.RetrySelection{}, "")
-			must(m.stage, 0, err)
+			must(m.app.RetryFailed(m.ctx, ada, b, api.RetrySelection{}, ""))(t)
 			return b
 		},
 		"whose members were added late": func(m *making) int {
 			m.script = script{"large": only(fails(errLost), 1)} // or the batch ends
 			b := m.begins("large", 1)
 			m.serveAll()
-			_, err := m.app.AddMembers(m.ctx, ada, b, []byte(strings.ReplaceAll(people(large), "\np", "\nlate")))
-			must(m.stage, 0, err)
+			must(m.app.AddMembers(m.ctx, ada, b, []byte(strings.ReplaceAll(people(large), "\np", "\nlate"))))(t)
 			return b
 		},
 		"that is resumed": func(m *making) int {
 			m.script = script{"large": always(unfinished)}
 			b := m.begins("large", large)
 			m.serveAll()
-			_, err := m.app.Pause(m.ctx, ada, b, "")
-			must(m.stage, 0, err)
+			must(m.app.Pause(m.ctx, ada, b, ""))(t)
 			m.clock.ns.Add(int64(time.Hour))
 			m.deliver()
 			m.script = nil
-			_, err = m.app.Resume(m.ctx, ada, b, "")
-			must(m.stage, 0, err)
+			must(m.app.Resume(m.ctx, ada, b, ""))(t)
 			return b
 		},
 	} {
@@ -647,7 +595,7 @@ func TestSmallBatchDoesNotWaitBehindPolls(t *testing.T) {
 	for round := range 200 {
 		m.deliver(message.TopicOrchestratorEvents, message.TopicWorkerResults)
 		if round > 150 { // a page waits already: the tick announces it no second time
-			must(m.stage, 0, m.app.Tick(m.ctx))
+			noError(t, m.app.Tick(m.ctx))
 		}
 		m.serve()
 	}
@@ -656,8 +604,7 @@ func TestSmallBatchDoesNotWaitBehindPolls(t *testing.T) {
 	} else {
 		t.Logf("alone %d rounds, behind the polls %d", took, got)
 	}
-	shards, err := m.store.Shards(m.ctx, b, store.ShardFilter{Phase: 1})
-	must(m.stage, 0, err)
+	shards := must(m.store.Shards(m.ctx, b, store.ShardFilter{Phase: 1}))(t)
 	if begun := len(shards) * model.PageSize; begun < 240 {
 		t.Errorf("%d members are begun, fewer than the worker keeps up with", begun)
 	} else {
@@ -671,7 +618,7 @@ func TestSmallBatchDoesNotWaitBehindPolls(t *testing.T) {
 	m.script = nil
 	for range 60 { // nothing of the large batch is left out: the tick announces the page again
 		m.clock.ns.Add(int64(time.Minute))
-		must(m.stage, 0, m.app.Tick(m.ctx))
+		noError(t, m.app.Tick(m.ctx))
 		m.serveAll()
 	}
 	if got := m.phases(b)[0].Succeeded; got != large {

@@ -43,18 +43,13 @@ func announcement(c message.Catalog) message.Delivery {
 func (w *world) announce(messages ...message.Delivery) {
 	w.t.Helper()
 	for _, m := range messages {
-		if err := w.app.HandleResult(w.ctx, m); err != nil {
-			w.t.Fatal(describe(err))
-		}
+		noError(w.t, w.app.HandleResult(w.ctx, m))
 	}
 }
 
 func (w *world) functionsOf(worker string) string {
 	w.t.Helper()
-	view, err := w.app.Worker(w.ctx, worker)
-	if err != nil {
-		w.t.Fatal(describe(err))
-	}
+	view := must(w.app.Worker(w.ctx, worker))(w.t)
 	var names []string
 	for _, f := range view.Functions {
 		names = append(names, f.Name)
@@ -169,13 +164,10 @@ func TestACatalogueThatMakesNoSenseIsKeptAndChangesNothing(t *testing.T) {
 func TestAnAnnouncementComesOverTheBroker(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.publish(mover)
-	b := w.batch("move", people(2))
+	b := w.createBatch(mover, people(2))
 	m := catalogOf("worker-01", time.Now(), "A", "B")
 	sent := bus.Message{ID: m.ID, Body: m.Body, Properties: map[string]any{message.PropertyMessageType: m.Type, message.PropertyWorkerID: "worker-01"}}
-	if err := w.bus.Send(w.ctx, message.TopicWorkerResults, sent, sent); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, w.bus.Send(w.ctx, message.TopicWorkerResults, sent, sent))
 	w.run(b.ID, 2, migrate)
 	if got := w.functionsOf("worker-01"); got != "A B" {
 		t.Errorf("worker-01 has %s", got)
@@ -209,10 +201,7 @@ func TestStepsAreCheckedAgainstTheWorkersThatTheyName(t *testing.T) {
 	}})
 	dry := func() string {
 		t.Helper()
-		view, err := w.app.PublishRunbook(w.ctx, ada, "", []byte(callsOfWorkers), api.PublishOptions{DryRun: true})
-		if err != nil {
-			t.Fatal(describe(err))
-		}
+		view := must(w.app.PublishRunbook(w.ctx, ada, "", []byte(callsOfWorkers), api.PublishOptions{DryRun: true}))(t)
 		var b bytes.Buffer
 		for _, d := range view.Warnings {
 			fmt.Fprintf(&b, "%d:%d %s %s: %s\n", d.Line, d.Column, d.Severity, d.Code, d.Message)
@@ -277,16 +266,14 @@ func TestLateAnswerSaysNothingOfAWorkerThatIsGone(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	s.script = script{"Do": fails(errLost)}
-	s.publish(oneStep(", timeout: 5h"))
-	b := s.batch("one", people(3))
+	b := s.createBatch(oneStep(", timeout: 5h"), people(3))
 	s.replica("r1").beat()
 	s.advance(b.ID)
 	answer := func(process *app.App, job int, at time.Time) {
 		t.Helper()
 		j := s.jobs[job]
-		body, err := json.Marshal(message.Result{JobID: j.JobID, Status: message.StatusSuccess, Result: json.RawMessage("true"), Timestamp: at, CorrelationData: j.CorrelationData})
-		must(s, 0, err)
-		must(s, 0, process.HandleResult(s.ctx, message.Delivery{ID: j.JobID, Body: body, DeliveryCount: 1}))
+		body := must(json.Marshal(message.Result{JobID: j.JobID, Status: message.StatusSuccess, Result: json.RawMessage("true"), Timestamp: at, CorrelationData: j.CorrelationData}))(t)
+		noError(t, process.HandleResult(s.ctx, message.Delivery{ID: j.JobID, Body: body, DeliveryCount: 1}))
 	}
 	s.pass(3 * time.Hour)
 	for i, at := range []time.Duration{2 * time.Hour, time.Hour} {

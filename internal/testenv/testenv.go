@@ -30,12 +30,11 @@ func Run(ctx context.Context, client bus.Receivers, h Handler, w *Worker) error 
 	serve := func(topic, subscription string, handle func(context.Context, *bus.Received) error) {
 		all.Go(func() { failures <- Serve(ctx, client, topic, subscription, handle, nil) })
 	}
-	serve(message.TopicOrchestratorEvents, message.SubscriptionOrchestrator, func(ctx context.Context, m *bus.Received) error {
-		return h.HandleEvent(ctx, Delivery(m))
-	})
-	serve(message.TopicWorkerResults, message.SubscriptionOrchestrator, func(ctx context.Context, m *bus.Received) error {
-		return h.HandleResult(ctx, Delivery(m))
-	})
+	for _, topic := range []string{message.TopicOrchestratorEvents, message.TopicWorkerResults} {
+		serve(topic, message.SubscriptionOrchestrator, func(ctx context.Context, m *bus.Received) error {
+			return Handle(ctx, h, topic, Delivery(m))
+		})
+	}
 	serve(message.TopicWorkerJobs, message.WorkerSubscription(w.ID), func(ctx context.Context, m *bus.Received) error {
 		return w.Work(ctx, m.Body)
 	})
@@ -52,7 +51,15 @@ func Run(ctx context.Context, client bus.Receivers, h Handler, w *Worker) error 
 // Delivery returns a message as the handler gets it from the host.
 func Delivery(m *bus.Received) message.Delivery {
 	kind, _ := m.Properties[message.PropertyMessageType].(string)
-	return message.Delivery{ID: m.ID, Type: kind, Body: m.Body, Properties: m.Properties, DeliveryCount: m.DeliveryCount}
+	return message.Delivery{ID: m.ID, Type: kind, Body: m.Body, Properties: m.Properties, DeliveryCount: m.DeliveryCount, EnqueuedAt: m.EnqueuedAt}
+}
+
+// Handle has a handler handle a message of a topic: an event or a result.
+func Handle(ctx context.Context, h Handler, topic string, m message.Delivery) error {
+	if topic == message.TopicWorkerResults {
+		return h.HandleResult(ctx, m)
+	}
+	return h.HandleEvent(ctx, m)
 }
 
 // settleTime is how long the settlement of a message may take, also after the end of a Serve.

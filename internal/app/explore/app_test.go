@@ -14,7 +14,6 @@ import (
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
-	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
@@ -29,16 +28,6 @@ var ada = audit.Caller{Name: "ada"}
 // newApp starts a process of the handler, with empty caches.
 func newApp(s store.Store, b bus.Sender, now func() time.Time, newID func() string) *app.App {
 	return app.New(app.Config{Store: s, Bus: b, Now: now, NewID: newID, Log: slog.New(slog.DiscardHandler), WorkerStartup: time.Nanosecond})
-}
-
-// handle has a process handle a message.
-func handle(ctx context.Context, a *app.App, topic string, m *bus.Received) error {
-	kind, _ := m.Properties[message.PropertyMessageType].(string)
-	delivered := message.Delivery{ID: m.ID, Type: kind, Body: m.Body, Properties: m.Properties, DeliveryCount: m.DeliveryCount, EnqueuedAt: m.EnqueuedAt}
-	if topic == message.TopicWorkerResults {
-		return a.HandleResult(ctx, delivered)
-	}
-	return a.HandleEvent(ctx, delivered)
 }
 
 // tickInterval is how often the scheduler ticks.

@@ -16,6 +16,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/store/memory"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 // world is one state of a system: the store, the broker, the jobs at the worker, and the
@@ -227,7 +228,7 @@ func (w *world) invoke(in invocation, past []view, dieAfter, parkBefore int) *pr
 	var err error
 	switch {
 	case delivery != nil:
-		err = handle(ctx, a, in.topic, delivery)
+		err = testenv.Handle(ctx, a, in.topic, testenv.Delivery(delivery))
 	case in.command >= 0:
 		err = w.system.commands[in.command].run(ctx, a)
 	default:

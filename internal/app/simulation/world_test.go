@@ -29,9 +29,10 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 // world is one system under simulation: its store, its broker, the processes of
@@ -292,13 +293,9 @@ func (w *world) deliver(m *held) {
 		return
 	}
 	p := w.anyProcess()
-	kind, _ := m.properties[message.PropertyMessageType].(string)
-	delivered := message.Delivery{ID: m.id, Type: kind, Body: m.body, Properties: m.properties, DeliveryCount: m.deliveries, EnqueuedAt: m.arrivedAt}
+	delivered := testenv.Delivery(&bus.Received{ID: m.id, Body: m.body, Properties: m.properties, DeliveryCount: m.deliveries, EnqueuedAt: m.arrivedAt})
 	w.spawn(p, m, fmt.Sprintf("delivery %d of %s", m.deliveries, m.id), func(ctx context.Context, a *app.App) error {
-		if m.topic == message.TopicWorkerResults {
-			return a.HandleResult(ctx, delivered)
-		}
-		return a.HandleEvent(ctx, delivered)
+		return testenv.Handle(ctx, a, m.topic, delivered)
 	}, func(err error) {
 		m.inHand--
 		switch {
