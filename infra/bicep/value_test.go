@@ -132,17 +132,17 @@ func TestResourceThatDoesNotFitItsType(t *testing.T) {
 		t.Fatal(err)
 	}
 	topic := func(version, name, properties string) string {
-		return "resource bus 'Microsoft.ServiceBus/namespaces@2024-01-01' existing = {\n  name: 'bus'\n}\nresource topic 'Microsoft.ServiceBus/namespaces/topics@" +
+		return "resource bus 'Microsoft.ServiceBus/namespaces@2026-01-01' existing = {\n  name: 'bus'\n}\nresource topic 'Microsoft.ServiceBus/namespaces/topics@" +
 			version + "' = {\n  parent: bus\n  " + name + ": 'topic'\n  name: 'topic'\n  properties: {\n    " + properties + "\n  }\n}\n"
 	}
 	for source, want := range map[string]string{
-		topic("2024-01-01", "tag", "enablePartitioning: true"):                                     "topic.tag: there is no such property",
+		topic("2026-01-01", "tag", "enablePartitioning: true"):                                     "topic.tag: there is no such property",
 		topic("2020-01-01", "id", "enablePartitioning: true"):                                      "the schema of Microsoft.ServiceBus/namespaces/topics@2020-01-01 is not known",
-		topic("2024-01-01", "id", "enablePartitioning: true"):                                      "topic.id: the property is read-only",
-		topic("2024-01-01", "location", "enablePartition: true"):                                   "topic.properties.enablePartition: there is no such property",
-		topic("2024-01-01", "location", "enablePartitioning: 'a'"):                                 "topic.properties.enablePartitioning: expected bool, not a",
-		topic("2024-01-01", "location", "status: 'On'"):                                            "topic.properties.status: On is not one of",
-		"resource v 'Microsoft.KeyVault/vaults@2024-11-01' = {\n  name: 'v'\n  location: 'x'\n}\n": "v.properties: the property is required",
+		topic("2026-01-01", "id", "enablePartitioning: true"):                                      "topic.id: the property is read-only",
+		topic("2026-01-01", "location", "enablePartition: true"):                                   "topic.properties.enablePartition: there is no such property",
+		topic("2026-01-01", "location", "enablePartitioning: 'a'"):                                 "topic.properties.enablePartitioning: expected bool, not a",
+		topic("2026-01-01", "location", "status: 'On'"):                                            "topic.properties.status: On is not one of",
+		"resource v 'Microsoft.KeyVault/vaults@2025-05-01' = {\n  name: 'v'\n  location: 'x'\n}\n": "v.properties: the property is required",
 	} {
 		d, err := deploy(source, nil)
 		if err != nil {

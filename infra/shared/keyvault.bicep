@@ -47,7 +47,7 @@ var roles = {
   'Key Vault Secrets Officer': 'b86a8fe4-44ce-4948-aee5-eccb2c155cd7'
 }
 
-resource vault 'Microsoft.KeyVault/vaults@2024-11-01' = {
+resource vault 'Microsoft.KeyVault/vaults@2025-05-01' = {
   name: vaultName
   location: location
   tags: tags

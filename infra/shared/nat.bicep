@@ -36,7 +36,7 @@ var zones = empty(zone)
       zone
     ]
 
-resource address 'Microsoft.Network/publicIPAddresses@2024-07-01' = {
+resource address 'Microsoft.Network/publicIPAddresses@2025-05-01' = {
   name: addressName
   location: location
   tags: tags
@@ -51,7 +51,7 @@ resource address 'Microsoft.Network/publicIPAddresses@2024-07-01' = {
   }
 }
 
-resource gateway 'Microsoft.Network/natGateways@2024-07-01' = {
+resource gateway 'Microsoft.Network/natGateways@2025-05-01' = {
   name: gatewayName
   location: location
   tags: tags

@@ -46,7 +46,7 @@ var natGateway = empty(natGatewayId)
       id: natGatewayId
     }
 
-resource network 'Microsoft.Network/virtualNetworks@2024-07-01' = {
+resource network 'Microsoft.Network/virtualNetworks@2025-05-01' = {
   name: virtualNetworkName
   location: location
   tags: tags

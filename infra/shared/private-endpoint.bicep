@@ -25,7 +25,7 @@ resource zone 'Microsoft.Network/privateDnsZones@2024-06-01' existing = {
   name: zoneName
 }
 
-resource endpoint 'Microsoft.Network/privateEndpoints@2024-07-01' = {
+resource endpoint 'Microsoft.Network/privateEndpoints@2025-05-01' = {
   name: endpointName
   location: location
   tags: tags
@@ -50,7 +50,7 @@ resource endpoint 'Microsoft.Network/privateEndpoints@2024-07-01' = {
 }
 
 // The group keeps the record as the endpoint's address is, also when it is made again.
-resource record 'Microsoft.Network/privateEndpoints/privateDnsZoneGroups@2024-07-01' = {
+resource record 'Microsoft.Network/privateEndpoints/privateDnsZoneGroups@2025-05-01' = {
   parent: endpoint
   name: 'default'
   properties: {

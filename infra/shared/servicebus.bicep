@@ -53,7 +53,7 @@ var logs = concat(
     : []
 )
 
-resource bus 'Microsoft.ServiceBus/namespaces@2024-01-01' = {
+resource bus 'Microsoft.ServiceBus/namespaces@2026-01-01' = {
   name: namespaceName
   location: location
   tags: tags
@@ -75,7 +75,7 @@ resource bus 'Microsoft.ServiceBus/namespaces@2024-01-01' = {
   }
 }
 
-resource topic 'Microsoft.ServiceBus/namespaces/topics@2024-01-01' = [
+resource topic 'Microsoft.ServiceBus/namespaces/topics@2026-01-01' = [
   for item in topics: {
     parent: bus
     name: item.Name

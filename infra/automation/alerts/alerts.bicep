@@ -361,7 +361,7 @@ var groups = concat(
 )
 
 // Before the first line arrives, the tables can be missing or have no columns.
-resource logAlerts 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [for rule in rules: {
+resource logAlerts 'Microsoft.Insights/scheduledQueryRules@2026-03-01' = [for rule in rules: {
   name: '${base}-alert-${rule.key}'
   location: location
   tags: tags
@@ -406,7 +406,7 @@ resource logAlerts 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [for ru
   }
 }]
 
-resource metricAlerts 'Microsoft.Insights/metricAlerts@2018-03-01' = [for alert in metrics: {
+resource metricAlerts 'Microsoft.Insights/metricAlerts@2026-01-01' = [for alert in metrics: {
   name: '${base}-alert-${alert.key}'
   location: 'global'
   tags: tags

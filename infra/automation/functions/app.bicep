@@ -180,7 +180,7 @@ var settings = union(
   }
 )
 
-resource plan 'Microsoft.Web/serverfarms@2024-11-01' = {
+resource plan 'Microsoft.Web/serverfarms@2025-03-01' = {
   name: planName
   location: location
   tags: tags
@@ -196,7 +196,7 @@ resource plan 'Microsoft.Web/serverfarms@2024-11-01' = {
   }
 }
 
-resource app 'Microsoft.Web/sites@2024-11-01' = {
+resource app 'Microsoft.Web/sites@2025-03-01' = {
   name: appName
   location: location
   tags: tags
@@ -271,7 +271,7 @@ resource app 'Microsoft.Web/sites@2024-11-01' = {
 }
 
 // Deployments come with a token: no user name and password opens the deployment site.
-resource noDeploymentPassword 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2024-11-01' = {
+resource noDeploymentPassword 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2025-03-01' = {
   parent: app
   name: 'scm'
   properties: {
@@ -279,7 +279,7 @@ resource noDeploymentPassword 'Microsoft.Web/sites/basicPublishingCredentialsPol
   }
 }
 
-resource noFtpPassword 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2024-11-01' = {
+resource noFtpPassword 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2025-03-01' = {
   parent: app
   name: 'ftp'
   properties: {

@@ -256,11 +256,11 @@ resource workspace 'Microsoft.OperationalInsights/workspaces@2025-02-01' existin
   name: '${base}-log'
 }
 
-resource bus 'Microsoft.ServiceBus/namespaces@2024-01-01' existing = {
+resource bus 'Microsoft.ServiceBus/namespaces@2026-01-01' existing = {
   name: '${base}-bus'
 }
 
-resource vault 'Microsoft.KeyVault/vaults@2024-11-01' existing = {
+resource vault 'Microsoft.KeyVault/vaults@2025-05-01' existing = {
   name: '${base}-kv'
 }
 

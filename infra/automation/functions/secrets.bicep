@@ -15,11 +15,11 @@ var roles = {
   keyVaultSecretsUser: '4633458b-17de-408a-b874-0445c86b69e6'
 }
 
-resource vault 'Microsoft.KeyVault/vaults@2024-11-01' existing = {
+resource vault 'Microsoft.KeyVault/vaults@2025-05-01' existing = {
   name: vaultName
 }
 
-resource secrets 'Microsoft.KeyVault/vaults/secrets@2024-11-01' existing = [
+resource secrets 'Microsoft.KeyVault/vaults/secrets@2025-05-01' existing = [
   for secret in secretNames: {
     parent: vault
     name: secret

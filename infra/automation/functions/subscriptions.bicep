@@ -29,18 +29,18 @@ var consumed = map(
   }
 )
 
-resource bus 'Microsoft.ServiceBus/namespaces@2024-01-01' existing = {
+resource bus 'Microsoft.ServiceBus/namespaces@2026-01-01' existing = {
   name: namespaceName
 }
 
-resource consumedTopics 'Microsoft.ServiceBus/namespaces/topics@2024-01-01' existing = [
+resource consumedTopics 'Microsoft.ServiceBus/namespaces/topics@2026-01-01' existing = [
   for item in consumed: {
     parent: bus
     name: item.topic
   }
 ]
 
-resource subscriptions 'Microsoft.ServiceBus/namespaces/topics/subscriptions@2024-01-01' = [
+resource subscriptions 'Microsoft.ServiceBus/namespaces/topics/subscriptions@2026-01-01' = [
   for (item, i) in consumed: {
     parent: consumedTopics[i]
     name: item.subscription.Name
@@ -76,7 +76,7 @@ resource receive 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
 
 // All topics: events to itself, jobs to workers, and to worker-results what an
 // administrator has it send again.
-resource sentTopics 'Microsoft.ServiceBus/namespaces/topics@2024-01-01' existing = [
+resource sentTopics 'Microsoft.ServiceBus/namespaces/topics@2026-01-01' existing = [
   for topic in topics: {
     parent: bus
     name: topic.Name

@@ -31,26 +31,26 @@ var topics = any(loadJsonContent('../../topology.json').UserConfig.Namespaces[0]
 var pattern = filter(topics, topic => topic.Name == 'worker-jobs')[0].Subscriptions[0]
 var controlPattern = filter(topics, topic => topic.Name == 'worker-control')[0].Subscriptions[0]
 
-resource bus 'Microsoft.ServiceBus/namespaces@2024-01-01' existing = {
+resource bus 'Microsoft.ServiceBus/namespaces@2026-01-01' existing = {
   name: namespaceName
 }
 
-resource jobs 'Microsoft.ServiceBus/namespaces/topics@2024-01-01' existing = {
+resource jobs 'Microsoft.ServiceBus/namespaces/topics@2026-01-01' existing = {
   parent: bus
   name: 'worker-jobs'
 }
 
-resource control 'Microsoft.ServiceBus/namespaces/topics@2024-01-01' existing = {
+resource control 'Microsoft.ServiceBus/namespaces/topics@2026-01-01' existing = {
   parent: bus
   name: 'worker-control'
 }
 
-resource results 'Microsoft.ServiceBus/namespaces/topics@2024-01-01' existing = {
+resource results 'Microsoft.ServiceBus/namespaces/topics@2026-01-01' existing = {
   parent: bus
   name: 'worker-results'
 }
 
-resource subscription 'Microsoft.ServiceBus/namespaces/topics/subscriptions@2024-01-01' = {
+resource subscription 'Microsoft.ServiceBus/namespaces/topics/subscriptions@2026-01-01' = {
   parent: jobs
   name: 'worker-${workerId}'
   properties: {
@@ -67,7 +67,7 @@ resource subscription 'Microsoft.ServiceBus/namespaces/topics/subscriptions@2024
 // of another name: Azure takes $Default away then. So this rule must not be called
 // $Default, and jobs of other workers that were sent in the seconds between come here
 // once; the worker refuses them.
-resource rule 'Microsoft.ServiceBus/namespaces/topics/subscriptions/rules@2024-01-01' = {
+resource rule 'Microsoft.ServiceBus/namespaces/topics/subscriptions/rules@2026-01-01' = {
   parent: subscription
   name: pattern.Rules[0].Name
   properties: {
@@ -80,7 +80,7 @@ resource rule 'Microsoft.ServiceBus/namespaces/topics/subscriptions/rules@2024-0
 
 // Every worker sees every control, so this one keeps the rule $Default. Replicas only peek:
 // controls leave by their time to live, which is longer than that of the jobs they revoke.
-resource controls 'Microsoft.ServiceBus/namespaces/topics/subscriptions@2024-01-01' = {
+resource controls 'Microsoft.ServiceBus/namespaces/topics/subscriptions@2026-01-01' = {
   parent: control
   name: 'worker-${workerId}'
   properties: {
