@@ -43,7 +43,7 @@ func (c *Client) testAttribute(ctx context.Context, p catalog.Params) (any, erro
 			return err
 		}
 		// Read as plain JSON: the SDK's model has another method for each attribute.
-		body, err := c.graph.GetAdapter().SendPrimitive(ctx, request, "[]byte", graphErrors)
+		body, err := c.graph.SendPrimitive(ctx, request, "[]byte", graphErrors)
 		if err != nil {
 			return err
 		}

@@ -10,14 +10,12 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	abstractions "github.com/microsoft/kiota-abstractions-go"
 	khttp "github.com/microsoft/kiota-http-go"
-	msgraph "github.com/microsoftgraph/msgraph-sdk-go"
 	core "github.com/microsoftgraph/msgraph-sdk-go-core"
 	"github.com/microsoftgraph/msgraph-sdk-go-core/authentication"
 	"github.com/microsoftgraph/msgraph-sdk-go/models/odataerrors"
@@ -47,7 +45,7 @@ type Config struct {
 
 // Client calls Graph as one application. It is safe for concurrent use.
 type Client struct {
-	graph *msgraph.GraphServiceClient
+	graph *service
 	url   string
 	paces paces
 	alert Alert
@@ -89,19 +87,13 @@ func New(config Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("graph: %w", err)
 	}
-	adapter, err := msgraph.NewGraphRequestAdapterWithParseNodeFactoryAndSerializationWriterFactoryAndHttpClient(
-		auth, nil, nil, httpClient(config.HTTP))
+	root := strings.TrimRight(config.URL, "/")
+	s, err := newService(auth, httpClient(config.HTTP), root+"/v1.0")
 	if err != nil {
 		return nil, fmt.Errorf("graph: %w", err)
 	}
-	root := strings.TrimRight(config.URL, "/")
-	adapter.SetBaseUrl(root + "/v1.0")
-	making.Lock() // the SDK writes to variables of its own while it makes a client
-	defer making.Unlock()
-	return &Client{graph: msgraph.NewGraphServiceClient(adapter), url: root, paces: newPaces(config), alert: config.Alert}, nil
+	return &Client{graph: s, url: root, paces: newPaces(config), alert: config.Alert}, nil
 }
-
-var making sync.Mutex
 
 // httpClient lists the middleware instead of taking the SDK's, which comes in
 // another order in each process and, where Retry is outside of Compression,
@@ -113,7 +105,7 @@ func httpClient(base *http.Client) *http.Client {
 	if base != nil {
 		transport = base.Transport
 	}
-	options := msgraph.GetDefaultClientOptions()
+	options := clientOptions()
 	return &http.Client{
 		Transport: khttp.NewCustomTransportWithParentTransport(transport,
 			core.NewGraphTelemetryHandler(&options),

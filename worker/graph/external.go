@@ -109,7 +109,7 @@ func (c *Client) convert(ctx context.Context, p catalog.Params) (any, error) {
 		request.Method = abstractions.POST
 		request.SetUri(*target)
 		request.SetStreamContentAndContentType(raw, "application/json")
-		return c.graph.GetAdapter().SendNoContent(ctx, request, graphErrors)
+		return c.graph.SendNoContent(ctx, request, graphErrors)
 	})
 	if failed(err, "already internal and is not eligible") {
 		err = c.ensureConverted(ctx, id, body)

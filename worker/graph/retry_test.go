@@ -10,10 +10,13 @@ import (
 	"sync"
 	"testing"
 
-	msgraph "github.com/microsoftgraph/msgraph-sdk-go"
+	abstractions "github.com/microsoft/kiota-abstractions-go"
+	"github.com/microsoft/kiota-abstractions-go/serialization"
+	jsonserialization "github.com/microsoft/kiota-serialization-json-go"
 	core "github.com/microsoftgraph/msgraph-sdk-go-core"
 	"github.com/microsoftgraph/msgraph-sdk-go-core/authentication"
 	"github.com/microsoftgraph/msgraph-sdk-go/models"
+	"github.com/microsoftgraph/msgraph-sdk-go/users"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/matoolkit/matoolkit/local/tenant"
@@ -109,9 +112,13 @@ func withOwnRetry(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	options := msgraph.GetDefaultClientOptions()
-	adapter, err := msgraph.NewGraphRequestAdapterWithParseNodeFactoryAndSerializationWriterFactoryAndHttpClient(
-		auth, nil, nil, core.GetDefaultClient(&options))
+	abstractions.RegisterDefaultSerializer(func() serialization.SerializationWriterFactory {
+		return jsonserialization.NewJsonSerializationWriterFactory()
+	})
+	abstractions.RegisterDefaultDeserializer(func() serialization.ParseNodeFactory { return jsonserialization.NewJsonParseNodeFactory() })
+	options := core.GraphClientOptions{}
+	adapter, err := core.NewGraphRequestAdapterBaseWithParseNodeFactoryAndSerializationWriterFactoryAndHttpClient(
+		auth, options, nil, nil, core.GetDefaultClient(&options))
 	if err != nil {
 		return err
 	}
@@ -124,12 +131,12 @@ func withOwnRetry(ctx context.Context) error {
 	user.SetMailNickname(new("grace"))
 	user.SetAccountEnabled(new(true))
 	user.SetPasswordProfile(profile)
-	_, err = msgraph.NewGraphServiceClient(adapter).Users().Post(ctx, user, nil)
-	users := server.State().Users
-	if err == nil && len(users) == 1 && users[0].Text("displayName") == "Grace Hopper" {
+	_, err = users.NewUsersRequestBuilderInternal(map[string]string{}, adapter).Post(ctx, user, nil)
+	made := server.State().Users
+	if err == nil && len(made) == 1 && made[0].Text("displayName") == "Grace Hopper" {
 		return nil
 	}
-	if answered := server.Requests()["graph POST /users"]; answered[429] == 1 && len(users) == 0 {
+	if answered := server.Requests()["graph POST /users"]; answered[429] == 1 && len(made) == 0 {
 		return fmt.Errorf("%w: %v, %w", errBodyLost, answered, err)
 	}
 	return err
