@@ -25,8 +25,7 @@ var csvTime = regexp.MustCompile(`(?m)^\d{4}-\d\d-\d\dT[\d:.]+Z,`)
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	system := newSystem(t, entra.DefaultAdminUPN)
-	s := &transcript{person: system.person()}
-	s.type_(0, "auth", "login")
+	s := &transcript{person: system.signedIn()}
 	s.type_(0, "audit", "list")
 	s.type_(0, "runbook", "publish", s.file("moves.yaml", moves))
 	s.type_(0, "batch", "create", "moves", s.file("members.csv", "UserId,Mail\nu1,a@contoso.com\n"), "--quiet")
@@ -58,10 +57,7 @@ func TestAudit(t *testing.T) {
 	s.type_(4, "runbook", "audit", "none")
 	golden(t, "audit", csvTime.ReplaceAllString(s.String(), "2026-01-02T03:04:05Z,"))
 
-	reader := newSystem(t, entra.DefaultReaderUPN).person()
-	if _, err, status := reader.run("auth", "login"); status != 0 {
-		t.Fatal(err)
-	}
+	reader := newSystem(t, entra.DefaultReaderUPN).signedIn()
 	for args, want := range map[string]int{"messages audit": 0, "runbook audit none": 4, "batch audit 1": 4, "audit list": 3} {
 		if _, err, status := reader.run(strings.Fields(args)...); status != want {
 			t.Errorf("a reader's %s: status %d: %s", args, status, err)

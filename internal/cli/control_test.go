@@ -94,14 +94,10 @@ var (
 func TestControl(t *testing.T) {
 	t.Parallel()
 	system := newSystem(t, entra.DefaultAdminUPN)
-	s := &transcript{person: system.person()}
+	s := &transcript{person: system.signedIn()}
 	members := s.file("members.csv", "UserId,Mail,Name\nu1,a@contoso.com,Ann\nu2,bad@contoso.com,Ben\nu3,c@contoso.com,bad\nu4,d@contoso.com,Dan\n")
-	s.type_(0, "auth", "login")
-	s.type_(0, "runbook", "publish", s.file("guarded.yaml", guarded), "--overdue", "rerun", "--rerun-init")
-	s.type_(0, "runbook", "publish", s.file("guarded.yaml", guarded), "--rerun-init", "--quiet")
-	s.type_(0, "runbook", "publish", s.file("guarded.yaml", guarded), "--rerun-init")
+	s.type_(0, "runbook", "publish", s.file("guarded.yaml", guarded), "--overdue", "rerun", "--rerun-init", "--quiet")
 	s.type_(0, "batch", "create", "guarded", members)
-	s.type_(0, "batch", "phases", "1")
 
 	s.type_(0, "batch", "pause", "1", "--reason", "the tenant is throttling")
 	s.type_(0, "batch", "get", "1")
@@ -144,7 +140,7 @@ func TestControl(t *testing.T) {
 	s.type_(5, "batch", "cancel", "1", "--yes")
 	s.type_(0, "batch", "audit", "1")
 
-	s.type_(0, "batch", "create", "guarded", members)
+	s.type_(0, "batch", "create", "guarded", members, "--quiet")
 	s.type_(2, "batch", "cancel", "2")
 	s.type_(0, "batch", "cancel", "2", "--yes", "--reason", "the merger is off")
 	s.type_(1, "batch", "watch", "2", "--quiet")
@@ -159,8 +155,7 @@ func TestControl(t *testing.T) {
 	s.type_(0, "batch", "advance", "3", "--yes", "--wait", "--quiet")
 	s.type_(0, "runbook", "publish", s.file("second.yaml", guarded+"# second\n"), "--overdue", "rerun", "--yes")
 	s.type_(0, "batch", "advance", "3", "--yes", "--wait", "--quiet")
-	s.type_(0, "batch", "phases", "3")
-	s.type_(0, "runbook", "publish", s.file("third.yaml", guarded+"# third\n"))
+	s.type_(0, "runbook", "publish", s.file("third.yaml", guarded+"# third\n"), "--quiet")
 	s.type_(5, "batch", "advance", "3", "--yes")
 	s.type_(0, "batch", "phases", "3")
 	golden(t, "control", tasks.ReplaceAllString(tookAndNote.ReplaceAllString(s.String(), "Z  <1s   "), "  TASK"))
@@ -168,10 +163,7 @@ func TestControl(t *testing.T) {
 
 func TestControlIsForAdministrators(t *testing.T) {
 	t.Parallel()
-	p := newSystem(t, entra.DefaultReaderUPN).person()
-	if _, err, status := p.run("auth", "login"); status != 0 {
-		t.Fatal(err)
-	}
+	p := newSystem(t, entra.DefaultReaderUPN).signedIn()
 	csv := p.file("members.csv", "UserId\nu1\n")
 	for _, args := range []string{
 		"cancel 1 --yes", "pause 1", "resume 1", "approve 1 move", "retry 1", "skip-step 1 5 --reason x", "mark-done 1 5 --reason x",

@@ -13,10 +13,7 @@ import (
 
 func TestLogoutForgetsTheSignIn(t *testing.T) {
 	t.Parallel()
-	p := newSystem(t, entra.DefaultAdminUPN).person()
-	if _, err, status := p.run("auth", "login"); status != 0 {
-		t.Fatal(err)
-	}
+	p := newSystem(t, entra.DefaultAdminUPN).signedIn()
 	if _, err, status := p.run("runbook", "list"); status != 0 {
 		t.Fatal(err)
 	}

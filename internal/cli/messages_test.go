@@ -39,8 +39,7 @@ func (s *system) keep(id, body string) api.UnprocessableMessage {
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	system := newSystem(t, entra.DefaultAdminUPN)
-	s := &transcript{person: system.person()}
-	s.type_(0, "auth", "login")
+	s := &transcript{person: system.signedIn()}
 	s.type_(0, "messages", "list")
 
 	// Two results that come before their batch does, and one that is none.
@@ -81,10 +80,7 @@ func TestMessages(t *testing.T) {
 	s.type_(4, "batch", "audit", "2")
 	golden(t, "messages", s.String())
 
-	reader := newSystem(t, entra.DefaultReaderUPN).person()
-	if _, err, status := reader.run("auth", "login"); status != 0 {
-		t.Fatal(err)
-	}
+	reader := newSystem(t, entra.DefaultReaderUPN).signedIn()
 	for args, want := range map[string]int{"messages list": 0, "messages get a": 3, "messages replay a": 3, "messages discard a --yes": 3} {
 		if _, err, status := reader.run(strings.Fields(args)...); status != want {
 			t.Errorf("a reader's %s: status %d: %s", args, status, err)

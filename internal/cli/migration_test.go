@@ -150,10 +150,7 @@ func TestMigration(t *testing.T) {
 
 func TestReaderCannotWrite(t *testing.T) {
 	t.Parallel()
-	p := newSystem(t, entra.DefaultReaderUPN).person()
-	if _, err, status := p.run("auth", "login"); status != 0 {
-		t.Fatal(err)
-	}
+	p := newSystem(t, entra.DefaultReaderUPN).signedIn()
 	if out, err, status := p.run("batch", "list", "-o", "json"); status != 0 || strings.TrimSpace(out) != "{\n  \"items\": []\n}" {
 		t.Errorf("list ended with %d: %s%s", status, out, err)
 	}
@@ -165,10 +162,7 @@ func TestReaderCannotWrite(t *testing.T) {
 
 func TestSignInIsBoundToItsSettings(t *testing.T) {
 	t.Parallel()
-	p := newSystem(t, entra.DefaultAdminUPN).person()
-	if _, err, status := p.run("auth", "login"); status != 0 {
-		t.Fatal(err)
-	}
+	p := newSystem(t, entra.DefaultAdminUPN).signedIn()
 	out, err, status := p.run("auth", "status", "-o", "json")
 	var standing map[string]any
 	check(t, json.Unmarshal([]byte(out), &standing))

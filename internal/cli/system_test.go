@@ -131,6 +131,16 @@ func (s *system) person() *person {
 	return p
 }
 
+// signedIn is a person who has signed in.
+func (s *system) signedIn() *person {
+	s.t.Helper()
+	p := s.person()
+	if _, err, status := p.run("auth", "login"); status != 0 {
+		s.t.Fatal(err)
+	}
+	return p
+}
+
 func newPerson(t *testing.T) *person {
 	dir := t.TempDir()
 	return &person{t: t, ctx: t.Context(), dir: dir, env: map[string]string{"MATOOLKIT_HOME": filepath.Join(dir, "home"), "MATOOLKIT_TOKEN_STORE": "file"}}

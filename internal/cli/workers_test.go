@@ -47,8 +47,7 @@ phases:
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	system := newSystem(t, entra.DefaultReaderUPN)
-	s := &transcript{person: system.person()}
-	s.type_(0, "auth", "login")
+	s := &transcript{person: system.signedIn()}
 	s.type_(0, "worker", "list")
 	s.type_(4, "worker", "get", "worker-01")
 	system.announce("worker-01")
