@@ -18,7 +18,7 @@ func AdditionHold(s *store.SyncRecord, setting *store.Automation) *api.AdditionH
 	}
 	view := &api.AdditionHoldSummary{People: h.People, Of: h.Of, Reason: h.Reason, Since: h.Since, Revision: h.Revision}
 	if setting.Confirmed(h.Revision) {
-		view.Confirmed = Attribution(&setting.Additions.Mark)
+		view.Confirmed = Attribution(&setting.Additions.By)
 	}
 	return view
 }

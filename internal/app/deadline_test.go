@@ -25,7 +25,7 @@ func TestLostJobFailsItsStepAtTheDeadline(t *testing.T) {
 		s.wantSteps(b.ID, 1, "do queued")
 		s.pass(time.Millisecond)
 		s.wantSteps(b.ID, 1, "do failed")
-		if m := s.member(b.ID, 1); !strings.Contains(m.Error, "no result within 3m0s: no worker worker-01 was ever seen") {
+		if m := s.member(b.ID, 1); !strings.Contains(m.Error, "no result within 3m0s: worker worker-01 was never seen") {
 			t.Errorf("told: %s", m.Error)
 		}
 		s.wantPhases(b.ID, "only failed 0/1/0")

@@ -292,7 +292,7 @@ func TestJobThatWaitedForAWorkerThatIsGoneFailsWithThatCause(t *testing.T) {
 		s.deliverAll()
 		s.pass(time.Minute) // the worker is looked at once more
 		s.wantPhases(b.ID, "only failed 0/2/0")
-		if m := s.member(b.ID, 1); !strings.Contains(m.Error, "no result within 20m0s: no worker worker-01 since "+died) {
+		if m := s.member(b.ID, 1); !strings.Contains(m.Error, "no result within 20m0s: worker worker-01 was last seen at "+died) {
 			t.Errorf("error: %s", m.Error)
 		}
 	})

@@ -261,7 +261,7 @@ func TestSecretsAreErasedWhenNothingCanBeRetried(t *testing.T) {
 		encrypted := func() bool {
 			return slices.ContainsFunc(s.documents(), func(d document) bool { return strings.Contains(string(d.Doc), "v1.fixed.") && d.Type == "member" })
 		}
-		s.tickAfter(model.SecretsKept - time.Hour)
+		s.tickAfter(model.SecretRetention - time.Hour)
 		if !encrypted() {
 			t.Fatal("the secrets of members who can be retried are gone")
 		}
@@ -269,7 +269,7 @@ func TestSecretsAreErasedWhenNothingCanBeRetried(t *testing.T) {
 		if got := s.paramsOf("New"); got["Password"] != canary {
 			t.Errorf("retried, the worker got %v", got)
 		}
-		s.tickAfter(model.SecretsKept + time.Minute)
+		s.tickAfter(model.SecretRetention + time.Minute)
 		if encrypted() {
 			t.Error("a week later the secrets are still there")
 		}

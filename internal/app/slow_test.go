@@ -99,7 +99,7 @@ func (s *slowSystem) handle(lasts time.Duration) (most int) {
 		if s.skip != nil && s.skip(m) {
 			continue
 		}
-		first, _, again := strings.Cut(m.ID, message.AgainMark)
+		first, _, again := strings.Cut(m.ID, message.RequeueMark)
 		if again {
 			tries[first]++
 			if most = max(most, tries[first]); most > 50 {

@@ -58,7 +58,7 @@ func TestBatchSaysWhichWorkerItWaitsFor(t *testing.T) {
 			t.Fatalf("%+v", v)
 		}
 		s.pass(2 * time.Minute)
-		s.wantWaits(b.ID, "worker-01 gone: no worker since 2026-03-01T09:01:01Z; 45")
+		s.wantWaits(b.ID, "worker-01 gone: last seen at 2026-03-01T09:01:01Z; 45")
 		r.ThrottledUntil = nil
 		r.beat()
 		for _, j := range slices.Clone(s.jobs) {
@@ -123,7 +123,7 @@ func TestJobOfAWorkerThatMayBeStartingDoesNotFail(t *testing.T) {
 			s.pass(time.Minute)
 		}
 		s.wantPhases(b.ID, "only failed 0/2/0")
-		if m := s.member(b.ID, 1); !strings.Contains(m.Error, "no result within 1m0s: no worker worker-01 since 2026-03-01T09:00:00Z") {
+		if m := s.member(b.ID, 1); !strings.Contains(m.Error, "no result within 1m0s: worker worker-01 was last seen at 2026-03-01T09:00:00Z") {
 			t.Errorf("error: %s", m.Error)
 		}
 	})
@@ -142,7 +142,7 @@ func TestMissingSubscriptionIsNamed(t *testing.T) {
 	if _, err := s.app.Worker(s.ctx, "worker-99"); problem.CodeOf(err) != api.CodeNotFound {
 		t.Errorf("no job waits for worker-99, and it is shown: %v", err)
 	}
-	const want = "no worker worker-99 was ever seen; subscription worker-worker-99 of topic worker-jobs is missing"
+	const want = "worker worker-99 was never seen; subscription worker-worker-99 of topic worker-jobs is missing"
 	if m := s.member(b.ID, 1); !strings.Contains(m.Error, want) {
 		t.Errorf("error: %s", m.Error)
 	}
@@ -195,7 +195,7 @@ func TestGoneWorkerIsReportedAndOneScaledToZeroIsNot(t *testing.T) {
 	s.wantEvents(j, alert.CredentialExpiring, 0)
 	s.tickAfter(2 * time.Minute)
 	line := s.wantEvents(j, alert.WorkerGone, 1)[0]
-	if line["WorkerId"] != "worker-01" || line["Jobs"] != 3.0 || line["OldestSeconds"] != 660.0 || line["Reason"] != "no worker worker-01 since 2026-03-01T09:00:00Z" {
+	if line["WorkerId"] != "worker-01" || line["Jobs"] != 3.0 || line["OldestSeconds"] != 660.0 || line["Reason"] != "worker worker-01 was last seen at 2026-03-01T09:00:00Z" {
 		t.Errorf("%v", line)
 	}
 	next := s.replica("r2")

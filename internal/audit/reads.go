@@ -13,9 +13,9 @@ import (
 // caller that watches a batch reads it every second.
 const readWindow = 15 * time.Minute
 
-// readsKept is the number of reads that the cache remembers. A read that it has forgotten produces
+// maxCachedReads is the number of reads that the cache has. A read that it has forgotten produces
 // one more record, never one less.
-const readsKept = 10_000
+const maxCachedReads = 10_000
 
 // readKey identifies the caller, the partition, the item and the kind of read.
 type readKey struct{ by, partition, target, action string }
@@ -31,7 +31,7 @@ type lastRead struct {
 type readCache = *lru.Cache[readKey, *lastRead]
 
 func newReadCache() readCache {
-	cache, err := lru.New[readKey, *lastRead](readsKept)
+	cache, err := lru.New[readKey, *lastRead](maxCachedReads)
 	if err != nil {
 		panic(err) // only a size below 1 is refused
 	}

@@ -56,7 +56,7 @@ func getRunbookCommand(c *console) *cobra.Command {
 		Long: `Prints the YAML of the active version, or of the version in --version. Who published it is
 printed to standard error, so you can redirect the YAML to a file.
 
-With --output the command prints all fields of the version instead, which is no file to
+With --output the command prints all fields of the version instead, which you cannot
 publish, also as YAML.`,
 		Example: `  matoolkit runbook get moves > moves.yaml
   matoolkit runbook get moves --version 2 > moves-2.yaml

@@ -381,7 +381,7 @@ func TestWatchShowsWhichWorkerABatchWaitsFor(t *testing.T) {
 	t.Parallel()
 	seen := start.Add(-3 * time.Minute)
 	until := start.Add(5 * time.Minute)
-	gone := api.WorkerWait{WorkerID: "worker-01", State: api.WorkerGone, JobsQueued: 37, Since: &seen, Reason: "no worker since then"}
+	gone := api.WorkerWait{WorkerID: "worker-01", State: api.WorkerGone, JobsQueued: 37, Since: &seen, Reason: "last seen then"}
 	fewer := gone
 	fewer.JobsQueued = 36
 	throttled := api.WorkerWait{WorkerID: "worker-01", State: api.WorkerAlive, JobsQueued: 30, ThrottledUntil: &until, Reason: "throttled until then"}
@@ -403,7 +403,7 @@ func TestWatchShowsWhichWorkerABatchWaitsFor(t *testing.T) {
 			got = append(got, says)
 		}
 	}
-	want := []string{"worker worker-01: no worker since 2026-01-02 03:01:00Z; 37 jobs queued", "worker worker-01: throttled until 2026-01-02 03:09:00Z; 30 jobs queued"}
+	want := []string{"worker worker-01: last seen on 2026-01-02 03:01:00Z; 37 jobs queued", "worker worker-01: throttled until 2026-01-02 03:09:00Z; 30 jobs queued"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("told %q, want %q\n%s", got, want, out.String())
 	}
@@ -412,7 +412,7 @@ func TestWatchShowsWhichWorkerABatchWaitsFor(t *testing.T) {
 	bars := render.NewBars(&drawn, 200, false)
 	bars.Show(render.Progress{At: start, Batch: api.Batch{ID: 42, RunbookName: "moves", Status: "active", WaitsFor: []api.WorkerWait{gone}}})
 	bars.Close()
-	if !strings.Contains(drawn.String(), "waits for worker worker-01: no worker since 2026-01-02 03:01:00Z; 37 jobs queued") {
+	if !strings.Contains(drawn.String(), "waits for worker worker-01: last seen on 2026-01-02 03:01:00Z; 37 jobs queued") {
 		t.Errorf("drawn: %q", drawn.String())
 	}
 }

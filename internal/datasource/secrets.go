@@ -20,9 +20,9 @@ const mask = "***"
 // or in the query of a URL.
 var secretName = regexp.MustCompile(`(?i)pass|pwd|secret|key|token|sig|credential`)
 
-// telltale matches text that looks like a secret. It also catches secrets that were
+// secretPattern matches text that looks like a secret. It also catches secrets that were
 // truncated or rewritten on their way into an error.
-var telltale = regexp.MustCompile(`(?i)\b((?:password|pwd|secret|sig|(?:account|sharedaccess|access)_?key|sharedaccesssignature|(?:access_)?token|clientsecret|client_secret)=|bearer )[^\s;&"',)]+`)
+var secretPattern = regexp.MustCompile(`(?i)\b((?:password|pwd|secret|sig|(?:account|sharedaccess|access)_?key|sharedaccesssignature|(?:access_)?token|clientsecret|client_secret)=|bearer )[^\s;&"',)]+`)
 
 // The least lengths from which on a part is a secret that was not named as one. Below,
 // its removal would garble the text of any error (sp=r is in every signed URL), and
@@ -226,7 +226,7 @@ func (s secrets) scrub(text string) string {
 		}
 		text = strings.ReplaceAll(text, secret, mask)
 	}
-	return telltale.ReplaceAllString(text, "${1}"+mask)
+	return secretPattern.ReplaceAllString(text, "${1}"+mask)
 }
 
 // scrubAlone masks a secret where it is not part of a longer word.

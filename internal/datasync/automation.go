@@ -81,7 +81,7 @@ func (c automationChange) next(was store.Item[store.Automation], name string, by
 		next.DisabledAt, next.DisabledBy = &now, by.Name
 	}
 	if c.confirms(was) {
-		next.Additions = &store.ConfirmedAdditions{Revision: c.revision, Mark: model.Attribution{By: by.Name, At: now}}
+		next.Additions = &store.ConfirmedAdditions{Revision: c.revision, By: model.Attribution{By: by.Name, At: now}}
 	}
 	return next
 }

@@ -56,7 +56,7 @@ func (s *Syncer) confirmAdditions(ctx context.Context, by audit.Caller, name, re
 	}
 	now := s.now().UTC()
 	next := setting.Doc
-	next.Runbook, next.Additions = name, &store.ConfirmedAdditions{Revision: revision, Mark: model.Attribution{By: by.Name, At: now, Why: why}}
+	next.Runbook, next.Additions = name, &store.ConfirmedAdditions{Revision: revision, By: model.Attribution{By: by.Name, At: now, Why: why}}
 	state := additionHoldState(last.Doc.Additions, revision)
 	_, err = s.store.Apply(ctx, store.Writes{writeAutomation(setting, next), s.audit.Record(store.AuditRecord{
 		At: now, Actor: by.Actor(), Action: "confirm-additions", Runbook: name, Why: why, After: state.JSON(),
@@ -99,7 +99,7 @@ func refuseOther(last *store.SyncRecord, setting *store.Automation, revision str
 }
 
 func confirmationView(name string, c *store.ConfirmedAdditions) api.AdditionsConfirmation {
-	return api.AdditionsConfirmation{RunbookName: name, Revision: c.Revision, Confirmed: apiview.Attribution(&c.Mark)}
+	return api.AdditionsConfirmation{RunbookName: name, Revision: c.Revision, Confirmed: apiview.Attribution(&c.By)}
 }
 
 // additionHoldState returns the state of the additions of a confirmation for its audit record.

@@ -78,9 +78,9 @@ func TestDeadlineNamesTheCauseThatItIsGiven(t *testing.T) {
 	p := dated(t)
 	p.after(10*time.Minute + runstate.JobGracePeriod)
 	due := p.overdue()
-	due.Cause = "no worker w1 since noon"
+	due.Cause = "worker w1 was last seen at noon"
 	p.on(due)
-	if want := "no result within 10m0s: no worker w1 since noon"; p.step().Error != want {
+	if want := "no result within 10m0s: worker w1 was last seen at noon"; p.step().Error != want {
 		t.Fatalf("reason %q, want %q", p.step().Error, want)
 	}
 }
@@ -237,11 +237,11 @@ func TestDeadlineThatWasPutOffEndsWithItsWorker(t *testing.T) {
 	p.on(queued)
 	p.after(5 * time.Minute)
 	lost := p.overdue()
-	lost.Cause = "no worker w1 since noon"
+	lost.Cause = "worker w1 was last seen at noon"
 	d := p.on(lost)
 	p.want(model.RunRunning, model.StepPending)
 	wantOutcome(t, d, model.Retry{Step: 0, At: p.at.Add(30 * time.Second)})
-	if want := "no result within 10m0s: no worker w1 since noon"; p.step().Error != want {
+	if want := "no result within 10m0s: worker w1 was last seen at noon"; p.step().Error != want {
 		t.Fatalf("reason %q, want %q", p.step().Error, want)
 	}
 }

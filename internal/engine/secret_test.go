@@ -174,7 +174,7 @@ func TestABatchKeepsSecretsForAWhile(t *testing.T) {
 		t.Error("a batch under way is to lose its secrets")
 	}
 	b.Status, b.CompletedAt = model.BatchCompleted, &now
-	end := now.Add(model.SecretsKept)
+	end := now.Add(model.SecretRetention)
 	if at := b.EraseSecretsAt(); at == nil || !at.Equal(end) {
 		t.Errorf("erased at %v, want %s", at, end)
 	}

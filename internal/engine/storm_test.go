@@ -119,7 +119,7 @@ func (s *system) live() {
 		}
 		s.finish()
 	}
-	s.now = s.now.Add(model.SecretsKept)
+	s.now = s.now.Add(model.SecretRetention)
 	s.erase()
 	s.checkErased()
 	if !s.batch.Status.Terminal() {

@@ -40,15 +40,15 @@ func (m Delivery) WithDoneThrough(id string) Delivery {
 	return m
 }
 
-// AgainMark stands between a message's id and the time of its being put back.
-const AgainMark = "-again-"
+// RequeueMark stands between the id of a message and the time of its requeue.
+const RequeueMark = "-again-"
 
-// FirstID is the id that a message had before it was ever put back, so that ids do not grow
+// FirstID is the id that a message had before its first requeue, so that ids do not grow
 // with each time. An id that leaves no room, for the broker takes 128 characters, is replaced
 // by its digest. It is empty where the sender gave none.
 func (m Delivery) FirstID() string {
 	id := m.ID
-	if i := strings.LastIndex(id, AgainMark); i >= 0 {
+	if i := strings.LastIndex(id, RequeueMark); i >= 0 {
 		id = id[:i]
 	}
 	if len(id) <= 100 {

@@ -19,9 +19,9 @@ const SealedField = "$sealed"
 // erasedText stands in the place of an encrypted value that was erased.
 const erasedText = "erased"
 
-// SecretsKept is how long a batch that has ended keeps the secrets of members who can
+// SecretRetention is how long a batch that has ended keeps the secrets of members who can
 // still be retried.
-const SecretsKept = 7 * 24 * time.Hour
+const SecretRetention = 7 * 24 * time.Hour
 
 // Sealed gives the encrypted form of a secret value; ok is false for any other value.
 // It is empty where the value was erased.
@@ -101,7 +101,7 @@ func (b *Batch) EraseSecretsAt() *time.Time {
 	if b.SecretsErasedAt != nil && b.SecretsErasedAt.After(*b.CompletedAt) {
 		return nil
 	}
-	at := b.CompletedAt.Add(SecretsKept)
+	at := b.CompletedAt.Add(SecretRetention)
 	if b.Status == BatchCancelled {
 		at = *b.CompletedAt // nothing in it can be retried
 	}

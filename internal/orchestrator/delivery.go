@@ -176,7 +176,7 @@ func (o *Orchestrator) requeue(ctx context.Context, d delivery, delay time.Durat
 		first = rand.Text()
 	}
 	again := bus.Message{
-		ID:   fmt.Sprintf("%s%s%d", first, message.AgainMark, at.Unix()),
+		ID:   fmt.Sprintf("%s%s%d", first, message.RequeueMark, at.Unix()),
 		Body: d.message.Body, Properties: message.WithType(d.message.Properties, d.message.Type), At: at,
 	}
 	if err := o.bus.Send(ctx, d.topic, again); err != nil {

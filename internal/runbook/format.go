@@ -79,7 +79,7 @@ var columnObject = Object{
 var additionsObject = Object{
 	Name: "data_source.addition_guard", Doc: "Additions above one of the limits wait for an administrator. At least one field is required.",
 	Fields: []Field{
-		{"share", false, "More than 10 people and more than this share of the members of the runbook's open batches. More than `0%`, up to `100%`, which is no limit. Default: `20%`."},
+		{"share", false, "More than 10 people and more than this share of the members of the runbook's open batches. More than `0%`, up to `100%`, which means no limit. Default: `20%`."},
 		{"number", false, "More people than this: 1 to 1000000. Default: `100`."},
 	},
 }

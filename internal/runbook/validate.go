@@ -53,7 +53,7 @@ type validator struct {
 func (v *validator) title() {
 	for _, extension := range []string{".yaml", ".yml"} {
 		if strings.HasSuffix(strings.ToLower(v.d.name), extension) {
-			v.p.warnf(v.d.namePos, "name", CodeFileName, "ends in %s, so commands would take it for a file: remove the ending", extension)
+			v.p.warnf(v.d.namePos, "name", CodeFileName, "ends in %s, so commands would read it as a file name: remove the ending", extension)
 		}
 	}
 }

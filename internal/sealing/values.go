@@ -44,7 +44,7 @@ func (s *Sealer) FillJob(ctx context.Context, run *model.Run, body []byte) ([]by
 	params, err := template.FillSecrets(job.Parameters, func(name string) (json.RawMessage, error) {
 		value, ok := run.Secrets[name]
 		if !ok {
-			return nil, fmt.Errorf("%w: the run does not have %s any more", secret.ErrLost, name)
+			return nil, fmt.Errorf("%w: the run no longer has %s", secret.ErrLost, name)
 		}
 		opened, err := s.open(ctx, run.Batch, run.Member, name, value)
 		if err == nil {

@@ -29,7 +29,7 @@ func (s *Automation) Confirmed(revision string) bool {
 // ConfirmedAdditions allows the people to be added whom a query returns with this revision.
 type ConfirmedAdditions struct {
 	Revision string            `json:"revision"`
-	Mark     model.Attribution `json:"mark"`
+	By       model.Attribution `json:"by"`
 }
 
 // SyncRecord is the outcome of the last data source sync of a runbook, and the lease of the

@@ -176,13 +176,13 @@ func (r *Record) idleSince(now time.Time) time.Time {
 	return since
 }
 
-// absence returns a text that says since when there is no worker.
+// absence returns a text that says when the worker was last seen.
 func (r *Record) absence(worker string) string {
 	last := r.LastSeen()
 	if last.IsZero() {
-		return fmt.Sprintf("no worker %s was ever seen", worker)
+		return fmt.Sprintf("worker %s was never seen", worker)
 	}
-	return fmt.Sprintf("no worker %s since %s", worker, formatTime(last))
+	return fmt.Sprintf("worker %s was last seen at %s", worker, formatTime(last))
 }
 
 // credentialExpiresAt returns when the credential of the replica that reported last expires, also

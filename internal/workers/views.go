@@ -177,9 +177,9 @@ func (r *Registry) workerWait(id string, worker *Record, dispatchedAt, now time.
 	case wait.State == api.WorkerScaledToZero:
 		wait.Reason = fmt.Sprintf("starting, until %s at most", formatTime(worker.startsUntil(dispatchedAt, r.startup)))
 	case wait.Since == nil:
-		wait.Reason = "no worker was ever seen"
+		wait.Reason = "never seen"
 	default:
-		wait.Reason = "no worker since " + formatTime(*wait.Since)
+		wait.Reason = "last seen at " + formatTime(*wait.Since)
 	}
 	return wait, true
 }

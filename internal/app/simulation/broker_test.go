@@ -148,7 +148,7 @@ func (b *broker) announcedAgain(topic, id string) bool {
 // family names a message and all messages that are or were requeued for it: the app counts its
 // attempts on all of them together.
 func (m *held) family() string {
-	first, _, _ := strings.Cut(m.id, message.AgainMark)
+	first, _, _ := strings.Cut(m.id, message.RequeueMark)
 	return m.topic + "/" + first
 }
 

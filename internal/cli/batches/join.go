@@ -22,7 +22,7 @@ have started, in order and at their own pace, and join the others for the later 
 
 The file has the format of matoolkit batch create. Rows whose key is already a member are
 left unchanged, so you can send the same file again; a person who was removed is added
-again. If a row is invalid, the command lists all invalid rows and adds nobody. The file
+again. If a row is invalid, the command lists all invalid rows and adds none. The file
 name - stands for standard input. People who are in another batch that has not ended are
 refused, and named with that batch.`,
 		Example: `  matoolkit batch add-members 42 latecomers.csv`,

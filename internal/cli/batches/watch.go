@@ -119,7 +119,7 @@ func watchCommand(c *runner) *cobra.Command {
 continues after an outage of the API. Ctrl-C ends the command, not the batch.
 
 The exit status is 0 when the batch completed and 1 when it failed or was cancelled. With
---until-idle the command returns when nothing runs any more, with the outcome of the last
+--until-idle the command returns when nothing is running, with the outcome of the last
 phase, and with status 1 when the stop_when of a phase paused the batch. A batch that an
 administrator paused, or that waits for an approval or for its next phase, has not ended:
 the command shows what it waits for and continues.`,

@@ -53,7 +53,7 @@ func (c *Printer) PrintAutomation(v api.Automation) error {
 		return err
 	}
 	for _, held := range v.Held {
-		fmt.Fprintf(out, "\nBatch %d: %s\n", held.BatchID, c.Cell(heldNote(held)))
+		fmt.Fprintf(out, "\nBatch %d: %s\n", held.BatchID, c.Cell(holdNote(held)))
 	}
 	if v.Additions != nil {
 		fmt.Fprintf(out, "\n%s\n", c.Cell(additionWords(*v.Additions)))

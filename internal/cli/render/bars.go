@@ -114,7 +114,7 @@ func (b *bars) frame() []string {
 			words += "  " + more
 		}
 		room := b.width - 1
-		left = cut(left, max(room-bar-text.StringWidth(right)-leastKept, leastKept))
+		left = cut(left, max(room-bar-text.StringWidth(right)-leastWidth, leastWidth))
 		words = strings.TrimRight(cut(words, room-text.StringWidth(left)-bar-text.StringWidth(right)), " ")
 		lines = append(lines, left+b.bar(phase, bar)+right+b.paint(PhaseStatus(phase), words))
 	}

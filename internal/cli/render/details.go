@@ -33,7 +33,7 @@ func (c *Printer) printFields(fields ...field) {
 			continue
 		}
 		lines := []string{value}
-		if room := c.Width - longest - gap; c.Terminal && room >= leastKept {
+		if room := c.Width - longest - gap; c.Terminal && room >= leastWidth {
 			lines = wrap(value, room)
 		}
 		name := f.name

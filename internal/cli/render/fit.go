@@ -24,11 +24,11 @@ var minorColumns = []string{
 // The widths, in characters, to which columns are shortened before other columns are hidden:
 // of texts, of other values, and of both at least.
 const (
-	proseKept = 40
-	wordKept  = 24
-	leastKept = 12
-	gap       = 2 // between two columns
-	mostLines = 4 // of a wrapped text
+	proseWidth = 40
+	wordWidth  = 24
+	leastWidth = 12
+	gap        = 2 // between two columns
+	mostLines  = 4 // of a wrapped text
 )
 
 // fit makes the table at most as wide as the terminal. It returns the columns that it hides, and
@@ -36,7 +36,7 @@ const (
 func (s *Sheet) fit(width int) (hidden []string, fits bool) {
 	if len(s.c.Columns) == 0 {
 		for _, name := range slices.Concat(s.minor, minorColumns) {
-			if s.width(proseKept, wordKept) <= width {
+			if s.width(proseWidth, wordWidth) <= width {
 				break
 			}
 			if i := slices.Index(s.head, name); i > 0 {
@@ -46,7 +46,7 @@ func (s *Sheet) fit(width int) (hidden []string, fits bool) {
 		}
 		// On a narrower terminal any column but the first is hidden as a whole: readers do not
 		// notice a column that is cut off at the edge.
-		for s.width(leastKept, leastKept) > width && len(s.head) > 1 {
+		for s.width(leastWidth, leastWidth) > width && len(s.head) > 1 {
 			i := s.last()
 			hidden = append(hidden, s.head[i])
 			s.remove(i)
@@ -55,7 +55,7 @@ func (s *Sheet) fit(width int) (hidden []string, fits bool) {
 	for _, step := range []struct {
 		prose bool
 		least int
-	}{{true, proseKept}, {false, 20}, {true, 24}, {false, leastKept}, {true, leastKept}} {
+	}{{true, proseWidth}, {false, 20}, {true, 24}, {false, leastWidth}, {true, leastWidth}} {
 		s.shorten(width, step.prose, step.least)
 	}
 	return hidden, s.width(math.MaxInt, math.MaxInt) <= width

@@ -54,7 +54,7 @@ func (l *lines) Show(p Progress) {
 	l.showPhases(p)
 	l.showStatus(p)
 	l.showPause(p)
-	l.showHeld(p)
+	l.showHold(p)
 	l.showWaits(p)
 	if hint := hint(p); l.hints && hint != "" && hint != l.hinted {
 		l.hinted = hint
@@ -109,8 +109,8 @@ func (l *lines) showPause(p Progress) {
 	}
 }
 
-// showHeld shows the held removals of the batch.
-func (l *lines) showHeld(p Progress) {
+// showHold shows the held removals of the batch.
+func (l *lines) showHold(p Progress) {
 	held := Held(p)
 	if held == l.held {
 		return
@@ -118,7 +118,7 @@ func (l *lines) showHeld(p Progress) {
 	if l.held = held; held != "" {
 		l.print(p, "%s", held)
 	} else if !p.Batch.Terminal() {
-		l.print(p, "batch %d has no held removals any more", p.Batch.ID)
+		l.print(p, "batch %d no longer has held removals", p.Batch.ID)
 	}
 }
 
@@ -186,7 +186,7 @@ func Held(p Progress) string {
 	if p.Batch.Held == nil || p.Batch.Terminal() {
 		return ""
 	}
-	return heldNote(*p.Batch.Held)
+	return holdNote(*p.Batch.Held)
 }
 
 // ShellWord quotes a name for a shell if it needs quotes.

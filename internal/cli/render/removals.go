@@ -38,8 +38,8 @@ func describeHold(h api.RemovalHoldSummary) string {
 	return fmt.Sprintf("the removal of %s is held since %s: %s", who, Stamp(h.Since), h.Reason)
 }
 
-// heldNote describes held removals with the next command.
-func heldNote(h api.RemovalHoldSummary) string {
+// holdNote describes held removals with the next command.
+func holdNote(h api.RemovalHoldSummary) string {
 	if h.Confirmed != nil {
 		return describeHold(h)
 	}

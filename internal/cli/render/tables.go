@@ -127,7 +127,7 @@ func Notes(v api.Batch) []string {
 		all = append(all, Capital(waitNote(w)))
 	}
 	if v.Held != nil && !v.Terminal() {
-		all = append(all, Capital(heldNote(*v.Held)))
+		all = append(all, Capital(holdNote(*v.Held)))
 	}
 	if v.DiscardedRemovals > 0 {
 		all = append(all, fmt.Sprintf("%s kept although the data source no longer returns them.", are(v.DiscardedRemovals, "member")))
@@ -142,7 +142,7 @@ func waitNote(w api.WorkerWait) string {
 	case w.ThrottledUntil != nil:
 		reason = "throttled until " + Stamp(*w.ThrottledUntil)
 	case (w.State == api.WorkerGone || w.State == api.WorkerSilent) && w.Since != nil:
-		reason = "no worker since " + Stamp(*w.Since)
+		reason = "last seen on " + Stamp(*w.Since)
 	}
 	return fmt.Sprintf("waits for worker %s: %s; %s queued", w.WorkerID, reason, Count(w.JobsQueued, "job"))
 }

@@ -47,7 +47,7 @@ func (c column) conversion() (conversion, error) {
 	if len(kind) > 60 {
 		kind = kind[:60] + "…"
 	}
-	return nil, fmt.Errorf("the type %s is not supported: leave the column out of the query, or cast it to STRING in there", kind)
+	return nil, fmt.Errorf("the type %s is not supported: remove the column from the query, or cast it to STRING", kind)
 }
 
 func plainText(text string) (json.RawMessage, error) { return datasource.Value(text) }
