@@ -44,6 +44,9 @@ var replacedTerms = []struct{ old, use string }{
 	{"KeptId", "UnprocessableId"},
 	{"UnprocessedMessage", "UnprocessableMessage"},
 	{"PartitionUnprocessed", "PartitionUnprocessable"},
+	// Discarded removals, which were kept members.
+	{"MembersKept", "DiscardedRemovalsChanged"},
+	{"keptMembers", "discardedRemovals"},
 	// Audit records, which were marks, facts and trails.
 	{"model.Mark", "model.Attribution"},
 	{"audit.Facts", "audit.State"},
