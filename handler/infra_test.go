@@ -101,8 +101,8 @@ func settingsDrift(t *testing.T, environment map[string]string, byHost []string)
 func TestDeployedSettingsAreWhatTheHandlerReads(t *testing.T) {
 	t.Parallel()
 	all := map[string]any{
-		"otlpEndpoint": "https://collector.example.com", "otlpHeadersSecretName": "headers", "secretsKeyName": "key",
-		"dataSourceSecrets": map[string]any{"MOVES_SQL": "moves-sql"}, "dataSourceSettings": map[string]any{"WAREHOUSE": "0123456789abcdef"},
+		"otlpEndpoint": "https://collector.example.com", "otlpHeadersSecretName": "headers", "encryptionKeyName": "key",
+		"dataSourceVaultSettings": map[string]any{"MOVES_SQL": "moves-sql"}, "dataSourceSettings": map[string]any{"WAREHOUSE": "0123456789abcdef"},
 		"extraSettings": map[string]any{"API_REQUESTS_PER_SECOND": "7"},
 	}
 	for _, parameters := range []map[string]any{nil, all} {

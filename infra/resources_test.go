@@ -30,8 +30,8 @@ var variants = map[string][]map[string]any{
 		{
 			"deployerAddresses": []any{"192.0.2.7"}, "scaleByMessageCount": true, "cosmosCapacity": "autoscale", "zoneRedundant": true,
 			"alwaysReadyApi": int64(1), "alwaysReadyTimer": int64(1), "alwaysReadyEvents": int64(1), "alwaysReadyResults": int64(1),
-			"dataSourceSecrets": map[string]any{"MOVES_SQL": "moves-sql"}, "dataSourceSettings": map[string]any{"WAREHOUSE": "0123456789abcdef"},
-			"secretsKeyName": "secrets-key", "otlpEndpoint": "https://collector.example.com", "otlpHeadersSecretName": "otlp-headers",
+			"dataSourceVaultSettings": map[string]any{"MOVES_SQL": "moves-sql"}, "dataSourceSettings": map[string]any{"WAREHOUSE": "0123456789abcdef"},
+			"encryptionKeyName": "secrets-key", "otlpEndpoint": "https://collector.example.com", "otlpHeadersSecretName": "otlp-headers",
 			"alertActionGroupIds": []any{"/subscriptions/x"}, "extraSettings": map[string]any{"API_REQUESTS_PER_SECOND": "7"},
 		},
 	},
@@ -39,7 +39,7 @@ var variants = map[string][]map[string]any{
 		nil,
 		{"workerImage": ""},
 		{"credentialKind": "secret", "otlpEndpoint": "https://collector.example.com", "otlpHeadersSecretName": "otlp-headers", "vaultAccess": "vault", "scaleRoleId": templates.ID},
-		{"certificatePasswordName": "password", "alertFrom": "a@example.com", "alertTo": "b@example.com", "cpu": "2", "maxReplicas": int64(3)},
+		{"certificatePassphraseName": "password", "alertFrom": "a@example.com", "alertTo": "b@example.com", "cpu": "2", "maxReplicas": int64(3)},
 	},
 }
 
@@ -145,6 +145,12 @@ func TestParametersAndOutputsAreDescribed(t *testing.T) {
 	}
 }
 
+// The compiler's rule secure-secrets-in-params takes a parameter of such a name for a secret.
+var (
+	secretWord    = regexp.MustCompile(`(?i)password|pwd|secret|accountkey|acctkey`)
+	allowedSecret = regexp.MustCompile(`(?i)secret(permissions|version|ur[il]|name)`)
+)
+
 // TestTemplatesReadNoSecret: the parameters and outputs of a deployment stay readable in the
 // resource group. The programs sign in by identity, and Key Vault gives them secrets, so that
 // no template takes a secret, reads a key or returns one.
@@ -153,6 +159,9 @@ func TestTemplatesReadNoSecret(t *testing.T) {
 	for _, file := range templateFiles(t) {
 		tree := parsed(t, file)
 		for _, p := range tree.Parameters {
+			if kind := p.Type.Text; (kind == "string" || kind == "object") && secretWord.MatchString(p.Text) && !allowedSecret.MatchString(p.Text) {
+				t.Errorf("%s:%d: the compiler warns that the parameter %s looks like a secret", file, p.Line, p.Text)
+			}
 			for _, d := range p.Decorators {
 				if d.Text == "secure" {
 					t.Errorf("%s:%d: the parameter %s is a secret", file, p.Line, p.Text)

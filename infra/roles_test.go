@@ -75,7 +75,7 @@ func TestEachIdentityHasTheRolesThatItNeeds(t *testing.T) {
 		},
 		"secrets of the handler": {
 			templates.Functions,
-			map[string]any{"dataSourceSecrets": map[string]any{"MOVES_SQL": "moves-sql"}, "otlpHeadersSecretName": "headers", "secretsKeyName": "key"},
+			map[string]any{"dataSourceVaultSettings": map[string]any{"MOVES_SQL": "moves-sql"}, "otlpHeadersSecretName": "headers", "encryptionKeyName": "key"},
 			[]string{"func: Key Vault Secrets User: vaults/secrets headers", "func: Key Vault Secrets User: vaults/secrets key", "func: Key Vault Secrets User: vaults/secrets moves-sql"},
 			nil,
 		},
@@ -90,7 +90,7 @@ func TestEachIdentityHasTheRolesThatItNeeds(t *testing.T) {
 		},
 		"secrets of a worker": {
 			templates.Worker,
-			map[string]any{"otlpHeadersSecretName": "headers", "certificatePasswordName": "password"},
+			map[string]any{"otlpHeadersSecretName": "headers", "certificatePassphraseName": "password"},
 			[]string{"worker-01: Key Vault Secrets User: vaults/secrets headers", "worker-01: Key Vault Secrets User: vaults/secrets password"},
 			nil,
 		},

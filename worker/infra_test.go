@@ -40,7 +40,7 @@ func settingsDrift(environment map[string]string) []string {
 func TestDeployedSettingsAreWhatTheWorkerReads(t *testing.T) {
 	t.Parallel()
 	for name, given := range map[string]map[string]any{
-		"with a certificate": {"certificatePasswordName": "password", "alertFrom": "a@example.com", "alertTo": "b@example.com"},
+		"with a certificate": {"certificatePassphraseName": "password", "alertFrom": "a@example.com", "alertTo": "b@example.com"},
 		"with a secret":      {"credentialKind": "secret", "otlpEndpoint": "http://collector:4318"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -117,6 +117,9 @@ func (l *lexer) next() {
 	}
 }
 
+// allowedDirective is the only compiler directive: diagnosticSettings has no recent API version.
+const allowedDirective = "#disable-next-line use-recent-api-versions"
+
 func (l *lexer) operator(at Position) {
 	for _, text := range operators {
 		if strings.HasPrefix(l.rest, text) {
@@ -132,8 +135,10 @@ func (l *lexer) operator(at Position) {
 		case '"', '‘', '’', '“', '”':
 			l.fail(at, "strings are written with straight single quotes")
 		case '#':
-			l.take(length(l.rest, func(c byte) bool { return c != '\n' && c != '\r' }))
-			l.fail(at, "lines that begin with # are not used here: a comment begins with //, and a warning is not turned off")
+			line := "#" + l.take(length(l.rest, func(c byte) bool { return c != '\n' && c != '\r' }))
+			if line != allowedDirective {
+				l.fail(at, "the only line that can begin with # is %s: a comment begins with //, and a warning is not turned off", allowedDirective)
+			}
 		default:
 			l.fail(at, "character %q belongs to nothing in Bicep", r)
 		}

@@ -104,6 +104,7 @@ func TestErrors(t *testing.T) {
 		"module it 'none.bicep' = {\n  name: 'm'\n}":                     "none.bicep",
 		"module it 'module.bicep' = {\n  name: 'm'\n}":                   "the parameter one is not given",
 		"module it 'module.bicep' = {}":                                  "the module has no name",
+		"#disable-next-line no-unused-vars\nvar it = 1":                  "a warning is not turned off",
 		"output it int = 'a'":                                            "output it: expected int, not a",
 		"resource it 'A.b/c@1' = {}":                                     "it has no name",
 		"resource it 'A.b/c/d@1' = {\n  name: 'n'\n}":                    "needs the names of 1 parents",

@@ -54,6 +54,7 @@ resource containerEnvironment 'Microsoft.App/managedEnvironments@2025-01-01' = {
 
 // What workers write goes to the table ContainerAppConsoleLogs; why one was started,
 // scaled or refused to ContainerAppSystemLogs.
+#disable-next-line use-recent-api-versions
 resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
   name: 'log-analytics'
   scope: containerEnvironment

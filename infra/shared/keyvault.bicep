@@ -113,6 +113,7 @@ module endpoint 'private-endpoint.bicep' = if (privateNetwork) {
 }
 
 // Who read which secret, and who was refused.
+#disable-next-line use-recent-api-versions
 resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
   name: 'log-analytics'
   scope: vault

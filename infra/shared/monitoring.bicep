@@ -43,6 +43,7 @@ resource workspace 'Microsoft.OperationalInsights/workspaces@2025-02-01' = {
 }
 
 // Who asked what of the logs.
+#disable-next-line use-recent-api-versions
 resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
   name: 'log-analytics'
   scope: workspace

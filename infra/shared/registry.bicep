@@ -76,6 +76,7 @@ resource push 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
   }
 ]
 
+#disable-next-line use-recent-api-versions
 resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
   name: 'log-analytics'
   scope: registry

@@ -103,6 +103,7 @@ module endpoint 'private-endpoint.bicep' = if (privateNetwork) {
   }
 }
 
+#disable-next-line use-recent-api-versions
 resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
   name: 'log-analytics'
   scope: bus

@@ -107,7 +107,7 @@ param entraAudience string
 param vaultUri string
 
 @description('Settings that are secrets of the Key Vault: name of the setting to name of the secret.')
-param secretSettings object
+param vaultSettings object
 
 @description('The least that the handler logs.')
 @allowed([
@@ -137,7 +137,7 @@ var settings = union(
   extraSettings,
   // The app fetches them with keyVaultReferenceIdentity, anew within a day of a change.
   toObject(
-    items(secretSettings),
+    items(vaultSettings),
     item => item.key,
     item => '@Microsoft.KeyVault(SecretUri=${vaultUri}secrets/${item.value})'
   ),
@@ -309,6 +309,7 @@ module endpoint '../../shared/private-endpoint.bicep' = if (privateNetwork) {
 
 // The same lines as in Application Insights, and those of an app that cannot start or
 // reach it.
+#disable-next-line use-recent-api-versions
 resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
   name: 'log-analytics'
   scope: app

@@ -171,6 +171,7 @@ module endpoint '../../shared/private-endpoint.bicep' = if (privateNetwork) {
 
 // Who changed the account. Each single read and write is not logged: what they cost shows
 // in the figures, what they did in the audit trail that the program keeps itself.
+#disable-next-line use-recent-api-versions
 resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
   name: 'log-analytics'
   scope: account

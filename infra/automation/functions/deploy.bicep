@@ -110,13 +110,13 @@ param entraClientId string
 param entraAudience string = 'api://${entraClientId}'
 
 @description('Connection strings of data sources: name of the setting to name of the Key Vault secret, which must exist. If you remove an entry, remove the role on the secret by hand.')
-param dataSourceSecrets object = {}
+param dataSourceVaultSettings object = {}
 
-@description('Connections of data sources without a secret, such as a warehouse id or the URL of a blob: name of the setting to value. Runbooks can use only these settings and those of dataSourceSecrets.')
+@description('Connections of data sources without a secret, such as a warehouse id or the URL of a blob: name of the setting to value. Runbooks can use only these settings and those of dataSourceVaultSettings.')
 param dataSourceSettings object = {}
 
 @description('Name of the Key Vault secret with the encryption key of secret values, which must exist. Empty: runbooks with secrets are refused.')
-param secretsKeyName string = ''
+param encryptionKeyName string = ''
 
 @description('OpenTelemetry collector that also receives traces and metrics of the host and the handler, such as https://collector.example.com.')
 param otlpEndpoint string = ''
@@ -205,8 +205,8 @@ var allTags = union(
 )
 
 // Headers are a key to the collector, so they come from the vault as well.
-var secretSettings = union(
-  dataSourceSecrets,
+var vaultSettings = union(
+  dataSourceVaultSettings,
   empty(otlpHeadersSecretName)
     ? {}
     : {
@@ -216,8 +216,8 @@ var secretSettings = union(
 
 // The handler reads the key itself, to know its versions.
 var readableSecrets = union(
-  map(items(secretSettings), item => item.value),
-  empty(secretsKeyName) ? [] : [ secretsKeyName ]
+  map(items(vaultSettings), item => item.value),
+  empty(encryptionKeyName) ? [] : [ encryptionKeyName ]
 )
 
 // All HTTP functions share a group of instances; each other function has its own.
@@ -366,19 +366,19 @@ module app 'app.bicep' = {
     entraClientId: entraClientId
     entraAudience: entraAudience
     vaultUri: vault.properties.vaultUri
-    secretSettings: secretSettings
+    vaultSettings: vaultSettings
     logLevel: logLevel
     workerStartupSeconds: workerStartupSeconds
     otlpEndpoint: otlpEndpoint
-    dataSources: map(items(union(dataSourceSecrets, dataSourceSettings)), source => source.key)
+    dataSources: map(items(union(dataSourceVaultSettings, dataSourceSettings)), source => source.key)
     extraSettings: union(
       extraSettings,
       dataSourceSettings,
-      empty(secretsKeyName)
+      empty(encryptionKeyName)
         ? {}
         : {
             KEY_VAULT_URL: vault.properties.vaultUri
-            SECRETS_KEY_NAME: secretsKeyName
+            SECRETS_KEY_NAME: encryptionKeyName
           }
     )
     workspaceId: workspace.id

@@ -146,6 +146,7 @@ module endpoints '../../shared/private-endpoint.bicep' = [
 ]
 
 // Who replaced a package shows here. Reads are left out: the host's alone are many.
+#disable-next-line use-recent-api-versions
 resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
   name: 'log-analytics'
   scope: blobs

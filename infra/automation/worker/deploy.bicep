@@ -55,7 +55,7 @@ param credentialKind string = 'certificate'
 param credentialName string = 'worker'
 
 @description('Name of the secret with the password of a PFX that is stored as a secret.')
-param certificatePasswordName string = ''
+param certificatePassphraseName string = ''
 
 @description('Secrets that the worker may read: its own by name (secrets), which must exist when you deploy an image, or all in the vault (vault).')
 @allowed([
@@ -181,7 +181,7 @@ var busName = '${base}-bus'
 var vaultUri = 'https://${base}-kv${environment().suffixes.keyvaultDns}'
 
 // A client secret has no password.
-var passwordName = credentialKind == 'certificate' ? certificatePasswordName : ''
+var passwordName = credentialKind == 'certificate' ? certificatePassphraseName : ''
 var secretNames = filter(
   union(
     [
