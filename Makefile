@@ -28,7 +28,7 @@ GORELEASER := go run github.com/goreleaser/goreleaser/v2@v2.15.4
 GOLANGCI_VERSION = 2.15.0
 GOLANGCI = $(if $(findstring version $(GOLANGCI_VERSION) ,$(shell golangci-lint version 2>/dev/null)),golangci-lint,go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(GOLANGCI_VERSION))
 
-.PHONY: help build stage clean demo up func bench test test-short test-protocols soak soak-storm soak-simulation soak-sources soak-explore fuzz lint portable vuln package image notices release
+.PHONY: help build stage clean demo up func bench test test-short test-protocols soak soak-storm soak-simulation soak-sources soak-explore fuzz lint portable vuln clients package image notices release
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "%s%s\n", sep, substr($$0, 5); sep = "\n"} /^[A-Za-z0-9_-]+:.*## / {if (sep) printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -134,6 +134,9 @@ vuln: ## look for known vulnerabilities that the code reaches (asks vuln.go.dev)
 	$(PLAIN) $(GOVULNCHECK) $$(go list ./... | grep -vxE '$(MODULE)/worker(/graph|/matrix)?')
 	$(PLAIN) go build -trimpath -o bin/vuln/worker ./worker
 	$(GOVULNCHECK) -mode binary bin/vuln/worker
+
+clients: ## run clients of Go, JavaScript, Python and Java against local/
+	$(PLAIN) go run -trimpath ./local/clients/run $(CLIENTS)
 
 ##@ Release
 # The same commit gives the same files: they have the time of the commit.
