@@ -4,6 +4,7 @@ import (
 	"path"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -116,5 +117,53 @@ func TestAlertsHaveTheDefaultsOfTheirModule(t *testing.T) {
 	}
 	if same < 10 {
 		t.Errorf("only %d defaults are compared", same)
+	}
+}
+
+// TestIdentifiersAreConstant: what-if skips a nested deployment whose resources have a name, a
+// scope or a property name that only a deployment finds out, and so would not show what changes.
+func TestIdentifiersAreConstant(t *testing.T) {
+	t.Parallel()
+	for stage, all := range variants {
+		for _, others := range all {
+			d, err := templates.WhatIf(t, stage, others)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			for _, name := range d.Modules {
+				constant(t, stage, "name of a module", name)
+			}
+			for _, r := range slices.Concat(d.Resources, d.Existing) {
+				at := r.File + ": " + r.Symbol
+				constant(t, at, "name", r.Name)
+				if r.Scope != nil {
+					constant(t, at, "scope", r.Scope.ID)
+				}
+				constantKeys(t, at, r.Body)
+			}
+		}
+	}
+}
+
+func constant(t *testing.T, at, what, text string) {
+	t.Helper()
+	if strings.ContainsRune(text, '<') {
+		t.Errorf("%s: the %s %s is known only in a deployment", at, what, text)
+	}
+}
+
+func constantKeys(t *testing.T, at string, value any) {
+	t.Helper()
+	switch value := value.(type) {
+	case map[string]any:
+		for name, inner := range value {
+			constant(t, at, "property", name)
+			constantKeys(t, at, inner)
+		}
+	case []any:
+		for _, inner := range value {
+			constantKeys(t, at, inner)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -18,6 +19,9 @@ type Deployment struct {
 	// Modules are the names of the deployments of modules.
 	Modules []string
 	Outputs map[string]any
+
+	// whatIf makes the outputs of modules unknown.
+	whatIf bool
 }
 
 // Instance is one resource of a deployment.
@@ -79,8 +83,17 @@ func (r Runtime) String() string { return "<" + string(r) + ">" }
 // Deploy evaluates a template and its modules. The paths of templates are in fsys. An error
 // names the file, the place and the cause: a parameter that is missing, unknown or outside of
 // its limits, a name that is not declared, a cycle, or a value that cannot be evaluated.
-func Deploy(fsys fs.FS, template string, parameters map[string]any) (deployment *Deployment, err error) {
-	d := &Deployment{}
+func Deploy(fsys fs.FS, template string, parameters map[string]any) (*Deployment, error) {
+	return (&Deployment{}).evaluate(fsys, template, parameters)
+}
+
+// WhatIf evaluates a template like Deploy, and the outputs of modules are Runtime values. It also
+// fails at a resource or module in a loop over such values, which what-if would not show.
+func WhatIf(fsys fs.FS, template string, parameters map[string]any) (*Deployment, error) {
+	return (&Deployment{whatIf: true}).evaluate(fsys, template, parameters)
+}
+
+func (d *Deployment) evaluate(fsys fs.FS, template string, parameters map[string]any) (deployment *Deployment, err error) {
 	defer func() {
 		if caught := recover(); caught != nil {
 			failure, mine := caught.(evaluationError)
@@ -211,6 +224,9 @@ func (v *evaluator) declared(name Name) any {
 	return nil
 }
 
+// outputOfModule is the text of an output of a module that WhatIf does not know.
+var outputOfModule = regexp.MustCompile(`<\w+\.outputs\.\w+>`)
+
 // each calls do once, or for each item of a loop.
 func (v *evaluator) each(loop *Loop, do func(*valueScope) any) any {
 	if loop == nil {
@@ -218,6 +234,9 @@ func (v *evaluator) each(loop *Loop, do func(*valueScope) any) any {
 	}
 	all := []any{}
 	for i, item := range v.array(loop.List, v.of(loop.List, nil)) {
+		if text := fmt.Sprint(item); v.deployment.whatIf && outputOfModule.MatchString(text) {
+			v.fail(loop.List.At(), "what-if does not know %s", outputOfModule.FindString(text))
+		}
 		all = append(all, do(loop.bind(item, i, nil)))
 	}
 	return all
@@ -303,6 +322,12 @@ func (v *evaluator) module(m *Module, local *valueScope) any {
 	}
 	result["name"] = name
 	v.deployment.Modules = append(v.deployment.Modules, name)
-	result["outputs"] = v.deployment.deploy(v.fs, path.Join(path.Dir(v.file.Path), m.Source), parameters, v.callers)
+	outputs := v.deployment.deploy(v.fs, path.Join(path.Dir(v.file.Path), m.Source), parameters, v.callers)
+	for output := range outputs {
+		if v.deployment.whatIf {
+			outputs[output] = Runtime(m.Text + ".outputs." + output)
+		}
+	}
+	result["outputs"] = outputs
 	return result
 }

@@ -39,6 +39,8 @@ func TestValues(t *testing.T) {
 		`environment().suffixes.storage`:                     "core.windows.net",
 		`'in ${resourceGroup().location}'`:                   "in <resourceGroup().location>",
 		`empty(tenant().tenantId)`:                           false,
+		`guid('a', account.id) == guid('a', account.id)`:     true,
+		`'${guid('a', tenant().tenantId)}'`:                  "<guid()>",
 		`account.id`:                                         "Microsoft.Storage/storageAccounts/st",
 		`blobs.name`:                                         "default",
 		`'${account.properties.endpoint}'`:                   "<Microsoft.Storage/storageAccounts/st.properties.endpoint>",

@@ -54,6 +54,9 @@ func (v *evaluator) simple(e *Call, arguments []any) any {
 	case "resourceId", "subscriptionResourceId":
 		return joined(arguments, "/")
 	case "guid":
+		if strings.ContainsRune(joined(arguments, ""), '<') { // of a value that only Azure knows
+			return Runtime("guid()")
+		}
 		return uuid.NewSHA1(uuid.NameSpaceURL, []byte(joined(arguments, "-"))).String()
 	case "endsWith":
 		return strings.HasSuffix(text(0), text(1))

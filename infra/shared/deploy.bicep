@@ -210,6 +210,7 @@ module registry 'registry.bicep' = {
     location: location
     tags: allTags
     sku: registrySku
+    pullIdentityName: '${base}-pull-id'
     pullPrincipalId: pullIdentity.outputs.principalId
     imagePushers: imagePushers
     workspaceId: monitoring.outputs.workspaceId

@@ -1,9 +1,8 @@
 // A user-assigned managed identity.
 //
-// It is a module of its own so that its principal is known before roles are given to it:
-// a role assignment then has a name that follows from the principal. An identity that was
-// deleted and made again gets assignments of its own, instead of being refused because
-// those of its predecessor cannot be changed.
+// Role assignments take the object id, which only a deployment finds out, from the output. Their
+// names are derived from the name of the identity, so that what-if shows them. An assignment cannot
+// change its object id: before you create a deleted identity again, delete its role assignments.
 
 @description('Name of the identity.')
 param identityName string
@@ -19,9 +18,6 @@ resource identity 'Microsoft.ManagedIdentity/userAssignedIdentities@2024-11-30' 
   location: location
   tags: tags
 }
-
-@description('Resource id, by which resources are given the identity.')
-output id string = identity.id
 
 @description('Object id, to which roles are given.')
 output principalId string = identity.properties.principalId

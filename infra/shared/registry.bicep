@@ -19,6 +19,9 @@ param tags object
 ])
 param sku string
 
+@description('Name of the identity that pulls images.')
+param pullIdentityName string
+
 @description('Object id of the identity that images are pulled by.')
 param pullPrincipalId string
 
@@ -56,7 +59,7 @@ resource registry 'Microsoft.ContainerRegistry/registries@2025-04-01' = {
 }
 
 resource pull 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
-  name: guid(registry.id, pullPrincipalId, roles.AcrPull)
+  name: guid(registry.id, pullIdentityName, roles.AcrPull)
   scope: registry
   properties: {
     principalId: pullPrincipalId

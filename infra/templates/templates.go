@@ -70,6 +70,14 @@ func Try(t testing.TB, stage string, others map[string]any) (*bicep.Deployment, 
 	return bicep.Deploy(os.DirFS(Root(t)), stage, given)
 }
 
+// WhatIf evaluates a stage with what a what-if knows.
+func WhatIf(t testing.TB, stage string, others map[string]any) (*bicep.Deployment, error) {
+	t.Helper()
+	given := maps.Clone(parameters[stage])
+	maps.Copy(given, others)
+	return bicep.WhatIf(os.DirFS(Root(t)), stage, given)
+}
+
 // One returns the only resource of a type.
 func One(t testing.TB, d *bicep.Deployment, resourceType string) *bicep.Instance {
 	t.Helper()

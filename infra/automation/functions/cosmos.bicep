@@ -45,6 +45,9 @@ param privateEndpointSubnetId string
 @description('Name of the private endpoint.')
 param privateEndpointName string
 
+@description('Name of the app\'s identity, from which the names of role assignments are derived.')
+param identityName string
+
 @description('Object id of the app\'s identity.')
 param principalId string
 
@@ -140,7 +143,7 @@ resource container 'Microsoft.DocumentDB/databaseAccounts/sqlDatabases/container
 // changes no container. The database is all there is: nothing else is open by this.
 resource access 'Microsoft.DocumentDB/databaseAccounts/sqlRoleAssignments@2025-04-15' = {
   parent: account
-  name: guid(account.id, principalId, roles.cosmosBuiltInDataContributor)
+  name: guid(account.id, identityName, roles.cosmosBuiltInDataContributor)
   properties: {
     roleDefinitionId: '${account.id}/sqlRoleDefinitions/${roles.cosmosBuiltInDataContributor}'
     principalId: principalId
@@ -200,9 +203,6 @@ resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' 
 
 @description('Name of the account.')
 output accountName string = account.name
-
-@description('Resource id of the account.')
-output accountId string = account.id
 
 @description('Address of the account.')
 output endpoint string = account.properties.documentEndpoint

@@ -196,6 +196,7 @@ param cosmosThrottledRequests int = 1000
 param workerTroubles int = 5
 
 var base = '${name}-${environmentName}'
+var identityName = '${base}-func-id'
 var allTags = union(
   {
     application: name
@@ -268,7 +269,7 @@ resource vault 'Microsoft.KeyVault/vaults@2025-05-01' existing = {
 module identity '../../shared/identity.bicep' = {
   name: '${base}-func-id'
   params: {
-    identityName: '${base}-func-id'
+    identityName: identityName
     location: location
     tags: allTags
   }
@@ -278,6 +279,7 @@ module telemetry 'telemetry.bicep' = {
   name: '${base}-func-telemetry'
   params: {
     insightsName: '${base}-appi'
+    identityName: identityName
     principalId: identity.outputs.principalId
   }
 }
@@ -293,6 +295,7 @@ module storage 'storage.bicep' = {
     deployerAddresses: deployerAddresses
     privateEndpointSubnetId: subnetIds.privateEndpoints
     privateEndpointPrefix: '${base}-pe-st'
+    identityName: identityName
     principalId: identity.outputs.principalId
     workspaceId: workspace.id
   }
@@ -311,6 +314,7 @@ module cosmos 'cosmos.bicep' = {
     privateNetwork: privateNetwork
     privateEndpointSubnetId: subnetIds.privateEndpoints
     privateEndpointName: '${base}-pe-cosmos'
+    identityName: identityName
     principalId: identity.outputs.principalId
     workspaceId: workspace.id
   }
@@ -320,6 +324,7 @@ module subscriptions 'subscriptions.bicep' = {
   name: '${base}-func-subscriptions'
   params: {
     namespaceName: bus.name
+    identityName: identityName
     principalId: identity.outputs.principalId
     scaleByMessageCount: scaleByMessageCount
   }
@@ -331,6 +336,7 @@ module secrets 'secrets.bicep' = if (!empty(readableSecrets)) {
     vaultName: vault.name
     // Two settings may name one secret.
     secretNames: union(readableSecrets, [])
+    identityName: identityName
     principalId: identity.outputs.principalId
   }
 }
@@ -353,7 +359,7 @@ module app 'app.bicep' = {
     functionsSubnetId: subnetIds.functions
     privateEndpointSubnetId: subnetIds.privateEndpoints
     privateEndpointName: '${base}-pe-api'
-    identityId: identity.outputs.id
+    identityId: resourceId('Microsoft.ManagedIdentity/userAssignedIdentities', identityName)
     identityClientId: identity.outputs.clientId
     storageAccountName: storage.outputs.accountName
     deploymentContainerUrl: storage.outputs.deploymentContainerUrl
@@ -399,7 +405,7 @@ module alerts '../alerts/alerts.bicep' = {
     workspaceId: workspace.id
     serviceBusNamespaceId: bus.id
     serviceBusPremium: privateNetwork
-    cosmosAccountId: cosmos.outputs.accountId
+    cosmosAccountId: resourceId('Microsoft.DocumentDB/databaseAccounts', '${base}-cosmos')
     alertEmails: alertEmails
     actionGroupIds: alertActionGroupIds
     enabled: alertsEnabled
@@ -438,7 +444,7 @@ output storageAccountName string = storage.outputs.accountName
 output deploymentContainer string = storage.outputs.deploymentContainer
 
 @description('Name of the app\'s identity.')
-output identityName string = '${base}-func-id'
+output identityName string = identityName
 
 @description('Client id of the app\'s identity, by which databases that are data sources know it.')
 output identityClientId string = identity.outputs.clientId

@@ -8,6 +8,9 @@ param vaultName string
 @minLength(1)
 param secretNames array
 
+@description('Name of the app\'s identity, from which the names of role assignments are derived.')
+param identityName string
+
 @description('Object id of the app\'s identity.')
 param principalId string
 
@@ -28,7 +31,7 @@ resource secrets 'Microsoft.KeyVault/vaults/secrets@2025-05-01' existing = [
 
 resource access 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
   for (secret, i) in secretNames: {
-    name: guid(secrets[i].id, principalId, roles.keyVaultSecretsUser)
+    name: guid(secrets[i].id, identityName, roles.keyVaultSecretsUser)
     scope: secrets[i]
     properties: {
       roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles.keyVaultSecretsUser)

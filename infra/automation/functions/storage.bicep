@@ -30,6 +30,9 @@ param privateEndpointSubnetId string
 @description('Name of the private endpoints, without what part of the account each leads to.')
 param privateEndpointPrefix string
 
+@description('Name of the app\'s identity, from which the names of role assignments are derived.')
+param identityName string
+
 @description('Object id of the app\'s identity.')
 param principalId string
 
@@ -114,7 +117,7 @@ resource deployments 'Microsoft.Storage/storageAccounts/blobServices/containers@
 
 resource hostAccess 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
   for role in hostRoles: {
-    name: guid(account.id, principalId, role)
+    name: guid(account.id, identityName, role)
     scope: account
     properties: {
       roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', role)

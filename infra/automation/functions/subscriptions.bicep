@@ -4,6 +4,9 @@
 @description('Name of the namespace.')
 param namespaceName string
 
+@description('Name of the app\'s identity, from which the names of role assignments are derived.')
+param identityName string
+
 @description('Object id of the app\'s identity.')
 param principalId string
 
@@ -61,7 +64,7 @@ resource subscriptions 'Microsoft.ServiceBus/namespaces/topics/subscriptions@202
 // and for how long, and starts instances one by one.
 resource receive 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
   for (item, i) in consumed: {
-    name: guid(subscriptions[i].id, principalId, scaleByMessageCount ? roles.serviceBusDataOwner : roles.serviceBusDataReceiver)
+    name: guid(subscriptions[i].id, identityName, scaleByMessageCount ? roles.serviceBusDataOwner : roles.serviceBusDataReceiver)
     scope: subscriptions[i]
     properties: {
       roleDefinitionId: subscriptionResourceId(
@@ -85,7 +88,7 @@ resource sentTopics 'Microsoft.ServiceBus/namespaces/topics@2026-01-01' existing
 
 resource send 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
   for (topic, i) in topics: {
-    name: guid(sentTopics[i].id, principalId, roles.serviceBusDataSender)
+    name: guid(sentTopics[i].id, identityName, roles.serviceBusDataSender)
     scope: sentTopics[i]
     properties: {
       roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles.serviceBusDataSender)

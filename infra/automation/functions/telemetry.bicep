@@ -4,6 +4,9 @@
 @description('Name of Application Insights.')
 param insightsName string
 
+@description('Name of the app\'s identity, from which the names of role assignments are derived.')
+param identityName string
+
 @description('Object id of the app\'s identity.')
 param principalId string
 
@@ -17,7 +20,7 @@ resource insights 'Microsoft.Insights/components@2020-02-02' existing = {
 
 // In spite of its name the role is for logs and traces too.
 resource send 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
-  name: guid(insights.id, principalId, roles.monitoringMetricsPublisher)
+  name: guid(insights.id, identityName, roles.monitoringMetricsPublisher)
   scope: insights
   properties: {
     roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles.monitoringMetricsPublisher)

@@ -7,11 +7,20 @@ param namespaceName string
 @description('Id of the worker, by which runbooks name it.')
 param workerId string
 
+@description('Name of the worker\'s identity.')
+param workerIdentityName string
+
 @description('Object id of the worker\'s identity.')
 param workerPrincipalId string
 
+@description('Name of the identity of the Functions app.')
+param functionsIdentityName string
+
 @description('Object id of the identity of the Functions app.')
 param functionsPrincipalId string
+
+@description('Name of the identity that counts messages.')
+param scaleIdentityName string
 
 @description('Object id of the identity that the scaler counts messages by.')
 param scalePrincipalId string
@@ -94,7 +103,7 @@ resource controls 'Microsoft.ServiceBus/namespaces/topics/subscriptions@2026-01-
 
 // The worker takes its own jobs, and nobody else's.
 resource receive 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
-  name: guid(subscription.id, workerPrincipalId, roles['Azure Service Bus Data Receiver'])
+  name: guid(subscription.id, workerIdentityName, roles['Azure Service Bus Data Receiver'])
   scope: subscription
   properties: {
     principalId: workerPrincipalId
@@ -106,7 +115,7 @@ resource receive 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
 // The Functions app reads the subscription's dead-letter queue, and sends again what a worker
 // never answered. No role is for the dead-letter queue alone.
 resource readDeadLetters 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
-  name: guid(subscription.id, functionsPrincipalId, roles['Azure Service Bus Data Receiver'])
+  name: guid(subscription.id, functionsIdentityName, roles['Azure Service Bus Data Receiver'])
   scope: subscription
   properties: {
     principalId: functionsPrincipalId
@@ -117,7 +126,7 @@ resource readDeadLetters 'Microsoft.Authorization/roleAssignments@2022-04-01' = 
 
 // To peek takes the right to listen.
 resource peek 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
-  name: guid(controls.id, workerPrincipalId, roles['Azure Service Bus Data Receiver'])
+  name: guid(controls.id, workerIdentityName, roles['Azure Service Bus Data Receiver'])
   scope: controls
   properties: {
     principalId: workerPrincipalId
@@ -128,7 +137,7 @@ resource peek 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
 
 // Results, heartbeats, and what the worker announces of itself.
 resource send 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
-  name: guid(results.id, workerPrincipalId, roles['Azure Service Bus Data Sender'])
+  name: guid(results.id, workerIdentityName, roles['Azure Service Bus Data Sender'])
   scope: results
   properties: {
     principalId: workerPrincipalId
@@ -140,7 +149,7 @@ resource send 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
 // At the topic, not only at the subscription: reading counts is a request to the
 // management side of the bus, and only roles from there up are known to be enough.
 resource scale 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
-  name: guid(jobs.id, scalePrincipalId, scaleRoleId)
+  name: guid(jobs.id, scaleIdentityName, scaleRoleId)
   scope: jobs
   properties: {
     principalId: scalePrincipalId

@@ -177,6 +177,10 @@ var allTags = union(
   },
   tags
 )
+var identityNames = {
+  worker: '${base}-${id}-id'
+  scale: '${base}-${id}-scale-id'
+}
 var busName = '${base}-bus'
 var vaultUri = 'https://${base}-kv${environment().suffixes.keyvaultDns}'
 
@@ -217,7 +221,7 @@ resource functionsIdentity 'Microsoft.ManagedIdentity/userAssignedIdentities@202
 module workerIdentity '../../shared/identity.bicep' = {
   name: '${base}-${id}-id'
   params: {
-    identityName: '${base}-${id}-id'
+    identityName: identityNames.worker
     location: location
     tags: allTags
   }
@@ -226,7 +230,7 @@ module workerIdentity '../../shared/identity.bicep' = {
 module scaleIdentity '../../shared/identity.bicep' = {
   name: '${base}-${id}-scale-id'
   params: {
-    identityName: '${base}-${id}-scale-id'
+    identityName: identityNames.scale
     location: location
     tags: allTags
   }
@@ -237,8 +241,11 @@ module bus 'bus.bicep' = {
   params: {
     namespaceName: busName
     workerId: id
+    workerIdentityName: identityNames.worker
     workerPrincipalId: workerIdentity.outputs.principalId
+    functionsIdentityName: functionsIdentity.name
     functionsPrincipalId: functionsIdentity.properties.principalId
+    scaleIdentityName: identityNames.scale
     scalePrincipalId: scaleIdentity.outputs.principalId
     scaleRoleId: empty(scaleRoleId) ? roles['Azure Service Bus Data Owner'] : scaleRoleId
   }
@@ -251,6 +258,7 @@ module vault 'vault.bicep' = if (!empty(workerImage)) {
   params: {
     vaultName: '${base}-kv'
     secretNames: vaultAccess == 'vault' ? [] : secretNames
+    workerIdentityName: identityNames.worker
     workerPrincipalId: workerIdentity.outputs.principalId
   }
 }
@@ -267,8 +275,8 @@ module app 'app.bicep' = if (!empty(workerImage)) {
     image: workerImage
     registryServer: registry.properties.loginServer
     pullIdentityId: pullIdentity.id
-    scaleIdentityId: scaleIdentity.outputs.id
-    workerIdentityId: workerIdentity.outputs.id
+    scaleIdentityId: resourceId('Microsoft.ManagedIdentity/userAssignedIdentities', identityNames.scale)
+    workerIdentityId: resourceId('Microsoft.ManagedIdentity/userAssignedIdentities', identityNames.worker)
     namespaceName: busName
     subscriptionName: bus.outputs.subscriptionName
     jobsPerReplica: maxParallelism
@@ -400,7 +408,7 @@ output workerAppName string = '${base}-${id}'
 output subscriptionName string = bus.outputs.subscriptionName
 
 @description('Name of the worker\'s identity.')
-output workerIdentityName string = '${base}-${id}-id'
+output workerIdentityName string = identityNames.worker
 
 @description('Object id of the worker\'s identity.')
 output workerPrincipalId string = workerIdentity.outputs.principalId

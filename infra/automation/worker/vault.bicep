@@ -10,6 +10,9 @@ param vaultName string
 @description('Names of the secrets; empty: the whole vault.')
 param secretNames array
 
+@description('Name of the worker\'s identity.')
+param workerIdentityName string
+
 @description('Object id of the worker\'s identity.')
 param workerPrincipalId string
 
@@ -30,7 +33,7 @@ resource secrets 'Microsoft.KeyVault/vaults/secrets@2025-05-01' existing = [
 
 resource readSecret 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
   for (secret, i) in secretNames: {
-    name: guid(secrets[i].id, workerPrincipalId, roles['Key Vault Secrets User'])
+    name: guid(secrets[i].id, workerIdentityName, roles['Key Vault Secrets User'])
     scope: secrets[i]
     properties: {
       principalId: workerPrincipalId
@@ -41,7 +44,7 @@ resource readSecret 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
 ]
 
 resource readVault 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (empty(secretNames)) {
-  name: guid(vault.id, workerPrincipalId, roles['Key Vault Secrets User'])
+  name: guid(vault.id, workerIdentityName, roles['Key Vault Secrets User'])
   scope: vault
   properties: {
     principalId: workerPrincipalId
