@@ -14,7 +14,7 @@ func (a *App) Health(ctx context.Context) api.Health {
 	for part, check := range map[string]func(context.Context) error{"store": a.store.Ping, "bus": a.bus.Ping} {
 		h.Parts[part] = "ok"
 		if err := check(ctx); err != nil {
-			a.log.WarnContext(ctx, "health", logkey.Part, part, logkey.Error, err)
+			a.log.WarnContext(ctx, "health check failed", logkey.Part, part, logkey.Error, err)
 			h.Parts[part], h.Status = "cannot be reached", "degraded"
 		}
 	}

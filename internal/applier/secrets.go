@@ -29,7 +29,7 @@ func (a *Applier) fillSecrets(ctx context.Context, o *Outbox) (unavailable error
 			unavailable = err
 			continue
 		}
-		a.log.ErrorContext(ctx, "the secrets of a job cannot be decrypted", logkey.BatchID, s.run.Batch, logkey.MessageID, o.jobs[s.job].ID, logkey.Error, err)
+		a.log.ErrorContext(ctx, "failed to decrypt the secrets of a job", logkey.BatchID, s.run.Batch, logkey.MessageID, o.jobs[s.job].ID, logkey.Error, err)
 		answer, err := sealing.RefusedJob(o.jobs[s.job].Body, err, a.now())
 		if err != nil {
 			unavailable = err

@@ -61,6 +61,6 @@ func (a *Applier) logFailed(ctx context.Context, b *model.Batch) error {
 	if err != nil || listed.Doc.Status == model.BatchFailed {
 		return err
 	}
-	a.log.WarnContext(ctx, "a batch has failed", logkey.Event, alert.BatchFailed, logkey.BatchID, b.ID, logkey.Runbook, b.Runbook, logkey.RunbookVersion, b.Version, logkey.Reason, b.Error)
+	a.log.WarnContext(ctx, "batch failed", logkey.Event, alert.BatchFailed, logkey.BatchID, b.ID, logkey.Runbook, b.Runbook, logkey.RunbookVersion, b.Version, logkey.Reason, b.Error)
 	return nil
 }

@@ -120,7 +120,7 @@ func (s *Syncer) applyAutomation(ctx context.Context, by audit.Caller, name stri
 			return api.Automation{}, err
 		}
 		setting.Doc, setting.Version = next, applied.Version(0)
-		s.log.InfoContext(ctx, "automation set", logkey.Runbook, name, logkey.Enabled, c.enabled, logkey.Revision, c.revision, logkey.By, by.Name)
+		s.log.InfoContext(ctx, "automation changed", logkey.Runbook, name, logkey.Enabled, c.enabled, logkey.Revision, c.revision, logkey.By, by.Name)
 	}
 	view, err := s.automationView(ctx, head, setting)
 	if err != nil {

@@ -246,7 +246,7 @@ func (p *Providers) Close(ctx context.Context) {
 	for _, end := range p.ends {
 		group.Go(func() {
 			if err := end(ctx); err != nil {
-				p.log.WarnContext(ctx, "the last telemetry was not sent", logkey.Error, err)
+				p.log.WarnContext(ctx, "failed to send the last telemetry", logkey.Error, err)
 			}
 		})
 	}
@@ -272,6 +272,6 @@ func (c *complaints) Handle(err error) {
 		return
 	}
 	c.last = now
-	c.log.Warn("telemetry is being lost", logkey.Error, err, logkey.Skipped, c.skipped)
+	c.log.Warn("failed to send telemetry", logkey.Error, err, logkey.Skipped, c.skipped)
 	c.skipped = 0
 }

@@ -63,7 +63,7 @@ func (r *Registry) LogProblems(ctx context.Context, tally *JobTally) {
 		worker := (*Record)(&records[i].Doc)
 		known[worker.ID] = worker
 		if at := worker.credentialExpiresAt(); at != nil && at.Sub(now) < credentialWarning {
-			r.log.WarnContext(ctx, "the credential of a worker expires", logkey.Event, alert.CredentialExpiring, logkey.WorkerID, worker.ID, logkey.ExpiresAt, formatTime(*at))
+			r.log.WarnContext(ctx, "worker credential expires soon or has expired", logkey.Event, alert.CredentialExpiring, logkey.WorkerID, worker.ID, logkey.ExpiresAt, formatTime(*at))
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(tally.oldest)) {
