@@ -49,15 +49,18 @@ func (c *conn) putToken(r request) (answer, error) {
 	}
 	var until time.Time
 	var err error
-	switch kind {
-	case "servicebus.windows.net:sastoken":
-		until, err = verifySAS(token, audience, c.server.cfg.Key, time.Now())
-	case "jwt":
-		until, err = c.verifyJWT(token, audience, r.properties["expiration"])
-	default:
+	// The token itself says what it is: Python calls a shared access signature "jwt".
+	switch signed := strings.HasPrefix(token, sasPrefix); {
+	case kind != "servicebus.windows.net:sastoken" && kind != "jwt":
 		return answer{}, bad("token type %q is not supported", kind)
+	case signed:
+		until, err = verifySAS(token, audience, c.server.cfg.Key, time.Now())
+	default:
+		until, err = c.verifyJWT(token, audience, r.properties["expiration"])
 	}
 	if err != nil {
+		// Not every client shows the reason.
+		c.server.cfg.Logger.Warn("service bus: token refused", "audience", audience, "error", err)
 		return answer{}, &requestError{401, "amqp:unauthorized-access", "Unauthorized: " + err.Error()}
 	}
 	c.claims[strings.ToLower(nodePath(audience))] = until
@@ -99,10 +102,13 @@ func tokenExpiry(token string, expiration any) (time.Time, error) {
 	return claims.ExpiresAt.Time, nil
 }
 
+// sasPrefix begins every shared access signature.
+const sasPrefix = "SharedAccessSignature "
+
 // verifySAS checks a shared access signature: who signed it, that it is for the
 // audience, and until when it is valid. Its clock is the clients', not Config.Now.
 func verifySAS(token, audience, key string, now time.Time) (time.Time, error) {
-	fields, ok := strings.CutPrefix(token, "SharedAccessSignature ")
+	fields, ok := strings.CutPrefix(token, sasPrefix)
 	if !ok {
 		return time.Time{}, fmt.Errorf("the token is not a shared access signature")
 	}

@@ -31,6 +31,7 @@ type conn struct {
 	in       *bufio.Reader
 	frame    []byte
 	sessions map[uint16]*session // of the reading goroutine
+	past     map[uint16]bool     // channels whose session the client ended
 	claims   claims
 
 	mu       sync.Mutex // guards what follows, and the outgoing state of sessions
@@ -44,7 +45,7 @@ type conn struct {
 
 func newConn(s *Server, nc net.Conn, in *bufio.Reader) *conn {
 	return &conn{
-		server: s, net: nc, in: in, sessions: map[uint16]*session{},
+		server: s, net: nc, in: in, sessions: map[uint16]*session{}, past: map[uint16]bool{},
 		claims: claims{}, wake: make(chan struct{}, 1), peerMax: 512,
 	}
 }
@@ -212,12 +213,16 @@ func (c *conn) handle(channel uint16, p any) error {
 		c.sessions[channel] = beginSession(c, channel, begin)
 		return nil
 	}
+	if s == nil && c.past[channel] {
+		return nil // Python detaches links after the End of their session
+	}
 	if s == nil {
 		return &amqp.Error{Condition: "amqp:illegal-state", Description: fmt.Sprintf("channel %d has no session", channel)}
 	}
 	if _, ok := p.(*amqp.End); ok {
 		s.close()
 		delete(c.sessions, channel)
+		c.past[channel] = true
 		if !s.ended { // a second End is an error for which clients drop the connection
 			s.send(&amqp.End{})
 		}

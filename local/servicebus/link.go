@@ -38,6 +38,7 @@ type link struct {
 	format     uint32
 	inDelivery bool
 	settled    bool
+	tooLarge   bool   // the rest of the delivery is dropped
 	taken      uint32 // deliveries since credit was last granted
 	received   uint32 // deliveries in all
 }
@@ -240,16 +241,20 @@ func (l *link) transfer(p *amqp.Transfer) error {
 		return &amqp.Error{Condition: "amqp:not-allowed", Description: "transfer of another delivery before the last one ended"}
 	}
 	l.settled = l.settled || p.Settled
-	if len(l.partial)+len(p.Payload) > broker.Limit {
-		l.refuse(&amqp.Error{Condition: "amqp:link:message-size-exceeded", Description: fmt.Sprintf("The message is larger than %d bytes.", broker.Limit)})
-		return nil
-	}
 	if p.Aborted {
-		l.partial, l.inDelivery = nil, false
+		l.partial, l.inDelivery, l.tooLarge = nil, false, false
 		return nil
 	}
-	l.partial = append(l.partial, p.Payload...)
+	if l.tooLarge = l.tooLarge || len(l.partial)+len(p.Payload) > broker.Limit; l.tooLarge {
+		l.partial = nil
+	} else {
+		l.partial = append(l.partial, p.Payload...)
+	}
 	if p.More {
+		return nil
+	}
+	if l.tooLarge {
+		l.refuseSize()
 		return nil
 	}
 	message := l.partial
@@ -265,9 +270,12 @@ func (l *link) transfer(p *amqp.Transfer) error {
 	return nil
 }
 
-// refuse ends the link with an error.
-func (l *link) refuse(e *amqp.Error) {
-	l.detached, l.partial = true, nil
+// refuseSize rejects a message that is too large and ends the link, as Service Bus does.
+// Some clients report the one, some the other.
+func (l *link) refuseSize() {
+	e := &amqp.Error{Condition: "amqp:link:message-size-exceeded", Description: fmt.Sprintf("The message is larger than %d bytes, which is the limit of the link.", broker.Limit)}
+	l.outcome(l.deliveryID, l.settled, &amqp.State{Code: amqp.StateRejected, Error: e})
+	l.detached = true
 	l.close()
 	l.s.send(&amqp.Detach{Handle: l.handle, Closed: true, Error: e})
 }

@@ -17,17 +17,18 @@ import (
 
 // Descriptors of the frames, as the standard numbers them.
 const (
-	wireMechanisms = 0x40
-	wireInit       = 0x41
-	wireOutcome    = 0x44
-	wireOpen       = 0x10
-	wireBegin      = 0x11
-	wireAttach     = 0x12
-	wireFlow       = 0x13
-	wireTransfer   = 0x14
-	wireDetach     = 0x16
-	wireEnd        = 0x17
-	wireClose      = 0x18
+	wireMechanisms  = 0x40
+	wireInit        = 0x41
+	wireOutcome     = 0x44
+	wireOpen        = 0x10
+	wireBegin       = 0x11
+	wireAttach      = 0x12
+	wireFlow        = 0x13
+	wireTransfer    = 0x14
+	wireDisposition = 0x15
+	wireDetach      = 0x16
+	wireEnd         = 0x17
+	wireClose       = 0x18
 )
 
 // wire is a connection without any client library: a test writes the frames that a
@@ -477,6 +478,25 @@ func TestTokenForTheManagementNode(t *testing.T) {
 	}
 }
 
+// Python puts a shared access signature as a token of type jwt.
+func TestSharedAccessSignatureOfTypeJWT(t *testing.T) {
+	t.Parallel()
+	e := newLocal(t, "")
+	w := dialWire(e)
+	w.connect("ANONYMOUS")
+	w.attach("cbs-in", 0, true, "$cbs", "$cbs")
+	w.credit(0, 5000, 2)
+	w.attach("cbs-out", 1, false, nil, "$cbs")
+	for key, want := range map[string]int32{testKey: 202, "another": 401} {
+		w.transfer(1, uint32(want), w.encode([]any{"token-1"},
+			map[any]any{"operation": "put-token", "type": "jwt", "name": "sb://localhost/plain"},
+			sign("sb://localhost/plain", key, time.Now().Add(time.Hour))))
+		if got := w.answer(); got["status-code"] != want {
+			t.Errorf("answer %v, want %d", got, want)
+		}
+	}
+}
+
 // rhea, the library under the JavaScript client, drops the connection at a second End.
 func TestOneEndForEachSession(t *testing.T) {
 	t.Parallel()
@@ -488,6 +508,7 @@ func TestOneEndForEachSession(t *testing.T) {
 		t.Fatalf("got %#x %v", f.code, f.fields)
 	}
 	w.send(0, 0, wireEnd, []any{})
+	w.send(0, 0, wireDetach, []any{uint32(0), true}) // Python detaches after the End
 	w.begin(1, 5000)
 	w.send(0, 1, wireEnd, []any{})
 	if f, ok := w.next(); !ok || f.code != wireEnd || f.field(0) != nil {
@@ -523,19 +544,27 @@ func TestTransactionsAndSessionsAreRefusedByName(t *testing.T) {
 	}
 }
 
-func TestMessageThatIsTooLargeDetachesTheLink(t *testing.T) {
+// JavaScript reports the rejection and would wait for ever after the detach alone.
+func TestMessageThatIsTooLargeIsRejectedAndEndsTheLink(t *testing.T) {
 	t.Parallel()
 	e := newLocal(t, "")
 	w := dialWire(e)
 	w.authorize()
 	w.attach("out", 2, false, nil, "plain")
 	part := make([]byte, 60<<10)
-	for range 5 {
-		w.send(0, 0, wireTransfer, []any{uint32(2), uint32(0), []byte{1}, uint32(0), false, true}, part...)
+	for i := range 5 {
+		w.send(0, 0, wireTransfer, []any{uint32(2), uint32(7), []byte{1}, uint32(0), false, i < 4}, part...)
+	}
+	disposition := w.expect(wireDisposition)
+	state, _ := disposition.field(4).(amqp.Described)
+	if fields, _ := state.Value.([]any); disposition.field(1) != uint32(7) || state.Descriptor != uint64(amqp.StateRejected) || len(fields) == 0 {
+		t.Errorf("disposition %v", disposition.fields)
+	} else if e, _ := fields[0].(amqp.Described); e.Value == nil || e.Value.([]any)[0] != amqp.Symbol("amqp:link:message-size-exceeded") {
+		t.Errorf("rejected with %v", e.Value)
 	}
 	refused, _ := w.expect(wireDetach).field(2).(amqp.Described)
-	if fields, _ := refused.Value.([]any); len(fields) == 0 || fields[0] != amqp.Symbol("amqp:link:message-size-exceeded") {
-		t.Fatalf("refused with %v", refused)
+	if fields, _ := refused.Value.([]any); len(fields) != 3 || fields[0] != amqp.Symbol("amqp:link:message-size-exceeded") { // Python reads three fields
+		t.Errorf("refused with %v", refused)
 	}
 }
 

@@ -167,7 +167,8 @@ func appendError(b []byte, e *Error) []byte {
 	b, at := begin(b, codeError)
 	b = AppendSymbol(b, e.Condition)
 	b = AppendString(b, e.Description)
-	return patch(b, at, 2)
+	b = append(b, 0x40) // info, which the Python client reads without a look at the length
+	return patch(b, at, 3)
 }
 
 func optUint(b []byte, v *uint32) []byte {
