@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
@@ -87,6 +88,7 @@ func upCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
+			f.elsewhere(cmd.Flags())
 			return up(ctx, f, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -98,7 +100,7 @@ func upCommand() *cobra.Command {
 	flags.BoolVar(&f.config.AutoApprove, "auto-approve", false, "approve every sign-in as the administrator, without a browser")
 	flags.StringSliceVar(&f.config.Workers, "worker-id", []string{"worker-01"}, "workers with a subscription")
 	flags.StringArrayVar(&f.settings, "setting", nil, "app setting of the handler, NAME=VALUE, such as the connection of a data_source; repeatable")
-	flags.StringVar(&f.topology, "topology", "", "topics and subscriptions as a Config.json of the emulator (default: those of matoolkit)")
+	flags.StringVar(&f.topology, "topology", "", "queues and topics as a Config.json of the official emulator (default: those of matoolkit, which a host always gets)")
 	flags.StringSliceVar(&f.parts, "parts", nil, "start only these parts: servicebus, cosmos, identity, host")
 	flags.StringVar(&f.config.Addresses.ServiceBus, "servicebus", d.ServiceBus, "address of Service Bus (AMQP)")
 	flags.StringVar(&f.config.Addresses.Cosmos, "cosmos", d.Cosmos, "address of Cosmos DB (HTTP)")
@@ -117,6 +119,21 @@ func upCommand() *cobra.Command {
 	}
 	c.MarkFlagsMutuallyExclusive("ephemeral", "data-dir")
 	return c
+}
+
+// elsewhere finds the parts that run elsewhere: those not to start whose address is given.
+func (f *upFlags) elsewhere(flags *pflag.FlagSet) {
+	for part, options := range map[system.Part][]string{
+		system.ServiceBus: {"servicebus"}, system.Cosmos: {"cosmos"}, system.Identity: {"entra", "tenant", "key-vault"}, system.Host: {"host"},
+	} {
+		known := func(name string) bool {
+			option := flags.Lookup(name)
+			return option.Changed && option.Value.String() != "" && !strings.HasSuffix(option.Value.String(), ":0")
+		}
+		if len(f.parts) > 0 && !slices.Contains(f.parts, string(part)) && slices.ContainsFunc(options, known) {
+			f.config.Elsewhere = append(f.config.Elsewhere, part)
+		}
+	}
 }
 
 // settings parses NAME=VALUE. A value can contain commas and "=", as connection strings do. It can
@@ -295,6 +312,9 @@ func envCommand() *cobra.Command {
 				if file, err = funcSettings(base, env); err != nil {
 					return exit.Usage(err)
 				}
+			}
+			if wait && e.Addresses.Host == "" {
+				return exit.Usage(errors.New("--wait: the system in the --endpoints file has no Functions host"))
 			}
 			if wait {
 				if err := awaitHost(cmd.Context(), e.Addresses.Host); err != nil {

@@ -222,7 +222,7 @@ func (b *bed) start(ctx context.Context) error {
 			if err := b.startIdentity(life, addresses); err != nil {
 				return err
 			}
-			addresses = b.endpoints.Addresses
+			addresses = b.endpoints.Addresses.Or(addresses)
 			continue
 		}
 		endpoints := b.file(string(part) + ".json")
@@ -241,7 +241,7 @@ func (b *bed) start(ctx context.Context) error {
 		if b.endpoints, err = system.WaitEndpoints(ctx, endpoints, p); err != nil {
 			return err
 		}
-		addresses = b.endpoints.Addresses
+		addresses = b.endpoints.Addresses.Or(addresses)
 	}
 	env := b.endpoints.Worker
 	env["WORKER_NOOP"], env["MAX_PARALLELISM"] = "1", "64"

@@ -28,19 +28,19 @@ const (
 	caYears   = 10
 )
 
-// authority is the CA that vouches for the server. Name constraints
+// Authority is the CA that vouches for the local servers. Name constraints
 // limit it to loopback names, so that a machine that trusts it trusts it for
 // nothing else. Its times are real, also when the server has another
 // clock: TLS clients use the real time.
-type authority struct {
+type Authority struct {
 	certificate *x509.Certificate
 	key         crypto.Signer
 	pem         []byte
 }
 
-// loadAuthority returns the CA kept in dir, or creates it. An empty dir
-// creates one in memory.
-func loadAuthority(dir string) (*authority, error) {
+// OpenAuthority returns the CA kept in dir, or creates it. An empty dir
+// creates one in memory. Server opens that of its DataDir itself.
+func OpenAuthority(dir string) (*Authority, error) {
 	if dir == "" {
 		a, _, err := newAuthority()
 		return a, err
@@ -62,7 +62,7 @@ func loadAuthority(dir string) (*authority, error) {
 	return a, writeFile(filepath.Join(dir, caFile), a.pem, 0o644)
 }
 
-func readAuthority(path string) (*authority, error) {
+func readAuthority(path string) (*Authority, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the local CA: %w", err)
@@ -75,14 +75,14 @@ func readAuthority(path string) (*authority, error) {
 	if !ok {
 		return nil, fmt.Errorf("the local CA in %s: its key cannot sign", path)
 	}
-	return &authority{certificate: pair.Leaf, key: key, pem: encodeCertificate(pair.Leaf)}, nil
+	return &Authority{certificate: pair.Leaf, key: key, pem: encodeCertificate(pair.Leaf)}, nil
 }
 
 func encodeCertificate(certificate *x509.Certificate) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Raw})
 }
 
-func newAuthority() (a *authority, keyPEM []byte, err error) {
+func newAuthority() (a *Authority, keyPEM []byte, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, nil, fmt.Errorf("make the local CA's key: %w", err)
@@ -120,12 +120,15 @@ func newAuthority() (a *authority, keyPEM []byte, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("encode the local CA's key: %w", err)
 	}
-	return &authority{certificate: certificate, key: key, pem: encodeCertificate(certificate)},
+	return &Authority{certificate: certificate, key: key, pem: encodeCertificate(certificate)},
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), nil
 }
 
-// serverCertificate is made anew at every start and lives in memory only.
-func (a *authority) serverCertificate() (tls.Certificate, error) {
+// PEM is the CA certificate in PEM.
+func (a *Authority) PEM() []byte { return append([]byte(nil), a.pem...) }
+
+// ServerCertificate is made anew at every start and lives in memory only.
+func (a *Authority) ServerCertificate() (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return tls.Certificate{}, fmt.Errorf("make the server's key: %w", err)

@@ -17,7 +17,7 @@ import (
 // Server is a running token service. Its methods are safe for concurrent use.
 type Server struct {
 	config     Config
-	authority  *authority
+	authority  *Authority
 	keys       map[string]*keyring // see keysOf
 	refreshKey []byte
 	devices    *deviceCodes
@@ -75,7 +75,7 @@ func (s *Server) load() (tls.Certificate, error) {
 		}
 	}
 	var err error
-	if s.authority, err = loadAuthority(dir); err != nil {
+	if s.authority, err = OpenAuthority(dir); err != nil {
 		return tls.Certificate{}, err
 	}
 	if s.keys, err = loadKeyrings(dir, s.config.Tenants); err != nil {
@@ -84,7 +84,7 @@ func (s *Server) load() (tls.Certificate, error) {
 	if s.refreshKey, err = loadRefreshKey(dir); err != nil {
 		return tls.Certificate{}, err
 	}
-	return s.authority.serverCertificate()
+	return s.authority.ServerCertificate()
 }
 
 // Close stops the server at once. Requests under way are cut off.
@@ -111,7 +111,7 @@ func (s *Server) CAFile() string {
 }
 
 // CAPEM is the CA certificate in PEM.
-func (s *Server) CAPEM() []byte { return append([]byte(nil), s.authority.pem...) }
+func (s *Server) CAPEM() []byte { return s.authority.PEM() }
 
 // HTTPClient returns a client that trusts this server's CA and no other.
 func (s *Server) HTTPClient() *http.Client {
@@ -125,7 +125,7 @@ func (s *Server) HTTPClient() *http.Client {
 
 // ServerCertificate is a new certificate of the CA for another server on this machine,
 // which the programs that trust CAFile then trust as well.
-func (s *Server) ServerCertificate() (tls.Certificate, error) { return s.authority.serverCertificate() }
+func (s *Server) ServerCertificate() (tls.Certificate, error) { return s.authority.ServerCertificate() }
 
 // RotateKeys makes a new signing key the current one, in every tenant. The key before
 // it is still published and verifies; the one before that is forgotten.

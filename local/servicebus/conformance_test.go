@@ -374,7 +374,7 @@ func TestPeekDoesNotLock(t *testing.T) {
 
 func TestExpiredMessageIsDeadLettered(t *testing.T) {
 	e := newEnvironment(t)
-	e.send("expiring", message("a"))
+	e.send("expiring", &azservicebus.Message{Body: []byte("a"), TimeToLive: ptr(10 * time.Second)})
 	r := e.receiver("expiring", nil)
 	e.advance(11 * time.Second)
 	dead := e.one(e.deadLetters("expiring"), "a")

@@ -87,7 +87,7 @@ func (l *link) resolve(p *amqp.Attach) error {
 		if l.entity, ok = l.s.c.server.broker.Entity(path); !ok {
 			return notFound(path)
 		}
-		return nil
+		return usable(l.entity)
 	default:
 		return l.receive(path, p.SndSettleMode == amqp.SenderSettled)
 	}
@@ -118,7 +118,21 @@ func (l *link) receive(path string, deletes bool) error {
 	if l.queue, ok = l.s.c.server.broker.Queue(path); !ok {
 		return notFound(path)
 	}
+	if err := usable(l.queue); err != nil {
+		return err
+	}
 	l.receiver = l.queue.Receive(l, deletes)
+	return nil
+}
+
+// usable refuses an entity that needs what this server does not do.
+func usable(e interface {
+	Path() string
+	Unsupported() string
+}) error {
+	if what := e.Unsupported(); what != "" {
+		return &amqp.Error{Condition: "amqp:not-implemented", Description: fmt.Sprintf("The local Service Bus does not support %s, which the topology sets for %q.", what, e.Path())}
+	}
 	return nil
 }
 

@@ -14,6 +14,16 @@ func (s *Server) management(path string) (func(request) (answer, error), error) 
 	if !isEntity && !isQueue {
 		return nil, notFound(path)
 	}
+	if isEntity {
+		if err := usable(e); err != nil {
+			return nil, err
+		}
+	}
+	if isQueue {
+		if err := usable(q); err != nil {
+			return nil, err
+		}
+	}
 	return func(r request) (answer, error) {
 		operation, ok := strings.CutPrefix(r.operation, "com.microsoft:")
 		body, isMap := r.body.(map[any]any)

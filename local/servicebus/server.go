@@ -100,6 +100,9 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
+	for _, warning := range cfg.Topology.Warnings {
+		cfg.Logger.Warn("service bus: topology: " + warning)
+	}
 	s := &Server{cfg: cfg, stop: make(chan struct{}), conns: map[net.Conn]func(){}}
 	if cfg.Addr != "" {
 		if err := s.listen(); err != nil {

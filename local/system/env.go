@@ -103,11 +103,55 @@ type Endpoints struct {
 	CLI       map[string]string `json:"cli"`
 	Worker    map[string]string `json:"worker"`
 	Handler   map[string]string `json:"handler"`
-	TenantURL string            `json:"tenantUrl"`
+	TenantURL string            `json:"tenantUrl,omitempty"`
 	Addresses Addresses         `json:"addresses"`
 }
 
-// Endpoints of the system as it runs.
+// Endpoints of the system as it runs: of the parts that were started or are known to run
+// elsewhere. A variable that points at another part is left out.
 func (s *System) Endpoints() Endpoints {
-	return Endpoints{CLI: s.CLIEnv(), Worker: s.WorkerEnv(), Handler: s.HandlerEnv(), TenantURL: s.TenantURL(), Addresses: s.config.Addresses}
+	e := Endpoints{CLI: s.list(s.CLIEnv()), Worker: s.list(s.WorkerEnv()), Handler: s.list(s.HandlerEnv())}
+	a := s.config.Addresses
+	if s.lists(ServiceBus) {
+		e.Addresses.ServiceBus = a.ServiceBus
+	}
+	if s.lists(Cosmos) {
+		e.Addresses.Cosmos = a.Cosmos
+	}
+	if s.lists(Identity) {
+		e.Addresses.Entra, e.Addresses.Tenant, e.Addresses.KeyVault = a.Entra, a.Tenant, a.KeyVault
+		e.TenantURL = s.TenantURL()
+	}
+	if s.lists(Host) {
+		e.Addresses.Host = a.Host
+	}
+	return e
+}
+
+// lists reports whether Endpoints has one of the parts.
+func (s *System) lists(parts ...Part) bool {
+	return slices.ContainsFunc(parts, func(p Part) bool { return slices.Contains(s.listed, p) })
+}
+
+// list leaves the variables out that point at parts that are not listed.
+func (s *System) list(env map[string]string) map[string]string {
+	maps.DeleteFunc(env, func(name, _ string) bool {
+		parts, ok := pointsAt[name]
+		return ok && !s.lists(parts...)
+	})
+	return env
+}
+
+// pointsAt names the parts that a variable of the programs is about: one of them is
+// needed. The CA is the one of all parts that have TLS.
+var pointsAt = map[string][]Part{
+	"ServiceBusConnection": {ServiceBus},
+	"COSMOS_ENDPOINT":      {Cosmos}, "COSMOS_DATABASE": {Cosmos}, "COSMOS_CONTAINER": {Cosmos}, "COSMOS_KEY": {Cosmos},
+	"AzureAd__Instance": {Identity}, "AzureAd__TenantId": {Identity}, "AzureAd__ClientId": {Identity}, "AzureAd__Audience": {Identity},
+	"KEY_VAULT_URL": {Identity}, "SECRETS_KEY_NAME": {Identity}, "IDENTITY_ENDPOINT": {Identity}, "IDENTITY_HEADER": {Identity},
+	"TARGET_TENANT_ID": {Identity}, "APP_ID": {Identity}, "APP_SECRET": {Identity}, "AZURE_AUTHORITY_HOST": {Identity},
+	"GRAPH_URL": {Identity}, "EXCHANGE_URL": {Identity}, "ALERT_FROM": {Identity}, "ALERT_TO": {Identity},
+	"MATOOLKIT_TENANT_ID": {Identity}, "MATOOLKIT_CLIENT_ID": {Identity}, "MATOOLKIT_API_SCOPE": {Identity}, "MATOOLKIT_AUTHORITY": {Identity},
+	"MATOOLKIT_API_URL": {Host},
+	"EXTRA_CA_FILE":     {Identity, ServiceBus}, "MATOOLKIT_CA_FILE": {Identity, ServiceBus},
 }

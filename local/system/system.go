@@ -6,7 +6,9 @@
 package system
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -39,12 +41,21 @@ const (
 	Host       Part = "host"
 )
 
-// AllParts are the parts in the order they start in.
-func AllParts() []Part { return []Part{ServiceBus, Cosmos, Identity, Host} }
+// AllParts are the parts in the order they start in: Identity first, whose tokens and
+// certificates the others accept and use.
+func AllParts() []Part { return []Part{Identity, ServiceBus, Cosmos, Host} }
 
 // Addresses are where the parts listen, host:port on loopback. Port 0 takes a
 // free one.
 type Addresses struct{ ServiceBus, Cosmos, Entra, Tenant, KeyVault, Host string }
+
+// Or fills in the addresses that a lacks with those of b.
+func (a Addresses) Or(b Addresses) Addresses {
+	return Addresses{
+		ServiceBus: cmp.Or(a.ServiceBus, b.ServiceBus), Cosmos: cmp.Or(a.Cosmos, b.Cosmos), Entra: cmp.Or(a.Entra, b.Entra),
+		Tenant: cmp.Or(a.Tenant, b.Tenant), KeyVault: cmp.Or(a.KeyVault, b.KeyVault), Host: cmp.Or(a.Host, b.Host),
+	}
+}
 
 // DefaultAddresses are the documented ports.
 func DefaultAddresses() Addresses {
@@ -64,6 +75,7 @@ func FreeAddresses() Addresses {
 // Config of a System.
 type Config struct {
 	Parts       []Part    // empty: all; parts that run elsewhere are found at their address
+	Elsewhere   []Part    // parts that run elsewhere and that Endpoints lists nevertheless
 	Addresses   Addresses // a zero value: DefaultAddresses
 	DataDir     string    // keeps all state; empty keeps none
 	AppDir      string    // the staged Functions app
@@ -87,6 +99,7 @@ type System struct {
 	KeyVault   *keyvault.Server      //
 	Host       *functionshost.Server //
 	clock      *clock.Clock
+	listed     []Part // parts that Endpoints lists
 	caFile     string
 	lines      []Line
 }
@@ -104,6 +117,7 @@ func Start(ctx context.Context, c Config) (*System, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := At(c)
+	s.listed = slices.Clone(c.Elsewhere)
 	if err := s.openClock(); err != nil {
 		return nil, err
 	}
@@ -114,6 +128,7 @@ func Start(ctx context.Context, c Config) (*System, error) {
 		if err := s.start(ctx, p); err != nil {
 			return nil, errors.Join(fmt.Errorf("%s: %w", p, explain(err)), s.Close())
 		}
+		s.listed = append(s.listed, p)
 	}
 	return s, nil
 }
@@ -126,7 +141,7 @@ func At(c Config) *System {
 	if len(c.Workers) == 0 {
 		c.Workers = []string{"worker-01"}
 	}
-	s := &System{config: c}
+	s := &System{config: c, listed: AllParts()}
 	if dir, err := filepath.Abs(c.DataDir); err == nil && c.DataDir != "" {
 		s.caFile = filepath.Join(dir, "entra", "ca.pem")
 	}
@@ -176,6 +191,14 @@ func (s *System) startServiceBus(ctx context.Context) (err error) {
 	if c.Topology, err = s.topology(); err != nil {
 		return err
 	}
+	if s.Entra != nil {
+		c.VerifyToken = func(token, _ string) error { return s.Entra.VerifyToken(token, entra.ServiceBusAudience) }
+	}
+	certificate, err := s.certificate()
+	if err != nil {
+		return err
+	}
+	c.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
 	if c.DataDir, err = s.dir("servicebus"); err != nil {
 		return err
 	}
@@ -220,7 +243,7 @@ func (s *System) startIdentity(ctx context.Context) (err error) {
 	}
 	s.config.Addresses.Entra = strings.TrimPrefix(s.Entra.URL(), "https://")
 	s.started("Entra ID", s.Entra.URL(), s.Entra.Close)
-	if err := s.keepCA(); err != nil {
+	if err := s.keepCA(s.Entra.CAPEM()); err != nil {
 		return err
 	}
 
@@ -263,12 +286,34 @@ func alertMailbox() *tenant.Seed {
 	}
 }
 
+// certificate is a certificate of the local CA, which is Entra ID's also where that part
+// runs elsewhere with the same state.
+func (s *System) certificate() (tls.Certificate, error) {
+	if s.Entra != nil {
+		return s.Entra.ServerCertificate()
+	}
+	dir := ""
+	if s.config.DataDir != "" {
+		dir = filepath.Join(s.config.DataDir, "entra")
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return tls.Certificate{}, err
+		}
+	}
+	authority, err := entra.OpenAuthority(dir)
+	if err == nil {
+		err = s.keepCA(authority.PEM())
+	}
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	return authority.ServerCertificate()
+}
+
 // keepCA puts the CA where other programs find it, for as long as this system
-// runs where it keeps no state.
-func (s *System) keepCA() (err error) {
-	if file := s.Entra.CAFile(); file != "" {
-		s.caFile, err = filepath.Abs(file)
-		return err
+// runs where it keeps no state. Where it does, the CA is in a file already.
+func (s *System) keepCA(certificate []byte) error {
+	if s.caFile != "" {
+		return nil
 	}
 	dir, err := os.MkdirTemp("", "matoolkit-")
 	if err != nil {
@@ -276,7 +321,7 @@ func (s *System) keepCA() (err error) {
 	}
 	s.close = append(s.close, func() error { return os.RemoveAll(dir) })
 	s.caFile = filepath.Join(dir, "ca.pem")
-	return os.WriteFile(s.caFile, s.Entra.CAPEM(), 0o600)
+	return os.WriteFile(s.caFile, certificate, 0o600)
 }
 
 func (s *System) startHost(ctx context.Context) (err error) {

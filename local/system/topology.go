@@ -11,23 +11,29 @@ import (
 	"github.com/matoolkit/matoolkit/local/servicebus/topology"
 )
 
-// topology returns the configured topology with a subscription for every worker:
-// it derives a missing one from the first of its topic.
+// topology returns the configured topology. A system with a host gets the topics of the
+// product as well, and a topic of jobs or controls gets a subscription for every worker.
 func (s *System) topology() (servicebus.Topology, error) {
-	t := servicebus.DefaultTopology()
+	product := servicebus.DefaultTopology()
+	t := product
 	if len(s.config.Topology) > 0 {
 		var err error
 		if t, err = servicebus.ParseTopology(s.config.Topology); err != nil {
 			return t, fmt.Errorf("topology: %w", err)
 		}
+		if len(s.config.Parts) == 0 || slices.Contains(s.config.Parts, Host) {
+			if err := addTopics(&t, product); err != nil {
+				return t, err
+			}
+		}
 	}
 	for _, name := range []string{message.TopicWorkerJobs, message.TopicWorkerControl} {
-		at := slices.IndexFunc(t.Topics, func(topic topology.Topic) bool { return topic.Name == name })
-		if at < 0 || len(t.Topics[at].Subscriptions) == 0 {
-			return t, fmt.Errorf("topology: there is no topic %s with a subscription", name)
+		topic := findTopic(&t, name)
+		if topic == nil {
+			continue
 		}
 		for _, id := range s.config.Workers {
-			if err := subscribe(&t.Topics[at], id); err != nil {
+			if err := subscribe(topic, id, findTopic(&product, name).Subscriptions[0].Delivery); err != nil {
 				return t, err
 			}
 		}
@@ -35,23 +41,63 @@ func (s *System) topology() (servicebus.Topology, error) {
 	return t, nil
 }
 
+// findTopic returns nil where there is no such topic.
+func findTopic(t *servicebus.Topology, name string) *topology.Topic {
+	at := slices.IndexFunc(t.Topics, func(topic topology.Topic) bool { return strings.EqualFold(topic.Name, name) })
+	if at < 0 {
+		return nil
+	}
+	return &t.Topics[at]
+}
+
+// addTopics adds the topics of the product that t lacks, and their subscriptions but those
+// of workers, which subscribe adds.
+func addTopics(t *servicebus.Topology, product servicebus.Topology) error {
+	for _, needed := range product.Topics {
+		if slices.ContainsFunc(t.Queues, func(q topology.Queue) bool { return strings.EqualFold(q.Name, needed.Name) }) {
+			return fmt.Errorf("topology: %s is a queue, and the Functions host needs a topic of this name: rename the queue, or start without the part %s", needed.Name, Host)
+		}
+		topic := findTopic(t, needed.Name)
+		if topic == nil {
+			t.Topics = append(t.Topics, needed)
+			continue
+		}
+		if needed.Name == message.TopicWorkerJobs || needed.Name == message.TopicWorkerControl {
+			continue
+		}
+		for _, sub := range needed.Subscriptions {
+			if !subscribed(topic, sub.Name) {
+				topic.Subscriptions = append(topic.Subscriptions, sub)
+			}
+		}
+	}
+	return nil
+}
+
+func subscribed(topic *topology.Topic, name string) bool {
+	return slices.ContainsFunc(topic.Subscriptions, func(sub topology.Subscription) bool { return strings.EqualFold(sub.Name, name) })
+}
+
 // subscribe gives a worker its subscription of a topic, unless it has one: of its own jobs
-// and of all controls.
-func subscribe(topic *topology.Topic, id string) error {
+// and of all controls. It has the settings of the topic's first subscription, or otherwise
+// the given ones.
+func subscribe(topic *topology.Topic, id string, otherwise topology.Delivery) error {
 	name := message.WorkerSubscription(id)
-	if slices.ContainsFunc(topic.Subscriptions, func(sub topology.Subscription) bool { return strings.EqualFold(sub.Name, name) }) {
+	if subscribed(topic, name) {
 		return nil
 	}
 	rule := topology.Rule{Name: "$Default", Filter: filter.True{}}
-	if topic.Name == message.TopicWorkerJobs {
+	if strings.EqualFold(topic.Name, message.TopicWorkerJobs) {
 		own, err := filter.Parse(fmt.Sprintf("%s = '%s'", message.PropertyWorkerID, strings.ReplaceAll(id, "'", "''")))
 		if err != nil {
 			return fmt.Errorf("worker %q: %w", id, err)
 		}
 		rule = topology.Rule{Name: "worker-id", Filter: own}
 	}
-	topic.Subscriptions = append(topic.Subscriptions, topology.Subscription{
-		Name: name, Rules: []topology.Rule{rule}, Delivery: topic.Subscriptions[0].Delivery,
-	})
+	delivery := otherwise
+	if len(topic.Subscriptions) > 0 {
+		delivery = topic.Subscriptions[0].Delivery
+	}
+	topic.Subscriptions = append(topic.Subscriptions, topology.Subscription{Name: name, Rules: []topology.Rule{rule}, Delivery: delivery})
 	return nil
 }

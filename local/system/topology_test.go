@@ -31,18 +31,52 @@ func TestEveryWorkerHasASubscription(t *testing.T) {
 
 func TestTopologyOfOnesOwn(t *testing.T) {
 	t.Parallel()
-	own := infra.Topology
-	if _, err := At(Config{Topology: own}).topology(); err != nil {
+	if _, err := At(Config{Topology: infra.Topology}).topology(); err != nil {
 		t.Fatal(err)
 	}
 	for name, config := range map[string]string{
-		"what cannot be read":       `{"UserConfig":`,
-		"nothing for the worker":    `{"UserConfig":{"Namespaces":[{"Name":"n","Topics":[]}]}}`,
-		"no controls":               strings.Replace(string(own), `"worker-control"`, `"worker-controls"`, 1),
-		"a field that is not known": strings.Replace(string(own), `"MaxDeliveryCount"`, `"MaximumDeliveries"`, 1),
+		"what cannot be read":        `{"UserConfig":`,
+		"a queue in a topic's place": `{"UserConfig":{"Namespaces":[{"Name":"n","Queues":[{"Name":"Worker-Jobs"}],"Topics":[]}]}}`,
 	} {
 		if _, err := At(Config{Topology: []byte(config)}).topology(); err == nil || !strings.Contains(err.Error(), "topology") {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A file of the emulator need not have the product's topics: a host gets them, and without
+// a host nothing is added.
+func TestTopicsOfTheProductAreAddedForAHost(t *testing.T) {
+	t.Parallel()
+	const config = `{"UserConfig":{"Namespaces":[{"Name":"sbemulatorns","Queues":[{"Name":"own"}],"Topics":[
+		{"Name":"Orchestrator-Events","Subscriptions":[{"Name":"audit"}]}]}],"Logging":{"Type":"File"}}}`
+	for _, c := range []struct {
+		parts []Part
+		want  string
+	}{
+		{[]Part{ServiceBus}, "own; Orchestrator-Events: audit"},
+		{
+			[]Part{ServiceBus, Host},
+			"own; Orchestrator-Events: audit orchestrator; worker-jobs: worker-worker-01; worker-control: worker-worker-01; worker-results: orchestrator",
+		},
+	} {
+		got, err := At(Config{Topology: []byte(config), Parts: c.parts}).topology()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []string
+		for _, q := range got.Queues {
+			all = append(all, q.Name)
+		}
+		for _, topic := range got.Topics {
+			text := topic.Name + ":"
+			for _, sub := range topic.Subscriptions {
+				text += " " + sub.Name
+			}
+			all = append(all, text)
+		}
+		if text := strings.Join(all, "; "); text != c.want {
+			t.Errorf("%v:\n%s\nwant\n%s", c.parts, text, c.want)
 		}
 	}
 }

@@ -87,7 +87,10 @@ func Open(cfg Config) (*Broker, error) {
 	for _, t := range cfg.Topology.Topics {
 		e := b.addEntity(t.Name, t.DuplicateWindow, t.TimeToLive)
 		for _, s := range t.Subscriptions {
-			e.targets = append(e.targets, target{queue: b.addQueue(e, t.Name+"/Subscriptions/"+s.Name, s.Delivery), rules: s.Rules})
+			q := b.addQueue(e, t.Name+"/Subscriptions/"+s.Name, s.Delivery)
+			if q.Unsupported() == "" { // else no one could receive its messages
+				e.targets = append(e.targets, target{queue: q, rules: s.Rules})
+			}
 		}
 	}
 	if cfg.DataDir == "" {

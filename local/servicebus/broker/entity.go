@@ -43,6 +43,14 @@ func (t target) takes(v *view) bool {
 // Path is the entity's address.
 func (e *Entity) Path() string { return e.path }
 
+// Unsupported names what a queue needs and this module does not do, empty for nothing.
+func (e *Entity) Unsupported() string {
+	if e.queue == nil {
+		return ""
+	}
+	return e.queue.Unsupported()
+}
+
 // Send takes messages in, all or none. Repeats within the duplicate detection
 // window are taken and dropped, and scheduled ones wait for their time.
 func (e *Entity) Send(messages []*Message) {

@@ -82,6 +82,9 @@ func newQueue(e *Entity, path string, d topology.Delivery) *Queue {
 // Path is the queue's address.
 func (q *Queue) Path() string { return q.path }
 
+// Unsupported names what the queue needs and this module does not do, empty for nothing.
+func (q *Queue) Unsupported() string { return q.options.Unsupported }
+
 // Entity is the queue or topic that the queue belongs to.
 func (q *Queue) Entity() *Entity { return q.e }
 

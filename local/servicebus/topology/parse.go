@@ -18,19 +18,21 @@ import (
 
 // Parse reads a Config.json, in which comments and trailing commas are allowed.
 func Parse(config []byte) (Topology, error) {
+	config = bytes.TrimPrefix(config, []byte("\ufeff"))
 	standard, err := hujson.Standardize(append(bytes.Clone(config), '\n')) // a comment may be the last line
 	if err != nil {
 		return Topology{}, err
 	}
 	var f file
-	if err := strict(standard, &f); err != nil {
+	warnings, err := decode(standard, &f)
+	if err != nil {
 		return Topology{}, err
 	}
 	if n := len(f.UserConfig.Namespaces); n != 1 {
 		return Topology{}, fmt.Errorf("UserConfig.Namespaces: has %d entries where one is expected", n)
 	}
 	ns := f.UserConfig.Namespaces[0]
-	var t Topology
+	t := Topology{Warnings: warnings}
 	names := uniqueNames{}
 	for i, raw := range ns.Queues {
 		at := place("Queues", i, raw.Name)
@@ -54,7 +56,25 @@ func Parse(config []byte) (Topology, error) {
 		}
 		t.Topics = append(t.Topics, topic)
 	}
+	t.warn()
 	return t, nil
+}
+
+// warn adds a warning for every entity that is unsupported.
+func (t *Topology) warn() {
+	add := func(at string, d Delivery) {
+		if d.Unsupported != "" {
+			t.Warnings = append(t.Warnings, fmt.Sprintf("%s: the local Service Bus does not support %s; it refuses senders and receivers of this entity", at, d.Unsupported))
+		}
+	}
+	for i, q := range t.Queues {
+		add(place("Queues", i, q.Name), q.Delivery)
+	}
+	for i, topic := range t.Topics {
+		for j, s := range topic.Subscriptions {
+			add(place("Topics", i, topic.Name)+"."+place("Subscriptions", j, s.Name), s.Delivery)
+		}
+	}
 }
 
 type file struct {
@@ -133,9 +153,9 @@ func (d *iso) UnmarshalText(text []byte) error {
 	if err != nil {
 		return fmt.Errorf("%q is not an ISO 8601 duration", text)
 	}
-	if v.Years != 0 || v.Months != 0 {
-		return fmt.Errorf("%q: years and months have no fixed length", text)
-	}
+	// The emulator counts a year as 365 days and a month as 30.
+	v.Days += 365*v.Years + 30*v.Months
+	v.Years, v.Months = 0, 0
 	if td := v.ToTimeDuration(); td > 0 {
 		*d = iso(td)
 		return nil
@@ -143,11 +163,27 @@ func (d *iso) UnmarshalText(text []byte) error {
 	return fmt.Errorf("%q is not a positive duration", text)
 }
 
-// strict refuses fields that are not known. Config.json is JSON, whose decoder
-// names the field but not where it is, so the offset is added.
-func strict(data []byte, v any) error {
+// decode reads JSON. A field that is not known, which may be a misspelt one, is a warning;
+// the decoder tells of the first only.
+func decode(data []byte, v *file) (warnings []string, err error) {
+	if err := decodeWith(data, v, true); err != nil && strings.Contains(err.Error(), "unknown field") {
+		warnings = []string{err.Error() + ", without effect"}
+		*v = file{}
+	} else if err != nil {
+		return nil, err
+	} else {
+		return nil, nil
+	}
+	return warnings, decodeWith(data, v, false)
+}
+
+// decodeWith reads JSON, whose decoder names a field but not where it is, so that the line
+// is added to its errors.
+func decodeWith(data []byte, v *file, strict bool) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
+	if strict {
+		dec.DisallowUnknownFields()
+	}
 	if err := dec.Decode(v); err != nil {
 		line := 1 + bytes.Count(data[:min(dec.InputOffset(), int64(len(data)))], []byte("\n"))
 		return fmt.Errorf("at or after line %d: %w", line, err)
@@ -203,6 +239,9 @@ func (s subscription) subscription(at string) (Subscription, error) {
 		if err != nil {
 			return Subscription{}, fmt.Errorf("%s: %w", at, err)
 		}
+		if raw.Properties.Action != nil {
+			out.Unsupported = "the action of a rule"
+		}
 		out.Rules = append(out.Rules, Rule{Name: raw.Name, Filter: f})
 	}
 	if len(out.Rules) == 0 {
@@ -213,17 +252,14 @@ func (s subscription) subscription(at string) (Subscription, error) {
 
 func (r rule) filter() (filter.Filter, error) {
 	p := r.Properties
-	if p.Action != nil {
-		return nil, errors.New("the rule has an Action; rule actions are not supported")
-	}
 	switch {
-	case strings.EqualFold(p.FilterType, "Sql") && p.SqlFilter != nil && p.CorrelationFilter == nil:
+	case strings.EqualFold(p.FilterType, "Sql") && p.SqlFilter != nil:
 		f, err := filter.Parse(p.SqlFilter.SqlExpression)
 		if err != nil {
 			return nil, fmt.Errorf("SqlExpression %q: %w", p.SqlFilter.SqlExpression, err)
 		}
 		return f, nil
-	case strings.EqualFold(p.FilterType, "Correlation") && p.CorrelationFilter != nil && p.SqlFilter == nil:
+	case strings.EqualFold(p.FilterType, "Correlation") && p.CorrelationFilter != nil:
 		return p.CorrelationFilter.filter()
 	}
 	return nil, fmt.Errorf("FilterType %q: it is Sql with a SqlFilter or Correlation with a CorrelationFilter", p.FilterType)
@@ -260,11 +296,11 @@ func (p deliveryProperties) delivery(at string) (Delivery, error) {
 	}
 	switch {
 	case p.RequiresSession:
-		return d, fmt.Errorf("%s: RequiresSession: sessions are not supported", at)
+		d.Unsupported = "sessions"
 	case p.ForwardTo != "":
-		return d, fmt.Errorf("%s: ForwardTo: forwarding is not supported", at)
+		d.Unsupported = "forwarding (ForwardTo)"
 	case p.ForwardDeadLetteredMessagesTo != "":
-		return d, fmt.Errorf("%s: ForwardDeadLetteredMessagesTo: forwarding is not supported", at)
+		d.Unsupported = "forwarding of dead letters (ForwardDeadLetteredMessagesTo)"
 	}
 	if p.LockDuration != nil {
 		d.LockDuration = time.Duration(*p.LockDuration)
@@ -303,11 +339,11 @@ func place(list string, i int, name string) string { return fmt.Sprintf("%s[%d] 
 // uniqueNames checks the names of siblings, which differ by more than case.
 type uniqueNames map[string]bool
 
-var validName = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,258}[A-Za-z0-9])?$`)
+var validName = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,258}[A-Za-z0-9])?$`)
 
 func (u uniqueNames) add(at, name string) error {
 	if !validName.MatchString(name) {
-		return fmt.Errorf("%s: Name: is letters, digits, '.', '-' and '_', with a letter or digit at both ends", at)
+		return fmt.Errorf("%s: Name: is letters, digits, '.', '-', '_' and '/', with a letter or digit at both ends", at)
 	}
 	if u[strings.ToLower(name)] {
 		return fmt.Errorf("%s: Name: is taken", at)

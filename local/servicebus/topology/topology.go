@@ -1,8 +1,9 @@
 // Package topology reads which queues, topics, subscriptions and rules a namespace
 // has, from the Config.json of the official Service Bus emulator.
 //
-// What the file says and this module cannot do is an error that names the place,
-// never a silent difference. The package must not know how entities work.
+// It takes every file that the emulator takes. What the file says and this module cannot
+// do is a warning that names the place, never a silent difference: the entity is there and
+// is marked as unsupported. The package must not know how entities work.
 package topology
 
 import (
@@ -15,6 +16,8 @@ import (
 type Topology struct {
 	Queues []Queue
 	Topics []Topic
+	// Warnings name what the file says without effect, or what makes an entity unsupported.
+	Warnings []string
 }
 
 // Delivery holds the settings that a queue and a subscription share.
@@ -23,6 +26,9 @@ type Delivery struct {
 	MaxDeliveryCount       uint32
 	TimeToLive             time.Duration // 0 for no limit
 	DeadLetterOnExpiration bool
+	// Unsupported names what the entity needs and this module does not do, such as
+	// sessions. Empty means that the entity can be used.
+	Unsupported string
 }
 
 // Queue is a queue.
