@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -108,7 +107,7 @@ func wire(ctx context.Context, s settings, lookup func(string) string, log *slog
 		UseCases: adminhttp.UseCasesOf(a), Verifier: verifier, Log: log,
 		Rate: rate.Limit(s.apiRate), Burst: s.apiBurst, Long: s.apiLong,
 	})
-	return &wiring{app: a, handler: route(triggers, traced(measured, api)), bus: sender, measured: measured}, nil
+	return &wiring{app: a, handler: route(triggers, traced(measured, api), log), bus: sender, measured: measured}, nil
 }
 
 // secrets encrypts secrets with the key in Key Vault, which is read when it is first
@@ -122,18 +121,6 @@ func secrets(s settings, identity azcore.TokenCredential, client *http.Client) (
 		return nil, err
 	}
 	return secret.New(keys), nil
-}
-
-// route keeps what comes from outside, which the host proxies under its prefix,
-// apart from what the host itself invokes.
-func route(triggers, api http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/api" || strings.HasPrefix(r.URL.Path, "/api/") {
-			api.ServeHTTP(w, r)
-			return
-		}
-		triggers.ServeHTTP(w, r)
-	})
 }
 
 func (w *wiring) close() {

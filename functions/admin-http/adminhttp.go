@@ -124,17 +124,32 @@ func New(c Config) http.Handler {
 	writer.POST("/batches/:id/cancel", query(), a.cancelBatch)
 	writer.POST("/batches/:id/pause", query(), steer(a.pauseBatch))
 	writer.POST("/batches/:id/resume", query(), steer(a.resumeBatch))
-	writer.POST("/batches/:id/phases/:phase/approve", query(), steer(a.approvePhase))
-	writer.POST("/batches/:id/retry", query(), a.retryFailed)
+	writer.POST("/batches/:id/approve", query(), a.approvePhase)
+	writer.POST("/batches/:id/retry", query(), once, a.retryFailed)
 	writer.POST("/batches/:id/steps/:stepId/skip", query(), a.skipStep)
 	writer.POST("/batches/:id/steps/:stepId/done", query(), a.markStepDone)
 	writer.POST("/batches/:id/members", query("allowInOtherBatches"), uploads, once, a.addMembers)
 	writer.DELETE("/batches/:id/members/:memberId", query("reason"), a.removeMember)
-	writer.POST("/batches/:id/removals/confirm", query(), a.confirmRemovals)
-	writer.POST("/batches/:id/removals/discard", query(), a.discardRemovals)
-	writer.POST("/messages/unprocessed/:id/replay", query(), a.replayMessage)
-	writer.POST("/messages/unprocessed/:id/discard", query(), a.discardMessage)
-	return r
+	writer.POST("/batches/:id/removals/confirm", query(), onceByHost, a.confirmRemovals)
+	writer.POST("/batches/:id/removals/discard", query(), onceByHost, a.discardRemovals)
+	writer.POST("/messages/unprocessed/:id/replay", query(), onceByHost, a.replayMessage)
+	writer.POST("/messages/unprocessed/:id/discard", query(), onceByHost, a.discardMessage)
+	return routes{r}
+}
+
+// routes serves the routes. Each answer begins after the request's body, and HEAD is
+// served where GET is.
+type routes struct{ *gin.Engine }
+
+func (h routes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	answer := drain(w, r)
+	if r.Method == http.MethodHead {
+		get := *r
+		get.Method = http.MethodGet // net/http leaves out the body of the answer
+		r = &get
+	}
+	h.Engine.ServeHTTP(answer, r)
+	answer.discard() // before net/http writes a header that nobody has written
 }
 
 func init() { gin.SetMode(gin.ReleaseMode) }

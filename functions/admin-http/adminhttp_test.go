@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -184,7 +185,7 @@ func TestAnswerHeaders(t *testing.T) {
 		{request{"GET", "/api/runbooks/moves/template", "admin", "", ""}, "Content-Type", "text/csv; charset=utf-8"},
 		{request{"GET", "/api/runbooks/moves/template", "admin", "", ""}, "Content-Disposition", "attachment; filename=moves-template.csv"},
 		{request{"GET", "/api/runbooks/m%C3%BCnchen/template", "admin", "", ""}, "Content-Disposition", "attachment; filename*=utf-8''m%C3%BCnchen-template.csv"},
-		{request{"DELETE", "/api/batches", "admin", "", ""}, "Allow", "GET, POST"},
+		{request{"DELETE", "/api/batches", "admin", "", ""}, "Allow", "GET, HEAD, POST"},
 		{request{"GET", "/api/batches/7/report", "reader", "", ""}, "Content-Type", "text/csv; charset=utf-8"},
 		{request{"GET", "/api/batches/7/report?format=html", "reader", "", ""}, "Content-Disposition", "attachment; filename=batch-7.html"},
 	} {
@@ -390,6 +391,46 @@ func TestPanicIsAnInternalError(t *testing.T) {
 	}
 	if !strings.Contains(f.log.String(), "secret of the implementation") {
 		t.Errorf("log %s", f.log)
+	}
+}
+
+// A route that GET has is there for HEAD, too: with the same headers and no body.
+func TestHeadIsServedWhereGetIs(t *testing.T) {
+	t.Parallel()
+	f := newFixture()
+	s := httptest.NewServer(f.handler)
+	defer s.Close()
+	for _, r := range routes(t) {
+		if r.method != http.MethodGet {
+			continue
+		}
+		var headers []string
+		for _, method := range []string{http.MethodGet, http.MethodHead} {
+			q, err := http.NewRequestWithContext(t.Context(), method, s.URL+r.path, nil)
+			check(t, err)
+			q.Header.Set("Authorization", "Bearer admin")
+			answer, err := http.DefaultClient.Do(q)
+			check(t, err)
+			body, err := io.ReadAll(answer.Body)
+			_ = answer.Body.Close()
+			if err != nil || answer.StatusCode != r.status || (method == http.MethodHead) != (len(body) == 0) {
+				t.Errorf("%s %s: %s with %d bytes, %v", method, r.path, answer.Status, len(body), err)
+			}
+			headers = append(headers, fmt.Sprint(answer.Header["Content-Type"], answer.Header["Etag"], answer.Header["Content-Disposition"]))
+		}
+		if headers[0] != headers[1] {
+			t.Errorf("%s: GET has the headers %s, HEAD %s", r.path, headers[0], headers[1])
+		}
+	}
+	for path, allow := range map[string]string{"/api/batches/7/cancel": "POST", "/api/batches/7": "GET, HEAD", "/api/batches": "GET, HEAD, POST"} {
+		method := http.MethodHead
+		if strings.Contains(allow, method) {
+			method = http.MethodPut
+		}
+		w := f.send(request{method, path, "admin", "", ""})
+		if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != allow {
+			t.Errorf("%s %s: %d, Allow %q", method, path, w.Code, w.Header().Get("Allow"))
+		}
 	}
 }
 

@@ -119,12 +119,7 @@ func (a *server) advanceBatch(c *gin.Context) {
 	if !optionalJSON(c, maxSetting, &request) {
 		return
 	}
-	switch {
-	case request.Phase == nil:
-		invalid(c, `the phase is missing: name the phase to start, as in {"phase": "cut-over"}; the init steps are named init`)
-		return
-	case *request.Phase == "" || len(*request.Phase) > maxName:
-		invalid(c, "the phase has %d bytes; the name of a phase has 1 to %d", len(*request.Phase), maxName)
+	if !phaseNamed(c, request.Phase, `name the phase to start, as in {"phase": "cut-over"}; the init steps are named init`) {
 		return
 	}
 	tags, ok := ifMatch(c)

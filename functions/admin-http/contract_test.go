@@ -34,6 +34,8 @@ type contract struct {
 	operations []operation
 	compiler   *jsonschema.Compiler
 	known      *known
+	before     func(*http.Request) // changes a request before it is sent; nil: nothing does
+	after      func(*sent)         // gets each answer; nil: nothing does
 
 	mu      sync.Mutex
 	schemas map[string]*jsonschema.Schema
@@ -148,6 +150,9 @@ func (c *contract) send(o operation, w wanted) (*sent, error) {
 	if token := c.token[w.caller]; token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
+	if c.before != nil {
+		c.before(request)
+	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", o.method, full, err)
@@ -168,6 +173,9 @@ func (c *contract) send(o operation, w wanted) (*sent, error) {
 		return s, fmt.Errorf("%w\n%s", err, s)
 	}
 	c.known.learn(s)
+	if c.after != nil {
+		c.after(s)
+	}
 	return s, nil
 }
 

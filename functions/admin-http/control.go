@@ -13,7 +13,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/problem"
 )
 
 // The limits of what steers a batch, in bytes of the body.
@@ -95,14 +94,40 @@ func (a *server) resumeBatch(c *gin.Context, batch int, why string) (api.Batch, 
 	return a.Batches.Resume(c.Request.Context(), callerOf(c), batch, why)
 }
 
-func (a *server) approvePhase(c *gin.Context, batch int, why string) (api.Phase, error) {
-	phase := c.Param("phase")
-	if len(phase) > maxName || !utf8.ValidString(phase) {
-		return api.Phase{}, &problem.Error{
-			Code: api.CodeNotFound, Message: fmt.Sprintf("there is no phase %q; names have at most %d bytes", clip(phase), maxName),
-		}
+// approvePhase takes the body {"phase": "…"}, with a reason or without. The name of a phase
+// can have characters that do not arrive in a path as they were sent.
+func (a *server) approvePhase(c *gin.Context) {
+	id, ok := batchID(c)
+	if !ok {
+		return
 	}
-	return a.Batches.Approve(c.Request.Context(), callerOf(c), batch, phase, why)
+	var request api.ApproveRequest
+	if !optionalJSON(c, maxReason, &request) {
+		return
+	}
+	if !phaseNamed(c, request.Phase, `name the phase to approve, as in {"phase": "cut-over"}`) {
+		return
+	}
+	why, ok := reasonOf(c, request.ReasonRequest, false)
+	if !ok {
+		return
+	}
+	view, err := a.Batches.Approve(c.Request.Context(), callerOf(c), id, *request.Phase, why)
+	respond(c, view, err)
+}
+
+// phaseNamed answers and returns false when a request has no phase, or one that no phase
+// can be named.
+func phaseNamed(c *gin.Context, phase *string, hint string) bool {
+	switch {
+	case phase == nil:
+		invalid(c, "the phase is missing: %s", hint)
+		return false
+	case *phase == "" || len(*phase) > maxName:
+		invalid(c, "the phase has %d bytes; the name of a phase has 1 to %d", len(*phase), maxName)
+		return false
+	}
+	return true
 }
 
 // retryFailed takes the fields that narrow the retry beside the reason. One that is
@@ -143,6 +168,7 @@ func (a *server) retryFailed(c *gin.Context) {
 		*f.into = *f.given
 	}
 	view, err := a.Batches.RetryFailed(c.Request.Context(), callerOf(c), id, which, why)
+	replayed(c, view.Replayed)
 	accepted(c, view, err, "/api/batches/%d/members?status=%s", id, api.MemberFailed)
 }
 

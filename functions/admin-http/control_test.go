@@ -69,7 +69,7 @@ func controlRoutes(t *testing.T) []route {
 		{post("/pause", `{"reason":"`+reason+`"}`), true, 200, `Pause avery@contoso 7 "` + reason + `"`, `"paused":{"by":"avery@contoso"`},
 		{post("/pause", escaped), true, 200, `Pause avery@contoso 7 "` + strings.Repeat("😀", api.MaxReason) + `"`, `"reason":"😀`},
 		{post("/resume", "{}"), true, 200, `Resume avery@contoso 7 ""`, `"status":"active"`},
-		{post("/phases/cut%20over/approve", `{"reason":"x"}`), true, 200, `Approve avery@contoso 7 "cut over" "x"`, `"phaseName":"cut over"`},
+		{post("/approve", `{"phase":"cut / over","reason":"x"}`), true, 200, `Approve avery@contoso 7 "cut / over" "x"`, `"phaseName":"cut / over"`},
 		{post("/retry", ""), true, 202, `RetryFailed avery@contoso 7 {Member:0 Phase: Step: Error:} ""`, `"task":"t1","selection":{}`},
 		{
 			post("/retry", `{"memberId":3,"phase":"move","step":"copy","error":"Timed out","reason":"x"}`),
@@ -141,8 +141,9 @@ func TestRefusedControl(t *testing.T) {
 		{"a reason that is too long", post("/pause", `{"reason":"`+long+`"}`), 400, "invalid", "the reason has 1001 characters"},
 		{"a reason that is a number", post("/resume", `{"reason":7}`), 400, "invalid", "reason is a number"},
 		{"a body that is too large", post("/resume", strings.Repeat(" ", 40<<10)), 413, "too_large", ""},
-		{"phase name too long", post("/phases/"+strings.Repeat("x", 101)+"/approve", ""), 404, "not_found", "at most 100 bytes"},
-		{"phase name not UTF-8", post("/phases/%ff/approve", ""), 404, "not_found", ""},
+		{"phase name too long", post("/approve", `{"phase":"`+strings.Repeat("x", 101)+`"}`), 400, "invalid", "has 1 to 100"},
+		{"phase name not UTF-8", post("/approve", "{\"phase\":\"\xff\"}"), 400, "invalid", "UTF-8"},
+		{"approval of no phase", post("/approve", `{"reason":"x"}`), 400, "invalid", "the phase is missing"},
 
 		{"member 0", post("/retry", `{"memberId":0}`), 400, "invalid", "memberId is 0"},
 		{"member beyond any", post("/retry", `{"memberId":2147483648}`), 400, "invalid", "numbered from 1"},

@@ -149,7 +149,7 @@ func tour(c *contract, r *real) {
 	do("retryFailed", http.StatusAccepted, with(one, `{"reason":"again"}`))
 
 	do("createBatch", http.StatusCreated, file(wanted{}, "runbookName", "gated", "file", "UserId,Mail\ng1,a\ng2,b\n"))
-	do("approvePhase", http.StatusOK, of("id", "2", "phase", "cut over"))
+	do("approvePhase", http.StatusOK, with(of("id", "2"), `{"phase":"cut over"}`))
 	do("cancelBatch", http.StatusAccepted, of("id", "2"))
 
 	// Automation, and removals that are held.

@@ -14,15 +14,23 @@ const (
 )
 
 const (
-	keyRequest    = "request"
-	maxRequestKey = 255
+	keyRequest     = "request"
+	keyHostRequest = "hostRequest"
+	maxRequestKey  = 255
 )
 
-// once takes the key that the caller calls the request by, where there is one. It is
-// taken as it stands: what the draft has in quotes is another key without them.
+// headerInvocation has the host's id of a request that it forwards. The host replaces one
+// that the caller sent. When the connection to the handler is lost before the answer, the
+// host sends the request again with the same id.
+const headerInvocation = "X-Ms-Invocation-Id"
+
+// once reads the idempotency key of the request: the caller's, or else the host's id, so
+// that a request that the host repeats is carried out once. The caller's key is used as it
+// is: what the draft has in quotes is another key without them.
 func once(c *gin.Context) {
 	values := c.Request.Header.Values(headerKey)
 	if len(values) == 0 {
+		onceByHost(c)
 		return
 	}
 	hidden := func(r rune) bool { return r < '!' || r > '~' }
@@ -33,6 +41,14 @@ func once(c *gin.Context) {
 		invalid(c, "the header %s has %d bytes; a key has 1 to %d visible ASCII characters without spaces", headerKey, len(key), maxRequestKey)
 	default:
 		c.Set(keyRequest, key)
+	}
+}
+
+// onceByHost reads the host's id of the request as its idempotency key. The caller's key
+// cannot equal it, because it has a space.
+func onceByHost(c *gin.Context) {
+	if id := c.GetHeader(headerInvocation); id != "" {
+		c.Set(keyHostRequest, "host "+id)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -72,7 +74,14 @@ func (a *server) noRoute(c *gin.Context) {
 	refuse(c, http.StatusNotFound, api.CodeNotFound, "the API has no such route")
 }
 
-// noMethod answers a method that the address does not have; gin has set Allow.
+// noMethod answers a method that the address does not have; gin has set Allow, in which
+// HEAD goes with GET.
 func (a *server) noMethod(c *gin.Context) {
-	refuse(c, http.StatusMethodNotAllowed, api.CodeMethodNotAllowed, "method not allowed: use %s", c.Writer.Header().Get("Allow"))
+	allow := strings.Split(c.Writer.Header().Get("Allow"), ", ")
+	if slices.Contains(allow, http.MethodGet) {
+		allow = append(allow, http.MethodHead)
+	}
+	slices.Sort(allow)
+	c.Header("Allow", strings.Join(allow, ", "))
+	refuse(c, http.StatusMethodNotAllowed, api.CodeMethodNotAllowed, "method not allowed: use %s", strings.Join(allow, ", "))
 }

@@ -301,9 +301,9 @@ func TestControlOverTheRealSystem(t *testing.T) {
 
 	// A gate is opened by the name of its phase.
 	var phase api.Phase
-	post("1/phases/prepare/approve", "", 409, &p)
-	post("1/phases/none/approve", "", 404, &p)
-	post("1/phases/cut%20over/approve", `{"reason":"change 4711"}`, 200, &phase)
+	post("1/approve", `{"phase":"prepare"}`, 409, &p)
+	post("1/approve", `{"phase":"none"}`, 404, &p)
+	post("1/approve", `{"phase":"cut over","reason":"change 4711"}`, 200, &phase)
 	if phase.Name != "cut over" || !phase.Approval || phase.Approved == nil || phase.Approved.Why != "change 4711" {
 		t.Errorf("phase %+v", phase)
 	}
@@ -352,9 +352,10 @@ func TestControlOverTheRealSystem(t *testing.T) {
 		post(path, "", 409, &p)
 	}
 	post("1/advance", `{"phase":"prepare"}`, 409, &p)
-	for _, path := range []string{"9/cancel", "9/pause", "9/resume", "9/retry", "9/phases/x/approve"} {
+	for _, path := range []string{"9/cancel", "9/pause", "9/resume", "9/retry"} {
 		post(path, "", 404, &p)
 	}
+	post("9/approve", `{"phase":"x"}`, 404, &p)
 }
 
 func TestTokensOfTheRealIdentityProvider(t *testing.T) {

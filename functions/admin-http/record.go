@@ -87,9 +87,10 @@ func (a *server) recover(c *gin.Context) {
 		panic(r)
 	}
 	a.Log.ErrorContext(c.Request.Context(), "panic", logkey.Panic, fmt.Sprint(r), logkey.Stack, string(debug.Stack()))
-	if !c.Writer.Written() {
-		fail(c, fmt.Errorf("panic: %v", r))
+	if c.Writer.Written() {
+		panic(http.ErrAbortHandler) // a part of an answer must not pass for the whole
 	}
+	fail(c, fmt.Errorf("panic: %v", r))
 }
 
 // newTrace is the trace id that the caller sent (W3C Trace Context), or a new one.
@@ -104,9 +105,12 @@ func newTrace(header string) string {
 
 func traceOf(c *gin.Context) string { return c.GetString(keyTrace) }
 
-// callerOf is who sent the request, with the key of one that takes one.
+// callerOf returns the caller with the key of a request that takes one.
 func callerOf(c *gin.Context) audit.Caller {
 	caller, _ := c.Value(keyCaller).(audit.Caller)
 	caller.Key = c.GetString(keyRequest)
+	if host := c.GetString(keyHostRequest); host != "" {
+		caller.Key, caller.HostKey = host, true
+	}
 	return caller
 }

@@ -107,6 +107,9 @@ func (a *Admin) scheduleMend(ctx context.Context, batch int, stepID int64) error
 // resolveInRun resolves a step of a run as it was read, with its audit record, and without the secrets
 // in its result. It fails with ErrChanged where another process changed the run.
 func (a *Admin) resolveInRun(ctx context.Context, by audit.Caller, action string, run store.Item[model.Run], e model.StepResolved) error {
+	if run.Doc.Status == model.RunFailed && repeatsResolution(&run.Doc.Steps[e.Step], e) {
+		return nil // the run went on and failed at a later step
+	}
 	hidden, err := a.sealer.Hide(ctx, &run.Doc, e)
 	if err != nil {
 		return err
@@ -141,6 +144,13 @@ func (a *Admin) resolveInRun(ctx context.Context, by audit.Caller, action string
 		return nil
 	}
 	return a.members.StartIfNext(ctx, &run.Doc) // a retry for this resolution may have been cut short before the start
+}
+
+// repeatsResolution reports whether the same caller has resolved a step in the same way before, for
+// the same reason.
+func repeatsResolution(step *model.Step, e model.StepResolved) bool {
+	r := step.Resolved
+	return r != nil && r.By == e.By.By && r.Why == e.By.Why && e.Skip == (step.Status == model.StepSkipped)
 }
 
 // resolutionRecord gives the audit record of a resolved step.

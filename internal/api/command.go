@@ -26,6 +26,7 @@ type RetryResult struct {
 	BatchID   int            `json:"batchId"`
 	Task      string         `json:"task"`
 	Selection RetrySelection `json:"selection"`
+	Replayed  bool           `json:"-"` // the idempotency key's request had been carried out before
 }
 
 // UploadOption changes how uploaded members are added.

@@ -24,6 +24,12 @@ type AdvanceRequest struct {
 	Phase *string `json:"phase,omitempty"`
 }
 
+// ApproveRequest names the phase to approve.
+type ApproveRequest struct {
+	Phase *string `json:"phase,omitempty"`
+	ReasonRequest
+}
+
 // RetryRequest selects the failed members to retry, as RetrySelection.
 type RetryRequest struct {
 	Member *int    `json:"memberId,omitempty"`

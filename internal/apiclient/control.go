@@ -13,8 +13,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 )
 
-// Cancel ends a batch. As with every call here but RetryFailed, asking twice does what
-// asking once does. An empty reason is none; this goes for all calls.
+// Cancel ends a batch. As with every call here, asking twice does what asking once does.
+// An empty reason is none; this goes for all calls.
 func (c *Client) Cancel(ctx context.Context, id int, why string) (api.Batch, error) {
 	return steer[api.Batch](ctx, c, why, batchPath(id, "cancel")...)
 }
@@ -31,11 +31,16 @@ func (c *Client) Resume(ctx context.Context, id int, why string) (api.Batch, err
 
 // Approve lets a phase begin that waits at a gate.
 func (c *Client) Approve(ctx context.Context, id int, phase, why string) (api.Phase, error) {
-	return steer[api.Phase](ctx, c, why, batchPath(id, "phases", phase, "approve")...)
+	k, err := postJSON(api.ApproveRequest{Phase: &phase, ReasonRequest: because(why)}, batchPath(id, "approve")...)
+	if err != nil {
+		return api.Phase{}, err
+	}
+	k.repeatable = true
+	return ask[api.Phase](ctx, c, k)
 }
 
 // RetryFailed lets the selected members who failed try again; all of them without a
-// selection. An answer that is lost does not lead to a second retry.
+// selection.
 func (c *Client) RetryFailed(ctx context.Context, id int, which api.RetrySelection, why string) (api.RetryResult, error) {
 	k, err := postJSON(api.RetryRequest{
 		Member: given(which.Member), Phase: given(which.Phase), Step: given(which.Step), Error: given(which.Error), ReasonRequest: because(why),
@@ -43,7 +48,7 @@ func (c *Client) RetryFailed(ctx context.Context, id int, which api.RetrySelecti
 	if err != nil {
 		return api.RetryResult{}, err
 	}
-	return ask[api.RetryResult](ctx, c, k)
+	return ask[api.RetryResult](ctx, c, once(k))
 }
 
 // SkipStep lets a member pass by a step. It needs a reason.

@@ -22,8 +22,8 @@ var controlCalls = []sending{
 	{"Approve", true, func(ctx context.Context, c *apiclient.Client) error {
 		_, err := c.Approve(ctx, 7, "cut over", "")
 		return err
-	}, "POST /api/batches/7/phases/cut%20over/approve"},
-	{"RetryFailed", false, func(ctx context.Context, c *apiclient.Client) error {
+	}, `POST /api/batches/7/approve {"phase":"cut over"}`},
+	{"RetryFailed", true, func(ctx context.Context, c *apiclient.Client) error {
 		_, err := c.RetryFailed(ctx, 7, api.RetrySelection{}, "")
 		return err
 	}, "POST /api/batches/7/retry {}"},

@@ -311,7 +311,9 @@ func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, r
 	must(m.app.RetryFailed(m.ctx, ada, failed, api.RetrySelection{Phase: "prepare"}, "the licence is there"))(s.t)
 	must(m.app.RemoveMember(m.ctx, ada, last, 4, "left the company"))(s.t)
 	must(m.app.AddMembers(m.ctx, ada, last, []byte(ways("later", "fine"))))(s.t)
-	must(m.app.Replay(m.ctx, ada, s.listUnprocessable(api.ListOptions{})[0].ID, "once more"))(s.t)
+	keyed := ada
+	keyed.Key = "once"
+	must(m.app.Replay(m.ctx, keyed, s.listUnprocessable(api.ListOptions{})[0].ID, "once more"))(s.t)
 	m.decideHold("joe", m.app.ConfirmRemovals)
 	m.decideHold("kim", m.app.DiscardRemovals)
 	m.advance(m.batch("moves", ways("again", "fine", "fine")).ID)
@@ -338,7 +340,9 @@ func (m *making) decideHold(name string, decide func(context.Context, audit.Call
 	m.t.Helper()
 	b := m.wave(name)
 	view := must(m.app.HeldRemovals(m.ctx, ada, b, api.ListOptions{}))(m.t)
-	must(decide(m.ctx, ada, b, view.Revision, "asked the source's owner"))(m.t)
+	keyed := ada
+	keyed.Key = name
+	must(decide(m.ctx, keyed, b, view.Revision, "asked the source's owner"))(m.t)
 }
 
 // die has a process do something, and die after its n-th write.

@@ -15,8 +15,13 @@ type Caller struct {
 	// ObjectID is empty, Name does.
 	TenantID, ObjectID string
 	// Key is the idempotency key of the request; empty if it has none. A request that is repeated
-	// with the same key changes nothing twice. Only CreateBatch, AddMembers and PublishRunbook use it.
+	// with the same key changes nothing twice. CreateBatch, AddMembers, PublishRunbook, RetryFailed,
+	// Replay, Discard and the decisions on held removals use it; other commands change nothing twice
+	// without a key.
 	Key string
+	// HostKey reports that the Functions host gave the key: only the host can repeat the request,
+	// after it lost the connection before the answer.
+	HostKey bool
 }
 
 // Identity distinguishes the caller from all others.

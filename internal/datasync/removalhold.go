@@ -46,6 +46,7 @@ func (s *syncRun) holdRemovals(ctx context.Context, c schedule.Change) error {
 			if len(ds) == 0 {
 				return nil, nil
 			}
+			p.next.Decided = p.stored.Doc.Decided
 			return append(st.GuardBatch(), membership.WriteRemovalHold(c.Batch, p.stored, p.next)), nil
 		},
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/alert"
 	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/panics"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -35,7 +36,7 @@ func (s *Syncer) SyncAll(ctx context.Context, listed []store.Item[store.BatchSum
 	all.SetLimit(maxParallel)
 	for i, head := range heads {
 		all.Go(func() error {
-			if err := s.syncRunbook(ctx, head.Name, head.Active); err != nil {
+			if err := panics.Catch(ctx, func() error { return s.syncRunbook(ctx, head.Name, head.Active) }); err != nil {
 				failures[i] = fmt.Errorf("runbook %s: %w", head.Name, err)
 			}
 			return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiview"
 	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/idempotency"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/model"
@@ -77,8 +78,10 @@ func (m *Messages) UnprocessableMessage(ctx context.Context, by audit.Caller, id
 // Replay sends an unprocessable message to its topic as it was received, with an id of its own,
 // and marks it as replayed. It stores the caller and the number of the replay before it sends the
 // message. If the process ends in between, the next request completes the replay with the same
-// id. A discarded message can be replayed, too. Errors: CodeInvalid, CodeNotFound, CodeConflict if
-// the message was replayed already or is not stored whole, CodeUnavailable.
+// id. A discarded message can be replayed, too. A request with an idempotency key that was received
+// before replays nothing again, even if the replay has failed meanwhile. Errors: CodeInvalid,
+// CodeNotFound, CodeConflict if the message was replayed already or is not stored whole,
+// CodeUnavailable.
 func (m *Messages) Replay(ctx context.Context, by audit.Caller, id, why string) (api.UnprocessableMessage, error) {
 	if err := audit.CheckReason(why); err != nil {
 		return api.UnprocessableMessage{}, err
@@ -88,6 +91,9 @@ func (m *Messages) Replay(ctx context.Context, by audit.Caller, id, why string) 
 		return api.UnprocessableMessage{}, err
 	}
 	n := item.Doc.Requested
+	if n <= item.Doc.Failed { // an earlier request with this key was carried out
+		return unprocessableView(item), nil
+	}
 	body, err := m.sealer.OpenBody(ctx, item)
 	if err != nil {
 		return api.UnprocessableMessage{}, err
@@ -119,7 +125,10 @@ func (m *Messages) recordReplayOnce(ctx context.Context, by audit.Caller, id, wh
 		return item, err
 	}
 	u := &item.Doc
+	key := handledKey(by, "replay")
 	switch {
+	case key != "" && u.HandledKey == key: // sent, or to be sent once more: the process may have ended before
+		return item, nil
 	case u.Status == store.UnprocessableReplayed:
 		return item, alreadyHandled(id, *u)
 	case !isWhole(u):
@@ -132,7 +141,7 @@ func (m *Messages) recordReplayOnce(ctx context.Context, by audit.Caller, id, wh
 		return item, nil
 	}
 	was := audit.MessageState(*u)
-	u.Handled, u.Returns = &model.Attribution{By: by.Name, At: m.now().UTC(), Why: why}, 0
+	u.Handled, u.HandledKey, u.Returns = &model.Attribution{By: by.Name, At: m.now().UTC(), Why: why}, key, 0
 	sent := *u
 	sent.Status, sent.Replays = store.UnprocessableReplayed, u.Requested
 	applied, err := m.store.Apply(ctx, store.Writes{store.Replace(store.UnprocessableKey(id), u, item.Version), m.audit.Record(auditRecord(by, "replay", id, was, sent))})
@@ -189,11 +198,15 @@ func (m *Messages) discard(ctx context.Context, by audit.Caller, id, why string)
 	if err != nil {
 		return api.UnprocessableMessage{}, err
 	}
+	key := handledKey(by, "discard")
+	if key != "" && item.Doc.HandledKey == key {
+		return unprocessableView(item), nil
+	}
 	if item.Doc.Status != store.UnprocessableOpen {
 		return api.UnprocessableMessage{}, alreadyHandled(id, item.Doc)
 	}
 	was := audit.MessageState(item.Doc)
-	item.Doc.Status = store.UnprocessableDiscarded
+	item.Doc.Status, item.Doc.HandledKey = store.UnprocessableDiscarded, key
 	item.Doc.Handled = &model.Attribution{By: by.Name, At: m.now().UTC(), Why: why}
 	_, err = m.store.Apply(ctx, store.Writes{store.Replace(store.UnprocessableKey(id), item.Doc, item.Version), m.audit.Record(auditRecord(by, "discard", id, was, item.Doc))})
 	if err != nil {
@@ -201,6 +214,14 @@ func (m *Messages) discard(ctx context.Context, by audit.Caller, id, why string)
 	}
 	m.log.InfoContext(ctx, "message discarded", logkey.Topic, item.Doc.Topic, logkey.UnprocessableID, id, logkey.By, by.Name)
 	return unprocessableView(item), nil
+}
+
+// handledKey identifies a request with an idempotency key; it is empty for one without.
+func handledKey(by audit.Caller, action string) string {
+	if by.Key == "" {
+		return ""
+	}
+	return idempotency.Digest(by.Identity(), by.Key, action)
 }
 
 // auditRecord returns the audit record of a replay or a discard. Was has the facts before, u is

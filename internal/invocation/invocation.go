@@ -98,6 +98,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	id := r.Header.Get(HeaderInvocationID)
 	log := s.log.With(logkey.Function, name, logkey.InvocationID, id)
+	defer func() {
+		if p := recover(); p != nil { // outside of the function, which guard runs
+			log.ErrorContext(r.Context(), "panic in an invocation", logkey.Panic, fmt.Sprint(p), logkey.Stack, string(debug.Stack()))
+			reply(w, http.StatusInternalServerError, replyFailure)
+		}
+	}()
 	start := time.Now()
 	ctx, err := s.invoke(w, r, name, id, function, log)
 	s.measure(r.Context(), name, time.Since(start), err)

@@ -99,8 +99,8 @@ func (r *Registrar) findOrWriteBatch(ctx context.Context, u *upload) (b model.Ba
 func (r *Registrar) writeBatch(ctx context.Context, u *upload) (b model.Batch, existed bool, err error) {
 	b, err = r.prepareBatch(ctx, u)
 	if err != nil {
-		if b.ID > 0 && u.by.Key == "" {
-			r.releaseNumber(ctx, b.ID)
+		if b.ID > 0 && (u.by.Key == "" || u.by.HostKey && ctx.Err() == nil) { // the host repeats a request only if it lost the connection
+			r.releaseNumber(ctx, u.by, b.ID)
 		}
 		return model.Batch{}, false, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/humanize"
+	"github.com/matoolkit/matoolkit/internal/idempotency"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/model"
@@ -138,10 +139,20 @@ func (r *Registrar) DiscardRemovals(ctx context.Context, by audit.Caller, batch 
 	})
 }
 
+// repeats reports whether the batch's last decision is this one: it has the same idempotency key, or
+// the same revision and the hold has ended.
+func (d holdDecision) repeats(b *model.Batch, last *store.HoldDecision) bool {
+	if last == nil || last.Action != d.action {
+		return false
+	}
+	return d.key != "" && d.key == last.Key || b.RemovalHold == nil && d.revision == last.Revision
+}
+
 // holdDecision is an administrator's decision on a removal hold.
 type holdDecision struct {
 	action, why string
 	revision    string // of the hold that is decided on; empty for any
+	key         string // a digest of the request's idempotency key; empty for none
 	event       func(model.Attribution) model.Event
 	next        func(store.RemovalHoldMembers) store.RemovalHoldMembers // gives the hold after the decision
 }
@@ -154,12 +165,15 @@ func (r *Registrar) decideRemovalHold(ctx context.Context, by audit.Caller, batc
 	if _, err := r.applier.ReadBatch(ctx, batch); err != nil {
 		return api.Batch{}, err
 	}
+	if by.Key != "" {
+		d.key = idempotency.Digest(by.Identity(), by.Key)
+	}
 	var h store.Item[store.RemovalHoldMembers]
 	s, ds, err := r.applier.Run(ctx, batch, applier.Command{
 		Events: func(s *applier.Snapshot) ([]model.Event, error) {
 			var b *model.Batch
 			var err error
-			if b, h, err = r.LoadRemovalHold(ctx, s); err != nil {
+			if b, h, err = r.LoadRemovalHold(ctx, s); err != nil || d.repeats(b, h.Doc.Decided) {
 				return nil, err
 			}
 			if b.RemovalHold != nil && d.revision != "" && d.revision != apiview.RemovalRevision(h.Doc) {
@@ -168,12 +182,14 @@ func (r *Registrar) decideRemovalHold(ctx context.Context, by audit.Caller, batc
 			return []model.Event{d.event(model.Attribution{By: by.Name, At: s.Now.UTC(), Why: d.why})}, nil
 		},
 		Extra: func(s *applier.Snapshot, ds []model.Decision) (store.Writes, error) {
-			if ds[0].Empty() {
+			if len(ds) == 0 || ds[0].Empty() {
 				return nil, nil
 			}
-			return store.Writes{WriteRemovalHold(batch, h, d.next(h.Doc)), r.audit.Record(store.AuditRecord{
+			next := d.next(h.Doc)
+			next.Decided = &store.HoldDecision{Action: d.action, Revision: apiview.RemovalRevision(h.Doc), Key: d.key}
+			return store.Writes{WriteRemovalHold(batch, h, next), r.audit.Record(store.AuditRecord{
 				At: s.Now.UTC(), Actor: by.Actor(), Action: d.action, Batch: batch, Target: humanize.Count(len(h.Doc.Members), "member"), Why: d.why,
-				Before: audit.RemovalHoldState(h.Doc, nil).JSON(), After: audit.RemovalHoldState(d.next(h.Doc), confirmation(s.After())).JSON(),
+				Before: audit.RemovalHoldState(h.Doc, nil).JSON(), After: audit.RemovalHoldState(next, confirmation(s.After())).JSON(),
 			})}, nil
 		},
 	})
@@ -181,7 +197,7 @@ func (r *Registrar) decideRemovalHold(ctx context.Context, by audit.Caller, batc
 		return api.Batch{}, err
 	}
 	next := s.After()
-	if !ds[0].Empty() {
+	if len(ds) > 0 && !ds[0].Empty() {
 		r.log.InfoContext(ctx, "held removals decided", logkey.BatchID, batch, logkey.Action, d.action, logkey.Members, len(h.Doc.Members), logkey.By, by.Name)
 	}
 	if next.RemovalHold != nil && next.RemovalHold.Confirmed != nil {
@@ -217,7 +233,7 @@ func (r *Registrar) EndRemovalHold(ctx context.Context, batch int) error {
 			if ds[0].Empty() {
 				return nil, nil
 			}
-			return store.Writes{WriteRemovalHold(batch, h, store.RemovalHoldMembers{Discarded: h.Doc.Discarded})}, nil
+			return store.Writes{WriteRemovalHold(batch, h, store.RemovalHoldMembers{Discarded: h.Doc.Discarded, Decided: h.Doc.Decided})}, nil
 		},
 	})
 	return err

@@ -99,30 +99,40 @@ func (r *Registrar) withdraw(ctx context.Context, by audit.Caller, id int) error
 		case listed.Doc.Claimed || !listed.Doc.Creating:
 			return backoff.Permanent(fmt.Errorf("batch %d was claimed: %w", id, store.ErrExists))
 		}
-		ops := store.Writes{store.Delete(store.EntryKey(id), listed.ETag)}
-		if by.Key != "" {
-			key := idempotency.Key(by, store.PartitionBatches)
-			record, err := store.OrNone(store.Read[store.IdempotencyRecord](ctx, r.store, key))
-			if err != nil {
-				return err
-			}
-			if record.ETag != "" {
-				ops = append(ops, store.Delete(key, record.ETag))
-			}
+		ops, err := r.deleteRecord(ctx, by)
+		if err != nil {
+			return err
 		}
-		return r.applySummary(ctx, ops...)
+		return r.applySummary(ctx, append(ops, store.Delete(store.EntryKey(id), listed.ETag))...)
 	})
 }
 
-// releaseNumber deletes the summary of a batch whose creation failed, where no caller can send
-// the same request again: its people are free at once. An error is only logged, since the tick
-// deletes the summary later.
-func (r *Registrar) releaseNumber(ctx context.Context, id int) {
+// deleteRecord returns the deletion of the idempotency record of a request that creates a batch;
+// none where it has no record.
+func (r *Registrar) deleteRecord(ctx context.Context, by audit.Caller) (store.Writes, error) {
+	if by.Key == "" {
+		return nil, nil
+	}
+	key := idempotency.Key(by, store.PartitionBatches)
+	record, err := store.OrNone(store.Read[store.IdempotencyRecord](ctx, r.store, key))
+	if err != nil || record.ETag == "" {
+		return nil, err
+	}
+	return store.Writes{store.Delete(key, record.ETag)}, nil
+}
+
+// releaseNumber deletes the summary of a batch whose creation failed, and the idempotency record,
+// where no caller can send the same request again: its people are free at once. An error is only
+// logged, since the tick deletes the summary later.
+func (r *Registrar) releaseNumber(ctx context.Context, by audit.Caller, id int) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	listed, err := r.readSummary(ctx, id)
 	if err == nil && listed.Doc.Creating {
-		_, err = r.store.Apply(ctx, store.Writes{store.Delete(store.EntryKey(id), listed.ETag)})
+		var ops store.Writes
+		if ops, err = r.deleteRecord(ctx, by); err == nil {
+			_, err = r.store.Apply(ctx, append(ops, store.Delete(store.EntryKey(id), listed.ETag)))
+		}
 	}
 	if err != nil {
 		r.log.WarnContext(ctx, "failed to withdraw an incomplete batch", logkey.BatchID, id, logkey.Error, err)

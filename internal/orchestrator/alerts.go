@@ -13,6 +13,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/panics"
 	"github.com/matoolkit/matoolkit/internal/workers"
 )
 
@@ -29,10 +30,13 @@ func (o *Orchestrator) LogOldestMessages(ctx context.Context) {
 	var all sync.WaitGroup
 	for i, topic := range topics {
 		all.Go(func() {
-			at, found, err := o.watcher.Oldest(limited, topic, message.SubscriptionOrchestrator)
-			if failures[i] = err; found {
-				ages[i] = max(0, o.now().Sub(at))
-			}
+			failures[i] = panics.Catch(ctx, func() error {
+				at, found, err := o.watcher.Oldest(limited, topic, message.SubscriptionOrchestrator)
+				if found {
+					ages[i] = max(0, o.now().Sub(at))
+				}
+				return err
+			})
 		})
 	}
 	all.Wait()

@@ -14,6 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/panics"
 	"github.com/matoolkit/matoolkit/internal/secret"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -138,7 +139,7 @@ func (o *Orchestrator) processOnce(ctx context.Context, d delivery) error {
 // untilDone calls do and returns when do has returned or ctx has ended.
 func untilDone(ctx context.Context, do func() error) error {
 	done := make(chan error, 1)
-	go func() { done <- do() }()
+	go func() { done <- panics.Catch(ctx, do) }()
 	select {
 	case err := <-done:
 		return err

@@ -1,15 +1,18 @@
 package orchestrator_test
 
 import (
+	"context"
 	"log/slog"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/store/memory"
 )
 
@@ -58,4 +61,30 @@ func TestDocumentedMessageTypesHaveHandlers(t *testing.T) {
 			t.Errorf("%s: %s", m.Type, m.Reason)
 		}
 	}
+}
+
+// TestPanicOfAMessageEndsNoProcess delivers a message ten times whose processing panics, as the
+// host does. A suspect is processed in a goroutine of its own.
+func TestPanicOfAMessageEndsNoProcess(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	a := app.New(app.Config{Store: panicking{memory.New(memory.Config{})}, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }})
+	m := message.Delivery{ID: "m", Type: message.TypePhaseDue, Body: []byte(`{"BatchId":1,"PhaseName":"move","PhaseExecutionId":1,"RunbookName":"x","RunbookVersion":1}`)}
+	for m.DeliveryCount = 4; m.DeliveryCount <= 10; m.DeliveryCount++ {
+		_ = a.HandleEvent(t.Context(), m) // each failure asks for another delivery
+	}
+	page, err := a.UnprocessableMessages(t.Context(), api.ListOptions{})
+	if err != nil || len(page.Items) != 1 || !strings.Contains(page.Items[0].Reason, "panic: broken") {
+		t.Errorf("%d messages are stored: %+v, %v", len(page.Items), page.Items, err)
+	}
+}
+
+// panicking is a store whose reads of batches panic.
+type panicking struct{ store.Store }
+
+func (s panicking) ReadDocument(ctx context.Context, key store.Key) (store.Document, error) {
+	if key.PK == store.BatchPartition(1) {
+		panic("broken")
+	}
+	return s.Store.ReadDocument(ctx, key)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/membership"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/panics"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/workers"
 )
@@ -33,7 +34,7 @@ func (o *Orchestrator) SweepAll(ctx context.Context, batches []store.Item[store.
 	all.SetLimit(sweepsAtOnce)
 	for i, listed := range batches {
 		all.Go(func() error {
-			if err := o.sweepListed(ctx, listed, now, jobs); err != nil {
+			if err := panics.Catch(ctx, func() error { return o.sweepListed(ctx, listed, now, jobs) }); err != nil {
 				failures[i] = fmt.Errorf("batch %d: %w", listed.Doc.ID, err)
 			}
 			return nil

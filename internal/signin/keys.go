@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/panics"
 )
 
 const (
@@ -77,7 +78,7 @@ func (k *keyStore) KeyRead(ctx context.Context, id string) (jwkset.JWK, error) {
 		}
 	} else if age >= refreshAfter {
 		go func() {
-			if err := k.fetch(k.ctx, unknownKeyEvery); err != nil {
+			if err := panics.Catch(k.ctx, func() error { return k.fetch(k.ctx, unknownKeyEvery) }); err != nil {
 				slog.WarnContext(k.ctx, "failed to refresh the signing keys; keeping the old ones", logkey.TenantID, k.tenantID, logkey.Error, err)
 			}
 		}()
@@ -167,12 +168,16 @@ func (k *keyStore) load(ctx context.Context) ([]jwkset.JWK, []string, error) {
 		} `json:"keys"`
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
-	group.Go(func() error { return k.get(groupCtx, base+"/.well-known/openid-configuration", &v1) })
 	group.Go(func() error {
-		if err := k.get(groupCtx, base+"/v2.0/.well-known/openid-configuration", &v2); err != nil {
-			return err
-		}
-		return k.get(groupCtx, v2.JWKSURI, &set)
+		return panics.Catch(groupCtx, func() error { return k.get(groupCtx, base+"/.well-known/openid-configuration", &v1) })
+	})
+	group.Go(func() error {
+		return panics.Catch(groupCtx, func() error {
+			if err := k.get(groupCtx, base+"/v2.0/.well-known/openid-configuration", &v2); err != nil {
+				return err
+			}
+			return k.get(groupCtx, v2.JWKSURI, &set)
+		})
 	})
 	if err := group.Wait(); err != nil {
 		return nil, nil, err

@@ -32,6 +32,15 @@ type RemovalHoldMembers struct {
 	Moves     map[int]time.Time `json:"moves,omitempty"` // the start of the batch that a member would move to
 	Discarded []int             `json:"discarded"`
 	By        *Actor            `json:"by,omitempty"` // who confirmed the removals
+	Decided   *HoldDecision     `json:"decided,omitempty"`
+}
+
+// HoldDecision is the last decision on a removal hold of a batch. A request that repeats it changes
+// nothing, although the hold may have ended since.
+type HoldDecision struct {
+	Action   string `json:"action"`
+	Revision string `json:"revision"`      // of the hold
+	Key      string `json:"key,omitempty"` // a digest of the request's idempotency key; empty for none
 }
 
 // Task is work over the members of a batch that an administrator asked for. It never changes.

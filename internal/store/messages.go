@@ -49,6 +49,7 @@ type Unprocessable struct {
 	Requested     int                 `json:"requested"` // the replay that Handled asked for and that may not have been sent yet; 0 for none
 	Failed        int                 `json:"failed"`    // the last replay that could not be processed; 0 is the message itself
 	Handled       *model.Attribution  `json:"handled,omitempty"`
+	HandledKey    string              `json:"handledKey,omitempty"` // a digest of the idempotency key of the request in Handled; empty for none
 	EnqueuedAt    time.Time           `json:"enqueuedAt"`
 	FirstStoredAt time.Time           `json:"firstStoredAt"`
 	StoredAt      time.Time           `json:"storedAt"`

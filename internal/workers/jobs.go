@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/panics"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -56,9 +57,11 @@ func (r *Registry) jobsOfAll(ctx context.Context) (map[string]waitingJobs, error
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(countsAtOnce)
 	for i, b := range batches {
-		all.Go(func() (err error) {
-			found[i], err = r.jobsOfBatch(ctx, b.ID)
-			return err
+		all.Go(func() error {
+			return panics.Catch(ctx, func() (err error) {
+				found[i], err = r.jobsOfBatch(ctx, b.ID)
+				return err
+			})
 		})
 	}
 	if err := all.Wait(); err != nil {

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/panics"
 )
 
 const (
@@ -53,7 +54,7 @@ func (c *Client) TakeDeadLetters(ctx context.Context, topic, subscription string
 	all.SetLimit(takeAtOnce)
 	for i, m := range messages {
 		all.Go(func() error {
-			if failures[i] = take(ctx, deadLetter(topic, subscription, m)); failures[i] == nil {
+			if failures[i] = panics.Catch(ctx, func() error { return take(ctx, deadLetter(topic, subscription, m)) }); failures[i] == nil {
 				failures[i] = classify(r.CompleteMessage(ctx, m, nil))
 			} else {
 				_ = r.AbandonMessage(ctx, m, nil) // otherwise its lock ends

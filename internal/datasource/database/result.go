@@ -1,12 +1,15 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/matoolkit/matoolkit/internal/panics"
 )
 
 // decode makes the JSON of a value of one column that is not NULL.
@@ -34,7 +37,8 @@ type result struct {
 	err    error // what Next gives from now on
 	ended  bool
 	// stuck is filled when a step returns that was not waited for.
-	stuck chan bool
+	stuck  chan error
+	failed error // the panic of a step
 }
 
 // read makes the rows of a session. cancel ends its query.
@@ -96,11 +100,21 @@ func (r *result) step(ctx context.Context) bool {
 	if !r.deaf {
 		return r.rows.Next()
 	}
-	stepped := make(chan bool, 1)
-	go func() { stepped <- r.rows.Next() }()
+	stepped := make(chan error, 1)
+	go func() {
+		stepped <- panics.Catch(ctx, func() error {
+			if r.rows.Next() {
+				return nil
+			}
+			return io.EOF
+		})
+	}()
 	select {
-	case more := <-stepped:
-		return more
+	case err := <-stepped:
+		if err != nil && err != io.EOF {
+			r.failed = err
+		}
+		return err == nil
 	case <-ctx.Done():
 		r.stuck = stepped
 		return false
@@ -109,7 +123,7 @@ func (r *result) step(ctx context.Context) bool {
 
 // complete gives io.EOF if there are no further rows because all were read.
 func (r *result) complete(ctx context.Context) error {
-	if err := r.rows.Err(); err != nil {
+	if err := cmp.Or(r.failed, r.rows.Err()); err != nil {
 		return fmt.Errorf("the result ended early, after %d rows: %w", r.number, because(ctx, err))
 	}
 	if r.rows.NextResultSet() {
@@ -140,8 +154,11 @@ func (r *result) Close() error {
 	}
 	if r.stuck != nil {
 		go func() {
-			<-r.stuck
-			closeAll()
+			_ = panics.Catch(context.Background(), func() error {
+				<-r.stuck
+				closeAll()
+				return nil
+			})
 		}()
 		return nil
 	}
