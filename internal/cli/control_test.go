@@ -87,7 +87,7 @@ func (s *transcript) repeat(words string, wanted bool, args ...string) {
 
 var (
 	tookAndNote = regexp.MustCompile(`Z  (<1s|\d+s) +`) // took, with whatever note stands behind it
-	tasks       = regexp.MustCompile(`(?m)  [a-z2-7]{16}$`)
+	tasks       = regexp.MustCompile(`(?m)  [a-z0-9]{16}$`)
 )
 
 // A batch in which things go wrong, and what an administrator does about it.
