@@ -145,7 +145,7 @@ func TestCancelReachesTheJobsInTheQueue(t *testing.T) {
 	if got := s.status(); got != "cancelling" {
 		t.Errorf("the batch is %s while a job of it runs", got)
 	}
-	s.until("the worker has read the control", func() bool { return strings.Contains(s.machine.log(workerProcess), "jobs are revoked") })
+	s.until("the worker has read the control", func() bool { return strings.Contains(s.machine.log(workerProcess), "jobs revoked") })
 	s.release()
 	s.until("the batch is cancelled", func() bool { return s.status() == "cancelled" })
 	counts := s.steps()

@@ -1,6 +1,5 @@
-// Both stages in one deployment, for the Azure Developer CLI (azure.yaml) and for whoever
-// tries the system out. Who runs it for others deploys the stages one by one, with their
-// own parameter files: then infrastructure, secrets and programs have their own times.
+// Both stages in one deployment, for trials and the Azure Developer CLI (azure.yaml). For production
+// deploy the stages one by one, with their own parameter files.
 
 targetScope = 'resourceGroup'
 
@@ -47,7 +46,7 @@ param targetTenantId string
 @maxLength(36)
 param appId string
 
-@description('Worker id, by which runbooks name the worker: lower-case letters, digits and hyphens.')
+@description('Id of the worker in runbooks: lower-case letters, digits and hyphens.')
 @minLength(1)
 @maxLength(11)
 param workerId string = 'worker-01'
@@ -79,7 +78,7 @@ module shared 'shared/deploy.bicep' = {
   }
 }
 
-// The second stage finds what the first made by name, so nothing but this tells the order.
+// The second stage refers to the first by name, so it needs dependsOn.
 module functions 'automation/functions/deploy.bicep' = {
   name: '${base}-functions'
   params: {
@@ -115,7 +114,7 @@ module worker 'automation/worker/deploy.bicep' = {
   ]
 }
 
-// The Azure Developer CLI keeps outputs as variables of its environment, hence the names.
+// The Azure Developer CLI stores outputs as environment variables.
 
 @description('Name of the Functions app.')
 output FUNCTION_APP_NAME string = functions.outputs.functionAppName
@@ -132,5 +131,5 @@ output REGISTRY_NAME string = shared.outputs.registryName
 @description('Host name of the container registry.')
 output REGISTRY_LOGIN_SERVER string = shared.outputs.registryLoginServer
 
-@description('Name of the worker\'s container app, whether or not it is there yet.')
+@description('Name of the worker\'s container app, which may not exist yet.')
 output WORKER_APP_NAME string = worker.outputs.workerAppName

@@ -97,7 +97,7 @@ type service struct{ URL, Scope string }
 func loadConfig(getenv func(string) string) (config, error) {
 	r := reader{env.New(getenv)}
 	c := config{
-		WorkerID:      r.Required(envWorkerID, "the worker's id, by which its jobs are addressed"),
+		WorkerID:      r.Required(envWorkerID, "the id of this worker in runbooks"),
 		BusString:     r.Text(envBusString),
 		BusNamespace:  r.Text(envBusNamespace),
 		TenantID:      r.Required(envTenantID, "the id of the target tenant"),
@@ -127,16 +127,16 @@ func loadConfig(getenv func(string) string) (config, error) {
 	}
 	c.TryGraph, c.TryExchange = r.trials()
 	if strings.ContainsAny(c.WorkerID, "/\\?#") {
-		r.Wrong(envWorkerID, "%q cannot be part of a subscription's name", c.WorkerID)
+		r.Wrong(envWorkerID, "invalid worker id %q: it must be valid in the name of a subscription", c.WorkerID)
 	}
 	if (c.BusString == "") == (c.BusNamespace == "") {
 		r.Problem("set one of %s (a connection string) and %s (such as name.servicebus.windows.net)", envBusString, envBusNamespace)
 	}
 	if v := c.BusNamespace; v != "" && !namespaceHost.MatchString(v) {
-		r.Wrong(envBusNamespace, "it is not the host name of a namespace, such as name.servicebus.windows.net, without sb:// and a key")
+		r.Wrong(envBusNamespace, "give the host name of the namespace, such as name.servicebus.windows.net, without sb:// and without a key")
 	}
 	if c.JobTimeout == 0 {
-		r.Wrong(envJobTimeout, "a job needs a time limit")
+		r.Wrong(envJobTimeout, "must be at least 1")
 	}
 	return c, r.Err()
 }

@@ -172,7 +172,7 @@ func TestWorkerDoesNotStartWithAManifestThatIsWrong(t *testing.T) {
 	t.Parallel()
 	dir := badges(t, badgeManifest+"timeout: 11m\n")
 	err := run(t.Context(), environment(map[string]string{envCustomDir: dir, "HR_URL": "x"}), &safeBuffer{})
-	if want := "custom functions, CUSTOM_FUNCTIONS_DIR:\nbadge.yaml:11:10: the time limit of 11m0s is longer than that of a job, which is 10m0s"; err == nil || err.Error() != want {
+	if want := "custom functions, CUSTOM_FUNCTIONS_DIR:\nbadge.yaml:11:10: timeout is 11m0s; a job has at most 10m0s"; err == nil || err.Error() != want {
 		t.Fatalf("got %v", err)
 	}
 }
@@ -183,7 +183,7 @@ func TestOwnVariablesAreNotGivenAway(t *testing.T) {
 	for _, name := range append(ownVariables, "APPLICATIONINSIGHTS_CONNECTION_STRING", "IDENTITY_HEADER", "app_secret") {
 		dir := badges(t, strings.Replace(badgeManifest, "HR_URL", name, 1))
 		err := run(t.Context(), environment(map[string]string{envCustomDir: dir}), &safeBuffer{})
-		if err == nil || !strings.Contains(err.Error(), "badge.yaml:9:15: "+name+" is the worker's own") {
+		if err == nil || !strings.Contains(err.Error(), "badge.yaml:9:15: "+name+" is reserved for the worker") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -208,7 +208,7 @@ func TestFunctionsCommandShowsCustomFunctions(t *testing.T) {
 	}
 	cmd := command(environment(nil))
 	cmd.SetArgs([]string{"functions", "--custom-dir", t.TempDir()})
-	if err := cmd.Execute(); err == nil || !strings.Contains(err.Error(), "there is no manifest (*.yaml) in") {
+	if err := cmd.Execute(); err == nil || !strings.Contains(err.Error(), "no manifest (*.yaml) in") {
 		t.Errorf("an empty directory: %v", err)
 	}
 }

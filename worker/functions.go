@@ -34,7 +34,7 @@ func functionsCommand(getenv func(string) string) *cobra.Command {
 		Args: cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error {
 			if !slices.Contains(formats, output) {
-				return fmt.Errorf("--output is %q; it can be %s", output, strings.Join(formats, ", "))
+				return fmt.Errorf("--output: unknown format %q: use %s", output, strings.Join(formats, ", "))
 			}
 			return nil
 		},
@@ -58,8 +58,8 @@ func functionsCommand(getenv func(string) string) *cobra.Command {
 			return printFunctions(cmd.OutOrStdout(), output, c.Functions())
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "table", "how to print: "+strings.Join(formats, ", "))
-	cmd.Flags().StringVar(&dir, "custom-dir", getenv(envCustomDir), "the directory of custom functions")
+	cmd.Flags().StringVarP(&output, "output", "o", "table", "output format: "+strings.Join(formats, ", "))
+	cmd.Flags().StringVar(&dir, "custom-dir", getenv(envCustomDir), "directory of custom functions")
 	return cmd
 }
 

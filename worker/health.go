@@ -16,14 +16,14 @@ func healthCommand(getenv func(string) string) *cobra.Command {
 	var ready bool
 	command := &cobra.Command{
 		Use:   "health",
-		Short: "Ask the worker on this machine whether it does its work",
-		Long: "Ask the worker that listens at HEALTH_ADDR whether it does its work, or with --ready whether it takes jobs.\n" +
-			"The status is 0 for yes; otherwise the reason is told.",
+		Short: "Check the health of the worker on this machine",
+		Long: "Checks that the worker at HEALTH_ADDR is alive, or with --ready that it takes jobs. The exit status is 0\n" +
+			"if so; otherwise the command prints the reason.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			address := getenv(envHealth)
 			if address == "" {
-				return fmt.Errorf("%s is not set: a worker without it answers no probes", envHealth)
+				return fmt.Errorf("%s is not set: the worker has no health endpoint", envHealth)
 			}
 			if err := health.CheckAddress(address); err != nil {
 				return fmt.Errorf("%s: %w", envHealth, err)
@@ -41,6 +41,6 @@ func healthCommand(getenv func(string) string) *cobra.Command {
 			return err
 		},
 	}
-	command.Flags().BoolVar(&ready, "ready", false, "whether it takes jobs")
+	command.Flags().BoolVar(&ready, "ready", false, "check that the worker takes jobs")
 	return command
 }

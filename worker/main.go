@@ -169,7 +169,7 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 	}
 	if probes != nil {
 		probes.Watch(loop)
-		log.Info("probes are answered", logkey.Address, probes.Address())
+		log.Info("serving health probes", logkey.Address, probes.Address())
 	}
 	// 8. Jobs.
 	log.Info("taking jobs", logkey.MaxParallelism, c.MaxParallelism,

@@ -302,7 +302,7 @@ func TestWorkerStartsBeforeTheBroker(t *testing.T) {
 		}), log)
 	}()
 	deadline := time.Now().Add(10 * time.Second)
-	for !strings.Contains(log.String(), "the controls of the worker's jobs could not be read: trying again") {
+	for !strings.Contains(log.String(), "cannot read job controls: retrying") {
 		if time.Now().After(deadline) {
 			t.Fatalf("the log does not tell of the broker:\n%s", log)
 		}
@@ -310,7 +310,7 @@ func TestWorkerStartsBeforeTheBroker(t *testing.T) {
 	}
 	probes := probesOf(t, log)
 	execute(t, map[string]string{envHealth: probes}, "health")
-	if err := refused(map[string]string{envHealth: probes}, "health", "--ready"); err == nil || !strings.Contains(err.Error(), "the controls of the worker's jobs cannot be read") {
+	if err := refused(map[string]string{envHealth: probes}, "health", "--ready"); err == nil || !strings.Contains(err.Error(), "cannot read job controls") {
 		t.Errorf("without its broker the worker is ready: %v", err)
 	}
 	stop()
@@ -415,7 +415,7 @@ func TestFunctionsCommandRefusesAnUnknownFormat(t *testing.T) {
 	t.Parallel()
 	cmd := command(environment(nil))
 	cmd.SetArgs([]string{"functions", "-o", "xml"})
-	if err := cmd.Execute(); err == nil || !strings.Contains(err.Error(), `"xml"; it can be table, json, yaml, csv`) {
+	if err := cmd.Execute(); err == nil || !strings.Contains(err.Error(), `"xml": use table, json, yaml, csv`) {
 		t.Fatalf("got %v", err)
 	}
 }
@@ -436,7 +436,7 @@ func probesOf(t *testing.T, log *safeBuffer) string {
 	t.Helper()
 	for line := range strings.Lines(log.String()) {
 		var said struct{ Msg, Address string }
-		if json.Unmarshal([]byte(line), &said) == nil && said.Msg == "probes are answered" {
+		if json.Unmarshal([]byte(line), &said) == nil && said.Msg == "serving health probes" {
 			return said.Address
 		}
 	}

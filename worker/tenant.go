@@ -53,22 +53,22 @@ func (r reader) vault(appSecret string) vaultConfig {
 	named := v.Certificate != "" || v.Secret != ""
 	switch {
 	case appSecret != "" && (named || v.URL != "" || v.Password != ""):
-		r.Problem("%s is set together with %s, %s, %s or %s: unset it, it is for where there is no Key Vault", envAppSecret, envVaultURL, envCertName, envCertPassword, envSecretName)
+		r.Problem("%s cannot be combined with %s, %s, %s or %s: unset it, or do not use Key Vault", envAppSecret, envVaultURL, envCertName, envCertPassword, envSecretName)
 	case appSecret != "":
 	case v.Certificate != "" && v.Secret != "":
 		r.Problem("set one of %s and %s", envCertName, envSecretName)
 	case !named && v.URL == "":
-		r.Problem("nothing to sign in with: set %s and one of %s (a certificate) and %s (a client secret), or, where there is no Key Vault, %s",
+		r.Problem("no credential: set %s and one of %s (a certificate) and %s (a client secret), or, without Key Vault, %s",
 			envVaultURL, envCertName, envSecretName, envAppSecret)
 	case !named:
-		r.Problem("%s is set: set one of %s and %s, the name of what is in the vault", envVaultURL, envCertName, envSecretName)
+		r.Problem("%s is set: also set %s or %s, the name of the credential in the vault", envVaultURL, envCertName, envSecretName)
 	case v.URL == "":
-		r.Problem("%s is not set: the vault of %s, such as https://name.vault.azure.net", envVaultURL, v.Certificate+v.Secret)
+		r.Problem("%s is not set: give the vault of %s, such as https://name.vault.azure.net", envVaultURL, v.Certificate+v.Secret)
 	case v.Password != "" && v.Certificate == "":
-		r.Problem("%s is the name of a certificate's password, and %s is not set", envCertPassword, envCertName)
+		r.Problem("%s is set without %s", envCertPassword, envCertName)
 	}
 	if v.Refresh < time.Minute {
-		r.Wrong(envRefresh, "Key Vault is asked at most once a minute")
+		r.Wrong(envRefresh, "must be at least 60")
 	}
 	if !named {
 		return vaultConfig{}
@@ -88,7 +88,7 @@ func (r reader) trials() (graph, exchange bool) {
 	names := strings.Split(v, ",")
 	for _, name := range names {
 		if name != trialGraph && name != trialExchange {
-			r.Wrong(envTrial, "%q is none of %s, %s and none", name, trialGraph, trialExchange)
+			r.Wrong(envTrial, "unknown API %q: use %s, %s or none", name, trialGraph, trialExchange)
 		}
 	}
 	return slices.Contains(names, trialGraph), slices.Contains(names, trialExchange)
@@ -119,7 +119,7 @@ func signIn(ctx context.Context, c config, vault *signin.Vault, web *http.Client
 		local = loopback.Is(u.Hostname())
 	}
 	if vault == nil {
-		log.Warn("the client secret is from the environment: put it into Key Vault in production", logkey.Variable, envAppSecret)
+		log.Warn("the client secret is in the environment: use Key Vault in production", logkey.Variable, envAppSecret)
 	}
 	return signin.Open(ctx, signin.Config{
 		TenantID: c.TenantID, AppID: c.AppID, AuthorityHost: c.AuthorityHost, Local: local,
@@ -164,7 +164,7 @@ func try(ctx context.Context, log *slog.Logger, trials map[string]func(context.C
 			switch {
 			case err == nil:
 			case ctx.Err() != nil, errors.As(err, &failure) && failure.Type == catalog.FailureUnreachable:
-				log.Warn("the trial sign-in got no answer: going on, jobs will wait for one", logkey.API, name, logkey.Error, err.Error())
+				log.Warn("no answer to the trial sign-in: continuing; jobs will retry", logkey.API, name, logkey.Error, err.Error())
 			default:
 				mu.Lock()
 				defer mu.Unlock()

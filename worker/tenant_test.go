@@ -252,7 +252,7 @@ func TestWorkerWithACertificateThatIsReplaced(t *testing.T) {
 	if err := <-stopped; err != nil {
 		t.Error(err)
 	}
-	if lines := log.String(); strings.Count(lines, "with a new secret") != 1 || strings.Contains(lines, "BEGIN") || strings.Contains(lines, "eyJ") {
+	if lines := log.String(); strings.Count(lines, "with a new credential") != 1 || strings.Contains(lines, "BEGIN") || strings.Contains(lines, "eyJ") {
 		t.Errorf("the log is\n%s", lines)
 	}
 }
@@ -317,7 +317,7 @@ func TestStartSaysWhatIsWrongWithTheSignIn(t *testing.T) {
 			"trial sign-in:", "Microsoft Graph: ", "AADSTS90002", "check TARGET_TENANT_ID",
 		}},
 		"wrong secret": {map[string]string{envSecretName: "wrong"}, nil, false, []string{
-			"trial sign-in:", "Exchange Online: ", "AADSTS7000215", "the client secret is wrong",
+			"trial sign-in:", "Exchange Online: ", "AADSTS7000215", "wrong client secret",
 		}},
 		"no consent": {nil, map[string][]string{}, false, []string{
 			"trial sign-in:", "Microsoft Graph: ", "have an administrator of the target tenant consent", "Exchange Online: ", "Exchange.ManageAsApp",
@@ -327,12 +327,12 @@ func TestStartSaysWhatIsWrongWithTheSignIn(t *testing.T) {
 		}},
 		"no role": {nil, nil, true, []string{"trial sign-in:", "Exchange Online: ", "Exchange Recipient Administrator"}},
 		"no such secret": {map[string]string{envSecretName: "none"}, nil, false, []string{
-			"target tenant credential: key vault https://", "none: the vault has none of that name",
+			"target tenant credential: key vault https://", "none: not found in the vault",
 		}},
 		"no identity": {map[string]string{envIdentityID: uuid.NewString()}, nil, false, []string{
-			"target tenant credential: ", "the managed identity got no token", "AZURE_CLIENT_ID",
+			"target tenant credential: ", "no token for the managed identity", "AZURE_CLIENT_ID",
 		}},
-		"no name": {map[string]string{envSecretName: "a_b"}, nil, false, []string{"Azure sign-in: ", `"a_b" cannot be a name in Key Vault`}},
+		"no name": {map[string]string{envSecretName: "a_b"}, nil, false, []string{"Azure sign-in: ", `invalid name "a_b" in Key Vault`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -384,7 +384,7 @@ func TestATenantThatIsAwayIsNoWrongSignIn(t *testing.T) {
 	if err := <-stopped; err != nil {
 		t.Error(err)
 	}
-	if n := strings.Count(log.String(), "the trial sign-in got no answer"); n != 2 {
+	if n := strings.Count(log.String(), "no answer to the trial sign-in"); n != 2 {
 		t.Errorf("told %d times, want 2:\n%s", n, log)
 	}
 }

@@ -102,9 +102,9 @@ func TestClockAndTick(t *testing.T) {
 		{"clock -o yaml", 0, "now: \"2026-03-06T12:00:30Z\"\noffsetSeconds: 432030\n", ""},
 		{"clock -o csv", exit.WrongUsage, "", "local clock cannot print CSV"},
 		{"tick -q", 0, "scheduler-timer\n", ""},
-		{"clock --to 2026-03-05T00:00:00Z", exit.Refused, "", "the clock only moves forward: it is 2026-03-06T12:00:30Z, which is not before 2026-03-05T00:00:00Z"},
+		{"clock --to 2026-03-05T00:00:00Z", exit.Refused, "", "the clock only moves forward: it is already 2026-03-06T12:00:30Z, not before 2026-03-05T00:00:00Z"},
 		{"clock --advance 5", exit.WrongUsage, "", "--advance: duration \"5\" has no unit"},
-		{"clock --advance=", exit.WrongUsage, "", "nothing says where"},
+		{"clock --advance=", exit.WrongUsage, "", "--advance: missing; give advance"},
 		{"clock --to tomorrow", exit.WrongUsage, "", "--to: \"tomorrow\" is not a time with a zone"},
 		{"clock --to 2026-03-07T00:00:00Z --advance 5d", exit.WrongUsage, "", "--advance and --to cannot be given together"},
 		{"clock 5d", exit.WrongUsage, "", "too many arguments, from \"5d\" on: matoolkit local clock"},
@@ -130,7 +130,7 @@ func TestTickTellsHowLongItTook(t *testing.T) {
 	if status, out, errs := execute(t.Context(), "local", "tick", "--api-url", api); status != 0 || !strings.HasPrefix(out, "scheduler-timer ran, in ") || errs != "" {
 		t.Errorf("status %d, %q, %q", status, out, errs)
 	}
-	if status, _, errs := execute(t.Context(), "local", "clock", "--advance", "1d", "--api-url", api); status != exit.Refused || !strings.Contains(errs, "cannot be moved here") {
+	if status, _, errs := execute(t.Context(), "local", "clock", "--advance", "1d", "--api-url", api); status != exit.Refused || !strings.Contains(errs, "cannot move the clock") {
 		t.Errorf("status %d, %q", status, errs)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // names, such as a data source's connection, and what it says of the host.
 func funcSettings(file string, handler map[string]string) ([]byte, error) {
 	if file == "" {
-		return nil, errors.New("--base: it names the local.settings.json to fill in, such as local.settings.json.example")
+		return nil, errors.New("--base: give the local.settings.json to fill in, such as local.settings.json.example")
 	}
 	raw, err := os.ReadFile(file)
 	if err != nil {
@@ -33,7 +33,7 @@ func funcSettings(file string, handler map[string]string) ([]byte, error) {
 	}
 	var values map[string]string
 	if err := json.Unmarshal(all["Values"], &values); err != nil || values == nil {
-		return nil, fmt.Errorf("--base: %s has no Values, an object of texts", file)
+		return nil, fmt.Errorf("--base: %s has no Values object", file)
 	}
 	for name, value := range handler {
 		values[name] = value

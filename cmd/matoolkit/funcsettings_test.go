@@ -155,7 +155,7 @@ func TestWhatCannotBeFilledIn(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"IsEncrypted":true,"Values":{}}`:   "decrypt",
 		`{"IsEncrypted":"no","Values":{}}`:   "IsEncrypted",
-		`{"Values":{"PORT":1,"KEY":"s3cr"}}`: "an object of texts",
+		`{"Values":{"PORT":1,"KEY":"s3cr"}}`: "has no Values object",
 		`{}`:                                 "has no Values",
 		`[]`:                                 "--base",
 	} {

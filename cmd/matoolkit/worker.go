@@ -71,12 +71,12 @@ not change it.`,
 	})
 	flags := c.Flags()
 	flags.StringVar(&f.config.Results, "results-subscription", verify.DefaultResults, "subscription of worker-results to read")
-	flags.StringVar(&f.config.Function, "function", "", "a function that succeeds with every call, such as one that only reads")
+	flags.StringVar(&f.config.Function, "function", "", "a function that succeeds on every call, such as one that only reads")
 	flags.StringVar(&f.parameters, "parameters", "", "parameters of the function, a JSON object")
 	flags.StringSliceVar(&f.config.Required, "required", nil, "parameters without which the function must fail")
 	flags.StringVar(&f.config.Huge, "huge-function", "", "a function whose result is larger than a message")
 	flags.StringVar(&f.hugeParameters, "huge-parameters", "", "parameters of the function, a JSON object")
-	flags.IntVar(&f.config.Jobs, "jobs", 32, "number of concurrent jobs for the check that none is lost")
+	flags.IntVar(&f.config.Jobs, "jobs", 32, "number of concurrent jobs in the check for lost jobs")
 	flags.DurationVar(&f.config.Timeout, "timeout", 30*time.Second, "timeout of each check")
 	flags.SortFlags = false
 	return c

@@ -59,7 +59,7 @@ func TestVerifyPrintsWhatItFinds(t *testing.T) {
 	status := cli.Execute(t.Context(), root)
 	var findings []verify.Finding
 	if err := json.Unmarshal(out.Bytes(), &findings); err != nil || status != exit.Failed || len(findings) != 1 ||
-		findings[0].Outcome != verify.Failed || !strings.Contains(findings[0].Detail, "is worker-01 its id") {
+		findings[0].Outcome != verify.Failed || !strings.Contains(findings[0].Detail, "its id is worker-01") {
 		t.Fatalf("status %d, %s%s", status, out.String(), errs.String())
 	}
 }

@@ -139,7 +139,7 @@ func (d *Deployment) deploy(fsys fs.FS, template string, parameters map[string]a
 func (v *evaluator) setParameters(given map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !slices.ContainsFunc(v.file.Parameters, func(p *Parameter) bool { return p.Text == name }) {
-			v.fail(Position{1, 1}, "there is no parameter %s", name)
+			v.fail(Position{1, 1}, "unknown parameter %s", name)
 		}
 	}
 	for _, p := range v.file.Parameters {
@@ -148,7 +148,7 @@ func (v *evaluator) setParameters(given map[string]any) {
 		case is:
 			v.values[p.Text] = value
 		case p.Default == nil:
-			v.fail(p.Position, "the parameter %s is not given", p.Text)
+			v.fail(p.Position, "the parameter %s has no value", p.Text)
 		default:
 			value = v.symbol(p.Name)
 		}

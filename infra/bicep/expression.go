@@ -96,7 +96,7 @@ func (p *parser) member() Expression {
 		case p.acceptOperator("!"):
 			operand = &NotNull{Position: operand.At(), Operand: operand}
 		case p.is("::"):
-			p.fail(p.peek().Position, "nested resources are not used here: declare them with parent:")
+			p.fail(p.peek().Position, "nested resources are not supported: declare them with parent:")
 		default:
 			return operand
 		}
@@ -122,7 +122,7 @@ func (p *parser) primary() Expression {
 	case p.is("{"):
 		return p.object()
 	case p.is("..."):
-		p.fail(t.Position, "spreading is not used here: write the items out, or use union() or concat()")
+		p.fail(t.Position, "spread is not supported: list the items, or use union() or concat()")
 	}
 	p.fail(t.Position, "expected an expression, not %s", t)
 	return nil
@@ -135,7 +135,7 @@ func (p *parser) integer() Expression {
 		p.fail(t.Position, "%s is too large", t.text)
 	}
 	if p.is(".") && p.after().kind == number {
-		p.fail(t.Position, "there are no fractions in Bicep: a number is whole, and json('0.5') is a value for Azure")
+		p.fail(t.Position, "Bicep has no fractions: use a whole number, or json('0.5') for a property")
 	}
 	return &Integer{t.Position, value}
 }
@@ -171,13 +171,13 @@ func (p *parser) string() *String {
 		Walk(insert, func(e Expression) bool {
 			switch e.(type) {
 			case *Array, *Object, *For:
-				p.fail(e.At(), "neither an array nor an object can be inserted into a string")
+				p.fail(e.At(), "a string cannot interpolate an array or object")
 			}
 			return true
 		})
 		t = p.peek()
 		if t.kind != stringMiddle && t.kind != stringEnd {
-			p.fail(t.Position, "expected } after what is inserted into a string, not %s", t)
+			p.fail(t.Position, "expected } after the interpolated expression, not %s", t)
 		}
 		p.read()
 		s.Inserts = append(s.Inserts, insert)
@@ -257,7 +257,7 @@ func (p *parser) names(closing string) []Name {
 		}
 		name := p.name("a name")
 		if slices.ContainsFunc(all, func(other Name) bool { return other.Text == name.Text }) {
-			p.fail(name.Position, "%s is there twice", name.Text)
+			p.fail(name.Position, "%s is declared twice", name.Text)
 		}
 		all = append(all, name)
 	}
@@ -276,7 +276,7 @@ func (p *parser) loop() *Loop {
 		at := p.peek().Position
 		names := p.names(")")
 		if len(names) != 2 {
-			p.fail(at, "a loop has one variable, or two: (item, index)")
+			p.fail(at, "expected one loop variable or (item, index)")
 		}
 		l.Item, l.Index = names[0], names[1]
 	} else {
@@ -293,7 +293,7 @@ func (p *parser) loop() *Loop {
 func (p *parser) forValue() Expression {
 	f := &For{Loop: p.loop()}
 	if t := p.peek(); t.kind == identifier && t.text == "if" && p.tokens[1].kind == operator && p.tokens[1].text == "(" {
-		p.fail(t.Position, "a loop that is a value has no if: use filter()")
+		p.fail(t.Position, "a loop value cannot have an if: use filter()")
 	}
 	f.Body = p.expression()
 	p.accept(lineBreak)
@@ -312,7 +312,7 @@ func (p *parser) items(closing string, item func()) {
 		case p.is(","):
 			p.read()
 			if p.peek().kind == lineBreak || p.is(closing) {
-				p.fail(p.peek().Position, "a comma stands between two items on one line; a line break separates items without one")
+				p.fail(p.peek().Position, "expected a comma between two items on one line")
 			}
 		case p.accept(lineBreak):
 		default:
@@ -338,7 +338,7 @@ func (p *parser) property() *Property {
 	property := &Property{}
 	switch t := p.peek(); {
 	case t.kind == identifier && t.text == "resource" && p.tokens[1].kind == identifier:
-		p.fail(t.Position, "nested resources are not used here: declare them with parent:")
+		p.fail(t.Position, "nested resources are not supported: declare them with parent:")
 	case t.kind == identifier:
 		property.Name = p.name("the name of a property")
 	case slices.Contains([]tokenKind{stringWhole, stringStart}, t.kind):
@@ -350,7 +350,7 @@ func (p *parser) property() *Property {
 			property.Key = key
 		}
 	case p.is("..."):
-		p.fail(t.Position, "spreading is not used here: write the properties out, or use union()")
+		p.fail(t.Position, "spread is not supported: list the properties, or use union()")
 	default:
 		p.fail(t.Position, "expected the name of a property, not %s", t)
 	}

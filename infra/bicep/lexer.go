@@ -133,14 +133,14 @@ func (l *lexer) operator(at Position) {
 		l.take(size)
 		switch r {
 		case '"', '‘', '’', '“', '”':
-			l.fail(at, "strings are written with straight single quotes")
+			l.fail(at, "use straight single quotes for strings")
 		case '#':
 			line := "#" + l.take(length(l.rest, func(c byte) bool { return c != '\n' && c != '\r' }))
 			if line != allowedDirective {
-				l.fail(at, "the only line that can begin with # is %s: a comment begins with //, and a warning is not turned off", allowedDirective)
+				l.fail(at, "unsupported directive: only %s is allowed", allowedDirective)
 			}
 		default:
-			l.fail(at, "character %q belongs to nothing in Bicep", r)
+			l.fail(at, "unexpected character %q", r)
 		}
 		return
 	case c == '{':
@@ -164,7 +164,7 @@ func (l *lexer) blockComment(at Position) {
 	end := strings.Index(l.rest, "*/")
 	if end < 0 {
 		l.take(len(l.rest))
-		l.fail(at, "the comment has no end: */ is missing")
+		l.fail(at, "unterminated comment: */ is missing")
 		return
 	}
 	l.remember(strings.TrimSpace(strings.TrimPrefix(l.take(end), "/*")))
@@ -185,7 +185,7 @@ func (l *lexer) multiLine(at Position) {
 	end := strings.Index(l.rest, "'''")
 	if end < 0 {
 		l.take(len(l.rest))
-		l.fail(at, "the string has no end: ''' is missing")
+		l.fail(at, "unterminated string: ''' is missing")
 		return
 	}
 	// Quotes at the end of the text belong to it.
@@ -206,7 +206,7 @@ func (l *lexer) text(at Position, insert, end tokenKind) {
 		here := l.Position
 		switch {
 		case l.rest == "" || l.rest[0] == '\n' || l.rest[0] == '\r':
-			l.fail(at, "the string has no end on its line: ' is missing")
+			l.fail(at, "unterminated string: ' is missing on this line")
 			l.add(end, text.String(), at)
 			return
 		case l.rest[0] == '\'':
@@ -245,7 +245,7 @@ func (l *lexer) escape(at Position) string {
 		}
 	}
 	l.take(1)
-	l.fail(at, `a backslash in a string is followed by \, ', n, r, t, $ or u{hexadecimal}`)
+	l.fail(at, `invalid escape: use \\, \', \n, \r, \t, \$ or \u{hexadecimal}`)
 	return ""
 }
 

@@ -103,7 +103,7 @@ func (p *parser) name(what string) Name {
 // declared reads the name that a declaration gives.
 func (p *parser) declared(what string) Name {
 	if t := p.peek(); t.kind == identifier && slices.Contains([]string{"true", "false", "null"}, t.text) {
-		p.fail(t.Position, "%s is a value: nothing can be called so", t.text)
+		p.fail(t.Position, "%s is reserved: use another name", t.text)
 	}
 	return p.name(what)
 }
@@ -170,7 +170,7 @@ func (p *parser) decorators() []*Decorator {
 		d.Arguments = p.arguments()
 		all = append(all, d)
 		if !p.accept(lineBreak) {
-			p.fail(p.peek().Position, "a decorator stands on a line of its own")
+			p.fail(p.peek().Position, "put a decorator on its own line")
 		}
 	}
 	return all
@@ -215,12 +215,12 @@ func (p *parser) targetScope(decorators []*Decorator) {
 	p.expect("=", "after targetScope")
 	at := p.peek().Position
 	if p.scoped {
-		p.fail(at, "targetScope is there twice")
+		p.fail(at, "targetScope is declared twice")
 	}
 	p.scoped = true
 	p.file.TargetScope = p.literal("the scope")
 	if scopes := []string{"resourceGroup", "subscription", "managementGroup", "tenant"}; !slices.Contains(scopes, p.file.TargetScope) {
-		p.fail(at, "there is no scope %s: there are %v", p.file.TargetScope, scopes)
+		p.fail(at, "unknown scope %s: use one of %v", p.file.TargetScope, scopes)
 	}
 }
 
@@ -230,7 +230,7 @@ var kinds = []string{"string", "int", "bool", "array", "object"}
 func (p *parser) kind() Name {
 	name := p.name("a type (" + strings.Join(kinds, ", ") + ")")
 	if !slices.Contains(kinds, name.Text) {
-		p.fail(name.Position, "there is no type %s here: there are %s", name.Text, strings.Join(kinds, ", "))
+		p.fail(name.Position, "unknown type %s: use one of %s", name.Text, strings.Join(kinds, ", "))
 	}
 	return name
 }
@@ -239,7 +239,7 @@ func (p *parser) kind() Name {
 func (p *parser) literal(what string) string {
 	t := p.peek()
 	if t.kind != stringWhole {
-		p.fail(t.Position, "%s is a string without inserts, not %s", what, t)
+		p.fail(t.Position, "%s must be a string without interpolation, not %s", what, t)
 	}
 	return p.read().text
 }
@@ -250,7 +250,7 @@ func (p *parser) resource(decorators []*Decorator) {
 	var versioned bool
 	r.Type, r.APIVersion, versioned = strings.Cut(reference, "@")
 	if !versioned || !strings.Contains(r.Type, "/") || r.APIVersion == "" {
-		p.fail(r.Reference, "a resource is written as provider/type@version, not as %q", reference)
+		p.fail(r.Reference, "invalid resource type %q: use provider/type@version", reference)
 	}
 	if p.peek().kind == identifier && p.peek().text == "existing" {
 		p.read()

@@ -69,7 +69,7 @@ var KnownTypes = sync.OnceValues(func() (ResourceTypes, error) {
 func (t ResourceTypes) Check(r *Instance) []string {
 	c := &checker{where: r.File + ": " + r.Symbol, schema: t[r.Type+"@"+r.APIVersion]}
 	if c.schema == nil {
-		c.find("", "the schema of %s@%s is not known", r.Type, r.APIVersion)
+		c.find("", "no schema of %s@%s", r.Type, r.APIVersion)
 		return c.found
 	}
 	c.object("", c.schema.Types[r.Type], r.Body)
@@ -104,7 +104,7 @@ func (c *checker) object(at string, t *objectType, value map[string]any) {
 		text, known := properties[name]
 		switch {
 		case !known && t.Additional == "":
-			c.find(at+"."+name, "there is no such property")
+			c.find(at+"."+name, "unknown property")
 		case !known:
 			c.value(at+"."+name, t.Additional, value[name])
 		default:
@@ -142,7 +142,7 @@ func (c *checker) value(at, text string, value any) {
 		name, limit, _ := strings.Cut(part, ": ")
 		n, _ := strconv.ParseInt(limit, 10, 64)
 		if is && !numeric && (name == "minLength" && size < n || name == "maxLength" && size > n) || numeric && (name == "minValue" && number < n || name == "maxValue" && number > n) {
-			c.find(at, "%v is outside of its limit, %s", value, part)
+			c.find(at, "%v violates %s", value, part)
 		}
 	}
 }

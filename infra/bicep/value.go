@@ -140,7 +140,7 @@ func (v *evaluator) property(e Expression, on any, name string, safe bool) any {
 	object, is := on.(map[string]any)
 	value, has := object[name]
 	if (!is || !has) && !safe {
-		return v.unknown(e, "there is no %s in %v", name, on)
+		return v.unknown(e, "no %s in %v", name, on)
 	}
 	return value
 }
@@ -158,7 +158,7 @@ func (v *evaluator) ofIndex(e *Index, local *valueScope) any {
 			return nil
 		}
 	}
-	return v.unknown(e, "there is no such item")
+	return v.unknown(e, "no such item")
 }
 
 func (v *evaluator) ofBinary(e *Binary, local *valueScope) any {
@@ -221,7 +221,7 @@ func (v *evaluator) array(e Expression, value any) []any {
 // ofCall evaluates the functions that take lambdas, and calls simple for the others.
 func (v *evaluator) ofCall(e *Call, local *valueScope) any {
 	if e.On != nil {
-		return v.unknown(e, "%s() asks Azure", e.Text)
+		return v.unknown(e, "%s() needs Azure", e.Text)
 	}
 	if e.Text == "environment" {
 		return publicCloud

@@ -85,34 +85,34 @@ func TestErrors(t *testing.T) {
 		"var it = 1 / 0":                                                 "/ has no value",
 		"var it = 'a' + 1":                                               "a is not a number",
 		"var it = list[3]":                                               "no such item",
-		"var it = { a: 1 }.b":                                            "there is no b",
+		"var it = { a: 1 }.b":                                            "no b in",
 		"var it = utcNow()":                                              "utcNow() is not supported",
 		"var it = length()":                                              "length() with 0 arguments",
-		"var it = account.listKeys()":                                    "listKeys() asks Azure",
+		"var it = account.listKeys()":                                    "listKeys() needs Azure",
 		"var it = fail('because')":                                       "because",
 		"var it = json('{')":                                             "not JSON",
 		"var it = map('a', x => x)":                                      "a is not an array",
 		"var it = map(list, 'a')":                                        "map() needs a lambda",
 		"var it = loadJsonContent('b')":                                  "dir/b",
 		"var it = that\nvar that = it":                                   "depends on itself",
-		"var it = absent!.outputs.both":                                  "there is no outputs",
+		"var it = absent!.outputs.both":                                  "no outputs in",
 		"var it = [":                                                     "expected",
-		"param it string":                                                "the parameter it is not given",
+		"param it string":                                                "the parameter it has no value",
 		"param it string = 1":                                            "parameter it: expected string, not 1",
 		"@allowed([\n  'b'\n])\nparam it string = 'a'":                   "a is not one of [b]",
 		"@maxLength(2)\nparam it string = 'abc'":                         "abc has a length above 2",
 		"@minValue(2)\nparam it int = 1":                                 "1 has a value below 2",
 		"module it 'self.bicep' = {\n  name: 'm'\n}":                     "the module deploys itself",
 		"module it 'none.bicep' = {\n  name: 'm'\n}":                     "none.bicep",
-		"module it 'module.bicep' = {\n  name: 'm'\n}":                   "the parameter one is not given",
+		"module it 'module.bicep' = {\n  name: 'm'\n}":                   "the parameter one has no value",
 		"module it 'module.bicep' = {}":                                  "the module has no name",
-		"#disable-next-line no-unused-vars\nvar it = 1":                  "a warning is not turned off",
+		"#disable-next-line no-unused-vars\nvar it = 1":                  "unsupported directive",
 		"output it int = 'a'":                                            "output it: expected int, not a",
 		"resource it 'A.b/c@1' = {}":                                     "it has no name",
 		"resource it 'A.b/c/d@1' = {\n  name: 'n'\n}":                    "needs the names of 1 parents",
 		"resource it 'A.b/c@1' = {\n  name: 'n'\n  scope: 1\n}":          "expected the name of one resource",
 		"resource it 'A.b/c/d@1' = {\n  name: 'n'\n  parent: account\n}": "the parent of A.b/c/d is a A.b/c",
-		"module it 'module.bicep' = {\n  name: 'm'\n  params: {\n    one: 'a', three: 1\n  }\n}": "there is no parameter three",
+		"module it 'module.bicep' = {\n  name: 'm'\n  params: {\n    one: 'a', three: 1\n  }\n}": "unknown parameter three",
 	} {
 		source = declarations + source + "\n"
 		if !strings.Contains(source, "output it") && strings.Contains(source, "var it") {
@@ -122,7 +122,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s\n%v, want %q", strings.TrimPrefix(source, declarations), err, want)
 		}
 	}
-	if _, err := deploy("", map[string]any{"a": 1}); err == nil || !strings.Contains(err.Error(), "there is no parameter a") {
+	if _, err := deploy("", map[string]any{"a": 1}); err == nil || !strings.Contains(err.Error(), "unknown parameter a") {
 		t.Error(err)
 	}
 }
@@ -139,10 +139,10 @@ func TestResourceThatDoesNotFitItsType(t *testing.T) {
 			version + "' = {\n  parent: bus\n  " + name + ": 'topic'\n  name: 'topic'\n  properties: {\n    " + properties + "\n  }\n}\n"
 	}
 	for source, want := range map[string]string{
-		topic("2026-01-01", "tag", "enablePartitioning: true"):                                     "topic.tag: there is no such property",
-		topic("2020-01-01", "id", "enablePartitioning: true"):                                      "the schema of Microsoft.ServiceBus/namespaces/topics@2020-01-01 is not known",
+		topic("2026-01-01", "tag", "enablePartitioning: true"):                                     "topic.tag: unknown property",
+		topic("2020-01-01", "id", "enablePartitioning: true"):                                      "no schema of Microsoft.ServiceBus/namespaces/topics@2020-01-01",
 		topic("2026-01-01", "id", "enablePartitioning: true"):                                      "topic.id: the property is read-only",
-		topic("2026-01-01", "location", "enablePartition: true"):                                   "topic.properties.enablePartition: there is no such property",
+		topic("2026-01-01", "location", "enablePartition: true"):                                   "topic.properties.enablePartition: unknown property",
 		topic("2026-01-01", "location", "enablePartitioning: 'a'"):                                 "topic.properties.enablePartitioning: expected bool, not a",
 		topic("2026-01-01", "location", "status: 'On'"):                                            "topic.properties.status: On is not one of",
 		"resource v 'Microsoft.KeyVault/vaults@2025-05-01' = {\n  name: 'v'\n  location: 'x'\n}\n": "v.properties: the property is required",

@@ -103,7 +103,7 @@ func packTime(getenv func(string) string) (time.Time, error) {
 	seconds, err := strconv.ParseInt(text, 10, 64)
 	at := time.Unix(seconds, 0).UTC()
 	if err != nil || at.Before(earliest) || at.Year() > 2106 {
-		return time.Time{}, fmt.Errorf("SOURCE_DATE_EPOCH is %q, not a number of seconds since 1970 that is after 1980", text)
+		return time.Time{}, fmt.Errorf("invalid SOURCE_DATE_EPOCH %q: use seconds since 1970, after 1980", text)
 	}
 	return at, nil
 }

@@ -21,13 +21,13 @@ func contents(dir string) ([]entry, error) {
 		return nil, err
 	}
 	if app.Executable != executable {
-		return nil, fmt.Errorf("%s: host.json has the host start %q; the app's executable is %q, beside host.json", dir, app.Executable, executable)
+		return nil, fmt.Errorf("%s: host.json starts %q; expected %q beside host.json", dir, app.Executable, executable)
 	}
 	entries := []entry{{Name: executable, Mode: 0o755}, {Name: "host.json", Mode: 0o644}}
 	lower := map[string]string{}
 	for _, name := range app.Functions {
 		if other, taken := lower[strings.ToLower(name)]; taken {
-			return nil, fmt.Errorf("%s: the host cannot tell the functions %s and %s apart", dir, other, name)
+			return nil, fmt.Errorf("%s: the function names %s and %s differ only in case", dir, other, name)
 		}
 		lower[strings.ToLower(name)] = name
 		entries = append(entries, entry{Name: name + "/function.json", Mode: 0o644})
@@ -57,9 +57,9 @@ func nothingElse(dir string, entries []entry) error {
 			return fs.SkipDir
 		case found.IsDir(): // of a function
 		case !wanted:
-			stray = append(stray, fmt.Errorf("%s does not belong into the app", path))
+			stray = append(stray, fmt.Errorf("%s does not belong in the app", path))
 		case !found.Type().IsRegular():
-			stray = append(stray, fmt.Errorf("%s is not a plain file", path))
+			stray = append(stray, fmt.Errorf("%s is not a regular file", path))
 		}
 		return nil
 	})

@@ -17,7 +17,7 @@ var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AA
 func deployable(dir, arch string) error {
 	machine, ok := machines[arch]
 	if !ok {
-		return fmt.Errorf("no handler is built for %q: there are amd64 and arm64", arch)
+		return fmt.Errorf("unsupported architecture %q: use amd64 or arm64", arch)
 	}
 	file := filepath.Join(dir, executable)
 	f, err := elf.Open(file)
@@ -33,12 +33,12 @@ func deployable(dir, arch string) error {
 	}
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP {
-			return fmt.Errorf("%s is linked dynamically; build it with CGO_ENABLED=0", file)
+			return fmt.Errorf("%s is dynamically linked: build it with CGO_ENABLED=0", file)
 		}
 	}
 	info, err := buildinfo.ReadFile(file)
 	if err != nil {
-		return fmt.Errorf("%s was not built by Go: %w", file, err)
+		return fmt.Errorf("%s is not a Go program: %w", file, err)
 	}
 	if info.Path != program {
 		return fmt.Errorf("%s is the program %s, not %s", file, info.Path, program)

@@ -19,9 +19,9 @@ func main() { os.Exit(run(os.Args[1:], os.Getenv, os.Stdout, os.Stderr)) }
 func run(args []string, getenv func(string) string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("pack", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	dir := flags.String("app", "", "the folder in which the app is staged")
-	arch := flags.String("arch", "", "what the handler must be built for: amd64 or arm64, as Go calls them")
-	to := flags.String("out", "", "the zip file to write; its SHA-256 gets beside it, in a file that ends in .sha256")
+	dir := flags.String("app", "", "directory of the staged app")
+	arch := flags.String("arch", "", "architecture of the handler: amd64 or arm64")
+	to := flags.String("out", "", "zip file to write; its SHA-256 goes to a file beside it that ends in .sha256")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}

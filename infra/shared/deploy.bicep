@@ -1,8 +1,6 @@
-// First stage: what all components share. The second stage finds it by its names, which
-// follow from name and environmentName alone.
-//
-// It can be deployed any number of times. What cannot be changed afterwards is said at
-// the parameter: for these there is only another environmentName.
+// First stage: the resources that all components share. The second stage finds them by name, from
+// name and environmentName. To change a parameter that cannot be changed later, use another
+// environmentName.
 
 targetScope = 'resourceGroup'
 
@@ -166,7 +164,7 @@ module bus 'servicebus.bicep' = {
     privateEndpointName: '${base}-pe-bus'
     workspaceId: monitoring.outputs.workspaceId
   }
-  // The endpoint finds its zone by name.
+  // The endpoint refers to its zone by name.
   dependsOn: [
     dns
   ]
@@ -192,8 +190,8 @@ module vault 'keyvault.bicep' = {
   ]
 }
 
-// All workers are pulled by one identity, which is made before there is any: its role has
-// taken effect long before the first image is pulled.
+// One identity pulls the images of all workers. It exists before the first worker, so that its role
+// is in effect.
 module pullIdentity 'identity.bicep' = {
   name: '${base}-pull-id'
   params: {
@@ -245,13 +243,13 @@ output keyVaultUri string = vault.outputs.vaultUri
 @description('Name of the container registry.')
 output registryName string = '${name}${environmentName}acr'
 
-@description('Host name of the container registry, by which images are named.')
+@description('Host name of the container registry, the first part of image names.')
 output registryLoginServer string = registry.outputs.loginServer
 
 @description('Resource id of the Log Analytics workspace.')
 output workspaceId string = monitoring.outputs.workspaceId
 
-@description('Id by which queries name the Log Analytics workspace.')
+@description('Id of the Log Analytics workspace in queries.')
 output workspaceCustomerId string = monitoring.outputs.workspaceCustomerId
 
 @description('Name of Application Insights.')
@@ -263,7 +261,7 @@ output containerEnvironmentName string = '${base}-cae'
 @description('Name of the virtual network; empty in the public mode.')
 output virtualNetworkName string = privateNetwork ? '${base}-vnet' : ''
 
-@description('Address that the app and the workers are seen with from outside, for data sources that let in by address; empty without a NAT gateway.')
+@description('Outbound address of the app and the workers, for firewalls of data sources; empty without a NAT gateway.')
 output outboundAddress string = privateNetwork && natGateway ? nat!.outputs.address : ''
 
 @description('Resource id of the subnet of the Functions app; empty in the public mode.')

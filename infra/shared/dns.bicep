@@ -1,10 +1,7 @@
-// The private DNS zones, by which names of services lead to their private endpoints
-// from within the network, and their links to it.
-//
-// All zones are made here, also those of what the second stage makes: a zone can be
-// linked to a network once only, and belongs to no component.
+// The private DNS zones of all private endpoints, also those of the second stage, and their links to
+// the network. A network can have only one link to a zone.
 
-@description('Resource id of the virtual network that the zones answer in.')
+@description('Resource id of the virtual network.')
 param virtualNetworkId string
 
 @description('Name of the links.')
@@ -23,7 +20,6 @@ var zoneNames = [
   'privatelink.azurewebsites.net'
 ]
 
-// Zones are global: they have no region.
 resource zones 'Microsoft.Network/privateDnsZones@2024-06-01' = [
   for zone in zoneNames: {
     name: zone

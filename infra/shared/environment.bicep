@@ -1,7 +1,4 @@
-// The Container Apps environment, in which all workers run.
-//
-// It belongs to no worker, so that another one is another deployment of the same
-// template which leaves the environment and its neighbours alone. Empty it costs nothing.
+// The Container Apps environment of all workers. It costs nothing while no worker runs.
 
 @description('Name of the environment.')
 param containerEnvironmentName string
@@ -12,16 +9,16 @@ param location string
 @description('Tags of the environment.')
 param tags object
 
-@description('In the virtual network and without any address outside it. It cannot be changed once the environment is there.')
+@description('True: in the virtual network, without a public address. It cannot be changed later.')
 param privateNetwork bool
 
 @description('Resource id of the subnet of the environment; empty in the public mode.')
 param subnetId string
 
-@description('Spread over availability zones, in the private mode only. It cannot be changed once the environment is there.')
+@description('True, with privateNetwork: spread over availability zones. It cannot be changed later.')
 param zoneRedundant bool
 
-@description('Resource id of the workspace that takes the logs.')
+@description('Resource id of the Log Analytics workspace.')
 param workspaceId string
 
 resource containerEnvironment 'Microsoft.App/managedEnvironments@2025-01-01' = {
@@ -29,8 +26,7 @@ resource containerEnvironment 'Microsoft.App/managedEnvironments@2025-01-01' = {
   location: location
   tags: tags
   properties: {
-    // By a diagnostic setting, which needs no key of the workspace, unlike the
-    // destination log-analytics.
+    // The destination log-analytics would need a key of the workspace.
     appLogsConfiguration: {
       destination: 'azure-monitor'
     }
@@ -41,8 +37,8 @@ resource containerEnvironment 'Microsoft.App/managedEnvironments@2025-01-01' = {
         }
       : null
     zoneRedundant: privateNetwork && zoneRedundant
-    // Without a profile it would be of the older kind, whose subnet must not be delegated
-    // and has to be /23.
+    // Without a profile Azure creates the older kind of environment, which needs a subnet of /23
+    // without a delegation.
     workloadProfiles: [
       {
         name: 'Consumption'
@@ -52,8 +48,6 @@ resource containerEnvironment 'Microsoft.App/managedEnvironments@2025-01-01' = {
   }
 }
 
-// What workers write goes to the table ContainerAppConsoleLogs; why one was started,
-// scaled or refused to ContainerAppSystemLogs.
 #disable-next-line use-recent-api-versions
 resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
   name: 'log-analytics'

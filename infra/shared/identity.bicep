@@ -19,8 +19,8 @@ resource identity 'Microsoft.ManagedIdentity/userAssignedIdentities@2024-11-30' 
   tags: tags
 }
 
-@description('Object id, to which roles are given.')
+@description('Object id of the identity, for role assignments.')
 output principalId string = identity.properties.principalId
 
-@description('Client id, by which a program says which identity it means.')
+@description('Client id of the identity, for AZURE_CLIENT_ID.')
 output clientId string = identity.properties.clientId

@@ -1,9 +1,8 @@
-// The vault of the worker's certificate and of other secrets, which are put in by hand
-// or by a workflow: no template knows them.
+// The vault of the workers' certificates and other secrets. People or scripts add the secrets; no
+// template has them.
 //
-// Purge protection is for good. A vault that is deleted, also with its resource group,
-// stays recoverable and keeps its name until the days of soft delete are over: until
-// then a deployment under that name has to recover it (recoverVault).
+// Purge protection cannot be turned off. A deleted vault keeps its name until softDeleteDays are
+// over; until then a deployment with this name must set recoverVault.
 
 @description('Name of the vault.')
 @minLength(3)
@@ -16,21 +15,21 @@ param location string
 @description('Tags of the vault and its private endpoint.')
 param tags object
 
-@description('To be reached at a private endpoint, and from allowed addresses only; else at its public address.')
+@description('True: a private endpoint, and public access only from allowedAddresses. False: a public endpoint.')
 param privateNetwork bool
 
-@description('Addresses that are let in besides the private endpoint: IPv4, single or as CIDR ranges.')
+@description('IPv4 addresses or CIDR ranges that may use the public endpoint.')
 param allowedAddresses array
 
-@description('For how many days a deleted secret or vault can be recovered. It cannot be changed once the vault is there.')
+@description('Days in which a deleted secret or vault can be recovered. It cannot be changed later.')
 @minValue(7)
 @maxValue(90)
 param softDeleteDays int
 
-@description('True for one deployment: recover the deleted vault of this name instead of making one.')
+@description('True for one deployment: recover the deleted vault of this name.')
 param recoverVault bool
 
-@description('Object ids of users, groups or service principals that put certificates and secrets into the vault.')
+@description('Object ids of users, groups or service principals that may write certificates and secrets.')
 param vaultOfficers array
 
 @description('Resource id of the subnet of private endpoints; empty in the public mode.')
@@ -39,7 +38,7 @@ param privateEndpointSubnetId string
 @description('Name of the private endpoint.')
 param privateEndpointName string
 
-@description('Resource id of the workspace that takes the logs.')
+@description('Resource id of the Log Analytics workspace.')
 param workspaceId string
 
 var roles = {
@@ -58,12 +57,10 @@ resource vault 'Microsoft.KeyVault/vaults@2025-05-01' = {
       family: 'A'
       name: 'standard'
     }
-    // Roles, not access policies: who may read what is seen in one place.
     enableRbacAuthorization: true
     enableSoftDelete: true
     softDeleteRetentionInDays: softDeleteDays
     enablePurgeProtection: true
-    // Disabled altogether unless somebody outside has to get in.
     publicNetworkAccess: privateNetwork && empty(allowedAddresses) ? 'Disabled' : 'Enabled'
     networkAcls: {
       bypass: 'AzureServices'
@@ -112,7 +109,7 @@ module endpoint 'private-endpoint.bicep' = if (privateNetwork) {
   }
 }
 
-// Who read which secret, and who was refused.
+// Reads of secrets, and refusals.
 #disable-next-line use-recent-api-versions
 resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
   name: 'log-analytics'

@@ -1,4 +1,4 @@
-// Where logs and figures go: the Log Analytics workspace and Application Insights on it.
+// Logs and metrics: a Log Analytics workspace, and Application Insights on it.
 
 @description('Name of the Log Analytics workspace.')
 param workspaceName string
@@ -12,12 +12,12 @@ param location string
 @description('Tags of both.')
 param tags object
 
-@description('For how many days logs are kept; 30 are included in the price.')
+@description('Days that logs are kept; 30 are included in the price.')
 @minValue(30)
 @maxValue(730)
 param retentionDays int
 
-@description('After how many gigabytes a day logs are no longer taken; -1: no limit. What is over it is lost, alerts that look at it as well.')
+@description('Gigabytes of logs per day, after which logs, and the alerts on them, are lost; -1: no limit.')
 @minValue(-1)
 param dailyQuotaGb int
 
@@ -34,15 +34,14 @@ resource workspace 'Microsoft.OperationalInsights/workspaces@2025-02-01' = {
       dailyQuotaGb: dailyQuotaGb
     }
     features: {
-      // Nobody sends with the workspace's keys: services do it by diagnostic settings,
-      // programs through Application Insights.
+      // No keys: services write with diagnostic settings, programs through Application Insights.
       disableLocalAuth: true
       enableLogAccessUsingOnlyResourcePermissions: true
     }
   }
 }
 
-// Who asked what of the logs.
+// Queries of the logs.
 #disable-next-line use-recent-api-versions
 resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
   name: 'log-analytics'
@@ -67,8 +66,8 @@ resource insights 'Microsoft.Insights/components@2020-02-02' = {
     Application_Type: 'web'
     WorkspaceResourceId: workspace.id
     IngestionMode: 'LogAnalytics'
-    // The connection string says where to send to, and is no secret any more: whoever
-    // sends needs a token and the role Monitoring Metrics Publisher.
+    // Senders need a token and the role Monitoring Metrics Publisher, so the connection string is not
+    // a secret.
     DisableLocalAuth: true
   }
 }
@@ -76,5 +75,5 @@ resource insights 'Microsoft.Insights/components@2020-02-02' = {
 @description('Resource id of the workspace.')
 output workspaceId string = workspace.id
 
-@description('Id by which queries from outside name the workspace.')
+@description('Id of the workspace in queries.')
 output workspaceCustomerId string = workspace.properties.customerId

@@ -1,13 +1,9 @@
-// The way out of a private network: a NAT gateway with one public address, which never
-// changes. Azure gives new networks no way out by themselves any more, and who lets in
-// by address only, as data sources do, is told this one.
+// A NAT gateway with one static public address, for the outbound traffic of a private network to
+// Entra ID, Microsoft Graph, Exchange Online, the registry, Azure Monitor and data sources. New
+// networks have no default outbound access.
 //
-// Service Bus, the vault, storage and Cosmos DB are not reached this way: they have private
-// endpoints. Entra ID, Microsoft Graph, Exchange Online, the registry, Azure Monitor and data
-// sources are.
-//
-// This is the kind Standard, which works in one zone: StandardV2, which outlives a zone,
-// cannot be attached to subnets that are delegated to Container Apps.
+// The SKU Standard works in one zone. StandardV2 survives the loss of a zone, but does not support
+// subnets delegated to Container Apps.
 
 @description('Name of the gateway.')
 param gatewayName string
@@ -15,13 +11,13 @@ param gatewayName string
 @description('Name of its public address.')
 param addressName string
 
-@description('Region of both: that of the network.')
+@description('Region of both, which is that of the network.')
 param location string
 
 @description('Tags of both.')
 param tags object
 
-@description('Zone of both; empty: Azure chooses. It cannot be changed once they are there.')
+@description('Availability zone of both. Empty: Azure chooses one. It cannot be changed later.')
 @allowed([
   ''
   '1'
@@ -72,5 +68,5 @@ resource gateway 'Microsoft.Network/natGateways@2025-05-01' = {
 @description('Resource id of the gateway.')
 output gatewayId string = gateway.id
 
-@description('The address that others see.')
+@description('Public address of outbound traffic.')
 output address string = address.properties.ipAddress

@@ -1,8 +1,8 @@
-// The virtual network of a private deployment. Nothing of it is made in the public mode.
+// The virtual network of a private deployment.
 //
-// The subnets are part of the network's own definition: as resources of their own they
-// would be taken away and made again by every deployment of the network. So what is given to
-// a subnet by hand, such as a route table or a security group, goes with the next deployment.
+// The subnets are properties of the network, since each deployment of the network would delete and
+// create separate subnet resources. A deployment removes a route table or security group that you
+// assigned to a subnet by hand.
 
 @description('Name of the virtual network.')
 param virtualNetworkName string
@@ -17,20 +17,19 @@ param tags object
 @minLength(1)
 param addressSpace array
 
-@description('Range of the Functions app, in CIDR notation; /24 has room for all its instances, /27 is the least.')
+@description('Subnet of the Functions app, in CIDR notation, at least /27; /24 suffices for all instances.')
 param functionsSubnet string
 
-@description('Range of the Container Apps environment, in CIDR notation; /27 is the least. It cannot be changed once the environment is there.')
+@description('Subnet of the Container Apps environment, in CIDR notation, at least /27. It cannot be changed later.')
 param workerSubnet string
 
-@description('Range of the private endpoints, in CIDR notation.')
+@description('Subnet of the private endpoints, in CIDR notation.')
 param privateEndpointSubnet string
 
-@description('Resource id of the NAT gateway that the app and the workers leave by; empty: none.')
+@description('Resource id of the NAT gateway of the app and the workers; empty: none.')
 param natGatewayId string
 
-// Flex Consumption and Container Apps both run on the latter's platform and have their
-// subnets delegated to it. One subnet cannot serve both.
+// Flex Consumption and Container Apps both need a delegated subnet, which they cannot share.
 var delegations = [
   {
     name: 'container-apps'

@@ -1,24 +1,24 @@
-// A private endpoint and its record in the private DNS zone, for any service.
+// A private endpoint of a service, and its record in the private DNS zone.
 
 @description('Name of the endpoint.')
 param endpointName string
 
-@description('Region of the endpoint: that of its network.')
+@description('Region of the endpoint, which is that of its network.')
 param location string
 
 @description('Tags of the endpoint.')
 param tags object
 
-@description('Resource id of the subnet that the endpoint has its address in.')
+@description('Resource id of the subnet of the endpoint.')
 param subnetId string
 
-@description('Resource id of the service that the endpoint leads to.')
+@description('Resource id of the service.')
 param targetId string
 
-@description('Which part of the service: vault, namespace, Sql, blob, queue, table, sites.')
+@description('Part of the service: vault, namespace, Sql, blob, queue, table or sites.')
 param groupId string
 
-@description('Name of the private DNS zone, in this resource group, that takes the record.')
+@description('Name of the private DNS zone in this resource group.')
 param zoneName string
 
 resource zone 'Microsoft.Network/privateDnsZones@2024-06-01' existing = {
@@ -30,7 +30,7 @@ resource endpoint 'Microsoft.Network/privateEndpoints@2025-05-01' = {
   location: location
   tags: tags
   properties: {
-    // Else the name of its network interface would be made up.
+    // The default name is random.
     customNetworkInterfaceName: '${endpointName}-nic'
     subnet: {
       id: subnetId
@@ -49,7 +49,7 @@ resource endpoint 'Microsoft.Network/privateEndpoints@2025-05-01' = {
   }
 }
 
-// The group keeps the record as the endpoint's address is, also when it is made again.
+// The group updates the record when the endpoint's address changes.
 resource record 'Microsoft.Network/privateEndpoints/privateDnsZoneGroups@2025-05-01' = {
   parent: endpoint
   name: 'default'

@@ -1,4 +1,4 @@
-// The registry of the worker's image, and who pushes and pulls it.
+// The registry of the worker's images, and the roles to push and pull them.
 
 @description('Name of the registry.')
 @minLength(5)
@@ -11,7 +11,7 @@ param location string
 @description('Tags of the registry.')
 param tags object
 
-@description('Tier: Basic has 10 GB, Standard 100 GB, Premium 500 GB.')
+@description('Tier: Basic (10 GB), Standard (100 GB) or Premium (500 GB).')
 @allowed([
   'Basic'
   'Standard'
@@ -22,13 +22,13 @@ param sku string
 @description('Name of the identity that pulls images.')
 param pullIdentityName string
 
-@description('Object id of the identity that images are pulled by.')
+@description('Object id of the identity that pulls images.')
 param pullPrincipalId string
 
-@description('Object ids of users, groups or service principals that push images.')
+@description('Object ids of users, groups or service principals that may push images.')
 param imagePushers array
 
-@description('Resource id of the workspace that takes the logs.')
+@description('Resource id of the Log Analytics workspace.')
 param workspaceId string
 
 var roles = {
@@ -36,8 +36,8 @@ var roles = {
   AcrPush: '8311e382-0749-4cb8-b61a-304f252e45ec'
 }
 
-// It has a public address in both modes: an image holds no secret, and everybody needs a
-// token and a role. Only Premium could do otherwise.
+// It is public in both modes, since only Premium supports private endpoints. An image has no secrets,
+// and access needs a token and a role.
 resource registry 'Microsoft.ContainerRegistry/registries@2025-04-01' = {
   name: registryName
   location: location
@@ -50,7 +50,7 @@ resource registry 'Microsoft.ContainerRegistry/registries@2025-04-01' = {
     anonymousPullEnabled: false
     publicNetworkAccess: 'Enabled'
     policies: {
-      // Container Apps asks for its tokens with those of Azure Resource Manager.
+      // Container Apps signs in with tokens of Azure Resource Manager.
       azureADAuthenticationAsArmPolicy: {
         status: 'enabled'
       }
@@ -104,5 +104,5 @@ resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' 
   }
 }
 
-@description('Host name of the registry, by which images are named.')
+@description('Host name of the registry, the first part of image names.')
 output loginServer string = registry.properties.loginServer

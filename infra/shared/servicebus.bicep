@@ -1,9 +1,6 @@
-// The Service Bus namespace and its topics, which come from the file that the broker on
-// one machine is made from as well.
+// The Service Bus namespace and its topics. The local broker uses the same topology.json.
 //
-// Two things are for good. Duplicate detection is set when a topic is made and cannot be
-// changed afterwards. Standard cannot become Premium in place, so the mode of a
-// deployment, private or public, cannot change either.
+// The duplicate detection of a topic, and the tier of the namespace, cannot be changed later.
 
 @description('Name of the namespace. It must not end in -sb or -mgmt.')
 @minLength(6)
@@ -16,10 +13,10 @@ param location string
 @description('Tags of the namespace and its private endpoint.')
 param tags object
 
-@description('Premium, to be reached at a private endpoint only; else Standard, at its public address.')
+@description('True: Premium, with a private endpoint only. False: Standard, with a public endpoint.')
 param privateNetwork bool
 
-@description('Messaging units of Premium: 1, 2, 4, 8 or 16.')
+@description('Messaging units of Premium.')
 @allowed([
   1
   2
@@ -35,7 +32,7 @@ param privateEndpointSubnetId string
 @description('Name of the private endpoint.')
 param privateEndpointName string
 
-@description('Resource id of the workspace that takes the logs.')
+@description('Resource id of the Log Analytics workspace.')
 param workspaceId string
 
 var topics = loadJsonContent('../topology.json').UserConfig.Namespaces[0].Topics
@@ -44,7 +41,7 @@ var logs = concat(
   [
     'OperationalLogs'
   ],
-  // Of Premium only: who was let in and who was not.
+  // Only Premium has these.
   privateNetwork
     ? [
         'RuntimeAuditLogs'
@@ -68,7 +65,7 @@ resource bus 'Microsoft.ServiceBus/namespaces@2026-01-01' = {
         tier: 'Standard'
       }
   properties: {
-    // No shared keys: everybody comes with a token and a role.
+    // No keys: access needs a token and a role.
     disableLocalAuth: true
     minimumTlsVersion: '1.2'
     publicNetworkAccess: privateNetwork ? 'Disabled' : 'Enabled'
@@ -125,7 +122,7 @@ resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' 
   }
 }
 
-@description('Host name by which programs reach the namespace.')
+@description('Host name of the namespace.')
 output hostName string = '${bus.name}.servicebus.windows.net'
 
 @description('Names of the topics.')

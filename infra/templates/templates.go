@@ -114,7 +114,7 @@ func Settings(t testing.TB, list any) map[string]string {
 			value = known.Replace(atRuntime.ReplaceAllString(fmt.Sprint(of["value"]), ""))
 		}
 		if _, twice := settings[name]; name == "" || value == "" || twice {
-			t.Fatalf("the setting %v has no name or no value, or is there twice", item)
+			t.Fatalf("the setting %v has no name or value, or is given twice", item)
 		}
 		settings[name] = value
 	}

@@ -30,7 +30,7 @@ func ClipBytes(s string, most int) string {
 }
 
 // plurals are the irregular plurals of the nouns that Count gets.
-var plurals = map[string]string{"person": "people", "batch": "batches"}
+var plurals = map[string]string{"person": "people", "batch": "batches", "retry": "retries"}
 
 // Count returns a number with its noun: 1 member, 2 members, 3 people.
 func Count(n int, noun string) string {

@@ -47,7 +47,7 @@ func Run(ctx context.Context, c Config) error {
 		}
 		created, err := measure(ctx, c, unstarted(n, c.Steps))
 		if err != nil {
-			return fmt.Errorf("%d members, not advanced: %w", n, err)
+			return fmt.Errorf("a batch of %d members that is not advanced: %w", n, err)
 		}
 		r, err := measure(ctx, c, straight(n, c.Steps))
 		if err != nil {
@@ -97,7 +97,7 @@ func Run(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.Out, "\nThe handler answers %d ms after its start (the best of %d).\n", ready.Milliseconds(), readyTries)
+	fmt.Fprintf(c.Out, "\nThe handler answers %d ms after its start (best of %d).\n", ready.Milliseconds(), readyTries)
 	return nil
 }
 

@@ -69,11 +69,11 @@ func (c callers) sign(name, role string) (*apiclient.Client, error) {
 		}
 	}
 	if token, err = c.identity.Entra.IssueToken(claims); err != nil {
-		return nil, fmt.Errorf("a token for %s: %w", name, err)
+		return nil, fmt.Errorf("get get get a token for %s: %w", name, err)
 	}
 	return apiclient.New(apiclient.Config{
 		BaseURL: c.url, HTTP: c.web,
 		Token: func(context.Context) (string, error) { return token, nil },
-		Wait:  func(context.Context, time.Duration) error { return errors.New("nothing is tried again") },
+		Wait:  func(context.Context, time.Duration) error { return errors.New("the benchmark does not retry") },
 	})
 }

@@ -79,7 +79,7 @@ func costs(ctx context.Context, c Config) error {
 	for i, polls := range []int{pollsFew, pollsMany} {
 		r, err := measure(ctx, c, polledFor(n, polls))
 		if err != nil {
-			return fmt.Errorf("%d members who poll: %w", n, err)
+			return fmt.Errorf("%d polling members: %w", n, err)
 		}
 		polled[i] = r.amounts()
 	}

@@ -68,7 +68,7 @@ func (b *bed) load(ctx context.Context, l Load) error {
 		return fmt.Errorf("after the load: %w", err)
 	}
 	m.print(b.Out, fmt.Sprintf("%d readers, %d writers, a batch of %d members", l.Readers, l.Writers, l.Members), took)
-	fmt.Fprintf(b.Out, "The writers completed %d batches. The handler took %.1f s of processor time; at most %.0f MB, of which %.0f before the load.\n",
+	fmt.Fprintf(b.Out, "The writers completed %d batches. The handler used %.1f s of CPU time and at most %.0f MB (%.0f MB before the load).\n",
 		len(made.batches), result{usage: after}.of("handler").cpu.Seconds(),
 		float64(result{usage: after}.of("handler").peak)/(1<<20), float64(result{usage: before}.of("handler").peak)/(1<<20))
 	return nil

@@ -58,7 +58,7 @@ func consistent(ctx context.Context, client *apiclient.Client, big, members int,
 // verifyBatch holds a writer's batch against what its writer did with it.
 func verifyBatch(ctx context.Context, client *apiclient.Client, b api.Batch, id int) error {
 	if b.ID != id || b.Status != "completed" || b.Paused != nil {
-		return fmt.Errorf("it is listed as %+v", b)
+		return fmt.Errorf("the list shows it as %+v", b)
 	}
 	seen, err := everyone(ctx, client, id)
 	if err != nil {
@@ -78,7 +78,7 @@ func verifyBatch(ctx context.Context, client *apiclient.Client, b api.Batch, id 
 		return err
 	}
 	if p := phases.Items[0]; p.Succeeded != brought+joined-left || p.Failed+p.Cancelled+p.Running+p.Waiting != 0 {
-		return fmt.Errorf("its phase stands at %+v", p)
+		return fmt.Errorf("its phase is %+v", p)
 	}
 	records := map[string]int{}
 	err = each(func(o api.ListOptions) (api.Page[api.AuditRecord], error) {
@@ -92,7 +92,7 @@ func verifyBatch(ctx context.Context, client *apiclient.Client, b api.Batch, id 
 	}
 	for _, action := range []string{"create", "pause", "add-members", "remove-member", "resume", "advance"} {
 		if records[action] != 1 {
-			return fmt.Errorf("its trail has %s %d times: %v", action, records[action], records)
+			return fmt.Errorf("the audit log has %s %d times: %v", action, records[action], records)
 		}
 	}
 	return nil

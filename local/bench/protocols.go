@@ -21,11 +21,11 @@ func protocols(ctx context.Context, c Config) error {
 		name string
 		load load
 	}{
-		{"retry: a failure and 4 retries", failing(c.ProtocolMembers, "retry: {max_retries: 4, interval: 1s}")},
-		{"poll: 4 answers, then the timeout", polling(c.ProtocolMembers)},
-		{"rollback: a failure and 4 steps", failing(c.ProtocolMembers, "on_failure: undo")},
-		{"removal: a step and 4 removal steps", leaving(c.ProtocolMembers)},
-		{"cancel: all are polling", cancelled(c.ProtocolMembers)},
+		{"retry: 1 failure, 4 retries", failing(c.ProtocolMembers, "retry: {max_retries: 4, interval: 1s}")},
+		{"poll: 4 polls, then timeout", polling(c.ProtocolMembers)},
+		{"rollback: 1 failure, 4 rollback steps", failing(c.ProtocolMembers, "on_failure: undo")},
+		{"removal: 1 step, 4 removal steps", leaving(c.ProtocolMembers)},
+		{"cancel: all members polling", cancelled(c.ProtocolMembers)},
 	} {
 		r, err := measure(ctx, c, p.load)
 		if err != nil {

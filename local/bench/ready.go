@@ -52,7 +52,7 @@ func startHandler(ctx context.Context, c Config) (time.Duration, error) {
 		}
 		select {
 		case <-p.Done():
-			return 0, fmt.Errorf("it ended before it answered: %w", err)
+			return 0, fmt.Errorf("the handler ended before it answered: %w", err)
 		case <-ctx.Done():
 			return 0, ctx.Err()
 		case <-time.After(time.Millisecond):

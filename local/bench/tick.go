@@ -44,15 +44,15 @@ func ticks(ctx context.Context, c Config) error {
 	t.SetOutputMirror(c.Out)
 	t.AppendHeader(table.Row{"tick", "runbooks", "batches", "rows", "seconds", "reads", "queries", "writes", "messages", "handler CPU s", "handler MB"})
 	n := c.TickMembers
-	const same = "nothing has changed"
+	const same = "no changes"
 	for _, scene := range []struct {
 		crowd crowd
 		looks []look
 	}{
 		{crowd{runbooks: 1, batches: 20, members: n}, []look{
-			{"everything is new", ""},
+			{"all rows new", ""},
 			{same, ""},
-			{"1% has other data", "UPDATE people SET Name = Name || ' the other' WHERE Number % 100 = 0"},
+			{"1% of rows changed", "UPDATE people SET Name = Name || ' the other' WHERE Number % 100 = 0"},
 		}},
 		{crowd{runbooks: 50, batches: 1, members: n / 50}, []look{{"", ""}, {same, ""}}},
 		{crowd{runbooks: 1, batches: 20, members: max(n-200, 20), ended: 200}, []look{{"", ""}, {"", ""}, {same + ", 200 batches have ended", ""}}},
@@ -202,7 +202,7 @@ func (w crowd) awaitEnd(ctx context.Context, client *apiclient.Client) error {
 		}
 		for i := range w.runbooks {
 			if v, err := client.Automation(ctx, runbookName(i)); err != nil || v.LastError != "" {
-				return errors.Join(err, fmt.Errorf("the tick went wrong: %s", v.LastError))
+				return errors.Join(err, fmt.Errorf("the tick failed: %s", v.LastError))
 			}
 		}
 		select {
@@ -222,7 +222,7 @@ func (w crowd) check(ctx context.Context, client *apiclient.Client, since time.T
 			return err
 		}
 		if v.LastError != "" || v.LastGoodAt == nil || v.LastGoodAt.Before(since) || v.Rows != w.rows() || v.ProblemCount != 0 || len(v.Held) != 0 {
-			return fmt.Errorf("the tick of %s read %d rows, with %d problems (the first: %+v), %d holds and error %q; want %d rows and nothing else",
+			return fmt.Errorf("the tick of %s read %d rows, with %d problems (first: %+v), %d holds and error %q; want %d rows and no problems",
 				runbookName(i), v.Rows, v.ProblemCount, v.Problems[:min(1, len(v.Problems))], len(v.Held), v.LastError, w.rows())
 		}
 	}

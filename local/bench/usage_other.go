@@ -13,7 +13,7 @@ type usage struct {
 	peak, written int64
 }
 
-var errNoMetrics = errors.New("the measurement reads each process's metrics from the kernel, as only Linux gives them")
+var errNoMetrics = errors.New("measuring processes needs Linux")
 
 func (b *bed) usage() ([]usage, error) { return nil, errNoMetrics }
 

@@ -175,7 +175,7 @@ func (w *workerBed) carryOut(ctx context.Context, f *WorkerMetrics) error {
 	case len(answers) != len(jobs):
 		return fmt.Errorf("%d of %d jobs were answered", len(answers), len(jobs))
 	case users != len(jobs), posts[http.StatusCreated] != len(jobs), f.Calls-f.Refused != len(jobs):
-		return fmt.Errorf("for %d jobs there are %d users more, made by these requests: %v", len(jobs), users, w.around.Tenant.Requests())
+		return fmt.Errorf("%d jobs created %d users, with these requests: %v", len(jobs), users, w.around.Tenant.Requests())
 	}
 	return w.nothingLeft(ctx)
 }
@@ -199,7 +199,7 @@ func (w *workerBed) nothingLeft(ctx context.Context) error {
 				break
 			}
 			if topic == message.TopicWorkerResults {
-				return fmt.Errorf("%s came more than once", *left[0].CorrelationID)
+				return fmt.Errorf("%s arrived more than once", *left[0].CorrelationID)
 			}
 		}
 	}

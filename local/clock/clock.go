@@ -67,10 +67,10 @@ func read(file string) (time.Duration, error) {
 		err = json.Unmarshal(raw, &k)
 	}
 	if err == nil && (k.OffsetSeconds < 0 || k.OffsetSeconds > int64(Limit/time.Second)) {
-		err = fmt.Errorf("offsetSeconds is %d; it can be 0 to %d", k.OffsetSeconds, Limit/time.Second)
+		err = fmt.Errorf("offsetSeconds is %d; use 0 to %d", k.OffsetSeconds, Limit/time.Second)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("read in %s how far the clock was moved: %w", file, err)
+		return 0, fmt.Errorf("read the clock offset in %s: %w", file, err)
 	}
 	return time.Duration(k.OffsetSeconds) * time.Second, nil
 }
@@ -117,23 +117,23 @@ func (c *Clock) To(t time.Time) error {
 	defer c.mu.Unlock()
 	now := c.real().Add(c.offset)
 	if !t.After(now) {
-		return fmt.Errorf("the clock only moves forward: it is %s, which is not before %s", stamp(now), stamp(t))
+		return fmt.Errorf("the clock only moves forward: it is already %s, not before %s", stamp(now), stamp(t))
 	}
 	return c.move(t.Sub(now))
 }
 
 func (c *Clock) move(d time.Duration) error {
 	if d <= 0 {
-		return fmt.Errorf("the clock only moves forward: %s does not lead there", d)
+		return fmt.Errorf("the clock only moves forward: %s is not positive", d)
 	}
 	if rest := d % time.Second; rest > 0 && d < Limit {
 		d += time.Second - rest
 	}
 	if d > Limit-c.offset {
-		return fmt.Errorf("the clock is at most 3650 days ahead of the real time; it is %s ahead already", c.offset)
+		return fmt.Errorf("the clock can be at most 3650 days ahead of the real time; it is already %s ahead", c.offset)
 	}
 	if err := c.keep(c.offset + d); err != nil {
-		return fmt.Errorf("keep how far the clock was moved: %w", err)
+		return fmt.Errorf("save the clock offset: %w", err)
 	}
 	c.set(c.offset + d)
 	return nil

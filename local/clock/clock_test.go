@@ -51,16 +51,16 @@ func TestMovesThatAreRefused(t *testing.T) {
 	}
 	moved := c.Moved()
 	for want, r := range map[string]clock.Request{
-		"nothing says where":                             {},
-		"both given":                                     {Advance: "1d", To: "2027-01-01T00:00:00Z"},
-		"advance: duration \"5\" has no unit":            {Advance: "5"},
-		"advance: duration \"-5d\"":                      {Advance: "-5d"},
-		"0s moves nothing":                               {Advance: "0s"},
-		"at most 3650 days":                              {Advance: "3650d"},
-		"3650 days ahead of":                             {To: "9999-01-01T00:00:00Z"},
-		"is not a time with a zone":                      {To: "2026-03-06T09:00:00"},
-		"only moves forward: it is 2026-03-02T12:00:00Z": {To: "2026-03-02T12:00:00Z"},
-		"not before 2026-03-02T11:00:00Z":                {To: "2026-03-02T12:00:00+01:00"},
+		"give advance, such as 5d":            {},
+		"not both":                            {Advance: "1d", To: "2027-01-01T00:00:00Z"},
+		"advance: duration \"5\" has no unit": {Advance: "5"},
+		"advance: duration \"-5d\"":           {Advance: "-5d"},
+		"not by 0s":                           {Advance: "0s"},
+		"at most 3650 days":                   {Advance: "3650d"},
+		"3650 days ahead of":                  {To: "9999-01-01T00:00:00Z"},
+		"is not a time with a zone":           {To: "2026-03-06T09:00:00"},
+		"only moves forward: it is already 2026-03-02T12:00:00Z": {To: "2026-03-02T12:00:00Z"},
+		"not before 2026-03-02T11:00:00Z":                        {To: "2026-03-02T12:00:00+01:00"},
 	} {
 		m, err := r.Parse()
 		if err == nil {
@@ -110,7 +110,7 @@ func TestWhatCannotBeKeptIsNotMoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Advance(day); err == nil || !strings.Contains(err.Error(), "keep how far") || c.Offset() != 0 {
+	if err := c.Advance(day); err == nil || !strings.Contains(err.Error(), "save the clock offset") || c.Offset() != 0 {
 		t.Errorf("moved by %s: %v", c.Offset(), err)
 	}
 }
@@ -147,7 +147,7 @@ func TestBrokenFileIsRefused(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := clock.Open(file); err == nil || !strings.Contains(err.Error(), "how far the clock was moved") {
+		if _, err := clock.Open(file); err == nil || !strings.Contains(err.Error(), "the clock offset") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -26,7 +26,7 @@ func (c *Clock) Follow(log *slog.Logger) (stop func()) {
 			}
 			err := c.catchUp()
 			if err != nil && readable {
-				log.Error("the clock may be behind", "error", err)
+				log.Error("cannot follow the clock file: cannot follow the clock file: cannot follow the clock file: the clock may be behind", "error", err)
 			}
 			readable = err == nil
 		}

@@ -36,11 +36,11 @@ type Move struct {
 func (r Request) Parse() (Move, error) {
 	switch {
 	case r.Advance != "" && r.To != "":
-		return Move{}, errors.New("advance and to are both given; the clock is moved by one or to the other")
+		return Move{}, errors.New("give advance or to, not both")
 	case r.Advance != "":
 		d, err := runbook.ParseDuration(r.Advance)
 		if err == nil && d == 0 {
-			err = fmt.Errorf("the clock only moves forward, and %s moves nothing", r.Advance)
+			err = fmt.Errorf("the clock only moves forward, not by %s", r.Advance)
 		}
 		if err != nil {
 			return Move{}, fmt.Errorf("advance: %w", err)
@@ -53,7 +53,7 @@ func (r Request) Parse() (Move, error) {
 		}
 		return Move{to: t}, nil
 	}
-	return Move{}, errors.New(`nothing says where to move the clock: give "advance", such as 5d, or "to", such as 2026-03-06T09:00:00Z`)
+	return Move{}, errors.New("advance: missing; give advance, such as 5d, or to, such as 2026-03-06T09:00:00Z")
 }
 
 // Check tells why the move cannot be made, without making it.

@@ -120,7 +120,7 @@ func (s *Server) Await(ctx context.Context, enough func([]Span) bool) error {
 		select {
 		case <-more:
 		case <-ctx.Done():
-			return fmt.Errorf("collector: what was waited for is not among %d spans: %w", len(s.Spans()), ctx.Err())
+			return fmt.Errorf("collector: none of %d spans matches: %w", len(s.Spans()), ctx.Err())
 		}
 	}
 }

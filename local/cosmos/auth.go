@@ -57,7 +57,7 @@ func (s *Server) authorize(r *http.Request, at route) error {
 	version, signature, _ := strings.Cut(rest, "&")
 	signature, signed := strings.CutPrefix(signature, "sig=")
 	if version != "ver=1.0" || !signed {
-		return errors.New("the Authorization header is not type=…&ver=1.0&sig=…")
+		return errors.New("the Authorization header must be type=…&ver=1.0&sig=…")
 	}
 	switch kind {
 	case "master":
@@ -66,7 +66,7 @@ func (s *Server) authorize(r *http.Request, at route) error {
 			return errors.New("the x-ms-date header is missing")
 		}
 		if !hmac.Equal([]byte(signature), []byte(s.auth.sign(r.Method, at.resourceType, at.link, date))) {
-			return errors.New("the signature does not fit the request and the account key")
+			return errors.New("the signature does not match the request and the account key")
 		}
 		return nil
 	case "aad":
@@ -74,7 +74,7 @@ func (s *Server) authorize(r *http.Request, at route) error {
 			return errors.New("this account does not accept Entra tokens")
 		}
 		if err := s.verifyToken(signature); err != nil {
-			return errors.New("the Entra token was refused: " + err.Error())
+			return errors.New("invalid Entra token: " + err.Error())
 		}
 		return nil
 	default:

@@ -49,7 +49,7 @@ func parseBatch(c *container, pk string, body []byte) (writes []write, culprit i
 			return nil, 0, outcome{}, fmt.Errorf("batch operation %d: the type %q is not Create, Upsert, Replace, Patch, Delete or Read", i, o.OperationType)
 		}
 		if err == nil && w.id == "" {
-			err = fmt.Errorf("it has no id")
+			err = fmt.Errorf("id is missing")
 		}
 		if err == nil && o.IfNoneMatch != "" {
 			err = fmt.Errorf("ifNoneMatch is not supported")

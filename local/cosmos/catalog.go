@@ -90,7 +90,7 @@ func (d partitionKeyDefinition) parsePaths() ([][]string, error) {
 	case "MultiHash":
 		limit = 3
 	default:
-		return nil, fmt.Errorf("the partition key kind %q is not supported: Hash and MultiHash are", d.Kind)
+		return nil, fmt.Errorf("the partition key kind %q is not supported: use Hash or MultiHash", d.Kind)
 	}
 	if len(d.Paths) == 0 || len(d.Paths) > limit {
 		return nil, fmt.Errorf("a partition key of kind %s has 1 to %d paths, not %d", d.Kind, limit, len(d.Paths))

@@ -23,7 +23,7 @@ func (st *store) change(apply func(*group) (after func(), err error)) error {
 		after: func() { st.catalog.update(after) },
 		failed: func() {
 			if err == nil {
-				err = errors.New("the change could not be committed")
+				err = errors.New("cannot commit the change")
 			}
 		},
 	})

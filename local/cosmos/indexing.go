@@ -28,7 +28,7 @@ type indexingPolicy struct {
 // check refuses a policy that the service does.
 func (p indexingPolicy) check() error {
 	if mode := strings.ToLower(p.IndexingMode); mode != "" && mode != "consistent" && mode != "none" {
-		return fmt.Errorf("the indexing mode %q is not supported: consistent and none are", p.IndexingMode)
+		return fmt.Errorf("the indexing mode %q is not supported: use consistent or none", p.IndexingMode)
 	}
 	root := len(p.IncludedPaths)+len(p.ExcludedPaths) == 0
 	var seen []string
@@ -43,11 +43,11 @@ func (p indexingPolicy) check() error {
 		root = root || one.Path == "/*"
 	}
 	if !root && p.indexed() {
-		return errors.New("the indexing policy has to include or to exclude the root path /*")
+		return errors.New("the indexing policy must include or exclude the root path /*")
 	}
 	for _, index := range p.CompositeIndexes {
 		if len(index) < 2 {
-			return errors.New("a composite index has two paths or more")
+			return errors.New("a composite index must have at least two paths")
 		}
 		for _, one := range index {
 			if !strings.HasPrefix(one.Path, "/") || strings.HasSuffix(one.Path, "/?") || strings.HasSuffix(one.Path, "/*") {
@@ -70,7 +70,7 @@ func (p indexingPolicy) indexed() bool {
 func (c *container) sorts(order []query.Order) error {
 	if len(order) > 1 {
 		if !c.policy.hasComposite(order) {
-			return errors.New("the ORDER BY of several paths has no composite index that serves it, in this order or in the reverse one")
+			return errors.New("no composite index serves the ORDER BY of several paths, in this order or reversed")
 		}
 		return nil
 	}

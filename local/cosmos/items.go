@@ -39,7 +39,7 @@ func operationOf(r *http.Request, at route) (Operation, error) {
 		case http.MethodPatch:
 			return Patch, nil
 		}
-		return "", errors.New("an item answers GET, PUT, PATCH and DELETE")
+		return "", errors.New("an item supports GET, PUT, PATCH and DELETE")
 	}
 	switch {
 	case r.Method == http.MethodGet && r.Header["A-Im"] != nil:
@@ -47,7 +47,7 @@ func operationOf(r *http.Request, at route) (Operation, error) {
 	case r.Method == http.MethodGet:
 		return Query, nil
 	case r.Method != http.MethodPost:
-		return "", errors.New("a container's documents answer GET and POST")
+		return "", errors.New("a container's documents support GET and POST")
 	case isTrue(r, "X-Ms-Cosmos-Is-Query-Plan-Request"):
 		return "", errors.New("query plans are not supported")
 	case isTrue(r, "X-Ms-Documentdb-Query") || isTrue(r, "X-Ms-Documentdb-Isquery"):
@@ -173,7 +173,7 @@ func (s *Server) serveRead(w http.ResponseWriter, r *http.Request, c *container,
 	switch {
 	case err != nil:
 		s.log.Error("read failed", "error", err)
-		respondFailure(w, failure(http.StatusServiceUnavailable, "the item could not be read"))
+		respondFailure(w, failure(http.StatusServiceUnavailable, "cannot read the item"))
 		return
 	case !found:
 		s.stats.chargeRead(chargeFailed)

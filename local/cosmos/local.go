@@ -48,27 +48,27 @@ func (s *Server) serveFaults(w http.ResponseWriter, r *http.Request) {
 
 func readFault(r *http.Request) (Fault, error) {
 	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media != "application/json" {
-		return Fault{}, fmt.Errorf("the fault has to be sent as application/json")
+		return Fault{}, fmt.Errorf("Content-Type must be application/json")
 	}
 	d := json.NewDecoder(io.LimitReader(r.Body, 1<<16))
 	d.DisallowUnknownFields()
 	var q faultRequest
 	if err := d.Decode(&q); err != nil {
-		return Fault{}, fmt.Errorf("the fault cannot be read: %w", err)
+		return Fault{}, fmt.Errorf("invalid fault: %w", err)
 	}
 	known := []Operation{Read, Query, Create, Replace, Upsert, Delete, Patch, Batch, Metadata}
 	for _, op := range q.On {
 		if !slices.Contains(known, op) {
-			return Fault{}, fmt.Errorf("there is no operation %q; there are %v", op, known)
+			return Fault{}, fmt.Errorf("unknown operation %q: use %v", op, known)
 		}
 	}
 	switch {
 	case q.Skip < 0 || q.Count < 0 || q.RetryAfterMs < 0 || q.LatencyMs < 0:
 		return Fault{}, fmt.Errorf("skip, count, retryAfterMs and latencyMs cannot be negative")
 	case q.Status != 0 && (q.Status < 400 || q.Status > 599):
-		return Fault{}, fmt.Errorf("the status %d is no failure", q.Status)
+		return Fault{}, fmt.Errorf("the status %d is not an error status", q.Status)
 	case q.Status == 0 && q.LatencyMs == 0 && !q.DropAfter:
-		return Fault{}, fmt.Errorf("the fault does nothing: it has neither status, latencyMs nor dropAfter")
+		return Fault{}, fmt.Errorf("give status, latencyMs or dropAfter")
 	}
 	f := Fault{
 		On: q.On, Skip: q.Skip, Count: q.Count, Status: q.Status, DropAfter: q.DropAfter,

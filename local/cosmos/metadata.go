@@ -35,7 +35,7 @@ func (s *Server) serveMetadata(w http.ResponseWriter, r *http.Request, at route)
 	case "GET pkranges":
 		s.servePartitionKeyRanges(w, r, at)
 	default:
-		respondFailure(w, failure(http.StatusMethodNotAllowed, "this resource does not answer "+r.Method))
+		respondFailure(w, failure(http.StatusMethodNotAllowed, "this resource does not support "+r.Method))
 	}
 }
 
@@ -108,7 +108,7 @@ func (s *Server) serveDatabases(w http.ResponseWriter, r *http.Request, at route
 		}
 		respondJSON(w, http.StatusNoContent, "", nil)
 	default:
-		respondFailure(w, failure(http.StatusMethodNotAllowed, "databases do not answer "+r.Method+" here"))
+		respondFailure(w, failure(http.StatusMethodNotAllowed, "databases do not support "+r.Method+" here"))
 	}
 }
 
@@ -155,7 +155,7 @@ func (s *Server) serveContainers(w http.ResponseWriter, r *http.Request, at rout
 		}
 		respondJSON(w, http.StatusNoContent, "", nil)
 	default:
-		respondFailure(w, failure(http.StatusMethodNotAllowed, "a container does not answer "+r.Method))
+		respondFailure(w, failure(http.StatusMethodNotAllowed, "a container does not support "+r.Method))
 	}
 }
 
@@ -184,7 +184,7 @@ func (s *Server) serveContainerFeed(w http.ResponseWriter, r *http.Request, d *d
 		}
 		respondList(w, "DocumentCollections", d.rid(), body, list)
 	default:
-		respondFailure(w, failure(http.StatusMethodNotAllowed, "containers do not answer "+r.Method+" here"))
+		respondFailure(w, failure(http.StatusMethodNotAllowed, "containers do not support "+r.Method+" here"))
 	}
 }
 

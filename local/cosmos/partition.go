@@ -33,7 +33,7 @@ func (c *container) keyOf(doc []byte) (string, error) {
 	return string(append(dst, ']')), nil
 }
 
-var errComponent = errors.New("it must be a string, a number, a boolean or null")
+var errComponent = errors.New("must be a string, a number, a boolean or null")
 
 func appendComponent(dst, text []byte) ([]byte, error) {
 	switch text[0] {

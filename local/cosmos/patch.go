@@ -62,7 +62,7 @@ func parsePatch(c *container, body []byte) (*patch, error) {
 	for i, o := range wire.Operations {
 		refuse := func(err error) error { return fmt.Errorf("patch operation %d (%s): %w", i, o.Op, err) }
 		if o.Path == nil {
-			return nil, refuse(errors.New("it has no path"))
+			return nil, refuse(errors.New("path is missing"))
 		}
 		parsed := patchOperation{op: o.Op}
 		var err error
@@ -72,27 +72,27 @@ func parsePatch(c *container, body []byte) (*patch, error) {
 		switch o.Op {
 		case "add", "set", "replace", "incr":
 			if o.Value == nil {
-				return nil, refuse(errors.New("it has no value"))
+				return nil, refuse(errors.New("value is missing"))
 			}
 			if parsed.value, err = document.Parse(o.Value); err != nil {
 				return nil, refuse(err)
 			}
 			if o.Op == "incr" && parsed.value.Kind != document.Number {
-				return nil, refuse(errors.New("its value is not a number"))
+				return nil, refuse(errors.New("value is not a number"))
 			}
 		case "remove":
 		case "move":
 			if o.From == nil {
-				return nil, refuse(errors.New("it has no from"))
+				return nil, refuse(errors.New("from is missing"))
 			}
 			if parsed.from, err = c.patchPath(*o.From); err != nil {
 				return nil, refuse(err)
 			}
 			if len(parsed.path) > len(parsed.from) && equalSteps(parsed.path[:len(parsed.from)], parsed.from) {
-				return nil, refuse(errors.New("its path is inside its from"))
+				return nil, refuse(errors.New("path is inside from"))
 			}
 		default:
-			return nil, refuse(errors.New("the operation is not add, set, replace, remove, incr or move"))
+			return nil, refuse(errors.New("unknown operation: use add, set, replace, remove, incr or move"))
 		}
 		p.operations = append(p.operations, parsed)
 	}
@@ -136,7 +136,7 @@ func equalSteps(a, b []string) bool {
 // apply computes the patched document.
 func (p *patch) apply(it item) ([]byte, outcome) {
 	if p.condition != nil && !p.condition.Holds(it.append(nil)) {
-		return nil, failure(http.StatusPreconditionFailed, "the condition of the patch does not hold")
+		return nil, failure(http.StatusPreconditionFailed, "the condition of the patch is false")
 	}
 	doc, err := document.Parse(it.body)
 	if err != nil {
@@ -166,7 +166,7 @@ func (o patchOperation) apply(doc *document.Value) error {
 		}
 		target := find(parent, last)
 		if target == nil {
-			return errors.New("from names nothing")
+			return errors.New("from does not exist")
 		}
 		value = *target
 		remove(parent, last)
@@ -206,12 +206,12 @@ func (o patchOperation) apply(doc *document.Value) error {
 		*target = sum
 	case "replace":
 		if target == nil {
-			return errors.New("the path names nothing")
+			return errors.New("the path does not exist")
 		}
 		*target = value
 	case "remove":
 		if target == nil {
-			return errors.New("the path names nothing")
+			return errors.New("the path does not exist")
 		}
 		remove(parent, last)
 	}
@@ -260,7 +260,7 @@ func insert(array *document.Value, step string, value document.Value) error {
 		i, ok = len(array.Elements), true
 	}
 	if !ok || i > len(array.Elements) {
-		return fmt.Errorf("%q is no index of an array of %d", step, len(array.Elements))
+		return fmt.Errorf("invalid index %q of an array of %d", step, len(array.Elements))
 	}
 	array.Elements = append(array.Elements, document.Value{})
 	copy(array.Elements[i+1:], array.Elements[i:])

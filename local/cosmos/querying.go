@@ -50,7 +50,7 @@ func decodeContinuation(token, digest string) (continuation, error) {
 		err = json.Unmarshal(text, &c)
 	}
 	if err != nil {
-		return c, errors.New("the continuation token is not one of this account")
+		return c, errors.New("the continuation token is not from this account")
 	}
 	if c.Query != digest {
 		return c, errors.New("the continuation token belongs to another query")
@@ -154,7 +154,7 @@ func (s *Server) serveQuery(w http.ResponseWriter, r *http.Request, c *container
 	}
 	if err != nil {
 		s.log.Error("query failed", "error", err)
-		respondFailure(w, failure(http.StatusServiceUnavailable, "the query could not be carried out"))
+		respondFailure(w, failure(http.StatusServiceUnavailable, "cannot run the query"))
 		return
 	}
 	s.stats.searched(p)
@@ -302,7 +302,7 @@ func (st *store) ordered(ctx context.Context, q *query.Query, c *container, pk s
 		return err
 	}
 	if len(after) != 0 && len(after) != len(q.Order()) {
-		return errors.New("the continuation token has another number of sort keys")
+		return errors.New("the continuation token has a different number of sort keys")
 	}
 	compare := func(a, b sorted) int {
 		if c := q.CompareKeys(a.keys, b.keys); c != 0 {

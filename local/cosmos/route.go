@@ -18,7 +18,7 @@ type route struct {
 	one                           bool // one resource, not a feed
 }
 
-var errPath = errors.New("the path names nothing this account serves: it is /, /dbs, /dbs/{id}, /dbs/{id}/colls, /dbs/{id}/colls/{id}, …/docs, …/docs/{id} or …/pkranges")
+var errPath = errors.New("unknown path: use /, /dbs, /dbs/{id}, /dbs/{id}/colls, /dbs/{id}/colls/{id}, …/docs, …/docs/{id} or …/pkranges")
 
 func parseRoute(escapedPath string) (route, error) {
 	trimmed := strings.Trim(escapedPath, "/")

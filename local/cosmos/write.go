@@ -38,7 +38,7 @@ func failure(status int, message string) outcome {
 var (
 	conflict     = failure(http.StatusConflict, "an item with this id exists in the partition")
 	notFound     = failure(http.StatusNotFound, "there is no item with this id in the partition")
-	precondition = failure(http.StatusPreconditionFailed, "the item's ETag is not the one in If-Match")
+	precondition = failure(http.StatusPreconditionFailed, "the item's ETag differs from If-Match")
 )
 
 // apply carries out one write. Each branch changes at most one row with one

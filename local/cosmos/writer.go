@@ -142,7 +142,7 @@ func (w *writer) commit(jobs []*job) {
 		}
 	})
 	if err != nil && !jobs[0].alone {
-		w.log.Error("a group of writes could not be committed", "writes", len(jobs), "error", err)
+		w.log.Error("cannot commit a group of writes", "writes", len(jobs), "error", err)
 	}
 	for _, j := range jobs {
 		if err != nil {
@@ -205,7 +205,7 @@ func (g *group) abandon(err error) outcome {
 	return unavailable
 }
 
-var unavailable = outcome{status: http.StatusServiceUnavailable, message: "the write could not be committed"}
+var unavailable = outcome{status: http.StatusServiceUnavailable, message: "cannot commit the write"}
 
 // atomically runs steps that are kept or undone together.
 func (g *group) atomically(steps func() (keep bool)) {

@@ -76,7 +76,7 @@ func Rows(file string) ([]map[string]string, error) {
 	defer f.Close()
 	records, err := csv.NewReader(f).ReadAll()
 	if err != nil || len(records) == 0 {
-		return nil, errors.Join(fmt.Errorf("%s holds no members", file), err)
+		return nil, errors.Join(fmt.Errorf("%s has no members", file), err)
 	}
 	var rows []map[string]string
 	for _, r := range records[1:] {
@@ -96,7 +96,7 @@ func Check(b api.Batch, members []api.Member, rows []map[string]string, state te
 		errs = append(errs, fmt.Errorf("the batch is %s: %s", b.Status, b.Error))
 	}
 	if len(members) != len(rows) {
-		errs = append(errs, fmt.Errorf("the batch has %d members, the list %d", len(members), len(rows)))
+		errs = append(errs, fmt.Errorf("the batch has %d members, the file %d", len(members), len(rows)))
 	}
 	byKey := map[string]api.Member{}
 	for _, m := range members {
@@ -107,7 +107,7 @@ func Check(b api.Batch, members []api.Member, rows []map[string]string, state te
 		m := byKey[key]
 		if reason, fails := Failures[key]; fails {
 			if m.Status != "failed" || !strings.Contains(m.Error, reason) {
-				errs = append(errs, fmt.Errorf("%s must fail because %q, and is %s: %s", key, reason, m.Status, m.Error))
+				errs = append(errs, fmt.Errorf("%s must fail with %q, but is %s: %s", key, reason, m.Status, m.Error))
 			}
 			continue
 		}
@@ -131,11 +131,11 @@ func arrived(row map[string]string, state tenant.State) error {
 		return u.Text("displayName") != row["GivenName"]+" "+row["Surname"]
 	})
 	if len(users) != 1 {
-		return fmt.Errorf("the tenant has %d users of that name", len(users))
+		return fmt.Errorf("the tenant has %d users with this name", len(users))
 	}
 	u := users[0]
 	if !strings.EqualFold(u.UPN(), upn) || u.Text("department") != row["Department"] {
-		return fmt.Errorf("the user is %s of %s", u.UPN(), u.Text("department"))
+		return fmt.Errorf("the user is %s in department %s", u.UPN(), u.Text("department"))
 	}
 	inGroup := 0
 	for _, g := range state.Groups {

@@ -85,7 +85,7 @@ func encodeCertificate(certificate *x509.Certificate) []byte {
 func newAuthority() (a *Authority, keyPEM []byte, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, nil, fmt.Errorf("make the local CA's key: %w", err)
+		return nil, nil, fmt.Errorf("create the local CA's key: %w", err)
 	}
 	now := time.Now()
 	serial, err := serialNumber()
@@ -110,11 +110,11 @@ func newAuthority() (a *Authority, keyPEM []byte, err error) {
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
-		return nil, nil, fmt.Errorf("make the local CA: %w", err)
+		return nil, nil, fmt.Errorf("create the local CA: %w", err)
 	}
 	certificate, err := x509.ParseCertificate(der)
 	if err != nil {
-		return nil, nil, fmt.Errorf("make the local CA: %w", err)
+		return nil, nil, fmt.Errorf("create the local CA: %w", err)
 	}
 	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
@@ -131,7 +131,7 @@ func (a *Authority) PEM() []byte { return append([]byte(nil), a.pem...) }
 func (a *Authority) ServerCertificate() (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return tls.Certificate{}, fmt.Errorf("make the server's key: %w", err)
+		return tls.Certificate{}, fmt.Errorf("create the server's key: %w", err)
 	}
 	serial, err := serialNumber()
 	if err != nil {
@@ -150,7 +150,7 @@ func (a *Authority) ServerCertificate() (tls.Certificate, error) {
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, key.Public(), a.key)
 	if err != nil {
-		return tls.Certificate{}, fmt.Errorf("make the server's certificate: %w", err)
+		return tls.Certificate{}, fmt.Errorf("create the server's certificate: %w", err)
 	}
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
 }
@@ -158,7 +158,7 @@ func (a *Authority) ServerCertificate() (tls.Certificate, error) {
 func serialNumber() (*big.Int, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
-		return nil, fmt.Errorf("draw a serial number: %w", err)
+		return nil, fmt.Errorf("create a serial number: %w", err)
 	}
 	return serial, nil
 }

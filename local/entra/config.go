@@ -293,10 +293,10 @@ func (t Tenant) complete() (Tenant, error) {
 			a.TokenVersion = 2
 		}
 		if a.TokenVersion != 1 && a.TokenVersion != 2 {
-			return Tenant{}, fmt.Errorf("application %q: token version %d; 1 and 2 exist", a.Name, a.TokenVersion)
+			return Tenant{}, fmt.Errorf("application %q: unknown token version %d: use 1 or 2", a.Name, a.TokenVersion)
 		}
 		if a.Public && len(a.Secrets)+len(a.Certificates) > 0 {
-			return Tenant{}, fmt.Errorf("application %q is a public client and has a credential", a.Name)
+			return Tenant{}, fmt.Errorf("public client %q cannot have a credential", a.Name)
 		}
 		applications[i] = a
 	}
@@ -308,7 +308,7 @@ func (t Tenant) complete() (Tenant, error) {
 	}
 	for _, u := range t.Users {
 		if u.UPN == "" || seen[strings.ToLower(u.UPN)] {
-			return Tenant{}, fmt.Errorf("user %q has no name of their own", u.UPN)
+			return Tenant{}, fmt.Errorf("user %q: the UPN is empty or not unique", u.UPN)
 		}
 		seen[strings.ToLower(u.UPN)] = true
 		if err := uuid.Validate(u.ObjectID); err != nil {
@@ -326,7 +326,7 @@ func (t Tenant) checkRoles(assigned map[string][]string) error {
 	for clientID, roles := range assigned {
 		resource, ok := t.application(clientID)
 		if !ok {
-			return fmt.Errorf("roles are assigned on %q, which is not an application of the tenant", clientID)
+			return fmt.Errorf("roles refer to %q, which is not an application of the tenant", clientID)
 		}
 		for _, role := range roles {
 			if !slices.Contains(resource.AppRoles, role) {

@@ -23,7 +23,7 @@ func (s *Server) SetCredentials(tenantID, clientID string, secrets []string, cer
 	}
 	client, ok := tenant.application(clientID)
 	if !ok || client.Public {
-		return fmt.Errorf("tenant %q has no application %q that may have credentials", tenantID, clientID)
+		return fmt.Errorf("tenant %q has no confidential application %q", tenantID, clientID)
 	}
 	client.Secrets, client.Certificates = secrets, certificates
 	s.credentials.mu.Lock()

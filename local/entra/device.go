@@ -74,7 +74,7 @@ func (d *deviceCodes) begin(code deviceCode) deviceCode {
 }
 
 // errUnknownCode answers the person who types a code.
-var errUnknownCode = errors.New("that code is not known, has expired or was used")
+var errUnknownCode = errors.New("the code is unknown, expired or already used")
 
 // pending finds a code that can still be approved or declined.
 func (d *deviceCodes) pending(userCode string) (deviceCode, error) {

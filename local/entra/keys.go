@@ -94,7 +94,7 @@ func loadKeyring(dir, file string) (*keyring, error) {
 func (k *keyring) rotate() error {
 	private, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
-		return fmt.Errorf("make a signing key: %w", err)
+		return fmt.Errorf("create a signing key: %w", err)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -199,7 +199,7 @@ func loadRefreshKey(dir string) ([]byte, error) {
 	}
 	key := make([]byte, size)
 	if _, err := rand.Read(key); err != nil {
-		return nil, fmt.Errorf("make the refresh token key: %w", err)
+		return nil, fmt.Errorf("create the refresh token key: %w", err)
 	}
 	if dir == "" {
 		return key, nil

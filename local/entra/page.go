@@ -79,7 +79,7 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 		}
 		show(w, http.StatusOK, pageView{Message: "The sign-in was declined. You can close this page."})
 	default:
-		show(w, http.StatusBadRequest, pageView{Problem: "The form says neither approve nor decline."})
+		show(w, http.StatusBadRequest, pageView{Problem: "Choose approve or decline."})
 	}
 }
 

@@ -70,7 +70,7 @@ func (s *Server) VerifyClaims(token, audience string) (Claims, error) {
 		return Claims{}, fmt.Errorf("the token is for %q, not for %q", strings.Join(claims.Audience, " "), audience)
 	}
 	if claims.ObjectID == "" {
-		return Claims{}, errors.New("the token says nothing of whom it was issued to")
+		return Claims{}, errors.New("the token has no subject")
 	}
 	return Claims{
 		TenantID: claims.TenantID,

@@ -125,7 +125,7 @@ func load(dir string, settings map[string]string) (*application, error) {
 		a.functions = append(a.functions, f)
 	}
 	if len(a.functions) == 0 {
-		return nil, errors.New("the app folder holds no <function>/function.json")
+		return nil, errors.New("the app folder has no <function>/function.json")
 	}
 	return a, nil
 }
@@ -155,13 +155,13 @@ func (a *application) loadHost(file string, settings map[string]string) error {
 	case h.TelemetryMode != "" && h.TelemetryMode != "OpenTelemetry" && h.TelemetryMode != "ApplicationInsights":
 		return fmt.Errorf("host.json: telemetryMode %q is unknown", h.TelemetryMode)
 	case h.FunctionTimeout <= 0:
-		return errors.New("host.json: functionTimeout must be longer than nothing")
+		return errors.New("host.json: functionTimeout must be positive")
 	case bus.MaxConcurrentCalls < 1 || bus.MaxConcurrentCalls > 1000:
 		return fmt.Errorf("host.json: extensions.serviceBus.maxConcurrentCalls is %d, want 1 to 1000", bus.MaxConcurrentCalls)
 	case bus.PrefetchCount != 0:
-		return errors.New("host.json: extensions.serviceBus.prefetchCount other than 0 cannot be honoured here")
+		return errors.New("host.json: extensions.serviceBus.prefetchCount must be 0 on the local host")
 	case !bus.AutoCompleteMessages:
-		return errors.New("host.json: extensions.serviceBus.autoCompleteMessages false cannot be honoured here")
+		return errors.New("host.json: extensions.serviceBus.autoCompleteMessages must be true on the local host")
 	case h.CustomHandler.Description.DefaultExecutablePath == "":
 		return errors.New("host.json: customHandler.description.defaultExecutablePath is missing")
 	}
@@ -173,7 +173,7 @@ var functionName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,127}$`)
 func parseFunction(name string, raw []byte, settings map[string]string) (function, error) {
 	f := function{name: name}
 	if !functionName.MatchString(name) || strings.EqualFold(name, "host") {
-		return f, fmt.Errorf("%q cannot name a function", name)
+		return f, fmt.Errorf("invalid function name %q", name)
 	}
 	var file struct {
 		Bindings []json.RawMessage `json:"bindings"`
@@ -207,7 +207,7 @@ func parseFunction(name string, raw []byte, settings map[string]string) (functio
 				Type, Direction, Name string
 			}{})
 		default:
-			err = fmt.Errorf("type %q with direction %q is unknown to this host", kind.Type, kind.Direction)
+			err = fmt.Errorf("unknown binding type %q with direction %q", kind.Type, kind.Direction)
 		}
 		if err != nil {
 			return f, fmt.Errorf("bindings[%d]: %w", i, err)
@@ -220,10 +220,10 @@ func parseFunction(name string, raw []byte, settings map[string]string) (functio
 		}
 	}
 	if triggers != 1 || len(file.Bindings) != triggers+outputs {
-		return f, errors.New("a function needs exactly one trigger")
+		return f, errors.New("a function must have exactly one trigger")
 	}
 	if wanted := map[bool]int{true: 1}[f.http != nil]; outputs != wanted {
-		return f, errors.New("an httpTrigger needs one http output, and no other trigger may have one")
+		return f, errors.New("an httpTrigger must have one http output; other triggers must have none")
 	}
 	return f, nil
 }
@@ -254,15 +254,15 @@ func (b *serviceBusBinding) parse(raw []byte, settings map[string]string) error 
 	}
 	switch {
 	case b.Cardinality != "one":
-		return fmt.Errorf("cardinality is %q; this host honours one, written out", b.Cardinality)
+		return fmt.Errorf("cardinality is %q, want one", b.Cardinality)
 	case b.DataType != "binary" && b.DataType != "string":
 		return fmt.Errorf("dataType is %q, want binary or string", b.DataType)
 	case b.Connection == "":
 		return errors.New("connection is missing")
 	case (b.QueueName == "") == (b.TopicName == ""):
-		return errors.New("want either queueName or topicName")
+		return errors.New("give queueName or topicName")
 	case (b.TopicName == "") != (b.SubscriptionName == ""):
-		return errors.New("topicName and subscriptionName belong together")
+		return errors.New("give topicName and subscriptionName together")
 	}
 	return nil
 }
@@ -275,7 +275,7 @@ func (b *httpBinding) parse(function string, raw []byte) (err error) {
 		return err
 	}
 	if b.AuthLevel != "anonymous" {
-		return fmt.Errorf("authLevel is %q; this host keeps no keys and honours anonymous", b.AuthLevel)
+		return fmt.Errorf("authLevel is %q, want anonymous: the local host has no keys", b.AuthLevel)
 	}
 	for i, method := range b.Methods {
 		b.Methods[i] = strings.ToUpper(method)

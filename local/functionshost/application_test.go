@@ -29,7 +29,7 @@ func TestWhatCannotBeHonouredIsRefusedByName(t *testing.T) {
 		"HTTP that is not proxied":        {`{"version":"2.0","customHandler":{"description":{"defaultExecutablePath":"handler"}}}`, catchAll, "enableProxyingHttpRequest"},
 		"an unknown telemetry mode":       {`{"version":"2.0","telemetryMode":"Loud"}`, yearly, "telemetryMode"},
 
-		"an unknown trigger":           {good, `{"bindings":[{"type":"queueTrigger","direction":"in","name":"q"}]}`, "f/function.json: bindings[0]: type \"queueTrigger\""},
+		"an unknown trigger":           {good, `{"bindings":[{"type":"queueTrigger","direction":"in","name":"q"}]}`, "f/function.json: bindings[0]: unknown binding type \"queueTrigger\""},
 		"an unknown field of a file":   {good, `{"bindings":[],"disabled":true}`, `"disabled"`},
 		"a retry policy":               {good, `{"retry":{},"bindings":[]}`, `"retry"`},
 		"an unknown field of a timer":  {good, `{"bindings":[{"type":"timerTrigger","direction":"in","name":"t","schedule":"0 0 0 1 1 *","useDST":true}]}`, `"useDST"`},
@@ -45,7 +45,7 @@ func TestWhatCannotBeHonouredIsRefusedByName(t *testing.T) {
 		"a day and a weekday":          {good, strings.Replace(yearly, "0 0 0 1 1 *", "0 0 0 1 1 1", 1), "weekday"},
 		"a day that never comes":       {good, strings.Replace(yearly, "0 0 0 1 1 *", "0 0 0 30 2 *", 1), "never occurs"},
 		"an hour that is none":         {good, strings.Replace(yearly, "0 0 0 1 1 *", "0 0 24 1 1 *", 1), "schedule"},
-		"a setting that is not there":  {good, strings.Replace(yearly, "0 0 0 1 1 *", "%SCHEDULE%", 1), "there is no setting SCHEDULE"},
+		"a setting that is not there":  {good, strings.Replace(yearly, "0 0 0 1 1 *", "%SCHEDULE%", 1), "the setting SCHEDULE is missing"},
 		"a batch of messages":          {good, bus(`"topicName":"t","subscriptionName":"s","cardinality":"many","dataType":"binary"`), "cardinality"},
 		"cardinality left out":         {good, bus(`"topicName":"t","subscriptionName":"s"`), "cardinality"},
 		"sessions":                     {good, bus(`"topicName":"t","subscriptionName":"s","cardinality":"one","isSessionsEnabled":true`), "isSessionsEnabled"},

@@ -19,7 +19,7 @@ func TestCheckTellsOfTheApp(t *testing.T) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	write(t, filepath.Join(dir, "2nd", "function.json"), yearly)
-	if _, err := Check(dir, nil); err == nil || !strings.Contains(err.Error(), `"2nd" cannot name a function`) {
+	if _, err := Check(dir, nil); err == nil || !strings.Contains(err.Error(), `invalid function name "2nd"`) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -46,7 +46,7 @@ func (s *Server) handler() http.Handler {
 		}
 		rest, ok := strings.CutPrefix(path, strings.TrimSuffix(prefix, "/"))
 		if s.supervisor.stopped() {
-			refuse(w, http.StatusServiceUnavailable, "the host has stopped and is being started again")
+			refuse(w, http.StatusServiceUnavailable, "the host is restarting")
 			return
 		}
 		if ok && (rest == "" || rest[0] == '/') {
@@ -157,7 +157,7 @@ func (s *Server) timerToRun(w http.ResponseWriter, r *http.Request) *timerTrigge
 	}
 	t := s.timers[strings.ToLower(r.PathValue("name"))]
 	if t == nil {
-		refuse(w, http.StatusNotFound, "no timer function of that name; only those can be run by hand here")
+		refuse(w, http.StatusNotFound, "unknown timer function: only timers can be run by hand")
 	}
 	return t
 }

@@ -63,7 +63,7 @@ func (s *Server) invoke(ctx context.Context, function string, payload []byte) er
 		p.awaitEnd(ctx)
 	}
 	if errors.Is(context.Cause(ctx), errFunctionTimeout) {
-		s.log.Error("an invocation outlived functionTimeout; the handler is restarted", "function", function, "functionTimeout", limit)
+		s.log.Error("an invocation exceeded functionTimeout; restarting the handler", "function", function, "functionTimeout", limit)
 		p.kill()
 		return errFunctionTimeout
 	}
@@ -75,7 +75,7 @@ var (
 	userAgent = []string{"Azure-Functions-Host/" + hostVersion}
 	version   = []string{hostVersion}
 
-	errFunctionTimeout = errors.New("the invocation outlived functionTimeout")
+	errFunctionTimeout = errors.New("the invocation exceeded functionTimeout")
 )
 
 // judge reads the reply; only 2xx with a JSON object under a JSON content type is
@@ -90,7 +90,7 @@ func (s *Server) judge(response *http.Response) error {
 		return fmt.Errorf("the handler answered %s", response.Status)
 	}
 	if len(bytes.TrimSpace(body)) == 0 || bytes.Equal(bytes.TrimSpace(body), []byte("null")) {
-		return errors.New("the reply is empty or null, on which the Azure host waits until functionTimeout")
+		return errors.New("the reply is empty or null: the Azure host would wait until functionTimeout")
 	}
 	media, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if err != nil || media != "application/json" && !strings.HasSuffix(media, "+json") {

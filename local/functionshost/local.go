@@ -39,7 +39,7 @@ func (s *Server) moveClock(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !s.movable {
-		refuse(w, http.StatusConflict, "the clock cannot be moved here: Service Bus runs elsewhere, and no state is kept through which it would learn of it")
+		refuse(w, http.StatusConflict, "cannot move the clock: Service Bus runs in another process and no state directory is shared")
 		return
 	}
 	move, err := readMove(r)
@@ -60,14 +60,14 @@ func (s *Server) moveClock(w http.ResponseWriter, r *http.Request) {
 	})
 	switch {
 	case err == nil:
-		s.log.Info("the clock was moved", "ahead", s.clock.Offset())
+		s.log.Info("moved the clock", "ahead", s.clock.Offset())
 		answer(w, http.StatusOK, s.clock.Reading())
 	case errors.As(err, new(badMove)):
 		refuse(w, http.StatusBadRequest, err.Error())
 	case errors.As(err, new(errNotStarted)):
 		refuse(w, http.StatusBadGateway, "the clock was moved, but the handler did not start with it: "+err.Error())
 	default:
-		refuse(w, http.StatusServiceUnavailable, "the clock was not moved: "+err.Error())
+		refuse(w, http.StatusServiceUnavailable, "cannot move the clock: "+err.Error())
 	}
 }
 

@@ -111,11 +111,11 @@ func TestMovesThatAreRefused(t *testing.T) {
 		``:                              `{"advance":"5d"}`,
 		`[]`:                            "cannot unmarshal array",
 		`{"advance":"5d"} {}`:           "more than one JSON value",
-		`{}`:                            "nothing says where",
+		`{}`:                            "give advance, such as 5d",
 		`{"forward":"5d"}`:              "forward",
 		`{"advance":5}`:                 "advance",
 		`{"advance":"-5d"}`:             "advance: duration",
-		`{"advance":"5d","to":"x"}`:     "both given",
+		`{"advance":"5d","to":"x"}`:     "not both",
 		`{"to":"tomorrow"}`:             "not a time with a zone",
 		`{"to":"2020-03-06T09:00:00Z"}`: "only moves forward",
 		`{"advance":"` + strings.Repeat("1", 5000) + `d"}`: "the body is not",
@@ -141,7 +141,7 @@ func TestMovesThatAreRefused(t *testing.T) {
 	}
 
 	fixed := run(t, Config{AppDir: staged}, handle)
-	if status, text, err := local(t.Context(), fixed, "POST", "clock", `{"advance":"5d"}`); err != nil || status != http.StatusConflict || !strings.Contains(text, "cannot be moved here") {
+	if status, text, err := local(t.Context(), fixed, "POST", "clock", `{"advance":"5d"}`); err != nil || status != http.StatusConflict || !strings.Contains(text, "cannot move the clock") {
 		t.Errorf("a host without a clock of its own: %d %s, %v", status, text, err)
 	}
 }

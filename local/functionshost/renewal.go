@@ -24,7 +24,7 @@ func (s *supervisor) replace(ctx context.Context, change func() error) error {
 	case s.renewals <- r:
 		return <-r.done
 	case <-ctx.Done():
-		return fmt.Errorf("no handler was ready to be replaced: %w", ctx.Err())
+		return fmt.Errorf("no handler is ready: %w", ctx.Err())
 	}
 }
 
@@ -42,10 +42,10 @@ func (s *supervisor) renew(life context.Context, p *process, r renewal) (*proces
 	next, err := s.command.start(life, s.lines, s.connections)
 	s.retire(life, p)
 	if err != nil {
-		s.log.Error("the handler cannot be started", "error", err)
+		s.log.Error("cannot start the handler", "error", err)
 		return nil, errNotStarted{err}
 	}
-	s.log.Info("the handler was replaced", "pid", next.pid, "before", p.pid)
+	s.log.Info("replaced the handler", "pid", next.pid, "before", p.pid)
 	s.set(next, starting)
 	return next, nil
 }
@@ -69,7 +69,7 @@ func (s *supervisor) idle(life, asker context.Context, p *process) error {
 		case <-life.Done():
 			return life.Err()
 		case <-asker.Done():
-			return fmt.Errorf("%d calls of the handler have not ended: %w", calls, asker.Err())
+			return fmt.Errorf("%d calls of the handler are still running: %w", calls, asker.Err())
 		}
 	}
 }

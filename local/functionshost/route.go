@@ -23,13 +23,13 @@ func parseRoute(template string) (route, error) {
 	}
 	segments := strings.Split(template, "/")
 	if strings.EqualFold(segments[0], "admin") {
-		return r, fmt.Errorf("route %q: the segment admin is the host's own", template)
+		return r, fmt.Errorf("route %q: the segment admin is reserved for the host", template)
 	}
 	for i, segment := range segments {
 		m := parameter.FindStringSubmatch(segment)
 		switch {
 		case m == nil && strings.ContainsAny(segment, "{}*?"):
-			return r, fmt.Errorf("route %q: %q cannot be honoured here; a segment is a word, {name} or a last {*name}", template, segment)
+			return r, fmt.Errorf("route %q: unsupported segment %q: use a word, {name} or a last {*name}", template, segment)
 		case m == nil:
 			r.segments = append(r.segments, segment)
 		case m[1] == "":

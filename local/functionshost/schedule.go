@@ -19,10 +19,10 @@ func parseSchedule(expression string) (schedule, error) {
 		return schedule{}, fmt.Errorf("schedule %q: want six fields: second minute hour day month weekday", expression)
 	}
 	if strings.ContainsAny(expression, "?=@") {
-		return schedule{}, fmt.Errorf("schedule %q is no NCRONTAB expression", expression)
+		return schedule{}, fmt.Errorf("invalid NCRONTAB expression %q", expression)
 	}
 	if !strings.HasPrefix(fields[3], "*") && !strings.HasPrefix(fields[5], "*") {
-		return schedule{}, fmt.Errorf("schedule %q: a day of the month together with a weekday cannot be honoured here", expression)
+		return schedule{}, fmt.Errorf("schedule %q: a day of the month together with a weekday is not supported", expression)
 	}
 	parsed, err := ncrontab.Parse(expression)
 	if err != nil {

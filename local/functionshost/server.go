@@ -104,7 +104,7 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 	}
 	host, _, err := net.SplitHostPort(c.Addr)
 	if err != nil || !loopback.Is(host) {
-		return nil, fmt.Errorf("functions host: %q is no loopback address with a port", c.Addr)
+		return nil, fmt.Errorf("functions host: invalid address %q: use a loopback address with a port", c.Addr)
 	}
 	s := &Server{
 		app: app, settings: c.Settings, dataDir: c.DataDir, clock: c.Clock, movable: movable, log: c.Logger, restart: c.Restart, started: time.Now(),
@@ -206,7 +206,7 @@ func (s *Server) Close() error {
 		select {
 		case <-done:
 		case <-time.After(grace):
-			s.log.Warn("the host stops with invocations running; their messages will come again")
+			s.log.Warn("the host stops while invocations run; their messages will be redelivered")
 		}
 		s.kill()
 		<-done

@@ -59,13 +59,13 @@ func connect(settings map[string]string, name string) (*azservicebus.Client, str
 	if connection := settings[name]; connection != "" {
 		client, err := azservicebus.NewClientFromConnectionString(connection, options)
 		if err != nil {
-			return nil, "", fmt.Errorf("setting %s is no Service Bus connection string", name) // without its key
+			return nil, "", fmt.Errorf("setting %s is not a Service Bus connection string", name) // without its key
 		}
 		return client, endpoint(connection), nil
 	}
 	namespace := settings[name+"__fullyQualifiedNamespace"]
 	if namespace == "" {
-		return nil, "", fmt.Errorf("neither setting %s nor %s__fullyQualifiedNamespace is there", name, name)
+		return nil, "", fmt.Errorf("set %s or %s__fullyQualifiedNamespace", name, name)
 	}
 	credential, err := azidentity.NewDefaultAzureCredential(nil)
 	if err != nil {
@@ -97,7 +97,7 @@ func (t *serviceBusTrigger) run(running, life context.Context) {
 			break
 		}
 		if reachable {
-			t.server.log.Warn("messages cannot be received; trying until they can", "function", t.name, "error", err)
+			t.server.log.Warn("cannot receive messages: retrying", "function", t.name, "error", err)
 		}
 		reachable = false
 		select {
@@ -189,13 +189,13 @@ func (t *serviceBusTrigger) handle(life context.Context, receiver *azservicebus.
 	defer cancel()
 	if err == nil {
 		if err := receiver.CompleteMessage(ctx, m, nil); err != nil {
-			t.server.log.Warn("a message could not be completed and will come again", "function", t.name, "message", m.MessageID, "error", err)
+			t.server.log.Warn("cannot complete a message: it will be redelivered", "function", t.name, "message", m.MessageID, "error", err)
 		}
 		return
 	}
-	t.server.log.Warn("a message is abandoned", "function", t.name, "message", m.MessageID, "delivery", m.DeliveryCount, "error", err)
+	t.server.log.Warn("abandoning a message", "function", t.name, "message", m.MessageID, "delivery", m.DeliveryCount, "error", err)
 	if err := receiver.AbandonMessage(ctx, m, nil); err != nil {
-		t.server.log.Warn("a message could not be abandoned and will come again", "function", t.name, "message", m.MessageID, "error", err)
+		t.server.log.Warn("cannot abandon a message: it will be redelivered when its lock ends", "function", t.name, "message", m.MessageID, "error", err)
 	}
 }
 
@@ -225,7 +225,7 @@ func (t *serviceBusTrigger) keepLock(life context.Context, receiver *azservicebu
 		defer done()
 		if err := receiver.RenewMessageLock(bounded, m, nil); err != nil {
 			if ctx.Err() == nil {
-				t.server.log.Warn("a message's lock could not be renewed", "function", t.name, "message", m.MessageID, "error", err)
+				t.server.log.Warn("cannot renew the lock of a message", "function", t.name, "message", m.MessageID, "error", err)
 			}
 			var bus *azservicebus.Error
 			if errors.As(err, &bus) && bus.Code == azservicebus.CodeLockLost {

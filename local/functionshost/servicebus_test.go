@@ -275,8 +275,8 @@ func TestConnections(t *testing.T) {
 		settings map[string]string
 		want     string
 	}{
-		"neither setting":      {map[string]string{}, "neither setting C nor C__fullyQualifiedNamespace is there"},
-		"no connection string": {map[string]string{"C": "SharedAccessKey=secret"}, "setting C is no Service Bus connection string"},
+		"neither setting":      {map[string]string{}, "set C or C__fullyQualifiedNamespace"},
+		"no connection string": {map[string]string{"C": "SharedAccessKey=secret"}, "setting C is not a Service Bus connection string"},
 	} {
 		if _, _, err := connect(tc.settings, "C"); err == nil || err.Error() != tc.want {
 			t.Errorf("%s: error %v, want %s", name, err, tc.want)

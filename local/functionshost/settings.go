@@ -19,7 +19,7 @@ func expandFields(where string, settings map[string]string, fields ...*string) e
 		for _, match := range reference.FindAllStringSubmatch(*field, -1) {
 			value, ok := settings[match[1]]
 			if !ok {
-				return fmt.Errorf("%s: %s: there is no setting %s", where, *field, match[1])
+				return fmt.Errorf("%s: %s: the setting %s is missing", where, *field, match[1])
 			}
 			*field = strings.ReplaceAll(*field, match[0], value)
 		}
@@ -85,24 +85,24 @@ var timeSpanForm = regexp.MustCompile(`^(?:(\d{1,4})\.)?(\d{1,2}):(\d{2}):(\d{2}
 func (t *timeSpan) UnmarshalJSON(raw []byte) error {
 	var s string
 	if err := json.Unmarshal(raw, &s); err != nil {
-		return fmt.Errorf("a duration is a string of hh:mm:ss: %w", err)
+		return fmt.Errorf("a duration must be a string hh:mm:ss: %w", err)
 	}
 	m := timeSpanForm.FindStringSubmatch(s)
 	if m == nil {
-		return fmt.Errorf("%q is no duration of the form hh:mm:ss", s)
+		return fmt.Errorf("invalid duration %q: use hh:mm:ss", s)
 	}
 	n := [4]int64{}
 	for i := range n {
 		n[i], _ = strconv.ParseInt(m[i+1], 10, 64) // digits only, by the pattern; "" is 0
 	}
 	if n[1] > 23 || n[2] > 59 || n[3] > 59 {
-		return fmt.Errorf("%q is no duration of the form hh:mm:ss", s)
+		return fmt.Errorf("invalid duration %q: use hh:mm:ss", s)
 	}
 	d := time.Duration(n[0])*24*time.Hour + time.Duration(n[1])*time.Hour + time.Duration(n[2])*time.Minute + time.Duration(n[3])*time.Second
 	if m[5] != "" {
 		fraction, err := time.ParseDuration("0" + m[5] + "s")
 		if err != nil {
-			return fmt.Errorf("%q is no duration of the form hh:mm:ss", s)
+			return fmt.Errorf("invalid duration %q: use hh:mm:ss", s)
 		}
 		d += fraction
 	}

@@ -18,7 +18,7 @@ func Stage(repoDir, handlerBinary, dst string) error {
 		return fmt.Errorf("stage: %w", err)
 	}
 	if len(files) == 0 {
-		return fmt.Errorf("stage: %s holds no functions/*/function.json", repoDir)
+		return fmt.Errorf("stage: %s has no functions/*/function.json", repoDir)
 	}
 	staged, err := filepath.Glob(filepath.Join(dst, "*", "function.json"))
 	if err != nil {

@@ -38,7 +38,7 @@ const (
 
 // errAway is the error of a call for which there is no handler. The host gives the
 // message of such a call back at once, which costs it one delivery after the other.
-var errAway = errors.New("there is no handler")
+var errAway = errors.New("no handler is running")
 
 func newSupervisor(c command, l *lines, log *slog.Logger, connections int, restart time.Duration) *supervisor {
 	return &supervisor{command: c, lines: l, log: log, connections: connections, restart: restart, renewals: make(chan renewal), changed: make(chan struct{})}
@@ -112,12 +112,12 @@ func (s *supervisor) run(ctx context.Context, p *process) {
 			}
 			switch ends(p.status()) {
 			case final:
-				s.log.Error("the handler ended with exit status 0; the Azure host of 2024 starts no other after that, nor does this one: each message that is received loses its deliveries, until this host is started again", "pid", p.pid)
+				s.log.Error("the handler ended with exit status 0: like the Azure host, this host starts no other; restart the host, since each received message loses its deliveries", "pid", p.pid)
 				s.set(nil, away)
 				p = nil
 				continue
 			case restarted:
-				s.log.Warn("the handler ended and is started again", "pid", p.pid)
+				s.log.Warn("the handler ended: restarting it", "pid", p.pid)
 				s.set(nil, starting)
 				if !wait(ctx, h.pause(p)) {
 					return
@@ -132,7 +132,7 @@ func (s *supervisor) run(ctx context.Context, p *process) {
 		if p = s.next(ctx, &h); p == nil {
 			return
 		}
-		s.log.Info("the handler runs again", "pid", p.pid)
+		s.log.Info("restarted the handler", "pid", p.pid)
 		s.set(p, starting)
 	}
 }
@@ -159,11 +159,11 @@ func (s *supervisor) next(ctx context.Context, h *history) *process {
 // returns when the platform has started it again; false where ctx has ended.
 func (s *supervisor) crash(ctx context.Context, h *history, pid int, reason string) bool {
 	stops := h.crash(time.Now())
-	s.log.Error("the handler crashed; three times in 30 minutes stop the host", "pid", pid, "error", reason)
+	s.log.Error("the handler crashed; three crashes in 30 minutes stop the host", "pid", pid, "error", reason)
 	if !stops {
 		return ctx.Err() == nil
 	}
-	s.log.Error("the host stops; it is started again as the platform does", "after", s.restart.String())
+	s.log.Error("the host stopped after three crashes: restarting it", "after", s.restart.String())
 	s.set(nil, stopped)
 	if !wait(ctx, s.restart) {
 		return false

@@ -38,7 +38,7 @@ func newTimer(s *Server, name string, b *timerBinding) (*timerTrigger, error) {
 	if s.dataDir != "" {
 		t.file = filepath.Join(s.dataDir, "timers", name+".json")
 		if err := os.MkdirAll(filepath.Dir(t.file), 0o700); err != nil {
-			return nil, fmt.Errorf("keep the schedule status: %w", err)
+			return nil, fmt.Errorf("save the schedule status: %w", err)
 		}
 		raw, err := os.ReadFile(t.file)
 		if err == nil {
@@ -147,7 +147,7 @@ func (t *timerTrigger) fire(life context.Context, pastDue bool) {
 	}
 	*t.status = scheduleStatus{Last: began, Next: t.binding.schedule.next(t.server.clock.Now()), LastUpdated: began}
 	if err := t.save(); err != nil {
-		t.server.log.Error("the schedule status cannot be kept", "function", t.name, "error", err)
+		t.server.log.Error("cannot save the schedule status", "function", t.name, "error", err)
 	}
 }
 
@@ -157,7 +157,7 @@ func (t *timerTrigger) invoke(life context.Context, pastDue bool) error {
 		err = t.server.invoke(life, t.name, payload)
 	}
 	if err != nil {
-		t.server.log.Error("a timer's run failed", "function", t.name, "error", err)
+		t.server.log.Error("a timer run failed", "function", t.name, "error", err)
 	}
 	return err
 }

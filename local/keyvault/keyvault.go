@@ -98,7 +98,7 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 	}
 	host, _, err := net.SplitHostPort(config.Addr)
 	if err != nil || !loopback.Is(host) {
-		return nil, fmt.Errorf("local Key Vault: address %q is not one on loopback", config.Addr)
+		return nil, fmt.Errorf("local Key Vault: address %q is not a loopback address", config.Addr)
 	}
 	if config.Now == nil {
 		config.Now = time.Now
@@ -145,7 +145,7 @@ func (s *Server) Set(name string, secret Secret) (string, error) {
 // SetVersion adds a version that an earlier vault had by this id.
 func (s *Server) SetVersion(name, id string, secret Secret) (string, error) {
 	if !names.MatchString(name) {
-		return "", fmt.Errorf("%q cannot be the name of a secret", name)
+		return "", fmt.Errorf("invalid secret name %q", name)
 	}
 	v := version{Secret: secret, id: id, name: name, made: s.config.Now()}
 	s.mu.Lock()

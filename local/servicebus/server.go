@@ -124,7 +124,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	context.AfterFunc(ctx, func() {
 		if err := s.Close(); err != nil {
-			cfg.Logger.Error("service bus: closing", "error", err)
+			cfg.Logger.Error("service bus: close failed", "error", err)
 		}
 	})
 	return s, nil

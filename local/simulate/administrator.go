@@ -82,7 +82,7 @@ func (a *administrator) split(src []byte) ([]byte, error) {
 	}
 	for _, c := range a.r.config.Answers.Members {
 		if a.rows[c.Member] == nil {
-			return nil, fmt.Errorf("%s: no row has the key %q, of which the answers say in line %d when it comes or goes", a.r.config.Members, c.Member, c.Line)
+			return nil, fmt.Errorf("%s: no row has the key %q (answers, line %d)", a.r.config.Members, c.Member, c.Line)
 		}
 	}
 	return table(first)

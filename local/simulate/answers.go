@@ -91,7 +91,7 @@ func ParseTime(text string, loc *time.Location) (time.Time, error) {
 		}
 		return t, nil
 	}
-	return time.Time{}, fmt.Errorf("%q is not a time; it is written 2026-12-01 18:00 or 2026-12-01T18:00:00+01:00", text)
+	return time.Time{}, fmt.Errorf("invalid time %q: use 2026-12-01 18:00 or 2026-12-01T18:00:00+01:00", text)
 }
 
 // maxAnswers bounds the file, in bytes.
@@ -102,7 +102,7 @@ const maxAnswers = 4 << 20
 // unknown fields.
 func ParseAnswers(src []byte, loc *time.Location) (*Answers, error) {
 	if len(src) > maxAnswers {
-		return nil, fmt.Errorf("the answers are %d bytes long; at most %d are read", len(src), maxAnswers)
+		return nil, fmt.Errorf("the answers have %d bytes; the limit is %d", len(src), maxAnswers)
 	}
 	d := yaml.NewDecoder(bytes.NewReader(src))
 	var document, more yaml.Node
@@ -119,7 +119,7 @@ func ParseAnswers(src []byte, loc *time.Location) (*Answers, error) {
 		return nil, fmt.Errorf("not valid YAML: %s", text)
 	}
 	if err := d.Decode(&more); !errors.Is(err, io.EOF) {
-		return nil, errors.New("there is more than one document")
+		return nil, errors.New("the file has more than one YAML document")
 	}
 	p := &answersParser{loc: loc}
 	a := p.answers(document.Content[0])
@@ -141,7 +141,7 @@ func (p *answersParser) object(n *yaml.Node, what string, fields map[string]func
 		return
 	}
 	if n.Kind != yaml.MappingNode {
-		p.errorf(n, "%s has to be a mapping of %s", what, strings.Join(names, ", "))
+		p.errorf(n, "%s must be a mapping of %s", what, strings.Join(names, ", "))
 		return
 	}
 	seen := map[string]bool{}
@@ -150,7 +150,7 @@ func (p *answersParser) object(n *yaml.Node, what string, fields map[string]func
 		read := fields[key.Value]
 		switch {
 		case read == nil:
-			p.errorf(key, "%s has no field %q; there are %s", what, key.Value, strings.Join(names, ", "))
+			p.errorf(key, "%s has no field %q: use %s", what, key.Value, strings.Join(names, ", "))
 		case seen[key.Value]:
 			p.errorf(key, "%q is given twice", key.Value)
 		default:
@@ -164,7 +164,7 @@ func (p *answersParser) object(n *yaml.Node, what string, fields map[string]func
 func (p *answersParser) each(what string, read func(*yaml.Node)) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		if n.Kind != yaml.SequenceNode {
-			p.errorf(n, "%s has to be a list", what)
+			p.errorf(n, "%s must be a list", what)
 			return
 		}
 		for _, item := range n.Content {
@@ -201,15 +201,15 @@ func (p *answersParser) rule(n *yaml.Node) Rule {
 	}, "function", "step", "phase", "member", "where", "takes", "result", "fail", "times", "throttled", "retry_after", "polls", "poll_for", "never")
 	switch fails := r.Fail != "" || r.Throttled; {
 	case r.Never && (fails || r.Result != nil || r.Polls > 0 || r.PollFor > 0 || r.Takes > 0):
-		p.errorf(n, "a job that is never answered has no result, failure, polls or time that it takes")
+		p.errorf(n, "never cannot be combined with result, fail, throttled, polls, poll_for or takes")
 	case r.Polls > 0 && r.PollFor > 0:
 		p.errorf(n, "give polls or poll_for, not both")
 	case r.Times > 0 && !fails && !r.Never:
-		p.errorf(n, "times is of fail, throttled or never: how often, before the job succeeds")
+		p.errorf(n, "times needs fail, throttled or never")
 	case fails && r.Result != nil && r.Times == 0:
-		p.errorf(n, "a job that always fails has no result; give times, or leave one of them out")
+		p.errorf(n, "a job that always fails cannot have a result: give times, or remove one of them")
 	case r.RetryAfter > 0 && !fails:
-		p.errorf(n, "retry_after is of a failure")
+		p.errorf(n, "retry_after needs fail or throttled")
 	}
 	if r.Throttled && r.Fail == "" {
 		r.Fail = "the tenant is throttling"
@@ -227,9 +227,9 @@ func (p *answersParser) approval(n *yaml.Node) Approval {
 	switch {
 	case n.Kind != yaml.MappingNode:
 	case a.Phase == "":
-		p.errorf(n, "an approval names its phase")
+		p.errorf(n, "phase is missing")
 	case after == (a.At != nil):
-		p.errorf(n, "an approval has either at, a time, or after, how long after the phase was first held")
+		p.errorf(n, "give either at (a time) or after (the delay from when the phase first waits)")
 	}
 	return a
 }
@@ -240,21 +240,21 @@ func (p *answersParser) coming(n *yaml.Node) Coming {
 		"member": p.text(&c.Member), "joins": p.moment(&c.Joins), "leaves": p.moment(&c.Leaves),
 	}, "member", "joins", "leaves")
 	if n.Kind == yaml.MappingNode && (c.Member == "" || c.Joins == nil && c.Leaves == nil) {
-		p.errorf(n, "a member has their key, and when they join or leave the list")
+		p.errorf(n, "give member, and joins or leaves")
 	}
 	return c
 }
 
 func (p *answersParser) scalar(n *yaml.Node, what string) (string, bool) {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" || n.Value == "" {
-		p.errorf(n, "%s is expected here", what)
+		p.errorf(n, "expected %s", what)
 		return "", false
 	}
 	return n.Value, true
 }
 
 func (p *answersParser) text(to *string) func(*yaml.Node) {
-	return func(n *yaml.Node) { *to, _ = p.scalar(n, "a text") }
+	return func(n *yaml.Node) { *to, _ = p.scalar(n, "text") }
 }
 
 // texts are one text, or a list of them.
@@ -267,7 +267,7 @@ func (p *answersParser) texts(to *[]string) func(*yaml.Node) {
 			}
 		}
 		for _, one := range all {
-			if text, ok := p.scalar(one, "a text"); ok {
+			if text, ok := p.scalar(one, "text"); ok {
 				*to = append(*to, text)
 			}
 		}
@@ -277,13 +277,13 @@ func (p *answersParser) texts(to *[]string) func(*yaml.Node) {
 func (p *answersParser) where(to *map[string]string) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
-			p.errorf(n, "where has to be a mapping of columns to values")
+			p.errorf(n, "where must be a mapping of columns to values")
 			return
 		}
 		*to = map[string]string{}
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			if n.Content[i+1].Kind != yaml.ScalarNode {
-				p.errorf(n.Content[i+1], "the value of a column is a text")
+				p.errorf(n.Content[i+1], "the value of a column must be text")
 			}
 			(*to)[n.Content[i].Value] = n.Content[i+1].Value
 		}
@@ -293,7 +293,7 @@ func (p *answersParser) where(to *map[string]string) func(*yaml.Node) {
 func (p *answersParser) number(to *int) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		if n.Decode(to) != nil || *to < 1 || *to > 1_000_000 {
-			p.errorf(n, "%q is not a number from 1 on", n.Value)
+			p.errorf(n, "%q is not a whole number from 1 to 1000000", n.Value)
 		}
 	}
 }
@@ -322,7 +322,7 @@ func (p *answersParser) duration(to *time.Duration) func(*yaml.Node) {
 
 func (p *answersParser) moment(to **Moment) func(*yaml.Node) {
 	return func(n *yaml.Node) {
-		text, ok := p.scalar(n, "a time, or an offset such as T-2h,")
+		text, ok := p.scalar(n, "a time or an offset such as T-2h")
 		if !ok {
 			return
 		}
@@ -350,7 +350,7 @@ func (p *answersParser) value(to *json.RawMessage) func(*yaml.Node) {
 			*to, err = json.Marshal(v)
 		}
 		if err != nil {
-			p.errorf(n, "it cannot be a result: %v", err)
+			p.errorf(n, "invalid result: %v", err)
 		}
 	}
 }

@@ -120,7 +120,7 @@ func Run(ctx context.Context, c Config) (*Timeline, error) {
 		r.until = r.begin.Add(longest)
 	}
 	if !r.until.After(r.begin) {
-		return nil, fmt.Errorf("the simulation begins at %s, and is to end before that, at %s", r.begin.Format(time.RFC3339), r.until.Format(time.RFC3339))
+		return nil, fmt.Errorf("the simulation starts at %s: give an end after that, not %s", r.begin.Format(time.RFC3339), r.until.Format(time.RFC3339))
 	}
 	r.clock = r.begin
 	server, err := r.open(ctx)
@@ -187,7 +187,7 @@ func (r *simulation) prepare(ctx context.Context) error {
 		if err := r.source.read(ctx, r.config.Members); err != nil {
 			return fmt.Errorf("%s: %w", r.config.Members, err)
 		}
-		r.tell(Event{Kind: KindAutomation, Text: fmt.Sprintf("automation is turned on; the list has %s", count(len(r.source.rows), "row"))})
+		r.tell(Event{Kind: KindAutomation, Text: fmt.Sprintf("automation is enabled; the data source has %s", count(len(r.source.rows), "row"))})
 		_, err := r.app.SetAutomation(ctx, ada, r.runbook.Name, true)
 		return err
 	}
@@ -206,9 +206,9 @@ func (r *simulation) play(ctx context.Context) error {
 		}
 		if next.After(r.until) {
 			r.clock = r.until
-			r.tell(Event{Kind: KindBrokenOff, Text: "the simulation is broken off here, as it was asked to"})
+			r.tell(Event{Kind: KindBrokenOff, Text: "the simulation stops at the given end"})
 			if r.config.Until.IsZero() {
-				r.events[len(r.events)-1].Text = "the simulation is broken off here: a year has passed"
+				r.events[len(r.events)-1].Text = "the simulation stops after one year"
 			}
 			return nil
 		}
@@ -308,7 +308,7 @@ func (r *simulation) additions(ctx context.Context) error {
 		r.tell(Event{Kind: KindAdditionsHeld, Text: held.Reason})
 		return nil
 	}
-	r.tell(Event{Kind: KindAdditionsHeld, Text: fmt.Sprintf("the administrator confirms that %d people are added", held.People)})
+	r.tell(Event{Kind: KindAdditionsHeld, Text: fmt.Sprintf("the administrator confirms the addition of %d people", held.People)})
 	if _, err := r.app.ConfirmAdditions(ctx, ada, r.runbook.Name, held.Revision, ""); err != nil {
 		return err
 	}

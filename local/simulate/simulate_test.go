@@ -173,7 +173,7 @@ func TestBrokenOff(t *testing.T) {
 		t.Errorf("it ends with %+v, and %q remain", last, timeline.Remaining)
 	}
 	c.Until = c.Start.Add(-30 * 24 * time.Hour)
-	if _, err := Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), "is to end before that") {
+	if _, err := Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), "give an end after that") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -230,7 +230,7 @@ func TestFirstAdditionsAreConfirmedInASimulation(t *testing.T) {
 			held = append(held, e.Text)
 		}
 	}
-	if len(held) != 1 || held[0] != "the administrator confirms that 2 people are added" || len(timeline.Batches) != 1 || timeline.Batches[0].Succeeded != 2 {
+	if len(held) != 1 || held[0] != "the administrator confirms the addition of 2 people" || len(timeline.Batches) != 1 || timeline.Batches[0].Succeeded != 2 {
 		t.Errorf("%q %+v", held, timeline.Batches)
 	}
 }

@@ -67,7 +67,7 @@ func (s *source) read(ctx context.Context, path string) error {
 func (s *source) known() error {
 	for _, c := range s.leave {
 		if !slices.Contains(s.keys, c.Member) {
-			return fmt.Errorf("no row has the key %q, of which the answers say in line %d when it comes or goes", c.Member, c.Line)
+			return fmt.Errorf("no row has the key %q (answers, line %d)", c.Member, c.Line)
 		}
 	}
 	return nil

@@ -222,7 +222,7 @@ func (r *simulation) rolledBack(ctx context.Context, batch int) error {
 		}
 	}
 	for _, f := range all {
-		r.tellAt(f.at, Event{Batch: batch, Phase: f.phase, Kind: KindRolledBack, Members: f.keys, Text: verb(f.keys, "has been through the rollback steps", "have been through the rollback steps")})
+		r.tellAt(f.at, Event{Batch: batch, Phase: f.phase, Kind: KindRolledBack, Members: f.keys, Text: verb(f.keys, "is rolled back", "are rolled back")})
 	}
 	return nil
 }
@@ -245,11 +245,11 @@ func (r *simulation) phase(b *model.Batch, p model.Phase) Phase {
 	}
 	if out.DueAt != nil && p.DispatchedAt.Sub(*out.DueAt) >= lateBy {
 		out.Late = int64(p.DispatchedAt.Sub(*out.DueAt) / time.Second)
-		r.warn("batch %d: %s begins %s late", b.ID, p.Name, Span(p.DispatchedAt.Sub(*out.DueAt)))
+		r.warn("batch %d: %s starts %s late", b.ID, p.Name, Span(p.DispatchedAt.Sub(*out.DueAt)))
 	}
 	for _, earlier := range b.Phases {
 		if earlier.ID < p.ID && earlier.Kind == model.KindPhase && earlier.CompletedAt != nil && earlier.CompletedAt.After(*p.DispatchedAt) {
-			r.warn("batch %d: %s begins while %s is under way; whoever is still in it comes to %s later", b.ID, p.Name, earlier.Name, p.Name)
+			r.warn("batch %d: %s starts while %s is in progress; members still in that phase reach %s later", b.ID, p.Name, earlier.Name, p.Name)
 		}
 	}
 	return out
@@ -284,7 +284,7 @@ func (r *simulation) problems(ctx context.Context, t *Timeline) error {
 			return err
 		}
 		if a.LastError != "" {
-			r.warn("the last comparison with the list failed: %s", a.LastError)
+			r.warn("the last data source sync failed: %s", a.LastError)
 		}
 		for _, p := range a.Problems {
 			place := ""
@@ -295,12 +295,12 @@ func (r *simulation) problems(ctx context.Context, t *Timeline) error {
 		}
 		t.Complete = t.Complete && a.LastError == "" && a.ProblemCount == 0
 		if len(r.batches) == 0 {
-			r.warn("no batch is made")
+			r.warn("no batch was created")
 		}
 	}
 	kept, err := r.app.UnprocessableMessages(ctx, api.ListOptions{})
 	for _, m := range kept.Items {
-		r.warn("a message could not be processed: %s", m.Reason)
+		r.warn("unprocessable message: %s", m.Reason)
 	}
 	return err
 }
@@ -314,12 +314,12 @@ func (r *simulation) unused() {
 	}
 	for i, rule := range r.config.Answers.Rules {
 		if !r.worker.used[i] {
-			r.warn("the answer in line %d of the answers fits no job", rule.Line)
+			r.warn("answers, line %d: no job matches this answer", rule.Line)
 		}
 	}
 	for _, a := range r.config.Answers.Approvals {
 		if _, ok := r.runbook.Phase(a.Phase); !ok {
-			r.warn("the approval in line %d of the answers is of %q, which is no phase", a.Line, a.Phase)
+			r.warn("answers, line %d: unknown phase %q", a.Line, a.Phase)
 		}
 	}
 }

@@ -125,9 +125,9 @@ func (r *simulation) leaveOut(ctx context.Context, batch int) error {
 }
 
 func (r *simulation) tellBatch(b *model.Batch) {
-	text := fmt.Sprintf("a batch of %s is made, for %s", count(b.Members, "member"), r.startOf(b).Format("2006-01-02 15:04Z"))
+	text := fmt.Sprintf("automation creates a batch of %s for %s", count(b.Members, "member"), r.startOf(b).Format("2006-01-02 15:04Z"))
 	if b.Manual {
-		text = fmt.Sprintf("the administrator makes a batch of %s", count(b.Members, "member"))
+		text = fmt.Sprintf("the administrator creates a batch of %s", count(b.Members, "member"))
 	}
 	r.tell(Event{Batch: b.ID, Kind: KindBatchMade, Text: text})
 }
@@ -149,12 +149,12 @@ func (r *simulation) compare(b *model.Batch, was, is model.Phase) {
 	if was.DispatchedAt == nil && is.DispatchedAt != nil {
 		late := ""
 		if due := r.dueOf(b, &is); is.Kind == model.KindPhase && is.DispatchedAt.Sub(due) >= lateBy {
-			late = fmt.Sprintf(", %s late", Span(is.DispatchedAt.Sub(due)))
+			late = fmt.Sprintf(" %s late", Span(is.DispatchedAt.Sub(due)))
 		}
-		tell(KindPhaseStarted, "begins%s", late)
+		tell(KindPhaseStarted, "starts%s", late)
 	}
 	if was.OnCompleteStatus == "" && is.OnCompleteStatus != "" {
-		tell(KindOnComplete, "its members have ended; its on_complete steps begin")
+		tell(KindOnComplete, "starts its on_complete steps")
 	}
 	if is.Status.Terminal() && !was.Status.Terminal() {
 		r.tellEnd(b, is)
@@ -173,33 +173,30 @@ func (r *simulation) tellWaiting(b *model.Batch, p model.Phase) {
 
 func (r *simulation) tellEnd(b *model.Batch, p model.Phase) {
 	text := string(p.Status)
-	if p.Kind == model.KindPhase && p.Succeeded+p.Failed+p.Cancelled > 0 {
-		text += fmt.Sprintf(": %d succeeded", p.Succeeded)
-		if p.Failed > 0 {
-			text += fmt.Sprintf(", %d failed", p.Failed)
-		}
-		if p.Cancelled > 0 {
-			text += fmt.Sprintf(", %d cancelled", p.Cancelled)
-		}
-	}
-	jobs, retries, polls := r.worker.tally(b.ID, p.ID)
-	if jobs > 0 {
-		text += "; " + count(jobs, "job")
-	}
-	if retries > 0 {
-		text += fmt.Sprintf(", %d of them tries again", retries)
-	}
-	if polls > 0 {
-		text += fmt.Sprintf(", %d of them polls", polls)
-	}
 	if _, again := r.ended[gate{b.ID, p.ID}]; again {
-		text += "; those who came late have caught up"
+		text += " for late members"
 	} else if p.DispatchedAt != nil {
 		r.ended[gate{b.ID, p.ID}] = r.clock
-		text += fmt.Sprintf("; it took %s", Span(r.clock.Sub(*p.DispatchedAt)))
+		text += " in " + Span(r.clock.Sub(*p.DispatchedAt))
 	}
-	if p.Reason != "" {
-		text += ": " + p.Reason
+	var details []string
+	add := func(n int, text string) {
+		if n > 0 {
+			details = append(details, text)
+		}
+	}
+	if p.Kind == model.KindPhase {
+		add(p.Succeeded, fmt.Sprintf("%d succeeded", p.Succeeded))
+		add(p.Failed, fmt.Sprintf("%d failed", p.Failed))
+		add(p.Cancelled, fmt.Sprintf("%d cancelled", p.Cancelled))
+	}
+	jobs, retries, polls := r.worker.tally(b.ID, p.ID)
+	add(jobs, count(jobs, "job"))
+	add(retries, count(retries, "retry"))
+	add(polls, count(polls, "poll"))
+	add(len(p.Reason), p.Reason)
+	if len(details) > 0 {
+		text += ": " + strings.Join(details, ", ")
 	}
 	r.tell(Event{Batch: b.ID, Phase: p.Name, Kind: KindPhaseEnded, Text: text})
 }

@@ -271,7 +271,7 @@ func (k *worker) steps(kind model.PhaseKind, phase string) []runbook.Step {
 func wording(r *message.Result, answered bool, takes time.Duration) string {
 	switch {
 	case !answered:
-		return "is never answered"
+		return "gets no answer"
 	case r.Error != nil:
 		return fmt.Sprintf("fails after %s: %s", Span(takes), r.Error.Message)
 	case string(r.Result) == `{"complete":false}`:

@@ -17,7 +17,7 @@ func TestStateIsOneSystemsOnly(t *testing.T) {
 	if second, err := system.Start(t.Context(), c); err == nil {
 		second.Close()
 		t.Error("two systems write the same state")
-	} else if !strings.Contains(err.Error(), "another process keeps its state in") {
+	} else if !strings.Contains(err.Error(), "another process uses the state in") {
 		t.Error(err)
 	}
 	if err := first.Close(); err != nil {

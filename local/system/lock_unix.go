@@ -18,7 +18,7 @@ func lock(dir string) (unlock func() error, err error) {
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		f.Close()
-		return nil, fmt.Errorf("another process keeps its state in %s: stop it, or choose another --data-dir (%w)", dir, err)
+		return nil, fmt.Errorf("another process uses the state in %s: stop it, or choose another --data-dir (%w)", dir, err)
 	}
 	return f.Close, nil
 }

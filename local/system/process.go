@@ -76,7 +76,7 @@ func WaitEndpoints(ctx context.Context, file string, p *Process) (Endpoints, err
 		}
 		select {
 		case <-p.Done():
-			return e, fmt.Errorf("%s ended before it was ready: %w", p.Name, errors.Join(p.err, errors.New("its log says why")))
+			return e, fmt.Errorf("%s ended before it was ready: %w", p.Name, errors.Join(p.err, errors.New("see its log")))
 		case <-ctx.Done():
 			return e, fmt.Errorf("%s is not ready: %w", p.Name, ctx.Err())
 		case <-time.After(10 * time.Millisecond):

@@ -168,7 +168,7 @@ func (s *System) start(ctx context.Context, p Part) error {
 	case Host:
 		return s.startHost(ctx)
 	}
-	return fmt.Errorf("no such part; there are %v", AllParts())
+	return fmt.Errorf("unknown part: use %v", AllParts())
 }
 
 func (s *System) dir(part string) (string, error) {
@@ -332,7 +332,7 @@ func (s *System) startHost(ctx context.Context) (err error) {
 		c.Clock = s.clock
 	}
 	if _, err := os.Stat(filepath.Join(c.AppDir, "host.json")); err != nil {
-		return fmt.Errorf("%q holds no staged Functions app (host.json, handler and a folder a function): make it with \"make stage\", or name another with --app", c.AppDir)
+		return fmt.Errorf("%q has no staged Functions app (host.json, handler and one folder per function): run \"make stage\", or give another directory with --app", c.AppDir)
 	}
 	if c.DataDir, err = s.dir("host"); err != nil {
 		return err

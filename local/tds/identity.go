@@ -25,11 +25,11 @@ type identity struct {
 func newIdentity(names []string) (*identity, error) {
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, fmt.Errorf("make the CA's key: %w", err)
+		return nil, fmt.Errorf("create the CA's key: %w", err)
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, fmt.Errorf("make the server's key: %w", err)
+		return nil, fmt.Errorf("create the server's key: %w", err)
 	}
 	ca := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "local/tds CA"},
@@ -44,11 +44,11 @@ func newIdentity(names []string) (*identity, error) {
 	}
 	caDER, err := x509.CreateCertificate(rand.Reader, ca, ca, caKey.Public(), caKey)
 	if err != nil {
-		return nil, fmt.Errorf("make the CA: %w", err)
+		return nil, fmt.Errorf("create the CA: %w", err)
 	}
 	der, err := x509.CreateCertificate(rand.Reader, server, ca, key.Public(), caKey)
 	if err != nil {
-		return nil, fmt.Errorf("make the server's certificate: %w", err)
+		return nil, fmt.Errorf("create the server's certificate: %w", err)
 	}
 	return &identity{
 		certificate: tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key},

@@ -18,7 +18,7 @@ func integer(t Type, v any) ([]byte, error) {
 		low, high = 0, 255
 	}
 	if int64(n) < low || int64(n) > high {
-		return nil, fmt.Errorf("%d is no %s", n, t)
+		return nil, fmt.Errorf("%d is not a %s", n, t)
 	}
 	return binary.LittleEndian.AppendUint64(nil, uint64(n))[:t.size], nil
 }
@@ -58,7 +58,7 @@ func scaled(v any, scale byte) (*big.Int, error) {
 	}
 	n, ok := new(big.Int).SetString(whole+fraction+strings.Repeat("0", int(scale)-len(fraction)), 10)
 	if !ok {
-		return nil, fmt.Errorf("%q is no number", s)
+		return nil, fmt.Errorf("%q is not a number", s)
 	}
 	return n, nil
 }
@@ -70,7 +70,7 @@ func decimal(t Type, v any) ([]byte, error) {
 	}
 	digits := new(big.Int).Abs(n)
 	if len(digits.String()) > int(t.precision) {
-		return nil, fmt.Errorf("%v is no %s", v, t)
+		return nil, fmt.Errorf("%v is not a %s", v, t)
 	}
 	b := make([]byte, t.size)
 	if n.Sign() >= 0 {
@@ -91,7 +91,7 @@ func money(t Type, v any) ([]byte, error) {
 	}
 	limit := int64(math.MaxInt64) >> (64 - 8*t.size)
 	if !n.IsInt64() || n.Int64() > limit || n.Int64() < -limit-1 {
-		return nil, fmt.Errorf("%v is no %s", v, t)
+		return nil, fmt.Errorf("%v is not a %s", v, t)
 	}
 	if t.size == 4 {
 		return binary.LittleEndian.AppendUint32(nil, uint32(n.Int64())), nil

@@ -214,7 +214,7 @@ func (s *Server) Await(ctx context.Context, kind Kind, n int) error {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return fmt.Errorf("%d of %d requests of the kind %s came: %w", count, n, kind, ctx.Err())
+			return fmt.Errorf("%d of %d %s requests arrived: %w", count, n, kind, ctx.Err())
 		}
 	}
 }

@@ -76,7 +76,7 @@ func binaries(t Type, v any) ([]byte, error) {
 // fit checks the length, and pads what has a fixed one.
 func (t Type) fit(b, pad []byte) ([]byte, error) {
 	if t.size > 0 && t.size < 0xFFFF && len(b) > t.size {
-		return nil, fmt.Errorf("%d bytes are no %s", len(b), t)
+		return nil, fmt.Errorf("%d bytes are not a %s", len(b), t)
 	}
 	if t.id == 0xAD || t.id == 0xAF || t.id == 0xEF {
 		b = append([]byte(nil), b...)

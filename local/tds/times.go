@@ -72,7 +72,7 @@ func clock(t Type, v any) ([]byte, error) {
 	unit := int64(math.Pow10(9 - int(t.scale)))
 	n := nanoseconds(at)
 	if n%unit != 0 {
-		return nil, fmt.Errorf("%v is no %s", at, t)
+		return nil, fmt.Errorf("%v is not a %s", at, t)
 	}
 	size := 5
 	switch {
@@ -105,7 +105,7 @@ func smallDateTime(t Type, v any) ([]byte, error) {
 	}
 	day, n := dayNumber(at)-day1900, nanoseconds(at)
 	if day < 0 || day > math.MaxUint16 || n%int64(time.Minute) != 0 {
-		return nil, fmt.Errorf("%v is no %s", at, t)
+		return nil, fmt.Errorf("%v is not a %s", at, t)
 	}
 	b := binary.LittleEndian.AppendUint16(nil, uint16(day))
 	return binary.LittleEndian.AppendUint16(b, uint16(n/int64(time.Minute))), nil

@@ -117,7 +117,7 @@ func (t Type) info(nullable bool) []byte {
 func (t Type) cell(v any, nullable bool) ([]byte, error) {
 	if v == nil {
 		if !nullable {
-			return nil, errors.New("NULL in a column that has none")
+			return nil, errors.New("NULL in a column that is not nullable")
 		}
 		return t.null, nil
 	}
@@ -131,4 +131,4 @@ func (t Type) cell(v any, nullable bool) ([]byte, error) {
 	return t.length(b), nil
 }
 
-var errType = errors.New("a value of another Go type than the column's")
+var errType = errors.New("the value's Go type does not match the column")

@@ -60,9 +60,9 @@ func (f Faults) check() error {
 		case r.After < 0 || r.Every < 0 || r.Count < 0 || r.DelayMS < 0 || r.PerMS < 0:
 			return fmt.Errorf("tenant: fault rule %d: a negative number", i)
 		case r.PerMS > 0 && (r.Every > 0 || r.Probability > 0):
-			return fmt.Errorf("tenant: fault rule %d: perMs is a limit and has neither every nor probability", i)
+			return fmt.Errorf("tenant: fault rule %d: perMs cannot be combined with every or probability", i)
 		case r.Status == 0 && !r.Drop && r.DelayMS == 0:
-			return fmt.Errorf("tenant: fault rule %d does nothing: it has no status, drop or delayMs", i)
+			return fmt.Errorf("tenant: fault rule %d: give status, drop or delayMs", i)
 		}
 	}
 	if f.LagMS < 0 {

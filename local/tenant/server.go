@@ -137,7 +137,7 @@ func (s *Server) begin(cfg Config) (err error) {
 	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
 	go func() {
 		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
-			s.cfg.Logger.Error("tenant stopped serving", "error", err)
+			s.cfg.Logger.Error("the tenant's HTTP server ended", "error", err)
 		}
 	}()
 	return nil
@@ -323,6 +323,6 @@ func (s *Server) times() (now, asOf time.Time) {
 }
 
 func (s *Server) storageFailed(err error) *reply {
-	s.cfg.Logger.Error("tenant could not save", "error", err)
+	s.cfg.Logger.Error("cannot save the tenant", "error", err)
 	return graphError(http.StatusInternalServerError, "InternalServerError", "The service could not save the change.")
 }

@@ -40,7 +40,7 @@ func (w Worker) Message() (bus.Message, error) {
 		return bus.Message{}, err
 	}
 	if len(body) > message.Limit {
-		return bus.Message{}, fmt.Errorf("the catalogue has %d bytes without any description; a message holds %d", len(body), message.Limit)
+		return bus.Message{}, fmt.Errorf("the catalogue without descriptions has %d bytes; a message can have %d", len(body), message.Limit)
 	}
 	return bus.Message{
 		ID: message.CatalogID(w.ID, body), Body: body,
@@ -82,7 +82,7 @@ type Sender interface {
 func (w Worker) Send(ctx context.Context, to Sender, log *slog.Logger) {
 	m, err := w.Message()
 	if err != nil {
-		log.Error("the functions are not announced: runbooks are not checked against them", logkey.Error, err)
+		log.Error("cannot announce the functions: publish does not check runbooks against them", logkey.Error, err)
 		return
 	}
 	pace := backoff.NewExponentialBackOff()
@@ -90,9 +90,9 @@ func (w Worker) Send(ctx context.Context, to Sender, log *slog.Logger) {
 	_, err = backoff.Retry(ctx, func() (struct{}, error) {
 		return struct{}{}, to.Send(ctx, message.TopicWorkerResults, m)
 	}, backoff.WithBackOff(pace), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, delay time.Duration) {
-		log.Warn("cannot announce the functions: trying again", logkey.Error, err, logkey.Delay, delay.String())
+		log.Warn("cannot announce the functions: retrying", logkey.Error, err, logkey.Delay, delay.String())
 	}))
 	if err == nil {
-		log.Info("functions are announced", logkey.Functions, len(w.Functions))
+		log.Info("functions announced", logkey.Functions, len(w.Functions))
 	}
 }

@@ -84,7 +84,7 @@ func TestWhatIsTooLargeIsReportedWithoutDescriptions(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	w.Functions[0].Permissions = []string{long}
-	if _, err := w.Message(); err == nil || !strings.Contains(err.Error(), "a message holds") {
+	if _, err := w.Message(); err == nil || !strings.Contains(err.Error(), "a message can have") {
 		t.Errorf("got %v", err)
 	}
 }

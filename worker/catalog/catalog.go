@@ -125,7 +125,7 @@ func New(functions ...Function) (*Catalog, error) {
 			return nil, fmt.Errorf("catalog: function %s is registered twice", f.Name)
 		}
 		if f.Run == nil {
-			return nil, fmt.Errorf("catalog: function %s has nothing to run", f.Name)
+			return nil, fmt.Errorf("catalog: function %s has no implementation", f.Name)
 		}
 		c.byName[key] = i
 	}

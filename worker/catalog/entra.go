@@ -104,7 +104,7 @@ var RemoveEntraGroupMember = Function{
 		userID,
 	},
 	Permissions: []string{"GroupMember.ReadWrite.All", "User.Read.All"},
-	Repeated:    "Graph reports that there is no such member. The function succeeds once it has read the user, the group and its members; it repeats the reads until all three are visible.",
+	Repeated:    "Graph reports that the user is no member. The function succeeds once it has read the user, the group and its members; it repeats the reads until all three are visible.",
 }
 
 // TestEntraAttributeMatch compares an attribute of a user.

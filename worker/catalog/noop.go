@@ -14,7 +14,7 @@ var NoOp = Function{
 	Run: func(_ context.Context, p Params) (any, error) {
 		switch p.String("Answer") {
 		case "failure":
-			return nil, &Failure{Type: "AskedTo", Message: "the job asked for a failure"}
+			return nil, &Failure{Type: "AskedTo", Message: "the parameter Answer is failure"}
 		case "incomplete":
 			return map[string]any{"complete": false}, nil
 		}

@@ -126,7 +126,7 @@ func readObject(raw []byte) ([]member, error) {
 		return nil, errors.New("the parameters are not a JSON object")
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return nil, errors.New("the parameters are followed by something else")
+		return nil, errors.New("the parameters are more than one JSON object")
 	}
 	return members, nil
 }

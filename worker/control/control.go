@@ -29,7 +29,7 @@ type Config struct {
 	Log      *slog.Logger  // nil means slog.Default()
 }
 
-// Watch knows which jobs are revoked. It is safe for concurrent use.
+// Watch knows which jobs revoked. It is safe for concurrent use.
 type Watch struct {
 	config       Config
 	subscription string
@@ -139,12 +139,12 @@ func (w *Watch) polled(began time.Time, err error) {
 		}
 		// A broker may be there a little later than the worker.
 		if is != nil && (what != "" || time.Since(w.began) > w.config.MaxAge) {
-			w.log.Error("no job is begun: the controls of the worker's jobs cannot be read", about...)
+			w.log.Error("cannot read job controls: the worker starts no jobs", about...)
 		} else {
-			w.log.Warn("the controls of the worker's jobs could not be read: trying again", about...)
+			w.log.Warn("cannot read job controls: retrying", about...)
 		}
 	case was != nil:
-		w.log.Info("the controls of the worker's jobs are read")
+		w.log.Info("reading job controls")
 	}
 }
 
@@ -192,7 +192,7 @@ func (w *Watch) take(found []*bus.Received) {
 	for _, m := range found {
 		var c message.Control
 		if err := json.Unmarshal(m.Body, &c); err != nil || c.BatchID == 0 || c.RevokedThrough.IsZero() {
-			w.log.Error("a control cannot be read and has no effect", logkey.MessageID, m.ID, logkey.Error, err)
+			w.log.Error("ignoring an invalid job control", logkey.MessageID, m.ID, logkey.Error, err)
 			continue
 		}
 		known, ok := w.revoked[c.BatchID]
@@ -201,7 +201,7 @@ func (w *Watch) take(found []*bus.Received) {
 		}
 		w.revoked[c.BatchID] = revocation{Control: c, until: m.ExpiresAt}
 		news = true
-		w.log.Info("jobs are revoked", logkey.BatchID, c.BatchID, logkey.RevokedThrough, c.RevokedThrough.UTC())
+		w.log.Info("jobs revoked", logkey.BatchID, c.BatchID, logkey.RevokedThrough, c.RevokedThrough.UTC())
 	}
 	w.bound(maxBatches)
 	if news {
@@ -229,7 +229,7 @@ func (w *Watch) bound(limit int) {
 			}
 		}
 		delete(w.revoked, oldest)
-		w.log.Error("a control is forgotten: there are too many", logkey.BatchID, oldest, logkey.Limit, limit)
+		w.log.Error("dropped the oldest job control: too many batches", logkey.BatchID, oldest, logkey.Limit, limit)
 	}
 }
 
@@ -259,15 +259,15 @@ func (w *Watch) err() error {
 	age := time.Since(w.asOf)
 	switch {
 	case w.asOf.IsZero() && w.stale == nil:
-		return errors.New("the controls of the worker's jobs have not been read yet")
+		return errors.New("job controls have not been read yet")
 	case w.asOf.IsZero():
-		return fmt.Errorf("the controls of the worker's jobs cannot be read: %w", w.stale)
+		return fmt.Errorf("cannot read job controls: %w", w.stale)
 	case age <= w.config.MaxAge:
 		return nil
 	case w.stale != nil:
-		return fmt.Errorf("the controls of the worker's jobs were last read %s ago: %w", age.Round(time.Second), w.stale)
+		return fmt.Errorf("job controls were last read %s ago: %w", age.Round(time.Second), w.stale)
 	}
-	return fmt.Errorf("the controls of the worker's jobs were last read %s ago", age.Round(time.Second))
+	return fmt.Errorf("job controls were last read %s ago", age.Round(time.Second))
 }
 
 // Until is when Err stops being nil, unless a poll succeeds before; zero when it is not
@@ -281,7 +281,7 @@ func (w *Watch) Until() time.Time {
 	return w.asOf.Add(w.config.MaxAge)
 }
 
-// Changed returns a channel that is closed when more jobs are revoked or Err becomes nil.
+// Changed returns a channel that is closed when more jobs revoked or Err becomes nil.
 func (w *Watch) Changed() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -277,11 +277,11 @@ func TestAMissingSubscriptionIsLoggedWithItsRemedy(t *testing.T) {
 	case <-time.After(patience):
 		t.Fatal("nothing is logged")
 	}
-	if line.Level != "ERROR" || !strings.Contains(line.Msg, "no job is begun") ||
-		!strings.Contains(line.Remedy, "the topic worker-control has to have the subscription worker-nobody") {
+	if line.Level != "ERROR" || !strings.Contains(line.Msg, "starts no jobs") ||
+		!strings.Contains(line.Remedy, "the topic worker-control must have the subscription worker-nobody") {
 		t.Errorf("got %+v", line)
 	}
-	if err := w.Err(); err == nil || !strings.Contains(err.Error(), "cannot be read") {
+	if err := w.Err(); err == nil || !strings.Contains(err.Error(), "cannot read") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -36,13 +36,13 @@ type answerError struct {
 func (p *program) answer(said []byte, ended error, blank *strings.Replacer) (any, error) {
 	var exit *exec.ExitError
 	if ended != nil && !errors.As(ended, &exit) {
-		return nil, p.failure(FailureProcess, "it could not be started: "+ended.Error())
+		return nil, p.failure(FailureProcess, "cannot start the process: "+ended.Error())
 	}
 	a, err := readAnswer(said)
 	switch {
 	case exit != nil && (err != nil || *a.Success):
 		// ProcessState says "exit status 3" or "signal: killed".
-		return nil, p.failure(FailureProcess, "it ended with "+exit.Error()+"; what it said is in the worker's log")
+		return nil, p.failure(FailureProcess, "the process ended with "+exit.Error()+"; its output is in the worker's log")
 	case err != nil:
 		return nil, p.failure(catalog.FailureInvalidResult, err.Error())
 	case !*a.Success:
@@ -61,29 +61,29 @@ func (p *program) answer(said []byte, ended error, blank *strings.Replacer) (any
 func readAnswer(said []byte) (answer, error) {
 	said = bytes.TrimSpace(bytes.TrimPrefix(said, []byte("\uFEFF")))
 	if len(said) == 0 {
-		return answer{}, errors.New("it wrote no answer to standard output")
+		return answer{}, errors.New("standard output is empty: write one answer as JSON")
 	}
 	decoder := json.NewDecoder(bytes.NewReader(said))
 	decoder.DisallowUnknownFields()
 	var a answer
 	if err := decoder.Decode(&a); err != nil {
-		return answer{}, fmt.Errorf("what it wrote to standard output is not an answer: %w", err)
+		return answer{}, fmt.Errorf("standard output is not a valid answer: %w", err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return answer{}, errors.New("it wrote more to standard output than one answer; messages belong on standard error")
+		return answer{}, errors.New("standard output has more than one answer: write messages to standard error")
 	}
 	null := len(a.Result) == 0 || string(a.Result) == "null"
 	switch {
 	case a.Success == nil:
-		return answer{}, errors.New("its answer lacks success")
+		return answer{}, errors.New("the answer has no success")
 	case *a.Success && a.Error != nil:
-		return answer{}, errors.New("its answer is a success with an error")
+		return answer{}, errors.New("the answer has success true and an error")
 	case !*a.Success && !null:
-		return answer{}, errors.New("its answer is a failure with a result")
+		return answer{}, errors.New("the answer has success false and a result")
 	case !*a.Success && (a.Error == nil || strings.TrimSpace(a.Error.Message) == ""):
-		return answer{}, errors.New("its answer is a failure without error.message")
+		return answer{}, errors.New("the answer has success false and no error.message")
 	case a.Error != nil && (a.Error.RetryAfterSeconds < 0 || a.Error.RetryAfterSeconds > 7*24*3600 || a.Error.Attempts < 0):
-		return answer{}, errors.New("its answer has an impossible retryAfterSeconds or attempts")
+		return answer{}, errors.New("the answer has retryAfterSeconds or attempts out of range")
 	}
 	if null {
 		a.Result = nil
@@ -115,7 +115,7 @@ func (p *program) result(raw json.RawMessage) (any, error) {
 		plain = true
 	case json.Unmarshal(raw, &plain) == nil:
 	case json.Unmarshal(raw, &object) != nil:
-		return nil, errors.New("its result is neither true, false nor an object")
+		return nil, errors.New("the result must be true, false or an object")
 	}
 	var missing []string
 	for _, field := range p.declared.Result {
@@ -124,13 +124,13 @@ func (p *program) result(raw json.RawMessage) (any, error) {
 		}
 	}
 	if len(missing) > 0 {
-		return nil, fmt.Errorf("its result lacks what is declared: %s", strings.Join(missing, ", "))
+		return nil, fmt.Errorf("the result lacks the declared fields %s", strings.Join(missing, ", "))
 	}
 	if object == nil {
 		return plain, nil
 	}
 	if complete, ok := member(object, "complete"); ok && json.Unmarshal(complete, &plain) != nil {
-		return nil, errors.New("complete is neither true nor false, so that nobody can poll for it")
+		return nil, errors.New("the field complete must be true or false")
 	}
 	return raw, nil
 }

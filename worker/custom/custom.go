@@ -62,7 +62,7 @@ func Load(config Config) (*Set, error) {
 	set := &Set{}
 	taken := map[string]string{}
 	for _, f := range append(catalog.Standard(), catalog.NoOp) {
-		taken[strings.ToLower(f.Name)] = "comes with the worker"
+		taken[strings.ToLower(f.Name)] = "is built into the worker"
 	}
 	var faults []error
 	for _, file := range files {
@@ -72,7 +72,7 @@ func Load(config Config) (*Set, error) {
 			if where, ok := taken[key]; ok {
 				err = m.at(m.nameAt, "the function %s %s", m.declared.Name, where)
 			} else {
-				taken[key] = "is declared in " + file + " already"
+				taken[key] = "is already declared in " + file
 			}
 		}
 		if err != nil {
@@ -92,7 +92,7 @@ func Load(config Config) (*Set, error) {
 }
 
 func onlyDeclared(context.Context, catalog.Params) (any, error) {
-	return nil, errors.New("the function was loaded to be read about, not to be run")
+	return nil, errors.New("the function was loaded for its description only")
 }
 
 // manifests lists the files of a directory that declare functions. Hidden files
@@ -111,7 +111,7 @@ func manifests(root string) ([]string, error) {
 	}
 	if len(files) == 0 {
 		// A volume that was not mounted looks like this.
-		return nil, fmt.Errorf("the directory of custom functions: there is no manifest (*.yaml) in %s", root)
+		return nil, fmt.Errorf("the directory of custom functions: no manifest (*.yaml) in %s", root)
 	}
 	slices.Sort(files)
 	return files, nil

@@ -217,38 +217,38 @@ func TestAnswers(t *testing.T) {
 			catalog.Failure{Type: custom.FailureCustom, Message: "no such badge"},
 		},
 
-		{"a status", "", `echo oh >&2; exit 3`, "", catalog.Failure{Type: custom.FailureProcess, Message: "Do: it ended with exit status 3"}},
+		{"a status", "", `echo oh >&2; exit 3`, "", catalog.Failure{Type: custom.FailureProcess, Message: "Do: the process ended with exit status 3"}},
 		{"success with a status", "", `echo '{"success":true}'; exit 3`, "", catalog.Failure{Type: custom.FailureProcess, Message: "exit status 3"}},
 		{"a signal", "", `kill -9 $$`, "", catalog.Failure{Type: custom.FailureProcess, Message: "signal: killed"}},
-		{"nothing", "", `cat >/dev/null`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "Do: it wrote no answer"}},
-		{"no JSON", "", `echo done`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "is not an answer"}},
-		{"half of it", "", `printf '{"success":tr'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "is not an answer"}},
-		{"two", "", `echo '{"success":true}{"success":true}'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "more to standard output than one answer"}},
-		{"words before it", "", `echo 'Working…'; echo '{"success":true}'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "is not an answer"}},
-		{"a list", "", `echo '[]'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "is not an answer"}},
-		{"no success", "", `echo '{"result":true}'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "lacks success"}},
+		{"nothing", "", `cat >/dev/null`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "Do: standard output is empty"}},
+		{"no JSON", "", `echo done`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "is not a valid answer"}},
+		{"half of it", "", `printf '{"success":tr'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "is not a valid answer"}},
+		{"two", "", `echo '{"success":true}{"success":true}'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "more than one answer"}},
+		{"words before it", "", `echo 'Working…'; echo '{"success":true}'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "is not a valid answer"}},
+		{"a list", "", `echo '[]'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "is not a valid answer"}},
+		{"no success", "", `echo '{"result":true}'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "has no success"}},
 		{"an unknown field", "", `echo '{"success":true,"reslut":{}}'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: `unknown field "reslut"`}},
-		{"success with an error", "", `echo '{"success":true,"error":{"message":"x"}}'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "a success with an error"}},
-		{"failure with a result", "", `echo '{"success":false,"result":true,"error":{"message":"x"}}'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "a failure with a result"}},
-		{"failure without an error", "", `echo '{"success":false}'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "without error.message"}},
-		{"negative delay", "", `echo '{"success":false,"error":{"message":"x","retryAfterSeconds":-1}}'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "impossible retryAfterSeconds"}},
-		{"text for a result", "", `echo '{"success":true,"result":"ok"}'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "neither true, false nor an object"}},
-		{"a poll that cannot be", "", `echo '{"success":true,"result":{"complete":"yes"}}'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "complete is neither"}},
+		{"success with an error", "", `echo '{"success":true,"error":{"message":"x"}}'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "success true and an error"}},
+		{"failure with a result", "", `echo '{"success":false,"result":true,"error":{"message":"x"}}'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "success false and a result"}},
+		{"failure without an error", "", `echo '{"success":false}'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "no error.message"}},
+		{"negative delay", "", `echo '{"success":false,"error":{"message":"x","retryAfterSeconds":-1}}'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "retryAfterSeconds or attempts out of range"}},
+		{"text for a result", "", `echo '{"success":true,"result":"ok"}'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "must be true, false or an object"}},
+		{"a poll that cannot be", "", `echo '{"success":true,"result":{"complete":"yes"}}'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "the field complete must be"}},
 		{
 			"a declared field missing", "result: [{name: BadgeId, description: x}, {name: B, description: x}]", `echo '{"success":true,"result":{"More":1}}'`, "",
-			catalog.Failure{Type: catalog.FailureInvalidResult, Message: "lacks what is declared: BadgeId, B"},
+			catalog.Failure{Type: catalog.FailureInvalidResult, Message: "lacks the declared fields BadgeId, B"},
 		},
 		{
 			"true for an object", "result: [{name: BadgeId, description: x}]", `echo '{"success":true}'`, "",
-			catalog.Failure{Type: catalog.FailureInvalidResult, Message: "lacks what is declared: BadgeId"},
+			catalog.Failure{Type: catalog.FailureInvalidResult, Message: "lacks the declared fields BadgeId"},
 		},
 		{
 			"without end", "", `yes; echo never`, "",
-			catalog.Failure{Type: catalog.FailureInvalidResult, Message: "Do: it answered more than 262144 bytes and was ended"},
+			catalog.Failure{Type: catalog.FailureInvalidResult, Message: "Do: the answer has more than 262144 bytes; the process was killed"},
 		},
 		{
 			"not in time", "timeout: 100ms", `sleep 600`, "",
-			catalog.Failure{Type: catalog.FailureTimeout, Message: "Do: it did not finish within 100ms and was ended"},
+			catalog.Failure{Type: catalog.FailureTimeout, Message: "Do: the process did not finish within 100ms and was killed"},
 		},
 	} {
 		t.Run(tc.note, func(t *testing.T) {
@@ -366,7 +366,7 @@ echo '{"success":false,"error":{"message":"the token '$HR_TOKEN' was refused"}}'
 	}
 	for _, want := range []string{
 		`"Line":"token [blanked], key [blanked]"`, `\"NewPassword\":\"[blanked]\"`, `\"UserId\":\"ada\"`,
-		`"Line":"` + "\uFFFD" + ` not text"`, `xx…"`, `"Line":"line 900"`, `the rest is left out","JobId":"step-7-attempt-1","Lines":`,
+		`"Line":"` + "\uFFFD" + ` not text"`, `xx…"`, `"Line":"line 900"`, `the rest is not logged","JobId":"step-7-attempt-1","Lines":`,
 	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the log lacks %s", want)

@@ -16,7 +16,7 @@ const powerShell = "pwsh"
 // other users can write: a user who can write such a file gains the worker's rights.
 func safeFile(root, name string) (string, error) {
 	if !filepath.IsLocal(name) {
-		return "", errors.New("it is not the path of a file inside of the functions' directory")
+		return "", errors.New("the path must be inside the functions' directory")
 	}
 	path, err := filepath.EvalSymlinks(filepath.Join(root, name))
 	if err != nil {
@@ -24,21 +24,21 @@ func safeFile(root, name string) (string, error) {
 	}
 	inside, err := filepath.Rel(root, path)
 	if err != nil || !filepath.IsLocal(inside) {
-		return "", errors.New("it is a symbolic link that leads out of the functions' directory")
+		return "", errors.New("a symbolic link leads out of the functions' directory")
 	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", plain(err)
 	}
 	if !info.Mode().IsRegular() {
-		return "", errors.New("it is not a file")
+		return "", errors.New("not a regular file")
 	}
 	for at := path; ; at = filepath.Dir(at) {
 		if info, err = os.Stat(at); err != nil {
 			return "", plain(err)
 		}
 		if info.Mode().Perm()&0o002 != 0 {
-			return "", fmt.Errorf("%s may be written by everybody (mode %04o)", shown(root, at), info.Mode().Perm())
+			return "", fmt.Errorf("every user can write %s (mode %04o): remove that permission", shown(root, at), info.Mode().Perm())
 		}
 		if at == root || at == filepath.Dir(at) {
 			return path, nil
@@ -69,10 +69,10 @@ func executable(path string) error {
 		return plain(err)
 	}
 	if strings.EqualFold(filepath.Ext(path), ".ps1") {
-		return errors.New("a PowerShell script is named by script, not by command")
+		return errors.New("use script, not command, for a PowerShell script")
 	}
 	if info.Mode().Perm()&0o111 == 0 {
-		return fmt.Errorf("it is not executable (mode %04o)", info.Mode().Perm())
+		return fmt.Errorf("the file is not executable (mode %04o)", info.Mode().Perm())
 	}
 	return nil
 }
@@ -88,5 +88,5 @@ func find(program, path string) (string, error) {
 			return at, nil
 		}
 	}
-	return "", fmt.Errorf("a PowerShell script needs the program %s, which is not in the worker's PATH: use an image that has it", program)
+	return "", fmt.Errorf("cannot find %s in the worker's PATH: use an image with PowerShell", program)
 }

@@ -93,7 +93,7 @@ func (m *manifest) document(src []byte) (*yaml.Node, error) {
 	case err != nil:
 		return nil, m.syntax(err)
 	default:
-		return nil, m.at(&second, "a second document begins here: a manifest declares one function")
+		return nil, m.at(&second, "a second document starts here: a manifest declares one function")
 	}
 	return first.Content[0], nil
 }
@@ -106,7 +106,7 @@ func (m *manifest) decode(root *yaml.Node, dir string, config Config) {
 	}
 	d := &m.declared
 	m.nameAt = f["name"]
-	d.Name = m.named(root, f, "name", functionName, "letters, digits and _ . - only, beginning with a letter, at most 100")
+	d.Name = m.named(root, f, "name", functionName, "letters, digits, '_', '.' and '-', starting with a letter, at most 100")
 	d.Description = m.required(root, f, "description")
 	d.Params = m.params(f["params"])
 	d.Result = m.result(f["result"])
@@ -116,7 +116,7 @@ func (m *manifest) decode(root *yaml.Node, dir string, config Config) {
 	}
 	if config.MaxTimeout > 0 && m.timeout > config.MaxTimeout {
 		if n := f["timeout"]; n != nil {
-			m.fault(n, "the time limit of %s is longer than that of a job, which is %s", m.timeout, config.MaxTimeout)
+			m.fault(n, "timeout is %s; a job has at most %s", m.timeout, config.MaxTimeout)
 		}
 		m.timeout = config.MaxTimeout
 	}
@@ -133,14 +133,14 @@ func (m *manifest) params(list *yaml.Node) []catalog.Param {
 			continue
 		}
 		p := catalog.Param{
-			Name:        m.named(n, f, "name", parameterName, "letters, digits and _ only, beginning with a letter, at most 100"),
+			Name:        m.named(n, f, "name", parameterName, "letters, digits and '_', starting with a letter, at most 100"),
 			Type:        catalog.String,
 			Description: m.required(n, f, "description"),
 		}
 		if at := f["type"]; at != nil {
 			p.Type = catalog.Type(m.text(at))
 			if !slices.Contains(parameterTypes, string(p.Type)) {
-				m.fault(at, "there is no type %q; there are %s", p.Type, strings.Join(parameterTypes, ", "))
+				m.fault(at, "unknown type %q: use %s", p.Type, strings.Join(parameterTypes, ", "))
 			}
 		}
 		if at := f["required"]; at != nil {
@@ -165,7 +165,7 @@ func (m *manifest) result(list *yaml.Node) []catalog.Field {
 			continue
 		}
 		field := catalog.Field{
-			Name:        m.named(n, f, "name", fieldName, "letters, digits and _ only, at most 100"),
+			Name:        m.named(n, f, "name", fieldName, "letters, digits and '_', at most 100"),
 			Description: m.required(n, f, "description"),
 		}
 		if slices.ContainsFunc(fields, func(o catalog.Field) bool { return strings.EqualFold(o.Name, field.Name) }) && field.Name != "" {
@@ -191,12 +191,12 @@ func (m *manifest) variables(list *yaml.Node, config Config) {
 		case !variableName.MatchString(name):
 			m.fault(n, "%q is not the name of a variable", name)
 		case slices.Contains(always, name):
-			m.fault(n, "%s is given to every function and need not be named", name)
+			m.fault(n, "every function has %s: remove it", name)
 		case slices.ContainsFunc(config.Own, func(own string) bool { return strings.EqualFold(own, name) }),
 			slices.ContainsFunc(identities, func(prefix string) bool { return strings.HasPrefix(strings.ToUpper(name), prefix) }):
-			m.fault(n, "%s is the worker's own and is not given to functions", name)
+			m.fault(n, "%s is reserved for the worker", name)
 		case slices.Contains(m.environment, name):
-			m.fault(n, "%s is named twice", name)
+			m.fault(n, "%s is given twice", name)
 		case config.Getenv != nil && config.Getenv(name) == "":
 			m.fault(n, "%s is not set in the worker's environment", name)
 		default:
@@ -209,9 +209,9 @@ func (m *manifest) variables(list *yaml.Node, config Config) {
 func (m *manifest) execute(root, command, script *yaml.Node, dir string, config Config) {
 	switch {
 	case command == nil && script == nil:
-		m.fault(root, "one of command and script is missing")
+		m.fault(root, "give command or script")
 	case command != nil && script != nil:
-		m.fault(script, "there are both a command and a script; a function is one of them")
+		m.fault(script, "give command or script, not both")
 	case command != nil:
 		items := m.list(command)
 		for _, n := range items {
@@ -235,7 +235,7 @@ func (m *manifest) execute(root, command, script *yaml.Node, dir string, config 
 		name := m.text(script)
 		path, err := safeFile(dir, name)
 		if err == nil && !strings.EqualFold(filepath.Ext(path), ".ps1") {
-			err = errors.New("a script is a .ps1 file; anything else is started by a command")
+			err = errors.New("a script must be a .ps1 file: use command for other programs")
 		}
 		if err != nil {
 			m.fault(script, "%s: %w", name, err)

@@ -20,64 +20,64 @@ func TestManifestsThatAreWrongAreRefused(t *testing.T) {
 		{"a comment", "# nothing\n", "do.yaml:1:1: the manifest is empty"},
 		{"null", "null\n", "do.yaml:1:1: the manifest is empty"},
 		{"no YAML", "name: [\n", "do.yaml:1:1: not valid YAML: "},
-		{"a list", "- name\n", "do.yaml:1:1: a manifest is a mapping, with the fields name, "},
-		{"two documents", head + "command: [do.sh]\n---\nname: More\n", "do.yaml:4:1: a second document begins here"},
-		{"an unknown field", head + "command: [do.sh]\ntimeuot: 1s\n", `do.yaml:4:1: a manifest has no field "timeuot"; it has name, `},
+		{"a list", "- name\n", "do.yaml:1:1: a manifest must be a mapping with the fields name, "},
+		{"two documents", head + "command: [do.sh]\n---\nname: More\n", "do.yaml:4:1: a second document starts here"},
+		{"an unknown field", head + "command: [do.sh]\ntimeuot: 1s\n", `do.yaml:4:1: a manifest has no field "timeuot": use name, `},
 		{"a merge", "<<: {}\n" + head + "command: [do.sh]\n", `do.yaml:1:1: a manifest has no field "<<"`},
 		{"a field twice", head + "name: Other\ncommand: [do.sh]\n", "do.yaml:3:1: name is given twice"},
 		{"no name", "description: Does.\ncommand: [do.sh]\n", "do.yaml:1:1: name is missing"},
-		{"an impossible name", "name: Do it\ndescription: x\ncommand: [do.sh]\n", `do.yaml:1:7: "Do it" is not possible: letters`},
+		{"an impossible name", "name: Do it\ndescription: x\ncommand: [do.sh]\n", `do.yaml:1:7: invalid name "Do it": use letters`},
 		{"no description", "name: Do\ncommand: [do.sh]\n", "do.yaml:1:1: description is missing"},
-		{"a number for text", "name: Do\ndescription: 17\ncommand: [do.sh]\n", "do.yaml:2:14: text belongs here; put 17 in quotes"},
+		{"a number for text", "name: Do\ndescription: 17\ncommand: [do.sh]\n", "do.yaml:2:14: expected text: put 17 in quotes"},
 		{"blanks for text", "name: Do\ndescription: ' '\ncommand: [do.sh]\n", "do.yaml:2:14: the text is empty"},
-		{"an alias", "name: &n Do\ndescription: *n\ncommand: [do.sh]\n", "do.yaml:2:14: text belongs here"},
-		{"a standard function", "name: new-entrauser\ndescription: x\ncommand: [do.sh]\n", "do.yaml:1:7: the function new-entrauser comes with the worker"},
-		{"the function for measuring", "name: No-Op\ndescription: x\ncommand: [do.sh]\n", "do.yaml:1:7: the function No-Op comes with the worker"},
+		{"an alias", "name: &n Do\ndescription: *n\ncommand: [do.sh]\n", "do.yaml:2:14: expected text"},
+		{"a standard function", "name: new-entrauser\ndescription: x\ncommand: [do.sh]\n", "do.yaml:1:7: the function new-entrauser is built into the worker"},
+		{"the function for measuring", "name: No-Op\ndescription: x\ncommand: [do.sh]\n", "do.yaml:1:7: the function No-Op is built into the worker"},
 
-		{"params that are no list", head + "params: {}\ncommand: [do.sh]\n", "do.yaml:3:9: a list belongs here"},
-		{"a param that is no mapping", head + "params: [A]\ncommand: [do.sh]\n", "do.yaml:3:10: a parameter is a mapping, with the fields name, type"},
+		{"params that are no list", head + "params: {}\ncommand: [do.sh]\n", "do.yaml:3:9: expected a list"},
+		{"a param that is no mapping", head + "params: [A]\ncommand: [do.sh]\n", "do.yaml:3:10: a parameter must be a mapping with the fields name, type"},
 		{"a param without a description", head + "params: [{name: A}]\ncommand: [do.sh]\n", "do.yaml:3:10: description is missing"},
-		{"an unknown type", head + "params: [{name: A, type: int, description: x}]\ncommand: [do.sh]\n", `do.yaml:3:26: there is no type "int"; there are string, boolean, guid, string list`},
-		{"required as text", head + "params: [{name: A, required: 'yes', description: x}]\ncommand: [do.sh]\n", "do.yaml:3:30: true or false belongs here"},
+		{"an unknown type", head + "params: [{name: A, type: int, description: x}]\ncommand: [do.sh]\n", `do.yaml:3:26: unknown type "int": use string, boolean, guid, string list`},
+		{"required as text", head + "params: [{name: A, required: 'yes', description: x}]\ncommand: [do.sh]\n", "do.yaml:3:30: expected true or false"},
 		{
 			"a param twice", head + "params:\n  - {name: A, description: x}\n  - {name: a, description: x}\ncommand: [do.sh]\n",
 			"do.yaml:5:12: the parameter a is declared twice",
 		},
-		{"a param's name", head + "params: [{name: a-b, description: x}]\ncommand: [do.sh]\n", `do.yaml:3:17: "a-b" is not possible`},
+		{"a param's name", head + "params: [{name: a-b, description: x}]\ncommand: [do.sh]\n", `do.yaml:3:17: invalid name "a-b"`},
 		{"a field twice in the result", head + "result: [{name: A, description: x}, {name: a, description: x}]\ncommand: [do.sh]\n", "do.yaml:3:44: the field a is declared twice"},
 		{"a result of types", head + "result: [{name: A, type: string, description: x}]\ncommand: [do.sh]\n", `do.yaml:3:20: a field of the result has no field "type"`},
-		{"permissions that are no texts", head + "permissions: [[x]]\ncommand: [do.sh]\n", "do.yaml:3:15: text belongs here"},
+		{"permissions that are no texts", head + "permissions: [[x]]\ncommand: [do.sh]\n", "do.yaml:3:15: expected text"},
 
-		{"a time limit without a unit", head + "timeout: '30'\ncommand: [do.sh]\n", `do.yaml:3:10: "30" is not a time limit such as 90s or 5m`},
-		{"a number for a time limit", head + "timeout: 30\ncommand: [do.sh]\n", "do.yaml:3:10: text belongs here"},
-		{"no time", head + "timeout: 0s\ncommand: [do.sh]\n", `do.yaml:3:10: "0s" is not a time limit`},
-		{"more time than a job has", head + "timeout: 61m\ncommand: [do.sh]\n", "do.yaml:3:10: the time limit of 1h1m0s is longer than that of a job, which is 1h0m0s"},
+		{"a time limit without a unit", head + "timeout: '30'\ncommand: [do.sh]\n", `do.yaml:3:10: invalid timeout "30": use a duration such as 90s or 5m`},
+		{"a number for a time limit", head + "timeout: 30\ncommand: [do.sh]\n", "do.yaml:3:10: expected text"},
+		{"no time", head + "timeout: 0s\ncommand: [do.sh]\n", `do.yaml:3:10: invalid timeout "0s"`},
+		{"more time than a job has", head + "timeout: 61m\ncommand: [do.sh]\n", "do.yaml:3:10: timeout is 1h1m0s; a job has at most 1h0m0s"},
 
-		{"a secret of the worker", head + "environment: [HR_URL, app_secret]\ncommand: [do.sh]\n", "do.yaml:3:23: app_secret is the worker's own"},
-		{"the worker's identity", head + "environment: [IDENTITY_HEADER]\ncommand: [do.sh]\n", "do.yaml:3:15: IDENTITY_HEADER is the worker's own"},
-		{"a sign-in at Azure", head + "environment: [AZURE_CLIENT_SECRET]\ncommand: [do.sh]\n", "do.yaml:3:15: AZURE_CLIENT_SECRET is the worker's own"},
+		{"a secret of the worker", head + "environment: [HR_URL, app_secret]\ncommand: [do.sh]\n", "do.yaml:3:23: app_secret is reserved for the worker"},
+		{"the worker's identity", head + "environment: [IDENTITY_HEADER]\ncommand: [do.sh]\n", "do.yaml:3:15: IDENTITY_HEADER is reserved for the worker"},
+		{"a sign-in at Azure", head + "environment: [AZURE_CLIENT_SECRET]\ncommand: [do.sh]\n", "do.yaml:3:15: AZURE_CLIENT_SECRET is reserved for the worker"},
 		{"a variable that is not set", head + "environment: [HR_TOKEN]\ncommand: [do.sh]\n", "do.yaml:3:15: HR_TOKEN is not set in the worker's environment"},
 		{"a variable with a value", head + "environment: [HR_URL=x]\ncommand: [do.sh]\n", `do.yaml:3:15: "HR_URL=x" is not the name of a variable`},
-		{"a variable twice", head + "environment: [HR_URL, HR_URL]\ncommand: [do.sh]\n", "do.yaml:3:23: HR_URL is named twice"},
-		{"a variable that is there anyway", head + "environment: [PATH]\ncommand: [do.sh]\n", "do.yaml:3:15: PATH is given to every function"},
+		{"a variable twice", head + "environment: [HR_URL, HR_URL]\ncommand: [do.sh]\n", "do.yaml:3:23: HR_URL is given twice"},
+		{"a variable that is there anyway", head + "environment: [PATH]\ncommand: [do.sh]\n", "do.yaml:3:15: every function has PATH"},
 
-		{"nothing to run", head, "do.yaml:1:1: one of command and script is missing"},
-		{"two things to run", head + "command: [do.sh]\nscript: do.ps1\n", "do.yaml:4:9: there are both a command and a script"},
+		{"nothing to run", head, "do.yaml:1:1: give command or script"},
+		{"two things to run", head + "command: [do.sh]\nscript: do.ps1\n", "do.yaml:4:9: give command or script, not both"},
 		{"an empty command", head + "command: []\n", "do.yaml:3:10: the command is empty"},
-		{"a command in one text", head + "command: do.sh --x\n", "do.yaml:3:10: a list belongs here"},
+		{"a command in one text", head + "command: do.sh --x\n", "do.yaml:3:10: expected a list"},
 		{"a command that is not there", head + "command: [none.sh]\n", "do.yaml:3:11: none.sh: no such file or directory"},
-		{"a command elsewhere", head + "command: [/bin/sh]\n", "do.yaml:3:11: /bin/sh: it is not the path of a file inside"},
-		{"a command above", head + "command: [../do.sh]\n", "do.yaml:3:11: ../do.sh: it is not the path of a file inside"},
-		{"a folder", head + "command: [lib]\n", "do.yaml:3:11: lib: it is not a file"},
-		{"a file that cannot be executed", head + "command: [data.txt]\n", "do.yaml:3:11: data.txt: it is not executable (mode 0644)"},
-		{"a link that leads out", head + "command: [out]\n", "do.yaml:3:11: out: it is a symbolic link that leads out"},
-		{"a folder that leads out", head + "command: [outdir/sh]\n", "do.yaml:3:11: outdir/sh: it is a symbolic link that leads out"},
-		{"a file that everybody may write", head + "command: [open.sh]\n", "do.yaml:3:11: open.sh: open.sh may be written by everybody (mode 0777)"},
-		{"a folder that everybody may write", head + "command: [open/do.sh]\n", "do.yaml:3:11: open/do.sh: open may be written by everybody (mode 0777)"},
-		{"a link to such a file", head + "command: [link]\n", "do.yaml:3:11: link: open.sh may be written by everybody"},
-		{"a PowerShell script as a command", head + "command: [do.ps1]\n", "do.yaml:3:11: do.ps1: a PowerShell script is named by script"},
-		{"a script that is none of PowerShell", head + "script: do.sh\n", "do.yaml:3:9: do.sh: a script is a .ps1 file"},
-		{"a script without PowerShell", head + "script: do.ps1\n", "do.yaml:3:9: a PowerShell script needs the program pwsh, which is not in the worker's PATH"},
+		{"a command elsewhere", head + "command: [/bin/sh]\n", "do.yaml:3:11: /bin/sh: the path must be inside"},
+		{"a command above", head + "command: [../do.sh]\n", "do.yaml:3:11: ../do.sh: the path must be inside"},
+		{"a folder", head + "command: [lib]\n", "do.yaml:3:11: lib: not a regular file"},
+		{"a file that cannot be executed", head + "command: [data.txt]\n", "do.yaml:3:11: data.txt: the file is not executable (mode 0644)"},
+		{"a link that leads out", head + "command: [out]\n", "do.yaml:3:11: out: a symbolic link leads out"},
+		{"a folder that leads out", head + "command: [outdir/sh]\n", "do.yaml:3:11: outdir/sh: a symbolic link leads out"},
+		{"a file that everybody may write", head + "command: [open.sh]\n", "do.yaml:3:11: open.sh: every user can write open.sh (mode 0777)"},
+		{"a folder that everybody may write", head + "command: [open/do.sh]\n", "do.yaml:3:11: open/do.sh: every user can write open (mode 0777)"},
+		{"a link to such a file", head + "command: [link]\n", "do.yaml:3:11: link: every user can write open.sh"},
+		{"a PowerShell script as a command", head + "command: [do.ps1]\n", "do.yaml:3:11: do.ps1: use script, not command"},
+		{"a script that is none of PowerShell", head + "script: do.sh\n", "do.yaml:3:9: do.sh: a script must be a .ps1 file"},
+		{"a script without PowerShell", head + "script: do.ps1\n", "do.yaml:3:9: cannot find pwsh in the worker's PATH"},
 	} {
 		t.Run(tc.note, func(t *testing.T) {
 			t.Parallel()
@@ -122,10 +122,10 @@ func TestAllProblemsAreReported(t *testing.T) {
 	_, err := custom.Load(custom.Config{Dir: d.path})
 	want := `a.yaml:1:1: description is missing
 a.yaml:2:10: description is missing
-a.yaml:2:26: there is no type "int"; there are string, boolean, guid, string list
+a.yaml:2:26: unknown type "int": use string, boolean, guid, string list
 a.yaml:3:11: none: no such file or directory
 b.yml:1:1: name is missing
-b.yml:1:1: one of command and script is missing`
+b.yml:1:1: give command or script`
 	if err == nil || err.Error() != want {
 		t.Fatalf("got\n%v\nwant\n%s", err, want)
 	}
@@ -137,7 +137,7 @@ func TestNamesAreTakenOnce(t *testing.T) {
 	d.script(t, "", "")
 	d.write(t, "again.yaml", "644", "name: DO\ndescription: Does.\ncommand: [do.sh]\n")
 	if _, err := custom.Load(custom.Config{Dir: d.path}); err == nil ||
-		err.Error() != "do.yaml:1:7: the function Do is declared in again.yaml already" {
+		err.Error() != "do.yaml:1:7: the function Do is already declared in again.yaml" {
 		t.Fatalf("got %v", err)
 	}
 }
@@ -154,21 +154,21 @@ func TestDirectories(t *testing.T) {
 			d.write(t, ".hidden.yaml", "644", "x")
 			d.write(t, "sub/do.yaml", "644", "x")
 			return d.path
-		}, "there is no manifest (*.yaml) in "},
+		}, "no manifest (*.yaml) in "},
 		"that everybody may write": {func(t *testing.T, d directory) string {
 			d.script(t, "", "")
 			if err := os.Chmod(d.path, 0o777); err != nil {
 				t.Fatal(err)
 			}
 			return d.path
-		}, "do.yaml: the functions' directory may be written by everybody (mode 0777)"},
+		}, "do.yaml: every user can write the functions' directory (mode 0777)"},
 		"whose manifest everybody may write": {func(t *testing.T, d directory) string {
 			d.script(t, "", "")
 			if err := os.Chmod(filepath.Join(d.path, "do.yaml"), 0o646); err != nil {
 				t.Fatal(err)
 			}
 			return d.path
-		}, "do.yaml: do.yaml may be written by everybody (mode 0646)"},
+		}, "do.yaml: every user can write do.yaml (mode 0646)"},
 		"whose manifest is too large": {func(t *testing.T, d directory) string {
 			d.write(t, "do.yaml", "644", "# "+strings.Repeat("x", 64<<10))
 			return d.path

@@ -41,7 +41,7 @@ func (r *reader) syntax(err error) error {
 // mapping gives the fields of a mapping, or nil when it is none.
 func (r *reader) mapping(n *yaml.Node, what string, known ...string) map[string]*yaml.Node {
 	if n.Kind != yaml.MappingNode {
-		r.fault(n, "%s is a mapping, with the fields %s", what, strings.Join(known, ", "))
+		r.fault(n, "%s must be a mapping with the fields %s", what, strings.Join(known, ", "))
 		return nil
 	}
 	fields := map[string]*yaml.Node{}
@@ -49,7 +49,7 @@ func (r *reader) mapping(n *yaml.Node, what string, known ...string) map[string]
 		key, value := n.Content[i], n.Content[i+1]
 		switch {
 		case !slices.Contains(known, key.Value):
-			r.fault(key, "%s has no field %q; it has %s", what, key.Value, strings.Join(known, ", "))
+			r.fault(key, "%s has no field %q: use %s", what, key.Value, strings.Join(known, ", "))
 		case fields[key.Value] != nil:
 			r.fault(key, "%s is given twice", key.Value)
 		default:
@@ -64,7 +64,7 @@ func (r *reader) list(n *yaml.Node) []*yaml.Node {
 		return nil
 	}
 	if n.Kind != yaml.SequenceNode {
-		r.fault(n, "a list belongs here")
+		r.fault(n, "expected a list")
 		return nil
 	}
 	return n.Content
@@ -73,13 +73,13 @@ func (r *reader) list(n *yaml.Node) []*yaml.Node {
 func (r *reader) text(n *yaml.Node) string {
 	switch {
 	case n.Kind != yaml.ScalarNode:
-		r.fault(n, "text belongs here")
+		r.fault(n, "expected text")
 	case n.ShortTag() != "!!str":
-		r.fault(n, "text belongs here; put %s in quotes to have it taken for text", n.Value)
+		r.fault(n, "expected text: put %s in quotes", n.Value)
 	case strings.TrimSpace(n.Value) == "":
 		r.fault(n, "the text is empty")
 	case strings.ContainsRune(n.Value, 0):
-		r.fault(n, "the text holds a NUL character")
+		r.fault(n, "the text has a NUL character")
 	default:
 		return n.Value
 	}
@@ -96,7 +96,7 @@ func (r *reader) texts(list *yaml.Node) []string {
 
 func (r *reader) boolean(n *yaml.Node) bool {
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" {
-		r.fault(n, "true or false belongs here")
+		r.fault(n, "expected true or false")
 		return false
 	}
 	return strings.EqualFold(n.Value, "true")
@@ -109,7 +109,7 @@ func (r *reader) duration(n *yaml.Node) time.Duration {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < time.Millisecond || d > maxTimeout {
-		r.fault(n, "%q is not a time limit such as 90s or 5m, of at most %s", text, maxTimeout)
+		r.fault(n, "invalid timeout %q: use a duration such as 90s or 5m, at most %s", text, maxTimeout)
 		return 0
 	}
 	return d
@@ -129,7 +129,7 @@ func (r *reader) required(parent *yaml.Node, fields map[string]*yaml.Node, name 
 func (r *reader) named(parent *yaml.Node, fields map[string]*yaml.Node, name string, form *regexp.Regexp, rule string) string {
 	s := r.required(parent, fields, name)
 	if s != "" && !form.MatchString(s) {
-		r.fault(fields[name], "%q is not possible: %s", s, rule)
+		r.fault(fields[name], "invalid name %q: use %s", s, rule)
 		return ""
 	}
 	return s

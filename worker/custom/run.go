@@ -29,7 +29,7 @@ const linger = 2 * time.Second
 
 // The reasons for which a process is ended.
 var (
-	errLate    = errors.New("the time limit is over")
+	errLate    = errors.New("the timeout expired")
 	errTooLong = errors.New("the answer is too long")
 )
 
@@ -101,12 +101,12 @@ func (p *program) run(ctx context.Context, params catalog.Params) (any, error) {
 	said, err := p.process(limited, cancel, question, func(r io.Reader) { copyLines(job.Log, standardError, r, blank) })
 	switch reason := context.Cause(limited); {
 	case errors.Is(reason, errTooLong):
-		return nil, p.failure(catalog.FailureInvalidResult, fmt.Sprintf("it answered more than %d bytes and was ended", MaxAnswer))
+		return nil, p.failure(catalog.FailureInvalidResult, fmt.Sprintf("the answer has more than %d bytes; the process was killed", MaxAnswer))
 	case err == nil: // its work is done, be it at the last moment
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(reason, errLate):
-		return nil, p.failure(catalog.FailureTimeout, fmt.Sprintf("it did not finish within %s and was ended", p.timeout))
+		return nil, p.failure(catalog.FailureTimeout, fmt.Sprintf("the process did not finish within %s and was killed", p.timeout))
 	}
 	if p.script {
 		var before []byte

@@ -34,7 +34,7 @@ func copyLines(log *slog.Logger, where string, from io.Reader, without *strings.
 		line, more, err := lines.ReadLine()
 		if err != nil {
 			if n > maxLines {
-				log.Warn("the function wrote too much to "+where+": the rest is left out", logkey.Lines, n-maxLines)
+				log.Warn("the function wrote too many lines to "+where+": the rest is not logged", logkey.Lines, n-maxLines)
 			}
 			return
 		}

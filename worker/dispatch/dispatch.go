@@ -172,7 +172,7 @@ func (l *Loop) Run(ctx context.Context) {
 	}
 
 	grace := time.AfterFunc(l.config.ShutdownGrace, func() {
-		l.log.Warn("the grace period is over: giving running jobs back", logkey.Jobs, l.running.Load())
+		l.log.Warn("the grace period is over: abandoning running jobs", logkey.Jobs, l.running.Load())
 		stopWork()
 		time.AfterFunc(settleGrace, stopSettle)
 	})
@@ -212,7 +212,7 @@ func (l *Loop) receive(ctx context.Context) {
 			d.next(len(messages), refused)
 		}
 		if d.size == 0 && d.refused > 0 {
-			l.log.Info("jobs that must not be begun are answered", logkey.Jobs, d.refused)
+			l.log.Info("answered jobs that are expired or revoked", logkey.Jobs, d.refused)
 			d.refused = 0
 		}
 		switch {
@@ -237,7 +237,7 @@ func (l *Loop) receive(ctx context.Context) {
 			if what := remedy.For(err, message.TopicWorkerJobs, message.WorkerSubscription(l.config.WorkerID)); what != "" {
 				about = append(about, logkey.Remedy, what)
 			}
-			l.log.Warn("cannot receive jobs: trying again", about...)
+			l.log.Warn("cannot receive jobs: retrying", about...)
 			pause(ctx, delay)
 		}
 	}

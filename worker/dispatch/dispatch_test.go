@@ -89,15 +89,15 @@ func TestWhatAFunctionReturnsIsTheResult(t *testing.T) {
 		},
 		{
 			"a panic", func(context.Context, string, []byte) (any, error) { panic("index out of range") },
-			"", &message.JobError{Message: "Do failed by a defect: index out of range", Type: dispatch.FailurePanic, Attempts: 1},
+			"", &message.JobError{Message: "Do panicked: index out of range", Type: dispatch.FailurePanic, Attempts: 1},
 		},
 		{
 			"neither boolean nor object", func(context.Context, string, []byte) (any, error) { return []int{1}, nil },
-			"", &message.JobError{Message: "the answer is neither", Type: dispatch.FailureInvalidResult, Attempts: 1},
+			"", &message.JobError{Message: "the answer must be", Type: dispatch.FailureInvalidResult, Attempts: 1},
 		},
 		{
 			"nothing", func(context.Context, string, []byte) (any, error) { return nil, nil },
-			"", &message.JobError{Message: "the answer is neither", Type: dispatch.FailureInvalidResult, Attempts: 1},
+			"", &message.JobError{Message: "the answer must be", Type: dispatch.FailureInvalidResult, Attempts: 1},
 		},
 		{
 			"what is no JSON", func(context.Context, string, []byte) (any, error) { return func() {}, nil },
@@ -144,14 +144,14 @@ func TestJobThatCannotBeReadIsAnsweredWhenItSaysToWhom(t *testing.T) {
 	f := &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}
 	b := start(t, f, options{})
 	for _, tc := range []struct{ note, body, want string }{
-		{"no function", `{"JobId":"j1","CorrelationData":{"BatchId":4,"StepExecutionId":9}}`, "the job names no function"},
+		{"no function", `{"JobId":"j1","CorrelationData":{"BatchId":4,"StepExecutionId":9}}`, "the job has no FunctionName"},
 		{
 			"another worker's", `{"JobId":"j2","WorkerId":"worker-02","FunctionName":"Do","CorrelationData":{"BatchId":4,"StepExecutionId":9}}`,
-			`the job is for worker "worker-02", but came to "worker-01"`,
+			`the job is for worker "worker-02", not for "worker-01"`,
 		},
 		{
 			"a field of another type", `{"JobId":"j3","FunctionName":7,"CorrelationData":{"BatchId":4,"StepExecutionId":9}}`,
-			"the job cannot be read: json: cannot unmarshal number into Go struct field Job.FunctionName of type string",
+			"invalid job: json: cannot unmarshal number into Go struct field Job.FunctionName of type string",
 		},
 		{
 			"parameters of another type", `{"JobId":"j4","FunctionName":"Do","Parameters":[1],"CorrelationData":{"BatchId":4,"StepExecutionId":9}}`,
@@ -159,7 +159,7 @@ func TestJobThatCannotBeReadIsAnsweredWhenItSaysToWhom(t *testing.T) {
 		},
 		{
 			"an expiry that is no time", `{"JobId":"j5","FunctionName":"Do","CorrelationData":{"BatchId":4,"StepExecutionId":9},"ExpiresAt":"soon"}`,
-			`the job cannot be read: parsing time "soon" as "2006-01-02T15:04:05Z07:00": cannot parse "soon" as "2006"`,
+			`invalid job: parsing time "soon" as "2006-01-02T15:04:05Z07:00": cannot parse "soon" as "2006"`,
 		},
 	} {
 		b.sendBody(t, tc.body)
@@ -275,7 +275,7 @@ func TestJobIsNotBegunPastItsExpiry(t *testing.T) {
 				got.CorrelationData != j.CorrelationData {
 				t.Fatalf("%d calls, got %+v with %+v", calls, got, got.Error)
 			}
-			for _, want := range []string{"Do was not begun", "expired at 2026-03-01T12:30:00Z", "queue", "longer than the step's timeout"} {
+			for _, want := range []string{"Do was not started", "expired at 2026-03-01T12:30:00Z", "queue", "before the step's timeout"} {
 				if !strings.Contains(got.Error.Message, want) {
 					t.Errorf("%q does not say %q", got.Error.Message, want)
 				}
@@ -301,7 +301,7 @@ func TestAJobThatComesAgainPastItsExpiryMayHaveBeenBegun(t *testing.T) {
 	work(t, dial(t, b.server.ConnectionString()), next, dispatch.Config{Now: func() time.Time { return expires }})
 	got := b.result(t)
 	if got.Error == nil || got.Error.Type != dispatch.FailureExpired ||
-		!strings.Contains(got.Error.Message, "was not begun here") || !strings.Contains(got.Error.Message, "an earlier delivery of it may have been carried out") {
+		!strings.Contains(got.Error.Message, "was not started by this delivery") || !strings.Contains(got.Error.Message, "an earlier delivery may have run it") {
 		t.Errorf("got %+v", got.Error)
 	}
 	if calls, _ := next.counts(); calls != 0 {

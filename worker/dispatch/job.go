@@ -48,13 +48,13 @@ const MaxTries = 10
 func (l *Loop) handle(d *received) (tell func()) {
 	m, job, log := d.message, d.job, l.logFor(d.job)
 	if errors.Is(d.err, errUnanswerable) {
-		log.Error("dead-lettering a job that cannot be read", logkey.Error, d.err, logkey.MessageID, m.ID)
+		log.Error("dead-lettering an invalid job", logkey.Error, d.err, logkey.MessageID, m.ID)
 		return func() { l.deadLetter(m, ReasonUnreadable, d.err.Error(), log) }
 	}
 	if d.err == nil && d.tries() > MaxTries && l.refusal(d) == nil && !l.memory.knows(d.identity) {
-		log.Error("dead-lettering a job that was begun too often", logkey.Tries, MaxTries, logkey.DeliveryCount, m.DeliveryCount)
+		log.Error("dead-lettering a job with too many attempts", logkey.Tries, MaxTries, logkey.DeliveryCount, m.DeliveryCount)
 		return func() {
-			l.deadLetter(m, ReasonTries, fmt.Sprintf("The job was begun %d times and no replica answered it.", MaxTries), log)
+			l.deadLetter(m, ReasonTries, fmt.Sprintf("The job was started %d times and no replica answered it.", MaxTries), log)
 		}
 	}
 	ctx, observed := l.config.Observer.Received(l.work, delivery(m, job))
@@ -119,7 +119,7 @@ func (l *Loop) answer(ctx context.Context, d *received, log *slog.Logger) (a ans
 		a.Ran = true
 		go l.run(ctx, d, c)
 	} else {
-		log.Info("the job has come again", logkey.DeliveryCount, d.message.DeliveryCount)
+		log.Info("the job was redelivered", logkey.DeliveryCount, d.message.DeliveryCount)
 	}
 	ready := c.ended
 	if part == joins {
@@ -137,7 +137,7 @@ func (l *Loop) answer(ctx context.Context, d *received, log *slog.Logger) (a ans
 func (l *Loop) complete(m *bus.Received, log *slog.Logger) {
 	if err := l.settleInTime(func(ctx context.Context) error { return l.receiver.Complete(ctx, m) }); err != nil {
 		// It comes again, is answered from memory, and the repeated result is dropped.
-		log.Warn("the job could not be completed and will come again", logkey.Error, err)
+		log.Warn("cannot complete the job: the broker will redeliver it", logkey.Error, err)
 	}
 }
 
@@ -145,7 +145,7 @@ func (l *Loop) deadLetter(m *bus.Received, reason, description string, log *slog
 	if err := l.settleInTime(func(ctx context.Context) error {
 		return l.receiver.DeadLetter(ctx, m, reason, description)
 	}); err != nil {
-		log.Warn("the job could not be dead-lettered and will come again", logkey.Error, err)
+		log.Warn("cannot dead-letter the job: the broker will redeliver it", logkey.Error, err)
 	}
 }
 
@@ -165,10 +165,10 @@ func (l *Loop) abandon(d *received, log *slog.Logger) {
 		set = map[string]any{message.PropertyNotBegun: int64(d.notBegun() + 1)}
 	}
 	if err := l.settleInTime(func(ctx context.Context) error { return l.receiver.Abandon(ctx, d.message, set) }); err != nil {
-		log.Warn("the job could not be given back and will come again when its lock ends", logkey.Error, err)
+		log.Warn("cannot abandon the job: the broker will redeliver it when its lock ends", logkey.Error, err)
 		return
 	}
-	log.Info("gave the job back")
+	log.Info("abandoned the job")
 }
 
 // refusal is why a job must not be begun, and nil where it may be. The orchestrator has
@@ -177,15 +177,15 @@ func (l *Loop) abandon(d *received, log *slog.Logger) {
 func (l *Loop) refusal(d *received) *catalog.Failure {
 	job, here, before := d.job, "", ""
 	if d.again() { // it was perhaps begun by a worker that was killed, or that lost the lock
-		here, before = " here", "; the job has come again, and an earlier delivery of it may have been carried out, wholly or in part"
+		here, before = " by this delivery", "; the job was redelivered, and an earlier delivery may have run it, wholly or in part"
 	}
 	switch {
 	case l.config.Controls.Revoked(job):
 		return &catalog.Failure{Type: FailureRevoked, Message: fmt.Sprintf(
-			"%s was not begun%s: its batch was paused or cancelled while the job waited%s", job.FunctionName, here, before)}
+			"%s was not started%s: its batch was paused or cancelled while the job waited%s", job.FunctionName, here, before)}
 	case job.ExpiresAt != nil && !l.config.Now().Before(*job.ExpiresAt):
 		return &catalog.Failure{Type: FailureExpired, Message: fmt.Sprintf(
-			"%s was not begun%s: the job expired at %s, while it waited in the worker's queue, which was longer than the step's timeout allows%s",
+			"%s was not started%s: the job expired at %s in the worker's queue, before the step's timeout%s",
 			job.FunctionName, here, job.ExpiresAt.UTC().Format(time.RFC3339), before)}
 	}
 	return nil
@@ -206,7 +206,7 @@ func (l *Loop) run(ctx context.Context, d *received, c *call) {
 	job := d.job
 	limit, late := l.limit(job)
 	if limit <= 0 { // it has expired since it was looked at
-		late.Type, late.Message = FailureExpired, job.FunctionName+" was not begun: the job expired at "+job.ExpiresAt.UTC().Format(time.RFC3339)
+		late.Type, late.Message = FailureExpired, job.FunctionName+" was not started: the job expired at "+job.ExpiresAt.UTC().Format(time.RFC3339)
 		c.end(d.refusalResult(late))
 		return
 	}
@@ -231,7 +231,7 @@ func (l *Loop) run(ctx context.Context, d *received, c *call) {
 		l.memory.forget(d.identity)
 	case ctx.Err() != nil:
 		if !ok {
-			log.Error("the function goes on although its context has ended", logkey.After, unwind.String())
+			log.Error("the function still runs after its context ended", logkey.After, unwind.String())
 		}
 		c.end(failure(job, late, took))
 	default:
@@ -248,7 +248,7 @@ func (l *Loop) limit(job message.Job) (time.Duration, *catalog.Failure) {
 	if job.ExpiresAt != nil {
 		if left := job.ExpiresAt.Sub(l.config.Now()); left < l.config.JobTimeout {
 			return left, &catalog.Failure{Type: FailureTimeout, Message: fmt.Sprintf(
-				"%s did not finish before the step's timeout: the job expired at %s and was stopped; what it had done by then stays done",
+				"%s did not finish before the step's timeout: the job expired at %s and was stopped; its changes remain",
 				job.FunctionName, job.ExpiresAt.UTC().Format(time.RFC3339))}
 		}
 	}
@@ -270,7 +270,7 @@ func (l *Loop) call(ctx context.Context, job message.Job, log *slog.Logger, retu
 		if r := recover(); r != nil {
 			log.Error("the function panicked", logkey.Panic, fmt.Sprint(r), logkey.Stack, string(debug.Stack()))
 			returned <- outcome{err: &catalog.Failure{
-				Type: FailurePanic, Message: fmt.Sprintf("%s failed by a defect: %v", job.FunctionName, r),
+				Type: FailurePanic, Message: fmt.Sprintf("%s panicked: %v", job.FunctionName, r),
 			}}
 		}
 	}()
@@ -309,7 +309,7 @@ func (l *Loop) awaitOutcome(ctx context.Context, returned <-chan outcome) (o out
 }
 
 // errUnanswerable marks jobs that hold nothing to send an answer to.
-var errUnanswerable = errors.New("no JobId and CorrelationData.StepExecutionId to answer to")
+var errUnanswerable = errors.New("the job has no JobId or no CorrelationData.StepExecutionId")
 
 // maxMessageID is how long the id of a message may be in Service Bus
 // (https://learn.microsoft.com/azure/service-bus-messaging/service-bus-quotas).
@@ -329,16 +329,16 @@ func readJob(body []byte, workerID string) (message.Job, error) {
 		return job, errUnanswerable
 	}
 	if id := result(job, 0).ID(); len(id) > maxMessageID {
-		return job, fmt.Errorf("%w: the JobId is too long, its result's message id would have %d characters, more than %d", errUnanswerable, len(id), maxMessageID)
+		return job, fmt.Errorf("%w: the JobId is too long: the message id of the result would have %d characters, more than %d", errUnanswerable, len(id), maxMessageID)
 	}
 	parameters := bytes.TrimSpace(job.Parameters)
 	switch {
 	case err != nil:
-		return job, fmt.Errorf("the job cannot be read: %w", err)
+		return job, fmt.Errorf("invalid job: %w", err)
 	case job.FunctionName == "":
-		return job, errors.New("the job names no function")
+		return job, errors.New("the job has no FunctionName")
 	case job.WorkerID != "" && !strings.EqualFold(job.WorkerID, workerID):
-		return job, fmt.Errorf("the job is for worker %q, but came to %q", job.WorkerID, workerID)
+		return job, fmt.Errorf("the job is for worker %q, not for %q", job.WorkerID, workerID)
 	case len(parameters) > 0 && parameters[0] != '{' && !bytes.Equal(parameters, jsonNull):
 		return job, errors.New("the job's Parameters are not a JSON object")
 	}
@@ -359,12 +359,12 @@ func success(job message.Job, value any, took time.Duration) message.Result {
 	case len(raw) > 0 && raw[0] == '{':
 		r.ResultType = message.ResultObject
 	default:
-		return failure(job, &catalog.Failure{Type: FailureInvalidResult, Message: "the answer is neither a boolean nor an object"}, took)
+		return failure(job, &catalog.Failure{Type: FailureInvalidResult, Message: "the answer must be a boolean or an object"}, took)
 	}
 	if room := message.Limit - 4<<10; len(raw) > room { // the envelope needs the rest
 		return failure(job, &catalog.Failure{
 			Type:    FailureInvalidResult,
-			Message: fmt.Sprintf("the answer has %d bytes; at most %d can be sent", len(raw), room),
+			Message: fmt.Sprintf("the answer has %d bytes; the limit is %d", len(raw), room),
 		}, took)
 	}
 	r.Status, r.Result = message.StatusSuccess, raw
@@ -407,7 +407,7 @@ func (l *Loop) report(log *slog.Logger, r message.Result) {
 		log.Debug("the job succeeded")
 		return
 	case r.Error.Type == FailureRevoked: // all of a batch may be
-		log.Debug("the job is revoked")
+		log.Debug("the job was revoked")
 		return
 	}
 	log.Warn("the job failed", logkey.Type, r.Error.Type, logkey.Error, r.Error.Message,

@@ -62,10 +62,10 @@ func (l *Loop) renew(ctx context.Context, d *received) {
 			return
 		case errors.Is(err, bus.ErrLockLost):
 			d.lock.lost()
-			l.log.Warn("the lock of a job in hand is lost: it will come again", logkey.MessageID, m.ID)
+			l.log.Warn("lost the lock of a job: the broker will redeliver it", logkey.MessageID, m.ID)
 			return
 		case err != nil:
-			l.log.Warn("the lock of a running job could not be renewed yet", logkey.MessageID, m.ID, logkey.Error, err)
+			l.log.Warn("cannot renew the lock of a job: retrying", logkey.MessageID, m.ID, logkey.Error, err)
 			pause(ctx, time.Second)
 		default:
 			d.lock.set(until)

@@ -26,7 +26,7 @@ func TestRefusalsOfTheBrokerAreLoggedWithTheirRemedy(t *testing.T) {
 	t.Parallel()
 	server := serve(t, "127.0.0.1:0", servicebus.DefaultTopology())
 	for _, tc := range []struct{ note, connection, worker, want string }{
-		{"no subscription", server.ConnectionString(), "nobody", "the topic worker-jobs has to have the subscription worker-nobody"},
+		{"no subscription", server.ConnectionString(), "nobody", "the topic worker-jobs must have the subscription worker-nobody"},
 		{"another key", strings.Replace(server.ConnectionString(), "c2VjcmV0", "b3RoZXI=", 1), workerID, "the roles Azure Service Bus Data Receiver"},
 		{"nobody there", "Endpoint=sb://127.0.0.1:1;SharedAccessKeyName=k;SharedAccessKey=c2VjcmV0;UseDevelopmentEmulator=true;", workerID, ""},
 	} {
@@ -46,7 +46,7 @@ func TestRefusalsOfTheBrokerAreLoggedWithTheirRemedy(t *testing.T) {
 				loop.Run(ctx)
 			}()
 			var line struct{ Msg, Remedy string }
-			for line.Msg != "cannot receive jobs: trying again" {
+			for line.Msg != "cannot receive jobs: retrying" {
 				if err := json.Unmarshal([]byte(next(t, "a line of the log", said)), &line); err != nil {
 					t.Fatal(err)
 				}

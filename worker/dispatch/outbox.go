@@ -101,7 +101,7 @@ func (o *outbox) deliver(ctx context.Context, letters []*letter) {
 		return struct{}{}, o.sender.Send(ctx, message.TopicWorkerResults, messages...)
 	}, backoff.WithBackOff(o.delays()), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, delay time.Duration) {
 		if ctx.Err() == nil {
-			o.log.Warn("cannot send results: trying again", logkey.Results, len(letters), logkey.Error, err, logkey.Delay, delay.String())
+			o.log.Warn("cannot send results: retrying", logkey.Results, len(letters), logkey.Error, err, logkey.Delay, delay.String())
 		}
 	}))
 	if err != nil {

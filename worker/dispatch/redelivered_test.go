@@ -183,7 +183,7 @@ func TestJobsThatAStoppingWorkerGivesBackDoNotCount(t *testing.T) {
 	}
 	dead := b.jobsLeft(t, 1, &azservicebus.ReceiverOptions{SubQueue: azservicebus.SubQueueDeadLetter})
 	if m := dead[0]; m.DeadLetterReason == nil || *m.DeadLetterReason != dispatch.ReasonTries || m.DeadLetterErrorDescription == nil ||
-		*m.DeadLetterErrorDescription != "The job was begun 10 times and no replica answered it." {
+		*m.DeadLetterErrorDescription != "The job was started 10 times and no replica answered it." {
 		t.Errorf("dead-lettered: %v, %v", m.DeadLetterReason, m.DeadLetterErrorDescription)
 	}
 }

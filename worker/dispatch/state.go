@@ -39,7 +39,7 @@ func (l *Loop) Alive(now time.Time) error {
 		return nil
 	}
 	if still := now.Sub(time.Unix(0, began)); still > l.config.stuck() {
-		return fmt.Errorf("the loop that takes jobs has stood still for %s", still.Round(time.Second))
+		return fmt.Errorf("the dispatch loop is stuck for %s", still.Round(time.Second))
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ func (l *Loop) Ready() error {
 	case l.state.began.Load() == 0:
 		return errors.New("starting")
 	case !l.state.linked.Load():
-		return errors.New("the broker has not answered yet, or does not any more")
+		return errors.New("no connection to Service Bus")
 	}
 	return nil
 }

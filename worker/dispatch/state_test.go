@@ -53,7 +53,7 @@ func TestReadyWhileTheBrokerAnswers(t *testing.T) {
 	if left := first.Close(); left != nil {
 		t.Fatal(left)
 	}
-	becomes("without its broker", "has not answered")
+	becomes("without its broker", "no connection")
 	if err := loop.Alive(time.Now()); err != nil {
 		t.Errorf("without its broker: %v", err)
 	}
@@ -62,7 +62,7 @@ func TestReadyWhileTheBrokerAnswers(t *testing.T) {
 
 	// An hour later nothing has gone round: only a worker that waits for its jobs may.
 	later := time.Now().Add(time.Hour)
-	if err := loop.Alive(later); err == nil || !strings.Contains(err.Error(), "stood still for 1h0m") {
+	if err := loop.Alive(later); err == nil || !strings.Contains(err.Error(), "stuck for 1h0m") {
 		t.Errorf("when it stands still: %v", err)
 	}
 	b := &bus{client: connect(t, second.ConnectionString())}

@@ -83,7 +83,7 @@ func (c *Client) editAddresses(ctx context.Context, cmdlet, id string, add, remo
 	if err := c.invoke(ctx, cmdlet, map[string]any{"Identity": id, "EmailAddresses": edit(add, remove)}, nil); err != nil {
 		return err
 	}
-	_, err := c.readUntil(ctx, "Get-Recipient", id, "the addresses are not as they were set", func(r recipient) bool {
+	_, err := c.readUntil(ctx, "Get-Recipient", id, "the addresses are not the new ones", func(r recipient) bool {
 		for _, address := range add {
 			if !has(r.EmailAddresses, address) {
 				return false
@@ -139,8 +139,8 @@ func (c *Client) setAddresses(ctx context.Context, p catalog.Params) (any, error
 		if !has(wanted.all, "smtp:"+wanted.primary) {
 			return nil, &catalog.Failure{
 				Type: catalog.FailureParameters, Attempts: 1,
-				Message: "none of ProxyAddresses is primary: none begins with SMTP: in capitals, and the present primary address, " +
-					wanted.primary + ", is not among them",
+				Message: "ProxyAddresses has no primary address: no address begins with SMTP: in capitals, and the present primary address, " +
+					wanted.primary + ", is not one of them",
 			}
 		}
 	}
@@ -169,7 +169,7 @@ func (c *Client) setAddresses(ctx context.Context, p catalog.Params) (any, error
 	if err := c.editAddresses(ctx, cmdlet, id, add, remove); err != nil {
 		return nil, err
 	}
-	_, err = c.readUntil(ctx, "Get-Recipient", id, "there are addresses that were not asked for", func(r recipient) bool {
+	_, err = c.readUntil(ctx, "Get-Recipient", id, "removed addresses are still there", func(r recipient) bool {
 		return !slices.ContainsFunc(r.EmailAddresses, func(a string) bool { return smtp(a) != "" && !has(wanted.all, a) })
 	})
 	if err != nil {
@@ -196,7 +196,7 @@ func wantedAddresses(list []string) (addresses, error) {
 			if strings.HasPrefix(given, "SMTP:") && wanted.primary != "" && !strings.EqualFold(wanted.primary, s) {
 				return addresses{}, &catalog.Failure{
 					Type:    catalog.FailureParameters,
-					Message: fmt.Sprintf("ProxyAddresses names two primary addresses, %s and %s", wanted.primary, s),
+					Message: fmt.Sprintf("ProxyAddresses has two primary addresses, %s and %s", wanted.primary, s),
 				}
 			}
 			if strings.HasPrefix(given, "SMTP:") {

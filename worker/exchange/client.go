@@ -185,7 +185,7 @@ func readAnswer(body []byte, into any) error {
 		return &refusal{kind: "InvalidAnswer", text: "the answer is not the expected JSON: " + err.Error()}
 	}
 	if answer.Next != "" {
-		return &refusal{kind: "InvalidAnswer", text: "the answer goes on on a further page, which was not expected"}
+		return &refusal{kind: "InvalidAnswer", text: "the answer has an unexpected second page"}
 	}
 	if err := json.Unmarshal(answer.Value, into); err != nil {
 		return &refusal{kind: "InvalidAnswer", text: "the answer is not the expected JSON: " + err.Error()}

@@ -20,8 +20,8 @@ func (c *Client) setExternal(ctx context.Context, p catalog.Params) (any, error)
 		if before.isExternal(external) && strings.EqualFold(before.PrimarySmtpAddress, external) && before.mailAddresses() > 1 {
 			return nil, &catalog.Failure{
 				Type: catalog.FailureConflict, Attempts: 1,
-				Message: "the external address is set, and it is the primary address too: either it was that before, or setting it moved the primary address. " +
-					"PrimaryEmail, or Set-ExchangePrimaryEmail before this, says which it is to be",
+				Message: "the external address is already set and is also the primary address, so the former primary address is unknown: " +
+					"give PrimaryEmail, or call Set-ExchangePrimaryEmail first",
 			}
 		}
 		primary = before.PrimarySmtpAddress
@@ -72,7 +72,7 @@ func (c *Client) setGUIDs(ctx context.Context, p catalog.Params) (any, error) {
 	if err := c.invoke(ctx, "Set-MailUser", change, nil); err != nil {
 		return nil, err
 	}
-	_, err := c.readUntil(ctx, "Get-MailUser", id, "the ids are not those that were set", func(r recipient) bool {
+	_, err := c.readUntil(ctx, "Get-MailUser", id, "the ids are not the new ones", func(r recipient) bool {
 		return strings.EqualFold(r.ExchangeGuid, p.String("ExchangeGuid")) &&
 			(!p.Has("ArchiveGuid") || strings.EqualFold(r.ArchiveGuid, p.String("ArchiveGuid")))
 	})

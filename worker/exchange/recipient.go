@@ -38,7 +38,7 @@ func (c *Client) read(ctx context.Context, cmdlet, identity string) (recipient, 
 func ambiguous(cmdlet string, n int) error {
 	return &catalog.Failure{
 		Type: catalog.FailureConflict, Attempts: 1,
-		Message: fmt.Sprintf("%s: %d recipients answer to this identity", cmdlet, n),
+		Message: fmt.Sprintf("%s: %d recipients have this identity", cmdlet, n),
 	}
 }
 
@@ -69,6 +69,6 @@ func (r recipient) setCmdlet() (string, error) {
 	}
 	return "", &catalog.Failure{
 		Type: catalog.FailureConflict, Attempts: 1,
-		Message: fmt.Sprintf("the recipient is a %s; only mail users and mailboxes have their addresses set here", r.RecipientType),
+		Message: fmt.Sprintf("the recipient is a %s: give a mail user or mailbox", r.RecipientType),
 	}
 }

@@ -40,7 +40,7 @@ func (c *Client) testAttribute(ctx context.Context, p catalog.Params) (any, erro
 	if !ok {
 		return nil, &catalog.Failure{
 			Type: catalog.FailureParameters, Attempts: 1,
-			Message: fmt.Sprintf("%s does not answer an attribute %q", cmdlet, name),
+			Message: fmt.Sprintf("%s returns no attribute %q", cmdlet, name),
 		}
 	}
 	match := catalog.SameValues(p.List("ExpectedValue"), actual)

@@ -22,10 +22,10 @@ func (c *Client) Trial(ctx context.Context) error {
 	verdict := judge(err)
 	switch answered := errors.As(err, &r); {
 	case answered && r.status == http.StatusUnauthorized:
-		return &catalog.Failure{Type: r.kind, Attempts: 1, Message: "Exchange Online does not take the token: give the app registration the application permission " +
+		return &catalog.Failure{Type: r.kind, Attempts: 1, Message: "Exchange Online refuses the token: give the app registration the application permission " +
 			"Exchange.ManageAsApp of Office 365 Exchange Online, and have an administrator of the target tenant consent to it (" + r.text + ")"}
 	case answered && r.status == http.StatusForbidden:
-		return &catalog.Failure{Type: r.kind, Attempts: 1, Message: "the app has no role in Exchange Online: assign its service principal an Entra ID role such as " +
+		return &catalog.Failure{Type: r.kind, Attempts: 1, Message: "the app has no role in Exchange Online: assign to its service principal an Entra ID role such as " +
 			"Exchange Recipient Administrator in the target tenant (" + r.text + ")"}
 	case answered && (verdict.Outcome == throttle.Final || r.status == http.StatusNotFound):
 		return &catalog.Failure{Type: r.kind, Attempts: 1, Message: r.text}

@@ -29,7 +29,7 @@ func (c *Client) sendAlert(ctx context.Context, p catalog.Params) (any, error) {
 	if c.alert.From == "" {
 		return nil, &catalog.Failure{
 			Type:    catalog.FailureNotConfigured,
-			Message: "this worker sends no alerts: its setting ALERT_FROM names no sender",
+			Message: "no sender: set ALERT_FROM of the worker",
 		}
 	}
 	to := p.List("To")
@@ -39,12 +39,12 @@ func (c *Client) sendAlert(ctx context.Context, p catalog.Params) (any, error) {
 	if len(to) == 0 {
 		return nil, &catalog.Failure{
 			Type:    catalog.FailureParameters,
-			Message: "nobody to send to: To is not given and the worker's setting ALERT_TO is empty",
+			Message: "no recipient: give To, or set ALERT_TO of the worker",
 		}
 	}
 	for _, address := range to {
 		if parsed, err := mail.ParseAddress(address); err != nil || parsed.Address != address {
-			return nil, &catalog.Failure{Type: catalog.FailureParameters, Message: "To holds something that is no mail address"}
+			return nil, &catalog.Failure{Type: catalog.FailureParameters, Message: "To has an invalid mail address"}
 		}
 	}
 	job := catalog.JobOf(ctx)

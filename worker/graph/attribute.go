@@ -49,7 +49,7 @@ func (c *Client) testAttribute(ctx context.Context, p catalog.Params) (any, erro
 		}
 		raw, ok := body.([]byte)
 		if !ok {
-			return fmt.Errorf("the answer is a %T, not a body", body)
+			return fmt.Errorf("unexpected answer %T", body)
 		}
 		user = nil
 		dec := json.NewDecoder(bytes.NewReader(raw))

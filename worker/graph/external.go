@@ -24,7 +24,7 @@ func (c *Client) invite(ctx context.Context, p catalog.Params) (any, error) {
 	case value(user.GetExternalUserState()) != "" && same:
 		return true, nil
 	case value(user.GetExternalUserState()) != "":
-		return nil, conflict("the user has been invited under another address")
+		return nil, conflict("the user is already invited with another address")
 	case value(user.GetOnPremisesUserPrincipalName()) != "":
 		return nil, conflict("the user is synchronised from on-premises and cannot be invited")
 	case !same:
@@ -48,7 +48,7 @@ func (c *Client) invite(ctx context.Context, p catalog.Params) (any, error) {
 		// An answer was lost, or the read above was old: look until it shows.
 		err = c.userUntil(ctx, id, []string{"externalUserState"}, func(user models.Userable) error {
 			if value(user.GetExternalUserState()) == "" {
-				return &staleError{"the user is not shown as invited"}
+				return &staleError{"the user is not invited"}
 			}
 			return nil
 		})
@@ -126,9 +126,9 @@ func (c *Client) ensureConverted(ctx context.Context, id string, wanted conversi
 	return c.userUntil(ctx, id, []string{"userPrincipalName", "mail"}, func(user models.Userable) error {
 		switch {
 		case wanted.UserPrincipalName != "" && !strings.EqualFold(wanted.UserPrincipalName, value(user.GetUserPrincipalName())):
-			return &staleError{"the user is internal already, under the name " + value(user.GetUserPrincipalName())}
+			return &staleError{"the user is already internal, with the name " + value(user.GetUserPrincipalName())}
 		case wanted.Mail != "" && !strings.EqualFold(wanted.Mail, value(user.GetMail())):
-			return &staleError{"the user is internal already, with the address " + value(user.GetMail())}
+			return &staleError{"the user is already internal, with the address " + value(user.GetMail())}
 		}
 		return nil
 	})

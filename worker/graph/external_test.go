@@ -49,7 +49,7 @@ func TestWhatIsNotAsAskedForIsAConflict(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	_, failure := w.call(t, "Convert-EntraB2BToInternal", map[string]any{"UserId": adaID, "UserPrincipalName": "other@contoso.example"})
-	if failure == nil || failure.Type != catalog.FailureConflict || !strings.Contains(failure.Message, "under the name ada@contoso.example") {
+	if failure == nil || failure.Type != catalog.FailureConflict || !strings.Contains(failure.Message, "with the name ada@contoso.example") {
 		t.Errorf("conversion of an internal user: got %+v", failure)
 	}
 	if _, failure := w.call(t, "New-EntraB2BInvitation", map[string]any{"UserId": adaID, "InvitedUserEmail": "ada@old.example"}); failure != nil {

@@ -24,12 +24,12 @@ func (c *Client) Trial(ctx context.Context) error {
 	verdict := judge(err)
 	switch {
 	case status == http.StatusUnauthorized:
-		text = "Microsoft Graph does not take the token: GRAPH_URL and the authority have to be of one cloud (" + text + ")"
+		text = "Microsoft Graph refuses the token: check that GRAPH_URL and the authority belong to the same cloud (" + text + ")"
 	case status == http.StatusForbidden:
 		text = "the app may not read users: give the app registration the application permissions that `worker functions` lists, " +
 			"such as User.ReadWrite.All, and have an administrator of the target tenant consent to them (" + text + ")"
 	case status == http.StatusNotFound:
-		text = "there is no Microsoft Graph at GRAPH_URL (" + text + ")"
+		text = "no Microsoft Graph at GRAPH_URL (" + text + ")"
 	case status == 0 && verdict.Outcome == throttle.Final && ctx.Err() == nil: // Entra ID refused
 		code, text = "SignIn", err.Error()
 	default:

@@ -92,8 +92,8 @@ func (c *Client) renamedSince(ctx context.Context, wanted models.Userable) error
 	if other == "" {
 		return nil
 	}
-	return conflict("the job has come again, and " + other + ", which has the same mailNickname, was made since it was sent: " +
-		"an earlier delivery may have made that user")
+	return conflict("the job was redelivered, and " + other + ", with the same mailNickname, was created since the job was sent: " +
+		"an earlier delivery may have created that user")
 }
 
 // findCreated returns the user that has the wanted one's name, when an earlier
@@ -116,7 +116,7 @@ func (c *Client) findCreated(ctx context.Context, wanted models.Userable) (model
 	if len(differ) > 0 {
 		return nil, &catalog.Failure{
 			Type: catalog.FailureConflict,
-			Message: "a user with this userPrincipalName exists and is not the one asked for: other " +
+			Message: "a user with this userPrincipalName exists and differs in: " +
 				strings.Join(differ, ", "),
 			Attempts: 1,
 		}

@@ -85,7 +85,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		http.Error(w, "only GET", http.StatusMethodNotAllowed)
+		http.Error(w, "use GET", http.StatusMethodNotAllowed)
 		return
 	}
 	w.Header().Set("Cache-Control", "no-store")
@@ -136,13 +136,13 @@ func Ask(ctx context.Context, address, path string) error {
 func CheckAddress(address string) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return errors.New("not an address and a port, such as 127.0.0.1:8080, or 0.0.0.0:8080 for all addresses")
+		return errors.New("give an address and a port, such as 127.0.0.1:8080, or 0.0.0.0:8080 for all addresses")
 	}
 	if _, err := netip.ParseAddr(host); err != nil && host != "localhost" {
-		return fmt.Errorf("%q is not an IP address or localhost; 0.0.0.0 stands for all", host)
+		return fmt.Errorf("invalid host %q: use an IP address, localhost, or 0.0.0.0 for all addresses", host)
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
-		return fmt.Errorf("%q is not a port", port)
+		return fmt.Errorf("invalid port %q", port)
 	}
 	return nil
 }

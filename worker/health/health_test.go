@@ -108,8 +108,8 @@ func TestCheckAddress(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
 		"127.0.0.1:8080": "", "localhost:8080": "", "0.0.0.0:8080": "", "[::]:8080": "", "[::1]:0": "",
-		"": "such as", "8080": "such as", ":8080": "not an IP address", "example.com:80": "not an IP address",
-		"127.0.0.1:http": "not a port", "127.0.0.1:65536": "not a port", "127.0.0.1:": "not a port",
+		"": "such as", "8080": "such as", ":8080": "invalid host", "example.com:80": "invalid host",
+		"127.0.0.1:http": "invalid port", "127.0.0.1:65536": "invalid port", "127.0.0.1:": "invalid port",
 	} {
 		err := health.CheckAddress(address)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

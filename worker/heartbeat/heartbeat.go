@@ -106,9 +106,9 @@ func (r *Reporter) send(running context.Context, limit time.Duration, stopping b
 	case err != nil && running.Err() != nil:
 		return // it was interrupted, and Stop says more
 	case err == nil && r.failing:
-		r.config.Log.Info("heartbeats are sent again")
+		r.config.Log.Info("sending heartbeats again")
 	case err != nil && !r.failing:
-		r.config.Log.Warn("a heartbeat could not be sent", logkey.Error, err, logkey.Stopping, stopping)
+		r.config.Log.Warn("cannot send a heartbeat", logkey.Error, err, logkey.Stopping, stopping)
 	}
 	r.failing = err != nil
 }

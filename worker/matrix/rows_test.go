@@ -97,7 +97,7 @@ var (
 	unknownUser      = refusal{"a user who does not exist", map[string]any{"UserId": nobody}, notFound, nobody}
 	unknownRecipient = refusal{"a recipient who does not exist", map[string]any{"Identity": nobody}, objectNotFound, nobody}
 	notAMailUser     = refusal{"a mailbox, not a mail user", map[string]any{"Identity": bobID}, objectNotFound, "couldn't be found"}
-	groupRecipient   = refusal{"a distribution list", map[string]any{"Identity": listID}, catalog.FailureConflict, "only mail users and mailboxes"}
+	groupRecipient   = refusal{"a distribution list", map[string]any{"Identity": listID}, catalog.FailureConflict, "give a mail user or mailbox"}
 	malformed        = "isn't a valid SMTP address"
 	mailEnabled      = refusal{"a group that Exchange manages", map[string]any{"GroupId": listID}, badRequest, "mail-enabled security groups"}
 	unknownGroup     = refusal{"a group that does not exist", map[string]any{"GroupId": nobody}, notFound, nobody}
@@ -147,7 +147,7 @@ func rows() []row {
 			name: "Send-AdminAlert", function: "Send-AdminAlert",
 			params: map[string]any{"Subject": "Rollback triggered", "Body": "Ada's move was undone.", "To": []string{"a@contoso.example", "b@contoso.example"}},
 			refusals: []refusal{
-				{"an address that is none", map[string]any{"To": []string{"admins"}}, catalog.FailureParameters, "no mail address"},
+				{"an address that is none", map[string]any{"To": []string{"admins"}}, catalog.FailureParameters, "invalid mail address"},
 			},
 		},
 		{
@@ -179,7 +179,7 @@ func rows() []row {
 			params: map[string]any{"UserId": eveID, "UserPrincipalName": "eve@fabrikam.example", "Mail": "eve@fabrikam.example"},
 			refusals: []refusal{
 				unknownUser,
-				{"an internal user of another name", map[string]any{"UserId": adaID}, catalog.FailureConflict, "under the name ada@contoso.example"},
+				{"an internal user of another name", map[string]any{"UserId": adaID}, catalog.FailureConflict, "with the name ada@contoso.example"},
 				{"no name", map[string]any{"UserPrincipalName": nil}, "badRequest", "UPN cannot be empty"},
 				{"a domain that is not verified", map[string]any{"UserPrincipalName": "eve@other.example"}, "badRequest", "valid domain"},
 			},
@@ -204,7 +204,7 @@ func rows() []row {
 				{"a user who does not exist", map[string]any{"UserId": nobody}, objectNotFound, nobody},
 				{"a user without a recipient", map[string]any{"UserId": caraID}, objectNotFound, caraID},
 				{"two primary addresses", map[string]any{"ProxyAddresses": []string{"SMTP:a@contoso.example", "SMTP:b@contoso.example"}}, catalog.FailureParameters, "two primary"},
-				{"no primary address", map[string]any{"ProxyAddresses": []string{"x@contoso.example"}}, catalog.FailureParameters, "none of ProxyAddresses is primary"},
+				{"no primary address", map[string]any{"ProxyAddresses": []string{"x@contoso.example"}}, catalog.FailureParameters, "ProxyAddresses has no primary address"},
 				{"an address of somebody else", map[string]any{"ProxyAddresses": []string{"SMTP:bob@contoso.example"}}, addressTaken, "already being used"},
 			},
 		},

@@ -15,10 +15,10 @@ import (
 func For(err error, topic, subscription string) string {
 	switch {
 	case errors.Is(err, bus.ErrNotFound):
-		return fmt.Sprintf("check WORKER_ID and the namespace: the topic %s has to have the subscription %s", topic, subscription)
+		return fmt.Sprintf("check WORKER_ID and the namespace: the topic %s must have the subscription %s", topic, subscription)
 	case errors.Is(err, bus.ErrUnauthorized):
-		return fmt.Sprintf("the worker's identity needs the roles Azure Service Bus Data Receiver, at least for the subscription %s of %s, "+
-			"and Azure Service Bus Data Sender, or the connection string a good key", subscription, topic)
+		return fmt.Sprintf("assign to the worker's identity the roles Azure Service Bus Data Receiver, at least for the subscription %s of %s, "+
+			"and Azure Service Bus Data Sender; or check the key of the connection string", subscription, topic)
 	}
 	return ""
 }

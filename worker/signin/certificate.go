@@ -13,7 +13,7 @@ import (
 )
 
 // errPassword tells that a PFX cannot be opened with the password at hand.
-var errPassword = errors.New("its password is another one")
+var errPassword = errors.New("wrong password")
 
 // parsePFX reads PKCS#12 with one key and its certificate, in any encoding: from
 // OpenSSL 3, of older programs, and without any encryption, as Key Vault gives it.
@@ -24,10 +24,10 @@ func parsePFX(data []byte, password string) ([]*x509.Certificate, crypto.Private
 	case errors.Is(err, pkcs12.ErrIncorrectPassword), errors.Is(err, pkcs12.ErrDecryption):
 		return nil, nil, errPassword
 	case errors.As(err, &unknown):
-		return nil, nil, fmt.Errorf("it is a PFX in an encoding that is not known here (%w): export it anew", err)
+		return nil, nil, fmt.Errorf("unsupported PFX encoding (%w): export the certificate again", err)
 	case err != nil:
 		// The reason is of ASN.1 or that a part is missing, and tells nothing of the key.
-		return nil, nil, fmt.Errorf("it is not a PFX with one private key and its certificate (%w)", err)
+		return nil, nil, fmt.Errorf("not a PFX with one private key and its certificate (%w)", err)
 	}
 	return append([]*x509.Certificate{first}, others...), key, nil
 }
@@ -50,7 +50,7 @@ func parsePEM(data []byte) ([]*x509.Certificate, crypto.PrivateKey, error) {
 		case "CERTIFICATE":
 			certificate, err := x509.ParseCertificate(block.Bytes)
 			if err != nil {
-				return nil, nil, fmt.Errorf("a certificate in it cannot be read: %w", err)
+				return nil, nil, fmt.Errorf("invalid certificate: %w", err)
 			}
 			certificates = append(certificates, certificate)
 			continue
@@ -58,36 +58,36 @@ func parsePEM(data []byte) ([]*x509.Certificate, crypto.PrivateKey, error) {
 			found, err = x509.ParsePKCS8PrivateKey(block.Bytes)
 		case "RSA PRIVATE KEY":
 			if block.Headers["DEK-Info"] != "" {
-				return nil, nil, errors.New("its key is encrypted, which is taken in a PFX only")
+				return nil, nil, errors.New("encrypted PEM keys are not supported: use a PFX")
 			}
 			found, err = x509.ParsePKCS1PrivateKey(block.Bytes)
 		case "ENCRYPTED PRIVATE KEY":
-			return nil, nil, errors.New("its key is encrypted, which is taken in a PFX only")
+			return nil, nil, errors.New("encrypted PEM keys are not supported: use a PFX")
 		case "EC PRIVATE KEY":
 			return nil, nil, errNotRSA
 		default:
-			return nil, nil, fmt.Errorf("it holds a PEM block %q; a private key and certificates are expected", block.Type)
+			return nil, nil, fmt.Errorf("unexpected PEM block %q: give a private key and certificates", block.Type)
 		}
 		if err != nil {
-			return nil, nil, errors.New("its private key cannot be read")
+			return nil, nil, errors.New("invalid private key")
 		}
 		if key != nil {
-			return nil, nil, errors.New("it holds several private keys")
+			return nil, nil, errors.New("more than one private key")
 		}
 		key = found
 	}
 	if begun > 0 { // the decoder passes over what it cannot read
-		return nil, nil, errors.New("a PEM block in it is damaged")
+		return nil, nil, errors.New("invalid PEM block")
 	}
 	return certificates, key, nil
 }
 
-var errNotRSA = errors.New("its key is not an RSA key, which Entra ID asks for: make the certificate with one")
+var errNotRSA = errors.New("the key is not an RSA key: create the certificate with an RSA key, which Entra ID requires")
 
 // pair puts the certificate of the key first.
 func pair(certificates []*x509.Certificate, key crypto.PrivateKey) ([]*x509.Certificate, *rsa.PrivateKey, error) {
 	if key == nil {
-		return nil, nil, errors.New("it holds no private key: a certificate in Key Vault needs a policy by which its key can be exported")
+		return nil, nil, errors.New("no private key: the policy of the certificate in Key Vault must allow the export of its key")
 	}
 	private, ok := key.(*rsa.PrivateKey)
 	if !ok {
@@ -101,5 +101,5 @@ func pair(certificates []*x509.Certificate, key crypto.PrivateKey) ([]*x509.Cert
 		ordered = append(ordered, certificates[:i]...)
 		return append(ordered, certificates[i+1:]...), private, nil
 	}
-	return nil, nil, errors.New("none of its certificates belongs to its private key")
+	return nil, nil, errors.New("no certificate belongs to the private key")
 }

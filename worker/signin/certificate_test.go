@@ -198,18 +198,18 @@ func TestCertificatesThatCannotBeUsed(t *testing.T) {
 		password string // "" means that there is none in the vault
 		text     string
 	}{
-		"no password":          {fixture(t, "openssl3.pfx"), "", "the PFX needs a password: put it into the vault"},
-		"wrong password":       {fixture(t, "openssl3.pfx"), "wr0ng", "the password in password is not the PFX's"},
-		"wrong legacy":         {fixture(t, "openssl1-rc2.pfx"), "wr0ng", "the password in password is not the PFX's"},
-		"two-key 3DES":         {fixture(t, "2des.pfx"), pfxPassword, "in an encoding that is not known here"},
+		"no password":          {fixture(t, "openssl3.pfx"), "", "the PFX has a password: store it"},
+		"wrong password":       {fixture(t, "openssl3.pfx"), "wr0ng", "wrong password of the PFX in password"},
+		"wrong legacy":         {fixture(t, "openssl1-rc2.pfx"), "wr0ng", "wrong password of the PFX in password"},
+		"two-key 3DES":         {fixture(t, "2des.pfx"), pfxPassword, "unsupported PFX encoding"},
 		"no key in a PFX":      {fixture(t, "no-key.pfx"), "", "private key missing"},
-		"no key in PEM":        {onlyCertificate, "", "needs a policy by which its key can be exported"},
-		"an encrypted key":     {fixture(t, "encrypted-key.pem"), "", "its key is encrypted"},
-		"an elliptic curve":    {onCurve, "", "its key is not an RSA key"},
-		"another key":          {strange, "", "none of its certificates belongs to its private key"},
-		"cut short":            {fixture(t, "openssl3.pfx")[:1000], "", "it is not a PFX"},
-		"damaged PEM":          {[]byte(strings.Replace(keyFirstPEM, "-----END CERTIFICATE-----", "-----END", 1)), "", "a PEM block in it is damaged"},
-		"two keys":             {[]byte(keyFirstPEM + keyFirstPEM), "", "several private keys"},
+		"no key in PEM":        {onlyCertificate, "", "must allow the export of its key"},
+		"an encrypted key":     {fixture(t, "encrypted-key.pem"), "", "encrypted PEM keys"},
+		"an elliptic curve":    {onCurve, "", "the key is not an RSA key"},
+		"another key":          {strange, "", "no certificate belongs to the private key"},
+		"cut short":            {fixture(t, "openssl3.pfx")[:1000], "", "not a PFX"},
+		"damaged PEM":          {[]byte(strings.Replace(keyFirstPEM, "-----END CERTIFICATE-----", "-----END", 1)), "", "invalid PEM block"},
+		"two keys":             {[]byte(keyFirstPEM + keyFirstPEM), "", "more than one private key"},
 		"something else in it": {append(pem.EncodeToMemory(&pem.Block{Type: "X509 CRL", Bytes: []byte("x")}), keyFirstPEM...), "", "X509 CRL"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -247,7 +247,7 @@ func TestAPasswordThatChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.set(t, "worker", inVault(pfx))
-	if _, err := credential.Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), "the password in password is not the PFX's") {
+	if _, err := credential.Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), "wrong password of the PFX in password") {
 		t.Errorf("between the two: %v", err)
 	}
 	w.set(t, "password", keyvault.Secret{Value: "another"})

@@ -93,7 +93,7 @@ type Credential struct {
 // It asks Entra ID for nothing yet. ctx bounds the opening alone.
 func Open(ctx context.Context, config Config) (*Credential, error) {
 	if (config.Secret == "") == (config.Vault == nil) {
-		return nil, errors.New("either a client secret or a key vault is needed")
+		return nil, errors.New("give a client secret or a key vault")
 	}
 	if config.Refresh == 0 {
 		config.Refresh = DefaultRefresh
@@ -121,7 +121,7 @@ func Open(ctx context.Context, config Config) (*Credential, error) {
 	}
 	c.secret = first
 	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
-	config.Log.Info("signs in at the target tenant", logkey.Credential, first.String(), logkey.ExpiresAt, first.end())
+	config.Log.Info("signing in to the target tenant", logkey.Credential, first.String(), logkey.ExpiresAt, first.end())
 	c.warn(first)
 	if config.Vault != nil {
 		c.group.Go(c.follow)
@@ -201,7 +201,7 @@ func (c *Credential) acquire(ctx context.Context, r request, claims string) (azc
 	}
 	older, olderErr := c.ask(ctx, *former, r, claims)
 	if olderErr == nil {
-		c.config.Log.Warn("Entra ID does not take the new secret everywhere yet: used the one before", logkey.Credential, used.String(), logkey.Before, former.String())
+		c.config.Log.Warn("Entra ID refuses the new credential: using the previous one", logkey.Credential, used.String(), logkey.Before, former.String())
 		return older, nil
 	}
 	if secretRefused(olderErr) {
@@ -231,7 +231,7 @@ func (c *Credential) before(ctx context.Context, current secret) *secret {
 	}
 	if err != nil {
 		if !errors.Is(err, errFirst) {
-			c.config.Log.Warn("the secret before the one that Entra ID refuses cannot be used", logkey.Credential, current.String(), logkey.Error, err.Error())
+			c.config.Log.Warn("Entra ID refuses the credential, and the previous one is not usable", logkey.Credential, current.String(), logkey.Error, err.Error())
 		}
 		return nil
 	}

@@ -82,7 +82,7 @@ func TestARenewalThatFailsTakesNoTokenAway(t *testing.T) {
 	if w.token(t, credential, graphScope) != first {
 		t.Fatal("no token while Entra ID is away")
 	}
-	eventually(t, func() bool { return strings.Contains(w.log.String(), "no token of the target tenant") })
+	eventually(t, func() bool { return strings.Contains(w.log.String(), "cannot get a token of the target tenant") })
 	for end := time.Now().Add(200 * time.Millisecond); time.Now().Before(end); {
 		if w.token(t, credential, graphScope) != first {
 			t.Fatal("no token while Entra ID is away")
@@ -129,10 +129,10 @@ func TestARefusalSaysWhatToDo(t *testing.T) {
 		code   int
 		text   string
 	}{
-		"wrong secret": {func(c *signin.Config) { c.Secret = "t0p-secret" }, 7000215, "the client secret is wrong: it has to be the secret's value"},
+		"wrong secret": {func(c *signin.Config) { c.Secret = "t0p-secret" }, 7000215, "wrong client secret: use the secret's value"},
 		"wrong tenant": {func(c *signin.Config) { c.TenantID = "11111111-1111-1111-1111-111111111111" }, 90002, "check TARGET_TENANT_ID"},
 		"wrong app":    {func(c *signin.Config) { c.AppID = "11111111-1111-1111-1111-111111111111" }, 700016, "check that APP_ID and TARGET_TENANT_ID belong together"},
-		"no such API":  {func(c *signin.Config) { c.Scope = "https://graph.example/.default" }, 500011, "the tenant has no such service"},
+		"no such API":  {func(c *signin.Config) { c.Scope = "https://graph.example/.default" }, 500011, "the tenant does not have this service"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -165,7 +165,7 @@ func TestOpenRefusesWhatCannotBecomeRight(t *testing.T) {
 		change func(*signin.Config)
 		text   string
 	}{
-		"no secret":    {func(c *signin.Config) { c.Secret = "" }, "either a client secret or a key vault"},
+		"no secret":    {func(c *signin.Config) { c.Secret = "" }, "give a client secret or a key vault"},
 		"no tenant id": {func(c *signin.Config) { c.TenantID = "no tenant!" }, "tenant"},
 	} {
 		config := w.config()

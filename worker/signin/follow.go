@@ -77,7 +77,7 @@ func (c *Credential) adopt(ctx context.Context) (bool, error) {
 	old := c.current()
 	next, err := c.source.read(ctx)
 	if err != nil {
-		c.config.Log.Warn("the secret of the target tenant cannot be read: going on with the one at hand", logkey.Credential, old.String(), logkey.Error, err.Error())
+		c.config.Log.Warn("cannot read the credential of the target tenant: keeping the current one", logkey.Credential, old.String(), logkey.Error, err.Error())
 		return false, err
 	}
 	if next.version == old.version {
@@ -90,14 +90,14 @@ func (c *Credential) adopt(ctx context.Context) (bool, error) {
 		token, refused := c.ask(ctx, next, trial, "")
 		if refused == nil {
 			c.change(next, trial, func(h *held) { h.keep(token, c.config.Now()) })
-			c.config.Log.Info("signs in at the target tenant with a new secret", logkey.Credential, next.String(), logkey.ExpiresAt, next.end(), logkey.Before, old.String())
+			c.config.Log.Info("signing in to the target tenant with a new credential", logkey.Credential, next.String(), logkey.ExpiresAt, next.end(), logkey.Before, old.String())
 			c.warn(next)
 			return true, nil
 		}
 		err = refused
 	}
 	err = fmt.Errorf("%s: %w", next, err)
-	c.config.Log.Warn("a new secret of the target tenant is not used: going on with the one at hand", logkey.Credential, old.String(), logkey.ExpiresAt, old.end(), logkey.Error, err.Error())
+	c.config.Log.Warn("the new credential of the target tenant is not usable: keeping the current one", logkey.Credential, old.String(), logkey.ExpiresAt, old.end(), logkey.Error, err.Error())
 	return false, err
 }
 
@@ -118,6 +118,6 @@ func (c *Credential) change(next secret, trial request, keep func(*held)) {
 // warn tells of a secret that is about to end.
 func (c *Credential) warn(s secret) {
 	if left := s.expires.Sub(c.config.Now()); !s.expires.IsZero() && left < soon {
-		c.config.Log.Warn("the secret of the target tenant ends soon: put a new version into Key Vault", logkey.Credential, s.String(), logkey.ExpiresAt, s.end())
+		c.config.Log.Warn("the credential of the target tenant expires soon: add a new version to Key Vault", logkey.Credential, s.String(), logkey.ExpiresAt, s.end())
 	}
 }

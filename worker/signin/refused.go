@@ -28,21 +28,21 @@ func (e *RefusedError) NonRetriable() {}
 // https://learn.microsoft.com/entra/identity-platform/reference-error-codes that have to
 // do with an application's own sign-in.
 var advice = map[int]string{
-	90002:   "there is no such tenant: check TARGET_TENANT_ID",
-	900023:  "there is no such tenant: check TARGET_TENANT_ID",
-	900021:  "there is no such tenant: check TARGET_TENANT_ID",
-	700016:  "the tenant does not know the app: check that APP_ID and TARGET_TENANT_ID belong together, and that the app was consented to there",
-	7000215: "the client secret is wrong: it has to be the secret's value, not its id",
-	7000222: "the client secret has expired: make a new one at the app registration and put it where the worker reads it",
-	700027:  "the certificate is not registered with the app registration, or not valid: upload its public part there",
-	700030:  "the certificate is not valid for the app registration: upload its public part there",
-	1000502: "the certificate is not within its time: put a new version into Key Vault and register it with the app registration",
-	700024:  "the clock of the worker is wrong",
+	90002:   "unknown tenant: check TARGET_TENANT_ID",
+	900023:  "unknown tenant: check TARGET_TENANT_ID",
+	900021:  "unknown tenant: check TARGET_TENANT_ID",
+	700016:  "unknown app: check that APP_ID and TARGET_TENANT_ID belong together, and that an administrator consented to the app there",
+	7000215: "wrong client secret: use the secret's value, not its id",
+	7000222: "the client secret has expired: create a new one at the app registration and store it where the worker reads it",
+	700027:  "the certificate is unknown or not valid: upload its public part to the app registration",
+	700030:  "the certificate is not valid for the app registration: upload its public part",
+	1000502: "the certificate is not within its validity period: add a new version to Key Vault and to the app registration",
+	700024:  "the worker's clock is wrong: set it",
 	7000112: "the app is disabled in the tenant: enable its enterprise application",
-	7000229: "the app has no service principal in the tenant: have an administrator consent to it",
-	500011:  "the tenant has no such service: check the URLs of the cloud, and that the tenant has the service",
-	53003:   "a conditional access policy for workload identities keeps the app out",
-	65001:   "the app was not consented to: have an administrator of the tenant consent to its permissions",
+	7000229: "the app has no service principal in the tenant: ask an administrator to consent to the app",
+	500011:  "the tenant does not have this service: check the URLs of the cloud, and that the tenant has the service",
+	53003:   "a conditional access policy for workload identities blocks the app",
+	65001:   "consent is missing: ask an administrator of the tenant to consent to the app's permissions",
 }
 
 // secretRefused tells whether another secret may help.
@@ -83,7 +83,7 @@ func (c *Credential) explain(err error) error {
 	}
 	help := advice[refused.Code]
 	if help == "" {
-		help = "see the code"
+		help = "look up the code"
 	}
 	refused.Message = fmt.Sprintf("Entra ID refuses the app %s in tenant %s: %s (%s)", c.config.AppID, c.config.TenantID, help, strings.TrimSpace(said))
 	return refused

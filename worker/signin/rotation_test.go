@@ -77,7 +77,7 @@ func TestKeyVaultIsAskedAtIntervals(t *testing.T) {
 	defer credential.Close()
 	version := w.set(t, "worker", keyvault.Secret{Value: "two"})
 	eventually(t, func() bool {
-		return strings.Contains(w.log.String(), "with a new secret") && strings.Contains(w.log.String(), version)
+		return strings.Contains(w.log.String(), "with a new credential") && strings.Contains(w.log.String(), version)
 	})
 }
 
@@ -89,17 +89,17 @@ func TestASecretThatDoesNotWorkIsNotUsed(t *testing.T) {
 		put  func(t *testing.T, w *world)
 		text string
 	}{
-		"not registered": {func(t *testing.T, w *world) { w.set(t, "worker", stored(t, current(t))) }, "the certificate is not registered"},
+		"not registered": {func(t *testing.T, w *world) { w.set(t, "worker", stored(t, current(t))) }, "the certificate is unknown"},
 		"ended": {func(t *testing.T, w *world) {
 			w.set(t, "worker", stored(t, issue(t, workerKey(), time.Now().Add(-2*year), time.Now().Add(-year))))
-		}, "it ended on"},
+		}, "expired at"},
 		"not valid yet": {func(t *testing.T, w *world) {
 			w.set(t, "worker", stored(t, issue(t, workerKey(), time.Now().Add(year), time.Now().Add(2*year))))
-		}, "it is valid from"},
+		}, "not valid before"},
 		"no certificate": {func(t *testing.T, w *world) { w.set(t, "worker", keyvault.Secret{Value: "bm9uZQ=="}) }, "not a PFX with one private key"},
-		"disabled":       {func(t *testing.T, w *world) { w.set(t, "worker", keyvault.Secret{Disabled: true}) }, "its current version is disabled"},
-		"deleted":        {func(_ *testing.T, w *world) { w.vault.Delete("worker") }, "has none of that name"},
-		"vault away":     {func(_ *testing.T, w *world) { _ = w.vault.Close() }, "cannot be reached"},
+		"disabled":       {func(t *testing.T, w *world) { w.set(t, "worker", keyvault.Secret{Disabled: true}) }, "the current version is disabled"},
+		"deleted":        {func(_ *testing.T, w *world) { w.vault.Delete("worker") }, "not found in the vault"},
+		"vault away":     {func(_ *testing.T, w *world) { _ = w.vault.Close() }, "cannot reach the vault"},
 		"Entra ID away": {func(t *testing.T, w *world) {
 			w.set(t, "worker", stored(t, current(t)))
 			w.requests.failWith(answering(503, `{}`))
@@ -118,7 +118,7 @@ func TestASecretThatDoesNotWorkIsNotUsed(t *testing.T) {
 			if changed || err == nil || !strings.Contains(err.Error(), c.text) {
 				t.Errorf("changed: %v, %v; want %q", changed, err, c.text)
 			}
-			if !strings.Contains(w.log.String(), "going on with the one at hand") || !strings.Contains(w.log.String(), c.text) {
+			if !strings.Contains(w.log.String(), "keeping the current one") || !strings.Contains(w.log.String(), c.text) {
 				t.Errorf("the log is\n%s", w.log)
 			}
 			if w.token(t, credential, graphScope) != first {
@@ -212,7 +212,7 @@ func TestTheSecretBeforeIsUsedWhereTheNewOneIsNotKnownYet(t *testing.T) {
 	}
 	w.accept(t, nil, old)
 	w.token(t, credential, exchangeScope)
-	if !strings.Contains(w.log.String(), "used the one before") {
+	if !strings.Contains(w.log.String(), "using the previous one") {
 		t.Errorf("the log is\n%s", w.log)
 	}
 	// Once the old one is refused as well, it is not tried any more.
@@ -256,7 +256,7 @@ func TestAWorkerThatStartsWithACertificateThatIsNotRegisteredUsesTheOneBefore(t 
 		asked.Go(func() { w.token(t, credential, scope) })
 	}
 	asked.Wait()
-	if !strings.Contains(w.log.String(), "used the one before") {
+	if !strings.Contains(w.log.String(), "using the previous one") {
 		t.Errorf("the log is\n%s", w.log)
 	}
 	// Once the new one is registered, the worker uses it, and the old one can be removed.
@@ -297,12 +297,12 @@ func TestASecretThatEndsSoonIsWarnedOf(t *testing.T) {
 	w.set(t, "text", keyvault.Secret{Value: entra.DefaultWorkerSecret, Expires: ends})
 	w.mustOpen(t, certificate)
 	w.mustOpen(t, func(c *signin.VaultConfig) { c.Secret = "text" })
-	if n := strings.Count(w.log.String(), "ends soon"); n != 2 {
+	if n := strings.Count(w.log.String(), "expires soon"); n != 2 {
 		t.Errorf("warned %d times, want 2:\n%s", n, w.log)
 	}
 	w.set(t, "worker", stored(t, current(t)))
 	w.mustOpen(t, certificate)
-	if n := strings.Count(w.log.String(), "ends soon"); n != 2 {
+	if n := strings.Count(w.log.String(), "expires soon"); n != 2 {
 		t.Errorf("warned of a certificate that is good for a year:\n%s", w.log)
 	}
 }

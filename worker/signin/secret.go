@@ -28,7 +28,7 @@ type source interface {
 	before(ctx context.Context, version string) (secret, error)
 }
 
-var errFirst = errors.New("there is no version before it")
+var errFirst = errors.New("no previous version")
 
 // fixed is a client secret that was given.
 type fixed string
@@ -57,9 +57,9 @@ func (s secret) usable(now time.Time) error {
 	}
 	switch leaf := s.certificates[0]; {
 	case now.After(leaf.NotAfter):
-		return errors.New("it ended on " + stamp(leaf.NotAfter) + ": put a new version of the certificate into Key Vault and register it with the app registration")
+		return errors.New("expired at " + stamp(leaf.NotAfter) + ": add a new version of the certificate to Key Vault and to the app registration")
 	case now.Before(leaf.NotBefore):
-		return errors.New("it is valid from " + stamp(leaf.NotBefore) + " only: wait until then, or make that the version before it is the current one again")
+		return errors.New("not valid before " + stamp(leaf.NotBefore) + ": wait until then, or make the previous version current again")
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func (c *Credential) start(h *held, r request, claims string, forced bool) *flig
 			}
 		} else {
 			h.again = c.config.Now().Add(atOnce)
-			c.config.Log.Warn("no token of the target tenant", logkey.Scope, r.scopes, logkey.Error, f.err.Error())
+			c.config.Log.Warn("cannot get a token of the target tenant", logkey.Scope, r.scopes, logkey.Error, f.err.Error())
 		}
 		close(f.done)
 	})

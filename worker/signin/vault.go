@@ -60,14 +60,14 @@ var secretName = regexp.MustCompile(`^[0-9a-zA-Z-]{1,127}$`)
 func NewVault(config VaultConfig) (*Vault, error) {
 	u, err := url.Parse(config.URL)
 	if err != nil || u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.User != nil || u.RawQuery != "" {
-		return nil, fmt.Errorf("%q is not the URL of a key vault, such as https://name.vault.azure.net", config.URL)
+		return nil, fmt.Errorf("invalid key vault URL %q: use one such as https://name.vault.azure.net", config.URL)
 	}
 	if (config.Certificate == "") == (config.Secret == "") {
-		return nil, errors.New("either a certificate or a client secret is to be read")
+		return nil, errors.New("give the name of a certificate or of a client secret")
 	}
 	for _, name := range []string{config.Certificate, config.Password, config.Secret} {
 		if name != "" && !secretName.MatchString(name) {
-			return nil, fmt.Errorf("%q cannot be a name in Key Vault: those have letters, digits and hyphens", name)
+			return nil, fmt.Errorf("invalid name %q in Key Vault: use letters, digits and hyphens", name)
 		}
 	}
 	options := &azsecrets.ClientOptions{ClientOptions: azcore.ClientOptions{Retry: config.Retry}}
@@ -143,9 +143,9 @@ func clientSecret(value, content string) (string, error) {
 	text := strings.TrimSpace(value)
 	switch {
 	case content == contentPFX || content == contentPEM || strings.Contains(text, "-----BEGIN "):
-		return "", errors.New("it is a certificate and not a client secret: name it as the certificate instead")
+		return "", errors.New("not a client secret but a certificate: set CERT_NAME instead")
 	case text == "":
-		return "", errors.New("it is empty")
+		return "", errors.New("the value is empty")
 	}
 	return text, nil
 }
@@ -175,7 +175,7 @@ func readPEM(_ context.Context, value string) ([]*x509.Certificate, crypto.Priva
 func (v *Vault) readPFX(ctx context.Context, value string) ([]*x509.Certificate, crypto.PrivateKey, error) {
 	data, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(value), ""))
 	if err != nil {
-		return nil, nil, errors.New("it is neither PEM nor a PFX in base64")
+		return nil, nil, errors.New("neither PEM nor a PFX in base64")
 	}
 	password := ""
 	if v.config.Password != "" {
@@ -188,9 +188,9 @@ func (v *Vault) readPFX(ctx context.Context, value string) ([]*x509.Certificate,
 	certificates, key, err := parsePFX(data, password)
 	switch {
 	case errors.Is(err, errPassword) && v.config.Password == "":
-		return nil, nil, errors.New("the PFX needs a password: put it into the vault as a secret of its own and name that in CERT_PASSWORD_NAME, or import the PFX as a certificate")
+		return nil, nil, errors.New("the PFX has a password: store it as a secret of the vault and name that in CERT_PASSWORD_NAME, or import the PFX as a certificate")
 	case errors.Is(err, errPassword):
-		return nil, nil, fmt.Errorf("the password in %s is not the PFX's", v.config.Password)
+		return nil, nil, fmt.Errorf("wrong password of the PFX in %s", v.config.Password)
 	}
 	return certificates, key, err
 }
@@ -214,26 +214,26 @@ func vaultTrouble(err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.As(err, &identity):
-		return fmt.Errorf("the managed identity got no token: the container needs a managed identity, "+
-			"and AZURE_CLIENT_ID says which where it is user-assigned: %w", identity.err)
+		return fmt.Errorf("no token for the managed identity: give the container a managed identity, "+
+			"and set AZURE_CLIENT_ID if it is user-assigned: %w", identity.err)
 	case !errors.As(err, &refused):
-		return fmt.Errorf("the vault cannot be reached: check its URL, its private endpoint and the name resolution of the container's network: %w", err)
+		return fmt.Errorf("cannot reach the vault: check its URL, its private endpoint and the container's DNS: %w", err)
 	}
 	code, message := vaultSaid(refused)
-	advice := "the vault does not answer as it should"
+	advice := "unexpected answer of the vault"
 	switch {
 	case code == "SecretDisabled":
-		advice = "its current version is disabled: enable it or put in a new version"
+		advice = "the current version is disabled: enable it or add a new version"
 	case code == "ForbiddenByFirewall", code == "ForbiddenByConnection":
-		advice = "the vault's firewall keeps the worker out: let the container reach it by the private endpoint or its subnet"
+		advice = "the vault's firewall blocks the worker: allow the container's subnet, or use the private endpoint"
 	case refused.StatusCode == http.StatusForbidden:
-		advice = "the worker's identity may not read it: give it the role Key Vault Secrets User on the vault, and some minutes"
+		advice = "access denied: assign the role Key Vault Secrets User to the worker's identity, and wait some minutes"
 	case refused.StatusCode == http.StatusUnauthorized:
-		advice = "the vault does not take the token of the worker's identity: vault and identity have to be of one tenant"
+		advice = "the vault refuses the token of the worker's identity: both must belong to the same tenant"
 	case refused.StatusCode == http.StatusNotFound:
-		advice = "the vault has none of that name, or only a deleted one"
+		advice = "not found in the vault, or deleted"
 	case refused.StatusCode == http.StatusTooManyRequests, refused.StatusCode >= 500:
-		advice = "the vault is not available at the moment"
+		advice = "the vault is temporarily unavailable"
 	}
 	return fmt.Errorf("%s (%d %s: %s)", advice, refused.StatusCode, code, message)
 }

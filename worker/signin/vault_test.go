@@ -20,21 +20,21 @@ func TestWhatKeyVaultDoesNotGiveIsExplained(t *testing.T) {
 		change  func(*signin.VaultConfig)
 		text    string
 	}{
-		"no role": {func(_ *testing.T, w *world) { w.allowed = func(string) bool { return false } }, secret, "give it the role Key Vault Secrets User"},
+		"no role": {func(_ *testing.T, w *world) { w.allowed = func(string) bool { return false } }, secret, "assign the role Key Vault Secrets User"},
 		"firewall": {func(_ *testing.T, w *world) {
 			w.vault.Fail(&keyvault.Failure{Status: 403, Code: "Forbidden", Inner: "ForbiddenByFirewall", Message: "Client address is not authorized"})
-		}, secret, "the vault's firewall keeps the worker out"},
+		}, secret, "the vault's firewall blocks the worker"},
 		"busy": {func(_ *testing.T, w *world) {
 			w.vault.Fail(&keyvault.Failure{Status: 429, Code: "Throttled", Message: "Too many"})
-		}, secret, "not available at the moment (429 Throttled: Too many)"},
-		"away":           {func(_ *testing.T, w *world) { _ = w.vault.Close() }, secret, "cannot be reached: check its URL"},
-		"no such secret": {func(_ *testing.T, w *world) { w.vault.Delete("worker") }, secret, "worker: the vault has none of that name"},
-		"disabled":       {func(t *testing.T, w *world) { w.set(t, "worker", keyvault.Secret{Disabled: true}) }, secret, "enable it or put in a new version"},
-		"empty":          {func(t *testing.T, w *world) { w.set(t, "worker", keyvault.Secret{Value: " \n"}) }, secret, "it is empty"},
+		}, secret, "temporarily unavailable (429 Throttled: Too many)"},
+		"away":           {func(_ *testing.T, w *world) { _ = w.vault.Close() }, secret, "cannot reach the vault: check its URL"},
+		"no such secret": {func(_ *testing.T, w *world) { w.vault.Delete("worker") }, secret, "worker: not found in the vault"},
+		"disabled":       {func(t *testing.T, w *world) { w.set(t, "worker", keyvault.Secret{Disabled: true}) }, secret, "enable it or add a new version"},
+		"empty":          {func(t *testing.T, w *world) { w.set(t, "worker", keyvault.Secret{Value: " \n"}) }, secret, "the value is empty"},
 		"a certificate": {func(t *testing.T, w *world) {
 			w.set(t, "worker", keyvault.Secret{Value: "v4lue", ContentType: keyvault.ContentTypePFX})
-		}, secret, "it is a certificate and not a client secret"},
-		"a client secret": {func(*testing.T, *world) {}, certificate, "it is neither PEM nor a PFX in base64"},
+		}, secret, "not a client secret but a certificate"},
+		"a client secret": {func(*testing.T, *world) {}, certificate, "neither PEM nor a PFX in base64"},
 		"no identity": {func(*testing.T, *world) {}, func(c *signin.VaultConfig) {
 			secret(c)
 			other, err := signin.ManagedIdentity(uuid.NewString())
@@ -42,14 +42,14 @@ func TestWhatKeyVaultDoesNotGiveIsExplained(t *testing.T) {
 				panic(err)
 			}
 			c.Identity = other
-		}, "the managed identity got no token"},
+		}, "no token for the managed identity"},
 		"ended": {func(t *testing.T, w *world) {
 			w.set(t, "worker", stored(t, issue(t, workerKey(), time.Now().Add(-2*year), time.Now().Add(-year))))
-		}, certificate, "it ended on"},
+		}, certificate, "expired at"},
 		"not valid yet": {func(t *testing.T, w *world) {
 			w.set(t, "worker", stored(t, issue(t, workerKey(), time.Now().Add(year), time.Now().Add(2*year))))
-		}, certificate, "it is valid from"},
-		"no password": {func(*testing.T, *world) {}, func(c *signin.VaultConfig) { c.Certificate, c.Password = "protected", "none" }, "none: the vault has none of that name"},
+		}, certificate, "not valid before"},
+		"no password": {func(*testing.T, *world) {}, func(c *signin.VaultConfig) { c.Certificate, c.Password = "protected", "none" }, "none: not found in the vault"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

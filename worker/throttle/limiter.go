@@ -87,7 +87,7 @@ type ClosedError struct {
 }
 
 func (e *ClosedError) Error() string {
-	return fmt.Sprintf("within the tenant's limits the call's turn did not come in time; it may be tried in %s",
+	return fmt.Sprintf("the call would exceed the tenant's rate limit; retry in %s",
 		e.After.Round(time.Second))
 }
 

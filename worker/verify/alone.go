@@ -43,8 +43,8 @@ func (l *line) alone(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			return errors.New("somebody else takes results off the subscription " + l.config.Results +
-				" too, as an orchestrator that runs does: stop it, or make a subscription of " + message.TopicWorkerResults + " for this")
+			return errors.New("another program reads the subscription " + l.config.Results +
+				", for example a running orchestrator: stop it, or create a subscription of " + message.TopicWorkerResults + " for verify")
 		}
 	}
 	l.forget(id, ownResults)

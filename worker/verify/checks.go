@@ -25,20 +25,20 @@ var checks = []struct {
 	{"fails an unknown function", failsUnknownFunction},
 	{"fails an unknown parameter", failsUnknownParameter},
 	{"fails without a required parameter", failsMissingParameter},
-	{"fails parameters that are no object", failsParameters},
+	{"fails parameters that are not an object", failsParameters},
 	{"fails a job without a function", failsWithoutFunction},
-	{"survives what is no job", survives},
-	{"does not begin an expired job", doesNotBegin},
-	{"does not begin a revoked job", failsRevoked},
-	{"begins a job that was dispatched after a control", beginsLater},
+	{"survives invalid jobs", survives},
+	{"does not start an expired job", doesNotBegin},
+	{"does not start a revoked job", failsRevoked},
+	{"starts a job dispatched after a control", beginsLater},
 	{"fails an answer that is too large", failsHuge},
 	{"answers a repeated job the same", repeats},
 	{"answers many jobs", many},
-	{"settles its jobs", settles},
+	{"completes its jobs", completesJobs},
 	{"answers once", once},
-	{"gives the correlation back", correlates},
-	{"writes results as agreed", shapes},
-	{"sends messages as agreed", envelopes},
+	{"returns CorrelationData", correlates},
+	{"writes valid results", shapes},
+	{"writes valid message properties", envelopes},
 	{"sends heartbeats", sendsHeartbeats},
 }
 
@@ -51,9 +51,9 @@ func answers(ctx context.Context, v *verifier) (string, error) {
 			return "", breachf("%s; but %s", wrong, strange[0])
 		}
 		if v.config.Results == message.SubscriptionOrchestrator {
-			return "", breachf("%s; nothing else was checked. Does it run, is %s its id, and does no orchestrator run, which would take its answers?", wrong, v.config.WorkerID)
+			return "", breachf("%s; the other checks were skipped. Check that the worker runs, that its id is %s, and that no orchestrator runs", wrong, v.config.WorkerID)
 		}
-		return "", breachf("%s; nothing else was checked. Does it run, and is %s its id?", wrong, v.config.WorkerID)
+		return "", breachf("%s; the other checks were skipped. Check that the worker runs and that its id is %s", wrong, v.config.WorkerID)
 	}
 	if err != nil {
 		return "", err
@@ -70,7 +70,7 @@ func anyCase(ctx context.Context, v *verifier) (string, error) {
 	}
 	first, err := v.await(ctx, v.id+"-first")
 	if err == nil && !strings.EqualFold(first.text("Status"), r.text("Status")) {
-		err = breachf("with the names of fields in lower case: %s; otherwise: %s", r.said(), first.said())
+		err = breachf("with lower-case field names: %s; otherwise: %s", r.said(), first.said())
 	}
 	return "jobid, functionname, …", err
 }
@@ -84,7 +84,7 @@ func (v *verifier) fails(ctx context.Context, j job, words ...string) (string, e
 	e, err := r.failure()
 	switch {
 	case !r.is(message.StatusFailure) || err != nil || e.Message == nil:
-		return "", breachf("it is not answered with a failure, but: %s", r.said())
+		return "", breachf("expected a failure, got: %s", r.said())
 	default:
 		for _, w := range words {
 			if !strings.Contains(strings.ToLower(*e.Message), strings.ToLower(w)) {
@@ -99,7 +99,7 @@ func failsUnknownFunction(ctx context.Context, v *verifier) (string, error) {
 	return v.fails(ctx, job{name: "unknown", function: unknownFunction, parameters: json.RawMessage(`{}`)}, unknownFunction)
 }
 
-const noFunction = skip("no function was given to call")
+const noFunction = skip("--function is not set")
 
 func failsUnknownParameter(ctx context.Context, v *verifier) (string, error) {
 	if v.config.Function == "" {
@@ -115,7 +115,7 @@ func failsUnknownParameter(ctx context.Context, v *verifier) (string, error) {
 
 func failsMissingParameter(ctx context.Context, v *verifier) (string, error) {
 	if v.config.Function == "" || len(v.config.Required) == 0 {
-		return "", skip("no required parameter of a function was named")
+		return "", skip("--required is not set")
 	}
 	var said string
 	for i, name := range v.config.Required {
@@ -175,7 +175,7 @@ func survives(ctx context.Context, v *verifier) (string, error) {
 	}
 	left, err := v.line.waitUntilEmpty(ctx, prefix)
 	if err == nil && len(left) > 0 {
-		return "", breachf("%d messages that are no jobs are neither completed nor dead-lettered after %s", len(left), v.config.Timeout)
+		return "", breachf("%d invalid jobs are neither completed nor dead-lettered after %s", len(left), v.config.Timeout)
 	}
 	return fmt.Sprintf("%d messages", len(rubbish)), err
 }
@@ -223,7 +223,7 @@ func failsRevoked(ctx context.Context, v *verifier) (string, error) {
 			return fmt.Sprintf("%d ms after the control: %s", age.Milliseconds(), r.said()), nil
 		}
 		if age >= v.config.ControlWait {
-			return "", breachf("a job that was sent %s after the control that revoked it does not fail with Error.Type %s, but: %s",
+			return "", breachf("a job sent %s after its revocation must fail with Error.Type %s, got: %s",
 				age.Round(time.Millisecond), message.ErrorJobRevoked, r.said())
 		}
 		select {
@@ -237,7 +237,7 @@ func failsRevoked(ctx context.Context, v *verifier) (string, error) {
 // beginsLater sends a job as after the resumption of a batch that was paused.
 func beginsLater(ctx context.Context, v *verifier) (string, error) {
 	if v.revokedThrough.IsZero() {
-		return "", skip("the worker reads no controls")
+		return "", skip("the worker ignores controls")
 	}
 	later := v.revokedThrough.Add(time.Millisecond)
 	j := v.probe("after-control")
@@ -247,14 +247,14 @@ func beginsLater(ctx context.Context, v *verifier) (string, error) {
 		return "", err
 	}
 	if r.failedAs(message.ErrorJobRevoked) {
-		return "", breachf("a job whose DispatchedAt is after RevokedThrough is not begun: %s", r.said())
+		return "", breachf("a job with DispatchedAt after RevokedThrough was not started: %s", r.said())
 	}
 	return r.said(), v.succeeds(r)
 }
 
 func failsHuge(ctx context.Context, v *verifier) (string, error) {
 	if v.config.Huge == "" {
-		return "", skip("no function was given that answers too much")
+		return "", skip("--huge-function is not set")
 	}
 	return v.fails(ctx, job{name: "huge", function: v.config.Huge, parameters: v.config.HugeParameters})
 }
@@ -279,7 +279,7 @@ func repeats(ctx context.Context, v *verifier) (string, error) {
 	if left, err := v.line.waitUntilEmpty(ctx, id); err != nil {
 		return "", err
 	} else if len(left) > 0 {
-		return "", breachf("%d of 3 deliveries of the job are not settled after %s", len(left), v.config.Timeout)
+		return "", breachf("%d of 3 deliveries of the job are neither completed nor dead-lettered after %s", len(left), v.config.Timeout)
 	}
 	// All earlier messages arrived before this result.
 	if _, err := v.ask(ctx, v.probe("after-repeated")); err != nil {
@@ -288,14 +288,14 @@ func repeats(ctx context.Context, v *verifier) (string, error) {
 	results, _ := v.line.results(id)
 	for _, r := range results[1:] {
 		if r.message.ID != results[0].message.ID {
-			return "", breachf("two results of one job have different message ids, %s and %s, so that the broker does not drop the second",
+			return "", breachf("two results of one job have different message ids, %s and %s: the broker cannot drop the duplicate",
 				results[0].message.ID, r.message.ID)
 		}
 		if !sameOutcome(results[0], r) {
-			return "", breachf("a repeated job was answered otherwise: %s; at first: %s", r.said(), results[0].said())
+			return "", breachf("a repeated job has a different answer: %s; first: %s", r.said(), results[0].said())
 		}
 	}
-	return fmt.Sprintf("3 deliveries, results that came through: %d", len(results)), nil
+	return fmt.Sprintf("3 deliveries, %d results", len(results)), nil
 }
 
 func many(ctx context.Context, v *verifier) (string, error) {
@@ -320,7 +320,7 @@ func many(ctx context.Context, v *verifier) (string, error) {
 	return fmt.Sprintf("%d in %d ms", len(ids), time.Since(began).Milliseconds()), nil
 }
 
-func settles(ctx context.Context, v *verifier) (string, error) {
+func completesJobs(ctx context.Context, v *verifier) (string, error) {
 	left, err := v.line.waitUntilEmpty(ctx, v.id)
 	if err == nil && len(left) > 0 {
 		return "", breachf("%d jobs were answered but not completed after %s, the first is %s", len(left), v.config.Timeout, left[0])
@@ -335,7 +335,7 @@ func once(_ context.Context, v *verifier) (string, error) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(got)) {
 		if _, ok := v.sent[id]; !ok {
-			return "", breachf("there is a result of the job %s, which was not sent", id)
+			return "", breachf("there is a result of job %s, which was not sent", id)
 		}
 		if n := len(got[id]); n > 1 && !strings.HasSuffix(id, "-repeated") {
 			return "", breachf("the job %s was answered %d times", id, n)
@@ -347,7 +347,7 @@ func once(_ context.Context, v *verifier) (string, error) {
 func correlates(_ context.Context, v *verifier) (string, error) {
 	return v.each(func(id string, r result) []string {
 		if !sameJSON(v.sent[id].correlation, r.raw("CorrelationData")) {
-			return []string{fmt.Sprintf("CorrelationData is %s, but was %s", orNothing(bytes.TrimSpace(r.raw("CorrelationData"))), v.sent[id].correlation)}
+			return []string{fmt.Sprintf("CorrelationData is %s; the job has %s", orNothing(bytes.TrimSpace(r.raw("CorrelationData"))), v.sent[id].correlation)}
 		}
 		return nil
 	})
@@ -384,7 +384,7 @@ func sendsHeartbeats(ctx context.Context, v *verifier) (string, error) {
 			if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				return "", ctx.Err()
 			}
-			return "", warning(fmt.Sprintf("no heartbeat came within %s: the orchestrator cannot tell whether the worker is busy or gone", v.config.HeartbeatWait))
+			return "", warning(fmt.Sprintf("no heartbeat within %s: the orchestrator cannot tell whether the worker is alive", v.config.HeartbeatWait))
 		}
 	}
 }

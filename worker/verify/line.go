@@ -80,7 +80,7 @@ func (l *line) revoke(ctx context.Context, c message.Control) error {
 	}
 	defer func() { _ = receiver.Close(context.WithoutCancel(ctx)) }() // the client is closed after it
 	if _, err := receiver.Peek(ctx, 0, 1); err != nil {
-		return fmt.Errorf("look at the worker's subscription %s of %s: %w", subscription, message.TopicWorkerControl, err)
+		return fmt.Errorf("peek the worker's subscription %s of %s: %w", subscription, message.TopicWorkerControl, err)
 	}
 	body, err := json.Marshal(c)
 	if err != nil {
@@ -104,7 +104,7 @@ func (l *line) listen(ctx context.Context, stop context.CancelCauseFunc) {
 		case err == nil:
 			interrupted = false
 		case errors.Is(err, bus.ErrNotFound):
-			stop(fmt.Errorf("receive from the subscription %s of %s: there is no such subscription", l.config.Results, message.TopicWorkerResults))
+			stop(fmt.Errorf("the topic %[2]s has no subscription %[1]s: create it, or give another with --results-subscription", l.config.Results, message.TopicWorkerResults))
 			return
 		case errors.Is(err, bus.ErrUnavailable) && !interrupted: // the next call connects again
 			interrupted = true
@@ -115,7 +115,7 @@ func (l *line) listen(ctx context.Context, stop context.CancelCauseFunc) {
 		for _, m := range messages {
 			if !l.take(m) && l.config.Results == message.SubscriptionOrchestrator {
 				_ = l.back.Abandon(ctx, m, nil)
-				stop(errors.New("there are results of other jobs on the orchestrator's subscription: they were left there, and nothing can be verified on it"))
+				stop(errors.New("the orchestrator's subscription has results of other jobs: verify left them there; use another subscription"))
 				return
 			}
 			if err := l.back.Complete(ctx, m); err != nil && ctx.Err() == nil {
@@ -178,7 +178,7 @@ func readHeartbeat(m *bus.Received, now time.Time) heartbeat {
 		err = h.Check(now)
 	}
 	if err != nil {
-		err = fmt.Errorf("the heartbeat %s cannot be used: %w", m.ID, err)
+		err = fmt.Errorf("invalid heartbeat %s: %w", m.ID, err)
 	}
 	if h.WorkerID == "" {
 		h.WorkerID, _ = m.Properties[message.PropertyWorkerID].(string)
@@ -237,7 +237,7 @@ func (l *line) remainingIDs(ctx context.Context, prefix string) ([]string, error
 	for {
 		page, err := l.waiting.Peek(ctx, from, 100)
 		if err != nil {
-			return nil, fmt.Errorf("look at the worker's subscription %s: %w", message.WorkerSubscription(l.config.WorkerID), err)
+			return nil, fmt.Errorf("peek the worker's subscription %s: %w", message.WorkerSubscription(l.config.WorkerID), err)
 		}
 		if len(page) == 0 {
 			return left, nil

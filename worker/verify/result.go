@@ -24,7 +24,7 @@ type result struct {
 func readResult(m *bus.Received) (result, error) {
 	r := result{message: m, fields: map[string]json.RawMessage{}}
 	if len(m.Body) == 0 {
-		return r, fmt.Errorf("the message %s on %s has no body, or one that is not made of AMQP data", m.ID, message.TopicWorkerResults)
+		return r, fmt.Errorf("the message %s on %s has no AMQP data body", m.ID, message.TopicWorkerResults)
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(m.Body, &fields); err != nil {
@@ -99,7 +99,7 @@ func (r result) shape(now time.Time) []string {
 	case r.is(message.StatusFailure):
 		r.failureShape(fault)
 	default:
-		fault("Status is %s, neither %q nor %q", orNothing(r.raw("Status")), message.StatusSuccess, message.StatusFailure)
+		fault("Status is %s: use %q or %q", orNothing(r.raw("Status")), message.StatusSuccess, message.StatusFailure)
 	}
 	var took int64
 	if json.Unmarshal(r.raw("DurationMs"), &took) != nil || r.null("DurationMs") || took < 0 {
@@ -172,7 +172,7 @@ func (r result) envelope(workerID, trace string) []string {
 	var faults []string
 	m := r.message
 	if m.ContentType == "" {
-		faults = append(faults, "the content type is missing: it is application/json")
+		faults = append(faults, "the content type is missing: use application/json")
 	} else if kind, _, err := mime.ParseMediaType(m.ContentType); err != nil || kind != "application/json" {
 		faults = append(faults, fmt.Sprintf("the content type is %q, not application/json", m.ContentType))
 	}
@@ -188,7 +188,7 @@ func (r result) envelope(workerID, trace string) []string {
 		}
 	}
 	if v, ok := m.Properties["traceparent"]; ok && !strings.HasPrefix(fmt.Sprint(v), "00-"+trace+"-") {
-		faults = append(faults, fmt.Sprintf("the property traceparent is %q, of another trace than the job's", fmt.Sprint(v)))
+		faults = append(faults, fmt.Sprintf("the property traceparent is %q, not of the job's trace", fmt.Sprint(v)))
 	}
 	return faults
 }

@@ -292,7 +292,7 @@ func (v *verifier) await(ctx context.Context, id string) (result, error) {
 			if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				return result{}, ctx.Err()
 			}
-			return result{}, breachf("the job %s was not answered within %s", id, v.config.Timeout)
+			return result{}, breachf("job %s was not answered within %s", id, v.config.Timeout)
 		}
 	}
 }
@@ -310,7 +310,7 @@ const unknownFunction = "Test-NoSuchFunctionAnywhere"
 // succeeds judges the result of a probe.
 func (v *verifier) succeeds(r result) error {
 	if v.config.Function != "" && !r.is(message.StatusSuccess) {
-		return breachf("%s with the given parameters did not succeed: %s", v.config.Function, r.said())
+		return breachf("%s must succeed with the given parameters, got: %s", v.config.Function, r.said())
 	}
 	return nil
 }

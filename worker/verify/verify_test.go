@@ -173,41 +173,41 @@ func TestBreachesAreFound(t *testing.T) {
 		says  string
 	}{
 		{"answers nothing", func(w *worker) { w.mute = true }, "answers a job", "was not answered within"},
-		{"fails what it can do", func(w *worker) { w.can = "Other" }, "answers a job", "did not succeed"},
+		{"fails what it can do", func(w *worker) { w.can = "Other" }, "answers a job", "must succeed"},
 		{"answers in words", func(w *worker) { w.body = func(map[string]any) any { return nil } }, "answers a job", "is not a JSON object"},
 		{"reads PascalCase only", func(w *worker) { w.exactCase = true }, "reads fields in any case", "not answered"},
-		{"does what it does not know", func(w *worker) { w.anything, w.loose = true, true }, "fails an unknown function", "not answered with a failure"},
+		{"does what it does not know", func(w *worker) { w.anything, w.loose = true, true }, "fails an unknown function", "expected a failure"},
 		{"does not name the function", func(w *worker) { w.nameless = true }, "fails an unknown function", "does not name Test-NoSuchFunctionAnywhere"},
-		{"ignores an unknown parameter", func(w *worker) { w.loose = true }, "fails an unknown parameter", "not answered with a failure"},
-		{"ignores a missing parameter", func(w *worker) { w.loose = true }, "fails without a required parameter", "not answered with a failure"},
-		{"takes an array for parameters", func(w *worker) { w.loose = true }, "fails parameters that are no object", "not answered with a failure"},
+		{"ignores an unknown parameter", func(w *worker) { w.loose = true }, "fails an unknown parameter", "expected a failure"},
+		{"ignores a missing parameter", func(w *worker) { w.loose = true }, "fails without a required parameter", "expected a failure"},
+		{"takes an array for parameters", func(w *worker) { w.loose = true }, "fails parameters that are not an object", "expected a failure"},
 		{"drops a job without a function", func(w *worker) { w.dropsNameless = true }, "fails a job without a function", "not answered"},
-		{"dies of rubbish", func(w *worker) { w.dies = true }, "survives what is no job", "was not answered"},
-		{"keeps rubbish", func(w *worker) { w.keepsRubbish = true }, "survives what is no job", "neither completed nor dead-lettered"},
-		{"begins an expired job", func(w *worker) { w.late = true }, "does not begin an expired job", "not answered with a failure"},
-		{"calls an expired job otherwise", func(w *worker) { w.expiredType = "TooLate" }, "does not begin an expired job", "Error.Type is not JobExpired"},
-		{"begins a revoked job", func(w *worker) { w.begins = true }, "does not begin a revoked job", "after the control that revoked it does not fail with Error.Type JobRevoked, but: Success"},
-		{"begins a revoked job and cannot know", func(w *worker) { w.begins, w.can = true, "Other" }, "does not begin a revoked job", "but: UnknownFunction"},
-		{"calls a revoked job otherwise", func(w *worker) { w.revokedType = "Cancelled" }, "does not begin a revoked job", "but: Cancelled"},
-		{"takes a pause for the end of the batch", func(w *worker) { w.revokesAll = true }, "begins a job that was dispatched after a control", "is after RevokedThrough is not begun"},
-		{"sends no heartbeat", func(w *worker) { w.heartbeat = "" }, "sends heartbeats", "no heartbeat came within"},
+		{"dies of rubbish", func(w *worker) { w.dies = true }, "survives invalid jobs", "was not answered"},
+		{"keeps rubbish", func(w *worker) { w.keepsRubbish = true }, "survives invalid jobs", "neither completed nor dead-lettered"},
+		{"begins an expired job", func(w *worker) { w.late = true }, "does not start an expired job", "expected a failure"},
+		{"calls an expired job otherwise", func(w *worker) { w.expiredType = "TooLate" }, "does not start an expired job", "Error.Type is not JobExpired"},
+		{"begins a revoked job", func(w *worker) { w.begins = true }, "does not start a revoked job", "after its revocation must fail with Error.Type JobRevoked, got: Success"},
+		{"begins a revoked job and cannot know", func(w *worker) { w.begins, w.can = true, "Other" }, "does not start a revoked job", "got: UnknownFunction"},
+		{"calls a revoked job otherwise", func(w *worker) { w.revokedType = "Cancelled" }, "does not start a revoked job", "got: Cancelled"},
+		{"takes a pause for the end of the batch", func(w *worker) { w.revokesAll = true }, "starts a job dispatched after a control", "after RevokedThrough was not started"},
+		{"sends no heartbeat", func(w *worker) { w.heartbeat = "" }, "sends heartbeats", "no heartbeat within"},
 		{"sends heartbeats of another worker", func(w *worker) {
 			w.heartbeat = `{"WorkerId":"worker-02","ReplicaId":"","StartedAt":"2026-03-01T12:00:00Z","Timestamp":"2026-03-01T12:00:00Z"}`
-		}, "sends heartbeats", "no heartbeat came within"},
+		}, "sends heartbeats", "no heartbeat within"},
 		{"sends heartbeats without a replica", func(w *worker) {
 			w.heartbeat = `{"WorkerId":"worker-01","StartedAt":"2026-03-01T12:00:00Z","Timestamp":"2026-03-01T12:00:00Z"}`
 		}, "sends heartbeats", `invalid ReplicaId ""`},
-		{"sends heartbeats that are no JSON", func(w *worker) { w.heartbeat = "alive" }, "sends heartbeats", "cannot be used"},
+		{"sends heartbeats that are no JSON", func(w *worker) { w.heartbeat = "alive" }, "sends heartbeats", "invalid heartbeat"},
 		{"drops what is too large", func(w *worker) { w.dropsHuge = true }, "fails an answer that is too large", "was not answered"},
 		{"sends results under ids of the moment", func(w *worker) { w.randomIDs = true }, "answers a repeated job the same", "different message ids"},
-		{"does a repeated job again", func(w *worker) { w.counts = true }, "answers a repeated job the same", "answered otherwise"},
+		{"does a repeated job again", func(w *worker) { w.counts = true }, "answers a repeated job the same", "has a different answer"},
 		{"loses a job in ten", func(w *worker) { w.loses = 10 }, "answers many jobs", "was not answered"},
-		{"never completes", func(w *worker) { w.keeps = true }, "settles its jobs", "not completed after"},
+		{"never completes", func(w *worker) { w.keeps = true }, "completes its jobs", "not completed after"},
 		{"answers twice", func(w *worker) { w.twice = true }, "answers once", "was answered 2 times"},
 		{"answers a job that nobody sent", func(w *worker) { w.body = with("JobId", func(v any) any { return v.(string) + "-x" }) }, "answers a job", "was not answered"},
 		{
 			"reads numbers as floats", func(w *worker) { w.floats = true },
-			"gives the correlation back", `,"StepExecutionId":90071`,
+			"returns CorrelationData", `,"StepExecutionId":90071`,
 		},
 		{
 			"drops what it does not know", func(w *worker) {
@@ -216,38 +216,38 @@ func TestBreachesAreFound(t *testing.T) {
 					_ = json.Unmarshal(v.(json.RawMessage), &known)
 					return known
 				})
-			}, "gives the correlation back", `but was {"BatchId"`,
+			}, "returns CorrelationData", `the job has {"BatchId"`,
 		},
 		{"has a status of its own", func(w *worker) {
 			w.body = with("Status", func(v any) any { return map[any]any{"Success": "Completed", "Failure": "Failure"}[v] })
-		}, "writes results as agreed", `Status is "Completed"`},
-		{"answers a text", func(w *worker) { w.answer = "ok" }, "writes results as agreed", `Result is "ok", neither`},
-		{"names another type", func(w *worker) { w.body = with("ResultType", func(any) any { return "Boolean" }) }, "writes results as agreed", `but ResultType is "Boolean"`},
-		{"has no duration", func(w *worker) { w.body = with("DurationMs", func(any) any { return "5 ms" }) }, "writes results as agreed", "DurationMs is"},
+		}, "writes valid results", `Status is "Completed"`},
+		{"answers a text", func(w *worker) { w.answer = "ok" }, "writes valid results", `Result is "ok", neither`},
+		{"names another type", func(w *worker) { w.body = with("ResultType", func(any) any { return "Boolean" }) }, "writes valid results", `but ResultType is "Boolean"`},
+		{"has no duration", func(w *worker) { w.body = with("DurationMs", func(any) any { return "5 ms" }) }, "writes valid results", "DurationMs is"},
 		{"has a clock of its own", func(w *worker) {
 			w.body = with("Timestamp", func(any) any { return time.Now().Add(time.Hour).Format(time.RFC3339) })
-		}, "writes results as agreed", "more than ten minutes from now"},
+		}, "writes valid results", "more than ten minutes from now"},
 		{"has local times", func(w *worker) {
 			w.body = with("Timestamp", func(any) any { return "2026-03-01 12:30" })
-		}, "writes results as agreed", "Timestamp is"},
-		{"has a text for an error", func(w *worker) { w.errorIs = func(string) any { return "oh" } }, "fails an unknown function", "not answered with a failure"},
+		}, "writes valid results", "Timestamp is"},
+		{"has a text for an error", func(w *worker) { w.errorIs = func(string) any { return "oh" } }, "fails an unknown function", "expected a failure"},
 		{"has errors without a type", func(w *worker) {
 			w.errorIs = func(text string) any { return map[string]any{"Message": text, "IsThrottled": false, "Attempts": 1} }
-		}, "writes results as agreed", "Error.Type is missing"},
+		}, "writes valid results", "Error.Type is missing"},
 		{"does not count attempts", func(w *worker) {
 			w.errorIs = func(text string) any {
 				return map[string]any{"Message": text, "Type": "T", "IsThrottled": false, "Attempts": 0}
 			}
-		}, "writes results as agreed", "Error.Attempts is missing"},
+		}, "writes valid results", "Error.Attempts is missing"},
 		{"does not say whether it was throttled", func(w *worker) {
 			w.errorIs = func(text string) any { return map[string]any{"Message": text, "Type": "T", "Attempts": 1} }
-		}, "writes results as agreed", "Error.IsThrottled is missing"},
-		{"sends plain text", func(w *worker) { w.contentType = "text/plain" }, "sends messages as agreed", `content type is "text/plain"`},
-		{"sends another worker's id", func(w *worker) { w.properties = map[string]any{"WorkerId": "worker-02"} }, "sends messages as agreed", `WorkerId is "worker-02"`},
-		{"sends another type", func(w *worker) { w.properties = map[string]any{"MessageType": "phase-due"} }, "sends messages as agreed", `MessageType is "phase-due"`},
+		}, "writes valid results", "Error.IsThrottled is missing"},
+		{"sends plain text", func(w *worker) { w.contentType = "text/plain" }, "writes valid message properties", `content type is "text/plain"`},
+		{"sends another worker's id", func(w *worker) { w.properties = map[string]any{"WorkerId": "worker-02"} }, "writes valid message properties", `WorkerId is "worker-02"`},
+		{"sends another type", func(w *worker) { w.properties = map[string]any{"MessageType": "phase-due"} }, "writes valid message properties", `MessageType is "phase-due"`},
 		{"begins a trace of its own", func(w *worker) {
 			w.properties = map[string]any{"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}
-		}, "sends messages as agreed", "of another trace"},
+		}, "writes valid message properties", "not of the job's trace"},
 	} {
 		t.Run(tc.note, func(t *testing.T) {
 			t.Parallel()
@@ -347,7 +347,7 @@ func TestASubscriptionThatSomebodyElseReadsIsRefused(t *testing.T) {
 	findings, err := verify.Run(t.Context(), config(t, server))
 	cancel()
 	<-ended
-	if err == nil || !strings.Contains(err.Error(), "somebody else takes results off the subscription orchestrator") || len(findings) > 0 {
+	if err == nil || !strings.Contains(err.Error(), "another program reads the subscription orchestrator") || len(findings) > 0 {
 		t.Fatalf("got %v, %v", findings, err)
 	}
 }
@@ -393,7 +393,7 @@ func TestMissingPartsAreReported(t *testing.T) {
 	server := broker(t, true)
 	c := config(t, server)
 	c.Results = "none"
-	if _, err := verify.Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), "the subscription none of worker-results: there is no such subscription") {
+	if _, err := verify.Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), "the topic worker-results has no subscription none") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := verify.Run(t.Context(), verify.Config{WorkerID: "w"}); err == nil {

@@ -264,7 +264,7 @@ func (w *worker) do(j readJob) (any, error) {
 	}
 	for name := range p {
 		if name != "Text" && name != "Huge" && !w.loose {
-			return nil, fmt.Errorf("InvalidParameters: there is no parameter %s", name)
+			return nil, fmt.Errorf("InvalidParameters: unknown parameter %s", name)
 		}
 	}
 	text, ok := p["Text"].(string)

@@ -1,19 +1,16 @@
-// The Functions app in a Flex Consumption plan, which starts the handler as a custom handler.
+// The Functions app in a Flex Consumption plan, with the handler as a custom handler.
 //
-// Flex takes fewer settings than other plans: what runs is said in functionAppConfig, not in
-// FUNCTIONS_WORKER_RUNTIME, FUNCTIONS_EXTENSION_VERSION, WEBSITE_RUN_FROM_PACKAGE or
-// linuxFxVersion; it has no FTP, and refuses ftpsState; all that leaves the app goes through
-// its subnet, and vnetRouteAllEnabled is refused. There is no healthCheckPath: its calls
-// would keep an instance awake for the API and tell nothing of those for the timer and the
-// messages, which are others. Nor is there CORS: no browser calls the API.
+// Flex Consumption configures the runtime in functionAppConfig and refuses FUNCTIONS_WORKER_RUNTIME,
+// FUNCTIONS_EXTENSION_VERSION, WEBSITE_RUN_FROM_PACKAGE, linuxFxVersion, ftpsState and
+// vnetRouteAllEnabled. There is no healthCheckPath: its requests would keep an instance of the API
+// running, and do not test the instances of the timer and the messages.
 //
-// What is set at the app by hand, also its settings, is lost with the next deployment of this:
-// all of it is a parameter. The package stays: it is a blob.
+// A deployment removes settings that you changed by hand. It keeps the package, which is a blob.
 
 @description('Name of the plan.')
 param planName string
 
-@description('Name of the app; its address is made of it.')
+@description('Name of the app, part of its address.')
 @minLength(2)
 @maxLength(60)
 param appName string
@@ -24,10 +21,10 @@ param location string
 @description('Tags of the plan, the app and the private endpoint.')
 param tags object
 
-@description('Instances in three zones.')
+@description('True: use three availability zones.')
 param zoneRedundant bool
 
-@description('Memory of an instance, and by it its share of processors.')
+@description('Memory of one instance in MB, which also determines its CPU.')
 @allowed([
   512
   2048
@@ -35,29 +32,29 @@ param zoneRedundant bool
 ])
 param instanceMemoryMB int
 
-@description('The most instances, of each trigger\'s group and so of the app.')
+@description('Maximum instances of each group.')
 @minValue(40)
 @maxValue(1000)
 param maximumInstanceCount int
 
-@description('How many API requests one instance takes at once, before another is started.')
+@description('Concurrent API requests of one instance, before another starts.')
 @minValue(1)
 @maxValue(1000)
 param httpConcurrency int
 
-@description('Instances that always wait, as name and instanceCount: http, or function: and the function\'s name.')
+@description('Always-ready instances: name (http, or function:NAME) and instanceCount of each group.')
 param alwaysReady array
 
-@description('Whether the app leaves through the network, and the public is let in by address only.')
+@description('True: outbound traffic goes through the network, and only allowed addresses may use the public endpoint.')
 param privateNetwork bool
 
-@description('Addresses or ranges that may call the API from outside.')
+@description('Addresses or CIDR ranges that may call the API at its public endpoint.')
 param apiAllowedAddresses array
 
-@description('Addresses or ranges that may deploy from outside in private mode.')
+@description('Addresses or CIDR ranges that may deploy at the public endpoint in private mode.')
 param deployerAddresses array
 
-@description('Resource id of the subnet that the app leaves through; empty in the public mode.')
+@description('Resource id of the subnet of the app; empty in the public mode.')
 param functionsSubnetId string
 
 @description('Resource id of the subnet of private endpoints; empty in the public mode.')
@@ -75,7 +72,7 @@ param identityClientId string
 @description('Name of the host\'s storage account.')
 param storageAccountName string
 
-@description('Address of the container that packages are deployed to.')
+@description('Address of the container of deployment packages.')
 param deploymentContainerUrl string
 
 @description('Host name of the Service Bus namespace.')
@@ -90,26 +87,26 @@ param cosmosDatabase string
 @description('Name of the container.')
 param cosmosContainer string
 
-@description('Connection string of Application Insights, which says where it is and is no secret.')
+@description('Connection string of Application Insights, which is not a secret.')
 param insightsConnectionString string
 
 @description('Tenants whose users may call the API.')
 @minLength(1)
 param entraTenantIds array
 
-@description('Application id of the API\'s registration.')
+@description('Client id of the app registration of the API.')
 param entraClientId string
 
-@description('Audience of its tokens.')
+@description('Audience of tokens for the API.')
 param entraAudience string
 
-@description('Address of the Key Vault, with a slash at its end.')
+@description('Address of the Key Vault, with a slash at the end.')
 param vaultUri string
 
-@description('Settings that are secrets of the Key Vault: name of the setting to name of the secret.')
+@description('Settings from Key Vault: name of the setting to name of the secret.')
 param vaultSettings object
 
-@description('The least that the handler logs.')
+@description('Minimum level of logs.')
 @allowed([
   'debug'
   'info'
@@ -118,24 +115,24 @@ param vaultSettings object
 ])
 param logLevel string
 
-@description('How long a worker that was scaled to zero may take to start, in seconds.')
+@description('Seconds that a worker scaled to zero may take to start.')
 param workerStartupSeconds int
 
-@description('An OpenTelemetry collector to send to as well; empty for none.')
+@description('OpenTelemetry collector that also receives telemetry; empty: none.')
 param otlpEndpoint string
 
-@description('Names of the settings that runbooks may name in their data sources.')
+@description('Names of the settings that data sources of runbooks may use.')
 param dataSources array
 
-@description('Further settings of the handler. Those that are set here anyway stay as they are.')
+@description('Additional settings of the handler. They cannot replace settings of this template.')
 param extraSettings object
 
-@description('Resource id of the workspace that takes the logs.')
+@description('Resource id of the Log Analytics workspace.')
 param workspaceId string
 
 var settings = union(
   extraSettings,
-  // The app fetches them with keyVaultReferenceIdentity, anew within a day of a change.
+  // The app reads a new version within a day.
   toObject(
     items(vaultSettings),
     item => item.key,
@@ -146,7 +143,7 @@ var settings = union(
     : {
         DATA_SOURCES: join(dataSources, ',')
       },
-  // The host would speak gRPC to the collector, the handler speaks this only.
+  // The default of the host is gRPC, which the handler does not support.
   empty(otlpEndpoint)
     ? {}
     : {
@@ -154,19 +151,19 @@ var settings = union(
         OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf'
       },
   {
-    // Of the host. The app has no identity of its own, so each connection says which.
+    // Settings of the host.
     AzureWebJobsStorage__accountName: storageAccountName
     AzureWebJobsStorage__credential: 'managedidentity'
     AzureWebJobsStorage__clientId: identityClientId
     APPLICATIONINSIGHTS_CONNECTION_STRING: insightsConnectionString
     APPLICATIONINSIGHTS_AUTHENTICATION_STRING: 'Authorization=AAD;ClientId=${identityClientId}'
 
-    // Of the host's triggers; the handler reads the first as well.
+    // Settings of the triggers; the handler also reads the first.
     ServiceBusConnection__fullyQualifiedNamespace: serviceBusHostName
     ServiceBusConnection__credential: 'managedidentity'
     ServiceBusConnection__clientId: identityClientId
 
-    // Of the handler.
+    // Settings of the handler.
     AZURE_CLIENT_ID: identityClientId
     COSMOS_ENDPOINT: cosmosEndpoint
     COSMOS_DATABASE: cosmosDatabase
@@ -190,8 +187,7 @@ resource plan 'Microsoft.Web/serverfarms@2025-03-01' = {
     tier: 'FlexConsumption'
   }
   properties: {
-    // Linux.
-    reserved: true
+    reserved: true // Linux
     zoneRedundant: zoneRedundant
   }
 }
@@ -242,7 +238,7 @@ resource app 'Microsoft.Web/sites@2025-03-01' = {
     siteConfig: {
       minTlsVersion: '1.2'
       scmMinTlsVersion: '1.2'
-      // These hold for the public address; who comes by the private endpoint is let in.
+      // These restrict the public endpoint only.
       ipSecurityRestrictionsDefaultAction: privateNetwork || !empty(apiAllowedAddresses) ? 'Deny' : 'Allow'
       ipSecurityRestrictions: [
         for (address, i) in apiAllowedAddresses: {
@@ -270,7 +266,7 @@ resource app 'Microsoft.Web/sites@2025-03-01' = {
   }
 }
 
-// Deployments come with a token: no user name and password opens the deployment site.
+// Deployments need a token.
 resource noDeploymentPassword 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2025-03-01' = {
   parent: app
   name: 'scm'
@@ -285,7 +281,7 @@ resource noFtpPassword 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2
   properties: {
     allow: false
   }
-  // The app refuses a change while another one is made.
+  // The app refuses concurrent changes.
   dependsOn: [
     noDeploymentPassword
   ]
@@ -307,8 +303,7 @@ module endpoint '../../shared/private-endpoint.bicep' = if (privateNetwork) {
   }
 }
 
-// The same lines as in Application Insights, and those of an app that cannot start or
-// reach it.
+// The lines of Application Insights, and those of an app that cannot start or reach it.
 #disable-next-line use-recent-api-versions
 resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
   name: 'log-analytics'

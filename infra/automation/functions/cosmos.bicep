@@ -1,7 +1,5 @@
-// Cosmos DB, where everything that the handler knows is kept: one account, one database,
-// one container. See docs/decisions/0003, 0004 and 0029.
-//
-// A throughput that was changed by hand is set back by the next deployment.
+// Cosmos DB, the store of the handler: one account, one database, one container. See
+// docs/decisions/0003, 0004 and 0029. A deployment resets throughput that you changed by hand.
 
 @description('Name of the account.')
 @minLength(3)
@@ -14,29 +12,29 @@ param location string
 @description('Tags of the account and its private endpoint.')
 param tags object
 
-@description('How throughput is paid: serverless, by request and with 5,000 RU/s to begin with; or autoscale, between a tenth of a maximum and that maximum.')
+@description('Serverless (billed by request, up to 5,000 RU/s at first) or autoscale (a tenth of the maximum to the maximum).')
 @allowed([
   'serverless'
   'autoscale'
 ])
 param capacity string
 
-@description('The most RU/s of autoscale, in steps of 1,000.')
+@description('Maximum RU/s of autoscale, in steps of 1,000.')
 @minValue(1000)
 @maxValue(1000000)
 param maximumThroughput int
 
-@description('How far back the account can be restored to any moment.')
+@description('Period of continuous backup.')
 @allowed([
   'Continuous7Days'
   'Continuous30Days'
 ])
 param backup string
 
-@description('Three zones instead of one.')
+@description('True: use three availability zones.')
 param zoneRedundant bool
 
-@description('Closed to the public, with a private endpoint; else open to whoever has a role.')
+@description('True: a private endpoint only. False: a public endpoint, protected by roles.')
 param privateNetwork bool
 
 @description('Resource id of the subnet of private endpoints; empty in the public mode.')
@@ -51,10 +49,10 @@ param identityName string
 @description('Object id of the app\'s identity.')
 param principalId string
 
-@description('Resource id of the workspace that takes the logs.')
+@description('Resource id of the Log Analytics workspace.')
 param workspaceId string
 
-// Of Cosmos DB's own roles, which are no Azure roles: made by the account itself.
+// Cosmos DB's own roles, which are not Azure roles.
 var roles = {
   cosmosBuiltInDataContributor: '00000000-0000-0000-0000-000000000002'
 }
@@ -73,12 +71,12 @@ resource account 'Microsoft.DocumentDB/databaseAccounts@2025-04-15' = {
         isZoneRedundant: zoneRedundant
       }
     ]
-    // The handler decides by what it reads, and a worker may answer within milliseconds of
-    // what was written: see docs/decisions/0003. With one region that costs no time.
+    // The handler must read its latest write: see docs/decisions/0003. In one region strong
+    // consistency adds no latency.
     consistencyPolicy: {
       defaultConsistencyLevel: 'Strong'
     }
-    // For good: an account is made as one or the other.
+    // This cannot be changed later.
     capabilities: capacity == 'serverless'
       ? [
           {
@@ -92,7 +90,7 @@ resource account 'Microsoft.DocumentDB/databaseAccounts@2025-04-15' = {
         tier: backup
       }
     }
-    // No keys: tokens and the roles below.
+    // No keys: access needs a token and a role.
     disableLocalAuth: true
     minimalTlsVersion: 'Tls12'
     publicNetworkAccess: privateNetwork ? 'Disabled' : 'Enabled'
@@ -125,8 +123,7 @@ resource container 'Microsoft.DocumentDB/databaseAccounts/sqlDatabases/container
           '/pk'
         ]
       }
-      // The same file that the local container is made with. Nothing expires by itself:
-      // without defaultTtl, items stay until they are deleted.
+      // Local containers use the same file. Without defaultTtl, items do not expire.
       indexingPolicy: loadJsonContent('../../../internal/store/cosmos/index-policy.json')
     }
     options: capacity == 'serverless'
@@ -139,8 +136,7 @@ resource container 'Microsoft.DocumentDB/databaseAccounts/sqlDatabases/container
   }
 }
 
-// Reads and writes items and reads what the SDK must know of the account; makes and
-// changes no container. The database is all there is: nothing else is open by this.
+// The role allows reading and writing items, but no change of containers.
 resource access 'Microsoft.DocumentDB/databaseAccounts/sqlRoleAssignments@2025-04-15' = {
   parent: account
   name: guid(account.id, identityName, roles.cosmosBuiltInDataContributor)
@@ -149,8 +145,7 @@ resource access 'Microsoft.DocumentDB/databaseAccounts/sqlRoleAssignments@2025-0
     principalId: principalId
     scope: '${account.id}/dbs/${database.name}'
   }
-  // The account refuses a change while another one is made: container, role and endpoint
-  // are made one after another.
+  // The account refuses concurrent changes.
   dependsOn: [
     container
   ]
@@ -172,8 +167,8 @@ module endpoint '../../shared/private-endpoint.bicep' = if (privateNetwork) {
   }
 }
 
-// Who changed the account. Each single read and write is not logged: what they cost shows
-// in the figures, what they did in the audit trail that the program keeps itself.
+// Changes of the account. Reads and writes of items are not logged: metrics show their cost, and the
+// audit log of the API shows changes.
 #disable-next-line use-recent-api-versions
 resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
   name: 'log-analytics'
@@ -187,7 +182,7 @@ resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' 
         enabled: true
       }
       {
-        // Which partition keys take the throughput.
+        // The throughput of each partition key.
         category: 'PartitionKeyRUConsumption'
         enabled: true
       }

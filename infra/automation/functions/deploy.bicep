@@ -1,8 +1,6 @@
-// Second stage, Functions app: scheduler, orchestrator and admin API in one process, its
-// storage account, Cosmos DB, its Service Bus subscriptions, its identity and its rights,
-// and the alerts. What the first stage made is found by its names.
-//
-// Whoever deploys this needs the right to assign roles in the resource group.
+// Second stage, Functions app: scheduler, orchestrator and admin API in one app, with its storage
+// account, Cosmos DB, Service Bus subscriptions, identity, roles and alerts. It finds the resources
+// of the first stage by name. You need the permission to assign roles in the resource group.
 
 targetScope = 'resourceGroup'
 
@@ -205,7 +203,7 @@ var allTags = union(
   tags
 )
 
-// Headers are a key to the collector, so they come from the vault as well.
+// The headers authenticate at the collector, so they are a secret.
 var vaultSettings = union(
   dataSourceVaultSettings,
   empty(otlpHeadersSecretName)
@@ -215,7 +213,7 @@ var vaultSettings = union(
       }
 )
 
-// The handler reads the key itself, to know its versions.
+// The handler reads the encryption key itself, with its versions.
 var readableSecrets = union(
   map(items(vaultSettings), item => item.value),
   empty(encryptionKeyName) ? [] : [ encryptionKeyName ]
@@ -265,7 +263,7 @@ resource vault 'Microsoft.KeyVault/vaults@2025-05-01' existing = {
   name: '${base}-kv'
 }
 
-// Made before the app, so that its rights are there when it first starts.
+// The identity exists before the app, so that its roles are in effect at the first start.
 module identity '../../shared/identity.bicep' = {
   name: '${base}-func-id'
   params: {
@@ -389,7 +387,7 @@ module app 'app.bicep' = {
     )
     workspaceId: workspace.id
   }
-  // Else the host could start before it may take messages, and look broken for minutes.
+  // The host needs these roles when it starts.
   dependsOn: [
     subscriptions
     secrets
@@ -425,10 +423,10 @@ module alerts '../alerts/alerts.bicep' = {
   ]
 }
 
-@description('Name of the Functions app, to deploy the package to.')
+@description('Name of the Functions app.')
 output functionAppName string = app.outputs.appName
 
-@description('Address of the API, for the command line\'s configuration.')
+@description('Address of the API.')
 output apiUrl string = app.outputs.apiUrl
 
 @description('Name of the Cosmos DB account.')
@@ -440,11 +438,11 @@ output cosmosEndpoint string = cosmos.outputs.endpoint
 @description('Name of the storage account.')
 output storageAccountName string = storage.outputs.accountName
 
-@description('Name of the container, of that account, that packages are deployed to.')
+@description('Name of the container of deployment packages in the storage account.')
 output deploymentContainer string = storage.outputs.deploymentContainer
 
 @description('Name of the app\'s identity.')
 output identityName string = identityName
 
-@description('Client id of the app\'s identity, by which databases that are data sources know it.')
+@description('Client id of the app\'s identity, for access to data sources.')
 output identityClientId string = identity.outputs.clientId

@@ -1,10 +1,10 @@
-// Which secrets of the Key Vault the Functions app may read: each one by itself. The vault
-// also holds the certificate that workers change the tenant with, which is not the app's.
+// The secrets of the Key Vault that the Functions app may read. It has a role on each, not on the
+// vault, which also has the certificates of workers.
 
 @description('Name of the Key Vault.')
 param vaultName string
 
-@description('Names of the secrets. They have to be there.')
+@description('Names of the secrets, which must exist.')
 @minLength(1)
 param secretNames array
 

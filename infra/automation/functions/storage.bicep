@@ -1,8 +1,6 @@
-// The storage account of the Functions app: the host's locks and the timer's last run, its
-// diagnostic events, and the container that the app's package is deployed to and run from.
-//
-// Nothing of a migration is kept here. What counts is who may write: whoever replaces the
-// package runs as the app.
+// The storage account of the Functions app: the host's locks, the timer's state, diagnostic events,
+// and the deployment package. It has no data of migrations. Write access must be limited, because
+// the package runs with the identity of the app.
 
 @description('Name of the account.')
 @minLength(3)
@@ -15,19 +13,19 @@ param location string
 @description('Tags of the account and its private endpoints.')
 param tags object
 
-@description('Three zones instead of one.')
+@description('True: use three availability zones.')
 param zoneRedundant bool
 
-@description('Closed to the public, with private endpoints; else open to whoever has a role.')
+@description('True: private endpoints. False: public endpoints, protected by roles.')
 param privateNetwork bool
 
-@description('Addresses or ranges let in for deployments in private mode, in CIDR notation.')
+@description('Addresses or CIDR ranges that may deploy in private mode.')
 param deployerAddresses array
 
 @description('Resource id of the subnet of private endpoints; empty in the public mode.')
 param privateEndpointSubnetId string
 
-@description('Name of the private endpoints, without what part of the account each leads to.')
+@description('Prefix of the names of the private endpoints.')
 param privateEndpointPrefix string
 
 @description('Name of the app\'s identity, from which the names of role assignments are derived.')
@@ -36,7 +34,7 @@ param identityName string
 @description('Object id of the app\'s identity.')
 param principalId string
 
-@description('Resource id of the workspace that takes the logs.')
+@description('Resource id of the Log Analytics workspace.')
 param workspaceId string
 
 var roles = {
@@ -44,9 +42,8 @@ var roles = {
   storageTableDataContributor: '0a9a7e1f-b9d0-4cc4-a60d-0319b160aaa3'
 }
 
-// The host's locks, the timer's state and the package are blobs. Into tables it writes
-// diagnostic events, such as why it cannot start. Queues are for blob triggers, of which
-// there is none.
+// Locks, the timer's state and the package are blobs; diagnostic events are in tables. Only blob
+// triggers would need queues.
 var hostRoles = [
   roles.storageBlobDataOwner
   roles.storageTableDataContributor
@@ -70,7 +67,7 @@ resource account 'Microsoft.Storage/storageAccounts@2025-01-01' = {
     accessTier: 'Hot'
     allowBlobPublicAccess: false
     allowCrossTenantReplication: false
-    // No keys, and no signatures made with them.
+    // No keys and no shared access signatures.
     allowSharedKeyAccess: false
     defaultToOAuthAuthentication: true
     minimumTlsVersion: 'TLS1_2'
@@ -83,7 +80,7 @@ resource account 'Microsoft.Storage/storageAccounts@2025-01-01' = {
       ipRules: [
         for address in deployerAddresses: {
           action: 'Allow'
-          // The service refuses /32: a single address stands there alone.
+          // The service refuses /32.
           value: replace(address, '/32', '')
         }
       ]
@@ -95,7 +92,7 @@ resource blobs 'Microsoft.Storage/storageAccounts/blobServices@2025-01-01' = {
   parent: account
   name: 'default'
   properties: {
-    // A package that was overwritten or deleted can be had back for a week.
+    // A deleted or overwritten package can be restored for a week.
     deleteRetentionPolicy: {
       enabled: true
       days: 7
@@ -127,8 +124,7 @@ resource hostAccess 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
   }
 ]
 
-// One after another, and after the container: the account refuses a change while another
-// one is made.
+// The account refuses concurrent changes.
 @batchSize(1)
 module endpoints '../../shared/private-endpoint.bicep' = [
   for part in parts: if (privateNetwork) {
@@ -148,7 +144,7 @@ module endpoints '../../shared/private-endpoint.bicep' = [
   }
 ]
 
-// Who replaced a package shows here. Reads are left out: the host's alone are many.
+// Changes of the package. The host reads too often to log reads.
 #disable-next-line use-recent-api-versions
 resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
   name: 'log-analytics'
@@ -177,7 +173,7 @@ resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' 
 @description('Name of the account.')
 output accountName string = account.name
 
-@description('Name of the container that packages are deployed to.')
+@description('Name of the container of deployment packages.')
 output deploymentContainer string = deployments.name
 
 @description('Address of that container.')

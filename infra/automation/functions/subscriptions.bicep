@@ -1,5 +1,4 @@
-// What the Functions app has to do with Service Bus: its subscriptions of the topics that
-// the first stage made, the right to take from them and the right to send.
+// The Service Bus subscriptions of the Functions app, and its roles to receive and send.
 
 @description('Name of the namespace.')
 param namespaceName string
@@ -10,7 +9,7 @@ param identityName string
 @description('Object id of the app\'s identity.')
 param principalId string
 
-@description('Whether the app may read how many messages wait, and change its two subscriptions with it.')
+@description('True: the app gets Data Owner on its subscriptions, to read the number of waiting messages.')
 param scaleByMessageCount bool
 
 var roles = {
@@ -20,10 +19,10 @@ var roles = {
 }
 
 var subscriptionName = 'orchestrator'
-// Without any the compiler takes each topic of the file for a type of its own.
+// Without any() the compiler gives each topic its own type.
 var topics = any(loadJsonContent('../../topology.json').UserConfig.Namespaces[0].Topics)
 
-// The topics that the app takes from, each with its subscription.
+// The topics that the app receives from, each with its subscription.
 var consumed = map(
   filter(topics, topic => contains(map(topic.Subscriptions, one => one.Name), subscriptionName)),
   topic => {
@@ -58,10 +57,9 @@ resource subscriptions 'Microsoft.ServiceBus/namespaces/topics/subscriptions@202
   }
 ]
 
-// For a trigger on a subscription the role has to hold for the subscription: one for the
-// topic alone is an error. With Data Owner the platform reads how many messages wait, and
-// starts as many instances as those need; with Data Receiver it only sees that one waits,
-// and for how long, and starts instances one by one.
+// The trigger needs a role on the subscription; a role on the topic is not enough. With Data Owner
+// the platform reads the number of waiting messages and starts all instances that they need. With
+// Data Receiver it sees only the age of the oldest, and starts instances one by one.
 resource receive 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
   for (item, i) in consumed: {
     name: guid(subscriptions[i].id, identityName, scaleByMessageCount ? roles.serviceBusDataOwner : roles.serviceBusDataReceiver)
@@ -77,8 +75,7 @@ resource receive 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
   }
 ]
 
-// All topics: events to itself, jobs to workers, and to worker-results what an
-// administrator has it send again.
+// The app sends to all topics; to worker-results it sends messages that an administrator replays.
 resource sentTopics 'Microsoft.ServiceBus/namespaces/topics@2026-01-01' existing = [
   for topic in topics: {
     parent: bus
@@ -98,5 +95,5 @@ resource send 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
   }
 ]
 
-@description('The subscriptions that the app takes from, as topic/subscription.')
+@description('The subscriptions of the app, as topic/subscription.')
 output subscriptions array = map(consumed, item => '${item.topic}/${item.subscription.Name}')

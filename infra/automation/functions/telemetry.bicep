@@ -1,5 +1,4 @@
-// What lets the Functions app send its logs and traces: Application Insights takes nothing
-// without a token.
+// The role of the Functions app to send telemetry to Application Insights.
 
 @description('Name of Application Insights.')
 param insightsName string
@@ -18,7 +17,7 @@ resource insights 'Microsoft.Insights/components@2020-02-02' existing = {
   name: insightsName
 }
 
-// In spite of its name the role is for logs and traces too.
+// Despite its name the role also covers logs and traces.
 resource send 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
   name: guid(insights.id, identityName, roles.monitoringMetricsPublisher)
   scope: insights
@@ -29,5 +28,5 @@ resource send 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
   }
 }
 
-@description('Where telemetry is sent to. It is no secret.')
+@description('Connection string of Application Insights, which is not a secret.')
 output connectionString string = insights.properties.ConnectionString

@@ -1,12 +1,11 @@
-// The worker's container app: one container, started when jobs wait and taken away when
-// none are left.
+// The worker's container app, scaled by the number of waiting jobs.
 
 @description('Name of the app.')
 @minLength(2)
 @maxLength(32)
 param appName string
 
-@description('Region of the app: that of its environment.')
+@description('Region of the app, which is that of its environment.')
 param location string
 
 @description('Tags of the app.')
@@ -15,25 +14,25 @@ param tags object
 @description('Name of the Container Apps environment, in this resource group.')
 param containerEnvironmentName string
 
-@description('The image with its registry and tag.')
+@description('Image with registry and tag.')
 param image string
 
 @description('Host name of the registry.')
 param registryServer string
 
-@description('Resource id of the identity that the image is pulled by.')
+@description('Resource id of the identity that pulls the image.')
 param pullIdentityId string
 
-@description('Resource id of the identity that the scaler counts messages by.')
+@description('Resource id of the identity of the scaler.')
 param scaleIdentityId string
 
 @description('Resource id of the worker\'s own identity.')
 param workerIdentityId string
 
-@description('Settings of the worker: {name, value} each. Empty ones are left out.')
+@description('Settings of the worker: name and value of each. Empty values are left out.')
 param settings array
 
-@description('Address of the secret in the vault with the headers for the telemetry collector; empty: none.')
+@description('Address of the Key Vault secret with the headers for the collector; empty: none.')
 param otlpHeadersSecretUri string
 
 @description('Name of the Service Bus namespace.')
@@ -42,13 +41,13 @@ param namespaceName string
 @description('Name of the worker\'s subscription of worker-jobs.')
 param subscriptionName string
 
-@description('Jobs that one replica runs at once; for as many waiting there is one more replica.')
+@description('Concurrent jobs of one replica; the scaler adds a replica for each such number of waiting jobs.')
 param jobsPerReplica int
 
-@description('Replicas that are there without any job.')
+@description('Replicas without any job.')
 param minReplicas int
 
-@description('Replicas at most.')
+@description('Maximum replicas.')
 param maxReplicas int
 
 @description('Processor cores of a replica.')
@@ -57,7 +56,7 @@ param cpu string
 @description('Memory of a replica.')
 param memory string
 
-@description('For how long a replica may go on after it was told to stop.')
+@description('Seconds that a stopping replica may still run.')
 param terminationGracePeriodSeconds int
 
 resource containerEnvironment 'Microsoft.App/managedEnvironments@2025-01-01' existing = {
@@ -80,9 +79,8 @@ resource app 'Microsoft.App/containerApps@2025-01-01' = {
     environmentId: containerEnvironment.id
     workloadProfileName: 'Consumption'
     configuration: {
-      // A new revision takes the place of the one before.
       activeRevisionsMode: 'Single'
-      // The platform uses the other two. The program cannot ask for their tokens.
+      // Only the platform uses the other two identities; the program cannot get their tokens.
       identitySettings: [
         {
           identity: workerIdentityId
@@ -103,7 +101,6 @@ resource app 'Microsoft.App/containerApps@2025-01-01' = {
           identity: pullIdentityId
         }
       ]
-      // By reference only: no secret is in a template or a parameter.
       secrets: empty(otlpHeadersSecretUri)
         ? []
         : [
@@ -135,8 +132,7 @@ resource app 'Microsoft.App/containerApps@2025-01-01' = {
                   }
                 ]
           )
-          // Sixty seconds to start in. Ten failures are the most that a probe may have by
-          // the documentation.
+          // 60 seconds to start: failureThreshold is at most 10.
           probes: [
             {
               type: 'Startup'
@@ -172,8 +168,7 @@ resource app 'Microsoft.App/containerApps@2025-01-01' = {
         minReplicas: minReplicas
         maxReplicas: maxReplicas
         pollingInterval: 30
-        // Without jobs for so long the last replica goes. Those that run count as waiting
-        // until they are completed.
+        // Seconds without jobs until the last replica stops. Running jobs count as waiting.
         cooldownPeriod: 300
         rules: [
           {

@@ -1,10 +1,10 @@
-// The worker's subscriptions, of its jobs out of all and of the controls that revoke jobs,
-// and what the worker and the scaler may do on the bus.
+// The worker's subscriptions of jobs and controls, and the Service Bus roles of the worker, the scaler
+// and the Functions app.
 
 @description('Name of the Service Bus namespace, in this resource group.')
 param namespaceName string
 
-@description('Id of the worker, by which runbooks name it.')
+@description('Id of the worker in runbooks.')
 param workerId string
 
 @description('Name of the worker\'s identity.')
@@ -22,10 +22,10 @@ param functionsPrincipalId string
 @description('Name of the identity that counts messages.')
 param scaleIdentityName string
 
-@description('Object id of the identity that the scaler counts messages by.')
+@description('Object id of the identity of the scaler.')
 param scalePrincipalId string
 
-@description('Id of the role by which the scaler counts messages.')
+@description('Id of the role with which the scaler counts messages.')
 param scaleRoleId string
 
 var roles = {
@@ -33,9 +33,8 @@ var roles = {
   'Azure Service Bus Data Sender': '69a216fc-b8fb-44d8-bc22-1f3c2cd27a39'
 }
 
-// The subscription of the one worker in the file is the pattern of all: only the id is
-// another. Without any the compiler takes each topic for a type of its own, and those of
-// the other subscriptions have no rules.
+// The subscription of worker-01 in the file is the pattern for each worker. Without any() the compiler
+// gives each topic its own type, of which some have no rules.
 var topics = any(loadJsonContent('../../topology.json').UserConfig.Namespaces[0].Topics)
 var pattern = filter(topics, topic => topic.Name == 'worker-jobs')[0].Subscriptions[0]
 var controlPattern = filter(topics, topic => topic.Name == 'worker-control')[0].Subscriptions[0]
@@ -72,10 +71,9 @@ resource subscription 'Microsoft.ServiceBus/namespaces/topics/subscriptions@2026
   }
 }
 
-// A new subscription has the rule $Default, which takes everything, until it is given one
-// of another name: Azure takes $Default away then. So this rule must not be called
-// $Default, and jobs of other workers that were sent in the seconds between come here
-// once; the worker refuses them.
+// Azure removes the rule $Default, which matches everything, when a rule with another name is created.
+// Until then, for some seconds, the subscription receives jobs of other workers; the worker refuses
+// them.
 resource rule 'Microsoft.ServiceBus/namespaces/topics/subscriptions/rules@2026-01-01' = {
   parent: subscription
   name: pattern.Rules[0].Name
@@ -87,8 +85,8 @@ resource rule 'Microsoft.ServiceBus/namespaces/topics/subscriptions/rules@2026-0
   }
 }
 
-// Every worker sees every control, so this one keeps the rule $Default. Replicas only peek:
-// controls leave by their time to live, which is longer than that of the jobs they revoke.
+// Each worker receives all controls, so this subscription keeps the rule $Default. Replicas only peek;
+// controls expire after the jobs that they revoke.
 resource controls 'Microsoft.ServiceBus/namespaces/topics/subscriptions@2026-01-01' = {
   parent: control
   name: 'worker-${workerId}'
@@ -101,7 +99,6 @@ resource controls 'Microsoft.ServiceBus/namespaces/topics/subscriptions@2026-01-
   }
 }
 
-// The worker takes its own jobs, and nobody else's.
 resource receive 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
   name: guid(subscription.id, workerIdentityName, roles['Azure Service Bus Data Receiver'])
   scope: subscription
@@ -112,8 +109,7 @@ resource receive 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
   }
 }
 
-// The Functions app reads the subscription's dead-letter queue, and sends again what a worker
-// never answered. No role is for the dead-letter queue alone.
+// The Functions app reads the subscription's dead-letter queue, which has no role of its own.
 resource readDeadLetters 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
   name: guid(subscription.id, functionsIdentityName, roles['Azure Service Bus Data Receiver'])
   scope: subscription
@@ -124,7 +120,7 @@ resource readDeadLetters 'Microsoft.Authorization/roleAssignments@2022-04-01' = 
   }
 }
 
-// To peek takes the right to listen.
+// To peek needs the permission to receive.
 resource peek 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
   name: guid(controls.id, workerIdentityName, roles['Azure Service Bus Data Receiver'])
   scope: controls
@@ -135,7 +131,7 @@ resource peek 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
   }
 }
 
-// Results, heartbeats, and what the worker announces of itself.
+// Results, heartbeats and announcements.
 resource send 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
   name: guid(results.id, workerIdentityName, roles['Azure Service Bus Data Sender'])
   scope: results
@@ -146,8 +142,7 @@ resource send 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
   }
 }
 
-// At the topic, not only at the subscription: reading counts is a request to the
-// management side of the bus, and only roles from there up are known to be enough.
+// The scaler reads counts from the management API, where a role on the subscription may not suffice.
 resource scale 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
   name: guid(jobs.id, scaleIdentityName, scaleRoleId)
   scope: jobs

@@ -1,10 +1,8 @@
-// Second stage, worker: one worker with its subscription, identities and roles, in what
-// the first stage made. Another worker is another deployment of this with another
-// workerId and a deployment name of its own.
+// Second stage, worker: one worker with its subscriptions, identities and roles. For another worker
+// deploy it again with another workerId and another deployment name.
 //
-// Without an image everything but the container app is made, and an app that is there is
-// left as it is. So infrastructure is deployed before there is an image, and later
-// without touching what runs; who deploys programs gives the image.
+// Without workerImage a deployment does not create or change the container app, so that you can
+// deploy the infrastructure before the first image and without a restart of the worker.
 
 targetScope = 'resourceGroup'
 
@@ -24,7 +22,7 @@ param location string = resourceGroup().location
 @description('Tags of all resources, in addition to application and environment.')
 param tags object = {}
 
-@description('Worker id, by which runbooks name the worker: lower-case letters, digits and hyphens. Not func or pull, and not ending in -scale, which name other identities.')
+@description('Id of the worker in runbooks: lower-case letters, digits and hyphens. Not func or pull, and not ending in -scale.')
 @minLength(1)
 @maxLength(11)
 param workerId string = 'worker-01'
@@ -159,7 +157,7 @@ var roles = {
 }
 var base = '${name}-${environmentName}'
 
-// A worker of such a name would share an identity with somebody else.
+// Other identities have these names.
 var reserved = contains(
   [
     'func'
@@ -167,7 +165,7 @@ var reserved = contains(
   ],
   workerId
 ) || endsWith(workerId, '-scale')
-var id = reserved ? fail('workerId: func, pull and what ends in -scale are names of other identities') : workerId
+var id = reserved ? fail('workerId: func, pull and names that end in -scale are reserved') : workerId
 
 var allTags = union(
   {
@@ -213,7 +211,7 @@ resource pullIdentity 'Microsoft.ManagedIdentity/userAssignedIdentities@2024-11-
   name: '${base}-pull-id'
 }
 
-// Made by the stage of the Functions app, which comes before the workers.
+// The stage of the Functions app creates it.
 resource functionsIdentity 'Microsoft.ManagedIdentity/userAssignedIdentities@2024-11-30' existing = {
   name: '${base}-func-id'
 }
@@ -251,8 +249,7 @@ module bus 'bus.bicep' = {
   }
 }
 
-// Not before there is an image: by then the secrets are in the vault, as infrastructure is
-// deployed before there are any.
+// The role assignments need the secrets, which exist when you deploy an image.
 module vault 'vault.bicep' = if (!empty(workerImage)) {
   name: '${base}-${id}-vault'
   params: {
@@ -263,8 +260,8 @@ module vault 'vault.bicep' = if (!empty(workerImage)) {
   }
 }
 
-// The app comes after its roles. They take some minutes to have effect all the same: a
-// worker that is started before ends with an error that says so, and is started again.
+// Roles take some minutes to be in effect. A worker that starts earlier ends with an error, and the
+// platform restarts it.
 module app 'app.bicep' = if (!empty(workerImage)) {
   name: '${base}-${id}'
   params: {
@@ -284,8 +281,8 @@ module app 'app.bicep' = if (!empty(workerImage)) {
     maxReplicas: maxReplicas
     cpu: cpu
     memory: memory[cpu]
-    // Beyond the worker's own grace: for telling what became of its jobs. The platform
-    // allows 600 seconds.
+    // The worker needs time to send results after its own grace period. The platform allows 600
+    // seconds.
     terminationGracePeriodSeconds: shutdownGraceSeconds + 20
     otlpHeadersSecretUri: empty(otlpHeadersSecretName) ? '' : '${vaultUri}/secrets/${otlpHeadersSecretName}'
     settings: concat(
@@ -351,14 +348,12 @@ module app 'app.bicep' = if (!empty(workerImage)) {
           value: string(graphWriteLimit)
         }
         {
-          // Replicas do not know of each other: each gets the part that is left to it when
-          // all of them are there.
+          // Each replica gets its share of the tenant's limits for maxReplicas replicas.
           name: 'TENANT_SHARE_PERCENT'
           value: string(max(1, tenantSharePercent / maxReplicas))
         }
         {
-          // Never: the scaler takes an idle replica away. The platform would start a
-          // worker again that ended by itself.
+          // The scaler stops idle replicas. The platform would restart a worker that exits.
           name: 'IDLE_TIMEOUT_SECONDS'
           value: '0'
         }
@@ -401,7 +396,7 @@ module app 'app.bicep' = if (!empty(workerImage)) {
   ]
 }
 
-@description('Name of the worker\'s container app, whether or not it is there yet.')
+@description('Name of the worker\'s container app, which may not exist yet.')
 output workerAppName string = '${base}-${id}'
 
 @description('Name of the worker\'s subscription of worker-jobs.')
@@ -413,5 +408,5 @@ output workerIdentityName string = identityNames.worker
 @description('Object id of the worker\'s identity.')
 output workerPrincipalId string = workerIdentity.outputs.principalId
 
-@description('Host name of the registry, by which images are named.')
+@description('Host name of the registry, the first part of image names.')
 output registryLoginServer string = registry.properties.loginServer

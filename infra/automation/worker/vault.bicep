@@ -1,8 +1,6 @@
-// What the worker reads of the vault: the certificate or secret that it signs in to the
-// target tenant with, and little else. A certificate's private key is read as a secret.
-//
-// The vault also holds the secrets of data sources, which are not the worker's. So each
-// secret is opened by itself.
+// The secrets of the vault that the worker may read: its credential for the target tenant and few
+// others. The private key of a certificate is read as a secret. The worker has a role on each secret,
+// because the vault also has the secrets of data sources.
 
 @description('Name of the vault, in this resource group.')
 param vaultName string

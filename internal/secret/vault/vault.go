@@ -41,9 +41,9 @@ func Check(address, name string) error {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.User != nil || u.RawQuery != "":
-		return fmt.Errorf("%q is not the URL of a key vault, such as https://name.vault.azure.net", address)
+		return fmt.Errorf("invalid key vault URL %q: use one such as https://name.vault.azure.net", address)
 	case !secretName.MatchString(name):
-		return fmt.Errorf("%q cannot be the name of a secret in Key Vault: use letters, digits and hyphens", name)
+		return fmt.Errorf("invalid secret name %q in Key Vault: use letters, digits and hyphens", name)
 	}
 	return nil
 }

@@ -57,14 +57,14 @@ func (p *queryParser) symbol(symbol string) bool {
 
 func (p *queryParser) expect(symbol string) error {
 	if !p.symbol(symbol) {
-		return fail(p.peek().at, "%q is expected, not %s", symbol, p.peek())
+		return fail(p.peek().at, "expected %q, not %s", symbol, p.peek())
 	}
 	return nil
 }
 
 func (p *queryParser) expectKeyword(word string) error {
 	if !p.keyword(word) {
-		return fail(p.peek().at, "%s is expected, not %s", word, p.peek())
+		return fail(p.peek().at, "expected %s, not %s", word, p.peek())
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ func init() {
 func (p *queryParser) identifier(what string) (string, error) {
 	t := p.next()
 	if t.kind != tokenName || reserved[strings.ToUpper(t.text)] {
-		return "", fail(t.at, "%s is expected, not %s", what, t)
+		return "", fail(t.at, "expected %s, not %s", what, t)
 	}
 	return t.text, nil
 }
@@ -252,7 +252,7 @@ func (p *queryParser) operand() (expression, error) {
 			return p.object()
 		}
 	}
-	return nil, fail(t.at, "an expression is expected, not %s", t)
+	return nil, fail(t.at, "expected an expression, not %s", t)
 }
 
 func number(t token, sign string) (expression, error) {
@@ -285,7 +285,7 @@ func (p *queryParser) named(t token) (expression, error) {
 		}
 	}
 	if t.text != p.alias {
-		return nil, fail(t.at, "%s names nothing: paths begin with %s", t.text, p.alias)
+		return nil, fail(t.at, "unknown name %s: paths start with %s", t.text, p.alias)
 	}
 	return p.path()
 }
@@ -314,7 +314,7 @@ func (p *queryParser) path() (expression, error) {
 		case p.symbol("."):
 			t := p.next()
 			if t.kind != tokenName {
-				return nil, fail(t.at, "a member name is expected, not %s", t)
+				return nil, fail(t.at, "expected a member name, not %s", t)
 			}
 			steps = append(steps, t.text)
 		case p.symbol("["):
@@ -322,7 +322,7 @@ func (p *queryParser) path() (expression, error) {
 			if t.kind == tokenNumber && !strings.ContainsAny(t.text, ".eE") || t.kind == tokenString {
 				steps = append(steps, t.text)
 			} else {
-				return nil, fail(t.at, "a member name in quotes or an array index is expected, not %s", t)
+				return nil, fail(t.at, "expected a member name in quotes or an array index, not %s", t)
 			}
 			if err := p.expect("]"); err != nil {
 				return nil, err
@@ -341,7 +341,7 @@ func (p *queryParser) object() (expression, error) {
 	for {
 		t := p.next()
 		if t.kind != tokenString && t.kind != tokenName {
-			return nil, fail(t.at, "a member name is expected, not %s", t)
+			return nil, fail(t.at, "expected a member name, not %s", t)
 		}
 		if err := p.expect(":"); err != nil {
 			return nil, err

@@ -102,7 +102,7 @@ func Parse(text string, parameters map[string]document.Value) (*Query, error) {
 		return nil, err
 	}
 	if !p.isKeyword("FROM") {
-		return nil, fail(p.peek().at, "FROM is expected, not %s", p.peek())
+		return nil, fail(p.peek().at, "expected FROM, not %s", p.peek())
 	}
 	p.at = rest
 	if p.keyword("WHERE") {
@@ -212,7 +212,7 @@ func (p *queryParser) selection(q *Query) error {
 		}
 		for _, taken := range q.names {
 			if taken == name {
-				return fail(start.at, "two columns are called %s", name)
+				return fail(start.at, "two columns have the name %s", name)
 			}
 		}
 		q.names, q.fields = append(q.names, name), append(q.fields, field)
@@ -232,7 +232,7 @@ func (p *queryParser) amount(what string) (int, error) {
 		}
 		text = v.Text
 	} else if t.kind != tokenNumber {
-		return 0, fail(t.at, "a number is expected after %s, not %s", what, t)
+		return 0, fail(t.at, "expected a number after %s, not %s", what, t)
 	}
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || n < 0 {
@@ -251,7 +251,7 @@ func (p *queryParser) orderBy(q *Query) error {
 	for {
 		t := p.next()
 		if t.kind != tokenName || t.text != p.alias {
-			return fail(t.at, "ORDER BY takes paths that begin with %s, not %s", p.alias, t)
+			return fail(t.at, "ORDER BY takes paths that start with %s, not %s", p.alias, t)
 		}
 		e, err := p.path()
 		if err != nil {

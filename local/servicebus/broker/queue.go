@@ -287,7 +287,7 @@ func (q *Queue) deadLetter(en *entry, set map[string]any, now time.Time) {
 	section, err := withProperties(en.application(), set)
 	if err != nil {
 		// The section was decodable when it came; keep the message over the reason.
-		q.e.b.logger.Error("service bus: dead letter without its reason", "queue", q.path, "error", err)
+		q.e.b.logger.Error("service bus: dead letter without a reason", "queue", q.path, "error", err)
 		section = en.application()
 	}
 	q.remove(en)

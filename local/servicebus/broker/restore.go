@@ -32,10 +32,10 @@ func (b *Broker) open(dir string, compactAbove int64) error {
 		return err
 	}
 	if cut > 0 {
-		b.logger.Warn("service bus: cut an unfinished record off the journal", "bytes", cut)
+		b.logger.Warn("service bus: removed an incomplete record from the journal", "bytes", cut)
 	}
 	for path := range r.left {
-		b.logger.Warn("service bus: the journal has messages of an entity that is no longer in the topology", "path", path)
+		b.logger.Warn("service bus: the journal has messages of an entity that the topology no longer has", "path", path)
 	}
 	b.journal = j
 	j.Start(journal.Options{Compactor: compactor{b}, CompactAbove: compactAbove})

@@ -262,7 +262,7 @@ func (r rule) filter() (filter.Filter, error) {
 	case strings.EqualFold(p.FilterType, "Correlation") && p.CorrelationFilter != nil:
 		return p.CorrelationFilter.filter()
 	}
-	return nil, fmt.Errorf("FilterType %q: it is Sql with a SqlFilter or Correlation with a CorrelationFilter", p.FilterType)
+	return nil, fmt.Errorf("FilterType %q: use Sql with a SqlFilter, or Correlation with a CorrelationFilter", p.FilterType)
 }
 
 func (c correlation) filter() (filter.Filter, error) {
@@ -305,12 +305,12 @@ func (p deliveryProperties) delivery(at string) (Delivery, error) {
 	if p.LockDuration != nil {
 		d.LockDuration = time.Duration(*p.LockDuration)
 		if d.LockDuration <= 0 || d.LockDuration > 5*time.Minute {
-			return d, fmt.Errorf("%s: LockDuration: is at most PT5M", at)
+			return d, fmt.Errorf("%s: LockDuration: must be at most PT5M", at)
 		}
 	}
 	if p.MaxDeliveryCount != nil {
 		if *p.MaxDeliveryCount < 1 || *p.MaxDeliveryCount > 2000 {
-			return d, fmt.Errorf("%s: MaxDeliveryCount: is from 1 to 2000", at)
+			return d, fmt.Errorf("%s: MaxDeliveryCount: must be 1 to 2000", at)
 		}
 		d.MaxDeliveryCount = uint32(*p.MaxDeliveryCount)
 	}
@@ -329,7 +329,7 @@ func (p duplicateProperties) window(at string) (time.Duration, error) {
 	}
 	w := time.Duration(*p.DuplicateDetectionHistoryTimeWindow)
 	if w <= 0 || w > 7*24*time.Hour {
-		return 0, fmt.Errorf("%s: DuplicateDetectionHistoryTimeWindow: is at most P7D", at)
+		return 0, fmt.Errorf("%s: DuplicateDetectionHistoryTimeWindow: must be at most P7D", at)
 	}
 	return w, nil
 }
