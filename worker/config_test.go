@@ -116,7 +116,7 @@ func TestConfigSaysWhatIsWrong(t *testing.T) {
 		{"two names", map[string]string{envAppSecret: "", envVaultURL: vaultURL, envCertName: "a", envSecretName: "b"}, "set one of CERT_NAME and APP_SECRET_NAME"},
 		{"a password of nothing", map[string]string{envAppSecret: "", envVaultURL: vaultURL, envCertPassword: "a", envSecretName: "b"}, "CERT_PASSWORD_NAME is set without CERT_NAME"},
 		{"a vault without TLS", map[string]string{envAppSecret: "", envVaultURL: "http://name.vault.azure.net", envCertName: "a"}, "must be https"},
-		{"a vault asked all the time", map[string]string{envRefresh: "5"}, "SECRET_REFRESH_SECONDS: Key Vault is asked at most once a minute"},
+		{"a vault asked all the time", map[string]string{envRefresh: "5"}, "SECRET_REFRESH_SECONDS: must be at least 60"},
 		{"an unknown trial", map[string]string{envTrial: "graph,teams"}, `TRIAL_SIGN_IN: unknown API "teams": use graph, exchange or none`},
 		{"no write", map[string]string{envWrites: "0"}, `GRAPH_WRITE_LIMIT: "0" is not a whole number from 1`},
 		{"more than all", map[string]string{envShare: "200"}, `TENANT_SHARE_PERCENT: "200" is not a whole number from 1 to 100`},
@@ -136,7 +136,7 @@ func TestConfigSaysWhatIsWrong(t *testing.T) {
 		{"no address", map[string]string{envAlertTo: "ada@contoso.example; bob@contoso.example"}, "ALERT_TO"},
 		{"no parallelism", map[string]string{envParallelism: "0"}, "MAX_PARALLELISM"},
 		{"negative seconds", map[string]string{envIdle: "-1"}, "IDLE_TIMEOUT_SECONDS"},
-		{"no time for jobs", map[string]string{envJobTimeout: "0"}, "a job needs a time limit"},
+		{"no time for jobs", map[string]string{envJobTimeout: "0"}, "JOB_TIMEOUT_SECONDS: must be at least 1"},
 		{"no level", map[string]string{envLogLevel: "loud"}, "LOG_LEVEL"},
 		{"neither on nor off", map[string]string{envNoOp: "yes"}, "WORKER_NOOP"},
 	} {
