@@ -343,7 +343,7 @@ var validName = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,258}[A-Za-z
 
 func (u uniqueNames) add(at, name string) error {
 	if !validName.MatchString(name) {
-		return fmt.Errorf("%s: Name: is letters, digits, '.', '-', '_' and '/', with a letter or digit at both ends", at)
+		return fmt.Errorf("%s: Name: use letters, digits, '.', '-', '_' and '/', with a letter or digit at both ends", at)
 	}
 	if u[strings.ToLower(name)] {
 		return fmt.Errorf("%s: Name: is taken", at)
