@@ -189,11 +189,25 @@ func TestReleaseSendsWhatTheProcessThatPausedTheRunOwes(t *testing.T) {
 }
 
 // The deadline of a job that is sent late leaves its worker time to answer that it expired.
-func TestJobThatIsSentAfterItsDeadlineHasTheSettleTimeToBeAnswered(t *testing.T) {
+func TestDeadlineOfAJobThatMayBeSentOnlyNowIsPutOff(t *testing.T) {
 	t.Parallel()
-	p := dated(t)
-	answer := model.StepResult{Step: 0, JobID: p.step().JobID, OK: true, Result: []byte(`{"id":1}`)}
-	p.on(answer)
-	p.after(time.Hour)
-	wantOutcome(t, p.on(answer), model.Dispatch{Step: 1}, model.Deadline{Step: 1, At: p.at.Add(runstate.JobGracePeriod)})
+	for name, late := range map[string]func(s model.Step) time.Duration{
+		"long after it":  func(model.Step) time.Duration { return time.Hour },
+		"just before it": func(s model.Step) time.Duration { return s.Timeout + time.Second },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := dated(t)
+			answer := model.StepResult{Step: 0, JobID: p.step().JobID, OK: true, Result: []byte(`{"id":1}`)}
+			p.on(answer)
+			p.after(late(p.step()))
+			at := p.at.Add(p.step().Timeout)
+			d := p.on(answer)
+			wantOutcome(t, d, model.Dispatch{Step: 1}, model.Deadline{Step: 1, At: at})
+			if !d.Repeated || !p.run.DeadlineAt.Equal(at) {
+				t.Fatalf("%+v, the deadline is %s", d, p.run.DeadlineAt)
+			}
+			p.early(p.overdue(), at.Sub(p.at)) // a message of the time before
+		})
+	}
 }

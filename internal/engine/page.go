@@ -216,8 +216,11 @@ func repeatStart(d *model.Decision, run *model.Run, openPhase int, mode model.Di
 			at.Phase, at.RunEvent = run.Next, model.RunStarted{}
 			d.Next = append(d.Next, at)
 		}
+	case runstate.SentLate(run, now):
+		at.RunEvent = model.RunStarted{}
+		d.Next = append(d.Next, at)
 	default:
-		d.Messages = append(d.Messages, runstate.OutstandingAgain(run, now)...) // of all runs at once
+		d.Messages = append(d.Messages, runstate.Outstanding(run)...) // of all runs at once
 	}
 }
 

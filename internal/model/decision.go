@@ -9,7 +9,8 @@ type Decision struct {
 	Writes
 	Messages []Message
 	Next     []Event
-	// Repeated: the event was applied before. Nothing is written.
+	// Repeated: the event was applied before. Nothing is written, except that the deadline of a job
+	// that may be sent only now is put off.
 	Repeated bool
 	// Stale: the event is for something that has moved on or ended. Nothing is written,
 	// sent or decided.

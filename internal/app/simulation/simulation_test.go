@@ -84,6 +84,7 @@ var seedsThatFailed = []struct {
 	{1795394890161512199, false, "the store was away after the end of a batch, and the commands that failed at it let no time pass (a fault of the simulation)"},
 	{1795396216280609143, false, "a cancelled batch waited an hour for the retry of a rollback, longer than the simulation allowed (a fault of the simulation)"},
 	{1795400158454760358, false, "a process released a run that it had paused and died before it sent the job, after another delivery of its message had completed the message, and the release of the batch came hours later and sent nothing"},
+	{1795403278645524795, false, "a process died before it sent the job of the last retry, the message came again just before the deadline, and the step failed before its worker could answer that the job had expired"},
 }
 
 func TestSeedsThatFailed(t *testing.T) {

@@ -72,20 +72,26 @@ func (t *transition) followUps(again bool) []model.Event {
 // was cut short. It does so whether or not the batch is paused or cancelled: the message
 // that is handled is the only one that sends what it owes.
 func (t *transition) repeat() model.Decision {
-	return model.Decision{Repeated: true, Messages: OutstandingAgain(t.run, t.now), Next: t.followUps(true)}
+	d := model.Decision{Repeated: true, Next: t.followUps(true)}
+	if SentLate(t.run, t.now) {
+		t.step().QueuedUntil = &t.now
+		at := jobDeadline(*t.step())
+		t.run.DeadlineAt = &at
+		d.Runs = []*model.Run{t.run}
+	}
+	d.Messages = Outstanding(t.run)
+	return d
 }
 
-// OutstandingAgain is Outstanding for a repeated message. The job may be sent only now, after
-// its deadline: its worker then has the grace period to refuse it.
-func OutstandingAgain(r *model.Run, now time.Time) []model.Message {
-	messages := Outstanding(r)
-	for i, m := range messages {
-		if d, ok := m.(model.Deadline); ok && d.At.Before(now) {
-			d.At = now.Add(JobGracePeriod)
-			messages[i] = d
-		}
+// SentLate reports whether a repeated event may send the run's job so late that its worker cannot
+// answer before the deadline. The event then puts the deadline off: the worker refuses a job that
+// has expired, and the step is dispatched again.
+func SentLate(r *model.Run, now time.Time) bool {
+	if r.Status.Terminal() || r.PausedAt != nil || r.Status == model.RunWaiting {
+		return false
 	}
-	return messages
+	step := r.Steps[r.Current]
+	return step.Status == model.StepDispatched && step.Refused == nil && jobDeadline(step).Before(now.Add(JobGracePeriod))
 }
 
 // runChanged is the decision that only the run, and the member with it, change.
