@@ -31,6 +31,14 @@ param apiAllowedAddresses array = []
 @description('Object id of the deployer, who may write certificates and secrets and push images. Empty: no such role assignments.')
 param deployerPrincipalId string = ''
 
+@description('Type of the deployer.')
+@allowed([
+  'User'
+  'Group'
+  'ServicePrincipal'
+])
+param deployerPrincipalType string = 'User'
+
 @description('Client id of the app registration of the admin API.')
 @minLength(36)
 @maxLength(36)
@@ -54,14 +62,17 @@ param workerId string = 'worker-01'
 @description('Image of the worker with registry and tag. Empty: the worker is not created, or stays as it is.')
 param workerImage string = ''
 
-@description('E-mail addresses that receive alerts.')
+@description('E-mail addresses that receive alerts. Empty: alerts notify no one.')
 param alertEmails array = []
 
 var base = '${name}-${environmentName}'
 var deployers = empty(deployerPrincipalId)
   ? []
   : [
-      deployerPrincipalId
+      {
+        id: deployerPrincipalId
+        type: deployerPrincipalType
+      }
     ]
 
 module shared 'shared/deploy.bicep' = {
@@ -91,6 +102,7 @@ module functions 'automation/functions/deploy.bicep' = {
     apiAllowedAddresses: apiAllowedAddresses
     entraClientId: entraClientId
     alertEmails: alertEmails
+    alertsEnabled: !empty(alertEmails)
   }
   dependsOn: [
     shared

@@ -15,13 +15,15 @@ import (
 	"github.com/matoolkit/matoolkit/infra/templates"
 )
 
+var people = []any{map[string]any{"id": templates.ID, "type": "User"}}
+
 // variants are the sets of parameters by which a stage creates every resource that it can.
 var variants = map[string][]map[string]any{
 	templates.Main: {nil, {"privateNetwork": true, "deployerPrincipalId": templates.ID, "workerImage": "image", "alertEmails": []any{"a@example.com"}}},
 	templates.Shared: {
 		nil,
 		{"privateNetwork": false},
-		{"vaultOfficers": []any{templates.ID}, "imagePushers": []any{templates.ID}, "natGatewayZone": "1", "registrySku": "Premium", "deployerAddresses": []any{"192.0.2.7"}, "recoverVault": true, "zoneRedundant": true, "logDailyQuotaGb": int64(5)},
+		{"vaultOfficers": people, "imagePushers": people, "deleteLocks": true, "natGatewayZone": "1", "registrySku": "Premium", "deployerAddresses": []any{"192.0.2.7"}, "recoverVault": true, "zoneRedundant": true, "logDailyQuotaGb": int64(5)},
 		{"natGateway": false},
 	},
 	templates.Functions: {
@@ -32,7 +34,7 @@ var variants = map[string][]map[string]any{
 			"alwaysReadyApi": int64(1), "alwaysReadyTimer": int64(1), "alwaysReadyEvents": int64(1), "alwaysReadyResults": int64(1),
 			"dataSourceVaultSettings": map[string]any{"MOVES_SQL": "moves-sql"}, "dataSourceSettings": map[string]any{"WAREHOUSE": "0123456789abcdef"},
 			"encryptionKeyName": "secrets-key", "otlpEndpoint": "https://collector.example.com", "otlpHeadersSecretName": "otlp-headers",
-			"alertActionGroupIds": []any{"/subscriptions/x"}, "extraSettings": map[string]any{"API_REQUESTS_PER_SECOND": "7"},
+			"alertActionGroupIds": []any{"/subscriptions/x"}, "monthlyBudget": int64(1000), "budgetStart": "2026-12-01", "deleteLocks": true, "extraSettings": map[string]any{"API_REQUESTS_PER_SECOND": "7"},
 		},
 	},
 	templates.Worker: {
@@ -179,7 +181,7 @@ func TestTemplatesReadNoSecret(t *testing.T) {
 
 // azdVariables are those that azd or the user of azure.yaml sets.
 var azdVariables = map[string]string{
-	"${AZURE_ENV_NAME}": "prod", "${AZURE_LOCATION}": "westeurope", "${AZURE_PRINCIPAL_ID}": templates.ID,
+	"${AZURE_ENV_NAME}": "prod", "${AZURE_LOCATION}": "westeurope", "${AZURE_PRINCIPAL_ID}": templates.ID, "${AZURE_PRINCIPAL_TYPE=User}": "User",
 	"${ENTRA_CLIENT_ID}": templates.ID, "${TARGET_TENANT_ID}": templates.ID, "${TARGET_APP_ID}": templates.ID, "${WORKER_IMAGE}": "image",
 }
 
@@ -192,34 +194,47 @@ func TestParameterFilesFit(t *testing.T) {
 			t.Fatalf("%s: no parameter files, %v", stage, err)
 		}
 		for _, name := range files {
-			var content struct {
-				Parameters map[string]struct{ Value any }
-			}
-			data, err := os.ReadFile(path.Join("..", name))
-			if err == nil {
-				err = json.Unmarshal(data, &content)
-			}
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			given := map[string]any{}
-			for parameter, of := range content.Parameters {
-				switch value := of.Value.(type) {
-				case float64:
-					given[parameter] = int64(value)
-				case string:
-					if given[parameter] = value; strings.HasPrefix(value, "${") {
-						given[parameter] = azdVariables[value]
-					}
-				default:
-					given[parameter] = value
+			given := parameterFile(t, name)
+			if strings.Contains(name, "prod") && stage == templates.Functions {
+				if _, err := templates.Try(t, stage, given); err == nil || !strings.Contains(err.Error(), "alertEmails: name who receives alerts") {
+					t.Errorf("%s: alerts have no receiver: %v", name, err)
 				}
+				given["alertEmails"] = []any{"a@example.com"}
 			}
 			if _, err := templates.Try(t, stage, given); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
 	}
+}
+
+// parameterFile returns the parameters of a file, as azd or az reads them.
+func parameterFile(t *testing.T, name string) map[string]any {
+	t.Helper()
+	var content struct {
+		Parameters map[string]struct{ Value any }
+	}
+	data, err := os.ReadFile(path.Join("..", name))
+	if err == nil {
+		err = json.Unmarshal(data, &content)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	given := map[string]any{}
+	for parameter, of := range content.Parameters {
+		switch value := of.Value.(type) {
+		case float64:
+			given[parameter] = int64(value)
+		case string:
+			if given[parameter] = value; strings.HasPrefix(value, "${") {
+				given[parameter] = azdVariables[value]
+			}
+		default:
+			given[parameter] = value
+		}
+	}
+	return given
 }
 
 // TestAzureYAMLGivesParameters checks the deployments in the hooks of azure.yaml: they give

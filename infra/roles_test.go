@@ -66,7 +66,9 @@ func TestEachIdentityHasTheRolesThatItNeeds(t *testing.T) {
 	}{
 		"people": {
 			templates.Shared,
-			map[string]any{"vaultOfficers": []any{"officer"}, "imagePushers": []any{"pusher"}},
+			map[string]any{
+				"vaultOfficers": []any{map[string]any{"id": "officer", "type": "Group"}}, "imagePushers": []any{map[string]any{"id": "pusher", "type": "ServicePrincipal"}},
+			},
 			[]string{
 				"officer: Key Vault Certificates Officer: vaults matoolkit-prod-kv", "officer: Key Vault Secrets Officer: vaults matoolkit-prod-kv",
 				"pusher: AcrPush: registries matoolkitprodacr",

@@ -33,6 +33,7 @@ func TestValues(t *testing.T) {
 		`union([1], [1, 2])`:                                 []any{int64(1), int64(2)},
 		`contains([1], '1')`:                                 false,
 		`json('{"a": [1]}').a[0] + loaded.n`:                 int64(8),
+		`string({ a: [ 1 ] })`:                               `{"a":[1]}`,
 		`string(json('0.5')) == string(loaded.half)`:         true,
 		`max(1, 3, 2) - min(3)`:                              int64(0),
 		`length('ä') + length({ a: 1 })`:                     int64(2),

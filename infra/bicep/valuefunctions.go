@@ -1,6 +1,7 @@
 package bicep
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
@@ -46,6 +47,13 @@ func (v *evaluator) simple(e *Call, arguments []any) any {
 	case "length":
 		return length64(arguments[0])
 	case "string":
+		if kind := kindOf(arguments[0]); kind == "array" || kind == "object" {
+			data, err := json.Marshal(arguments[0])
+			if err != nil {
+				return v.unknown(e, "%v", err)
+			}
+			return string(data)
+		}
 		return text(0)
 	case "any":
 		return arguments[0]

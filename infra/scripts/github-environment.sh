@@ -3,9 +3,10 @@
 #
 # Prepares the GitHub environments $ENVIRONMENT, which deploys, and $ENVIRONMENT-plan, which only
 # runs what-if: an identity of each in the resource group rg-matoolkit-github, their roles on
-# $RESOURCE_GROUP, and the variables of the workflows. Prints the object id of the identity that
-# deploys. The variables NAME, ENVIRONMENT, RESOURCE_GROUP, LOCATION, SUBSCRIPTION_ID, TENANT_ID,
-# TARGET_TENANT_ID, API_CLIENT_ID, WORKER_APP_ID and WORKER_ID are required. You can repeat it.
+# $RESOURCE_GROUP, and the variables of the workflows. Prints the entry of imagePushers for the
+# identity that deploys. The variables NAME, ENVIRONMENT, RESOURCE_GROUP, LOCATION, SUBSCRIPTION_ID,
+# TENANT_ID, TARGET_TENANT_ID, API_CLIENT_ID, WORKER_APP_ID and WORKER_ID are required. You can
+# repeat it.
 set -eu
 . "$(dirname "$0")/lib.sh"
 [ $# = 1 ] || usage
@@ -37,6 +38,7 @@ deployer=$(identity "$ENVIRONMENT" principalId)
 planner=$(identity "$ENVIRONMENT-plan" principalId)
 assign "$deployer" Contributor
 assign "$deployer" "Role Based Access Control Administrator"
+assign "$deployer" "Locks Contributor"
 assign "$planner" Reader
 assign "$planner" "$what_if"
 assign_app_role "$deployer" "$API_CLIENT_ID" Reader # for the smoke test
@@ -59,4 +61,4 @@ WORKER_ID $WORKER_ID
 VARIABLES
 done
 
-echo "imagePushers: $deployer"
+echo "imagePushers: {\"id\": \"$deployer\", \"type\": \"ServicePrincipal\"}"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Usage: stage.sh what-if|create shared|functions|worker [PARAMETER=VALUE...]
+# Usage: stage.sh what-if|create shared|functions|worker [PARAMETER=VALUE...] [OPTION...]
 #
 # Shows what a deployment of a stage would change, or deploys the stage, with the stage's
-# deploy.parameters.$ENVIRONMENT.json. The variables RESOURCE_GROUP, NAME and ENVIRONMENT are
-# required; for functions also API_CLIENT_ID; for worker also WORKER_ID, TARGET_TENANT_ID and
-# WORKER_APP_ID.
+# deploy.parameters.$ENVIRONMENT.json. OPTION is one of "az deployment group". The variables
+# RESOURCE_GROUP, NAME and ENVIRONMENT are required; for functions also API_CLIENT_ID; for worker
+# also WORKER_ID, TARGET_TENANT_ID and WORKER_APP_ID.
 set -eu
 . "$(dirname "$0")/lib.sh"
 [ $# -ge 2 ] || usage

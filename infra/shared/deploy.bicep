@@ -26,10 +26,10 @@ param privateNetwork bool
 @description('With privateNetwork: IPv4 addresses or CIDR ranges up to /30 that may write secrets. Empty: only from within the network.')
 param deployerAddresses array = []
 
-@description('Object ids of users, groups or service principals that may write certificates and secrets.')
+@description('Users, groups or service principals that may write certificates and secrets: {id, type} each, with the object id and User, Group or ServicePrincipal.')
 param vaultOfficers array = []
 
-@description('Object ids of users, groups or service principals that may push images of the worker.')
+@description('Users, groups or service principals that may push images of the worker: {id, type} each, as in vaultOfficers.')
 param imagePushers array = []
 
 @description('Address ranges of the virtual network, in CIDR notation.')
@@ -97,6 +97,9 @@ param logRetentionDays int = 30
 @minValue(-1)
 param logDailyQuotaGb int = -1
 
+@description('Locks that prevent the deletion of resources that store data, and of roles on them. The deployer needs the role Locks Contributor.')
+param deleteLocks bool = false
+
 var base = '${name}-${environmentName}'
 var allTags = union(
   {
@@ -162,6 +165,7 @@ module bus 'servicebus.bicep' = {
     capacity: serviceBusCapacity
     privateEndpointSubnetId: privateNetwork ? network!.outputs.privateEndpointSubnetId : ''
     privateEndpointName: '${base}-pe-bus'
+    deleteLock: deleteLocks
     workspaceId: monitoring.outputs.workspaceId
   }
   // The endpoint refers to its zone by name.
@@ -183,6 +187,7 @@ module vault 'keyvault.bicep' = {
     vaultOfficers: vaultOfficers
     privateEndpointSubnetId: privateNetwork ? network!.outputs.privateEndpointSubnetId : ''
     privateEndpointName: '${base}-pe-kv'
+    deleteLock: deleteLocks
     workspaceId: monitoring.outputs.workspaceId
   }
   dependsOn: [

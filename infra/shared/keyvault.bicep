@@ -29,7 +29,7 @@ param softDeleteDays int
 @description('True for one deployment: recover the deleted vault of this name.')
 param recoverVault bool
 
-@description('Object ids of users, groups or service principals that may write certificates and secrets.')
+@description('Users, groups or service principals that may write certificates and secrets: {id, type} each.')
 param vaultOfficers array
 
 @description('Resource id of the subnet of private endpoints; empty in the public mode.')
@@ -37,6 +37,9 @@ param privateEndpointSubnetId string
 
 @description('Name of the private endpoint.')
 param privateEndpointName string
+
+@description('A lock that prevents the deletion of the vault.')
+param deleteLock bool
 
 @description('Resource id of the Log Analytics workspace.')
 param workspaceId string
@@ -76,10 +79,11 @@ resource vault 'Microsoft.KeyVault/vaults@2025-05-01' = {
 
 resource certificatesOfficer 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
   for principal in vaultOfficers: {
-    name: guid(vault.id, principal, roles['Key Vault Certificates Officer'])
+    name: guid(vault.id, principal.id, roles['Key Vault Certificates Officer'])
     scope: vault
     properties: {
-      principalId: principal
+      principalId: principal.id
+      principalType: principal.type
       roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles['Key Vault Certificates Officer'])
     }
   }
@@ -87,10 +91,11 @@ resource certificatesOfficer 'Microsoft.Authorization/roleAssignments@2022-04-01
 
 resource secretsOfficer 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
   for principal in vaultOfficers: {
-    name: guid(vault.id, principal, roles['Key Vault Secrets Officer'])
+    name: guid(vault.id, principal.id, roles['Key Vault Secrets Officer'])
     scope: vault
     properties: {
-      principalId: principal
+      principalId: principal.id
+      principalType: principal.type
       roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles['Key Vault Secrets Officer'])
     }
   }
@@ -129,6 +134,15 @@ resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' 
         enabled: true
       }
     ]
+  }
+}
+
+resource lock 'Microsoft.Authorization/locks@2020-05-01' = if (deleteLock) {
+  name: 'no-delete'
+  scope: vault
+  properties: {
+    level: 'CanNotDelete'
+    notes: 'It holds the certificates and keys of the workers and the handler.'
   }
 }
 

@@ -25,7 +25,7 @@ param pullIdentityName string
 @description('Object id of the identity that pulls images.')
 param pullPrincipalId string
 
-@description('Object ids of users, groups or service principals that may push images.')
+@description('Users, groups or service principals that may push images: {id, type} each.')
 param imagePushers array
 
 @description('Resource id of the Log Analytics workspace.')
@@ -70,10 +70,11 @@ resource pull 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
 
 resource push 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
   for principal in imagePushers: {
-    name: guid(registry.id, principal, roles.AcrPush)
+    name: guid(registry.id, principal.id, roles.AcrPush)
     scope: registry
     properties: {
-      principalId: principal
+      principalId: principal.id
+      principalType: principal.type
       roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles.AcrPush)
     }
   }

@@ -32,6 +32,9 @@ param privateEndpointSubnetId string
 @description('Name of the private endpoint.')
 param privateEndpointName string
 
+@description('A lock that prevents the deletion of the namespace.')
+param deleteLock bool
+
 @description('Resource id of the Log Analytics workspace.')
 param workspaceId string
 
@@ -87,8 +90,12 @@ resource topic 'Microsoft.ServiceBus/namespaces/topics@2026-01-01' = [
   }
 ]
 
+// The namespace refuses a change during another one, so the endpoint waits for the topics.
 module endpoint 'private-endpoint.bicep' = if (privateNetwork) {
   name: privateEndpointName
+  dependsOn: [
+    topic
+  ]
   params: {
     endpointName: privateEndpointName
     location: location
@@ -119,6 +126,15 @@ resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' 
         enabled: true
       }
     ]
+  }
+}
+
+resource lock 'Microsoft.Authorization/locks@2020-05-01' = if (deleteLock) {
+  name: 'no-delete'
+  scope: bus
+  properties: {
+    level: 'CanNotDelete'
+    notes: 'It holds the messages of running batches.'
   }
 }
 

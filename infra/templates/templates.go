@@ -32,7 +32,7 @@ const ID = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b01"
 var parameters = map[string]map[string]any{
 	Main:      {"environmentName": "prod", "entraClientId": ID, "targetTenantId": ID, "appId": ID},
 	Shared:    {"environmentName": "prod", "privateNetwork": true},
-	Functions: {"environmentName": "prod", "privateNetwork": true, "entraClientId": ID},
+	Functions: {"environmentName": "prod", "privateNetwork": true, "entraClientId": ID, "alertEmails": []any{"a@example.com"}},
 	Worker:    {"environmentName": "prod", "targetTenantId": ID, "appId": ID, "workerImage": "image"},
 }
 

@@ -86,6 +86,17 @@ param cosmosThrottledRequests int = 1000
 @minValue(0)
 param workerTroubles int = 5
 
+@description('Requests to the admin API in 15 minutes that end with a server error and raise no alert.')
+@minValue(0)
+param apiErrors int = 5
+
+@description('Budget of the resource group for a month, in the currency of the subscription. The action group is notified at 80 % and at 100 %. 0: none.')
+@minValue(0)
+param monthlyBudget int = 0
+
+@description('With monthlyBudget: first day of the month in which you first deploy it, such as 2026-12-01. It cannot be changed later.')
+param budgetStart string = ''
+
 var lines = '''AppTraces
 | where Message has "Event"
 | extend Line = parse_json(extract(@"\{.*\}", 0, Message))
@@ -164,13 +175,12 @@ var rules = [
     ]
   }
   {
-    // It returns a row also if there is no line.
     key: 'missing-ticks'
     description: 'The scheduler does not run: phases do not begin on time, and lost messages are not repeated. See docs/operate.md.'
     severity: 1
     window: missingTicksWindow
-    query: '${lines}| where Event in ("tick", "oldest-message")\n| summarize Value = count()\n| extend TimeGenerated = now()'
-    aggregation: 'Total'
+    query: '${lines}| where Event in ("tick", "oldest-message")'
+    aggregation: 'Count' // of rows
     operator: 'LessThan'
     threshold: 1
     dimensions: []
@@ -248,6 +258,17 @@ var rules = [
     dimensions: [
       'BatchId'
     ]
+  }
+  {
+    key: 'api-errors'
+    description: 'Requests to the admin API fail with a server error. See docs/operate.md.'
+    severity: 2
+    window: 'PT15M'
+    query: 'AppRequests\n| where toint(ResultCode) between (500 .. 599)\n| extend Value = 1'
+    aggregation: 'Total'
+    operator: 'GreaterThan'
+    threshold: apiErrors
+    dimensions: []
   }
   {
     key: 'worker-troubles'
@@ -383,7 +404,7 @@ resource logAlerts 'Microsoft.Insights/scheduledQueryRules@2026-03-01' = [for ru
         {
           query: rule.query
           timeAggregation: rule.aggregation
-          metricMeasureColumn: 'Value'
+          metricMeasureColumn: rule.aggregation == 'Count' ? null : 'Value'
           operator: rule.operator
           threshold: rule.threshold
           dimensions: map(rule.dimensions, column => {
@@ -441,6 +462,47 @@ resource metricAlerts 'Microsoft.Insights/metricAlerts@2026-01-01' = [for alert 
     })
   }
 }]
+
+resource budget 'Microsoft.Consumption/budgets@2024-08-01' = if (monthlyBudget > 0) {
+  name: '${base}-budget'
+  properties: {
+    category: 'Cost'
+    amount: monthlyBudget
+    timeGrain: 'Monthly'
+    timePeriod: {
+      startDate: monthlyBudget > 0 && empty(budgetStart) ? fail('budgetStart: name the first day of a month, such as 2026-12-01') : budgetStart
+    }
+    notifications: toObject(
+      [
+        80
+        100
+      ],
+      percent => 'actual${percent}',
+      percent => {
+        enabled: true
+        operator: 'GreaterThanOrEqualTo'
+        threshold: percent
+        thresholdType: 'Actual'
+        contactEmails: []
+        contactGroups: groups
+      }
+    )
+  }
+}
+
+resource workbook 'Microsoft.Insights/workbooks@2023-06-01' = {
+  name: guid(workspaceId, '${base}-workbook')
+  location: location
+  tags: tags
+  kind: 'shared'
+  properties: {
+    displayName: base
+    category: 'workbook'
+    version: 'Notebook/1.0'
+    sourceId: workspaceId
+    serializedData: replace(string(loadJsonContent('workbook.json')), 'WORKSPACE_ID', workspaceId)
+  }
+}
 
 @description('Resource id of the action group.')
 output actionGroupId string = group.id

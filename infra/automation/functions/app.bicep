@@ -303,19 +303,13 @@ module endpoint '../../shared/private-endpoint.bicep' = if (privateNetwork) {
   }
 }
 
-// The lines of Application Insights, and those of an app that cannot start or reach it.
+// The logs of the app are in Application Insights: the category FunctionAppLogs would repeat them.
 #disable-next-line use-recent-api-versions
 resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
   name: 'log-analytics'
   scope: app
   properties: {
     workspaceId: workspaceId
-    logs: [
-      {
-        category: 'FunctionAppLogs'
-        enabled: true
-      }
-    ]
     metrics: [
       {
         category: 'AllMetrics'

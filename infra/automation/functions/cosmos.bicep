@@ -49,6 +49,9 @@ param identityName string
 @description('Object id of the app\'s identity.')
 param principalId string
 
+@description('A lock that prevents the deletion of the account.')
+param deleteLock bool
+
 @description('Resource id of the Log Analytics workspace.')
 param workspaceId string
 
@@ -193,6 +196,15 @@ resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' 
         enabled: true
       }
     ]
+  }
+}
+
+resource lock 'Microsoft.Authorization/locks@2020-05-01' = if (deleteLock) {
+  name: 'no-delete'
+  scope: account
+  properties: {
+    level: 'CanNotDelete'
+    notes: 'It holds the state of all batches.'
   }
 }
 

@@ -29,7 +29,7 @@ param deployerAddresses array = []
 @description('IPv4 addresses or CIDR ranges that may call the API at its public endpoint. Default: none with privateNetwork, all without.')
 param apiAllowedAddresses array = []
 
-@description('Use three zones for the app, its storage and Cosmos DB. Not every region supports this. An always-ready group then needs two instances. It cannot be changed later.')
+@description('Use three zones for the app, its storage and Cosmos DB. Not every region supports this. Two instances of each group are then always ready and billed. It cannot be changed later.')
 param zoneRedundant bool = false
 
 @description('Memory of one instance in MB, which also determines its CPU.')
@@ -137,7 +137,7 @@ param workerStartupSeconds int = 600
 @description('Additional settings of the handler, such as API_REQUESTS_PER_SECOND. No secrets, and no settings of data sources.')
 param extraSettings object = {}
 
-@description('E-mail addresses that receive alerts.')
+@description('E-mail addresses that receive alerts. Alerts require these or alertActionGroupIds.')
 param alertEmails array = []
 
 @description('Resource ids of existing action groups that also receive alerts.')
@@ -192,6 +192,20 @@ param cosmosThrottledRequests int = 1000
 @description('Log lines about failed starts or scaling of workers in 15 minutes that raise no alert.')
 @minValue(0)
 param workerTroubles int = 5
+
+@description('Requests to the admin API in 15 minutes that end with a server error and raise no alert.')
+@minValue(0)
+param apiErrors int = 5
+
+@description('Budget of the resource group for a month, in the currency of the subscription. The action group is notified at 80 % and at 100 %. 0: none.')
+@minValue(0)
+param monthlyBudget int = 0
+
+@description('With monthlyBudget: first day of the month in which you first deploy it, such as 2026-12-01. It cannot be changed later.')
+param budgetStart string = ''
+
+@description('Locks that prevent the deletion of resources that store data, and of roles on them. The deployer needs the role Locks Contributor.')
+param deleteLocks bool = false
 
 var base = '${name}-${environmentName}'
 var identityName = '${base}-func-id'
@@ -312,6 +326,7 @@ module cosmos 'cosmos.bicep' = {
     privateNetwork: privateNetwork
     privateEndpointSubnetId: subnetIds.privateEndpoints
     privateEndpointName: '${base}-pe-cosmos'
+    deleteLock: deleteLocks
     identityName: identityName
     principalId: identity.outputs.principalId
     workspaceId: workspace.id
@@ -406,7 +421,9 @@ module alerts '../alerts/alerts.bicep' = {
     cosmosAccountId: resourceId('Microsoft.DocumentDB/databaseAccounts', '${base}-cosmos')
     alertEmails: alertEmails
     actionGroupIds: alertActionGroupIds
-    enabled: alertsEnabled
+    enabled: alertsEnabled && empty(alertEmails) && empty(alertActionGroupIds)
+      ? fail('alertEmails: name who receives alerts, or set alertsEnabled to false')
+      : alertsEnabled
     stuckStepsSeconds: stuckStepsSeconds
     oldestMessageSeconds: oldestMessageSeconds
     missingTicksWindow: missingTicksWindow
@@ -417,6 +434,9 @@ module alerts '../alerts/alerts.bicep' = {
     serviceBusCpuPercent: serviceBusCpuPercent
     cosmosThrottledRequests: cosmosThrottledRequests
     workerTroubles: workerTroubles
+    apiErrors: apiErrors
+    monthlyBudget: monthlyBudget
+    budgetStart: budgetStart
   }
   dependsOn: [
     app
