@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -11,6 +12,9 @@ type SQL struct {
 	root node
 	text string
 }
+
+// ErrUnsupported says that Service Bus knows an expression and this package does not.
+var ErrUnsupported = errors.New("is not supported by the local Service Bus")
 
 // Parse compiles an expression of the grammar documented as "Subscription rule
 // SQL filter syntax". The error names the position, counted in bytes from 1.
@@ -336,7 +340,7 @@ func (p *parser) primary() (node, error) {
 // function is property(name) or p(name), the two that have a meaning in a filter.
 func (p *parser) function(name token) (node, error) {
 	if !strings.EqualFold(name.text, "property") && !strings.EqualFold(name.text, "p") {
-		return nil, fmt.Errorf("position %d: function %s is not supported in a filter", name.pos, name.text)
+		return nil, fmt.Errorf("position %d: the function %s %w", name.pos, name.text, ErrUnsupported)
 	}
 	p.take()
 	t := p.take()
@@ -364,7 +368,7 @@ func (p *parser) property() (node, error) {
 	case t.kind == tokenWord && strings.EqualFold(t.text, "sys"):
 		canonical, ok := systemProperties[strings.ToLower(name.text)]
 		if strings.EqualFold(name.text, "TimeToLive") {
-			return nil, fmt.Errorf("position %d: sys.TimeToLive is not supported in a filter here: it would need durations", name.pos)
+			return nil, fmt.Errorf("position %d: sys.TimeToLive %w", name.pos, ErrUnsupported)
 		}
 		if !ok {
 			return nil, fmt.Errorf("position %d: there is no system property sys.%s", name.pos, name.text)

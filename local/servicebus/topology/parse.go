@@ -236,6 +236,10 @@ func (s subscription) subscription(at string) (Subscription, error) {
 	for i, raw := range s.Rules {
 		at := at + "." + place("Rules", i, raw.Name)
 		f, err := raw.filter()
+		if errors.Is(err, filter.ErrUnsupported) {
+			out.Unsupported = fmt.Sprintf("the filter of a rule (%v)", err)
+			continue
+		}
 		if err != nil {
 			return Subscription{}, fmt.Errorf("%s: %w", at, err)
 		}
