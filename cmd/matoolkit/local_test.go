@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,6 +43,44 @@ func TestWrongUsageOfLocalIsReportedAsSuch(t *testing.T) {
 		if status := cli.Execute(t.Context(), root); status != exit.WrongUsage || !strings.Contains(errs.String(), want) {
 			t.Errorf("%s: status %d, %q", args, status, errs.String())
 		}
+	}
+}
+
+// A part that is not started is known when its address is given.
+func TestPartsWithAnAddressRunElsewhere(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"":                            "",
+		"--servicebus 127.0.0.1:5999": "",
+		"--parts host":                "",
+		"--parts host --servicebus 127.0.0.1:5999 --tenant 127.0.0.1:5998":    "[identity servicebus]",
+		"--parts servicebus --servicebus 127.0.0.1:5999 --cosmos 127.0.0.1:0": "",
+	} {
+		c, f := upCommand(), &upFlags{}
+		if err := c.ParseFlags(strings.Fields(args)); err != nil {
+			t.Fatal(err)
+		}
+		parts, err := c.Flags().GetStringSlice("parts")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.parts = parts
+		f.elsewhere(c.Flags())
+		slices.Sort(f.config.Elsewhere)
+		if got := strings.TrimPrefix(fmt.Sprint(f.config.Elsewhere), "[]"); got != want {
+			t.Errorf("%q: %s, want %s", args, got, want)
+		}
+	}
+}
+
+func TestWaitNeedsAHost(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "endpoints.json")
+	if err := system.WriteEndpoints(file, system.Endpoints{Addresses: system.Addresses{ServiceBus: "127.0.0.1:5672"}}); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, errs := env(t, "--wait", "--endpoints", file); status != exit.WrongUsage || !strings.Contains(errs, "no Functions host") {
+		t.Errorf("status %d, %q", status, errs)
 	}
 }
 

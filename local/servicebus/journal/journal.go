@@ -54,6 +54,7 @@ type Journal struct {
 	dir     string
 	options Options
 	written atomic.Int64
+	syncs   atomic.Int64 // how often flush waited for the disk
 	wake    chan struct{}
 	done    chan struct{}
 
@@ -295,6 +296,7 @@ func (j *Journal) flush(batch []byte, save bool) error {
 		return fmt.Errorf("journal: %w", err)
 	}
 	if save {
+		j.syncs.Add(1)
 		if err := j.file.Sync(); err != nil {
 			return fmt.Errorf("journal: %w", err)
 		}

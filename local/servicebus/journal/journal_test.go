@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -59,6 +60,28 @@ func TestCommittedRecordsSurviveAKill(t *testing.T) {
 	_, got, cut := open(t, crashed(t, dir), Options{})
 	if !slices.Equal(got, []string{"one", "two"}) || cut != 0 {
 		t.Fatalf("replayed %q, cut %d", got, cut)
+	}
+}
+
+// Records for which nobody waits are written at once, and a later Committed waits for the
+// disk once.
+func TestRecordsAreWrittenThoughNobodyWaits(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	j, _, _ := open(t, dir, Options{})
+	put(j, "alone")
+	for j.Written() == 0 {
+		runtime.Gosched()
+	}
+	_, got, _ := open(t, crashed(t, dir), Options{})
+	if !slices.Equal(got, []string{"alone"}) {
+		t.Errorf("records %q", got)
+	}
+	before := j.syncs.Load()
+	wait(t, j)
+	wait(t, j)
+	if n := j.syncs.Load() - before; before != 0 || n != 1 {
+		t.Errorf("waited for the disk %d times before Committed, %d times for it", before, n)
 	}
 }
 
