@@ -120,6 +120,9 @@ func (d *Deployment) deploy(fsys fs.FS, template string, parameters map[string]a
 	if len(findings) > 0 {
 		panic(evaluationError(findings[0]))
 	}
+	if file.TargetScope != scopes[0] {
+		panic(evaluationError{File: template, Position: Position{1, 1}, Message: "the templates deploy to a resource group, not to a " + file.TargetScope})
+	}
 	v := &evaluator{file: file, fs: fsys, deployment: d, callers: append(slices.Clone(callers), template), values: map[string]any{}, pending: map[string]bool{}}
 	v.setParameters(parameters)
 	for _, r := range file.Resources {
@@ -251,6 +254,10 @@ func (l *Loop) bind(item any, index int, outer *valueScope) *valueScope {
 	return local
 }
 
+// scopes are the functions that return a scope. The templates use none, not even resourceGroup(),
+// which is the scope of each resource.
+var scopes = []string{"resourceGroup", "subscription", "managementGroup", "tenant"}
+
 func (v *evaluator) resource(r *Resource, local *valueScope) *Instance {
 	one := &Instance{File: v.file.Path, Symbol: r.Text, Type: r.Type, APIVersion: r.APIVersion}
 	if r.Body.Value("name") == nil {
@@ -270,6 +277,9 @@ func (v *evaluator) resource(r *Resource, local *valueScope) *Instance {
 	}
 	one.ID = r.Type + "/" + one.Name
 	if e := r.Body.Value("scope"); e != nil {
+		if call, is := e.(*Call); is && slices.Contains(scopes, call.Text) {
+			v.fail(e.At(), "the scope is outside of the resource group that the template deploys to (BCP139)")
+		}
 		one.Scope = v.instance(e, local)
 	}
 	switch {

@@ -219,7 +219,7 @@ func (p *parser) targetScope(decorators []*Decorator) {
 	}
 	p.scoped = true
 	p.file.TargetScope = p.literal("the scope")
-	if scopes := []string{"resourceGroup", "subscription", "managementGroup", "tenant"}; !slices.Contains(scopes, p.file.TargetScope) {
+	if !slices.Contains(scopes, p.file.TargetScope) {
 		p.fail(at, "unknown scope %s: use one of %v", p.file.TargetScope, scopes)
 	}
 }
