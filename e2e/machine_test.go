@@ -234,7 +234,7 @@ func handlerPID(host string) (int, error) {
 
 // currentHandler asks the host for its handler's process; 0 when there is none.
 func currentHandler(host string) (int, error) {
-	response, err := http.Get("http://" + host + "/admin/host/status")
+	response, err := http.Get("http://" + host + "/admin/host/status?code=" + functionshost.DefaultMasterKey)
 	if err != nil {
 		return 0, err
 	}

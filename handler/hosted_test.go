@@ -74,7 +74,7 @@ func TestUnderTheHost(t *testing.T) {
 	})
 
 	t.Run("timer", func(t *testing.T) {
-		response, err := http.Post(host.URL()+"/admin/functions/"+timerFunction, "application/json", strings.NewReader("{}"))
+		response, err := http.Post(host.URL()+"/admin/functions/"+timerFunction+"?code="+functionshost.DefaultMasterKey, "application/json", strings.NewReader("{}"))
 		if err != nil {
 			t.Fatal(err)
 		}

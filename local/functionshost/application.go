@@ -92,7 +92,8 @@ type httpBinding struct {
 	Methods   []string `json:"methods"`
 	Route     *string  `json:"route"`
 
-	route route
+	route  route
+	output string // the name of the http output
 }
 
 // load reads the staged folder dir. What it cannot honour it refuses, naming the
@@ -181,7 +182,7 @@ func parseFunction(name string, raw []byte, settings map[string]string) (functio
 	if err := strict(raw, &file); err != nil {
 		return f, err
 	}
-	outputs := 0
+	outputs, output := 0, ""
 	for i, binding := range file.Bindings {
 		var kind struct {
 			Type      string `json:"type"`
@@ -203,9 +204,9 @@ func parseFunction(name string, raw []byte, settings map[string]string) (functio
 			err = f.http.parse(name, binding)
 		case "http out":
 			outputs++
-			err = strict(binding, &struct {
-				Type, Direction, Name string
-			}{})
+			var out struct{ Type, Direction, Name string }
+			err = strict(binding, &out)
+			output = out.Name
 		default:
 			err = fmt.Errorf("unknown binding type %q with direction %q", kind.Type, kind.Direction)
 		}
@@ -224,6 +225,9 @@ func parseFunction(name string, raw []byte, settings map[string]string) (functio
 	}
 	if wanted := map[bool]int{true: 1}[f.http != nil]; outputs != wanted {
 		return f, errors.New("an httpTrigger must have one http output; other triggers must have none")
+	}
+	if f.http != nil {
+		f.http.output = output
 	}
 	return f, nil
 }

@@ -56,10 +56,13 @@ func fakeHandler() {
 	relay := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.Out.URL.Scheme, r.Out.URL.Host = report.Scheme, report.Host
 		r.Out.URL.RawQuery = r.In.URL.RawQuery
+		for _, name := range []string{"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+			r.Out.Header[name] = r.In.Header[name]
+		}
 		if r.In.ContentLength < 0 {
 			r.Out.Header.Set("Fake-Chunked", "true")
 		}
-	}, FlushInterval: -1}
+	}, FlushInterval: -1, ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }}
 	signal.Ignore(syscall.SIGTERM)
 	err = http.ListenAndServe("127.0.0.1:"+os.Getenv("FUNCTIONS_CUSTOMHANDLER_PORT"), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if os.Getenv("FAKE_DIRECT") != "" {
@@ -68,6 +71,10 @@ func fakeHandler() {
 			return
 		}
 		switch r.URL.Path {
+		case "/api/early":
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = io.WriteString(w, "refused")
+			return
 		case "/exit":
 			body, _ := io.ReadAll(r.Body)
 			code, err := strconv.Atoi(string(body))

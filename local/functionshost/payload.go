@@ -4,11 +4,13 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+	"github.com/Azure/go-amqp"
 	"github.com/google/uuid"
 )
 
@@ -162,27 +164,57 @@ func (w *payloadWriter) instant(name string, t *time.Time, otherwise time.Time) 
 	w.text(name, text+"+00:00")
 }
 
-// applicationProperties writes the bag as plain JSON; a value that JSON has no
-// form for is written as text.
+// applicationProperties writes the bag as plain JSON, each value in the form of the .NET type
+// that the extension has for it; a value that JSON has no form for is written as text.
 func applicationProperties(bag map[string]any) []byte {
 	if len(bag) == 0 {
 		return []byte("{}")
 	}
-	if b, err := json.Marshal(bag); err == nil {
-		return b
-	}
 	plain := make(map[string]any, len(bag))
 	for key, value := range bag {
-		plain[key] = value
+		value = netValue(value)
 		if _, err := json.Marshal(value); err != nil {
-			plain[key] = fmt.Sprint(value)
+			value = fmt.Sprint(value)
 		}
+		plain[key] = value
 	}
 	b, err := json.Marshal(plain)
 	if err != nil {
 		return []byte("{}") // cannot be: each value has been written by itself
 	}
 	return b
+}
+
+// The forms of times that .NET clients send as described types, counted in ticks of 100 ns since
+// the year 1.
+const (
+	dateTimeOffset = "com.microsoft:datetime-offset"
+	timeSpanType   = "com.microsoft:timespan"
+	ticksPerSecond = 10_000_000
+)
+
+// netValue returns a property as .NET writes it to JSON: a GUID, a DateTimeOffset, a TimeSpan and a
+// Uri are text.
+func netValue(value any) any {
+	if id, ok := value.(amqp.UUID); ok {
+		return id.String()
+	}
+	v := reflect.Indirect(reflect.ValueOf(value))
+	if v.Kind() != reflect.Struct || !v.FieldByName("Descriptor").IsValid() || !v.FieldByName("Value").IsValid() {
+		return value
+	}
+	inner := v.FieldByName("Value").Interface()
+	ticks, counted := inner.(int64)
+	switch kind := fmt.Sprint(v.FieldByName("Descriptor").Interface()); {
+	case kind == dateTimeOffset && counted:
+		since := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
+		at := time.Unix(since+ticks/ticksPerSecond, ticks%ticksPerSecond*100).UTC()
+		return at.Format("2006-01-02T15:04:05.9999999-07:00")
+	case kind == timeSpanType && counted:
+		seconds := ticks / ticksPerSecond
+		return fmt.Sprintf("%02d:%02d:%02d", seconds/3600, seconds/60%60, seconds%60)
+	}
+	return inner
 }
 
 // appendQuoted appends s as JSON text inside a JSON string.

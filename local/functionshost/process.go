@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -40,6 +39,7 @@ type command struct {
 	appDir    string
 	clock     *clock.Clock
 	timeout   time.Duration // until it must answer
+	answer    time.Duration // how long a proxied request may go without an answer
 }
 
 // inherited are the variables of this process that the handler gets beside its
@@ -47,9 +47,10 @@ type command struct {
 // for other programs does not reach the handler.
 var inherited = []string{"PATH", "HOME", "TMPDIR", "TEMP", "SystemRoot", "USERPROFILE", "GOMAXPROCS", "GOMEMLIMIT", "GODEBUG", "GOTRACEBACK", "GOCOVERDIR", "GORACE"}
 
-// start runs the handler and returns when it answers GET / with any status.
-func (c command) start(ctx context.Context, lines *lines, connections int) (*process, error) {
-	port, err := freePort()
+// start runs the handler on a port, or on another one if that is not free, and returns when it
+// answers GET / with any status.
+func (c command) start(ctx context.Context, lines *lines, connections, port int) (*process, error) {
+	port, err := freePort(port)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +66,7 @@ func (c command) start(ctx context.Context, lines *lines, connections int) (*pro
 			},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
-		proxy: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true, ResponseHeaderTimeout: answerWithin},
+		proxy: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true, ResponseHeaderTimeout: c.answer},
 	}
 	p.cmd = exec.Command(c.path, c.arguments...)
 	p.cmd.Dir = c.dir
@@ -73,24 +74,16 @@ func (c command) start(ctx context.Context, lines *lines, connections int) (*pro
 	p.cmd.Stdout = lines.stream(stdout)
 	p.cmd.Stderr = lines.stream(stderr)
 	p.cmd.WaitDelay = time.Second
-	dieWithParent(p.cmd)
-	started := make(chan error)
-	go func() {
-		// The kernel ties the handler's life to the thread that started it.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := p.cmd.Start()
-		started <- err
-		if err == nil {
-			p.exit = p.cmd.Wait()
-			p.client.CloseIdleConnections()
-			p.proxy.CloseIdleConnections()
-			close(p.done)
-		}
-	}()
-	if err := <-started; err != nil {
+	ownGroup(p.cmd)
+	if err := p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start the handler: %w", err)
 	}
+	go func() {
+		p.exit = p.cmd.Wait()
+		p.client.CloseIdleConnections()
+		p.proxy.CloseIdleConnections()
+		close(p.done)
+	}()
 	p.pid = p.cmd.Process.Pid
 	if err := p.awaitReady(ctx, c.timeout); err != nil {
 		p.kill()
@@ -184,8 +177,22 @@ func (p *process) status() int {
 
 func (p *process) kill() { _ = p.cmd.Process.Kill() }
 
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+// port is that of a process; 0 where there is none.
+func (p *process) port() int {
+	if p == nil {
+		return 0
+	}
+	_, port, _ := strings.Cut(strings.TrimPrefix(p.url, "http://"), ":")
+	n, _ := strconv.Atoi(port) // start wrote it
+	return n
+}
+
+// freePort returns a port if it is free, and otherwise any free one.
+func freePort(port int) (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
+	if err != nil && port != 0 {
+		l, err = net.Listen("tcp", "127.0.0.1:0")
+	}
 	if err != nil {
 		return 0, fmt.Errorf("find a free port: %w", err)
 	}

@@ -39,7 +39,7 @@ func (s *supervisor) renew(life context.Context, p *process, r renewal) (*proces
 		s.set(p, starting)
 		return p, err
 	}
-	next, err := s.command.start(life, s.lines, s.connections)
+	next, err := s.command.start(life, s.lines, s.connections, 0) // the last one still has its port
 	s.retire(life, p)
 	if err != nil {
 		s.log.Error("cannot start the handler", "error", err)

@@ -9,9 +9,9 @@
 // the host, which the platform, that is this package, starts again after Config.Restart.
 //
 // It knows the host's side of the protocol and nothing of what the app does. It
-// honours its configuration or refuses to start; it never guesses. Its behaviour
-// follows the source and captures of the Azure host and was not compared with a
-// live one.
+// honours its configuration or refuses to start; it never guesses. It behaves as a host
+// of 2024 did that was built from source, with the proxying of 2025: TestConformance has
+// a case for each thing that was seen.
 //
 // Routes under /_local/ exist in no Azure host: they move the clock forward and run
 // a timer to its end. GET /_local/clock answers {"now":…,"offsetSeconds":…},
@@ -22,6 +22,7 @@
 package functionshost
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,6 +49,11 @@ type Config struct {
 	Logger   *slog.Logger      // what the host itself says; nil: slog.Default
 	Output   io.Writer         // the handler's lines, each behind its level; nil: Logger
 	Restart  time.Duration     // until the platform starts the host again that has stopped; 0 means five seconds
+
+	MasterKey       string // of /admin; "" means DefaultMasterKey
+	WithoutProxying bool   // ignore enableProxyingHttpRequest, as hosts before April 2025 do
+
+	answer time.Duration // how long a proxied request may go without an answer; 0 means answerWithin
 }
 
 // Server is a running host. It is safe for concurrent use.
@@ -60,8 +66,12 @@ type Server struct {
 	log        *slog.Logger
 	lines      *lines
 	restart    time.Duration
+	masterKey  string
+	answer     time.Duration
 	supervisor *supervisor
-	timers     map[string]*timerTrigger
+
+	withoutProxying bool
+	timers          map[string]*timerTrigger
 
 	listener net.Listener
 	http     *http.Server
@@ -94,6 +104,7 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 	if c.Restart == 0 {
 		c.Restart = 5 * time.Second
 	}
+	c.MasterKey, c.answer = cmp.Or(c.MasterKey, DefaultMasterKey), cmp.Or(c.answer, answerWithin)
 	dir, err := filepath.Abs(c.AppDir)
 	if err != nil {
 		return nil, fmt.Errorf("functions host: %w", err)
@@ -108,7 +119,8 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 	}
 	s := &Server{
 		app: app, settings: c.Settings, dataDir: c.DataDir, clock: c.Clock, movable: movable, log: c.Logger, restart: c.Restart, started: time.Now(),
-		lines:  &lines{out: c.Output, log: c.Logger},
+		lines:     &lines{out: c.Output, log: c.Logger},
+		masterKey: c.MasterKey, answer: c.answer, withoutProxying: c.WithoutProxying,
 		timers: map[string]*timerTrigger{},
 	}
 	if s.listener, err = net.Listen("tcp", c.Addr); err != nil {
@@ -133,9 +145,9 @@ func (s *Server) start(ctx context.Context, dir string) error {
 	s.supervisor = newSupervisor(command{
 		path: under(dir, handler.Description.DefaultExecutablePath), dir: under(dir, handler.Description.WorkingDirectory),
 		arguments: handler.Description.Arguments, settings: s.settings, appDir: dir,
-		clock: s.clock, timeout: time.Duration(handler.InitializationTimeout),
+		clock: s.clock, timeout: time.Duration(handler.InitializationTimeout), answer: s.answer,
 	}, s.lines, s.log, 64+len(s.app.functions)*s.app.host.Extensions.ServiceBus.MaxConcurrentCalls, s.restart)
-	p, err := s.supervisor.command.start(ctx, s.lines, s.supervisor.connections)
+	p, err := s.supervisor.command.start(ctx, s.lines, s.supervisor.connections, 0)
 	if err != nil {
 		return err
 	}
@@ -188,7 +200,8 @@ func (s *Server) URL() string { return "http://" + s.Addr() }
 func (s *Server) HandlerPID() int { return s.supervisor.pid() }
 
 // Close stops the triggers, waits up to five seconds for what runs, and kills the
-// handler, which the host gives no notice.
+// handler, which the host gives no notice. The message of a call that succeeds meanwhile is
+// abandoned all the same.
 func (s *Server) Close() error {
 	s.close.Do(func() {
 		s.stop()

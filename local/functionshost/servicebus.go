@@ -10,6 +10,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+	"github.com/google/uuid"
 )
 
 // serviceBusTrigger runs one invocation per message of one queue or subscription,
@@ -78,10 +79,12 @@ func connect(settings map[string]string, name string) (*azservicebus.Client, str
 	return client, namespace, nil
 }
 
+// endpoint returns the host name of a connection string, without the port.
 func endpoint(connection string) string {
 	for _, part := range strings.Split(connection, ";") {
 		if value, ok := strings.CutPrefix(part, "Endpoint=sb://"); ok {
-			return strings.TrimSuffix(value, "/")
+			name, _, _ := strings.Cut(strings.TrimSuffix(value, "/"), ":")
+			return name
 		}
 	}
 	return ""
@@ -140,7 +143,7 @@ func (t *serviceBusTrigger) receive(running, life context.Context) error {
 		for _, m := range messages {
 			mine.Go(func() {
 				defer t.release(1)
-				t.handle(life, receiver, m)
+				t.handle(running, life, receiver, m)
 			})
 		}
 		if err != nil {
@@ -180,10 +183,14 @@ func (t *serviceBusTrigger) release(n int) {
 }
 
 // handle runs one message's invocation and settles it. A message whose settlement
-// is lost comes again when its lock has run out.
-func (t *serviceBusTrigger) handle(life context.Context, receiver *azservicebus.Receiver, m *azservicebus.ReceivedMessage) {
+// is lost comes again when its lock has run out. When the host stops it abandons the messages
+// of calls that succeed, too.
+func (t *serviceBusTrigger) handle(running, life context.Context, receiver *azservicebus.Receiver, m *azservicebus.ReceivedMessage) {
 	lock := t.keepLock(life, receiver, m)
-	err := t.server.invoke(life, t.name, messagePayload(t.name, t.namespace, t.binding, m, t.server.clock.Now()))
+	err := t.server.invoke(life, t.name, messagePayload(t.name, t.namespace, t.binding, m, t.server.clock.Now()), traceOf(m))
+	if err == nil && running.Err() != nil {
+		err = errStopping
+	}
 	lock.stop()
 	ctx, cancel := context.WithTimeout(life, settleWithin)
 	defer cancel()
@@ -197,6 +204,24 @@ func (t *serviceBusTrigger) handle(life context.Context, receiver *azservicebus.
 	if err := receiver.AbandonMessage(ctx, m, nil); err != nil {
 		t.server.log.Warn("cannot abandon a message: it will be redelivered when its lock ends", "function", t.name, "message", m.MessageID, "error", err)
 	}
+}
+
+// errStopping is why a message is abandoned whose call succeeded.
+var errStopping = errors.New("the host stops")
+
+// traceOf returns the traceparent of a message; empty for none.
+func traceOf(m *azservicebus.ReceivedMessage) string {
+	for _, name := range []string{"traceparent", "Diagnostic-Id"} {
+		if text, ok := m.ApplicationProperties[name].(string); ok && text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// inputMessage is the message of a run by hand.
+func inputMessage(input string) *azservicebus.ReceivedMessage {
+	return &azservicebus.ReceivedMessage{MessageID: uuid.NewString(), Body: []byte(input), DeliveryCount: 1}
 }
 
 // lock keeps a message's lock alive while its invocation runs.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -18,6 +20,7 @@ type supervisor struct {
 	connections int
 	restart     time.Duration // until the platform starts a host that has stopped
 	renewals    chan renewal
+	restarts    chan struct{}  // each restarts the handler that runs then
 	retired     sync.WaitGroup // processes that were replaced and have not ended
 
 	mu      sync.Mutex
@@ -41,7 +44,7 @@ const (
 var errAway = errors.New("no handler is running")
 
 func newSupervisor(c command, l *lines, log *slog.Logger, connections int, restart time.Duration) *supervisor {
-	return &supervisor{command: c, lines: l, log: log, connections: connections, restart: restart, renewals: make(chan renewal), changed: make(chan struct{})}
+	return &supervisor{command: c, lines: l, log: log, connections: connections, restart: restart, renewals: make(chan renewal), restarts: make(chan struct{}), changed: make(chan struct{})}
 }
 
 // A handler that ends without being counted as crashed is started again at once; if it
@@ -105,6 +108,13 @@ func (s *supervisor) run(ctx context.Context, p *process) {
 				continue
 			}
 			s.failedStart()
+		case <-s.restarts:
+			if p == nil {
+				continue
+			}
+			s.set(nil, starting)
+			p.kill()
+			<-p.done
 		case <-p.ending():
 			if ctx.Err() != nil {
 				s.set(nil, starting)
@@ -129,7 +139,7 @@ func (s *supervisor) run(ctx context.Context, p *process) {
 				}
 			}
 		}
-		if p = s.next(ctx, &h); p == nil {
+		if p = s.next(ctx, &h, p.port()); p == nil {
 			return
 		}
 		s.log.Info("restarted the handler", "pid", p.pid)
@@ -137,11 +147,11 @@ func (s *supervisor) run(ctx context.Context, p *process) {
 	}
 }
 
-// next starts a process until one answers; nil where ctx has ended. A start that fails
-// is a crash, and fails the calls that waited for it.
-func (s *supervisor) next(ctx context.Context, h *history) *process {
+// next starts a process until one answers, on the port of the last one if it is free; nil where
+// ctx has ended. A start that fails is a crash, and fails the calls that waited for it.
+func (s *supervisor) next(ctx context.Context, h *history, port int) *process {
 	for {
-		p, err := s.command.start(ctx, s.lines, s.connections)
+		p, err := s.command.start(ctx, s.lines, s.connections, port)
 		if err == nil {
 			return p
 		}
@@ -291,14 +301,37 @@ func (s *supervisor) release(p *process) {
 	}
 }
 
-// endWithin is how long the end of a process may take to be known after its
-// connections broke.
-const endWithin = time.Second
+// restartHandler restarts the handler that runs, without counting a crash. It returns when the
+// host has taken note; several restarts at once follow each other.
+func (s *supervisor) restartHandler(ctx context.Context) {
+	select {
+	case s.restarts <- struct{}{}:
+	case <-ctx.Done():
+	}
+}
 
-// awaitEnd waits until a process whose connection broke is known to have ended, if
-// it has. A message abandoned before that would go to the same process at once and
-// lose one delivery after the other within milliseconds.
+// A process whose connection broke may be ending. One that still listens after stillListens only
+// closed the connection; the end of another is known within endWithin.
+const (
+	stillListens = 50 * time.Millisecond
+	endWithin    = time.Second
+)
+
+// awaitEnd waits until a process whose connection broke is known to have ended, if it listens no
+// more. A message abandoned before that would go to the same process at once and lose one delivery
+// after the other within milliseconds, as it does where the process only closes the connection.
 func (p *process) awaitEnd(ctx context.Context) {
+	select {
+	case <-p.done:
+		return
+	case <-ctx.Done():
+		return
+	case <-time.After(stillListens):
+	}
+	if connection, err := net.DialTimeout("tcp", strings.TrimPrefix(p.url, "http://"), endWithin); err == nil {
+		_ = connection.Close() // nothing was sent
+		return
+	}
 	select {
 	case <-p.done:
 	case <-ctx.Done():

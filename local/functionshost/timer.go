@@ -154,7 +154,7 @@ func (t *timerTrigger) fire(life context.Context, pastDue bool) {
 func (t *timerTrigger) invoke(life context.Context, pastDue bool) error {
 	payload, err := t.payload(pastDue)
 	if err == nil {
-		err = t.server.invoke(life, t.name, payload)
+		err = t.server.invoke(life, t.name, payload, "")
 	}
 	if err != nil {
 		t.server.log.Error("a timer run failed", "function", t.name, "error", err)
@@ -180,7 +180,11 @@ func (t *timerTrigger) payload(pastDue bool) ([]byte, error) {
 	type object = map[string]any
 	var status any
 	if t.status != nil {
-		status = object{"Last": stamp(t.status.Last), "Next": stamp(t.status.Next), "LastUpdated": stamp(t.status.LastUpdated)}
+		updated := t.status.LastUpdated
+		if t.status.Last.IsZero() { // of a timer that never fired the host gives neither
+			updated = time.Time{}
+		}
+		status = object{"Last": stamp(t.status.Last), "Next": stamp(t.status.Next), "LastUpdated": stamp(updated)}
 	}
 	return json.Marshal(object{
 		"Data": object{t.binding.Name: object{
@@ -196,10 +200,5 @@ func (t *timerTrigger) payload(pastDue bool) ([]byte, error) {
 	})
 }
 
-// stamp writes a time of the status; one that never was has no zone.
-func stamp(t time.Time) string {
-	if t.IsZero() {
-		return "0001-01-01T00:00:00"
-	}
-	return t.UTC().Format("2006-01-02T15:04:05.9999999-07:00")
-}
+// stamp writes a time of the status.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.9999999-07:00") }

@@ -99,7 +99,7 @@ func TestOneFiringAtATime(t *testing.T) {
 
 func byHand(t *testing.T, s *Server, name string) {
 	t.Helper()
-	response, err := http.Post(s.URL()+"/admin/functions/"+name, "application/json", strings.NewReader("{}"))
+	response, err := http.Post(s.URL()+"/admin/functions/"+name+"?code="+DefaultMasterKey, "application/json", strings.NewReader("{}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestScheduleStatus(t *testing.T) {
 	s, firings := timers(t, Config{DataDir: data, Clock: clock.New(noon)}, five)
 	byHand(t, s, "tick")
 	f := receive(t, firings).Data.Timer
-	if f.ScheduleStatus == nil || f.ScheduleStatus.Last != "0001-01-01T00:00:00" || f.ScheduleStatus.Next != "2026-01-02T12:05:00+00:00" || f.IsPastDue {
+	if f.ScheduleStatus == nil || f.ScheduleStatus.Last != "0001-01-01T00:00:00+00:00" || f.ScheduleStatus.LastUpdated != f.ScheduleStatus.Last || f.ScheduleStatus.Next != "2026-01-02T12:05:00+00:00" || f.IsPastDue {
 		t.Errorf("a timer that never ran is handed %+v", f)
 	}
 	if err := s.Close(); err != nil {
