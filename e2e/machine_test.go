@@ -18,6 +18,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/infra"
 	"github.com/matoolkit/matoolkit/local/demo"
+	"github.com/matoolkit/matoolkit/local/functionshost"
 	"github.com/matoolkit/matoolkit/local/system"
 )
 

@@ -28,6 +28,7 @@ func main() {
 	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	go func() { cancel(signalled{<-signals}) }()
+	go func() { awaitHostsEnd(); cancel(errHostGone) }()
 	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
 }
 
@@ -41,6 +42,24 @@ const exitRestart = 200
 type signalled struct{ os.Signal }
 
 func (s signalled) Error() string { return s.String() }
+
+// errHostGone is the cause of a context that the end of the host ended. A host that is killed, or
+// that stops with calls in flight, leaves its handler running, without anyone who ends it.
+var errHostGone = errors.New("the Functions host has ended")
+
+// hostCheck is how often the handler looks for its host.
+const hostCheck = time.Second
+
+// awaitHostsEnd returns when the process that started this one has ended: then the system gives
+// this one another parent. On Windows it never returns.
+func awaitHostsEnd() {
+	host := os.Getppid()
+	for range time.Tick(hostCheck) {
+		if os.Getppid() != host {
+			return
+		}
+	}
+}
 
 // exitStatus is the exit status after a drain. SIGTERM comes from the platform, which
 // needs another handler. An interrupt comes from a person at a terminal, whose host, if
@@ -81,6 +100,10 @@ func run(ctx context.Context, args []string, lookup func(string) string, stdout,
 // handler that ends too early.
 const quiet = time.Second
 
+// goneTimeout is how long calls in flight may take after the host has ended. Nobody gets their
+// answers, and their messages come again.
+const goneTimeout = 5 * time.Second
+
 // serve answers the host from the first moment: everything behind the triggers
 // connects when it is first needed.
 func serve(ctx context.Context, s settings, lookup func(string) string, log *slog.Logger) error {
@@ -119,8 +142,13 @@ func serve(ctx context.Context, s settings, lookup func(string) string, log *slo
 		return err
 	case <-ctx.Done():
 	}
+	limit := s.functionTimeout
+	if cause := context.Cause(ctx); errors.Is(cause, errHostGone) {
+		log.WarnContext(ctx, "the host has ended; so does the handler")
+		limit = goneTimeout
+	}
 	log.InfoContext(ctx, "draining")
-	bounded, cancel := context.WithTimeout(life, s.functionTimeout)
+	bounded, cancel := context.WithTimeout(life, limit)
 	defer cancel()
 	traffic.waitUntilDrained(bounded, quiet)
 	if err := server.Shutdown(bounded); err != nil {

@@ -24,5 +24,6 @@ func Message(call *invocation.Call) (message.Delivery, error) {
 		Properties:    call.Properties,
 		DeliveryCount: max(call.DeliveryCount, 1),
 		EnqueuedAt:    call.EnqueuedAt,
+		Size:          call.Size,
 	}, nil
 }

@@ -69,7 +69,7 @@ func (m *Messages) logUnprocessable(ctx context.Context, topic string, msg messa
 // is open afterwards.
 func recordFailure(u *store.Unprocessable, msg message.Delivery, topic string, replay int, reason, id string, now time.Time) {
 	if u.FirstStoredAt.IsZero() {
-		*u = store.Unprocessable{Topic: topic, Type: msg.Type, Body: msg.Body[:min(len(msg.Body), sealing.MaxBody)], Size: len(msg.Body), Properties: msg.Properties, FirstStoredAt: now}
+		*u = store.Unprocessable{Topic: topic, Type: msg.Type, Body: msg.Body[:min(len(msg.Body), sealing.MaxBody)], Size: max(len(msg.Body), msg.Size), Properties: msg.Properties, FirstStoredAt: now}
 	}
 	u.Status, u.Reason, u.DeadLetter = store.UnprocessableOpen, reason, nil
 	u.Count++

@@ -27,6 +27,10 @@ type Call struct {
 	// function's retry policy; 0 on the first run.
 	Retry int
 
+	// Size is about the size of the message, in bytes, if it is so large that Binary gives only its
+	// beginning; otherwise 0.
+	Size int
+
 	data map[string]json.RawMessage
 }
 

@@ -31,9 +31,19 @@ const (
 	HeaderProxiedID    = "X-Ms-Invocation-Id"             // only on HTTP requests that the host proxies
 )
 
-// MaxBody is the largest envelope that is read, in bytes: a message of Service Bus
-// Standard (256 KB) in base64, with room for its metadata.
-const MaxBody = 1 << 20
+const (
+	// MaxBody is the size of an envelope, in bytes, up to which it is read as it is: a message of
+	// Service Bus Standard (256 KB) in base64, with room for its metadata.
+	MaxBody = 1 << 20
+	// maxString is how many characters of each string of a larger envelope are kept: 768 KB of a
+	// message. It is a multiple of four, so that the beginning of base64 is base64.
+	maxString = 1 << 20
+	// maxShortened is the largest envelope after its strings were shortened.
+	maxShortened = 4 << 20
+	// maxSent is the largest envelope that is read to its end: the largest message of Service Bus
+	// Premium (100 MB) in base64, with room for its metadata.
+	maxSent = 200 << 20
+)
 
 // Func runs one invocation. An error, or a panic, makes the host count the
 // invocation as failed: a message is abandoned and comes again at once. The
@@ -105,7 +115,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	start := time.Now()
-	ctx, err := s.invoke(w, r, name, id, function, log)
+	ctx, err := s.invoke(r, name, id, function, log)
 	s.measure(r.Context(), name, time.Since(start), err)
 	if err != nil {
 		log.WarnContext(ctx, "invocation failed", logkey.Error, err, logkey.Duration, time.Since(start))
@@ -127,8 +137,8 @@ func (s *Server) function(r *http.Request) (string, Func) {
 	return name, s.functions[name]
 }
 
-func (s *Server) invoke(w http.ResponseWriter, r *http.Request, name, id string, function Func, log *slog.Logger) (ctx context.Context, err error) {
-	call, err := read(w, r)
+func (s *Server) invoke(r *http.Request, name, id string, function Func, log *slog.Logger) (ctx context.Context, err error) {
+	call, err := read(r)
 	if err != nil {
 		return r.Context(), err
 	}
@@ -168,14 +178,27 @@ func guard(ctx context.Context, call *Call, function Func, log *slog.Logger) (er
 	return function(ctx, call)
 }
 
-// read takes the envelope off the request.
-func read(w http.ResponseWriter, r *http.Request) (*Call, error) {
+// read takes the envelope off the request. Of one above MaxBody it keeps the beginning of each
+// long string: the message comes again in the same size each time, and has to be kept for an
+// administrator.
+func read(r *http.Request) (*Call, error) {
 	buffer := buffers.Get().(*bytes.Buffer)
 	defer release(buffer)
-	if _, err := buffer.ReadFrom(http.MaxBytesReader(w, r.Body, MaxBody)); err != nil {
+	if _, err := buffer.ReadFrom(io.LimitReader(r.Body, MaxBody+1)); err != nil {
 		return nil, fmt.Errorf("read the envelope: %w", err)
 	}
-	return Decode(buffer.Bytes())
+	if buffer.Len() <= MaxBody {
+		return Decode(buffer.Bytes())
+	}
+	var short shortener
+	if err := short.readFrom(io.LimitReader(io.MultiReader(bytes.NewReader(buffer.Bytes()), r.Body), maxSent)); err != nil {
+		return nil, fmt.Errorf("read the envelope: %w", err)
+	}
+	call, err := Decode(short.kept)
+	if err == nil && short.longest > maxString {
+		call.Size = short.longest / 4 * 3
+	}
+	return call, err
 }
 
 func reply(w http.ResponseWriter, status int, body string) {

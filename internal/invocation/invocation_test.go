@@ -56,7 +56,6 @@ func TestEveryReplyIsOneThatTheHostUnderstands(t *testing.T) {
 		"past its deadline":       {function: func(ctx context.Context, _ *Call) error { <-ctx.Done(); return ctx.Err() }, want: 500},
 		"deaf to its deadline":    {function: func(context.Context, *Call) error { select {} }, want: 500},
 		"no envelope":             {body: "x", want: 500},
-		"too large an envelope":   {body: `{"Data":{"message":"` + strings.Repeat("A", MaxBody) + `"}}`, want: 500},
 		"an unknown function":     {target: "/on-other", want: 404},
 		"another case":            {target: "/On-Event", want: 404},
 		"with a slash after it":   {target: "/on-event/", want: 404},
@@ -88,6 +87,44 @@ func TestEveryReplyIsOneThatTheHostUnderstands(t *testing.T) {
 				t.Errorf("answered %d as %q, want %d as application/json", w.Code, w.Header().Get("Content-Type"), tc.want)
 			}
 		})
+	}
+}
+
+// TestLargeEnvelope checks that a function gets the beginning of a message above the limit, and
+// all of one whose metadata alone is large.
+func TestLargeEnvelope(t *testing.T) {
+	t.Parallel()
+	escaped := strings.Repeat(`\u002B\n`, 100_000) // 800,000 bytes of 200,000 characters
+	for name, tc := range map[string]struct {
+		message, metadata string
+		bytes, size       int
+	}{
+		"below the limit":             {strings.Repeat("AAAA", 200_000), `"MessageId":"\"m-1\""`, 600_000, 0},
+		"at the limit":                {strings.Repeat("AAAA", maxString/4), `"MessageId":"\"m-1\""`, maxString / 4 * 3, 0},
+		"above it":                    {strings.Repeat("AAAA", maxString/4+1), `"MessageId":"\"m-1\""`, maxString / 4 * 3, maxString/4*3 + 3},
+		"far above it":                {strings.Repeat("AAAA", 10<<20), `"MessageId":"\"m-1\""`, maxString / 4 * 3, 30 << 20},
+		"large metadata":              {strings.Repeat("AAAA", 100), `"MessageId":"\"m-1\"","UserProperties":{"x":"` + escaped + `","y":"` + escaped + `"}`, 300, 0},
+		"large metadata, with quotes": {strings.Repeat("AAAA", 100), `"MessageId":"\"m-1\"","UserProperties":{"x":"` + strings.Repeat(`\"\\`, 500_000) + `"}`, 300, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got *Call
+			var body []byte
+			s := server(10*time.Second, func(_ context.Context, call *Call) (err error) {
+				got = call
+				body, err = call.Binary("message")
+				return err
+			})
+			w := post(s, "/on-event", `{"Data":{"message":"`+tc.message+`"},"Metadata":{`+tc.metadata+`}}`, nil)
+			if w.Code != 200 || got == nil || got.MessageID != "m-1" || got.Size != tc.size || len(body) != tc.bytes {
+				t.Errorf("answered %d: %d bytes of about %+v", w.Code, len(body), got)
+			}
+		})
+	}
+	// Beyond any message.
+	w := post(server(time.Second, func(context.Context, *Call) error { return nil }), "/on-event", `{"Data":{`+strings.Repeat(`"a":"bc",`, 600_000)+`"a":""}}`, nil)
+	if w.Code != 500 {
+		t.Errorf("an envelope that cannot be shortened is answered %d", w.Code)
 	}
 }
 

@@ -16,6 +16,7 @@ type Delivery struct {
 	Properties    map[string]any
 	DeliveryCount int // 1 on the first delivery
 	EnqueuedAt    time.Time
+	Size          int // of the body in bytes, if Body is only its beginning; otherwise 0
 }
 
 // WithType gives a message's properties with the type that routes it.

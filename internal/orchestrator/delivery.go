@@ -62,6 +62,7 @@ func (o *Orchestrator) handle(ctx context.Context, d delivery) error {
 	d.message = d.message.WithDoneThrough(done.through())
 	switch {
 	case err == nil, ctx.Err() != nil:
+	case d.message.Size > 0: // not requeued, because only the beginning of its body is there
 	case limited.Err() != nil, errors.Is(err, store.ErrLater): // a newer version of the app can process it, once it runs everywhere
 		err = o.requeue(ctx, d, outageDelay, err)
 	case errors.Is(err, model.ErrNotYet):
@@ -120,6 +121,9 @@ func (o *Orchestrator) processWithRetries(ctx context.Context, d delivery) (coun
 // store's client takes some ten seconds to find that a server does not answer. Handling the
 // message again is harmless, whether that call succeeded or not.
 func (o *Orchestrator) processOnce(ctx context.Context, d delivery) error {
+	if size := d.message.Size; size > 0 {
+		return o.deadLetters.StoreUnprocessable(ctx, d.topic, d.message, fmt.Sprintf("the message has about %d bytes: too large to process", size))
+	}
 	var err error
 	if d.suspect() {
 		err = untilDone(ctx, func() error { return d.process(ctx) })

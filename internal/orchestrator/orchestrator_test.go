@@ -11,6 +11,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/store/memory"
@@ -87,4 +88,24 @@ func (s panicking) ReadDocument(ctx context.Context, key store.Key) (store.Docum
 		panic("broken")
 	}
 	return s.Store.ReadDocument(ctx, key)
+}
+
+// TestMessageAboveTheLimitIsStored delivers the beginning of a message: it is stored, and cannot be
+// replayed.
+func TestMessageAboveTheLimitIsStored(t *testing.T) {
+	t.Parallel()
+	a := app.New(app.Config{Store: memory.New(memory.Config{}), Log: slog.New(slog.DiscardHandler)})
+	m := message.Delivery{ID: "m", Body: []byte(`{"JobId":"x`), Size: 5 << 20, DeliveryCount: 1}
+	for range 2 {
+		if err := a.HandleResult(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page, err := a.UnprocessableMessages(t.Context(), api.ListOptions{})
+	if err != nil || len(page.Items) != 1 || page.Items[0].Size != 5<<20 || !strings.Contains(page.Items[0].Reason, "about 5242880 bytes") {
+		t.Fatalf("stored %+v, %v", page.Items, err)
+	}
+	if _, err := a.Replay(t.Context(), audit.Caller{Name: "ada"}, page.Items[0].ID, ""); err == nil || !strings.Contains(err.Error(), "too large to replay") {
+		t.Errorf("a replay: %v", err)
+	}
 }
