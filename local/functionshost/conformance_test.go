@@ -189,7 +189,7 @@ func severalTimeouts(t *testing.T) {
 		all.Go(func() { _ = s.Invoke(t.Context(), "tick", []byte("hang")) })
 	}
 	all.Wait()
-	eventually(t, "as many restarts", func() bool { return strings.Count(log.String(), "the handler runs again") == calls })
+	eventually(t, "as many restarts", func() bool { return strings.Count(log.String(), "restarted the handler") == calls })
 	if err := s.Invoke(t.Context(), "tick", []byte("{}")); err != nil || s.supervisor.stopped() {
 		t.Errorf("afterwards: %v", err)
 	}
