@@ -2,6 +2,7 @@ package cosmos
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -12,55 +13,112 @@ import (
 // maxBatch is how many operations the service takes in one batch.
 const maxBatch = 100
 
-// parseBatch checks the operations of a transactional batch. An invalid
-// operation gets its outcome before anything is written; a body that is no
-// batch is an error.
-func parseBatch(c *container, pk string, body []byte) (writes []write, culprit int, refused outcome, err error) {
-	var wire []struct {
-		OperationType string          `json:"operationType"`
-		ID            string          `json:"id"`
-		IfMatch       string          `json:"ifMatch"`
-		IfNoneMatch   string          `json:"ifNoneMatch"`
-		ResourceBody  json.RawMessage `json:"resourceBody"`
+// hybridRow is the first byte of a batch in HybridRow, a binary format of some clients.
+const hybridRow = 0x81
+
+// batchOperation is an operation of a batch as a client sends it.
+type batchOperation struct {
+	OperationType Operation       `json:"operationType"`
+	PartitionKey  *string         `json:"partitionKey"` // in a batch of a range
+	ID            string          `json:"id"`
+	IfMatch       string          `json:"ifMatch"`
+	IfNoneMatch   string          `json:"ifNoneMatch"`
+	ResourceBody  json.RawMessage `json:"resourceBody"`
+}
+
+func readBatch(body []byte) (operations []batchOperation, err error) {
+	if len(body) > 0 && body[0] == hybridRow {
+		return nil, errors.New("batches in HybridRow are not supported: the server reads batches in JSON only, use single operations with this client")
 	}
-	if err := json.Unmarshal(body, &wire); err != nil {
-		return nil, 0, outcome{}, fmt.Errorf("the batch is not valid: %w", err)
+	if err := json.Unmarshal(body, &operations); err != nil {
+		return nil, fmt.Errorf("the batch is not valid: %w", err)
 	}
-	if len(wire) == 0 || len(wire) > maxBatch {
-		return nil, 0, outcome{}, fmt.Errorf("a batch has 1 to %d operations, not %d", maxBatch, len(wire))
+	if len(operations) == 0 || len(operations) > maxBatch {
+		return nil, fmt.Errorf("a batch has 1 to %d operations, not %d", maxBatch, len(operations))
 	}
-	for i, o := range wire {
-		w := write{op: Operation(o.OperationType), c: c, pk: pk, id: o.ID, ifMatch: o.IfMatch}
-		var err error
-		switch w.op {
-		case Create, Upsert, Replace:
-			var in incoming
-			if in, err = readDocument(c, o.ResourceBody); err == nil {
-				err = in.belongs(pk, o.ID)
-			}
-			if w.op == Create {
-				w.ifMatch = ""
-			}
-			w.id, w.body = in.id, in.body
-		case Patch:
-			w.patch, err = parsePatch(c, o.ResourceBody)
-		case Read, Delete:
+	for i, o := range operations {
+		switch o.OperationType {
+		case Create, Upsert, Replace, Patch, Read, Delete:
 		default:
-			return nil, 0, outcome{}, fmt.Errorf("batch operation %d: the type %q is not Create, Upsert, Replace, Patch, Delete or Read", i, o.OperationType)
+			return nil, fmt.Errorf("batch operation %d: the type %q is not Create, Upsert, Replace, Patch, Delete or Read", i, o.OperationType)
 		}
-		if err == nil && w.id == "" {
-			err = fmt.Errorf("id is missing")
+	}
+	return operations, nil
+}
+
+// writeOf makes the write of a batch's operation, or the outcome of an invalid one.
+func (o batchOperation) writeOf(c *container, pk string) (write, outcome) {
+	w := write{op: o.OperationType, c: c, pk: pk, id: o.ID, ifMatch: o.IfMatch}
+	switch w.op {
+	case Create, Upsert, Replace:
+		in, refused := readFor(c, o.ResourceBody, pk, o.ID)
+		if !refused.ok() {
+			return w, refused
 		}
-		if err == nil && o.IfNoneMatch != "" {
-			err = fmt.Errorf("ifNoneMatch is not supported")
+		if w.op == Create {
+			w.ifMatch = ""
 		}
-		if err != nil {
-			refused = failure(http.StatusBadRequest, fmt.Sprintf("batch operation %d: %v", i, err))
-			return make([]write, len(wire)), i, refused, nil
+		w.id, w.body = in.id, in.body
+	case Patch:
+		var err error
+		if w.patch, err = parsePatch(c, o.ResourceBody); err != nil {
+			return w, failure(http.StatusBadRequest, err.Error())
+		}
+	}
+	switch {
+	case w.id == "":
+		return w, failure(http.StatusBadRequest, "id is missing")
+	case o.IfNoneMatch != "":
+		return w, failure(http.StatusBadRequest, "ifNoneMatch is not supported")
+	}
+	return w, outcome{status: http.StatusOK}
+}
+
+// parseBatch checks the operations of a transactional batch. An invalid
+// operation gets its outcome before anything is written.
+func parseBatch(c *container, pk string, operations []batchOperation) (writes []write, culprit int, refused outcome) {
+	for i, o := range operations {
+		w, refused := o.writeOf(c, pk)
+		if !refused.ok() {
+			refused.message = fmt.Sprintf("batch operation %d: %s", i, refused.message)
+			return make([]write, len(operations)), i, refused
 		}
 		writes = append(writes, w)
 	}
-	return writes, -1, outcome{}, nil
+	return writes, -1, outcome{}
+}
+
+// bulk carries out the operations of a batch of a range, each by itself. Where the client
+// does not want to continue after an error, the operations behind the first one have 424.
+func (s *Server) bulk(c *container, operations []batchOperation, continueOnError bool) (writes []write, outcomes []outcome, success bool) {
+	success = true
+	for i, o := range operations {
+		w, result := write{op: o.OperationType}, outcome{}
+		switch pk, err := o.key(c); {
+		case !success && !continueOnError:
+			result = failure(http.StatusFailedDependency, "another operation of the batch failed")
+		case err != nil:
+			result = failure(http.StatusBadRequest, err.Error()).withSub(subKeyMismatch)
+		default:
+			if w, result = o.writeOf(c, pk); result.ok() {
+				result = s.store.write(w)
+			}
+		}
+		if !result.ok() {
+			success = false
+			result.message = fmt.Sprintf("batch operation %d: %s", i, result.message)
+		}
+		writes, outcomes = append(writes, w), append(outcomes, result)
+	}
+	return writes, outcomes, success
+}
+
+// key returns the partition key of an operation of a batch of a range.
+func (o batchOperation) key(c *container) (string, error) {
+	if o.PartitionKey == nil {
+		return "", errors.New("partitionKey is missing")
+	}
+	return c.parseKey(*o.PartitionKey)
 }
 
 func (s *Server) serveBatch(w http.ResponseWriter, r *http.Request, c *container, pk string, body []byte) {
@@ -69,16 +127,26 @@ func (s *Server) serveBatch(w http.ResponseWriter, r *http.Request, c *container
 		respondFailure(w, failure(http.StatusRequestEntityTooLarge, "the batch is larger than 2 MB"))
 		return
 	}
-	if !isTrue(r, "X-Ms-Cosmos-Batch-Atomic") {
-		respondFailure(w, failure(http.StatusBadRequest, "only atomic batches are supported"))
-		return
+	operations, err := readBatch(body)
+	atomic := isTrue(r, "X-Ms-Cosmos-Batch-Atomic")
+	switch {
+	case err != nil:
+	case atomic && pk == "":
+		err = errors.New("an atomic batch is for one partition: the header x-ms-documentdb-partitionkey is missing")
+	case !atomic && pk != "":
+		err = errors.New("a batch of one partition that is not atomic is not supported")
 	}
-	writes, culprit, refused, err := parseBatch(c, pk, body)
 	if err != nil {
 		respondFailure(w, failure(http.StatusBadRequest, err.Error()))
 		return
 	}
-	s.stats.batchOperations.Add(int64(len(writes)))
+	s.stats.batchOperations.Add(int64(len(operations)))
+	if !atomic {
+		writes, outcomes, success := s.bulk(c, operations, isTrue(r, "X-Ms-Cosmos-Batch-Continue-On-Error"))
+		s.respondBatch(w, writes, outcomes, success, minimal(r))
+		return
+	}
+	writes, culprit, refused := parseBatch(c, pk, operations)
 	var outcomes []outcome
 	var success bool
 	if culprit >= 0 {

@@ -29,8 +29,11 @@ type container struct {
 	name       string
 	definition []byte // the members the caller gave, trimmed, without system properties
 	paths      [][]string
+	keyKind    string // of the partition key definition
+	keyVersion int
 	policy     indexingPolicy
 	index      *indexTree // of the policy
+	defaults   string     // members that the service adds to the definition, each after a comma
 	self       string     // dbs/{rid}/colls/{rid}/
 	version    int64
 	ts         int64
@@ -48,17 +51,26 @@ type catalog struct {
 func (d *database) rid() string {
 	var raw [4]byte
 	binary.LittleEndian.PutUint32(raw[:], uint32(d.number))
-	return base64.StdEncoding.EncodeToString(raw[:])
+	return encodeRID(raw[:])
 }
+
+// encodeRID encodes a resource id. It is part of paths, so it has - in the place of /.
+func encodeRID(raw []byte) string {
+	return strings.ReplaceAll(base64.StdEncoding.EncodeToString(raw), "/", "-")
+}
+
+// collectionBit marks the second number of a resource id as a container's. Without it,
+// clients take the number for a user's.
+const collectionBit = 1 << 31
 
 func (c *container) ridBytes() []byte {
 	raw := make([]byte, 8)
 	binary.LittleEndian.PutUint32(raw, uint32(c.database.number))
-	binary.LittleEndian.PutUint32(raw[4:], uint32(c.number))
+	binary.BigEndian.PutUint32(raw[4:], uint32(c.number)|collectionBit)
 	return raw
 }
 
-func (c *container) rid() string { return base64.StdEncoding.EncodeToString(c.ridBytes()) }
+func (c *container) rid() string { return encodeRID(c.ridBytes()) }
 
 // describe appends the database as the service returns it.
 func (d *database) describe(dst []byte) []byte {
@@ -71,6 +83,7 @@ func (d *database) describe(dst []byte) []byte {
 // describe appends the container as the service returns it.
 func (c *container) describe(dst []byte) []byte {
 	dst = append(dst, c.definition[:len(c.definition)-1]...)
+	dst = append(dst, c.defaults...)
 	return fmt.Appendf(dst, `,"_rid":%q,"_self":%q,"_etag":%q,"_docs":"docs/","_sprocs":"sprocs/","_triggers":"triggers/","_udfs":"udfs/","_conflicts":"conflicts/","_ts":%d}`,
 		c.rid(), c.self, etagOf(c.version), c.ts)
 }
@@ -127,9 +140,47 @@ func newContainer(d *database, number int64, name string, definition []byte, ver
 	if err := members.IndexingPolicy.check(); err != nil {
 		return nil, err
 	}
-	c := &container{number: number, database: d, name: name, definition: definition, paths: paths, policy: members.IndexingPolicy, index: members.IndexingPolicy.tree(), version: version, ts: ts, gone: new(atomic.Bool)}
+	c := &container{number: number, database: d, name: name, definition: definition, paths: paths, keyKind: members.PartitionKey.Kind, keyVersion: members.PartitionKey.Version, policy: members.IndexingPolicy, index: members.IndexingPolicy.tree(), version: version, ts: ts, gone: new(atomic.Bool)}
+	c.defaults = defaultMembers(definition)
 	c.self = "dbs/" + d.rid() + "/colls/" + c.rid() + "/"
 	return c, nil
+}
+
+// defaultMembers returns the members that the service adds to a container's definition
+// where the caller gave none.
+func defaultMembers(definition []byte) (members string) {
+	for _, m := range []struct{ name, value string }{
+		{"indexingPolicy", `{"indexingMode":"consistent","automatic":true,"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/\"_etag\"/?"}]}`},
+		{"conflictResolutionPolicy", `{"mode":"LastWriterWins","conflictResolutionPath":"/_ts","conflictResolutionProcedure":""}`},
+	} {
+		if _, given := document.Lookup(definition, []string{m.name}); !given {
+			members += `,"` + m.name + `":` + m.value
+		}
+	}
+	return members
+}
+
+// resolve replaces the resource ids of a route by names. Names win over resource ids.
+func (cat *catalog) resolve(at *route) {
+	cat.mu.RLock()
+	defer cat.mu.RUnlock()
+	if at.database == "" || cat.databases[at.database] != nil {
+		return
+	}
+	for _, d := range cat.databases {
+		if d.rid() != at.database {
+			continue
+		}
+		// Clients sign the last resource id of the path, in lower case.
+		at.link = strings.ToLower(at.link[strings.LastIndexByte(at.link, '/')+1:])
+		at.database, at.byRID = d.name, true
+		for key, c := range cat.containers {
+			if c.database == d && c.rid() == at.container {
+				at.container = key[1]
+			}
+		}
+		return
+	}
 }
 
 func (cat *catalog) load(db *sql.DB) error {

@@ -2,7 +2,6 @@ package cosmos
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -58,7 +57,7 @@ func (it item) rid() string {
 	var raw [16]byte
 	copy(raw[:8], it.container.ridBytes())
 	binary.LittleEndian.PutUint64(raw[8:], uint64(it.seq))
-	return base64.StdEncoding.EncodeToString(raw[:])
+	return encodeRID(raw[:])
 }
 
 // append appends the document as the service returns it: the caller's

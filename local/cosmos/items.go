@@ -24,6 +24,13 @@ func isTrue(r *http.Request, header string) bool {
 	return len(values) == 1 && strings.EqualFold(values[0], "true")
 }
 
+// isQuery reports whether the body of a request is a query. Clients use either header.
+func isQuery(r *http.Request) bool {
+	return isTrue(r, "X-Ms-Documentdb-Query") || isTrue(r, "X-Ms-Documentdb-Isquery")
+}
+
+func isQueryPlan(r *http.Request) bool { return isTrue(r, "X-Ms-Cosmos-Is-Query-Plan-Request") }
+
 // minimal says whether the caller wants no content back from a write.
 func minimal(r *http.Request) bool { return r.Header.Get("Prefer") == "return=minimal" }
 
@@ -48,9 +55,7 @@ func operationOf(r *http.Request, at route) (Operation, error) {
 		return Query, nil
 	case r.Method != http.MethodPost:
 		return "", errors.New("a container's documents support GET and POST")
-	case isTrue(r, "X-Ms-Cosmos-Is-Query-Plan-Request"):
-		return "", errors.New("query plans are not supported")
-	case isTrue(r, "X-Ms-Documentdb-Query") || isTrue(r, "X-Ms-Documentdb-Isquery"):
+	case isQuery(r) || isQueryPlan(r):
 		return Query, nil
 	case isTrue(r, "X-Ms-Cosmos-Is-Batch-Request"):
 		return Batch, nil
@@ -70,20 +75,25 @@ func (s *Server) serveItems(w http.ResponseWriter, r *http.Request, at route) {
 	}
 	c := s.store.catalog.container(at.database, at.container)
 	if c == nil {
-		respondFailure(w, failure(http.StatusNotFound, fmt.Sprintf("there is no container %q in a database %q", at.container, at.database)))
+		respondFailure(w, failure(http.StatusNotFound, fmt.Sprintf("there is no container %q in a database %q", at.container, at.database)).withSub(subNoOwner))
 		return
 	}
-	if refused := unsupportedHeader(r); refused != "" {
+	if refused := unsupportedHeader(r, op); refused != "" {
 		respondFailure(w, failure(http.StatusBadRequest, "the header "+refused+" is not supported"))
+		return
+	}
+	ranged, refused := inRange(r, c)
+	if !refused.ok() {
+		respondFailure(w, refused)
 		return
 	}
 	pk := ""
 	if header := r.Header["X-Ms-Documentdb-Partitionkey"]; header != nil {
 		if pk, err = c.parseKey(header[0]); err != nil {
-			respondFailure(w, failure(http.StatusBadRequest, err.Error()))
+			respondFailure(w, failure(http.StatusBadRequest, err.Error()).withSub(subKeyMismatch))
 			return
 		}
-	} else if op != Query {
+	} else if op != Query && !(op == Batch && ranged) {
 		respondFailure(w, failure(http.StatusBadRequest, "the header x-ms-documentdb-partitionkey is missing"))
 		return
 	}
@@ -96,11 +106,9 @@ func (s *Server) serveItems(w http.ResponseWriter, r *http.Request, at route) {
 	var in incoming
 	switch op {
 	case Create, Upsert, Replace:
-		if in, err = readDocument(c, body); err == nil {
-			err = in.belongs(pk, at.document)
-		}
-		if err != nil {
-			respondFailure(w, failure(http.StatusBadRequest, err.Error()))
+		var refused outcome
+		if in, refused = readFor(c, body, pk, at.document); !refused.ok() {
+			respondFailure(w, refused)
 			return
 		}
 		if len(in.body) > maxItem {
@@ -118,7 +126,11 @@ func (s *Server) serveItems(w http.ResponseWriter, r *http.Request, at route) {
 	}
 	switch op {
 	case Query:
-		s.serveQuery(w, r, c, pk, body)
+		if isQueryPlan(r) {
+			s.serveQueryPlan(w, c, body)
+			return
+		}
+		s.serveQuery(w, r, c, pk, ranged, body)
 	case Batch:
 		s.serveBatch(w, r, c, pk, body)
 	case Read:
@@ -130,7 +142,16 @@ func (s *Server) serveItems(w http.ResponseWriter, r *http.Request, at route) {
 
 // unsupportedHeader names a header that asks for something that would change
 // the result and is not here.
-func unsupportedHeader(r *http.Request) string {
+func unsupportedHeader(r *http.Request, op Operation) string {
+	if op != Read && op != Query && r.Header["If-None-Match"] != nil {
+		return "if-none-match of a write"
+	}
+	if op != Query && (r.Header["X-Ms-Start-Epk"] != nil || r.Header["X-Ms-End-Epk"] != nil) {
+		return "x-ms-start-epk or x-ms-end-epk of a write"
+	}
+	if strings.EqualFold(r.Header.Get("X-Ms-Indexing-Directive"), "exclude") {
+		return "x-ms-indexing-directive: exclude"
+	}
 	for _, name := range []string{"X-Ms-Documentdb-Pre-Trigger-Include", "X-Ms-Documentdb-Post-Trigger-Include"} {
 		if r.Header[name] != nil {
 			return strings.ToLower(name)
@@ -139,15 +160,18 @@ func unsupportedHeader(r *http.Request) string {
 	return ""
 }
 
-// belongs checks a document against the partition key and the id in the request.
-func (in incoming) belongs(pk, id string) error {
-	if in.pk != pk {
-		return fmt.Errorf("the partition key of the document is %s and the request names %s", in.pk, pk)
+// readFor reads a document of a request that names a partition key and maybe an id.
+func readFor(c *container, body []byte, pk, id string) (incoming, outcome) {
+	in, err := readDocument(c, body)
+	switch {
+	case err != nil:
+		return in, failure(http.StatusBadRequest, err.Error())
+	case in.pk != pk:
+		return in, failure(http.StatusBadRequest, fmt.Sprintf("the partition key of the document is %s and the request names %s", in.pk, pk)).withSub(subKeyMismatch)
+	case id != "" && in.id != id:
+		return in, failure(http.StatusBadRequest, fmt.Sprintf("the document's id is %q and the request names %q", in.id, id))
 	}
-	if id != "" && in.id != id {
-		return fmt.Errorf("the document's id is %q and the request names %q", in.id, id)
-	}
-	return nil
+	return in, outcome{status: http.StatusOK}
 }
 
 // readBody reads a request, up to a little more than the largest item: system

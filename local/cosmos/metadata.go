@@ -53,7 +53,11 @@ func (s *Server) serveAccount(w http.ResponseWriter) {
 	respondJSON(w, http.StatusOK, "", fmt.Appendf(nil,
 		`{"_self":"","id":"local","_rid":"local","media":"//media/","addresses":"//addresses/","_dbs":"//dbs/",`+
 			`"writableLocations":%s,"readableLocations":%s,"enableMultipleWriteLocations":false,`+
-			`"userConsistencyPolicy":{"defaultConsistencyLevel":"Strong"}}`, region, region))
+			`"userReplicationPolicy":{"asyncReplication":false,"minReplicaSetSize":1,"maxReplicasetSize":4},`+
+			`"userConsistencyPolicy":{"defaultConsistencyLevel":"Strong"},`+
+			`"systemReplicationPolicy":{"minReplicaSetSize":1,"maxReplicasetSize":4},`+
+			`"readPolicy":{"primaryReadCoefficient":1,"secondaryReadCoefficient":1},`+
+			`"queryEngineConfiguration":"{\"maxSqlQueryInputLength\":262144}"}`, region, region))
 }
 
 var (
@@ -64,7 +68,7 @@ var (
 
 func (s *Server) serveDatabases(w http.ResponseWriter, r *http.Request, at route, body []byte) {
 	switch {
-	case r.Method == http.MethodPost && !at.one && isTrue(r, "X-Ms-Documentdb-Query"):
+	case r.Method == http.MethodPost && !at.one && isQuery(r):
 		var list [][]byte
 		for _, d := range s.store.catalog.listDatabases() {
 			list = append(list, d.describe(nil))
@@ -115,7 +119,7 @@ func (s *Server) serveDatabases(w http.ResponseWriter, r *http.Request, at route
 func (s *Server) serveContainers(w http.ResponseWriter, r *http.Request, at route, body []byte) {
 	d := s.store.catalog.database(at.database)
 	if d == nil {
-		respondFailure(w, noDatabase)
+		respondFailure(w, noDatabase.withSub(subNoOwner))
 		return
 	}
 	if !at.one {
@@ -160,9 +164,9 @@ func (s *Server) serveContainers(w http.ResponseWriter, r *http.Request, at rout
 }
 
 func (s *Server) serveContainerFeed(w http.ResponseWriter, r *http.Request, d *database, body []byte) {
-	isQuery := isTrue(r, "X-Ms-Documentdb-Query")
+	queried := isQuery(r)
 	switch {
-	case r.Method == http.MethodPost && !isQuery:
+	case r.Method == http.MethodPost && !queried:
 		definition, name, err := definitionOf(body)
 		if err != nil {
 			respondFailure(w, failure(http.StatusBadRequest, err.Error()))
@@ -174,12 +178,12 @@ func (s *Server) serveContainerFeed(w http.ResponseWriter, r *http.Request, d *d
 			return
 		}
 		respondJSON(w, http.StatusCreated, etagOf(c.version), c.describe(nil))
-	case r.Method == http.MethodGet || isQuery:
+	case r.Method == http.MethodGet || queried:
 		var list [][]byte
 		for _, c := range s.store.catalog.listContainers(d.name) {
 			list = append(list, c.describe(nil))
 		}
-		if !isQuery {
+		if !queried {
 			body = nil
 		}
 		respondList(w, "DocumentCollections", d.rid(), body, list)
@@ -193,7 +197,7 @@ func (s *Server) serveContainerFeed(w http.ResponseWriter, r *http.Request, d *d
 func (s *Server) servePartitionKeyRanges(w http.ResponseWriter, r *http.Request, at route) {
 	c := s.store.catalog.container(at.database, at.container)
 	if c == nil {
-		respondFailure(w, noContainer)
+		respondFailure(w, noContainer.withSub(subNoOwner))
 		return
 	}
 	tag := etagOf(c.number)
@@ -268,6 +272,11 @@ func definitionOf(body []byte) ([]byte, string, error) {
 	document.EachMember(body, func(m document.Member) bool {
 		switch m.Name {
 		case "id", "partitionKey", "indexingPolicy", "conflictResolutionPolicy":
+		case "uniqueKeyPolicy":
+			if keys, ok := document.Lookup(m.Value, []string{"uniqueKeys"}); ok && !emptyArray(keys) {
+				refused = errors.New("unique keys are not supported")
+			}
+			cuts = append(cuts, [2]int{m.Start, m.End})
 		case "_docs", "_sprocs", "_triggers", "_udfs", "_conflicts":
 			cuts = append(cuts, [2]int{m.Start, m.End})
 		default:
@@ -280,6 +289,11 @@ func definitionOf(body []byte) ([]byte, string, error) {
 		return true
 	})
 	return without(body, cuts), name, refused
+}
+
+func emptyArray(text []byte) bool {
+	v, err := document.Parse(text)
+	return err == nil && v.Kind == document.Array && len(v.Elements) == 0
 }
 
 func parseQuery(body []byte) (*query.Query, error) {

@@ -1,6 +1,7 @@
 package cosmos
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,19 +34,24 @@ type patchOperation struct {
 
 // parsePatch checks a patch for a container.
 func parsePatch(c *container, body []byte) (*patch, error) {
+	type operation struct {
+		Op    string          `json:"op"`
+		Path  *string         `json:"path"`
+		From  *string         `json:"from"`
+		Value json.RawMessage `json:"value"`
+	}
 	var wire struct {
-		Condition  *string `json:"condition"`
-		Operations []struct {
-			Op    string          `json:"op"`
-			Path  *string         `json:"path"`
-			From  *string         `json:"from"`
-			Value json.RawMessage `json:"value"`
-		} `json:"operations"`
+		Condition  *string     `json:"condition"`
+		Operations []operation `json:"operations"`
 	}
 	if !utf8.Valid(body) {
 		return nil, errors.New("the patch is not valid UTF-8")
 	}
-	if err := json.Unmarshal(body, &wire); err != nil {
+	var into any = &wire
+	if trimmed := bytes.TrimSpace(body); len(trimmed) > 0 && trimmed[0] == '[' {
+		into = &wire.Operations // a patch without a condition is also sent as a bare list
+	}
+	if err := json.Unmarshal(body, into); err != nil {
 		return nil, fmt.Errorf("the patch is not valid: %w", err)
 	}
 	if n := len(wire.Operations); n == 0 || n > maxPatch {

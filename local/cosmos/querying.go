@@ -1,6 +1,7 @@
 package cosmos
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -60,6 +61,8 @@ func decodeContinuation(token, digest string) (continuation, error) {
 
 // page is one answer under construction.
 type page struct {
+	c       *container
+	within  epkRange // limits the result
 	rows    []byte
 	count   int
 	limit   int
@@ -80,8 +83,8 @@ func (p *page) looked() int {
 }
 
 // selects says whether a document is one of the query's.
-func (p *page) selects(q *query.Query, doc []byte) bool {
-	return q.Matches(doc) && !(p.having && q.SortKeys(doc)[0].Kind == document.Undefined)
+func (p *page) selects(q *query.Query, pk string, doc []byte) bool {
+	return p.within.contains(p.c, pk) && q.Matches(doc) && !(p.having && q.SortKeys(doc)[0].Kind == document.Undefined)
 }
 
 func (p *page) full() bool { return p.count >= p.limit || len(p.rows) >= pageBytes }
@@ -103,7 +106,7 @@ func (p *page) add(q *query.Query, doc []byte) {
 // listAll is the query behind a plain GET of a container's documents.
 var listAll = []byte(`{"query":"SELECT * FROM c"}`)
 
-func (s *Server) serveQuery(w http.ResponseWriter, r *http.Request, c *container, pk string, body []byte) {
+func (s *Server) serveQuery(w http.ResponseWriter, r *http.Request, c *container, pk string, ranged bool, body []byte) {
 	s.stats.queries.Add(1)
 	if r.Method == http.MethodGet {
 		body = listAll
@@ -117,16 +120,22 @@ func (s *Server) serveQuery(w http.ResponseWriter, r *http.Request, c *container
 	if pk == "" {
 		pk = c.keyIn(q)
 	}
-	if err := c.allows(q, pk, isTrue(r, "X-Ms-Documentdb-Query-Enablecrosspartition")); err != nil {
+	crossPartition := ranged || isTrue(r, "X-Ms-Documentdb-Query-Enablecrosspartition")
+	if refused := c.allows(q, pk, crossPartition, ranged); !refused.ok() {
+		respondFailure(w, refused)
+		return
+	}
+	within, err := readEPKRange(r, c)
+	if err != nil {
 		respondFailure(w, failure(http.StatusBadRequest, err.Error()))
 		return
 	}
-	p := &page{lacks: c.lacks(q), having: c.leavesOut(q.Order())}
+	p := &page{c: c, within: within, lacks: c.lacks(q), having: c.leavesOut(q.Order())}
 	if p.limit, err = pageLimit(r.Header.Get("X-Ms-Max-Item-Count")); err != nil {
 		respondFailure(w, failure(http.StatusBadRequest, err.Error()))
 		return
 	}
-	digest := sha256.Sum256(append([]byte(pk+"\n"), body...))
+	digest := sha256.Sum256(append([]byte(pk+"\n"+within.start+"-"+within.end+"\n"), body...))
 	from, err := decodeContinuation(r.Header.Get("X-Ms-Continuation"), base64.RawStdEncoding.EncodeToString(digest[:9]))
 	if err != nil {
 		respondFailure(w, failure(http.StatusBadRequest, err.Error()))
@@ -136,7 +145,7 @@ func (s *Server) serveQuery(w http.ResponseWriter, r *http.Request, c *container
 	switch {
 	case q.Counts():
 		err = s.store.count(ctx, q, c, pk, p)
-	case len(q.Order()) > 0 && !byID(q):
+	case len(q.Order()) > 0 && (pk == "" || !byID(q)):
 		if how, ok := s.store.sorted(q, pk, from); ok {
 			err = s.store.streamed(ctx, q, c, p, from, how)
 			break
@@ -218,14 +227,19 @@ func (c *container) keyIn(q *query.Query) string {
 
 // allows refuses what the gateway refuses: a query over all partitions that
 // was not asked for or is not plain, and an order that the indexes do not give.
-func (c *container) allows(q *query.Query, pk string, crossPartition bool) error {
+// A query that names the partition key range comes from a client that merges ranges, and
+// there is only one.
+func (c *container) allows(q *query.Query, pk string, crossPartition, ranged bool) outcome {
 	if pk == "" && !crossPartition {
-		return errors.New("the query names no partition and cross-partition queries are not enabled in the request")
+		return failure(http.StatusBadRequest, "the query names no partition and cross-partition queries are not enabled in the request")
 	}
-	if clause := q.CrossPartition(); pk == "" && clause != "" {
-		return fmt.Errorf("the gateway cannot serve %s across partitions", clause)
+	if clause := q.CrossPartition(); pk == "" && !ranged && clause != "" {
+		return failure(http.StatusBadRequest, fmt.Sprintf("the gateway cannot serve %s across partitions", clause)).withSub(subNotServable)
 	}
-	return c.sorts(q.Order())
+	if err := c.sorts(q.Order()); err != nil {
+		return failure(http.StatusBadRequest, err.Error())
+	}
+	return outcome{status: http.StatusOK}
 }
 
 // byID says whether ORDER BY asks for the order of ids, in which documents are read anyway.
@@ -252,7 +266,7 @@ func (st *store) streamed(ctx context.Context, q *query.Query, c *container, p *
 		if len(q.Order()) > 0 && !byID(q) {
 			at.Keys = encodeKeys(q.SortKeys(doc))
 		}
-		if !p.selects(q, doc) {
+		if !p.selects(q, pk, doc) {
 			return true
 		}
 		p.kept++
@@ -273,9 +287,9 @@ func (st *store) streamed(ctx context.Context, q *query.Query, c *container, p *
 // count answers SELECT VALUE COUNT in one page.
 func (st *store) count(ctx context.Context, q *query.Query, c *container, pk string, p *page) error {
 	n := 0
-	err := st.scan(ctx, c, st.byID(q, pk, continuation{}), func(_, _ string, doc []byte) bool {
+	err := st.scan(ctx, c, st.byID(q, pk, continuation{}), func(pk, _ string, doc []byte) bool {
 		p.scanned++
-		if q.Matches(doc) {
+		if p.selects(q, pk, doc) {
 			p.kept++
 			if q.Counted(doc) {
 				n++
@@ -287,12 +301,13 @@ func (st *store) count(ctx context.Context, q *query.Query, c *container, pk str
 	return err
 }
 
-// ordered answers ORDER BY in one partition. Each page sorts the current
+// ordered answers ORDER BY in one partition or in all. Each page sorts the current
 // documents and continues after the last row of the previous page, so
 // that writes in between neither repeat nor hide other rows.
 func (st *store) ordered(ctx context.Context, q *query.Query, c *container, pk string, p *page, at continuation) error {
 	type sorted struct {
 		keys []document.Value
+		pk   string
 		id   string
 		doc  []byte
 	}
@@ -308,16 +323,16 @@ func (st *store) ordered(ctx context.Context, q *query.Query, c *container, pk s
 		if c := q.CompareKeys(a.keys, b.keys); c != 0 {
 			return c
 		}
-		return strings.Compare(a.id, b.id)
+		return cmp.Or(strings.Compare(a.pk, b.pk), strings.Compare(a.id, b.id))
 	}
-	last := sorted{keys: after, id: at.ID}
-	err = st.scan(ctx, c, st.byID(q, pk, continuation{}), func(_, id string, doc []byte) bool {
+	last := sorted{keys: after, pk: at.PK, id: at.ID}
+	err = st.scan(ctx, c, st.byID(q, pk, continuation{}), func(pk, id string, doc []byte) bool {
 		p.scanned++
-		if !p.selects(q, doc) {
+		if !p.selects(q, pk, doc) {
 			return true
 		}
 		p.kept++
-		row := sorted{keys: q.SortKeys(doc), id: id}
+		row := sorted{keys: q.SortKeys(doc), pk: pk, id: id}
 		if len(after) == 0 || compare(row, last) > 0 {
 			row.doc = append([]byte(nil), doc...)
 			found = append(found, row)
@@ -337,7 +352,7 @@ func (st *store) ordered(ctx context.Context, q *query.Query, c *container, pk s
 			p.next = &at
 			return nil
 		}
-		at.ID, at.Keys = row.id, encodeKeys(row.keys)
+		at.PK, at.ID, at.Keys = row.pk, row.id, encodeKeys(row.keys)
 		if at.Skipped < skip {
 			at.Skipped++
 			continue

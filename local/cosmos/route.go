@@ -16,6 +16,20 @@ type route struct {
 	link                          string
 	database, container, document string
 	one                           bool // one resource, not a feed
+	byRID                         bool // the path has resource ids in the place of names
+}
+
+// unsupportedResources are the resources of the service that this account does not have.
+var unsupportedResources = map[string]string{
+	"addresses":            "direct mode is",
+	"clientencryptionkeys": "client encryption keys are",
+	"conflicts":            "conflicts are",
+	"offers":               "offers (throughput) are",
+	"permissions":          "permissions are",
+	"sprocs":               "stored procedures are",
+	"triggers":             "triggers are",
+	"udfs":                 "user-defined functions are",
+	"users":                "users are",
 }
 
 var errPath = errors.New("unknown path: use /, /dbs, /dbs/{id}, /dbs/{id}/colls, /dbs/{id}/colls/{id}, …/docs, …/docs/{id} or …/pkranges")
@@ -37,6 +51,11 @@ func parseRoute(escapedPath string) (route, error) {
 		}
 		segments[n] = segment
 		n++
+	}
+	for i := 0; i < n; i += 2 {
+		if what := unsupportedResources[segments[i]]; what != "" {
+			return route{}, errors.New(what + " not supported")
+		}
 	}
 	if segments[0] != "dbs" || n > 2 && segments[2] != "colls" || n > 4 && segments[4] != "docs" && segments[4] != "pkranges" {
 		return route{}, errPath
@@ -72,8 +91,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		respondFailure(w, failure(http.StatusBadRequest, err.Error()))
 		return
 	}
+	s.store.catalog.resolve(&at)
 	if err := s.authorize(r, at); err != nil {
 		respondFailure(w, failure(http.StatusUnauthorized, err.Error()))
+		return
+	}
+	if at.byRID && at.document != "" {
+		respondFailure(w, failure(http.StatusBadRequest, "the resource id of an item is not supported in a path: use the id of the item"))
 		return
 	}
 	if at.resourceType == "docs" {

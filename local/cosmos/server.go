@@ -1,5 +1,5 @@
 // Package cosmos is Azure Cosmos DB for NoSQL on one machine: the part of its
-// REST protocol that azcosmos speaks, over SQLite.
+// REST protocol that the official clients use in gateway mode, over SQLite.
 //
 // It keeps what programs rely on: partitions that do not see each other, ids
 // unique within a partition, ETags on every kind of write, transactional
@@ -13,9 +13,15 @@
 // session and consistency headers are accepted and have nothing to do; request
 // units are charged and never throttled, other than by Inject; the request's
 // date is signed but its age is not checked; time to live, unique keys,
-// triggers, stored procedures, the items' change feed and offers are not here
-// and are refused. The protocol was taken from the source of azcosmos v1.5.0
-// and the public documentation; it has not been compared with a live account.
+// triggers, stored procedures, the items' change feed, offers and batches in
+// HybridRow (those of the .NET client) are not here and are refused. The
+// protocol was taken from the sources of the clients and the public
+// documentation; it has not been compared with a live account.
+//
+// A container has one partition key range. Clients that ask for a query plan
+// send their cross-partition queries to it, and get ORDER BY, COUNT, TOP and
+// OFFSET LIMIT over the whole container. Clients that do not ask, such as
+// azcosmos, are refused as by the gateway.
 //
 // Where the public documentation is silent, this package chose: an
 // upsert with If-Match creates what does not exist (as documented for
