@@ -47,7 +47,14 @@ func AllParts() []Part { return []Part{Identity, ServiceBus, Cosmos, Host} }
 
 // Addresses are where the parts listen, host:port on loopback. Port 0 takes a
 // free one.
-type Addresses struct{ ServiceBus, Cosmos, Entra, Tenant, KeyVault, Host string }
+type Addresses struct {
+	ServiceBus string `json:",omitempty"`
+	Cosmos     string `json:",omitempty"`
+	Entra      string `json:",omitempty"`
+	Tenant     string `json:",omitempty"`
+	KeyVault   string `json:",omitempty"`
+	Host       string `json:",omitempty"`
+}
 
 // Or fills in the addresses that a lacks with those of b.
 func (a Addresses) Or(b Addresses) Addresses {

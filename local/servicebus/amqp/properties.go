@@ -65,6 +65,33 @@ func NewReplyProperties(correlationID any) *Properties {
 	return p
 }
 
+// Field is a property that is a text for Service Bus.
+type Field int
+
+// The fields that Set can set.
+const (
+	FieldMessageID      Field = propMessageID
+	FieldTo             Field = propTo
+	FieldSubject        Field = propSubject
+	FieldReplyTo        Field = propReplyTo
+	FieldCorrelationID  Field = propCorrelationID
+	FieldContentType    Field = propContentType
+	FieldGroupID        Field = propGroupID
+	FieldReplyToGroupID Field = propReplyToGroupID
+)
+
+// Set sets a field, or removes it when the text is empty.
+func (p *Properties) Set(f Field, text string) {
+	switch {
+	case text == "":
+		p.fields[f] = nil
+	case f == FieldContentType:
+		p.fields[f] = Symbol(text)
+	default:
+		p.fields[f] = text
+	}
+}
+
 // SetMessageID sets the message id.
 func (p *Properties) SetMessageID(id string) { p.fields[propMessageID] = id }
 

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
@@ -31,13 +32,23 @@ type target struct {
 	rules []topology.Rule
 }
 
-func (t target) takes(v *view) bool {
+// take reports whether the queue takes the message as it is, and returns a changed copy
+// for each rule with an action that matches.
+func (t target) take(v *view) (plain bool, copies []*Message, err error) {
 	for _, r := range t.rules {
-		if r.Filter.Matches(v) {
-			return true
+		switch {
+		case r.Action == nil && plain, !r.Filter.Matches(v):
+		case r.Action == nil:
+			plain = true
+		default:
+			m, err := v.m.changed(r.Action.Apply(v))
+			if err != nil {
+				return plain, copies, fmt.Errorf("rule %s: %w", r.Name, err)
+			}
+			copies = append(copies, m)
 		}
 	}
-	return len(t.rules) == 0
+	return plain || len(t.rules) == 0, copies, nil
 }
 
 // Path is the entity's address.
@@ -157,19 +168,38 @@ func (e *Entity) remember(id string, now time.Time) bool {
 // trim forgets the message ids that are older than the window.
 func (e *Entity) trim(now time.Time) { e.b.live.Add(-e.duplicates.trim(now)) }
 
-// enqueue gives the message a sequence number and puts it into each queue whose
-// rules match it. scheduled is its number until now, 0 when it had none.
+// enqueue puts the message into each queue whose rules match it. scheduled is its number
+// until now, 0 when it had none.
 func (e *Entity) enqueue(m *Message, scheduled int64, now time.Time) {
-	e.sequence++
-	v := &view{m: m, sequence: e.sequence, enqueued: now}
+	v := &view{m: m, sequence: e.sequence + 1, enqueued: now}
 	matching := make([]*Queue, 0, 4)
 	for _, t := range e.targets {
-		if t.takes(v) {
+		plain, copies, err := t.take(v)
+		if err != nil {
+			// The sections were decodable when they came; take the message unchanged.
+			e.b.logger.Error("service bus: rule action failed", "queue", t.queue.path, "error", err)
+			plain = true
+		}
+		if plain {
 			matching = append(matching, t.queue)
 		}
+		// The copies come first: a scheduled message stays until the last of its records.
+		for _, changed := range copies {
+			e.place(changed, changedCopy, now, []*Queue{t.queue})
+		}
 	}
-	e.recordMessage(m, scheduled, now, matching)
-	for _, q := range matching {
+	e.place(m, scheduled, now, matching)
+}
+
+// changedCopy stands for the scheduled number of a copy that an action changed, whose id
+// is none of a sender.
+const changedCopy = -1
+
+// place gives the message a sequence number and puts it into the queues.
+func (e *Entity) place(m *Message, scheduled int64, now time.Time, queues []*Queue) {
+	e.sequence++
+	e.recordMessage(m, scheduled, now, queues)
+	for _, q := range queues {
 		q.push(e.newEntry(q, m, e.sequence, now))
 		q.pump(now)
 	}

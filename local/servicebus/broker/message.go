@@ -3,12 +3,14 @@ package broker
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/matoolkit/matoolkit/local/servicebus/amqp"
+	"github.com/matoolkit/matoolkit/local/servicebus/filter"
 )
 
 // Message is a message as its sender wrote it, kept in encoded form: what does not
@@ -156,6 +158,48 @@ func (v *view) System(name string) any {
 		return nil
 	}
 	return text()
+}
+
+// textFields are the properties that a rule's action may set, by documented name.
+var textFields = map[string]amqp.Field{
+	"ContentType": amqp.FieldContentType, "CorrelationId": amqp.FieldCorrelationID, "Label": amqp.FieldSubject, "MessageId": amqp.FieldMessageID,
+	"ReplyTo": amqp.FieldReplyTo, "ReplyToSessionId": amqp.FieldReplyToGroupID, "SessionId": amqp.FieldGroupID, "To": amqp.FieldTo,
+}
+
+// changed is a copy of the message with the changes of a rule's action.
+func (m *Message) changed(c filter.Changes) (*Message, error) {
+	out := *m
+	if len(c.System) > 0 {
+		p, err := amqp.ParseProperties(m.properties)
+		if err != nil {
+			return nil, err
+		}
+		for name, text := range c.System {
+			p.Set(textFields[name], text)
+		}
+		if out.properties, err = p.Append(nil); err != nil {
+			return nil, err
+		}
+		out.id = p.MessageID()
+	}
+	if len(c.User) == 0 {
+		return &out, nil
+	}
+	all, err := amqp.ParseMap(m.application)
+	if err != nil {
+		return nil, err
+	}
+	all = maps.Clone(all)
+	if all == nil {
+		all = map[any]any{}
+	}
+	for name, v := range c.User {
+		if all[name] = v; v == nil {
+			delete(all, name)
+		}
+	}
+	out.application, err = amqp.AppendApplicationProperties(nil, all)
+	return &out, err
 }
 
 // withProperties returns the application properties section with some set.

@@ -84,7 +84,7 @@ func TestWhatIsNotTheGrammarIsRefusedWithItsPlace(t *testing.T) {
 		"text LIKE 'a' ESCAPE 'ab'": "one character", "text LIKE 'a!' ESCAPE '!'": "ends with its escape", "text NOT = 1": "IN or LIKE",
 		"'a' IS NULL": "takes a property", "text IS 1": "NULL", "EXISTS('a')": "a property", "EXISTS(text": "position 12",
 		"sys.Nothing = 1": "no system property", "sys.TimeToLive = 1": "not supported", "other.text = 1": "neither sys nor user", "newid() = 'a'": "not supported",
-		"property(text) = 1": "name as a string", "text = 1; DROP": "unexpected character", "text = @p": "unexpected character",
+		"property(text) = 1": "name as a string", "text = 1; DROP": "position 9", "text = @p": "unexpected character",
 		"text = 1x": "not a number", "AND = 1": "a value", "NULL = 1": "a value", "sys. = 1": "a property",
 		strings.Repeat("(", 200) + "1=1": "nested deeper", strings.Repeat("-", 200) + "1=1": "nested deeper",
 	} {

@@ -86,7 +86,7 @@ func scanToken(s string) (token, int, error) {
 		return token{kind: tokenNumber, text: s[:n]}, n, nil
 	case len(s) > 1 && (s[:2] == "<=" || s[:2] == ">=" || s[:2] == "<>" || s[:2] == "!="):
 		return token{kind: tokenOperator, text: s[:2]}, 2, nil
-	case strings.IndexByte("=<>()+-*/%,.", c) >= 0:
+	case strings.IndexByte("=<>()+-*/%,.;", c) >= 0:
 		return token{kind: tokenOperator, text: s[:1]}, 1, nil
 	default:
 		return token{}, 0, fmt.Errorf("unexpected character %q", c)

@@ -236,17 +236,18 @@ func (s subscription) subscription(at string) (Subscription, error) {
 	for i, raw := range s.Rules {
 		at := at + "." + place("Rules", i, raw.Name)
 		f, err := raw.filter()
+		var action *filter.Action
+		if err == nil {
+			action, err = raw.action()
+		}
 		if errors.Is(err, filter.ErrUnsupported) {
-			out.Unsupported = fmt.Sprintf("the filter of a rule (%v)", err)
+			out.Unsupported = fmt.Sprintf("a rule (%v)", err)
 			continue
 		}
 		if err != nil {
 			return Subscription{}, fmt.Errorf("%s: %w", at, err)
 		}
-		if raw.Properties.Action != nil {
-			out.Unsupported = "the action of a rule"
-		}
-		out.Rules = append(out.Rules, Rule{Name: raw.Name, Filter: f})
+		out.Rules = append(out.Rules, Rule{Name: raw.Name, Filter: f, Action: action})
 	}
 	if len(out.Rules) == 0 {
 		out.Rules = []Rule{{Name: "$Default", Filter: filter.True{}}}
@@ -267,6 +268,18 @@ func (r rule) filter() (filter.Filter, error) {
 		return p.CorrelationFilter.filter()
 	}
 	return nil, fmt.Errorf("FilterType %q: use Sql with a SqlFilter, or Correlation with a CorrelationFilter", p.FilterType)
+}
+
+func (r rule) action() (*filter.Action, error) {
+	a := r.Properties.Action
+	if a == nil || strings.TrimSpace(a.SqlExpression) == "" {
+		return nil, nil
+	}
+	action, err := filter.ParseAction(a.SqlExpression)
+	if err != nil {
+		return nil, fmt.Errorf("Action %q: %w", a.SqlExpression, err)
+	}
+	return action, nil
 }
 
 func (c correlation) filter() (filter.Filter, error) {

@@ -46,17 +46,20 @@ type Topic struct {
 	Subscriptions   []Subscription
 }
 
-// Subscription is a subscription. A message is taken once when any rule matches it.
+// Subscription is a subscription. A message is taken once when any rule without an action
+// matches it.
 type Subscription struct {
 	Name  string
 	Rules []Rule
 	Delivery
 }
 
-// Rule is a named filter.
+// Rule is a named filter. A message that matches a rule with an action is taken once more,
+// changed by the action.
 type Rule struct {
 	Name   string
 	Filter filter.Filter
+	Action *filter.Action // nil for none
 }
 
 // Defaults of Service Bus.

@@ -58,9 +58,9 @@ func TestEveryFileOfTheEmulatorIsAccepted(t *testing.T) {
 		queue(`"ForwardTo":"x"`):                              `Queues[0] "q": the local Service Bus does not support forwarding`,
 		queue(`"ForwardDeadLetteredMessagesTo":"x"`):          `Queues[0] "q": the local Service Bus does not support forwarding of dead letters`,
 		subscription(`"Properties":{"RequiresSession":true}`): `Topics[0] "t".Subscriptions[0] "s": the local Service Bus does not support sessions`,
-		subscription(`"Rules":[{"Name":"r","Properties":{"FilterType":"Sql","SqlFilter":{"SqlExpression":"a = 1"},"Action":{"SqlExpression":"SET sys.To = 'x'"}}}]`): `"s": the local Service Bus does not support the action of a rule`,
-		subscription(`"Rules":[{"Name":"r","Properties":{"FilterType":"Sql","SqlFilter":{"SqlExpression":"newid() = a"}}}]`):                                         `"s": the local Service Bus does not support the filter of a rule (SqlExpression "newid() = a": position 1: the function newid`,
-		subscription(`"Rules":[{"Name":"r","Properties":{"FilterType":"Correlation","CorrelationFilter":{"Label":"a"},"SqlFilter":{"SqlExpression":"not read"}}}]`):  "",
+		subscription(`"Rules":[{"Name":"r","Properties":{"FilterType":"Sql","SqlFilter":{"SqlExpression":"a = 1"},"Action":{"SqlExpression":"SET sys.TimeToLive = 'x'"}}}]`): `"s": the local Service Bus does not support a rule (Action "SET sys.TimeToLive`,
+		subscription(`"Rules":[{"Name":"r","Properties":{"FilterType":"Sql","SqlFilter":{"SqlExpression":"newid() = a"}}}]`):                                                 `"s": the local Service Bus does not support a rule (SqlExpression "newid() = a": position 1: the function newid`,
+		subscription(`"Rules":[{"Name":"r","Properties":{"FilterType":"Correlation","CorrelationFilter":{"Label":"a"},"SqlFilter":{"SqlExpression":"not read"}}}]`):          "",
 	} {
 		got, err := Parse(append([]byte("\ufeff"), namespace(content)...))
 		if err != nil {
