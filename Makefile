@@ -28,7 +28,7 @@ GORELEASER := go run github.com/goreleaser/goreleaser/v2@v2.15.4
 GOLANGCI_VERSION = 2.15.0
 GOLANGCI = $(if $(findstring version $(GOLANGCI_VERSION) ,$(shell golangci-lint version 2>/dev/null)),golangci-lint,go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(GOLANGCI_VERSION))
 
-.PHONY: help build stage clean demo up func bench test test-short test-protocols soak soak-storm soak-simulation soak-sources soak-explore fuzz lint portable vuln clients package image notices release
+.PHONY: help build stage clean demo up func bench test test-short test-protocols soak soak-storm soak-simulation soak-sources soak-explore fuzz lint portable vuln clients example-workers package image notices release
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "%s%s\n", sep, substr($$0, 5); sep = "\n"} /^[A-Za-z0-9_-]+:.*## / {if (sep) printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -137,6 +137,10 @@ vuln: ## look for known vulnerabilities that the code reaches (asks vuln.go.dev)
 
 clients: ## run clients of Go, JavaScript, Python and Java against local/
 	$(PLAIN) go run -trimpath ./local/clients/run $(CLIENTS)
+
+example-workers: stage ## verify the example workers in Python and TypeScript, and run a batch with each
+	examples/workers/check.sh python
+	examples/workers/check.sh typescript
 
 ##@ Release
 # The same commit gives the same files: they have the time of the commit.

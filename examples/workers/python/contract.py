@@ -1,4 +1,4 @@
-"""Reads jobs and writes results as docs/write-a-worker.md defines them."""
+"""Jobs, functions and results as docs/write-a-worker.md defines them."""
 
 import json
 from dataclasses import dataclass, field
@@ -8,6 +8,25 @@ from azure.servicebus import ServiceBusMessage
 
 MAX_BODY = 240 << 10  # bytes
 MAX_ERROR = 4000  # characters
+
+
+@dataclass(frozen=True)
+class Parameter:
+    name: str
+    description: str
+    required: bool = False
+    type: str = "string"
+    secret: bool = False  # never logged or shown
+
+
+@dataclass(frozen=True)
+class Function:
+    name: str
+    description: str
+    call: callable
+    parameters: tuple = ()
+    result: tuple = ()  # names and descriptions of the fields; empty if the function returns True
+    timeout: int = 60  # seconds
 
 
 class Failure(Exception):

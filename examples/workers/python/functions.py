@@ -6,28 +6,9 @@ calls that block with asyncio.to_thread.
 """
 
 import asyncio
-from dataclasses import dataclass
 
 import badges
-
-
-@dataclass(frozen=True)
-class Parameter:
-    name: str
-    description: str
-    required: bool = False
-    type: str = "string"
-    secret: bool = False  # never logged or shown
-
-
-@dataclass(frozen=True)
-class Function:
-    name: str
-    description: str
-    call: callable
-    parameters: tuple = ()
-    result: tuple = ()  # names and descriptions of the fields; empty if the function returns True
-    timeout: int = 60  # seconds
+from contract import Function, Parameter
 
 
 async def new_badge(job, parameters):

@@ -1,10 +1,26 @@
-// Reads jobs and writes results as docs/write-a-worker.md defines them.
+// Jobs, functions and results as docs/write-a-worker.md defines them.
 import type { ServiceBusMessage } from '@azure/service-bus';
 import { isSafeNumber, LosslessNumber, parse, stringify } from 'lossless-json';
-import type { WorkerFunction } from './functions.js';
 
 const maxBody = 240 << 10; // bytes
 const maxError = 4000; // characters
+
+export interface Parameter {
+  name: string;
+  description: string;
+  required?: boolean;
+  type?: string;
+  secret?: boolean; // never logged or shown
+}
+
+export interface WorkerFunction {
+  name: string;
+  description: string;
+  parameters: Parameter[];
+  result?: { name: string; description: string }[]; // without fields the function returns true
+  timeout: number; // seconds
+  call(job: Job, parameters: Record<string, string>, signal: AbortSignal): Promise<boolean | object>;
+}
 
 // Failure is the failure of a job. Its message must not contain secrets.
 export class Failure extends Error {

@@ -4,24 +4,7 @@
 // It may be called again for a job that it has done: use job.effectId as the idempotency key of what it
 // changes. It stops when the signal is aborted.
 import * as badges from './badges.js';
-import type { Job } from './contract.js';
-
-export interface Parameter {
-  name: string;
-  description: string;
-  required?: boolean;
-  type?: string;
-  secret?: boolean; // never logged or shown
-}
-
-export interface WorkerFunction {
-  name: string;
-  description: string;
-  parameters: Parameter[];
-  result?: { name: string; description: string }[]; // without fields the function returns true
-  timeout: number; // seconds
-  call(job: Job, parameters: Record<string, string>, signal: AbortSignal): Promise<boolean | object>;
-}
+import type { Parameter, WorkerFunction } from './contract.js';
 
 const userId: Parameter = { name: 'UserId', description: 'Id of the user.', required: true };
 
