@@ -14,6 +14,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/clock"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/functionshost"
@@ -29,23 +30,13 @@ func TestWithAMovedClock(t *testing.T) {
 	if err := functionshost.Stage("..", binary, dist); err != nil {
 		t.Fatal(err)
 	}
-	var lines output
+	var lines testenv.Buffer
 	config := machine.Config{DataDir: t.TempDir(), Addresses: machine.FreeAddresses(), AppDir: dist, Output: &lines}
-	s, err := machine.Start(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testenv.Must(machine.Start(t.Context(), config))(t)
 	defer func() { _ = s.Close() }() // closed before where all is well
 
-	client, err := azservicebus.NewClientFromConnectionString(s.ServiceBusConnection(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close(t.Context())
-	sender, err := client.NewSender(eventFunction, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testenv.Connected(azservicebus.NewClientFromConnectionString(s.ServiceBusConnection(), nil))(t)
+	sender := testenv.Must(client.NewSender(eventFunction, nil))(t)
 	id := "scheduled"
 	if _, err := sender.ScheduleMessages(t.Context(), []*azservicebus.Message{{MessageID: &id, Body: []byte("x"), ApplicationProperties: map[string]any{"MessageType": "no-such"}}}, time.Now().Add(3*days), nil); err != nil {
 		t.Fatal(err)
@@ -56,17 +47,11 @@ func TestWithAMovedClock(t *testing.T) {
 	if reading.OffsetSeconds != int64(5*days/time.Second) {
 		t.Errorf("the clock reads %+v", reading)
 	}
-	eventually(t, "the message that was due on day 3", func() bool { return strings.Contains(lines.String(), `"MessageId":"scheduled"`) })
+	testenv.Eventually(t, "the message that was due on day 3", func() bool { return strings.Contains(lines.String(), `"MessageId":"scheduled"`) })
 
 	// The handler goes by the moved clock, sign-in by the real one.
-	runbook, err := os.ReadFile("../examples/user-migration/runbook.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	token, err := s.Entra.IssueUserToken(entra.DefaultAdminUPN, entra.DefaultAdminAPIScope)
-	if err != nil {
-		t.Fatal(err)
-	}
+	runbook := testenv.Must(os.ReadFile("../examples/user-migration/runbook.yaml"))(t)
+	token := testenv.Must(s.Entra.IssueUserToken(entra.DefaultAdminUPN, entra.DefaultAdminAPIScope))(t)
 	var published struct{ CreatedAt time.Time }
 	ask(t, http.MethodPost, s.Host.URL()+"/api/runbooks", token, "application/yaml", string(runbook), &published)
 	if ahead := time.Until(published.CreatedAt); ahead < 4*days || ahead > 5*days {
@@ -86,9 +71,7 @@ func TestWithAMovedClock(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if s, err = machine.Start(t.Context(), config); err != nil {
-		t.Fatal(err)
-	}
+	s = testenv.Must(machine.Start(t.Context(), config))(t)
 	ask(t, http.MethodGet, s.Host.URL()+"/_local/clock", "", "", "", &reading)
 	if s.Clock().Offset() != 5*days || reading.OffsetSeconds != int64(5*days/time.Second) {
 		t.Errorf("started again, the clock is %s ahead and reads %+v", s.Clock().Offset(), reading)
@@ -98,18 +81,12 @@ func TestWithAMovedClock(t *testing.T) {
 // ask sends a request that must succeed and reads the answer.
 func ask(t testing.TB, method, url, token, kind, body string, into any) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader([]byte(body)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := testenv.Must(http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader([]byte(body))))(t)
 	request.Header.Set("Content-Type", kind)
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := testenv.Must(http.DefaultClient.Do(request))(t)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err == nil && response.StatusCode/100 == 2 {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
@@ -131,7 +132,7 @@ func TestDrain(t *testing.T) {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the drain", func() bool { return strings.Contains(p.stdout.String(), `"draining"`) })
+	testenv.Eventually(t, "the drain", func() bool { return strings.Contains(p.stdout.String(), `"draining"`) })
 	response, err := http.Get(p.url + "/")
 	if err != nil {
 		t.Fatalf("the probe while draining: %v", err)
@@ -210,21 +211,12 @@ func TestSettingsThatAreWrongAreNamedAtOnce(t *testing.T) {
 
 func get(t *testing.T, url, token string) (int, http.Header, string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := testenv.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil))(t)
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := testenv.Must(http.DefaultClient.Do(request))(t)
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := testenv.Must(io.ReadAll(response.Body))(t)
 	return response.StatusCode, response.Header, string(body)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/bus"
 	azbus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	contract "github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/clock"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/functionshost"
@@ -58,14 +59,9 @@ func TestADeadHandlerLosesNoMessage(t *testing.T) {
 			if err := functionshost.Stage("..", binary, dist); err != nil {
 				t.Fatal(err)
 			}
-			var lines output
+			var lines testenv.Buffer
 			host := func() *functionshost.Server {
-				h, err := functionshost.Start(t.Context(), functionshost.Config{AppDir: dist, Addr: "127.0.0.1:0", Settings: s.settings(), Clock: now, Output: &lines, Logger: slog.New(slog.DiscardHandler)})
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(func() { _ = h.Close() })
-				return h
+				return testenv.Started(functionshost.Start(t.Context(), functionshost.Config{AppDir: dist, Addr: "127.0.0.1:0", Settings: s.settings(), Clock: now, Output: &lines, Logger: slog.New(slog.DiscardHandler)}))(t)
 			}
 			h := host()
 			c := s.caller(t, h)
@@ -77,9 +73,9 @@ func TestADeadHandlerLosesNoMessage(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.bus.Tick()
-			eventually(t, "the loss of all deliveries", func() bool { return s.dead(contract.TopicWorkerResults) == members })
+			testenv.Eventually(t, "the loss of all deliveries", func() bool { return s.dead(contract.TopicWorkerResults) == members })
 			if down > 4*time.Minute {
-				eventually(t, "the loss of the deadlines", func() bool { return s.dead(contract.TopicOrchestratorEvents) == members })
+				testenv.Eventually(t, "the loss of the deadlines", func() bool { return s.dead(contract.TopicOrchestratorEvents) == members })
 			}
 			if err := h.Close(); err != nil {
 				t.Fatal(err)
@@ -89,7 +85,7 @@ func TestADeadHandlerLosesNoMessage(t *testing.T) {
 			var ran functionshost.Run
 			c.ask(http.MethodPost, "/_local/functions/"+timerFunction, "application/json", "{}", &ran) // which finds all that is overdue
 			var batch struct{ Status string }
-			eventually(t, "the end of the batch", func() bool {
+			testenv.Eventually(t, "the end of the batch", func() bool {
 				c.ask(http.MethodGet, "/api/batches/1", "", "", &batch)
 				return batch.Status == "completed" || batch.Status == "failed"
 			})
@@ -109,7 +105,7 @@ func TestADeadHandlerLosesNoMessage(t *testing.T) {
 				}
 			}
 			for _, topic := range []string{contract.TopicWorkerResults, contract.TopicOrchestratorEvents} {
-				eventually(t, "an empty dead-letter queue of "+topic, func() bool { return s.dead(topic) == 0 })
+				testenv.Eventually(t, "an empty dead-letter queue of "+topic, func() bool { return s.dead(topic) == 0 })
 			}
 			if strings.Contains(lines.String(), `"Event":"message-unprocessed"`) {
 				t.Error("an operator is woken for what mends itself")
@@ -132,14 +128,11 @@ type page struct {
 // the host starts no other.
 func end(t *testing.T, h *functionshost.Server) {
 	t.Helper()
-	handler, err := os.FindProcess(h.HandlerPID())
-	if err != nil {
-		t.Fatal(err)
-	}
+	handler := testenv.Must(os.FindProcess(h.HandlerPID()))(t)
 	if err := handler.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the end of the handler", func() bool { return h.HandlerPID() == 0 })
+	testenv.Eventually(t, "the end of the handler", func() bool { return h.HandlerPID() == 0 })
 }
 
 func (s *system) dead(topic string) int {
@@ -149,21 +142,12 @@ func (s *system) dead(topic string) int {
 // takeJobs is a worker that takes n jobs.
 func (s *system) takeJobs(t *testing.T, n int) []contract.Job {
 	t.Helper()
-	client, err := azservicebus.NewClientFromConnectionString(s.bus.ConnectionString(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testenv.Must(azservicebus.NewClientFromConnectionString(s.bus.ConnectionString(), nil))(t)
 	defer client.Close(context.Background())
-	receiver, err := client.NewReceiverForSubscription(contract.TopicWorkerJobs, contract.WorkerSubscription("worker-01"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	receiver := testenv.Must(client.NewReceiverForSubscription(contract.TopicWorkerJobs, contract.WorkerSubscription("worker-01"), nil))(t)
 	var jobs []contract.Job
 	for len(jobs) < n {
-		messages, err := receiver.ReceiveMessages(t.Context(), n-len(jobs), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		messages := testenv.Must(receiver.ReceiveMessages(t.Context(), n-len(jobs), nil))(t)
 		for _, m := range messages {
 			var job contract.Job
 			if err := json.Unmarshal(m.Body, &job); err != nil {
@@ -181,17 +165,11 @@ func (s *system) takeJobs(t *testing.T, n int) []contract.Job {
 // answer sends the results of jobs.
 func (s *system) answer(t *testing.T, jobs []contract.Job) {
 	t.Helper()
-	b, err := azbus.Dial(azbus.Config{ConnectionString: s.bus.ConnectionString()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testenv.Must(azbus.Dial(azbus.Config{ConnectionString: s.bus.ConnectionString()}))(t)
 	defer b.Close(context.Background())
 	for _, job := range jobs {
 		r := contract.Result{JobID: job.JobID, Status: contract.StatusSuccess, Result: json.RawMessage("true"), Timestamp: time.Now(), CorrelationData: job.CorrelationData}
-		body, err := json.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := testenv.Must(json.Marshal(r))(t)
 		if err := b.Send(t.Context(), contract.TopicWorkerResults, bus.Message{ID: r.ID(), Body: body}); err != nil {
 			t.Fatal(err)
 		}
@@ -207,10 +185,7 @@ type caller struct {
 
 func (s *system) caller(t *testing.T, h *functionshost.Server) *caller {
 	t.Helper()
-	token, err := s.entra.IssueUserToken(entra.DefaultAdminUPN, entra.DefaultAdminAPIScope)
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := testenv.Must(s.entra.IssueUserToken(entra.DefaultAdminUPN, entra.DefaultAdminAPIScope))(t)
 	return &caller{t: t, host: h, token: token}
 }
 
@@ -227,10 +202,7 @@ func (c *caller) begin(members int) {
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
 	_ = w.WriteField("runbookName", "simple") // a buffer takes everything
-	file, err := w.CreateFormFile("file", "people.csv")
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	file := testenv.Must(w.CreateFormFile("file", "people.csv"))(c.t)
 	fmt.Fprintln(file, "Upn")
 	for i := range members {
 		fmt.Fprintf(file, "p%d@x\n", i)

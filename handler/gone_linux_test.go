@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
@@ -42,7 +43,7 @@ func TestHandlerEndsAfterItsHost(t *testing.T) {
 			}
 			defer func() { _ = syscall.Kill(pid, syscall.SIGKILL) }() // it has ended
 			url := "http://127.0.0.1:" + port
-			eventually(t, "an answer", func() bool {
+			testenv.Eventually(t, "an answer", func() bool {
 				response, err := http.Get(url + "/")
 				return err == nil && response.Body.Close() == nil
 			})
@@ -62,7 +63,7 @@ func TestHandlerEndsAfterItsHost(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = host.Wait() // it was killed
-			eventually(t, "the end of the handler", func() bool {
+			testenv.Eventually(t, "the end of the handler", func() bool {
 				stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 				return err != nil || strings.Contains(string(stat), ") Z ")
 			})

@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
 	"github.com/matoolkit/matoolkit/internal/env"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/functionshost"
 )
@@ -27,11 +28,8 @@ func TestUnderTheHost(t *testing.T) {
 	if err := functionshost.Stage("..", binary, dist); err != nil {
 		t.Fatal(err)
 	}
-	var lines output
-	host, err := functionshost.Start(t.Context(), functionshost.Config{AppDir: dist, Addr: "127.0.0.1:0", Settings: s.settings(), Output: &lines})
-	if err != nil {
-		t.Fatal(err)
-	}
+	var lines testenv.Buffer
+	host := testenv.Must(functionshost.Start(t.Context(), functionshost.Config{AppDir: dist, Addr: "127.0.0.1:0", Settings: s.settings(), Output: &lines}))(t)
 	t.Cleanup(func() {
 		if err := host.Close(); err != nil {
 			t.Error(err)
@@ -50,10 +48,7 @@ func TestUnderTheHost(t *testing.T) {
 		if status, header, _ := get(t, host.URL()+"/api/runbooks", ""); status != 401 || header.Get("WWW-Authenticate") == "" {
 			t.Errorf("without a token: %d, challenge %q", status, header.Get("WWW-Authenticate"))
 		}
-		token, err := s.entra.IssueUserToken(entra.DefaultAdminUPN, entra.DefaultAdminAPIScope)
-		if err != nil {
-			t.Fatal(err)
-		}
+		token := testenv.Must(s.entra.IssueUserToken(entra.DefaultAdminUPN, entra.DefaultAdminAPIScope))(t)
 		if status, _, body := get(t, host.URL()+"/api/runbooks", token); status != 200 || !strings.Contains(body, "items") {
 			t.Errorf("with a token: %d %s", status, body)
 		}
@@ -62,10 +57,7 @@ func TestUnderTheHost(t *testing.T) {
 			t.Errorf("an escaped name: %d %s", status, body)
 		}
 		for _, path := range []string{"/" + eventFunction, "/api/" + eventFunction, "//" + eventFunction} {
-			response, err := http.Post(host.URL()+path, "application/json", strings.NewReader(message(encoded("{}"), meta)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			response := testenv.Must(http.Post(host.URL()+path, "application/json", strings.NewReader(message(encoded("{}"), meta))))(t)
 			_ = response.Body.Close()
 			if response.StatusCode != http.StatusNotFound && response.StatusCode != http.StatusMethodNotAllowed && response.StatusCode != http.StatusUnauthorized {
 				t.Errorf("%s from outside is answered %d", path, response.StatusCode)
@@ -82,32 +74,22 @@ func TestUnderTheHost(t *testing.T) {
 		if response.StatusCode != http.StatusAccepted {
 			t.Errorf("by hand: %d", response.StatusCode)
 		}
-		eventually(t, "the tick", func() bool { return strings.Contains(lines.String(), `"msg":"tick"`) })
+		testenv.Eventually(t, "the tick", func() bool { return strings.Contains(lines.String(), `"msg":"tick"`) })
 	})
 
 	t.Run("messages", func(t *testing.T) {
-		client, err := azservicebus.NewClientFromConnectionString(s.bus.ConnectionString(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = client.Close(context.Background()) })
+		client := testenv.Connected(azservicebus.NewClientFromConnectionString(s.bus.ConnectionString(), nil))(t)
 		for topic, reason := range map[string]string{eventFunction: "no handler for messages of type", resultFunction: "JSON"} {
-			sender, err := client.NewSender(topic, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			sender := testenv.Must(client.NewSender(topic, nil))(t)
 			id := "m-" + topic
 			if err := sender.SendMessage(t.Context(), &azservicebus.Message{MessageID: &id, Body: []byte("x"), ApplicationProperties: map[string]any{"MessageType": "no-such"}}, nil); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "the message on "+topic+" being kept", func() bool {
+			testenv.Eventually(t, "the message on "+topic+" being kept", func() bool {
 				return strings.Contains(lines.String(), `"MessageId":"`+id+`"`) && strings.Contains(lines.String(), reason)
 			})
-			receiver, err := client.NewReceiverForSubscription(topic, "orchestrator", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			eventually(t, "an empty subscription of "+topic, func() bool {
+			receiver := testenv.Must(client.NewReceiverForSubscription(topic, "orchestrator", nil))(t)
+			testenv.Eventually(t, "an empty subscription of "+topic, func() bool {
 				left, err := receiver.PeekMessages(t.Context(), 1, nil)
 				return err == nil && len(left) == 0
 			})
@@ -119,10 +101,7 @@ func TestUnderTheHost(t *testing.T) {
 		if runtime.GOOS != "linux" {
 			return // only Linux tells
 		}
-		status, err := os.ReadFile("/proc/" + strconv.Itoa(host.HandlerPID()) + "/status")
-		if err != nil {
-			t.Fatal(err)
-		}
+		status := testenv.Must(os.ReadFile("/proc/" + strconv.Itoa(host.HandlerPID()) + "/status"))(t)
 		_, rest, _ := strings.Cut(string(status), "VmHWM:")
 		kilobytes, err := strconv.Atoi(strings.Fields(rest + " -")[0])
 		if err != nil || kilobytes > 60<<10 {
@@ -135,25 +114,13 @@ func TestUnderTheHost(t *testing.T) {
 // flood sends n messages that are kept as unprocessable and waits until they are.
 func flood(t *testing.T, s *system, n int) {
 	t.Helper()
-	client, err := azservicebus.NewClientFromConnectionString(s.bus.ConnectionString(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testenv.Must(azservicebus.NewClientFromConnectionString(s.bus.ConnectionString(), nil))(t)
 	defer client.Close(context.Background())
-	sender, err := client.NewSender(eventFunction, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	receiver, err := client.NewReceiverForSubscription(eventFunction, "orchestrator", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sender := testenv.Must(client.NewSender(eventFunction, nil))(t)
+	receiver := testenv.Must(client.NewReceiverForSubscription(eventFunction, "orchestrator", nil))(t)
 	body := []byte(strings.Repeat("x", 1000))
 	for sent := 0; sent < n; {
-		batch, err := sender.NewMessageBatch(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		batch := testenv.Must(sender.NewMessageBatch(t.Context(), nil))(t)
 		for ; sent < n && batch.NumMessages() < 100; sent++ {
 			id := "flood-" + strconv.Itoa(sent)
 			if err := batch.AddMessage(&azservicebus.Message{MessageID: &id, Body: body}, nil); err != nil {
@@ -164,7 +131,7 @@ func flood(t *testing.T, s *system, n int) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "the flood being kept", func() bool {
+	testenv.Eventually(t, "the flood being kept", func() bool {
 		left, err := receiver.PeekMessages(t.Context(), 1, nil)
 		return err == nil && len(left) == 0
 	})
@@ -173,10 +140,7 @@ func flood(t *testing.T, s *system, n int) {
 // TestTheFilesAgree checks that host.json and the function.json files configure what the handler assumes.
 func TestTheFilesAgree(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile("../host.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testenv.Must(os.ReadFile("../host.json"))(t)
 	var host struct {
 		FunctionTimeout string
 		Extensions      struct {
@@ -206,10 +170,7 @@ func TestTheFilesAgree(t *testing.T) {
 	if d := (settings{functionTimeout: defaultFunctionTimeout}).deadline(); d >= defaultFunctionTimeout || d < defaultFunctionTimeout-time.Minute {
 		t.Errorf("an invocation may take %s", d)
 	}
-	raw, err = os.ReadFile("../local.settings.json.example")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw = testenv.Must(os.ReadFile("../local.settings.json.example"))(t)
 	var example struct{ Values map[string]string }
 	if err := json.Unmarshal(raw, &example); err != nil {
 		t.Fatal(err)

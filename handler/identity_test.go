@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
@@ -32,33 +33,19 @@ func TestByItsIdentity(t *testing.T) {
 	config.Tenants[0].Applications = append(config.Tenants[0].Applications, entra.Application{
 		ClientID: "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1bf1", Name: "Cosmos DB here", IdentifierURIs: []string{audience}, TokenVersion: 1,
 	})
-	directory, err := entra.Start(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = directory.Close() })
-	account, err := cosmos.Start(t.Context(), cosmos.Config{VerifyToken: func(token string) error {
+	directory := testenv.Started(entra.Start(t.Context(), config))(t)
+	account := testenv.Started(cosmos.Start(t.Context(), cosmos.Config{VerifyToken: func(token string) error {
 		claims, err := directory.VerifyClaims(token, audience)
 		if err == nil && claims.ClientID != entra.DefaultWorkerClientID {
 			err = fmt.Errorf("%s has no role here", claims.ClientID)
 		}
 		return err
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = account.Close() })
-	stored, err := cosmosstore.Open(cosmosstore.Config{Endpoint: account.URL(), Key: account.Key(), Database: "matoolkit", Container: "matoolkit"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
+	stored := testenv.Must(cosmosstore.Open(cosmosstore.Config{Endpoint: account.URL(), Key: account.Key(), Database: "matoolkit", Container: "matoolkit"}))(t)
 	if err := stored.Provision(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	certificate, err := directory.ServerCertificate()
-	if err != nil {
-		t.Fatal(err)
-	}
+	certificate := testenv.Must(directory.ServerCertificate())(t)
 	var front *httptest.Server
 	front = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/" {
@@ -89,10 +76,7 @@ func TestByItsIdentity(t *testing.T) {
 	settings["AzureAd__Instance"] = directory.URL() + "/"
 	settings["EXTRA_CA_FILE"] = caFile
 	settings["IDENTITY_ENDPOINT"], settings["IDENTITY_HEADER"] = platform.URL, "a header"
-	token, err := directory.IssueUserToken(entra.DefaultAdminUPN, entra.DefaultAdminAPIScope)
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := testenv.Must(directory.IssueUserToken(entra.DefaultAdminUPN, entra.DefaultAdminAPIScope))(t)
 	for id, want := range map[string]int{entra.DefaultWorkerClientID: 200, "": 503} {
 		if id != "" {
 			settings["AZURE_CLIENT_ID"] = id

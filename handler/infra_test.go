@@ -13,6 +13,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/infra/templates"
 	"github.com/matoolkit/matoolkit/internal/otlp"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 // deployed returns the app settings of a deployment.
@@ -31,10 +32,7 @@ func hosts(t *testing.T) []string {
 		"APPLICATIONINSIGHTS_CONNECTION_STRING", "APPLICATIONINSIGHTS_AUTHENTICATION_STRING", "AZURE_CLIENT_ID",
 	}
 	for _, function := range []string{"orchestrator-events", "worker-results"} {
-		data, err := os.ReadFile("../functions/" + function + "/function.json")
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testenv.Must(os.ReadFile("../functions/" + function + "/function.json"))(t)
 		var content struct{ Bindings []struct{ Connection string } }
 		if err := json.Unmarshal(data, &content); err != nil {
 			t.Fatal(err)
@@ -125,10 +123,7 @@ func TestDeployedSettingsAreWhatTheHandlerReads(t *testing.T) {
 // TestExampleSettingsAreWhatTheHandlerReads has the handler read the example for a local run.
 func TestExampleSettingsAreWhatTheHandlerReads(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile("../local.settings.json.example")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testenv.Must(os.ReadFile("../local.settings.json.example"))(t)
 	var example struct{ Values map[string]string }
 	if err := json.Unmarshal(data, &example); err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/membercsv"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
@@ -118,10 +119,7 @@ func uploadAtOnce(t testing.TB, size int, last string, of func(i int) shape) (an
 	settings["TMPDIR"] = t.TempDir()
 	p := start(t, settings)
 	p.ready()
-	token, err := s.entra.IssueUserToken(entra.DefaultAdminUPN, entra.DefaultAdminAPIScope)
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := testenv.Must(s.entra.IssueUserToken(entra.DefaultAdminUPN, entra.DefaultAdminAPIScope))(t)
 	var answer any
 	for name, n := range map[string]int{"few": 3, "wide": 900} {
 		ask(t, http.MethodPost, p.url+"/api/runbooks", token, "application/yaml", usesColumns(name, n), &answer)
@@ -180,10 +178,7 @@ func upload(url, token, media string, body io.Reader) string {
 // residentPeak is the greatest resident size that a process has had, in bytes.
 func residentPeak(t testing.TB, pid int) int64 {
 	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	status := testenv.Must(os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)))(t)
 	_, rest, _ := strings.Cut(string(status), "VmHWM:")
 	var kilobytes int64
 	if _, err := fmt.Sscan(rest, &kilobytes); err != nil {

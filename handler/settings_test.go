@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 // inAzure are the settings as the infrastructure makes them: some are the host's, some
@@ -39,10 +41,7 @@ func read(environment map[string]string) (settings, error) {
 
 func TestSettingsAsTheyAreInAzure(t *testing.T) {
 	t.Parallel()
-	got, err := read(inAzure())
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testenv.Must(read(inAzure()))(t)
 	want := settings{
 		port: 1234, serviceBusNamespace: "ns.servicebus.windows.net",
 		cosmosEndpoint: "https://account.documents.azure.com:443/", cosmosDatabase: "matoolkit", cosmosContainer: "matoolkit",
@@ -139,10 +138,7 @@ func TestSettingsOfOneMachine(t *testing.T) {
 		"ServiceBusConnection": "Endpoint=sb://127.0.0.1:5672;UseDevelopmentEmulator=true;", "COSMOS_ENDPOINT": "http://127.0.0.1:8081", "COSMOS_KEY": "a2V5",
 		"COSMOS_DATABASE": "d", "COSMOS_CONTAINER": "c", "LOG_LEVEL": "debug", "API_REQUESTS_PER_SECOND": "7", "API_REQUEST_BURST": "8", "API_LONG_REQUESTS": "9", "WORKER_STARTUP_SECONDS": "60", "AzureFunctionsJobHost__functionTimeout": "00:00:01.5",
 	})
-	got, err := read(environment)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testenv.Must(read(environment))(t)
 	if got.cosmosDatabase != "d" || got.cosmosContainer != "c" || got.logLevel != slog.LevelDebug || got.apiRate != 7 || got.apiBurst != 8 || got.apiLong != 9 || got.workerStartup != 60 || got.deadline() != 1350*time.Millisecond {
 		t.Errorf("got %+v", got)
 	}
@@ -155,10 +151,7 @@ func TestTheMovedClock(t *testing.T) {
 	t.Parallel()
 	environment := inAzure()
 	environment["COSMOS_KEY"], environment["MATOOLKIT_CLOCK_OFFSET"] = "a2V5", "120h0m0s"
-	got, err := read(environment)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testenv.Must(read(environment))(t)
 	if ahead := time.Until(got.now()); ahead < 119*time.Hour || ahead > 120*time.Hour {
 		t.Errorf("the clock is %s ahead", ahead)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -11,11 +10,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/servicebus"
@@ -59,30 +58,17 @@ func newSystem(t testing.TB) *system {
 func newSystemWith(t testing.TB, broker func(*servicebus.Config)) *system {
 	t.Helper()
 	var s system
-	var err error
-	if s.cosmos, err = cosmos.Start(t.Context(), cosmos.Config{}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.cosmos.Close() })
-	stored, err := cosmosstore.Open(cosmosstore.Config{Endpoint: s.cosmos.URL(), Key: s.cosmos.Key(), Database: "matoolkit", Container: "matoolkit"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.cosmos = testenv.Started(cosmos.Start(t.Context(), cosmos.Config{}))(t)
+	stored := testenv.Must(cosmosstore.Open(cosmosstore.Config{Endpoint: s.cosmos.URL(), Key: s.cosmos.Key(), Database: "matoolkit", Container: "matoolkit"}))(t)
 	if err := stored.Provision(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	namespace := servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "SAS_KEY_VALUE"}
 	broker(&namespace)
-	if s.bus, err = servicebus.Start(t.Context(), namespace); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.bus.Close() })
+	s.bus = testenv.Started(servicebus.Start(t.Context(), namespace))(t)
 	config := entra.DefaultConfig()
 	config.Addr = "127.0.0.1:0"
-	if s.entra, err = entra.Start(t.Context(), config); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.entra.Close() })
+	s.entra = testenv.Started(entra.Start(t.Context(), config))(t)
 	s.caFile = filepath.Join(t.TempDir(), "ca.pem")
 	if err := os.WriteFile(s.caFile, s.entra.CAPEM(), 0o600); err != nil {
 		t.Fatal(err)
@@ -122,7 +108,7 @@ type process struct {
 	t              testing.TB
 	url            string
 	cmd            *exec.Cmd
-	stdout, stderr output
+	stdout, stderr testenv.Buffer
 	started        time.Time
 	ended          chan struct{}
 }
@@ -153,10 +139,7 @@ func start(t testing.TB, settings map[string]string) *process {
 
 func freePort(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testenv.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer l.Close()
 	_, port, err := net.SplitHostPort(l.Addr().String())
 	if err != nil {
@@ -168,7 +151,7 @@ func freePort(t testing.TB) string {
 // ready waits for an answer and tells how long it took.
 func (p *process) ready() time.Duration {
 	p.t.Helper()
-	eventually(p.t, "an answer to GET /", func() bool {
+	testenv.Eventually(p.t, "an answer to GET /", func() bool {
 		response, err := http.Get(p.url + "/")
 		if err != nil {
 			return false
@@ -182,10 +165,7 @@ func (p *process) ready() time.Duration {
 // must understand the reply at any status.
 func (p *process) call(function, payload string, header ...string) int {
 	p.t.Helper()
-	request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, p.url+"/"+function, io.MultiReader(strings.NewReader(payload)))
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	request := testenv.Must(http.NewRequestWithContext(context.Background(), http.MethodPost, p.url+"/"+function, io.MultiReader(strings.NewReader(payload))))(p.t)
 	request.Header.Set("Content-Type", "application/json; charset=utf-8")
 	request.Header.Set("X-Azure-Functions-InvocationId", "35e6e68c-0000-4000-8000-000000000000")
 	for i := 0; i+1 < len(header); i += 2 {
@@ -208,21 +188,3 @@ func (p *process) call(function, payload string, header ...string) int {
 func message(data, metadata string) string {
 	return fmt.Sprintf(`{"Data":{"message":%s},"Metadata":%s}`, data, metadata)
 }
-
-func eventually(t testing.TB, what string, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within 20 s", what)
-		}
-	}
-}
-
-type output struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) { o.mu.Lock(); defer o.mu.Unlock(); return o.b.Write(p) }
-
-func (o *output) String() string { o.mu.Lock(); defer o.mu.Unlock(); return o.b.String() }

@@ -9,22 +9,16 @@ import (
 	"github.com/matoolkit/matoolkit/internal/bus"
 	azbus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	topics "github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/collector"
 )
 
 func TestMetricOfTheOldestMessageIsOfEachTickAndTopic(t *testing.T) {
 	t.Parallel()
 	system := newSystem(t)
-	c, err := collector.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testenv.Must(collector.Start())(t)
 	defer c.Close()
-	sender, err := azbus.Dial(azbus.Config{ConnectionString: system.bus.ConnectionString()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer sender.Close(t.Context())
+	sender := testenv.Connected(azbus.Dial(azbus.Config{ConnectionString: system.bus.ConnectionString()}))(t)
 	if err := sender.Send(t.Context(), topics.TopicWorkerResults, bus.Message{ID: "waits", Body: []byte("{}")}); err != nil {
 		t.Fatal(err)
 	}

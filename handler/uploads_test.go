@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/functionshost"
 )
@@ -148,7 +149,7 @@ func TestRefusalReachesTheCallerOfALargeUpload(t *testing.T) {
 // A host that does not proxy HTTP requests sends them as invocations.
 func TestHostWithoutProxyingIsNamed(t *testing.T) {
 	t.Parallel()
-	var lines output
+	var lines testenv.Buffer
 	h := newSystem(t).hosted(t, functionshost.Config{WithoutProxying: true, Output: &lines})
 	for _, path := range []string{"/api/health", "/api/runbooks"} {
 		status, header, body := get(t, h.URL()+path, "")
@@ -210,7 +211,7 @@ func TestHandlerAfterSIGTERMUnderAHost(t *testing.T) {
 		if err := process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "another handler", func() bool { pid := h.HandlerPID(); return pid != 0 && pid != before })
+		testenv.Eventually(t, "another handler", func() bool { pid := h.HandlerPID(); return pid != 0 && pid != before })
 		if status, _, body := get(t, h.URL()+"/api/health", ""); status != 200 {
 			t.Errorf("health: %d %s", status, body)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/worker/throttle"
 )
 
@@ -28,10 +29,7 @@ const vaultURL = "https://name.vault.azure.net"
 
 func TestConfigDefaults(t *testing.T) {
 	t.Parallel()
-	got, err := loadConfig(environment(nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testenv.Must(loadConfig(environment(nil)))(t)
 	want := config{
 		WorkerID: "worker-01", BusString: minimal[envBusString],
 		TenantID: "tenant-1", AppID: "app-1", AppSecret: "s3cret",
@@ -47,17 +45,14 @@ func TestConfigDefaults(t *testing.T) {
 
 func TestConfigReadsEverything(t *testing.T) {
 	t.Parallel()
-	got, err := loadConfig(environment(map[string]string{
+	got := testenv.Must(loadConfig(environment(map[string]string{
 		envBusString: "", envBusNamespace: "ns.servicebus.windows.net",
 		envAuthorityHost: "https://login.microsoftonline.us", envGraphURL: "https://graph.microsoft.us/",
 		envExchangeURL: "http://127.0.0.1:7073", "EXTRA_CA_FILE": "ca.pem",
 		envParallelism: "64", envIdle: "0", envGrace: "5", envJobTimeout: "60", envLag: "0", envLogLevel: "debug", envNoOp: "1", envCustomDir: "/functions",
 		envAlertFrom: "alerts@contoso.example", envAlertTo: "ada@contoso.example, bob@contoso.example,",
 		envWrites: "1000", envShare: "50",
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	})))(t)
 	want := config{
 		WorkerID: "worker-01", BusNamespace: "ns.servicebus.windows.net",
 		TenantID: "tenant-1", AppID: "app-1", AppSecret: "s3cret", AuthorityHost: "https://login.microsoftonline.us",

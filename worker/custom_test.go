@@ -19,6 +19,7 @@ import (
 
 	azbus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 	"github.com/matoolkit/matoolkit/worker/verify"
 )
@@ -67,24 +68,17 @@ func TestWorkerWithACustomFunctionKeepsTheContract(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	broker, err := servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "c2VjcmV0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer broker.Close()
+	broker := testenv.Started(servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "c2VjcmV0"}))(t)
 	workerCtx, stop := context.WithCancel(ctx)
 	stopped := make(chan error, 1)
-	log := &safeBuffer{}
+	log := &testenv.Buffer{}
 	getenv := environment(map[string]string{
 		envWorkerID: "worker-01", envBusString: broker.ConnectionString(), envParallelism: "8", envIdle: "0",
 		envCustomDir: badges(t, badgeManifest), "HR_URL": "https://hr.example", "PATH": os.Getenv("PATH"),
 	})
 	go func() { stopped <- run(workerCtx, getenv, log) }()
 
-	client, err := azbus.Dial(azbus.Config{ConnectionString: broker.ConnectionString()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testenv.Must(azbus.Dial(azbus.Config{ConnectionString: broker.ConnectionString()}))(t)
 	findings, err := verify.Run(ctx, verify.Config{
 		Client: client, WorkerID: "worker-01", Results: message.SubscriptionOrchestrator,
 		Function: "get-badge", Parameters: json.RawMessage(`{"UserId":"7"}`), Required: []string{"UserId"},
@@ -114,11 +108,7 @@ func TestStoppedWorkerLeavesNoFunctionBehind(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	broker, err := servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "c2VjcmV0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer broker.Close()
+	broker := testenv.Started(servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "c2VjcmV0"}))(t)
 	// The first call never ends.
 	dir := functionsDir(t, "name: Get-Badge\ndescription: Tells of badges.\ncommand: [badge.sh]\n",
 		"#!/bin/sh\n[ -s pid ] || { echo $$ >pid; sleep 600; }\necho '{\"success\":true}'\n")
@@ -129,7 +119,7 @@ func TestStoppedWorkerLeavesNoFunctionBehind(t *testing.T) {
 	start := func() (stop func() error) {
 		workerCtx, cancel := context.WithCancel(ctx)
 		stopped := make(chan error, 1)
-		go func() { stopped <- run(workerCtx, getenv, &safeBuffer{}) }()
+		go func() { stopped <- run(workerCtx, getenv, &testenv.Buffer{}) }()
 		return func() error {
 			cancel()
 			return <-stopped
@@ -171,7 +161,7 @@ func TestStoppedWorkerLeavesNoFunctionBehind(t *testing.T) {
 func TestWorkerDoesNotStartWithAManifestThatIsWrong(t *testing.T) {
 	t.Parallel()
 	dir := badges(t, badgeManifest+"timeout: 11m\n")
-	err := run(t.Context(), environment(map[string]string{envCustomDir: dir, "HR_URL": "x"}), &safeBuffer{})
+	err := run(t.Context(), environment(map[string]string{envCustomDir: dir, "HR_URL": "x"}), &testenv.Buffer{})
 	if want := "custom functions, CUSTOM_FUNCTIONS_DIR:\nbadge.yaml:11:10: timeout is 11m0s; a job has at most 10m0s"; err == nil || err.Error() != want {
 		t.Fatalf("got %v", err)
 	}
@@ -182,13 +172,13 @@ func TestOwnVariablesAreNotGivenAway(t *testing.T) {
 	t.Parallel()
 	for _, name := range append(ownVariables, "APPLICATIONINSIGHTS_CONNECTION_STRING", "IDENTITY_HEADER", "app_secret") {
 		dir := badges(t, strings.Replace(badgeManifest, "HR_URL", name, 1))
-		err := run(t.Context(), environment(map[string]string{envCustomDir: dir}), &safeBuffer{})
+		err := run(t.Context(), environment(map[string]string{envCustomDir: dir}), &testenv.Buffer{})
 		if err == nil || !strings.Contains(err.Error(), "badge.yaml:9:15: "+name+" is reserved for the worker") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for _, name := range []string{envWorkerID, envBusString, envBusNamespace, envAppSecret, envAppID, envTenantID} {
-		if err := run(t.Context(), func(string) string { return "" }, &safeBuffer{}); !strings.Contains(err.Error(), name) {
+		if err := run(t.Context(), func(string) string { return "" }, &testenv.Buffer{}); !strings.Contains(err.Error(), name) {
 			t.Errorf("%s is not the name of a variable", name)
 		}
 	}

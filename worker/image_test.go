@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/worker/health"
 )
 
@@ -20,10 +21,7 @@ type instruction struct{ name, rest string }
 // form a stage of their own.
 func stages(t *testing.T) [][]instruction {
 	t.Helper()
-	body, err := os.ReadFile("Dockerfile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := testenv.Must(os.ReadFile("Dockerfile"))(t)
 	text := regexp.MustCompile(`(?m)^\s*#.*\n`).ReplaceAllString(string(body), "")
 	all := [][]instruction{nil}
 	for line := range strings.Lines(regexp.MustCompile(`\\\n\s*`).ReplaceAllString(text, "")) {
@@ -101,10 +99,7 @@ func TestImage(t *testing.T) {
 func TestImageIsBuiltFromWhatTheWorkerNeeds(t *testing.T) {
 	t.Parallel()
 	built := stages(t)[1]
-	module, err := os.ReadFile(filepath.Join("..", "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	module := testenv.Must(os.ReadFile(filepath.Join("..", "go.mod")))(t)
 	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindSubmatch(module)
 	if got := of(stages(t)[0], "ARG"); len(got) != 1 || got[0] != "GO="+string(version[1]) {
 		t.Errorf("it is built with %q, go.mod asks for %s", got, version[1])
@@ -122,10 +117,7 @@ func TestImageIsBuiltFromWhatTheWorkerNeeds(t *testing.T) {
 			t.Errorf("the worker imports %s, which is not copied", name)
 		}
 	}
-	ignored, err := os.ReadFile(filepath.Join("..", ".dockerignore"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ignored := testenv.Must(os.ReadFile(filepath.Join("..", ".dockerignore")))(t)
 	var kept []string
 	for line := range strings.Lines(string(ignored)) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/infra/templates"
 	"github.com/matoolkit/matoolkit/internal/otlp"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 // deployed returns the environment variables of a deployed worker.
@@ -61,10 +62,7 @@ func TestDeployedSettingsFitTheReplicas(t *testing.T) {
 	if wait := templates.One(t, d, "Microsoft.App/containerApps").At("properties", "template", "terminationGracePeriodSeconds"); wait != int64(50) {
 		t.Errorf("the platform waits %v seconds for a replica to end", wait)
 	}
-	c, err := loadConfig(func(name string) string { return environment[name] })
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testenv.Must(loadConfig(func(name string) string { return environment[name] }))(t)
 	if environment[envShare] != "33" || c.MaxParallelism != 12 || c.IdleTimeout != 0 || c.ShutdownGrace != 30*time.Second || !strings.HasSuffix(c.Health, ":8080") {
 		t.Errorf("share %s, parallelism %d, idle %s, grace %s, probes %s", environment[envShare], c.MaxParallelism, c.IdleTimeout, c.ShutdownGrace, c.Health)
 	}

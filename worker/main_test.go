@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/otlp"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 	"github.com/matoolkit/matoolkit/local/tenant"
@@ -27,24 +27,6 @@ import (
 	"github.com/matoolkit/matoolkit/worker/exchange"
 	"github.com/matoolkit/matoolkit/worker/graph"
 )
-
-// safeBuffer is a log that a test reads while the worker writes it.
-type safeBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *safeBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *safeBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
 
 // The worker as it runs on a laptop: signed in at the local identity provider,
 // whose tokens the tenant verifies, with jobs over the local Service Bus.
@@ -55,35 +37,20 @@ func TestWorkerRunsAPersonsStepsInAnotherTenant(t *testing.T) {
 
 	identity := entra.DefaultConfig()
 	identity.Addr, identity.DataDir = "127.0.0.1:0", t.TempDir()
-	directory, err := entra.Start(ctx, identity)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer directory.Close()
-	target, err := tenant.Start(ctx, tenant.Config{
+	directory := testenv.Started(entra.Start(ctx, identity))(t)
+	target := testenv.Started(tenant.Start(ctx, tenant.Config{
 		TenantID: entra.DefaultTenantID, VerifyToken: directory.VerifyToken, ProvisionMailUsers: true,
 		Seed: &tenant.Seed{Groups: []tenant.SeedGroup{{Properties: map[string]any{
 			"id": groupID, "displayName": "Pilots", "mailNickname": "pilots", "mailEnabled": false, "securityEnabled": true,
 		}}}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer target.Close()
-	broker, err := servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "c2VjcmV0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer broker.Close()
+	}))(t)
+	broker := testenv.Started(servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "c2VjcmV0"}))(t)
 
 	// A collector that never answers neither slows a job nor keeps the worker for long.
-	deaf, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	deaf := testenv.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer deaf.Close()
 
-	log := &safeBuffer{}
+	log := &testenv.Buffer{}
 	workerCtx, stop := context.WithCancel(ctx)
 	stopped := make(chan error, 1)
 	go func() {
@@ -192,20 +159,10 @@ type orchestrator struct {
 
 func newOrchestrator(t *testing.T, ctx context.Context, connection string) *orchestrator {
 	t.Helper()
-	client, err := azservicebus.NewClientFromConnectionString(connection, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = client.Close(context.Background()) })
-	jobs, err := client.NewSender(message.TopicWorkerJobs, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	results, err := client.NewReceiverForSubscription(message.TopicWorkerResults, message.SubscriptionOrchestrator,
-		&azservicebus.ReceiverOptions{ReceiveMode: azservicebus.ReceiveModeReceiveAndDelete})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testenv.Connected(azservicebus.NewClientFromConnectionString(connection, nil))(t)
+	jobs := testenv.Must(client.NewSender(message.TopicWorkerJobs, nil))(t)
+	results := testenv.Must(client.NewReceiverForSubscription(message.TopicWorkerResults, message.SubscriptionOrchestrator,
+		&azservicebus.ReceiverOptions{ReceiveMode: azservicebus.ReceiveModeReceiveAndDelete}))(t)
 	return &orchestrator{jobs: jobs, results: results}
 }
 
@@ -213,19 +170,13 @@ func newOrchestrator(t *testing.T, ctx context.Context, connection string) *orch
 func (o *orchestrator) do(t *testing.T, ctx context.Context, function string, params map[string]any) message.Result {
 	t.Helper()
 	o.steps++
-	raw, err := json.Marshal(params)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testenv.Must(json.Marshal(params))(t)
 	job := message.Job{
 		JobID: fmt.Sprintf("step-%d-attempt-1", o.steps), BatchID: 42, WorkerID: "worker-01",
 		FunctionName: function, Parameters: raw,
 		CorrelationData: message.Correlation{BatchID: 42, StepExecutionID: o.steps},
 	}
-	body, err := json.Marshal(job)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := testenv.Must(json.Marshal(job))(t)
 	id := job.ID()
 	if err := o.jobs.SendMessage(ctx, &azservicebus.Message{
 		Body: body, MessageID: &id, ApplicationProperties: map[string]any{message.PropertyWorkerID: "worker-01"},
@@ -280,7 +231,7 @@ func TestRunRefusesWhatCannotBecomeRight(t *testing.T) {
 	} {
 		t.Run(tc.note, func(t *testing.T) {
 			t.Parallel()
-			err := run(t.Context(), environment(tc.changes), &safeBuffer{})
+			err := run(t.Context(), environment(tc.changes), &testenv.Buffer{})
 			if err == nil || !strings.HasPrefix(err.Error(), tc.want) || strings.Contains(err.Error(), "busk3y") {
 				t.Fatalf("got %v, want %s…", err, tc.want)
 			}
@@ -293,7 +244,7 @@ func TestRunRefusesWhatCannotBecomeRight(t *testing.T) {
 func TestWorkerStartsBeforeTheBroker(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())
-	log := &safeBuffer{}
+	log := &testenv.Buffer{}
 	stopped := make(chan error, 1)
 	go func() {
 		stopped <- run(ctx, environment(map[string]string{
@@ -333,18 +284,14 @@ func TestWorkerSendsHeartbeats(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			broker, err := servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "c2VjcmV0"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer broker.Close()
+			broker := testenv.Started(servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "c2VjcmV0"}))(t)
 			workerCtx, stop := context.WithCancel(ctx)
 			defer stop()
 			stopped := make(chan error, 1)
 			getenv := environment(map[string]string{
 				envWorkerID: "worker-01", envBusString: broker.ConnectionString(), envIdle: idle, envParallelism: "5", envNoOp: "1",
 			})
-			go func() { stopped <- run(workerCtx, getenv, &safeBuffer{}) }()
+			go func() { stopped <- run(workerCtx, getenv, &testenv.Buffer{}) }()
 
 			o := newOrchestrator(t, ctx, broker.ConnectionString())
 			if got := o.do(t, ctx, "No-Op", nil); got.Status != message.StatusSuccess {
@@ -357,17 +304,11 @@ func TestWorkerSendsHeartbeats(t *testing.T) {
 				t.Fatal(err)
 			}
 			for {
-				left, err := o.results.PeekMessages(ctx, 1, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				left := testenv.Must(o.results.PeekMessages(ctx, 1, nil))(t)
 				if len(left) == 0 {
 					break
 				}
-				got, err := o.results.ReceiveMessages(ctx, 10, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := testenv.Must(o.results.ReceiveMessages(ctx, 10, nil))(t)
 				for _, m := range got {
 					if m.ApplicationProperties[message.PropertyMessageType] == message.TypeWorkerHeartbeat {
 						o.beats = append(o.beats, m.Body)
@@ -432,7 +373,7 @@ func TestHealthCommandTellsWhyNot(t *testing.T) {
 }
 
 // probesOf is where a worker says that it answers probes.
-func probesOf(t *testing.T, log *safeBuffer) string {
+func probesOf(t *testing.T, log *testenv.Buffer) string {
 	t.Helper()
 	for line := range strings.Lines(log.String()) {
 		var said struct{ Msg, Address string }
@@ -474,10 +415,7 @@ func golden(t *testing.T, name string, got []byte) {
 		}
 		return
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testenv.Must(os.ReadFile(path))(t)
 	if !bytes.Equal(got, want) {
 		t.Errorf("%s differs (UPDATE_GOLDEN=1 writes it anew):\n%s", path, got)
 	}
@@ -485,10 +423,7 @@ func golden(t *testing.T, name string, got []byte) {
 
 func TestWorkerOffersTheStandardFunctions(t *testing.T) {
 	t.Parallel()
-	offers, err := offered(&graph.Client{}, &exchange.Client{}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	offers := testenv.Must(offered(&graph.Client{}, &exchange.Client{}, false))(t)
 	var got, want []string
 	for _, f := range offers.Functions() {
 		got = append(got, f.Name)

@@ -27,6 +27,7 @@ import (
 	"software.sslmate.com/src/go-pkcs12"
 
 	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/keyvault"
 	"github.com/matoolkit/matoolkit/local/servicebus"
@@ -90,39 +91,23 @@ func newCloud(t *testing.T, roles map[string][]string) *cloud {
 		}
 	}
 	config.Tenants[0].Applications = slices.Concat(applications, []entra.Application{{ClientID: c.identity, Name: "worker's identity"}})
-	var err error
-	if c.directory, err = entra.Start(t.Context(), config); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.directory.Close() })
+	c.directory = testenv.Started(entra.Start(t.Context(), config))(t)
 	identities.Store(c.identity, c.directory.ManagedIdentity("h", "", c.identity))
 	t.Cleanup(func() { identities.Delete(c.identity) })
-	certificate, err := c.directory.ServerCertificate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c.vault, err = keyvault.Start(t.Context(), keyvault.Config{
+	certificate := testenv.Must(c.directory.ServerCertificate())(t)
+	c.vault = testenv.Started(keyvault.Start(t.Context(), keyvault.Config{
 		Certificate: certificate, Authority: c.directory.URL(), TenantID: entra.DefaultTenantID, VerifyToken: c.directory.VerifyToken,
-	}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.vault.Close() })
-	if c.target, err = tenant.Start(t.Context(), tenant.Config{
+	}))(t)
+	c.target = testenv.Started(tenant.Start(t.Context(), tenant.Config{
 		TenantID: entra.DefaultTenantID, VerifyToken: c.verify, ProvisionMailUsers: true,
 		Seed: &tenant.Seed{Groups: []tenant.SeedGroup{{Properties: map[string]any{
 			"id": groupID, "displayName": "Pilots", "mailNickname": "pilots", "mailEnabled": false, "securityEnabled": true,
 		}}}},
-	}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.target.Close() })
-	if c.broker, err = servicebus.Start(t.Context(), servicebus.Config{
+	}))(t)
+	c.broker = testenv.Started(servicebus.Start(t.Context(), servicebus.Config{
 		Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "c2VjcmV0",
 		VerifyToken: func(token, _ string) error { return c.directory.VerifyToken(token, entra.ServiceBusAudience) },
-	}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.broker.Close() })
+	}))(t)
 	return c
 }
 
@@ -175,26 +160,14 @@ func (c *cloud) environment(changes map[string]string) func(string) string {
 // registration know it and no other.
 func (c *cloud) newCertificate(t *testing.T) {
 	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := testenv.Must(rsa.GenerateKey(rand.Reader, 2048))(t)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "matoolkit worker"},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(1, 0, 0),
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certificate, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pfx, err := pkcs12.Modern2023.Encode(key, certificate, nil, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := testenv.Must(x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key))(t)
+	certificate := testenv.Must(x509.ParseCertificate(der))(t)
+	pfx := testenv.Must(pkcs12.Modern2023.Encode(key, certificate, nil, ""))(t)
 	if _, err := c.vault.Set("worker", keyvault.Secret{Value: base64.StdEncoding.EncodeToString(pfx), ContentType: keyvault.ContentTypePFX}); err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +185,7 @@ func TestWorkerWithACertificateThatIsReplaced(t *testing.T) {
 	defer cancel()
 	c := newCloud(t, nil)
 	c.newCertificate(t)
-	log := &safeBuffer{}
+	log := &testenv.Buffer{}
 	workerCtx, stop := context.WithCancel(ctx)
 	stopped := make(chan error, 1)
 	go func() { stopped <- run(workerCtx, c.environment(nil), log) }()
@@ -266,7 +239,7 @@ func TestATokenThatExpiresInTheMiddleOfAJob(t *testing.T) {
 	if _, err := c.vault.Set("text", keyvault.Secret{Value: entra.DefaultWorkerSecret}); err != nil {
 		t.Fatal(err)
 	}
-	log := &safeBuffer{}
+	log := &testenv.Buffer{}
 	workerCtx, stop := context.WithCancel(ctx)
 	stopped := make(chan error, 1)
 	go func() {
@@ -345,7 +318,7 @@ func TestStartSaysWhatIsWrongWithTheSignIn(t *testing.T) {
 			}
 			changes := maps.Clone(text)
 			maps.Copy(changes, tc.changes)
-			log := &safeBuffer{}
+			log := &testenv.Buffer{}
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
 			err := run(ctx, c.environment(changes), log)
@@ -370,7 +343,7 @@ func TestATenantThatIsAwayIsNoWrongSignIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	log := &safeBuffer{}
+	log := &testenv.Buffer{}
 	stopped := make(chan error, 1)
 	go func() {
 		stopped <- run(ctx, c.environment(map[string]string{envCertName: "", envSecretName: "text"}), log)
@@ -397,11 +370,8 @@ func TestServiceBusAsTheManagedIdentity(t *testing.T) {
 	c := newCloud(t, nil)
 	connect := func(context.Context, string) (net.Conn, error) { return c.broker.Dial() }
 	for identity, good := range map[string]bool{c.identity: true, uuid.NewString(): false} {
-		client, err := busClient(config{BusNamespace: "ns.servicebus.windows.net", IdentityID: identity}, connect)
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = client.Send(ctx, "worker-results", bus.Message{ID: identity, Body: []byte("{}")})
+		client := testenv.Must(busClient(config{BusNamespace: "ns.servicebus.windows.net", IdentityID: identity}, connect))(t)
+		err := client.Send(ctx, "worker-results", bus.Message{ID: identity, Body: []byte("{}")})
 		if (err == nil) != good || err != nil && !errors.Is(err, bus.ErrUnavailable) {
 			t.Errorf("identity %s: %v", identity, err)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli"
 	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/clock"
 	"github.com/matoolkit/matoolkit/local/functionshost"
 )
@@ -46,10 +47,7 @@ func TestMain(m *testing.M) {
 // startHost starts a Functions host whose app has the scheduler's timer only.
 func startHost(t *testing.T, c *clock.Clock) string {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := testenv.Must(os.Executable())(t)
 	dir := t.TempDir()
 	for file, text := range map[string]string{
 		"host.json":                     fmt.Sprintf(`{"version":"2.0","customHandler":{"description":{"defaultExecutablePath":%q}}}`, self),
@@ -62,13 +60,9 @@ func startHost(t *testing.T, c *clock.Clock) string {
 			t.Fatal(err)
 		}
 	}
-	host, err := functionshost.Start(t.Context(), functionshost.Config{
+	host := testenv.Started(functionshost.Start(t.Context(), functionshost.Config{
 		AppDir: dir, Addr: "127.0.0.1:0", Clock: c, Settings: map[string]string{"TEST_ROLE": "handler"}, Output: io.Discard,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = host.Close() })
+	}))(t)
 	return host.URL() + "/api"
 }
 
@@ -211,9 +205,5 @@ func (u *until) String() string {
 
 func listen(t *testing.T) net.Listener {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
+	return testenv.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 }

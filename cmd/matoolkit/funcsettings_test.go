@@ -15,6 +15,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli"
 	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/functionshost"
 	"github.com/matoolkit/matoolkit/local/system"
@@ -51,13 +52,10 @@ func readAsFunc(t *testing.T, raw []byte) map[string]string {
 // runs it under the local host with these and no others, beside a system without a host.
 func TestTheAppRunsAsFuncStartsIt(t *testing.T) {
 	t.Parallel()
-	s, err := system.Start(t.Context(), system.Config{
+	s := testenv.Must(system.Start(t.Context(), system.Config{
 		Parts: []system.Part{system.ServiceBus, system.Cosmos, system.Identity}, Addresses: system.FreeAddresses(),
 		Settings: map[string]string{"PEOPLE": "sqlite:people.db"},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -93,35 +91,21 @@ func TestTheAppRunsAsFuncStartsIt(t *testing.T) {
 	if settings["AzureWebJobsStorage"] != "UseDevelopmentStorage=true" || settings["FUNCTIONS_WORKER_RUNTIME"] != "custom" || settings["PEOPLE"] != "sqlite:people.db" || settings["DATA_SOURCES"] != "PEOPLE" {
 		t.Errorf("the settings are %v", settings)
 	}
-	host, err := functionshost.Start(t.Context(), functionshost.Config{AppDir: app, Addr: "127.0.0.1:0", Settings: settings, Output: io.Discard})
-	if err != nil {
-		t.Fatal(err)
-	}
+	host := testenv.Must(functionshost.Start(t.Context(), functionshost.Config{AppDir: app, Addr: "127.0.0.1:0", Settings: settings, Output: io.Discard}))(t)
 	t.Cleanup(func() {
 		if err := host.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	token, err := s.Entra.IssueUserToken(entra.DefaultAdminUPN, entra.DefaultAdminAPIScope)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, host.URL()+"/api/runbooks", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := testenv.Must(s.Entra.IssueUserToken(entra.DefaultAdminUPN, entra.DefaultAdminAPIScope))(t)
+	r := testenv.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, host.URL()+"/api/runbooks", nil))(t)
 	r.Header.Set("Authorization", "Bearer "+token)
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := testenv.Must(http.DefaultClient.Do(r))(t)
 	_ = response.Body.Close()
 	if response.StatusCode != http.StatusOK {
 		t.Errorf("a request is answered %s", response.Status)
 	}
-	if response, err = http.Post(host.URL()+"/_local/functions/scheduler-timer", "application/json", nil); err != nil {
-		t.Fatal(err)
-	}
+	response = testenv.Must(http.Post(host.URL()+"/_local/functions/scheduler-timer", "application/json", nil))(t)
 	if _ = response.Body.Close(); response.StatusCode != http.StatusOK {
 		t.Errorf("the timer ran with %s", response.Status)
 	}
@@ -131,10 +115,7 @@ func TestTheAppRunsAsFuncStartsIt(t *testing.T) {
 // except for the file that each data folder has of its own.
 func TestTheExampleIsOfTheDocumentedPorts(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile(example)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testenv.Must(os.ReadFile(example))(t)
 	want := readAsFunc(t, raw)
 	status, out, errs := env(t, "--for", "func", "--base", example)
 	if status != 0 {

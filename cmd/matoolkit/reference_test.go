@@ -7,16 +7,14 @@ import (
 
 	"github.com/matoolkit/matoolkit/docs/reference"
 	"github.com/matoolkit/matoolkit/internal/cli/command"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 // TestReference compares the pages of docs/reference with the code that they describe.
 func TestReference(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")
-	pages, err := reference.Pages(root, newRoot(command.Environment{}, func(string) string { return "" }))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := testenv.Must(reference.Pages(root, newRoot(command.Environment{}, func(string) string { return "" })))(t)
 	for name, want := range pages {
 		file := filepath.Join(root, "docs", "reference", name)
 		if *update {

@@ -11,6 +11,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli"
 	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 const simulations = "../../local/simulate/testdata"
@@ -52,10 +53,7 @@ func TestTimelines(t *testing.T) {
 		name := filepath.Base(filepath.Dir(file))
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			options, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			options := testenv.Must(os.ReadFile(file))(t)
 			dir, list := filepath.Dir(file), "members.csv"
 			if _, err := os.Stat(filepath.Join(dir, "runbook.yaml")); err != nil {
 				dir = filepath.Join("../../examples", name)

@@ -9,6 +9,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli"
 	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 	"github.com/matoolkit/matoolkit/worker/verify"
 )
@@ -47,11 +48,7 @@ func TestWrongUsageOfVerifyIsReportedAsSuch(t *testing.T) {
 
 func TestVerifyPrintsWhatItFinds(t *testing.T) {
 	t.Parallel()
-	broker, err := servicebus.Start(t.Context(), servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "c2VjcmV0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer broker.Close()
+	broker := testenv.Started(servicebus.Start(t.Context(), servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "c2VjcmV0"}))(t)
 	var out, errs bytes.Buffer
 	root := cli.NewRoot(command.Environment{Stdout: &out, Stderr: &errs})
 	addVerify(root, func(name string) string { return map[string]string{envBus: broker.ConnectionString()}[name] })

@@ -8,6 +8,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/membercsv"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/runbook/template"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/tenant"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
@@ -70,11 +71,7 @@ func TestOutputsAreAnswered(t *testing.T) {
 func TestTenantFailsTwoMembers(t *testing.T) {
 	t.Parallel()
 	rb, rows := load(t)
-	server, err := tenant.Start(t.Context(), tenant.Config{Seed: new(decode[tenant.Seed](t, read(t, "tenant.json")))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { server.Close() })
+	server := testenv.Started(tenant.Start(t.Context(), tenant.Config{Seed: new(decode[tenant.Seed](t, read(t, "tenant.json")))}))(t)
 	state := server.State()
 
 	if len(state.Groups) != 1 || state.Groups[0].ID() != rb.Phases[0].Steps[1].Params["GroupId"] {

@@ -16,12 +16,11 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/functionshost"
 	"github.com/matoolkit/matoolkit/local/system"
@@ -110,11 +109,8 @@ func TestThePackageRunsUnderTheHost(t *testing.T) {
 		t.Errorf("the handler says %q, %v", out, err)
 	}
 
-	var lines output
-	s, err := system.Start(t.Context(), system.Config{Addresses: system.FreeAddresses(), AppDir: app, Output: &lines, Settings: map[string]string{"LOG_LEVEL": "debug"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	var lines testenv.Buffer
+	s := testenv.Must(system.Start(t.Context(), system.Config{Addresses: system.FreeAddresses(), AppDir: app, Output: &lines, Settings: map[string]string{"LOG_LEVEL": "debug"}}))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -123,10 +119,7 @@ func TestThePackageRunsUnderTheHost(t *testing.T) {
 			t.Log(lines.String())
 		}
 	})
-	token, err := s.Entra.IssueUserToken(entra.DefaultAdminUPN, entra.DefaultAdminAPIScope)
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := testenv.Must(s.Entra.IssueUserToken(entra.DefaultAdminUPN, entra.DefaultAdminAPIScope))(t)
 	if status, body := request(t, http.MethodGet, s.APIURL()+"/health", ""); status != 200 || !strings.Contains(body, `"ok"`) || !strings.Contains(lines.String(), version) {
 		t.Errorf("its health: %d %s", status, body)
 	}
@@ -138,17 +131,14 @@ func TestThePackageRunsUnderTheHost(t *testing.T) {
 	}
 	for _, topic := range []string{"orchestrator-events", "worker-results"} {
 		send(t, s.ServiceBusConnection(), topic)
-		eventually(t, "the message on "+topic+" reaching the handler", func() bool { return strings.Contains(lines.String(), `"MessageId":"m-`+topic+`"`) })
+		testenv.Eventually(t, "the message on "+topic+" reaching the handler", func() bool { return strings.Contains(lines.String(), `"MessageId":"m-`+topic+`"`) })
 	}
 }
 
 // extracted unpacks a zip file and gives the mode of each file in it.
 func extracted(t *testing.T, file, to string) map[string]os.FileMode {
 	t.Helper()
-	r, err := zip.OpenReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testenv.Must(zip.OpenReader(file))(t)
 	defer r.Close()
 	modes := map[string]os.FileMode{}
 	for _, f := range r.File {
@@ -157,14 +147,8 @@ func extracted(t *testing.T, file, to string) map[string]os.FileMode {
 			t.Errorf("%s: made on system %d, external attributes %#x", f.Name, f.CreatorVersion>>8, f.ExternalAttrs)
 		}
 		modes[f.Name] = f.Mode().Perm()
-		content, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		raw, err := io.ReadAll(content)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := testenv.Must(f.Open())(t)
+		raw := testenv.Must(io.ReadAll(content))(t)
 		path := filepath.Join(to, filepath.FromSlash(f.Name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -178,38 +162,23 @@ func extracted(t *testing.T, file, to string) map[string]os.FileMode {
 
 func request(t *testing.T, method, url, token string) (int, string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testenv.Must(http.NewRequestWithContext(t.Context(), method, url, strings.NewReader("")))(t)
 	r.Header.Set("Content-Type", "application/json")
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := testenv.Must(http.DefaultClient.Do(r))(t)
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := testenv.Must(io.ReadAll(response.Body))(t)
 	return response.StatusCode, string(body)
 }
 
 // send sends a message that the handler keeps as one that it cannot process.
 func send(t *testing.T, connection, topic string) {
 	t.Helper()
-	client, err := azservicebus.NewClientFromConnectionString(connection, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testenv.Must(azservicebus.NewClientFromConnectionString(connection, nil))(t)
 	defer client.Close(context.Background())
-	sender, err := client.NewSender(topic, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sender := testenv.Must(client.NewSender(topic, nil))(t)
 	id := "m-" + topic
 	if err := sender.SendMessage(t.Context(), &azservicebus.Message{MessageID: &id, Body: []byte("x")}, nil); err != nil {
 		t.Fatal(err)
@@ -230,10 +199,7 @@ func TestThePackageIsReproducible(t *testing.T) {
 	if sum := read(t, first+".sha256"); sum != read(t, second+".sha256") || !strings.HasSuffix(sum, "  a.zip\n") || len(sum) != 64+len("  a.zip\n") {
 		t.Errorf("the sum is %q", sum)
 	}
-	r, err := zip.OpenReader(first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testenv.Must(zip.OpenReader(first))(t)
 	defer r.Close()
 	var names []string
 	for _, f := range r.File {
@@ -249,10 +215,7 @@ func TestThePackageIsReproducible(t *testing.T) {
 
 func read(t *testing.T, file string) string {
 	t.Helper()
-	raw, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testenv.Must(os.ReadFile(file))(t)
 	return string(raw)
 }
 
@@ -373,21 +336,3 @@ func TestWrongUsageIsReportedAsSuch(t *testing.T) {
 		}
 	}
 }
-
-func eventually(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within 20 s", what)
-		}
-	}
-}
-
-type output struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) { o.mu.Lock(); defer o.mu.Unlock(); return o.b.Write(p) }
-
-func (o *output) String() string { o.mu.Lock(); defer o.mu.Unlock(); return o.b.String() }

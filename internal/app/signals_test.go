@@ -1,14 +1,12 @@
 package app_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,28 +17,18 @@ import (
 	"github.com/matoolkit/matoolkit/internal/bus"
 	busmemory "github.com/matoolkit/matoolkit/internal/bus/memory"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 // journal collects the processes' log as the handler writes it: lines of JSON.
-type journal struct {
-	mu    sync.Mutex
-	lines bytes.Buffer
-}
-
-func (j *journal) Write(line []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.lines.Write(line)
-}
+type journal struct{ testenv.Buffer }
 
 func (j *journal) log() *slog.Logger { return slog.New(slog.NewJSONHandler(j, nil)) }
 
 // of gives the lines of an event, in order.
 func (j *journal) of(t testing.TB, event string) (found []map[string]any) {
 	t.Helper()
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for line := range strings.Lines(j.lines.String()) {
+	for line := range strings.Lines(j.String()) {
 		var fields map[string]any
 		if err := json.Unmarshal([]byte(line), &fields); err != nil {
 			t.Fatalf("%s: %v", line, err)
@@ -230,8 +218,8 @@ func TestTickDoesNotFailWhereTheBrokerIsAway(t *testing.T) {
 	if ticks := j.of(t, alert.Tick); len(ticks) != 1 || ticks[0]["Failed"] != false {
 		t.Errorf("%v", ticks)
 	}
-	if n := strings.Count(j.lines.String(), "failed to read the age of the oldest message"); n != 2 || len(j.of(t, alert.OldestMessage)) > 0 {
-		t.Errorf("%s", j.lines.String())
+	if n := strings.Count(j.String(), "failed to read the age of the oldest message"); n != 2 || len(j.of(t, alert.OldestMessage)) > 0 {
+		t.Errorf("%s", j.String())
 	}
 }
 
@@ -252,8 +240,8 @@ func TestTickDoesNotWaitForABrokerThatDoesNotAnswer(t *testing.T) {
 		if took := time.Since(began); took > 20*time.Second {
 			t.Errorf("the tick took %s", took)
 		}
-		if ticks := j.of(t, alert.Tick); len(ticks) != 1 || strings.Count(j.lines.String(), "failed to read the age of the oldest message") != 2 {
-			t.Errorf("%s", j.lines.String())
+		if ticks := j.of(t, alert.Tick); len(ticks) != 1 || strings.Count(j.String(), "failed to read the age of the oldest message") != 2 {
+			t.Errorf("%s", j.String())
 		}
 	})
 }

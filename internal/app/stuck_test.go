@@ -108,7 +108,7 @@ func TestWorkerThatCannotBeReadIsPassedOver(t *testing.T) {
 		Match: func(r cosmos.Request) bool { return r.ID == store.WorkerKey("worker-01").ID },
 	})()
 	s.wantStuck(j, "batch 1 of one: 1 for 1560s, silent [worker-02]")
-	if !strings.Contains(j.lines.String(), "failed to read the record of a worker") {
+	if !strings.Contains(j.String(), "failed to read the record of a worker") {
 		t.Error("the failure to read worker-01 is not logged")
 	}
 }

@@ -11,13 +11,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
 	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
@@ -229,22 +229,7 @@ func TestWatchSurvivesARestartOfTheAPI(t *testing.T) {
 }
 
 // gathered is output that can be waited for.
-type gathered struct {
-	mu  sync.Mutex
-	all strings.Builder
-}
-
-func (g *gathered) Write(p []byte) (int, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.all.Write(p)
-}
-
-func (g *gathered) String() string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.all.String()
-}
+type gathered struct{ testenv.Buffer }
 
 func (g *gathered) await(t *testing.T, words string) {
 	t.Helper()

@@ -20,6 +20,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/matoolkit/matoolkit/internal/signin"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
@@ -90,7 +91,7 @@ func (n *network) fetches() (keys, tried int) {
 type outside struct {
 	server   *entra.Server
 	network  *network
-	clock    *clock
+	clock    *testenv.Clock
 	verifier *signin.Verifier
 }
 
@@ -98,7 +99,7 @@ type outside struct {
 // server goes by the same clock.
 func newOutside(t *testing.T) *outside {
 	t.Helper()
-	o := &outside{clock: &clock{now: time.Now()}}
+	o := &outside{clock: testenv.NewClock()}
 	config := directory(2)
 	config.Now = o.clock.Now
 	o.server = start(t, config)
@@ -171,7 +172,7 @@ func TestAnOutageAtTheStart(t *testing.T) {
 		t.Error("every request tries the network while it is down")
 	}
 	o.network.set(false)
-	o.clock.advance(5 * time.Second)
+	o.clock.Advance(5 * time.Second)
 	if err := o.verify(t); err != nil {
 		t.Errorf("after the outage: %v", err)
 	}
@@ -185,12 +186,12 @@ func TestAnOutageLaterIsNotNoticed(t *testing.T) {
 	}
 	o.network.set(true)
 	for _, age := range []time.Duration{11 * time.Hour, 20 * time.Hour, 16 * time.Hour} {
-		o.clock.advance(age)
+		o.clock.Advance(age)
 		if err := o.verify(t); err != nil {
 			t.Errorf("after %v more: %v", age, err)
 		}
 	}
-	o.clock.advance(2 * time.Hour) // 49 in all
+	o.clock.Advance(2 * time.Hour) // 49 in all
 	if err := o.verify(t); !errors.Is(err, signin.ErrUnavailable) {
 		t.Errorf("keys are trusted for ever: %v", err)
 	}
@@ -202,7 +203,7 @@ func TestOldKeysAreRefreshedBesideTheRequest(t *testing.T) {
 	if err := o.verify(t); err != nil {
 		t.Fatal(err)
 	}
-	o.clock.advance(13 * time.Hour)
+	o.clock.Advance(13 * time.Hour)
 	hold := make(chan struct{})
 	o.network.mu.Lock()
 	o.network.hold = hold
@@ -232,7 +233,7 @@ func TestRotationIsFollowed(t *testing.T) {
 	if err := o.server.RotateKeys(); err != nil {
 		t.Fatal(err)
 	}
-	o.clock.advance(time.Minute)
+	o.clock.Advance(time.Minute)
 	if err := o.verify(t); err != nil {
 		t.Errorf("after a rotation: %v", err)
 	}
@@ -244,15 +245,12 @@ func TestRotationIsFollowed(t *testing.T) {
 func TestTokensOfUnknownKeysDoNotFloodTheProvider(t *testing.T) {
 	t.Parallel()
 	o := newOutside(t)
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := testenv.Must(rsa.GenerateKey(rand.Reader, 2048))(t)
 	for range 30 {
 		if err := o.verifyUnknown(t, key); !errors.Is(err, signin.ErrInvalid) {
 			t.Fatal(err)
 		}
-		o.clock.advance(3 * time.Second)
+		o.clock.Advance(3 * time.Second)
 	}
 	if keys, _ := o.network.fetches(); keys != 2 { // at 0 s and at 60 s
 		t.Errorf("%d fetches in 90 seconds", keys)
@@ -269,7 +267,7 @@ func TestAnUnknownKeyDuringAnOutageIsNotTheCallersFault(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.network.set(true)
-	o.clock.advance(time.Minute)
+	o.clock.Advance(time.Minute)
 	if err := o.verify(t); !errors.Is(err, signin.ErrUnavailable) {
 		t.Error(err)
 	}
@@ -322,10 +320,7 @@ func TestKeysWithCertificates(t *testing.T) {
 	server := start(t, config)
 	key := signingKey(t, config.DataDir)
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now(), NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := testenv.Must(x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key))(t)
 	thumbprint := sha1.Sum(der)
 	more := `{"cloud_instance_name":"microsoftonline.com","x5t":"` + base64.RawURLEncoding.EncodeToString(thumbprint[:]) +
 		`","x5c":["` + base64.StdEncoding.EncodeToString(der) + `"],"e":`

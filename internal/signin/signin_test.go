@@ -12,25 +12,20 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/matoolkit/matoolkit/internal/signin"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
 func start(t *testing.T, config entra.Config) *entra.Server {
 	t.Helper()
 	config.Addr = "127.0.0.1:0"
-	server, err := entra.Start(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { server.Close() })
-	return server
+	return testenv.Started(entra.Start(t.Context(), config))(t)
 }
 
 // directory is the default one in which the admin API takes tokens of this
@@ -61,38 +56,23 @@ func verifierConfig(server *entra.Server) signin.Config {
 
 func newVerifier(t *testing.T, config signin.Config) *signin.Verifier {
 	t.Helper()
-	verifier, err := signin.New(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return verifier
+	return testenv.Must(signin.New(t.Context(), config))(t)
 }
 
 func userToken(t *testing.T, server *entra.Server, upn string) string {
 	t.Helper()
-	token, err := server.IssueUserToken(upn, entra.DefaultAdminAPIScope)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return token
+	return testenv.Must(server.IssueUserToken(upn, entra.DefaultAdminAPIScope))(t)
 }
 
 func appToken(t *testing.T, server *entra.Server) string {
 	t.Helper()
-	token, err := server.IssueAppToken(entra.DefaultWorkerClientID, entra.DefaultAdminAPIScope)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return token
+	return testenv.Must(server.IssueAppToken(entra.DefaultWorkerClientID, entra.DefaultAdminAPIScope))(t)
 }
 
 // part decodes the header (0) or the claims (1) of a token.
 func part(t *testing.T, token string, index int) map[string]any {
 	t.Helper()
-	data, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[index])
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testenv.Must(base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[index]))(t)
 	var fields map[string]any
 	if err := json.Unmarshal(data, &fields); err != nil {
 		t.Fatal(err)
@@ -105,11 +85,7 @@ func sign(t *testing.T, claims map[string]any, method jwt.SigningMethod, key any
 	t.Helper()
 	token := jwt.NewWithClaims(method, jwt.MapClaims(claims))
 	maps.Copy(token.Header, header)
-	signed, err := token.SignedString(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return signed
+	return testenv.Must(token.SignedString(key))(t)
 }
 
 func TestIdentities(t *testing.T) {
@@ -120,18 +96,11 @@ func TestIdentities(t *testing.T) {
 		for _, claim := range claims {
 			delete(fields, claim)
 		}
-		token, err := server.IssueToken(fields)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return token
+		return testenv.Must(server.IssueToken(fields))(t)
 	}
 	noIdentityType := part(t, appToken(t, v2), 1)
 	delete(noIdentityType, "idtyp")
-	plainApp, err := v2.IssueToken(noIdentityType)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plainApp := testenv.Must(v2.IssueToken(noIdentityType))(t)
 	for name, c := range map[string]struct {
 		server *entra.Server
 		token  string
@@ -176,47 +145,29 @@ func TestRefusedTokens(t *testing.T) {
 		t.Fatalf("the token that the others are made of: %v", err)
 	}
 	kid := map[string]any{"kid": part(t, good, 0)["kid"]}
-	strangeKey, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	strangeKey := testenv.Must(rsa.GenerateKey(rand.Reader, 2048))(t)
 	spoiled := func(claim string, value any) string {
 		claims := part(t, good, 1)
 		claims[claim] = value
 		if value == nil {
 			delete(claims, claim)
 		}
-		token, err := server.IssueToken(claims)
-		if err != nil {
-			t.Fatal(err)
-		}
+		token := testenv.Must(server.IssueToken(claims))(t)
 		return "Bearer " + token
 	}
 	user := part(t, good, 1)
 	delete(user, "scp")
 	user["sub"], user["idtyp"] = user["oid"], "user"
-	aboutThemselves, err := server.IssueToken(user)
-	if err != nil {
-		t.Fatal(err)
-	}
+	aboutThemselves := testenv.Must(server.IssueToken(user))(t)
 	signed := func(method jwt.SigningMethod, key any, header map[string]any) string {
 		return "Bearer " + sign(t, part(t, good, 1), method, key, header)
 	}
-	otherAPI, err := server.IssueUserToken(entra.DefaultAdminUPN, "https://graph.microsoft.com/.default")
-	if err != nil {
-		t.Fatal(err)
-	}
+	otherAPI := testenv.Must(server.IssueUserToken(entra.DefaultAdminUPN, "https://graph.microsoft.com/.default"))(t)
 	noRole := part(t, appToken(t, server), 1)
 	delete(noRole, "roles")
-	noRoleToken, err := server.IssueToken(noRole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noRoleToken := testenv.Must(server.IssueToken(noRole))(t)
 	noRole["roles"] = []string{"Task.Write"}
-	otherRoleToken, err := server.IssueToken(noRole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	otherRoleToken := testenv.Must(server.IssueToken(noRole))(t)
 	now := time.Now()
 	const elsewhere = "11111111-1111-1111-1111-111111111111"
 
@@ -338,43 +289,15 @@ func TestConfigsThatCannotWork(t *testing.T) {
 // signingKey is the key that the server with this DataDir signs with.
 func signingKey(t *testing.T, dir string) *rsa.PrivateKey {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, "signing-keys.pem"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testenv.Must(os.ReadFile(filepath.Join(dir, "signing-keys.pem")))(t)
 	block, _ := pem.Decode(data)
-	key, err := x509.ParsePKCS1PrivateKey(block.Bytes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
+	return testenv.Must(x509.ParsePKCS1PrivateKey(block.Bytes))(t)
 }
 
 // publicKeyPEM is the published key in the form in which a careless verifier
 // would take it for a shared secret.
 func publicKeyPEM(t *testing.T, key *rsa.PrivateKey) []byte {
 	t.Helper()
-	der, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := testenv.Must(x509.MarshalPKIXPublicKey(&key.PublicKey))(t)
 	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
-}
-
-// clock is a time that only tests move.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
 }

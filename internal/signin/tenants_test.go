@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/signin"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
@@ -39,7 +40,7 @@ func severalTenants(own bool) entra.Config {
 // and a clock of the test's.
 func inBoth(t *testing.T, own bool) *outside {
 	t.Helper()
-	o := &outside{clock: &clock{now: time.Now()}}
+	o := &outside{clock: testenv.NewClock()}
 	config := severalTenants(own)
 	config.Now = o.clock.Now
 	o.server = start(t, config)
@@ -72,10 +73,7 @@ func TestTenantsAreKeptApart(t *testing.T) {
 	ours, theirs := part(t, userToken(t, o.server, entra.DefaultAdminUPN), 1), part(t, userToken(t, o.server, "admin@0f.example"), 1)
 	// The keys of both are known from here on.
 	for _, claims := range []map[string]any{ours, theirs} {
-		token, err := o.server.IssueToken(claims)
-		if err != nil {
-			t.Fatal(err)
-		}
+		token := testenv.Must(o.server.IssueToken(claims))(t)
 		if _, err := o.verifier.Verify(t.Context(), "Bearer "+token); err != nil {
 			t.Fatal(err)
 		}
@@ -101,11 +99,8 @@ func TestTenantsAreKeptApart(t *testing.T) {
 		"their tenant, our issuer, our key":   {entra.DefaultTenantID, mixed(ours, "tid", fabrikamID), "signature"},
 		"their tenant, our issuer, their key": {fabrikamID, mixed(ours, "tid", fabrikamID), "another tenant"},
 	} {
-		token, err := o.server.IssueTokenOf(c.key, c.claims)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = o.verifier.Verify(t.Context(), "Bearer "+token)
+		token := testenv.Must(o.server.IssueTokenOf(c.key, c.claims))(t)
+		_, err := o.verifier.Verify(t.Context(), "Bearer "+token)
 		var refusal *signin.Error
 		if !errors.Is(err, signin.ErrInvalid) || !errors.As(err, &refusal) || !strings.Contains(refusal.Reason, c.reason) {
 			t.Errorf("%s: %v", name, err)
@@ -119,10 +114,7 @@ func TestTenantsWithTheSameKeysAreKeptApart(t *testing.T) {
 	o := inBoth(t, false)
 	ours, theirs := part(t, userToken(t, o.server, entra.DefaultAdminUPN), 1), part(t, userToken(t, o.server, "admin@0f.example"), 1)
 	ours["iss"] = theirs["iss"]
-	token, err := o.server.IssueToken(ours)
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := testenv.Must(o.server.IssueToken(ours))(t)
 	if _, err := o.verifier.Verify(t.Context(), "Bearer "+token); !errors.Is(err, signin.ErrInvalid) {
 		t.Error(err)
 	}
@@ -145,10 +137,7 @@ func TestNothingIsFetchedForAStranger(t *testing.T) {
 		for k, v := range spoil {
 			claims[k] = v
 		}
-		token, err := o.server.IssueTokenOf(strangerID, claims)
-		if err != nil {
-			t.Fatal(err)
-		}
+		token := testenv.Must(o.server.IssueTokenOf(strangerID, claims))(t)
 		if _, err := o.verifier.Verify(t.Context(), "Bearer "+token); !errors.Is(err, signin.ErrInvalid) {
 			t.Errorf("%v: %v", spoil, err)
 		}
@@ -183,11 +172,8 @@ func TestTheLimitOfFetchesIsEachTenantsOwn(t *testing.T) {
 	if err := errors.Join(o.verify(t), theirs()); err != nil {
 		t.Fatal(err)
 	}
-	o.clock.advance(time.Minute)
-	stolen, err := o.server.IssueTokenOf(strangerID, part(t, userToken(t, o.server, entra.DefaultAdminUPN), 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	o.clock.Advance(time.Minute)
+	stolen := testenv.Must(o.server.IssueTokenOf(strangerID, part(t, userToken(t, o.server, entra.DefaultAdminUPN), 1)))(t)
 	for range 5 {
 		if _, err := o.verifier.Verify(t.Context(), "Bearer "+stolen); !errors.Is(err, signin.ErrInvalid) {
 			t.Error(err)

@@ -1,5 +1,6 @@
-// Package testenv is the handler's environment in tests: it delivers messages to the handler as
-// the Functions host does, and runs jobs as a worker does.
+// Package testenv is the environment of a program in tests: it delivers messages to the handler as
+// the Functions host does, and runs jobs as a worker does. It has a clock that only tests move, and
+// a log that they read.
 //
 // It is test code, and no program imports it. What ships has workers of its own: local/simulate
 // answers jobs by the rules of an administrator in simulated time, and local/bench measures the

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/clock"
 )
 
@@ -86,10 +87,7 @@ func TestMovesThatAreRefused(t *testing.T) {
 func TestAnotherRunGoesOnAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "clock.json")
-	c, err := clock.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testenv.Must(clock.Open(file))(t)
 	for _, d := range []time.Duration{day, 90 * time.Minute} {
 		if err := c.Advance(d); err != nil {
 			t.Fatal(err)
@@ -106,10 +104,7 @@ func TestAnotherRunGoesOnAtTheSameTime(t *testing.T) {
 
 func TestWhatCannotBeKeptIsNotMoved(t *testing.T) {
 	t.Parallel()
-	c, err := clock.Open(filepath.Join(t.TempDir(), "no such folder", "clock.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testenv.Must(clock.Open(filepath.Join(t.TempDir(), "no such folder", "clock.json")))(t)
 	if err := c.Advance(day); err == nil || !strings.Contains(err.Error(), "save the clock offset") || c.Offset() != 0 {
 		t.Errorf("moved by %s: %v", c.Offset(), err)
 	}
@@ -118,14 +113,8 @@ func TestWhatCannotBeKeptIsNotMoved(t *testing.T) {
 func TestFollowingAnotherProcess(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "clock.json")
-	leader, err := clock.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	follower, err := clock.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	leader := testenv.Must(clock.Open(file))(t)
+	follower := testenv.Must(clock.Open(file))(t)
 	stop := follower.Follow(slog.New(slog.NewTextHandler(t.Output(), nil)))
 	defer stop()
 	for _, want := range []time.Duration{day, 3 * day} {
@@ -155,10 +144,7 @@ func TestBrokenFileIsRefused(t *testing.T) {
 
 func TestManyMoveItAtOnce(t *testing.T) {
 	t.Parallel()
-	c, err := clock.Open(filepath.Join(t.TempDir(), "clock.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testenv.Must(clock.Open(filepath.Join(t.TempDir(), "clock.json")))(t)
 	var group sync.WaitGroup
 	for range 20 {
 		group.Go(func() {

@@ -14,6 +14,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 	"github.com/google/uuid"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
@@ -33,10 +34,7 @@ func newClient(t testing.TB) *azcosmos.Client {
 
 func start(t testing.TB, config cosmos.Config) *cosmos.Server {
 	t.Helper()
-	server, err := cosmos.Start(context.Background(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := testenv.Must(cosmos.Start(context.Background(), config))(t)
 	t.Cleanup(func() {
 		if err := server.Close(); err != nil {
 			t.Errorf("Close: %v", err)
@@ -47,15 +45,8 @@ func start(t testing.TB, config cosmos.Config) *cosmos.Server {
 
 func clientFor(t testing.TB, endpoint, key string) *azcosmos.Client {
 	t.Helper()
-	credential, err := azcosmos.NewKeyCredential(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := azcosmos.NewClientWithKey(endpoint, credential, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
+	credential := testenv.Must(azcosmos.NewKeyCredential(key))(t)
+	return testenv.Must(azcosmos.NewClientWithKey(endpoint, credential, nil))(t)
 }
 
 // newContainer makes a container of its own for a test, in a new database.
@@ -69,10 +60,7 @@ func newContainer(t testing.TB, client *azcosmos.Client, paths ...string) *azcos
 	if _, err := client.CreateDatabase(ctx, azcosmos.DatabaseProperties{ID: name}, nil); err != nil {
 		t.Fatal(err)
 	}
-	database, err := client.NewDatabase(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	database := testenv.Must(client.NewDatabase(name))(t)
 	t.Cleanup(func() {
 		if _, err := database.Delete(ctx, nil); err != nil {
 			t.Errorf("delete database: %v", err)
@@ -85,11 +73,7 @@ func newContainer(t testing.TB, client *azcosmos.Client, paths ...string) *azcos
 	if _, err := database.CreateContainer(ctx, properties, nil); err != nil {
 		t.Fatal(err)
 	}
-	container, err := database.NewContainer("things")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return container
+	return testenv.Must(database.NewContainer("things"))(t)
 }
 
 var p1, p2 = azcosmos.NewPartitionKeyString("p1"), azcosmos.NewPartitionKeyString("p2")

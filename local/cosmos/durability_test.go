@@ -12,6 +12,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
@@ -35,10 +36,7 @@ func TestMain(m *testing.M) {
 func TestDataSurviveARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	first, err := cosmos.Start(context.Background(), cosmos.Config{DataDir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := testenv.Must(cosmos.Start(context.Background(), cosmos.Config{DataDir: dir}))(t)
 	client := clientFor(t, first.URL(), first.Key())
 	if _, err := client.CreateDatabase(context.Background(), azcosmos.DatabaseProperties{ID: "db"}, nil); err != nil {
 		t.Fatal(err)
@@ -71,10 +69,7 @@ func TestAcknowledgedWritesSurviveKill(t *testing.T) {
 	command := exec.Command(os.Args[0])
 	command.Env = append(os.Environ(), crashDir+"="+dir)
 	command.Stderr = os.Stderr
-	out, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := testenv.Must(command.StdoutPipe())(t)
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}

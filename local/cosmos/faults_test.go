@@ -10,6 +10,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
@@ -150,15 +151,9 @@ func TestFaultsAreAskedForOverHTTP(t *testing.T) {
 	server := start(t, cosmos.Config{})
 	c := newContainer(t, clientFor(t, server.URL(), server.Key()))
 	ask := func(method, media, body string) int {
-		request, err := http.NewRequestWithContext(ctx, method, server.URL()+"/_local/faults", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		request := testenv.Must(http.NewRequestWithContext(ctx, method, server.URL()+"/_local/faults", strings.NewReader(body)))(t)
 		request.Header.Set("Content-Type", media)
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := testenv.Must(http.DefaultClient.Do(request))(t)
 		defer response.Body.Close()
 		return response.StatusCode
 	}

@@ -16,6 +16,8 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
+
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 func TestPartitionsDoNotSeeEachOther(t *testing.T) {
@@ -372,10 +374,7 @@ func TestWrongCredentialsAreRefused(t *testing.T) {
 		t.Errorf("error is %v, want 401", err)
 	}
 	client := http.Client{Timeout: 5 * time.Second}
-	response, err := client.Post(endpoint+"/dbs", "application/json", bytes.NewReader([]byte(`{"id":"x"}`)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := testenv.Must(client.Post(endpoint+"/dbs", "application/json", bytes.NewReader([]byte(`{"id":"x"}`))))(t)
 	defer response.Body.Close()
 	if body, _ := io.ReadAll(response.Body); response.StatusCode != http.StatusUnauthorized {
 		t.Errorf("a request without credentials answered %d: %s", response.StatusCode, body)

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 // grouped starts one write per function while the writer is held up, so that
@@ -33,19 +35,9 @@ func grouped(t *testing.T, st *store, writes ...func()) {
 
 func newStore(t *testing.T) (*store, *container) {
 	t.Helper()
-	server, err := Start(t.Context(), Config{DataDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { server.Close() })
-	d, err := server.store.createDatabase("db")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := server.store.createContainer(d, "things", []byte(`{"id":"things","partitionKey":{"paths":["/pk"]}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := testenv.Started(Start(t.Context(), Config{DataDir: t.TempDir()}))(t)
+	d := testenv.Must(server.store.createDatabase("db"))(t)
+	c := testenv.Must(server.store.createContainer(d, "things", []byte(`{"id":"things","partitionKey":{"paths":["/pk"]}}`)))(t)
 	return server.store, c
 }
 

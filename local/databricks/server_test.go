@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 const house = "abc123"
@@ -20,7 +22,7 @@ func start(t *testing.T, result Result) (*Server, *atomic.Int64) {
 	t.Helper()
 	var clock atomic.Int64
 	clock.Store(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC).UnixNano())
-	s, err := Start(t.Context(), Config{
+	s := testenv.Must(Start(t.Context(), Config{
 		Warehouses: []string{house},
 		Run:        func(Query) Result { return result },
 		Now:        func() time.Time { return time.Unix(0, clock.Load()) },
@@ -30,10 +32,7 @@ func start(t *testing.T, result Result) (*Server, *atomic.Int64) {
 			}
 			return nil
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -44,22 +43,13 @@ func start(t *testing.T, result Result) (*Server, *atomic.Int64) {
 
 func call(t *testing.T, method, url, body string, header ...string) (status int, answer string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader([]byte(body)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := testenv.Must(http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader([]byte(body))))(t)
 	for i := 0; i < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := testenv.Must(http.DefaultClient.Do(req))(t)
 	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testenv.Must(io.ReadAll(resp.Body))(t)
 	return resp.StatusCode, string(b)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
@@ -22,7 +23,7 @@ type assertionRequest struct {
 	kind   string
 }
 
-func newAssertion(server *entra.Server, clock *clock, certificate *x509.Certificate, key any) *assertionRequest {
+func newAssertion(server *entra.Server, clock *testenv.Clock, certificate *x509.Certificate, key any) *assertionRequest {
 	sum := sha256.Sum256(certificate.Raw)
 	return &assertionRequest{
 		method: jwt.SigningMethodPS256,
@@ -46,17 +47,14 @@ func (a *assertionRequest) send(t *testing.T, server *entra.Server) answer {
 	for name, value := range a.header {
 		token.Header[name] = value
 	}
-	signed, err := token.SignedString(a.key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	signed := testenv.Must(token.SignedString(a.key))(t)
 	return post(t, server, tokenPath, "grant_type", "client_credentials", "client_id", entra.DefaultWorkerClientID,
 		"client_assertion_type", a.kind, "client_assertion", signed, "scope", graphScope)
 }
 
 func TestClientAssertions(t *testing.T) {
 	t.Parallel()
-	clock := newClock()
+	clock := testenv.NewClock()
 	key, certificate := newCertificate(t, clock.Now().Add(-time.Hour), clock.Now().Add(time.Hour))
 	strangeKey, strange := newCertificate(t, clock.Now().Add(-time.Hour), clock.Now().Add(time.Hour))
 	_, outdated := newCertificate(t, clock.Now().Add(-2*time.Hour), clock.Now().Add(-time.Hour))
@@ -107,7 +105,7 @@ func TestClientAssertions(t *testing.T) {
 
 func TestAnAssertionIsGoodOnce(t *testing.T) {
 	t.Parallel()
-	clock := newClock()
+	clock := testenv.NewClock()
 	key, certificate := newCertificate(t, clock.Now().Add(-time.Hour), clock.Now().Add(time.Hour))
 	config := withCertificate(certificate)
 	config.Now = clock.Now
@@ -119,7 +117,7 @@ func TestAnAssertionIsGoodOnce(t *testing.T) {
 	if a := request.send(t, server); a.status != 401 || a.Codes[0] != 50027 {
 		t.Errorf("replayed: %+v", a)
 	}
-	clock.advance(14 * time.Minute) // past exp, within the leeway
+	clock.Advance(14 * time.Minute) // past exp, within the leeway
 	if a := request.send(t, server); a.status != 401 {
 		t.Errorf("replayed late: %+v", a)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/internal/tlsroots"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
@@ -42,11 +43,8 @@ func scopes(scope string) policy.TokenRequestOptions {
 func TestClientSecretCredential(t *testing.T) {
 	t.Parallel()
 	server := start(t, entra.DefaultConfig())
-	credential, err := azidentity.NewClientSecretCredential(entra.DefaultTenantID, entra.DefaultWorkerClientID, entra.DefaultWorkerSecret,
-		&azidentity.ClientSecretCredentialOptions{ClientOptions: options(server), DisableInstanceDiscovery: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	credential := testenv.Must(azidentity.NewClientSecretCredential(entra.DefaultTenantID, entra.DefaultWorkerClientID, entra.DefaultWorkerSecret,
+		&azidentity.ClientSecretCredentialOptions{ClientOptions: options(server), DisableInstanceDiscovery: true}))(t)
 	for _, c := range []struct{ scope, audience string }{
 		{"https://graph.microsoft.com/.default", entra.GraphAudience},
 		{"https://outlook.office365.com/.default", entra.ExchangeAudience},
@@ -68,10 +66,7 @@ func TestClientSecretCredential(t *testing.T) {
 			t.Errorf("%s: %+v", c.scope, claims)
 		}
 	}
-	token, err := credential.GetToken(t.Context(), scopes("https://outlook.office365.com/.default"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := testenv.Must(credential.GetToken(t.Context(), scopes("https://outlook.office365.com/.default")))(t)
 	if claims, _ := server.VerifyClaims(token.Token, entra.ExchangeAudience); strings.Join(claims.Roles, " ") != "Exchange.ManageAsApp" {
 		t.Errorf("roles %v", claims.Roles)
 	}
@@ -84,17 +79,11 @@ func TestACredentialThatTrustsTheCAFile(t *testing.T) {
 	config.DataDir = t.TempDir()
 	server := start(t, config)
 	for caFile, good := range map[string]bool{server.CAFile(): true, "": false} {
-		client, err := tlsroots.HTTPClient(caFile)
-		if err != nil {
-			t.Fatal(err)
-		}
+		client := testenv.Must(tlsroots.HTTPClient(caFile))(t)
 		options := options(server)
 		options.Transport = client
-		credential, err := azidentity.NewClientSecretCredential(entra.DefaultTenantID, entra.DefaultWorkerClientID, entra.DefaultWorkerSecret,
-			&azidentity.ClientSecretCredentialOptions{ClientOptions: options, DisableInstanceDiscovery: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		credential := testenv.Must(azidentity.NewClientSecretCredential(entra.DefaultTenantID, entra.DefaultWorkerClientID, entra.DefaultWorkerSecret,
+			&azidentity.ClientSecretCredentialOptions{ClientOptions: options, DisableInstanceDiscovery: true}))(t)
 		if _, err := credential.GetToken(t.Context(), scopes(graphScope)); (err == nil) != good {
 			t.Errorf("CA file %q: %v", caFile, err)
 		}
@@ -104,12 +93,9 @@ func TestACredentialThatTrustsTheCAFile(t *testing.T) {
 func TestClientSecretCredentialLearnsWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	server := start(t, entra.DefaultConfig())
-	credential, err := azidentity.NewClientSecretCredential(entra.DefaultTenantID, entra.DefaultWorkerClientID, "not the secret",
-		&azidentity.ClientSecretCredentialOptions{ClientOptions: options(server), DisableInstanceDiscovery: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = credential.GetToken(t.Context(), scopes(graphScope))
+	credential := testenv.Must(azidentity.NewClientSecretCredential(entra.DefaultTenantID, entra.DefaultWorkerClientID, "not the secret",
+		&azidentity.ClientSecretCredentialOptions{ClientOptions: options(server), DisableInstanceDiscovery: true}))(t)
+	_, err := credential.GetToken(t.Context(), scopes(graphScope))
 	if err == nil || !strings.Contains(err.Error(), "AADSTS7000215") {
 		t.Error(err)
 	}
@@ -120,14 +106,10 @@ func TestClientCertificateCredential(t *testing.T) {
 	key, registered := newCertificate(t, time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
 	server := start(t, withCertificate(registered))
 	credential := func(certificate *x509.Certificate, key *rsa.PrivateKey, chain bool) *azidentity.ClientCertificateCredential {
-		credential, err := azidentity.NewClientCertificateCredential(entra.DefaultTenantID, entra.DefaultWorkerClientID,
+		return testenv.Must(azidentity.NewClientCertificateCredential(entra.DefaultTenantID, entra.DefaultWorkerClientID,
 			[]*x509.Certificate{certificate}, key, &azidentity.ClientCertificateCredentialOptions{
 				ClientOptions: options(server), DisableInstanceDiscovery: true, SendCertificateChain: chain,
-			})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return credential
+			}))(t)
 	}
 	for _, chain := range []bool{false, true} {
 		token, err := credential(registered, key, chain).GetToken(t.Context(), scopes(graphScope))
@@ -152,14 +134,8 @@ func TestDeviceCodeCredentialApprovedByItself(t *testing.T) {
 	prompts := 0
 	credential := deviceCodeCredential(t, server, func(azidentity.DeviceCodeMessage) { prompts++ })
 
-	token, err := credential.GetToken(t.Context(), scopes(entra.DefaultAdminAPIScope))
-	if err != nil {
-		t.Fatal(err)
-	}
-	claims, err := server.VerifyClaims(token.Token, entra.DefaultAdminAPIAudience)
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := testenv.Must(credential.GetToken(t.Context(), scopes(entra.DefaultAdminAPIScope)))(t)
+	claims := testenv.Must(server.VerifyClaims(token.Token, entra.DefaultAdminAPIAudience))(t)
 	if claims.UPN != entra.DefaultAdminUPN || claims.ObjectID != entra.DefaultAdminObjectID || claims.ClientID != entra.DefaultCLIClientID ||
 		strings.Join(claims.Roles, " ") != entra.RoleAdmin || strings.Join(claims.Scopes, " ") != "access_as_user" {
 		t.Errorf("%+v", claims)
@@ -167,10 +143,7 @@ func TestDeviceCodeCredentialApprovedByItself(t *testing.T) {
 
 	// A token for another resource comes by the refresh token, without a word
 	// to the person.
-	token, err = credential.GetToken(t.Context(), scopes(graphScope))
-	if err != nil {
-		t.Fatal(err)
-	}
+	token = testenv.Must(credential.GetToken(t.Context(), scopes(graphScope)))(t)
 	if err := server.VerifyToken(token.Token, entra.GraphAudience); err != nil {
 		t.Error(err)
 	}
@@ -192,10 +165,7 @@ func TestDeviceCodeCredentialApprovedOnThePage(t *testing.T) {
 			t.Errorf("%d %s", status, text)
 		}
 	})
-	token, err := credential.GetToken(t.Context(), scopes(entra.DefaultAdminAPIScope))
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := testenv.Must(credential.GetToken(t.Context(), scopes(entra.DefaultAdminAPIScope)))(t)
 	claims, err := server.VerifyClaims(token.Token, entra.DefaultAdminAPIAudience)
 	if err != nil || claims.UPN != entra.DefaultReaderUPN || strings.Join(claims.Roles, " ") != entra.RoleReader {
 		t.Errorf("%+v, %v", claims, err)
@@ -217,18 +187,14 @@ func TestDeviceCodeCredentialDeclinedOnThePage(t *testing.T) {
 
 func deviceCodeCredential(t *testing.T, server *entra.Server, prompt func(azidentity.DeviceCodeMessage)) *azidentity.DeviceCodeCredential {
 	t.Helper()
-	credential, err := azidentity.NewDeviceCodeCredential(&azidentity.DeviceCodeCredentialOptions{
+	return testenv.Must(azidentity.NewDeviceCodeCredential(&azidentity.DeviceCodeCredentialOptions{
 		ClientOptions: options(server), DisableInstanceDiscovery: true,
 		TenantID: entra.DefaultTenantID, ClientID: entra.DefaultCLIClientID,
 		UserPrompt: func(_ context.Context, message azidentity.DeviceCodeMessage) error {
 			prompt(message)
 			return nil
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return credential
+	}))(t)
 }
 
 // browser keeps cookies and fills in the form it was shown.
@@ -239,10 +205,7 @@ type browser struct {
 
 func newBrowser(t *testing.T, server *entra.Server) browser {
 	t.Helper()
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	jar := testenv.Must(cookiejar.New(nil))(t)
 	client := server.HTTPClient()
 	client.Jar = jar
 	return browser{t, client}
@@ -287,10 +250,7 @@ func (b browser) read(response *http.Response, err error) (int, string) {
 
 func newCertificate(t *testing.T, from, to time.Time) (*rsa.PrivateKey, *x509.Certificate) {
 	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := testenv.Must(rsa.GenerateKey(rand.Reader, 2048))(t)
 	return key, selfSigned(t, &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "worker"}, NotBefore: from, NotAfter: to,
 	}, &key.PublicKey, key)
@@ -298,15 +258,8 @@ func newCertificate(t *testing.T, from, to time.Time) (*rsa.PrivateKey, *x509.Ce
 
 func selfSigned(t *testing.T, template *x509.Certificate, public, private any) *x509.Certificate {
 	t.Helper()
-	der, err := x509.CreateCertificate(rand.Reader, template, template, public, private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	parsed, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parsed
+	der := testenv.Must(x509.CreateCertificate(rand.Reader, template, template, public, private))(t)
+	return testenv.Must(x509.ParseCertificate(der))(t)
 }
 
 // withCertificate is the default directory with a certificate for the worker.

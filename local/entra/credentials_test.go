@@ -3,6 +3,7 @@ package entra_test
 import (
 	"testing"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
@@ -32,10 +33,7 @@ func TestCredentialsAreReplaced(t *testing.T) {
 func TestKeyVaultIsAResource(t *testing.T) {
 	t.Parallel()
 	server := start(t, entra.DefaultConfig())
-	token, err := server.IssueAppToken(entra.DefaultWorkerClientID, entra.KeyVaultAudience+"/.default")
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := testenv.Must(server.IssueAppToken(entra.DefaultWorkerClientID, entra.KeyVaultAudience+"/.default"))(t)
 	if err := server.VerifyToken(token, entra.KeyVaultAudience); err != nil {
 		t.Error(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
@@ -30,53 +31,53 @@ func poll(t *testing.T, server *entra.Server, code answer) answer {
 func TestDeviceCodeFlow(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		between func(t *testing.T, server *entra.Server, clock *clock, code answer)
+		between func(t *testing.T, server *entra.Server, clock *testenv.Clock, code answer)
 		want    string // the OAuth error; empty: tokens
 	}{
-		"nobody has looked at it": {func(t *testing.T, server *entra.Server, clock *clock, code answer) {}, "authorization_pending"},
-		"polled too soon": {func(t *testing.T, server *entra.Server, clock *clock, code answer) {
+		"nobody has looked at it": {func(t *testing.T, server *entra.Server, clock *testenv.Clock, code answer) {}, "authorization_pending"},
+		"polled too soon": {func(t *testing.T, server *entra.Server, clock *testenv.Clock, code answer) {
 			poll(t, server, code)
-			clock.advance(4 * time.Second)
+			clock.Advance(4 * time.Second)
 		}, "slow_down"},
-		"polled again in time": {func(t *testing.T, server *entra.Server, clock *clock, code answer) {
+		"polled again in time": {func(t *testing.T, server *entra.Server, clock *testenv.Clock, code answer) {
 			poll(t, server, code)
-			clock.advance(5 * time.Second)
+			clock.Advance(5 * time.Second)
 		}, "authorization_pending"},
-		"approved": {func(t *testing.T, server *entra.Server, clock *clock, code answer) {
+		"approved": {func(t *testing.T, server *entra.Server, clock *testenv.Clock, code answer) {
 			approve(t, server, code)
 		}, ""},
-		"approved between two polls that are too close": {func(t *testing.T, server *entra.Server, clock *clock, code answer) {
+		"approved between two polls that are too close": {func(t *testing.T, server *entra.Server, clock *testenv.Clock, code answer) {
 			poll(t, server, code)
 			approve(t, server, code)
 		}, ""},
-		"used before": {func(t *testing.T, server *entra.Server, clock *clock, code answer) {
+		"used before": {func(t *testing.T, server *entra.Server, clock *testenv.Clock, code answer) {
 			approve(t, server, code)
 			poll(t, server, code)
 		}, "invalid_grant"},
-		"declined": {func(t *testing.T, server *entra.Server, clock *clock, code answer) {
+		"declined": {func(t *testing.T, server *entra.Server, clock *testenv.Clock, code answer) {
 			if err := server.DeclineDeviceCode(code.UserCode); err != nil {
 				t.Error(err)
 			}
 		}, "authorization_declined"},
-		"expired": {func(t *testing.T, server *entra.Server, clock *clock, code answer) {
-			clock.advance(15 * time.Minute)
+		"expired": {func(t *testing.T, server *entra.Server, clock *testenv.Clock, code answer) {
+			clock.Advance(15 * time.Minute)
 		}, "expired_token"},
-		"approved and not fetched in time": {func(t *testing.T, server *entra.Server, clock *clock, code answer) {
+		"approved and not fetched in time": {func(t *testing.T, server *entra.Server, clock *testenv.Clock, code answer) {
 			approve(t, server, code)
-			clock.advance(15 * time.Minute)
+			clock.Advance(15 * time.Minute)
 		}, "expired_token"},
-		"expired, and others came after it": {func(t *testing.T, server *entra.Server, clock *clock, code answer) {
-			clock.advance(16 * time.Minute)
+		"expired, and others came after it": {func(t *testing.T, server *entra.Server, clock *testenv.Clock, code answer) {
+			clock.Advance(16 * time.Minute)
 			beginDeviceCode(t, server)
 		}, "expired_token"},
-		"long forgotten": {func(t *testing.T, server *entra.Server, clock *clock, code answer) {
-			clock.advance(time.Hour)
+		"long forgotten": {func(t *testing.T, server *entra.Server, clock *testenv.Clock, code answer) {
+			clock.Advance(time.Hour)
 			beginDeviceCode(t, server)
 		}, "bad_verification_code"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			clock := newClock()
+			clock := testenv.NewClock()
 			config := entra.DefaultConfig()
 			config.Now = clock.Now
 			server := start(t, config)
@@ -130,7 +131,7 @@ func TestACodeIsDecidedOnce(t *testing.T) {
 
 func TestRefreshTokens(t *testing.T) {
 	t.Parallel()
-	clock := newClock()
+	clock := testenv.NewClock()
 	config := entra.DefaultConfig()
 	config.Now = clock.Now
 	server := start(t, config)
@@ -141,7 +142,7 @@ func TestRefreshTokens(t *testing.T) {
 	refresh := func(token, client string, more ...string) answer {
 		return post(t, server, tokenPath, append([]string{"grant_type", "refresh_token", "client_id", client, "refresh_token", token}, more...)...)
 	}
-	clock.advance(2 * time.Hour)
+	clock.Advance(2 * time.Hour)
 	if err := server.VerifyToken(first.AccessToken, entra.DefaultAdminAPIAudience); err == nil {
 		t.Error("the first access token is good for ever")
 	}
@@ -149,9 +150,9 @@ func TestRefreshTokens(t *testing.T) {
 	if err := server.VerifyToken(second.AccessToken, entra.DefaultAdminAPIAudience); err != nil {
 		t.Error(err)
 	}
-	clock.advance(60 * 24 * time.Hour)
+	clock.Advance(60 * 24 * time.Hour)
 	third := refresh(second.RefreshToken, entra.DefaultCLIClientID)
-	clock.advance(60 * 24 * time.Hour)
+	clock.Advance(60 * 24 * time.Hour)
 	if a := refresh(first.RefreshToken, entra.DefaultCLIClientID); a.Error != "invalid_grant" || a.Codes[0] != 700082 {
 		t.Errorf("the first token after 120 days: %+v", a)
 	}
@@ -230,10 +231,7 @@ func TestThePage(t *testing.T) {
 	code := beginDeviceCode(t, server)
 	visitor := newBrowser(t, server)
 
-	response, err := visitor.client.Get(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := testenv.Must(visitor.client.Get(page))(t)
 	response.Body.Close()
 	if policy := response.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'none'") {
 		t.Errorf("policy %q", policy)

@@ -6,46 +6,22 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
 func start(t *testing.T, config entra.Config) *entra.Server {
 	t.Helper()
 	config.Addr = "127.0.0.1:0"
-	server, err := entra.Start(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := testenv.Must(entra.Start(t.Context(), config))(t)
 	t.Cleanup(func() {
 		if err := server.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	return server
-}
-
-// clock is a time that only tests move.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func newClock() *clock { return &clock{now: time.Now()} }
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
 }
 
 // answer is the union of a token answer, a device code answer and an error.
@@ -334,10 +310,7 @@ func TestCloseTwice(t *testing.T) {
 	t.Parallel()
 	config := entra.DefaultConfig()
 	config.Addr = "127.0.0.1:0"
-	server, err := entra.Start(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := testenv.Must(entra.Start(t.Context(), config))(t)
 	for range 2 {
 		if err := server.Close(); err != nil {
 			t.Error(err)

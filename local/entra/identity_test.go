@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
@@ -62,10 +63,7 @@ func TestKeysOfATenantsOwn(t *testing.T) {
 		"tid": other.ID, "iss": server.URL() + "/" + other.ID + "/v2.0", "aud": entra.DefaultAdminAPIClientID, "oid": "o", "exp": 4102444800,
 	}
 	for tenant, good := range map[string]bool{other.ID: true, entra.DefaultTenantID: false} {
-		token, err := server.IssueTokenOf(tenant, claims)
-		if err != nil {
-			t.Fatal(err)
-		}
+		token := testenv.Must(server.IssueTokenOf(tenant, claims))(t)
 		if err := server.VerifyToken(token, entra.DefaultAdminAPIAudience); (err == nil) != good {
 			t.Errorf("signed with the key of %s: %v", tenant, err)
 		}

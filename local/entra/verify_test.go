@@ -21,16 +21,14 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
 // payload reads a token's claims without verifying it.
 func payload(t *testing.T, token string) map[string]any {
 	t.Helper()
-	data, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testenv.Must(base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1]))(t)
 	var claims map[string]any
 	if err := json.Unmarshal(data, &claims); err != nil {
 		t.Fatal(err)
@@ -40,28 +38,16 @@ func payload(t *testing.T, token string) map[string]any {
 
 func TestClaims(t *testing.T) {
 	t.Parallel()
-	clock := newClock()
+	clock := testenv.NewClock()
 	config := entra.DefaultConfig()
 	config.Now = clock.Now
 	server := start(t, config)
 	base := server.URL() + "/" + entra.DefaultTenantID
 
-	user, err := server.IssueUserToken(entra.DefaultAdminUPN, entra.DefaultAdminAPIScope)
-	if err != nil {
-		t.Fatal(err)
-	}
-	userV1, err := server.IssueUserToken(entra.DefaultAdminUPN, "User.Read")
-	if err != nil {
-		t.Fatal(err)
-	}
-	app, err := server.IssueAppToken(entra.DefaultWorkerClientID, graphScope)
-	if err != nil {
-		t.Fatal(err)
-	}
-	appV2, err := server.IssueAppToken(entra.DefaultWorkerClientID, entra.DefaultAdminAPIScope)
-	if err != nil {
-		t.Fatal(err)
-	}
+	user := testenv.Must(server.IssueUserToken(entra.DefaultAdminUPN, entra.DefaultAdminAPIScope))(t)
+	userV1 := testenv.Must(server.IssueUserToken(entra.DefaultAdminUPN, "User.Read"))(t)
+	app := testenv.Must(server.IssueAppToken(entra.DefaultWorkerClientID, graphScope))(t)
+	appV2 := testenv.Must(server.IssueAppToken(entra.DefaultWorkerClientID, entra.DefaultAdminAPIScope))(t)
 	for name, c := range map[string]struct {
 		token  string
 		want   map[string]any
@@ -107,30 +93,20 @@ func TestClaims(t *testing.T) {
 
 func TestVerifyToken(t *testing.T) {
 	t.Parallel()
-	clock := newClock()
+	clock := testenv.NewClock()
 	config := entra.DefaultConfig()
 	config.Now = clock.Now
 	server := start(t, config)
-	good, err := server.IssueAppToken(entra.DefaultWorkerClientID, "https://servicebus.azure.net//.default")
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := testenv.Must(server.IssueAppToken(entra.DefaultWorkerClientID, "https://servicebus.azure.net//.default"))(t)
 	other := start(t, entra.DefaultConfig())
-	foreign, err := other.IssueAppToken(entra.DefaultWorkerClientID, "https://servicebus.azure.net//.default")
-	if err != nil {
-		t.Fatal(err)
-	}
+	foreign := testenv.Must(other.IssueAppToken(entra.DefaultWorkerClientID, "https://servicebus.azure.net//.default"))(t)
 	spoiled := func(claim string, value any) string {
 		claims := payload(t, good)
 		claims[claim] = value
 		if value == nil {
 			delete(claims, claim)
 		}
-		token, err := server.IssueToken(claims)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return token
+		return testenv.Must(server.IssueToken(claims))(t)
 	}
 	unsigned, err := jwt.NewWithClaims(jwt.SigningMethodNone, jwt.MapClaims(payload(t, good))).SignedString(jwt.UnsafeAllowNoneSignatureType)
 	if err != nil {
@@ -185,10 +161,7 @@ func TestIssueTokenForStrangers(t *testing.T) {
 func TestRotation(t *testing.T) {
 	t.Parallel()
 	server := start(t, entra.DefaultConfig())
-	token, err := server.IssueAppToken(entra.DefaultWorkerClientID, graphScope)
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := testenv.Must(server.IssueAppToken(entra.DefaultWorkerClientID, graphScope))(t)
 	for rotation, good := range []bool{true, true, false} {
 		if rotation > 0 {
 			if err := server.RotateKeys(); err != nil {
@@ -234,15 +207,9 @@ func TestWhatOutlivesARestart(t *testing.T) {
 	if a := post(t, after, tokenPath, "grant_type", "refresh_token", "client_id", entra.DefaultCLIClientID, "refresh_token", token.RefreshToken); a.AccessToken == "" {
 		t.Errorf("refresh: %+v", a)
 	}
-	entries, err := os.ReadDir(config.DataDir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := testenv.Must(os.ReadDir(config.DataDir))(t)
 	for _, entry := range entries {
-		info, err := entry.Info()
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := testenv.Must(entry.Info())(t)
 		want := fs.FileMode(0o600)
 		if entry.Name() == "ca.pem" {
 			want = 0o644
@@ -283,32 +250,17 @@ func TestTheCAVouchesForLoopbackOnly(t *testing.T) {
 	if server.CAFile() != filepath.Join(config.DataDir, "ca.pem") {
 		t.Error(server.CAFile())
 	}
-	data, err := os.ReadFile(filepath.Join(config.DataDir, "ca-key.pem"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	authority, err := tls.X509KeyPair(data, data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testenv.Must(os.ReadFile(filepath.Join(config.DataDir, "ca-key.pem")))(t)
+	authority := testenv.Must(tls.X509KeyPair(data, data))(t)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(server.CAPEM())
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := testenv.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	for name, good := range map[string]bool{"localhost": true, "login.microsoftonline.com": false} {
-		der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
+		der := testenv.Must(x509.CreateCertificate(rand.Reader, &x509.Certificate{
 			SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Minute), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{name},
-		}, authority.Leaf, key.Public(), authority.PrivateKey)
-		if err != nil {
-			t.Fatal(err)
-		}
-		leaf, err := x509.ParseCertificate(der)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: name})
+		}, authority.Leaf, key.Public(), authority.PrivateKey))(t)
+		leaf := testenv.Must(x509.ParseCertificate(der))(t)
+		_, err := leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: name})
 		if (err == nil) != good {
 			t.Errorf("%s: %v", name, err)
 		}

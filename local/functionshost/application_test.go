@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 func TestWhatCannotBeHonouredIsRefusedByName(t *testing.T) {
@@ -83,16 +85,13 @@ func TestSettingsReachTheFiles(t *testing.T) {
 	if _, err := load(dir, map[string]string{"WHERE": "bin", "AzureFunctionsJobHost__customHandler__description__defaultExecutablePath__x": "z"}); err == nil || !strings.Contains(err.Error(), "defaultExecutablePath is not a section") {
 		t.Errorf("error %v", err)
 	}
-	a, err := load(dir, map[string]string{
+	a := testenv.Must(load(dir, map[string]string{
 		"WHERE": "bin", "T": "orchestrator", "S": "one",
 		"AzureFunctionsJobHost__functionTimeout":                            "1.02:03:04.5",
 		"AzureFunctionsJobHost__extensions__serviceBus__maxConcurrentCalls": "3",
 		"AzureFunctionsJobHost__extensions__http__routePrefix":              "",
 		"AzureFunctionsJobHost__customHandler__enableProxyingHttpRequest":   "False",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	h, b := a.host, a.functions[0].bus
 	if got := time.Duration(h.FunctionTimeout); got != 26*time.Hour+3*time.Minute+4500*time.Millisecond {
 		t.Errorf("functionTimeout %s", got)
@@ -125,10 +124,7 @@ func TestRoutes(t *testing.T) {
 		{"", "", true},
 		{"", "/x", false},
 	} {
-		r, err := parseRoute(tc.template)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testenv.Must(parseRoute(tc.template))(t)
 		if got := r.matches(tc.path); got != tc.want {
 			t.Errorf("route %q on %q: %v", tc.template, tc.path, got)
 		}

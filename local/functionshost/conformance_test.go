@@ -24,6 +24,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 	"github.com/Azure/go-amqp"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 )
 
@@ -178,7 +179,7 @@ func timeoutKills(t *testing.T) {
 }
 
 func severalTimeouts(t *testing.T) {
-	var log buffer
+	var log testenv.Buffer
 	s := run(t, Config{
 		AppDir: app(t, map[string]string{"tick": yearly}), Logger: slog.New(slog.NewTextHandler(&log, nil)),
 		Restart: time.Hour, Settings: map[string]string{overridePrefix + "functionTimeout": "00:00:00.2"},
@@ -189,7 +190,7 @@ func severalTimeouts(t *testing.T) {
 		all.Go(func() { _ = s.Invoke(t.Context(), "tick", []byte("hang")) })
 	}
 	all.Wait()
-	eventually(t, "as many restarts", func() bool { return strings.Count(log.String(), "restarted the handler") == calls })
+	testenv.Eventually(t, "as many restarts", func() bool { return strings.Count(log.String(), "restarted the handler") == calls })
 	if err := s.Invoke(t.Context(), "tick", []byte("{}")); err != nil || s.supervisor.stopped() {
 		t.Errorf("afterwards: %v", err)
 	}
@@ -269,7 +270,7 @@ func failingAnswers(t *testing.T) {
 		answers[body](w)
 	})
 	send(t, b, slices.Collect(maps.Keys(answers))...)
-	eventually(t, "a dead letter each", func() bool { return deadLetters(t, b) == len(answers) })
+	testenv.Eventually(t, "a dead letter each", func() bool { return deadLetters(t, b) == len(answers) })
 	mu.Lock()
 	defer mu.Unlock()
 	for name := range answers {
@@ -660,5 +661,5 @@ func adminAPI(t *testing.T) {
 			t.Errorf("%s with the key %q: %s, want %d", tc.line, tc.key, response.Status, tc.want)
 		}
 	}
-	eventually(t, "the runs", func() bool { return calls.Load() == 2 })
+	testenv.Eventually(t, "the runs", func() bool { return calls.Load() == 2 })
 }

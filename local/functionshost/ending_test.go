@@ -10,6 +10,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 )
 
@@ -58,10 +59,7 @@ func deadLetters(t *testing.T, b *servicebus.Server) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	messages, err := receiver.PeekMessages(t.Context(), 100, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	messages := testenv.Must(receiver.PeekMessages(t.Context(), 100, nil))(t)
 	for _, m := range messages {
 		if m.DeadLetterReason == nil || *m.DeadLetterReason != "MaxDeliveryCountExceeded" {
 			t.Errorf("%s: reason %v", m.MessageID, m.DeadLetterReason)
@@ -97,7 +95,7 @@ func TestExitStatusZeroIsFinal(t *testing.T) {
 	}
 	began := time.Now()
 	send(t, b, "a", "b", "c")
-	eventually(t, "three dead letters", func() bool { return deadLetters(t, b) == 3 })
+	testenv.Eventually(t, "three dead letters", func() bool { return deadLetters(t, b) == 3 })
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("ten deliveries took %s", took)
 	}
@@ -105,10 +103,7 @@ func TestExitStatusZeroIsFinal(t *testing.T) {
 		t.Errorf("%d deliveries of three messages", n)
 	}
 	began = time.Now()
-	response, err := http.Get(s.URL() + "/api/x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := testenv.Must(http.Get(s.URL() + "/api/x"))(t)
 	_ = response.Body.Close()
 	if took := time.Since(began); response.StatusCode != 500 || took < time.Second || took > 10*time.Second {
 		t.Errorf("a request is answered %d after %s, want a failure after two seconds", response.StatusCode, took)
@@ -128,7 +123,7 @@ func TestExitStatus200IsARestartThatIsNotCounted(t *testing.T) {
 		}
 	}
 	send(t, b, "a")
-	eventually(t, "an empty subscription", func() bool { return left(t, b) == 0 })
+	testenv.Eventually(t, "an empty subscription", func() bool { return left(t, b) == 0 })
 	if n := deadLetters(t, b); n != 0 {
 		t.Errorf("%d dead letters", n)
 	}
@@ -147,11 +142,8 @@ func TestCrashesRestartTheHandlerAndStopTheHost(t *testing.T) {
 				}
 			}
 			exit(t, s, status)
-			eventually(t, "the end of the host", s.supervisor.stopped)
-			response, err := http.Get(s.URL() + "/api/x")
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Eventually(t, "the end of the host", s.supervisor.stopped)
+			response := testenv.Must(http.Get(s.URL() + "/api/x"))(t)
 			_, _ = io.Copy(io.Discard, response.Body)
 			_ = response.Body.Close()
 			if response.StatusCode != http.StatusServiceUnavailable {
@@ -170,10 +162,10 @@ func TestThePlatformStartsAHostThatHasStopped(t *testing.T) {
 	s, b := endingHost(t, 50*time.Millisecond)
 	for range 2 * crashesToStop {
 		exit(t, s, "1")
-		eventually(t, "another handler", func() bool { return s.HandlerPID() != 0 })
+		testenv.Eventually(t, "another handler", func() bool { return s.HandlerPID() != 0 })
 	}
 	send(t, b, "a")
-	eventually(t, "an empty subscription", func() bool { return left(t, b) == 0 })
+	testenv.Eventually(t, "an empty subscription", func() bool { return left(t, b) == 0 })
 }
 
 // A handler that cannot start is a crash each time; the calls that wait for a start fail
@@ -187,5 +179,5 @@ func TestAHandlerThatCannotStartStopsTheHost(t *testing.T) {
 	if err := s.Invoke(t.Context(), "tick", []byte("{}")); err == nil {
 		t.Error("a call succeeds without a handler")
 	}
-	eventually(t, "the end of the host", s.supervisor.stopped)
+	testenv.Eventually(t, "the end of the host", s.supervisor.stopped)
 }

@@ -1,7 +1,6 @@
 package functionshost
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,10 +14,10 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 // The tests run this test binary as the handler. It relays every request to the
@@ -111,10 +110,7 @@ const hostJSON = `{"version":"2.0","functionTimeout":"00:00:20","extensions":{"s
 func app(t testing.TB, functions map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := testenv.Must(os.Executable())(t)
 	write(t, filepath.Join(dir, "host.json"), fmt.Sprintf(hostJSON, self))
 	for name, text := range functions {
 		write(t, filepath.Join(dir, name, "function.json"), text)
@@ -162,10 +158,7 @@ func run(t testing.TB, c Config, handle http.HandlerFunc) *Server {
 	if c.Output == nil {
 		c.Output = io.Discard
 	}
-	s, err := Start(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testenv.Must(Start(t.Context(), c))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -186,23 +179,3 @@ func report(t testing.TB, handle http.HandlerFunc) string {
 	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
 	return server.URL
 }
-
-// eventually waits for what another process does.
-func eventually(t testing.TB, what string, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(15 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within 15 s", what)
-		}
-	}
-}
-
-// buffer is a bytes.Buffer for several writers and readers.
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) { b.mu.Lock(); defer b.mu.Unlock(); return b.b.Write(p) }
-
-func (b *buffer) String() string { b.mu.Lock(); defer b.mu.Unlock(); return b.b.String() }

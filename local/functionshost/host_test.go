@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 func TestStartAndItsFailures(t *testing.T) {
@@ -62,14 +64,8 @@ func TestSlowStartIsAStartError(t *testing.T) {
 func TestTheHandlersEnvironment(t *testing.T) {
 	t.Setenv("NOT_FOR_THE_HANDLER", "secret")
 	s := run(t, Config{AppDir: app(t, map[string]string{"tick": yearly}), Settings: map[string]string{"MINE": "1"}}, nil)
-	p, err := s.supervisor.ready(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := http.Get(p.url + "/environment")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testenv.Must(s.supervisor.ready(t.Context()))(t)
+	response := testenv.Must(http.Get(p.url + "/environment"))(t)
 	defer response.Body.Close()
 	var environment []string
 	if err := json.NewDecoder(response.Body).Decode(&environment); err != nil {
@@ -173,7 +169,7 @@ func TestFunctionTimeoutRestartsTheHandler(t *testing.T) {
 	if err := s.Invoke(t.Context(), "tick", []byte("hang")); err == nil || !strings.Contains(err.Error(), "functionTimeout") {
 		t.Errorf("error %v", err)
 	}
-	eventually(t, "another process", func() bool { pid := s.HandlerPID(); return pid != 0 && pid != before })
+	testenv.Eventually(t, "another process", func() bool { pid := s.HandlerPID(); return pid != 0 && pid != before })
 	if err := s.Invoke(t.Context(), "tick", []byte("{}")); err != nil {
 		t.Error(err)
 	}
@@ -200,7 +196,7 @@ func TestACrashFailsWhatRunsAndIsRestarted(t *testing.T) {
 	if err := <-failed; err == nil {
 		t.Error("the call that was running did not fail")
 	}
-	eventually(t, "another process", func() bool { pid := s.HandlerPID(); return pid != 0 && pid != before })
+	testenv.Eventually(t, "another process", func() bool { pid := s.HandlerPID(); return pid != 0 && pid != before })
 	if err := s.Invoke(t.Context(), "tick", []byte("{}")); err != nil {
 		t.Error(err)
 	}
@@ -208,7 +204,7 @@ func TestACrashFailsWhatRunsAndIsRestarted(t *testing.T) {
 
 func TestLinesCarryALevel(t *testing.T) {
 	t.Parallel()
-	var out buffer
+	var out testenv.Buffer
 	l := &lines{out: &out}
 	o, e := l.stream(stdout), l.stream(stderr)
 	_, _ = io.WriteString(o, "one\r\ntwo warnings, ha")

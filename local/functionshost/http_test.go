@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 func TestHTTPIsProxiedAsItCame(t *testing.T) {
@@ -40,10 +42,7 @@ func TestHTTPIsProxiedAsItCame(t *testing.T) {
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	do := func(method, path string, body io.Reader) (*http.Response, string) {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), method, s.URL()+path, body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testenv.Must(http.NewRequestWithContext(t.Context(), method, s.URL()+path, body))(t)
 		r.Header.Set("X-Mine", "kept")
 		r.Header.Set("X-Ms-Invocation-Id", "forged")
 		r.Header.Set("User-Agent", "caller")
@@ -53,10 +52,7 @@ func TestHTTPIsProxiedAsItCame(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer response.Body.Close()
-		text, err := io.ReadAll(response.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testenv.Must(io.ReadAll(response.Body))(t)
 		return response, string(text)
 	}
 
@@ -90,14 +86,8 @@ func TestHTTPIsProxiedAsItCame(t *testing.T) {
 	}
 
 	ctx, leave := context.WithCancel(t.Context())
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL()+"/api/stream", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	streamed, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testenv.Must(http.NewRequestWithContext(ctx, http.MethodGet, s.URL()+"/api/stream", nil))(t)
+	streamed := testenv.Must(client.Do(r))(t)
 	first := make([]byte, 5)
 	if _, err := io.ReadFull(streamed.Body, first); err != nil || string(first) != "first" {
 		t.Errorf("the stream began with %q, %v", first, err)
@@ -124,10 +114,7 @@ func TestAProxiedRequestFindsTheNextProcess(t *testing.T) {
 	defer next.proxy.CloseIdleConnections()
 	s := &Server{supervisor: &supervisor{current: ended, changed: make(chan struct{})}}
 	time.AfterFunc(20*time.Millisecond, func() { s.supervisor.set(next, starting) })
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://host/api/x", io.NopCloser(strings.NewReader("the body")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testenv.Must(http.NewRequestWithContext(t.Context(), http.MethodPost, "http://host/api/x", io.NopCloser(strings.NewReader("the body"))))(t)
 	response, err := proxied{s}.RoundTrip(r)
 	if err != nil {
 		t.Fatal(err)

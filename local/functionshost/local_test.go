@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/clock"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 )
@@ -49,14 +50,8 @@ func move(t *testing.T, s *Server, body string) clock.Reading {
 
 func environment(t *testing.T, s *Server) []string {
 	t.Helper()
-	p, err := s.supervisor.ready(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := http.Get(p.url + "/environment")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testenv.Must(s.supervisor.ready(t.Context()))(t)
+	response := testenv.Must(http.Get(p.url + "/environment"))(t)
 	defer response.Body.Close()
 	var all []string
 	if err := json.NewDecoder(response.Body).Decode(&all); err != nil {
@@ -129,10 +124,7 @@ func TestMovesThatAreRefused(t *testing.T) {
 			t.Errorf("%.60s: %d %s, %v; want %q", body, status, text, err, want)
 		}
 	}
-	response, err := http.Post(s.URL()+"/_local/clock", "text/plain", strings.NewReader(`{"advance":"5d"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := testenv.Must(http.Post(s.URL()+"/_local/clock", "text/plain", strings.NewReader(`{"advance":"5d"}`)))(t)
 	if _ = response.Body.Close(); response.StatusCode != http.StatusUnsupportedMediaType {
 		t.Errorf("what a page in the browser can send is answered %d", response.StatusCode)
 	}
@@ -177,7 +169,7 @@ func TestCallsEndBeforeTheClockMoves(t *testing.T) {
 		}
 		moved <- err
 	}()
-	eventually(t, "the handler taking no more calls", func() bool { return s.HandlerPID() == 0 })
+	testenv.Eventually(t, "the handler taking no more calls", func() bool { return s.HandlerPID() == 0 })
 	go func() { ended <- s.Invoke(t.Context(), "tick", []byte("late")) }()
 	select {
 	case err := <-moved:
@@ -221,10 +213,10 @@ func TestWhoeverGivesUpMovesNothing(t *testing.T) {
 		defer close(gone)
 		_, _, _ = local(ctx, s, "POST", "clock", `{"advance":"5d"}`)
 	}()
-	eventually(t, "the handler taking no more calls", func() bool { return s.HandlerPID() == 0 })
+	testenv.Eventually(t, "the handler taking no more calls", func() bool { return s.HandlerPID() == 0 })
 	giveUp()
 	<-gone
-	eventually(t, "the same handler going on", func() bool { return s.HandlerPID() == before })
+	testenv.Eventually(t, "the same handler going on", func() bool { return s.HandlerPID() == before })
 	close(leave)
 	if err := <-ended; err != nil || s.clock.Offset() != 0 {
 		t.Errorf("the clock is %s ahead; the call that ran: %v", s.clock.Offset(), err)
@@ -283,7 +275,7 @@ func TestTheClockIsMovedWhileATimerFires(t *testing.T) {
 			t.Errorf("%d %s, %v", status, text, err)
 		}
 	}()
-	eventually(t, "the handler taking no more calls", func() bool { return s.HandlerPID() == 0 })
+	testenv.Eventually(t, "the handler taking no more calls", func() bool { return s.HandlerPID() == 0 })
 	close(leave)
 	if f := <-entered; !f.Data.Timer.IsPastDue || f.Metadata.Sys["UtcNow"] != "2026-01-02T12:05:30Z" {
 		t.Errorf("after the move comes %+v", f)
@@ -338,11 +330,7 @@ func TestMessagesFlowWhileTheClockIsMoved(t *testing.T) {
 	t.Parallel()
 	const messages, moves = 300, 4
 	c := clock.New(nil)
-	b, err := servicebus.Start(t.Context(), servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "SAS_KEY_VALUE", Now: c.Now, Locks: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = b.Close() })
+	b := testenv.Started(servicebus.Start(t.Context(), servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "SAS_KEY_VALUE", Now: c.Now, Locks: time.Now}))(t)
 	var mu sync.Mutex
 	seen := map[string]int{}
 	s := run(t, Config{Clock: c, AppDir: app(t, map[string]string{"on-event": onEvent}), Settings: map[string]string{"ServiceBusConnection": b.ConnectionString()}}, func(w http.ResponseWriter, r *http.Request) {
@@ -361,7 +349,7 @@ func TestMessagesFlowWhileTheClockIsMoved(t *testing.T) {
 		move(t, s, `{"advance":"1d"}`)
 		b.Tick()
 	}
-	eventually(t, "an empty subscription", func() bool { return left(t, b) == 0 })
+	testenv.Eventually(t, "an empty subscription", func() bool { return left(t, b) == 0 })
 	mu.Lock()
 	defer mu.Unlock()
 	for body, n := range seen {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 var update = flag.Bool("update", false, "rewrite the goldens")
@@ -53,19 +55,13 @@ func TestPayload(t *testing.T) {
 			if err := json.Unmarshal(raw, &parsed); err != nil {
 				t.Fatalf("%s: %v", raw, err)
 			}
-			got, err := json.MarshalIndent(parsed, "", "  ")
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := testenv.Must(json.MarshalIndent(parsed, "", "  "))(t)
 			got = append(guid.ReplaceAll(got, []byte(`"RandGuid": "…"`)), '\n')
 			file := filepath.Join("testdata", "payload", name+".json")
 			if *update {
 				write(t, file, string(got))
 			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := testenv.Must(os.ReadFile(file))(t)
 			if !bytes.Equal(got, want) {
 				t.Errorf("the envelope is\n%s\nwant\n%s", got, want)
 			}

@@ -8,22 +8,18 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 // A host that is killed leaves its handler running, which has to end by itself: package handler
 // tests that.
 func TestAKilledHostLeavesItsHandler(t *testing.T) {
 	t.Parallel()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := testenv.Must(os.Executable())(t)
 	host := exec.Command(self)
 	host.Env = append(os.Environ(), "FAKE_ROLE=host", "FAKE_APP="+app(t, map[string]string{"tick": yearly}), "FAKE_REPORT="+report(t, nil))
-	out, err := host.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := testenv.Must(host.StdoutPipe())(t)
 	if err := host.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 )
 
@@ -51,7 +52,7 @@ func broker(t testing.TB, addr string, lock time.Duration) *servicebus.Server {
 		}
 	}
 	var b *servicebus.Server
-	eventually(t, "the broker's start", func() (ok bool) {
+	testenv.Eventually(t, "the broker's start", func() (ok bool) {
 		var err error
 		b, err = servicebus.Start(context.Background(), servicebus.Config{Addr: addr, Topology: topology, Key: "SAS_KEY_VALUE"})
 		return err == nil
@@ -62,12 +63,7 @@ func broker(t testing.TB, addr string, lock time.Duration) *servicebus.Server {
 
 func client(t testing.TB, b *servicebus.Server) *azservicebus.Client {
 	t.Helper()
-	c, err := azservicebus.NewClientFromConnectionString(b.ConnectionString(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close(context.Background()) })
-	return c
+	return testenv.Connected(azservicebus.NewClientFromConnectionString(b.ConnectionString(), nil))(t)
 }
 
 func send(t testing.TB, b *servicebus.Server, bodies ...string) {
@@ -76,10 +72,7 @@ func send(t testing.TB, b *servicebus.Server, bodies ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	batch, err := sender.NewMessageBatch(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	batch := testenv.Must(sender.NewMessageBatch(t.Context(), nil))(t)
 	for _, body := range bodies {
 		if err := batch.AddMessage(&azservicebus.Message{Body: []byte(body), ApplicationProperties: map[string]any{"MessageType": "phase-due", "n": int64(7)}}, nil); err != nil {
 			t.Fatal(err)
@@ -97,10 +90,7 @@ func left(t testing.TB, b *servicebus.Server) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	messages, err := receiver.PeekMessages(t.Context(), 100, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	messages := testenv.Must(receiver.PeekMessages(t.Context(), 100, nil))(t)
 	return len(messages)
 }
 
@@ -125,7 +115,7 @@ func TestMessagesAreCompletedOnSuccessAndComeAgainOnFailure(t *testing.T) {
 		success(w)
 	})
 	send(t, b, "good", "bad", "poison", "\xff\x00")
-	eventually(t, "an empty subscription", func() bool { return left(t, b) == 0 })
+	testenv.Eventually(t, "an empty subscription", func() bool { return left(t, b) == 0 })
 	mu.Lock()
 	defer mu.Unlock()
 	got := fmt.Sprint(seen)
@@ -155,11 +145,11 @@ func TestNoMoreCallsAtOnceThanConfigured(t *testing.T) {
 	})
 	bodies := make([]string, 100)
 	send(t, b, bodies...)
-	eventually(t, "100 calls", func() bool { return done.Load() == 100 })
+	testenv.Eventually(t, "100 calls", func() bool { return done.Load() == 100 })
 	if most.Load() != 8 {
 		t.Errorf("%d calls ran at once, want 8", most.Load())
 	}
-	eventually(t, "an empty subscription", func() bool { return left(t, b) == 0 })
+	testenv.Eventually(t, "an empty subscription", func() bool { return left(t, b) == 0 })
 }
 
 func TestALockIsKeptWhileTheCallRuns(t *testing.T) {
@@ -175,7 +165,7 @@ func TestALockIsKeptWhileTheCallRuns(t *testing.T) {
 		success(w)
 	})
 	send(t, b, "slow")
-	eventually(t, "an empty subscription", func() bool { return left(t, b) == 0 })
+	testenv.Eventually(t, "an empty subscription", func() bool { return left(t, b) == 0 })
 	if calls.Load() != 1 {
 		t.Errorf("%d calls, want 1", calls.Load())
 	}
@@ -215,7 +205,7 @@ func TestTheBrokerMayGoAndComeBack(t *testing.T) {
 	if got := <-bodies; got != "before" {
 		t.Errorf("got %q", got)
 	}
-	eventually(t, "an empty subscription", func() bool { return left(t, b) == 0 })
+	testenv.Eventually(t, "an empty subscription", func() bool { return left(t, b) == 0 })
 	addr := b.Addr()
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
@@ -254,10 +244,7 @@ func TestMessagesWhoseHandlerIsKilledComeAgain(t *testing.T) {
 			t.Fatalf("the first delivery has count %s", got)
 		}
 	}
-	process, err := os.FindProcess(s.HandlerPID())
-	if err != nil {
-		t.Fatal(err)
-	}
+	process := testenv.Must(os.FindProcess(s.HandlerPID()))(t)
 	if err := process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +253,7 @@ func TestMessagesWhoseHandlerIsKilledComeAgain(t *testing.T) {
 			t.Errorf("the second delivery has count %s", got)
 		}
 	}
-	eventually(t, "an empty subscription", func() bool { return left(t, b) == 0 })
+	testenv.Eventually(t, "an empty subscription", func() bool { return left(t, b) == 0 })
 }
 
 func TestConnections(t *testing.T) {
@@ -305,6 +292,6 @@ func BenchmarkMessages(b *testing.B) {
 		"ServiceBusConnection": namespace.ConnectionString(), "FAKE_DIRECT": "yes",
 		overridePrefix + "extensions__serviceBus__maxConcurrentCalls": "64",
 	}}, nil)
-	eventually(b, "an empty subscription", func() bool { return left(b, namespace) == 0 })
+	testenv.Eventually(b, "an empty subscription", func() bool { return left(b, namespace) == 0 })
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "messages/s")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/security/keyvault/azsecrets"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/keyvault"
 )
@@ -42,21 +43,11 @@ func start(t *testing.T, allowed func(string) bool) fixture {
 	t.Helper()
 	config := entra.DefaultConfig()
 	config.Addr = "127.0.0.1:0"
-	directory, err := entra.Start(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = directory.Close() })
-	certificate, err := directory.ServerCertificate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	vault, err := keyvault.Start(t.Context(), keyvault.Config{
+	directory := testenv.Started(entra.Start(t.Context(), config))(t)
+	certificate := testenv.Must(directory.ServerCertificate())(t)
+	vault := testenv.Must(keyvault.Start(t.Context(), keyvault.Config{
 		Certificate: certificate, Authority: directory.URL(), TenantID: entra.DefaultTenantID, VerifyToken: directory.VerifyToken, Allowed: allowed,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(func() {
 		if err := errors.Join(vault.Close(), vault.Close()); err != nil {
 			t.Error(err)
@@ -67,14 +58,10 @@ func start(t *testing.T, allowed func(string) bool) fixture {
 
 func (f fixture) client(t *testing.T, scope string) *azsecrets.Client {
 	t.Helper()
-	client, err := azsecrets.NewClient(f.vault.URL(), as{f.directory, entra.DefaultWorkerClientID, scope}, &azsecrets.ClientOptions{
+	return testenv.Must(azsecrets.NewClient(f.vault.URL(), as{f.directory, entra.DefaultWorkerClientID, scope}, &azsecrets.ClientOptions{
 		ClientOptions:                        azcore.ClientOptions{Transport: f.directory.HTTPClient(), Retry: policy.RetryOptions{MaxRetries: -1}},
 		DisableChallengeResourceVerification: true,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
+	}))(t)
 }
 
 func TestVersions(t *testing.T) {
@@ -82,22 +69,13 @@ func TestVersions(t *testing.T) {
 	f := start(t, nil)
 	client := f.client(t, "")
 	expires := time.Now().Add(time.Hour).Truncate(time.Second)
-	first, err := f.vault.Set("Worker", keyvault.Secret{Value: "one", ContentType: keyvault.ContentTypePFX, Expires: expires})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := client.GetSecret(t.Context(), "worker", "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := testenv.Must(f.vault.Set("Worker", keyvault.Secret{Value: "one", ContentType: keyvault.ContentTypePFX, Expires: expires}))(t)
+	got := testenv.Must(client.GetSecret(t.Context(), "worker", "", nil))(t)
 	if *got.Value != "one" || got.ID.Version() != first || got.ID.Name() != "Worker" || *got.ContentType != keyvault.ContentTypePFX ||
 		!got.Attributes.Expires.Equal(expires) || got.Managed == nil {
 		t.Errorf("got %+v", got)
 	}
-	second, err := f.vault.Set("worker", keyvault.Secret{Value: "two"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	second := testenv.Must(f.vault.Set("worker", keyvault.Secret{Value: "two"}))(t)
 	for id, want := range map[string]string{"": "two", first: "one", second: "two"} {
 		if got, err := client.GetSecret(t.Context(), "worker", id, nil); err != nil || *got.Value != want {
 			t.Errorf("version %q: %v, want %s", id, err, want)
@@ -106,16 +84,10 @@ func TestVersions(t *testing.T) {
 	if f.vault.Reads() != 4 {
 		t.Errorf("%d reads, want 4: requests without a token are none", f.vault.Reads())
 	}
-	third, err := f.vault.Set("worker", keyvault.Secret{Value: "three", Disabled: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	third := testenv.Must(f.vault.Set("worker", keyvault.Secret{Value: "three", Disabled: true}))(t)
 	listed := map[string]bool{}
 	for pager := client.NewListSecretPropertiesVersionsPager("worker", nil); pager.More(); {
-		page, err := pager.NextPage(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := testenv.Must(pager.NextPage(t.Context()))(t)
 		for _, p := range page.Value {
 			listed[p.ID.Version()] = *p.Attributes.Enabled
 		}
@@ -163,19 +135,13 @@ func TestRefusals(t *testing.T) {
 func TestWhatIsNotServedIsRefused(t *testing.T) {
 	t.Parallel()
 	f := start(t, nil)
-	token, err := f.directory.IssueAppToken(entra.DefaultWorkerClientID, keyvault.Audience+"/.default")
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := testenv.Must(f.directory.IssueAppToken(entra.DefaultWorkerClientID, keyvault.Audience+"/.default"))(t)
 	for request, status := range map[string]int{
 		"GET /secrets/a": 400, "GET /secrets?api-version=7.4": 404, "GET /keys/a?api-version=7.4": 404,
 		"PUT /secrets/a?api-version=7.4": 405, "GET /secrets/a/b/c?api-version=7.4": 404,
 	} {
 		method, path, _ := strings.Cut(request, " ")
-		r, err := http.NewRequestWithContext(t.Context(), method, f.vault.URL()+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testenv.Must(http.NewRequestWithContext(t.Context(), method, f.vault.URL()+path, nil))(t)
 		r.Header.Set("Authorization", "Bearer "+token)
 		response, err := f.directory.HTTPClient().Do(r)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	movable "github.com/matoolkit/matoolkit/local/clock"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 )
@@ -17,13 +18,9 @@ func newMovable(t *testing.T, c *movable.Clock) *environment {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	t.Cleanup(cancel)
-	server, err := servicebus.Start(ctx, servicebus.Config{
+	server := testenv.Started(servicebus.Start(ctx, servicebus.Config{
 		Addr: "127.0.0.1:0", Topology: conformanceTopology(t), Key: testKey, Now: c.Now, Locks: time.Now,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close() })
+	}))(t)
 	e := &environment{t: t, ctx: ctx, server: server}
 	e.connect(server.ConnectionString())
 	return e

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"os"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 )
 
@@ -21,41 +21,16 @@ type environment struct {
 	ctx    context.Context
 	client *azservicebus.Client
 	server *servicebus.Server // nil elsewhere
-	clock  *clock
+	clock  *testenv.Clock
 	dir    string // of a server that killed started
 }
 
 const testKey = "SAS_KEY_VALUE"
 
-// clock starts at the present, as clients sign and schedule by the real time.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
-
 func conformanceTopology(t testing.TB) servicebus.Topology {
 	t.Helper()
-	config, err := os.ReadFile("testdata/conformance.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	topology, err := servicebus.ParseTopology(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return topology
+	config := testenv.Must(os.ReadFile("testdata/conformance.json"))(t)
+	return testenv.Must(servicebus.ParseTopology(config))(t)
 }
 
 func newEnvironment(t *testing.T) *environment {
@@ -77,20 +52,17 @@ func newLocal(t *testing.T, dir string) *environment {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	t.Cleanup(cancel)
-	e := &environment{t: t, ctx: ctx, clock: &clock{now: time.Now()}}
+	e := &environment{t: t, ctx: ctx, clock: testenv.NewClock()}
 	e.start(dir)
 	return e
 }
 
 func (e *environment) start(dir string) {
 	e.t.Helper()
-	server, err := servicebus.Start(context.Background(), servicebus.Config{
+	server := testenv.Must(servicebus.Start(context.Background(), servicebus.Config{
 		Addr: "127.0.0.1:0", DataDir: dir,
 		Topology: conformanceTopology(e.t), Key: testKey, Now: e.clock.Now,
-	})
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	}))(e.t)
 	e.t.Cleanup(func() {
 		if err := server.Close(); err != nil {
 			e.t.Error(err)
@@ -102,13 +74,9 @@ func (e *environment) start(dir string) {
 
 func (e *environment) connect(connectionString string) {
 	e.t.Helper()
-	client, err := azservicebus.NewClientFromConnectionString(connectionString, &azservicebus.ClientOptions{
+	client := testenv.Connected(azservicebus.NewClientFromConnectionString(connectionString, &azservicebus.ClientOptions{
 		RetryOptions: azservicebus.RetryOptions{MaxRetries: -1},
-	})
-	if err != nil {
-		e.t.Fatal(err)
-	}
-	e.t.Cleanup(func() { _ = client.Close(context.Background()) })
+	}))(e.t)
 	e.client = client
 }
 
@@ -132,7 +100,7 @@ func (e *environment) advance(d time.Duration) {
 		time.Sleep(d)
 		return
 	}
-	e.clock.advance(d)
+	e.clock.Advance(d)
 	e.server.Tick()
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 	"github.com/Azure/go-amqp"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 )
 
@@ -28,7 +29,7 @@ func TestTokenOfAnIdentityWithoutAPort(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	server, err := servicebus.Start(ctx, servicebus.Config{
+	server := testenv.Started(servicebus.Start(ctx, servicebus.Config{
 		Topology: servicebus.DefaultTopology(), Key: testKey,
 		VerifyToken: func(token, audience string) error {
 			if token != "good" || !strings.Contains(audience, "/worker-results") {
@@ -36,24 +37,14 @@ func TestTokenOfAnIdentityWithoutAPort(t *testing.T) {
 			}
 			return nil
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
+	}))(t)
 	send := func(token, topic string) error {
-		client, err := azservicebus.NewClient("matoolkit.servicebus.windows.net", credential(token), &azservicebus.ClientOptions{
+		client := testenv.Must(azservicebus.NewClient("matoolkit.servicebus.windows.net", credential(token), &azservicebus.ClientOptions{
 			RetryOptions:     azservicebus.RetryOptions{MaxRetries: -1},
 			NewWebSocketConn: func(context.Context, azservicebus.NewWebSocketConnArgs) (net.Conn, error) { return server.Dial() },
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		defer client.Close(ctx)
-		sender, err := client.NewSender(topic, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sender := testenv.Must(client.NewSender(topic, nil))(t)
 		return sender.SendMessage(ctx, message("a"), nil)
 	}
 	if err := send("good", "worker-results"); err != nil {
@@ -296,14 +287,8 @@ func TestServerListensOnLoopbackOnly(t *testing.T) {
 func TestServerEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
-	server, err := servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Key: testKey})
-	if err != nil {
-		t.Fatal(err)
-	}
-	nc, err := net.Dial("tcp", server.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := testenv.Must(servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Key: testKey}))(t)
+	nc := testenv.Must(net.Dial("tcp", server.Addr()))(t)
 	defer nc.Close()
 	cancel()
 	if _, err := io.ReadAll(nc); err != nil && !errors.Is(err, net.ErrClosed) && !strings.Contains(err.Error(), "reset") {

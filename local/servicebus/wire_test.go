@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/servicebus/amqp"
 )
 
@@ -77,10 +78,7 @@ func (w *wire) write(b []byte) {
 // send writes a frame with the fields given, and a payload.
 func (w *wire) send(kind byte, channel uint16, code uint64, fields []any, payload ...byte) {
 	w.t.Helper()
-	b, err := amqp.Append(make([]byte, 8), amqp.Described{Descriptor: code, Value: fields})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	b := testenv.Must(amqp.Append(make([]byte, 8), amqp.Described{Descriptor: code, Value: fields}))(w.t)
 	b = append(b, payload...)
 	copy(b, []byte{byte(len(b) >> 24), byte(len(b) >> 16), byte(len(b) >> 8), byte(len(b)), 2, kind, byte(channel >> 8), byte(channel)})
 	w.write(b)
@@ -225,15 +223,8 @@ func (w *wire) putToken(handle uint32, replyTo any, audience string) map[any]any
 // answer reads the application properties of the next message.
 func (w *wire) answer() map[any]any {
 	w.t.Helper()
-	s, err := amqp.Split(w.expect(wireTransfer).payload)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	m, err := amqp.ParseMap(s.ApplicationProperties)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return m
+	s := testenv.Must(amqp.Split(w.expect(wireTransfer).payload))(w.t)
+	return testenv.Must(amqp.ParseMap(s.ApplicationProperties))(w.t)
 }
 
 // authorize connects and puts a token for the whole namespace, with links 0 and 1.
@@ -399,14 +390,8 @@ func (w *wire) manage(entity string) {
 func (w *wire) call(id uint32, operation string, body any) (amqp.Sections, map[any]any) {
 	w.t.Helper()
 	w.transfer(3, id, w.encode([]any{"request", nil, nil, nil, "management-in"}, map[any]any{"operation": operation}, body))
-	s, err := amqp.Split(w.expect(wireTransfer).payload)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	m, err := amqp.ParseMap(s.ApplicationProperties)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	s := testenv.Must(amqp.Split(w.expect(wireTransfer).payload))(w.t)
+	m := testenv.Must(amqp.ParseMap(s.ApplicationProperties))(w.t)
 	return s, m
 }
 

@@ -5,14 +5,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 func TestAnswersThatAreRefused(t *testing.T) {
 	t.Parallel()
-	berlin, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	berlin := testenv.Must(time.LoadLocation("Europe/Berlin"))(t)
 	for src, want := range map[string]string{
 		"answer: []":                                          `1:1: the file has no field "answer": use answers, approvals, members`,
 		"answers: {}":                                         "1:10: answers must be a list",
@@ -56,10 +55,7 @@ func TestAnswersThatAreRefused(t *testing.T) {
 
 func TestTimes(t *testing.T) {
 	t.Parallel()
-	berlin, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	berlin := testenv.Must(time.LoadLocation("Europe/Berlin"))(t)
 	for text, want := range map[string]string{
 		"2026-12-01 18:00":          "2026-12-01T17:00:00Z",
 		"2026-06-01T18:00":          "2026-06-01T16:00:00Z",

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 	_ "time/tzdata"
+
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 // scenario reads a folder of testdata; an example's files are where the example is.
@@ -47,23 +49,13 @@ func scenario(t *testing.T, name string) Config {
 
 func read(t *testing.T, file string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return testenv.Must(os.ReadFile(file))(t)
 }
 
 func played(t *testing.T, c Config) (*Timeline, []byte) {
 	t.Helper()
-	timeline, err := Run(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := json.MarshalIndent(timeline, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	timeline := testenv.Must(Run(t.Context(), c))(t)
+	text := testenv.Must(json.MarshalIndent(timeline, "", " "))(t)
 	return timeline, text
 }
 
@@ -112,11 +104,7 @@ func TestNothingIsMissedBetweenTicks(t *testing.T) {
 
 func encoded(t *testing.T, v any) []byte {
 	t.Helper()
-	text, err := json.MarshalIndent(v, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return testenv.Must(json.MarshalIndent(v, "", " "))(t)
 }
 
 // The summary's counts agree with the events and the jobs.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/clock"
 	"github.com/matoolkit/matoolkit/local/system"
 )
@@ -16,35 +17,18 @@ import (
 func TestTheClockIsMovedElsewhere(t *testing.T) {
 	t.Parallel()
 	c := system.Config{DataDir: t.TempDir(), Addresses: system.FreeAddresses(), Parts: []system.Part{system.ServiceBus}}
-	s, err := system.Start(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	client, err := azservicebus.NewClientFromConnectionString(s.ServiceBusConnection(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close(t.Context())
-	sender, err := client.NewSender("orchestrator-events", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testenv.Started(system.Start(t.Context(), c))(t)
+	client := testenv.Connected(azservicebus.NewClientFromConnectionString(s.ServiceBusConnection(), nil))(t)
+	sender := testenv.Must(client.NewSender("orchestrator-events", nil))(t)
 	if _, err := sender.ScheduleMessages(t.Context(), []*azservicebus.Message{{Body: []byte("day 3")}}, time.Now().Add(72*time.Hour), nil); err != nil {
 		t.Fatal(err)
 	}
 
-	host, err := clock.Open(filepath.Join(c.DataDir, "clock.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	host := testenv.Must(clock.Open(filepath.Join(c.DataDir, "clock.json")))(t)
 	if err := host.Advance(120 * time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	receiver, err := client.NewReceiverForSubscription("orchestrator-events", "orchestrator", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	receiver := testenv.Must(client.NewReceiverForSubscription("orchestrator-events", "orchestrator", nil))(t)
 	got, err := receiver.ReceiveMessages(t.Context(), 1, nil)
 	if err != nil || len(got) != 1 || string(got[0].Body) != "day 3" {
 		t.Fatalf("received %v, %v", got, err)

@@ -4,16 +4,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/system"
 )
 
 func TestStateIsOneSystemsOnly(t *testing.T) {
 	t.Parallel()
 	c := system.Config{DataDir: t.TempDir(), Addresses: system.FreeAddresses(), Parts: []system.Part{system.Cosmos}}
-	first, err := system.Start(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := testenv.Must(system.Start(t.Context(), c))(t)
 	if second, err := system.Start(t.Context(), c); err == nil {
 		second.Close()
 		t.Error("two systems write the same state")

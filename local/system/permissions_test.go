@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/system"
 )
@@ -13,24 +14,15 @@ import (
 // administrator's token, which has none, may not.
 func TestTenantAsksForPermissions(t *testing.T) {
 	t.Parallel()
-	s, err := system.Start(t.Context(), system.Config{Parts: []system.Part{system.Identity}, Addresses: system.FreeAddresses()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testenv.Must(system.Start(t.Context(), system.Config{Parts: []system.Part{system.Identity}, Addresses: system.FreeAddresses()}))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	const scope = "https://graph.microsoft.com/"
-	worker, err := s.Entra.IssueAppToken(entra.DefaultWorkerClientID, scope+".default")
-	if err != nil {
-		t.Fatal(err)
-	}
-	person, err := s.Entra.IssueUserToken(entra.DefaultAdminUPN, scope+"User.Read")
-	if err != nil {
-		t.Fatal(err)
-	}
+	worker := testenv.Must(s.Entra.IssueAppToken(entra.DefaultWorkerClientID, scope+".default"))(t)
+	person := testenv.Must(s.Entra.IssueUserToken(entra.DefaultAdminUPN, scope+"User.Read"))(t)
 	env := s.WorkerEnv()
 	mail := []byte(`{"message": {"subject": "s", "body": {"contentType": "text", "content": "c"},
 		"toRecipients": [{"emailAddress": {"address": "` + env["ALERT_TO"] + `"}}]}}`)
@@ -38,17 +30,11 @@ func TestTenantAsksForPermissions(t *testing.T) {
 		token string
 		want  int
 	}{{worker, http.StatusAccepted}, {person, http.StatusForbidden}} {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
-			env["GRAPH_URL"]+"/v1.0/users/"+env["ALERT_FROM"]+"/sendMail", bytes.NewReader(mail))
-		if err != nil {
-			t.Fatal(err)
-		}
+		request := testenv.Must(http.NewRequestWithContext(t.Context(), http.MethodPost,
+			env["GRAPH_URL"]+"/v1.0/users/"+env["ALERT_FROM"]+"/sendMail", bytes.NewReader(mail)))(t)
 		request.Header.Set("Authorization", "Bearer "+tc.token)
 		request.Header.Set("Content-Type", "application/json")
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := testenv.Must(http.DefaultClient.Do(request))(t)
 		_ = response.Body.Close()
 		if response.StatusCode != tc.want {
 			t.Errorf("the tenant answers %s, want %d", response.Status, tc.want)

@@ -4,15 +4,14 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 // A second system's error names the taken port once and says what to do.
 func TestAPortThatIsTaken(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testenv.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() {
 		if err := l.Close(); err != nil {
 			t.Error(err)

@@ -16,15 +16,13 @@ import (
 	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/microsoft/go-mssqldb/msdsn"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/tds"
 )
 
 func start(t *testing.T, c tds.Config) *tds.Server {
 	t.Helper()
-	s, err := tds.Start(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testenv.Must(tds.Start(c))(t)
 	t.Cleanup(func() {
 		_ = s.Close()
 		if refused := s.Refused(); len(refused) > 0 && !t.Failed() {
@@ -37,10 +35,7 @@ func start(t *testing.T, c tds.Config) *tds.Server {
 // config is that of the real driver, which trusts the server's CA.
 func config(t *testing.T, s *tds.Server) msdsn.Config {
 	t.Helper()
-	c, err := msdsn.Parse("sqlserver://reader:secret@" + s.Addr() + "?database=people&encrypt=true&app+name=test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testenv.Must(msdsn.Parse("sqlserver://reader:secret@" + s.Addr() + "?database=people&encrypt=true&app+name=test"))(t)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(s.CAPEM())
 	c.TLSConfig = &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12}
@@ -144,15 +139,9 @@ func TestTypes(t *testing.T) {
 // column returns the values that the driver reads from one column.
 func column(t *testing.T, db *sql.DB, query, name string) []any {
 	t.Helper()
-	rows, err := db.QueryContext(t.Context(), query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := testenv.Must(db.QueryContext(t.Context(), query))(t)
 	defer rows.Close()
-	names, err := rows.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := testenv.Must(rows.Columns())(t)
 	var out []any
 	for rows.Next() {
 		values, targets := make([]any, len(names)), make([]any, len(names))
@@ -268,10 +257,7 @@ func TestTransactions(t *testing.T) {
 	}
 	db := open(t, s)
 	for _, end := range []func(*sql.Tx) error{(*sql.Tx).Rollback, (*sql.Tx).Commit} {
-		tx, err := db.BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tx := testenv.Must(db.BeginTx(t.Context(), nil))(t)
 		if got := len(column(t, db, "SELECT 1", "")); got != 1 {
 			t.Errorf("%d rows", got)
 		}
@@ -317,10 +303,7 @@ func TestTokens(t *testing.T) {
 			return nil
 		}})
 		for token, good := range map[string]bool{long: true, "other": false} {
-			connector, err := connect(config(t, s), token)
-			if err != nil {
-				t.Fatal(err)
-			}
+			connector := testenv.Must(connect(config(t, s), token))(t)
 			conn, err := connector.Connect(t.Context())
 			if (err == nil) != good {
 				t.Errorf("%s: %v", library, err)
@@ -383,10 +366,7 @@ func TestRefused(t *testing.T) {
 			return err
 		},
 	} {
-		s, err := tds.Start(passwords)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := testenv.Must(tds.Start(passwords))(t)
 		if err := ask(open(t, s)); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%v", err)
 		}
@@ -395,15 +375,8 @@ func TestRefused(t *testing.T) {
 		}
 		_ = s.Close()
 	}
-	s, err := tds.Start(passwords)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	conn, err := net.Dial("tcp", s.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testenv.Started(tds.Start(passwords))(t)
+	conn := testenv.Must(net.Dial("tcp", s.Addr()))(t)
 	defer conn.Close()
 	if _, err := conn.Write([]byte("GET / HTTP/1.1\r\n\r\n")); err != nil {
 		t.Fatal(err)
@@ -415,10 +388,7 @@ func TestRefused(t *testing.T) {
 
 func TestCloseTwice(t *testing.T) {
 	t.Parallel()
-	s, err := tds.Start(passwords)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testenv.Must(tds.Start(passwords))(t)
 	idle, err := open(t, s).Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)

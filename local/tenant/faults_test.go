@@ -12,7 +12,7 @@ import (
 func TestReplicationLag(t *testing.T) {
 	t.Parallel()
 	c := newClock()
-	r := start(t, tenant.Config{Lag: time.Minute, Now: c.now, ProvisionMailUsers: true, Seed: exchangeSeed()})
+	r := start(t, tenant.Config{Lag: time.Minute, Now: c.Now, ProvisionMailUsers: true, Seed: exchangeSeed()})
 	id := r.newUser("eva")
 	path := "/v1.0/users/" + id
 
@@ -26,7 +26,7 @@ func TestReplicationLag(t *testing.T) {
 		t.Errorf("recipient of the new user: %d", a.status)
 	}
 
-	c.advance(time.Minute)
+	c.Advance(time.Minute)
 	r.must(200, "GET", path, nil)
 	r.mustCmdlet("Get-MailUser", map[string]any{"Identity": id})
 
@@ -40,7 +40,7 @@ func TestReplicationLag(t *testing.T) {
 	if stale := r.mustCmdlet("Get-MailUser", map[string]any{"Identity": annID}).values()[0]["PrimarySmtpAddress"]; stale != "ann@contoso.com" {
 		t.Errorf("just after the change Exchange shows %v", stale)
 	}
-	c.advance(time.Minute)
+	c.Advance(time.Minute)
 	r.must(200, "GET", "/v1.0/users/new@contoso.com", nil)
 	if now := r.mustCmdlet("Get-MailUser", map[string]any{"Identity": annID}).values()[0]["PrimarySmtpAddress"]; now != "ann@old.com" {
 		t.Errorf("a minute later Exchange shows %v", now)
@@ -50,9 +50,9 @@ func TestReplicationLag(t *testing.T) {
 func TestAMembershipIsSeenLate(t *testing.T) {
 	t.Parallel()
 	c := newClock()
-	r := start(t, tenant.Config{Now: c.now})
+	r := start(t, tenant.Config{Now: c.Now})
 	ann, group := r.newUser("ann"), r.newGroup("g")
-	c.advance(time.Hour)
+	c.Advance(time.Hour)
 	if err := r.SetFaults(tenant.Faults{LagMS: 2000}); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestAMembershipIsSeenLate(t *testing.T) {
 	if _, message := r.must(400, "POST", path+"$ref", r.link(ann)).error(); !strings.Contains(message, "already exist") {
 		t.Errorf("added again within the lag: %q", message)
 	}
-	c.advance(2 * time.Second)
+	c.Advance(2 * time.Second)
 	if check() != "["+group+"]" {
 		t.Error("the membership is never seen")
 	}
@@ -81,7 +81,7 @@ func TestAMembershipIsSeenLate(t *testing.T) {
 func TestMailUsersAreProvisionedByRule(t *testing.T) {
 	t.Parallel()
 	c := newClock()
-	r := start(t, tenant.Config{Now: c.now, ProvisionMailUsers: true, ProvisionDelay: time.Second, ProvisionExcept: []string{"Legal", "fay@contoso.com"}})
+	r := start(t, tenant.Config{Now: c.Now, ProvisionMailUsers: true, ProvisionDelay: time.Second, ProvisionExcept: []string{"Legal", "fay@contoso.com"}})
 	tests := []struct {
 		name      string
 		changes   map[string]any
@@ -103,7 +103,7 @@ func TestMailUsersAreProvisionedByRule(t *testing.T) {
 	if a := r.cmdlet("Get-MailUser", map[string]any{"Identity": ids["ann"]}); a.status != 404 {
 		t.Errorf("before the delay: %d", a.status)
 	}
-	c.advance(time.Second)
+	c.Advance(time.Second)
 	for _, tt := range tests {
 		a := r.cmdlet("Get-MailUser", map[string]any{"Identity": ids[tt.name]})
 		if tt.addresses == "" {
@@ -123,7 +123,7 @@ func TestMailUsersAreProvisionedByRule(t *testing.T) {
 	}
 	r.must(204, "PATCH", "/v1.0/users/"+ids["eva"], map[string]any{"department": "Sales"})
 	r.must(204, "PATCH", "/v1.0/users/"+ids["dan"], map[string]any{"mail": "dan@fabrikam.com"})
-	c.advance(time.Second)
+	c.Advance(time.Second)
 	r.mustCmdlet("Get-MailUser", map[string]any{"Identity": ids["eva"]})
 	r.mustCmdlet("Get-MailUser", map[string]any{"Identity": ids["dan"]})
 }
@@ -133,7 +133,7 @@ func TestMailUsersAreProvisionedByRule(t *testing.T) {
 func TestALimit(t *testing.T) {
 	t.Parallel()
 	c := newClock()
-	r := start(t, tenant.Config{Now: c.now})
+	r := start(t, tenant.Config{Now: c.Now})
 	ann := r.newUser("ann")
 	if err := r.SetFaults(tenant.Faults{Rules: []tenant.Fault{{Op: "GET /users/{user}", After: 2, PerMS: 10_000, Status: 429}}}); err != nil {
 		t.Fatal(err)
@@ -146,9 +146,9 @@ func TestALimit(t *testing.T) {
 		if a.status != want.status || a.header.Get("Retry-After") != want.retryAfter {
 			t.Errorf("request %d: got %d and %q, want %+v", i+1, a.status, a.header.Get("Retry-After"), want)
 		}
-		c.advance(3200 * time.Millisecond)
+		c.Advance(3200 * time.Millisecond)
 		if i == 3 {
-			c.advance(5 * time.Second)
+			c.Advance(5 * time.Second)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/tenant"
 )
 
@@ -161,10 +162,7 @@ func TestGraphRefusesAsDocumented(t *testing.T) {
 			r := rig{t, r.Server}
 			req := r.request(tt.method, tt.path, tt.body)
 			req.Header.Set("client-request-id", "my-request")
-			a, err := r.send(req)
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := testenv.Must(r.send(req))(t)
 			code, message := a.error()
 			if a.status != tt.status || code != tt.code || !strings.Contains(message, tt.message) {
 				t.Errorf("got %d %s %q\nwant %d %s %q", a.status, code, message, tt.status, tt.code, tt.message)
@@ -346,11 +344,7 @@ func TestTokens(t *testing.T) {
 			r := rig{t, r.Server}
 			send := func(req *http.Request) answer {
 				req.Header.Set("Authorization", tt.authorization)
-				a, err := r.send(req)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return a
+				return testenv.Must(r.send(req))(t)
 			}
 			a := send(r.request("GET", "/v1.0/users", nil))
 			if code, _ := a.error(); a.status != tt.graph || code != tt.code {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/tenant"
 )
 
@@ -36,10 +37,7 @@ func TestWhatWasAnsweredOutlivesAKill(t *testing.T) {
 	dir := t.TempDir()
 	child := exec.CommandContext(t.Context(), os.Args[0])
 	child.Env = append(os.Environ(), childDir+"="+dir)
-	out, err := child.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := testenv.Must(child.StdoutPipe())(t)
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -79,10 +77,7 @@ type remoteRig struct {
 
 func (r remoteRig) post(path string, body any) map[string]any {
 	r.t.Helper()
-	encoded, err := json.Marshal(body)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	encoded := testenv.Must(json.Marshal(body))(r.t)
 	a := postJSON(r.t, r.url+path, string(encoded))
 	if a.status >= 300 {
 		r.t.Fatalf("POST %s: %d %s", path, a.status, a.raw)
@@ -99,10 +94,7 @@ func TestARestartKeepsEverything(t *testing.T) {
 	first.must(204, "POST", "/v1.0/groups/"+group+"/members/$ref", first.link(eva))
 	first.mustCmdlet("Set-MailUser", map[string]any{"Identity": eva, "CustomAttribute3": "x", "ArchiveGuid": "dddddddd-0000-0000-0000-000000000001"})
 	first.must(204, "DELETE", "/v1.0/users/dan@contoso.com", nil)
-	want, err := json.Marshal(first.State())
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testenv.Must(json.Marshal(first.State()))(t)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -8,31 +8,16 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/tenant"
 )
 
-// clock is a time that only the test moves.
-type clock struct {
-	mu sync.Mutex
-	t  time.Time
-}
-
-func newClock() *clock { return &clock{t: time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)} }
-
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.t
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.t = c.t.Add(d)
+// newClock is a clock that only the test moves.
+func newClock() *testenv.Clock {
+	return testenv.NewClockAt(time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC))
 }
 
 // rig is a running tenant and a client of it.
@@ -44,11 +29,7 @@ type rig struct {
 func start(t *testing.T, cfg tenant.Config) rig {
 	t.Helper()
 	cfg.Logger = slog.New(slog.DiscardHandler)
-	s, err := tenant.Start(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
+	s := testenv.Started(tenant.Start(t.Context(), cfg))(t)
 	return rig{t, s}
 }
 
@@ -85,16 +66,10 @@ func (r rig) request(method, path string, body any) *http.Request {
 	if s, isText := body.(string); isText {
 		content = strings.NewReader(s)
 	} else if body != nil {
-		encoded, err := json.Marshal(body)
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		encoded := testenv.Must(json.Marshal(body))(r.t)
 		content = bytes.NewReader(encoded)
 	}
-	req, err := http.NewRequestWithContext(r.t.Context(), method, r.URL()+path, content)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	req := testenv.Must(http.NewRequestWithContext(r.t.Context(), method, r.URL()+path, content))(r.t)
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -237,10 +212,7 @@ func TestAMigratedPersonIsOneObjectInBothServices(t *testing.T) {
 
 func postJSON(t *testing.T, url, body string) answer {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := testenv.Must(http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body)))(t)
 	req.Header.Set("Content-Type", "application/json")
 	a, err := rig{t: t}.send(req)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/bus"
 	azbus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 	"github.com/matoolkit/matoolkit/worker/announce"
 	"github.com/matoolkit/matoolkit/worker/catalog"
@@ -33,10 +34,7 @@ func TestTheMessageTellsAllThatIsDeclared(t *testing.T) {
 	t.Parallel()
 	w := announce.Worker{ID: "worker-01", Version: "1.2", Started: started, JobTimeout: 10 * time.Minute, Functions: append(catalog.Standard(), catalog.NoOp)}
 	w.Functions[0].TimeoutSeconds = 90
-	m, err := w.Message()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testenv.Must(w.Message())(t)
 	if m.Properties["MessageType"] != "worker-catalog" || m.Properties["WorkerId"] != "worker-01" || len(m.ID) > 128 {
 		t.Errorf("%+v", m)
 	}
@@ -75,10 +73,7 @@ func TestWhatIsTooLargeIsReportedWithoutDescriptions(t *testing.T) {
 		Params: []catalog.Param{{Name: "P", Type: catalog.String, Required: true, Description: long}},
 	}
 	w := announce.Worker{ID: "w", Started: started, Functions: []catalog.Function{f}}
-	m, err := w.Message()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testenv.Must(w.Message())(t)
 	got := read(t, m.Body).Functions[0]
 	if got.Description+got.Result[0].Description+got.Parameters[0].Description != "" || got.Parameters[0].Type != "string" || !got.Parameters[0].Required {
 		t.Errorf("%+v", got)
@@ -113,21 +108,9 @@ func TestItIsSentUntilItArrivesAndArrivesOnce(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	broker, err := servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "c2VjcmV0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer broker.Close()
-	client, err := azservicebus.NewClientFromConnectionString(broker.ConnectionString(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close(context.Background())
-	sender, err := azbus.Dial(azbus.Config{ConnectionString: broker.ConnectionString()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer sender.Close(context.Background())
+	broker := testenv.Started(servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "c2VjcmV0"}))(t)
+	client := testenv.Connected(azservicebus.NewClientFromConnectionString(broker.ConnectionString(), nil))(t)
+	sender := testenv.Connected(azbus.Dial(azbus.Config{ConnectionString: broker.ConnectionString()}))(t)
 	w := announce.Worker{ID: "worker-01", Started: started, Functions: catalog.Standard()}
 	way := &flaky{Sender: sender}
 	w.Send(ctx, way, slog.New(slog.DiscardHandler))
@@ -138,16 +121,10 @@ func TestItIsSentUntilItArrivesAndArrivesOnce(t *testing.T) {
 	if err := sender.Send(ctx, message.TopicWorkerResults, bus.Message{ID: last, Body: []byte("{}")}); err != nil {
 		t.Fatal(err)
 	}
-	results, err := client.NewReceiverForSubscription(message.TopicWorkerResults, message.SubscriptionOrchestrator, &azservicebus.ReceiverOptions{ReceiveMode: azservicebus.ReceiveModeReceiveAndDelete})
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := testenv.Must(client.NewReceiverForSubscription(message.TopicWorkerResults, message.SubscriptionOrchestrator, &azservicebus.ReceiverOptions{ReceiveMode: azservicebus.ReceiveModeReceiveAndDelete}))(t)
 	var ids []string
 	for len(ids) == 0 || ids[len(ids)-1] != last {
-		messages, err := results.ReceiveMessages(ctx, 10, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		messages := testenv.Must(results.ReceiveMessages(ctx, 10, nil))(t)
 		for _, m := range messages {
 			ids = append(ids, m.MessageID)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
 
@@ -103,10 +104,7 @@ func TestCheckDoesNotRepeatValues(t *testing.T) {
 func TestCall(t *testing.T) {
 	t.Parallel()
 	echo := sample.With(func(_ context.Context, p catalog.Params) (any, error) { return p.String("Name"), nil })
-	c, err := catalog.New(echo)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testenv.Must(catalog.New(echo))(t)
 	if got, err := c.Call(t.Context(), "set-SAMPLE", []byte(`{"Name":"a"}`)); err != nil || got != "a" {
 		t.Fatalf("got %v, %v", got, err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	azbus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 	"github.com/matoolkit/matoolkit/worker/control"
 )
@@ -24,51 +25,25 @@ const (
 
 func serve(t *testing.T, addr string) *servicebus.Server {
 	t.Helper()
-	server, err := servicebus.Start(context.Background(), servicebus.Config{Addr: addr, Topology: servicebus.DefaultTopology(), Key: "c2VjcmV0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close() })
-	return server
+	return testenv.Started(servicebus.Start(context.Background(), servicebus.Config{Addr: addr, Topology: servicebus.DefaultTopology(), Key: "c2VjcmV0"}))(t)
 }
 
 func connect(t *testing.T, connectionString string) *azservicebus.Client {
 	t.Helper()
-	client, err := azservicebus.NewClientFromConnectionString(connectionString, &azservicebus.ClientOptions{
+	return testenv.Connected(azservicebus.NewClientFromConnectionString(connectionString, &azservicebus.ClientOptions{
 		RetryOptions: azservicebus.RetryOptions{MaxRetries: 1, RetryDelay: 20 * time.Millisecond, MaxRetryDelay: 100 * time.Millisecond},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		_ = client.Close(ctx)
-	})
-	return client
+	}))(t)
 }
 
 // dial connects a worker.
 func dial(t *testing.T, connectionString string) *azbus.Client {
 	t.Helper()
-	client, err := azbus.Dial(azbus.Config{ConnectionString: connectionString})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		_ = client.Close(ctx)
-	})
-	return client
+	return testenv.Connected(azbus.Dial(azbus.Config{ConnectionString: connectionString}))(t)
 }
 
 func send(t *testing.T, client *azservicebus.Client, bodies ...string) {
 	t.Helper()
-	sender, err := client.NewSender(message.TopicWorkerControl, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sender := testenv.Must(client.NewSender(message.TopicWorkerControl, nil))(t)
 	defer sender.Close(context.Background())
 	for _, body := range bodies {
 		if err := sender.SendMessage(t.Context(), &azservicebus.Message{Body: []byte(body)}, nil); err != nil {
@@ -80,10 +55,7 @@ func send(t *testing.T, client *azservicebus.Client, bodies ...string) {
 func revoke(t *testing.T, client *azservicebus.Client, controls ...message.Control) {
 	t.Helper()
 	for _, c := range controls {
-		body, err := json.Marshal(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := testenv.Must(json.Marshal(c))(t)
 		send(t, client, string(body))
 	}
 }
@@ -100,10 +72,7 @@ func watch(t *testing.T, connectionString string, c control.Config) *control.Wat
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	w, err := control.New(dial(t, connectionString), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := testenv.Must(control.New(dial(t, connectionString), c))(t)
 	ctx, stop := context.WithCancel(context.Background())
 	stopped := make(chan struct{})
 	go func() {
@@ -182,14 +151,8 @@ func TestAllControlsAreReadAtTheStart(t *testing.T) {
 	t.Parallel()
 	connection := serve(t, "127.0.0.1:0").ConnectionString()
 	client := connect(t, connection)
-	sender, err := client.NewSender(message.TopicWorkerControl, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	batch, err := sender.NewMessageBatch(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sender := testenv.Must(client.NewSender(message.TopicWorkerControl, nil))(t)
+	batch := testenv.Must(sender.NewMessageBatch(t.Context(), nil))(t)
 	const n = 731
 	for i := range n {
 		body := fmt.Sprintf(`{"BatchId":%d,"RevokedThrough":"2026-03-01T12:00:00Z"}`, i+1)

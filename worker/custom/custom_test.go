@@ -1,7 +1,6 @@
 package custom_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,10 +9,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/custom"
 )
@@ -70,14 +69,8 @@ func environment(pairs ...string) func(string) string {
 
 func (d directory) load(t *testing.T, getenv func(string) string) (*custom.Set, *catalog.Catalog) {
 	t.Helper()
-	set, err := custom.Load(custom.Config{Dir: d.path, Getenv: getenv, Own: []string{"APP_SECRET"}, MaxTimeout: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := catalog.New(set.Functions()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := testenv.Must(custom.Load(custom.Config{Dir: d.path, Getenv: getenv, Own: []string{"APP_SECRET"}, MaxTimeout: time.Hour}))(t)
+	c := testenv.Must(catalog.New(set.Functions()...))(t)
 	return set, c
 }
 
@@ -102,32 +95,11 @@ func callFunction(t *testing.T, ctx context.Context, c *catalog.Catalog, name, p
 		}
 		return "", f
 	}
-	raw, err := json.Marshal(answer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testenv.Must(json.Marshal(answer))(t)
 	return string(raw), nil
 }
 
-// records is a log that a test reads while it is written.
-type records struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (r *records) Write(p []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.b.Write(p)
-}
-
-func (r *records) String() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.b.String()
-}
-
-func withLog(ctx context.Context, to *records) context.Context {
+func withLog(ctx context.Context, to *testenv.Buffer) context.Context {
 	return catalog.WithJob(ctx, catalog.Job{
 		ID: "batch-42-step-7-attempt-1", EffectID: "42/7/1", BatchID: 42, StepExecutionID: 7,
 		Log: slog.New(slog.NewJSONHandler(to, nil)).With("JobId", "step-7-attempt-1"),
@@ -153,7 +125,7 @@ timeout: 30s
 command: [bin/do, --badge, "two words"]
 `)
 	_, c := d.load(t, environment())
-	log := &records{}
+	log := &testenv.Buffer{}
 	got, failure := callWith(t, withLog(t.Context(), log), c,
 		`{"userid":"11111111-0000-4000-8000-00000000000A","NAMES":"[\"a\",\"b\"]","Really":"true","Note":17}`)
 	if failure != nil {
@@ -308,7 +280,7 @@ func TestDeclaredSecretsAreBlanked(t *testing.T) {
 cat >&2
 echo '{"success":false,"error":{"message":"the pin p1n&word of ada and code-1 were refused"}}'`)
 	_, c := d.load(t, environment())
-	log := &records{}
+	log := &testenv.Buffer{}
 	_, failure := callWith(t, withLog(t.Context(), log), c, `{"firstpin":"p1n&word","Codes":["code-1","code-2"],"UserId":"ada"}`)
 	if want := "the pin [blanked] of ada and [blanked] were refused"; failure == nil || failure.Message != want {
 		t.Errorf("got %+v, want %s", failure, want)
@@ -328,7 +300,7 @@ cat >&2
 echo "the pin is p1n&word" >&2
 echo '{"success":false,"error":{"message":"the pin p1n&word was refused"}}'`)
 	_, c := d.load(t, environment())
-	log := &records{}
+	log := &testenv.Buffer{}
 	ctx := withLog(t.Context(), log)
 	job := catalog.JobOf(ctx)
 	job.Secrets = []string{"p1n&word"}
@@ -353,7 +325,7 @@ i=0; while [ $i -lt 1200 ]; do echo "line $i" >&2; i=$((i+1)); done
 printf 'no end of line' >&2
 echo '{"success":false,"error":{"message":"the token '$HR_TOKEN' was refused"}}'`)
 	_, c := d.load(t, environment("HR_TOKEN", "t0ken-of-hr", "HR_KEY", "first line\nsecond line"))
-	log := &records{}
+	log := &testenv.Buffer{}
 	_, failure := callWith(t, withLog(t.Context(), log), c, `{"NewPassword":"Pa55word!","UserId":"ada"}`)
 	if failure == nil || failure.Message != "the token [blanked] was refused" {
 		t.Errorf("got %+v", failure)

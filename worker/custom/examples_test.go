@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/worker/custom"
 )
 
@@ -20,10 +21,7 @@ func copied(t *testing.T) directory {
 		t.Fatalf("there are no examples: %v", err)
 	}
 	for _, file := range files {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := testenv.Must(os.ReadFile(file))(t)
 		mode := "644"
 		if filepath.Ext(file) == ".sh" {
 			mode = "755"
@@ -35,10 +33,7 @@ func copied(t *testing.T) directory {
 
 func TestExamplesAreAccepted(t *testing.T) {
 	t.Parallel()
-	set, err := custom.Load(custom.Config{Dir: copied(t).path})
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := testenv.Must(custom.Load(custom.Config{Dir: copied(t).path}))(t)
 	var names []string
 	for _, f := range set.Functions() {
 		names = append(names, f.Name)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/custom"
 )
@@ -209,14 +210,8 @@ func TestTimeLimitThatIsNotGivenFitsTheJobs(t *testing.T) {
 	t.Parallel()
 	d := newDirectory(t)
 	d.script(t, "", "sleep 600")
-	set, err := custom.Load(custom.Config{Dir: d.path, Getenv: environment(), MaxTimeout: 50 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := catalog.New(set.Functions()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := testenv.Must(custom.Load(custom.Config{Dir: d.path, Getenv: environment(), MaxTimeout: 50 * time.Millisecond}))(t)
+	c := testenv.Must(catalog.New(set.Functions()...))(t)
 	if _, failure := call(t, c, `{}`); failure == nil || failure.Type != catalog.FailureTimeout {
 		t.Fatalf("got %+v", failure)
 	}
@@ -228,10 +223,7 @@ func TestDeclarationsAreReadWhereTheyCannotRun(t *testing.T) {
 	d := newDirectory(t)
 	d.write(t, "do.ps1", "644", "exit\n")
 	d.write(t, "do.yaml", "644", head+"script: do.ps1\nenvironment: [HR_TOKEN]\n")
-	set, err := custom.Load(custom.Config{Dir: d.path})
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := testenv.Must(custom.Load(custom.Config{Dir: d.path}))(t)
 	f := set.Functions()[0]
 	if f.Name != "Do" {
 		t.Fatalf("got %+v", f)
@@ -249,17 +241,14 @@ func TestScriptsRunThroughPowerShell(t *testing.T) {
 	d.write(t, "do.ps1", "644", "exit\n")
 	d.write(t, "do.yaml", "644", head+"script: do.ps1\nparams: [{name: A, description: x}]\nenvironment: [KEY]\n")
 	_, c := d.load(t, environment("PATH", ":relative:/nowhere:"+image.path, "KEY", "s3cret-key"))
-	log := &records{}
+	log := &testenv.Buffer{}
 	got, failure := callWith(t, withLog(t.Context(), log), c, `{"a":"b"}`)
 	for _, line := range []string{"WARNING: the key [blanked] is old", "more"} {
 		if want := `"msg":"standard output","JobId":"step-7-attempt-1","Line":"` + line + `"`; !strings.Contains(log.String(), want) {
 			t.Errorf("the log lacks %s:\n%s", want, log)
 		}
 	}
-	path, err := filepath.EvalSymlinks(d.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := testenv.Must(filepath.EvalSymlinks(d.path))(t)
 	want := `{"Args":"-NoProfile -NonInteractive -File ` + filepath.Join(path, "do.ps1") + `","Parameters":{"function":"Do","parameters":{"A":"b"},`
 	if failure != nil || !strings.HasPrefix(got, want) || strings.Count(log.String(), "Line") != 2 {
 		t.Fatalf("got  %s, %v\nwant %s", got, failure, want)

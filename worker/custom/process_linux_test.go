@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/custom"
 )
@@ -184,18 +185,12 @@ printf '{"success":true,"result":{"In":%s}}' "$(cat)"`)
 // another user than root, because root can read everything.
 func TestShieldHidesTheWorkersEnvironment(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "shield")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := testenv.Must(os.MkdirTemp("", "shield"))(t)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := testenv.Must(os.Executable())(t)
 	program := filepath.Join(dir, "helper")
 	if out, err := exec.Command("cp", self, program).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

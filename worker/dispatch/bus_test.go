@@ -14,6 +14,7 @@ import (
 
 	azbus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 	"github.com/matoolkit/matoolkit/worker/dispatch"
 )
@@ -54,43 +55,20 @@ func start(t testing.TB, functions dispatch.Functions, o options) *bus {
 
 func serve(t testing.TB, addr string, topology servicebus.Topology) *servicebus.Server {
 	t.Helper()
-	server, err := servicebus.Start(context.Background(), servicebus.Config{Addr: addr, Topology: topology, Key: "c2VjcmV0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close() })
-	return server
+	return testenv.Started(servicebus.Start(context.Background(), servicebus.Config{Addr: addr, Topology: topology, Key: "c2VjcmV0"}))(t)
 }
 
 func connect(t testing.TB, connectionString string) *azservicebus.Client {
 	t.Helper()
-	client, err := azservicebus.NewClientFromConnectionString(connectionString, &azservicebus.ClientOptions{
+	return testenv.Connected(azservicebus.NewClientFromConnectionString(connectionString, &azservicebus.ClientOptions{
 		RetryOptions: azservicebus.RetryOptions{MaxRetries: 1, RetryDelay: 20 * time.Millisecond, MaxRetryDelay: 100 * time.Millisecond},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		_ = client.Close(ctx)
-	})
-	return client
+	}))(t)
 }
 
 // dial connects a worker.
 func dial(t testing.TB, connectionString string) *azbus.Client {
 	t.Helper()
-	client, err := azbus.Dial(azbus.Config{ConnectionString: connectionString})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		_ = client.Close(ctx)
-	})
-	return client
+	return testenv.Connected(azbus.Dial(azbus.Config{ConnectionString: connectionString}))(t)
 }
 
 func (b *bus) open(t testing.TB) {
@@ -99,11 +77,8 @@ func (b *bus) open(t testing.TB) {
 	if b.jobs, err = b.client.NewSender(message.TopicWorkerJobs, nil); err != nil {
 		t.Fatal(err)
 	}
-	b.results, err = b.client.NewReceiverForSubscription(message.TopicWorkerResults, message.SubscriptionOrchestrator,
-		&azservicebus.ReceiverOptions{ReceiveMode: azservicebus.ReceiveModeReceiveAndDelete})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b.results = testenv.Must(b.client.NewReceiverForSubscription(message.TopicWorkerResults, message.SubscriptionOrchestrator,
+		&azservicebus.ReceiverOptions{ReceiveMode: azservicebus.ReceiveModeReceiveAndDelete}))(t)
 }
 
 // work runs a worker until the test ends.
@@ -116,10 +91,7 @@ func work(t testing.TB, client *azbus.Client, functions dispatch.Functions, conf
 		config.SettleTimeout = time.Second
 	}
 	config.Log = slog.New(slog.DiscardHandler)
-	loop, err := dispatch.New(client, functions, config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	loop := testenv.Must(dispatch.New(client, functions, config))(t)
 	ctx, stop := context.WithCancel(context.Background())
 	stopped = make(chan struct{})
 	go func() {
@@ -148,10 +120,7 @@ func job(n int) message.Job {
 func (b *bus) send(t testing.TB, jobs ...message.Job) {
 	t.Helper()
 	for _, j := range jobs {
-		body, err := json.Marshal(j)
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := testenv.Must(json.Marshal(j))(t)
 		b.sendBody(t, string(body))
 	}
 }
@@ -209,10 +178,7 @@ func (b *bus) jobsLeft(t testing.TB, want int, o *azservicebus.ReceiverOptions) 
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for {
-		r, err := b.client.NewReceiverForSubscription(message.TopicWorkerJobs, message.WorkerSubscription(workerID), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testenv.Must(b.client.NewReceiverForSubscription(message.TopicWorkerJobs, message.WorkerSubscription(workerID), o))(t)
 		left, err := r.PeekMessages(ctx, 100, nil)
 		_ = r.Close(ctx)
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 	"github.com/matoolkit/matoolkit/worker/control"
 	"github.com/matoolkit/matoolkit/worker/dispatch"
@@ -25,10 +26,7 @@ const controlInterval = 100 * time.Millisecond
 func replica(t *testing.T, b *bus, functions dispatch.Functions, config dispatch.Config) (stop func()) {
 	t.Helper()
 	client := dial(t, b.server.ConnectionString())
-	watch, err := control.New(client, control.Config{WorkerID: workerID, Interval: controlInterval, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	watch := testenv.Must(control.New(client, control.Config{WorkerID: workerID, Interval: controlInterval, Log: slog.New(slog.DiscardHandler)}))(t)
 	config.Controls = watch
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -63,18 +61,12 @@ func dispatched(batch, from, n int, at time.Time) []message.Job {
 func (b *bus) sendMany(t *testing.T, jobs []message.Job) {
 	t.Helper()
 	for len(jobs) > 0 {
-		batch, err := b.jobs.NewMessageBatch(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		batch := testenv.Must(b.jobs.NewMessageBatch(t.Context(), nil))(t)
 		n := 0
 		for ; n < len(jobs); n++ {
-			body, err := json.Marshal(jobs[n])
-			if err != nil {
-				t.Fatal(err)
-			}
+			body := testenv.Must(json.Marshal(jobs[n]))(t)
 			id := jobs[n].ID()
-			err = batch.AddMessage(&azservicebus.Message{
+			err := batch.AddMessage(&azservicebus.Message{
 				MessageID: &id, Body: body, ApplicationProperties: map[string]any{message.PropertyWorkerID: workerID},
 			}, nil)
 			if errors.Is(err, azservicebus.ErrMessageTooLarge) {
@@ -93,16 +85,10 @@ func (b *bus) sendMany(t *testing.T, jobs []message.Job) {
 
 func (b *bus) revoke(t *testing.T, batch int, through time.Time) {
 	t.Helper()
-	sender, err := b.client.NewSender(message.TopicWorkerControl, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sender := testenv.Must(b.client.NewSender(message.TopicWorkerControl, nil))(t)
 	defer sender.Close(context.Background())
 	c := message.Control{BatchID: batch, RevokedThrough: through}
-	body, err := json.Marshal(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := testenv.Must(json.Marshal(c))(t)
 	id := c.ID()
 	if err := sender.SendMessage(t.Context(), &azservicebus.Message{MessageID: &id, Body: body}, nil); err != nil {
 		t.Fatal(err)
@@ -347,12 +333,9 @@ func TestNoJobBeginsWithoutControls(t *testing.T) {
 	b.open(t)
 	controls := &fixedControls{changed: make(chan struct{}), err: errors.New("no controls")}
 	f := &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}
-	loop, err := dispatch.New(dial(t, b.server.ConnectionString()), f, dispatch.Config{
+	loop := testenv.Must(dispatch.New(dial(t, b.server.ConnectionString()), f, dispatch.Config{
 		WorkerID: workerID, MaxParallelism: 1, IdleTimeout: 100 * time.Millisecond, Controls: controls, Log: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	stopped := make(chan struct{})
@@ -429,10 +412,7 @@ func TestWhatAReplicaHasInHand(t *testing.T) {
 	b.open(t)
 	release := make(chan struct{})
 	f := until(release)
-	loop, err := dispatch.New(dial(t, server.ConnectionString()), f, dispatch.Config{WorkerID: workerID, MaxParallelism: 2, ShutdownGrace: patience, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	loop := testenv.Must(dispatch.New(dial(t, server.ConnectionString()), f, dispatch.Config{WorkerID: workerID, MaxParallelism: 2, ShutdownGrace: patience, Log: slog.New(slog.DiscardHandler)}))(t)
 	if got := loop.InHand(); len(got.Jobs) != 0 || !got.Oldest.IsZero() || !got.TakenThrough.IsZero() {
 		t.Errorf("before it runs: %+v", got)
 	}
@@ -473,12 +453,9 @@ func TestAJobThatWaitsForASlotHasNotHadItsTurn(t *testing.T) {
 	release := make(chan struct{})
 	f := until(release)
 	controls, watch := &fixedControls{changed: make(chan struct{})}, newDeliveries()
-	loop, err := dispatch.New(dial(t, server.ConnectionString()), f, dispatch.Config{
+	loop := testenv.Must(dispatch.New(dial(t, server.ConnectionString()), f, dispatch.Config{
 		WorkerID: workerID, MaxParallelism: 1, ShutdownGrace: patience, Controls: controls, Observer: watch, Log: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	stopped := make(chan struct{})

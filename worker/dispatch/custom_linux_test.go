@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/custom"
 	"github.com/matoolkit/matoolkit/worker/dispatch"
@@ -30,14 +31,8 @@ func TestNothingOfACustomFunctionOutlivesItsJob(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "do.yaml"), []byte("name: Do\ndescription: Does.\ntimeout: 5m\nparams: [{name: N, description: Any.}]\ncommand: [do.sh]\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	set, err := custom.Load(custom.Config{Dir: dir, Getenv: os.Getenv})
-	if err != nil {
-		t.Fatal(err)
-	}
-	functions, err := catalog.New(set.Functions()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := testenv.Must(custom.Load(custom.Config{Dir: dir, Getenv: os.Getenv}))(t)
+	functions := testenv.Must(catalog.New(set.Functions()...))(t)
 	b := start(t, functions, options{})
 	j := job(1)
 	expires := time.Now().Add(time.Second)
@@ -48,14 +43,8 @@ func TestNothingOfACustomFunctionOutlivesItsJob(t *testing.T) {
 		t.Fatalf("got %+v", got.Error)
 	}
 	for _, name := range []string{"pid", "child"} {
-		raw, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		pid, err := strconv.Atoi(strings.TrimSpace(string(raw)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := testenv.Must(os.ReadFile(filepath.Join(dir, name)))(t)
+		pid := testenv.Must(strconv.Atoi(strings.TrimSpace(string(raw))))(t)
 		if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) && !zombie(pid) {
 			t.Errorf("%s: process %d still runs: %v", name, pid, err)
 		}

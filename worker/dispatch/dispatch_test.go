@@ -14,6 +14,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/dispatch"
@@ -227,10 +228,7 @@ func TestWhatComesBesideAJobDoesNotTakeTheRoomOfItsResult(t *testing.T) {
 	t.Parallel()
 	answer := map[string]string{"data": strings.Repeat("x", message.Limit-5<<10)}
 	b := start(t, &function{run: func(context.Context, string, []byte) (any, error) { return answer, nil }}, options{})
-	body, err := json.Marshal(job(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := testenv.Must(json.Marshal(job(1)))(t)
 	if err := b.jobs.SendMessage(t.Context(), &azservicebus.Message{Body: body, ApplicationProperties: map[string]any{
 		message.PropertyWorkerID: workerID, "traceparent": "of no trace",
 		"tracestate": "a=" + strings.Repeat("x", 30<<10), "Diagnostic-Id": strings.Repeat("x", 30<<10),
@@ -505,10 +503,7 @@ func TestIdleWorkerStops(t *testing.T) {
 func TestBrokerThatComesAndGoes(t *testing.T) {
 	t.Parallel()
 	// A port without a listener yet.
-	reserved, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	reserved := testenv.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	addr := reserved.Addr().String()
 	_ = reserved.Close()
 	connection := "Endpoint=sb://" + addr + ";SharedAccessKeyName=" + servicebus.KeyName + ";SharedAccessKey=c2VjcmV0;UseDevelopmentEmulator=true;"

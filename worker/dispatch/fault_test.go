@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/clock"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 	"github.com/matoolkit/matoolkit/local/servicebus/topology"
@@ -42,10 +43,7 @@ func next[T any](t testing.TB, what string, c <-chan T) T {
 // noMoreResults tells that the orchestrator has taken all results.
 func (b *bus) noMoreResults(t testing.TB) {
 	t.Helper()
-	r, err := b.client.NewReceiverForSubscription(message.TopicWorkerResults, message.SubscriptionOrchestrator, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testenv.Must(b.client.NewReceiverForSubscription(message.TopicWorkerResults, message.SubscriptionOrchestrator, nil))(t)
 	defer r.Close(context.Background())
 	left, err := r.PeekMessages(t.Context(), 10, nil)
 	if err != nil || len(left) > 0 {
@@ -59,13 +57,9 @@ func losing(t *testing.T, change func(*servicebus.Topology)) (b *bus, lose func(
 	locks := clock.New(nil)
 	topology := servicebus.DefaultTopology()
 	change(&topology)
-	server, err := servicebus.Start(context.Background(), servicebus.Config{
+	server := testenv.Started(servicebus.Start(context.Background(), servicebus.Config{
 		Addr: "127.0.0.1:0", Topology: topology, Key: "c2VjcmV0", Locks: locks.Now,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close() })
+	}))(t)
 	b = &bus{server: server, client: connect(t, server.ConnectionString())}
 	b.open(t)
 	return b, func() {
@@ -222,10 +216,7 @@ func (b *bus) resultComes(t testing.TB) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for ctx.Err() == nil {
-		r, err := b.client.NewReceiverForSubscription(message.TopicWorkerResults, message.SubscriptionOrchestrator, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testenv.Must(b.client.NewReceiverForSubscription(message.TopicWorkerResults, message.SubscriptionOrchestrator, nil))(t)
 		there, _ := r.PeekMessages(ctx, 1, nil)
 		_ = r.Close(ctx)
 		if len(there) > 0 {

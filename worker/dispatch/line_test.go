@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 )
 
@@ -65,10 +66,7 @@ func (v *valve) awaitHeld(t testing.TB) {
 
 func newLine(t testing.TB, broker func() string) *line {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := testenv.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	l := &line{listener: listener, broker: broker}
 	l.up.moved, l.down.moved = sync.NewCond(&l.up.mu), sync.NewCond(&l.down.mu)
 	t.Cleanup(func() {

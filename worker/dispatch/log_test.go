@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/dispatch"
@@ -33,12 +34,9 @@ func TestRefusalsOfTheBrokerAreLoggedWithTheirRemedy(t *testing.T) {
 		t.Run(tc.note, func(t *testing.T) {
 			t.Parallel()
 			said := make(lines, 100)
-			loop, err := dispatch.New(dial(t, tc.connection), until(nil), dispatch.Config{
+			loop := testenv.Must(dispatch.New(dial(t, tc.connection), until(nil), dispatch.Config{
 				WorkerID: tc.worker, MaxParallelism: 1, Log: slog.New(slog.NewJSONHandler(said, nil)),
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 			ctx, stop := context.WithCancel(t.Context())
 			stopped := make(chan struct{})
 			go func() {
@@ -69,12 +67,9 @@ func TestStoppingTellsOfTheJobsThatRun(t *testing.T) {
 	b.client = connect(t, b.server.ConnectionString())
 	b.open(t)
 	said := make(lines, 100)
-	loop, err := dispatch.New(dial(t, b.server.ConnectionString()), f, dispatch.Config{
+	loop := testenv.Must(dispatch.New(dial(t, b.server.ConnectionString()), f, dispatch.Config{
 		WorkerID: workerID, MaxParallelism: 1, ShutdownGrace: patience, Log: slog.New(slog.NewJSONHandler(said, nil)),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	stopped := make(chan struct{})
@@ -114,12 +109,9 @@ func TestSecretsOfAJobAreNotReported(t *testing.T) {
 			b.open(t)
 			f := &function{run: func(ctx context.Context, _ string, _ []byte) (any, error) { return run(ctx) }}
 			said := make(lines, 100)
-			loop, err := dispatch.New(dial(t, server.ConnectionString()), f, dispatch.Config{
+			loop := testenv.Must(dispatch.New(dial(t, server.ConnectionString()), f, dispatch.Config{
 				WorkerID: workerID, MaxParallelism: 1, ShutdownGrace: patience, Log: slog.New(slog.NewJSONHandler(said, &slog.HandlerOptions{Level: slog.LevelDebug})),
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 			ctx, stop := context.WithCancel(t.Context())
 			stopped := make(chan struct{})
 			go func() {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 	"github.com/matoolkit/matoolkit/worker/dispatch"
 )
@@ -19,12 +20,9 @@ func TestReadyWhileTheBrokerAnswers(t *testing.T) {
 	addr := strings.TrimPrefix(strings.Split(first.ConnectionString(), ";")[0], "Endpoint=sb://")
 	release := make(chan struct{})
 	f := until(release)
-	loop, err := dispatch.New(dial(t, first.ConnectionString()), f, dispatch.Config{
+	loop := testenv.Must(dispatch.New(dial(t, first.ConnectionString()), f, dispatch.Config{
 		WorkerID: workerID, MaxParallelism: 1, Backoff: 10 * time.Millisecond, MaxBackoff: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	becomes := func(what, why string) {
 		t.Helper()
 		look := time.NewTicker(5 * time.Millisecond)

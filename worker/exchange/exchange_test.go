@@ -16,6 +16,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/tenant"
 	"github.com/matoolkit/matoolkit/worker/calls"
 	"github.com/matoolkit/matoolkit/worker/catalog"
@@ -47,18 +48,11 @@ func pace() throttle.Policy {
 
 func functions(t *testing.T, url, tenantID string, policy throttle.Policy) *catalog.Catalog {
 	t.Helper()
-	client, err := exchange.New(exchange.Config{
+	client := testenv.Must(exchange.New(exchange.Config{
 		URL: url, Scope: "https://outlook.office365.com/.default", TenantID: tenantID, Credential: credential{}, Policy: policy,
 		HTTP: &http.Client{Transport: &calls.Transport{Report: func(err error) { t.Error(err) }}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := catalog.New(client.Functions()...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	}))(t)
+	return testenv.Must(catalog.New(client.Functions()...))(t)
 }
 
 // world is a tenant with one recipient.
@@ -69,7 +63,7 @@ type world struct {
 
 func start(t *testing.T, kind string, faults ...tenant.Fault) world {
 	t.Helper()
-	server, err := tenant.Start(t.Context(), tenant.Config{Seed: &tenant.Seed{
+	server := testenv.Started(tenant.Start(t.Context(), tenant.Config{Seed: &tenant.Seed{
 		Users: []tenant.User{{
 			"id": adaID, "userPrincipalName": "ada@contoso.example", "displayName": "Ada", "mailNickname": "ada", "accountEnabled": true,
 		}},
@@ -78,11 +72,7 @@ func start(t *testing.T, kind string, faults ...tenant.Fault) world {
 			EmailAddresses:       []string{"SMTP:ada@contoso.example", "smtp:a.l@contoso.example", "X500:/o=old/cn=ada"},
 			ExternalEmailAddress: map[string]string{tenant.MailUser: "ada@old.example"}[kind],
 		}},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close() })
+	}}))(t)
 	if err := server.SetFaults(tenant.Faults{Rules: faults}); err != nil {
 		t.Fatal(err)
 	}
@@ -103,10 +93,7 @@ func (w world) twice(t *testing.T, name string, params map[string]any) {
 
 func call(t *testing.T, c *catalog.Catalog, name string, params map[string]any) (any, error) {
 	t.Helper()
-	raw, err := json.Marshal(params)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testenv.Must(json.Marshal(params))(t)
 	return c.Call(t.Context(), name, raw)
 }
 

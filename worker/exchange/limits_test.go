@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/tenant"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/exchange"
@@ -28,11 +29,7 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 // then one call finds out whether it goes on.
 func TestJobsOfATenantThatThrottlesMakeFewCallsInVain(t *testing.T) {
 	t.Parallel()
-	server, err := tenant.Start(t.Context(), tenant.Config{Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close() })
+	server := testenv.Started(tenant.Start(t.Context(), tenant.Config{Now: time.Now}))(t)
 	synctest.Test(t, func(t *testing.T) {
 		if err := server.Seed(tenant.Seed{
 			Users: []tenant.User{{
@@ -50,17 +47,11 @@ func TestJobsOfATenantThatThrottlesMakeFewCallsInVain(t *testing.T) {
 		}}); err != nil {
 			t.Fatal(err)
 		}
-		client, err := exchange.New(exchange.Config{
+		client := testenv.Must(exchange.New(exchange.Config{
 			URL: "https://outlook.office365.com", TenantID: tenant.DefaultTenantID, Credential: credential{},
 			HTTP: &http.Client{Transport: inProcess{server}}, Policy: throttle.Default(),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		functions, err := catalog.New(client.Functions()...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
+		functions := testenv.Must(catalog.New(client.Functions()...))(t)
 		var jobs sync.WaitGroup
 		for range 16 {
 			jobs.Go(func() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/tenant"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
@@ -29,12 +30,9 @@ func TestAttributeMatch(t *testing.T) {
 	} {
 		t.Run(tc.note, func(t *testing.T) {
 			t.Parallel()
-			answer, err := call(t, w.Catalog, "Test-ExchangeAttributeMatch", map[string]any{
+			answer := testenv.Must(call(t, w.Catalog, "Test-ExchangeAttributeMatch", map[string]any{
 				"Identity": adaID, "RecipientType": tc.kind, "AttributeName": tc.attribute, "ExpectedValue": tc.expected,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 			raw, _ := json.Marshal(answer)
 			var got struct {
 				Complete bool

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/exchange"
 )
@@ -27,17 +28,11 @@ func TestACallThatIsNeverAnsweredIsRepeated(t *testing.T) {
 		fmt.Fprint(w, `{"value":[{"ExchangeGuid":"`+exchangeGUID+`"}]}`)
 	}))
 	t.Cleanup(server.Close)
-	client, err := exchange.New(exchange.Config{
+	client := testenv.Must(exchange.New(exchange.Config{
 		URL: server.URL, Scope: "https://outlook.office365.com/.default", TenantID: "tenant-1", Credential: credential{}, Policy: pace(),
 		HTTP: &http.Client{Timeout: 200 * time.Millisecond},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := catalog.New(client.Functions()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
+	c := testenv.Must(catalog.New(client.Functions()...))(t)
 	if _, err := call(t, c, "Set-ExchangeMailUserGuids", map[string]any{"Identity": "ada", "ExchangeGuid": exchangeGUID}); err != nil {
 		t.Errorf("after %d requests: %v", requests.Load(), err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/tenant"
 	"github.com/matoolkit/matoolkit/worker/calls"
 	"github.com/matoolkit/matoolkit/worker/catalog"
@@ -52,7 +53,7 @@ func (c *credential) GetToken(_ context.Context, o policy.TokenRequestOptions) (
 
 func start(t *testing.T, faults ...tenant.Fault) *world {
 	t.Helper()
-	server, err := tenant.Start(t.Context(), tenant.Config{Seed: &tenant.Seed{
+	server := testenv.Started(tenant.Start(t.Context(), tenant.Config{Seed: &tenant.Seed{
 		Users: []tenant.User{{
 			"id": adaID, "userPrincipalName": "ada@contoso.example", "displayName": "Ada", "mailNickname": "ada",
 			"accountEnabled": true, "department": "Sales", "otherMails": []any{"a@old.example", "b@old.example"},
@@ -61,11 +62,7 @@ func start(t *testing.T, faults ...tenant.Fault) *world {
 		Groups: []tenant.SeedGroup{{Properties: map[string]any{
 			"id": groupID, "displayName": "Pilots", "mailNickname": "pilots", "mailEnabled": false, "securityEnabled": true,
 		}}},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close() })
+	}}))(t)
 	if err := server.SetFaults(tenant.Faults{Rules: faults}); err != nil {
 		t.Fatal(err)
 	}
@@ -80,17 +77,12 @@ func start(t *testing.T, faults ...tenant.Fault) *world {
 		w.slept = append(w.slept, d)
 		return nil
 	}
-	client, err := graph.New(graph.Config{
+	client := testenv.Must(graph.New(graph.Config{
 		URL: server.URL(), Scope: "https://graph.microsoft.com/.default", Credential: w.credential, Policy: pace,
 		HTTP:  &http.Client{Transport: &calls.Transport{Report: func(err error) { t.Error(err) }}},
 		Alert: graph.Alert{From: adaID, To: []string{"admins@contoso.example"}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w.Catalog, err = catalog.New(client.Functions()...); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
+	w.Catalog = testenv.Must(catalog.New(client.Functions()...))(t)
 	return w
 }
 
@@ -106,10 +98,7 @@ func (w *world) call(t *testing.T, name string, params map[string]any) (string, 
 		}
 		return "", f
 	}
-	out, err := json.Marshal(answer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := testenv.Must(json.Marshal(answer))(t)
 	return string(out), nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/tenant"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/graph"
@@ -36,15 +37,8 @@ func limitedTenant(t *testing.T, server *tenant.Server, limit tenant.Fault, conf
 	}
 	config.URL, config.Credential, config.Policy = "https://graph.microsoft.com", &credential{}, throttle.Default()
 	config.HTTP = &http.Client{Transport: inProcess{server}}
-	client, err := graph.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	functions, err := catalog.New(client.Functions()...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return functions
+	client := testenv.Must(graph.New(config))(t)
+	return testenv.Must(catalog.New(client.Functions()...))(t)
 }
 
 // makeUsers makes so many users, sixteen at a time.
@@ -67,12 +61,7 @@ func makeUsers(t *testing.T, functions *catalog.Catalog, n int) {
 
 func newTenant(t *testing.T) *tenant.Server {
 	t.Helper()
-	server, err := tenant.Start(t.Context(), tenant.Config{Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close() })
-	return server
+	return testenv.Started(tenant.Start(t.Context(), tenant.Config{Now: time.Now}))(t)
 }
 
 // A tenant that allows forty writes in ten seconds refuses the calls under way

@@ -19,6 +19,7 @@ import (
 	"github.com/microsoftgraph/msgraph-sdk-go/users"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/tenant"
 )
 
@@ -43,10 +44,7 @@ func TestMain(m *testing.M) {
 // what those said that failed.
 func inProcesses(t *testing.T, environment string, arguments ...string) (failed []string) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := testenv.Must(os.Executable())(t)
 	var group errgroup.Group
 	group.SetLimit(4)
 	var mu sync.Mutex

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/graph"
 	"github.com/matoolkit/matoolkit/worker/throttle"
@@ -31,17 +32,11 @@ func TestACallThatIsNeverAnsweredIsRepeated(t *testing.T) {
 	t.Cleanup(server.Close)
 	pace := throttle.Default()
 	pace.Base = time.Millisecond
-	client, err := graph.New(graph.Config{
+	client := testenv.Must(graph.New(graph.Config{
 		URL: server.URL, Scope: "https://graph.microsoft.com/.default", Credential: &credential{}, Policy: pace,
 		HTTP: &http.Client{Transport: &http.Transport{ResponseHeaderTimeout: 200 * time.Millisecond}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := catalog.New(client.Functions()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
+	c := testenv.Must(catalog.New(client.Functions()...))(t)
 	answer, err := c.Call(t.Context(), "Test-EntraGroupMembership", []byte(`{"UserId":"`+adaID+`","GroupId":"`+groupID+`"}`))
 	if err != nil {
 		t.Errorf("after %d requests: %v, %v", requests.Load(), answer, err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/worker/health"
 )
 
@@ -26,10 +27,7 @@ func deref(err *error) error {
 
 func TestProbesTellWhetherAndWhyNot(t *testing.T) {
 	t.Parallel()
-	s, err := health.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testenv.Must(health.Listen("127.0.0.1:0"))(t)
 	t.Cleanup(s.Close)
 	expect := func(note, path, want string) {
 		t.Helper()
@@ -56,10 +54,7 @@ func TestProbesTellWhetherAndWhyNot(t *testing.T) {
 
 func TestOnlyTheTwoProbesAreAnswered(t *testing.T) {
 	t.Parallel()
-	s, err := health.Listen("localhost:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testenv.Must(health.Listen("localhost:0"))(t)
 	t.Cleanup(s.Close)
 	for _, tc := range []struct {
 		method, path string
@@ -73,14 +68,8 @@ func TestOnlyTheTwoProbesAreAnswered(t *testing.T) {
 		{http.MethodPost, health.Ready, 405},
 		{http.MethodGet, health.Ready, 503},
 	} {
-		request, err := http.NewRequestWithContext(t.Context(), tc.method, "http://"+s.Address()+tc.path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		request := testenv.Must(http.NewRequestWithContext(t.Context(), tc.method, "http://"+s.Address()+tc.path, nil))(t)
+		response := testenv.Must(http.DefaultClient.Do(request))(t)
 		_, _ = io.Copy(io.Discard, response.Body)
 		_ = response.Body.Close()
 		if response.StatusCode != tc.want {
@@ -92,10 +81,7 @@ func TestOnlyTheTwoProbesAreAnswered(t *testing.T) {
 // What listens on all addresses is asked on this machine's own.
 func TestAskFindsWhatListensOnAllAddresses(t *testing.T) {
 	t.Parallel()
-	s, err := health.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testenv.Must(health.Listen("127.0.0.1:0"))(t)
 	t.Cleanup(s.Close)
 	for _, host := range []string{"0.0.0.0", "localhost"} {
 		if err := health.Ask(t.Context(), strings.Replace(s.Address(), "127.0.0.1", host, 1), health.Live); err != nil {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/tenant"
 	"github.com/matoolkit/matoolkit/worker/calls"
@@ -122,11 +123,7 @@ func start(t *testing.T, r row, change func(*tenant.Config)) *world {
 	if change != nil {
 		change(&config)
 	}
-	var err error
-	if w.tenant, err = tenant.Start(t.Context(), config); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = w.tenant.Close() })
+	w.tenant = testenv.Started(tenant.Start(t.Context(), config))(t)
 	base := &http.Transport{}
 	t.Cleanup(base.CloseIdleConnections)
 	w.calls = &calls.Transport{Base: base, Report: func(err error) { t.Error(err) }}
@@ -192,24 +189,14 @@ func (w *world) worker() *catalog.Catalog {
 	pace := throttle.Default()
 	pace.Now, pace.Sleep, pace.Random = w.clock.Now, w.clock.sleep, func() float64 { return 0 }
 	web := &http.Client{Transport: w.signin.Transport(w)}
-	g, err := graph.New(graph.Config{
+	g := testenv.Must(graph.New(graph.Config{
 		URL: w.tenant.URL(), Scope: graphScope, Credential: w.signin, HTTP: web, Policy: pace,
 		Alert: w.alert,
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	x, err := exchange.New(exchange.Config{
+	}))(w.t)
+	x := testenv.Must(exchange.New(exchange.Config{
 		URL: w.tenant.URL(), Scope: exchangeScope, TenantID: entra.DefaultTenantID, Credential: w.signin, HTTP: web, Policy: pace,
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	c, err := catalog.New(append(g.Functions(), x.Functions()...)...)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return c
+	}))(w.t)
+	return testenv.Must(catalog.New(append(g.Functions(), x.Functions()...)...))(w.t)
 }
 
 // deliver runs a row's job on a worker that was just started.
@@ -272,10 +259,7 @@ func normalize(text string) string {
 // one: a recipient can recognise them.
 func (w *world) state() []string {
 	w.t.Helper()
-	raw, err := json.Marshal(w.tenant.State())
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	raw := testenv.Must(json.Marshal(w.tenant.State()))(w.t)
 	var all map[string]any
 	if err := json.Unmarshal([]byte(normalize(string(raw))), &all); err != nil {
 		w.t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 
 	"software.sslmate.com/src/go-pkcs12"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/keyvault"
 	"github.com/matoolkit/matoolkit/worker/signin"
 )
@@ -35,26 +36,16 @@ func inVault(content []byte) keyvault.Secret {
 
 func fixture(t *testing.T, name string) []byte {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return content
+	return testenv.Must(os.ReadFile(filepath.Join("testdata", name)))(t)
 }
 
 // throwaway is the certificate and the key of the fixtures.
 func throwaway(t *testing.T) (*x509.Certificate, *rsa.PrivateKey) {
 	t.Helper()
 	keyBlock, rest := pem.Decode(fixture(t, "key-first.pem"))
-	key, err := x509.ParsePKCS8PrivateKey(keyBlock.Bytes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := testenv.Must(x509.ParsePKCS8PrivateKey(keyBlock.Bytes))(t)
 	block, _ := pem.Decode(rest)
-	leaf, err := x509.ParseCertificate(block.Bytes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	leaf := testenv.Must(x509.ParseCertificate(block.Bytes))(t)
 	return leaf, key.(*rsa.PrivateKey)
 }
 
@@ -64,11 +55,7 @@ func TestCertificatesInAllEncodings(t *testing.T) {
 	leaf, key := throwaway(t)
 	authority := current(t)
 	encode := func(encoder *pkcs12.Encoder, first *x509.Certificate, chain []*x509.Certificate, password string) []byte {
-		pfx, err := encoder.Encode(key, first, chain, password)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return pfx
+		return testenv.Must(encoder.Encode(key, first, chain, password))(t)
 	}
 	chain := []*x509.Certificate{authority}
 	type encoded struct {
@@ -157,11 +144,7 @@ func keyFirst(t *testing.T, pfx []byte) []byte {
 	}
 	parts[0], parts[1] = parts[1], parts[0]
 	encode := func(v any) []byte {
-		der, err := asn1.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return der
+		return testenv.Must(asn1.Marshal(v))(t)
 	}
 	outer.Safe.Content = asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: 0, IsCompound: true, Bytes: encode(encode(parts))}
 	return encode(outer)
@@ -170,27 +153,12 @@ func keyFirst(t *testing.T, pfx []byte) []byte {
 func TestCertificatesThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	leaf, key := throwaway(t)
-	curve, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	curve := testenv.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "c"}, NotBefore: time.Now(), NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &curve.PublicKey, curve)
-	if err != nil {
-		t.Fatal(err)
-	}
-	curved, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	onCurve, err := pkcs12.Modern2023.Encode(curve, curved, nil, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	strange, err := pkcs12.Modern2023.Encode(key, issue(t, anotherKey(), time.Now(), time.Now().Add(time.Hour)), nil, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := testenv.Must(x509.CreateCertificate(rand.Reader, template, template, &curve.PublicKey, curve))(t)
+	curved := testenv.Must(x509.ParseCertificate(der))(t)
+	onCurve := testenv.Must(pkcs12.Modern2023.Encode(curve, curved, nil, ""))(t)
+	strange := testenv.Must(pkcs12.Modern2023.Encode(key, issue(t, anotherKey(), time.Now(), time.Now().Add(time.Hour)), nil, ""))(t)
 	keyFirstPEM := string(fixture(t, "key-first.pem"))
 	onlyCertificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf.Raw})
 	for name, c := range map[string]struct {
@@ -242,10 +210,7 @@ func TestAPasswordThatChanges(t *testing.T) {
 	w.set(t, "worker", inVault(fixture(t, "openssl3.pfx")))
 	w.set(t, "password", keyvault.Secret{Value: pfxPassword})
 	credential := w.mustOpen(t, func(c *signin.VaultConfig) { c.Certificate, c.Password = "worker", "password" })
-	pfx, err := pkcs12.Modern2023.Encode(key, next, nil, "another")
-	if err != nil {
-		t.Fatal(err)
-	}
+	pfx := testenv.Must(pkcs12.Modern2023.Encode(key, next, nil, "another"))(t)
 	w.set(t, "worker", inVault(pfx))
 	if _, err := credential.Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), "wrong password of the PFX in password") {
 		t.Errorf("between the two: %v", err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/keyvault"
 	"github.com/matoolkit/matoolkit/worker/signin"
@@ -49,22 +50,22 @@ func TestTokensAreRenewedBeforeTheyExpire(t *testing.T) {
 	credential := w.mustOpen(t, secret)
 	first := w.token(t, credential, graphScope)
 
-	w.clock.advance(45 * time.Minute)
+	w.clock.Advance(45 * time.Minute)
 	if w.token(t, credential, graphScope) != first || w.requests.count() != 1 {
 		t.Fatal("renewed too early")
 	}
 	// In the last ten minutes the old token is still given out while another is asked for.
-	w.clock.advance(8 * time.Minute)
+	w.clock.Advance(8 * time.Minute)
 	if got := w.token(t, credential, graphScope); got != first {
 		t.Error("the caller waited for a new token while the old one was good")
 	}
-	eventually(t, func() bool { return w.token(t, credential, graphScope) != first })
+	testenv.Eventually(t, "what happens in the background", func() bool { return w.token(t, credential, graphScope) != first })
 	if n := w.requests.count(); n != 2 {
 		t.Errorf("%d requests, want 2", n)
 	}
 	// A token that was not used in time is not returned any more.
 	second := w.token(t, credential, graphScope)
-	w.clock.advance(2 * time.Hour)
+	w.clock.Advance(2 * time.Hour)
 	if w.token(t, credential, graphScope) == second {
 		t.Error("an expired token was given out")
 	}
@@ -78,11 +79,11 @@ func TestARenewalThatFailsTakesNoTokenAway(t *testing.T) {
 	credential := w.mustOpen(t, secret)
 	first := w.token(t, credential, graphScope)
 	w.requests.failWith(answering(503, `{"error":"temporarily_unavailable"}`))
-	w.clock.advance(53 * time.Minute)
+	w.clock.Advance(53 * time.Minute)
 	if w.token(t, credential, graphScope) != first {
 		t.Fatal("no token while Entra ID is away")
 	}
-	eventually(t, func() bool { return strings.Contains(w.log.String(), "cannot get a token of the target tenant") })
+	testenv.Eventually(t, "what happens in the background", func() bool { return strings.Contains(w.log.String(), "cannot get a token of the target tenant") })
 	for end := time.Now().Add(200 * time.Millisecond); time.Now().Before(end); {
 		if w.token(t, credential, graphScope) != first {
 			t.Fatal("no token while Entra ID is away")
@@ -91,9 +92,9 @@ func TestARenewalThatFailsTakesNoTokenAway(t *testing.T) {
 	if n := w.requests.count(); n != 2 {
 		t.Errorf("%d requests, want 2: a failed renewal is not repeated at once", n)
 	}
-	w.clock.advance(time.Minute)
+	w.clock.Advance(time.Minute)
 	w.requests.failWith(nil)
-	eventually(t, func() bool { return w.token(t, credential, graphScope) != first })
+	testenv.Eventually(t, "what happens in the background", func() bool { return w.token(t, credential, graphScope) != first })
 }
 
 func TestManyCallersAskOnce(t *testing.T) {
@@ -140,12 +141,9 @@ func TestARefusalSaysWhatToDo(t *testing.T) {
 			config := w.config()
 			config.Secret = entra.DefaultWorkerSecret
 			c.change(&config)
-			credential, err := signin.Open(t.Context(), config)
-			if err != nil {
-				t.Fatal(err)
-			}
+			credential := testenv.Must(signin.Open(t.Context(), config))(t)
 			defer credential.Close()
-			_, err = credential.GetToken(t.Context(), tokenOptions(config.Scope))
+			_, err := credential.GetToken(t.Context(), tokenOptions(config.Scope))
 			var refused *signin.RefusedError
 			var failed *azidentity.AuthenticationFailedError
 			if !errors.As(err, &refused) || refused.Code != c.code || !strings.Contains(err.Error(), c.text) || !errors.As(err, &failed) {
@@ -186,16 +184,5 @@ func TestAClosedCredentialGivesNoNewTokens(t *testing.T) {
 	credential.Close()
 	if err := ask(t.Context(), credential); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
-	}
-}
-
-// eventually waits for what happens in the background.
-func eventually(t *testing.T, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !done(); {
-		if time.Now().After(deadline) {
-			t.Fatal("it does not happen")
-		}
-		time.Sleep(time.Millisecond)
 	}
 }

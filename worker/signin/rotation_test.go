@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/keyvault"
 	"github.com/matoolkit/matoolkit/worker/signin"
@@ -41,7 +42,7 @@ func TestANewCertificateIsUsedWithoutARestart(t *testing.T) {
 		t.Fatalf("changed: %v, %v", changed, err)
 	}
 	w.accept(t, nil, next) // whatever is asked for now is asked for with the new one
-	eventually(t, func() bool { return w.token(t, credential, exchangeScope) != other })
+	testenv.Eventually(t, "what happens in the background", func() bool { return w.token(t, credential, exchangeScope) != other })
 	if w.token(t, credential, graphScope) == first {
 		t.Error("the next token is the old one")
 	}
@@ -64,19 +65,13 @@ func TestKeyVaultIsAskedAtIntervals(t *testing.T) {
 	w.set(t, "worker", keyvault.Secret{Value: "one"})
 	vaultConfig := w.vaultConfig(t)
 	vaultConfig.Secret = "worker"
-	vault, err := signin.NewVault(vaultConfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	vault := testenv.Must(signin.NewVault(vaultConfig))(t)
 	config := w.config()
 	config.Vault, config.Refresh = vault, 5*time.Millisecond
-	credential, err := signin.Open(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	credential := testenv.Must(signin.Open(t.Context(), config))(t)
 	defer credential.Close()
 	version := w.set(t, "worker", keyvault.Secret{Value: "two"})
-	eventually(t, func() bool {
+	testenv.Eventually(t, "what happens in the background", func() bool {
 		return strings.Contains(w.log.String(), "with a new credential") && strings.Contains(w.log.String(), version)
 	})
 }
@@ -125,7 +120,7 @@ func TestASecretThatDoesNotWorkIsNotUsed(t *testing.T) {
 				t.Error("the token is not the one that is still good")
 			}
 			w.requests.failWith(nil)
-			w.clock.advance(2 * time.Hour)
+			w.clock.Advance(2 * time.Hour)
 			w.token(t, credential, graphScope)
 		})
 	}
@@ -143,7 +138,7 @@ func TestARefusedSecretIsReadAgainAtOnce(t *testing.T) {
 	w.set(t, "worker", keyvault.Secret{Value: "new"})
 	w.accept(t, []string{"new"})
 	reads := w.vault.Reads()
-	w.clock.advance(2 * time.Hour)
+	w.clock.Advance(2 * time.Hour)
 	w.token(t, credential, graphScope)
 	w.token(t, credential, exchangeScope)
 	if n := w.vault.Reads() - reads; n != 1 {
@@ -159,7 +154,7 @@ func TestARefusedSecretIsNotReadAgainAllTheTime(t *testing.T) {
 	credential := w.mustOpen(t, secret)
 	w.accept(t, []string{"new"})
 	reads := w.vault.Reads()
-	w.clock.advance(2 * time.Hour)
+	w.clock.Advance(2 * time.Hour)
 	for range 20 {
 		if err := ask(t.Context(), credential); err == nil || !strings.Contains(err.Error(), "AADSTS7000215") {
 			t.Fatalf("got %v", err)
@@ -169,7 +164,7 @@ func TestARefusedSecretIsNotReadAgainAllTheTime(t *testing.T) {
 		t.Errorf("the vault was read %d times, want once for a new version and once for the one before", n)
 	}
 	w.set(t, "worker", keyvault.Secret{Value: "new"})
-	w.clock.advance(time.Minute)
+	w.clock.Advance(time.Minute)
 	w.token(t, credential, graphScope)
 }
 
@@ -185,7 +180,7 @@ func TestACertificateThatEndedIsReplaced(t *testing.T) {
 	w.token(t, credential, graphScope)
 	w.set(t, "worker", stored(t, next))
 	w.accept(t, nil, next)
-	w.clock.advance(2 * time.Hour)
+	w.clock.Advance(2 * time.Hour)
 	var jobs sync.WaitGroup
 	for _, scope := range []string{graphScope, exchangeScope, graphScope, exchangeScope} {
 		jobs.Go(func() {
@@ -218,13 +213,13 @@ func TestTheSecretBeforeIsUsedWhereTheNewOneIsNotKnownYet(t *testing.T) {
 	// Once the old one is refused as well, it is not tried any more.
 	w.accept(t, nil)
 	for range 2 {
-		w.clock.advance(2 * time.Hour)
+		w.clock.Advance(2 * time.Hour)
 		if err := ask(t.Context(), credential); err == nil || !strings.Contains(err.Error(), "AADSTS700027") {
 			t.Fatalf("got %v", err)
 		}
 	}
 	before := w.requests.count()
-	w.clock.advance(2 * time.Hour)
+	w.clock.Advance(2 * time.Hour)
 	_ = ask(t.Context(), credential)
 	if n := w.requests.count() - before; n != 1 {
 		t.Errorf("%d requests, want 1", n)
@@ -244,7 +239,7 @@ func TestAWorkerThatStartsWithACertificateThatIsNotRegisteredUsesTheOneBefore(t 
 		s := stored(t, made)
 		s.Disabled = disabled
 		w.set(t, "worker", s)
-		w.clock.advance(time.Minute)
+		w.clock.Advance(time.Minute)
 	}
 	put(first, false)
 	put(old, false)
@@ -261,7 +256,7 @@ func TestAWorkerThatStartsWithACertificateThatIsNotRegisteredUsesTheOneBefore(t 
 	}
 	// Once the new one is registered, the worker uses it, and the old one can be removed.
 	w.accept(t, nil, next)
-	w.clock.advance(2 * time.Hour)
+	w.clock.Advance(2 * time.Hour)
 	before := w.requests.count()
 	w.token(t, credential, graphScope)
 	if n := w.requests.count() - before; n != 1 {
@@ -275,7 +270,7 @@ func TestAWorkerThatStartsWithoutAnyRegisteredCertificateSaysSo(t *testing.T) {
 	w := newWorld(t)
 	w.accept(t, nil)
 	w.set(t, "worker", stored(t, current(t)))
-	w.clock.advance(time.Minute)
+	w.clock.Advance(time.Minute)
 	w.set(t, "worker", stored(t, current(t)))
 	credential := w.mustOpen(t, certificate)
 	for range 3 {

@@ -26,6 +26,7 @@ import (
 	"github.com/google/uuid"
 	"software.sslmate.com/src/go-pkcs12"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/keyvault"
 	"github.com/matoolkit/matoolkit/worker/signin"
@@ -62,50 +63,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// clock is a time that only tests move.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
-
-// safeBuffer is a log that a test reads while it is written.
-type safeBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *safeBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *safeBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
-
 // world is Entra ID, a vault that a managed identity of it may read, and a worker's
 // clock and log.
 type world struct {
 	directory *entra.Server
 	vault     *keyvault.Server
 	identity  string // client id of the managed identity
-	clock     *clock
-	log       *safeBuffer
+	clock     *testenv.Clock
+	log       *testenv.Buffer
 	requests  *counter // of the worker at Entra ID
 	allowed   func(token string) bool
 }
@@ -174,30 +139,19 @@ func answering(status int, body string) func() *http.Response {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{identity: uuid.NewString(), clock: &clock{now: time.Now()}, log: &safeBuffer{}}
+	w := &world{identity: uuid.NewString(), clock: testenv.NewClock(), log: &testenv.Buffer{}}
 	config := entra.DefaultConfig()
 	config.Addr = "127.0.0.1:0"
 	config.Tenants = append(config.Tenants, entra.Tenant{ID: vaultTenant, Applications: append(entra.MicrosoftResources(),
 		entra.Application{ClientID: w.identity, Name: "worker's identity"})})
-	var err error
-	if w.directory, err = entra.Start(t.Context(), config); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = w.directory.Close() })
+	w.directory = testenv.Started(entra.Start(t.Context(), config))(t)
 	identities.Store(w.identity, w.directory.ManagedIdentity(identityHeader, "", w.identity))
 	t.Cleanup(func() { identities.Delete(w.identity) })
-	certificate, err := w.directory.ServerCertificate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.vault, err = keyvault.Start(t.Context(), keyvault.Config{
+	certificate := testenv.Must(w.directory.ServerCertificate())(t)
+	w.vault = testenv.Started(keyvault.Start(t.Context(), keyvault.Config{
 		Certificate: certificate, Authority: w.directory.URL(), TenantID: vaultTenant, VerifyToken: w.directory.VerifyToken,
 		Allowed: func(token string) bool { return w.allowed == nil || w.allowed(token) }, Now: w.clock.Now,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = w.vault.Close() })
+	}))(t)
 	w.requests = &counter{base: w.directory.HTTPClient().Transport}
 	return w
 }
@@ -205,11 +159,7 @@ func newWorld(t *testing.T) *world {
 // set puts a version of a secret into the vault.
 func (w *world) set(t *testing.T, name string, secret keyvault.Secret) string {
 	t.Helper()
-	version, err := w.vault.Set(name, secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return version
+	return testenv.Must(w.vault.Set(name, secret))(t)
 }
 
 // accept makes these the credentials of the app registration.
@@ -225,10 +175,7 @@ var once = policy.RetryOptions{MaxRetries: -1}
 
 func (w *world) vaultConfig(t *testing.T) signin.VaultConfig {
 	t.Helper()
-	identity, err := signin.ManagedIdentity(w.identity)
-	if err != nil {
-		t.Fatal(err)
-	}
+	identity := testenv.Must(signin.ManagedIdentity(w.identity))(t)
 	return signin.VaultConfig{URL: w.vault.URL(), Identity: identity, HTTP: w.directory.HTTPClient(), Retry: once}
 }
 
@@ -260,11 +207,7 @@ func (w *world) open(t *testing.T, change func(*signin.VaultConfig)) (*signin.Cr
 
 func (w *world) mustOpen(t *testing.T, change func(*signin.VaultConfig)) *signin.Credential {
 	t.Helper()
-	credential, err := w.open(t, change)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return credential
+	return testenv.Must(w.open(t, change))(t)
 }
 
 func certificate(c *signin.VaultConfig) { c.Certificate = "worker" }
@@ -273,10 +216,7 @@ func secret(c *signin.VaultConfig)      { c.Secret = "worker" }
 // token asks for one and has the directory verify it.
 func (w *world) token(t *testing.T, credential *signin.Credential, scope string) string {
 	t.Helper()
-	token, err := credential.GetToken(t.Context(), tokenOptions(scope))
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := testenv.Must(credential.GetToken(t.Context(), tokenOptions(scope)))(t)
 	if err := w.directory.VerifyToken(token.Token, strings.TrimSuffix(scope, "/.default")); err != nil {
 		t.Fatal(err)
 	}
@@ -310,20 +250,10 @@ func newKey() *rsa.PrivateKey {
 // issue makes a certificate for a key, signed by that key.
 func issue(t *testing.T, key *rsa.PrivateKey, from, to time.Time) *x509.Certificate {
 	t.Helper()
-	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
-	if err != nil {
-		t.Fatal(err)
-	}
+	serial := testenv.Must(rand.Int(rand.Reader, big.NewInt(1<<62)))(t)
 	template := &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: "matoolkit worker"}, NotBefore: from, NotAfter: to}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	made, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return made
+	der := testenv.Must(x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key))(t)
+	return testenv.Must(x509.ParseCertificate(der))(t)
 }
 
 // current makes a certificate for the worker that is good for a year.
@@ -335,10 +265,7 @@ func current(t *testing.T) *x509.Certificate {
 // stored is a certificate as Key Vault gives it: a PFX without a password.
 func stored(t *testing.T, made *x509.Certificate) keyvault.Secret {
 	t.Helper()
-	pfx, err := pkcs12.LegacyDES.Encode(workerKey(), made, nil, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	pfx := testenv.Must(pkcs12.LegacyDES.Encode(workerKey(), made, nil, ""))(t)
 	return keyvault.Secret{Value: base64.StdEncoding.EncodeToString(pfx), ContentType: keyvault.ContentTypePFX}
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/keyvault"
 	"github.com/matoolkit/matoolkit/worker/signin"
 )
@@ -53,15 +54,9 @@ func (a *api) revoke(token, header string) {
 // post sends a body as Graph's client does: it cannot be read twice.
 func (a *api) post(t *testing.T, client *http.Client, token string) int {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, a.URL, io.NopCloser(strings.NewReader("the body")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testenv.Must(http.NewRequestWithContext(t.Context(), http.MethodPost, a.URL, io.NopCloser(strings.NewReader("the body"))))(t)
 	r.Header.Set("Authorization", "Bearer "+token)
-	response, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := testenv.Must(client.Do(r))(t)
 	_ = response.Body.Close()
 	if got := r.Header.Get("Authorization"); got != "Bearer "+token {
 		t.Errorf("the request was changed")
@@ -128,7 +123,7 @@ func TestAnAPIThatRefusesEveryTokenIsNotFedWithThem(t *testing.T) {
 	if n := w.requests.count(); n != 2 {
 		t.Errorf("%d requests for tokens, want 2", n)
 	}
-	w.clock.advance(time.Minute)
+	w.clock.Advance(time.Minute)
 	a.post(t, client, w.token(t, credential, graphScope))
 	if n := w.requests.count(); n != 3 {
 		t.Errorf("%d requests for tokens, want 3: it may be another reason by now", n)
@@ -144,10 +139,7 @@ func TestATokenFromElsewhereIsNotReplaced(t *testing.T) {
 	if status := a.post(t, client, "another"); status != 401 || a.calls != 1 || w.requests.count() != 1 {
 		t.Errorf("answered %d after %d calls", status, a.calls)
 	}
-	response, err := client.Get(a.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := testenv.Must(client.Get(a.URL))(t)
 	if _ = response.Body.Close(); response.StatusCode != http.StatusOK {
 		t.Errorf("without a token: %d", response.StatusCode)
 	}

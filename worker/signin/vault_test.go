@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/keyvault"
 	"github.com/matoolkit/matoolkit/worker/signin"
 )
@@ -95,10 +96,7 @@ func TestAVaultThatIsBusyIsAskedAgain(t *testing.T) {
 	vaultConfig.Secret = "worker"
 	vaultConfig.Retry.MaxRetries, vaultConfig.Retry.RetryDelay = 1000, time.Millisecond
 	vaultConfig.Retry.MaxRetryDelay = time.Millisecond
-	vault, err := signin.NewVault(vaultConfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	vault := testenv.Must(signin.NewVault(vaultConfig))(t)
 	config := w.config()
 	config.Vault = vault
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -111,7 +109,7 @@ func TestAVaultThatIsBusyIsAskedAgain(t *testing.T) {
 		}
 		opened <- err
 	}()
-	eventually(t, func() bool { return w.vault.Reads() > 3 })
+	testenv.Eventually(t, "what happens in the background", func() bool { return w.vault.Reads() > 3 })
 	w.vault.Fail(nil)
 	if err := <-opened; err != nil {
 		t.Error(err)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/worker/calls"
 	"github.com/matoolkit/matoolkit/worker/telemetry"
 )
@@ -26,10 +27,7 @@ func TestEveryDescribedCallIsRecordedAsItself(t *testing.T) {
 		if m, p, found := strings.Cut(name, " "); found {
 			api, method, path = telemetry.Graph, m, strings.ReplaceAll(p, "{id}", "ada@contoso.example")
 		}
-		request, err := http.NewRequestWithContext(t.Context(), method, "http://127.0.0.1"+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		request := testenv.Must(http.NewRequestWithContext(t.Context(), method, "http://127.0.0.1"+path, nil))(t)
 		request.Header.Set("X-CmdletName", name)
 		response, err := r.Client(nobody, api).Do(request)
 		if err != nil {

@@ -23,6 +23,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/dispatch"
 	"github.com/matoolkit/matoolkit/worker/telemetry"
@@ -45,10 +46,7 @@ func record(t *testing.T) (*telemetry.Recorder, *kept) {
 	k := &kept{spans: tracetest.NewInMemoryExporter(), reader: sdkmetric.NewManualReader()}
 	k.traces = sdktrace.NewTracerProvider(sdktrace.WithSyncer(k.spans))
 	k.meters = sdkmetric.NewMeterProvider(sdkmetric.WithReader(k.reader))
-	r, err := telemetry.New(k)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testenv.Must(telemetry.New(k))(t)
 	return r, k
 }
 
@@ -108,10 +106,7 @@ func delivery(function string, count int) dispatch.Delivery {
 
 func watch(t *testing.T, r *telemetry.Recorder) dispatch.Observer {
 	t.Helper()
-	c, err := catalog.New(catalog.NoOp)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testenv.Must(catalog.New(catalog.NoOp))(t)
 	return r.Jobs(c)
 }
 
@@ -279,15 +274,9 @@ func TestCommandsAreRecordedByTheirName(t *testing.T) {
 	defer api.Close()
 	client := r.Client(api.Client(), telemetry.Exchange)
 	for i, name := range []string{"Set-MailUser", "ada@contoso.example", ""} {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, api.URL+"/adminapi/beta/tenant/InvokeCommand", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		request := testenv.Must(http.NewRequestWithContext(t.Context(), http.MethodPost, api.URL+"/adminapi/beta/tenant/InvokeCommand", nil))(t)
 		request.Header.Set("X-CmdletName", name)
-		response, err := client.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := testenv.Must(client.Do(request))(t)
 		_ = response.Body.Close()
 		want := []string{"Set-MailUser", "other", "other"}[i]
 		if got := k.spans.GetSpans()[i]; got.Name != want || k.attributes(i)["matoolkit.api"] != "exchange" {

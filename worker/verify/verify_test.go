@@ -13,6 +13,7 @@ import (
 
 	azbus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/control"
@@ -56,41 +57,18 @@ func broker(t *testing.T, duplicates bool) *servicebus.Server {
 			own.Subscriptions = append(own.Subscriptions, verifies)
 		}
 	}
-	server, err := servicebus.Start(context.Background(), servicebus.Config{Addr: "127.0.0.1:0", Topology: topology, Key: "c2VjcmV0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close() })
-	return server
+	return testenv.Started(servicebus.Start(context.Background(), servicebus.Config{Addr: "127.0.0.1:0", Topology: topology, Key: "c2VjcmV0"}))(t)
 }
 
 func connect(t *testing.T, server *servicebus.Server) *azservicebus.Client {
 	t.Helper()
-	client, err := azservicebus.NewClientFromConnectionString(server.ConnectionString(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		_ = client.Close(ctx)
-	})
-	return client
+	return testenv.Connected(azservicebus.NewClientFromConnectionString(server.ConnectionString(), nil))(t)
 }
 
 // dial connects a worker, or what verifies one.
 func dial(t *testing.T, server *servicebus.Server) *azbus.Client {
 	t.Helper()
-	client, err := azbus.Dial(azbus.Config{ConnectionString: server.ConnectionString()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		_ = client.Close(ctx)
-	})
-	return client
+	return testenv.Connected(azbus.Dial(azbus.Config{ConnectionString: server.ConnectionString()}))(t)
 }
 
 // config verifies with everything that can be.
@@ -109,21 +87,12 @@ func TestOurWorkerPasses(t *testing.T) {
 		t.Run(note, func(t *testing.T) {
 			t.Parallel()
 			server := broker(t, duplicates)
-			functions, err := catalog.New(echo)
-			if err != nil {
-				t.Fatal(err)
-			}
+			functions := testenv.Must(catalog.New(echo))(t)
 			log := slog.New(slog.DiscardHandler)
-			controls, err := control.New(dial(t, server), control.Config{WorkerID: workerID, Interval: 20 * time.Millisecond, Log: log})
-			if err != nil {
-				t.Fatal(err)
-			}
-			loop, err := dispatch.New(dial(t, server), functions, dispatch.Config{
+			controls := testenv.Must(control.New(dial(t, server), control.Config{WorkerID: workerID, Interval: 20 * time.Millisecond, Log: log}))(t)
+			loop := testenv.Must(dispatch.New(dial(t, server), functions, dispatch.Config{
 				WorkerID: workerID, MaxParallelism: 4, Controls: controls, Log: log,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 			heartbeats := heartbeat.New(heartbeat.Config{
 				WorkerID: workerID, MaxParallelism: 4, To: dial(t, server), Interval: 100 * time.Millisecond, Log: log,
 				State: func() heartbeat.State { return heartbeat.State{} },
@@ -141,10 +110,7 @@ func TestOurWorkerPasses(t *testing.T) {
 				"with a function":    config(t, server),
 				"without a function": {Client: dial(t, server), WorkerID: workerID, Results: message.SubscriptionOrchestrator},
 			} {
-				findings, err := verify.Run(t.Context(), c)
-				if err != nil {
-					t.Fatal(err)
-				}
+				findings := testenv.Must(verify.Run(t.Context(), c))(t)
 				skipped := 0
 				for _, f := range findings {
 					if f.Outcome == verify.Failed || f.Outcome == verify.Warned {
@@ -257,10 +223,7 @@ func TestBreachesAreFound(t *testing.T) {
 			w.run(t)
 			c := config(t, server)
 			c.Timeout, c.ControlWait, c.HeartbeatWait = 3*time.Second, 200*time.Millisecond, time.Second
-			findings, err := verify.Run(t.Context(), c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			findings := testenv.Must(verify.Run(t.Context(), c))(t)
 			for _, f := range findings {
 				if f.Check == tc.check {
 					want := verify.Failed
@@ -288,10 +251,7 @@ func TestSmallWorkerPasses(t *testing.T) {
 	send(t, connect(t, server), `{"JobId":"step-1-attempt-1"}`)
 	c := config(t, server)
 	c.Results = ""
-	findings, err := verify.Run(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	findings := testenv.Must(verify.Run(t.Context(), c))(t)
 	for _, f := range findings {
 		if f.Outcome != verify.Passed {
 			t.Errorf("%s: %s: %s", f.Check, f.Outcome, f.Detail)
@@ -308,10 +268,7 @@ func TestResultsOfOthersStopIt(t *testing.T) {
 	if _, err := verify.Run(t.Context(), config(t, server)); err == nil || !strings.Contains(err.Error(), "results of other jobs") {
 		t.Fatalf("got %v", err)
 	}
-	receiver, err := client.NewReceiverForSubscription(message.TopicWorkerResults, message.SubscriptionOrchestrator, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	receiver := testenv.Must(client.NewReceiverForSubscription(message.TopicWorkerResults, message.SubscriptionOrchestrator, nil))(t)
 	if left, err := receiver.PeekMessages(t.Context(), 10, nil); err != nil || len(left) != 1 {
 		t.Fatalf("%d results are left, %v", len(left), err)
 	}
@@ -355,10 +312,7 @@ func TestASubscriptionThatSomebodyElseReadsIsRefused(t *testing.T) {
 // send puts a result on the bus.
 func send(t *testing.T, client *azservicebus.Client, body string) {
 	t.Helper()
-	sender, err := client.NewSender(message.TopicWorkerResults, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sender := testenv.Must(client.NewSender(message.TopicWorkerResults, nil))(t)
 	if err := sender.SendMessage(t.Context(), &azservicebus.Message{Body: []byte(body)}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -374,15 +328,11 @@ func TestMissingControlSubscriptionIsNamed(t *testing.T) {
 			topic.Subscriptions[0].Name = "worker-other"
 		}
 	}
-	server, err := servicebus.Start(t.Context(), servicebus.Config{Addr: "127.0.0.1:0", Topology: topology, Key: "c2VjcmV0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close() })
+	server := testenv.Started(servicebus.Start(t.Context(), servicebus.Config{Addr: "127.0.0.1:0", Topology: topology, Key: "c2VjcmV0"}))(t)
 	w := newWorker(connect(t, server))
 	w.deaf = true
 	w.run(t)
-	_, err = verify.Run(t.Context(), config(t, server))
+	_, err := verify.Run(t.Context(), config(t, server))
 	if err == nil || !strings.Contains(err.Error(), "the worker's subscription worker-worker-01 of worker-control") {
 		t.Errorf("got %v", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 // worker is written from the contract alone, with ways to break it. It does one job
@@ -66,18 +67,9 @@ func with(name string, change func(any) any) func(map[string]any) any {
 // run works until the test ends.
 func (w *worker) run(t *testing.T) {
 	t.Helper()
-	jobs, err := w.client.NewReceiverForSubscription(message.TopicWorkerJobs, message.WorkerSubscription(workerID), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.control, err = w.client.NewReceiverForSubscription(message.TopicWorkerControl, message.WorkerSubscription(workerID), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	results, err := w.client.NewSender(message.TopicWorkerResults, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	jobs := testenv.Must(w.client.NewReceiverForSubscription(message.TopicWorkerJobs, message.WorkerSubscription(workerID), nil))(t)
+	w.control = testenv.Must(w.client.NewReceiverForSubscription(message.TopicWorkerControl, message.WorkerSubscription(workerID), nil))(t)
+	results := testenv.Must(w.client.NewSender(message.TopicWorkerResults, nil))(t)
 	ctx, stop := context.WithCancel(context.Background())
 	stopped := make(chan struct{})
 	t.Cleanup(func() {

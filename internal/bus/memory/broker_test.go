@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/bus"
-	"github.com/matoolkit/matoolkit/internal/bus/bustest"
 	"github.com/matoolkit/matoolkit/internal/bus/memory"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 )
 
@@ -24,11 +24,7 @@ const (
 
 func newBroker(t *testing.T, c memory.Config) *memory.Broker {
 	t.Helper()
-	b, err := memory.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return testenv.Must(memory.New(c))(t)
 }
 
 func send(t *testing.T, c bus.Client, messages ...bus.Message) {
@@ -40,10 +36,7 @@ func send(t *testing.T, c bus.Client, messages ...bus.Message) {
 
 func ids(t *testing.T, b *memory.Broker) string {
 	t.Helper()
-	messages, err := b.Messages(topic, subscription)
-	if err != nil {
-		t.Fatal(err)
-	}
+	messages := testenv.Must(b.Messages(topic, subscription))(t)
 	var all []string
 	for _, m := range messages {
 		note := ""
@@ -140,7 +133,7 @@ func TestCopiesLoseAndRepeatMessages(t *testing.T) {
 // A simulation chooses any message, and two handlers may have the same one.
 func TestTakeAndEndLock(t *testing.T) {
 	t.Parallel()
-	clock := bustest.NewClock()
+	clock := testenv.NewClock()
 	b := newBroker(t, memory.Config{Now: clock.Now})
 	send(t, b.Client(nil), numbered(3)...)
 	first, err := b.Take(topic, subscription, 2)
@@ -193,7 +186,7 @@ func TestTakeAndEndLock(t *testing.T) {
 
 func TestNextIsWhatFallsDueFirst(t *testing.T) {
 	t.Parallel()
-	clock := bustest.NewClock()
+	clock := testenv.NewClock()
 	topics := []memory.Topic{{Name: topic, Subscriptions: []memory.Subscription{{Name: subscription, LockDuration: time.Minute}}}}
 	b := newBroker(t, memory.Config{Now: clock.Now, Topics: topics})
 	if at, ok := b.Next(); ok {
@@ -204,10 +197,7 @@ func TestNextIsWhatFallsDueFirst(t *testing.T) {
 	if next, ok := b.Next(); !ok || !next.Equal(at) {
 		t.Fatalf("next is %s, %v", next, ok)
 	}
-	m, err := b.Take(topic, subscription, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testenv.Must(b.Take(topic, subscription, 1))(t)
 	if next, ok := b.Next(); !ok || !next.Equal(m.LockedUntil) {
 		t.Fatalf("next is %s, %v; the lock ends at %s", next, ok, m.LockedUntil)
 	}
@@ -235,18 +225,12 @@ func TestNextIsWhatFallsDueFirst(t *testing.T) {
 func TestLockedMessageExpiresAfterItsLock(t *testing.T) {
 	t.Parallel()
 	for _, abandonAt := range []time.Duration{5 * time.Second, 15 * time.Second} {
-		clock := bustest.NewClock()
+		clock := testenv.NewClock()
 		b := newBroker(t, memory.Config{Now: clock.Now})
 		c := b.Client(nil)
 		send(t, c, bus.Message{ID: "short", TimeToLive: 10 * time.Second})
-		m, err := b.Take(topic, subscription, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := c.Receiver(topic, subscription)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := testenv.Must(b.Take(topic, subscription, 1))(t)
+		r := testenv.Must(c.Receiver(topic, subscription))(t)
 		clock.Advance(abandonAt)
 		b.Tick()
 		if err := r.Abandon(t.Context(), m, nil); err != nil {
@@ -276,10 +260,7 @@ func TestReceiverWakesWhenAMessageFallsDue(t *testing.T) {
 		c := b.Client(nil)
 		began := time.Now()
 		send(t, c, bus.Message{ID: "later", At: began.Add(3 * time.Hour)})
-		r, err := c.Receiver(topic, subscription)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testenv.Must(c.Receiver(topic, subscription))(t)
 		got, err := r.Receive(t.Context(), 1, time.Hour)
 		if took := time.Since(began); len(got) > 0 || err != nil || took != time.Hour {
 			t.Errorf("%v, %v after %s", got, err, took)
@@ -337,7 +318,7 @@ func TestMessageThatServiceBusRefusesIsRefused(t *testing.T) {
 
 // The broker keeps no goroutine and does not slow down with what it has carried.
 func BenchmarkSendReceiveComplete(b *testing.B) {
-	clock := bustest.NewClock()
+	clock := testenv.NewClock()
 	broker, err := memory.New(memory.Config{Now: clock.Now})
 	if err != nil {
 		b.Fatal(err)

@@ -8,16 +8,13 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/bus"
-	"github.com/matoolkit/matoolkit/internal/bus/bustest"
 	"github.com/matoolkit/matoolkit/internal/bus/memory"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 func scheduledIDs(t *testing.T, b *memory.Broker) (all []string) {
 	t.Helper()
-	messages, err := b.Scheduled(topic)
-	if err != nil {
-		t.Fatal(err)
-	}
+	messages := testenv.Must(b.Scheduled(topic))(t)
 	for _, m := range messages {
 		all = append(all, m.ID)
 	}
@@ -26,16 +23,12 @@ func scheduledIDs(t *testing.T, b *memory.Broker) (all []string) {
 
 func take(t *testing.T, b *memory.Broker, sequence int64) *bus.Received {
 	t.Helper()
-	m, err := b.Take(topic, subscription, sequence)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return testenv.Must(b.Take(topic, subscription, sequence))(t)
 }
 
 func TestCloneGoesOnByItself(t *testing.T) {
 	t.Parallel()
-	clock := bustest.NewClock()
+	clock := testenv.NewClock()
 	b := newBroker(t, memory.Config{Now: clock.Now})
 	send(t, b.Client(nil), numbered(4)...)
 	send(t, b.Client(nil), bus.Message{ID: "second", At: clock.Now().Add(time.Hour)}, bus.Message{ID: "first", At: clock.Now().Add(time.Minute / 2)})
@@ -48,7 +41,7 @@ func TestCloneGoesOnByItself(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	later := bustest.NewClock()
+	later := testenv.NewClock()
 	c := b.Clone(later.Now)
 	if got, want := ids(t, c), "0 1* 2"; got != want || ids(t, b) != want {
 		t.Fatalf("%q in the clone, want %q", got, want)
@@ -106,7 +99,7 @@ func TestCloneGoesOnByItself(t *testing.T) {
 // A lock that ends in the clone frees the message there.
 func TestCloneKeepsLocks(t *testing.T) {
 	t.Parallel()
-	clock := bustest.NewClock()
+	clock := testenv.NewClock()
 	b := newBroker(t, memory.Config{Now: clock.Now})
 	send(t, b.Client(nil), numbered(3)...)
 	take(t, b, 1)

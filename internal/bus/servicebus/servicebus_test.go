@@ -18,6 +18,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/bus/bustest"
 	"github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	local "github.com/matoolkit/matoolkit/local/servicebus"
 )
 
@@ -34,10 +35,7 @@ func TestConformance(t *testing.T) {
 		return
 	}
 	if live.ConnectionString == "" {
-		credential, err := azidentity.NewDefaultAzureCredential(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		credential := testenv.Must(azidentity.NewDefaultAzureCredential(nil))(t)
 		live.Credential = credential
 	}
 	var turn sync.Mutex // the tests share the namespace
@@ -53,7 +51,7 @@ func TestConformance(t *testing.T) {
 
 func openLocal(t *testing.T) bustest.Namespace {
 	t.Helper()
-	clock := bustest.NewClock()
+	clock := testenv.NewClock()
 	server := start(t, local.Config{Addr: "127.0.0.1:0", Topology: local.DefaultTopology(), Key: "SAS_KEY_VALUE", Now: clock.Now})
 	client := dial(t, servicebus.Config{ConnectionString: server.ConnectionString()})
 	return bustest.Namespace{
@@ -64,22 +62,12 @@ func openLocal(t *testing.T) bustest.Namespace {
 
 func start(t *testing.T, config local.Config) *local.Server {
 	t.Helper()
-	server, err := local.Start(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close() })
-	return server
+	return testenv.Started(local.Start(t.Context(), config))(t)
 }
 
 func dial(t *testing.T, config servicebus.Config) *servicebus.Client {
 	t.Helper()
-	client, err := servicebus.Dial(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = client.Close(context.Background()) })
-	return client
+	return testenv.Connected(servicebus.Dial(config))(t)
 }
 
 // drain empties a namespace that other tests used before.
@@ -90,15 +78,9 @@ func drain(t *testing.T, client *servicebus.Client) {
 		message.TopicOrchestratorEvents: message.SubscriptionOrchestrator, message.TopicWorkerResults: message.SubscriptionOrchestrator,
 		message.TopicWorkerJobs: worker, message.TopicWorkerControl: worker,
 	} {
-		receiver, err := client.Receiver(topic, subscription)
-		if err != nil {
-			t.Fatal(err)
-		}
+		receiver := testenv.Must(client.Receiver(topic, subscription))(t)
 		for more := true; more; {
-			messages, err := receiver.Receive(t.Context(), 100, 3*time.Second)
-			if err != nil {
-				t.Fatal(err)
-			}
+			messages := testenv.Must(receiver.Receive(t.Context(), 100, 3*time.Second))(t)
 			for _, m := range messages {
 				if err := receiver.Complete(t.Context(), m); err != nil {
 					t.Fatal(err)
@@ -108,10 +90,7 @@ func drain(t *testing.T, client *servicebus.Client) {
 		}
 		_ = receiver.Close(t.Context()) // its connection ends with the test
 		for more := true; more; {
-			n, err := client.TakeDeadLetters(t.Context(), topic, subscription, 100, func(context.Context, bus.DeadLetter) error { return nil })
-			if err != nil {
-				t.Fatal(err)
-			}
+			n := testenv.Must(client.TakeDeadLetters(t.Context(), topic, subscription, 100, func(context.Context, bus.DeadLetter) error { return nil }))(t)
 			more = n > 0
 		}
 	}
@@ -125,10 +104,7 @@ func TestBrokerThatIsAwayIsUnavailableAndUsedAgainWhenItIsBack(t *testing.T) {
 	if err := b.Ping(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	receiver, err := b.Receiver(message.TopicWorkerResults, message.SubscriptionOrchestrator)
-	if err != nil {
-		t.Fatal(err)
-	}
+	receiver := testenv.Must(b.Receiver(message.TopicWorkerResults, message.SubscriptionOrchestrator))(t)
 	config.Addr = server.Addr()
 	if err := server.Close(); err != nil {
 		t.Fatal(err)
@@ -145,7 +121,7 @@ func TestBrokerThatIsAwayIsUnavailableAndUsedAgainWhenItIsBack(t *testing.T) {
 		t.Fatalf("receive: %v", err)
 	}
 	start(t, config)
-	for err = errors.New("not yet"); err != nil; err = b.Send(t.Context(), message.TopicWorkerResults, bus.Message{ID: "2", Body: []byte("{}")}) {
+	for err := errors.New("not yet"); err != nil; err = b.Send(t.Context(), message.TopicWorkerResults, bus.Message{ID: "2", Body: []byte("{}")}) {
 		if t.Context().Err() != nil {
 			t.Fatal(err)
 		}
@@ -155,6 +131,7 @@ func TestBrokerThatIsAwayIsUnavailableAndUsedAgainWhenItIsBack(t *testing.T) {
 	}
 	var got []*bus.Received
 	for len(got) == 0 {
+		var err error
 		if got, err = receiver.Receive(t.Context(), 1, time.Second); t.Context().Err() != nil {
 			t.Fatal(err)
 		}
@@ -167,10 +144,7 @@ func TestBrokerThatIsAwayIsUnavailableAndUsedAgainWhenItIsBack(t *testing.T) {
 // A broker that accepts a connection and does not answer is given up when the caller's time ends.
 func TestBrokerThatDoesNotAnswerIsUnavailable(t *testing.T) {
 	t.Parallel()
-	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	silent := testenv.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer silent.Close()
 	b := dial(t, servicebus.Config{ConnectionString: fmt.Sprintf("Endpoint=sb://%s;SharedAccessKeyName=k;SharedAccessKey=SAS_KEY_VALUE;UseDevelopmentEmulator=true", silent.Addr())})
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -184,10 +158,7 @@ func TestWrongKeyIsUnauthorized(t *testing.T) {
 	t.Parallel()
 	server := start(t, local.Config{Addr: "127.0.0.1:0", Topology: local.DefaultTopology(), Key: "SAS_KEY_VALUE"})
 	b := dial(t, servicebus.Config{ConnectionString: strings.Replace(server.ConnectionString(), "SAS_KEY_VALUE", "another", 1)})
-	receiver, err := b.Receiver(message.TopicWorkerResults, message.SubscriptionOrchestrator)
-	if err != nil {
-		t.Fatal(err)
-	}
+	receiver := testenv.Must(b.Receiver(message.TopicWorkerResults, message.SubscriptionOrchestrator))(t)
 	_, receive := receiver.Receive(t.Context(), 1, 10*time.Second)
 	for call, err := range map[string]error{"receive": receive, "send": b.Send(t.Context(), message.TopicWorkerResults, bus.Message{ID: "1"}), "ping": b.Ping(t.Context())} {
 		if !errors.Is(err, bus.ErrUnauthorized) || !errors.Is(err, bus.ErrUnavailable) {
@@ -214,25 +185,15 @@ func TestDeferredMessagesDoNotWait(t *testing.T) {
 	t.Parallel()
 	server := start(t, local.Config{Addr: "127.0.0.1:0", Topology: local.DefaultTopology(), Key: "SAS_KEY_VALUE"})
 	b := dial(t, servicebus.Config{ConnectionString: server.ConnectionString()})
-	client, err := azservicebus.NewClientFromConnectionString(server.ConnectionString(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close(context.Background())
-	receiver, err := client.NewReceiverForSubscription(message.TopicWorkerResults, message.SubscriptionOrchestrator, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testenv.Connected(azservicebus.NewClientFromConnectionString(server.ConnectionString(), nil))(t)
+	receiver := testenv.Must(client.NewReceiverForSubscription(message.TopicWorkerResults, message.SubscriptionOrchestrator, nil))(t)
 	defer receiver.Close(context.Background())
 	const n = 25 // more than one page of Oldest
 	for i := range n {
 		if err := b.Send(t.Context(), message.TopicWorkerResults, bus.Message{ID: string(rune('a' + i)), Body: []byte("{}")}); err != nil {
 			t.Fatal(err)
 		}
-		messages, err := receiver.ReceiveMessages(t.Context(), 1, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		messages := testenv.Must(receiver.ReceiveMessages(t.Context(), 1, nil))(t)
 		if err := receiver.DeferMessage(t.Context(), messages[0], nil); err != nil {
 			t.Fatal(err)
 		}
@@ -252,10 +213,7 @@ func TestDeferredMessagesDoNotWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	at, found := look()
-	last, err := receiver.ReceiveMessages(t.Context(), 1, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	last := testenv.Must(receiver.ReceiveMessages(t.Context(), 1, nil))(t)
 	if !found || !at.Equal(*last[0].EnqueuedTime) {
 		t.Errorf("the oldest is of %s (%v); it came at %s", at, found, last[0].EnqueuedTime)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/cli/settings"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
@@ -21,12 +22,7 @@ func provider(t *testing.T) *entra.Server {
 	t.Helper()
 	c := entra.DefaultConfig()
 	c.Addr, c.AutoApprove = "127.0.0.1:0", entra.DefaultAdminUPN
-	s, err := entra.Start(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	return s
+	return testenv.Started(entra.Start(t.Context(), c))(t)
 }
 
 func targetOf(s *entra.Server, home string) target {
@@ -210,11 +206,7 @@ func TestLoginStops(t *testing.T) {
 	t.Parallel()
 	c := entra.DefaultConfig()
 	c.Addr = "127.0.0.1:0" // nobody approves
-	s, err := entra.Start(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
+	s := testenv.Started(entra.Start(t.Context(), c))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	f, err := newFileCredential(targetOf(s, t.TempDir()), account{})
 	if err != nil {

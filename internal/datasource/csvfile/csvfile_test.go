@@ -18,15 +18,12 @@ import (
 	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/datasource/csvfile"
 	"github.com/matoolkit/matoolkit/internal/datasource/datasourcetest"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 func open(t *testing.T, spec datasource.Spec) datasource.Source {
 	t.Helper()
-	s, err := csvfile.Open(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return testenv.Must(csvfile.Open(spec))(t)
 }
 
 // write makes a file of the content.
@@ -55,10 +52,7 @@ func all(t *testing.T, s datasource.Source) (columns, rows []string, err error) 
 		if err != nil {
 			return result.Columns(), rows, err
 		}
-		b, err := json.Marshal(values)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testenv.Must(json.Marshal(values))(t)
 		rows = append(rows, string(b))
 	}
 }
@@ -99,10 +93,7 @@ func TestConformance(t *testing.T) {
 			Endless: func(t *testing.T) datasource.Source {
 				// As long as a reader could not read in time.
 				name := write(t, "Id\na\n")
-				f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
-				if err != nil {
-					t.Fatal(err)
-				}
+				f := testenv.Must(os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0))(t)
 				defer f.Close()
 				chunk := []byte(strings.Repeat("somebody@contoso.com\n", 50_000))
 				for range 40 {
@@ -238,14 +229,8 @@ func TestFiles(t *testing.T) {
 	}
 
 	name := write(t, "Id\n1\n")
-	working, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	relative, err := filepath.Rel(working, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	working := testenv.Must(os.Getwd())(t)
+	relative := testenv.Must(filepath.Rel(working, name))(t)
 	if _, rows, err := all(t, open(t, datasource.Spec{Connection: relative, Query: "is not looked at"})); err != nil || len(rows) != 1 {
 		t.Errorf("a relative path: %s, %v", rows, err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/matoolkit/matoolkit/internal/datasource"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 // identity is a credential whose token is "for-storage". It notes the scopes asked for.
@@ -285,10 +286,7 @@ func TestEndAfterTheReaderLeftIsNone(t *testing.T) {
 		if which == "next" {
 			query, next = next, query
 		}
-		rows, err := s.Query(query)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := testenv.Must(s.Query(query))(t)
 		defer rows.Close()
 		if _, err := rows.Next(next); err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/datasource"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 func init() { Register("lite", "sqlite") }
@@ -15,10 +16,7 @@ func init() { Register("lite", "sqlite") }
 // is the name of a file in the directory that it runs in. It gives times as Go has them.
 func TestOtherDrivers(t *testing.T) {
 	t.Chdir(t.TempDir())
-	db, err := sql.Open("sqlite", "lite:people.db?_pragma=busy_timeout(5000)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := testenv.Must(sql.Open("sqlite", "lite:people.db?_pragma=busy_timeout(5000)"))(t)
 	defer db.Close()
 	for declared, values := range map[string][2]string{ // value, JSON
 		"INTEGER":       {"7", "7"},

@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/matoolkit/matoolkit/internal/datasource"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/tds"
 )
@@ -30,11 +31,7 @@ func TestApplicationsSignIn(t *testing.T) {
 		entra.Application{ClientID: "022907d3-0f1b-48f7-badc-1ba6abab6d66", Name: "Azure SQL Database", TokenVersion: 1, IdentifierURIs: []string{"https://database.windows.net"}, AppRoles: []string{"any"}},
 		entra.Application{ClientID: "00000007-0000-0000-c000-000000000000", Name: "Dataverse", TokenVersion: 1, IdentifierURIs: []string{"https://contoso.crm4.dynamics.com"}, AppRoles: []string{"any"}},
 	)
-	authority, err := entra.Start(t.Context(), directory)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer authority.Close()
+	authority := testenv.Started(entra.Start(t.Context(), directory))(t)
 	t.Setenv("AZURE_AUTHORITY_HOST", authority.URL()+"/")
 	for _, c := range []struct {
 		name, server, audience string

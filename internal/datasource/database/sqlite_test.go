@@ -16,17 +16,14 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/datasource/datasourcetest"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 // file is a SQLite file and a connection that writes to it.
 func file(t *testing.T, statements ...string) (path string, db *sql.DB) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "people.db")
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
+	db = testenv.Started(sql.Open("sqlite", path))(t)
 	for _, s := range statements {
 		write(t, db, s)
 	}
@@ -70,11 +67,7 @@ func all(t *testing.T, source datasource.Source) ([]string, [][]string, error) {
 
 func open(t *testing.T, connection, query string) datasource.Source {
 	t.Helper()
-	source, err := OpenSQL(datasource.Spec{Connection: connection, Query: query})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return source
+	return testenv.Must(OpenSQL(datasource.Spec{Connection: connection, Query: query}))(t)
 }
 
 func TestSQLiteConformance(t *testing.T) {
@@ -87,10 +80,7 @@ func TestSQLiteConformance(t *testing.T) {
 				names, marks = append(names, quote(c)), append(marks, "?")
 			}
 			path, db := file(t, "CREATE TABLE people (n INTEGER PRIMARY KEY, "+strings.Join(names, ", ")+")")
-			tx, err := db.Begin()
-			if err != nil {
-				t.Fatal(err)
-			}
+			tx := testenv.Must(db.Begin())(t)
 			for _, row := range rows {
 				var args []any
 				for _, v := range row {
@@ -234,10 +224,7 @@ func TestSQLiteOnlyReads(t *testing.T) {
 	t.Parallel()
 	path, db := file(t, "CREATE TABLE a (b)", "INSERT INTO a VALUES (1)")
 	source := open(t, "sqlite:"+path, "SELECT b FROM a").(*lite)
-	writer, err := sql.Open("sqlite", source.dsn())
-	if err != nil {
-		t.Fatal(err)
-	}
+	writer := testenv.Must(sql.Open("sqlite", source.dsn()))(t)
 	defer writer.Close()
 	writer.SetMaxIdleConns(0) // one statement turns off what another is to be kept from
 	for _, s := range []string{"DELETE FROM a", "PRAGMA query_only(0); DELETE FROM a", "CREATE TABLE c (d)", "CREATE TEMP TABLE c (d)"} {
@@ -277,10 +264,7 @@ func TestSQLiteStuckBetweenRows(t *testing.T) {
 	path, _ := file(t, "CREATE TABLE a (b)")
 	source := open(t, "sqlite:"+path, "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM n LIMIT 200000) SELECT x FROM n WHERE x = 1 OR x = 200000")
 	ctx, cancel := context.WithCancel(t.Context())
-	rows, err := source.Query(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := testenv.Must(source.Query(ctx))(t)
 	defer rows.Close()
 	if _, err := rows.Next(ctx); err != nil {
 		t.Fatal(err)

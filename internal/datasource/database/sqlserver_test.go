@@ -17,6 +17,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/datasource/datasourcetest"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/tds"
 )
 
@@ -45,10 +46,7 @@ func serve(t *testing.T, c tds.Config) server {
 			return nil
 		}
 	}
-	s, err := tds.Start(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testenv.Must(tds.Start(c))(t)
 	t.Cleanup(func() {
 		_ = s.Close()
 		if refused := s.Refused(); len(refused) > 0 {
@@ -87,10 +85,7 @@ var kinds = []kind{
 func (s server) source(t *testing.T, k kind, query string) *sqlServer {
 	t.Helper()
 	address := strings.Replace(s.Addr(), ":", ",", 1)
-	opened, err := k.open(datasource.Spec{Connection: fmt.Sprintf(k.connect, address, s.ca), Query: query, Credential: identity{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	opened := testenv.Must(k.open(datasource.Spec{Connection: fmt.Sprintf(k.connect, address, s.ca), Query: query, Credential: identity{}}))(t)
 	source := opened.(*sqlServer)
 	source.dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 		if !strings.HasPrefix(address, "127.0.0.1:") && address != azureHost+":1433" && address != dataverseHost+":5558" {
@@ -428,10 +423,7 @@ func TestSQLServerLoginsThatFail(t *testing.T) {
 // the login, lasts.
 func TestSQLServerThatSaysNothing(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := testenv.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer listener.Close()
 	accepted := make(chan net.Conn, 10)
 	go func() {
@@ -444,10 +436,7 @@ func TestSQLServerThatSaysNothing(t *testing.T) {
 			accepted <- conn
 		}
 	}()
-	source, err := OpenSQL(datasource.Spec{Connection: "Server=" + strings.Replace(listener.Addr().String(), ":", ",", 1) + ";User ID=reader;Password=hunter2;Connection Timeout=1", Query: "SELECT 1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := testenv.Must(OpenSQL(datasource.Spec{Connection: "Server=" + strings.Replace(listener.Addr().String(), ":", ",", 1) + ";User ID=reader;Password=hunter2;Connection Timeout=1", Query: "SELECT 1"}))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		<-accepted

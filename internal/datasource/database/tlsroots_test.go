@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/datasource"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/tds"
 )
 
@@ -20,11 +21,8 @@ func TestSQLServerTLSRoots(t *testing.T) {
 	s.answer(t, "SELECT id", tds.Result{Columns: []tds.Column{{Name: "id", Type: tds.Int}}})
 	address := strings.Replace(s.Addr(), ":", ",", 1)
 	try := func(connection string) error {
-		source, err := OpenSQL(datasource.Spec{Connection: connection, Query: "SELECT id"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, _, err = all(t, source)
+		source := testenv.Must(OpenSQL(datasource.Spec{Connection: connection, Query: "SELECT id"}))(t)
+		_, _, err := all(t, source)
 		return err
 	}
 	const user = ";User ID=reader;Password=hunter2"
@@ -81,10 +79,7 @@ func TestSQLServerRouting(t *testing.T) {
 	}
 	gateway := serve(t, tds.Config{})
 	gateway.Route("worker.database.windows.net", 11000)
-	source, err := OpenSQL(datasource.Spec{Connection: "sqlserver://reader:hunter2@" + gateway.Addr() + "?trustservercertificate=true", Query: "SELECT id"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := testenv.Must(OpenSQL(datasource.Spec{Connection: "sqlserver://reader:hunter2@" + gateway.Addr() + "?trustservercertificate=true", Query: "SELECT id"}))(t)
 	away := &elsewhere{}
 	source.(*sqlServer).dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := (&net.Dialer{}).DialContext(ctx, network, gateway.Addr())

@@ -16,6 +16,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/datasource/datasourcetest"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	server "github.com/matoolkit/matoolkit/local/databricks"
 )
 
@@ -46,14 +47,9 @@ func hasty() tuning {
 }
 
 // start runs a workspace in which every statement gives one result.
-func start(t interface {
-	Helper()
-	Fatal(...any)
-	Cleanup(func())
-}, result server.Result,
-) *server.Server {
+func start(t testenv.T, result server.Result) *server.Server {
 	t.Helper()
-	s, err := server.Start(context.Background(), server.Config{
+	return testenv.Started(server.Start(context.Background(), server.Config{
 		Warehouses: []string{warehouseOne},
 		VerifyToken: func(got string) error {
 			if got != token {
@@ -62,12 +58,7 @@ func start(t interface {
 			return nil
 		},
 		Run: func(server.Query) server.Result { return result },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	return s
+	}))(t)
 }
 
 func spec(s *server.Server) datasource.Spec {
@@ -76,11 +67,7 @@ func spec(s *server.Server) datasource.Spec {
 
 func openAt(t *testing.T, s *server.Server) datasource.Source {
 	t.Helper()
-	source, err := open(spec(s), hasty())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return source
+	return testenv.Must(open(spec(s), hasty()))(t)
 }
 
 // read gives all rows of a source, each as one line of JSON.
@@ -185,10 +172,7 @@ func TestPauses(t *testing.T) {
 		pauses = append(pauses, d)
 		return nil
 	}
-	source, err := open(spec(s), h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := testenv.Must(open(spec(s), h))(t)
 	if _, err := read(t.Context(), source); err != nil {
 		t.Fatal(err)
 	}
@@ -252,10 +236,7 @@ func TestCancelled(t *testing.T) {
 		s.Inject(server.Fault{On: []server.Operation{server.Get}, Alter: func(map[string]any) { cancel() }})
 		h := hasty()
 		h.farewell = 300 * time.Millisecond
-		source, err := open(spec(s), h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := testenv.Must(open(spec(s), h))(t)
 		if _, err := source.Query(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v", err)
 		}
@@ -325,10 +306,7 @@ func TestLinksAgain(t *testing.T) {
 		defer rows.Close()
 		s.ExpireLinks()
 		for i := range want {
-			values, err := rows.Next(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			values := testenv.Must(rows.Next(t.Context()))(t)
 			if line, _ := json.Marshal(values); string(line) != want[i] {
 				t.Fatalf("row %d is %s", i, line)
 			}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/datasource"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	server "github.com/matoolkit/matoolkit/local/databricks"
 )
 
@@ -111,17 +112,11 @@ func TestErrors(t *testing.T) {
 // The error of an unreachable workspace does not name it, although the network error does.
 func TestUnreached(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testenv.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	address := l.Addr().String()
 	l.Close()
-	source, err := open(datasource.Spec{Connection: "http://" + address, Warehouse: warehouseOne, Query: "SELECT 1", Credential: credential{}}, hasty())
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = source.Query(t.Context())
+	source := testenv.Must(open(datasource.Spec{Connection: "http://" + address, Warehouse: warehouseOne, Query: "SELECT 1", Credential: credential{}}, hasty()))(t)
+	_, err := source.Query(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "the workspace does not answer: dial tcp (the workspace)") || strings.Contains(err.Error(), address) {
 		t.Errorf("error %v", err)
 	}
@@ -134,11 +129,8 @@ func TestNoToken(t *testing.T) {
 	s := start(t, result)
 	spec := spec(s)
 	spec.Credential = credential{err: errors.New("no managed identity\n here")}
-	source, err := open(spec, hasty())
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = source.Query(t.Context())
+	source := testenv.Must(open(spec, hasty()))(t)
+	_, err := source.Query(t.Context())
 	if err == nil || err.Error() != "no token for Databricks: no managed identity here" {
 		t.Errorf("error %v", err)
 	}
@@ -154,10 +146,7 @@ func TestNoRedirects(t *testing.T) {
 	t.Cleanup(elsewhere.Close)
 	redirecting := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusFound))
 	t.Cleanup(redirecting.Close)
-	source, err := open(datasource.Spec{Connection: redirecting.URL, Warehouse: warehouseOne, Query: "SELECT 1", Credential: credential{}}, hasty())
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := testenv.Must(open(datasource.Spec{Connection: redirecting.URL, Warehouse: warehouseOne, Query: "SELECT 1", Credential: credential{}}, hasty()))(t)
 	if _, err := source.Query(t.Context()); err == nil || !strings.Contains(err.Error(), "the workspace answered 302. ") {
 		t.Errorf("error %v", err)
 	}
@@ -175,10 +164,7 @@ func TestNoRedirects(t *testing.T) {
 // read on its way.
 func TestLinkOfElsewhere(t *testing.T) {
 	t.Parallel()
-	opened, err := open(datasource.Spec{Connection: "https://adb-1.2.azuredatabricks.net", Warehouse: warehouseOne, Query: "SELECT 1", Credential: credential{}}, hasty())
-	if err != nil {
-		t.Fatal(err)
-	}
+	opened := testenv.Must(open(datasource.Spec{Connection: "https://adb-1.2.azuredatabricks.net", Warehouse: warehouseOne, Query: "SELECT 1", Credential: credential{}}, hasty()))(t)
 	listening := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was asked") }))
 	t.Cleanup(listening.Close)
 	for _, address := range []string{listening.URL, "http://storage.example/x", "https://u:p@127.0.0.1/", "//127.0.0.1/", "", "https://", "%"} {

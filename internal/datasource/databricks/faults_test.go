@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	server "github.com/matoolkit/matoolkit/local/databricks"
 )
 
@@ -168,10 +169,7 @@ func TestAnyFaults(t *testing.T) {
 				s.Inject(f)
 			}
 		}
-		source, err := open(spec(s), hasty())
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := testenv.Must(open(spec(s), hasty()))(t)
 		ctx := t.Context()
 		got, err := read(ctx, source)
 		switch {

@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	server "github.com/matoolkit/matoolkit/local/databricks"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
@@ -28,36 +29,22 @@ func TestSignIn(t *testing.T) {
 	config.Tenants[0].Applications = append(config.Tenants[0].Applications, entra.Application{
 		ClientID: application, Name: "AzureDatabricks", TokenVersion: 1, Scopes: []string{"user_impersonation"},
 	})
-	directory, err := entra.Start(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { directory.Close() })
+	directory := testenv.Started(entra.Start(t.Context(), config))(t)
 	result, want := people(5, 2)
-	workspace, err := server.Start(t.Context(), server.Config{
+	workspace := testenv.Started(server.Start(t.Context(), server.Config{
 		Warehouses:  []string{warehouseOne},
 		VerifyToken: func(token string) error { return directory.VerifyToken(token, application) },
 		Run:         func(server.Query) server.Result { return result },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { workspace.Close() })
-	good, err := azidentity.NewClientSecretCredential(entra.DefaultTenantID, entra.DefaultWorkerClientID, entra.DefaultWorkerSecret,
+	}))(t)
+	good := testenv.Must(azidentity.NewClientSecretCredential(entra.DefaultTenantID, entra.DefaultWorkerClientID, entra.DefaultWorkerSecret,
 		&azidentity.ClientSecretCredentialOptions{
 			ClientOptions:            azcore.ClientOptions{Cloud: cloud.Configuration{ActiveDirectoryAuthorityHost: directory.URL()}, Transport: directory.HTTPClient()},
 			DisableInstanceDiscovery: true,
-		})
-	if err != nil {
-		t.Fatal(err)
-	}
+		}))(t)
 	read := func(credential azcore.TokenCredential) ([]string, error) {
 		spec := spec(workspace)
 		spec.Credential = credential
-		source, err := open(spec, hasty())
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := testenv.Must(open(spec, hasty()))(t)
 		return read(t.Context(), source)
 	}
 	if got, err := read(good); err != nil || !slices.Equal(got, want) {

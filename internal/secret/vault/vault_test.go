@@ -13,6 +13,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/secret"
 	"github.com/matoolkit/matoolkit/internal/secret/vault"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/keyvault"
 )
@@ -28,22 +29,14 @@ func TestTheKeyIsASecretInKeyVault(t *testing.T) {
 	t.Parallel()
 	config := entra.DefaultConfig()
 	config.Addr = "127.0.0.1:0"
-	directory, err := entra.Start(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = directory.Close() })
+	directory := testenv.Started(entra.Start(t.Context(), config))(t)
 	certificate, err := directory.ServerCertificate()
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := keyvault.Start(t.Context(), keyvault.Config{
+	server := testenv.Started(keyvault.Start(t.Context(), keyvault.Config{
 		Certificate: certificate, Authority: directory.URL(), TenantID: entra.DefaultTenantID, VerifyToken: directory.VerifyToken,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close() })
+	}))(t)
 	keys, err := vault.New(vault.Config{
 		URL: server.URL(), Name: "secrets-key", Credential: app{directory}, HTTP: directory.HTTPClient(), Retry: policy.RetryOptions{MaxRetries: -1},
 	})

@@ -18,17 +18,14 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/internal/store/storetest"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
 // open starts a server with a container and opens a store over it.
 func open(t *testing.T) (*cosmosstore.Store, *cosmos.Server) {
 	t.Helper()
-	server, err := cosmos.Start(t.Context(), cosmos.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close() })
+	server := testenv.Started(cosmos.Start(t.Context(), cosmos.Config{}))(t)
 	return provisioned(t, cosmosstore.Config{Endpoint: server.URL(), Key: cosmos.DefaultKey, Database: "matoolkit-test", Container: "state"}), server
 }
 
@@ -162,11 +159,7 @@ func indexPolicy(t *testing.T) azcosmos.IndexingPolicy {
 // A container that was made with another policy gets this version's, and keeps its items.
 func TestProvisionBringsTheIndexUpToDate(t *testing.T) {
 	t.Parallel()
-	server, err := cosmos.Start(t.Context(), cosmos.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close() })
+	server := testenv.Started(cosmos.Start(t.Context(), cosmos.Config{}))(t)
 	key, err := azcosmos.NewKeyCredential(cosmos.DefaultKey)
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 func TestCheck(t *testing.T) {
@@ -66,10 +68,7 @@ func TestEachElementLocatesElements(t *testing.T) {
 func TestNumbersKeepTheirText(t *testing.T) {
 	t.Parallel()
 	const text = `{"a":9007199254740993,"b":1.10,"c":[1E2,-0]}`
-	v, err := Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := testenv.Must(Parse([]byte(text)))(t)
 	if got := string(v.Append(nil)); got != text {
 		t.Errorf("got %s", got)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/cosmos/document"
 )
 
@@ -15,10 +16,7 @@ const sample = `{"id":"a","type":"run","n":5,"f":1.5,"yes":true,"no":false,"nil"
 
 func values(t testing.TB, parameters string) map[string]document.Value {
 	t.Helper()
-	v, err := document.Parse([]byte(parameters))
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := testenv.Must(document.Parse([]byte(parameters)))(t)
 	all := map[string]document.Value{}
 	for _, m := range v.Members {
 		all[m.Name] = m.Value
@@ -192,10 +190,7 @@ func TestSortKeysOrderTypes(t *testing.T) {
 	t.Parallel()
 	ascending := []string{`{}`, `{"k":null}`, `{"k":false}`, `{"k":true}`, `{"k":-1}`, `{"k":0}`, `{"k":10}`, `{"k":""}`, `{"k":"B"}`, `{"k":"a"}`, `{"k":[]}`, `{"k":{}}`}
 	for clause, sign := range map[string]int{"ASC": 1, "DESC": -1, "": 1} {
-		q, err := Parse("SELECT * FROM c ORDER BY c.k "+clause, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := testenv.Must(Parse("SELECT * FROM c ORDER BY c.k "+clause, nil))(t)
 		for i := range ascending {
 			for j := range ascending {
 				got := q.CompareKeys(q.SortKeys([]byte(ascending[i])), q.SortKeys([]byte(ascending[j])))
@@ -209,10 +204,7 @@ func TestSortKeysOrderTypes(t *testing.T) {
 
 func TestNarrowing(t *testing.T) {
 	t.Parallel()
-	q, err := Parse(`SELECT * FROM c WHERE c.a.b = @v AND (c.x = 1 OR c.y = 2) AND 'k' = c.k AND STARTSWITH(c.id, 'run-') AND NOT (c.z = 3)`, values(t, `{"@v":"one"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := testenv.Must(Parse(`SELECT * FROM c WHERE c.a.b = @v AND (c.x = 1 OR c.y = 2) AND 'k' = c.k AND STARTSWITH(c.id, 'run-') AND NOT (c.z = 3)`, values(t, `{"@v":"one"}`)))(t)
 	for path, want := range map[string]string{"a/b": `"one"`, "k": `"k"`, "x": ``, "y": ``, "z": ``, "a": ``} {
 		if v, _ := q.EqualTo(strings.Split(path, "/")); string(v.Append(nil)) != want {
 			t.Errorf("%s must equal %s, want %s", path, v.Append(nil), want)
@@ -248,10 +240,7 @@ func TestOneOf(t *testing.T) {
 		`c.id IN ('a', c.n)`:                                 `any`,
 		`c.id != 'a'`:                                        `any`,
 	} {
-		q, err := Parse(`SELECT * FROM c WHERE `+where, values(t, `{"@v":"one","@list":["x",2,null]}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := testenv.Must(Parse(`SELECT * FROM c WHERE `+where, values(t, `{"@v":"one","@list":["x",2,null]}`)))(t)
 		got := "any"
 		if values, ok := q.OneOf([]string{"id"}); ok {
 			var all []string

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	goamqp "github.com/Azure/go-amqp"
+
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 var values = []any{
@@ -70,14 +72,8 @@ func TestMessagesAreThoseOfTheClientLibrary(t *testing.T) {
 		Annotations: goamqp.Annotations{"x": int64(1)}, Properties: &goamqp.MessageProperties{MessageID: id, Subject: &id, GroupID: &id},
 		ApplicationProperties: map[string]any{"k": "v"}, Data: [][]byte{[]byte("one"), bytes.Repeat([]byte("2"), 400)}, Footer: goamqp.Annotations{"f": "g"},
 	}
-	encoded, err := m.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := Split(encoded)
-	if err != nil {
-		t.Fatal(err)
-	}
+	encoded := testenv.Must(m.MarshalBinary())(t)
+	s := testenv.Must(Split(encoded))(t)
 	h, err := ParseHeader(s.Header)
 	if err != nil || h != (Header{Durable: true, Priority: 7, TTL: time.Second}) {
 		t.Errorf("header %+v, error %v", h, err)
@@ -98,14 +94,8 @@ func TestMessagesAreThoseOfTheClientLibrary(t *testing.T) {
 	out := AppendHeader(nil, h, 0)
 	a := BeginAnnotations(out)
 	a.Key("n", func(b []byte) []byte { return AppendLong(b, 5) })
-	out, err = p.Append(a.End())
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err = AppendApplicationProperties(out, map[any]any{"k": int32(2)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	out = testenv.Must(p.Append(a.End()))(t)
+	out = testenv.Must(AppendApplicationProperties(out, map[any]any{"k": int32(2)}))(t)
 	var back goamqp.Message
 	if err := back.UnmarshalBinary(append(out, s.Body...)); err != nil {
 		t.Fatal(err)
@@ -133,10 +123,7 @@ func TestHeaderHasTheDeliveryCountEvenWhenItIsZero(t *testing.T) {
 func TestSectionsOutOfOrderAreRefused(t *testing.T) {
 	t.Parallel()
 	header := AppendHeader(nil, Header{}, 0)
-	value, err := AppendValue(nil, "v")
-	if err != nil {
-		t.Fatal(err)
-	}
+	value := testenv.Must(AppendValue(nil, "v"))(t)
 	for name, b := range map[string][]byte{
 		"repeated": append(bytes.Clone(header), header...), "after the body": append(bytes.Clone(value), header...),
 		"unknown": {0, 0x53, 0x60, 0x40}, "no section": {0x40}, "two values": append(bytes.Clone(value), value...),
@@ -149,10 +136,7 @@ func TestSectionsOutOfOrderAreRefused(t *testing.T) {
 
 func TestPerformativesComeBackAsTheyWere(t *testing.T) {
 	t.Parallel()
-	source, err := Append(nil, Described{uint64(codeSource), []any{"address"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := testenv.Must(Append(nil, Described{uint64(codeSource), []any{"address"}}))(t)
 	one, two := uint32(1), uint32(2)
 	for _, p := range []Performative{
 		&Open{ContainerID: "c", MaxFrameSize: 512, ChannelMax: 7, IdleTimeout: 1000},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/Azure/go-amqp"
 
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/servicebus/topology"
 )
 
@@ -25,15 +26,8 @@ func encoded(t *testing.T, id string, at time.Time) *Message {
 	if !at.IsZero() {
 		m.Annotations = amqp.Annotations{annScheduled: at}
 	}
-	b, err := m.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	parsed, err := Parse(b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parsed
+	b := testenv.Must(m.MarshalBinary())(t)
+	return testenv.Must(Parse(b))(t)
 }
 
 // A journal that was rewritten leads to the state that it had before.
@@ -45,10 +39,7 @@ func TestCompactionKeepsTheState(t *testing.T) {
 		DataDir: t.TempDir(), CompactAbove: 1, Now: func() time.Time { return now }, Logger: slog.New(slog.DiscardHandler),
 		Topology: topology.Topology{Queues: []topology.Queue{{Name: "q", DuplicateWindow: time.Hour, Delivery: d}}},
 	}
-	b, err := Open(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testenv.Must(Open(cfg))(t)
 	e, _ := b.Entity("q")
 	q, _ := b.Queue("q")
 	s := &sink{}
@@ -80,10 +71,7 @@ func TestCompactionKeepsTheState(t *testing.T) {
 	if err != nil || file.Size() >= b.Written() {
 		t.Fatalf("the journal was not rewritten: %d bytes written, error %v", b.Written(), err)
 	}
-	again, err := Open(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := testenv.Must(Open(cfg))(t)
 	defer again.Close()
 	e2, _ := again.Entity("q")
 	q2, _ := again.Queue("q")

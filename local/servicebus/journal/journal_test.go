@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 func open(t *testing.T, dir string, o Options) (*Journal, []string, int64) {
@@ -39,10 +41,7 @@ func wait(t *testing.T, j *Journal) {
 // crashed copies the files as a kill at this moment would leave them.
 func crashed(t *testing.T, dir string) string {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(dir, fileName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Must(os.ReadFile(filepath.Join(dir, fileName)))(t)
 	to := t.TempDir()
 	if err := os.WriteFile(filepath.Join(to, fileName), content, 0o600); err != nil {
 		t.Fatal(err)
@@ -91,16 +90,10 @@ func TestTornTailIsCutAtEveryByte(t *testing.T) {
 	j, _, _ := open(t, dir, Options{})
 	put(j, "first")
 	wait(t, j)
-	whole, err := os.ReadFile(filepath.Join(dir, fileName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := testenv.Must(os.ReadFile(filepath.Join(dir, fileName)))(t)
 	put(j, "second")
 	wait(t, j)
-	content, err := os.ReadFile(filepath.Join(dir, fileName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Must(os.ReadFile(filepath.Join(dir, fileName)))(t)
 	for n := len(whole); n < len(content); n++ {
 		to := t.TempDir()
 		if err := os.WriteFile(filepath.Join(to, fileName), content[:n], 0o600); err != nil {
@@ -127,10 +120,7 @@ func TestDamagedRecordEndsTheReplay(t *testing.T) {
 	wait(t, j)
 	to := crashed(t, dir)
 	path := filepath.Join(to, fileName)
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Must(os.ReadFile(path))(t)
 	content[len(content)-1] ^= 1
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 // namespace wraps the content of a namespace.
@@ -13,17 +15,14 @@ func namespace(content string) []byte {
 
 func TestParse(t *testing.T) {
 	t.Parallel()
-	got, err := Parse(namespace(`
+	got := testenv.Must(Parse(namespace(`
 		"Queues": [{"Name": "q", "Properties": {"LockDuration": "PT30S", "MaxDeliveryCount": 3, "DefaultMessageTimeToLive": "PT1H",
 			"DeadLetteringOnMessageExpiration": true, "RequiresDuplicateDetection": true, "DuplicateDetectionHistoryTimeWindow": "PT20S",
 			"RequiresSession": false, "ForwardTo": "", "ForwardDeadLetteredMessagesTo": ""}}],
 		// a comment
 		"Topics": [{"Name": "t", "Properties": {"DefaultMessageTimeToLive": "P10675199DT2H48M5.4775807S"}, "Subscriptions": [
 			{"Name": "s", "Rules": [{"Name": "r", "Properties": {"FilterType": "sql", "SqlFilter": {"SqlExpression": "a = 1"}}}]},
-			{"Name": "d"}]}],`))
-	if err != nil {
-		t.Fatal(err)
-	}
+			{"Name": "d"}]}],`)))(t)
 	q := got.Queues[0]
 	if q.Name != "q" || q.LockDuration != 30*time.Second || q.MaxDeliveryCount != 3 || q.TimeToLive != time.Hour || !q.DeadLetterOnExpiration || q.DuplicateWindow != 20*time.Second {
 		t.Errorf("queue %+v", q)
