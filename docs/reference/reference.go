@@ -28,6 +28,7 @@ func Pages(root string, commands *cobra.Command) (map[string]string, error) {
 		"api.md":              readAPI,
 		"bicep-parameters.md": readParameters,
 		"cli.md":              func(string) (any, error) { return readCommands(commands), nil },
+		"fidelity.md":         readFidelity,
 		"functions.md":        readFunctions,
 		"metrics.md":          readMetrics,
 		"problem-codes.md":    readProblemCodes,

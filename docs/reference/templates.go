@@ -173,6 +173,34 @@ A failed request of the admin API has a body of the type ` + "`application/probl
 {{- end}}
 {{end}}
 
+{{define "fidelity.md"}}
+# Fidelity of the local system
+{{template "generated"}}
+What the servers of ` + "`matoolkit local up`" + ` and of the tests support, and how they refuse the rest. They refuse what they do not know. [local/clients](../../local/clients/README.md) has the programs whose outcomes are shown here for Service Bus and Cosmos DB; "–" means that the package does not have the operation.
+{{range .}}
+## {{.Name}}
+
+Compared with: {{.Compared}}.
+{{if .Runs}}
+| |{{range .Runs}} {{.Client}} |{{end}}
+|---|{{range .Runs}}---|{{end}}
+| package |{{range .Runs}} {{.Package}} |{{end}}
+| outcomes |{{range .Runs}} {{.Passed}} passed, {{.Refused}} refused |{{end}}
+{{- range .Rows}}
+| {{cell .About}}{{if .Refused}} (the error contains "{{cell .Refused}}"){{end}} |{{range .Outcomes}} {{.}} |{{end}}
+{{- end}}
+{{else}}
+| | outcome | clients |
+|---|---|---|
+{{- $clients := .Clients}}
+{{- range .Supported}}
+| {{cell .}} | supported | {{$clients}} |
+{{- end}}
+{{- range .Refused}}
+| {{cell .What}} | refused: {{cell .How}} | {{$clients}} |
+{{- end}}
+{{end}}{{end}}{{end}}
+
 {{define "metrics.md"}}
 # Metrics
 {{template "generated"}}
