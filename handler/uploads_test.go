@@ -16,8 +16,10 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/matoolkit/matoolkit/internal/testenv"
+	"github.com/matoolkit/matoolkit/local/cosmos"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/functionshost"
 )
@@ -215,5 +217,41 @@ func TestHandlerAfterSIGTERMUnderAHost(t *testing.T) {
 		if status, _, body := get(t, h.URL()+"/api/health", ""); status != 200 {
 			t.Errorf("health: %d %s", status, body)
 		}
+	}
+}
+
+// TestRequestOutlivesTheHandler kills the handler while it creates a batch. The host repeats the
+// request with the next one: the batch is there once.
+func TestRequestOutlivesTheHandler(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t)
+	h := s.hosted(t, functionshost.Config{})
+	token, err := s.entra.IssueUserToken(entra.DefaultAdminUPN, entra.DefaultAdminAPIScope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answer map[string]any
+	ask(t, http.MethodPost, h.URL()+"/api/runbooks", token, "application/yaml", simple, &answer)
+	media, body := members(t, "simple")
+	for i, writes := range []int{1, 3} { // the host stops at the third crash
+		seen := 0
+		pid := h.HandlerPID()
+		remove := s.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Create, cosmos.Replace, cosmos.Batch}, Latency: 5 * time.Millisecond, Match: func(cosmos.Request) bool {
+			if seen++; seen == writes { // the lock of the faults guards seen
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+			return true
+		}})
+		var batch struct{ ID int }
+		ask(t, http.MethodPost, h.URL()+"/api/batches?allowInOtherBatches=true", token, media, body, &batch)
+		remove()
+		if batch.ID != i+1 || h.HandlerPID() == pid {
+			t.Errorf("request %d made batch %d; the handler was %d and is %d", i+1, batch.ID, pid, h.HandlerPID())
+		}
+	}
+	var page struct{ Items []any }
+	ask(t, http.MethodGet, h.URL()+"/api/batches", token, "", "", &page)
+	if len(page.Items) != 2 {
+		t.Errorf("2 requests made %d batches", len(page.Items))
 	}
 }

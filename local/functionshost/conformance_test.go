@@ -28,7 +28,8 @@ import (
 	"github.com/matoolkit/matoolkit/local/servicebus"
 )
 
-// TestConformance has a case for each thing that was seen of a real host of 2024.
+// TestConformance has a case for each thing that was seen of a real host of 2024. Concurrency, locks,
+// schedules, payloads and the ends of processes have tests of their own besides.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]func(*testing.T){
