@@ -22,7 +22,7 @@ func TestLoad(t *testing.T) {
 	}
 	for _, route := range []string{"GET batches", "GET members", "GET phases", "GET steps", "POST batches", "POST runbooks", "DELETE member", "all, no error"} {
 		if !strings.Contains(out.String(), "| "+route+" ") {
-			t.Errorf("there is no %s in the figures:\n%s", route, out.String())
+			t.Errorf("no %s in the results:\n%s", route, out.String())
 		}
 	}
 }

@@ -142,7 +142,7 @@ func TestOneAdvanceIsOneTrace(t *testing.T) {
 		"matoolkit.worker.jobs.running", "matoolkit.worker.call.duration",
 	} {
 		if !metrics[name] {
-			t.Errorf("no figure %s: %v", name, metrics)
+			t.Errorf("no metric %s: %v", name, metrics)
 		}
 	}
 

@@ -20,7 +20,7 @@ import (
 type Load struct {
 	Readers, Writers int           // no reader: the load is left out
 	Members          int           // of the batch that all readers look into
-	For              time.Duration // after it, nobody begins anything new
+	For              time.Duration // then callers begin nothing new
 }
 
 // MeasureLoad puts the admin API under a load and prints what each route took. Any
@@ -86,7 +86,7 @@ func prepare(ctx context.Context, client *apiclient.Client, members int) (batch 
 	return view.ID, advanceOnce(ctx, client, view.ID)
 }
 
-// crowd lets everybody loose until the time has passed and the writers have come to an
+// crowd runs all callers until the time has passed and the writers have come to an
 // end with what they are at.
 func (b *bed) crowd(ctx context.Context, who callers, l Load, big int) (m *meter, made made, took time.Duration, err error) {
 	m = newMeter()

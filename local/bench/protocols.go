@@ -76,7 +76,7 @@ func polling(members int) load {
 	}
 }
 
-// cancelled is a batch that is cancelled while everybody polls.
+// cancelled is a batch that is cancelled while all members poll.
 func cancelled(members int) load {
 	return load{
 		members: members,
@@ -101,7 +101,7 @@ func cancelled(members int) load {
 	}
 }
 
-// leaving is a batch of which everybody is removed between two phases.
+// leaving is a batch whose members are all removed between two phases.
 func leaving(members int) load {
 	phases := ""
 	for _, name := range []string{"first", "second"} {

@@ -18,7 +18,7 @@ type usage struct {
 	written int64 // bytes to disk
 }
 
-// usage reads the kernel's figures of every process, the handler's among them,
+// usage reads the kernel's metrics of every process, the handler's among them,
 // which is the child of the host.
 func (b *bed) usage() ([]usage, error) {
 	var all []usage

@@ -14,7 +14,7 @@ import (
 )
 
 // The benchmarks run azcosmos and the server in one process, on disk, with
-// documents of 1 KB; the SDK's own cost is part of every figure.
+// documents of 1 KB; the SDK's own cost is part of every result.
 
 var padding = `"type":"run","text":"` + strings.Repeat("x", 900) + `"`
 

@@ -2,7 +2,7 @@ package cosmos
 
 import "math"
 
-// Request charges follow the figures Microsoft gives: a point read of 1 KB
+// Request charges follow the numbers that Microsoft publishes: a point read of 1 KB
 // costs 1 RU and of 100 KB 10, a create about 5 and 50, and a replace twice a
 // create. Sizes in between are on the line through both.
 //

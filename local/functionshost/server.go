@@ -162,7 +162,7 @@ func (s *Server) start(ctx context.Context, dir string) error {
 			s.log.Error("the host's HTTP server ended", "error", err)
 		}
 	})
-	context.AfterFunc(ctx, func() { _ = s.Close() }) // whoever cancelled asked for no answer
+	context.AfterFunc(ctx, func() { _ = s.Close() }) // the caller that cancelled needs no answer
 	return nil
 }
 

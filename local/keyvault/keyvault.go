@@ -52,7 +52,7 @@ type Config struct {
 	// VerifyToken accepts or refuses a bearer token for Audience.
 	VerifyToken func(token, audience string) error
 	// Allowed says whether the holder of a token that verifies has the role to read
-	// secrets; nil means that everybody has.
+	// secrets; nil means that every caller has.
 	Allowed func(token string) bool
 	// Now is the clock of the attributes; nil is time.Now.
 	Now func() time.Time

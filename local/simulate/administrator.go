@@ -63,7 +63,7 @@ func (a *administrator) create(ctx context.Context) error {
 func (a *administrator) split(src []byte) ([]byte, error) {
 	all, err := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(src, csvtext.BOM))).ReadAll()
 	if err != nil || len(all) == 0 {
-		return src, nil // whoever reads it next says what is wrong
+		return src, nil // the engine reports what is wrong
 	}
 	a.header = all[0]
 	a.rows = map[string][]string{}

@@ -43,7 +43,7 @@ type Config struct {
 	Start   time.Time
 	Answers *Answers  // nil: all jobs succeed, nothing is approved
 	Until   time.Time // when the simulation is broken off; zero: after a year
-	// Step tells the jobs of these members one by one; All those of everybody.
+	// Step lists the jobs of these members one by one; All those of all members.
 	Step []string
 	All  bool
 

@@ -36,7 +36,7 @@ const (
 
 	KindAdditionsHeld Kind = "additions_held"
 
-	KindPhaseStopped Kind = "phase_stopped" // its stop_when pauses the batch, and nobody resumes it
+	KindPhaseStopped Kind = "phase_stopped" // its stop_when pauses the batch
 	KindRefused      Kind = "refused"       // what the administrator asks for
 	KindJob          Kind = "job"           // of a member who is told of one by one
 	KindBatchEnded   Kind = "batch_ended"
@@ -71,7 +71,7 @@ type Timeline struct {
 	Runbook  string    `json:"runbookName"`
 	Begin    time.Time `json:"begin"`
 	End      time.Time `json:"end"`
-	Complete bool      `json:"complete"` // all batches completed, and nobody failed
+	Complete bool      `json:"complete"` // all batches completed, and no member failed
 
 	Events    []Event    `json:"events"`
 	Batches   []Batch    `json:"batches"`

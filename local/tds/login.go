@@ -55,7 +55,7 @@ func parseLogin(b []byte) (login7, error) {
 	var l login7
 	const fixed = 94
 	if len(b) < fixed || int(binary.LittleEndian.Uint32(b)) != len(b) {
-		return l, errors.New("a LOGIN7 whose length is not the one that it says")
+		return l, errors.New("a LOGIN7 with a wrong length")
 	}
 	l.version = binary.LittleEndian.Uint32(b[4:])
 	options2, typeFlags, options3 := b[25], b[26], b[27]
@@ -94,11 +94,11 @@ func parseLogin(b []byte) (login7, error) {
 	}
 	pointer, err := field(b, 56, 1)
 	if err != nil || len(pointer) != 4 {
-		return l, errors.New("a LOGIN7 whose extension is misplaced")
+		return l, errors.New("a LOGIN7 with a misplaced extension")
 	}
 	offset := int(binary.LittleEndian.Uint32(pointer))
 	if offset < fixed || offset > len(b) {
-		return l, errors.New("a LOGIN7 whose features are outside the message")
+		return l, errors.New("a LOGIN7 with features outside the message")
 	}
 	return l, l.features(b[offset:])
 }
@@ -110,7 +110,7 @@ func field(b []byte, at, width int) ([]byte, error) {
 		return nil, nil
 	}
 	if offset+length > len(b) {
-		return nil, fmt.Errorf("a LOGIN7 whose field at %d is outside the message", at)
+		return nil, fmt.Errorf("a LOGIN7 with a field at %d outside the message", at)
 	}
 	return b[offset : offset+length], nil
 }
@@ -128,7 +128,7 @@ func (l *login7) features(b []byte) error {
 			return nil
 		}
 		if len(b) < 5 || int(binary.LittleEndian.Uint32(b[1:])) > len(b)-5 {
-			return errors.New("a feature that is cut off")
+			return errors.New("a truncated feature")
 		}
 		data := b[5 : 5+binary.LittleEndian.Uint32(b[1:])]
 		b = b[5+len(data):]

@@ -47,7 +47,7 @@ func parsePrelogin(body []byte) (prelogin, error) {
 			break
 		}
 		if at+5 > len(body) {
-			return p, errors.New("a PRELOGIN option that is cut off")
+			return p, errors.New("a truncated PRELOGIN option")
 		}
 		offset, length := int(binary.BigEndian.Uint16(body[at+1:])), int(binary.BigEndian.Uint16(body[at+3:]))
 		if offset+length > len(body) {

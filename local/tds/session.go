@@ -135,7 +135,7 @@ func (c *session) headers(b []byte) ([]byte, error) {
 	}
 	headers, rest := b[4:binary.LittleEndian.Uint32(b)], b[binary.LittleEndian.Uint32(b):]
 	if len(headers) != 18 || binary.LittleEndian.Uint32(headers) != 18 || binary.LittleEndian.Uint16(headers[4:]) != 2 {
-		return nil, errors.New("headers other than the one of the transaction")
+		return nil, errors.New("headers other than the transaction's")
 	}
 	if transaction := binary.LittleEndian.Uint64(headers[6:]); transaction != c.transaction {
 		return nil, errors.New("a request of a transaction that is not open")
@@ -146,7 +146,7 @@ func (c *session) headers(b []byte) ([]byte, error) {
 // manage is a transaction manager request ([MS-TDS] 2.2.6.9).
 func (c *session) manage(r *reply, b []byte) error {
 	if len(b) < 2 {
-		return c.refuse("a transaction manager request that is cut off")
+		return c.refuse("a truncated transaction manager request")
 	}
 	switch kind, rest := binary.LittleEndian.Uint16(b), b[2:]; {
 	case kind == 5 && len(rest) == 2 && rest[1] == 0 && c.transaction == 0:
@@ -174,7 +174,7 @@ func (c *session) batch(r *reply, text string) error {
 	c.server.asked(Request{Kind: Batch, Text: text, InTransaction: c.transaction != 0})
 	result, ok := c.server.result(text)
 	if !ok {
-		return c.refuse("a query that no test has given a result for: " + strings.TrimSpace(text))
+		return c.refuse("a query without a result in the test: " + strings.TrimSpace(text))
 	}
 	for {
 		if done, err := c.rows(r, result); done || err != nil {

@@ -357,7 +357,7 @@ func TestStrictEncryption(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for what, ask := range map[string]func(*sql.DB) error{
-		"a query that no test has given a result for: SELECT 2": func(db *sql.DB) error {
+		"a query without a result in the test: SELECT 2": func(db *sql.DB) error {
 			_, err := db.ExecContext(t.Context(), "SELECT 2")
 			return err
 		},

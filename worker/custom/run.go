@@ -160,7 +160,7 @@ func (p *program) process(ctx context.Context, cancel context.CancelCauseFunc, q
 	var said []byte
 	var pipes sync.WaitGroup
 	pipes.Go(func() {
-		_, _ = in.writer.Write(question) // whoever does not read it answers all the same
+		_, _ = in.writer.Write(question) // a program may answer without reading it
 		in.writer.Close()
 	})
 	pipes.Go(func() {

@@ -66,7 +66,7 @@ type Config struct {
 	// it is given back; 0 means 30 seconds.
 	HoldTime time.Duration
 	Controls Controls         // nil means that no job is ever revoked
-	Observer Observer         // nil means that nobody watches
+	Observer Observer         // nil means none
 	Log      *slog.Logger     // nil means slog.Default()
 	Now      func() time.Time // what jobs expire by; nil means time.Now
 }
@@ -138,7 +138,7 @@ func (c Config) withDefaults() Config {
 		c.Controls = noControls{}
 	}
 	if c.Observer == nil {
-		c.Observer = nobody{}
+		c.Observer = noObserver{}
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()

@@ -42,9 +42,9 @@ func delivery(m *bus.Received, job message.Job) Delivery {
 	return Delivery{Job: job, EnqueuedAt: m.EnqueuedAt, Count: m.DeliveryCount, Trace: tracecontext.Extract(m.Properties)}
 }
 
-type nobody struct{}
+type noObserver struct{}
 
-func (nobody) Received(ctx context.Context, _ Delivery) (context.Context, func(Outcome)) {
+func (noObserver) Received(ctx context.Context, _ Delivery) (context.Context, func(Outcome)) {
 	return ctx, func(Outcome) {}
 }
 

@@ -12,9 +12,9 @@ import (
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
 
-// Alert says who tells administrators of something, and whom.
+// Alert configures the sender and the default recipients of alerts.
 type Alert struct {
-	From string   // object id or sign-in name of a user with a mailbox; empty: nobody can
+	From string   // object id or sign-in name of a user with a mailbox; empty: the function fails
 	To   []string // addresses for mails that name none
 }
 

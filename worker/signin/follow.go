@@ -102,7 +102,7 @@ func (c *Credential) adopt(ctx context.Context) (bool, error) {
 }
 
 // change makes next the secret. Tokens that the old one got stay good and are given
-// out until there are new ones, which everybody's next call asks for.
+// out until there are new ones, which the next calls request.
 func (c *Credential) change(next secret, trial request, keep func(*held)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

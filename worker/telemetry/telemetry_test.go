@@ -50,7 +50,7 @@ func record(t *testing.T) (*telemetry.Recorder, *kept) {
 	return r, k
 }
 
-// metrics gives each figure as "name attribute=value … = n", n being a sum or, of a
+// metrics gives each metric as "name attribute=value … = n", n being a sum or, of a
 // histogram, how often it was measured.
 func (k *kept) metrics(t *testing.T) (all []string) {
 	t.Helper()
@@ -257,7 +257,7 @@ func TestCallsBecomeSpansAndMetrics(t *testing.T) {
 		"matoolkit.worker.call.duration http.response.status_code=none matoolkit.api=graph matoolkit.operation=PATCH /v1.0/users/{id}/manager/$ref = 1",
 	} {
 		if !slices.Contains(got, want) {
-			t.Errorf("no figure %s among\n%s", want, strings.Join(got, "\n"))
+			t.Errorf("no metric %s among\n%s", want, strings.Join(got, "\n"))
 		}
 	}
 	for _, secret := range []string{"Pa55word", "ada@", strings.TrimPrefix(api.URL, "http://")} {

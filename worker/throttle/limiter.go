@@ -63,7 +63,7 @@ type Limiter struct {
 
 	mu       sync.Mutex
 	until    time.Time     // closed until then
-	closed   bool          // nobody has got through since it was closed
+	closed   bool          // no call has passed since it was closed
 	closings int           // how often it has been closed
 	refused  int           // how often in a row
 	apart    int           // how many calls are still let through one by one,
