@@ -189,7 +189,16 @@ Compared with: {{.Compared}}.
 {{- range .Rows}}
 | {{cell .About}}{{if .Refused}} (the error contains "{{cell .Refused}}"){{end}} |{{range .Outcomes}} {{.}} |{{end}}
 {{- end}}
-{{else}}
+{{if or .Supported .Refused}}
+| without a case above | outcome |
+|---|---|
+{{- range .Supported}}
+| {{cell .}} | supported |
+{{- end}}
+{{- range .Refused}}
+| {{cell .What}} | refused: {{cell .How}} |
+{{- end}}
+{{end}}{{else}}
 | | outcome | clients |
 |---|---|---|
 {{- $clients := .Clients}}
