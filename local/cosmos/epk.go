@@ -14,8 +14,9 @@ import (
 )
 
 // epkRange is a range of effective partition keys, the hashes by which the service
-// distributes documents. The upper end is exclusive. A zero value is the whole container.
-type epkRange struct{ start, end string }
+// distributes documents, and a prefix of the text of their partition keys. The upper end is
+// exclusive. A zero value is the whole container.
+type epkRange struct{ start, end, prefix string }
 
 // lastEPK is greater than every effective partition key.
 const lastEPK = "FF"
@@ -41,14 +42,15 @@ func readEPKRange(r *http.Request, c *container) (epkRange, error) {
 	if !c.hashesV2() {
 		return epkRange{}, errors.New("x-ms-start-epk and x-ms-end-epk are not supported for a partition key of version 1")
 	}
-	return epkRange{start, end}, nil
+	return epkRange{start: start, end: end}, nil
 }
-
-func (e epkRange) whole() bool { return e == epkRange{} }
 
 // contains reports whether the documents of a partition are in the range.
 func (e epkRange) contains(c *container, pk string) bool {
-	if e.whole() {
+	if !strings.HasPrefix(pk, e.prefix) {
+		return false
+	}
+	if e.end == "" {
 		return true
 	}
 	key, err := c.effectiveKey(pk)

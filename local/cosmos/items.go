@@ -89,7 +89,7 @@ func (s *Server) serveItems(w http.ResponseWriter, r *http.Request, at route) {
 	}
 	pk := ""
 	if header := r.Header["X-Ms-Documentdb-Partitionkey"]; header != nil {
-		if pk, err = c.parseKey(header[0]); err != nil {
+		if pk, err = c.readKey(header[0], op == Query); err != nil {
 			respondFailure(w, failure(http.StatusBadRequest, err.Error()).withSub(subKeyMismatch))
 			return
 		}

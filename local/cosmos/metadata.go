@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
+	"strings"
 
 	"github.com/matoolkit/matoolkit/local/cosmos/document"
 	"github.com/matoolkit/matoolkit/local/cosmos/query"
@@ -288,7 +290,27 @@ func definitionOf(body []byte) ([]byte, string, error) {
 		}
 		return true
 	})
-	return without(body, cuts), name, refused
+	return normalKeyVersion(without(body, cuts)), name, refused
+}
+
+// normalKeyVersion turns the version of a partition key into a number. The Java client sends
+// "V2".
+func normalKeyVersion(definition []byte) []byte {
+	text, ok := document.Lookup(definition, []string{"partitionKey", "version"})
+	if !ok || text[0] != '"' {
+		return definition
+	}
+	all, err := document.Parse(definition)
+	if err != nil {
+		return definition
+	}
+	key := find(&all, "partitionKey")
+	version, err := strconv.ParseInt(strings.TrimPrefix(find(key, "version").Text, "V"), 10, 32)
+	if err != nil {
+		return definition // the check of the definition refuses it
+	}
+	key.Set("version", document.IntValue(version))
+	return all.Append(nil)
 }
 
 func emptyArray(text []byte) bool {

@@ -54,7 +54,11 @@ func appendComponent(dst, text []byte) ([]byte, error) {
 }
 
 // parseKey reads the partition key header, a JSON array, for a container.
-func (c *container) parseKey(header string) (string, error) {
+func (c *container) parseKey(header string) (string, error) { return c.readKey(header, false) }
+
+// readKey reads a partition key, or the first components of a hierarchical one as a text
+// that ends with a comma: the text with which those partition keys begin.
+func (c *container) readKey(header string, allowPrefix bool) (string, error) {
 	text := []byte(header)
 	if !json.Valid(text) || text[0] != '[' {
 		return "", errors.New("the partition key header is not a JSON array")
@@ -63,7 +67,8 @@ func (c *container) parseKey(header string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the partition key header: %w", err)
 	}
-	if len(key.Elements) != len(c.paths) {
+	prefix := len(key.Elements) < len(c.paths) && len(key.Elements) > 0 && allowPrefix
+	if len(key.Elements) != len(c.paths) && !prefix {
 		return "", fmt.Errorf("the partition key header has %d components and the container's key has %d", len(key.Elements), len(c.paths))
 	}
 	dst := append(make([]byte, 0, len(header)), '[')
@@ -78,6 +83,9 @@ func (c *container) parseKey(header string) (string, error) {
 		if dst, err = appendComponent(dst, component.Append(nil)); err != nil {
 			return "", fmt.Errorf("the partition key header: component %d: %w", i, err)
 		}
+	}
+	if prefix {
+		return string(append(dst, ',')), nil
 	}
 	return string(append(dst, ']')), nil
 }

@@ -4,14 +4,20 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/matoolkit/matoolkit/local/cosmos/query"
 )
 
-// queryPlan is the plan of every query. A container has one partition key range, so a client
+// planOf returns the plan of a query. A container has one partition key range, so a client
 // that sends the query unchanged to that range gets the whole result and merges nothing.
+func planOf(q *query.Query) string {
+	return fmt.Sprintf(queryPlan, q.SelectsValue())
+}
+
 const queryPlan = `{"partitionedQueryExecutionInfoVersion":2,` +
 	`"queryInfo":{"distinctType":"None","top":null,"offset":null,"limit":null,"orderBy":[],"orderByExpressions":[],` +
 	`"groupByExpressions":[],"groupByAliases":[],"aggregates":[],"groupByAliasToAggregateType":{},` +
-	`"rewrittenQuery":"","hasSelectValue":false,"hasNonStreamingOrderBy":false},` +
+	`"rewrittenQuery":"","hasSelectValue":%t,"hasNonStreamingOrderBy":false},` +
 	`"queryRanges":[{"min":"","max":"FF","isMinInclusive":true,"isMaxInclusive":false}]}`
 
 // serveQueryPlan answers a request for the plan of a query. It refuses a query that
@@ -25,7 +31,7 @@ func (s *Server) serveQueryPlan(w http.ResponseWriter, c *container, body []byte
 		respondFailure(w, failure(http.StatusBadRequest, err.Error()))
 		return
 	}
-	respondJSON(w, http.StatusOK, "", []byte(queryPlan))
+	respondJSON(w, http.StatusOK, "", []byte(planOf(q)))
 }
 
 // The sub-statuses by which clients tell failures with one status apart.

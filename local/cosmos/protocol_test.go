@@ -134,7 +134,12 @@ func TestAccountHasWhatOtherClientsRead(t *testing.T) {
 func TestResourceIDs(t *testing.T) {
 	t.Parallel()
 	c := newRawClient(t)
-	rid := c.withContainer(hashV2, threeDocs...).member(t, "_rid").(string)
+	created := c.withContainer(hashV2, threeDocs...)
+	// The Java client makes links from the owner's path.
+	if got := created.header.Get("X-Ms-Alt-Content-Path"); got != "dbs/db" {
+		t.Errorf("the owner of the container is %q", got)
+	}
+	rid := created.member(t, "_rid").(string)
 	raw, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(rid, "-", "/"))
 	if err != nil || len(raw) != 8 || binary.BigEndian.Uint32(raw[4:])>>31 != 1 {
 		t.Fatalf("the resource id %q (% x) is not a container's: %v", rid, raw, err)
@@ -170,6 +175,9 @@ func TestContainerHasTheDefaultPolicies(t *testing.T) {
 	}
 	c.send("PUT", "/"+rawColl, "colls", rawColl, read.body).want(t, 200, "", `"path":"/\"_etag\"/?"`)
 	c.send("POST", "/dbs/db/colls", "colls", "dbs/db", `{"id":"more","partitionKey":`+hashV2+`,"uniqueKeyPolicy":{"uniqueKeys":[]}}`).want(t, 201, "")
+	// The Java client sends the version as text.
+	c.send("POST", "/dbs/db/colls", "colls", "dbs/db", `{"id":"java","partitionKey":{"paths":["/a","/b"],"kind":"MultiHash","version":"V2"}}`).want(t, 201, "", `"version":2`)
+	c.send("POST", "/dbs/db/colls", "colls", "dbs/db", `{"id":"bad","partitionKey":{"paths":["/a"],"version":"x"}}`).want(t, 400, "")
 	c.send("POST", "/dbs/db/colls", "colls", "dbs/db", `{"id":"unique","partitionKey":`+hashV2+`,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/a"]}]}}`).
 		want(t, 400, "", "unique keys are not supported")
 }
@@ -188,8 +196,11 @@ func TestQueryPlanThenRange(t *testing.T) {
 		"SELECT VALUE c.n FROM c ORDER BY c.n OFFSET 1 LIMIT 1": `[2]`,
 	} {
 		body := `{"query":"` + text + `"}`
-		c.docs(body, isQuery...).want(t, 400, "1004", "across partitions")
-		plan := c.docs(body, "x-ms-cosmos-is-query-plan-request", "True").want(t, 200, "", `"distinctType":"None"`)
+		refused := c.docs(body, isQuery...).want(t, 400, "1004", "across partitions")
+		if info, _ := refused.member(t, "additionalErrorInfo").(string); !strings.Contains(info, "queryRanges") {
+			t.Errorf("additionalErrorInfo is %q, want the plan", info)
+		}
+		plan := c.docs(body, "x-ms-cosmos-is-query-plan-request", "True").want(t, 200, "", `"distinctType":"None"`, `"hasSelectValue":true`)
 		if got := fmt.Sprint(plan.member(t, "queryRanges")); got != "[map[isMaxInclusive:false isMinInclusive:true max:FF min:]]" {
 			t.Errorf("queryRanges is %s", got)
 		}
@@ -215,6 +226,7 @@ func TestQueryPlanThenRange(t *testing.T) {
 			}
 		}
 	}
+	c.docs(`{"query":"SELECT c.n FROM c"}`, "x-ms-cosmos-is-query-plan-request", "True").want(t, 200, "", `"hasSelectValue":false`)
 	for _, headers := range [][]string{{"x-ms-cosmos-is-query-plan-request", "True"}, append(isQuery, "x-ms-documentdb-partitionkeyrangeid", "0")} {
 		c.docs(`{"query":"SELECT c.pk, COUNT(1) AS n FROM c GROUP BY c.pk"}`, headers...).want(t, 400, "", "COUNT")
 		c.docs(`{"query":"SELECT DISTINCT VALUE c.pk FROM c"}`, headers...).want(t, 400, "", "DISTINCT is not supported")
@@ -223,6 +235,15 @@ func TestQueryPlanThenRange(t *testing.T) {
 	c.docs(all, append(isQuery, "x-ms-documentdb-partitionkeyrangeid", "1")...).want(t, 410, "1002", "no partition key range")
 	c.docs(all, append(isQuery, "x-ms-documentdb-partitionkeyrangeid", "AAAA,0")...).want(t, 400, "1024", "AAAA")
 	c.docs(all, append(isQuery, "x-ms-cosmos-intended-collection-rid", "AAAA")...).want(t, 400, "1024", "AAAA")
+}
+
+// The Python client reads all items without a header for cross-partition queries.
+func TestFeedOfAllPartitions(t *testing.T) {
+	t.Parallel()
+	c := newRawClient(t)
+	c.withContainer(hashV2, threeDocs...)
+	c.send("GET", "/"+rawColl+"/docs", "docs", rawColl, "").want(t, 200, "", `"_count":3`)
+	c.docs(`{"query":"SELECT * FROM c"}`, "x-ms-documentdb-isquery", "True").want(t, 400, "", "not enabled")
 }
 
 func TestEffectivePartitionKeyRanges(t *testing.T) {
@@ -242,6 +263,13 @@ func TestEffectivePartitionKeyRanges(t *testing.T) {
 	c.docs(`{"query":"SELECT VALUE c.id FROM c"}`, append(ranged, "x-ms-start-epk", "no", "x-ms-end-epk", "FF")...).want(t, 400, "", "hexadecimal")
 	c.docs(`{"query":"SELECT VALUE c.id FROM c"}`, append(ranged, "x-ms-start-epk", "B0", "x-ms-end-epk", "A0")...).want(t, 400, "", "less than")
 	c.docs(`{"id":"4","a":"a","b":"x"}`, "x-ms-documentdb-partitionkey", `["a","x"]`, "x-ms-start-epk", "A0", "x-ms-end-epk", "B0").want(t, 400, "", "x-ms-start-epk")
+
+	// The Java and JavaScript clients send the prefix as the partition key.
+	byKey := append(ranged[:4:4], "x-ms-documentdb-partitionkey", `["a"]`)
+	c.docs(`{"query":"SELECT VALUE c.id FROM c ORDER BY c.n"}`, byKey...).want(t, 200, "", `["2","1"]`)
+	c.docs(`{"query":"SELECT VALUE c.id FROM c WHERE c.a = 'b' AND c.b = 'x'"}`, byKey...).want(t, 200, "", `[]`)
+	c.docs(`{"query":"SELECT VALUE c.id FROM c"}`, append(ranged, "x-ms-documentdb-partitionkey", `["a","x","z"]`)...).want(t, 400, "1001", "components")
+	c.docs(`{"query":"SELECT VALUE c.id FROM c"}`, append(ranged, "x-ms-documentdb-partitionkey", `[]`)...).want(t, 400, "1001", "components")
 
 	old := newRawClient(t)
 	old.withContainer(`{"paths":["/pk"],"kind":"Hash"}`, threeDocs...)

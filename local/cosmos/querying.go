@@ -117,10 +117,15 @@ func (s *Server) serveQuery(w http.ResponseWriter, r *http.Request, c *container
 		return
 	}
 	s.stats.queried(q)
-	if pk == "" {
+	prefix := ""
+	if strings.HasSuffix(pk, ",") {
+		pk, prefix = "", pk
+	}
+	if pk == "" && prefix == "" {
 		pk = c.keyIn(q)
 	}
-	crossPartition := ranged || isTrue(r, "X-Ms-Documentdb-Query-Enablecrosspartition")
+	ranged = ranged || prefix != "" // one range has all partitions of a prefix
+	crossPartition := ranged || r.Method == http.MethodGet || isTrue(r, "X-Ms-Documentdb-Query-Enablecrosspartition")
 	if refused := c.allows(q, pk, crossPartition, ranged); !refused.ok() {
 		respondFailure(w, refused)
 		return
@@ -130,12 +135,13 @@ func (s *Server) serveQuery(w http.ResponseWriter, r *http.Request, c *container
 		respondFailure(w, failure(http.StatusBadRequest, err.Error()))
 		return
 	}
+	within.prefix = prefix
 	p := &page{c: c, within: within, lacks: c.lacks(q), having: c.leavesOut(q.Order())}
 	if p.limit, err = pageLimit(r.Header.Get("X-Ms-Max-Item-Count")); err != nil {
 		respondFailure(w, failure(http.StatusBadRequest, err.Error()))
 		return
 	}
-	digest := sha256.Sum256(append([]byte(pk+"\n"+within.start+"-"+within.end+"\n"), body...))
+	digest := sha256.Sum256(append([]byte(pk+prefix+"\n"+within.start+"-"+within.end+"\n"), body...))
 	from, err := decodeContinuation(r.Header.Get("X-Ms-Continuation"), base64.RawStdEncoding.EncodeToString(digest[:9]))
 	if err != nil {
 		respondFailure(w, failure(http.StatusBadRequest, err.Error()))
@@ -234,7 +240,9 @@ func (c *container) allows(q *query.Query, pk string, crossPartition, ranged boo
 		return failure(http.StatusBadRequest, "the query names no partition and cross-partition queries are not enabled in the request")
 	}
 	if clause := q.CrossPartition(); pk == "" && !ranged && clause != "" {
-		return failure(http.StatusBadRequest, fmt.Sprintf("the gateway cannot serve %s across partitions", clause)).withSub(subNotServable)
+		refused := failure(http.StatusBadRequest, fmt.Sprintf("the gateway cannot serve %s across partitions", clause)).withSub(subNotServable)
+		refused.info = planOf(q)
+		return refused
 	}
 	if err := c.sorts(q.Order()); err != nil {
 		return failure(http.StatusBadRequest, err.Error())

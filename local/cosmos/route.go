@@ -96,6 +96,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		respondFailure(w, failure(http.StatusUnauthorized, err.Error()))
 		return
 	}
+	if owner := at.owner(); owner != "" {
+		header["X-Ms-Alt-Content-Path"] = []string{owner}
+	}
 	if at.byRID && at.document != "" {
 		respondFailure(w, failure(http.StatusBadRequest, "the resource id of an item is not supported in a path: use the id of the item"))
 		return
@@ -107,6 +110,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.serveMetadata(w, r, at)
 }
 
+// owner is the path by names of the resource that has the one of the route.
+func (at route) owner() string {
+	switch at.resourceType {
+	case "colls":
+		return "dbs/" + url.PathEscape(at.database)
+	case "docs", "pkranges":
+		return "dbs/" + url.PathEscape(at.database) + "/colls/" + url.PathEscape(at.container)
+	}
+	return ""
+}
+
 var jsonContent = []string{"application/json"}
 
 // respondFailure writes an error in the service's form.
@@ -115,6 +129,10 @@ func respondFailure(w http.ResponseWriter, o outcome) {
 	body = document.AppendString(body, codeOf(o.status))
 	body = append(body, `,"message":`...)
 	body = document.AppendString(body, o.message)
+	if o.info != "" { // some clients ask for a plan only if they see one here
+		body = append(body, `,"additionalErrorInfo":`...)
+		body = document.AppendString(body, o.info)
+	}
 	body = append(body, '}')
 	if o.sub != 0 {
 		w.Header()["X-Ms-Substatus"] = []string{itoa(o.sub)}

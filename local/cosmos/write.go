@@ -24,6 +24,7 @@ type outcome struct {
 	status  int
 	sub     int    // sub-status, 0 for none
 	message string // for a failure
+	info    string // additional information of a failure: the plan of a query
 	item    item   // for a success other than a delete
 	charge  float64
 	wrote   int // bytes

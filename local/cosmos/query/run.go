@@ -11,6 +11,9 @@ import (
 // Matches says whether WHERE selects a document.
 func (q *Query) Matches(doc []byte) bool { return q.where == nil || isTrue(q.where.eval(doc)) }
 
+// SelectsValue reports whether the query is SELECT VALUE: its rows need not be objects.
+func (q *Query) SelectsValue() bool { return q.value != nil || q.count != nil }
+
 // Counts says whether the query is SELECT VALUE COUNT(expr).
 func (q *Query) Counts() bool { return q.count != nil }
 
