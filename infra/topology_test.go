@@ -60,8 +60,11 @@ func TestTopologyIsComplete(t *testing.T) {
 		for _, s := range topic.Subscriptions {
 			// An event is delivered until an outage of days is over; a control is not.
 			deliveries, life, lock := 2000, "P7D", "PT15S"
-			if topic.Name == message.TopicWorkerControl {
+			switch topic.Name {
+			case message.TopicWorkerControl:
 				deliveries, life, lock = 10, "P14D", "PT1M"
+			case message.TopicWorkerJobs: // longer than message.ControlMaxAge
+				lock = "PT30S"
 			}
 			if p := s.Properties; p.LockDuration != lock || p.DeadLetteringOnMessageExpiration == nil || p.MaxDeliveryCount != deliveries || p.DefaultMessageTimeToLive != life || topic.Properties.DefaultMessageTimeToLive != life {
 				t.Errorf("%s/%s: %+v", topic.Name, s.Name, p)

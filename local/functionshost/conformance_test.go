@@ -653,9 +653,15 @@ func adminAPI(t *testing.T) {
 		line, media, key string
 		want             int
 	}{
-		{"GET /admin/host/status", "", "", 401}, {"GET /admin/host/status", "", "wrong", 401}, {"GET /admin/host/status", "", "k", 200},
-		{"POST /admin/functions/tick", "application/json", "", 401}, {"POST /admin/functions/tick", "", "k", 415}, {"POST /admin/functions/none", "application/json", "k", 404},
-		{"POST /admin/functions/tick", "application/json", "k", 202}, {"POST /admin/functions/on-event", "application/json", "k", 202}, {"POST /admin/functions/admin-http", "application/json", "k", 202},
+		{"GET /admin/host/status", "", "", 401},
+		{"GET /admin/host/status", "", "wrong", 401},
+		{"GET /admin/host/status", "", "k", 200},
+		{"POST /admin/functions/tick", "application/json", "", 401},
+		{"POST /admin/functions/tick", "", "k", 415},
+		{"POST /admin/functions/none", "application/json", "k", 404},
+		{"POST /admin/functions/tick", "application/json", "k", 202},
+		{"POST /admin/functions/on-event", "application/json", "k", 202},
+		{"POST /admin/functions/admin-http", "application/json", "k", 202},
 	} {
 		method, path, _ := strings.Cut(tc.line, " ")
 		if response, _ := answerOf(t, s, method, path, strings.NewReader(`{"input":"x"}`), "Content-Type", tc.media, HeaderKey, tc.key); response.StatusCode != tc.want {

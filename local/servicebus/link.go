@@ -129,7 +129,8 @@ func (l *link) receive(path string, deletes bool) error {
 func usable(e interface {
 	Path() string
 	Unsupported() string
-}) error {
+},
+) error {
 	if what := e.Unsupported(); what != "" {
 		return &amqp.Error{Condition: "amqp:not-implemented", Description: fmt.Sprintf("The local Service Bus does not support %s, which the topology sets for %q.", what, e.Path())}
 	}

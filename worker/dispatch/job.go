@@ -106,7 +106,7 @@ func (l *Loop) answer(ctx context.Context, d *received, log *slog.Logger) (a ans
 		}
 		c, part = l.memory.begin(d.identity, d.message.Sequence, begins)
 		if part == first && refusal != nil {
-			a.Result = d.refusalResult(refusal)
+			a.Result = l.refusalResult(d, refusal)
 			a.send = true
 			return a, true
 		}
@@ -194,8 +194,11 @@ func (l *Loop) refusal(d *received) *catalog.Failure {
 // refusalResult is the answer to a job that is not begun. It says so where an earlier delivery of
 // the job may have been begun, or where a later one may be because the lock of this one ends
 // before each replica knows that the job must not be begun.
-func (d *received) refusalResult(why *catalog.Failure) message.Result {
+func (l *Loop) refusalResult(d *received, why *catalog.Failure) message.Result {
 	r := failure(d.job, why, 0)
+	if !d.lock.holds(message.ControlMaxAge) {
+		l.confirmLock(d)
+	}
 	r.Error.Redelivered = d.again() || !d.lock.holds(message.ControlMaxAge)
 	return r
 }
@@ -207,7 +210,7 @@ func (l *Loop) run(ctx context.Context, d *received, c *call) {
 	limit, late := l.limit(job)
 	if limit <= 0 { // it has expired since it was looked at
 		late.Type, late.Message = FailureExpired, job.FunctionName+" was not started: the job expired at "+job.ExpiresAt.UTC().Format(time.RFC3339)
-		c.end(d.refusalResult(late))
+		c.end(l.refusalResult(d, late))
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
