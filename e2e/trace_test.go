@@ -110,10 +110,13 @@ func TestOneAdvanceIsOneTrace(t *testing.T) {
 		}
 		parent, known := ids[hex.EncodeToString(s.ParentSpanId)]
 		switch {
+		case s.Name == "worker-results" || s.Name == "orchestrator-events":
+			// The host has a span between the message and the invocation, and exports none here.
+			if known || s.Resource["service.name"] != "matoolkit-handler" {
+				t.Errorf("%s of %v is a child of %q", s.Name, s.Resource, parent.Name)
+			}
 		case !known:
 			t.Errorf("%s %v has a parent that was not told of", s.Name, attributes)
-		case s.Name == "worker-results" && (!strings.HasPrefix(parent.Name, "job ") || s.Resource["service.name"] != "matoolkit-handler"):
-			t.Errorf("%s of %v is a child of %s", s.Name, s.Resource, parent.Name)
 		case strings.HasPrefix(s.Name, "job ") && (parent.Name != "orchestrator-events" && parent.Name != "worker-results" && parent.Name != "scheduler-timer" ||
 			s.Resource["service.name"] != "matoolkit-worker" || s.Resource["matoolkit.worker_id"] != "worker-01"):
 			t.Errorf("%s of %v is a child of %s", s.Name, s.Resource, parent.Name)

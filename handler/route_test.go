@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -58,7 +59,7 @@ func TestRoute(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer := reply.Outputs[httpOutput]
-	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "application/json" || answer.StatusCode != "500" || !strings.Contains(answer.Body, "enableProxyingHttpRequest") {
+	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "application/json" || answer.StatusCode != strconv.Itoa(http.StatusInternalServerError) || !strings.Contains(answer.Body, "enableProxyingHttpRequest") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	if !strings.Contains(log.String(), "level=ERROR") || !strings.Contains(log.String(), "enableProxyingHttpRequest") {

@@ -103,7 +103,7 @@ func TestRefusalReachesTheCallerOfALargeUpload(t *testing.T) {
 			var all sync.WaitGroup
 			for range 2 { // one of them is the burst
 				all.Go(func() {
-					response, err := http.NewRequestWithContext(t.Context(), "GET", limited.URL()+"/api/batches", nil)
+					response, err := http.NewRequestWithContext(t.Context(), http.MethodGet, limited.URL()+"/api/batches", nil)
 					if err != nil {
 						t.Error(err)
 						return

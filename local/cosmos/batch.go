@@ -93,7 +93,8 @@ func parseBatch(c *container, pk string, operations []batchOperation) (writes []
 func (s *Server) bulk(c *container, operations []batchOperation, continueOnError bool) (writes []write, outcomes []outcome, success bool) {
 	success = true
 	for i, o := range operations {
-		w, result := write{op: o.OperationType}, outcome{}
+		w := write{op: o.OperationType}
+		var result outcome
 		switch pk, err := o.key(c); {
 		case !success && !continueOnError:
 			result = failure(http.StatusFailedDependency, "another operation of the batch failed")

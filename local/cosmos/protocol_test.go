@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -253,7 +254,7 @@ func TestEffectivePartitionKeyRanges(t *testing.T) {
 		`["a","x"] {"id":"1","a":"a","b":"x","n":2}`, `["a","y"] {"id":"2","a":"a","b":"y","n":1}`, `["b","x"] {"id":"3","a":"b","b":"x","n":0}`)
 	ranged := []string{"x-ms-documentdb-isquery", "True", "x-ms-documentdb-query-enablecrosspartition", "True", "x-ms-documentdb-partitionkeyrangeid", "0"}
 	const prefixA = "3A5381E1114EB8D3FCC90795045B49B7"
-	ofA := append(ranged, "x-ms-start-epk", prefixA, "x-ms-end-epk", prefixA+"FF")
+	ofA := append(slices.Clone(ranged), "x-ms-start-epk", prefixA, "x-ms-end-epk", prefixA+"FF")
 	c.docs(`{"query":"SELECT VALUE c.id FROM c"}`, append(ranged, "x-ms-start-epk", "", "x-ms-end-epk", "FF")...).want(t, 200, "", `["1","2","3"]`)
 	c.docs(`{"query":"SELECT VALUE c.id FROM c"}`, ofA...).want(t, 200, "", `["1","2"]`)
 	c.docs(`{"query":"SELECT VALUE c.id FROM c ORDER BY c.n"}`, ofA...).want(t, 200, "", `["2","1"]`)
@@ -265,7 +266,7 @@ func TestEffectivePartitionKeyRanges(t *testing.T) {
 	c.docs(`{"id":"4","a":"a","b":"x"}`, "x-ms-documentdb-partitionkey", `["a","x"]`, "x-ms-start-epk", "A0", "x-ms-end-epk", "B0").want(t, 400, "", "x-ms-start-epk")
 
 	// The Java and JavaScript clients send the prefix as the partition key.
-	byKey := append(ranged[:4:4], "x-ms-documentdb-partitionkey", `["a"]`)
+	byKey := append(slices.Clone(ranged[:4]), "x-ms-documentdb-partitionkey", `["a"]`)
 	c.docs(`{"query":"SELECT VALUE c.id FROM c ORDER BY c.n"}`, byKey...).want(t, 200, "", `["2","1"]`)
 	c.docs(`{"query":"SELECT VALUE c.id FROM c WHERE c.a = 'b' AND c.b = 'x'"}`, byKey...).want(t, 200, "", `[]`)
 	c.docs(`{"query":"SELECT VALUE c.id FROM c"}`, append(ranged, "x-ms-documentdb-partitionkey", `["a","x","z"]`)...).want(t, 400, "1001", "components")

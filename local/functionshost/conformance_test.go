@@ -108,10 +108,10 @@ func ignoresProxying(t *testing.T) {
 		_, _ = io.WriteString(w, `{"Outputs":{"res":{"statusCode":"418","headers":{"X-Mine":"yes"},"body":"short"}}}`)
 	})
 	response, body := answerOf(t, s, "PUT", "/api/x?y=1", strings.NewReader("hello"))
-	if response.StatusCode != 418 || body != "short" || response.Header.Get("X-Mine") != "yes" {
+	if response.StatusCode != http.StatusTeapot || body != "short" || response.Header.Get("X-Mine") != "yes" {
 		t.Errorf("%s %q", response.Status, body)
 	}
-	if got := envelope.Data["req"]; got.Method != "PUT" || got.Body != "hello" || !strings.HasSuffix(got.Url, "/api/x?y=1") {
+	if got := envelope.Data["req"]; got.Method != http.MethodPut || got.Body != "hello" || !strings.HasSuffix(got.Url, "/api/x?y=1") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -247,9 +247,9 @@ func stopsAbandoning(t *testing.T) {
 
 func failingAnswers(t *testing.T) {
 	answers := map[string]func(http.ResponseWriter){
-		"500": func(w http.ResponseWriter) { w.WriteHeader(500) },
-		"404": func(w http.ResponseWriter) { w.WriteHeader(404) },
-		"302": func(w http.ResponseWriter) { w.Header().Set("Location", "/on-event"); w.WriteHeader(302) },
+		"500": func(w http.ResponseWriter) { w.WriteHeader(http.StatusInternalServerError) },
+		"404": func(w http.ResponseWriter) { w.WriteHeader(http.StatusNotFound) },
+		"302": func(w http.ResponseWriter) { w.Header().Set("Location", "/on-event"); w.WriteHeader(http.StatusFound) },
 		"text/plain": func(w http.ResponseWriter) {
 			w.Header().Set("Content-Type", "text/plain")
 			_, _ = io.WriteString(w, "{}")
@@ -291,7 +291,7 @@ func emptyAnswers(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, "null")
 		},
-		"204": func(w http.ResponseWriter) { w.WriteHeader(204) },
+		"204": func(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) },
 	}
 	for name, reply := range answers {
 		t.Run(name, func(t *testing.T) {
@@ -470,7 +470,7 @@ func proxiedPaths(t *testing.T) {
 		method, path, _ := strings.Cut(line, " ")
 		response, body := answerOf(t, s, method, path, nil)
 		got := response.Header.Get("Got-Line")
-		if want == "" && (response.StatusCode != 404 || body != "" || got != "") || want != "" && got != want {
+		if want == "" && (response.StatusCode != http.StatusNotFound || body != "" || got != "") || want != "" && got != want {
 			t.Errorf("%s: %s, the handler saw %q", line, response.Status, got)
 		}
 	}
@@ -504,10 +504,10 @@ func hostHeader(t *testing.T, s *Server, p *process) string {
 
 func ownPages(t *testing.T) {
 	s := web(t, Config{}, echo)
-	if response, body := answerOf(t, s, "GET", "/", nil); response.StatusCode != 200 || !strings.Contains(body, "running") {
+	if response, body := answerOf(t, s, "GET", "/", nil); response.StatusCode != http.StatusOK || !strings.Contains(body, "running") {
 		t.Errorf("GET /: %s %q", response.Status, body)
 	}
-	if response, body := answerOf(t, s, "GET", "/nothing", nil); response.StatusCode != 404 || body != "" {
+	if response, body := answerOf(t, s, "GET", "/nothing", nil); response.StatusCode != http.StatusNotFound || body != "" {
 		t.Errorf("GET /nothing: %s %q", response.Status, body)
 	}
 }
@@ -530,7 +530,7 @@ func largeUploads(t *testing.T) {
 		_, _ = fmt.Fprint(w, n, err)
 	})
 	for _, isChunked := range []bool{false, true} {
-		if response, body := answerOf(t, s, "POST", "/api/x", zeros(20<<20, isChunked)); response.StatusCode != 200 || body != "20971520 <nil>" {
+		if response, body := answerOf(t, s, "POST", "/api/x", zeros(20<<20, isChunked)); response.StatusCode != http.StatusOK || body != "20971520 <nil>" {
 			t.Errorf("chunked %v: %s %q", isChunked, response.Status, body)
 		}
 	}
@@ -549,17 +549,17 @@ func uploadAboveTheLimit(t *testing.T) {
 	}
 	body, _ := io.ReadAll(response.Body)
 	_ = response.Body.Close()
-	if response.StatusCode != 500 || len(body) != 0 {
+	if response.StatusCode != http.StatusInternalServerError || len(body) != 0 {
 		t.Errorf("%s %q", response.Status, body)
 	}
 }
 
 func earlyAnswer(t *testing.T) {
 	s := web(t, Config{}, nil)
-	if response, body := answerOf(t, s, "POST", "/api/early", zeros(64<<10, false)); response.StatusCode != 401 || body != "refused" {
+	if response, body := answerOf(t, s, "POST", "/api/early", zeros(64<<10, false)); response.StatusCode != http.StatusUnauthorized || body != "refused" {
 		t.Errorf("a small body: %s %q", response.Status, body)
 	}
-	if response, body := answerOf(t, s, "POST", "/api/early", zeros(40<<20, true)); response.StatusCode != 500 || body != "" {
+	if response, body := answerOf(t, s, "POST", "/api/early", zeros(40<<20, true)); response.StatusCode != http.StatusInternalServerError || body != "" {
 		t.Errorf("a large body: %s %q", response.Status, body)
 	}
 }
@@ -589,11 +589,11 @@ func downloads(t *testing.T) {
 
 func awayOrSilent(t *testing.T) {
 	s := web(t, Config{answer: 100 * time.Millisecond}, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	if response, body := answerOf(t, s, "GET", "/api/silent", nil); response.StatusCode != 500 || body != "" {
+	if response, body := answerOf(t, s, "GET", "/api/silent", nil); response.StatusCode != http.StatusInternalServerError || body != "" {
 		t.Errorf("silent: %s %q", response.Status, body)
 	}
 	exit(t, s, "0")
-	if response, body := answerOf(t, s, "GET", "/api/away", nil); response.StatusCode != 500 || body != "" {
+	if response, body := answerOf(t, s, "GET", "/api/away", nil); response.StatusCode != http.StatusInternalServerError || body != "" {
 		t.Errorf("away: %s %q", response.Status, body)
 	}
 }
@@ -634,7 +634,7 @@ func repeats(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			ids := slices.Compact(slices.Clone(sent[path]))
-			if n := len(sent[path]); response.StatusCode != 500 || len(text) != 0 || n < q.least || n > q.most || len(ids) != 1 {
+			if n := len(sent[path]); response.StatusCode != http.StatusInternalServerError || len(text) != 0 || n < q.least || n > q.most || len(ids) != 1 {
 				t.Errorf("%s: %s %q, sent %d times with the ids %q", path, response.Status, text, n, ids)
 			}
 		})

@@ -155,7 +155,7 @@ func (r *result) Close() error {
 	if r.stuck != nil {
 		go func() {
 			_ = panics.Catch(context.Background(), func() error {
-				<-r.stuck
+				_ = <-r.stuck
 				closeAll()
 				return nil
 			})

@@ -28,10 +28,10 @@ const limit = 20 * time.Minute
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx); err != nil {
+	err := run(ctx)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "clients:", err)
-		stop()
 		os.Exit(1)
 	}
 }
@@ -68,10 +68,11 @@ func run(ctx context.Context) error {
 	}
 	group.Wait()
 	printTable(os.Stdout, cases, selected, runs)
+	err = errors.Join(errs...)
 	if *record {
-		errs = append(errs, recordResults(*dir, cases, selected, runs))
+		err = errors.Join(err, recordResults(*dir, cases, selected, runs))
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // selectPrograms returns the named programs, or those whose toolchain is installed.
