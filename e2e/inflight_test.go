@@ -140,6 +140,13 @@ func TestCancelReachesTheJobsInTheQueue(t *testing.T) {
 	s := newSlow(t, 1)
 	const members = 60
 	s.begin(members, "", "")
+	s.until("all jobs are sent", func() bool { // of both pages
+		sent := 0
+		for _, n := range s.steps() {
+			sent += n
+		}
+		return sent == members
+	})
 	s.until("a job runs", func() bool { return s.log() == "begin" })
 	s.must("batch", "cancel", "1", "--yes", "--reason", "the merger is off")
 	if got := s.status(); got != "cancelling" {
