@@ -22,8 +22,8 @@ type suite struct {
 
 const worker = "worker-01"
 
-// lock is the lock duration of all subscriptions.
-const lock = time.Minute
+// lock is the lock duration of the jobs of a worker.
+const lock = 30 * time.Second
 
 // patience is how long a test waits for a message that must come.
 const patience = 20 * time.Second

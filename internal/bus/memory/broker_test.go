@@ -224,7 +224,7 @@ func TestNextIsWhatFallsDueFirst(t *testing.T) {
 // An expiry that falls due while the message is locked counts once the lock ends.
 func TestLockedMessageExpiresAfterItsLock(t *testing.T) {
 	t.Parallel()
-	for _, abandonAt := range []time.Duration{5 * time.Second, 15 * time.Second} {
+	for _, abandonAt := range []time.Duration{5 * time.Second, 12 * time.Second} {
 		clock := testenv.NewClock()
 		b := newBroker(t, memory.Config{Now: clock.Now})
 		c := b.Client(nil)

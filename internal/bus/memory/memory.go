@@ -77,12 +77,12 @@ func Deployment(workers ...string) []Topic {
 	topic := func(name string, days int) Topic {
 		return Topic{Name: name, DuplicateWindow: 10 * time.Minute, TimeToLive: time.Duration(days) * 24 * time.Hour}
 	}
-	orchestrator := Subscription{Name: message.SubscriptionOrchestrator, LockDuration: time.Minute, MaxDeliveryCount: 2000}
+	orchestrator := Subscription{Name: message.SubscriptionOrchestrator, LockDuration: 15 * time.Second, MaxDeliveryCount: 2000}
 	events, jobs, control, results := topic(message.TopicOrchestratorEvents, 7), topic(message.TopicWorkerJobs, 7), topic(message.TopicWorkerControl, 14), topic(message.TopicWorkerResults, 7)
 	events.Subscriptions, results.Subscriptions = []Subscription{orchestrator}, []Subscription{orchestrator}
 	for _, id := range workers {
 		name, own := message.WorkerSubscription(id), message.PropertyWorkerID+" = '"+strings.ReplaceAll(id, "'", "''")+"'"
-		jobs.Subscriptions = append(jobs.Subscriptions, Subscription{Name: name, Filter: own, LockDuration: time.Minute, MaxDeliveryCount: 2000})
+		jobs.Subscriptions = append(jobs.Subscriptions, Subscription{Name: name, Filter: own, LockDuration: 30 * time.Second, MaxDeliveryCount: 2000})
 		control.Subscriptions = append(control.Subscriptions, Subscription{Name: name, LockDuration: time.Minute, MaxDeliveryCount: 10, DropExpired: true})
 	}
 	return []Topic{events, jobs, control, results}
