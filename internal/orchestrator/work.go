@@ -88,7 +88,7 @@ func (o *Orchestrator) nextCheck(dueAt time.Time, delay time.Duration) time.Time
 }
 
 // releasePage releases the paused runs of one page. It also sends the jobs that an earlier try
-// of it, or the process that resumed the batch, released and did not send. If the batch is
+// of it, or a process that paused a run and saw the batch resumed, released and did not send. If the batch is
 // paused again it only does the latter: the next resumption begins with the first page. If the
 // batch has ended it only writes the summary, in case the process that ended the batch did not.
 func (o *Orchestrator) releasePage(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error) {
