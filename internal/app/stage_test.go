@@ -163,12 +163,30 @@ func (s *stage) deliverAll() {
 	s.mu.Unlock()
 	for chunk := range slices.Chunk(again, 8) {
 		var all sync.WaitGroup
-		for _, p := range chunk {
+		for _, p := range groupResults(chunk) {
 			all.Go(func() { s.give(p) })
 		}
 		all.Wait()
 	}
 	s.deliver()
+}
+
+// groupResults puts the results among some messages into one message, as a worker may do with those
+// that it sends again.
+func groupResults(messages []past) (out []past) {
+	var results []bus.Message
+	for _, p := range messages {
+		if p.topic == message.TopicWorkerResults && (p.m.Type == "" || p.m.Type == message.TypeWorkerResult) && json.Valid(p.m.Body) && len(results) < message.MaxResults {
+			results = append(results, bus.Message{ID: p.m.ID, Body: p.m.Body, Properties: p.m.Properties})
+			continue
+		}
+		out = append(out, p)
+	}
+	if len(results) > 0 {
+		m := testenv.Group(results...)
+		out = append(out, past{message.TopicWorkerResults, message.Delivery{ID: m.ID, Type: message.TypeWorkerResults, Body: m.Body, Properties: m.Properties, DeliveryCount: 1}})
+	}
+	return out
 }
 
 // give gives a message to one of the processes.

@@ -174,6 +174,33 @@ func (m *making) answered(l letter) error {
 }
 
 func (m *making) answer(j message.Job, result string, failed error) error {
+	answer, err := m.resultMessage(j, result, failed)
+	if err != nil {
+		return err
+	}
+	return m.queue.Send(m.ctx, message.TopicWorkerResults, answer)
+}
+
+// answerTogether has the worker take two jobs, and send their results in one message.
+func (m *making) answerTogether() error {
+	var results []bus.Message
+	for range 2 {
+		l, _ := m.queue.next(message.TopicWorkerJobs)
+		var j message.Job
+		if err := json.Unmarshal(l.Body, &j); err != nil {
+			return err
+		}
+		result, failed := moverOf(m.late)(j)
+		answer, err := m.resultMessage(j, result, failed)
+		if err != nil {
+			return err
+		}
+		results = append(results, answer)
+	}
+	return m.queue.Send(m.ctx, message.TopicWorkerResults, testenv.Group(results...))
+}
+
+func (m *making) resultMessage(j message.Job, result string, failed error) (bus.Message, error) {
 	r := testenv.Result(j, m.clock.Now(), result, failed)
 	r.DurationMs = 1500
 	if failed != nil {
@@ -182,10 +209,7 @@ func (m *making) answer(j message.Job, result string, failed error) error {
 		r.ResultType = message.ResultObject
 	}
 	body, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	return m.queue.Send(m.ctx, message.TopicWorkerResults, bus.Message{ID: r.ID(), Body: body, Properties: map[string]any{message.PropertyMessageType: message.TypeWorkerResult}})
+	return bus.Message{ID: r.ID(), Body: body, Properties: map[string]any{message.PropertyMessageType: message.TypeWorkerResult}}, err
 }
 
 // pass lets time pass, with a tick every five minutes.

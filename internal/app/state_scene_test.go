@@ -294,7 +294,7 @@ func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, r
 	m.onward(stopping)
 	m.clock.ns.Add(int64(90 * time.Second))
 	must(m.app.RemoveMember(m.ctx, ada, full, 6, "left the company"))(s.t)
-	jobs, due := m.batch("moves", ways("jobs", "fine", "flaky:New", "fine")).ID, m.batch("moves", ways("due", "fine")).ID
+	jobs, due := m.batch("moves", ways("jobs", "fine", "flaky:New", "fine", "fine", "flaky:New")).ID, m.batch("moves", ways("due", "fine")).ID
 	m.onward(jobs)
 	m.onward(due)
 	m.advance(jobs)
@@ -303,6 +303,7 @@ func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, r
 		job, _ := m.queue.next(message.TopicWorkerJobs)
 		noError(s.t, m.answered(job))
 	}
+	noError(s.t, m.answerTogether())
 
 	m.advance(due)
 	must(m.app.Approve(m.ctx, ada, last, "switch", "the board agrees"))(s.t)

@@ -50,6 +50,7 @@ var SentTypes = map[string]reflect.Type{
 	message.TypeDeadlineCheck:   reflect.TypeFor[message.DeadlineCheck](),
 	message.TypeBatchWork:       reflect.TypeFor[message.BatchWork](),
 	message.TypeWorkerResult:    reflect.TypeFor[message.Result](),
+	message.TypeWorkerResults:   reflect.TypeFor[struct{ Results []message.GroupedResult }](),
 	message.TypeWorkerCatalog:   reflect.TypeFor[message.Catalog](),
 	message.TypeWorkerHeartbeat: reflect.TypeFor[message.Heartbeat](),
 	message.TypeControl:         reflect.TypeFor[message.Control](),

@@ -20,6 +20,7 @@ func jobMessage(run *model.Run, index int) (bus.Message, error) {
 			BatchID: run.Batch, StepExecutionID: run.StepID(index), IsInitStep: run.Kind == model.KindInit,
 			RunbookName: run.Runbook, RunbookVersion: run.Version,
 		},
+		AcceptsGroups: true,
 	}
 	body, err := json.Marshal(job)
 	if err != nil {

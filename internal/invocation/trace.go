@@ -56,7 +56,7 @@ func (s *Server) begin(ctx context.Context, header http.Header, call *Call) (con
 var known = map[string]bool{
 	message.TypeBatchInit: true, message.TypePhaseDue: true, message.TypeMemberAdded: true, message.TypeMemberRemoved: true,
 	message.TypePollCheck: true, message.TypeRetryCheck: true, message.TypeDeadlineCheck: true, message.TypeBatchWork: true,
-	message.TypeWorkerResult: true, message.TypeWorkerCatalog: true, message.TypeWorkerHeartbeat: true,
+	message.TypeWorkerResult: true, message.TypeWorkerResults: true, message.TypeWorkerCatalog: true, message.TypeWorkerHeartbeat: true,
 }
 
 func duration(meter metric.Meter) metric.Float64Histogram {

@@ -188,6 +188,8 @@ type Job struct {
 	// ExpiresAt is the moment, in UTC, past which the job must neither be begun nor run:
 	// the orchestrator gives the step up then. Nil means never.
 	ExpiresAt *time.Time `json:"ExpiresAt,omitempty"`
+	// AcceptsGroups reports whether the orchestrator that sent the job reads Results.
+	AcceptsGroups bool `json:"AcceptsGroups,omitempty"`
 }
 
 // ID is the job's Service Bus message id: the same each time that the same job

@@ -65,6 +65,13 @@ func TestMessagesOnTheWire(t *testing.T) {
 				`"ExpiresAt":"2026-03-01T12:30:00Z"}`,
 		},
 		{
+			"job of an orchestrator that reads groups",
+			message.Job{JobID: "j", BatchID: 42, WorkerID: "w", FunctionName: "F", Parameters: json.RawMessage(`{}`), CorrelationData: correlation, AcceptsGroups: true},
+			`{"JobId":"j","BatchId":42,"WorkerId":"w","FunctionName":"F","Parameters":{},` +
+				`"CorrelationData":{"BatchId":42,"StepExecutionId":20000017001,"IsInitStep":false,"RunbookName":"move","RunbookVersion":3},` +
+				`"AcceptsGroups":true}`,
+		},
+		{
 			"error",
 			message.JobError{Message: "m", Type: "t", IsThrottled: true, Attempts: 6, RetryAfterSeconds: 17},
 			`{"Message":"m","Type":"t","IsThrottled":true,"Attempts":6,"RetryAfterSeconds":17}`,
@@ -103,6 +110,7 @@ func TestWordsOnTheWire(t *testing.T) {
 		message.TypeMemberAdded: "member-added", message.TypeMemberRemoved: "member-removed",
 		message.TypePollCheck: "poll-check", message.TypeRetryCheck: "retry-check",
 		message.TypeDeadlineCheck: "deadline-check", message.TypeBatchWork: "batch-work",
+		message.TypeWorkerResult: "worker-result", message.TypeWorkerResults: "worker-results",
 		message.WorkCancel: "cancel", message.WorkRelease: "release", message.WorkRetry: "retry",
 		message.ErrorJobExpired: "JobExpired",
 	} {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/matoolkit/matoolkit/internal/deadletter"
 	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -119,11 +121,11 @@ func attemptsReason(count int, last string) string {
 	return fmt.Sprintf("all %d attempts failed; last error: %s", count, last)
 }
 
-// clearAttempts deletes the attempts of a message that was processed or requeued. A first
-// delivery costs no call. If clearAttempts fails, a small document remains, which counts
-// against this message only.
+// clearAttempts deletes the attempts of a message that was processed or requeued. The first
+// delivery of a message that was never requeued costs no call. If clearAttempts fails, a small
+// document remains, which counts against this message only.
 func (o *Orchestrator) clearAttempts(ctx context.Context, d delivery) {
-	if d.message.DeliveryCount <= 1 {
+	if d.message.DeliveryCount <= 1 && !strings.Contains(d.message.ID, message.RequeueMark) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, suspectTimeout)

@@ -172,8 +172,8 @@ func permanent(err error) bool {
 	return errors.Is(err, store.ErrRefused) || errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrTooLarge)
 }
 
-// requeue sends the message of a delivery to its topic again, for a time after delay. It
-// returns nil when the message is sent, and otherwise cause with the error.
+// requeue sends the message of a delivery to its topic again, for a time after delay, or at once
+// without one. It returns nil when the message is sent, and otherwise cause with the error.
 func (o *Orchestrator) requeue(ctx context.Context, d delivery, delay time.Duration, cause error) error {
 	at := o.now().Add(delay)
 	first := d.message.FirstID()
@@ -182,7 +182,10 @@ func (o *Orchestrator) requeue(ctx context.Context, d delivery, delay time.Durat
 	}
 	again := bus.Message{
 		ID:   fmt.Sprintf("%s%s%d", first, message.RequeueMark, at.Unix()),
-		Body: d.message.Body, Properties: message.WithType(d.message.Properties, d.message.Type), At: at,
+		Body: d.message.Body, Properties: message.WithType(d.message.Properties, d.message.Type),
+	}
+	if delay > 0 {
+		again.At = at
 	}
 	if err := o.bus.Send(ctx, d.topic, again); err != nil {
 		return errors.Join(cause, err)

@@ -12,6 +12,7 @@
 //	member-added      onMemberAdded     starts the earlier phases of a page of late members
 //	member-removed    onMemberRemoved   starts the removal steps of a member
 //	worker-result     onResult          continues, retries or ends the step of the job
+//	worker-results    handleResults     takes a group apart and processes each result
 //	poll-check        onPollCheck       polls a step
 //	retry-check       onRetryCheck      dispatches a step again
 //	deadline-check    onDeadlineCheck   fails a step without a result, or puts its deadline off
@@ -116,9 +117,12 @@ func (o *Orchestrator) HandleEvent(ctx context.Context, m message.Delivery) erro
 	}})
 }
 
-// HandleResult processes a message of the topic worker-results: a result, a catalogue or a
-// heartbeat. An error asks the broker to deliver the message again.
+// HandleResult processes a message of the topic worker-results: one or several results, a
+// catalogue or a heartbeat. An error asks the broker to deliver the message again.
 func (o *Orchestrator) HandleResult(ctx context.Context, m message.Delivery) error {
+	if strings.EqualFold(m.Type, message.TypeWorkerResults) {
+		return o.handleResults(ctx, m)
+	}
 	return o.handle(ctx, delivery{topic: message.TopicWorkerResults, message: m, process: func(ctx context.Context) error {
 		switch {
 		case strings.EqualFold(m.Type, message.TypeWorkerCatalog):

@@ -33,7 +33,7 @@ func TestDocumentedMessageTypesHaveHandlers(t *testing.T) {
 		message.TypeBatchInit, message.TypePhaseDue, message.TypeMemberAdded, message.TypeMemberRemoved,
 		message.TypePollCheck, message.TypeRetryCheck, message.TypeDeadlineCheck, message.TypeBatchWork,
 	}
-	results := []string{message.TypeWorkerResult, message.TypeWorkerCatalog, message.TypeWorkerHeartbeat}
+	results := []string{message.TypeWorkerResult, message.TypeWorkerResults, message.TypeWorkerCatalog, message.TypeWorkerHeartbeat}
 	if len(documented) != len(events)+len(results) {
 		t.Errorf("documented: %v", documented)
 	}

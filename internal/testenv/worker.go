@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/bus"
@@ -77,4 +78,23 @@ func Heartbeat(h message.Heartbeat) bus.Message {
 	return bus.Message{ID: h.ID(), Body: body, Properties: map[string]any{
 		message.PropertyMessageType: message.TypeWorkerHeartbeat, message.PropertyWorkerID: h.WorkerID,
 	}}
+}
+
+// Group returns one message with the results of several, as a worker sends those that are ready
+// together.
+func Group(results ...bus.Message) bus.Message {
+	var b message.ResultsBuilder
+	for _, m := range results {
+		r := message.GroupedResult{MessageID: m.ID, Body: m.Body, Properties: map[string]string{}}
+		for name, value := range m.Properties {
+			if text, ok := value.(string); ok && name != message.PropertyMessageType {
+				r.Properties[name] = text
+			}
+		}
+		if fits, err := b.Add(r); !fits {
+			panic(fmt.Sprint("the results do not fit into a group: ", err))
+		}
+	}
+	id, body := b.Message()
+	return bus.Message{ID: id, Body: body, Properties: map[string]any{message.PropertyMessageType: message.TypeWorkerResults}}
 }
