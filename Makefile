@@ -36,25 +36,31 @@ help: ## list the targets
 
 ##@ Build
 build: ## build the three programs into bin/
-	$(BUILD) -o bin/handler ./handler
-	$(BUILD) -o bin/matoolkit ./cmd/matoolkit
-	$(BUILD) -o bin/worker ./worker
+	$(BUILD) -o bin/ ./handler ./cmd/matoolkit ./worker
 
 # staged copies what the host needs beside the handler into a folder.
 define staged
 cp host.json $(1)/ && for f in functions/*/function.json; do d=$(1)/$$(basename $$(dirname $$f)); mkdir -p $$d && cp $$f $$d/ || exit 1; done
 endef
 
+# app stages the Functions app with the handler in bin/ into dist/.
+app := rm -rf dist && mkdir -p dist && cp bin/handler dist/ && $(call staged,dist)
+
 stage: build ## stage the Functions app into dist/
-	@rm -rf dist && mkdir -p dist && cp bin/handler dist/
-	@$(call staged,dist)
+	@$(app)
 
 clean: ## delete bin/ and dist/
 	rm -rf bin dist
 
 ##@ Run
-demo: stage ## run a migration batch on this machine and check the result
-	bin/matoolkit local demo
+# "go list" downloads only the modules that the programs need. The worker is compiled last, while the
+# demo starts the local system.
+demo: ## run a migration batch on this machine and check the result
+	@echo 'Downloading the modules of the programs, the first time about 110 MB'
+	@$(PLAIN) go list -deps ./handler ./cmd/matoolkit ./worker >/dev/null
+	$(BUILD) -o bin/ ./handler ./cmd/matoolkit
+	@$(app)
+	@bin/matoolkit local demo --build-worker '$(BUILD) -o bin/worker ./worker'
 
 up: stage ## start a local Azure and tenant, until Ctrl-C
 	bin/matoolkit local up

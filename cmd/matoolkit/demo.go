@@ -34,7 +34,11 @@ reason. The exit status is 0 only if the result is as expected.`,
 			if c.Worker == "" {
 				c.Worker = filepath.Join(filepath.Dir(c.Matoolkit), executable("worker"))
 			}
-			for _, needed := range []string{c.Worker, filepath.Join(c.App, "host.json"), filepath.Join(c.Example, "runbook.yaml")} {
+			programs := []string{c.Worker}
+			if c.Build != "" {
+				programs = nil
+			}
+			for _, needed := range append(programs, filepath.Join(c.App, "host.json"), filepath.Join(c.Example, "runbook.yaml")) {
 				if _, err := os.Stat(needed); err != nil {
 					return fmt.Errorf("%w; run \"make demo\" in the root of the repository, which builds the programs first", err)
 				}
@@ -45,6 +49,7 @@ reason. The exit status is 0 only if the result is as expected.`,
 	}
 	cmd.Flags().StringVar(&c.App, "app", "dist", "directory of the built Functions app")
 	cmd.Flags().StringVar(&c.Worker, "worker", "", "the worker program (default: beside this program)")
+	cmd.Flags().StringVar(&c.Build, "build-worker", "", "shell command that builds the worker program; it runs while the system starts")
 	cmd.Flags().StringVar(&c.Example, "example", filepath.Join("examples", "user-migration"), "directory of the example")
 	return cmd
 }

@@ -29,6 +29,7 @@ import (
 type Config struct {
 	Matoolkit string // the executable
 	Worker    string
+	Build     string // the shell command that builds Worker while the system starts; empty if it is built
 	App       string // the built Functions app
 	Example   string // the folder with runbook.yaml, members.csv and tenant.json
 	Console   command.Environment
@@ -58,6 +59,7 @@ type demo struct {
 	out       io.Writer
 	endpoints system.Endpoints
 	processes []*system.Process
+	build     *system.Process // builds the worker; nil if it is built
 	batch     int
 }
 
@@ -66,9 +68,10 @@ func (d *demo) run(ctx context.Context) error {
 		title string
 		do    func(context.Context) error
 	}{
-		{"Start Azure, a tenant and a worker on this machine", d.start},
+		{"Start Azure and a tenant on this machine", d.start},
 		{"Add a group and an employee to the target tenant", d.seed},
 		{"Sign in as an administrator", d.command("auth", "login")},
+		{"Start a worker", d.startWorker},
 		{"Publish the runbook", d.command("runbook", "publish", filepath.Join(d.Example, "runbook.yaml"))},
 		{"Create a batch from a CSV file of members", d.create},
 		{"Run every phase", d.advance},
@@ -83,9 +86,14 @@ func (d *demo) run(ctx context.Context) error {
 	return nil
 }
 
-// start starts the processes on free ports.
-func (d *demo) start(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+// start starts the build of the worker, and the system on free ports.
+func (d *demo) start(ctx context.Context) (err error) {
+	if d.Build != "" {
+		if d.build, err = system.SpawnShell("the build of the worker", d.Console.Stderr, d.Build); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute) // a build takes all processors
 	defer cancel()
 	file := filepath.Join(d.dir, "endpoints.json")
 	up, err := d.spawn("system", nil, d.Matoolkit, "local", "up", "--free-ports", "--auto-approve",
@@ -94,9 +102,6 @@ func (d *demo) start(ctx context.Context) error {
 		return err
 	}
 	if d.endpoints, err = system.WaitEndpoints(ctx, file, up); err != nil {
-		return err
-	}
-	if _, err := d.spawn("worker", d.endpoints.Worker, d.Worker); err != nil {
 		return err
 	}
 	a := d.endpoints.Addresses
@@ -110,6 +115,47 @@ func (d *demo) start(ctx context.Context) error {
 		fmt.Fprintf(d.out, "%-22s %s\n", line[0], line[1])
 	}
 	return nil
+}
+
+// startWorker starts the worker when its build has succeeded.
+func (d *demo) startWorker(ctx context.Context) error {
+	if d.build != nil {
+		select {
+		case <-d.build.Done():
+		default:
+			fmt.Fprintln(d.out, "Compiling the worker. The first time takes minutes, because the Microsoft Graph SDK is large.")
+		}
+		if err := d.build.Wait(ctx); err != nil {
+			return fmt.Errorf("%s: %w", d.build.Name, err)
+		}
+	}
+	p, err := d.spawn("worker", d.endpoints.Worker, d.Worker)
+	if err != nil {
+		return err
+	}
+	return d.awaitWorker(ctx, p)
+}
+
+// awaitWorker waits until the worker has announced its functions: the runbook is checked against them.
+func (d *demo) awaitWorker(ctx context.Context, p *system.Process) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		workers, err := ask[api.Page[api.Worker]](ctx, d, "worker", "list")
+		switch {
+		case err != nil:
+			return err
+		case len(workers.Items) > 0:
+			return d.command("worker", "list")(ctx)
+		}
+		select {
+		case <-p.Done():
+			return errors.New("the worker ended before it announced its functions: see its log")
+		case <-ctx.Done():
+			return fmt.Errorf("the worker has not announced its functions: %w", ctx.Err())
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
 }
 
 func (d *demo) spawn(name string, env map[string]string, path string, args ...string) (*system.Process, error) {
@@ -127,6 +173,9 @@ func (d *demo) spawn(name string, env map[string]string, path string, args ...st
 
 func (d *demo) stop() error {
 	var errs []error
+	if d.build != nil {
+		_ = d.build.Stop(15 * time.Second) // startWorker returned its error
+	}
 	for i := len(d.processes) - 1; i >= 0; i-- {
 		errs = append(errs, d.processes[i].Stop(15*time.Second))
 	}

@@ -15,28 +15,42 @@ import (
 // Process is a program of the product that runs beside this one, for the demo and
 // for tests that kill things.
 type Process struct {
-	Name string
-	cmd  *exec.Cmd
-	done chan struct{}
-	err  error
+	Name  string
+	cmd   *exec.Cmd
+	group bool // it leads a process group of its own
+	done  chan struct{}
+	err   error
 }
 
 // Spawn starts a program with an environment of its own added to this one's. Its
 // output goes to out.
 func Spawn(name string, out io.Writer, env map[string]string, path string, args ...string) (*Process, error) {
-	cmd := exec.Command(path, args...)
-	cmd.Stdout, cmd.Stderr = out, out
-	cmd.Env = os.Environ()
+	p := &Process{Name: name, cmd: exec.Command(path, args...), done: make(chan struct{})}
+	p.cmd.Env = os.Environ()
 	for k, v := range env {
-		cmd.Env = append(cmd.Env, k+"="+v)
+		p.cmd.Env = append(p.cmd.Env, k+"="+v)
 	}
-	tieToParent(cmd)
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	return p.start(out)
+}
+
+// SpawnShell starts a shell command. Stop interrupts it and all processes that it has started, as
+// Ctrl-C in a terminal does.
+func SpawnShell(name string, out io.Writer, command string) (*Process, error) {
+	p := &Process{Name: name, cmd: exec.Command("sh", "-c", command), group: true, done: make(chan struct{})}
+	return p.start(out)
+}
+
+func (p *Process) start(out io.Writer) (*Process, error) {
+	p.cmd.Stdout, p.cmd.Stderr = out, out
+	tieToParent(p.cmd)
+	if p.group {
+		ownGroup(p.cmd)
 	}
-	p := &Process{Name: name, cmd: cmd, done: make(chan struct{})}
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("%s: %w", p.Name, err)
+	}
 	go func() {
-		p.err = cmd.Wait()
+		p.err = p.cmd.Wait()
 		close(p.done)
 	}()
 	return p, nil
@@ -54,9 +68,28 @@ func (p *Process) Kill() {
 	<-p.done
 }
 
+// Wait waits until the process has ended and returns its error.
+func (p *Process) Wait(ctx context.Context) error {
+	select {
+	case <-p.done:
+		return p.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // Stop sends SIGTERM, waits, and kills the process after the grace period.
 func (p *Process) Stop(grace time.Duration) error {
-	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	select {
+	case <-p.done:
+		return p.err
+	default:
+	}
+	if p.group {
+		interruptGroup(p.cmd)
+	} else {
+		_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	}
 	select {
 	case <-p.done:
 		return p.err
