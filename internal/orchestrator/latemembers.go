@@ -70,7 +70,7 @@ func (o *Orchestrator) joinWindowOpen(ctx context.Context, b *model.Batch, page 
 	if i < 0 || i >= engine.FanOutWindow || page <= engine.FanOutWindow {
 		return i < engine.FanOutWindow, nil
 	}
-	jobs, err := o.store.CountJobs(ctx, b.ID, store.JobFilter{FirstPage: page - 2*engine.FanOutWindow, BeforePage: page})
+	jobs, err := o.store.CountJobs(ctx, b.ID, store.JobFilter{VisibleAt: o.now(), FirstPage: page - 2*engine.FanOutWindow, BeforePage: page})
 	return err == nil && jobs+i*model.PageSize < windowJobs, err
 }
 

@@ -137,7 +137,7 @@ func (o *Orchestrator) workersKeepUp(ctx context.Context, b *model.Batch, p mode
 			continue
 		}
 		counted = append(counted, step.WorkerID)
-		jobs, err := o.store.CountJobs(ctx, b.ID, store.JobFilter{Worker: step.WorkerID})
+		jobs, err := o.store.CountJobs(ctx, b.ID, store.JobFilter{VisibleAt: o.now(), Worker: step.WorkerID})
 		if err != nil || jobs >= fanOutJobs {
 			return false, err
 		}

@@ -252,7 +252,7 @@ func (s *sweep) releaseLost(ctx context.Context) (bool, error) {
 	if err != nil || !paused || s.batch.PageCount() <= engine.FanOutWindow {
 		return paused, err
 	}
-	jobs, err := s.store.CountJobs(ctx, s.batch.ID, store.JobFilter{})
+	jobs, err := s.store.CountJobs(ctx, s.batch.ID, store.JobFilter{VisibleAt: s.now})
 	return jobs < model.PageSize, err
 }
 

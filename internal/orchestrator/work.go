@@ -67,7 +67,7 @@ func (o *Orchestrator) postponeWork(ctx context.Context, b *model.Batch, m messa
 	if m.Page <= engine.FanOutWindow || b.DispatchMode() != model.Running {
 		return false, nil
 	}
-	jobs, err := o.store.CountJobs(ctx, b.ID, store.JobFilter{Task: m.Task})
+	jobs, err := o.store.CountJobs(ctx, b.ID, store.JobFilter{VisibleAt: o.now(), Task: m.Task})
 	if err != nil || jobs < windowJobs {
 		return false, err
 	}

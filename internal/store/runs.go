@@ -34,12 +34,14 @@ type Runs interface {
 	// one. Times are compared to the second.
 	OverdueRuns(ctx context.Context, batch int, bounds OverdueBounds, limit int) (runs []Item[model.Run], more bool, err error)
 
-	// WorkersWithJobs returns the workers that have jobs of the batch without a result, each with
-	// the time at which the oldest of them was dispatched. It costs two queries for each worker
-	// and one more, of about 3 RU each, however many jobs there are.
-	WorkersWithJobs(ctx context.Context, batch int) (map[string]time.Time, error)
+	// WorkersWithJobs returns the workers that at a time have jobs of the batch without a result, each
+	// with the time at which the oldest of them became visible to it. It leaves out jobs that are not
+	// visible yet: polls that were sent ahead. It costs two queries for each worker and one more, of
+	// about 3 RU each, however many jobs there are.
+	WorkersWithJobs(ctx context.Context, batch int, at time.Time) (map[string]time.Time, error)
 
-	// CountJobs counts the jobs of the batch that have no result. It costs about 3 RU.
+	// CountJobs counts the jobs of the batch that have no result. Times are compared to the second.
+	// It costs about 3 RU.
 	CountJobs(ctx context.Context, batch int, filter JobFilter) (int, error)
 }
 
@@ -55,10 +57,11 @@ type RunFilter struct {
 // JobFilter narrows the jobs that are counted. An empty field takes all; those that are given
 // must all hold.
 type JobFilter struct {
-	Worker     string // jobs that this worker has
-	Task       string // jobs of runs that this task released or retried last
-	FirstPage  int    // jobs of this page of members and those behind it
-	BeforePage int    // jobs of the pages of members before this one
+	VisibleAt  time.Time // jobs that were visible to their worker by then
+	Worker     string    // jobs that this worker has
+	Task       string    // jobs of runs that this task released or retried last
+	FirstPage  int       // jobs of this page of members and those behind it
+	BeforePage int       // jobs of the pages of members before this one
 }
 
 // RunSelection narrows the runs of a page. Phase and LastPhase must hold where they are given,

@@ -17,7 +17,7 @@ import (
 // waitingJobs counts the jobs of one worker that have no result.
 type waitingJobs struct {
 	Count  int
-	Oldest time.Time // when the first of them was dispatched
+	Oldest time.Time // when the first of them became visible to the worker
 }
 
 // inProgress reports whether a batch can have jobs in flight.
@@ -59,7 +59,7 @@ func (r *Registry) jobsOfAll(ctx context.Context) (map[string]waitingJobs, error
 	for i, b := range batches {
 		all.Go(func() error {
 			return panics.Catch(ctx, func() (err error) {
-				found[i], err = r.jobsOfBatch(ctx, b.ID)
+				found[i], err = r.jobsOfBatch(ctx, b.ID, now)
 				return err
 			})
 		})
@@ -75,15 +75,15 @@ func (r *Registry) jobsOfAll(ctx context.Context) (map[string]waitingJobs, error
 	return total, nil
 }
 
-// jobsOfBatch counts the jobs of a batch by worker.
-func (r *Registry) jobsOfBatch(ctx context.Context, batch int) (map[string]waitingJobs, error) {
-	oldest, err := r.store.WorkersWithJobs(ctx, batch)
+// jobsOfBatch counts the jobs of a batch that are visible to their worker, by worker.
+func (r *Registry) jobsOfBatch(ctx context.Context, batch int, now time.Time) (map[string]waitingJobs, error) {
+	oldest, err := r.store.WorkersWithJobs(ctx, batch, now)
 	if err != nil {
 		return nil, err
 	}
 	jobs := map[string]waitingJobs{}
 	for _, worker := range slices.Sorted(maps.Keys(oldest)) {
-		n, err := r.store.CountJobs(ctx, batch, store.JobFilter{Worker: worker})
+		n, err := r.store.CountJobs(ctx, batch, store.JobFilter{VisibleAt: now, Worker: worker})
 		if err != nil {
 			return nil, err
 		}

@@ -28,7 +28,7 @@ func (r *Registry) Tally(ctx context.Context, b *model.Batch, tally *JobTally) {
 	if !inProgress(b) {
 		return
 	}
-	oldest, err := r.store.WorkersWithJobs(ctx, b.ID)
+	oldest, err := r.store.WorkersWithJobs(ctx, b.ID, r.now())
 	if err != nil {
 		r.log.WarnContext(ctx, "failed to count the jobs of a batch", logkey.BatchID, b.ID, logkey.Error, err)
 		return
@@ -81,7 +81,7 @@ func (r *Registry) LogProblems(ctx context.Context, tally *JobTally) {
 func (r *Registry) logGone(ctx context.Context, worker *Record, tally *JobTally, now time.Time) {
 	jobs := 0
 	for _, batch := range tally.batches[worker.ID] {
-		n, err := r.store.CountJobs(ctx, batch, store.JobFilter{Worker: worker.ID})
+		n, err := r.store.CountJobs(ctx, batch, store.JobFilter{VisibleAt: now, Worker: worker.ID})
 		if err != nil {
 			r.log.WarnContext(ctx, "failed to count the jobs of a batch", logkey.BatchID, batch, logkey.Error, err)
 		}

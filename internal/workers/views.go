@@ -135,7 +135,7 @@ func (r *Registry) WorkersWaitedFor(ctx context.Context, b *model.Batch) ([]api.
 	if b.Status.Terminal() || !inProgress(b) {
 		return nil, nil
 	}
-	oldest, err := r.store.WorkersWithJobs(ctx, b.ID)
+	oldest, err := r.store.WorkersWithJobs(ctx, b.ID, r.now())
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (r *Registry) WorkersWaitedFor(ctx context.Context, b *model.Batch) ([]api.
 		if !ok {
 			continue
 		}
-		jobs, err := r.store.CountJobs(ctx, b.ID, store.JobFilter{Worker: id})
+		jobs, err := r.store.CountJobs(ctx, b.ID, store.JobFilter{VisibleAt: r.now(), Worker: id})
 		if err != nil {
 			return nil, err
 		}

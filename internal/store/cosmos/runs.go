@@ -92,7 +92,7 @@ func (s *Store) OverdueRuns(ctx context.Context, batch int, bounds store.Overdue
 }
 
 // WorkersWithJobs implements store.Runs.
-func (s *Store) WorkersWithJobs(ctx context.Context, batch int) (map[string]time.Time, error) {
+func (s *Store) WorkersWithJobs(ctx context.Context, batch int, at time.Time) (map[string]time.Time, error) {
 	oldest := map[string]time.Time{}
 	for last := ""; ; {
 		q := newQuery("c.type = 'run'", "c.doc.worker > @last")
@@ -108,7 +108,7 @@ func (s *Store) WorkersWithJobs(ctx context.Context, batch int) (map[string]time
 		if err != nil {
 			return nil, err
 		}
-		if run != nil && run.Doc.SentAt != nil { // or it was answered in between
+		if run != nil && run.Doc.SentAt != nil && !run.Doc.SentAt.After(at) { // or it was answered in between
 			oldest[last] = *run.Doc.SentAt
 		}
 	}
@@ -121,6 +121,9 @@ func (s *Store) CountJobs(ctx context.Context, batch int, f store.JobFilter) (in
 		q.where("c.doc.worker = @worker", "@worker", f.Worker)
 	} else {
 		q.and("c.doc.worker > ''")
+	}
+	if !f.VisibleAt.IsZero() {
+		q.where("c.doc.sentAt <= @visible", "@visible", f.VisibleAt.UTC().Format(time.RFC3339Nano))
 	}
 	if f.Task != "" {
 		q.where("c.doc.task = @task", "@task", f.Task)

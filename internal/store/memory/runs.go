@@ -66,8 +66,8 @@ func (s *Store) OverdueRuns(ctx context.Context, batch int, bounds store.Overdue
 func before(at *time.Time, bound time.Time) bool { return at != nil && at.Before(bound) }
 
 // WorkersWithJobs implements store.Runs.
-func (s *Store) WorkersWithJobs(ctx context.Context, batch int) (map[string]time.Time, error) {
-	found, err := query(ctx, s, "WorkersWithJobs", store.BatchPartition(batch), "run", func(_ *document, r *run) bool { return r.Worker != "" && r.SentAt != nil })
+func (s *Store) WorkersWithJobs(ctx context.Context, batch int, at time.Time) (map[string]time.Time, error) {
+	found, err := query(ctx, s, "WorkersWithJobs", store.BatchPartition(batch), "run", func(_ *document, r *run) bool { return r.Worker != "" && r.SentAt != nil && !r.SentAt.After(at) })
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (s *Store) WorkersWithJobs(ctx context.Context, batch int) (map[string]time
 		if err != nil {
 			return nil, err
 		}
-		if at, ok := oldest[r.Worker]; !ok || r.SentAt.Before(at) {
+		if first, ok := oldest[r.Worker]; !ok || r.SentAt.Before(first) {
 			oldest[r.Worker] = *r.SentAt
 		}
 	}
@@ -87,7 +87,7 @@ func (s *Store) WorkersWithJobs(ctx context.Context, batch int) (map[string]time
 // CountJobs implements store.Runs.
 func (s *Store) CountJobs(ctx context.Context, batch int, f store.JobFilter) (int, error) {
 	found, err := query(ctx, s, "CountJobs", store.BatchPartition(batch), "run", func(_ *document, r *run) bool {
-		return r.Worker != "" && (f.Worker == "" || r.Worker == f.Worker) && (f.Task == "" || r.Task == f.Task) &&
+		return r.Worker != "" && (f.VisibleAt.IsZero() || r.SentAt != nil && !r.SentAt.After(f.VisibleAt)) && (f.Worker == "" || r.Worker == f.Worker) && (f.Task == "" || r.Task == f.Task) &&
 			(f.FirstPage == 0 || r.Page >= f.FirstPage) && (f.BeforePage == 0 || r.Page < f.BeforePage)
 	})
 	return len(found), err

@@ -91,18 +91,23 @@ func testRuns(t *testing.T, d Driver) {
 		{"overdue deadlines", overdue("", 10, 21, 10), "2/60 false", false},
 		{"none overdue", overdue("", 0, 0, 10), "false", false},
 		{"workers with jobs", func(ctx context.Context) (any, error) {
-			oldest, err := s.WorkersWithJobs(ctx, batch)
+			oldest, err := s.WorkersWithJobs(ctx, batch, at(5))
 			var all []string
 			for _, worker := range slices.Sorted(maps.Keys(oldest)) {
 				all = append(all, worker+"/"+oldest[worker].UTC().Format("15:04"))
 			}
 			return all, err
 		}, "w1/09:03 w2/09:05", false},
+		{"workers with visible jobs", func(ctx context.Context) (any, error) {
+			oldest, err := s.WorkersWithJobs(ctx, batch, at(4))
+			return slices.Sorted(maps.Keys(oldest)), err
+		}, "w1", false},
 		{"workers of no batch", func(ctx context.Context) (any, error) {
-			oldest, err := s.WorkersWithJobs(ctx, batch+1)
+			oldest, err := s.WorkersWithJobs(ctx, batch+1, at(5))
 			return len(oldest), err
 		}, "0", false},
 		{"jobs", jobs(store.JobFilter{}), "3", false},
+		{"visible jobs", jobs(store.JobFilter{VisibleAt: at(4)}), "2", false},
 		{"jobs of a worker", jobs(store.JobFilter{Worker: "w1"}), "2", false},
 		{"jobs of no worker", jobs(store.JobFilter{Worker: "w9"}), "0", false},
 		{"jobs of a task", jobs(store.JobFilter{Task: "t2"}), "1", false},
