@@ -74,10 +74,10 @@ func Step(rb *runbook.Runbook, r *model.Run, index int, records map[string]worke
 		ID: r.StepID(index), Phase: r.PhaseName, RunbookVersion: r.Version, MemberID: r.Member, MemberKey: r.Key, Name: s.Name, Index: index,
 		IsInit: r.Kind == model.KindInit, Kind: string(r.Kind), Rollback: s.Rollback, WorkerID: s.WorkerID, Function: s.Function, Params: redactor.Params(s.Params),
 		Status: StepStatus(r, s, records, now), JobID: s.JobID, Result: redactor.Result(s.Result), Error: s.Error, DispatchedAt: s.DispatchedAt,
-		CompletedAt: s.CompletedAt, PollCount: s.PollCount, RetryCount: s.RetryCount, RetryAfter: s.RetryAfter,
+		CompletedAt: s.CompletedAt, PollCount: pollsBegun(s, now), RetryCount: s.RetryCount, RetryAfter: s.RetryAfter,
 		Resolved: Attribution(s.Resolved),
 	}
-	if s.Status == model.StepDispatched {
+	if s.JobInFlight() {
 		view.Deadline = r.DeadlineAt
 	}
 	for _, late := range s.Abandoned {
@@ -86,6 +86,14 @@ func Step(rb *runbook.Runbook, r *model.Run, index int, records map[string]worke
 		})
 	}
 	return view
+}
+
+// pollsBegun returns how often a step was polled by now, without a poll that was sent ahead.
+func pollsBegun(s model.Step, now time.Time) int {
+	if s.Status == model.StepPolling && s.PollSent && s.PollAt.After(now) {
+		return s.PollCount - 1
+	}
+	return s.PollCount
 }
 
 // StepStatus gives the status of a step for the API: of a dispatched step it says whether a worker has

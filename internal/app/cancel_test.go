@@ -63,7 +63,9 @@ func TestCancelledWhileItPolls(t *testing.T) {
 		s.script = script{"Copy": always(unfinished)}
 		b := s.startBatch(polling, people(2))
 		s.cancel(b.ID)
-		s.pass(30 * time.Second)
+		s.wantStatus(b.ID, "cancelling")
+		s.pass(30 * time.Second) // the poll that was sent ahead is refused
+		s.pass(10 * time.Second)
 		s.wantCalls(1, "Copy")
 		s.wantSteps(b.ID, 1, "copy cancelled, tell cancelled") // it was not seen to fail: it is not rolled back
 		s.wantPhases(b.ID, "move cancelled 0/0/2")

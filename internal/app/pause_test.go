@@ -100,13 +100,16 @@ func TestPausedWhileItPollsItDoesNotPollAndTheTimeIsNotCounted(t *testing.T) {
 	})
 }
 
-func TestPausedBeforeAPollThatIsNotYetDueItIsPolledInTime(t *testing.T) {
+// The poll was sent before the pause, which revokes it: it is refused when it comes, and sent again.
+func TestPausedAndResumedBeforeAPollItIsPolledALittleLater(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Copy": inTurn(always(unfinished), always(`{"complete":true,"data":{"size":7}}`))}
 		b := s.startBatch(polling, people(1))
 		s.pause(b.ID)
 		s.resume(b.ID)
-		s.pass(27*time.Second + 999*time.Millisecond)
+		s.pass(28 * time.Second)
+		s.wantCalls(1, "Copy")
+		s.pass(5*time.Second - time.Millisecond)
 		s.wantCalls(1, "Copy")
 		s.pass(time.Millisecond)
 		s.wantCalls(1, "Copy Copy Tell")

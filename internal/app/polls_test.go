@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
 )
 
 const unfinished = `{"complete":false}`
@@ -101,8 +102,8 @@ func TestPollsLostMessageIsMadeUpForByTheTick(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Copy": inTurn(always(unfinished), always(`{"complete":true,"data":{"size":7}}`))}
 		s.park = func(kind, _ string) bool { return kind == "poll-check" }
-		b := s.startBatch(polling, people(1))
-		s.pass(30 * time.Second)
+		b := s.startBatch(strings.Replace(polling, "interval: 30s", "interval: 6m", 1), people(1))
+		s.pass(6 * time.Minute)
 		s.park, s.parked = nil, nil // lost
 		s.pass(2 * time.Minute)
 		s.wantCalls(1, "Copy")
@@ -110,6 +111,85 @@ func TestPollsLostMessageIsMadeUpForByTheTick(t *testing.T) {
 		s.wantCalls(1, "Copy Copy Tell")
 		s.wantStatus(b.ID, "completed")
 	})
+}
+
+// The job of a poll that was sent ahead can be lost as any job. Its time begins when it is visible.
+func TestPollThatWasSentAheadAndLostIsRetriedAfterItsDeadline(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.withoutStartup()
+		s.script = script{"Copy": inTurn(always(unfinished), fails(errLost), always(`{"complete":true,"data":{"size":7}}`))}
+		b := s.startBatch(strings.NewReplacer("interval: 30s, timeout: 10m", "interval: 2m, timeout: 1h", "function: Copy,", "function: Copy, timeout: 1m,").Replace(polling), people(1))
+		s.pass(2 * time.Minute)
+		s.wantCalls(1, "Copy Copy")
+		s.pass(time.Minute + runstate.JobGracePeriod - time.Second)
+		s.wantSteps(b.ID, 1, "copy polling, tell pending")
+		for range 3 { // a worker that was not heard of is looked at twice, and the step retried
+			s.pass(time.Minute)
+		}
+		s.wantCalls(1, "Copy Copy Copy Tell")
+		if v := s.step(b.ID, 1, "copy"); v.RetryCount != 1 || len(v.Late) != 1 {
+			t.Errorf("%d retries, abandoned %+v", v.RetryCount, v.Late)
+		}
+		s.wantStatus(b.ID, "completed")
+	})
+}
+
+// A process that dies before it sends the poll leaves it to the process that gets the answer again.
+func TestPollIsSentAheadWhereverItsProcessDied(t *testing.T) {
+	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
+		s.script = script{"Copy": inTurn(always(unfinished), always(`{"complete":true,"data":{"size":7}}`))}
+		s.park = containing(unfinished)
+		b := s.startBatch(polling, people(1))
+		answer := s.parked[0]
+		cut := s.kill(write, answer.handle)
+		s.pass(10 * time.Second)
+		s.unpark() // it comes again
+		s.pass(30 * time.Second)
+		s.wantCalls(1, "Copy Copy Tell")
+		s.wantStatus(b.ID, "completed")
+		return cut
+	})
+}
+
+// Users see the polls that have begun.
+func TestPollThatIsToComeIsNotCounted(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.script = script{"Copy": always(unfinished)}
+	b := s.startBatch(polling, people(1))
+	for polls := range 3 {
+		v := s.step(b.ID, 1, "copy")
+		if v.Status != api.StepPolling || v.PollCount != polls || v.Deadline == nil || !v.Deadline.Equal(s.clock.Now().Add(30*time.Second+30*time.Minute+runstate.JobGracePeriod)) {
+			t.Errorf("%s, %d polls, deadline %v", v.Status, v.PollCount, v.Deadline)
+		}
+		s.pass(30 * time.Second)
+	}
+	s.verify()
+}
+
+// A poll that is to come does not wait for its worker: the worker may be scaled to zero until then.
+func TestPollThatIsToComeIsNoJobOfItsWorker(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.script = script{"Copy": inTurn(always(unfinished), fails(errLost))}
+	b := s.startBatch(strings.Replace(polling, "interval: 30s, timeout: 10m", "interval: 4m, timeout: 1h", 1), people(1))
+	jobs := func() int {
+		s.t.Helper()
+		page := must(s.app.Workers(s.ctx, api.ListOptions{}))(t)
+		if len(page.Items) != 1 {
+			t.Fatalf("%d workers", len(page.Items))
+		}
+		return page.Items[0].JobsQueued
+	}
+	s.pass(3 * time.Minute)
+	if n, waits := jobs(), must(s.app.Batch(s.ctx, b.ID))(t).WaitsFor; n != 0 || len(waits) != 0 {
+		t.Errorf("%d jobs wait, %+v", n, waits)
+	}
+	s.pass(2 * time.Minute)
+	if n := jobs(); n != 1 {
+		t.Errorf("%d jobs wait, want the poll", n)
+	}
+	s.verify()
 }
 
 // Its polls are numbered from one again, and the broker remembers the numbers.

@@ -252,6 +252,9 @@ func (s *stage) deliver() {
 			s.redelivered = append(s.redelivered, m.ID)
 			s.mu.Unlock()
 		}
+		if s.knowsRevoked(m.Body) {
+			return s.refuse(m)
+		}
 		return s.work(m.Body, s.reply)
 	})
 	for !s.quiet() {
@@ -266,6 +269,28 @@ func (s *stage) deliver() {
 	if s.t.Failed() {
 		s.t.FailNow()
 	}
+}
+
+// knowsRevoked reports whether every replica knows that a job is revoked.
+func (s *stage) knowsRevoked(body []byte) bool {
+	var j message.Job
+	noError(s.t, json.Unmarshal(body, &j))
+	receiver := must(s.bus.Receiver(message.TopicWorkerControl, message.WorkerSubscription("worker-01")))(s.t)
+	defer receiver.Close(context.Background())
+	return slices.ContainsFunc(must(receiver.Peek(s.ctx, 0, 100))(s.t), func(m *bus.Received) bool {
+		var c message.Control
+		noError(s.t, json.Unmarshal(m.Body, &c))
+		return c.BatchID == j.BatchID && c.Revokes(j) && s.clock.Now().Sub(m.EnqueuedAt) >= message.ControlMaxAge
+	})
+}
+
+// refuse answers a job that is revoked.
+func (s *stage) refuse(m *bus.Received) error {
+	again, _ := m.Properties[message.PropertyRedelivered].(bool)
+	refused := testenv.Worker{ID: "worker-01", Bus: s.bus, Now: s.clock.Now, Answer: func(message.Job) (string, error) {
+		return "", &testenv.Failure{JobError: message.JobError{Message: "the batch was paused or cancelled", Type: message.ErrorJobRevoked, Redelivered: again}}
+	}}
+	return refused.Work(s.ctx, m.Body)
 }
 
 // quiet tells whether no message is there or under way.

@@ -10,9 +10,10 @@ import (
 	"github.com/matoolkit/matoolkit/internal/model"
 )
 
-func jobMessage(run *model.Run, index int) (bus.Message, error) {
+// jobMessage returns the message of the job in flight of a step. At is when the broker makes it visible.
+func jobMessage(run *model.Run, index int, at time.Time) (bus.Message, error) {
 	step := run.Steps[index]
-	expires := step.DispatchedAt.Add(step.Timeout)
+	expires := step.VisibleAt().Add(step.Timeout)
 	job := message.Job{
 		ExpiresAt: &expires, DispatchedAt: step.DispatchedAt, EffectID: run.EffectID(index),
 		JobID: step.JobID, BatchID: run.Batch, WorkerID: step.WorkerID, FunctionName: step.Function, Parameters: step.Params,
@@ -26,7 +27,7 @@ func jobMessage(run *model.Run, index int) (bus.Message, error) {
 	if err != nil {
 		return bus.Message{}, fmt.Errorf("applier: job %s: %w", step.JobID, err)
 	}
-	return bus.Message{ID: job.ID(), Body: body, Properties: map[string]any{message.PropertyWorkerID: step.WorkerID}}, nil
+	return bus.Message{ID: job.ID(), Body: body, Properties: map[string]any{message.PropertyWorkerID: step.WorkerID}, At: at}, nil
 }
 
 func checkMessage(run *model.Run, kind string, index, count int, at time.Time) bus.Message {

@@ -69,7 +69,7 @@ func (o *Outbox) addOfRun(m model.Message, now time.Time) error {
 }
 
 func (o *Outbox) addJob(m model.Dispatch, now time.Time) error {
-	job, err := jobMessage(m.Run, m.Step)
+	job, err := jobMessage(m.Run, m.Step, m.At)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,9 @@ func (o *Outbox) addJob(m model.Dispatch, now time.Time) error {
 	if template.HasSecrets(step.Params) {
 		o.secret = append(o.secret, secretJob{len(o.jobs), m.Run})
 	}
-	if now.Sub(*step.DispatchedAt) > model.BrokerRemembers { // if it was sent before, a worker may have begun it
+	// If it was sent before, a worker may have begun it. The broker remembers a job that was sent ahead
+	// from its sending on, at least.
+	if now.Sub(*step.DispatchedAt) > model.BrokerRemembers {
 		job.Properties[message.PropertyRedelivered] = true
 	}
 	o.jobs = append(o.jobs, job)

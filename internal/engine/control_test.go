@@ -73,8 +73,8 @@ func TestTimeForPollingDoesNotRunWhileItIsHeld(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 3, `{"UserId":"u"}`) // polls every 30 s, for 70 s
 	p.on(model.RunStarted{})
-	p.answer(`{"complete":false}`)
 	p.mode = model.Paused
+	p.answer(`{"complete":false}`)
 	p.after(30 * time.Second)
 	wantOutcome(t, p.on(model.PollDue{Step: 0, Count: 1}), released())
 	p.want(model.RunRunning, model.StepPolling)
@@ -82,9 +82,8 @@ func TestTimeForPollingDoesNotRunWhileItIsHeld(t *testing.T) {
 	p.mode = model.Running
 	wantOutcome(t, p.on(model.RunReleased{Task: "r"}), model.Dispatch{Step: 0})
 	d := p.answer(`{"complete":false}`)
-	wantOutcome(t, d, model.Poll{Step: 0, At: p.at.Add(30 * time.Second)})
+	wantOutcome(t, d, model.Dispatch{Step: 0, At: p.at.Add(30 * time.Second)})
 	p.after(30 * time.Second)
-	p.on(model.PollDue{Step: 0, Count: 2})
 	d = p.answer(`{"complete":false}`)
 	wantOutcome(t, d, model.Poll{Step: 0, At: p.at.Add(10 * time.Second)})
 	p.after(10 * time.Second)
@@ -96,9 +95,9 @@ func TestClockThatIsSetBackDuringAPauseTakesNoTimeFromPolling(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 3, `{"UserId":"u"}`)
 	p.on(model.RunStarted{})
+	p.mode = model.Paused
 	p.answer(`{"complete":false}`)
 	began := *p.step().PollStartedAt
-	p.mode = model.Paused
 	p.after(30 * time.Second)
 	p.on(model.PollDue{Step: 0, Count: 1})
 	p.after(-time.Hour)
@@ -255,7 +254,6 @@ func TestJobThatWasRevokedIsDispatchedAgainWhenTheBatchIsResumed(t *testing.T) {
 	p.answer(`{"complete":false}`)
 	began := *p.run.Steps[0].PollStartedAt
 	p.after(30 * time.Second)
-	p.on(model.PollDue{Step: 0, Count: 1})
 	revoked := model.StepResult{Step: 0, JobID: p.step().JobID, Error: "revoked", Revoked: true}
 	p.mode = model.Paused
 	p.after(time.Second)
@@ -333,6 +331,7 @@ func TestNothingMoreIsDispatchedForACancelledBatch(t *testing.T) {
 		t.Parallel()
 		p := enter(t, 3, `{"UserId":"u"}`)
 		p.on(model.RunStarted{})
+		p.mode = model.Paused
 		p.answer(`{"complete":false}`)
 		p.mode = model.Cancelled
 		p.on(model.PollDue{Step: 0, Count: 1})

@@ -96,8 +96,9 @@ func TestPollTimeoutIsRolledBackAndNotRetried(t *testing.T) {
 	p.answer(`{"id":1}`)
 	p.answer(`true`)
 	p.answer(`{"complete":false}`)
-	p.after(time.Minute)
-	p.on(model.PollDue{Step: 2, Count: 1})
+	p.after(time.Minute) // the poll took half a minute
+	p.answer(`{"complete":false}`)
+	p.on(model.PollDue{Step: 2, Count: 2})
 	p.want(model.RunRollingBack, model.StepSucceeded, model.StepSucceeded, model.StepPollTimeout, model.StepDispatched)
 	if p.run.Steps[2].RetryCount != 0 {
 		t.Fatal("the poll timeout was retried")

@@ -197,7 +197,7 @@ func outcome(d model.Decision) []any {
 	for _, m := range d.Messages {
 		switch m := m.(type) {
 		case model.Dispatch:
-			got = append(got, model.Dispatch{Step: m.Step})
+			got = append(got, model.Dispatch{Step: m.Step, At: m.At})
 		case model.Poll:
 			got = append(got, model.Poll{Step: m.Step, At: m.At})
 		case model.Retry:
@@ -360,12 +360,10 @@ func TestPollingRepeatsAtItsIntervalUntilComplete(t *testing.T) {
 	p.on(model.RunStarted{})
 	d := p.answer(`{"complete":false}`)
 	p.want(model.RunRunning, model.StepPolling)
-	if outcome(d)[0] != any(model.Poll{Step: 0, At: now.Add(30 * time.Second)}) {
+	if outcome(d)[0] != any(model.Dispatch{Step: 0, At: now.Add(30 * time.Second)}) {
 		t.Fatalf("effects %v", d.Messages)
 	}
 	p.at = now.Add(30 * time.Second)
-	p.on(model.PollDue{Step: 0, Count: 1})
-	p.want(model.RunRunning, model.StepDispatched)
 	if got := p.run.Steps[0].JobID; got != "step-30000017000-poll-1" {
 		t.Fatalf("job %s", got)
 	}
@@ -378,8 +376,6 @@ func TestPollTimeoutFailsWithoutRetry(t *testing.T) {
 	p := enter(t, 3, `{"UserId":"u"}`)
 	p.on(model.RunStarted{})
 	p.answer(`{"complete":false}`)
-	p.at = now.Add(30 * time.Second)
-	p.on(model.PollDue{Step: 0, Count: 1})
 	p.at = now.Add(60 * time.Second)
 	d := p.answer(`{"complete":false}`)
 	if outcome(d)[0] != any(model.Poll{Step: 0, At: now.Add(70 * time.Second)}) {

@@ -54,7 +54,7 @@ phases:
     offset: T-0
     approval: required
     steps:
-      - {name: check, worker_id: w1, function: Check, params: {User: "{{UserId}}"}, poll: {interval: 30s, timeout: 70s}}
+      - {name: check, worker_id: w1, function: Check, params: {User: "{{UserId}}"}, poll: {interval: 10m, timeout: 25m}}
   - name: clean
     offset: T-0
     steps:
@@ -500,6 +500,7 @@ func (s *system) check(at place) {
 		}
 	}
 	for i, step := range run.Steps {
+		s.checkPoll(&run, step)
 		begun := step.Status == model.StepDispatched || step.Status == model.StepPolling || step.RetryAfter != nil
 		switch {
 		case run.Status.Terminal() && !step.Status.Terminal():
@@ -510,9 +511,32 @@ func (s *system) check(at place) {
 			s.fail("step %d is %s before the one in hand", i, step.Status)
 		case run.Status == model.RunSucceeded && step.Rollback == "" && step.Status != model.StepSucceeded && step.Status != model.StepSkipped:
 			s.fail("a run succeeded with a step that is %s", step.Status)
-		case step.Rollback != "" && step.Status == model.StepDispatched && run.Status != model.RunRollingBack:
+		case step.Rollback != "" && step.JobInFlight() && run.Status != model.RunRollingBack:
 			s.fail("a rollback goes on in a run that is %s", run.Status)
 		}
+	}
+}
+
+// checkPoll fails unless a step knows of its next poll what it must: the time that follows from the
+// answer before, and a job only if the poll was sent ahead.
+func (s *system) checkPoll(run *model.Run, step model.Step) {
+	if polls := step.Status == model.StepPolling; polls != (step.PollAt != nil) || step.PollSent && !polls {
+		s.fail("a step that is %s has a poll at %v, sent ahead: %t", step.Status, step.PollAt, step.PollSent)
+	}
+	if step.Status != model.StepPolling {
+		return
+	}
+	end := step.PollStartedAt.Add(step.PollTimeout)
+	switch {
+	case !step.PollSent && step.PollAt.After(end) || step.PollSent && !step.PollAt.Before(end):
+		s.fail("a poll is due at %s, and polling ends at %s, sent ahead: %t", step.PollAt, end, step.PollSent)
+	case !step.PollSent:
+	case run.PausedAt != nil || step.PollInterval > 5*time.Minute:
+		s.fail("a poll was sent ahead: %s", encode(run))
+	case !step.PollAt.Equal(step.DispatchedAt.Add(step.PollInterval)) || !step.VisibleAt().Equal(*step.PollAt) || step.Refused == nil && !run.SentAt.Equal(*step.PollAt):
+		s.fail("a poll is due at %s, %s after the answer before: %s", step.PollAt, step.PollInterval, encode(run))
+	case run.DeadlineAt.Before(step.PollAt.Add(step.Timeout + runstate.JobGracePeriod)):
+		s.fail("the deadline of a poll that is due at %s is %s", step.PollAt, run.DeadlineAt)
 	}
 }
 

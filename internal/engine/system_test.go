@@ -42,6 +42,8 @@ type system struct {
 	jobs     map[string]bool      // the ids of what was sent
 	flights  map[string]flight    // by job id: what a worker has begun
 	expiry   map[string]time.Time // by job id: when it expires
+	decided  map[string]time.Time // by job id: when it was decided on
+	revoked  time.Time            // the worker begins no job that was decided on until then
 	resolved map[string]bool      // by job id: an administrator no longer waited for it
 	mail     []letter
 	past     []letter // delivered, to come again
@@ -74,7 +76,7 @@ func (f flight) awaits(other flight) bool {
 func newSystem(runbooks map[int]*runbook.Runbook, pick func(n int) int, fail func(string, ...any)) *system {
 	s := &system{
 		fail: fail, pick: pick, runbooks: runbooks, now: now, members: map[int]model.Member{}, runs: map[place]model.Run{},
-		shards: map[sheet]model.Shard{}, jobs: map[string]bool{}, flights: map[string]flight{}, expiry: map[string]time.Time{}, resolved: map[string]bool{}, passed: map[string]bool{}, foreseen: map[string]bool{},
+		shards: map[sheet]model.Shard{}, jobs: map[string]bool{}, flights: map[string]flight{}, expiry: map[string]time.Time{}, decided: map[string]time.Time{}, resolved: map[string]bool{}, passed: map[string]bool{}, foreseen: map[string]bool{},
 	}
 	var start *time.Time
 	if pick(2) == 0 {
@@ -495,6 +497,9 @@ func (s *system) send(m model.Message, repeated bool) {
 		run := place{m.Run.Phase, m.Run.Member}
 		job := m.Run.Steps[m.Step]
 		s.noteDispatched(job, repeated)
+		if m.At.After(at) {
+			at = m.At
+		}
 		deliver = func() { s.work(run, m.Step, job.JobID) }
 	case model.Poll:
 		count := m.Run.Steps[m.Step].PollCount + 1
@@ -520,7 +525,10 @@ func (s *system) send(m model.Message, repeated bool) {
 		deliver = s.release
 	case model.CancelRuns:
 		deliver = s.stop
-	case model.Revoke: // a worker may answer at any time that a job was revoked
+	case model.Revoke: // a worker may answer at any time that a job was revoked, and must of these
+		if m.Through.After(s.revoked) {
+			s.revoked = m.Through
+		}
 		return
 	default:
 		s.fail("nothing sends %T", m)
@@ -536,7 +544,7 @@ func (s *system) noteDispatched(job model.Step, repeated bool) {
 		s.fail("job id %q: used before: %t, repeated: %t", job.JobID, s.jobs[job.JobID], repeated)
 	}
 	s.jobs[job.JobID] = true
-	s.expiry[job.JobID] = job.DispatchedAt.Add(job.Timeout)
+	s.expiry[job.JobID], s.decided[job.JobID] = job.VisibleAt().Add(job.Timeout), *job.DispatchedAt
 }
 
 func (s *system) onRun(run *model.Run, e model.RunEvent) { s.event(on(run, e)) }
@@ -610,6 +618,9 @@ func (s *system) work(at place, step int, job string) {
 			result.Result = json.RawMessage(`{"complete":false}`)
 		}
 	}
+	if _, begun := s.flights[job]; !begun && !s.decided[job].After(s.revoked) {
+		result = model.StepResult{Step: step, JobID: job, Error: "revoked", Revoked: true}
+	}
 	if !s.begin(at, step, job, result.Expired || result.Revoked) {
 		result = model.StepResult{Step: step, JobID: job, Error: "expired", Expired: true}
 	}
@@ -641,9 +652,12 @@ func (s *system) begin(at place, step int, job string, refuses bool) bool {
 	if at.member == 0 {
 		f.member = -at.phase
 	}
-	waits := of.JobID == job && of.Status == model.StepDispatched
+	waits := of.AwaitsJob(job)
 	if waits {
-		f.expires = of.DispatchedAt.Add(of.Timeout)
+		f.expires = of.VisibleAt().Add(of.Timeout)
+	}
+	if waits && s.now.Before(of.VisibleAt()) {
+		s.fail("job %s begins at %s, and is visible at %s", job, s.now, of.VisibleAt())
 	}
 	if !waits || refuses || !s.now.Before(f.expires) {
 		// A resolved step's job may still start and run.

@@ -269,7 +269,8 @@ func TestWorkUnderWayEndsUnderTheVersionThatBeganIt(t *testing.T) {
 	p.answer(`{"complete":false}`)
 	p.onBatchVersion(4)
 	p.after(30 * time.Second)
-	wantOutcome(t, p.on(model.PollDue{Step: 0, Count: 1}), model.Dispatch{Step: 0})
+	wantOutcome(t, p.answer(`{"complete":false}`), model.Dispatch{Step: 0, At: p.at.Add(30 * time.Second)})
+	p.after(30 * time.Second)
 	if p.run.Version != 3 {
 		t.Fatalf("the run is of version %d", p.run.Version)
 	}

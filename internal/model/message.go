@@ -9,10 +9,12 @@ import (
 type Message interface{ message() }
 
 type (
-	// Dispatch sends the job of a step that the run has as dispatched.
+	// Dispatch sends the job of a step that the run has in flight. At is when the job becomes visible
+	// to its worker; zero for now.
 	Dispatch struct {
 		Run  *Run
 		Step int
+		At   time.Time
 	}
 	// Poll sends a poll-check for a polling step at a time.
 	Poll struct {

@@ -41,8 +41,8 @@ type Run struct {
 	Yielded      bool                       `json:"yielded,omitempty"`      // it has once had no job in flight, or ended: it no longer counts towards the fan-out window
 	WakeAt       *time.Time                 `json:"wakeAt,omitempty"`       // when a poll or a retry must have come; for the sweep
 	DeadlineAt   *time.Time                 `json:"deadlineAt,omitempty"`   // when the job in flight must have been answered; for the sweep
-	Worker       string                     `json:"worker,omitempty"`       // that has the job in flight; with SentAt, to count the jobs that wait for it
-	SentAt       *time.Time                 `json:"sentAt,omitempty"`       // when that job was dispatched
+	Worker       string                     `json:"worker,omitempty"`       // that has, or will have, the job in flight; with SentAt, to count the jobs that wait for it
+	SentAt       *time.Time                 `json:"sentAt,omitempty"`       // when that job becomes, or became, visible to the worker
 	RolledBack   bool                       `json:"rolledBack,omitempty"`
 	Next         int                        `json:"next,omitempty"` // the execution that the member entered when this run ended; 0 for none
 }

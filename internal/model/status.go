@@ -88,7 +88,7 @@ const (
 	StepDispatched  StepStatus = "dispatched"   // its job is with the worker
 	StepSucceeded   StepStatus = "succeeded"    // the result was success, or an administrator completed it
 	StepFailed      StepStatus = "failed"       // failed with no retry left
-	StepPolling     StepStatus = "polling"      // the function is not complete; the next poll is scheduled
+	StepPolling     StepStatus = "polling"      // the function is not complete; the next poll is scheduled, or under way
 	StepPollTimeout StepStatus = "poll_timeout" // the poll timeout passed before the function was complete
 	StepCancelled   StepStatus = "cancelled"    // cancelled with its run
 	StepSkipped     StepStatus = "skipped"      // skipped by an administrator

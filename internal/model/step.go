@@ -26,13 +26,14 @@ type Step struct {
 	JobID         string          `json:"jobId,omitempty"`
 	Result        json.RawMessage `json:"result,omitempty"`
 	Error         string          `json:"error,omitempty"`
-	DispatchedAt  *time.Time      `json:"dispatchedAt,omitempty"`
+	DispatchedAt  *time.Time      `json:"dispatchedAt,omitempty"` // when its last job was decided on
 	CompletedAt   *time.Time      `json:"completedAt,omitempty"`  // when its end was decided, which is when the next step is dispatched; a result may be older
 	PollInterval  time.Duration   `json:"pollInterval,omitempty"` // nanoseconds, as all durations here; 0: the step does not poll
 	PollTimeout   time.Duration   `json:"pollTimeout,omitempty"`
 	PollStartedAt *time.Time      `json:"pollStartedAt,omitempty"`
-	LastPolledAt  *time.Time      `json:"lastPolledAt,omitempty"`
-	PollCount     int             `json:"pollCount,omitempty"` // never reset, as the two counts below, so that job ids stay unique
+	PollAt        *time.Time      `json:"pollAt,omitempty"`    // when the next poll of a polling step is due
+	PollSent      bool            `json:"pollSent,omitempty"`  // the job of that poll was sent ahead, and becomes visible then
+	PollCount     int             `json:"pollCount,omitempty"` // polls dispatched or sent ahead; never reset, as the two counts below, so that job ids stay unique
 	OnFailure     string          `json:"onFailure,omitempty"`
 	Round         int             `json:"round,omitempty"`    // how often the step was begun anew after its run had ended
 	Attempts      int             `json:"attempts,omitempty"` // begun, not counting retries and polls
@@ -46,13 +47,31 @@ type Step struct {
 	Jitter        int             `json:"jitter,omitempty"`      // percent
 	RetryAfter    *time.Time      `json:"retryAfter,omitempty"`
 	Postponed     bool            `json:"postponed,omitempty"`   // RetryAfter is when it is dispatched, and no retry is counted
-	Timeout       time.Duration   `json:"timeout,omitempty"`     // from dispatch
+	Timeout       time.Duration   `json:"timeout,omitempty"`     // from when the job is visible to its worker
 	QueuedUntil   *time.Time      `json:"queuedUntil,omitempty"` // when the job was last known to wait for its worker
 	Refused       *RefusedJob     `json:"refused,omitempty"`     // of the job in flight, an earlier delivery of which may run
 	SilentAt      *time.Time      `json:"silentAt,omitempty"`    // when a deadline first found the job's worker silent; nil when it was heard of since
 	Abandoned     []Abandoned     `json:"abandoned,omitempty"`   // jobs that were no longer waited for
 	Resolved      *Attribution    `json:"resolved,omitempty"`    // who skipped it or marked it done
 }
+
+// JobInFlight reports whether a job of the step waits for its result: it was dispatched, or it
+// polls and was sent ahead.
+func (s *Step) JobInFlight() bool {
+	return s.Status == StepDispatched || s.Status == StepPolling && s.PollSent
+}
+
+// VisibleAt returns when the job in flight becomes, or became, visible to its worker: at its
+// dispatch, or at PollAt if it was sent ahead.
+func (s *Step) VisibleAt() time.Time {
+	if s.Status == StepPolling && s.PollSent {
+		return *s.PollAt
+	}
+	return *s.DispatchedAt
+}
+
+// AwaitsJob reports whether the step waits for the result of a job.
+func (s *Step) AwaitsJob(jobID string) bool { return s.JobInFlight() && s.JobID == jobID }
 
 // Abandoned is a job that was given up before its result came, and the result if
 // it came after all.

@@ -59,7 +59,7 @@ type stuckSteps struct {
 	now           time.Time
 	count         int
 	longest       time.Duration          // how long the first of them is overdue
-	dispatchedAt  map[string][]time.Time // by worker, of jobs that near their deadline
+	visibleAt     map[string][]time.Time // by worker, of jobs that near their deadline
 	silentWorkers []string
 }
 
@@ -92,11 +92,11 @@ func (s *stuckSteps) addRun(run *model.Run) {
 	case s.now.Sub(*run.DeadlineAt) > model.SweepGrace:
 		s.add(*run.DeadlineAt)
 	default:
-		if step := run.Steps[run.Current]; step.DispatchedAt != nil && s.now.Sub(*step.DispatchedAt) >= silentAfter {
-			if s.dispatchedAt == nil {
-				s.dispatchedAt = map[string][]time.Time{}
+		if step := run.Steps[run.Current]; step.JobInFlight() && s.now.Sub(step.VisibleAt()) >= silentAfter {
+			if s.visibleAt == nil {
+				s.visibleAt = map[string][]time.Time{}
 			}
-			s.dispatchedAt[step.WorkerID] = append(s.dispatchedAt[step.WorkerID], *step.DispatchedAt)
+			s.visibleAt[step.WorkerID] = append(s.visibleAt[step.WorkerID], step.VisibleAt())
 		}
 	}
 }
@@ -106,16 +106,16 @@ func (s *stuckSteps) addRun(run *model.Run) {
 // nothing, and otherwise one read for each worker. A failure is logged only: the next tick
 // counts again.
 func (s *stuckSteps) addSilentWorkers(ctx context.Context, o *Orchestrator) {
-	for _, id := range slices.Sorted(maps.Keys(s.dispatchedAt)) {
+	for _, id := range slices.Sorted(maps.Keys(s.visibleAt)) {
 		worker, err := o.workers.ReadRecord(ctx, id)
 		if err != nil {
 			o.log.WarnContext(ctx, "failed to read the record of a worker", logkey.WorkerID, id, logkey.Error, err)
 			continue
 		}
 		silent := false
-		for _, dispatchedAt := range s.dispatchedAt[id] {
-			from := slices.MaxFunc([]time.Time{dispatchedAt, worker.LastSeen()}, time.Time.Compare)
-			if s.now.Sub(from) >= silentAfter && o.workers.State(&worker, dispatchedAt, s.now) != api.WorkerScaledToZero {
+		for _, visibleAt := range s.visibleAt[id] {
+			from := slices.MaxFunc([]time.Time{visibleAt, worker.LastSeen()}, time.Time.Compare)
+			if s.now.Sub(from) >= silentAfter && o.workers.State(&worker, visibleAt, s.now) != api.WorkerScaledToZero {
 				s.add(from)
 				silent = true
 			}

@@ -52,7 +52,7 @@ func (o *Orchestrator) onDeadlineCheck(ctx context.Context, c message.DeadlineCh
 func (o *Orchestrator) deadlineEvent(ctx context.Context, s *applier.Snapshot, run *model.Run, index int, jobID string) (model.DeadlineDue, error) {
 	e := model.DeadlineDue{Step: index, JobID: jobID}
 	step := run.Steps[index]
-	if step.Status != model.StepDispatched || step.JobID != jobID {
+	if !step.AwaitsJob(jobID) {
 		return e, nil
 	}
 	outlook, err := o.workers.Outlook(ctx, run, index)

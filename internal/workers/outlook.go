@@ -33,7 +33,7 @@ func (r *Registry) Outlook(ctx context.Context, run *model.Run, index int) (JobO
 		return JobOutlook{}, err
 	}
 	job := message.Job{JobID: step.JobID, BatchID: run.Batch}
-	outlook := worker.outlook(step.WorkerID, dispatchedJob{job.ID(), *step.DispatchedAt, step.Timeout, step.QueuedUntil != nil}, r.now().UTC(), r.startup)
+	outlook := worker.outlook(step.WorkerID, dispatchedJob{job.ID(), step.VisibleAt(), step.Timeout, step.QueuedUntil != nil}, r.now().UTC(), r.startup)
 	if outlook.unseen && r.subscriptionMissing(ctx, step.WorkerID) {
 		outlook.Cause += "; " + missingSubscription(step.WorkerID)
 	}
@@ -43,7 +43,7 @@ func (r *Registry) Outlook(ctx context.Context, run *model.Run, index int) (JobO
 // dispatchedJob is a job without a result.
 type dispatchedJob struct {
 	id      string
-	sent    time.Time
+	sent    time.Time // when it became visible to the worker
 	timeout time.Duration
 	waited  bool // its deadline was put off: the job has expired, and its worker answers that
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/matoolkit/matoolkit/internal/engine/enginetest"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/model"
-	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -618,7 +617,7 @@ func fits(got, want map[string]any) bool {
 func (w *world) verifyDispatch(body []byte) {
 	var j message.Job
 	var params struct{ Place, Who string }
-	if json.Unmarshal(body, &j) != nil || json.Unmarshal(j.Parameters, &params) != nil || j.ExpiresAt == nil {
+	if json.Unmarshal(body, &j) != nil || json.Unmarshal(j.Parameters, &params) != nil || j.ExpiresAt == nil || j.DispatchedAt == nil {
 		w.problem("a job cannot be read: %s", body)
 		return
 	}
@@ -627,11 +626,7 @@ func (w *world) verifyDispatch(body []byte) {
 		w.problem("there is no step for job %s", j.JobID)
 		return
 	}
-	timeout, err := runbook.ParseDuration(s.timeout())
-	if err != nil {
-		w.problem("%v", err)
-	}
-	at := j.ExpiresAt.Add(-timeout)
+	at := *j.DispatchedAt // the job of a poll is sent ahead: it was decided on before it is visible
 	const slack = invocation + longestWait
 	if !w.pausedAt.IsZero() && at.After(w.pausedAt.Add(slack)) && w.isPaused() {
 		w.problem("job %s (%s) was dispatched %s after the batch was paused", j.JobID, j.FunctionName, at.Sub(w.pausedAt))

@@ -24,7 +24,7 @@ const silentLook = 45 * time.Second
 
 // jobExpiry is when the worker ends the step's job, which is in flight, or no longer begins
 // it.
-func jobExpiry(s model.Step) time.Time { return s.DispatchedAt.Add(s.Timeout) }
+func jobExpiry(s model.Step) time.Time { return s.VisibleAt().Add(s.Timeout) }
 
 // jobDeadline is when the step's job, which is in flight, is judged: it is taken for lost, or
 // it is known to wait for its worker and the deadline is put off. A job that its worker
@@ -46,7 +46,7 @@ func jobDeadline(s model.Step) time.Time {
 // abandonJob notes that the step's job is no longer waited for.
 func abandonJob(s *model.Step, now time.Time) {
 	s.Abandoned = append(s.Abandoned, model.Abandoned{JobID: s.JobID, At: now, Until: jobEnd(*s)})
-	s.Refused = nil
+	s.Refused, s.PollAt, s.PollSent = nil, nil, false
 }
 
 // onDeadline fails a step whose result has not come. The deadline of a job that is known to
@@ -57,7 +57,7 @@ func (t *transition) onDeadline(e model.DeadlineDue) (model.Decision, error) {
 	if id == t.run.LastEvent {
 		return t.repeat(), nil
 	}
-	if !inHand(t.run, e.Step) || t.step().Status != model.StepDispatched || t.step().JobID != e.JobID {
+	if !inHand(t.run, e.Step) || !t.step().AwaitsJob(e.JobID) {
 		return model.Decision{Stale: true}, nil
 	}
 	step := t.step()

@@ -25,15 +25,19 @@ func Outstanding(r *model.Run) []model.Message {
 		return nil
 	}
 	step := r.Steps[r.Current]
+	job := model.Dispatch{Run: r, Step: r.Current}
+	if step.Status == model.StepPolling && step.PollSent {
+		job.At = *step.PollAt
+	}
 	switch {
-	case step.Status == model.StepDispatched && step.Refused != nil: // sent again, its job would be refused again
+	case step.JobInFlight() && step.Refused != nil: // sent again, its job would be refused again
 		return []model.Message{model.Deadline{Run: r, Step: r.Current, At: jobDeadline(step)}}
-	case step.Status == model.StepDispatched && step.Timeout < ownDeadline:
-		return []model.Message{model.Dispatch{Run: r, Step: r.Current}, model.Deadline{Run: r, Step: r.Current, At: jobDeadline(step)}}
-	case step.Status == model.StepDispatched:
-		return []model.Message{model.Dispatch{Run: r, Step: r.Current}}
+	case step.JobInFlight() && jobExpiry(step).Sub(*step.DispatchedAt) < ownDeadline:
+		return []model.Message{job, model.Deadline{Run: r, Step: r.Current, At: jobDeadline(step)}}
+	case step.JobInFlight():
+		return []model.Message{job}
 	case step.Status == model.StepPolling:
-		return []model.Message{model.Poll{Run: r, Step: r.Current, At: nextPoll(step)}}
+		return []model.Message{model.Poll{Run: r, Step: r.Current, At: *step.PollAt}}
 	case step.Status == model.StepPending && step.RetryAfter != nil:
 		return []model.Message{model.Retry{Run: r, Step: r.Current, At: *step.RetryAfter}}
 	}
@@ -91,7 +95,7 @@ func SentLate(r *model.Run, now time.Time) bool {
 		return false
 	}
 	step := r.Steps[r.Current]
-	return step.Status == model.StepDispatched && step.Refused == nil && jobDeadline(step).Before(now.Add(JobGracePeriod))
+	return step.JobInFlight() && step.Refused == nil && jobDeadline(step).Before(now.Add(JobGracePeriod))
 }
 
 // runChanged is the decision that only the run, and the member with it, change.
@@ -161,8 +165,9 @@ func (t *transition) continued() model.Decision {
 		case model.Deadline:
 			run.DeadlineAt = &m.At
 		case model.Dispatch:
-			at := jobDeadline(run.Steps[m.Step])
-			run.DeadlineAt, run.Worker, run.SentAt = &at, run.Steps[m.Step].WorkerID, run.Steps[m.Step].DispatchedAt
+			step := run.Steps[m.Step]
+			at, visible := jobDeadline(step), step.VisibleAt()
+			run.DeadlineAt, run.Worker, run.SentAt = &at, step.WorkerID, &visible
 		}
 	}
 	if !run.Yielded && t.yields() {
@@ -191,8 +196,8 @@ func (t *transition) endSequence() (model.Decision, error) {
 	return d, nil
 }
 
-// yields reports whether a member's run, which goes on, has no job in flight: the fan-out
-// may come to further members.
+// yields reports whether a member's run, which goes on, has no job that its worker could take now:
+// the fan-out may come to further members.
 func (t *transition) yields() bool {
 	run := t.run
 	if run.Kind != model.KindPhase || run.Status == model.RunWaiting {
@@ -200,13 +205,4 @@ func (t *transition) yields() bool {
 	}
 	step := run.Steps[run.Current]
 	return step.Status == model.StepPolling || step.RetryAfter != nil
-}
-
-// nextPoll is when a polling step is polled next, at the latest when its time is over.
-func nextPoll(s model.Step) time.Time {
-	at := s.LastPolledAt.Add(s.PollInterval)
-	if timeout := s.PollStartedAt.Add(s.PollTimeout); timeout.Before(at) {
-		return timeout
-	}
-	return at
 }

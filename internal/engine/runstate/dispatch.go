@@ -54,12 +54,18 @@ func (t *transition) dispatch(attempt string) error {
 // markDispatched marks the step in hand as dispatched under a job id of its own.
 func (t *transition) markDispatched(attempt string) {
 	step := t.step()
+	step.Status, step.RetryAfter, step.Postponed, step.PollAt = model.StepDispatched, nil, false, nil
+	t.newJob(attempt)
+}
+
+// newJob gives the step in hand a job under an id of its own.
+func (t *transition) newJob(attempt string) {
+	step := t.step()
 	kind := "step"
 	if t.run.Kind == model.KindInit {
 		kind = "init"
 	}
-	step.Status, step.DispatchedAt, step.RetryAfter, step.Postponed, step.QueuedUntil, step.SilentAt = model.StepDispatched, &t.now, nil, false, nil, nil
-	step.Refused = nil
+	step.DispatchedAt, step.QueuedUntil, step.SilentAt, step.Refused = &t.now, nil, nil, nil
 	step.JobID = fmt.Sprintf("%s-%d-%s", kind, t.run.StepID(t.run.Current), attempt)
 }
 

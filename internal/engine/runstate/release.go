@@ -74,7 +74,7 @@ func (t *transition) onCancelRequested(e model.RunCancelRequested) (model.Decisi
 			return t.cancelElsewhere()
 		}
 	}
-	if t.run.Status == model.RunRunning && t.step().Status == model.StepDispatched {
+	if t.run.Status == model.RunRunning && t.step().JobInFlight() {
 		return t.cancelAfterJob(e)
 	}
 	t.end(model.RunCancelled, e.Reason)

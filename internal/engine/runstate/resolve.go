@@ -46,7 +46,7 @@ func (t *transition) onResolved(e model.StepResolved) (model.Decision, error) {
 // noteBusy notes at the member until when the job of a step, if one is in flight, may still run
 // though nothing waits for it any more.
 func (t *transition) noteBusy(step model.Step) error {
-	if step.Status != model.StepDispatched || t.run.Member == 0 {
+	if !step.JobInFlight() || t.run.Member == 0 {
 		return nil
 	}
 	m, err := t.loadMember()
@@ -93,11 +93,11 @@ func (t *transition) resolveStep(e model.StepResolved, step *model.Step) error {
 			return err
 		}
 	}
-	if step.Status == model.StepDispatched {
+	if step.JobInFlight() {
 		abandonJob(step, t.now)
 	}
 	by := e.By
-	step.Status, step.CompletedAt, step.RetryAfter, step.Postponed, step.Resolved = resolvedStatus(e), &t.now, nil, false, &by
+	step.Status, step.CompletedAt, step.RetryAfter, step.Postponed, step.PollAt, step.Resolved = resolvedStatus(e), &t.now, nil, false, nil, &by
 	if e.Skip {
 		return nil
 	}

@@ -102,42 +102,13 @@ func (t *transition) onSucceeded(result json.RawMessage) error {
 	step.Result = t.hideOutputs(definition.OutputParams, result)
 	answer := readAnswer(result)
 	if answer.incomplete {
-		if step.PollInterval <= 0 {
-			return t.onFailed("the function returned \"complete\": false, but the step has no poll", 0)
-		}
-		if step.PollStartedAt == nil {
-			step.PollStartedAt = &t.now
-		}
-		step.Status, step.LastPolledAt = model.StepPolling, &t.now
-		if t.cancelling() {
-			t.end(model.RunCancelled, t.cancelReason())
-		}
-		return nil
+		return t.onIncomplete()
 	}
 	if err := t.keepOutputs(definition.OutputParams, answer); err != nil {
 		return t.failStep(err.Error())
 	}
 	step.Status, step.CompletedAt, step.Error = model.StepSucceeded, &t.now, ""
 	return t.proceed()
-}
-
-// poll asks the worker again, or ends the polling where its time is over.
-func (t *transition) poll() error {
-	step := t.step()
-	switch {
-	case t.cancelling():
-		t.end(model.RunCancelled, t.cancelReason())
-		return nil
-	case t.mode == model.Paused:
-		t.pause()
-		return nil
-	case !t.now.Before(step.PollStartedAt.Add(step.PollTimeout)):
-		return t.endStep(model.StepPollTimeout, fmt.Sprintf("not complete after polling for %s", step.PollTimeout))
-	}
-	step.PollCount++
-	step.LastPolledAt = &t.now
-	t.markDispatched(fmt.Sprintf("poll-%d", step.PollCount))
-	return nil
 }
 
 // failStep fails the step in hand for good.
@@ -149,7 +120,7 @@ func (t *transition) failStep(reason string) error { return t.endStep(model.Step
 func (t *transition) endStep(status model.StepStatus, reason string) error {
 	step := t.step()
 	reason = model.ClipReason(reason)
-	step.Status, step.CompletedAt, step.Error, step.RetryAfter, step.Postponed = status, &t.now, reason, nil, false
+	step.Status, step.CompletedAt, step.Error, step.RetryAfter, step.Postponed, step.PollAt = status, &t.now, reason, nil, false, nil
 	because := fmt.Sprintf("step %q: %s", step.Name, reason)
 	switch {
 	case t.run.Status == model.RunRollingBack:
@@ -196,9 +167,9 @@ func (t *transition) cancelSteps() {
 		if s.Status.Terminal() {
 			continue
 		}
-		if s.Status == model.StepDispatched {
+		if s.JobInFlight() {
 			abandonJob(s, t.now)
 		}
-		s.Status, s.CompletedAt, s.RetryAfter, s.Postponed = model.StepCancelled, &t.now, nil, false
+		s.Status, s.CompletedAt, s.RetryAfter, s.Postponed, s.PollAt = model.StepCancelled, &t.now, nil, false, nil
 	}
 }

@@ -61,7 +61,8 @@ func (t *transition) apply(e model.RunEvent) error {
 			t.awaitEarlier(e)
 			return nil
 		}
-		t.step().Refused = nil
+		step := t.step()
+		step.Refused, step.PollAt, step.PollSent = nil, nil, false
 		if e.Revoked {
 			return t.onRevoked(e.Error)
 		}
@@ -233,10 +234,12 @@ func matchEvent(run *model.Run, e model.RunEvent, now time.Time) (id string, app
 		if notBegun(e) && e.Redelivered { // the result of an earlier delivery may follow
 			id = "refusal:" + e.JobID
 		}
-		fits = func(s model.Step) bool { return s.Status == model.StepDispatched && s.JobID == e.JobID }
+		fits = func(s model.Step) bool { return s.AwaitsJob(e.JobID) }
 	case model.PollDue:
 		id, index = fmt.Sprintf("poll:%d:%d", e.Step, e.Count), e.Step
-		fits = func(s model.Step) bool { return s.Status == model.StepPolling && s.PollCount+1 == e.Count }
+		fits = func(s model.Step) bool {
+			return s.Status == model.StepPolling && !s.PollSent && s.PollCount+1 == e.Count
+		}
 	case model.RetryDue:
 		id, index = fmt.Sprintf("retry:%d:%d", e.Step, e.Count), e.Step
 		fits = func(s model.Step) bool {

@@ -1,0 +1,61 @@
+package runstate
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/model"
+)
+
+// sendAheadAtMost is the longest poll interval with which the job of the next poll is sent ahead. A
+// pause, a cancellation, a removal or an undo waits that long, at most, for a job that its worker
+// cannot take before. It is shorter than model.BrokerRemembers, so that the broker drops the job if
+// it is sent again before it is visible.
+const sendAheadAtMost = 5 * time.Minute
+
+// onIncomplete takes a worker's answer that the function is not complete yet. It sends the job of
+// the next poll ahead, for the time of the poll. A poll-check takes the place of the job if the batch
+// is paused, if the interval is too long, and for the time at which the poll timeout ends: then no
+// job is in flight when the step fails, and its rollback begins at once.
+func (t *transition) onIncomplete() error {
+	step := t.step()
+	if step.PollInterval <= 0 {
+		return t.onFailed("the function returned \"complete\": false, but the step has no poll", 0)
+	}
+	if step.PollStartedAt == nil {
+		step.PollStartedAt = &t.now
+	}
+	at, end := t.now.Add(step.PollInterval), step.PollStartedAt.Add(step.PollTimeout)
+	ahead := at.Before(end) && t.mode != model.Paused && step.PollInterval <= sendAheadAtMost
+	if end.Before(at) {
+		at = end
+	}
+	step.Status, step.PollAt = model.StepPolling, &at
+	switch {
+	case t.cancelling():
+		t.end(model.RunCancelled, t.cancelReason())
+	case ahead:
+		step.PollCount++
+		step.PollSent = true
+		t.newJob(fmt.Sprintf("poll-%d", step.PollCount))
+	}
+	return nil
+}
+
+// poll dispatches the next poll, which was not sent ahead, or ends the polling if its time is over.
+func (t *transition) poll() error {
+	step := t.step()
+	switch {
+	case t.cancelling():
+		t.end(model.RunCancelled, t.cancelReason())
+		return nil
+	case t.mode == model.Paused:
+		t.pause()
+		return nil
+	case !t.now.Before(step.PollStartedAt.Add(step.PollTimeout)):
+		return t.endStep(model.StepPollTimeout, fmt.Sprintf("not complete after polling for %s", step.PollTimeout))
+	}
+	step.PollCount++
+	t.markDispatched(fmt.Sprintf("poll-%d", step.PollCount))
+	return nil
+}
