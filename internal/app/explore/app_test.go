@@ -78,6 +78,14 @@ func retries(batch int) command {
 	}}
 }
 
+// skips skips the first step of a member in a phase execution.
+func skips(batch, phase, member int) command {
+	return command{name: fmt.Sprintf("skip the first step of member %d in phase %d of batch %d", member, phase, batch), run: func(ctx context.Context, a *app.App) error {
+		_, err := a.SkipStep(ctx, ada, batch, model.StepID(phase, member, 0), "")
+		return err
+	}}
+}
+
 func publishes(version int, text string) command {
 	return command{name: fmt.Sprintf("publish version %d", version), run: func(ctx context.Context, a *app.App) error {
 		_, err := a.PublishRunbook(ctx, ada, "", []byte(text), api.PublishOptions{})

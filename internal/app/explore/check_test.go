@@ -16,7 +16,7 @@ import (
 func (w *world) checkBegin(e execution, late bool) {
 	name := w.jobName(e.job.BatchID, e.job.CorrelationData.StepExecutionID, e.job.JobID)
 	for _, other := range w.running {
-		if other.owner == e.owner && other.job.BatchID == e.job.BatchID {
+		if other.owner == e.owner && other.job.BatchID == e.job.BatchID && !(w.mayOverlap(other.job, e.job)) {
 			w.problem("job %s begins while job %s has not ended", name, w.jobName(other.job.BatchID, other.job.CorrelationData.StepExecutionID, other.job.JobID))
 		}
 	}
@@ -30,7 +30,7 @@ func (w *world) checkBegin(e execution, late bool) {
 	if w.stopped[e.job.BatchID] && !late && !enginetest.Undoes(&run, index) {
 		w.problem("job %s begins after the cancellation of its batch was confirmed", name)
 	}
-	allowed := 1 + run.Steps[index].MaxRetries + w.system.budget.deaths
+	allowed := 1 + run.Steps[index].MaxRetries + run.Steps[index].PollCount + w.system.budget.deaths
 	if n := w.begun[e.job.EffectID]; n >= allowed {
 		w.problem("job %s is execution %d of its effect; at most %d are allowed", name, n+1, allowed)
 	}
@@ -39,11 +39,30 @@ func (w *world) checkBegin(e execution, late bool) {
 // checkWaits checks that the step of a job waits for the job's result.
 func (w *world) checkWaits(j message.Job, what string) bool {
 	run, index, ok := w.run(j.BatchID, j.CorrelationData.StepExecutionID)
-	if ok && enginetest.AwaitsJob(&run, index, j.JobID) {
+	if ok && (enginetest.AwaitsJob(&run, index, j.JobID) || resolved(&run.Steps[index], j.JobID)) {
 		return true
 	}
 	w.problem("job %s %s, and its step does not wait for it", w.jobName(j.BatchID, j.CorrelationData.StepExecutionID, j.JobID), what)
 	return false
+}
+
+// resolved reports whether an administrator resolved a step while a job of it was in flight.
+func resolved(s *model.Step, jobID string) bool {
+	return s.Resolved != nil && slices.ContainsFunc(s.Abandoned, func(a model.Abandoned) bool { return a.JobID == jobID })
+}
+
+// mayOverlap reports whether two jobs of a member may run at once: an administrator has resolved the
+// step of one of them, and neither undoes anything.
+func (w *world) mayOverlap(a, b message.Job) bool {
+	one := false
+	for _, j := range []message.Job{a, b} {
+		run, index, ok := w.run(j.BatchID, j.CorrelationData.StepExecutionID)
+		if !ok || enginetest.Undoes(&run, index) {
+			return false
+		}
+		one = one || resolved(&run.Steps[index], j.JobID)
+	}
+	return one
 }
 
 // state is the decoded content of the store.

@@ -3,6 +3,7 @@ package explore
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/app"
@@ -123,6 +124,21 @@ rollbacks:
   undo: [{name: delete, worker_id: w1, function: Delete, params: {Name: "{{Upn}}"}, timeout: 2m}]
 `
 
+// waiting is a runbook whose first step polls, and can be undone. Its function is complete with the
+// first poll.
+const waiting = head + `
+phases:
+  - name: create
+    offset: T-0
+    steps:
+      - {name: new, worker_id: w1, function: Await-New, params: {Name: "{{Upn}}"}, timeout: 30m, poll: {interval: 30s, timeout: 1h}}
+      - {name: join, worker_id: w1, function: Join, params: {Name: "{{Upn}}"}, timeout: 30m, on_failure: undo}
+on_member_removed:
+  - {name: clean, worker_id: w1, function: Clean, params: {Name: "{{Upn}}"}, timeout: 30m}
+rollbacks:
+  undo: [{name: delete, worker_id: w1, function: Delete, params: {Name: "{{Upn}}"}, timeout: 30m}]
+`
+
 // prepared is undisturbed work of the administrator before anything else.
 func prepared(all ...command) func(context.Context, *world, *app.App) error {
 	return func(ctx context.Context, _ *world, a *app.App) error {
@@ -159,6 +175,13 @@ var systems = []*system{
 	{name: "cancel", versions: []string{short}, people: ann, commands: []command{cancels(theBatch)}},
 	{name: "pause", versions: []string{pair}, people: ann, commands: []command{pauses(theBatch), resumes(theBatch)}},
 	{name: "new version", versions: []string{short}, people: ann, commands: []command{publishing}},
+	{name: "polls", versions: []string{waiting}, people: ann, budget: budget{crashes: 1, failures: 1}},
+	{name: "polls and deaths", versions: []string{waiting}, people: ann, budget: budget{deaths: 2, repeats: 1}},
+	{name: "polls and a pause", versions: []string{waiting}, people: ann, commands: []command{pauses(theBatch), resumes(theBatch)}},
+	{name: "polls and a cancellation", versions: []string{waiting}, people: ann, commands: []command{cancels(theBatch)}},
+	{name: "polls and a removal", versions: []string{waiting}, people: ann, commands: []command{removes(theBatch, 1)}},
+	{name: "polls and a skip", versions: []string{waiting}, people: ann, budget: budget{failures: 1}, commands: []command{skips(theBatch, 1, 1)}},
+	{name: "polls and deadlines", versions: []string{strings.ReplaceAll(waiting, "timeout: 30m", "timeout: 2m")}, people: ann, deadlines: true},
 	{name: "one person for two batches", versions: []string{short}, prepare: prepared(creates("ann")), commands: []command{creates("ann", "bob"), removes(1, 1)}, budget: budget{parks: 2, crashes: 1}},
 	{name: "one person into two batches", versions: []string{short}, prepare: prepared(creates("bob"), creates("cem")), commands: []command{adds(1, "ann"), adds(2, "ann")}, budget: budget{parks: 2, crashes: 1}},
 
@@ -179,6 +202,12 @@ var systems = []*system{
 	{name: "pause in between", soak: true, versions: []string{short}, people: ann, commands: []command{pauses(theBatch), resumes(theBatch)}, budget: budget{parks: 1}},
 	{name: "on complete in between", soak: true, versions: []string{pair}, people: ann, commands: []command{removes(theBatch, 1)}, budget: budget{parks: 1, crashes: 1, ticks: 1}},
 	{name: "init", soak: true, versions: []string{begun}, people: ann, commands: []command{cancels(theBatch), publishes(2, "description: new\n"+begun)}, budget: budget{failures: 1, crashes: 1}},
+	{name: "polls of two", soak: true, versions: []string{waiting}, people: both, budget: budget{failures: 1}},
+	{name: "polls in between", soak: true, versions: []string{waiting}, people: ann, budget: budget{parks: 1, crashes: 1}},
+	{name: "polls and all commands", soak: true, versions: []string{waiting}, people: ann, budget: budget{failures: 1}, commands: []command{
+		removes(theBatch, 1), cancels(theBatch), pauses(theBatch), resumes(theBatch), skips(theBatch, 1, 1), retries(theBatch),
+	}},
+	{name: "late polls", soak: true, versions: []string{strings.ReplaceAll(waiting, "timeout: 30m", "timeout: 2m")}, people: ann, deadlines: true, budget: budget{late: 2, deaths: 1}},
 	{name: "all commands", soak: true, versions: []string{short}, people: ann, budget: budget{failures: 1}, commands: []command{
 		removes(theBatch, 1), cancels(theBatch), publishing, retries(theBatch),
 	}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -76,11 +77,14 @@ func (w *world) endJob(a action) {
 	w.running = slices.Delete(w.running, a.index, a.index+1)
 	name := w.jobName(e.job.BatchID, e.job.CorrelationData.StepExecutionID, e.job.JobID)
 	r := message.Result{Status: message.StatusSuccess, Result: json.RawMessage("true")}
+	if strings.HasPrefix(e.job.FunctionName, "Await-") && strings.Contains(e.job.JobID, "-attempt-") {
+		r.Result = json.RawMessage(`{"complete":false}`) // it is complete with its first poll
+	}
 	if a.kind == fails {
 		w.left.failures--
 		r = message.Result{Status: message.StatusFailure, Error: &message.JobError{Message: "it failed", Type: "Explored"}}
 	}
-	w.tell("Job %s ends with %s%s.", name, r.Status, w.end(a))
+	w.tell("Job %s ends with %s %s%s.", name, r.Status, r.Result, w.end(a))
 	w.checkWaits(e.job, "ends")
 	w.answer(e.job, r)
 	w.ended[e.message] = a.kind == succeeds

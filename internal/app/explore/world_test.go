@@ -148,7 +148,7 @@ func (w *world) timer() (at time.Time, ok bool) {
 			at, ok = t, true
 		}
 	}
-	for _, q := range orchestrated {
+	for _, q := range append(slices.Clone(orchestrated), jobs) {
 		scheduled, err := w.bus.Scheduled(q.topic)
 		if err != nil {
 			w.problem("%v", err)
