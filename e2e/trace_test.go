@@ -35,7 +35,7 @@ func TestOneAdvanceIsOneTrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	worker := map[string]string{"LAG_TIMEOUT_SECONDS": "0", "MAX_PARALLELISM": "8"}
+	worker := map[string]string{"LAG_TIMEOUT_SECONDS": "0", "MAX_PARALLELISM": "8", "RESULT_LINGER_MILLISECONDS": "20"}
 	for name, value := range told {
 		worker[name] = value
 	}
@@ -61,13 +61,22 @@ func TestOneAdvanceIsOneTrace(t *testing.T) {
 		}
 		return found
 	}
+	// results counts the results that were processed, alone or in a group.
+	results := func(spans []collector.Span) (n int) {
+		for _, s := range spans {
+			if s.Attributes()["matoolkit.message_type"] == message.TypeWorkerResult {
+				n++
+			}
+		}
+		return n
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	// For each member: the user, the group, the address, which one of them cannot get,
 	// the name, and at least two looks at the attribute; each with its result.
 	all, got := len(members), len(members)-1
 	want := map[string]int{
-		advance: 1, "orchestrator-events": all, "worker-results": 3*all + 3*got,
+		advance: 1, "orchestrator-events": all,
 		"job New-EntraUser": all, "job Add-EntraGroupMember": all, "job Set-ExchangePrimaryEmail": all,
 		"job Set-EntraUserUPN": got, "job Test-EntraAttributeMatch": 2 * got,
 		"POST /v1.0/users": all, "POST /v1.0/groups/{id}/members/$ref": all, "PATCH /v1.0/users/{id}": got,
@@ -81,12 +90,18 @@ func TestOneAdvanceIsOneTrace(t *testing.T) {
 				missing += fmt.Sprintf("%s: %d of %d\n", name, got, n)
 			}
 		}
+		if got, n := results(spans), 3*all+3*got; got < n {
+			missing += fmt.Sprintf("results: %d of %d\n", got, n)
+		}
 		return missing == "" && len(c.Metrics()) > 0
 	}); err != nil {
 		t.Fatalf("%v\n%s", err, missing)
 	}
 
 	spans := c.Spans()
+	if len(named(spans, "worker-result")) == 0 {
+		t.Error("no results came in a group")
+	}
 	roots := named(spans, advance)
 	if len(roots) != 1 {
 		t.Fatalf("%d requests to advance", len(roots))
@@ -98,10 +113,10 @@ func TestOneAdvanceIsOneTrace(t *testing.T) {
 	}
 	for _, s := range spans {
 		attributes := s.Attributes()
-		if kind := attributes["matoolkit.message_type"]; kind == message.TypeWorkerCatalog || kind == message.TypeWorkerHeartbeat { // of no batch
+		if kind := attributes["matoolkit.message_type"]; kind == message.TypeWorkerCatalog || kind == message.TypeWorkerHeartbeat || kind == message.TypeWorkerResults { // of no batch, or of several jobs
 			continue
 		}
-		if attributes["matoolkit.batch_id"] != fmt.Sprint(batch.ID) && !strings.HasPrefix(s.Name, "worker-results") {
+		if attributes["matoolkit.batch_id"] != fmt.Sprint(batch.ID) && !strings.HasPrefix(s.Name, "worker-result") {
 			continue
 		}
 		if got := hex.EncodeToString(s.TraceId); got != trace {
@@ -115,9 +130,11 @@ func TestOneAdvanceIsOneTrace(t *testing.T) {
 			if known || s.Resource["service.name"] != "matoolkit-handler" {
 				t.Errorf("%s of %v is a child of %q", s.Name, s.Resource, parent.Name)
 			}
+		case s.Name == "worker-result" && !strings.HasPrefix(parent.Name, "job "):
+			t.Errorf("%s of a group is a child of %q", s.Name, parent.Name)
 		case !known:
 			t.Errorf("%s %v has a parent that was not told of", s.Name, attributes)
-		case strings.HasPrefix(s.Name, "job ") && (parent.Name != "orchestrator-events" && parent.Name != "worker-results" && parent.Name != "scheduler-timer" ||
+		case strings.HasPrefix(s.Name, "job ") && (parent.Name != "orchestrator-events" && !strings.HasPrefix(parent.Name, "worker-result") && parent.Name != "scheduler-timer" ||
 			s.Resource["service.name"] != "matoolkit-worker" || s.Resource["matoolkit.worker_id"] != "worker-01"):
 			t.Errorf("%s of %v is a child of %s", s.Name, s.Resource, parent.Name)
 		}

@@ -27,6 +27,7 @@ const (
 	envIdle          = "IDLE_TIMEOUT_SECONDS"                          // the worker exits after this time without a job; 0: never
 	envGrace         = "SHUTDOWN_GRACE_SECONDS"                        // time for running jobs when the worker is stopped; give the container ten seconds more
 	envJobTimeout    = "JOB_TIMEOUT_SECONDS"                           // longest run of one job
+	envLinger        = "RESULT_LINGER_MILLISECONDS"                    // how long a result waits for results of other running jobs, to travel in one message with them, at most 1000; 0: it does not wait
 	envLag           = "LAG_TIMEOUT_SECONDS"                           // how long a call waits until the tenant shows an object that was just created; 0: it does not wait
 	envLogLevel      = "LOG_LEVEL"                                     // `debug`, `info`, `warn` or `error`
 	envNoOp          = "WORKER_NOOP"                                   // `1` adds the function No-Op, which does nothing, for measurements
@@ -40,7 +41,7 @@ const (
 // comes in several forms, of which the Functions host has more.
 var ownVariables = []string{
 	envWorkerID, envBusString, envBusNamespace, envTenantID, envAppID, envAppSecret, envAuthorityHost,
-	envGraphURL, envExchangeURL, envParallelism, envIdle, envGrace, envJobTimeout, envLag, envLogLevel, envNoOp, envCustomDir,
+	envGraphURL, envExchangeURL, envParallelism, envIdle, envGrace, envJobTimeout, envLinger, envLag, envLogLevel, envNoOp, envCustomDir,
 	envAlertFrom, envAlertTo, envHealth, envWrites, envShare,
 	envVaultURL, envCertName, envCertPassword, envSecretName, envRefresh, envIdentityID, envTrial,
 	// By these anybody in the container gets tokens of its managed identity.
@@ -76,6 +77,8 @@ type config struct {
 
 	MaxParallelism                         int
 	IdleTimeout, ShutdownGrace, JobTimeout time.Duration
+	// ResultLinger is how long a result waits for others.
+	ResultLinger time.Duration
 	// LagTimeout is how long one call to the tenant waits for an object that is not
 	// found to become visible; beyond that the step's retries are there.
 	LagTimeout time.Duration
@@ -121,6 +124,7 @@ func loadConfig(getenv func(string) string) (config, error) {
 		ShutdownGrace:  r.Seconds(envGrace, 30),
 		JobTimeout:     r.Seconds(envJobTimeout, 600),
 		LagTimeout:     r.Seconds(envLag, 30),
+		ResultLinger:   time.Duration(r.Number(envLinger, 0, 0, 1000)) * time.Millisecond,
 
 		LogLevel: r.Level(envLogLevel),
 		NoOp:     r.Switch(envNoOp),

@@ -49,7 +49,7 @@ func TestConfigReadsEverything(t *testing.T) {
 		envBusString: "", envBusNamespace: "ns.servicebus.windows.net",
 		envAuthorityHost: "https://login.microsoftonline.us", envGraphURL: "https://graph.microsoft.us/",
 		envExchangeURL: "http://127.0.0.1:7073", "EXTRA_CA_FILE": "ca.pem",
-		envParallelism: "64", envIdle: "0", envGrace: "5", envJobTimeout: "60", envLag: "0", envLogLevel: "debug", envNoOp: "1", envCustomDir: "/functions",
+		envParallelism: "64", envIdle: "0", envGrace: "5", envJobTimeout: "60", envLag: "0", envLinger: "15", envLogLevel: "debug", envNoOp: "1", envCustomDir: "/functions",
 		envAlertFrom: "alerts@contoso.example", envAlertTo: "ada@contoso.example, bob@contoso.example,",
 		envWrites: "1000", envShare: "50",
 	})))(t)
@@ -61,7 +61,7 @@ func TestConfigReadsEverything(t *testing.T) {
 		// On this machine a simulation answers, to tokens for the real one.
 		Exchange:       service{"http://127.0.0.1:7073", "https://outlook.office365.com/.default"},
 		Limits:         limits{throttle.Rate{Calls: 500, Per: 150 * time.Second}, throttle.Rate{Calls: 75, Per: 5 * time.Second}, 1},
-		MaxParallelism: 64, ShutdownGrace: 5 * time.Second, JobTimeout: time.Minute, LogLevel: slog.LevelDebug, NoOp: true, CustomDir: "/functions",
+		MaxParallelism: 64, ShutdownGrace: 5 * time.Second, JobTimeout: time.Minute, ResultLinger: 15 * time.Millisecond, LogLevel: slog.LevelDebug, NoOp: true, CustomDir: "/functions",
 		AlertFrom: "alerts@contoso.example", AlertTo: []string{"ada@contoso.example", "bob@contoso.example"},
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -127,6 +127,7 @@ func TestConfigSaysWhatIsWrong(t *testing.T) {
 		{"a key in a URL", map[string]string{envVaultURL: "https://name.vault.azure.net?code=s3cret"}, "is not the URL of a server"},
 		{"no URL", map[string]string{envExchangeURL: "graph.example"}, "is not the URL of a server"},
 		{"authority without TLS", map[string]string{envAuthorityHost: "http://127.0.0.1:7072"}, "must be https"},
+		{"a linger time of minutes", map[string]string{envLinger: "60000"}, `RESULT_LINGER_MILLISECONDS: "60000" is not a whole number from 0 to 1000`},
 		{"no number", map[string]string{envParallelism: "many"}, `MAX_PARALLELISM: "many" is not a whole number from 1 to 1000`},
 		{"no address", map[string]string{envAlertTo: "ada@contoso.example; bob@contoso.example"}, "ALERT_TO"},
 		{"no parallelism", map[string]string{envParallelism: "0"}, "MAX_PARALLELISM"},

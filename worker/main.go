@@ -160,7 +160,7 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 		return fmt.Errorf("service bus: %w", err)
 	}
 	loop, err := dispatch.New(client, functions, dispatch.Config{
-		WorkerID: c.WorkerID, MaxParallelism: c.MaxParallelism, JobTimeout: c.JobTimeout,
+		WorkerID: c.WorkerID, MaxParallelism: c.MaxParallelism, JobTimeout: c.JobTimeout, Linger: c.ResultLinger,
 		IdleTimeout: c.IdleTimeout, ShutdownGrace: c.ShutdownGrace, Log: anonymous, // to which it adds the id
 		Controls: revoked, Observer: record.Jobs(functions),
 	})

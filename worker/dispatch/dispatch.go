@@ -65,6 +65,9 @@ type Config struct {
 	// HoldTime is how long a job that was taken beyond the parallelism waits for a slot before
 	// it is given back; 0 means 30 seconds.
 	HoldTime time.Duration
+	// Linger is how long a result waits for others that travel in one message with it, while
+	// other jobs run; 0 means not at all. Results that are ready together share a message anyhow.
+	Linger   time.Duration
 	Controls Controls         // nil means that no job is ever revoked
 	Observer Observer         // nil means none
 	Log      *slog.Logger     // nil means slog.Default()
@@ -111,7 +114,11 @@ func New(client bus.Client, functions Functions, config Config) (*Loop, error) {
 		room:     newRoom(config.MaxParallelism),
 		stopping: make(chan struct{}),
 	}
-	l.results = newOutbox(client, l.newBackoff, l.log)
+	l.results = &outbox{
+		sender: client, workerID: config.WorkerID, linger: config.Linger, delays: l.newBackoff, log: l.log,
+		running: func() int { return int(l.running.Load()) },
+		waiting: make(chan *letter, maxBatch), stopped: make(chan struct{}),
+	}
 	return l, nil
 }
 

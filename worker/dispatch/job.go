@@ -61,7 +61,7 @@ func (l *Loop) handle(d *received) (tell func()) {
 	log = traced(ctx, log)
 	a, ok := l.answer(ctx, d, log)
 	if ok && a.send {
-		ok = l.results.send(l.work, envelope(ctx, a.Result, m, l.config.WorkerID)) == nil
+		ok = l.results.send(l.work, envelope(ctx, a.Result, m, l.config.WorkerID), job.AcceptsGroups) == nil
 	}
 	if !ok {
 		observed(Outcome{})

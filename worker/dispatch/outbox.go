@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -15,54 +14,50 @@ import (
 	"github.com/matoolkit/matoolkit/internal/tracecontext"
 )
 
-// senders is how many batches are under way at once: enough to fill one while
-// others wait for the broker.
-const senders = 4
-
 // maxBatch is how many results go into one batch at most.
 const maxBatch = 100
 
-// outbox sends results. Those that are ready together go in one batch; each
-// waits until the broker has taken it.
+// outbox sends results; each waits until the broker has taken it. One batch is under way at a
+// time, and the results that become ready meanwhile leave together in the next: without a wait,
+// and the more of them the busier the worker is.
 type outbox struct {
-	sender  bus.Sender
-	delays  func() backoff.BackOff
-	log     *slog.Logger
-	waiting chan *letter
-	group   sync.WaitGroup
+	sender   bus.Sender
+	workerID string
+	linger   time.Duration // how long a result waits for others
+	running  func() int    // jobs in hand, each with at most one result
+	delays   func() backoff.BackOff
+	log      *slog.Logger
+	waiting  chan *letter
+	stopped  chan struct{} // closed when the outbox no longer sends
 }
 
 type letter struct {
 	message bus.Message
+	grouped bool // whether the orchestrator reads it in a group
 	sent    chan struct{}
-}
-
-func newOutbox(sender bus.Sender, delays func() backoff.BackOff, log *slog.Logger) *outbox {
-	return &outbox{sender: sender, delays: delays, log: log, waiting: make(chan *letter, maxBatch)}
 }
 
 // start sends until ctx ends.
 func (o *outbox) start(ctx context.Context) {
-	for range senders {
-		o.group.Go(func() {
-			for {
-				select {
-				case first := <-o.waiting:
-					o.deliver(ctx, o.collect(first))
-				case <-ctx.Done():
-					return
-				}
+	go func() {
+		defer close(o.stopped)
+		for {
+			select {
+			case first := <-o.waiting:
+				o.deliver(ctx, o.collect(ctx, first))
+			case <-ctx.Done():
+				return
 			}
-		})
-	}
+		}
+	}()
 }
 
-func (o *outbox) wait() { o.group.Wait() }
+func (o *outbox) wait() { <-o.stopped }
 
 // send returns when the broker has the message, or ctx's error when that ends
 // before; the message may then have been sent or not.
-func (o *outbox) send(ctx context.Context, m bus.Message) error {
-	l := &letter{message: m, sent: make(chan struct{})}
+func (o *outbox) send(ctx context.Context, m bus.Message, grouped bool) error {
+	l := &letter{message: m, grouped: grouped, sent: make(chan struct{})}
 	select {
 	case o.waiting <- l:
 	case <-ctx.Done():
@@ -76,14 +71,32 @@ func (o *outbox) send(ctx context.Context, m bus.Message) error {
 	}
 }
 
-// collect takes what else is waiting by now.
-func (o *outbox) collect(first *letter) []*letter {
+// collect takes what else is waiting by now. A result that can be grouped waits for others until
+// its linger time is over or no other can come.
+func (o *outbox) collect(ctx context.Context, first *letter) []*letter {
 	letters := []*letter{first}
+	var over <-chan time.Time // nil: at once
+	if o.linger > 0 && first.grouped {
+		timer := time.NewTimer(o.linger)
+		defer timer.Stop()
+		over = timer.C
+	}
 	for len(letters) < maxBatch {
 		select {
 		case l := <-o.waiting:
 			letters = append(letters, l)
+			continue
 		default:
+		}
+		if over == nil || len(letters) >= message.MaxResults || len(letters) >= o.running() {
+			return letters
+		}
+		select {
+		case l := <-o.waiting:
+			letters = append(letters, l)
+		case <-over:
+			over = nil
+		case <-ctx.Done():
 			return letters
 		}
 	}
@@ -93,10 +106,7 @@ func (o *outbox) collect(first *letter) []*letter {
 // deliver sends letters together, again and again until ctx ends. Results that were sent and
 // not acknowledged may have arrived: their message ids make the repetition harmless.
 func (o *outbox) deliver(ctx context.Context, letters []*letter) {
-	messages := make([]bus.Message, len(letters))
-	for i, l := range letters {
-		messages[i] = l.message
-	}
+	messages := o.pack(letters)
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		return struct{}{}, o.sender.Send(ctx, message.TopicWorkerResults, messages...)
 	}, backoff.WithBackOff(o.delays()), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, delay time.Duration) {
@@ -110,6 +120,56 @@ func (o *outbox) deliver(ctx context.Context, letters []*letter) {
 	for _, l := range letters {
 		close(l.sent)
 	}
+}
+
+// pack returns the messages of letters: groups of the results that can be grouped, as few as
+// the limits of a group allow, and the others alone. A result without company is a message of
+// its own.
+func (o *outbox) pack(letters []*letter) []bus.Message {
+	var messages []bus.Message
+	var group message.ResultsBuilder
+	var only bus.Message // the first result of the group
+	flush := func() {
+		switch group.Len() {
+		case 0:
+		case 1:
+			messages = append(messages, only)
+		default:
+			id, body := group.Message()
+			messages = append(messages, bus.Message{ID: id, Body: body, Properties: map[string]any{
+				message.PropertyMessageType: message.TypeWorkerResults, message.PropertyWorkerID: o.workerID,
+			}})
+		}
+		group = message.ResultsBuilder{}
+	}
+	for _, l := range letters {
+		fits := false
+		if l.grouped && len(letters) > 1 {
+			r := groupedResult(l.message)
+			if fits, _ = group.Add(r); !fits { // it cannot fail: the body is JSON
+				flush()
+				fits, _ = group.Add(r)
+			}
+		}
+		switch {
+		case !fits:
+			messages = append(messages, l.message)
+		case group.Len() == 1:
+			only = l.message
+		}
+	}
+	flush()
+	return messages
+}
+
+func groupedResult(m bus.Message) message.GroupedResult {
+	r := message.GroupedResult{MessageID: m.ID, Body: m.Body, Properties: make(map[string]string, len(m.Properties))}
+	for name, value := range m.Properties {
+		if text, ok := value.(string); ok && name != message.PropertyMessageType {
+			r.Properties[name] = text
+		}
+	}
+	return r
 }
 
 // traceProperties carry the trace context from the job to its result.
