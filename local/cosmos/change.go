@@ -51,6 +51,7 @@ func (st *store) deleteDatabase(d *database) error {
 		containers := st.catalog.listContainers(d.name)
 		for _, statement := range []string{
 			`DELETE FROM items WHERE container IN (SELECT number FROM containers WHERE database = ?)`,
+			`DELETE FROM entries WHERE container IN (SELECT number FROM containers WHERE database = ?)`,
 			`DELETE FROM containers WHERE database = ?`,
 			`DELETE FROM databases WHERE number = ?`,
 		} {
@@ -124,11 +125,14 @@ func (st *store) replaceContainer(old *container, definition []byte) (*container
 
 func (st *store) deleteContainer(c *container) error {
 	return st.change(func(g *group) (func(), error) {
-		if _, err := g.tx.Exec(`DELETE FROM items WHERE container = ?`, c.number); err != nil {
-			return nil, err
-		}
-		if _, err := g.tx.Exec(`DELETE FROM containers WHERE number = ?`, c.number); err != nil {
-			return nil, err
+		for _, statement := range []string{
+			`DELETE FROM items WHERE container = ?`,
+			`DELETE FROM entries WHERE container = ?`,
+			`DELETE FROM containers WHERE number = ?`,
+		} {
+			if _, err := g.tx.Exec(statement, c.number); err != nil {
+				return nil, err
+			}
 		}
 		return func() { st.catalog.drop(c) }, nil
 	})

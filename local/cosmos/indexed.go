@@ -111,12 +111,12 @@ func (t *indexTree) values(text []byte, below verdict) int {
 	n := 0
 	switch text[0] {
 	case '{':
-		document.EachMember(text, func(m document.Member) bool {
-			n += t.child(m.Name).values(m.Value, below)
+		document.EachNamed(text, func(name, value []byte) bool {
+			n += t.child(name).values(value, below)
 			return true
 		})
 	case '[':
-		elements := t.child("[]")
+		elements := t.child([]byte("[]"))
 		document.EachElement(text, func(e []byte) { n += elements.values(e, below) })
 	default:
 		if value == included {
@@ -126,9 +126,9 @@ func (t *indexTree) values(text []byte, below verdict) int {
 	return n
 }
 
-func (t *indexTree) child(name string) *indexTree {
+func (t *indexTree) child(name []byte) *indexTree {
 	if t == nil {
 		return nil
 	}
-	return t.children[name]
+	return t.children[string(name)]
 }

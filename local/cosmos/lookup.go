@@ -1,7 +1,9 @@
 package cosmos
 
 import (
-	"fmt"
+	"bytes"
+	"encoding/binary"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -17,7 +19,8 @@ import (
 // package makes an index when such a
 // query first needs one: the query read many documents of a partition,
 // selected few, and compares paths with constants. The index only reduces the
-// documents to examine; WHERE still decides on each.
+// documents to examine; WHERE still decides on each. A write changes the entries only of the
+// indexes in which its document has another place than before.
 
 const (
 	learnScanned = 1000 // documents a page looks at before an index is worth it
@@ -26,64 +29,192 @@ const (
 	maxSorted    = 6    // and so does one that is in the order of a path
 )
 
-// lookup is an index over a partition's documents by the values at some paths.
+// lookup is an index over a partition's documents by the values at some paths. A document that
+// does not have them is not in it.
 type lookup struct {
-	name  string
-	paths []string // as SQLite writes them: $.a.b
+	number int64
+	paths  []string // as in $.a.b
 
 	// sorted is a path by whose values the documents that are equal at paths are in
 	// order, and those of one value by id; empty where they are in the order of ids.
 	sorted string
 }
 
-// rank and value are the SQL expressions that order documents by a path: first by the
-// value's type, as ORDER BY does, then by the value.
-func rank(path string) string {
-	return "CASE json_type(CAST(body AS TEXT), '" + path + "') WHEN 'null' THEN 1 WHEN 'false' THEN 2 WHEN 'true' THEN 3 " +
-		"WHEN 'integer' THEN 4 WHEN 'real' THEN 4 WHEN 'text' THEN 5 WHEN 'array' THEN 6 WHEN 'object' THEN 7 ELSE 0 END"
+// lookups are all indexes of a store.
+type lookups struct {
+	all   []*lookup
+	tree  pathTree // of all paths
+	slots int      // of the tree
+	at    []slots  // of each index
 }
 
-func value(path string) string { return "ifnull(" + extract(path) + ", 0)" }
+// slots are where a tree puts the values of an index's paths.
+type slots struct {
+	equal  []int
+	sorted int // -1 for none
+}
 
-const rankOfText = 5
+// entry is the place of a document in a lookup: the values at its paths, and the one that the
+// documents with the same values are sorted by.
+type entry struct{ equal, sorted []byte }
 
-// place gives the rank and the value of a sort key, for keys of which SQLite surely has
-// the same.
-func place(key document.Value) (rank int, value any, ok bool) {
-	switch key.Kind {
-	case document.Undefined:
-		return 0, 0, true
-	case document.Null:
-		return 1, 0, true
-	case document.Boolean:
-		if key.Bool {
-			return 3, 1, true
-		}
-		return 2, 0, true
-	case document.Number:
-		value, ok = sqlValue(key)
-		return 4, value, ok
-	case document.String:
-		value, ok = sqlValue(key)
-		return rankOfText, value, ok
+// same reports whether two places are the same, or both none.
+func (e *entry) same(other *entry) bool {
+	if e == nil || other == nil {
+		return e == other
 	}
-	return 0, nil, false
+	return bytes.Equal(e.equal, other.equal) && bytes.Equal(e.sorted, other.sorted)
 }
 
-const lookupSchema = `CREATE TABLE IF NOT EXISTS lookups (name TEXT PRIMARY KEY, paths TEXT NOT NULL)`
-
-// extract is the SQL expression of an index column; a query must use the same.
-func extract(path string) string {
-	return "json_extract(CAST(body AS TEXT), '" + path + "')"
+func newLookups(all []*lookup) *lookups {
+	ls := &lookups{all: all, tree: pathTree{slot: -1}}
+	slot := func(path string) int {
+		t := &ls.tree
+		for _, step := range stepsOf(path) {
+			next := t.children[step]
+			if next == nil {
+				if t.children == nil {
+					t.children = map[string]*pathTree{}
+				}
+				next = &pathTree{slot: ls.slots}
+				ls.slots++
+				t.children[step] = next
+			}
+			t = next
+		}
+		return t.slot
+	}
+	for _, l := range all {
+		at := slots{sorted: -1}
+		for _, path := range l.paths {
+			at.equal = append(at.equal, slot(path))
+		}
+		if l.sorted != "" {
+			at.sorted = slot(l.sorted)
+		}
+		ls.at = append(ls.at, at)
+	}
+	return ls
 }
 
-// narrowing returns the comparisons of a query that an index can serve, by
-// path, with their values as SQL sees them.
-func narrowing(q *query.Query) map[string]any {
-	values := map[string]any{}
+// pathTree is a set of paths. Each node has a slot for the value that a document has there.
+type pathTree struct {
+	slot     int
+	children map[string]*pathTree
+}
+
+// find fills the slots in one pass over a document. As in document.Lookup, the first member of a
+// name counts.
+func (t *pathTree) find(text []byte, values [][]byte) {
+	left := len(t.children)
+	if left == 0 || text[0] != '{' {
+		return
+	}
+	document.EachNamed(text, func(name, value []byte) bool {
+		if c := t.children[string(name)]; c != nil && values[c.slot] == nil {
+			values[c.slot] = value
+			c.find(value, values)
+			left--
+		}
+		return left > 0
+	})
+}
+
+// entries returns the entry of a document in each lookup, nil where it is not in one.
+func (ls *lookups) entries(doc []byte) []*entry {
+	values := make([][]byte, ls.slots)
+	ls.tree.find(doc, values)
+	all := make([]*entry, len(ls.all))
+	for i, at := range ls.at {
+		all[i] = at.entry(values)
+	}
+	return all
+}
+
+func (at slots) entry(values [][]byte) *entry {
+	e := &entry{sorted: []byte{}}
+	for _, slot := range at.equal {
+		v, ok := parsed(values[slot])
+		if ok = ok && comparedWith(v); !ok {
+			return nil
+		}
+		e.equal = appendEqual(e.equal, v)
+	}
+	if at.sorted >= 0 {
+		v, ok := parsed(values[at.sorted])
+		if !ok {
+			return nil
+		}
+		e.sorted = appendSorted(e.sorted, v)
+	}
+	return e
+}
+
+func parsed(text []byte) (document.Value, bool) {
+	if text == nil {
+		return document.Value{}, true
+	}
+	v, err := document.Parse(text)
+	return v, err == nil
+}
+
+// comparedWith reports whether a lookup can have a value among those that queries compare with.
+func comparedWith(v document.Value) bool {
+	return v.Kind == document.String || v.Kind == document.Number
+}
+
+// appendSorted appends a value so that the bytes are in the order of the values.
+func appendSorted(dst []byte, v document.Value) []byte {
+	dst = append(dst, byte(v.Kind))
+	switch v.Kind {
+	case document.Boolean:
+		if v.Bool {
+			return append(dst, 1)
+		}
+		return append(dst, 0)
+	case document.Number:
+		bits := math.Float64bits(v.Num + 0) // + 0 makes -0 equal to 0
+		if bits>>63 == 0 {
+			bits |= 1 << 63
+		} else {
+			bits = ^bits
+		}
+		return binary.BigEndian.AppendUint64(dst, bits)
+	case document.String:
+		return append(dst, v.Text...)
+	case document.Array, document.Object:
+		return v.Append(dst)
+	}
+	return dst
+}
+
+// appendEqual appends one of several values.
+func appendEqual(dst []byte, v document.Value) []byte {
+	text := appendSorted(nil, v)
+	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
+}
+
+// equalTo returns the values that a lookup's paths have in the documents that a query selects.
+func (l *lookup) equalTo(values map[string]document.Value) []byte {
+	var equal []byte
+	for _, path := range l.paths {
+		equal = appendEqual(equal, values[path])
+	}
+	return equal
+}
+
+const lookupSchema = `
+CREATE TABLE IF NOT EXISTS learned (number INTEGER PRIMARY KEY, paths TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS entries (
+	lookup INTEGER NOT NULL, container INTEGER NOT NULL, pk TEXT NOT NULL, equal BLOB NOT NULL, sorted BLOB NOT NULL, id TEXT NOT NULL,
+	item INTEGER NOT NULL, PRIMARY KEY (lookup, container, pk, equal, sorted, id)) WITHOUT ROWID`
+
+// narrowing returns the comparisons of a query that an index can serve, by path.
+func narrowing(q *query.Query) map[string]document.Value {
+	values := map[string]document.Value{}
 	for _, e := range q.Equalities() {
-		if value, ok := sqlValue(e.Value); ok && plain(e.Path) && !slices.Equal(e.Path, []string{"id"}) {
-			values[jsonPath(e.Path)] = value
+		if comparedWith(e.Value) && plain(e.Path) && !slices.Equal(e.Path, []string{"id"}) {
+			values[jsonPath(e.Path)] = e.Value
 		}
 	}
 	return values
@@ -103,22 +234,10 @@ func plain(path []string) bool {
 	return len(path) > 0
 }
 
-// sqlValue gives the value that SQLite extracts from a document that has v,
-// for the values where both surely agree.
-func sqlValue(v document.Value) (any, bool) {
-	switch v.Kind {
-	case document.String:
-		return v.Text, !strings.ContainsAny(v.Text, "\x00\ufffd")
-	case document.Number:
-		return v.Num, math.Abs(v.Num) <= 1<<53
-	}
-	return nil, false
-}
-
 // lookupFor picks the index that uses the most comparisons of a query.
-func (st *store) lookupFor(values map[string]any) *lookup {
+func (st *store) lookupFor(values map[string]document.Value) *lookup {
 	var best *lookup
-	for _, l := range *st.lookups.Load() {
+	for _, l := range st.lookups.Load().all {
 		serves := l.sorted == ""
 		for _, path := range l.paths {
 			_, compared := values[path]
@@ -133,9 +252,9 @@ func (st *store) lookupFor(values map[string]any) *lookup {
 
 // sortedFor picks the index in the order of a path that uses the most comparisons of a
 // query.
-func (st *store) sortedFor(values map[string]any, path string) *lookup {
+func (st *store) sortedFor(values map[string]document.Value, path string) *lookup {
 	var best *lookup
-	for _, l := range *st.lookups.Load() {
+	for _, l := range st.lookups.Load().all {
 		serves := l.sorted == path
 		for _, path := range l.paths {
 			_, compared := values[path]
@@ -208,25 +327,56 @@ func (st *store) learn(q *query.Query, scanned, selected int) error {
 		if !st.lacks(l) {
 			return func() {}, nil
 		}
-		l.name = fmt.Sprintf("lookup%d", len(*st.lookups.Load())+1)
-		var columns []string
-		for _, path := range l.paths {
-			columns = append(columns, extract(path))
-		}
+		have := st.lookups.Load().all
+		l.number = int64(len(have) + 1)
 		stored := slices.Clone(l.paths)
 		if l.sorted != "" {
-			columns = append(columns, rank(l.sorted), value(l.sorted))
 			stored = append(stored, "^"+l.sorted)
 		}
-		if _, err := g.tx.Exec(fmt.Sprintf(`CREATE INDEX %s ON items (container, pk, %s, id)`, l.name, strings.Join(columns, ", "))); err != nil {
+		if _, err := g.tx.Exec(`INSERT INTO learned (number, paths) VALUES (?, ?)`, l.number, strings.Join(stored, " ")); err != nil {
 			return nil, err
 		}
-		if _, err := g.tx.Exec(`INSERT INTO lookups (name, paths) VALUES (?, ?)`, l.name, strings.Join(stored, " ")); err != nil {
+		if err := g.fill(l); err != nil {
 			return nil, err
 		}
-		all := append(slices.Clone(*st.lookups.Load()), l)
-		return func() { st.lookups.Store(&all) }, nil
+		all := newLookups(append(slices.Clone(have), l))
+		return func() { st.lookups.Store(all) }, nil
 	})
+}
+
+// fill enters all documents into a new lookup.
+func (g *group) fill(l *lookup) error {
+	type row struct {
+		seq, container int64
+		pk, id         string
+		body           []byte
+	}
+	only := newLookups([]*lookup{l})
+	for last := int64(-1); ; {
+		rows, err := g.tx.Query(`SELECT seq, container, pk, id, body FROM items WHERE seq > ? ORDER BY seq LIMIT 1000`, last)
+		if err != nil {
+			return err
+		}
+		var some []row
+		for rows.Next() {
+			var r row
+			if err := rows.Scan(&r.seq, &r.container, &r.pk, &r.id, &r.body); err != nil {
+				return errors.Join(err, rows.Close())
+			}
+			some = append(some, r)
+		}
+		if err := rows.Err(); err != nil || len(some) == 0 {
+			return err
+		}
+		for _, r := range some {
+			if e := only.entries(r.body)[0]; e != nil {
+				if _, err := g.statement(insertEntry).Exec(l.number, r.container, r.pk, e.equal, e.sorted, r.id, r.seq); err != nil {
+					return err
+				}
+			}
+		}
+		last = some[len(some)-1].seq
+	}
 }
 
 // lacks says whether an index is neither there nor one too many.
@@ -235,7 +385,7 @@ func (st *store) lacks(l *lookup) bool {
 	if l.sorted != "" {
 		most = maxSorted
 	}
-	for _, have := range *st.lookups.Load() {
+	for _, have := range st.lookups.Load().all {
 		if (have.sorted == "") == (l.sorted == "") {
 			n++
 		}
@@ -247,7 +397,7 @@ func (st *store) lacks(l *lookup) bool {
 }
 
 func (st *store) loadLookups() error {
-	rows, err := st.writes.Query(`SELECT name, paths FROM lookups ORDER BY rowid`)
+	rows, err := st.writes.Query(`SELECT number, paths FROM learned ORDER BY number`)
 	if err != nil {
 		return err
 	}
@@ -255,7 +405,7 @@ func (st *store) loadLookups() error {
 	var all []*lookup
 	for rows.Next() {
 		l, paths := &lookup{}, ""
-		if err := rows.Scan(&l.name, &paths); err != nil {
+		if err := rows.Scan(&l.number, &paths); err != nil {
 			return err
 		}
 		for _, path := range strings.Fields(paths) {
@@ -267,6 +417,6 @@ func (st *store) loadLookups() error {
 		}
 		all = append(all, l)
 	}
-	st.lookups.Store(&all)
+	st.lookups.Store(newLookups(all))
 	return rows.Err()
 }

@@ -37,7 +37,7 @@ type store struct {
 	get     *sql.Stmt
 	catalog catalog
 	writer  *writer
-	lookups atomic.Pointer[[]*lookup]
+	lookups atomic.Pointer[lookups]
 }
 
 // openStore opens the database. Without a directory it lives in memory, on
@@ -56,12 +56,12 @@ func openStore(dir string, now func() time.Time, log *slog.Logger) (*store, erro
 		if err != nil {
 			return nil, err
 		}
-		const options = "?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=wal_autocheckpoint(4000)"
+		const options = "?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=wal_autocheckpoint(4000)&_pragma=temp_store(MEMORY)"
 		if st.writes, err = sql.Open("sqlite", file+options); err != nil {
 			return nil, fmt.Errorf("cosmos: open: %w", err)
 		}
 		st.writes.SetMaxOpenConns(1)
-		if st.reads, err = sql.Open("sqlite", file+"?_pragma=busy_timeout(10000)&_pragma=query_only(1)"); err != nil {
+		if st.reads, err = sql.Open("sqlite", file+"?_pragma=busy_timeout(10000)&_pragma=query_only(1)&_pragma=temp_store(MEMORY)"); err != nil {
 			return nil, errors.Join(fmt.Errorf("cosmos: open: %w", err), st.writes.Close())
 		}
 		st.reads.SetMaxOpenConns(4)
@@ -107,7 +107,7 @@ func (st *store) prepare(now func() time.Time, log *slog.Logger) error {
 	if st.get, err = st.reads.Prepare(`SELECT seq, version, ts, body FROM items WHERE container = ? AND pk = ? AND id = ?`); err != nil {
 		return err
 	}
-	st.writer, err = newWriter(st.writes, epoch, now, log)
+	st.writer, err = newWriter(st.writes, &st.lookups, epoch, now, log)
 	return err
 }
 

@@ -10,27 +10,27 @@ import (
 
 // way is how documents are come to: by which index, from where, and in which order.
 type way struct {
-	index string // INDEXED BY, or nothing
-	where string
-	args  []any
-	order string
+	lookup bool // by the entries of a lookup, else by the items
+	where  string
+	args   []any
+	order  string
 }
 
 // byID is the way in the order of partition key and id, behind the position that a page
 // ended at. In one partition it leaves out what an index and the ids in WHERE do.
 func (st *store) byID(q *query.Query, pk string, from continuation) way {
 	if pk == "" {
-		return way{where: ` AND (pk, id) > (?, ?)`, args: []any{from.PK, from.ID}, order: `pk, id`}
+		return way{where: ` AND (at.pk, at.id) > (?, ?)`, args: []any{from.PK, from.ID}, order: `at.pk, at.id`}
 	}
-	w := way{where: ` AND pk = ?`, args: []any{pk}, order: `id`}
+	w := way{where: ` AND at.pk = ?`, args: []any{pk}, order: `at.id`}
 	switch order := q.Order(); {
 	case len(order) == 1 && order[0].Descending:
-		w.order = `id DESC`
+		w.order = `at.id DESC`
 		if from.ID != "" {
-			w.where, w.args = w.where+` AND id < ?`, append(w.args, from.ID)
+			w.where, w.args = w.where+` AND at.id < ?`, append(w.args, from.ID)
 		}
 	default:
-		w.where, w.args = w.where+` AND id > ?`, append(w.args, from.ID)
+		w.where, w.args = w.where+` AND at.id > ?`, append(w.args, from.ID)
 	}
 	if w.listed(q) {
 		return w
@@ -39,18 +39,18 @@ func (st *store) byID(q *query.Query, pk string, from continuation) way {
 	if path := prefixPath(q); path != "" {
 		if l := st.sortedFor(values, path); l != nil {
 			w.narrow(l, values)
-			w.beginning(path, q.Prefix(stepsOf(path)))
+			w.beginning(q.Prefix(stepsOf(path)))
 		}
 	}
-	if w.index == "" {
+	if !w.lookup {
 		if l := st.lookupFor(values); l != nil {
 			w.narrow(l, values)
 		}
 	}
 	if prefix := q.Prefix([]string{"id"}); prefix != "" {
-		w.where, w.args = w.where+` AND id >= ?`, append(w.args, prefix)
+		w.where, w.args = w.where+` AND at.id >= ?`, append(w.args, prefix)
 		if end := behind(prefix); end != "" {
-			w.where, w.args = w.where+` AND id < ?`, append(w.args, end)
+			w.where, w.args = w.where+` AND at.id < ?`, append(w.args, end)
 		}
 	}
 	return w
@@ -73,7 +73,7 @@ func (w *way) listed(q *query.Query) bool {
 			n++
 		}
 	}
-	w.where += ` AND id IN (` + strings.TrimSuffix(strings.Repeat(`?,`, n), `,`) + `)`
+	w.where += ` AND at.id IN (` + strings.TrimSuffix(strings.Repeat(`?,`, n), `,`) + `)`
 	return true
 }
 
@@ -91,52 +91,54 @@ func (st *store) sorted(q *query.Query, pk string, from continuation) (way, bool
 		return way{}, false
 	}
 	descending := q.Order()[0].Descending
-	w := way{where: ` AND pk = ?`, args: []any{pk}, order: rank(path) + `, ` + value(path) + `, id`}
+	w := way{where: ` AND at.pk = ?`, args: []any{pk}, order: `at.sorted, at.id`}
 	if descending { // those of one value are in the order of ids all the same
-		w.order = rank(path) + ` DESC, ` + value(path) + ` DESC, id`
+		w.order = `at.sorted DESC, at.id`
 	}
 	w.narrow(l, values)
 	if prefix := q.Prefix(stepsOf(path)); prefix != "" {
-		w.beginning(path, prefix)
+		w.beginning(prefix)
 	}
 	if len(after) == 1 {
-		r, v, ok := place(after[0])
-		if !ok {
-			return way{}, false
-		}
-		key := `(` + rank(path) + `, ` + value(path)
+		key := appendSorted(nil, after[0])
 		if descending {
-			w.where += ` AND ` + key + `) <= (?, ?) AND NOT (` + key + `) = (?, ?) AND id <= ?)`
-			w.args = append(w.args, r, v, r, v, from.ID)
+			w.where += ` AND at.sorted <= ? AND NOT (at.sorted = ? AND at.id <= ?)`
+			w.args = append(w.args, key, key, from.ID)
 		} else {
-			w.where += ` AND ` + key + `, id) > (?, ?, ?)`
-			w.args = append(w.args, r, v, from.ID)
+			w.where += ` AND (at.sorted, at.id) > (?, ?)`
+			w.args = append(w.args, key, from.ID)
 		}
 	}
 	return w, true
 }
 
-// beginning leaves out what does not begin with a prefix at a path.
-func (w *way) beginning(path, prefix string) {
-	w.where += ` AND ` + rank(path) + ` = ? AND ` + value(path) + ` >= ?`
-	w.args = append(w.args, rankOfText, prefix)
+// beginning leaves out what does not begin with a prefix at the path of the order.
+func (w *way) beginning(prefix string) {
+	from, to := appendSorted(nil, document.StringValue(prefix)), []byte{byte(document.String) + 1}
 	if end := behind(prefix); end != "" {
-		w.where, w.args = w.where+` AND `+value(path)+` < ?`, append(w.args, end)
+		to = appendSorted(nil, document.StringValue(end))
 	}
+	w.where += ` AND at.sorted >= ? AND at.sorted < ?`
+	w.args = append(w.args, from, to)
 }
 
-func (w *way) narrow(l *lookup, values map[string]any) {
-	w.index = ` INDEXED BY ` + l.name
-	for _, path := range l.paths {
-		w.where += ` AND ` + extract(path) + ` = ?`
-		w.args = append(w.args, values[path])
+func (w *way) narrow(l *lookup, values map[string]document.Value) {
+	w.lookup = true
+	w.where += ` AND at.lookup = ? AND at.equal = ?`
+	w.args = append(w.args, l.number, l.equalTo(values))
+	if l.sorted == "" {
+		w.where += ` AND at.sorted = x''`
 	}
 }
 
 // scan visits the documents that a query may select, in the order of the way, until visit
 // returns false.
 func (st *store) scan(ctx context.Context, c *container, how way, visit func(pk, id string, doc []byte) bool) error {
-	statement := `SELECT pk, id, seq, version, ts, body FROM items` + how.index + ` WHERE container = ?` + how.where + ` ORDER BY ` + how.order
+	statement := `SELECT at.pk, at.id, seq, version, ts, body FROM items AS at`
+	if how.lookup {
+		statement = `SELECT at.pk, at.id, seq, version, ts, body FROM entries AS at CROSS JOIN items ON seq = at.item`
+	}
+	statement += ` WHERE at.container = ?` + how.where + ` ORDER BY ` + how.order
 	// The context is looked at here and not in the driver, which might give up
 	// the connection: in memory, the data would go with it.
 	rows, err := st.reads.QueryContext(context.WithoutCancel(ctx), statement, append([]any{c.number}, how.args...)...)

@@ -42,8 +42,8 @@ var (
 	precondition = failure(http.StatusPreconditionFailed, "the item's ETag differs from If-Match")
 )
 
-// apply carries out one write. Each branch changes at most one row with one
-// statement, so a failure leaves nothing behind.
+// apply carries out one write. A write that is refused changes nothing; where the database
+// fails, the group is abandoned.
 func (g *group) apply(w write) outcome {
 	if g.err != nil {
 		return unavailable
@@ -83,25 +83,27 @@ func (g *group) create(w write) outcome {
 		return conflict
 	}
 	it := item{container: w.c, seq: version, version: version, ts: g.ts, body: w.body}
+	if err := g.index(w, it.seq, nil, w.body); err != nil {
+		return g.abandon(err)
+	}
 	return outcome{status: http.StatusCreated, item: it, charge: chargeCreate(len(w.body)) + w.indexed, wrote: len(w.body)}
 }
 
 func (g *group) replace(w write) outcome {
-	it := item{container: w.c, version: g.newVersion(), ts: g.ts, body: w.body}
-	var err error
-	if w.ifMatch == "" || w.ifMatch == "*" {
-		err = g.statement(updateItem).QueryRow(it.version, it.ts, it.body, w.c.number, w.pk, w.id).Scan(&it.seq)
-	} else {
-		expected, _ := parseETag(w.ifMatch) // 0, which no item has, for what is no ETag of ours
-		err = g.statement(updateItemIfMatch).QueryRow(it.version, it.ts, it.body, w.c.number, w.pk, w.id, expected).Scan(&it.seq)
+	before, o := g.load(w)
+	if !o.ok() {
+		return o
 	}
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		if _, o := g.load(w); !o.ok() {
-			return o
-		}
-		return precondition
-	case err != nil:
+	return g.update(w, before)
+}
+
+// update replaces the content of an item.
+func (g *group) update(w write, before item) outcome {
+	it := item{container: w.c, seq: before.seq, version: g.newVersion(), ts: g.ts, body: w.body}
+	if _, err := g.statement(updateItem).Exec(it.version, it.ts, it.body, it.seq); err != nil {
+		return g.abandon(err)
+	}
+	if err := g.index(w, it.seq, before.body, it.body); err != nil {
 		return g.abandon(err)
 	}
 	return outcome{status: http.StatusOK, item: it, charge: chargeReplace(len(w.body)) + w.indexed, wrote: len(w.body)}
@@ -113,6 +115,9 @@ func (g *group) delete(w write) outcome {
 		return o
 	}
 	if _, err := g.statement(deleteItem).Exec(it.seq); err != nil {
+		return g.abandon(err)
+	}
+	if err := g.index(w, it.seq, it.body, nil); err != nil {
 		return g.abandon(err)
 	}
 	return outcome{status: http.StatusNoContent, charge: chargeCreate(len(it.body)) + w.c.chargeIndex(it.body)}
@@ -127,7 +132,39 @@ func (g *group) patch(w write) outcome {
 	if !o.ok() {
 		return o
 	}
-	return g.replace(write{c: w.c, pk: w.pk, id: w.id, body: body, indexed: w.c.chargeIndex(body)})
+	w.body, w.indexed = body, w.c.chargeIndex(body)
+	return g.update(w, it)
+}
+
+// index moves an item to its places in the lookups. It has no body before it is created and
+// after it is deleted.
+func (g *group) index(w write, seq int64, before, after []byte) error {
+	if len(g.lookups.all) == 0 {
+		return nil
+	}
+	old, now := make([]*entry, len(g.lookups.all)), make([]*entry, len(g.lookups.all))
+	if before != nil {
+		old = g.lookups.entries(before)
+	}
+	if after != nil {
+		now = g.lookups.entries(after)
+	}
+	for i, l := range g.lookups.all {
+		if old[i].same(now[i]) {
+			continue
+		}
+		if e := old[i]; e != nil {
+			if _, err := g.statement(deleteEntry).Exec(l.number, w.c.number, w.pk, e.equal, e.sorted, w.id); err != nil {
+				return err
+			}
+		}
+		if e := now[i]; e != nil {
+			if _, err := g.statement(insertEntry).Exec(l.number, w.c.number, w.pk, e.equal, e.sorted, w.id, seq); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (g *group) read(w write) outcome {
@@ -185,6 +222,7 @@ func (st *store) batch(writes []write) ([]outcome, bool) {
 	}
 	st.writer.do(&job{
 		apply: func(g *group) {
+			success = true
 			g.atomically(func() bool {
 				for i, w := range writes {
 					if outcomes[i] = g.apply(w); !outcomes[i].ok() {

@@ -15,10 +15,12 @@ import (
 // and only then answers all of them: under load a disk flush is shared by
 // many writes, and an acknowledged write is always on disk.
 //
-// Writes in a group do not affect each other. One that fails leaves nothing
-// behind: a single write is one SQL statement, which SQLite undoes by itself,
-// and a transactional batch runs inside a savepoint. When the commit fails,
-// every write of the group is answered with 503 and none has happened.
+// Writes in a group do not affect each other. A write that is refused changes
+// nothing. A transactional batch of which an operation is refused has the
+// transaction rolled back; if the batch was not alone in its group, the group is
+// applied again, each batch inside a savepoint. Savepoints cost much and batches
+// are seldom refused. When the commit fails, every write of the group is
+// answered with 503 and none has happened.
 
 // maxGroup bounds a group, so that the first in it does not wait too long.
 const maxGroup = 256
@@ -35,6 +37,7 @@ type job struct {
 
 type writer struct {
 	db         *sql.DB
+	lookups    *atomic.Pointer[lookups]
 	now        func() time.Time
 	log        *slog.Logger
 	next       int64 // the next version; only the writer's goroutine uses it
@@ -49,23 +52,25 @@ type writer struct {
 const (
 	insertItem = iota
 	updateItem
-	updateItemIfMatch
 	deleteItem
 	selectItem
+	insertEntry
+	deleteEntry
 	statementCount
 )
 
 var statementText = [statementCount]string{
-	insertItem:        `INSERT INTO items (seq, container, pk, id, version, ts, body) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (container, pk, id) DO NOTHING`,
-	updateItem:        `UPDATE items SET version = ?, ts = ?, body = ? WHERE container = ? AND pk = ? AND id = ? RETURNING seq`,
-	updateItemIfMatch: `UPDATE items SET version = ?, ts = ?, body = ? WHERE container = ? AND pk = ? AND id = ? AND version = ? RETURNING seq`,
-	deleteItem:        `DELETE FROM items WHERE seq = ?`,
-	selectItem:        `SELECT seq, version, ts, body FROM items WHERE container = ? AND pk = ? AND id = ?`,
+	insertItem:  `INSERT INTO items (seq, container, pk, id, version, ts, body) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (container, pk, id) DO NOTHING`,
+	updateItem:  `UPDATE items SET version = ?, ts = ?, body = ? WHERE seq = ?`,
+	deleteItem:  `DELETE FROM items WHERE seq = ?`,
+	selectItem:  `SELECT seq, version, ts, body FROM items WHERE container = ? AND pk = ? AND id = ?`,
+	insertEntry: `INSERT INTO entries (lookup, container, pk, equal, sorted, id, item) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+	deleteEntry: `DELETE FROM entries WHERE lookup = ? AND container = ? AND pk = ? AND equal = ? AND sorted = ? AND id = ?`,
 }
 
-func newWriter(db *sql.DB, epoch int64, now func() time.Time, log *slog.Logger) (*writer, error) {
+func newWriter(db *sql.DB, ls *atomic.Pointer[lookups], epoch int64, now func() time.Time, log *slog.Logger) (*writer, error) {
 	w := &writer{
-		db: db, now: now, log: log, next: epoch<<40 + 1,
+		db: db, lookups: ls, now: now, log: log, next: epoch<<40 + 1,
 		jobs: make(chan *job, maxGroup), stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	for i, text := range statementText {
@@ -136,11 +141,13 @@ func (w *writer) run() {
 }
 
 func (w *writer) commit(jobs []*job) {
-	err := w.inTransaction(func(g *group) {
-		for _, j := range jobs {
-			j.apply(g)
-		}
-	})
+	err := w.inTransaction(jobs, false)
+	if errors.Is(err, errRefusedBatch) && len(jobs) > 1 {
+		err = w.inTransaction(jobs, true)
+	}
+	if errors.Is(err, errRefusedBatch) {
+		err = nil // it has its outcomes
+	}
 	if err != nil && !jobs[0].alone {
 		w.log.Error("cannot commit a group of writes", "writes", len(jobs), "error", err)
 	}
@@ -154,13 +161,18 @@ func (w *writer) commit(jobs []*job) {
 	}
 }
 
-func (w *writer) inTransaction(apply func(*group)) error {
+// errRefusedBatch ends a transaction without savepoints.
+var errRefusedBatch = errors.New("an operation of a batch was refused")
+
+func (w *writer) inTransaction(jobs []*job, savepoints bool) error {
 	tx, err := w.db.Begin()
 	if err != nil {
 		return err
 	}
-	g := &group{tx: tx, writer: w, ts: w.now().Unix()}
-	apply(g)
+	g := &group{tx: tx, writer: w, savepoints: savepoints, lookups: w.lookups.Load(), ts: w.now().Unix()}
+	for _, j := range jobs {
+		j.apply(g)
+	}
 	if g.err != nil {
 		return errors.Join(g.err, tx.Rollback())
 	}
@@ -179,6 +191,8 @@ func (w *writer) inTransaction(apply func(*group)) error {
 type group struct {
 	tx         *sql.Tx
 	writer     *writer
+	savepoints bool
+	lookups    *lookups
 	ts         int64
 	statements [statementCount]*sql.Stmt
 	err        error // a failure of the database itself, which ends the group
@@ -209,6 +223,12 @@ var unavailable = outcome{status: http.StatusServiceUnavailable, message: "canno
 
 // atomically runs steps that are kept or undone together.
 func (g *group) atomically(steps func() (keep bool)) {
+	if !g.savepoints {
+		if g.err == nil && !steps() && g.err == nil {
+			g.err = errRefusedBatch
+		}
+		return
+	}
 	if _, err := g.tx.Exec("SAVEPOINT batch"); err != nil {
 		g.abandon(err)
 		return

@@ -52,6 +52,19 @@ func TestEachMemberLocatesMembers(t *testing.T) {
 	}
 }
 
+// A quote in a text ends it only where it is not escaped.
+func TestLookupPassesEscapedQuotes(t *testing.T) {
+	t.Parallel()
+	doc := []byte(`{"a\"b":"\\","c":"\\\"d\":\"","e":{"":"\\\\"},"f":[1,"\"]"],"é":"\u00e9"}`)
+	for path, want := range map[string]string{
+		`a"b`: `"\\"`, `c`: `"\\\"d\":\""`, `e`: `{"":"\\\\"}`, `f`: `[1,"\"]"]`, `é`: `"\u00e9"`, `d`: "",
+	} {
+		if got, ok := Lookup(doc, []string{path}); string(got) != want || ok != (want != "") {
+			t.Errorf("%s is %s, want %s", path, got, want)
+		}
+	}
+}
+
 func TestEachElementLocatesElements(t *testing.T) {
 	t.Parallel()
 	for array, want := range map[string]string{

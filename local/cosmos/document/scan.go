@@ -128,6 +128,20 @@ type Member struct {
 // EachMember calls visit for every member of a checked object, in order,
 // until visit returns false. The slices point into the document.
 func EachMember(doc []byte, visit func(Member) bool) {
+	eachMember(doc, func(start, afterName, value, end int) bool {
+		return visit(Member{Name: unquote(doc[start:afterName]), Value: doc[value:end], Start: start, End: end})
+	})
+}
+
+// EachNamed is EachMember without the positions. The name is valid until visit returns.
+func EachNamed(doc []byte, visit func(name, value []byte) bool) {
+	eachMember(doc, func(start, afterName, value, end int) bool {
+		return visit(unquoted(doc[start:afterName]), doc[value:end])
+	})
+}
+
+// eachMember calls visit with the offsets of each member.
+func eachMember(doc []byte, visit func(start, afterName, value, end int) bool) {
 	i := skipSpace(doc, 0)
 	if i >= len(doc) || doc[i] != '{' {
 		return
@@ -136,12 +150,12 @@ func EachMember(doc []byte, visit func(Member) bool) {
 	for i < len(doc) && doc[i] == '"' {
 		start := i
 		i = skipString(doc, i)
-		name := unquote(doc[start:i])
+		afterName := i
 		i = skipSpace(doc, i) + 1 // the colon
 		i = skipSpace(doc, i)
-		valueStart := i
+		value := i
 		i = skipValue(doc, i)
-		if !visit(Member{Name: name, Value: doc[valueStart:i], Start: start, End: i}) {
+		if !visit(start, afterName, value, i) {
 			return
 		}
 		if i = skipSpace(doc, i); i >= len(doc) || doc[i] != ',' {
@@ -163,9 +177,9 @@ func Lookup(value []byte, path []string) ([]byte, bool) {
 		var found []byte
 		switch value[i] {
 		case '{':
-			EachMember(value, func(m Member) bool {
-				if m.Name == step {
-					found = m.Value
+			EachNamed(value, func(name, v []byte) bool {
+				if string(name) == step {
+					found = v
 				}
 				return found == nil
 			})
@@ -222,12 +236,21 @@ func skipSpace(b []byte, i int) int {
 
 // skipString returns the offset behind the string that opens at i.
 func skipString(b []byte, i int) int {
-	for i++; i < len(b); i++ {
-		switch b[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
+	for i++; i < len(b); {
+		n := bytes.IndexByte(b[i:], '"')
+		if n < 0 {
+			return len(b)
+		}
+		n += i
+		if n == i || b[n-1] != '\\' {
+			return n + 1
+		}
+		escaped := false
+		for ; i < n; i++ {
+			escaped = b[i] == '\\' && !escaped
+		}
+		if i = n + 1; !escaped {
+			return i
 		}
 	}
 	return i
@@ -264,17 +287,13 @@ func skipValue(b []byte, i int) int {
 }
 
 // unquote decodes a checked JSON string, quotes included.
-func unquote(quoted []byte) string {
+func unquote(quoted []byte) string { return string(unquoted(quoted)) }
+
+// unquoted is unquote into bytes, those of the string where nothing is escaped.
+func unquoted(quoted []byte) []byte {
 	inner := quoted[1 : len(quoted)-1]
-	plain := true
-	for _, c := range inner {
-		if c == '\\' {
-			plain = false
-			break
-		}
-	}
-	if plain {
-		return string(inner)
+	if bytes.IndexByte(inner, '\\') < 0 {
+		return inner
 	}
 	out := make([]byte, 0, len(inner))
 	for i := 0; i < len(inner); i++ {
@@ -311,7 +330,7 @@ func unquote(quoted []byte) string {
 			out = append(out, inner[i])
 		}
 	}
-	return string(out)
+	return out
 }
 
 func hex4(b []byte) rune {
