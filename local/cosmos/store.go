@@ -56,7 +56,9 @@ func openStore(dir string, now func() time.Time, log *slog.Logger) (*store, erro
 		if err != nil {
 			return nil, err
 		}
-		const options = "?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=wal_autocheckpoint(4000)&_pragma=temp_store(MEMORY)"
+		// Pages of about the size of a document: a commit writes each changed page whole. A page
+		// that is changed again and again is written to the file once per 64 MB of log.
+		const options = "?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=page_size(2048)&_journal_mode=WAL&_pragma=synchronous(FULL)&_pragma=wal_autocheckpoint(32000)&_pragma=temp_store(MEMORY)"
 		if st.writes, err = sql.Open("sqlite", file+options); err != nil {
 			return nil, fmt.Errorf("cosmos: open: %w", err)
 		}
