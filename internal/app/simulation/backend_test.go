@@ -27,6 +27,8 @@ type documentStore interface {
 	storetest.Dumper
 }
 
+var errOdd = errors.New("an odd failure")
+
 // newBackend makes the backend of a world: a store in memory, or the real driver over the real
 // protocol.
 func newBackend(w *world, protocols bool) (backend, error) {
@@ -89,6 +91,8 @@ func (w *world) fault(ctx context.Context, op memory.Operation) memory.Fault {
 		return memory.Fault{Before: fmt.Errorf("%w: %w", store.ErrUnavailable, err)}
 	case err != nil:
 		return memory.Fault{Before: err}
+	case v.odd:
+		return memory.Fault{Before: errOdd}
 	case v.lost && v.carriedOut > 0 || v.status != 0 && v.carriedOut > 0:
 		return memory.Fault{After: memory.AnswerLost.After, Retry: v.retried}
 	case v.status == 449 && op.Kind == memory.KindWrite:

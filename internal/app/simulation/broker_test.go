@@ -19,6 +19,7 @@ type broker struct {
 	messages   []*held
 	seen       map[string]time.Time // topic and message id, and when it came
 	deliveries map[string]int       // of all messages of a family
+	oddities   map[string]int       // by family: failures that counted as attempts
 	sent       map[string]*sending  // jobs that were taken, by message id
 	controls   []control            // in the order in which they came
 	accepted   int
@@ -57,7 +58,7 @@ const (
 )
 
 func newBroker(w *world) *broker {
-	return &broker{w: w, seen: map[string]time.Time{}, sent: map[string]*sending{}, deliveries: map[string]int{}}
+	return &broker{w: w, seen: map[string]time.Time{}, sent: map[string]*sending{}, deliveries: map[string]int{}, oddities: map[string]int{}}
 }
 
 // sender is a process's way to the broker.
@@ -143,13 +144,6 @@ func (b *broker) announcedAgain(topic, id string) bool {
 	first, _, byTick := strings.Cut(id, "-tick-")
 	_, before := b.seen[topic+"/"+first]
 	return byTick && before
-}
-
-// family names a message and all messages that are or were requeued for it: the app counts its
-// attempts on all of them together.
-func (m *held) family() string {
-	first, _, _ := strings.Cut(m.id, message.RequeueMark)
-	return m.topic + "/" + first
 }
 
 func (b *broker) control(m bus.Message, at time.Time) {

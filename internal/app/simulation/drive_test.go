@@ -104,8 +104,10 @@ func (w *world) run(ctx context.Context) {
 	if !w.plan.manual && len(w.plan.init) > 0 { // what the scheduler does where it makes a batch
 		w.announceInit()
 	}
+	lines := 0
 	for range mostActions {
 		synctest.Wait()
+		w.sortLines(lines)
 		w.reap()
 		w.worker.catchUp()
 		if now := w.back.progress(); now != w.progress {
@@ -117,8 +119,9 @@ func (w *world) run(ctx context.Context) {
 		if w.failed() {
 			return
 		}
-		if len(w.tasks) > 0 || len(w.broker.messages) > 0 {
+		if len(w.tasks) > 0 || len(w.broker.messages) > 0 || w.worker.flush() {
 			w.act()
+			lines = w.lines()
 			continue
 		}
 		ended, err := w.ended(ctx)
@@ -136,6 +139,7 @@ func (w *world) run(ctx context.Context) {
 		default:
 			w.idle()
 		}
+		lines = w.lines()
 	}
 	w.problem("no end after %d actions", mostActions)
 }
@@ -159,6 +163,9 @@ func (w *world) ended(ctx context.Context) (bool, error) {
 // out a message, has the worker do a job, or lets time pass.
 func (w *world) act() {
 	c := w.plan.chaos
+	if len(w.worker.groups.ready) > 0 && w.worker.groups.rng.IntN(100) == 0 {
+		w.worker.flush()
+	}
 	switch {
 	case w.mayFail(nil) && w.chance(c.jump/20):
 		w.jump()
@@ -219,6 +226,9 @@ func (w *world) calls() int {
 
 // idle lets time pass until something falls due.
 func (w *world) idle() {
+	if w.worker.flush() {
+		return
+	}
 	if w.mayAct() && w.rng.IntN(2) == 0 {
 		w.administer()
 		if len(w.tasks) > 0 {

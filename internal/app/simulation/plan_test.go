@@ -63,6 +63,7 @@ type chaos struct {
 	budget      int // faults in all
 	store       float64
 	bus         float64
+	odd         float64
 	kill        float64
 	redeliver   float64
 	lose        float64
@@ -205,6 +206,9 @@ func (p *plan) drawChaos() {
 	c.budget = 3 + r.IntN(60)
 	c.store, c.bus, c.kill = often(.25), often(.3), often(.1)
 	c.redeliver, c.lose, c.jump, c.outage = often(.4), often(.3), often(.1), often(.02)
+	if r := p.rng("odd"); r.IntN(2) == 0 {
+		c.odd = r.Float64() * .1
+	}
 	p.chaos = c
 }
 

@@ -11,12 +11,17 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/matoolkit/matoolkit/internal/message"
 )
 
 // operation is one step of a task at the store or at the bus. The task waits at it
 // until the scheduler has decided its outcome.
 type operation struct {
 	task    *task
+	part    string // of the task: each result of a group is processed by one
 	text    string
 	write   bool // changes the store
 	sends   int  // messages, to the bus
@@ -30,6 +35,7 @@ type verdict struct {
 	status     int // the store's answer, where it is not its own; 0 for that
 	lost       bool
 	unsent     bool // lost before it left
+	odd        bool // it fails as nothing that the app knows; only in memory
 	retried    bool // repeated by the driver in memory; over the protocol the SDK decides
 }
 
@@ -39,6 +45,7 @@ func (w *world) park(ctx context.Context, o *operation) (verdict, error) {
 		return verdict{}, context.Canceled
 	}
 	o.verdict = make(chan verdict, 1)
+	o.part = trace.SpanContextFromContext(ctx).TraceID().String()
 	w.mu.Lock()
 	w.parked = append(w.parked, o)
 	w.mu.Unlock()
@@ -62,7 +69,7 @@ func (w *world) waiting() []*operation {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	slices.SortFunc(w.parked, func(a, b *operation) int {
-		return cmp.Or(cmp.Compare(a.task.id, b.task.id), cmp.Compare(a.text, b.text))
+		return cmp.Or(cmp.Compare(a.task.id, b.task.id), cmp.Compare(a.part, b.part), cmp.Compare(a.text, b.text))
 	})
 	return slices.Clone(w.parked)
 }
@@ -100,6 +107,11 @@ func (w *world) decide(o *operation) {
 		return
 	case o.sends > 0 && w.mayFail(o.task.process) && w.chance(c.bus): // a message that is not requeued is delivered again
 		v = verdict{carriedOut: w.rng.IntN(o.sends + 1), lost: true}
+	case o.sends == 0 && w.mayBeOdd(o.task) && w.chance(c.odd):
+		v = verdict{odd: true}
+		for _, name := range o.task.message.families() {
+			w.broker.oddities[name]++
+		}
 	case o.sends == 0 && w.chance(c.store):
 		v = w.storeFault(o)
 		if _, inMemory := w.back.(*inMemory); inMemory {
@@ -108,6 +120,17 @@ func (w *world) decide(o *operation) {
 	}
 	w.grant(o, v)
 }
+
+// mayBeOdd reports whether an operation of a task can fail as nothing that the app knows: such a
+// failure counts as an attempt, as does each delivery of a suspect, of which gentle allows three.
+func (w *world) mayBeOdd(t *task) bool {
+	_, inMemory := w.back.(*inMemory)
+	return inMemory && t.message != nil && t.message.topic == message.TopicWorkerResults && w.mayFail(t.process) &&
+		!slices.ContainsFunc(t.message.families(), func(name string) bool { return w.broker.oddities[name] >= mostOddities })
+}
+
+// mostOddities is how often the processing of one result fails as nothing that the app knows.
+const mostOddities = 1
 
 func (w *world) storeFault(o *operation) verdict {
 	refusals := []int{http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusRequestTimeout}

@@ -42,6 +42,7 @@ type worker struct {
 	done   map[string]bool            // by decision: some job of it was answered as done
 	tries  map[string]map[string]bool // by decision: the jobs of it that were begun
 
+	groups   *grouping
 	replicas []*replica
 	started  int          // replicas that ever were
 	running  []*execution // in the order in which they were begun
@@ -114,7 +115,7 @@ func newWorker(w *world) *worker {
 	k := &worker{
 		w: w, rng: w.plan.rng("worker"), locks: w.plan.rng("locks"), rounds: map[string]int{}, at: map[string]int{}, polling: map[string]bool{}, repolls: map[string]bool{},
 		answers: map[string]message.Result{}, begun: map[string]beginning{}, ended: map[string]bool{}, declines: map[string]declined{}, latest: map[string]int{},
-		lost: map[string]bool{}, delays: map[string]time.Duration{}, done: map[string]bool{}, tries: map[string]map[string]bool{},
+		groups: newGrouping(w.plan), lost: map[string]bool{}, delays: map[string]time.Duration{}, done: map[string]bool{}, tries: map[string]map[string]bool{},
 	}
 	for range w.plan.work.replicas {
 		k.start()
@@ -161,6 +162,7 @@ func (k *worker) beat() {
 
 // sendBeats sends a heartbeat of each replica.
 func (k *worker) sendBeats() {
+	k.flush() // the jobs whose results wait are not in hand any more
 	now := k.w.now()
 	since := k.beatAt // from then on the broker has heartbeats, of which this one is the last
 	k.beatAt = now.Add(message.HeartbeatInterval)
@@ -317,7 +319,7 @@ func (k *worker) execute(m *held) {
 	case remembered:
 		k.w.trace("replica %d remembers %s", r.id, m.id)
 		if !k.lost[m.id] {
-			k.send(before, 0)
+			k.sendResult(before, 0)
 		}
 		k.w.broker.settle(m)
 		return
@@ -422,7 +424,7 @@ func (k *worker) finish(e *execution) {
 		k.done[decision] = true
 	}
 	if !e.lost {
-		k.send(e.result, e.lag)
+		k.sendResult(e.result, e.lag)
 	}
 	if m.deliveries < gentle && k.w.chance(k.w.plan.chaos.redeliver/2) {
 		k.w.trace("%s is not acknowledged by the worker", m.id)
@@ -451,7 +453,7 @@ func (k *worker) refuse(r *replica, m *held, j message.Job, why string) {
 		JobID: j.JobID, Status: message.StatusFailure, Timestamp: k.w.now(), CorrelationData: j.CorrelationData,
 		Error: &message.JobError{Message: "not begun", Type: why, Redelivered: redelivered},
 	}
-	sent := k.send(result, 0)
+	sent := k.sendResult(result, 0)
 	k.w.broker.settle(m)
 	begun, ok := k.begun[m.id]
 	if k.ended[m.id] && !(sent && k.waits(j)) {
@@ -540,14 +542,18 @@ func undoes(place string) bool {
 	return strings.Contains(place, "undo") || strings.HasPrefix(place, "removed")
 }
 
-// send sends a result; false where the broker drops it.
-func (k *worker) send(r message.Result, after time.Duration) bool {
+// sendResult sends a result; false where the broker drops it.
+func (k *worker) sendResult(r message.Result, after time.Duration) bool {
 	encoded, err := json.Marshal(r)
 	if err != nil {
 		k.w.problem("%v", err)
 		return false
 	}
-	return k.w.broker.take(message.TopicWorkerResults, bus.Message{ID: r.ID(), Body: encoded, At: k.w.now().Add(after)}, k.w.now())
+	m := bus.Message{ID: r.ID(), Body: encoded}
+	if after > 0 {
+		m.At = k.w.now().Add(after)
+	}
+	return k.send(m)
 }
 
 // answer is for a job that is begun for the first time.

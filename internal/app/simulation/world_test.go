@@ -203,6 +203,7 @@ func (w *world) spawn(p *process, m *held, what string, run func(ctx context.Con
 	t.ctx, t.cancel = context.WithValue(ctx, taskKey{}, t), cancel
 	w.tasks = append(w.tasks, t)
 	w.trace("task %d on process %d: %s", t.id, p.id, what)
+	defer w.sortLines(w.lines())
 	go func() {
 		t.err = run(t.ctx, p.app)
 		t.done.Store(true)
@@ -231,17 +232,31 @@ func (w *world) reap() {
 // tasks that wake at the same moment, since they run in any order.
 func (w *world) advance(d time.Duration) {
 	w.mu.Lock()
-	sleeping, lines := len(w.tasks) > len(w.parked), len(w.history)
+	sleeping := len(w.tasks) > len(w.parked)
 	w.mu.Unlock()
 	if sleeping {
 		d = max(d, longestWait)
 	}
+	lines := w.lines()
 	time.Sleep(d)
 	synctest.Wait()
-	w.mu.Lock()
-	slices.Sort(w.history[lines:])
-	w.mu.Unlock()
+	w.sortLines(lines)
 	w.clock.Add(int64(d))
+}
+
+// lines returns how many lines the history has.
+func (w *world) lines() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.history)
+}
+
+// sortLines sorts the lines of the history from one on, which goroutines wrote that ran in any
+// order: those of several tasks, or of the parts of one.
+func (w *world) sortLines(from int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	slices.Sort(w.history[from:])
 }
 
 // kill ends a process: nothing that it still asks for happens. Another takes its
@@ -252,8 +267,10 @@ func (w *world) kill(p *process, why string) {
 	w.trace("process %d dies %s", p.id, why)
 	for _, t := range w.tasks {
 		if t.process == p {
+			lines := w.lines()
 			t.cancel()
 			synctest.Wait() // one after the other, for the history's sake
+			w.sortLines(lines)
 		}
 	}
 	w.processes = slices.DeleteFunc(w.processes, func(q *process) bool { return q == p })
@@ -266,7 +283,7 @@ func (w *world) kill(p *process, why string) {
 // be delivered again without coming near the broker's limit, or the app's limit of attempts.
 func (w *world) mayFail(p *process) bool {
 	return !slices.ContainsFunc(w.tasks, func(t *task) bool {
-		return (p == nil || t.process == p) && t.message != nil && w.broker.deliveries[t.message.family()] >= gentle
+		return (p == nil || t.process == p) && t.message != nil && slices.ContainsFunc(t.message.families(), func(name string) bool { return w.broker.deliveries[name] >= gentle })
 	})
 }
 
@@ -285,7 +302,9 @@ func (w *world) chance(probability float64) bool {
 // without an error and the process lived to say so.
 func (w *world) deliver(m *held) {
 	m.deliveries++
-	w.broker.deliveries[m.family()]++
+	for _, name := range m.families() {
+		w.broker.deliveries[name]++
+	}
 	m.inHand++
 	w.repeated = w.repeated || m.deliveries > 1
 	if m.deliveries > lastDelivery {
