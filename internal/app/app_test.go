@@ -344,3 +344,27 @@ func TestCostOfAStep(t *testing.T) {
 		t.Fatalf("a step cost %.2f reads, %.2f writes, %.2f messages", reads, writes, messages)
 	}
 }
+
+// TestCostOfAPoll: a poll costs one write and one execution, of the result before it, and two
+// messages: its job, which is sent ahead, and its result.
+func TestCostOfAPoll(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false, azure)
+	s.script = script{"Do": always(unfinished)}
+	const members, rounds = 49, 8
+	b := s.startBatch(oneStep(", poll: {interval: 2s, timeout: 1h}"), people(members))
+	before, sent, handled := s.store.Counts(), s.bus.Sent(), len(s.past)
+	for range rounds {
+		s.pass(2 * time.Second)
+	}
+	after := s.store.Counts()
+	per := func(n int64) float64 { return float64(n) / (members * rounds) }
+	reads, writes, messages, executions := per(after.Reads-before.Reads), per(after.Writes-before.Writes), per(s.bus.Sent()-sent), per(int64(len(s.past)-handled))
+	t.Logf("a poll: %.2f reads, %.2f writes, %.2f messages, %.2f executions", reads, writes, messages, executions)
+	if v := s.step(b.ID, 1, "do"); v.PollCount != rounds {
+		t.Fatalf("%d polls", v.PollCount)
+	}
+	if reads > 0.1 || writes > 1.02 || messages > 2.02 || executions > 1.02 {
+		t.Fatalf("a poll cost %.2f reads, %.2f writes, %.2f messages and %.2f executions", reads, writes, messages, executions)
+	}
+}
