@@ -78,7 +78,7 @@ func bodyPlace(id string) string { return "message/" + id }
 
 // openFields has the fields of jobs and results that hold no secret.
 var openFields = []string{
-	"JobId", "BatchId", "WorkerId", "FunctionName", "EffectId", "DispatchedAt", "ExpiresAt",
+	"JobId", "BatchId", "WorkerId", "FunctionName", "EffectId", "DispatchedAt", "ExpiresAt", "AcceptsGroups",
 	"Status", "ResultType", "DurationMs", "Timestamp", "CorrelationData",
 }
 
