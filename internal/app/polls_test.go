@@ -209,3 +209,27 @@ func TestPollsOfAStepThatIsRetriedComeAlthoughTheirNumbersAreTaken(t *testing.T)
 	s.wantStatus(b.ID, "completed")
 	s.verify()
 }
+
+// A worker takes jobs that were dispatched after a poll was sent ahead, and before it is visible. The
+// poll is not lost for that.
+func TestPollThatIsToComeIsNotBehindJobsThatItsWorkerTook(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.script = script{"Copy": inTurn(always(unfinished), fails(errLost))}
+	b := s.createBatch(strings.NewReplacer("interval: 30s, timeout: 10m", "interval: 3m, timeout: 1h", "function: Copy,", "function: Copy, timeout: 1m,").Replace(polling), people(1))
+	r := s.replica("r1")
+	r.beat()
+	s.advance(b.ID)
+	sent := s.clock.Now()
+	r.during(2 * time.Minute)
+	s.pass(time.Second)
+	taken := s.clock.Now()
+	r.TakenThrough, r.JobsInFlight, r.InFlight = &taken, []string{"batch-9-step-1"}, 1
+	r.beat()
+	r.during(sent.Add(4*time.Minute + runstate.JobGracePeriod).Sub(s.clock.Now()))
+	if v := s.step(b.ID, 1, "copy"); v.Status != api.StepPolling || v.RetryCount != 0 {
+		t.Errorf("%s after %d retries: %s", v.Status, v.RetryCount, v.Error)
+	}
+	s.wantCalls(1, "Copy Copy")
+	s.verify()
+}

@@ -24,6 +24,9 @@ func (w *world) checkBegin(e execution, late bool) {
 		return
 	}
 	run, index, _ := w.run(e.job.BatchID, e.job.CorrelationData.StepExecutionID)
+	if s := run.Steps[index]; s.AwaitsJob(e.job.JobID) && w.clock.Before(s.VisibleAt()) {
+		w.problem("job %s begins before its time", name)
+	}
 	if w.paused[e.job.BatchID] && !late && w.isPaused(e.job.BatchID) {
 		w.problem("job %s begins after the pause of its batch was confirmed", name)
 	}
