@@ -92,7 +92,7 @@ func wire(ctx context.Context, s settings, lookup func(string) string, log *slog
 		Store: stored, Bus: sender, Waiting: waiting, Dead: sender, Now: s.now, Log: log, Functions: catalog.Signatures(catalog.Standard()), Sources: sources(s.dataSources, identity, client),
 		WorkerStartup: time.Duration(s.workerStartup) * time.Second, Secrets: box,
 	})
-	triggers := invocation.NewServer(invocation.Config{
+	served := invocation.Config{
 		Functions: map[string]invocation.Func{
 			schedulertimer.Name:     schedulertimer.New(a),
 			orchestratorevents.Name: orchestratorevents.New(a),
@@ -100,9 +100,11 @@ func wire(ctx context.Context, s settings, lookup func(string) string, log *slog
 		},
 		Deadline: s.deadline(),
 		Log:      log,
-		Tracer:   measured.Tracer(scope),
-		Meter:    measured.Meter(scope),
-	})
+	}
+	if measured.On() {
+		served.Tracer, served.Meter = measured.Tracer(scope), measured.Meter(scope)
+	}
+	triggers := invocation.NewServer(served)
 	api := adminhttp.New(adminhttp.Config{
 		UseCases: adminhttp.UseCasesOf(a), Verifier: verifier, Log: log,
 		Rate: rate.Limit(s.apiRate), Burst: s.apiBurst, Long: s.apiLong,

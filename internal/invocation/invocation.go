@@ -18,9 +18,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
-	nometric "go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/trace"
-	notrace "go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/matoolkit/matoolkit/internal/logkey"
 )
@@ -56,8 +54,8 @@ type Server struct {
 	functions map[string]Func
 	deadline  time.Duration
 	log       *slog.Logger
-	tracer    trace.Tracer
-	duration  metric.Float64Histogram
+	tracer    trace.Tracer            // nil: no span is recorded
+	duration  metric.Float64Histogram // nil: it is not measured
 }
 
 // Config of a Server. Functions are keyed by the name of their folder, in its
@@ -76,13 +74,11 @@ func NewServer(c Config) *Server {
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
-	if c.Tracer == nil {
-		c.Tracer = notrace.Tracer{}
+	s := &Server{functions: c.Functions, deadline: c.Deadline, log: c.Log, tracer: c.Tracer}
+	if c.Meter != nil {
+		s.duration = duration(c.Meter)
 	}
-	if c.Meter == nil {
-		c.Meter = nometric.Meter{}
-	}
-	return &Server{functions: c.Functions, deadline: c.Deadline, log: c.Log, tracer: c.Tracer, duration: duration(c.Meter)}
+	return s
 }
 
 // The replies hold a non-empty object and are always application/json: the host

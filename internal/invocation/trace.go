@@ -22,6 +22,16 @@ import (
 // Bus trigger in Azure, or where there is no other, and is linked otherwise. The
 // span records no error texts, which may quote a message.
 func (s *Server) begin(ctx context.Context, header http.Header, call *Call) (context.Context, func(error)) {
+	sent := tracecontext.Extract(call.Properties)
+	hosts := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), propagation.HeaderCarrier(header)))
+	parent, linked := hosts, false
+	if sent.IsValid() && sent.TraceID() != hosts.TraceID() {
+		parent, linked = sent, hosts.IsValid()
+	}
+	ctx = trace.ContextWithRemoteSpanContext(ctx, parent)
+	if s.tracer == nil {
+		return ctx, func(error) {}
+	}
 	kind := trace.SpanKindInternal // the timer's
 	attributes := []attribute.KeyValue{
 		attribute.String("faas.name", call.Function), attribute.String("faas.invocation_id", call.ID),
@@ -34,16 +44,10 @@ func (s *Server) begin(ctx context.Context, header http.Header, call *Call) (con
 		}
 	}
 	options := []trace.SpanStartOption{trace.WithSpanKind(kind), trace.WithAttributes(attributes...)}
-	sent := tracecontext.Extract(call.Properties)
-	hosts := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), propagation.HeaderCarrier(header)))
-	parent := hosts
-	if sent.IsValid() && sent.TraceID() != hosts.TraceID() {
-		parent = sent
-		if hosts.IsValid() {
-			options = append(options, trace.WithLinks(trace.Link{SpanContext: hosts}))
-		}
+	if linked {
+		options = append(options, trace.WithLinks(trace.Link{SpanContext: hosts}))
 	}
-	ctx, span := s.tracer.Start(trace.ContextWithRemoteSpanContext(ctx, parent), call.Function, options...)
+	ctx, span := s.tracer.Start(ctx, call.Function, options...)
 	return ctx, func(err error) {
 		if err != nil {
 			span.SetStatus(codes.Error, "")
@@ -70,6 +74,9 @@ func duration(meter metric.Meter) metric.Float64Histogram {
 }
 
 func (s *Server) measure(ctx context.Context, function string, took time.Duration, err error) {
+	if s.duration == nil {
+		return
+	}
 	outcome := "success"
 	if err != nil {
 		outcome = "failure"

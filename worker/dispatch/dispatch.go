@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -287,12 +288,13 @@ func (l *Loop) fetch(ctx context.Context, room int, draining bool) ([]*bus.Recei
 type received struct {
 	message  *bus.Received
 	job      message.Job
-	err      error  // why the job cannot be done, of readJob
-	identity string // of the job, where there is no err
-	slot     bool   // whether it has one, and may call a function
-	held     bool   // whether it counts among those that wait for one
-	begun    bool   // whether the job's function was called for it, or may have been
-	waited   bool   // whether it was taken without a slot
+	came     json.RawMessage // the job's correlation as it came
+	err      error           // why the job cannot be done, of readJob
+	identity string          // of the job, where there is no err
+	slot     bool            // whether it has one, and may call a function
+	held     bool            // whether it counts among those that wait for one
+	begun    bool            // whether the job's function was called for it, or may have been
+	waited   bool            // whether it was taken without a slot
 	lock     lock
 }
 
@@ -324,7 +326,7 @@ func (l *Loop) accept(messages []*bus.Received, slots, extra int) (refused int) 
 	for _, m := range messages {
 		d := &received{message: m}
 		d.lock.set(m.LockedUntil)
-		d.job, d.err = readJob(m.Body, l.config.WorkerID)
+		d.job, d.came, d.err = readJob(m.Body, l.config.WorkerID)
 		calls := d.err == nil
 		if calls {
 			d.identity = identity(d.job)
@@ -414,10 +416,35 @@ func pause(ctx context.Context, d time.Duration) {
 
 // logFor adds what a job is known by to the log, and blanks the job's secrets in it.
 func (l *Loop) logFor(job message.Job) *slog.Logger {
-	return blank.Logger(l.log, job.Secrets).With(
-		logkey.BatchID, job.CorrelationData.BatchID,
-		logkey.StepExecutionID, job.CorrelationData.StepExecutionID,
-		logkey.JobID, job.JobID, logkey.Function, job.FunctionName)
+	return slog.New(lateAttrs{blank.Logger(l.log, job.Secrets).Handler(), []slog.Attr{
+		slog.Int(logkey.BatchID, job.CorrelationData.BatchID),
+		slog.Int64(logkey.StepExecutionID, job.CorrelationData.StepExecutionID),
+		slog.String(logkey.JobID, job.JobID), slog.String(logkey.Function, job.FunctionName),
+	}})
+}
+
+// lateAttrs is a log handler that formats its attributes with each record: most jobs log none.
+type lateAttrs struct {
+	slog.Handler
+	attrs []slog.Attr
+}
+
+func (h lateAttrs) Handle(ctx context.Context, r slog.Record) error {
+	full := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
+	full.AddAttrs(h.attrs...)
+	r.Attrs(func(a slog.Attr) bool {
+		full.AddAttrs(a)
+		return true
+	})
+	return h.Handler.Handle(ctx, full)
+}
+
+func (h lateAttrs) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return lateAttrs{h.Handler, slices.Concat(h.attrs, attrs)}
+}
+
+func (h lateAttrs) WithGroup(name string) slog.Handler {
+	return h.Handler.WithAttrs(h.attrs).WithGroup(name)
 }
 
 // noControls are of a worker whose jobs are never revoked.

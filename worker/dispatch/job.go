@@ -61,7 +61,7 @@ func (l *Loop) handle(d *received) (tell func()) {
 	log = traced(ctx, log)
 	a, ok := l.answer(ctx, d, log)
 	if ok && a.send {
-		ok = l.results.send(l.work, envelope(ctx, a.Result, m, l.config.WorkerID), job.AcceptsGroups) == nil
+		ok = l.results.send(l.work, envelope(ctx, a.Result, d, l.config.WorkerID), job.AcceptsGroups) == nil
 	}
 	if !ok {
 		observed(Outcome{})
@@ -318,37 +318,54 @@ var errUnanswerable = errors.New("the job has no JobId or no CorrelationData.Ste
 // (https://learn.microsoft.com/azure/service-bus-messaging/service-bus-quotas).
 const maxMessageID = 128
 
-// readJob reads a job for this worker. With an error that is not errUnanswerable
-// the job has what an answer needs.
-func readJob(body []byte, workerID string) (message.Job, error) {
-	var job message.Job
-	err := json.Unmarshal(body, &job)
+// readJob reads a job for this worker, and its correlation as it came. With an error that is not
+// errUnanswerable the job has what an answer needs.
+func readJob(body []byte, workerID string) (message.Job, json.RawMessage, error) {
+	var in struct {
+		message.Job
+		CorrelationData json.RawMessage // in the place of the job's
+	}
+	err := json.Unmarshal(body, &in)
+	job, came := in.Job, in.CorrelationData
+	if err == nil && len(came) > 0 {
+		err = json.Unmarshal(came, &job.CorrelationData)
+	}
+	if err != nil { // what can be read, and the name of the field that cannot
+		job = message.Job{}
+		err = json.Unmarshal(body, &job)
+	}
+	err = checkJob(&job, err, workerID)
+	return job, came, err
+}
+
+// checkJob checks a job that was read with err.
+func checkJob(job *message.Job, err error, workerID string) error {
 	// Where a field cannot be read the others may be: of one with the wrong type all
 	// others, of a bad date those before it.
 	if job.JobID == "" || job.CorrelationData.StepExecutionID == 0 {
 		if err != nil {
-			return job, fmt.Errorf("%w: %w", errUnanswerable, err)
+			return fmt.Errorf("%w: %w", errUnanswerable, err)
 		}
-		return job, errUnanswerable
+		return errUnanswerable
 	}
-	if id := result(job, 0).ID(); len(id) > maxMessageID {
-		return job, fmt.Errorf("%w: the JobId is too long: the message id of the result would have %d characters, more than %d", errUnanswerable, len(id), maxMessageID)
+	if id := result(*job, 0).ID(); len(id) > maxMessageID {
+		return fmt.Errorf("%w: the JobId is too long: the message id of the result would have %d characters, more than %d", errUnanswerable, len(id), maxMessageID)
 	}
 	parameters := bytes.TrimSpace(job.Parameters)
 	switch {
 	case err != nil:
-		return job, fmt.Errorf("invalid job: %w", err)
+		return fmt.Errorf("invalid job: %w", err)
 	case job.FunctionName == "":
-		return job, errors.New("the job has no FunctionName")
+		return errors.New("the job has no FunctionName")
 	case job.WorkerID != "" && !strings.EqualFold(job.WorkerID, workerID):
-		return job, fmt.Errorf("the job is for worker %q, not for %q", job.WorkerID, workerID)
+		return fmt.Errorf("the job is for worker %q, not for %q", job.WorkerID, workerID)
 	case len(parameters) > 0 && parameters[0] != '{' && !bytes.Equal(parameters, jsonNull):
-		return job, errors.New("the job's Parameters are not a JSON object")
+		return errors.New("the job's Parameters are not a JSON object")
 	}
 	if bytes.Equal(parameters, jsonNull) {
 		job.Parameters = nil
 	}
-	return job, nil
+	return nil
 }
 
 func success(job message.Job, value any, took time.Duration) message.Result {

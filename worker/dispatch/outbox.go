@@ -181,11 +181,11 @@ const maxTraceProperty = 512
 
 // envelope makes the message of a worker's result that answers a delivery of its job.
 // It carries the trace of ctx, or the job's where ctx has none.
-func envelope(ctx context.Context, r message.Result, job *bus.Received, workerID string) bus.Message {
+func envelope(ctx context.Context, r message.Result, d *received, workerID string) bus.Message {
 	body, err := json.Marshal(struct {
 		message.Result
 		CorrelationData any // in the place of the result's
-	}{r, correlation(r, job.Body)})
+	}{r, d.correlation()})
 	if err != nil {
 		panic(err) // r.Result was marshalled here before; the rest is plain data
 	}
@@ -197,7 +197,7 @@ func envelope(ctx context.Context, r message.Result, job *bus.Received, workerID
 		},
 	}
 	for _, name := range traceProperties {
-		if v, ok := job.Properties[name].(string); ok && len(v) <= maxTraceProperty {
+		if v, ok := d.message.Properties[name].(string); ok && len(v) <= maxTraceProperty {
 			m.Properties[name] = v
 		}
 	}
@@ -211,10 +211,9 @@ const maxCorrelation = 2 << 10
 // correlation is the job's as it came, with what this version of the worker does not
 // know: the orchestrator may be newer. One that is too large goes back as it was
 // understood.
-func correlation(r message.Result, job []byte) any {
-	var came struct{ CorrelationData json.RawMessage }
-	if err := json.Unmarshal(job, &came); err != nil || len(came.CorrelationData) > maxCorrelation || len(came.CorrelationData) == 0 {
-		return r.CorrelationData
+func (d *received) correlation() any {
+	if len(d.came) > maxCorrelation || len(d.came) == 0 {
+		return d.job.CorrelationData
 	}
-	return came.CorrelationData
+	return d.came
 }

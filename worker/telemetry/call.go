@@ -21,8 +21,8 @@ const (
 	Exchange = "exchange"
 )
 
-// Client is base with each of its requests recorded as a call to an API. A nil base
-// is an empty client.
+// Client is base with each of its requests recorded as a call to an API, where anything is sent. A
+// nil base is an empty client.
 func (r *Recorder) Client(base *http.Client, api string) *http.Client {
 	var client http.Client
 	if base != nil {
@@ -31,7 +31,9 @@ func (r *Recorder) Client(base *http.Client, api string) *http.Client {
 	if client.Transport == nil {
 		client.Transport = http.DefaultTransport
 	}
-	client.Transport = &transport{recorder: r, api: api, next: client.Transport}
+	if r.on {
+		client.Transport = &transport{recorder: r, api: api, next: client.Transport}
+	}
 	return &client
 }
 

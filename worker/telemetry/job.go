@@ -27,13 +27,26 @@ const (
 // it came with a job and could be anything.
 const otherFunction = "other"
 
-// Jobs watches the jobs of a worker that has these functions.
+// Jobs watches the jobs of a worker that has these functions. Where nothing is sent, it only passes
+// the traces of the jobs on.
 func (r *Recorder) Jobs(functions *catalog.Catalog) dispatch.Observer {
+	if !r.on {
+		return passing{}
+	}
 	known := map[string]string{}
 	for _, f := range functions.Functions() {
 		known[strings.ToLower(f.Name)] = f.Name
 	}
 	return &jobs{Recorder: r, known: known}
+}
+
+type passing struct{}
+
+func (passing) Received(ctx context.Context, d dispatch.Delivery) (context.Context, func(dispatch.Outcome)) {
+	if d.Trace.IsValid() {
+		ctx = trace.ContextWithRemoteSpanContext(ctx, d.Trace)
+	}
+	return ctx, func(dispatch.Outcome) {}
 }
 
 type jobs struct {

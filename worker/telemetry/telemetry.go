@@ -15,14 +15,16 @@ import (
 // scope names the spans and metrics of this package.
 const scope = "github.com/matoolkit/matoolkit/worker"
 
-// Providers make tracers and meters: package otlp's Providers.
+// Providers make tracers and meters: package otlp's Providers. On reports whether anything is sent.
 type Providers interface {
+	On() bool
 	Tracer(name string) trace.Tracer
 	Meter(name string) metric.Meter
 }
 
 // Recorder records jobs and calls. It is safe for concurrent use.
 type Recorder struct {
+	on     bool
 	tracer trace.Tracer
 
 	running   metric.Int64UpDownCounter
@@ -39,6 +41,7 @@ func New(p Providers) (*Recorder, error) {
 	meter := p.Meter(scope)
 	i := instruments{meter: meter}
 	r := &Recorder{
+		on:     p.On(),
 		tracer: p.Tracer(scope),
 
 		running: i.upDown("matoolkit.worker.jobs.running", "{job}", "jobs that run now"),

@@ -38,6 +38,7 @@ type kept struct {
 	meters metric.MeterProvider
 }
 
+func (k *kept) On() bool                        { return true }
 func (k *kept) Tracer(name string) trace.Tracer { return k.traces.Tracer(name) }
 func (k *kept) Meter(name string) metric.Meter  { return k.meters.Meter(name) }
 
@@ -282,5 +283,30 @@ func TestCommandsAreRecordedByTheirName(t *testing.T) {
 		if got := k.spans.GetSpans()[i]; got.Name != want || k.attributes(i)["matoolkit.api"] != "exchange" {
 			t.Errorf("%q is recorded as %s %v", name, got.Name, k.attributes(i))
 		}
+	}
+}
+
+// off sends nothing: a recorder must not ask it for spans.
+type off struct{ kept }
+
+func (*off) On() bool { return false }
+
+// Where nothing is sent, a job's trace is passed on and nothing is recorded.
+func TestNothingIsRecordedWhereTelemetryIsOff(t *testing.T) {
+	t.Parallel()
+	_, k := record(t)
+	r := testenv.Must(telemetry.New(&off{*k}))(t)
+	d := delivery(catalog.NoOp.Name, 2)
+	ctx, ended := watch(t, r).Received(t.Context(), d)
+	ended(dispatch.Outcome{Answered: true, Ran: true})
+	if got := trace.SpanContextFromContext(ctx); got.TraceID() != d.Trace.TraceID() || got.SpanID() != d.Trace.SpanID() {
+		t.Errorf("the function has the trace %v", got)
+	}
+	base := &http.Client{Transport: http.NewFileTransport(http.Dir(t.TempDir()))}
+	if client := r.Client(base, telemetry.Graph); client.Transport != base.Transport {
+		t.Error("calls are recorded")
+	}
+	if spans, metrics := k.spans.GetSpans(), k.metrics(t); len(spans) > 0 || len(metrics) > 0 {
+		t.Errorf("recorded %v and %v", spans, metrics)
 	}
 }
