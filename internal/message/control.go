@@ -7,8 +7,8 @@ import (
 
 // Control revokes the jobs of a batch that was paused or cancelled. It is sent to
 // TopicWorkerControl. Every replica of every worker peeks its worker's subscription
-// there (without receiving; messages expire by their time to live) and does not begin a job of the batch whose DispatchedAt is RevokedThrough or earlier: it answers
-// such a job with ErrorJobRevoked. Of several controls of a batch the latest
+// there (without receiving; messages expire by their time to live) and does not begin a job of the batch whose DispatchedAt is RevokedThrough or earlier, nor a poll that
+// was sent ahead by then: it answers such a job with ErrorJobRevoked. Of several controls of a batch the latest
 // RevokedThrough counts. A replica that has not been able to peek for ControlMaxAge
 // begins no job at all.
 type Control struct {

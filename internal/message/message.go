@@ -182,8 +182,9 @@ type Job struct {
 	// for each retry and poll of a step, and changes only when a member goes through
 	// the step once more (batch/step/round).
 	EffectID string `json:"EffectId,omitempty"`
-	// DispatchedAt is when the orchestrator dispatched the job, in UTC. A heartbeat
-	// repeats it in TakenThrough, and a Control revokes by it.
+	// DispatchedAt is when the orchestrator decided on the job, in UTC. The job of a poll is
+	// sent ahead and arrives up to five minutes later. A heartbeat repeats DispatchedAt in
+	// TakenThrough, and a Control revokes by it.
 	DispatchedAt *time.Time `json:"DispatchedAt,omitempty"`
 	// ExpiresAt is the moment, in UTC, past which the job must neither be begun nor run:
 	// the orchestrator gives the step up then. Nil means never.
