@@ -25,17 +25,18 @@ type action struct {
 type kind int
 
 const (
-	delivers      kind = iota // an orchestrator message is handled
-	ticks                     // the scheduler ticks
-	waits                     // five minutes pass, in which nothing else can happen, and the scheduler ticks
-	commands                  // the administrator does something
-	resumesParked             // a parked invocation goes on
-	takes                     // the worker takes a job
-	takesLate                 // the worker takes a job, and has not yet seen the latest control
-	succeeds                  // a job ends with success
-	fails                     // a job ends with failure
-	dies                      // the worker dies with a job
-	advances                  // the clock moves to the next timer
+	delivers        kind = iota // an orchestrator message is handled
+	ticks                       // the scheduler ticks
+	waits                       // five minutes pass, in which nothing else can happen, and the scheduler ticks
+	commands                    // the administrator does something
+	resumesParked               // a parked invocation goes on
+	takes                       // the worker takes a job
+	takesLate                   // the worker takes a job, and has not yet seen the latest control
+	succeeds                    // a job ends with success
+	fails                       // a job ends with failure
+	succeedTogether             // all jobs end with success, and their results come in one message
+	dies                        // the worker dies with a job
+	advances                    // the clock moves to the next timer
 )
 
 // mostWaits is for how many ticks nothing may move in a batch that has not ended: more than
@@ -106,6 +107,9 @@ func (w *world) expand(each func(action, *world)) {
 			do(action{kind: dies, index: i})
 		}
 	}
+	if w.system.groups && len(w.running) > 1 {
+		do(action{kind: succeedTogether})
+	}
 	if to, ok := w.timer(); ok && w.mayAdvance(to) && to.After(w.clock) {
 		do(action{kind: advances})
 	}
@@ -167,6 +171,8 @@ func (w *world) do(a action) *process {
 		w.takeJob(a)
 	case succeeds, fails:
 		w.endJob(a)
+	case succeedTogether:
+		w.endJobs()
 	case dies:
 		e := w.running[a.index]
 		w.left.deaths--

@@ -55,6 +55,7 @@ type process struct {
 	dieAfter    int    // effects; 0: never
 	parkBefore  int    // the number of a write; 0: none
 
+	turns   *turns // of the parts of a group of results; nil of any other invocation
 	mu      sync.Mutex
 	at      int // writes so far
 	effects int
@@ -71,10 +72,10 @@ func (w *world) start(name string, past []view, dieAfter, parkBefore int) (conte
 	ctx, cancel := context.WithTimeout(context.Background(), invocationTime)
 	p := &process{world: w, cancel: cancel, past: past, dieAfter: dieAfter, parkBefore: parkBefore, name: name}
 	if p.live() {
-		p.Store = w.store
+		p.read(w.store)
 		p.look()
 	} else {
-		p.Store = past[0].store
+		p.read(past[0].store)
 	}
 	return ctx, p
 }
@@ -112,18 +113,19 @@ func (p *process) newID() string {
 
 // Apply is an effect: see process.
 func (p *process) Apply(ctx context.Context, writes store.Writes) (store.Applied, error) {
+	p.await(ctx)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended {
 		return nil, context.Canceled
 	}
 	if p.at+1 == len(p.past) { // the write that it waited before
-		p.Store = p.world.store
+		p.read(p.world.store)
 		p.views = slices.Clone(p.past)
 	} else if !p.live() {
 		v := p.past[p.at]
 		p.at++
-		p.Store = p.past[p.at].store
+		p.read(p.past[p.at].store)
 		return v.applied, v.err
 	}
 	p.at++
@@ -154,6 +156,7 @@ func (p *process) Apply(ctx context.Context, writes store.Writes) (store.Applied
 // Send is an effect for each message, because a broker can have accepted only the first of
 // several.
 func (p *process) Send(ctx context.Context, topic string, messages ...bus.Message) error {
+	p.await(ctx)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {

@@ -24,6 +24,9 @@ type system struct {
 	// deadlines: the time of a job can end while the worker has it, or before.
 	deadlines bool
 
+	// groups: the results of all jobs that the worker has can come in one message.
+	groups bool
+
 	// begin makes the state that the system begins with; nil: a batch that follows a schedule
 	prepare func(ctx context.Context, w *world, a *app.App) error
 
@@ -182,6 +185,9 @@ var systems = []*system{
 	{name: "polls and a removal", versions: []string{waiting}, people: ann, commands: []command{removes(theBatch, 1)}},
 	{name: "polls and a skip", versions: []string{waiting}, people: ann, budget: budget{failures: 1}, commands: []command{skips(theBatch, 1, 1)}},
 	{name: "polls and deadlines", versions: []string{strings.ReplaceAll(waiting, "timeout: 30m", "timeout: 2m")}, people: ann, deadlines: true},
+	{name: "groups of results", versions: []string{pair}, people: both, groups: true, budget: budget{crashes: 1}},
+	{name: "groups of results again", versions: []string{pair}, people: both, groups: true, budget: budget{repeats: 2}},
+	{name: "groups of results in between", versions: []string{pair}, people: both, groups: true, budget: budget{parks: 1}},
 	{name: "one person for two batches", versions: []string{short}, prepare: prepared(creates("ann")), commands: []command{creates("ann", "bob"), removes(1, 1)}, budget: budget{parks: 2, crashes: 1}},
 	{name: "one person into two batches", versions: []string{short}, prepare: prepared(creates("bob"), creates("cem")), commands: []command{adds(1, "ann"), adds(2, "ann")}, budget: budget{parks: 2, crashes: 1}},
 
@@ -202,6 +208,10 @@ var systems = []*system{
 	{name: "pause in between", soak: true, versions: []string{short}, people: ann, commands: []command{pauses(theBatch), resumes(theBatch)}, budget: budget{parks: 1}},
 	{name: "on complete in between", soak: true, versions: []string{pair}, people: ann, commands: []command{removes(theBatch, 1)}, budget: budget{parks: 1, crashes: 1, ticks: 1}},
 	{name: "init", soak: true, versions: []string{begun}, people: ann, commands: []command{cancels(theBatch), publishes(2, "description: new\n"+begun)}, budget: budget{failures: 1, crashes: 1}},
+	{name: "groups and faults", soak: true, versions: []string{short}, people: both, groups: true, budget: budget{crashes: 1, parks: 1, failures: 1}},
+	{name: "groups and all commands", soak: true, versions: []string{short}, people: both, groups: true, budget: budget{crashes: 1}, commands: []command{
+		removes(theBatch, 1), cancels(theBatch), retries(theBatch),
+	}},
 	{name: "polls of two", soak: true, versions: []string{waiting}, people: both, budget: budget{failures: 1}},
 	{name: "polls in between", soak: true, versions: []string{waiting}, people: ann, budget: budget{parks: 1, crashes: 1}},
 	{name: "polls and all commands", soak: true, versions: []string{waiting}, people: ann, budget: budget{failures: 1}, commands: []command{

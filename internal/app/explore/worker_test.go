@@ -3,6 +3,7 @@ package explore
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -96,6 +97,27 @@ func (w *world) endJob(a action) {
 	w.settleJob(e.sequence)
 }
 
+// endJobs ends all executions with success and sends their results in one message. Each result has
+// a trace of its own, by which the process tells the parts of the invocation apart.
+func (w *world) endJobs() {
+	var group message.ResultsBuilder
+	w.tell("All jobs end with success, and their results come together.")
+	slices.SortFunc(w.running, func(a, b execution) int { return strings.Compare(a.message, b.message) }) // states do not differ by their order
+	for i, e := range w.running {
+		w.checkWaits(e.job, "ends")
+		m := w.resultMessage(e.job, message.Result{Status: message.StatusSuccess, Result: json.RawMessage("true")})
+		trace := fmt.Sprintf("00-%032x-%016x-01", i+1, i+1)
+		if fits, err := group.Add(message.GroupedResult{MessageID: m.ID, Body: m.Body, Properties: map[string]string{"traceparent": trace}}); !fits {
+			w.problem("the results do not fit into a group: %v", err)
+		}
+		w.ended[e.message] = true
+		w.settleJob(e.sequence)
+	}
+	w.running = nil
+	id, body := group.Message()
+	w.sendResult(bus.Message{ID: id, Body: body, Properties: map[string]any{message.PropertyMessageType: message.TypeWorkerResults}})
+}
+
 func (w *world) hasEnded(message string) bool {
 	_, ok := w.ended[message]
 	return ok
@@ -107,14 +129,19 @@ func (w *world) settleJob(sequence int64) {
 	}
 }
 
-func (w *world) answer(j message.Job, r message.Result) {
+func (w *world) answer(j message.Job, r message.Result) { w.sendResult(w.resultMessage(j, r)) }
+
+func (w *world) resultMessage(j message.Job, r message.Result) bus.Message {
 	r.JobID, r.CorrelationData, r.Timestamp = j.JobID, j.CorrelationData, w.clock
 	body, err := json.Marshal(r)
 	if err != nil {
 		w.problem("%v", err)
-		return
 	}
-	if err := w.send(context.Background(), message.TopicWorkerResults, bus.Message{ID: r.ID(), Body: body}); err != nil {
+	return bus.Message{ID: r.ID(), Body: body}
+}
+
+func (w *world) sendResult(m bus.Message) {
+	if err := w.send(context.Background(), message.TopicWorkerResults, m); err != nil {
 		w.problem("%v", err)
 	}
 }

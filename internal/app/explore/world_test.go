@@ -228,7 +228,7 @@ func (w *world) invoke(in invocation, past []view, dieAfter, parkBefore int) *pr
 	var err error
 	switch {
 	case delivery != nil:
-		err = testenv.Handle(ctx, a, in.topic, testenv.Delivery(delivery))
+		err = p.inTurns(delivery, func() error { return testenv.Handle(ctx, a, in.topic, testenv.Delivery(delivery)) })
 	case in.command >= 0:
 		err = w.system.commands[in.command].run(ctx, a)
 	default:
@@ -340,6 +340,17 @@ func (w *world) describe(topic string, m bus.Message) string {
 			text = "job " + w.jobName(j.BatchID, j.CorrelationData.StepExecutionID, j.JobID)
 		}
 	case message.TopicWorkerResults:
+		if m.Properties[message.PropertyMessageType] == message.TypeWorkerResults {
+			results, err := message.Delivery{ID: m.ID, Body: m.Body}.Results()
+			if err != nil {
+				w.problem("the group %s: %v", m.ID, err)
+			}
+			var all []string
+			for _, r := range results {
+				all = append(all, w.describe(topic, bus.Message{ID: r.ID, Body: r.Body}))
+			}
+			return strings.Join(all, " and ")
+		}
 		var r message.Result
 		if json.Unmarshal(m.Body, &r) == nil {
 			text = "result " + r.Status + " of job " + w.jobName(r.CorrelationData.BatchID, r.CorrelationData.StepExecutionID, r.JobID)
