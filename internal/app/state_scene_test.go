@@ -28,7 +28,7 @@ phases:
     offset: T-1d
     steps:
       - {name: new, worker_id: worker-01, function: New, params: {Upn: "{{Upn}}", Way: "{{Way}}"}, output_params: {UserId: id}, on_failure: undo}
-      - {name: join, worker_id: worker-01, function: Join, params: {User: "{{UserId}}", Way: "{{Way}}"}, timeout: 34m, retry: {max_retries: 2, interval: 15m}}
+      - {name: join, worker_id: worker-01, function: Join, params: {User: "{{UserId}}", Way: "{{Way}}"}, timeout: 34m, retry: {max_retries: 2, interval: 15m}, poll: {interval: 5m, timeout: 60m}}
       - {name: copy, worker_id: worker-01, function: Copy, params: {User: "{{UserId}}", Way: "{{Way}}"}, poll: {interval: 10m, timeout: 60m}, output_params: {Size: size}}
     on_complete:
       - {name: tell, worker_id: worker-01, function: Tell, params: {Good: "{{_phase_succeeded}}", Bad: "{{_phase_failed}}", Batch: "{{_batch_id}}"}}
@@ -81,7 +81,7 @@ phases:
 
 // moverOf is a worker that does to a member what their Way says: stuck:New is never
 // heard of, flaky:New fails, until a later version takes over; broken:New fails for ever;
-// slow copies until then, endless for ever. What it answers depends on nothing but
+// slow copies until then, endless for ever, and waits joins until then. What it answers depends on nothing but
 // the job.
 func moverOf(late bool) worker {
 	return func(j message.Job) (string, error) {
@@ -101,6 +101,10 @@ func moverOf(late bool) worker {
 		switch j.FunctionName {
 		case "New":
 			return fmt.Sprintf(`{"id":"id of %v"}`, p.Upn), nil
+		case "Join":
+			if strings.Contains(way, "waits") && !late {
+				return unfinished, nil
+			}
 		case "Copy":
 			if strings.Contains(way, "endless") || strings.Contains(way, "slow") && !late {
 				return unfinished, nil
@@ -234,7 +238,7 @@ func (m *making) perform() {
 	m.onward(full) // init, once more
 	m.onward(full)
 	fresh := m.batch("moves", ways("fresh", "fine", "fine")).ID
-	last := m.batch("moves", ways("last", "fine", "flaky:Join", "slow", "fine", "flaky:New", "stuck:Join")).ID
+	last := m.batch("moves", ways("last", "fine", "flaky:Join", "slow", "fine", "flaky:New", "stuck:Join", "waits")).ID
 	held := m.batch("moves", ways("held", "fine", "slow", "flaky:Join")).ID
 	stopping := m.batch("moves", ways("stopping", "stuck:Join", "fine", "flaky:New")).ID
 	resumed := m.batch("moves", ways("resumed", "fine")).ID
