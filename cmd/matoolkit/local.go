@@ -111,6 +111,8 @@ func upCommand() *cobra.Command {
 	flags.StringVar(&f.seed, "seed", "", "file with users, groups and recipients to add to the tenant")
 	flags.BoolVar(&f.free, "free-ports", false, "use free ports")
 	flags.StringVar(&f.endpoints, "endpoints", "", "write the addresses to this file as JSON when the system is ready")
+	flags.DurationVar(&f.config.Latency, "store-latency", 0, "latency to add to each request to Cosmos DB, such as 20ms")
+	flags.DurationVar(&f.config.HostCPU, "host-cpu", 0, "CPU time to add to each invocation in the Functions host; 2.5ms is about what the real host uses")
 	flags.StringVar(&f.stats, "stats", "", "write statistics to this file as JSON at the end")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print the logs of the parts")
 	flags.SortFlags = false

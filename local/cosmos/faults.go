@@ -131,17 +131,14 @@ func (f *armedFault) covers(r Request) bool {
 // suffer lets a request meet its fault, if one is in force: it waits, answers
 // in the request's place, or gives back a writer whose answer gets lost.
 func (s *Server) suffer(w http.ResponseWriter, r *http.Request, req Request) (_ http.ResponseWriter, answered bool) {
+	if req.Operation != Metadata {
+		hold(r, s.latency)
+	}
 	fault := s.faults.meet(req)
 	if fault == nil {
 		return w, false
 	}
-	if fault.Latency > 0 {
-		select {
-		case <-time.After(fault.Latency):
-		case <-r.Context().Done():
-			panic(http.ErrAbortHandler)
-		}
-	}
+	hold(r, fault.Latency)
 	if fault.Status != 0 {
 		fault.answer(w)
 		return w, true
@@ -150,6 +147,18 @@ func (s *Server) suffer(w http.ResponseWriter, r *http.Request, req Request) (_ 
 		return &droppedAnswer{header: http.Header{}}, false
 	}
 	return w, false
+}
+
+// hold lets a request wait for as long as its client does.
+func hold(r *http.Request, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	select {
+	case <-time.After(d):
+	case <-r.Context().Done():
+		panic(http.ErrAbortHandler)
+	}
 }
 
 // droppedAnswer discards the answer of a request whose connection a fault cuts.

@@ -197,3 +197,18 @@ func TestFaultsAreAskedForOverHTTP(t *testing.T) {
 		t.Errorf("after DELETE: %v", err)
 	}
 }
+
+func TestLatencyDelaysRequestsForItems(t *testing.T) {
+	t.Parallel()
+	const latency = 30 * time.Millisecond
+	server := start(t, cosmos.Config{Latency: latency})
+	c := newContainer(t, clientFor(t, server.URL(), server.Key()))
+	began := time.Now()
+	mustCreate(t, c, "a", "")
+	if _, err := c.ReadItem(context.Background(), p1, "a", nil); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took < 2*latency {
+		t.Errorf("a write and a read took %v, want %v at least", took, 2*latency)
+	}
+}

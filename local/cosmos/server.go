@@ -59,6 +59,7 @@ type Config struct {
 	Key         string                   // account key, base64; "" is DefaultKey
 	VerifyToken func(token string) error // accepts an Entra token; nil refuses them all
 	Now         func() time.Time         // for _ts; nil is time.Now
+	Latency     time.Duration            // before each request for items, as a distant account has it
 	Logger      *slog.Logger             // nil discards
 }
 
@@ -68,6 +69,7 @@ type Server struct {
 	key         string
 	verifyToken func(string) error
 	now         func() time.Time
+	latency     time.Duration
 	log         *slog.Logger
 	auth        *signer
 	store       *store
@@ -124,7 +126,7 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 
 func prepare(config Config) (*Server, error) {
 	s := &Server{
-		key: config.Key, verifyToken: config.VerifyToken, now: config.Now, log: config.Logger,
+		key: config.Key, verifyToken: config.VerifyToken, now: config.Now, latency: config.Latency, log: config.Logger,
 		served: make(chan error, 1),
 	}
 	if s.key == "" {

@@ -48,6 +48,7 @@ func (s *Server) call(ctx context.Context, function string, payload []byte, trac
 		return nil, err
 	}
 	defer s.supervisor.release(p)
+	burn(s.burnt)
 	limit := time.Duration(s.app.host.FunctionTimeout)
 	limited, cancel := context.WithTimeoutCause(ctx, limit, errFunctionTimeout)
 	defer cancel()

@@ -2,12 +2,14 @@ package functionshost
 
 import (
 	"bufio"
+	"net/http"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/matoolkit/matoolkit/internal/testenv"
 )
@@ -34,4 +36,25 @@ func TestAKilledHostLeavesItsHandler(t *testing.T) {
 		t.Errorf("the handler ended with its host: %v", err)
 	}
 	_ = syscall.Kill(pid, syscall.SIGKILL)
+}
+
+func TestAnInvocationUsesTheCPUTimeOfTheRealHost(t *testing.T) {
+	t.Parallel()
+	s := run(t, Config{AppDir: app(t, map[string]string{"tick": yearly}), InvocationCPU: 20 * time.Millisecond}, func(w http.ResponseWriter, _ *http.Request) { success(w) })
+	used := func() time.Duration {
+		var r syscall.Rusage
+		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+			t.Fatal(err)
+		}
+		return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+	}
+	before := used()
+	for range 3 {
+		if err := s.Invoke(t.Context(), "tick", []byte(`{"Data":{},"Metadata":{}}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := used() - before; got < 60*time.Millisecond {
+		t.Errorf("3 invocations used %v, want 60 ms at least", got)
+	}
 }

@@ -50,8 +50,9 @@ type Config struct {
 	Output   io.Writer         // the handler's lines, each behind its level; nil: Logger
 	Restart  time.Duration     // until the platform starts the host again that has stopped; 0 means five seconds
 
-	MasterKey       string // of /admin; "" means DefaultMasterKey
-	WithoutProxying bool   // ignore enableProxyingHttpRequest, as hosts before April 2025 do
+	MasterKey       string        // of /admin; "" means DefaultMasterKey
+	InvocationCPU   time.Duration // CPU time that each invocation of a message or timer uses in the host beside its own; 0 for none
+	WithoutProxying bool          // ignore enableProxyingHttpRequest, as hosts before April 2025 do
 
 	answer time.Duration // how long a proxied request may go without an answer; 0 means answerWithin
 }
@@ -64,6 +65,7 @@ type Server struct {
 	clock      *clock.Clock
 	movable    bool
 	log        *slog.Logger
+	burnt      time.Duration // CPU time for each invocation
 	lines      *lines
 	restart    time.Duration
 	masterKey  string
@@ -120,7 +122,7 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 	s := &Server{
 		app: app, settings: c.Settings, dataDir: c.DataDir, clock: c.Clock, movable: movable, log: c.Logger, restart: c.Restart, started: time.Now(),
 		lines:     &lines{out: c.Output, log: c.Logger},
-		masterKey: c.MasterKey, answer: c.answer, withoutProxying: c.WithoutProxying,
+		masterKey: c.MasterKey, answer: c.answer, withoutProxying: c.WithoutProxying, burnt: c.InvocationCPU,
 		timers: map[string]*timerTrigger{},
 	}
 	if s.listener, err = net.Listen("tcp", c.Addr); err != nil {

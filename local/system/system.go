@@ -90,6 +90,8 @@ type Config struct {
 	Workers     []string  // have a subscription each, the first is whom WorkerEnv is for; empty: worker-01
 	Topology    []byte    // of Service Bus, in the emulator's Config.json form; empty: what the product needs
 	Settings    map[string]string
+	Latency     time.Duration // of each request to Cosmos DB, beside its own
+	HostCPU     time.Duration // CPU time of each invocation in the Functions host, beside its own
 	Logger      *slog.Logger
 	Output      io.Writer // the handler's lines
 }
@@ -219,7 +221,7 @@ func (s *System) startServiceBus(ctx context.Context) (err error) {
 }
 
 func (s *System) startCosmos(ctx context.Context) (err error) {
-	c := cosmos.Config{Addr: s.config.Addresses.Cosmos, Logger: s.config.Logger}
+	c := cosmos.Config{Addr: s.config.Addresses.Cosmos, Latency: s.config.Latency, Logger: s.config.Logger}
 	if c.DataDir, err = s.dir("cosmos"); err != nil {
 		return err
 	}
@@ -334,6 +336,7 @@ func (s *System) keepCA(certificate []byte) error {
 func (s *System) startHost(ctx context.Context) (err error) {
 	c := functionshost.Config{
 		AppDir: s.config.AppDir, Addr: s.config.Addresses.Host, Settings: s.HandlerEnv(), Logger: s.config.Logger, Output: s.config.Output,
+		InvocationCPU: s.config.HostCPU,
 	}
 	if s.ServiceBus != nil || s.config.DataDir != "" { // else Service Bus would not learn of a move
 		c.Clock = s.clock
