@@ -28,7 +28,7 @@ GORELEASER := go run github.com/goreleaser/goreleaser/v2@v2.15.4
 GOLANGCI_VERSION = 2.15.0
 GOLANGCI = $(if $(findstring version $(GOLANGCI_VERSION) ,$(shell golangci-lint version 2>/dev/null)),golangci-lint,go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(GOLANGCI_VERSION))
 
-.PHONY: help build stage clean demo up func bench test test-short test-protocols soak soak-storm soak-simulation soak-sources soak-explore fuzz lint portable vuln clients example-workers package image notices release
+.PHONY: help build stage clean demo up func bench bench-long bench-river test test-short test-protocols soak soak-storm soak-simulation soak-sources soak-explore fuzz lint portable vuln clients example-workers package image notices release
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "%s%s\n", sep, substr($$0, 5); sep = "\n"} /^[A-Za-z0-9_-]+:.*## / {if (sep) printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,9 +75,18 @@ func: stage ## stage dist/ for Azure Functions Core Tools ("func start")
 		'  bin/matoolkit local up --parts servicebus,cosmos,identity' \
 		'  cd dist && func start'
 
-bench: stage ## measure throughput, latency and memory
+bench: stage bench-river ## measure throughput, latency and memory, and compare with the targets
 	bin/matoolkit local bench
 	$(TEST) ./handler -run '^$$' -bench '^BenchmarkMemoryOfUploadsAtOnce$$/^(900_columns|keys_of|many_rows)' -benchtime 1x
+
+# Takes hours. 300,000 members with one step each are less than with five, and compare with 100 alike.
+bench-long: stage bench-river # measure batches of up to 300,000 members, and 1,000,000 in ten
+	bin/matoolkit local bench --only members --members 100,1000,10000,100000,300000 --steps 1
+	bin/matoolkit local bench --only batches --batches 10 --batch-members 100000
+
+# River and its driver are a module of their own. Without a network the benchmark does without them.
+bench-river:
+	@$(PLAIN) go -C bench/peers/river build -trimpath -o ../../../bin/bench-river . || echo 'River cannot be built: its column stays empty'
 
 ##@ Test
 test: ## run all tests, with the race detector where goroutines share memory
@@ -126,6 +135,7 @@ fuzz: ## run each fuzz target for FUZZ=30s
 lint: ## check the format, vet, golangci-lint and the workflows
 	@unformatted=$$($(GOFUMPT) -l .); test -z "$$unformatted" || { echo "$$unformatted"; echo "not formatted: run $(GOFUMPT) -w ."; exit 1; }
 	$(PLAIN) go vet -trimpath ./...
+	$(PLAIN) go -C bench/peers/river vet -trimpath ./...
 	$(PLAIN) GOFLAGS=-trimpath $(GOLANGCI) run
 	$(ACTIONLINT)
 

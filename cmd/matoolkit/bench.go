@@ -2,9 +2,13 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -16,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/cli/command"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/tlsroots"
 	"github.com/matoolkit/matoolkit/local/bench"
 	"github.com/matoolkit/matoolkit/local/system"
@@ -23,17 +28,21 @@ import (
 
 func benchCommand() *cobra.Command {
 	c := bench.Config{}
+	var only []string
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure the performance of the system on this machine",
 		Long: `Starts every part as a process of its own, with state on disk, and runs batches of no-op
 steps. Then it measures the scheduler with a large data source, the admin API under load,
-and a worker that creates users in a tenant that throttles it. docs/architecture.md has the
-results and the costs in Azure.`,
+and a worker that creates users in a tenant that throttles it. At the end it compares the
+results with the targets. docs/architecture.md has the results and the costs in Azure.
+
+Where PostgreSQL is installed, it also runs the same steps with the job queue River, in turn
+with the local system, so that both meet the same load of other programs.`,
 		Example: `  make bench                                         builds the programs first
-  bin/matoolkit local bench --members 1000
-  bin/matoolkit local bench --members 0 --protocol-members 0 --readers 0 --worker-jobs 0 \
-      --tick-members 0                               the costs in Azure only`,
+  make bench-long                                    300,000 members, then 1,000,000 in ten batches
+  bin/matoolkit local bench --only members,pair --members 1000
+  bin/matoolkit local bench --only costs --output json`,
 		Args: command.Needs(),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
@@ -42,10 +51,38 @@ results and the costs in Azure.`,
 				return err
 			}
 			c.Worker = filepath.Join(filepath.Dir(c.Matoolkit), executable("worker"))
-			c.Out, c.Token = cmd.OutOrStdout(), administrator
-			return bench.Run(ctx, c)
+			if c.River == "" {
+				c.River = filepath.Join(filepath.Dir(c.Matoolkit), executable("bench-river"))
+			}
+			c.Out, c.Log, c.Token = cmd.OutOrStdout(), cmd.ErrOrStderr(), administrator
+			if err := keep(&c, only); err != nil {
+				return err
+			}
+			if command.Plain(cmd) {
+				_, err = bench.Run(ctx, c)
+				return err
+			}
+			c.Out = io.Discard
+			r, err := bench.Run(ctx, c)
+			if err != nil {
+				return err
+			}
+			names := command.Table{Head: []string{"target", "limit", "met"}}
+			for _, t := range r.Targets {
+				names.Rows = append(names.Rows, []any{t.Name, t.Limit, t.Met})
+			}
+			return command.Print(cmd, r, names)
 		},
 	}
+	cmd.Flags().StringSliceVar(&only, "only", nil, "measure only these: "+strings.Join(benchParts, ", "))
+	cmd.Flags().StringVar(&c.River, "river", "", "the program of bench/peers/river (default: bench-river beside matoolkit)")
+	cmd.Flags().IntVar(&c.PairMembers, "pair-members", 2000, "members of the batches that run in turn with River; 0 skips them")
+	cmd.Flags().IntVar(&c.PairRounds, "pair-rounds", 2, "how often each of both runs")
+	cmd.Flags().IntVar(&c.Batches, "batches", 0, "batches that go through one step at the same time; 0 skips them")
+	cmd.Flags().IntVar(&c.BatchMembers, "batch-members", 100_000, "members of each of those batches")
+	cmd.Flags().DurationVar(&c.StoreLatency, "store-latency", 0, "latency to add to each request to Cosmos DB, such as 20ms")
+	cmd.Flags().DurationVar(&c.HostCPU, "host-cpu", 0, "CPU time to add to each invocation in the Functions host; 2.5ms is about what the real host uses")
+	cmd.Flags().IntVar(&c.Calls, "calls", 0, "maxConcurrentCalls of the Functions host (default: that of host.json)")
 	cmd.Flags().StringVar(&c.App, "app", "dist", "directory of the built Functions app")
 	cmd.Flags().IntSliceVar(&c.Members, "members", []int{100, 1000, 10000}, "sizes of the batches; 0 skips them")
 	cmd.Flags().IntVar(&c.ProtocolMembers, "protocol-members", 500, "members of the batches with retries, polls, rollbacks and removals; 0 skips them")
@@ -58,6 +95,31 @@ results and the costs in Azure.`,
 	cmd.Flags().IntVar(&c.WorkerJobs, "worker-jobs", 1000, "jobs of the worker alone; 0 skips it")
 	cmd.Flags().IntVar(&c.Steps, "steps", 5, "steps per member")
 	return cmd
+}
+
+// benchParts are the parts of the measurement.
+var benchParts = []string{"members", "pair", "protocols", "costs", "scheduler", "load", "worker", "batches"}
+
+// keep leaves out the parts that are not named.
+func keep(c *bench.Config, only []string) error {
+	for _, name := range only {
+		if !slices.Contains(benchParts, name) {
+			return exit.Usage(fmt.Errorf("--only: unknown part %q: use %s", name, strings.Join(benchParts, ", ")))
+		}
+	}
+	if len(only) == 0 {
+		return nil
+	}
+	for part, leave := range map[string]func(){
+		"members": func() { c.Members = nil }, "pair": func() { c.PairMembers = 0 }, "protocols": func() { c.ProtocolMembers = 0 },
+		"costs": func() { c.CostMembers = 0 }, "scheduler": func() { c.TickMembers = 0 }, "load": func() { c.Load.Readers = 0 },
+		"worker": func() { c.WorkerJobs = 0 }, "batches": func() { c.Batches = 0 },
+	} {
+		if !slices.Contains(only, part) {
+			leave()
+		}
+	}
+	return nil
 }
 
 // administrator signs in to a local Entra ID with automatic approval.

@@ -78,7 +78,7 @@ func TestLocalCommandsAreCompleted(t *testing.T) {
 // A command that prints no result says so, instead of printing what no program expects.
 func TestCommandsWithoutAResultRefuseAnOutput(t *testing.T) {
 	t.Parallel()
-	for _, command := range []string{"up", "env", "demo", "bench"} {
+	for _, command := range []string{"up", "env", "demo"} {
 		for _, format := range []string{"json", "yaml", "csv"} {
 			status, out, errs := execute(t.Context(), "local", command, "--output", format)
 			if status != exit.WrongUsage || out != "" || !strings.Contains(errs, "prints no result") {

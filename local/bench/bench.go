@@ -14,8 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
 	"github.com/matoolkit/matoolkit/local/system"
@@ -23,82 +21,152 @@ import (
 
 // Config says what to measure and with which programs.
 type Config struct {
-	Matoolkit, Worker, App string // the executables and the staged app
-	Members                []int  // one run for each size of batch; 0 is none
-	ProtocolMembers        int    // of the batch that each protocol is measured with; 0: none is
-	Steps                  int    // of each member
-	CostMembers            int    // of the batches that what Azure bills is counted with; 0: it is not
-	TickMembers            int    // in the data source of the ticks that are measured; 0: none is
-	Load                   Load   // on the admin API
-	WorkerJobs             int    // that a worker alone is measured with; 0: it is not
+	Matoolkit, Worker, App string        // the executables and the staged app
+	River                  string        // bench/peers/river, built; where it is missing, no pair is measured
+	PairMembers            int           // of the batches that are measured in turn with River; 0: none is
+	PairRounds             int           // turns
+	Members                []int         // one run for each size of batch; 0 is none
+	Steps                  int           // of each member
+	Batches, BatchMembers  int           // that go through one step at the same time; 0: none do
+	ProtocolMembers        int           // of the batch that each protocol is measured with; 0: none is
+	CostMembers            int           // of the batches that what Azure bills is counted with; 0: it is not
+	TickMembers            int           // in the data source of the ticks that are measured; 0: none is
+	Load                   Load          // on the admin API
+	WorkerJobs             int           // that a worker alone is measured with; 0: it is not
+	StoreLatency           time.Duration // of each request to Cosmos DB, beside its own
+	HostCPU                time.Duration // CPU time of each invocation in the Functions host, beside its own
+	Calls                  int           // maxConcurrentCalls of the Functions host; 0: as in host.json
 	Token                  func(system.Endpoints) func(context.Context) (string, error)
-	Out                    io.Writer
+	Out                    io.Writer // each part of the report when it is measured
+	Log                    io.Writer // the progress of long runs; nil: none
+
+	report *Report
 }
 
-// Run measures each size with a system of its own and prints a table.
-func Run(ctx context.Context, c Config) error {
-	t := table.NewWriter()
-	t.SetOutputMirror(c.Out)
-	t.AppendHeader(table.Row{"members", "steps", "seconds", "steps/s", "CPU ms/step", "reads/step", "writes/step", "messages/step", "KB written/step"})
-	var memory []string
+// Run measures what the configuration names and compares it with the targets.
+func Run(ctx context.Context, c Config) (*Report, error) {
+	c.report = &Report{Notes: []string{}, Tables: []Table{}}
+	f, err := c.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.report.Targets = f.targets()
+	targetTable(c.report.Targets).print(c.Out)
+	return c.report, nil
+}
+
+func (c Config) run(ctx context.Context) (f figures, err error) {
+	if f.sizes, err = c.ofEachSize(ctx); err != nil {
+		return f, err
+	}
+	f.unpaired = "--pair-members is 0"
+	if c.PairMembers > 0 {
+		if f.pair, err = c.paired(ctx); err != nil {
+			if ctx.Err() != nil {
+				return f, err
+			}
+			f.unpaired = err.Error()
+		}
+	}
+	if c.ProtocolMembers > 0 {
+		if err := protocols(ctx, c); err != nil {
+			return f, err
+		}
+	}
+	if c.CostMembers > 0 {
+		if err := c.costs(ctx, &f); err != nil {
+			return f, err
+		}
+	}
+	if c.TickMembers > 0 {
+		if err := ticks(ctx, c); err != nil {
+			return f, err
+		}
+	}
+	if c.Load.Readers > 0 {
+		if err := MeasureLoad(ctx, c, c.Load); err != nil {
+			return f, err
+		}
+	}
+	if c.WorkerJobs > 0 {
+		if err := workers(ctx, c); err != nil {
+			return f, err
+		}
+	}
+	if c.Batches > 0 && c.BatchMembers > 0 {
+		largest, err := c.sideBySide(ctx)
+		if err != nil {
+			return f, fmt.Errorf("%d batches of %d members: %w", c.Batches, c.BatchMembers, err)
+		}
+		f.largest, f.sideMembers = &largest, c.Batches*c.BatchMembers
+		f.sideBySide = fmt.Sprintf("%s members in %d batches", grouped(f.sideMembers), c.Batches)
+	}
+	ready, err := handlerReady(ctx, c)
+	if err != nil {
+		return f, err
+	}
+	c.note("\nThe handler answers %d ms after its start (best of %d).", ready.Milliseconds(), readyTries)
+	return f, nil
+}
+
+// size is what a step of a batch of one size costs under load.
+type size struct {
+	members, steps             int
+	seconds                    float64
+	rate                               // of the steps
+	reads, writes, messages    float64 // per step
+	ru, operations, executions float64 // per step, as Azure bills them
+	handlerMB                  float64
+}
+
+// ofEachSize measures each size with systems of its own: one batch is only created, so that the costs of
+// a step leave out what the start of the system and the upload cost, and one goes through its phase.
+func (c Config) ofEachSize(ctx context.Context) (all []size, err error) {
+	t := Table{Name: "Batches under load", Columns: []string{
+		"members", "steps", "seconds", "steps/s", "CPU ms/step", "reads/step", "writes/step", "messages/step",
+		"RU/step", "bus operations/step", "executions/step", "KB written/step", "handler MB", "load average",
+	}}
+	var processes []string
 	for _, n := range c.Members {
 		if n == 0 {
 			continue
 		}
 		created, err := measure(ctx, c, unstarted(n, c.Steps))
 		if err != nil {
-			return fmt.Errorf("a batch of %d members that is not advanced: %w", n, err)
+			return nil, fmt.Errorf("a batch of %d members that is not advanced: %w", n, err)
 		}
+		c.progress("created a batch of %s members", grouped(n))
 		r, err := measure(ctx, c, straight(n, c.Steps))
 		if err != nil {
-			return fmt.Errorf("%d members: %w", n, err)
+			return nil, fmt.Errorf("%d members: %w", n, err)
 		}
-		steps := float64(n * c.Steps)
-		perStep := func(count func(counted) int64) string {
-			return fmt.Sprintf("%.2f", float64(count(r.stats)-count(created.stats))/steps)
-		}
-		t.AppendRow(table.Row{
-			n, int(steps), fmt.Sprintf("%.2f", r.elapsed.Seconds()), int(steps / r.elapsed.Seconds()),
-			fmt.Sprintf("%.2f", r.cpu().Seconds()*1000/steps), perStep(counted.reads), perStep(counted.writes),
-			perStep(counted.sent), fmt.Sprintf("%.1f", float64(r.written())/1024/steps),
+		c.progress("measured %s members", grouped(n))
+		s := sized(n, c.Steps, created, r)
+		t.Rows = append(t.Rows, []any{
+			n, s.steps, two(s.seconds), whole(s.perSecond), two(s.cpu), two(s.reads), two(s.writes), two(s.messages),
+			one(s.ru), two(s.operations), two(s.executions), one(s.written), whole(s.handlerMB), loadAverage(),
 		})
-		memory = append(memory, fmt.Sprintf("%d members: %s", n, r.processes()))
+		all = append(all, s)
+		processes = append(processes, fmt.Sprintf("%d members: %s", n, r.processes()))
 	}
-	if len(memory) > 0 {
-		t.Render()
-		fmt.Fprintln(c.Out, "\nCPU seconds and peak resident memory of each process:\n"+strings.Join(memory, "\n"))
+	if len(all) > 0 {
+		c.add(t)
+		c.note("CPU seconds and peak resident memory of each process:\n%s", strings.Join(processes, "\n"))
 	}
-	if c.ProtocolMembers > 0 {
-		if err := protocols(ctx, c); err != nil {
-			return err
-		}
+	return all, nil
+}
+
+// sized computes the costs of a step.
+func sized(members, steps int, created, r result) size {
+	n := float64(members * steps)
+	perStep := func(count func(counted) int64) float64 { return float64(count(r.stats)-count(created.stats)) / n }
+	billed := created.amounts().per(r.amounts(), n)
+	return size{
+		members: members, steps: members * steps, seconds: r.elapsed.Seconds(), rate: r.rate(members * steps),
+		reads: perStep(counted.reads), writes: perStep(counted.writes), messages: perStep(counted.sent),
+		ru: billed.ru(), operations: billed.operations, executions: billed.executions,
+		handlerMB: float64(r.of("handler").peak) / (1 << 20),
 	}
-	if c.CostMembers > 0 {
-		if err := costs(ctx, c); err != nil {
-			return err
-		}
-	}
-	if c.TickMembers > 0 {
-		if err := ticks(ctx, c); err != nil {
-			return err
-		}
-	}
-	if c.Load.Readers > 0 {
-		if err := MeasureLoad(ctx, c, c.Load); err != nil {
-			return err
-		}
-	}
-	if c.WorkerJobs > 0 {
-		if err := workers(ctx, c); err != nil {
-			return err
-		}
-	}
-	ready, err := handlerReady(ctx, c)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(c.Out, "\nThe handler answers %d ms after its start (best of %d).\n", ready.Milliseconds(), readyTries)
-	return nil
 }
 
 // Stats are the counters of the parts, as "matoolkit local up --stats" writes them.
@@ -133,6 +201,11 @@ func (r result) cpu() (total time.Duration) {
 	return total
 }
 
+func (r result) rate(steps int) rate {
+	n := float64(steps)
+	return rate{perSecond: n / r.elapsed.Seconds(), cpu: r.cpu().Seconds() * 1000 / n, written: float64(r.written()) / 1024 / n}
+}
+
 func (r result) written() (total int64) {
 	for _, u := range r.usage {
 		total += u.written
@@ -162,6 +235,7 @@ type bed struct {
 	Config
 	dir       string
 	settings  []string // options of the host
+	alone     bool     // one job and one message at a time, so that nothing coincides
 	telling   bool     // the worker logs as much as it does by itself
 	people    bool     // many people call: this process signs them in
 	identity  *system.System
@@ -174,7 +248,7 @@ func measure(ctx context.Context, c Config, l load) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	b := &bed{Config: c, dir: dir, telling: l.logs}
+	b := &bed{Config: c, dir: dir, telling: l.logs, alone: l.alone}
 	defer func() { err = errors.Join(err, b.stop(), os.RemoveAll(dir)) }()
 	if b.telling {
 		b.settings = []string{"--verbose"}
@@ -216,6 +290,10 @@ func (b *bed) start(ctx context.Context) error {
 	life := ctx // of what is started in this process
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
+	parallelism, calls := "64", b.Calls
+	if b.alone {
+		parallelism, calls = "1", 1
+	}
 	addresses := system.FreeAddresses()
 	for _, part := range system.AllParts() {
 		if b.people && part == system.Identity {
@@ -229,12 +307,17 @@ func (b *bed) start(ctx context.Context) error {
 		if err := os.Remove(endpoints); err != nil && !errors.Is(err, os.ErrNotExist) { // of a start before
 			return err
 		}
-		p, err := b.spawn(string(part), nil, b.Matoolkit, append([]string{
+		args := append([]string{
 			"local", "up", "--parts", string(part), "--auto-approve",
 			"--data-dir", b.file("data"), "--app", b.App, "--endpoints", endpoints, "--stats", b.file(string(part) + ".stats"),
 			"--servicebus", addresses.ServiceBus, "--cosmos", addresses.Cosmos, "--entra", addresses.Entra,
 			"--tenant", addresses.Tenant, "--key-vault", addresses.KeyVault, "--host", addresses.Host,
-		}, b.settings...)...)
+			"--store-latency", b.StoreLatency.String(), "--host-cpu", b.HostCPU.String(),
+		}, b.settings...)
+		if calls > 0 {
+			args = append(args, "--setting", fmt.Sprintf("AzureFunctionsJobHost__extensions__serviceBus__maxConcurrentCalls=%d", calls))
+		}
+		p, err := b.spawn(string(part), nil, b.Matoolkit, args...)
 		if err != nil {
 			return err
 		}
@@ -244,7 +327,7 @@ func (b *bed) start(ctx context.Context) error {
 		addresses = b.endpoints.Addresses.Or(addresses)
 	}
 	env := b.endpoints.Worker
-	env["WORKER_NOOP"], env["MAX_PARALLELISM"] = "1", "64"
+	env["WORKER_NOOP"], env["MAX_PARALLELISM"] = "1", parallelism
 	if !b.telling {
 		env["LOG_LEVEL"] = "warn"
 	}
@@ -297,6 +380,7 @@ type load struct {
 	// succeed is how many members must succeed in the first phase.
 	succeed int
 	logs    bool // they are measured: the worker's too
+	alone   bool // nothing coincides
 }
 
 // straight is a batch whose members go through one phase of steps that succeed.
@@ -341,7 +425,7 @@ func (b *bed) run(ctx context.Context, l load) (result, error) {
 	if _, err := client.PublishRunbook(ctx, []byte(l.runbook)); err != nil {
 		return result{}, err
 	}
-	batch, err := client.CreateBatch(ctx, "bench", []byte(people(l.members)))
+	batch, err := upload(ctx, client, 0, l.members)
 	if err != nil {
 		return result{}, err
 	}
@@ -350,11 +434,11 @@ func (b *bed) run(ctx context.Context, l load) (result, error) {
 		return result{}, err
 	}
 	began := time.Now()
-	if err := l.drive(ctx, client, batch.ID); err != nil {
+	if err := l.drive(ctx, client, batch); err != nil {
 		return result{}, err
 	}
 	r := result{elapsed: time.Since(began)}
-	phases, err := client.Phases(ctx, batch.ID)
+	phases, err := client.Phases(ctx, batch)
 	if err != nil {
 		return r, err
 	}
@@ -392,10 +476,11 @@ func flat(steps int) string {
 	return y.String()
 }
 
-func people(n int) string {
+// people is the file of n members, the first of whom has the number from.
+func people(from, n int) string {
 	var csv strings.Builder
 	csv.WriteString("Upn,Name\n")
-	for i := range n {
+	for i := from; i < from+n; i++ {
 		fmt.Fprintf(&csv, "person%06d@contoso.com,Person %d\n", i, i)
 	}
 	return csv.String()

@@ -6,8 +6,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -27,7 +25,7 @@ const (
 type amounts struct {
 	jobs       float64 // sent to the worker
 	writes     float64 // RU of writes
-	reads      float64 // RU of reads and queries; a bill has twice that
+	reads      float64 // RU of reads and queries; see ru
 	operations float64 // of Service Bus
 	executions float64 // of the Functions app, by messages
 	handler    float64 // seconds of processor time
@@ -60,39 +58,61 @@ func (a amounts) per(b amounts, n float64) amounts {
 	}
 }
 
-func (a amounts) row(name string) table.Row {
-	return table.Row{
-		name, fmt.Sprintf("%.2f", a.jobs), fmt.Sprintf("%.1f", a.writes), fmt.Sprintf("%.2f", a.reads), fmt.Sprintf("%.2f", a.operations),
-		fmt.Sprintf("%.2f", a.executions), fmt.Sprintf("%.2f", a.handler*1000), fmt.Sprintf("%.2f", a.worker*1000),
-		fmt.Sprintf("%.2f", a.stored/1000), fmt.Sprintf("%.2f", a.logged/1000),
+// ru is the request units on a bill: a read with the consistency that the handler needs costs twice what
+// the store counts.
+func (a amounts) ru() float64 { return a.writes + 2*a.reads }
+
+func (a amounts) row(name string) []any {
+	return []any{
+		name, two(a.jobs), one(a.ru()), two(a.operations), two(a.executions), two(a.handler * 1000), two(a.worker * 1000),
+		two(a.stored / 1000), two(a.logged / 1000),
 	}
 }
 
-// costs counts what Azure bills for a member, for each step without polls, and for a poll.
-func costs(ctx context.Context, c Config) error {
-	n := c.CostMembers
-	straight, err := measure(ctx, c, phased(n))
+// costs counts what Azure bills for a member, for each step without polls, and for a poll: under load,
+// and when nothing coincides.
+func (c Config) costs(ctx context.Context, f *figures) error {
+	t := Table{Name: "Costs in Azure", Columns: []string{
+		"cost of", "jobs", "RU", "bus operations", "executions", "handler CPU ms", "worker CPU ms", "KB stored", "KB logged",
+	}}
+	for _, with := range []struct {
+		members int
+		alone   bool
+		name    string
+	}{{c.CostMembers, false, "under load"}, {max(c.CostMembers/10, 10), true, "nothing coincides"}} {
+		member, step, poll, err := c.cost(ctx, with.members, with.alone)
+		if err != nil {
+			return fmt.Errorf("costs, %s: %w", with.name, err)
+		}
+		t.Rows = append(t.Rows,
+			member.row(fmt.Sprintf("a member, %d steps, of %d, %s", costPhases*costSteps, with.members, with.name)),
+			step.row("a step, "+with.name), poll.row("a poll, "+with.name))
+		f.member, f.step, f.poll = &member, &step, &poll
+	}
+	c.add(t)
+	return nil
+}
+
+func (c Config) cost(ctx context.Context, members int, alone bool) (member, step, poll amounts, err error) {
+	l := phased(members)
+	l.alone = alone
+	straight, err := measure(ctx, c, l)
 	if err != nil {
-		return fmt.Errorf("%d members and %d steps: %w", n, costPhases*costSteps, err)
+		return member, step, poll, fmt.Errorf("%d members and %d steps: %w", members, costPhases*costSteps, err)
 	}
 	var polled [2]amounts
 	for i, polls := range []int{pollsFew, pollsMany} {
-		r, err := measure(ctx, c, polledFor(n, polls))
+		l := polledFor(members, polls)
+		l.alone = alone
+		r, err := measure(ctx, c, l)
 		if err != nil {
-			return fmt.Errorf("%d polling members: %w", n, err)
+			return member, step, poll, fmt.Errorf("%d polling members: %w", members, err)
 		}
 		polled[i] = r.amounts()
 	}
-	t := table.NewWriter()
-	t.SetOutputMirror(c.Out)
-	t.AppendHeader(table.Row{"cost of", "jobs", "RU written", "RU read", "bus operations", "executions", "handler CPU ms", "worker CPU ms", "KB stored", "KB logged"})
 	all := straight.amounts()
-	t.AppendRow(amounts{}.per(all, float64(n)).row(fmt.Sprintf("a member, %d steps, of %d", costPhases*costSteps, n)))
-	t.AppendRow(amounts{}.per(all, float64(n*costPhases*costSteps)).row("a step"))
-	t.AppendRow(polled[0].per(polled[1], polled[1].jobs-polled[0].jobs).row("a poll"))
-	fmt.Fprintln(c.Out)
-	t.Render()
-	return nil
+	return amounts{}.per(all, float64(members)), amounts{}.per(all, float64(members*costPhases*costSteps)),
+		polled[0].per(polled[1], polled[1].jobs-polled[0].jobs), nil
 }
 
 func phased(members int) load {

@@ -67,8 +67,8 @@ func (b *bed) load(ctx context.Context, l Load) error {
 	if err := consistent(ctx, client, big, l.Members, made); err != nil {
 		return fmt.Errorf("after the load: %w", err)
 	}
-	m.print(b.Out, fmt.Sprintf("%d readers, %d writers, a batch of %d members", l.Readers, l.Writers, l.Members), took)
-	fmt.Fprintf(b.Out, "The writers completed %d batches. The handler used %.1f s of CPU time and at most %.0f MB (%.0f MB before the load).\n",
+	b.add(m.table(fmt.Sprintf("%d readers, %d writers, a batch of %d members", l.Readers, l.Writers, l.Members), took))
+	b.note("The writers completed %d batches. The handler used %.1f s of CPU time and at most %.0f MB (%.0f MB before the load).",
 		len(made.batches), result{usage: after}.of("handler").cpu.Seconds(),
 		float64(result{usage: after}.of("handler").peak)/(1<<20), float64(result{usage: before}.of("handler").peak)/(1<<20))
 	return nil
@@ -79,7 +79,7 @@ func prepare(ctx context.Context, client *apiclient.Client, members int) (batch 
 	if _, err := client.PublishRunbook(ctx, []byte(flat(1))); err != nil {
 		return 0, err
 	}
-	view, err := client.CreateBatch(ctx, "bench", []byte(people(members)))
+	view, err := client.CreateBatch(ctx, "bench", []byte(people(0, members)))
 	if err != nil {
 		return 0, err
 	}
@@ -217,7 +217,7 @@ func (w *writer) story(ctx context.Context) error {
 		return err
 	}
 	w.versions++
-	rows := strings.SplitAfter(people(brought+joined), "\n")
+	rows := strings.SplitAfter(people(0, brought+joined), "\n")
 	batch, err := timed(w.meter, "POST batches", func() (api.Batch, error) {
 		return w.api.CreateBatch(ctx, w.runbook, []byte(strings.Join(rows[:1+brought], "")), api.AllowInOtherBatches)
 	})

@@ -2,12 +2,10 @@ package bench
 
 import (
 	"fmt"
-	"io"
+	"maps"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/jedib0t/go-pretty/v6/table"
 )
 
 // meter takes the time of requests. It is safe for concurrent use.
@@ -44,32 +42,24 @@ func (m *meter) fail(err error) error {
 	return err
 }
 
-// print prints a table of the routes.
-func (m *meter) print(out io.Writer, title string, took time.Duration) {
-	t := table.NewWriter()
-	t.SetOutputMirror(out)
-	t.AppendHeader(table.Row{"route", "requests", "requests/s", "p50 ms", "p95 ms", "p99 ms", "max ms"})
-	var all []time.Duration
-	names := make([]string, 0, len(m.routes))
-	for name, times := range m.routes {
-		names = append(names, name)
-		all = append(all, times...)
+// table is a table of the routes.
+func (m *meter) table(title string, took time.Duration) Table {
+	t := Table{
+		Name:    fmt.Sprintf("The admin API under load: %s, %.0f s", title, took.Seconds()),
+		Columns: []string{"route", "requests", "requests/s", "p50 ms", "p95 ms", "p99 ms", "max ms"},
 	}
-	slices.Sort(names)
+	var all []time.Duration
 	row := func(name string, times []time.Duration) {
 		slices.Sort(times)
-		at := func(percent int) string {
-			return fmt.Sprintf("%.0f", times[(len(times)-1)*percent/100].Seconds()*1000)
-		}
-		t.AppendRow(table.Row{name, len(times), fmt.Sprintf("%.0f", float64(len(times))/took.Seconds()), at(50), at(95), at(99), at(100)})
+		at := func(percent int) decimal { return whole(times[(len(times)-1)*percent/100].Seconds() * 1000) }
+		t.Rows = append(t.Rows, []any{name, len(times), whole(float64(len(times)) / took.Seconds()), at(50), at(95), at(99), at(100)})
 	}
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(m.routes)) {
 		row(name, m.routes[name])
+		all = append(all, m.routes[name]...)
 	}
 	if len(all) > 0 {
-		t.AppendSeparator()
 		row("all, no error", all)
 	}
-	fmt.Fprintf(out, "\nThe admin API under load: %s, %.0f s.\n", title, took.Seconds())
-	t.Render()
+	return t
 }

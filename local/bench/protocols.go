@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -14,9 +12,9 @@ import (
 // protocols measures what the ways of a step other than success cost, for each event
 // that the handler is given: a worker's result, or a check that falls due.
 func protocols(ctx context.Context, c Config) error {
-	t := table.NewWriter()
-	t.SetOutputMirror(c.Out)
-	t.AppendHeader(table.Row{"protocol", "members", "events", "seconds", "CPU ms/event", "reads/event", "writes/event", "sent/event"})
+	t := Table{Name: "Retries, polls, rollbacks and removals", Columns: []string{
+		"protocol", "members", "events", "seconds", "CPU ms/event", "reads/event", "writes/event", "sent/event",
+	}}
 	for _, p := range []struct {
 		name string
 		load load
@@ -33,14 +31,12 @@ func protocols(ctx context.Context, c Config) error {
 		}
 		results := r.stats.ServiceBus.Entities[message.TopicWorkerResults].Sent
 		events := float64(results + r.stats.ServiceBus.Entities[message.TopicOrchestratorEvents].Sent)
-		t.AppendRow(table.Row{
-			p.name, p.load.members, int(events), fmt.Sprintf("%.1f", r.elapsed.Seconds()), fmt.Sprintf("%.2f", r.cpu().Seconds()*1000/events),
-			fmt.Sprintf("%.2f", float64(r.stats.reads())/events), fmt.Sprintf("%.2f", float64(r.stats.writes())/events),
-			fmt.Sprintf("%.2f", float64(r.stats.sent()-results)/events),
+		t.Rows = append(t.Rows, []any{
+			p.name, p.load.members, int(events), one(r.elapsed.Seconds()), two(r.cpu().Seconds() * 1000 / events),
+			two(float64(r.stats.reads()) / events), two(float64(r.stats.writes()) / events), two(float64(r.stats.sent()-results) / events),
 		})
 	}
-	fmt.Fprintln(c.Out)
-	t.Render()
+	c.add(t)
 	return nil
 }
 

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	_ "modernc.org/sqlite" // what the people are kept in
 
 	schedulertimer "github.com/matoolkit/matoolkit/functions/scheduler-timer"
@@ -40,9 +39,9 @@ type look struct {
 // ticks measures what a tick of the scheduler takes. Each tick has processes of its
 // own, so that the counters and the memory belong to that tick alone.
 func ticks(ctx context.Context, c Config) error {
-	t := table.NewWriter()
-	t.SetOutputMirror(c.Out)
-	t.AppendHeader(table.Row{"tick", "runbooks", "batches", "rows", "seconds", "reads", "queries", "writes", "messages", "handler CPU s", "handler MB"})
+	t := Table{Name: "Runs of the scheduler", Columns: []string{
+		"tick", "runbooks", "batches", "rows", "seconds", "reads", "queries", "writes", "messages", "handler CPU s", "handler MB",
+	}}
 	n := c.TickMembers
 	const same = "no changes"
 	for _, scene := range []struct {
@@ -66,16 +65,15 @@ func ticks(ctx context.Context, c Config) error {
 				continue
 			}
 			handler := r.of("handler")
-			t.AppendRow(table.Row{
+			t.Rows = append(t.Rows, []any{
 				scene.looks[i].name, scene.crowd.runbooks, scene.crowd.runbooks * scene.crowd.batches, scene.crowd.runbooks * scene.crowd.rows(),
-				fmt.Sprintf("%.2f", r.elapsed.Seconds()), r.stats.Cosmos.PointReads, r.stats.Cosmos.Queries,
+				two(r.elapsed.Seconds()), r.stats.Cosmos.PointReads, r.stats.Cosmos.Queries,
 				r.stats.Cosmos.SingleWrites + r.stats.Cosmos.Batches, r.stats.sent(),
-				fmt.Sprintf("%.2f", handler.cpu.Seconds()), fmt.Sprintf("%.0f", float64(handler.peak)/(1<<20)),
+				two(handler.cpu.Seconds()), whole(float64(handler.peak) / (1 << 20)),
 			})
 		}
 	}
-	fmt.Fprintln(c.Out)
-	t.Render()
+	c.add(t)
 	return nil
 }
 

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
-	"github.com/jedib0t/go-pretty/v6/table"
 
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/local/system"
@@ -40,9 +39,7 @@ type WorkerMetrics struct {
 
 // workers measures a worker alone and prints a table.
 func workers(ctx context.Context, c Config) error {
-	t := table.NewWriter()
-	t.SetOutputMirror(c.Out)
-	t.AppendHeader(table.Row{"worker", "jobs", "seconds", "jobs/s", "calls", "refused", "CPU ms/job", "peak MB", "ms to the first job"})
+	t := Table{Name: "The worker alone", Columns: []string{"worker", "jobs", "seconds", "jobs/s", "calls", "refused", "CPU ms/job", "peak MB", "ms to the first job"}}
 	for _, row := range []struct {
 		note string
 		load WorkerLoad
@@ -58,13 +55,12 @@ func workers(ctx context.Context, c Config) error {
 			return fmt.Errorf("worker, %s: %w", row.note, err)
 		}
 		jobs := float64(row.load.Jobs)
-		t.AppendRow(table.Row{
-			row.note, row.load.Jobs, fmt.Sprintf("%.1f", f.Took.Seconds()), int(jobs / f.Took.Seconds()), f.Calls, f.Refused,
-			fmt.Sprintf("%.2f", f.CPU.Seconds()*1000/jobs), f.Peak >> 20, f.Start.Milliseconds(),
+		t.Rows = append(t.Rows, []any{
+			row.note, row.load.Jobs, one(f.Took.Seconds()), whole(jobs / f.Took.Seconds()), f.Calls, f.Refused,
+			two(f.CPU.Seconds() * 1000 / jobs), f.Peak >> 20, f.Start.Milliseconds(),
 		})
 	}
-	fmt.Fprintln(c.Out)
-	t.Render()
+	c.add(t)
 	return nil
 }
 

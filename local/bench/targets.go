@@ -1,0 +1,166 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Target is a goal of the project beside what was measured.
+type Target struct {
+	Name     string   `json:"name"`
+	Limit    string   `json:"limit"`
+	Measured *decimal `json:"measured,omitempty"` // nil: it was not measured
+	River    *decimal `json:"river,omitempty"`    // in the same minutes
+	Met      bool     `json:"met"`
+	Why      string   `json:"why,omitempty"` // it was not measured
+}
+
+// figures are what the targets are about. A nil pointer was not measured.
+type figures struct {
+	sizes       []size
+	step, poll  *amounts // nothing coincides
+	member      *amounts // the same, with costPhases phases of costSteps steps
+	pair        *pair
+	unpaired    string // why there is no pair
+	largest     *peak  // process of the run with batches side by side
+	sideBySide  string // the batches of that run
+	sideMembers int
+}
+
+// peak is the memory of a process in bytes.
+type peak struct {
+	process string
+	bytes   int64
+}
+
+// The goals. A poll and a member are measured with nothing coinciding, a step under load.
+const (
+	timesRiver      = 2.2
+	partOfRiverCPU  = 0.6
+	stepRU          = 26
+	stepOperations  = 3.6
+	stepExecutions  = 0.2
+	pollRU          = 15
+	pollOperations  = 6
+	pollExecutions  = 1.05
+	stepKB          = 7
+	handlerMB       = 128
+	handlerMembers  = 100_000
+	flatFrom        = 100
+	flatTo          = 300_000
+	flatAtMost      = 1.1 // times as much for the largest as for the smallest batch
+	processMB       = 512
+	manyMembers     = 1_000_000
+	memberPolls     = 30
+	memberRU        = 895 // two thirds of 1,343, 361 and 75.5
+	memberOps       = 241
+	memberExecution = 50.3
+)
+
+// targets compares the figures with the goals.
+func (f figures) targets() []Target {
+	var all []Target
+	// A figure is compared as it is printed: the background of a run is no cost of a step.
+	atMost := func(name string, limit, measured float64, digits int) *Target {
+		d := &decimal{measured, digits}
+		all = append(all, Target{Name: name, Limit: fmt.Sprintf("at most %v", limit), Measured: d, Met: d.rounded() <= limit})
+		return &all[len(all)-1]
+	}
+	missing := func(name, limit, why string) { all = append(all, Target{Name: name, Limit: limit, Why: why}) }
+
+	if p := f.pair; p != nil {
+		all = append(all, Target{
+			Name: "steps/s", Limit: fmt.Sprintf("at least %v x River", timesRiver), Measured: &decimal{p.ours.perSecond, 0}, River: &decimal{p.river.perSecond, 0},
+			Met: p.ours.perSecond >= timesRiver*p.river.perSecond,
+		}, Target{
+			Name: "CPU ms per step", Limit: fmt.Sprintf("at most %v x River", partOfRiverCPU), Measured: &decimal{p.ours.cpu, 2}, River: &decimal{p.river.cpu, 2},
+			Met: p.ours.cpu <= partOfRiverCPU*p.river.cpu,
+		})
+	} else {
+		missing("steps/s", fmt.Sprintf("at least %v x River", timesRiver), f.unpaired)
+		missing("CPU ms per step", fmt.Sprintf("at most %v x River", partOfRiverCPU), f.unpaired)
+	}
+	if len(f.sizes) > 0 {
+		s := f.sizes[len(f.sizes)-1] // the most load
+		atMost("RU per step under load", stepRU, s.ru, 1)
+		atMost("bus operations per step under load", stepOperations, s.operations, 2)
+		atMost("executions per step under load", stepExecutions, s.executions, 2)
+		t := atMost("KB written to disk per step", stepKB, s.written, 1)
+		if f.pair != nil {
+			t.River = &decimal{f.pair.river.written, 1}
+		}
+	} else {
+		missing("costs of a step under load", "", "--members is 0")
+	}
+	if f.poll != nil {
+		atMost("RU per poll, nothing coincides", pollRU, f.poll.ru(), 1)
+		atMost("bus operations per poll, nothing coincides", pollOperations, f.poll.operations, 1)
+		atMost("executions per poll, nothing coincides", pollExecutions, f.poll.executions, 2)
+		name := fmt.Sprintf("per member with %d steps and %d polls", costPhases*costSteps, memberPolls)
+		atMost("RU "+name, memberRU, f.member.ru()+memberPolls*f.poll.ru(), 0)
+		atMost("bus operations "+name, memberOps, f.member.operations+memberPolls*f.poll.operations, 0)
+		atMost("executions "+name, memberExecution, f.member.executions+memberPolls*f.poll.executions, 1)
+	} else {
+		missing("costs of a poll and of a member", "", "--cost-members is 0")
+	}
+	if i := slices.IndexFunc(f.sizes, func(s size) bool { return s.members >= handlerMembers }); i >= 0 {
+		atMost(fmt.Sprintf("handler MB with %s members", grouped(f.sizes[i].members)), handlerMB, f.sizes[i].handlerMB, 0)
+	} else {
+		missing("handler MB with 100,000 members", fmt.Sprintf("at most %d", handlerMB), "make bench-long measures it")
+	}
+	if small, large, ok := f.ends(); ok {
+		name := fmt.Sprintf("per step with %s members, of that with %s", grouped(large.members), grouped(small.members))
+		atMost("CPU "+name, flatAtMost, large.cpu/small.cpu, 2)
+		atMost("RU "+name, flatAtMost, large.ru/small.ru, 2)
+	} else {
+		missing("costs of a step with 300,000 members, of that with 100", fmt.Sprintf("at most %v", flatAtMost), "make bench-long measures it")
+	}
+	if f.largest != nil && f.sideMembers >= manyMembers {
+		atMost(fmt.Sprintf("MB of the largest process (%s), %s", f.largest.process, f.sideBySide), processMB, float64(f.largest.bytes)/(1<<20), 0)
+	} else {
+		missing("MB of the largest process, 1,000,000 members in ten batches", fmt.Sprintf("at most %d", processMB), "make bench-long measures it")
+	}
+	return all
+}
+
+// ends returns the smallest and the largest size, if they are as far apart as the goal says.
+func (f figures) ends() (small, large size, ok bool) {
+	if len(f.sizes) == 0 {
+		return small, large, false
+	}
+	small = slices.MinFunc(f.sizes, func(a, b size) int { return a.members - b.members })
+	large = slices.MaxFunc(f.sizes, func(a, b size) int { return a.members - b.members })
+	return small, large, small.members <= flatFrom && large.members >= flatTo
+}
+
+func targetTable(all []Target) Table {
+	t := Table{Name: "Targets", Columns: []string{"target", "limit", "measured", "River in the same minutes", "met"}}
+	text := func(d *decimal) string {
+		if d == nil {
+			return ""
+		}
+		return d.String()
+	}
+	for _, target := range all {
+		measured, met := text(target.Measured), "no"
+		switch {
+		case target.Measured == nil:
+			measured, met = "not measured: "+target.Why, ""
+		case target.Met:
+			met = "yes"
+		}
+		if target.Measured != nil && target.River != nil && target.River.value > 0 {
+			measured += fmt.Sprintf(" (%.2f x)", target.Measured.value/target.River.value)
+		}
+		t.Rows = append(t.Rows, []any{target.Name, target.Limit, measured, text(target.River), met})
+	}
+	return t
+}
+
+// grouped writes a number with commas.
+func grouped(n int) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%s,%03d", grouped(n/1000), n%1000)
+}
