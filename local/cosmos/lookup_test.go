@@ -193,6 +193,9 @@ func TestSortedAndSearchedQueriesStopScanningThePartition(t *testing.T) {
 		{"SELECT VALUE c.id FROM c WHERE c.type = 'm' ORDER BY c.id DESC", backwards},
 		{"SELECT VALUE c.id FROM c WHERE c.type = 'm' AND STARTSWITH(c.doc.k, 'a') ORDER BY c.id", beginning},
 		{"SELECT VALUE c.id FROM c WHERE c.type = 'm' AND STARTSWITH(c.doc.k, 'a') ORDER BY c.doc.k", want([]string{`"k":"a"`, `"k":"aa"`, `"k":"ab"`}, nil)},
+		{"SELECT VALUE c.id FROM c WHERE c.type = 'm' AND c.doc.k > 'a' ORDER BY c.doc.k", want([]string{`"k":"aa"`, `"k":"ab"`, `"k":"b"`, `"k":"\u00e9"`}, nil)},
+		{"SELECT VALUE c.id FROM c WHERE c.type = 'm' AND c.doc.k >= 'ab' ORDER BY c.doc.k DESC", want([]string{`"k":"\u00e9"`, `"k":"b"`, `"k":"ab"`}, nil)},
+		{"SELECT VALUE c.id FROM c WHERE c.type = 'm' AND c.doc.k BETWEEN -1.5 AND 2 ORDER BY c.doc.k", want([]string{`"k":-1.5`, `"k":2`}, nil)},
 		{"SELECT VALUE c.id FROM c WHERE c.type = 'm' AND STARTSWITH(c.id, 'i12') ORDER BY c.id DESC", backwards[1300:1400]},
 	} {
 		for round := range 2 {

@@ -260,6 +260,7 @@ func byID(q *query.Query) bool {
 // is full, or after many documents, even if that leaves it empty.
 func (st *store) streamed(ctx context.Context, q *query.Query, c *container, p *page, at continuation, how way) error {
 	skip, take := q.Window()
+	sorted := len(q.Order()) > 0 && !byID(q)
 	more := false
 	err := st.scan(ctx, c, how, func(pk, id string, doc []byte) bool {
 		if take >= 0 && at.Taken >= take {
@@ -271,19 +272,18 @@ func (st *store) streamed(ctx context.Context, q *query.Query, c *container, p *
 		}
 		p.scanned++
 		at.PK, at.ID = pk, id
-		if len(q.Order()) > 0 && !byID(q) {
+		if p.selects(q, pk, doc) {
+			p.kept++
+			if at.Skipped < skip {
+				at.Skipped++
+			} else {
+				at.Taken++
+				p.add(q, doc)
+			}
+		}
+		if sorted && (p.full() || p.scanned >= pageScanned) { // the next page begins here
 			at.Keys = encodeKeys(q.SortKeys(doc))
 		}
-		if !p.selects(q, pk, doc) {
-			return true
-		}
-		p.kept++
-		if at.Skipped < skip {
-			at.Skipped++
-			return true
-		}
-		at.Taken++
-		p.add(q, doc)
 		return true
 	})
 	if more {

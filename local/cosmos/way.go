@@ -99,6 +99,9 @@ func (st *store) sorted(q *query.Query, pk string, from continuation) (way, bool
 	if prefix := q.Prefix(stepsOf(path)); prefix != "" {
 		w.beginning(prefix)
 	}
+	if bound, orEqual, ok := q.Above(stepsOf(path)); ok {
+		w.above(bound, orEqual)
+	}
 	if len(after) == 1 {
 		key := appendSorted(nil, after[0])
 		if descending {
@@ -120,6 +123,17 @@ func (w *way) beginning(prefix string) {
 	}
 	w.where += ` AND at.sorted >= ? AND at.sorted < ?`
 	w.args = append(w.args, from, to)
+}
+
+// above leaves out what is not greater than a value at the path of the order.
+func (w *way) above(bound document.Value, orEqual bool) {
+	if orEqual {
+		w.where += ` AND at.sorted >= ?`
+	} else {
+		w.where += ` AND at.sorted > ?`
+	}
+	w.where += ` AND at.sorted < ?`
+	w.args = append(w.args, appendSorted(nil, bound), []byte{byte(bound.Kind) + 1})
 }
 
 func (w *way) narrow(l *lookup, values map[string]document.Value) {

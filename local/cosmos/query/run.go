@@ -181,6 +181,21 @@ func (q *Query) Prefix(steps []string) string {
 	return ""
 }
 
+// Above returns a constant that a path must be greater than for WHERE to be true, or equal to where
+// orEqual is set. The path has a value of the same type then.
+func (q *Query) Above(steps []string) (bound document.Value, orEqual, ok bool) {
+	for _, e := range conjuncts(q.where, nil) {
+		r, related := e.(relation)
+		if !related || !isPath(r.left, steps) || r.holds(-1) {
+			continue
+		}
+		if l, constant := r.right.(literal); constant {
+			return l.value, r.holds(0), true
+		}
+	}
+	return document.Value{}, false, false
+}
+
 // Prefixes are the paths whose string must have a prefix for WHERE to be true.
 func (q *Query) Prefixes() [][]string {
 	var all [][]string
