@@ -243,7 +243,11 @@ func (a *Admin) stepPage(ctx context.Context, batch int, filter store.RunFilter,
 			return err
 		}
 		for index := range run.Steps {
-			if view := apiview.Step(rb, run, index, workers, a.now()); status == "" || status == view.Status {
+			view, err := apiview.Step(rb, run, index, workers, a.now())
+			if err != nil {
+				return err
+			}
+			if status == "" || status == view.Status {
 				page.Items = append(page.Items, view)
 			}
 		}

@@ -212,7 +212,15 @@ func (r *reporting) writePage(ctx context.Context, w report.Writer, written []bo
 		if err != nil {
 			return err
 		}
-		byMember[run.Doc.Member] = append(byMember[run.Doc.Member], reportRun(&run.Doc, workers, at))
+		rb, err := r.admin.runbooks.Load(ctx, run.Doc.Runbook, run.Doc.Version)
+		if err != nil {
+			return err
+		}
+		view, err := reportRun(rb, &run.Doc, workers, at)
+		if err != nil {
+			return err
+		}
+		byMember[run.Doc.Member] = append(byMember[run.Doc.Member], view)
 	}
 	for _, m := range members {
 		written[m.Doc.ID] = true
@@ -228,14 +236,19 @@ func (r *reporting) writePage(ctx context.Context, w report.Writer, written []bo
 }
 
 // reportRun gives a run as the report shows it.
-func reportRun(run *model.Run, workers map[string]workers.Record, now time.Time) report.Run {
+func reportRun(rb *runbook.Runbook, run *model.Run, workers map[string]workers.Record, now time.Time) (report.Run, error) {
 	out := report.Run{Phase: run.Phase - 1, Status: string(run.Status), Ended: run.EndedAt}
-	for _, s := range run.Steps {
+	for i, s := range run.Steps {
+		status := apiview.StepStatus(run, s, workers, now)
 		if s.Rollback == "" {
-			out.Steps = append(out.Steps, apiview.StepStatus(run, s, workers, now))
-		} else {
-			out.Undone = append(out.Undone, report.Undone{Sequence: s.Rollback, Step: s.Name, Status: apiview.StepStatus(run, s, workers, now)})
+			out.Steps = append(out.Steps, status)
+			continue
 		}
+		definition, err := run.Definition(rb, i)
+		if err != nil {
+			return out, err
+		}
+		out.Undone = append(out.Undone, report.Undone{Sequence: s.Rollback, Step: definition.Name, Status: status})
 	}
-	return out
+	return out, nil
 }

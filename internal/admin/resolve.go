@@ -114,7 +114,15 @@ func (a *Admin) resolveInRun(ctx context.Context, by audit.Caller, action string
 	if err != nil {
 		return err
 	}
-	record := a.audit.Record(resolutionRecord(by, action, &run.Doc, e))
+	rb, err := a.runbooks.Load(ctx, run.Doc.Runbook, run.Doc.Version)
+	if err != nil {
+		return err
+	}
+	definition, err := run.Doc.Definition(rb, e.Step)
+	if err != nil {
+		return err
+	}
+	record := a.audit.Record(resolutionRecord(by, action, &run.Doc, definition.Name, e))
 	e = hidden.(model.StepResolved)
 	switch {
 	case run.Doc.Status == model.RunFailed && run.Doc.Kind == model.KindPhase:
@@ -154,24 +162,24 @@ func repeatsResolution(step *model.Step, e model.StepResolved) bool {
 }
 
 // resolutionRecord gives the audit record of a resolved step.
-func resolutionRecord(by audit.Caller, action string, run *model.Run, e model.StepResolved) store.AuditRecord {
+func resolutionRecord(by audit.Caller, action string, run *model.Run, name string, e model.StepResolved) store.AuditRecord {
 	becomes := model.StepSucceeded
 	if e.Skip {
 		becomes = model.StepSkipped
 	}
 	return store.AuditRecord{
-		At: e.By.At, Actor: by.Actor(), Action: action, Batch: run.Batch, Target: stepTarget(run, e.Step), Why: e.By.Why,
+		At: e.By.At, Actor: by.Actor(), Action: action, Batch: run.Batch, Target: stepTarget(run, e.Step, name), Why: e.By.Why,
 		Before: audit.State{"status": run.Steps[e.Step].Status}.JSON(), After: audit.State{"status": becomes}.JSON(),
 	}
 }
 
-// stepTarget describes a step for an audit record.
-func stepTarget(run *model.Run, index int) string {
+// stepTarget describes a step with this name for an audit record.
+func stepTarget(run *model.Run, index int, name string) string {
 	who := run.Key
 	if run.Member == 0 {
 		who = "the batch"
 	}
-	return fmt.Sprintf("step %d (%s of %s in %s)", run.StepID(index), run.Steps[index].Name, who, run.PhaseName)
+	return fmt.Sprintf("step %d (%s of %s in %s)", run.StepID(index), name, who, run.PhaseName)
 }
 
 // readStep gives the stored state of a step.
@@ -188,5 +196,5 @@ func (a *Admin) readStep(ctx context.Context, key store.Key, index int) (api.Ste
 	if err != nil {
 		return api.Step{}, err
 	}
-	return apiview.Step(rb, &run.Doc, index, records, a.now()), nil
+	return apiview.Step(rb, &run.Doc, index, records, a.now())
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
@@ -137,10 +136,19 @@ func (a *Admin) checkSelection(ctx context.Context, b model.Batch, which api.Ret
 	if err != nil {
 		return nil, err
 	}
-	runs = slices.DeleteFunc(runs, func(r store.Item[model.Run]) bool { return !membership.SelectsRun(which, &r.Doc) })
+	selected := 0
+	for _, run := range runs {
+		rb, err := a.runbooks.Load(ctx, run.Doc.Runbook, run.Doc.Version)
+		if err != nil {
+			return nil, err
+		}
+		if membership.SelectsRun(which, rb, &run.Doc) {
+			selected++
+		}
+	}
 	switch {
-	case len(runs) > 0:
-		return audit.State{"failedSequences": len(runs)}, nil
+	case selected > 0:
+		return audit.State{"failedSequences": selected}, nil
 	case which == (api.RetrySelection{}):
 		return nil, problem.New(api.CodeConflict, "batch %d has no failed members or steps: there is nothing to retry", batch)
 	}

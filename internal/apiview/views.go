@@ -1,6 +1,7 @@
 package apiview
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
@@ -68,11 +69,15 @@ func Phase(p model.Phase) api.Phase {
 
 // Step converts a step of a run, with redacted values. rb is the run's version of the runbook;
 // records are of the workers of the run's steps.
-func Step(rb *runbook.Runbook, r *model.Run, index int, records map[string]workers.Record, now time.Time) api.Step {
-	s, redactor := r.Steps[index], sealing.NewStepRedactor(rb, r, index)
+func Step(rb *runbook.Runbook, r *model.Run, index int, records map[string]workers.Record, now time.Time) (api.Step, error) {
+	definition, err := r.Definition(rb, index)
+	if err != nil {
+		return api.Step{}, err
+	}
+	s, redactor := r.Steps[index], sealing.NewStepRedactor(rb, definition)
 	view := api.Step{
-		ID: r.StepID(index), Phase: r.PhaseName, RunbookVersion: r.Version, MemberID: r.Member, MemberKey: r.Key, Name: s.Name, Index: index,
-		IsInit: r.Kind == model.KindInit, Kind: string(r.Kind), Rollback: s.Rollback, WorkerID: s.WorkerID, Function: s.Function, Params: redactor.Params(s.Params),
+		ID: r.StepID(index), Phase: r.PhaseName, RunbookVersion: r.Version, MemberID: r.Member, MemberKey: r.Key, Name: definition.Name, Index: index,
+		IsInit: r.Kind == model.KindInit, Kind: string(r.Kind), Rollback: s.Rollback, WorkerID: definition.WorkerID, Function: cmp.Or(s.Function, definition.Function), Params: redactor.Params(s.Params),
 		Status: StepStatus(r, s, records, now), JobID: s.JobID, Result: redactor.Result(s.Result), Error: s.Error, DispatchedAt: s.DispatchedAt,
 		CompletedAt: s.CompletedAt, PollCount: pollsBegun(s, now), RetryCount: s.RetryCount, RetryAfter: s.RetryAfter,
 		Resolved: Attribution(s.Resolved),
@@ -85,7 +90,7 @@ func Step(rb *runbook.Runbook, r *model.Run, index int, records map[string]worke
 			JobID: late.JobID, AbandonedAt: late.At, At: late.Late, Succeeded: late.OK, Result: redactor.Result(late.Result), Error: late.Error,
 		})
 	}
-	return view
+	return view, nil
 }
 
 // pollsBegun returns how often a step was polled by now, without a poll that was sent ahead.
@@ -101,7 +106,7 @@ func pollsBegun(s model.Step, now time.Time) int {
 func StepStatus(r *model.Run, s model.Step, records map[string]workers.Record, now time.Time) string {
 	switch {
 	case s.Status == model.StepDispatched:
-		worker := records[s.WorkerID]
+		worker := records[r.Worker]
 		job := message.Job{JobID: s.JobID, BatchID: r.Batch}
 		if worker.Runs(job.ID(), now) || s.Refused != nil {
 			return api.StepAtWorker

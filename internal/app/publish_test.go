@@ -283,7 +283,6 @@ phases:
 		"empty":              {"", api.PublishOptions{}, []string{"1:1 empty-runbook"}},
 		"an unknown field":   {good + "retries: 3\n", api.PublishOptions{}, []string{"6:1 unknown-field"}},
 		"too long":           {good + "#" + strings.Repeat("x", 1<<20), api.PublishOptions{}, []string{"1:1 too-large"}},
-		"too many steps":     {good + "  - {name: third, offset: T+1d, steps: [" + manySteps(499) + "]}\n", api.PublishOptions{}, []string{"0:0 too-large"}},
 		"an unused rollback": {good + "rollbacks: {undo: [{name: n, worker_id: w, function: New}]}\n", strict, []string{"6:13 unused-rollback"}},
 		"calls that no worker takes": {strings.NewReplacer("function: New}", "function: Nwe}", "{Mail:", "{Mial:").Replace(good), strict, []string{
 			`4:75 unknown-function: did you mean "New"?`, "5:94 missing-parameter", `5:103 unknown-parameter: did you mean "Mail"?`,
@@ -312,14 +311,6 @@ phases:
 	if _, err := s.tryPublish(good+"# as good\n", strict); err != nil {
 		t.Error(describe(err))
 	}
-}
-
-func manySteps(n int) string {
-	var all []string
-	for i := range n {
-		all = append(all, fmt.Sprintf(`{name: s%d, worker_id: worker-01, function: New, params: {P: "%s"}}`, i, strings.Repeat("x", 100)))
-	}
-	return strings.Join(all, ", ")
 }
 
 func problemsOf(err error) []api.InputProblem {

@@ -1,6 +1,7 @@
 package applier
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -10,13 +11,15 @@ import (
 	"github.com/matoolkit/matoolkit/internal/model"
 )
 
-// jobMessage returns the message of the job in flight of a step. At is when the broker makes it visible.
-func jobMessage(run *model.Run, index int, at time.Time) (bus.Message, error) {
+// jobMessage returns the message of the job in flight of a step, which the broker makes visible at
+// m.At.
+func jobMessage(m model.Dispatch) (bus.Message, error) {
+	run, index, worker := m.Run, m.Step, m.Definition.WorkerID
 	step := run.Steps[index]
-	expires := step.VisibleAt().Add(step.Timeout)
+	expires := step.VisibleAt().Add(m.Definition.Timeout)
 	job := message.Job{
 		ExpiresAt: &expires, DispatchedAt: step.DispatchedAt, EffectID: run.EffectID(index),
-		JobID: step.JobID, BatchID: run.Batch, WorkerID: step.WorkerID, FunctionName: step.Function, Parameters: step.Params,
+		JobID: step.JobID, BatchID: run.Batch, WorkerID: worker, FunctionName: cmp.Or(step.Function, m.Definition.Function), Parameters: step.Params,
 		CorrelationData: message.Correlation{
 			BatchID: run.Batch, StepExecutionID: run.StepID(index), IsInitStep: run.Kind == model.KindInit,
 			RunbookName: run.Runbook, RunbookVersion: run.Version,
@@ -27,7 +30,7 @@ func jobMessage(run *model.Run, index int, at time.Time) (bus.Message, error) {
 	if err != nil {
 		return bus.Message{}, fmt.Errorf("applier: job %s: %w", step.JobID, err)
 	}
-	return bus.Message{ID: job.ID(), Body: body, Properties: map[string]any{message.PropertyWorkerID: step.WorkerID}, At: at}, nil
+	return bus.Message{ID: job.ID(), Body: body, Properties: map[string]any{message.PropertyWorkerID: worker}, At: m.At}, nil
 }
 
 func checkMessage(run *model.Run, kind string, index, count int, at time.Time) bus.Message {

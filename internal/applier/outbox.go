@@ -69,7 +69,7 @@ func (o *Outbox) addOfRun(m model.Message, now time.Time) error {
 }
 
 func (o *Outbox) addJob(m model.Dispatch, now time.Time) error {
-	job, err := jobMessage(m.Run, m.Step, m.At)
+	job, err := jobMessage(m)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (o *Outbox) AddOverdue(run *model.Run, now time.Time, again string) error {
 		return nil
 	}
 	first := len(o.Events)
-	if err := o.Add(nil, runstate.Outstanding(run), now); err != nil {
+	if err := o.Add(nil, runstate.Scheduled(run), now); err != nil {
 		return err
 	}
 	for i := first; i < len(o.Events); i++ {

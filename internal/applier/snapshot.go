@@ -190,6 +190,15 @@ func (s *Snapshot) LoadRunbook(name string, version int) (*runbook.Runbook, erro
 	return s.applier.runbooks.Load(s.ctx, name, version)
 }
 
+// Definition returns the definition of the step of a run at index.
+func (s *Snapshot) Definition(run *model.Run, index int) (runbook.Step, error) {
+	rb, err := s.LoadRunbook(run.Runbook, run.Version)
+	if err != nil {
+		return runbook.Step{}, err
+	}
+	return run.Definition(rb, index)
+}
+
 // StepRun returns the run of the step execution that a message names.
 func (s *Snapshot) StepRun(stepID int64, phase, member, index int) (*model.Run, error) {
 	run, err := s.LoadRun(phase, member)

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/engine/runstate"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
@@ -37,7 +36,7 @@ func FuzzWhateverAWorkerAnswers(f *testing.F) {
 				t.Fatalf("the run does not end: %s", text(t, p.run))
 			}
 			at := p.run.Current
-			switch waits := runstate.Outstanding(&p.run)[0].(type) {
+			switch waits := p.outstanding()[0].(type) {
 			case model.Dispatch:
 				p.on(model.StepResult{
 					Step: at, JobID: p.step().JobID, OK: ok, Result: result, Error: reason, RetryAfter: time.Duration(after), Expired: n%5 == 4,

@@ -175,7 +175,7 @@ func TestResultOfAStepThatTheRunDoesNotHaveIsStale(t *testing.T) {
 func TestOnlyDeadlinesShorterThanATickHaveAMessageOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	p := dated(t)
-	for _, e := range runstate.Outstanding(&p.run) {
+	for _, e := range p.outstanding() {
 		if _, own := e.(model.Deadline); own {
 			t.Fatal("a deadline of ten minutes has a message")
 		}
@@ -338,7 +338,7 @@ func TestSilentWorkerIsLookedAtTwice(t *testing.T) {
 	p.on(model.RunStarted{})
 	job := p.step().JobID
 	due := model.DeadlineDue{Step: 0, JobID: job, Silent: true, Cause: "no worker w1"}
-	p.after(p.step().Timeout + runstate.JobGracePeriod)
+	p.after(p.timeout() + runstate.JobGracePeriod)
 	again := p.at.Add(45 * time.Second)
 	wantOutcome(t, p.on(due), model.Deadline{Step: 0, At: again})
 	if got := p.step(); got.Status != model.StepDispatched || !p.run.DeadlineAt.Equal(again) {

@@ -42,9 +42,9 @@ phases:
 	fmt.Println("the same result again: repeated", twice.Repeated, "writes nothing", twice.Empty())
 
 	// Output:
-	// step new: dispatched
+	// step 0: dispatched
 	//   model.Dispatch step-10000001000-attempt-1
-	// step new: pending, the tenant is busy
+	// step 0: pending, the tenant is busy
 	//   model.Retry at 12:01:30
 	// the same result again: repeated true writes nothing true
 }
@@ -52,7 +52,7 @@ phases:
 func show(d model.Decision) {
 	for _, run := range d.Runs {
 		step := run.Steps[run.Current]
-		text := fmt.Sprintf("step %s: %s", step.Name, step.Status)
+		text := fmt.Sprintf("step %d: %s", run.Current, step.Status)
 		if step.Error != "" {
 			text += ", " + step.Error
 		}

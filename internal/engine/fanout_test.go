@@ -124,10 +124,10 @@ func TestPageThatIsNotSentTakesUpWhatItOwes(t *testing.T) {
 		"a run that was not started":      {run: model.Run{Status: model.RunWaiting}, member: model.Member{OpenPhase: 2}, want: []model.Event{start}},
 		"a run whose member is elsewhere": {run: model.Run{Status: model.RunWaiting}, member: model.Member{OpenPhase: 3, Queue: []int{2}}},
 		"a job": {
-			run:   model.Run{Status: model.RunRunning, LastEvent: runstate.EventStart, Steps: []model.Step{{Status: model.StepDispatched, DispatchedAt: &earlier, Timeout: time.Hour}}},
+			run:   model.Run{Status: model.RunRunning, LastEvent: runstate.EventStart, Steps: []model.Step{{Status: model.StepDispatched, DispatchedAt: &earlier}}},
 			sends: 1,
 		},
-		"a run that has gone on": {run: model.Run{Status: model.RunRunning, LastEvent: "result:a", Steps: []model.Step{{Status: model.StepDispatched, DispatchedAt: &earlier, Timeout: time.Hour}}}},
+		"a run that has gone on": {run: model.Run{Status: model.RunRunning, LastEvent: "result:a", Steps: []model.Step{{Status: model.StepDispatched, DispatchedAt: &earlier}}}},
 		"a run that was paused": {
 			run:  model.Run{Status: model.RunWaiting, LastEvent: runstate.EventStart, PausedAt: &earlier},
 			want: []model.Event{model.OnRun{Phase: 2, Member: 1, RunEvent: model.RunReleased{}}},
@@ -145,7 +145,7 @@ func TestPageThatIsNotSentTakesUpWhatItOwes(t *testing.T) {
 			if c.paused {
 				s.Batch.Paused = &model.Attribution{By: "ada", At: earlier}
 			}
-			c.run.Batch, c.run.Phase, c.run.Member, c.run.Page = 42, 2, 1, 1
+			c.run.Batch, c.run.Phase, c.run.Member, c.run.Page, c.run.Kind, c.run.PhaseName = 42, 2, 1, 1, model.KindPhase, s.Batch.Phases[1].Name
 			c.member.ID, c.member.Page = 1, 1
 			s.Runs, s.Members = []*model.Run{&c.run}, []*model.Member{&c.member}
 			d, err := engine.Decide(s, model.PageResumed{Phase: 2, Page: 1}, now)
@@ -191,17 +191,17 @@ func TestReleaseSendsWhatTheProcessThatPausedTheRunOwes(t *testing.T) {
 // The deadline of a job that is sent late leaves its worker time to answer that it expired.
 func TestDeadlineOfAJobThatMayBeSentOnlyNowIsPutOff(t *testing.T) {
 	t.Parallel()
-	for name, late := range map[string]func(s model.Step) time.Duration{
-		"long after it":  func(model.Step) time.Duration { return time.Hour },
-		"just before it": func(s model.Step) time.Duration { return s.Timeout + time.Second },
+	for name, late := range map[string]func(p *person) time.Duration{
+		"long after it":  func(*person) time.Duration { return time.Hour },
+		"just before it": func(p *person) time.Duration { return p.timeout() + time.Second },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := dated(t)
 			answer := model.StepResult{Step: 0, JobID: p.step().JobID, OK: true, Result: []byte(`{"id":1}`)}
 			p.on(answer)
-			p.after(late(p.step()))
-			at := p.at.Add(p.step().Timeout)
+			p.after(late(p))
+			at := p.at.Add(p.timeout())
 			d := p.on(answer)
 			wantOutcome(t, d, model.Dispatch{Step: 1}, model.Deadline{Step: 1, At: at})
 			if !d.Repeated || !p.run.DeadlineAt.Equal(at) {

@@ -185,7 +185,9 @@ func repeatStarts(d *model.Decision, s model.State, made *model.Shard, now time.
 	}
 	failed := false
 	for _, run := range runs {
-		repeatStart(d, run, openPhase[run.Member], mode, now)
+		if err := repeatStart(d, s, run, openPhase[run.Member], mode, now); err != nil {
+			return err
+		}
 		failed = failed || run.LastEvent == runstate.EventStart && run.Status == model.RunFailed
 	}
 	if failed {
@@ -196,7 +198,7 @@ func repeatStarts(d *model.Decision, s model.State, made *model.Shard, now time.
 
 // repeatStart adds to a decision what the start of one run asks for, as repeatStarts says. OpenPhase is
 // the phase that the member is in.
-func repeatStart(d *model.Decision, run *model.Run, openPhase int, mode model.DispatchMode, now time.Time) {
+func repeatStart(d *model.Decision, s model.State, run *model.Run, openPhase int, mode model.DispatchMode, now time.Time) error {
 	started := run.LastEvent == runstate.EventStart
 	at := model.OnRun{Phase: run.Phase, Member: run.Member}
 	switch {
@@ -220,8 +222,17 @@ func repeatStart(d *model.Decision, run *model.Run, openPhase int, mode model.Di
 		at.RunEvent = model.RunStarted{}
 		d.Next = append(d.Next, at)
 	default:
-		d.Messages = append(d.Messages, runstate.Outstanding(run)...) // of all runs at once
+		rb, err := s.LoadRunbook(run.Runbook, run.Version)
+		if err != nil {
+			return err
+		}
+		messages, err := runstate.Outstanding(run, rb)
+		if err != nil {
+			return err
+		}
+		d.Messages = append(d.Messages, messages...) // of all runs at once
 	}
+	return nil
 }
 
 // onPageFannedOut announces the page after one, where the window allows it, and

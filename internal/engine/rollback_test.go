@@ -48,7 +48,7 @@ func TestFailedStepIsRolledBackInOrderOnceItsRetriesAreUsedUp(t *testing.T) {
 	d := p.refuse("broken")
 	p.want(model.RunRollingBack, model.StepFailed, model.StepCancelled, model.StepCancelled, model.StepDispatched, model.StepPending)
 	wantOutcome(t, d, model.Dispatch{Step: 3})
-	if s := p.step(); s.Name != "remove" || s.Rollback != "undo" || s.JobID != "step-20000017003-attempt-1" || string(s.Params) != `{"Name":"ann@x"}` {
+	if s := p.step(); s.Rollback != "undo" || s.Place != 0 || s.JobID != "step-20000017003-attempt-1" || string(s.Params) != `{"Name":"ann@x"}` {
 		t.Fatalf("the first step of the rollback: %+v", s)
 	}
 	if p.member.Status != model.MemberActive || p.member.OpenPhase != 2 {

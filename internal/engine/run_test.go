@@ -148,6 +148,26 @@ func text(t *testing.T, v any) string {
 // step is the one in hand.
 func (p *person) step() model.Step { return p.run.Steps[p.run.Current] }
 
+// timeout is that of the step in hand.
+func (p *person) timeout() time.Duration {
+	p.t.Helper()
+	definition, err := p.run.Definition(p.rb, p.run.Current)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return definition.Timeout
+}
+
+// outstanding gives the messages that the run depends on.
+func (p *person) outstanding() []model.Message {
+	p.t.Helper()
+	messages, err := runstate.Outstanding(&p.run, p.rb)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return messages
+}
+
 // nothing checks that an event that is out of date changes nothing.
 func (p *person) nothing(e model.RunEvent) {
 	p.t.Helper()

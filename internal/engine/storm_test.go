@@ -485,7 +485,10 @@ func (s *system) finish() {
 // check holds the invariants of a run that was just stored.
 func (s *system) check(at place) {
 	run := s.runs[at]
-	waits := runstate.Outstanding(&run)
+	waits, err := runstate.Outstanding(&run, s.runbooks[run.Version])
+	if err != nil {
+		s.fail("%v", err)
+	}
 	switch active := run.Status == model.RunRunning || run.Status == model.RunRollingBack; {
 	case active && run.PausedAt == nil && len(waits) == 0:
 		s.fail("a run that is %s waits for nothing: %s", run.Status, encode(run))
@@ -500,7 +503,7 @@ func (s *system) check(at place) {
 		}
 	}
 	for i, step := range run.Steps {
-		s.checkPoll(&run, step)
+		s.checkPoll(&run, i)
 		begun := step.Status == model.StepDispatched || step.Status == model.StepPolling || step.RetryAfter != nil
 		switch {
 		case run.Status.Terminal() && !step.Status.Terminal():
@@ -519,23 +522,26 @@ func (s *system) check(at place) {
 
 // checkPoll fails unless a step knows of its next poll what it must: the time that follows from the
 // answer before, and a job only if the poll was sent ahead.
-func (s *system) checkPoll(run *model.Run, step model.Step) {
+func (s *system) checkPoll(run *model.Run, index int) {
+	step := run.Steps[index]
 	if polls := step.Status == model.StepPolling; polls != (step.PollAt != nil) || step.PollSent && !polls {
 		s.fail("a step that is %s has a poll at %v, sent ahead: %t", step.Status, step.PollAt, step.PollSent)
 	}
 	if step.Status != model.StepPolling {
 		return
 	}
-	end := step.PollStartedAt.Add(step.PollTimeout)
+	definition := s.definition(run, index)
+	poll := definition.Poll
+	end := step.PollStartedAt.Add(poll.Timeout)
 	switch {
 	case !step.PollSent && step.PollAt.After(end) || step.PollSent && !step.PollAt.Before(end):
 		s.fail("a poll is due at %s, and polling ends at %s, sent ahead: %t", step.PollAt, end, step.PollSent)
 	case !step.PollSent:
-	case run.PausedAt != nil || step.PollInterval > 5*time.Minute:
+	case run.PausedAt != nil || poll.Interval > 5*time.Minute:
 		s.fail("a poll was sent ahead: %s", encode(run))
-	case !step.PollAt.Equal(step.DispatchedAt.Add(step.PollInterval)) || !step.VisibleAt().Equal(*step.PollAt) || step.Refused == nil && !run.SentAt.Equal(*step.PollAt):
-		s.fail("a poll is due at %s, %s after the answer before: %s", step.PollAt, step.PollInterval, encode(run))
-	case run.DeadlineAt.Before(step.PollAt.Add(step.Timeout + runstate.JobGracePeriod)):
+	case !step.PollAt.Equal(step.DispatchedAt.Add(poll.Interval)) || !step.VisibleAt().Equal(*step.PollAt) || step.Refused == nil && !run.SentAt.Equal(*step.PollAt):
+		s.fail("a poll is due at %s, %s after the answer before: %s", step.PollAt, poll.Interval, encode(run))
+	case run.DeadlineAt.Before(step.PollAt.Add(definition.Timeout + runstate.JobGracePeriod)):
 		s.fail("the deadline of a poll that is due at %s is %s", step.PollAt, run.DeadlineAt)
 	}
 }

@@ -496,7 +496,7 @@ func (s *system) send(m model.Message, repeated bool) {
 	case model.Dispatch:
 		run := place{m.Run.Phase, m.Run.Member}
 		job := m.Run.Steps[m.Step]
-		s.noteDispatched(job, repeated)
+		s.noteDispatched(job, m.Definition.Timeout, repeated)
 		if m.At.After(at) {
 			at = m.At
 		}
@@ -536,7 +536,7 @@ func (s *system) send(m model.Message, repeated bool) {
 	s.post(fmt.Sprintf("%T", m), at, deliver)
 }
 
-func (s *system) noteDispatched(job model.Step, repeated bool) {
+func (s *system) noteDispatched(job model.Step, timeout time.Duration, repeated bool) {
 	if s.batch.Status.Terminal() {
 		s.fail("job %s is dispatched for a batch that is %s", job.JobID, s.batch.Status)
 	}
@@ -544,7 +544,16 @@ func (s *system) noteDispatched(job model.Step, repeated bool) {
 		s.fail("job id %q: used before: %t, repeated: %t", job.JobID, s.jobs[job.JobID], repeated)
 	}
 	s.jobs[job.JobID] = true
-	s.expiry[job.JobID], s.decided[job.JobID] = job.VisibleAt().Add(job.Timeout), *job.DispatchedAt
+	s.expiry[job.JobID], s.decided[job.JobID] = job.VisibleAt().Add(timeout), *job.DispatchedAt
+}
+
+// definition is the one of a run's step.
+func (s *system) definition(run *model.Run, step int) runbook.Step {
+	d, err := run.Definition(s.runbooks[run.Version], step)
+	if err != nil {
+		s.fail("%v", err)
+	}
+	return d
 }
 
 func (s *system) onRun(run *model.Run, e model.RunEvent) { s.event(on(run, e)) }
@@ -606,7 +615,8 @@ func (s *system) deadline(at place, step int, job string) {
 func (s *system) work(at place, step int, job string) {
 	result := model.StepResult{Step: step, JobID: job, OK: true, Result: json.RawMessage(`{"complete":true,"data":{"id":1}}`)}
 	if !s.patient {
-		polls := s.runs[at].Steps[step].PollInterval > 0
+		run := s.runs[at]
+		polls := s.definition(&run, step).Poll != nil
 		switch chance := s.pick(8); {
 		case chance < 2:
 			result.OK, result.Error, result.RetryAfter = false, "no", time.Duration(s.pick(3))*time.Minute
@@ -654,7 +664,7 @@ func (s *system) begin(at place, step int, job string, refuses bool) bool {
 	}
 	waits := of.AwaitsJob(job)
 	if waits {
-		f.expires = of.VisibleAt().Add(of.Timeout)
+		f.expires = of.VisibleAt().Add(s.definition(&run, step).Timeout)
 	}
 	if waits && s.now.Before(of.VisibleAt()) {
 		s.fail("job %s begins at %s, and is visible at %s", job, s.now, of.VisibleAt())

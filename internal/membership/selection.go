@@ -2,11 +2,11 @@ package membership
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -41,11 +41,15 @@ func FailedMember(m *model.Member) store.FailedMember {
 }
 
 // SelectsRun reports whether a retry selects a failed run of init or on_complete steps. A
-// selection with a member selects none.
-func SelectsRun(s api.RetrySelection, r *model.Run) bool {
-	failed := slices.ContainsFunc(r.Steps, func(step model.Step) bool {
-		return strings.EqualFold(s.Step, step.Name) && (step.Status == model.StepFailed || step.Status == model.StepPollTimeout)
-	})
+// selection with a member selects none. rb is the version that the run follows.
+func SelectsRun(s api.RetrySelection, rb *runbook.Runbook, r *model.Run) bool {
+	failed := false
+	for i, step := range r.Steps {
+		if step.Status == model.StepFailed || step.Status == model.StepPollTimeout {
+			definition, err := r.Definition(rb, i)
+			failed = failed || err == nil && strings.EqualFold(s.Step, definition.Name)
+		}
+	}
 	return s.Member == 0 && (s.Phase == "" || strings.EqualFold(s.Phase, r.PhaseName)) && (s.Step == "" || failed) &&
 		(s.Error == "" || strings.Contains(strings.ToLower(r.Error), strings.ToLower(s.Error)))
 }

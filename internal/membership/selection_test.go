@@ -6,6 +6,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/membership"
 	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -13,7 +14,8 @@ import (
 func TestSelection(t *testing.T) {
 	t.Parallel()
 	member := store.FailedMember{ID: 3, Key: "ada@x", FailedIn: "cut-over", FailedStep: "move", Error: "Mailbox is LOCKED"}
-	run := &model.Run{PhaseName: "cut-over", Error: "Mailbox is locked", Steps: []model.Step{{Name: "check", Status: model.StepSucceeded}, {Name: "move", Status: model.StepPollTimeout}}}
+	rb := &runbook.Runbook{Phases: []runbook.Phase{{Name: "cut-over", Steps: []runbook.Step{{Name: "check"}, {Name: "move"}}}}}
+	run := &model.Run{PhaseName: "cut-over", Error: "Mailbox is locked", Steps: []model.Step{{Status: model.StepSucceeded}, {Status: model.StepPollTimeout}}}
 	for _, tt := range []struct {
 		selection   api.RetrySelection
 		member, run bool
@@ -31,7 +33,7 @@ func TestSelection(t *testing.T) {
 		if got := membership.Selects(tt.selection, member); got != tt.member {
 			t.Errorf("Selects(%+v) = %v", tt.selection, got)
 		}
-		if got := membership.SelectsRun(tt.selection, run); got != tt.run {
+		if got := membership.SelectsRun(tt.selection, rb, run); got != tt.run {
 			t.Errorf("SelectsRun(%+v) = %v", tt.selection, got)
 		}
 		if got := membership.SelectionText(tt.selection); got != tt.text {

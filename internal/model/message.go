@@ -2,6 +2,8 @@ package model
 
 import (
 	"time"
+
+	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
 // Message is a message to send after the decision is stored. Its id derives from the
@@ -9,12 +11,13 @@ import (
 type Message interface{ message() }
 
 type (
-	// Dispatch sends the job of a step that the run has in flight. At is when the job becomes visible
-	// to its worker; zero for now.
+	// Dispatch sends the job of a step that the run has in flight, to the worker of its definition and
+	// with its timeout. At is when the job becomes visible to the worker; zero for now.
 	Dispatch struct {
-		Run  *Run
-		Step int
-		At   time.Time
+		Run        *Run
+		Step       int
+		Definition *runbook.Step
+		At         time.Time
 	}
 	// Poll sends a poll-check for a polling step at a time.
 	Poll struct {

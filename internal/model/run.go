@@ -114,10 +114,14 @@ func (r *Run) Definition(rb *runbook.Runbook, index int) (runbook.Step, error) {
 	if err != nil {
 		return runbook.Step{}, err
 	}
-	if step.Place >= len(definitions) {
-		return runbook.Step{}, fmt.Errorf("model: runbook %s version %d has no step %d in %q", r.Runbook, r.Version, step.Place, r.PhaseName+step.Rollback)
+	place, sequence := index, r.PhaseName // a run begins with its own steps, in their order
+	if step.Rollback != "" {
+		place, sequence = step.Place, step.Rollback
 	}
-	return definitions[step.Place], nil
+	if place < 0 || place >= len(definitions) {
+		return runbook.Step{}, fmt.Errorf("model: runbook %s version %d has no step %d in %q", r.Runbook, r.Version, place, sequence)
+	}
+	return definitions[place], nil
 }
 
 // Clone copies the run with what a decision may change of it.

@@ -14,13 +14,12 @@ type RefusedJob struct {
 	Reason  string    `json:"reason"`
 }
 
-// Step is one function call of a run, with the policy fixed when the run was made.
+// Step is one function call of a run. Its name, worker and policies are in its definition, which the
+// version of the runbook has: see Run.Definition.
 type Step struct {
-	Name          string          `json:"name"`
 	Rollback      string          `json:"rollback,omitempty"` // the sequence that it is part of; empty for the run's own
-	Place         int             `json:"place,omitempty"`    // in the runbook's list of it
-	WorkerID      string          `json:"workerId"`
-	Function      string          `json:"function"` // as the runbook has it until dispatched, then resolved
+	Place         int             `json:"place,omitempty"`    // of a rollback step in its sequence
+	Function      string          `json:"function,omitempty"` // the resolved name, if the definition has a template
 	Params        json.RawMessage `json:"params,omitempty"`
 	Status        StepStatus      `json:"status"`
 	JobID         string          `json:"jobId,omitempty"`
@@ -28,26 +27,17 @@ type Step struct {
 	Error         string          `json:"error,omitempty"`
 	DispatchedAt  *time.Time      `json:"dispatchedAt,omitempty"` // when its last job was decided on
 	CompletedAt   *time.Time      `json:"completedAt,omitempty"`  // when its end was decided, which is when the next step is dispatched; a result may be older
-	PollInterval  time.Duration   `json:"pollInterval,omitempty"` // nanoseconds, as all durations here; 0: the step does not poll
-	PollTimeout   time.Duration   `json:"pollTimeout,omitempty"`
 	PollStartedAt *time.Time      `json:"pollStartedAt,omitempty"`
 	PollAt        *time.Time      `json:"pollAt,omitempty"`    // when the next poll of a polling step is due
 	PollSent      bool            `json:"pollSent,omitempty"`  // the job of that poll was sent ahead, and becomes visible then
 	PollCount     int             `json:"pollCount,omitempty"` // polls dispatched or sent ahead; never reset, as the two counts below, so that job ids stay unique
-	OnFailure     string          `json:"onFailure,omitempty"`
-	Round         int             `json:"round,omitempty"`    // how often the step was begun anew after its run had ended
-	Attempts      int             `json:"attempts,omitempty"` // begun, not counting retries and polls
+	Round         int             `json:"round,omitempty"`     // how often the step was begun anew after its run had ended
+	Attempts      int             `json:"attempts,omitempty"`  // begun, not counting retries and polls
 	RetryCount    int             `json:"retryCount,omitempty"`
 	RetriesBefore int             `json:"retriesBefore,omitempty"` // the present attempt
 	Expiries      int             `json:"expiries,omitempty"`      // jobs that their worker came to too late
-	MaxRetries    int             `json:"maxRetries,omitempty"`
-	RetryInterval time.Duration   `json:"retryInterval,omitempty"`
-	Backoff       string          `json:"backoff,omitempty"`     // as package runbook names it
-	MaxInterval   time.Duration   `json:"maxInterval,omitempty"` // 0: no bound of its own
-	Jitter        int             `json:"jitter,omitempty"`      // percent
 	RetryAfter    *time.Time      `json:"retryAfter,omitempty"`
 	Postponed     bool            `json:"postponed,omitempty"`   // RetryAfter is when it is dispatched, and no retry is counted
-	Timeout       time.Duration   `json:"timeout,omitempty"`     // from when the job is visible to its worker
 	QueuedUntil   *time.Time      `json:"queuedUntil,omitempty"` // when the job was last known to wait for its worker
 	Refused       *RefusedJob     `json:"refused,omitempty"`     // of the job in flight, an earlier delivery of which may run
 	SilentAt      *time.Time      `json:"silentAt,omitempty"`    // when a deadline first found the job's worker silent; nil when it was heard of since

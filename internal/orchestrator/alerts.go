@@ -92,11 +92,11 @@ func (s *stuckSteps) addRun(run *model.Run) {
 	case s.now.Sub(*run.DeadlineAt) > model.SweepGrace:
 		s.add(*run.DeadlineAt)
 	default:
-		if step := run.Steps[run.Current]; step.JobInFlight() && s.now.Sub(step.VisibleAt()) >= silentAfter {
+		if step := run.Steps[run.Current]; run.Worker != "" && step.JobInFlight() && s.now.Sub(step.VisibleAt()) >= silentAfter {
 			if s.visibleAt == nil {
 				s.visibleAt = map[string][]time.Time{}
 			}
-			s.visibleAt[step.WorkerID] = append(s.visibleAt[step.WorkerID], step.VisibleAt())
+			s.visibleAt[run.Worker] = append(s.visibleAt[run.Worker], step.VisibleAt())
 		}
 	}
 }

@@ -55,7 +55,11 @@ func (o *Orchestrator) deadlineEvent(ctx context.Context, s *applier.Snapshot, r
 	if !step.AwaitsJob(jobID) {
 		return e, nil
 	}
-	outlook, err := o.workers.Outlook(ctx, run, index)
+	definition, err := s.Definition(run, index)
+	if err != nil {
+		return e, err
+	}
+	outlook, err := o.workers.Outlook(ctx, run, index, definition)
 	if err != nil {
 		return e, err
 	}
@@ -69,7 +73,7 @@ func (o *Orchestrator) deadlineEvent(ctx context.Context, s *applier.Snapshot, r
 			return e, errBehind
 		}
 		// A heartbeat that behind no longer found waiting may have changed the outlook.
-		if outlook, err = o.workers.Outlook(ctx, run, index); err != nil {
+		if outlook, err = o.workers.Outlook(ctx, run, index, definition); err != nil {
 			return e, err
 		}
 	}

@@ -90,10 +90,14 @@ func (o *Orchestrator) retrySequences(ctx context.Context, b *model.Batch, id st
 	}
 	for _, run := range runs {
 		failedSince := run.Doc.EndedAt != nil && run.Doc.EndedAt.After(task.By.At) // perhaps again
-		if failedSince || run.Doc.Task != id && !membership.SelectsRun(api.RetrySelection(task.Selection), &run.Doc) {
+		rb, err := o.runbooks.Load(ctx, run.Doc.Runbook, run.Doc.Version)
+		if err != nil {
+			return err
+		}
+		if failedSince || run.Doc.Task != id && !membership.SelectsRun(api.RetrySelection(task.Selection), rb, &run.Doc) {
 			continue
 		}
-		err := o.members.RetrySequence(ctx, run, model.SequenceRetried{Phase: run.Doc.Phase, Task: id})
+		err = o.members.RetrySequence(ctx, run, model.SequenceRetried{Phase: run.Doc.Phase, Task: id})
 		var refusal *model.Refusal
 		if errors.As(err, &refusal) {
 			o.log.InfoContext(ctx, "steps not retried", logkey.BatchID, b.ID, logkey.RunID, run.ID, logkey.Reason, refusal.Reason)

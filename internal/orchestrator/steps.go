@@ -22,11 +22,11 @@ func (o *Orchestrator) onResult(ctx context.Context, r message.Result) error {
 	case !strings.EqualFold(r.Status, message.StatusFailure):
 		return message.Reject("the result's status %q is neither %s nor %s", r.Status, message.StatusSuccess, message.StatusFailure)
 	}
-	step, err := o.decideOnStep(ctx, r.CorrelationData.BatchID, r.CorrelationData.StepExecutionID, func(step int) model.RunEvent {
+	step, worker, err := o.decideOnStep(ctx, r.CorrelationData.BatchID, r.CorrelationData.StepExecutionID, func(step int) model.RunEvent {
 		return resultEvent(step, ok, r)
 	})
 	if err == nil && r.JobID == step.JobID { // not the result of an earlier job
-		o.workers.RecordAnswer(ctx, step, r.Timestamp)
+		o.workers.RecordAnswer(ctx, worker, step.DispatchedAt, r.Timestamp)
 	}
 	return err
 }
@@ -49,7 +49,7 @@ func resultEvent(step int, ok bool, r message.Result) model.StepResult {
 
 // onPollCheck polls a step whose poll interval has passed.
 func (o *Orchestrator) onPollCheck(ctx context.Context, c message.StepCheck) error {
-	_, err := o.decideOnStep(ctx, c.BatchID, c.StepExecutionID, func(step int) model.RunEvent {
+	_, _, err := o.decideOnStep(ctx, c.BatchID, c.StepExecutionID, func(step int) model.RunEvent {
 		return model.PollDue{Step: step, Count: c.Count}
 	})
 	return err
@@ -57,32 +57,36 @@ func (o *Orchestrator) onPollCheck(ctx context.Context, c message.StepCheck) err
 
 // onRetryCheck dispatches a step again whose retry delay has passed.
 func (o *Orchestrator) onRetryCheck(ctx context.Context, c message.StepCheck) error {
-	_, err := o.decideOnStep(ctx, c.BatchID, c.StepExecutionID, func(step int) model.RunEvent {
+	_, _, err := o.decideOnStep(ctx, c.BatchID, c.StepExecutionID, func(step int) model.RunEvent {
 		return model.RetryDue{Step: step, Count: c.Count}
 	})
 	return err
 }
 
 // decideOnStep decides on an event of a step execution. It returns the step as it was before
-// the decision.
-func (o *Orchestrator) decideOnStep(ctx context.Context, batch int, stepID int64, event func(step int) model.RunEvent) (step model.Step, err error) {
+// the decision, and its worker.
+func (o *Orchestrator) decideOnStep(ctx context.Context, batch int, stepID int64, event func(step int) model.RunEvent) (step model.Step, worker string, err error) {
 	phase, member, index, err := parseStepID(batch, stepID)
 	if err != nil {
-		return step, err
+		return step, "", err
 	}
 	_, _, err = o.applier.Run(ctx, batch, applier.Command{Events: func(s *applier.Snapshot) ([]model.Event, error) {
 		run, err := s.StepRun(stepID, phase, member, index)
 		if err != nil {
 			return nil, err
 		}
-		step = run.Steps[index]
+		definition, err := s.Definition(run, index)
+		if err != nil {
+			return nil, err
+		}
+		step, worker = run.Steps[index], definition.WorkerID
 		e, err := o.sealer.Hide(ctx, run, event(index))
 		if err != nil {
 			return nil, err
 		}
 		return []model.Event{model.OnRun{Phase: phase, Member: member, RunEvent: e}}, nil
 	}})
-	return step, err
+	return step, worker, err
 }
 
 // parseStepID returns the place of the step execution that a message names. It rejects a

@@ -2,14 +2,10 @@ package runbooks
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/engine/runstate"
-	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/runbook/lint"
@@ -27,7 +23,7 @@ func (p *Publisher) check(ctx context.Context, name string, yaml []byte, strict 
 		message := fmt.Sprintf("the request names runbook %q, but its YAML names %q", name, rb.Name)
 		return nil, nil, &problem.Error{Code: api.CodeInvalid, Message: message, Problems: []api.InputProblem{{Field: "name", Message: message}}}
 	}
-	if bad := slices.Concat(tooLong(rb), problems(p.unlistedSettings(yaml, rb))); len(bad) > 0 {
+	if bad := problems(p.unlistedSettings(yaml, rb)); len(bad) > 0 {
 		return nil, nil, runbookErrors(bad)
 	}
 	catalogs, err := p.workers.Catalogs(ctx, rb.Workers())
@@ -75,30 +71,6 @@ func secretFunctions(rb *runbook.Runbook) []api.InputProblem {
 		}
 	})
 	return bad
-}
-
-// maxPage is how many bytes the runs of one page of members may have without their parameters:
-// they are created in one write, which has 2 MB at most.
-const maxPage = 1_500_000
-
-// tooLong finds the phases whose runs would not fit into the write that creates them.
-func tooLong(rb *runbook.Runbook) []api.InputProblem {
-	var out []api.InputProblem
-	for i, p := range rb.Phases {
-		run, err := runstate.New(&model.Batch{Runbook: rb.Name}, model.Phase{Kind: model.KindPhase, Name: p.Name}, &model.Member{}, rb, time.Time{})
-		if err != nil {
-			continue // New fails only for a phase that the runbook does not have
-		}
-		encoded, err := json.Marshal(run)
-		if err == nil && len(encoded)*model.PageSize <= maxPage {
-			continue
-		}
-		out = append(out, api.InputProblem{
-			Field: runbook.PathText([]any{"phases", i, "steps"}), Code: runbook.CodeTooLarge,
-			Message: fmt.Sprintf("take %d bytes for each member; at most %d can be stored: split the phase", len(encoded), maxPage/model.PageSize),
-		})
-	}
-	return out
 }
 
 // codeUnlistedSetting is the code of the errors that unlistedSettings finds.

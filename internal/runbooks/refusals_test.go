@@ -64,12 +64,6 @@ type unusedSender struct{ bus.Sender }
 // problem. A refused publication stores nothing.
 func TestPublishRefusals(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("x", 80)
-	manySteps := move + strings.Repeat(`      - {name: new, worker_id: w1, function: New, params: {Upn: "{{upn}}"}}`+"\n", 99)
-	for i := range 99 {
-		manySteps = strings.Replace(manySteps, "name: new,", fmt.Sprintf("name: step-%d-%s,", i, long), 1)
-	}
-	manySteps = strings.ReplaceAll(manySteps, "function: New", "function: New"+long) + "retry: {max_retries: 5, interval: 1h, backoff: exponential, max_interval: 2h, jitter: 10%}\n"
 	type place struct {
 		field, code string
 		line        int
@@ -88,7 +82,6 @@ func TestPublishRefusals(t *testing.T) {
 		"another name":             {request: "other", yaml: move, code: api.CodeInvalid, says: `"other"`, problems: []place{{"name", "", 0}}},
 		"unknown overdue behavior": {yaml: move, options: api.PublishOptions{Overdue: "skip"}, code: api.CodeInvalid, says: `"skip"`},
 		"an unlisted setting":      {yaml: strings.Replace(move, "PEOPLE_CSV", "STORE_KEY", 1), code: api.CodeInvalid, says: "the runbook has errors", problems: []place{{"data_source.connection", "unlisted-setting", 3}}},
-		"a phase too large":        {yaml: manySteps, code: api.CodeInvalid, says: "the runbook has errors", problems: []place{{"phases[0].steps", "too-large", 0}}},
 		"a warning, strictly":      {yaml: move, options: api.PublishOptions{Strict: true}, code: api.CodeInvalid, says: "warnings", problems: []place{{"phases[0].steps[0].worker_id", "unknown-worker", 8}}},
 		"a secret in the name of a function": {
 			yaml: strings.Replace(move, "function: New", `function: "New-{{pin}}"`, 1) + "secret: [pin]\n", code: api.CodeInvalid, says: "the runbook has errors",

@@ -67,13 +67,10 @@ type StepRedactor struct {
 	step    runbook.Step
 }
 
-// NewStepRedactor returns the redactor of a step of a run, with the run's version of the runbook.
-func NewStepRedactor(rb *runbook.Runbook, run *model.Run, index int) StepRedactor {
-	step, err := run.Definition(rb, index)
-	if err != nil {
-		return StepRedactor{runbook: rb} // a version that has the step no more knows no secrets of it
-	}
-	return StepRedactor{rb, step}
+// NewStepRedactor returns the redactor of a step with this definition in the run's version of the
+// runbook.
+func NewStepRedactor(rb *runbook.Runbook, definition runbook.Step) StepRedactor {
+	return StepRedactor{rb, definition}
 }
 
 // Params returns the parameters of the step for views.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
-	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -124,32 +123,33 @@ func jobRecords(h message.Heartbeat, before []store.JobRecord, now time.Time) []
 // answerInterval is the shortest interval in which a process records answers of one worker.
 const answerInterval = 30 * time.Second
 
-// RecordAnswer records that a worker answered the job of a step. It is the only sign of life of
+// RecordAnswer records that a worker answered a job that was dispatched at a time, nil if it is not
+// known. It is the only sign of life of
 // custom workers that send no heartbeats.
 //
 // Answered is the time in the result, because a result can come late, for example from the
 // dead-letter queue, and then does not show that the worker runs now. A zero time or a time in
 // the future counts as now. RecordAnswer logs a failure and does not return it, because the
 // result itself is stored.
-func (r *Registry) RecordAnswer(ctx context.Context, step model.Step, answered time.Time) {
+func (r *Registry) RecordAnswer(ctx context.Context, worker string, dispatched *time.Time, answered time.Time) {
 	now := r.now().UTC()
 	if answered.IsZero() || answered.After(now) {
 		answered = now
 	}
 	answered = answered.UTC()
-	if last, ok := r.answers.Get(step.WorkerID); step.DispatchedAt == nil || ok && answered.Sub(last) < answerInterval && !now.Before(last) {
+	if last, ok := r.answers.Get(worker); dispatched == nil || ok && answered.Sub(last) < answerInterval && !now.Before(last) {
 		return
 	}
-	r.answers.Add(step.WorkerID, answered)
-	err := r.changeRecord(ctx, step.WorkerID, func(r *Record) bool {
+	r.answers.Add(worker, answered)
+	err := r.changeRecord(ctx, worker, func(r *Record) bool {
 		if !answered.After(r.AnsweredAt) {
 			return false
 		}
-		r.AnsweredAt, r.SentAt = answered, step.DispatchedAt.UTC()
+		r.AnsweredAt, r.SentAt = answered, dispatched.UTC()
 		return true
 	})
 	if err != nil {
-		r.answers.Remove(step.WorkerID) // so that the next answer is recorded
-		r.log.WarnContext(ctx, "failed to record a worker's answer", logkey.WorkerID, step.WorkerID, logkey.Error, err)
+		r.answers.Remove(worker) // so that the next answer is recorded
+		r.log.WarnContext(ctx, "failed to record a worker's answer", logkey.WorkerID, worker, logkey.Error, err)
 	}
 }

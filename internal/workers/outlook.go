@@ -11,6 +11,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
 // JobOutlook says whether a job without a result still waits for its worker.
@@ -25,17 +26,18 @@ type JobOutlook struct {
 	unseen bool // nothing shows that the worker ever had the job
 }
 
-// Outlook returns the outlook of the job of a dispatched step.
-func (r *Registry) Outlook(ctx context.Context, run *model.Run, index int) (JobOutlook, error) {
-	step := run.Steps[index]
-	worker, err := r.ReadRecord(ctx, step.WorkerID)
+// Outlook returns the outlook of the job of a dispatched step. The definition of the step has its
+// worker and its timeout.
+func (r *Registry) Outlook(ctx context.Context, run *model.Run, index int, definition runbook.Step) (JobOutlook, error) {
+	step, id := run.Steps[index], definition.WorkerID
+	worker, err := r.ReadRecord(ctx, id)
 	if err != nil {
 		return JobOutlook{}, err
 	}
 	job := message.Job{JobID: step.JobID, BatchID: run.Batch}
-	outlook := worker.outlook(step.WorkerID, dispatchedJob{job.ID(), step.VisibleAt(), step.Timeout, step.QueuedUntil != nil}, r.now().UTC(), r.startup)
-	if outlook.unseen && r.subscriptionMissing(ctx, step.WorkerID) {
-		outlook.Cause += "; " + missingSubscription(step.WorkerID)
+	outlook := worker.outlook(id, dispatchedJob{job.ID(), step.VisibleAt(), definition.Timeout, step.QueuedUntil != nil}, r.now().UTC(), r.startup)
+	if outlook.unseen && r.subscriptionMissing(ctx, id) {
+		outlook.Cause += "; " + missingSubscription(id)
 	}
 	return outlook, nil
 }

@@ -73,16 +73,14 @@ func (r *Registry) ReadRecord(ctx context.Context, id string) (Record, error) {
 func (r *Registry) ReadRecords(ctx context.Context, runs ...*model.Run) (map[string]Record, error) {
 	records := map[string]Record{}
 	for _, run := range runs {
-		for _, s := range run.Steps {
-			if _, known := records[s.WorkerID]; known || s.Status != model.StepDispatched {
-				continue
-			}
-			worker, err := r.ReadRecord(ctx, s.WorkerID)
-			if err != nil {
-				return nil, err
-			}
-			records[s.WorkerID] = worker
+		if _, known := records[run.Worker]; known || run.Worker == "" || run.Steps[run.Current].Status != model.StepDispatched {
+			continue
 		}
+		worker, err := r.ReadRecord(ctx, run.Worker)
+		if err != nil {
+			return nil, err
+		}
+		records[run.Worker] = worker
 	}
 	return records, nil
 }

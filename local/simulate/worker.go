@@ -244,15 +244,7 @@ func (k *worker) step(ctx context.Context, b *model.Batch, phase, member, index 
 	if err != nil {
 		return runbook.Step{}, err
 	}
-	s := run.Doc.Steps[index]
-	steps := k.r.runbook.Rollbacks[s.Rollback]
-	if s.Rollback == "" {
-		steps = k.steps(run.Doc.Kind, run.Doc.PhaseName)
-	}
-	if s.Place >= len(steps) {
-		return runbook.Step{Name: s.Name}, nil
-	}
-	return steps[s.Place], nil
+	return run.Doc.Definition(k.r.runbook, index)
 }
 
 func (k *worker) steps(kind model.PhaseKind, phase string) []runbook.Step {

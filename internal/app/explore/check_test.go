@@ -33,7 +33,7 @@ func (w *world) checkBegin(e execution, late bool) {
 	if w.stopped[e.job.BatchID] && !late && !enginetest.Undoes(&run, index) {
 		w.problem("job %s begins after the cancellation of its batch was confirmed", name)
 	}
-	allowed := 1 + run.Steps[index].MaxRetries + run.Steps[index].PollCount + w.system.budget.deaths
+	allowed := 1 + w.runbook.EffectiveRetry(w.definition(&run, index)).MaxRetries + run.Steps[index].PollCount + w.system.budget.deaths
 	if n := w.begun[e.job.EffectID]; n >= allowed {
 		w.problem("job %s is execution %d of its effect; at most %d are allowed", name, n+1, allowed)
 	}
@@ -182,8 +182,8 @@ func (b *stored) checkEnd(w *world) {
 		for _, problem := range enginetest.Unfinished(run) {
 			w.problem("the batch has ended; member %d in %s: %s", run.Member, run.PhaseName, problem)
 		}
-		for _, s := range run.Steps {
-			w.checkAnswer(run, s)
+		for i := range run.Steps {
+			w.checkAnswer(run, i)
 		}
 	}
 	counted := enginetest.CountRuns(slices.Values(b.runs))
@@ -203,13 +203,14 @@ func (b *stored) checkEnd(w *world) {
 }
 
 // checkAnswer checks the end of a step against what the worker answered last.
-func (w *world) checkAnswer(run *model.Run, s model.Step) {
+func (w *world) checkAnswer(run *model.Run, index int) {
+	s := run.Steps[index]
 	ok, answered := w.ended[message.Job{JobID: s.JobID, BatchID: run.Batch}.ID()]
 	switch {
 	case s.Status == model.StepSucceeded && !ok:
-		w.problem("step %s of member %d succeeded; its worker answered: %v, with success: %v", s.Name, run.Member, answered, ok)
+		w.problem("step %d of member %d succeeded; its worker answered: %v, with success: %v", index, run.Member, answered, ok)
 	case s.Status == model.StepFailed && ok && !w.system.deadlines:
-		w.problem("step %s of member %d failed, and its worker answered with success", s.Name, run.Member)
+		w.problem("step %d of member %d failed, and its worker answered with success", index, run.Member)
 	}
 }
 

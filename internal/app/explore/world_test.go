@@ -14,6 +14,7 @@ import (
 	busmemory "github.com/matoolkit/matoolkit/internal/bus/memory"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/store/memory"
 	"github.com/matoolkit/matoolkit/internal/testenv"
@@ -23,6 +24,7 @@ import (
 // faults that may still occur.
 type world struct {
 	system  *system
+	runbook *runbook.Runbook // the first version
 	clock   time.Time
 	store   *memory.Store
 	bus     *busmemory.Broker
@@ -87,6 +89,10 @@ func newWorld(s *system) (*world, error) {
 	}
 	for i := range s.commands {
 		w.open = append(w.open, i)
+	}
+	var diagnostics runbook.Diagnostics
+	if w.runbook, diagnostics = runbook.Parse([]byte(s.versions[0])); w.runbook == nil {
+		return nil, diagnostics.Err()
 	}
 	var err error
 	if w.bus, err = busmemory.New(busmemory.Config{Now: w.now, Topics: busmemory.Deployment(workerName)}); err != nil {
@@ -330,6 +336,15 @@ func (w *world) run(batch int, stepExecution int64) (run model.Run, index int, o
 	return item.Doc, index, err == nil && index < len(item.Doc.Steps)
 }
 
+// definition is the one of a run's step, which all versions of the runbook have.
+func (w *world) definition(run *model.Run, index int) runbook.Step {
+	d, err := run.Definition(w.runbook, index)
+	if err != nil {
+		w.problem("%v", err)
+	}
+	return d
+}
+
 // describe names a message in a story.
 func (w *world) describe(topic string, m bus.Message) string {
 	text := m.ID
@@ -377,7 +392,7 @@ func (w *world) jobName(batch int, stepExecution int64, jobID string) string {
 	if run.Member != 0 {
 		who = run.Key
 	}
-	return fmt.Sprintf("%s of %s in %s, %s", run.Steps[index].Name, who, run.PhaseName, attempt)
+	return fmt.Sprintf("%s of %s in %s, %s", w.definition(&run, index).Name, who, run.PhaseName, attempt)
 }
 
 // at writes a time as what has passed since the beginning.

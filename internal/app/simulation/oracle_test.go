@@ -42,6 +42,7 @@ type stepEnd struct {
 	retries, polls int // polls is -1 where it depends on the time
 	result         string
 	decision       string // of a step with a short deadline
+	allowed        int    // executions of that step
 }
 
 // sequence is the jobs that must come one after the other: a member's, a removal's,
@@ -248,7 +249,7 @@ func (p *plan) decide(out *stepEnd, run *runEnd, q *sequence, who string, s *ste
 	name := fmt.Sprintf("%s at %s, round %d", who, s.place, run.begun[s.place])
 	run.begun[s.place]++
 	q.jobs = append(q.jobs, job{step: s, params: params, decision: name})
-	out.status, out.polls, out.decision = undecided, -1, name
+	out.status, out.polls, out.decision, out.allowed = undecided, -1, name, 1+p.retries(s)
 	switch p.decided[name] {
 	case "succeeded":
 		a := p.value(who, s)

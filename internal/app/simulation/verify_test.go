@@ -328,7 +328,7 @@ func (w *world) verifyRun(run model.Run, want *runEnd, what string) {
 			continue
 		}
 		if end.decision != "" {
-			w.verifyTries(s, end, what)
+			w.verifyTries(s, end, fmt.Sprintf("%s: step %d", what, i))
 			continue
 		}
 		if s.RetryCount != end.retries || end.polls >= 0 && s.PollCount != end.polls {
@@ -345,7 +345,7 @@ func (w *world) verifyRun(run model.Run, want *runEnd, what string) {
 // of those: its worker was gone; or the result after which it was to be sent was put back, and
 // other processes judged its deadline. The step has a record of each.
 func (w *world) verifyTries(s model.Step, end stepEnd, what string) {
-	allowed := 1 + s.MaxRetries
+	allowed := end.allowed
 	tries := w.worker.tries[end.decision]
 	failed := len(tries)
 	for _, a := range s.Abandoned {
@@ -359,7 +359,7 @@ func (w *world) verifyTries(s model.Step, end stepEnd, what string) {
 	if s.Status != model.StepFailed || failed >= allowed {
 		return
 	}
-	w.problem("%s: step %q failed after %d of %d tries were begun: %s", what, s.Name, len(tries), allowed, s.Error)
+	w.problem("%s: failed after %d of %d tries were begun: %s", what, len(tries), allowed, s.Error)
 }
 
 // verifyCut verifies a run that may have been cut short: its steps are a prefix of

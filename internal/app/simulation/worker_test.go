@@ -715,12 +715,13 @@ func (k *worker) storedEnd(key string, s *step) string {
 		return ""
 	}
 	for _, run := range d.runs {
-		if run.Key != key {
+		ph := slices.IndexFunc(k.w.plan.phases, func(ph *phase) bool { return ph.name == run.PhaseName })
+		if run.Key != key || run.Kind != model.KindPhase || ph < 0 {
 			continue
 		}
-		for _, stored := range run.Steps {
-			if over := stored.Status == model.StepSucceeded || stored.Status == model.StepFailed; over && stored.Rollback == "" && stored.Function == s.function {
-				return string(stored.Status)
+		for i, of := range k.w.plan.phases[ph].steps {
+			if status := run.Steps[i].Status; of.function == s.function && (status == model.StepSucceeded || status == model.StepFailed) {
+				return string(status)
 			}
 		}
 	}

@@ -56,7 +56,7 @@ func Unfinished(run *model.Run) (problems []string) {
 	}
 	for i, s := range run.Steps {
 		if !s.Status.Terminal() {
-			problems = append(problems, fmt.Sprintf("step %d (%s) is %s", i, s.Name, s.Status))
+			problems = append(problems, fmt.Sprintf("step %d is %s", i, s.Status))
 		}
 	}
 	return problems

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
 // ownDeadline is the timeout from which on a deadline is left to the scheduler's
@@ -24,15 +25,15 @@ const silentLook = 45 * time.Second
 
 // jobExpiry is when the worker ends the step's job, which is in flight, or no longer begins
 // it.
-func jobExpiry(s model.Step) time.Time { return s.VisibleAt().Add(s.Timeout) }
+func jobExpiry(s model.Step, d runbook.Step) time.Time { return s.VisibleAt().Add(d.Timeout) }
 
 // jobDeadline is when the step's job, which is in flight, is judged: it is taken for lost, or
 // it is known to wait for its worker and the deadline is put off. A job that its worker
 // refused is not put off.
-func jobDeadline(s model.Step) time.Time {
-	at := jobEnd(s)
+func jobDeadline(s model.Step, d runbook.Step) time.Time {
+	at := jobEnd(s, d)
 	if s.QueuedUntil != nil && s.Refused == nil {
-		wait := min(ownDeadline, max(JobGracePeriod, s.Timeout))
+		wait := min(ownDeadline, max(JobGracePeriod, d.Timeout))
 		if s.SilentAt != nil {
 			wait = silentLook
 		}
@@ -43,9 +44,10 @@ func jobDeadline(s model.Step) time.Time {
 	return at
 }
 
-// abandonJob notes that the step's job is no longer waited for.
-func abandonJob(s *model.Step, now time.Time) {
-	s.Abandoned = append(s.Abandoned, model.Abandoned{JobID: s.JobID, At: now, Until: jobEnd(*s)})
+// abandonJob notes that the job of the step at index is no longer waited for.
+func (t *transition) abandonJob(index int) {
+	s := &t.run.Steps[index]
+	s.Abandoned = append(s.Abandoned, model.Abandoned{JobID: s.JobID, At: t.now, Until: jobEnd(*s, t.definitions[index])})
 	s.Refused, s.PollAt, s.PollSent = nil, nil, false
 }
 
@@ -64,11 +66,12 @@ func (t *transition) onDeadline(e model.DeadlineDue) (model.Decision, error) {
 	if t.cancelling() {
 		step.QueuedUntil = nil
 	}
-	switch early := jobDeadline(*step).Sub(t.now); {
+	at := jobDeadline(*step, t.definition())
+	switch early := at.Sub(t.now); {
 	case early > ownDeadline: // it was put off since: the tick sees to it
 		return model.Decision{Stale: true}, nil
 	case early > 0:
-		return model.Decision{Repeated: true, Messages: []model.Message{model.Deadline{Run: t.run, Step: e.Step, At: jobDeadline(*step).Add(time.Second)}}}, nil
+		return model.Decision{Repeated: true, Messages: []model.Message{model.Deadline{Run: t.run, Step: e.Step, At: at.Add(time.Second)}}}, nil
 	case step.Refused == nil && !t.cancelling() && (e.Queued || e.Silent && step.SilentAt == nil):
 		return t.putDeadlineOff(e), nil
 	}
@@ -87,10 +90,10 @@ func (t *transition) putDeadlineOff(e model.DeadlineDue) model.Decision {
 	if !e.Queued { // its heartbeats may be held up, and come before the next look
 		step.SilentAt = &t.now
 	}
-	at := jobDeadline(*step)
+	at := jobDeadline(*step, t.definition())
 	t.run.DeadlineAt = &at
 	d := t.runChanged()
-	if step.Timeout < ownDeadline || step.SilentAt != nil {
+	if t.definition().Timeout < ownDeadline || step.SilentAt != nil {
 		d.Messages = []model.Message{model.Deadline{Run: t.run, Step: e.Step, At: at}}
 	}
 	return d
@@ -103,9 +106,10 @@ func (t *transition) endLostJob(e model.DeadlineDue) error {
 	if step.Refused != nil {
 		return t.endRefused()
 	}
-	abandonJob(step, t.now)
-	cause := cmp.Or(e.Cause, fmt.Sprintf("worker %s did not take the job, did not finish it, or its answer was lost", step.WorkerID))
-	return t.onFailed(fmt.Sprintf("no result within %s: %s", step.Timeout, cause), 0)
+	t.abandonJob(t.run.Current)
+	definition := t.definition()
+	cause := cmp.Or(e.Cause, fmt.Sprintf("worker %s did not take the job, did not finish it, or its answer was lost", definition.WorkerID))
+	return t.onFailed(fmt.Sprintf("no result within %s: %s", definition.Timeout, cause), 0)
 }
 
 // mostExpiries is how often a job may expire before its worker comes to it.
@@ -149,4 +153,4 @@ func (t *transition) onLate(e model.RunEvent) (model.Decision, error) {
 }
 
 // jobEnd is when no worker can have the step's job, which is in flight, any more.
-func jobEnd(s model.Step) time.Time { return jobExpiry(s).Add(JobGracePeriod) }
+func jobEnd(s model.Step, d runbook.Step) time.Time { return jobExpiry(s, d).Add(JobGracePeriod) }

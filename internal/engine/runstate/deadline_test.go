@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
 // TestJobDeadline pins when a dispatched job is judged: its timeout and the grace period after its
@@ -14,21 +15,22 @@ func TestJobDeadline(t *testing.T) {
 	const minute = time.Minute
 	at := func(d time.Duration) *time.Time { v := noon.Add(d); return &v }
 	for name, tt := range map[string]struct {
-		step model.Step
-		want time.Duration // after the dispatch at noon
+		timeout time.Duration
+		step    model.Step
+		want    time.Duration // after the dispatch at noon
 	}{
-		"the timeout and the grace period":          {model.Step{Timeout: 10 * minute}, 10*minute + JobGracePeriod},
-		"queued, but not beyond the deadline":       {model.Step{Timeout: 10 * minute, QueuedUntil: at(minute)}, 10*minute + JobGracePeriod},
-		"queued: after a further timeout":           {model.Step{Timeout: 2 * minute, QueuedUntil: at(20 * minute)}, 22 * minute},
-		"queued: after five minutes at most":        {model.Step{Timeout: time.Hour, QueuedUntil: at(2 * time.Hour)}, 2*time.Hour + 5*minute},
-		"queued: after the grace period at least":   {model.Step{Timeout: time.Second, QueuedUntil: at(minute)}, minute + JobGracePeriod},
-		"its worker is silent: after the next look": {model.Step{Timeout: 10 * minute, QueuedUntil: at(20 * minute), SilentAt: at(20 * minute)}, 20*minute + silentLook},
-		"refused: not put off":                      {model.Step{Timeout: 2 * minute, QueuedUntil: at(20 * minute), Refused: &model.RefusedJob{}}, 2*minute + JobGracePeriod},
+		"the timeout and the grace period":          {10 * minute, model.Step{}, 10*minute + JobGracePeriod},
+		"queued, but not beyond the deadline":       {10 * minute, model.Step{QueuedUntil: at(minute)}, 10*minute + JobGracePeriod},
+		"queued: after a further timeout":           {2 * minute, model.Step{QueuedUntil: at(20 * minute)}, 22 * minute},
+		"queued: after five minutes at most":        {time.Hour, model.Step{QueuedUntil: at(2 * time.Hour)}, 2*time.Hour + 5*minute},
+		"queued: after the grace period at least":   {time.Second, model.Step{QueuedUntil: at(minute)}, minute + JobGracePeriod},
+		"its worker is silent: after the next look": {10 * minute, model.Step{QueuedUntil: at(20 * minute), SilentAt: at(20 * minute)}, 20*minute + silentLook},
+		"refused: not put off":                      {2 * minute, model.Step{QueuedUntil: at(20 * minute), Refused: &model.RefusedJob{}}, 2*minute + JobGracePeriod},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tt.step.DispatchedAt = at(0)
-			if got := jobDeadline(tt.step).Sub(noon); got != tt.want {
+			if got := jobDeadline(tt.step, runbook.Step{Timeout: tt.timeout}).Sub(noon); got != tt.want {
 				t.Errorf("jobDeadline is %s after the dispatch, want %s", got, tt.want)
 			}
 		})
@@ -60,11 +62,10 @@ func TestDeadlineOutcome(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := runningStep(model.Step{Timeout: timeout, MaxRetries: 1, RetryInterval: time.Minute})
+			r := runningStep(model.Step{}, runbook.Step{Timeout: timeout, Retry: &runbook.Retry{MaxRetries: 1, Interval: time.Minute}})
 			r.mode = tt.mode
 			r.state, r.member = model.MemoryState{}, &model.Member{ID: 3, Status: model.MemberActive, OpenPhase: 1}
 			r.now = r.run.Steps[0].DispatchedAt.Add(tt.after)
-			r.rb = oneStep(t)
 			d, err := r.onDeadline(tt.event)
 			if err != nil {
 				t.Fatal(err)

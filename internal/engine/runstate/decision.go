@@ -19,23 +19,48 @@ func CountsFailure(r *model.Run, rb *runbook.Runbook) bool {
 }
 
 // Outstanding returns the messages that a waiting run depends on: a repeated event
-// and the sweep send them again.
-func Outstanding(r *model.Run) []model.Message {
-	if r.Status.Terminal() || r.PausedAt != nil || r.Status == model.RunWaiting {
-		return nil
+// and the sweep send them again. rb is the version that the run follows.
+func Outstanding(r *model.Run, rb *runbook.Runbook) ([]model.Message, error) {
+	if !waits(r) {
+		return nil, nil
 	}
+	definition, err := r.Definition(rb, r.Current)
+	if err != nil {
+		return nil, err
+	}
+	return outstanding(r, definition), nil
+}
+
+// waits reports whether a message leads the run on from its step in hand.
+func waits(r *model.Run) bool {
+	return !r.Status.Terminal() && r.PausedAt == nil && r.Status != model.RunWaiting
+}
+
+// outstanding is Outstanding of a run that waits. d is the definition of the step in hand.
+func outstanding(r *model.Run, d runbook.Step) []model.Message {
 	step := r.Steps[r.Current]
-	job := model.Dispatch{Run: r, Step: r.Current}
+	job := model.Dispatch{Run: r, Step: r.Current, Definition: &d}
 	if step.Status == model.StepPolling && step.PollSent {
 		job.At = *step.PollAt
 	}
 	switch {
 	case step.JobInFlight() && step.Refused != nil: // sent again, its job would be refused again
-		return []model.Message{model.Deadline{Run: r, Step: r.Current, At: jobDeadline(step)}}
-	case step.JobInFlight() && jobExpiry(step).Sub(*step.DispatchedAt) < ownDeadline:
-		return []model.Message{job, model.Deadline{Run: r, Step: r.Current, At: jobDeadline(step)}}
+		return []model.Message{model.Deadline{Run: r, Step: r.Current, At: jobDeadline(step, d)}}
+	case step.JobInFlight() && jobExpiry(step, d).Sub(*step.DispatchedAt) < ownDeadline:
+		return []model.Message{job, model.Deadline{Run: r, Step: r.Current, At: jobDeadline(step, d)}}
 	case step.JobInFlight():
 		return []model.Message{job}
+	}
+	return Scheduled(r)
+}
+
+// Scheduled returns the check that a waiting run without a job in flight depends on.
+func Scheduled(r *model.Run) []model.Message {
+	if !waits(r) {
+		return nil
+	}
+	switch step := r.Steps[r.Current]; {
+	case step.JobInFlight():
 	case step.Status == model.StepPolling:
 		return []model.Message{model.Poll{Run: r, Step: r.Current, At: *step.PollAt}}
 	case step.Status == model.StepPending && step.RetryAfter != nil:
@@ -79,11 +104,13 @@ func (t *transition) repeat() model.Decision {
 	d := model.Decision{Repeated: true, Next: t.followUps(true)}
 	if SentLate(t.run, t.now) {
 		t.step().QueuedUntil = &t.now
-		at := jobDeadline(*t.step())
+		at := jobDeadline(*t.step(), t.definition())
 		t.run.DeadlineAt = &at
 		d.Runs = []*model.Run{t.run}
 	}
-	d.Messages = Outstanding(t.run)
+	if waits(t.run) {
+		d.Messages = outstanding(t.run, t.definition())
+	}
 	return d
 }
 
@@ -91,11 +118,11 @@ func (t *transition) repeat() model.Decision {
 // answer before the deadline. The event then puts the deadline off: the worker refuses a job that
 // has expired, and the step is dispatched again.
 func SentLate(r *model.Run, now time.Time) bool {
-	if r.Status.Terminal() || r.PausedAt != nil || r.Status == model.RunWaiting {
+	if !waits(r) {
 		return false
 	}
 	step := r.Steps[r.Current]
-	return step.JobInFlight() && step.Refused == nil && jobDeadline(step).Before(now.Add(JobGracePeriod))
+	return step.JobInFlight() && step.Refused == nil && r.DeadlineAt != nil && r.DeadlineAt.Before(now.Add(JobGracePeriod))
 }
 
 // runChanged is the decision that only the run, and the member with it, change.
@@ -124,14 +151,14 @@ func (t *transition) decision() (model.Decision, error) {
 			return model.Decision{}, err
 		}
 	}
-	next := leavePhase(t.member, run, t.now)
+	next := t.leavePhase()
 	if n := model.PayloadSize(next.WorkerData); run.Status == model.RunSucceeded && n > model.MaxWorkerData {
 		run.Outputs = nil
 		reason := fmt.Sprintf("with its outputs the member would have %d bytes of outputs; at most %d can be stored", n, model.MaxWorkerData)
 		step := t.step()
 		step.Status, step.CompletedAt, step.Error = model.StepFailed, &t.now, reason
-		t.end(model.RunFailed, fmt.Sprintf("step %q: %s", step.Name, reason))
-		next = leavePhase(t.member, run, t.now)
+		t.end(model.RunFailed, fmt.Sprintf("step %q: %s", t.definition().Name, reason))
+		next = t.leavePhase()
 	}
 	t.dropSecretOutputs()
 	t.eraseSpent(next)
@@ -155,7 +182,10 @@ func (t *transition) decision() (model.Decision, error) {
 // continued is the decision on a run that has not ended.
 func (t *transition) continued() model.Decision {
 	run := t.run
-	messages := Outstanding(run)
+	var messages []model.Message
+	if waits(run) {
+		messages = outstanding(run, t.definition())
+	}
 	for _, m := range messages {
 		switch m := m.(type) {
 		case model.Poll:
@@ -166,8 +196,8 @@ func (t *transition) continued() model.Decision {
 			run.DeadlineAt = &m.At
 		case model.Dispatch:
 			step := run.Steps[m.Step]
-			at, visible := jobDeadline(step), step.VisibleAt()
-			run.DeadlineAt, run.Worker, run.SentAt = &at, step.WorkerID, &visible
+			at, visible := jobDeadline(step, *m.Definition), step.VisibleAt()
+			run.DeadlineAt, run.Worker, run.SentAt = &at, m.Definition.WorkerID, &visible
 		}
 	}
 	if !run.Yielded && t.yields() {

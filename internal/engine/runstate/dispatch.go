@@ -20,11 +20,7 @@ func (t *transition) dispatch(attempt string) error {
 		t.pause()
 		return nil
 	}
-	definition, err := t.definition()
-	if err != nil {
-		return err
-	}
-	step := t.step()
+	definition, step := t.definition(), t.step()
 	if step.RetryAfter == nil || step.Postponed {
 		step.Attempts++
 	}
@@ -46,7 +42,10 @@ func (t *transition) dispatch(attempt string) error {
 	if n := len(params) + model.PayloadSize(t.secrets); n > model.MaxPayload {
 		return t.failStep(fmt.Sprintf("the size of its parameters with their secrets is %d bytes; at most %d are allowed", n, model.MaxPayload))
 	}
-	step.Function, step.Params, t.run.Secrets = function, params, t.secrets
+	if step.Function = function; function == definition.Function {
+		step.Function = ""
+	}
+	step.Params, t.run.Secrets = params, t.secrets
 	t.markDispatched(attempt)
 	return nil
 }
@@ -70,7 +69,7 @@ func (t *transition) newJob(attempt string) {
 }
 
 // definition is the runbook's step that the step in hand is made of.
-func (t *transition) definition() (runbook.Step, error) { return t.run.Definition(t.rb, t.run.Current) }
+func (t *transition) definition() runbook.Step { return t.definitions[t.run.Current] }
 
 // isUndo reports whether a step of the run is a rollback or removal step.
 func isUndo(r *model.Run, s model.Step) bool { return s.Rollback != "" || r.Kind == model.KindRemoval }

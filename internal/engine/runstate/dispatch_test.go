@@ -8,7 +8,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
-// oneStep parses a runbook of one phase with one step.
+// oneStep parses a runbook of one phase with one step, which may be retried.
 func oneStep(t *testing.T) *runbook.Runbook {
 	t.Helper()
 	rb, diagnostics := runbook.Parse([]byte(`
@@ -17,7 +17,7 @@ data_source: {type: csv, connection: PEOPLE_CSV, query: people.csv, primary_key:
 phases:
   - name: move
     offset: T-0
-    steps: [{name: copy, worker_id: w1, function: Copy}]
+    steps: [{name: copy, worker_id: w1, function: Copy, timeout: 1m, retry: {max_retries: 3, interval: 1m}}]
 `))
 	if rb == nil {
 		t.Fatal(diagnostics.Err())
@@ -29,11 +29,11 @@ phases:
 // ids that follow from the counts.
 func TestAttemptCounting(t *testing.T) {
 	t.Parallel()
-	r := runningStep(model.Step{MaxRetries: 3, RetryInterval: time.Minute, Timeout: time.Minute})
+	r := runningStep(model.Step{}, runbook.Step{})
 	member := &model.Member{ID: 3, Page: 1, Key: "ann", Status: model.MemberActive, OpenPhase: 1}
 	run := *r.run
 	run.Runbook, run.Version, run.Page, run.Status = "move", 1, 1, model.RunWaiting
-	run.Steps[0] = model.Step{Name: "copy", WorkerID: "w1", Function: "Copy", Status: model.StepPending, Timeout: time.Minute, MaxRetries: 3, RetryInterval: time.Minute}
+	run.Steps[0] = model.Step{Status: model.StepPending}
 	rb, now := oneStep(t), noon
 	result := func(change func(*model.StepResult)) func(model.Step) model.RunEvent {
 		return func(s model.Step) model.RunEvent {
@@ -95,7 +95,7 @@ func TestExpiriesAreBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := runningStep(model.Step{MaxRetries: 5, Expiries: mostExpiries})
+			r := runningStep(model.Step{Expiries: mostExpiries}, runbook.Step{Retry: &runbook.Retry{MaxRetries: 5}})
 			if err := expire(r); err != nil {
 				t.Fatal(err)
 			}

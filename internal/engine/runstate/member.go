@@ -3,7 +3,6 @@ package runstate
 import (
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/matoolkit/matoolkit/internal/model"
 )
@@ -23,8 +22,8 @@ func Enter(m model.Member, phase int) (model.Member, bool) {
 // workers returned is kept, a failure marks the member, and the next phase in the
 // queue is entered. A failed or a removed member enters too, so that its waiting
 // runs are ended and counted.
-func leavePhase(m *model.Member, run *model.Run, now time.Time) *model.Member {
-	next := *m
+func (t *transition) leavePhase() *model.Member {
+	m, run, next := t.member, t.run, *t.member
 	if len(run.Outputs) > 0 {
 		next.WorkerData = maps.Clone(m.WorkerData)
 		if next.WorkerData == nil {
@@ -36,8 +35,8 @@ func leavePhase(m *model.Member, run *model.Run, now time.Time) *model.Member {
 	if run.Status == model.RunFailed {
 		next.Error = model.ClipReason("phase " + run.PhaseName + ": " + run.Error)
 		if m.Status == model.MemberActive {
-			next.Status, next.FailedAt = model.MemberFailed, &now
-			next.FailedIn, next.FailedStep = run.PhaseName, failedStep(run)
+			next.Status, next.FailedAt = model.MemberFailed, &t.now
+			next.FailedIn, next.FailedStep = run.PhaseName, t.failedStep()
 		}
 	}
 	next.OpenPhase = 0
@@ -49,9 +48,9 @@ func leavePhase(m *model.Member, run *model.Run, now time.Time) *model.Member {
 }
 
 // failedStep names the step that the run failed at.
-func failedStep(r *model.Run) string {
-	if at := r.FailedAt(); at >= 0 {
-		return r.Steps[at].Name
+func (t *transition) failedStep() string {
+	if at := t.run.FailedAt(); at >= 0 {
+		return t.definitions[at].Name
 	}
 	return ""
 }

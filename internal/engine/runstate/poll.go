@@ -18,15 +18,15 @@ const sendAheadAtMost = 5 * time.Minute
 // is paused, if the interval is too long, and for the time at which the poll timeout ends: then no
 // job is in flight when the step fails, and its rollback begins at once.
 func (t *transition) onIncomplete() error {
-	step := t.step()
-	if step.PollInterval <= 0 {
+	step, poll := t.step(), t.definition().Poll
+	if poll == nil {
 		return t.onFailed("the function returned \"complete\": false, but the step has no poll", 0)
 	}
 	if step.PollStartedAt == nil {
 		step.PollStartedAt = &t.now
 	}
-	at, end := t.now.Add(step.PollInterval), step.PollStartedAt.Add(step.PollTimeout)
-	ahead := at.Before(end) && t.mode != model.Paused && step.PollInterval <= sendAheadAtMost
+	at, end := t.now.Add(poll.Interval), step.PollStartedAt.Add(poll.Timeout)
+	ahead := at.Before(end) && t.mode != model.Paused && poll.Interval <= sendAheadAtMost
 	if end.Before(at) {
 		at = end
 	}
@@ -44,7 +44,7 @@ func (t *transition) onIncomplete() error {
 
 // poll dispatches the next poll, which was not sent ahead, or ends the polling if its time is over.
 func (t *transition) poll() error {
-	step := t.step()
+	step, timeout := t.step(), t.definition().Poll.Timeout
 	switch {
 	case t.cancelling():
 		t.end(model.RunCancelled, t.cancelReason())
@@ -52,8 +52,8 @@ func (t *transition) poll() error {
 	case t.mode == model.Paused:
 		t.pause()
 		return nil
-	case !t.now.Before(step.PollStartedAt.Add(step.PollTimeout)):
-		return t.endStep(model.StepPollTimeout, fmt.Sprintf("not complete after polling for %s", step.PollTimeout))
+	case !t.now.Before(step.PollStartedAt.Add(timeout)):
+		return t.endStep(model.StepPollTimeout, fmt.Sprintf("not complete after polling for %s", timeout))
 	}
 	step.PollCount++
 	t.markDispatched(fmt.Sprintf("poll-%d", step.PollCount))

@@ -36,7 +36,7 @@ func (t *transition) onRevoked(reason string) error {
 // mayStillRun reports whether a job may still run although the worker answers that it did not
 // begin it.
 func (t *transition) mayStillRun(e model.StepResult) bool {
-	return notBegun(e) && e.Redelivered && t.now.Before(jobEnd(*t.step()))
+	return notBegun(e) && e.Redelivered && t.now.Before(jobEnd(*t.step(), t.definition()))
 }
 
 // notBegun reports whether the worker answers that it did not begin the job.
@@ -52,7 +52,7 @@ func (t *transition) awaitEarlier(e model.StepResult) {
 // would have ended it at once.
 func (t *transition) endRefused() error {
 	refusal := t.step().Refused
-	abandonJob(t.step(), t.now)
+	t.abandonJob(t.run.Current)
 	if refusal.Revoked {
 		return t.onRevoked(refusal.Reason)
 	}

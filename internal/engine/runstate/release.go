@@ -95,7 +95,8 @@ func (t *transition) cancelAfterJob(e model.RunCancelRequested) (model.Decision,
 	d := t.runChanged()
 	if step.QueuedUntil != nil {
 		step.QueuedUntil = nil
-		at, due := jobDeadline(*step), jobDeadline(*step)
+		at := jobDeadline(*step, t.definition())
+		due := at
 		if due.Before(t.now) {
 			due = t.now
 		}

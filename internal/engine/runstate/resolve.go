@@ -22,10 +22,10 @@ func (t *transition) onResolved(e model.StepResolved) (model.Decision, error) {
 		return t.repeat(), nil
 	}
 	if step.Status.Terminal() || run.Status.Terminal() {
-		return model.Decision{}, model.Refusef("step %q of %s is %s: only a step that has not ended can be skipped or marked done", step.Name, run.Label(), step.Status)
+		return model.Decision{}, model.Refusef("step %q of %s is %s: only a step that has not ended can be skipped or marked done", t.definitions[e.Step].Name, run.Label(), step.Status)
 	}
 	current := inHand(run, e.Step)
-	if err := t.noteBusy(*step); err != nil {
+	if err := t.noteBusy(e.Step); err != nil {
 		return model.Decision{}, err
 	}
 	if err := t.resolveStep(e, step); err != nil {
@@ -45,7 +45,8 @@ func (t *transition) onResolved(e model.StepResolved) (model.Decision, error) {
 
 // noteBusy notes at the member until when the job of a step, if one is in flight, may still run
 // though nothing waits for it any more.
-func (t *transition) noteBusy(step model.Step) error {
+func (t *transition) noteBusy(index int) error {
+	step := t.run.Steps[index]
 	if !step.JobInFlight() || t.run.Member == 0 {
 		return nil
 	}
@@ -58,7 +59,7 @@ func (t *transition) noteBusy(step model.Step) error {
 	if isUndo(t.run, step) {
 		field = &busy.UndoingUntil
 	}
-	if until := jobEnd(step); *field == nil || (*field).Before(until) {
+	if until := jobEnd(step, t.definitions[index]); *field == nil || (*field).Before(until) {
 		*field = &until
 	}
 	t.member, t.memberChanged = &busy, true
@@ -79,10 +80,13 @@ func ResolveFailed(r *model.Run, rb *runbook.Runbook, at int, e *model.StepResol
 	if e == nil {
 		return nil
 	}
-	if e.Step != at {
-		return model.Refusef("%s failed at step %q, not at step %q", r.Label(), stepName(r, at), stepName(r, e.Step))
+	t, err := newTransition(transition{rb: rb, run: r, now: now})
+	if err != nil {
+		return err
 	}
-	t := &transition{rb: rb, run: r, now: now}
+	if e.Step != at {
+		return model.Refusef("%s failed at step %q, not at step %q", r.Label(), t.stepName(at), t.stepName(e.Step))
+	}
 	return t.resolveStep(*e, &r.Steps[at])
 }
 
@@ -94,7 +98,7 @@ func (t *transition) resolveStep(e model.StepResolved, step *model.Step) error {
 		}
 	}
 	if step.JobInFlight() {
-		abandonJob(step, t.now)
+		t.abandonJob(e.Step)
 	}
 	by := e.By
 	step.Status, step.CompletedAt, step.RetryAfter, step.Postponed, step.PollAt, step.Resolved = resolvedStatus(e), &t.now, nil, false, nil, &by
@@ -110,33 +114,30 @@ func (t *transition) takeResult(e model.StepResolved, step *model.Step) error {
 	current := t.run.Current
 	t.run.Current = e.Step
 	defer func() { t.run.Current = current }()
-	definition, err := t.definition()
-	if err != nil {
-		return err
-	}
+	definition := t.definition()
 	result := e.Result
 	if len(result) == 0 {
 		result = json.RawMessage("true")
 	}
 	result, reason := t.checkPayload("result", result)
 	if reason != "" {
-		return model.Refusef("step %q cannot be marked done: %s", step.Name, reason)
+		return model.Refusef("step %q cannot be marked done: %s", definition.Name, reason)
 	}
 	answer := readAnswer(result)
 	if answer.incomplete {
-		return model.Refusef("step %q cannot be marked done with the result \"complete\": false", step.Name)
+		return model.Refusef("step %q cannot be marked done with the result \"complete\": false", definition.Name)
 	}
 	if err := t.keepOutputs(definition.OutputParams, answer); err != nil {
-		return model.Refusef("step %q cannot be marked done: %v; give the result that its function would return", step.Name, err)
+		return model.Refusef("step %q cannot be marked done: %v; give the result that its function would return", definition.Name, err)
 	}
 	step.Result = t.hideOutputs(definition.OutputParams, result)
 	return nil
 }
 
 // stepName names the step at index, which may not exist.
-func stepName(r *model.Run, step int) string {
-	if step < 0 || step >= len(r.Steps) {
+func (t *transition) stepName(step int) string {
+	if step < 0 || step >= len(t.definitions) {
 		return fmt.Sprint(step)
 	}
-	return r.Steps[step].Name
+	return t.definitions[step].Name
 }

@@ -42,20 +42,20 @@ func RefuseErased(r *model.Run, rb *runbook.Runbook, m *model.Member, at int, re
 		if s.Rollback != "" || s.Status != model.StepPending || i == at && resolve != nil {
 			continue
 		}
-		definitions, err := r.Definitions(rb, "")
-		if err != nil || s.Place >= len(definitions) {
+		definition, err := r.Definition(rb, i)
+		if err != nil {
 			return err
 		}
-		for _, name := range definitions[s.Place].References() {
+		for _, name := range definition.References() {
 			value, ok := m.WorkerData[name]
 			if !ok {
 				value = m.Data[name]
 			}
 			if sealed, ok := model.Sealed(value); ok && sealed == "" && !given[name] {
-				return model.Refusef("member %d cannot be retried: step %q needs the secret %q, which was erased; %s", m.ID, s.Name, name, supplyAnew)
+				return model.Refusef("member %d cannot be retried: step %q needs the secret %q, which was erased; %s", m.ID, definition.Name, name, supplyAnew)
 			}
 		}
-		for name := range definitions[s.Place].OutputParams {
+		for name := range definition.OutputParams {
 			given[name] = true
 		}
 	}

@@ -13,7 +13,7 @@ import (
 func (t *transition) onFailed(reason string, after time.Duration) error {
 	step := t.step()
 	step.Error = model.ClipReason(reason)
-	if step.RetryCount-step.RetriesBefore >= step.MaxRetries || t.cancelling() {
+	if step.RetryCount-step.RetriesBefore >= t.rb.EffectiveRetry(t.definition()).MaxRetries || t.cancelling() {
 		return t.failStep(reason)
 	}
 	step.RetryCount++
@@ -26,23 +26,23 @@ func (t *transition) onFailed(reason string, after time.Duration) error {
 // is drawn from the step's id and the retry's number: members spread, and a
 // decision taken again is the same.
 func (t *transition) retryDelay() time.Duration {
-	step := t.step()
-	delay := min(step.RetryInterval, runbook.MaxRetryWait)
-	if step.Backoff == runbook.BackoffExponential {
+	step, policy := t.step(), t.rb.EffectiveRetry(t.definition())
+	delay := min(policy.Interval, runbook.MaxRetryWait)
+	if policy.Backoff == runbook.BackoffExponential {
 		for range step.RetryCount - step.RetriesBefore - 1 {
 			if delay = min(2*delay, runbook.MaxRetryWait); delay == runbook.MaxRetryWait {
 				break
 			}
 		}
-		if step.MaxInterval > 0 {
-			delay = min(delay, step.MaxInterval)
+		if policy.MaxInterval > 0 {
+			delay = min(delay, policy.MaxInterval)
 		}
 	}
-	if step.Jitter > 0 {
+	if policy.Jitter > 0 {
 		h := fnv.New64a()
 		fmt.Fprintf(h, "%d/%d/%d", t.run.Batch, t.run.StepID(t.run.Current), step.RetryCount)
 		share := float64(h.Sum64()%1024) / 1024
-		delay += time.Duration(float64(delay) * share * float64(step.Jitter) / 100)
+		delay += time.Duration(float64(delay) * share * float64(policy.Jitter) / 100)
 	}
 	return delay
 }

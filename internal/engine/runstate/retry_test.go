@@ -10,11 +10,14 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// runningStep returns a transition of a member's run whose only step is dispatched.
-func runningStep(step model.Step) *transition {
+// runningStep returns a transition of a member's run whose only step, with this definition, is
+// dispatched.
+func runningStep(step model.Step, d runbook.Step) *transition {
 	sent := noon.Add(-time.Minute)
-	step.Name, step.WorkerID, step.Function, step.Status, step.JobID, step.DispatchedAt = "copy", "w1", "Copy", model.StepDispatched, "step-1-attempt-1", &sent
+	step.Status, step.JobID, step.DispatchedAt = model.StepDispatched, "step-1-attempt-1", &sent
+	d.Name, d.WorkerID, d.Function = "copy", "w1", "Copy"
 	return &transition{
+		rb: &runbook.Runbook{}, definitions: []runbook.Step{d},
 		run: &model.Run{Batch: 7, Phase: 1, Member: 3, Kind: model.KindPhase, PhaseName: "move", Status: model.RunRunning, Steps: []model.Step{step}},
 		now: noon,
 	}
@@ -26,6 +29,7 @@ func TestFailureIsRetriedOrFinal(t *testing.T) {
 	const minute = time.Minute
 	for name, tt := range map[string]struct {
 		step    model.Step
+		retry   runbook.Retry
 		mode    model.DispatchMode
 		removed bool          // the member was removed
 		after   time.Duration // what the worker asks for
@@ -33,21 +37,21 @@ func TestFailureIsRetriedOrFinal(t *testing.T) {
 		retries int           // after the failure
 		final   model.RunStatus
 	}{
-		"a retry is left":                          {step: model.Step{MaxRetries: 2, RetryInterval: minute}, wait: minute, retries: 1},
-		"the last retry":                           {step: model.Step{MaxRetries: 2, RetryInterval: minute, RetryCount: 1}, wait: minute, retries: 2},
-		"no retry is left":                         {step: model.Step{MaxRetries: 2, RetryInterval: minute, RetryCount: 2}, retries: 2, final: model.RunFailed},
-		"the policy has none":                      {step: model.Step{RetryInterval: minute}, final: model.RunFailed},
-		"retries of earlier attempts do not count": {step: model.Step{MaxRetries: 1, RetryInterval: minute, RetryCount: 5, RetriesBefore: 5}, wait: minute, retries: 6},
-		"the worker asks for a longer wait":        {step: model.Step{MaxRetries: 1, RetryInterval: minute}, after: time.Hour, wait: time.Hour, retries: 1},
-		"the worker asks for a shorter wait":       {step: model.Step{MaxRetries: 1, RetryInterval: minute}, after: time.Second, wait: minute, retries: 1},
-		"the worker asks for more than a day":      {step: model.Step{MaxRetries: 1, RetryInterval: minute}, after: 72 * time.Hour, wait: runbook.MaxRetryWait, retries: 1},
-		"the batch is paused":                      {step: model.Step{MaxRetries: 1, RetryInterval: minute}, mode: model.Paused, wait: minute, retries: 1},
-		"the batch is cancelled":                   {step: model.Step{MaxRetries: 1, RetryInterval: minute}, mode: model.Cancelled, final: model.RunCancelled},
-		"the member was removed":                   {step: model.Step{MaxRetries: 1, RetryInterval: minute}, removed: true, final: model.RunCancelled},
+		"a retry is left":                          {retry: runbook.Retry{MaxRetries: 2, Interval: minute}, wait: minute, retries: 1},
+		"the last retry":                           {step: model.Step{RetryCount: 1}, retry: runbook.Retry{MaxRetries: 2, Interval: minute}, wait: minute, retries: 2},
+		"no retry is left":                         {step: model.Step{RetryCount: 2}, retry: runbook.Retry{MaxRetries: 2, Interval: minute}, retries: 2, final: model.RunFailed},
+		"the policy has none":                      {retry: runbook.Retry{Interval: minute}, final: model.RunFailed},
+		"retries of earlier attempts do not count": {step: model.Step{RetryCount: 5, RetriesBefore: 5}, retry: runbook.Retry{MaxRetries: 1, Interval: minute}, wait: minute, retries: 6},
+		"the worker asks for a longer wait":        {retry: runbook.Retry{MaxRetries: 1, Interval: minute}, after: time.Hour, wait: time.Hour, retries: 1},
+		"the worker asks for a shorter wait":       {retry: runbook.Retry{MaxRetries: 1, Interval: minute}, after: time.Second, wait: minute, retries: 1},
+		"the worker asks for more than a day":      {retry: runbook.Retry{MaxRetries: 1, Interval: minute}, after: 72 * time.Hour, wait: runbook.MaxRetryWait, retries: 1},
+		"the batch is paused":                      {retry: runbook.Retry{MaxRetries: 1, Interval: minute}, mode: model.Paused, wait: minute, retries: 1},
+		"the batch is cancelled":                   {retry: runbook.Retry{MaxRetries: 1, Interval: minute}, mode: model.Cancelled, final: model.RunCancelled},
+		"the member was removed":                   {retry: runbook.Retry{MaxRetries: 1, Interval: minute}, removed: true, final: model.RunCancelled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := runningStep(tt.step)
+			r := runningStep(tt.step, runbook.Step{Retry: &tt.retry})
 			r.mode = tt.mode
 			if tt.removed {
 				r.run.CancelReason = model.ReasonRemoved
@@ -81,7 +85,7 @@ func TestFailureInARollbackIsRetriedInACancelledBatch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := runningStep(model.Step{MaxRetries: 1, RetryInterval: time.Minute})
+			r := runningStep(model.Step{}, runbook.Step{Retry: &runbook.Retry{MaxRetries: 1, Interval: time.Minute}})
 			r.mode = model.Cancelled
 			change(r.run)
 			if err := r.onFailed("busy", 0); err != nil {
@@ -98,32 +102,32 @@ func TestFailureInARollbackIsRetriedInACancelledBatch(t *testing.T) {
 func TestRetryDelay(t *testing.T) {
 	t.Parallel()
 	const minute = time.Minute
-	exponential := model.Step{RetryInterval: minute, Backoff: runbook.BackoffExponential}
+	exponential := runbook.Retry{Interval: minute, Backoff: runbook.BackoffExponential}
 	bounded := exponential
 	bounded.MaxInterval = 3 * minute
 	for _, tt := range []struct {
-		name  string
-		step  model.Step
-		retry int // counted from the present attempt
-		want  time.Duration
+		name   string
+		retry  runbook.Retry
+		number int // counted from the present attempt
+		want   time.Duration
 	}{
-		{"constant, first", model.Step{RetryInterval: minute}, 1, minute},
-		{"constant, tenth", model.Step{RetryInterval: minute}, 10, minute},
-		{"constant, longer than a day", model.Step{RetryInterval: 48 * time.Hour}, 1, runbook.MaxRetryWait},
-		{"no interval", model.Step{}, 1, 0},
+		{"constant, first", runbook.Retry{Interval: minute}, 1, minute},
+		{"constant, tenth", runbook.Retry{Interval: minute}, 10, minute},
+		{"constant, longer than a day", runbook.Retry{Interval: 48 * time.Hour}, 1, runbook.MaxRetryWait},
+		{"no interval", runbook.Retry{}, 1, 0},
 		{"exponential, first", exponential, 1, minute},
 		{"exponential, second", exponential, 2, 2 * minute},
 		{"exponential, fourth", exponential, 4, 8 * minute},
 		{"exponential, hundredth", exponential, 100, runbook.MaxRetryWait},
 		{"exponential with a bound, second", bounded, 2, 2 * minute},
 		{"exponential with a bound, third", bounded, 3, 3 * minute},
-		{"a bound without back-off has no effect", model.Step{RetryInterval: 5 * minute, MaxInterval: minute}, 1, 5 * minute},
+		{"a bound without back-off has no effect", runbook.Retry{Interval: 5 * minute, MaxInterval: minute}, 1, 5 * minute},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			for _, before := range []int{0, 7} {
-				r := runningStep(tt.step)
-				r.run.Steps[0].RetriesBefore, r.run.Steps[0].RetryCount = before, before+tt.retry
+				r := runningStep(model.Step{}, runbook.Step{Retry: &tt.retry})
+				r.run.Steps[0].RetriesBefore, r.run.Steps[0].RetryCount = before, before+tt.number
 				if got := r.retryDelay(); got != tt.want {
 					t.Errorf("after %d retries of earlier attempts: %s, want %s", before, got, tt.want)
 				}
@@ -138,7 +142,7 @@ func TestRetryDelayJitter(t *testing.T) {
 	t.Parallel()
 	const interval = 100 * time.Minute
 	delay := func(member, retry int) time.Duration {
-		r := runningStep(model.Step{RetryInterval: interval, Jitter: 20})
+		r := runningStep(model.Step{}, runbook.Step{Retry: &runbook.Retry{Interval: interval, Jitter: 20}})
 		r.run.Member, r.run.Steps[0].RetryCount = member, retry
 		return r.retryDelay()
 	}

@@ -95,10 +95,7 @@ func (t *transition) onSucceeded(result json.RawMessage) error {
 	if reason != "" {
 		return t.failStep(reason)
 	}
-	definition, err := t.definition()
-	if err != nil {
-		return err
-	}
+	definition := t.definition()
 	step.Result = t.hideOutputs(definition.OutputParams, result)
 	answer := readAnswer(result)
 	if answer.incomplete {
@@ -118,10 +115,10 @@ func (t *transition) failStep(reason string) error { return t.endStep(model.Step
 // what the step did where the runbook says how. A rollback goes on after a step of
 // its own that failed: what follows may be the message to an administrator.
 func (t *transition) endStep(status model.StepStatus, reason string) error {
-	step := t.step()
+	step, definition := t.step(), t.definition()
 	reason = model.ClipReason(reason)
 	step.Status, step.CompletedAt, step.Error, step.RetryAfter, step.Postponed, step.PollAt = status, &t.now, reason, nil, false, nil
-	because := fmt.Sprintf("step %q: %s", step.Name, reason)
+	because := fmt.Sprintf("step %q: %s", definition.Name, reason)
 	switch {
 	case t.run.Status == model.RunRollingBack:
 		t.run.Error = model.ClipReason(fmt.Sprintf("%s; its rollback %q failed too: %s", t.run.Error, step.Rollback, because))
@@ -129,8 +126,8 @@ func (t *transition) endStep(status model.StepStatus, reason string) error {
 	case t.cancelling():
 		t.end(model.RunCancelled, t.cancelReason())
 		return nil
-	case step.OnFailure != "" && step.DispatchedAt != nil:
-		return t.rollBack(step.OnFailure, because)
+	case definition.OnFailure != "" && step.DispatchedAt != nil:
+		return t.rollBack(definition.OnFailure, because)
 	}
 	t.end(model.RunFailed, because)
 	return nil
@@ -148,9 +145,10 @@ func (t *transition) rollBack(name, because string) error {
 	}
 	t.cancelSteps()
 	t.run.Status, t.run.RolledBack, t.run.Error, t.run.Current = model.RunRollingBack, true, because, len(t.run.Steps)
-	for i, d := range definitions {
-		t.run.Steps = append(t.run.Steps, newStep(t.rb, d, name, i))
+	for i := range definitions {
+		t.run.Steps = append(t.run.Steps, model.Step{Rollback: name, Place: i, Status: model.StepPending})
 	}
+	t.definitions = append(t.definitions, definitions...)
 	return t.proceed()
 }
 
@@ -168,7 +166,7 @@ func (t *transition) cancelSteps() {
 			continue
 		}
 		if s.JobInFlight() {
-			abandonJob(s, t.now)
+			t.abandonJob(i)
 		}
 		s.Status, s.CompletedAt, s.RetryAfter, s.Postponed, s.PollAt = model.StepCancelled, &t.now, nil, false, nil
 	}

@@ -31,12 +31,26 @@ type transition struct {
 	rb            *runbook.Runbook // the version that the run follows
 	mode          model.DispatchMode
 	run           *model.Run
-	member        *model.Member // nil: not loaded
-	memberChanged bool          // the member's BusyUntil or UndoingUntil changed
-	made          *model.Batch  // the batch by which the run, which has no member, is made; nil: the run is stored
-	yielded       bool          // the run has yielded with this decision
+	definitions   []runbook.Step // of the run's steps, in rb
+	member        *model.Member  // nil: not loaded
+	memberChanged bool           // the member's BusyUntil or UndoingUntil changed
+	made          *model.Batch   // the batch by which the run, which has no member, is made; nil: the run is stored
+	yielded       bool           // the run has yielded with this decision
 	now           time.Time
 	secrets       map[string]json.RawMessage // that the step in hand uses
+}
+
+// newTransition returns a transition with the definitions of the run's steps. It fails if the version
+// that the run follows does not have them.
+func newTransition(t transition) (*transition, error) {
+	t.definitions = make([]runbook.Step, len(t.run.Steps))
+	for i := range t.run.Steps {
+		var err error
+		if t.definitions[i], err = t.run.Definition(t.rb, i); err != nil {
+			return nil, err
+		}
+	}
+	return &t, nil
 }
 
 // loadMember gives the member of the run.
@@ -96,14 +110,17 @@ func load(s model.State, on model.OnRun, ended SequenceEnded, now time.Time) (t 
 	if err != nil {
 		return nil, false, err
 	}
-	t = &transition{state: s, sequenceEnded: ended, now: now}
+	var made *model.Batch
 	if run == nil {
-		if run, t.made, err = makeSequence(s, on, now); run == nil || err != nil {
+		if run, made, err = makeSequence(s, on, now); run == nil || err != nil {
 			return nil, false, err
 		}
 	}
-	t.run = run.Clone()
-	if t.rb, err = s.LoadRunbook(run.Runbook, run.Version); err != nil {
+	rb, err := s.LoadRunbook(run.Runbook, run.Version)
+	if err != nil {
+		return nil, false, err
+	}
+	if t, err = newTransition(transition{state: s, sequenceEnded: ended, rb: rb, run: run.Clone(), made: made, now: now}); err != nil {
 		return nil, false, err
 	}
 	if needsBatch(on.RunEvent) {
@@ -211,7 +228,10 @@ func (t *transition) decide(e model.RunEvent) (model.Decision, error) {
 // Begin starts a new run of a member who has just entered it, and writes both. The decision
 // owns and changes them.
 func Begin(s model.State, rb *runbook.Runbook, mode model.DispatchMode, run *model.Run, m *model.Member, now time.Time) (model.Decision, error) {
-	t := &transition{state: s, rb: rb, mode: mode, run: run, member: m, memberChanged: true, now: now}
+	t, err := newTransition(transition{state: s, rb: rb, mode: mode, run: run, member: m, memberChanged: true, now: now})
+	if err != nil {
+		return model.Decision{}, err
+	}
 	t.run.LastEvent = EventStart
 	if err := t.start(); err != nil {
 		return model.Decision{}, err

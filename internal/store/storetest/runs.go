@@ -16,7 +16,7 @@ import (
 func testRuns(t *testing.T, d Driver) {
 	s, batch := d.Store, batchNumber()
 	step := func(status model.StepStatus) []model.Step {
-		return []model.Step{{Name: "one", Status: model.StepSucceeded}, {Name: "two", Status: status}}
+		return []model.Step{{Status: model.StepSucceeded}, {Status: status}}
 	}
 	must(t, s,
 		newRun(batch, model.Run{Phase: 1, PhaseName: "init", Status: model.RunFailed, Task: "t1"}),
