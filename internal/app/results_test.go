@@ -392,6 +392,23 @@ func TestASuspectGroupIsTakenApart(t *testing.T) {
 	}
 }
 
+// A deadline that falls due while the results of a split group are on their way waits for them.
+func TestADeadlineWaitsForASplitGroup(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.withoutStartup()
+	s.script = script{"F": fails(errLost)}
+	g := &grouped{stage: s, batch: s.startBatch(strings.ReplaceAll(flat, `"{{Name}}"}}`, `"{{Name}}"}, timeout: 2m}`), people(2))}
+	s.clock.ns.Add(int64(3 * time.Minute)) // in which nothing was delivered
+	noError(t, s.app.HandleResult(s.ctx, deliveryOf(testenv.Group(g.results(1, 2)...), 4)))
+	for _, j := range slices.Clone(s.jobs) {
+		due := must(json.Marshal(message.DeadlineCheck{BatchID: j.BatchID, StepExecutionID: j.CorrelationData.StepExecutionID, JobID: j.JobID, DueAt: *j.ExpiresAt}))(t)
+		noError(t, s.app.HandleEvent(s.ctx, message.Delivery{ID: "due-" + j.JobID, Type: message.TypeDeadlineCheck, Body: due, DeliveryCount: 1}))
+	}
+	s.deliverAll()
+	g.wantSucceeded(1, 2)
+}
+
 // Of a group with a result that ends the process each time, this one is kept alone.
 func TestAPoisonedResultOfAGroupIsKeptAlone(t *testing.T) {
 	t.Parallel()

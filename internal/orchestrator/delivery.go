@@ -190,7 +190,7 @@ func (o *Orchestrator) requeue(ctx context.Context, d delivery, delay time.Durat
 	if err := o.bus.Send(ctx, d.topic, again); err != nil {
 		return errors.Join(cause, err)
 	}
-	if d.topic == message.TopicWorkerResults && delay == outageDelay {
+	if d.topic == message.TopicWorkerResults && delay != orderDelay {
 		o.deadLetters.ExpectResults(at)
 	}
 	o.log.WarnContext(ctx, "message requeued", logkey.Topic, d.topic, logkey.MessageID, d.message.ID, logkey.Error, cause)

@@ -77,6 +77,7 @@ func (o *Orchestrator) splitResults(ctx context.Context, m message.Delivery, res
 		}
 		alone = append(alone, bus.Message{ID: r.FirstID(), Body: r.Body, Properties: message.WithType(r.Properties, r.Type)})
 	}
+	o.deadLetters.ExpectResults(o.now()) // they are behind others in the queue now
 	if err := o.bus.Send(ctx, message.TopicWorkerResults, alone...); err != nil {
 		return err
 	}
