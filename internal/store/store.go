@@ -68,6 +68,13 @@ type Documents interface {
 	// MaxOperations of them with at most MaxBytes together. It costs about 6 RU for each KB and
 	// 0.2 RU for each indexed field that is written.
 	//
+	// A driver may carry out concurrent Applies of one partition together. Each has the result, the
+	// error and the effect that it has if they happen one after the other, in the order in which
+	// those to one item came. An ETag that it returns may be that of a version which a later one
+	// has replaced; a write that is guarded by it fails with ErrChanged.
+	//
+	// If ctx ends before the writes were sent, none is carried out.
+	//
 	// It fails with ErrExists, ErrChanged, ErrNewer, ErrNotFound, ErrTooLarge and ErrLater as the writes
 	// say; with ErrRefused and ErrFull, which a repetition does not change; and with
 	// ErrUnavailable if the outcome is not known: the writes may have been carried out, so that
@@ -75,7 +82,8 @@ type Documents interface {
 	Apply(ctx context.Context, writes Writes) (Applied, error)
 }
 
-// Counts are the operations of a Store since it was opened. One Apply is one write.
+// Counts are the operations of a Store since it was opened. One Apply is one write, also if the
+// driver carries out several together.
 type Counts struct {
 	Reads     int64 `json:"reads"`
 	Queries   int64 `json:"queries"`

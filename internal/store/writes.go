@@ -11,8 +11,8 @@ const (
 	MaxBytes      = 2 << 20
 )
 
-// maxChanges is how many changes one Patch has.
-const maxChanges = 10
+// MaxChanges is how many changes one Patch has.
+const MaxChanges = 10
 
 // Writes are the operations of one Apply, in their order.
 type Writes []Write
@@ -123,8 +123,8 @@ func (w Write) check() error {
 		return fmt.Errorf("%s: %w: %s", w.Key, ErrLater, w.Version.Unknown)
 	case w.Op == OpReplaceUnlessNewer && w.Field == "":
 		return fmt.Errorf("store: %s would be replaced without the field of its revision", w.Key)
-	case w.Op == OpPatch && (len(w.Changes) == 0 || len(w.Changes) > maxChanges):
-		return fmt.Errorf("store: the patch of %s has %d changes; 1 to %d are allowed", w.Key, len(w.Changes), maxChanges)
+	case w.Op == OpPatch && (len(w.Changes) == 0 || len(w.Changes) > MaxChanges):
+		return fmt.Errorf("store: the patch of %s has %d changes; 1 to %d are allowed", w.Key, len(w.Changes), MaxChanges)
 	}
 	return nil
 }

@@ -6,50 +6,111 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 
 	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/internal/store/group"
 )
 
-// Apply implements store.Documents: one write is a request of its own, several are a
-// transactional batch.
+// Apply implements store.Documents. Applies of one partition that come at the same time share
+// transactional batches.
 func (s *Store) Apply(ctx context.Context, writes store.Writes) (store.Applied, error) {
 	if err := writes.Check(); err != nil {
 		return nil, err
 	}
 	s.counts.writes.Add(1)
-	applied, err := s.apply(ctx, writes)
+	a, err := encoded(writes)
+	if err != nil {
+		return nil, err
+	}
+	applied, err := s.commits.apply(ctx, a)
 	if errors.Is(err, store.ErrChanged) {
 		s.counts.conflicts.Add(1)
 	}
 	return applied, err
 }
 
-func (s *Store) apply(ctx context.Context, writes store.Writes) (store.Applied, error) {
-	if len(writes) == 1 {
-		etag, err := s.single(ctx, writes[0])
-		return store.Applied{{ETag: etag}}, err
-	}
-	pk := writes[0].Key.PK
-	batch := s.container.NewTransactionalBatch(partition(pk))
-	for _, w := range writes {
-		if err := appendTo(&batch, w); err != nil {
+// encodedBody is the content of a request for one operation, in place of the document.
+type encodedBody []byte
+
+// overhead is about how many bytes an operation has in a batch besides its body.
+const overhead = 150
+
+// encoded returns writes with their documents as JSON, which is made once, however often the writes
+// are sent.
+func encoded(writes store.Writes) (*group.Apply, error) {
+	ready, bytes := make(store.Writes, len(writes)), 0
+	for i, w := range writes {
+		var size int
+		var err error
+		switch w.Op {
+		case store.OpCreate, store.OpReplace, store.OpUpsert:
+			var body []byte
+			body, err = encode(w)
+			w.Doc, size = encodedBody(body), len(body)
+		case store.OpReplaceUnlessNewer:
+			var body []byte
+			body, err = encodeJSON(w.Key, w.Doc)
+			w.Doc, size = encodedBody(body), len(body)
+		case store.OpPatch:
+			w.Changes, size, err = encodeChanges(w)
+		case store.OpGet, store.OpDelete:
+		default:
+			err = fmt.Errorf("store: operation %d on %s is unknown", w.Op, w.Key)
+		}
+		if err != nil {
 			return nil, err
 		}
+		ready[i], bytes = w, bytes+size+len(w.Key.ID)+overhead
+	}
+	return group.New(ready, bytes), nil
+}
+
+func encodeChanges(w store.Write) (changes []store.Change, bytes int, err error) {
+	changes = slices.Clone(w.Changes)
+	for i, c := range changes {
+		if c.Set != nil {
+			body, err := encodeJSON(w.Key, c.Set)
+			if err != nil {
+				return nil, 0, err
+			}
+			changes[i].Set, bytes = json.RawMessage(body), bytes+len(body)
+		}
+		bytes += len(c.Path) + overhead/2
+	}
+	return changes, bytes, nil
+}
+
+// transact carries out one write as a request of its own, and several as a transactional batch.
+func (s *Store) transact(ctx context.Context, writes store.Writes) (store.Applied, error) {
+	if len(writes) == 1 && writes[0].Op != store.OpGet {
+		etag, err := s.single(ctx, writes[0])
+		if err != nil {
+			return nil, err
+		}
+		return store.Applied{{ETag: etag}}, nil
+	}
+	batch := s.container.NewTransactionalBatch(partition(writes[0].Key.PK))
+	for _, w := range writes {
+		appendTo(&batch, w)
 	}
 	response, err := s.container.ExecuteTransactionalBatch(ctx, batch, nil)
 	if err != nil {
-		return nil, fmt.Errorf("applying %d writes in %s: %w", len(writes), pk, classify(err))
+		return nil, classify(err)
 	}
 	if !response.Success {
 		return nil, culprit(writes, response.OperationResults)
 	}
+	if len(response.OperationResults) != len(writes) {
+		return nil, fmt.Errorf("%w: a transactional batch of %d operations has %d results", store.ErrUnavailable, len(writes), len(response.OperationResults))
+	}
 	applied := make(store.Applied, len(writes))
 	for i, r := range response.OperationResults {
 		applied[i].ETag = string(r.ETag)
-		if i < len(writes) && writes[i].Op == store.OpGet {
+		if writes[i].Op == store.OpGet {
 			if applied[i].Document, err = document(r.ResourceBody); err != nil {
 				return nil, err
 			}
@@ -58,14 +119,14 @@ func (s *Store) apply(ctx context.Context, writes store.Writes) (store.Applied, 
 	return applied, nil
 }
 
-// culprit returns the error of the first operation that failed for a reason of its own.
+// culprit returns the refusal of the first operation that failed for a reason of its own.
 func culprit(writes store.Writes, results []azcosmos.TransactionalBatchResult) error {
 	for i, r := range results {
 		if r.StatusCode != http.StatusFailedDependency && r.StatusCode >= 300 && i < len(writes) {
 			if newer(writes[i], int(r.StatusCode)) {
-				return fmt.Errorf("operation %d on %s: %w", i, writes[i].Key, store.ErrNewer)
+				return &group.Refusal{Operation: i, Err: store.ErrNewer}
 			}
-			return fmt.Errorf("operation %d on %s: %w", i, writes[i].Key, statusError(r.StatusCode))
+			return &group.Refusal{Operation: i, Err: statusError(r.StatusCode)}
 		}
 	}
 	return fmt.Errorf("%w: a transactional batch failed without naming the failed operation", store.ErrUnavailable)
@@ -73,12 +134,7 @@ func culprit(writes store.Writes, results []azcosmos.TransactionalBatchResult) e
 
 func (s *Store) single(ctx context.Context, w store.Write) (etag string, err error) {
 	pk := partition(w.Key.PK)
-	var body []byte
-	if w.Op == store.OpCreate || w.Op == store.OpReplace || w.Op == store.OpUpsert {
-		if body, err = encode(w); err != nil {
-			return "", err
-		}
-	}
+	body, _ := w.Doc.(encodedBody)
 	var response azcosmos.ItemResponse
 	switch w.Op {
 	case store.OpCreate:
@@ -88,59 +144,40 @@ func (s *Store) single(ctx context.Context, w store.Write) (etag string, err err
 	case store.OpUpsert:
 		response, err = s.container.UpsertItem(ctx, pk, body, nil)
 	case store.OpReplaceUnlessNewer:
-		var changes azcosmos.PatchOperations
-		if changes, err = unlessNewer(w); err != nil {
-			return "", err
-		}
-		response, err = s.container.PatchItem(ctx, pk, w.Key.ID, changes, nil)
+		response, err = s.container.PatchItem(ctx, pk, w.Key.ID, unlessNewer(w), nil)
 	case store.OpPatch:
 		response, err = s.container.PatchItem(ctx, pk, w.Key.ID, changes(w), &azcosmos.ItemOptions{IfMatchEtag: match(w)})
 	case store.OpDelete:
 		response, err = s.container.DeleteItem(ctx, pk, w.Key.ID, &azcosmos.ItemOptions{IfMatchEtag: match(w)})
-	default:
-		return "", fmt.Errorf("store: operation %d on %s is unknown", w.Op, w.Key)
 	}
 	if err != nil {
 		var response *azcore.ResponseError
 		if errors.As(err, &response) && newer(w, response.StatusCode) {
-			return "", fmt.Errorf("writing %s: %w", w.Key, store.ErrNewer)
+			return "", store.ErrNewer
 		}
-		return "", fmt.Errorf("writing %s: %w", w.Key, classify(err))
+		return "", classify(err)
 	}
 	return string(response.ETag), nil
 }
 
-func appendTo(batch *azcosmos.TransactionalBatch, w store.Write) error {
+func appendTo(batch *azcosmos.TransactionalBatch, w store.Write) {
+	body, _ := w.Doc.(encodedBody)
 	switch w.Op {
-	case store.OpCreate, store.OpReplace, store.OpUpsert:
-		body, err := encode(w)
-		if err != nil {
-			return err
-		}
-		switch w.Op {
-		case store.OpCreate:
-			batch.CreateItem(body, nil)
-		case store.OpReplace:
-			batch.ReplaceItem(w.Key.ID, body, &azcosmos.TransactionalBatchItemOptions{IfMatchETag: match(w)})
-		default:
-			batch.UpsertItem(body, nil)
-		}
+	case store.OpCreate:
+		batch.CreateItem(body, nil)
+	case store.OpReplace:
+		batch.ReplaceItem(w.Key.ID, body, &azcosmos.TransactionalBatchItemOptions{IfMatchETag: match(w)})
+	case store.OpUpsert:
+		batch.UpsertItem(body, nil)
 	case store.OpReplaceUnlessNewer:
-		changes, err := unlessNewer(w)
-		if err != nil {
-			return err
-		}
-		batch.PatchItem(w.Key.ID, changes, nil)
+		batch.PatchItem(w.Key.ID, unlessNewer(w), nil)
 	case store.OpPatch:
 		batch.PatchItem(w.Key.ID, changes(w), &azcosmos.TransactionalBatchItemOptions{IfMatchETag: match(w)})
 	case store.OpGet:
 		batch.ReadItem(w.Key.ID, nil)
 	case store.OpDelete:
 		batch.DeleteItem(w.Key.ID, &azcosmos.TransactionalBatchItemOptions{IfMatchETag: match(w)})
-	default:
-		return fmt.Errorf("store: operation %d on %s is unknown", w.Op, w.Key)
 	}
-	return nil
 }
 
 // match returns the ETag that the service compares; nil for any.
@@ -165,15 +202,12 @@ func changes(w store.Write) azcosmos.PatchOperations {
 }
 
 // unlessNewer returns the patch of an OpReplaceUnlessNewer: it sets the whole document.
-func unlessNewer(w store.Write) (azcosmos.PatchOperations, error) {
+func unlessNewer(w store.Write) azcosmos.PatchOperations {
 	var p azcosmos.PatchOperations
-	doc, err := store.Encode(w.Doc)
-	if err != nil {
-		return p, fmt.Errorf("store: %s cannot be written as JSON: %w", w.Key, err)
-	}
+	body, _ := w.Doc.(encodedBody)
 	p.SetCondition(fmt.Sprintf("FROM c WHERE NOT IS_DEFINED(c.doc.%[1]s) OR c.doc.%[1]s <= %[2]d", w.Field, w.Revision))
-	p.AppendSet("/doc", json.RawMessage(doc))
-	return p, nil
+	p.AppendSet("/doc", json.RawMessage(body))
+	return p
 }
 
 // newer reports whether a status means that an OpReplaceUnlessNewer found a higher revision: the

@@ -39,6 +39,7 @@ type Store struct {
 	name      string
 	container *azcosmos.ContainerClient
 	counts    counts
+	commits   *committer
 }
 
 type counts struct{ reads, queries, writes, conflicts atomic.Int64 }
@@ -46,6 +47,7 @@ type counts struct{ reads, queries, writes, conflicts atomic.Int64 }
 // Open returns a Store. It does not connect: the first operation does.
 func Open(c Config) (*Store, error) {
 	options := &azcosmos.ClientOptions{}
+	options.PerRetryPolicies = []policy.Policy{throttleWatch{}}
 	options.Transport = c.HTTPClient
 	if c.HTTPClient == nil {
 		options.Transport = transport()
@@ -58,7 +60,9 @@ func Open(c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store: container %s/%s: %w", c.Database, c.Container, err)
 	}
-	return &Store{client: client, database: c.Database, name: c.Container, container: container}, nil
+	s := &Store{client: client, database: c.Database, name: c.Container, container: container}
+	s.commits = newCommitter(s.transact)
+	return s, nil
 }
 
 func newClient(c Config, options *azcosmos.ClientOptions) (*azcosmos.Client, error) {

@@ -44,12 +44,17 @@ func document(body []byte) (store.Document, error) {
 
 // encode encodes the item of a write that has a document.
 func encode(w store.Write) ([]byte, error) {
-	doc, err := store.Encode(w.Doc)
-	if err == nil {
-		doc, err = store.Encode(item{ID: w.Key.ID, PK: w.Key.PK, Type: w.Key.Type, Doc: doc})
-	}
+	doc, err := encodeJSON(w.Key, w.Doc)
 	if err != nil {
-		return nil, fmt.Errorf("store: %s cannot be written as JSON: %w", w.Key, err)
+		return nil, err
 	}
-	return doc, nil
+	return encodeJSON(w.Key, item{ID: w.Key.ID, PK: w.Key.PK, Type: w.Key.Type, Doc: doc})
+}
+
+func encodeJSON(k store.Key, value any) ([]byte, error) {
+	body, err := store.Encode(value)
+	if err != nil {
+		return nil, fmt.Errorf("store: %s cannot be written as JSON: %w", k, err)
+	}
+	return body, nil
 }

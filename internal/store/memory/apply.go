@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/internal/store/group"
 )
 
 // Apply implements store.Documents.
@@ -16,11 +17,8 @@ func (s *Store) Apply(ctx context.Context, writes store.Writes) (applied store.A
 		return nil, err
 	}
 	s.counts.writes.Add(1)
-	pk := writes[0].Key.PK
-	err = s.do(ctx, Operation{Kind: KindWrite, Name: "Apply", Partition: pk, Writes: writes}, func() (err error) {
-		s.state.mu.Lock()
-		defer s.state.mu.Unlock()
-		applied, err = s.state.apply(pk, writes)
+	err = s.do(ctx, Operation{Kind: KindWrite, Name: "Apply", Partition: writes[0].Key.PK, Writes: writes}, func() (err error) {
+		s.ApplyGroup([]*group.Apply{group.New(writes, 0)}, func(_ *group.Apply, a store.Applied, e error) { applied, err = a, e })
 		return err
 	})
 	if errors.Is(err, store.ErrChanged) {
@@ -30,6 +28,14 @@ func (s *Store) Apply(ctx context.Context, writes store.Writes) (applied store.A
 		return nil, err
 	}
 	return applied, nil
+}
+
+// ApplyGroup carries out Applies of one group.Set together, as the Cosmos DB driver does with those
+// that come at the same time. It calls done with the outcome of each. It does not call the hook.
+func (s *Store) ApplyGroup(applies []*group.Apply, done func(a *group.Apply, applied store.Applied, err error)) {
+	s.state.mu.Lock()
+	defer s.state.mu.Unlock()
+	group.Commit(applies, s.state.apply, done)
 }
 
 // transaction holds the writes of an Apply so far. None is stored before all have succeeded.
@@ -46,7 +52,8 @@ func (t *transaction) get(id string) *document {
 	return t.before.documents[id]
 }
 
-func (s *state) apply(pk string, writes store.Writes) (store.Applied, error) {
+func (s *state) apply(writes store.Writes) (store.Applied, error) {
+	pk := writes[0].Key.PK
 	p := s.partitions[pk]
 	if p == nil {
 		p = &partition{documents: map[string]*document{}, types: map[string][]*document{}}
@@ -58,12 +65,8 @@ func (s *state) apply(pk string, writes store.Writes) (store.Applied, error) {
 		if err == nil && t.bytes > store.MaxBytes {
 			err = store.ErrTooLarge
 		}
-		switch {
-		case err == nil:
-		case len(writes) == 1:
-			return nil, fmt.Errorf("writing %s: %w", w.Key, err)
-		default:
-			return nil, fmt.Errorf("operation %d on %s: %w", i, w.Key, err)
+		if err != nil {
+			return nil, &group.Refusal{Operation: i, Err: err}
 		}
 	}
 	grown := p.bytes
@@ -76,7 +79,7 @@ func (s *state) apply(pk string, writes store.Writes) (store.Applied, error) {
 		}
 	}
 	if grown > s.room && grown > p.bytes {
-		return nil, fmt.Errorf("writing in %s: %w", pk, store.ErrFull)
+		return nil, store.ErrFull
 	}
 	s.partitions[pk], p.bytes = p, grown
 	for id, d := range t.changed {
@@ -103,7 +106,7 @@ func (s *state) write(t *transaction, w store.Write, result *store.Result) error
 	var err error
 	if w.Op == store.OpPatch {
 		next.key = old.key
-		next.body, err = patch(old.body, w.Changes)
+		next.body, err = store.ApplyChanges(old.body, w.Changes)
 	} else if next.body, err = store.Encode(w.Doc); err != nil {
 		return fmt.Errorf("store: it cannot be written as JSON: %w", err)
 	}

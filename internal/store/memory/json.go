@@ -8,72 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/matoolkit/matoolkit/internal/store"
 )
-
-// patch applies changes to a document.
-func patch(body []byte, changes []store.Change) ([]byte, error) {
-	next := json.RawMessage(body)
-	var err error
-	for _, c := range changes {
-		path := strings.Split(strings.TrimPrefix(c.Path, "/"), "/")
-		if next, err = change(next, path, c); err != nil {
-			return nil, fmt.Errorf("%w: %s: %w", store.ErrRefused, c.Path, err)
-		}
-	}
-	return next, nil
-}
-
-// change changes the value at a path of an object or an array. The last part of the path may be
-// missing, no other.
-func change(value json.RawMessage, path []string, c store.Change) (json.RawMessage, error) {
-	if len(path) == 0 {
-		if c.Set != nil {
-			return store.Encode(c.Set)
-		}
-		return increment(value, c.By)
-	}
-	var object map[string]json.RawMessage
-	if json.Unmarshal(value, &object) == nil && object != nil {
-		inner, ok := object[path[0]]
-		if !ok && len(path) > 1 {
-			return nil, fmt.Errorf("there is no %s", path[0])
-		}
-		next, err := change(inner, path[1:], c)
-		if err != nil {
-			return nil, err
-		}
-		object[path[0]] = next
-		return store.Encode(object)
-	}
-	var array []json.RawMessage
-	if err := json.Unmarshal(value, &array); err != nil {
-		return nil, fmt.Errorf("%s is in neither an object nor an array", path[0])
-	}
-	i, err := strconv.Atoi(path[0])
-	if err != nil || i < 0 || i >= len(array) {
-		return nil, fmt.Errorf("the array has no element %s", path[0])
-	}
-	if array[i], err = change(array[i], path[1:], c); err != nil {
-		return nil, err
-	}
-	return store.Encode(array)
-}
-
-func increment(value json.RawMessage, by int) (json.RawMessage, error) {
-	if value == nil {
-		return json.RawMessage(strconv.Itoa(by)), nil
-	}
-	if n, err := strconv.ParseInt(string(value), 10, 64); err == nil {
-		return json.RawMessage(strconv.FormatInt(n+int64(by), 10)), nil
-	}
-	f, err := strconv.ParseFloat(string(value), 64)
-	if err != nil {
-		return nil, fmt.Errorf("%s is not a number", value)
-	}
-	return json.Marshal(f + float64(by))
-}
 
 // maxDepth is how deep the service lets a document nest, the document itself included.
 const maxDepth = 128
