@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync/atomic"
 
 	"github.com/matoolkit/matoolkit/internal/store"
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
+	"github.com/matoolkit/matoolkit/internal/store/group"
 	"github.com/matoolkit/matoolkit/internal/store/memory"
 	"github.com/matoolkit/matoolkit/internal/store/storetest"
 	"github.com/matoolkit/matoolkit/local/cosmos"
@@ -73,11 +76,98 @@ func (b *inMemory) open(p *process) (documentStore, error) {
 	if p == nil {
 		return b.store, nil
 	}
-	return b.store.Session(b.w.fault), nil
+	s := b.store.Session(b.w.fault)
+	if b.w.plan.chaos.together {
+		return &grouped{Store: s, w: b.w}, nil
+	}
+	return s, nil
 }
 
 func (b *inMemory) progress() uint64 { return b.store.Versions() }
 func (b *inMemory) close() error     { return nil }
+
+// grouped is a store in memory that commits Applies of its process in groups, as the Cosmos DB driver
+// does. An Apply waits until the scheduler has carried it out, with others that wait.
+type grouped struct {
+	*memory.Store
+	w *world
+}
+
+// Apply implements store.Documents.
+func (s *grouped) Apply(ctx context.Context, writes store.Writes) (store.Applied, error) {
+	on, ok := ctx.Value(taskKey{}).(*task)
+	if !ok {
+		return s.Store.Apply(ctx, writes)
+	}
+	if err := writes.Check(); err != nil {
+		return nil, err
+	}
+	text := memory.Operation{Kind: memory.KindWrite, Name: "Apply", Partition: writes[0].Key.PK, Writes: writes}.String()
+	for {
+		o := &operation{task: on, write: true, text: text, apply: group.New(writes, 0), store: s.Store}
+		v, err := s.w.park(ctx, o)
+		if err == nil && v.carriedOut > 0 && o.err != nil {
+			return nil, o.err
+		}
+		fault := faultOf(v, err, true)
+		switch {
+		case fault.Retry:
+		case fault.Before != nil:
+			return nil, fault.Before
+		case fault.After != nil:
+			return nil, fault.After
+		default:
+			return o.applied, nil
+		}
+	}
+}
+
+// gather returns the Applies that one operation is carried out with: some of those that its process has
+// waiting for the same partition, in any order.
+func (w *world) gather(o *operation) []*operation {
+	if o.apply == nil {
+		return []*operation{o}
+	}
+	others := slices.DeleteFunc(w.waiting(), func(p *operation) bool {
+		return p == o || p.apply == nil || p.store != o.store || p.apply.Writes[0].Key.PK != o.apply.Writes[0].Key.PK
+	})
+	others = append(others, o)
+	w.together.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
+	var set group.Set
+	set.Add(o.apply)
+	return slices.DeleteFunc(others, func(p *operation) bool { return p != o && (w.together.IntN(4) == 0 || !set.Add(p.apply)) })
+}
+
+// together counts the groups of all worlds, those that share counts, and the Applies that lost.
+var together struct{ groups, counts, losers atomic.Int64 }
+
+// commit carries out a group.
+func (w *world) commit(operations []*operation) {
+	var applies []*group.Apply
+	items, counted := group.Items{}, false
+	for _, o := range operations {
+		counted = counted || items.Touches(o.apply)
+		items.Add(o.apply)
+		applies = append(applies, o.apply)
+	}
+	if len(operations) > 1 {
+		together.groups.Add(1)
+		if counted {
+			together.counts.Add(1)
+		}
+		w.trace("  a group of %d", len(operations))
+	}
+	operations[0].store.ApplyGroup(applies, func(a *group.Apply, applied store.Applied, err error) {
+		for _, o := range operations {
+			if o.apply == a {
+				o.applied, o.err = applied, err
+			}
+		}
+		if err != nil && len(operations) > 1 {
+			together.losers.Add(1)
+		}
+	})
+}
 
 // fault has an operation of a process wait for its verdict.
 func (w *world) fault(ctx context.Context, op memory.Operation) memory.Fault {
@@ -86,6 +176,11 @@ func (w *world) fault(ctx context.Context, op memory.Operation) memory.Fault {
 		return memory.Fault{}
 	}
 	v, err := w.park(ctx, &operation{task: on, write: op.Kind == memory.KindWrite, text: op.String()})
+	return faultOf(v, err, op.Kind == memory.KindWrite)
+}
+
+// faultOf returns what a verdict, or the end of the context, makes of an operation.
+func faultOf(v verdict, err error, write bool) memory.Fault {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return memory.Fault{Before: fmt.Errorf("%w: %w", store.ErrUnavailable, err)}
@@ -95,7 +190,7 @@ func (w *world) fault(ctx context.Context, op memory.Operation) memory.Fault {
 		return memory.Fault{Before: errOdd}
 	case v.lost && v.carriedOut > 0 || v.status != 0 && v.carriedOut > 0:
 		return memory.Fault{After: memory.AnswerLost.After, Retry: v.retried}
-	case v.status == 449 && op.Kind == memory.KindWrite:
+	case v.status == 449 && write:
 		return memory.Conflict
 	case v.lost, v.status != 0:
 		return memory.Fault{Before: memory.Unavailable.Before, Retry: v.retried}

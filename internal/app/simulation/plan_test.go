@@ -57,6 +57,7 @@ func (p *plan) does(kind actKind) bool {
 
 // chaos is how likely each fault is where it can happen.
 type chaos struct {
+	together    bool // the store commits Applies in groups
 	calm        bool // none of what follows: only delays, reordering and concurrency
 	processes   int
 	concurrency int
@@ -191,7 +192,7 @@ func (p *plan) drawActs(r *rand.Rand) {
 
 func (p *plan) drawChaos() {
 	r := p.rng("chaos")
-	c := chaos{processes: 1 + r.IntN(3), concurrency: 1 + r.IntN(6)}
+	c := chaos{processes: 1 + r.IntN(3), concurrency: 1 + r.IntN(6), together: p.rng("applies").IntN(3) > 0}
 	if r.IntN(6) == 0 {
 		c.calm = true
 		p.chaos = c

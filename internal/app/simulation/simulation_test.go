@@ -71,20 +71,21 @@ func TestSimulation(t *testing.T) {
 var seedsThatFailed = []struct {
 	seed      uint64
 	protocols bool
+	together  bool // the store committed Applies in groups
 	fault     string
 }{
-	{1795376464485729613, false, "a deadline check read the record of a worker before a heartbeat changed it, and took the worker for gone"},
-	{1795381394640044112, false, "of two deliveries of a result one process died as it ended the member's next run, and the other, which had loaded that run before, took the start of it for late"},
-	{1795379936933421839, false, "a release of paused runs outlasted its invocation, and each try began at the start of the page"},
-	{1795363751638274257, true, "a process died before it sent the job of an init step, the batch was cancelled, and no other process sent the job"},
-	{1795384611077662477, false, "a process stored an init run and died before it sent the job, after another delivery of the message had read the batch, found no run and completed the message"},
-	{1795384810667150705, true, "two steps with a short deadline had the same rollback, and the oracle took the first of them for the one that failed"},
-	{1795387454769588131, false, "a page that was sent was announced again and released a paused run, its process stalled for a day before it sent the job, and neither the page nor the release of the batch sent it"},
-	{1795391591200798705, false, "a deadline check had ended a run and came again, its process remembered the run as it was before, and left the check to a tick, which does not check a run that has ended"},
-	{1795394890161512199, false, "the store was away after the end of a batch, and the commands that failed at it let no time pass (a fault of the simulation)"},
-	{1795396216280609143, false, "a cancelled batch waited an hour for the retry of a rollback, longer than the simulation allowed (a fault of the simulation)"},
-	{1795400158454760358, false, "a process released a run that it had paused and died before it sent the job, after another delivery of its message had completed the message, and the release of the batch came hours later and sent nothing"},
-	{1795403278645524795, false, "a process died before it sent the job of the last retry, the message came again just before the deadline, and the step failed before its worker could answer that the job had expired"},
+	{1795376464485729613, false, false, "a deadline check read the record of a worker before a heartbeat changed it, and took the worker for gone"},
+	{1795381394640044112, false, false, "of two deliveries of a result one process died as it ended the member's next run, and the other, which had loaded that run before, took the start of it for late"},
+	{1795379936933421839, false, false, "a release of paused runs outlasted its invocation, and each try began at the start of the page"},
+	{1795363751638274257, true, false, "a process died before it sent the job of an init step, the batch was cancelled, and no other process sent the job"},
+	{1795384611077662477, false, false, "a process stored an init run and died before it sent the job, after another delivery of the message had read the batch, found no run and completed the message"},
+	{1795384810667150705, true, false, "two steps with a short deadline had the same rollback, and the oracle took the first of them for the one that failed"},
+	{1795387454769588131, false, false, "a page that was sent was announced again and released a paused run, its process stalled for a day before it sent the job, and neither the page nor the release of the batch sent it"},
+	{1795391591200798705, false, false, "a deadline check had ended a run and came again, its process remembered the run as it was before, and left the check to a tick, which does not check a run that has ended"},
+	{1795394890161512199, false, false, "the store was away after the end of a batch, and the commands that failed at it let no time pass (a fault of the simulation)"},
+	{1795396216280609143, false, false, "a cancelled batch waited an hour for the retry of a rollback, longer than the simulation allowed (a fault of the simulation)"},
+	{1795400158454760358, false, false, "a process released a run that it had paused and died before it sent the job, after another delivery of its message had completed the message, and the release of the batch came hours later and sent nothing"},
+	{1795403278645524795, false, false, "a process died before it sent the job of the last retry, the message came again just before the deadline, and the step failed before its worker could answer that the job had expired"},
 }
 
 func TestSeedsThatFailed(t *testing.T) {
@@ -167,7 +168,13 @@ func simulateOver(t *testing.T, seed uint64, protocols, verbose bool) (text stri
 func simulateWith(t *testing.T, seed uint64, protocols, verbose bool, lines int) (text string, ok bool) {
 	synctest.Test(t, func(*testing.T) {
 		ctx := context.Background()
-		w, err := newWorld(draft(seed), protocols, verbose)
+		p := draft(seed)
+		for _, f := range seedsThatFailed {
+			if f.seed == seed {
+				p.chaos.together = f.together
+			}
+		}
+		w, err := newWorld(p, protocols, verbose)
 		if err != nil {
 			text = err.Error()
 			return
@@ -186,6 +193,26 @@ func simulateWith(t *testing.T, seed uint64, protocols, verbose bool, lines int)
 		}
 	})
 	return text, ok
+}
+
+// TestAppliesShareTransactions: seeds commit Applies in groups, of which some count in one item and some lose.
+func TestAppliesShareTransactions(t *testing.T) {
+	t.Parallel()
+	with := 0
+	for seed := uint64(2000); seed < 2060; seed++ {
+		if draft(seed).chaos.together {
+			with++
+		}
+		if text, ok := simulateOver(t, seed, false, false); !ok {
+			t.Errorf("seed %d fails: %s", seed, text)
+		}
+	}
+	if with == 0 || with == 60 {
+		t.Errorf("%d of 60 seeds have groups", with)
+	}
+	if groups, counts, losers := together.groups.Load(), together.counts.Load(), together.losers.Load(); groups < 100 || counts == 0 || losers == 0 {
+		t.Errorf("%d groups, of which %d share counts, and %d Applies that lost", groups, counts, losers)
+	}
 }
 
 // TestSoakRunsAllTrials: a soak draws seeds for each trial, in memory and over the real protocol.

@@ -11,10 +11,14 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"testing/synctest"
 
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/internal/store/group"
+	"github.com/matoolkit/matoolkit/internal/store/memory"
 )
 
 // operation is one step of a task at the store or at the bus. The task waits at it
@@ -26,6 +30,12 @@ type operation struct {
 	write   bool // changes the store
 	sends   int  // messages, to the bus
 	verdict chan verdict
+
+	// Of an Apply that can be carried out with others: its outcome.
+	apply   *group.Apply
+	store   *memory.Store
+	applied store.Applied
+	err     error
 }
 
 // verdict is the outcome of an operation: how much of it is carried out, and the
@@ -74,16 +84,27 @@ func (w *world) waiting() []*operation {
 	return slices.Clone(w.parked)
 }
 
-func (w *world) grant(o *operation, v verdict) {
-	w.unpark(o)
-	if w.verbose {
-		note := ""
-		if v != o.plain() {
-			note = fmt.Sprintf(" FAULT %+v", v)
-		}
-		w.trace("  task %d: %s%s", o.task.id, o.text, note)
+// grant has a verdict carried out on an operation, or on a group of Applies.
+func (w *world) grant(v verdict, operations ...*operation) {
+	for _, o := range operations {
+		w.unpark(o)
 	}
-	o.verdict <- v
+	if v.carriedOut > 0 && operations[0].apply != nil {
+		w.commit(operations)
+	}
+	for i, o := range operations {
+		if i > 0 {
+			synctest.Wait() // two tasks that ran at once would log in any order
+		}
+		if w.verbose {
+			note := ""
+			if v != o.plain() {
+				note = fmt.Sprintf(" FAULT %+v", v)
+			}
+			w.trace("  task %d: %s%s", o.task.id, o.text, note)
+		}
+		o.verdict <- v
+	}
 }
 
 // plain is the verdict without a fault.
@@ -95,30 +116,32 @@ func (w *world) decide(o *operation) {
 	v := o.plain()
 	switch {
 	case o.sends == 0 && w.now().Before(w.outage):
-		w.grant(o, verdict{status: http.StatusServiceUnavailable})
+		w.grant(verdict{status: http.StatusServiceUnavailable}, o)
 		return
 	case w.mayFail(o.task.process) && w.chance(c.kill):
 		v.carriedOut = w.rng.IntN(v.carriedOut + 1)
 		v.lost = true
 		p := o.task.process
 		p.dead.Store(true)
-		w.grant(o, v)
+		w.grant(v, w.gather(o)...)
 		w.kill(p, fmt.Sprintf("in task %d, at %s", o.task.id, o.text))
 		return
 	case o.sends > 0 && w.mayFail(o.task.process) && w.chance(c.bus): // a message that is not requeued is delivered again
 		v = verdict{carriedOut: w.rng.IntN(o.sends + 1), lost: true}
 	case o.sends == 0 && w.mayBeOdd(o.task) && w.chance(c.odd):
-		v = verdict{odd: true}
+		v = verdict{odd: true} // of one task alone
 		for _, name := range o.task.message.families() {
 			w.broker.oddities[name]++
 		}
+		w.grant(v, o)
+		return
 	case o.sends == 0 && w.chance(c.store):
 		v = w.storeFault(o)
 		if _, inMemory := w.back.(*inMemory); inMemory {
 			v.retried = w.rng.IntN(4) > 0
 		}
 	}
-	w.grant(o, v)
+	w.grant(v, w.gather(o)...)
 }
 
 // mayBeOdd reports whether an operation of a task can fail as nothing that the app knows: such a

@@ -38,13 +38,14 @@ import (
 // world is one system under simulation: its store, its broker, the processes of
 // the handler, the worker, and the tasks that are under way.
 type world struct {
-	rng    *rand.Rand // the scheduler's alone
-	plan   *plan
-	back   backend
-	store  documentStore // the test's own way to the store, which nothing disturbs
-	app    *app.App      // over that
-	broker *broker
-	worker *worker
+	rng      *rand.Rand // the scheduler's alone
+	together *rand.Rand // which Applies share a transaction
+	plan     *plan
+	back     backend
+	store    documentStore // the test's own way to the store, which nothing disturbs
+	app      *app.App      // over that
+	broker   *broker
+	worker   *worker
 
 	clock     atomic.Int64 // Unix nanoseconds; only advance changes it
 	processes []*process
@@ -110,7 +111,7 @@ const longestWait = 15 * time.Second
 var epoch = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
 func newWorld(p *plan, protocols, verbose bool) (*world, error) {
-	w := &world{plan: p, leftAt: map[string]time.Time{}, versions: 1, acts: slices.Clone(p.acts), rng: p.rng("world"), verbose: verbose, faults: p.chaos.budget}
+	w := &world{plan: p, leftAt: map[string]time.Time{}, versions: 1, acts: slices.Clone(p.acts), rng: p.rng("world"), together: p.rng("together"), verbose: verbose, faults: p.chaos.budget}
 	w.clock.Store(epoch.UnixNano())
 	w.nextTick = epoch.Add(model.TickInterval)
 	w.broker = newBroker(w)
