@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -75,9 +76,12 @@ func (s *stage) killWhen(sender bus.Sender, write int, meanwhile func(), do func
 	bus := &switchedBus{Sender: sender}
 	var writes atomic.Int64
 	var cut atomic.Bool
+	var under sync.WaitGroup // operations that reach the store, also if nobody waits for the answer
 	db := s.over(line{before: func(op operation) error {
+		under.Add(1)
 		switch {
 		case cut.Load():
+			under.Done()
 			return errDead{}
 		case op.write && writes.Add(1) == int64(write): // which still reaches the store
 			meanwhile()
@@ -86,8 +90,9 @@ func (s *stage) killWhen(sender bus.Sender, write int, meanwhile func(), do func
 			bus.shut.Store(true)
 		}
 		return nil
-	}})
+	}, after: func(operation) { under.Done() }})
 	err := do(ctx, app.New(app.Config{Store: db, Bus: bus, Now: s.clock.Now, NewID: s.newID, Log: s.log, Sources: s.sources()}))
+	under.Wait()
 	if died := ctx.Err() != nil; !died || err == nil {
 		noError(s.t, err)
 		return false
