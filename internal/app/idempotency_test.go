@@ -243,6 +243,27 @@ func TestRequestsByOneKeyAtTheSameTimeMakeOneBatch(t *testing.T) {
 	s.verify()
 }
 
+// A request loses the number of the first batch to a repetition of itself, which completes it.
+func TestRequestThatLosesTheFirstNumberIsReplayed(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.publish(flat)
+	ctx, cancel := context.WithTimeout(s.ctx, 10*time.Second)
+	defer cancel()
+	var begun atomic.Bool
+	db := s.over(line{before: func(op operation) error {
+		if op.write && begun.CompareAndSwap(false, true) {
+			must(s.app.CreateBatch(ctx, adaBy("k"), "flat", []byte(people(3))))(t)
+		}
+		return nil
+	}})
+	late := app.New(app.Config{Store: db, Bus: s.bus, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler), Sources: s.sources()})
+	if v := must(late.CreateBatch(ctx, adaBy("k"), "flat", []byte(people(3))))(t); v.ID != 1 || v.MemberCount != 3 || !v.Replayed {
+		t.Errorf("%+v", v)
+	}
+	s.verify()
+}
+
 func TestAdditionAskedForAgainByItsKeyAddsNobodyAnew(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		s.script = chain()

@@ -31,6 +31,9 @@ func (r *Registrar) ReserveBatch(ctx context.Context, summary store.BatchSummary
 		}
 		summary.ID, summary.DetectedAt, summary.Creating = next.Last, r.now().UTC(), true
 		ops, err := extra(next.Last)
+		if errors.Is(err, store.ErrExists) { // extra sees what the other process has written
+			return backoff.Permanent(err)
+		}
 		if err != nil {
 			return err
 		}
