@@ -319,8 +319,8 @@ phases:
       - {name: s5, worker_id: worker-01, function: F, params: {A: "{{Name}}"}}
 `
 
-// TestCostOfAStep: of five steps the first takes its member from the fan-out and the last ends the run
-// with what the process remembers, so that four read one document.
+// TestCostOfAStep: a step reads nothing. Its run and, at the end, the member are remembered, and the
+// run has the variables. What is read belongs to the pages and to the phase.
 func TestCostOfAStep(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, azure)
@@ -340,7 +340,7 @@ func TestCostOfAStep(t *testing.T) {
 	writes := float64(after.Writes-before.Writes) / steps
 	messages := float64(w.bus.Sent()-sent) / steps // jobs and results
 	t.Logf("a step: %.2f reads, %.2f writes (%d conflicts), %.2f messages", reads, writes, after.Conflicts-before.Conflicts, messages)
-	if reads > 0.9 || writes > 1.05 || messages > 2.05 {
+	if reads > 0.1 || writes > 1.05 || messages > 2.05 {
 		t.Fatalf("a step cost %.2f reads, %.2f writes, %.2f messages", reads, writes, messages)
 	}
 }

@@ -21,7 +21,7 @@ func (s *syncRun) refreshMembers(ctx context.Context, c schedule.Change) error {
 		rows[r.Member] = r.Row
 		ids = append(ids, r.Member)
 	}
-	limit := 90
+	limit := 45 // members, each with the run that it is in
 	for len(ids) > 0 {
 		n := 0
 		err := store.RetryOnConflict(ctx, func() error {

@@ -7,7 +7,7 @@ import (
 )
 
 // Limits in bytes of JSON: on the parameters or the result of one step, on those
-// of all steps of a run together, on the outputs of a run, on all outputs that a
+// of all steps of a run together with its variables, on the outputs of a run, on all outputs that a
 // member carries, and on the text of an error. They keep a job within a message,
 // and a run's end, which is written together with its member, within 2 MB.
 const (

@@ -28,6 +28,7 @@ type Run struct {
 	Current      int                        `json:"current"`
 	Steps        []Step                     `json:"steps"`
 	Outputs      map[string]json.RawMessage `json:"outputs,omitempty"`   // output_params of this run so far
+	Variables    map[string]json.RawMessage `json:"variables,omitempty"` // of the member, that the templates of its steps and their rollbacks use; none while it waits and after its end
 	Secrets      map[string]json.RawMessage `json:"secrets,omitempty"`   // encrypted values that the parameters of the step in hand refer to
 	Counts       *Counts                    `json:"counts,omitempty"`    // on_complete only: how the phase ended
 	StartTime    *time.Time                 `json:"startTime,omitempty"` // the batch's
@@ -45,19 +46,6 @@ type Run struct {
 	SentAt       *time.Time                 `json:"sentAt,omitempty"`       // when that job becomes, or became, visible to the worker
 	RolledBack   bool                       `json:"rolledBack,omitempty"`
 	Next         int                        `json:"next,omitempty"` // the execution that the member entered when this run ended; 0 for none
-}
-
-// Payload is how many bytes a run carries that come from outside: parameters,
-// results and outputs.
-func (r *Run) Payload() int {
-	n := PayloadSize(r.Outputs) + PayloadSize(r.Secrets)
-	for _, s := range r.Steps {
-		n += len(s.Params) + len(s.Result)
-		for _, a := range s.Abandoned {
-			n += len(a.Result)
-		}
-	}
-	return n
 }
 
 // EffectID is the idempotency key of the step at index: the same for each attempt, retry

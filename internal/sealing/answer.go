@@ -118,13 +118,16 @@ func (h *hider) addValues(secret json.RawMessage) {
 	h.values = slices.Compact(h.values)
 }
 
-// storedValue returns the value that a step refers to: that of the run or, after the run has
-// gone on to another step, that of the member.
+// storedValue returns the value that a step refers to: that of the run or, after the run has ended,
+// that of the member.
 func (h *hider) storedValue(ctx context.Context, name string) (json.RawMessage, error) {
 	if value, ok := h.run.Secrets[name]; ok {
 		return value, nil
 	}
 	if value, ok := h.run.Outputs[name]; ok || h.run.Member == 0 {
+		return value, nil
+	}
+	if value, ok := h.run.Variables[name]; ok {
 		return value, nil
 	}
 	if h.member.ETag == "" {

@@ -1,7 +1,6 @@
 package runstate
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -25,10 +24,6 @@ func (t *transition) dispatch(attempt string) error {
 		step.Attempts++
 	}
 	function, params, err := t.resolve(definition)
-	var load *loadError
-	if errors.As(err, &load) {
-		return err
-	}
 	if err != nil {
 		return t.failStep(err.Error())
 	}

@@ -32,8 +32,7 @@ func (t *transition) resolve(d runbook.Step) (function string, params json.RawMe
 }
 
 // variables are the variables of the step's templates: the batch's, then this
-// run's outputs, then earlier outputs, then the columns. The member is loaded
-// only for the last two.
+// run's outputs, then those that the run captured from its member.
 func (t *transition) variables(d runbook.Step) (template.Variables, error) {
 	vars := template.Variables{runbook.VariableBatchID: json.Number(fmt.Sprint(t.run.Batch))}
 	if t.run.StartTime != nil {
@@ -50,14 +49,8 @@ func (t *transition) variables(d runbook.Step) (template.Variables, error) {
 			continue
 		}
 		raw, ok := t.run.Outputs[name]
-		if !ok && t.run.Member != 0 {
-			m, err := t.loadMember()
-			if err != nil {
-				return nil, err
-			}
-			if raw, ok = m.WorkerData[name]; !ok {
-				raw, ok = m.Data[name]
-			}
+		if !ok {
+			raw, ok = t.run.Variables[name]
 		}
 		if !ok {
 			continue // the template names it in its error

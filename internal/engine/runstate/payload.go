@@ -30,7 +30,7 @@ func (t *transition) checkSize(what string, payload json.RawMessage) string {
 	if len(payload) > model.MaxPayload {
 		return fmt.Sprintf("the size of its %s is %d bytes; at most %d are allowed", what, len(payload), model.MaxPayload)
 	}
-	total := len(payload)
+	total := len(payload) + model.PayloadSize(t.run.Variables)
 	for i, s := range t.run.Steps {
 		if i != t.run.Current || what != "result" { // which takes the place of the one before
 			total += len(s.Result)

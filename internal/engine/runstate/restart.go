@@ -47,10 +47,7 @@ func RefuseErased(r *model.Run, rb *runbook.Runbook, m *model.Member, at int, re
 			return err
 		}
 		for _, name := range definition.References() {
-			value, ok := m.WorkerData[name]
-			if !ok {
-				value = m.Data[name]
-			}
+			value, _ := memberValue(m, name)
 			if sealed, ok := model.Sealed(value); ok && sealed == "" && !given[name] {
 				return model.Refusef("member %d cannot be retried: step %q needs the secret %q, which was erased; %s", m.ID, definition.Name, name, supplyAnew)
 			}

@@ -34,6 +34,11 @@ func (t *transition) start() error {
 		}
 	}
 	t.run.Status = model.RunRunning
+	if t.run.Member != 0 {
+		if err := CaptureVariables(t.run, t.rb, t.member); err != nil {
+			return err
+		}
+	}
 	return t.proceed()
 }
 
@@ -154,7 +159,8 @@ func (t *transition) rollBack(name, because string) error {
 
 // end closes the run; what it had not begun is cancelled.
 func (t *transition) end(status model.RunStatus, reason string) {
-	t.run.Status, t.run.EndedAt, t.run.Error, t.run.PausedAt, t.run.CancelReason, t.run.Secrets = status, &t.now, reason, nil, "", nil
+	t.run.Status, t.run.EndedAt, t.run.Error, t.run.PausedAt, t.run.CancelReason = status, &t.now, reason, nil, ""
+	t.run.Secrets, t.run.Variables = nil, nil
 	t.cancelSteps()
 }
 

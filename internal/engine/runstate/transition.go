@@ -58,7 +58,7 @@ func (t *transition) loadMember() (*model.Member, error) {
 	if t.member == nil {
 		m, err := t.state.LoadMember(t.run.Member)
 		if err != nil {
-			return nil, &loadError{err}
+			return nil, err
 		}
 		t.member = m
 	}
@@ -97,11 +97,6 @@ func (t *transition) apply(e model.RunEvent) error {
 
 // step is the step in hand.
 func (t *transition) step() *model.Step { return &t.run.Steps[t.run.Current] }
-
-// loadError is that the state of a decision could not be loaded: no fault of a step.
-type loadError struct{ error }
-
-func (e *loadError) Unwrap() error { return e.error }
 
 // load gets what every decision on a run needs. A run without a member that is not there is
 // made, where its batch has come to it; ok is false where it has not.
