@@ -167,7 +167,8 @@ func TestGroupRefusals(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat("[", 130) + strings.Repeat("]", 130)
 	applies := append(creates(3),
-		store.Writes{store.Create(key("n"), 1)},
+		store.Writes{store.ReplaceUnlessNewer(key("n"), map[string]int{"n": 9}, "n", -1)},
+		store.Writes{store.Create(key("busy0"), 1)},
 		store.Writes{store.Create(key("x"), 1), store.Replace(key("y"), 1, store.Version{ETag: `"1"`})},
 		store.Writes{store.Create(key("deep"), rawJSON(deep))},
 		store.Writes{store.Patch(key("none"), "", store.Increment("/n", 1)), store.Get(key("none"))},
