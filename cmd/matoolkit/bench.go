@@ -82,6 +82,8 @@ with the local system, so that both meet the same load of other programs.`,
 	cmd.Flags().IntVar(&c.BatchMembers, "batch-members", 100_000, "members of each of those batches")
 	cmd.Flags().DurationVar(&c.StoreLatency, "store-latency", 0, "latency to add to each request to Cosmos DB, such as 20ms")
 	cmd.Flags().DurationVar(&c.HostCPU, "host-cpu", 0, "CPU time to add to each invocation in the Functions host; 2.5ms is about what the real host uses")
+	cmd.Flags().IntVar(&c.Workers, "workers", 1, "replicas of the worker")
+	cmd.Flags().IntVar(&c.Parallelism, "parallelism", 64, "jobs of each replica at once")
 	cmd.Flags().IntVar(&c.Calls, "calls", 0, "maxConcurrentCalls of the Functions host (default: that of host.json)")
 	cmd.Flags().StringVar(&c.App, "app", "dist", "directory of the built Functions app")
 	cmd.Flags().IntSliceVar(&c.Members, "members", []int{100, 1000, 10000}, "sizes of the batches; 0 skips them")

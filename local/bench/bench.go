@@ -4,6 +4,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,6 +36,7 @@ type Config struct {
 	WorkerJobs             int           // that a worker alone is measured with; 0: it is not
 	StoreLatency           time.Duration // of each request to Cosmos DB, beside its own
 	HostCPU                time.Duration // CPU time of each invocation in the Functions host, beside its own
+	Workers, Parallelism   int           // replicas of the worker, and the jobs of each at once; 0: one, 64
 	Calls                  int           // maxConcurrentCalls of the Functions host; 0: as in host.json
 	Token                  func(system.Endpoints) func(context.Context) (string, error)
 	Out                    io.Writer // each part of the report when it is measured
@@ -221,13 +223,16 @@ func (r result) processes() string {
 	return strings.Join(parts, ", ")
 }
 
-func (r result) of(process string) usage {
+// of is the usage of a process, of all its replicas together; the peak is that of the largest.
+func (r result) of(process string) (sum usage) {
 	for _, u := range r.usage {
-		if u.name == process {
-			return u
+		if u.name == process || strings.HasPrefix(u.name, process+"-") {
+			sum.cpu += u.cpu
+			sum.written += u.written
+			sum.peak = max(sum.peak, u.peak)
 		}
 	}
-	return usage{}
+	return sum
 }
 
 // bed is one system under measurement.
@@ -290,9 +295,9 @@ func (b *bed) start(ctx context.Context) error {
 	life := ctx // of what is started in this process
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	parallelism, calls := "64", b.Calls
+	workers, parallelism, calls := cmp.Or(b.Workers, 1), cmp.Or(b.Parallelism, 64), b.Calls
 	if b.alone {
-		parallelism, calls = "1", 1
+		workers, parallelism, calls = 1, 1, 1
 	}
 	addresses := system.FreeAddresses()
 	for _, part := range system.AllParts() {
@@ -327,12 +332,20 @@ func (b *bed) start(ctx context.Context) error {
 		addresses = b.endpoints.Addresses.Or(addresses)
 	}
 	env := b.endpoints.Worker
-	env["WORKER_NOOP"], env["MAX_PARALLELISM"] = "1", parallelism
+	env["WORKER_NOOP"], env["MAX_PARALLELISM"] = "1", fmt.Sprint(parallelism)
 	if !b.telling {
 		env["LOG_LEVEL"] = "warn"
 	}
-	_, err := b.spawn("worker", env, b.Worker)
-	return err
+	for i := range workers {
+		name := "worker"
+		if i > 0 {
+			name += fmt.Sprintf("-%d", i+1)
+		}
+		if _, err := b.spawn(name, env, b.Worker); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (b *bed) spawn(name string, env map[string]string, path string, args ...string) (*system.Process, error) {
