@@ -211,3 +211,25 @@ func TestDeadlineOfAJobThatMayBeSentOnlyNowIsPutOff(t *testing.T) {
 		})
 	}
 }
+
+// A phase can have several announcements of one page: one of the page before it, and one of each page
+// that yields before its own is made.
+func TestPageThatComesAgainDoesNotRepeatTheFanOutOfThePagesBehindIt(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		yielded []bool
+		want    []model.Message
+	}{
+		"the page behind it is not made": {[]bool{true, false, false}, []model.Message{model.Announce{Phase: 2, Page: 4, FanOut: "yield-1"}}},
+		"it is made":                     {[]bool{true, false, false, false}, nil},
+		"and so are others":              {[]bool{true, true, true, false, false}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, err := engine.Decide(fannedOut(t, 6, c.yielded...), model.PageFannedOut{Phase: 2, Page: 3, FanOut: "yield-1"}, now)
+			if err != nil || !slices.Equal(d.Messages, c.want) || d.Stale != (c.want == nil) {
+				t.Fatalf("got %+v, %v, want %v", d, err, c.want)
+			}
+		})
+	}
+}

@@ -424,7 +424,7 @@ func (s *system) tick() {
 			switch {
 			case p.Status == model.PhasePending && p.DueAt != nil && !p.DueAt.After(s.now) && s.batch.Status == model.BatchActive,
 				p.Status == model.PhaseDispatched && !p.FannedOut:
-				s.due(model.Announce{Phase: p.ID, Page: 1})
+				s.due(model.Announce{Phase: p.ID, Page: 1, FanOut: "tick"})
 			case p.Status == model.PhaseDispatched && p.Kind == model.KindPhase && p.ShardsClosed >= p.Shards:
 				s.event(model.PhaseCounted{Phase: p.ID})
 			}

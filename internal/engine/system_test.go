@@ -562,11 +562,19 @@ func (s *system) runEvent(at place, e model.RunEvent) {
 	s.event(model.OnRun{Phase: at.phase, Member: at.member, RunEvent: e})
 }
 
-// due is the handler of batch-init and of one page of phase-due.
+// due is the handler of batch-init and of one page of phase-due. A phase that is announced again goes on
+// at the last page that was made.
 func (s *system) due(m model.Announce) {
 	if s.batch.DispatchMode() == model.Cancelled {
 		s.stop()
 		return
+	}
+	if m.Page <= 1 && m.FanOut != "" {
+		for _, at := range s.sheets() {
+			if at.phase == m.Phase {
+				m.Page = max(m.Page, at.page)
+			}
+		}
 	}
 	s.event(model.PhaseDue{Phase: m.Phase, Page: m.Page, FanOut: m.FanOut})
 }
