@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // A file is the header and then, for each record, its length and CRC-32C (both
@@ -225,14 +226,21 @@ func (j *Journal) signal() {
 	}
 }
 
+// gather is how long records are collected before a write while several callers wait at once: a
+// disk writes the last block of the file again with each sync.
+const gather = time.Millisecond
+
 // run writes the pending records; one write takes all that arrived during the previous
 // write. It waits for the disk when a caller does: until then the records outlive the
 // process, which is all that is asked of those that nobody waits for.
 func (j *Journal) run() {
 	defer close(j.done)
 	var spare []byte
-	unsaved := false
+	unsaved, callers := false, 0
 	for range j.wake {
+		if callers > 1 {
+			time.Sleep(gather)
+		}
 		j.mu.Lock()
 		batch, waiting, closed, err := j.pending, j.waiting, j.closed, j.err
 		j.pending, j.waiting, j.busy = spare[:0], nil, true
@@ -244,6 +252,7 @@ func (j *Journal) run() {
 			unsaved = unsaved && !save
 		}
 		j.finish(err, unsaved, waiting)
+		callers = len(waiting)
 		if spare = batch; cap(spare) > 4<<20 {
 			spare = nil
 		}
