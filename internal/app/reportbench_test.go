@@ -59,10 +59,12 @@ func storeManyMembers(b *testing.B) (s *stage, batch, members int) {
 func stored(batch, id int) store.Writes {
 	m := model.Member{ID: id, Page: model.PageOf(id), Key: fmt.Sprintf("p%06d@x", id), Status: model.MemberActive, AddedAt: dawn}
 	run := func(phase int, name string, status model.RunStatus, steps ...model.Step) store.Write {
-		return store.Upsert(store.RunKey(batch, phase, id), model.Run{
+		r := model.Run{
 			Batch: batch, Phase: phase, Member: id, Page: m.Page, Key: m.Key, Kind: model.KindPhase, PhaseName: name,
 			Runbook: "undoable", Version: 1, Status: status, Steps: steps, CreatedAt: dawn, EndedAt: &dawn,
-		})
+		}
+		r.NoteStatuses()
+		return store.Upsert(store.RunKey(batch, phase, id), r)
 	}
 	step := func(status model.StepStatus) model.Step {
 		return model.Step{Status: status, DispatchedAt: &dawn, CompletedAt: &dawn}

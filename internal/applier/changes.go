@@ -12,6 +12,7 @@ import (
 // apply holds the changes of a decision until they are written.
 func (s *Snapshot) apply(w model.Writes) {
 	for _, run := range w.Runs {
+		run.NoteStatuses()
 		s.set(runKey(run), run)
 	}
 	for _, m := range w.Members {

@@ -22,18 +22,19 @@ type Run struct {
 	Key          string                     `json:"key,omitempty"`
 	Kind         PhaseKind                  `json:"kind"`
 	PhaseName    string                     `json:"phase"`
-	Runbook      string                     `json:"runbook"`
-	Version      int                        `json:"version"`
+	Runbook      string                     `json:"fromRunbook"` // this and the version have names of their own, which are not indexed
+	Version      int                        `json:"fromVersion"`
 	Status       RunStatus                  `json:"status"`
 	Current      int                        `json:"current"`
 	Steps        []Step                     `json:"steps"`
-	Outputs      map[string]json.RawMessage `json:"outputs,omitempty"`   // output_params of this run so far
-	Variables    map[string]json.RawMessage `json:"variables,omitempty"` // of the member, that the templates of its steps and their rollbacks use; none while it waits and after its end
-	Secrets      map[string]json.RawMessage `json:"secrets,omitempty"`   // encrypted values that the parameters of the step in hand refer to
-	Counts       *Counts                    `json:"counts,omitempty"`    // on_complete only: how the phase ended
-	StartTime    *time.Time                 `json:"startTime,omitempty"` // the batch's
-	LastEvent    string                     `json:"lastEvent,omitempty"` // the event applied last, to know it when it comes again
-	Task         string                     `json:"task,omitempty"`      // the work that released or retried it last, to know that when it comes again
+	StepStatuses []StepStatus               `json:"stepStatuses,omitempty"` // those of the steps, each once and in order, for queries; see NoteStatuses
+	Outputs      map[string]json.RawMessage `json:"outputs,omitempty"`      // output_params of this run so far
+	Variables    map[string]json.RawMessage `json:"variables,omitempty"`    // of the member, that the templates of its steps and their rollbacks use; none while it waits and after its end
+	Secrets      map[string]json.RawMessage `json:"secrets,omitempty"`      // encrypted values that the parameters of the step in hand refer to
+	Counts       *Counts                    `json:"counts,omitempty"`       // on_complete only: how the phase ended
+	StartTime    *time.Time                 `json:"startTime,omitempty"`    // the batch's
+	LastEvent    string                     `json:"lastEvent,omitempty"`    // the event applied last, to know it when it comes again
+	Task         string                     `json:"task,omitempty"`         // the work that released or retried it last, to know that when it comes again
 	CreatedAt    time.Time                  `json:"createdAt"`
 	EndedAt      *time.Time                 `json:"endedAt,omitempty"`
 	Error        string                     `json:"error,omitempty"`
@@ -110,6 +111,17 @@ func (r *Run) Definition(rb *runbook.Runbook, index int) (runbook.Step, error) {
 		return runbook.Step{}, fmt.Errorf("model: runbook %s version %d has no step %d in %q", r.Runbook, r.Version, place, sequence)
 	}
 	return definitions[place], nil
+}
+
+// NoteStatuses sets StepStatuses. The applier calls it for each run that it writes.
+func (r *Run) NoteStatuses() {
+	r.StepStatuses = nil
+	for _, s := range r.Steps {
+		if !slices.Contains(r.StepStatuses, s.Status) {
+			r.StepStatuses = append(r.StepStatuses, s.Status)
+		}
+	}
+	slices.Sort(r.StepStatuses)
 }
 
 // Clone copies the run with what a decision may change of it.

@@ -19,7 +19,7 @@ func (s *Store) Runs(ctx context.Context, batch int, f store.RunFilter, page sto
 		q.where("c.doc.memberId = @member", "@member", f.Member)
 	}
 	if f.StepStatus != "" {
-		q.where(`ARRAY_CONTAINS(c.doc.steps, {"status": @status}, true)`, "@status", f.StepStatus)
+		q.where("ARRAY_CONTAINS(c.doc.stepStatuses, @status)", "@status", f.StepStatus)
 	}
 	if f.Waking {
 		q.and("IS_DEFINED(c.doc.wakeAt)")

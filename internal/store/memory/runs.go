@@ -17,7 +17,7 @@ func (s *Store) Runs(ctx context.Context, batch int, f store.RunFilter, page sto
 	o := order{store.Sort{By: store.FieldID}, []store.Field{store.FieldID, store.FieldMemberID}}
 	return list(ctx, s, "Runs", store.BatchPartition(batch), "run", f, o, page, func(_ *document, r *run) bool {
 		return (f.Phase == "" || r.PhaseName == f.Phase) && (f.Member == 0 || r.Member == f.Member) && (!f.Waking || r.WakeAt != nil) &&
-			(f.StepStatus == "" || slices.ContainsFunc(r.Steps, func(s model.Step) bool { return s.Status == f.StepStatus })) &&
+			(f.StepStatus == "" || slices.Contains(r.StepStatuses, f.StepStatus)) &&
 			strings.HasPrefix(r.Key, f.KeyPrefix)
 	})
 }

@@ -118,6 +118,7 @@ func testRuns(t *testing.T, d Driver) {
 
 func newRun(batch int, r model.Run) store.Write {
 	r.Batch = batch
+	r.NoteStatuses()
 	return store.Create(store.RunKey(batch, r.Phase, r.Member), r)
 }
 
