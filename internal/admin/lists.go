@@ -166,19 +166,22 @@ func (a *Admin) countInit(ctx context.Context, b *model.Batch, p model.Phase, v 
 	return nil
 }
 
-// findPhaseName gives a phase's name as the batch has it, for a name in any case. It refuses a name that
+// executionsOf returns the executions of the phases with a name, in any case. It refuses a name that
 // no phase has, for which the list would be empty.
-func findPhaseName(b *model.Batch, name string) (string, error) {
+func executionsOf(b *model.Batch, name string) (executions []int, err error) {
 	var names []string
 	for _, p := range b.Phases {
 		if strings.EqualFold(p.Name, name) {
-			return p.Name, nil
+			executions = append(executions, p.ID)
 		}
 		if !slices.Contains(names, p.Name) {
 			names = append(names, p.Name)
 		}
 	}
-	return "", problem.New(api.CodeInvalid, "batch %d has no phase %q; it has %s", b.ID, name, strings.Join(names, ", "))
+	if len(executions) > 0 {
+		return executions, nil
+	}
+	return nil, problem.New(api.CodeInvalid, "batch %d has no phase %q; it has %s", b.ID, name, strings.Join(names, ", "))
 }
 
 // Steps lists the steps of a batch's runs, by phase and member. The limit counts runs, of which the
@@ -191,7 +194,7 @@ func (a *Admin) Steps(ctx context.Context, by audit.Caller, id int, o api.ListOp
 	}
 	filter := store.RunFilter{Member: o.Member, Waking: o.Status == api.StepWaitingForRetry, KeyPrefix: o.Search}
 	if o.Phase != "" {
-		if filter.Phase, err = findPhaseName(&b.Doc, o.Phase); err != nil {
+		if filter.Phases, err = executionsOf(&b.Doc, o.Phase); err != nil {
 			return api.Page[api.Step]{}, err
 		}
 	}

@@ -47,7 +47,7 @@ type Runs interface {
 
 // RunFilter narrows a list of runs. An empty field takes all; those that are given must all hold.
 type RunFilter struct {
-	Phase      string // the phase's name, compared exactly
+	Phases     []int // executions of phases; in any of them
 	Member     int
 	StepStatus model.StepStatus // runs with at least one step in it
 	Waking     bool             // only runs that wait for a poll or a retry

@@ -417,6 +417,15 @@ func advanceOnce(ctx context.Context, client *apiclient.Client, batch int) error
 // await waits until a batch is as it must be. It asks some twenty times in as long as it has waited,
 // so that its requests are few beside what is measured.
 func await(ctx context.Context, client *apiclient.Client, batch int, done func(api.Batch) bool) error {
+	return awaitWith(ctx, client, batch, done, func(waited time.Duration) time.Duration { return max(50*time.Millisecond, waited/20) })
+}
+
+// awaitSeldom is await where each request is counted among the costs, and time is not.
+func awaitSeldom(ctx context.Context, client *apiclient.Client, batch int, done func(api.Batch) bool) error {
+	return awaitWith(ctx, client, batch, done, func(time.Duration) time.Duration { return 3 * time.Second })
+}
+
+func awaitWith(ctx context.Context, client *apiclient.Client, batch int, done func(api.Batch) bool, pause func(waited time.Duration) time.Duration) error {
 	for began := time.Now(); ; {
 		view, err := client.Batch(ctx, batch)
 		if err != nil || done(view) {
@@ -425,7 +434,7 @@ func await(ctx context.Context, client *apiclient.Client, batch int, done func(a
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(max(50*time.Millisecond, time.Since(began)/20)):
+		case <-time.After(pause(time.Since(began))):
 		}
 	}
 }

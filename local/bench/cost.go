@@ -130,6 +130,12 @@ func polledFor(members, polls int) load {
 	l := polling(members)
 	l.runbook = strings.Replace(l.runbook, "timeout: 4s", fmt.Sprintf("timeout: %ds", polls), 1)
 	l.logs = true
+	l.drive = func(ctx context.Context, client *apiclient.Client, batch int) error {
+		if _, err := client.Advance(ctx, batch, "only", ""); err != nil {
+			return err
+		}
+		return awaitSeldom(ctx, client, batch, func(b api.Batch) bool { return b.CompletedAt != nil })
+	}
 	return l
 }
 
@@ -155,9 +161,9 @@ func advanceAll(ctx context.Context, client *apiclient.Client, batch int) error 
 			phases, err := client.Phases(ctx, batch)
 			return b.CompletedAt != nil || err == nil && phases.Items[phase].CompletedAt != nil
 		}
-		if err := await(ctx, client, batch, ended); err != nil {
+		if err := awaitSeldom(ctx, client, batch, ended); err != nil {
 			return err
 		}
 	}
-	return await(ctx, client, batch, func(b api.Batch) bool { return b.CompletedAt != nil })
+	return awaitSeldom(ctx, client, batch, func(b api.Batch) bool { return b.CompletedAt != nil })
 }

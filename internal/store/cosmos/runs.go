@@ -12,8 +12,8 @@ import (
 // Runs implements store.Runs.
 func (s *Store) Runs(ctx context.Context, batch int, f store.RunFilter, page store.Paging) (store.Page[model.Run], error) {
 	q := newQuery("c.type = 'run'")
-	if f.Phase != "" {
-		q.where("c.doc.phase = @phase", "@phase", f.Phase)
+	if len(f.Phases) > 0 {
+		q.where("ARRAY_CONTAINS(@phases, c.doc.phaseId)", "@phases", f.Phases)
 	}
 	if f.Member > 0 {
 		q.where("c.doc.memberId = @member", "@member", f.Member)

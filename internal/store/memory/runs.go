@@ -16,7 +16,7 @@ type run = model.Run
 func (s *Store) Runs(ctx context.Context, batch int, f store.RunFilter, page store.Paging) (store.Page[run], error) {
 	o := order{store.Sort{By: store.FieldID}, []store.Field{store.FieldID, store.FieldMemberID}}
 	return list(ctx, s, "Runs", store.BatchPartition(batch), "run", f, o, page, func(_ *document, r *run) bool {
-		return (f.Phase == "" || r.PhaseName == f.Phase) && (f.Member == 0 || r.Member == f.Member) && (!f.Waking || r.WakeAt != nil) &&
+		return (len(f.Phases) == 0 || slices.Contains(f.Phases, r.Phase)) && (f.Member == 0 || r.Member == f.Member) && (!f.Waking || r.WakeAt != nil) &&
 			(f.StepStatus == "" || slices.Contains(r.StepStatuses, f.StepStatus)) &&
 			strings.HasPrefix(r.Key, f.KeyPrefix)
 	})

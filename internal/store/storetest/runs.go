@@ -56,7 +56,7 @@ func testRuns(t *testing.T, d Driver) {
 	check(t, []row{
 		{"all", list(store.RunFilter{}, store.Sort{}), "1/0 2/1 2/2 2/3 2/60 3/1 3/60", false},
 		{"by member", list(store.RunFilter{}, store.Sort{By: store.FieldID, Descending: true}), "3/60 3/1 2/60 2/3 2/2 2/1 1/0", false},
-		{"of a phase", list(store.RunFilter{Phase: "end"}, store.Sort{}), "3/1 3/60", false},
+		{"of a phase", list(store.RunFilter{Phases: []int{3}}, store.Sort{}), "3/1 3/60", false},
 		{"of a member", list(store.RunFilter{Member: 60}, store.Sort{}), "2/60 3/60", false},
 		{"by the status of a step", list(store.RunFilter{StepStatus: model.StepDispatched}, store.Sort{}), "2/1 2/60 3/60", false},
 		{"that wait for a poll or a retry", list(store.RunFilter{StepStatus: model.StepPending, Waking: true}, store.Sort{}), "2/2", false},
