@@ -35,8 +35,8 @@ func TestSizeOfStoredRun(t *testing.T) {
 		more string
 		most int
 	}{
-		"plain steps":         {"", 1_110},
-		"steps with policies": {", poll: {interval: 1m, timeout: 2h}, timeout: 10m, retry: {max_retries: 3, interval: 1m, backoff: exponential, max_interval: 10m, jitter: 20%}", 1_110},
+		"plain steps":         {"", 1_120},
+		"steps with policies": {", poll: {interval: 1m, timeout: 2h}, timeout: 10m, retry: {max_retries: 3, interval: 1m, backoff: exponential, max_interval: 10m, jitter: 20%}", 1_120},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
