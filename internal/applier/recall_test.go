@@ -12,10 +12,10 @@ func TestRecallCacheForgetsTheOldestBeyondItsBytes(t *testing.T) {
 	c := newRecallCache()
 	const size = 64 << 10
 	key := func(i int) store.Key { return store.Key{PK: "p", ID: fmt.Sprint(i)} }
-	const fit = remembered / (size + overhead)
+	const fit = remembered / size
 	for i := range fit + 5 {
-		c.put(key(i), encodedDoc{body: make([]byte, size), etag: fmt.Sprint(i)})
-		c.put(key(i), encodedDoc{body: make([]byte, size), etag: fmt.Sprint(i, "again")}) // takes the place of the first
+		c.put(key(i), recalledDoc{size: size, etag: fmt.Sprint(i)})
+		c.put(key(i), recalledDoc{size: size, etag: fmt.Sprint(i, "again")}) // takes the place of the first
 	}
 	for i := range fit + 5 {
 		d, ok := c.get(key(i))

@@ -59,8 +59,8 @@ func recallInto[T any](s *Snapshot, key store.Key) {
 	if _, ok := s.docs[key]; ok || !s.recall {
 		return
 	}
-	if item, ok := recall[T](s.applier.recalls, key); ok {
-		Prime(s, key, item)
+	if doc, etag := recall[T](s.applier.recalls, key); doc != nil {
+		s.docs[key] = &document{was: doc, is: doc, version: store.Version{ETag: etag}}
 		s.recalled = true
 	}
 }
