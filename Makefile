@@ -28,7 +28,7 @@ GORELEASER := go run github.com/goreleaser/goreleaser/v2@v2.15.4
 GOLANGCI_VERSION = 2.15.0
 GOLANGCI = $(if $(findstring version $(GOLANGCI_VERSION) ,$(shell golangci-lint version 2>/dev/null)),golangci-lint,go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(GOLANGCI_VERSION))
 
-.PHONY: help build stage clean demo up func bench bench-long bench-river test test-short test-protocols soak soak-storm soak-simulation soak-sources soak-explore fuzz lint portable vuln clients example-workers package image notices release
+.PHONY: help build stage clean demo demo-programs up func bench bench-long bench-river test test-short test-protocols soak soak-storm soak-simulation soak-sources soak-explore fuzz lint portable vuln clients example-workers package image notices release
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "%s%s\n", sep, substr($$0, 5); sep = "\n"} /^[A-Za-z0-9_-]+:.*## / {if (sep) printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,12 +55,14 @@ clean: ## delete bin/ and dist/
 ##@ Run
 # "go list" downloads only the modules that the programs need. The worker is compiled last, while the
 # demo starts the local system.
-demo: ## run a migration batch on this machine and check the result
+demo: demo-programs ## run a migration batch on this machine and check the result
+	@bin/matoolkit local demo --build-worker '$(BUILD) -o bin/worker ./worker'
+
+demo-programs:
 	@echo 'Downloading the modules of the programs, the first time about 110 MB'
 	@$(PLAIN) go list -deps ./handler ./cmd/matoolkit ./worker >/dev/null
 	$(BUILD) -o bin/ ./handler ./cmd/matoolkit
 	@$(app)
-	@bin/matoolkit local demo --build-worker '$(BUILD) -o bin/worker ./worker'
 
 up: stage ## start a local Azure and tenant, until Ctrl-C
 	bin/matoolkit local up

@@ -248,7 +248,7 @@ esac
 exec %[1]s "$@"
 `
 	makeStandIn = `#!/bin/sh
-exec %s --no-print-directory -o build -o stage "$@"
+exec %s --no-print-directory -o build -o stage -o demo-programs BUILD=true "$@"
 `
 )
 
