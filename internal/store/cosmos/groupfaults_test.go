@@ -57,6 +57,7 @@ func grouped(t *testing.T, fault *cosmos.Fault, applies ...store.Writes) (*Store
 		}
 		return 0, 0
 	}
+	testenv.Eventually(t, "the first write has landed, which is after its outcome", func() bool { f, q := waiting(); return f+q == 0 })
 	var calls sync.WaitGroup
 	begin := func(writes store.Writes, err *error) {
 		flights, queued := waiting()
