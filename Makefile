@@ -28,7 +28,7 @@ GORELEASER := go run github.com/goreleaser/goreleaser/v2@v2.15.4
 GOLANGCI_VERSION = 2.15.0
 GOLANGCI = $(if $(findstring version $(GOLANGCI_VERSION) ,$(shell golangci-lint version 2>/dev/null)),golangci-lint,go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(GOLANGCI_VERSION))
 
-.PHONY: help build stage clean demo demo-programs up func bench bench-long bench-river test test-short test-protocols soak soak-storm soak-simulation soak-sources soak-explore fuzz lint portable vuln clients example-workers package image notices release
+.PHONY: help build stage clean demo demo-programs up func bench bench-long bench-record bench-river test test-short test-protocols soak soak-storm soak-simulation soak-sources soak-explore fuzz lint portable vuln clients example-workers package image notices release
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "%s%s\n", sep, substr($$0, 5); sep = "\n"} /^[A-Za-z0-9_-]+:.*## / {if (sep) printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -85,6 +85,12 @@ bench: stage bench-river ## measure throughput, latency and memory, and compare 
 bench-long: stage bench-river # measure batches of up to 300,000 members, and 1,000,000 in ten
 	bin/matoolkit local bench --only members --members 100,1000,10000,100000,300000 --steps 1
 	bin/matoolkit local bench --only batches --batches 10 --batch-members 100000
+
+bench-record: stage bench-river # record the runs of docs/reference/performance.md, with their order in the names
+	bin/matoolkit local bench --output json >local/bench/results/1-usual.json
+	bin/matoolkit local bench --only members --members 100,1000,10000,100000,300000 --steps 1 --output json >local/bench/results/2-sizes.json
+	bin/matoolkit local bench --only batches --batches 10 --batch-members 100000 --output json >local/bench/results/3-batches.json
+	go generate ./docs/...
 
 # River and its driver are a module of their own. Without a network the benchmark does without them.
 bench-river:

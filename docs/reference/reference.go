@@ -31,6 +31,7 @@ func Pages(root string, commands *cobra.Command) (map[string]string, error) {
 		"fidelity.md":         readFidelity,
 		"functions.md":        readFunctions,
 		"metrics.md":          readMetrics,
+		"performance.md":      readPerformance,
 		"problem-codes.md":    readProblemCodes,
 		"runbook.md":          readRunbook,
 		"settings.md":         readSettings,

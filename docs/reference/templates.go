@@ -173,6 +173,37 @@ A failed request of the admin API has a body of the type ` + "`application/probl
 {{- end}}
 {{end}}
 
+{{define "performance.md"}}
+# Performance
+{{template "generated"}}
+A recorded run of ` + "`make bench-record`" + `: broker, store, Functions host, handler and worker are processes of one machine, with state on disk, and the steps do nothing. [How it works](../architecture.md#performance) explains the figures. "Load average" shows what else the machine did.
+
+## Targets
+
+| target | limit | measured | River in the same minutes | met |
+|---|---|---|---|---|
+{{- range .Targets}}
+| {{cell .Name}} | {{cell .Limit}} | {{.Measured}} | {{with .River}}{{.}}{{end}} | {{.Verdict}} |
+{{- end}}
+{{range .Tables}}
+{{- if ne .Name "Targets"}}
+## {{.Name}}
+
+|{{range .Columns}} {{cell .}} |{{end}}
+|{{range .Columns}}---|{{end}}
+{{- range .Rows}}
+|{{range .}} {{.}} |{{end}}
+{{- end}}
+{{end}}
+{{- end}}
+{{- if .Notes}}
+## Notes
+{{range .Notes}}
+- {{.}}
+{{- end}}
+{{- end}}
+{{end}}
+
 {{define "fidelity.md"}}
 # Fidelity of the local system
 {{template "generated"}}
