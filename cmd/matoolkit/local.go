@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"math"
 	"net"
 	"os"
 	"os/signal"
@@ -192,8 +193,12 @@ func up(ctx context.Context, f *upFlags, out, log io.Writer) (err error) {
 			c.Output = termlog.Lines(log)
 		}
 	}
-	// Memory is cheaper on a laptop than garbage collection.
+	// Memory is cheaper on a laptop than garbage collection, up to a limit. Service Bus keeps the message
+	// ids of ten minutes, up to a million under load.
 	debug.SetGCPercent(400)
+	if debug.SetMemoryLimit(-1) == math.MaxInt64 { // else GOMEMLIMIT has set it
+		debug.SetMemoryLimit(384 << 20)
+	}
 	began := time.Now()
 	s, err := system.Start(context.WithoutCancel(ctx), c)
 	if err != nil {
