@@ -142,8 +142,8 @@ func (c Config) ofEachSize(ctx context.Context) (all []size, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("%d members: %w", n, err)
 		}
-		c.progress("measured %s members", grouped(n))
 		s := sized(n, c.Steps, created, r)
+		c.progress("measured %s members: %.0f steps/s, %.2f ms per step; %s", grouped(n), s.perSecond, s.cpu, r.processes())
 		t.Rows = append(t.Rows, []any{
 			n, s.steps, two(s.seconds), whole(s.perSecond), two(s.cpu), two(s.reads), two(s.writes), two(s.messages),
 			one(s.ru), two(s.operations), two(s.executions), one(s.written), whole(s.handlerMB), loadAverage(),

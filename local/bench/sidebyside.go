@@ -120,12 +120,15 @@ func (b *bed) awaitSucceeded(ctx context.Context, client *apiclient.Client, batc
 	}
 }
 
+// mostAdded is how many members one request can add to a batch that exists.
+const mostAdded = 10_000
+
 // upload creates a batch, in as many requests as its size needs.
 func upload(ctx context.Context, client *apiclient.Client, from, members int) (batch int, err error) {
 	first := min(members, membercsv.MaxRows)
 	view, err := client.CreateBatch(ctx, "bench", []byte(people(from, first)))
 	for done := first; err == nil && done < members; {
-		n := min(members-done, membercsv.MaxRows)
+		n := min(members-done, mostAdded)
 		_, err = client.AddMembers(ctx, view.ID, []byte(people(from+done, n)))
 		done += n
 	}
