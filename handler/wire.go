@@ -38,10 +38,10 @@ type wiring struct {
 }
 
 // connections is how many idle connections to one host are kept: as many as
-// host.json lets invocations run at once, 64 for each of the two subscriptions. An
-// invocation mostly waits for the store and the bus, so that 64 at 30 ms make two
-// thousand a second, and 64 envelopes of the largest message fit a small instance.
-const connections = 128
+// host.json lets invocations run at once, 128 for each of the two subscriptions. An
+// invocation mostly waits for the store and the bus, and the largest messages, of 256 KB
+// each, fit a small instance.
+const connections = 256
 
 // wire puts the program together. It reaches for nothing over the network.
 func wire(ctx context.Context, s settings, lookup func(string) string, log *slog.Logger) (*wiring, error) {
