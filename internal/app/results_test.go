@@ -142,7 +142,8 @@ func TestResultsOfAGroupAreDecidedOneByOne(t *testing.T) {
 		"one":     {func(g *grouped) bus.Message { return testenv.Group(g.result(2)) }, []int{2}, nil},
 		"twice the same": {
 			func(g *grouped) bus.Message { return testenv.Group(append(g.results(1, 1, 2), g.results(1, 2)...)...) },
-			[]int{1, 2}, nil,
+			[]int{1, 2},
+			nil,
 		},
 		"more than a worker sends": {
 			func(g *grouped) bus.Message {
@@ -152,7 +153,8 @@ func TestResultsOfAGroupAreDecidedOneByOne(t *testing.T) {
 				}
 				return group(entries...)
 			},
-			[]int{1, 2, 3, 4}, nil,
+			[]int{1, 2, 3, 4},
+			nil,
 		},
 		"entries that cannot be read": {
 			func(g *grouped) bus.Message {

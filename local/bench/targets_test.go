@@ -25,7 +25,7 @@ func TestTargetsCompareWhatWasMeasured(t *testing.T) {
 		"executions per step under load": true, "KB written to disk per step": true,
 		"RU per poll, nothing coincides": true, "bus operations per poll, nothing coincides": true, "executions per poll, nothing coincides": false,
 		"USD per 1,000 members with 15 steps and 30 polls: Functions, Service Bus, Cosmos DB": true,
-		"handler MB with 300,000 members": false,
+		"handler MB with 300,000 members":                     false,
 		"CPU per step with 300,000 members, of that with 100": false, "RU per step with 300,000 members, of that with 100": false,
 		"MB of the largest process (cosmos), 1,000,000 members in 10 batches": true,
 	}

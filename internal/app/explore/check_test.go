@@ -16,7 +16,7 @@ import (
 func (w *world) checkBegin(e execution, late bool) {
 	name := w.jobName(e.job.BatchID, e.job.CorrelationData.StepExecutionID, e.job.JobID)
 	for _, other := range w.running {
-		if other.owner == e.owner && other.job.BatchID == e.job.BatchID && !(w.mayOverlap(other.job, e.job)) {
+		if other.owner == e.owner && other.job.BatchID == e.job.BatchID && !w.mayOverlap(other.job, e.job) {
 			w.problem("job %s begins while job %s has not ended", name, w.jobName(other.job.BatchID, other.job.CorrelationData.StepExecutionID, other.job.JobID))
 		}
 	}
