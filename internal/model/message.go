@@ -12,7 +12,7 @@ type Message interface{ message() }
 
 type (
 	// Dispatch sends the job of a step that the run has in flight, to the worker of its definition and
-	// with its timeout. At is when the job becomes visible to the worker; zero for now.
+	// with its timeout. At is when the job becomes visible to the worker; zero: at once.
 	Dispatch struct {
 		Run        *Run
 		Step       int
