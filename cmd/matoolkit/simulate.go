@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,16 +12,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/matoolkit/matoolkit/internal/cli"
 	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/local/simulate"
 )
 
 // simulateFlags are the options of a simulation.
 type simulateFlags struct {
-	members, start, until, answers, zone string
-	member                               []string
-	all                                  bool
+	members, start, until, answers, zone, functions string
+	member                                          []string
+	all, assumeSuccess                              bool
 }
 
 // addSimulate adds the command "runbook simulate".
@@ -48,23 +51,35 @@ migrations runs this one with a clock that jumps from event to event, so weeks t
   --answers  the answers of workers, approvals, and who joins or leaves. Without it each job
              succeeds after a second with made-up values, and nothing is approved
 
-The timeline shows when each phase starts and ends, where gates and quiet hours hold it, and
+A job fails as it would at a worker: if the function is unknown, or if a parameter is unknown,
+missing, empty or of the wrong type. Workers have the standard functions of this version;
+--functions names others, as for runbook lint. With --assume-success every call is accepted.
+
+The calendar shows when each phase is due, and when quiet hours end that hold it. The timeline
+shows when each phase starts and ends, where gates and quiet hours hold it, and
 which members fail. Below it are the result of each phase, the calls of each function, and
 warnings. A phase that waits for an approval that the answers do not give ends the timeline
 of its batch, and the command shows the remaining phases.
 
 With --quiet the command prints only the keys of failed members. The exit status is 0 when
-every batch completes without failures, else 1. docs/write-a-runbook.md describes the
-answers.`,
+every batch completes without failures and no step of the runbook, called or not, would fail
+on every call, else 1. docs/write-a-runbook.md describes the answers.`,
 		Example: `  matoolkit runbook simulate moves.yaml --members members.csv --start "2026-12-01 18:00"
   matoolkit runbook simulate moves.yaml --members members.csv --start 2026-12-01T18:00:00+01:00 \
       --answers answers.yaml --member eva@contoso.com
   matoolkit runbook simulate moves.yaml --members members.csv --start "2026-12-01 18:00" \
-      --time-zone Europe/Berlin --output csv > timeline.csv`,
+      --time-zone Europe/Berlin --output csv > timeline.csv
+  matoolkit runbook simulate moves.yaml --members members.csv --start "2026-12-01 18:00" \
+      --functions ./functions`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			config, loc, err := f.read(args[0])
 			if err != nil {
 				return err
+			}
+			if !f.assumeSuccess {
+				if config.Functions, err = cli.Functions(f.functions, command.ReadFile(cmd)); err != nil {
+					return err
+				}
 			}
 			debug.SetGCPercent(400) // it allocates much and keeps little
 			t, err := simulate.Run(cmd.Context(), config)
@@ -85,6 +100,8 @@ answers.`,
 	flags.StringVar(&f.start, "start", "", "start of the migration, such as \"2026-12-01 18:00\" or 2026-12-01T18:00:00+01:00")
 	flags.StringVar(&f.zone, "time-zone", "UTC", "time zone of times without one and of the table, such as Europe/Berlin")
 	flags.StringVar(&f.answers, "answers", "", "YAML file with the answers")
+	cli.FunctionsFlag(c, &f.functions)
+	flags.BoolVar(&f.assumeSuccess, "assume-success", false, "accept every call: unknown functions and wrong parameters do not fail")
 	flags.StringVar(&f.until, "until", "", "end of the simulation, as for --start (default: the last event)")
 	flags.StringArrayVar(&f.member, "member", nil, "show each job of the member with this key; repeatable")
 	flags.BoolVar(&f.all, "members-detail", false, "show each job of every member")
@@ -96,6 +113,8 @@ answers.`,
 func (f *simulateFlags) read(runbook string) (simulate.Config, *time.Location, error) {
 	c := simulate.Config{Members: f.members, Step: f.member, All: f.all}
 	switch {
+	case f.assumeSuccess && f.functions != "":
+		return c, nil, exit.Usage(errors.New("--functions and --assume-success cannot be given together"))
 	case f.members == "":
 		return c, nil, exit.Usage(errors.New("--members is missing: give the CSV file of members"))
 	case f.start == "":
@@ -166,6 +185,7 @@ func printTimeline(cmd *cobra.Command, t *simulate.Timeline, loc *time.Location)
 		}
 		return t.In(loc).Format("2006-01-02 15:04:05 MST")
 	}
+	day := func(t *time.Time) string { return t.In(loc).Format("Mon 2006-01-02 15:04 MST") }
 	events := command.Table{Head: []string{"time", "offset", "batch", "phase", "what"}}
 	for _, e := range t.Events {
 		batch := ""
@@ -179,11 +199,15 @@ func printTimeline(cmd *cobra.Command, t *simulate.Timeline, loc *time.Location)
 		events.Rows = append(events.Rows, []any{when, e.Offset, batch, e.Phase, e.Text})
 	}
 	phases := command.Table{Head: []string{"batch", "phase", "status", "started", "took", "succeeded", "failed", "jobs", "retries", "polls"}}
+	calendar := command.Table{Head: []string{"batch", "phase", "offset", "without quiet hours", "with quiet hours"}}
 	members := command.Table{Head: []string{"batch", "status", "members", "succeeded", "failed", "removed", "open"}}
 	failed := command.Table{Head: []string{"member"}}
 	for _, b := range t.Batches {
 		members.Rows = append(members.Rows, []any{b.ID, b.Status, b.Members, b.Succeeded, len(b.Failed), len(b.Removed), b.Open})
 		for _, p := range b.Phases {
+			if p.DueAt != nil {
+				calendar.Rows = append(calendar.Rows, []any{b.ID, p.Name, p.Offset, day(p.DueAt), day(cmp.Or(p.QuietUntil, p.DueAt))})
+			}
 			took := ""
 			if p.EndedAt != nil && p.StartedAt != nil {
 				took = simulate.Span(time.Duration(p.Seconds) * time.Second)
@@ -201,7 +225,7 @@ func printTimeline(cmd *cobra.Command, t *simulate.Timeline, loc *time.Location)
 	if cmd.Flag("quiet").Value.String() == "true" && cmd.Flag("output").Value.String() == "table" {
 		return command.Print(cmd, t, failed)
 	}
-	if err := command.Print(cmd, t, events, phases, functions, members); err != nil || !command.Plain(cmd) {
+	if err := command.Print(cmd, t, events, calendar, phases, functions, members); err != nil || !command.Plain(cmd) {
 		return err
 	}
 	out := cmd.OutOrStdout()
@@ -215,6 +239,9 @@ func printTimeline(cmd *cobra.Command, t *simulate.Timeline, loc *time.Location)
 		for _, line := range list.lines {
 			fmt.Fprintf(out, "  %s\n", line)
 		}
+	}
+	if t.Failing > 0 {
+		fmt.Fprintf(out, "\nEvery call of a step would fail (%s above). Fix the runbook, name the functions of\nyour workers with --functions, or accept all calls with --assume-success.\n", humanize.Count(t.Failing, "warning"))
 	}
 	return nil
 }

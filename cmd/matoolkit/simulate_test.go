@@ -55,13 +55,14 @@ func TestTimelines(t *testing.T) {
 			t.Parallel()
 			options := testenv.Must(os.ReadFile(file))(t)
 			dir, list := filepath.Dir(file), "members.csv"
+			functions := []string{"--functions", filepath.Join(simulations, "functions.json")}
 			if _, err := os.Stat(filepath.Join(dir, "runbook.yaml")); err != nil {
-				dir = filepath.Join("../../examples", name)
+				dir, functions = filepath.Join("../../examples", name), nil
 			}
 			if name == "scheduled-migration" {
 				list = "people.csv"
 			}
-			args := append([]string{filepath.Join(dir, "runbook.yaml"), "--members", filepath.Join(dir, list)}, strings.Fields(string(options))...)
+			args := append([]string{filepath.Join(dir, "runbook.yaml"), "--members", filepath.Join(dir, list)}, append(functions, strings.Fields(string(options))...)...)
 			if answers := filepath.Join(dir, "answers.yaml"); exists(answers) {
 				args = append(args, "--answers", answers)
 			}
@@ -71,7 +72,7 @@ func TestTimelines(t *testing.T) {
 			again, _, _ := runSimulate(t, append(args, "--output", "json")...)
 			_, lines, _ := runSimulate(t, append(args, "--output", "csv")...)
 			_, quiet, _ := runSimulate(t, append(args, "--quiet")...)
-			if again != status || !strings.HasPrefix(lines, "time,offset,batch,phase,what\n") || strings.Contains(quiet, " ") || (quiet != "") != strings.Contains(out, " fails: ") {
+			if again != status || !strings.HasPrefix(lines, "time,offset,batch,phase,what\n") || strings.Contains(quiet, " ") || (quiet != "") != (strings.Contains(out, " fails: ") || strings.Contains(out, " fail: ")) {
 				t.Errorf("status %d after %d; %q; %q", again, status, lines, quiet)
 			}
 		})
@@ -81,6 +82,48 @@ func TestTimelines(t *testing.T) {
 func exists(file string) bool {
 	_, err := os.Stat(file)
 	return err == nil
+}
+
+// A runbook of which every call would fail fails in the simulation: each call by itself, and all
+// of it even where no member comes to a call.
+func TestASimulatedCallFailsAsAtAWorker(t *testing.T) {
+	t.Parallel()
+	moves := func(function, params, more string) string {
+		file := filepath.Join(t.TempDir(), "moves.yaml")
+		text := "name: moves\ndata_source: {type: csv, primary_key: Mail}\nphases:\n  - name: move\n    offset: T-0\n    steps:\n" +
+			"      - {name: enable, worker_id: w, function: " + function + ", params: " + params + "}\n" + more
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	members := filepath.Join(t.TempDir(), "members.csv")
+	if err := os.WriteFile(members, []byte("Mail,Id,Enabled\neva@x.org,1d2f8ac4-21d5-4e5b-8f0d-1f4d9c4f3c11,yes\nkim@x.org,,true\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const good = `{UserId: "{{Id}}", Enabled: "{{Enabled}}"}`
+	undo := "rollbacks:\n  undo:\n    - {name: u, worker_id: w, function: Undo-It}\non_member_removed:\n  - {name: r, worker_id: w, function: Undo-It}\n"
+	for _, tc := range []struct {
+		name, file string
+		more       []string
+		status     int
+		want       string
+	}{
+		{"an unknown function", moves("Set-EntraUserEnabld", good, ""), nil, exit.Failed, `eva@x.org and kim@x.org fail: step "enable": this worker has no function "Set-EntraUserEnabld" (UnknownFunction)`},
+		{"a wrong parameter", moves("Set-EntraUserEnabled", `{UserId: "{{Id}}", Enable: "true"}`, ""), nil, exit.Failed, `eva@x.org fails: step "enable": Set-EntraUserEnabled: unknown parameter "Enable"; required parameter Enabled is missing (InvalidParameters)`},
+		{"a value of a member that does not fit", moves("Set-EntraUserEnabled", good, ""), nil, exit.Failed, `eva@x.org fails: step "enable": Set-EntraUserEnabled: parameter Enabled must be true or false`},
+		{"a value that a member lacks", moves("Set-EntraUserEnabled", good, ""), nil, exit.Failed, "kim@x.org fails: "},
+		{"a call that no member comes to", moves("Set-EntraUserEnabled", `{UserId: 1d2f8ac4-21d5-4e5b-8f0d-1f4d9c4f3c11, Enabled: true}`, undo), nil, exit.Failed, `calls "Undo-It", which is not a standard function`},
+		{"assumed success", moves("Set-EntraUserEnabld", `{UserId: x}`, undo), []string{"--assume-success"}, exit.OK, "2 succeeded"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			status, out, errs := runSimulate(t, append([]string{tc.file, "--members", members, "--start", "2026-12-01"}, tc.more...)...)
+			if status != tc.status || !strings.Contains(out, tc.want) {
+				t.Errorf("status %d\n%s%s", status, out, errs)
+			}
+		})
+	}
 }
 
 func TestHelpOfSimulate(t *testing.T) {
@@ -121,6 +164,7 @@ func TestWrongUsageOfSimulate(t *testing.T) {
 	}{
 		{nil, exit.WrongUsage, "the file is missing"},
 		{[]string{runbook}, exit.WrongUsage, "--members is missing"},
+		{[]string{runbook, "--assume-success", "--functions", "x"}, exit.WrongUsage, "--functions and --assume-success cannot be given together"},
 		{[]string{runbook, "--members", members}, exit.WrongUsage, "--start is missing"},
 		{[]string{runbook, "--members", members, "--start", "soon"}, exit.WrongUsage, `--start: invalid time "soon"`},
 		{[]string{runbook, "--members", members, "--start", start, "--until", "late"}, exit.WrongUsage, `--until: invalid time "late"`},

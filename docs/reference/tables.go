@@ -13,7 +13,6 @@ import (
 	"github.com/matoolkit/matoolkit/infra/bicep"
 	"github.com/matoolkit/matoolkit/internal/engine/enginetest"
 	"github.com/matoolkit/matoolkit/internal/runbook"
-	"github.com/matoolkit/matoolkit/internal/runbook/template"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
 
@@ -82,12 +81,11 @@ type finding struct{ Code, Severity, Doc string }
 
 type runbookPage struct {
 	Objects  []runbook.Object
-	Filters  []template.FilterDoc
 	Findings []finding
 }
 
 func readRunbook(root string) (any, error) {
-	page := runbookPage{Objects: runbook.Format(), Filters: template.Filters()}
+	page := runbookPage{Objects: runbook.Format()}
 	for _, dir := range []string{"internal/runbook", "internal/runbook/lint", "internal/runbooks"} {
 		files, err := readSource(root, dir)
 		if err != nil {
@@ -96,7 +94,7 @@ func readRunbook(root string) (any, error) {
 		warned := map[string]bool{}
 		files.calls(func(method string, arguments []ast.Expr) {
 			for _, argument := range arguments {
-				if name, ok := argument.(*ast.Ident); ok && (method == "warnf" || method == "warn") {
+				if name, ok := argument.(*ast.Ident); ok && strings.HasPrefix(method, "warn") {
 					warned[name.Name] = true
 				}
 			}

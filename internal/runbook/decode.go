@@ -9,7 +9,6 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/matoolkit/matoolkit/internal/humanize"
-	"github.com/matoolkit/matoolkit/internal/runbook/template"
 )
 
 // draft is a runbook with the positions that the checks across its parts need.
@@ -62,8 +61,7 @@ type use struct {
 	variable string
 	path     string
 	pos      position
-	amidText bool             // not the whole of its string
-	segment  template.Segment // that it is in
+	amidText bool // not the whole of its string
 }
 
 // output is one variable that a step writes.

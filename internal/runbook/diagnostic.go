@@ -29,7 +29,7 @@ const (
 	CodeBadPercent       = "bad-percent"                  // not like 95%, or out of range
 	CodeBadTimeOfDay     = "bad-time-of-day"              // not like "08:00"
 	CodeBadTimeZone      = "bad-time-zone"                // not in the IANA database
-	CodeBadTemplate      = "bad-template"                 // braces that do not form `{{name}}`, or an unknown or incomplete filter
+	CodeBadTemplate      = "bad-template"                 // braces that do not form `{{name}}`
 	CodeBadType          = "bad-type"                     // the wrong type: a list instead of text, a field without a value, a number that needs quotes
 	CodeBadValue         = "bad-value"                    // the type is right, but the value is invalid, by itself or together with another field
 	CodeCaseMismatch     = "case-mismatch"                // a variable differs from a known one only by case, and so is a separate column
@@ -40,7 +40,6 @@ const (
 	CodeDuplicateColumn  = "duplicate-column"             // a column occurs twice in multi_valued_columns, or a name twice in secret
 	CodeEmpty            = "empty-runbook"                // the file is empty
 	CodeFileName         = "file-name"                    // the runbook's name ends like a file name
-	CodeFilterType       = "filter-type"                  // a filter needs text and gets a list, or the other way round
 	CodeInitMemberData   = "init-uses-member-data"        // a step of init, or of a rollback that init calls, uses data of a member
 	CodeInitOutput       = "init-output"                  // a step of init, or of a rollback that init calls, has output_params
 	CodeListInText       = "list-in-text"                 // a multi-valued column stands within other text
@@ -82,6 +81,9 @@ type Diagnostic struct {
 	Path     string   `json:"path"`   // such as phases[0].steps[1].params.Mail; empty for the file
 	Line     int      `json:"line"`   // from 1
 	Column   int      `json:"column"` // from 1, in characters
+	// AlwaysFails is set where no call of the step, or no query of the data source, can
+	// succeed, also for want of a worker.
+	AlwaysFails bool `json:"alwaysFails,omitempty"`
 }
 
 // String is the diagnostic on one line, position first.

@@ -56,7 +56,7 @@ func (p *parser) report(sev Severity, n position, path, code, format string, arg
 	if p.stopped {
 		return
 	}
-	p.found = append(p.found, Diagnostic{sev, code, fmt.Sprintf(format, args...), path, n.line, n.column})
+	p.found = append(p.found, Diagnostic{Severity: sev, Code: code, Message: fmt.Sprintf(format, args...), Path: path, Line: n.line, Column: n.column})
 	if len(p.found) >= maxDiagnostics {
 		p.stop(n, path, CodeTooMany, "there are more than %d findings; the others are left out", maxDiagnostics)
 	}
@@ -73,7 +73,7 @@ func (p *parser) warnf(n position, path, code, format string, args ...any) {
 // stop reports a last error.
 func (p *parser) stop(n position, path, code, format string, args ...any) {
 	if !p.stopped {
-		p.found = append(p.found, Diagnostic{SeverityError, code, fmt.Sprintf(format, args...), path, n.line, n.column})
+		p.found = append(p.found, Diagnostic{Severity: SeverityError, Code: code, Message: fmt.Sprintf(format, args...), Path: path, Line: n.line, Column: n.column})
 	}
 	p.stopped = true
 }

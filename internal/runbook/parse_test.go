@@ -225,8 +225,8 @@ func TestSecretsAreNotQuoted(t *testing.T) {
 func TestErrListsErrorsOnly(t *testing.T) {
 	t.Parallel()
 	found := Diagnostics{
-		{SeverityWarning, CodePhaseOrder, "late", "phases[0]", 1, 2},
-		{SeverityError, CodeSyntax, "bad", "", 3, 4},
+		{Severity: SeverityWarning, Code: CodePhaseOrder, Message: "late", Path: "phases[0]", Line: 1, Column: 2},
+		{Severity: SeverityError, Code: CodeSyntax, Message: "bad", Line: 3, Column: 4},
 	}
 	if err := found.Err(); err == nil || err.Error() != "3:4: error: bad [syntax]" {
 		t.Errorf("Err = %v", err)

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,7 +29,9 @@ import (
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/runbook/lint"
 	"github.com/matoolkit/matoolkit/internal/secret"
+	"github.com/matoolkit/matoolkit/internal/signature"
 	"github.com/matoolkit/matoolkit/internal/store"
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/local/cosmos"
@@ -41,8 +44,11 @@ type Config struct {
 	// Start is when the automation is turned on of a runbook that has a data source to
 	// be queried, and the cut-over of any other.
 	Start   time.Time
-	Answers *Answers  // nil: all jobs succeed, nothing is approved
-	Until   time.Time // when the simulation is broken off; zero: after a year
+	Answers *Answers // nil: all jobs succeed, nothing is approved
+	// Functions are those that workers have. A job of another function, or with parameters that
+	// its function does not take, fails. Nil: workers accept all calls.
+	Functions []signature.Function
+	Until     time.Time // when the simulation is broken off; zero: after a year
 	// Step lists the jobs of these members one by one; All those of all members.
 	Step []string
 	All  bool
@@ -81,6 +87,7 @@ type simulation struct {
 	heldAdditions string
 
 	warnings []string
+	failing  int // reasons why every call of a step fails, called or not
 }
 
 // Wrong is an input that cannot be simulated: with all that is wrong with it, each with its
@@ -128,8 +135,12 @@ func Run(ctx context.Context, c Config) (*Timeline, error) {
 		return nil, err
 	}
 	defer server.Close()
-	for _, d := range found {
+	calls := lint.Check(c.Runbook, rb, lint.Catalogs{Standard: c.Functions})
+	for _, d := range slices.Concat(found, calls) {
 		r.warn("runbook %s", d)
+		if d.AlwaysFails {
+			r.failing++
+		}
 	}
 	if err := r.prepare(ctx); err != nil {
 		return nil, refusal(err)
@@ -156,7 +167,9 @@ func (r *simulation) open(ctx context.Context) (*cosmos.Server, error) {
 	if r.broker, err = newBroker(now); err != nil {
 		return nil, errors.Join(err, server.Close())
 	}
-	r.worker = newWorker(r)
+	if r.worker, err = newWorker(r); err != nil {
+		return nil, errors.Join(err, server.Close())
+	}
 	r.admin = newAdministrator(r)
 	r.source = &source{now: now, leave: r.config.Answers.Members, key: r.runbook.DataSource.PrimaryKey, start: r.config.Start}
 	open := map[string]datasource.Open{}

@@ -13,7 +13,9 @@ import (
 	"time"
 	_ "time/tzdata"
 
+	"github.com/matoolkit/matoolkit/internal/signature"
 	"github.com/matoolkit/matoolkit/internal/testenv"
+	"github.com/matoolkit/matoolkit/worker/catalog"
 )
 
 // scenario reads a folder of testdata; an example's files are where the example is.
@@ -27,7 +29,15 @@ func scenario(t *testing.T, name string) Config {
 		}
 	}
 	args := strings.Fields(string(read(t, filepath.Join("testdata", name, "args"))))
-	c := Config{Runbook: read(t, filepath.Join(dir, "runbook.yaml")), Members: filepath.Join(dir, list), All: true}
+	var functions []signature.Function
+	if strings.HasPrefix(dir, "testdata") {
+		if err := json.Unmarshal(read(t, filepath.Join("testdata", "functions.json")), &functions); err != nil {
+			t.Fatal(err)
+		}
+	} else {
+		functions = catalog.Signatures(catalog.Standard())
+	}
+	c := Config{Functions: functions, Runbook: read(t, filepath.Join(dir, "runbook.yaml")), Members: filepath.Join(dir, list), All: true}
 	loc := time.UTC
 	if i := slices.Index(args, "--time-zone"); i >= 0 {
 		var err error

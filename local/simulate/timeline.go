@@ -11,6 +11,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -71,7 +72,8 @@ type Timeline struct {
 	Runbook  string    `json:"runbookName"`
 	Begin    time.Time `json:"begin"`
 	End      time.Time `json:"end"`
-	Complete bool      `json:"complete"` // all batches completed, and no member failed
+	Failing  int       `json:"failingCalls"` // findings in the runbook that make every call of a step fail
+	Complete bool      `json:"complete"`     // all batches completed, no member failed, and no step always fails
 
 	Events    []Event    `json:"events"`
 	Batches   []Batch    `json:"batches"`
@@ -95,20 +97,24 @@ type Batch struct {
 
 // Phase is how a phase of a batch went; init is one, too.
 type Phase struct {
-	Name      string     `json:"phaseName"`
-	Status    string     `json:"status"`
-	Reason    string     `json:"reason,omitempty"`
-	DueAt     *time.Time `json:"dueAt,omitempty"` // nil: init
-	StartedAt *time.Time `json:"startedAt,omitempty"`
-	EndedAt   *time.Time `json:"endedAt,omitempty"`
-	Seconds   int64      `json:"tookSeconds,omitempty"` // until it ended first: late members open it again
-	Late      int64      `json:"lateSeconds,omitempty"`
-	Succeeded int        `json:"succeeded"`
-	Failed    int        `json:"failed"`
-	Cancelled int        `json:"cancelled"`
-	Jobs      int        `json:"jobs"`
-	Retries   int        `json:"retries"`
-	Polls     int        `json:"polls"`
+	Name   string     `json:"phaseName"`
+	Offset string     `json:"offset,omitempty"` // empty: init
+	Status string     `json:"status"`
+	Reason string     `json:"reason,omitempty"`
+	DueAt  *time.Time `json:"dueAt,omitempty"` // nil: init
+	// QuietUntil is when the quiet hours end in which the phase is due; nil if it is not due in
+	// any, or if they do not apply to the batch.
+	QuietUntil *time.Time `json:"quietUntil,omitempty"`
+	StartedAt  *time.Time `json:"startedAt,omitempty"`
+	EndedAt    *time.Time `json:"endedAt,omitempty"`
+	Seconds    int64      `json:"tookSeconds,omitempty"` // until it ended first: late members open it again
+	Late       int64      `json:"lateSeconds,omitempty"`
+	Succeeded  int        `json:"succeeded"`
+	Failed     int        `json:"failed"`
+	Cancelled  int        `json:"cancelled"`
+	Jobs       int        `json:"jobs"`
+	Retries    int        `json:"retries"`
+	Polls      int        `json:"polls"`
 }
 
 // Function is how often a function is called. Retries and polls are among the jobs.
@@ -139,7 +145,7 @@ func (r *simulation) tellAt(at time.Time, e Event) {
 
 // timeline sums up.
 func (r *simulation) timeline(ctx context.Context) (*Timeline, error) {
-	t := &Timeline{Runbook: r.runbook.Name, Begin: r.begin, End: r.clock, Complete: len(r.batches) > 0, Remaining: []string{}}
+	t := &Timeline{Runbook: r.runbook.Name, Begin: r.begin, End: r.clock, Complete: len(r.batches) > 0 && r.failing == 0, Failing: r.failing, Remaining: []string{}}
 	for _, w := range r.batches {
 		b, err := r.sum(ctx, w)
 		if err != nil {
@@ -235,7 +241,11 @@ func (r *simulation) phase(b *model.Batch, p model.Phase) Phase {
 	out.Jobs, out.Retries, out.Polls = r.worker.tally(b.ID, p.ID)
 	if p.Kind == model.KindPhase {
 		due := r.dueOf(b, &p)
-		out.DueAt = &due
+		out.Offset, out.DueAt = runbook.Offset(p.OffsetMinutes).String(), &due
+		if end, quiet := b.Quiet.Until(due); quiet {
+			end = end.UTC()
+			out.QuietUntil = &end
+		}
 	}
 	if p.DispatchedAt == nil {
 		return out

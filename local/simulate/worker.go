@@ -14,6 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/worker/catalog"
 )
 
 // usual is how long a job takes where no answer says.
@@ -27,6 +28,9 @@ type worker struct {
 	tries   map[place]*tries
 	used    map[int]bool            // rules that a job fitted
 	silent  map[store.Key]time.Time // runs with a job that is not answered in time, and when its time is up
+	// offered are the functions that jobs can call. Nil: all calls are accepted.
+	offered *catalog.Catalog
+	fitting map[string]catalog.Type // the type of value that an output is passed on as
 }
 
 // place is one step of one member.
@@ -54,8 +58,9 @@ type call struct {
 	answer   string
 }
 
-func newWorker(r *simulation) *worker {
-	return &worker{r: r, members: map[[2]int]*model.Member{}, tries: map[place]*tries{}, used: map[int]bool{}, silent: map[store.Key]time.Time{}}
+func newWorker(r *simulation) (*worker, error) {
+	k := &worker{r: r, members: map[[2]int]*model.Member{}, tries: map[place]*tries{}, used: map[int]bool{}, silent: map[store.Key]time.Time{}}
+	return k, k.offer(r.config.Functions)
 }
 
 // take receives a job and sends its result.
@@ -97,7 +102,7 @@ func (k *worker) take(ctx context.Context, m *held) error {
 	if rule.Takes > 0 {
 		takes = rule.Takes
 	}
-	answered := k.answer(rule, k.tries[at], step, member, &result)
+	answered := k.refuse(ctx, j, &result) || k.answer(rule, k.tries[at], step, member, &result)
 	c.answer = wording(&result, answered, takes)
 	k.calls = append(k.calls, c)
 	if j.ExpiresAt != nil && (!answered || k.r.clock.Add(takes).After(*j.ExpiresAt)) {
@@ -160,32 +165,9 @@ func (k *worker) answer(rule Rule, t *tries, step runbook.Step, m *model.Member,
 		return true
 	}
 	if r.Result = rule.Result; r.Result == nil {
-		r.Result = placeholder(step, m)
+		r.Result = k.placeholder(step, m)
 	}
 	return true
-}
-
-// placeholder is a result with the fields that the step's output_params takes.
-func placeholder(s runbook.Step, m *model.Member) json.RawMessage {
-	fields := map[string]any{}
-	for _, field := range s.OutputParams {
-		fields[field] = "simulated " + field
-		if m.Key != "" {
-			fields[field] = fmt.Sprintf("simulated %s of %s", field, m.Key)
-		}
-	}
-	var result any = true
-	switch {
-	case s.Poll != nil:
-		result = map[string]any{"complete": true, "data": fields}
-	case len(fields) > 0:
-		result = fields
-	}
-	encoded, err := json.Marshal(result)
-	if err != nil {
-		panic(err) // texts in a map
-	}
-	return encoded
 }
 
 // rule returns the rule for a job, or the zero Rule.

@@ -26,6 +26,8 @@ const (
 	Boolean    Type = "boolean"     // true, false, or either as text
 	GUID       Type = "guid"        // 8-4-4-4-12 hexadecimal digits
 	StringList Type = "string list" // an array of strings, its JSON text, or one string
+
+	anything Type = "" // for parameters that another worker describes with a type of its own
 )
 
 // OneOf is the type of a parameter that has one of a few values, which are compared
@@ -96,6 +98,23 @@ func Signatures(functions []Function) []signature.Function {
 		all[i] = f.Signature()
 	}
 	return all
+}
+
+// FromSignature is the function that a signature describes, without an implementation. It
+// accepts all values of a parameter whose type is not one of this package.
+func FromSignature(s signature.Function) Function {
+	f := Function{Name: s.Name, Description: s.Description, Permissions: s.Permissions, TimeoutSeconds: s.TimeoutSeconds}
+	for _, p := range s.Params {
+		param := Param{Name: p.Name, Type: Type(p.Type), Required: p.Required, Description: p.Description, Secret: p.Secret}
+		if !slices.Contains([]Type{String, Boolean, GUID, StringList}, param.Type) && param.Type.values() == nil {
+			param.Type = anything
+		}
+		f.Params = append(f.Params, param)
+	}
+	for _, r := range s.Result {
+		f.Result = append(f.Result, Field(r))
+	}
+	return f
 }
 
 // With returns the function with its implementation.

@@ -84,7 +84,6 @@ var TestExchangeAttributeMatch = Function{
 	},
 	Result: []Field{
 		{"complete", "Whether they match."},
-		{"reason", "If not: the actual and the expected value."},
 		{"data", "Identity, AttributeName, Match, and ActualValue as the tenant has it."},
 	},
 	Permissions: exchangePermissions,
@@ -102,7 +101,6 @@ var TestExchangeGroupMembership = Function{
 	},
 	Result: []Field{
 		{"complete", "Whether the membership is as expected."},
-		{"reason", "If not: the actual and the expected membership."},
 		{"data", "UserId, GroupIdentity, IsMember."},
 	},
 	Permissions: exchangePermissions,

@@ -140,6 +140,8 @@ func (t Type) read(v any) (any, error) {
 		return nil, nil
 	}
 	switch t {
+	case anything:
+		return v, nil
 	case String:
 		switch v := v.(type) {
 		case string:

@@ -58,6 +58,11 @@ func Print(cmd *cobra.Command, v any, tables ...Table) error {
 	return nil
 }
 
+// ReadFile reads a file of at most limit bytes; "-" is standard input.
+func ReadFile(cmd *cobra.Command) func(path string, limit int64) ([]byte, error) {
+	return consoleOf(cmd).ReadFile
+}
+
 // Plain reports whether results are printed as tables with everything beside them.
 func Plain(cmd *cobra.Command) bool { return consoleOf(cmd).Plain() }
 

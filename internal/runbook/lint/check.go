@@ -30,8 +30,6 @@ const (
 	codeUnknownField     = "unknown-result-field"          // `output_params` names a field that the function does not return
 	codeUnknownWorker    = "unknown-worker"                // no worker of this id has announced its functions; only checked on publish
 	codeTimeout          = "timeout-shorter-than-function" // the step's timeout is shorter than one call of the function may take; the worker stops a call that takes longer
-	codeMayBeEmpty       = "may-be-empty"                  // a required parameter is empty if variables have no value; `{{name?}}` or `default('')` asks for that, and so does a text of variables only
-	codeFilteredSecret   = "filtered-secret"               // a filter is applied to the value of a secret parameter, which is encrypted
 	codeOpenSecret       = "open-secret"                   // the value of a secret parameter stands in the runbook, which every reader sees
 )
 
@@ -47,7 +45,7 @@ func Check(text []byte, rb *runbook.Runbook, known Catalogs) runbook.Diagnostics
 	if len(known.Standard) == 0 && known.Announced == nil || yaml.Unmarshal(text, &root) != nil || len(root.Content) == 0 {
 		return nil
 	}
-	c := check{rb: rb, document: root.Content[0], known: known, strange: map[string]bool{}}
+	c := check{document: root.Content[0], known: known, strange: map[string]bool{}}
 	rb.EachStep(c.step)
 	slices.SortFunc(c.found, func(a, b runbook.Diagnostic) int {
 		return cmp.Or(a.Line-b.Line, a.Column-b.Column, cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
@@ -56,7 +54,6 @@ func Check(text []byte, rb *runbook.Runbook, known Catalogs) runbook.Diagnostics
 }
 
 type check struct {
-	rb       *runbook.Runbook
 	document *yaml.Node
 	known    Catalogs
 	strange  map[string]bool // workers that are warned of already
@@ -67,11 +64,11 @@ func (c *check) step(s runbook.Step, at []any) {
 	functions, announced := c.known.of(s.WorkerID)
 	if !announced && c.known.Announced != nil && !c.strange[s.WorkerID] {
 		c.strange[s.WorkerID] = true
-		says := fmt.Sprintf("no worker %q has announced itself; until one does, its jobs time out, and %s%s", s.WorkerID, unknownSecrets, humanize.DidYouMean(s.WorkerID, c.known.Announced))
 		if slices.Contains(c.known.Seen, s.WorkerID) {
-			says = fmt.Sprintf("the worker %q has not announced its functions; its steps cannot be checked, and %s", s.WorkerID, unknownSecrets)
+			c.warn(codeUnknownWorker, fmt.Sprintf("the worker %q has not announced its functions; its steps cannot be checked, and %s", s.WorkerID, unknownSecrets), "worker_id", at...)
+		} else {
+			c.warnFailing(codeUnknownWorker, fmt.Sprintf("no worker %q has announced itself; until one does, its jobs time out, and %s%s", s.WorkerID, unknownSecrets, humanize.DidYouMean(s.WorkerID, c.known.Announced)), "worker_id", at...)
 		}
-		c.warn(codeUnknownWorker, says, "worker_id", at...)
 	}
 	if len(functions) == 0 || len(template.References(s.Function)) > 0 {
 		return
@@ -91,7 +88,7 @@ func (c *check) step(s runbook.Step, at []any) {
 	if announced {
 		says = fmt.Sprintf("which the worker %s does not have: each call will fail", s.WorkerID)
 	}
-	c.warn(codeUnknownFunction, fmt.Sprintf("calls %q, %s%s", s.Function, says, humanize.DidYouMean(s.Function, names)), "function", at...)
+	c.warnFailing(codeUnknownFunction, fmt.Sprintf("calls %q, %s%s", s.Function, says, humanize.DidYouMean(s.Function, names)), "function", at...)
 }
 
 func (c *check) params(f signature.Function, s runbook.Step, at []any) {
@@ -110,22 +107,18 @@ func (c *check) params(f signature.Function, s runbook.Step, at []any) {
 			if len(s.Params) > 0 {
 				field = "params"
 			}
-			c.warn(codeMissingParameter, fmt.Sprintf("calls %s without its parameter %s: each call will fail", f.Name, p.Name), field, at...)
+			c.warnFailing(codeMissingParameter, fmt.Sprintf("calls %s without its parameter %s: each call will fail", f.Name, p.Name), field, at...)
 		}
 	}
 	inside := append(slices.Clone(at), "params")
 	for name, value := range s.Params {
 		i := slices.IndexFunc(f.Params, func(p signature.Parameter) bool { return strings.EqualFold(p.Name, name) })
 		if i < 0 {
-			c.warn(codeUnknownParameter, fmt.Sprintf("%s has no parameter %q: each call will fail%s", f.Name, name, humanize.DidYouMean(name, free)), name, inside...)
+			c.warnFailing(codeUnknownParameter, fmt.Sprintf("%s has no parameter %q: each call will fail%s", f.Name, name, humanize.DidYouMean(name, free)), name, inside...)
 		} else if wrong := misfit(f.Params[i], value); wrong != "" {
-			c.warn(codeParameterType, fmt.Sprintf("the parameter %s of %s %s: each call will fail", f.Params[i].Name, f.Name, wrong), name, inside...)
+			c.warnFailing(codeParameterType, fmt.Sprintf("the parameter %s of %s %s: each call will fail", f.Params[i].Name, f.Name, wrong), name, inside...)
 		} else if f.Params[i].Secret && value != nil && value != "" && len(template.References(value)) == 0 {
 			c.warn(codeOpenSecret, fmt.Sprintf("the parameter %s of %s is secret, but the runbook shows its value: take it from a column", f.Params[i].Name, f.Name), name, inside...)
-		} else if variable := filteredVariable(value); f.Params[i].Secret && variable != "" {
-			c.warn(codeFilteredSecret, fmt.Sprintf("the parameter %s of %s is secret, and a filter cannot change {{%s}}, which is encrypted: each call will fail", f.Params[i].Name, f.Name, variable), name, inside...)
-		} else if empty := c.emptyIf(value); f.Params[i].Required && empty != "" {
-			c.warn(codeMayBeEmpty, fmt.Sprintf("the parameter %s of %s is required, and is empty if %s: the call will fail then; the filter default gives a value", f.Params[i].Name, f.Name, empty), name, inside...)
 		}
 	}
 }
@@ -151,7 +144,7 @@ func (c *check) outputs(f signature.Function, s runbook.Step, at []any) {
 		if len(names) == 0 {
 			says = fmt.Sprintf("%s returns only true, without a field %q", f.Name, field)
 		}
-		c.warn(codeUnknownField, says, variable, append(slices.Clone(at), "output_params")...)
+		c.warnFailing(codeUnknownField, says, variable, append(slices.Clone(at), "output_params")...)
 	}
 }
 
@@ -171,7 +164,16 @@ func (c *check) timeout(f signature.Function, s runbook.Step, at []any) {
 }
 
 func (c *check) warn(code, message, field string, path ...any) {
-	d := runbook.Diagnostic{Severity: runbook.SeverityWarning, Code: code, Message: message, Path: runbook.PathText(append(slices.Clone(path), field))}
+	c.report(runbook.Diagnostic{Code: code, Message: message}, field, path)
+}
+
+// warnFailing warns of a step of which every call fails.
+func (c *check) warnFailing(code, message, field string, path ...any) {
+	c.report(runbook.Diagnostic{Code: code, Message: message, AlwaysFails: true}, field, path)
+}
+
+func (c *check) report(d runbook.Diagnostic, field string, path []any) {
+	d.Severity, d.Path = runbook.SeverityWarning, runbook.PathText(append(slices.Clone(path), field))
 	if key := keyOf(find(c.document, path), field); key != nil {
 		d.Line, d.Column = key.Line, key.Column
 	}

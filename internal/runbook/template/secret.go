@@ -28,9 +28,9 @@ func (t secretText) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string][]any{SecretField: t})
 }
 
-// secret tells whether a segment is a secret variable. One with filters is not: they refuse it.
+// secret tells whether a segment is a secret variable.
 func (r *resolver) secret(s Segment) bool {
-	if !s.Variable || len(s.Filters) > 0 {
+	if !s.Variable {
 		return false
 	}
 	_, ok := r.vars[s.Text].(Secret)
@@ -47,7 +47,15 @@ func (r *resolver) secretText(segments []Segment, path string) any {
 		}
 		part := seg.Text
 		if seg.Variable {
-			part = r.textOf(seg, path)
+			before := len(r.missing)
+			value := r.lookup(seg.Text, path)
+			if len(r.missing) > before {
+				continue
+			}
+			var fault string
+			if part, fault = scalarText(value); fault != "" {
+				r.missing = append(r.missing, Unresolved{seg.Text, path, fault})
+			}
 		}
 		text = append(text, part)
 	}
