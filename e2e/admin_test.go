@@ -37,7 +37,7 @@ func newAdmin(m *machine) *admin {
 func newAdminOf(m *machine, name, runbook, members string) *admin {
 	m.t.Helper()
 	a := signIn(m)
-	a.must("runbook", "publish", runbook)
+	a.must("runbook", "publish", runbook, "--force")
 	var b api.Batch
 	a.ask(&b, "batch", "create", name, members)
 	a.batch = strconv.Itoa(b.ID)

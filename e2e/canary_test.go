@@ -185,7 +185,7 @@ func (c *canaries) follow(l *list) {
 		}
 	}
 	c.write("found.yaml", []byte(canarySource))
-	c.must("runbook", "publish", c.path("found.yaml"))
+	c.must("runbook", "publish", c.path("found.yaml"), "--force")
 	add(30, 0, 10)
 	c.must("automation", "enable", "found")
 	c.tick()
@@ -592,7 +592,7 @@ func TestNobodyButTheWorkerReadsASecret(t *testing.T) {
 	t.Parallel()
 	c := newCanaries(t)
 	c.write("moves.yaml", []byte(canaryRunbook))
-	c.must("runbook", "publish", c.path("moves.yaml"))
+	c.must("runbook", "publish", c.path("moves.yaml"), "--force")
 	var view api.Runbook
 	if c.ask(&view, "runbook", "get", "moves"); !slices.Equal(view.Secrets, []string{"Code", "First", "Token"}) {
 		t.Fatalf("the secrets are %v", view.Secrets)

@@ -40,7 +40,7 @@ func fill(t *testing.T, victim string) {
 		worker:  map[string]string{"WORKER_NOOP": "1", "MAX_PARALLELISM": "64"},
 	}, everything)
 	s := &saga{machine: m, admin: signIn(m), t: t, list: l, runbook: "filling"}
-	s.must("runbook", "publish", filepath.Join("testdata", "filling.yaml"))
+	s.must("runbook", "publish", filepath.Join("testdata", "filling.yaml"), "--force")
 	s.must("automation", "enable", "filling")
 
 	// The store takes what fills the batch up to a quarter of it, and lets the next

@@ -34,7 +34,7 @@ func TestListIsFollowedWhateverIsKilled(t *testing.T) {
 	for _, ahead := range []time.Duration{36 * time.Hour, 20 * day, 30 * day} {
 		f.starts = append(f.starts, time.Now().UTC().Add(ahead).Truncate(time.Minute))
 	}
-	f.must("runbook", "publish", filepath.Join("testdata", "following.yaml"))
+	f.must("runbook", "publish", filepath.Join("testdata", "following.yaml"), "--force")
 	f.must("automation", "enable", "following")
 	for range 60 {
 		f.change()

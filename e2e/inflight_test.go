@@ -52,7 +52,7 @@ func (s *slow) begin(members int, step, more string) {
 		fmt.Fprintf(&csv, "p%d@example.com\n", i)
 	}
 	s.write("slow.csv", []byte(csv.String()))
-	s.must("runbook", "publish", s.path("slow.yaml"))
+	s.must("runbook", "publish", s.path("slow.yaml"), "--force")
 	s.must("batch", "create", "slow", s.path("slow.csv"))
 	s.must("batch", "advance", "1", "--phase", "do", "--yes")
 }

@@ -44,7 +44,7 @@ func newInterventions(t *testing.T) *saga {
 	m := newMachineWith(t, seed, environment{handler: map[string]string{"PEOPLE": people}, worker: map[string]string{"WORKER_NOOP": "1"}}, everything)
 	s := &saga{machine: m, admin: signIn(m), t: t, runbook: "moves"}
 	s.write("moves.yaml", []byte(interventionsRunbook))
-	s.must("runbook", "publish", s.path("moves.yaml"))
+	s.must("runbook", "publish", s.path("moves.yaml"), "--force")
 	return s
 }
 

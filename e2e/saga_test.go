@@ -62,7 +62,7 @@ func (s *saga) publish(pairs ...string) {
 		body = []byte(changed)
 	}
 	s.write("runbook.yaml", body)
-	s.must("runbook", "publish", s.path("runbook.yaml"))
+	s.must("runbook", "publish", s.path("runbook.yaml"), "--force")
 }
 
 // until waits for a condition.

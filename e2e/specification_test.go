@@ -168,9 +168,9 @@ func (s *specified) publishes() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	want(s, "the first version", look[api.Runbook](s, "runbook", "publish", file).Version, 1)
+	want(s, "the first version", look[api.Runbook](s, "runbook", "publish", file, "--force").Version, 1)
 	s.write("second.yaml", bytes.Replace(yaml, []byte("description: "), []byte("description: Once more. "), 1))
-	want(s, "the second version", look[api.Runbook](s, "runbook", "publish", s.path("second.yaml")).Version, 2)
+	want(s, "the second version", look[api.Runbook](s, "runbook", "publish", s.path("second.yaml"), "--force").Version, 2)
 	list := look[api.Page[api.Runbook]](s, "runbook", "list").Items
 	if len(list) != 1 || list[0].Name != "user-migration" || list[0].Version != 2 {
 		s.t.Errorf("runbook list shows %+v", list)
@@ -249,7 +249,7 @@ func (s *specified) cancels() {
 }
 
 func (s *specified) followsAList() {
-	s.do("runbook", "publish", filepath.Join(root, "examples", scheduled, "runbook.yaml"))
+	s.do("runbook", "publish", filepath.Join(root, "examples", scheduled, "runbook.yaml"), "--force")
 	preview := look[api.QueryPreview](s, "query", "preview", scheduled)
 	want(s, "the batches that would be made", len(preview.Groups), 2)
 	want(s, "the automation at first", look[api.Automation](s, "automation", "status", scheduled).Enabled, false)

@@ -101,4 +101,6 @@ type Diagnostic struct {
 	Path     string `json:"path"`   // such as phases[0].steps[1].params.Mail; empty for the file
 	Line     int    `json:"line"`   // from 1
 	Column   int    `json:"column"` // from 1, in characters
+	// AlwaysFails: no call of the step, or no query of the data source, can succeed.
+	AlwaysFails bool `json:"alwaysFails,omitempty"`
 }

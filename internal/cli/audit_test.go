@@ -27,7 +27,7 @@ func TestAudit(t *testing.T) {
 	system := newSystem(t, entra.DefaultAdminUPN)
 	s := &transcript{person: system.signedIn()}
 	s.type_(0, "audit", "list")
-	s.type_(0, "runbook", "publish", s.file("moves.yaml", moves))
+	s.type_(0, "runbook", "publish", s.file("moves.yaml", moves), "--force")
 	s.type_(0, "batch", "create", "moves", s.file("members.csv", "UserId,Mail\nu1,a@contoso.com\n"), "--quiet")
 	s.type_(0, "batch", "pause", "1", "--reason", "the network is down")
 	s.type_(0, "batch", "pause", "1", "--reason", `=HYPERLINK("a freeze, too")`)

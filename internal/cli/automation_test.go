@@ -90,8 +90,8 @@ func TestAutomation(t *testing.T) {
 	const when = "2086-05-04T18:00:00Z" // long after this test is of use to anyone
 	system := newSystem(t, entra.DefaultAdminUPN)
 	s := &transcript{person: system.signedIn()}
-	s.type_(0, "runbook", "publish", s.file("waves.yaml", waves))
-	s.type_(0, "runbook", "publish", s.file("moves.yaml", moves))
+	s.type_(0, "runbook", "publish", s.file("waves.yaml", waves), "--force")
+	s.type_(0, "runbook", "publish", s.file("moves.yaml", moves), "--force")
 	s.type_(4, "automation", "status", "others")
 	s.type_(0, "automation", "status", "waves")
 	s.type_(5, "automation", "enable", "moves")

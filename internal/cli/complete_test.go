@@ -19,7 +19,7 @@ func TestCompletion(t *testing.T) {
 	system := newSystem(t, entra.DefaultAdminUPN)
 	s := &transcript{person: system.signedIn()}
 	stranger := system.person() // never signs in
-	s.type_(0, "runbook", "publish", s.file("moves.yaml", moves))
+	s.type_(0, "runbook", "publish", s.file("moves.yaml", moves), "--force")
 	s.type_(0, "batch", "create", "moves", s.file("members.csv", "UserId,Mail\nu1,u1@contoso.com\nu2,bad@contoso.com\n"))
 	s.type_(0, "batch", "advance", "1", "--yes", "--wait")
 	s.type_(0, "batch", "advance", "1", "--yes", "--wait")

@@ -96,7 +96,7 @@ func TestControl(t *testing.T) {
 	system := newSystem(t, entra.DefaultAdminUPN)
 	s := &transcript{person: system.signedIn()}
 	members := s.file("members.csv", "UserId,Mail,Name\nu1,a@contoso.com,Ann\nu2,bad@contoso.com,Ben\nu3,c@contoso.com,bad\nu4,d@contoso.com,Dan\n")
-	s.type_(0, "runbook", "publish", s.file("guarded.yaml", guarded), "--overdue", "rerun", "--rerun-init", "--quiet")
+	s.type_(0, "runbook", "publish", s.file("guarded.yaml", guarded), "--overdue", "rerun", "--rerun-init", "--quiet", "--force")
 	s.type_(0, "batch", "create", "guarded", members)
 
 	s.type_(0, "batch", "pause", "1", "--reason", "the tenant is throttling")
@@ -153,9 +153,9 @@ func TestControl(t *testing.T) {
 	system.mild.Store(true)
 	s.type_(0, "batch", "create", "guarded", members, "--quiet")
 	s.type_(0, "batch", "advance", "3", "--yes", "--wait", "--quiet")
-	s.type_(0, "runbook", "publish", s.file("second.yaml", guarded+"# second\n"), "--overdue", "rerun", "--yes")
+	s.type_(0, "runbook", "publish", s.file("second.yaml", guarded+"# second\n"), "--overdue", "rerun", "--yes", "--force")
 	s.type_(0, "batch", "advance", "3", "--yes", "--wait", "--quiet")
-	s.type_(0, "runbook", "publish", s.file("third.yaml", guarded+"# third\n"), "--quiet")
+	s.type_(0, "runbook", "publish", s.file("third.yaml", guarded+"# third\n"), "--quiet", "--force")
 	s.type_(5, "batch", "advance", "3", "--yes")
 	s.type_(0, "batch", "phases", "3")
 	golden(t, "control", tasks.ReplaceAllString(tookAndNote.ReplaceAllString(s.String(), "Z  <1s   "), "  TASK"))

@@ -67,7 +67,7 @@ func TestMessages(t *testing.T) {
 	s.type_(5, "messages", "discard", broken.ID, "--yes")
 	s.type_(0, "messages", "list", "--status", "discarded")
 
-	s.type_(0, "runbook", "publish", s.file("moves.yaml", moves))
+	s.type_(0, "runbook", "publish", s.file("moves.yaml", moves), "--force")
 	s.type_(0, "batch", "create", "moves", s.file("members.csv", "UserId,Mail\nu1,a@contoso.com\n"))
 	s.type_(0, "batch", "advance", "1", "--yes", "--wait", "--quiet")
 	s.type_(1, "messages", "replay", first.ID, "nothing", "--reason", "the batch is there")

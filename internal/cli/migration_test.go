@@ -103,8 +103,8 @@ func TestMigration(t *testing.T) {
 	s.type_(0, "runbook", "list")
 	s.type_(5, "runbook", "publish", faulty)
 	s.type_(5, "runbook", "publish", faulty, "--output", "json")
-	s.type_(0, "runbook", "publish", runbook)
-	s.type_(0, "runbook", "publish", runbook)
+	s.type_(0, "runbook", "publish", runbook, "--force")
+	s.type_(0, "runbook", "publish", runbook, "--force")
 	s.type_(0, "runbook", "list")
 	s.type_(0, "runbook", "get", "moves", "--quiet")
 	s.type_(4, "runbook", "get", "other")
@@ -192,7 +192,7 @@ func TestWatchSurvivesARestartOfTheAPI(t *testing.T) {
 	p := system.person()
 	for _, args := range [][]string{
 		{"auth", "login"},
-		{"runbook", "publish", p.file("moves.yaml", moves)},
+		{"runbook", "publish", p.file("moves.yaml", moves), "--force"},
 		{"batch", "create", "moves", p.file("members.csv", "UserId,Mail\nu1,a@contoso.com\n")},
 	} {
 		if _, err, status := p.run(args...); status != 0 {

@@ -32,7 +32,9 @@ func TestPublishingSafely(t *testing.T) {
 	first, next := s.file("moves.yaml", moves), s.file("moves-2.yaml", newer)
 	s.type_(0, "runbook", "publish", first, "--dry-run")
 	s.type_(4, "runbook", "get", "moves")
-	s.type_(0, "runbook", "publish", first)
+	s.type_(5, "runbook", "publish", first)
+	s.type_(4, "runbook", "get", "moves")
+	s.type_(0, "runbook", "publish", first, "--force")
 	s.type_(0, "batch", "create", "moves", s.file("two.csv", "UserId,Mail\nu1,a@x\nu2,b@x\n"))
 	for range 2 { // the init steps, and prepare
 		s.type_(0, "batch", "advance", "1", "--yes")
@@ -49,8 +51,8 @@ func TestPublishingSafely(t *testing.T) {
 	s.type_(2, "runbook", "publish", next, "--overdue", "rerun")
 	s.type_(2, "runbook", "publish", next, "--rerun-init")
 	s.type_(0, "runbook", "versions", "moves", "--quiet")
-	s.type_(0, "runbook", "publish", next, "--rerun-init", "--yes")
-	s.type_(0, "runbook", "publish", next, "--rerun-init")
+	s.type_(0, "runbook", "publish", next, "--rerun-init", "--yes", "--force")
+	s.type_(0, "runbook", "publish", next, "--rerun-init", "--force")
 	s.type_(0, "runbook", "diff", "moves", next, "--exit-code")
 	s.type_(0, "runbook", "diff", "moves", "1")
 	s.type_(0, "runbook", "diff", "moves", "2", "1")
@@ -98,7 +100,11 @@ func TestPublishAsks(t *testing.T) {
 		question = "Publish version 3 of moves? 2 batches take up the new version. [y/N] "
 		none     = `{"againstVersion":2,"runbook":[],"batchCount":0,"batches":[]}`
 		staying  = `{"againstVersion":2,"runbook":[],"batchCount":1,"batches":[{"batchId":4,"status":"cancelling","fromVersion":2,"stays":"it is being cancelled"}]}`
-		going    = `{"againstVersion":2,"runbook":[{"kind":"changed","path":"phases[move].offset","from":"T-1d","to":"T-0"}],"batchCount":4,
+		failing  = `{"againstVersion":2,"runbook":[],"batchCount":0,"batches":[]},"warnings":[{"severity":"warning","code":"file-name","message":"harmless","path":"name","line":1,"column":1},` +
+			`{"severity":"warning","code":"unknown-function","message":"calls Mvoe","path":"phases[0].steps[0].function","line":9,"column":9,"alwaysFails":true},` +
+			`{"severity":"warning","code":"unknown-worker","message":"no worker w","path":"phases[0].steps[0].worker_id","line":8,"column":9,"alwaysFails":true}]`
+		summary = "Publish version 3 of moves? Every call of a step would fail (1 unknown-function, 1 unknown-worker). [y/N] "
+		going   = `{"againstVersion":2,"runbook":[{"kind":"changed","path":"phases[move].offset","from":"T-1d","to":"T-0"}],"batchCount":4,
 			"batches":[{"batchId":4,"status":"cancelling","fromVersion":2,"stays":"it is being cancelled"},{"batchId":6,"problem":"it cannot be read"},{"batchId":5,"status":"active","fromVersion":2,"superseded":["move"],"pending":["move"]}]}`
 	)
 	for name, tt := range map[string]struct {
@@ -115,13 +121,19 @@ func TestPublishAsks(t *testing.T) {
 		"nothing said":                 {going, "", true, "", 1, "dryRun=true", question},
 		"no batches":                   {none, "", true, "", 0, "dryRun=true; ", ""},
 		"none that goes over":          {staying, "", true, "", 0, "dryRun=true; ", ""},
-		"not asked":                    {going, "", true, "--yes", 0, "", ""},
+		"not asked":                    {going, "", true, "--yes", 0, "dryRun=true; ", ""},
 		"strict all the way":           {going, "y\n", true, "--strict", 0, "dryRun=true&strict=true; strict=true", question},
-		"a pipeline":                   {going, "", false, "", 0, "", ""},
+		"a pipeline":                   {going, "", false, "", 0, "dryRun=true; ", ""},
 		"a pipeline that repeats":      {going, "", false, "--overdue rerun", 2, "dryRun=true&overdueBehavior=rerun", "give --yes"},
 		"a pipeline that repeats init": {going, "", false, "--rerun-init", 2, "dryRun=true&rerunInit=true", "give --yes"},
 		"nothing to repeat":            {none, "", false, "--rerun-init", 0, "dryRun=true&rerunInit=true; rerunInit=true", ""},
-		"a pipeline that means it":     {going, "", false, "--rerun-init --yes", 0, "rerunInit=true", ""},
+		"a pipeline that means it":     {going, "", false, "--rerun-init --yes", 0, "dryRun=true&rerunInit=true; rerunInit=true", ""},
+		"calls that fail, yes":         {failing, "y\n", true, "", 0, "dryRun=true; ", summary},
+		"calls that fail, no":          {failing, "n\n", true, "--yes", 1, "dryRun=true", summary + "matoolkit: nothing was changed"},
+		"calls that fail, forced":      {failing, "", true, "--force --yes", 0, "", "harmless"},
+		"a pipeline of failing calls":  {failing, "", false, "--yes", 5, "dryRun=true", "moves.yaml:9:9: warning: phases[0].steps[0].function: calls Mvoe [unknown-function]"},
+		"a forced pipeline":            {failing, "", false, "--force", 0, "", ""},
+		"a forced pipeline repeats":    {going, "", false, "--force --rerun-init", 2, "dryRun=true&rerunInit=true", "give --yes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +17,7 @@ import (
 
 func publishCommand(c *console) *cobra.Command {
 	var o api.PublishOptions
-	var yes bool
+	var yes, force bool
 	publish := &cobra.Command{
 		Use: "publish <file>", Short: "Publish a runbook as its active version", Args: command.Needs("the file"),
 		Long: `Publishes a runbook as the active version of its name. Publishing the active version again
@@ -38,11 +39,18 @@ does nothing else.
 
 On a terminal the command asks for confirmation when batches take up the version. Without a
 terminal it continues, except with --overdue rerun or --rerun-init, which repeat work on
-accounts and need --yes.`,
+accounts and need --yes.
+
+It also asks when every call of a step would fail, because no worker has announced itself
+with the step's worker_id, because the worker does not have the function, or because the
+parameters are not those of the function; and when the connection setting has no value.
+Without a terminal it then publishes nothing. --force publishes it all the same, for scripts
+that publish before the workers run.`,
 		Example: `  matoolkit runbook publish moves.yaml
   matoolkit runbook publish moves.yaml --dry-run
   matoolkit runbook publish moves.yaml --strict --yes
   matoolkit runbook publish moves.yaml --overdue rerun --rerun-init
+  matoolkit runbook publish moves.yaml --force
   generate-runbook | matoolkit runbook publish -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.Overdue != api.OverdueIgnore && o.Overdue != api.OverdueRerun {
@@ -59,8 +67,8 @@ accounts and need --yes.`,
 			if err != nil {
 				return err
 			}
-			p := publication{console: c, session: s, path: args[0], src: src, options: o}
-			if !yes && !o.DryRun {
+			p := publication{console: c, session: s, path: args[0], src: src, options: o, yes: yes, force: force}
+			if !o.DryRun {
 				if err := p.ask(cmd.Context()); err != nil {
 					return err
 				}
@@ -76,7 +84,8 @@ accounts and need --yes.`,
 	publish.Flags().BoolVar(&o.RerunInit, "rerun-init", false, "run the init steps of batches that have not ended again")
 	publish.Flags().BoolVar(&o.Strict, "strict", false, "publish nothing if there are warnings")
 	publish.Flags().BoolVar(&o.DryRun, "dry-run", false, "show the changes and publish nothing")
-	publish.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation")
+	publish.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation of what changes for batches")
+	publish.Flags().BoolVar(&force, "force", false, "publish even if every call of a step would fail")
 	return publish
 }
 
@@ -87,6 +96,8 @@ type publication struct {
 	path    string
 	src     []byte
 	options api.PublishOptions
+	yes     bool // the batches may take up the version
+	force   bool // calls may fail
 	shown   bool // the warnings and the changes are printed
 }
 
@@ -95,10 +106,10 @@ func (p *publication) repeats() bool {
 	return p.options.Overdue == api.OverdueRerun || p.options.RerunInit
 }
 
-// ask asks for confirmation if batches take up the version. Without a terminal it refuses a
-// publication that repeats work, and asks nothing else.
+// ask asks for confirmation if batches take up the version, or if calls always fail. Without a
+// terminal it refuses a publication that repeats work, and one of which calls always fail.
 func (p *publication) ask(ctx context.Context) error {
-	if !p.Env.Terminal && !p.repeats() {
+	if p.force && (p.yes || !p.Env.Terminal && !p.repeats()) {
 		return nil
 	}
 	dry := p.options
@@ -107,15 +118,27 @@ func (p *publication) ask(ctx context.Context) error {
 	if err != nil {
 		return p.Located(p.path, err)
 	}
-	going := goingOver(view)
-	if going == 0 {
+	var reasons []string
+	if failing := render.AlwaysFailing(view.Warnings); len(failing) > 0 && !p.force && !view.Unchanged {
+		if !p.Env.Terminal {
+			return &exit.Error{
+				Status: exit.Refused, Text: "nothing was published: every call of a step would fail", Found: render.FindingLines(p.path, render.DiagnosticsOf(failing)),
+				Hint: "Correct the runbook, start the workers, or publish it all the same with --force.",
+			}
+		}
+		reasons = append(reasons, render.FailingText(failing))
+	}
+	if going := goingOver(view); going > 0 && !p.yes && (p.Env.Terminal || p.repeats()) {
+		reasons = append(reasons, render.TakeUp(going))
+	}
+	if len(reasons) == 0 {
 		return nil
 	}
 	p.show(p.Env.Stderr, view)
 	if p.path == "-" && p.Env.Terminal {
-		return exit.Usagef("cannot ask for confirmation when the runbook comes from standard input; give --yes")
+		return exit.Usagef("cannot ask for confirmation when the runbook comes from standard input; give --yes or --force")
 	}
-	return p.Confirm(ctx, "Publish version %d of %s? %s.", view.Version, render.Printable(view.Name), render.TakeUp(going))
+	return p.Confirm(ctx, "Publish version %d of %s? %s.", view.Version, render.Printable(view.Name), strings.Join(reasons, ". "))
 }
 
 // goingOver counts the batches that take up the new version.

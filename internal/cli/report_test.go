@@ -31,7 +31,7 @@ func TestReportOfABatch(t *testing.T) {
 		return out, err
 	}
 	do(0, "auth", "login")
-	do(0, "runbook", "publish", p.file("guarded.yaml", guarded))
+	do(0, "runbook", "publish", p.file("guarded.yaml", guarded), "--force")
 	do(0, "batch", "create", "guarded", p.file("members.csv", "UserId,Mail,Name\n=u1,a@contoso.com,Ann\nu2,bad@contoso.com,Ben\nu3,c@contoso.com,Cat\n"))
 	do(0, "batch", "advance", "1", "--yes", "--wait", "--quiet")
 	do(0, "batch", "remove-member", "1", "3", "--yes", "--reason", "has left")

@@ -87,6 +87,12 @@ func (r *Reader) CheckSetting(name string) error {
 	return fmt.Errorf("the setting %s is not listed in DATA_SOURCES of the handler; add it there, or name a setting that is listed", name)
 }
 
+// CheckValue returns an error if the setting that a field of data_source names has no value.
+func (r *Reader) CheckValue(field, name string) error {
+	_, err := r.variable(field, name)
+	return err
+}
+
 // variable is the value of the environment variable that a field of data_source
 // names, without the spaces and line ends around it. It checks the name here too, and not
 // only when a runbook is published: the list may have become shorter since.

@@ -3,6 +3,7 @@ package runbooks
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/matoolkit/matoolkit/internal/api"
@@ -30,7 +31,7 @@ func (p *Publisher) check(ctx context.Context, name string, yaml []byte, strict 
 	if err != nil {
 		return nil, nil, err
 	}
-	warnings := slices.Concat(diagnostics, lint.Check(yaml, rb, catalogs))
+	warnings := slices.Concat(diagnostics, p.settingsWithoutValue(yaml, rb), lint.Check(yaml, rb, catalogs))
 	if err := p.takeSecrets(ctx, rb, catalogs); err != nil {
 		return nil, nil, err
 	}
@@ -73,29 +74,59 @@ func secretFunctions(rb *runbook.Runbook) []api.InputProblem {
 	return bad
 }
 
-// codeUnlistedSetting is the code of the errors that unlistedSettings finds.
-const codeUnlistedSetting = "unlisted-setting" // `connection` or `warehouse_id` names a setting that is not in `DATA_SOURCES`; only checked on publish
+// The codes of the findings about settings.
+const (
+	codeUnlistedSetting = "unlisted-setting" // `connection` or `warehouse_id` names a setting that is not in `DATA_SOURCES`; only checked on publish
+	codeMissingSetting  = "missing-setting"  // the setting that `connection` or `warehouse_id` names has no value; only checked on publish
+)
 
 // unlistedSettings finds the settings in the data source of a runbook, parsed from text without
 // errors, that this deployment does not allow runbooks to name.
 func (p *Publisher) unlistedSettings(text []byte, rb *runbook.Runbook) runbook.Diagnostics {
 	var found runbook.Diagnostics
-	for _, s := range []struct{ field, name string }{
-		{"connection", rb.DataSource.Connection}, {"warehouse_id", rb.DataSource.WarehouseID},
-	} {
-		if s.name == "" {
-			continue
+	for field, name := range settings(rb) {
+		if err := p.sources.CheckSetting(name); err != nil {
+			found = append(found, inSource(text, field, codeUnlistedSetting, err.Error()))
 		}
-		err := p.sources.CheckSetting(s.name)
-		if err == nil {
-			continue
-		}
-		path := []any{"data_source", s.field}
-		d := runbook.Diagnostic{Severity: runbook.SeverityError, Code: codeUnlistedSetting, Message: err.Error(), Path: runbook.PathText(path)}
-		d.Line, d.Column = lint.Position(text, path)
-		found = append(found, d)
 	}
 	return found
+}
+
+// settingsWithoutValue warns of the settings of the data source that have no value: the query
+// fails until they have one.
+func (p *Publisher) settingsWithoutValue(text []byte, rb *runbook.Runbook) runbook.Diagnostics {
+	var found runbook.Diagnostics
+	for field, name := range settings(rb) {
+		if err := p.sources.CheckValue(field, name); err != nil {
+			found = append(found, warnInSource(text, field, codeMissingSetting, err.Error()+"; until then each query fails"))
+		}
+	}
+	return found
+}
+
+// settings are the fields of the data source that name a setting, with its name.
+func settings(rb *runbook.Runbook) iter.Seq2[string, string] {
+	return func(yield func(field, name string) bool) {
+		if rb.DataSource.Connection == "" || yield("connection", rb.DataSource.Connection) {
+			if rb.DataSource.WarehouseID != "" {
+				yield("warehouse_id", rb.DataSource.WarehouseID)
+			}
+		}
+	}
+}
+
+// inSource is an error in a field of the data source.
+func inSource(text []byte, field, code, message string) runbook.Diagnostic {
+	path := []any{"data_source", field}
+	line, column := lint.Position(text, path)
+	return runbook.Diagnostic{Severity: runbook.SeverityError, Code: code, Message: message, Path: runbook.PathText(path), Line: line, Column: column}
+}
+
+// warnInSource is a warning of a field that no query succeeds with.
+func warnInSource(text []byte, field, code, message string) runbook.Diagnostic {
+	d := inSource(text, field, code, message)
+	d.Severity, d.AlwaysFails = runbook.SeverityWarning, true
+	return d
 }
 
 func problems(ds runbook.Diagnostics) []api.InputProblem {

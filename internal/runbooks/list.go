@@ -109,7 +109,7 @@ func versionView(v store.RunbookVersion, rb *runbook.Runbook, active bool) api.R
 func diagnosticViews(ds runbook.Diagnostics) []api.Diagnostic {
 	var out []api.Diagnostic
 	for _, d := range ds {
-		out = append(out, api.Diagnostic{Severity: string(d.Severity), Code: d.Code, Message: d.Message, Path: d.Path, Line: d.Line, Column: d.Column})
+		out = append(out, api.Diagnostic{Severity: string(d.Severity), Code: d.Code, Message: d.Message, Path: d.Path, Line: d.Line, Column: d.Column, AlwaysFails: d.AlwaysFails})
 	}
 	return out
 }

@@ -39,6 +39,11 @@ var ada = audit.Caller{Name: "ada"}
 // newPublisher returns a Publisher over the memory store that allows the setting PEOPLE_CSV and has no
 // key for secrets.
 func newPublisher(s store.Store) *runbooks.Publisher {
+	return newPublisherWith(s, func(string) string { return "people.csv" })
+}
+
+// newPublisherWith returns such a Publisher with these environment variables.
+func newPublisherWith(s store.Store, getenv func(string) string) *runbooks.Publisher {
 	now := func() time.Time { return time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC) }
 	ids := 0
 	newID := func() string { ids++; return fmt.Sprintf("%016d", ids) }
@@ -50,7 +55,7 @@ func newPublisher(s store.Store) *runbooks.Publisher {
 	requests := idempotency.New(idempotency.Config{Store: s, Sealer: sealer})
 	apply := applier.New(applier.Config{Store: s, Bus: unusedSender{}, Now: now, Log: log, Audit: records, Runbooks: reader, Sealer: sealer})
 	return runbooks.New(runbooks.Config{
-		Store: s, Now: now, Log: log, Sources: &datasource.Reader{Settings: []string{"PEOPLE_CSV"}}, Audit: records, Idempotency: requests, Runbooks: reader, Sealer: sealer, Workers: known,
+		Store: s, Now: now, Log: log, Sources: &datasource.Reader{Settings: []string{"PEOPLE_CSV"}, Getenv: getenv}, Audit: records, Idempotency: requests, Runbooks: reader, Sealer: sealer, Workers: known,
 		Members: membership.New(membership.Config{
 			Store: s, Bus: unusedSender{}, Now: now, NewID: newID, Log: log, Applier: apply, Audit: records, Idempotency: requests, Runbooks: reader, Sealer: sealer,
 		}),
@@ -59,6 +64,32 @@ func newPublisher(s store.Store) *runbooks.Publisher {
 
 // unusedSender panics: publishing sends no messages.
 type unusedSender struct{ bus.Sender }
+
+// A version whose every query or call fails is published, and its warnings say so: the setting may get
+// a value, and the worker may start, later.
+func TestPublishWarnsOfWhatAlwaysFails(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		value string
+		want  []string
+	}{
+		"a setting without a value": {" ", []string{"3:38 missing-setting true", "8:21 unknown-worker true"}},
+		"a setting with a value":    {"people.csv", []string{"8:21 unknown-worker true"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPublisherWith(memory.New(memory.Config{}), func(string) string { return tt.value })
+			view, err := p.PublishRunbook(t.Context(), ada, "", []byte(move), api.PublishOptions{DryRun: true})
+			var got []string
+			for _, d := range view.Warnings {
+				got = append(got, fmt.Sprintf("%d:%d %s %t", d.Line, d.Column, d.Code, d.AlwaysFails))
+			}
+			if err != nil || !slices.Equal(got, tt.want) {
+				t.Errorf("got %q, %v; want %q", got, err, tt.want)
+			}
+		})
+	}
+}
 
 // TestPublishRefusals pins which runbooks are refused, with the code, the text and the place of each
 // problem. A refused publication stores nothing.

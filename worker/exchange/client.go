@@ -112,7 +112,7 @@ func (c *Client) invoke(ctx context.Context, cmdlet string, parameters map[strin
 	}
 	var refused *refusal
 	if errors.As(err, &refused) {
-		f.Type, f.NotFound = refused.kind, refused.status == http.StatusNotFound
+		f.Type = refused.kind
 	}
 	return f
 }

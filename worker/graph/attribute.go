@@ -17,7 +17,6 @@ import (
 // AttributeResult is the result of Test-EntraAttributeMatch.
 type AttributeResult struct {
 	Complete bool          `json:"complete"`
-	Reason   string        `json:"reason,omitempty"` // why it is not complete
 	Data     AttributeData `json:"data"`
 }
 
@@ -65,8 +64,8 @@ func (c *Client) testAttribute(ctx context.Context, p catalog.Params) (any, erro
 		object, _ := actual.(map[string]any)
 		actual = object[name]
 	}
-	reason := catalog.Mismatch(p.String("AttributeName"), p.List("ExpectedValue"), actual)
-	return AttributeResult{Complete: reason == "", Reason: reason, Data: AttributeData{
-		UserID: id, AttributeName: p.String("AttributeName"), Match: reason == "", ActualValue: actual,
+	match := catalog.SameValues(p.List("ExpectedValue"), actual)
+	return AttributeResult{Complete: match, Data: AttributeData{
+		UserID: id, AttributeName: p.String("AttributeName"), Match: match, ActualValue: actual,
 	}}, nil
 }

@@ -60,7 +60,6 @@ type jobError struct {
 	Message           *string
 	Type              *string
 	IsThrottled       *bool
-	IsNotFound        *bool
 	Attempts          *int
 	RetryAfterSeconds *float64
 }

@@ -24,7 +24,16 @@ func (c *Printer) PrintPage(page any, n int, continuation string, t *Sheet) erro
 
 // PrintDiagnostics prints the findings in a file, one a line.
 func (c *Printer) PrintDiagnostics(w io.Writer, path string, diagnostics []runbook.Diagnostic) {
-	for _, d := range diagnostics {
-		fmt.Fprintf(w, "%s:%s\n", FileName(path), d)
+	for _, line := range FindingLines(path, diagnostics) {
+		fmt.Fprintln(w, line)
 	}
+}
+
+// FindingLines are the lines of the findings in a file.
+func FindingLines(path string, diagnostics []runbook.Diagnostic) []string {
+	lines := make([]string, len(diagnostics))
+	for i, d := range diagnostics {
+		lines[i] = FileName(path) + ":" + d.String()
+	}
+	return lines
 }

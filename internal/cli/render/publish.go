@@ -2,6 +2,8 @@ package render
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/matoolkit/matoolkit/internal/api"
@@ -57,9 +59,33 @@ func changeOf(c api.Change) diff.Change {
 func DiagnosticsOf(all []api.Diagnostic) []runbook.Diagnostic {
 	var out []runbook.Diagnostic
 	for _, d := range all {
-		out = append(out, runbook.Diagnostic{Severity: runbook.Severity(d.Severity), Code: d.Code, Message: d.Message, Path: d.Path, Line: d.Line, Column: d.Column})
+		out = append(out, runbook.Diagnostic{Severity: runbook.Severity(d.Severity), Code: d.Code, Message: d.Message, Path: d.Path, Line: d.Line, Column: d.Column, AlwaysFails: d.AlwaysFails})
 	}
 	return out
+}
+
+// AlwaysFailing returns the findings that no call of a step, or no query, can succeed with.
+func AlwaysFailing(all []api.Diagnostic) []api.Diagnostic {
+	var failing []api.Diagnostic
+	for _, d := range all {
+		if d.AlwaysFails {
+			failing = append(failing, d)
+		}
+	}
+	return failing
+}
+
+// FailingText sums up findings that no call of a step, or no query, can succeed with.
+func FailingText(failing []api.Diagnostic) string {
+	counts := map[string]int{}
+	for _, d := range failing {
+		counts[d.Code]++
+	}
+	var parts []string
+	for _, code := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%d %s", counts[code], code))
+	}
+	return fmt.Sprintf("Every call of a step would fail (%s)", strings.Join(parts, ", "))
 }
 
 // foreseenText describes the effect of a version on a batch.

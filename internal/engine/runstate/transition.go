@@ -83,13 +83,7 @@ func (t *transition) apply(e model.RunEvent) error {
 		if e.Expired {
 			return t.onExpired(e.Error)
 		}
-		switch {
-		case e.OK:
-		case e.NotFound && t.definition().Poll != nil:
-			return t.onIncomplete(e.Error)
-		case e.Permanent:
-			return t.failStep(e.Error)
-		default:
+		if !e.OK {
 			return t.onFailed(e.Error, e.RetryAfter)
 		}
 		return t.onSucceeded(e.Result)
