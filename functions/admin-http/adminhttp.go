@@ -124,6 +124,7 @@ func New(c Config) http.Handler {
 	writer.POST("/batches/:id/cancel", query(), a.cancelBatch)
 	writer.POST("/batches/:id/pause", query(), steer(a.pauseBatch))
 	writer.POST("/batches/:id/resume", query(), steer(a.resumeBatch))
+	writer.POST("/batches/:id/reschedule", query(), a.rescheduleBatch)
 	writer.POST("/batches/:id/approve", query(), a.approvePhase)
 	writer.POST("/batches/:id/retry", query(), once, a.retryFailed)
 	writer.POST("/batches/:id/steps/:stepId/skip", query(), a.skipStep)

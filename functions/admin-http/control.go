@@ -94,6 +94,33 @@ func (a *server) resumeBatch(c *gin.Context, batch int, why string) (api.Batch, 
 	return a.Batches.Resume(c.Request.Context(), callerOf(c), batch, why)
 }
 
+// rescheduleBatch takes the body {"batchStartTime": "…"}, with dryRun and a reason or without.
+func (a *server) rescheduleBatch(c *gin.Context) {
+	id, ok := batchID(c)
+	if !ok {
+		return
+	}
+	var request api.RescheduleRequest
+	data, ok := optionalBody(c, maxReason)
+	if !ok || len(data) > 0 && !(withoutNull(c, data) && decodeJSON(c, data, &request)) {
+		return
+	}
+	switch {
+	case request.Start == nil:
+		invalid(c, `the start is missing: give the new start, as in {"batchStartTime": "2026-03-01T18:00:00+01:00"}`)
+		return
+	case *request.Start == "" || len(*request.Start) > maxName:
+		invalid(c, "the start has %d bytes; a time has 1 to %d", len(*request.Start), maxName)
+		return
+	}
+	why, ok := reasonOf(c, request.ReasonRequest, false)
+	if !ok {
+		return
+	}
+	view, err := a.Batches.Reschedule(c.Request.Context(), callerOf(c), id, *request.Start, why, request.DryRun)
+	respond(c, view, err)
+}
+
 // approvePhase takes the body {"phase": "…"}, with a reason or without. The name of a phase
 // can have characters that do not arrive in a path as they were sent.
 func (a *server) approvePhase(c *gin.Context) {

@@ -69,6 +69,7 @@ func controlRoutes(t *testing.T) []route {
 		{post("/pause", `{"reason":"`+reason+`"}`), true, 200, `Pause avery@contoso 7 "` + reason + `"`, `"paused":{"by":"avery@contoso"`},
 		{post("/pause", escaped), true, 200, `Pause avery@contoso 7 "` + strings.Repeat("😀", api.MaxReason) + `"`, `"reason":"😀`},
 		{post("/resume", "{}"), true, 200, `Resume avery@contoso 7 ""`, `"status":"active"`},
+		{post("/reschedule", `{"batchStartTime":"2026-03-09","dryRun":true,"reason":"x"}`), true, 200, `Reschedule avery@contoso 7 "2026-03-09" "x" true`, `"dryRun":true`},
 		{post("/approve", `{"phase":"cut / over","reason":"x"}`), true, 200, `Approve avery@contoso 7 "cut / over" "x"`, `"phaseName":"cut / over"`},
 		{post("/retry", ""), true, 202, `RetryFailed avery@contoso 7 {Member:0 Phase: Step: Error:} ""`, `"task":"t1","selection":{}`},
 		{
@@ -143,6 +144,8 @@ func TestRefusedControl(t *testing.T) {
 		{"a body that is too large", post("/resume", strings.Repeat(" ", 40<<10)), 413, "too_large", ""},
 		{"phase name too long", post("/approve", `{"phase":"`+strings.Repeat("x", 101)+`"}`), 400, "invalid", "has 1 to 100"},
 		{"phase name not UTF-8", post("/approve", "{\"phase\":\"\xff\"}"), 400, "invalid", "UTF-8"},
+		{"no start", post("/reschedule", `{"reason":"x"}`), 400, "invalid", "the start is missing"},
+		{"empty start", post("/reschedule", `{"batchStartTime":""}`), 400, "invalid", "has 1 to 100"},
 		{"approval of no phase", post("/approve", `{"reason":"x"}`), 400, "invalid", "the phase is missing"},
 
 		{"member 0", post("/retry", `{"memberId":0}`), 400, "invalid", "memberId is 0"},

@@ -171,6 +171,10 @@ func tour(c *contract, r *real) {
 	do("getHeldAdditions", http.StatusOK, waves)
 	do("getAutomation", http.StatusOK, waves)
 	do("previewQuery", http.StatusOK, waves)
+	later := time.Now().Add(72 * time.Hour).UTC().Truncate(time.Hour).Format(time.RFC3339)
+	do("rescheduleBatch", http.StatusOK, with(of("id", "3"), fmt.Sprintf(`{"batchStartTime":%q,"dryRun":true}`, later)))
+	do("rescheduleBatch", http.StatusOK, with(of("id", "3"), fmt.Sprintf(`{"batchStartTime":%q,"reason":"postponed"}`, later)))
+	do("getBatch", http.StatusOK, of("id", "3"))
 	for _, decide := range []string{"discardRemovals", "confirmRemovals"} {
 		r.found(everyone...)
 		check(c.t, r.app.Tick(c.t.Context()))

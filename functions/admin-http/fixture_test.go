@@ -151,6 +151,10 @@ func (r fakeBatches) Advance(_ context.Context, by audit.Caller, id int, phase s
 	return api.AdvanceResult{Batch: api.Batch{ID: id, ETag: "e1"}, Advanced: phase}, r.note("Advance %s %d %s %q", by.Name, id, phase, tags)
 }
 
+func (r fakeBatches) Reschedule(_ context.Context, by audit.Caller, id int, start, why string, dryRun bool) (api.RescheduleResult, error) {
+	return api.RescheduleResult{Batch: api.Batch{ID: id}, DryRun: dryRun}, r.note("Reschedule %s %d %q %q %t", by.Name, id, start, why, dryRun)
+}
+
 func (r fakeMessages) UnprocessableMessages(_ context.Context, o api.ListOptions) (api.Page[api.UnprocessableMessage], error) {
 	return api.Page[api.UnprocessableMessage]{}, r.note("UnprocessableMessages %s", shown(o))
 }

@@ -62,6 +62,7 @@ var demands = map[string]level{
 	"POST /api/batches/:id/members":                administrator,
 	"DELETE /api/batches/:id/members/:memberId":    administrator,
 	"GET /api/batches/:id/phases":                  reader,
+	"POST /api/batches/:id/reschedule":             administrator,
 	"POST /api/batches/:id/approve":                administrator,
 	"GET /api/batches/:id/steps":                   reader,
 	"POST /api/batches/:id/steps/:stepId/skip":     administrator,

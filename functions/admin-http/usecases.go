@@ -78,6 +78,7 @@ type Batches interface {
 	Cancel(ctx context.Context, by audit.Caller, batch int, why string) (api.Batch, error)
 	Pause(ctx context.Context, by audit.Caller, batch int, why string) (api.Batch, error)
 	Resume(ctx context.Context, by audit.Caller, batch int, why string) (api.Batch, error)
+	Reschedule(ctx context.Context, by audit.Caller, batch int, start, why string, dryRun bool) (api.RescheduleResult, error)
 	Approve(ctx context.Context, by audit.Caller, batch int, phase, why string) (api.Phase, error)
 	RetryFailed(ctx context.Context, by audit.Caller, batch int, which api.RetrySelection, why string) (api.RetryResult, error)
 }

@@ -14,6 +14,8 @@ type Batch struct {
 	IsManual          bool                `json:"isManual"`
 	CreatedBy         string              `json:"createdBy,omitempty"`
 	BatchStartTime    *time.Time          `json:"batchStartTime"`
+	Rescheduled       *Attribution        `json:"rescheduled,omitempty"`   // who moved the start last
+	EarlierStarts     []time.Time         `json:"earlierStarts,omitempty"` // starts before that, which rows of the data source still have
 	DetectedAt        time.Time           `json:"detectedAt"`
 	CompletedAt       *time.Time          `json:"completedAt,omitempty"`
 	CurrentPhase      string              `json:"currentPhase,omitempty"`

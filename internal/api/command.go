@@ -1,5 +1,7 @@
 package api
 
+import "time"
+
 // AdvanceResult is the answer to an advance: the phase that was started, now or by an
 // earlier request, with its counts, and the phases that can be started after it.
 type AdvanceResult struct {
@@ -10,6 +12,27 @@ type AdvanceResult struct {
 	Phase     Phase    `json:"phase"`     // the phase in Advanced, as it is now
 	Remaining []string `json:"remaining"` // phases that can still be advanced to, in order
 	NextPhase string   `json:"nextPhase,omitempty"`
+}
+
+// RescheduleResult is what another start means for a batch: its phases that have not started, in their
+// order. In a dry run nothing is changed.
+type RescheduleResult struct {
+	Batch     Batch       `json:"batch"` // as it is, or in a dry run as it would be
+	From      time.Time   `json:"from"`  // the start before
+	DryRun    bool        `json:"dryRun,omitempty"`
+	Unchanged bool        `json:"unchanged,omitempty"` // the batch has this start already
+	Phases    []PhaseMove `json:"phases"`
+}
+
+// PhaseMove is a phase that moves with the start of its batch.
+type PhaseMove struct {
+	PhaseID    int        `json:"phaseId"`
+	Phase      string     `json:"phaseName"`
+	From       time.Time  `json:"from"`                 // when it was due
+	To         time.Time  `json:"to"`                   // when it is due
+	Due        bool       `json:"due"`                  // it is due at once
+	QuietUntil *time.Time `json:"quietUntil,omitempty"` // when the quiet hours end that keep it from starting; nil for none
+	Reason     string     `json:"reason,omitempty"`     // what it waits for although it is due
 }
 
 // RetrySelection narrows a retry to some of the failed members. An empty field selects

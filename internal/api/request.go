@@ -30,6 +30,13 @@ type ApproveRequest struct {
 	ReasonRequest
 }
 
+// RescheduleRequest gives a batch another start, or with DryRun shows what that would change.
+type RescheduleRequest struct {
+	Start  *string `json:"batchStartTime,omitempty"` // as the data source can have it
+	DryRun bool    `json:"dryRun,omitempty"`
+	ReasonRequest
+}
+
 // RetryRequest selects the failed members to retry, as RetrySelection.
 type RetryRequest struct {
 	Member *int    `json:"memberId,omitempty"`

@@ -29,6 +29,16 @@ func (c *Client) Resume(ctx context.Context, id int, why string) (api.Batch, err
 	return steer[api.Batch](ctx, c, why, batchPath(id, "resume")...)
 }
 
+// Reschedule gives a batch another start, or in a dry run shows what that would change.
+func (c *Client) Reschedule(ctx context.Context, id int, start, why string, dryRun bool) (api.RescheduleResult, error) {
+	k, err := postJSON(api.RescheduleRequest{Start: &start, DryRun: dryRun, ReasonRequest: because(why)}, batchPath(id, "reschedule")...)
+	if err != nil {
+		return api.RescheduleResult{}, err
+	}
+	k.repeatable = true
+	return ask[api.RescheduleResult](ctx, c, k)
+}
+
 // Approve lets a phase begin that waits at a gate.
 func (c *Client) Approve(ctx context.Context, id int, phase, why string) (api.Phase, error) {
 	k, err := postJSON(api.ApproveRequest{Phase: &phase, ReasonRequest: because(why)}, batchPath(id, "approve")...)

@@ -23,6 +23,10 @@ var controlCalls = []sending{
 		_, err := c.Approve(ctx, 7, "cut over", "")
 		return err
 	}, `POST /api/batches/7/approve {"phase":"cut over"}`},
+	{"Reschedule", true, func(ctx context.Context, c *apiclient.Client) error {
+		_, err := c.Reschedule(ctx, 7, "2026-03-09", "late", true)
+		return err
+	}, `POST /api/batches/7/reschedule {"batchStartTime":"2026-03-09","dryRun":true,"reason":"late"}`},
 	{"RetryFailed", true, func(ctx context.Context, c *apiclient.Client) error {
 		_, err := c.RetryFailed(ctx, 7, api.RetrySelection{}, "")
 		return err

@@ -22,7 +22,7 @@ func BatchSummary(b store.BatchSummary) api.Batch {
 		ID: b.ID, RunbookName: b.RunbookName, RunbookVersion: b.RunbookVersion, Status: string(b.Status), IsManual: b.IsManual,
 		CreatedBy: b.CreatedBy, BatchStartTime: b.BatchStartTime, DetectedAt: b.DetectedAt, CompletedAt: b.CompletedAt,
 		CurrentPhase: b.CurrentPhase, MemberCount: b.MemberCount, RemovedCount: b.RemovedCount, Error: b.Error,
-		Paused: Attribution(b.Paused), Cancelled: Attribution(b.Cancelled),
+		Paused: Attribution(b.Paused), Cancelled: Attribution(b.Cancelled), Rescheduled: Attribution(b.Rescheduled), EarlierStarts: b.EarlierStarts,
 		Filling: b.Filling, Held: RemovalHold(b.ID, b.Held), DiscardedRemovals: b.DiscardedRemovals, Shared: b.Shared,
 	}
 }

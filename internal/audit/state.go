@@ -38,6 +38,17 @@ func BatchState(b *model.Batch) State {
 	return s
 }
 
+// ScheduleState returns the start of a batch and the times of its phases that have not started.
+func ScheduleState(b *model.Batch) State {
+	due := map[string]time.Time{}
+	for _, p := range b.Phases {
+		if p.Status == model.PhasePending && p.DueAt != nil {
+			due[p.Name] = p.DueAt.UTC()
+		}
+	}
+	return State{"batchStartTime": b.StartTime.UTC(), "phases": due}
+}
+
 // BatchCreated returns the audit record of the creation of a batch.
 func BatchCreated(c Caller, b *model.Batch, now time.Time) store.AuditRecord {
 	made := State{"status": b.Status, "runbookName": b.Runbook, "runbookVersion": b.Version, "memberCount": b.Members}

@@ -19,6 +19,7 @@ import (
 var destructive = map[string]string{
 	"batch cancel":           "7",
 	"batch remove-member":    "7 3",
+	"batch reschedule":       "7 --start 2026-03-09",
 	"batch confirm-removals": "7",
 	"runbook delete":         "moves 2",
 	"messages discard":       "m-1",

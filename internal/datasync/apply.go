@@ -29,7 +29,7 @@ func (s *syncRun) apply(ctx context.Context) error {
 	var failures []error
 	// Batches without a change have their turn, too: their hold may be over, or the last step of
 	// filling them may have been cut short.
-	for _, step := range []func(context.Context, schedule.Change) error{s.removeMembers, s.holdRemovals, s.refreshMembers, s.addMembers} {
+	for _, step := range []func(context.Context, schedule.Change) error{s.releaseStarts, s.removeMembers, s.holdRemovals, s.refreshMembers, s.addMembers} {
 		for _, id := range slices.Sorted(maps.Keys(s.batches)) {
 			if b := s.batches[id].Doc; !followsSource(&b) {
 				continue
@@ -112,7 +112,18 @@ func (s *syncRun) openBatch(ctx context.Context, group schedule.Group) error {
 	if err != nil {
 		return err
 	}
+	if !b.Doc.StartTime.Equal(group.Start) { // a batch took the slot that is being rescheduled to the start
+		return nil
+	}
 	return s.fill(ctx, b, group.Rows, created)
+}
+
+// releaseStarts gives up the earlier starts of a rescheduled batch that no row of a member has.
+func (s *syncRun) releaseStarts(ctx context.Context, c schedule.Change) error {
+	if len(c.Released) == 0 {
+		return nil
+	}
+	return s.syncer.applier.Decide(ctx, c.Batch, model.EarlierStartsReleased{Starts: c.Released})
 }
 
 // fill adds people to a batch, and opens it where it is being filled. known says that none of them

@@ -29,6 +29,12 @@ func (s *syncRun) previewGroups() []api.PreviewGroup {
 		start := *g.BatchStartTime
 		shown[start] = true
 		groups[i].Rows, groups[i].AddHeld = rows[start], waiting[start]
+		for _, earlier := range s.batches[g.BatchID].Doc.EarlierStarts {
+			earlier = earlier.UTC()
+			if _, other := s.batchAt(earlier); !other {
+				groups[i].Rows, shown[earlier] = groups[i].Rows+rows[earlier], true
+			}
+		}
 	}
 	for start, n := range rows {
 		if !shown[start] {
@@ -37,6 +43,16 @@ func (s *syncRun) previewGroups() []api.PreviewGroup {
 	}
 	slices.SortFunc(groups, func(p, q api.PreviewGroup) int { return p.BatchStartTime.Compare(*q.BatchStartTime) })
 	return groups
+}
+
+// batchAt gives the batch that starts at a time and follows the data source.
+func (s *syncRun) batchAt(start time.Time) (id int, ok bool) {
+	for id, b := range s.batches {
+		if followsSource(&b.Doc) && b.Doc.StartTime.Equal(start) {
+			return id, true
+		}
+	}
+	return 0, false
 }
 
 // rowsByStart counts the rows for each start time.

@@ -13,7 +13,7 @@ import (
 // loadSituation loads the runbook's batches that have not ended, with their members, and the
 // batches that had the start times of the result and have ended.
 func (s *syncRun) loadSituation(ctx context.Context) (schedule.Situation, error) {
-	situation := schedule.Situation{Now: s.now, Automation: s.enabled || s.dry, Ended: map[time.Time]int{}, Former: map[string]bool{}}
+	situation := schedule.Situation{Now: s.now, Automation: s.enabled || s.dry, Ended: map[time.Time]int{}, Reserved: map[time.Time]int{}, Former: map[string]bool{}}
 	s.batches, s.holds = map[int]store.Item[model.Batch]{}, map[int]store.RemovalHoldMembers{}
 	unfinished, err := s.syncer.store.UnfinishedBatches(ctx, s.name)
 	if err != nil {
@@ -35,7 +35,12 @@ func (s *syncRun) loadSituation(ctx context.Context) (schedule.Situation, error)
 		}
 		if ended {
 			situation.Ended[item.Doc.Start.UTC()] = item.Doc.Batch
-		} else if err := s.loadBatch(ctx, &situation, item.Doc.Batch); err != nil { // UnfinishedBatches did not have it yet
+			continue
+		}
+		if err := s.loadBatch(ctx, &situation, item.Doc.Batch); err != nil { // UnfinishedBatches did not have it yet
+			return situation, err
+		}
+		if err := s.checkSlot(ctx, &situation, item); err != nil {
 			return situation, err
 		}
 	}
@@ -48,6 +53,9 @@ func (s *syncRun) unknownStarts(batches []schedule.Batch) []time.Time {
 	known := map[time.Time]bool{}
 	for _, b := range batches {
 		known[b.Start] = known[b.Start] || !b.Manual
+		for _, start := range b.Earlier {
+			known[start.UTC()] = true
+		}
 	}
 	var starts []time.Time
 	for _, start := range s.result.Starts(s.now) {
@@ -85,6 +93,7 @@ func (s *syncRun) loadBatch(ctx context.Context, situation *schedule.Situation, 
 	if b.Doc.StartTime != nil {
 		batch.Start = b.Doc.StartTime.UTC()
 	}
+	batch.Earlier = b.Doc.EarlierStarts
 	if b.Doc.RemovalHold != nil {
 		batch.HeldOf = b.Doc.RemovalHold.Of
 	}

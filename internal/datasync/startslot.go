@@ -2,12 +2,15 @@ package datasync
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/schedule"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -28,6 +31,33 @@ func (s *syncRun) slotEnded(ctx context.Context, item store.Item[store.StartSlot
 	return true, err
 }
 
+// slotPatience is for how long a slot stays whose batch is not one of its start: a request that
+// reschedules a batch takes the slot first, and lasts no longer.
+const slotPatience = 10 * time.Minute
+
+// checkSlot reserves the start of a slot whose batch is not one of it. It deletes the slot where the
+// batch was not rescheduled to the start in the end, or has released it.
+func (s *syncRun) checkSlot(ctx context.Context, situation *schedule.Situation, item store.Item[store.StartSlot]) error {
+	b, loaded := s.batches[item.Doc.Batch]
+	if !loaded || hasStart(&b.Doc, item.Doc.Start) {
+		return nil
+	}
+	situation.Reserved[item.Doc.Start.UTC()] = item.Doc.Batch
+	if s.dry || s.now.Sub(item.Doc.At) <= slotPatience {
+		return nil
+	}
+	_, err := s.syncer.store.Apply(ctx, store.Writes{store.Delete(item.Key, item.ETag)})
+	if errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// hasStart reports whether rows with a start are of the batch.
+func hasStart(b *model.Batch, start time.Time) bool {
+	return b.StartTime != nil && b.StartTime.Equal(start) || slices.ContainsFunc(b.EarlierStarts, start.Equal)
+}
+
 // claimSlot reserves the next batch number for the slot of a start time, or gives the number that
 // the slot has already.
 func (s *Syncer) claimSlot(ctx context.Context, runbookName string, start time.Time) (int, error) {
@@ -42,7 +72,7 @@ func (s *Syncer) claimSlot(ctx context.Context, runbookName string, start time.T
 			return nil
 		}
 		id, err = s.members.ReserveBatch(ctx, store.BatchSummary{RunbookName: runbookName, BatchStartTime: &start}, func(id int) (store.Writes, error) {
-			return store.Writes{store.Create(store.SlotKey(runbookName, start), store.StartSlot{Runbook: runbookName, Start: start, Batch: id})}, nil
+			return store.Writes{store.Create(store.SlotKey(runbookName, start), store.StartSlot{Runbook: runbookName, Start: start, Batch: id, At: s.now().UTC()})}, nil
 		})
 		return err
 	})

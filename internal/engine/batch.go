@@ -116,7 +116,7 @@ func onBatchFilled(b *model.Batch, now time.Time) model.Decision {
 		return model.Decision{Stale: true}
 	case !b.Filling:
 		return model.Decision{Repeated: true, Messages: NextDue(b, now)}
-	case b.Members == b.Removed:
+	case b.Empty():
 		return model.Decision{Stale: true}
 	}
 	b.Filling = false

@@ -123,6 +123,10 @@ func decideControl(s model.State, _, b *model.Batch, e model.Event, now time.Tim
 		d = onBatchDrained(b, now)
 	case model.BatchFilled:
 		d = onBatchFilled(b, now)
+	case model.BatchRescheduled:
+		d, err = onBatchRescheduled(b, e, now)
+	case model.EarlierStartsReleased:
+		d = onEarlierStartsReleased(b, e)
 	case model.SecretsErased:
 		d = onSecretsErased(b, now)
 	case model.VersionPublished:

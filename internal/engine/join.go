@@ -78,7 +78,7 @@ func fannedOutPhases(b *model.Batch) []*model.Phase {
 	}
 	return slices.SortedFunc(maps.Values(newest), func(p, q *model.Phase) int {
 		if p.DueAt != nil && q.DueAt != nil {
-			return cmp.Or(p.DueAt.Compare(*q.DueAt), place[p.ID]-place[q.ID], p.ID-q.ID)
+			return cmp.Or(q.OffsetMinutes-p.OffsetMinutes, place[p.ID]-place[q.ID], p.ID-q.ID)
 		}
 		return cmp.Or(place[p.ID]-place[q.ID], p.ID-q.ID)
 	})

@@ -69,8 +69,8 @@ func before(p, q *model.Phase) bool {
 	if p.Version != q.Version {
 		return p.Version < q.Version
 	}
-	if p.DueAt != nil && q.DueAt != nil && !p.DueAt.Equal(*q.DueAt) {
-		return p.DueAt.Before(*q.DueAt)
+	if p.DueAt != nil && q.DueAt != nil && p.OffsetMinutes != q.OffsetMinutes {
+		return p.OffsetMinutes > q.OffsetMinutes // not by DueAt: a batch that was rescheduled has two starts
 	}
 	return p.ID < q.ID
 }

@@ -25,7 +25,7 @@ func onPhaseDue(b *model.Batch, e model.PhaseDue, now time.Time) (model.Decision
 		return model.Decision{Stale: true}, nil
 	case p.Status == model.PhaseDispatched && !p.FannedOut:
 		return model.Decision{Repeated: page == 1, Next: fanOut(b, p, page, e.FanOut)}, nil
-	case !isReady(b, p):
+	case !isReady(b, p, now):
 		return model.Decision{Stale: true}, nil
 	}
 	if reason := waitingReason(b, p, now); reason != "" {
@@ -42,10 +42,12 @@ func onPhaseDue(b *model.Batch, e model.PhaseDue, now time.Time) (model.Decision
 }
 
 // isReady reports whether the batch has come to a phase, which is pending: no init sequence of an
-// earlier version runs, and no phase before it has still to reach all members.
-func isReady(b *model.Batch, p *model.Phase) bool {
+// earlier version runs, its time has come, and no phase before it has still to reach all members.
+func isReady(b *model.Batch, p *model.Phase, now time.Time) bool {
 	switch {
 	case p.Status != model.PhasePending, b.Status.Terminal():
+		return false
+	case p.DueAt != nil && now.Before(p.DueAt.Add(-model.ClockSlack)): // the message is of the time before the batch was rescheduled
 		return false
 	case p.Kind == model.KindInit:
 		return b.Status == model.BatchDetected

@@ -23,7 +23,7 @@ func onMemberLeft(s model.State, b *model.Batch, e model.MemberLeft, now time.Ti
 	m := *loaded
 	switch {
 	case m.Status == model.MemberRemoved:
-		return model.Decision{Repeated: true, Messages: []model.Message{model.Remove{Member: &m}}}, nil
+		return model.Decision{Repeated: true, Messages: append([]model.Message{model.Remove{Member: &m}}, openIfEmpty(b, now)...)}, nil
 	case b.HasEnded():
 		return model.Decision{}, refuseEnded(b, "no member can be removed")
 	case m.Status == model.MemberFailed:
@@ -31,7 +31,7 @@ func onMemberLeft(s model.State, b *model.Batch, e model.MemberLeft, now time.Ti
 	}
 	m.Status, m.RemovedAt, m.RemovedBy, m.Leaving = model.MemberRemoved, &now, e.By, true
 	b.Removed++
-	d := batchChanged(b, model.Remove{Member: &m})
+	d := batchChanged(b, append([]model.Message{model.Remove{Member: &m}}, openIfEmpty(b, now)...)...)
 	d.Members = []*model.Member{&m}
 	if b.Filling || len(rb.OnMemberRemoved) == 0 {
 		runstate.EraseSecretsIfOver(&m, rb.Secret)
@@ -42,6 +42,16 @@ func onMemberLeft(s model.State, b *model.Batch, e model.MemberLeft, now time.Ti
 	reopenPhase(p) // a batch that ended and goes on has it as ended
 	p.Open++
 	return d, nil
+}
+
+// openIfEmpty opens the gate that a phase waits at when the last member has left the batch, and
+// announces the phase: there is no one left to wait for.
+func openIfEmpty(b *model.Batch, now time.Time) []model.Message {
+	if !b.Empty() {
+		return nil
+	}
+	updateWaitingReason(b, now)
+	return NextDue(b, now)
 }
 
 // removalPhase returns the execution of the removal steps for the batch's version, which

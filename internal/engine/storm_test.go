@@ -185,7 +185,7 @@ func (s *system) deliver(i int) {
 func (s *system) intervene() {
 	mark := model.Attribution{By: "ada", At: s.now}
 	phase := 1 + s.pick(len(s.batch.Phases))
-	switch s.pick(22) {
+	switch s.pick(23) {
 	case 0:
 		s.event(model.BatchPaused{By: mark})
 	case 1, 2:
@@ -220,6 +220,26 @@ func (s *system) intervene() {
 		s.refresh(s.anyone())
 	case 21: // the last page, behind which nothing is erased, comes after the others: see erase
 		s.event(model.SecretsDue{Page: s.pick(max(1, s.batch.PageCount()))})
+	case 22:
+		s.reschedule(mark)
+	}
+}
+
+// reschedule gives the batch another start, and the data source none of its earlier ones.
+func (s *system) reschedule(mark model.Attribution) {
+	before := s.batch
+	d := s.event(model.BatchRescheduled{Start: s.now.Add(time.Duration(s.pick(180)-60) * time.Minute), By: mark})
+	if d.Batch == nil {
+		return
+	}
+	for i, p := range before.Phases {
+		moved := p.DueAt != nil && !p.DueAt.Equal(*d.Batch.Phases[i].DueAt)
+		if moved && p.Status != model.PhasePending {
+			s.fail("phase %d is %s, and was moved from %s to %s", p.ID, p.Status, p.DueAt, d.Batch.Phases[i].DueAt)
+		}
+	}
+	if s.pick(2) == 0 {
+		s.event(model.EarlierStartsReleased{Starts: before.EarlierStarts})
 	}
 }
 

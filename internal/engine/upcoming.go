@@ -25,7 +25,7 @@ func UpcomingPhases(b *model.Batch, now time.Time, fanOut string) (announcements
 			announcements = append(announcements, first)
 		}
 		if p.Reason == "" && first.At.After(*p.DueAt) && first.At.After(now) && p.DueAt.Before(soon) { // it notes the quiet hours as the waiting reason
-			announcements = append(announcements, model.Announce{Phase: p.ID, At: *p.DueAt})
+			announcements = append(announcements, model.Announce{Phase: p.ID, At: *p.DueAt, FanOut: dueFanOut(b, &p)})
 		}
 	}
 	return announcements
@@ -34,7 +34,7 @@ func UpcomingPhases(b *model.Batch, now time.Time, fanOut string) (announcements
 // announcement returns the announcement of a pending phase for the time at which it begins. Its FanOut
 // distinguishes it from the announcements for other times.
 func announcement(b *model.Batch, p *model.Phase, now time.Time, fanOut string) model.Announce {
-	m := model.Announce{Phase: p.ID, At: StartsAt(b, p, now)}
+	m := model.Announce{Phase: p.ID, At: StartsAt(b, p, now), FanOut: dueFanOut(b, p)}
 	switch {
 	case m.At.Equal(*p.DueAt):
 	case m.At.After(now): // quiet hours end then, also by a clock that is a little behind
@@ -44,4 +44,13 @@ func announcement(b *model.Batch, p *model.Phase, now time.Time, fanOut string) 
 		m.FanOut = fanOut
 	}
 	return m
+}
+
+// dueFanOut distinguishes the announcement of a phase for its time from those for its times before the
+// batch was rescheduled, whose ids the broker remembers. It is empty in other batches.
+func dueFanOut(b *model.Batch, p *model.Phase) string {
+	if b.Rescheduled == nil {
+		return ""
+	}
+	return fmt.Sprintf("due-%d", p.DueAt.Unix())
 }

@@ -12,8 +12,8 @@ import (
 // version's phases supersede the pending ones. Phases under way end under the
 // version that began them.
 //
-// A phase is past due where its time has come or, in a manual batch, where it was
-// advanced to. Such a phase is skipped, unless rerun is requested, or the phase that
+// A phase is past due where its time has come or, in a batch that is manual or was
+// rescheduled, where the batch has been in it. Such a phase is skipped, unless rerun is requested, or the phase that
 // it replaces was due and still waited, or was cancelled because init failed: no member
 // has completed that one. A batch that ended once keeps its version, also when a retry opens it again.
 //
@@ -71,7 +71,7 @@ func supersede(b *model.Batch, version int, now time.Time) (passed, waited map[s
 func skipPastDue(b *model.Batch, first int, passed, waited map[string]bool, now time.Time) {
 	for i := first; i < len(b.Phases); i++ {
 		p := &b.Phases[i]
-		if !waited[p.Name] && (due(p, now) || b.Manual && passed[p.Name]) {
+		if !waited[p.Name] && (due(p, now) || passed[p.Name] && (b.Manual || b.Rescheduled != nil)) {
 			p.Status, p.CompletedAt, p.Reason = model.PhaseSkipped, &now, fmt.Sprintf("past due when version %d was published", b.Version)
 		}
 	}

@@ -11,9 +11,9 @@ import (
 
 // gateReason says why a phase may not begin; empty where it may. The share of
 // members who succeeded is of all who took part in the phase before, the cancelled
-// ones too.
+// ones too. In a batch without members there is nothing to decide.
 func gateReason(b *model.Batch, p *model.Phase) string {
-	if p.Kind != model.KindPhase || p.Approved != nil {
+	if p.Kind != model.KindPhase || p.Approved != nil || b.Empty() {
 		return ""
 	}
 	if p.RequireSuccess > 0 {

@@ -26,15 +26,17 @@ type Batch struct {
 	DetectedAt        time.Time    `json:"detectedAt"`
 	InitDispatchedAt  *time.Time   `json:"initDispatchedAt,omitempty"`
 	CompletedAt       *time.Time   `json:"completedAt,omitempty"`
-	Ended             bool         `json:"ended,omitempty"`        // once, though a retry may have opened it again
-	CurrentPhase      string       `json:"currentPhase,omitempty"` // the phase that was advanced to last
-	Error             string       `json:"error,omitempty"`        // why the batch failed
-	Members           int          `json:"members"`                // ever added; member ids run from 1 to this
-	Removed           int          `json:"removed,omitempty"`      // of them
-	Pages             int          `json:"pages,omitempty"`        // of members; see PageCount
-	Filling           bool         `json:"filling,omitempty"`      // its members are being written: nothing begins
-	Paused            *Attribution `json:"paused,omitempty"`       // nothing new is dispatched
-	StoppedBy         int          `json:"stoppedBy,omitempty"`    // the phase execution whose stop_when paused it; 0: none did
+	Ended             bool         `json:"ended,omitempty"`         // once, though a retry may have opened it again
+	Rescheduled       *Attribution `json:"rescheduled,omitempty"`   // who moved the start last
+	EarlierStarts     []time.Time  `json:"earlierStarts,omitempty"` // starts before that, which rows of the data source still have
+	CurrentPhase      string       `json:"currentPhase,omitempty"`  // the phase that was advanced to last
+	Error             string       `json:"error,omitempty"`         // why the batch failed
+	Members           int          `json:"members"`                 // ever added; member ids run from 1 to this
+	Removed           int          `json:"removed,omitempty"`       // of them
+	Pages             int          `json:"pages,omitempty"`         // of members; see PageCount
+	Filling           bool         `json:"filling,omitempty"`       // its members are being written: nothing begins
+	Paused            *Attribution `json:"paused,omitempty"`        // nothing new is dispatched
+	StoppedBy         int          `json:"stoppedBy,omitempty"`     // the phase execution whose stop_when paused it; 0: none did
 	Cancelled         *Attribution `json:"cancelled,omitempty"`
 	Shared            bool         `json:"shared,omitempty"`            // an administrator allowed members who are in other batches
 	Revision          int          `json:"revision,omitempty"`          // counts the decisions on it, so that what follows from each is told apart
@@ -74,6 +76,9 @@ func (b *Batch) Remaining() []string {
 
 // HasEnded tells whether nothing more begins in the batch.
 func (b *Batch) HasEnded() bool { return b.Status.Terminal() || b.Status == BatchCancelling }
+
+// Empty reports whether the batch has no members, or all were removed.
+func (b *Batch) Empty() bool { return b.Members == b.Removed }
 
 // Clone copies the batch with its phases.
 func (b *Batch) Clone() *Batch {

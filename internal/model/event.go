@@ -163,6 +163,14 @@ type (
 	SecretsDue struct{ Page int }
 	// MemberSecretsDue erases the secrets of one member, as SecretsDue does.
 	MemberSecretsDue struct{ Member int }
+	// BatchRescheduled: an administrator gives the batch another start, which moves the phases that have
+	// not started.
+	BatchRescheduled struct {
+		Start time.Time
+		By    Attribution
+	}
+	// EarlierStartsReleased: no row of the batch's members has these earlier starts any more.
+	EarlierStartsReleased struct{ Starts []time.Time }
 	// SecretsErased: the secrets that a batch that has ended still had are erased.
 	SecretsErased struct{}
 	// CatchUpDue: a page of late members is to come to where the others are.
@@ -215,30 +223,32 @@ type (
 	}
 )
 
-func (Advanced) event()             {}
-func (PhaseDue) event()             {}
-func (PhaseFannedOut) event()       {}
-func (PageDue) event()              {}
-func (PageResumed) event()          {}
-func (PageFannedOut) event()        {}
-func (PageSent) event()             {}
-func (CatchUpDue) event()           {}
-func (ShardCounted) event()         {}
-func (SequenceSent) event()         {}
-func (PhaseCounted) event()         {}
-func (FailureCounted) event()       {}
-func (PhaseApproved) event()        {}
-func (BatchPaused) event()          {}
-func (BatchResumed) event()         {}
-func (BatchCancelRequested) event() {}
-func (BatchDrained) event()         {}
-func (BatchFilled) event()          {}
-func (MembersJoined) event()        {}
-func (BatchCreated) event()         {}
-func (MembersRefreshed) event()     {}
-func (SecretsDue) event()           {}
-func (MemberSecretsDue) event()     {}
-func (SecretsErased) event()        {}
+func (Advanced) event()              {}
+func (PhaseDue) event()              {}
+func (PhaseFannedOut) event()        {}
+func (PageDue) event()               {}
+func (PageResumed) event()           {}
+func (PageFannedOut) event()         {}
+func (PageSent) event()              {}
+func (CatchUpDue) event()            {}
+func (ShardCounted) event()          {}
+func (SequenceSent) event()          {}
+func (PhaseCounted) event()          {}
+func (FailureCounted) event()        {}
+func (PhaseApproved) event()         {}
+func (BatchPaused) event()           {}
+func (BatchResumed) event()          {}
+func (BatchCancelRequested) event()  {}
+func (BatchDrained) event()          {}
+func (BatchFilled) event()           {}
+func (BatchRescheduled) event()      {}
+func (EarlierStartsReleased) event() {}
+func (MembersJoined) event()         {}
+func (BatchCreated) event()          {}
+func (MembersRefreshed) event()      {}
+func (SecretsDue) event()            {}
+func (MemberSecretsDue) event()      {}
+func (SecretsErased) event()         {}
 
 // RefreshedMember is the row that a data source has of a member now. Columns that the row lacks stay
 // as they are.

@@ -13,6 +13,8 @@ const (
 	LookAhead = 3 * TickInterval
 	// SweepGrace is how late a message may be before the sweep takes it for lost.
 	SweepGrace = 2 * time.Minute
+	// ClockSlack is by how much a message may come early by the clock of another process.
+	ClockSlack = 2 * time.Second
 )
 
 // TickTask returns the name of the work of the tick at a time. It ends the ids of the messages that

@@ -24,9 +24,11 @@ type planner struct {
 	drafts  []draft
 	byStart map[time.Time]int // start → the automated batch
 	ended   map[time.Time]int // start → the batch that has ended
-	homes   map[string][]home // key → where they are a member, the oldest batch first
-	byHand  map[string][]int  // key → the batches that an administrator removed them from
-	leaving map[string]bool   // keys of those whose removal is still under way
+	// reserved is Situation.Reserved with the starts that batches release.
+	reserved map[time.Time]int
+	homes    map[string][]home // key → where they are a member, the oldest batch first
+	byHand   map[string][]int  // key → the batches that an administrator removed them from
+	leaving  map[string]bool   // keys of those whose removal is still under way
 
 	unused   map[string]bool // keys of rows that are not used on account of their case
 	left     map[string]bool // keys of members who are left as they are on account of that
@@ -66,11 +68,14 @@ type coming struct {
 func newPlanner(rb *runbook.Runbook, r *Result, s Situation) *planner {
 	p := &planner{
 		rb: rb, result: r, situation: s,
-		byStart: map[time.Time]int{}, ended: map[time.Time]int{}, homes: map[string][]home{}, byHand: map[string][]int{}, leaving: map[string]bool{},
+		byStart: map[time.Time]int{}, ended: map[time.Time]int{}, reserved: map[time.Time]int{}, homes: map[string][]home{}, byHand: map[string][]int{}, leaving: map[string]bool{},
 		unused: map[string]bool{}, left: map[string]bool{}, late: map[time.Time]int{}, groups: map[time.Time]*Group{},
 	}
 	for start, id := range s.Ended {
 		p.ended[start.UTC()] = id
+	}
+	for start, id := range s.Reserved {
+		p.reserved[start.UTC()] = id
 	}
 	// The oldest first: where one of several is taken, it is that one.
 	for _, b := range slices.SortedFunc(slices.Values(s.Batches), func(a, b Batch) int { return cmp.Compare(a.ID, b.ID) }) {
@@ -98,6 +103,51 @@ func newPlanner(rb *runbook.Runbook, r *Result, s Situation) *planner {
 		p.drafts = append(p.drafts, d)
 	}
 	return p
+}
+
+// takeEarlierStarts gives a batch that was rescheduled the rows that still have a start before that. A
+// start that no row of its present and former members has is released: then it is free for another
+// batch. While rows cannot be used, nobody can know that.
+func (p *planner) takeEarlierStarts() {
+	for at := range p.drafts {
+		d := &p.drafts[at]
+		if d.Manual || len(d.Earlier) == 0 {
+			continue
+		}
+		used := p.startsOfRows(d)
+		var kept []time.Time
+		for _, start := range d.Earlier {
+			start = start.UTC()
+			if !used[start] && p.result.bad == 0 && p.result.count > 0 {
+				d.change.Released = append(d.change.Released, start)
+				if _, taken := p.byStart[start]; !taken {
+					p.reserved[start] = d.ID
+				}
+				continue
+			}
+			kept = append(kept, start)
+			if _, taken := p.byStart[start]; !taken {
+				p.byStart[start] = at
+			}
+		}
+		d.Earlier = kept
+	}
+}
+
+// startsOfRows returns the starts that rows of a batch's present and former members have.
+func (p *planner) startsOfRows(d *draft) map[time.Time]bool {
+	starts := map[time.Time]bool{}
+	for _, m := range d.Members {
+		if i, present := p.result.byKey[m.Key]; present && !p.result.rows[i].bad {
+			starts[p.result.startOf(&p.result.rows[i], p.situation.Now)] = true
+		}
+	}
+	return starts
+}
+
+// has reports whether rows with a start are of this batch.
+func (d *draft) has(start time.Time) bool {
+	return d.Start.Equal(start) || slices.ContainsFunc(d.Earlier, start.Equal)
 }
 
 // gone tells that this is no member any more.
@@ -203,7 +253,7 @@ func (p *planner) remain(i int, start time.Time, own []home, reason string) {
 // matches, and it is the oldest.
 func (p *planner) stays(start time.Time, own []home) (home, bool) {
 	for _, h := range own {
-		if p.result.immediate() || p.drafts[h.batch].Start.Equal(start) {
+		if p.result.immediate() || p.drafts[h.batch].has(start) {
 			return h, true
 		}
 	}
@@ -223,7 +273,7 @@ func (p *planner) stays(start time.Time, own []home) (home, bool) {
 // stay brings the data of a member who stays up to date.
 func (p *planner) stay(i int, start time.Time, at home, manual bool) {
 	row, m, d := &p.result.rows[i], p.member(at), &p.drafts[at.batch]
-	if !p.result.immediate() && !d.Start.Equal(start) {
+	if !p.result.immediate() && !d.has(start) {
 		if m.Failed {
 			p.problem(row, p.result.layout.time.name, CodeFailedElsewhere, "%q failed in batch %d of %s, and the batch time is now %s; they stay in that batch until it has ended",
 				clip(row.key), d.ID, formatTime(d.Start), formatTime(start))
@@ -259,6 +309,9 @@ func (p *planner) noBatch(start time.Time) (reason string, counted *int) {
 	if id, ended := p.ended[start]; ended {
 		return fmt.Sprintf("batch %d for this start has ended", id), &p.counts.Ended
 	}
+	if id, reserved := p.reserved[start]; reserved {
+		return fmt.Sprintf("batch %d is being rescheduled to this start, or was before", id), &p.counts.Waiting
+	}
 	if !p.situation.Automation {
 		return "automation is off, so no batch is created for this start", &p.counts.Off
 	}
@@ -276,7 +329,9 @@ func (p *planner) batchOf(start time.Time) int {
 // isLongPast tells that a batch for start is not there and comes too late: all of its
 // phases would begin at once, for people whose time may well be a mistake.
 func (p *planner) isLongPast(start time.Time) bool {
-	if _, ended := p.ended[start]; ended || p.batchOf(start) != newBatch || p.result.immediate() {
+	_, ended := p.ended[start]
+	_, reserved := p.reserved[start]
+	if ended || reserved || p.batchOf(start) != newBatch || p.result.immediate() {
 		return false
 	}
 	return p.lastDue(start).Before(p.situation.Now.Add(-longPast))
@@ -366,7 +421,7 @@ func (p *planner) plan() Plan {
 	for _, d := range p.drafts {
 		c := d.change
 		slices.SortFunc(c.Returned, cmp.Compare)
-		if len(c.Add)+len(c.Refresh)+len(c.Remove)+len(c.Returned) > 0 || c.Held != nil {
+		if len(c.Add)+len(c.Refresh)+len(c.Remove)+len(c.Returned)+len(c.Released) > 0 || c.Held != nil {
 			plan.Changes = append(plan.Changes, c)
 		}
 	}

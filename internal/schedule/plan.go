@@ -27,6 +27,9 @@ type Situation struct {
 	// more. The addition guard does not count them: a person who moves is one of them
 	// between the removal and the addition.
 	Former map[string]bool
+	// Reserved has the batch that has the slot of a start, and is not one of it: it is being rescheduled
+	// to that start, or was before. Nobody enters a batch of that start, or leaves another for it.
+	Reserved map[time.Time]int
 	// Confirmed is the revision of held additions that an administrator confirmed.
 	Confirmed string
 }
@@ -35,6 +38,8 @@ type Situation struct {
 type Batch struct {
 	ID    int
 	Start time.Time // of no meaning when Manual
+	// Earlier are starts before the batch was rescheduled. Rows that still have one are of this batch.
+	Earlier []time.Time
 	// Manual: the source has no say about its members. They are in no other batch.
 	Manual bool
 	// Filling: no phase has begun, so members who are gone leave without steps.
@@ -88,6 +93,8 @@ type Change struct {
 	Refresh []Refresh
 	Remove  []Removal
 	Held    *Held // nil when nothing is held
+	// Released are the earlier starts that no row of a member has any more.
+	Released []time.Time
 	// Returned are members who were kept and whose row is in the result again: they
 	// need not be kept any more.
 	Returned []int
@@ -153,6 +160,7 @@ type Counts struct {
 // Make decides what a result means in a situation.
 func Make(rb *runbook.Runbook, r *Result, s Situation) Plan {
 	p := newPlanner(rb, r, s)
+	p.takeEarlierStarts()
 	p.keysByCase()
 	for _, i := range p.inKeyOrder() {
 		p.place(i)

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -92,6 +93,15 @@ func parseStart(s string, loc *time.Location) (time.Time, *timeError) {
 	default:
 		return time.Time{}, badTime("%q occurs twice in %s, when the clocks are set back; add its UTC offset", clip(s), loc)
 	}
+}
+
+// ParseStart reads the start of a batch as a data source has it. A time without a zone is in loc.
+func ParseStart(text string, loc *time.Location) (time.Time, error) {
+	start, fault := parseStart(strings.TrimSpace(text), loc)
+	if fault != nil {
+		return time.Time{}, errors.New(fault.message)
+	}
+	return start, nil
 }
 
 // moments are the instants, in UTC, at which clocks in loc show what wall shows in

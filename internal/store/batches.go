@@ -71,10 +71,12 @@ type BatchSummary struct {
 	DiscardedRemovals int                `json:"discardedRemovals,omitempty"`
 	Shared            bool               `json:"shared,omitempty"`
 
-	Revision int        `json:"revision"`                 // of the batch
-	Creating bool       `json:"creating,omitempty"`       // the batch's members are being written
-	Claimed  bool       `json:"claimed,omitempty"`        // with Creating: all of them are claimed
-	EraseAt  *time.Time `json:"eraseSecretsAt,omitempty"` // when the secrets of a batch that has ended are erased
+	Rescheduled   *model.Attribution `json:"rescheduled,omitempty"`
+	EarlierStarts []time.Time        `json:"earlierStarts,omitempty"`
+	Revision      int                `json:"revision"`                 // of the batch
+	Creating      bool               `json:"creating,omitempty"`       // the batch's members are being written
+	Claimed       bool               `json:"claimed,omitempty"`        // with Creating: all of them are claimed
+	EraseAt       *time.Time         `json:"eraseSecretsAt,omitempty"` // when the secrets of a batch that has ended are erased
 }
 
 // SummaryOf projects a batch to its summary.
@@ -84,7 +86,7 @@ func SummaryOf(b *model.Batch) BatchSummary {
 		CreatedBy: b.CreatedBy, BatchStartTime: b.StartTime, DetectedAt: b.DetectedAt, CompletedAt: b.CompletedAt,
 		CurrentPhase: b.CurrentPhase, MemberCount: b.Members, RemovedCount: b.Removed, Error: b.Error,
 		Paused: b.Paused, Cancelled: b.Cancelled, Filling: b.Filling, Held: b.RemovalHold, DiscardedRemovals: b.DiscardedRemovals, Shared: b.Shared,
-		EraseAt: b.EraseSecretsAt(), Revision: b.Revision,
+		EraseAt: b.EraseSecretsAt(), Revision: b.Revision, Rescheduled: b.Rescheduled, EarlierStarts: b.EarlierStarts,
 	}
 }
 
@@ -94,11 +96,14 @@ type BatchSequence struct {
 }
 
 // StartSlot says which batch a runbook has for a start time. It outlives the batch: members
-// whose batch has ended do not get another one for the same start time.
+// whose batch has ended do not get another one for the same start time. A batch that is
+// rescheduled takes the slot of its new start first, and keeps that of the one before while rows
+// of the data source have it.
 type StartSlot struct {
 	Runbook string    `json:"runbook"`
 	Start   time.Time `json:"start"`
 	Batch   int       `json:"batchId"`
+	At      time.Time `json:"at"`              // when the batch took it
 	Ended   bool      `json:"ended,omitempty"` // the batch was seen to have ended, which spares a read
 }
 

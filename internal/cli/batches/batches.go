@@ -24,7 +24,7 @@ func Commands(shared *command.Console) []*cobra.Command {
 	batch := command.Group("batch", "Create, run and follow batches",
 		createBatchCommand(c), listBatchesCommand(c), getBatchCommand(c), advanceCommand(c), watchCommand(c),
 		membersCommand(c), phasesCommand(c), stepsCommand(c), command.BatchAuditCommand(shared), reportCommand(c),
-		pauseCommand(c), resumeCommand(c), cancelCommand(c), approveCommand(c),
+		pauseCommand(c), resumeCommand(c), cancelCommand(c), rescheduleCommand(c), approveCommand(c),
 		retryCommand(c), skipStepCommand(c), markDoneCommand(c), addMembersCommand(c), removeMemberCommand(c),
 		removalsCommand(c), confirmRemovalsCommand(c), discardRemovalsCommand(c))
 	batch.Example = `  matoolkit batch create moves members.csv

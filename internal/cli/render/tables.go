@@ -123,6 +123,14 @@ func Notes(v api.Batch) []string {
 	if v.Cancelled != nil {
 		all = append(all, "Cancelled by "+marked(*v.Cancelled))
 	}
+	if v.Rescheduled != nil && !v.Terminal() {
+		all = append(all, "Rescheduled by "+marked(*v.Rescheduled))
+	}
+	for _, start := range v.EarlierStarts {
+		if !v.Terminal() {
+			all = append(all, fmt.Sprintf("Rows of the data source with the earlier start %s stay in this batch.", Stamp(start)))
+		}
+	}
 	for _, w := range v.WaitsFor {
 		all = append(all, Capital(waitNote(w)))
 	}

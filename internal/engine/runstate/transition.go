@@ -234,9 +234,6 @@ func Begin(s model.State, rb *runbook.Runbook, mode model.DispatchMode, run *mod
 	return t.decision()
 }
 
-// clockSlack is by how much a message may come early by the clock of another process.
-const clockSlack = 2 * time.Second
-
 // matchEvent names an event and tells whether it is for the run as it stands.
 func matchEvent(run *model.Run, e model.RunEvent, now time.Time) (id string, applies bool) {
 	var index int
@@ -259,7 +256,7 @@ func matchEvent(run *model.Run, e model.RunEvent, now time.Time) (id string, app
 		id, index = fmt.Sprintf("retry:%d:%d", e.Step, e.Count), e.Step
 		fits = func(s model.Step) bool {
 			// A message of an earlier postponement must not end a later one.
-			early := s.Postponed && now.Before(s.RetryAfter.Add(-clockSlack))
+			early := s.Postponed && now.Before(s.RetryAfter.Add(-model.ClockSlack))
 			return s.Status == model.StepPending && s.RetryAfter != nil && s.RetryCount == e.Count && !early
 		}
 	}
