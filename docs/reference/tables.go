@@ -13,6 +13,7 @@ import (
 	"github.com/matoolkit/matoolkit/infra/bicep"
 	"github.com/matoolkit/matoolkit/internal/engine/enginetest"
 	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/runbook/template"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
 
@@ -81,11 +82,12 @@ type finding struct{ Code, Severity, Doc string }
 
 type runbookPage struct {
 	Objects  []runbook.Object
+	Filters  []template.FilterDoc
 	Findings []finding
 }
 
 func readRunbook(root string) (any, error) {
-	page := runbookPage{Objects: runbook.Format()}
+	page := runbookPage{Objects: runbook.Format(), Filters: template.Filters()}
 	for _, dir := range []string{"internal/runbook", "internal/runbook/lint", "internal/runbooks"} {
 		files, err := readSource(root, dir)
 		if err != nil {

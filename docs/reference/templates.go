@@ -138,6 +138,18 @@ A runbook is a UTF-8 YAML file of at most 1 MB. Anchors and aliases are allowed,
 | ` + "`{{\"{{\"}}_batch_start_time}}`" + ` | every step of a batch with a start time; UTC, such as ` + "`2026-03-01T08:00:00Z`" + ` |
 | ` + "`{{\"{{\"}}_phase_members}}`, `{{\"{{\"}}_phase_succeeded}}`, `{{\"{{\"}}_phase_failed}}`, `{{\"{{\"}}_phase_cancelled}}`" + ` | ` + "`on_complete`" + `: the number of the phase's members, and how they ended |
 
+` + "`{{\"{{\"}}name?}}`" + ` may have no value, and its column may be absent: it is null, and empty text within other text. Null within other text is empty text. ` + "`{{\"{{\"}}name}}`" + ` without a value fails the step.
+
+## Filters
+
+A filter changes the value of a variable: ` + "`{{\"{{\"}}Mail | domain | lower}}`" + `. Filters apply from left to right. They leave null as it is, apart from ` + "`default`" + `, and cannot change secrets. Texts are in single or double quotes, in which a backslash stands before a quote or a backslash. A filter fails the step if it cannot change the value, or if the text would be longer than 256 KB.
+
+| filter | gives |
+|---|---|
+{{- range .Filters}}
+| {{code .Usage}} | {{cell .Doc}} |
+{{- end}}
+
 ## Findings
 
 ` + "`matoolkit runbook lint`" + ` and ` + "`runbook publish`" + ` report findings with line, column, field and code. A runbook with an error is refused. A runbook with warnings is refused with ` + "`--strict`" + `.

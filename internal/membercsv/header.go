@@ -75,6 +75,8 @@ func (p *parser) reportMissing(wanted []string, seen map[string]int, near map[st
 		}
 		if n, ok := near[fold(w)]; ok {
 			p.add(at, "column %s is missing (%s); the header has %q, and names are case-sensitive", w, what, short(n))
+		} else if p.rb.Optional(w) {
+			p.warn("column %q is missing: no member has a value in it, which the runbook allows", short(w))
 		} else {
 			p.add(at, "column %s is missing (%s)", w, what)
 		}

@@ -331,3 +331,20 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestColumnsThatMayBeEmptyMayBeMissing(t *testing.T) {
+	t.Parallel()
+	rb := users("json_array")
+	rb.Phases[0].Steps[0].Params["Middle"] = "{{Middle?}}"
+	rows, warnings, problems := membercsv.Parse([]byte("UserId,Mail,Groups\nu1,m,\n"), rb)
+	if len(rows) != 1 || len(problems) > 0 || len(warnings) != 1 || !strings.Contains(warnings[0], `column "Middle" is missing`) {
+		t.Errorf("%v, %q, %v", rows, warnings, problems)
+	}
+	if _, _, problems = membercsv.Parse([]byte("UserId,Mail,Groups,middle\nu1,m,,x\n"), rb); len(problems) != 1 {
+		t.Errorf("a column with another case: %v", problems)
+	}
+	rb.Phases[0].Steps = append(rb.Phases[0].Steps, runbook.Step{Params: map[string]any{"M": "{{Middle}}"}})
+	if _, _, problems = membercsv.Parse([]byte("UserId,Mail,Groups\nu1,m,\n"), rb); len(problems) != 1 {
+		t.Errorf("a column that one step needs: %v", problems)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/matoolkit/matoolkit/internal/humanize"
+	"github.com/matoolkit/matoolkit/internal/runbook/template"
 )
 
 // draft is a runbook with the positions that the checks across its parts need.
@@ -61,7 +62,8 @@ type use struct {
 	variable string
 	path     string
 	pos      position
-	amidText bool // not the whole of its string
+	amidText bool             // not the whole of its string
+	segment  template.Segment // that it is in
 }
 
 // output is one variable that a step writes.

@@ -29,7 +29,7 @@ const (
 	CodeBadPercent       = "bad-percent"                  // not like 95%, or out of range
 	CodeBadTimeOfDay     = "bad-time-of-day"              // not like "08:00"
 	CodeBadTimeZone      = "bad-time-zone"                // not in the IANA database
-	CodeBadTemplate      = "bad-template"                 // braces that do not form `{{name}}`
+	CodeBadTemplate      = "bad-template"                 // braces that do not form `{{name}}`, or an unknown or incomplete filter
 	CodeBadType          = "bad-type"                     // the wrong type: a list instead of text, a field without a value, a number that needs quotes
 	CodeBadValue         = "bad-value"                    // the type is right, but the value is invalid, by itself or together with another field
 	CodeCaseMismatch     = "case-mismatch"                // a variable differs from a known one only by case, and so is a separate column
@@ -40,6 +40,7 @@ const (
 	CodeDuplicateColumn  = "duplicate-column"             // a column occurs twice in multi_valued_columns, or a name twice in secret
 	CodeEmpty            = "empty-runbook"                // the file is empty
 	CodeFileName         = "file-name"                    // the runbook's name ends like a file name
+	CodeFilterType       = "filter-type"                  // a filter needs text and gets a list, or the other way round
 	CodeInitMemberData   = "init-uses-member-data"        // a step of init, or of a rollback that init calls, uses data of a member
 	CodeInitOutput       = "init-output"                  // a step of init, or of a rollback that init calls, has output_params
 	CodeListInText       = "list-in-text"                 // a multi-valued column stands within other text

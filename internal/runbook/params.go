@@ -112,7 +112,7 @@ func (p *parser) template(n *yaml.Node, path string, s *draftStep) bool {
 	}
 	for _, seg := range segments {
 		if seg.Variable {
-			s.uses = append(s.uses, use{seg.Text, path, places.at(seg.Offset), len(segments) > 1})
+			s.uses = append(s.uses, use{seg.Text, path, places.at(seg.Offset), len(segments) > 1, seg})
 		}
 	}
 	return true

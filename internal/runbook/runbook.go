@@ -249,6 +249,22 @@ func (r *Runbook) Columns() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
+// Optional reports whether a column may be absent: all that uses it says so, with {{name?}} or the
+// filter default.
+func (r *Runbook) Optional(column string) bool {
+	if ds := r.DataSource; column == ds.PrimaryKey || column == ds.BatchTimeColumn ||
+		slices.ContainsFunc(ds.MultiValued, func(m MultiValued) bool { return m.Name == column }) {
+		return false
+	}
+	optional := true
+	r.EachStep(func(s Step, _ []any) {
+		template.EachVariable([]any{s.Function, s.Params}, func(v template.Segment) {
+			optional = optional && (v.Text != column || v.MayLack())
+		})
+	})
+	return optional
+}
+
 // References names the variables that the step's function and parameters use,
 // sorted, each once.
 func (s Step) References() []string {

@@ -208,11 +208,24 @@ func (v *validator) special(u use, onComplete bool) bool {
 	return true
 }
 
+// filtered checks the value of a variable, after its filters, for its place.
+func (v *validator) filtered(u use) {
+	isList := v.lists[u.variable]
+	switch {
+	case isList && u.segment.NeedsText():
+		v.p.errorf(u.pos, u.path, CodeFilterType, "{{%s}} is a multi-valued column, and its filter needs text: write join before it", clip(u.variable))
+	case u.segment.NeedsList() && !isList && (v.columns[u.variable] || strings.HasPrefix(u.variable, "_")):
+		v.p.errorf(u.pos, u.path, CodeFilterType, "{{%s}} is text, and its filter needs a list: write split before it", clip(u.variable))
+	case u.amidText && u.segment.GivesList():
+		v.p.errorf(u.pos, u.path, CodeListInText, "{{%s}} is a list after its filters: a list can only be a parameter's whole value", clip(u.variable))
+	case u.amidText && isList && !u.segment.GivesText():
+		v.p.errorf(u.pos, u.path, CodeListInText, "{{%s}} is a multi-valued column: a list can only be a parameter's whole value; join makes text of it", clip(u.variable))
+	}
+}
+
 // use checks each use of a member's variable.
 func (v *validator) use(u use) {
-	if u.amidText && v.lists[u.variable] {
-		v.p.errorf(u.pos, u.path, CodeListInText, "{{%s}} is a multi-valued column: a list can only be a parameter's whole value", clip(u.variable))
-	}
+	v.filtered(u)
 	if _, isOutput := v.outputs[u.variable]; isOutput || v.columns[u.variable] {
 		return
 	}

@@ -20,8 +20,12 @@ func (v *validator) secrets() {
 	v.eachStep(func(s draftStep) { v.secretFields(s, secret) })
 	v.eachStep(func(s draftStep) {
 		for _, u := range s.uses {
-			if u.path == s.path+".function" && secret[u.variable] {
+			switch {
+			case !secret[u.variable]:
+			case u.path == s.path+".function":
 				v.p.errorf(u.pos, u.path, CodeSecretPlace, "{{%s}} is secret, but a function name is visible to every reader", clip(u.variable))
+			case len(u.segment.Filters) > 0:
+				v.p.errorf(u.pos, u.path, CodeSecretPlace, "{{%s}} is secret, and a filter cannot change a value that is encrypted", clip(u.variable))
 			}
 		}
 	})

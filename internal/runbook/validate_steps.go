@@ -57,7 +57,7 @@ func (v *validator) removalSteps() {
 				continue
 			}
 			v.use(u)
-			if out, isOutput := v.outputs[u.variable]; isOutput && !own[u.variable] {
+			if out, isOutput := v.outputs[u.variable]; isOutput && !own[u.variable] && !u.segment.MayLack() {
 				v.p.warnf(u.pos, u.path, CodeOutputMaybe, "{{%s}} is the output of line %d; this step fails for a member removed before that one", clip(u.variable), out.pos.line)
 			}
 		}

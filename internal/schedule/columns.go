@@ -3,6 +3,7 @@ package schedule
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/matoolkit/matoolkit/internal/runbook"
@@ -41,7 +42,13 @@ func match(rb *runbook.Runbook, result []string) (layout, error) {
 	}
 	l := layout{width: len(result)}
 	names := rb.Columns()
-	for _, name := range names {
+	used := names
+	names = nil
+	for _, name := range used {
+		if rb.Optional(name) && !m.has(name) {
+			continue
+		}
+		names = append(names, name)
 		l.kept = append(l.kept, m.find(name))
 	}
 	l.key = m.find(rb.DataSource.PrimaryKey)
@@ -92,6 +99,11 @@ func (m *matcher) find(name string) column {
 		m.fault("column %q, which the runbook uses, is in the result %d times", clip(name), len(found))
 	}
 	return column{}
+}
+
+// has reports whether a column of the result can be meant by a name.
+func (m *matcher) has(name string) bool {
+	return slices.ContainsFunc(m.result, func(have string) bool { return strings.EqualFold(have, name) })
 }
 
 // fault records an error once, even if the key is read twice.

@@ -27,6 +27,9 @@ func (t *transition) dispatch(attempt string) error {
 	if err != nil {
 		return t.failStep(err.Error())
 	}
+	if function == "" {
+		return t.failStep("the function name is empty: the variables of its template have no value")
+	}
 	if len(function) > model.MaxReason {
 		return t.failStep("the function name is too long")
 	}

@@ -30,6 +30,8 @@ const (
 	codeUnknownField     = "unknown-result-field"          // `output_params` names a field that the function does not return
 	codeUnknownWorker    = "unknown-worker"                // no worker of this id has announced its functions; only checked on publish
 	codeTimeout          = "timeout-shorter-than-function" // the step's timeout is shorter than one call of the function may take; the worker stops a call that takes longer
+	codeMayBeEmpty       = "may-be-empty"                  // a required parameter is empty if variables have no value; `{{name?}}` or `default('')` asks for that, and so does a text of variables only
+	codeFilteredSecret   = "filtered-secret"               // a filter is applied to the value of a secret parameter, which is encrypted
 	codeOpenSecret       = "open-secret"                   // the value of a secret parameter stands in the runbook, which every reader sees
 )
 
@@ -45,7 +47,7 @@ func Check(text []byte, rb *runbook.Runbook, known Catalogs) runbook.Diagnostics
 	if len(known.Standard) == 0 && known.Announced == nil || yaml.Unmarshal(text, &root) != nil || len(root.Content) == 0 {
 		return nil
 	}
-	c := check{document: root.Content[0], known: known, strange: map[string]bool{}}
+	c := check{rb: rb, document: root.Content[0], known: known, strange: map[string]bool{}}
 	rb.EachStep(c.step)
 	slices.SortFunc(c.found, func(a, b runbook.Diagnostic) int {
 		return cmp.Or(a.Line-b.Line, a.Column-b.Column, cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
@@ -54,6 +56,7 @@ func Check(text []byte, rb *runbook.Runbook, known Catalogs) runbook.Diagnostics
 }
 
 type check struct {
+	rb       *runbook.Runbook
 	document *yaml.Node
 	known    Catalogs
 	strange  map[string]bool // workers that are warned of already
@@ -119,6 +122,10 @@ func (c *check) params(f signature.Function, s runbook.Step, at []any) {
 			c.warnFailing(codeParameterType, fmt.Sprintf("the parameter %s of %s %s: each call will fail", f.Params[i].Name, f.Name, wrong), name, inside...)
 		} else if f.Params[i].Secret && value != nil && value != "" && len(template.References(value)) == 0 {
 			c.warn(codeOpenSecret, fmt.Sprintf("the parameter %s of %s is secret, but the runbook shows its value: take it from a column", f.Params[i].Name, f.Name), name, inside...)
+		} else if variable := filteredVariable(value); f.Params[i].Secret && variable != "" {
+			c.warn(codeFilteredSecret, fmt.Sprintf("the parameter %s of %s is secret, and a filter cannot change {{%s}}, which is encrypted: each call will fail", f.Params[i].Name, f.Name, variable), name, inside...)
+		} else if empty := c.emptyIf(value); f.Params[i].Required && empty != "" {
+			c.warn(codeMayBeEmpty, fmt.Sprintf("the parameter %s of %s is required, and is empty if %s: the call will fail then; the filter default gives a value", f.Params[i].Name, f.Name, empty), name, inside...)
 		}
 	}
 }

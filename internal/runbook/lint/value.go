@@ -37,6 +37,54 @@ func misfit(p signature.Parameter, value any) string {
 	return ""
 }
 
+// filteredVariable is a variable in a template that has filters; empty for none.
+func filteredVariable(value any) (name string) {
+	template.EachVariable(value, func(v template.Segment) {
+		if len(v.Filters) > 0 {
+			name = v.Text
+		}
+	})
+	return name
+}
+
+// emptyIf says which variables without a value make a parameter empty; empty if none can, or if
+// nothing in the runbook tells. A variable that is the whole value of a parameter may be empty only
+// if the runbook says so. Amid other text an empty value is empty text: variables alone, with
+// nothing but spaces between them, may all be empty.
+func (c *check) emptyIf(value any) string {
+	text, ok := value.(string)
+	if !ok {
+		return ""
+	}
+	segments, err := template.Parse(text)
+	if err != nil || len(segments) == 0 {
+		return ""
+	}
+	var names []string
+	for _, s := range segments {
+		switch {
+		case !s.Variable && strings.TrimSpace(s.Text) != "", s.Variable && (s.HasDefault() || !c.mayBeEmpty(s.Text)):
+			return ""
+		case s.Variable && !slices.Contains(names, "{{"+s.Text+"}}"):
+			names = append(names, "{{"+s.Text+"}}")
+		}
+	}
+	if len(segments) == 1 && !segments[0].MayBeEmpty() || len(names) == 0 {
+		return ""
+	}
+	verb := "have"
+	if len(names) == 1 {
+		verb = "has"
+	}
+	return strings.Join(names, " and ") + " " + verb + " no value"
+}
+
+// mayBeEmpty reports whether a variable can have an empty value. Every member has a key, and every
+// batch its special variables.
+func (c *check) mayBeEmpty(variable string) bool {
+	return variable != c.rb.DataSource.PrimaryKey && !strings.HasPrefix(variable, "_")
+}
+
 // types are the types of parameters whose values are checked, but for lists of words.
 var types = map[string]struct {
 	holds       func(value any) bool

@@ -32,6 +32,28 @@ func TestUnknownVariablesCostAFewSearches(t *testing.T) {
 	}
 }
 
+// Parse reads each byte of a text once: with one pass for each variable or filter, these would take
+// hours.
+func TestLongTextsAreParsedInOnePass(t *testing.T) {
+	t.Parallel()
+	for piece, segments := range map[string]int{
+		"{{a | lower}}": 1, "{{a?}}": 1, "{{a}}|": 2, "{{a | default('}}') | upper}}'": 2, `{{a | replace("\\", "x")}}`: 1,
+	} {
+		const pieces = 200_000
+		if got, err := Parse(strings.Repeat(piece, pieces)); err != nil || len(got) != pieces*segments {
+			t.Errorf("%s: %d segments, %v", piece, len(got), err)
+		}
+	}
+	for _, open := range []string{"{{a", "{{a|", "{{a | lower|", "{{a | default('"} {
+		if _, err := Parse(strings.Repeat(open, 200_000)); err == nil {
+			t.Errorf("%s is a template", open)
+		}
+	}
+	if _, err := Parse("{{a" + strings.Repeat("| lower", 200_000) + "}}"); err != nil {
+		t.Error(err)
+	}
+}
+
 func BenchmarkResolveUnknownVariables(b *testing.B) {
 	vars := Variables{}
 	for i := range 500 {

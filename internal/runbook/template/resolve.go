@@ -47,7 +47,7 @@ func (e *UnresolvedError) Error() string {
 // ResolveParams replaces the templates in params, at any depth, and leaves params
 // itself as it is. A string that is one template and nothing else takes the
 // variable's value with its type; amid other text the value must be a string, a
-// number or a bool. Keys are not templates. The error is an *UnresolvedError
+// number or a bool, and null is empty text. Keys are not templates. The error is an *UnresolvedError
 // that lists every place at fault, or wraps an *Error.
 func ResolveParams(params map[string]any, vars Variables) (map[string]any, error) {
 	r := resolver{vars: vars, reasons: map[string]string{}}
@@ -100,7 +100,7 @@ func (r *resolver) value(v any, path string) any {
 	case string:
 		segments, err := Parse(v)
 		if err == nil && len(segments) == 1 && segments[0].Variable {
-			return r.lookup(segments[0].Text, path)
+			return r.lookup(segments[0], path)
 		}
 		if err == nil && slices.ContainsFunc(segments, r.secret) {
 			return r.secretText(segments, path)
@@ -141,24 +141,38 @@ func (r *resolver) text(tmpl, path string) string {
 			b.WriteString(seg.Text)
 			continue
 		}
-		before := len(r.missing)
-		value := r.lookup(seg.Text, path)
-		if len(r.missing) > before {
-			continue
-		}
-		text, fault := scalarText(value)
-		if fault != "" {
-			r.missing = append(r.missing, Unresolved{seg.Text, path, fault})
-		}
-		b.WriteString(text)
+		b.WriteString(r.textOf(seg, path))
 	}
 	return b.String()
 }
 
-func (r *resolver) lookup(name, path string) any {
-	value, ok := r.vars[name]
-	if !ok {
-		r.missing = append(r.missing, Unresolved{name, path, r.unknown(name)})
+// textOf is the value of a variable amid text.
+func (r *resolver) textOf(seg Segment, path string) string {
+	before := len(r.missing)
+	value := r.lookup(seg, path)
+	if len(r.missing) > before {
+		return ""
+	}
+	text, fault := scalarText(value)
+	if fault != "" {
+		r.missing = append(r.missing, Unresolved{seg.Text, path, fault})
+	}
+	return text
+}
+
+// lookup is the value of a variable after its filters.
+func (r *resolver) lookup(seg Segment, path string) any {
+	value, ok := r.vars[seg.Text]
+	if !ok && !seg.MayLack() {
+		r.missing = append(r.missing, Unresolved{seg.Text, path, r.unknown(seg.Text)})
+		return nil
+	}
+	for _, f := range seg.Filters {
+		var fault string
+		if value, fault = f.apply(value); fault != "" {
+			r.missing = append(r.missing, Unresolved{seg.Text, path, fault})
+			return nil
+		}
 	}
 	return value
 }
@@ -186,7 +200,7 @@ func (r *resolver) unknown(name string) string {
 func scalarText(v any) (text, fault string) {
 	switch v := v.(type) {
 	case nil:
-		return "", "is null, which has no text"
+		return "", ""
 	case string:
 		return v, ""
 	case bool:

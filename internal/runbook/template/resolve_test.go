@@ -29,6 +29,7 @@ func TestResolveString(t *testing.T) {
 		"{{Straße-Nr_2.a}}":        "5b",
 		"[{{Empty}}]":              "[]",
 		"{{True}}":                 "true",
+		"a{{Null}}b":               "ab",
 		"{{Int}} {{Big}}":          "42 9007199254740993",
 		"{{Float}} {{Small}}":      "1000000000000000000000 0.0000001",
 		"{{Scientific}} {{Tiny}}":  "1500 -0.0025",
@@ -51,7 +52,6 @@ func TestResolveStringRefuses(t *testing.T) {
 		"{{Nam}}":    "cannot resolve {{Nam}} is not known; did you mean {{Name}}?",
 		"{{name}}":   "cannot resolve {{name}} is not known; did you mean {{Name}}?",
 		"{{Absent}}": "cannot resolve {{Absent}} is not known",
-		"a{{Null}}":  "cannot resolve {{Null}} is null, which has no text",
 		"a{{List}}":  "cannot resolve {{List}} is a list, which has no text",
 		"{{Map}}":    "cannot resolve {{Map}} is an object, which has no text",
 		"{{Huge}}":   "cannot resolve {{Huge}} is a number too large or too small to write as text",
@@ -103,7 +103,7 @@ func TestResolveParamsNamesEveryMissingVariable(t *testing.T) {
 	_, err := ResolveParams(map[string]any{
 		"Z":    "{{Absent}}",
 		"Deep": map[string]any{"L": []any{"{{Name}}", "{{Gone}} and {{Elsewhere}}"}},
-		"Text": "id {{Null}}",
+		"Text": "id {{List}}",
 	}, member)
 	var unresolved *UnresolvedError
 	if !errors.As(err, &unresolved) {
@@ -112,13 +112,13 @@ func TestResolveParamsNamesEveryMissingVariable(t *testing.T) {
 	want := []Unresolved{
 		{"Gone", "Deep.L[1]", "is not known"},
 		{"Elsewhere", "Deep.L[1]", "is not known"},
-		{"Null", "Text", "is null, which has no text"},
+		{"List", "Text", "is a list, which has no text"},
 		{"Absent", "Z", "is not known"},
 	}
 	if !reflect.DeepEqual(unresolved.Missing, want) {
 		t.Errorf("missing = %v\nwant %v", unresolved.Missing, want)
 	}
-	if want := "cannot resolve Deep.L[1]: {{Gone}} is not known; Deep.L[1]: {{Elsewhere}} is not known; Text: {{Null}} is null, which has no text; Z: {{Absent}} is not known"; err.Error() != want {
+	if want := "cannot resolve Deep.L[1]: {{Gone}} is not known; Deep.L[1]: {{Elsewhere}} is not known; Text: {{List}} is a list, which has no text; Z: {{Absent}} is not known"; err.Error() != want {
 		t.Errorf("error = %q\nwant %q", err, want)
 	}
 }

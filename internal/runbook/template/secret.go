@@ -28,9 +28,9 @@ func (t secretText) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string][]any{SecretField: t})
 }
 
-// secret tells whether a segment is a secret variable.
+// secret tells whether a segment is a secret variable. One with filters is not: they refuse it.
 func (r *resolver) secret(s Segment) bool {
-	if !s.Variable {
+	if !s.Variable || len(s.Filters) > 0 {
 		return false
 	}
 	_, ok := r.vars[s.Text].(Secret)
@@ -47,15 +47,7 @@ func (r *resolver) secretText(segments []Segment, path string) any {
 		}
 		part := seg.Text
 		if seg.Variable {
-			before := len(r.missing)
-			value := r.lookup(seg.Text, path)
-			if len(r.missing) > before {
-				continue
-			}
-			var fault string
-			if part, fault = scalarText(value); fault != "" {
-				r.missing = append(r.missing, Unresolved{seg.Text, path, fault})
-			}
+			part = r.textOf(seg, path)
 		}
 		text = append(text, part)
 	}

@@ -25,16 +25,70 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("bad template at character %d: %s", e.Offset+1, e.Message)
 }
 
-// Segment is a piece of a template: a variable, or literal text.
+// Segment is a piece of a template: a variable with its filters, or literal text.
 type Segment struct {
 	Variable bool
 	Text     string // the variable's name, or the text with braces unescaped
 	Offset   int    // in bytes from the start of the template
+	Optional bool   // {{name?}}: it may have no value
+	Filters  []Filter
+	Source   string // of a variable, with its braces
 }
 
-// Parse cuts a text into segments. The error is an *[Error]. {{name}} is a variable; {{{{ and }}}}
-// stand for a literal {{ and }}. Single braces are ordinary text, also around a
-// variable: {{{Id}}} is its value in braces.
+// MayLack reports whether the segment resolves where the variable has no value.
+func (s Segment) MayLack() bool {
+	given, _ := gives(s.Filters)
+	return s.Optional || given
+}
+
+// MayBeEmpty reports whether the segment asks for an empty value where the variable has none.
+func (s Segment) MayBeEmpty() bool {
+	given, empty := gives(s.Filters)
+	return empty || s.Optional && !given
+}
+
+// HasDefault reports whether a filter gives a value that is not empty where the variable has none.
+func (s Segment) HasDefault() bool {
+	given, empty := gives(s.Filters)
+	return given && !empty
+}
+
+// GivesList reports whether the filters make a list of the value, and GivesText whether they make
+// text of it. Without a filter that says so, both are false.
+func (s Segment) GivesList() bool { return s.gives() == list }
+
+// GivesText is described with GivesList.
+func (s Segment) GivesText() bool { return s.gives() == text }
+
+func (s Segment) gives() kind {
+	value := anything
+	for _, f := range s.Filters {
+		value, _ = checkFilter(f, value)
+	}
+	return value
+}
+
+// NeedsText reports whether the first filter that needs a certain value needs text, and NeedsList
+// whether it needs a list.
+func (s Segment) NeedsText() bool { return s.needs() == text }
+
+// NeedsList is described with NeedsText.
+func (s Segment) NeedsList() bool { return s.needs() == list }
+
+func (s Segment) needs() kind {
+	for _, f := range s.Filters {
+		if d, ok := findFilter(f.Name); ok && d.takes != anything {
+			return d.takes
+		}
+	}
+	return anything
+}
+
+// Parse cuts a text into segments. The error is an *[Error]. {{name}} is a variable, {{name?}} one
+// that may have no value, and {{name | lower}} one with a filter; {{{{ and }}}} stand for a literal
+// {{ and }}. Single braces are ordinary text, also around a variable: {{{Id}}} is its value in braces.
+//
+// The time is proportional to the length of the text.
 func Parse(s string) ([]Segment, error) {
 	var segments []Segment
 	var literal strings.Builder
@@ -61,16 +115,12 @@ func Parse(s string) ([]Segment, error) {
 			return nil, &Error{i, "}} closes nothing; write }}}} for a literal }}"}
 		case strings.HasPrefix(rest, "{{"):
 			flush()
-			inside, _, closed := strings.Cut(rest[2:], "}}")
-			if !closed {
-				return nil, &Error{i, "{{ is never closed; write {{{{ for a literal {{"}
+			variable, err := parseVariable(s, i)
+			if err != nil {
+				return nil, err
 			}
-			name := strings.TrimSpace(inside)
-			if err := CheckName(name); err != nil {
-				return nil, &Error{i, err.Error()}
-			}
-			segments = append(segments, Segment{Variable: true, Text: name, Offset: i})
-			i += 2 + len(inside) + 2
+			segments = append(segments, variable)
+			i += len(variable.Source)
 			start = i
 		default:
 			_, size := utf8.DecodeRuneInString(rest)
@@ -80,6 +130,34 @@ func Parse(s string) ([]Segment, error) {
 	}
 	flush()
 	return segments, nil
+}
+
+// parseVariable reads the variable that begins at a place of a text.
+func parseVariable(s string, at int) (Segment, error) {
+	v := Segment{Variable: true, Offset: at}
+	inside, _, closed := strings.Cut(s[at+2:], "}}")
+	if !closed {
+		return v, &Error{at, "{{ is never closed; write {{{{ for a literal {{"}
+	}
+	name, _, filtered := strings.Cut(inside, "|")
+	end := at + 2 + len(inside)
+	if filtered {
+		c := scanner{s, at + 2 + len(name)}
+		var err error
+		if v.Filters, err = c.filters(); err != nil {
+			return v, err
+		}
+		end = c.i
+	}
+	v.Source = s[at : end+2]
+	v.Text = strings.TrimSpace(name)
+	if plain, optional := strings.CutSuffix(v.Text, "?"); optional {
+		v.Text, v.Optional = strings.TrimSpace(plain), true
+	}
+	if err := CheckName(v.Text); err != nil {
+		return v, &Error{at, err.Error()}
+	}
+	return v, nil
 }
 
 // CheckName returns an error if a variable cannot have the name. Names are those of
@@ -100,15 +178,21 @@ func CheckName(name string) error {
 // once. It looks into maps and lists; keys and malformed templates have none.
 func References(v any) []string {
 	names := map[string]bool{}
+	EachVariable(v, func(seg Segment) { names[seg.Text] = true })
+	return slices.Sorted(maps.Keys(names))
+}
+
+// EachVariable visits the variables of the templates in a value, in no order, each as often as it
+// is used. It looks where References does.
+func EachVariable(v any, visit func(Segment)) {
 	walkStrings(v, func(s string) {
 		segments, _ := Parse(s)
 		for _, seg := range segments {
 			if seg.Variable {
-				names[seg.Text] = true
+				visit(seg)
 			}
 		}
 	})
-	return slices.Sorted(maps.Keys(names))
 }
 
 func walkStrings(v any, visit func(string)) {
