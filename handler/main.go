@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/buildinfo"
+	"github.com/matoolkit/matoolkit/internal/heap"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 )
 
@@ -71,6 +72,9 @@ func exitStatus(cause error) int {
 	return 0
 }
 
+// heapFloor leaves room for the rest of the process below 128 MB.
+const heapFloor = 72 << 20
+
 // run serves until ctx ends and everything that runs is done. It returns the exit
 // status: that of exitStatus after a drain, 1 if it cannot serve, 2 for wrong arguments.
 func run(ctx context.Context, args []string, lookup func(string) string, stdout, stderr io.Writer) int {
@@ -82,6 +86,7 @@ func run(ctx context.Context, args []string, lookup func(string) string, stdout,
 		fmt.Fprintln(stderr, "usage: handler [--version]; the Functions host starts it, with its settings in the environment")
 		return 2
 	}
+	heap.SetFloor(heapFloor)
 	s, err := readSettings(lookup)
 	log := newLog(stdout, stderr, s.logLevel)
 	if err == nil {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/matoolkit/matoolkit/internal/heap"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/otlp"
 	"github.com/matoolkit/matoolkit/internal/termlog"
@@ -69,10 +70,14 @@ func command(getenv func(string) string) *cobra.Command {
 	return root
 }
 
+// heapFloor is small beside the memory of a container.
+const heapFloor = 80 << 20
+
 // run starts the worker, step by step, and returns when it has stopped. It
 // refuses permanent errors and waits for services that are not available yet,
 // such as the broker.
 func run(ctx context.Context, getenv func(string) string, stdout io.Writer) error {
+	heap.SetFloor(heapFloor)
 	// 1. Configuration.
 	c, err := loadConfig(getenv)
 	if err != nil {
