@@ -42,13 +42,26 @@ func document(body []byte) (store.Document, error) {
 	return store.Document{Key: store.Key{PK: i.PK, ID: i.ID, Type: i.Type}, Doc: i.Doc, ETag: i.ETag}, nil
 }
 
-// encode encodes the item of a write that has a document.
+// encode encodes the item of a write that has a document. It puts the encoded document into the item as
+// it is: to encode it within the item would check and copy it once more.
 func encode(w store.Write) ([]byte, error) {
 	doc, err := encodeJSON(w.Key, w.Doc)
 	if err != nil {
 		return nil, err
 	}
-	return encodeJSON(w.Key, item{ID: w.Key.ID, PK: w.Key.PK, Type: w.Key.Type, Doc: doc})
+	head, err := encodeJSON(w.Key, struct {
+		ID   string `json:"id"`
+		PK   string `json:"pk"`
+		Type string `json:"type"`
+	}{w.Key.ID, w.Key.PK, w.Key.Type})
+	if err != nil {
+		return nil, err
+	}
+	body := make([]byte, 0, len(head)+len(`,"doc":`)+len(doc))
+	body = append(body, head[:len(head)-1]...)
+	body = append(body, `,"doc":`...)
+	body = append(body, doc...)
+	return append(body, '}'), nil
 }
 
 func encodeJSON(k store.Key, value any) ([]byte, error) {
