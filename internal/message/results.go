@@ -1,12 +1,12 @@
 package message
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -77,6 +77,19 @@ type ResultDelivery struct {
 
 // Results returns the results of a delivery of Results. It fails if the body is no group.
 func (m Delivery) Results() ([]ResultDelivery, error) {
+	var whole struct{ Results []GroupedResult }
+	if err := json.Unmarshal(m.Body, &whole); err == nil && len(whole.Results) > 0 && !slices.ContainsFunc(whole.Results, GroupedResult.incomplete) {
+		results := make([]ResultDelivery, len(whole.Results))
+		for i, r := range whole.Results {
+			results[i] = m.result(r)
+		}
+		return results, nil
+	}
+	return m.resultsOneByOne()
+}
+
+// resultsOneByOne reads each entry by itself, so that one that cannot be read does not spoil the others.
+func (m Delivery) resultsOneByOne() ([]ResultDelivery, error) {
 	var group Results
 	if err := json.Unmarshal(m.Body, &group); err != nil {
 		return nil, Reject("the body is not the JSON of a %T: %v", group, err)
@@ -86,29 +99,31 @@ func (m Delivery) Results() ([]ResultDelivery, error) {
 	}
 	results := make([]ResultDelivery, len(group.Results))
 	for i, entry := range group.Results {
-		results[i] = m.result(i, entry)
+		var grouped GroupedResult
+		err := json.Unmarshal(entry, &grouped)
+		if err == nil && grouped.incomplete() {
+			err = errors.New("it has no MessageId or no Body")
+		}
+		if err != nil {
+			grouped = GroupedResult{MessageID: fmt.Sprintf("%s-%d", m.FirstID(), i+1), Body: entry}
+			err = Reject("result %d of the group cannot be read: %v", i+1, err)
+		}
+		results[i] = m.result(grouped)
+		results[i].Err = err
 	}
 	return results, nil
 }
 
-// result returns entry i of a delivery of Results.
-func (m Delivery) result(i int, entry json.RawMessage) ResultDelivery {
-	r := ResultDelivery{Delivery: Delivery{
-		ID: fmt.Sprintf("%s-%d", m.FirstID(), i+1), Type: TypeWorkerResult, Body: bytes.Clone(entry), DeliveryCount: m.DeliveryCount, EnqueuedAt: m.EnqueuedAt,
+func (r GroupedResult) incomplete() bool { return len(r.Body) == 0 || r.MessageID == "" }
+
+// result returns a result of a delivery of Results.
+func (m Delivery) result(r GroupedResult) ResultDelivery {
+	d := ResultDelivery{Delivery: Delivery{
+		ID: r.MessageID, Type: TypeWorkerResult, Body: r.Body, DeliveryCount: m.DeliveryCount, EnqueuedAt: m.EnqueuedAt,
+		Properties: make(map[string]any, len(r.Properties)),
 	}}
-	var grouped GroupedResult
-	err := json.Unmarshal(entry, &grouped)
-	if err == nil && (len(grouped.Body) == 0 || grouped.MessageID == "") {
-		err = errors.New("it has no MessageId or no Body")
+	for name, value := range r.Properties {
+		d.Properties[name] = value
 	}
-	if err != nil {
-		r.Err = Reject("result %d of the group cannot be read: %v", i+1, err)
-		return r
-	}
-	r.ID, r.Body = grouped.MessageID, grouped.Body
-	r.Properties = make(map[string]any, len(grouped.Properties))
-	for name, value := range grouped.Properties {
-		r.Properties[name] = value
-	}
-	return r
+	return d
 }
