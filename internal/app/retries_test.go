@@ -118,3 +118,30 @@ func TestRetryOfAnInitStep(t *testing.T) {
 		s.wantStatus(b.ID, "active")
 	})
 }
+
+func TestPollWaitsForWhatTheTenantDoesNotHaveYet(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		missing := fails(&testenv.Failure{JobError: message.JobError{Message: "no user ann", Type: "Request_ResourceNotFound", IsNotFound: true}})
+		s.script = script{"Do": inTurn(missing, missing, always("true"))}
+		b := s.startBatch(oneStep(", poll: {interval: 1m, timeout: 10m}"), people(1))
+		if v := s.step(b.ID, 1, "do"); v.Status != "polling" || v.Error != "no user ann (Request_ResourceNotFound)" {
+			t.Errorf("while it waits: %+v", v)
+		}
+		s.tries("Do", time.Minute, time.Minute)
+		s.wantStatus(b.ID, "completed")
+	})
+}
+
+func TestJobThatWouldFailAgainIsNotRetried(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"InvalidParameters", "unknownfunction"} {
+		t.Run(kind, func(t *testing.T) {
+			play(t, func(t *testing.T, s *stage) {
+				s.script = script{"Do": fails(&testenv.Failure{JobError: message.JobError{Message: "no", Type: kind}})}
+				b := s.startBatch(oneStep(", retry: {max_retries: 5, interval: 1s}"), people(1))
+				s.wantStatus(b.ID, "failed")
+				s.wantCalls(1, "Do")
+			})
+		})
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strings"
 	"time"
 )
 
@@ -239,12 +240,22 @@ const ErrorJobExpired = "JobExpired"
 // because a Control revoked it: its batch was paused or cancelled.
 const ErrorJobRevoked = "JobRevoked"
 
+// Types of the errors of a job that would fail in the same way each time: its step is not
+// retried.
+const (
+	ErrorInvalidParameters = "InvalidParameters"
+	ErrorUnknownFunction   = "UnknownFunction"
+)
+
 // JobError says why a job failed.
 type JobError struct {
 	Message     string `json:"Message"`
 	Type        string `json:"Type"`
 	IsThrottled bool   `json:"IsThrottled"`
 	Attempts    int    `json:"Attempts"`
+	// IsNotFound reports that the tenant does not have what the job is about. A step that polls
+	// waits for it until its poll timeout.
+	IsNotFound bool `json:"IsNotFound,omitempty"`
 	// RetryAfterSeconds is after how many seconds the worker asks to be tried
 	// again, as a throttled tenant told it to; 0 means that it has no wish.
 	RetryAfterSeconds int `json:"RetryAfterSeconds,omitempty"`
@@ -252,4 +263,9 @@ type JobError struct {
 	// the job may have been begun. The orchestrator then waits until that delivery has
 	// certainly ended, at the job's expiry, or has given its result.
 	Redelivered bool `json:"Redelivered,omitempty"`
+}
+
+// Permanent reports whether each retry of the job would fail in the same way.
+func (e *JobError) Permanent() bool {
+	return strings.EqualFold(e.Type, ErrorInvalidParameters) || strings.EqualFold(e.Type, ErrorUnknownFunction)
 }

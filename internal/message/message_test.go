@@ -81,6 +81,11 @@ func TestMessagesOnTheWire(t *testing.T) {
 			message.JobError{Message: "m", Type: "JobRevoked", Attempts: 1, Redelivered: true},
 			`{"Message":"m","Type":"JobRevoked","IsThrottled":false,"Attempts":1,"Redelivered":true}`,
 		},
+		{
+			"error about what does not exist",
+			message.JobError{Message: "m", Type: "t", Attempts: 1, IsNotFound: true},
+			`{"Message":"m","Type":"t","IsThrottled":false,"Attempts":1,"IsNotFound":true}`,
+		},
 		{"error without a wish", message.JobError{Message: "m", Type: "t", Attempts: 1}, `{"Message":"m","Type":"t","IsThrottled":false,"Attempts":1}`},
 		{
 			"result",

@@ -32,6 +32,8 @@ type (
 		Result     json.RawMessage
 		Error      string
 		RetryAfter time.Duration // what the worker asks for, at least, before a retry; 0: nothing
+		NotFound   bool          // the tenant does not have what the job is about
+		Permanent  bool          // each retry would fail in the same way
 		Expired    bool          // the worker came to the job too late to begin it
 		Revoked    bool          // the worker did not begin the job because its batch was paused or cancelled
 		// Redelivered: the job that the worker did not begin had come again, and an earlier

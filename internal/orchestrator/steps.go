@@ -43,6 +43,8 @@ func resultEvent(step int, ok bool, r message.Result) model.StepResult {
 		e.Expired = strings.EqualFold(r.Error.Type, message.ErrorJobExpired)
 		e.Revoked = strings.EqualFold(r.Error.Type, message.ErrorJobRevoked)
 		e.Redelivered = r.Error.Redelivered
+		e.NotFound = r.Error.IsNotFound
+		e.Permanent = r.Error.Permanent()
 	}
 	return e
 }

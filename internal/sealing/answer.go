@@ -246,7 +246,7 @@ func (h *hider) readsField(name string) bool {
 			return true
 		}
 	}
-	return strings.EqualFold(name, "complete") || strings.EqualFold(name, "data")
+	return slices.ContainsFunc([]string{"complete", "data", "reason"}, func(field string) bool { return strings.EqualFold(name, field) })
 }
 
 // textsOf returns the texts and numbers in a JSON value.

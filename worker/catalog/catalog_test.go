@@ -128,31 +128,34 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-func TestSameValues(t *testing.T) {
+func TestMismatchSaysWhatTheTenantHasAndWhatIsExpected(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		expected []string
 		actual   string
-		want     bool
+		want     string
 	}{
-		{[]string{"Sales"}, `"sales"`, true},
-		{[]string{"Sales"}, `"Sale"`, false},
-		{nil, `null`, true},
-		{nil, `""`, true},
-		{nil, `[]`, true},
-		{nil, `"x"`, false},
-		{[]string{"true"}, `true`, true},
-		{[]string{"12"}, `12`, true},
-		{[]string{"a", "b"}, `["B","a","a"]`, true},
-		{[]string{"a"}, `["a","b"]`, false},
-		{[]string{"a", "b"}, `["a"]`, false},
+		{[]string{"Sales"}, `"sales"`, ""},
+		{[]string{"Sales"}, `"Sale"`, `department is "Sale", expected "Sales"`},
+		{nil, `null`, ""},
+		{nil, `""`, ""},
+		{nil, `[]`, ""},
+		{nil, `"x"`, `department is "x", expected empty`},
+		{[]string{"x"}, `null`, `department is empty, expected "x"`},
+		{[]string{"true"}, `true`, ""},
+		{[]string{"12"}, `12`, ""},
+		{[]string{"a", "b"}, `["B","a","a"]`, ""},
+		{[]string{"a"}, `["a","b"]`, `department is "a", "b", expected "a"`},
+		{[]string{"a", "b"}, `["a"]`, `department is "a", expected "a", "b"`},
+		{[]string{`a"b`}, `"` + strings.Repeat("x", 300) + `"`, `department is a value of 300 bytes, expected "a"b"`},
+		{[]string{"z"}, `["a","b","c","d","e","f","g","h","i","j","k","l"]`, `department is "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", 2 more, expected "z"`},
 	} {
 		var actual any
 		if err := json.Unmarshal([]byte(tc.actual), &actual); err != nil {
 			t.Fatal(err)
 		}
-		if got := catalog.SameValues(tc.expected, actual); got != tc.want {
-			t.Errorf("%v and %s: got %v", tc.expected, tc.actual, got)
+		if got := catalog.Mismatch("department", tc.expected, actual); got != tc.want {
+			t.Errorf("%v and %s: got %q, want %q", tc.expected, tc.actual, got, tc.want)
 		}
 	}
 }

@@ -7,12 +7,52 @@ import (
 	"strings"
 )
 
-// SameValues compares an attribute, as JSON was decoded, with the expected
-// values: as sets and without regard to case. An attribute that is null or an
-// empty text is an empty set.
-func SameValues(expected []string, actual any) bool {
-	return slices.Equal(set(expected), set(values(actual)))
+// Mismatch compares an attribute, as JSON was decoded, with the expected values: as
+// sets and without regard to case. An attribute that is null or an empty text is an
+// empty set. It says how they differ, and is empty if they do not.
+func Mismatch(name string, expected []string, actual any) string {
+	have := values(actual)
+	if slices.Equal(set(expected), set(have)) {
+		return ""
+	}
+	return fmt.Sprintf("%s is %s, expected %s", name, quoted(have), quoted(expected))
 }
+
+// MembershipMismatch says how a membership differs from the expected one, and is empty if it
+// does not.
+func MembershipMismatch(expected, actual bool) string {
+	switch {
+	case expected == actual:
+		return ""
+	case expected:
+		return "the user is not a member of the group, expected a member"
+	}
+	return "the user is a member of the group, expected no member"
+}
+
+// quoted writes values as a text. It shows none in part and escapes nothing: the handler finds the
+// secrets in the text by their whole values.
+func quoted(values []string) string {
+	if len(values) == 0 {
+		return "empty"
+	}
+	texts := make([]string, 0, len(values))
+	for _, v := range values {
+		text := `"` + v + `"`
+		if len(v) > maxShown {
+			text = fmt.Sprintf("a value of %d bytes", len(v))
+		}
+		texts = append(texts, text)
+	}
+	if n := len(texts) - maxValues; n > 0 {
+		texts = append(texts[:maxValues], fmt.Sprintf("%d more", n))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// maxShown is the size in bytes up to which a mismatch shows a value, and maxValues how many values
+// it shows.
+const maxShown, maxValues = 200, 10
 
 func values(v any) []string {
 	switch v := v.(type) {

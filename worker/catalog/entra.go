@@ -118,6 +118,7 @@ var TestEntraAttributeMatch = Function{
 	},
 	Result: []Field{
 		{"complete", "Whether they match."},
+		{"reason", "If not: the actual and the expected value."},
 		{"data", "UserId, AttributeName, Match, and ActualValue as the tenant has it."},
 	},
 	Permissions: []string{"User.Read.All"},
@@ -135,6 +136,7 @@ var TestEntraGroupMembership = Function{
 	},
 	Result: []Field{
 		{"complete", "Whether the membership is as expected."},
+		{"reason", "If not: the actual and the expected membership."},
 		{"data", "UserId, GroupId, IsMember."},
 	},
 	Permissions: []string{"GroupMember.Read.All", "User.Read.All"},

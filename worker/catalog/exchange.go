@@ -84,6 +84,7 @@ var TestExchangeAttributeMatch = Function{
 	},
 	Result: []Field{
 		{"complete", "Whether they match."},
+		{"reason", "If not: the actual and the expected value."},
 		{"data", "Identity, AttributeName, Match, and ActualValue as the tenant has it."},
 	},
 	Permissions: exchangePermissions,
@@ -101,6 +102,7 @@ var TestExchangeGroupMembership = Function{
 	},
 	Result: []Field{
 		{"complete", "Whether the membership is as expected."},
+		{"reason", "If not: the actual and the expected membership."},
 		{"data", "UserId, GroupIdentity, IsMember."},
 	},
 	Permissions: exchangePermissions,

@@ -1,12 +1,16 @@
 package catalog
 
-import "time"
+import (
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/message"
+)
 
 // Types of failures that are the worker's own. A failure that a tenant reported
 // has the tenant's error code as its type.
 const (
-	FailureUnknownFunction = "UnknownFunction"
-	FailureParameters      = "InvalidParameters"
+	FailureUnknownFunction = message.ErrorUnknownFunction
+	FailureParameters      = message.ErrorInvalidParameters
 	FailureConflict        = "Conflict" // something else is where the result should be
 	FailureThrottled       = "Throttled"
 	FailureUnreachable     = "Unreachable"
@@ -21,6 +25,7 @@ type Failure struct {
 	Type      string
 	Message   string
 	Throttled bool // the tenant's limits were the reason
+	NotFound  bool // the tenant does not have what the call is about; a step that polls waits for it
 	Attempts  int  // how often the failing call was made; 0 when none was
 	// RetryAfter is how long the tenant asked to be left alone when it last
 	// refused; 0 when it did not say, or refused for another reason than limits.

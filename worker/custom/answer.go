@@ -28,6 +28,7 @@ type answerError struct {
 	Message           string  `json:"message"`
 	Type              string  `json:"type"`
 	IsThrottled       bool    `json:"isThrottled"`
+	IsNotFound        bool    `json:"isNotFound"`
 	RetryAfterSeconds float64 `json:"retryAfterSeconds"`
 	Attempts          int     `json:"attempts"`
 }
@@ -93,7 +94,7 @@ func readAnswer(said []byte) (answer, error) {
 
 func (e *answerError) failure(blank *strings.Replacer) error {
 	f := &catalog.Failure{
-		Type: e.Type, Message: blank.Replace(e.Message), Throttled: e.IsThrottled, Attempts: e.Attempts,
+		Type: e.Type, Message: blank.Replace(e.Message), Throttled: e.IsThrottled, NotFound: e.IsNotFound, Attempts: e.Attempts,
 		RetryAfter: time.Duration(e.RetryAfterSeconds * float64(time.Second)),
 	}
 	switch {

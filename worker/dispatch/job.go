@@ -405,7 +405,7 @@ func failure(job message.Job, err error, took time.Duration) message.Result {
 	if len(said) > maxMessage {
 		said = strings.ToValidUTF8(said[:maxMessage], "") + "…"
 	}
-	r.Error = &message.JobError{Message: said, Type: f.Type, IsThrottled: f.Throttled, Attempts: max(f.Attempts, 1)}
+	r.Error = &message.JobError{Message: said, Type: f.Type, IsThrottled: f.Throttled, IsNotFound: f.NotFound, Attempts: max(f.Attempts, 1)}
 	if f.Throttled {
 		r.Error.RetryAfterSeconds = int(math.Ceil(f.RetryAfter.Seconds()))
 	}

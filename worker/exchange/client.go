@@ -112,7 +112,7 @@ func (c *Client) invoke(ctx context.Context, cmdlet string, parameters map[strin
 	}
 	var refused *refusal
 	if errors.As(err, &refused) {
-		f.Type = refused.kind
+		f.Type, f.NotFound = refused.kind, refused.status == http.StatusNotFound
 	}
 	return f
 }

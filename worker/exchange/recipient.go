@@ -37,7 +37,7 @@ func (c *Client) read(ctx context.Context, cmdlet, identity string) (recipient, 
 
 func ambiguous(cmdlet string, n int) error {
 	return &catalog.Failure{
-		Type: catalog.FailureConflict, Attempts: 1,
+		Type: catalog.FailureConflict, Attempts: 1, NotFound: n == 0,
 		Message: fmt.Sprintf("%s: %d recipients have this identity", cmdlet, n),
 	}
 }

@@ -11,6 +11,7 @@ import (
 // AttributeResult is the result of Test-ExchangeAttributeMatch.
 type AttributeResult struct {
 	Complete bool          `json:"complete"`
+	Reason   string        `json:"reason,omitempty"` // why it is not complete
 	Data     AttributeData `json:"data"`
 }
 
@@ -43,8 +44,8 @@ func (c *Client) testAttribute(ctx context.Context, p catalog.Params) (any, erro
 			Message: fmt.Sprintf("%s returns no attribute %q", cmdlet, name),
 		}
 	}
-	match := catalog.SameValues(p.List("ExpectedValue"), actual)
-	return AttributeResult{match, AttributeData{id, name, match, actual}}, nil
+	reason := catalog.Mismatch(name, p.List("ExpectedValue"), actual)
+	return AttributeResult{reason == "", reason, AttributeData{id, name, reason == "", actual}}, nil
 }
 
 // attribute finds a property as PowerShell does, in any case.
@@ -60,6 +61,7 @@ func attribute(of map[string]any, name string) (any, bool) {
 // MembershipResult is the result of Test-ExchangeGroupMembership.
 type MembershipResult struct {
 	Complete bool           `json:"complete"`
+	Reason   string         `json:"reason,omitempty"` // why it is not complete
 	Data     MembershipData `json:"data"`
 }
 
@@ -82,5 +84,6 @@ func (c *Client) testMembership(ctx context.Context, p catalog.Params) (any, err
 	for _, m := range members {
 		is = is || strings.EqualFold(m.ExternalDirectoryObjectId, user)
 	}
-	return MembershipResult{is == p.Bool("ExpectedMember", true), MembershipData{user, group, is}}, nil
+	reason := catalog.MembershipMismatch(p.Bool("ExpectedMember", true), is)
+	return MembershipResult{reason == "", reason, MembershipData{user, group, is}}, nil
 }

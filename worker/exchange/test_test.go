@@ -36,9 +36,10 @@ func TestAttributeMatch(t *testing.T) {
 			raw, _ := json.Marshal(answer)
 			var got struct {
 				Complete bool
+				Reason   string
 				Data     struct{ Match bool }
 			}
-			if err := json.Unmarshal(raw, &got); err != nil || got.Complete != tc.match || got.Data.Match != tc.match {
+			if err := json.Unmarshal(raw, &got); err != nil || got.Complete != tc.match || got.Data.Match != tc.match || (got.Reason == "") != tc.match {
 				t.Fatalf("got %s, want match %v", raw, tc.match)
 			}
 		})

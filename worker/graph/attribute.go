@@ -17,6 +17,7 @@ import (
 // AttributeResult is the result of Test-EntraAttributeMatch.
 type AttributeResult struct {
 	Complete bool          `json:"complete"`
+	Reason   string        `json:"reason,omitempty"` // why it is not complete
 	Data     AttributeData `json:"data"`
 }
 
@@ -64,8 +65,8 @@ func (c *Client) testAttribute(ctx context.Context, p catalog.Params) (any, erro
 		object, _ := actual.(map[string]any)
 		actual = object[name]
 	}
-	match := catalog.SameValues(p.List("ExpectedValue"), actual)
-	return AttributeResult{Complete: match, Data: AttributeData{
-		UserID: id, AttributeName: p.String("AttributeName"), Match: match, ActualValue: actual,
+	reason := catalog.Mismatch(p.String("AttributeName"), p.List("ExpectedValue"), actual)
+	return AttributeResult{Complete: reason == "", Reason: reason, Data: AttributeData{
+		UserID: id, AttributeName: p.String("AttributeName"), Match: reason == "", ActualValue: actual,
 	}}, nil
 }

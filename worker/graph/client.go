@@ -145,7 +145,8 @@ func (c *Client) do(ctx context.Context, pace throttle.Policy, call func(ctx con
 	}
 	f := &catalog.Failure{Type: catalog.FailureUnreachable, Message: err.Error(), Attempts: attempts}
 	var stale *staleError
-	code, text, _ := said(err)
+	code, text, status := said(err)
+	f.NotFound = status == http.StatusNotFound
 	if code != "" {
 		f.Type, f.Message = code, text
 	} else if errors.As(err, &stale) {

@@ -241,8 +241,8 @@ func TestUserWhoIsNowhereIsLookedForAWhile(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	_, failure := w.call(t, "Set-EntraUserUPN", map[string]any{"UserId": nobody, "NewUserPrincipalName": "x@contoso.example"})
-	if failure == nil || failure.Type != "Request_ResourceNotFound" || failure.Throttled || failure.Attempts != 5 {
-		t.Fatalf("got %+v, want Request_ResourceNotFound after 5 attempts", failure)
+	if failure == nil || failure.Type != "Request_ResourceNotFound" || failure.Throttled || !failure.NotFound || failure.Attempts != 5 {
+		t.Fatalf("got %+v, want Request_ResourceNotFound, not found after 5 attempts", failure)
 	}
 }
 
@@ -251,10 +251,14 @@ func TestGroupMembership(t *testing.T) {
 	w := start(t)
 	params := map[string]any{"GroupId": groupID, "UserId": adaID}
 	is := func(member bool) string {
-		answer, _ := json.Marshal(map[string]any{
+		want := map[string]any{
 			"complete": member,
 			"data":     map[string]any{"GroupId": groupID, "IsMember": member, "UserId": adaID},
-		})
+		}
+		if !member {
+			want["reason"] = "the user is not a member of the group, expected a member"
+		}
+		answer, _ := json.Marshal(want)
 		return string(answer)
 	}
 	for _, step := range []struct{ function, want string }{
@@ -313,6 +317,7 @@ func TestAttributeMatch(t *testing.T) {
 			}
 			var got struct {
 				Complete bool
+				Reason   string
 				Data     struct {
 					Match       bool
 					ActualValue json.RawMessage
@@ -321,7 +326,8 @@ func TestAttributeMatch(t *testing.T) {
 			if err := json.Unmarshal([]byte(answer), &got); err != nil {
 				t.Fatal(err)
 			}
-			if got.Complete != tc.match || got.Data.Match != tc.match || string(got.Data.ActualValue) != tc.actual {
+			if got.Complete != tc.match || got.Data.Match != tc.match || string(got.Data.ActualValue) != tc.actual ||
+				(got.Reason == "") != tc.match || !tc.match && !strings.HasPrefix(got.Reason, tc.attribute+" is ") {
 				t.Fatalf("got %s", answer)
 			}
 		})

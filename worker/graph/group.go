@@ -94,6 +94,7 @@ func (c *Client) isMember(ctx context.Context, user, group string) (member bool,
 // MembershipResult is the result of Test-EntraGroupMembership.
 type MembershipResult struct {
 	Complete bool           `json:"complete"`
+	Reason   string         `json:"reason,omitempty"` // why it is not complete
 	Data     MembershipData `json:"data"`
 }
 
@@ -110,8 +111,9 @@ func (c *Client) testMembership(ctx context.Context, p catalog.Params) (any, err
 	if err != nil {
 		return nil, err
 	}
+	reason := catalog.MembershipMismatch(p.Bool("ExpectedMember", true), member)
 	return MembershipResult{
-		Complete: member == p.Bool("ExpectedMember", true),
-		Data:     MembershipData{UserID: user, GroupID: group, IsMember: member},
+		Complete: reason == "", Reason: reason,
+		Data: MembershipData{UserID: user, GroupID: group, IsMember: member},
 	}, nil
 }

@@ -60,6 +60,7 @@ type jobError struct {
 	Message           *string
 	Type              *string
 	IsThrottled       *bool
+	IsNotFound        *bool
 	Attempts          *int
 	RetryAfterSeconds *float64
 }

@@ -12,9 +12,10 @@ import (
 )
 
 // answer is a function's result, read by the polling convention: an object
-// with a boolean "complete" and, beside it, "data".
+// with a boolean "complete" and, beside it, "data" and the text "reason".
 type answer struct {
 	incomplete bool
+	reason     string                     // why it is not complete; may be empty
 	fields     map[string]json.RawMessage // nil when the result is not an object
 }
 
@@ -31,6 +32,9 @@ func readAnswer(result json.RawMessage) answer {
 	switch string(bytes.TrimSpace(complete)) {
 	case "false":
 		a.incomplete = true
+		if reason, ok := lookup(object, "reason"); ok {
+			_ = json.Unmarshal(reason, &a.reason) // anything but a text says nothing
+		}
 	case "true":
 	default:
 		return a

@@ -13,15 +13,17 @@ import (
 // it is sent again before it is visible.
 const sendAheadAtMost = 5 * time.Minute
 
-// onIncomplete takes a worker's answer that the function is not complete yet. It sends the job of
-// the next poll ahead, for the time of the poll. A poll-check takes the place of the job if the batch
+// onIncomplete takes a worker's answer that the function is not complete yet, or that what it is
+// about does not exist yet. reason says what it waits for; it may be empty. onIncomplete sends the
+// job of the next poll ahead, for the time of the poll. A poll-check takes the place of the job if the batch
 // is paused, if the interval is too long, and for the time at which the poll timeout ends: then no
 // job is in flight when the step fails, and its rollback begins at once.
-func (t *transition) onIncomplete() error {
+func (t *transition) onIncomplete(reason string) error {
 	step, poll := t.step(), t.definition().Poll
 	if poll == nil {
-		return t.onFailed("the function returned \"complete\": false, but the step has no poll", 0)
+		return t.onFailed(withReason("the function returned \"complete\": false, but the step has no poll", reason), 0)
 	}
+	step.Error = model.ClipReason(reason)
 	if step.PollStartedAt == nil {
 		step.PollStartedAt = &t.now
 	}
@@ -53,9 +55,17 @@ func (t *transition) poll() error {
 		t.pause()
 		return nil
 	case !t.now.Before(step.PollStartedAt.Add(timeout)):
-		return t.endStep(model.StepPollTimeout, fmt.Sprintf("not complete after polling for %s", timeout))
+		return t.endStep(model.StepPollTimeout, withReason(fmt.Sprintf("not complete after polling for %s", timeout), step.Error))
 	}
 	step.PollCount++
 	t.markDispatched(fmt.Sprintf("poll-%d", step.PollCount))
 	return nil
+}
+
+// withReason adds a reason, which may be empty, to what happened.
+func withReason(what, reason string) string {
+	if reason == "" {
+		return what
+	}
+	return what + ": " + reason
 }

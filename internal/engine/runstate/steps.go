@@ -104,7 +104,7 @@ func (t *transition) onSucceeded(result json.RawMessage) error {
 	step.Result = t.hideOutputs(definition.OutputParams, result)
 	answer := readAnswer(result)
 	if answer.incomplete {
-		return t.onIncomplete()
+		return t.onIncomplete(answer.reason)
 	}
 	if err := t.keepOutputs(definition.OutputParams, answer); err != nil {
 		return t.failStep(err.Error())

@@ -83,7 +83,13 @@ func (t *transition) apply(e model.RunEvent) error {
 		if e.Expired {
 			return t.onExpired(e.Error)
 		}
-		if !e.OK {
+		switch {
+		case e.OK:
+		case e.NotFound && t.definition().Poll != nil:
+			return t.onIncomplete(e.Error)
+		case e.Permanent:
+			return t.failStep(e.Error)
+		default:
 			return t.onFailed(e.Error, e.RetryAfter)
 		}
 		return t.onSucceeded(e.Result)
