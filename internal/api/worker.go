@@ -77,8 +77,8 @@ type Function struct {
 	TimeoutSeconds int `json:"timeoutSeconds,omitempty"`
 }
 
-// Parameter is one parameter of a Function. Type is string, boolean, guid, string list, or
-// words with | between them; values of any other type are not checked.
+// Parameter is one parameter of a Function. Type is string, boolean, guid, email,
+// domain, string list, or words with | between them; values of any other type are not checked.
 type Parameter struct {
 	Name        string `json:"name"`
 	Type        string `json:"type,omitempty"`

@@ -223,10 +223,10 @@ func TestStepsAreCheckedAgainstTheWorkersThatTheyName(t *testing.T) {
 		{Name: "Test-Badge", Result: []message.CatalogField{{Name: "complete"}, {Name: "data"}}, TimeoutSeconds: 30 * 60},
 		{Name: "Tell", TimeoutSeconds: 30*60 + 1},
 	}}))
-	want := `7:72 warning parameter-type: the parameter UserId of New-Badge must be a GUID: each call will fail
-7:85 warning parameter-type: the parameter Kind of New-Badge must be one of blue, red: each call will fail
-7:97 warning parameter-type: the parameter Tags of New-Badge must be a list of strings: each call will fail
-7:111 warning parameter-type: the parameter Urgent of New-Badge must be true or false: each call will fail
+	want := `7:72 warning parameter-type: the parameter UserId of New-Badge must be a GUID, not this text: each call will fail
+7:85 warning parameter-type: the parameter Kind of New-Badge must be one of blue, red, not this text: each call will fail
+7:97 warning parameter-type: the parameter Tags of New-Badge must be an array of strings, but item 2 is a number: each call will fail
+7:111 warning parameter-type: the parameter Urgent of New-Badge must be true or false, not this text: each call will fail
 7:156 warning unknown-result-field: the result of New-Badge has no field "Number"
 8:42 warning unknown-function: calls "New-User", which the worker badges does not have: each call will fail
 10:72 warning parameter-type: the parameter UserId of New-Badge is required and is empty: each call will fail

@@ -30,7 +30,7 @@ type CatalogFunction struct {
 }
 
 // CatalogParameter is a parameter of a CatalogFunction. Type is string, boolean, guid,
-// string list, or some words with | between them, one of which it is; of any other type
+// email, domain, string list, or some words with | between them, one of which it is; of any other type
 // values are not checked. The orchestrator stores the values of a Secret parameter
 // encrypted and never shows them.
 type CatalogParameter struct {

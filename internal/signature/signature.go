@@ -15,8 +15,7 @@ type Function struct {
 	TimeoutSeconds int `json:"timeoutSeconds,omitempty"`
 }
 
-// Parameter is one parameter of a Function. Type is string, boolean, guid, string list, or
-// words with | between them; values of any other type are not checked.
+// Parameter is one parameter of a Function. Values of a Type that is not known are not checked.
 type Parameter struct {
 	Name        string `json:"name"`
 	Type        string `json:"type,omitempty"`

@@ -17,30 +17,20 @@ import (
 )
 
 // Type is the type of a parameter.
-type Type string
+type Type = signature.Type
 
-// Types. Jobs are made from templates, whose values are text, so each type is
-// also read from its text form.
+// The types of parameters.
 const (
-	String     Type = "string"
-	Boolean    Type = "boolean"     // true, false, or either as text
-	GUID       Type = "guid"        // 8-4-4-4-12 hexadecimal digits
-	StringList Type = "string list" // an array of strings, its JSON text, or one string
-
-	anything Type = "" // for parameters that another worker describes with a type of its own
+	String     = signature.String
+	Boolean    = signature.Boolean
+	GUID       = signature.GUID
+	Email      = signature.Email
+	Domain     = signature.Domain
+	StringList = signature.StringList
 )
 
-// OneOf is the type of a parameter that has one of a few values, which are compared
-// case-insensitively and read as they are written here.
-func OneOf(values ...string) Type { return Type(strings.Join(values, "|")) }
-
-// values are those of a OneOf, nil for other types.
-func (t Type) values() []string {
-	if !strings.Contains(string(t), "|") {
-		return nil
-	}
-	return strings.Split(string(t), "|")
-}
+// OneOf is the type of a parameter that has one of a few values.
+func OneOf(values ...string) Type { return signature.OneOf(values...) }
 
 // Param is one parameter of a function. Names are compared case-insensitively.
 type Param struct {
@@ -101,14 +91,11 @@ func Signatures(functions []Function) []signature.Function {
 }
 
 // FromSignature is the function that a signature describes, without an implementation. It
-// accepts all values of a parameter whose type is not one of this package.
+// accepts all values of a parameter whose type is not known.
 func FromSignature(s signature.Function) Function {
 	f := Function{Name: s.Name, Description: s.Description, Permissions: s.Permissions, TimeoutSeconds: s.TimeoutSeconds}
 	for _, p := range s.Params {
-		param := Param{Name: p.Name, Type: Type(p.Type), Required: p.Required, Description: p.Description, Secret: p.Secret}
-		if !slices.Contains([]Type{String, Boolean, GUID, StringList}, param.Type) && param.Type.values() == nil {
-			param.Type = anything
-		}
+		param := Param{Name: p.Name, Type: signature.TypeOf(p), Required: p.Required, Description: p.Description, Secret: p.Secret}
 		f.Params = append(f.Params, param)
 	}
 	for _, r := range s.Result {

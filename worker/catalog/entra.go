@@ -10,11 +10,11 @@ var NewEntraUser = Function{
 		"another person for the user.",
 	Params: []Param{
 		{Name: "DisplayName", Type: String, Required: true, Description: "Name shown in the address book."},
-		{Name: "UserPrincipalName", Type: String, Required: true, Description: "Sign-in name, in a verified domain of the tenant."},
+		{Name: "UserPrincipalName", Type: Email, Required: true, Description: "Sign-in name, in a verified domain of the tenant."},
 		{Name: "MailNickname", Type: String, Description: "Mail alias. Default: the part of UserPrincipalName before the @."},
 		{Name: "Password", Type: String, Description: "First password, which the user changes at the first sign-in. Default: a strong random one, which is not stored.", Secret: true},
 		{Name: "AccountEnabled", Type: Boolean, Description: "Whether the user can sign in. Default: true."},
-		{Name: "Mail", Type: String, Description: "SMTP address."},
+		{Name: "Mail", Type: Email, Description: "SMTP address."},
 		{Name: "OtherMails", Type: StringList, Description: "Additional addresses."},
 		{Name: "UsageLocation", Type: String, Description: "Two-letter country code, required before a licence is assigned."},
 		{Name: "Department", Type: String, Description: "Department."},
@@ -38,7 +38,7 @@ var SetEntraUserUPN = Function{
 	Description: "Changes a user's sign-in name.",
 	Params: []Param{
 		userID,
-		{Name: "NewUserPrincipalName", Type: String, Required: true, Description: "The new sign-in name, in a verified domain of the tenant."},
+		{Name: "NewUserPrincipalName", Type: Email, Required: true, Description: "The new sign-in name, in a verified domain of the tenant."},
 	},
 	Permissions: []string{"User.ReadWrite.All"},
 	Repeated:    "The name is written again, which changes nothing. The function does not read it first, since a read may be out of date.",
@@ -63,7 +63,7 @@ var RemoveEntraUser = Function{
 		"since a rollback may undo a step that did nothing. Give either UserId or Upn. With Upn, the function does not delete a user who was created after the job.",
 	Params: []Param{
 		{Name: "UserId", Type: GUID, Description: "Object id of the user."},
-		{Name: "Upn", Type: String, Description: "Sign-in name of the user, for the rollback of a step that failed before its result had the id."},
+		{Name: "Upn", Type: Email, Description: "Sign-in name of the user, for the rollback of a step that failed before its result had the id."},
 	},
 	Permissions: []string{"User.ReadWrite.All"},
 	Repeated:    "With UserId, a deleted user is enough; the function looks for a missing user until replication lag cannot be the reason. With Upn, it does not delete a user who got the name after the job was sent.",
@@ -151,7 +151,7 @@ var NewEntraB2BInvitation = Function{
 		"becomes the user's mail first, as Graph requires. Succeeds if the user is already invited; fails for a user synchronised from on-premises.",
 	Params: []Param{
 		userID,
-		{Name: "InvitedUserEmail", Type: String, Required: true, Description: "Address of the account of the other organisation."},
+		{Name: "InvitedUserEmail", Type: Email, Required: true, Description: "Address of the account of the other organisation."},
 		{Name: "InviteRedirectUrl", Type: String, Description: "Page that the user sees after accepting. Default: https://myapplications.microsoft.com."},
 	},
 	Permissions: []string{"User.Invite.All", "User.ReadWrite.All"},
@@ -164,9 +164,9 @@ var ConvertEntraB2BToInternal = Function{
 	Description: "Converts a user who signs in with an account of another organisation to an internal member. Succeeds if the user is already internal, with this sign-in name.",
 	Params: []Param{
 		userID,
-		{Name: "UserPrincipalName", Type: String, Description: "The new sign-in name. Required for a user who is not synchronised from on-premises."},
+		{Name: "UserPrincipalName", Type: Email, Description: "The new sign-in name. Required for a user who is not synchronised from on-premises."},
 		{Name: "Password", Type: String, Description: "First password, which the user changes at the first sign-in. Default with UserPrincipalName: a strong random one, which is not stored.", Secret: true},
-		{Name: "Mail", Type: String, Description: "The new SMTP address."},
+		{Name: "Mail", Type: Email, Description: "The new SMTP address."},
 	},
 	Permissions: []string{"User-ConvertToInternal.ReadWrite.All", "User.Read.All"},
 	Repeated:    "Succeeds if the user is already internal, with this sign-in name and address. The first password stays.",

@@ -13,7 +13,7 @@ var SetExchangePrimaryEmail = Function{
 	Description: "Makes an address the primary one of a mail user or mailbox. The old primary address stays as a secondary one.",
 	Params: []Param{
 		identity,
-		{Name: "PrimaryEmail", Type: String, Required: true, Description: "The new primary SMTP address, in an accepted domain of the tenant."},
+		{Name: "PrimaryEmail", Type: Email, Required: true, Description: "The new primary SMTP address, in an accepted domain of the tenant."},
 	},
 	Permissions: exchangePermissions,
 	Repeated:    "Written again, which changes nothing. The function writes no list of addresses, so an outdated read loses none; it reads the change back and adds the former primary address if it is missing.",
@@ -25,7 +25,7 @@ var AddExchangeSecondaryEmail = Function{
 	Description: "Adds a secondary address to a mail user or mailbox. Succeeds if the recipient already has the address.",
 	Params: []Param{
 		identity,
-		{Name: "SecondaryEmail", Type: String, Required: true, Description: "The SMTP address to add."},
+		{Name: "SecondaryEmail", Type: Email, Required: true, Description: "The SMTP address to add."},
 	},
 	Permissions: exchangePermissions,
 	Repeated:    "The function adds nothing if a read shows the address. It reads an added address back.",
@@ -38,8 +38,8 @@ var SetExchangeExternalAddress = Function{
 		"If the external address is already set and is also the primary one, beside others, the former primary address is unknown: the function fails unless you give PrimaryEmail.",
 	Params: []Param{
 		identity,
-		{Name: "ExternalEmail", Type: String, Required: true, Description: "The external SMTP address."},
-		{Name: "PrimaryEmail", Type: String, Description: "The primary address afterwards. Default: the present one."},
+		{Name: "ExternalEmail", Type: Email, Required: true, Description: "The external SMTP address."},
+		{Name: "PrimaryEmail", Type: Email, Description: "The primary address afterwards. Default: the present one."},
 	},
 	Permissions: exchangePermissions,
 	Repeated:    "Written again, which changes nothing. If an earlier run was interrupted after Exchange had changed the primary address, the function fails or, with PrimaryEmail, restores it.",

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -65,7 +64,7 @@ func (f Function) Check(raw []byte) (Params, error) {
 			continue
 		}
 		given[param.Name] = true
-		value, err := param.Type.read(m.value)
+		value, err := param.Type.Read(m.value)
 		if err != nil {
 			faults = append(faults, fmt.Sprintf("parameter %s %s", param.Name, err))
 			continue
@@ -129,99 +128,4 @@ func readObject(raw []byte) ([]member, error) {
 		return nil, errors.New("the parameters are more than one JSON object")
 	}
 	return members, nil
-}
-
-var guid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
-
-// read converts a JSON value to the type, or to nil when it is empty. The error
-// completes a sentence that begins with the parameter's name.
-func (t Type) read(v any) (any, error) {
-	if v == nil || v == "" {
-		return nil, nil
-	}
-	switch t {
-	case anything:
-		return v, nil
-	case String:
-		switch v := v.(type) {
-		case string:
-			return v, nil
-		case json.Number: // a column of numbers, such as an employee id
-			return v.String(), nil
-		}
-		return nil, fmt.Errorf("must be text, not %s", kind(v))
-	case Boolean:
-		switch v := v.(type) {
-		case bool:
-			return v, nil
-		case string:
-			if strings.EqualFold(v, "true") {
-				return true, nil
-			}
-			if strings.EqualFold(v, "false") {
-				return false, nil
-			}
-		}
-		return nil, fmt.Errorf("must be true or false, not %s", kind(v))
-	case GUID:
-		if s, ok := v.(string); ok && guid.MatchString(s) {
-			return strings.ToLower(s), nil
-		}
-		return nil, fmt.Errorf("must be a GUID, not %s", kind(v))
-	case StringList:
-		return readList(v)
-	}
-	if values := t.values(); values != nil {
-		for _, value := range values {
-			if s, ok := v.(string); ok && strings.EqualFold(s, value) {
-				return value, nil
-			}
-		}
-		return nil, fmt.Errorf("must be one of %s, not %s", strings.Join(values, ", "), kind(v))
-	}
-	return nil, fmt.Errorf("is declared with the unknown type %q", string(t))
-}
-
-func readList(v any) (any, error) {
-	if s, ok := v.(string); ok {
-		if !strings.HasPrefix(strings.TrimSpace(s), "[") {
-			return []string{s}, nil
-		}
-		// A template turns a column that holds a list into the list's JSON text.
-		if err := json.Unmarshal([]byte(s), &v); err != nil {
-			return nil, errors.New("begins with [ but is not a JSON array")
-		}
-	}
-	items, ok := v.([]any)
-	if !ok {
-		return nil, fmt.Errorf("must be an array of strings, not %s", kind(v))
-	}
-	list := make([]string, 0, len(items))
-	for i, item := range items {
-		s, ok := item.(string)
-		if !ok {
-			return nil, fmt.Errorf("must be an array of strings, but item %d is %s", i+1, kind(item))
-		}
-		list = append(list, s)
-	}
-	if len(list) == 0 {
-		return nil, nil
-	}
-	return list, nil
-}
-
-func kind(v any) string {
-	switch v.(type) {
-	case string:
-		return "this text"
-	case bool:
-		return "a boolean"
-	case json.Number, float64:
-		return "a number"
-	case []any:
-		return "an array"
-	case map[string]any:
-		return "an object"
-	}
-	return "null"
 }

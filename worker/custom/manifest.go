@@ -15,6 +15,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/matoolkit/matoolkit/internal/signature"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
 
@@ -42,9 +43,6 @@ var (
 	fieldName     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`)
 	variableName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
-
-// parameterTypes are the catalogue's.
-var parameterTypes = []string{string(catalog.String), string(catalog.Boolean), string(catalog.GUID), string(catalog.StringList)}
 
 // read reads the manifest of that name. Its error joins all that is wrong.
 func read(root, file string, config Config) (*manifest, error) {
@@ -139,8 +137,8 @@ func (m *manifest) params(list *yaml.Node) []catalog.Param {
 		}
 		if at := f["type"]; at != nil {
 			p.Type = catalog.Type(m.text(at))
-			if !slices.Contains(parameterTypes, string(p.Type)) {
-				m.fault(at, "unknown type %q: use %s", p.Type, strings.Join(parameterTypes, ", "))
+			if !slices.Contains(signature.Types, p.Type) {
+				m.fault(at, "unknown type %q: use %s", p.Type, typeNames())
 			}
 		}
 		if at := f["required"]; at != nil {
@@ -155,6 +153,14 @@ func (m *manifest) params(list *yaml.Node) []catalog.Param {
 		params = append(params, p)
 	}
 	return params
+}
+
+func typeNames() string {
+	var names []string
+	for _, t := range signature.Types {
+		names = append(names, string(t))
+	}
+	return strings.Join(names, ", ")
 }
 
 func (m *manifest) result(list *yaml.Node) []catalog.Field {

@@ -116,7 +116,7 @@ func rows() []row {
 				{"somebody else has the address", map[string]any{"Mail": "bob@contoso.example"}, badRequest, "proxyAddresses"},
 				{"somebody else has the nickname", map[string]any{"MailNickname": "bob"}, badRequest, "mailNickname"},
 				{"a domain that is not verified", map[string]any{"UserPrincipalName": "g@other.example"}, badRequest, "verified domain"},
-				{"a name that is none", map[string]any{"UserPrincipalName": "grace"}, badRequest, "userPrincipalName"},
+				{"a name that is none", map[string]any{"UserPrincipalName": "grace"}, catalog.FailureParameters, "must be an address"},
 				{"a country that is none", map[string]any{"UsageLocation": "America"}, badRequest, "usageLocation"},
 			},
 		},
@@ -171,7 +171,7 @@ func rows() []row {
 				{"a user from on-premises", map[string]any{"UserId": syncID}, catalog.FailureConflict, "on-premises"},
 				{"invited under another address", map[string]any{"UserId": eveID}, catalog.FailureConflict, "another address"},
 				{"an address of somebody else", map[string]any{"InvitedUserEmail": "bob@contoso.example"}, badRequest, "proxyAddresses"},
-				{"an address that is none", map[string]any{"InvitedUserEmail": "cara"}, badRequest, "mail"},
+				{"an address that is none", map[string]any{"InvitedUserEmail": "cara"}, catalog.FailureParameters, "must be an address"},
 			},
 		},
 		{
@@ -203,6 +203,7 @@ func rows() []row {
 			refusals: []refusal{
 				{"a user who does not exist", map[string]any{"UserId": nobody}, objectNotFound, nobody},
 				{"a user without a recipient", map[string]any{"UserId": caraID}, objectNotFound, caraID},
+				{"an address that is none", map[string]any{"ProxyAddresses": []string{"SMTP:ada@contoso.example", "ada"}}, addressInvalid, malformed},
 				{"two primary addresses", map[string]any{"ProxyAddresses": []string{"SMTP:a@contoso.example", "SMTP:b@contoso.example"}}, catalog.FailureParameters, "two primary"},
 				{"no primary address", map[string]any{"ProxyAddresses": []string{"x@contoso.example"}}, catalog.FailureParameters, "ProxyAddresses has no primary address"},
 				{"an address of somebody else", map[string]any{"ProxyAddresses": []string{"SMTP:bob@contoso.example"}}, addressTaken, "already being used"},
@@ -214,7 +215,7 @@ func rows() []row {
 			refusals: []refusal{
 				unknownRecipient, groupRecipient,
 				{"an address of somebody else", map[string]any{"SecondaryEmail": "bob@contoso.example"}, addressTaken, "already being used"},
-				{"an address that is none", map[string]any{"SecondaryEmail": "countess"}, addressInvalid, malformed},
+				{"an address that is none", map[string]any{"SecondaryEmail": "countess"}, catalog.FailureParameters, "must be an address"},
 			},
 		},
 		{
@@ -223,7 +224,7 @@ func rows() []row {
 			refusals: []refusal{
 				unknownRecipient, groupRecipient,
 				{"an address of somebody else", map[string]any{"PrimaryEmail": "bob@contoso.example"}, addressTaken, "already being used"},
-				{"an address that is none", map[string]any{"PrimaryEmail": "ada"}, addressInvalid, malformed},
+				{"an address that is none", map[string]any{"PrimaryEmail": "ada"}, catalog.FailureParameters, "must be an address"},
 			},
 		},
 		{
@@ -235,7 +236,7 @@ func rows() []row {
 			params: map[string]any{"Identity": adaID, "ExternalEmail": "ada@new.example"},
 			refusals: []refusal{
 				unknownRecipient, notAMailUser,
-				{"an address that is none", map[string]any{"ExternalEmail": "ada"}, addressInvalid, malformed},
+				{"an address that is none", map[string]any{"ExternalEmail": "ada"}, catalog.FailureParameters, "must be an address"},
 			},
 		},
 		{

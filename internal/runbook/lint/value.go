@@ -1,8 +1,6 @@
 package lint
 
 import (
-	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -10,11 +8,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/signature"
 )
 
-var guid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
-
 // misfit returns why a value of a runbook does not fit a parameter; empty if it does,
-// or if a template decides. It accepts the same values as this repository's worker: an
-// empty value counts as absent, and each type can be given as text.
+// or if a template decides. It accepts the same values as this repository's worker.
 func misfit(p signature.Parameter, value any) string {
 	if len(template.References(value)) > 0 {
 		return ""
@@ -25,14 +20,8 @@ func misfit(p signature.Parameter, value any) string {
 		}
 		return ""
 	}
-	if words := strings.Split(p.Type, "|"); len(words) > 1 {
-		if text, ok := value.(string); !ok || !containsFold(words, text) {
-			return "must be one of " + strings.Join(words, ", ")
-		}
-		return ""
-	}
-	if t, known := types[p.Type]; known && !t.holds(value) {
-		return "must be " + t.description
+	if _, err := signature.TypeOf(p).Read(value); err != nil {
+		return err.Error()
 	}
 	return ""
 }
@@ -83,48 +72,4 @@ func (c *check) emptyIf(value any) string {
 // batch its special variables.
 func (c *check) mayBeEmpty(variable string) bool {
 	return variable != c.rb.DataSource.PrimaryKey && !strings.HasPrefix(variable, "_")
-}
-
-// types are the types of parameters whose values are checked, but for lists of words.
-var types = map[string]struct {
-	holds       func(value any) bool
-	description string
-}{
-	"string":      {isText, "text"},
-	"boolean":     {isBoolean, "true or false"},
-	"guid":        {isGUID, "a GUID"},
-	"string list": {isTextList, "a list of strings"},
-}
-
-func isText(value any) bool {
-	switch value.(type) {
-	case string, json.Number:
-		return true
-	}
-	return false
-}
-
-func isBoolean(value any) bool {
-	if text, ok := value.(string); ok {
-		return containsFold([]string{"true", "false"}, text)
-	}
-	_, ok := value.(bool)
-	return ok
-}
-
-func isGUID(value any) bool {
-	text, ok := value.(string)
-	return ok && guid.MatchString(text)
-}
-
-func isTextList(value any) bool {
-	if _, ok := value.(string); ok {
-		return true
-	}
-	list, ok := value.([]any)
-	return ok && !slices.ContainsFunc(list, func(item any) bool { _, text := item.(string); return !text })
-}
-
-func containsFold(words []string, text string) bool {
-	return slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, text) })
 }
