@@ -105,6 +105,8 @@ func routes(t *testing.T) []route {
 		{request{"POST", "/api/batches", "", media, csv}, true, 201, `CreateBatch avery@contoso "rb" "Key\nu1\n"`, `"id":42`},
 		{request{"POST", "/api/batches/7/advance", "", jsonMedia, `{"phase":"move"}`}, true, 202, `Advance avery@contoso 7 move []`, `"advanced":"move"`},
 		{request{"POST", "/api/batches?allowInOtherBatches=true", "", media, csv}, true, 201, `CreateBatch avery@contoso "rb" "Key\nu1\n" in other batches`, `"id":42`},
+		{request{"POST", "/api/batches?delimiter=semicolon", "", media, csv}, true, 201, `CreateBatch avery@contoso "rb" "Key\nu1\n" by semicolon`, `"id":42`},
+		{request{"POST", "/api/batches?dryRun=true&allowInOtherBatches=true&delimiter=tab", "", media, csv}, true, 200, `CheckBatch "rb" "Key\nu1\n" in other batches by tab`, `"dryRun":true`},
 		{
 			request{"GET", "/api/messages/unprocessed?status=Replayed&topic=worker-results&limit=2", "", "", ""},
 			false, 200,

@@ -3,17 +3,19 @@ package adminhttp
 import (
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/csvtext"
 )
 
 // createBatch takes a form of two parts: runbookName and file, the CSV of members.
 func (a *server) createBatch(c *gin.Context) {
-	options, ok := uploadOptions(c)
+	options, dry, ok := uploadOptions(c)
 	if !ok {
 		return
 	}
@@ -32,6 +34,11 @@ func (a *server) createBatch(c *gin.Context) {
 		invalid(c, "the part runbookName of the form is empty")
 		return
 	}
+	if dry {
+		view, err := a.Batches.CheckBatch(c.Request.Context(), name, values["file"], options...)
+		respond(c, view, err)
+		return
+	}
 	view, err := a.Batches.CreateBatchFrom(c.Request.Context(), callerOf(c), name, values["file"], options...)
 	if err != nil {
 		fail(c, err)
@@ -42,16 +49,23 @@ func (a *server) createBatch(c *gin.Context) {
 	c.JSON(http.StatusCreated, view)
 }
 
-// uploadOptions reads how uploaded members are taken.
-func uploadOptions(c *gin.Context) (options []api.UploadOption, ok bool) {
+// uploadOptions reads how a member CSV is read, and whether nothing is written.
+func uploadOptions(c *gin.Context) (options []api.UploadOption, dry, ok bool) {
 	var shared bool
-	if !flag(c, "allowInOtherBatches", &shared) {
-		return nil, false
+	if !flag(c, "allowInOtherBatches", &shared) || !flag(c, "dryRun", &dry) {
+		return nil, false, false
 	}
 	if shared {
 		options = append(options, api.AllowInOtherBatches)
 	}
-	return options, true
+	if name := c.MustGet(keyQuery).(url.Values).Get("delimiter"); name != "" {
+		if _, known := csvtext.DelimiterOf(name); !known {
+			invalid(c, "invalid delimiter %q: use one of %s", clip(name), listed(csvtext.DelimiterNames()))
+			return nil, false, false
+		}
+		options = append(options, api.DelimitedBy(name))
+	}
+	return options, dry, true
 }
 
 func (a *server) listBatches(c *gin.Context) {

@@ -242,7 +242,7 @@ func (a *server) addMembers(c *gin.Context) {
 	if !ok {
 		return
 	}
-	options, ok := uploadOptions(c)
+	options, dry, ok := uploadOptions(c)
 	if !ok {
 		return
 	}
@@ -251,6 +251,15 @@ func (a *server) addMembers(c *gin.Context) {
 		return
 	}
 	defer release()
+	members := fmt.Sprintf("/api/batches/%d/members", id)
+	if dry {
+		view, err := a.Members.CheckMembers(c.Request.Context(), id, values["file"], options...)
+		if err == nil {
+			c.Header("Location", members)
+		}
+		respond(c, view, err)
+		return
+	}
 	view, err := a.Members.AddMembersFrom(c.Request.Context(), callerOf(c), id, values["file"], options...)
 	if err != nil {
 		fail(c, err)
@@ -260,7 +269,7 @@ func (a *server) addMembers(c *gin.Context) {
 	if view.Added == 0 {
 		status = http.StatusOK
 	}
-	c.Header("Location", fmt.Sprintf("/api/batches/%d/members", id))
+	c.Header("Location", members)
 	replayed(c, view.Replayed)
 	c.JSON(status, view)
 }

@@ -45,6 +45,10 @@ func (r fakeMembers) AddMembersFrom(_ context.Context, by audit.Caller, batch in
 	return view, r.note("AddMembers %s %d %q%s", by.Name, batch, content(csv), shownOptions(options))
 }
 
+func (r fakeMembers) CheckMembers(_ context.Context, batch int, csv membercsv.File, options ...api.UploadOption) (api.UploadCheck, error) {
+	return api.UploadCheck{DryRun: true, BatchID: batch, Delimiter: "comma"}, r.note("CheckMembers %d %q%s", batch, content(csv), shownOptions(options))
+}
+
 func (r fakeMembers) RemoveMember(_ context.Context, by audit.Caller, batch, member int, why string) (api.Member, error) {
 	return api.Member{ID: member, Status: "removed"}, r.note("RemoveMember %s %d %d %q", by.Name, batch, member, why)
 }
@@ -86,6 +90,7 @@ func controlRoutes(t *testing.T) []route {
 		},
 		{request{"POST", "/api/batches/7/members", "", media, csv}, true, 201, `AddMembers avery@contoso 7 "Key\nnew\n"`, `"added":1`},
 		{request{"POST", "/api/batches/7/members?allowInOtherBatches=true", "", media, csv}, true, 201, `AddMembers avery@contoso 7 "Key\nnew\n" in other batches`, `"added":1`},
+		{request{"POST", "/api/batches/7/members?dryRun=true&delimiter=bar", "", media, csv}, true, 200, `CheckMembers 7 "Key\nnew\n" by bar`, `"dryRun":true`},
 		{request{"POST", "/api/batches/7/members", "", mediaOld, csvOld}, true, 200, `AddMembers avery@contoso 7 "Key\nold\n"`, `"added":0`},
 		{request{"DELETE", "/api/batches/7/members/3", "", "", ""}, true, 202, `RemoveMember avery@contoso 7 3 ""`, `"status":"removed"`},
 		{request{"DELETE", "/api/batches/7/members/3?reason=has%20left", "", "", ""}, true, 202, `RemoveMember avery@contoso 7 3 "has left"`, `"status":"removed"`},

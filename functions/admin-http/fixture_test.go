@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -111,6 +110,10 @@ func (r fakeBatches) CreateBatchFrom(_ context.Context, by audit.Caller, name st
 	return api.Batch{ID: 42}, r.note("CreateBatch %s %q %q%s", by.Name, name, content(csv), shownOptions(options))
 }
 
+func (r fakeBatches) CheckBatch(_ context.Context, name string, csv membercsv.File, options ...api.UploadOption) (api.UploadCheck, error) {
+	return api.UploadCheck{DryRun: true, Runbook: name, Version: 3, Delimiter: "comma"}, r.note("CheckBatch %q %q%s", name, content(csv), shownOptions(options))
+}
+
 // content is the text of a file, or why it cannot be read.
 func content(file membercsv.File) string {
 	text, err := io.ReadAll(io.NewSectionReader(file, 0, file.Size()))
@@ -121,10 +124,15 @@ func content(file membercsv.File) string {
 }
 
 func shownOptions(options []api.UploadOption) string {
-	if slices.Contains(options, api.AllowInOtherBatches) {
-		return " in other batches"
+	text := ""
+	o := api.UploadOptionsOf(options)
+	if o.AllowInOtherBatches {
+		text = " in other batches"
 	}
-	return ""
+	if o.Delimiter != "" {
+		text += " by " + o.Delimiter
+	}
+	return text
 }
 
 func (r fakeBatches) Batches(_ context.Context, o api.ListOptions) (api.Page[api.Batch], error) {

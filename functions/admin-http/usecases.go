@@ -71,6 +71,7 @@ type Automation interface {
 // Batches creates, lists and controls batches and their phases.
 type Batches interface {
 	CreateBatchFrom(ctx context.Context, by audit.Caller, runbookName string, csv membercsv.File, options ...api.UploadOption) (api.Batch, error)
+	CheckBatch(ctx context.Context, runbookName string, csv membercsv.File, options ...api.UploadOption) (api.UploadCheck, error)
 	Batches(ctx context.Context, o api.ListOptions) (api.Page[api.Batch], error)
 	Batch(ctx context.Context, id int) (api.Batch, error)
 	Phases(ctx context.Context, id int) (api.Page[api.Phase], error)
@@ -87,6 +88,7 @@ type Batches interface {
 type Members interface {
 	Members(ctx context.Context, by audit.Caller, id int, o api.ListOptions) (api.Page[api.Member], error)
 	AddMembersFrom(ctx context.Context, by audit.Caller, batch int, csv membercsv.File, options ...api.UploadOption) (api.AddResult, error)
+	CheckMembers(ctx context.Context, batch int, csv membercsv.File, options ...api.UploadOption) (api.UploadCheck, error)
 	RemoveMember(ctx context.Context, by audit.Caller, batch, member int, why string) (api.Member, error)
 	HeldRemovals(ctx context.Context, by audit.Caller, batch int, o api.ListOptions) (api.RemovalHold, error)
 	ConfirmRemovals(ctx context.Context, by audit.Caller, batch int, revision, why string) (api.Batch, error)

@@ -52,11 +52,41 @@ type RetryResult struct {
 	Replayed  bool           `json:"-"` // the idempotency key's request had been carried out before
 }
 
-// UploadOption changes how uploaded members are added.
-type UploadOption int
+// UploadOptions says how an uploaded member CSV is read, and which members are accepted.
+type UploadOptions struct {
+	AllowInOtherBatches bool   // accept people who are members of other batches that have not ended
+	Delimiter           string // comma, semicolon, tab or bar; empty: the header decides
+}
+
+// UploadOption sets an option of an upload.
+type UploadOption func(*UploadOptions)
 
 // AllowInOtherBatches permits people who are members of other batches that have not ended.
-const AllowInOtherBatches UploadOption = iota + 1
+func AllowInOtherBatches(o *UploadOptions) { o.AllowInOtherBatches = true }
+
+// DelimitedBy names the delimiter of the file.
+func DelimitedBy(name string) UploadOption { return func(o *UploadOptions) { o.Delimiter = name } }
+
+// UploadOptionsOf returns the options that are set.
+func UploadOptionsOf(options []UploadOption) UploadOptions {
+	var o UploadOptions
+	for _, set := range options {
+		set(&o)
+	}
+	return o
+}
+
+// UploadCheck is the answer to a dry run of an upload: the upload would be accepted now.
+type UploadCheck struct {
+	DryRun    bool     `json:"dryRun"` // true
+	BatchID   int      `json:"batchId,omitempty"`
+	Runbook   string   `json:"runbookName"`
+	Version   int      `json:"runbookVersion"`
+	Delimiter string   `json:"delimiter"`
+	Members   int      `json:"members"`           // that the upload would add
+	Present   []string `json:"present,omitempty"` // keys that are members already; they would be left unchanged
+	Warnings  []string `json:"warnings,omitempty"`
+}
 
 // AddResult is the answer to an upload of members to a batch.
 type AddResult struct {

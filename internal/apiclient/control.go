@@ -7,7 +7,6 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 
 	"github.com/matoolkit/matoolkit/internal/api"
@@ -87,6 +86,22 @@ func (c *Client) AddMembers(ctx context.Context, id int, csv []byte, options ...
 	return ask[api.AddResult](ctx, c, once(k))
 }
 
+// CheckMembers asks what AddMembers would add or refuse.
+func (c *Client) CheckMembers(ctx context.Context, id int, csv []byte, options ...api.UploadOption) (api.UploadCheck, error) {
+	k, err := upload(csv, options, nil, batchPath(id, "members")...)
+	if err != nil {
+		return api.UploadCheck{}, err
+	}
+	return ask[api.UploadCheck](ctx, c, dryRun(k))
+}
+
+// dryRun makes a request one that changes nothing.
+func dryRun(k call) call {
+	k.query.Set("dryRun", "true")
+	k.repeatable = true
+	return k
+}
+
 // RemoveMember takes a member out of a batch.
 func (c *Client) RemoveMember(ctx context.Context, id, member int, why string) (api.Member, error) {
 	k := call{method: http.MethodDelete, path: batchPath(id, "members", strconv.Itoa(member)), repeatable: true}
@@ -136,9 +151,13 @@ func upload(csv []byte, options []api.UploadOption, fields map[string]string, pa
 	if err == nil {
 		err = w.Close()
 	}
-	k := call{method: http.MethodPost, path: path, media: w.FormDataContentType(), body: form.Bytes()}
-	if slices.Contains(options, api.AllowInOtherBatches) {
-		k.query = url.Values{"allowInOtherBatches": {"true"}}
+	k := call{method: http.MethodPost, path: path, media: w.FormDataContentType(), body: form.Bytes(), query: url.Values{}}
+	o := api.UploadOptionsOf(options)
+	if o.AllowInOtherBatches {
+		k.query.Set("allowInOtherBatches", "true")
+	}
+	if o.Delimiter != "" {
+		k.query.Set("delimiter", o.Delimiter)
 	}
 	return k, err
 }

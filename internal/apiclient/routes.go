@@ -68,6 +68,15 @@ func (c *Client) CreateBatch(ctx context.Context, runbook string, csv []byte, op
 	return ask[api.Batch](ctx, c, once(k))
 }
 
+// CheckBatch asks what CreateBatch would create or refuse.
+func (c *Client) CheckBatch(ctx context.Context, runbook string, csv []byte, options ...api.UploadOption) (api.UploadCheck, error) {
+	k, err := upload(csv, options, map[string]string{"runbookName": runbook}, "batches")
+	if err != nil {
+		return api.UploadCheck{}, err
+	}
+	return ask[api.UploadCheck](ctx, c, dryRun(k))
+}
+
 // Batches lists batches, the newest first.
 func (c *Client) Batches(ctx context.Context, o api.ListOptions) (api.Page[api.Batch], error) {
 	return list[api.Batch](ctx, c, o, "batches")

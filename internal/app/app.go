@@ -90,6 +90,7 @@ func New(c Config) *App {
 	apply := applier.New(applier.Config{Store: c.Store, Bus: c.Bus, Now: c.Now, Log: c.Log, Audit: auditLog, Runbooks: reader, Sealer: sealer})
 	members := membership.New(membership.Config{
 		Store: c.Store, Bus: c.Bus, Now: c.Now, NewID: c.NewID, Log: c.Log, Applier: apply, Audit: auditLog, Idempotency: requests, Runbooks: reader, Sealer: sealer,
+		Functions: known.Functions,
 	})
 	messages := deadletter.New(deadletter.Config{Store: c.Store, Bus: c.Bus, Now: c.Now, Log: c.Log, Audit: auditLog, Sealer: sealer, Dead: c.Dead})
 	return &App{

@@ -45,6 +45,16 @@ func (a *Applier) Decide(ctx context.Context, batch int, events ...model.Event) 
 	return err
 }
 
+// Preview returns the decisions of a command on the stored state. It writes and sends nothing, and does
+// not decide what follows.
+func (a *Applier) Preview(ctx context.Context, batch int, c Command) ([]model.Decision, error) {
+	s := a.newSnapshot(ctx, batch, false)
+	if c.Prime != nil {
+		c.Prime(s)
+	}
+	return a.decide(s, c)
+}
+
 // Run carries out every decision of the engine. For a command, and then for each event that
 // follows, it loads the state, lets the engine decide, writes the decisions and sends their
 // messages. An event that follows comes before the events behind it, with all that follows from it.

@@ -1,4 +1,4 @@
-// Package csvtext knows the CSV that is read here (RFC 4180 with commas, in UTF-8),
+// Package csvtext knows the CSV that is read here (RFC 4180, in UTF-8),
 // what people's programs write in its place, and how to tell them so. It knows nothing
 // of what the columns mean.
 //
@@ -10,6 +10,8 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 )
 
@@ -23,7 +25,8 @@ var BOM = []byte("\xef\xbb\xbf")
 // UTF-8, or nil where the beginning does not say.
 func Foreign(start []byte) error {
 	switch {
-	case bytes.HasPrefix(start, []byte("\xff\xfe")), bytes.HasPrefix(start, []byte("\xfe\xff")):
+	case bytes.HasPrefix(start, []byte("\xff\xfe")), bytes.HasPrefix(start, []byte("\xfe\xff")),
+		len(start) > 1 && (start[0] == 0) != (start[1] == 0): // a Latin letter, without a mark
 		return fmt.Errorf("the file is in UTF-16; %s", SaveAs)
 	case bytes.HasPrefix(start, []byte("PK\x03\x04")), bytes.HasPrefix(start, []byte("\xd0\xcf\x11\xe0")):
 		return errors.New(`the file is a workbook, not CSV; save it as "CSV UTF-8 (comma delimited)"`)
@@ -33,14 +36,104 @@ func Foreign(start []byte) error {
 	return nil
 }
 
+// Delimiter separates the fields of a row.
+type Delimiter struct {
+	Rune rune
+	Name string // in options
+	many string
+}
+
+// The delimiters of the files that people's programs write.
+var (
+	Comma     = Delimiter{',', "comma", "commas"}
+	Semicolon = Delimiter{';', "semicolon", "semicolons"}
+	Tab       = Delimiter{'\t', "tab", "tabs"}
+	Bar       = Delimiter{'|', "bar", "bars"}
+)
+
+// Delimiters are all delimiters.
+var Delimiters = [...]Delimiter{Comma, Semicolon, Tab, Bar}
+
+// DelimiterNames are the names of all delimiters.
+func DelimiterNames() []string {
+	var names []string
+	for _, d := range Delimiters {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+// DelimiterOf returns the delimiter of a name.
+func DelimiterOf(name string) (Delimiter, bool) {
+	i := slices.IndexFunc(Delimiters[:], func(d Delimiter) bool { return d.Name == name })
+	if i < 0 {
+		return Delimiter{}, false
+	}
+	return Delimiters[i], true
+}
+
+// AmbiguousError says that a header can be read with several delimiters.
+type AmbiguousError struct{ Delimiters []Delimiter }
+
+func (e *AmbiguousError) Error() string {
+	var names, many []string
+	for _, d := range e.Delimiters {
+		names, many = append(names, d.Name), append(many, d.many)
+	}
+	return fmt.Sprintf("the columns of the header may be separated by %s; set delimiter (--delimiter) to %s",
+		strings.Join(many, " or "), strings.Join(names, " or "))
+}
+
+// Detect returns the delimiter of a header, the first row of a text. expected counts the columns of a
+// header that are expected ones, which decides between several delimiters. Without any of them in the
+// header, the delimiter is the comma. It fails with an *AmbiguousError, or as the text does.
+func Detect(text func() io.Reader, expected func(names []string) int) (Delimiter, error) {
+	var fits []Delimiter
+	best := 0
+	for _, d := range Delimiters {
+		names, err := readHeader(text(), d)
+		if err != nil {
+			return Delimiter{}, err
+		}
+		if len(names) < 2 {
+			continue
+		}
+		switch n := expected(names); {
+		case len(fits) == 0 || n > best:
+			fits, best = []Delimiter{d}, n
+		case n == best:
+			fits = append(fits, d)
+		}
+	}
+	switch len(fits) {
+	case 0:
+		return Comma, nil
+	case 1:
+		return fits[0], nil
+	}
+	return Delimiter{}, &AmbiguousError{fits}
+}
+
+// readHeader reads the first row with a delimiter; none where it is malformed.
+func readHeader(text io.Reader, d Delimiter) ([]string, error) {
+	r := csv.NewReader(text)
+	r.Comma = d.Rune
+	names, err := r.Read()
+	var malformed *csv.ParseError
+	if errors.Is(err, io.EOF) || errors.As(err, &malformed) {
+		return nil, nil
+	}
+	return names, err
+}
+
 // Separated is why a header is not separated by commas, or nil where it may be.
 func Separated(header []string) error {
 	if len(header) != 1 {
 		return nil
 	}
-	for _, d := range []struct{ sep, name string }{{";", "semicolons"}, {"\t", "tabs"}, {"|", "bars"}} {
-		if strings.Contains(header[0], d.sep) {
-			return fmt.Errorf(`the fields are separated by %s; save the file as "CSV UTF-8 (comma delimited)"`, d.name)
+	for _, d := range Delimiters[1:] {
+		if strings.ContainsRune(header[0], d.Rune) {
+			return fmt.Errorf(`the fields are separated by %s; save the file as "CSV UTF-8 (comma delimited)"`, d.many)
 		}
 	}
 	return nil
@@ -66,5 +159,5 @@ func Fault(e *csv.ParseError) (line, column int, message string) {
 	case e.Line != e.StartLine:
 		return e.StartLine, 0, fmt.Sprintf("a field that begins with a quotation mark is not closed properly; the error shows on line %d", e.Line)
 	}
-	return e.Line, e.Column, `a quotation mark that is not followed by a comma or the end of the line; write a mark inside a quoted field as ""`
+	return e.Line, e.Column, `a quotation mark that is not followed by a delimiter or the end of the line; write a mark inside a quoted field as ""`
 }

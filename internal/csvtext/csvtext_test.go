@@ -21,6 +21,8 @@ func TestForeign(t *testing.T) {
 		"PK\x03\x04more":    "workbook",
 		"\xd0\xcf\x11\xe0m": "workbook",
 		"\x1f\x8b\x08\x00":  "compressed",
+		"I\x00d\x00":        "UTF-16",
+		"\x00I\x00d":        "UTF-16",
 	} {
 		if err := csvtext.Foreign([]byte(start)); (err != nil) != (says != "") || err != nil && !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", start, err)
@@ -57,7 +59,7 @@ func TestFault(t *testing.T) {
 		says         string
 	}{
 		{"a,b\n1,x\"y\n", 2, 4, "inside a field"},
-		{"a,b\n1,\"x\"y\n", 2, 5, "not followed by a comma"},
+		{"a,b\n1,\"x\"y\n", 2, 5, "not followed by a delimiter"},
 		{"a,b\n1,\"x\n2,y\n", 2, 0, "not closed properly"},
 	} {
 		_, err := csv.NewReader(strings.NewReader(tt.src)).ReadAll()

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/matoolkit/matoolkit/internal/csvtext"
@@ -16,7 +17,7 @@ import (
 const bufferSize = 64 << 10
 
 // decode checks that the file is text in UTF-8 and gives the offset at which the text begins, after a byte
-// order mark. It refuses a line with more commas than a row can have: its parsed fields would take a
+// order mark. It refuses a line with more delimiters than a row can have: its parsed fields would take a
 // hundred times its size. ok is false where there is a problem.
 func (p *parser) decode() (begin int64, ok bool, err error) {
 	if p.file.Size() > MaxBytes {
@@ -43,18 +44,18 @@ func (p *parser) decode() (begin int64, ok bool, err error) {
 	return begin, len(p.problems) == 0, err
 }
 
-// checkLines reports the lines that are not in UTF-8, and ends at one with too many commas.
+// checkLines reports the lines that are not in UTF-8, and ends at one with too many delimiters.
 func (p *parser) checkLines(text *bufio.Reader) error {
 	for line := 1; len(p.problems) < maxProblems; line++ {
-		invalid, commas, err := checkLine(text)
+		invalid, delimiters, err := checkLine(text)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
 		if invalid > 0 {
 			p.add(Problem{Line: line, Column: invalid, Code: CodeEncoding}, "the line is not in UTF-8; %s", csvtext.SaveAs)
 		}
-		if commas > MaxRow+MaxColumns {
-			p.add(Problem{Line: line, Code: CodeRowTooLong}, "the line has %d commas, more than a row can have", commas)
+		if delimiters > MaxRow+MaxColumns {
+			p.add(Problem{Line: line, Code: CodeRowTooLong}, "the line has %d delimiters, more than a row can have", delimiters)
 			return nil
 		}
 		if err != nil {
@@ -65,17 +66,21 @@ func (p *parser) checkLines(text *bufio.Reader) error {
 }
 
 // checkLine reads one line and gives the column of the first byte that is not UTF-8, from 1,
-// and the number of commas.
-func checkLine(text *bufio.Reader) (invalid, commas int, err error) {
+// and how often it has the most frequent of the delimiters.
+func checkLine(text *bufio.Reader) (invalid, delimiters int, err error) {
+	var found [len(csvtext.Delimiters)]int
 	for column := 1; ; {
 		r, n, err := text.ReadRune()
 		switch {
 		case err != nil || r == '\n':
-			return invalid, commas, err
-		case r == ',':
-			commas++
+			return invalid, slices.Max(found[:]), err
 		case r == utf8.RuneError && n == 1 && invalid == 0:
 			invalid = column
+		}
+		for i, d := range csvtext.Delimiters {
+			if r == d.Rune {
+				found[i]++
+			}
 		}
 		column += n
 	}

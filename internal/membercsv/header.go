@@ -2,11 +2,43 @@ package membercsv
 
 import (
 	"encoding/csv"
+	"errors"
+	"io"
 	"strings"
 	"unicode"
 
 	"github.com/matoolkit/matoolkit/internal/csvtext"
 )
+
+// detect finds the delimiter of the text at an offset. ok is false where there is a problem.
+func (p *parser) detect(begin int64) (ok bool, err error) {
+	if p.options.Delimiter != "" {
+		if p.delimiter, ok = csvtext.DelimiterOf(p.options.Delimiter); !ok {
+			p.add(Problem{Code: CodeDelimiter}, "unknown delimiter %q: use %s", short(p.options.Delimiter), strings.Join(csvtext.DelimiterNames(), ", "))
+		}
+		return ok, nil
+	}
+	wanted := map[string]bool{}
+	for _, w := range columns(p.rb) {
+		wanted[fold(w)] = true
+	}
+	header := func() io.Reader { return io.NewSectionReader(p.file, begin, min(maxText, p.file.Size()-begin)) }
+	p.delimiter, err = csvtext.Detect(header, func(names []string) int {
+		found := map[string]bool{}
+		for _, name := range names {
+			if name = fold(name); wanted[name] {
+				found[name] = true
+			}
+		}
+		return len(found)
+	})
+	var ambiguous *csvtext.AmbiguousError
+	if errors.As(err, &ambiguous) {
+		p.add(Problem{Line: 1, Code: CodeDelimiter}, "%v", err)
+		return false, nil
+	}
+	return err == nil, err
+}
 
 // header matches the first line with the columns of the runbook. It compares names exactly, as templates
 // do; the problem of a missing column mentions a name that differs only in case or spaces. It reports
@@ -16,10 +48,6 @@ func (p *parser) header(r *csv.Reader, names []string) bool {
 	formats := map[string]string{}
 	for _, m := range p.rb.DataSource.MultiValued {
 		formats[m.Name] = m.Format
-	}
-	if err := csvtext.Separated(names); err != nil && len(wanted) > 1 {
-		p.add(Problem{Line: 1, Code: CodeDelimiter}, "%v", err)
-		return false
 	}
 
 	if len(names) > MaxColumns {

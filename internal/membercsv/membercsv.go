@@ -1,8 +1,8 @@
 // Package membercsv reads member CSVs: uploaded files with one member in each row, checked against the
-// columns that a runbook uses. It reports all problems of a file at once, each with its place; a file with
+// columns that a runbook uses and the parameters that take them. It reports all problems of a file at once, each with its place; a file with
 // a problem yields no rows.
 //
-// It knows the CSV format (RFC 4180, UTF-8) and the columns of a runbook, and nothing of batches, of HTTP
+// It knows the CSV format (RFC 4180 with several delimiters, UTF-8) and the columns of a runbook, and nothing of batches, of HTTP
 // or of the store.
 package membercsv
 
@@ -22,6 +22,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/csvtext"
 	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/runbook/lint"
 )
 
 // The limits of a file. A field has the limit of a cell of a spreadsheet; a row has to fit, with the
@@ -60,8 +61,9 @@ type Row struct {
 
 // origin has the file and the columns of its rows.
 type origin struct {
-	file    File
-	columns []column
+	file      File
+	delimiter rune
+	columns   []column
 }
 
 // Data gives a value for each column that the runbook uses: a JSON string, or a JSON array for a column
@@ -71,7 +73,9 @@ func (r Row) Data() (map[string]json.RawMessage, error) {
 	if _, err := r.from.file.ReadAt(text, r.at); err != nil && !errors.Is(err, io.EOF) {
 		return nil, unread(err)
 	}
-	record, err := csv.NewReader(bytes.NewReader(text)).Read()
+	reader := csv.NewReader(bytes.NewReader(text))
+	reader.Comma = r.from.delimiter
+	record, err := reader.Read()
 	if err == nil && len(record) != len(r.from.columns) {
 		err = csv.ErrFieldCount
 	}
@@ -122,50 +126,71 @@ const (
 	CodeBadValue        = "bad-value"
 )
 
-// Parse calls Read with a file in memory.
+// Options says how a file is read. The zero value detects the delimiter and accepts any value.
+type Options struct {
+	Delimiter string // the name of a delimiter; empty: the header decides
+	Rules     lint.ColumnRules
+}
+
+// Members is the content of a file. It has rows only if there is no problem; they refer to the file. The
+// warnings are for people: columns that the runbook does not use, rows without a value, keys that differ
+// only in case.
+type Members struct {
+	Rows      []Row
+	Delimiter string // by its name
+	Warnings  []string
+	Problems  []Problem
+}
+
+// Parse calls Read with a file in memory, without options.
 func Parse(src []byte, rb *runbook.Runbook) ([]Row, []string, []Problem) {
-	rows, warnings, problems, err := Read(bytes.NewReader(src), rb)
+	m, err := Read(bytes.NewReader(src), rb, Options{})
 	if err != nil {
 		panic(err) // reading from memory does not fail
 	}
-	return rows, warnings, problems
+	return m.Rows, m.Warnings, m.Problems
 }
 
-// Read reads a file for rb. The warnings are for people: columns that the runbook does not use, rows
-// without a value, keys that differ only in case. It returns rows only where there is no problem; they
-// refer to the file. It does not keep the text or the values of a row. It fails where the file cannot be
-// read.
-func Read(file File, rb *runbook.Runbook) ([]Row, []string, []Problem, error) {
-	p := &parser{rb: rb, file: file, lines: map[string]int{}, seed: maphash.MakeSeed(), folded: map[uint64]string{}}
+// Read reads a file for rb. It does not keep the text or the values of a row. It fails where the file
+// cannot be read.
+func Read(file File, rb *runbook.Runbook, o Options) (Members, error) {
+	p := &parser{rb: rb, options: o, file: file, lines: map[string]int{}, seed: maphash.MakeSeed(), folded: map[uint64]string{}}
 	begin, ok, err := p.decode()
+	if ok && err == nil {
+		ok, err = p.detect(begin)
+	}
 	if ok && err == nil {
 		err = p.read(begin)
 	}
 	if err != nil {
-		return nil, nil, nil, unread(err)
+		return Members{}, unread(err)
 	}
+	m := Members{Delimiter: p.delimiter.Name, Warnings: p.warnings, Problems: p.problems}
 	if len(p.problems) > 0 {
-		return nil, p.warnings, p.problems, nil
+		return m, nil
 	}
 	if p.blank > 0 {
 		p.warn("%s without any value ignored", count(p.blank, "row"))
 	}
-	return p.rows, p.warnings, nil, nil
+	m.Rows, m.Warnings = p.rows, p.warnings
+	return m, nil
 }
 
 type parser struct {
-	rb       *runbook.Runbook
-	file     File
-	columns  []column
-	from     *origin
-	rows     []Row
-	keys     int            // bytes of all keys
-	lines    map[string]int // key → line
-	seed     maphash.Seed
-	folded   map[uint64]string // hash of the key in lower case → key
-	blank    int
-	warnings []string
-	problems []Problem
+	rb        *runbook.Runbook
+	options   Options
+	file      File
+	delimiter csvtext.Delimiter
+	columns   []column
+	from      *origin
+	rows      []Row
+	keys      int            // bytes of all keys
+	lines     map[string]int // key → line
+	seed      maphash.Seed
+	folded    map[uint64]string // hash of the key in lower case → key
+	blank     int
+	warnings  []string
+	problems  []Problem
 }
 
 // column is a column of the file. It has no name where the runbook does not use it.
@@ -207,6 +232,7 @@ func (b *bounded) Read(into []byte) (int, error) {
 func (p *parser) read(begin int64) error {
 	text := &bounded{io.NewSectionReader(p.file, begin, p.file.Size()-begin), maxText}
 	r := csv.NewReader(bufio.NewReaderSize(text, bufferSize))
+	r.Comma = p.delimiter.Rune
 	r.FieldsPerRecord = -1
 	r.ReuseRecord = true
 
@@ -221,7 +247,7 @@ func (p *parser) read(begin int64) error {
 	if !p.header(r, header) {
 		return nil
 	}
-	p.from = &origin{p.file, p.columns}
+	p.from = &origin{p.file, p.delimiter.Rune, p.columns}
 	for {
 		began := begin + r.InputOffset()
 		text.left = maxText
@@ -315,19 +341,32 @@ func (p *parser) record(r *csv.Reader, line int, record []string, began int64, l
 		if c.name == p.rb.DataSource.PrimaryKey {
 			row.Key = p.key(at, line, field)
 		}
-		if c.format == "" {
-			continue // any text is a value
-		}
-		if _, err := encode(c.format, field); err != nil {
-			at.Code = CodeBadValue
-			p.add(at, "column %s: %v", c.name, err)
-		}
+		p.value(at, c, field)
 	}
 	if size > MaxRow {
 		p.add(Problem{Line: line, Code: CodeRowTooLong}, "the row has %d bytes; at most %d are allowed", size, MaxRow)
 	}
 	if len(p.problems) == before {
 		p.rows = append(p.rows, row)
+	}
+}
+
+// value reports a field that is no value of its column, or that makes a step fail.
+func (p *parser) value(at Problem, c column, field string) {
+	at.Code = CodeBadValue
+	var value any = field
+	if c.format != "" {
+		list, err := encode(c.format, field)
+		if err == nil {
+			err = json.Unmarshal(list, &value)
+		}
+		if err != nil {
+			p.add(at, "column %s: %v", c.name, err)
+			return
+		}
+	}
+	if fault := p.options.Rules.Check(c.name, value); fault != "" {
+		p.add(at, "%s", fault)
 	}
 }
 

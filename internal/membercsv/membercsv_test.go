@@ -152,7 +152,10 @@ func TestProblems(t *testing.T) {
 			[]string{"2:8 encoding ", "4:6 encoding "},
 			"not in UTF-8; save it as",
 		},
-		{"semicolons between fields", "UserId;Mail;Groups\nu1;m;g\n", []string{"1:0 delimiter "}, "separated by semicolons"},
+		{"UTF-16 without a mark", "U\x00s\x00e\x00r\x00", []string{"1:0 encoding "}, "UTF-16"},
+		{"a header that two delimiters fit", "UserId;Mail,Groups\nu1;m,g\n", []string{"1:0 delimiter "}, "may be separated by commas or semicolons; set delimiter (--delimiter) to comma or semicolon"},
+		{"a column named wrong between semicolons", "UserId;Mail;Group\nu1;m;g\n", []string{"1:0 missing-column Groups"}, ""},
+		{"a quotation mark that ends nothing between semicolons", "UserId;Mail;Groups\nu1;\"a\"b;g\n", []string{"2:6 quote "}, "not followed by a delimiter"},
 		{"missing columns, all of them", "Name\nx\n", []string{"1:0 missing-column UserId", "1:0 missing-column Groups", "1:0 missing-column Mail"}, "key of the members"},
 		{
 			"a column nearly named right", "userid,Mail ,Groups\nx,m,g\n",
@@ -168,7 +171,7 @@ func TestProblems(t *testing.T) {
 			`"u1" is on line 2 and again on line 4`,
 		},
 		{"a quotation mark within a field", header + "u1,a\"b,g\nu2,m\n", []string{"2:5 quote ", "3:0 field-count "}, "inside a field"},
-		{"a quotation mark that ends nothing", header + "u1,\"a\"b,g\n", []string{"2:6 quote "}, "not followed by a comma"},
+		{"a quotation mark that ends nothing", header + "u1,\"a\"b,g\n", []string{"2:6 quote "}, "not followed by a delimiter"},
 		{"a quotation mark that is never closed", header + "u1,\"a,g\nu2,m,g\n", []string{"2:0 quote "}, "not closed"},
 		{"a control character in a field", header + "u1,a\x07,g\n", []string{"2:4 character Mail"}, "U+0007"},
 		{"a field too long", header + "u1," + strings.Repeat("é", membercsv.MaxField+1) + ",g\n", []string{"2:4 field-too-long Mail"}, "32768 characters"},
@@ -179,7 +182,7 @@ func TestProblems(t *testing.T) {
 			"150002 bytes",
 		},
 		{"too many columns", "UserId,Mail,Groups" + strings.Repeat(",", membercsv.MaxColumns-2) + "\nu1,m,g\n", []string{"1:0 too-many-columns "}, "names 1001 columns"},
-		{"a line of nothing but commas", header + strings.Repeat(",", 200_000) + "\n", []string{"2:0 row-too-long "}, "200000 commas"},
+		{"a line of nothing but delimiters", header + strings.Repeat(",", 200_000) + "\n", []string{"2:0 row-too-long "}, "200000 delimiters"},
 		{"a quotation mark that is not closed for long", header + "u1,m,g\nu2,\"" + strings.Repeat("a,b\n", 150_000), []string{"3:0 row-too-long "}, "close the field"},
 		{"a line that does not end", header + "u1,m,g\nu2," + strings.Repeat("a", 600_000), []string{"3:0 row-too-long "}, "no row ends within"},
 		{"keys that take too much memory", header + longKeys(), []string{"32898:0 too-large "}, "the keys up to this line have more than 8388608 bytes"},
@@ -236,9 +239,10 @@ func TestFileThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	src := []byte("UserId,Mail,Groups\nu1,m,g\n\"" + strings.Repeat("a,b\n", 150_000))
 	for reads := 0; ; reads++ {
-		rows, _, problems, err := membercsv.Read(&broken{bytes.NewReader(src), reads}, users("semicolon_delimited"))
-		if rows != nil {
-			t.Errorf("after %d reads: %d rows", reads, len(rows))
+		m, err := membercsv.Read(&broken{bytes.NewReader(src), reads}, users("semicolon_delimited"), membercsv.Options{})
+		problems := m.Problems
+		if m.Rows != nil {
+			t.Errorf("after %d reads: %d rows", reads, len(m.Rows))
 		}
 		if err == nil {
 			if len(problems) != 1 || problems[0].Line != 3 || reads < 10 {
@@ -251,12 +255,12 @@ func TestFileThatCannotBeRead(t *testing.T) {
 		}
 	}
 	file := &broken{bytes.NewReader([]byte("UserId,Mail,Groups\nu,m,g\n")), 1000}
-	rows, _, problems, err := membercsv.Read(file, users("semicolon_delimited"))
-	if err != nil || len(rows) != 1 {
-		t.Fatal(problems, err)
+	m, err := membercsv.Read(file, users("semicolon_delimited"), membercsv.Options{})
+	if err != nil || len(m.Rows) != 1 {
+		t.Fatal(m.Problems, err)
 	}
 	file.reads = 0
-	if _, err := rows[0].Data(); !errors.Is(err, errDisk) {
+	if _, err := m.Rows[0].Data(); !errors.Is(err, errDisk) {
 		t.Errorf("values of a row: %v", err)
 	}
 }

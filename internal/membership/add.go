@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"slices"
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/audit"
@@ -36,36 +35,15 @@ func (r *Registrar) AddMembers(ctx context.Context, by audit.Caller, batch int, 
 // Errors: CodeInvalid with every bad row, CodeNotFound, CodeConflict with the people who are in
 // other batches, CodeKeyReused, CodeTooLarge, CodeUnavailable.
 func (r *Registrar) AddMembersFrom(ctx context.Context, by audit.Caller, batch int, csv membercsv.File, options ...api.UploadOption) (api.AddResult, error) {
-	if err := checkSize(csv); err != nil {
-		return api.AddResult{}, err
-	}
-	b, err := r.applier.ReadBatch(ctx, batch)
+	b, u, err := r.readAddition(ctx, by, batch, csv, api.UploadOptionsOf(options))
 	if err != nil {
 		return api.AddResult{}, err
 	}
-	shared := slices.Contains(options, api.AllowInOtherBatches)
-	if shared && !b.Doc.Manual {
-		return api.AddResult{}, problem.New(api.CodeConflict, "batch %d follows a data source: its members cannot be in other batches", batch)
-	}
-	u, err := r.readUpload(ctx, uploadRequest{
-		by: by, partition: store.BatchPartition(batch), csv: csv, shared: shared, outcome: "no member was added",
-		runbook: b.Doc.Runbook,
-		version: func(context.Context) (int, error) { return b.Doc.Version, nil },
-	})
-	if err != nil {
-		return api.AddResult{}, err
-	}
-	if len(u.rows) > maxAdded {
-		return api.AddResult{}, problem.New(api.CodeTooLarge, "the CSV has %d rows; at most %d people can be added to a batch at once", len(u.rows), maxAdded)
-	}
-	people := make([]Newcomer, len(u.rows))
-	for i, row := range u.rows {
-		people[i] = Newcomer{Key: row.Key, Data: row.Data}
-	}
+	people := u.newcomers()
 	a := addition{
 		members: r, by: by, batch: b,
-		claims: r.newClaimant(batch, u.runbook, r.newID(), shared),
-		result: api.AddResult{Warnings: u.warnings, Replayed: u.repeats()},
+		claims: r.newClaimant(batch, u.runbook, r.newID(), u.shared),
+		result: api.AddResult{Warnings: u.Warnings, Replayed: u.repeats()},
 	}
 	if by.Key != "" {
 		a.progress = newProgress(by, batch, u.record, people)
@@ -78,6 +56,31 @@ func (r *Registrar) AddMembersFrom(ctx context.Context, by audit.Caller, batch i
 	}
 	r.log.InfoContext(ctx, "members added", logkey.BatchID, batch, logkey.Added, a.result.Added, logkey.Present, len(a.result.Present), logkey.By, by.Name, logkey.Repeated, u.repeats())
 	return a.result, nil
+}
+
+// readAddition reads the file of a request to add members, and the batch.
+func (r *Registrar) readAddition(ctx context.Context, by audit.Caller, batch int, csv membercsv.File, o api.UploadOptions) (b store.Item[model.Batch], u *upload, err error) {
+	if err := checkSize(csv); err != nil {
+		return b, nil, err
+	}
+	if b, err = r.applier.ReadBatch(ctx, batch); err != nil {
+		return b, nil, err
+	}
+	if o.AllowInOtherBatches && !b.Doc.Manual {
+		return b, nil, problem.New(api.CodeConflict, "batch %d follows a data source: its members cannot be in other batches", batch)
+	}
+	u, err = r.readUpload(ctx, uploadRequest{
+		by: by, partition: store.BatchPartition(batch), csv: csv, options: o, outcome: "no member was added",
+		runbook: b.Doc.Runbook,
+		version: func(context.Context) (int, error) { return b.Doc.Version, nil },
+	})
+	if err != nil {
+		return b, nil, err
+	}
+	if len(u.Rows) > maxAdded {
+		return b, nil, problem.New(api.CodeTooLarge, "the CSV has %d rows; at most %d people can be added to a batch at once", len(u.Rows), maxAdded)
+	}
+	return b, u, nil
 }
 
 // AddFromSource adds people of a data source, those who can be claimed, to the batch as it was

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
@@ -44,21 +43,14 @@ func (r *Registrar) CreateBatchFrom(ctx context.Context, by audit.Caller, runboo
 	var view api.Batch
 	// A lost race: another process has just begun with this request, or with one for the same people.
 	err := store.RetryOnConflict(ctx, func() (err error) {
-		view, err = r.createBatch(ctx, by, runbookName, csv, slices.Contains(options, api.AllowInOtherBatches))
+		view, err = r.createBatch(ctx, by, runbookName, csv, api.UploadOptionsOf(options))
 		return err
 	})
 	return view, err
 }
 
-func (r *Registrar) createBatch(ctx context.Context, by audit.Caller, runbookName string, csv membercsv.File, shared bool) (api.Batch, error) {
-	u, err := r.readUpload(ctx, uploadRequest{
-		by: by, partition: store.PartitionBatches, about: []string{runbookName}, csv: csv, shared: shared, outcome: "no batch was created",
-		runbook: runbookName,
-		version: func(ctx context.Context) (int, error) {
-			version, _, err := r.runbooks.Active(ctx, runbookName)
-			return version.Version, err
-		},
-	})
+func (r *Registrar) createBatch(ctx context.Context, by audit.Caller, runbookName string, csv membercsv.File, o api.UploadOptions) (api.Batch, error) {
+	u, err := r.readUpload(ctx, r.creation(by, runbookName, csv, o))
 	if err != nil {
 		return api.Batch{}, err
 	}
@@ -67,10 +59,22 @@ func (r *Registrar) createBatch(ctx context.Context, by audit.Caller, runbookNam
 		return api.Batch{}, err
 	}
 	replayed := u.repeats() || existed
-	r.log.InfoContext(ctx, "batch created", logkey.BatchID, b.ID, logkey.Runbook, runbookName, logkey.Members, len(u.rows), logkey.By, by.Name, logkey.Repeated, replayed)
+	r.log.InfoContext(ctx, "batch created", logkey.BatchID, b.ID, logkey.Runbook, runbookName, logkey.Members, len(u.Rows), logkey.By, by.Name, logkey.Repeated, replayed)
 	view := apiview.Batch(b)
-	view.Warnings, view.Replayed = u.warnings, replayed
+	view.Warnings, view.Replayed = u.Warnings, replayed
 	return view, nil
+}
+
+// creation is the request to create a batch.
+func (r *Registrar) creation(by audit.Caller, runbookName string, csv membercsv.File, o api.UploadOptions) uploadRequest {
+	return uploadRequest{
+		by: by, partition: store.PartitionBatches, about: []string{runbookName}, csv: csv, options: o, outcome: "no batch was created",
+		runbook: runbookName,
+		version: func(ctx context.Context) (int, error) {
+			version, _, err := r.runbooks.Active(ctx, runbookName)
+			return version.Version, err
+		},
+	}
 }
 
 // findOrWriteBatch gives the batch of an upload, and reports whether another call wrote it.
@@ -145,7 +149,7 @@ func (r *Registrar) prepareBatch(ctx context.Context, u *upload) (model.Batch, e
 	if err != nil {
 		return model.Batch{ID: id}, err
 	}
-	b := engine.NewBatch(id, u.runbook, u.record.Doc.Version, len(u.rows), nil, u.by.Name, u.record.Doc.At)
+	b := engine.NewBatch(id, u.runbook, u.record.Doc.Version, len(u.Rows), nil, u.by.Name, u.record.Doc.At)
 	b.Shared = u.shared
 	if err := r.writeMembers(ctx, b, u); err != nil {
 		return b, err
@@ -160,11 +164,7 @@ func (r *Registrar) prepareBatch(ctx context.Context, u *upload) (model.Batch, e
 // same write as the number, so that of two batches for the same people the one with the lower
 // number gets them. Where some people cannot be claimed, it withdraws the number.
 func (r *Registrar) claimBatch(ctx context.Context, u *upload) (id int, err error) {
-	keys := make([]string, len(u.rows))
-	for i, row := range u.rows {
-		keys[i] = row.Key
-	}
-	keys = inClaimOrder(keys)
+	keys := inClaimOrder(u.keys())
 	c := r.newClaimant(u.record.Doc.Batch, u.runbook, "", u.shared)
 	taken, err := c.look(ctx, keys)
 	if err == nil {
@@ -233,5 +233,5 @@ func (r *Registrar) refuseTaken(ctx context.Context, u *upload, taken []InOtherB
 			return fmt.Errorf("another process began the request: %w", store.ErrExists)
 		}
 	}
-	return RefuseInOtherBatch(taken, len(u.rows), "added", u.lines(), true)
+	return RefuseInOtherBatch(taken, len(u.Rows), "added", u.lines(), true)
 }

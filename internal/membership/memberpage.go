@@ -15,8 +15,8 @@ import (
 // Another call may have begun with it before, or work on it at the same time: members that exist
 // are the first ones, and stay as they are.
 func (r *Registrar) writeMembers(ctx context.Context, b model.Batch, u *upload) error {
-	for done := 0; done < len(u.rows); {
-		page, err := pageOfData(u.rows[done:], store.MaxOperations, membercsv.Row.Data)
+	for done := 0; done < len(u.Rows); {
+		page, err := pageOfData(u.Rows[done:], store.MaxOperations, membercsv.Row.Data)
 		if err != nil {
 			return err
 		}
@@ -28,7 +28,7 @@ func (r *Registrar) writeMembers(ctx context.Context, b model.Batch, u *upload) 
 				return err
 			}
 			ops = append(ops, store.Create(store.MemberKey(b.ID, id), model.Member{
-				ID: id, Page: model.PageOf(id), Key: u.rows[id-1].Key, Data: data, Status: model.MemberActive, AddedAt: b.DetectedAt,
+				ID: id, Page: model.PageOf(id), Key: u.Rows[id-1].Key, Data: data, Status: model.MemberActive, AddedAt: b.DetectedAt,
 			}))
 		}
 		_, err = r.store.Apply(ctx, ops)

@@ -7,6 +7,7 @@
 package membership
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/idempotency"
+	"github.com/matoolkit/matoolkit/internal/runbook/lint"
 	"github.com/matoolkit/matoolkit/internal/runbookstore"
 	"github.com/matoolkit/matoolkit/internal/sealing"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -31,6 +33,7 @@ type Registrar struct {
 	idempotency *idempotency.Records
 	runbooks    *runbookstore.Reader
 	sealer      *sealing.Sealer
+	functions   func(ctx context.Context, workers []string) (lint.Catalogs, error)
 }
 
 // Config has the parts that a Registrar uses. All are required.
@@ -45,12 +48,13 @@ type Config struct {
 	Idempotency *idempotency.Records
 	Runbooks    *runbookstore.Reader
 	Sealer      *sealing.Sealer
+	Functions   func(ctx context.Context, workers []string) (lint.Catalogs, error) // that workers announced
 }
 
 // New returns a Registrar.
 func New(c Config) *Registrar {
 	return &Registrar{
 		store: c.Store, bus: c.Bus, now: c.Now, newID: c.NewID, log: c.Log, applier: c.Applier, audit: c.Audit,
-		idempotency: c.Idempotency, runbooks: c.Runbooks, sealer: c.Sealer,
+		idempotency: c.Idempotency, runbooks: c.Runbooks, sealer: c.Sealer, functions: c.Functions,
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/membercsv"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/runbook/lint"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -22,27 +23,43 @@ type uploadRequest struct {
 	runbook   string
 	version   func(context.Context) (int, error) // of the runbook, for a request that is new
 	csv       membercsv.File
-	shared    bool   // the people may be in other batches
+	options   api.UploadOptions
 	outcome   string // of a CSV with problems, for the caller: "no batch was created"
 }
 
 // upload is an uploadRequest whose file was read without a problem.
 type upload struct {
-	by       audit.Caller
-	record   store.Item[store.IdempotencyRecord] // without an ETag where none is stored
-	runbook  *runbook.Runbook
-	rows     []membercsv.Row
-	warnings []string
-	shared   bool
+	by      audit.Caller
+	record  store.Item[store.IdempotencyRecord] // without an ETag where none is stored
+	runbook *runbook.Runbook
+	membercsv.Members
+	shared bool // the people may be in other batches
 }
 
 // repeats reports whether the request was received before.
 func (u *upload) repeats() bool { return u.record.ETag != "" }
 
+func (u *upload) keys() []string {
+	keys := make([]string, len(u.Rows))
+	for i, row := range u.Rows {
+		keys[i] = row.Key
+	}
+	return keys
+}
+
+// newcomers gives the people of the file.
+func (u *upload) newcomers() []Newcomer {
+	people := make([]Newcomer, len(u.Rows))
+	for i, row := range u.Rows {
+		people[i] = Newcomer{Key: row.Key, Data: row.Data}
+	}
+	return people
+}
+
 // lines gives the line of each key in the file.
 func (u *upload) lines() map[string]int {
-	lines := make(map[string]int, len(u.rows))
-	for _, row := range u.rows {
+	lines := make(map[string]int, len(u.Rows))
+	for _, row := range u.Rows {
 		lines[row.Key] = row.Line
 	}
 	return lines
@@ -64,7 +81,7 @@ func (r *Registrar) readUpload(ctx context.Context, request uploadRequest) (*upl
 	if err != nil {
 		return nil, err
 	}
-	u := &upload{by: request.by, shared: request.shared}
+	u := &upload{by: request.by, shared: request.options.AllowInOtherBatches}
 	if u.record, err = r.idempotency.Find(ctx, request.by, request.partition, content); err != nil {
 		return nil, err
 	}
@@ -83,16 +100,30 @@ func (r *Registrar) readUpload(ctx context.Context, request uploadRequest) (*upl
 			return nil, err
 		}
 	}
-	rows, warnings, bad, err := membercsv.Read(request.csv, u.runbook)
-	if err != nil {
+	o := membercsv.Options{Delimiter: request.options.Delimiter}
+	if !u.repeats() { // else the values were checked before, and their batch may exist
+		if o.Rules, err = r.ColumnRules(ctx, u.runbook); err != nil {
+			return nil, err
+		}
+	}
+	if u.Members, err = membercsv.Read(request.csv, u.runbook, o); err != nil {
 		return nil, err
 	}
-	if len(bad) > 0 {
+	if bad := u.Problems; len(bad) > 0 {
 		message := fmt.Sprintf("the CSV has %s; %s", humanize.Count(len(bad), "problem"), request.outcome)
 		return nil, &problem.Error{Code: api.CodeInvalid, Message: message, Problems: csvProblems(bad)}
 	}
-	u.rows, u.warnings = rows, warnings
 	return u, nil
+}
+
+// ColumnRules returns what the functions of a runbook require of the members' columns, by what its
+// workers announced.
+func (r *Registrar) ColumnRules(ctx context.Context, rb *runbook.Runbook) (lint.ColumnRules, error) {
+	known, err := r.functions(ctx, rb.Workers())
+	if err != nil {
+		return nil, err
+	}
+	return known.ColumnRules(rb), nil
 }
 
 // uploadDigest identifies the content of a request.
@@ -102,8 +133,11 @@ func uploadDigest(request uploadRequest) (string, error) {
 		return "", err
 	}
 	content := idempotency.Digest(append(request.about, file)...)
-	if request.shared {
+	if request.options.AllowInOtherBatches {
 		content = idempotency.Digest(content, "shared")
+	}
+	if request.options.Delimiter != "" {
+		content = idempotency.Digest(content, request.options.Delimiter)
 	}
 	return content, nil
 }

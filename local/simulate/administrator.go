@@ -11,6 +11,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/csvtext"
+	"github.com/matoolkit/matoolkit/internal/membercsv"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
@@ -61,7 +62,14 @@ func (a *administrator) create(ctx context.Context) error {
 
 // split takes those out of a file who join later.
 func (a *administrator) split(src []byte) ([]byte, error) {
-	all, err := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(src, csvtext.BOM))).ReadAll()
+	m, err := membercsv.Read(bytes.NewReader(src), a.r.runbook, membercsv.Options{})
+	if err != nil || m.Rows == nil {
+		return src, nil // the engine reports what is wrong
+	}
+	delimiter, _ := csvtext.DelimiterOf(m.Delimiter)
+	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(src, csvtext.BOM)))
+	r.Comma = delimiter.Rune
+	all, err := r.ReadAll()
 	if err != nil || len(all) == 0 {
 		return src, nil // the engine reports what is wrong
 	}

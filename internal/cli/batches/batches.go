@@ -47,20 +47,30 @@ func listedAs(list *cobra.Command, name, group string) *cobra.Command {
 }
 
 func createBatchCommand(c *runner) *cobra.Command {
-	var shared inOtherBatches
+	var u uploading
 	create := &cobra.Command{
 		Use: "create <runbook> <file>", Short: "Create a batch from a CSV file of members", Args: command.OfRunbook(command.Needs("the runbook", "the file")),
 		Long: `Creates a batch. Nothing runs until you advance it.
 
 The file has a header with the column names and one row per member. Get an empty file with
-matoolkit template download. If a row is invalid, the command lists all invalid rows and
-creates nothing. The file name - stands for standard input.
+matoolkit template download. The fields are separated by commas, semicolons, tabs or bars;
+give --delimiter if the header does not show by which.
+
+Values must fit the functions that take them: a value that is the whole of a parameter must
+have its type, such as a GUID or an address, and cannot be empty if the parameter is
+required. If a row is invalid, the command lists all invalid rows, by line and column, and
+creates nothing. --dry-run only checks. The file name - stands for standard input.
 
 A person can be in only one batch that has not ended, among the runbooks that call the same
 workers. The command refuses people who are in another batch and names that batch.`,
-		Example: `  matoolkit batch create moves members.csv
+		Example: `  matoolkit batch create moves members.csv --dry-run
+  matoolkit batch create moves members.csv
   id=$(matoolkit batch create moves members.csv --quiet)`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			options, err := u.options()
+			if err != nil {
+				return err
+			}
 			csv, err := c.ReadFile(args[1], membercsv.MaxBytes)
 			if err != nil {
 				return err
@@ -70,21 +80,25 @@ workers. The command refuses people who are in another batch and names that batc
 				return err
 			}
 			ctx, sent := c.Sending(cmd.Context(), len(csv))
-			view, err := s.Client.CreateBatch(ctx, args[0], csv, shared.options()...)
+			if u.dry {
+				check, err := s.Client.CheckBatch(ctx, args[0], csv, options...)
+				sent()
+				if err != nil {
+					return c.Located(args[1], err)
+				}
+				return c.checked(args[1], check, fmt.Sprintf("matoolkit batch create %s %s", args[0], args[1]))
+			}
+			view, err := s.Client.CreateBatch(ctx, args[0], csv, options...)
 			sent()
 			if err != nil {
 				return c.Located(args[1], err)
 			}
-			if c.Plain() {
-				for _, w := range view.Warnings {
-					c.Notice("%s: warning: %s", render.FileName(args[1]), w)
-				}
-			}
+			c.printWarnings(args[1], view.Warnings, nil)
 			return c.Done(view, c.BatchTable(view), fmt.Sprintf("matoolkit batch advance %d", view.ID),
 				"Created batch %d with %s.", view.ID, render.Count(view.MemberCount, "member"))
 		},
 	}
-	shared.flag(create)
+	u.flags(create)
 	return create
 }
 

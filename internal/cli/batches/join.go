@@ -10,11 +10,12 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/cli/render"
+	"github.com/matoolkit/matoolkit/internal/csvtext"
 	"github.com/matoolkit/matoolkit/internal/membercsv"
 )
 
 func addMembersCommand(c *runner) *cobra.Command {
-	var shared inOtherBatches
+	var u uploading
 	add := &cobra.Command{
 		Use: "add-members <id> <file>", Short: "Add the members in a CSV file to a batch", Args: command.Needs("the id", "the file"),
 		Long: `Adds members to a batch that has not ended. They catch up: they go through the phases that
@@ -22,11 +23,16 @@ have started, in order and at their own pace, and join the others for the later 
 
 The file has the format of matoolkit batch create. Rows whose key is already a member are
 left unchanged, so you can send the same file again; a person who was removed is added
-again. If a row is invalid, the command lists all invalid rows and adds none. The file
-name - stands for standard input. People who are in another batch that has not ended are
-refused, and named with that batch.`,
-		Example: `  matoolkit batch add-members 42 latecomers.csv`,
+again. If a row is invalid, the command lists all invalid rows and adds none. --dry-run
+only checks. The file name - stands for standard input. People who are in another batch
+that has not ended are refused, and named with that batch.`,
+		Example: `  matoolkit batch add-members 42 latecomers.csv
+  matoolkit batch add-members 42 latecomers.csv --dry-run`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			options, err := u.options()
+			if err != nil {
+				return err
+			}
 			csv, err := c.ReadFile(args[1], membercsv.MaxBytes)
 			if err != nil {
 				return err
@@ -36,44 +42,77 @@ refused, and named with that batch.`,
 				return err
 			}
 			ctx, sent := c.Sending(cmd.Context(), len(csv))
-			view, err := s.Client.AddMembers(ctx, id, csv, shared.options()...)
+			if u.dry {
+				check, err := s.Client.CheckMembers(ctx, id, csv, options...)
+				sent()
+				if err != nil {
+					return c.Located(args[1], err)
+				}
+				return c.checked(args[1], check, fmt.Sprintf("matoolkit batch add-members %d %s", id, args[1]))
+			}
+			view, err := s.Client.AddMembers(ctx, id, csv, options...)
 			sent()
 			if err != nil {
 				return c.Located(args[1], err)
 			}
-			if c.Plain() {
-				for _, w := range view.Warnings {
-					c.Notice("%s: warning: %s", render.FileName(args[1]), render.Printable(w))
-				}
-				for i, key := range view.Present {
-					if i == 10 {
-						c.Notice("%d more are already members.", len(view.Present)-i)
-						break
-					}
-					c.Notice("%s is already a member.", render.Printable(key))
-				}
-			}
+			c.printWarnings(args[1], view.Warnings, view.Present)
 			t := c.Table("batch", "added", "present", "members", "status")
 			t.Row(view.Batch.ID, view.Added, len(view.Present), render.MemberCount(view.Batch), render.BatchStatus(view.Batch))
 			return c.Done(view, t, fmt.Sprintf("matoolkit batch watch %d", id), "Added %s to batch %d.", render.Count(view.Added, "member"), id)
 		},
 	}
-	shared.flag(add)
+	u.flags(add)
 	return add
 }
 
-// inOtherBatches reports whether members may be in other batches as well.
-type inOtherBatches bool
-
-func (o *inOtherBatches) flag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar((*bool)(o), "allow-in-other-batches", false, "accept people who are in other batches that have not ended; not for a batch that follows a data source")
+// uploading has the flags of the commands that upload a member CSV.
+type uploading struct {
+	shared, dry bool
+	delimiter   string
 }
 
-func (o inOtherBatches) options() []api.UploadOption {
-	if !o {
-		return nil
+func (u *uploading) flags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&u.shared, "allow-in-other-batches", false, "accept people who are in other batches that have not ended; not for a batch that follows a data source")
+	cmd.Flags().StringVar(&u.delimiter, "delimiter", "", "what separates the fields, if the header does not show it: "+render.OneOf(csvtext.DelimiterNames()))
+	cmd.Flags().BoolVar(&u.dry, "dry-run", false, "check the file and write nothing")
+}
+
+func (u *uploading) options() (options []api.UploadOption, err error) {
+	if u.shared {
+		options = append(options, api.AllowInOtherBatches)
 	}
-	return []api.UploadOption{api.AllowInOtherBatches}
+	if u.delimiter != "" {
+		if _, ok := csvtext.DelimiterOf(u.delimiter); !ok {
+			return nil, exit.Usagef("invalid --delimiter %q: use %s", u.delimiter, render.OneOf(csvtext.DelimiterNames()))
+		}
+		options = append(options, api.DelimitedBy(u.delimiter))
+	}
+	return options, nil
+}
+
+// printWarnings prints the warnings about a file and the keys that are members already.
+func (c *runner) printWarnings(path string, warnings, present []string) {
+	if !c.Plain() {
+		return
+	}
+	for _, w := range warnings {
+		c.Notice("%s: warning: %s", render.FileName(path), render.Printable(w))
+	}
+	for i, key := range present {
+		if i == 10 {
+			c.Notice("%d more are already members.", len(present)-i)
+			break
+		}
+		c.Notice("%s is already a member.", render.Printable(key))
+	}
+}
+
+// checked prints the answer to a dry run. next uploads the file.
+func (c *runner) checked(path string, check api.UploadCheck, next string) error {
+	c.printWarnings(path, check.Warnings, check.Present)
+	t := c.Table("runbook", "version", "delimiter", "members", "present")
+	t.Row(check.Runbook, check.Version, check.Delimiter, check.Members, len(check.Present))
+	return c.Done(check, t, next, "%s is valid: %s would be added. Nothing was written.", render.FileName(path), render.Count(check.Members, "member"))
 }
 
 func removeMemberCommand(c *runner) *cobra.Command {

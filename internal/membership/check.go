@@ -1,0 +1,69 @@
+package membership
+
+import (
+	"context"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/applier"
+	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/membercsv"
+	"github.com/matoolkit/matoolkit/internal/model"
+)
+
+// CheckBatch refuses what CreateBatchFrom would refuse, with the same errors, and writes nothing. The
+// caller's idempotency key does not matter.
+func (r *Registrar) CheckBatch(ctx context.Context, runbookName string, csv membercsv.File, options ...api.UploadOption) (api.UploadCheck, error) {
+	if err := checkSize(csv); err != nil {
+		return api.UploadCheck{}, err
+	}
+	u, err := r.readUpload(ctx, r.creation(audit.Caller{}, runbookName, csv, api.UploadOptionsOf(options)))
+	if err != nil {
+		return api.UploadCheck{}, err
+	}
+	taken, err := r.newClaimant(0, u.runbook, "", u.shared).look(ctx, u.keys())
+	if err == nil {
+		err = RefuseInOtherBatch(taken, len(u.Rows), "added", u.lines(), true)
+	}
+	if err != nil {
+		return api.UploadCheck{}, err
+	}
+	check := u.check()
+	check.Members = len(u.Rows)
+	return check, nil
+}
+
+// CheckMembers refuses what AddMembersFrom would refuse, with the same errors, and writes nothing. The
+// caller's idempotency key does not matter.
+func (r *Registrar) CheckMembers(ctx context.Context, batch int, csv membercsv.File, options ...api.UploadOption) (api.UploadCheck, error) {
+	b, u, err := r.readAddition(ctx, audit.Caller{}, batch, csv, api.UploadOptionsOf(options))
+	if err != nil {
+		return api.UploadCheck{}, err
+	}
+	a := addition{members: r, batch: b, claims: r.newClaimant(batch, u.runbook, r.newID(), u.shared)}
+	people, err := a.leaveOutMembers(ctx, u.newcomers(), true)
+	if err != nil {
+		return api.UploadCheck{}, err
+	}
+	keys := make([]string, len(people))
+	for i, p := range people {
+		keys[i] = p.Key
+	}
+	taken, err := a.claims.look(ctx, keys)
+	if err == nil {
+		err = RefuseInOtherBatch(taken, len(u.Rows), "added", u.lines(), b.Doc.Manual)
+	}
+	if err == nil && len(keys) > 0 {
+		_, err = r.applier.Preview(ctx, batch, applier.On(model.MembersJoined{Members: len(keys), Key: keys[0], Shared: u.shared}))
+	}
+	if err != nil {
+		return api.UploadCheck{}, err
+	}
+	check := u.check()
+	check.BatchID, check.Members, check.Present = batch, len(keys), a.result.Present
+	return check, nil
+}
+
+// check is the answer to a dry run of an upload.
+func (u *upload) check() api.UploadCheck {
+	return api.UploadCheck{DryRun: true, Runbook: u.runbook.Name, Version: u.record.Doc.Version, Delimiter: u.Delimiter, Warnings: u.Warnings}
+}
