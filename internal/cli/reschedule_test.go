@@ -18,7 +18,7 @@ func TestReschedule(t *testing.T) {
 	t.Parallel()
 	system := newSystem(t, entra.DefaultAdminUPN)
 	s := &transcript{person: system.signedIn()}
-	s.type_(0, "runbook", "publish", s.file("waves.yaml", waves), "--quiet")
+	s.type_(0, "runbook", "publish", s.file("waves.yaml", waves), "--quiet", "--force")
 	system.found("u1,a@contoso.com,2086-05-04T18:00:00Z", "u2,b@contoso.com,2086-05-04T18:00:00Z")
 	s.type_(0, "automation", "enable", "waves", "--quiet")
 	system.tick()
