@@ -83,6 +83,7 @@ func (g *group) create(w write) outcome {
 		return conflict
 	}
 	it := item{container: w.c, seq: version, version: version, ts: g.ts, body: w.body}
+	g.changed[w.key()] = it
 	if err := g.index(w, it.seq, nil, w.body); err != nil {
 		return g.abandon(err)
 	}
@@ -103,6 +104,7 @@ func (g *group) update(w write, before item) outcome {
 	if _, err := g.statement(updateItem).Exec(it.version, it.ts, it.body, it.seq); err != nil {
 		return g.abandon(err)
 	}
+	g.changed[w.key()] = it
 	if err := g.index(w, it.seq, before.body, it.body); err != nil {
 		return g.abandon(err)
 	}
@@ -117,6 +119,7 @@ func (g *group) delete(w write) outcome {
 	if _, err := g.statement(deleteItem).Exec(it.seq); err != nil {
 		return g.abandon(err)
 	}
+	g.changed[w.key()] = item{}
 	if err := g.index(w, it.seq, it.body, nil); err != nil {
 		return g.abandon(err)
 	}
@@ -178,8 +181,7 @@ func (g *group) read(w write) outcome {
 
 // load finds the item of a write and checks If-Match.
 func (g *group) load(w write) (item, outcome) {
-	it := item{container: w.c}
-	err := g.statement(selectItem).QueryRow(w.c.number, w.pk, w.id).Scan(&it.seq, &it.version, &it.ts, &it.body)
+	it, err := g.find(w)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return it, notFound
@@ -189,6 +191,23 @@ func (g *group) load(w write) (item, outcome) {
 		return it, precondition
 	}
 	return it, outcome{status: http.StatusOK}
+}
+
+// find reads the item of a write, if it is not remembered. Within savepoints it always reads it: a
+// batch that was undone may have changed it.
+func (g *group) find(w write) (item, error) {
+	if !g.savepoints {
+		key := w.key()
+		if it, ok := g.changed[key]; ok && it.body != nil {
+			return it, nil
+		} else if !ok {
+			if it, ok := g.writer.recent.items.Get(key); ok {
+				return it, nil
+			}
+		}
+	}
+	it := item{container: w.c}
+	return it, g.statement(selectItem).QueryRow(w.c.number, w.pk, w.id).Scan(&it.seq, &it.version, &it.ts, &it.body)
 }
 
 // price works out what the indexes cost, before the writer's turn comes.

@@ -42,6 +42,7 @@ type writer struct {
 	log        *slog.Logger
 	next       int64 // the next version; only the writer's goroutine uses it
 	statements [statementCount]*sql.Stmt
+	recent     *recentItems
 	jobs       chan *job
 	commits    atomic.Int64
 	stopOnce   sync.Once
@@ -71,7 +72,7 @@ var statementText = [statementCount]string{
 func newWriter(db *sql.DB, ls *atomic.Pointer[lookups], epoch int64, now func() time.Time, log *slog.Logger) (*writer, error) {
 	w := &writer{
 		db: db, lookups: ls, now: now, log: log, next: epoch<<40 + 1,
-		jobs: make(chan *job, maxGroup), stop: make(chan struct{}), stopped: make(chan struct{}),
+		recent: newRecentItems(), jobs: make(chan *job, maxGroup), stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	for i, text := range statementText {
 		var err error
@@ -169,7 +170,7 @@ func (w *writer) inTransaction(jobs []*job, savepoints bool) error {
 	if err != nil {
 		return err
 	}
-	g := &group{tx: tx, writer: w, savepoints: savepoints, lookups: w.lookups.Load(), ts: w.now().Unix()}
+	g := &group{tx: tx, writer: w, savepoints: savepoints, lookups: w.lookups.Load(), ts: w.now().Unix(), changed: map[itemKey]item{}}
 	for _, j := range jobs {
 		j.apply(g)
 	}
@@ -177,6 +178,7 @@ func (w *writer) inTransaction(jobs []*job, savepoints bool) error {
 		return errors.Join(g.err, tx.Rollback())
 	}
 	if err := tx.Commit(); err != nil {
+		w.recent.forget(g.changed)
 		// SQLite may leave the transaction open after a failed commit, and
 		// the pool's only connection with it. Where it did not, there is
 		// nothing to roll back, which is as good.
@@ -184,6 +186,11 @@ func (w *writer) inTransaction(jobs []*job, savepoints bool) error {
 		return err
 	}
 	w.commits.Add(1)
+	if savepoints {
+		w.recent.forget(g.changed) // some of the changes may be undone
+	} else {
+		w.recent.keep(g.changed)
+	}
 	return nil
 }
 
@@ -195,7 +202,8 @@ type group struct {
 	lookups    *lookups
 	ts         int64
 	statements [statementCount]*sql.Stmt
-	err        error // a failure of the database itself, which ends the group
+	changed    map[itemKey]item // by the group so far; without a body if it was deleted
+	err        error            // a failure of the database itself, which ends the group
 }
 
 func (g *group) statement(which int) *sql.Stmt {
