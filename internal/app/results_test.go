@@ -29,9 +29,9 @@ type grouped struct {
 
 const groupTrace = "00-11000000000000000000000000000000-2200000000000000-01"
 
-func newGrouped(t *testing.T, members int) *grouped {
+func newGrouped(t *testing.T, members int, on ...drivers) *grouped {
 	t.Helper()
-	s := newStage(t, false)
+	s := newStage(t, false, on...)
 	s.script = script{"F": fails(errLost)}
 	g := &grouped{stage: s, batch: s.startBatch(flat, people(members))}
 	if len(s.jobs) != members {
@@ -232,7 +232,7 @@ func TestAResultThatFailsLeavesItsGroup(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := newGrouped(t, 4)
+			g := newGrouped(t, 4, inMemory)
 			all := testenv.Group(g.results(1, 2, 3, 4)...)
 			end := g.disturb(func(_ context.Context, op memory.Operation) memory.Fault {
 				if g.touches(op, 2) && len(op.Writes) > 0 {
@@ -281,7 +281,7 @@ func handled(handle func() error) (err error) {
 // A result that failed in its group and is processed alone leaves no count of attempts.
 func TestAResultThatFailedInItsGroupLeavesNoAttempts(t *testing.T) {
 	t.Parallel()
-	g := newGrouped(t, 2)
+	g := newGrouped(t, 2, inMemory)
 	end := g.disturb(func(_ context.Context, op memory.Operation) memory.Fault {
 		if g.touches(op, 2) && len(op.Writes) > 0 {
 			return memory.Fault{Before: errOdd}
@@ -303,7 +303,7 @@ func TestAResultThatFailedInItsGroupLeavesNoAttempts(t *testing.T) {
 // While the broker is away, the result that has to come again brings its group again.
 func TestAGroupComesAgainIfAResultCannotBeRequeued(t *testing.T) {
 	t.Parallel()
-	g := newGrouped(t, 3)
+	g := newGrouped(t, 3, inMemory)
 	away := &switchedBus{Sender: g.bus}
 	process := app.New(app.Config{Store: g.store, Bus: away, Now: g.clock.Now, Log: g.log, Sources: g.sources()})
 	all := testenv.Group(g.results(1, 2, 3)...)
@@ -331,7 +331,7 @@ func TestAGroupComesAgainIfAResultCannotBeRequeued(t *testing.T) {
 // An outage that outlasts the invocation requeues each result alone, for when it may be over.
 func TestAnOutageRequeuesEachResultOfAGroup(t *testing.T) {
 	t.Parallel()
-	g := newGrouped(t, 3)
+	g := newGrouped(t, 3, inMemory)
 	end := g.disturb(unavailable)
 	ctx, cancel := context.WithTimeout(g.ctx, 500*time.Millisecond)
 	defer cancel()
@@ -414,7 +414,7 @@ func TestADeadlineWaitsForASplitGroup(t *testing.T) {
 // Of a group with a result that ends the process each time, this one is kept alone.
 func TestAPoisonedResultOfAGroupIsKeptAlone(t *testing.T) {
 	t.Parallel()
-	g := newGrouped(t, 3)
+	g := newGrouped(t, 3, inMemory)
 	die := func() {}
 	end := g.disturb(func(ctx context.Context, op memory.Operation) memory.Fault {
 		if g.touches(op, 2) && len(op.Writes) > 0 {
