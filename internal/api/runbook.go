@@ -91,6 +91,7 @@ type BatchForecast struct {
 	Init       bool     `json:"init,omitempty"`       // its init steps are still to come
 	InitAgain  bool     `json:"initAgain,omitempty"`  // though the batch has begun them before
 	Ends       bool     `json:"ends,omitempty"`       // nothing is left to do
+	Lacks      []string `json:"lacks,omitempty"`      // columns that the newer version uses and its members do not have; the next sync of a data source gives them
 }
 
 // Diagnostic is one finding about a runbook's text.

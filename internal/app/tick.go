@@ -4,17 +4,25 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/matoolkit/matoolkit/internal/alert"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
+// syncPatience is for how long a tick lets the batches of a runbook wait for the sync of its data
+// source. Batches of a slow one are swept without it.
+const syncPatience = time.Minute
+
 // Tick runs every five minutes over all open batches and all runbooks whose batches
 // follow a data source. For batches it is the safety net: it schedules the phases that
 // fall due before the next tick for their exact moment, and announces due phases
-// again that did not begin. It synchronizes the runbooks' batches with their queries.
-// It reports a batch or a runbook that fails and continues with the others.
+// again that did not begin. It synchronizes the runbooks' batches with their queries,
+// before these batches change to a newer version or phases are announced: members have the
+// columns that are used first then. It reports a batch or a runbook that fails and continues
+// with the others.
 func (a *App) Tick(ctx context.Context) (err error) {
 	var batches []store.Item[store.BatchSummary]
 	defer func() {
@@ -26,7 +34,65 @@ func (a *App) Tick(ctx context.Context) (err error) {
 		return err
 	}
 	a.Messages.ReturnDeadLettersInTick(ctx) // before the sweep, which would take their messages for lost
-	swept := a.Orchestrator.SweepAll(ctx, batches)
-	batches = slices.DeleteFunc(batches, func(e store.Item[store.BatchSummary]) bool { return e.Doc.EraseAt != nil }) // they have ended
-	return errors.Join(swept, a.Syncer.SyncAll(ctx, batches))                                                         // last, for a data source may take its time
+	open := slices.DeleteFunc(slices.Clone(batches), func(e store.Item[store.BatchSummary]) bool { return e.Doc.EraseAt != nil })
+	heads, failed := a.Syncer.RunbooksToSync(ctx, open)
+	sweep := a.Orchestrator.NewSweep(ctx)
+	waiting := newWaitingBatches(batches, heads)
+	sweep.Add(waiting.others)
+	for _, head := range heads {
+		sweep.AddLost(waiting.of[head.Name])
+	}
+	sweep.Await() // a sync sends messages that would be taken for lost
+	swept := make(chan struct{})
+	impatient := time.AfterFunc(syncPatience, func() {
+		defer close(swept)
+		for _, head := range heads {
+			if waiting.take(head.Name) {
+				sweep.AddPhases(waiting.of[head.Name], 0)
+			}
+		}
+	})
+	synced := a.Syncer.SyncAll(ctx, heads, func(runbook string, version int) {
+		if waiting.take(runbook) || version > 0 {
+			sweep.AddPhases(waiting.of[runbook], version)
+		}
+	})
+	if !impatient.Stop() {
+		<-swept
+	}
+	batches = open
+	return errors.Join(failed, sweep.Wait(), synced)
+}
+
+// waitingBatches has the batches of runbooks that a tick syncs before it announces their phases.
+type waitingBatches struct {
+	of     map[string][]store.Item[store.BatchSummary] // by runbook
+	others []store.Item[store.BatchSummary]            // of other runbooks
+
+	mu    sync.Mutex
+	taken map[string]bool
+}
+
+func newWaitingBatches(batches []store.Item[store.BatchSummary], heads []store.RunbookHead) *waitingBatches {
+	w := &waitingBatches{of: map[string][]store.Item[store.BatchSummary]{}, taken: map[string]bool{}}
+	for _, head := range heads {
+		w.of[head.Name] = nil
+	}
+	for _, b := range batches {
+		if _, syncs := w.of[b.Doc.RunbookName]; syncs {
+			w.of[b.Doc.RunbookName] = append(w.of[b.Doc.RunbookName], b)
+		} else {
+			w.others = append(w.others, b)
+		}
+	}
+	return w
+}
+
+// take reports whether the batches of a runbook still wait, and ends that.
+func (w *waitingBatches) take(runbook string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	waited := !w.taken[runbook]
+	w.taken[runbook] = true
+	return waited
 }

@@ -21,13 +21,15 @@ func publishCommand(c *console) *cobra.Command {
 	publish := &cobra.Command{
 		Use: "publish <file>", Short: "Publish a runbook as its active version", Args: command.Needs("the file"),
 		Long: `Publishes a runbook as the active version of its name. Publishing the active version again
-changes nothing. The file name - stands for standard input.
+changes nothing, except with another --overdue or --rerun-init, which makes a new version.
+The file name - stands for standard input.
 
 The API checks the runbook as matoolkit runbook lint does. It publishes nothing when there
 are errors, or with --strict when there are warnings.
 
 Batches that have not ended take up the new version within minutes, or when you advance
-them. Pending phases are superseded by those of the new version; a running phase ends under
+them. Those that follow a data source are synced first, so that their members have the
+columns that the version uses first; the command names the columns that they lack. Pending phases are superseded by those of the new version; a running phase ends under
 the version that started it. Phases of the new version that are past due, or that the batch
 has already gone beyond, are
   --overdue ignore  skipped (default)
@@ -176,7 +178,7 @@ func (p *publication) print(view api.Runbook) error {
 	if view.Unchanged {
 		outcome := "Version %d of %s is already active; nothing was published."
 		if p.repeats() {
-			outcome += " --overdue and --rerun-init have no effect."
+			outcome += " It was published with these options."
 		}
 		return p.Done(view, p.RunbookTable(view), "", outcome, view.Version, view.Name)
 	}

@@ -22,23 +22,24 @@ const maxParallel = 4
 // maxProblems is how many row problems are stored with a runbook.
 const maxProblems = 100
 
-// SyncAll syncs every runbook whose batches follow a data source, the one that waits longest
-// first: where data sources are slow, a tick may not reach all of them. listed are the batches
-// that the tick found. An error of one runbook is stored with it and does not keep the others
-// from their turn; SyncAll returns the errors that could not be stored.
-func (s *Syncer) SyncAll(ctx context.Context, listed []store.Item[store.BatchSummary]) error {
-	heads, err := s.runbooksToSync(ctx, listed)
-	if err != nil {
-		return err
-	}
+// SyncAll syncs runbooks, in their order. When it has done one it calls synced, concurrently, with the
+// version by which it synced the runbook; 0 where it could not. An error of one runbook is stored with
+// it and does not keep the others from their turn; SyncAll returns the errors that could not be stored.
+func (s *Syncer) SyncAll(ctx context.Context, heads []store.RunbookHead, synced func(runbook string, version int)) error {
 	failures := make([]error, len(heads))
 	var all errgroup.Group
 	all.SetLimit(maxParallel)
 	for i, head := range heads {
 		all.Go(func() error {
-			if err := panics.Catch(ctx, func() error { return s.syncRunbook(ctx, head.Name, head.Active) }); err != nil {
+			version := 0
+			err := panics.Catch(ctx, func() (err error) {
+				version, err = s.syncRunbook(ctx, head.Name, head.Active)
+				return err
+			})
+			if err != nil {
 				failures[i] = fmt.Errorf("runbook %s: %w", head.Name, err)
 			}
+			synced(head.Name, version)
 			return nil
 		})
 	}
@@ -46,9 +47,10 @@ func (s *Syncer) SyncAll(ctx context.Context, listed []store.Item[store.BatchSum
 	return errors.Join(failures...)
 }
 
-// runbooksToSync gives the active runbooks with automation, or with batches that were made from
-// their data source, in the order of their last sync.
-func (s *Syncer) runbooksToSync(ctx context.Context, listed []store.Item[store.BatchSummary]) ([]store.RunbookHead, error) {
+// RunbooksToSync gives the active runbooks with automation, or with batches that were made from
+// their data source, the one that waits longest first: where data sources are slow, a tick may not
+// reach all of them. listed are the batches that the tick found.
+func (s *Syncer) RunbooksToSync(ctx context.Context, listed []store.Item[store.BatchSummary]) ([]store.RunbookHead, error) {
 	all, err := s.store.RunbookHeads(ctx)
 	if err != nil {
 		return nil, err
@@ -82,19 +84,20 @@ func (s *Syncer) runbooksToSync(ctx context.Context, listed []store.Item[store.B
 	return heads, nil
 }
 
-// syncRunbook syncs one runbook and stores the result, unless another tick has its lease.
-func (s *Syncer) syncRunbook(ctx context.Context, name string, version int) error {
+// syncRunbook syncs one runbook and stores the result, unless another tick has its lease. It returns
+// the version by which it did; 0 where it did not, or failed.
+func (s *Syncer) syncRunbook(ctx context.Context, name string, version int) (synced int, err error) {
 	rb, unreadable := s.runbooks.Load(ctx, name, version)
 	if unreadable == nil && !rb.DataSource.Queried() {
-		return nil
+		return 0, nil
 	}
 	held, err := s.lease(ctx, name, s.newID())
 	if errors.Is(err, errLeased) {
 		s.log.WarnContext(ctx, "runbook not synced: another tick has its lease", logkey.Runbook, name, logkey.Until, held.Doc.Until)
-		return nil
+		return 0, nil
 	}
 	if err != nil {
-		return err
+		return 0, err
 	}
 	began := s.now().UTC()
 	run := &syncRun{syncer: s, name: name, now: began}
@@ -111,14 +114,15 @@ func (s *Syncer) syncRunbook(ctx context.Context, name string, version int) erro
 		last.LastError, last.LastErrorAt = publicMessage(err), &began
 	} else {
 		last.LastError, last.LastErrorAt, last.LastGoodAt = "", nil, &began
+		synced = run.version
 	}
 	// The result is stored also where the tick is out of time.
 	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	if err := s.endLease(storing, held); err != nil {
-		return err
+		return synced, err
 	}
-	return run.dropAdditions(storing, was, last.Additions)
+	return synced, run.dropAdditions(storing, was, last.Additions)
 }
 
 // summarize puts the result of a sync that was applied into its record.

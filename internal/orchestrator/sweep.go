@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -23,39 +24,97 @@ import (
 // sweepsAtOnce is the number of batches that a tick sweeps concurrently.
 const sweepsAtOnce = 4
 
-// SweepAll sweeps the listed batches and logs the problems of their workers. It sends the lost
-// messages of each batch again. A batch that fails does not prevent the sweep of the others;
-// the error joins all failures.
-func (o *Orchestrator) SweepAll(ctx context.Context, batches []store.Item[store.BatchSummary]) error {
-	now := o.now().UTC()
-	failures := make([]error, len(batches))
-	jobs := &workers.JobTally{}
-	var all errgroup.Group
-	all.SetLimit(sweepsAtOnce)
-	for i, listed := range batches {
-		all.Go(func() error {
-			if err := panics.Catch(ctx, func() error { return o.sweepListed(ctx, listed, now, jobs) }); err != nil {
-				failures[i] = fmt.Errorf("batch %d: %w", listed.Doc.ID, err)
+// Sweep sweeps the batches of one tick: it sends the lost messages of each batch again. A batch that
+// fails does not prevent the sweep of the others.
+type Sweep struct {
+	orchestrator *Orchestrator
+	ctx          context.Context
+	now          time.Time
+	jobs         *workers.JobTally
+	all          errgroup.Group
+
+	mu       sync.Mutex
+	failures []error
+}
+
+// NewSweep begins the sweep of a tick.
+func (o *Orchestrator) NewSweep(ctx context.Context) *Sweep {
+	s := &Sweep{orchestrator: o, ctx: ctx, now: o.now().UTC(), jobs: &workers.JobTally{}}
+	s.all.SetLimit(sweepsAtOnce)
+	return s
+}
+
+// part is what a sweep does for a batch.
+type part int
+
+const (
+	lostMessages part = 1 << iota // sends lost messages again
+	phases                        // changes the batch to a newer version and announces phases
+)
+
+// Add sweeps listed batches.
+func (s *Sweep) Add(batches []store.Item[store.BatchSummary]) { s.add(batches, lostMessages|phases, 0) }
+
+// AddLost sends the lost messages of listed batches. AddPhases is to follow when the data source of
+// their runbook is synced: the messages of the sync are not lost.
+func (s *Sweep) AddLost(batches []store.Item[store.BatchSummary]) { s.add(batches, lostMessages, 0) }
+
+// AddPhases takes listed batches to the newer version of their runbook, and announces phases. synced
+// is the version by which the data source of the runbook was synced just now; 0 for none: see
+// applier.Transition.
+func (s *Sweep) AddPhases(batches []store.Item[store.BatchSummary], synced int) {
+	s.add(batches, phases, synced)
+}
+
+func (s *Sweep) add(batches []store.Item[store.BatchSummary], of part, synced int) {
+	for _, listed := range batches {
+		s.all.Go(func() error {
+			v := visit{Sweep: s, part: of, synced: synced}
+			if err := panics.Catch(s.ctx, func() error { return v.sweepListed(listed) }); err != nil {
+				s.fail(fmt.Errorf("batch %d: %w", listed.Doc.ID, err))
 			}
 			return nil
 		})
 	}
-	_ = all.Wait()
-	o.workers.LogProblems(ctx, jobs)
-	return errors.Join(failures...)
+}
+
+func (s *Sweep) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failures = append(s.failures, err)
+}
+
+// Await waits for the batches that were added.
+func (s *Sweep) Await() { _ = s.all.Wait() }
+
+// Wait waits for the sweep of all batches, logs the problems of their workers, and returns the errors
+// of batches.
+func (s *Sweep) Wait() error {
+	s.Await()
+	s.orchestrator.workers.LogProblems(s.ctx, s.jobs)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return errors.Join(s.failures...)
+}
+
+// visit is one visit of a sweep to one batch.
+type visit struct {
+	*Sweep
+	part   part
+	synced int
 }
 
 // sweepListed sweeps one listed batch. If the batch does not exist because its creation was
 // interrupted, sweepListed deletes its summary after membership.AbandonAfter.
-func (o *Orchestrator) sweepListed(ctx context.Context, listed store.Item[store.BatchSummary], now time.Time, jobs *workers.JobTally) error {
-	err := o.sweepBatch(ctx, listed.Doc, now, jobs)
+func (v *visit) sweepListed(listed store.Item[store.BatchSummary]) error {
+	err := v.sweepBatch(listed.Doc)
 	if !listed.Doc.Creating || !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	if now.Sub(listed.Doc.DetectedAt) <= membership.AbandonAfter {
+	if v.part&lostMessages == 0 || v.now.Sub(listed.Doc.DetectedAt) <= membership.AbandonAfter {
 		return nil // it may be in creation
 	}
-	_, err = o.store.Apply(ctx, store.Writes{store.Delete(store.EntryKey(listed.Doc.ID), listed.ETag)})
+	_, err = v.orchestrator.store.Apply(v.ctx, store.Writes{store.Delete(store.EntryKey(listed.Doc.ID), listed.ETag)})
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrChanged) { // another tick deleted it, or the batch exists by now: the next tick reads it
 		return nil
 	}
@@ -64,36 +123,50 @@ func (o *Orchestrator) sweepListed(ctx context.Context, listed store.Item[store.
 
 // sweepBatch brings one batch up to date: its summary, its runbook version, its phases, what
 // its dispatch mode asks for, its runs and its members.
-func (o *Orchestrator) sweepBatch(ctx context.Context, listed store.BatchSummary, now time.Time, jobs *workers.JobTally) error {
+func (v *visit) sweepBatch(listed store.BatchSummary) error {
+	o, ctx := v.orchestrator, v.ctx
 	b, err := store.Read[model.Batch](ctx, o.store, store.BatchKey(listed.ID))
 	if err != nil {
 		return err
 	}
-	if !reflect.DeepEqual(listed, store.SummaryOf(&b.Doc)) { // the process that changed the batch ended before it wrote the summary
+	lost := v.part&lostMessages != 0
+	if lost && !reflect.DeepEqual(listed, store.SummaryOf(&b.Doc)) { // the process that changed the batch ended before it wrote the summary
 		if err := o.applier.UpsertSummary(ctx, &b.Doc); err != nil {
 			return err
 		}
 	}
 	if b.Doc.Status.Terminal() {
-		return o.announceErasure(ctx, &b.Doc, now)
-	}
-	if b, err = o.transitionBatch(ctx, b); err != nil {
+		if lost {
+			err = o.announceErasure(ctx, &b.Doc, v.now)
+		}
 		return err
 	}
-	s := &sweep{Orchestrator: o, batch: &b.Doc, now: now, task: model.TickTask(now), stuck: &stuckSteps{now: now}}
+	var parts []func(*sweep, context.Context) error
+	if v.part&phases != 0 {
+		if b, err = o.transitionBatch(ctx, b, v.synced); err != nil {
+			return err
+		}
+		parts = append(parts, (*sweep).sweepPhases)
+	}
+	if lost {
+		parts = append(parts, (*sweep).sweepDispatchMode, (*sweep).sweepRuns, (*sweep).sweepMembers)
+	}
+	s := &sweep{Orchestrator: o, batch: &b.Doc, now: v.now, task: model.TickTask(v.now), stuck: &stuckSteps{now: v.now}}
 	defer func() { s.stuck.log(ctx, o, &b.Doc, 0) }()
-	for _, part := range []func(context.Context) error{s.sweepPhases, s.sweepDispatchMode, s.sweepRuns, s.sweepMembers} {
-		if err := part(ctx); err != nil {
+	for _, do := range parts {
+		if err := do(s, ctx); err != nil {
 			return err
 		}
 	}
-	o.workers.Tally(ctx, &b.Doc, jobs)
+	if lost {
+		o.workers.Tally(ctx, &b.Doc, v.jobs)
+	}
 	return nil
 }
 
-// transitionBatch takes a batch over to the active version of its runbook, and returns the
-// batch as it is then.
-func (o *Orchestrator) transitionBatch(ctx context.Context, b store.Item[model.Batch]) (store.Item[model.Batch], error) {
+// transitionBatch takes a batch over to the active version of its runbook, as applier.Transition
+// does, and returns the batch as it is then.
+func (o *Orchestrator) transitionBatch(ctx context.Context, b store.Item[model.Batch], synced int) (store.Item[model.Batch], error) {
 	changed := false
 	err := store.RetryOnConflict(ctx, func() (err error) {
 		if changed {
@@ -102,7 +175,7 @@ func (o *Orchestrator) transitionBatch(ctx context.Context, b store.Item[model.B
 			}
 		}
 		changed = true
-		b, err = o.applier.Transition(ctx, b)
+		b, err = o.applier.Transition(ctx, b, synced)
 		return err
 	})
 	return b, err

@@ -71,7 +71,11 @@ func (p *Publisher) forecast(ctx context.Context, batch int, version store.Runbo
 	}
 	switch {
 	case err == nil:
-		return forecastView(&b.Doc, s), nil
+		view := forecastView(&b.Doc, s)
+		if s.Stays == "" {
+			view.Lacks, err = p.lackingColumns(ctx, &b.Doc, rb)
+		}
+		return view, err
 	case errors.Is(err, store.ErrUnavailable) || ctx.Err() != nil:
 		return api.BatchForecast{}, err
 	}
@@ -86,4 +90,35 @@ func forecastView(b *model.Batch, s engine.Succession) api.BatchForecast {
 		UnderWay: s.UnderWay, Superseded: s.Superseded, Skipped: s.Skipped, Again: s.Again, Pending: s.Pending,
 		Init: s.Init, InitAgain: s.InitAgain, Ends: s.Ends,
 	}
+}
+
+// lackingColumns gives the columns that a version uses, and that the batch's own does not, of which
+// members of the first page of the batch have no value. A sync gives them to the members of a batch
+// that follows the data source.
+func (p *Publisher) lackingColumns(ctx context.Context, b *model.Batch, rb *runbook.Runbook) ([]string, error) {
+	columns := rb.Columns()
+	if own, err := p.runbooks.Load(ctx, b.Runbook, b.Version); err == nil {
+		columns = slices.DeleteFunc(columns, func(column string) bool { return slices.Contains(own.Columns(), column) })
+	}
+	if len(columns) == 0 {
+		return nil, nil
+	}
+	members, err := p.store.MembersOfPage(ctx, b.ID, 1, model.MemberActive)
+	if err != nil {
+		return nil, err
+	}
+	var lacking []string
+	for _, column := range columns {
+		if slices.ContainsFunc(members, func(m store.Item[model.Member]) bool { return lacks(&m.Doc, column) }) {
+			lacking = append(lacking, column)
+		}
+	}
+	return lacking, nil
+}
+
+// lacks reports whether a member has no value for a variable, neither from its source nor from a step.
+func lacks(m *model.Member, name string) bool {
+	_, column := m.Data[name]
+	_, output := m.WorkerData[name]
+	return !column && !output
 }

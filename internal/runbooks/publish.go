@@ -1,6 +1,7 @@
 package runbooks
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -15,7 +16,8 @@ import (
 )
 
 // PublishRunbook checks a runbook and makes it the active version of its name, which must be the
-// given name unless that is empty. It does not publish the active version again. The next tick, or an
+// given name unless that is empty. It does not publish the active version again, unless the options are
+// others. The next tick, or an
 // advance, moves batches that are under way to the new version; the answer has a forecast of that, and
 // warnings about doubtful and ineffective parts.
 //
@@ -79,11 +81,18 @@ func (p *Publisher) publish(ctx context.Context, pub publication) (api.Runbook, 
 		if err != nil {
 			return api.Runbook{}, err
 		}
-		if active.Doc.YAML == pub.yaml && slices.Equal(active.Doc.Secrets, pub.runbook.Secret) {
+		if pub.equals(active.Doc) {
 			return p.keepActive(ctx, pub, active.Doc)
 		}
 	}
 	return p.publishVersion(ctx, pub)
+}
+
+// equals reports whether a version has the text and the options of the publication. The options say
+// how batches change to the version, so that the same text with other options is another version.
+func (pub publication) equals(v store.RunbookVersion) bool {
+	return v.YAML == pub.yaml && slices.Equal(v.Secrets, pub.runbook.Secret) &&
+		cmp.Or(v.Overdue, api.OverdueIgnore) == pub.options.Overdue && v.RerunInit == pub.options.RerunInit
 }
 
 // replay gives the version of a publication that was received before, as it is now. Another

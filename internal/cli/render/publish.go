@@ -115,5 +115,12 @@ func foreseenText(f api.BatchForecast) string {
 	if f.Ends {
 		parts = append(parts, "no work remains: it ends")
 	}
+	switch columns := strings.Join(f.Lacks, ", "); {
+	case len(f.Lacks) == 0:
+	case f.Manual:
+		parts = append(parts, "its members lack the columns "+columns)
+	default:
+		parts = append(parts, "changes after the next sync, which gives its members the columns "+columns)
+	}
 	return fmt.Sprintf("batch %d (%s, version %d): %s", f.BatchID, f.Status, f.From, strings.Join(parts, "; "))
 }
