@@ -76,6 +76,9 @@ type Application struct {
 
 	// Public clients sign users in and have no credential of their own.
 	Public bool
+	// SPARedirectURIs are the redirect URIs of type single-page application, compared exactly. They
+	// belong to a public client.
+	SPARedirectURIs []string
 	// Secrets and Certificates are the credentials of a confidential client.
 	Secrets      []string
 	Certificates []*x509.Certificate
@@ -108,6 +111,8 @@ const (
 	DefaultAdminAPIScope = DefaultAdminAPIAudience + "/.default"
 
 	DefaultCLIClientID = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b03"
+	// DefaultConsoleClientID is the single-page application that the handler serves.
+	DefaultConsoleClientID = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b08"
 
 	DefaultWorkerClientID = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b04"
 	// DefaultWorkerSecret guards nothing: the server listens on loopback and
@@ -163,6 +168,7 @@ func DefaultConfig() Config {
 					AppRoles:       []string{RoleAdmin, RoleReader},
 				},
 				Application{ClientID: DefaultCLIClientID, Name: "matoolkit CLI", Public: true},
+				Application{ClientID: DefaultConsoleClientID, Name: "matoolkit console", Public: true},
 				Application{ClientID: DefaultHandlerClientID, Name: "matoolkit Functions app"},
 				Application{
 					ClientID: DefaultWorkerClientID,
@@ -225,6 +231,18 @@ func MicrosoftResources() []Application {
 			IdentifierURIs: []string{KeyVaultAudience},
 			Scopes:         []string{"user_impersonation"},
 		},
+	}
+}
+
+// AddRedirectURIs adds redirect URIs of type single-page application to the client. The Config must not
+// share its tenants with another one.
+func (c Config) AddRedirectURIs(clientID string, uris ...string) {
+	for _, t := range c.Tenants {
+		for i, a := range t.Applications {
+			if a.ClientID == clientID {
+				t.Applications[i].SPARedirectURIs = append(a.SPARedirectURIs, uris...)
+			}
+		}
 	}
 }
 
@@ -297,6 +315,14 @@ func (t Tenant) complete() (Tenant, error) {
 		}
 		if a.Public && len(a.Secrets)+len(a.Certificates) > 0 {
 			return Tenant{}, fmt.Errorf("public client %q cannot have a credential", a.Name)
+		}
+		if len(a.SPARedirectURIs) > 0 && !a.Public {
+			return Tenant{}, fmt.Errorf("application %q: a single-page application is a public client", a.Name)
+		}
+		for _, uri := range a.SPARedirectURIs {
+			if err := checkRedirectURI(uri); err != nil {
+				return Tenant{}, fmt.Errorf("application %q: %w", a.Name, err)
+			}
 		}
 		applications[i] = a
 	}

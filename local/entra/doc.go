@@ -6,7 +6,8 @@
 //
 // It serves OpenID configuration and keys of both token versions, instance
 // discovery, client credentials (secret or certificate), the device code flow
-// with a page to approve a code on, and refresh tokens. ManagedIdentity is the
+// with a page to approve a code on, the authorization code flow of single-page
+// applications with PKCE, sign-out, and refresh tokens. ManagedIdentity is the
 // endpoint at which a process in Azure asks for its identity. It refuses what it
 // does not know with the error document of the real service. Users have no
 // passwords: a visitor of the page approves as any user, so the server listens

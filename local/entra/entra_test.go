@@ -33,6 +33,8 @@ type answer struct {
 	Scope        string `json:"scope"`
 	ExpiresIn    int    `json:"expires_in"`
 
+	RefreshExpiresIn int `json:"refresh_token_expires_in"`
+
 	UserCode        string `json:"user_code"`
 	DeviceCode      string `json:"device_code"`
 	VerificationURI string `json:"verification_uri"`

@@ -3,7 +3,6 @@ package entra
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -29,6 +28,9 @@ type grant struct {
 	scope       scopeRequest
 	permissions []string // delegated
 	clientInfo  bool
+	nonce       string    // of the request that the ID token answers
+	spa         bool      // the client is a single-page application
+	until       time.Time // when the refresh tokens of a single-page application end; zero: not yet known
 }
 
 func (g grant) userName() string {
@@ -61,16 +63,16 @@ func (s *Server) tokenAnswer(g grant) (map[string]any, error) {
 		}
 	}
 	if g.scope.offline {
-		if answer["refresh_token"], err = s.refreshToken(g); err != nil {
+		var lifetime time.Duration
+		if answer["refresh_token"], lifetime, err = s.refreshToken(g); err != nil {
 			return nil, err
+		}
+		if g.spa {
+			answer["refresh_token_expires_in"] = int(lifetime.Seconds())
 		}
 	}
 	if g.clientInfo {
-		info, err := json.Marshal(map[string]string{"uid": g.user.ObjectID, "utid": g.tenant.ID})
-		if err != nil {
-			return nil, err
-		}
-		answer["client_info"] = base64.RawURLEncoding.EncodeToString(info)
+		answer["client_info"] = clientInfo(g.tenant, *g.user)
 	}
 	return answer, nil
 }
@@ -104,6 +106,9 @@ func (s *Server) idClaims(g grant) map[string]any {
 	claims := s.commonClaims(g, 2)
 	claims["aud"] = g.client.ClientID
 	s.setUser(claims, *g.user, g.client.ClientID, 2)
+	if g.nonce != "" {
+		claims["nonce"] = g.nonce
+	}
 	return claims
 }
 

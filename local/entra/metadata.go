@@ -12,7 +12,7 @@ const maxRequestBytes = 64 << 10
 
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{tenant}/v2.0/.well-known/openid-configuration", s.inTenant(s.openIDConfiguration))
+	mux.HandleFunc("GET /{tenant}/v2.0/.well-known/openid-configuration", s.inTenant(s.crossOrigin(s.openIDConfiguration)))
 	mux.HandleFunc("GET /{tenant}/.well-known/openid-configuration", s.inTenant(s.openIDConfigurationV1))
 	mux.HandleFunc("GET /{tenant}/discovery/v2.0/keys", s.inTenant(func(w http.ResponseWriter, r *http.Request, t Tenant) {
 		writeJSON(w, http.StatusOK, s.keysOf(t.ID).document(s.issuer(t, 2)))
@@ -26,7 +26,12 @@ func (s *Server) routes() http.Handler {
 		writeJSON(w, http.StatusOK, s.keysOf(t.ID).document(""))
 	}))
 	mux.HandleFunc("GET /common/discovery/instance", s.instanceDiscovery)
-	mux.HandleFunc("POST /{tenant}/oauth2/v2.0/token", s.inTenant(s.token))
+	mux.HandleFunc("POST /{tenant}/oauth2/v2.0/token", s.inTenant(s.crossOrigin(s.token)))
+	mux.HandleFunc("OPTIONS /{tenant}/oauth2/v2.0/token", s.inTenant(s.crossOrigin(s.token)))
+	authorize := http.NewCrossOriginProtection().Handler(s.inTenant(s.authorize))
+	mux.Handle("GET /{tenant}/oauth2/v2.0/authorize", authorize)
+	mux.Handle("POST /{tenant}/oauth2/v2.0/authorize", authorize)
+	mux.HandleFunc("GET /{tenant}/oauth2/v2.0/logout", s.inTenant(s.logout))
 	mux.HandleFunc("POST /{tenant}/oauth2/v2.0/devicecode", s.inTenant(s.deviceCode))
 	mux.Handle("/devicelogin", s.approvalPage())
 	if id := s.config.ManagedIdentity; id != "" {
@@ -61,15 +66,16 @@ func (s *Server) tokenEndpoint(t Tenant) string { return s.url + "/" + t.ID + "/
 func (s *Server) openIDConfiguration(w http.ResponseWriter, _ *http.Request, t Tenant) {
 	endpoint := s.url + "/" + t.ID
 	writeJSON(w, http.StatusOK, map[string]any{
-		"issuer": s.issuer(t, 2),
-		// Required of a configuration document; interactive sign-in through it
-		// is not offered.
+		"issuer":                                s.issuer(t, 2),
 		"authorization_endpoint":                endpoint + "/oauth2/v2.0/authorize",
+		"end_session_endpoint":                  endpoint + "/oauth2/v2.0/logout",
 		"token_endpoint":                        s.tokenEndpoint(t),
 		"device_authorization_endpoint":         endpoint + "/oauth2/v2.0/devicecode",
 		"jwks_uri":                              endpoint + "/discovery/v2.0/keys",
 		"token_endpoint_auth_methods_supported": []string{"client_secret_post", "private_key_jwt"},
 		"response_types_supported":              []string{"code"},
+		"response_modes_supported":              []string{"query", "fragment"},
+		"code_challenge_methods_supported":      []string{"S256"},
 		"subject_types_supported":               []string{"pairwise"},
 		"id_token_signing_alg_values_supported": []string{"RS256"},
 		"scopes_supported":                      []string{"openid", "profile", "email", "offline_access"},

@@ -2,7 +2,6 @@ package entra
 
 import (
 	"crypto/rand"
-	"crypto/subtle"
 	_ "embed"
 	"html/template"
 	"net/http"
@@ -19,12 +18,16 @@ const csrfCookie = "__Host-csrf"
 // pageView is the page's content: the field for the code, the question for a
 // known code, or the outcome.
 type pageView struct {
-	Message string
-	Problem string
-	Code    string
-	App     string
-	Users   []User
-	Token   string
+	Title    string // empty: that of a device
+	Message  string
+	Problem  string
+	Code     string // of a device
+	App      string
+	Users    []User
+	Chosen   int // among the users
+	Token    string
+	Action   string // where the form goes to sign in to a page
+	Redirect string // the origin that the answer to the form leads to
 }
 
 // approvalPage serves the page on which a person enters the code that their
@@ -51,16 +54,12 @@ func (s *Server) askForApproval(w http.ResponseWriter, r *http.Request) {
 	tenant, _ := s.config.tenant(code.tenantID)
 	client, _ := tenant.application(code.clientID)
 	token := rand.Text()
-	http.SetCookie(w, &http.Cookie{
-		Name: csrfCookie, Value: token, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteStrictMode,
-	})
+	setCSRF(w, token)
 	show(w, http.StatusOK, pageView{Code: code.user, App: client.Name, Users: tenant.Users, Token: token})
 }
 
 func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
-	cookie, err := r.Cookie(csrfCookie)
-	if err != nil || cookie.Value == "" ||
-		subtle.ConstantTimeCompare([]byte(cookie.Value), []byte(r.PostFormValue("csrf"))) != 1 {
+	if !fromThisPage(r) {
 		show(w, http.StatusForbidden, pageView{Problem: "This form was not sent from this page. Enter the code again."})
 		return
 	}
@@ -87,7 +86,7 @@ func show(w http.ResponseWriter, status int, view pageView) {
 	header := w.Header()
 	header.Set("Content-Type", "text/html; charset=utf-8")
 	header.Set("Cache-Control", "no-store")
-	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self' "+view.Redirect+"; frame-ancestors 'none'; base-uri 'none'")
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)

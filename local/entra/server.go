@@ -21,6 +21,7 @@ type Server struct {
 	keys       map[string]*keyring // see keysOf
 	refreshKey []byte
 	devices    *deviceCodes
+	codes      *authorizationCodes
 	assertions *usedAssertions
 	// credentials replace the configured ones.
 	credentials credentials
@@ -40,6 +41,7 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 	s := &Server{
 		config:     config,
 		devices:    newDeviceCodes(config.Now),
+		codes:      newAuthorizationCodes(config.Now),
 		assertions: newUsedAssertions(config.Now),
 		done:       make(chan error, 1),
 	}

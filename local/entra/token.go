@@ -33,7 +33,7 @@ func (s *Server) grant(t Tenant, r *http.Request) (grant, *refusal) {
 	switch form.Get("grant_type") {
 	case "":
 		return grant{}, missingParameter("grant_type")
-	case "client_credentials", "refresh_token", "device_code", "urn:ietf:params:oauth:grant-type:device_code":
+	case "authorization_code", "client_credentials", "refresh_token", "device_code", "urn:ietf:params:oauth:grant-type:device_code":
 	default:
 		return grant{}, badRequest("unsupported_grant_type", 70003,
 			"The app requested an unsupported grant type '%s'.", form.Get("grant_type"))
@@ -43,11 +43,19 @@ func (s *Server) grant(t Tenant, r *http.Request) (grant, *refusal) {
 		return grant{}, refusal
 	}
 	g := grant{tenant: t, client: client, proof: proof, clientInfo: form.Get("client_info") == "1"}
+	origin := r.Header.Get("Origin")
+	switch form.Get("grant_type") {
+	case "authorization_code":
+		return s.grantByCode(g, origin, form)
+	case "refresh_token":
+		return s.grantByRefreshToken(g, origin, form.Get("refresh_token"), form.Get("scope"))
+	}
+	if refusal := checkOrigin(g.client, origin, false); refusal != nil {
+		return g, refusal
+	}
 	switch form.Get("grant_type") {
 	case "client_credentials":
 		return s.grantToApplication(g, form.Get("scope"))
-	case "refresh_token":
-		return s.grantByRefreshToken(g, form.Get("refresh_token"), form.Get("scope"))
 	default:
 		return s.grantByDeviceCode(g, form.Get("device_code"))
 	}

@@ -244,6 +244,11 @@ func (s *System) startIdentity(ctx context.Context) (err error) {
 		return err
 	}
 	e.ManagedIdentity = entra.DefaultHandlerClientID
+	if host := s.config.Addresses.Host; host != "" {
+		for _, name := range []string{host, strings.Replace(host, "127.0.0.1", "localhost", 1)} {
+			e.AddRedirectURIs(entra.DefaultConsoleClientID, "http://"+name+"/api/console/")
+		}
+	}
 	if s.config.AutoApprove {
 		e.AutoApprove = entra.DefaultAdminUPN
 	}
