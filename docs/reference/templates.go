@@ -134,6 +134,7 @@ A runbook is a UTF-8 YAML file of at most 1 MB. Anchors and aliases are allowed,
 |---|---|
 | a column of the data source | the steps of a member |
 | an output of an earlier step | later steps of the same member; in ` + "`on_complete`" + `, later steps of the list |
+| one of the ` + "`vars`" + ` | every step |
 | ` + "`{{\"{{\"}}_batch_id}}`" + ` | every step |
 | ` + "`{{\"{{\"}}_batch_start_time}}`" + ` | every step of a batch with a start time; UTC, such as ` + "`2026-03-01T08:00:00Z`" + ` |
 | ` + "`{{\"{{\"}}_phase_members}}`, `{{\"{{\"}}_phase_succeeded}}`, `{{\"{{\"}}_phase_failed}}`, `{{\"{{\"}}_phase_cancelled}}`" + ` | ` + "`on_complete`" + `: the number of the phase's members, and how they ended |
@@ -149,6 +150,19 @@ A filter changes the value of a variable: ` + "`{{\"{{\"}}Mail | domain | lower}
 {{- range .Filters}}
 | {{code .Usage}} | {{cell .Doc}} |
 {{- end}}
+
+## Conditions
+
+` + "`when`" + ` is an expression that is true or false, such as ` + "`Department in [\"Sales\", \"IT\"] and UserId != nil`" + `. It has at most 1,000 bytes. Names are columns, outputs, special variables and ` + "`vars`" + `, without braces; ` + "`$env[\"First name\"]`" + ` is a name with spaces.
+
+| | |
+|---|---|
+| compare | ` + "`== != < <= > >= in contains startsWith endsWith`" + `, ` + "`matches \"^a\"`" + ` (a regular expression) |
+| combine | ` + "`and or not`" + `, ` + "`a ? b : c`" + `, ` + "`+ - * / %`" + `, ` + "`a ?? \"x\"`" + ` (` + "`\"x\"`" + ` if a is null) |
+| values | text in quotes, numbers, ` + "`true false nil`" + `, ` + "`[\"a\", \"b\"]`" + `, ` + "`Output.field`" + `, ` + "`Groups[0]`" + ` |
+| functions | the [filters](#filters) with the value first, as in ` + "`domain(Mail) == tenant`" + `, and ` + "`len`" + ` |
+
+An output that no step has given is null. The step fails without a retry if the member lacks the column, or if values of different types are compared, such as text with a number. A condition cannot use secrets. Columns of a CSV are text.
 
 ## Findings
 

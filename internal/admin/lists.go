@@ -151,7 +151,7 @@ func (a *Admin) countInit(ctx context.Context, b *model.Batch, p model.Phase, v 
 	v.Members = len(run.Doc.Steps)
 	for _, s := range run.Doc.Steps {
 		switch s.Status {
-		case model.StepSucceeded, model.StepSkipped:
+		case model.StepSucceeded, model.StepSkipped, model.StepSkippedByCondition:
 			v.Succeeded++
 		case model.StepFailed, model.StepPollTimeout:
 			v.Failed++

@@ -103,6 +103,7 @@ type Step struct {
 	Rollback       string          `json:"rollback,omitempty"` // the rollback sequence that it is part of
 	WorkerID       string          `json:"workerId"`
 	Function       string          `json:"functionName"`
+	When           string          `json:"when,omitempty"` // the condition of the step
 	Params         json.RawMessage `json:"params,omitempty"`
 	Status         string          `json:"status"` // one of StepStatuses
 	JobID          string          `json:"jobId,omitempty"`

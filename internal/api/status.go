@@ -66,9 +66,11 @@ const (
 	StepPollTimeout     = "poll_timeout"
 	StepCancelled       = "cancelled"
 	StepSkipped         = "skipped"
+
+	StepSkippedByCondition = "skipped_by_condition"
 )
 
 // StepStatuses are all statuses of a step.
 var StepStatuses = []string{
-	StepPending, StepQueued, StepAtWorker, StepPolling, StepWaitingForRetry, StepSucceeded, StepFailed, StepPollTimeout, StepCancelled, StepSkipped,
+	StepPending, StepQueued, StepAtWorker, StepPolling, StepWaitingForRetry, StepSucceeded, StepFailed, StepPollTimeout, StepCancelled, StepSkipped, StepSkippedByCondition,
 }

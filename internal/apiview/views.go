@@ -77,7 +77,7 @@ func Step(rb *runbook.Runbook, r *model.Run, index int, records map[string]worke
 	s, redactor := r.Steps[index], sealing.NewStepRedactor(rb, definition)
 	view := api.Step{
 		ID: r.StepID(index), Phase: r.PhaseName, RunbookVersion: r.Version, MemberID: r.Member, MemberKey: r.Key, Name: definition.Name, Index: index,
-		IsInit: r.Kind == model.KindInit, Kind: string(r.Kind), Rollback: s.Rollback, WorkerID: definition.WorkerID, Function: cmp.Or(s.Function, definition.Function), Params: redactor.Params(s.Params),
+		IsInit: r.Kind == model.KindInit, Kind: string(r.Kind), Rollback: s.Rollback, WorkerID: definition.WorkerID, Function: cmp.Or(s.Function, definition.Function), When: definition.When.Text(), Params: redactor.Params(s.Params),
 		Status: StepStatus(r, s, records, now), JobID: s.JobID, Result: redactor.Result(s.Result), Error: s.Error, DispatchedAt: s.DispatchedAt,
 		CompletedAt: s.CompletedAt, PollCount: pollsBegun(s, now), RetryCount: s.RetryCount, RetryAfter: s.RetryAfter,
 		Resolved: Attribution(s.Resolved),

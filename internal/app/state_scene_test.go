@@ -38,6 +38,7 @@ phases:
     require_success: 50%
     stop_when: {failed: 95%}
     steps:
+      - {name: greet, worker_id: worker-01, function: Greet, when: Way == "nobody"}
       - {name: check, worker_id: worker-01, function: Check, params: {User: "{{UserId}}", Size: "{{Size}}"}}
 on_member_removed:
   - {name: leave, worker_id: worker-01, function: Leave, params: {Upn: "{{Upn}}", Way: "{{Way}}"}, timeout: 20h}

@@ -34,6 +34,7 @@ phases:
     offset: T-0
     require_success: 60%
     steps:
+      - {name: greet, worker_id: w1, function: Greet, when: 'Kind == "Guest"'}
       - {name: check, worker_id: w1, function: Check, params: {User: "{{UserId}}"}, poll: {interval: 30s, timeout: 70s}, on_failure: undo}
 on_member_removed:
   - {name: stop, worker_id: w1, function: Stop, params: {Name: "{{Upn}}"}, on_failure: undo}
@@ -57,6 +58,7 @@ phases:
       - {name: check, worker_id: w1, function: Check, params: {User: "{{UserId}}"}, poll: {interval: 10m, timeout: 25m}}
   - name: clean
     offset: T-0
+    when: Kind == "Guest" or UserId == nil
     steps:
       - {name: tidy, worker_id: w1, function: Tidy, timeout: 1m}
 `,
@@ -530,9 +532,9 @@ func (s *system) check(at place) {
 			s.fail("a run that is %s has a step that is %s", run.Status, step.Status)
 		case begun && (i != run.Current || run.Status == model.RunWaiting):
 			s.fail("step %d is in hand beside step %d of a run that is %s", i, run.Current, run.Status)
-		case run.Status == model.RunRunning && i < run.Current && step.Status != model.StepSucceeded && step.Status != model.StepSkipped:
+		case run.Status == model.RunRunning && i < run.Current && !step.Status.Done():
 			s.fail("step %d is %s before the one in hand", i, step.Status)
-		case run.Status == model.RunSucceeded && step.Rollback == "" && step.Status != model.StepSucceeded && step.Status != model.StepSkipped:
+		case run.Status == model.RunSucceeded && step.Rollback == "" && !step.Status.Done():
 			s.fail("a run succeeded with a step that is %s", step.Status)
 		case step.Rollback != "" && step.JobInFlight() && run.Status != model.RunRollingBack:
 			s.fail("a rollback goes on in a run that is %s", run.Status)

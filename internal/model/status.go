@@ -81,6 +81,11 @@ func (s StepStatus) Terminal() bool {
 	return s != StepPending && s != StepDispatched && s != StepPolling
 }
 
+// Done tells whether the run may go on to the next step.
+func (s StepStatus) Done() bool {
+	return s == StepSucceeded || s == StepSkipped || s == StepSkippedByCondition
+}
+
 // The statuses of a step. A skipped step is one that an administrator let the
 // member pass by.
 const (
@@ -92,11 +97,13 @@ const (
 	StepPollTimeout StepStatus = "poll_timeout" // the poll timeout passed before the function was complete
 	StepCancelled   StepStatus = "cancelled"    // cancelled with its run
 	StepSkipped     StepStatus = "skipped"      // skipped by an administrator
+
+	StepSkippedByCondition StepStatus = "skipped_by_condition" // its condition, or that of its phase, was false
 )
 
 // StepStatuses are all of them.
 var StepStatuses = []StepStatus{
-	StepPending, StepDispatched, StepSucceeded, StepFailed, StepPolling, StepPollTimeout, StepCancelled, StepSkipped,
+	StepPending, StepDispatched, StepSucceeded, StepFailed, StepPolling, StepPollTimeout, StepCancelled, StepSkipped, StepSkippedByCondition,
 }
 
 // PhaseKind tells the executions of a batch apart.

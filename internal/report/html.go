@@ -17,7 +17,7 @@ var pageText string
 var pageStyle string
 
 // words are the short forms of statuses in narrow columns.
-var words = map[string]string{"succeeded": "ok", "at_worker": "at the worker", "waiting_for_retry": "waiting for retry", "poll_timeout": "poll timeout", "rolling_back": "rolling back"}
+var words = map[string]string{"succeeded": "ok", "at_worker": "at the worker", "waiting_for_retry": "waiting for retry", "poll_timeout": "poll timeout", "skipped_by_condition": "skipped by condition", "rolling_back": "rolling back"}
 
 func word(status string) string {
 	if w, ok := words[status]; ok {
@@ -126,7 +126,7 @@ func cellOf(r *Run, p Phase) cell {
 	c := cell{Status: r.Status, Word: word(r.Status), Undone: r.undone()}
 	for i, status := range r.Steps {
 		switch status {
-		case "", "succeeded", "skipped", "cancelled", "pending":
+		case "", "succeeded", "skipped", "skipped_by_condition", "cancelled", "pending":
 			continue
 		}
 		c.Step = p.Steps[i]

@@ -40,6 +40,7 @@ type draftPhase struct {
 	pos        position // of the offset
 	valid      bool     // the offset was read
 	success    position // of require_success
+	when       draftCondition
 }
 
 type draftRollback struct {
@@ -52,6 +53,7 @@ type draftRollback struct {
 type draftStep struct {
 	Step
 	path      string
+	when      draftCondition
 	uses      []use
 	outputs   []output
 	onFailure position
@@ -63,7 +65,9 @@ type use struct {
 	path     string
 	pos      position
 	amidText bool             // not the whole of its string
-	segment  template.Segment // that it is in
+	segment  template.Segment // that it is in; of a condition, the zero value
+
+	condition bool // in a condition, in which a variable may have no value
 }
 
 // output is one variable that a step writes.
@@ -106,6 +110,7 @@ func (p *parser) runbook(root *yaml.Node) *draft {
 	if !ok {
 		return d
 	}
+	p.readVars(f)
 	d.name = f.matching("name", runbookName, "use letters, digits and - _ . only, beginning with a letter or digit, at most 100")
 	d.namePos = f.at("name")
 	d.description = f.text("description")
@@ -197,7 +202,7 @@ func (p *parser) step(n *yaml.Node, path string) (draftStep, position) {
 		return s, f.pos
 	}
 	s.Name = f.title("name")
-	s.WorkerID = f.matching("worker_id", workerID, "use letters, digits and - _ . only, at most 43, and no template")
+	s.WorkerID = f.workerID()
 	s.Function = f.function(&s)
 	if n, ok := f.values["params"]; ok {
 		s.Params = p.params(n, f.join("params"), &s)
@@ -205,6 +210,8 @@ func (p *parser) step(n *yaml.Node, path string) (draftStep, position) {
 	if n, ok := f.values["output_params"]; ok {
 		p.outputs(n, f.join("output_params"), &s)
 	}
+	s.when = f.when()
+	s.When, s.uses = s.when.Condition, append(s.uses, s.when.uses...)
 	s.OnFailure, s.onFailure = f.text("on_failure"), f.at("on_failure")
 	s.Poll = f.poll()
 	s.Retry = f.retry()
@@ -220,7 +227,10 @@ func (f fields) function(s *draftStep) string {
 		return ""
 	}
 	before := len(s.uses)
-	sound := f.p.template(f.values["function"], f.join("function"), s)
+	value, sound := f.p.template(f.values["function"], f.join("function"), s)
+	if sound {
+		name = fmt.Sprint(value)
+	}
 	if sound && len(s.uses) == before && !functionName.MatchString(name) {
 		f.p.errorf(f.at("function"), f.join("function"), CodeBadName,
 			"%q is invalid: use letters, digits and - _ . only, beginning with a letter, at most 100", clip(name))

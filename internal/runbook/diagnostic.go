@@ -19,8 +19,9 @@ const (
 
 // Diagnostic codes. They are stable: messages may change, these do not.
 const (
-	CodeAliasLimit       = "alias-limit"                  // aliases expand to more than 400,000 values
+	CodeAliasLimit       = "alias-limit"                  // aliases and vars expand to more than 400,000 values
 	CodeAmbiguousNumber  = "ambiguous-number"             // a number can be read in more than one way, such as 0123, 0x1F, 1_000, .5 or .nan
+	CodeBadCondition     = "bad-condition"                // `when` is not a condition, or compares values of different types
 	CodeBadConnection    = "bad-connection"               // `connection` or `warehouse_id` is not the name of an environment variable
 	CodeBadDuration      = "bad-duration"                 // not like 30s, 15m, 24h or 7d, or longer than 3650 days
 	CodeBadEncoding      = "bad-encoding"                 // the file is not UTF-8
@@ -47,7 +48,7 @@ const (
 	CodeMissingField     = "missing-field"                // a required field is missing
 	CodeMultipleDocs     = "multiple-documents"           // a --- starts a second YAML document
 	CodeNestedRollback   = "nested-rollback"              // a step of a rollback has on_failure
-	CodeOutputMaybe      = "output-may-be-missing"        // `on_member_removed` uses an output that some members do not have yet
+	CodeOutputMaybe      = "output-may-be-missing"        // `on_member_removed` uses an output that some members do not have yet, or a step uses one of a step that its `when` may skip
 	CodeOutputTwice      = "output-twice"                 // two steps write the same variable
 	CodeNoEffect         = "no-effect"                    // the field changes nothing in this runbook
 	CodePastDue          = "past-due"                     // with batch_time: immediate, an offset before the start
@@ -59,18 +60,20 @@ const (
 	CodePhaseOrder       = "phase-order"                  // a phase is listed after one that is due later
 	CodeReservedName     = "reserved-name"                // a name begins with _, or a phase is called init
 	CodeSecret           = "secret-in-runbook"            // a connection string or token instead of the name of a variable
-	CodeSecretPlace      = "secret-place"                 // a secret is the primary key, the batch time or a multi-valued column, or part of a function's name
-	CodeShadowedColumn   = "shadowed-column"              // an output has the name of a column
+	CodeSecretPlace      = "secret-place"                 // a secret is the primary key, the batch time or a multi-valued column, or part of a function's name, or a filter or a condition uses it
+	CodeShadowedColumn   = "shadowed-column"              // an output or one of the `vars` has the name of a column, or a var that of an output
 	CodeSyntax           = "syntax"                       // not YAML
 	CodeTab              = "tab"                          // a line is indented with a tab
 	CodeTooLarge         = "too-large"                    // the file or a list exceeds a limit
 	CodeTooMany          = "too-many-diagnostics"         // more than 200 findings; the rest is left out
 	CodeUnknownField     = "unknown-field"                // the format has no such field
+	CodeUnknownName      = "unknown-name"                 // a condition uses a column that nothing else uses, and whose name is close to one that something does
 	CodeUnknownRollback  = "unknown-rollback"             // `on_failure` names no rollback
 	CodeUnknownSecret    = "unknown-secret"               // `secret` lists a name that no step uses or writes
 	CodeUnknownSpecial   = "unknown-special"              // a variable begins with _ and is not a special variable
 	CodeUnquoted         = "unquoted-template"            // `{{name}}` without quotes, which YAML reads as a mapping
 	CodeUnresolvable     = "unresolvable-variable"        // an output is used before the step that writes it
+	CodeUnusedVar        = "unused-var"                   // nothing uses one of the `vars`
 	CodeUnusedRollback   = "unused-rollback"              // no step calls the rollback
 )
 

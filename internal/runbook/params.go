@@ -68,8 +68,8 @@ func (p *parser) value(n *yaml.Node, path string, depth int, s *draftStep) any {
 func (p *parser) scalar(n *yaml.Node, path string, s *draftStep) any {
 	switch tag := n.ShortTag(); tag {
 	case "!!str":
-		p.template(n, path, s)
-		return n.Value
+		value, _ := p.template(n, path, s)
+		return value
 	case "!!timestamp": // JSON has no dates: it is the text that was written
 		return n.Value
 	case "!!null":
@@ -97,8 +97,9 @@ func (p *parser) scalar(n *yaml.Node, path string, s *draftStep) any {
 	}
 }
 
-// template notes the variables of a string, or reports that it is no template.
-func (p *parser) template(n *yaml.Node, path string, s *draftStep) bool {
+// template notes the variables of a string and puts the vars of the runbook in their places, or
+// reports that it is no template.
+func (p *parser) template(n *yaml.Node, path string, s *draftStep) (value any, ok bool) {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
@@ -108,14 +109,20 @@ func (p *parser) template(n *yaml.Node, path string, s *draftStep) bool {
 		var bad *template.Error
 		errors.As(err, &bad)
 		p.errorf(places.at(bad.Offset), path, CodeBadTemplate, "%s", bad.Message)
-		return false
+		return n.Value, false
 	}
+	expands := false
 	for _, seg := range segments {
-		if seg.Variable {
-			s.uses = append(s.uses, use{seg.Text, path, places.at(seg.Offset), len(segments) > 1, seg})
+		if _, isVar := p.vars[seg.Text]; seg.Variable && isVar {
+			expands = true
+		} else if seg.Variable {
+			s.uses = append(s.uses, use{variable: seg.Text, path: path, pos: places.at(seg.Offset), amidText: len(segments) > 1, segment: seg})
 		}
 	}
-	return true
+	if !expands {
+		return n.Value, true
+	}
+	return p.expand(segments, p.locate(n), path)
 }
 
 // locator finds the positions of bytes of a scalar's value. A position is exact on one

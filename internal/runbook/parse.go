@@ -48,7 +48,8 @@ func Parse(src []byte) (*Runbook, Diagnostics) {
 type parser struct {
 	found   Diagnostics
 	visited int
-	located int  // bytes of text read to find the positions of templates
+	located int // bytes of text read to find the positions of templates
+	vars    map[string]*constant
 	stopped bool // no more is looked at, nor reported
 }
 

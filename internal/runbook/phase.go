@@ -33,6 +33,8 @@ func (f fields) phases() []draftPhase {
 			}
 			ph.Offset, ph.valid = offset, err == nil
 		}
+		ph.when = g.when()
+		ph.When = ph.when.Condition
 		ph.Approval = g.approval()
 		ph.RequireSuccess = g.percentage("require_success")
 		ph.StopWhen = g.stopWhen()

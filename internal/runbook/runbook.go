@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/runbook/condition"
 	"github.com/matoolkit/matoolkit/internal/runbook/template"
 )
 
@@ -72,6 +73,7 @@ type Runbook struct {
 type Phase struct {
 	Name   string
 	Offset Offset
+	When   *condition.Condition // of the members who take part; nil: all
 	Steps  []Step
 	// Approval holds the phase until an administrator approves it.
 	Approval bool
@@ -93,6 +95,8 @@ type Step struct {
 	Name     string
 	WorkerID string
 	Function string // may be a template: see [template.ResolveString]
+	// When skips the step, and its rollback, if it is false; nil: never.
+	When *condition.Condition
 	// Params holds strings (which may be templates), bool, nil, json.Number,
 	// []any and map[string]any: see [template.ResolveParams].
 	Params       map[string]any
@@ -244,6 +248,13 @@ func (r *Runbook) Columns() []string {
 			names[name] = false
 		}
 	}
+	for _, p := range r.Phases {
+		for _, name := range p.When.Names() {
+			if _, known := names[name]; !known {
+				names[name] = !strings.HasPrefix(name, "_")
+			}
+		}
+	}
 	names[r.DataSource.PrimaryKey] = true
 	maps.DeleteFunc(names, func(_ string, needed bool) bool { return !needed })
 	return slices.Sorted(maps.Keys(names))
@@ -261,12 +272,32 @@ func (r *Runbook) Optional(column string) bool {
 		template.EachVariable([]any{s.Function, s.Params}, func(v template.Segment) {
 			optional = optional && (v.Text != column || v.MayLack())
 		})
+		optional = optional && !slices.Contains(s.When.Names(), column)
 	})
+	for _, p := range r.Phases {
+		optional = optional && !slices.Contains(p.When.Names(), column)
+	}
 	return optional
 }
 
-// References names the variables that the step's function and parameters use,
+// HasOutput reports whether a step gives a variable.
+func (r *Runbook) HasOutput(variable string) bool {
+	has := false
+	r.EachStep(func(s Step, _ []any) {
+		_, gives := s.OutputParams[variable]
+		has = has || gives
+	})
+	return has
+}
+
+// References names the variables that the step's function, parameters and condition use,
 // sorted, each once.
 func (s Step) References() []string {
-	return template.References([]any{s.Function, s.Params})
+	names := template.References([]any{s.Function, s.Params})
+	if s.When == nil {
+		return names
+	}
+	names = append(names, s.When.Names()...)
+	slices.Sort(names)
+	return slices.Compact(names)
 }

@@ -15,7 +15,7 @@ import (
 func (p *parser) validate(d *draft) {
 	v := &validator{
 		p: p, d: d,
-		outputs: map[string]output{}, known: map[string]int{},
+		outputs: map[string]output{}, known: map[string]int{}, certain: map[string]bool{},
 		columns: map[string]bool{}, lists: map[string]bool{}, folded: map[string]string{},
 		callers: map[string]*callers{}, batchOutputs: map[string]output{},
 	}
@@ -30,6 +30,8 @@ func (p *parser) validate(d *draft) {
 	v.completeSteps()
 	v.rollbackSteps()
 	v.secrets()
+	v.conditions()
+	v.constants()
 }
 
 type validator struct {
@@ -39,6 +41,7 @@ type validator struct {
 	// turn after which a member has it, for those that a phase writes.
 	outputs map[string]output
 	known   map[string]int
+	certain map[string]bool   // of known, those of which a step without a condition is the source
 	columns map[string]bool   // data columns that the data source names
 	lists   map[string]bool   // those that are multi-valued
 	folded  map[string]string // outputs and columns, by their name in lower case

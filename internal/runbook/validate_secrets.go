@@ -18,12 +18,21 @@ func (v *validator) secrets() {
 		v.secretName(s, used)
 	}
 	v.eachStep(func(s draftStep) { v.secretFields(s, secret) })
+	for _, ph := range v.d.phases {
+		for _, u := range ph.when.uses {
+			if secret[u.variable] {
+				v.p.errorf(u.pos, u.path, CodeSecretPlace, "%q is secret, and a condition cannot use a value that is encrypted", clip(u.variable))
+			}
+		}
+	}
 	v.eachStep(func(s draftStep) {
 		for _, u := range s.uses {
 			switch {
 			case !secret[u.variable]:
 			case u.path == s.path+".function":
 				v.p.errorf(u.pos, u.path, CodeSecretPlace, "{{%s}} is secret, but a function name is visible to every reader", clip(u.variable))
+			case u.condition:
+				v.p.errorf(u.pos, u.path, CodeSecretPlace, "%q is secret, and a condition cannot use a value that is encrypted", clip(u.variable))
 			case len(u.segment.Filters) > 0:
 				v.p.errorf(u.pos, u.path, CodeSecretPlace, "{{%s}} is secret, and a filter cannot change a value that is encrypted", clip(u.variable))
 			}

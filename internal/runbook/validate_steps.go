@@ -20,16 +20,13 @@ func (v *validator) initSteps() {
 func (v *validator) phaseSteps() {
 	turn := 0
 	for _, ph := range v.inTurn() {
+		for _, u := range ph.when.uses {
+			v.memberUse(u, turn+1, true)
+		}
 		for _, s := range ph.steps {
 			turn++
 			for _, u := range s.uses {
-				if v.special(u, false) {
-					continue
-				}
-				v.use(u)
-				if out, isOutput := v.outputs[u.variable]; isOutput && !v.knownBy(u.variable, turn) {
-					v.p.errorf(u.pos, u.path, CodeUnresolvable, "{{%s}} is the output of line %d, which runs later", clip(u.variable), out.pos.line)
-				}
+				v.memberUse(u, turn, s.When != nil || ph.When != nil)
 			}
 			if c := v.call(s); c != nil && c.earliest == "" {
 				c.earliest, c.turn = s.Name, turn
@@ -38,8 +35,26 @@ func (v *validator) phaseSteps() {
 				if _, already := v.known[out.variable]; !already {
 					v.known[out.variable] = turn
 				}
+				v.certain[out.variable] = v.certain[out.variable] || s.When == nil && ph.When == nil
 			}
 		}
+	}
+}
+
+// memberUse checks the use of a variable in a turn of a member, of a step or phase with a condition or
+// without.
+func (v *validator) memberUse(u use, turn int, conditional bool) {
+	if v.special(u, false) {
+		return
+	}
+	v.use(u)
+	out, isOutput := v.outputs[u.variable]
+	switch {
+	case !isOutput:
+	case !v.knownBy(u.variable, turn):
+		v.p.errorf(u.pos, u.path, CodeUnresolvable, "{{%s}} is the output of line %d, which runs later", clip(u.variable), out.pos.line)
+	case !conditional && !u.segment.MayLack() && !v.certain[u.variable]:
+		v.p.warnf(u.pos, u.path, CodeOutputMaybe, "{{%s}} is the output of line %d, which a condition may skip; this step then fails", clip(u.variable), out.pos.line)
 	}
 }
 
@@ -57,7 +72,7 @@ func (v *validator) removalSteps() {
 				continue
 			}
 			v.use(u)
-			if out, isOutput := v.outputs[u.variable]; isOutput && !own[u.variable] && !u.segment.MayLack() {
+			if out, isOutput := v.outputs[u.variable]; isOutput && !own[u.variable] && !u.condition && !u.segment.MayLack() {
 				v.p.warnf(u.pos, u.path, CodeOutputMaybe, "{{%s}} is the output of line %d; this step fails for a member removed before that one", clip(u.variable), out.pos.line)
 			}
 		}

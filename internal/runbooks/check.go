@@ -9,6 +9,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/runbook/condition"
 	"github.com/matoolkit/matoolkit/internal/runbook/lint"
 	"github.com/matoolkit/matoolkit/internal/runbook/template"
 )
@@ -58,7 +59,7 @@ func (p *Publisher) takeSecrets(ctx context.Context, rb *runbook.Runbook, catalo
 	return p.sealer.CheckKey(ctx, rb.Secret)
 }
 
-// secretFunctions finds the steps whose function's name would show a secret.
+// secretFunctions finds the steps whose function's name would show a secret, and the conditions that use one.
 func secretFunctions(rb *runbook.Runbook) []api.InputProblem {
 	var bad []api.InputProblem
 	rb.EachStep(func(s runbook.Step, at []any) {
@@ -70,7 +71,25 @@ func secretFunctions(rb *runbook.Runbook) []api.InputProblem {
 				})
 			}
 		}
+		bad = append(bad, secretConditions(rb, s.When, at)...)
 	})
+	for i, p := range rb.Phases {
+		bad = append(bad, secretConditions(rb, p.When, []any{"phases", i})...)
+	}
+	return bad
+}
+
+// secretConditions finds the secrets that a condition uses.
+func secretConditions(rb *runbook.Runbook, when *condition.Condition, at []any) []api.InputProblem {
+	var bad []api.InputProblem
+	for _, name := range when.Names() {
+		if rb.IsSecret(name) {
+			bad = append(bad, api.InputProblem{
+				Field: runbook.PathText(append(slices.Clone(at), "when")), Code: runbook.CodeSecretPlace,
+				Message: fmt.Sprintf("%q is secret, and a condition cannot use a value that is encrypted", name),
+			})
+		}
+	}
 	return bad
 }
 

@@ -110,7 +110,7 @@ func (c *Printer) PrintStep(batch int, v api.Step) error {
 		duration = round(took)
 	}
 	c.printFields(field{"Step", v.ID}, field{"Name", v.Name}, field{"Batch", batch}, field{"Phase", v.Phase}, field{"Version", v.RunbookVersion}, field{"Kind", stepKind(v)},
-		field{"Member", stepMember(v)}, field{"Worker", v.WorkerID}, field{"Function", v.Function}, field{"Status", v.Status}, field{"Error", v.Error},
+		field{"Member", stepMember(v)}, field{"Worker", v.WorkerID}, field{"Function", v.Function}, field{"Condition", v.When}, field{"Status", v.Status}, field{"Error", v.Error},
 		field{"Job", v.JobID}, field{"Dispatched", v.DispatchedAt}, field{"Completed", v.CompletedAt}, field{"Took", duration},
 		field{"Retries", positive(v.RetryCount)}, field{"Polls", positive(v.PollCount)}, field{"Next retry", v.RetryAfter}, field{"Deadline", v.Deadline},
 		field{"Resolved by", resolved})

@@ -134,7 +134,7 @@ func (c *Printer) status(word string) string {
 		color = text.FgGreen
 	case "failed", "poll_timeout", "gone", "silent":
 		color = text.FgRed
-	case "pending", "detected", "skipped", "superseded", "cancelled", "removed", "discarded":
+	case "pending", "detected", "skipped", "skipped_by_condition", "superseded", "cancelled", "removed", "discarded":
 		color = text.Faint
 	}
 	// Sprint asks go-pretty's own switch for terminals, which knows only the process.

@@ -62,7 +62,7 @@ func Machines() []Machine {
 		{"run", transitions(
 			on[model.RunStatus]{"", model.RunWaiting, "the phase is fanned out to the member"},
 			on[model.RunStatus]{model.RunWaiting, model.RunRunning, "the member has no earlier run; the first job is dispatched"},
-			on[model.RunStatus]{model.RunWaiting, model.RunSucceeded, "all steps were skipped or completed by hand"},
+			on[model.RunStatus]{model.RunWaiting, model.RunSucceeded, "all steps were skipped or completed by hand, or the condition of the phase is false"},
 			on[model.RunStatus]{model.RunWaiting, model.RunFailed, "the parameters of the first step cannot be resolved"},
 			on[model.RunStatus]{model.RunWaiting, model.RunCancelled, "the member failed or was removed, or the batch was cancelled"},
 			on[model.RunStatus]{model.RunRunning, model.RunSucceeded, "the last step succeeded"},
@@ -79,6 +79,7 @@ func Machines() []Machine {
 			on[model.StepStatus]{model.StepPending, model.StepFailed, "its parameters cannot be resolved"},
 			on[model.StepStatus]{model.StepPending, model.StepCancelled, "an earlier step failed, or the run was cancelled"},
 			on[model.StepStatus]{model.StepPending, model.StepSkipped, "skipped by an administrator"},
+			on[model.StepStatus]{model.StepPending, model.StepSkippedByCondition, "its condition, or that of its phase, is false"},
 			on[model.StepStatus]{model.StepPending, model.StepSucceeded, "completed by an administrator"},
 			on[model.StepStatus]{model.StepDispatched, model.StepSucceeded, "the worker's result, or completed by an administrator"},
 			on[model.StepStatus]{model.StepDispatched, model.StepPolling, "the result says that the function is not complete"},
@@ -100,6 +101,7 @@ func Machines() []Machine {
 			on[model.StepStatus]{model.StepPollTimeout, model.StepSkipped, "the run is retried without the step"},
 			on[model.StepStatus]{model.StepPollTimeout, model.StepSucceeded, "the run is retried, with the step completed by hand"},
 			on[model.StepStatus]{model.StepCancelled, model.StepPending, "the run is retried"},
+			on[model.StepStatus]{model.StepSkippedByCondition, model.StepPending, "the run, which was rolled back, is retried from its first step"},
 			on[model.StepStatus]{model.StepSucceeded, model.StepPending, "the run, which was rolled back, is retried from its first step"},
 		)},
 	}

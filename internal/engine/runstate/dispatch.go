@@ -8,8 +8,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
-// dispatch resolves the step in hand and marks it as sent. What cannot be
-// resolved fails the step without a retry, which could not help.
+// dispatch resolves the step in hand and marks it as sent, or goes on to the next step if the condition
+// of a step that has not begun is false. What cannot be resolved fails the step without a retry, which could not help.
 func (t *transition) dispatch(attempt string) error {
 	switch {
 	case t.cancelling():
@@ -21,7 +21,14 @@ func (t *transition) dispatch(attempt string) error {
 	}
 	definition, step := t.definition(), t.step()
 	if step.RetryAfter == nil || step.Postponed {
+		skips, err := t.skips(definition)
+		if skips {
+			return t.proceed()
+		}
 		step.Attempts++
+		if err != nil {
+			return t.failStep(err.Error())
+		}
 	}
 	function, params, err := t.resolve(definition)
 	if err != nil {

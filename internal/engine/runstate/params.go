@@ -13,7 +13,7 @@ import (
 
 // resolve fills in a step's function and parameters.
 func (t *transition) resolve(d runbook.Step) (function string, params json.RawMessage, err error) {
-	vars, err := t.variables(d)
+	vars, err := t.variables(append(template.References(d.Function), template.References(d.Params)...))
 	if err != nil {
 		return "", nil, err
 	}
@@ -31,9 +31,9 @@ func (t *transition) resolve(d runbook.Step) (function string, params json.RawMe
 	return function, params, err
 }
 
-// variables are the variables of the step's templates: the batch's, then this
+// variables are the values of names that a step uses: the batch's, then this
 // run's outputs, then those that the run captured from its member.
-func (t *transition) variables(d runbook.Step) (template.Variables, error) {
+func (t *transition) variables(names []string) (template.Variables, error) {
 	vars := template.Variables{runbook.VariableBatchID: json.Number(fmt.Sprint(t.run.Batch))}
 	if t.run.StartTime != nil {
 		vars[runbook.VariableBatchStartTime] = t.run.StartTime.UTC().Format(time.RFC3339Nano)
@@ -44,7 +44,7 @@ func (t *transition) variables(d runbook.Step) (template.Variables, error) {
 		vars[runbook.VariablePhaseFailed] = json.Number(fmt.Sprint(c.Failed))
 		vars[runbook.VariablePhaseCancelled] = json.Number(fmt.Sprint(c.Cancelled))
 	}
-	for _, name := range append(template.References(d.Function), template.References(d.Params)...) {
+	for _, name := range names {
 		if _, known := vars[name]; known || strings.HasPrefix(name, "_") {
 			continue
 		}

@@ -8,11 +8,11 @@ import (
 )
 
 // Restart readies a run that ended to be started again: at the step that failed,
-// or at the first where what came before it was undone. A step that was skipped
-// stays so.
+// or at the first where what came before it was undone. A step that an administrator skipped
+// stays so; the condition of a step is evaluated again.
 func Restart(r *model.Run, task string) {
 	first := slices.IndexFunc(r.Steps, func(s model.Step) bool {
-		return s.Rollback == "" && s.Status != model.StepSucceeded && s.Status != model.StepSkipped
+		return s.Rollback == "" && !s.Status.Done()
 	})
 	if r.RolledBack || first < 0 {
 		first = 0

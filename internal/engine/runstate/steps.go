@@ -39,6 +39,9 @@ func (t *transition) start() error {
 			return err
 		}
 	}
+	if skip, err := t.skipsPhase(); skip || err != nil {
+		return err
+	}
 	return t.proceed()
 }
 

@@ -10,7 +10,8 @@ import (
 )
 
 // CaptureVariables gives a run that has begun the values that its member has of the variables in the
-// templates of its own steps and of the rollbacks that these name. The steps are then dispatched
+// templates and conditions of its own steps and of the rollbacks that these name, and in the condition of
+// its phase. The steps are then dispatched
 // without a read of the member.
 //
 // A change of the member's values has to change its open run in the same write, also a run that
@@ -22,19 +23,25 @@ func CaptureVariables(run *model.Run, rb *runbook.Runbook, m *model.Member) erro
 		return err
 	}
 	run.Variables = nil
+	captureNames := func(names []string) {
+		for _, name := range names {
+			value, ok := memberValue(m, name)
+			if !ok || strings.HasPrefix(name, "_") {
+				continue
+			}
+			if run.Variables == nil {
+				run.Variables = map[string]json.RawMessage{}
+			}
+			run.Variables[name] = value
+		}
+	}
 	capture := func(steps []runbook.Step) {
 		for _, d := range steps {
-			for _, name := range d.References() {
-				value, ok := memberValue(m, name)
-				if !ok || strings.HasPrefix(name, "_") {
-					continue
-				}
-				if run.Variables == nil {
-					run.Variables = map[string]json.RawMessage{}
-				}
-				run.Variables[name] = value
-			}
+			captureNames(d.References())
 		}
+	}
+	if p, ok := rb.Phase(run.PhaseName); ok && run.Kind == model.KindPhase {
+		captureNames(p.When.Names())
 	}
 	capture(own)
 	var rollbacks []string

@@ -105,6 +105,7 @@ func (c *comparison) phases(from, to []runbook.Phase) {
 			continue
 		}
 		c.field(path+".offset", p.from.Offset.String(), p.to.Offset.String())
+		c.field(path+".when", p.from.When.String(), p.to.When.String())
 		c.field(path+".approval", approvalText(p.from.Approval), approvalText(p.to.Approval))
 		c.field(path+".require_success", percentText(p.from.RequireSuccess), percentText(p.to.RequireSuccess))
 		c.field(path+".stop_when.failed", p.from.StopWhen.String(), p.to.StopWhen.String())
@@ -138,6 +139,7 @@ func (c *comparison) steps(list string, from, to []runbook.Step) {
 func (c *comparison) step(path string, from, to runbook.Step) {
 	c.field(path+".worker_id", from.WorkerID, to.WorkerID)
 	c.field(path+".function", from.Function, to.Function)
+	c.field(path+".when", from.When.String(), to.When.String())
 	c.params(path+".params", from.Params, to.Params)
 	for _, name := range keys(from.OutputParams, to.OutputParams) {
 		c.field(path+".output_params."+name, from.OutputParams[name], to.OutputParams[name])

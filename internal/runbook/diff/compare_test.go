@@ -12,14 +12,25 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/runbook"
+	expression "github.com/matoolkit/matoolkit/internal/runbook/condition"
 )
 
 var update = flag.Bool("update", false, "write the changes of testdata/*.yaml into changes.golden")
 
+func condition(text string) *expression.Condition {
+	c, err := expression.Parse(text, nil)
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
 // sample has a value in every field of the format, and more than one in every list.
 func sample() *runbook.Runbook {
+	when := condition("Kind == 1")
 	step := func(name string) runbook.Step {
 		return runbook.Step{
+			When: when,
 			Name: name, WorkerID: "w1", Function: "New", OnFailure: "undo", Timeout: time.Hour,
 			Params:       map[string]any{"Mail": "{{email}}", "Options": map[string]any{"Days": json.Number("3")}},
 			OutputParams: map[string]string{"UserId": "id"},
@@ -35,7 +46,7 @@ func sample() *runbook.Runbook {
 		return list
 	}
 	phase := func(name string) runbook.Phase {
-		return runbook.Phase{Name: name, Offset: 1440, Steps: steps("a", "b"), Approval: true, RequireSuccess: 97.5, StopWhen: &runbook.StopWhen{FailedPercent: 10, Failed: 25}, OnComplete: steps("c")}
+		return runbook.Phase{Name: name, Offset: 1440, When: when, Steps: steps("a", "b"), Approval: true, RequireSuccess: 97.5, StopWhen: &runbook.StopWhen{FailedPercent: 10, Failed: 25}, OnComplete: steps("c")}
 	}
 	return &runbook.Runbook{
 		Name: "moves", Description: "d",
@@ -79,6 +90,11 @@ func mutations(t *testing.T) []mutation {
 		}
 		switch v.Kind() {
 		case reflect.Pointer:
+			if v.Type() == reflect.TypeFor[*expression.Condition]() {
+				set(func(v reflect.Value) { v.SetZero() })
+				set(func(v reflect.Value) { v.Set(reflect.ValueOf(condition("Kind == 2"))) })
+				return
+			}
 			set(func(v reflect.Value) { v.SetZero() })
 			walk(field, v.Elem(), func(rb *runbook.Runbook) reflect.Value { return of(rb).Elem() })
 		case reflect.Struct:

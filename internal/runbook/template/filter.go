@@ -29,25 +29,24 @@ const (
 )
 
 // FilterDoc describes a filter for the reference.
-type FilterDoc struct{ Usage, Doc string }
+type FilterDoc struct{ Name, Usage, Doc string }
 
 type filterDefinition struct {
 	FilterDoc
-	name        string
 	args        int
 	takes, keep kind // keep: what it gives; anything: what it takes
 	apply       func(value any, args []any) (result any, fault string)
 }
 
 var filters = []filterDefinition{
-	{FilterDoc{"default('x')", "The value, or `x` (text, a number, true or false) if the variable has none, or its value is null or empty text."}, "default", 1, anything, anything, applyDefault},
-	{FilterDoc{"lower", "The text in lower case."}, "lower", 0, text, text, onText(func(s string, _ []string) (any, string) { return strings.ToLower(s), "" })},
-	{FilterDoc{"upper", "The text in upper case."}, "upper", 0, text, text, onText(func(s string, _ []string) (any, string) { return strings.ToUpper(s), "" })},
-	{FilterDoc{"trim", "The text without spaces around it."}, "trim", 0, text, text, onText(func(s string, _ []string) (any, string) { return strings.TrimSpace(s), "" })},
-	{FilterDoc{"replace('old', 'new')", "The text with each `old` replaced by `new`."}, "replace", 2, text, text, onText(replaceAll)},
-	{FilterDoc{"split(',')", "The list of the parts between commas. Spaces around a part and empty parts are dropped."}, "split", 1, text, list, onText(splitText)},
-	{FilterDoc{"join(', ')", "The elements of a list as one text, with `, ` between them."}, "join", 1, list, text, joinList},
-	{FilterDoc{"domain", "The part of an address after its last `@`."}, "domain", 0, text, text, onText(domainOf)},
+	{FilterDoc{"default", "default('x')", "The value, or `x` (text, a number, true or false) if the variable has none, or its value is null or empty text."}, 1, anything, anything, applyDefault},
+	{FilterDoc{"lower", "lower", "The text in lower case."}, 0, text, text, onText(func(s string, _ []string) (any, string) { return strings.ToLower(s), "" })},
+	{FilterDoc{"upper", "upper", "The text in upper case."}, 0, text, text, onText(func(s string, _ []string) (any, string) { return strings.ToUpper(s), "" })},
+	{FilterDoc{"trim", "trim", "The text without spaces around it."}, 0, text, text, onText(func(s string, _ []string) (any, string) { return strings.TrimSpace(s), "" })},
+	{FilterDoc{"replace", "replace('old', 'new')", "The text with each `old` replaced by `new`."}, 2, text, text, onText(replaceAll)},
+	{FilterDoc{"split", "split(',')", "The list of the parts between commas. Spaces around a part and empty parts are dropped."}, 1, text, list, onText(splitText)},
+	{FilterDoc{"join", "join(', ')", "The elements of a list as one text, with `, ` between them."}, 1, list, text, joinList},
+	{FilterDoc{"domain", "domain", "The part of an address after its last `@`."}, 0, text, text, onText(domainOf)},
 }
 
 // Filters describes the filters.
@@ -61,7 +60,7 @@ func Filters() []FilterDoc {
 
 func findFilter(name string) (filterDefinition, bool) {
 	for _, f := range filters {
-		if f.name == name {
+		if f.Name == name {
 			return f, true
 		}
 	}
@@ -74,7 +73,7 @@ func checkFilter(f Filter, value kind) (gives kind, fault string) {
 	if !ok {
 		names := make([]string, len(filters))
 		for i, d := range filters {
-			names[i] = d.name
+			names[i] = d.Name
 		}
 		return value, fmt.Sprintf("there is no filter %q; use one of %s%s", humanize.Clip(f.Name, 60), strings.Join(names, ", "), humanize.DidYouMean(f.Name, names))
 	}
@@ -82,11 +81,11 @@ func checkFilter(f Filter, value kind) (gives kind, fault string) {
 		return value, fmt.Sprintf("the filter %s has %s; write %s", f.Name, humanize.Count(len(f.Args), "argument"), d.Usage)
 	}
 	for _, a := range f.Args {
-		if _, isText := a.(string); !isText && d.name != "default" {
+		if _, isText := a.(string); !isText && d.Name != "default" {
 			return value, fmt.Sprintf("the arguments of %s are texts; write %s", f.Name, d.Usage)
 		}
 	}
-	if d.args > 0 && d.name != "default" && d.name != "join" && f.Args[0] == "" {
+	if d.args > 0 && d.Name != "default" && d.Name != "join" && f.Args[0] == "" {
 		return value, fmt.Sprintf("the first argument of %s is empty; write %s", f.Name, d.Usage)
 	}
 	if d.takes != anything && value != anything && d.takes != value {
@@ -108,6 +107,14 @@ func (f Filter) apply(value any) (any, string) {
 	if _, secret := value.(Secret); secret {
 		return nil, fmt.Sprintf("is secret, and the filter %s cannot change it", f.Name)
 	}
+	if len(f.Args) != d.args {
+		return nil, fmt.Sprintf("cannot go through %s with %s", f.Name, humanize.Count(len(f.Args), "argument"))
+	}
+	for _, a := range f.Args {
+		if _, isText := a.(string); !isText && d.Name != "default" {
+			return nil, fmt.Sprintf("cannot go through %s, whose arguments are texts", f.Name)
+		}
+	}
 	result, fault := d.apply(value, f.Args)
 	if s, ok := result.(string); ok && len(s) > maxFiltered {
 		return nil, fmt.Sprintf("would have %d bytes after the filter %s; at most %d are allowed", len(s), f.Name, maxFiltered)
@@ -116,6 +123,11 @@ func (f Filter) apply(value any) (any, string) {
 		return nil, fmt.Sprintf("%s, and the filter %s cannot change it", fault, f.Name)
 	}
 	return result, ""
+}
+
+// Apply applies the filter of a name to a value, or says why it cannot.
+func Apply(name string, value any, args []any) (result any, fault string) {
+	return Filter{name, args}.apply(value)
 }
 
 // gives reports whether the filters give a value where the variable has none, and whether

@@ -146,6 +146,23 @@ func (r *resolver) text(tmpl, path string) string {
 	return b.String()
 }
 
+// Escape writes a text as a template of itself.
+func Escape(text string) string {
+	return strings.NewReplacer("{{", "{{{{", "}}", "}}}}").Replace(text)
+}
+
+// Resolve gives a variable's value after its filters; as text, if it stands amid other text. The
+// error is an *[UnresolvedError].
+func Resolve(v Segment, value any, amidText bool) (any, error) {
+	r := resolver{vars: Variables{v.Text: value}, reasons: map[string]string{}}
+	if amidText {
+		value = r.textOf(v, "")
+	} else {
+		value = r.lookup(v, "")
+	}
+	return value, r.err()
+}
+
 // textOf is the value of a variable amid text.
 func (r *resolver) textOf(seg Segment, path string) string {
 	before := len(r.missing)
