@@ -266,7 +266,7 @@ func TestRefusedRequests(t *testing.T) {
 		{"limit 0", get("/api/batches?limit=0"), 400, "invalid", "from 1 to 1000"},
 		{"limit too large", get("/api/runbooks?limit=1001"), 400, "invalid", "from 1 to 1000"},
 		{"limit no number", get("/api/batches/7/steps?limit=ten"), 400, "invalid", `limit "ten"`},
-		{"member no number", get("/api/batches/7/steps?member=-1"), 400, "invalid", "member"},
+		{"steps of no member", get("/api/batches/7/steps?member=-1"), 404, "not_found", `no member "-1"`},
 
 		{"runbook without content type", runbook("", "name: x"), 415, "unsupported_media_type", "application/yaml"},
 		{"runbook as a form", runbook("application/x-www-form-urlencoded", "a=b"), 415, "unsupported_media_type", ""},

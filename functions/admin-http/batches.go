@@ -117,6 +117,11 @@ func (a *server) listSteps(c *gin.Context) {
 	if !ok {
 		return
 	}
+	if ref := c.MustGet(keyQuery).(url.Values).Get("member"); ref != "" {
+		if o.Member, ok = a.findMember(c, id, ref); !ok {
+			return
+		}
+	}
 	p, err := a.Steps.Steps(c.Request.Context(), callerOf(c), id, o)
 	page(c, p, err)
 }

@@ -277,13 +277,8 @@ func (a *server) addMembers(c *gin.Context) {
 // removeMember takes its reason from the address: many clients send no body with a
 // DELETE. What undoes the member's part goes on after the answer.
 func (a *server) removeMember(c *gin.Context) {
-	id, ok := batchID(c)
+	id, member, ok := a.memberOf(c)
 	if !ok {
-		return
-	}
-	member, ok := number(c.Param("memberId"), 1<<31-1)
-	if !ok {
-		refuse(c, http.StatusNotFound, api.CodeNotFound, "there is no member %q; use the member's number in the batch", clip(c.Param("memberId")))
 		return
 	}
 	values := c.MustGet(keyQuery).(url.Values)

@@ -3,12 +3,14 @@ package adminhttp_test
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/membercsv"
+	"github.com/matoolkit/matoolkit/internal/problem"
 )
 
 func (r fakeBatches) Cancel(_ context.Context, by audit.Caller, batch int, why string) (api.Batch, error) {
@@ -53,6 +55,26 @@ func (r fakeMembers) RemoveMember(_ context.Context, by audit.Caller, batch, mem
 	return api.Member{ID: member, Status: "removed"}, r.note("RemoveMember %s %d %d %q", by.Name, batch, member, why)
 }
 
+func (r fakeMembers) FindMember(_ context.Context, _ int, ref string) (int, error) {
+	if number, err := strconv.Atoi(ref); err == nil && number > 0 && number < 1<<31 {
+		return number, nil
+	}
+	return 0, problem.New(api.CodeNotFound, "there is no member %q", ref)
+}
+
+func (r fakeMembers) Member(_ context.Context, _ audit.Caller, batch, member int) (api.Member, error) {
+	return api.Member{ID: member, ETag: "m1"}, r.note("Member %d %d", batch, member)
+}
+
+func (r fakeMembers) CorrectMember(_ context.Context, by audit.Caller, batch, member int, request api.CorrectionRequest, why string, tags ...string) (api.MemberCorrection, error) {
+	view := api.MemberCorrection{Member: api.Member{ID: member, ETag: "m2"}, Changes: []api.ColumnChange{}}
+	return view, r.note("CorrectMember %s %d %d %q %q %q %q", by.Name, batch, member, request.Data, request.ClearOverrides, why, tags)
+}
+
+func (r fakeMembers) UpdateMembersFrom(_ context.Context, by audit.Caller, batch int, csv membercsv.File, dry bool, why string, _ ...api.UploadOption) (api.MembersUpdate, error) {
+	return api.MembersUpdate{BatchID: batch, DryRun: dry}, r.note("UpdateMembers %s %d %q %t %q", by.Name, batch, content(csv), dry, why)
+}
+
 // controlRoutes is every route that steers a batch.
 func controlRoutes(t *testing.T) []route {
 	media, csv := form(t, "file", "Key\nnew\n")
@@ -94,6 +116,14 @@ func controlRoutes(t *testing.T) []route {
 		{request{"POST", "/api/batches/7/members", "", mediaOld, csvOld}, true, 200, `AddMembers avery@contoso 7 "Key\nold\n"`, `"added":0`},
 		{request{"DELETE", "/api/batches/7/members/3", "", "", ""}, true, 202, `RemoveMember avery@contoso 7 3 ""`, `"status":"removed"`},
 		{request{"DELETE", "/api/batches/7/members/3?reason=has%20left", "", "", ""}, true, 202, `RemoveMember avery@contoso 7 3 "has left"`, `"status":"removed"`},
+		{request{"GET", "/api/batches/7/members/3", "", "", ""}, false, 200, `Member 7 3`, `"etag":"m1"`},
+		{
+			request{"PATCH", "/api/batches/7/members/3", "", jsonMedia, `{"data":{"Mail":"a@x"},"clearOverrides":["Name"],"reason":"x"}`},
+			true, 200,
+			`CorrectMember avery@contoso 7 3 map["Mail":"\"a@x\""] ["Name"] "x" []`, `"changes":[]`,
+		},
+		{request{"PATCH", "/api/batches/7/members", "", media, csv}, true, 200, `UpdateMembers avery@contoso 7 "Key\nnew\n" false ""`, `"batchId":7`},
+		{request{"PATCH", "/api/batches/7/members?dryRun=true&reason=x", "", media, csv}, true, 200, `UpdateMembers avery@contoso 7 "Key\nnew\n" true "x"`, `"dryRun":true`},
 	}
 }
 
@@ -177,7 +207,9 @@ func TestRefusedControl(t *testing.T) {
 		{"members twice", upload("file", "x", "file", "y"), 400, "invalid", "twice"},
 		{"members too large", upload("file", strings.Repeat("x", 1001)), 413, "too_large", "1000 bytes"},
 
-		{"remove by key", remove("u1"), 404, "not_found", "number"},
+		{"remove of no member", remove("u1"), 404, "not_found", "u1"},
+		{"correct nothing", request{"PATCH", "/api/batches/7/members/3", "admin", jsonMedia, `{}`}, 400, "invalid", "no columns"},
+		{"correct an unknown field", request{"PATCH", "/api/batches/7/members/3", "admin", jsonMedia, `{"status":"failed"}`}, 400, "invalid", "status"},
 		{"remove member 0", remove("0"), 404, "not_found", ""},
 		{"remove for a reason too long", remove("3?reason=" + long), 400, "invalid", "1001 characters"},
 		{"remove for a blank reason", remove("3?reason=%20"), 400, "invalid", "0 characters"},

@@ -130,7 +130,13 @@ func tour(c *contract, r *real) {
 	// A batch in which one fails, is retried, skipped, marked.
 	do("createBatch", http.StatusCreated, file(wanted{}, "runbookName", "failing", "file", "UserId,Mail\nf1,a\nf2,fail\nf3,fail\nf4,fail\n"))
 	do("addMembers", http.StatusCreated, file(one, "file", "UserId,Mail\nu5,b\n"))
-	do("removeMember", http.StatusAccepted, of("id", "1", "memberId", "5")) // while the batch cannot end
+	member := of("id", "1", "member", "f2")
+	tag := do("getMember", http.StatusOK, member)["etag"].(string)
+	member.header = map[string]string{"If-Match": `"` + tag + `"`}
+	do("correctMember", http.StatusOK, with(member, `{"data":{"Mail":"fail again"},"reason":"a typo"}`))
+	do("correctMember", http.StatusPreconditionFailed, with(member, `{"data":{"Mail":"fail"}}`))
+	do("updateMembers", http.StatusOK, file(one, "file", "UserId,Mail\nf2,fail\n"))
+	do("removeMember", http.StatusAccepted, of("id", "1", "member", "5")) // while the batch cannot end
 	do("pauseBatch", http.StatusOK, one)
 	do("resumeBatch", http.StatusOK, one)
 	do("advanceBatch", http.StatusAccepted, with(one, `{"phase":"move"}`))

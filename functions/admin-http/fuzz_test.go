@@ -83,12 +83,14 @@ var filters = map[string]struct {
 	"status":  {"status", strings.EqualFold},
 	"runbook": {"runbookName", func(got, want string) bool { return got == want }},
 	"phase":   {"phaseName", func(got, want string) bool { return got == want }},
-	"member":  {"memberId", func(got, want string) bool { return got == want }},
-	"action":  {"action", func(got, want string) bool { return got == want }},
-	"by":      {"by", func(got, want string) bool { return got == want }},
-	"topic":   {"topic", strings.EqualFold},
-	"from":    {"at", func(got, want string) bool { return !instant(got).Before(instant(want)) }},
-	"to":      {"at", func(got, want string) bool { return instant(got).Before(instant(want)) }},
+	"member": {"memberId", func(got, want string) bool {
+		return got == strings.TrimPrefix(want, "id:") || strings.HasPrefix(want, "u")
+	}},
+	"action": {"action", func(got, want string) bool { return got == want }},
+	"by":     {"by", func(got, want string) bool { return got == want }},
+	"topic":  {"topic", strings.EqualFold},
+	"from":   {"at", func(got, want string) bool { return !instant(got).Before(instant(want)) }},
+	"to":     {"at", func(got, want string) bool { return instant(got).Before(instant(want)) }},
 }
 
 func instant(s string) time.Time {

@@ -26,7 +26,7 @@ func newKnown() *known { return &known{values: map[string][]string{}} }
 // their values.
 var fields = map[string][]string{
 	"etag": {"If-Match"}, "revision": {"revision"}, "continuationToken": {"continuationToken"}, "version": {"version", "from", "to"},
-	"phaseName": {"phase"}, "stepName": {"step"}, "memberId": {"memberId", "member"}, "memberKey": {"search"},
+	"phaseName": {"phase"}, "stepName": {"step"}, "memberId": {"memberId", "member"}, "memberKey": {"search", "member"},
 }
 
 func (k *known) learn(s *sent) {
@@ -39,7 +39,7 @@ func (k *known) learn(s *sent) {
 	case o.OperationID == "listSteps":
 		id = "stepId"
 	case o.OperationID == "listMembers":
-		id = "memberId"
+		id = "member"
 	case o.OperationID == "listMessages":
 		id = "messageId"
 	case o.OperationID == "listBatches", o.OperationID == "createBatch":

@@ -75,20 +75,13 @@ func options[S ~string](c *gin.Context, statuses []S) (api.ListOptions, bool) {
 		invalid(c, "invalid query parameter status %q: use one of %s", clip(o.Status), listed(statuses))
 		return o, false
 	}
-	for name, n := range map[string]struct {
-		into *int
-		max  int
-	}{"limit": {&o.Limit, 1000}, "member": {&o.Member, 1<<31 - 1}} {
-		text := values.Get(name)
-		if text == "" {
-			continue
-		}
-		value, ok := number(text, n.max)
-		if !ok {
-			invalid(c, "invalid query parameter %s %q: use a number from 1 to %d", name, clip(text), n.max)
+	const maxLimit = 1000
+	if text := values.Get("limit"); text != "" {
+		var ok bool
+		if o.Limit, ok = number(text, maxLimit); !ok {
+			invalid(c, "invalid query parameter limit %q: use a number from 1 to %d", clip(text), maxLimit)
 			return o, false
 		}
-		*n.into = value
 	}
 	return o, true
 }

@@ -84,8 +84,12 @@ type Batches interface {
 	RetryFailed(ctx context.Context, by audit.Caller, batch int, which api.RetrySelection, why string) (api.RetryResult, error)
 }
 
-// Members lists, adds and removes the members of a batch, and holds removals.
+// Members lists, adds, corrects and removes the members of a batch, and holds removals.
 type Members interface {
+	FindMember(ctx context.Context, batch int, ref string) (int, error)
+	Member(ctx context.Context, by audit.Caller, batch, member int) (api.Member, error)
+	CorrectMember(ctx context.Context, by audit.Caller, batch, member int, request api.CorrectionRequest, why string, tags ...string) (api.MemberCorrection, error)
+	UpdateMembersFrom(ctx context.Context, by audit.Caller, batch int, csv membercsv.File, dry bool, why string, options ...api.UploadOption) (api.MembersUpdate, error)
 	Members(ctx context.Context, by audit.Caller, id int, o api.ListOptions) (api.Page[api.Member], error)
 	AddMembersFrom(ctx context.Context, by audit.Caller, batch int, csv membercsv.File, options ...api.UploadOption) (api.AddResult, error)
 	CheckMembers(ctx context.Context, batch int, csv membercsv.File, options ...api.UploadOption) (api.UploadCheck, error)

@@ -50,6 +50,7 @@ type Member struct {
 	Key        string                     `json:"memberKey"`
 	Status     string                     `json:"status"` // one of MemberStatuses
 	Data       map[string]json.RawMessage `json:"data"`
+	Overrides  map[string]Override        `json:"overrides,omitempty"` // by column
 	WorkerData map[string]json.RawMessage `json:"workerData,omitempty"`
 	Phase      string                     `json:"phase,omitempty"` // the phase the member is in
 	AddedAt    time.Time                  `json:"addedAt"`
@@ -59,6 +60,7 @@ type Member struct {
 	RemovedAt  *time.Time                 `json:"removedAt,omitempty"`
 	RemovedBy  string                     `json:"removedBy,omitempty"` // the administrator who removed the member; empty where the data source no longer returned them
 	Error      string                     `json:"error,omitempty"`
+	ETag       string                     `json:"etag,omitempty"` // changes with each change of the member; left out in lists
 }
 
 // Phase is one execution of a phase with the counts of its members. The init steps are a

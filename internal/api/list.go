@@ -8,6 +8,7 @@ type ListOptions struct {
 	Runbook      string // batches only
 	Phase        string // steps only
 	Member       int    // steps only; 0 for all
+	MemberRef    string // of a client, in place of Member: the key or the number of a member
 	Topic        string // unprocessable messages only
 	Sort         string // one of the list's SortFields, with - in front for descending; empty for its default order
 	Search       string // only items whose name has this prefix, case-sensitive: a batch's runbook, a member's key, a runbook

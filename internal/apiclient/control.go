@@ -102,9 +102,41 @@ func dryRun(k call) call {
 	return k
 }
 
-// RemoveMember takes a member out of a batch.
-func (c *Client) RemoveMember(ctx context.Context, id, member int, why string) (api.Member, error) {
-	k := call{method: http.MethodDelete, path: batchPath(id, "members", strconv.Itoa(member)), repeatable: true}
+// Member gets a member of a batch by the key or the number.
+func (c *Client) Member(ctx context.Context, id int, member string) (api.Member, error) {
+	return ask[api.Member](ctx, c, get(batchPath(id, "members", member)...))
+}
+
+// CorrectMember changes columns of a member. With a tag, only if the member still has it.
+func (c *Client) CorrectMember(ctx context.Context, id int, member string, request api.CorrectionRequest, tag string) (api.MemberCorrection, error) {
+	k, err := postJSON(request, batchPath(id, "members", member)...)
+	if err != nil {
+		return api.MemberCorrection{}, err
+	}
+	k.method, k.ifMatch, k.repeatable = http.MethodPatch, tag, tag == ""
+	return ask[api.MemberCorrection](ctx, c, k)
+}
+
+// UpdateMembers changes columns of the members whose keys a CSV has. With dryRun it changes nothing
+// and says what would change. Asking twice does what asking once does.
+func (c *Client) UpdateMembers(ctx context.Context, id int, csv []byte, dryRun bool, why string, options ...api.UploadOption) (api.MembersUpdate, error) {
+	k, err := upload(csv, options, nil, batchPath(id, "members")...)
+	if err != nil {
+		return api.MembersUpdate{}, err
+	}
+	k.method, k.repeatable = http.MethodPatch, true
+	if dryRun {
+		k.query.Set("dryRun", "true")
+	}
+	if why != "" {
+		k.query.Set("reason", why)
+	}
+	return ask[api.MembersUpdate](ctx, c, k)
+}
+
+// RemoveMember takes a member out of a batch, by the key or the number.
+func (c *Client) RemoveMember(ctx context.Context, id int, member, why string) (api.Member, error) {
+	k := call{method: http.MethodDelete, path: batchPath(id, "members", member), repeatable: true}
 	if why != "" {
 		k.query = url.Values{"reason": {why}}
 	}

@@ -44,7 +44,7 @@ var controlCalls = []sending{
 		return err
 	}, "POST /api/batches/7/members"},
 	{"RemoveMember", true, func(ctx context.Context, c *apiclient.Client) error {
-		_, err := c.RemoveMember(ctx, 7, 3, "has left & gone")
+		_, err := c.RemoveMember(ctx, 7, "3", "has left & gone")
 		return err
 	}, "DELETE /api/batches/7/members/3?reason=has+left+%26+gone"},
 }

@@ -1,6 +1,7 @@
 package apiclient
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -159,7 +160,7 @@ func listQuery(o api.ListOptions) url.Values {
 	query := url.Values{}
 	for name, value := range map[string]string{
 		"continuationToken": o.Continuation, "status": o.Status, "sort": o.Sort, "search": o.Search, "runbook": o.Runbook, "phase": o.Phase,
-		"limit": positive(o.Limit), "member": positive(o.Member), "topic": o.Topic,
+		"limit": positive(o.Limit), "member": cmp.Or(o.MemberRef, positive(o.Member)), "topic": o.Topic,
 	} {
 		if value != "" {
 			query.Set(name, value)

@@ -2,6 +2,7 @@ package apiview
 
 import (
 	"cmp"
+	"encoding/json"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
@@ -40,6 +41,13 @@ func Member(b *model.Batch, m model.Member, secrets []string) api.Member {
 	view := api.Member{
 		ID: m.ID, Key: m.Key, Status: string(m.Status), Data: sealing.RedactData(m.Data, secrets), WorkerData: sealing.RedactData(m.WorkerData, secrets),
 		AddedAt: m.AddedAt, FailedAt: m.FailedAt, FailedIn: m.FailedIn, FailedStep: m.FailedStep, RemovedAt: m.RemovedAt, RemovedBy: m.RemovedBy, Error: m.Error,
+	}
+	for name, o := range m.Overrides {
+		if view.Overrides == nil {
+			view.Overrides = map[string]api.Override{}
+		}
+		source := sealing.RedactData(map[string]json.RawMessage{name: o.Source}, secrets)
+		view.Overrides[name] = api.Override{Source: source[name], By: o.By, At: o.At}
 	}
 	if p, ok := b.Phase(m.OpenPhase); ok {
 		view.Phase = p.Name

@@ -130,7 +130,14 @@ func sizeOfRun(r *model.Run) int {
 
 func sizeOfMember(m *model.Member) int {
 	return memberSize + len(m.Key) + len(m.Hash) + len(m.Error) + 8*len(m.Queue) + 4*timeSize +
-		sizeOfMap(m.Data) + sizeOfMap(m.WorkerData)
+		sizeOfMap(m.Data) + sizeOfMap(m.WorkerData) + sizeOfOverrides(m.Overrides)
+}
+
+func sizeOfOverrides(overrides map[string]model.Override) (size int) {
+	for name, o := range overrides {
+		size += mapSize + timeSize + len(name) + len(o.Source) + len(o.By)
+	}
+	return size
 }
 
 func sizeOfMap(values map[string]json.RawMessage) int {

@@ -11,7 +11,7 @@ import (
 )
 
 // State is the state before or after a change in an audit record: only the part that changes, and
-// no data of members.
+// data of members only where it was corrected.
 type State map[string]any
 
 // JSON returns the state as a document of an audit record has them.

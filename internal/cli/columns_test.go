@@ -38,6 +38,8 @@ func batchAPI(t *testing.T) (*person, *[]string) {
 		switch path := r.URL.Path; {
 		case strings.HasSuffix(path, "/members"):
 			body = failedMember
+		case strings.Contains(path, "/members/"):
+			body = oneMember(w, path[strings.LastIndex(path, "/")+1:])
 		case strings.HasSuffix(path, "/steps"):
 			body = failedSteps
 		case strings.HasSuffix(path, "/phases"):
@@ -51,6 +53,22 @@ func batchAPI(t *testing.T) (*person, *[]string) {
 	p := newPerson(t)
 	p.env["MATOOLKIT_API_URL"] = s.URL
 	return p, &queries
+}
+
+// oneMember answers for a member by the number or the key.
+func oneMember(w http.ResponseWriter, which string) string {
+	var all struct{ Items []json.RawMessage }
+	if err := json.Unmarshal([]byte(failedMember), &all); err != nil {
+		panic(err)
+	}
+	for _, item := range all.Items {
+		if strings.Contains(string(item), `"id":`+which+",") || strings.Contains(string(item), `"memberKey":"`+which+`"`) {
+			return string(item)
+		}
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(http.StatusNotFound)
+	return fmt.Sprintf(`{"status":404,"error":"not_found","detail":"batch 42 has no member %s"}`, which)
 }
 
 // Lists and items as they are shown on a terminal of 80 and of 120 columns. The columns that

@@ -167,7 +167,7 @@ func TestControlIsForAdministrators(t *testing.T) {
 	csv := p.file("members.csv", "UserId\nu1\n")
 	for _, args := range []string{
 		"cancel 1 --yes", "pause 1", "resume 1", "reschedule 1 --start 2026-03-09 --yes", "approve 1 move", "retry 1", "skip-step 1 5 --reason x", "mark-done 1 5 --reason x",
-		"add-members 1 " + csv, "remove-member 1 2 --yes",
+		"add-members 1 " + csv, "remove-member 1 2 --yes", "update-members 1 " + csv + " --yes",
 	} {
 		if _, err, status := p.run(append([]string{"batch"}, strings.Fields(args)...)...); status != 3 || !strings.Contains(err, "require the app role Admin") {
 			t.Errorf("a reader's %s: status %d: %s", args, status, err)
@@ -196,7 +196,7 @@ func TestCancelAndRemoveAsk(t *testing.T) {
 					changes = append(changes, r.Method+" "+r.URL.Path)
 				}
 				w.Header().Set("Content-Type", "application/json")
-				_, _ = io.WriteString(w, `{"id":7,"runbookName":"moves","status":"active","memberCount":2}`)
+				_, _ = io.WriteString(w, `{"id":7,"memberKey":"eve","runbookName":"moves","status":"active","memberCount":2}`)
 			}))
 			var out, notices strings.Builder
 			root := cli.NewRoot(command.Environment{

@@ -27,8 +27,8 @@ var destructive = map[string]string{
 
 // Without a terminal to ask on, and without --yes, nothing that takes something away is
 // begun: the status is that of wrong usage. Every command with --yes is such a one, but for
-// publish, which asks only where batches are concerned, and advance, which takes the name
-// of the phase instead.
+// publish, which asks only where batches are concerned, advance, which takes the name
+// of the phase instead, and update-members, which shows its changes first.
 func TestDestructiveCommandsAsk(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
@@ -49,7 +49,7 @@ func TestDestructiveCommandsAsk(t *testing.T) {
 		path := strings.TrimPrefix(cmd.CommandPath(), "matoolkit ")
 		args, takes := destructive[path]
 		asks := cmd.Flags().Lookup("yes") != nil
-		if asks != takes && path != "runbook publish" && path != "batch advance" {
+		if asks != takes && path != "runbook publish" && path != "batch advance" && path != "batch update-members" {
 			t.Errorf("%s: it has --yes: %v; it is known as one that takes something away: %v", path, asks, takes)
 		}
 		if !takes {

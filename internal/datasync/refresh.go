@@ -2,8 +2,10 @@ package datasync
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/logkey"
@@ -56,7 +58,7 @@ func (s *syncRun) refreshPage(ctx context.Context, batch int, ids []int, rows ma
 	var e model.MembersRefreshed
 	for _, m := range members {
 		row := rows[m.Doc.ID]
-		data, err := s.syncer.sealer.SealData(ctx, s.rb, batch, m.Doc.ID, row.Data)
+		data, err := s.sealRow(ctx, batch, &m.Doc, row.Data)
 		if err != nil {
 			return err
 		}
@@ -71,4 +73,24 @@ func (s *syncRun) refreshPage(ctx context.Context, batch int, ids []int, rows ma
 	}
 	_, _, err = s.syncer.applier.Run(ctx, batch, c)
 	return err
+}
+
+// sealRow returns the data of a row with its secrets encrypted for a member. A secret that an
+// administrator corrected keeps its encrypted value where the row has the same, so that the engine
+// sees that the source agrees.
+func (s *syncRun) sealRow(ctx context.Context, batch int, m *model.Member, data map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+	sealed, err := s.syncer.sealer.SealData(ctx, s.rb, batch, m.ID, data)
+	if err != nil || len(m.Overrides) == 0 {
+		return sealed, err
+	}
+	overridden := map[string]json.RawMessage{}
+	for name := range m.Overrides {
+		if value, ok := data[name]; ok {
+			overridden[name] = value
+		}
+	}
+	corrected, err := s.syncer.sealer.SealCorrection(ctx, s.rb, batch, m, overridden)
+	next := maps.Clone(sealed)
+	maps.Copy(next, corrected)
+	return next, err
 }

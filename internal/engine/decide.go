@@ -35,6 +35,8 @@ func decideBatch(s model.State, e model.Event, now time.Time) (model.Decision, e
 		return onBatchCreated(s, e)
 	case model.MembersRefreshed:
 		return onMembersRefreshed(s, e)
+	case model.MemberCorrected:
+		return onMemberCorrected(s, e, now)
 	case model.SecretsDue:
 		return onSecretsDue(s, e, now)
 	case model.MemberSecretsDue:

@@ -9,9 +9,10 @@ import (
 	"github.com/matoolkit/matoolkit/internal/model"
 )
 
-// onMembersRefreshed gives members the data that their data source has now. Columns that only an
-// older version of the runbook uses stay, and so do erased secrets. The open run of a member uses
-// the data from its next dispatch on.
+// onMembersRefreshed gives members the data that their data source has now. Columns that the row
+// lacks stay, and so do erased secrets. A column that an administrator corrected keeps the corrected
+// value until the source has the same. The open run of a member uses the data from its next dispatch
+// on.
 func onMembersRefreshed(s model.State, e model.MembersRefreshed) (d model.Decision, err error) {
 	for _, r := range e.Members {
 		m, err := s.LoadMember(r.Member)
@@ -19,33 +20,62 @@ func onMembersRefreshed(s model.State, e model.MembersRefreshed) (d model.Decisi
 			return model.Decision{}, err
 		}
 		next := *m
-		next.Hash, next.Data = r.Hash, map[string]json.RawMessage{}
+		next.Hash, next.Data, next.Overrides = r.Hash, map[string]json.RawMessage{}, maps.Clone(m.Overrides)
 		maps.Copy(next.Data, m.Data)
-		maps.Copy(next.Data, r.Data)
-		for name, value := range m.Data {
-			if sealed, ok := model.Sealed(value); ok && sealed == "" {
-				next.Data[name] = value
-			}
+		for name, value := range r.Data {
+			refreshColumn(&next, name, value)
 		}
+		dropEmpty(&next)
 		if reflect.DeepEqual(&next, m) {
 			continue
 		}
-		d.Members = append(d.Members, &next)
-		run, err := refreshOpenRun(s, &next)
-		if err != nil {
+		if err := changeMember(s, &d, m, &next); err != nil {
 			return model.Decision{}, err
-		}
-		if run != nil {
-			d.Runs = append(d.Runs, run)
 		}
 	}
 	d.Repeated = d.Empty()
 	return d, nil
 }
 
-// refreshOpenRun returns the run that a member is in with the member's values; nil for none. A run
-// that has not begun is written as it is: see runstate.CaptureVariables.
-func refreshOpenRun(s model.State, m *model.Member) (*model.Run, error) {
+// refreshColumn gives a member the value that the data source has of a column.
+func refreshColumn(m *model.Member, name string, value json.RawMessage) {
+	if sealed, ok := model.Sealed(m.Data[name]); ok && sealed == "" {
+		return
+	}
+	o, corrected := m.Overrides[name]
+	switch {
+	case !corrected:
+		m.Data[name] = value
+	case model.SameValue(m.Data[name], value):
+		delete(m.Overrides, name)
+	default:
+		o.Source = value
+		m.Overrides[name] = o
+	}
+}
+
+// dropEmpty removes the map of overrides where none is left.
+func dropEmpty(m *model.Member) {
+	if len(m.Overrides) == 0 {
+		m.Overrides = nil
+	}
+}
+
+// changeMember adds a member whose data changes to a decision, with the run that the member is in
+// where the change concerns it.
+func changeMember(s model.State, d *model.Decision, was, next *model.Member) error {
+	d.Members = append(d.Members, next)
+	run, err := refreshOpenRun(s, was, next)
+	if run != nil {
+		d.Runs = append(d.Runs, run)
+	}
+	return err
+}
+
+// refreshOpenRun returns the run that a member is in with the member's values; nil where there is none
+// or it uses no value that changed. A run that has not begun is written as it is: see
+// runstate.CaptureVariables.
+func refreshOpenRun(s model.State, was, m *model.Member) (*model.Run, error) {
 	if m.OpenPhase == 0 {
 		return nil, nil
 	}
@@ -56,13 +86,22 @@ func refreshOpenRun(s model.State, m *model.Member) (*model.Run, error) {
 	if run == nil || run.Status.Terminal() { // the member was loaded before the run ended, or before it began
 		return nil, model.ErrOutdated
 	}
-	next := run.Clone()
-	if next.Status == model.RunWaiting {
-		return next, nil
-	}
-	rb, err := s.LoadRunbook(next.Runbook, next.Version)
+	rb, err := s.LoadRunbook(run.Runbook, run.Version)
 	if err != nil {
 		return nil, err
 	}
-	return next, runstate.CaptureVariables(next, rb, m)
+	before, next := run.Clone(), run.Clone()
+	if err := runstate.CaptureVariables(before, rb, was); err != nil {
+		return nil, err
+	}
+	if err := runstate.CaptureVariables(next, rb, m); err != nil {
+		return nil, err
+	}
+	if reflect.DeepEqual(before.Variables, next.Variables) {
+		return nil, nil
+	}
+	if next.Status == model.RunWaiting {
+		return run.Clone(), nil
+	}
+	return next, nil
 }

@@ -134,7 +134,7 @@ func TestAStepSaysThatItsSecretWasErased(t *testing.T) {
 	t.Parallel()
 	p := enterOf(t, read(t, secretSource), 1, `{"Upn":"ada","Password":`+erasedJSON+`}`)
 	p.on(model.RunStarted{})
-	const want = `the secret "Password" was erased after its last use; to supply it again`
+	const want = `the secret "Password" was erased after its last use; supply it again with: matoolkit member set`
 	if p.run.Status != model.RunFailed || !strings.Contains(p.run.Error, want) {
 		t.Errorf("the run is %s: %s", p.run.Status, p.run.Error)
 	}

@@ -219,7 +219,9 @@ func (s *system) intervene() {
 	case 19:
 		s.guard(mark)
 	case 20:
-		s.refresh(s.anyone())
+		if s.refresh(s.anyone()); s.pick(2) == 0 {
+			s.correct(s.anyone())
+		}
 	case 21: // the last page, behind which nothing is erased, comes after the others: see erase
 		s.event(model.SecretsDue{Page: s.pick(max(1, s.batch.PageCount()))})
 	case 22:
@@ -252,6 +254,20 @@ func (s *system) refresh(member int) {
 			Member: member, Data: map[string]json.RawMessage{"Kind": json.RawMessage(`"User"`)}, Hash: fmt.Sprint(s.pick(3)),
 		}}})
 	}
+}
+
+// correct gives a member other data, as an administrator does, or withdraws that.
+func (s *system) correct(member int) {
+	if _, ok := s.members[member]; !ok {
+		return
+	}
+	e := model.MemberCorrected{Member: member, By: "ada"}
+	if s.pick(3) == 0 {
+		e.ClearOverrides = []string{"Kind"}
+	} else {
+		e.Set = map[string]json.RawMessage{"Kind": json.RawMessage([]string{`"User"`, `"Group"`}[s.pick(2)])}
+	}
+	s.event(e)
 }
 
 // erase erases the secrets of a batch that has ended, page by page.

@@ -77,6 +77,8 @@ func (p *parser) header(r *csv.Reader, names []string) bool {
 			at.Field, at.Code = "", CodeCharacter
 			p.add(at, "column %d of the header contains a control character", i+1)
 			p.columns = append(p.columns, column{})
+		case p.options.SomeColumns && name != "":
+			p.columns = append(p.columns, column{name: name, format: formats[name]})
 		default:
 			near[fold(name)] = name
 			p.columns = append(p.columns, column{})
@@ -93,7 +95,7 @@ func (p *parser) header(r *csv.Reader, names []string) bool {
 // the unused names of the header by their folded form.
 func (p *parser) reportMissing(wanted []string, seen map[string]int, near map[string]string) {
 	for _, w := range wanted {
-		if seen[w] > 0 {
+		if seen[w] > 0 || p.options.SomeColumns && w != p.rb.DataSource.PrimaryKey {
 			continue
 		}
 		at := Problem{Line: 1, Field: w, Code: CodeMissingColumn}

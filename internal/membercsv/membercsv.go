@@ -130,6 +130,9 @@ const (
 type Options struct {
 	Delimiter string // the name of a delimiter; empty: the header decides
 	Rules     lint.ColumnRules
+	// SomeColumns accepts a file for members who exist: it needs no column but the key, and has any
+	// other. Whether the members have these columns is for the caller to check.
+	SomeColumns bool
 }
 
 // Members is the content of a file. It has rows only if there is no problem; they refer to the file. The

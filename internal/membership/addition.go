@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/matoolkit/matoolkit/internal/api"
@@ -11,6 +12,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -194,10 +196,41 @@ func (a *addition) memberWrites(ctx context.Context, s *applier.Snapshot, people
 		}
 		if p.Hash == "" {
 			m.AddedBy = a.by.Name
+		} else if err := a.carryCorrections(ctx, rb, &m, data[i]); err != nil {
+			return nil, err
 		}
 		ops = append(ops, store.Create(store.MemberKey(b.ID, id), m))
 	}
 	return ops, nil
+}
+
+// carryCorrections gives a new member from a data source the corrections of their last membership in a
+// batch of the runbook, but for those that the source agrees with by now. Plain is the row.
+func (a *addition) carryCorrections(ctx context.Context, rb *runbook.Runbook, m *model.Member, plain map[string]json.RawMessage) error {
+	at, ok := a.claims.corrected[m.Key]
+	if !ok {
+		return nil
+	}
+	last, err := a.members.applier.ReadMember(ctx, at.batch, at.member)
+	if err != nil {
+		return err
+	}
+	values, err := a.members.sealer.OpenData(ctx, at.batch, &last.Doc, slices.Collect(maps.Keys(last.Doc.Overrides)))
+	if err != nil {
+		return err
+	}
+	maps.DeleteFunc(values, func(name string, value json.RawMessage) bool { return model.SameValue(value, plain[name]) })
+	sealed, err := a.members.sealer.SealData(ctx, rb, a.batch.Doc.ID, m.ID, values)
+	if err != nil || len(sealed) == 0 {
+		return err
+	}
+	m.Overrides, m.Data = map[string]model.Override{}, maps.Clone(m.Data)
+	for name, value := range sealed {
+		o := last.Doc.Overrides[name]
+		o.Source = m.Data[name]
+		m.Overrides[name], m.Data[name] = o, value
+	}
+	return nil
 }
 
 func (a *addition) auditRecord(s *applier.Snapshot, n int) store.Write {

@@ -56,6 +56,7 @@ func (c *claimant) loadClaims(ctx context.Context, keys []string) ([]*claimed, e
 	for _, p := range people {
 		for _, h := range p.item.Doc.Holders {
 			c.judge(p, h, members[h.Batch][h.Key])
+			c.noteCorrected(h, members[h.Batch][h.Key])
 		}
 	}
 	return people, nil
@@ -75,10 +76,27 @@ func groupByClaim(keys []string) (people []*claimed, byID map[string]*claimed) {
 	return people, byID
 }
 
+// memberAt is a member of a batch.
+type memberAt struct{ batch, member int }
+
+// noteCorrected remembers the last membership of a person whose data an administrator had corrected
+// when the data source removed the person: the corrections go with a person who moves.
+func (c *claimant) noteCorrected(h store.ClaimHolder, members []store.MemberClaim) {
+	if c.batches[h.Batch].runbook != c.runbook {
+		return
+	}
+	for _, m := range members {
+		last := c.corrected[h.Key]
+		if m.Status == model.MemberRemoved && m.RemovedBy == "" && m.Overridden && (h.Batch > last.batch || h.Batch == last.batch && m.ID > last.member) {
+			c.corrected[h.Key] = memberAt{h.Batch, m.ID}
+		}
+	}
+}
+
 // loadMembers loads the members of a batch with these keys, by key; none where the batch is not
-// open.
+// open and of another runbook.
 func (c *claimant) loadMembers(ctx context.Context, batch int, keys []string) (map[string][]store.MemberClaim, error) {
-	if b, err := c.loadHolder(ctx, batch); err != nil || b.standing != batchOpen {
+	if b, err := c.loadHolder(ctx, batch); err != nil || b.standing != batchOpen && b.runbook != c.runbook {
 		return nil, err
 	}
 	found, err := c.members.store.MembersByKey(ctx, batch, keys)

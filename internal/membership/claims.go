@@ -35,6 +35,7 @@ func (r *Registrar) FindTakenFailed(ctx context.Context, b *model.Batch, rb *run
 type claimant struct {
 	members *Registrar
 	batch   int // 0: it has no number yet
+	runbook string
 	workers []string
 	round   string // identifies the claims of one call; empty while the batch is created
 	shared  bool   // people may be in other batches
@@ -42,10 +43,15 @@ type claimant struct {
 	again   bool   // writes claims of this batch again, which others take for void by now
 	done    map[string]bool
 	batches map[int]claimingBatch
+
+	corrected map[string]memberAt // by key; see noteCorrected
 }
 
 func (r *Registrar) newClaimant(batch int, rb *runbook.Runbook, round string, shared bool) *claimant {
-	return &claimant{members: r, batch: batch, workers: rb.Workers(), round: round, shared: shared, done: map[string]bool{}, batches: map[int]claimingBatch{}}
+	return &claimant{
+		members: r, batch: batch, runbook: rb.Name, workers: rb.Workers(), round: round, shared: shared,
+		done: map[string]bool{}, batches: map[int]claimingBatch{}, corrected: map[string]memberAt{},
+	}
 }
 
 // look gives those of the people whom another batch has, and writes nothing.

@@ -46,6 +46,7 @@ type Batch struct {
 	DiscardedRemovals int          `json:"discardedRemovals,omitempty"` // members whom the source lacks and whose removal an administrator discarded
 	Secrets           bool         `json:"secrets,omitempty"`           // a version of its runbook has secrets
 	SecretsErasedAt   *time.Time   `json:"secretsErasedAt,omitempty"`   // when all secrets that were left were erased last
+	SecretsSuppliedAt *time.Time   `json:"secretsSuppliedAt,omitempty"` // when an administrator last gave a secret to a member after the batch had ended
 	Phases            []Phase      `json:"phases"`                      // append-only: an execution's place never changes
 
 	Quiet *runbook.QuietHours `json:"quiet,omitempty"` // of its version: no phase begins in them; nil in a manual batch

@@ -160,6 +160,14 @@ type (
 	}
 	// MembersRefreshed: the data source has other data of members than the batch.
 	MembersRefreshed struct{ Members []RefreshedMember }
+	// MemberCorrected: an administrator gives columns of a member other values, and withdraws
+	// earlier corrections, in whose place the values of the data source come back.
+	MemberCorrected struct {
+		Member         int
+		Set            map[string]json.RawMessage
+		ClearOverrides []string
+		By             string
+	}
 	// SecretsDue erases the secrets of one page of members, and of page 0 those of the runs without
 	// a member, if the batch ended long enough ago. After the last page SecretsErased follows.
 	SecretsDue struct{ Page int }
@@ -248,6 +256,7 @@ func (EarlierStartsReleased) event() {}
 func (MembersJoined) event()         {}
 func (BatchCreated) event()          {}
 func (MembersRefreshed) event()      {}
+func (MemberCorrected) event()       {}
 func (SecretsDue) event()            {}
 func (MemberSecretsDue) event()      {}
 func (SecretsErased) event()         {}

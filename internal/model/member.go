@@ -1,7 +1,10 @@
 package model
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"reflect"
 	"time"
 )
 
@@ -12,6 +15,7 @@ type Member struct {
 	Key        string                     `json:"key"`
 	Hash       string                     `json:"hash,omitempty"`       // of the source's row, to know when it changes; empty where no source is read
 	Data       map[string]json.RawMessage `json:"data"`                 // the columns of the source
+	Overrides  map[string]Override        `json:"overrides,omitempty"`  // the columns in Data that an administrator corrected, while the source has another value
 	WorkerData map[string]json.RawMessage `json:"workerData,omitempty"` // what output_params took from results
 	Status     MemberStatus               `json:"status"`
 	AddedAt    time.Time                  `json:"addedAt"`
@@ -36,4 +40,32 @@ type Member struct {
 // still run.
 func (m *Member) Busy(now time.Time) bool {
 	return m.BusyUntil != nil && now.Before(*m.BusyUntil) || m.UndoingUntil != nil && now.Before(*m.UndoingUntil)
+}
+
+// Label names the member in texts.
+func (m *Member) Label() string { return fmt.Sprintf("member %d (%s)", m.ID, m.Key) }
+
+// Override is a column that an administrator corrected in a batch from a data source. The data of
+// the member has the corrected value.
+type Override struct {
+	Source json.RawMessage `json:"source,omitempty"` // the value that the source had last; none where it lacks the column
+	By     string          `json:"by"`
+	At     time.Time       `json:"at"`
+}
+
+// SameValue reports whether two JSON values are equal, however they are written. No value equals
+// only no value.
+func SameValue(a, b json.RawMessage) bool {
+	if bytes.Equal(a, b) || len(a) == 0 || len(b) == 0 {
+		return bytes.Equal(a, b)
+	}
+	var values [2]any
+	for i, raw := range []json.RawMessage{a, b} {
+		decoder := json.NewDecoder(bytes.NewReader(raw))
+		decoder.UseNumber()
+		if decoder.Decode(&values[i]) != nil {
+			return false
+		}
+	}
+	return reflect.DeepEqual(values[0], values[1])
 }

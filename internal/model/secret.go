@@ -65,7 +65,23 @@ func (m *Member) eraseValues(which func(name string, sealed bool) bool) bool {
 	data, ofData := erased(m.Data, which)
 	outputs, ofOutputs := erased(m.WorkerData, which)
 	m.Data, m.WorkerData = data, outputs
-	return ofData || ofOutputs
+	return m.eraseOverridden(which) || ofData || ofOutputs
+}
+
+// eraseOverridden erases the secrets of the source that corrections override.
+func (m *Member) eraseOverridden(which func(name string, sealed bool) bool) (any bool) {
+	for name, o := range m.Overrides {
+		source, erased := erased(map[string]json.RawMessage{name: o.Source}, which)
+		if !erased || o.Source == nil {
+			continue
+		}
+		if !any {
+			m.Overrides, any = maps.Clone(m.Overrides), true
+		}
+		o.Source = source[name]
+		m.Overrides[name] = o
+	}
+	return any
 }
 
 // EraseSecrets erases the secrets among a run's outputs as [Member.EraseSecrets] does, and reports
@@ -98,10 +114,14 @@ func (b *Batch) EraseSecretsAt() *time.Time {
 	if !b.Secrets || !b.Status.Terminal() || b.CompletedAt == nil {
 		return nil
 	}
-	if b.SecretsErasedAt != nil && b.SecretsErasedAt.After(*b.CompletedAt) {
+	from := *b.CompletedAt
+	if b.SecretsSuppliedAt != nil && b.SecretsSuppliedAt.After(from) {
+		from = *b.SecretsSuppliedAt
+	}
+	if b.SecretsErasedAt != nil && b.SecretsErasedAt.After(from) {
 		return nil
 	}
-	at := b.CompletedAt.Add(SecretRetention)
+	at := from.Add(SecretRetention)
 	if b.Status == BatchCancelled {
 		at = *b.CompletedAt // nothing in it can be retried
 	}

@@ -197,6 +197,16 @@ type MultiValued struct {
 	Format string
 }
 
+// Format gives the format of a multi-valued column; empty for any other.
+func (d DataSource) Format(column string) string {
+	for _, m := range d.MultiValued {
+		if m.Name == column {
+			return m.Format
+		}
+	}
+	return ""
+}
+
 // EffectiveRetry is the step's own retry, else the runbook's, else none. The two
 // are never merged.
 func (r *Runbook) EffectiveRetry(s Step) Retry {
@@ -288,6 +298,17 @@ func (r *Runbook) HasOutput(variable string) bool {
 		has = has || gives
 	})
 	return has
+}
+
+// OutputStep names a step whose output_params have a variable that would else be a column; empty
+// where none has.
+func (r *Runbook) OutputStep(variable string) (name string) {
+	r.EachStep(func(s Step, path []any) {
+		if _, gives := s.OutputParams[variable]; gives && name == "" && path[0] != "init" {
+			name = s.Name
+		}
+	})
+	return name
 }
 
 // References names the variables that the step's function, parameters and condition use,

@@ -3,6 +3,7 @@ package sealing
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -31,6 +32,42 @@ func (s *Sealer) SealData(ctx context.Context, rb *runbook.Runbook, batch, membe
 		}
 	}
 	return sealed, nil
+}
+
+// SealCorrection returns columns of a member with their secrets encrypted. A secret that is the same
+// as the member has keeps its encrypted value, so that it can be compared. It does not change data.
+func (s *Sealer) SealCorrection(ctx context.Context, rb *runbook.Runbook, batch int, m *model.Member, data map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+	sealed, err := s.SealData(ctx, rb, batch, m.ID, data)
+	if err != nil || len(rb.Secret) == 0 {
+		return sealed, err
+	}
+	was, err := s.OpenData(ctx, batch, m, slices.Collect(maps.Keys(data)))
+	for name, value := range was {
+		if _, encrypted := model.Sealed(m.Data[name]); encrypted && model.SameValue(value, data[name]) {
+			sealed[name] = m.Data[name]
+		}
+	}
+	return sealed, err
+}
+
+// OpenData returns some columns of a member with their secrets decrypted. It leaves out those that
+// the member does not have, and secrets that were erased or whose key is deleted.
+func (s *Sealer) OpenData(ctx context.Context, batch int, m *model.Member, names []string) (map[string]json.RawMessage, error) {
+	data := map[string]json.RawMessage{}
+	for _, name := range names {
+		value, has := m.Data[name]
+		if sealed, ok := model.Sealed(value); !has || ok && sealed == "" {
+			continue
+		}
+		opened, err := s.open(ctx, batch, m.ID, name, value)
+		switch {
+		case errors.Is(err, secret.ErrUnavailable):
+			return nil, err
+		case err == nil:
+			data[name] = opened
+		}
+	}
+	return data, nil
 }
 
 // FillJob replaces the references to secrets in the parameters of a job with their values, and

@@ -60,11 +60,15 @@ type FailedMember struct {
 	Error      string `json:"error"`
 }
 
-// MemberClaim is the part of a member that decides whether a claim holds.
+// MemberClaim is the part of a member that decides whether a claim holds, and whether a person who is
+// added again has corrections.
 type MemberClaim struct {
 	MemberPresence
-	Key   string `json:"key"`
-	Claim string `json:"claim"`
+	ID         int    `json:"id"`
+	Key        string `json:"key"`
+	Claim      string `json:"claim"`
+	RemovedBy  string `json:"removedBy"`
+	Overridden bool   `json:"overridden"` // the member has overrides
 }
 
 // MemberProjection is the part of a member that a data source sync compares.

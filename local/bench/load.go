@@ -245,7 +245,7 @@ func (w *writer) story(ctx context.Context) error {
 			return err
 		},
 		func() error {
-			_, err := timed(w.meter, "DELETE member", func() (api.Member, error) { return w.api.RemoveMember(ctx, batch.ID, 1, "the load") })
+			_, err := timed(w.meter, "DELETE member", func() (api.Member, error) { return w.api.RemoveMember(ctx, batch.ID, "1", "the load") })
 			return err
 		},
 		func() error {

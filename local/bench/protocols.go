@@ -125,7 +125,7 @@ func leaving(members int) load {
 				return err
 			}
 			for id := range members {
-				if _, err := client.RemoveMember(ctx, batch, id+1, ""); err != nil {
+				if _, err := client.RemoveMember(ctx, batch, fmt.Sprint(id+1), ""); err != nil {
 					return err
 				}
 			}

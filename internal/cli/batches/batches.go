@@ -25,14 +25,14 @@ func Commands(shared *command.Console) []*cobra.Command {
 		createBatchCommand(c), listBatchesCommand(c), getBatchCommand(c), advanceCommand(c), watchCommand(c),
 		membersCommand(c), phasesCommand(c), stepsCommand(c), command.BatchAuditCommand(shared), reportCommand(c),
 		pauseCommand(c), resumeCommand(c), cancelCommand(c), rescheduleCommand(c), approveCommand(c),
-		retryCommand(c), skipStepCommand(c), markDoneCommand(c), addMembersCommand(c), removeMemberCommand(c),
+		retryCommand(c), skipStepCommand(c), markDoneCommand(c), addMembersCommand(c), updateMembersCommand(c), removeMemberCommand(c),
 		removalsCommand(c), confirmRemovalsCommand(c), discardRemovalsCommand(c))
 	batch.Example = `  matoolkit batch create moves members.csv
   matoolkit batch advance 42 --wait
   matoolkit batch get 42`
-	member := command.Group("member", "Show members of a batch with their steps and errors", listedAs(membersCommand(c), "members", "member"), getMemberCommand(c))
+	member := command.Group("member", "Show and correct members of a batch", listedAs(membersCommand(c), "members", "member"), getMemberCommand(c), setMemberCommand(c), clearOverrideCommand(c))
 	member.Example = `  matoolkit member list 42 --status failed
-  matoolkit member get 42 7`
+  matoolkit member get 42 ada@contoso.com`
 	step := command.Group("step", "Show steps of a batch with their results and errors", listedAs(stepsCommand(c), "steps", "step"), getStepCommand(c))
 	step.Example = `  matoolkit step list 42 --status failed
   matoolkit step get 42 20000007001`
@@ -239,14 +239,14 @@ the job; heartbeats come every 30 seconds. Between two polls a step is polling.
 
 --limit counts the steps of one member in one phase as one item.`,
 		Example: `  matoolkit batch steps 42 --status failed
-  matoolkit batch steps 42 --member 7 --output json`,
+  matoolkit batch steps 42 --member ada@contoso.com --output json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := command.BatchID(args[0])
 			if err != nil {
 				return err
 			}
-			if o.Member < 0 {
-				return exit.Usagef("--member is %d; member numbers start at 1", o.Member)
+			if cmd.Flags().Changed("member") && strings.TrimSpace(o.MemberRef) == "" {
+				return exit.Usagef("--member is empty; omit it to list the steps of all members")
 			}
 			s, err := c.Session()
 			if err != nil {
@@ -261,7 +261,7 @@ the job; heartbeats come every 30 seconds. Between two polls a step is polling.
 	}
 	steps.Flags().StringVar(&o.Status, "status", "", "only steps with this status: "+render.OneOf(api.StepStatuses))
 	steps.Flags().StringVar(&o.Phase, "phase", "", "only steps of this phase")
-	steps.Flags().IntVar(&o.Member, "member", 0, "only steps of the member with this number")
+	steps.Flags().StringVar(&o.MemberRef, "member", "", "only steps of the member with this key or number")
 	command.Searched(steps, &o, "steps of members whose key starts with this, case-sensitive")
 	command.Sorted(steps, &o, api.StepSorts)
 	p.Flags(steps)

@@ -8,10 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/apiclient"
 	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
-	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
 // memberDetails is a member with its steps in structured output.
@@ -22,24 +20,25 @@ type memberDetails struct {
 
 func getMemberCommand(c *runner) *cobra.Command {
 	return command.Shows(&cobra.Command{
-		Use: "get <id> <member-id>", Short: "Show a member with its data, its steps and its error", Args: command.Needs("the id", "the member-id"),
-		Long: `Shows one member of a batch in full: its data, its error and its steps. Give the number of
-the member or its key.`,
-		Example: `  matoolkit member get 42 7
-  matoolkit member get 42 ada@contoso.com --output json`,
+		Use: "get <id> <member>", Short: "Show a member with its data, its steps and its error", Args: command.Needs("the id", "the member"),
+		Long: `Shows one member of a batch in full: its data, its error and its steps. Name the member by
+the key or the number. Where a text is the key of one member and the number of another,
+write key:… or id:….`,
+		Example: `  matoolkit member get 42 ada@contoso.com
+  matoolkit member get 42 7 --output json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, id, err := c.OnBatch(args[0])
 			if err != nil {
 				return err
 			}
-			member, err := findMember(cmd.Context(), s.Client, id, args[1])
+			member, err := s.Client.Member(cmd.Context(), id, args[1])
 			if err != nil {
 				return err
 			}
 			if !c.Structured() && (!c.Plain() || len(c.Columns) > 0) {
 				return c.Print(member, c.MemberTable(member))
 			}
-			steps, err := command.Collect(cmd.Context(), command.Paging{Limit: 1, All: true}, api.ListOptions{Member: member.ID}, command.PerBatch(id, s.Client.Steps))
+			steps, err := command.Collect(cmd.Context(), command.Paging{Limit: 1, All: true}, api.ListOptions{MemberRef: fmt.Sprintf("id:%d", member.ID)}, command.PerBatch(id, s.Client.Steps))
 			if err != nil {
 				return err
 			}
@@ -49,29 +48,6 @@ the member or its key.`,
 			return c.PrintMember(id, member, steps.Items)
 		},
 	})
-}
-
-// findMember reads a member by its number or its key. The API only lists members.
-func findMember(ctx context.Context, client *apiclient.Client, id int, which string) (api.Member, error) {
-	number, err := strconv.Atoi(which)
-	if err != nil {
-		number = 0
-	}
-	o := api.ListOptions{}
-	if number == 0 {
-		o.Search = which
-	}
-	found, err := find(ctx, o, command.PerBatch(id, client.Members), func(m api.Member) bool { return m.ID == number || m.Key == which })
-	if found == nil && err == nil {
-		err = &exit.Error{
-			Status: exit.NotFound, Text: fmt.Sprintf("batch %d has no member %s", id, render.Printable(which)),
-			Hint: fmt.Sprintf("List the members: matoolkit batch members %d", id),
-		}
-	}
-	if err != nil {
-		return api.Member{}, err
-	}
-	return *found, nil
 }
 
 // find reads a list page by page up to the item that is wanted. It returns nil if there is none.

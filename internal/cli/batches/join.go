@@ -2,7 +2,6 @@ package batches
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -73,8 +72,12 @@ type uploading struct {
 
 func (u *uploading) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&u.shared, "allow-in-other-batches", false, "accept people who are in other batches that have not ended; not for a batch that follows a data source")
-	cmd.Flags().StringVar(&u.delimiter, "delimiter", "", "what separates the fields, if the header does not show it: "+render.OneOf(csvtext.DelimiterNames()))
+	u.delimiterFlag(cmd)
 	cmd.Flags().BoolVar(&u.dry, "dry-run", false, "check the file and write nothing")
+}
+
+func (u *uploading) delimiterFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&u.delimiter, "delimiter", "", "what separates the fields, if the header does not show it: "+render.OneOf(csvtext.DelimiterNames()))
 }
 
 func (u *uploading) options() (options []api.UploadOption, err error) {
@@ -124,30 +127,26 @@ func removeMemberCommand(c *runner) *cobra.Command {
 still run; its result is recorded and changes nothing. Nothing is rolled back: the steps
 under on_member_removed in the runbook run for the member instead.
 
-You cannot remove a failed member, who takes part in nothing more. matoolkit batch members
-shows the numbers of members.
+Name the member by the key or the number. You cannot remove a failed member, who takes part
+in nothing more.
 
 The command asks for confirmation. Without a terminal, give --yes.`,
-		Example: `  matoolkit batch remove-member 42 7 --reason "has left the company"`,
+		Example: `  matoolkit batch remove-member 42 ada@contoso.com --reason "has left the company"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			member, err := strconv.Atoi(args[1])
-			if err != nil || member < 1 {
-				return exit.Usagef("invalid member %q: give a number that matoolkit batch members shows", args[1])
-			}
 			s, id, err := c.OnBatch(args[0])
 			if err != nil {
 				return err
 			}
 			if !yes {
-				if err := c.Confirm(cmd.Context(), "Remove member %d from batch %d?", member, id); err != nil {
+				if err := c.Confirm(cmd.Context(), "Remove member %s from batch %d?", render.Printable(args[1]), id); err != nil {
 					return err
 				}
 			}
-			view, err := s.Client.RemoveMember(cmd.Context(), id, member, why)
+			view, err := s.Client.RemoveMember(cmd.Context(), id, args[1], why)
 			if err != nil {
 				return err
 			}
-			return c.Done(view, c.MemberTable(view), fmt.Sprintf("matoolkit batch members %d --status removed", id), "Removed member %d (%s) from batch %d.", member, view.Key, id)
+			return c.Done(view, c.MemberTable(view), fmt.Sprintf("matoolkit batch members %d --status removed", id), "Removed member %d (%s) from batch %d.", view.ID, render.Printable(view.Key), id)
 		},
 	}
 	remove.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation")

@@ -60,6 +60,7 @@ func (c *Printer) PrintMember(batch int, v api.Member, steps []api.Step) error {
 	c.printFields(field{"Member", v.ID}, field{"Key", v.Key}, field{"Batch", batch}, field{"Status", v.Status}, field{"Phase", v.Phase},
 		field{"Failed at", failed}, field{"Failed on", v.FailedAt}, field{"Error", v.Error}, field{"Added", v.AddedAt}, field{"Removed", removed})
 	c.printValues("Data", v.Data)
+	c.printOverrides(v.Overrides)
 	c.printValues("Outputs of steps", v.WorkerData)
 	if len(steps) > 0 {
 		fmt.Fprintln(c.Stdout)
@@ -75,6 +76,24 @@ func (c *Printer) PrintMember(batch int, v api.Member, steps []api.Step) error {
 		c.Notice("Next: matoolkit batch retry %d --member %d", batch, v.ID)
 	}
 	return nil
+}
+
+// printOverrides prints which columns an administrator corrected, with the values of the data source.
+func (c *Printer) printOverrides(overrides map[string]api.Override) {
+	if len(overrides) == 0 {
+		return
+	}
+	fmt.Fprint(c.Stdout, "\nCorrected columns, which the data source has otherwise:\n")
+	var fields []field
+	for _, name := range slices.Sorted(maps.Keys(overrides)) {
+		o := overrides[name]
+		source := "no such column"
+		if o.Source != nil {
+			source = c.value(o.Source)
+		}
+		fields = append(fields, field{"  " + Printable(name), fmt.Sprintf("%s in the data source; corrected by %s, %s", source, o.By, Stamp(o.At))})
+	}
+	c.printFields(fields...)
 }
 
 // printValues prints JSON values by their names.

@@ -27,7 +27,7 @@ func (t *transition) secret(name string, value json.RawMessage) (bool, error) {
 }
 
 // supplyAnew says what to do about a secret that was erased.
-const supplyAnew = "to supply it again, create a batch from a CSV or a data source row that contains it"
+const supplyAnew = "supply it again with: matoolkit member set"
 
 func (t *transition) isSecret(name string) bool {
 	return t.rb != nil && t.rb.IsSecret(name)

@@ -1,0 +1,208 @@
+package membership
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/humanize"
+	"github.com/matoolkit/matoolkit/internal/membercsv"
+	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/problem"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// UpdateMembers calls UpdateMembersFrom with a CSV in memory.
+func (r *Registrar) UpdateMembers(ctx context.Context, by audit.Caller, batch int, csv []byte, dry bool, why string, options ...api.UploadOption) (api.MembersUpdate, error) {
+	return r.UpdateMembersFrom(ctx, by, batch, bytes.NewReader(csv), dry, why, options...)
+}
+
+// UpdateMembersFrom corrects the members whose keys a CSV has, in the columns of the file and in no
+// other. It checks all rows before it changes anyone, and changes no one unless every row is good.
+// With dry it says what it would change. A request that was cut short is repeated: members who have
+// the values already stay as they are. Errors: as CorrectMember, with the line of each bad row, and
+// CodeTooLarge.
+func (r *Registrar) UpdateMembersFrom(ctx context.Context, by audit.Caller, batch int, csv membercsv.File, dry bool, why string, options ...api.UploadOption) (api.MembersUpdate, error) {
+	if err := errors.Join(checkSize(csv), audit.CheckReason(why)); err != nil {
+		return api.MembersUpdate{}, err
+	}
+	c, err := r.newCorrector(ctx, by, batch, why)
+	if err != nil {
+		return api.MembersUpdate{}, err
+	}
+	file, err := membercsv.Read(csv, c.runbook, membercsv.Options{Delimiter: api.UploadOptionsOf(options).Delimiter, Rules: c.rules, SomeColumns: true})
+	if err != nil {
+		return api.MembersUpdate{}, err
+	}
+	if len(file.Problems) > 0 {
+		return api.MembersUpdate{}, notUpdated(csvProblems(file.Problems))
+	}
+	if len(file.Rows) > maxAdded {
+		return api.MembersUpdate{}, problem.New(api.CodeTooLarge, "the CSV has %d rows; at most %d members can be updated at once", len(file.Rows), maxAdded)
+	}
+	u := update{corrector: c, view: api.MembersUpdate{BatchID: batch, DryRun: dry, Changes: []api.ColumnChange{}, Warnings: file.Warnings}}
+	if err := u.find(ctx, file.Rows); err != nil {
+		return api.MembersUpdate{}, err
+	}
+	if err := u.checkAll(ctx); err != nil || dry {
+		return u.view, err
+	}
+	u.view.Changed, u.view.Unchanged, u.view.ChangeCount, u.view.Changes = 0, 0, 0, []api.ColumnChange{}
+	return u.view, u.applyAll(ctx)
+}
+
+// notUpdated refuses a CSV with its problems.
+func notUpdated(problems []api.InputProblem) error {
+	return &problem.Error{Code: api.CodeInvalid, Message: fmt.Sprintf("the CSV has %s; no member was changed", humanize.Count(len(problems), "problem")), Problems: problems}
+}
+
+// update corrects the members of a CSV. It is not safe for concurrent use.
+type update struct {
+	*corrector
+	rows map[int]membercsv.Row // by the number of the member
+	ids  []int                 // in the order of the file
+	view api.MembersUpdate
+}
+
+// find finds the members of the rows.
+func (u *update) find(ctx context.Context, rows []membercsv.Row) error {
+	u.rows = map[int]membercsv.Row{}
+	var unknown []api.InputProblem
+	for chunk := range slices.Chunk(rows, 200) {
+		keys := make([]string, len(chunk))
+		for i, row := range chunk {
+			keys[i] = row.Key
+		}
+		found, err := u.members.store.MembersByKey(ctx, u.batch.Doc.ID, keys)
+		if err != nil {
+			return err
+		}
+		byKey := map[string]int{}
+		for _, m := range found {
+			byKey[m.Key] = max(byKey[m.Key], m.ID) // all but the last were removed
+		}
+		for _, row := range chunk {
+			id := byKey[row.Key]
+			if id == 0 {
+				unknown = append(unknown, api.InputProblem{
+					Line: row.Line, Field: u.runbook.DataSource.PrimaryKey, Code: "unknown-member",
+					Message: fmt.Sprintf("batch %d has no member %q; keys are case-sensitive", u.batch.Doc.ID, row.Key),
+				})
+				continue
+			}
+			u.rows[id] = row
+			u.ids = append(u.ids, id)
+		}
+	}
+	if len(unknown) > 0 {
+		return notUpdated(unknown)
+	}
+	return nil
+}
+
+// pageOfUpdate is how many members are read, and changed in one write: each with the run that the
+// member is in and an audit record.
+const pageOfUpdate = 30
+
+// load reads members, with what the file has of them.
+func (u *update) load(ctx context.Context, ids []int) (changes []correction, bad []api.InputProblem, err error) {
+	members, err := u.members.store.MembersByID(ctx, u.batch.Doc.ID, ids)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, m := range members {
+		row := u.rows[m.Doc.ID]
+		change := correction{member: m}
+		if change.given, err = row.Data(); err != nil {
+			return nil, nil, err
+		}
+		delete(change.given, u.runbook.DataSource.PrimaryKey)
+		problems, err := u.check(ctx, &change)
+		var refusal *model.Refusal
+		if errors.As(err, &refusal) {
+			problems, err = []api.InputProblem{{Field: u.runbook.DataSource.PrimaryKey, Code: "member-ended", Message: refusal.Reason}}, nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, p := range problems {
+			p.Line = row.Line
+			bad = append(bad, p)
+		}
+		changes = append(changes, change)
+	}
+	return changes, bad, nil
+}
+
+// checkAll checks all rows, and notes what they change.
+func (u *update) checkAll(ctx context.Context) error {
+	var bad []api.InputProblem
+	for ids := range slices.Chunk(u.ids, pageOfUpdate) {
+		changes, problems, err := u.load(ctx, ids)
+		if err != nil {
+			return err
+		}
+		if bad = append(bad, problems...); len(bad) > 0 {
+			continue
+		}
+		foreseen, err := u.foresee(changes)
+		if err != nil {
+			return err
+		}
+		u.note(len(changes), foreseen)
+	}
+	if len(bad) > 0 {
+		return notUpdated(bad)
+	}
+	return nil
+}
+
+// applyAll changes the members, some in each write. Where another process changes one of them, it
+// checks them anew.
+func (u *update) applyAll(ctx context.Context) error {
+	limit := pageOfUpdate
+	for left := u.ids; len(left) > 0; {
+		n := 0
+		err := store.RetryOnConflict(ctx, func() error {
+			n = min(limit, len(left))
+			changes, bad, err := u.load(ctx, left[:n])
+			if err != nil {
+				return err
+			}
+			if len(bad) > 0 { // since all rows were checked
+				return &problem.Error{Code: api.CodeConflict, Message: fmt.Sprintf("the batch changed meanwhile: %s; %s were changed before. Send the file again", bad[0].Message, humanize.Count(u.view.Changed, "member")), Problems: bad}
+			}
+			done, err := u.apply(ctx, changes)
+			if errors.Is(err, store.ErrTooLarge) && limit > 1 {
+				err = fmt.Errorf("%w: %w", store.ErrChanged, err)
+			}
+			if store.Overtaken(err) {
+				limit = max(1, limit/2)
+			}
+			if err == nil {
+				u.note(n, done)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		left = left[n:]
+	}
+	return nil
+}
+
+// note adds what was changed of so many members to the answer.
+func (u *update) note(members int, done corrected) {
+	u.view.Changed += done.members
+	u.view.Unchanged += members - done.members
+	u.view.ChangeCount += len(done.changes)
+	room := max(0, api.MaxColumnChanges-len(u.view.Changes))
+	u.view.Changes = append(u.view.Changes, done.changes[:min(room, len(done.changes))]...)
+	room = max(0, api.MaxColumnChanges-len(u.view.InFlight))
+	u.view.InFlight = append(u.view.InFlight, done.inFlight[:min(room, len(done.inFlight))]...)
+}
