@@ -54,9 +54,9 @@ param targetTenantId string
 @maxLength(36)
 param appId string
 
-@description('Id of the worker in runbooks: lower-case letters, digits and hyphens.')
+@description('Id of the worker in runbooks: letters, digits, hyphens, underscores and dots, with a letter or digit at both ends.')
 @minLength(1)
-@maxLength(11)
+@maxLength(43)
 param workerId string = 'worker-01'
 
 @description('Image of the worker with registry and tag. Empty: the worker is not created, or stays as it is.')

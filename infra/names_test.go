@@ -93,8 +93,55 @@ func TestNamesFit(t *testing.T) {
 // TestReservedWorkerIDsAreRefused: their identities would be those of another part.
 func TestReservedWorkerIDsAreRefused(t *testing.T) {
 	t.Parallel()
-	for id, reserved := range map[string]bool{"func": true, "pull": true, "eu-scale": true, "worker-01": false, "function": false, "scale-eu": false} {
+	for id, reserved := range map[string]bool{"func": true, "Pull": true, "eu-Scale": true, "worker-01": false, "function": false, "scale-eu": false} {
 		if _, err := templates.Try(t, templates.Worker, map[string]any{"workerId": id}); (err != nil) != reserved || reserved && !strings.Contains(err.Error(), "workerId: ") {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+}
+
+func TestWorkersHaveResourcesForEveryIDThatARunbookCanName(t *testing.T) {
+	t.Parallel()
+	app := func(id string) string {
+		t.Helper()
+		d, err := templates.Try(t, templates.Worker, map[string]any{"name": "matoolkit12", "environmentName": "producti", "workerId": id, "workerImage": "r/w:1"})
+		if err != nil {
+			t.Fatalf("%s: %v", id, err)
+		}
+		for _, r := range d.Resources {
+			rule, known := nameRules[r.Type]
+			if name := path.Base(r.Name); known && strings.Count(r.Type, "/") == 1 && r.Scope == nil && (!regexp.MustCompile("^(?:"+rule+")$").MatchString(name) || strings.Contains(name, "--")) {
+				t.Errorf("%s: %s cannot have the name %q", id, r.Type, name)
+			}
+			if name := path.Base(r.Name); strings.HasSuffix(r.Type, "/topics/subscriptions") && name != "worker-"+id {
+				t.Errorf("%s: the subscription is %s", id, name)
+			}
+		}
+		return path.Base(templates.One(t, d, "Microsoft.App/containerApps").Name)
+	}
+	const base = "matoolkit12-producti-"
+	names := map[string]string{}
+	for _, id := range []string{
+		"w", "worker-01", "exchange-eu", "Exchange.Europe_2", "a--b", "a.b", "a_b", "1.2.3", strings.Repeat("W", 43), strings.Repeat("w", 42) + "x",
+	} {
+		name := app(id)
+		if other, taken := names[name]; taken {
+			t.Errorf("%s and %s have the name %s", id, other, name)
+		}
+		names[name] = id
+	}
+	for _, id := range []string{"worker-01", "exchange-eu"} {
+		if names[base+id] != id {
+			t.Errorf("%s does not have its id in its name: %v", id, names)
+		}
+	}
+	for _, pair := range [][2]string{{"worker-01", "WORKER-01"}, {"exchange.europe", "Exchange.Europe"}} {
+		if one, two := app(pair[0]), app(pair[1]); one != two {
+			t.Errorf("%v have the names %s and %s", pair, one, two)
+		}
+	}
+	for _, id := range []string{"-a", "a.", "_a", "a b", "wörker", "a/b", "a'b"} {
+		if _, err := templates.Try(t, templates.Worker, map[string]any{"workerId": id}); err == nil || !strings.Contains(err.Error(), "workerId: use letters") {
 			t.Errorf("%s: %v", id, err)
 		}
 	}

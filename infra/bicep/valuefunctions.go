@@ -1,6 +1,8 @@
 package bicep
 
 import (
+	"crypto/sha256"
+	"encoding/base32"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -15,9 +17,9 @@ import (
 // of their arguments.
 var functions = map[string][2]int{
 	"any": {1, 1}, "concat": {1, 99}, "contains": {2, 2}, "empty": {1, 1}, "endsWith": {2, 2}, "fail": {1, 1}, "guid": {1, 99},
-	"items": {1, 1}, "join": {2, 2}, "json": {1, 1}, "length": {1, 1}, "max": {1, 99}, "min": {1, 99}, "replace": {3, 3},
-	"resourceGroup": {0, 0}, "resourceId": {2, 99}, "string": {1, 1}, "subscriptionResourceId": {2, 99}, "tenant": {0, 0},
-	"take": {2, 2}, "toLower": {1, 1}, "union": {1, 99},
+	"items": {1, 1}, "join": {2, 2}, "json": {1, 1}, "length": {1, 1}, "max": {1, 99}, "min": {1, 99}, "range": {2, 2}, "replace": {3, 3},
+	"resourceGroup": {0, 0}, "resourceId": {2, 99}, "string": {1, 1}, "subscriptionResourceId": {2, 99}, "substring": {3, 3},
+	"take": {2, 2}, "tenant": {0, 0}, "toLower": {1, 1}, "union": {1, 99}, "uniqueString": {1, 99},
 }
 
 // simple evaluates a function without lambdas.
@@ -66,6 +68,25 @@ func (v *evaluator) simple(e *Call, arguments []any) any {
 			return Runtime("guid()")
 		}
 		return uuid.NewSHA1(uuid.NameSpaceURL, []byte(joined(arguments, "-"))).String()
+	case "uniqueString": // the form of Azure's value, which is another one
+		if strings.ContainsRune(joined(arguments, ""), '<') {
+			return Runtime("uniqueString()")
+		}
+		sum := sha256.Sum256([]byte(joined(arguments, "-")))
+		return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:13]
+	case "range":
+		all := []any{}
+		for i := range v.number64(e.Arguments[1], arguments[1]) {
+			all = append(all, v.number64(e.Arguments[0], arguments[0])+i)
+		}
+		return all
+	case "substring":
+		all := []rune(text(0))
+		start, count := int(v.number64(e.Arguments[1], arguments[1])), int(v.number64(e.Arguments[2], arguments[2]))
+		if start < 0 || count < 0 || start+count > len(all) {
+			return v.unknown(e, "substring(%q, %d, %d)", text(0), start, count)
+		}
+		return string(all[start : start+count])
 	case "endsWith":
 		return strings.HasSuffix(text(0), text(1))
 	case "fail":

@@ -194,6 +194,26 @@ func (f fields) steps(name string, least int) []draftStep {
 	return out
 }
 
+// worker reports an id that differs from an earlier one only in case: in Azure they have the same
+// subscription.
+func (p *parser) worker(id string, pos position, path string) {
+	if id == "" {
+		return
+	}
+	if p.workers == nil {
+		p.workers = map[string]draftWorker{}
+	}
+	key := strings.ToLower(id)
+	first, ok := p.workers[key]
+	if !ok {
+		p.workers[key] = draftWorker{id, pos.line}
+		return
+	}
+	if first.id != id {
+		p.errorf(pos, path, CodeWorkerCase, "the worker %q differs only in case from %q on line %d; use one spelling", id, first.id, first.line)
+	}
+}
+
 // step reads one step, and where its name is.
 func (p *parser) step(n *yaml.Node, path string) (draftStep, position) {
 	s := draftStep{path: path}
@@ -203,6 +223,7 @@ func (p *parser) step(n *yaml.Node, path string) (draftStep, position) {
 	}
 	s.Name = f.title("name")
 	s.WorkerID = f.workerID()
+	p.worker(s.WorkerID, f.at("worker_id"), f.join("worker_id"))
 	s.Function = f.function(&s)
 	if n, ok := f.values["params"]; ok {
 		s.Params = p.params(n, f.join("params"), &s)

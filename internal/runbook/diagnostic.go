@@ -74,6 +74,7 @@ const (
 	CodeUnquoted         = "unquoted-template"            // `{{name}}` without quotes, which YAML reads as a mapping
 	CodeUnresolvable     = "unresolvable-variable"        // an output is used before the step that writes it
 	CodeUnusedVar        = "unused-var"                   // nothing uses one of the `vars`
+	CodeWorkerCase       = "worker-case"                  // the id of a worker differs from another one only in case
 	CodeUnusedRollback   = "unused-rollback"              // no step calls the rollback
 )
 

@@ -50,7 +50,14 @@ type parser struct {
 	visited int
 	located int // bytes of text read to find the positions of templates
 	vars    map[string]*constant
-	stopped bool // no more is looked at, nor reported
+	stopped bool                   // no more is looked at, nor reported
+	workers map[string]draftWorker // by the id in lower case
+}
+
+// draftWorker is the id of a worker where it is named first.
+type draftWorker struct {
+	id   string
+	line int
 }
 
 func (p *parser) report(sev Severity, n position, path, code, format string, args ...any) {

@@ -32,6 +32,9 @@ func (p *Publisher) check(ctx context.Context, name string, yaml []byte, strict 
 	if err != nil {
 		return nil, nil, err
 	}
+	if bad := problems(lint.WorkerCase(yaml, rb, catalogs)); len(bad) > 0 {
+		return nil, nil, runbookErrors(bad)
+	}
 	warnings := slices.Concat(diagnostics, p.settingsWithoutValue(yaml, rb), lint.Check(yaml, rb, catalogs))
 	if err := p.takeSecrets(ctx, rb, catalogs); err != nil {
 		return nil, nil, err

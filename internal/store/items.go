@@ -57,7 +57,9 @@ func TaskKey(batch int, task string) Key {
 }
 
 // WorkerKey is the record of a worker. No worker id contains a colon.
-func WorkerKey(worker string) Key { return Key{PartitionWorkers, "worker:" + worker, "worker"} }
+func WorkerKey(worker string) Key {
+	return Key{PartitionWorkers, "worker:" + strings.ToLower(worker), "worker"}
+}
 
 // CatalogKey is the functions that a worker announced.
 func CatalogKey(worker string) Key { return Key{PartitionWorkers, "catalog:" + worker, "catalog"} }

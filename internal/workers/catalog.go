@@ -23,7 +23,8 @@ const (
 
 // OnCatalog stores the functions that a worker announces. If a worker has several replicas, the
 // catalogue of the one that started last is valid. A catalogue that is delivered again, or after
-// a later one, changes nothing. OnCatalog rejects an invalid catalogue.
+// a later one, changes nothing. OnCatalog rejects an invalid catalogue, and one of a worker whose id
+// differs only in case from that of another worker.
 func (r *Registry) OnCatalog(ctx context.Context, m message.Delivery, c message.Catalog) error {
 	if err := checkCatalog(len(m.Body), c); err != nil {
 		return err
@@ -37,6 +38,10 @@ func (r *Registry) OnCatalog(ctx context.Context, m message.Delivery, c message.
 		r.Catalog = &announced
 		return changed
 	}, functions)
+	var conflict *caseConflict
+	if errors.As(err, &conflict) {
+		return message.Reject("%v", conflict)
+	}
 	if err == nil && changed {
 		r.log.InfoContext(ctx, "worker announced its functions", logkey.WorkerID, c.WorkerID, logkey.Version, c.Version, logkey.Functions, len(c.Functions))
 	}

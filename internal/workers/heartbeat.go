@@ -3,6 +3,7 @@ package workers
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -35,7 +36,13 @@ func (r *Registry) OnHeartbeat(ctx context.Context, m message.Delivery, h messag
 	if now.Sub(sent) > replicaRetention {
 		return nil // the record may have dropped the replica since
 	}
-	return r.changeRecord(ctx, h.WorkerID, func(r *Record) bool { return r.addHeartbeat(h, limitClock(reported, m), now) })
+	err := r.changeRecord(ctx, h.WorkerID, func(r *Record) bool { return r.addHeartbeat(h, limitClock(reported, m), now) })
+	var conflict *caseConflict
+	if errors.As(err, &conflict) { // its announcement is kept as an unprocessable message: one is enough
+		r.log.WarnContext(ctx, "heartbeat ignored", logkey.WorkerID, h.WorkerID, logkey.Error, err)
+		return nil
+	}
+	return err
 }
 
 // limitClock returns the time that a worker gave a message, or the time at which the message

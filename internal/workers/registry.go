@@ -8,6 +8,7 @@ package workers
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -63,7 +64,7 @@ func newCache[T any]() *lru.Cache[string, T] {
 // has only the id.
 func (r *Registry) ReadRecord(ctx context.Context, id string) (Record, error) {
 	item, err := store.Read[Record](ctx, r.store, store.WorkerKey(id))
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, store.ErrNotFound) || err == nil && item.Doc.ID != id {
 		return Record{ID: id}, nil
 	}
 	return item.Doc, err
@@ -85,14 +86,37 @@ func (r *Registry) ReadRecords(ctx context.Context, runs ...*model.Run) (map[str
 	return records, nil
 }
 
+// idRetention is how long after a worker was seen no other worker can have its id in another case.
+const idRetention = time.Hour
+
+// caseConflict says that the id of a worker differs only in case from that of another one.
+type caseConflict struct {
+	id, other string
+	seen      time.Time
+}
+
+func (e *caseConflict) Error() string {
+	return fmt.Sprintf("the worker id %q differs only in case from that of the worker %q, seen at %s: give it another id", e.id, e.other, formatTime(e.seen))
+}
+
 // changeRecord writes the record of a worker together with extra if change reports that it
-// changed it. Errors: store.ErrChanged after a conflict, which asks for the message again.
+// changed it. Errors: *caseConflict; store.ErrChanged after a conflict, which asks for the message again.
 func (r *Registry) changeRecord(ctx context.Context, id string, change func(*Record) bool, extra ...store.Write) error {
 	item, err := store.OrNone(store.Read[Record](ctx, r.store, store.WorkerKey(id)))
 	if err != nil {
 		return err
 	}
 	next := item.Doc
+	if item.ETag != "" && item.Doc.ID != id {
+		seen := next.LastSeen()
+		if next.Catalog != nil {
+			seen = later(seen, next.Catalog.SeenAt)
+		}
+		if r.now().Sub(seen) < idRetention {
+			return &caseConflict{id: id, other: next.ID, seen: seen}
+		}
+		next = Record{}
+	}
 	next.ID = id
 	if !change(&next) {
 		return nil

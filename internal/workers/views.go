@@ -65,6 +65,9 @@ func (r *Registry) Worker(ctx context.Context, id string) (api.Worker, error) {
 	if err != nil {
 		return api.Worker{}, err
 	}
+	if record.Doc.ID != id {
+		record = store.Item[Record]{}
+	}
 	if record.ETag == "" {
 		if jobs[id].Count == 0 {
 			return api.Worker{}, problem.New(api.CodeNotFound, "unknown worker %q: it never announced itself, sent a heartbeat or answered a job, and no job waits for it", id)

@@ -22,9 +22,9 @@ param location string = resourceGroup().location
 @description('Tags of all resources, in addition to application and environment.')
 param tags object = {}
 
-@description('Id of the worker in runbooks: lower-case letters, digits and hyphens. Not func or pull, and not ending in -scale.')
+@description('Id of the worker in runbooks: letters, digits, hyphens, underscores and dots, with a letter or digit at both ends. Not func or pull, and not ending in -scale. Ids that differ only in case have the same resources, so a deployment of one replaces the other.')
 @minLength(1)
-@maxLength(11)
+@maxLength(43)
 param workerId string = 'worker-01'
 
 @description('Image of the worker with registry and tag or digest, such as matoolkitdevacr.azurecr.io/matoolkit-worker:v1.2.3. Empty: the container app stays as it is, or is not created.')
@@ -157,15 +157,33 @@ var roles = {
 }
 var base = '${name}-${environmentName}'
 
+var lowerId = toLower(workerId)
+var foreign = filter(
+  range(0, length(workerId)),
+  i =>
+    !contains(
+      i == 0 || i == length(workerId) - 1 ? 'abcdefghijklmnopqrstuvwxyz0123456789' : 'abcdefghijklmnopqrstuvwxyz0123456789._-',
+      substring(lowerId, i, 1)
+    )
+)
+
 // Other identities have these names.
 var reserved = contains(
   [
     'func'
     'pull'
   ],
-  workerId
-) || endsWith(workerId, '-scale')
-var id = reserved ? fail('workerId: func, pull and names that end in -scale are reserved') : workerId
+  lowerId
+) || endsWith(lowerId, '-scale')
+var id = !empty(foreign)
+  ? fail('workerId: use letters, digits, hyphens, underscores and dots, with a letter or digit at both ends')
+  : reserved ? fail('workerId: func, pull and names that end in -scale are reserved') : workerId
+
+// The name of a container app has lower-case letters, digits and single hyphens, and 11 characters are
+// left for the worker. An id that is no such name is shortened, with a hash.
+var letters = replace(replace(replace(lowerId, '-', ''), '_', ''), '.', '')
+var isName = length(lowerId) < 12 && replace(lowerId, '-', '') == letters && !contains(lowerId, '--')
+var key = isName ? lowerId : '${take(letters, 5)}-${take(uniqueString(lowerId), 5)}'
 
 var allTags = union(
   {
@@ -176,8 +194,8 @@ var allTags = union(
   tags
 )
 var identityNames = {
-  worker: '${base}-${id}-id'
-  scale: '${base}-${id}-scale-id'
+  worker: '${base}-${key}-id'
+  scale: '${base}-${key}-scale-id'
 }
 var busName = '${base}-bus'
 var vaultUri = 'https://${base}-kv${environment().suffixes.keyvaultDns}'
@@ -217,7 +235,7 @@ resource functionsIdentity 'Microsoft.ManagedIdentity/userAssignedIdentities@202
 }
 
 module workerIdentity '../../shared/identity.bicep' = {
-  name: '${base}-${id}-id'
+  name: '${base}-${key}-id'
   params: {
     identityName: identityNames.worker
     location: location
@@ -226,7 +244,7 @@ module workerIdentity '../../shared/identity.bicep' = {
 }
 
 module scaleIdentity '../../shared/identity.bicep' = {
-  name: '${base}-${id}-scale-id'
+  name: '${base}-${key}-scale-id'
   params: {
     identityName: identityNames.scale
     location: location
@@ -235,7 +253,7 @@ module scaleIdentity '../../shared/identity.bicep' = {
 }
 
 module bus 'bus.bicep' = {
-  name: '${base}-${id}-bus'
+  name: '${base}-${key}-bus'
   params: {
     namespaceName: busName
     workerId: id
@@ -251,7 +269,7 @@ module bus 'bus.bicep' = {
 
 // The role assignments need the secrets, which exist when you deploy an image.
 module vault 'vault.bicep' = if (!empty(workerImage)) {
-  name: '${base}-${id}-vault'
+  name: '${base}-${key}-vault'
   params: {
     vaultName: '${base}-kv'
     secretNames: vaultAccess == 'vault' ? [] : secretNames
@@ -263,9 +281,9 @@ module vault 'vault.bicep' = if (!empty(workerImage)) {
 // Roles take some minutes to be in effect. A worker that starts earlier ends with an error, and the
 // platform restarts it.
 module app 'app.bicep' = if (!empty(workerImage)) {
-  name: '${base}-${id}'
+  name: '${base}-${key}'
   params: {
-    appName: '${base}-${id}'
+    appName: '${base}-${key}'
     location: location
     tags: allTags
     containerEnvironmentName: '${base}-cae'
@@ -396,8 +414,8 @@ module app 'app.bicep' = if (!empty(workerImage)) {
   ]
 }
 
-@description('Name of the worker\'s container app, which may not exist yet.')
-output workerAppName string = '${base}-${id}'
+@description('Name of the worker\'s container app, which may not exist yet. It is derived from workerId.')
+output workerAppName string = '${base}-${key}'
 
 @description('Name of the worker\'s subscription of worker-jobs.')
 output subscriptionName string = bus.outputs.subscriptionName
