@@ -113,12 +113,25 @@ type Step struct {
 	Error          string          `json:"errorMessage,omitempty"`
 	DispatchedAt   *time.Time      `json:"dispatchedAt,omitempty"`
 	CompletedAt    *time.Time      `json:"completedAt,omitempty"`
+	TimeoutSeconds int             `json:"timeoutSeconds"` // of one job, from its dispatch to its result
 	PollCount      int             `json:"pollCount,omitempty"`
+	Poll           *StepPoll       `json:"poll,omitempty"` // nil: the step does not poll
 	RetryCount     int             `json:"retryCount,omitempty"`
+	MaxRetries     int             `json:"maxRetries,omitempty"`
+	RetryInterval  int             `json:"retryIntervalSeconds,omitempty"` // before the first retry
+	OnFailure      string          `json:"onFailure,omitempty"`            // the rollback sequence that a failure starts
 	RetryAfter     *time.Time      `json:"retryAfter,omitempty"`
 	Deadline       *time.Time      `json:"deadline,omitempty"` // when the job in flight is given up
 	Resolved       *Attribution    `json:"resolved,omitempty"` // who skipped it or marked it done
 	Late           []AbandonedJob  `json:"abandonedJobs,omitempty"`
+}
+
+// StepPoll says how a step polls, and since when it has.
+type StepPoll struct {
+	IntervalSeconds int        `json:"intervalSeconds"`
+	TimeoutSeconds  int        `json:"timeoutSeconds"`         // from StartedAt
+	StartedAt       *time.Time `json:"startedAt,omitempty"`    // nil: the step has not polled
+	LastPolledAt    *time.Time `json:"lastPolledAt,omitempty"` // when the function last answered that it is not complete
 }
 
 // AbandonedJob is a job that was given up, with the result that came later.

@@ -88,7 +88,15 @@ func Step(rb *runbook.Runbook, r *model.Run, index int, records map[string]worke
 		IsInit: r.Kind == model.KindInit, Kind: string(r.Kind), Rollback: s.Rollback, WorkerID: definition.WorkerID, Function: cmp.Or(s.Function, definition.Function), When: definition.When.Text(), Params: redactor.Params(s.Params),
 		Status: StepStatus(r, s, records, now), JobID: s.JobID, Result: redactor.Result(s.Result), Error: s.Error, DispatchedAt: s.DispatchedAt,
 		CompletedAt: s.CompletedAt, PollCount: pollsBegun(s, now), RetryCount: s.RetryCount, RetryAfter: s.RetryAfter,
-		Resolved: Attribution(s.Resolved),
+		Resolved: Attribution(s.Resolved), TimeoutSeconds: seconds(definition.Timeout), OnFailure: definition.OnFailure,
+	}
+	if retry := rb.EffectiveRetry(definition); retry.MaxRetries > 0 {
+		view.MaxRetries, view.RetryInterval = retry.MaxRetries, seconds(retry.Interval)
+	}
+	if poll := definition.Poll; poll != nil {
+		view.Poll = &api.StepPoll{
+			IntervalSeconds: seconds(poll.Interval), TimeoutSeconds: seconds(poll.Timeout), StartedAt: s.PollStartedAt, LastPolledAt: s.PolledAt,
+		}
 	}
 	if s.JobInFlight() {
 		view.Deadline = r.DeadlineAt
@@ -100,6 +108,8 @@ func Step(rb *runbook.Runbook, r *model.Run, index int, records map[string]worke
 	}
 	return view, nil
 }
+
+func seconds(d time.Duration) int { return int(d / time.Second) }
 
 // pollsBegun returns how often a step was polled by now, without a poll that was sent ahead.
 func pollsBegun(s model.Step, now time.Time) int {

@@ -28,6 +28,7 @@ type Step struct {
 	DispatchedAt  *time.Time      `json:"dispatchedAt,omitempty"` // when its last job was decided on
 	CompletedAt   *time.Time      `json:"completedAt,omitempty"`  // when its end was decided, which is when the next step is dispatched; a result may be older
 	PollStartedAt *time.Time      `json:"pollStartedAt,omitempty"`
+	PolledAt      *time.Time      `json:"polledAt,omitempty"`  // when the function last answered that it is not complete
 	PollAt        *time.Time      `json:"pollAt,omitempty"`    // when the next poll of a polling step is due
 	PollSent      bool            `json:"pollSent,omitempty"`  // the job of that poll was sent ahead, and becomes visible then
 	PollCount     int             `json:"pollCount,omitempty"` // polls dispatched or sent ahead; never reset, as the two counts below, so that job ids stay unique

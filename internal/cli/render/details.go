@@ -114,6 +114,37 @@ func (c *Printer) printValues(title string, values map[string]json.RawMessage) {
 	c.printFields(fields...)
 }
 
+// span formats seconds as runbooks write a duration.
+func span(seconds int) string {
+	if seconds == 0 {
+		return ""
+	}
+	return round(time.Duration(seconds) * time.Second)
+}
+
+// retriesOf says how often a step was retried, and how often it can be.
+func retriesOf(v api.Step) any {
+	if v.MaxRetries == 0 {
+		return positive(v.RetryCount)
+	}
+	return fmt.Sprintf("%d of %d, the first after %s", v.RetryCount, v.MaxRetries, span(v.RetryInterval))
+}
+
+// pollsOf says how often a step was polled, and how it is.
+func pollsOf(v api.Step) string {
+	if v.Poll == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d, every %s for %s", v.PollCount, span(v.Poll.IntervalSeconds), span(v.Poll.TimeoutSeconds))
+}
+
+func pollTime(v api.Step, of func(*api.StepPoll) *time.Time) *time.Time {
+	if v.Poll == nil {
+		return nil
+	}
+	return of(v.Poll)
+}
+
 // PrintStep prints a step of a batch with its parameters and its result.
 func (c *Printer) PrintStep(batch int, v api.Step) error {
 	resolved := ""
@@ -131,7 +162,9 @@ func (c *Printer) PrintStep(batch int, v api.Step) error {
 	c.printFields(field{"Step", v.ID}, field{"Name", v.Name}, field{"Batch", batch}, field{"Phase", v.Phase}, field{"Version", v.RunbookVersion}, field{"Kind", stepKind(v)},
 		field{"Member", stepMember(v)}, field{"Worker", v.WorkerID}, field{"Function", v.Function}, field{"Condition", v.When}, field{"Status", v.Status}, field{"Error", v.Error},
 		field{"Job", v.JobID}, field{"Dispatched", v.DispatchedAt}, field{"Completed", v.CompletedAt}, field{"Took", duration},
-		field{"Retries", positive(v.RetryCount)}, field{"Polls", positive(v.PollCount)}, field{"Next retry", v.RetryAfter}, field{"Deadline", v.Deadline},
+		field{"Timeout", span(v.TimeoutSeconds)}, field{"Deadline", v.Deadline}, field{"Retries", retriesOf(v)}, field{"Next retry", v.RetryAfter},
+		field{"Polls", pollsOf(v)}, field{"Polling since", pollTime(v, func(p *api.StepPoll) *time.Time { return p.StartedAt })},
+		field{"Last polled", pollTime(v, func(p *api.StepPoll) *time.Time { return p.LastPolledAt })}, field{"On failure", v.OnFailure},
 		field{"Resolved by", resolved})
 	for _, late := range v.Late {
 		outcome := "no result"

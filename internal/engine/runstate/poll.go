@@ -27,6 +27,7 @@ func (t *transition) onIncomplete(reason string) error {
 	if step.PollStartedAt == nil {
 		step.PollStartedAt = &t.now
 	}
+	step.PolledAt = &t.now
 	at, end := t.now.Add(poll.Interval), step.PollStartedAt.Add(poll.Timeout)
 	ahead := at.Before(end) && t.mode != model.Paused && poll.Interval <= sendAheadAtMost
 	if end.Before(at) {

@@ -24,7 +24,7 @@ func Restart(r *model.Run, task string) {
 			}
 			s.Status, s.JobID, s.Result, s.Error, s.Resolved = model.StepPending, "", nil, "", nil
 			s.DispatchedAt, s.CompletedAt, s.RetryAfter, s.Postponed, s.QueuedUntil = nil, nil, nil, false, nil
-			s.PollStartedAt, s.RetriesBefore = nil, s.RetryCount
+			s.PollStartedAt, s.PolledAt, s.RetriesBefore = nil, nil, s.RetryCount
 		}
 	}
 	r.Status, r.Current, r.EndedAt, r.Error, r.LastEvent, r.Next = model.RunWaiting, first, nil, "", "", 0
