@@ -28,7 +28,7 @@ GORELEASER := go run github.com/goreleaser/goreleaser/v2@v2.15.4
 GOLANGCI_VERSION = 2.15.0
 GOLANGCI = $(if $(findstring version $(GOLANGCI_VERSION) ,$(shell golangci-lint version 2>/dev/null)),golangci-lint,go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(GOLANGCI_VERSION))
 
-.PHONY: help build stage clean demo demo-programs up func bench bench-long bench-record bench-river test test-short test-protocols soak soak-storm soak-simulation soak-sources soak-explore fuzz lint portable vuln clients example-workers package image notices release
+.PHONY: help build stage clean demo demo-programs up func bench bench-long bench-record bench-river test test-short test-protocols test-browser soak soak-storm soak-simulation soak-sources soak-explore fuzz lint portable vuln clients example-workers package image notices release
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "%s%s\n", sep, substr($$0, 5); sep = "\n"} /^[A-Za-z0-9_-]+:.*## / {if (sep) printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -108,6 +108,10 @@ test-short: ## run the tests without programs, servers and searches
 test-protocols: ## run the tests of internal/app with Azure's drivers
 	$(TEST) ./internal/app -count 1 -azure
 
+test-browser: ## run the tests in Chromium (needs chromium and npm)
+	cd e2e/browser && npm ci --ignore-scripts --no-audit --no-fund
+	$(TEST) -tags browser -count 1 ./e2e/browser
+
 # How long each fuzz target runs, and how long "make soak" runs; SOAK=0 is until Ctrl-C.
 FUZZ ?= 30s
 SOAK ?= 0
@@ -143,6 +147,7 @@ fuzz: ## run each fuzz target for FUZZ=30s
 lint: ## check the format, vet, golangci-lint and the workflows
 	@unformatted=$$($(GOFUMPT) -l .); test -z "$$unformatted" || { echo "$$unformatted"; echo "not formatted: run $(GOFUMPT) -w ."; exit 1; }
 	$(PLAIN) go vet -trimpath ./...
+	$(PLAIN) go vet -trimpath -tags browser ./e2e/browser
 	$(PLAIN) go -C bench/peers/river vet -trimpath ./...
 	$(PLAIN) GOFLAGS=-trimpath $(GOLANGCI) run
 	$(ACTIONLINT)
