@@ -109,6 +109,9 @@ The names of functions and parameters are compared without case. Each type is al
 | {{code .Name}} | {{cell .Description}} |
 {{- end}}
 {{- end}}
+{{if .ReadOnly}}
+
+The function only reads.{{end}}
 
 **Redelivery:** {{.Repeated}}
 {{end}}{{end}}

@@ -27,6 +27,8 @@ type CatalogFunction struct {
 	// TimeoutSeconds is how long one call of the function may take; 0 means that it is not
 	// known.
 	TimeoutSeconds int `json:"TimeoutSeconds,omitempty"`
+	// ReadOnly: the function changes nothing.
+	ReadOnly bool `json:"ReadOnly,omitempty"`
 }
 
 // CatalogParameter is a parameter of a CatalogFunction. Type is string, boolean, guid,

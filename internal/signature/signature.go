@@ -13,6 +13,8 @@ type Function struct {
 	Permissions []string    `json:"permissions,omitempty"`
 	// TimeoutSeconds is how long one call may take; 0 means unknown.
 	TimeoutSeconds int `json:"timeoutSeconds,omitempty"`
+	// ReadOnly: the worker declares that the function changes nothing.
+	ReadOnly bool `json:"readOnly,omitempty"`
 }
 
 // Parameter is one parameter of a Function. Values of a Type that is not known are not checked.

@@ -119,7 +119,7 @@ func clipName(s string) string { return humanize.ClipBytes(s, maxName) }
 func functionsOf(c message.Catalog) []signature.Function {
 	var all []signature.Function
 	for _, f := range c.Functions {
-		function := signature.Function{Name: f.Name, Description: f.Description, Params: []signature.Parameter{}, Permissions: f.Permissions, TimeoutSeconds: f.TimeoutSeconds}
+		function := signature.Function{Name: f.Name, Description: f.Description, Params: []signature.Parameter{}, Permissions: f.Permissions, TimeoutSeconds: f.TimeoutSeconds, ReadOnly: f.ReadOnly}
 		for _, p := range f.Parameters {
 			function.Params = append(function.Params, signature.Parameter(p))
 		}

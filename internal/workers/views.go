@@ -120,7 +120,7 @@ func (r *Registry) workerView(rec *Record, jobs waitingJobs) api.Worker {
 func functionViews(all []signature.Function) []api.Function {
 	var views []api.Function
 	for _, f := range all {
-		view := api.Function{Name: f.Name, Description: f.Description, Params: []api.Parameter{}, Permissions: f.Permissions, TimeoutSeconds: f.TimeoutSeconds}
+		view := api.Function{Name: f.Name, Description: f.Description, Params: []api.Parameter{}, Permissions: f.Permissions, TimeoutSeconds: f.TimeoutSeconds, ReadOnly: f.ReadOnly}
 		for _, p := range f.Params {
 			view.Params = append(view.Params, api.Parameter(p))
 		}

@@ -60,6 +60,7 @@ func (w Worker) body(described bool) ([]byte, error) {
 		function := message.CatalogFunction{
 			Name: f.Name, Description: text(f.Description), Permissions: f.Permissions,
 			TimeoutSeconds: cmp.Or(f.TimeoutSeconds, int(w.JobTimeout.Seconds())),
+			ReadOnly:       f.ReadOnly,
 		}
 		for _, p := range f.Params {
 			function.Parameters = append(function.Parameters, message.CatalogParameter{Name: p.Name, Type: string(p.Type), Required: p.Required, Description: text(p.Description), Secret: p.Secret})

@@ -63,6 +63,8 @@ type Function struct {
 	// TimeoutSeconds is the function's own time limit; 0 means that the worker's for a job
 	// holds.
 	TimeoutSeconds int `json:"timeoutSeconds,omitempty"`
+	// ReadOnly: the function changes nothing in the tenant.
+	ReadOnly bool `json:"readOnly,omitempty"`
 	// Repeated says what happens when a job is carried out again: after it was done, or
 	// after a part of it.
 	Repeated string  `json:"repeated,omitempty"`
@@ -71,7 +73,7 @@ type Function struct {
 
 // Signature is the function as runbooks are checked against it.
 func (f Function) Signature() signature.Function {
-	s := signature.Function{Name: f.Name, Description: f.Description, Permissions: f.Permissions, TimeoutSeconds: f.TimeoutSeconds}
+	s := signature.Function{Name: f.Name, Description: f.Description, Permissions: f.Permissions, TimeoutSeconds: f.TimeoutSeconds, ReadOnly: f.ReadOnly}
 	for _, p := range f.Params {
 		s.Params = append(s.Params, signature.Parameter{Name: p.Name, Type: string(p.Type), Required: p.Required, Description: p.Description, Secret: p.Secret})
 	}
@@ -93,7 +95,7 @@ func Signatures(functions []Function) []signature.Function {
 // FromSignature is the function that a signature describes, without an implementation. It
 // accepts all values of a parameter whose type is not known.
 func FromSignature(s signature.Function) Function {
-	f := Function{Name: s.Name, Description: s.Description, Permissions: s.Permissions, TimeoutSeconds: s.TimeoutSeconds}
+	f := Function{Name: s.Name, Description: s.Description, Permissions: s.Permissions, TimeoutSeconds: s.TimeoutSeconds, ReadOnly: s.ReadOnly}
 	for _, p := range s.Params {
 		param := Param{Name: p.Name, Type: signature.TypeOf(p), Required: p.Required, Description: p.Description, Secret: p.Secret}
 		f.Params = append(f.Params, param)

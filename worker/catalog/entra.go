@@ -122,6 +122,7 @@ var TestEntraAttributeMatch = Function{
 		{"data", "UserId, AttributeName, Match, and ActualValue as the tenant has it."},
 	},
 	Permissions: []string{"User.Read.All"},
+	ReadOnly:    true,
 	Repeated:    "Reads only.",
 }
 
@@ -140,6 +141,7 @@ var TestEntraGroupMembership = Function{
 		{"data", "UserId, GroupId, IsMember."},
 	},
 	Permissions: []string{"GroupMember.Read.All", "User.Read.All"},
+	ReadOnly:    true,
 	Repeated:    "Reads only. Graph may show a change later.",
 }
 

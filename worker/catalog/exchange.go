@@ -88,6 +88,7 @@ var TestExchangeAttributeMatch = Function{
 		{"data", "Identity, AttributeName, Match, and ActualValue as the tenant has it."},
 	},
 	Permissions: exchangePermissions,
+	ReadOnly:    true,
 	Repeated:    "Reads only. Exchange Online may show a change some minutes later.",
 }
 
@@ -106,5 +107,6 @@ var TestExchangeGroupMembership = Function{
 		{"data", "UserId, GroupIdentity, IsMember."},
 	},
 	Permissions: exchangePermissions,
+	ReadOnly:    true,
 	Repeated:    "Reads only. Exchange Online may show a change some minutes later.",
 }

@@ -98,7 +98,7 @@ func (m *manifest) document(src []byte) (*yaml.Node, error) {
 
 func (m *manifest) decode(root *yaml.Node, dir string, config Config) {
 	f := m.mapping(root, "a manifest",
-		"name", "description", "params", "result", "permissions", "timeout", "environment", "command", "script")
+		"name", "description", "params", "result", "permissions", "read_only", "timeout", "environment", "command", "script")
 	if f == nil {
 		return
 	}
@@ -109,6 +109,9 @@ func (m *manifest) decode(root *yaml.Node, dir string, config Config) {
 	d.Params = m.params(f["params"])
 	d.Result = m.result(f["result"])
 	d.Permissions = m.texts(f["permissions"])
+	if n := f["read_only"]; n != nil {
+		d.ReadOnly = m.boolean(n)
+	}
 	if n := f["timeout"]; n != nil {
 		m.timeout = m.duration(n)
 	}

@@ -44,7 +44,9 @@ func TestRequiredParametersThatMayBeEmpty(t *testing.T) {
 	for value, want := range map[string]string{
 		"{{First?}}":                           "{{First}} has no value",
 		"{{First | default('')}}":              "{{First}} has no value",
-		"{{First}} {{Last}}":                   "{{First}} and {{Last}} have no value",
+		"{{First}}{{Last}}":                    "{{First}} and {{Last}} have no value",
+		"{{First}} {{Last?}}":                  "{{First}} and {{Last}} have no value",
+		"{{First}} {{Last}}":                   "",
 		" {{First?}} {{First}}":                "{{First}} has no value",
 		"{{First}}":                            "",
 		"{{First}} x":                          "",

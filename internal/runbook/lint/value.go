@@ -38,8 +38,9 @@ func filteredVariable(value any) (name string) {
 
 // emptyIf says which variables without a value make a parameter empty; empty if none can, or if
 // nothing in the runbook tells. A variable that is the whole value of a parameter may be empty only
-// if the runbook says so. Amid other text an empty value is empty text: variables alone, with
-// nothing but spaces between them, may all be empty.
+// if the runbook says so. Amid other text an empty value is empty text: variables with nothing
+// between them may all be empty, and with spaces between them if one is marked as optional. An unmarked
+// first name and last name are taken to be there.
 func (c *check) emptyIf(value any) string {
 	text, ok := value.(string)
 	if !ok {
@@ -50,7 +51,9 @@ func (c *check) emptyIf(value any) string {
 		return ""
 	}
 	var names []string
+	marked, spaced := false, false
 	for _, s := range segments {
+		marked, spaced = marked || s.Variable && s.MayBeEmpty(), spaced || !s.Variable
 		switch {
 		case !s.Variable && strings.TrimSpace(s.Text) != "", s.Variable && (s.HasDefault() || !c.mayBeEmpty(s.Text)):
 			return ""
@@ -58,7 +61,7 @@ func (c *check) emptyIf(value any) string {
 			names = append(names, "{{"+s.Text+"}}")
 		}
 	}
-	if len(segments) == 1 && !segments[0].MayBeEmpty() || len(names) == 0 {
+	if len(names) == 0 || !marked && (spaced || len(segments) == 1) {
 		return ""
 	}
 	verb := "have"
