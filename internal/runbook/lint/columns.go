@@ -12,8 +12,9 @@ import (
 	"github.com/matoolkit/matoolkit/internal/signature"
 )
 
-// ColumnRules are what the functions of a runbook require of its columns, by column. They say nothing of
-// parameters that several variables make, and of variables that steps can replace by their outputs.
+// ColumnRules are what the steps of a runbook that every member comes to require of its columns, by
+// column. They say nothing of parameters that several variables make, and of variables that steps can
+// replace by their outputs.
 type ColumnRules map[string][]columnRule
 
 // columnRule is one parameter that one column makes.
@@ -25,24 +26,33 @@ type columnRule struct {
 
 // ColumnRules returns the rules of a runbook's columns.
 func (c Catalogs) ColumnRules(rb *runbook.Runbook) ColumnRules {
-	rules, outputs := ColumnRules{}, map[string]bool{}
-	rb.EachStep(func(s runbook.Step, _ []any) {
-		for name := range s.OutputParams {
-			outputs[name] = true
-		}
-		functions, _ := c.of(s.WorkerID)
-		i := slices.IndexFunc(functions, func(f signature.Function) bool { return strings.EqualFold(f.Name, s.Function) })
-		if i < 0 {
-			return
-		}
-		for _, name := range slices.Sorted(maps.Keys(s.Params)) {
-			if columns := template.References(s.Params[name]); len(columns) == 1 && !strings.HasPrefix(columns[0], "_") {
-				rules.add(columns[0], functions[i], name, s)
+	rules := ColumnRules{}
+	for _, phase := range rb.Phases {
+		for _, s := range phase.Steps {
+			if phase.When == nil && s.When == nil {
+				rules.addStep(s, c)
 			}
 		}
+	}
+	rb.EachStep(func(s runbook.Step, _ []any) {
+		for name := range s.OutputParams {
+			delete(rules, name)
+		}
 	})
-	maps.DeleteFunc(rules, func(column string, _ []columnRule) bool { return outputs[column] })
 	return rules
+}
+
+func (r ColumnRules) addStep(s runbook.Step, c Catalogs) {
+	functions, _ := c.of(s.WorkerID)
+	i := slices.IndexFunc(functions, func(f signature.Function) bool { return strings.EqualFold(f.Name, s.Function) })
+	if i < 0 {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Params)) {
+		if columns := template.References(s.Params[name]); len(columns) == 1 && !strings.HasPrefix(columns[0], "_") {
+			r.add(columns[0], functions[i], name, s)
+		}
+	}
 }
 
 // add adds the rule of a function's parameter, unless there is one that refuses the same values.

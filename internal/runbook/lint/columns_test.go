@@ -15,6 +15,11 @@ data_source: {type: csv, primary_key: Upn}
 init:
   - {name: prepare, worker_id: w, function: Copy, params: {Id: "{{_batch_id}}"}}
 phases:
+  - name: early
+    offset: T-1d
+    when: "Archive != ''"
+    steps:
+      - {name: early, worker_id: w, function: Copy, params: {Id: "{{Archive}}"}}
   - name: move
     offset: T-0
     steps:
@@ -22,6 +27,7 @@ phases:
       - {name: copy, worker_id: w, function: copy, params: {ID: "{{NewId}}", Tags: "{{Groups}}", Colour: "{{Colour}}", Mail: "smtp:{{Alias}}"}}
       - {name: late, worker_id: w, function: Paint, params: {Mail: "{{Mail}}", Colour: "{{Colour}}"}}
       - {name: own, worker_id: w, function: Other, params: {Id: "{{Office}}"}}
+      - {name: maybe, worker_id: w, function: Copy, params: {Id: "{{Archive}}"}, when: "Archive != ''"}
       - {name: made, worker_id: w, function: Paint, params: {Mail: "{{Nick | lower}}@{{Nick}}.example", Both: "{{First}}@{{Last}}"}}
 `
 
@@ -58,6 +64,7 @@ func TestColumnsAreCheckedAgainstTheParametersThatConsistOfThem(t *testing.T) {
 		{"Nick", "Ada Lovelace", "column Nick: Mail of Paint in step made must be an address such as ada@contoso.com, not this text"},
 		{"Nick", []any{}, "column Nick: Mail of Paint in step made: cannot resolve Mail: {{Nick}} is a list, which has no text, and the filter lower cannot change it; Mail: {{Nick}} is a list, which has no text"},
 		{"First", "several variables", ""},
+		{"Archive", "", ""},               // only under conditions
 		{"Office", "", ""},                // the function is not known
 		{"Upn", "in no parameter", ""},    // the key
 		{"_batch_id", "not a column", ""}, // of init
