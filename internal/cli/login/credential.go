@@ -13,6 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	extcache "github.com/AzureAD/microsoft-authentication-extensions-for-go/cache"
+	"github.com/AzureAD/microsoft-authentication-extensions-for-go/cache/accessor"
 	"github.com/AzureAD/microsoft-authentication-extensions-for-go/cache/accessor/file"
 	msal "github.com/AzureAD/microsoft-authentication-library-for-go/apps/errors"
 	"github.com/AzureAD/microsoft-authentication-library-for-go/apps/public"
@@ -83,9 +84,9 @@ func (t target) reach(ctx context.Context) error {
 	return answer.Body.Close()
 }
 
-// fileCredential keeps tokens in a file. azidentity has no such cache, so it uses the library
-// below azidentity.
-type fileCredential struct {
+// msalCredential keeps tokens in storage for which azidentity has no cache, so it uses the library below
+// azidentity.
+type msalCredential struct {
 	client public.Client
 	homeID string
 	scopes []string
@@ -93,7 +94,8 @@ type fileCredential struct {
 
 func (t target) tokenFile() string { return filepath.Join(t.home, "tokens.json") }
 
-func newFileCredential(t target, a account) (*fileCredential, error) {
+// newFileCredential keeps tokens in a file.
+func newFileCredential(t target, a account) (*msalCredential, error) {
 	if err := os.MkdirAll(t.home, 0o700); err != nil {
 		return nil, err
 	}
@@ -104,17 +106,22 @@ func newFileCredential(t target, a account) (*fileCredential, error) {
 	if err := os.Chmod(t.tokenFile(), 0o600); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	tokens, err := extcache.New(storage, t.tokenFile()+".sync")
+	return newMSALCredential(t, a, storage, t.tokenFile())
+}
+
+// newMSALCredential keeps tokens in storage, with a lock beside path.
+func newMSALCredential(t target, a account, storage accessor.Accessor, path string) (*msalCredential, error) {
+	tokens, err := extcache.New(storage, path+".sync")
 	if err != nil {
 		return nil, err
 	}
 	client, err := public.New(t.client,
 		public.WithAuthority(t.authority+"/"+t.tenant), public.WithCache(tokens), public.WithHTTPClient(t.web),
 		public.WithInstanceDiscovery(t.authority == publicCloud))
-	return &fileCredential{client: client, homeID: a.HomeID, scopes: []string{t.scope}}, err
+	return &msalCredential{client: client, homeID: a.HomeID, scopes: []string{t.scope}}, err
 }
 
-func (f *fileCredential) login(ctx context.Context, prompt func(string)) (account, error) {
+func (f *msalCredential) login(ctx context.Context, prompt func(string)) (account, error) {
 	code, err := f.client.AcquireTokenByDeviceCode(ctx, f.scopes)
 	if err != nil {
 		return account{}, err
@@ -128,7 +135,7 @@ func (f *fileCredential) login(ctx context.Context, prompt func(string)) (accoun
 	return account{Username: result.Account.PreferredUsername, HomeID: f.homeID}, nil
 }
 
-func (f *fileCredential) token(ctx context.Context) (string, time.Time, error) {
+func (f *msalCredential) token(ctx context.Context) (string, time.Time, error) {
 	accounts, err := f.client.Accounts(ctx)
 	if err != nil {
 		return "", time.Time{}, err

@@ -1,31 +1,27 @@
-//go:build cgo
-
 package login
 
 import (
 	"context"
 	"errors"
-
-	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
-	"github.com/Azure/azure-sdk-for-go/sdk/azidentity/cache"
-	"github.com/AzureAD/microsoft-authentication-extensions-for-go/cache/accessor"
 )
 
-const noKeyStore = "This machine has no key store"
+const noKeyStore = "The Keychain is not available"
 
-// keyStore is where the system keeps secrets: the Keychain.
-func keyStore() (azidentity.Cache, error) { return cache.New(&cache.Options{Name: cacheName}) }
+// checkKeyStore returns why the Keychain cannot be used; nil if it can.
+func checkKeyStore() error { return checkKeyring() }
 
-// emptyKeyStore takes out of the Keychain what azidentity has put there. azidentity has
-// no way of its own; the names are those that it gives (azidentity/cache, cache_darwin.go).
+// newStoredCredential keeps tokens in a file that a key in the Keychain encrypts. azidentity's own cache
+// needs a program that is built on a Mac with cgo, and the Keychain has no room for the tokens.
+func newStoredCredential(t target, a account) (credential, error) {
+	return newMSALCredential(t, a, sealedFile(t.sealedFile()), t.sealedFile())
+}
+
+// emptyKeyStore deletes the file and its key.
 func (c *Opener) emptyKeyStore(ctx context.Context) error {
-	var failures []error
-	for _, name := range []string{cacheName, cacheName + ".cae"} {
-		item, err := accessor.New(name, accessor.WithAccount("MSALCache"))
-		if err == nil {
-			err = item.Delete(ctx)
-		}
-		failures = append(failures, err)
+	home, err := c.Home()
+	if err != nil {
+		return err
 	}
-	return errors.Join(failures...)
+	path := target{home: home}.sealedFile()
+	return errors.Join(sealedFile(path).Delete(ctx), removeFile(path+".sync"))
 }

@@ -19,6 +19,21 @@ const noKeyStore = "This machine has no key store"
 // Windows.
 func keyStore() (azidentity.Cache, error) { return cache.New(&cache.Options{Name: cacheName}) }
 
+// checkKeyStore returns why the key store cannot be used; nil if it can.
+func checkKeyStore() error {
+	_, err := keyStore()
+	return err
+}
+
+// newStoredCredential keeps tokens in the key store.
+func newStoredCredential(t target, a account) (credential, error) {
+	keys, err := keyStore()
+	if err != nil {
+		return nil, err
+	}
+	return newSystemCredential(t, a, keys)
+}
+
 // emptyKeyStore deletes the files of azidentity, which are encrypted with a key in the kernel's
 // keyring or by DPAPI. azidentity cannot delete them; the paths are those of azidentity (azidentity/cache, cache_linux.go and
 // cache_windows.go).

@@ -153,7 +153,7 @@ func (c *Opener) SignIn(ctx context.Context, all settings.Settings) (*SignIn, er
 	store := all.Get("token-store")
 	if store == settings.StoreAuto {
 		store = settings.StoreSystem
-		if _, err := keyStore(); err != nil {
+		if err := checkKeyStore(); err != nil {
 			store = settings.StoreFile
 			c.Notice(noKeyStore+". The sign-in is kept in %s, which only you can read.", t.tokenFile())
 		}
@@ -187,12 +187,11 @@ func (t target) credential(store string, a account) (credential, error) {
 	if store == settings.StoreFile {
 		return newFileCredential(t, a)
 	}
-	keys, err := keyStore()
-	if err != nil {
+	if err := checkKeyStore(); err != nil {
 		return nil, &exit.Error{
 			Status: exit.NotSignedIn, Text: "the key store of the system is not available: " + firstLine(err),
 			Hint: "Keep the sign-in in a file: matoolkit auth login --token-store file",
 		}
 	}
-	return newSystemCredential(t, a, keys)
+	return newStoredCredential(t, a)
 }
