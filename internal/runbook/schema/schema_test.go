@@ -18,6 +18,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/runbook/lint"
 	"github.com/matoolkit/matoolkit/internal/runbook/schema"
+	"github.com/matoolkit/matoolkit/internal/runbook/starter"
 	"github.com/matoolkit/matoolkit/internal/signature"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
@@ -212,6 +213,13 @@ func runbooks(t *testing.T) map[string][]byte {
 				all[file] = text
 			}
 		}
+	}
+	for _, name := range starter.Templates() {
+		text, _, err := starter.Write(starter.Options{Template: name, Name: name, File: "made.yaml", Schema: "runbook.schema.json"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[name] = text
 	}
 	if len(all) < 20 {
 		t.Fatalf("%d runbooks", len(all))
