@@ -329,7 +329,7 @@ func TestLint(t *testing.T) {
 	p.in = strings.Replace(moves, "function: Move-User", "func: Move-User", 1)
 	good := p.file("good.yaml", catalogued)
 	out, err, status := p.run("runbook", "lint", good, "-")
-	if status != 1 || !strings.Contains(out, "standard input:") || strings.Contains(out, "good.yaml") || err != "good.yaml: no errors, no warnings\n" {
+	if status != 1 || !strings.Contains(out, "standard input:") || strings.Contains(out, "good.yaml") || err != "good.yaml: no errors, no warnings\ngood.yaml: each member needs the columns NewName, UserId\n" {
 		t.Errorf("status %d: %s%s", status, out, err)
 	}
 	out, _, status = p.run("runbook", "lint", "-", "-o", "json")
@@ -344,11 +344,33 @@ func TestLint(t *testing.T) {
 	p.in = ""
 	calls := p.file("calls.yaml", strings.Replace(catalogued, "NewUserPrincipalName:", "NewUPN:", 1)+"  - name: tell\n    offset: T-0\n    steps:\n      - {name: tell, worker_id: worker-01, function: Send-Word}\n")
 	var all strings.Builder
-	for _, args := range [][]string{{}, {"--strict"}, {"-o", "csv"}, {"-o", "yaml", "--strict"}} {
+	for _, args := range [][]string{{}, {"--strict"}, {"-o", "csv"}, {"-o", "yaml", "--strict"}, {"-o", "sarif"}, {"-o", "github", "--strict"}, {"-o", "azure"}, {"-o", "gitlab"}} {
 		out, err, status := p.run(append([]string{"runbook", "lint", calls}, args...)...)
 		fmt.Fprintf(&all, "$ lint %s\n%s%sexit status %d\n", strings.Join(args, " "), out, err, status)
 	}
 	golden(t, "lint", all.String())
+}
+
+// Severities have a color on a terminal only, and none with NO_COLOR.
+func TestLintColorsSeverities(t *testing.T) {
+	t.Parallel()
+	file := newPerson(t).file("faulty.yaml", strings.Replace(catalogued, "name: own", "name: own.yaml", 1)+"retries: 3\n")
+	for _, tt := range []struct {
+		terminal bool
+		noColor  string
+		want     bool
+	}{{true, "", true}, {true, "1", false}, {false, "", false}} {
+		var out strings.Builder
+		root := cli.NewRoot(command.Environment{
+			Stdout: &out, Stderr: io.Discard, Terminal: tt.terminal, Width: 80,
+			Getenv: func(name string) string { return map[string]string{"NO_COLOR": tt.noColor}[name] },
+		})
+		root.SetArgs([]string{"runbook", "lint", file})
+		cli.Execute(t.Context(), root)
+		if red, yellow := strings.Contains(out.String(), "\x1b[31merror\x1b[0m: "), strings.Contains(out.String(), "\x1b[33mwarning\x1b[0m: "); red != tt.want || yellow != tt.want || strings.Contains(out.String(), "\x1b") != tt.want {
+			t.Errorf("terminal %t, NO_COLOR %q: %q", tt.terminal, tt.noColor, out.String())
+		}
+	}
 }
 
 func TestVersion(t *testing.T) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,11 +29,20 @@ are checked against one of these:
                json: against these functions only
   a directory  of custom functions: against the functions in its manifests as well
 
-Findings are printed as file:line:column. The exit status is 1 when there are errors, or
+Findings are printed as file:line:column, on a terminal in color. For a runbook without
+errors the command also lists the columns that its members need. In pipelines these formats
+of --output show the findings at their lines:
+
+  sarif   for code scanning (SARIF 2.1.0)
+  github  annotations of GitHub Actions
+  azure   annotations of Azure Pipelines
+
+The exit status is 1 when there are errors, or
 with --strict also when there are warnings. The file name - stands for standard input.`,
 		Example: `  matoolkit runbook lint moves.yaml
   matoolkit runbook lint --strict runbooks/*.yaml
   matoolkit runbook lint runbooks/*.yaml --output json
+  matoolkit runbook lint runbooks/*.yaml --output github
   matoolkit runbook lint --functions ./functions moves.yaml`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -65,10 +75,13 @@ with --strict also when there are warnings. The file name - stands for standard 
 					if len(diagnostics) == 0 {
 						c.Notice("%s: no errors, no warnings", render.FileName(path))
 					}
+					if rb != nil {
+						c.Notice("%s: each member needs %s", render.FileName(path), columnsText(rb.Columns()))
+					}
 				}
 			}
 			if !c.Human() {
-				if err := c.Print(found, c.FindingTable(found)); err != nil {
+				if err := c.PrintFindings(found); err != nil {
 					return err
 				}
 			}
@@ -80,5 +93,13 @@ with --strict also when there are warnings. The file name - stands for standard 
 	}
 	FunctionsFlag(cmd, &from)
 	cmd.Flags().BoolVar(&strict, "strict", false, "fail on warnings as well")
-	return command.Lists(cmd)
+	return command.AlsoPrints(command.Lists(cmd), render.FindingFormats...)
+}
+
+// columnsText names columns.
+func columnsText(names []string) string {
+	if len(names) == 1 {
+		return "the column " + render.Printable(names[0])
+	}
+	return "the columns " + render.Printable(strings.Join(names, ", "))
 }

@@ -34,7 +34,9 @@ const (
 	CodeBadType          = "bad-type"                     // the wrong type: a list instead of text, a field without a value, a number that needs quotes
 	CodeBadValue         = "bad-value"                    // the type is right, but the value is invalid, by itself or together with another field
 	CodeCaseMismatch     = "case-mismatch"                // a variable differs from a known one only by case, and so is a separate column
+	CodeCurlyQuotes      = "curly-quotes"                 // a value begins with a quote of a word processor
 	CodeDepthLimit       = "depth-limit"                  // a parameter is nested more than 32 deep
+	CodeDollarTemplate   = "dollar-template"              // `${{name}}`, as other programs write templates
 	CodeDuplicateKey     = "duplicate-key"                // a field or key occurs twice in one mapping
 	CodeDuplicatePhase   = "duplicate-phase"              // two phases have the same name
 	CodeDuplicateStep    = "duplicate-step"               // two steps of one list have the same name
@@ -42,11 +44,13 @@ const (
 	CodeEmpty            = "empty-runbook"                // the file is empty
 	CodeFileName         = "file-name"                    // the runbook's name ends like a file name
 	CodeFilterType       = "filter-type"                  // a filter needs text and gets a list, or the other way round
+	CodeIndent           = "indent"                       // the indentation of a line fits no line above it
 	CodeInitMemberData   = "init-uses-member-data"        // a step of init, or of a rollback that init calls, uses data of a member
 	CodeInitOutput       = "init-output"                  // a step of init, or of a rollback that init calls, has output_params
 	CodeListInText       = "list-in-text"                 // a multi-valued column stands within other text
 	CodeMissingField     = "missing-field"                // a required field is missing
 	CodeMultipleDocs     = "multiple-documents"           // a --- starts a second YAML document
+	CodeNearMiss         = "near-miss"                    // a variable is no output, and has nearly the name of one
 	CodeNestedRollback   = "nested-rollback"              // a step of a rollback has on_failure
 	CodeOutputMaybe      = "output-may-be-missing"        // `on_member_removed` uses an output that some members do not have yet, or a step uses one of a step that its `when` may skip
 	CodeOutputTwice      = "output-twice"                 // two steps write the same variable

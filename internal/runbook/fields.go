@@ -101,6 +101,8 @@ func (p *parser) object(n *yaml.Node, path string, kind Object) (fields, bool) {
 			if near := humanize.Nearest(name, known); near != "" {
 				hint = fmt.Sprintf("; did you mean %q?", near)
 				f.refused[near] = true
+			} else {
+				hint = elsewhere(name, kind)
 			}
 			p.errorf(at(key), joinPath(path, name), CodeUnknownField, "unknown field%s", hint)
 			delete(f.values, name)

@@ -113,9 +113,13 @@ func (p *parser) template(n *yaml.Node, path string, s *draftStep) (value any, o
 	}
 	expands := false
 	for _, seg := range segments {
-		if _, isVar := p.vars[seg.Text]; seg.Variable && isVar {
+		if !seg.Variable {
+			continue
+		}
+		p.dollar(n.Value, seg.Offset, places.at(seg.Offset), path, seg.Text)
+		if _, isVar := p.vars[seg.Text]; isVar {
 			expands = true
-		} else if seg.Variable {
+		} else {
 			s.uses = append(s.uses, use{variable: seg.Text, path: path, pos: places.at(seg.Offset), amidText: len(segments) > 1, segment: seg})
 		}
 	}

@@ -34,6 +34,7 @@ func Parse(src []byte) (*Runbook, Diagnostics) {
 	p := &parser{}
 	var d *draft
 	if root := p.load(src); root != nil {
+		p.marks(root, "")
 		d = p.runbook(root)
 		p.validate(d)
 	}
@@ -164,6 +165,19 @@ func (p *parser) syntax(src []byte, err error) {
 			p.errorf(position{candidate, column}, "", CodeUnquoted, "%s", unquotedTemplate)
 			return
 		}
+	}
+	text := strings.Split(string(src), "\n")
+	for _, candidate := range []int{line, line + 1, line - 1} {
+		if candidate >= 1 && candidate <= len(text) {
+			if column, ok := curly(text[candidate-1]); ok {
+				p.errorf(position{candidate, column}, "", CodeCurlyQuotes, "a curly quote begins a value; write \" instead")
+				return
+			}
+		}
+	}
+	if wrong, why := wrongIndent(text, len(text)); wrong > 0 {
+		p.errorf(position{wrong, 1}, "", CodeIndent, "%s", why)
+		return
 	}
 	p.errorf(position{line, 1}, "", CodeSyntax, "not valid YAML: %s", message)
 }

@@ -238,5 +238,7 @@ func (v *validator) use(u use) {
 	}
 	if name, near := v.folded[strings.ToLower(u.variable)]; near {
 		v.p.warnf(u.pos, u.path, CodeCaseMismatch, "{{%s}} differs from {{%s}} only in case, but is another variable", clip(u.variable), clip(name))
+		return
 	}
+	v.nearMiss(u)
 }

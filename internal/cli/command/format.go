@@ -15,6 +15,7 @@ import (
 const (
 	tabular  = "tabular"
 	verbatim = "verbatim"
+	formats  = "formats" // more formats of --output, with commas between them
 )
 
 // annotate sets an annotation of a command.
@@ -44,6 +45,11 @@ func Lists(cmd *cobra.Command) *cobra.Command {
 	return Shows(cmd)
 }
 
+// AlsoPrints gives a command more formats of --output, which it prints by itself, and returns it.
+func AlsoPrints(cmd *cobra.Command, more ...string) *cobra.Command {
+	return annotate(cmd, formats, strings.Join(more, ","))
+}
+
 // Verbatim marks a command as one that prints no result, so that --output is refused, and
 // returns it.
 func Verbatim(cmd *cobra.Command) *cobra.Command { return annotate(cmd, verbatim, "yes") }
@@ -51,8 +57,12 @@ func Verbatim(cmd *cobra.Command) *cobra.Command { return annotate(cmd, verbatim
 // checkFormat refuses an unknown format, or one that the command cannot print, before the
 // command changes anything.
 func (c *Console) checkFormat(cmd *cobra.Command) error {
-	if !slices.Contains(render.Formats, c.Format) {
-		return exit.Usagef("--output is %q; use %s", c.Format, render.OneOf(render.Formats))
+	known := slices.Clone(render.Formats)
+	if more := cmd.Annotations[formats]; more != "" {
+		known = append(known, strings.Split(more, ",")...)
+	}
+	if !slices.Contains(known, c.Format) {
+		return exit.Usagef("--output is %q; use %s", c.Format, render.OneOf(known))
 	}
 	if c.Format != render.FormatTable && cmd.Annotations[verbatim] != "" {
 		return exit.Usagef("%s prints no result; omit --output", cmd.CommandPath())

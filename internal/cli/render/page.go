@@ -24,8 +24,8 @@ func (c *Printer) PrintPage(page any, n int, continuation string, t *Sheet) erro
 
 // PrintDiagnostics prints the findings in a file, one a line.
 func (c *Printer) PrintDiagnostics(w io.Writer, path string, diagnostics []runbook.Diagnostic) {
-	for _, line := range FindingLines(path, diagnostics) {
-		fmt.Fprintln(w, line)
+	for i, line := range FindingLines(path, diagnostics) {
+		fmt.Fprintln(w, c.finding(diagnostics[i], line))
 	}
 }
 
