@@ -84,8 +84,8 @@ there is none: editors complete and check the runbook with it.
              provisioning      accounts for new people
              group-cleanup     people leave groups
 
-With --from-csv the runbook uses the columns of a member CSV. The separator is a comma, a
-semicolon or a tab. A column whose values contain semicolons becomes a list.`,
+With --from-csv the runbook uses the columns of a member CSV. A column
+whose values contain semicolons becomes a list.`,
 		Example: `  matoolkit runbook init moves.yaml
   matoolkit runbook init moves.yaml --from-csv members.csv
   matoolkit runbook init groups.yaml --template group-cleanup --functions ./functions`,
@@ -164,13 +164,15 @@ func csvColumns(path string) (columns []starter.Column, unusable []string, err e
 		return nil, nil, err
 	}
 	trimmed := strings.TrimPrefix(string(text), string(csvtext.BOM))
-	first, _, _ := strings.Cut(trimmed, "\n")
-	r := csv.NewReader(strings.NewReader(trimmed))
-	for _, separator := range ",;\t" {
-		if strings.Count(first, string(separator)) > strings.Count(first, string(r.Comma)) {
-			r.Comma = separator
-		}
+	// Of several delimiters that fit, the one with which the header has most columns.
+	delimiter, err := csvtext.Detect(func() io.Reader { return strings.NewReader(trimmed) }, func(names []string) int {
+		return len(trimmed)*starter.Recognized(names) + len(names)
+	})
+	if err != nil {
+		return nil, nil, err
 	}
+	r := csv.NewReader(strings.NewReader(trimmed))
+	r.Comma = delimiter.Rune
 	header, err := r.Read()
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the header: %w", err)

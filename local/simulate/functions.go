@@ -53,7 +53,7 @@ func (k *worker) offer(functions []signature.Function) error {
 
 // restricts tells whether some texts are no values of a type.
 func restricts(t catalog.Type) bool {
-	return t == catalog.GUID || t == catalog.Boolean || strings.Contains(string(t), "|")
+	return !slices.Contains([]catalog.Type{signature.String, signature.StringList, signature.Any}, t)
 }
 
 // function returns the function with a name, compared without case.
@@ -122,11 +122,15 @@ func (k *worker) value(variable, field string, m *model.Member) any {
 	if m.Key != "" {
 		text = fmt.Sprintf("simulated %s of %s", field, m.Key)
 	}
+	sum := sha256.Sum256([]byte(text))
 	switch kind := k.fitting[variable]; {
-	case kind == catalog.GUID:
-		sum := sha256.Sum256([]byte(text))
+	case kind == signature.GUID:
 		return fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
-	case kind == catalog.Boolean:
+	case kind == signature.Email:
+		return fmt.Sprintf("simulated-%x@example.com", sum[:8])
+	case kind == signature.Domain:
+		return fmt.Sprintf("simulated-%x.example.com", sum[:8])
+	case kind == signature.Boolean:
 		return true
 	case strings.Contains(string(kind), "|"):
 		first, _, _ := strings.Cut(string(kind), "|")

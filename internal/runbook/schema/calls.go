@@ -62,23 +62,31 @@ func parameter(p signature.Parameter) map[string]any {
 		ways = append(ways, map[string]any{"type": "null"}, map[string]any{"const": ""})
 	}
 	filled := map[string]any{"type": "string", "minLength": 1}
-	switch words := strings.Split(p.Type, "|"); {
-	case len(words) > 1:
+	switch kind := signature.TypeOf(p); {
+	case strings.Contains(string(kind), "|"):
+		words := strings.Split(string(kind), "|")
 		ways = append(ways, map[string]any{"enum": words}, anyOf(words))
-	case p.Type == "string":
-		ways = append(ways, filled, map[string]any{"type": "number"})
-	case p.Type == "boolean":
+	case kind == signature.Boolean:
 		ways = append(ways, map[string]any{"type": "boolean"}, anyOf([]string{"true", "false"}))
-	case p.Type == "guid":
-		ways = append(ways, map[string]any{"type": "string", "pattern": "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"})
-	case p.Type == "string list":
+	case kind == signature.StringList:
 		ways = append(ways, filled, map[string]any{"type": "array", "items": map[string]any{"type": "string"}})
+	case kind == signature.String:
+		ways = append(ways, filled, map[string]any{"type": "number"})
+	case patterns[kind] != "":
+		ways = append(ways, map[string]any{"type": "string", "pattern": patterns[kind]})
 	case p.Required:
 		return map[string]any{"not": map[string]any{"enum": []any{nil, ""}}}
 	default:
 		return map[string]any{}
 	}
 	return map[string]any{"anyOf": ways}
+}
+
+// patterns are those of types that are texts of some form. They accept what the type accepts.
+var patterns = map[signature.Type]string{
+	signature.GUID:   "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$",
+	signature.Email:  `^[^@\s]+@[^@\s]+\.[^@\s]+$`,
+	signature.Domain: `^[^@\s/:]+\.[^@\s/:]+$`,
 }
 
 // anyOf is the schema of one of these words, in any case.

@@ -265,6 +265,8 @@ phases:
 		`function: Test-EntraAttributeMatch, params: {UserId: "{{Id}}", AttributeName: x, ExpectedValue: [a, "{{B}}"]}`,
 		`function: Test-ExchangeAttributeMatch, params: {Identity: a, AttributeName: x, RecipientType: mailbox}`,
 		`function: Test-ExchangeAttributeMatch, params: {Identity: a, AttributeName: x, RecipientType: Letterbox}`,
+		`function: Set-EntraUserUPN, params: {UserId: "{{Id}}", NewUserPrincipalName: ada}`,
+		`function: Set-EntraUserUPN, params: {UserId: "{{Id}}", NewUserPrincipalName: ada@fabrikam.com}`,
 	} {
 		texts[fmt.Sprint(i)] = []byte(calls + "      - {name: s, worker_id: w, " + step + "}\n")
 	}

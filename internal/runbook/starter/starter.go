@@ -174,6 +174,20 @@ func quoted(name string) string {
 	return `"` + name + `"`
 }
 
+// Recognized counts the names that stand for a column of a template.
+func Recognized(names []string) int {
+	n := 0
+	for _, name := range names {
+		for _, all := range synonyms {
+			if slices.Contains(all, plain(strings.TrimSpace(name))) {
+				n++
+				break
+			}
+		}
+	}
+	return n
+}
+
 // Usable tells whether a template can use a column.
 func Usable(column string) bool {
 	return variables.CheckName(column) == nil && !strings.HasPrefix(column, "_") && strings.TrimSpace(column) == column
