@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"flag"
 	"log/slog"
 	"net/http/httptest"
@@ -16,12 +17,16 @@ import (
 	"time"
 
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
+	"github.com/matoolkit/matoolkit/infra"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/bus"
 	azbus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/cli"
 	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/datasource/csvfile"
+	"github.com/matoolkit/matoolkit/internal/datasource/database"
+	"github.com/matoolkit/matoolkit/internal/datasource/databricks"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/signin"
@@ -44,9 +49,11 @@ type system struct {
 	app   *app.App
 	bus   *azbus.Client
 	ca    string
-	mild  atomic.Bool // the worker lets everything pass
+	mild  atomic.Bool  // the worker lets everything pass
+	ahead atomic.Int64 // by so many nanoseconds the handler's clock is
 
-	people string // the file that the environment variable PEOPLE names
+	people   string   // the file that the environment variable PEOPLE names
+	settings sync.Map // the other environment variables of the handler
 }
 
 func newSystem(t *testing.T, approve string) *system {
@@ -69,7 +76,7 @@ func newSystemIn(t *testing.T, directory entra.Config) *system {
 
 	db := must(cosmos.Start(ctx, cosmos.Config{}))
 	t.Cleanup(func() { _ = db.Close() })
-	broker := must(servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "SAS_KEY_VALUE"}))
+	broker := must(servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: topologyOfTwoWorkers(t), Key: "SAS_KEY_VALUE"}))
 	t.Cleanup(func() { _ = broker.Close() })
 	items := must(cosmosstore.Open(cosmosstore.Config{Endpoint: db.URL(), Database: "d", Container: "c", Key: cosmos.DefaultKey}))
 	check(t, items.Provision(ctx))
@@ -77,11 +84,17 @@ func newSystemIn(t *testing.T, directory entra.Config) *system {
 	t.Cleanup(func() { _ = s.bus.Close(context.Background()) })
 	s.people = filepath.Join(t.TempDir(), "people.csv")
 	sources := &datasource.Reader{
-		Sources:  map[string]datasource.Open{runbook.SourceCSV: csvfile.Open},
-		Settings: []string{"PEOPLE"},
-		Getenv:   func(name string) string { return map[string]string{"PEOPLE": s.people}[name] },
+		Sources:    map[string]datasource.Open{runbook.SourceCSV: csvfile.Open, runbook.SourceDataverse: database.OpenDataverse, runbook.SourceDatabricks: databricks.Open},
+		Settings:   []string{"PEOPLE", "DATAVERSE", "WORKSPACE", "WAREHOUSE"},
+		Credential: anyToken{},
+		Getenv: func(name string) string {
+			value, _ := s.settings.Load(name)
+			text, _ := value.(string)
+			return text
+		},
 	}
-	s.app = app.New(app.Config{Store: items, Bus: s.bus, Log: slog.New(slog.DiscardHandler), Sources: sources})
+	s.settings.Store("PEOPLE", s.people)
+	s.app = app.New(app.Config{Now: func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }, Store: items, Bus: s.bus, Log: slog.New(slog.DiscardHandler), Sources: sources})
 
 	verifier := must(signin.New(ctx, signin.Config{
 		Instance: s.entra.URL(), TenantIDs: []string{entra.DefaultTenantID}, ClientID: entra.DefaultAdminAPIClientID, HTTPClient: s.entra.HTTPClient(),
@@ -100,12 +113,48 @@ func (s *system) run() {
 	all.Go(func() {
 		check(s.t, testenv.Run(s.ctx, s.bus, s.app, &testenv.Worker{ID: "worker-01", Bus: s.bus, Answer: s.answer}))
 	})
+	all.Go(func() {
+		second := &testenv.Worker{ID: "worker-02", Bus: s.bus, Answer: s.answer}
+		check(s.t, testenv.Serve(s.ctx, s.bus, message.TopicWorkerJobs, message.WorkerSubscription(second.ID), func(ctx context.Context, m *bus.Received) error {
+			return second.Work(ctx, m.Body)
+		}, nil))
+	})
+}
+
+// topologyOfTwoWorkers is the default topology with another subscription of jobs, for worker-02.
+func topologyOfTwoWorkers(t *testing.T) servicebus.Topology {
+	t.Helper()
+	var document any
+	check(t, json.Unmarshal(infra.Topology, &document))
+	var add func(v any)
+	add = func(v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, item := range v {
+				add(item)
+			}
+		case map[string]any:
+			if list, ok := v["Subscriptions"].([]any); ok && v["Name"] == message.TopicWorkerJobs {
+				second := strings.ReplaceAll(string(must(json.Marshal(list[0]))), "worker-01", "worker-02")
+				v["Subscriptions"] = append(list, json.RawMessage(second))
+				return
+			}
+			for _, item := range v {
+				add(item)
+			}
+		}
+	}
+	add(document)
+	return must(servicebus.ParseTopology(must(json.Marshal(document))))
 }
 
 // answer fails a job if a parameter has the word bad in it, unless the worker is mild.
 func (s *system) answer(j message.Job) (string, error) {
 	if bytes.Contains(j.Parameters, []byte("bad")) && !s.mild.Load() {
 		return "", &testenv.Failure{JobError: message.JobError{Message: "no such mailbox", Type: "NotFound"}}
+	}
+	if strings.HasPrefix(j.FunctionName, "Start-") {
+		return `{"complete":true,"data":{"guid":"0f1e"}}`, nil
 	}
 	return `{"guid":"0f1e"}`, nil
 }
