@@ -174,6 +174,7 @@ func TestRunbooksRunByWhatTheProgramPrints(t *testing.T) {
 				check(t, json.Unmarshal([]byte(do(0, "batch", "list", "--runbook", tt.name, "--output", "json")), &batches))
 				if len(batches.Items) > 0 {
 					system.ahead.Store(int64(10 * time.Minute)) // a batch of batch_time: immediate begins within five
+					system.queue.Tick()
 					check(t, json.Unmarshal([]byte(do(0, "batch", "phases", "1", "--output", "json")), &phases))
 					for _, phase := range phases.Items {
 						if phase.Name == tt.phase && phase.Status == api.PhaseCompleted && phase.Succeeded == tt.members && phase.Failed == 0 {

@@ -48,6 +48,7 @@ type system struct {
 	entra *entra.Server
 	app   *app.App
 	bus   *azbus.Client
+	queue *servicebus.Server
 	ca    string
 	mild  atomic.Bool  // the worker lets everything pass
 	ahead atomic.Int64 // by so many nanoseconds the handler's clock is
@@ -76,8 +77,9 @@ func newSystemIn(t *testing.T, directory entra.Config) *system {
 
 	db := must(cosmos.Start(ctx, cosmos.Config{}))
 	t.Cleanup(func() { _ = db.Close() })
-	broker := must(servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: topologyOfTwoWorkers(t), Key: "SAS_KEY_VALUE"}))
+	broker := must(servicebus.Start(ctx, servicebus.Config{Now: s.now, Locks: time.Now, Addr: "127.0.0.1:0", Topology: topologyOfTwoWorkers(t), Key: "SAS_KEY_VALUE"}))
 	t.Cleanup(func() { _ = broker.Close() })
+	s.queue = broker
 	items := must(cosmosstore.Open(cosmosstore.Config{Endpoint: db.URL(), Database: "d", Container: "c", Key: cosmos.DefaultKey}))
 	check(t, items.Provision(ctx))
 	s.bus = must(azbus.Dial(azbus.Config{ConnectionString: broker.ConnectionString()}))
@@ -94,7 +96,7 @@ func newSystemIn(t *testing.T, directory entra.Config) *system {
 		},
 	}
 	s.settings.Store("PEOPLE", s.people)
-	s.app = app.New(app.Config{Now: func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }, Store: items, Bus: s.bus, Log: slog.New(slog.DiscardHandler), Sources: sources})
+	s.app = app.New(app.Config{Now: s.now, Store: items, Bus: s.bus, Log: slog.New(slog.DiscardHandler), Sources: sources})
 
 	verifier := must(signin.New(ctx, signin.Config{
 		Instance: s.entra.URL(), TenantIDs: []string{entra.DefaultTenantID}, ClientID: entra.DefaultAdminAPIClientID, HTTPClient: s.entra.HTTPClient(),
@@ -105,6 +107,9 @@ func newSystemIn(t *testing.T, directory entra.Config) *system {
 	t.Cleanup(cancel)
 	return s
 }
+
+// now is the clock of the handler and of the broker's schedules.
+func (s *system) now() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
 
 // run gives messages to the app and jobs to the worker for as long as the system lives.
 func (s *system) run() {
