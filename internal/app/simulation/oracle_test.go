@@ -282,6 +282,8 @@ func (s *step) resolve(variables map[string]any) (params map[string]any, ok bool
 		switch v.(type) {
 		case string, float64, bool:
 			params[q.key] = q.before + fmt.Sprint(v) + q.after
+		case nil:
+			params[q.key] = q.before + q.after
 		default:
 			return nil, false
 		}
