@@ -307,7 +307,7 @@ func (c *canaries) askEverything() {
 	if _, body := c.get("admin", base+"/openapi.json"); json.Unmarshal(body, &api) != nil || len(api.Paths) < 20 {
 		c.t.Fatalf("the description of the API has %d paths", len(api.Paths))
 	}
-	fill := map[string][]string{"/runbooks/{name}": {"moves", "found"}, "/runbooks/{name}/versions/{version}": {"1"}, "/workers/{id}": {"worker-01"}}
+	fill := map[string][]string{"/runbooks/{name}": {"moves", "found"}, "/runbooks/{name}/versions/{version}": {"1"}, "/workers/{id}": {"worker-01"}, "/batches/{id}/members/{member}": {"1", "2", "3"}}
 	for _, b := range c.batches() {
 		fill["/batches/{id}"] = append(fill["/batches/{id}"], fmt.Sprint(b.ID))
 	}
