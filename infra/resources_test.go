@@ -40,7 +40,7 @@ var variants = map[string][]map[string]any{
 	templates.Worker: {
 		nil,
 		{"workerImage": ""},
-		{"credentialKind": "secret", "otlpEndpoint": "https://collector.example.com", "otlpHeadersSecretName": "otlp-headers", "vaultAccess": "vault", "scaleRoleId": templates.ID},
+		{"credentialKind": "secret", "otlpEndpoint": "https://collector.example.com", "otlpHeadersSecretName": "otlp-headers", "vaultAccess": "vault", "scaleRoleId": templates.ID, "functionsStorageName": "functions"},
 		{"certificatePassphraseName": "password", "alertFrom": "a@example.com", "alertTo": "b@example.com", "cpu": "2", "maxReplicas": int64(3)},
 	},
 }

@@ -35,6 +35,9 @@ param settings array
 @description('Address of the Key Vault secret with the headers for the collector; empty: none.')
 param otlpHeadersSecretUri string
 
+@description('Name of the environment\'s storage with custom functions; empty: none.')
+param functionsStorageName string
+
 @description('Name of the Service Bus namespace.')
 param namespaceName string
 
@@ -132,6 +135,14 @@ resource app 'Microsoft.App/containerApps@2025-01-01' = {
                   }
                 ]
           )
+          volumeMounts: empty(functionsStorageName)
+            ? []
+            : [
+                {
+                  volumeName: 'functions'
+                  mountPath: '/functions'
+                }
+              ]
           // 60 seconds to start: failureThreshold is at most 10.
           probes: [
             {
@@ -164,6 +175,17 @@ resource app 'Microsoft.App/containerApps@2025-01-01' = {
           ]
         }
       ]
+      // The worker refuses functions that every user can write.
+      volumes: empty(functionsStorageName)
+        ? []
+        : [
+            {
+              name: 'functions'
+              storageType: 'AzureFile'
+              storageName: functionsStorageName
+              mountOptions: 'dir_mode=0755,file_mode=0755'
+            }
+          ]
       scale: {
         minReplicas: minReplicas
         maxReplicas: maxReplicas

@@ -137,6 +137,10 @@ param otlpEndpoint string = ''
 @description('Name of the Key Vault secret with the headers for the collector.')
 param otlpHeadersSecretName string = ''
 
+@description('Name of a storage of the Container Apps environment, an Azure Files share with custom functions, which is mounted at /functions. Empty: no share.')
+@maxLength(64)
+param functionsStorageName string = ''
+
 @description('Additional settings of the worker, such as GRAPH_URL or CUSTOM_FUNCTIONS_DIR. No secrets.')
 param extraSettings object = {}
 
@@ -292,6 +296,7 @@ module app 'app.bicep' = if (!empty(workerImage)) {
     pullIdentityId: pullIdentity.id
     scaleIdentityId: resourceId('Microsoft.ManagedIdentity/userAssignedIdentities', identityNames.scale)
     workerIdentityId: resourceId('Microsoft.ManagedIdentity/userAssignedIdentities', identityNames.worker)
+    functionsStorageName: functionsStorageName
     namespaceName: busName
     subscriptionName: bus.outputs.subscriptionName
     jobsPerReplica: maxParallelism
@@ -390,6 +395,10 @@ module app 'app.bicep' = if (!empty(workerImage)) {
         {
           name: 'HEALTH_ADDR'
           value: '0.0.0.0:8080'
+        }
+        {
+          name: 'CUSTOM_FUNCTIONS_DIR'
+          value: empty(functionsStorageName) ? '' : '/functions'
         }
         {
           name: 'LOG_LEVEL'
