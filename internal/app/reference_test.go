@@ -10,9 +10,12 @@ import (
 
 // Each of these is something that the system which this one replaces did better at first.
 
-// oneMoreColumn is a runbook in whose first version nothing uses the column Mailbox.
+// oneMoreColumn is a runbook whose first version has no column Mailbox.
 func oneMoreColumn(uses string) string {
-	yaml := strings.Replace(found(twoPhases, ""), "SELECT Upn, Name, Start FROM people", "SELECT Upn, Name, Start, Upper(Name) AS Mailbox FROM people", 1)
+	yaml := found(twoPhases, "")
+	if strings.Contains(uses, "Mailbox") {
+		yaml = strings.Replace(yaml, "SELECT Upn, Name, Start FROM people", "SELECT Upn, Name, Start, Upper(Name) AS Mailbox FROM people", 1)
+	}
 	return strings.Replace(yaml, "function: New, params: {", "function: New, params: {"+uses, 1)
 }
 

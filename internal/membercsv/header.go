@@ -81,9 +81,9 @@ func (p *parser) header(r *csv.Reader, names []string) bool {
 			p.columns = append(p.columns, column{name: name, format: formats[name]})
 		default:
 			near[fold(name)] = name
-			p.columns = append(p.columns, column{})
+			p.columns = append(p.columns, column{name: name, format: formats[name], unused: true})
 			if name != "" {
-				p.warn("column %q is ignored: the runbook does not use it", short(name))
+				p.warn("the runbook does not use column %q; it is kept for later versions", short(name))
 			}
 		}
 	}

@@ -66,8 +66,9 @@ type origin struct {
 	columns   []column
 }
 
-// Data gives a value for each column that the runbook uses: a JSON string, or a JSON array for a column
-// that it declares as multi-valued. It fails where the file cannot be read.
+// Data gives a value for each column that the runbook uses, and for the others as far as
+// runbook.KeepRow keeps them: a JSON string, or a JSON array for a column that the runbook declares as
+// multi-valued. It fails where the file cannot be read.
 func (r Row) Data() (map[string]json.RawMessage, error) {
 	text := make([]byte, r.length)
 	if _, err := r.from.file.ReadAt(text, r.at); err != nil && !errors.Is(err, io.EOF) {
@@ -83,14 +84,29 @@ func (r Row) Data() (map[string]json.RawMessage, error) {
 		return nil, unread(fmt.Errorf("line %d: %w", r.Line, err))
 	}
 	data := make(map[string]json.RawMessage, len(record))
+	var others []runbook.RowColumn
 	for i, field := range record {
-		if c := r.from.columns[i]; c.name != "" {
-			if data[c.name], err = encode(c.format, field); err != nil {
-				return nil, unread(fmt.Errorf("line %d: %w", r.Line, err))
-			}
+		c := r.from.columns[i]
+		if c.name == "" {
+			continue
+		}
+		value, err := encode(c.format, field)
+		switch {
+		case !c.unused && err != nil:
+			return nil, unread(fmt.Errorf("line %d: %w", r.Line, err))
+		case !c.unused:
+			data[c.name] = value
+		case err == nil && storableText(field):
+			others = append(others, runbook.RowColumn{Name: c.name, Value: value})
 		}
 	}
-	return data, nil
+	return runbook.KeepRow(data, others), nil
+}
+
+// storableText reports whether a field of a column that the runbook does not use can be kept.
+func storableText(field string) bool {
+	_, control := csvtext.Control(field)
+	return !control && utf8.RuneCountInString(field) <= MaxField
 }
 
 func unread(err error) error { return fmt.Errorf("read the member CSV: %w", err) }
@@ -196,10 +212,11 @@ type parser struct {
 	problems  []Problem
 }
 
-// column is a column of the file. It has no name where the runbook does not use it.
+// column is a column of the file. It has no name where it is not kept.
 type column struct {
 	name   string
 	format string // of a multi-valued column
+	unused bool   // by the runbook
 }
 
 func (p *parser) warn(format string, args ...any) {
@@ -333,7 +350,7 @@ func (p *parser) record(r *csv.Reader, line int, record []string, began int64, l
 	for i, field := range record {
 		size += len(field)
 		c := p.columns[i]
-		if c.name == "" {
+		if c.name == "" || c.unused {
 			continue
 		}
 		fieldLine, col := r.FieldPos(i)

@@ -67,9 +67,9 @@ func TestRows(t *testing.T) {
 			nil,
 		},
 		{
-			"unexpected columns are named and left out", "semicolon_delimited", "UserId,Mail,Groups,Salary,\nu1,m,g,100,\n",
-			[]member{row(2, "u1", `"m"`, `["g"]`)},
-			[]string{`column "Salary" is ignored: the runbook does not use it`},
+			"columns that the runbook does not use are named and kept", "semicolon_delimited", "UserId,Mail,Groups,Salary,\nu1,m,g,100,\n",
+			[]member{with(row(2, "u1", `"m"`, `["g"]`), "Salary", `"100"`)},
+			[]string{`the runbook does not use column "Salary"; it is kept for later versions`},
 		},
 		{
 			"rows without any value are passed over", "semicolon_delimited", "UserId,Mail,Groups\nu1,m,g\n,,\n,,\n\n",
@@ -117,6 +117,12 @@ type member struct {
 	Line int
 	Key  string
 	Data map[string]json.RawMessage
+}
+
+// with gives a row another column.
+func with(m member, name, value string) member {
+	m.Data[name] = json.RawMessage(value)
+	return m
 }
 
 func row(line int, key, mail, groups string) member {

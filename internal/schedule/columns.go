@@ -14,7 +14,9 @@ type layout struct {
 	width int // how many columns the result has
 	key   column
 	time  *column // the batch time; nil when immediate
-	kept  []column
+	used  []column
+	// others are the columns that the runbook does not use, which are kept for later versions.
+	others []column
 	// header is the prefix of every row's hash: a runbook that uses other columns
 	// sees every row as changed.
 	header []byte
@@ -49,7 +51,7 @@ func match(rb *runbook.Runbook, result []string) (layout, error) {
 			continue
 		}
 		names = append(names, name)
-		l.kept = append(l.kept, m.find(name))
+		l.used = append(l.used, m.find(name))
 	}
 	l.key = m.find(rb.DataSource.PrimaryKey)
 	switch ds := rb.DataSource; {
@@ -62,6 +64,7 @@ func match(rb *runbook.Runbook, result []string) (layout, error) {
 	if len(m.faults) > 0 {
 		return layout{}, &ColumnsError{Faults: append(m.faults, "the query returns "+listed(result))}
 	}
+	l.others = m.others(l.used)
 	var err error
 	if l.header, err = json.Marshal(names); err != nil {
 		return layout{}, err
@@ -104,6 +107,16 @@ func (m *matcher) find(name string) column {
 // has reports whether a column of the result can be meant by a name.
 func (m *matcher) has(name string) bool {
 	return slices.ContainsFunc(m.result, func(have string) bool { return strings.EqualFold(have, name) })
+}
+
+// others returns the columns of the result that the runbook does not use.
+func (m *matcher) others(used []column) (others []column) {
+	for at, name := range m.result {
+		if !slices.ContainsFunc(used, func(c column) bool { return c.at == at }) {
+			others = append(others, column{name: name, at: at, format: m.formats[name]})
+		}
+	}
+	return others
 }
 
 // fault records an error once, even if the key is read twice.

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/runbook"
@@ -36,8 +37,8 @@ type Result struct {
 	buf          bytes.Buffer
 }
 
-// row is a row that is kept. What the runbook uses of it is one string: its values in
-// the order of the columns, a line each, since compact JSON has no line ends.
+// row is a row that is kept. Its data is one string: the values that the runbook uses in the order of
+// the columns, a line each, since compact JSON has no line ends, and then those of keepOthers.
 type row struct {
 	number int
 	start  int // place in Result.starts; noStart without one
@@ -160,13 +161,21 @@ func (r *Result) row(i int) Row {
 	kept := &r.rows[i]
 	out := Row{
 		Number: kept.number, Key: kept.key, Hash: hex.EncodeToString(kept.hash[:]),
-		Data: make(map[string]json.RawMessage, len(r.layout.kept)),
+		Data: make(map[string]json.RawMessage, len(r.layout.used)+len(r.layout.others)),
 	}
 	if kept.start != noStart {
 		out.Start = r.starts[kept.start]
 	}
-	for i, value := range bytes.Split([]byte(kept.data), []byte{'\n'}) {
-		out.Data[r.layout.kept[i].name] = value
+	var others []runbook.RowColumn
+	for i, line := range bytes.Split([]byte(kept.data), []byte{'\n'}) {
+		if i < len(r.layout.used) {
+			out.Data[r.layout.used[i].name] = line
+			continue
+		}
+		place, value, _ := bytes.Cut(line, []byte{' '})
+		at, _ := strconv.Atoi(string(place))
+		others = append(others, runbook.RowColumn{Name: r.layout.others[at].name, Value: value})
 	}
+	out.Data = runbook.KeepRow(out.Data, others)
 	return out
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -145,7 +144,7 @@ func TestRowsAreRead(t *testing.T) {
 			var got []string
 			for row := range r.Rows() {
 				text := row.Key + ":"
-				for _, name := range slices.Sorted(maps.Keys(row.Data)) {
+				for _, name := range parse(t, scheduled).Columns() {
 					text += fmt.Sprintf(" %s=%s", name, row.Data[name])
 				}
 				got = append(got, text)

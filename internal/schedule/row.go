@@ -28,9 +28,10 @@ type Row struct {
 	Key    string    // the text of the primary key; never empty
 	Start  time.Time // of the batch that it belongs to, in UTC; zero when immediate
 	// Data has a JSON value for each column that the runbook uses, by the runbook's
-	// name for it. Multi-valued columns are arrays.
+	// name for it. Multi-valued columns are arrays. It has the other columns, too, as far as
+	// runbook.KeepRow keeps them.
 	Data map[string]json.RawMessage
-	// Hash tells whether Data has changed: 32 hexadecimal digits, over the names and
+	// Hash tells whether what the runbook uses of Data has changed: 32 hexadecimal digits, over the names and
 	// the values of the columns that the runbook uses.
 	Hash string
 }
@@ -67,7 +68,7 @@ func (a *adding) read(values []json.RawMessage) {
 	}
 	a.buf.Reset()
 	a.buf.Write(l.header)
-	for i, c := range l.kept {
+	for i, c := range l.used {
 		if i > 0 {
 			a.buf.WriteByte('\n')
 		}
@@ -87,7 +88,34 @@ func (a *adding) read(values []json.RawMessage) {
 		mac.Sum(sum[:0])
 	}
 	copy(a.row.hash[:], sum[:])
-	a.row.data = string(data)
+	a.keepOthers(values)
+	a.row.data = string(a.buf.Bytes()[len(l.header):])
+}
+
+// keepOthers appends the columns that the runbook does not use to the row's data, each as a line with
+// its place in layout.others before the value. It leaves out values that cannot be stored, and those
+// for which there is no room.
+func (a *adding) keepOthers(values []json.RawMessage) {
+	room := runbook.MaxKeptRow - (a.buf.Len() - len(a.layout.header))
+	for i, c := range a.layout.others {
+		value, err := storable.JSON(values[c.at])
+		if err == nil && c.format != "" {
+			array, fault := list(c.format, bytes.TrimSpace(value))
+			if value = array; fault != "" {
+				continue
+			}
+		}
+		if err != nil || len(c.name)+len(value) > room {
+			continue
+		}
+		before := a.buf.Len()
+		fmt.Fprintf(&a.buf, "\n%d ", i)
+		if json.Compact(&a.buf, value) != nil {
+			a.buf.Truncate(before)
+			continue
+		}
+		room -= len(c.name) + a.buf.Len() - before
+	}
 }
 
 // wholeNumber is a number whose digits can be a key. Others have several spellings.
