@@ -614,7 +614,7 @@ func TestNobodyButTheWorkerReadsASecret(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(c.notes, "mended"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c.must("batch", "retry", c.batch, "--reason", "mended")
+	c.must("batch", "retry", c.batch, "--reason", "mended", "--yes")
 	c.untilPhase("create", func(p api.Phase) bool { return p.Succeeded == 3 })
 	c.must("batch", "remove-member", c.batch, "3", "--yes", "--reason", "left")
 	c.awaitNotes("undo", "cid@example.com", 1)

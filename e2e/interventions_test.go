@@ -96,7 +96,7 @@ func (s *saga) membersThatFail() {
 	s.write("result.json", []byte(`{"Id": "by-hand"}`))
 	s.must("batch", "mark-done", "1", strconv.FormatInt(steps[4].ID, 10), "--result", "@"+s.path("result.json"), "--reason", "moved by hand")
 	first := failed(1)[5]
-	s.must("batch", "retry", "1", "--step", "move-mailbox", "--error", "failure", "--reason", "once more")
+	s.must("batch", "retry", "1", "--step", "move-mailbox", "--error", "failure", "--reason", "once more", "--yes")
 	s.until("the retry has failed as well", func() (bool, any) { now := failed(1)[5]; return now.JobID != first.JobID, now })
 	s.must("batch", "remove-member", "1", "1", "--yes", "--reason", "stays")
 	s.write("more.csv", []byte("Mail,Answer\np9@contoso.com,good\n"))

@@ -128,6 +128,8 @@ func New(c Config) http.Handler {
 	writer.POST("/batches/:id/reschedule", query(), a.rescheduleBatch)
 	writer.POST("/batches/:id/approve", query(), a.approvePhase)
 	writer.POST("/batches/:id/retry", query(), once, a.retryFailed)
+	writer.POST("/batches/:id/skip", query(), once, a.skipFailed)
+	writer.POST("/batches/:id/mark-done", query(), once, a.markFailedDone)
 	writer.POST("/batches/:id/steps/:stepId/skip", query(), a.skipStep)
 	writer.POST("/batches/:id/steps/:stepId/done", query(), a.markStepDone)
 	writer.POST("/batches/:id/members", query("allowInOtherBatches", "delimiter", "dryRun"), uploads, once, a.addMembers)

@@ -18,7 +18,7 @@ import (
 // The limits of what steers a batch, in bytes of the body.
 const (
 	maxReason = 12*api.MaxReason + 1024 // a character takes at most twelve bytes, as two escapes
-	maxRetry  = 4 * maxReason           // the reason and three filters
+	maxRepair = 8*maxReason + maxResult // the reason, the filters and a result
 	maxResult = api.MaxResult + 64<<10  // a result, which may be spaced out a little, and a reason
 	maxStepID = 1<<53 - 1               // not bytes: the largest id, as in package engine
 )
@@ -155,48 +155,6 @@ func phaseNamed(c *gin.Context, phase *string, hint string) bool {
 		return false
 	}
 	return true
-}
-
-// retryFailed takes the fields that narrow the retry beside the reason. One that is
-// given and empty, or null, is refused rather than taken for all members.
-func (a *server) retryFailed(c *gin.Context) {
-	id, ok := batchID(c)
-	if !ok {
-		return
-	}
-	var request api.RetryRequest
-	data, ok := optionalBody(c, maxRetry)
-	if !ok || len(data) > 0 && !(withoutNull(c, data) && decodeJSON(c, data, &request)) {
-		return
-	}
-	why, ok := reasonOf(c, request.ReasonRequest, false)
-	if !ok {
-		return
-	}
-	var which api.RetrySelection
-	if request.Member != nil {
-		if which.Member = *request.Member; which.Member < 1 || which.Member > 1<<31-1 {
-			invalid(c, "memberId is %d; members are numbered from 1", which.Member)
-			return
-		}
-	}
-	for _, f := range []struct {
-		name  string
-		given *string
-		into  *string
-	}{{"phase", request.Phase, &which.Phase}, {"step", request.Step, &which.Step}, {"error", request.Error, &which.Error}} {
-		if f.given == nil {
-			continue
-		}
-		if n := utf8.RuneCountInString(*f.given); strings.TrimSpace(*f.given) == "" || n > api.MaxReason {
-			invalid(c, "%s has %d characters; use 1 to %d that are not all spaces, or leave it out", f.name, n, api.MaxReason)
-			return
-		}
-		*f.into = *f.given
-	}
-	view, err := a.Batches.RetryFailed(c.Request.Context(), callerOf(c), id, which, why)
-	replayed(c, view.Replayed)
-	accepted(c, view, err, "/api/batches/%d/members?status=%s", id, api.MemberFailed)
 }
 
 // skipStep needs a reason: a person is taken past a step that their runbook has.

@@ -29,8 +29,8 @@ func (r fakeBatches) Approve(_ context.Context, by audit.Caller, batch int, phas
 	return api.Phase{Name: phase, Approved: &api.Attribution{By: by.Name}}, r.note("Approve %s %d %q %q", by.Name, batch, phase, why)
 }
 
-func (r fakeBatches) RetryFailed(_ context.Context, by audit.Caller, batch int, which api.RetrySelection, why string) (api.RetryResult, error) {
-	return api.RetryResult{BatchID: batch, Task: "t1", Selection: which}, r.note("RetryFailed %s %d %+v %q", by.Name, batch, which, why)
+func (r fakeBatches) Repair(_ context.Context, by audit.Caller, batch int, repair api.Repair) (api.RepairResult, error) {
+	return api.RepairResult{BatchID: batch, Action: repair.Action, Task: "t1", Selection: repair.Selection}, r.note("Repair %s %d %+v", by.Name, batch, repair)
 }
 
 func (r fakeSteps) SkipStep(_ context.Context, by audit.Caller, batch int, stepID int64, why string) (api.Step, error) {
@@ -97,11 +97,19 @@ func controlRoutes(t *testing.T) []route {
 		{post("/resume", "{}"), true, 200, `Resume avery@contoso 7 ""`, `"status":"active"`},
 		{post("/reschedule", `{"batchStartTime":"2026-03-09","dryRun":true,"reason":"x"}`), true, 200, `Reschedule avery@contoso 7 "2026-03-09" "x" true`, `"dryRun":true`},
 		{post("/approve", `{"phase":"cut / over","reason":"x"}`), true, 200, `Approve avery@contoso 7 "cut / over" "x"`, `"phaseName":"cut / over"`},
-		{post("/retry", ""), true, 202, `RetryFailed avery@contoso 7 {Member:0 Phase: Step: Error:} ""`, `"task":"t1","selection":{}`},
+		{post("/retry", ""), true, 202, `Repair avery@contoso 7 {Action:retry Selection:{Member:0 Status: Phase: Step: Error: ErrorGroup:} Version: From: Result:[] Reason: DryRun:false}`, `"task":"t1","selection":{}`},
 		{
-			post("/retry", `{"memberId":3,"phase":"move","step":"copy","error":"Timed out","reason":"x"}`),
+			post("/retry", `{"memberId":3,"status":"failed","phase":"move","step":"copy","error":"Timed out","errorGroup":"g","version":"active","from":"new","reason":"x"}`),
 			true, 202,
-			`RetryFailed avery@contoso 7 {Member:3 Phase:move Step:copy Error:Timed out} "x"`, `"selection":{"memberId":3,`,
+			`Repair avery@contoso 7 {Action:retry Selection:{Member:3 Status:failed Phase:move Step:copy Error:Timed out ErrorGroup:g} Version:active From:new Result:[] Reason:x DryRun:false}`, `"selection":{"memberId":3,`,
+		},
+		{post("/retry", `{"dryRun":true}`), true, 200, `Repair avery@contoso 7 {Action:retry Selection:{Member:0 Status: Phase: Step: Error: ErrorGroup:} Version: From: Result:[] Reason: DryRun:true}`, `"action":"retry"`},
+		{post("/skip", `{"step":"copy","reason":"x"}`), true, 202, `Repair avery@contoso 7 {Action:skip-step Selection:{Member:0 Status: Phase: Step:copy Error: ErrorGroup:} Version: From: Result:[] Reason:x DryRun:false}`, `"action":"skip-step"`},
+		{post("/skip", `{"dryRun":true}`), true, 200, `Repair avery@contoso 7 {Action:skip-step Selection:{Member:0 Status: Phase: Step: Error: ErrorGroup:} Version: From: Result:[] Reason: DryRun:true}`, `"action":"skip-step"`},
+		{
+			post("/mark-done", `{"errorGroup":"g","result":{"id":1},"reason":"x"}`),
+			true, 202,
+			`Repair avery@contoso 7 {Action:mark-done Selection:{Member:0 Status: Phase: Step: Error: ErrorGroup:g} Version: From: Result:[123 34 105 100 34 58 49 125] Reason:x DryRun:false}`, `"action":"mark-done"`,
 		},
 		{post("/steps/20000002000/skip", `{"reason":"x"}`), true, 200, `SkipStep avery@contoso 7 20000002000 "x"`, `"id":20000002000`},
 		{post("/steps/9007199254740991/done", `{"reason":"x"}`), true, 200, `MarkStepDone avery@contoso 7 9007199254740991 "" "x"`, `"status":"succeeded"`},

@@ -152,6 +152,8 @@ func tour(c *contract, r *real) {
 	step := func(i int) string { return fmt.Sprintf("%.0f", failed()[i].(map[string]any)["id"]) }
 	do("skipStep", http.StatusOK, with(of("id", "1", "stepId", step(0)), `{"reason":"by hand"}`))
 	do("markStepDone", http.StatusOK, with(of("id", "1", "stepId", step(0)), `{"reason":"by hand","result":{"Id":"1"}}`))
+	do("markFailedDone", http.StatusOK, with(one, `{"reason":"all by hand","result":{"Id":"1"},"dryRun":true}`))
+	do("skipFailed", http.StatusOK, with(one, `{"dryRun":true}`))
 	do("retryFailed", http.StatusAccepted, with(one, `{"reason":"again"}`))
 
 	do("createBatch", http.StatusCreated, file(wanted{}, "runbookName", "gated", "file", "UserId,Mail\ng1,a\ng2,b\n"))

@@ -81,6 +81,8 @@ var demands = map[string]level{
 	"POST /api/batches/:id/pause":                  administrator,
 	"POST /api/batches/:id/resume":                 administrator,
 	"POST /api/batches/:id/retry":                  administrator,
+	"POST /api/batches/:id/skip":                   administrator,
+	"POST /api/batches/:id/mark-done":              administrator,
 	"GET /api/workers":                             reader,
 	"GET /api/workers/:id":                         reader,
 	"GET /api/messages/unprocessed":                reader,

@@ -81,7 +81,7 @@ type Batches interface {
 	Resume(ctx context.Context, by audit.Caller, batch int, why string) (api.Batch, error)
 	Reschedule(ctx context.Context, by audit.Caller, batch int, start, why string, dryRun bool) (api.RescheduleResult, error)
 	Approve(ctx context.Context, by audit.Caller, batch int, phase, why string) (api.Phase, error)
-	RetryFailed(ctx context.Context, by audit.Caller, batch int, which api.RetrySelection, why string) (api.RetryResult, error)
+	Repair(ctx context.Context, by audit.Caller, batch int, r api.Repair) (api.RepairResult, error)
 }
 
 // Members lists, adds, corrects and removes the members of a batch, and holds removals.

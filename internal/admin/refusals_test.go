@@ -175,9 +175,9 @@ func TestRefusals(t *testing.T) {
 			return err
 		}
 	}
-	retry := func(which api.RetrySelection) func(*testing.T, *admin.Admin) error {
+	retry := func(which api.Selection) func(*testing.T, *admin.Admin) error {
 		return func(t *testing.T, a *admin.Admin) error {
-			_, err := a.RetryFailed(t.Context(), ada, 1, which, "")
+			_, err := a.Repair(t.Context(), ada, 1, api.Repair{Selection: which})
 			return err
 		}
 	}
@@ -232,11 +232,11 @@ func TestRefusals(t *testing.T) {
 		"approve: no gate": {
 			state: func(d *documents) { d.batch.Phases[1].Approval = false }, do: approve("cut-over"), code: api.CodeConflict, says: "has no gate",
 		},
-		"retry: nothing failed":         {do: retry(api.RetrySelection{}), code: api.CodeConflict, says: "there is nothing to retry"},
-		"retry: no member":              {do: retry(api.RetrySelection{Member: 9}), code: api.CodeNotFound, says: "has no member 9"},
-		"retry: the member is active":   {state: failed, do: retry(api.RetrySelection{Member: 1}), code: api.CodeConflict, says: "has not failed: it is active"},
-		"retry: none in the phase":      {state: failed, do: retry(api.RetrySelection{Phase: "cut-over"}), code: api.CodeConflict, says: "there is nothing to retry"},
-		"retry: cancelling":             {state: func(d *documents) { failed(d); cancelling(d) }, do: retry(api.RetrySelection{}), code: api.CodeConflict, says: "batch 1 is cancelling"},
+		"retry: nothing failed":         {do: retry(api.Selection{}), code: api.CodeConflict, says: "there is nothing to retry"},
+		"retry: no member":              {do: retry(api.Selection{Member: 9}), code: api.CodeNotFound, says: "has no member 9"},
+		"retry: the member is active":   {state: failed, do: retry(api.Selection{Member: 1}), code: api.CodeConflict, says: "has not failed: it is active"},
+		"retry: none in the phase":      {state: failed, do: retry(api.Selection{Phase: "cut-over"}), code: api.CodeConflict, says: "there is nothing to retry"},
+		"retry: cancelling":             {state: func(d *documents) { failed(d); cancelling(d) }, do: retry(api.Selection{}), code: api.CodeConflict, says: "batch 1 is cancelling"},
 		"skip: no such id":              {do: skip(-1), code: api.CodeNotFound, says: "has no step -1"},
 		"skip: no such step":            {do: skip(newStepID + 1), code: api.CodeNotFound, says: "has no step", mends: true},
 		"skip: no such run":             {do: skip(2_0000001_000), code: api.CodeNotFound, says: "has no step", mends: true},

@@ -216,7 +216,7 @@ func (r *reporting) writePage(ctx context.Context, w report.Writer, written []bo
 		if err != nil {
 			return err
 		}
-		view, err := reportRun(rb, &run.Doc, workers, at)
+		view, err := reportRun(rb, &run.Doc, r.head.Phases[run.Doc.Phase-1].Steps, workers, at)
 		if err != nil {
 			return err
 		}
@@ -235,18 +235,21 @@ func (r *reporting) writePage(ctx context.Context, w report.Writer, written []bo
 	return nil
 }
 
-// reportRun gives a run as the report shows it.
-func reportRun(rb *runbook.Runbook, run *model.Run, workers map[string]workers.Record, now time.Time) (report.Run, error) {
-	out := report.Run{Phase: run.Phase - 1, Status: string(run.Status), Ended: run.EndedAt}
+// reportRun gives a run as the report shows it, with the status of each of the steps that its phase
+// has there. A run that went over to another version has a status only where that version has the step.
+func reportRun(rb *runbook.Runbook, run *model.Run, steps []string, workers map[string]workers.Record, now time.Time) (report.Run, error) {
+	out := report.Run{Phase: run.Phase - 1, Status: string(run.Status), Ended: run.EndedAt, Steps: make([]string, len(steps))}
 	for i, s := range run.Steps {
 		status := apiview.StepStatus(run, s, workers, now)
-		if s.Rollback == "" {
-			out.Steps = append(out.Steps, status)
-			continue
-		}
 		definition, err := run.Definition(rb, i)
 		if err != nil {
 			return out, err
+		}
+		if s.Rollback == "" {
+			if at := slices.Index(steps, definition.Name); at >= 0 {
+				out.Steps[at] = status
+			}
+			continue
 		}
 		out.Undone = append(out.Undone, report.Undone{Sequence: s.Rollback, Step: definition.Name, Status: status})
 	}

@@ -30,20 +30,29 @@ func (a *Admin) SkipStep(ctx context.Context, by audit.Caller, batch int, stepID
 // that its function would have returned; it may be empty where the step has no output_params. Otherwise
 // as SkipStep.
 func (a *Admin) MarkStepDone(ctx context.Context, by audit.Caller, batch int, stepID int64, result json.RawMessage, why string) (api.Step, error) {
-	if len(result) > 0 {
-		var bad *storable.Error
-		if _, err := storable.JSON(result); errors.As(err, &bad) {
-			message := "the result cannot be stored"
-			if !json.Valid(result) {
-				message = "the result is not JSON"
-			}
-			return api.Step{}, &problem.Error{
-				Code: api.CodeInvalid, Message: message,
-				Problems: []api.InputProblem{{Field: resultField(bad.Path), Code: "bad-result", Message: bad.Reason}},
-			}
-		}
+	if err := checkResult(result); err != nil {
+		return api.Step{}, err
 	}
 	return a.resolveStep(ctx, by, batch, stepID, "mark-done", model.StepResolved{Result: result, By: model.Attribution{By: by.Name, Why: why}})
+}
+
+// checkResult refuses a result that cannot be stored. It may be empty.
+func checkResult(result json.RawMessage) error {
+	if len(result) == 0 {
+		return nil
+	}
+	var bad *storable.Error
+	if _, err := storable.JSON(result); !errors.As(err, &bad) {
+		return nil
+	}
+	message := "the result cannot be stored"
+	if !json.Valid(result) {
+		message = "the result is not JSON"
+	}
+	return &problem.Error{
+		Code: api.CodeInvalid, Message: message,
+		Problems: []api.InputProblem{{Field: resultField(bad.Path), Code: "bad-result", Message: bad.Reason}},
+	}
 }
 
 // resultField gives the name of a field of the request for a path in its result.

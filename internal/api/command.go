@@ -35,23 +35,6 @@ type PhaseMove struct {
 	Reason     string     `json:"reason,omitempty"`     // what it waits for although it is due
 }
 
-// RetrySelection narrows a retry to some of the failed members. An empty field selects
-// all; all given fields must match.
-type RetrySelection struct {
-	Member int    `json:"memberId,omitempty"`
-	Phase  string `json:"phase,omitempty"` // the phase that the member failed in, by its name
-	Step   string `json:"step,omitempty"`  // the step that the member failed at, by its name
-	Error  string `json:"error,omitempty"` // a part of the member's error, case-insensitive
-}
-
-// RetryResult is the answer to a retry.
-type RetryResult struct {
-	BatchID   int            `json:"batchId"`
-	Task      string         `json:"task"`
-	Selection RetrySelection `json:"selection"`
-	Replayed  bool           `json:"-"` // the idempotency key's request had been carried out before
-}
-
 // UploadOptions says how an uploaded member CSV is read, and which members are accepted.
 type UploadOptions struct {
 	AllowInOtherBatches bool   // accept people who are members of other batches that have not ended

@@ -37,13 +37,29 @@ type RescheduleRequest struct {
 	ReasonRequest
 }
 
-// RetryRequest selects the failed members to retry, as RetrySelection.
-type RetryRequest struct {
-	Member *int    `json:"memberId,omitempty"`
-	Phase  *string `json:"phase,omitempty"`
-	Step   *string `json:"step,omitempty"`
-	Error  *string `json:"error,omitempty"`
+// SelectionRequest selects failed members, as Selection.
+type SelectionRequest struct {
+	Member     *int    `json:"memberId,omitempty"`
+	Status     *string `json:"status,omitempty"`
+	Phase      *string `json:"phase,omitempty"`
+	Step       *string `json:"step,omitempty"`
+	Error      *string `json:"error,omitempty"`
+	ErrorGroup *string `json:"errorGroup,omitempty"`
+	DryRun     bool    `json:"dryRun,omitempty"`
 	ReasonRequest
+}
+
+// RetryRequest selects the failed members to retry.
+type RetryRequest struct {
+	SelectionRequest
+	Version *string `json:"version,omitempty"` // VersionActive
+	From    *string `json:"from,omitempty"`
+}
+
+// MarkDoneRequest selects the failed members whose failed step is done, with its result.
+type MarkDoneRequest struct {
+	SelectionRequest
+	Result json.RawMessage `json:"result,omitempty"`
 }
 
 // DoneRequest marks a step as done. Result takes the place of the function's result.

@@ -220,7 +220,7 @@ func TestAnOutageIsWaitedOutOnlyWhereNothingCanHappenTwice(t *testing.T) {
 // next command has another key.
 func TestWhatMakesSomethingIsCalledByOneKeyHoweverOftenItIsSent(t *testing.T) {
 	t.Parallel()
-	makes := map[string]bool{"PublishRunbook": true, "PublishWith": true, "CreateBatch": true, "AddMembers": true, "RetryFailed": true}
+	makes := map[string]bool{"PublishRunbook": true, "PublishWith": true, "CreateBatch": true, "AddMembers": true, "Repair": true}
 	seen := map[string]bool{}
 	for _, tt := range calls {
 		var keys []string
@@ -303,7 +303,7 @@ func TestTooManyRequestsAreWaitedOut(t *testing.T) {
 	t.Parallel()
 	s, _ := server(t, answer(429, "application/problem+json", `{"error":"too_many_requests"}`, "Retry-After", "2"), answer(202, "application/json", "{}"))
 	c, waits := client(t, s.URL)
-	if _, err := c.RetryFailed(t.Context(), 1, api.RetrySelection{}, ""); err != nil {
+	if _, err := c.Repair(t.Context(), 1, api.Repair{}); err != nil {
 		t.Fatal(err)
 	}
 	if want := []time.Duration{2 * time.Second}; !reflect.DeepEqual(*waits, want) {

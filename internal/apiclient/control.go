@@ -48,16 +48,32 @@ func (c *Client) Approve(ctx context.Context, id int, phase, why string) (api.Ph
 	return ask[api.Phase](ctx, c, k)
 }
 
-// RetryFailed lets the selected members who failed try again; all of them without a
-// selection.
-func (c *Client) RetryFailed(ctx context.Context, id int, which api.RetrySelection, why string) (api.RetryResult, error) {
-	k, err := postJSON(api.RetryRequest{
-		Member: given(which.Member), Phase: given(which.Phase), Step: given(which.Step), Error: given(which.Error), ReasonRequest: because(why),
-	}, batchPath(id, "retry")...)
-	if err != nil {
-		return api.RetryResult{}, err
+// Repair lets the selected members who failed go on; all of them without a selection. A dry run
+// only tells the effect.
+func (c *Client) Repair(ctx context.Context, id int, r api.Repair) (api.RepairResult, error) {
+	which := api.SelectionRequest{
+		Member: given(r.Selection.Member), Status: given(r.Selection.Status), Phase: given(r.Selection.Phase), Step: given(r.Selection.Step),
+		Error: given(r.Selection.Error), ErrorGroup: given(r.Selection.ErrorGroup), DryRun: r.DryRun, ReasonRequest: because(r.Reason),
 	}
-	return ask[api.RetryResult](ctx, c, once(k))
+	var body any = which
+	route := "retry"
+	switch r.Action {
+	case api.RepairSkip:
+		route = "skip"
+	case api.RepairDone:
+		body, route = api.MarkDoneRequest{SelectionRequest: which, Result: r.Result}, "mark-done"
+	default:
+		body = api.RetryRequest{SelectionRequest: which, Version: given(r.Version), From: given(r.From)}
+	}
+	k, err := postJSON(body, batchPath(id, route)...)
+	if err != nil {
+		return api.RepairResult{}, err
+	}
+	if r.DryRun {
+		k.repeatable = true
+		return ask[api.RepairResult](ctx, c, k)
+	}
+	return ask[api.RepairResult](ctx, c, once(k))
 }
 
 // SkipStep lets a member pass by a step. It needs a reason.

@@ -27,8 +27,8 @@ var controlCalls = []sending{
 		_, err := c.Reschedule(ctx, 7, "2026-03-09", "late", true)
 		return err
 	}, `POST /api/batches/7/reschedule {"batchStartTime":"2026-03-09","dryRun":true,"reason":"late"}`},
-	{"RetryFailed", true, func(ctx context.Context, c *apiclient.Client) error {
-		_, err := c.RetryFailed(ctx, 7, api.RetrySelection{}, "")
+	{"Repair", true, func(ctx context.Context, c *apiclient.Client) error {
+		_, err := c.Repair(ctx, 7, api.Repair{})
 		return err
 	}, "POST /api/batches/7/retry {}"},
 	{"SkipStep", true, func(ctx context.Context, c *apiclient.Client) error {
@@ -65,14 +65,14 @@ func TestBodies(t *testing.T) {
 		},
 		"a selection": {
 			func(ctx context.Context, c *apiclient.Client) error {
-				_, err := c.RetryFailed(ctx, 7, api.RetrySelection{Member: 3, Phase: "move", Step: "copy", Error: "timeout"}, "x")
+				_, err := c.Repair(ctx, 7, api.Repair{Selection: api.Selection{Member: 3, Phase: "move", Step: "copy", Error: "timeout"}, Reason: "x"})
 				return err
 			},
 			"application/json", `{"memberId":3,"phase":"move","step":"copy","error":"timeout","reason":"x"}`,
 		},
 		"all failed members": {
 			func(ctx context.Context, c *apiclient.Client) error {
-				_, err := c.RetryFailed(ctx, 7, api.RetrySelection{}, "")
+				_, err := c.Repair(ctx, 7, api.Repair{})
 				return err
 			},
 			"application/json", `{}`,

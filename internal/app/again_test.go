@@ -105,7 +105,7 @@ func TestRequestToRetryInitThatComesAgainDoesNotRetryIt(t *testing.T) {
 	s.script = script{"Prepare": fails(errNo)}
 	b := s.startBatch(strings.Replace(mover, "max_retries: 1, interval: 1s", "max_retries: 0", 1), people(2))
 	for range 2 {
-		s.retry(b.ID, api.RetrySelection{})
+		s.retry(b.ID, api.Selection{})
 	}
 	s.wantGiven(0, "Prepare", 3)
 	s.comesAgain(message.TypeBatchWork)

@@ -81,7 +81,7 @@ var done = []auditCase{
 		name: "retry",
 		prep: oneFailed,
 		ask: func(s *stage, by audit.Caller) error {
-			return errorOf(s.app.RetryFailed(s.ctx, by, 1, api.RetrySelection{Step: "new"}, "again"))
+			return errorOf(s.app.Repair(s.ctx, by, 1, api.Repair{Selection: api.Selection{Step: "new"}, Reason: "again"}))
 		},
 		line: `retry batch 1 "step \"new\"" "again" {"failedMembers":1} -> {"task":"…"}`, anew: true,
 	},
@@ -440,7 +440,7 @@ func TestWhatIsRefusedLeavesNoRecord(t *testing.T) {
 		"cancel":  func() error { return errorOf(s.app.Cancel(s.ctx, grace, 1, long)) },
 		"pause":   func() error { return errorOf(s.app.Pause(s.ctx, grace, 9, "")) },
 		"approve": func() error { return errorOf(s.app.Approve(s.ctx, grace, 1, "second", "")) },
-		"retry":   func() error { return errorOf(s.app.RetryFailed(s.ctx, grace, 1, api.RetrySelection{}, "")) },
+		"retry":   func() error { return errorOf(s.app.Repair(s.ctx, grace, 1, api.Repair{Selection: api.Selection{}})) },
 		"skip":    func() error { return errorOf(s.app.SkipStep(s.ctx, grace, 1, 7, "")) },
 		"add":     func() error { return errorOf(s.app.AddMembers(s.ctx, grace, 1, []byte("Upn\n"))) },
 		"remove":  func() error { return errorOf(s.app.RemoveMember(s.ctx, grace, 1, 9, "")) },

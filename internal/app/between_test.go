@@ -277,7 +277,7 @@ func TestMemberWhoIsInALaterBatchIsNotRetriedInTheOldOne(t *testing.T) {
 	s.pass(6 * time.Minute)
 	s.script = script{"New": fails(errLost)}
 	s.tick()
-	s.wantRefused(errorOf(s.app.RetryFailed(s.ctx, ada, 1, api.RetrySelection{}, "again")), api.CodeConflict, "2 of 2 people cannot be retried: ann@x is in batch 2 of runbook found; bob@x is in batch 2")
+	s.wantRefused(errorOf(s.app.Repair(s.ctx, ada, 1, api.Repair{Selection: api.Selection{}, Reason: "again"})), api.CodeConflict, "2 of 2 people cannot be retried: ann@x is in batch 2 of runbook found; bob@x is in batch 2")
 }
 
 func TestErrorsOfATickTellNothingOfTheInside(t *testing.T) {

@@ -247,7 +247,7 @@ func TestCancelledBatchTakesNoOtherWish(t *testing.T) {
 		s.wantRefused(errorOf(s.app.Resume(s.ctx, ada, b.ID, "")), api.CodeConflict, "it cannot be resumed")
 		s.wantRefused(errorOf(s.app.AddMembers(s.ctx, ada, b.ID, []byte("Upn,Name\nlate@x,Late\n"))), api.CodeConflict, "no member can be added")
 		s.wantRefused(errorOf(s.app.RemoveMember(s.ctx, ada, b.ID, 1, "")), api.CodeConflict, "no member can be removed")
-		s.wantRefused(errorOf(s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{}, "")), api.CodeConflict, "it has nothing to retry")
+		s.wantRefused(errorOf(s.app.Repair(s.ctx, ada, b.ID, api.Repair{Selection: api.Selection{}})), api.CodeConflict, "it has nothing to retry")
 		s.wantRefused(errorOf(s.app.SkipStep(s.ctx, ada, b.ID, failed.ID, "")), api.CodeConflict, "nothing can be retried")
 		s.wantRefused(errorOf(s.app.Approve(s.ctx, ada, b.ID, "second", "")), api.CodeConflict, "there is nothing to approve")
 		s.deliverAll()

@@ -174,7 +174,7 @@ func TestBatchThatEndedWithARemovalAndGoesOnTakesAnother(t *testing.T) {
 		s.remove(b.ID, 3)
 		s.advance(b.ID)
 		s.wantStatus(b.ID, "completed")
-		s.retry(b.ID, api.RetrySelection{})
+		s.retry(b.ID, api.Selection{})
 		s.wantStatus(b.ID, "active")
 		s.remove(b.ID, 2)
 		s.wantCalls(2, "New Join Check Forward Close")
@@ -220,7 +220,7 @@ func TestMemberRetriedDuringTheFanOutOfALaterPhaseGoesThroughBoth(t *testing.T) 
 		s.advance(b.ID)
 		s.advance(b.ID)
 		s.pass(time.Second)
-		must(s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{}, ""))(t)
+		must(s.app.Repair(s.ctx, ada, b.ID, api.Repair{Selection: api.Selection{}}))(t)
 		var all sync.WaitGroup
 		all.Go(func() { s.deliverAll() }) // the retry waits for the fan-out to the member's page
 		s.mu.Lock()

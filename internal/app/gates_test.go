@@ -82,7 +82,7 @@ func TestPhaseThatRequiresSuccessHoldsAndSaysWhy(t *testing.T) {
 		opens func(s *stage, id int)
 		want  string
 	}{
-		"opened by a retry":     {func(s *stage, id int) { s.retry(id, api.RetrySelection{}) }, "first completed 4/0/0, second completed 4/0/0"},
+		"opened by a retry":     {func(s *stage, id int) { s.retry(id, api.Selection{}) }, "first completed 4/0/0, second completed 4/0/0"},
 		"opened by an approval": {func(s *stage, id int) { s.approve(id, "second") }, "first completed 2/2/0, second completed 2/0/0"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestScheduledPhaseThatRequiresSuccessOpensByItselfOnceEnoughDo(t *testing.T
 			t.Errorf("held for: %s", p.Reason)
 		}
 		s.wantCalls(2, "A")
-		s.retry(id, api.RetrySelection{})
+		s.retry(id, api.Selection{})
 		s.wantPhases(id, "a completed 2/0/0, b completed 2/0/0, c pending 0/0/0")
 		if p := s.phases(id)[1]; p.Reason != "" {
 			t.Errorf("it still tells: %s", p.Reason)

@@ -119,7 +119,7 @@ func TestKeyRemovedFromTheVault(t *testing.T) {
 
 	must(v.vault.SetVersion(keyName, v.version, keyvault.Secret{Value: v.value}))(t)
 	jobs := len(v.jobs)
-	v.retry(late, api.RetrySelection{})
+	v.retry(late, api.Selection{})
 	v.wantPhases(late, "create completed 2/0/0, verify pending 0/0/0")
 	if got := v.paramsOf("New"); len(v.jobs) == jobs || got["Password"] != canary {
 		t.Errorf("after the recovery the worker got %v", got)

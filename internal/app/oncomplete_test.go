@@ -114,7 +114,7 @@ func TestOnCompleteThatFailedIsRetriedByHandAndThePhaseIsCompleted(t *testing.T)
 		b := s.startBatch(reporting, people(2))
 		s.advance(b.ID)
 		s.wantPhases(b.ID, "move failed 2/0/0, verify completed 2/0/0")
-		must(s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{}, "the mail is back"))(t)
+		must(s.app.Repair(s.ctx, ada, b.ID, api.Repair{Selection: api.Selection{}, Reason: "the mail is back"}))(t)
 		s.deliverAll()
 		s.wantCalls(0, "Report Drop Report Tell")
 		s.wantPhases(b.ID, "move completed 2/0/0, verify completed 2/0/0")
@@ -240,7 +240,7 @@ func TestOnCompleteThatWasCutShortIsTakenUpInAStoppedBatch(t *testing.T) {
 func TestOnCompleteThatIsTakenUpInABatchThatHadEndedIsSwept(t *testing.T) {
 	t.Parallel()
 	retry := func(s *stage, id int) func(context.Context, *app.App) error {
-		must(s.app.RetryFailed(s.ctx, ada, id, api.RetrySelection{}, "again"))(t)
+		must(s.app.Repair(s.ctx, ada, id, api.Repair{Selection: api.Selection{}, Reason: "again"}))(t)
 		s.park = ofType(message.TypeBatchWork)
 		s.deliverAll()
 		work := s.parked[0]

@@ -60,7 +60,7 @@ func TestOwedJobIsSentInABatchThatWasPausedOrCancelled(t *testing.T) {
 			s.script = script{"New": inTurn(fails(errNo), lost)}
 			b := s.startBatch(twoSteps, people(1))
 			s.park = ofType(message.TypeBatchWork, `"Page":1`)
-			s.retry(b.ID, api.RetrySelection{})
+			s.retry(b.ID, api.Selection{})
 			return b.ID
 		},
 	}

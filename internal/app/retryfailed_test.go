@@ -13,10 +13,10 @@ import (
 )
 
 // retry asks for failed members to be retried, and lets all come that follows.
-func (s *stage) retry(id int, which api.RetrySelection) {
+func (s *stage) retry(id int, which api.Selection) {
 	s.t.Helper()
 	s.pass(time.Second)
-	if v := must(s.app.RetryFailed(s.ctx, ada, id, which, "the cause is gone"))(s.t); v.Task == "" || v.Selection != which {
+	if v := must(s.app.Repair(s.ctx, ada, id, api.Repair{Selection: which, Reason: "the cause is gone"}))(s.t); v.Task == "" || v.Selection != which {
 		s.t.Fatalf("%+v", v)
 	}
 	s.deliverAll()
@@ -28,7 +28,7 @@ func TestRetryOfAllWhoFailedBeginsAtTheStepThatFailed(t *testing.T) {
 		b := s.pages(twoSteps, 3)
 		s.advance(b.ID)
 		s.wantPhases(b.ID, "first completed 1/2/0, second pending 0/0/0")
-		s.retry(b.ID, api.RetrySelection{})
+		s.retry(b.ID, api.Selection{})
 		s.wantCalls(2, "New Join Join")
 		s.wantCalls(3, "New Join Join")
 		s.wantCalls(1, "New Join")
@@ -47,14 +47,14 @@ func TestRetryOfSomeOfThoseWhoFailed(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name  string
-		which api.RetrySelection
+		which api.Selection
 		want  []int
 	}{
-		{"one member", api.RetrySelection{Member: 2}, []int{2}},
-		{"a phase", api.RetrySelection{Phase: "FIRST"}, []int{1, 2}},
-		{"a step", api.RetrySelection{Step: "join"}, []int{2}},
-		{"an error", api.RetrySelection{Error: "QUOTA"}, []int{2, 3}},
-		{"an error in a phase", api.RetrySelection{Error: "quota", Phase: "second"}, []int{3}},
+		{"one member", api.Selection{Member: 2}, []int{2}},
+		{"a phase", api.Selection{Phase: "FIRST"}, []int{1, 2}},
+		{"a step", api.Selection{Step: "join"}, []int{2}},
+		{"an error", api.Selection{Error: "QUOTA"}, []int{2, 3}},
+		{"an error in a phase", api.Selection{Error: "quota", Phase: "second"}, []int{3}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			play(t, func(t *testing.T, s *stage) {
@@ -86,7 +86,7 @@ func TestRetryAfterARollbackBeginsAtTheFirstStep(t *testing.T) {
 		s.script = script{"New": inTurn(always(`{"id":"u1"}`), always(`{"id":"u2"}`)), "Copy": inTurn(fails(errNo), always("true"))}
 		b := s.startBatch(undoable, people(1))
 		s.wantCalls(1, "New Copy Stop Delete Alert")
-		s.retry(b.ID, api.RetrySelection{})
+		s.retry(b.ID, api.Selection{})
 		s.wantCalls(1, "New Copy Stop Delete Alert New Copy Tell")
 		if v := s.step(b.ID, 1, "copy"); string(v.Params) != `{"User":"u2"}` {
 			t.Errorf("it stands on what was undone: %s", v.Params)
@@ -100,10 +100,10 @@ func TestRetryThatFailsAgainIsRolledBackAgainAndMayBeRetriedAgain(t *testing.T) 
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": inTurn(fails(errNo), fails(errNo), always(`{"id":"u"}`))}
 		b := s.startBatch(undoable, people(1))
-		s.retry(b.ID, api.RetrySelection{Member: 1})
+		s.retry(b.ID, api.Selection{Member: 1})
 		s.wantCalls(1, "New Stop Delete Alert New Stop Delete Alert")
 		s.wantMember(b.ID, 1, "failed")
-		s.retry(b.ID, api.RetrySelection{Member: 1})
+		s.retry(b.ID, api.Selection{Member: 1})
 		s.wantCalls(1, "New Stop Delete Alert New Stop Delete Alert New Copy Tell")
 		s.wantMember(b.ID, 1, "active")
 	})
@@ -115,7 +115,7 @@ func TestRetriedMemberHasItsPolicysRetriesAnew(t *testing.T) {
 		b := s.startBatch(oneStep(", retry: {max_retries: 1, interval: 10s}"), people(1))
 		s.pass(10 * time.Second)
 		s.wantMember(b.ID, 1, "failed")
-		s.retry(b.ID, api.RetrySelection{})
+		s.retry(b.ID, api.Selection{})
 		s.wantCalls(1, "Do Do Do")
 		s.pass(10 * time.Second)
 		s.wantCalls(1, "Do Do Do Do")
@@ -134,7 +134,7 @@ func TestPhasesThatWereMissedFollowAndTheBatchThatHadEndedEndsAgain(t *testing.T
 		s.wantStatus(b.ID, "completed")
 		s.wantPhases(b.ID, "create completed 1/1/0, fill completed 1/0/0, verify completed 1/0/0")
 		ended := *s.batchOf(b.ID).CompletedAt
-		s.retry(b.ID, api.RetrySelection{})
+		s.retry(b.ID, api.Selection{})
 		s.wantStatus(b.ID, "active")
 		s.wantPhases(b.ID, "create dispatched 1/0/0+1, fill dispatched 1/0/0+1, verify dispatched 1/0/0+1")
 		s.answers(2, "New", `{"id":"u2"}`, nil)
@@ -155,7 +155,7 @@ func TestWaitingPhasesThatWereCancelledFollowToo(t *testing.T) {
 		s.schedule(id, overlapping, 2, dawn)
 		s.answers(1, "A", "", errNo)
 		s.wantPhases(id, "a completed 1/1/0, b completed 1/0/1, c completed 1/0/1")
-		s.retry(id, api.RetrySelection{})
+		s.retry(id, api.Selection{})
 		s.wantCalls(1, "A A B C")
 		s.wantPhases(id, "a completed 2/0/0, b completed 2/0/0, c completed 2/0/0")
 		s.wantStatus(id, "completed")
@@ -167,7 +167,7 @@ func TestBatchThatFailedCompletesAfterTheRetry(t *testing.T) {
 		s.script = script{"Do": inTurn(fails(errNo), always("true"))}
 		b := s.startBatch(oneStep(""), people(2))
 		s.wantStatus(b.ID, "failed")
-		s.retry(b.ID, api.RetrySelection{})
+		s.retry(b.ID, api.Selection{})
 		s.wantStatus(b.ID, "completed")
 		if v := s.batchOf(b.ID); v.Error != "" {
 			t.Errorf("it still tells: %s", v.Error)
@@ -180,7 +180,7 @@ func TestFailedInitIsRetriedAtTheStepThatFailedAndTheBatchGoesOn(t *testing.T) {
 		s.script = script{"More": inTurn(fails(errNo), always("true")), "New": always(`{"id":"u"}`)}
 		b := s.startBatch(strings.NewReplacer("\nphases:", "\n  - {name: more, worker_id: worker-01, function: More}\nphases:", "max_retries: 1, interval: 1s", "max_retries: 0").Replace(mover), people(2))
 		s.wantStatus(b.ID, "failed")
-		s.retry(b.ID, api.RetrySelection{})
+		s.retry(b.ID, api.Selection{})
 		s.wantCalls(0, "Prepare More More")
 		s.wantStatus(b.ID, "active")
 		if v := s.batchOf(b.ID); v.Error != "" || v.CompletedAt != nil {
@@ -200,7 +200,7 @@ func TestBatchThatARetryOpenedIsListedAsActiveWhereverTheRetryWasCutShort(t *tes
 		s.advance(b.ID)
 		s.wantStatus(b.ID, "completed")
 		s.park = ofType(message.TypeBatchWork, `"Page":1`)
-		s.retry(b.ID, api.RetrySelection{})
+		s.retry(b.ID, api.Selection{})
 		if len(s.parked) != 1 {
 			t.Fatalf("%d messages retry the page", len(s.parked))
 		}
@@ -226,7 +226,7 @@ func TestRetryAskedForByManyAtOnceIsOne(t *testing.T) {
 		b := s.startBatch(twoSteps, people(3))
 		s.pass(time.Second)
 		s.atOnce(4, func(_ int, process *app.App) error {
-			return errorOf(process.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{}, ""))
+			return errorOf(process.Repair(s.ctx, ada, b.ID, api.Repair{Selection: api.Selection{}}))
 		})
 		s.deliverAll()
 		for member := 1; member <= 3; member++ {
@@ -243,7 +243,7 @@ func TestRetryInAPausedBatchBeginsAtTheResumption(t *testing.T) {
 		s.script = script{"New": inTurn(fails(errNo), always("true"))}
 		b := s.startBatch(twoSteps, people(1))
 		s.pause(b.ID)
-		s.retry(b.ID, api.RetrySelection{})
+		s.retry(b.ID, api.Selection{})
 		s.wantCalls(1, "New")
 		s.resume(b.ID)
 		s.wantCalls(1, "New New Join")
@@ -254,10 +254,10 @@ func TestRetryInAPausedBatchBeginsAtTheResumption(t *testing.T) {
 func TestWhoCannotBeRetried(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		b := s.startBatch(twoSteps, people(1))
-		s.wantRefused(errorOf(s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{Member: 1}, "")), api.CodeConflict, "member 1 of batch 1 has not failed: it is active")
-		s.wantRefused(errorOf(s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{Member: 7}, "")), api.CodeNotFound, "batch 1 has no member 7")
-		s.wantRefused(errorOf(s.app.RetryFailed(s.ctx, ada, 9, api.RetrySelection{}, "")), api.CodeNotFound, "there is no batch 9")
-		s.wantRefused(errorOf(s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{}, "")), api.CodeConflict, "batch 1 has no failed members")
+		s.wantRefused(errorOf(s.app.Repair(s.ctx, ada, b.ID, api.Repair{Selection: api.Selection{Member: 1}})), api.CodeConflict, "member 1 of batch 1 has not failed: it is active")
+		s.wantRefused(errorOf(s.app.Repair(s.ctx, ada, b.ID, api.Repair{Selection: api.Selection{Member: 7}})), api.CodeNotFound, "batch 1 has no member 7")
+		s.wantRefused(errorOf(s.app.Repair(s.ctx, ada, 9, api.Repair{Selection: api.Selection{}})), api.CodeNotFound, "there is no batch 9")
+		s.wantRefused(errorOf(s.app.Repair(s.ctx, ada, b.ID, api.Repair{Selection: api.Selection{}})), api.CodeConflict, "batch 1 has no failed members")
 		s.wantCalls(1, "New Join")
 	})
 }
@@ -266,8 +266,8 @@ func TestRetryThatFitsNobodyIsRefused(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": fails(errNo)}
 		b := s.startBatch(twoSteps, people(2))
-		for _, which := range []api.RetrySelection{{Phase: "second"}, {Step: "join"}, {Error: "lost"}, {Member: 1, Step: "join"}} {
-			s.wantRefused(errorOf(s.app.RetryFailed(s.ctx, ada, b.ID, which, "")), api.CodeConflict, "no failed member of batch 1 matches ")
+		for _, which := range []api.Selection{{Phase: "second"}, {Step: "join"}, {Error: "lost"}, {Member: 1, Step: "join"}} {
+			s.wantRefused(errorOf(s.app.Repair(s.ctx, ada, b.ID, api.Repair{Selection: which})), api.CodeConflict, "no failed member of batch 1 matches ")
 		}
 		s.wantCalls(1, "New")
 	})
@@ -278,13 +278,13 @@ func TestInitAndOnCompleteStepsThatFailedAreSelectedByPhaseStepAndError(t *testi
 		s.script = script{"Prepare": inTurn(fails(errNo), always("true")), "Tell": inTurn(fails(errNo), fails(errNo), always("true"))}
 		b := s.startBatch(around, people(1))
 		s.wantStatus(b.ID, "failed")
-		s.wantRefused(errorOf(s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{Phase: "only"}, "")), api.CodeConflict, "no failed member")
-		s.retry(b.ID, api.RetrySelection{Phase: "INIT"})
+		s.wantRefused(errorOf(s.app.Repair(s.ctx, ada, b.ID, api.Repair{Selection: api.Selection{Phase: "only"}})), api.CodeConflict, "no failed member")
+		s.retry(b.ID, api.Selection{Phase: "INIT"})
 		s.wantStatus(b.ID, "active")
 		s.advance(b.ID)
 		s.wantStatus(b.ID, "failed")
-		s.retry(b.ID, api.RetrySelection{Step: "tell"})
-		s.retry(b.ID, api.RetrySelection{Phase: "only", Error: "no"})
+		s.retry(b.ID, api.Selection{Step: "tell"})
+		s.retry(b.ID, api.Selection{Phase: "only", Error: "no"})
 		s.wantCalls(0, "Prepare Prepare Tell Tell Tell")
 		s.wantStatus(b.ID, "completed")
 	})

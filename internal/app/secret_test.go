@@ -219,7 +219,7 @@ func TestNobodyButTheWorkerReadsASecret(t *testing.T) {
 		if m.Status != "failed" || m.Error != `phase verify: step "check": "(secret)" is wrong (Test)` {
 			t.Errorf("%s: %s", m.Status, m.Error)
 		}
-		s.retry(b.ID, api.RetrySelection{})
+		s.retry(b.ID, api.Selection{})
 		if got := s.paramsOf("Check"); got["Token"] != made || fmt.Sprint(got["List"]) != fmt.Sprint([]any{"a", made}) {
 			t.Errorf("the worker got %v", got)
 		}
@@ -248,7 +248,7 @@ func TestSecretsAreErasedWhenNothingCanBeRetried(t *testing.T) {
 		if !encrypted() {
 			t.Fatal("the secrets of members who can be retried are gone")
 		}
-		s.retry(b.ID, api.RetrySelection{Member: 1})
+		s.retry(b.ID, api.Selection{Member: 1})
 		if got := s.paramsOf("New"); got["Password"] != canary {
 			t.Errorf("retried, the worker got %v", got)
 		}
@@ -258,7 +258,7 @@ func TestSecretsAreErasedWhenNothingCanBeRetried(t *testing.T) {
 		}
 		v.wantNowhere("erased", b.ID)
 		s.tickAfter(time.Hour)
-		must(s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{Member: 1}, "once more"))(t)
+		must(s.app.Repair(s.ctx, ada, b.ID, api.Repair{Selection: api.Selection{Member: 1}, Reason: "once more"}))(t)
 		s.deliverAll()
 		s.wantMember(b.ID, 1, "failed")
 		if got := s.logText(v); !strings.Contains(got, `needs the secret \"Password\", which was erased`) {

@@ -93,7 +93,7 @@ func TestAVersionTakesTheSecretsOfALateCatalog(t *testing.T) {
 		// A retry of the first batch replaces its parameters by references, and its end erases
 		// the values stored in the clear.
 		s.script["New-Account"] = always("true")
-		s.retry(first.ID, api.RetrySelection{})
+		s.retry(first.ID, api.Selection{})
 		if got := s.paramsOf("New-Account"); got["Pw"] != canary {
 			t.Errorf("retried, the worker got %v", got)
 		}

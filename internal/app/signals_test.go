@@ -80,13 +80,13 @@ func TestBatchThatFailsIsReportedEachTimeItDoes(t *testing.T) {
 		if again := len(j.of(t, alert.BatchFailed)); again != told {
 			t.Errorf("it is told %d times, and %d when all comes again", told, again)
 		}
-		s.retry(b.ID, api.RetrySelection{})
+		s.retry(b.ID, api.Selection{})
 		s.wantStatus(b.ID, "failed")
 		if again := len(j.of(t, alert.BatchFailed)); again <= told {
 			t.Error("that it failed again is not told")
 		}
 		told = len(j.of(t, alert.BatchFailed))
-		s.retry(b.ID, api.RetrySelection{})
+		s.retry(b.ID, api.Selection{})
 		s.wantStatus(b.ID, "completed")
 		if again := len(j.of(t, alert.BatchFailed)); again != told {
 			t.Error("that it completed is told as a failure")

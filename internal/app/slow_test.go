@@ -216,7 +216,7 @@ func TestPageThatOutlastsItsInvocationComesToItsEnd(t *testing.T) {
 			"retry",
 			func(s *slowSystem, batch int) {
 				s.answer("", failed)
-				must(s.app.RetryFailed(s.t.Context(), ada, batch, api.RetrySelection{}, "again"))(s.t)
+				must(s.app.Repair(s.t.Context(), ada, batch, api.Repair{Selection: api.Selection{}, Reason: "again"}))(s.t)
 			},
 			func(s *slowSystem, _ int) {
 				if n := s.jobsOf("New"); n != 2*members {
@@ -316,7 +316,7 @@ func TestMessageThatWaitsIsNotADuplicate(t *testing.T) {
 			for len(s.running) > 0 {
 				s.answer("", &message.JobError{Message: "it fails", Type: "Broken"})
 			}
-			must(s.app.RetryFailed(s.t.Context(), ada, batch, api.RetrySelection{}, "again"))(s.t)
+			must(s.app.Repair(s.t.Context(), ada, batch, api.Repair{Selection: api.Selection{}, Reason: "again"}))(s.t)
 		}},
 		{"member-added-batch-1-", func(s *slowSystem) {
 			batch := s.begin(createAndCopy, 1)

@@ -314,7 +314,7 @@ func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, r
 	must(m.app.Approve(m.ctx, ada, last, "switch", "the board agrees"))(s.t)
 	must(m.app.Resume(m.ctx, ada, resumed, "the network is back"))(s.t)
 	must(m.app.Cancel(m.ctx, ada, stopping, "enough"))(s.t)
-	must(m.app.RetryFailed(m.ctx, ada, failed, api.RetrySelection{Phase: "prepare"}, "the licence is there"))(s.t)
+	must(m.app.Repair(m.ctx, ada, failed, api.Repair{Selection: api.Selection{Phase: "prepare"}, Reason: "the licence is there"}))(s.t)
 	must(m.app.RemoveMember(m.ctx, ada, last, 4, "left the company"))(s.t)
 	must(m.app.AddMembers(m.ctx, ada, last, []byte(ways("later", "fine"))))(s.t)
 	keyed := ada

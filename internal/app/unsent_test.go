@@ -46,7 +46,7 @@ func cutInitShort(s *stage, write int, retries, cancels bool) (cut bool) {
 		s.advance(b.ID)
 		s.pass(time.Minute)
 		s.wantStatus(b.ID, "failed")
-		must(s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{}, "again"))(s.t)
+		must(s.app.Repair(s.ctx, ada, b.ID, api.Repair{Selection: api.Selection{}, Reason: "again"}))(s.t)
 	}
 	s.park = func(kind, _ string) bool { return kind == message.TypeBatchInit || kind == message.TypeBatchWork }
 	if retries {

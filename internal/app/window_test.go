@@ -161,7 +161,7 @@ func TestRetryThatMakesAPageYieldAnnouncesTheNext(t *testing.T) {
 		s.advance(b.ID)
 		s.wantBegun(b.ID, 2, engine.FanOutWindow)
 		delete(s.script, "New")
-		s.retry(b.ID, api.RetrySelection{})
+		s.retry(b.ID, api.Selection{})
 		s.wantCalls(2, "New New Join Check")
 		s.wantBegun(b.ID, 2, engine.FanOutWindow+1)
 		s.finish(b.ID)
@@ -353,7 +353,7 @@ func TestEffectIDOutlivesTheJob(t *testing.T) {
 		b := s.startBatch("retry: {max_retries: 1, interval: 1s}\n"+twoSteps, people(1))
 		s.pass(time.Second)
 		s.wantMember(b.ID, 1, "failed")
-		s.retry(b.ID, api.RetrySelection{})
+		s.retry(b.ID, api.Selection{})
 		s.wantCalls(1, "New New New Join")
 		var effects []string
 		for _, j := range s.jobs {
@@ -523,7 +523,16 @@ func TestSmallBatchDoesNotWaitBehindALargeOne(t *testing.T) {
 			b := m.begins("large", large)
 			m.serveAll()
 			m.script = nil
-			must(m.app.RetryFailed(m.ctx, ada, b, api.RetrySelection{}, ""))(t)
+			must(m.app.Repair(m.ctx, ada, b, api.Repair{Selection: api.Selection{}}))(t)
+			return b
+		},
+		"whose failed members follow the active version": func(m *making) int {
+			m.script = script{"large": fails(errNo)}
+			b := m.begins("large", large)
+			m.serveAll()
+			m.script = nil
+			m.publish(strings.ReplaceAll(yaml, "NAME", "large") + "# corrected\n")
+			must(m.app.Repair(m.ctx, ada, b, api.Repair{Version: api.VersionActive}))(t)
 			return b
 		},
 		"whose members were added late": func(m *making) int {

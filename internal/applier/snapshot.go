@@ -199,7 +199,8 @@ func (s *Snapshot) Definition(run *model.Run, index int) (runbook.Step, error) {
 	return run.Definition(rb, index)
 }
 
-// StepRun returns the run of the step execution that a message names.
+// StepRun returns the run of the step execution that a message names; nil if the run went over to
+// another version of its runbook and no longer has so many steps.
 func (s *Snapshot) StepRun(stepID int64, phase, member, index int) (*model.Run, error) {
 	run, err := s.LoadRun(phase, member)
 	switch {
@@ -209,6 +210,8 @@ func (s *Snapshot) StepRun(stepID int64, phase, member, index int) (*model.Run, 
 		return nil, message.Reject("batch %d has no step execution %d", s.batch, stepID)
 	case index < len(run.Steps):
 		return run, nil
+	case run.Switches > 0:
+		return nil, nil
 	}
 	return nil, message.Reject("batch %d has no step execution %d: its run has %d steps", s.batch, stepID, len(run.Steps))
 }

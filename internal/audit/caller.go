@@ -15,7 +15,7 @@ type Caller struct {
 	// ObjectID is empty, Name does.
 	TenantID, ObjectID string
 	// Key is the idempotency key of the request; empty if it has none. A request that is repeated
-	// with the same key changes nothing twice. CreateBatch, AddMembers, PublishRunbook, RetryFailed,
+	// with the same key changes nothing twice. CreateBatch, AddMembers, PublishRunbook, Repair,
 	// Replay, Discard and the decisions on held removals use it; other commands change nothing twice
 	// without a key.
 	Key string

@@ -50,6 +50,11 @@ func TestUsage(t *testing.T) {
 		{"batch retry 1 --member 0", 2, "--member is 0; member numbers start at 1"},
 		{"batch retry 1 --phase=", 2, "--phase is empty; omit it to select all failed members"},
 		{"batch retry 1 --error=", 2, "--error is empty"},
+		{"batch retry 1 --error-group=", 2, "--error-group is empty"},
+		{"batch retry 1 --from=", 2, "--from is empty"},
+		{"batch skip-step 1", 2, "--reason is missing"},
+		{"batch skip-step 1 2 --step x --reason x", 2, "--step selects failed members; omit the step-id"},
+		{"batch mark-done 1", 2, "--reason is missing"},
 		{"batch skip-step 1 2", 2, "--reason is missing"},
 		{"batch skip-step 1 copy --reason x", 2, `invalid step "copy"`},
 		{"batch mark-done 1 2", 2, "--reason is missing"},
@@ -150,7 +155,7 @@ func fake(t *testing.T, status int, media, body string) *person {
 func (p *person) as(width int, args ...string) (stdout, stderr string, status int) {
 	var out, err bytes.Buffer
 	root := cli.NewRoot(command.Environment{
-		Stdout: &out, Stderr: &err, Getenv: func(name string) string { return p.env[name] }, Terminal: width > 0, Width: width,
+		Stdin: strings.NewReader(p.in), Stdout: &out, Stderr: &err, Getenv: func(name string) string { return p.env[name] }, Terminal: width > 0, Width: width,
 		Token: func(context.Context) (string, error) { return "token", nil },
 	})
 	root.SetArgs(args)

@@ -28,6 +28,10 @@ const (
 
 // batchAPI answers for one batch, whose members and steps it lists page by page, and keeps the
 // queries.
+const repairOfTwo = `{"batchId":42,"action":"retry","task":"t1","selection":{},"effect":{"members":2,"sequences":0,"activeVersion":3,"groups":[
+	{"phase":"move","step":"copy","status":"failed","errorGroup":"no mailbox … (NotFound)","members":2,"failedVersion":2,"version":2,"from":"copy","steps":3,"then":["verify"]}],
+	"refusedCount":1,"refused":[{"memberId":9,"memberKey":"eve@contoso.com","reason":"version 2 has no step \"x\" in the phase"}]}}`
+
 func batchAPI(t *testing.T) (*person, *[]string) {
 	t.Helper()
 	var queries []string
@@ -46,6 +50,8 @@ func batchAPI(t *testing.T) (*person, *[]string) {
 			body = movePhases
 		case strings.HasSuffix(path, "/batches"):
 			body = twoBatches
+		case strings.HasSuffix(path, "/retry"):
+			body = repairOfTwo
 		}
 		_, _ = io.WriteString(w, body)
 	}))
@@ -207,6 +213,36 @@ func TestAliases(t *testing.T) {
 	}
 }
 
+// A repair of many says what it does, and asks.
+func TestRetryIsShownBeforeItIsConfirmed(t *testing.T) {
+	t.Parallel()
+	p, requests := batchAPI(t)
+	effect := "Batch 42: 2 failed members, up to 6 steps in the phases where they failed, in 2 phases: move, verify.\n" +
+		"  2 members of phase move, version 2: from step copy (3 steps), then verify. Failed at copy: no mailbox … (NotFound)\n" +
+		"Version 3 is active. The members follow version 2, in which they failed; use --version active to follow the active one.\n" +
+		"  eve@contoso.com cannot continue: version 2 has no step \"x\" in the phase\n"
+	for answer, want := range map[string]struct {
+		status   int
+		requests int
+		ends     string
+	}{
+		"y\n": {0, 2, "Started the retry of 2 failed members of batch 42.\nNext: matoolkit batch watch 42\n"},
+		"n\n": {1, 1, "nothing was changed\n"},
+	} {
+		*requests = nil
+		p.in = answer
+		_, notices, status := p.as(80, "batch", "retry", "42")
+		if status != want.status || len(*requests) != want.requests || !strings.HasSuffix(notices, want.ends) ||
+			!strings.HasPrefix(notices, effect+"Retry 2 failed members of batch 42? [y/N] ") {
+			t.Errorf("%q: status %d, requests %v: %s", answer, status, *requests, notices)
+		}
+	}
+	out, _, status := p.as(0, "batch", "retry", "42", "--dry-run", "-o", "json")
+	if status != 0 || !strings.Contains(out, `"errorGroup": "no mailbox … (NotFound)"`) {
+		t.Errorf("--dry-run: status %d: %s", status, out)
+	}
+}
+
 // Each command that changes something ends with a sentence and the next command.
 func TestOutcomeOfChanges(t *testing.T) {
 	t.Parallel()
@@ -215,7 +251,7 @@ func TestOutcomeOfChanges(t *testing.T) {
 		"batch pause 42":                 "Paused batch 42. Running jobs end.\nNext: matoolkit batch resume 42\n",
 		"batch resume 42":                "Resumed batch 42.\nNext: matoolkit batch watch 42\n",
 		"batch cancel 42 --yes":          "Cancelled batch 42.\nNext: matoolkit batch watch 42\n",
-		"batch retry 42":                 "Started the retry of failed members of batch 42.\nNext: matoolkit batch watch 42\n",
+		"batch retry 42 --yes":           "Started the retry of 2 failed members of batch 42.\nNext: matoolkit batch watch 42\n",
 		"batch remove-member 42 7 --yes": "",
 	} {
 		_, notices, status := p.as(80, strings.Fields(args)...)

@@ -112,9 +112,11 @@ func TestControl(t *testing.T) {
 	s.type_(0, "batch", "mark-done", "1", "10000003002", "--reason", "created by hand", "--result", "@"+s.file("result.json", `{"guid": "aa01"}`))
 	s.type_(4, "batch", "mark-done", "1", "10000009002", "--reason", "created by hand")
 	system.mild.Store(true)
-	s.type_(4, "batch", "retry", "1", "--member", "9")
-	s.type_(5, "batch", "retry", "1", "--member", "1")
-	s.type_(0, "batch", "retry", "1", "--phase", "Prepare", "--error", "NO SUCH", "--reason", "the mailbox is there")
+	s.type_(4, "batch", "retry", "1", "--member", "9", "--yes")
+	s.type_(5, "batch", "retry", "1", "--member", "1", "--dry-run")
+	s.type_(0, "batch", "retry", "1", "--dry-run")
+	s.type_(0, "batch", "skip-step", "1", "--step", "check", "--dry-run")
+	s.type_(0, "batch", "retry", "1", "--phase", "Prepare", "--error", "NO SUCH", "--reason", "the mailbox is there", "--yes")
 	s.until("No items.", "batch", "members", "1", "--status", "failed")
 	s.type_(0, "batch", "watch", "1", "--until-idle", "--quiet")
 
@@ -146,7 +148,7 @@ func TestControl(t *testing.T) {
 	s.type_(1, "batch", "watch", "2", "--quiet")
 	s.type_(0, "batch", "get", "2")
 	s.type_(0, "batch", "list", "--status", "cancelled", "--quiet")
-	s.type_(5, "batch", "retry", "2")
+	s.type_(5, "batch", "retry", "2", "--yes")
 
 	// A batch goes over to new versions: the first repeats past phases, the second
 	// does not.
@@ -166,7 +168,7 @@ func TestControlIsForAdministrators(t *testing.T) {
 	p := newSystem(t, entra.DefaultReaderUPN).signedIn()
 	csv := p.file("members.csv", "UserId\nu1\n")
 	for _, args := range []string{
-		"cancel 1 --yes", "pause 1", "resume 1", "reschedule 1 --start 2026-03-09 --yes", "approve 1 move", "retry 1", "skip-step 1 5 --reason x", "mark-done 1 5 --reason x",
+		"cancel 1 --yes", "pause 1", "resume 1", "reschedule 1 --start 2026-03-09 --yes", "approve 1 move", "retry 1 --yes", "skip-step 1 5 --reason x", "mark-done 1 5 --reason x",
 		"add-members 1 " + csv, "remove-member 1 2 --yes", "update-members 1 " + csv + " --yes",
 	} {
 		if _, err, status := p.run(append([]string{"batch"}, strings.Fields(args)...)...); status != 3 || !strings.Contains(err, "require the app role Admin") {

@@ -14,8 +14,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 )
 
-// destructive are the commands that take away what does not come back, each with its
-// arguments.
+// destructive are the commands that take away what does not come back, or that concern many
+// members at once, each with its arguments.
 var destructive = map[string]string{
 	"batch cancel":           "7",
 	"batch remove-member":    "7 3",
@@ -23,6 +23,9 @@ var destructive = map[string]string{
 	"batch confirm-removals": "7",
 	"runbook delete":         "moves 2",
 	"messages discard":       "m-1",
+	"batch retry":            "7",
+	"batch skip-step":        "7 --reason x",
+	"batch mark-done":        "7 --reason x",
 }
 
 // Without a terminal to ask on, and without --yes, nothing that takes something away is

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -19,6 +20,7 @@ import (
 type failure struct {
 	t      *testing.T
 	rb     *runbook.Runbook
+	active *runbook.Runbook // version 5; nil: the same
 	batch  model.Batch
 	member model.Member
 	runs   []*model.Run
@@ -95,7 +97,7 @@ func failedAndUndone(t *testing.T, step int, undo func(p *person)) *failure {
 
 func (f *failure) try(e model.Event) (model.Decision, error) {
 	f.t.Helper()
-	state := model.MemoryState{Batch: &f.batch, Members: []*model.Member{&f.member}, Runs: f.runs, Shards: slices.Collect(maps.Values(f.shards)), Runbooks: map[int]*runbook.Runbook{3: f.rb, 4: f.rb}}
+	state := model.MemoryState{Batch: &f.batch, Members: []*model.Member{&f.member}, Runs: f.runs, Shards: slices.Collect(maps.Values(f.shards)), Runbooks: map[int]*runbook.Runbook{3: f.rb, 4: f.rb, 5: cmp.Or(f.active, f.rb)}}
 	before := text(f.t, state)
 	d, err := engine.Decide(state, e, now)
 	if text(f.t, state) != before {
@@ -134,6 +136,9 @@ func (f *failure) must(e model.Event) model.Decision {
 // resume is the member's run after the retry.
 func (f *failure) resume() *person {
 	p := &person{t: f.t, rb: f.rb, batch: f.batch, member: f.member, run: *f.runs[1], at: now}
+	if p.run.Version == 5 {
+		p.rb = f.active
+	}
 	p.on(model.RunStarted{})
 	return p
 }

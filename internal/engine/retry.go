@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine/runstate"
 	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
 // onMemberRetried brings a member back who failed: the run that failed begins again at the
@@ -39,13 +41,14 @@ func onMemberRetried(s model.State, b *model.Batch, e model.MemberRetried, now t
 		return model.Decision{}, err
 	}
 	m.Status, m.FailedAt, m.Error, m.FailedIn, m.FailedStep = model.MemberActive, nil, "", "", ""
+	m.FailedAs, m.FailedBy, m.Undone = "", 0, false
 	m.OpenPhase, m.Queue, m.Claim = run.Phase, nil, e.Task
 	d := batchChanged(b)
 	d.Members, d.Runs = []*model.Member{&m}, []*model.Run{run}
 	if err := reopenShardOf(&d, s, b, &m, run.Phase, model.RunFailed, now); err != nil {
 		return model.Decision{}, err
 	}
-	if err := queueMissedPhases(&d, s, b, &m, runs, now); err != nil {
+	if err := queueMissedPhases(&d, s, b, &m, runs, e.RetryOptions, now); err != nil {
 		return model.Decision{}, err
 	}
 	reopenBatch(b)
@@ -73,21 +76,44 @@ func findFailed(runs []*model.Run, task string) (failed, again *model.Run) {
 // restartFailed readies a member's run that failed to begin again, with the step that failed
 // resolved first where an administrator says so.
 func restartFailed(s model.State, failed *model.Run, m *model.Member, e model.MemberRetried, now time.Time) (*model.Run, error) {
-	rb, err := s.LoadRunbook(failed.Runbook, failed.Version)
+	run, at := failed.Clone(), failed.FailedAt()
+	rb, err := restart(s, run, e.RetryOptions, e.Task)
 	if err != nil {
 		return nil, err
 	}
-	run, at := failed.Clone(), failed.FailedAt()
-	runstate.Restart(run, e.Task)
+	if run.Version != failed.Version {
+		runstate.NoteAbandoned(failed, m, now)
+	}
 	if err := runstate.RefuseErased(run, rb, m, at, e.Resolve); err != nil {
 		return nil, err
 	}
 	return run, runstate.ResolveFailed(run, rb, at, e.Resolve, now)
 }
 
+// restart readies a run to begin again, and returns the version that it follows then.
+func restart(s model.State, run *model.Run, o model.RetryOptions, task string) (*runbook.Runbook, error) {
+	rb, err := s.LoadRunbook(run.Runbook, run.Version)
+	if err != nil {
+		return nil, err
+	}
+	if o.Version == 0 {
+		o.Version = run.Version
+	}
+	if o.Version == run.Version && o.From == "" {
+		runstate.Restart(run, task)
+		return rb, nil
+	}
+	next, err := s.LoadRunbook(run.Runbook, o.Version)
+	if err != nil {
+		return nil, err
+	}
+	return next, runstate.RestartAs(run, rb, next, o.Version, o.From, task)
+}
+
 // queueMissedPhases queues the phases that began after the one that the member failed in, and
-// those that were ended for the member, who had failed before coming to them.
-func queueMissedPhases(d *model.Decision, s model.State, b *model.Batch, m *model.Member, runs []*model.Run, now time.Time) error {
+// those that were ended for the member, who had failed before coming to them. They follow the version
+// of the retry, too, if it has the phase.
+func queueMissedPhases(d *model.Decision, s model.State, b *model.Batch, m *model.Member, runs []*model.Run, o model.RetryOptions, now time.Time) error {
 	for _, p := range inOrder(b) {
 		if p.DispatchedAt == nil || p.Status == model.PhaseCancelled {
 			continue
@@ -105,11 +131,7 @@ func queueMissedPhases(d *model.Decision, s model.State, b *model.Batch, m *mode
 				// comes to it later, and to the member with it.
 				continue
 			}
-			rb, err := s.LoadRunbook(b.Runbook, p.Version)
-			if err != nil {
-				return err
-			}
-			next, err := runstate.New(b, *p, m, rb, now)
+			next, err := newMissedRun(s, b, *p, m, o, now)
 			if err != nil {
 				return err
 			}
@@ -118,7 +140,12 @@ func queueMissedPhases(d *model.Decision, s model.State, b *model.Batch, m *mode
 		case runs[at].Status == model.RunCancelled:
 			next := runs[at].Clone()
 			outcome = next.Status
-			runstate.Restart(next, "")
+			if _, err := restart(s, next, model.RetryOptions{Version: o.Version}, ""); err != nil {
+				if refusal := (*model.Refusal)(nil); !errors.As(err, &refusal) {
+					return err
+				}
+				runstate.Restart(next, "") // the version of the retry does not have the phase
+			}
 			d.Runs = append(d.Runs, next)
 		default:
 			continue
@@ -129,6 +156,24 @@ func queueMissedPhases(d *model.Decision, s model.State, b *model.Batch, m *mode
 		}
 	}
 	return nil
+}
+
+// newMissedRun makes the run of a phase that began after the member had failed.
+func newMissedRun(s model.State, b *model.Batch, p model.Phase, m *model.Member, o model.RetryOptions, now time.Time) (model.Run, error) {
+	rb, err := s.LoadRunbook(b.Runbook, p.Version)
+	if err != nil {
+		return model.Run{}, err
+	}
+	if o.Version != 0 && o.Version != p.Version {
+		next, err := s.LoadRunbook(b.Runbook, o.Version)
+		if err != nil {
+			return model.Run{}, err
+		}
+		if _, ok := next.Phase(p.Name); ok {
+			rb, p.Version = next, o.Version
+		}
+	}
+	return runstate.New(b, p, m, rb, now)
 }
 
 // reopenShardOf reopens the member's shard of a phase.
@@ -170,13 +215,15 @@ func onSequenceRetried(s model.State, b *model.Batch, e model.SequenceRetried, n
 	case p.Kind == model.KindInit && (initFailureReason(b) == "" || slices.ContainsFunc(b.Phases[p.ID:], func(q model.Phase) bool { return q.Kind == model.KindInit })):
 		return model.Decision{}, model.Refusef("the failed init steps of batch %d belong to version %d, and a newer version replaced them", b.ID, p.Version)
 	}
-	rb, err := s.LoadRunbook(failed.Runbook, failed.Version)
+	run := failed.Clone()
+	at := run.FailedAt()
+	rb, err := restart(s, run, e.RetryOptions, e.Task)
 	if err != nil {
 		return model.Decision{}, err
 	}
-	run := failed.Clone()
-	at := run.FailedAt()
-	runstate.Restart(run, e.Task)
+	if run.Version != failed.Version && runstate.HasAbandoned(failed, now) {
+		return model.Decision{}, model.ErrNotYet // the run forgets them, and there is no member who knows
+	}
 	if err := runstate.ResolveFailed(run, rb, at, e.Resolve, now); err != nil {
 		return model.Decision{}, err
 	}

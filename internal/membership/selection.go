@@ -5,18 +5,19 @@ import (
 	"strings"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/errorgroup"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// SelectionText describes a retry selection for people.
-func SelectionText(s api.RetrySelection) string {
+// SelectionText describes the selection of a repair for people.
+func SelectionText(s api.Selection) string {
 	var parts []string
 	if s.Member != 0 {
 		parts = append(parts, fmt.Sprintf("member %d", s.Member))
 	}
-	for _, p := range []struct{ name, value string }{{"phase", s.Phase}, {"step", s.Step}, {"error", s.Error}} {
+	for _, p := range []struct{ name, value string }{{"status", s.Status}, {"phase", s.Phase}, {"step", s.Step}, {"error", s.Error}, {"error group", s.ErrorGroup}} {
 		if p.value != "" {
 			parts = append(parts, fmt.Sprintf("%s %q", p.name, p.value))
 		}
@@ -27,29 +28,34 @@ func SelectionText(s api.RetrySelection) string {
 	return strings.Join(parts, ", ")
 }
 
-// Selects reports whether a retry selects a failed member. It compares names in any case.
-func Selects(s api.RetrySelection, m store.FailedMember) bool {
+// Selects reports whether a repair selects a failed member. It compares names in any case.
+func Selects(s api.Selection, m store.FailedMember) bool {
 	return (s.Member == 0 || s.Member == m.ID) &&
+		(s.Status == "" || s.Status == string(m.FailedAs)) &&
 		(s.Phase == "" || strings.EqualFold(s.Phase, m.FailedIn)) &&
 		(s.Step == "" || strings.EqualFold(s.Step, m.FailedStep)) &&
-		(s.Error == "" || strings.Contains(strings.ToLower(m.Error), strings.ToLower(s.Error)))
+		(s.Error == "" || strings.Contains(strings.ToLower(m.Error), strings.ToLower(s.Error))) &&
+		(s.ErrorGroup == "" || errorgroup.Same(s.ErrorGroup, stepError(m), m.Key))
 }
 
-// FailedMember gives the fields of a member that a retry selects by.
-func FailedMember(m *model.Member) store.FailedMember {
-	return store.FailedMember{ID: m.ID, Page: m.Page, Key: m.Key, FailedIn: m.FailedIn, FailedStep: m.FailedStep, Error: m.Error}
+// ErrorGroup is the group of the error of the step at which a member failed.
+func ErrorGroup(m store.FailedMember) string { return errorgroup.Of(stepError(m), m.Key) }
+
+// stepError is the error of the step at which a member failed.
+func stepError(m store.FailedMember) string {
+	text := strings.TrimPrefix(m.Error, "phase "+m.FailedIn+": ")
+	return strings.TrimPrefix(text, fmt.Sprintf("step %q: ", m.FailedStep))
 }
 
-// SelectsRun reports whether a retry selects a failed run of init or on_complete steps. A
-// selection with a member selects none. rb is the version that the run follows.
-func SelectsRun(s api.RetrySelection, rb *runbook.Runbook, r *model.Run) bool {
-	failed := false
-	for i, step := range r.Steps {
-		if step.Status == model.StepFailed || step.Status == model.StepPollTimeout {
-			definition, err := r.Definition(rb, i)
-			failed = failed || err == nil && strings.EqualFold(s.Step, definition.Name)
+// FailedSequence is a failed run of init or on_complete steps, as a repair selects it. rb is the
+// version that the run follows.
+func FailedSequence(rb *runbook.Runbook, r *model.Run) store.FailedMember {
+	m := store.FailedMember{Key: r.Label(), FailedIn: r.PhaseName, FailedBy: r.Version, Undone: r.RolledBack, Error: r.Error}
+	if at := r.FailedAt(); at >= 0 {
+		m.FailedAs = r.Steps[at].Status
+		if d, err := r.Definition(rb, at); err == nil {
+			m.FailedStep = d.Name
 		}
 	}
-	return s.Member == 0 && (s.Phase == "" || strings.EqualFold(s.Phase, r.PhaseName)) && (s.Step == "" || failed) &&
-		(s.Error == "" || strings.Contains(strings.ToLower(r.Error), strings.ToLower(s.Error)))
+	return m
 }

@@ -217,6 +217,7 @@ type (
 		Member  int
 		Task    string
 		Resolve *StepResolved
+		RetryOptions
 	}
 	// SequenceRetried: an init sequence, or on_complete steps, that failed try again,
 	// with the step that failed resolved first where an administrator says so.
@@ -224,6 +225,7 @@ type (
 		Phase   int
 		Task    string
 		Resolve *StepResolved
+		RetryOptions
 	}
 	// VersionPublished: the runbook has a newer version.
 	VersionPublished struct {
@@ -232,6 +234,12 @@ type (
 		RerunInit bool
 	}
 )
+
+// RetryOptions say how a run that failed begins again.
+type RetryOptions struct {
+	Version int    // of the runbook, which the run then follows; 0: the one in which it failed
+	From    string // the step to begin with; empty: the one that failed, or the first if a rollback undid the others
+}
 
 func (Advanced) event()              {}
 func (PhaseDue) event()              {}

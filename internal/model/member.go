@@ -29,9 +29,12 @@ type Member struct {
 	Error      string                     `json:"error,omitempty"`     // why the member, or the removal, failed
 	FailedIn   string                     `json:"failedIn,omitempty"`  // the phase that the member failed in
 	FailedStep string                     `json:"failedStep,omitempty"`
-	OpenPhase  int                        `json:"openPhase,omitempty"` // the execution the member is in; 0 for none
-	Queue      []int                      `json:"queue,omitempty"`     // executions that wait for the member, in order
-	BusyUntil  *time.Time                 `json:"busyUntil,omitempty"` // until when a job that an administrator no longer waits for may still run: nothing is undone before
+	FailedAs   StepStatus                 `json:"failedAs,omitempty"`      // how that step ended
+	FailedBy   int                        `json:"failedVersion,omitempty"` // the version that the member's run followed
+	Undone     bool                       `json:"undone,omitempty"`        // a rollback undid what came before that step
+	OpenPhase  int                        `json:"openPhase,omitempty"`     // the execution the member is in; 0 for none
+	Queue      []int                      `json:"queue,omitempty"`         // executions that wait for the member, in order
+	BusyUntil  *time.Time                 `json:"busyUntil,omitempty"`     // until when a job that an administrator no longer waits for may still run: nothing is undone before
 	// UndoingUntil is BusyUntil of a job that undoes, or cleans up: nothing is done again before.
 	UndoingUntil *time.Time `json:"undoingUntil,omitempty"`
 }

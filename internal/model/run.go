@@ -46,7 +46,8 @@ type Run struct {
 	Worker       string                     `json:"worker,omitempty"`       // that has, or will have, the job in flight; with SentAt, to count the jobs that wait for it
 	SentAt       *time.Time                 `json:"sentAt,omitempty"`       // when that job becomes, or became, visible to the worker
 	RolledBack   bool                       `json:"rolledBack,omitempty"`
-	Next         int                        `json:"next,omitempty"` // the execution that the member entered when this run ended; 0 for none
+	Switches     int                        `json:"switches,omitempty"` // how often a retry took it over to another version: ids of its jobs name it
+	Next         int                        `json:"next,omitempty"`     // the execution that the member entered when this run ended; 0 for none
 }
 
 // EffectID is the idempotency key of the step at index: the same for each attempt, retry

@@ -36,7 +36,7 @@ func (o *Orchestrator) onDeadlineCheck(ctx context.Context, c message.DeadlineCh
 	}
 	_, _, err = o.applier.Run(ctx, c.BatchID, applier.Command{Events: func(s *applier.Snapshot) ([]model.Event, error) {
 		run, err := s.StepRun(c.StepExecutionID, phase, member, index)
-		if err != nil {
+		if err != nil || run == nil {
 			return nil, err
 		}
 		e, err := o.deadlineEvent(ctx, s, run, index, c.JobID)

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/membership"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -41,16 +42,27 @@ func (o *Orchestrator) retryPage(ctx context.Context, b *model.Batch, m message.
 	return more, o.repeatRetries(ctx, b, m, retried)
 }
 
+// repairOf returns what a task does with a run that failed, apart from retrying it.
+func repairOf(task store.Task) (*model.StepResolved, model.RetryOptions) {
+	options := model.RetryOptions{Version: task.Version, From: task.From}
+	switch task.Action {
+	case api.RepairSkip, api.RepairDone:
+		return &model.StepResolved{Step: runstate.StepThatFailed, Skip: task.Action == api.RepairSkip, Result: task.Result, By: task.By}, options
+	}
+	return nil, options
+}
+
 // retryMembers retries those of the failed members that the task selects and that had failed
 // when it was requested. It returns the ids of the members that it retried.
 func (o *Orchestrator) retryMembers(ctx context.Context, b *model.Batch, failed []store.Item[model.Member], id string, task store.Task) (retried map[int]bool, err error) {
 	retried = map[int]bool{}
 	err = forEach(ctx, failed, func(member store.Item[model.Member]) error {
 		failedSince := member.Doc.FailedAt != nil && member.Doc.FailedAt.After(task.By.At) // perhaps again
-		if failedSince || !membership.Selects(api.RetrySelection(task.Selection), membership.FailedMember(&member.Doc)) {
+		if failedSince || !membership.Selects(api.Selection(task.Selection), store.FailedMemberOf(&member.Doc)) {
 			return nil
 		}
-		err := o.members.RetryMember(ctx, b.ID, member, model.MemberRetried{Member: member.Doc.ID, Task: id})
+		resolve, options := repairOf(task)
+		err := o.members.RetryMember(ctx, b.ID, member, model.MemberRetried{Member: member.Doc.ID, Task: id, Resolve: resolve, RetryOptions: options})
 		var refusal *model.Refusal
 		if errors.As(err, &refusal) {
 			o.log.WarnContext(ctx, "member not retried", logkey.BatchID, b.ID, logkey.MemberID, member.Doc.ID, logkey.Reason, refusal.Reason)
@@ -94,10 +106,12 @@ func (o *Orchestrator) retrySequences(ctx context.Context, b *model.Batch, id st
 		if err != nil {
 			return err
 		}
-		if failedSince || run.Doc.Task != id && !membership.SelectsRun(api.RetrySelection(task.Selection), rb, &run.Doc) {
+		selected := task.Selection.Member == 0 && membership.Selects(api.Selection(task.Selection), membership.FailedSequence(rb, &run.Doc))
+		if failedSince || run.Doc.Task != id && !selected {
 			continue
 		}
-		err = o.members.RetrySequence(ctx, run, model.SequenceRetried{Phase: run.Doc.Phase, Task: id})
+		resolve, options := repairOf(task)
+		err = o.members.RetrySequence(ctx, run, model.SequenceRetried{Phase: run.Doc.Phase, Task: id, Resolve: resolve, RetryOptions: options})
 		var refusal *model.Refusal
 		if errors.As(err, &refusal) {
 			o.log.InfoContext(ctx, "steps not retried", logkey.BatchID, b.ID, logkey.RunID, run.ID, logkey.Reason, refusal.Reason)

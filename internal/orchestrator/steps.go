@@ -74,7 +74,7 @@ func (o *Orchestrator) decideOnStep(ctx context.Context, batch int, stepID int64
 	}
 	_, _, err = o.applier.Run(ctx, batch, applier.Command{Events: func(s *applier.Snapshot) ([]model.Event, error) {
 		run, err := s.StepRun(stepID, phase, member, index)
-		if err != nil {
+		if err != nil || run == nil {
 			return nil, err
 		}
 		definition, err := s.Definition(run, index)

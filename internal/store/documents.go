@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/model"
@@ -43,18 +44,24 @@ type HoldDecision struct {
 	Key      string `json:"key,omitempty"` // a digest of the request's idempotency key; empty for none
 }
 
-// Task is work over the members of a batch that an administrator asked for. It never changes.
+// Task is a repair of failed members that an administrator asked for. It never changes.
 type Task struct {
 	Work      string            `json:"work"`
-	Selection RetrySelection    `json:"selection"`
+	Action    string            `json:"action,omitempty"` // as in package api; empty: a retry
+	Selection Selection         `json:"selection"`
+	Version   int               `json:"version,omitempty"` // that the retried runs are to follow; 0: the one in which they failed
+	From      string            `json:"from,omitempty"`    // the step that a retry begins with; empty: the one that failed
+	Result    json.RawMessage   `json:"result,omitempty"`  // of steps that are marked as done
 	By        model.Attribution `json:"by"`
 }
 
-// RetrySelection narrows a retry to some of the failed members. An empty field takes all; those
-// that are given must all hold.
-type RetrySelection struct {
-	Member int    `json:"memberId,omitempty"`
-	Phase  string `json:"phase,omitempty"`
-	Step   string `json:"step,omitempty"`
-	Error  string `json:"error,omitempty"` // a part of the member's error, in any case
+// Selection narrows a repair to some of the failed members. An empty field takes all; those that
+// are given must all hold.
+type Selection struct {
+	Member     int    `json:"memberId,omitempty"`
+	Status     string `json:"status,omitempty"` // of the step that failed
+	Phase      string `json:"phase,omitempty"`
+	Step       string `json:"step,omitempty"`
+	Error      string `json:"error,omitempty"`      // a part of the member's error, in any case
+	ErrorGroup string `json:"errorGroup,omitempty"` // the group of the step's error, or an error of it
 }

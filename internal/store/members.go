@@ -50,14 +50,25 @@ type MemberFilter struct {
 	KeyPrefix string // compared exactly
 }
 
-// FailedMember is the part of a failed member that a retry selects by.
+// FailedMember is the part of a failed member that a repair selects by and is foreseen from.
 type FailedMember struct {
-	ID         int    `json:"memberId"`
-	Page       int    `json:"page"`
-	Key        string `json:"key"`
-	FailedIn   string `json:"failedIn"`
-	FailedStep string `json:"failedStep"`
-	Error      string `json:"error"`
+	ID         int              `json:"memberId"`
+	Page       int              `json:"page"`
+	Key        string           `json:"key"`
+	FailedIn   string           `json:"failedIn"`
+	FailedStep string           `json:"failedStep"`
+	FailedAs   model.StepStatus `json:"failedAs"`
+	FailedBy   int              `json:"failedVersion"`
+	Undone     bool             `json:"undone"`
+	Error      string           `json:"error"`
+}
+
+// FailedMemberOf is the projection of a failed member.
+func FailedMemberOf(m *model.Member) FailedMember {
+	return FailedMember{
+		ID: m.ID, Page: m.Page, Key: m.Key, FailedIn: m.FailedIn, FailedStep: m.FailedStep, FailedAs: m.FailedAs, FailedBy: m.FailedBy,
+		Undone: m.Undone, Error: m.Error,
+	}
 }
 
 // MemberClaim is the part of a member that decides whether a claim holds, and whether a person who is

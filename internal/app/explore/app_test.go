@@ -73,7 +73,7 @@ func resumes(batch int) command {
 
 func retries(batch int) command {
 	return command{name: fmt.Sprintf("retry the failed members of batch %d", batch), run: func(ctx context.Context, a *app.App) error {
-		_, err := a.RetryFailed(ctx, ada, batch, api.RetrySelection{}, "")
+		_, err := a.Repair(ctx, ada, batch, api.Repair{Selection: api.Selection{}})
 		return err
 	}}
 }

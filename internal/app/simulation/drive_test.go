@@ -385,7 +385,7 @@ func (w *world) do(a act) {
 	case retries:
 		w.retries++
 		w.ask("retry", func(ctx context.Context, p *app.App) error {
-			_, err := p.RetryFailed(ctx, ada, w.batch, api.RetrySelection{}, "")
+			_, err := p.Repair(ctx, ada, w.batch, api.Repair{Selection: api.Selection{}})
 			return err
 		}, finish)
 	}

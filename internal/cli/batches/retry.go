@@ -3,7 +3,6 @@ package batches
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,8 +14,8 @@ import (
 )
 
 func retryCommand(c *runner) *cobra.Command {
-	var which api.RetrySelection
-	var why string
+	var f repairFlags
+	r := api.Repair{Action: api.RepairRetry}
 	retry := &cobra.Command{
 		Use: "retry <id>", Short: "Retry failed members", Args: command.Needs("the id"),
 		Long: `Retries members that failed. Each member starts at the failed step, or at the first step of
@@ -24,45 +23,34 @@ the phase if a rollback has undone the phase. Skipped steps stay skipped. The re
 the runbook allows count from zero again. The phases that the member missed follow in
 order, and a batch that had ended continues.
 
-Without options the command retries all failed members, and failed init and on_complete
-steps. With several options a member must match all of them.
+A member follows the version of the runbook in which it failed. With --version active it
+follows the active version: the steps that have succeeded stay, and the others are those of
+the active version. With --from it begins at an earlier step.
 
-The command returns at once; members restart one after another.`,
-		Example: `  matoolkit batch retry 42
+Without options the command retries all failed members, and failed init and on_complete
+steps. With several options a member must match all of them. An error group is the error of
+a step without ids, numbers, addresses and quoted texts; --dry-run shows the groups.
+
+The command asks for confirmation. Without a terminal, give --yes. Before it asks, it shows
+what the retry does. It returns at once; members restart one after another.`,
+		Example: `  matoolkit batch retry 42 --dry-run
   matoolkit batch retry 42 --step move-mailbox --error "timed out" --reason "the endpoint is back"
-  matoolkit batch retry 42 --member 7`,
+  matoolkit batch retry 42 --version active --reason "corrected the parameter"
+  matoolkit batch retry 42 --member 7 --from create-user --yes`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			// An empty variable in a script must not select all members.
-			for _, name := range []string{"phase", "step", "error"} {
-				if f := cmd.Flags().Lookup(name); f.Changed && strings.TrimSpace(f.Value.String()) == "" {
-					return exit.Usagef("--%s is empty; omit it to select all failed members", name)
+			for _, name := range []string{"version", "from"} {
+				if err := nonEmpty(cmd, name); err != nil {
+					return err
 				}
 			}
-			if cmd.Flags().Changed("member") && which.Member < 1 {
-				return exit.Usagef("--member is %d; member numbers start at 1", which.Member)
-			}
-			s, id, err := c.OnBatch(args[0])
-			if err != nil {
-				return err
-			}
-			view, err := s.Client.RetryFailed(cmd.Context(), id, which, why)
-			if err != nil {
-				return err
-			}
-			t := c.Table("batch", "member", "phase", "step", "error", "task")
-			member := "all failed"
-			if n := view.Selection.Member; n > 0 {
-				member = strconv.Itoa(n)
-			}
-			t.Row(view.BatchID, member, view.Selection.Phase, view.Selection.Step, view.Selection.Error, view.Task)
-			return c.Done(view, t, fmt.Sprintf("matoolkit batch watch %d", id), "Started the retry of failed members of batch %d.", id)
+			return c.repair(cmd, args[0], &f, r)
 		},
 	}
-	retry.Flags().IntVar(&which.Member, "member", 0, "only the member with this number")
-	retry.Flags().StringVar(&which.Phase, "phase", "", "only members that failed in this phase")
-	retry.Flags().StringVar(&which.Step, "step", "", "only members that failed at this step")
-	retry.Flags().StringVar(&which.Error, "error", "", "only members whose error contains this text, case-insensitive")
-	command.ReasonFlag(retry, &why)
+	f.add(retry, "retry")
+	retry.Flags().StringVar(&r.Version, "version", "", "the version to follow: active; without it, the one in which each member failed")
+	retry.Flags().StringVar(&r.From, "from", "", "the step to begin with, at or before the failed step")
+	command.CompleteOption(retry, "version", command.Fixed(api.VersionActive))
+	command.ReasonFlag(retry, &f.why)
 	return retry
 }
 
@@ -79,66 +67,95 @@ func (c *runner) onStep(args []string, why string) (s *command.Session, id int, 
 }
 
 func skipStepCommand(c *runner) *cobra.Command {
-	var why string
+	var f repairFlags
 	skip := &cobra.Command{
-		Use: "skip-step <id> <step-id>", Short: "Skip a step of one member", Args: command.Needs("the id", "the step-id"),
+		Use: "skip-step <id> [<step-id>]", Short: "Skip a step of one member, or the failed steps of many", Args: oneOrMany,
 		Long: `Skips a step that has not ended, or the step at which the member failed. The member
 continues with the next step. A step that lies ahead is skipped when the member reaches it.
+
+Without a step-id, the command skips the step at which each selected member failed. The
+options that select members are those of matoolkit batch retry.
+
+The command asks for confirmation. Without a terminal, give --yes. It does not ask for one
+step.
 
 The result of a job that a worker has is recorded and changes nothing. The values that the
 step would have given to later steps (output_params) are missing; if later steps need them,
 use matoolkit batch mark-done with --result instead. matoolkit step list shows the numbers
 of steps.`,
 		Example: `  matoolkit step list 42 --member 7
-  matoolkit batch skip-step 42 20000007001 --reason "no archive to move"`,
+  matoolkit batch skip-step 42 20000007001 --reason "no archive to move"
+  matoolkit batch skip-step 42 --step move-archive --reason "there are no archives"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, id, step, err := c.onStep(args, why)
+			if len(args) == 1 {
+				return c.repair(cmd, args[0], &f, api.Repair{Action: api.RepairSkip})
+			}
+			if err := f.refuse(cmd); err != nil {
+				return err
+			}
+			s, id, step, err := c.onStep(args, f.why)
 			if err != nil {
 				return err
 			}
-			view, err := s.Client.SkipStep(cmd.Context(), id, step, why)
+			view, err := s.Client.SkipStep(cmd.Context(), id, step, f.why)
 			if err != nil {
 				return err
 			}
 			return c.Done(view, c.StepTable(view), fmt.Sprintf("matoolkit batch watch %d", id), "Skipped step %d (%s) of %s.", step, view.Name, stepOwner(view))
 		},
 	}
-	skip.Flags().StringVar(&why, "reason", "", "the reason, for the audit record (required)")
+	f.add(skip, "skip the step of")
+	skip.Flags().StringVar(&f.why, "reason", "", "the reason, for the audit record (required)")
 	return skip
 }
 
 func markDoneCommand(c *runner) *cobra.Command {
-	var why, result string
+	var f repairFlags
+	var result string
 	done := &cobra.Command{
-		Use: "mark-done <id> <step-id>", Short: "Mark a step as done by hand", Args: command.Needs("the id", "the step-id"),
+		Use: "mark-done <id> [<step-id>]", Short: "Mark a step, or the failed steps of many, as done by hand", Args: oneOrMany,
 		Long: `Marks a step of one member as succeeded because you did its work by hand. The member
 continues with the next step. The step is one that has not ended or the step at which the
 member failed. The result of a job that a worker has is recorded and changes nothing.
 
 With --result you give the result that the function would have returned, as JSON or as
 @file (@- is standard input). Its output_params are read from there. Without --result the
-step has no result; a step with output_params needs one.`,
+step has no result; a step with output_params needs one.
+
+Without a step-id, the command marks the step at which each selected member failed, all with
+the same result. The options that select members are those of matoolkit batch retry.
+
+The command asks for confirmation. Without a terminal, give --yes. It does not ask for one
+step.`,
 		Example: `  matoolkit batch mark-done 42 20000007001 --reason "moved by hand, ticket 4711"
   matoolkit batch mark-done 42 20000007001 --result '{"guid": "0f1e"}' --reason "created by hand"
-  matoolkit batch mark-done 42 20000007001 --result @result.json --reason "created by hand"`,
+  matoolkit batch mark-done 42 20000007001 --result @result.json --reason "created by hand"
+  matoolkit batch mark-done 42 --step assign-licence --reason "assigned by a script"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			given, err := c.result(result, cmd.Flags().Changed("result"))
 			if err != nil {
 				return err
 			}
-			s, id, step, err := c.onStep(args, why)
+			if len(args) == 1 {
+				return c.repair(cmd, args[0], &f, api.Repair{Action: api.RepairDone, Result: given})
+			}
+			if err := f.refuse(cmd); err != nil {
+				return err
+			}
+			s, id, step, err := c.onStep(args, f.why)
 			if err != nil {
 				return err
 			}
-			view, err := s.Client.MarkStepDone(cmd.Context(), id, step, given, why)
+			view, err := s.Client.MarkStepDone(cmd.Context(), id, step, given, f.why)
 			if err != nil {
 				return err
 			}
 			return c.Done(view, c.StepTable(view), fmt.Sprintf("matoolkit batch watch %d", id), "Marked step %d (%s) of %s as done.", step, view.Name, stepOwner(view))
 		},
 	}
+	f.add(done, "mark the step of")
 	done.Flags().StringVar(&result, "result", "", "the result of the function: JSON, or @file")
-	done.Flags().StringVar(&why, "reason", "", "the reason, for the audit record (required)")
+	done.Flags().StringVar(&f.why, "reason", "", "the reason, for the audit record (required)")
 	return done
 }
 

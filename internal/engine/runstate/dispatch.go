@@ -71,6 +71,9 @@ func (t *transition) newJob(attempt string) {
 	}
 	step.DispatchedAt, step.QueuedUntil, step.SilentAt, step.Refused = &t.now, nil, nil, nil
 	step.JobID = fmt.Sprintf("%s-%d-%s", kind, t.run.StepID(t.run.Current), attempt)
+	if n := t.run.Switches; n > 0 { // the steps of the version before had jobs under the same ids
+		step.JobID += fmt.Sprintf("-switch-%d", n)
+	}
 }
 
 // definition is the runbook's step that the step in hand is made of.

@@ -36,7 +36,8 @@ func (t *transition) leavePhase() *model.Member {
 		next.Error = model.ClipReason("phase " + run.PhaseName + ": " + run.Error)
 		if m.Status == model.MemberActive {
 			next.Status, next.FailedAt = model.MemberFailed, &t.now
-			next.FailedIn, next.FailedStep = run.PhaseName, t.failedStep()
+			next.FailedIn, next.FailedBy, next.Undone = run.PhaseName, run.Version, run.RolledBack
+			next.FailedStep, next.FailedAs = t.failedStep()
 		}
 	}
 	next.OpenPhase = 0
@@ -47,10 +48,10 @@ func (t *transition) leavePhase() *model.Member {
 	return &next
 }
 
-// failedStep names the step that the run failed at.
-func (t *transition) failedStep() string {
+// failedStep names the step that the run failed at, and how it ended.
+func (t *transition) failedStep() (string, model.StepStatus) {
 	if at := t.run.FailedAt(); at >= 0 {
-		return t.definitions[at].Name
+		return t.definitions[at].Name, t.run.Steps[at].Status
 	}
-	return ""
+	return "", ""
 }

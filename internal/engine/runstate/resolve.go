@@ -3,6 +3,8 @@ package runstate
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/model"
@@ -74,6 +76,9 @@ func resolvedStatus(e model.StepResolved) model.StepStatus {
 	return model.StepSucceeded
 }
 
+// StepThatFailed is the step of a resolution that concerns whichever step a run failed at.
+const StepThatFailed = -1
+
 // ResolveFailed resolves the step that a run failed at, as an administrator says, before the
 // run begins again.
 func ResolveFailed(r *model.Run, rb *runbook.Runbook, at int, e *model.StepResolved, now time.Time) error {
@@ -83,6 +88,10 @@ func ResolveFailed(r *model.Run, rb *runbook.Runbook, at int, e *model.StepResol
 	t, err := newTransition(transition{rb: rb, run: r, now: now})
 	if err != nil {
 		return err
+	}
+	if e.Step == StepThatFailed {
+		failed := *e
+		failed.Step, e = at, &failed
 	}
 	if e.Step != at {
 		return model.Refusef("%s failed at step %q, not at step %q", r.Label(), t.stepName(at), t.stepName(e.Step))
@@ -106,6 +115,21 @@ func (t *transition) resolveStep(e model.StepResolved, step *model.Step) error {
 		return nil
 	}
 	step.Error = ""
+	return nil
+}
+
+// CheckDone checks that a result has what a step gives to later ones. It may be empty, as for a
+// mark-done without one. Errors: a *model.Refusal.
+func CheckDone(d runbook.Step, result json.RawMessage) error {
+	answer := readAnswer(result)
+	if answer.incomplete {
+		return model.Refusef("step %q cannot be marked done with the result \"complete\": false", d.Name)
+	}
+	for _, variable := range slices.Sorted(maps.Keys(d.OutputParams)) {
+		if _, ok := lookup(answer.fields, d.OutputParams[variable]); !ok {
+			return model.Refusef("step %q cannot be marked done: the result lacks %s, which output_params reads", d.Name, d.OutputParams[variable])
+		}
+	}
 	return nil
 }
 

@@ -11,14 +11,59 @@ import (
 // or at the first where what came before it was undone. A step that an administrator skipped
 // stays so; the condition of a step is evaluated again.
 func Restart(r *model.Run, task string) {
-	first := slices.IndexFunc(r.Steps, func(s model.Step) bool {
-		return s.Rollback == "" && !s.Status.Done()
-	})
-	if r.RolledBack || first < 0 {
-		first = 0
+	first := firstToDo(r)
+	restartAt(r, task, first, func(step int) bool { return step >= first })
+}
+
+// RestartAs readies a run that ended to be started again, as a retry asks for it: with the step from,
+// and by a version. was and is are the version that the run followed and the one that it is to follow.
+// Errors: a *model.Refusal where that version cannot take the run over, or the steps before from have
+// not succeeded.
+func RestartAs(r *model.Run, was, is *runbook.Runbook, version int, from, task string) error {
+	before, err := r.Definitions(was, "")
+	if err != nil {
+		return err
 	}
-	for i := first; i < len(r.Steps); i++ {
-		if s := &r.Steps[i]; s.Rollback == "" && s.Status != model.StepSkipped {
+	after, err := r.Definitions(is, "")
+	if err != nil {
+		return model.Refusef("version %d has no phase %q", version, r.PhaseName)
+	}
+	plan, err := planRetry(ended{steps: before, version: r.Version, done: doneSteps(r, before), undone: r.RolledBack}, after, version, from)
+	if err != nil {
+		return err
+	}
+	if version != r.Version {
+		followVersion(r, before, after, version, plan)
+	}
+	restartAt(r, task, plan.first, func(step int) bool { return step < len(plan.todo) && plan.todo[step] })
+	return nil
+}
+
+// firstToDo is the step that a retry begins with.
+func firstToDo(r *model.Run) int {
+	if r.RolledBack {
+		return 0
+	}
+	return max(0, slices.IndexFunc(r.Steps, func(s model.Step) bool {
+		return s.Rollback == "" && !s.Status.Done()
+	}))
+}
+
+// doneSteps names the steps of a run that a retry does not do again.
+func doneSteps(r *model.Run, definitions []runbook.Step) map[string]bool {
+	done, first := map[string]bool{}, firstToDo(r)
+	for i, d := range definitions {
+		if s := r.Steps[i]; i < first || s.Status == model.StepSkipped {
+			done[d.Name] = true
+		}
+	}
+	return done
+}
+
+// restartAt readies a run to be started again at a step, to do the steps that todo names.
+func restartAt(r *model.Run, task string, first int, todo func(step int) bool) {
+	for i := range r.Steps {
+		if s := &r.Steps[i]; todo(i) && s.Rollback == "" && s.Status != model.StepSkipped {
 			if s.DispatchedAt != nil {
 				s.Round++
 			}

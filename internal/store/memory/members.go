@@ -60,9 +60,7 @@ func (s *Store) LeavingMembers(ctx context.Context, batch int) ([]store.Item[mem
 func (s *Store) FailedMembers(ctx context.Context, batch int) ([]store.FailedMember, error) {
 	return project(ctx, s, "FailedMembers", store.BatchPartition(batch), "member", func(_ *document, m *member) bool {
 		return m.Status == model.MemberFailed
-	}, func(m *member) store.FailedMember {
-		return store.FailedMember{ID: m.ID, Page: m.Page, Key: m.Key, FailedIn: m.FailedIn, FailedStep: m.FailedStep, Error: m.Error}
-	})
+	}, store.FailedMemberOf)
 }
 
 // MemberProjections implements store.Members.

@@ -1,0 +1,184 @@
+package admin
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/applier"
+	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/idempotency"
+	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/membership"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/problem"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// Repair lets failed members go on, and failed init and on_complete steps: with a retry, or past the
+// step that failed. A retry begins at that step or, where it was rolled back, at the first step of its
+// phase. The phases that a member has missed since follow. Repair stores a task, which the orchestrator
+// carries out, and returns its effect; a dry run returns only that. A request with an idempotency key
+// that was received before gets the same answer, and sends the message of its task again. Errors:
+// CodeNotFound, CodeConflict, CodeInvalid, CodeKeyReused, CodeUnavailable.
+func (a *Admin) Repair(ctx context.Context, by audit.Caller, batch int, r api.Repair) (api.RepairResult, error) {
+	if r.Action == "" {
+		r.Action = api.RepairRetry
+	}
+	if err := cmp.Or(audit.CheckReason(r.Reason), checkRepair(r)); err != nil {
+		return api.RepairResult{}, err
+	}
+	b, err := a.applier.ReadBatch(ctx, batch)
+	if err != nil {
+		return api.RepairResult{}, err
+	}
+	task := store.Task{
+		Work: message.WorkRetry, Action: r.Action, Selection: store.Selection(r.Selection), From: r.From, Result: r.Result,
+		By: model.Attribution{By: by.Name, At: a.now().UTC(), Why: r.Reason},
+	}
+	id := a.taskID(by)
+	repeated := false
+	if !r.DryRun {
+		if repeated, err = a.findTask(ctx, by, batch, id, task); err != nil {
+			return api.RepairResult{}, err
+		}
+	}
+	result := api.RepairResult{BatchID: batch, Action: r.Action, Task: id, Selection: r.Selection, Replayed: repeated}
+	if repeated { // what it does was told before, and is under way
+		result.Effect = api.RepairEffect{Groups: []api.RepairGroup{}, Refused: []api.RefusedMember{}}
+		return result, a.sendTask(ctx, by, result, 0)
+	}
+	if b.Doc.DispatchMode() == model.Cancelled {
+		return api.RepairResult{}, problem.New(api.CodeConflict, "batch %d is %s: it has nothing to %s", batch, b.Doc.Status, verbOf(r.Action))
+	}
+	page, err := a.pageOfSelection(ctx, batch, r.Selection)
+	if err != nil {
+		return api.RepairResult{}, err
+	}
+	f, err := a.newForecast(ctx, b.Doc, r)
+	if err != nil {
+		return api.RepairResult{}, err
+	}
+	if result.Effect, err = f.effect(ctx); err != nil {
+		return api.RepairResult{}, err
+	}
+	if r.DryRun {
+		result.Task = ""
+		return result, nil
+	}
+	task.Version = f.follows
+	if result.Replayed, err = a.storeTask(ctx, by, result, task); err != nil {
+		return api.RepairResult{}, err
+	}
+	return result, a.sendTask(ctx, by, result, page)
+}
+
+// checkRepair refuses a repair whose fields do not belong to its action, or have no valid value.
+func checkRepair(r api.Repair) error {
+	if s := r.Selection.Status; s != "" && !slices.Contains(api.RepairStatuses, s) {
+		return problem.New(api.CodeInvalid, "invalid status %q of a failed step: use %s", s, strings.Join(api.RepairStatuses, " or "))
+	}
+	switch {
+	case r.Version != "" && r.Version != api.VersionActive:
+		return problem.New(api.CodeInvalid, "invalid version %q: use %s, or leave it out for the version in which each member failed", r.Version, api.VersionActive)
+	case r.Action != api.RepairRetry && (r.Version != "" || r.From != ""):
+		return problem.New(api.CodeInvalid, "a version and the step to begin with belong to a retry")
+	case r.Action != api.RepairDone && len(r.Result) > 0:
+		return problem.New(api.CodeInvalid, "a result belongs to steps that are marked as done")
+	case r.Action != api.RepairRetry && r.Reason == "" && !r.DryRun:
+		return problem.New(api.CodeInvalid, "the reason is missing; it goes into the audit record")
+	}
+	return checkResult(r.Result)
+}
+
+// verbOf is what an action of a repair does.
+func verbOf(action string) string {
+	return map[string]string{api.RepairRetry: "retry", api.RepairSkip: "skip", api.RepairDone: "mark as done"}[action]
+}
+
+// pageOfSelection returns the page of the selected member, who must have failed; 0 where the selection
+// names none.
+func (a *Admin) pageOfSelection(ctx context.Context, batch int, which api.Selection) (int, error) {
+	if which.Member == 0 {
+		return 0, nil
+	}
+	m, err := a.applier.ReadMember(ctx, batch, which.Member)
+	if err != nil {
+		return 0, err
+	}
+	if m.Doc.Status != model.MemberFailed {
+		return 0, problem.New(api.CodeConflict, "member %d of batch %d has not failed: it is %s", which.Member, batch, m.Doc.Status)
+	}
+	return m.Doc.Page, nil
+}
+
+// taskID returns the id of a caller's task: the same for each repetition of a request with an
+// idempotency key.
+func (a *Admin) taskID(by audit.Caller) string {
+	if by.Key == "" {
+		return a.newID()
+	}
+	return idempotency.Digest(by.Identity(), by.Key)[:16]
+}
+
+// findTask reports whether the store has the task of a request with an idempotency key. Errors:
+// CodeKeyReused where that is another task.
+func (a *Admin) findTask(ctx context.Context, by audit.Caller, batch int, id string, task store.Task) (bool, error) {
+	if by.Key == "" {
+		return false, nil
+	}
+	found, err := store.OrNone(store.Read[store.Task](ctx, a.store, store.TaskKey(batch, id)))
+	if err != nil || found.ETag == "" {
+		return false, err
+	}
+	if t := found.Doc; t.Selection != task.Selection || t.Action != task.Action || t.From != task.From || !bytes.Equal(t.Result, task.Result) {
+		return false, problem.New(api.CodeKeyReused, "the idempotency key was used on %s for a request with other content; use a new key for a new request", t.By.At.Format(time.RFC3339))
+	}
+	return true, nil
+}
+
+// storeTask stores the task of a repair, with its audit record. It reports whether the same request,
+// received at the same time, has stored it.
+func (a *Admin) storeTask(ctx context.Context, by audit.Caller, r api.RepairResult, task store.Task) (repeated bool, err error) {
+	before := audit.State{"failedMembers": r.Effect.Members}
+	if r.Effect.Members == 0 {
+		before = audit.State{"failedSequences": r.Effect.Sequences}
+	}
+	after := audit.State{"task": r.Task}
+	if task.Version != 0 {
+		after["version"] = task.Version
+	}
+	if task.From != "" {
+		after["from"] = task.From
+	}
+	_, err = a.store.Apply(ctx, store.Writes{
+		store.Create(store.TaskKey(r.BatchID, r.Task), task),
+		a.audit.Record(store.AuditRecord{
+			At: task.By.At, Actor: by.Actor(), Action: r.Action, Batch: r.BatchID, Target: membership.SelectionText(r.Selection), Why: task.By.Why,
+			Before: before.JSON(), After: after.JSON(),
+		}),
+	})
+	if !errors.Is(err, store.ErrExists) {
+		return false, err
+	}
+	if repeated, err = a.findTask(ctx, by, r.BatchID, r.Task, task); err == nil && !repeated {
+		err = store.ErrExists
+	}
+	return repeated, err
+}
+
+// sendTask sends the message of a task, from a page on.
+func (a *Admin) sendTask(ctx context.Context, by audit.Caller, r api.RepairResult, page int) error {
+	if err := a.bus.Send(ctx, message.TopicOrchestratorEvents, applier.BatchWorkMessage(r.BatchID, message.WorkRetry, r.Task, page)); err != nil {
+		return err
+	}
+	a.log.InfoContext(ctx, fmt.Sprintf("%s requested", verbOf(r.Action)), logkey.BatchID, r.BatchID, logkey.Task, r.Task, logkey.Selection, membership.SelectionText(r.Selection), logkey.By, by.Name, logkey.Repeated, r.Replayed)
+	return nil
+}

@@ -1,0 +1,80 @@
+package api
+
+import "encoding/json"
+
+// The actions of a repair, which its audit record has.
+const (
+	RepairRetry = "retry"
+	RepairSkip  = "skip-step"
+	RepairDone  = "mark-done"
+)
+
+// VersionActive is the value of Repair.Version for the active version of the runbook.
+const VersionActive = "active"
+
+// RepairStatuses are the statuses of a step that failed.
+var RepairStatuses = []string{StepFailed, StepPollTimeout}
+
+// Repair lets failed members go on: it retries them, or skips the step at which each failed or
+// marks it as done.
+type Repair struct {
+	Action    string // one of the actions; empty: RepairRetry
+	Selection Selection
+	Version   string          // of a retry: VersionActive, or empty for the version in which each member failed
+	From      string          // of a retry: the step to begin with; empty for the one that failed
+	Result    json.RawMessage // of steps that are marked as done: what their function would have returned
+	Reason    string
+	DryRun    bool // tells the effect and changes nothing
+}
+
+// Selection narrows a repair to some of the failed members. An empty field selects all; all given
+// fields must match.
+type Selection struct {
+	Member     int    `json:"memberId,omitempty"`
+	Status     string `json:"status,omitempty"`     // of the step that the member failed at: one of RepairStatuses
+	Phase      string `json:"phase,omitempty"`      // the phase that the member failed in, by its name
+	Step       string `json:"step,omitempty"`       // the step that the member failed at, by its name
+	Error      string `json:"error,omitempty"`      // a part of the member's error, case-insensitive
+	ErrorGroup string `json:"errorGroup,omitempty"` // the group of the step's error, or an error of the group
+}
+
+// RepairResult is the answer to a repair. A dry run has no task.
+type RepairResult struct {
+	BatchID   int          `json:"batchId"`
+	Action    string       `json:"action"`
+	Task      string       `json:"task,omitempty"`
+	Selection Selection    `json:"selection"`
+	Effect    RepairEffect `json:"effect"`
+	Replayed  bool         `json:"-"` // the idempotency key's request had been carried out before
+}
+
+// RepairEffect is what a repair does.
+type RepairEffect struct {
+	Members       int             `json:"members"`   // that go on
+	Sequences     int             `json:"sequences"` // init and on_complete steps that go on
+	ActiveVersion int             `json:"activeVersion,omitempty"`
+	Groups        []RepairGroup   `json:"groups"`
+	RefusedCount  int             `json:"refusedCount"`
+	Refused       []RefusedMember `json:"refused"` // the first of them
+}
+
+// RepairGroup is the effect on members who failed in the same way.
+type RepairGroup struct {
+	Phase         string   `json:"phase"`
+	Step          string   `json:"step"`   // that they failed at
+	Status        string   `json:"status"` // of that step
+	ErrorGroup    string   `json:"errorGroup"`
+	Members       int      `json:"members"`
+	FailedVersion int      `json:"failedVersion"` // the version in which they failed
+	Version       int      `json:"version"`       // the version that they follow
+	From          string   `json:"from"`          // the step that they go on with; empty if none is left in the phase
+	Steps         int      `json:"steps"`         // that each of them has still to do in the phase, at most
+	Then          []string `json:"then"`          // phases that they missed and that follow
+}
+
+// RefusedMember is a member whom a repair leaves as they are, and why.
+type RefusedMember struct {
+	ID     int    `json:"memberId"`
+	Key    string `json:"memberKey"`
+	Reason string `json:"reason"`
+}

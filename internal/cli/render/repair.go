@@ -1,0 +1,92 @@
+package render
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+)
+
+// RepairCount counts the members and sequences that a repair lets go on.
+func RepairCount(e api.RepairEffect) string {
+	members := Count(e.Members, "failed member")
+	switch {
+	case e.Members == 0 && e.Sequences == 0: // the request was carried out before
+		return "the failed members"
+	case e.Sequences == 0:
+		return members
+	case e.Members == 0:
+		return Count(e.Sequences, "failed sequence")
+	}
+	return members + " and " + Count(e.Sequences, "failed sequence")
+}
+
+// RepairTable is the effect of a repair, one row for each group of members who failed alike.
+func (c *Printer) RepairTable(v api.RepairResult) *Sheet {
+	t := c.Table("phase", "step", "members", "from", "steps", "version", "failed in", "then", "status", "error group")
+	for _, g := range v.Effect.Groups {
+		t.Row(g.Phase, g.Step, g.Members, g.From, g.Steps, g.Version, g.FailedVersion, strings.Join(g.Then, ", "), g.Status, g.ErrorGroup)
+	}
+	return t
+}
+
+// NoticeRepair prints the effect of a repair before it is confirmed.
+func (c *Printer) NoticeRepair(v api.RepairResult) {
+	e, steps := v.Effect, 0
+	var phases []string
+	for _, g := range e.Groups {
+		steps += g.Steps * max(1, g.Members)
+		for _, p := range append([]string{g.Phase}, g.Then...) {
+			if !slices.Contains(phases, p) {
+				phases = append(phases, p)
+			}
+		}
+	}
+	c.Notice("Batch %d: %s, up to %s in the phases where they failed, %s.", v.BatchID, RepairCount(e), Count(steps, "step"), Printable(phasesText(phases)))
+	for _, g := range e.Groups {
+		who := Count(g.Members, "member")
+		if g.Members == 0 {
+			who = "steps"
+		}
+		from := "nothing is left to do in the phase"
+		if g.Steps > 0 {
+			from = fmt.Sprintf("from step %s (%s)", g.From, Count(g.Steps, "step"))
+		}
+		then := ""
+		if len(g.Then) > 0 {
+			then = ", then " + strings.Join(g.Then, ", ")
+		}
+		c.Notice("  %s", Printable(fmt.Sprintf("%s of phase %s, version %d: %s%s. Failed at %s: %s", who, g.Phase, g.Version, from, then, g.Step, g.ErrorGroup)))
+	}
+	c.NoticeVersions(v)
+}
+
+// phasesText names the phases that a repair concerns.
+func phasesText(phases []string) string {
+	if len(phases) == 1 {
+		return "in 1 phase: " + phases[0]
+	}
+	return fmt.Sprintf("in %d phases: %s", len(phases), strings.Join(phases, ", "))
+}
+
+// NoticeVersions prints which version a repair follows where another one is active, and who cannot
+// go on.
+func (c *Printer) NoticeVersions(v api.RepairResult) {
+	e := v.Effect
+	var older []string
+	for _, g := range e.Groups {
+		if name := fmt.Sprint(g.Version); e.ActiveVersion != 0 && g.Version != e.ActiveVersion && !slices.Contains(older, name) {
+			older = append(older, name)
+		}
+	}
+	if len(older) > 0 && v.Action == api.RepairRetry {
+		c.Notice("Version %d is active. The members follow version %s, in which they failed; use --version active to follow the active one.", e.ActiveVersion, strings.Join(older, ", "))
+	}
+	for _, m := range e.Refused {
+		c.Notice("  %s cannot continue: %s", c.Cell(m.Key), Printable(m.Reason))
+	}
+	if n := e.RefusedCount - len(e.Refused); n > 0 {
+		c.Notice("  %s more cannot continue.", Count(n, "member"))
+	}
+}
