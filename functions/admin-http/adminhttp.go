@@ -137,6 +137,7 @@ func New(c Config) http.Handler {
 	writer.PATCH("/batches/:id/members/:member", query(), a.correctMember)
 	writer.DELETE("/batches/:id/members/:member", query("reason"), a.removeMember)
 	writer.POST("/batches/:id/removals/confirm", query(), onceByHost, a.confirmRemovals)
+	writer.POST("/batches/:id/removals/move", query(), onceByHost, a.moveMembers)
 	writer.POST("/batches/:id/removals/discard", query(), onceByHost, a.discardRemovals)
 	writer.POST("/messages/unprocessed/:id/replay", query(), onceByHost, a.replayMessage)
 	writer.POST("/messages/unprocessed/:id/discard", query(), onceByHost, a.discardMessage)

@@ -127,6 +127,15 @@ func (a *server) confirmRemovals(c *gin.Context) {
 	accepted(c, view, err, "/api/batches/%d", id)
 }
 
+func (a *server) moveMembers(c *gin.Context) {
+	id, revision, why, ok := decision(c)
+	if !ok {
+		return
+	}
+	view, err := a.Members.MoveMembers(c.Request.Context(), callerOf(c), id, revision, why)
+	accepted(c, view, err, "/api/batches/%d", id)
+}
+
 func (a *server) discardRemovals(c *gin.Context) {
 	id, revision, why, ok := decision(c)
 	if !ok {

@@ -46,6 +46,10 @@ func (r fakeMembers) ConfirmRemovals(_ context.Context, by audit.Caller, batch i
 	return view, r.note("ConfirmRemovals %s %d %q %q", by.Name, batch, revision, why)
 }
 
+func (r fakeMembers) MoveMembers(_ context.Context, by audit.Caller, batch int, revision, why string) (api.Batch, error) {
+	return api.Batch{ID: batch}, r.note("MoveMembers %s %d %q %q", by.Name, batch, revision, why)
+}
+
 func (r fakeMembers) DiscardRemovals(_ context.Context, by audit.Caller, batch int, revision, why string) (api.Batch, error) {
 	return api.Batch{ID: batch, DiscardedRemovals: 3}, r.note("DiscardRemovals %s %d %q %q", by.Name, batch, revision, why)
 }
@@ -86,6 +90,7 @@ func automationRoutes() []route {
 			true, 202,
 			`ConfirmRemovals avery@contoso 7 "r1" "they have left"`, `"confirmed":`,
 		},
+		{send("POST", "batches/7/removals/move", `{"revision":"r1","reason":"postponed"}`), true, 202, `MoveMembers avery@contoso 7 "r1" "postponed"`, `"id":7`},
 		{send("POST", "batches/7/removals/discard", `{"revision":"r1"}`), true, 200, `DiscardRemovals avery@contoso 7 "r1" ""`, `"discardedRemovals":3`},
 	}
 }

@@ -179,9 +179,10 @@ func tour(c *contract, r *real) {
 	do("getHeldAdditions", http.StatusOK, waves)
 	do("getAutomation", http.StatusOK, waves)
 	do("previewQuery", http.StatusOK, waves)
+	put := time.Now().Add(60 * time.Hour).UTC().Truncate(time.Hour).Format(time.RFC3339)
 	later := time.Now().Add(72 * time.Hour).UTC().Truncate(time.Hour).Format(time.RFC3339)
-	do("rescheduleBatch", http.StatusOK, with(of("id", "3"), fmt.Sprintf(`{"batchStartTime":%q,"dryRun":true}`, later)))
-	do("rescheduleBatch", http.StatusOK, with(of("id", "3"), fmt.Sprintf(`{"batchStartTime":%q,"reason":"postponed"}`, later)))
+	do("rescheduleBatch", http.StatusOK, with(of("id", "3"), fmt.Sprintf(`{"batchStartTime":%q,"dryRun":true}`, put)))
+	do("rescheduleBatch", http.StatusOK, with(of("id", "3"), fmt.Sprintf(`{"batchStartTime":%q,"reason":"postponed"}`, put)))
 	do("getBatch", http.StatusOK, of("id", "3"))
 	for _, decide := range []string{"discardRemovals", "confirmRemovals"} {
 		r.found(everyone...)
@@ -196,6 +197,16 @@ func tour(c *contract, r *real) {
 		body := fmt.Sprintf(`{"revision":%q}`, held["revision"])
 		do(decide, map[string]int{"discardRemovals": 200, "confirmRemovals": 202}[decide], with(of("id", "3"), body))
 	}
+
+	wave := func(start string) []string { return []string{"v1,a," + start, "v2,b," + start, everyone[3]} }
+	r.found(wave(later)...)
+	check(c.t, r.app.Tick(c.t.Context()))
+	r.found(wave(time.Now().Add(96 * time.Hour).UTC().Truncate(time.Hour).Format(time.RFC3339))...)
+	check(c.t, r.app.Tick(c.t.Context()))
+	moving := of("id", "4")
+	held := do("listHeldRemovals", http.StatusOK, moving)
+	do("getBatch", http.StatusOK, moving)
+	do("moveMembers", http.StatusAccepted, with(moving, fmt.Sprintf(`{"revision":%q,"reason":"postponed"}`, held["revision"])))
 
 	// Messages that cannot be processed.
 	for i := range 5 {

@@ -75,6 +75,7 @@ var demands = map[string]level{
 	"POST /api/batches/:id/removals/confirm":       administrator,
 	"GET /api/runbooks/:name/additions":            reader,
 	"POST /api/runbooks/:name/additions/confirm":   administrator,
+	"POST /api/batches/:id/removals/move":          administrator,
 	"POST /api/batches/:id/removals/discard":       administrator,
 	"POST /api/batches/:id/advance":                administrator,
 	"POST /api/batches/:id/cancel":                 administrator,

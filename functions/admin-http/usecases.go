@@ -96,6 +96,7 @@ type Members interface {
 	RemoveMember(ctx context.Context, by audit.Caller, batch, member int, why string) (api.Member, error)
 	HeldRemovals(ctx context.Context, by audit.Caller, batch int, o api.ListOptions) (api.RemovalHold, error)
 	ConfirmRemovals(ctx context.Context, by audit.Caller, batch int, revision, why string) (api.Batch, error)
+	MoveMembers(ctx context.Context, by audit.Caller, batch int, revision, why string) (api.Batch, error)
 	DiscardRemovals(ctx context.Context, by audit.Caller, batch int, revision, why string) (api.Batch, error)
 }
 

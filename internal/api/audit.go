@@ -61,7 +61,7 @@ const (
 // messages, and reads last.
 var AuditActions = []string{
 	"create", "advance", "cancel", "pause", "resume", "reschedule", "approve", "retry", "skip-step", "mark-done",
-	"add-members", "remove-member", "correct-member", "confirm-removals", "discard-removals", "confirm-additions",
+	"add-members", "remove-member", "correct-member", "confirm-removals", "move-members", "discard-removals", "confirm-additions",
 	"publish", "deactivate", "enable-automation", "disable-automation",
 	"replay", "discard",
 	ActionReadMembers, ActionReadSteps, ActionReadReport, ActionReadRemovals, ActionReadAdditions, ActionPreviewQuery, ActionReadMessage, ActionReadProblems,

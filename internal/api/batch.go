@@ -58,7 +58,10 @@ type Member struct {
 	FailedIn   string                     `json:"failedPhase,omitempty"`
 	FailedStep string                     `json:"failedStep,omitempty"`
 	RemovedAt  *time.Time                 `json:"removedAt,omitempty"`
-	RemovedBy  string                     `json:"removedBy,omitempty"` // the administrator who removed the member; empty where the data source no longer returned them
+	RemovedBy  string                     `json:"removedBy,omitempty"`     // the administrator who removed the member; empty where the data source no longer returned them
+	MovedTo    *time.Time                 `json:"movedTo,omitempty"`       // the start of the batch to which the member moved with finished phases and outputs
+	MovedFrom  int                        `json:"movedFrom,omitempty"`     // the batch from which the member came in that way
+	Carried    []string                   `json:"carriedPhases,omitempty"` // the phases that the member had finished there, and does not repeat
 	Error      string                     `json:"error,omitempty"`
 	ETag       string                     `json:"etag,omitempty"` // changes with each change of the member; left out in lists
 }
@@ -83,7 +86,8 @@ type Phase struct {
 	DueAt          *time.Time   `json:"dueAt"`
 	DispatchedAt   *time.Time   `json:"dispatchedAt,omitempty"`
 	CompletedAt    *time.Time   `json:"completedAt,omitempty"`
-	Members        int          `json:"members"` // who take or took part
+	Members        int          `json:"members"`           // who take or took part
+	Carried        int          `json:"carried,omitempty"` // members who had finished it in another batch; they are not among Members
 	Succeeded      int          `json:"succeeded"`
 	Failed         int          `json:"failed"`
 	Cancelled      int          `json:"cancelled"`

@@ -85,6 +85,12 @@ func (c *Client) ConfirmRemovals(ctx context.Context, id int, revision, why stri
 	return c.decide(ctx, id, revision, why, "confirm")
 }
 
+// MoveMembers lets the members move whom the data source moves to another start, with their finished
+// phases and outputs.
+func (c *Client) MoveMembers(ctx context.Context, id int, revision, why string) (api.Batch, error) {
+	return c.decide(ctx, id, revision, why, "move")
+}
+
 // DiscardRemovals keeps the members whose removal is held; an empty revision means all
 // held at that time. It is sent once, as
 // ConfirmRemovals is.

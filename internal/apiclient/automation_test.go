@@ -53,6 +53,10 @@ var automationCalls = []sending{
 		_, err := c.ConfirmRemovals(ctx, 7, "r1", "gone")
 		return err
 	}, `POST /api/batches/7/removals/confirm {"revision":"r1","reason":"gone"}`},
+	{"MoveMembers", false, func(ctx context.Context, c *apiclient.Client) error {
+		_, err := c.MoveMembers(ctx, 7, "r1", "later")
+		return err
+	}, `POST /api/batches/7/removals/move {"revision":"r1","reason":"later"}`},
 	{"DiscardRemovals", false, func(ctx context.Context, c *apiclient.Client) error {
 		_, err := c.DiscardRemovals(ctx, 7, "", "")
 		return err

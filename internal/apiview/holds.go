@@ -35,5 +35,11 @@ func RemovalHold(batch int, h *model.RemovalHold) *api.RemovalHoldSummary {
 	if h == nil {
 		return nil
 	}
-	return &api.RemovalHoldSummary{BatchID: batch, Members: h.Members, Of: h.Of, Reason: h.Reason, Since: h.Since, Confirmed: Attribution(h.Confirmed)}
+	view := &api.RemovalHoldSummary{
+		BatchID: batch, Members: h.Members, Of: h.Of, Reason: h.Reason, Since: h.Since, Moving: h.Moving, Confirmed: Attribution(h.Confirmed), Move: h.Move,
+	}
+	if h.Moving > 0 {
+		view.MovesTo = &h.MovesTo
+	}
+	return view
 }

@@ -40,7 +40,7 @@ func Attribution(m *model.Attribution) *api.Attribution {
 func Member(b *model.Batch, m model.Member, secrets []string) api.Member {
 	view := api.Member{
 		ID: m.ID, Key: m.Key, Status: string(m.Status), Data: sealing.RedactData(m.Data, secrets), WorkerData: sealing.RedactData(m.WorkerData, secrets),
-		AddedAt: m.AddedAt, FailedAt: m.FailedAt, FailedIn: m.FailedIn, FailedStep: m.FailedStep, RemovedAt: m.RemovedAt, RemovedBy: m.RemovedBy, Error: m.Error,
+		AddedAt: m.AddedAt, FailedAt: m.FailedAt, FailedIn: m.FailedIn, FailedStep: m.FailedStep, RemovedAt: m.RemovedAt, RemovedBy: m.RemovedBy, Error: m.Error, MovedTo: m.MovedTo, MovedFrom: m.MovedFrom, Carried: m.Carried,
 	}
 	for name, o := range m.Overrides {
 		if view.Overrides == nil {
@@ -60,7 +60,7 @@ func Phase(p model.Phase) api.Phase {
 	view := api.Phase{
 		ID: p.ID, Name: p.Name, Kind: string(p.Kind), RunbookVersion: p.Version, Status: string(p.Status), Reason: p.Reason,
 		Approval: p.Approval, Approved: Attribution(p.Approved), RequireSuccess: p.RequireSuccess, StopWhen: p.StopWhen.String(),
-		OffsetMinutes: p.OffsetMinutes, DueAt: p.DueAt, DispatchedAt: p.DispatchedAt, CompletedAt: p.CompletedAt,
+		OffsetMinutes: p.OffsetMinutes, DueAt: p.DueAt, DispatchedAt: p.DispatchedAt, CompletedAt: p.CompletedAt, Carried: p.Carried,
 	}
 	if p.Kind == model.KindRemoval && p.Open == 0 && !p.Status.Terminal() {
 		// The removal phase ends with the batch. While no member is in it, it is shown as completed.

@@ -121,6 +121,8 @@ type follower struct {
 	table *table
 	guard float64 // percent
 
+	moves *rand.Rand // of moves of many people to one start; nil where there are none
+
 	entry     *rand.Rand                      // of the addition guard; nil where it holds nobody
 	number    int                             // of the addition guard
 	share     float64                         // percent
@@ -187,6 +189,9 @@ func newFollower(t testing.TB, seed uint64) *follower {
 	if entry := rand.New(rand.NewPCG(seed, 18)); entry.IntN(2) == 0 { // another such stream
 		f.entry, f.number, f.share = entry, []int{1, 2, 4, 20}[entry.IntN(4)], []float64{10, 50, 100}[entry.IntN(3)]
 	}
+	if moves := rand.New(rand.NewPCG(seed, 21)); moves.IntN(2) == 0 { // and another
+		f.moves = moves
+	}
 	t.Cleanup(func() {
 		if t.Failed() || *sourceSeed != 0 {
 			t.Logf("replay it with\n  go test ./internal/app -run TestBatchesFollowADataSource -sources.seed %d\n%s", seed, strings.Join(f.told, "\n"))
@@ -231,9 +236,59 @@ func (f *follower) step() {
 		f.pass, f.pass, f.pass, f.pass, f.decide, f.decide, f.automate, f.removeByHand, f.addByHand, f.byHand,
 	}[f.rng.IntN(33)]
 	act()
+	f.moveMany()
 	f.linger()
 	f.compare()
 	f.admit()
+}
+
+// moveMany moves all people of one start to another now and then, but for a few.
+func (f *follower) moveMany() {
+	f.s.t.Helper()
+	if f.moves == nil || f.moves.IntN(5) > 0 {
+		return
+	}
+	from, to := someStarts[f.moves.IntN(len(someStarts))], someStarts[f.moves.IntN(len(someStarts))]
+	if f.moves.IntN(3) == 0 {
+		to = to.Add(time.Duration(1+f.moves.IntN(3)) * time.Hour)
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.people)) {
+		if p := f.people[name]; p.start.Equal(from) && f.moves.IntN(6) > 0 {
+			p.start = to
+			f.people[name] = p
+		}
+	}
+	f.tell("most of %s start on %s", from.Format("02 15:04"), to.Format("02 15:04"))
+	f.write()
+}
+
+// answerMove moves the members of a hold, or reschedules their batch; false where it leaves that to
+// the other answers.
+func (f *follower) answerMove(held api.RemovalHold) bool {
+	f.s.t.Helper()
+	if f.moves == nil || held.Moving == 0 {
+		return false
+	}
+	switch f.moves.IntN(3) {
+	case 0:
+		for _, m := range held.Items {
+			if m.MovesTo != nil {
+				f.confirmed[place{held.BatchID, m.ID}] = true
+			}
+		}
+		f.tell("the members of batch %d move", held.BatchID)
+		must(f.s.app.MoveMembers(f.s.ctx, ada, held.BatchID, held.Revision, ""))(f.s.t)
+		return true
+	case 1:
+		_, err := f.s.other.Reschedule(f.s.ctx, ada, held.BatchID, held.MovesTo.Format(time.RFC3339), "", false)
+		f.tell("batch %d is rescheduled to %s: %v", held.BatchID, held.MovesTo.Format("02 15:04"), err)
+		if problem.CodeOf(problem.Explain(err)) == api.CodeConflict {
+			return false
+		}
+		noError(f.s.t, err)
+		return true
+	}
+	return false
 }
 
 // linger has the worker carry out jobs for some time, or end those that it has in hand.
@@ -451,6 +506,9 @@ func (f *follower) decideAll() (any bool) {
 func (f *follower) decideOf(batch int, confirm bool) {
 	f.s.t.Helper()
 	held := must(f.s.app.HeldRemovals(f.s.ctx, reader, batch, api.ListOptions{Limit: 200}))(f.s.t)
+	if f.answerMove(held) {
+		return
+	}
 	do := f.s.app.DiscardRemovals
 	if confirm {
 		do = f.s.other.ConfirmRemovals
@@ -639,6 +697,11 @@ type seen struct {
 	kept    []int // members whose removal was discarded
 }
 
+// starts reports whether rows with a start are of the batch.
+func (b seen) starts(at time.Time) bool {
+	return b.StartTime.Equal(at) || slices.ContainsFunc(b.EarlierStarts, at.Equal)
+}
+
 func (b seen) live() bool { return !b.Status.Terminal() }
 
 // undecided tells whether removals wait for an administrator.
@@ -671,7 +734,7 @@ func (n sight) String() string {
 		b := n.batches[id]
 		text := fmt.Sprintf("  batch %d", id)
 		if !b.Manual {
-			text += b.StartTime.Format(" 02 15:04")
+			text += b.StartTime.Format(" 02 15:04") + fmt.Sprint(" before ", b.EarlierStarts)
 		}
 		text += fmt.Sprintf(" %s filling %t held %+v kept %v:", b.Status, b.Filling, b.RemovalHold, b.kept)
 		for _, m := range b.members {
@@ -916,7 +979,7 @@ func (f *follower) announced(now sight) {
 	}
 	for _, id := range now.ids() {
 		for _, m := range now.batches[id].members {
-			if m.Leaving || m.Status != model.MemberRemoved {
+			if m.Leaving || m.Status != model.MemberRemoved || m.MovedTo != nil {
 				continue
 			}
 			if of := fmt.Sprint(message.TypeMemberRemoved, id, m.ID); len(names[of]) != 1 {
@@ -933,7 +996,7 @@ func (f *follower) standStill() {
 	f.work = nil
 	f.answer()
 	f.mend()
-	f.s.pass(10 * time.Minute) // whoever died with the runbook in hand has lost it
+	f.s.pass(11 * time.Minute) // whoever died with the runbook in hand has lost it, and slots that nobody took are free
 	f.rest(f.decideAll)
 	if f.entry != nil {
 		f.keptOut(f.last)
@@ -974,7 +1037,7 @@ func (f *follower) followed(now sight) bool {
 func (f *follower) rest(confirm func() bool) {
 	f.s.t.Helper()
 	calm, last, begin := 0, "", len(f.told)
-	for calm < 2 {
+	for calm < 3 {
 		if len(f.told) > begin+200 {
 			f.wrong(f.last, "it does not come to rest")
 		}
@@ -1015,12 +1078,12 @@ func (f *follower) inPlace(now sight) {
 		p, has := f.people[name]
 		var called string
 		noError(f.s.t, json.Unmarshal(m.Data["Name"], &called))
-		if has && !b.Manual && b.StartTime.Equal(p.start) && called != p.name {
+		if has && !b.Manual && b.starts(p.start) && called != p.name {
 			f.wrong(now, "%s of batch %d is called %s and should be %s", name, is, called, p.name)
 		}
 		for i, phase := range b.Phases {
 			function := []string{"New", "Switch"}[min(i, 1)]
-			if phase.Kind == model.KindPhase && phase.Status == model.PhaseCompleted && !f.called(function, is, m.ID) {
+			if phase.Kind == model.KindPhase && phase.Status == model.PhaseCompleted && !slices.Contains(m.Carried, phase.Name) && !f.called(function, is, m.ID) {
 				f.wrong(now, "%s of batch %d did not take part in %s", name, is, phase.Name)
 			}
 		}
@@ -1059,7 +1122,7 @@ func (f *follower) belongs(now sight, name string, homes []place) (batch int, wh
 	}
 	for _, id := range now.ids() {
 		b := now.batches[id]
-		if b.Manual || !b.StartTime.Equal(p.start) {
+		if b.Manual || !b.starts(p.start) {
 			continue
 		}
 		removed := false

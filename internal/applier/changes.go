@@ -83,9 +83,14 @@ func (s *Snapshot) writes() (ops store.Writes, shards map[int]store.Key) {
 			shards[len(ops)-1] = key
 		case model.CountShard:
 			at := fmt.Sprintf("/phases/%d/", c.Phase-1)
-			ops = append(ops, store.Patch(s.BatchKey(), "",
+			changes := []store.Change{
 				store.Increment(at+"shardsClosed", 1), store.Increment(at+"succeeded", c.Succeeded),
-				store.Increment(at+"failed", c.Failed), store.Increment(at+"cancelled", c.Cancelled)))
+				store.Increment(at+"failed", c.Failed), store.Increment(at+"cancelled", c.Cancelled),
+			}
+			if c.Carried > 0 {
+				changes = append(changes, store.Increment(at+"carried", c.Carried))
+			}
+			ops = append(ops, store.Patch(s.BatchKey(), "", changes...))
 		case model.CountFailures:
 			ops = append(ops, store.Patch(s.BatchKey(), "", store.Increment(fmt.Sprintf("/phases/%d/failedSoFar", c.Phase-1), c.Failed)))
 		case model.CountRemoval:

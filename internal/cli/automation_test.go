@@ -249,6 +249,50 @@ func TestConfirmRemovalsAsks(t *testing.T) {
 	}
 }
 
+// A wave that moved: the list names all four answers, and move-members asks.
+func TestMoveMembersAsks(t *testing.T) {
+	t.Parallel()
+	moved := strings.Replace(twoHeld, `"reason":`, `"movingCount":2,"movesTo":"2026-03-06T09:00:00Z","reason":`, 1)
+	for answer, want := range map[string]struct {
+		status int
+		sent   string
+	}{"y\n": {0, `POST /api/batches/7/removals/move {"revision":"r1","reason":"late"}`}, "n\n": {1, ""}} {
+		sent := ""
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			if r.Method == http.MethodGet {
+				_, _ = io.WriteString(w, moved)
+				return
+			}
+			body, _ := io.ReadAll(r.Body)
+			sent = r.Method + " " + r.URL.Path + " " + string(body)
+			_, _ = io.WriteString(w, `{"id":7,"runbookName":"moves","status":"active","memberCount":4}`)
+		}))
+		do := func(args ...string) (string, int) {
+			var out, notices strings.Builder
+			root := cli.NewRoot(command.Environment{
+				Stdin: strings.NewReader(answer), Stdout: &out, Stderr: &notices, Terminal: true, Width: 80,
+				Token:  func(context.Context) (string, error) { return "token", nil },
+				Getenv: func(name string) string { return map[string]string{"MATOOLKIT_API_URL": s.URL}[name] },
+			})
+			root.SetArgs(append([]string{"batch"}, args...))
+			status := cli.Execute(t.Context(), root)
+			return notices.String(), status
+		}
+		listed, _ := do("removals", "7")
+		notices, status := do("move-members", "7", "--reason", "late")
+		s.Close()
+		for _, command := range []string{"batch reschedule 7 --start 2026-03-06T09:00:00Z", "batch move-members 7 --revision r1", "batch confirm-removals 7 --revision r1", "batch discard-removals 7 --revision r1"} {
+			if !strings.Contains(listed, command) {
+				t.Errorf("the list does not name %s: %s", command, listed)
+			}
+		}
+		if status != want.status || sent != want.sent || !strings.Contains(notices, "Move 2 of the 4 active members of batch 7? [y/N] ") {
+			t.Errorf("%q: status %d, sent %s: %s", answer, status, sent, notices)
+		}
+	}
+}
+
 // A list that changes while it is read must not be taken for one of its revisions.
 func TestRemovalsThatChangeWhileTheyAreRead(t *testing.T) {
 	t.Parallel()

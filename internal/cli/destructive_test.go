@@ -21,6 +21,7 @@ var destructive = map[string]string{
 	"batch remove-member":    "7 3",
 	"batch reschedule":       "7 --start 2026-03-09",
 	"batch confirm-removals": "7",
+	"batch move-members":     "7",
 	"runbook delete":         "moves 2",
 	"messages discard":       "m-1",
 	"batch retry":            "7",

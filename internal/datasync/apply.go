@@ -64,7 +64,9 @@ func (s *syncRun) removeMembers(ctx context.Context, c schedule.Change) error {
 	for i, r := range c.Remove {
 		ids[i], keys[r.Member] = r.Member, r.Key
 	}
-	out, err := s.syncer.members.RemoveMembers(ctx, c.Batch, ids, audit.Scheduler, "the data source no longer has them in this batch")
+	out, err := s.syncer.members.RemoveMembers(ctx, c.Batch, ids, membership.Leave{
+		By: audit.Scheduler, Why: "the data source no longer has them in this batch", Start: s.batches[c.Batch].Doc.StartTime,
+	})
 	for _, id := range out {
 		delete(keys, id)
 	}
@@ -132,7 +134,7 @@ func (s *syncRun) fill(ctx context.Context, b store.Item[model.Batch], rows []sc
 	var people []membership.Newcomer
 	for _, row := range rows {
 		if !s.stays[row.Key] {
-			people = append(people, membership.Newcomer{Key: row.Key, Data: func() (map[string]json.RawMessage, error) { return row.Data, nil }, Hash: row.Hash})
+			people = append(people, membership.Newcomer{Key: row.Key, Data: func() (map[string]json.RawMessage, error) { return row.Data, nil }, Hash: row.Hash, From: s.movedFrom(row.Key)})
 		}
 	}
 	if len(people) > 0 {

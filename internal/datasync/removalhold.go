@@ -20,6 +20,9 @@ import (
 // the members whom an administrator kept, it releases those whom the data source has again.
 func (s *syncRun) holdRemovals(ctx context.Context, c schedule.Change) error {
 	b := s.batches[c.Batch].Doc
+	if b.RemovalHold.Moved() && b.RemovalHold.Out && !s.moving(c.Batch) {
+		return s.syncer.members.EndMoves(ctx, c.Batch)
+	}
 	if removalsConfirmed(&b) {
 		s.held = append(s.held, c.Batch)
 		return nil
@@ -75,7 +78,7 @@ type holdPlan struct {
 func planHold(c schedule.Change, before store.RemovalHoldMembers) *holdPlan {
 	p := &holdPlan{before: before, next: store.RemovalHoldMembers{Moves: map[int]time.Time{}}}
 	if c.Held != nil {
-		p.event = model.RemovalsHeld{Members: len(c.Held.Removals), Of: c.Held.Active, Reason: c.Held.Reason}
+		p.event = model.RemovalsHeld{Members: len(c.Held.Removals), Of: c.Held.Active, Reason: c.Held.Reason, Moving: c.Held.Moving, MovesTo: c.Held.MovesTo}
 		for _, r := range c.Held.Removals {
 			p.next.Members = append(p.next.Members, r.Member)
 			if r.MovesTo != nil {
@@ -92,7 +95,7 @@ func planHold(c schedule.Change, before store.RemovalHoldMembers) *holdPlan {
 func (p *holdPlan) unchanged(hold *model.RemovalHold) bool {
 	same := p.event.Members == 0
 	if hold != nil {
-		same = hold.Members == p.event.Members && hold.Of == p.event.Of && hold.Reason == p.event.Reason
+		same = hold.Members == p.event.Members && hold.Of == p.event.Of && hold.Reason == p.event.Reason && hold.Moving == p.event.Moving && hold.MovesTo.Equal(p.event.MovesTo)
 	}
 	return same && slices.Equal(p.next.Members, p.before.Members) && maps.EqualFunc(p.next.Moves, p.before.Moves, time.Time.Equal) && !p.returned()
 }

@@ -15,6 +15,7 @@ import (
 func (s *syncRun) loadSituation(ctx context.Context) (schedule.Situation, error) {
 	situation := schedule.Situation{Now: s.now, Automation: s.enabled || s.dry, Ended: map[time.Time]int{}, Reserved: map[time.Time]int{}, Former: map[string]bool{}}
 	s.batches, s.holds = map[int]store.Item[model.Batch]{}, map[int]store.RemovalHoldMembers{}
+	s.former, s.homes = map[string]formerMember{}, map[string]bool{}
 	unfinished, err := s.syncer.store.UnfinishedBatches(ctx, s.name)
 	if err != nil {
 		return situation, err
@@ -97,6 +98,7 @@ func (s *syncRun) loadBatch(ctx context.Context, situation *schedule.Situation, 
 	if b.Doc.RemovalHold != nil {
 		batch.HeldOf = b.Doc.RemovalHold.Of
 	}
+	s.noteFormer(id, members)
 	batch.Members = s.scheduleMembers(situation.Former, id, members)
 	situation.Batches = append(situation.Batches, batch)
 	return nil

@@ -37,6 +37,8 @@ type syncRun struct {
 	batches map[int]store.Item[model.Batch]  // that have not ended
 	ended   map[time.Time]int                // start → its batch, which has ended
 	holds   map[int]store.RemovalHoldMembers // batch → its removal hold
+	former  map[string]formerMember          // key → who was removed last of the batches that have not ended
+	homes   map[string]bool                  // keys of members who are in such a batch
 
 	applied bool            // apply has begun
 	stays   map[string]bool // keys of members who are to be removed from a batch and are still in it

@@ -162,11 +162,13 @@ func decideRemovalHold(_ model.State, _, b *model.Batch, e model.Event, now time
 	case model.RemovalsHeld:
 		d, err = onRemovalsHeld(b, e, now)
 	case model.RemovalsConfirmed:
-		d, err = onRemovalsConfirmed(b, e.By)
+		d, err = onRemovalsConfirmed(b, e)
 	case model.RemovalsDiscarded:
-		d, err = onRemovalsDiscarded(b)
+		d, err = onRemovalsDiscarded(b, now)
 	case model.RemovalsDone:
-		d = onRemovalsDone(b)
+		d = onRemovalsDone(b, now)
+	case model.MovesDone:
+		d = onMovesDone(b, now)
 	case model.DiscardedRemovalsChanged:
 		d, err = onDiscardedRemovalsChanged(b, e.Count)
 	default:

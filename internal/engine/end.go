@@ -43,16 +43,17 @@ func completePhase(p *model.Phase, now time.Time) {
 	p.Status = model.PhaseFailed
 	switch {
 	case p.OnCompleteStatus == model.RunFailed: // whose end told the reason
-	case p.Succeeded > 0:
+	case p.Succeeded+p.Carried > 0:
 		p.Status = model.PhaseCompleted
 	case p.Failed == 0:
 		p.Reason = "no active member was left to take part"
 	}
 }
 
-// endBatch ends a batch whose phases have all ended, and reports whether it did.
+// endBatch ends a batch whose phases have all ended, and reports whether it did. Members who are
+// being moved keep it open until another batch has them.
 func endBatch(b *model.Batch, now time.Time) bool {
-	if b.Status != model.BatchActive || len(b.Joining) > 0 || slices.ContainsFunc(b.Phases, keepsBatchOpen) {
+	if b.Status != model.BatchActive || len(b.Joining) > 0 || b.RemovalHold.Moved() || slices.ContainsFunc(b.Phases, keepsBatchOpen) {
 		return false
 	}
 	b.Ended, b.CompletedAt, b.Status, b.Paused, b.RemovalHold, b.Error = true, &now, model.BatchFailed, nil, nil, failureReason(b)

@@ -72,6 +72,10 @@ func (f *pageMaker) add(m *model.Member, rb *runbook.Runbook, start bool) error 
 	if m.Status != model.MemberActive {
 		return nil
 	}
+	if m.Skips(&f.phase) {
+		f.shard.Carried++
+		return nil
+	}
 	f.shard.Runs++
 	run, err := runstate.New(f.batch, f.phase, m, rb, f.now)
 	if err != nil {

@@ -22,6 +22,8 @@ func onMemberLeft(s model.State, b *model.Batch, e model.MemberLeft, now time.Ti
 	}
 	m := *loaded
 	switch {
+	case m.Status == model.MemberRemoved && m.MovedTo != nil:
+		return model.Decision{Repeated: true, Messages: openIfEmpty(b, now)}, nil
 	case m.Status == model.MemberRemoved:
 		return model.Decision{Repeated: true, Messages: append([]model.Message{model.Remove{Member: &m}}, openIfEmpty(b, now)...)}, nil
 	case b.HasEnded():
@@ -31,6 +33,13 @@ func onMemberLeft(s model.State, b *model.Batch, e model.MemberLeft, now time.Ti
 	}
 	m.Status, m.RemovedAt, m.RemovedBy, m.Leaving = model.MemberRemoved, &now, e.By, true
 	b.Removed++
+	if e.MovesTo != nil { // nothing is undone, and the phase that the member is in ends first
+		to := e.MovesTo.UTC()
+		m.MovedTo, m.Leaving = &to, false
+		d := batchChanged(b, openIfEmpty(b, now)...)
+		d.Members = []*model.Member{&m}
+		return d, nil
+	}
 	d := batchChanged(b, append([]model.Message{model.Remove{Member: &m}}, openIfEmpty(b, now)...)...)
 	d.Members = []*model.Member{&m}
 	if b.Filling || len(rb.OnMemberRemoved) == 0 {

@@ -14,6 +14,7 @@ func reopenShard(p *model.Phase, s *model.Shard, outcome model.RunStatus, now ti
 		s.Reported = false
 		p.ShardsClosed--
 		p.Succeeded, p.Failed, p.Cancelled = p.Succeeded-s.Succeeded, p.Failed-s.Failed, p.Cancelled-s.Cancelled
+		p.Carried -= s.Carried
 	}
 	s.Open++
 	if outcome == "" {

@@ -29,6 +29,9 @@ func onBatchRescheduled(b *model.Batch, e model.BatchRescheduled, now time.Time)
 	by := e.By
 	b.EarlierStarts = slices.DeleteFunc(append(slices.Clone(b.EarlierStarts), b.StartTime.UTC()), start.Equal)
 	b.StartTime, b.Rescheduled = &start, &by
+	if h := b.RemovalHold; h != nil && h.Confirmed == nil && h.MovesTo.Equal(start) { // this is the answer to it
+		b.RemovalHold = nil
+	}
 	for i := range b.Phases {
 		if p := &b.Phases[i]; movable(*p) {
 			due := start.Add(-time.Duration(p.OffsetMinutes) * time.Minute)

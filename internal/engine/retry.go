@@ -115,7 +115,7 @@ func restart(s model.State, run *model.Run, o model.RetryOptions, task string) (
 // of the retry, too, if it has the phase.
 func queueMissedPhases(d *model.Decision, s model.State, b *model.Batch, m *model.Member, runs []*model.Run, o model.RetryOptions, now time.Time) error {
 	for _, p := range inOrder(b) {
-		if p.DispatchedAt == nil || p.Status == model.PhaseCancelled {
+		if p.DispatchedAt == nil || p.Status == model.PhaseCancelled || m.Skips(p) {
 			continue
 		}
 		at := slices.IndexFunc(runs, func(r *model.Run) bool { return r.Phase == p.ID })

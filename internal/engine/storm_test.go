@@ -295,11 +295,17 @@ func (s *system) anyone() int { return 1 + s.pick(max(1, len(s.members))) }
 // guard holds, confirms or discards removals beyond the guard.
 func (s *system) guard(mark model.Attribution) {
 	active := s.batch.Members - s.batch.Removed
-	switch s.pick(6) {
+	switch s.pick(7) {
 	case 0, 1:
-		s.event(model.RemovalsHeld{Members: s.pick(active + 1), Of: active, Reason: "too many"})
+		held := model.RemovalsHeld{Members: s.pick(active + 1), Of: active, Reason: "too many"}
+		if held.Members > 0 && s.pick(2) == 0 {
+			held.Moving, held.MovesTo = held.Members, s.now.Add(time.Hour)
+		}
+		s.event(held)
 	case 2:
-		s.event(model.RemovalsConfirmed{By: mark})
+		s.event(model.RemovalsConfirmed{By: mark, Move: s.pick(2) == 0})
+	case 6:
+		s.event(model.MovesDone{})
 	case 3:
 		s.event(model.RemovalsDiscarded{By: mark})
 	case 4:
@@ -335,7 +341,12 @@ func (s *system) remove(member int) {
 		return
 	}
 	filling := s.batch.Filling
-	d := s.event(model.MemberLeft{Member: m.ID})
+	left := model.MemberLeft{Member: m.ID}
+	if s.pick(3) == 0 {
+		to := s.now.Add(time.Hour)
+		left.MovesTo = &to
+	}
+	d := s.event(left)
 	if len(d.Members) > 0 && filling && d.Members[0].Removal != 0 {
 		s.fail("removal steps for member %d, who was in nothing", member)
 	}
@@ -501,6 +512,11 @@ func (s *system) finish() {
 			s.event(model.BatchResumed{})
 		}
 		s.fill()
+		if s.batch.RemovalHold != nil {
+			s.event(model.RemovalsDiscarded{})
+			s.event(model.RemovalsDone{})
+			s.event(model.MovesDone{})
+		}
 		for _, p := range s.batch.Phases {
 			s.event(model.PhaseApproved{Phase: p.ID})
 		}

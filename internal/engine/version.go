@@ -40,6 +40,11 @@ func onVersionPublished(s model.State, b *model.Batch, e model.VersionPublished,
 	}
 	first := len(b.Phases) // never 0: the version before had phases
 	addPhases(b, rb, e.Version)
+	if e.Rerun {
+		for i := first; i < len(b.Phases); i++ {
+			b.Phases[i].Rerun = passed[b.Phases[i].Name]
+		}
+	}
 	if !e.Rerun && !b.Filling {
 		skipPastDue(b, first, passed, waited, now)
 	}

@@ -36,12 +36,13 @@ func shortfall(b *model.Batch, p *model.Phase) string {
 	if !earlier.Status.Terminal() {
 		return fmt.Sprintf("it requires that %s%% of the members succeed in phase %q, where not all have ended", percent(p.RequireSuccess), earlier.Name)
 	}
-	all := earlier.Succeeded + earlier.Failed + earlier.Cancelled
-	if all == 0 || reaches(earlier.Succeeded, all, p.RequireSuccess) {
+	succeeded := earlier.Succeeded + earlier.Carried
+	all := succeeded + earlier.Failed + earlier.Cancelled
+	if all == 0 || reaches(succeeded, all, p.RequireSuccess) {
 		return ""
 	}
 	return fmt.Sprintf("it requires that %s%% of the members succeed in phase %q, where %d of %d did; retry the failed members, or approve the phase",
-		percent(p.RequireSuccess), earlier.Name, earlier.Succeeded, all)
+		percent(p.RequireSuccess), earlier.Name, succeeded, all)
 }
 
 // reaches tells whether a share is at least so many percent, which a runbook gives
@@ -123,9 +124,27 @@ func quietUntil(b *model.Batch, p *model.Phase, now time.Time) (end time.Time, q
 	return b.Quiet.Until(now)
 }
 
+// moveReason says why a phase waits for an administrator who is to say what becomes of members whom the
+// data source moves to another start; empty if it does not. They might enter the phase at a time that
+// is theirs no more.
+func moveReason(b *model.Batch, p *model.Phase) string {
+	h := b.RemovalHold
+	if h == nil || h.Moving == 0 || h.Out || p.Kind != model.KindPhase {
+		return ""
+	}
+	to := h.MovesTo.UTC().Format(time.RFC3339)
+	if h.Confirmed != nil {
+		return fmt.Sprintf("the members whom the data source moves to %s are leaving", to)
+	}
+	return fmt.Sprintf("the data source moves %d of %d members to %s: reschedule the batch, or move, remove or keep them", h.Moving, h.Of, to)
+}
+
 // waitingReason returns why a due phase may not begin; empty if it may. Gates come first,
 // because an administrator must open them and can do so during quiet hours.
 func waitingReason(b *model.Batch, p *model.Phase, now time.Time) string {
+	if reason := moveReason(b, p); reason != "" {
+		return reason
+	}
 	if reason := gateReason(b, p); reason != "" {
 		return reason
 	}

@@ -39,7 +39,7 @@ func onShardCounted(s model.State, e model.ShardCounted) (model.Decision, error)
 		done := *shard
 		done.Reported = true
 		d.Shards = []*model.Shard{&done}
-		d.Counts = []model.Count{model.CountShard{Phase: done.Phase, Succeeded: done.Succeeded, Failed: done.Failed, Cancelled: done.Cancelled}}
+		d.Counts = []model.Count{model.CountShard{Phase: done.Phase, Succeeded: done.Succeeded, Failed: done.Failed, Cancelled: done.Cancelled, Carried: done.Carried}}
 	}
 	d.Next = []model.Event{model.PhaseCounted{Phase: shard.Phase}}
 	return d, nil

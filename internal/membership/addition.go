@@ -13,6 +13,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/sealing"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -23,7 +24,11 @@ type Newcomer struct {
 	Key  string
 	Data func() (map[string]json.RawMessage, error)
 	Hash string
+	From *Former // the member that the person was in another batch, whose finished phases and outputs are kept; nil for none
 }
+
+// Former is a member who was moved out of a batch.
+type Former struct{ Batch, Member int }
 
 // addition adds people to a batch. It is not safe for concurrent use.
 type addition struct {
@@ -190,7 +195,12 @@ func (a *addition) memberWrites(ctx context.Context, s *applier.Snapshot, people
 		if err != nil {
 			return nil, err
 		}
+		carried, err := a.carry(ctx, p.From, id)
+		if err != nil {
+			return nil, err
+		}
 		m := model.Member{
+			WorkerData: carried.WorkerData, Carried: carried.Carried, MovedFrom: carried.MovedFrom,
 			ID: id, Page: s.After().PageCount(), Key: p.Key, Data: sealed, Hash: p.Hash,
 			Status: model.MemberActive, AddedAt: s.Now.UTC(), Claim: a.claims.round,
 		}
@@ -231,6 +241,25 @@ func (a *addition) carryCorrections(ctx context.Context, rb *runbook.Runbook, m 
 		m.Overrides[name], m.Data[name] = o, value
 	}
 	return nil
+}
+
+// carry gives what a member keeps of the one that the person was in another batch: outputs, encrypted
+// anew, and the phases that were finished.
+func (a *addition) carry(ctx context.Context, from *Former, id int) (model.Member, error) {
+	if from == nil {
+		return model.Member{}, nil
+	}
+	was, err := a.members.applier.ReadMember(ctx, from.Batch, from.Member)
+	if err != nil {
+		return model.Member{}, err
+	}
+	outputs, err := a.members.sealer.Reseal(ctx, sealing.Place{Batch: from.Batch, Member: from.Member}, sealing.Place{Batch: a.batch.Doc.ID, Member: id}, was.Doc.WorkerData)
+	if err != nil {
+		return model.Member{}, err
+	}
+	finished := slices.Concat(was.Doc.Carried, was.Doc.Finished)
+	slices.Sort(finished)
+	return model.Member{WorkerData: outputs, Carried: slices.Compact(finished), MovedFrom: from.Batch}, nil
 }
 
 func (a *addition) auditRecord(s *applier.Snapshot, n int) store.Write {

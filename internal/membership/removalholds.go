@@ -125,6 +125,30 @@ func (r *Registrar) ConfirmRemovals(ctx context.Context, by audit.Caller, batch 
 	})
 }
 
+// MoveMembers confirms the removal hold of a batch of which the data source moves most members to one
+// other start: the members who move do so with their finished phases and outputs. A member ends the
+// phase that it is in first, and no removal steps run. The next ticks add them to the batch of their
+// start. The others of the hold stay, and the next tick judges them anew. Errors: as ConfirmRemovals.
+func (r *Registrar) MoveMembers(ctx context.Context, by audit.Caller, batch int, revision, why string) (api.Batch, error) {
+	if revision == "" {
+		return api.Batch{}, problem.New(api.CodeInvalid, "the revision is missing: use the revision of the list of held removals that you reviewed")
+	}
+	return r.decideRemovalHold(ctx, by, batch, holdDecision{
+		action: "move-members", revision: revision, why: why,
+		event: func(m model.Attribution) model.Event { return model.RemovalsConfirmed{By: m, Move: true} },
+		next: func(h store.RemovalHoldMembers) store.RemovalHoldMembers {
+			confirmedBy := by.Actor()
+			h.By = &confirmedBy
+			return h
+		},
+	})
+}
+
+// EndMoves ends a hold whose members other batches have.
+func (r *Registrar) EndMoves(ctx context.Context, batch int) error {
+	return r.endRemovalHold(ctx, batch, model.MovesDone{})
+}
+
 // DiscardRemovals keeps the members of a removal hold in the batch. The data source is taken to
 // miss them by mistake until it has had them again. Errors: as ConfirmRemovals.
 func (r *Registrar) DiscardRemovals(ctx context.Context, by audit.Caller, batch int, revision, why string) (api.Batch, error) {
@@ -200,7 +224,7 @@ func (r *Registrar) decideRemovalHold(ctx context.Context, by audit.Caller, batc
 	if len(ds) > 0 && !ds[0].Empty() {
 		r.log.InfoContext(ctx, "held removals decided", logkey.BatchID, batch, logkey.Action, d.action, logkey.Members, len(h.Doc.Members), logkey.By, by.Name)
 	}
-	if next.RemovalHold != nil && next.RemovalHold.Confirmed != nil {
+	if next.RemovalHold != nil && next.RemovalHold.Confirmed != nil && !next.RemovalHold.Out {
 		work := applier.BatchWorkMessage(batch, message.WorkLeave, RemovalTask(next.RemovalHold), 0)
 		if err := r.bus.Send(ctx, message.TopicOrchestratorEvents, work); err != nil {
 			return api.Batch{}, err
@@ -221,16 +245,21 @@ func confirmation(b *model.Batch) *model.Attribution {
 // confirmation has a task of its own.
 func RemovalTask(h *model.RemovalHold) string { return fmt.Sprintf("at-%d", h.Confirmed.At.UnixNano()) }
 
-// EndRemovalHold ends a confirmed removal hold whose members are out of the batch.
+// EndRemovalHold ends a confirmed removal hold whose members are out of the batch. A hold whose members
+// move ends with EndMoves.
 func (r *Registrar) EndRemovalHold(ctx context.Context, batch int) error {
+	return r.endRemovalHold(ctx, batch, model.RemovalsDone{})
+}
+
+func (r *Registrar) endRemovalHold(ctx context.Context, batch int, e model.Event) error {
 	var h store.Item[store.RemovalHoldMembers]
 	_, _, err := r.applier.Run(ctx, batch, applier.Command{
 		Events: func(s *applier.Snapshot) (_ []model.Event, err error) {
 			_, h, err = r.LoadRemovalHold(ctx, s)
-			return []model.Event{model.RemovalsDone{}}, err
+			return []model.Event{e}, err
 		},
-		Extra: func(_ *applier.Snapshot, ds []model.Decision) (store.Writes, error) {
-			if ds[0].Empty() {
+		Extra: func(s *applier.Snapshot, ds []model.Decision) (store.Writes, error) {
+			if ds[0].Empty() || s.After().RemovalHold != nil {
 				return nil, nil
 			}
 			return store.Writes{WriteRemovalHold(batch, h, store.RemovalHoldMembers{Discarded: h.Doc.Discarded, Decided: h.Doc.Decided})}, nil

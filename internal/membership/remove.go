@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiview"
@@ -62,17 +63,29 @@ func (r *Registrar) RemoveMember(ctx context.Context, by audit.Caller, batch, me
 	return apiview.Member(s.After(), *next, rb.Secret), nil
 }
 
+// Leave says how members leave a batch.
+type Leave struct {
+	By  audit.Caller
+	Why string
+	// Start is the start of the batch that the removal was decided for; where the batch has another by
+	// now, no one is removed. nil for any.
+	Start *time.Time
+	// Moves has the start of another batch for the members who move there with their finished phases and
+	// outputs. The others are removed.
+	Moves map[int]time.Time
+}
+
 // RemoveMembers removes members from a batch, several in each write, and returns those whose
 // removal is complete: no run and no removal step is left. A member who has failed
 // meanwhile stays, and so does one whom an administrator has just kept.
-func (r *Registrar) RemoveMembers(ctx context.Context, batch int, members []int, by audit.Caller, why string) (out []int, err error) {
+func (r *Registrar) RemoveMembers(ctx context.Context, batch int, members []int, leave Leave) (out []int, err error) {
 	limit := 40
 	for len(members) > 0 {
 		var gone []int
 		n := 0
 		err := store.RetryOnConflict(ctx, func() (err error) {
 			n = min(limit, len(members))
-			gone, err = r.removeChunk(ctx, batch, members[:n], by, why)
+			gone, err = r.removeChunk(ctx, batch, members[:n], leave)
 			if errors.Is(err, store.ErrTooLarge) && limit > 1 {
 				err = fmt.Errorf("%w: %w", store.ErrChanged, err)
 			}
@@ -90,8 +103,8 @@ func (r *Registrar) RemoveMembers(ctx context.Context, batch int, members []int,
 }
 
 // removeChunk removes members in one write.
-func (r *Registrar) removeChunk(ctx context.Context, batch int, ids []int, by audit.Caller, why string) (out []int, err error) {
-	rm := &removal{members: r, by: by, why: why}
+func (r *Registrar) removeChunk(ctx context.Context, batch int, ids []int, leave Leave) (out []int, err error) {
+	rm := &removal{members: r, leave: leave}
 	if err := rm.load(ctx, batch, ids); err != nil {
 		return nil, err
 	}
@@ -114,7 +127,7 @@ func (r *Registrar) removeChunk(ctx context.Context, batch int, ids []int, by au
 		}
 	}
 	if removed > 0 {
-		r.log.InfoContext(ctx, "members removed", logkey.BatchID, batch, logkey.Members, removed, logkey.By, by.Name)
+		r.log.InfoContext(ctx, "members removed", logkey.BatchID, batch, logkey.Members, removed, logkey.By, leave.By.Name)
 	}
 	return out, nil
 }
@@ -122,8 +135,7 @@ func (r *Registrar) removeChunk(ctx context.Context, batch int, ids []int, by au
 // removal removes some members of a batch in one write.
 type removal struct {
 	members   *Registrar
-	by        audit.Caller
-	why       string
+	leave     Leave
 	batch     store.Item[model.Batch]
 	loaded    []store.Item[model.Member]
 	removable []int // ids of the members whom the events remove, in their order
@@ -133,6 +145,9 @@ type removal struct {
 func (r *removal) load(ctx context.Context, batch int, ids []int) (err error) {
 	if r.batch, err = store.Read[model.Batch](ctx, r.members.store, store.BatchKey(batch)); err != nil {
 		return err
+	}
+	if start := r.leave.Start; start != nil && !r.batch.Doc.StartTime.Equal(*start) {
+		return nil
 	}
 	if r.batch.Doc.DiscardedRemovals > 0 {
 		h, err := store.OrNone(store.Read[store.RemovalHoldMembers](ctx, r.members.store, store.HoldKey(batch)))
@@ -158,6 +173,9 @@ func (r *removal) events(ctx context.Context, s *applier.Snapshot) (events []mod
 	r.removable = nil
 	for _, m := range r.loaded {
 		e := model.MemberLeft{Member: m.Doc.ID}
+		if to, moves := r.leave.Moves[m.Doc.ID]; moves {
+			e.MovesTo = &to
+		}
 		_, err := engine.Decide(s, e, s.Now)
 		var refusal *model.Refusal
 		if errors.As(err, &refusal) {
@@ -183,10 +201,18 @@ func (r *removal) auditRecord(s *applier.Snapshot, ds []model.Decision) (store.W
 		return nil, nil
 	}
 	return store.Writes{r.members.audit.Record(store.AuditRecord{
-		At: s.Now.UTC(), Actor: r.by.Actor(), Action: "remove-member", Batch: r.batch.Doc.ID, Why: r.why,
+		At: s.Now.UTC(), Actor: r.leave.By.Actor(), Action: r.leave.action(), Batch: r.batch.Doc.ID, Why: r.leave.Why,
 		Target: fmt.Sprintf("%s: %s", humanize.Count(len(after), "member"), listIDs(r.removable)),
 		Before: audit.MemberStates(before).JSON(), After: audit.MemberStates(after).JSON(),
 	})}, nil
+}
+
+// action names the audit records of members who leave.
+func (l Leave) action() string {
+	if l.Moves != nil {
+		return "move-members"
+	}
+	return "remove-member"
 }
 
 // listIDs writes ids as a list: 3, 7 and 9.

@@ -141,8 +141,15 @@ type RemovalHold struct {
 	Of        int          `json:"of"` // the batch's active members
 	Reason    string       `json:"reason"`
 	Since     time.Time    `json:"since"`
-	Confirmed *Attribution `json:"confirmed,omitempty"` // they are being removed
+	Moving    int          `json:"moving,omitempty"`    // of the members, those whom the source moves to one other start; 0 unless they are most of the batch
+	MovesTo   time.Time    `json:"movesTo,omitzero"`    // that start
+	Confirmed *Attribution `json:"confirmed,omitempty"` // they are being removed, or moved
+	Move      bool         `json:"move,omitempty"`      // with Confirmed: those who move keep their finished phases and outputs
+	Out       bool         `json:"out,omitempty"`       // with Move: all who move are out of the batch, or end the phase that they are in
 }
+
+// Moved reports whether members are moved, who may not be in another batch yet.
+func (h *RemovalHold) Moved() bool { return h != nil && h.Confirmed != nil && h.Move }
 
 // Join is a page of members added late and the phase executions, in order, that
 // they have to catch up on.

@@ -44,7 +44,7 @@ type (
 		Yields      bool
 	}
 	// CountShard counts a shard that is done in its phase.
-	CountShard struct{ Phase, Succeeded, Failed, Cancelled int }
+	CountShard struct{ Phase, Succeeded, Failed, Cancelled, Carried int }
 	// CountFailures counts failed runs in what the stop_when of their phase looks at.
 	CountFailures struct{ Phase, Failed int }
 	// MarkSent notes that the jobs which the runs of a shard began with are all sent.

@@ -190,8 +190,9 @@ type (
 	// MemberLeft: a member is removed, by an administrator or, where By is empty, because
 	// the source no longer has them.
 	MemberLeft struct {
-		Member int
-		By     string
+		Member  int
+		By      string
+		MovesTo *time.Time // nil unless the member moves, with finished phases and outputs, to the batch of this start
 	}
 	// RemovalDue: what the removal of a member asks for is to be set going.
 	RemovalDue struct{ Member int }
@@ -201,13 +202,21 @@ type (
 	RemovalsHeld struct {
 		Members, Of int
 		Reason      string
+		Moving      int       // see RemovalHold
+		MovesTo     time.Time // likewise
 	}
-	// RemovalsConfirmed: an administrator lets the members go whose removal is held.
-	RemovalsConfirmed struct{ By Attribution }
+	// RemovalsConfirmed: an administrator lets the members go whose removal is held. Move: those who
+	// move to another start do so with their finished phases and outputs, and the others stay.
+	RemovalsConfirmed struct {
+		By   Attribution
+		Move bool
+	}
 	// RemovalsDiscarded: an administrator keeps them.
 	RemovalsDiscarded struct{ By Attribution }
 	// RemovalsDone: those whose removal was confirmed are removed.
 	RemovalsDone struct{}
+	// MovesDone: those who were moved are in other batches.
+	MovesDone struct{}
 	// DiscardedRemovalsChanged: Count discarded removals are left. The source has the other members
 	// again, or an administrator removed them.
 	DiscardedRemovalsChanged struct{ Count int }
@@ -284,6 +293,7 @@ func (RemovalsHeld) event()             {}
 func (RemovalsConfirmed) event()        {}
 func (RemovalsDiscarded) event()        {}
 func (RemovalsDone) event()             {}
+func (MovesDone) event()                {}
 func (DiscardedRemovalsChanged) event() {}
 func (MemberRetried) event()            {}
 func (SequenceRetried) event()          {}

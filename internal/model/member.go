@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 )
 
@@ -24,6 +25,10 @@ type Member struct {
 	FailedAt   *time.Time                 `json:"failedAt,omitempty"`
 	RemovedAt  *time.Time                 `json:"removedAt,omitempty"`
 	RemovedBy  string                     `json:"removedBy,omitempty"` // the administrator who did; empty where the source no longer had them
+	MovedTo    *time.Time                 `json:"movedTo,omitempty"`   // the start of the batch to which the member moves, or moved, with finished phases and outputs
+	MovedFrom  int                        `json:"movedFrom,omitempty"` // the batch from which the member came in that way
+	Finished   []string                   `json:"finished,omitempty"`  // phases that the member has finished in this batch
+	Carried    []string                   `json:"carried,omitempty"`   // phases that the member had finished before in other batches, and does not repeat
 	Removal    int                        `json:"removal,omitempty"`   // the execution of the member's removal steps; 0 for none
 	Leaving    bool                       `json:"leaving,omitempty"`   // removed, and what that asks for is not yet set going
 	Error      string                     `json:"error,omitempty"`     // why the member, or the removal, failed
@@ -71,4 +76,16 @@ func SameValue(a, b json.RawMessage) bool {
 		}
 	}
 	return reflect.DeepEqual(values[0], values[1])
+}
+
+// Skips reports whether the member passes by a phase, having finished it in another batch.
+func (m *Member) Skips(p *Phase) bool { return !p.Rerun && slices.Contains(m.Carried, p.Name) }
+
+// NoteFinished records whether the member has finished a phase.
+func (m *Member) NoteFinished(phase string, finished bool) {
+	without := slices.DeleteFunc(slices.Clone(m.Finished), func(name string) bool { return name == phase })
+	if finished {
+		without = append(without, phase)
+	}
+	m.Finished = without
 }

@@ -32,6 +32,7 @@ type Phase struct {
 	Approved       *Attribution `json:"approved,omitempty"`       // passes both gates
 	RequireSuccess float64      `json:"requireSuccess,omitempty"` // percent of the phase before; 0: no gate
 	OnComplete     bool         `json:"onComplete,omitempty"`
+	Rerun          bool         `json:"rerun,omitempty"` // members repeat it who had finished it in another batch
 
 	StopWhen     *runbook.StopWhen `json:"stopWhen,omitempty"`
 	FailedSoFar  int               `json:"failedSoFar,omitempty"`  // members whose run has failed, also on pages that have not ended; counted where there is a StopWhen
@@ -49,6 +50,7 @@ type Phase struct {
 	Succeeded        int        `json:"succeeded"`
 	Failed           int        `json:"failed"`
 	Cancelled        int        `json:"cancelled"`
+	Carried          int        `json:"carried,omitempty"` // members who had finished it in another batch: they have no run
 }
 
 // SequenceUnsent reports whether the first job of an init sequence, or of the on_complete steps of a

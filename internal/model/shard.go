@@ -18,6 +18,7 @@ type Shard struct {
 	Succeeded int        `json:"succeeded"`
 	Failed    int        `json:"failed"`
 	Cancelled int        `json:"cancelled"`
+	Carried   int        `json:"carried,omitempty"` // members without a run, who had finished the phase in another batch
 	Reported  bool       `json:"reported"`
 }
 

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/matoolkit/matoolkit/internal/api"
@@ -37,7 +38,7 @@ const removalsPerPage = 40
 // removePage removes one page of the members whose removal was confirmed, and with the last
 // page ends the removal hold.
 func (o *Orchestrator) removePage(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error) {
-	if b.RemovalHold == nil || b.RemovalHold.Confirmed == nil || b.Status.Terminal() {
+	if b.RemovalHold == nil || b.RemovalHold.Confirmed == nil || b.RemovalHold.Out || b.Status.Terminal() {
 		return false, nil // all are removed, and this message was delivered again
 	}
 	hold, err := store.OrNone(store.Read[store.RemovalHoldMembers](ctx, o.store, store.HoldKey(b.ID)))
@@ -58,7 +59,13 @@ func (o *Orchestrator) removePage(ctx context.Context, b *model.Batch, m message
 	if hold.Doc.By != nil {
 		by.Kind, by.TenantID, by.ObjectID = api.ActorKind(hold.Doc.By.Kind), hold.Doc.By.TenantID, hold.Doc.By.ObjectID
 	}
-	if _, err := o.members.RemoveMembers(ctx, b.ID, page, by, b.RemovalHold.Confirmed.Why); err != nil {
+	leave := membership.Leave{By: by, Why: b.RemovalHold.Confirmed.Why}
+	leaving := page
+	if b.RemovalHold.Move {
+		leave.Moves = hold.Doc.Moves
+		leaving = slices.DeleteFunc(slices.Clone(page), func(member int) bool { return hold.Doc.Moves[member].IsZero() })
+	}
+	if _, err := o.members.RemoveMembers(ctx, b.ID, leaving, leave); err != nil {
 		return false, err
 	}
 	if first+len(page) < len(hold.Doc.Members) {

@@ -312,7 +312,7 @@ func (s *sweep) sweepDispatchMode(ctx context.Context) error {
 			outbox.Events = append(outbox.Events, applier.BatchWorkMessage(s.batch.ID, message.WorkRelease, s.task, 0))
 		}
 	}
-	if s.batch.RemovalHold != nil && s.batch.RemovalHold.Confirmed != nil {
+	if s.batch.RemovalHold != nil && s.batch.RemovalHold.Confirmed != nil && !s.batch.RemovalHold.Out {
 		outbox.Events = append(outbox.Events, applier.BatchWorkMessage(s.batch.ID, message.WorkLeave, membership.RemovalTask(s.batch.RemovalHold)+"-"+s.task, 0))
 	}
 	return s.applier.Send(ctx, &outbox)

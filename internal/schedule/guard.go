@@ -26,6 +26,10 @@ func (p *planner) guard() {
 		}
 		if !d.Filling {
 			d.tooMany = p.share(d)
+			if to, n := mostMove(d); n > 0 {
+				d.moving, d.movesTo = n, to
+				d.tooMany = fmt.Sprintf("the query now starts %d of %s at %s", n, count(d.active, "member"), formatTime(to))
+			}
 		}
 	}
 	single := p.removals() == 1
@@ -45,9 +49,26 @@ func (p *planner) guard() {
 			d.stay = true
 		default:
 			d.stay = true
-			d.change.Held = &Held{Removals: d.leaving, Active: d.active, Reason: reason}
+			d.change.Held = &Held{Removals: d.leaving, Active: d.active, Reason: reason, Moving: d.moving, MovesTo: d.movesTo}
 		}
 	}
+}
+
+// mostMove returns the start to which most members of a batch move, and how many; 0 where it is one
+// member, or not most of them.
+func mostMove(d *draft) (to time.Time, n int) {
+	moving := map[time.Time]int{}
+	for _, r := range d.leaving {
+		if r.MovesTo != nil {
+			moving[r.MovesTo.UTC()]++
+		}
+	}
+	for start, members := range moving {
+		if members > 1 && members*2 > d.active {
+			return start, members
+		}
+	}
+	return time.Time{}, 0
 }
 
 // isAwaited reports whether the member would move to a batch that accepts no members now.

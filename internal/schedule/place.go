@@ -47,7 +47,9 @@ type draft struct {
 	active  int // members who have not failed
 	leaving []Removal
 	tooMany string // why so many should not leave at once; nobody comes in then, either
-	stay    bool   // those who were to leave do not
+	moving  int    // members who move to movesTo, where they are most of the batch
+	movesTo time.Time
+	stay    bool // those who were to leave do not
 	change  Change
 }
 

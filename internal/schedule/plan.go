@@ -120,6 +120,10 @@ type Removal struct {
 // new people are those who are gone.
 type Held struct {
 	Removals []Removal
+	// Moving is how many of them move to the start MovesTo, if they are most of the batch; 0 otherwise.
+	// Then the batch was probably put off or brought forward.
+	Moving  int
+	MovesTo time.Time
 	// Active is how many members, none of them failed, the share of the removals is
 	// reckoned of.
 	Active int

@@ -128,6 +128,12 @@ func (r *Result) Rows() iter.Seq[Row] {
 	}
 }
 
+// Has reports whether a row has a key, also one that cannot be used.
+func (r *Result) Has(key string) bool {
+	_, present := r.byKey[key]
+	return present
+}
+
 // Problems returns the problems of rows in order, at most [MaxProblems], and their
 // total number.
 func (r *Result) Problems() ([]Problem, int) {

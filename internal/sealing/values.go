@@ -70,6 +70,28 @@ func (s *Sealer) OpenData(ctx context.Context, batch int, m *model.Member, names
 	return data, nil
 }
 
+// Place is a member of a batch, to which encrypted values are bound.
+type Place struct{ Batch, Member int }
+
+// Reseal encrypts the secret values of a member for another member, who takes them over. Erased values
+// stay erased.
+func (s *Sealer) Reseal(ctx context.Context, from, to Place, values map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+	resealed := maps.Clone(values)
+	for name, value := range values {
+		if sealed, secret := model.Sealed(value); !secret || sealed == "" {
+			continue
+		}
+		opened, err := s.open(ctx, from.Batch, from.Member, name, value)
+		if err != nil {
+			return nil, err
+		}
+		if resealed[name], err = s.seal(ctx, to.Batch, to.Member, name, opened); err != nil {
+			return nil, err
+		}
+	}
+	return resealed, nil
+}
+
 // FillJob replaces the references to secrets in the parameters of a job with their values, and
 // lists the values in the job, so that the worker removes them from its logs and results. Body is
 // the JSON of the job. Errors: secret.ErrLost if the run no longer has a secret.

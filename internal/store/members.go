@@ -90,6 +90,9 @@ type MemberProjection struct {
 	Hash      string `json:"hash"`
 	RemovedBy string `json:"removedBy"`
 	AddedBy   string `json:"addedBy"`
+
+	RemovedAt *time.Time `json:"removedAt"`
+	MovedTo   *time.Time `json:"movedTo"`
 }
 
 // MemberPresence is the part of a member that decides whether the batch has the member.

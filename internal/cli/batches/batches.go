@@ -26,7 +26,7 @@ func Commands(shared *command.Console) []*cobra.Command {
 		membersCommand(c), phasesCommand(c), stepsCommand(c), command.BatchAuditCommand(shared), reportCommand(c),
 		pauseCommand(c), resumeCommand(c), cancelCommand(c), rescheduleCommand(c), approveCommand(c),
 		retryCommand(c), skipStepCommand(c), markDoneCommand(c), addMembersCommand(c), updateMembersCommand(c), removeMemberCommand(c),
-		removalsCommand(c), confirmRemovalsCommand(c), discardRemovalsCommand(c))
+		removalsCommand(c), confirmRemovalsCommand(c), moveMembersCommand(c), discardRemovalsCommand(c))
 	batch.Example = `  matoolkit batch create moves members.csv
   matoolkit batch advance 42 --wait
   matoolkit batch get 42`

@@ -22,8 +22,15 @@ them with another start time, and they are more than the removal_guard allows at
 the data may be wrong. The rest of the batch continues. A member with another start time is
 shown with the time to which the member would move.
 
-  matoolkit batch confirm-removals  the data is correct: remove the members
+  matoolkit batch confirm-removals  the data is correct: remove the members; those with
+                                    another start time start again in the batch of that time
   matoolkit batch discard-removals  the data is wrong: keep the members
+
+When most members have one other start time, the batch was probably postponed. Its phases
+wait for your decision, and there are two more answers:
+
+  matoolkit batch reschedule        move the whole batch to that time
+  matoolkit batch move-members      move these members, with what they have finished
 
 When the data source returns the members again, the hold ends with the next tick. The exit
 status is 4 when no removals are held.`,
@@ -99,6 +106,57 @@ The command asks for confirmation. Without a terminal, give --yes.`,
 	command.RevisionFlag(confirm, &revision)
 	command.ReasonFlag(confirm, &why)
 	return confirm
+}
+
+func moveMembersCommand(c *runner) *cobra.Command {
+	var yes bool
+	var why, revision string
+	move := &cobra.Command{
+		Use: "move-members <id>", Short: "Move members to their new start with what they have finished", Args: command.Needs("the id"),
+		Long: `Moves the members that matoolkit batch removals lists with one other start time to the batch
+of that time, which the next ticks of the scheduler create if there is none. They keep their
+outputs, and do not repeat the phases that they have finished. A member who is in a phase
+ends it first. No steps under on_member_removed run.
+
+The other listed members stay, and the next tick judges them anew. To move the whole batch,
+use matoolkit batch reschedule.
+
+The command covers exactly the members that are held when it asks. If the next tick finds
+others before you answer, it fails; list the removals again. With --revision it covers the
+members that you listed before.
+
+The command asks for confirmation. Without a terminal, give --yes.`,
+		Example: `  matoolkit batch removals 42
+  matoolkit batch move-members 42 --reason "the second half is postponed"`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !yes && !c.Env.Terminal { // nothing can be confirmed
+				if _, err := command.BatchID(args[0]); err != nil {
+					return err
+				}
+				return c.Confirm(cmd.Context(), "")
+			}
+			client, held, err := c.decisionOn(cmd.Context(), args[0], revision)
+			if err != nil {
+				return err
+			}
+			c.NoticeHeld(held)
+			if !yes && held.Confirmed == nil {
+				if err := c.Confirm(cmd.Context(), "Move %d of the %s of batch %d?", held.Moving, render.Count(held.Of, "active member"), held.BatchID); err != nil {
+					return err
+				}
+			}
+			view, err := client.MoveMembers(cmd.Context(), held.BatchID, held.Revision, why)
+			if err != nil {
+				return err
+			}
+			return c.Done(view, c.BatchTable(view), fmt.Sprintf("matoolkit batch get %d", held.BatchID),
+				"Moving %s of batch %d; the next ticks add them to the batch of their start.", render.Count(held.Moving, "member"), held.BatchID)
+		},
+	}
+	move.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation")
+	command.RevisionFlag(move, &revision)
+	command.ReasonFlag(move, &why)
+	return move
 }
 
 func discardRemovalsCommand(c *runner) *cobra.Command {

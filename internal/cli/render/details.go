@@ -58,7 +58,7 @@ func (c *Printer) PrintMember(batch int, v api.Member, steps []api.Step) error {
 		}
 	}
 	c.printFields(field{"Member", v.ID}, field{"Key", v.Key}, field{"Batch", batch}, field{"Status", v.Status}, field{"Phase", v.Phase},
-		field{"Failed at", failed}, field{"Failed on", v.FailedAt}, field{"Error", v.Error}, field{"Added", v.AddedAt}, field{"Removed", removed})
+		field{"Failed at", failed}, field{"Failed on", v.FailedAt}, field{"Error", v.Error}, field{"Added", v.AddedAt}, field{"Removed", removed}, field{"Moved", movedText(v)})
 	c.printValues("Data", v.Data)
 	c.printOverrides(v.Overrides)
 	c.printValues("Outputs of steps", v.WorkerData)
@@ -94,6 +94,19 @@ func (c *Printer) printOverrides(overrides map[string]api.Override) {
 		fields = append(fields, field{"  " + Printable(name), fmt.Sprintf("%s in the data source; corrected by %s, %s", source, o.By, Stamp(o.At))})
 	}
 	c.printFields(fields...)
+}
+
+// movedText says between which batches a member moved with what it had finished.
+func movedText(v api.Member) string {
+	switch {
+	case v.MovedTo != nil:
+		return "to the batch of " + Stamp(*v.MovedTo)
+	case v.MovedFrom != 0 && len(v.Carried) > 0:
+		return fmt.Sprintf("from batch %d, having finished %s", v.MovedFrom, strings.Join(v.Carried, ", "))
+	case v.MovedFrom != 0:
+		return fmt.Sprintf("from batch %d", v.MovedFrom)
+	}
+	return ""
 }
 
 // printValues prints JSON values by their names.

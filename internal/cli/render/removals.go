@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
 )
@@ -18,7 +19,12 @@ func (c *Printer) PrintRemovals(held api.RemovalHold) error {
 	if err := c.PrintPage(held, len(held.Items), held.Continuation, t); err != nil || !c.Human() {
 		return err
 	}
-	if held.Confirmed == nil {
+	if held.Confirmed == nil && held.MovesTo != nil {
+		c.Notice("Next: reschedule the batch:                  matoolkit batch reschedule %d --start %s", held.BatchID, held.MovesTo.UTC().Format(time.RFC3339))
+		c.Notice("   or move them with what they have finished: matoolkit batch move-members %d --revision %s", held.BatchID, ShellWord(held.Revision))
+		c.Notice("   or remove them, to start again:            matoolkit batch confirm-removals %d --revision %s", held.BatchID, ShellWord(held.Revision))
+		c.Notice("   or keep them:                              matoolkit batch discard-removals %d --revision %s", held.BatchID, ShellWord(held.Revision))
+	} else if held.Confirmed == nil {
 		c.Notice("Next: remove them: matoolkit batch confirm-removals %d --revision %s", held.BatchID, ShellWord(held.Revision))
 		c.Notice("   or keep them:   matoolkit batch discard-removals %d --revision %s", held.BatchID, ShellWord(held.Revision))
 	}
@@ -32,6 +38,9 @@ func describeHold(h api.RemovalHoldSummary) string {
 		verb := "are"
 		if h.Members == 1 {
 			verb = "is"
+		}
+		if h.Move {
+			return fmt.Sprintf("%s %s being moved to %s with what they have finished, by %s", who, verb, Stamp(*h.MovesTo), marked(*h.Confirmed))
 		}
 		return fmt.Sprintf("%s %s being removed, confirmed by %s", who, verb, marked(*h.Confirmed))
 	}

@@ -32,6 +32,9 @@ func (t *transition) leavePhase() *model.Member {
 			maps.Copy(next.WorkerData, run.Outputs)
 		}
 	}
+	if run.Kind == model.KindPhase {
+		next.NoteFinished(run.PhaseName, run.Status == model.RunSucceeded)
+	}
 	if run.Status == model.RunFailed {
 		next.Error = model.ClipReason("phase " + run.PhaseName + ": " + run.Error)
 		if m.Status == model.MemberActive {

@@ -1,0 +1,249 @@
+package app_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// waved has a phase with an output that the next one uses, and steps for members who leave.
+func waved() string {
+	yaml := found([]string{"create T-2d New", "fill T-1d Copy", "switch T-0 Switch"}, "on_member_removed:\n  - {name: undo, worker_id: worker-01, function: Undo}\n")
+	yaml = strings.Replace(yaml, `function: New, params`, `function: New, output_params: {UserId: id}, params`, 1)
+	return strings.Replace(yaml, `function: Copy, params: {`, `function: Copy, params: {User: "{{UserId}}", `, 1)
+}
+
+var wavedWorker = script{"New": always(`{"id":"u1"}`)}
+
+// callsOf gives the functions that were called for a person, in whatever batch.
+func (s *stage) callsOf(name string) string {
+	s.t.Helper()
+	var calls []string
+	for _, j := range s.jobs {
+		if strings.Contains(string(j.Parameters), `"`+name+`@x"`) && !slices.Contains(calls, fmt.Sprint(j.CorrelationData.BatchID, j.FunctionName)) {
+			calls = append(calls, fmt.Sprint(j.CorrelationData.BatchID, j.FunctionName))
+		}
+	}
+	return strings.Join(calls, " ")
+}
+
+// postponedWave is batch 1 of ten people, who have finished create, and of whom the source moves eight.
+func (s *stage) postponedWave() *table {
+	s.t.Helper()
+	s.script = wavedWorker
+	people := s.tableOf(dawn.Add(2*day), crowd(10)...)
+	s.findBatches(waved())
+	people.put(dawn.Add(5*day), crowd(10)[:8]...)
+	s.tick()
+	return people
+}
+
+func (s *stage) moveMembers(id int) {
+	s.t.Helper()
+	held := must(s.app.HeldRemovals(s.ctx, reader, id, api.ListOptions{Limit: 200}))(s.t)
+	for range 2 {
+		must(s.app.MoveMembers(s.ctx, ada, id, held.Revision, "postponed"))(s.t)
+	}
+	s.deliverAll()
+}
+
+func TestBatchOfWhichTheSourceMovesMostIsHeldAndDoesNotGoOn(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.postponedWave()
+		b := s.batchOf(1)
+		if h := b.Held; h == nil || h.Members != 8 || h.Moving != 8 || h.Of != 10 || !h.MovesTo.Equal(dawn.Add(5*day)) || h.Reason != "the query now starts 8 of 10 members at 2026-03-06T09:00:00Z" {
+			t.Fatalf("%+v", h)
+		}
+		s.tickAfter(day + time.Minute) // fill is due
+		s.wantPhases(1, "create completed 10/0/0, fill pending 0/0/0, switch pending 0/0/0")
+		if p := s.phases(1)[1]; p.Reason != "the data source moves 8 of 10 members to 2026-03-06T09:00:00Z: reschedule the batch, or move, remove or keep them" {
+			t.Errorf("it waits: %s", p.Reason)
+		}
+		s.wantBatches("1 03 09:00 active: " + strings.Join(crowd(10), " "))
+	})
+}
+
+func TestHeldBatchIsRescheduled(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		people := s.postponedWave()
+		s.reschedule(1, dawn.Add(5*day))
+		if b := s.batchOf(1); b.Held != nil {
+			t.Fatalf("%+v", b.Held)
+		}
+		s.tick()
+		s.wantBatches("1 06 09:00 active: " + strings.Join(crowd(10), " ")) // those with the earlier time, too
+		people.put(dawn.Add(5*day), crowd(10)...)
+		for range 5 {
+			s.tickAfter(day)
+		}
+		s.wantStatus(1, "completed")
+		if got := s.callsOf("p000"); got != "1New 1Copy 1Switch" {
+			t.Errorf("called: %s", got)
+		}
+	})
+}
+
+func TestMovedMembersKeepTheirFinishedPhasesAndOutputs(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.postponedWave()
+		s.moveMembers(1)
+		for range 2 {
+			s.tick()
+		}
+		s.wantBatches("1 03 09:00 active: -p000 -p001 -p002 -p003 -p004 -p005 -p006 -p007 p008 p009", "2 06 09:00 active: "+strings.Join(crowd(10)[:8], " "))
+		if m := s.member(2, 1); m.MovedFrom != 1 || !slices.Equal(m.Carried, []string{"create"}) || string(m.WorkerData["UserId"]) != `"u1"` {
+			t.Errorf("%+v", m)
+		}
+		if m := s.member(1, 1); m.MovedTo == nil || !m.MovedTo.Equal(dawn.Add(5*day)) {
+			t.Errorf("%+v", m)
+		}
+		for range 6 {
+			s.tickAfter(day)
+		}
+		s.wantStatus(1, "completed")
+		s.wantStatus(2, "completed")
+		s.wantPhases(2, "create completed 0/0/0, fill completed 8/0/0, switch completed 8/0/0")
+		if p := s.phases(2)[0]; p.Carried != 8 {
+			t.Errorf("%+v", p)
+		}
+		if got := s.callsOf("p000"); got != "1New 2Copy 2Switch" {
+			t.Errorf("of one who moved: %s", got)
+		}
+		if got := s.callsOf("p009"); got != "1New 1Copy 1Switch" {
+			t.Errorf("of one who stayed: %s", got)
+		}
+		if got := auditText(s.listAudit(1)); strings.Count(got, "ada move-members") != 2 { // the decision, and the members
+			t.Errorf("the trail: %s", got)
+		}
+	})
+}
+
+func TestRemovedMembersOfAHeldBatchStartAgain(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.postponedWave()
+		held := must(s.app.HeldRemovals(s.ctx, reader, 1, api.ListOptions{}))(t)
+		must(s.app.ConfirmRemovals(s.ctx, ada, 1, held.Revision, ""))(t)
+		s.deliverAll()
+		for range 6 {
+			s.tickAfter(day)
+		}
+		if got := s.callsOf("p000"); got != "1New 2New 2Copy 2Switch" {
+			t.Errorf("called: %s", got)
+		}
+		if undone := strings.Count(s.calls(1), "Undo"); undone != 1 {
+			t.Errorf("undone %d times", undone)
+		}
+	})
+}
+
+// A single member starts again, as in the system that this one replaces.
+func TestSingleMemberWhoMovesIsNotHeld(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.script = wavedWorker
+		people := s.tableOf(dawn.Add(2*day), "p000")
+		s.findBatches(waved())
+		people.put(dawn.Add(5*day), "p000")
+		for range 2 {
+			s.tick()
+		}
+		s.wantBatches("1 03 09:00 active: -p000", "2 06 09:00 active: p000")
+	})
+}
+
+// The worker has a job of a member who moves: the phase ends first, in the batch that it began in.
+func TestMemberWhoMovesEndsThePhaseThatItIsIn(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.script = wavedWorker
+		people := s.tableOf(dawn.Add(2*day), crowd(4)...)
+		s.park = containing(`"JobId"`)
+		s.findBatches(waved())
+		people.put(dawn.Add(5*day), crowd(4)...)
+		s.tick()
+		s.moveMembers(1)
+		s.tick()
+		s.wantBatches("1 03 09:00 active: -p000 -p001 -p002 -p003")
+		if h := s.batchOf(1).Held; h == nil || !h.Move {
+			t.Fatalf("%+v", h)
+		}
+		s.unpark()
+		s.park = nil
+		for range 3 {
+			s.tickAfter(5 * time.Minute)
+		}
+		s.wantBatches("1 03 09:00 active: -p000 -p001 -p002 -p003", "2 06 09:00 active: p000 p001 p002 p003")
+		for range 6 {
+			s.tickAfter(day)
+		}
+		for _, name := range crowd(4) {
+			if got := s.callsOf(name); got != "1New 2Copy 2Switch" {
+				t.Errorf("%s: %s", name, got)
+			}
+		}
+	})
+}
+
+// The request, the work on the members and the ticks die after each of their writes.
+func TestMoveSurvivesTheDeathOfEachProcess(t *testing.T) {
+	t.Parallel()
+	for write := 1; write <= 12; write++ {
+		t.Run(fmt.Sprint(write), func(t *testing.T) {
+			play(t, func(t *testing.T, s *stage) {
+				s.postponedWave()
+				held := must(s.app.HeldRemovals(s.ctx, reader, 1, api.ListOptions{}))(t)
+				s.kill(write, func(ctx context.Context, a *app.App) error {
+					_, err := a.MoveMembers(ctx, ada, 1, held.Revision, "")
+					return err
+				})
+				must(s.app.MoveMembers(s.ctx, ada, 1, held.Revision, ""))(t)
+				s.deliverAll()
+				s.kill(write, func(ctx context.Context, a *app.App) error { return a.Tick(ctx) })
+				s.deliverAll()
+				for range 3 {
+					s.tickAfter(10 * time.Minute) // the lease of the one that died, and its claims
+				}
+				s.wantBatches("1 03 09:00 active: -p000 -p001 -p002 -p003 -p004 -p005 -p006 -p007 p008 p009", "2 06 09:00 active: "+strings.Join(crowd(10)[:8], " "))
+				for range 6 {
+					s.tickAfter(day)
+				}
+				for _, name := range crowd(10)[:8] {
+					if got := s.callsOf(name); got != "1New 2Copy 2Switch" {
+						t.Errorf("%s: %s", name, got)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A batch of which all were moved ends only when another has them.
+func TestBatchStaysOpenUntilItsMovedMembersAreInAnother(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.script = wavedWorker
+		people := s.tableOf(dawn.Add(day), crowd(3)...)
+		s.findBatches(waved())
+		people.put(dawn.Add(5*day), crowd(3)...)
+		s.tick()
+		s.moveMembers(1)
+		must(s.app.SetAutomation(s.ctx, ada, "found", false))(t) // no batch can be made for them
+		s.tickAfter(3 * day)
+		if b := s.batchOf(1); b.Terminal() || b.Held == nil {
+			t.Fatalf("%s %+v", b.Status, b.Held)
+		}
+		must(s.app.SetAutomation(s.ctx, ada, "found", true))(t)
+		for range 3 {
+			s.tick()
+		}
+		b := must(store.Read[model.Batch](s.ctx, s.store, store.BatchKey(1)))(t)
+		if !b.Doc.Status.Terminal() || len(s.batchOf(2).Error) > 0 {
+			t.Fatalf("%s %+v", b.Doc.Status, b.Doc.RemovalHold)
+		}
+	})
+}
