@@ -57,6 +57,9 @@ func TestWaitsBetweenRetriesAreThePolicys(t *testing.T) {
 	}{
 		{"the runbook's, where the step has none", "", 0, []time.Duration{m, m}},
 		{"the step's replaces the runbook's", ", retry: {max_retries: 1, interval: 2m}", 0, []time.Duration{2 * m}},
+		{"longer than a day", ", retry: {max_retries: 2, interval: 2d}", 0, []time.Duration{48 * h, 48 * h}},
+		{"growing beyond a day", ", retry: {max_retries: 3, interval: 20h, backoff: exponential, max_interval: 3d}", 0, []time.Duration{20 * h, 40 * h, 72 * h}},
+		{"growing from more than a day", ", retry: {max_retries: 2, interval: 30h, backoff: exponential}", 0, []time.Duration{30 * h, 30 * h}},
 		{"max_retries 0 turns it off", ", retry: {max_retries: 0}", 0, nil},
 		{"max_retries 0 whatever the worker asks for", ", retry: {max_retries: 0}", m, nil},
 		{"exponential doubles", ", retry: {max_retries: 4, interval: 1m, backoff: exponential}", 0, []time.Duration{m, 2 * m, 4 * m, 8 * m}},

@@ -48,6 +48,7 @@ const (
 	CodeInitMemberData   = "init-uses-member-data"        // a step of init, or of a rollback that init calls, uses data of a member
 	CodeInitOutput       = "init-output"                  // a step of init, or of a rollback that init calls, has output_params
 	CodeListInText       = "list-in-text"                 // a multi-valued column stands within other text
+	CodeLongRetry        = "long-retry"                   // a delay of retry is longer than 24h, or max_retries is more than 100
 	CodeMissingField     = "missing-field"                // a required field is missing
 	CodeMultipleDocs     = "multiple-documents"           // a --- starts a second YAML document
 	CodeNearMiss         = "near-miss"                    // a variable is no output, and has nearly the name of one

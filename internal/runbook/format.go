@@ -163,10 +163,10 @@ var pollObject = Object{
 var retryObject = Object{
 	Name: "retry", Doc: "The policy of the runbook, or of one step. A step's policy replaces the runbook's.",
 	Fields: []Field{
-		{"max_retries", true, "0 to 100.", countForm(0, maxRetries)},
-		{"interval", false, "The first delay, at most `24h`. Required unless `max_retries` is 0.", durationForm()},
+		{"max_retries", true, "0 to 1000000. More than 100 cause a warning.", countForm(0, maxRetries)},
+		{"interval", false, "The first delay. More than `24h` causes a warning. Required unless `max_retries` is 0.", durationForm()},
 		{"backoff", false, "`fixed`: all delays are `interval`. `exponential`: each delay is twice the previous one. Default: `fixed`.", oneOf(backoffs...)},
-		{"max_interval", false, "The longest delay with `exponential`: from `interval` to `24h`. Default: `24h`.", durationForm()},
+		{"max_interval", false, "The longest delay with `exponential`: at least `interval`. More than `24h` causes a warning. Default: `24h`, or `interval` if that is longer.", durationForm()},
 		{"jitter", false, "A whole percentage from `0%` to `100%`. Each delay is longer by a random part of this share. Default: `0%`.", matching(jitterText)},
 	},
 	Rules: []Form{

@@ -9,8 +9,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// maxRetries is how often a step can be repeated.
-const maxRetries = 100
+// maxRetries is how often a step can be repeated, and manyRetries how often it hardly ever should.
+const maxRetries, manyRetries = 1_000_000, 100
 
 var backoffs = []string{BackoffFixed, BackoffExponential}
 
@@ -34,10 +34,14 @@ func (f fields) retry() *Retry {
 	return r
 }
 
-// growth checks that the waits between retries stay within bounds.
+// growth checks that the waits between retries fit together, and warns of a policy that keeps a
+// member waiting for long.
 func (f fields) growth(r *Retry) {
-	f.bounded("interval", r.Interval)
-	f.bounded("max_interval", r.MaxInterval)
+	f.warnIfLong("interval", r.Interval)
+	f.warnIfLong("max_interval", r.MaxInterval)
+	if r.MaxRetries > manyRetries {
+		f.p.warnf(f.at("max_retries"), f.join("max_retries"), CodeLongRetry, "%d retries are many: the step fails only after the last of them", r.MaxRetries)
+	}
 	switch {
 	case f.has("max_interval") && r.Backoff != BackoffExponential:
 		if f.refused["backoff"] || f.has("backoff") && r.Backoff == "" {
@@ -49,9 +53,9 @@ func (f fields) growth(r *Retry) {
 	}
 }
 
-func (f fields) bounded(name string, wait time.Duration) {
+func (f fields) warnIfLong(name string, wait time.Duration) {
 	if wait > MaxRetryWait {
-		f.p.errorf(f.at(name), f.join(name), CodeBadValue, "is longer than 24h, the longest delay")
+		f.p.warnf(f.at(name), f.join(name), CodeLongRetry, "is longer than 24h: a member waits that long before the next attempt")
 	}
 }
 

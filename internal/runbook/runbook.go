@@ -35,8 +35,9 @@ var DefaultAdditionGuard = AdditionGuard{Share: 20, Number: 100}
 // MaxAdditions is the largest number that an addition guard can have.
 const MaxAdditions = 1_000_000
 
-// MaxRetryWait bounds the wait before a retry, before jitter. Waits that would
-// grow beyond it stay there; an interval that is longer is refused.
+// MaxRetryWait bounds the wait before a retry, before jitter, where the runbook sets no other
+// bound: growing waits stay there, and a worker cannot ask for more. A longer interval causes a
+// warning.
 const MaxRetryWait = 24 * time.Hour
 
 // Special variables, known for every batch. All names that begin with "_" are

@@ -1,6 +1,7 @@
 package runstate
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"time"
@@ -27,16 +28,15 @@ func (t *transition) onFailed(reason string, after time.Duration) error {
 // decision taken again is the same.
 func (t *transition) retryDelay() time.Duration {
 	step, policy := t.step(), t.rb.EffectiveRetry(t.definition())
-	delay := min(policy.Interval, runbook.MaxRetryWait)
+	delay := policy.Interval
 	if policy.Backoff == runbook.BackoffExponential {
+		longest := cmp.Or(policy.MaxInterval, max(policy.Interval, runbook.MaxRetryWait))
 		for range step.RetryCount - step.RetriesBefore - 1 {
-			if delay = min(2*delay, runbook.MaxRetryWait); delay == runbook.MaxRetryWait {
+			if delay = min(2*delay, longest); delay == longest {
 				break
 			}
 		}
-		if policy.MaxInterval > 0 {
-			delay = min(delay, policy.MaxInterval)
-		}
+		delay = min(delay, longest)
 	}
 	if policy.Jitter > 0 {
 		h := fnv.New64a()

@@ -113,7 +113,7 @@ func TestRetryDelay(t *testing.T) {
 	}{
 		{"constant, first", runbook.Retry{Interval: minute}, 1, minute},
 		{"constant, tenth", runbook.Retry{Interval: minute}, 10, minute},
-		{"constant, longer than a day", runbook.Retry{Interval: 48 * time.Hour}, 1, runbook.MaxRetryWait},
+		{"constant, longer than a day", runbook.Retry{Interval: 48 * time.Hour}, 1, 48 * time.Hour},
 		{"no interval", runbook.Retry{}, 1, 0},
 		{"exponential, first", exponential, 1, minute},
 		{"exponential, second", exponential, 2, 2 * minute},
