@@ -62,7 +62,7 @@ func TestLostJobFollowsTheRetryPolicyAndTheLateResultChangesNothing(t *testing.T
 		s.answersJob(first, `{"late":1}`, nil) // while the retry waits
 		s.wantSteps(b.ID, 1, "do waiting_for_retry")
 		v := s.step(b.ID, 1, "do")
-		if len(v.Late) != 1 || v.Late[0].JobID != first.JobID || v.Late[0].At == nil || !v.Late[0].Succeeded || string(v.Late[0].Result) != `{"late":1}` {
+		if len(v.Late) != 1 || message.WireJobID(b.ID, v.Late[0].JobID) != first.JobID || v.Late[0].At == nil || !v.Late[0].Succeeded || string(v.Late[0].Result) != `{"late":1}` {
 			t.Fatalf("the late result is not recorded: %+v", v.Late)
 		}
 		s.pass(30 * time.Second)

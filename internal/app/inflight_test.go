@@ -208,7 +208,7 @@ func TestDeadlineWaitsForARequeuedResult(t *testing.T) {
 	check := s.parked[0]
 	noError(t, check.handle(s.ctx, process))
 	s.wantPhases(b.ID, "only dispatched 0/0/0+1")
-	if len(book.sent) != 2 || !strings.HasPrefix(book.sent[1].ID, "deadline-check-batch-1-"+j.JobID) || !book.sent[1].At.After(s.clock.Now()) {
+	if len(book.sent) != 2 || !strings.HasPrefix(book.sent[1].ID, "deadline-check-"+j.ID()) || !book.sent[1].At.After(s.clock.Now()) {
 		t.Fatalf("sent %d messages, want the result and the deadline check", len(book.sent))
 	}
 	s.clock.ns.Add(int64(time.Minute))

@@ -404,7 +404,7 @@ func TestADeadlineWaitsForASplitGroup(t *testing.T) {
 	s.clock.ns.Add(int64(3 * time.Minute)) // in which nothing was delivered
 	noError(t, s.app.HandleResult(s.ctx, deliveryOf(testenv.Group(g.results(1, 2)...), 4)))
 	for _, j := range slices.Clone(s.jobs) {
-		due := must(json.Marshal(message.DeadlineCheck{BatchID: j.BatchID, StepExecutionID: j.CorrelationData.StepExecutionID, JobID: j.JobID, DueAt: *j.ExpiresAt}))(t)
+		due := must(json.Marshal(message.DeadlineCheck{BatchID: j.BatchID, StepExecutionID: j.CorrelationData.StepExecutionID, JobID: j.IDInBatch(), DueAt: *j.ExpiresAt}))(t)
 		noError(t, s.app.HandleEvent(s.ctx, message.Delivery{ID: "due-" + j.JobID, Type: message.TypeDeadlineCheck, Body: due, DeliveryCount: 1}))
 	}
 	s.deliverAll()

@@ -43,7 +43,7 @@ func ExampleApplier_Run() {
 	fmt.Println("job:", job.FunctionName, string(job.Parameters))
 
 	// The worker answers, and the broker delivers the result twice.
-	result := model.OnRun{Phase: 1, Member: 1, RunEvent: model.StepResult{Step: 0, JobID: job.JobID, OK: true}}
+	result := model.OnRun{Phase: 1, Member: 1, RunEvent: model.StepResult{Step: 0, JobID: job.IDInBatch(), OK: true}}
 	for range 2 {
 		versions := w.store.Versions()
 		run(result)

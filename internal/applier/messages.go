@@ -19,7 +19,7 @@ func jobMessage(m model.Dispatch) (bus.Message, error) {
 	expires := step.VisibleAt().Add(m.Definition.Timeout)
 	job := message.Job{
 		ExpiresAt: &expires, DispatchedAt: step.DispatchedAt, EffectID: run.EffectID(index),
-		JobID: step.JobID, BatchID: run.Batch, WorkerID: worker, FunctionName: cmp.Or(step.Function, m.Definition.Function), Parameters: step.Params,
+		JobID: message.WireJobID(run.Batch, step.JobID), BatchID: run.Batch, WorkerID: worker, FunctionName: cmp.Or(step.Function, m.Definition.Function), Parameters: step.Params,
 		CorrelationData: message.Correlation{
 			BatchID: run.Batch, StepExecutionID: run.StepID(index), IsInitStep: run.Kind == model.KindInit,
 			RunbookName: run.Runbook, RunbookVersion: run.Version,

@@ -90,7 +90,7 @@ func (m *Messages) readJobCase(ctx context.Context, body []byte) (jobCase, error
 	}
 	if index < len(run.Doc.Steps) {
 		step := run.Doc.Steps[index]
-		c.waits = step.AwaitsJob(job.JobID)
+		c.waits = step.AwaitsJob(job.IDInBatch())
 	}
 	return c, nil
 }

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -166,8 +167,8 @@ type Correlation struct {
 	RunbookVersion  int    `json:"RunbookVersion"`
 }
 
-// Job asks a worker to run one function once. JobID is unique within its batch;
-// ID is unique in the whole system.
+// Job asks a worker to run one function once. Its JobID is unique in the whole system where it names
+// the batch (see WireJobID), and ID always is.
 type Job struct {
 	JobID           string          `json:"JobId"`
 	BatchID         int             `json:"BatchId"`
@@ -196,7 +197,31 @@ type Job struct {
 
 // ID is the job's Service Bus message id: the same each time that the same job
 // is sent, and different from every other job's.
-func (j Job) ID() string { return fmt.Sprintf("batch-%d-%s", j.BatchID, j.JobID) }
+func (j Job) ID() string { return fmt.Sprintf("batch-%d-%s", j.BatchID, j.IDInBatch()) }
+
+// IDInBatch is the id of the job in its batch: its JobID without the batch.
+func (j Job) IDInBatch() string { return strings.TrimSuffix(j.JobID, batchMark(j.BatchID)) }
+
+// WireJobID is the JobID under which a job of a batch is sent. It names the batch, so that a result
+// is understood whose Correlation has no BatchId.
+func WireJobID(batch int, id string) string { return id + batchMark(batch) }
+
+func batchMark(batch int) string { return fmt.Sprintf("-batch-%d", batch) }
+
+var markedJobID = regexp.MustCompile(`^(.+)-batch-([1-9][0-9]{0,9})$`)
+
+// SplitJobID returns the id of a job in its batch, and the batch: 0 where the JobID names none.
+func SplitJobID(wire string) (id string, batch int) {
+	found := markedJobID.FindStringSubmatch(wire)
+	if found == nil {
+		return wire, 0
+	}
+	batch, err := strconv.Atoi(found[2])
+	if err != nil {
+		return wire, 0
+	}
+	return found[1], batch
+}
 
 // Statuses of a Result. They are compared case-insensitively.
 const (
@@ -226,10 +251,24 @@ type Result struct {
 // result. The refusal of a job that had come again has an id of its own, of the same
 // length, because the result of an earlier delivery may follow it.
 func (r Result) ID() string {
+	kind := "result"
 	if r.Error != nil && r.Error.Redelivered {
-		return fmt.Sprintf("refuse-batch-%d-%s", r.CorrelationData.BatchID, r.JobID)
+		kind = "refuse"
 	}
-	return fmt.Sprintf("result-batch-%d-%s", r.CorrelationData.BatchID, r.JobID)
+	return kind + "-" + Job{JobID: r.JobID, BatchID: r.CorrelationData.BatchID}.ID()
+}
+
+// Located returns the result with the id of its job in the batch, and with the batch, which it may
+// have in its JobID only.
+func (r Result) Located() Result {
+	id, batch := SplitJobID(r.JobID)
+	if r.CorrelationData.BatchID == 0 {
+		r.CorrelationData.BatchID = batch
+	}
+	if batch == r.CorrelationData.BatchID {
+		r.JobID = id
+	}
+	return r
 }
 
 // ErrorJobExpired is the type of the error of a job that its worker came to after

@@ -154,3 +154,45 @@ func TestIDsOfDifferentBatchesDiffer(t *testing.T) {
 		t.Fatal(refusal.ID())
 	}
 }
+
+func TestJobIDNamesItsBatch(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		wire, id string
+		batch    int
+	}{
+		{message.WireJobID(42, "step-20000017001-attempt-1"), "step-20000017001-attempt-1", 42},
+		{"step-20000017001-attempt-1", "step-20000017001-attempt-1", 0},
+		{"step-1-batch-0", "step-1-batch-0", 0},
+		{"-batch-7", "-batch-7", 0},
+		{"step-1-batch-99999999999", "step-1-batch-99999999999", 0},
+	} {
+		if id, batch := message.SplitJobID(tt.wire); id != tt.id || batch != tt.batch {
+			t.Errorf("%s: %q of batch %d", tt.wire, id, batch)
+		}
+	}
+	job := message.Job{JobID: "step-1-attempt-1", BatchID: 42}
+	sent := message.Job{JobID: message.WireJobID(42, job.JobID), BatchID: 42}
+	if sent.ID() != job.ID() || sent.ID() != "batch-42-step-1-attempt-1" {
+		t.Errorf("message ids %s and %s", sent.ID(), job.ID())
+	}
+}
+
+func TestResultIsLocatedByItsJob(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		job   string
+		batch int
+		want  message.Result
+	}{
+		"without a batch id":         {"j-batch-42", 0, message.Result{JobID: "j", CorrelationData: message.Correlation{BatchID: 42}}},
+		"with the batch id":          {"j-batch-42", 42, message.Result{JobID: "j", CorrelationData: message.Correlation{BatchID: 42}}},
+		"with another batch id":      {"j-batch-42", 7, message.Result{JobID: "j-batch-42", CorrelationData: message.Correlation{BatchID: 7}}},
+		"of a job that names no one": {"j", 7, message.Result{JobID: "j", CorrelationData: message.Correlation{BatchID: 7}}},
+	} {
+		got := message.Result{JobID: tt.job, CorrelationData: message.Correlation{BatchID: tt.batch}}.Located()
+		if got.JobID != tt.want.JobID || got.CorrelationData != tt.want.CorrelationData {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

@@ -14,6 +14,7 @@ import (
 // step succeeds, is retried or fails.
 func (o *Orchestrator) onResult(ctx context.Context, r message.Result) error {
 	var ok bool
+	r = r.Located()
 	switch {
 	case r.JobID == "":
 		return message.Reject("the result has no job id")

@@ -24,7 +24,7 @@ func (w *world) checkBegin(e execution, late bool) {
 		return
 	}
 	run, index, _ := w.run(e.job.BatchID, e.job.CorrelationData.StepExecutionID)
-	if s := run.Steps[index]; s.AwaitsJob(e.job.JobID) && w.clock.Before(s.VisibleAt()) {
+	if s := run.Steps[index]; s.AwaitsJob(e.job.IDInBatch()) && w.clock.Before(s.VisibleAt()) {
 		w.problem("job %s begins before its time", name)
 	}
 	if w.paused[e.job.BatchID] && !late && w.isPaused(e.job.BatchID) {
@@ -42,7 +42,7 @@ func (w *world) checkBegin(e execution, late bool) {
 // checkWaits checks that the step of a job waits for the job's result.
 func (w *world) checkWaits(j message.Job, what string) bool {
 	run, index, ok := w.run(j.BatchID, j.CorrelationData.StepExecutionID)
-	if ok && (enginetest.AwaitsJob(&run, index, j.JobID) || resolved(&run.Steps[index], j.JobID)) {
+	if ok && (enginetest.AwaitsJob(&run, index, j.IDInBatch()) || resolved(&run.Steps[index], j.IDInBatch())) {
 		return true
 	}
 	w.problem("job %s %s, and its step does not wait for it", w.jobName(j.BatchID, j.CorrelationData.StepExecutionID, j.JobID), what)
@@ -63,7 +63,7 @@ func (w *world) mayOverlap(a, b message.Job) bool {
 		if !ok || enginetest.Undoes(&run, index) {
 			return false
 		}
-		one = one || resolved(&run.Steps[index], j.JobID)
+		one = one || resolved(&run.Steps[index], j.IDInBatch())
 	}
 	return one
 }

@@ -534,7 +534,7 @@ func (k *worker) waits(j message.Job) bool {
 		k.w.problem("job %s: %v", j.JobID, err)
 		return false
 	}
-	return enginetest.AwaitsJob(&run.Doc, index, j.JobID)
+	return enginetest.AwaitsJob(&run.Doc, index, j.IDInBatch())
 }
 
 // undoes tells whether a step undoes something or cleans up.
@@ -588,7 +588,7 @@ func (k *worker) answer(j message.Job, before *beginning) (message.Result, bool)
 	}
 	r := message.Result{JobID: j.JobID, Status: message.StatusSuccess, Timestamp: k.w.now(), CorrelationData: j.CorrelationData}
 	if next.decision != "" {
-		next.answer, k.delays[j.ID()], k.lost[j.ID()] = k.w.plan.attempt(who, next.step, j.JobID)
+		next.answer, k.delays[j.ID()], k.lost[j.ID()] = k.w.plan.attempt(who, next.step, j.IDInBatch())
 		if k.tries[next.decision] == nil {
 			k.tries[next.decision] = map[string]bool{}
 		}
