@@ -128,6 +128,7 @@ type Step struct {
 	Deadline       *time.Time      `json:"deadline,omitempty"` // when the job in flight is given up
 	Resolved       *Attribution    `json:"resolved,omitempty"` // who skipped it or marked it done
 	Late           []AbandonedJob  `json:"abandonedJobs,omitempty"`
+	Attempts       []StepAttempt   `json:"attempts,omitempty"` // the last 20; none if the first succeeded
 }
 
 // StepPoll says how a step polls, and since when it has.
@@ -136,6 +137,15 @@ type StepPoll struct {
 	TimeoutSeconds  int        `json:"timeoutSeconds"`         // from StartedAt
 	StartedAt       *time.Time `json:"startedAt,omitempty"`    // nil: the step has not polled
 	LastPolledAt    *time.Time `json:"lastPolledAt,omitempty"` // when the function last answered that it is not complete
+}
+
+// StepAttempt is an attempt of a step that has ended.
+type StepAttempt struct {
+	JobID     string    `json:"jobId"` // of its last job
+	StartedAt time.Time `json:"startedAt"`
+	EndedAt   time.Time `json:"endedAt"`
+	Outcome   string    `json:"outcome"` // succeeded, failed or poll_timeout
+	Error     string    `json:"error,omitempty"`
 }
 
 // AbandonedJob is a job that was given up, with the result that came later.

@@ -101,6 +101,9 @@ func Step(rb *runbook.Runbook, r *model.Run, index int, records map[string]worke
 	if s.JobInFlight() {
 		view.Deadline = r.DeadlineAt
 	}
+	for _, a := range s.History {
+		view.Attempts = append(view.Attempts, api.StepAttempt{JobID: a.JobID, StartedAt: a.StartedAt, EndedAt: a.EndedAt, Outcome: string(a.Outcome), Error: a.Error})
+	}
 	for _, late := range s.Abandoned {
 		view.Late = append(view.Late, api.AbandonedJob{
 			JobID: late.JobID, AbandonedAt: late.At, At: late.Late, Succeeded: late.OK, Result: redactor.Result(late.Result), Error: late.Error,

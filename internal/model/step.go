@@ -44,6 +44,7 @@ type Step struct {
 	SilentAt      *time.Time      `json:"silentAt,omitempty"`    // when a deadline first found the job's worker silent; nil when it was heard of since
 	Abandoned     []Abandoned     `json:"abandoned,omitempty"`   // jobs that were no longer waited for
 	Resolved      *Attribution    `json:"resolved,omitempty"`    // who skipped it or marked it done
+	History       []Attempt       `json:"history,omitempty"`     // the last attempts, of a step whose first did not succeed
 }
 
 // JobInFlight reports whether a job of the step waits for its result: it was dispatched, or it
@@ -75,3 +76,16 @@ type Abandoned struct {
 	Result json.RawMessage `json:"result,omitempty"`
 	Error  string          `json:"error,omitempty"`
 }
+
+// Attempt is an attempt of a step that has ended. Its polls are part of it.
+type Attempt struct {
+	JobID     string     `json:"jobId"` // of its last job
+	StartedAt time.Time  `json:"startedAt"`
+	EndedAt   time.Time  `json:"endedAt"`
+	Outcome   StepStatus `json:"outcome"` // StepSucceeded, StepFailed or StepPollTimeout
+	Error     string     `json:"error,omitempty"`
+}
+
+// MaxAttempts is how many attempts of a step are kept, and MaxAttemptError how many bytes of the error
+// of each.
+const MaxAttempts, MaxAttemptError = 20, 500

@@ -190,6 +190,16 @@ func (c *Printer) PrintStep(batch int, v api.Step) error {
 		}
 		c.printFields(field{"Abandoned", fmt.Sprintf("job %s, on %s: %s", late.JobID, Stamp(late.AbandonedAt), outcome)})
 	}
+	if len(v.Attempts) > 0 {
+		fmt.Fprintln(c.Stdout)
+		t := c.Table("attempt", "job", "started", "ended", "outcome", "error")
+		for i, a := range v.Attempts {
+			t.Row(i+1, a.JobID, a.StartedAt, a.EndedAt, a.Outcome, a.Error)
+		}
+		if err := t.Print(); err != nil {
+			return err
+		}
+	}
 	for _, part := range []struct {
 		title string
 		value json.RawMessage

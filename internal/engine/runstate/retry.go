@@ -17,6 +17,7 @@ func (t *transition) onFailed(reason string, after time.Duration) error {
 	if step.RetryCount-step.RetriesBefore >= t.rb.EffectiveRetry(t.definition()).MaxRetries || t.cancelling() {
 		return t.failStep(reason)
 	}
+	t.noteAttempt(model.StepFailed, reason)
 	step.RetryCount++
 	at := t.now.Add(max(min(after, runbook.MaxRetryWait), t.retryDelay()))
 	step.Status, step.JobID, step.RetryAfter, step.PollStartedAt, step.PolledAt, step.QueuedUntil = model.StepPending, "", &at, nil, nil, nil

@@ -119,6 +119,9 @@ func followVersion(r *model.Run, was, is []runbook.Step, version int, plan retry
 			steps[i] = r.Steps[at]
 		default:
 			steps[i] = model.Step{Status: model.StepPending}
+			if at >= 0 {
+				steps[i].History = r.Steps[at].History
+			}
 		}
 		steps[i].Round, steps[i].Abandoned = round, nil
 	}

@@ -112,6 +112,7 @@ func (t *transition) onSucceeded(result json.RawMessage) error {
 	if err := t.keepOutputs(definition.OutputParams, answer); err != nil {
 		return t.failStep(err.Error())
 	}
+	t.noteAttempt(model.StepSucceeded, "")
 	step.Status, step.CompletedAt, step.Error = model.StepSucceeded, &t.now, ""
 	return t.proceed()
 }
@@ -125,6 +126,7 @@ func (t *transition) failStep(reason string) error { return t.endStep(model.Step
 func (t *transition) endStep(status model.StepStatus, reason string) error {
 	step, definition := t.step(), t.definition()
 	reason = model.ClipReason(reason)
+	t.noteAttempt(status, reason)
 	step.Status, step.CompletedAt, step.Error, step.RetryAfter, step.Postponed, step.PollAt = status, &t.now, reason, nil, false, nil
 	because := fmt.Sprintf("step %q: %s", definition.Name, reason)
 	switch {

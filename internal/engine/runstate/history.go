@@ -1,0 +1,25 @@
+package runstate
+
+import (
+	"slices"
+
+	"github.com/matoolkit/matoolkit/internal/humanize"
+	"github.com/matoolkit/matoolkit/internal/model"
+)
+
+// noteAttempt keeps the attempt of the step in hand that ends now. A first attempt that succeeds is
+// not kept: the step has all there is to know of it.
+func (t *transition) noteAttempt(outcome model.StepStatus, reason string) {
+	step := t.step()
+	if step.DispatchedAt == nil || step.JobID == "" || outcome == model.StepSucceeded && len(step.History) == 0 {
+		return
+	}
+	a := model.Attempt{
+		JobID: step.JobID, StartedAt: *step.DispatchedAt, EndedAt: t.now, Outcome: outcome, Error: humanize.ClipBytes(reason, model.MaxAttemptError),
+	}
+	if p := step.PollStartedAt; p != nil && p.Before(a.StartedAt) {
+		a.StartedAt = *p
+	}
+	kept := step.History[max(0, len(step.History)+1-model.MaxAttempts):]
+	step.History = append(slices.Clone(kept), a)
+}
