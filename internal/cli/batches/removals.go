@@ -78,21 +78,11 @@ The command asks for confirmation. Without a terminal, give --yes.`,
 		Example: `  matoolkit batch removals 42
   matoolkit batch confirm-removals 42 --reason "the department was sold"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !yes && !c.Env.Terminal { // nothing can be confirmed
-				if _, err := command.BatchID(args[0]); err != nil {
-					return err
-				}
-				return c.Confirm(cmd.Context(), "")
-			}
-			client, held, err := c.decisionOn(cmd.Context(), args[0], revision)
+			client, held, err := c.confirmHeld(cmd.Context(), args[0], revision, yes, func(held api.RemovalHold) string {
+				return fmt.Sprintf("Remove %d of the %s of batch %d?", held.Members, render.Count(held.Of, "active member"), held.BatchID)
+			})
 			if err != nil {
 				return err
-			}
-			c.NoticeHeld(held)
-			if !yes && held.Confirmed == nil {
-				if err := c.Confirm(cmd.Context(), "Remove %d of the %s of batch %d?", held.Members, render.Count(held.Of, "active member"), held.BatchID); err != nil {
-					return err
-				}
 			}
 			view, err := client.ConfirmRemovals(cmd.Context(), held.BatchID, held.Revision, why)
 			if err != nil {
@@ -129,21 +119,11 @@ The command asks for confirmation. Without a terminal, give --yes.`,
 		Example: `  matoolkit batch removals 42
   matoolkit batch move-members 42 --reason "the second half is postponed"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !yes && !c.Env.Terminal { // nothing can be confirmed
-				if _, err := command.BatchID(args[0]); err != nil {
-					return err
-				}
-				return c.Confirm(cmd.Context(), "")
-			}
-			client, held, err := c.decisionOn(cmd.Context(), args[0], revision)
+			client, held, err := c.confirmHeld(cmd.Context(), args[0], revision, yes, func(held api.RemovalHold) string {
+				return fmt.Sprintf("Move %d of the %s of batch %d?", held.Moving, render.Count(held.Of, "active member"), held.BatchID)
+			})
 			if err != nil {
 				return err
-			}
-			c.NoticeHeld(held)
-			if !yes && held.Confirmed == nil {
-				if err := c.Confirm(cmd.Context(), "Move %d of the %s of batch %d?", held.Moving, render.Count(held.Of, "active member"), held.BatchID); err != nil {
-					return err
-				}
 			}
 			view, err := client.MoveMembers(cmd.Context(), held.BatchID, held.Revision, why)
 			if err != nil {
@@ -191,6 +171,26 @@ With --revision the decision covers the members that you listed before.`,
 	command.RevisionFlag(discard, &revision)
 	command.ReasonFlag(discard, &why)
 	return discard
+}
+
+// confirmHeld reads the held removals for a command that removes or moves their members, and asks the
+// question about them, unless yes is set or they are confirmed already.
+func (c *runner) confirmHeld(ctx context.Context, arg, revision string, yes bool, question func(api.RemovalHold) string) (*apiclient.Client, api.RemovalHold, error) {
+	if !yes && !c.Env.Terminal { // nothing can be confirmed
+		if _, err := command.BatchID(arg); err != nil {
+			return nil, api.RemovalHold{}, err
+		}
+		return nil, api.RemovalHold{}, c.Confirm(ctx, "")
+	}
+	client, held, err := c.decisionOn(ctx, arg, revision)
+	if err != nil {
+		return nil, api.RemovalHold{}, err
+	}
+	c.NoticeHeld(held)
+	if !yes && held.Confirmed == nil {
+		err = c.Confirm(ctx, "%s", question(held))
+	}
+	return client, held, err
 }
 
 // decisionOn opens a session and reads the held removals for a command that confirms or
