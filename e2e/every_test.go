@@ -34,6 +34,7 @@ func TestEveryFunction(t *testing.T) {
 
 	seed, err := json.Marshal(tenant.Seed{
 		VerifiedDomains: []string{"fabrikam.com", "fabrikam.onmicrosoft.com", "mail.fabrikam.com"},
+		Licenses:        []tenant.License{{SkuPartNumber: "SPE_E3", Enabled: 25, Consumed: 23}},
 		Groups: []tenant.SeedGroup{
 			{Properties: map[string]any{
 				"id": migrationGroup, "displayName": "Every", "mailNickname": "every", "mailEnabled": false, "securityEnabled": true,

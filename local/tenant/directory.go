@@ -129,6 +129,8 @@ type directory struct {
 	owned  map[string][]string
 	mails  []Mail
 	domain map[string]bool // verified domains; empty: every domain is accepted
+
+	licenses []License
 }
 
 func newDirectory() *directory {

@@ -28,7 +28,8 @@ func openDisk(ctx context.Context, dir string) (*disk, error) {
 	db.SetMaxOpenConns(1)
 	const table = `CREATE TABLE IF NOT EXISTS object (
 		seq INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, id TEXT NOT NULL, body TEXT NOT NULL, UNIQUE (kind, id));
-		CREATE TABLE IF NOT EXISTS domain (name TEXT PRIMARY KEY)`
+		CREATE TABLE IF NOT EXISTS domain (name TEXT PRIMARY KEY);
+		CREATE TABLE IF NOT EXISTS license (part TEXT PRIMARY KEY, body TEXT NOT NULL)`
 	if _, err := db.ExecContext(ctx, table); err != nil {
 		db.Close()
 		return nil, fmt.Errorf("tenant: prepare %s: %w", dir, err)
@@ -98,10 +99,44 @@ func (k *disk) loadDomains(ctx context.Context, d *directory) error {
 	return rows.Err()
 }
 
+func (k *disk) saveLicense(l License) error {
+	body, err := json.Marshal(l)
+	if err == nil {
+		_, err = k.db.Exec(`INSERT INTO license (part, body) VALUES (?, ?) ON CONFLICT (part) DO UPDATE SET body = excluded.body`, fold(l.SkuPartNumber), string(body))
+	}
+	if err != nil {
+		return fmt.Errorf("tenant: save license %s: %w", l.SkuPartNumber, err)
+	}
+	return nil
+}
+
+func (k *disk) loadLicenses(ctx context.Context, d *directory) error {
+	rows, err := k.db.QueryContext(ctx, `SELECT body FROM license ORDER BY rowid`)
+	if err != nil {
+		return fmt.Errorf("tenant: load licenses: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var body string
+		var l License
+		if err := rows.Scan(&body); err != nil {
+			return fmt.Errorf("tenant: load licenses: %w", err)
+		}
+		if err := json.Unmarshal([]byte(body), &l); err != nil {
+			return fmt.Errorf("tenant: load licenses: %w", err)
+		}
+		d.putLicense(l)
+	}
+	return rows.Err()
+}
+
 // load fills d with all stored objects. They are visible at once: replication
 // lag does not outlive the process.
 func (k *disk) load(ctx context.Context, d *directory) error {
 	if err := k.loadDomains(ctx, d); err != nil {
+		return err
+	}
+	if err := k.loadLicenses(ctx, d); err != nil {
 		return err
 	}
 	rows, err := k.db.QueryContext(ctx, `SELECT kind, id, body FROM object ORDER BY seq`)

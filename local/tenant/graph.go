@@ -31,6 +31,8 @@ var routes = []route{
 	{"POST", "groups/{group}/members/$ref", false, (*Server).addMember},
 	{"DELETE", "groups/{group}/members/{member}/$ref", false, (*Server).removeMember},
 	{"DELETE", "groups/{group}/members/{member}", false, (*Server).deleteMember},
+	{"GET", "domains/{domain}", false, (*Server).getDomain},
+	{"GET", "subscribedSkus", false, (*Server).listSkus},
 	{"POST", "invitations", false, (*Server).invite},
 	{"POST", "$batch", false, (*Server).batch},
 }

@@ -323,7 +323,7 @@ func (s *Server) listGroups(c *call) *reply {
 	if refusal != nil {
 		return refusal
 	}
-	match, refusal := c.filter("Group", "displayName", "mail", "mailNickname")
+	match, refusal := c.filter("Group", []string{"displayName", "mail", "mailNickname"}, "proxyAddresses")
 	if refusal != nil {
 		return refusal
 	}

@@ -31,6 +31,8 @@ var permissions = map[string]permission{
 	"POST /groups/{group}/members/$ref":            {{"GroupMember.ReadWrite.All"}, {"Group.ReadWrite.All"}},
 	"DELETE /groups/{group}/members/{member}/$ref": {{"GroupMember.ReadWrite.All"}, {"Group.ReadWrite.All"}},
 	"DELETE /groups/{group}/members/{member}":      {{"User.ReadWrite.All"}},
+	"GET /domains/{domain}":                        {{"Domain.Read.All"}},
+	"GET /subscribedSkus":                          {{"LicenseAssignment.Read.All"}, {"Organization.Read.All"}},
 	"POST /invitations":                            {{"User.Invite.All"}, {"User.ReadWrite.All"}},
 	"POST /$batch":                                 {{}}, // each step asks for its own
 }

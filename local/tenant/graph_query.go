@@ -3,7 +3,6 @@ package tenant
 import (
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -121,40 +120,6 @@ func (c *call) listing(set string, all []map[string]any, p page) *reply {
 	return ok(body)
 }
 
-var (
-	equalsFilter     = regexp.MustCompile(`^\s*([A-Za-z]+)\s+eq\s+'((?:[^']|'')*)'\s*$`)
-	startsWithFilter = regexp.MustCompile(`(?i)^\s*startswith\(\s*([A-Za-z]+)\s*,\s*'((?:[^']|'')*)'\s*\)\s*$`)
-)
-
-// filter understands one `property eq 'text'` or `startswith(property,'text')`
-// and refuses all else.
-func (c *call) filter(resource string, properties ...string) (func(map[string]any) bool, *reply) {
-	expression, present := c.option("filter")
-	if !present {
-		return func(map[string]any) bool { return true }, nil
-	}
-	match, starts := equalsFilter.FindStringSubmatch(expression), false
-	if match == nil {
-		match, starts = startsWithFilter.FindStringSubmatch(expression), true
-	}
-	if match == nil {
-		return nil, graphError(http.StatusBadRequest, "BadRequest", "Invalid filter clause: %s", expression)
-	}
-	name, value := match[1], fold(strings.ReplaceAll(match[2], "''", "'"))
-	at := slices.IndexFunc(properties, func(p string) bool { return strings.EqualFold(p, name) })
-	if at < 0 {
-		return nil, graphError(http.StatusBadRequest, "Request_UnsupportedQuery",
-			"Unsupported or invalid query filter clause specified for property '%s' of resource '%s'.", name, resource)
-	}
-	return func(object map[string]any) bool {
-		actual := fold(text(object[properties[at]]))
-		if starts {
-			return strings.HasPrefix(actual, value)
-		}
-		return actual == value
-	}, nil
-}
-
 func (s *Server) listUsers(c *call) *reply {
 	page, refusal := c.paging("filter")
 	if refusal != nil {
@@ -164,7 +129,7 @@ func (s *Server) listUsers(c *call) *reply {
 	if refusal != nil {
 		return refusal
 	}
-	match, refusal := c.filter("User", "userPrincipalName", "mail", "mailNickname", "employeeId")
+	match, refusal := c.filter("User", []string{"userPrincipalName", "mail", "mailNickname", "employeeId"}, "proxyAddresses")
 	if refusal != nil {
 		return refusal
 	}

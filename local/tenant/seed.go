@@ -15,7 +15,8 @@ import (
 // left as it is, so the same seed may be given again.
 type Seed struct {
 	VerifiedDomains []string    `json:"verifiedDomains,omitempty"` // of user principal names; none: all are accepted
-	Users           []User      `json:"users,omitempty"`           // Graph properties, read-only ones too
+	Licenses        []License   `json:"licenses,omitempty"`
+	Users           []User      `json:"users,omitempty"` // Graph properties, read-only ones too
 	Groups          []SeedGroup `json:"groups,omitempty"`
 	Recipients      []Recipient `json:"recipients,omitempty"` // ExternalDirectoryObjectId or UserPrincipalName names the user
 }
@@ -39,6 +40,11 @@ func (s *Server) Seed(seed Seed) error {
 	}
 	for _, domain := range seed.VerifiedDomains {
 		s.dir.domain[fold(domain)] = true
+	}
+	for i, l := range seed.Licenses {
+		if err := s.seedLicense(l); err != nil {
+			return fmt.Errorf("tenant: seed license %d: %w", i, err)
+		}
 	}
 	for i, u := range seed.Users {
 		if err := s.seedUser(u); err != nil {

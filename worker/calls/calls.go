@@ -26,7 +26,7 @@ var text []byte
 type Graph struct {
 	Request string         // method and path, whose segments in braces are anything
 	Page    string         // of Graph's reference
-	Query   map[string]any // options by name: nil or "" for any value, a list for those of $select, else how the value begins
+	Query   map[string]any // options by name: nil or "" for any value, a list for those of $select, else how the value begins, or "a|b"
 	Body    map[string]any // nil: no body
 }
 
@@ -127,7 +127,8 @@ func checkQuery(options map[string]any, r *http.Request) error {
 				}
 			}
 		case string:
-			if !strings.HasPrefix(given.Get(name), v) {
+			begins := func(start string) bool { return strings.HasPrefix(given.Get(name), start) }
+			if !slices.ContainsFunc(strings.Split(v, "|"), begins) {
 				return fmt.Errorf("%s does not begin with %q", name, v)
 			}
 		}

@@ -173,3 +173,56 @@ var ConvertEntraB2BToInternal = Function{
 	Permissions: []string{"User-ConvertToInternal.ReadWrite.All", "User.Read.All"},
 	Repeated:    "Succeeds if the user is already internal, with this sign-in name and address. The first password stays.",
 }
+
+// TestEntraAddressAvailable tells whether an address is free.
+var TestEntraAddressAvailable = Function{
+	Name:        "Test-EntraAddressAvailable",
+	Description: "Checks that no user has an address as sign-in name, and no user or group as one of its addresses. Not complete while one has it, so that a step can poll.",
+	Params: []Param{
+		{Name: "Address", Type: Email, Required: true, Description: "The address or sign-in name."},
+		{Name: "UserId", Type: GUID, Description: "Object id of a user who may have the address. Default: no user may."},
+	},
+	Result: []Field{
+		{"complete", "Whether the address is available."},
+		{"reason", "If not: who has it."},
+		{"data", "Address, Available, and Holder: the Id, Name and Kind (user or group) of the one who has it."},
+	},
+	Permissions: []string{"User.Read.All", "GroupMember.Read.All"},
+	ReadOnly:    true,
+	Repeated:    "Reads only. Graph may show a change later.",
+}
+
+// TestEntraDomainVerified tells whether the tenant can use the domain of an address.
+var TestEntraDomainVerified = Function{
+	Name:        "Test-EntraDomainVerified",
+	Description: "Checks that the domain of an address is a verified domain of the tenant. Not complete until it is, so that a step can poll.",
+	Params: []Param{
+		{Name: "Address", Type: Email, Required: true, Description: "The address or sign-in name."},
+	},
+	Result: []Field{
+		{"complete", "Whether the domain is verified."},
+		{"reason", "If not: whether the tenant has the domain."},
+		{"data", "Domain, Verified."},
+	},
+	Permissions: []string{"Domain.Read.All"},
+	ReadOnly:    true,
+	Repeated:    "Reads only.",
+}
+
+// TestEntraLicenseAvailable tells whether the tenant has unassigned licences.
+var TestEntraLicenseAvailable = Function{
+	Name:        "Test-EntraLicenseAvailable",
+	Description: "Checks that the tenant has unassigned licences of a product. Not complete until it has enough, so that a step can poll. The function reserves none: each member of a batch sees the same licences.",
+	Params: []Param{
+		{Name: "SkuPartNumber", Type: String, Required: true, Description: "Part number of the product, such as SPE_E3."},
+		{Name: "Units", Type: String, Description: "How many licences must be unassigned, such as the number of members of the batch. Default: 1."},
+	},
+	Result: []Field{
+		{"complete", "Whether there are enough."},
+		{"reason", "If not: how many the tenant has, and how many are assigned."},
+		{"data", "SkuPartNumber, Enabled, Consumed, Available."},
+	},
+	Permissions: []string{"LicenseAssignment.Read.All"},
+	ReadOnly:    true,
+	Repeated:    "Reads only. Graph may show a change later.",
+}

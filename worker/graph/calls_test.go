@@ -30,6 +30,9 @@ var resources = map[string]serialization.Parsable{
 	"internetMessageHeaders":                  models.NewInternetMessageHeader(),
 	"GET /v1.0/users":                         models.NewUser(),
 	"GET /v1.0/groups/{id}/members":           models.NewUser(),
+	"GET /v1.0/groups":                        models.NewGroup(),
+	"GET /v1.0/domains/{id}":                  models.NewDomain(),
+	"GET /v1.0/subscribedSkus":                models.NewSubscribedSku(),
 }
 
 func TestWhatIsDescribedIsInGraphsMetadata(t *testing.T) {

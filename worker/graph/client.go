@@ -132,6 +132,9 @@ func (c *Client) Functions() []catalog.Function {
 		catalog.ConvertEntraB2BToInternal.With(c.convert),
 		catalog.TestEntraAttributeMatch.With(c.testAttribute),
 		catalog.TestEntraGroupMembership.With(c.testMembership),
+		catalog.TestEntraAddressAvailable.With(c.testAddress),
+		catalog.TestEntraDomainVerified.With(c.testDomain),
+		catalog.TestEntraLicenseAvailable.With(c.testLicense),
 	}
 }
 

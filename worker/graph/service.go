@@ -14,8 +14,10 @@ import (
 	textserialization "github.com/microsoft/kiota-serialization-text-go"
 	core "github.com/microsoftgraph/msgraph-sdk-go-core"
 	"github.com/microsoftgraph/msgraph-sdk-go/directory"
+	"github.com/microsoftgraph/msgraph-sdk-go/domains"
 	"github.com/microsoftgraph/msgraph-sdk-go/groups"
 	"github.com/microsoftgraph/msgraph-sdk-go/invitations"
+	"github.com/microsoftgraph/msgraph-sdk-go/subscribedskus"
 	"github.com/microsoftgraph/msgraph-sdk-go/users"
 )
 
@@ -58,6 +60,14 @@ func (s *service) Invitations() *invitations.InvitationsRequestBuilder {
 
 func (s *service) Directory() *directory.DirectoryRequestBuilder {
 	return directory.NewDirectoryRequestBuilderInternal(map[string]string{}, s)
+}
+
+func (s *service) Domains() *domains.DomainsRequestBuilder {
+	return domains.NewDomainsRequestBuilderInternal(map[string]string{}, s)
+}
+
+func (s *service) SubscribedSkus() *subscribedskus.SubscribedSkusRequestBuilder {
+	return subscribedskus.NewSubscribedSkusRequestBuilderInternal(map[string]string{}, s)
 }
 
 // clientOptions are what the SDK tells Graph of itself: its version.

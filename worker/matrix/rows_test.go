@@ -36,6 +36,7 @@ func people() tenant.Seed {
 	}
 	return tenant.Seed{
 		VerifiedDomains: []string{"contoso.example", "fabrikam.example"},
+		Licenses:        []tenant.License{{SkuPartNumber: "SPE_E3", SkuID: "05e9a617-0261-4cee-bb44-138d3ef5d965", Enabled: 25, Consumed: 23}},
 		Users: []tenant.User{
 			user(adaID, "ada", nil), user(bobID, "bob", nil), user(caraID, "cara", nil),
 			user(eveID, "eve", tenant.User{"externalUserState": "Accepted", "mail": "eve@old.example", "userType": "Guest"}),
@@ -196,6 +197,48 @@ func rows() []row {
 			name: "Test-EntraGroupMembership", function: "Test-EntraGroupMembership",
 			params:   map[string]any{"GroupId": groupID, "UserId": bobID},
 			refusals: []refusal{unknownUser},
+		},
+		{
+			name: "Test-EntraAddressAvailable", function: "Test-EntraAddressAvailable",
+			params: map[string]any{"Address": "grace.o'hara@contoso.example"},
+			refusals: []refusal{
+				{"an address that is none", map[string]any{"Address": "grace"}, catalog.FailureParameters, "must be an address"},
+			},
+		},
+		{
+			name: "Test-EntraAddressAvailable-of-a-user", function: "Test-EntraAddressAvailable",
+			params: map[string]any{"Address": "A.L@contoso.example"},
+		},
+		{
+			name: "Test-EntraAddressAvailable-of-a-group", function: "Test-EntraAddressAvailable",
+			params: map[string]any{"Address": "list@contoso.example"},
+		},
+		{
+			name: "Test-EntraDomainVerified", function: "Test-EntraDomainVerified",
+			params: map[string]any{"Address": "grace@Fabrikam.example"},
+			refusals: []refusal{
+				{"an address that is none", map[string]any{"Address": "fabrikam.example"}, catalog.FailureParameters, "must be an address"},
+			},
+		},
+		{
+			name: "Test-EntraDomainVerified-of-another-tenant", function: "Test-EntraDomainVerified",
+			params: map[string]any{"Address": "grace@other.example"},
+		},
+		{
+			name: "Test-EntraLicenseAvailable", function: "Test-EntraLicenseAvailable",
+			params: map[string]any{"SkuPartNumber": "spe_e3", "Units": 2},
+			refusals: []refusal{
+				{"a number that is none", map[string]any{"Units": "two"}, catalog.FailureParameters, "whole number"},
+				{"no licence", map[string]any{"Units": 0}, catalog.FailureParameters, "whole number"},
+			},
+		},
+		{
+			name: "Test-EntraLicenseAvailable-with-too-few", function: "Test-EntraLicenseAvailable",
+			params: map[string]any{"SkuPartNumber": "SPE_E3", "Units": 3},
+		},
+		{
+			name: "Test-EntraLicenseAvailable-of-no-subscription", function: "Test-EntraLicenseAvailable",
+			params: map[string]any{"SkuPartNumber": "SPE_E5"},
 		},
 		{
 			name: "Set-EntraProxyAddresses", function: "Set-EntraProxyAddresses",
