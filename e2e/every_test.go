@@ -16,9 +16,17 @@ import (
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
 
+// otherNames are names of topics and subscriptions that are not the default; one of them is
+// the default of another.
+var otherNames = map[string]string{
+	"ORCHESTRATOR_EVENTS_TOPIC": "worker-results", "WORKER_RESULTS_TOPIC": "results", "WORKER_JOBS_TOPIC": "jobs", "WORKER_CONTROL_TOPIC": "revocations",
+	"ORCHESTRATOR_SUBSCRIPTION": "engine", "WORKER_SUBSCRIPTION_PREFIX": "m-",
+}
+
 // TestEveryFunction has every function of the worker do something in the system that
 // "local up" starts, by what that grants and sets and nothing else: the tenant asks for
-// the application permissions that Graph asks for, and has a mailbox for alerts.
+// the application permissions that Graph asks for, and has a mailbox for alerts. Topics and
+// subscriptions have other names.
 func TestEveryFunction(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join("testdata", "every.yaml")
@@ -47,7 +55,7 @@ func TestEveryFunction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := newMachineWith(t, seed, environment{}, everything)
+	m := newMachineWith(t, seed, environment{handler: otherNames}, everything)
 	m.write("members.csv", []byte("UserPrincipalName,Name,Alias\nada@fabrikam.com,Ada Lindqvist,ada\n"))
 	a := newAdminOf(m, "every", file, m.path("members.csv"))
 	state := func() tenant.State {

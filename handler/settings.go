@@ -9,6 +9,7 @@ import (
 	"time"
 
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
+	"github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/env"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/secret/vault"
@@ -47,6 +48,7 @@ type settings struct {
 
 	serviceBusConnection string // ServiceBusConnection: a connection string, on one machine
 	serviceBusNamespace  string // ServiceBusConnection__fullyQualifiedNamespace: by identity, in Azure
+	serviceBusNames      servicebus.Names
 
 	cosmosEndpoint  string
 	cosmosDatabase  string
@@ -90,6 +92,7 @@ func readSettings(lookup func(string) string) (settings, error) {
 		port:                 r.port(envPort),
 		serviceBusConnection: r.Text(envBusString),
 		serviceBusNamespace:  r.Text(envBusNamespace),
+		serviceBusNames:      servicebus.ReadNames(r.Reader),
 		cosmosEndpoint:       r.address(envCosmosEndpoint),
 		cosmosDatabase:       r.Or(envCosmosDatabase, "matoolkit"),
 		cosmosContainer:      r.Or(envCosmosContainer, "matoolkit"),
@@ -113,6 +116,11 @@ func readSettings(lookup func(string) string) (settings, error) {
 		if err := vault.Check(s.keyVault, s.secretKey); err != nil {
 			r.Problem("KEY_VAULT_URL and SECRETS_KEY_NAME: %v", err)
 		}
+	}
+	// The host does not start a trigger that refers to a setting that is not set. With a default
+	// here, the app would send messages that nothing receives.
+	for _, name := range servicebus.TriggerVariables {
+		r.Required(name, "the triggers in function.json refer to it; set its default, "+servicebus.DefaultNames().Settings()[name])
 	}
 	s.clockOffset = r.offset(envClockOffset, s.cosmosKey != "")
 	switch {

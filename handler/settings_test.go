@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
@@ -32,6 +33,9 @@ func inAzure() map[string]string {
 		"AzureAd__Instance":                             "https://login.microsoftonline.com/",
 		"AzureAd__TenantId":                             "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b01",
 		"AzureAd__ClientId":                             "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b02",
+		"ORCHESTRATOR_EVENTS_TOPIC":                     "orchestrator-events",
+		"WORKER_RESULTS_TOPIC":                          "worker-results",
+		"ORCHESTRATOR_SUBSCRIPTION":                     "orchestrator",
 	}
 }
 
@@ -43,7 +47,7 @@ func TestSettingsAsTheyAreInAzure(t *testing.T) {
 	t.Parallel()
 	got := testenv.Must(read(inAzure()))(t)
 	want := settings{
-		port: 1234, serviceBusNamespace: "ns.servicebus.windows.net",
+		port: 1234, serviceBusNamespace: "ns.servicebus.windows.net", serviceBusNames: servicebus.DefaultNames(),
 		cosmosEndpoint: "https://account.documents.azure.com:443/", cosmosDatabase: "matoolkit", cosmosContainer: "matoolkit",
 		entraInstance: "https://login.microsoftonline.com/", entraTenants: []string{"7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b01"}, entraClient: "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b02",
 		logLevel: slog.LevelInfo, apiRate: 50, apiBurst: 200, apiLong: 8, workerStartup: 600, functionTimeout: 10 * time.Minute,
@@ -61,6 +65,9 @@ func TestSettingsThatAreRefused(t *testing.T) {
 		"no Service Bus":              {"ServiceBusConnection__fullyQualifiedNamespace", "", "set ServiceBusConnection__fullyQualifiedNamespace"},
 		"Service Bus twice":           {"ServiceBusConnection", "Endpoint=sb://x", "both set"},
 		"an address for a host name":  {"ServiceBusConnection__fullyQualifiedNamespace", "sb://ns.servicebus.windows.net/", "not a host name"},
+		"a trigger without its topic": {"WORKER_RESULTS_TOPIC", "", "WORKER_RESULTS_TOPIC is not set: the triggers in function.json refer to it; set its default, worker-results"},
+		"one name of two topics":      {"WORKER_JOBS_TOPIC", "Worker-Results", `WORKER_JOBS_TOPIC and WORKER_RESULTS_TOPIC are both "worker-results": give each topic its own name`},
+		"a name with a path":          {"WORKER_CONTROL_TOPIC", "a/b", `WORKER_CONTROL_TOPIC: invalid topic name "a/b"`},
 		"no Cosmos":                   {"COSMOS_ENDPOINT", "", "COSMOS_ENDPOINT is not set"},
 		"Cosmos in the clear":         {"COSMOS_ENDPOINT", "http://account.documents.azure.com", "must be https"},
 		"Cosmos with a key inside":    {"COSMOS_ENDPOINT", "https://user:pass@account.documents.azure.com", "not the URL of a server"},
@@ -134,12 +141,13 @@ func TestSettingsOfOneMachine(t *testing.T) {
 	t.Parallel()
 	environment := inAzure()
 	delete(environment, "ServiceBusConnection__fullyQualifiedNamespace")
+	environment["WORKER_JOBS_TOPIC"] = "jobs"
 	maps.Copy(environment, map[string]string{
 		"ServiceBusConnection": "Endpoint=sb://127.0.0.1:5672;UseDevelopmentEmulator=true;", "COSMOS_ENDPOINT": "http://127.0.0.1:8081", "COSMOS_KEY": "a2V5",
 		"COSMOS_DATABASE": "d", "COSMOS_CONTAINER": "c", "LOG_LEVEL": "debug", "API_REQUESTS_PER_SECOND": "7", "API_REQUEST_BURST": "8", "API_LONG_REQUESTS": "9", "WORKER_STARTUP_SECONDS": "60", "AzureFunctionsJobHost__functionTimeout": "00:00:01.5",
 	})
 	got := testenv.Must(read(environment))(t)
-	if got.cosmosDatabase != "d" || got.cosmosContainer != "c" || got.logLevel != slog.LevelDebug || got.apiRate != 7 || got.apiBurst != 8 || got.apiLong != 9 || got.workerStartup != 60 || got.deadline() != 1350*time.Millisecond {
+	if got.cosmosDatabase != "d" || got.cosmosContainer != "c" || got.logLevel != slog.LevelDebug || got.apiRate != 7 || got.apiBurst != 8 || got.apiLong != 9 || got.workerStartup != 60 || got.deadline() != 1350*time.Millisecond || got.serviceBusNames.Topic("worker-jobs") != "jobs" {
 		t.Errorf("got %+v", got)
 	}
 	if ahead := time.Until(got.now()); ahead < -time.Second || ahead > 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	bus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/cosmos"
@@ -78,7 +80,8 @@ func newSystemWith(t testing.TB, broker func(*servicebus.Config)) *system {
 
 // settings are the app settings that point a handler at the system.
 func (s *system) settings() map[string]string {
-	return map[string]string{
+	settings := bus.DefaultNames().Settings()
+	maps.Copy(settings, map[string]string{
 		"ServiceBusConnection": s.bus.ConnectionString(),
 		"COSMOS_ENDPOINT":      s.cosmos.URL(),
 		"COSMOS_KEY":           s.cosmos.Key(),
@@ -88,19 +91,22 @@ func (s *system) settings() map[string]string {
 		"AzureAd__Audience":    entra.DefaultAdminAPIAudience,
 		"EXTRA_CA_FILE":        s.caFile,
 		"LOG_LEVEL":            "debug",
-	}
+	})
+	return settings
 }
 
 // nowhere are settings of a system that cannot be reached.
 func nowhere() map[string]string {
-	return map[string]string{
+	settings := bus.DefaultNames().Settings()
+	maps.Copy(settings, map[string]string{
 		"ServiceBusConnection": "Endpoint=sb://127.0.0.1:1;SharedAccessKeyName=k;SharedAccessKey=SAS_KEY_VALUE;UseDevelopmentEmulator=true;",
 		"COSMOS_ENDPOINT":      "http://127.0.0.1:1",
 		"COSMOS_KEY":           cosmos.DefaultKey,
 		"AzureAd__Instance":    "https://127.0.0.1:1/",
 		"AzureAd__TenantId":    entra.DefaultTenantID,
 		"AzureAd__ClientId":    entra.DefaultAdminAPIClientID,
-	}
+	})
+	return settings
 }
 
 // process is a handler that the test itself plays the host of.

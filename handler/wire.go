@@ -69,7 +69,7 @@ func wire(ctx context.Context, s settings, lookup func(string) string, log *slog
 	if err != nil {
 		return nil, err
 	}
-	sender, err := servicebus.Dial(servicebus.Config{ConnectionString: s.serviceBusConnection, Namespace: s.serviceBusNamespace, Credential: identity})
+	sender, err := servicebus.Dial(servicebus.Config{ConnectionString: s.serviceBusConnection, Namespace: s.serviceBusNamespace, Credential: identity, Names: s.serviceBusNames})
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package infra_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"reflect"
@@ -13,6 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/infra"
 	"github.com/matoolkit/matoolkit/infra/bicep"
 	"github.com/matoolkit/matoolkit/infra/templates"
+	"github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/message"
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 )
@@ -82,7 +84,7 @@ func TestTopicsAndSubscriptions(t *testing.T) {
 		if trigger.Type != "serviceBusTrigger" {
 			continue
 		}
-		name := trigger.TopicName + "/" + trigger.SubscriptionName
+		name := expanded(trigger.TopicName, servicebus.DefaultNames().Settings()) + "/" + expanded(trigger.SubscriptionName, servicebus.DefaultNames().Settings())
 		if !triggered[name] || trigger.Connection != "ServiceBusConnection" {
 			t.Errorf("%s is triggered by %s with %s", function, name, trigger.Connection)
 		}
@@ -97,6 +99,110 @@ func TestTopicsAndSubscriptions(t *testing.T) {
 	rule := templates.One(t, d, subscriptionType+"/rules")
 	if got := rule.At("properties", "sqlFilter", "sqlExpression"); rule.Name != "matoolkit-prod-bus/worker-jobs/worker-"+worker+"/"+path.Base(rule.Name) || got != message.PropertyWorkerID+" = '"+worker+"'" {
 		t.Errorf("the rule %s is %v", rule.Name, got)
+	}
+}
+
+// expanded replaces %SETTING% as the host does.
+func expanded(text string, settings map[string]string) string {
+	return settings[strings.Trim(text, "%")]
+}
+
+// TestOtherNamesOfTopicsAndSubscriptions: entities, roles, the scale rule and the settings of
+// both programs follow the parameter.
+func TestOtherNamesOfTopicsAndSubscriptions(t *testing.T) {
+	t.Parallel()
+	given := map[string]any{
+		"ORCHESTRATOR_EVENTS_TOPIC": "worker-results", "WORKER_RESULTS_TOPIC": "results", "WORKER_JOBS_TOPIC": "jobs", "WORKER_CONTROL_TOPIC": "control",
+		"ORCHESTRATOR_SUBSCRIPTION": "engine", "WORKER_SUBSCRIPTION_PREFIX": "w",
+	}
+	var all []string
+	want := []string{
+		"control", "control/weu-7", "jobs", "jobs/weu-7", "jobs/weu-7/worker-id", "results", "results/engine", "worker-results", "worker-results/engine",
+	}
+	for stage, others := range map[string]map[string]any{templates.Shared: {}, templates.Functions: {}, templates.Worker: {"workerId": "eu-7"}} {
+		others["busNames"] = given
+		d := templates.Deploy(t, stage, others)
+		for _, r := range slices.Concat(d.Of(topicType), d.Of(subscriptionType), d.Of(subscriptionType+"/rules")) {
+			all = append(all, strings.TrimPrefix(r.Name, "matoolkit-prod-bus/"))
+		}
+		for _, role := range d.Of("Microsoft.Authorization/roleAssignments") {
+			of, in := strings.CutPrefix(role.Scope.Name, "matoolkit-prod-bus/")
+			if in && !slices.Contains(want, of) {
+				t.Errorf("%s: a role on %s", stage, of)
+			}
+		}
+		settings := map[string]string{}
+		switch stage {
+		case templates.Functions:
+			settings = settingsIn(templates.One(t, d, "Microsoft.Web/sites").At("properties", "siteConfig", "appSettings"))
+		case templates.Worker:
+			app := templates.One(t, d, "Microsoft.App/containerApps")
+			settings = settingsIn(app.At("properties", "template", "containers", 0, "env"))
+			metadata := app.At("properties", "template", "scale", "rules", 0, "custom", "metadata").(map[string]any)
+			if metadata["topicName"] != "jobs" || metadata["subscriptionName"] != "weu-7" {
+				t.Errorf("the scaler watches %v", metadata)
+			}
+		case templates.Shared:
+			continue
+		}
+		for name, value := range given {
+			if settings[name] != value {
+				t.Errorf("%s: %s is %q", stage, name, settings[name])
+			}
+		}
+	}
+	slices.Sort(all)
+	if !reflect.DeepEqual(all, want) {
+		t.Errorf("got  %s\nwant %s", all, want)
+	}
+}
+
+func settingsIn(list any) map[string]string {
+	all := map[string]string{}
+	for _, one := range list.([]any) {
+		setting := one.(map[string]any)
+		all[fmt.Sprint(setting["name"])] = fmt.Sprint(setting["value"])
+	}
+	return all
+}
+
+// TestDefaultNamesAreThoseOfThePrograms compares the file that the templates load with the
+// defaults of the programs, and the settings of a deployment without the parameter with both.
+func TestDefaultNamesAreThoseOfThePrograms(t *testing.T) {
+	t.Parallel()
+	file := infra.BusNames()
+	if want := servicebus.DefaultNames().Settings(); !maps.Equal(file, want) {
+		t.Errorf("bus-names.json has %v; the programs have %v", file, want)
+	}
+	app := templates.One(t, templates.Deploy(t, templates.Functions, nil), "Microsoft.Web/sites")
+	settings := settingsIn(app.At("properties", "siteConfig", "appSettings"))
+	for name, value := range file {
+		if settings[name] != value {
+			t.Errorf("the app has %s=%q", name, settings[name])
+		}
+	}
+	for _, trigger := range triggers(t) {
+		for _, reference := range []string{trigger.TopicName, trigger.SubscriptionName} {
+			if reference != "" && !slices.Contains(servicebus.TriggerVariables, strings.Trim(reference, "%")) {
+				t.Errorf("a trigger refers to %s, which the handler does not require", reference)
+			}
+		}
+	}
+}
+
+func TestNamesThatCannotBeDeployedAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, stage := range append([]string{templates.Main}, templates.Stages...) {
+		for _, c := range []struct{ name, value, want string }{
+			{"JOBS_TOPIC", "jobs", "busNames: the settings are ORCHESTRATOR_EVENTS_TOPIC, "},
+			{"WORKER_JOBS_TOPIC", "Worker-Results", "busNames: give each topic its own name"},
+			{"WORKER_SUBSCRIPTION_PREFIX", "migrator", "busNames: WORKER_SUBSCRIPTION_PREFIX has at most 7 characters"},
+		} {
+			_, err := templates.Try(t, stage, map[string]any{"busNames": map[string]any{c.name: c.value}})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: %s=%s: %v", stage, c.name, c.value, err)
+			}
+		}
 	}
 }
 

@@ -62,6 +62,9 @@ param workerId string = 'worker-01'
 @description('Image of the worker with registry and tag. Empty: the worker is not created, or stays as it is.')
 param workerImage string = ''
 
+@description('Names of topics and subscriptions that are not the default: setting to name, such as WORKER_JOBS_TOPIC to jobs.')
+param busNames object = {}
+
 @description('E-mail addresses that receive alerts. Empty: alerts notify no one.')
 param alertEmails array = []
 
@@ -83,6 +86,7 @@ module shared 'shared/deploy.bicep' = {
     location: location
     tags: tags
     privateNetwork: privateNetwork
+    busNames: busNames
     deployerAddresses: deployerAddresses
     vaultOfficers: deployers
     imagePushers: deployers
@@ -101,6 +105,7 @@ module functions 'automation/functions/deploy.bicep' = {
     deployerAddresses: deployerAddresses
     apiAllowedAddresses: apiAllowedAddresses
     entraClientId: entraClientId
+    busNames: busNames
     alertEmails: alertEmails
     alertsEnabled: !empty(alertEmails)
   }
@@ -117,6 +122,7 @@ module worker 'automation/worker/deploy.bicep' = {
     location: location
     tags: tags
     workerId: workerId
+    busNames: busNames
     workerImage: workerImage
     targetTenantId: targetTenantId
     appId: appId

@@ -17,7 +17,7 @@ type connector func(ctx context.Context, host string) (net.Conn, error)
 // busClient reaches the broker, by its key where there is a connection string, and else
 // as the managed identity.
 func busClient(c config, connect connector) (bus.Client, error) {
-	to := servicebus.Config{ConnectionString: c.BusString, Namespace: c.BusNamespace, ApplicationID: "matoolkit-worker", Connect: connect}
+	to := servicebus.Config{ConnectionString: c.BusString, Namespace: c.BusNamespace, Names: c.BusNames, ApplicationID: "matoolkit-worker", Connect: connect}
 	if c.BusString != "" {
 		client, err := servicebus.Dial(to)
 		if err != nil {

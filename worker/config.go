@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/env"
 	"github.com/matoolkit/matoolkit/internal/tlsroots"
 	"github.com/matoolkit/matoolkit/worker/health"
@@ -39,7 +40,7 @@ const (
 
 // ownVariables are never given to custom functions. What says where the broker is
 // comes in several forms, of which the Functions host has more.
-var ownVariables = []string{
+var ownVariables = append([]string{
 	envWorkerID, envBusString, envBusNamespace, envTenantID, envAppID, envAppSecret, envAuthorityHost,
 	envGraphURL, envExchangeURL, envParallelism, envIdle, envGrace, envJobTimeout, envLinger, envLag, envLogLevel, envNoOp, envCustomDir,
 	envAlertFrom, envAlertTo, envHealth, envWrites, envShare,
@@ -47,7 +48,7 @@ var ownVariables = []string{
 	// By these anybody in the container gets tokens of its managed identity.
 	"IDENTITY_ENDPOINT", "IDENTITY_HEADER", "MSI_ENDPOINT", "MSI_SECRET",
 	"APPLICATIONINSIGHTS_CONNECTION_STRING", "OTEL_EXPORTER_OTLP_HEADERS",
-}
+}, servicebus.Variables...)
 
 // Defaults of Graph and Exchange Online, whose tokens a server on this machine
 // asks for as well.
@@ -62,6 +63,7 @@ type config struct {
 	// One of the two names the broker: a connection string (local), or a
 	// namespace that the managed identity may use.
 	BusString, BusNamespace string
+	BusNames                servicebus.Names
 
 	TenantID, AppID, AppSecret string
 	// Vault has the client secret or a certificate where AppSecret is empty.
@@ -103,6 +105,7 @@ func loadConfig(getenv func(string) string) (config, error) {
 		WorkerID:      r.Required(envWorkerID, "the id of this worker in runbooks"),
 		BusString:     r.Text(envBusString),
 		BusNamespace:  r.Text(envBusNamespace),
+		BusNames:      servicebus.ReadNames(r.Reader),
 		TenantID:      r.Required(envTenantID, "the id of the target tenant"),
 		AppID:         r.Required(envAppID, "the client id of the app registration in the target tenant"),
 		AppSecret:     r.Text(envAppSecret),

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/bus/servicebus"
+	"github.com/matoolkit/matoolkit/internal/env"
 	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/worker/throttle"
 )
@@ -31,7 +33,7 @@ func TestConfigDefaults(t *testing.T) {
 	t.Parallel()
 	got := testenv.Must(loadConfig(environment(nil)))(t)
 	want := config{
-		WorkerID: "worker-01", BusString: minimal[envBusString],
+		WorkerID: "worker-01", BusString: minimal[envBusString], BusNames: servicebus.DefaultNames(),
 		TenantID: "tenant-1", AppID: "app-1", AppSecret: "s3cret",
 		Graph:          service{"https://graph.microsoft.com", "https://graph.microsoft.com/.default"},
 		Exchange:       service{"https://outlook.office365.com", "https://outlook.office365.com/.default"},
@@ -46,15 +48,18 @@ func TestConfigDefaults(t *testing.T) {
 func TestConfigReadsEverything(t *testing.T) {
 	t.Parallel()
 	got := testenv.Must(loadConfig(environment(map[string]string{
-		envBusString: "", envBusNamespace: "ns.servicebus.windows.net",
+		envBusString: "", envBusNamespace: "ns.servicebus.windows.net", "WORKER_JOBS_TOPIC": "jobs", "WORKER_SUBSCRIPTION_PREFIX": "w-",
 		envAuthorityHost: "https://login.microsoftonline.us", envGraphURL: "https://graph.microsoft.us/",
 		envExchangeURL: "http://127.0.0.1:7073", "EXTRA_CA_FILE": "ca.pem",
 		envParallelism: "64", envIdle: "0", envGrace: "5", envJobTimeout: "60", envLag: "0", envLinger: "15", envLogLevel: "debug", envNoOp: "1", envCustomDir: "/functions",
 		envAlertFrom: "alerts@contoso.example", envAlertTo: "ada@contoso.example, bob@contoso.example,",
 		envWrites: "1000", envShare: "50",
 	})))(t)
+	names := servicebus.ReadNames(env.New(func(name string) string {
+		return map[string]string{"WORKER_JOBS_TOPIC": "jobs", "WORKER_SUBSCRIPTION_PREFIX": "w-"}[name]
+	}))
 	want := config{
-		WorkerID: "worker-01", BusNamespace: "ns.servicebus.windows.net",
+		WorkerID: "worker-01", BusNamespace: "ns.servicebus.windows.net", BusNames: names,
 		TenantID: "tenant-1", AppID: "app-1", AppSecret: "s3cret", AuthorityHost: "https://login.microsoftonline.us",
 		Graph:  service{"https://graph.microsoft.us", "https://graph.microsoft.us/.default"},
 		CAFile: "ca.pem",
@@ -115,6 +120,8 @@ func TestConfigSaysWhatIsWrong(t *testing.T) {
 		{"an unknown trial", map[string]string{envTrial: "graph,teams"}, `TRIAL_SIGN_IN: unknown API "teams": use graph, exchange or none`},
 		{"no write", map[string]string{envWrites: "0"}, `GRAPH_WRITE_LIMIT: "0" is not a whole number from 1`},
 		{"more than all", map[string]string{envShare: "200"}, `TENANT_SHARE_PERCENT: "200" is not a whole number from 1 to 100`},
+		{"a prefix that is too long", map[string]string{"WORKER_SUBSCRIPTION_PREFIX": "migrators-"}, `WORKER_SUBSCRIPTION_PREFIX: invalid prefix "migrators-": use letters, digits, '.', '-' and '_', beginning with a letter or digit, at most 7`},
+		{"jobs among results", map[string]string{"WORKER_JOBS_TOPIC": "worker-results"}, `WORKER_JOBS_TOPIC and WORKER_RESULTS_TOPIC are both "worker-results"`},
 		{"no broker", map[string]string{envBusString: ""}, "set one of ServiceBusConnection"},
 		{"two brokers", map[string]string{envBusNamespace: "x"}, "set one of ServiceBusConnection"},
 		{"a namespace as a URL", map[string]string{envBusString: "", envBusNamespace: "sb://name.servicebus.windows.net/"}, "ServiceBusConnection__fullyQualifiedNamespace: give the host name"},

@@ -15,6 +15,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	environment "github.com/matoolkit/matoolkit/internal/env"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/worker/verify"
 )
@@ -49,7 +50,8 @@ against the message contract (docs/write-a-worker.md).
 
 The command connects to the broker as a worker does: with the connection string
 ServiceBusConnection, or with the namespace ServiceBusConnection__fullyQualifiedNamespace, in
-which you need permission to send and receive.
+which you need permission to send and receive. Names of topics and subscriptions are settings
+of the worker, such as WORKER_JOBS_TOPIC; give the command the same (docs/reference/settings.md).
 
 It reads all results from a subscription of the topic worker-results that nothing else may
 read. The subscription "orchestrator" is possible only with a broker on this machine and
@@ -100,10 +102,19 @@ func (f *verifyFlags) run(cmd *cobra.Command, getenv func(string) string) error 
 		return exit.Usage(fmt.Errorf("--jobs is %d; use 1 to 10000", f.config.Jobs))
 	case f.config.Timeout <= 0:
 		return exit.Usage(errors.New("--timeout: give a duration such as 30s"))
-	case strings.EqualFold(f.config.Results, message.SubscriptionOrchestrator) && !onThisMachine(connection):
-		return exit.Usage(errors.New("--results-subscription orchestrator belongs to the orchestrator; create another subscription"))
 	}
-	if f.config.Client, err = dial(connection, getenv(envBusNamespace)); err != nil {
+	read := environment.New(getenv)
+	names := servicebus.ReadNames(read)
+	if err := read.Err(); err != nil {
+		return exit.Usage(err)
+	}
+	if strings.EqualFold(f.config.Results, names.Subscription(message.TopicWorkerResults, message.SubscriptionOrchestrator)) {
+		if !onThisMachine(connection) {
+			return exit.Usage(fmt.Errorf("--results-subscription %s belongs to the orchestrator; create another subscription", f.config.Results))
+		}
+		f.config.Results = message.SubscriptionOrchestrator
+	}
+	if f.config.Client, err = dial(connection, getenv(envBusNamespace), names); err != nil {
 		return err
 	}
 	defer func() {
@@ -143,8 +154,8 @@ func onThisMachine(connection string) bool {
 	return strings.Contains(strings.ToLower(connection), "usedevelopmentemulator=true")
 }
 
-func dial(connection, namespace string) (bus.Client, error) {
-	config := servicebus.Config{ConnectionString: connection, Namespace: namespace, ApplicationID: "matoolkit-verify"}
+func dial(connection, namespace string, names servicebus.Names) (bus.Client, error) {
+	config := servicebus.Config{ConnectionString: connection, Namespace: namespace, Names: names, ApplicationID: "matoolkit-verify"}
 	switch {
 	case (connection == "") == (namespace == ""):
 		return nil, exit.Usage(fmt.Errorf("set one of %s (a connection string) and %s (such as name.servicebus.windows.net)", envBus, envBusNamespace))

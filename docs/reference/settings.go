@@ -19,8 +19,8 @@ type setting struct {
 }
 
 type settingsPage struct {
-	Handler, Worker, Telemetry, Environment []setting
-	Commands                                []settings.Definition
+	Handler, Worker, Names, Telemetry, Environment []setting
+	Commands                                       []settings.Definition
 }
 
 func readSettings(root string) (any, error) {
@@ -29,7 +29,7 @@ func readSettings(root string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	for dir, list := range map[string]*[]setting{"handler": &page.Handler, "worker": &page.Worker, "internal/otlp": &page.Telemetry} {
+	for dir, list := range map[string]*[]setting{"handler": &page.Handler, "worker": &page.Worker, "internal/bus/servicebus": &page.Names, "internal/otlp": &page.Telemetry} {
 		if *list, err = readVariables(root, dir); err != nil {
 			return nil, err
 		}
@@ -68,11 +68,13 @@ func readVariables(root, dir string) ([]setting, error) {
 	}
 	constants := files.constants(environmentConstant.MatchString)
 	values := files.literals()
-	limits, err := readSource(root, "functions/admin-http") // whose defaults the handler uses
-	if err != nil {
-		return nil, err
+	for _, dir := range []string{"functions/admin-http", "internal/message"} { // with defaults of the others
+		source, err := readSource(root, dir)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(values, source.literals())
 	}
-	maps.Copy(values, limits.literals())
 	required, defaults := map[string]bool{}, map[string]string{}
 	var unnamed []string // variables without a constant
 	files.calls(func(method string, arguments []ast.Expr) {

@@ -54,6 +54,13 @@ The Azure SDK also reads ` + "`AZURE_CLIENT_ID`" + ` (client id of a user-assign
 
 ## Worker
 {{template "variables" .Worker}}
+## Topics and subscriptions
+
+The handler, the workers and ` + "`matoolkit worker verify`" + ` need the same values. The triggers of the
+Functions app refer to the settings of the topics of events and results and of the handler's subscription, so
+the handler requires these three; Bicep sets all. ` + "`local up`" + ` takes them as ` + "`--setting`" + `. The API, stored
+documents and logs name topics by their defaults.
+{{template "variables" .Names}}
 ## OpenTelemetry
 
 The handler and the worker export traces and metrics when an endpoint is set.

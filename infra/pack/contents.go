@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/matoolkit/matoolkit/infra"
 	"github.com/matoolkit/matoolkit/local/functionshost"
 )
 
@@ -16,7 +17,7 @@ const executable = "handler"
 
 // contents are the files of the staged app in dir, which holds these and no others.
 func contents(dir string) ([]entry, error) {
-	app, err := functionshost.Check(dir, nil)
+	app, err := functionshost.Check(dir, infra.BusNames())
 	if err != nil {
 		return nil, err
 	}

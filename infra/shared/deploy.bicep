@@ -47,6 +47,9 @@ param workerSubnet string = '10.0.4.0/23'
 @description('Subnet of the private endpoints, in CIDR notation.')
 param privateEndpointSubnet string = '10.0.10.0/24'
 
+@description('Names of topics and subscriptions that are not the default: setting to name, such as WORKER_JOBS_TOPIC to jobs. The other stages need the same.')
+param busNames object = {}
+
 @description('With privateNetwork: a NAT gateway with a public address for the outbound traffic of the app and the workers. False: they use outbound addresses of the platform, which change; delete an existing gateway by hand.')
 param natGateway bool = true
 
@@ -101,6 +104,25 @@ param logDailyQuotaGb int = -1
 param deleteLocks bool = false
 
 var base = '${name}-${environmentName}'
+// The settings of names, with their defaults. Topics are compared without case, as Service Bus does;
+// the prefix and an id of 43 characters make a subscription of 50.
+var defaultNames = any(loadJsonContent('../bus-names.json'))
+var givenNames = union(defaultNames, busNames)
+var topicNames = map(
+  filter(items(givenNames), item => endsWith(item.key, '_TOPIC')),
+  item => toLower(item.value)
+)
+var settingNames = length(givenNames) > length(defaultNames)
+  ? fail('busNames: the settings are ${join(map(items(defaultNames), item => item.key), ', ')}')
+  : length(union(topicNames, [])) < length(topicNames)
+      ? fail('busNames: give each topic its own name')
+      : length(givenNames.WORKER_SUBSCRIPTION_PREFIX) > 7
+          ? fail('busNames: WORKER_SUBSCRIPTION_PREFIX has at most 7 characters')
+          : givenNames
+
+// From the names in topology.json to those in the namespace.
+var names = toObject(items(defaultNames), item => item.value, item => settingNames[item.key])
+
 var allTags = union(
   {
     application: name
@@ -159,6 +181,7 @@ module bus 'servicebus.bicep' = {
   name: '${base}-bus'
   params: {
     namespaceName: '${base}-bus'
+    names: names
     location: location
     tags: allTags
     privateNetwork: privateNetwork

@@ -7,6 +7,9 @@
 @maxLength(50)
 param namespaceName string
 
+@description('Names of topics and subscriptions in the namespace, by their names in topology.json.')
+param names object
+
 @description('Region of the namespace.')
 param location string
 
@@ -78,7 +81,7 @@ resource bus 'Microsoft.ServiceBus/namespaces@2026-01-01' = {
 resource topic 'Microsoft.ServiceBus/namespaces/topics@2026-01-01' = [
   for item in topics: {
     parent: bus
-    name: item.Name
+    name: names[item.Name]
     properties: {
       defaultMessageTimeToLive: item.Properties.DefaultMessageTimeToLive
       requiresDuplicateDetection: item.Properties.RequiresDuplicateDetection
@@ -142,4 +145,4 @@ resource lock 'Microsoft.Authorization/locks@2020-05-01' = if (deleteLock) {
 output hostName string = '${bus.name}.servicebus.windows.net'
 
 @description('Names of the topics.')
-output topicNames array = map(topics, item => item.Name)
+output topicNames array = map(topics, item => names[item.Name])

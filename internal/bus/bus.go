@@ -39,6 +39,30 @@ type refinement struct{ text string }
 func (r refinement) Error() string        { return r.text }
 func (r refinement) Is(target error) bool { return target == ErrUnavailable }
 
+// EntityError is an ErrNotFound or ErrUnauthorized with the topic and the subscription that it
+// is about, by their names in the namespace.
+type EntityError struct {
+	Topic, Subscription string // Subscription is empty if the error is about the topic
+	Err                 error
+}
+
+func (e *EntityError) Error() string {
+	if e.Subscription == "" {
+		return fmt.Sprintf("topic %s: %v", e.Topic, e.Err)
+	}
+	return fmt.Sprintf("subscription %s of topic %s: %v", e.Subscription, e.Topic, e.Err)
+}
+
+func (e *EntityError) Unwrap() error { return e.Err }
+
+// About returns err as an EntityError if it is an ErrNotFound or ErrUnauthorized.
+func About(err error, topic, subscription string) error {
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrUnauthorized) {
+		return &EntityError{Topic: topic, Subscription: subscription, Err: err}
+	}
+	return err
+}
+
 // Unavailable returns err as an ErrUnavailable. A cancelled context stays what it is.
 func Unavailable(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, ErrUnavailable) {

@@ -23,6 +23,7 @@ const (
 	TopicWorkerResults       = "worker-results"
 	TopicWorkerControl       = "worker-control"
 	SubscriptionOrchestrator = "orchestrator"
+	WorkerSubscriptionPrefix = "worker-" // of WorkerSubscription
 )
 
 // Application properties.
@@ -71,7 +72,7 @@ const Limit = 240 << 10
 // WorkerSubscription names the subscription of TopicWorkerJobs that holds the
 // jobs of one worker, filtered by PropertyWorkerID, and the one of
 // TopicWorkerControl that its replicas read, which has no filter.
-func WorkerSubscription(workerID string) string { return "worker-" + workerID }
+func WorkerSubscription(workerID string) string { return WorkerSubscriptionPrefix + workerID }
 
 var workerID = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,41}[A-Za-z0-9])?$`)
 

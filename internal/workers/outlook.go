@@ -36,8 +36,10 @@ func (r *Registry) Outlook(ctx context.Context, run *model.Run, index int, defin
 	}
 	job := message.Job{JobID: step.JobID, BatchID: run.Batch}
 	outlook := worker.outlook(id, dispatchedJob{job.ID(), step.VisibleAt(), definition.Timeout, step.QueuedUntil != nil}, r.now().UTC(), r.startup)
-	if outlook.unseen && r.subscriptionMissing(ctx, id) {
-		outlook.Cause += "; " + missingSubscription(id)
+	if outlook.unseen {
+		if missing := r.missingSubscription(ctx, id); missing != "" {
+			outlook.Cause += "; " + missing
+		}
 	}
 	return outlook, nil
 }
@@ -110,14 +112,15 @@ const (
 // subscriptionCheck is the result of a check whether a worker's subscription exists.
 type subscriptionCheck struct {
 	at      time.Time
-	missing bool
+	missing string // text that names the subscription, or empty
 }
 
-// subscriptionMissing reports whether the broker says that a worker has no subscription. It
-// reports false if the broker does not answer or denies access.
-func (r *Registry) subscriptionMissing(ctx context.Context, worker string) bool {
+// missingSubscription returns a text that names the subscription that a worker does not have,
+// by its name in the namespace. It is empty if there is one, and if the broker does not answer
+// or denies access.
+func (r *Registry) missingSubscription(ctx context.Context, worker string) string {
 	if r.watcher == nil {
-		return false
+		return ""
 	}
 	now := r.now()
 	if last, ok := r.checks.Get(worker); ok && now.Sub(last.at) < checkMaxAge && !now.Before(last.at) {
@@ -126,15 +129,14 @@ func (r *Registry) subscriptionMissing(ctx context.Context, worker string) bool 
 	limited, cancel := context.WithTimeout(ctx, WatchTimeout)
 	defer cancel()
 	_, _, err := r.watcher.Oldest(limited, message.TopicWorkerJobs, message.WorkerSubscription(worker))
-	missing := errors.Is(err, bus.ErrNotFound)
-	if err != nil && !missing {
+	var about *bus.EntityError
+	missing := ""
+	if errors.Is(err, bus.ErrNotFound) && errors.As(err, &about) {
+		missing = fmt.Sprintf("subscription %s of topic %s is missing", about.Subscription, about.Topic)
+	}
+	if err != nil && missing == "" {
 		r.log.InfoContext(ctx, "failed to check the subscription of a worker", logkey.WorkerID, worker, logkey.Error, err)
 	}
 	r.checks.Add(worker, subscriptionCheck{at: now, missing: missing})
 	return missing
-}
-
-// missingSubscription returns a text that names the subscription that a worker does not have.
-func missingSubscription(worker string) string {
-	return fmt.Sprintf("subscription %s of topic %s is missing", message.WorkerSubscription(worker), message.TopicWorkerJobs)
 }

@@ -88,8 +88,8 @@ func (r *Registry) logGone(ctx context.Context, worker *Record, tally *JobTally,
 		jobs += n
 	}
 	reason := worker.absence(worker.ID)
-	if r.subscriptionMissing(ctx, worker.ID) {
-		reason += "; " + missingSubscription(worker.ID)
+	if missing := r.missingSubscription(ctx, worker.ID); missing != "" {
+		reason += "; " + missing
 	}
 	r.log.WarnContext(ctx, "jobs wait for a worker that is gone", logkey.Event, alert.WorkerGone, logkey.WorkerID, worker.ID, logkey.Jobs, jobs,
 		logkey.Batches, tally.batches[worker.ID], logkey.OldestSeconds, int64(now.Sub(tally.oldest[worker.ID]).Seconds()), logkey.Reason, reason)

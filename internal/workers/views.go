@@ -80,8 +80,8 @@ func (r *Registry) Worker(ctx context.Context, id string) (api.Worker, error) {
 		return api.Worker{}, err
 	}
 	view.Functions = functionViews(functions.Doc.Functions)
-	if r.subscriptionMissing(ctx, id) {
-		view.Problem = missingSubscription(id)
+	if missing := r.missingSubscription(ctx, id); missing != "" {
+		view.Problem = missing
 	}
 	return view, nil
 }

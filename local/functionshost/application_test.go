@@ -48,6 +48,8 @@ func TestWhatCannotBeHonouredIsRefusedByName(t *testing.T) {
 		"a day that never comes":       {good, strings.Replace(yearly, "0 0 0 1 1 *", "0 0 0 30 2 *", 1), "never occurs"},
 		"an hour that is none":         {good, strings.Replace(yearly, "0 0 0 1 1 *", "0 0 24 1 1 *", 1), "schedule"},
 		"a setting that is not there":  {good, strings.Replace(yearly, "0 0 0 1 1 *", "%SCHEDULE%", 1), "the setting SCHEDULE is missing"},
+		"a topic of no setting":        {good, bus(`"topicName":"%TOPIC%","subscriptionName":"s","cardinality":"one"`), "the setting TOPIC is missing"},
+		"a reference without end":      {good, bus(`"topicName":"%TOPIC","subscriptionName":"s","cardinality":"one"`), "a % has no second %"},
 		"a batch of messages":          {good, bus(`"topicName":"t","subscriptionName":"s","cardinality":"many","dataType":"binary"`), "cardinality"},
 		"cardinality left out":         {good, bus(`"topicName":"t","subscriptionName":"s"`), "cardinality"},
 		"sessions":                     {good, bus(`"topicName":"t","subscriptionName":"s","cardinality":"one","isSessionsEnabled":true`), "isSessionsEnabled"},
@@ -127,6 +129,22 @@ func TestRoutes(t *testing.T) {
 		r := testenv.Must(parseRoute(tc.template))(t)
 		if got := r.matches(tc.path); got != tc.want {
 			t.Errorf("route %q on %q: %v", tc.template, tc.path, got)
+		}
+	}
+}
+
+// As in the host: the case of names does not matter, a colon stands for two underscores, a value
+// is not expanded again, and an empty value is one.
+func TestReferencesToSettings(t *testing.T) {
+	t.Parallel()
+	settings := map[string]string{"WORKER_RESULTS_TOPIC": "results", "Bus__Prefix": "eu", "PERCENT": "%WORKER_RESULTS_TOPIC%", "EMPTY": ""}
+	for text, want := range map[string]string{
+		"%WORKER_RESULTS_TOPIC%": "results", "%worker_results_topic%": "results", "%Bus:Prefix%-%WORKER_RESULTS_TOPIC%": "eu-results",
+		"%bus__prefix%": "eu", "%PERCENT%": "%WORKER_RESULTS_TOPIC%", "a%EMPTY%b": "ab", "plain": "plain",
+	} {
+		got := text
+		if err := expandFields("test", settings, &got); err != nil || got != want {
+			t.Errorf("%s: %q, %v, want %q", text, got, err, want)
 		}
 	}
 }

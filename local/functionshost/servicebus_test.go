@@ -124,6 +124,24 @@ func TestMessagesAreCompletedOnSuccessAndComeAgainOnFailure(t *testing.T) {
 	}
 }
 
+// The names of the topic and the subscription are settings, as in the product's function.json.
+func TestTriggersByNamesInSettings(t *testing.T) {
+	t.Parallel()
+	b := broker(t, "127.0.0.1:0", time.Minute)
+	came := make(chan string, 1)
+	trigger := strings.NewReplacer(`"orchestrator-events"`, `"%ORCHESTRATOR_EVENTS_TOPIC%"`, `"orchestrator"`, `"%Orchestrator_Subscription%"`).Replace(onEvent)
+	run(t, Config{AppDir: app(t, map[string]string{"on-event": trigger}), Settings: map[string]string{
+		"ServiceBusConnection": b.ConnectionString(), "ORCHESTRATOR_EVENTS_TOPIC": "orchestrator-events", "ORCHESTRATOR_SUBSCRIPTION": "orchestrator",
+	}, Logger: quietly}, func(w http.ResponseWriter, r *http.Request) {
+		came <- string(decode(t, r).Data.Msg)
+		success(w)
+	})
+	send(t, b, "good")
+	if got := <-came; got != "good" {
+		t.Errorf("got %q", got)
+	}
+}
+
 var quietly = slog.New(slog.DiscardHandler)
 
 func TestNoMoreCallsAtOnceThanConfigured(t *testing.T) {

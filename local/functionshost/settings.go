@@ -11,20 +11,39 @@ import (
 	"time"
 )
 
-var reference = regexp.MustCompile(`%([^%]+)%`)
-
-// expandFields replaces each %SETTING% in place and names the one that is missing.
+// expandFields replaces each %SETTING% in place and names the one that is missing. As in the
+// host, the case of names does not matter, a colon in a name stands for two underscores, and a
+// value is not expanded again.
 func expandFields(where string, settings map[string]string, fields ...*string) error {
 	for _, field := range fields {
-		for _, match := range reference.FindAllStringSubmatch(*field, -1) {
-			value, ok := settings[match[1]]
-			if !ok {
-				return fmt.Errorf("%s: %s: the setting %s is missing", where, *field, match[1])
-			}
-			*field = strings.ReplaceAll(*field, match[0], value)
+		parts := strings.Split(*field, "%")
+		if len(parts)%2 == 0 {
+			return fmt.Errorf("%s: %s: a %% has no second %%", where, *field)
 		}
+		for i := 1; i < len(parts); i += 2 {
+			value, ok := setting(settings, parts[i])
+			if !ok {
+				return fmt.Errorf("%s: %s: the setting %s is missing", where, *field, parts[i])
+			}
+			parts[i] = value
+		}
+		*field = strings.Join(parts, "")
 	}
 	return nil
+}
+
+// setting finds a setting as the host's configuration does.
+func setting(settings map[string]string, name string) (string, bool) {
+	name = strings.ReplaceAll(name, ":", "__")
+	if value, ok := settings[name]; ok {
+		return value, true
+	}
+	for _, other := range slices.Sorted(maps.Keys(settings)) {
+		if strings.EqualFold(strings.ReplaceAll(other, ":", "__"), name) {
+			return settings[other], true
+		}
+	}
+	return "", false
 }
 
 const overridePrefix = "AzureFunctionsJobHost__"

@@ -52,6 +52,7 @@ func (s *System) HandlerEnv() map[string]string {
 		"IDENTITY_HEADER":          entra.IdentityHeader,
 		"EXTRA_CA_FILE":            s.caFile,
 	}
+	maps.Copy(settings, s.names.Settings())
 	// The runbooks of a local system may name every setting that it was given.
 	names := slices.Sorted(maps.Keys(s.config.Settings))
 	names = slices.DeleteFunc(names, func(name string) bool {
@@ -67,7 +68,7 @@ func (s *System) HandlerEnv() map[string]string {
 
 // WorkerEnv is the environment of a worker of this system.
 func (s *System) WorkerEnv() map[string]string {
-	return map[string]string{
+	env := map[string]string{
 		"WORKER_ID":            s.config.Workers[0],
 		"ServiceBusConnection": s.ServiceBusConnection(),
 		"TARGET_TENANT_ID":     entra.DefaultTenantID,
@@ -83,6 +84,8 @@ func (s *System) WorkerEnv() map[string]string {
 		"IDLE_TIMEOUT_SECONDS": "0",
 		"LAG_TIMEOUT_SECONDS":  "2", // the local tenant lags only where a fault makes it
 	}
+	maps.Copy(env, s.names.Settings())
+	return env
 }
 
 // CLIEnv is the environment of a CLI that administers this system.

@@ -20,6 +20,8 @@ import (
 	"strings"
 	"time"
 
+	bus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
+	"github.com/matoolkit/matoolkit/internal/env"
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/local/clock"
 	"github.com/matoolkit/matoolkit/local/cosmos"
@@ -81,17 +83,17 @@ func FreeAddresses() Addresses {
 
 // Config of a System.
 type Config struct {
-	Parts       []Part    // empty: all; parts that run elsewhere are found at their address
-	Elsewhere   []Part    // parts that run elsewhere and that Endpoints lists nevertheless
-	Addresses   Addresses // a zero value: DefaultAddresses
-	DataDir     string    // keeps all state; empty keeps none
-	AppDir      string    // the staged Functions app
-	AutoApprove bool      // sign-ins need no browser: each is the administrator's
-	Workers     []string  // have a subscription each, the first is whom WorkerEnv is for; empty: worker-01
-	Topology    []byte    // of Service Bus, in the emulator's Config.json form; empty: what the product needs
-	Settings    map[string]string
-	Latency     time.Duration // of each request to Cosmos DB, beside its own
-	HostCPU     time.Duration // CPU time of each invocation in the Functions host, beside its own
+	Parts       []Part            // empty: all; parts that run elsewhere are found at their address
+	Elsewhere   []Part            // parts that run elsewhere and that Endpoints lists nevertheless
+	Addresses   Addresses         // a zero value: DefaultAddresses
+	DataDir     string            // keeps all state; empty keeps none
+	AppDir      string            // the staged Functions app
+	AutoApprove bool              // sign-ins need no browser: each is the administrator's
+	Workers     []string          // have a subscription each, the first is whom WorkerEnv is for; empty: worker-01
+	Topology    []byte            // of Service Bus, in the emulator's Config.json form; empty: what the product needs
+	Settings    map[string]string // app settings of the handler; those of names also rename topics and subscriptions
+	Latency     time.Duration     // of each request to Cosmos DB, beside its own
+	HostCPU     time.Duration     // CPU time of each invocation in the Functions host, beside its own
 	Logger      *slog.Logger
 	Output      io.Writer // the handler's lines
 }
@@ -99,6 +101,7 @@ type Config struct {
 // System is a set of running parts.
 type System struct {
 	config Config
+	names  bus.Names // of topics and subscriptions, by the settings
 	close  []func() error
 
 	ServiceBus *servicebus.Server    // nil where the part runs elsewhere, as are the others
@@ -125,6 +128,11 @@ func Start(ctx context.Context, c Config) (*System, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
+	settings := env.New(func(name string) string { return c.Settings[name] })
+	bus.ReadNames(settings)
+	if err := settings.Err(); err != nil {
+		return nil, fmt.Errorf("settings: %w", err)
+	}
 	s := At(c)
 	s.listed = slices.Clone(c.Elsewhere)
 	if err := s.openClock(); err != nil {
@@ -150,7 +158,7 @@ func At(c Config) *System {
 	if len(c.Workers) == 0 {
 		c.Workers = []string{"worker-01"}
 	}
-	s := &System{config: c, listed: AllParts()}
+	s := &System{config: c, listed: AllParts(), names: bus.ReadNames(env.New(func(name string) string { return c.Settings[name] }))}
 	if dir, err := filepath.Abs(c.DataDir); err == nil && c.DataDir != "" {
 		s.caFile = filepath.Join(dir, "entra", "ca.pem")
 	}

@@ -14,7 +14,7 @@ import (
 // topology returns the configured topology. A system with a host gets the topics of the
 // product as well, and a topic of jobs or controls gets a subscription for every worker.
 func (s *System) topology() (servicebus.Topology, error) {
-	product := servicebus.DefaultTopology()
+	product := s.product()
 	t := product
 	if len(s.config.Topology) > 0 {
 		var err error
@@ -22,23 +22,38 @@ func (s *System) topology() (servicebus.Topology, error) {
 			return t, fmt.Errorf("topology: %w", err)
 		}
 		if len(s.config.Parts) == 0 || slices.Contains(s.config.Parts, Host) {
-			if err := addTopics(&t, product); err != nil {
+			if err := s.addTopics(&t, product); err != nil {
 				return t, err
 			}
 		}
 	}
-	for _, name := range []string{message.TopicWorkerJobs, message.TopicWorkerControl} {
+	for _, known := range []string{message.TopicWorkerJobs, message.TopicWorkerControl} {
+		name := s.names.Topic(known)
 		topic := findTopic(&t, name)
 		if topic == nil {
 			continue
 		}
 		for _, id := range s.config.Workers {
-			if err := subscribe(topic, id, findTopic(&product, name).Subscriptions[0].Delivery); err != nil {
+			if err := s.subscribe(topic, known, id, findTopic(&product, name).Subscriptions[0].Delivery); err != nil {
 				return t, err
 			}
 		}
 	}
 	return t, nil
+}
+
+// product returns the topics of the product, by the names in the settings.
+func (s *System) product() servicebus.Topology {
+	t := servicebus.DefaultTopology()
+	for i := range t.Topics {
+		topic := &t.Topics[i]
+		for j := range topic.Subscriptions {
+			sub := &topic.Subscriptions[j]
+			sub.Name = s.names.Subscription(topic.Name, sub.Name)
+		}
+		topic.Name = s.names.Topic(topic.Name)
+	}
+	return t
 }
 
 // findTopic returns nil where there is no such topic.
@@ -52,7 +67,7 @@ func findTopic(t *servicebus.Topology, name string) *topology.Topic {
 
 // addTopics adds the topics of the product that t lacks, and their subscriptions but those
 // of workers, which subscribe adds.
-func addTopics(t *servicebus.Topology, product servicebus.Topology) error {
+func (s *System) addTopics(t *servicebus.Topology, product servicebus.Topology) error {
 	for _, needed := range product.Topics {
 		if slices.ContainsFunc(t.Queues, func(q topology.Queue) bool { return strings.EqualFold(q.Name, needed.Name) }) {
 			return fmt.Errorf("topology: %s is a queue, and the Functions host needs a topic of this name: rename the queue, or start without the part %s", needed.Name, Host)
@@ -62,7 +77,7 @@ func addTopics(t *servicebus.Topology, product servicebus.Topology) error {
 			t.Topics = append(t.Topics, needed)
 			continue
 		}
-		if needed.Name == message.TopicWorkerJobs || needed.Name == message.TopicWorkerControl {
+		if needed.Name == s.names.Topic(message.TopicWorkerJobs) || needed.Name == s.names.Topic(message.TopicWorkerControl) {
 			continue
 		}
 		for _, sub := range needed.Subscriptions {
@@ -80,14 +95,14 @@ func subscribed(topic *topology.Topic, name string) bool {
 
 // subscribe gives a worker its subscription of a topic, unless it has one: of its own jobs
 // and of all controls. It has the settings of the topic's first subscription, or otherwise
-// the given ones.
-func subscribe(topic *topology.Topic, id string, otherwise topology.Delivery) error {
-	name := message.WorkerSubscription(id)
+// the given ones. known is the name of the topic in package message.
+func (s *System) subscribe(topic *topology.Topic, known, id string, otherwise topology.Delivery) error {
+	name := s.names.Subscription(known, message.WorkerSubscription(id))
 	if subscribed(topic, name) {
 		return nil
 	}
 	rule := topology.Rule{Name: "$Default", Filter: filter.True{}}
-	if strings.EqualFold(topic.Name, message.TopicWorkerJobs) {
+	if known == message.TopicWorkerJobs {
 		own, err := filter.Parse(fmt.Sprintf("%s = '%s'", message.PropertyWorkerID, strings.ReplaceAll(id, "'", "''")))
 		if err != nil {
 			return fmt.Errorf("worker %q: %w", id, err)

@@ -80,3 +80,31 @@ func TestTopicsOfTheProductAreAddedForAHost(t *testing.T) {
 		}
 	}
 }
+
+func TestNamesInTheSettings(t *testing.T) {
+	t.Parallel()
+	settings := map[string]string{"WORKER_JOBS_TOPIC": "jobs", "WORKER_CONTROL_TOPIC": "worker-jobs", "ORCHESTRATOR_SUBSCRIPTION": "engine", "WORKER_SUBSCRIPTION_PREFIX": "w"}
+	s := At(Config{Workers: []string{"eu"}, Settings: settings})
+	topology, err := s.topology()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, topic := range topology.Topics {
+		for _, sub := range topic.Subscriptions {
+			all = append(all, topic.Name+"/"+sub.Name+" "+sub.Rules[0].Name)
+		}
+	}
+	if got, want := strings.Join(all, ", "), "orchestrator-events/engine $Default, jobs/wworker-01 worker-id, jobs/weu worker-id, worker-jobs/wworker-01 $Default, worker-jobs/weu $Default, worker-results/engine $Default"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	for name, env := range map[string]map[string]string{"handler": s.HandlerEnv(), "worker": s.WorkerEnv()} {
+		if env["WORKER_JOBS_TOPIC"] != "jobs" || env["WORKER_RESULTS_TOPIC"] != "worker-results" || env["DATA_SOURCES"] != "" {
+			t.Errorf("%s: %v", name, env)
+		}
+	}
+	_, err = Start(t.Context(), Config{Settings: map[string]string{"WORKER_JOBS_TOPIC": "worker-results"}})
+	if err == nil || !strings.Contains(err.Error(), "settings: WORKER_JOBS_TOPIC and WORKER_RESULTS_TOPIC are both") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -31,11 +31,10 @@ type Config struct {
 
 // Watch knows which jobs revoked. It is safe for concurrent use.
 type Watch struct {
-	config       Config
-	subscription string
-	receiver     bus.Receiver
-	log          *slog.Logger
-	began        time.Time // when Run did
+	config   Config
+	receiver bus.Receiver
+	log      *slog.Logger
+	began    time.Time // when Run did
 
 	// last is the newest control that was seen, by its place in the subscription and its
 	// message id. Only poll uses it.
@@ -75,13 +74,12 @@ func New(client bus.Receivers, config Config) (*Watch, error) {
 	if config.Log == nil {
 		config.Log = slog.Default()
 	}
-	subscription := message.WorkerSubscription(config.WorkerID)
-	receiver, err := client.Receiver(message.TopicWorkerControl, subscription)
+	receiver, err := client.Receiver(message.TopicWorkerControl, message.WorkerSubscription(config.WorkerID))
 	if err != nil {
 		return nil, err
 	}
 	return &Watch{
-		config: config, subscription: subscription, receiver: receiver, log: config.Log,
+		config: config, receiver: receiver, log: config.Log,
 		revoked: map[int]revocation{}, changed: make(chan struct{}),
 	}, nil
 }
@@ -133,7 +131,7 @@ func (w *Watch) polled(began time.Time, err error) {
 	switch {
 	case err != nil:
 		about := []any{logkey.Error, err}
-		what := remedy.For(err, message.TopicWorkerControl, w.subscription)
+		what := remedy.For(err)
 		if what != "" {
 			about = append(about, logkey.Remedy, what)
 		}

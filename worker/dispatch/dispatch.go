@@ -242,7 +242,7 @@ func (l *Loop) receive(ctx context.Context) {
 			l.touch() // nor is this being idle
 			delay := delays.NextBackOff()
 			about := []any{logkey.Error, err, logkey.Delay, delay.String()}
-			if what := remedy.For(err, message.TopicWorkerJobs, message.WorkerSubscription(l.config.WorkerID)); what != "" {
+			if what := remedy.For(err); what != "" {
 				about = append(about, logkey.Remedy, what)
 			}
 			l.log.Warn("cannot receive jobs: retrying", about...)

@@ -73,14 +73,13 @@ func (l *line) send(ctx context.Context, body []byte, ids ...string) error {
 func (l *line) revoke(ctx context.Context, c message.Control) error {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
-	subscription := message.WorkerSubscription(l.config.WorkerID)
-	receiver, err := l.config.Client.Receiver(message.TopicWorkerControl, subscription)
+	receiver, err := l.config.Client.Receiver(message.TopicWorkerControl, message.WorkerSubscription(l.config.WorkerID))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = receiver.Close(context.WithoutCancel(ctx)) }() // the client is closed after it
 	if _, err := receiver.Peek(ctx, 0, 1); err != nil {
-		return fmt.Errorf("peek the worker's subscription %s of %s: %w", subscription, message.TopicWorkerControl, err)
+		return fmt.Errorf("peek the worker's controls: %w", err)
 	}
 	body, err := json.Marshal(c)
 	if err != nil {
@@ -104,12 +103,12 @@ func (l *line) listen(ctx context.Context, stop context.CancelCauseFunc) {
 		case err == nil:
 			interrupted = false
 		case errors.Is(err, bus.ErrNotFound):
-			stop(fmt.Errorf("the topic %[2]s has no subscription %[1]s: create it, or give another with --results-subscription", l.config.Results, message.TopicWorkerResults))
+			stop(fmt.Errorf("%w: create it, or give another with --results-subscription", err))
 			return
 		case errors.Is(err, bus.ErrUnavailable) && !interrupted: // the next call connects again
 			interrupted = true
 		default:
-			stop(fmt.Errorf("receive from the subscription %s of %s: %w", l.config.Results, message.TopicWorkerResults, err))
+			stop(fmt.Errorf("receive results: %w", err))
 			return
 		}
 		for _, m := range messages {
@@ -237,7 +236,7 @@ func (l *line) remainingIDs(ctx context.Context, prefix string) ([]string, error
 	for {
 		page, err := l.waiting.Peek(ctx, from, 100)
 		if err != nil {
-			return nil, fmt.Errorf("peek the worker's subscription %s: %w", message.WorkerSubscription(l.config.WorkerID), err)
+			return nil, fmt.Errorf("peek the worker's jobs: %w", err)
 		}
 		if len(page) == 0 {
 			return left, nil

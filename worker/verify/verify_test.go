@@ -333,7 +333,7 @@ func TestMissingControlSubscriptionIsNamed(t *testing.T) {
 	w.deaf = true
 	w.run(t)
 	_, err := verify.Run(t.Context(), config(t, server))
-	if err == nil || !strings.Contains(err.Error(), "the worker's subscription worker-worker-01 of worker-control") {
+	if err == nil || !strings.Contains(err.Error(), "subscription worker-worker-01 of topic worker-control: bus: unknown topic or subscription") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -343,7 +343,7 @@ func TestMissingPartsAreReported(t *testing.T) {
 	server := broker(t, true)
 	c := config(t, server)
 	c.Results = "none"
-	if _, err := verify.Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), "the topic worker-results has no subscription none") {
+	if _, err := verify.Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), "subscription none of topic worker-results: bus: unknown topic or subscription") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := verify.Run(t.Context(), verify.Config{WorkerID: "w"}); err == nil {

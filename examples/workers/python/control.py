@@ -5,6 +5,7 @@ import logging
 import time
 
 import contract
+import names
 
 log = logging.getLogger(__name__)
 
@@ -21,7 +22,7 @@ class Controls:
     async def run(self):
         while True:
             try:
-                async with self._client.get_subscription_receiver("worker-control", "worker-" + self._worker_id) as receiver:
+                async with self._client.get_subscription_receiver(names.CONTROL, names.PREFIX + self._worker_id) as receiver:
                     while True:
                         began = time.monotonic()
                         await asyncio.wait_for(self._read(receiver), MAX_AGE / 2)

@@ -10,6 +10,7 @@ from azure.servicebus.aio import AutoLockRenewer
 from azure.servicebus.exceptions import MessageLockLostError, ServiceBusError
 
 import contract
+import names
 from contract import Failure
 from functions import FUNCTIONS
 
@@ -31,7 +32,7 @@ class Jobs:
 
     async def run(self, stopping, grace):
         """Takes jobs until stopping is set, then waits for the jobs in flight."""
-        receiver = self._client.get_subscription_receiver("worker-jobs", "worker-" + self._worker_id)
+        receiver = self._client.get_subscription_receiver(names.JOBS, names.PREFIX + self._worker_id)
         async with receiver, AutoLockRenewer() as renewer:
             while not stopping.is_set():
                 try:

@@ -8,6 +8,7 @@ import signal
 from azure.identity.aio import DefaultAzureCredential
 from azure.servicebus.aio import ServiceBusClient
 
+import names
 from control import Controls
 from jobs import Jobs
 from presence import Presence
@@ -28,7 +29,7 @@ async def main():
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, stopping.set)
 
-    async with connect() as client, client.get_topic_sender("worker-results") as sender:
+    async with connect() as client, client.get_topic_sender(names.RESULTS) as sender:
         turn = asyncio.Lock()  # a sender sends one message at a time
 
         async def send(message):

@@ -121,6 +121,9 @@ param workerStartupSeconds int
 @description('OpenTelemetry collector that also receives telemetry; empty: none.')
 param otlpEndpoint string
 
+@description('Settings with the names of topics and subscriptions.')
+param busNames object
+
 @description('Names of the settings that data sources of runbooks may use.')
 param dataSources array
 
@@ -150,6 +153,8 @@ var settings = union(
         OTEL_EXPORTER_OTLP_ENDPOINT: otlpEndpoint
         OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf'
       },
+  // The triggers refer to these; the handler reads them too.
+  busNames,
   {
     // Settings of the host.
     AzureWebJobsStorage__accountName: storageAccountName

@@ -60,12 +60,12 @@ param alwaysReadyApi int = 0
 @maxValue(20)
 param alwaysReadyTimer int = 0
 
-@description('Always-ready instances for orchestrator-events.')
+@description('Always-ready instances for the function orchestrator-events.')
 @minValue(0)
 @maxValue(20)
 param alwaysReadyEvents int = 0
 
-@description('Always-ready instances for worker-results.')
+@description('Always-ready instances for the function worker-results.')
 @minValue(0)
 @maxValue(20)
 param alwaysReadyResults int = 0
@@ -136,6 +136,9 @@ param workerStartupSeconds int = 600
 
 @description('Additional settings of the handler, such as API_REQUESTS_PER_SECOND. No secrets, and no settings of data sources.')
 param extraSettings object = {}
+
+@description('Names of topics and subscriptions that are not the default: setting to name, such as WORKER_JOBS_TOPIC to jobs. As in the first stage.')
+param busNames object = {}
 
 @description('E-mail addresses that receive alerts. Alerts require these or alertActionGroupIds.')
 param alertEmails array = []
@@ -209,6 +212,25 @@ param deleteLocks bool = false
 
 var base = '${name}-${environmentName}'
 var identityName = '${base}-func-id'
+// The settings of names, with their defaults. Topics are compared without case, as Service Bus does;
+// the prefix and an id of 43 characters make a subscription of 50.
+var defaultNames = any(loadJsonContent('../../bus-names.json'))
+var givenNames = union(defaultNames, busNames)
+var topicNames = map(
+  filter(items(givenNames), item => endsWith(item.key, '_TOPIC')),
+  item => toLower(item.value)
+)
+var settingNames = length(givenNames) > length(defaultNames)
+  ? fail('busNames: the settings are ${join(map(items(defaultNames), item => item.key), ', ')}')
+  : length(union(topicNames, [])) < length(topicNames)
+      ? fail('busNames: give each topic its own name')
+      : length(givenNames.WORKER_SUBSCRIPTION_PREFIX) > 7
+          ? fail('busNames: WORKER_SUBSCRIPTION_PREFIX has at most 7 characters')
+          : givenNames
+
+// From the names in topology.json to those in the namespace.
+var names = toObject(items(defaultNames), item => item.value, item => settingNames[item.key])
+
 var allTags = union(
   {
     application: name
@@ -337,6 +359,7 @@ module subscriptions 'subscriptions.bicep' = {
   name: '${base}-func-subscriptions'
   params: {
     namespaceName: bus.name
+    names: names
     identityName: identityName
     principalId: identity.outputs.principalId
     scaleByMessageCount: scaleByMessageCount
@@ -376,6 +399,7 @@ module app 'app.bicep' = {
     identityClientId: identity.outputs.clientId
     storageAccountName: storage.outputs.accountName
     deploymentContainerUrl: storage.outputs.deploymentContainerUrl
+    busNames: settingNames
     serviceBusHostName: '${bus.name}.servicebus.windows.net'
     cosmosEndpoint: cosmos.outputs.endpoint
     cosmosDatabase: cosmos.outputs.databaseName

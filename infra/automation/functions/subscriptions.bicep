@@ -3,6 +3,9 @@
 @description('Name of the namespace.')
 param namespaceName string
 
+@description('Names of topics and subscriptions in the namespace, by their names in topology.json.')
+param names object
+
 @description('Name of the app\'s identity, from which the names of role assignments are derived.')
 param identityName string
 
@@ -38,14 +41,14 @@ resource bus 'Microsoft.ServiceBus/namespaces@2026-01-01' existing = {
 resource consumedTopics 'Microsoft.ServiceBus/namespaces/topics@2026-01-01' existing = [
   for item in consumed: {
     parent: bus
-    name: item.topic
+    name: names[item.topic]
   }
 ]
 
 resource subscriptions 'Microsoft.ServiceBus/namespaces/topics/subscriptions@2026-01-01' = [
   for (item, i) in consumed: {
     parent: consumedTopics[i]
-    name: item.subscription.Name
+    name: names[subscriptionName]
     properties: {
       lockDuration: item.subscription.Properties.LockDuration
       maxDeliveryCount: item.subscription.Properties.MaxDeliveryCount
@@ -75,11 +78,11 @@ resource receive 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
   }
 ]
 
-// The app sends to all topics; to worker-results it sends messages that an administrator replays.
+// The app sends to all topics; to the topic of results it sends messages that an administrator replays.
 resource sentTopics 'Microsoft.ServiceBus/namespaces/topics@2026-01-01' existing = [
   for topic in topics: {
     parent: bus
-    name: topic.Name
+    name: names[topic.Name]
   }
 ]
 
@@ -96,4 +99,4 @@ resource send 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
 ]
 
 @description('The subscriptions of the app, as topic/subscription.')
-output subscriptions array = map(consumed, item => '${item.topic}/${item.subscription.Name}')
+output subscriptions array = map(consumed, item => '${names[item.topic]}/${names[subscriptionName]}')

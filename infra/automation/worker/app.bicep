@@ -41,7 +41,10 @@ param functionsStorageName string
 @description('Name of the Service Bus namespace.')
 param namespaceName string
 
-@description('Name of the worker\'s subscription of worker-jobs.')
+@description('Name of the topic of jobs.')
+param topicName string
+
+@description('Name of the worker\'s subscription of jobs.')
 param subscriptionName string
 
 @description('Concurrent jobs of one replica; the scaler adds a replica for each such number of waiting jobs.')
@@ -200,7 +203,7 @@ resource app 'Microsoft.App/containerApps@2025-01-01' = {
               identity: scaleIdentityId
               metadata: {
                 namespace: namespaceName
-                topicName: 'worker-jobs'
+                topicName: topicName
                 subscriptionName: subscriptionName
                 messageCount: string(jobsPerReplica)
               }

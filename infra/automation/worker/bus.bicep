@@ -4,6 +4,9 @@
 @description('Name of the Service Bus namespace, in this resource group.')
 param namespaceName string
 
+@description('Names of topics and subscriptions in the namespace, by their names in topology.json.')
+param names object
+
 @description('Id of the worker in runbooks.')
 param workerId string
 
@@ -45,22 +48,22 @@ resource bus 'Microsoft.ServiceBus/namespaces@2026-01-01' existing = {
 
 resource jobs 'Microsoft.ServiceBus/namespaces/topics@2026-01-01' existing = {
   parent: bus
-  name: 'worker-jobs'
+  name: names['worker-jobs']
 }
 
 resource control 'Microsoft.ServiceBus/namespaces/topics@2026-01-01' existing = {
   parent: bus
-  name: 'worker-control'
+  name: names['worker-control']
 }
 
 resource results 'Microsoft.ServiceBus/namespaces/topics@2026-01-01' existing = {
   parent: bus
-  name: 'worker-results'
+  name: names['worker-results']
 }
 
 resource subscription 'Microsoft.ServiceBus/namespaces/topics/subscriptions@2026-01-01' = {
   parent: jobs
-  name: 'worker-${workerId}'
+  name: '${names['worker-']}${workerId}'
   properties: {
     lockDuration: pattern.Properties.LockDuration
     maxDeliveryCount: pattern.Properties.MaxDeliveryCount
@@ -89,7 +92,7 @@ resource rule 'Microsoft.ServiceBus/namespaces/topics/subscriptions/rules@2026-0
 // controls expire after the jobs that they revoke.
 resource controls 'Microsoft.ServiceBus/namespaces/topics/subscriptions@2026-01-01' = {
   parent: control
-  name: 'worker-${workerId}'
+  name: '${names['worker-']}${workerId}'
   properties: {
     lockDuration: controlPattern.Properties.LockDuration
     maxDeliveryCount: controlPattern.Properties.MaxDeliveryCount

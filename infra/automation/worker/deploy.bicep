@@ -153,6 +153,9 @@ param extraSettings object = {}
 ])
 param cpu string = '0.25'
 
+@description('Names of topics and subscriptions that are not the default: setting to name, such as WORKER_JOBS_TOPIC to jobs. As in the first stage.')
+param busNames object = {}
+
 @description('Id of the role with which the scaler counts messages. Empty: Azure Service Bus Data Owner. Reader (acdd72a7-3385-48ef-bd42-f606fba81ae7) may be enough; this was not tried.')
 param scaleRoleId string = ''
 
@@ -188,6 +191,25 @@ var id = !empty(foreign)
 var letters = replace(replace(replace(lowerId, '-', ''), '_', ''), '.', '')
 var isName = length(lowerId) < 12 && replace(lowerId, '-', '') == letters && !contains(lowerId, '--')
 var key = isName ? lowerId : '${take(letters, 5)}-${take(uniqueString(lowerId), 5)}'
+
+// The settings of names, with their defaults. Topics are compared without case, as Service Bus does;
+// the prefix and an id of 43 characters make a subscription of 50.
+var defaultNames = any(loadJsonContent('../../bus-names.json'))
+var givenNames = union(defaultNames, busNames)
+var topicNames = map(
+  filter(items(givenNames), item => endsWith(item.key, '_TOPIC')),
+  item => toLower(item.value)
+)
+var settingNames = length(givenNames) > length(defaultNames)
+  ? fail('busNames: the settings are ${join(map(items(defaultNames), item => item.key), ', ')}')
+  : length(union(topicNames, [])) < length(topicNames)
+      ? fail('busNames: give each topic its own name')
+      : length(givenNames.WORKER_SUBSCRIPTION_PREFIX) > 7
+          ? fail('busNames: WORKER_SUBSCRIPTION_PREFIX has at most 7 characters')
+          : givenNames
+
+// From the names in topology.json to those in the namespace.
+var names = toObject(items(defaultNames), item => item.value, item => settingNames[item.key])
 
 var allTags = union(
   {
@@ -260,6 +282,7 @@ module bus 'bus.bicep' = {
   name: '${base}-${key}-bus'
   params: {
     namespaceName: busName
+    names: names
     workerId: id
     workerIdentityName: identityNames.worker
     workerPrincipalId: workerIdentity.outputs.principalId
@@ -298,6 +321,7 @@ module app 'app.bicep' = if (!empty(workerImage)) {
     workerIdentityId: resourceId('Microsoft.ManagedIdentity/userAssignedIdentities', identityNames.worker)
     functionsStorageName: functionsStorageName
     namespaceName: busName
+    topicName: names['worker-jobs']
     subscriptionName: bus.outputs.subscriptionName
     jobsPerReplica: maxParallelism
     minReplicas: minReplicas
@@ -410,7 +434,7 @@ module app 'app.bicep' = if (!empty(workerImage)) {
         }
       ],
       map(
-        items(extraSettings),
+        items(union(extraSettings, settingNames)),
         setting => {
           name: setting.key
           value: setting.value
@@ -426,7 +450,7 @@ module app 'app.bicep' = if (!empty(workerImage)) {
 @description('Name of the worker\'s container app, which may not exist yet. It is derived from workerId.')
 output workerAppName string = '${base}-${key}'
 
-@description('Name of the worker\'s subscription of worker-jobs.')
+@description('Name of the worker\'s subscription of jobs.')
 output subscriptionName string = bus.outputs.subscriptionName
 
 @description('Name of the worker\'s identity.')

@@ -20,6 +20,9 @@ type Namespace struct {
 	Now func() time.Time
 	// Quiet is how long the suite waits to see that no message comes.
 	Quiet time.Duration
+	// Topic returns the name of a topic in the namespace; nil if that is its name in package
+	// message.
+	Topic func(string) string
 }
 
 // Run runs the suite. Each test calls open once, for a namespace without messages.

@@ -93,6 +93,14 @@ func notFound(s *suite) {
 		if !errors.Is(err, bus.ErrNotFound) || !errors.Is(err, bus.ErrUnavailable) {
 			s.Errorf("%s: %v", call, err)
 		}
+		var about *bus.EntityError
+		want := bus.EntityError{Topic: s.inNamespace(message.TopicWorkerResults), Subscription: "nobody"}
+		if call == "send" {
+			want = bus.EntityError{Topic: "nowhere"}
+		}
+		if !errors.As(err, &about) || about.Topic != want.Topic || about.Subscription != want.Subscription {
+			s.Errorf("%s: %v does not name the entity", call, err)
+		}
 	}
 }
 

@@ -52,6 +52,14 @@ func (s *suite) is(err, want error) {
 	}
 }
 
+// inNamespace returns the name of a topic in the namespace.
+func (s *suite) inNamespace(topic string) string {
+	if s.Topic == nil {
+		return topic
+	}
+	return s.Topic(topic)
+}
+
 func (s *suite) send(topic string, messages ...bus.Message) {
 	s.Helper()
 	s.must(s.Client.Send(s.Context(), topic, messages...))

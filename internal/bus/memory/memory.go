@@ -160,7 +160,7 @@ func (t *topic) duplicate(id string, now time.Time) bool {
 func (b *Broker) topic(name string) (*topic, error) {
 	t, ok := b.topics[key(name)]
 	if !ok {
-		return nil, fmt.Errorf("%w: topic %s", bus.ErrNotFound, name)
+		return nil, bus.About(bus.ErrNotFound, name, "")
 	}
 	return t, nil
 }
@@ -172,7 +172,7 @@ func (b *Broker) queue(topic, subscription string) (*queue, error) {
 	}
 	q, ok := t.subscriptions[key(subscription)]
 	if !ok {
-		return nil, fmt.Errorf("%w: subscription %s of topic %s", bus.ErrNotFound, subscription, topic)
+		return nil, bus.About(bus.ErrNotFound, topic, subscription)
 	}
 	return q, nil
 }

@@ -25,6 +25,7 @@ type Config struct {
 	ConnectionString string
 	Namespace        string // fully qualified: <name>.servicebus.windows.net
 	Credential       azcore.TokenCredential
+	Names            Names  // of topics and subscriptions
 	ApplicationID    string // names the program in the broker's diagnostics; may be empty
 	// Connect opens the connection to a namespace; nil means TLS on the AMQP port.
 	Connect func(ctx context.Context, host string) (net.Conn, error)
@@ -33,6 +34,7 @@ type Config struct {
 // Client is a bus.Client.
 type Client struct {
 	client *azservicebus.Client
+	names  Names
 
 	mu      sync.Mutex
 	senders map[string]*azservicebus.Sender
@@ -47,7 +49,7 @@ func Dial(c Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{client: client, senders: map[string]*azservicebus.Sender{}}, nil
+	return &Client{client: client, names: c.Names.filled(), senders: map[string]*azservicebus.Sender{}}, nil
 }
 
 func newClient(c Config) (*azservicebus.Client, error) {

@@ -25,9 +25,10 @@ var deadLetterProperties = []string{"DeadLetterReason", "DeadLetterErrorDescript
 
 // TakeDeadLetters peeks before it receives: to receive from an empty queue is to wait.
 func (c *Client) TakeDeadLetters(ctx context.Context, topic, subscription string, n int, take func(context.Context, bus.DeadLetter) error) (removed int, err error) {
-	r, err := c.client.NewReceiverForSubscription(topic, subscription, &azservicebus.ReceiverOptions{SubQueue: azservicebus.SubQueueDeadLetter})
+	inTopic, inSubscription := c.names.Topic(topic), c.names.Subscription(topic, subscription)
+	r, err := c.client.NewReceiverForSubscription(inTopic, inSubscription, &azservicebus.ReceiverOptions{SubQueue: azservicebus.SubQueueDeadLetter})
 	if err != nil {
-		return 0, classify(err)
+		return 0, bus.About(classify(err), inTopic, inSubscription)
 	}
 	defer func() {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
@@ -36,7 +37,7 @@ func (c *Client) TakeDeadLetters(ctx context.Context, topic, subscription string
 	}()
 	seen, err := r.PeekMessages(ctx, n, nil)
 	if err != nil {
-		return 0, classify(err)
+		return 0, bus.About(classify(err), inTopic, inSubscription)
 	}
 	if len(seen) == 0 {
 		return 0, nil

@@ -17,7 +17,10 @@ const gather = 5 * time.Millisecond
 
 // receiver is a bus.Receiver. It asks the broker for as many messages as Receive may
 // return, and holds no others in advance.
-type receiver struct{ *azservicebus.Receiver }
+type receiver struct {
+	*azservicebus.Receiver
+	topic, subscription string // by their names in the namespace
+}
 
 // Receiver opens a receiver of one subscription.
 func (c *Client) Receiver(topic, subscription string) (bus.Receiver, error) {
@@ -25,11 +28,17 @@ func (c *Client) Receiver(topic, subscription string) (bus.Receiver, error) {
 }
 
 func (c *Client) receiver(topic, subscription string) (*receiver, error) {
-	r, err := c.client.NewReceiverForSubscription(topic, subscription, nil)
-	if err != nil {
-		return nil, classify(err)
+	r := &receiver{topic: c.names.Topic(topic), subscription: c.names.Subscription(topic, subscription)}
+	var err error
+	if r.Receiver, err = c.client.NewReceiverForSubscription(r.topic, r.subscription, nil); err != nil {
+		return nil, r.classify(err)
 	}
-	return &receiver{r}, nil
+	return r, nil
+}
+
+// classify also names the subscription.
+func (r *receiver) classify(err error) error {
+	return bus.About(classify(err), r.topic, r.subscription)
 }
 
 func (r *receiver) Receive(ctx context.Context, n int, wait time.Duration) ([]*bus.Received, error) {
@@ -46,7 +55,7 @@ func (r *receiver) Receive(ctx context.Context, n int, wait time.Duration) ([]*b
 	case err == nil: // the SDK recovers from a failure by itself, and says nothing
 		return nil, fmt.Errorf("%w: the connection was interrupted", bus.ErrUnavailable)
 	}
-	return nil, classify(err)
+	return nil, r.classify(err)
 }
 
 func (r *receiver) Complete(ctx context.Context, m *bus.Received) error {
@@ -78,7 +87,7 @@ func (r *receiver) settle(m *bus.Received, settle func(*azservicebus.ReceivedMes
 	if !ok {
 		return fmt.Errorf("%w: the message %s was not received", bus.ErrLockLost, m.ID)
 	}
-	return classify(settle(of))
+	return r.classify(settle(of))
 }
 
 func (r *receiver) Peek(ctx context.Context, from int64, n int) ([]*bus.Received, error) {
@@ -96,7 +105,7 @@ func (r *receiver) Peek(ctx context.Context, from int64, n int) ([]*bus.Received
 func (r *receiver) peek(ctx context.Context, from int64, n int) ([]*azservicebus.ReceivedMessage, error) {
 	page, err := r.PeekMessages(ctx, n, &azservicebus.PeekMessagesOptions{FromSequenceNumber: &from})
 	if err != nil {
-		return nil, classify(err)
+		return nil, r.classify(err)
 	}
 	for _, m := range page {
 		if m.SequenceNumber == nil {
@@ -106,7 +115,7 @@ func (r *receiver) peek(ctx context.Context, from int64, n int) ([]*azservicebus
 	return page, nil
 }
 
-func (r *receiver) Close(ctx context.Context) error { return classify(r.Receiver.Close(ctx)) }
+func (r *receiver) Close(ctx context.Context) error { return r.classify(r.Receiver.Close(ctx)) }
 
 func received(messages []*azservicebus.ReceivedMessage) []*bus.Received {
 	all := make([]*bus.Received, len(messages))

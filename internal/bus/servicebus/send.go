@@ -30,7 +30,7 @@ func (c *Client) Send(ctx context.Context, topic string, messages ...bus.Message
 		case errors.Is(err, azservicebus.ErrMessageTooLarge):
 			return fmt.Errorf("%w: %s for %s", bus.ErrTooLarge, messages[0].ID, topic)
 		case err != nil:
-			return classify(err)
+			return bus.About(classify(err), c.names.Topic(topic), "")
 		}
 		c.sent.Add(int64(n))
 		messages = messages[n:]
@@ -70,7 +70,7 @@ func (c *Client) sender(topic string) (*azservicebus.Sender, error) {
 	if s, ok := c.senders[topic]; ok {
 		return s, nil
 	}
-	s, err := c.client.NewSender(topic, nil)
+	s, err := c.client.NewSender(c.names.Topic(topic), nil)
 	if err != nil {
 		return nil, classify(err)
 	}

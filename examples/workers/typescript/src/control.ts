@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServiceBusClient, ServiceBusReceiver } from '@azure/service-bus';
 import Long from 'long';
 import { readJson, readTime, type Job } from './contract.js';
+import { controlTopic, subscriptionPrefix } from './names.js';
 
 const interval = 5_000; // milliseconds between two reads
 const maxAge = 20_000; // milliseconds after which the worker begins no job
@@ -14,7 +15,7 @@ export class Controls {
   constructor(private readonly client: ServiceBusClient, private readonly workerId: string) {}
 
   async run(signal: AbortSignal): Promise<void> {
-    const receiver = this.client.createReceiver('worker-control', `worker-${this.workerId}`, { skipParsingBodyAsJson: true });
+    const receiver = this.client.createReceiver(controlTopic, subscriptionPrefix + this.workerId, { skipParsingBodyAsJson: true });
     while (!signal.aborted) {
       const began = performance.now();
       try {

@@ -4,6 +4,7 @@ import { ServiceBusError, type ServiceBusClient, type ServiceBusMessage, type Se
 import { check, failure, Failure, keyOf, readJob, success, Unreadable, type Job } from './contract.js';
 import type { Controls } from './control.js';
 import { functions } from './functions.js';
+import { jobsTopic, subscriptionPrefix } from './names.js';
 
 const maxTries = 10; // deliveries of a job that is never answered
 const maxRemembered = 500; // jobs whose results are kept for further deliveries
@@ -24,7 +25,7 @@ export class Jobs {
 
   // run takes jobs until the signal, then waits for the jobs in flight.
   async run(stopping: AbortSignal, grace: number): Promise<void> {
-    const receiver = this.client.createReceiver('worker-jobs', `worker-${this.workerId}`, {
+    const receiver = this.client.createReceiver(jobsTopic, subscriptionPrefix + this.workerId, {
       skipParsingBodyAsJson: true, maxAutoLockRenewalDurationInMs: 24 * 3600 * 1000,
     });
     while (!stopping.aborted) {

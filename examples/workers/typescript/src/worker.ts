@@ -3,6 +3,7 @@ import { DefaultAzureCredential } from '@azure/identity';
 import { ServiceBusClient, type ServiceBusMessage } from '@azure/service-bus';
 import { Controls } from './control.js';
 import { Jobs } from './jobs.js';
+import { resultsTopic } from './names.js';
 import { Presence } from './presence.js';
 
 const grace = 25_000; // milliseconds for the jobs in flight after SIGTERM
@@ -24,7 +25,7 @@ const stopping = new AbortController();
 for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => stopping.abort());
 
 const client = connect();
-const sender = client.createSender('worker-results');
+const sender = client.createSender(resultsTopic);
 const send = (message: ServiceBusMessage) => sender.sendMessages(message);
 const controls = new Controls(client, workerId);
 const jobs = new Jobs(client, workerId, Number(process.env.MAX_PARALLELISM ?? '8'), controls, send);
