@@ -22,8 +22,9 @@ func lintCommand(c *console) *cobra.Command {
 
 Steps are checked against the standard functions of this version. An unknown function, an
 unknown parameter, a missing required parameter, and values and output_params that do not
-fit are warnings, because a worker can have functions of its own. With --functions steps
-are checked against one of these:
+fit are warnings, because a worker can have functions of its own. A check that calls a
+function that does not only read is an error. With --functions steps are checked against
+one of these:
 
   a file       written by worker functions --output json or matoolkit worker get --output
                json: against these functions only
@@ -64,7 +65,8 @@ with --strict also when there are warnings. The file name - stands for standard 
 				}
 				rb, diagnostics := runbook.Parse(src)
 				if !diagnostics.HasErrors() {
-					diagnostics = slices.Concat(diagnostics, lint.Check(src, rb, lint.Catalogs{Standard: functions}))
+					known := lint.Catalogs{Standard: functions}
+					diagnostics = slices.Concat(diagnostics, lint.Check(src, rb, known), lint.ReadOnly(src, rb, known))
 				}
 				failed = failed || diagnostics.HasErrors() || strict && len(diagnostics) > 0
 				for _, d := range diagnostics {

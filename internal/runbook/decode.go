@@ -21,6 +21,7 @@ type draft struct {
 	quietPos          position
 	retry             *Retry
 	secret            []output // names whose values are secret
+	checks            []draftStep
 	init              []draftStep
 	phases            []draftPhase
 	removed           []draftStep
@@ -81,7 +82,7 @@ type output struct {
 func (d *draft) runbook() *Runbook {
 	r := &Runbook{
 		Name: d.name, Description: d.description, DataSource: d.source.DataSource, QuietHours: d.quiet, Retry: d.retry,
-		Init: steps(d.init), OnMemberRemoved: steps(d.removed), Rollbacks: map[string][]Step{},
+		Checks: steps(d.checks), Init: steps(d.init), OnMemberRemoved: steps(d.removed), Rollbacks: map[string][]Step{},
 	}
 	for _, s := range d.secret {
 		r.Secret = append(r.Secret, s.variable)
@@ -120,6 +121,7 @@ func (p *parser) runbook(root *yaml.Node) *draft {
 	d.quiet, d.quietPos = f.quietHours(), f.at("quiet_hours")
 	d.retry = f.retry()
 	d.secret = f.secret()
+	d.checks = f.checks()
 	d.init = f.steps("init", 0)
 	d.phases = f.phases()
 	d.removed = f.steps("on_member_removed", 0)
@@ -216,10 +218,19 @@ func (p *parser) worker(id string, pos position, path string) {
 
 // step reads one step, and where its name is.
 func (p *parser) step(n *yaml.Node, path string) (draftStep, position) {
-	s := draftStep{path: path}
-	f, ok := p.object(n, path, stepObject)
+	s, f, ok := p.call(n, path, stepObject)
 	if !ok {
 		return s, f.pos
+	}
+	return s, f.at("name")
+}
+
+// call reads one call of a function, a step or a check: the fields that its kind has.
+func (p *parser) call(n *yaml.Node, path string, kind Object) (draftStep, fields, bool) {
+	s := draftStep{path: path}
+	f, ok := p.object(n, path, kind)
+	if !ok {
+		return s, f, false
 	}
 	s.Name = f.title("name")
 	s.WorkerID = f.workerID()
@@ -239,7 +250,7 @@ func (p *parser) step(n *yaml.Node, path string) (draftStep, position) {
 	if s.Timeout = f.duration("timeout"); s.Timeout == 0 {
 		s.Timeout = DefaultTimeout
 	}
-	return s, f.at("name")
+	return s, f, true
 }
 
 func (f fields) function(s *draftStep) string {

@@ -63,7 +63,7 @@ const (
 	CodeOnCompleteOutput = "on-complete-output"           // a member's step uses an output of on_complete
 	CodePhaseVariable    = "phase-variable"               // a count such as `{{_phase_failed}}` outside of `on_complete`
 	CodePhaseOrder       = "phase-order"                  // a phase is listed after one that is due later
-	CodeReservedName     = "reserved-name"                // a name begins with _, or a phase is called init
+	CodeReservedName     = "reserved-name"                // a name begins with _, or a phase is called init or checks
 	CodeSecret           = "secret-in-runbook"            // a connection string or token instead of the name of a variable
 	CodeSecretPlace      = "secret-place"                 // a secret is the primary key, the batch time or a multi-valued column, or part of a function's name, or a filter or a condition uses it
 	CodeShadowedColumn   = "shadowed-column"              // an output or one of the `vars` has the name of a column, or a var that of an output
@@ -126,6 +126,11 @@ func (d Diagnostics) Err() error {
 		return nil
 	}
 	return errors.New(strings.Join(lines, "\n"))
+}
+
+// Errors are the findings that are errors.
+func (d Diagnostics) Errors() Diagnostics {
+	return slices.DeleteFunc(slices.Clone(d), func(d Diagnostic) bool { return d.Severity != SeverityError })
 }
 
 func (d Diagnostics) sort() {

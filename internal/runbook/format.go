@@ -34,7 +34,7 @@ func (o Object) names(requiredOnly bool) []string {
 func Format() []Object {
 	return []Object{
 		fileObject, sourceObject, columnObject, additionsObject, quietObject, windowObject,
-		phaseObject, stopObject, stepObject, pollObject, retryObject,
+		checkObject, phaseObject, stopObject, stepObject, pollObject, retryObject,
 	}
 }
 
@@ -48,6 +48,7 @@ var fileObject = Object{
 		{"quiet_hours", false, "When no phase of an automated batch starts.", quietObject.form()},
 		{"retry", false, "The retry policy of every step that has no `retry` of its own.", retryObject.form()},
 		{"secret", false, "A list of at most 100 columns and outputs. Their values are stored encrypted and never shown.", unique(list(columnForm(), 0, maxSecrets))},
+		{"checks", false, "Calls that only read, which find out before the first phase what would fail.", list(checkObject.form(), 0, MaxSteps)},
 		{"init", false, "Steps that run once per batch, before its phases. They have no member.", list(both(stepObject.form(), without("output_params")), 0, MaxSteps)},
 		{"phases", true, "A list of 1 to 200 phases.", list(phaseObject.form(), 1, MaxPhases)},
 		{"on_member_removed", false, "Steps that run for a member who leaves the batch.", stepsForm(0)},
@@ -118,7 +119,7 @@ var windowObject = Object{
 var phaseObject = Object{
 	Name: "phases[]", Doc: "Each member goes through the steps at their own pace. A member who failed takes no part in later phases.",
 	Fields: []Field{
-		{"name", true, "Unique among the phases, and not `init`.", both(title(), Form{"not": Form{"pattern": "^[Ii][Nn][Ii][Tt]$"}})},
+		{"name", true, "Unique among the phases, and not `init` or `checks`.", both(title(), Form{"not": Form{"pattern": "^([Ii][Nn][Ii][Tt]|[Cc][Hh][Ee][Cc][Kk][Ss])$"}})},
 		{"offset", true, "When the phase is due, relative to the batch start: `T-5d`, `T-4h`, `T-30m`, `T-90s`, `T-0`, `T+1d`. Seconds are rounded up to whole minutes, away from the start.", matching(offsetText)},
 		{"steps", true, "A list of 1 to 500 steps for each member.", stepsForm(1)},
 		{"when", false, "A [condition](#conditions). A member for whom it is false when they come to the phase counts as done with it.", text()},

@@ -25,6 +25,9 @@ func (f fields) phases() []draftPhase {
 		if strings.EqualFold(ph.Name, "init") {
 			f.p.errorf(g.at("name"), g.join("name"), CodeReservedName, "a phase cannot be called %q: the init steps are shown under that name", ph.Name)
 		}
+		if strings.EqualFold(ph.Name, ChecksName) {
+			f.p.errorf(g.at("name"), g.join("name"), CodeReservedName, "a phase cannot be called %q: the checks are shown under that name", ph.Name)
+		}
 		seen[ph.Name] = g.at("name").line
 		if s := g.text("offset"); s != "" {
 			offset, err := ParseOffset(s)

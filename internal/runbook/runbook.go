@@ -64,6 +64,7 @@ type Runbook struct {
 	QuietHours      *QuietHours // nil when there are none
 	Retry           *Retry      // for every step without its own; nil when there is none
 	Secret          []string    // columns and outputs whose values are stored encrypted and never shown
+	Checks          []Step      // for each member when they are added, and on demand; they only read
 	Init            []Step      // once a batch, before its phases
 	Phases          []Phase
 	OnMemberRemoved []Step
@@ -106,6 +107,7 @@ type Step struct {
 	Poll         *Poll             // nil when the function answers at once
 	Retry        *Retry            // replaces Runbook.Retry; nil when absent
 	Timeout      time.Duration     // from dispatch to result; never 0 after Parse
+	Require      bool              // of a check: the member starts no phase before it has passed
 }
 
 // The ways in which the waits between retries grow.
@@ -234,7 +236,7 @@ func (r *Runbook) Phase(name string) (Phase, bool) {
 }
 
 // Columns names the data columns a member needs: the primary key, and every
-// variable of the phases, the rollbacks and on_member_removed that is neither
+// variable of the phases, the checks, the rollbacks and on_member_removed that is neither
 // special nor an output of a step. Variables of on_complete are not columns.
 // The list is sorted and without duplicates.
 func (r *Runbook) Columns() []string {
@@ -247,6 +249,7 @@ func (r *Runbook) Columns() []string {
 		steps = append(steps, s...)
 	}
 	steps = append(steps, r.OnMemberRemoved...)
+	steps = append(steps, r.Checks...)
 
 	names := map[string]bool{}
 	for _, s := range steps {

@@ -40,10 +40,10 @@ func (f fields) secret() []output {
 
 // LastUse names the phase after which no step uses the value of a secret any more:
 // the last phase of those whose steps use or give it. It is empty where there is none
-// such: where no phase uses it, where the removal steps do, which may run at any time,
+// such: where no phase uses it, where the removal steps or the checks do, which may run at any time,
 // or where a phase that uses it falls due after the one that is listed last.
 func (r *Runbook) LastUse(secret string) string {
-	if slices.ContainsFunc(r.OnMemberRemoved, func(s Step) bool { return r.touches(s, secret) }) {
+	if slices.ContainsFunc(slices.Concat(r.OnMemberRemoved, r.Checks), func(s Step) bool { return r.touches(s, secret) }) {
 		return ""
 	}
 	var last Phase

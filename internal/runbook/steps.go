@@ -13,6 +13,7 @@ func (r *Runbook) EachStep(visit func(s Step, path []any)) {
 			visit(s, append(slices.Clone(path), i))
 		}
 	}
+	steps(r.Checks, "checks")
 	steps(r.Init, "init")
 	for i, p := range r.Phases {
 		steps(p.Steps, "phases", i, "steps")

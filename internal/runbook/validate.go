@@ -24,6 +24,7 @@ func (p *parser) validate(d *draft) {
 	v.order()
 	v.timing()
 	v.gates()
+	v.checkSteps()
 	v.initSteps()
 	v.phaseSteps()
 	v.removalSteps()

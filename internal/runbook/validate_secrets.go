@@ -80,7 +80,7 @@ func (v *validator) secretFields(s draftStep, secret map[string]bool) {
 
 // eachStep visits the steps of all lists.
 func (v *validator) eachStep(visit func(draftStep)) {
-	lists := [][]draftStep{v.d.init, v.d.removed}
+	lists := [][]draftStep{v.d.checks, v.d.init, v.d.removed}
 	for _, ph := range v.d.phases {
 		lists = append(lists, ph.steps, ph.onComplete)
 	}

@@ -32,10 +32,11 @@ func (p *Publisher) check(ctx context.Context, name string, yaml []byte, strict 
 	if err != nil {
 		return nil, nil, err
 	}
-	if bad := problems(lint.WorkerCase(yaml, rb, catalogs)); len(bad) > 0 {
+	checks := lint.ReadOnly(yaml, rb, catalogs)
+	if bad := problems(slices.Concat(lint.WorkerCase(yaml, rb, catalogs), checks.Errors())); len(bad) > 0 {
 		return nil, nil, runbookErrors(bad)
 	}
-	warnings := slices.Concat(diagnostics, p.settingsWithoutValue(yaml, rb), lint.Check(yaml, rb, catalogs))
+	warnings := slices.Concat(diagnostics, p.settingsWithoutValue(yaml, rb), lint.Check(yaml, rb, catalogs), checks)
 	if err := p.takeSecrets(ctx, rb, catalogs); err != nil {
 		return nil, nil, err
 	}

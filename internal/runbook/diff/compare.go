@@ -27,6 +27,7 @@ func Compare(old, newer *runbook.Runbook) Changes {
 	c.quietHours(old.QuietHours, newer.QuietHours)
 	c.retry("retry", old.Retry, newer.Retry)
 	c.field("secret", strings.Join(old.Secret, ", "), strings.Join(newer.Secret, ", "))
+	c.steps("checks", old.Checks, newer.Checks)
 	c.steps("init", old.Init, newer.Init)
 	c.phases(old.Phases, newer.Phases)
 	c.steps("on_member_removed", old.OnMemberRemoved, newer.OnMemberRemoved)
@@ -148,6 +149,7 @@ func (c *comparison) step(path string, from, to runbook.Step) {
 	c.poll(path+".poll", from.Poll, to.Poll)
 	c.retry(path+".retry", from.Retry, to.Retry)
 	c.field(path+".timeout", durationText(from.Timeout), durationText(to.Timeout))
+	c.field(path+".require", requireText(from.Require), requireText(to.Require))
 }
 
 // params compares parameters, and those within them, by name. A list is one value.
@@ -256,6 +258,13 @@ func windowsText(windows []runbook.Window) string {
 func approvalText(required bool) string {
 	if required {
 		return runbook.ApprovalRequired
+	}
+	return ""
+}
+
+func requireText(required bool) string {
+	if required {
+		return "true"
 	}
 	return ""
 }

@@ -31,7 +31,7 @@ func sample() *runbook.Runbook {
 	step := func(name string) runbook.Step {
 		return runbook.Step{
 			When: when,
-			Name: name, WorkerID: "w1", Function: "New", OnFailure: "undo", Timeout: time.Hour,
+			Name: name, WorkerID: "w1", Function: "New", OnFailure: "undo", Timeout: time.Hour, Require: true,
 			Params:       map[string]any{"Mail": "{{email}}", "Options": map[string]any{"Days": json.Number("3")}},
 			OutputParams: map[string]string{"UserId": "id"},
 			Poll:         &runbook.Poll{Interval: time.Minute, Timeout: 24 * time.Hour},
@@ -57,6 +57,7 @@ func sample() *runbook.Runbook {
 		QuietHours: &runbook.QuietHours{TimeZone: "UTC", Windows: []runbook.Window{{Days: []time.Weekday{1, 2}, From: 60, To: 120}}},
 		Retry:      &runbook.Retry{MaxRetries: 1, Interval: time.Minute, Backoff: runbook.BackoffExponential, MaxInterval: time.Hour, Jitter: 5},
 		Secret:     []string{"Password", "Token"},
+		Checks:     steps("k", "l"),
 		Init:       steps("i", "j"),
 		Phases:     []runbook.Phase{phase("one"), phase("two"), phase("three")},
 

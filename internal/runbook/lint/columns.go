@@ -27,6 +27,11 @@ type columnRule struct {
 // ColumnRules returns the rules of a runbook's columns.
 func (c Catalogs) ColumnRules(rb *runbook.Runbook) ColumnRules {
 	rules := ColumnRules{}
+	for _, s := range rb.Checks {
+		if s.When == nil {
+			rules.addStep(s, c)
+		}
+	}
 	for _, phase := range rb.Phases {
 		for _, s := range phase.Steps {
 			if phase.When == nil && s.When == nil {

@@ -5,6 +5,8 @@
 package schema
 
 import (
+	"slices"
+
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/signature"
 )
@@ -12,8 +14,11 @@ import (
 // Draft is the version of JSON Schema, which the YAML extension of VS Code reads best.
 const Draft = "http://json-schema.org/draft-07/schema#"
 
+// The definitions of what calls functions.
+const stepsKey, checksKey = "steps", "checks"
+
 // Document returns the JSON Schema of the format. With functions, steps can call these only, with
-// their parameters.
+// their parameters, and checks those of them that only read.
 func Document(functions []signature.Function) map[string]any {
 	definitions := map[string]any{}
 	objects := runbook.Format()
@@ -21,7 +26,8 @@ func Document(functions []signature.Function) map[string]any {
 		definitions[o.Key()] = object(o)
 	}
 	if functions != nil {
-		require(definitions["steps"].(map[string]any), calls(functions))
+		require(definitions[stepsKey].(map[string]any), calls(functions))
+		require(definitions[checksKey].(map[string]any), calls(slices.DeleteFunc(slices.Clone(functions), func(f signature.Function) bool { return !f.ReadOnly })))
 	}
 	return map[string]any{
 		"$schema":     Draft,
