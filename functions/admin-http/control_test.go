@@ -56,7 +56,10 @@ func (r fakeMembers) RemoveMember(_ context.Context, by audit.Caller, batch, mem
 }
 
 func (r fakeMembers) FindMember(_ context.Context, _ int, ref string) (int, error) {
-	if number, err := strconv.Atoi(ref); err == nil && number > 0 && number < 1<<31 {
+	if ref == "ada@contoso.com" {
+		return 3, nil
+	}
+	if number, err := strconv.Atoi(strings.TrimPrefix(ref, "id:")); err == nil && number > 0 && number < 1<<31 {
 		return number, nil
 	}
 	return 0, problem.New(api.CodeNotFound, "there is no member %q", ref)
@@ -97,19 +100,24 @@ func controlRoutes(t *testing.T) []route {
 		{post("/resume", "{}"), true, 200, `Resume avery@contoso 7 ""`, `"status":"active"`},
 		{post("/reschedule", `{"batchStartTime":"2026-03-09","dryRun":true,"reason":"x"}`), true, 200, `Reschedule avery@contoso 7 "2026-03-09" "x" true`, `"dryRun":true`},
 		{post("/approve", `{"phase":"cut / over","reason":"x"}`), true, 200, `Approve avery@contoso 7 "cut / over" "x"`, `"phaseName":"cut / over"`},
-		{post("/retry", ""), true, 202, `Repair avery@contoso 7 {Action:retry Selection:{Member:0 Status: Phase: Step: Error: ErrorGroup:} Version: From: Result:[] Reason: DryRun:false}`, `"task":"t1","selection":{}`},
+		{post("/retry", ""), true, 202, `Repair avery@contoso 7 {Action:retry Selection:{Member:0 Status: Phase: Step: Error: ErrorGroup:} MemberRef: Version: From: Result:[] Reason: DryRun:false}`, `"task":"t1","selection":{}`},
 		{
 			post("/retry", `{"memberId":3,"status":"failed","phase":"move","step":"copy","error":"Timed out","errorGroup":"g","version":"active","from":"new","reason":"x"}`),
 			true, 202,
-			`Repair avery@contoso 7 {Action:retry Selection:{Member:3 Status:failed Phase:move Step:copy Error:Timed out ErrorGroup:g} Version:active From:new Result:[] Reason:x DryRun:false}`, `"selection":{"memberId":3,`,
+			`Repair avery@contoso 7 {Action:retry Selection:{Member:3 Status:failed Phase:move Step:copy Error:Timed out ErrorGroup:g} MemberRef: Version:active From:new Result:[] Reason:x DryRun:false}`, `"selection":{"memberId":3,`,
 		},
-		{post("/retry", `{"dryRun":true}`), true, 200, `Repair avery@contoso 7 {Action:retry Selection:{Member:0 Status: Phase: Step: Error: ErrorGroup:} Version: From: Result:[] Reason: DryRun:true}`, `"action":"retry"`},
-		{post("/skip", `{"step":"copy","reason":"x"}`), true, 202, `Repair avery@contoso 7 {Action:skip-step Selection:{Member:0 Status: Phase: Step:copy Error: ErrorGroup:} Version: From: Result:[] Reason:x DryRun:false}`, `"action":"skip-step"`},
-		{post("/skip", `{"dryRun":true}`), true, 200, `Repair avery@contoso 7 {Action:skip-step Selection:{Member:0 Status: Phase: Step: Error: ErrorGroup:} Version: From: Result:[] Reason: DryRun:true}`, `"action":"skip-step"`},
+		{
+			post("/retry", `{"memberId":"ada@contoso.com"}`),
+			true, 202,
+			`Repair avery@contoso 7 {Action:retry Selection:{Member:3 Status: Phase: Step: Error: ErrorGroup:} MemberRef: Version: From: Result:[] Reason: DryRun:false}`, `"selection":{"memberId":3}`,
+		},
+		{post("/retry", `{"dryRun":true}`), true, 200, `Repair avery@contoso 7 {Action:retry Selection:{Member:0 Status: Phase: Step: Error: ErrorGroup:} MemberRef: Version: From: Result:[] Reason: DryRun:true}`, `"action":"retry"`},
+		{post("/skip", `{"step":"copy","reason":"x"}`), true, 202, `Repair avery@contoso 7 {Action:skip-step Selection:{Member:0 Status: Phase: Step:copy Error: ErrorGroup:} MemberRef: Version: From: Result:[] Reason:x DryRun:false}`, `"action":"skip-step"`},
+		{post("/skip", `{"dryRun":true}`), true, 200, `Repair avery@contoso 7 {Action:skip-step Selection:{Member:0 Status: Phase: Step: Error: ErrorGroup:} MemberRef: Version: From: Result:[] Reason: DryRun:true}`, `"action":"skip-step"`},
 		{
 			post("/mark-done", `{"errorGroup":"g","result":{"id":1},"reason":"x"}`),
 			true, 202,
-			`Repair avery@contoso 7 {Action:mark-done Selection:{Member:0 Status: Phase: Step: Error: ErrorGroup:g} Version: From: Result:[123 34 105 100 34 58 49 125] Reason:x DryRun:false}`, `"action":"mark-done"`,
+			`Repair avery@contoso 7 {Action:mark-done Selection:{Member:0 Status: Phase: Step: Error: ErrorGroup:g} MemberRef: Version: From: Result:[123 34 105 100 34 58 49 125] Reason:x DryRun:false}`, `"action":"mark-done"`,
 		},
 		{post("/steps/20000002000/skip", `{"reason":"x"}`), true, 200, `SkipStep avery@contoso 7 20000002000 "x"`, `"id":20000002000`},
 		{post("/steps/9007199254740991/done", `{"reason":"x"}`), true, 200, `MarkStepDone avery@contoso 7 9007199254740991 "" "x"`, `"status":"succeeded"`},
@@ -191,9 +199,11 @@ func TestRefusedControl(t *testing.T) {
 		{"empty start", post("/reschedule", `{"batchStartTime":""}`), 400, "invalid", "has 1 to 100"},
 		{"approval of no phase", post("/approve", `{"reason":"x"}`), 400, "invalid", "the phase is missing"},
 
-		{"member 0", post("/retry", `{"memberId":0}`), 400, "invalid", "memberId is 0"},
-		{"member beyond any", post("/retry", `{"memberId":2147483648}`), 400, "invalid", "numbered from 1"},
-		{"member by key", post("/retry", `{"memberId":"u1"}`), 400, "invalid", "memberId is a string"},
+		{"member 0", post("/retry", `{"memberId":0}`), 400, "invalid", "the member is 0; give the key as a text, or the number, from 1"},
+		{"member beyond any", post("/retry", `{"memberId":2147483648}`), 400, "invalid", "the number, from 1"},
+		{"member true", post("/retry", `{"memberId":true}`), 400, "invalid", "the member is true"},
+		{"empty member", post("/retry", `{"memberId":""}`), 400, "invalid", "the member is empty"},
+		{"unknown member", post("/skip", `{"memberId":"u1","reason":"x"}`), 404, "not_found", `no member "u1"`},
 		{"no phase", post("/retry", `{"phase":""}`), 400, "invalid", "phase has 0 characters"},
 		{"blank step", post("/retry", `{"step":"  "}`), 400, "invalid", "step has 2 characters"},
 		{"error too long", post("/retry", `{"error":"`+long+`"}`), 400, "invalid", "error has 1001 characters"},

@@ -26,7 +26,7 @@ func newKnown() *known { return &known{values: map[string][]string{}} }
 // their values.
 var fields = map[string][]string{
 	"etag": {"If-Match"}, "revision": {"revision"}, "continuationToken": {"continuationToken"}, "version": {"version", "from", "to"},
-	"phaseName": {"phase"}, "stepName": {"step"}, "memberId": {"memberId", "member"}, "memberKey": {"search", "member"},
+	"phaseName": {"phase"}, "stepName": {"step"}, "memberId": {"memberId", "member"}, "memberKey": {"search", "member", "memberId"},
 }
 
 func (k *known) learn(s *sent) {
@@ -223,7 +223,10 @@ func (k *known) object(t *rapid.T, s *openapi3.Schema, depth int) map[string]any
 		case name == "yamlContent":
 			out[name] = rapid.SampledFrom(runbooks).Draw(t, name)
 		case (name == "memberId") && len(k.of(name)) > 0:
-			out[name] = json.Number(rapid.SampledFrom(k.of(name)).Draw(t, name))
+			value := rapid.SampledFrom(k.of(name)).Draw(t, name)
+			if out[name] = value; json.Valid([]byte(value)) {
+				out[name] = json.Number(value)
+			}
 		default:
 			out[name] = k.json(t, name, s.Properties[name].Value, depth+1)
 		}

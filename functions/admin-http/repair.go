@@ -52,7 +52,7 @@ func (a *server) repair(c *gin.Context, request any, made func() (api.Repair, *a
 		return
 	}
 	r.DryRun = which.DryRun
-	if r.Selection, ok = selectionOf(c, which); !ok {
+	if r.Selection, ok = a.selectionOf(c, id, which); !ok {
 		return
 	}
 	if r.Reason, ok = reasonOf(c, which.ReasonRequest, r.Action != api.RepairRetry && !r.DryRun); !ok {
@@ -67,14 +67,8 @@ func (a *server) repair(c *gin.Context, request any, made func() (api.Repair, *a
 	accepted(c, view, err, "/api/batches/%d/members?status=%s", id, api.MemberFailed)
 }
 
-// selectionOf reads the fields that narrow a repair.
-func selectionOf(c *gin.Context, request *api.SelectionRequest) (which api.Selection, ok bool) {
-	if request.Member != nil {
-		if which.Member = *request.Member; which.Member < 1 || which.Member > 1<<31-1 {
-			invalid(c, "memberId is %d; members are numbered from 1", which.Member)
-			return which, false
-		}
-	}
+// selectionOf reads the fields that narrow a repair of a batch.
+func (a *server) selectionOf(c *gin.Context, batch int, request *api.SelectionRequest) (which api.Selection, ok bool) {
 	for _, f := range []struct {
 		name  string
 		given *string
@@ -89,6 +83,10 @@ func selectionOf(c *gin.Context, request *api.SelectionRequest) (which api.Selec
 		if !nonEmpty(c, f.name, f.given, f.into) {
 			return which, false
 		}
+	}
+	if request.Member != nil {
+		which.Member, ok = a.findMember(c, batch, string(*request.Member))
+		return which, ok
 	}
 	return which, true
 }

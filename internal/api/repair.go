@@ -20,6 +20,7 @@ var RepairStatuses = []string{StepFailed, StepPollTimeout}
 type Repair struct {
 	Action    string // one of the actions; empty: RepairRetry
 	Selection Selection
+	MemberRef string          // of a client, in place of Selection.Member: the key or the number of a member
 	Version   string          // of a retry: VersionActive, or empty for the version in which each member failed
 	From      string          // of a retry: the step to begin with; empty for the one that failed
 	Result    json.RawMessage // of steps that are marked as done: what their function would have returned

@@ -1,6 +1,10 @@
 package api
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"errors"
+	"strconv"
+)
 
 // The bodies of requests. A nil field was not given.
 
@@ -39,14 +43,34 @@ type RescheduleRequest struct {
 
 // SelectionRequest selects failed members, as Selection.
 type SelectionRequest struct {
-	Member     *int    `json:"memberId,omitempty"`
-	Status     *string `json:"status,omitempty"`
-	Phase      *string `json:"phase,omitempty"`
-	Step       *string `json:"step,omitempty"`
-	Error      *string `json:"error,omitempty"`
-	ErrorGroup *string `json:"errorGroup,omitempty"`
-	DryRun     bool    `json:"dryRun,omitempty"`
+	Member     *MemberRef `json:"memberId,omitempty"`
+	Status     *string    `json:"status,omitempty"`
+	Phase      *string    `json:"phase,omitempty"`
+	Step       *string    `json:"step,omitempty"`
+	Error      *string    `json:"error,omitempty"`
+	ErrorGroup *string    `json:"errorGroup,omitempty"`
+	DryRun     bool       `json:"dryRun,omitempty"`
 	ReasonRequest
+}
+
+// MemberRef names a member in a body: a text is the key or the number of the member, as in an
+// address; a JSON number is the number.
+type MemberRef string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (r *MemberRef) UnmarshalJSON(data []byte) error {
+	var text string
+	if json.Unmarshal(data, &text) == nil {
+		if *r = MemberRef(text); text == "" {
+			return errors.New("the member is empty; give the key or the number, or leave it out")
+		}
+		return nil
+	}
+	if n, err := strconv.ParseInt(string(data), 10, 32); err != nil || n < 1 {
+		return errors.New("the member is " + string(data) + "; give the key as a text, or the number, from 1")
+	}
+	*r = MemberRef("id:" + string(data))
+	return nil
 }
 
 // RetryRequest selects the failed members to retry.

@@ -51,8 +51,12 @@ func (c *Client) Approve(ctx context.Context, id int, phase, why string) (api.Ph
 // Repair lets the selected members who failed go on; all of them without a selection. A dry run
 // only tells the effect.
 func (c *Client) Repair(ctx context.Context, id int, r api.Repair) (api.RepairResult, error) {
+	member := r.MemberRef
+	if member == "" && r.Selection.Member > 0 {
+		member = "id:" + strconv.Itoa(r.Selection.Member)
+	}
 	which := api.SelectionRequest{
-		Member: given(r.Selection.Member), Status: given(r.Selection.Status), Phase: given(r.Selection.Phase), Step: given(r.Selection.Step),
+		Member: given(api.MemberRef(member)), Status: given(r.Selection.Status), Phase: given(r.Selection.Phase), Step: given(r.Selection.Step),
 		Error: given(r.Selection.Error), ErrorGroup: given(r.Selection.ErrorGroup), DryRun: r.DryRun, ReasonRequest: because(r.Reason),
 	}
 	var body any = which

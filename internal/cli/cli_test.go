@@ -47,7 +47,7 @@ func TestUsage(t *testing.T) {
 		{"member set 1 u1 Mail=a Mail=b", 2, `column "Mail" is given twice`},
 		{"batch remove-member 1 2", 2, "give --yes"},
 		{"batch approve 1", 2, "the phase is missing: matoolkit batch approve <id> <phase>"},
-		{"batch retry 1 --member 0", 2, "--member is 0; member numbers start at 1"},
+		{"batch retry 1 --member=", 2, "--member is empty; omit it to select all failed members"},
 		{"batch retry 1 --phase=", 2, "--phase is empty; omit it to select all failed members"},
 		{"batch retry 1 --error=", 2, "--error is empty"},
 		{"batch retry 1 --error-group=", 2, "--error-group is empty"},

@@ -15,17 +15,18 @@ import (
 // repairFlags are the options of the commands that let many failed members go on.
 type repairFlags struct {
 	which       api.Selection
+	member      string
 	why         string
 	yes, dryRun bool
 }
 
 // selecting are the options that select failed members by a text.
-var selecting = []string{"status", "phase", "step", "error", "error-group"}
+var selecting = []string{"member", "status", "phase", "step", "error", "error-group"}
 
 // add adds the options to a command, whose help says what it does to the members.
 func (f *repairFlags) add(cmd *cobra.Command, verb string) {
 	flags := cmd.Flags()
-	flags.IntVar(&f.which.Member, "member", 0, "only the member with this number")
+	flags.StringVar(&f.member, "member", "", "only the member with this key or number")
 	flags.StringVar(&f.which.Status, "status", "", "only members whose step ended with this status: "+strings.Join(api.RepairStatuses, " or "))
 	flags.StringVar(&f.which.Phase, "phase", "", "only members that failed in this phase")
 	flags.StringVar(&f.which.Step, "step", "", "only members that failed at this step")
@@ -43,9 +44,6 @@ func (f *repairFlags) check(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	if cmd.Flags().Changed("member") && f.which.Member < 1 {
-		return exit.Usagef("--member is %d; member numbers start at 1", f.which.Member)
-	}
 	return nil
 }
 
@@ -59,7 +57,7 @@ func nonEmpty(cmd *cobra.Command, name string) error {
 
 // refuse refuses the options that select members beside the number of one step.
 func (f *repairFlags) refuse(cmd *cobra.Command) error {
-	for _, name := range append([]string{"member", "dry-run", "yes"}, selecting...) {
+	for _, name := range append([]string{"dry-run", "yes"}, selecting...) {
 		if cmd.Flags().Changed(name) {
 			return exit.Usagef("--%s selects failed members; omit the step-id", name)
 		}
@@ -101,7 +99,7 @@ func (c *runner) repair(cmd *cobra.Command, batch string, f *repairFlags, r api.
 	if err != nil {
 		return err
 	}
-	r.Selection, r.Reason, r.DryRun = f.which, f.why, true
+	r.Selection, r.MemberRef, r.Reason, r.DryRun = f.which, f.member, f.why, true
 	texts := repairTexts[r.Action]
 	if !f.yes || f.dryRun {
 		view, err := s.Client.Repair(cmd.Context(), id, r)

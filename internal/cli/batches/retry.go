@@ -36,7 +36,7 @@ what the retry does. It returns at once; members restart one after another.`,
 		Example: `  matoolkit batch retry 42 --dry-run
   matoolkit batch retry 42 --step move-mailbox --error "timed out" --reason "the endpoint is back"
   matoolkit batch retry 42 --version active --reason "corrected the parameter"
-  matoolkit batch retry 42 --member 7 --from create-user --yes`,
+  matoolkit batch retry 42 --member ada@contoso.com --from create-user --yes`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, name := range []string{"version", "from"} {
 				if err := nonEmpty(cmd, name); err != nil {
