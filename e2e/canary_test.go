@@ -403,7 +403,7 @@ func (c *canaries) messages() (all []api.UnprocessableMessage) {
 // changing are the commands that change something, or that read nothing of the API.
 const changing = `auth login|auth logout|auth status|config set|config show|config path|completion|version|
 	runbook publish|runbook delete|runbook lint|runbook init|runbook schema|automation enable|automation disable|runbook confirm-additions|
-	batch create|batch advance|batch cancel|batch pause|batch resume|batch approve|batch add-members|batch remove-member|
+	batch create|batch set|batch advance|batch cancel|batch pause|batch resume|batch approve|batch add-members|batch remove-member|
 	batch confirm-removals|batch discard-removals|batch move-members|batch reschedule|batch update-members|member set|member clear-override|batch retry|batch skip-step|batch mark-done|messages replay|messages discard`
 
 // runEverything runs each command that reads, in each form and as each role. A command that

@@ -424,7 +424,7 @@ func TestHeadIsServedWhereGetIs(t *testing.T) {
 			t.Errorf("%s: GET has the headers %s, HEAD %s", r.path, headers[0], headers[1])
 		}
 	}
-	for path, allow := range map[string]string{"/api/batches/7/cancel": "POST", "/api/batches/7": "GET, HEAD", "/api/batches": "GET, HEAD, POST"} {
+	for path, allow := range map[string]string{"/api/batches/7/cancel": "POST", "/api/batches/7": "GET, HEAD, PATCH", "/api/batches": "GET, HEAD, POST"} {
 		method := http.MethodHead
 		if strings.Contains(allow, method) {
 			method = http.MethodPut

@@ -6,20 +6,23 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/csvtext"
+	"github.com/matoolkit/matoolkit/internal/problem"
 )
 
-// createBatch takes a form of two parts: runbookName and file, the CSV of members.
+// createBatch takes a form: runbookName and file, the CSV of members, and the details of the batch.
 func (a *server) createBatch(c *gin.Context) {
 	options, dry, ok := uploadOptions(c)
 	if !ok {
 		return
 	}
-	values, release, ok := a.form(c, part{"runbookName", maxName, "names the runbook"}, part{"file", a.MaxBody, csvOfMembers})
+	values, release, ok := a.form(c, part{name: "runbookName", limit: maxName, is: "names the runbook"}, part{name: "file", limit: a.MaxBody, is: csvOfMembers},
+		part{name: "name", limit: maxDetail, optional: true}, part{name: "note", limit: maxDetail, optional: true}, part{name: "owner", limit: maxDetail, optional: true})
 	if !ok {
 		return
 	}
@@ -34,6 +37,12 @@ func (a *server) createBatch(c *gin.Context) {
 		invalid(c, "the part runbookName of the form is empty")
 		return
 	}
+	details, err := detailsOf(values)
+	if err != nil {
+		fail(c, err)
+		return
+	}
+	options = append(options, api.WithDetails(details))
 	if dry {
 		view, err := a.Batches.CheckBatch(c.Request.Context(), name, values["file"], options...)
 		respond(c, view, err)
@@ -47,6 +56,50 @@ func (a *server) createBatch(c *gin.Context) {
 	c.Header("Location", "/api/batches/"+strconv.Itoa(view.ID))
 	replayed(c, view.Replayed)
 	c.JSON(http.StatusCreated, view)
+}
+
+// detailsOf reads the details of a batch from the parts of a form.
+func detailsOf(values map[string]*io.SectionReader) (d api.BatchDetails, err error) {
+	for name, to := range map[string]**string{"name": &d.Name, "note": &d.Note, "owner": &d.Owner} {
+		part, there := values[name]
+		if !there {
+			continue
+		}
+		text, err := io.ReadAll(part)
+		if err != nil {
+			return d, err
+		}
+		if !utf8.Valid(text) {
+			return d, problem.New(api.CodeInvalid, "the part %s of the form is not in UTF-8", name)
+		}
+		given := string(text)
+		*to = &given
+	}
+	return d, nil
+}
+
+// updateBatch takes the details to change. With If-Match it changes the batch only if it is still as the
+// caller saw it.
+func (a *server) updateBatch(c *gin.Context) {
+	id, ok := batchID(c)
+	if !ok {
+		return
+	}
+	var request api.UpdateBatchRequest
+	data, ok := optionalBody(c, 2*maxReason)
+	if !ok || len(data) > 0 && !(withoutNull(c, data) && decodeJSON(c, data, &request)) {
+		return
+	}
+	why, ok := reasonOf(c, request.ReasonRequest, false)
+	if !ok {
+		return
+	}
+	tags, ok := ifMatch(c)
+	if !ok {
+		return
+	}
+	view, err := a.Batches.UpdateBatch(c.Request.Context(), callerOf(c), id, request.BatchDetails, why, tags...)
+	tagged(c, view, view.ETag, err)
 }
 
 // uploadOptions reads how a member CSV is read, and whether nothing is written.

@@ -20,7 +20,8 @@ const (
 	maxReason = 12*api.MaxReason + 1024 // a character takes at most twelve bytes, as two escapes
 	maxRepair = 8*maxReason + maxResult // the reason, the filters and a result
 	maxResult = api.MaxResult + 64<<10  // a result, which may be spaced out a little, and a reason
-	maxStepID = 1<<53 - 1               // not bytes: the largest id, as in package engine
+	maxDetail = 4*api.MaxBatchNote + 1024
+	maxStepID = 1<<53 - 1 // not bytes: the largest id, as in package engine
 )
 
 // reasonOf gives the reason of a request. It answers and returns false when a reason that
@@ -204,7 +205,7 @@ func (a *server) addMembers(c *gin.Context) {
 	if !ok {
 		return
 	}
-	values, release, ok := a.form(c, part{"file", a.MaxBody, csvOfMembers})
+	values, release, ok := a.form(c, part{name: "file", limit: a.MaxBody, is: csvOfMembers})
 	if !ok {
 		return
 	}

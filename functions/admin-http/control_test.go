@@ -99,6 +99,8 @@ func controlRoutes(t *testing.T) []route {
 		{post("/pause", escaped), true, 200, `Pause avery@contoso 7 "` + strings.Repeat("😀", api.MaxReason) + `"`, `"reason":"😀`},
 		{post("/resume", "{}"), true, 200, `Resume avery@contoso 7 ""`, `"status":"active"`},
 		{post("/reschedule", `{"batchStartTime":"2026-03-09","dryRun":true,"reason":"x"}`), true, 200, `Reschedule avery@contoso 7 "2026-03-09" "x" true`, `"dryRun":true`},
+		{request{"PATCH", "/api/batches/7", "", jsonMedia, `{"name":"Wave 3","reason":"x"}`}, true, 200, `UpdateBatch avery@contoso 7 name="Wave 3" "x" []`, `"id":7`},
+		{request{"PATCH", "/api/batches/7", "", jsonMedia, `{"note":""}`}, true, 200, `UpdateBatch avery@contoso 7 note="" "" []`, `"etag":"b2"`},
 		{post("/approve", `{"phase":"cut / over","reason":"x"}`), true, 200, `Approve avery@contoso 7 "cut / over" "x"`, `"phaseName":"cut / over"`},
 		{post("/retry", ""), true, 202, `Repair avery@contoso 7 {Action:retry Selection:{Member:0 Status: Phase: Step: Error: ErrorGroup:} MemberRef: Version: From: Result:[] Reason: DryRun:false}`, `"task":"t1","selection":{}`},
 		{
@@ -195,6 +197,8 @@ func TestRefusedControl(t *testing.T) {
 		{"a body that is too large", post("/resume", strings.Repeat(" ", 40<<10)), 413, "too_large", ""},
 		{"phase name too long", post("/approve", `{"phase":"`+strings.Repeat("x", 101)+`"}`), 400, "invalid", "has 1 to 100"},
 		{"phase name not UTF-8", post("/approve", "{\"phase\":\"\xff\"}"), 400, "invalid", "UTF-8"},
+		{"details null", request{"PATCH", "/api/batches/7", "admin", jsonMedia, `{"owner":null}`}, 400, "invalid", "owner is null; leave it out"},
+		{"unknown detail", request{"PATCH", "/api/batches/7", "admin", jsonMedia, `{"title":"x"}`}, 400, "invalid", `unknown field "title"`},
 		{"no start", post("/reschedule", `{"reason":"x"}`), 400, "invalid", "the start is missing"},
 		{"empty start", post("/reschedule", `{"batchStartTime":""}`), 400, "invalid", "has 1 to 100"},
 		{"approval of no phase", post("/approve", `{"reason":"x"}`), 400, "invalid", "the phase is missing"},

@@ -181,6 +181,8 @@ func tour(c *contract, r *real) {
 	do("previewQuery", http.StatusOK, waves)
 	put := time.Now().Add(60 * time.Hour).UTC().Truncate(time.Hour).Format(time.RFC3339)
 	later := time.Now().Add(72 * time.Hour).UTC().Truncate(time.Hour).Format(time.RFC3339)
+	do("updateBatch", http.StatusOK, with(of("id", "3"), `{"name":"Wave 3","note":"last","owner":"Bea"}`))
+	do("updateBatch", http.StatusOK, with(of("id", "3"), `{"note":"","reason":"no longer"}`))
 	do("rescheduleBatch", http.StatusOK, with(of("id", "3"), fmt.Sprintf(`{"batchStartTime":%q,"dryRun":true}`, put)))
 	do("rescheduleBatch", http.StatusOK, with(of("id", "3"), fmt.Sprintf(`{"batchStartTime":%q,"reason":"postponed"}`, put)))
 	do("getBatch", http.StatusOK, of("id", "3"))

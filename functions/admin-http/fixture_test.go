@@ -132,11 +132,24 @@ func shownOptions(options []api.UploadOption) string {
 	if o.Delimiter != "" {
 		text += " by " + o.Delimiter
 	}
-	return text
+	return text + shownDetails(o.Details)
 }
 
 func (r fakeBatches) Batches(_ context.Context, o api.ListOptions) (api.Page[api.Batch], error) {
 	return api.Page[api.Batch]{Items: []api.Batch{{ID: 1}}, Continuation: "next"}, r.note("Batches %s", shown(o))
+}
+
+func (r fakeBatches) UpdateBatch(_ context.Context, by audit.Caller, id int, d api.BatchDetails, why string, tags ...string) (api.Batch, error) {
+	return api.Batch{ID: id, ETag: "b2"}, r.note("UpdateBatch %s %d%s %q %q", by.Name, id, shownDetails(d), why, tags)
+}
+
+func shownDetails(d api.BatchDetails) (text string) {
+	for name, given := range map[string]*string{"name": d.Name, "note": d.Note, "owner": d.Owner} {
+		if given != nil {
+			text += fmt.Sprintf(" %s=%q", name, *given)
+		}
+	}
+	return text
 }
 
 func (r fakeBatches) Batch(_ context.Context, id int) (api.Batch, error) {

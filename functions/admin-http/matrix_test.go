@@ -54,6 +54,7 @@ var demands = map[string]level{
 	"GET /api/batches":                             reader,
 	"POST /api/batches":                            administrator,
 	"GET /api/batches/:id":                         reader,
+	"PATCH /api/batches/:id":                       administrator,
 	"GET /api/batches/:id/members":                 reader,
 	"GET /api/audit":                               administrator,
 	"GET /api/batches/:id/audit":                   reader,

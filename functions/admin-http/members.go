@@ -91,7 +91,7 @@ func (a *server) updateMembers(c *gin.Context) {
 			return
 		}
 	}
-	values, release, ok := a.form(c, part{"file", a.MaxBody, csvOfMembers})
+	values, release, ok := a.form(c, part{name: "file", limit: a.MaxBody, is: csvOfMembers})
 	if !ok {
 		return
 	}

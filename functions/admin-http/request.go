@@ -68,7 +68,7 @@ func options[S ~string](c *gin.Context, statuses []S) (api.ListOptions, bool) {
 	values := c.MustGet(keyQuery).(url.Values)
 	o := api.ListOptions{
 		Continuation: values.Get("continuationToken"), Status: lower(values.Get("status")),
-		Runbook: values.Get("runbook"), Phase: values.Get("phase"), Sort: values.Get("sort"), Search: values.Get("search"),
+		Runbook: values.Get("runbook"), Name: values.Get("name"), Owner: values.Get("owner"), Phase: values.Get("phase"), Sort: values.Get("sort"), Search: values.Get("search"),
 		Topic: lower(values.Get("topic")),
 	}
 	if o.Status != "" && !slices.Contains(statuses, S(o.Status)) {

@@ -20,6 +20,8 @@ type part struct {
 	name  string
 	limit int64  // bytes
 	is    string // what it does, for one who has left it out
+
+	optional bool
 }
 
 const csvOfMembers = "holds the CSV of members"
@@ -27,14 +29,16 @@ const csvOfMembers = "holds the CSV of members"
 // errNoRoom says that the temporary folder does not take an upload.
 var errNoRoom = &problem.Error{Code: api.CodeUnavailable, Message: "the file cannot be stored while it is read; try again"}
 
-// form reads a form of exactly these parts. It goes part by part, so that one that is
+// form reads a form of these parts and no others. It goes part by part, so that one that is
 // too large or not expected is refused before the rest has been read. The parts are kept in
 // a temporary file, which release closes. It answers and returns false when the form is not
 // as it has to be.
 func (a *server) form(c *gin.Context, parts ...part) (values map[string]*io.SectionReader, release func(), ok bool) {
 	var names []string
 	for _, p := range parts {
-		names = append(names, p.name)
+		if !p.optional {
+			names = append(names, p.name)
+		}
 	}
 	expected := map[bool]string{true: "the part ", false: "the parts "}[len(names) == 1] + strings.Join(names, " and ")
 	media, params := mediaType(c)
@@ -60,7 +64,7 @@ func (a *server) form(c *gin.Context, parts ...part) (values map[string]*io.Sect
 		return nil, nil, false
 	}
 	for _, p := range parts {
-		if _, there := values[p.name]; !there {
+		if _, there := values[p.name]; !there && !p.optional {
 			invalid(c, "the form has no part %s, which %s", p.name, p.is)
 			return nil, nil, false
 		}

@@ -74,6 +74,7 @@ type Batches interface {
 	CheckBatch(ctx context.Context, runbookName string, csv membercsv.File, options ...api.UploadOption) (api.UploadCheck, error)
 	Batches(ctx context.Context, o api.ListOptions) (api.Page[api.Batch], error)
 	Batch(ctx context.Context, id int) (api.Batch, error)
+	UpdateBatch(ctx context.Context, by audit.Caller, batch int, d api.BatchDetails, why string, tags ...string) (api.Batch, error)
 	Phases(ctx context.Context, id int) (api.Page[api.Phase], error)
 	Advance(ctx context.Context, by audit.Caller, id int, phase string, tags ...string) (api.AdvanceResult, error)
 	Cancel(ctx context.Context, by audit.Caller, batch int, why string) (api.Batch, error)

@@ -107,6 +107,7 @@ type command struct {
 	action, target, why string
 	event               func(*model.Batch, model.Attribution) (model.Event, error)
 	state               func(*model.Batch) audit.State        // for the audit record, before and after
+	tags                []string                              // of which the batch has to have one to be changed; none: any
 	attribution         func(*model.Batch) *model.Attribution // of the caller whose command had this effect already; nil: the batch has no such attribution
 }
 
@@ -131,6 +132,9 @@ func (a *Admin) control(ctx context.Context, by audit.Caller, batch int, c *comm
 			return []model.Event{e}, err
 		},
 		Extra: func(s *applier.Snapshot, ds []model.Decision) (store.Writes, error) {
+			if ds[0].Batch != nil && !apiview.Matches(c.tags, apiview.ETag(s.BatchItem().ETag)) {
+				return nil, problem.New(api.CodeChanged, "batch %d has changed since you read it: read it again before you change it", batch)
+			}
 			if ds[0].Batch != nil {
 				return store.Writes{a.commandRecord(by, s.Before(), s.After(), c, s.Now.UTC())}, nil
 			}

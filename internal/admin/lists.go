@@ -20,7 +20,7 @@ func (a *Admin) Batches(ctx context.Context, o api.ListOptions) (api.Page[api.Ba
 	if err != nil {
 		return api.Page[api.Batch]{}, err
 	}
-	found, err := a.store.Batches(ctx, store.BatchFilter{Status: model.BatchStatus(o.Status), Runbook: o.Runbook, RunbookPrefix: o.Search}, paging)
+	found, err := a.store.Batches(ctx, store.BatchFilter{Status: model.BatchStatus(o.Status), Runbook: o.Runbook, RunbookPrefix: o.Search, Name: o.Name, Owner: o.Owner}, paging)
 	if err != nil {
 		return api.Page[api.Batch]{}, err
 	}

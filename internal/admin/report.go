@@ -72,7 +72,7 @@ func (r *reporting) begin(ctx context.Context, id int) error {
 	r.batch = item.Doc
 	b := &r.batch
 	r.head = report.Batch{
-		ID: b.ID, Runbook: b.Runbook, Version: b.Version, Status: string(b.Status), Notes: reportNotes(b), CreatedBy: b.CreatedBy,
+		ID: b.ID, Name: apiview.Batch(*b).Name, Owner: b.Owner, Runbook: b.Runbook, Version: b.Version, Status: string(b.Status), Notes: reportNotes(b), CreatedBy: b.CreatedBy,
 		Start: b.StartTime, Completed: b.CompletedAt, Members: b.Members - b.Removed, Removed: b.Removed, AsOf: r.head.AsOf,
 	}
 	for _, p := range b.Phases {
@@ -128,6 +128,9 @@ func reportNotes(b *model.Batch) []string {
 			note += ": " + m.Why
 		}
 		notes = append(notes, note)
+	}
+	if b.Note != "" {
+		notes = append(notes, "Note: "+b.Note)
 	}
 	if b.Error != "" {
 		notes = append(notes, b.Error)

@@ -8,6 +8,9 @@ import (
 // Batch is a batch.
 type Batch struct {
 	ID                int                 `json:"id"`
+	Name              string              `json:"name,omitempty"` // of a batch from a data source without a name: the runbook and the start
+	Note              string              `json:"note,omitempty"`
+	Owner             string              `json:"owner,omitempty"`
 	RunbookName       string              `json:"runbookName"`
 	RunbookVersion    int                 `json:"runbookVersion"`
 	Status            string              `json:"status"` // one of BatchStatuses

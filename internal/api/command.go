@@ -2,6 +2,21 @@ package api
 
 import "time"
 
+// BatchDetails are what people call a batch and note about it. A nil field is not given; an empty text
+// is none.
+type BatchDetails struct {
+	Name  *string `json:"name,omitempty"`
+	Note  *string `json:"note,omitempty"`
+	Owner *string `json:"owner,omitempty"` // who answers for the batch
+}
+
+// How many characters the details of a batch may have.
+const (
+	MaxBatchName  = 100
+	MaxBatchOwner = 200
+	MaxBatchNote  = 1000
+)
+
 // AdvanceResult is the answer to an advance: the phase that was started, now or by an
 // earlier request, with its counts, and the phases that can be started after it.
 type AdvanceResult struct {
@@ -39,6 +54,7 @@ type PhaseMove struct {
 type UploadOptions struct {
 	AllowInOtherBatches bool   // accept people who are members of other batches that have not ended
 	Delimiter           string // comma, semicolon, tab or bar; empty: the header decides
+	Details             BatchDetails
 }
 
 // UploadOption sets an option of an upload.
@@ -49,6 +65,11 @@ func AllowInOtherBatches(o *UploadOptions) { o.AllowInOtherBatches = true }
 
 // DelimitedBy names the delimiter of the file.
 func DelimitedBy(name string) UploadOption { return func(o *UploadOptions) { o.Delimiter = name } }
+
+// WithDetails gives a new batch details. Without an owner, whoever creates the batch is the owner.
+func WithDetails(d BatchDetails) UploadOption {
+	return func(o *UploadOptions) { o.Details = d }
+}
 
 // UploadOptionsOf returns the options that are set.
 func UploadOptionsOf(options []UploadOption) UploadOptions {

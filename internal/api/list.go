@@ -6,6 +6,7 @@ type ListOptions struct {
 	Continuation string // as the previous page gave it
 	Status       string // only items of this status; empty for all
 	Runbook      string // batches only
+	Name, Owner  string // batches only, in any case; of the names, those that were given
 	Phase        string // steps only
 	Member       int    // steps only; 0 for all
 	MemberRef    string // of a client, in place of Member: the key or the number of a member

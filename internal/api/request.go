@@ -41,6 +41,12 @@ type RescheduleRequest struct {
 	ReasonRequest
 }
 
+// UpdateBatchRequest gives a batch other details.
+type UpdateBatchRequest struct {
+	BatchDetails
+	ReasonRequest
+}
+
 // SelectionRequest selects failed members, as Selection.
 type SelectionRequest struct {
 	Member     *MemberRef `json:"memberId,omitempty"`

@@ -62,16 +62,38 @@ func (c *Client) Template(ctx context.Context, name string) ([]byte, error) {
 // CreateBatch makes a batch of the members in a CSV file. An answer that is lost is asked
 // for again, by a key that keeps the API from making a second batch.
 func (c *Client) CreateBatch(ctx context.Context, runbook string, csv []byte, options ...api.UploadOption) (api.Batch, error) {
-	k, err := upload(csv, options, map[string]string{"runbookName": runbook}, "batches")
+	k, err := upload(csv, options, creation(runbook, options), "batches")
 	if err != nil {
 		return api.Batch{}, err
 	}
 	return ask[api.Batch](ctx, c, once(k))
 }
 
+// creation has the fields of a form that creates a batch.
+func creation(runbook string, options []api.UploadOption) map[string]string {
+	fields := map[string]string{"runbookName": runbook}
+	d := api.UploadOptionsOf(options).Details
+	for name, text := range map[string]*string{"name": d.Name, "note": d.Note, "owner": d.Owner} {
+		if text != nil {
+			fields[name] = *text
+		}
+	}
+	return fields
+}
+
+// UpdateBatch gives a batch another name, note or owner. With a tag, only if the batch still has it.
+func (c *Client) UpdateBatch(ctx context.Context, id int, d api.BatchDetails, why, tag string) (api.Batch, error) {
+	k, err := postJSON(api.UpdateBatchRequest{BatchDetails: d, ReasonRequest: because(why)}, batchPath(id)...)
+	if err != nil {
+		return api.Batch{}, err
+	}
+	k.method, k.ifMatch, k.repeatable = http.MethodPatch, tag, tag == ""
+	return ask[api.Batch](ctx, c, k)
+}
+
 // CheckBatch asks what CreateBatch would create or refuse.
 func (c *Client) CheckBatch(ctx context.Context, runbook string, csv []byte, options ...api.UploadOption) (api.UploadCheck, error) {
-	k, err := upload(csv, options, map[string]string{"runbookName": runbook}, "batches")
+	k, err := upload(csv, options, creation(runbook, options), "batches")
 	if err != nil {
 		return api.UploadCheck{}, err
 	}
@@ -159,7 +181,7 @@ func listed[V any](ctx context.Context, c *Client, o api.ListOptions, path ...st
 func listQuery(o api.ListOptions) url.Values {
 	query := url.Values{}
 	for name, value := range map[string]string{
-		"continuationToken": o.Continuation, "status": o.Status, "sort": o.Sort, "search": o.Search, "runbook": o.Runbook, "phase": o.Phase,
+		"continuationToken": o.Continuation, "status": o.Status, "sort": o.Sort, "search": o.Search, "runbook": o.Runbook, "name": o.Name, "owner": o.Owner, "phase": o.Phase,
 		"limit": positive(o.Limit), "member": cmp.Or(o.MemberRef, positive(o.Member)), "topic": o.Topic,
 	} {
 		if value != "" {

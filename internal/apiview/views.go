@@ -20,12 +20,20 @@ func Batch(b model.Batch) api.Batch { return BatchSummary(store.SummaryOf(&b)) }
 // BatchSummary converts the summary of a batch.
 func BatchSummary(b store.BatchSummary) api.Batch {
 	return api.Batch{
-		ID: b.ID, RunbookName: b.RunbookName, RunbookVersion: b.RunbookVersion, Status: string(b.Status), IsManual: b.IsManual,
+		ID: b.ID, Name: cmp.Or(b.Name, usualName(b)), Note: b.Note, Owner: b.Owner, RunbookName: b.RunbookName, RunbookVersion: b.RunbookVersion, Status: string(b.Status), IsManual: b.IsManual,
 		CreatedBy: b.CreatedBy, BatchStartTime: b.BatchStartTime, DetectedAt: b.DetectedAt, CompletedAt: b.CompletedAt,
 		CurrentPhase: b.CurrentPhase, MemberCount: b.MemberCount, RemovedCount: b.RemovedCount, Error: b.Error,
 		Paused: Attribution(b.Paused), Cancelled: Attribution(b.Cancelled), Rescheduled: Attribution(b.Rescheduled), EarlierStarts: b.EarlierStarts,
 		Filling: b.Filling, Held: RemovalHold(b.ID, b.Held), DiscardedRemovals: b.DiscardedRemovals, Shared: b.Shared,
 	}
+}
+
+// usualName names a batch from a data source by its runbook and its start.
+func usualName(b store.BatchSummary) string {
+	if b.IsManual || b.BatchStartTime == nil {
+		return ""
+	}
+	return b.RunbookName + " " + b.BatchStartTime.UTC().Format("2006-01-02 15:04Z")
 }
 
 // Attribution converts a mark; nil for none.

@@ -37,7 +37,7 @@ var done = []auditCase{
 		ask: func(s *stage, by audit.Caller) error {
 			return errorOf(s.app.CreateBatch(s.ctx, by, "two", []byte(people(2)), api.AllowInOtherBatches))
 		},
-		line: `create batch N "" ""  -> {"allowInOtherBatches":true,"memberCount":2,"runbookName":"two","runbookVersion":1,"status":"active"}`, anew: true,
+		line: `create batch N "" ""  -> {"allowInOtherBatches":true,"memberCount":2,"owner":"grace","runbookName":"two","runbookVersion":1,"status":"active"}`, anew: true,
 	},
 	{
 		name: "advance",
@@ -62,6 +62,14 @@ var done = []auditCase{
 		prep: paused,
 		ask:  func(s *stage, by audit.Caller) error { return errorOf(s.app.Pause(s.ctx, by, 1, "a freeze")) },
 		line: `pause batch 1 "" "a freeze" PAUSED -> PAUSED`,
+	},
+	{
+		name: "update-batch",
+		prep: startTwo(twoSteps, true),
+		ask: func(s *stage, by audit.Caller) error {
+			return errorOf(s.app.UpdateBatch(s.ctx, by, 1, detailsOf("Wave 3", "-", "-"), "as agreed"))
+		},
+		line: `update-batch batch 1 "" "as agreed" {"name":"","note":"","owner":"ada"} -> {"name":"Wave 3","note":"","owner":"ada"}`,
 	},
 	{
 		name: "resume",

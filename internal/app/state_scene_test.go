@@ -223,6 +223,7 @@ func (m *making) perform() {
 		m.onward(id)
 	}
 	must(m.app.Cancel(m.ctx, ada, stopped, "a test"))(s.t)
+	must(m.app.UpdateBatch(m.ctx, ada, stopped, detailsOf("the stopped", "a test", "bea"), ""))(s.t)
 	m.pass(6 * time.Hour) // 17:00
 
 	m.publishNew(strings.Replace(moves, "name: check,", "name: look,", 1), api.PublishOptions{Overdue: api.OverdueRerun, RerunInit: true})

@@ -49,6 +49,11 @@ func ScheduleState(b *model.Batch) State {
 	return State{"batchStartTime": b.StartTime.UTC(), "phases": due}
 }
 
+// DetailsState returns the name, the note and the owner of a batch.
+func DetailsState(b *model.Batch) State {
+	return State{"name": b.Name, "note": b.Note, "owner": b.Owner}
+}
+
 // BatchCreated returns the audit record of the creation of a batch.
 func BatchCreated(c Caller, b *model.Batch, now time.Time) store.AuditRecord {
 	made := State{"status": b.Status, "runbookName": b.Runbook, "runbookVersion": b.Version, "memberCount": b.Members}
@@ -57,6 +62,11 @@ func BatchCreated(c Caller, b *model.Batch, now time.Time) store.AuditRecord {
 	}
 	if b.Shared {
 		made["allowInOtherBatches"] = true
+	}
+	for name, value := range DetailsState(b) {
+		if value != "" {
+			made[name] = value
+		}
 	}
 	return store.AuditRecord{At: now, Actor: c.Actor(), Action: "create", Batch: b.ID, After: made.JSON()}
 }

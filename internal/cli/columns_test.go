@@ -151,8 +151,8 @@ func TestColumns(t *testing.T) {
 		}
 	}
 	for args, says := range map[string]string{
-		"batch list --columns colour":              `--columns: unknown column "colour": use batch, runbook, version,`,
-		"batch list --sort=-colour":                `--sort: unknown column "colour": use batch, runbook,`,
+		"batch list --columns colour":              `--columns: unknown column "colour": use batch, name, runbook, version,`,
+		"batch list --sort=-colour":                `--sort: unknown column "colour": use batch, name, runbook,`,
 		"batch list --columns batch --output json": "--columns and --output json cannot be given together",
 		"batch pause 42 --columns batch":           "unknown flag: --columns",
 	} {
@@ -182,7 +182,7 @@ func TestDetails(t *testing.T) {
 		says   string
 	}{
 		"member get 42 9": {4, "batch 42 has no member 9"}, "member get 42 nobody@x": {4, "batch 42 has no member nobody@x"},
-		"step get 42 9": {4, "batch 42 has no step 9"}, "step get 42 copy": {2, `invalid step "copy"`}, "member get one 1": {2, `invalid batch "one"`},
+		"step get 42 9": {4, "batch 42 has no step 9"}, "step get 42 copy": {2, `invalid step "copy"`}, "member get 0 1": {2, `invalid batch "0"`},
 	} {
 		if out, notices, status := p.as(80, strings.Fields(args)...); status != want.status || out != "" || !strings.Contains(notices, want.says) {
 			t.Errorf("%s: status %d: %s%s", args, status, out, notices)

@@ -170,7 +170,7 @@ func TestControlIsForAdministrators(t *testing.T) {
 	p := newSystem(t, entra.DefaultReaderUPN).signedIn()
 	csv := p.file("members.csv", "UserId\nu1\n")
 	for _, args := range []string{
-		"cancel 1 --yes", "pause 1", "resume 1", "reschedule 1 --start 2026-03-09 --yes", "approve 1 move", "retry 1 --yes", "skip-step 1 5 --reason x", "mark-done 1 5 --reason x",
+		"cancel 1 --yes", "set 1 --name x", "pause 1", "resume 1", "reschedule 1 --start 2026-03-09 --yes", "approve 1 move", "retry 1 --yes", "skip-step 1 5 --reason x", "mark-done 1 5 --reason x",
 		"add-members 1 " + csv, "remove-member 1 2 --yes", "update-members 1 " + csv + " --yes",
 	} {
 		if _, err, status := p.run(append([]string{"batch"}, strings.Fields(args)...)...); status != 3 || !strings.Contains(err, "require the app role Admin") {

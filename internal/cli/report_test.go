@@ -38,7 +38,7 @@ func TestReportOfABatch(t *testing.T) {
 	do(0, "batch", "watch", "1", "--until-idle", "--quiet")
 
 	csv, _ := do(0, "batch", "report", "1")
-	for _, want := range []string{"1,1,'=u1,in progress,", "1,2,u2,failed at prepare/check,,prepare,check,", "release: release succeeded", "1,3,u3,removed,"} {
+	for _, want := range []string{"1,,1,'=u1,in progress,", "1,,2,u2,failed at prepare/check,,prepare,check,", "release: release succeeded", "1,,3,u3,removed,"} {
 		if !strings.Contains(csv, want) {
 			t.Errorf("there is no %s in %s", want, csv)
 		}
@@ -71,7 +71,7 @@ func TestReportOfABatch(t *testing.T) {
 		t.Errorf("said %s", said)
 	}
 	do(0, "batch", "report", "1", "--file", filepath.Join(p.dir, "one.txt"), "--format", "csv")
-	do(2, "batch", "report", "one")
+	do(2, "batch", "report", "0")
 	// The error of a failed write has the name of the file in --file.
 	if _, said := do(1, "batch", "report", "1", "--file", filepath.Join(p.dir, "nowhere", "one.csv")); !strings.Contains(said, "nowhere/one.csv: ") {
 		t.Errorf("said %s", said)

@@ -103,8 +103,18 @@ func onBatchCreated(s model.State, e model.BatchCreated) (model.Decision, error)
 	} else {
 		b = NewBatch(e.ID, rb, e.Version, e.Members, nil, e.By, e.At)
 	}
-	b.Shared = e.Shared
+	b.Shared, b.BatchDetails = e.Shared, e.Details
 	return batchChanged(&b), nil
+}
+
+// onBatchUpdated gives a batch other details, also after its end.
+func onBatchUpdated(b *model.Batch, e model.BatchUpdated) model.Decision {
+	next := b.With(e.Name, e.Note, e.Owner)
+	if next == b.BatchDetails {
+		return model.Decision{Repeated: true}
+	}
+	b.BatchDetails = next
+	return batchChanged(b)
 }
 
 // onBatchFilled opens a batch whose members are stored: it announces the init sequence,

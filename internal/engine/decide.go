@@ -127,6 +127,8 @@ func decideControl(s model.State, _, b *model.Batch, e model.Event, now time.Tim
 		d = onBatchFilled(b, now)
 	case model.BatchRescheduled:
 		d, err = onBatchRescheduled(b, e, now)
+	case model.BatchUpdated:
+		d = onBatchUpdated(b, e)
 	case model.EarlierStartsReleased:
 		d = onEarlierStartsReleased(b, e)
 	case model.SecretsErased:

@@ -187,7 +187,7 @@ func (s *system) deliver(i int) {
 func (s *system) intervene() {
 	mark := model.Attribution{By: "ada", At: s.now}
 	phase := 1 + s.pick(len(s.batch.Phases))
-	switch s.pick(23) {
+	switch s.pick(24) {
 	case 0:
 		s.event(model.BatchPaused{By: mark})
 	case 1, 2:
@@ -226,6 +226,9 @@ func (s *system) intervene() {
 		s.event(model.SecretsDue{Page: s.pick(max(1, s.batch.PageCount()))})
 	case 22:
 		s.reschedule(mark)
+	case 23:
+		name := fmt.Sprint(s.pick(2))
+		s.event(model.BatchUpdated{Name: &name})
 	}
 }
 

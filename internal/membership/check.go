@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/matoolkit/matoolkit/internal/api"
@@ -13,10 +14,12 @@ import (
 // CheckBatch refuses what CreateBatchFrom would refuse, with the same errors, and writes nothing. The
 // caller's idempotency key does not matter.
 func (r *Registrar) CheckBatch(ctx context.Context, runbookName string, csv membercsv.File, options ...api.UploadOption) (api.UploadCheck, error) {
-	if err := checkSize(csv); err != nil {
+	o := api.UploadOptionsOf(options)
+	_, err := CheckDetails(o.Details)
+	if err = cmp.Or(checkSize(csv), err); err != nil {
 		return api.UploadCheck{}, err
 	}
-	u, err := r.readUpload(ctx, r.creation(audit.Caller{}, runbookName, csv, api.UploadOptionsOf(options)))
+	u, err := r.readUpload(ctx, r.creation(audit.Caller{}, runbookName, csv, o))
 	if err != nil {
 		return api.UploadCheck{}, err
 	}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
@@ -51,6 +52,9 @@ func (r *Registrar) CreateBatchFrom(ctx context.Context, by audit.Caller, runboo
 
 func (r *Registrar) createBatch(ctx context.Context, by audit.Caller, runbookName string, csv membercsv.File, o api.UploadOptions) (api.Batch, error) {
 	u, err := r.readUpload(ctx, r.creation(by, runbookName, csv, o))
+	if err == nil {
+		u.details, err = detailsOf(by, o)
+	}
 	if err != nil {
 		return api.Batch{}, err
 	}
@@ -68,13 +72,31 @@ func (r *Registrar) createBatch(ctx context.Context, by audit.Caller, runbookNam
 // creation is the request to create a batch.
 func (r *Registrar) creation(by audit.Caller, runbookName string, csv membercsv.File, o api.UploadOptions) uploadRequest {
 	return uploadRequest{
-		by: by, partition: store.PartitionBatches, about: []string{runbookName}, csv: csv, options: o, outcome: "no batch was created",
+		by: by, partition: store.PartitionBatches, about: creationOf(runbookName, o), csv: csv, options: o, outcome: "no batch was created",
 		runbook: runbookName,
 		version: func(ctx context.Context) (int, error) {
 			version, _, err := r.runbooks.Active(ctx, runbookName)
 			return version.Version, err
 		},
 	}
+}
+
+// creationOf identifies the request to create a batch, with the details that it gives.
+func creationOf(runbookName string, o api.UploadOptions) []string {
+	about := []string{runbookName}
+	for name, text := range map[string]*string{"name": o.Details.Name, "note": o.Details.Note, "owner": o.Details.Owner} {
+		if text != nil {
+			about = append(about, name+"="+*text)
+		}
+	}
+	slices.Sort(about[1:])
+	return about
+}
+
+// detailsOf gives the details of a new batch, whose owner is its creator unless they name another.
+func detailsOf(by audit.Caller, o api.UploadOptions) (model.BatchDetails, error) {
+	d, err := CheckDetails(o.Details)
+	return model.BatchDetails{Owner: by.Name}.With(d.Name, d.Note, d.Owner), err
 }
 
 // findOrWriteBatch gives the batch of an upload, and reports whether another call wrote it.
@@ -114,7 +136,7 @@ func (r *Registrar) writeBatch(ctx context.Context, u *upload) (b model.Batch, e
 // ensureDocument writes the document of a new batch, and the summary of it, unless they exist.
 func (r *Registrar) ensureDocument(ctx context.Context, by audit.Caller, b model.Batch) (_ model.Batch, existed bool, err error) {
 	s, existed, err := r.CreateDocument(ctx, by, model.BatchCreated{
-		ID: b.ID, Runbook: b.Runbook, Version: b.Version, Members: b.Members, By: b.CreatedBy, At: b.DetectedAt, Shared: b.Shared,
+		ID: b.ID, Runbook: b.Runbook, Version: b.Version, Members: b.Members, By: b.CreatedBy, At: b.DetectedAt, Shared: b.Shared, Details: b.BatchDetails,
 	})
 	if err != nil && (existed || s != nil && s.Written != nil) { // an error would make the caller create the batch twice
 		r.log.WarnContext(ctx, "failed to write the batch summary; the next tick writes it", logkey.BatchID, b.ID, logkey.Error, err)
@@ -150,7 +172,7 @@ func (r *Registrar) prepareBatch(ctx context.Context, u *upload) (model.Batch, e
 		return model.Batch{ID: id}, err
 	}
 	b := engine.NewBatch(id, u.runbook, u.record.Doc.Version, len(u.Rows), nil, u.by.Name, u.record.Doc.At)
-	b.Shared = u.shared
+	b.Shared, b.BatchDetails = u.shared, u.details
 	if err := r.writeMembers(ctx, b, u); err != nil {
 		return b, err
 	}

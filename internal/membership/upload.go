@@ -9,6 +9,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/idempotency"
 	"github.com/matoolkit/matoolkit/internal/membercsv"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/runbook/lint"
@@ -33,7 +34,8 @@ type upload struct {
 	record  store.Item[store.IdempotencyRecord] // without an ETag where none is stored
 	runbook *runbook.Runbook
 	membercsv.Members
-	shared bool // the people may be in other batches
+	shared  bool               // the people may be in other batches
+	details model.BatchDetails // of a new batch
 }
 
 // repeats reports whether the request was received before.

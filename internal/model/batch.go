@@ -16,6 +16,7 @@ import (
 // Batch is a group of members who go through a runbook together, with its phase
 // executions. Times are UTC; a nil time has not come.
 type Batch struct {
+	BatchDetails
 	ID                int          `json:"batchId"`
 	Runbook           string       `json:"runbook"`
 	Version           int          `json:"version"`
@@ -50,6 +51,27 @@ type Batch struct {
 	Phases            []Phase      `json:"phases"`                      // append-only: an execution's place never changes
 
 	Quiet *runbook.QuietHours `json:"quiet,omitempty"` // of its version: no phase begins in them; nil in a manual batch
+}
+
+// BatchDetails are what people call a batch and note about it. All can be empty.
+type BatchDetails struct {
+	Name  string `json:"name,omitempty"`
+	Note  string `json:"note,omitempty"`
+	Owner string `json:"owner,omitempty"` // who answers for it
+}
+
+// With returns the details with those that are given in their place.
+func (d BatchDetails) With(name, note, owner *string) BatchDetails {
+	if name != nil {
+		d.Name = *name
+	}
+	if note != nil {
+		d.Note = *note
+	}
+	if owner != nil {
+		d.Owner = *owner
+	}
+	return d
 }
 
 // ReleaseTask names the task that releases the batch's paused runs since it was last resumed or

@@ -157,6 +157,7 @@ type (
 		By               string     // the administrator who creates a manual batch
 		At               time.Time
 		Shared           bool // its members may be in other batches
+		Details          BatchDetails
 	}
 	// MembersRefreshed: the data source has other data of members than the batch.
 	MembersRefreshed struct{ Members []RefreshedMember }
@@ -179,6 +180,8 @@ type (
 		Start time.Time
 		By    Attribution
 	}
+	// BatchUpdated: an administrator gives the batch other details. A nil field stays as it is.
+	BatchUpdated struct{ Name, Note, Owner *string }
 	// EarlierStartsReleased: no row of the batch's members has these earlier starts any more.
 	EarlierStartsReleased struct{ Starts []time.Time }
 	// SecretsErased: the secrets that a batch that has ended still had are erased.
@@ -269,6 +272,7 @@ func (BatchCancelRequested) event()  {}
 func (BatchDrained) event()          {}
 func (BatchFilled) event()           {}
 func (BatchRescheduled) event()      {}
+func (BatchUpdated) event()          {}
 func (EarlierStartsReleased) event() {}
 func (MembersJoined) event()         {}
 func (BatchCreated) event()          {}

@@ -39,6 +39,8 @@ func (f Format) FailedFirst() bool { return f == HTML }
 // Batch is the header of a report: the batch as it was at AsOf.
 type Batch struct {
 	ID        int
+	Name      string
+	Owner     string
 	Runbook   string
 	Version   int
 	Status    string

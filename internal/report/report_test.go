@@ -27,7 +27,7 @@ var (
 
 func batch() report.Batch {
 	return report.Batch{
-		ID: 42, Runbook: "moves", Version: 3, Status: "active", CreatedBy: "ada@contoso", Start: &ten, Members: 4, Removed: 1, AsOf: ten,
+		ID: 42, Name: "=wave <3>", Owner: "bea", Runbook: "moves", Version: 3, Status: "active", CreatedBy: "ada@contoso", Start: &ten, Members: 4, Removed: 1, AsOf: ten,
 		Notes: []string{"Paused by ada: <throttled>."},
 		Phases: []report.Phase{
 			{Name: "init", Status: "completed", Members: 1, Succeeded: 1},

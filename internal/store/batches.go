@@ -39,6 +39,7 @@ type BatchFilter struct {
 	Status        model.BatchStatus
 	Runbook       string
 	RunbookPrefix string // compared exactly
+	Name, Owner   string // compared in any case
 }
 
 // UnfinishedBatch is a batch that is being created or has not ended.
@@ -51,6 +52,7 @@ type UnfinishedBatch struct {
 // the truth, and is written again after each change of the batch: with ReplaceUnlessNewer, so that
 // a late process does not restore an older state.
 type BatchSummary struct {
+	model.BatchDetails
 	ID                int                `json:"id"`
 	RunbookName       string             `json:"runbookName"`
 	RunbookVersion    int                `json:"runbookVersion"`
@@ -82,7 +84,8 @@ type BatchSummary struct {
 // SummaryOf projects a batch to its summary.
 func SummaryOf(b *model.Batch) BatchSummary {
 	return BatchSummary{
-		ID: b.ID, RunbookName: b.Runbook, RunbookVersion: b.Version, Status: b.Status, IsManual: b.Manual,
+		BatchDetails: b.BatchDetails,
+		ID:           b.ID, RunbookName: b.Runbook, RunbookVersion: b.Version, Status: b.Status, IsManual: b.Manual,
 		CreatedBy: b.CreatedBy, BatchStartTime: b.StartTime, DetectedAt: b.DetectedAt, CompletedAt: b.CompletedAt,
 		CurrentPhase: b.CurrentPhase, MemberCount: b.Members, RemovedCount: b.Removed, Error: b.Error,
 		Paused: b.Paused, Cancelled: b.Cancelled, Filling: b.Filling, Held: b.RemovalHold, DiscardedRemovals: b.DiscardedRemovals, Shared: b.Shared,

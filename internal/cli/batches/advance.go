@@ -37,17 +37,13 @@ phase completed and 1 when it failed or its stop_when paused the batch.`,
   matoolkit batch advance 42 --phase cut-over --wait
   matoolkit batch advance 42 --yes --wait`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := command.BatchID(args[0])
-			if err != nil {
-				return err
-			}
 			switch {
 			case phase == "" && cmd.Flags().Changed("phase"):
 				return exit.Usagef("--phase is empty; give the name of the phase")
 			case phase == "" && !yes && !c.Env.Terminal:
 				return exit.Usagef("cannot ask for confirmation without a terminal; give --phase <name>, or --yes for the next phase")
 			}
-			s, err := c.Session()
+			s, id, err := c.OnBatch(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

@@ -22,7 +22,7 @@ type runner struct{ *command.Console }
 func Commands(shared *command.Console) []*cobra.Command {
 	c := &runner{shared}
 	batch := command.Group("batch", "Create, run and follow batches",
-		createBatchCommand(c), listBatchesCommand(c), getBatchCommand(c), advanceCommand(c), watchCommand(c),
+		createBatchCommand(c), listBatchesCommand(c), getBatchCommand(c), setBatchCommand(c), advanceCommand(c), watchCommand(c),
 		membersCommand(c), phasesCommand(c), stepsCommand(c), command.BatchAuditCommand(shared), reportCommand(c),
 		pauseCommand(c), resumeCommand(c), cancelCommand(c), rescheduleCommand(c), approveCommand(c),
 		retryCommand(c), skipStepCommand(c), markDoneCommand(c), addMembersCommand(c), updateMembersCommand(c), removeMemberCommand(c),
@@ -48,6 +48,7 @@ func listedAs(list *cobra.Command, name, group string) *cobra.Command {
 
 func createBatchCommand(c *runner) *cobra.Command {
 	var u uploading
+	var d details
 	create := &cobra.Command{
 		Use: "create <runbook> <file>", Short: "Create a batch from a CSV file of members", Args: command.OfRunbook(command.Needs("the runbook", "the file")),
 		Long: `Creates a batch. Nothing runs until you advance it.
@@ -61,16 +62,19 @@ have its type, such as a GUID or an address, and cannot be empty if the paramete
 required. If a row is invalid, the command lists all invalid rows, by line and column, and
 creates nothing. --dry-run only checks. The file name - stands for standard input.
 
+Give the batch a name by which commands find it, too. Without --owner you are the owner.
+
 A person can be in only one batch that has not ended, among the runbooks that call the same
 workers. The command refuses people who are in another batch and names that batch.`,
 		Example: `  matoolkit batch create moves members.csv --dry-run
-  matoolkit batch create moves members.csv
+  matoolkit batch create moves members.csv --name "Wave 3"
   id=$(matoolkit batch create moves members.csv --quiet)`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			options, err := u.options()
 			if err != nil {
 				return err
 			}
+			options = append(options, api.WithDetails(d.given(cmd)))
 			csv, err := c.ReadFile(args[1], membercsv.MaxBytes)
 			if err != nil {
 				return err
@@ -99,6 +103,7 @@ workers. The command refuses people who are in another batch and names that batc
 		},
 	}
 	u.flags(create)
+	d.flags(create)
 	return create
 }
 
@@ -109,6 +114,7 @@ func listBatchesCommand(c *runner) *cobra.Command {
 		Use: "list", Short: "List batches, the newest first", Args: command.Needs(),
 		Example: `  matoolkit batch list
   matoolkit batch list --status failed --runbook moves
+  matoolkit batch list --owner ada@contoso.com
   matoolkit batch list --sort -batchStartTime`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := command.CheckRunbookName(o.Runbook); err != nil {
@@ -127,6 +133,8 @@ func listBatchesCommand(c *runner) *cobra.Command {
 	}
 	list.Flags().StringVar(&o.Status, "status", "", "only batches with this status: "+render.OneOf(api.BatchStatuses))
 	list.Flags().StringVar(&o.Runbook, "runbook", "", "only batches of this runbook")
+	list.Flags().StringVar(&o.Owner, "owner", "", "only batches of this owner, in any case")
+	list.Flags().StringVar(&o.Name, "name", "", "only batches with this name, in any case")
 	command.Searched(list, &o, "batches whose runbook name starts with this, case-sensitive")
 	command.Sorted(list, &o, api.BatchSorts)
 	p.Flags(list)
@@ -138,11 +146,7 @@ func getBatchCommand(c *runner) *cobra.Command {
 		Use: "get <id>", Short: "Show a batch and its phases", Args: command.Needs("the id"),
 		Example: "  matoolkit batch get 42",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := command.BatchID(args[0])
-			if err != nil {
-				return err
-			}
-			s, err := c.Session()
+			s, id, err := c.OnBatch(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -181,11 +185,7 @@ func membersCommand(c *runner) *cobra.Command {
   matoolkit batch members 42 --status failed --all
   matoolkit batch members 42 --search ada@ --sort memberKey`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := command.BatchID(args[0])
-			if err != nil {
-				return err
-			}
-			s, err := c.Session()
+			s, id, err := c.OnBatch(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -208,11 +208,7 @@ func phasesCommand(c *runner) *cobra.Command {
 		Use: "phases <id>", Short: "List the phases of a batch with the progress of its members", Args: command.Needs("the id"),
 		Example: "  matoolkit batch phases 42",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := command.BatchID(args[0])
-			if err != nil {
-				return err
-			}
-			s, err := c.Session()
+			s, id, err := c.OnBatch(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -241,14 +237,10 @@ the job; heartbeats come every 30 seconds. Between two polls a step is polling.
 		Example: `  matoolkit batch steps 42 --status failed
   matoolkit batch steps 42 --member ada@contoso.com --output json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := command.BatchID(args[0])
-			if err != nil {
-				return err
-			}
 			if cmd.Flags().Changed("member") && strings.TrimSpace(o.MemberRef) == "" {
 				return exit.Usagef("--member is empty; omit it to list the steps of all members")
 			}
-			s, err := c.Session()
+			s, id, err := c.OnBatch(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

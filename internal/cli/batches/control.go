@@ -33,7 +33,7 @@ The command asks for confirmation. Without a terminal, give --yes.`,
 		Example: `  matoolkit batch cancel 42 --reason "the merger is off"
   matoolkit batch cancel 42 --yes && matoolkit batch watch 42`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, id, err := c.OnBatch(args[0])
+			s, id, err := c.OnBatch(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -85,7 +85,7 @@ them again. Running jobs end and their results are kept. The time for which a ba
 paused does not count against the timeout of a polling step.`,
 		Example: `  matoolkit batch pause 42 --reason "the tenant is throttling"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, id, err := c.OnBatch(args[0])
+			s, id, err := c.OnBatch(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -109,7 +109,7 @@ due meanwhile start. Resuming a batch that is not paused changes nothing.`,
 		Example: `  matoolkit batch resume 42
   matoolkit batch resume 42 && matoolkit batch watch 42`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, id, err := c.OnBatch(args[0])
+			s, id, err := c.OnBatch(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -136,7 +136,7 @@ An approval opens both gates, and you can give it in advance. A phase that is du
 starts at once. In a batch that you created by hand the phase starts when you advance to it.`,
 		Example: `  matoolkit batch approve 42 cutover --reason "change 4711 is signed"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, id, err := c.OnBatch(args[0])
+			s, id, err := c.OnBatch(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

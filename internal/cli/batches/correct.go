@@ -87,7 +87,7 @@ func columnsOf(args []string) (api.CorrectionRequest, error) {
 
 // correct corrects a member and prints what changed.
 func (c *runner) correct(cmd *cobra.Command, args []string, request api.CorrectionRequest, why string) error {
-	s, id, err := c.OnBatch(args[0])
+	s, id, err := c.OnBatch(cmd.Context(), args[0])
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ Corrections have the same effect as those of matoolkit member set.`,
 			if err != nil {
 				return err
 			}
-			s, id, err := c.OnBatch(args[0])
+			s, id, err := c.OnBatch(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

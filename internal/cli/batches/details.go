@@ -27,7 +27,7 @@ write key:… or id:….`,
 		Example: `  matoolkit member get 42 ada@contoso.com
   matoolkit member get 42 7 --output json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, id, err := c.OnBatch(args[0])
+			s, id, err := c.OnBatch(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -79,7 +79,7 @@ func getStepCommand(c *runner) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, id, err := c.OnBatch(args[0])
+			s, id, err := c.OnBatch(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

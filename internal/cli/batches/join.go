@@ -36,7 +36,7 @@ that has not ended are refused, and named with that batch.`,
 			if err != nil {
 				return err
 			}
-			s, id, err := c.OnBatch(args[0])
+			s, id, err := c.OnBatch(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -133,7 +133,7 @@ in nothing more.
 The command asks for confirmation. Without a terminal, give --yes.`,
 		Example: `  matoolkit batch remove-member 42 ada@contoso.com --reason "has left the company"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, id, err := c.OnBatch(args[0])
+			s, id, err := c.OnBatch(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

@@ -37,7 +37,7 @@ status is 4 when no removals are held.`,
 		Example: `  matoolkit batch removals 42
   matoolkit batch removals 42 --all --output json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, id, err := c.OnBatch(args[0])
+			s, id, err := c.OnBatch(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -177,9 +177,6 @@ With --revision the decision covers the members that you listed before.`,
 // question about them, unless yes is set or they are confirmed already.
 func (c *runner) confirmHeld(ctx context.Context, arg, revision string, yes bool, question func(api.RemovalHold) string) (*apiclient.Client, api.RemovalHold, error) {
 	if !yes && !c.Env.Terminal { // nothing can be confirmed
-		if _, err := command.BatchID(arg); err != nil {
-			return nil, api.RemovalHold{}, err
-		}
 		return nil, api.RemovalHold{}, c.Confirm(ctx, "")
 	}
 	client, held, err := c.decisionOn(ctx, arg, revision)
@@ -196,7 +193,7 @@ func (c *runner) confirmHeld(ctx context.Context, arg, revision string, yes bool
 // decisionOn opens a session and reads the held removals for a command that confirms or
 // discards them. It fails if revision is set and differs.
 func (c *runner) decisionOn(ctx context.Context, arg, revision string) (*apiclient.Client, api.RemovalHold, error) {
-	s, id, err := c.OnBatch(arg)
+	s, id, err := c.OnBatch(ctx, arg)
 	if err != nil {
 		return nil, api.RemovalHold{}, err
 	}

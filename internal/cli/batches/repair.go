@@ -90,12 +90,9 @@ func (c *runner) repair(cmd *cobra.Command, batch string, f *repairFlags, r api.
 	}
 	ask := !f.yes && !f.dryRun
 	if ask && !c.Env.Terminal { // nothing can be confirmed
-		if _, err := command.BatchID(batch); err != nil {
-			return err
-		}
 		return c.Confirm(cmd.Context(), "")
 	}
-	s, id, err := c.OnBatch(batch)
+	s, id, err := c.OnBatch(cmd.Context(), batch)
 	if err != nil {
 		return err
 	}

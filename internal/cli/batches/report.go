@@ -30,10 +30,6 @@ Without --format the extension of the file decides: .csv or .html. Standard outp
 		Example: `  matoolkit batch report 42 > batch-42.csv
   matoolkit batch report 42 --file batch-42.html`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := command.BatchID(args[0])
-			if err != nil {
-				return err
-			}
 			if path == "-" {
 				path = ""
 			}
@@ -44,7 +40,7 @@ Without --format the extension of the file decides: .csv or .html. Standard outp
 			if err != nil {
 				return err
 			}
-			s, err := c.Session()
+			s, id, err := c.OnBatch(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

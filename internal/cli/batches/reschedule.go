@@ -34,7 +34,7 @@ The command asks for confirmation. Without a terminal, give --yes.`,
 			if start == "" {
 				return exit.Usagef("the start is missing; give --start <time>")
 			}
-			s, id, err := c.OnBatch(args[0])
+			s, id, err := c.OnBatch(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

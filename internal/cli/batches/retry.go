@@ -1,6 +1,7 @@
 package batches
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -55,14 +56,14 @@ what the retry does. It returns at once; members restart one after another.`,
 }
 
 // onStep opens a session for a command with a batch, a step and a reason.
-func (c *runner) onStep(args []string, why string) (s *command.Session, id int, step int64, err error) {
+func (c *runner) onStep(ctx context.Context, args []string, why string) (s *command.Session, id int, step int64, err error) {
 	if step, err = stepNumber(args[1]); err != nil {
 		return nil, 0, 0, err
 	}
 	if strings.TrimSpace(why) == "" {
 		return nil, 0, 0, exit.Usagef("--reason is missing; the audit record needs it")
 	}
-	s, id, err = c.OnBatch(args[0])
+	s, id, err = c.OnBatch(ctx, args[0])
 	return s, id, step, err
 }
 
@@ -93,7 +94,7 @@ of steps.`,
 			if err := f.refuse(cmd); err != nil {
 				return err
 			}
-			s, id, step, err := c.onStep(args, f.why)
+			s, id, step, err := c.onStep(cmd.Context(), args, f.why)
 			if err != nil {
 				return err
 			}
@@ -142,7 +143,7 @@ step.`,
 			if err := f.refuse(cmd); err != nil {
 				return err
 			}
-			s, id, step, err := c.onStep(args, f.why)
+			s, id, step, err := c.onStep(cmd.Context(), args, f.why)
 			if err != nil {
 				return err
 			}

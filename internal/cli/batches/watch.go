@@ -126,14 +126,10 @@ the command shows what it waits for and continues.`,
 		Example: `  matoolkit batch watch 42
   matoolkit batch advance 42 && matoolkit batch watch 42 --until-idle`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := command.BatchID(args[0])
-			if err != nil {
-				return err
-			}
 			if o.Interval < 100*time.Millisecond || o.Interval > time.Minute {
 				return exit.Usagef("--interval is %s; use 100ms to 1m", o.Interval)
 			}
-			s, err := c.Session()
+			s, id, err := c.OnBatch(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

@@ -107,10 +107,13 @@ within 15 minutes.`,
   matoolkit batch audit 42 --action advance --output json
   matoolkit batch audit 42 --action read-members --from 2026-01-02`,
 	}, func(of string) (listAudit, error) {
-		id, err := BatchID(of)
-		return func(ctx context.Context, api *apiclient.Client, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
-			return api.BatchAudit(ctx, id, f, o)
-		}, err
+		return func(ctx context.Context, client *apiclient.Client, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
+			id, err := findBatch(ctx, client, of)
+			if err != nil {
+				return api.Page[api.AuditRecord]{}, err
+			}
+			return client.BatchAudit(ctx, id, f, o)
+		}, checkBatch(of)
 	})
 }
 

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -203,23 +204,23 @@ func VersionChoices(ctx context.Context, client *apiclient.Client, before []stri
 func batchChoices(ctx context.Context, client *apiclient.Client, _ []string) ([]cobra.Completion, error) {
 	page, err := client.Batches(ctx, api.ListOptions{Limit: completionLimit})
 	return choose(page.Items, func(v api.Batch) (cobra.Completion, bool) {
-		return choice(strconv.Itoa(v.ID), v.RunbookName, render.BatchStatus(v))
+		return choice(strconv.Itoa(v.ID), cmp.Or(v.Name, v.RunbookName), render.BatchStatus(v))
 	}), err
 }
 
 // errNothingBefore says that the argument with the batch or the runbook is missing.
 var errNothingBefore = errors.New("the batch or runbook is missing")
 
-// batchBefore parses the batch in the first argument.
-func batchBefore(before []string) (int, error) {
+// batchBefore finds the batch in the first argument.
+func batchBefore(ctx context.Context, client *apiclient.Client, before []string) (int, error) {
 	if len(before) == 0 {
 		return 0, errNothingBefore
 	}
-	return BatchID(before[0])
+	return findBatch(ctx, client, before[0])
 }
 
 func phaseChoices(ctx context.Context, client *apiclient.Client, before []string) ([]cobra.Completion, error) {
-	id, err := batchBefore(before)
+	id, err := batchBefore(ctx, client, before)
 	if err != nil {
 		return nil, err
 	}
@@ -234,7 +235,7 @@ func phaseChoices(ctx context.Context, client *apiclient.Client, before []string
 }
 
 func memberChoices(ctx context.Context, client *apiclient.Client, before []string) ([]cobra.Completion, error) {
-	id, err := batchBefore(before)
+	id, err := batchBefore(ctx, client, before)
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +247,7 @@ func memberChoices(ctx context.Context, client *apiclient.Client, before []strin
 
 // stepChoices returns the failed steps: users skip those or mark them as done.
 func stepChoices(ctx context.Context, client *apiclient.Client, before []string) ([]cobra.Completion, error) {
-	id, err := batchBefore(before)
+	id, err := batchBefore(ctx, client, before)
 	if err != nil {
 		return nil, err
 	}

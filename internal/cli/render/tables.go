@@ -13,10 +13,17 @@ import (
 	"github.com/matoolkit/matoolkit/internal/humanize"
 )
 
-// BatchTable returns the table of batches. The start is shown only if a batch has a schedule.
+// BatchTable returns the table of batches. The name is shown only if a batch has one, and the start only
+// if a batch has a schedule.
 func (c *Printer) BatchTable(views ...api.Batch) *Sheet {
-	t := c.Table("batch", "runbook", "version", "status", "start", "phase", "members", "created", "by", "completed", "removed")
-	t.extra = []string{"removed"}
+	t := c.Table("batch", "name", "runbook", "version", "status", "start", "phase", "members", "created", "by", "owner", "completed", "removed", "note")
+	t.extra = []string{"removed", "note"}
+	if !slices.ContainsFunc(views, func(v api.Batch) bool { return v.Name != "" }) {
+		t.extra = append(t.extra, "name")
+	}
+	if !slices.ContainsFunc(views, func(v api.Batch) bool { return v.Owner != v.CreatedBy }) {
+		t.extra = append(t.extra, "owner")
+	}
 	if !slices.ContainsFunc(views, scheduled) {
 		t.extra = append(t.extra, "start")
 	}
@@ -29,7 +36,7 @@ func (c *Printer) BatchTable(views ...api.Batch) *Sheet {
 		if !scheduled(v) {
 			start = nil
 		}
-		t.Row(v.ID, v.RunbookName, v.RunbookVersion, BatchStatus(v), start, v.CurrentPhase, Shown{v.MemberCount - v.RemovedCount, MemberCount(v)}, v.DetectedAt, by, v.CompletedAt, v.RemovedCount)
+		t.Row(v.ID, v.Name, v.RunbookName, v.RunbookVersion, BatchStatus(v), start, v.CurrentPhase, Shown{v.MemberCount - v.RemovedCount, MemberCount(v)}, v.DetectedAt, by, v.Owner, v.CompletedAt, v.RemovedCount, v.Note)
 	}
 	return t
 }
@@ -114,6 +121,9 @@ func far(d time.Duration) string {
 // Notes returns what the table of a batch does not show.
 func Notes(v api.Batch) []string {
 	var all []string
+	if v.Note != "" {
+		all = append(all, "Note: "+v.Note)
+	}
 	if v.Error != "" {
 		all = append(all, v.Error)
 	}

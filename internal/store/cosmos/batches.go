@@ -24,6 +24,12 @@ func (s *Store) Batches(ctx context.Context, f store.BatchFilter, page store.Pag
 		q.where("c.doc.runbookName = @runbook", "@runbook", f.Runbook)
 	}
 	q.startsWith("c.doc.runbookName", f.RunbookPrefix)
+	if f.Name != "" {
+		q.where("STRINGEQUALS(c.doc.name, @name, true)", "@name", f.Name)
+	}
+	if f.Owner != "" {
+		q.where("STRINGEQUALS(c.doc.owner, @owner, true)", "@owner", f.Owner)
+	}
 	order, err := orderBy(page.Sort, store.Sort{By: store.FieldID, Descending: true}, store.FieldID, store.FieldRunbookName, store.FieldStatus, store.FieldStartTime, store.FieldDetectedAt, store.FieldMemberCount)
 	if err != nil {
 		return store.Page[store.BatchSummary]{}, err

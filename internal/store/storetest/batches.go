@@ -19,7 +19,7 @@ func testBatches(t *testing.T, d Driver) {
 	var writes store.Writes
 	for i, b := range []store.BatchSummary{
 		{RunbookName: mine + "-a", Status: model.BatchActive, BatchStartTime: when(10), DetectedAt: at(5), MemberCount: 3},
-		{RunbookName: mine + "-b", Status: model.BatchCompleted, DetectedAt: at(4), MemberCount: 1},
+		{RunbookName: mine + "-b", Status: model.BatchCompleted, DetectedAt: at(4), MemberCount: 1, BatchDetails: model.BatchDetails{Name: mine + " Wave 3", Owner: mine + " Ada"}},
 		{RunbookName: mine + "-a", Status: model.BatchCancelling, BatchStartTime: when(5), DetectedAt: at(3), MemberCount: 2},
 		{RunbookName: mine + "-a", Creating: true},
 		{RunbookName: mine + "-b", Status: model.BatchFailed, BatchStartTime: when(20), DetectedAt: at(6), EraseAt: when(30)},
@@ -68,6 +68,9 @@ func testBatches(t *testing.T, d Driver) {
 		{"by status", list(store.BatchFilter{Status: model.BatchActive}, store.Sort{}), "0", false},
 		{"of a runbook", list(store.BatchFilter{Runbook: "-a"}, store.Sort{}), "2 0", false},
 		{"by a prefix of the runbook", list(store.BatchFilter{RunbookPrefix: "-b"}, store.Sort{}), "4 1", false},
+		{"by name, in any case", list(store.BatchFilter{Name: strings.ToUpper(mine) + " wave 3"}, store.Sort{}), "1", false},
+		{"by another name", list(store.BatchFilter{Name: mine + " wave"}, store.Sort{}), "", false},
+		{"by owner, in any case", list(store.BatchFilter{Owner: mine + " ADA"}, store.Sort{}), "1", false},
 		{"the oldest first", list(store.BatchFilter{}, store.Sort{By: store.FieldID}), "0 1 2 4", false},
 		{"by start, no start first", list(store.BatchFilter{}, store.Sort{By: store.FieldStartTime}), "1 2 0 4", false},
 		{"by detection", list(store.BatchFilter{}, store.Sort{By: store.FieldDetectedAt, Descending: true}), "4 0 1 2", false},

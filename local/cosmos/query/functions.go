@@ -22,6 +22,7 @@ var functions = map[string]function{
 	"STARTSWITH":     ofStrings(strings.HasPrefix),
 	"ENDSWITH":       ofStrings(strings.HasSuffix),
 	"CONTAINS":       ofStrings(strings.Contains),
+	"STRINGEQUALS":   ofStrings(func(s, other string) bool { return s == other }),
 	"ARRAY_CONTAINS": {2, 3, arrayContains},
 }
 
