@@ -29,7 +29,7 @@ func TestOneAdvanceIsOneTrace(t *testing.T) {
 	t.Cleanup(c.Close)
 	told := map[string]string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT": c.URL(), "OTEL_EXPORTER_OTLP_HEADERS": "api-key=marked-k3y",
-		"OTEL_BSP_SCHEDULE_DELAY": "50", "OTEL_METRIC_EXPORT_INTERVAL": "300", "LOG_LEVEL": "debug",
+		"OTEL_BSP_SCHEDULE_DELAY": "50", "OTEL_BLRP_SCHEDULE_DELAY": "50", "OTEL_METRIC_EXPORT_INTERVAL": "300", "LOG_LEVEL": "debug",
 	}
 	seed, err := os.ReadFile(filepath.Join(example, "tenant.json"))
 	if err != nil {
@@ -147,6 +147,28 @@ func TestOneAdvanceIsOneTrace(t *testing.T) {
 				t.Errorf("%s %v is a child of %q", name, attributes, parent.Name)
 			}
 		}
+	}
+
+	// Each job has an audit record in the trace, which says how it ended.
+	audited := map[string]int{}
+	for _, r := range c.Records() {
+		attributes := r.Attributes()
+		if attributes["matoolkit.batch_id"] != fmt.Sprint(batch.ID) {
+			continue
+		}
+		audited["job "+attributes["matoolkit.function"]]++
+		if r.GetBody().GetStringValue() != "job ended" || hex.EncodeToString(r.TraceId) != trace || attributes["matoolkit.outcome"] == "" ||
+			r.Resource["service.name"] != "matoolkit-worker" || r.Resource["matoolkit.worker_id"] != "worker-01" || r.Resource["matoolkit.tenant_id"] == "" {
+			t.Errorf("audit record %v of %v", attributes, r.Resource)
+		}
+	}
+	for name, n := range audited {
+		if spans := len(named(c.Spans(), name)); n > spans || n < want[name] {
+			t.Errorf("%d audit records of %s, %d spans", n, name, spans)
+		}
+	}
+	if len(audited) < 5 {
+		t.Errorf("audit records of %v only", audited)
 	}
 
 	metrics := map[string]bool{}

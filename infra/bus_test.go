@@ -134,10 +134,10 @@ func TestOtherNamesOfTopicsAndSubscriptions(t *testing.T) {
 		settings := map[string]string{}
 		switch stage {
 		case templates.Functions:
-			settings = settingsIn(templates.One(t, d, "Microsoft.Web/sites").At("properties", "siteConfig", "appSettings"))
+			settings = templates.Settings(t, templates.One(t, d, "Microsoft.Web/sites").At("properties", "siteConfig", "appSettings"))
 		case templates.Worker:
 			app := templates.One(t, d, "Microsoft.App/containerApps")
-			settings = settingsIn(app.At("properties", "template", "containers", 0, "env"))
+			settings = templates.Settings(t, app.At("properties", "template", "containers", 0, "env"))
 			metadata := app.At("properties", "template", "scale", "rules", 0, "custom", "metadata").(map[string]any)
 			if metadata["topicName"] != "jobs" || metadata["subscriptionName"] != "weu-7" {
 				t.Errorf("the scaler watches %v", metadata)
@@ -157,15 +157,6 @@ func TestOtherNamesOfTopicsAndSubscriptions(t *testing.T) {
 	}
 }
 
-func settingsIn(list any) map[string]string {
-	all := map[string]string{}
-	for _, one := range list.([]any) {
-		setting := one.(map[string]any)
-		all[fmt.Sprint(setting["name"])] = fmt.Sprint(setting["value"])
-	}
-	return all
-}
-
 // TestDefaultNamesAreThoseOfThePrograms compares the file that the templates load with the
 // defaults of the programs, and the settings of a deployment without the parameter with both.
 func TestDefaultNamesAreThoseOfThePrograms(t *testing.T) {
@@ -175,7 +166,7 @@ func TestDefaultNamesAreThoseOfThePrograms(t *testing.T) {
 		t.Errorf("bus-names.json has %v; the programs have %v", file, want)
 	}
 	app := templates.One(t, templates.Deploy(t, templates.Functions, nil), "Microsoft.Web/sites")
-	settings := settingsIn(app.At("properties", "siteConfig", "appSettings"))
+	settings := templates.Settings(t, app.At("properties", "siteConfig", "appSettings"))
 	for name, value := range file {
 		if settings[name] != value {
 			t.Errorf("the app has %s=%q", name, settings[name])

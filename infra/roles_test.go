@@ -50,6 +50,7 @@ var usualRoles = []string{
 	"worker-01: Azure Service Bus Data Receiver: topics/subscriptions worker-jobs/worker-worker-01",
 	"worker-01: Azure Service Bus Data Sender: topics worker-results",
 	"worker-01: Key Vault Secrets User: vaults/secrets worker",
+	"worker-01: Monitoring Metrics Publisher: components matoolkit-prod-appi",
 }
 
 // TestEachIdentityHasTheRolesThatItNeeds: a role that a template assigns beyond this list, or
@@ -101,6 +102,9 @@ func TestEachIdentityHasTheRolesThatItNeeds(t *testing.T) {
 			map[string]any{"vaultAccess": "vault"},
 			[]string{"worker-01: Key Vault Secrets User: vaults matoolkit-prod-kv"},
 			[]string{usualRoles[16]},
+		},
+		"another collector": {
+			templates.Worker, map[string]any{"otlpEndpoint": "http://collector:4318"}, nil, []string{usualRoles[17]},
 		},
 		"an own role for the scaler": {
 			templates.Worker, map[string]any{"scaleRoleId": ownRole}, []string{"worker-01-scale: own role: topics worker-jobs"}, []string{usualRoles[12]},

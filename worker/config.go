@@ -34,6 +34,7 @@ const (
 	envNoOp          = "WORKER_NOOP"                                   // `1` adds the function No-Op, which does nothing, for measurements
 	envCustomDir     = "CUSTOM_FUNCTIONS_DIR"                          // directory of command functions
 	envHealth        = "HEALTH_ADDR"                                   // address of the probes /livez and /readyz, such as 0.0.0.0:8080
+	envReplica       = "CONTAINER_APP_REPLICA_NAME"                    // name of the replica, the instance in traces and audit records; Container Apps sets it
 	envAlertFrom     = "ALERT_FROM"                                    // object id or sign-in name of the mailbox that Send-AdminAlert sends from
 	envAlertTo       = "ALERT_TO"                                      // default recipients of Send-AdminAlert, with commas
 )

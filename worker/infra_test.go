@@ -43,6 +43,7 @@ func TestDeployedSettingsAreWhatTheWorkerReads(t *testing.T) {
 	for name, given := range map[string]map[string]any{
 		"with a certificate": {"certificatePassphraseName": "password", "alertFrom": "a@example.com", "alertTo": "b@example.com"},
 		"with a secret":      {"credentialKind": "secret", "otlpEndpoint": "http://collector:4318"},
+		"without collector":  {"collectorImage": ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

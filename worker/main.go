@@ -91,8 +91,12 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 	web.Timeout = 100 * time.Second
 	anonymous := slog.New(termlog.Handler(stdout, c.LogLevel, slog.NewJSONHandler(stdout, &slog.HandlerOptions{Level: c.LogLevel})))
 	log := anonymous.With(logkey.WorkerID, c.WorkerID)
+	about := map[string]string{"matoolkit.worker_id": c.WorkerID, "matoolkit.tenant_id": c.TenantID}
+	if replica := getenv(envReplica); replica != "" {
+		about["service.instance.id"] = replica
+	}
 	measured, err := otlp.Start(ctx, otlp.Config{
-		Service: "matoolkit-worker", Version: version, Attributes: map[string]string{"matoolkit.worker_id": c.WorkerID},
+		Service: "matoolkit-worker", Version: version, Attributes: about,
 		Getenv: getenv, HTTP: web, Log: log,
 	})
 	if err != nil {

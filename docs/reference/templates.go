@@ -63,9 +63,9 @@ documents and logs name topics by their defaults.
 {{template "variables" .Names}}
 ## OpenTelemetry
 
-The handler and the worker export traces and metrics when an endpoint is set.
+The handler and the worker export traces and metrics, and the worker an audit record of each job, when an endpoint is set.
 {{template "variables" .Telemetry}}
-The OpenTelemetry SDK also reads ` + "`OTEL_TRACES_SAMPLER`, `OTEL_TRACES_SAMPLER_ARG`, `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_METRIC_EXPORT_INTERVAL` and `OTEL_BSP_*`" + `.
+The OpenTelemetry SDK also reads ` + "`OTEL_TRACES_SAMPLER`, `OTEL_TRACES_SAMPLER_ARG`, `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_METRIC_EXPORT_INTERVAL`, `OTEL_BSP_*` and `OTEL_BLRP_*`" + `.
 
 ## Command line
 

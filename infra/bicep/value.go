@@ -226,7 +226,7 @@ func (v *evaluator) ofCall(e *Call, local *valueScope) any {
 	if e.Text == "environment" {
 		return publicCloud
 	}
-	if e.Text == "loadJsonContent" {
+	if e.Text == "loadJsonContent" || e.Text == "loadTextContent" {
 		return v.load(e)
 	}
 	if !slices.Contains([]string{"map", "filter", "toObject"}, e.Text) {
@@ -281,6 +281,9 @@ func (v *evaluator) load(e *Call) any {
 	data, err := fs.ReadFile(v.fs, path.Join(path.Dir(v.file.Path), name))
 	if err != nil {
 		return v.unknown(e.Arguments[0], "%v", err)
+	}
+	if e.Text == "loadTextContent" {
+		return string(data)
 	}
 	return v.parsed(e.Arguments[0], string(data))
 }

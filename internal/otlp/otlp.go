@@ -1,4 +1,4 @@
-// Package otlp sends traces and metrics to where the environment says, by
+// Package otlp sends traces, metrics and log records to where the environment says, by
 // OpenTelemetry's own variables: OTLP over HTTP with protobuf. Without an endpoint
 // in the environment nothing is made, kept or sent.
 //
@@ -15,16 +15,21 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlplog/otlploghttp"
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	otellog "go.opentelemetry.io/otel/log"
+	nolog "go.opentelemetry.io/otel/log/noop"
 	"go.opentelemetry.io/otel/metric"
 	nometric "go.opentelemetry.io/otel/metric/noop"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -37,17 +42,20 @@ import (
 // Variables that Start reads. Those for sampling, batches, intervals and the resource
 // are read by the SDK itself, from the process's environment.
 const (
-	EnvEndpoint        = "OTEL_EXPORTER_OTLP_ENDPOINT"         // collector of traces and metrics, such as http://collector:4318; /v1/traces and /v1/metrics are added
+	EnvEndpoint        = "OTEL_EXPORTER_OTLP_ENDPOINT"         // collector of traces, metrics and log records, such as http://collector:4318; /v1/traces, /v1/metrics and /v1/logs are added
 	EnvTracesEndpoint  = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"  // whole address for traces, instead of the collector
 	EnvMetricsEndpoint = "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT" // whole address for metrics, instead of the collector
+	EnvLogsEndpoint    = "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT"    // whole address for log records, instead of the collector
 	EnvHeaders         = "OTEL_EXPORTER_OTLP_HEADERS"          // headers as name=value with commas, percent-encoded; a key belongs here
 
-	envDisabled        = "OTEL_SDK_DISABLED"                   // `true` switches traces and metrics off
+	envDisabled        = "OTEL_SDK_DISABLED"                   // `true` switches all of them off
 	envTracesExporter  = "OTEL_TRACES_EXPORTER"                // `none` switches traces off
 	envMetricsExporter = "OTEL_METRICS_EXPORTER"               // `none` switches metrics off
+	envLogsExporter    = "OTEL_LOGS_EXPORTER"                  // `none` switches log records off
 	envProtocol        = "OTEL_EXPORTER_OTLP_PROTOCOL"         // `http/protobuf` is the only protocol
 	envTracesProtocol  = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"  // overrides OTEL_EXPORTER_OTLP_PROTOCOL for traces
 	envMetricsProtocol = "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL" // overrides OTEL_EXPORTER_OTLP_PROTOCOL for metrics
+	envLogsProtocol    = "OTEL_EXPORTER_OTLP_LOGS_PROTOCOL"    // overrides OTEL_EXPORTER_OTLP_PROTOCOL for log records
 )
 
 // Config of Providers. Service and Getenv are required.
@@ -64,13 +72,14 @@ type Config struct {
 type Providers struct {
 	traces  trace.TracerProvider
 	metrics metric.MeterProvider
+	logs    otellog.LoggerProvider
 	ends    []func(context.Context) error
 	log     *slog.Logger
 }
 
 // Off are providers that send nothing. A trace that comes in is passed on by them.
 func Off() *Providers {
-	return &Providers{traces: notrace.NewTracerProvider(), metrics: nometric.NewMeterProvider(), log: slog.Default()}
+	return &Providers{traces: notrace.NewTracerProvider(), metrics: nometric.NewMeterProvider(), logs: nolog.NewLoggerProvider(), log: slog.Default()}
 }
 
 // Start makes providers from the environment. It connects to nothing: who cannot
@@ -86,14 +95,12 @@ func Start(ctx context.Context, config Config) (*Providers, error) {
 	}
 	traces, err := t.spoken(endpoint(config.Getenv, EnvTracesEndpoint, "/v1/traces", envTracesExporter, envTracesProtocol))
 	metrics, err2 := t.spoken(endpoint(config.Getenv, EnvMetricsEndpoint, "/v1/metrics", envMetricsExporter, envMetricsProtocol))
-	headers, err3 := parseHeaders(config.Getenv(EnvHeaders))
-	if err != nil && err2 != nil && err.Error() == err2.Error() {
-		err2 = nil // one variable is wrong for both
-	}
-	if err := errors.Join(err, err2, err3); err != nil {
+	logs, err3 := t.spoken(endpoint(config.Getenv, EnvLogsEndpoint, "/v1/logs", envLogsExporter, envLogsProtocol))
+	headers, err4 := parseHeaders(config.Getenv(EnvHeaders))
+	if err := errors.Join(distinct(err, err2, err3, err4)...); err != nil {
 		return nil, err
 	}
-	if traces == "" && metrics == "" {
+	if traces == "" && metrics == "" && logs == "" {
 		return t, nil
 	}
 	about, err := about(ctx, config)
@@ -121,7 +128,26 @@ func Start(ctx context.Context, config Config) (*Providers, error) {
 		provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter)), sdkmetric.WithResource(about))
 		t.metrics, t.ends = provider, append(t.ends, provider.Shutdown)
 	}
+	if logs != "" {
+		exporter, err := otlploghttp.New(ctx, otlploghttp.WithEndpointURL(logs), otlploghttp.WithHeaders(headers),
+			otlploghttp.WithCompression(otlploghttp.GzipCompression), otlploghttp.WithHTTPClient(client))
+		if err != nil {
+			return nil, err
+		}
+		provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(sdklog.NewBatchProcessor(exporter)), sdklog.WithResource(about))
+		t.logs, t.ends = provider, append(t.ends, provider.Shutdown)
+	}
 	return t, nil
+}
+
+// distinct leaves out errors that repeat another: one variable can be wrong for all signals.
+func distinct(all ...error) (kept []error) {
+	for _, err := range all {
+		if err != nil && !slices.ContainsFunc(kept, func(other error) bool { return other.Error() == err.Error() }) {
+			kept = append(kept, err)
+		}
+	}
+	return kept
 }
 
 // about describes the process. It uses no detector for the command line, the user
@@ -235,6 +261,9 @@ func (p *Providers) Tracer(name string) trace.Tracer { return p.traces.Tracer(na
 
 // Meter is for the instruments of one package.
 func (p *Providers) Meter(name string) metric.Meter { return p.metrics.Meter(name) }
+
+// Logger is for the log records of one package.
+func (p *Providers) Logger(name string) otellog.Logger { return p.logs.Logger(name) }
 
 // On tells whether anything is sent.
 func (p *Providers) On() bool { return len(p.ends) > 0 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	otellog "go.opentelemetry.io/otel/log"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
@@ -40,7 +41,7 @@ func collect(t *testing.T) *collector.Server {
 	return c
 }
 
-func TestSpansAndMetricsArrive(t *testing.T) {
+func TestSpansMetricsAndLogRecordsArrive(t *testing.T) {
 	t.Parallel()
 	c := collect(t)
 	p, err := begin(t, map[string]string{otlp.EnvEndpoint: c.URL() + "/", otlp.EnvHeaders: "Authorization=Bearer%20k3y, x-tenant = a"})
@@ -59,9 +60,20 @@ func TestSpansAndMetricsArrive(t *testing.T) {
 	running.Add(ctx, -1)
 	took, _ := meter.Float64Histogram("h", metric.WithUnit("s"), metric.WithExplicitBucketBoundaries(1, 2))
 	took.Record(ctx, 1.5)
+	var record otellog.Record
+	record.SetBody(attribute.StringValue("ended"))
+	record.AddAttributes(attribute.Int("n", 4))
+	p.Logger("l").Emit(ctx, record)
 	p.Close(t.Context())
 
+	records := c.Records()
+	if len(records) != 1 || records[0].GetBody().GetStringValue() != "ended" || records[0].Attributes()["n"] != "4" || records[0].Resource["service.name"] != "testee" {
+		t.Fatalf("log records %v", records)
+	}
 	spans := c.Spans()
+	if len(spans) == 2 && !bytes.Equal(records[0].TraceId, spans[1].TraceId) {
+		t.Errorf("the log record is of another trace")
+	}
 	if len(spans) != 2 || spans[0].Name != "inner" || !bytes.Equal(spans[0].ParentSpanId, spans[1].SpanId) || !bytes.Equal(spans[0].TraceId, spans[1].TraceId) {
 		t.Fatalf("got %v", spans)
 	}
@@ -111,7 +123,7 @@ func TestOffUnlessThereIsAnEndpoint(t *testing.T) {
 	for note, environment := range map[string]map[string]string{
 		"nothing":  {},
 		"disabled": {otlp.EnvEndpoint: "http://127.0.0.1:1", "OTEL_SDK_DISABLED": "true"},
-		"neither":  {otlp.EnvEndpoint: "http://127.0.0.1:1", "OTEL_TRACES_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "none"},
+		"neither":  {otlp.EnvEndpoint: "http://127.0.0.1:1", "OTEL_TRACES_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "none", "OTEL_LOGS_EXPORTER": "none"},
 	} {
 		p, err := begin(t, environment)
 		if err != nil || p.On() {

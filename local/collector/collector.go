@@ -1,5 +1,5 @@
 // Package collector is an OpenTelemetry collector on one machine, for tests: it takes
-// traces and metrics over OTLP/HTTP with protobuf and keeps them to be looked at.
+// traces, metrics and log records over OTLP/HTTP with protobuf and keeps them to be looked at.
 //
 // It refuses what it does not understand: another path, another encoding, a message
 // that does not decode.
@@ -17,6 +17,7 @@ import (
 	"time"
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	logspb "go.opentelemetry.io/proto/otlp/logs/v1"
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -32,6 +33,15 @@ type Span struct {
 // Attributes of the span as text.
 func (s Span) Attributes() map[string]string { return plain(s.Span.Attributes) }
 
+// Record is one log record with the attributes of its process's resource.
+type Record struct {
+	*logspb.LogRecord
+	Resource map[string]string
+}
+
+// Attributes of the record as text.
+func (r Record) Attributes() map[string]string { return plain(r.LogRecord.Attributes) }
+
 // Server receives telemetry until Close. It is safe for concurrent use.
 type Server struct {
 	http *http.Server
@@ -40,6 +50,7 @@ type Server struct {
 	mu       sync.Mutex
 	spans    []Span
 	metrics  []*metricspb.ResourceMetrics
+	records  []Record
 	text     bytes.Buffer // everything that came, as JSON
 	headers  []http.Header
 	statuses []int // to answer with, before 200
@@ -61,6 +72,10 @@ func Start() (*Server, error) {
 	mux.HandleFunc("POST /v1/metrics", func(w http.ResponseWriter, r *http.Request) {
 		var data metricspb.MetricsData
 		s.take(w, r, &data, func() { s.metrics = append(s.metrics, data.GetResourceMetrics()...) })
+	})
+	mux.HandleFunc("POST /v1/logs", func(w http.ResponseWriter, r *http.Request) {
+		var data logspb.LogsData
+		s.take(w, r, &data, func() { s.keepRecords(&data) })
 	})
 	s.http = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = s.http.Serve(listener) }() // ends with Close
@@ -92,6 +107,13 @@ func (s *Server) Metrics() []*metricspb.ResourceMetrics {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]*metricspb.ResourceMetrics(nil), s.metrics...)
+}
+
+// Records are those that have come.
+func (s *Server) Records() []Record {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Record(nil), s.records...)
 }
 
 // Headers are those of all requests.
@@ -177,6 +199,17 @@ func (s *Server) keepSpans(data *tracepb.TracesData) {
 		for _, scope := range of.GetScopeSpans() {
 			for _, span := range scope.GetSpans() {
 				s.spans = append(s.spans, Span{Span: span, Resource: resource})
+			}
+		}
+	}
+}
+
+func (s *Server) keepRecords(data *logspb.LogsData) {
+	for _, of := range data.GetResourceLogs() {
+		resource := plain(of.GetResource().GetAttributes())
+		for _, scope := range of.GetScopeLogs() {
+			for _, record := range scope.GetLogRecords() {
+				s.records = append(s.records, Record{LogRecord: record, Resource: resource})
 			}
 		}
 	}

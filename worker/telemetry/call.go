@@ -114,7 +114,7 @@ func init() {
 	for word := range strings.FieldsSeq(`v1.0 beta users groups members memberOf transitiveMemberOf transitiveMembers owners
 		directory directoryObjects deletedItems invitations domains organization applications servicePrincipals manager
 		sendMail checkMemberGroups checkMemberObjects getMemberGroups getByIds restore authentication methods
-		convertExternalToInternalMemberUser microsoft.graph.user microsoft.graph.group $ref $value $count $batch`) {
+		convertExternalToInternalMemberUser subscribedSkus microsoft.graph.user microsoft.graph.group $ref $value $count $batch`) {
 		words[word] = true
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/log"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
@@ -93,8 +94,34 @@ func (j *jobs) Received(ctx context.Context, d dispatch.Delivery) (context.Conte
 			took := time.Duration(o.Result.DurationMs) * time.Millisecond
 			r.duration.Record(ctx, took.Seconds(), metric.WithAttributes(function, outcome))
 		}
+		j.recordAudit(ctx, name, d, o)
 		span.End()
 	}
+}
+
+// auditRecord is the text of the audit record of a job, by which queries select it.
+const auditRecord = "job ended"
+
+// recordAudit emits the audit record of a delivery: which function the worker ran for which
+// step of which batch, and how it ended. The resource names the worker and the tenant.
+func (j *jobs) recordAudit(ctx context.Context, function string, d dispatch.Delivery, o dispatch.Outcome) {
+	var r log.Record
+	r.SetTimestamp(time.Now())
+	r.SetBody(attribute.StringValue(auditRecord))
+	r.SetSeverity(log.SeverityInfo)
+	r.AddAttributes(
+		attribute.String("matoolkit.function", function), attribute.String("matoolkit.outcome", outcomeOf(o)), attribute.Bool("matoolkit.ran", o.Ran),
+		attribute.Int64("matoolkit.batch_id", int64(d.Job.CorrelationData.BatchID)), attribute.Int64("matoolkit.step_execution_id", d.Job.CorrelationData.StepExecutionID),
+		attribute.String("matoolkit.job_id", d.Job.JobID), attribute.Int("matoolkit.delivery_count", d.Count),
+	)
+	if o.Answered && o.Ran {
+		r.AddAttributes(attribute.Int64("matoolkit.duration_ms", int64(o.Result.DurationMs)))
+	}
+	if e := o.Result.Error; o.Answered && e != nil {
+		r.SetSeverity(log.SeverityWarn)
+		r.AddAttributes(attribute.String("error.type", kind(e.Type)), attribute.Int("matoolkit.attempts", e.Attempts))
+	}
+	j.audit.Emit(ctx, r)
 }
 
 func (j *jobs) function(name string) string {

@@ -1,5 +1,5 @@
 // Package telemetry measures what a worker does: a span for each delivery of a job
-// and one for each call to the tenant, and metrics of both.
+// and one for each call to the tenant, metrics of both, and an audit record of each job.
 // docs/reference/metrics.md lists the metrics.
 //
 // Nothing that it records comes from a job's parameters or result, from a message of
@@ -8,6 +8,7 @@
 package telemetry
 
 import (
+	"go.opentelemetry.io/otel/log"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 )
@@ -20,12 +21,14 @@ type Providers interface {
 	On() bool
 	Tracer(name string) trace.Tracer
 	Meter(name string) metric.Meter
+	Logger(name string) log.Logger
 }
 
 // Recorder records jobs and calls. It is safe for concurrent use.
 type Recorder struct {
 	on     bool
 	tracer trace.Tracer
+	audit  log.Logger
 
 	running   metric.Int64UpDownCounter
 	duration  metric.Float64Histogram
@@ -43,6 +46,7 @@ func New(p Providers) (*Recorder, error) {
 	r := &Recorder{
 		on:     p.On(),
 		tracer: p.Tracer(scope),
+		audit:  p.Logger(scope),
 
 		running: i.upDown("matoolkit.worker.jobs.running", "{job}", "jobs that run now"),
 		duration: i.histogram("matoolkit.worker.job.duration", "runtime of jobs, by matoolkit.function and matoolkit.outcome",

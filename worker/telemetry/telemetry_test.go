@@ -15,7 +15,9 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/log"
 	"go.opentelemetry.io/otel/metric"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -36,15 +38,31 @@ type kept struct {
 	reader *sdkmetric.ManualReader
 	traces trace.TracerProvider
 	meters metric.MeterProvider
+	logs   *sdklog.LoggerProvider
+	audit  *auditRecords
 }
+
+// auditRecords keeps the log records of a recorder.
+type auditRecords struct{ all []sdklog.Record }
+
+func (a *auditRecords) Export(_ context.Context, records []sdklog.Record) error {
+	for _, r := range records {
+		a.all = append(a.all, r.Clone())
+	}
+	return nil
+}
+func (*auditRecords) Shutdown(context.Context) error   { return nil }
+func (*auditRecords) ForceFlush(context.Context) error { return nil }
 
 func (k *kept) On() bool                        { return true }
 func (k *kept) Tracer(name string) trace.Tracer { return k.traces.Tracer(name) }
 func (k *kept) Meter(name string) metric.Meter  { return k.meters.Meter(name) }
+func (k *kept) Logger(name string) log.Logger   { return k.logs.Logger(name) }
 
 func record(t *testing.T) (*telemetry.Recorder, *kept) {
 	t.Helper()
-	k := &kept{spans: tracetest.NewInMemoryExporter(), reader: sdkmetric.NewManualReader()}
+	k := &kept{spans: tracetest.NewInMemoryExporter(), reader: sdkmetric.NewManualReader(), audit: &auditRecords{}}
+	k.logs = sdklog.NewLoggerProvider(sdklog.WithProcessor(sdklog.NewSimpleProcessor(k.audit)))
 	k.traces = sdktrace.NewTracerProvider(sdktrace.WithSyncer(k.spans))
 	k.meters = sdkmetric.NewMeterProvider(sdkmetric.WithReader(k.reader))
 	r := testenv.Must(telemetry.New(k))(t)
@@ -169,8 +187,29 @@ func TestDeliveriesBecomeSpansAndMetrics(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("metrics\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
+	var audited []string
+	for _, r := range k.audit.all {
+		attributes := map[string]string{}
+		r.WalkAttributes(func(a attribute.KeyValue) bool {
+			attributes[string(a.Key)] = a.Value.String()
+			return true
+		})
+		if r.Body().AsString() != "job ended" || r.TraceID() != (trace.TraceID{1}) || r.Timestamp().IsZero() ||
+			attributes["matoolkit.batch_id"] != "42" || attributes["matoolkit.step_execution_id"] != "7" || attributes["matoolkit.job_id"] != "step-7-attempt-1" {
+			t.Errorf("audit record %v of trace %s", attributes, r.TraceID())
+		}
+		audited = append(audited, strings.TrimSpace(strings.Join([]string{
+			r.Severity().String(), attributes["matoolkit.function"], attributes["matoolkit.outcome"], attributes["matoolkit.ran"], attributes["error.type"],
+		}, " ")))
+	}
+	if want := []string{
+		"INFO No-Op success true", "INFO No-Op success false", "WARN No-Op failure true Request_BadRequest", "WARN No-Op throttled true TooManyRequests",
+		"INFO No-Op given-back false", "WARN other failure true Failure",
+	}; !slices.Equal(audited, want) {
+		t.Errorf("audit records\n%s\nwant\n%s", strings.Join(audited, "\n"), strings.Join(want, "\n"))
+	}
 	for _, secret := range []string{"Pa55word", "ada@"} {
-		if strings.Contains(fmt.Sprint(spans, got), secret) {
+		if strings.Contains(fmt.Sprint(spans, got, k.audit.all), secret) {
 			t.Errorf("%s is told", secret)
 		}
 	}

@@ -309,7 +309,7 @@ module identity '../../shared/identity.bicep' = {
   }
 }
 
-module telemetry 'telemetry.bicep' = {
+module telemetry '../../shared/telemetry.bicep' = {
   name: '${base}-func-telemetry'
   params: {
     insightsName: '${base}-appi'

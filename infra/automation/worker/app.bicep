@@ -62,6 +62,12 @@ param cpu string
 @description('Memory of a replica.')
 param memory string
 
+@description('Image of the OpenTelemetry collector; empty: none.')
+param collectorImage string
+
+@description('Settings of the collector: name and value of each.')
+param collectorSettings array
+
 @description('Seconds that a stopping replica may still run.')
 param terminationGracePeriodSeconds int
 
@@ -119,65 +125,83 @@ resource app 'Microsoft.App/containerApps@2025-01-01' = {
     }
     template: {
       terminationGracePeriodSeconds: terminationGracePeriodSeconds
-      containers: [
-        {
-          name: 'worker'
-          image: image
-          resources: {
-            cpu: json(cpu)
-            memory: memory
-          }
-          env: concat(
-            filter(settings, setting => !empty(setting.value)),
-            empty(otlpHeadersSecretUri)
+      containers: concat(
+        [
+          {
+            name: 'worker'
+            image: image
+            resources: {
+              cpu: json(cpu)
+              memory: memory
+            }
+            env: concat(
+              filter(settings, setting => !empty(setting.value)),
+              empty(otlpHeadersSecretUri)
+                ? []
+                : [
+                    {
+                      name: 'OTEL_EXPORTER_OTLP_HEADERS'
+                      secretRef: 'otlp-headers'
+                    }
+                  ]
+            )
+            volumeMounts: empty(functionsStorageName)
               ? []
               : [
                   {
-                    name: 'OTEL_EXPORTER_OTLP_HEADERS'
-                    secretRef: 'otlp-headers'
+                    volumeName: 'functions'
+                    mountPath: '/functions'
                   }
                 ]
-          )
-          volumeMounts: empty(functionsStorageName)
-            ? []
-            : [
-                {
-                  volumeName: 'functions'
-                  mountPath: '/functions'
+            // 60 seconds to start: failureThreshold is at most 10.
+            probes: [
+              {
+                type: 'Startup'
+                httpGet: {
+                  path: '/livez'
+                  port: 8080
                 }
-              ]
-          // 60 seconds to start: failureThreshold is at most 10.
-          probes: [
-            {
-              type: 'Startup'
-              httpGet: {
-                path: '/livez'
-                port: 8080
+                periodSeconds: 6
+                failureThreshold: 10
               }
-              periodSeconds: 6
-              failureThreshold: 10
-            }
-            {
-              type: 'Liveness'
-              httpGet: {
-                path: '/livez'
-                port: 8080
+              {
+                type: 'Liveness'
+                httpGet: {
+                  path: '/livez'
+                  port: 8080
+                }
+                periodSeconds: 30
+                failureThreshold: 3
               }
-              periodSeconds: 30
-              failureThreshold: 3
-            }
-            {
-              type: 'Readiness'
-              httpGet: {
-                path: '/readyz'
-                port: 8080
+              {
+                type: 'Readiness'
+                httpGet: {
+                  path: '/readyz'
+                  port: 8080
+                }
+                periodSeconds: 10
+                failureThreshold: 3
               }
-              periodSeconds: 10
-              failureThreshold: 3
-            }
-          ]
-        }
-      ]
+            ]
+          }
+        ],
+        empty(collectorImage)
+          ? []
+          : [
+              {
+                name: 'collector'
+                image: collectorImage
+                args: [
+                  '--config=env:COLLECTOR_CONFIG'
+                ]
+                resources: {
+                  cpu: json('0.25')
+                  memory: '0.5Gi'
+                }
+                env: collectorSettings
+              }
+            ]
+      )
       // The worker refuses functions that every user can write.
       volumes: empty(functionsStorageName)
         ? []

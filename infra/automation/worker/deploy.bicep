@@ -131,7 +131,10 @@ param alertTo string = ''
 ])
 param logLevel string = 'info'
 
-@description('OpenTelemetry collector (OTLP/HTTP), such as http://collector:4318. Empty: no traces and metrics.')
+@description('Image of the OpenTelemetry collector, contrib distribution, that runs beside the worker and sends its traces, metrics and audit records to Application Insights. It uses 0.25 cores and 0.5 GiB. Empty: no such container.')
+param collectorImage string = 'ghcr.io/open-telemetry/opentelemetry-collector-releases/opentelemetry-collector-contrib:0.160.0'
+
+@description('Another OpenTelemetry collector (OTLP/HTTP), such as http://collector:4318, which receives traces, metrics and audit records instead of Application Insights.')
 param otlpEndpoint string = ''
 
 @description('Name of the Key Vault secret with the headers for the collector.')
@@ -224,6 +227,7 @@ var identityNames = {
   scale: '${base}-${key}-scale-id'
 }
 var busName = '${base}-bus'
+var collects = !empty(collectorImage) && empty(otlpEndpoint)
 var vaultUri = 'https://${base}-kv${environment().suffixes.keyvaultDns}'
 
 // A client secret has no password.
@@ -294,6 +298,15 @@ module bus 'bus.bicep' = {
   }
 }
 
+module telemetry '../../shared/telemetry.bicep' = if (collects) {
+  name: '${base}-${key}-telemetry'
+  params: {
+    insightsName: '${base}-appi'
+    identityName: identityNames.worker
+    principalId: workerIdentity.outputs.principalId
+  }
+}
+
 // The role assignments need the secrets, which exist when you deploy an image.
 module vault 'vault.bicep' = if (!empty(workerImage)) {
   name: '${base}-${key}-vault'
@@ -328,6 +341,23 @@ module app 'app.bicep' = if (!empty(workerImage)) {
     maxReplicas: maxReplicas
     cpu: cpu
     memory: memory[cpu]
+    collectorImage: collects ? collectorImage : ''
+    collectorSettings: collects
+      ? [
+          {
+            name: 'COLLECTOR_CONFIG'
+            value: loadTextContent('collector.yaml')
+          }
+          {
+            name: 'APPLICATIONINSIGHTS_CONNECTION_STRING'
+            value: telemetry!.outputs.connectionString
+          }
+          {
+            name: 'AZURE_CLIENT_ID'
+            value: workerIdentity.outputs.clientId
+          }
+        ]
+      : []
     // The worker needs time to send results after its own grace period. The platform allows 600
     // seconds.
     terminationGracePeriodSeconds: shutdownGraceSeconds + 20
@@ -430,7 +460,7 @@ module app 'app.bicep' = if (!empty(workerImage)) {
         }
         {
           name: 'OTEL_EXPORTER_OTLP_ENDPOINT'
-          value: otlpEndpoint
+          value: collects ? 'http://localhost:4318' : otlpEndpoint
         }
       ],
       map(

@@ -1,12 +1,12 @@
-// The role of the Functions app to send telemetry to Application Insights.
+// The role of the Functions app or a worker to send telemetry to Application Insights.
 
 @description('Name of Application Insights.')
 param insightsName string
 
-@description('Name of the app\'s identity, from which the names of role assignments are derived.')
+@description('Name of the sender\'s identity, from which the names of role assignments are derived.')
 param identityName string
 
-@description('Object id of the app\'s identity.')
+@description('Object id of the sender\'s identity.')
 param principalId string
 
 var roles = {
