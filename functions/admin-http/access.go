@@ -3,6 +3,8 @@ package adminhttp
 import (
 	"errors"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -11,7 +13,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/signin"
 )
 
-const keyAdmin = "admin"
+const keyIdentity = "identity"
 
 // signIn refuses a request without a valid token.
 func (a *server) signIn(c *gin.Context) {
@@ -26,7 +28,7 @@ func (a *server) signIn(c *gin.Context) {
 		caller.Kind = api.ActorApplication
 	}
 	c.Set(keyCaller, caller)
-	c.Set(keyAdmin, identity.Admin())
+	c.Set(keyIdentity, identity)
 }
 
 // refuseToken tells why a token is not taken, as far as its owner may know.
@@ -51,19 +53,32 @@ func refuseToken(c *gin.Context, err error) {
 	}
 }
 
-// adminReads lets a request pass only if its caller may see what workers and sources
-// sent, which can hold anything. What that is, a refusal tells.
-func (a *server) adminReads(what string) gin.HandlerFunc {
+// needs lets a request pass only if its caller has the permission. To do says what the route is
+// for; a refusal names it with the roles that grant it.
+func (a *server) needs(p signin.Permission, to string) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		if !c.GetBool(keyAdmin) {
-			refuse(c, http.StatusForbidden, api.CodeForbidden, "%s may not read %s: the app role %s is required", callerOf(c).Name, what, signin.RoleAdmin)
+		if !identityOf(c).May(p) {
+			refuse(c, http.StatusForbidden, api.CodeForbidden, "%s may not %s: it requires the app role %s", callerOf(c).Name, to, strings.Join(signin.Granting(p), " or "))
 		}
 	}
 }
 
-// admin lets a request pass only if its caller may change things.
-func (a *server) admin(c *gin.Context) {
-	if !c.GetBool(keyAdmin) {
-		refuse(c, http.StatusForbidden, api.CodeForbidden, "%s may only read: changes require the app role %s", callerOf(c).Name, signin.RoleAdmin)
+func identityOf(c *gin.Context) signin.Identity {
+	identity, _ := c.MustGet(keyIdentity).(signin.Identity)
+	return identity
+}
+
+// getMe tells the caller who they are and what they may do.
+func (a *server) getMe(c *gin.Context) {
+	i, caller := identityOf(c), callerOf(c)
+	me := api.Me{Name: caller.Name, Kind: caller.Kind, TenantID: i.TenantID, ObjectID: i.ObjectID, Roles: []string{}, Permissions: []string{}}
+	for _, role := range signin.Roles {
+		if slices.Contains(i.Roles, role) {
+			me.Roles = append(me.Roles, role)
+		}
 	}
+	for _, p := range i.Permissions() {
+		me.Permissions = append(me.Permissions, string(p))
+	}
+	c.JSON(http.StatusOK, me)
 }

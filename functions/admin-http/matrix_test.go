@@ -33,14 +33,20 @@ type level int
 const (
 	anonymous level = iota
 	reader
+	operator
+	approver
 	administrator
 )
+
+// may reports whether a caller of a level may use a route that requires another.
+func (l level) may(demand level) bool { return demand <= reader || l == demand || l == administrator }
 
 // demands lists the level that every route requires. A route missing here fails the
 // test, and so does an entry without a route.
 var demands = map[string]level{
 	"GET /api/health":                              anonymous,
 	"GET /api/openapi.json":                        reader,
+	"GET /api/me":                                  reader,
 	"GET /api/runbooks":                            reader,
 	"POST /api/runbooks":                           administrator,
 	"GET /api/runbooks/:name":                      reader,
@@ -54,7 +60,7 @@ var demands = map[string]level{
 	"GET /api/batches":                             reader,
 	"POST /api/batches":                            administrator,
 	"GET /api/batches/:id":                         reader,
-	"PATCH /api/batches/:id":                       administrator,
+	"PATCH /api/batches/:id":                       operator,
 	"GET /api/batches/:id/members":                 reader,
 	"GET /api/audit":                               administrator,
 	"GET /api/batches/:id/audit":                   reader,
@@ -63,28 +69,28 @@ var demands = map[string]level{
 	"POST /api/batches/:id/members":                administrator,
 	"DELETE /api/batches/:id/members/:member":      administrator,
 	"GET /api/batches/:id/members/:member":         reader,
-	"PATCH /api/batches/:id/members/:member":       administrator,
-	"PATCH /api/batches/:id/members":               administrator,
+	"PATCH /api/batches/:id/members/:member":       operator,
+	"PATCH /api/batches/:id/members":               operator,
 	"GET /api/batches/:id/phases":                  reader,
 	"POST /api/batches/:id/reschedule":             administrator,
-	"POST /api/batches/:id/approve":                administrator,
+	"POST /api/batches/:id/approve":                approver,
 	"GET /api/batches/:id/steps":                   reader,
-	"POST /api/batches/:id/steps/:stepId/skip":     administrator,
-	"POST /api/batches/:id/steps/:stepId/done":     administrator,
+	"POST /api/batches/:id/steps/:stepId/skip":     operator,
+	"POST /api/batches/:id/steps/:stepId/done":     operator,
 	"GET /api/batches/:id/report":                  reader,
 	"GET /api/batches/:id/removals":                reader,
-	"POST /api/batches/:id/removals/confirm":       administrator,
+	"POST /api/batches/:id/removals/confirm":       approver,
 	"GET /api/runbooks/:name/additions":            reader,
-	"POST /api/runbooks/:name/additions/confirm":   administrator,
-	"POST /api/batches/:id/removals/move":          administrator,
-	"POST /api/batches/:id/removals/discard":       administrator,
-	"POST /api/batches/:id/advance":                administrator,
+	"POST /api/runbooks/:name/additions/confirm":   approver,
+	"POST /api/batches/:id/removals/move":          approver,
+	"POST /api/batches/:id/removals/discard":       approver,
+	"POST /api/batches/:id/advance":                operator,
 	"POST /api/batches/:id/cancel":                 administrator,
-	"POST /api/batches/:id/pause":                  administrator,
-	"POST /api/batches/:id/resume":                 administrator,
-	"POST /api/batches/:id/retry":                  administrator,
-	"POST /api/batches/:id/skip":                   administrator,
-	"POST /api/batches/:id/mark-done":              administrator,
+	"POST /api/batches/:id/pause":                  operator,
+	"POST /api/batches/:id/resume":                 operator,
+	"POST /api/batches/:id/retry":                  operator,
+	"POST /api/batches/:id/skip":                   operator,
+	"POST /api/batches/:id/mark-done":              operator,
 	"GET /api/workers":                             reader,
 	"GET /api/workers/:id":                         reader,
 	"GET /api/messages/unprocessed":                reader,
@@ -188,10 +194,12 @@ func callers(t *testing.T, server *entra.Server, dataDir string) map[string]call
 		"alg none":                   invalid(signed(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, named), badSignature),
 		"HS256 with the public key":  invalid(signed(jwt.SigningMethodHS256, shared, named), badSignature),
 		"no kid":                     invalid(signed(jwt.SigningMethodRS256, key, nil), badSignature),
-		"application without a role": {"Bearer " + application(appNoRoleID), 0, http.StatusForbidden, "forbidden", `Bearer error="insufficient_scope", error_description="an application needs the app role Reader or Admin"`},
+		"application without a role": {"Bearer " + application(appNoRoleID), 0, http.StatusForbidden, "forbidden", `Bearer error="insufficient_scope", error_description="an application needs one of the app roles Reader, Operator, Approver, Admin"`},
 
 		"reader":                            allowed(user(entra.DefaultReaderUPN), reader),
 		"user without a role":               allowed(user(noRoleUPN), reader),
+		"operator":                          allowed(user(entra.DefaultOperatorUPN), operator),
+		"approver":                          allowed(user(entra.DefaultApproverUPN), approver),
 		"administrator":                     allowed(good, administrator),
 		"signed with our key":               allowed(signed(jwt.SigningMethodRS256, key, named), administrator),
 		"reader of the other tenant":        allowed(user("reader@fabrikam.example"), reader),
@@ -247,7 +255,7 @@ func TestEveryRouteByEveryCaller(t *testing.T) {
 			case demands[name] == anonymous:
 			case c.status != 0:
 				want = c
-			case c.level < demands[name]:
+			case !c.level.may(demands[name]):
 				want = caller{status: http.StatusForbidden, error: "forbidden"}
 			}
 			if w.Code != want.status {
@@ -266,6 +274,18 @@ func TestEveryRouteByEveryCaller(t *testing.T) {
 			if calls.calls != nil {
 				t.Errorf("%s, %s: a refused request reached %q", name, who, calls.calls)
 			}
+		}
+	}
+}
+
+// The description of a route that only some roles may use names them.
+func TestTheDocumentNamesTheRolesOfEachRoute(t *testing.T) {
+	t.Parallel()
+	names := map[level]string{operator: "Requires the app role Operator or Admin", approver: "Requires the app role Approver or Admin", administrator: "Requires the app role Admin"}
+	for _, o := range newContract(t, newReal(t)).operations {
+		demand, ok := demands[o.method+" /api"+strings.NewReplacer("{", ":", "}", "").Replace(o.path)]
+		if text := o.Description; !ok || names[demand] == "" && strings.Contains(text, "Requires the app role") || !strings.HasPrefix(text, names[demand]) {
+			t.Errorf("%s: requires level %d, and its description begins %.60q", o.OperationID, demand, text)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func TestAutomationOverTheRealSystem(t *testing.T) {
 	}
 	r.call(request{"PUT", "/api/runbooks/waves/automation", reader, jsonMedia, `{"enabled":true}`}, 403, &p)
 	r.call(request{"POST", "/api/runbooks/waves/query/preview", reader, "", ""}, 403, &p)
-	if !strings.Contains(p.Detail, "may not read the rows of a data source: the app role Admin") {
+	if !strings.Contains(p.Detail, "may not read the rows of a data source: it requires the app role Admin") {
 		t.Errorf("problem %+v", p)
 	}
 

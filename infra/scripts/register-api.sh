@@ -17,13 +17,17 @@ az rest --method patch --url "$application" --output none --body "{
   \"identifierUris\": [\"api://$api\"],
   \"appRoles\": [
     {\"id\": \"833c4817-7091-4bc8-822e-46acca8bb30d\", \"value\": \"Admin\", \"displayName\": \"Admin\",
-     \"description\": \"May change everything\", \"allowedMemberTypes\": [\"User\", \"Application\"], \"isEnabled\": true},
+     \"description\": \"May do everything\", \"allowedMemberTypes\": [\"User\", \"Application\"], \"isEnabled\": true},
+    {\"id\": \"9786bfd4-2cbb-4d43-bf8b-b6c18ceb3fa8\", \"value\": \"Approver\", \"displayName\": \"Approver\",
+     \"description\": \"May read, approve phases, and decide on what is held\", \"allowedMemberTypes\": [\"User\", \"Application\"], \"isEnabled\": true},
+    {\"id\": \"d5074b50-8f55-4c48-8b5d-52e40a925b53\", \"value\": \"Operator\", \"displayName\": \"Operator\",
+     \"description\": \"May read, and drive batches\", \"allowedMemberTypes\": [\"User\", \"Application\"], \"isEnabled\": true},
     {\"id\": \"a4b3001d-626c-476a-8243-3073faff9f4a\", \"value\": \"Reader\", \"displayName\": \"Reader\",
      \"description\": \"May read\", \"allowedMemberTypes\": [\"User\", \"Application\"], \"isEnabled\": true}],
   \"api\": {
     \"requestedAccessTokenVersion\": 2,
     \"oauth2PermissionScopes\": [
-      {\"id\": \"$scope\", \"value\": \"access\", \"type\": \"User\", \"isEnabled\": true,
+      {\"id\": \"$scope\", \"value\": \"access_as_user\", \"type\": \"User\", \"isEnabled\": true,
        \"adminConsentDisplayName\": \"Use matoolkit\",
        \"adminConsentDescription\": \"Use the admin API of matoolkit as the signed-in user\"}]}}"
 

@@ -165,7 +165,7 @@ func TestControl(t *testing.T) {
 	golden(t, "control", tasks.ReplaceAllString(tookAndNote.ReplaceAllString(s.String(), "Z  <1s   "), "  TASK"))
 }
 
-func TestControlIsForAdministrators(t *testing.T) {
+func TestAReaderChangesNothing(t *testing.T) {
 	t.Parallel()
 	p := newSystem(t, entra.DefaultReaderUPN).signedIn()
 	csv := p.file("members.csv", "UserId\nu1\n")
@@ -173,8 +173,27 @@ func TestControlIsForAdministrators(t *testing.T) {
 		"cancel 1 --yes", "set 1 --name x", "pause 1", "resume 1", "reschedule 1 --start 2026-03-09 --yes", "approve 1 move", "retry 1 --yes", "skip-step 1 5 --reason x", "mark-done 1 5 --reason x",
 		"add-members 1 " + csv, "remove-member 1 2 --yes", "update-members 1 " + csv + " --yes",
 	} {
-		if _, err, status := p.run(append([]string{"batch"}, strings.Fields(args)...)...); status != 3 || !strings.Contains(err, "require the app role Admin") {
+		if _, err, status := p.run(append([]string{"batch"}, strings.Fields(args)...)...); status != 3 || !strings.Contains(err, "it requires the app role ") {
 			t.Errorf("a reader's %s: status %d: %s", args, status, err)
+		}
+	}
+}
+
+// An operator drives batches and approves nothing; an approver is the reverse. Neither publishes.
+func TestOperatorsAndApprovers(t *testing.T) {
+	t.Parallel()
+	for upn, c := range map[string]struct{ may, mayNot, shows string }{
+		entra.DefaultOperatorUPN: {"pause 9", "approve 9 move", "read, operate"},
+		entra.DefaultApproverUPN: {"approve 9 move", "pause 9", "read, approve"},
+	} {
+		p := newSystem(t, upn).signedIn()
+		if out, err, status := p.run("me"); status != 0 || !strings.Contains(out, c.shows) || !strings.Contains(out, upn) {
+			t.Errorf("me of %s: status %d: %s%s", upn, status, out, err)
+		}
+		for command, want := range map[string]int{c.may: 4, c.mayNot: 3, "cancel 9 --yes": 3} { // 4: there is no batch 9
+			if _, err, status := p.run(append([]string{"batch"}, strings.Fields(command)...)...); status != want {
+				t.Errorf("%s of %s: status %d, want %d: %s", command, upn, status, want, err)
+			}
 		}
 	}
 }

@@ -155,7 +155,7 @@ func TestReaderCannotWrite(t *testing.T) {
 		t.Errorf("list ended with %d: %s%s", status, out, err)
 	}
 	_, err, status := p.run("runbook", "publish", p.file("moves.yaml", moves))
-	if status != 3 || !strings.Contains(err, "require the app role Admin") {
+	if status != 3 || !strings.Contains(err, "requires the app role Admin") {
 		t.Errorf("publish ended with %d: %s", status, err)
 	}
 }

@@ -59,7 +59,7 @@ func TestSeveralTenants(t *testing.T) {
 		o := inBoth(t, own)
 		for upn, tenant := range map[string]string{entra.DefaultAdminUPN: entra.DefaultTenantID, "admin@0f.example": fabrikamID} {
 			identity, err := o.verifier.Verify(t.Context(), "Bearer "+userToken(t, o.server, upn))
-			if err != nil || identity.TenantID != tenant || identity.Name != upn+" ("+tenant+")" || !identity.Admin() {
+			if err != nil || identity.TenantID != tenant || identity.Name != upn+" ("+tenant+")" || !identity.May(signin.Administer) {
 				t.Errorf("%s: %+v, %v", upn, identity, err)
 			}
 		}

@@ -127,9 +127,16 @@ const (
 	DefaultReaderUPN      = "reader@contoso.onmicrosoft.com"
 	DefaultReaderObjectID = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b06"
 
-	// RoleAdmin and RoleReader are the app roles of the admin API.
-	RoleAdmin  = "Admin"
-	RoleReader = "Reader"
+	DefaultOperatorUPN      = "operator@contoso.onmicrosoft.com"
+	DefaultOperatorObjectID = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b09"
+	DefaultApproverUPN      = "approver@contoso.onmicrosoft.com"
+	DefaultApproverObjectID = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b0a"
+
+	// The app roles of the admin API.
+	RoleReader   = "Reader"
+	RoleOperator = "Operator"
+	RoleApprover = "Approver"
+	RoleAdmin    = "Admin"
 )
 
 // Client IDs of Microsoft's resources, the same in every tenant.
@@ -152,7 +159,7 @@ const (
 
 // DefaultConfig is the directory of a local installation: the admin API, the
 // CLI, a worker allowed to do all that the worker's functions need, an
-// administrator and a reader. Every call returns a value of its own.
+// administrator, an operator, an approver and a reader. Every call returns a value of its own.
 func DefaultConfig() Config {
 	return Config{
 		Addr: DefaultAddr,
@@ -165,7 +172,7 @@ func DefaultConfig() Config {
 					Name:           "matoolkit admin API",
 					IdentifierURIs: []string{DefaultAdminAPIAudience},
 					Scopes:         []string{"access_as_user"},
-					AppRoles:       []string{RoleAdmin, RoleReader},
+					AppRoles:       []string{RoleReader, RoleOperator, RoleApprover, RoleAdmin},
 				},
 				Application{ClientID: DefaultCLIClientID, Name: "matoolkit CLI", Public: true},
 				Application{ClientID: DefaultConsoleClientID, Name: "matoolkit console", Public: true},
@@ -192,6 +199,14 @@ func DefaultConfig() Config {
 				{
 					UPN: DefaultReaderUPN, Name: "Robin Reader", ObjectID: DefaultReaderObjectID,
 					Roles: map[string][]string{DefaultAdminAPIClientID: {RoleReader}},
+				},
+				{
+					UPN: DefaultOperatorUPN, Name: "Oakley Operator", ObjectID: DefaultOperatorObjectID,
+					Roles: map[string][]string{DefaultAdminAPIClientID: {RoleOperator}},
+				},
+				{
+					UPN: DefaultApproverUPN, Name: "Ariel Approver", ObjectID: DefaultApproverObjectID,
+					Roles: map[string][]string{DefaultAdminAPIClientID: {RoleApprover}},
 				},
 			},
 		}},
