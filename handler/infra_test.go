@@ -100,6 +100,7 @@ func TestDeployedSettingsAreWhatTheHandlerReads(t *testing.T) {
 	t.Parallel()
 	all := map[string]any{
 		"otlpEndpoint": "https://collector.example.com", "otlpHeadersSecretName": "headers", "encryptionKeyName": "key",
+		"consoleClientId":         "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b08",
 		"dataSourceVaultSettings": map[string]any{"MOVES_SQL": "moves-sql"}, "dataSourceSettings": map[string]any{"WAREHOUSE": "0123456789abcdef"},
 		"extraSettings": map[string]any{"API_REQUESTS_PER_SECOND": "7"},
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/env"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/secret/vault"
+	"github.com/matoolkit/matoolkit/internal/signin"
 	"github.com/matoolkit/matoolkit/internal/tlsroots"
 	"github.com/matoolkit/matoolkit/internal/workers"
 )
@@ -30,6 +32,7 @@ const (
 	envEntraTenants    = "AzureAd__TenantId"                             // tenants whose users may call the admin API: one id, or several with commas
 	envEntraClient     = "AzureAd__ClientId"                             // client id of the app registration of the admin API
 	envEntraAudience   = "AzureAd__Audience"                             // Application ID URI that tokens may name as their audience. Default: api:// and the client id
+	envConsoleClient   = "CONSOLE_CLIENT_ID"                             // client id of the app registration of pages that call the admin API; without it, /api/console/config.json is not found
 	envVaultURL        = "KEY_VAULT_URL"                                 // vault with the key that secret values are encrypted with, such as https://name.vault.azure.net; without it, runbooks with secrets are refused
 	envSecretsKey      = "SECRETS_KEY_NAME"                              // name of the secret in the vault that contains the key
 	envLogLevel        = "LOG_LEVEL"                                     // `debug`, `info`, `warn` or `error`
@@ -59,6 +62,7 @@ type settings struct {
 	entraTenants  []string // AzureAd__TenantId: one, or several with commas
 	entraClient   string
 	entraAudience string
+	consoleClient string // CONSOLE_CLIENT_ID; empty: no page signs in
 
 	keyVault  string // KEY_VAULT_URL: the vault of the key that secrets are encrypted with
 	secretKey string // SECRETS_KEY_NAME: its name there; both or none
@@ -101,6 +105,7 @@ func readSettings(lookup func(string) string) (settings, error) {
 		entraTenants:         r.guids(envEntraTenants),
 		entraClient:          r.guid(envEntraClient),
 		entraAudience:        r.Text(envEntraAudience),
+		consoleClient:        r.optionalGUID(envConsoleClient),
 		keyVault:             r.Text(envVaultURL),
 		secretKey:            r.Text(envSecretsKey),
 		caFile:               r.Text(tlsroots.EnvCAFile),
@@ -158,7 +163,13 @@ func (r reader) address(name string) string {
 var guidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
 func (r reader) guid(name string) string {
-	value := r.Required(name, "")
+	r.Required(name, "")
+	return r.optionalGUID(name)
+}
+
+// optionalGUID reads a GUID, or nothing.
+func (r reader) optionalGUID(name string) string {
+	value := r.Text(name)
 	if value != "" && !guidForm.MatchString(value) {
 		r.Wrong(name, "%q is not a GUID", value)
 	}
@@ -233,6 +244,19 @@ func (r reader) offset(name string, oneMachine bool) time.Duration {
 		r.Wrong(name, "%q is not a duration of 0 or more such as 120h", value)
 	}
 	return d
+}
+
+// signIn is how people get tokens for the API: in the tenant, or in theirs if there are several.
+func (s settings) signIn() adminhttp.SignIn {
+	tenant := "organizations"
+	if len(s.entraTenants) == 1 {
+		tenant = s.entraTenants[0]
+	}
+	return adminhttp.SignIn{
+		Authority:       strings.TrimSuffix(s.entraInstance, "/") + "/" + tenant,
+		Scope:           cmp.Or(strings.TrimSuffix(s.entraAudience, "/"), "api://"+s.entraClient) + "/" + signin.Scope,
+		ConsoleClientID: s.consoleClient,
+	}
 }
 
 // now is the time that batches go by.

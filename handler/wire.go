@@ -107,7 +107,7 @@ func wire(ctx context.Context, s settings, lookup func(string) string, log *slog
 	triggers := invocation.NewServer(served)
 	api := adminhttp.New(adminhttp.Config{
 		UseCases: adminhttp.UseCasesOf(a), Verifier: verifier, Log: log,
-		Rate: rate.Limit(s.apiRate), Burst: s.apiBurst, Long: s.apiLong,
+		Rate: rate.Limit(s.apiRate), Burst: s.apiBurst, Long: s.apiLong, SignIn: s.signIn(),
 	})
 	return &wiring{app: a, handler: route(triggers, traced(measured, api), log), bus: sender, measured: measured}, nil
 }

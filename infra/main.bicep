@@ -44,6 +44,10 @@ param deployerPrincipalType string = 'User'
 @maxLength(36)
 param entraClientId string
 
+@description('Client id of the app registration of pages that call the admin API. Empty: no page can sign in.')
+@maxLength(36)
+param consoleClientId string = ''
+
 @description('Id of the target tenant.')
 @minLength(36)
 @maxLength(36)
@@ -105,6 +109,7 @@ module functions 'automation/functions/deploy.bicep' = {
     deployerAddresses: deployerAddresses
     apiAllowedAddresses: apiAllowedAddresses
     entraClientId: entraClientId
+    consoleClientId: consoleClientId
     busNames: busNames
     alertEmails: alertEmails
     alertsEnabled: !empty(alertEmails)

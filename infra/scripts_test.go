@@ -32,6 +32,7 @@ func TestScripts(t *testing.T) {
 	for name, c := range map[string]struct{ arguments, creates string }{
 		"register-api.sh":       {"contoso dev", "az|ad|app|create|"},
 		"assign-role.sh":        {"api-id Reader object-id", ""},
+		"console-addresses.sh":  {"console-id https://contoso.example/ https://localhost:7071", ""},
 		"register-worker.sh":    {"contoso dev User.Read.All Exchange.ManageAsApp", "roleManagement/directory/roleAssignments|--output|none|--body|"},
 		"stage.sh":              {"create worker workerImage=image", ""},
 		"worker-certificate.sh": {"contoso-dev-kv app-id tenant-id", ""},
@@ -55,7 +56,7 @@ func TestScripts(t *testing.T) {
 		})
 	}
 	scripts, err := filepath.Glob("scripts/*.sh")
-	if err != nil || len(scripts) != 9 { // with compile.sh, which has its own test
+	if err != nil || len(scripts) != 10 { // with compile.sh, which has its own test
 		t.Errorf("%d scripts (%v): run each of them here", len(scripts), err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -38,6 +39,9 @@ type Config struct {
 	// TempDir is the folder of the uploads that are being read; os.TempDir when empty.
 	TempDir string
 
+	// SignIn is told to pages and in the document.
+	SignIn SignIn
+
 	// Rate is how many requests a second one caller may send, Burst how many at once
 	// after a pause; DefaultRate and DefaultBurst when 0. rate.Inf is no limit.
 	Rate  rate.Limit
@@ -60,8 +64,9 @@ const (
 
 type server struct {
 	Config
-	health  healthCache
-	buckets *buckets
+	health   healthCache
+	buckets  *buckets
+	document func() []byte
 }
 
 // New makes the handler of everything under /api. It is safe for concurrent use.
@@ -76,7 +81,7 @@ func New(c Config) http.Handler {
 		c.MaxBody = membercsv.MaxBytes
 	}
 	c.Rate, c.Burst, c.Long = cmp.Or(c.Rate, DefaultRate), cmp.Or(c.Burst, DefaultBurst), cmp.Or(c.Long, DefaultLong)
-	a := &server{Config: c, buckets: newBuckets(c.Rate, c.Burst)}
+	a := &server{Config: c, buckets: newBuckets(c.Rate, c.Burst), document: sync.OnceValue(func() []byte { return documentOf(c.SignIn) })}
 	reports, previews, uploads := atOnce(c.Long, "reports"), atOnce(c.Long, "previews"), a.uploads()
 
 	r := gin.New()
@@ -87,9 +92,10 @@ func New(c Config) http.Handler {
 	r.NoMethod(a.noMethod)
 
 	r.GET("/api/health", query(), a.getHealth)
+	r.GET("/api/console/config.json", query(), a.getConsoleConfig)
 
 	reader := r.Group("/api", a.signIn, a.throttle)
-	reader.GET("/openapi.json", query(), getDocument)
+	reader.GET("/openapi.json", query(), a.getDocument)
 	reader.GET("/me", query(), a.getMe)
 	reader.GET("/runbooks", query("search", "sort", "limit", "continuationToken"), a.listRunbooks)
 	reader.GET("/runbooks/:name", query(), a.getRunbook)

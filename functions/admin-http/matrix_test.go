@@ -45,6 +45,7 @@ func (l level) may(demand level) bool { return demand <= reader || l == demand |
 // test, and so does an entry without a route.
 var demands = map[string]level{
 	"GET /api/health":                              anonymous,
+	"GET /api/console/config.json":                 anonymous,
 	"GET /api/openapi.json":                        reader,
 	"GET /api/me":                                  reader,
 	"GET /api/runbooks":                            reader,
@@ -223,7 +224,7 @@ func TestEveryRouteByEveryCaller(t *testing.T) {
 	check(t, err)
 	api := func() (http.Handler, *recorder) {
 		r := &recorder{health: api.Health{Status: "ok"}}
-		return adminhttp.New(adminhttp.Config{UseCases: r.useCases(), Verifier: verifier, Log: slog.New(slog.DiscardHandler)}), r
+		return adminhttp.New(adminhttp.Config{UseCases: r.useCases(), Verifier: verifier, Log: slog.New(slog.DiscardHandler), SignIn: adminhttp.SignIn{ConsoleClientID: appReaderID}}), r
 	}
 
 	handler, _ := api()

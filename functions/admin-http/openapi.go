@@ -1,11 +1,12 @@
 package adminhttp
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"sync"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 	"gopkg.in/yaml.v3"
@@ -17,16 +18,24 @@ import (
 // as JSON, which every tool reads. Tests hold it to the routes, the views and the answers.
 //
 //go:embed openapi.yaml
-var source []byte
+var source string
 
 // documentVersion is the field of the document's info that names the running version
 // of the handler. Like the whole document, only authenticated callers can read it.
 const documentVersion = "x-handler-version"
 
-// document is source as JSON, with the handler's version.
-var document = sync.OnceValue(func() []byte {
+// What source has for the authority and the scope, which differ with each deployment.
+const (
+	anyAuthority = "https://login.microsoftonline.com/organizations"
+	anyScope     = "api://{client id of the API}/access_as_user"
+)
+
+// documentOf is source as JSON, with the handler's version, and with the authority and the scope of
+// this deployment.
+func documentOf(s SignIn) []byte {
+	own := strings.NewReplacer(anyAuthority, cmp.Or(s.Authority, anyAuthority), anyScope, cmp.Or(s.Scope, anyScope)).Replace(source)
 	var d map[string]any
-	err := yaml.Unmarshal(source, &d)
+	err := yaml.Unmarshal([]byte(own), &d)
 	if err != nil {
 		panic(fmt.Sprintf("openapi.yaml: %v", err))
 	}
@@ -36,8 +45,8 @@ var document = sync.OnceValue(func() []byte {
 		panic(fmt.Sprintf("openapi.yaml: %v", err))
 	}
 	return data
-})
+}
 
-func getDocument(c *gin.Context) {
-	c.Data(http.StatusOK, "application/json", document())
+func (a *server) getDocument(c *gin.Context) {
+	c.Data(http.StatusOK, "application/json", a.document())
 }

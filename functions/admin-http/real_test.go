@@ -86,7 +86,10 @@ func newReal(t *testing.T) *real {
 		Getenv:   func(name string) string { return map[string]string{"PEOPLE": r.people}[name] },
 	}
 	r.app = app.New(app.Config{Store: items, Bus: r.bus, Log: quiet, Sources: sources})
-	api := httptest.NewServer(adminhttp.New(adminhttp.Config{UseCases: adminhttp.UseCasesOf(r.app), Verifier: verifier, Log: quiet, Rate: rate.Inf}))
+	api := httptest.NewServer(adminhttp.New(adminhttp.Config{
+		UseCases: adminhttp.UseCasesOf(r.app), Verifier: verifier, Log: quiet, Rate: rate.Inf,
+		SignIn: adminhttp.SignIn{Authority: "https://login.example/contoso", Scope: "api://own/access_as_user", ConsoleClientID: entra.DefaultConsoleClientID},
+	}))
 	t.Cleanup(api.Close)
 	r.url = api.URL
 	return r

@@ -5,7 +5,7 @@
 # runs what-if: an identity of each in the resource group rg-matoolkit-github, their roles on
 # $RESOURCE_GROUP, and the variables of the workflows. Prints the entry of imagePushers for the
 # identity that deploys. The variables NAME, ENVIRONMENT, RESOURCE_GROUP, LOCATION, SUBSCRIPTION_ID,
-# TENANT_ID, TARGET_TENANT_ID, API_CLIENT_ID, WORKER_APP_ID and WORKER_ID are required. You can
+# TENANT_ID, TARGET_TENANT_ID, API_CLIENT_ID, WORKER_APP_ID and WORKER_ID are required, CONSOLE_CLIENT_ID is not. You can
 # repeat it.
 set -eu
 . "$(dirname "$0")/lib.sh"
@@ -55,7 +55,8 @@ AZURE_SUBSCRIPTION_ID $SUBSCRIPTION_ID
 AZURE_RESOURCE_GROUP $RESOURCE_GROUP
 MATOOLKIT_NAME $NAME
 API_CLIENT_ID $API_CLIENT_ID
-TARGET_TENANT_ID $TARGET_TENANT_ID
+${CONSOLE_CLIENT_ID:+CONSOLE_CLIENT_ID $CONSOLE_CLIENT_ID
+}TARGET_TENANT_ID $TARGET_TENANT_ID
 WORKER_APP_ID $WORKER_APP_ID
 WORKER_ID $WORKER_ID
 VARIABLES

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # Usage: register-api.sh NAME ENVIRONMENT
 #
-# Creates two app registrations in the tenant of "az login": NAME-ENVIRONMENT-api is the admin API
-# with its roles, NAME-ENVIRONMENT-cli is the command line, a public client. Makes you the first
-# Admin. Prints the client ids as variables for the shell. You can repeat it.
+# Creates three app registrations in the tenant of "az login": NAME-ENVIRONMENT-api is the admin API
+# with its roles, NAME-ENVIRONMENT-cli is the command line, a public client, NAME-ENVIRONMENT-console
+# is the console, a single-page application. Makes you the first Admin. Prints the client ids as variables for the shell. You can repeat it.
 set -eu
 . "$(dirname "$0")/lib.sh"
 [ $# = 2 ] || usage
 
 api=$(registration "$1-$2-api")
 cli=$(registration "$1-$2-cli")
+console=$(registration "$1-$2-console")
 application="https://graph.microsoft.com/v1.0/applications(appId='$api')"
 scope=7b6f2c57-db9c-486b-b65e-c8819945449e
 
@@ -31,13 +32,15 @@ az rest --method patch --url "$application" --output none --body "{
        \"adminConsentDisplayName\": \"Use matoolkit\",
        \"adminConsentDescription\": \"Use the admin API of matoolkit as the signed-in user\"}]}}"
 
-# Preauthorize the command line and the Azure CLI, which signs in with --auth azure-cli. This is a
+# Preauthorize the command line, the console and the Azure CLI, which signs in with --auth azure-cli. This is a
 # second request, because the scope must exist.
 az rest --method patch --url "$application" --output none --body "{\"api\": {\"preAuthorizedApplications\": [
   {\"appId\": \"$cli\", \"delegatedPermissionIds\": [\"$scope\"]},
+  {\"appId\": \"$console\", \"delegatedPermissionIds\": [\"$scope\"]},
   {\"appId\": \"04b07795-8ddb-461a-bbee-02f9e1bf7b46\", \"delegatedPermissionIds\": [\"$scope\"]}]}}"
 az ad app update --id "$cli" --is-fallback-public-client true
 service_principal "$cli" >/dev/null
+service_principal "$console" >/dev/null
 
 # Only assigned users get a token for the API.
 principal=$(service_principal "$api")
@@ -45,4 +48,4 @@ az ad sp update --id "$principal" --set appRoleAssignmentRequired=true
 me=$(az ad signed-in-user show --query id --output tsv)
 assign_app_role "$me" "$api" Admin
 
-echo "export API_CLIENT_ID=$api CLI_CLIENT_ID=$cli"
+echo "export API_CLIENT_ID=$api CLI_CLIENT_ID=$cli CONSOLE_CLIENT_ID=$console"

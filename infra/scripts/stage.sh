@@ -3,7 +3,8 @@
 #
 # Shows what a deployment of a stage would change, or deploys the stage, with the stage's
 # deploy.parameters.$ENVIRONMENT.json. OPTION is one of "az deployment group". The variables
-# RESOURCE_GROUP, NAME and ENVIRONMENT are required; for functions also API_CLIENT_ID; for worker
+# RESOURCE_GROUP, NAME and ENVIRONMENT are required; for functions also API_CLIENT_ID, and
+# CONSOLE_CLIENT_ID for a console; for worker
 # also WORKER_ID, TARGET_TENANT_ID and WORKER_APP_ID.
 set -eu
 . "$(dirname "$0")/lib.sh"
@@ -15,7 +16,7 @@ case $stage in
 shared) folder=shared deployment=shared ;;
 functions)
   folder=automation/functions deployment=functions
-  set -- entraClientId="$API_CLIENT_ID" "$@"
+  set -- entraClientId="$API_CLIENT_ID" consoleClientId="${CONSOLE_CLIENT_ID:-}" "$@"
   ;;
 worker)
   folder=automation/worker deployment=$WORKER_ID

@@ -11,3 +11,10 @@ type Me struct {
 	// Permissions are read, operate, approve and administer, as far as the roles grant them.
 	Permissions []string `json:"permissions"`
 }
+
+// ConsoleConfig is what a page needs to sign its user in with the authorization code flow.
+type ConsoleConfig struct {
+	Authority string `json:"authority"` // address of Entra ID with the tenant
+	ClientID  string `json:"clientId"`  // app registration of the page
+	Scope     string `json:"scope"`     // permission of this API
+}

@@ -2,6 +2,9 @@ package signin
 
 import "slices"
 
+// Scope is the permission of the admin API that a program asks for in the name of a user.
+const Scope = "access_as_user"
+
 // The app roles of the admin API. A user needs none to read; an application needs one of them.
 const (
 	RoleReader   = "Reader"   // may read

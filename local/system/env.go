@@ -46,6 +46,7 @@ func (s *System) HandlerEnv() map[string]string {
 		"AzureAd__TenantId":        entra.DefaultTenantID,
 		"AzureAd__ClientId":        entra.DefaultAdminAPIClientID,
 		"AzureAd__Audience":        entra.DefaultAdminAPIAudience,
+		"CONSOLE_CLIENT_ID":        entra.DefaultConsoleClientID,
 		"KEY_VAULT_URL":            "https://" + s.config.Addresses.KeyVault,
 		"SECRETS_KEY_NAME":         SecretsKey,
 		"IDENTITY_ENDPOINT":        "https://" + s.config.Addresses.Entra + entra.IdentityPath,

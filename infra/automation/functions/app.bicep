@@ -100,6 +100,9 @@ param entraClientId string
 @description('Audience of tokens for the API.')
 param entraAudience string
 
+@description('Client id of the app registration of pages that call the API; empty: none.')
+param consoleClientId string
+
 @description('Address of the Key Vault, with a slash at the end.')
 param vaultUri string
 
@@ -152,6 +155,11 @@ var settings = union(
     : {
         OTEL_EXPORTER_OTLP_ENDPOINT: otlpEndpoint
         OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf'
+      },
+  empty(consoleClientId)
+    ? {}
+    : {
+        CONSOLE_CLIENT_ID: consoleClientId
       },
   // The triggers refer to these; the handler reads them too.
   busNames,

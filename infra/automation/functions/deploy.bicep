@@ -107,6 +107,10 @@ param entraClientId string
 @minLength(1)
 param entraAudience string = 'api://${entraClientId}'
 
+@description('Client id of the app registration of pages that call the admin API, such as the console. Empty: no page can sign in.')
+@maxLength(36)
+param consoleClientId string = ''
+
 @description('Connection strings of data sources: name of the setting to name of the Key Vault secret, which must exist. If you remove an entry, remove the role on the secret by hand.')
 param dataSourceVaultSettings object = {}
 
@@ -408,6 +412,7 @@ module app 'app.bicep' = {
     entraTenantIds: entraTenantIds
     entraClientId: entraClientId
     entraAudience: entraAudience
+    consoleClientId: consoleClientId
     vaultUri: vault.properties.vaultUri
     vaultSettings: vaultSettings
     logLevel: logLevel
