@@ -29,6 +29,14 @@ func (s *interrupted) Apply(ctx context.Context, w store.Writes) (store.Applied,
 	return s.Store.Apply(ctx, w)
 }
 
+func (s *interrupted) ApplyEach(ctx context.Context, all []store.Writes) []store.Outcome {
+	outcomes := make([]store.Outcome, len(all))
+	for i, w := range all {
+		outcomes[i].Applied, outcomes[i].Err = s.Apply(ctx, w)
+	}
+	return outcomes
+}
+
 // refreshed gives member 1 another value, as the process of a data source sync does.
 func refreshed(ctx context.Context, a *applier.Applier) error {
 	return a.Decide(ctx, 1, model.MembersRefreshed{Members: []model.RefreshedMember{{

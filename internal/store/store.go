@@ -80,6 +80,11 @@ type Documents interface {
 	// ErrUnavailable if the outcome is not known: the writes may have been carried out, so that
 	// the caller repeats its whole decision, which reads the state again.
 	Apply(ctx context.Context, writes Writes) (Applied, error)
+
+	// ApplyEach is an Apply of each of several writes of one partition, which come at the same time
+	// and in this order. A driver that carries out Applies together so carries out these without a
+	// goroutine for each.
+	ApplyEach(ctx context.Context, all []Writes) []Outcome
 }
 
 // Counts are the operations of a Store since it was opened. One Apply is one write, also if the

@@ -132,6 +132,12 @@ func (w Write) check() error {
 // Applied holds the results of an Apply, one for each operation.
 type Applied []Result
 
+// Outcome is what an Apply returns.
+type Outcome struct {
+	Applied Applied
+	Err     error
+}
+
 // Result is the result of one operation of an Apply.
 type Result struct {
 	ETag     string   // of the version that it wrote

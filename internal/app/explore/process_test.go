@@ -111,6 +111,15 @@ func (p *process) newID() string {
 	return (text + "0000000000000000")[:16]
 }
 
+// ApplyEach implements store.Documents: one after the other.
+func (p *process) ApplyEach(ctx context.Context, all []store.Writes) []store.Outcome {
+	outcomes := make([]store.Outcome, len(all))
+	for i, writes := range all {
+		outcomes[i].Applied, outcomes[i].Err = p.Apply(ctx, writes)
+	}
+	return outcomes
+}
+
 // Apply is an effect: see process.
 func (p *process) Apply(ctx context.Context, writes store.Writes) (store.Applied, error) {
 	p.await(ctx)

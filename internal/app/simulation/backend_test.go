@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -120,6 +121,17 @@ func (s *grouped) Apply(ctx context.Context, writes store.Writes) (store.Applied
 			return o.applied, nil
 		}
 	}
+}
+
+// ApplyEach implements store.Documents.
+func (s *grouped) ApplyEach(ctx context.Context, all []store.Writes) []store.Outcome {
+	outcomes := make([]store.Outcome, len(all))
+	var callers sync.WaitGroup
+	for i, writes := range all {
+		callers.Go(func() { outcomes[i].Applied, outcomes[i].Err = s.Apply(ctx, writes) })
+	}
+	callers.Wait()
+	return outcomes
 }
 
 // gather returns the Applies that one operation is carried out with: some of those that its process has

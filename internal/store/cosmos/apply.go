@@ -18,19 +18,32 @@ import (
 // Apply implements store.Documents. Applies of one partition that come at the same time share
 // transactional batches.
 func (s *Store) Apply(ctx context.Context, writes store.Writes) (store.Applied, error) {
-	if err := writes.Check(); err != nil {
-		return nil, err
+	o := s.ApplyEach(ctx, []store.Writes{writes})[0]
+	return o.Applied, o.Err
+}
+
+// ApplyEach implements store.Documents.
+func (s *Store) ApplyEach(ctx context.Context, all []store.Writes) []store.Outcome {
+	outcomes := make([]store.Outcome, len(all))
+	var applies []*group.Apply
+	var places []int // of the applies among all
+	for i, writes := range all {
+		if outcomes[i].Err = writes.Check(); outcomes[i].Err != nil {
+			continue
+		}
+		s.counts.writes.Add(1)
+		var a *group.Apply
+		if a, outcomes[i].Err = encoded(writes); outcomes[i].Err == nil {
+			applies, places = append(applies, a), append(places, i)
+		}
 	}
-	s.counts.writes.Add(1)
-	a, err := encoded(writes)
-	if err != nil {
-		return nil, err
+	for n, o := range s.commits.apply(ctx, applies...) {
+		if errors.Is(o.Err, store.ErrChanged) {
+			s.counts.conflicts.Add(1)
+		}
+		outcomes[places[n]] = o
 	}
-	applied, err := s.commits.apply(ctx, a)
-	if errors.Is(err, store.ErrChanged) {
-		s.counts.conflicts.Add(1)
-	}
-	return applied, err
+	return outcomes
 }
 
 // encodedBody is the content of a request for one operation, in place of the document.

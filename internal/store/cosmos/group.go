@@ -18,15 +18,15 @@ import (
 
 // The bounds of a group. A single Apply may be larger.
 const (
-	flightsAtOnce  = 2  // groups that a partition has in flight
-	firstGroup     = 25 // operations of a group; fewer after a throttled one
+	flightsAtOnce  = 2  // groups that a partition has in flight, the second only if it is full
+	firstGroup     = 50 // operations of a full group; fewer after a throttled one
 	largestGroup   = store.MaxOperations
 	largestRequest = 1_500_000 // bytes
 	longestFlight  = time.Minute
 )
 
-// committer carries out Applies in groups. If a partition has a group less in flight than it may, an
-// Apply goes at once; others gather until a group returns. An Apply that touches an item of a group
+// committer carries out Applies in groups. If a partition has no group in flight, an Apply goes at once;
+// others gather until the group returns, or until they fill another one. An Apply that touches an item of a group
 // in flight waits for that group, so that the Applies to one item happen in the order in which they
 // came.
 //
@@ -51,8 +51,9 @@ type lane struct {
 type pending struct {
 	*group.Apply
 	ctx    context.Context // of the caller
-	flight *flight         // nil in the queue
-	left   bool            // the caller no longer waits
+	lane   *lane
+	flight *flight // nil in the queue
+	left   bool    // the caller no longer waits
 	over   bool
 	done   chan struct{} // closed with the outcome
 
@@ -73,48 +74,61 @@ func newCommitter(transact func(context.Context, store.Writes) (store.Applied, e
 	return &committer{transact: transact, partitions: map[string]*lane{}}
 }
 
-// apply carries out an Apply, alone or in a group. If the caller's context ends while the Apply waits
-// in the queue, nothing is written. If it ends later, the group goes on for its other callers.
-func (c *committer) apply(ctx context.Context, a *group.Apply) (store.Applied, error) {
+// apply carries out the Applies of one caller, alone or in groups with those of others, and waits until
+// each has its outcome. If the caller's context ends while an Apply waits in the queue, nothing is
+// written. If it ends later, the group goes on for its other callers.
+func (c *committer) apply(ctx context.Context, applies ...*group.Apply) []store.Outcome {
+	outcomes, waiting := make([]store.Outcome, len(applies)), make([]*pending, len(applies))
 	if err := ctx.Err(); err != nil {
-		return nil, a.Fail(classify(err))
-	}
-	p := &pending{Apply: a, ctx: ctx, done: make(chan struct{})}
-	l := c.enter(p)
-	select {
-	case <-p.done:
-	case <-ctx.Done():
-		if c.leave(l, p) {
-			return nil, a.Fail(classify(ctx.Err()))
+		for i, a := range applies {
+			outcomes[i].Err = a.Fail(classify(err))
 		}
+		return outcomes
 	}
-	return p.applied, p.err
+	for i, a := range applies {
+		waiting[i] = &pending{Apply: a, ctx: ctx, done: make(chan struct{})}
+	}
+	c.enter(waiting)
+	for i, p := range waiting {
+		select {
+		case <-p.done:
+		case <-ctx.Done():
+			if c.leave(p) {
+				outcomes[i].Err = p.Fail(classify(ctx.Err()))
+				continue
+			}
+		}
+		outcomes[i] = store.Outcome{Applied: p.applied, Err: p.err}
+	}
+	return outcomes
 }
 
-func (c *committer) enter(p *pending) *lane {
-	pk := p.Writes[0].Key.PK
+func (c *committer) enter(applies []*pending) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l := c.partitions[pk]
-	if l == nil {
-		l = &lane{pk: pk, held: group.Items{}, size: firstGroup}
-		c.partitions[pk] = l
+	for _, p := range applies {
+		pk := p.Writes[0].Key.PK
+		if p.lane = c.partitions[pk]; p.lane == nil {
+			p.lane = &lane{pk: pk, held: group.Items{}, size: firstGroup}
+			c.partitions[pk] = p.lane
+		}
+		p.lane.queue = append(p.lane.queue, p)
 	}
-	l.queue = append(l.queue, p)
-	c.start(l)
-	return l
+	for _, p := range applies {
+		c.start(p.lane)
+	}
 }
 
 // leave takes back an Apply whose caller no longer waits. It reports false if the outcome is known.
-func (c *committer) leave(l *lane, p *pending) bool {
+func (c *committer) leave(p *pending) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case p.over:
 		return false
 	case p.flight == nil:
-		l.queue = slices.DeleteFunc(l.queue, func(other *pending) bool { return other == p })
-		c.start(l) // others may have waited for its items
+		p.lane.queue = slices.DeleteFunc(p.lane.queue, func(other *pending) bool { return other == p })
+		c.start(p.lane) // others may have waited for its items
 	default:
 		p.left = true
 		p.flight.release()
@@ -129,9 +143,9 @@ func (f *flight) release() {
 	}
 }
 
-// start carries out as many groups as may be in flight. It removes a partition that has none.
+// start carries out the groups that may be in flight. It removes a partition that has none.
 func (c *committer) start(l *lane) {
-	for l.flights < flightsAtOnce {
+	for l.flights == 0 || l.flights < flightsAtOnce && l.operations() >= l.size {
 		f := l.gather()
 		if f == nil {
 			break
@@ -141,6 +155,14 @@ func (c *committer) start(l *lane) {
 	if l.flights == 0 && len(l.queue) == 0 {
 		delete(c.partitions, l.pk)
 	}
+}
+
+// operations returns how many operations wait.
+func (l *lane) operations() (n int) {
+	for _, p := range l.queue {
+		n += len(p.Writes)
+	}
+	return n
 }
 
 // gather takes the Applies of the next group from the queue, nil if none can go. An Apply that has to

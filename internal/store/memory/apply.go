@@ -30,6 +30,15 @@ func (s *Store) Apply(ctx context.Context, writes store.Writes) (applied store.A
 	return applied, nil
 }
 
+// ApplyEach implements store.Documents: one after the other.
+func (s *Store) ApplyEach(ctx context.Context, all []store.Writes) []store.Outcome {
+	outcomes := make([]store.Outcome, len(all))
+	for i, writes := range all {
+		outcomes[i].Applied, outcomes[i].Err = s.Apply(ctx, writes)
+	}
+	return outcomes
+}
+
 // ApplyGroup carries out Applies of one group.Set together, as the Cosmos DB driver does with those
 // that come at the same time. It calls done with the outcome of each. It does not call the hook.
 func (s *Store) ApplyGroup(applies []*group.Apply, done func(a *group.Apply, applied store.Applied, err error)) {

@@ -286,6 +286,61 @@ func testTogether(t *testing.T, d Driver) {
 	}
 }
 
+// testEach: the Applies of an ApplyEach happen one after the other. Each has its own result or error,
+// and one that fails leaves the others alone.
+func testEach(t *testing.T, d Driver) {
+	k := place(t)
+	first := must(t, d.Store, store.Create(k("a"), thing{N: 1}), store.Create(k("shard"), thing{N: 40}))
+	var all []store.Writes
+	add := func(writes ...store.Write) { all = append(all, writes) }
+	count := func(own string) {
+		add(store.Create(k(own), thing{N: 2}), store.Patch(k("shard"), "", store.Increment("/n", -1)), store.Get(k("shard")))
+	}
+	count("b")
+	add()
+	add(store.Replace(k("a"), thing{N: 2}, first.Version(0)))
+	add(store.Replace(k("a"), thing{N: 3}, first.Version(0)))
+	add(store.Create(k("b"), thing{N: 3}), store.Create(k("c"), thing{}))
+	for i := range 36 { // more operations than one batch of the service has
+		count(fmt.Sprint("own", i))
+	}
+	outcomes := d.Store.ApplyEach(t.Context(), all)
+	if len(outcomes) != len(all) {
+		t.Fatalf("%d outcomes", len(outcomes))
+	}
+	left := 40
+	for i, o := range outcomes {
+		if want := map[int]error{3: store.ErrChanged, 4: store.ErrExists}[i]; want != nil || i == 1 {
+			if o.Err == nil || !errors.Is(o.Err, want) && i != 1 {
+				t.Errorf("Apply %d: %v, want %v", i, o.Err, want)
+			}
+			continue
+		}
+		if o.Err != nil || len(o.Applied) != len(all[i]) {
+			t.Fatalf("Apply %d: %v, %v", i, o.Applied, o.Err)
+		}
+		if len(all[i]) < 3 {
+			continue
+		}
+		left--
+		if got, err := store.Got[thing](o.Applied, 2); err != nil || got.Doc.N != left {
+			t.Errorf("Apply %d read %+v, %v, want %d", i, got.Doc, err, left)
+		}
+	}
+	if got := read(t, d.Store, k("a")); got.Doc.N != 2 || got.ETag != outcomes[2].Applied.Version(0).ETag {
+		t.Errorf("a is %+v", got)
+	}
+	if got := read(t, d.Store, k("b")); got.Doc.N != 2 {
+		t.Errorf("b is %+v", got)
+	}
+	if _, err := d.Store.ReadDocument(t.Context(), k("c")); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("c of an Apply that failed: %v", err)
+	}
+	if none := d.Store.ApplyEach(t.Context(), nil); len(none) != 0 {
+		t.Errorf("%v", none)
+	}
+}
+
 // testFaultsTogether: an outage fails all concurrent Applies, and carries out none. If answers are
 // lost, each Apply that fails says that its outcome is not known.
 func testFaultsTogether(t *testing.T, d Driver) {

@@ -40,6 +40,7 @@ func Run(t *testing.T, open func(t *testing.T) Driver) {
 		"concurrency":   testConcurrency,
 		"serial order":  testSerial,
 		"together":      testTogether,
+		"each":          testEach,
 		"lost together": testFaultsTogether,
 		"paging":        testPaging,
 		"continuations": testContinuations,
