@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -198,6 +199,63 @@ func TestResultsOfAGroupAreDecidedOneByOne(t *testing.T) {
 			if len(tt.kept) == 0 {
 				g.verify()
 			}
+		})
+	}
+}
+
+// jobsBus counts the messages of each send to the topic of jobs.
+type jobsBus struct {
+	bus.Sender
+	mu    sync.Mutex
+	sends []int
+	jobs  []bus.Message
+}
+
+func (b *jobsBus) Send(ctx context.Context, topic string, messages ...bus.Message) error {
+	if topic == message.TopicWorkerJobs {
+		b.mu.Lock()
+		b.sends, b.jobs = append(b.sends, len(messages)), append(b.jobs, messages...)
+		b.mu.Unlock()
+	}
+	return b.Sender.Send(ctx, topic, messages...)
+}
+
+// The jobs that follow from a group leave together, each with the trace of its own result. A result that
+// loses a race does not delay those of the others.
+func TestTheJobsAfterAGroupLeaveTogether(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		lose  int
+		sends []int
+	}{"no race is lost": {0, []int{4}}, "one loses": {2, []int{3, 1}}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := newGrouped(t, 4, inMemory)
+			out := &jobsBus{Sender: g.bus}
+			process := app.New(app.Config{Store: g.store, Bus: out, Now: g.clock.Now, Log: g.log, Sources: g.sources()})
+			lost := tt.lose == 0
+			end := g.disturb(func(_ context.Context, op memory.Operation) memory.Fault {
+				if !lost && len(op.Writes) > 0 && g.touches(op, tt.lose) {
+					lost = true
+					return memory.Conflict
+				}
+				return memory.Fault{}
+			})
+			defer end()
+			noError(t, process.HandleResult(g.ctx, deliveryOf(testenv.Group(g.results(1, 2, 3, 4)...), 1)))
+			g.wantSucceeded(1, 2, 3, 4)
+			if !lost || !slices.Equal(out.sends, tt.sends) {
+				t.Errorf("the jobs left in sends of %v, want %v", out.sends, tt.sends)
+			}
+			for _, j := range out.jobs {
+				if trace := fmt.Sprint(j.Properties["traceparent"]); tt.lose == 0 && !strings.HasPrefix(trace, groupTrace[:35]) {
+					t.Errorf("job %s is of the trace %s", j.ID, trace)
+				}
+			}
+			g.waiting(0)
+			g.deliverAll()
+			g.wantKept()
+			g.verify()
 		})
 	}
 }

@@ -10,8 +10,8 @@
 //   - summary.go writes the summary of the batch and logs its failure, stopwhen.go records and logs
 //     the pause by the stop_when of a phase.
 //
-// Beside Run, reads.go reads documents for requests and messages, and version.go moves a batch to the
-// active version of its runbook.
+// Beside Run, each.go tries commands of one batch together, reads.go reads documents for requests and
+// messages, and version.go moves a batch to the active version of its runbook.
 //
 // The package does not know triggers, requests and data sources.
 package applier

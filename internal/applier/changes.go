@@ -1,6 +1,7 @@
 package applier
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -53,9 +54,8 @@ func (s *Snapshot) countsInBatch() bool {
 	})
 }
 
-// writes returns the operations that write the changes, the changed documents first. Shards names
-// the shards that operations read back after their count, by the place of the operation.
-func (s *Snapshot) writes() (ops store.Writes, shards map[int]store.Key) {
+// writes returns the operations that write the changes, the changed documents first.
+func (s *Snapshot) writes() (ops store.Writes) {
 	for _, key := range s.changed {
 		d := s.docs[key]
 		switch was, isMember := d.was.(*model.Member); {
@@ -67,7 +67,7 @@ func (s *Snapshot) writes() (ops store.Writes, shards map[int]store.Key) {
 			ops = append(ops, store.Replace(key, d.is, d.version))
 		}
 	}
-	shards = map[int]store.Key{}
+	s.shards = map[int]store.Key{}
 	for _, c := range s.counts {
 		switch c := c.(type) {
 		case model.CountRun:
@@ -80,7 +80,7 @@ func (s *Snapshot) writes() (ops store.Writes, shards map[int]store.Key) {
 				changes = append(changes, store.Increment("/yielded", 1), store.Set("/yieldedAt", s.Now.UTC()))
 			}
 			ops = append(ops, store.Patch(key, "", changes...), store.Get(key))
-			shards[len(ops)-1] = key
+			s.shards[len(ops)-1] = key
 		case model.CountShard:
 			at := fmt.Sprintf("/phases/%d/", c.Phase-1)
 			changes := []store.Change{
@@ -102,7 +102,7 @@ func (s *Snapshot) writes() (ops store.Writes, shards map[int]store.Key) {
 			panic(fmt.Sprintf("applier: no write for %T", c))
 		}
 	}
-	return ops, shards
+	return ops
 }
 
 // writeMember returns the operation that writes a changed member. A member carries the columns of
@@ -138,15 +138,22 @@ func (s *Snapshot) GuardBatch() store.Writes {
 }
 
 // written keeps the versions that a write gave the changed documents, and the shards that it read
-// back. The applier remembers runs and members.
-func (s *Snapshot) written(applied store.Applied, shards map[int]store.Key) error {
+// back. The applier remembers runs and members. After a write that failed it forgets them.
+func (s *Snapshot) written(applied store.Applied, err error) error {
+	if err != nil {
+		s.applier.recalls.remove(s.changed...)
+		if errors.Is(err, store.ErrExists) {
+			err = fmt.Errorf("%w: %w", store.ErrChanged, err)
+		}
+		return err
+	}
 	s.Written = applied
 	for i, key := range s.changed {
 		d := s.docs[key]
 		d.version.ETag = applied.Version(i).ETag // a patch leaves fields that this program does not know
 		s.applier.recalls.remember(key, d.is, d.version)
 	}
-	for i, key := range shards {
+	for i, key := range s.shards {
 		shard, err := store.Got[model.Shard](applied, i)
 		if err != nil {
 			return err

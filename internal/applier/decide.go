@@ -48,11 +48,8 @@ func (a *Applier) Decide(ctx context.Context, batch int, events ...model.Event) 
 // Preview returns the decisions of a command on the stored state. It writes and sends nothing, and does
 // not decide what follows.
 func (a *Applier) Preview(ctx context.Context, batch int, c Command) ([]model.Decision, error) {
-	s := a.newSnapshot(ctx, batch, false)
-	if c.Prime != nil {
-		c.Prime(s)
-	}
-	return a.decide(s, c)
+	_, decisions, err := a.decideOnce(ctx, batch, c, storeOnly)
+	return decisions, err
 }
 
 // Run carries out every decision of the engine. For a command, and then for each event that
@@ -87,13 +84,13 @@ func (a *Applier) Run(ctx context.Context, batch int, c Command) (first *Snapsho
 // attempt decides a command and writes the decisions. When another process has changed the state,
 // attempt waits a little and decides again on the new state.
 func (a *Applier) attempt(ctx context.Context, batch int, c Command) (s *Snapshot, decisions []model.Decision, err error) {
-	recall := true
+	from := memoryFirst
 	err = store.RetryOnConflict(ctx, func() (err error) {
-		s, decisions, err = a.attemptOnce(ctx, batch, c, recall)
-		if recall && errors.Is(err, errOutdated) { // no race is lost: there is nothing to wait for
-			s, decisions, err = a.attemptOnce(ctx, batch, c, false)
+		s, decisions, err = a.decideCurrent(ctx, batch, c, from)
+		if err == nil {
+			err = a.write(s, decisions, c)
 		}
-		recall, c.Prime = false, nil
+		from, c.Prime = storeOnly, nil
 		if smaller, ok := split(s.events); ok && errors.Is(err, store.ErrTooLarge) {
 			c = smaller
 			return fmt.Errorf("%w: %w", store.ErrChanged, err)
@@ -109,17 +106,23 @@ func (a *Applier) attempt(ctx context.Context, batch int, c Command) (s *Snapsho
 	return s, decisions, err
 }
 
-// attemptOnce decides a command on a new snapshot and writes the decisions. With recall,
-// documents can come from the memory of this process.
-func (a *Applier) attemptOnce(ctx context.Context, batch int, c Command, recall bool) (*Snapshot, []model.Decision, error) {
-	s := a.newSnapshot(ctx, batch, recall)
+// decideCurrent decides a command on a new snapshot. If that shows that a remembered document is out of
+// date, it decides again on the stored ones. No race is lost then: there is nothing to wait for.
+func (a *Applier) decideCurrent(ctx context.Context, batch int, c Command, from source) (*Snapshot, []model.Decision, error) {
+	s, decisions, err := a.decideOnce(ctx, batch, c, from)
+	if errors.Is(err, errOutdated) {
+		return a.decideOnce(ctx, batch, c, storeOnly)
+	}
+	return s, decisions, err
+}
+
+// decideOnce decides a command on a new snapshot.
+func (a *Applier) decideOnce(ctx context.Context, batch int, c Command, from source) (*Snapshot, []model.Decision, error) {
+	s := a.newSnapshot(ctx, batch, from)
 	if c.Prime != nil {
 		c.Prime(s)
 	}
 	decisions, err := a.decide(s, c)
-	if err == nil {
-		err = a.write(s, decisions, c)
-	}
 	return s, decisions, err
 }
 
@@ -127,17 +130,19 @@ func (a *Applier) attemptOnce(ctx context.Context, batch int, c Command, recall 
 // changed.
 func (a *Applier) decide(s *Snapshot, c Command) (decisions []model.Decision, err error) {
 	if s.events, err = c.Events(s); err != nil {
-		if s.recalled {
+		if s.recalled && !errors.Is(err, errUnread) {
 			return nil, errOutdated
 		}
 		return nil, err
 	}
 	for _, e := range s.events {
 		d, err := engine.Decide(s, e, s.Now)
-		if s.recalled && (err != nil || d.Stale || d.Repeated) {
+		switch outdated := err != nil || d.Stale || d.Repeated; {
+		case errors.Is(err, errUnread):
+			return nil, errUnread
+		case s.recalled && outdated:
 			return nil, errOutdated
-		}
-		if err != nil {
+		case err != nil:
 			return decisions, err
 		}
 		if on, ok := e.(model.OnRun); ok && d.Stale {
@@ -151,27 +156,22 @@ func (a *Applier) decide(s *Snapshot, c Command) (decisions []model.Decision, er
 
 // write stores all that the decisions change in one transaction.
 func (a *Applier) write(s *Snapshot, decisions []model.Decision, c Command) error {
-	ops, shards := s.writes()
-	ops = append(ops, a.stopWhenRecord(s)...)
-	if c.Extra != nil {
-		extra, err := c.Extra(s, decisions)
-		if err != nil {
-			return err
-		}
-		ops = append(ops, extra...)
-	}
-	if len(ops) == 0 {
-		return nil
-	}
-	applied, err := a.store.Apply(s.ctx, ops)
-	if err != nil {
-		a.recalls.remove(s.changed...)
-		if errors.Is(err, store.ErrExists) {
-			return fmt.Errorf("%w: %w", store.ErrChanged, err)
-		}
+	ops, err := a.operations(s, decisions, c)
+	if err != nil || len(ops) == 0 {
 		return err
 	}
-	return s.written(applied, shards)
+	applied, err := a.store.Apply(s.ctx, ops)
+	return s.written(applied, err)
+}
+
+// operations returns the operations that store all that the decisions change.
+func (a *Applier) operations(s *Snapshot, decisions []model.Decision, c Command) (store.Writes, error) {
+	ops := append(s.writes(), a.stopWhenRecord(s)...)
+	if c.Extra == nil {
+		return ops, nil
+	}
+	extra, err := c.Extra(s, decisions)
+	return append(ops, extra...), err
 }
 
 // next returns the commands of the events that follow from decisions.

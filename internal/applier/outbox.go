@@ -1,6 +1,7 @@
 package applier
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/runbook/template"
+	"github.com/matoolkit/matoolkit/internal/tracecontext"
 )
 
 // Outbox collects messages, so that those of one topic are sent together.
@@ -24,6 +26,21 @@ type Outbox struct {
 type secretJob struct {
 	job int // among the jobs of the outbox
 	run *model.Run
+}
+
+// addFilled adds the messages of an outbox whose secrets are filled in, each with the trace of ctx.
+func (o *Outbox) addFilled(ctx context.Context, from *Outbox) {
+	for _, topic := range []struct{ to, from *[]bus.Message }{
+		{&o.controls, &from.controls}, {&o.jobs, &from.jobs}, {&o.results, &from.results}, {&o.Events, &from.Events},
+	} {
+		for _, m := range *topic.from {
+			if m.Properties == nil {
+				m.Properties = map[string]any{}
+			}
+			tracecontext.Inject(ctx, m.Properties)
+			*topic.to = append(*topic.to, m)
+		}
+	}
 }
 
 // Add adds the messages of decisions. Their ids derive from the state, so that a message that is

@@ -15,20 +15,34 @@ import (
 // send sends the messages of decisions that are written, and the revocation of a batch that the
 // decisions find paused or cancelled.
 func (a *Applier) send(s *Snapshot, decisions []model.Decision) error {
-	var o Outbox
+	o, err := a.collect(s, decisions)
+	if err == nil {
+		err = a.Send(s.ctx, o)
+	}
+	if err == nil {
+		err = a.sent(s, o)
+	}
+	return err
+}
+
+// collect returns the messages of decisions.
+func (a *Applier) collect(s *Snapshot, decisions []model.Decision) (*Outbox, error) {
+	o := &Outbox{}
 	for _, d := range decisions {
 		if s.After() == nil && slices.ContainsFunc(d.Messages, aboutBatch) {
 			if _, err := s.LoadBatch(); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		if err := o.Add(s.After(), d.Messages, a.now()); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if err := a.Send(s.ctx, &o); err != nil {
-		return err
-	}
+	return o, nil
+}
+
+// sent notes that the messages of decisions were sent, and sends the revocation that they lack.
+func (a *Applier) sent(s *Snapshot, o *Outbox) error {
 	switch b := s.After(); {
 	case b == nil:
 		return nil

@@ -24,15 +24,28 @@ type Snapshot struct {
 	ctx      context.Context
 	applier  *Applier
 	batch    int
-	recall   bool // documents can come from the memory of this process
-	recalled bool // a document did
+	from     source
+	recalled bool // a document came from the memory of this process
 
 	events  []model.Event // that are decided on the snapshot
 	docs    map[store.Key]*document
 	changed []store.Key // in the order of their first change
 	counts  []model.Count
+	shards  map[int]store.Key // that operations read back after their count, by the place of the operation
 	mode    *model.DispatchMode
 }
+
+// source is where a snapshot has its documents from.
+type source int
+
+const (
+	storeOnly   source = iota
+	memoryFirst        // from the memory of this process, and others from the store
+	memoryOnly         // documents that this process does not remember fail with errUnread
+)
+
+// errUnread: a decision needs a document that has to be read from the store.
+var errUnread = errors.New("applier: the document is not remembered")
 
 // document is one document of a snapshot. Its values are pointers to the engine's types.
 type document struct {
@@ -41,8 +54,8 @@ type document struct {
 	version store.Version // of was
 }
 
-func (a *Applier) newSnapshot(ctx context.Context, batch int, recall bool) *Snapshot {
-	return &Snapshot{ctx: ctx, applier: a, batch: batch, recall: recall, Now: a.now(), docs: map[store.Key]*document{}}
+func (a *Applier) newSnapshot(ctx context.Context, batch int, from source) *Snapshot {
+	return &Snapshot{ctx: ctx, applier: a, batch: batch, from: from, Now: a.now(), docs: map[store.Key]*document{}}
 }
 
 // Prime gives a snapshot a document that the caller has just read or written.
@@ -56,7 +69,7 @@ func (s *Snapshot) AssumeNew() { s.docs[s.BatchKey()] = &document{} }
 
 // recallInto gives a snapshot a document that this process remembers, unless it has the document.
 func recallInto[T any](s *Snapshot, key store.Key) {
-	if _, ok := s.docs[key]; ok || !s.recall {
+	if _, ok := s.docs[key]; ok || s.from == storeOnly {
 		return
 	}
 	if doc, etag := recall[T](s.applier.recalls, key); doc != nil {
@@ -70,6 +83,9 @@ func load[T any](s *Snapshot, key store.Key) (*T, error) {
 	if d, ok := s.docs[key]; ok {
 		doc, _ := d.is.(*T)
 		return doc, nil
+	}
+	if s.from == memoryOnly {
+		return nil, errUnread
 	}
 	item, err := store.Read[T](s.ctx, s.applier.store, key)
 	if errors.Is(err, store.ErrNotFound) {
@@ -164,18 +180,27 @@ func (s *Snapshot) LoadMember(member int) (*model.Member, error) {
 
 // LoadRunsOf implements model.State.
 func (s *Snapshot) LoadRunsOf(member int) ([]*model.Run, error) {
+	if s.from == memoryOnly {
+		return nil, errUnread
+	}
 	runs, err := s.applier.store.RunsOfMember(s.ctx, s.batch, member)
 	return loadAll(s, runs, runKey), err
 }
 
 // LoadPage implements model.State.
 func (s *Snapshot) LoadPage(page int) ([]*model.Member, error) {
+	if s.from == memoryOnly {
+		return nil, errUnread
+	}
 	members, err := s.applier.store.MembersOfPage(s.ctx, s.batch, page, "")
 	return loadAll(s, members, func(m *model.Member) store.Key { return store.MemberKey(s.batch, m.ID) }), err
 }
 
 // LoadPageRuns implements model.State.
 func (s *Snapshot) LoadPageRuns(phase, page int) ([]*model.Run, error) {
+	if s.from == memoryOnly {
+		return nil, errUnread
+	}
 	runs, err := s.applier.store.RunsOfPage(s.ctx, s.batch, page, store.RunSelection{Phase: phase})
 	return loadAll(s, runs, runKey), err
 }

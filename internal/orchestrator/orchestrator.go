@@ -12,7 +12,7 @@
 //	member-added      onMemberAdded     starts the earlier phases of a page of late members
 //	member-removed    onMemberRemoved   starts the removal steps of a member
 //	worker-result     onResult          continues, retries or ends the step of the job
-//	worker-results    handleResults     takes a group apart and processes each result
+//	worker-results    handleResults     tries the results of a group together, and each that fails alone
 //	poll-check        onPollCheck       polls a step
 //	retry-check       onRetryCheck      dispatches a step again
 //	deadline-check    onDeadlineCheck   fails a step without a result, or puts its deadline off
@@ -22,7 +22,8 @@
 //
 // A result, for example, goes from HandleResult over onResult and applier.Run to engine.Decide,
 // which has package runstate decide whether the step is retried. Then applier.Run writes the run
-// to the store and sends the retry-check, or the next job, to the bus.
+// to the store and sends the retry-check, or the next job, to the bus. The results of a group first
+// go through applier.TryEach, which does so for all together.
 //
 // The sweep sends messages again that were lost, and schedules the messages of the next
 // interval.

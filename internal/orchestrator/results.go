@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -17,10 +18,11 @@ import (
 // one, so that the store can write them together.
 const resultsAtOnce = message.MaxResults
 
-// handleResults processes a group of results to its end. Each result is processed as a message of
-// its own, so that it is decided, stored as unprocessable or requeued whatever becomes of the
-// others. An error asks the broker to deliver the whole group again: then an invocation ended, or
-// the broker did not take a result that has to come again.
+// handleResults processes a group of results to its end. It tries all together: the results of a batch
+// are decided by one goroutine, written together and followed by one send. A result that does not succeed
+// so is processed as a message of its own, so that it is decided, stored as unprocessable or requeued
+// whatever becomes of the others. An error asks the broker to deliver the whole group again: then an
+// invocation ended, or the broker did not take a result that has to come again.
 //
 // A suspect group is taken apart without processing its results: the one that ends the process is
 // found among messages of their own, by the attempts that are counted for it.
@@ -32,35 +34,106 @@ func (o *Orchestrator) handleResults(ctx context.Context, m message.Delivery) er
 	if (delivery{message: m}).suspect() {
 		return o.splitResults(ctx, m, results)
 	}
-	errs := make([]error, len(results))
+	parts := make([]*grouped, len(results))
+	for i, r := range results {
+		parts[i] = o.startGrouped(ctx, r)
+	}
+	o.tryTogether(ctx, m, parts)
+	errs := make([]error, len(parts))
 	var all errgroup.Group
 	all.SetLimit(resultsAtOnce)
-	for i, r := range results {
-		all.Go(func() error {
-			errs[i] = panics.Catch(ctx, func() error { return o.handleGrouped(ctx, r) })
-			return nil
-		})
+	for i, p := range parts {
+		if !p.done {
+			all.Go(func() error {
+				errs[i] = panics.Catch(p.ctx, func() error { return o.handleGrouped(p) })
+				return nil
+			})
+		}
 	}
 	_ = all.Wait()
 	return errors.Join(errs...)
 }
 
-// handleGrouped processes one result of a group. A result that asks for another delivery is
-// requeued alone, so that the others are not processed again. Its attempts count on in that
-// message.
-func (o *Orchestrator) handleGrouped(ctx context.Context, r message.ResultDelivery) error {
-	d := delivery{topic: message.TopicWorkerResults, message: r.Delivery, process: func(ctx context.Context) error {
-		if r.Err != nil {
-			return r.Err
+// grouped is one result of a group, while the group is processed.
+type grouped struct {
+	delivery
+	ctx      context.Context // with the trace of the result
+	end      func(error)     // of its span
+	unread   error           // why the entry of the group cannot be read; nil if it can
+	decision *resultDecision // of tryTogether
+	done     bool
+}
+
+// startGrouped starts to process one result of a group.
+func (o *Orchestrator) startGrouped(ctx context.Context, r message.ResultDelivery) *grouped {
+	p := &grouped{unread: r.Err}
+	p.ctx, p.end = tracecontext.StartPart(ctx, message.TypeWorkerResult, r.Properties)
+	p.delivery = delivery{topic: message.TopicWorkerResults, message: r.Delivery, process: func(ctx context.Context) error {
+		if p.unread != nil {
+			return p.unread
 		}
 		return panics.Catch(ctx, func() error { return decodeThen(ctx, r.Delivery, o.onResult) })
 	}}
-	ctx, end := tracecontext.StartPart(ctx, message.TypeWorkerResult, r.Properties)
-	err := o.handle(ctx, d)
-	if err != nil && ctx.Err() == nil {
-		err = o.requeue(ctx, d, 0, err)
+	return p
+}
+
+// tryTogether tries the results of a group, those of a batch together. It leaves each result that fails to
+// handleGrouped, which finds the same failure or succeeds.
+func (o *Orchestrator) tryTogether(ctx context.Context, m message.Delivery, parts []*grouped) {
+	limited, cancel := context.WithTimeout(ctx, delivery{message: m}.timeLimit(ctx))
+	defer cancel()
+	batches := map[int][]*grouped{}
+	for _, p := range parts {
+		if err := panics.Catch(p.ctx, func() error { return o.readGrouped(limited, p) }); err == nil {
+			batches[p.decision.batch] = append(batches[p.decision.batch], p)
+		}
 	}
-	end(err)
+	var all errgroup.Group
+	for batch, parts := range batches {
+		all.Go(func() error {
+			return panics.Catch(ctx, func() error { o.tryBatch(limited, batch, parts); return nil })
+		})
+	}
+	_ = all.Wait()
+}
+
+// readGrouped prepares the decision on a result of a group, which is carried out within ctx.
+func (o *Orchestrator) readGrouped(ctx context.Context, p *grouped) error {
+	if p.unread != nil {
+		return p.unread
+	}
+	return decodeThen(tracecontext.With(ctx, p.ctx), p.message, func(ctx context.Context, r message.Result) (err error) {
+		p.decision, err = o.decisionOnResult(ctx, r)
+		return err
+	})
+}
+
+// tryBatch tries results of a batch together.
+func (o *Orchestrator) tryBatch(ctx context.Context, batch int, parts []*grouped) {
+	tries := make([]applier.Part, len(parts))
+	for i, p := range parts {
+		tries[i] = applier.Part{Ctx: tracecontext.With(ctx, p.ctx), Command: p.decision.command}
+	}
+	for i, err := range o.applier.TryEach(ctx, batch, tries) {
+		if err == nil {
+			p := parts[i]
+			o.noteAnswer(p.ctx, p.decision)
+			o.clearAttempts(p.ctx, p.delivery)
+			p.end(nil)
+			p.done = true
+		}
+	}
+}
+
+// handleGrouped processes one result of a group as a message of its own. A result that asks for another
+// delivery is requeued alone, so that the others are not processed again. Its attempts count on in that
+// message.
+func (o *Orchestrator) handleGrouped(p *grouped) error {
+	err := o.handle(p.ctx, p.delivery)
+	if err != nil && p.ctx.Err() == nil {
+		err = o.requeue(p.ctx, p.delivery, 0, err)
+	}
+	p.end(err)
 	return err
 }
 
@@ -70,7 +143,7 @@ func (o *Orchestrator) splitResults(ctx context.Context, m message.Delivery, res
 	var alone []bus.Message
 	for _, r := range results {
 		if r.Err != nil {
-			if err := o.handleGrouped(ctx, r); err != nil {
+			if err := o.handleGrouped(o.startGrouped(ctx, r)); err != nil {
 				return err
 			}
 			continue

@@ -13,23 +13,46 @@ import (
 // onResult gives a worker's result to the step of the job. Package engine decides whether the
 // step succeeds, is retried or fails.
 func (o *Orchestrator) onResult(ctx context.Context, r message.Result) error {
+	d, err := o.decisionOnResult(ctx, r)
+	if err == nil {
+		err = o.run(ctx, &d.stepDecision)
+	}
+	if err == nil {
+		o.noteAnswer(ctx, d)
+	}
+	return err
+}
+
+// resultDecision is a decision on a worker's result.
+type resultDecision struct {
+	stepDecision
+	result message.Result
+}
+
+// decisionOnResult prepares the decision on a result.
+func (o *Orchestrator) decisionOnResult(ctx context.Context, r message.Result) (*resultDecision, error) {
 	var ok bool
 	r = r.Located()
 	switch {
 	case r.JobID == "":
-		return message.Reject("the result has no job id")
+		return nil, message.Reject("the result has no job id")
 	case strings.EqualFold(r.Status, message.StatusSuccess):
 		ok = true
 	case !strings.EqualFold(r.Status, message.StatusFailure):
-		return message.Reject("the result's status %q is neither %s nor %s", r.Status, message.StatusSuccess, message.StatusFailure)
+		return nil, message.Reject("the result's status %q is neither %s nor %s", r.Status, message.StatusSuccess, message.StatusFailure)
 	}
-	step, worker, err := o.decideOnStep(ctx, r.CorrelationData.BatchID, r.CorrelationData.StepExecutionID, func(step int) model.RunEvent {
+	d := &resultDecision{result: r}
+	err := o.prepare(ctx, &d.stepDecision, r.CorrelationData.BatchID, r.CorrelationData.StepExecutionID, func(step int) model.RunEvent {
 		return resultEvent(step, ok, r)
 	})
-	if err == nil && r.JobID == step.JobID { // not the result of an earlier job
-		o.workers.RecordAnswer(ctx, worker, step.DispatchedAt, r.Timestamp)
+	return d, err
+}
+
+// noteAnswer records the answer of a worker after the decision on its result.
+func (o *Orchestrator) noteAnswer(ctx context.Context, d *resultDecision) {
+	if d.result.JobID == d.step.JobID { // not the result of an earlier job
+		o.workers.RecordAnswer(ctx, d.worker, d.step.DispatchedAt, d.result.Timestamp)
 	}
-	return err
 }
 
 // resultEvent returns the event of a result.
@@ -52,28 +75,36 @@ func resultEvent(step int, ok bool, r message.Result) model.StepResult {
 
 // onPollCheck polls a step whose poll interval has passed.
 func (o *Orchestrator) onPollCheck(ctx context.Context, c message.StepCheck) error {
-	_, _, err := o.decideOnStep(ctx, c.BatchID, c.StepExecutionID, func(step int) model.RunEvent {
+	return o.decideOnStep(ctx, c.BatchID, c.StepExecutionID, func(step int) model.RunEvent {
 		return model.PollDue{Step: step, Count: c.Count}
 	})
-	return err
 }
 
 // onRetryCheck dispatches a step again whose retry delay has passed.
 func (o *Orchestrator) onRetryCheck(ctx context.Context, c message.StepCheck) error {
-	_, _, err := o.decideOnStep(ctx, c.BatchID, c.StepExecutionID, func(step int) model.RunEvent {
+	return o.decideOnStep(ctx, c.BatchID, c.StepExecutionID, func(step int) model.RunEvent {
 		return model.RetryDue{Step: step, Count: c.Count}
 	})
-	return err
 }
 
-// decideOnStep decides on an event of a step execution. It returns the step as it was before
-// the decision, and its worker.
-func (o *Orchestrator) decideOnStep(ctx context.Context, batch int, stepID int64, event func(step int) model.RunEvent) (step model.Step, worker string, err error) {
+// stepDecision is a decision on an event of a step execution.
+type stepDecision struct {
+	batch   int
+	command applier.Command
+
+	// Set by the command:
+	step   model.Step // as it was before the decision
+	worker string
+}
+
+// prepare prepares the decision on an event of a step execution.
+func (o *Orchestrator) prepare(ctx context.Context, d *stepDecision, batch int, stepID int64, event func(step int) model.RunEvent) error {
 	phase, member, index, err := parseStepID(batch, stepID)
 	if err != nil {
-		return step, "", err
+		return err
 	}
-	_, _, err = o.applier.Run(ctx, batch, applier.Command{Events: func(s *applier.Snapshot) ([]model.Event, error) {
+	d.batch = batch
+	d.command = applier.Command{Events: func(s *applier.Snapshot) ([]model.Event, error) {
 		run, err := s.StepRun(stepID, phase, member, index)
 		if err != nil || run == nil {
 			return nil, err
@@ -82,14 +113,29 @@ func (o *Orchestrator) decideOnStep(ctx context.Context, batch int, stepID int64
 		if err != nil {
 			return nil, err
 		}
-		step, worker = run.Steps[index], definition.WorkerID
+		d.step, d.worker = run.Steps[index], definition.WorkerID
 		e, err := o.sealer.Hide(ctx, run, event(index))
 		if err != nil {
 			return nil, err
 		}
 		return []model.Event{model.OnRun{Phase: phase, Member: member, RunEvent: e}}, nil
-	}})
-	return step, worker, err
+	}}
+	return nil
+}
+
+// run carries out a decision on an event of a step execution.
+func (o *Orchestrator) run(ctx context.Context, d *stepDecision) error {
+	_, _, err := o.applier.Run(ctx, d.batch, d.command)
+	return err
+}
+
+// decideOnStep decides on an event of a step execution.
+func (o *Orchestrator) decideOnStep(ctx context.Context, batch int, stepID int64, event func(step int) model.RunEvent) error {
+	var d stepDecision
+	if err := o.prepare(ctx, &d, batch, stepID, event); err != nil {
+		return err
+	}
+	return o.run(ctx, &d)
 }
 
 // parseStepID returns the place of the step execution that a message names. It rejects a

@@ -41,6 +41,11 @@ const diagnosticID = "Diagnostic-Id"
 // least. It comes from outside, and a message has room for its body and little else.
 const maxState = 512
 
+// With returns ctx with the trace of another context; without a trace where that has none.
+func With(ctx, of context.Context) context.Context {
+	return trace.ContextWithSpan(ctx, trace.SpanFromContext(of))
+}
+
 // Inject has a message carry the trace of ctx. It changes nothing where ctx has none.
 func Inject(ctx context.Context, message map[string]any) {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
