@@ -280,6 +280,7 @@ type openAPI struct {
 type parameter struct {
 	Ref      string `json:"$ref"`
 	Name, In string
+	Required bool
 	Schema   schema
 }
 
@@ -291,6 +292,7 @@ type schema struct {
 // unlisted are values of the query parameters that have no enumeration.
 var unlisted = map[string][]string{
 	"limit": {"1000"}, "search": {"a"}, "continuationToken": nil, "runbook": {"moves"}, "topic": {message.TopicWorkerResults, message.TopicWorkerJobs},
+	"name": {"none"}, "owner": {"nobody"}, "text": {"a", canary},
 	"phase": {"create"}, "member": {"1"}, "by": {"nobody"}, "from": {"2020-01-01T00:00:00Z"}, "to": {"2099-01-01T00:00:00Z"},
 }
 
@@ -339,7 +341,7 @@ func (c *canaries) askEverything() {
 		if err := json.Unmarshal(methods["get"], &operation); err != nil {
 			c.t.Fatal(err)
 		}
-		queries := []string{""}
+		queries, needed := []string{""}, ""
 		for _, p := range operation.Parameters {
 			if name, ok := strings.CutPrefix(p.Ref, "#/components/parameters/"); ok {
 				p = api.Components.Parameters[name]
@@ -357,15 +359,24 @@ func (c *canaries) askEverything() {
 			if !known {
 				c.t.Fatalf("GET %s: the test has no value for the query parameter %s: add it to unlisted", path, p.Name)
 			}
+			if p.Required {
+				needed = p.Name + "=" + url.QueryEscape(values[0])
+				queries[0] = "?" + needed
+				values = values[1:]
+			}
 			for _, value := range values {
-				queries = append(queries, "?"+p.Name+"="+url.QueryEscape(value))
+				query := "?" + p.Name + "=" + url.QueryEscape(value)
+				if needed != "" && !p.Required {
+					query = "?" + needed + "&" + query[1:]
+				}
+				queries = append(queries, query)
 			}
 		}
 		answered := false
 		for _, address := range addresses {
 			for _, query := range queries {
 				for role := range c.tokens {
-					if query != "" && role != "admin" && role != "reader" {
+					if query != queries[0] && role != "admin" && role != "reader" {
 						continue // it is answered or refused as without the query
 					}
 					status, body := c.get(role, base+address+query)
@@ -443,7 +454,7 @@ func (c *canaries) runEverything() {
 		"runbook list": one, "runbook get": append(runbooks, []string{"moves", "--version", "1"}), "runbook versions": runbooks, "runbook audit": runbooks,
 		"runbook diff": {{"moves", "1", "1"}, {"moves", c.path("found.yaml")}}, "template download": with(runbooks, "--file", "-"),
 		"query preview": {{"found", "--rows", "1000"}}, "automation status": runbooks, "runbook additions": runbooks,
-		"batch list": one, "batch get": batches, "batch members": with(batches, "--all"), "batch phases": batches, "batch steps": with(batches, "--all"),
+		"find": {{"x"}, {canary}}, "batch list": one, "batch get": batches, "batch members": with(batches, "--all"), "batch phases": batches, "batch steps": with(batches, "--all"),
 		"member list": with(batches, "--all"), "member get": members, "step list": with(batches, "--all"), "step get": steps,
 		"batch audit": with(batches, "--all"), "batch removals": batches, "batch watch": {{"2", "--until-idle"}},
 		"batch report":  append(with(batches, "--format", "csv", "--file", "-"), with(batches, "--format", "html", "--file", "-")...),

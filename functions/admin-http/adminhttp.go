@@ -115,6 +115,7 @@ func New(c Config) http.Handler {
 	reader.GET("/batches/:id/removals", query("limit", "continuationToken"), a.listRemovals)
 	reader.GET("/batches/:id/audit", query(auditParameters...), a.listBatchAudit)
 	reader.GET("/runbooks/:name/audit", query(auditParameters...), a.listRunbookAudit)
+	reader.GET("/find", query("text", "limit", "continuationToken"), a.findMembers)
 	reader.GET("/workers", query("limit", "continuationToken"), a.listWorkers)
 	reader.GET("/workers/:id", query(), a.getWorker)
 	reader.GET("/messages/audit", query(auditParameters...), a.listMessageAudit)

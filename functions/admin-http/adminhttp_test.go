@@ -49,6 +49,7 @@ func routes(t *testing.T) []route {
 			"Batches {Status:active Runbook:rb}", `"continuationToken":"next"`,
 		},
 		{request{"GET", "/api/batches/7", "", "", ""}, false, 200, "Batch 7", `"id":7`},
+		{request{"GET", "/api/find?text=Ada+L&limit=7", "", "", ""}, false, 200, `Find CALLER "Ada L" {Limit:7}`, `"items":[]`},
 		{
 			request{"GET", "/api/batches/7/members?status=failed&limit=1000&search=Ada%40&sort=-memberKey", "", "", ""},
 			false, 200,
@@ -254,6 +255,7 @@ func TestRefusedRequests(t *testing.T) {
 		{"parameter empty", get("/api/batches?status="), 400, "invalid", "empty"},
 		{"parameter too long", get("/api/batches?status=" + strings.Repeat("x", 5000)), 400, "invalid", "longer"},
 		{"no status of a batch", get("/api/batches?status=removed"), 400, "invalid", "one of detected, init_dispatched, active, cancelling, completed, failed, cancelled"},
+		{"no text to find", get("/api/find"), 400, "invalid", "the query parameter text is missing"},
 		{"no status of a member", get("/api/batches/7/members?status=detected"), 400, "invalid", "one of active, removed, failed"},
 		{"no status of a message", get("/api/messages/unprocessed?status=lost"), 400, "invalid", "one of open, replayed, discarded"},
 		{"no topic of a message", get("/api/messages/unprocessed?topic=workers"), 400, "invalid", "one of orchestrator-events, worker-results"},

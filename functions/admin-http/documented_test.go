@@ -143,6 +143,7 @@ func tour(c *contract, r *real) {
 	for _, id := range []string{"listBatches", "getBatch", "listMembers", "listPhases", "listSteps", "listBatchAudit", "getReport"} {
 		do(id, http.StatusOK, one)
 	}
+	do("findMembers", http.StatusOK, wanted{query: url.Values{"text": {"u"}}})
 	failed := func() []any {
 		w := of("id", "1")
 		w.query = url.Values{"status": {"failed"}}

@@ -156,6 +156,10 @@ func (r fakeBatches) Batch(_ context.Context, id int) (api.Batch, error) {
 	return api.Batch{ID: id}, r.note("Batch %d", id)
 }
 
+func (r fakeMembers) Find(_ context.Context, by audit.Caller, text string, o api.ListOptions) (api.Page[api.FoundMember], error) {
+	return api.Page[api.FoundMember]{}, r.note("Find %s %q %s", by.Name, text, shown(o))
+}
+
 func (r fakeMembers) Members(_ context.Context, by audit.Caller, id int, o api.ListOptions) (api.Page[api.Member], error) {
 	return api.Page[api.Member]{}, r.note("Members %s %d %s", by.Name, id, shown(o))
 }

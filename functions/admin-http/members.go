@@ -38,6 +38,21 @@ func (a *server) findMember(c *gin.Context, batch int, ref string) (int, bool) {
 	return member, err == nil
 }
 
+// findMembers searches the members of all batches.
+func (a *server) findMembers(c *gin.Context) {
+	o, ok := options(c, api.MemberStatuses)
+	if !ok {
+		return
+	}
+	text := c.MustGet(keyQuery).(url.Values).Get("text")
+	if text == "" {
+		invalid(c, "the query parameter text is missing: give a part of a member's key or name")
+		return
+	}
+	p, err := a.Members.Find(c.Request.Context(), callerOf(c), text, o)
+	page(c, p, err)
+}
+
 func (a *server) getMember(c *gin.Context) {
 	batch, member, ok := a.memberOf(c)
 	if !ok {

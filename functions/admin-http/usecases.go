@@ -85,9 +85,10 @@ type Batches interface {
 	Repair(ctx context.Context, by audit.Caller, batch int, r api.Repair) (api.RepairResult, error)
 }
 
-// Members lists, adds, corrects and removes the members of a batch, and holds removals.
+// Members finds, lists, adds, corrects and removes the members of a batch, and holds removals.
 type Members interface {
 	FindMember(ctx context.Context, batch int, ref string) (int, error)
+	Find(ctx context.Context, by audit.Caller, text string, o api.ListOptions) (api.Page[api.FoundMember], error)
 	Member(ctx context.Context, by audit.Caller, batch, member int) (api.Member, error)
 	CorrectMember(ctx context.Context, by audit.Caller, batch, member int, request api.CorrectionRequest, why string, tags ...string) (api.MemberCorrection, error)
 	UpdateMembersFrom(ctx context.Context, by audit.Caller, batch int, csv membercsv.File, dry bool, why string, options ...api.UploadOption) (api.MembersUpdate, error)

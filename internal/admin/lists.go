@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -217,7 +218,32 @@ func (a *Admin) Steps(ctx context.Context, by audit.Caller, id int, o api.ListOp
 	if err := a.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadSteps, Batch: id}); err != nil {
 		return api.Page[api.Step]{}, err
 	}
+	if err := a.showMembers(ctx, &b.Doc, page.Items); err != nil {
+		return api.Page[api.Step]{}, err
+	}
 	return page, nil
+}
+
+// showMembers gives steps the display column of their members, with one query for every 200 members.
+func (a *Admin) showMembers(ctx context.Context, b *model.Batch, steps []api.Step) error {
+	if b.Display == "" {
+		return nil
+	}
+	secrets, err := a.runbooks.SecretsOf(ctx, b)
+	if err != nil || slices.Contains(secrets, b.Display) {
+		return err
+	}
+	ids := map[int]bool{}
+	for _, s := range steps {
+		if s.MemberID != 0 {
+			ids[s.MemberID] = true
+		}
+	}
+	values, err := a.store.MemberValues(ctx, b.ID, b.Display, slices.Sorted(maps.Keys(ids)))
+	for i := range steps {
+		steps[i].MemberDisplay = apiview.Display(b, values[steps[i].MemberID], secrets)
+	}
+	return err
 }
 
 // maxPagesPerList is how many pages of the store one page of a list reads at most. The store does not

@@ -56,6 +56,7 @@ type reporting struct {
 	admin  *Admin
 	format report.Format
 	batch  model.Batch
+	secret []string // columns that are not shown
 	head   report.Batch
 }
 
@@ -71,8 +72,11 @@ func (r *reporting) begin(ctx context.Context, id int) error {
 	}
 	r.batch = item.Doc
 	b := &r.batch
+	if r.secret, err = r.admin.runbooks.SecretsOf(ctx, b); err != nil {
+		return err
+	}
 	r.head = report.Batch{
-		ID: b.ID, Name: apiview.Batch(*b).Name, Owner: b.Owner, Runbook: b.Runbook, Version: b.Version, Status: string(b.Status), Notes: reportNotes(b), CreatedBy: b.CreatedBy,
+		ID: b.ID, Name: apiview.Batch(*b).Name, Owner: b.Owner, Display: b.Display != "", Runbook: b.Runbook, Version: b.Version, Status: string(b.Status), Notes: reportNotes(b), CreatedBy: b.CreatedBy,
 		Start: b.StartTime, Completed: b.CompletedAt, Members: b.Members - b.Removed, Removed: b.Removed, AsOf: r.head.AsOf,
 	}
 	for _, p := range b.Phases {
@@ -227,9 +231,9 @@ func (r *reporting) writePage(ctx context.Context, w report.Writer, written []bo
 	}
 	for _, m := range members {
 		written[m.Doc.ID] = true
-		v := apiview.Member(&r.batch, m.Doc, nil) // a report has no data of members
+		v := apiview.Member(&r.batch, m.Doc, r.secret) // of whose data the report has the display column only
 		if err := w.Member(report.Member{
-			ID: v.ID, Key: v.Key, Status: v.Status, Phase: v.Phase, FailedIn: v.FailedIn, FailedStep: v.FailedStep, Error: v.Error,
+			ID: v.ID, Key: v.Key, Display: v.Display, Status: v.Status, Phase: v.Phase, FailedIn: v.FailedIn, FailedStep: v.FailedStep, Error: v.Error,
 			AddedAt: v.AddedAt, FailedAt: v.FailedAt, RemovedAt: v.RemovedAt, RemovedBy: v.RemovedBy, Runs: byMember[v.ID], ReadAt: at,
 		}); err != nil {
 			return err

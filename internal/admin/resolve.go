@@ -72,7 +72,8 @@ func (a *Admin) resolveStep(ctx context.Context, by audit.Caller, batch int, ste
 	if err := audit.CheckReason(e.By.Why); err != nil {
 		return api.Step{}, err
 	}
-	if _, err := a.applier.ReadBatch(ctx, batch); err != nil {
+	b, err := a.applier.ReadBatch(ctx, batch)
+	if err != nil {
 		return api.Step{}, err
 	}
 	phase, member, index, err := model.ParseStepID(stepID)
@@ -97,7 +98,7 @@ func (a *Admin) resolveStep(ctx context.Context, by audit.Caller, batch int, ste
 	if err != nil {
 		return api.Step{}, err
 	}
-	return a.readStep(ctx, key, index)
+	return a.readStep(ctx, &b.Doc, key, index)
 }
 
 func noStep(batch int, stepID int64) error {
@@ -191,8 +192,8 @@ func stepTarget(run *model.Run, index int, name string) string {
 	return fmt.Sprintf("step %d (%s of %s in %s)", run.StepID(index), name, who, run.PhaseName)
 }
 
-// readStep gives the stored state of a step.
-func (a *Admin) readStep(ctx context.Context, key store.Key, index int) (api.Step, error) {
+// readStep gives the stored state of a step of a batch.
+func (a *Admin) readStep(ctx context.Context, b *model.Batch, key store.Key, index int) (api.Step, error) {
 	run, err := store.Read[model.Run](ctx, a.store, key)
 	if err != nil {
 		return api.Step{}, err
@@ -205,5 +206,11 @@ func (a *Admin) readStep(ctx context.Context, key store.Key, index int) (api.Ste
 	if err != nil {
 		return api.Step{}, err
 	}
-	return apiview.Step(rb, &run.Doc, index, records, a.now())
+	view, err := apiview.Step(rb, &run.Doc, index, records, a.now())
+	if err != nil {
+		return api.Step{}, err
+	}
+	views := []api.Step{view}
+	err = a.showMembers(ctx, b, views)
+	return views[0], err
 }

@@ -51,7 +51,8 @@ type WorkerWait struct {
 type Member struct {
 	ID         int                        `json:"id"`
 	Key        string                     `json:"memberKey"`
-	Status     string                     `json:"status"` // one of MemberStatuses
+	Display    string                     `json:"display,omitempty"` // of the runbook's display column
+	Status     string                     `json:"status"`            // one of MemberStatuses
 	Data       map[string]json.RawMessage `json:"data"`
 	Overrides  map[string]Override        `json:"overrides,omitempty"` // by column
 	WorkerData map[string]json.RawMessage `json:"workerData,omitempty"`
@@ -105,6 +106,7 @@ type Step struct {
 	RunbookVersion int             `json:"runbookVersion"` // that the step is of
 	MemberID       int             `json:"memberId"`
 	MemberKey      string          `json:"memberKey,omitempty"`
+	MemberDisplay  string          `json:"memberDisplay,omitempty"` // of the runbook's display column
 	Name           string          `json:"stepName"`
 	Index          int             `json:"stepIndex"`
 	IsInit         bool            `json:"isInitStep"`

@@ -122,6 +122,14 @@ func dryRun(k call) call {
 	return k
 }
 
+// Find finds members of all batches by a text.
+func (c *Client) Find(ctx context.Context, text string, o api.ListOptions) (api.Page[api.FoundMember], error) {
+	k := get("find")
+	k.query = listQuery(o)
+	k.query.Set("text", text)
+	return ask[api.Page[api.FoundMember]](ctx, c, k)
+}
+
 // Member gets a member of a batch by the key or the number.
 func (c *Client) Member(ctx context.Context, id int, member string) (api.Member, error) {
 	return ask[api.Member](ctx, c, get(batchPath(id, "members", member)...))

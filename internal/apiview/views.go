@@ -3,9 +3,11 @@ package apiview
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/runbook"
@@ -47,7 +49,7 @@ func Attribution(m *model.Attribution) *api.Attribution {
 // Member converts a member of a batch. It redacts the columns that secrets names.
 func Member(b *model.Batch, m model.Member, secrets []string) api.Member {
 	view := api.Member{
-		ID: m.ID, Key: m.Key, Status: string(m.Status), Data: sealing.RedactData(m.Data, secrets), WorkerData: sealing.RedactData(m.WorkerData, secrets),
+		ID: m.ID, Key: m.Key, Display: Display(b, m.Data[b.Display], secrets), Status: string(m.Status), Data: sealing.RedactData(m.Data, secrets), WorkerData: sealing.RedactData(m.WorkerData, secrets),
 		AddedAt: m.AddedAt, FailedAt: m.FailedAt, FailedIn: m.FailedIn, FailedStep: m.FailedStep, RemovedAt: m.RemovedAt, RemovedBy: m.RemovedBy, Error: m.Error, MovedTo: m.MovedTo, MovedFrom: m.MovedFrom, Carried: m.Carried,
 	}
 	for name, o := range m.Overrides {
@@ -61,6 +63,18 @@ func Member(b *model.Batch, m model.Member, secrets []string) api.Member {
 		view.Phase = p.Name
 	}
 	return view
+}
+
+// maxDisplay is how many characters of the display column are shown.
+const maxDisplay = 200
+
+// Display gives the value of the batch's display column for people; empty where the batch has none, or
+// the column is one of the secrets.
+func Display(b *model.Batch, value json.RawMessage, secrets []string) string {
+	if b.Display == "" || slices.Contains(secrets, b.Display) {
+		return ""
+	}
+	return humanize.Clip(model.Text(value), maxDisplay)
 }
 
 // Phase converts a phase execution, without counts of its members.

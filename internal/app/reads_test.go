@@ -32,6 +32,12 @@ var looks = []auditCase{
 		},
 	},
 	{
+		name: "find", prep: startTwo(twoSteps, true), line: `read-members batch 1 "" ""  -> `,
+		ask: func(s *stage, by audit.Caller) error {
+			return errorOf(s.app.Find(s.ctx, by, "1", api.ListOptions{}))
+		},
+	},
+	{
 		name: "report", prep: startTwo(twoSteps, true), line: `read-report batch 1 "" ""  -> `,
 		ask: func(s *stage, by audit.Caller) error {
 			r, err := s.app.Report(s.ctx, by, 1, report.CSV)

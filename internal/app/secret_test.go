@@ -62,7 +62,7 @@ func forms(text string) []string {
 	if err != nil {
 		panic(err)
 	}
-	return []string{text, string(quoted[1 : len(quoted)-1]), strings.Trim(string(twice), `\"`), strings.ReplaceAll(text, `"`, `&#34;`), strings.ReplaceAll(text, `"`, `""`)}
+	return []string{text, strings.ToLower(text), string(quoted[1 : len(quoted)-1]), strings.ToLower(string(quoted[1 : len(quoted)-1])), strings.Trim(string(twice), `\"`), strings.ReplaceAll(text, `"`, `&#34;`), strings.ReplaceAll(text, `"`, `""`)}
 }
 
 // wantNowhere looks for secrets wherever they could show.

@@ -55,7 +55,7 @@ func (s *syncRun) refreshPage(ctx context.Context, batch int, ids []int, rows ma
 	if err != nil {
 		return err
 	}
-	var e model.MembersRefreshed
+	e := model.MembersRefreshed{Display: s.rb.Display}
 	for _, m := range members {
 		row := rows[m.Doc.ID]
 		data, err := s.sealRow(ctx, batch, &m.Doc, row.Data)

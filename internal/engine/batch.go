@@ -29,11 +29,11 @@ func addInit(b *model.Batch, version int) {
 	b.Phases = append(b.Phases, model.Phase{ID: len(b.Phases) + 1, Kind: model.KindInit, Name: "init", Version: version, Status: model.PhasePending})
 }
 
-// addPhases adds an execution of each of the runbook's phases, and takes over the
+// addPhases adds an execution of each of the runbook's phases, and takes over the display column and the
 // quiet hours in which none of them begins. A manual batch has none: its administrator
 // says when.
 func addPhases(b *model.Batch, rb *runbook.Runbook, version int) {
-	b.Secrets = b.Secrets || len(rb.Secret) > 0
+	b.Secrets, b.Display = b.Secrets || len(rb.Secret) > 0, rb.Display
 	if !b.Manual {
 		b.Quiet = rb.QuietHours
 	}

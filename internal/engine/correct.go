@@ -29,7 +29,7 @@ func onMemberCorrected(s model.State, e model.MemberCorrected, now time.Time) (m
 		return model.Decision{Repeated: true}, nil
 	}
 	var d model.Decision
-	if err := changeMember(s, &d, m, next); err != nil {
+	if err := changeMember(s, &d, b.Display, m, next); err != nil {
 		return model.Decision{}, err
 	}
 	if b.Status.Terminal() && setsSecret(e) { // the secrets of the batch may be erased: this one is to be erased later, too

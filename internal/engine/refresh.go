@@ -29,7 +29,7 @@ func onMembersRefreshed(s model.State, e model.MembersRefreshed) (d model.Decisi
 		if reflect.DeepEqual(&next, m) {
 			continue
 		}
-		if err := changeMember(s, &d, m, &next); err != nil {
+		if err := changeMember(s, &d, e.Display, m, &next); err != nil {
 			return model.Decision{}, err
 		}
 	}
@@ -61,9 +61,11 @@ func dropEmpty(m *model.Member) {
 	}
 }
 
-// changeMember adds a member whose data changes to a decision, with the run that the member is in
+// changeMember adds a member whose data changes to a decision, with the text by which the member is
+// found, which the display column is part of, and with the run that the member is in
 // where the change concerns it.
-func changeMember(s model.State, d *model.Decision, was, next *model.Member) error {
+func changeMember(s model.State, d *model.Decision, display string, was, next *model.Member) error {
+	next.NoteSearch(display)
 	d.Members = append(d.Members, next)
 	run, err := refreshOpenRun(s, was, next)
 	if run != nil {

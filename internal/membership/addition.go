@@ -209,6 +209,7 @@ func (a *addition) memberWrites(ctx context.Context, s *applier.Snapshot, people
 		} else if err := a.carryCorrections(ctx, rb, &m, data[i]); err != nil {
 			return nil, err
 		}
+		m.NoteSearch(b.Display)
 		ops = append(ops, store.Create(store.MemberKey(b.ID, id), m))
 	}
 	return ops, nil

@@ -27,9 +27,11 @@ func (r *Registrar) writeMembers(ctx context.Context, b model.Batch, u *upload) 
 			if err != nil {
 				return err
 			}
-			ops = append(ops, store.Create(store.MemberKey(b.ID, id), model.Member{
+			m := model.Member{
 				ID: id, Page: model.PageOf(id), Key: u.Rows[id-1].Key, Data: data, Status: model.MemberActive, AddedAt: b.DetectedAt,
-			}))
+			}
+			m.NoteSearch(b.Display)
+			ops = append(ops, store.Create(store.MemberKey(b.ID, id), m))
 		}
 		_, err = r.store.Apply(ctx, ops)
 		// The other call writes the same members. So this one goes on behind them, without a pause.

@@ -45,6 +45,7 @@ type Batch struct {
 	Joining           []Join       `json:"joining,omitempty"`           // pages of members added late that have not caught up
 	RemovalHold       *RemovalHold `json:"removalHold,omitempty"`       // removals by the source that wait for an administrator
 	DiscardedRemovals int          `json:"discardedRemovals,omitempty"` // members whom the source lacks and whose removal an administrator discarded
+	Display           string       `json:"display,omitempty"`           // the column that its version shows for a member beside the key
 	Secrets           bool         `json:"secrets,omitempty"`           // a version of its runbook has secrets
 	SecretsErasedAt   *time.Time   `json:"secretsErasedAt,omitempty"`   // when all secrets that were left were erased last
 	SecretsSuppliedAt *time.Time   `json:"secretsSuppliedAt,omitempty"` // when an administrator last gave a secret to a member after the batch had ended

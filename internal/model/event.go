@@ -160,7 +160,10 @@ type (
 		Details          BatchDetails
 	}
 	// MembersRefreshed: the data source has other data of members than the batch.
-	MembersRefreshed struct{ Members []RefreshedMember }
+	MembersRefreshed struct {
+		Display string // the display column of the version that the data are for
+		Members []RefreshedMember
+	}
 	// MemberCorrected: an administrator gives columns of a member other values, and withdraws
 	// earlier corrections, in whose place the values of the data source come back.
 	MemberCorrected struct {

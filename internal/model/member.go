@@ -18,6 +18,7 @@ type Member struct {
 	Data       map[string]json.RawMessage `json:"data"`                 // the columns of the source
 	Overrides  map[string]Override        `json:"overrides,omitempty"`  // the columns in Data that an administrator corrected, while the source has another value
 	WorkerData map[string]json.RawMessage `json:"workerData,omitempty"` // what output_params took from results
+	Search     string                     `json:"search,omitempty"`     // the key and what Data has of texts, in lower case; see NoteSearch
 	Status     MemberStatus               `json:"status"`
 	AddedAt    time.Time                  `json:"addedAt"`
 	AddedBy    string                     `json:"addedBy,omitempty"` // the administrator who added the member to a batch under way

@@ -63,6 +63,11 @@ func (m *Member) EraseSecretsOf(which func(name string) bool) bool {
 
 func (m *Member) eraseValues(which func(name string, sealed bool) bool) bool {
 	data, ofData := erased(m.Data, which)
+	for name, value := range m.Data {
+		if !SameValue(value, data[name]) {
+			m.forgetSearched(value)
+		}
+	}
 	outputs, ofOutputs := erased(m.WorkerData, which)
 	m.Data, m.WorkerData = data, outputs
 	return m.eraseOverridden(which) || ofData || ofOutputs

@@ -27,7 +27,11 @@ func newCSV(w io.Writer, b Batch) (Writer, error) {
 	}
 	t := &table{csv: csv.NewWriter(w), batch: b, phases: b.Phases}
 	t.csv.UseCRLF = true
-	t.add("batch", "batch name", "member", "key", "outcome", "phase", "failed phase", "failed step", "error", "added at", "failed at", "removed at", "removed by")
+	t.add("batch", "batch name", "member", "key")
+	if b.Display {
+		t.add("display")
+	}
+	t.add("outcome", "phase", "failed phase", "failed step", "error", "added at", "failed at", "removed at", "removed by")
 	for i, p := range b.Phases {
 		if len(p.Steps) == 0 {
 			continue
@@ -55,7 +59,11 @@ func (t *rows) Member(m Member) error {
 	if err := m.check(t.phases); err != nil {
 		return err
 	}
-	t.add(t.id, t.batch.Name, strconv.Itoa(m.ID), m.Key, m.Outcome(t.batch), m.Phase, m.FailedIn, m.FailedStep, m.Error,
+	t.add(t.id, t.batch.Name, strconv.Itoa(m.ID), m.Key)
+	if t.batch.Display {
+		t.add(m.Display)
+	}
+	t.add(m.Outcome(t.batch), m.Phase, m.FailedIn, m.FailedStep, m.Error,
 		stamp(m.AddedAt), stampIf(m.FailedAt), stampIf(m.RemovedAt), m.RemovedBy)
 	for i, p := range t.phases {
 		if len(p.Steps) == 0 {

@@ -41,6 +41,7 @@ type Batch struct {
 	ID        int
 	Name      string
 	Owner     string
+	Display   bool // members have something that is shown beside the key
 	Runbook   string
 	Version   int
 	Status    string
@@ -72,6 +73,7 @@ type Phase struct {
 type Member struct {
 	ID         int
 	Key        string
+	Display    string // what is shown beside the key
 	Status     string
 	Phase      string // the phase the member is in
 	FailedIn   string

@@ -27,7 +27,7 @@ var (
 
 func batch() report.Batch {
 	return report.Batch{
-		ID: 42, Name: "=wave <3>", Owner: "bea", Runbook: "moves", Version: 3, Status: "active", CreatedBy: "ada@contoso", Start: &ten, Members: 4, Removed: 1, AsOf: ten,
+		ID: 42, Name: "=wave <3>", Owner: "bea", Display: true, Runbook: "moves", Version: 3, Status: "active", CreatedBy: "ada@contoso", Start: &ten, Members: 4, Removed: 1, AsOf: ten,
 		Notes: []string{"Paused by ada: <throttled>."},
 		Phases: []report.Phase{
 			{Name: "init", Status: "completed", Members: 1, Succeeded: 1},
@@ -47,7 +47,7 @@ func members() []report.Member {
 			ID: 2, Key: "=cmd|' /C calc'!A0", Status: "failed", FailedIn: "move", FailedStep: "=copy", Error: "no,\n\"way\" </td><script>alert(1)</script>", AddedAt: nine, FailedAt: &ten, ReadAt: ten,
 			Runs: []report.Run{{Phase: 2, Status: "failed", Ended: &ten, Steps: []string{"succeeded", "failed"}, Undone: []report.Undone{{"undo", "stop", "succeeded"}, {"undo", "delete", "failed"}, {"other", "tell", "pending"}}}},
 		},
-		{ID: 1, Key: "p1@x", Status: "active", Phase: "move", AddedAt: nine, ReadAt: ten, Runs: []report.Run{{Phase: 2, Status: "running", Steps: []string{"succeeded", "polling"}}}},
+		{ID: 1, Key: "p1@x", Display: "<Ann> =1", Status: "active", Phase: "move", AddedAt: nine, ReadAt: ten, Runs: []report.Run{{Phase: 2, Status: "running", Steps: []string{"succeeded", "polling"}}}},
 		{
 			ID: 3, Key: "Zoë", Status: "removed", AddedAt: nine, RemovedAt: &ten, RemovedBy: "ada", ReadAt: ten,
 			Runs: []report.Run{{Phase: 3, Status: "succeeded", Ended: &ten, Steps: []string{"succeeded"}}, {Phase: 1, Status: "cancelled", Ended: &nine, Steps: []string{"cancelled"}}},

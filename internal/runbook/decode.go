@@ -20,6 +20,7 @@ type draft struct {
 	quiet             *QuietHours
 	quietPos          position
 	retry             *Retry
+	display           output   // the column that is shown; an empty variable for none
 	secret            []output // names whose values are secret
 	checks            []draftStep
 	init              []draftStep
@@ -81,7 +82,7 @@ type output struct {
 // runbook drops the positions.
 func (d *draft) runbook() *Runbook {
 	r := &Runbook{
-		Name: d.name, Description: d.description, DataSource: d.source.DataSource, QuietHours: d.quiet, Retry: d.retry,
+		Name: d.name, Description: d.description, DataSource: d.source.DataSource, Display: d.display.variable, QuietHours: d.quiet, Retry: d.retry,
 		Checks: steps(d.checks), Init: steps(d.init), OnMemberRemoved: steps(d.removed), Rollbacks: map[string][]Step{},
 	}
 	for _, s := range d.secret {
@@ -120,6 +121,7 @@ func (p *parser) runbook(root *yaml.Node) *draft {
 	}
 	d.quiet, d.quietPos = f.quietHours(), f.at("quiet_hours")
 	d.retry = f.retry()
+	d.display = output{variable: f.column("display"), path: f.join("display"), pos: f.at("display")}
 	d.secret = f.secret()
 	d.checks = f.checks()
 	d.init = f.steps("init", 0)

@@ -65,14 +65,14 @@ const (
 	CodePhaseOrder       = "phase-order"                  // a phase is listed after one that is due later
 	CodeReservedName     = "reserved-name"                // a name begins with _, or a phase is called init or checks
 	CodeSecret           = "secret-in-runbook"            // a connection string or token instead of the name of a variable
-	CodeSecretPlace      = "secret-place"                 // a secret is the primary key, the batch time or a multi-valued column, or part of a function's name, or a filter or a condition uses it
+	CodeSecretPlace      = "secret-place"                 // a secret is the primary key, the batch time or a multi-valued column, the display column or part of a function's name, or a filter or a condition uses it
 	CodeShadowedColumn   = "shadowed-column"              // an output or one of the `vars` has the name of a column, or a var that of an output
 	CodeSyntax           = "syntax"                       // not YAML
 	CodeTab              = "tab"                          // a line is indented with a tab
 	CodeTooLarge         = "too-large"                    // the file or a list exceeds a limit
 	CodeTooMany          = "too-many-diagnostics"         // more than 200 findings; the rest is left out
 	CodeUnknownField     = "unknown-field"                // the format has no such field
-	CodeUnknownName      = "unknown-name"                 // a condition uses a column that nothing else uses, and whose name is close to one that something does
+	CodeUnknownName      = "unknown-name"                 // a condition or `display` uses a column that nothing else uses, and whose name is close to one that something does
 	CodeUnknownRollback  = "unknown-rollback"             // `on_failure` names no rollback
 	CodeUnknownSecret    = "unknown-secret"               // `secret` lists a name that no step uses or writes
 	CodeUnknownSpecial   = "unknown-special"              // a variable begins with _ and is not a special variable

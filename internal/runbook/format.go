@@ -47,6 +47,7 @@ var fileObject = Object{
 		{"vars", false, "Constants by their names: text, numbers, `true`, `false`, or lists of these; at most 100. Templates, conditions and worker ids use them like variables.", varsForm()},
 		{"quiet_hours", false, "When no phase of an automated batch starts.", quietObject.form()},
 		{"retry", false, "The retry policy of every step that has no `retry` of its own.", retryObject.form()},
+		{"display", false, "The column that is shown for a member beside the key, such as a name. It is not secret, and not multi-valued. Members can lack it.", columnForm()},
 		{"secret", false, "A list of at most 100 columns and outputs. Their values are stored encrypted and never shown.", unique(list(columnForm(), 0, maxSecrets))},
 		{"checks", false, "Calls that only read, which find out before the first phase what would fail.", list(checkObject.form(), 0, MaxSteps)},
 		{"init", false, "Steps that run once per batch, before its phases. They have no member.", list(both(stepObject.form(), without("output_params")), 0, MaxSteps)},

@@ -63,6 +63,7 @@ type Runbook struct {
 	DataSource      DataSource
 	QuietHours      *QuietHours // nil when there are none
 	Retry           *Retry      // for every step without its own; nil when there is none
+	Display         string      // the column that is shown for a member beside the key; empty for none
 	Secret          []string    // columns and outputs whose values are stored encrypted and never shown
 	Checks          []Step      // for each member when they are added, and on demand; they only read
 	Init            []Step      // once a batch, before its phases
@@ -235,7 +236,7 @@ func (r *Runbook) Phase(name string) (Phase, bool) {
 	return Phase{}, false
 }
 
-// Columns names the data columns a member needs: the primary key, and every
+// Columns names the data columns a member needs: the primary key, the display column, and every
 // variable of the phases, the checks, the rollbacks and on_member_removed that is neither
 // special nor an output of a step. Variables of on_complete are not columns.
 // The list is sorted and without duplicates.
@@ -252,6 +253,9 @@ func (r *Runbook) Columns() []string {
 	steps = append(steps, r.Checks...)
 
 	names := map[string]bool{}
+	if r.Display != "" {
+		names[r.Display] = true
+	}
 	for _, s := range steps {
 		for _, name := range s.References() {
 			names[name] = !strings.HasPrefix(name, "_")

@@ -30,6 +30,7 @@ func (p *parser) validate(d *draft) {
 	v.removalSteps()
 	v.completeSteps()
 	v.rollbackSteps()
+	v.display()
 	v.secrets()
 	v.conditions()
 	v.constants()
@@ -118,6 +119,46 @@ func (v *validator) declareBatchOutputs(steps []draftStep) {
 				v.batchOutputs[out.variable] = out
 			}
 		}
+	}
+}
+
+// display checks the column that is shown for a member.
+func (v *validator) display() {
+	d := v.d.display
+	_, given := v.outputs[d.variable]
+	_, constant := v.p.vars[d.variable]
+	switch {
+	case d.variable == "":
+	case given || constant:
+		v.p.errorf(d.pos, d.path, CodeBadValue, "%q is not a column, but an output of a step or one of the vars", clip(d.variable))
+	case v.lists[d.variable]:
+		v.p.errorf(d.pos, d.path, CodeBadValue, "%q is a multi-valued column; show a column with text", clip(d.variable))
+	case slices.ContainsFunc(v.d.secret, func(s output) bool { return s.variable == d.variable }):
+		v.p.errorf(d.pos, d.path, CodeSecretPlace, "%q is secret, and the display column is visible to every reader", clip(d.variable))
+	case d.variable == v.d.source.PrimaryKey:
+		v.p.warnf(d.pos, d.path, CodeNoEffect, "has no effect: the key is shown for each member")
+	default:
+		v.displayName(d)
+	}
+}
+
+// displayName warns of a column that no step uses and that has nearly the name of one that a step does.
+func (v *validator) displayName(d output) {
+	used := v.usedNames()
+	maps.Copy(used, v.columns)
+	for name := range v.outputs {
+		delete(used, name)
+	}
+	if used[d.variable] {
+		return
+	}
+	names := slices.Sorted(maps.Keys(used))
+	near := humanize.Nearest(d.variable, names)
+	if i := slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name, d.variable) }); i >= 0 {
+		near = names[i]
+	}
+	if near != "" {
+		v.p.warnf(d.pos, d.path, CodeUnknownName, "%q is a column that nothing else uses; did you mean %q?", clip(d.variable), clip(near))
 	}
 }
 

@@ -40,6 +40,7 @@ type BatchFilter struct {
 	Runbook       string
 	RunbookPrefix string // compared exactly
 	Name, Owner   string // compared in any case
+	Newest        int    // the highest number; 0 for any
 }
 
 // UnfinishedBatch is a batch that is being created or has not ended.

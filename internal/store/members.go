@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/model"
@@ -21,6 +22,10 @@ type Members interface {
 
 	// MembersByID returns those of the given members that the batch has, by id.
 	MembersByID(ctx context.Context, batch int, ids []int) ([]Item[model.Member], error)
+
+	// MemberValues returns the values that those of the given members who have a column have in it, by
+	// member. It returns no other data of them, and takes one query for every 200 members.
+	MemberValues(ctx context.Context, batch int, column string, ids []int) (map[int]json.RawMessage, error)
 
 	// MembersByKey returns what a claim depends on of the members with the given keys, in any
 	// order. Keys are compared exactly. More than one member can have a key: all but the last
@@ -48,6 +53,7 @@ type Members interface {
 type MemberFilter struct {
 	Status    model.MemberStatus
 	KeyPrefix string // compared exactly
+	Text      string // that Search contains, as model.FoldText gives it
 }
 
 // FailedMember is the part of a failed member that a repair selects by and is foreseen from.

@@ -36,7 +36,7 @@ func Commands(shared *command.Console) []*cobra.Command {
 	step := command.Group("step", "Show steps of a batch with their results and errors", listedAs(stepsCommand(c), "steps", "step"), getStepCommand(c))
 	step.Example = `  matoolkit step list 42 --status failed
   matoolkit step get 42 20000007001`
-	return []*cobra.Command{batch, member, step}
+	return []*cobra.Command{batch, member, step, findCommand(c)}
 }
 
 // listedAs returns a list of a batch as the command "list" of another group.

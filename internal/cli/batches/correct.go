@@ -107,9 +107,9 @@ func (c *runner) correct(cmd *cobra.Command, args []string, request api.Correcti
 		next = fmt.Sprintf("matoolkit batch retry %d --member %d", id, m.ID)
 	}
 	if len(view.Changes) == 0 {
-		return c.Done(view, c.ChangeTable(), next, "Member %d (%s) of batch %d has these values already.", m.ID, render.Printable(m.Key), id)
+		return c.Done(view, c.ChangeTable(), next, "Member %d (%s) of batch %d has these values already.", m.ID, render.Person(m.Key, m.Display), id)
 	}
-	return c.Done(view, c.ChangeTable(view.Changes...), next, "Corrected %s of member %d (%s) in batch %d.", render.Count(len(view.Changes), "column"), m.ID, render.Printable(m.Key), id)
+	return c.Done(view, c.ChangeTable(view.Changes...), next, "Corrected %s of member %d (%s) in batch %d.", render.Count(len(view.Changes), "column"), m.ID, render.Person(m.Key, m.Display), id)
 }
 
 func updateMembersCommand(c *runner) *cobra.Command {

@@ -146,7 +146,7 @@ The command asks for confirmation. Without a terminal, give --yes.`,
 			if err != nil {
 				return err
 			}
-			return c.Done(view, c.MemberTable(view), fmt.Sprintf("matoolkit batch members %d --status removed", id), "Removed member %d (%s) from batch %d.", view.ID, render.Printable(view.Key), id)
+			return c.Done(view, c.MemberTable(view), fmt.Sprintf("matoolkit batch members %d --status removed", id), "Removed member %d (%s) from batch %d.", view.ID, render.Person(view.Key, view.Display), id)
 		},
 	}
 	remove.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation")

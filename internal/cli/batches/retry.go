@@ -182,7 +182,7 @@ func (c *runner) result(given string, changed bool) (json.RawMessage, error) {
 // stepOwner names the member or the batch that a step belongs to.
 func stepOwner(v api.Step) string {
 	if v.MemberKey != "" {
-		return v.MemberKey
+		return render.Person(v.MemberKey, v.MemberDisplay)
 	}
 	if v.MemberID > 0 {
 		return fmt.Sprintf("member %d", v.MemberID)

@@ -241,7 +241,7 @@ func memberChoices(ctx context.Context, client *apiclient.Client, before []strin
 	}
 	page, err := client.Members(ctx, id, api.ListOptions{Limit: completionLimit})
 	return choose(page.Items, func(v api.Member) (cobra.Completion, bool) {
-		return choice(fmt.Sprint(v.ID), v.Key, v.Status)
+		return choice(fmt.Sprint(v.ID), v.Key, v.Display, v.Status)
 	}), err
 }
 

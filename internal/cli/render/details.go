@@ -57,7 +57,7 @@ func (c *Printer) PrintMember(batch int, v api.Member, steps []api.Step) error {
 			removed = Stamp(*v.RemovedAt) + " by " + v.RemovedBy
 		}
 	}
-	c.printFields(field{"Member", v.ID}, field{"Key", v.Key}, field{"Batch", batch}, field{"Status", v.Status}, field{"Phase", v.Phase},
+	c.printFields(field{"Member", v.ID}, field{"Key", v.Key}, field{"Display", v.Display}, field{"Batch", batch}, field{"Status", v.Status}, field{"Phase", v.Phase},
 		field{"Failed at", failed}, field{"Failed on", v.FailedAt}, field{"Error", v.Error}, field{"Added", v.AddedAt}, field{"Removed", removed}, field{"Moved", movedText(v)})
 	c.printValues("Data", v.Data)
 	c.printOverrides(v.Overrides)

@@ -66,7 +66,7 @@ func (c *Printer) NoticeHeld(held api.RemovalHold) {
 		if m.MovesTo != nil {
 			to = ", moves to " + Stamp(*m.MovesTo)
 		}
-		c.Notice("  %s%s", c.Cell(m.Key), to)
+		c.Notice("  %s%s", Person(m.Key, m.Display), to)
 	}
 	if more := held.Members - len(held.Items); more > 0 {
 		c.Notice("  and %d more", more)

@@ -170,8 +170,11 @@ func marked(m api.Attribution) string { return Because(m.By+" on "+Stamp(m.At), 
 
 // MemberTable returns the table of members.
 func (c *Printer) MemberTable(views ...api.Member) *Sheet {
-	t := c.Table("member", "key", "status", "phase", "failed", "in phase", "at step", "removed", "by", "error")
+	t := c.Table("member", "key", "display", "status", "phase", "failed", "in phase", "at step", "removed", "by", "error")
 	t.minor = []string{"by", "failed", "removed", "phase", "in phase"} // of failed, the time
+	if !slices.ContainsFunc(views, func(v api.Member) bool { return v.Display != "" }) {
+		t.extra = append(t.extra, "display")
+	}
 	for _, v := range views {
 		by := v.RemovedBy
 		if v.RemovedAt != nil && by == "" {
@@ -179,9 +182,41 @@ func (c *Printer) MemberTable(views ...api.Member) *Sheet {
 		}
 		// The columns name the phase and the step already.
 		cause := strings.TrimPrefix(v.Error, fmt.Sprintf("phase %s: step %q: ", v.FailedIn, v.FailedStep))
-		t.Row(v.ID, v.Key, v.Status, v.Phase, v.FailedAt, v.FailedIn, v.FailedStep, v.RemovedAt, by, Shown{v.Error, cause})
+		t.Row(v.ID, v.Key, v.Display, v.Status, v.Phase, v.FailedAt, v.FailedIn, v.FailedStep, v.RemovedAt, by, Shown{v.Error, cause})
 	}
 	return t
+}
+
+// FoundTable returns the table of members of several batches.
+func (c *Printer) FoundTable(views ...api.FoundMember) *Sheet {
+	t := c.Table("key", "display", "batch", "name", "runbook", "batch status", "member", "status", "phase", "step", "removed", "matched", "error")
+	t.minor = []string{"runbook", "name", "removed"}
+	for column, has := range map[string]func(api.FoundMember) bool{
+		"display": func(v api.FoundMember) bool { return v.Display != "" }, "name": func(v api.FoundMember) bool { return v.BatchName != "" },
+		"removed": func(v api.FoundMember) bool { return v.RemovedAt != nil }, "matched": func(v api.FoundMember) bool { return v.Matched != nil },
+		"error": func(v api.FoundMember) bool { return v.Error != "" },
+	} {
+		if !slices.ContainsFunc(views, has) {
+			t.extra = append(t.extra, column)
+		}
+	}
+	for _, v := range views {
+		matched := ""
+		if v.Matched != nil {
+			matched = v.Matched.Column + ": " + v.Matched.Value
+		}
+		cause := strings.TrimPrefix(v.Error, fmt.Sprintf("phase %s: step %q: ", v.Phase, v.Step))
+		t.Row(v.Key, v.Display, v.BatchID, v.BatchName, v.RunbookName, v.BatchStatus, v.ID, v.Status, v.Phase, v.Step, v.RemovedAt, matched, Shown{v.Error, cause})
+	}
+	return t
+}
+
+// Person returns the key of a member, with what is shown beside it.
+func Person(key, display string) string {
+	if display == "" {
+		return Printable(key)
+	}
+	return Printable(key) + ", " + Printable(display)
 }
 
 // PhaseTable returns the table of phases. The version is shown only if there are several.
@@ -247,10 +282,13 @@ func Gated(v api.Phase) bool {
 
 // StepTable returns the table of steps.
 func (c *Printer) StepTable(views ...api.Step) *Sheet {
-	t := c.Table("step", "phase", "version", "kind", "member", "name", "function", "status", "retries", "done", "note")
+	t := c.Table("step", "phase", "version", "kind", "member", "display", "name", "function", "status", "retries", "done", "note")
 	t.minor = []string{"version", "kind", "function", "done", "retries", "phase"}
+	if !slices.ContainsFunc(views, func(v api.Step) bool { return v.MemberDisplay != "" }) {
+		t.extra = append(t.extra, "display")
+	}
 	for _, v := range views {
-		t.Row(v.ID, v.Phase, v.RunbookVersion, stepKind(v), stepMember(v), v.Name, v.Function, v.Status, v.RetryCount, v.CompletedAt, stepNote(v))
+		t.Row(v.ID, v.Phase, v.RunbookVersion, stepKind(v), stepMember(v), v.MemberDisplay, v.Name, v.Function, v.Status, v.RetryCount, v.CompletedAt, stepNote(v))
 	}
 	return t
 }

@@ -26,6 +26,7 @@ func Compare(old, newer *runbook.Runbook) Changes {
 	c.source(old.DataSource, newer.DataSource)
 	c.quietHours(old.QuietHours, newer.QuietHours)
 	c.retry("retry", old.Retry, newer.Retry)
+	c.field("display", old.Display, newer.Display)
 	c.field("secret", strings.Join(old.Secret, ", "), strings.Join(newer.Secret, ", "))
 	c.steps("checks", old.Checks, newer.Checks)
 	c.steps("init", old.Init, newer.Init)

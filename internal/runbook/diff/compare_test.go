@@ -56,6 +56,7 @@ func sample() *runbook.Runbook {
 		},
 		QuietHours: &runbook.QuietHours{TimeZone: "UTC", Windows: []runbook.Window{{Days: []time.Weekday{1, 2}, From: 60, To: 120}}},
 		Retry:      &runbook.Retry{MaxRetries: 1, Interval: time.Minute, Backoff: runbook.BackoffExponential, MaxInterval: time.Hour, Jitter: 5},
+		Display:    "Name",
 		Secret:     []string{"Password", "Token"},
 		Checks:     steps("k", "l"),
 		Init:       steps("i", "j"),

@@ -147,7 +147,7 @@ var beyond = map[string][]string{
 	runbook.CodeEmpty: nil, runbook.CodeFilterType: nil, runbook.CodeWorkerCase: nil, runbook.CodeCurlyQuotes: nil, runbook.CodeIndent: nil, runbook.CodeInitMemberData: nil, runbook.CodeListInText: nil, runbook.CodeMultipleDocs: nil,
 	runbook.CodeNoPhaseBefore: nil, runbook.CodeOnCompleteData: nil, runbook.CodeOnCompleteOutput: nil, runbook.CodePhaseVariable: nil,
 	runbook.CodeSecretPlace: nil, runbook.CodeShadowedColumn: nil, runbook.CodeSyntax: nil, runbook.CodeTab: nil, runbook.CodeTooLarge: nil, runbook.CodeTooMany: nil,
-	runbook.CodeBadValue:        {"cover the whole week", "is shorter than", "is longer than"},
+	runbook.CodeBadValue:        {"cover the whole week", "is not a column", "is a multi-valued column", "is shorter than", "is longer than"},
 	runbook.CodeBadOffset:       {"is longer than 3650d"},
 	runbook.CodeBadDuration:     {"is longer than 3650d"},
 	runbook.CodeUnquoted:        {".params."},

@@ -68,6 +68,7 @@ func Write(o Options) (text []byte, missing []string, err error) {
 	w := &writer{Options: o}
 	parsed, err := template.New(o.Template).Delims("[[", "]]").Funcs(template.FuncMap{
 		"key": w.key, "lists": w.lists, "worker": func() string { return "worker-01" },
+		"name":   func(name string) string { return quoted(w.column(name)) },
 		"column": func(name string) string { return `"{{` + w.column(name) + `}}"` },
 		"text":   func(name, rest string) string { return `"{{` + w.column(name) + `}}` + rest + `"` },
 	}).Parse(head + string(body))

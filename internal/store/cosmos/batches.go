@@ -30,6 +30,9 @@ func (s *Store) Batches(ctx context.Context, f store.BatchFilter, page store.Pag
 	if f.Owner != "" {
 		q.where("STRINGEQUALS(c.doc.owner, @owner, true)", "@owner", f.Owner)
 	}
+	if f.Newest != 0 {
+		q.where("c.id <= @newest", "@newest", store.EntryKey(f.Newest).ID)
+	}
 	order, err := orderBy(page.Sort, store.Sort{By: store.FieldID, Descending: true}, store.FieldID, store.FieldRunbookName, store.FieldStatus, store.FieldStartTime, store.FieldDetectedAt, store.FieldMemberCount)
 	if err != nil {
 		return store.Page[store.BatchSummary]{}, err

@@ -2,6 +2,8 @@ package cosmos
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -14,6 +16,9 @@ func (s *Store) Members(ctx context.Context, batch int, f store.MemberFilter, pa
 		q.where("c.doc.status = @status", "@status", f.Status)
 	}
 	q.startsWith("c.doc.key", f.KeyPrefix)
+	if f.Text != "" {
+		q.where("CONTAINS(c.doc.search, @text)", "@text", f.Text)
+	}
 	order, err := orderBy(page.Sort, store.Sort{By: store.FieldID}, store.FieldID, store.FieldMemberKey, store.FieldStatus, store.FieldAddedAt)
 	if err != nil {
 		return store.Page[model.Member]{}, err
@@ -36,6 +41,32 @@ func (s *Store) MembersByID(ctx context.Context, batch int, ids []int) ([]store.
 	q := newQuery("c.type = 'member'")
 	q.where("ARRAY_CONTAINS(@ids, c.doc.memberId)", "@ids", ids)
 	return all[model.Member](ctx, s, store.BatchPartition(batch), q.items(" ORDER BY c.id"))
+}
+
+// MemberValues implements store.Members.
+func (s *Store) MemberValues(ctx context.Context, batch int, column string, ids []int) (map[int]json.RawMessage, error) {
+	name, err := store.Encode(column) // the query language has the texts of JSON
+	if err != nil {
+		return nil, err
+	}
+	values := map[int]json.RawMessage{}
+	for chunk := range slices.Chunk(ids, idsAtOnce) {
+		q := newQuery("c.type = 'member'")
+		q.where("ARRAY_CONTAINS(@ids, c.doc.memberId)", "@ids", chunk)
+		found, err := project[struct {
+			ID    int             `json:"id"`
+			Value json.RawMessage `json:"shown"`
+		}](ctx, s, store.BatchPartition(batch), q.fields("c.doc.memberId AS id, c.doc.data["+string(name)+"] AS shown"))
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range found {
+			if m.Value != nil {
+				values[m.ID] = m.Value
+			}
+		}
+	}
+	return values, nil
 }
 
 // presenceFields are the fields of store.MemberPresence.

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -15,7 +16,7 @@ type member = model.Member
 func (s *Store) Members(ctx context.Context, batch int, f store.MemberFilter, page store.Paging) (store.Page[member], error) {
 	o := order{store.Sort{By: store.FieldID}, []store.Field{store.FieldID, store.FieldMemberKey, store.FieldStatus, store.FieldAddedAt}}
 	return list(ctx, s, "Members", store.BatchPartition(batch), "member", f, o, page, func(_ *document, m *member) bool {
-		return (f.Status == "" || m.Status == f.Status) && strings.HasPrefix(m.Key, f.KeyPrefix)
+		return (f.Status == "" || m.Status == f.Status) && strings.HasPrefix(m.Key, f.KeyPrefix) && strings.Contains(m.Search, f.Text)
 	})
 }
 
@@ -31,6 +32,23 @@ func (s *Store) MembersByID(ctx context.Context, batch int, ids []int) ([]store.
 	return all(ctx, s, "MembersByID", store.BatchPartition(batch), "member", func(_ *document, m *member) bool {
 		return slices.Contains(ids, m.ID)
 	})
+}
+
+// MemberValues implements store.Members.
+func (s *Store) MemberValues(ctx context.Context, batch int, column string, ids []int) (map[int]json.RawMessage, error) {
+	values := map[int]json.RawMessage{}
+	for chunk := range slices.Chunk(ids, 200) {
+		found, err := project(ctx, s, "MemberValues", store.BatchPartition(batch), "member", func(_ *document, m *member) bool {
+			return slices.Contains(chunk, m.ID) && m.Data[column] != nil
+		}, func(m *member) member { return member{ID: m.ID, Data: m.Data} })
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range found {
+			values[m.ID] = m.Data[column]
+		}
+	}
+	return values, nil
 }
 
 // MembersByKey implements store.Members.

@@ -68,6 +68,7 @@ func testBatches(t *testing.T, d Driver) {
 		{"by status", list(store.BatchFilter{Status: model.BatchActive}, store.Sort{}), "0", false},
 		{"of a runbook", list(store.BatchFilter{Runbook: "-a"}, store.Sort{}), "2 0", false},
 		{"by a prefix of the runbook", list(store.BatchFilter{RunbookPrefix: "-b"}, store.Sort{}), "4 1", false},
+		{"up to a number", list(store.BatchFilter{Newest: first + 2}, store.Sort{}), "2 1 0", false},
 		{"by name, in any case", list(store.BatchFilter{Name: strings.ToUpper(mine) + " wave 3"}, store.Sort{}), "1", false},
 		{"by another name", list(store.BatchFilter{Name: mine + " wave"}, store.Sort{}), "", false},
 		{"by owner, in any case", list(store.BatchFilter{Owner: mine + " ADA"}, store.Sort{}), "1", false},

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"encoding/json"
 	"strconv"
 	"testing"
 
@@ -20,8 +21,8 @@ func itoa(n int) string { return strconv.Itoa(n) }
 func testMembers(t *testing.T, d Driver) {
 	s, batch := d.Store, batchNumber()
 	must(t, s,
-		member(batch, model.Member{ID: 1, Page: 1, Key: "a@x", Status: model.MemberActive, AddedAt: at(3), Hash: "h1", AddedBy: "ada", Claim: "round"}),
-		member(batch, model.Member{ID: 2, Page: 1, Key: "b@x", Status: model.MemberFailed, AddedAt: at(2), FailedIn: "p", FailedStep: "s", FailedAs: model.StepPollTimeout, FailedBy: 3, Undone: true, Error: "why"}),
+		member(batch, model.Member{ID: 1, Page: 1, Key: "a@x", Search: "a@x\nada lövelace", Data: map[string]json.RawMessage{`Full "name"`: json.RawMessage(`"Ada Lövelace"`), "Size": json.RawMessage(`7`)}, Status: model.MemberActive, AddedAt: at(3), Hash: "h1", AddedBy: "ada", Claim: "round"}),
+		member(batch, model.Member{ID: 2, Page: 1, Key: "b@x", Search: "b@x", Data: map[string]json.RawMessage{"Size": json.RawMessage(`8`)}, Status: model.MemberFailed, AddedAt: at(2), FailedIn: "p", FailedStep: "s", FailedAs: model.StepPollTimeout, FailedBy: 3, Undone: true, Error: "why"}),
 		member(batch, model.Member{ID: 3, Page: 1, Key: "a@x", Status: model.MemberRemoved, AddedAt: at(1), OpenPhase: 2, RemovedBy: "bob"}),
 		member(batch, model.Member{ID: 4, Page: 2, Key: "c@x", Status: model.MemberRemoved, AddedAt: at(4), Removal: 3}),
 		member(batch, model.Member{ID: 5, Page: 2, Key: "ab@x", Status: model.MemberRemoved, AddedAt: at(5), Leaving: true, Removal: 3}),
@@ -47,6 +48,20 @@ func testMembers(t *testing.T, d Driver) {
 		{"failed", list(store.MemberFilter{Status: model.MemberFailed}, store.Sort{}), "2 6", false},
 		{"by a prefix of the key", list(store.MemberFilter{KeyPrefix: "a"}, store.Sort{}), "1 3 5", false},
 		{"by status and prefix", list(store.MemberFilter{Status: model.MemberActive, KeyPrefix: "a"}, store.Sort{}), "1", false},
+		{"by a text within the search text", list(store.MemberFilter{Text: "da löv"}, store.Sort{}), "1", false},
+		{"by a text and status", list(store.MemberFilter{Text: "@x", Status: model.MemberFailed}, store.Sort{}), "2", false},
+		{"values of a column", func(ctx context.Context) (any, error) {
+			found, err := s.MemberValues(ctx, batch, "Size", []int{1, 2, 3, 99})
+			return string(found[1]) + "/" + string(found[2]) + "/" + strconv.Itoa(len(found)), err
+		}, "7/8/2", false},
+		{"values of a column with quotes", func(ctx context.Context) (any, error) {
+			found, err := s.MemberValues(ctx, batch, `Full "name"`, []int{1, 2})
+			return string(found[1]) + "/" + strconv.Itoa(len(found)), err
+		}, `"Ada Lövelace"/1`, false},
+		{"values of no members", func(ctx context.Context) (any, error) {
+			found, err := s.MemberValues(ctx, batch, "Size", nil)
+			return strconv.Itoa(len(found)), err
+		}, "0", false},
 		{"in another case", list(store.MemberFilter{KeyPrefix: "A"}, store.Sort{}), "", false},
 		{"by the time of addition", list(store.MemberFilter{}, store.Sort{By: store.FieldAddedAt, Descending: true}), "8 7 6 5 4 1 2 3", false},
 		{"page 1", ofPage(1, ""), "1 2 3", false},
