@@ -12,6 +12,10 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
+// maxSourceRow bounds a row of a data source, in bytes. Below it, a row that is too long for a member is
+// that row's fault alone.
+const maxSourceRow = 1 << 20
+
 // sources reads every kind of data source that a runbook can have. The connections
 // are app settings, whose names the runbooks give: settings are those that they may name.
 func sources(settings []string, identity azcore.TokenCredential, client *http.Client) *datasource.Reader {
@@ -25,7 +29,6 @@ func sources(settings []string, identity azcore.TokenCredential, client *http.Cl
 		Settings:   settings,
 		Credential: identity,
 		HTTPClient: client,
-		// A row that is too long for a member is that row's fault alone, up to here.
-		Limits: datasource.Limits{RowBytes: 1 << 20},
+		Limits:     datasource.Limits{RowBytes: maxSourceRow},
 	}
 }

@@ -30,6 +30,7 @@ func Pages(root string, commands *cobra.Command) (map[string]string, error) {
 		"cli.md":              func(string) (any, error) { return readCommands(commands), nil },
 		"fidelity.md":         readFidelity,
 		"functions.md":        readFunctions,
+		"limits.md":           readLimits,
 		"metrics.md":          readMetrics,
 		"performance.md":      readPerformance,
 		"problem-codes.md":    readProblemCodes,

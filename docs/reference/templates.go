@@ -209,6 +209,31 @@ A failed request of the admin API has a body of the type ` + "`application/probl
 {{- end}}
 {{end}}
 
+{{define "limits.md"}}
+# Limits
+{{template "generated"}}
+Each limit stands in the code once. An error names the limit, and the size of what was given unless reading stops at the
+limit. KiB are 1,024 bytes.
+{{range .}}
+## {{.Name}}
+
+| what | limit | beyond it |
+|---|---|---|
+{{- range .Limits}}
+| {{.Name}} | {{.Size}} | {{.Effect}} |
+{{- end}}
+{{end}}
+## Platform
+
+| what | limit |
+|---|---|
+| one batch, the list of batches, the runbooks: a partition of Cosmos DB each | 20 GB |
+| request to the Functions host | 100 MB |
+| id of a worker | 43 characters |
+| topic | 260 characters |
+| subscription | 50 characters |
+{{end}}
+
 {{define "performance.md"}}
 # Performance
 {{template "generated"}}

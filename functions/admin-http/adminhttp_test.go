@@ -262,7 +262,7 @@ func TestRefusedRequests(t *testing.T) {
 		{"status of an audit record", get("/api/batches/7/audit?status=open"), 400, "invalid", "this route has action, by, from, to, limit"},
 		{"reason as a form", request{"POST", "/api/messages/unprocessed/a/replay", "admin", "", "x"}, 415, "unsupported_media_type", "application/json"},
 		{"reason under another name", request{"POST", "/api/messages/unprocessed/a/discard", "admin", jsonMedia, `{"why":"x"}`}, 400, "invalid", `unknown field "why"`},
-		{"reason far too long", request{"POST", "/api/messages/unprocessed/a/discard", "admin", jsonMedia, strings.Repeat(" ", 14000)}, 413, "too_large", ""},
+		{"reason far too long", request{"POST", "/api/messages/unprocessed/a/discard", "admin", jsonMedia, strings.Repeat(" ", 14000)}, 413, "too_large", "the request has 14000 bytes; at most 13024 are allowed"},
 		{"no status of a step", get("/api/batches/7/steps?status=done"), 400, "invalid", "poll_timeout"},
 		{"query malformed", get("/api/batches?a=%zz"), 400, "invalid", "malformed"},
 		{"limit 0", get("/api/batches?limit=0"), 400, "invalid", "from 1 to 1000"},

@@ -131,7 +131,7 @@ func TestRefusedAutomation(t *testing.T) {
 		{"off with a revision", put(`{"enabled":false,"revision":"r1"}`), 400, "invalid", "leave it out when you disable automation"},
 		{"twice", put(`{"enabled":true}{"enabled":false}`), 400, "invalid", "data after"},
 		{"as a form", request{"PUT", "/api/runbooks/rb/automation", "admin", "application/x-www-form-urlencoded", "enabled=true"}, 415, "unsupported_media_type", "application/json"},
-		{"too large", put(strings.Repeat(" ", 2000)), 413, "too_large", "1024 bytes"},
+		{"too large", put(strings.Repeat(" ", 2000)), 413, "too_large", "the request has 2000 bytes; at most 1024 are allowed"},
 		{"a long name", request{"GET", "/api/runbooks/" + long + "/automation", "reader", "", ""}, 404, "not_found", "at most 100 bytes"},
 		{"a long name to set", request{"PUT", "/api/runbooks/" + long + "/automation", "admin", jsonMedia, `{"enabled":true}`}, 404, "not_found", ""},
 		{"a long name to preview", request{"POST", "/api/runbooks/" + long + "/query/preview", "admin", "", ""}, 404, "not_found", ""},

@@ -221,7 +221,7 @@ func TestRefusedControl(t *testing.T) {
 		{"skip without a reason", request{"POST", "/api/batches/7/steps/5/skip", "admin", "", ""}, 400, "invalid", "the reason is missing"},
 		{"done without a reason", post("/steps/5/done", `{"result":1}`), 400, "invalid", "the reason is missing"},
 		{"skip with a result", post("/steps/5/skip", `{"reason":"x","result":1}`), 400, "invalid", `unknown field "result"`},
-		{"result too large", post("/steps/5/done", `{"reason":"x","result":"`+strings.Repeat("x", 200<<10)+`"}`), 413, "too_large", ""},
+		{"result too large", post("/steps/5/done", `{"reason":"x","result":"`+strings.Repeat("x", 200<<10)+`"}`), 413, "too_large", "at most 196608 are allowed"},
 
 		{"members as JSON", post("/members", "{}"), 415, "unsupported_media_type", "with the part file"},
 		{"members with a runbook", upload("runbookName", "rb", "file", "Key\n"), 400, "invalid", `part "runbookName"; it can have the part file`},

@@ -108,6 +108,8 @@ func TestKeyOfARequestIsVisibleASCII(t *testing.T) {
 			h, w := hear(q, keys...)
 			if p := readProblem(t, w); w.Code != http.StatusBadRequest || p.Error != "invalid" || !strings.Contains(p.Detail, "Idempotency-Key") {
 				t.Errorf("%s, %s: %d %+v", q.path, name, w.Code, p)
+			} else if name == "long" && !strings.Contains(p.Detail, "has 256 bytes; a key has 1 to 255 visible ASCII characters without spaces") {
+				t.Errorf("%s: %s", q.path, p.Detail)
 			}
 			if len(h.calls) > 0 {
 				t.Errorf("%s, %s: %v", q.path, name, h.calls)

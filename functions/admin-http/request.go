@@ -150,7 +150,11 @@ func body(c *gin.Context, limit int64) ([]byte, bool) {
 func unreadable(c *gin.Context, err error, limit int64) {
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
-		refuse(c, http.StatusRequestEntityTooLarge, api.CodeTooLarge, "the request is larger than the %d bytes allowed", limit)
+		if n := c.Request.ContentLength; n > limit {
+			refuse(c, http.StatusRequestEntityTooLarge, api.CodeTooLarge, "the request has %d bytes; at most %d are allowed", n, limit)
+			return
+		}
+		refuse(c, http.StatusRequestEntityTooLarge, api.CodeTooLarge, "the request has more than the %d bytes allowed", limit)
 		return
 	}
 	_ = c.Error(err)

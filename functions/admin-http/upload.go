@@ -106,7 +106,7 @@ func (a *server) parts(c *gin.Context, form *multipart.Reader, file *temporary, 
 			unreadable(c, err, a.MaxBody)
 			return nil, false
 		case size > limit:
-			refuse(c, http.StatusRequestEntityTooLarge, api.CodeTooLarge, "the part %s is larger than the %d bytes allowed", field, limit)
+			refuse(c, http.StatusRequestEntityTooLarge, api.CodeTooLarge, "the part %s has more than the %d bytes allowed", field, limit)
 			return nil, false
 		}
 		values[field] = io.NewSectionReader(file.file, begin, size)

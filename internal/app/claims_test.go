@@ -331,6 +331,7 @@ func TestPeopleInOtherBatchesAreTakenWhereThatIsAllowed(t *testing.T) {
 		t.Errorf("%s", record.After)
 	}
 	s.wantRefused(errorOf(s.app.AddMembers(s.ctx, ada, 2, upload("found@x"))), api.CodeConflict, "found@x is in batch 1 of runbook found")
+	s.wantRefused(errorOf(s.app.AddMembers(s.ctx, ada, 2, upload(numbered("many", 10_001)...))), api.CodeTooLarge, "the CSV has 10001 rows; at most 10000 people can be added to a batch at once")
 	if added := must(s.app.AddMembers(s.ctx, ada, 2, upload("found@x"), api.AllowInOtherBatches))(t); added.Added != 1 || !added.Batch.Shared {
 		t.Errorf("%+v", added)
 	}

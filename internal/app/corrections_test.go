@@ -337,6 +337,11 @@ func TestMembersAreUpdatedFromAFileAllOrNone(t *testing.T) {
 		for _, name := range crowd(70)[5:] {
 			some += name + "@x,b;c\n"
 		}
+		tooMany := "Upn,Groups\n"
+		for _, name := range numbered("many", 10_001) {
+			tooMany += name + ",b\n"
+		}
+		s.wantRefused(errorOf(update(tooMany, false)), api.CodeTooLarge, "the CSV has 10001 rows; at most 10000 members can be updated at once")
 		for csv, says := range map[string]string{
 			some + "nobody@x,b\n":                       `batch 1 has no member "nobody@x"`,
 			strings.Replace(some, "Groups", "Grups", 1): `there is no column "Grups"`,

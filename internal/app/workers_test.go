@@ -138,12 +138,12 @@ func TestACatalogueThatMakesNoSenseIsKeptAndChangesNothing(t *testing.T) {
 		`{"WorkerId":"worker-01","Functions":[{"Name":"B"}]}`:                              "has no Timestamp",
 		`{"WorkerId":"worker-01","Timestamp":"yesterday","Functions":[{"Name":"B"}]}`:      "the body is not the JSON",
 		head + `[]}`:                          "has 0 functions",
-		head + `[` + many(1001) + `]}`:        "has 1001 functions",
+		head + `[` + many(1001) + `]}`:        "has 1001 functions; 1 to 1000 are allowed",
 		head + `[{"Name":" "}]}`:              "Functions[0].Name",
 		head + `[{"Name":"B"},{"Name":"b"}]}`: `Functions[1].Name: duplicate name "b"`,
 		head + `[{"Name":"B","Parameters":[{"Name":"P"},{"Name":"p"}]}]}`:                   `Functions[0].Parameters[1].Name: duplicate name "p"`,
 		head + `[{"Name":"B","Result":[{"Name":""}]}]}`:                                     "Functions[0].Result[0].Name",
-		head + `[{"Name":"B","Result":[` + many(201) + `]}]}`:                               "more than 200",
+		head + `[{"Name":"B","Result":[` + many(201) + `]}]}`:                               "has 201 parameters or fields; at most 200 of each are allowed",
 		head + `[{"Name":"B","Description":"` + strings.Repeat("x", message.Limit) + `"}]}`: "at most 245760 are allowed",
 	} {
 		before := len(w.listUnprocessable(api.ListOptions{}))

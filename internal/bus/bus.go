@@ -55,6 +55,15 @@ func (e *EntityError) Error() string {
 
 func (e *EntityError) Unwrap() error { return e.Err }
 
+// MaxMessage is how many bytes a message can have in the tier Standard of Service Bus, with its
+// properties. Premium takes more.
+const MaxMessage = 256 << 10
+
+// TooLarge returns the ErrTooLarge for a message.
+func TooLarge(m Message, topic string) error {
+	return fmt.Errorf("%w: the body of %s for %s has %d bytes; a message can have %d with its properties", ErrTooLarge, m.ID, topic, len(m.Body), MaxMessage)
+}
+
 // About returns err as an EntityError if it is an ErrNotFound or ErrUnauthorized.
 func About(err error, topic, subscription string) error {
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrUnauthorized) {

@@ -44,7 +44,14 @@ type Limits struct {
 }
 
 // DefaultLimits are those of a [Reader] that is given none.
-var DefaultLimits = Limits{Rows: 100_000, RowBytes: 128_000, Bytes: 64_000_000}
+var DefaultLimits = Limits{Rows: MaxRows, RowBytes: MaxRowBytes, Bytes: MaxBytes}
+
+// The limits of a result.
+const (
+	MaxRows     = 100_000
+	MaxRowBytes = 128_000
+	MaxBytes    = 64_000_000
+)
 
 // Read runs the query of rb. It calls begin once with the names of the columns, then
 // row with the values of each row, which are JSON as [Value] makes it and belong to
@@ -258,9 +265,9 @@ func (s *stream) count(columns []string, values []json.RawMessage) error {
 	case s.rows > s.limits.Rows:
 		return fmt.Errorf("the result has more than %d rows; restrict the query, or split the runbook", s.limits.Rows)
 	case size > s.limits.RowBytes:
-		return fmt.Errorf("row %d of the result has %d bytes, and at most %d are allowed; remove columns that the runbook does not use", s.rows, size, s.limits.RowBytes)
+		return fmt.Errorf("row %d of the result has %d bytes; at most %d are allowed: remove columns that the runbook does not use", s.rows, size, s.limits.RowBytes)
 	case s.bytes > s.limits.Bytes:
-		return fmt.Errorf("the result exceeds %d bytes in row %d; remove columns that the runbook does not use, or restrict the query", s.limits.Bytes, s.rows)
+		return fmt.Errorf("the result has more than %d bytes from row %d on; remove columns that the runbook does not use, or restrict the query", s.limits.Bytes, s.rows)
 	}
 	return nil
 }

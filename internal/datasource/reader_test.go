@@ -226,10 +226,11 @@ func TestLimits(t *testing.T) {
 		{"a row just as long", datasource.Limits{RowBytes: 30}, 1, 3, nil, 1},
 		{"a row too long", datasource.Limits{RowBytes: 29}, 1, 3, []string{"row 1", "30 bytes", "29", "remove columns"}, 0},
 		{"just as many bytes", datasource.Limits{Bytes: 60}, 3, 2, nil, 3},
-		{"a byte too many", datasource.Limits{Bytes: 59}, 3, 2, []string{"exceeds 59 bytes", "row 3"}, 2},
-		{"the rows without limits of one's own", datasource.Limits{}, 100_001, 1, []string{"more than 100000 rows"}, 100_000},
+		{"a byte too many", datasource.Limits{Bytes: 59}, 3, 2, []string{"more than 59 bytes", "row 3"}, 2},
+		{"the rows without limits of one's own", datasource.Limits{}, 100_001, 1, []string{"the result has more than 100000 rows"}, 100_000},
 		{"the length of a row without limits of one's own", datasource.Limits{}, 1, 12_801, []string{"128010 bytes"}, 0},
-		{"the bytes without limits of one's own", datasource.Limits{}, 1000, 6_500, []string{"exceeds 64000000 bytes"}, 984},
+		{"the length of a row in the handler", datasource.Limits{RowBytes: 1 << 20}, 1, 104_858, []string{"has 1048580 bytes; at most 1048576 are allowed"}, 0},
+		{"the bytes without limits of one's own", datasource.Limits{}, 1000, 6_500, []string{"the result has more than 64000000 bytes"}, 984},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -3,7 +3,9 @@ package engine_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -466,14 +468,42 @@ func TestRunOfAFailedMemberIsCancelledAndCounted(t *testing.T) {
 	}
 }
 
-func TestPayloadsBeyondTheLimitFailTheStepWithTheReason(t *testing.T) {
+func TestPayloadsBeyondALimitFailTheStepWithTheirSize(t *testing.T) {
 	t.Parallel()
-	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
-	p.on(model.RunStarted{})
-	p.answer(`{"id":"` + strings.Repeat("x", model.MaxPayload) + `"}`)
-	p.want(model.RunFailed, model.StepFailed)
-	if !strings.Contains(p.run.Error, "the size of its") || len(p.run.Steps[0].Result) != 0 {
-		t.Fatalf("error %q", p.run.Error)
+	const head = "name: move\ndata_source: {type: csv, primary_key: Upn}\nphases:\n  - name: move\n    offset: T-0\n    steps:\n"
+	step := func(i int, rest string) string {
+		return fmt.Sprintf("      - {name: step-%d, worker_id: worker-01, function: \"%s\"}\n", i, rest)
+	}
+	plain := strings.Builder{}
+	outputs := strings.Builder{}
+	for i := range 9 {
+		plain.WriteString(step(i, "No-Op"))
+		fmt.Fprintf(&outputs, "      - {name: step-%d, worker_id: worker-01, function: No-Op, output_params: {Out%d: id}}\n", i, i)
+	}
+	text := func(bytes int) string { return `{"id":"` + strings.Repeat("x", bytes) + `"}` }
+	for name, c := range map[string]struct {
+		steps   string
+		data    string
+		answers []string
+		want    string
+	}{
+		"a result":             {plain.String(), `{}`, []string{text(model.MaxPayload)}, "the size of its result is 131081 bytes; at most 131072 are allowed"},
+		"parameters":           {"      - {name: s, worker_id: w, function: No-Op, params: {A: \"{{Name}}\"}}\n", `{"Name":"` + strings.Repeat("x", model.MaxPayload) + `"}`, nil, "the size of its parameters is 131080 bytes; at most 131072 are allowed"},
+		"the steps of a phase": {plain.String(), `{}`, slices.Repeat([]string{text(120_000)}, 7), "with its result the steps of this phase would take 840077 bytes; at most 786432 can be stored"},
+		"a function name":      {step(0, "{{Name}}"), `{"Name":"` + strings.Repeat("x", 5000) + `"}`, nil, "the function name has 5000 bytes; at most 4096 are allowed"},
+		"outputs of a phase":   {outputs.String(), `{}`, []string{text(100_000), text(100_000)}, "the outputs of this phase take 200012 bytes; at most 131072 can be stored"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := enterOf(t, read(t, head+c.steps), 1, c.data)
+			p.on(model.RunStarted{})
+			for _, answer := range c.answers {
+				p.answer(answer)
+			}
+			if p.run.Status != model.RunFailed || !strings.Contains(p.run.Error, c.want) {
+				t.Errorf("%s: %q, want %q", p.run.Status, p.run.Error, c.want)
+			}
+		})
 	}
 }
 
@@ -485,7 +515,7 @@ func TestOutputsBeyondWhatAMemberCanCarryFailTheStep(t *testing.T) {
 	p.answer(`{"id":"` + strings.Repeat("y", 200) + `"}`)
 	p.answer(`true`)
 	p.want(model.RunFailed, model.StepSucceeded, model.StepFailed)
-	if p.member.Status != model.MemberFailed || len(p.member.WorkerData) != 1 || !strings.Contains(p.member.Error, "outputs") {
+	if p.member.Status != model.MemberFailed || len(p.member.WorkerData) != 1 || !strings.Contains(p.member.Error, "with its outputs the member would have 262257 bytes of outputs; at most 262144 can be stored") {
 		t.Fatalf("member %s: %s", p.member.Status, p.member.Error)
 	}
 }

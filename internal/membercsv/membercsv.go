@@ -25,16 +25,15 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook/lint"
 )
 
-// The limits of a file. A field has the limit of a cell of a spreadsheet; a row has to fit, with the
-// parameters that are resolved from it, into one message to a worker.
+// The limits of a file. A field has the limit of a cell of a spreadsheet.
 const (
 	MaxBytes    = 50 << 20 // of the whole file
 	MaxRows     = 100_000
 	MaxColumns  = 1_000
-	MaxField    = 32_767  // characters
-	MaxKey      = 255     // characters
-	MaxRow      = 128_000 // bytes, all fields of a row together
-	MaxKeys     = 8 << 20 // bytes, all keys together: they stay in memory
+	MaxField    = 32_767         // characters
+	MaxKey      = runbook.MaxKey // characters
+	MaxRow      = runbook.MaxRow // bytes, all fields of a row together
+	MaxKeys     = 8 << 20        // bytes, all keys together: they stay in memory
 	maxProblems = 1_000
 
 	// maxText is how many bytes of a file are read for one row at most. A row of MaxRow bytes takes

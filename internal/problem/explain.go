@@ -3,6 +3,7 @@ package problem
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/bus"
@@ -19,6 +20,7 @@ func CodeOf(err error) api.Code { return Explain(err).Code }
 // CodeInternal.
 func Explain(err error) *Error {
 	var known *Error
+	var tooLarge *store.SizeError
 	var refusal *model.Refusal
 	var missing *model.NotFound
 	switch {
@@ -44,6 +46,8 @@ func Explain(err error) *Error {
 		return &Error{Code: api.CodeUnstorable, Message: "the store refuses the item; nothing was changed, and repeating the request does not help. The handler's log has the store's reason", Cause: err}
 	case errors.Is(err, store.ErrFull):
 		return &Error{Code: api.CodeFull, Message: "the partition is full: a batch, the list of batches and the list of runbooks can have 20 GB each. Nothing was changed. Put further members into another batch; docs/operate.md says how to find the full partition", Cause: err}
+	case errors.As(err, &tooLarge):
+		return &Error{Code: api.CodeTooLarge, Message: fmt.Sprintf("the item is too large for the store: it has %d bytes; at most %d are allowed", tooLarge.Bytes, store.MaxBytes), Cause: err}
 	case errors.Is(err, store.ErrTooLarge):
 		return &Error{Code: api.CodeTooLarge, Message: "the item is too large for the store", Cause: err}
 	}

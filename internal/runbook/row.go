@@ -2,6 +2,13 @@ package runbook
 
 import "encoding/json"
 
+// The limits of a member's data, from a file or a data source. A row has to fit, with the parameters
+// that are resolved from it, into one message to a worker.
+const (
+	MaxKey = 255     // characters of the primary key
+	MaxRow = 128_000 // bytes of the used columns, or of all columns of a file
+)
+
 // MaxKeptRow is how many bytes of a member's row are kept, names and values together. The columns that
 // the runbook uses are kept beyond it; the others for as long as there is room, for later versions.
 const MaxKeptRow = 32 << 10

@@ -18,8 +18,8 @@ import (
 
 // What a row may hold: as much as one of an uploaded file.
 const (
-	MaxKey = 255     // characters
-	MaxRow = 128_000 // bytes of JSON, of the columns that the runbook uses
+	MaxKey = runbook.MaxKey // characters
+	MaxRow = runbook.MaxRow // bytes of JSON, of the columns that the runbook uses
 )
 
 // Row is a row that can be used.

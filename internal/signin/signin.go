@@ -194,7 +194,7 @@ func bearer(header string) (string, error) {
 	case header == "", !strings.EqualFold(scheme, "Bearer"), token == "":
 		return "", &Error{Kind: ErrMissing, Reason: "a bearer token is required"}
 	case len(token) > maxTokenBytes:
-		return "", invalid("the token is too long", nil)
+		return "", invalid(fmt.Sprintf("the token has %d bytes; at most %d are allowed", len(token), maxTokenBytes), nil)
 	}
 	return token, nil
 }

@@ -16,6 +16,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 )
 
 // Errors that callers tell apart with errors.Is.
@@ -38,6 +39,15 @@ var (
 	// ErrLater is returned for a Replace of a document that has more fields than were read.
 	ErrLater = errors.New("store: the item was written by a later version of this program and has fields that this version does not know")
 )
+
+// SizeError is an ErrTooLarge with the size of the document, or of the documents of one Apply.
+type SizeError struct{ Bytes int }
+
+func (e *SizeError) Error() string {
+	return fmt.Sprintf("%v: %d bytes; at most %d are allowed in one document, and in one transaction", ErrTooLarge, e.Bytes, MaxBytes)
+}
+
+func (e *SizeError) Is(target error) bool { return target == ErrTooLarge }
 
 // Store is a store of documents. It is safe for concurrent use.
 type Store interface {

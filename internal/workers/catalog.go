@@ -80,8 +80,8 @@ func checkFunction(place string, f message.CatalogFunction) error {
 	if f.TimeoutSeconds < 0 {
 		return message.Reject("the function %s has the invalid TimeoutSeconds %d", f.Name, f.TimeoutSeconds)
 	}
-	if len(f.Parameters) > maxParameters || len(f.Result) > maxParameters {
-		return message.Reject("the function %s has more than %d parameters or fields", f.Name, maxParameters)
+	if n := max(len(f.Parameters), len(f.Result)); n > maxParameters {
+		return message.Reject("the function %s has %d parameters or fields; at most %d of each are allowed", f.Name, n, maxParameters)
 	}
 	parameters, fields := names{}, names{}
 	for i, p := range f.Parameters {

@@ -40,7 +40,7 @@ func (w Worker) Message() (bus.Message, error) {
 		return bus.Message{}, err
 	}
 	if len(body) > message.Limit {
-		return bus.Message{}, fmt.Errorf("the catalogue without descriptions has %d bytes; a message can have %d", len(body), message.Limit)
+		return bus.Message{}, fmt.Errorf("the catalogue without descriptions has %d bytes; at most %d are allowed", len(body), message.Limit)
 	}
 	return bus.Message{
 		ID: message.CatalogID(w.ID, body), Body: body,

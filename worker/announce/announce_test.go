@@ -79,7 +79,7 @@ func TestWhatIsTooLargeIsReportedWithoutDescriptions(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	w.Functions[0].Permissions = []string{long}
-	if _, err := w.Message(); err == nil || !strings.Contains(err.Error(), "a message can have") {
+	if _, err := w.Message(); err == nil || !strings.Contains(err.Error(), "at most 245760 are allowed") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -106,7 +106,7 @@ func TestWhatAFunctionReturnsIsTheResult(t *testing.T) {
 		},
 		{"more than a message holds", func(context.Context, string, []byte) (any, error) {
 			return map[string]string{"x": strings.Repeat("x", message.Limit)}, nil
-		}, "", &message.JobError{Message: "the answer has ", Type: dispatch.FailureInvalidResult, Attempts: 1}},
+		}, "", &message.JobError{Message: "the answer has 245768 bytes; at most 241664 are allowed", Type: dispatch.FailureInvalidResult, Attempts: 1}},
 		{"nothing in time", func(ctx context.Context, _ string, _ []byte) (any, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()

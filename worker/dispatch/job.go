@@ -381,15 +381,18 @@ func success(job message.Job, value any, took time.Duration) message.Result {
 	default:
 		return failure(job, &catalog.Failure{Type: FailureInvalidResult, Message: "the answer must be a boolean or an object"}, took)
 	}
-	if room := message.Limit - 4<<10; len(raw) > room { // the envelope needs the rest
+	if len(raw) > maxAnswer {
 		return failure(job, &catalog.Failure{
 			Type:    FailureInvalidResult,
-			Message: fmt.Sprintf("the answer has %d bytes; the limit is %d", len(raw), room),
+			Message: fmt.Sprintf("the answer has %d bytes; at most %d are allowed", len(raw), maxAnswer),
 		}, took)
 	}
 	r.Status, r.Result = message.StatusSuccess, raw
 	return r
 }
+
+// maxAnswer bounds what a function returns, in bytes. The rest of a message is for its envelope.
+const maxAnswer = message.Limit - 4<<10
 
 // maxMessage bounds the message of an error, which may quote a whole response.
 const maxMessage = 4000

@@ -31,7 +31,7 @@ import (
 
 // Limits of a message, as in the standard tier of Service Bus.
 const (
-	maxMessage   = 256 << 10
+	maxMessage   = bus.MaxMessage
 	maxMessageID = 128
 )
 
@@ -178,14 +178,14 @@ func (b *Broker) queue(topic, subscription string) (*queue, error) {
 }
 
 // check is an error for a message that no topic accepts.
-func check(m bus.Message) error {
+func check(topic string, m bus.Message) error {
 	size := len(m.Body) + len(m.ID) + len(m.CorrelationID)
 	for name, value := range m.Properties {
 		size += len(name) + len(fmt.Sprint(value))
 	}
 	switch {
 	case size > maxMessage:
-		return fmt.Errorf("%w: %s", bus.ErrTooLarge, m.ID)
+		return bus.TooLarge(m, topic)
 	case m.ID == "":
 		return errors.New("bus: a message has no id")
 	case len(m.ID) > maxMessageID:
@@ -204,7 +204,7 @@ func (b *Broker) send(name string, messages []bus.Message) error {
 		return err
 	}
 	for _, m := range messages {
-		if err := check(m); err != nil {
+		if err := check(name, m); err != nil {
 			return err
 		}
 	}

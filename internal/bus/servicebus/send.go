@@ -3,7 +3,6 @@ package servicebus
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
@@ -28,7 +27,7 @@ func (c *Client) Send(ctx context.Context, topic string, messages ...bus.Message
 		n, err := sendSome(ctx, sender, messages)
 		switch {
 		case errors.Is(err, azservicebus.ErrMessageTooLarge):
-			return fmt.Errorf("%w: %s for %s", bus.ErrTooLarge, messages[0].ID, topic)
+			return bus.TooLarge(messages[0], topic)
 		case err != nil:
 			return bus.About(classify(err), c.names.Topic(topic), "")
 		}

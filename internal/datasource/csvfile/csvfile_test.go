@@ -195,7 +195,7 @@ func TestTextIsRefused(t *testing.T) {
 		{"cut off in a quoted field, after a line end", "Id,Mail\n1,\"a\nb\n", []string{"line 2", "not closed", "complete"}},
 		{"cut off in a row", "Id,Mail\n1,a\n2", []string{"line 3", "1 field"}},
 		{"a quotation mark that swallows the file", "Id\na\n\"" + strings.Repeat("0123456789\n", 300_000), []string{"line 2", "more than 1048576 bytes", "not closed"}},
-		{"a header without an end", strings.Repeat("0123456789", 300_000), []string{"the header", "more than 1048576 bytes"}},
+		{"a header without an end", strings.Repeat("0123456789", 300_000), []string{"the header", "the header has more than 1048576 bytes; look for a quotation mark that is not closed"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

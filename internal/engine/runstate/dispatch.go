@@ -38,7 +38,7 @@ func (t *transition) dispatch(attempt string) error {
 		return t.failStep("the function name is empty: the variables of its template have no value")
 	}
 	if len(function) > model.MaxReason {
-		return t.failStep("the function name is too long")
+		return t.failStep(fmt.Sprintf("the function name has %d bytes; at most %d are allowed", len(function), model.MaxReason))
 	}
 	params, reason := t.checkPayload("parameters", params)
 	if reason != "" {

@@ -167,8 +167,8 @@ func onText(change func(s string, args []string) (any, string)) func(any, []any)
 }
 
 func replaceAll(s string, args []string) (any, string) {
-	if n := strings.Count(s, args[0]); n > 0 && len(s)+n*(len(args[1])-len(args[0])) > maxFiltered {
-		return nil, fmt.Sprintf("would be longer than %d bytes", maxFiltered)
+	if n := len(s) + strings.Count(s, args[0])*(len(args[1])-len(args[0])); args[0] != "" && n > maxFiltered {
+		return nil, fmt.Sprintf("would have %d bytes where at most %d are allowed", n, maxFiltered)
 	}
 	return strings.ReplaceAll(s, args[0], args[1]), ""
 }
@@ -209,7 +209,7 @@ func joinList(value any, args []any) (any, string) {
 		}
 		b.WriteString(s)
 		if b.Len() > maxFiltered {
-			return nil, fmt.Sprintf("would be longer than %d bytes", maxFiltered)
+			return nil, fmt.Sprintf("would have more than %d bytes", maxFiltered)
 		}
 	}
 	return b.String(), ""

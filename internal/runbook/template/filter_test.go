@@ -56,7 +56,7 @@ func TestFiltersRefuseWhatTheyCannotChange(t *testing.T) {
 		"{{Name | domain}}":             "P: {{Name}} is not an address with a domain, and the filter domain cannot change it",
 		"{{Password | lower}}":          "P: {{Password}} is secret, and the filter lower cannot change it",
 		"x {{Password | default('')}}":  "P: {{Password}} is secret, and the filter default cannot change it",
-		"{{Long | replace('a', 'bb')}}": "P: {{Long}} would be longer than 262144 bytes, and the filter replace cannot change it",
+		"{{Long | replace('a', 'bb')}}": "P: {{Long}} would have 524288 bytes where at most 262144 are allowed, and the filter replace cannot change it",
 		"{{Absent | lower}}":            "P: {{Absent}} is not known",
 	} {
 		if _, err := ResolveParams(map[string]any{"P": tmpl}, vars); err == nil || err.Error() != "cannot resolve "+want {

@@ -41,6 +41,9 @@ func (s *Store) ApplyEach(ctx context.Context, all []store.Writes) []store.Outco
 		if errors.Is(o.Err, store.ErrChanged) {
 			s.counts.conflicts.Add(1)
 		}
+		if errors.Is(o.Err, store.ErrTooLarge) { // the service does not say how large
+			o.Err = fmt.Errorf("%w: %w", &store.SizeError{Bytes: applies[n].Bytes}, o.Err)
+		}
 		outcomes[places[n]] = o
 	}
 	return outcomes

@@ -72,7 +72,7 @@ func (s *state) apply(writes store.Writes) (store.Applied, error) {
 	for i, w := range writes {
 		err := s.write(t, w, &applied[i])
 		if err == nil && t.bytes > store.MaxBytes {
-			err = store.ErrTooLarge
+			err = &store.SizeError{Bytes: t.bytes}
 		}
 		if err != nil {
 			return nil, &group.Refusal{Operation: i, Err: err}
@@ -122,8 +122,8 @@ func (s *state) write(t *transaction, w store.Write, result *store.Result) error
 	if err != nil {
 		return err
 	}
-	if next.size() > store.MaxBytes {
-		return store.ErrTooLarge
+	if n := next.size(); n > store.MaxBytes {
+		return &store.SizeError{Bytes: n}
 	}
 	if reason := malformed(next.body); reason != "" {
 		return fmt.Errorf("%w: %s", store.ErrRefused, reason)

@@ -36,6 +36,8 @@ func testLimits(t *testing.T, d Driver) {
 		k := place(t)
 		if _, err := d.Store.Apply(t.Context(), r.writes(k)); !errors.Is(err, r.err) || r.err == nil && err != nil {
 			t.Errorf("%s: %.200v, want %v", r.name, err, r.err)
+		} else if size := (*store.SizeError)(nil); strings.Contains(r.name, "3 MB") && (!errors.As(err, &size) || size.Bytes <= store.MaxBytes) {
+			t.Errorf("%s: %v does not have the size", r.name, err)
 		}
 		if _, err := store.Read[thing](t.Context(), d.Store, k("0")); (err == nil) != (r.err == nil) {
 			t.Errorf("%s: read: %v", r.name, err)
