@@ -213,12 +213,13 @@ func TestStuckStepsAreReportedPageByPage(t *testing.T) {
 	s.script = script{"Do": fails(errLost)}
 	s.startBatch(oneStep(""), people(120))
 	s.tickAfter(26 * time.Minute)
-	lines, counted, pages := j.of(t, alert.StuckSteps), 0.0, ""
+	lines, counted, pages := j.of(t, alert.StuckSteps), 0.0, []string{}
 	for _, line := range lines {
 		counted += line["Count"].(float64)
-		pages += fmt.Sprint(line["Page"])
+		pages = append(pages, fmt.Sprint(line["Page"]))
 	}
-	if len(lines) != 3 || counted != 120 || pages != "012" {
+	slices.Sort(pages) // a page sends the message of the next one before its record
+	if counted != 120 || !slices.Equal(pages, []string{"0", "1", "2"}) {
 		t.Errorf("%v", lines)
 	}
 }
