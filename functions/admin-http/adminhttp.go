@@ -111,6 +111,8 @@ func New(c Config) http.Handler {
 	reader.GET("/batches/:id/members/:member", query(), a.getMember)
 	reader.GET("/batches/:id/phases", query(), a.listPhases)
 	reader.GET("/batches/:id/steps", query("status", "phase", "member", "search", "sort", "limit", "continuationToken"), a.listSteps)
+	reader.GET("/batches/:id/steps/:stepId", query(), a.getStep)
+	reader.GET("/batches/:id/errors", query(), a.getErrors)
 	reader.GET("/batches/:id/report", query("format"), reports, a.getReport)
 	reader.GET("/batches/:id/removals", query("limit", "continuationToken"), a.listRemovals)
 	reader.GET("/batches/:id/audit", query(auditParameters...), a.listBatchAudit)

@@ -55,6 +55,8 @@ func routes(t *testing.T) []route {
 			false, 200,
 			"Members CALLER 7 {Limit:1000 Status:failed Sort:-memberKey Search:Ada@}", `{"items":[]}`,
 		},
+		{request{"GET", "/api/batches/7/errors", "", "", ""}, false, 200, "Errors CALLER 7", `{"groups":[],"members":3}`},
+		{request{"GET", "/api/batches/7/steps/20000002000", "", "", ""}, false, 200, "Step CALLER 7 20000002000", `"id":20000002000`},
 		{request{"GET", "/api/batches/7/phases", "", "", ""}, false, 200, "Phases 7", `{"items":[]}`},
 		{request{"GET", "/api/batches/7/report", "", "", ""}, false, 200, "Report CALLER 7 csv", "the first, the second"},
 		{request{"GET", "/api/batches/7/report?format=html", "", "", ""}, false, 200, "Report CALLER 7 html", "the first, the second"},

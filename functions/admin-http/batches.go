@@ -179,6 +179,24 @@ func (a *server) listSteps(c *gin.Context) {
 	page(c, p, err)
 }
 
+func (a *server) getStep(c *gin.Context) {
+	id, step, ok := stepID(c)
+	if !ok {
+		return
+	}
+	view, err := a.Steps.Step(c.Request.Context(), callerOf(c), id, step)
+	respond(c, view, err)
+}
+
+func (a *server) getErrors(c *gin.Context) {
+	id, ok := batchID(c)
+	if !ok {
+		return
+	}
+	view, err := a.Steps.Errors(c.Request.Context(), callerOf(c), id)
+	respond(c, view, err)
+}
+
 // advanceBatch takes the body {"phase": "…"}. The phase is named each time: a request
 // without it, sent twice, would start two phases. With If-Match it starts the phase only
 // if the batch is still as the caller saw it.

@@ -151,6 +151,8 @@ func tour(c *contract, r *real) {
 	}
 	until("three fail", func() bool { return len(failed()) == 3 })
 	step := func(i int) string { return fmt.Sprintf("%.0f", failed()[i].(map[string]any)["id"]) }
+	do("getErrors", http.StatusOK, one)
+	do("getStep", http.StatusOK, of("id", "1", "stepId", step(0)))
 	do("skipStep", http.StatusOK, with(of("id", "1", "stepId", step(0)), `{"reason":"by hand"}`))
 	do("markStepDone", http.StatusOK, with(of("id", "1", "stepId", step(0)), `{"reason":"by hand","result":{"Id":"1"}}`))
 	do("markFailedDone", http.StatusOK, with(one, `{"reason":"all by hand","result":{"Id":"1"},"dryRun":true}`))

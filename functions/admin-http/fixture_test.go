@@ -168,6 +168,14 @@ func (r fakeBatches) Phases(_ context.Context, id int) (api.Page[api.Phase], err
 	return api.Page[api.Phase]{}, r.note("Phases %d", id)
 }
 
+func (r fakeSteps) Step(_ context.Context, by audit.Caller, batch int, stepID int64) (api.Step, error) {
+	return api.Step{ID: stepID}, r.note("Step %s %d %d", by.Name, batch, stepID)
+}
+
+func (r fakeSteps) Errors(_ context.Context, by audit.Caller, batch int) (api.BatchErrors, error) {
+	return api.BatchErrors{Groups: []api.ErrorGroup{}, Members: 3}, r.note("Errors %s %d", by.Name, batch)
+}
+
 func (r fakeSteps) Steps(_ context.Context, by audit.Caller, id int, o api.ListOptions) (api.Page[api.Step], error) {
 	return api.Page[api.Step]{}, r.note("Steps %s %d %s", by.Name, id, shown(o))
 }

@@ -77,6 +77,8 @@ var demands = map[string]level{
 	"POST /api/batches/:id/reschedule":             administrator,
 	"POST /api/batches/:id/approve":                approver,
 	"GET /api/batches/:id/steps":                   reader,
+	"GET /api/batches/:id/steps/:stepId":           reader,
+	"GET /api/batches/:id/errors":                  reader,
 	"POST /api/batches/:id/steps/:stepId/skip":     operator,
 	"POST /api/batches/:id/steps/:stepId/done":     operator,
 	"GET /api/batches/:id/report":                  reader,

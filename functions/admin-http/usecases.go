@@ -105,6 +105,8 @@ type Members interface {
 // Steps lists the steps of a batch and resolves failed ones.
 type Steps interface {
 	Steps(ctx context.Context, by audit.Caller, id int, o api.ListOptions) (api.Page[api.Step], error)
+	Step(ctx context.Context, by audit.Caller, batch int, stepID int64) (api.Step, error)
+	Errors(ctx context.Context, by audit.Caller, batch int) (api.BatchErrors, error)
 	SkipStep(ctx context.Context, by audit.Caller, batch int, stepID int64, why string) (api.Step, error)
 	MarkStepDone(ctx context.Context, by audit.Caller, batch int, stepID int64, result json.RawMessage, why string) (api.Step, error)
 }

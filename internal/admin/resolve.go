@@ -192,11 +192,34 @@ func stepTarget(run *model.Run, index int, name string) string {
 	return fmt.Sprintf("step %d (%s of %s in %s)", run.StepID(index), name, who, run.PhaseName)
 }
 
-// readStep gives the stored state of a step of a batch.
+// Step gets one step. It records first that the caller read it. Errors: CodeNotFound; CodeUnavailable.
+func (a *Admin) Step(ctx context.Context, by audit.Caller, batch int, stepID int64) (api.Step, error) {
+	b, err := a.applier.ReadBatch(ctx, batch)
+	if err != nil {
+		return api.Step{}, err
+	}
+	phase, member, index, err := model.ParseStepID(stepID)
+	if err != nil {
+		return api.Step{}, noStep(batch, stepID)
+	}
+	view, err := a.readStep(ctx, &b.Doc, store.RunKey(batch, phase, member), index)
+	if errors.Is(err, store.ErrNotFound) {
+		return api.Step{}, noStep(batch, stepID)
+	}
+	if err != nil {
+		return api.Step{}, err
+	}
+	return view, a.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadSteps, Batch: batch})
+}
+
+// readStep gives the stored state of a step of a batch. It fails with store.ErrNotFound where there is none.
 func (a *Admin) readStep(ctx context.Context, b *model.Batch, key store.Key, index int) (api.Step, error) {
 	run, err := store.Read[model.Run](ctx, a.store, key)
 	if err != nil {
 		return api.Step{}, err
+	}
+	if index >= len(run.Doc.Steps) {
+		return api.Step{}, store.ErrNotFound
 	}
 	records, err := a.workers.ReadRecords(ctx, &run.Doc)
 	if err != nil {

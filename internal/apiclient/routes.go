@@ -125,6 +125,16 @@ func (c *Client) Steps(ctx context.Context, id int, o api.ListOptions) (api.Page
 	return list[api.Step](ctx, c, o, "batches", strconv.Itoa(id), "steps")
 }
 
+// Step gets a step.
+func (c *Client) Step(ctx context.Context, batch int, step int64) (api.Step, error) {
+	return ask[api.Step](ctx, c, get("batches", strconv.Itoa(batch), "steps", strconv.FormatInt(step, 10)))
+}
+
+// Errors groups the errors of a batch's failed members.
+func (c *Client) Errors(ctx context.Context, batch int) (api.BatchErrors, error) {
+	return ask[api.BatchErrors](ctx, c, get("batches", strconv.Itoa(batch), "errors"))
+}
+
 // Advance starts the next phase of a manual batch, which the caller names; "init" is the
 // init steps. With a tag, only if the batch still has it. Asking twice does what asking
 // once does.

@@ -19,7 +19,8 @@ const (
 		 "error":"phase move: step \"copy\": the mailbox cannot be moved because there is a litigation hold on it, which an administrator of the source tenant has to remove first (MailboxOnHold)"}]}`
 	failedSteps = `{"items":[
 		{"id":20000007000,"phaseName":"move","runbookVersion":2,"kind":"phase","memberId":7,"memberKey":"bob@contoso.com","stepName":"check","functionName":"Test-Mailbox","workerId":"worker-01","status":"succeeded","dispatchedAt":"2026-01-02T05:00:00Z","completedAt":"2026-01-02T05:00:09Z","result":{"guid":"0f1e"}},
-		{"id":20000007001,"phaseName":"move","runbookVersion":2,"kind":"phase","memberId":7,"memberKey":"bob@contoso.com","stepName":"copy","functionName":"New-MoveRequest","workerId":"worker-01","status":"failed","retryCount":3,"jobId":"b42-s20000007001","dispatchedAt":"2026-01-02T05:00:10Z","completedAt":"2026-01-02T05:04:05Z","params":{"UserId":"bob@contoso.com"},"errorMessage":"the mailbox cannot be moved because there is a litigation hold on it, which an administrator of the source tenant has to remove first (MailboxOnHold)"}]}`
+		` + failedStep + `]}`
+	failedStep = `{"id":20000007001,"phaseName":"move","runbookVersion":2,"kind":"phase","memberId":7,"memberKey":"bob@contoso.com","stepName":"copy","functionName":"New-MoveRequest","workerId":"worker-01","status":"failed","retryCount":3,"jobId":"b42-s20000007001","dispatchedAt":"2026-01-02T05:00:10Z","completedAt":"2026-01-02T05:04:05Z","params":{"UserId":"bob@contoso.com"},"errorMessage":"the mailbox cannot be moved because there is a litigation hold on it, which an administrator of the source tenant has to remove first (MailboxOnHold)"}`
 	movePhases = `{"items":[
 		{"id":1,"phaseName":"prepare","kind":"phase","runbookVersion":2,"status":"completed","members":25,"succeeded":23,"failed":2,"dispatchedAt":"2026-01-02T03:04:05Z","completedAt":"2026-01-02T03:06:05Z"},
 		{"id":2,"phaseName":"move","kind":"phase","runbookVersion":2,"status":"pending","members":23,"waiting":23}]}`
@@ -46,6 +47,10 @@ func batchAPI(t *testing.T) (*person, *[]string) {
 			body = oneMember(w, path[strings.LastIndex(path, "/")+1:])
 		case strings.HasSuffix(path, "/steps"):
 			body = failedSteps
+		case strings.HasSuffix(path, "/steps/20000007001"):
+			body = failedStep
+		case strings.Contains(path, "/steps/"):
+			body = none(w, "step "+path[strings.LastIndex(path, "/")+1:])
 		case strings.HasSuffix(path, "/phases"):
 			body = movePhases
 		case strings.HasSuffix(path, "/batches"):
@@ -72,9 +77,14 @@ func oneMember(w http.ResponseWriter, which string) string {
 			return string(item)
 		}
 	}
+	return none(w, "member "+which)
+}
+
+// none answers that the batch does not have it.
+func none(w http.ResponseWriter, what string) string {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(http.StatusNotFound)
-	return fmt.Sprintf(`{"status":404,"error":"not_found","detail":"batch 42 has no member %s"}`, which)
+	return fmt.Sprintf(`{"status":404,"error":"not_found","detail":"batch 42 has no %s"}`, what)
 }
 
 // Lists and items as they are shown on a terminal of 80 and of 120 columns. The columns that

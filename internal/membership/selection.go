@@ -35,14 +35,14 @@ func Selects(s api.Selection, m store.FailedMember) bool {
 		(s.Phase == "" || strings.EqualFold(s.Phase, m.FailedIn)) &&
 		(s.Step == "" || strings.EqualFold(s.Step, m.FailedStep)) &&
 		(s.Error == "" || strings.Contains(strings.ToLower(m.Error), strings.ToLower(s.Error))) &&
-		(s.ErrorGroup == "" || errorgroup.Same(s.ErrorGroup, stepError(m), m.Key))
+		(s.ErrorGroup == "" || errorgroup.Same(s.ErrorGroup, StepError(m), m.Key))
 }
 
 // ErrorGroup is the group of the error of the step at which a member failed.
-func ErrorGroup(m store.FailedMember) string { return errorgroup.Of(stepError(m), m.Key) }
+func ErrorGroup(m store.FailedMember) string { return errorgroup.Of(StepError(m), m.Key) }
 
-// stepError is the error of the step at which a member failed.
-func stepError(m store.FailedMember) string {
+// StepError is the error of the step at which a member failed.
+func StepError(m store.FailedMember) string {
 	text := strings.TrimPrefix(m.Error, "phase "+m.FailedIn+": ")
 	return strings.TrimPrefix(text, fmt.Sprintf("step %q: ", m.FailedStep))
 }

@@ -67,13 +67,14 @@ type FailedMember struct {
 	FailedBy   int              `json:"failedVersion"`
 	Undone     bool             `json:"undone"`
 	Error      string           `json:"error"`
+	FailedAt   *time.Time       `json:"failedAt"`
 }
 
 // FailedMemberOf is the projection of a failed member.
 func FailedMemberOf(m *model.Member) FailedMember {
 	return FailedMember{
 		ID: m.ID, Page: m.Page, Key: m.Key, FailedIn: m.FailedIn, FailedStep: m.FailedStep, FailedAs: m.FailedAs, FailedBy: m.FailedBy,
-		Undone: m.Undone, Error: m.Error,
+		Undone: m.Undone, Error: m.Error, FailedAt: m.FailedAt,
 	}
 }
 

@@ -1,7 +1,6 @@
 package batches
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 
@@ -50,25 +49,6 @@ write key:… or id:….`,
 	})
 }
 
-// find reads a list page by page up to the item that is wanted. It returns nil if there is none.
-func find[V any](ctx context.Context, o api.ListOptions, list func(context.Context, api.ListOptions) (api.Page[V], error), wanted func(V) bool) (*V, error) {
-	o.Limit = 1000
-	for {
-		page, err := list(ctx, o)
-		if err != nil {
-			return nil, err
-		}
-		for i := range page.Items {
-			if wanted(page.Items[i]) {
-				return &page.Items[i], nil
-			}
-		}
-		if o.Continuation = page.Continuation; o.Continuation == "" {
-			return nil, nil
-		}
-	}
-}
-
 func getStepCommand(c *runner) *cobra.Command {
 	return command.Shows(&cobra.Command{
 		Use: "get <id> <step-id>", Short: "Show a step with its parameters, its result and its error", Args: command.Needs("the id", "the step-id"),
@@ -83,20 +63,14 @@ func getStepCommand(c *runner) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			step, err := find(cmd.Context(), api.ListOptions{}, command.PerBatch(id, s.Client.Steps), func(v api.Step) bool { return v.ID == number })
+			step, err := s.Client.Step(cmd.Context(), id, number)
 			if err != nil {
 				return err
 			}
-			if step == nil {
-				return &exit.Error{
-					Status: exit.NotFound, Text: fmt.Sprintf("batch %d has no step %d", id, number),
-					Hint: fmt.Sprintf("List the steps: matoolkit step list %d", id),
-				}
-			}
 			if !c.Plain() || len(c.Columns) > 0 {
-				return c.Print(step, c.StepTable(*step))
+				return c.Print(step, c.StepTable(step))
 			}
-			return c.PrintStep(id, *step)
+			return c.PrintStep(id, step)
 		},
 	})
 }

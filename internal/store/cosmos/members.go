@@ -98,7 +98,7 @@ func (s *Store) LeavingMembers(ctx context.Context, batch int) ([]store.Item[mod
 func (s *Store) FailedMembers(ctx context.Context, batch int) ([]store.FailedMember, error) {
 	return project[store.FailedMember](ctx, s, store.BatchPartition(batch), newQuery("c.type = 'member'", "c.doc.status = 'failed'").
 		fields("c.doc.memberId AS memberId, c.doc.page AS page, c.doc.key AS key, c.doc.failedIn AS failedIn, c.doc.failedStep AS failedStep, "+
-			"c.doc.failedAs AS failedAs, c.doc.failedVersion AS failedVersion, c.doc.undone AS undone, c.doc.error AS error"))
+			"c.doc.failedAs AS failedAs, c.doc.failedVersion AS failedVersion, c.doc.undone AS undone, c.doc.error AS error, c.doc.failedAt AS failedAt"))
 }
 
 // MemberProjections implements store.Members.

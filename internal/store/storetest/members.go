@@ -22,7 +22,7 @@ func testMembers(t *testing.T, d Driver) {
 	s, batch := d.Store, batchNumber()
 	must(t, s,
 		member(batch, model.Member{ID: 1, Page: 1, Key: "a@x", Search: "a@x\nada lövelace", Data: map[string]json.RawMessage{`Full "name"`: json.RawMessage(`"Ada Lövelace"`), "Size": json.RawMessage(`7`)}, Status: model.MemberActive, AddedAt: at(3), Hash: "h1", AddedBy: "ada", Claim: "round"}),
-		member(batch, model.Member{ID: 2, Page: 1, Key: "b@x", Search: "b@x", Data: map[string]json.RawMessage{"Size": json.RawMessage(`8`)}, Status: model.MemberFailed, AddedAt: at(2), FailedIn: "p", FailedStep: "s", FailedAs: model.StepPollTimeout, FailedBy: 3, Undone: true, Error: "why"}),
+		member(batch, model.Member{ID: 2, Page: 1, Key: "b@x", Search: "b@x", Data: map[string]json.RawMessage{"Size": json.RawMessage(`8`)}, Status: model.MemberFailed, AddedAt: at(2), FailedIn: "p", FailedStep: "s", FailedAs: model.StepPollTimeout, FailedBy: 3, Undone: true, Error: "why", FailedAt: new(at(4))}),
 		member(batch, model.Member{ID: 3, Page: 1, Key: "a@x", Status: model.MemberRemoved, AddedAt: at(1), OpenPhase: 2, RemovedBy: "bob"}),
 		member(batch, model.Member{ID: 4, Page: 2, Key: "c@x", Status: model.MemberRemoved, AddedAt: at(4), Removal: 3}),
 		member(batch, model.Member{ID: 5, Page: 2, Key: "ab@x", Status: model.MemberRemoved, AddedAt: at(5), Leaving: true, Removal: 3}),
@@ -89,10 +89,10 @@ func testMembers(t *testing.T, d Driver) {
 			found, err := s.FailedMembers(ctx, batch)
 			var all []string
 			for _, m := range found {
-				all = append(all, itoa(m.ID)+"/"+itoa(m.Page)+"/"+m.Key+"/"+m.FailedIn+"/"+m.FailedStep+"/"+string(m.FailedAs)+"/"+itoa(m.FailedBy)+"/"+strconv.FormatBool(m.Undone)+"/"+m.Error)
+				all = append(all, itoa(m.ID)+"/"+itoa(m.Page)+"/"+m.Key+"/"+m.FailedIn+"/"+m.FailedStep+"/"+string(m.FailedAs)+"/"+itoa(m.FailedBy)+"/"+strconv.FormatBool(m.Undone)+"/"+m.Error+"/"+strconv.FormatBool(m.FailedAt != nil && m.FailedAt.Equal(at(4))))
 			}
 			return all, err
-		}, "2/1/b@x/p/s/poll_timeout/3/true/why 6/2/d@x////0/false/", true},
+		}, "2/1/b@x/p/s/poll_timeout/3/true/why/true 6/2/d@x////0/false//false", true},
 		{"projected", func(ctx context.Context) (any, error) {
 			found, err := s.MemberProjections(ctx, batch)
 			var all []string
