@@ -154,12 +154,15 @@ func New(c Config) http.Handler {
 	approver.POST("/batches/:id/removals/discard", query(), onceByHost, a.discardRemovals)
 	admin.POST("/messages/unprocessed/:id/replay", query(), onceByHost, a.replayMessage)
 	admin.POST("/messages/unprocessed/:id/discard", query(), onceByHost, a.discardMessage)
-	return routes{r}
+	return routes{Engine: r, compressed: compress(r)}
 }
 
 // routes serves the routes. Each answer begins after the request's body, and HEAD is
 // served where GET is.
-type routes struct{ *gin.Engine }
+type routes struct {
+	*gin.Engine
+	compressed http.Handler
+}
 
 func (h routes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer := drain(w, r)
@@ -168,7 +171,7 @@ func (h routes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		get.Method = http.MethodGet // net/http leaves out the body of the answer
 		r = &get
 	}
-	h.Engine.ServeHTTP(answer, r)
+	h.compressed.ServeHTTP(answer, r)
 	answer.discard() // before net/http writes a header that nobody has written
 }
 
