@@ -21,6 +21,9 @@ type item struct {
 	version   int64 // number of the write that made this content; the ETag
 	ts        int64 // Unix seconds of that write
 	body      []byte
+
+	places []*entry // in these lookups, nil where it is in none of them
+	of     *lookups // nil: its places are not known
 }
 
 // appendETag appends a version in the shape of the service's ETags; quote is

@@ -8,7 +8,7 @@ import (
 
 // recentItems remembers items that the writer wrote last. Most items are written several times
 // within moments: a write of one that is remembered reads nothing from the database, to compare its
-// ETag and to move its entries. Only the writer's goroutine uses it, and only the writer changes items.
+// ETag and to move its entries, whose places are remembered with it. Only the writer's goroutine uses it, and only the writer changes items.
 //
 // An item whose transaction was rolled back is not remembered.
 type recentItems struct {
@@ -27,13 +27,25 @@ func (w write) key() itemKey { return itemKey{w.c.number, w.pk, w.id} }
 const (
 	maxRecent     = 8 << 20
 	maxRecentItem = 64 << 10
-	recentEntry   = 300 // of an item, besides its body
+	recentEntry   = 300 // of an item, besides its body and its places
+	recentPlace   = 60  // besides its values
 )
+
+// size returns about how many bytes an item takes that is remembered.
+func (it item) size() int {
+	size := recentEntry + len(it.body)
+	for _, e := range it.places {
+		if e != nil {
+			size += recentPlace + len(e.equal) + len(e.sorted)
+		}
+	}
+	return size
+}
 
 func newRecentItems() *recentItems {
 	r := &recentItems{}
 	var err error
-	r.items, err = simplelru.NewLRU(maxRecent/recentEntry, func(_ itemKey, it item) { r.bytes -= recentEntry + len(it.body) })
+	r.items, err = simplelru.NewLRU(maxRecent/recentEntry, func(_ itemKey, it item) { r.bytes -= it.size() })
 	if err != nil {
 		panic(err) // only a size below 1 is refused
 	}
@@ -49,7 +61,7 @@ func (r *recentItems) keep(changed map[itemKey]item) {
 		}
 		it.body = bytes.Clone(it.body) // it may be part of a large request
 		r.items.Add(key, it)
-		for r.bytes += recentEntry + len(it.body); r.bytes > maxRecent; {
+		for r.bytes += it.size(); r.bytes > maxRecent; {
 			r.items.RemoveOldest()
 		}
 	}

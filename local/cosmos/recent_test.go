@@ -6,11 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/testenv"
+	"github.com/matoolkit/matoolkit/local/cosmos/query"
 )
 
 // TestTheWriterRemembersWhatIsStored: after random groups of writes, of which some are refused, each
-// item that the writer remembers is the stored one.
+// item that the writer remembers is the stored one, and each lookup has the places of the stored items.
+// A second lookup comes amid the writes.
 func TestTheWriterRemembersWhatIsStored(t *testing.T) {
 	t.Parallel()
 	st, c := newStore(t)
@@ -19,7 +24,7 @@ func TestTheWriterRemembersWhatIsStored(t *testing.T) {
 		id, n := fmt.Sprint(random.IntN(6)), random.IntN(1000)
 		w := write{op: []Operation{Create, Replace, Upsert, Delete}[random.IntN(4)], c: c, pk: `["p"]`, id: id}
 		if w.op != Delete {
-			w.body = fmt.Appendf(nil, `{"id":%q,"pk":"p","n":%d}`, id, n)
+			w.body = fmt.Appendf(nil, `{"id":%q,"pk":"p","n":%d,"type":"t%d","at":%d}`, id, n, n%2, n%3)
 		}
 		if random.IntN(8) == 0 {
 			w.ifMatch = etagOf(1)
@@ -27,7 +32,16 @@ func TestTheWriterRemembersWhatIsStored(t *testing.T) {
 		return w
 	}
 	remembered := 0
-	for range 200 {
+	learn := func(text string) {
+		if err := st.learn(testenv.Must(query.Parse(text, nil))(t), learnScanned, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	learn(`SELECT * FROM c WHERE c.type = 't1' ORDER BY c.at`)
+	for round := range 200 {
+		if round == 100 {
+			learn(`SELECT * FROM c WHERE c.n = 5`)
+		}
 		var all []func()
 		for range 1 + random.IntN(4) {
 			if random.IntN(2) == 0 {
@@ -53,9 +67,50 @@ func TestTheWriterRemembersWhatIsStored(t *testing.T) {
 			}
 			remembered++
 		}
+		wantPlaces(t, st)
 	}
 	if remembered == 0 {
 		t.Error("nothing was remembered")
+	}
+}
+
+// wantPlaces fails unless the lookups have exactly the places of the stored items.
+func wantPlaces(t *testing.T, st *store) {
+	t.Helper()
+	read := func(text string, row func(*sql.Rows) error) {
+		rows, err := st.writes.Query(text)
+		for err == nil && rows.Next() {
+			err = row(rows)
+		}
+		if err := errors.Join(err, rows.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var want, got []string
+	read(`SELECT id, seq, body FROM items`, func(rows *sql.Rows) error {
+		var id string
+		var it item
+		if err := rows.Scan(&id, &it.seq, &it.body); err != nil {
+			return err
+		}
+		for i, e := range st.lookups.Load().entries(it.body) {
+			if e != nil {
+				want = append(want, fmt.Sprintf("%d %s %d %x %x", i+1, id, it.seq, e.equal, e.sorted))
+			}
+		}
+		return nil
+	})
+	read(`SELECT lookup, id, item, equal, sorted FROM entries`, func(rows *sql.Rows) error {
+		var lookup, item int64
+		var id string
+		var equal, sorted []byte
+		err := rows.Scan(&lookup, &id, &item, &equal, &sorted)
+		got = append(got, fmt.Sprintf("%d %s %d %x %x", lookup, id, item, equal, sorted))
+		return err
+	})
+	slices.Sort(want)
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Fatalf("the lookups have\n%q, want\n%q", got, want)
 	}
 }
 
@@ -65,7 +120,7 @@ func TestTheWriterRemembersWithinABound(t *testing.T) {
 	t.Parallel()
 	r := newRecentItems()
 	one := func(id, size int) map[itemKey]item {
-		return map[itemKey]item{{id: fmt.Sprint(id)}: {body: make([]byte, size)}}
+		return map[itemKey]item{{id: fmt.Sprint(id)}: {body: make([]byte, size), places: []*entry{nil, {equal: make([]byte, size)}}}}
 	}
 	for id := range 2000 {
 		r.keep(one(id, 20_000))
@@ -74,7 +129,7 @@ func TestTheWriterRemembersWithinABound(t *testing.T) {
 	r.keep(one(1, maxRecentItem+1))
 	bytes := 0
 	for _, it := range r.items.Values() {
-		bytes += recentEntry + len(it.body)
+		bytes += it.size()
 	}
 	if r.bytes != bytes || bytes > maxRecent || bytes < maxRecent/2 {
 		t.Errorf("%d bytes are counted and %d remembered", r.bytes, bytes)

@@ -83,10 +83,10 @@ func (g *group) create(w write) outcome {
 		return conflict
 	}
 	it := item{container: w.c, seq: version, version: version, ts: g.ts, body: w.body}
-	g.changed[w.key()] = it
-	if err := g.index(w, it.seq, nil, w.body); err != nil {
+	if err := g.index(w, &item{}, &it); err != nil {
 		return g.abandon(err)
 	}
+	g.changed[w.key()] = it
 	return outcome{status: http.StatusCreated, item: it, charge: chargeCreate(len(w.body)) + w.indexed, wrote: len(w.body)}
 }
 
@@ -104,10 +104,10 @@ func (g *group) update(w write, before item) outcome {
 	if _, err := g.statement(updateItem).Exec(it.version, it.ts, it.body, it.seq); err != nil {
 		return g.abandon(err)
 	}
-	g.changed[w.key()] = it
-	if err := g.index(w, it.seq, before.body, it.body); err != nil {
+	if err := g.index(w, &before, &it); err != nil {
 		return g.abandon(err)
 	}
+	g.changed[w.key()] = it
 	return outcome{status: http.StatusOK, item: it, charge: chargeReplace(len(w.body)) + w.indexed, wrote: len(w.body)}
 }
 
@@ -119,10 +119,10 @@ func (g *group) delete(w write) outcome {
 	if _, err := g.statement(deleteItem).Exec(it.seq); err != nil {
 		return g.abandon(err)
 	}
-	g.changed[w.key()] = item{}
-	if err := g.index(w, it.seq, it.body, nil); err != nil {
+	if err := g.index(w, &it, &item{}); err != nil {
 		return g.abandon(err)
 	}
+	g.changed[w.key()] = item{}
 	return outcome{status: http.StatusNoContent, charge: chargeCreate(len(it.body)) + w.c.chargeIndex(it.body)}
 }
 
@@ -139,35 +139,44 @@ func (g *group) patch(w write) outcome {
 	return g.update(w, it)
 }
 
-// index moves an item to its places in the lookups. It has no body before it is created and
-// after it is deleted.
-func (g *group) index(w write, seq int64, before, after []byte) error {
+// index moves an item to its places in the lookups, and notes them in after. It has no body before it is
+// created and after it is deleted.
+func (g *group) index(w write, before, after *item) error {
 	if len(g.lookups.all) == 0 {
 		return nil
 	}
-	old, now := make([]*entry, len(g.lookups.all)), make([]*entry, len(g.lookups.all))
-	if before != nil {
-		old = g.lookups.entries(before)
-	}
-	if after != nil {
-		now = g.lookups.entries(after)
-	}
+	g.place(before)
+	g.place(after)
 	for i, l := range g.lookups.all {
-		if old[i].same(now[i]) {
+		old, now := before.places[i], after.places[i]
+		if old.same(now) {
 			continue
 		}
-		if e := old[i]; e != nil {
-			if _, err := g.statement(deleteEntry).Exec(l.number, w.c.number, w.pk, e.equal, e.sorted, w.id); err != nil {
+		if old != nil {
+			if _, err := g.statement(deleteEntry).Exec(l.number, w.c.number, w.pk, old.equal, old.sorted, w.id); err != nil {
 				return err
 			}
 		}
-		if e := now[i]; e != nil {
-			if _, err := g.statement(insertEntry).Exec(l.number, w.c.number, w.pk, e.equal, e.sorted, w.id, seq); err != nil {
+		if now != nil {
+			if _, err := g.statement(insertEntry).Exec(l.number, w.c.number, w.pk, now.equal, now.sorted, w.id, after.seq); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// place notes the places of an item, unless it has them from the write that made it.
+func (g *group) place(it *item) {
+	switch {
+	case it.of == g.lookups:
+		return
+	case it.body == nil:
+		it.places = make([]*entry, len(g.lookups.all))
+	default:
+		it.places = g.lookups.entries(it.body)
+	}
+	it.of = g.lookups
 }
 
 func (g *group) read(w write) outcome {
