@@ -66,6 +66,11 @@ func routes(t *testing.T) []route {
 			"Steps CALLER 7 {Status:failed Phase:move Member:9}", `{"items":[]}`,
 		},
 		{
+			request{"GET", "/api/batches/7/checks?member=9&status=failed", "", "", ""},
+			false, 200,
+			"Checks CALLER 7 {Status:failed Member:9}", `{"items":[]}`,
+		},
+		{
 			request{"POST", "/api/runbooks", "", jsonMedia, `{"name":"rb","yamlContent":"name: rb"}`},
 			true, 201,
 			`PublishRunbook avery@contoso "rb" "name: rb" {Overdue: RerunInit:false Strict:false DryRun:false}`, `"version":1`,
@@ -265,6 +270,7 @@ func TestRefusedRequests(t *testing.T) {
 		{"reason as a form", request{"POST", "/api/messages/unprocessed/a/replay", "admin", "", "x"}, 415, "unsupported_media_type", "application/json"},
 		{"reason under another name", request{"POST", "/api/messages/unprocessed/a/discard", "admin", jsonMedia, `{"why":"x"}`}, 400, "invalid", `unknown field "why"`},
 		{"reason far too long", request{"POST", "/api/messages/unprocessed/a/discard", "admin", jsonMedia, strings.Repeat(" ", 14000)}, 413, "too_large", "the request has 14000 bytes; at most 13024 are allowed"},
+		{"no status of a check", get("/api/batches/7/checks?status=succeeded"), 400, "invalid", "not_run"},
 		{"no status of a step", get("/api/batches/7/steps?status=done"), 400, "invalid", "poll_timeout"},
 		{"query malformed", get("/api/batches?a=%zz"), 400, "invalid", "malformed"},
 		{"limit 0", get("/api/batches?limit=0"), 400, "invalid", "from 1 to 1000"},

@@ -33,6 +33,14 @@ func (r fakeBatches) Repair(_ context.Context, by audit.Caller, batch int, repai
 	return api.RepairResult{BatchID: batch, Action: repair.Action, Task: "t1", Selection: repair.Selection}, r.note("Repair %s %d %+v", by.Name, batch, repair)
 }
 
+func (r fakeBatches) Check(_ context.Context, by audit.Caller, batch, member int, why string) (api.CheckResult, error) {
+	return api.CheckResult{BatchID: batch, MemberID: member, Checks: []string{"free"}}, r.note("Check %s %d %d %q", by.Name, batch, member, why)
+}
+
+func (r fakeBatches) Checks(_ context.Context, by audit.Caller, id int, o api.ListOptions) (api.Page[api.Check], error) {
+	return api.Page[api.Check]{}, r.note("Checks %s %d %s", by.Name, id, shown(o))
+}
+
 func (r fakeSteps) SkipStep(_ context.Context, by audit.Caller, batch int, stepID int64, why string) (api.Step, error) {
 	return api.Step{ID: stepID, Status: "skipped"}, r.note("SkipStep %s %d %d %q", by.Name, batch, stepID, why)
 }
@@ -121,6 +129,8 @@ func controlRoutes(t *testing.T) []route {
 			true, 202,
 			`Repair avery@contoso 7 {Action:mark-done Selection:{Member:0 Status: Phase: Step: Error: ErrorGroup:g} MemberRef: Version: From: Result:[123 34 105 100 34 58 49 125] Reason:x DryRun:false}`, `"action":"mark-done"`,
 		},
+		{post("/check", ""), true, 202, `Check avery@contoso 7 0 ""`, `"checks":["free"]`},
+		{post("/check", `{"member":"3","reason":"corrected"}`), true, 202, `Check avery@contoso 7 3 "corrected"`, `"memberId":3`},
 		{post("/steps/20000002000/skip", `{"reason":"x"}`), true, 200, `SkipStep avery@contoso 7 20000002000 "x"`, `"id":20000002000`},
 		{post("/steps/9007199254740991/done", `{"reason":"x"}`), true, 200, `MarkStepDone avery@contoso 7 9007199254740991 "" "x"`, `"status":"succeeded"`},
 		{
@@ -218,6 +228,8 @@ func TestRefusedControl(t *testing.T) {
 
 		{"step that is no number", post("/steps/copy/skip", `{"reason":"x"}`), 404, "not_found", "number"},
 		{"step beyond any", post("/steps/9007199254740992/done", `{"reason":"x"}`), 404, "not_found", ""},
+		{"check of no member", post("/check", `{"member":"nobody"}`), 404, "not_found", `no member "nobody"`},
+		{"check of an empty member", post("/check", `{"member":""}`), 400, "invalid", "the member is empty"},
 		{"skip without a reason", request{"POST", "/api/batches/7/steps/5/skip", "admin", "", ""}, 400, "invalid", "the reason is missing"},
 		{"done without a reason", post("/steps/5/done", `{"result":1}`), 400, "invalid", "the reason is missing"},
 		{"skip with a result", post("/steps/5/skip", `{"reason":"x","result":1}`), 400, "invalid", `unknown field "result"`},

@@ -161,6 +161,10 @@ func tour(c *contract, r *real) {
 
 	do("createBatch", http.StatusCreated, file(wanted{}, "runbookName", "gated", "file", "UserId,Mail\ng1,a\ng2,b\n"))
 	do("approvePhase", http.StatusOK, with(of("id", "2"), `{"phase":"cut over"}`))
+	do("checkBatch", http.StatusAccepted, with(of("id", "2"), `{"member":"g1","reason":"corrected"}`))
+	do("checkBatch", http.StatusAccepted, of("id", "2"))
+	do("listChecks", http.StatusOK, of("id", "2"))
+	do("getBatch", http.StatusOK, of("id", "2"))
 	do("cancelBatch", http.StatusAccepted, of("id", "2"))
 
 	// Automation, and removals that are held.

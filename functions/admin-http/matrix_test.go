@@ -81,6 +81,8 @@ var demands = map[string]level{
 	"GET /api/batches/:id/errors":                  reader,
 	"POST /api/batches/:id/steps/:stepId/skip":     operator,
 	"POST /api/batches/:id/steps/:stepId/done":     operator,
+	"GET /api/batches/:id/checks":                  reader,
+	"POST /api/batches/:id/check":                  operator,
 	"GET /api/batches/:id/report":                  reader,
 	"GET /api/batches/:id/removals":                reader,
 	"POST /api/batches/:id/removals/confirm":       approver,

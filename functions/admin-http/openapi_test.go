@@ -163,7 +163,7 @@ func TestDocumentHasTheFieldsOfTheViews(t *testing.T) {
 func TestDocumentHasTheStatuses(t *testing.T) {
 	t.Parallel()
 	d, _ := readDocument(t)
-	for path, name := range map[string]string{"/api/batches": "BatchStatus", "/api/batches/1/members": "MemberStatus", "/api/batches/1/steps": "StepStatus", "/api/messages/unprocessed": "UnprocessableStatus"} {
+	for path, name := range map[string]string{"/api/batches": "BatchStatus", "/api/batches/1/members": "MemberStatus", "/api/batches/1/steps": "StepStatus", "/api/batches/1/checks": "CheckStatus", "/api/messages/unprocessed": "UnprocessableStatus"} {
 		p := readProblem(t, newFixture().send(request{"GET", path + "?status=none", "reader", "", ""}))
 		if want := strings.Trim(strings.ReplaceAll(fmt.Sprint(d.Components.Schemas[name].Enum), " ", ", "), "[]"); !strings.HasSuffix(p.Detail, "one of "+want) {
 			t.Errorf("%s: %q, described: %s", path, p.Detail, want)

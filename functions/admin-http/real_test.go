@@ -251,6 +251,8 @@ func TestOverTheRealSystem(t *testing.T) {
 
 const gated = `name: gated
 data_source: {type: csv, primary_key: UserId}
+checks:
+  - {name: look, worker_id: worker-01, function: Look-Up, params: {Mail: "{{Mail}}"}}
 phases:
   - name: prepare
     offset: T-1d

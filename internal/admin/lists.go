@@ -12,6 +12,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
+	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -41,6 +42,9 @@ func (a *Admin) Batch(ctx context.Context, id int) (api.Batch, error) {
 	view := apiview.Batch(b.Doc)
 	view.ETag = apiview.ETag(b.ETag)
 	if view.WaitsFor, err = a.workers.WorkersWaitedFor(ctx, &b.Doc); err != nil {
+		return api.Batch{}, err
+	}
+	if view.Checks, err = a.countChecks(ctx, &b.Doc); err != nil {
 		return api.Batch{}, err
 	}
 	return view, nil
@@ -170,6 +174,9 @@ func (a *Admin) countInit(ctx context.Context, b *model.Batch, p model.Phase, v 
 // executionsOf returns the executions of the phases with a name, in any case. It refuses a name that
 // no phase has, for which the list would be empty.
 func executionsOf(b *model.Batch, name string) (executions []int, err error) {
+	if b.Checks != nil && strings.EqualFold(name, runbook.ChecksName) {
+		return []int{model.CheckPhase}, nil
+	}
 	var names []string
 	for _, p := range b.Phases {
 		if strings.EqualFold(p.Name, name) {

@@ -107,7 +107,11 @@ func (f *forecast) planMembers(ctx context.Context) (keys []string, err error) {
 		if !membership.Selects(f.repair.Selection, m) {
 			continue
 		}
-		g, err := f.group(ctx, m, model.KindPhase)
+		kind := model.KindPhase
+		if m.FailedIn == runbook.ChecksName {
+			kind = model.KindCheck
+		}
+		g, err := f.group(ctx, m, kind)
 		if err != nil {
 			return nil, err
 		}
@@ -179,7 +183,7 @@ func (f *forecast) group(ctx context.Context, m store.FailedMember, kind model.P
 		FailedVersion: version, Version: cmp.Or(f.follows, version), Then: []string{},
 	}}
 	f.groups = append(f.groups, g)
-	if kind == model.KindPhase {
+	if kind == model.KindPhase || kind == model.KindCheck {
 		g.Then = f.missedPhases(m.FailedIn)
 	}
 	return g, f.plan(ctx, g)
@@ -257,7 +261,7 @@ func (f *forecast) missedPhases(failedIn string) []string {
 		}
 		missed = append([]string{p.Name}, missed...)
 	}
-	if !found {
+	if !found && failedIn != runbook.ChecksName {
 		return []string{}
 	}
 	return missed

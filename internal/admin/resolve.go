@@ -135,7 +135,7 @@ func (a *Admin) resolveInRun(ctx context.Context, by audit.Caller, action string
 	record := a.audit.Record(resolutionRecord(by, action, &run.Doc, definition.Name, e))
 	e = hidden.(model.StepResolved)
 	switch {
-	case run.Doc.Status == model.RunFailed && run.Doc.Kind == model.KindPhase:
+	case run.Doc.Status == model.RunFailed && (run.Doc.Kind == model.KindPhase || run.Doc.Holds):
 		m, err := a.applier.ReadMember(ctx, run.Doc.Batch, run.Doc.Member)
 		if err != nil {
 			return err

@@ -60,7 +60,7 @@ const (
 // AuditActions are all actions of an audit trail: those on batches, on runbooks and on
 // messages, and reads last.
 var AuditActions = []string{
-	"create", "advance", "cancel", "pause", "resume", "reschedule", "update-batch", "approve", "retry", "skip-step", "mark-done",
+	"create", "advance", "cancel", "pause", "resume", "reschedule", "update-batch", "approve", "retry", "skip-step", "mark-done", "check",
 	"add-members", "remove-member", "correct-member", "confirm-removals", "move-members", "discard-removals", "confirm-additions",
 	"publish", "deactivate", "enable-automation", "disable-automation",
 	"replay", "discard",

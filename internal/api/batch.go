@@ -31,6 +31,7 @@ type Batch struct {
 	Held              *RemovalHoldSummary `json:"heldRemovals,omitempty"`
 	DiscardedRemovals int                 `json:"discardedRemovals,omitempty"`   // members whom the data source no longer returns and whose removal was discarded
 	WaitsFor          []WorkerWait        `json:"waitsFor,omitempty"`            // workers that do not work on its jobs now; left out in lists
+	Checks            *CheckCounts        `json:"checks,omitempty"`              // nil: its runbook has none; left out in lists
 	Warnings          []string            `json:"warnings,omitempty"`            // only in the answer to a creation
 	ETag              string              `json:"etag,omitempty"`                // changes with each change of the batch; left out in lists
 	Replayed          bool                `json:"-"`                             // the idempotency key's request had been carried out before
@@ -110,7 +111,7 @@ type Step struct {
 	Name           string          `json:"stepName"`
 	Index          int             `json:"stepIndex"`
 	IsInit         bool            `json:"isInitStep"`
-	Kind           string          `json:"kind"`               // KindPhase, KindInit, KindOnComplete or KindRemoval
+	Kind           string          `json:"kind"`               // KindPhase, KindInit, KindOnComplete, KindRemoval or KindCheck
 	Rollback       string          `json:"rollback,omitempty"` // the rollback sequence that it is part of
 	WorkerID       string          `json:"workerId"`
 	Function       string          `json:"functionName"`

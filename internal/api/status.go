@@ -41,6 +41,7 @@ const (
 	KindInit       = "init"
 	KindRemoval    = "removal"
 	KindOnComplete = "on_complete"
+	KindCheck      = "check"
 )
 
 // The statuses of a member.

@@ -61,6 +61,8 @@ func Member(b *model.Batch, m model.Member, secrets []string) api.Member {
 	}
 	if p, ok := b.Phase(m.OpenPhase); ok {
 		view.Phase = p.Name
+	} else if m.OpenPhase == model.CheckPhase {
+		view.Phase = runbook.ChecksName
 	}
 	return view
 }

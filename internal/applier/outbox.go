@@ -115,6 +115,8 @@ func (o *Outbox) addOfBatch(b *model.Batch, m model.Message, now time.Time) erro
 		o.Events = append(o.Events, MemberAddedMessage(b, m.Join, time.Time{}))
 	case model.Remove:
 		o.Events = append(o.Events, MemberRemovedMessage(b.ID, m.Member))
+	case model.Check:
+		o.Events = append(o.Events, BatchWorkMessage(b.ID, message.WorkCheck, b.Checks.Task, m.Page))
 	case model.Release:
 		o.Events = append(o.Events, BatchWorkMessage(b.ID, message.WorkRelease, b.ReleaseTask(), 0))
 	case model.CancelRuns:

@@ -21,6 +21,9 @@ func NewBatch(id int, rb *runbook.Runbook, version, members int, start *time.Tim
 		addInit(&b, version)
 	}
 	addPhases(&b, rb, version)
+	if len(rb.Checks) > 0 {
+		b.Checks = &model.Checks{Task: "created", At: now.UTC()}
+	}
 	return b
 }
 
@@ -104,7 +107,7 @@ func onBatchCreated(s model.State, e model.BatchCreated) (model.Decision, error)
 		b = NewBatch(e.ID, rb, e.Version, e.Members, nil, e.By, e.At)
 	}
 	b.Shared, b.BatchDetails = e.Shared, e.Details
-	return batchChanged(&b), nil
+	return batchChanged(&b, checksDue(&b, 1)...), nil
 }
 
 // onBatchUpdated gives a batch other details, also after its end.
@@ -125,7 +128,7 @@ func onBatchFilled(b *model.Batch, now time.Time) model.Decision {
 	case b.Manual || b.HasEnded():
 		return model.Decision{Stale: true}
 	case !b.Filling:
-		return model.Decision{Repeated: true, Messages: NextDue(b, now)}
+		return model.Decision{Repeated: true, Messages: append(checksDue(b, 1), NextDue(b, now)...)}
 	case b.Empty():
 		return model.Decision{Stale: true}
 	}
@@ -134,5 +137,5 @@ func onBatchFilled(b *model.Batch, now time.Time) model.Decision {
 		b.Status = model.BatchActive
 	}
 	updateWaitingReason(b, now)
-	return batchChanged(b, NextDue(b, now)...)
+	return batchChanged(b, append(checksDue(b, 1), NextDue(b, now)...)...)
 }

@@ -33,6 +33,8 @@ func decideBatch(s model.State, e model.Event, now time.Time) (model.Decision, e
 		return onShardCounted(s, e)
 	case model.BatchCreated:
 		return onBatchCreated(s, e)
+	case model.CheckDue:
+		return onCheckDue(s, e, now)
 	case model.MembersRefreshed:
 		return onMembersRefreshed(s, e)
 	case model.MemberCorrected:
@@ -144,6 +146,10 @@ func decideControl(s model.State, _, b *model.Batch, e model.Event, now time.Tim
 // decideMembership applies an event on who takes part.
 func decideMembership(s model.State, stored, b *model.Batch, e model.Event, now time.Time) (d model.Decision, known bool, err error) {
 	switch e := e.(type) {
+	case model.ChecksRequested:
+		d, err = onChecksRequested(s, b, e, now)
+	case model.ChecksDispatched:
+		d = onChecksDispatched(b, e)
 	case model.MembersJoined:
 		d, err = onMembersJoined(b, e)
 	case model.MemberLeft:

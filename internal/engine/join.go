@@ -56,11 +56,13 @@ func onMembersJoined(b *model.Batch, e model.MembersJoined) (model.Decision, err
 		reopenPhase(p)
 	}
 	b.Members, b.Pages, b.Shared = b.Members+e.Members, join.Page, b.Shared || e.Shared
+	checkAgain(b)
+	checks := checksDue(b, join.Page)
 	if len(join.Phases) == 0 {
-		return batchChanged(b), nil
+		return batchChanged(b, checks...), nil
 	}
 	b.Joining = append(slices.Clone(b.Joining), join)
-	return batchChanged(b, model.CatchUp{Join: join}), nil
+	return batchChanged(b, append(checks, model.CatchUp{Join: join})...), nil
 }
 
 // fannedOutPhases returns the newest execution of every phase that is fanned out, in

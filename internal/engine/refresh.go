@@ -85,6 +85,9 @@ func refreshOpenRun(s model.State, was, m *model.Member) (*model.Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	if run == nil && m.OpenPhase == model.CheckPhase {
+		return nil, nil // the checks are yet to be made, which write the member
+	}
 	if run == nil || run.Status.Terminal() { // the member was loaded before the run ended, or before it began
 		return nil, model.ErrOutdated
 	}

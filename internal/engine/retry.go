@@ -45,8 +45,10 @@ func onMemberRetried(s model.State, b *model.Batch, e model.MemberRetried, now t
 	m.OpenPhase, m.Queue, m.Claim = run.Phase, nil, e.Task
 	d := batchChanged(b)
 	d.Members, d.Runs = []*model.Member{&m}, []*model.Run{run}
-	if err := reopenShardOf(&d, s, b, &m, run.Phase, model.RunFailed, now); err != nil {
-		return model.Decision{}, err
+	if run.Kind == model.KindPhase {
+		if err := reopenShardOf(&d, s, b, &m, run.Phase, model.RunFailed, now); err != nil {
+			return model.Decision{}, err
+		}
 	}
 	if err := queueMissedPhases(&d, s, b, &m, runs, e.RetryOptions, now); err != nil {
 		return model.Decision{}, err
@@ -56,13 +58,14 @@ func onMemberRetried(s model.State, b *model.Batch, e model.MemberRetried, now t
 	return d, nil
 }
 
-// findFailed finds, among a member's runs, the last one of a phase that failed, and the one
+// findFailed finds, among a member's runs, the last one of a phase, or of checks that the member
+// waits for, that failed, and the one
 // that this task has retried before: also where it has ended, since what follows from that may
 // have been cut short.
 func findFailed(runs []*model.Run, task string) (failed, again *model.Run) {
 	for _, r := range runs {
 		switch {
-		case r.Kind != model.KindPhase:
+		case r.Kind != model.KindPhase && !r.Holds:
 			continue
 		case r.Task == task:
 			return nil, r

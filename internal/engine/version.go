@@ -50,6 +50,10 @@ func onVersionPublished(s model.State, b *model.Batch, e model.VersionPublished,
 	}
 	_, f := endPhases(b, now)
 	d := batchChanged(b)
+	if len(rb.Checks) > 0 && b.Checks == nil {
+		b.Checks = &model.Checks{Task: fmt.Sprintf("version-%d", e.Version), At: now}
+		d.Messages = checksDue(b, 1)
+	}
 	appendFollowUp(&d, f)
 	return d, nil
 }

@@ -204,6 +204,9 @@ func (a *addition) memberWrites(ctx context.Context, s *applier.Snapshot, people
 			ID: id, Page: s.After().PageCount(), Key: p.Key, Data: sealed, Hash: p.Hash,
 			Status: model.MemberActive, AddedAt: s.Now.UTC(), Claim: a.claims.round,
 		}
+		if len(m.Carried) == 0 {
+			m.OpenPhase = firstPhase(rb)
+		}
 		if p.Hash == "" {
 			m.AddedBy = a.by.Name
 		} else if err := a.carryCorrections(ctx, rb, &m, data[i]); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/membercsv"
 	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -29,6 +30,7 @@ func (r *Registrar) writeMembers(ctx context.Context, b model.Batch, u *upload) 
 			}
 			m := model.Member{
 				ID: id, Page: model.PageOf(id), Key: u.Rows[id-1].Key, Data: data, Status: model.MemberActive, AddedAt: b.DetectedAt,
+				OpenPhase: firstPhase(u.runbook),
 			}
 			m.NoteSearch(b.Display)
 			ops = append(ops, store.Create(store.MemberKey(b.ID, id), m))
@@ -46,6 +48,15 @@ func (r *Registrar) writeMembers(ctx context.Context, b model.Batch, u *upload) 
 		done += len(page)
 	}
 	return nil
+}
+
+// firstPhase is the execution that a new member is in: the checks, where one is required. The member
+// comes out of them before a phase begins.
+func firstPhase(rb *runbook.Runbook) int {
+	if rb.HoldsMembers() {
+		return model.CheckPhase
+	}
+	return 0
 }
 
 // lastMember gives the highest member id of a batch that has members.

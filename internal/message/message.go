@@ -142,6 +142,7 @@ const (
 	WorkMend    = "mend"    // see that a step that somebody resolved led on; Task is its execution id
 	WorkSweep   = "sweep"   // take up what is overdue
 	WorkErase   = "erase"   // erase the secrets of a batch that has ended
+	WorkCheck   = "check"   // make the checks of the members
 	WorkLeave   = "leave"   // remove the members whose held removal was confirmed
 )
 

@@ -49,6 +49,7 @@ type Batch struct {
 	Secrets           bool         `json:"secrets,omitempty"`           // a version of its runbook has secrets
 	SecretsErasedAt   *time.Time   `json:"secretsErasedAt,omitempty"`   // when all secrets that were left were erased last
 	SecretsSuppliedAt *time.Time   `json:"secretsSuppliedAt,omitempty"` // when an administrator last gave a secret to a member after the batch had ended
+	Checks            *Checks      `json:"checks,omitempty"`            // the request to make the checks of all members; nil where no version had any
 	Phases            []Phase      `json:"phases"`                      // append-only: an execution's place never changes
 
 	Quiet *runbook.QuietHours `json:"quiet,omitempty"` // of its version: no phase begins in them; nil in a manual batch
@@ -154,6 +155,15 @@ type Attribution struct {
 	By  string    `json:"by"`
 	At  time.Time `json:"at"`
 	Why string    `json:"why,omitempty"`
+}
+
+// Checks is the request to make the checks of all members. Members who are added later are checked
+// under it, too.
+type Checks struct {
+	Task       string    `json:"task"` // which tells it from earlier requests
+	At         time.Time `json:"at"`
+	By         string    `json:"by,omitempty"` // the administrator who requested it; empty where the batch began with it
+	Dispatched bool      `json:"dispatched"`   // the runs of all members exist
 }
 
 // RemovalHold is a removal of so many members at once that an administrator is to confirm

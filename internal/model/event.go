@@ -159,6 +159,22 @@ type (
 		Shared           bool // its members may be in other batches
 		Details          BatchDetails
 	}
+	// ChecksRequested: the checks of all members are to be made, in place of earlier results. Task
+	// names the request.
+	ChecksRequested struct {
+		Task string
+		By   string
+	}
+	// CheckDue: the checks of a member are to be made, as a request asks that Task names.
+	CheckDue struct {
+		Member int
+		Task   string
+	}
+	// ChecksDispatched: the checks of so many pages of members are under way.
+	ChecksDispatched struct {
+		Task  string
+		Pages int
+	}
 	// MembersRefreshed: the data source has other data of members than the batch.
 	MembersRefreshed struct {
 		Display string // the display column of the version that the data are for
@@ -279,6 +295,9 @@ func (BatchUpdated) event()          {}
 func (EarlierStartsReleased) event() {}
 func (MembersJoined) event()         {}
 func (BatchCreated) event()          {}
+func (ChecksRequested) event()       {}
+func (CheckDue) event()              {}
+func (ChecksDispatched) event()      {}
 func (MembersRefreshed) event()      {}
 func (MemberCorrected) event()       {}
 func (SecretsDue) event()            {}

@@ -15,6 +15,10 @@ const (
 	maxPhases       = 900_000
 )
 
+// CheckPhase stands for an execution in the ids of the runs of checks, which belong to no phase of
+// the batch. No batch has so many executions.
+const CheckPhase = maxPhases
+
 // StepID makes a step execution's id.
 func StepID(phase, member, index int) int64 {
 	return (int64(phase)*membersPerBatch+int64(member))*StepsPerRun + int64(index)

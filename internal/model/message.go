@@ -50,6 +50,8 @@ type (
 	CatchUp struct{ Join }
 	// Remove sends member-removed.
 	Remove struct{ Member *Member }
+	// Check sends batch-work: the checks of the members of a page, and of those behind it, are made.
+	Check struct{ Page int }
 	// Release sends batch-work: the runs go on that waited for the batch to be resumed.
 	Release struct{}
 	// CancelRuns sends batch-work, which cancels the runs of a cancelled batch.
@@ -65,6 +67,7 @@ func (Deadline) message()   {}
 func (Announce) message()   {}
 func (CatchUp) message()    {}
 func (Remove) message()     {}
+func (Check) message()      {}
 func (Release) message()    {}
 func (CancelRuns) message() {}
 func (Revoke) message()     {}

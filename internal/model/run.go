@@ -13,7 +13,7 @@ import (
 
 // Run is one member's passage through one phase, a batch's init sequence or a
 // phase's on_complete steps (Member 0): its steps in order, of which Current is in
-// hand. Rollback steps are added when they are called for.
+// hand. The checks of a member are a run, too: it goes on after a step that failed. Rollback steps are added when they are called for.
 type Run struct {
 	Batch        int                        `json:"batchId"`
 	Phase        int                        `json:"phaseId"`
@@ -46,8 +46,10 @@ type Run struct {
 	Worker       string                     `json:"worker,omitempty"`       // that has, or will have, the job in flight; with SentAt, to count the jobs that wait for it
 	SentAt       *time.Time                 `json:"sentAt,omitempty"`       // when that job becomes, or became, visible to the worker
 	RolledBack   bool                       `json:"rolledBack,omitempty"`
-	Switches     int                        `json:"switches,omitempty"` // how often a retry took it over to another version: ids of its jobs name it
-	Next         int                        `json:"next,omitempty"`     // the execution that the member entered when this run ended; 0 for none
+	Switches     int                        `json:"switches,omitempty"`  // how often a retry took it over to another version: ids of its jobs name it
+	CheckTask    string                     `json:"checkTask,omitempty"` // of checks only: the request that they are made for
+	Holds        bool                       `json:"holds,omitempty"`     // of checks only: the member waits for them, and fails with a required one
+	Next         int                        `json:"next,omitempty"`      // the execution that the member entered when this run ended; 0 for none
 }
 
 // EffectID is the idempotency key of the step at index: the same for each attempt, retry
@@ -64,11 +66,18 @@ func (r *Run) Label() string {
 	return fmt.Sprintf("member %d", r.Member)
 }
 
-// FailedAt is the place of the step that the run failed at; -1 for none.
+// FailedAt is the place of the step that the run failed at; -1 for none. Of checks it is the first
+// required one that failed.
 func (r *Run) FailedAt() int {
 	return slices.IndexFunc(r.Steps, func(s Step) bool {
-		return s.Rollback == "" && (s.Status == StepFailed || s.Status == StepPollTimeout)
+		return s.Rollback == "" && s.Status.Failed() && (r.Kind != KindCheck || s.Required)
 	})
+}
+
+// FailsMember reports whether the end of the run fails its member: the run failed and, if it is of
+// checks, a required one did, for which the member waits.
+func (r *Run) FailsMember() bool {
+	return r.Status == RunFailed && (r.Kind != KindCheck || r.Holds && r.FailedAt() >= 0)
 }
 
 // Definitions are the runbook's steps that the run's are made of: its own, or
@@ -86,6 +95,8 @@ func (r *Run) Definitions(rb *runbook.Runbook, rollback string) ([]runbook.Step,
 		return rb.Init, nil
 	case KindRemoval:
 		return rb.OnMemberRemoved, nil
+	case KindCheck:
+		return rb.Checks, nil
 	}
 	p, ok := rb.Phase(r.PhaseName)
 	if !ok {

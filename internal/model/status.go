@@ -81,6 +81,9 @@ func (s StepStatus) Terminal() bool {
 	return s != StepPending && s != StepDispatched && s != StepPolling
 }
 
+// Failed tells whether the step ended without success.
+func (s StepStatus) Failed() bool { return s == StepFailed || s == StepPollTimeout }
+
 // Done tells whether the run may go on to the next step.
 func (s StepStatus) Done() bool {
 	return s == StepSucceeded || s == StepSkipped || s == StepSkippedByCondition
@@ -110,10 +113,12 @@ var StepStatuses = []StepStatus{
 type PhaseKind string
 
 // The kinds of execution: a phase of the runbook, the init sequence, the steps for
-// members who are removed, and, of runs only, a phase's on_complete steps.
+// members who are removed, and, of runs only, a phase's on_complete steps and the checks
+// of a member.
 const (
 	KindPhase      PhaseKind = "phase"
 	KindInit       PhaseKind = "init"
 	KindRemoval    PhaseKind = "removal"
 	KindOnComplete PhaseKind = "on_complete"
+	KindCheck      PhaseKind = "check"
 )

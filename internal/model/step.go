@@ -43,6 +43,7 @@ type Step struct {
 	Refused       *RefusedJob     `json:"refused,omitempty"`     // of the job in flight, an earlier delivery of which may run
 	SilentAt      *time.Time      `json:"silentAt,omitempty"`    // when a deadline first found the job's worker silent; nil when it was heard of since
 	Abandoned     []Abandoned     `json:"abandoned,omitempty"`   // jobs that were no longer waited for
+	Required      bool            `json:"required,omitempty"`    // of a check: a member who waits for it fails with it
 	Resolved      *Attribution    `json:"resolved,omitempty"`    // who skipped it or marked it done
 	History       []Attempt       `json:"history,omitempty"`     // the last attempts, of a step whose first did not succeed
 }

@@ -149,7 +149,7 @@ func (v *visit) sweepBatch(listed store.BatchSummary) error {
 		parts = append(parts, (*sweep).sweepPhases)
 	}
 	if lost {
-		parts = append(parts, (*sweep).sweepDispatchMode, (*sweep).sweepRuns, (*sweep).sweepMembers)
+		parts = append(parts, (*sweep).sweepDispatchMode, (*sweep).sweepChecks, (*sweep).sweepRuns, (*sweep).sweepMembers)
 	}
 	s := &sweep{Orchestrator: o, batch: &b.Doc, now: v.now, task: model.TickTask(v.now), stuck: &stuckSteps{now: v.now}}
 	defer func() { s.stuck.log(ctx, o, &b.Doc, 0) }()

@@ -34,11 +34,12 @@ func (o *Orchestrator) onBatchWork(ctx context.Context, m message.BatchWork) err
 		message.WorkSweep:   o.sweepPage,
 		message.WorkErase:   o.erasePage,
 		message.WorkLeave:   o.removePage,
+		message.WorkCheck:   o.checkPage,
 	}[strings.ToLower(m.Work)]
 	if !ok {
 		return message.Reject("unknown batch work %q", m.Work)
 	}
-	if m.Work == message.WorkRelease || m.Work == message.WorkRetry {
+	if m.Work == message.WorkRelease || m.Work == message.WorkRetry || m.Work == message.WorkCheck {
 		if postponed, err := o.postponeWork(ctx, &b.Doc, m); err != nil || postponed {
 			return err
 		}
@@ -61,13 +62,17 @@ const (
 	windowDelay = time.Second
 )
 
-// postponeWork sends the message of a retry or a resumption again for later while its task has
+// postponeWork sends the message of a retry, a resumption or checks again for later while its task has
 // too many jobs in flight.
 func (o *Orchestrator) postponeWork(ctx context.Context, b *model.Batch, m message.BatchWork) (postponed bool, err error) {
 	if m.Page <= engine.FanOutWindow || b.DispatchMode() != model.Running {
 		return false, nil
 	}
-	jobs, err := o.store.CountJobs(ctx, b.ID, store.JobFilter{VisibleAt: o.now(), Task: m.Task})
+	filter := store.JobFilter{VisibleAt: o.now(), Task: m.Task}
+	if m.Work == message.WorkCheck {
+		filter = store.JobFilter{VisibleAt: o.now(), Phase: model.CheckPhase}
+	}
+	jobs, err := o.store.CountJobs(ctx, b.ID, filter)
 	if err != nil || jobs < windowJobs {
 		return false, err
 	}

@@ -23,6 +23,10 @@ type Runs interface {
 	// RunsOfMember returns the runs of one member, by phase execution.
 	RunsOfMember(ctx context.Context, batch, member int) ([]Item[model.Run], error)
 
+	// CountRuns counts the runs of a phase execution that are in one of the given statuses. It costs
+	// about 3 RU.
+	CountRuns(ctx context.Context, batch, phase int, statuses ...model.RunStatus) (int, error)
+
 	// OpenRuns returns runs that have not ended, in any order and at most limit of them.
 	OpenRuns(ctx context.Context, batch, limit int) ([]Item[model.Run], error)
 
@@ -60,6 +64,7 @@ type JobFilter struct {
 	VisibleAt  time.Time // jobs that were visible to their worker by then
 	Worker     string    // jobs that this worker has
 	Task       string    // jobs of runs that this task released or retried last
+	Phase      int       // jobs of this phase execution
 	FirstPage  int       // jobs of this page of members and those behind it
 	BeforePage int       // jobs of the pages of members before this one
 }

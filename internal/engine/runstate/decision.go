@@ -91,8 +91,11 @@ func (t *transition) followUps(again bool) []model.Event {
 	if run.Next != 0 {
 		next = append(next, model.OnRun{Phase: run.Next, Member: run.Member, RunEvent: model.RunStarted{}})
 	}
-	if run.Kind == model.KindPhase {
+	switch run.Kind {
+	case model.KindPhase:
 		return append(next, counted)
+	case model.KindCheck: // which no phase counts
+		return next
 	}
 	return append(next, model.PhaseCounted{Phase: run.Phase})
 }
@@ -145,6 +148,9 @@ func (t *transition) decision() (model.Decision, error) {
 	if run.Member == 0 {
 		return t.endSequence()
 	}
+	if run.Kind == model.KindCheck && !run.Holds {
+		return t.runChanged(), nil
+	}
 	if t.member == nil {
 		var err error
 		if t.member, err = t.state.LoadMemberToWrite(run.Member); err != nil {
@@ -167,9 +173,10 @@ func (t *transition) decision() (model.Decision, error) {
 	yields := run.Kind == model.KindPhase && !run.Yielded
 	run.Yielded, t.yielded = true, yields
 	d := t.runChanged()
-	if run.Kind == model.KindRemoval {
+	switch run.Kind {
+	case model.KindRemoval:
 		d.Counts = append(d.Counts, model.CountRemoval{Phase: run.Phase, Outcome: run.Status})
-	} else {
+	case model.KindPhase:
 		d.Counts = append(d.Counts, model.CountRun{Phase: run.Phase, Page: run.Page, Outcome: run.Status, Yields: yields})
 	}
 	if CountsFailure(run, t.rb) {

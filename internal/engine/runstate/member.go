@@ -35,7 +35,7 @@ func (t *transition) leavePhase() *model.Member {
 	if run.Kind == model.KindPhase {
 		next.NoteFinished(run.PhaseName, run.Status == model.RunSucceeded)
 	}
-	if run.Status == model.RunFailed {
+	if run.FailsMember() {
 		next.Error = model.ClipReason("phase " + run.PhaseName + ": " + run.Error)
 		if m.Status == model.MemberActive {
 			next.Status, next.FailedAt = model.MemberFailed, &t.now

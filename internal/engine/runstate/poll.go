@@ -1,6 +1,7 @@
 package runstate
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -20,6 +21,9 @@ const sendAheadAtMost = 5 * time.Minute
 // job is in flight when the step fails, and its rollback begins at once.
 func (t *transition) onIncomplete(reason string) error {
 	step, poll := t.step(), t.definition().Poll
+	if poll == nil && t.run.Kind == model.KindCheck { // the answer is the result of the check, which a retry would repeat
+		return t.failStep(cmp.Or(reason, "the function returned \"complete\": false"))
+	}
 	if poll == nil {
 		return t.onFailed(withReason("the function returned \"complete\": false, but the step has no poll", reason), 0)
 	}

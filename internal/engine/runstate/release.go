@@ -65,7 +65,7 @@ func (t *transition) onCancelRequested(e model.RunCancelRequested) (model.Decisi
 		}
 		return t.cancelElsewhere()
 	}
-	if t.run.Member != 0 {
+	if t.run.Member != 0 && !t.aside() {
 		m, err := t.loadMember()
 		if err != nil {
 			return model.Decision{}, err

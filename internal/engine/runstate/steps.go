@@ -18,7 +18,7 @@ func (t *transition) start() error {
 		if err != nil {
 			return err
 		}
-		if (t.run.Kind == model.KindRemoval) != (m.Status == model.MemberRemoved) || m.Status == model.MemberFailed {
+		if (t.run.Kind == model.KindRemoval) != (m.Status == model.MemberRemoved) || m.Status == model.MemberFailed && !t.aside() {
 			t.end(model.RunCancelled, fmt.Sprintf("the member is %s", m.Status))
 			return nil
 		}
@@ -67,6 +67,10 @@ func (t *transition) proceed() error {
 		return nil
 	}
 	t.run.Current = lastOwn(t.run)
+	if reason := t.failedChecks(); reason != "" {
+		t.end(model.RunFailed, reason)
+		return nil
+	}
 	t.end(model.RunSucceeded, "")
 	return nil
 }
@@ -136,6 +140,8 @@ func (t *transition) endStep(status model.StepStatus, reason string) error {
 	case t.cancelling():
 		t.end(model.RunCancelled, t.cancelReason())
 		return nil
+	case t.run.Kind == model.KindCheck:
+		return t.proceed()
 	case definition.OnFailure != "" && step.DispatchedAt != nil:
 		return t.rollBack(definition.OnFailure, because)
 	}

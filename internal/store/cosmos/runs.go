@@ -67,6 +67,14 @@ func (s *Store) RunsOfMember(ctx context.Context, batch, member int) ([]store.It
 	return all[model.Run](ctx, s, store.BatchPartition(batch), q.items(" ORDER BY c.id"))
 }
 
+// CountRuns implements store.Runs.
+func (s *Store) CountRuns(ctx context.Context, batch, phase int, statuses ...model.RunStatus) (int, error) {
+	q := newQuery("c.type = 'run'")
+	q.where("c.doc.phaseId = @phase", "@phase", phase)
+	q.where("ARRAY_CONTAINS(@statuses, c.doc.status)", "@statuses", statuses)
+	return s.count(ctx, store.BatchPartition(batch), q)
+}
+
 // OpenRuns implements store.Runs.
 func (s *Store) OpenRuns(ctx context.Context, batch, limit int) ([]store.Item[model.Run], error) {
 	q := newQuery("c.type = 'run'", "c.doc.status IN ('waiting', 'running', 'rolling_back')")
@@ -114,7 +122,7 @@ func (s *Store) WorkersWithJobs(ctx context.Context, batch int, at time.Time) (m
 	}
 }
 
-// CountJobs implements store.Runs. The service may count in parts.
+// CountJobs implements store.Runs.
 func (s *Store) CountJobs(ctx context.Context, batch int, f store.JobFilter) (int, error) {
 	q := newQuery("c.type = 'run'")
 	if f.Worker != "" {
@@ -128,13 +136,21 @@ func (s *Store) CountJobs(ctx context.Context, batch int, f store.JobFilter) (in
 	if f.Task != "" {
 		q.where("c.doc.task = @task", "@task", f.Task)
 	}
+	if f.Phase != 0 {
+		q.where("c.doc.phaseId = @phase", "@phase", f.Phase)
+	}
 	if f.FirstPage != 0 {
 		q.where("c.doc.page >= @first", "@first", f.FirstPage)
 	}
 	if f.BeforePage != 0 {
 		q.where("c.doc.page < @before", "@before", f.BeforePage)
 	}
-	counts, err := project[int](ctx, s, store.BatchPartition(batch), q.fields("VALUE COUNT(1)"))
+	return s.count(ctx, store.BatchPartition(batch), q)
+}
+
+// count counts the documents of a query. The service may count in parts.
+func (s *Store) count(ctx context.Context, partition string, q *statement) (int, error) {
+	counts, err := project[int](ctx, s, partition, q.fields("VALUE COUNT(1)"))
 	total := 0
 	for _, n := range counts {
 		total += n

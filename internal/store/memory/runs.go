@@ -36,6 +36,14 @@ func (s *Store) RunsOfMember(ctx context.Context, batch, member int) ([]store.It
 	return all(ctx, s, "RunsOfMember", store.BatchPartition(batch), "run", func(_ *document, r *run) bool { return r.Member == member })
 }
 
+// CountRuns implements store.Runs.
+func (s *Store) CountRuns(ctx context.Context, batch, phase int, statuses ...model.RunStatus) (int, error) {
+	found, err := query(ctx, s, "CountRuns", store.BatchPartition(batch), "run", func(_ *document, r *run) bool {
+		return r.Phase == phase && slices.Contains(statuses, r.Status)
+	})
+	return len(found), err
+}
+
 // OpenRuns implements store.Runs.
 func (s *Store) OpenRuns(ctx context.Context, batch, limit int) ([]store.Item[run], error) {
 	found, err := query(ctx, s, "OpenRuns", store.BatchPartition(batch), "run", func(_ *document, r *run) bool { return !r.Status.Terminal() })
@@ -87,7 +95,7 @@ func (s *Store) WorkersWithJobs(ctx context.Context, batch int, at time.Time) (m
 // CountJobs implements store.Runs.
 func (s *Store) CountJobs(ctx context.Context, batch int, f store.JobFilter) (int, error) {
 	found, err := query(ctx, s, "CountJobs", store.BatchPartition(batch), "run", func(_ *document, r *run) bool {
-		return r.Worker != "" && (f.VisibleAt.IsZero() || r.SentAt != nil && !r.SentAt.After(f.VisibleAt)) && (f.Worker == "" || r.Worker == f.Worker) && (f.Task == "" || r.Task == f.Task) &&
+		return r.Worker != "" && (f.VisibleAt.IsZero() || r.SentAt != nil && !r.SentAt.After(f.VisibleAt)) && (f.Worker == "" || r.Worker == f.Worker) && (f.Task == "" || r.Task == f.Task) && (f.Phase == 0 || r.Phase == f.Phase) &&
 			(f.FirstPage == 0 || r.Page >= f.FirstPage) && (f.BeforePage == 0 || r.Page < f.BeforePage)
 	})
 	return len(found), err

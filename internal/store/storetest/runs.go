@@ -75,6 +75,10 @@ func testRuns(t *testing.T, d Driver) {
 			found, err := s.RunsOfMember(ctx, batch, 60)
 			return shorten(found, err, name)
 		}, "2/60 3/60", false},
+		{"the number of a phase, in some statuses", func(ctx context.Context) (any, error) {
+			return s.CountRuns(ctx, batch, 2, model.RunRunning, model.RunWaiting, model.RunSucceeded)
+		}, "3", false},
+		{"the number of no phase", func(ctx context.Context) (any, error) { return s.CountRuns(ctx, batch, 9, model.RunRunning) }, "0", false},
 		{"open", func(ctx context.Context) (any, error) {
 			found, err := s.OpenRuns(ctx, batch, 10)
 			return shorten(found, err, name)
@@ -111,6 +115,7 @@ func testRuns(t *testing.T, d Driver) {
 		{"jobs of a worker", jobs(store.JobFilter{Worker: "w1"}), "2", false},
 		{"jobs of no worker", jobs(store.JobFilter{Worker: "w9"}), "0", false},
 		{"jobs of a task", jobs(store.JobFilter{Task: "t2"}), "1", false},
+		{"jobs of a phase", jobs(store.JobFilter{Phase: 3}), "1", false},
 		{"jobs from page 2", jobs(store.JobFilter{FirstPage: 2}), "2", false},
 		{"jobs before page 2", jobs(store.JobFilter{BeforePage: 2}), "1", false},
 	})

@@ -1,0 +1,125 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
+	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+// The checks of members. They are runs beside the phases, which they do not delay, unless a check is
+// required: a member who joins a batch then waits in the checks until they have passed, as in a phase,
+// and fails with a required one. A member who has come out of the checks does not wait for them again.
+
+// checksDue asks for the checks of the members of a page and of those behind it, where they are
+// not under way.
+func checksDue(b *model.Batch, page int) []model.Message {
+	if b.Checks == nil || b.Checks.Dispatched || b.Filling {
+		return nil
+	}
+	return []model.Message{model.Check{Page: page}}
+}
+
+// checkAgain notes that the batch has members whose checks are to be made.
+func checkAgain(b *model.Batch) {
+	if b.Checks != nil {
+		checks := *b.Checks
+		checks.Dispatched = false
+		b.Checks = &checks
+	}
+}
+
+// ChecksDue asks for the checks of all members again, in case the message that asked for them was
+// lost.
+func ChecksDue(b *model.Batch, now time.Time) []model.Message {
+	if b.DispatchMode() == model.Cancelled || b.Checks != nil && now.Sub(b.Checks.At) <= model.SweepGrace {
+		return nil
+	}
+	return checksDue(b, 1)
+}
+
+// onChecksRequested has the checks of all members made, by the version that the batch follows.
+func onChecksRequested(s model.State, b *model.Batch, e model.ChecksRequested, now time.Time) (model.Decision, error) {
+	rb, err := s.LoadRunbook(b.Runbook, b.Version)
+	if err != nil {
+		return model.Decision{}, err
+	}
+	if err := RefuseChecks(b, rb); err != nil {
+		return model.Decision{}, err
+	}
+	if b.Checks != nil && b.Checks.Task == e.Task {
+		return model.Decision{Repeated: true, Messages: checksDue(b, 1)}, nil
+	}
+	b.Checks = &model.Checks{Task: e.Task, At: now, By: e.By}
+	return batchChanged(b, checksDue(b, 1)...), nil
+}
+
+// RefuseChecks refuses to make the checks of a batch that has none, or whose members are not there
+// yet, or that has ended; nil otherwise. rb is the version that the batch follows.
+func RefuseChecks(b *model.Batch, rb *runbook.Runbook) error {
+	switch {
+	case b.HasEnded():
+		return refuseEnded(b, "its members cannot be checked")
+	case len(rb.Checks) == 0:
+		return model.Refusef("version %d of runbook %s, which batch %d follows, has no checks", b.Version, b.Runbook, b.ID)
+	case b.Filling:
+		return model.Refusef("the members of batch %d are being added: they are checked when all are", b.ID)
+	}
+	return nil
+}
+
+// onChecksDispatched notes that the checks of all members are under way, unless pages were added
+// meanwhile.
+func onChecksDispatched(b *model.Batch, e model.ChecksDispatched) model.Decision {
+	switch {
+	case b.Checks == nil || b.Checks.Task != e.Task:
+		return model.Decision{Stale: true}
+	case b.Checks.Dispatched:
+		return model.Decision{Repeated: true}
+	case e.Pages < b.PageCount():
+		return model.Decision{Messages: checksDue(b, e.Pages+1)}
+	}
+	checks := *b.Checks
+	checks.Dispatched = true
+	b.Checks = &checks
+	return batchChanged(b)
+}
+
+// onCheckDue makes and starts the run of a member's checks, in place of the one before. A member who
+// failed in the checks is retried instead.
+func onCheckDue(s model.State, e model.CheckDue, now time.Time) (model.Decision, error) {
+	b, err := s.LoadBatch()
+	if err != nil {
+		return model.Decision{}, err
+	}
+	m, err := s.LoadMember(e.Member)
+	if err != nil {
+		return model.Decision{}, err
+	}
+	before, err := s.LoadRun(model.CheckPhase, m.ID)
+	if err != nil {
+		return model.Decision{}, err
+	}
+	waits := m.OpenPhase == model.CheckPhase
+	switch {
+	case b.HasEnded(), m.Status == model.MemberRemoved && !waits, runstate.FailedChecks(m):
+		return model.Decision{Stale: true}, nil
+	case before != nil && (before.CheckTask == e.Task || before.Task == e.Task || b.Checks != nil && e.Task == b.Checks.Task && before.CreatedAt.After(b.Checks.At)):
+		// made for this request, or for one of this member after it
+		return model.Decision{Repeated: true, Next: []model.Event{model.OnRun{Phase: model.CheckPhase, Member: m.ID, RunEvent: model.RunMended{}}}}, nil
+	}
+	rb, err := s.LoadRunbook(b.Runbook, b.Version)
+	if err != nil {
+		return model.Decision{}, err
+	}
+	if len(rb.Checks) == 0 && !waits {
+		return model.Decision{Stale: true}, nil
+	}
+	run, err := runstate.NewChecks(b, m, rb, before, e.Task, now)
+	if err != nil {
+		return model.Decision{}, err
+	}
+	entered := *m
+	return runstate.BeginChecks(s, rb, b.DispatchMode(), &run, &entered, now)
+}

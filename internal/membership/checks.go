@@ -1,0 +1,36 @@
+package membership
+
+import (
+	"context"
+
+	"github.com/matoolkit/matoolkit/internal/applier"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
+	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// CheckMember makes the checks of one member, as a request asks that task names, in one write with the
+// audit records of the caller. A member who failed in the checks is retried, from the first check on.
+// It fails with a model.Refusal where the member cannot be retried.
+func (r *Registrar) CheckMember(ctx context.Context, b *model.Batch, m store.Item[model.Member], task string, audit ...store.Write) error {
+	if runstate.FailedChecks(&m.Doc) {
+		rb, err := r.runbooks.Load(ctx, b.Runbook, b.Version)
+		if err != nil {
+			return err
+		}
+		e := model.MemberRetried{Member: m.Doc.ID, Task: task}
+		if len(rb.Checks) > 0 {
+			e.RetryOptions = model.RetryOptions{Version: b.Version, From: rb.Checks[0].Name}
+		}
+		return r.RetryMember(ctx, b.ID, m, e, audit...)
+	}
+	c := applier.On(model.CheckDue{Member: m.Doc.ID, Task: task})
+	c.Extra = func(_ *applier.Snapshot, ds []model.Decision) (store.Writes, error) {
+		if ds[0].Empty() {
+			return nil, nil
+		}
+		return audit, nil
+	}
+	_, _, err := r.applier.Run(ctx, b.ID, c)
+	return err
+}

@@ -1,0 +1,57 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/matoolkit/matoolkit/internal/applier"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// checkPage starts the checks of the members of one page. A request that another one has followed is
+// out of date.
+func (o *Orchestrator) checkPage(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error) {
+	if b.Checks == nil || b.Checks.Task != m.Task || b.HasEnded() {
+		return false, nil
+	}
+	if m.Page < 1 || m.Page > b.PageCount() {
+		return false, message.Reject("batch %d has no page %d", b.ID, m.Page)
+	}
+	members, err := o.store.MembersOfPage(ctx, b.ID, m.Page, "")
+	if err != nil {
+		return false, err
+	}
+	members = slices.DeleteFunc(members, func(member store.Item[model.Member]) bool {
+		return member.Doc.Status == model.MemberRemoved && member.Doc.OpenPhase != model.CheckPhase
+	})
+	err = forEach(ctx, members, func(member store.Item[model.Member]) error {
+		err := o.members.CheckMember(ctx, b, member, m.Task)
+		var refusal *model.Refusal
+		if errors.As(err, &refusal) {
+			o.log.WarnContext(ctx, "member not checked", logkey.BatchID, b.ID, logkey.MemberID, member.Doc.ID, logkey.Reason, refusal.Reason)
+			return nil
+		}
+		return err
+	})
+	if err != nil || m.Page < b.PageCount() {
+		return err == nil, err
+	}
+	return false, o.applier.Decide(ctx, b.ID, model.ChecksDispatched{Task: m.Task, Pages: m.Page})
+}
+
+// sweepChecks asks for the checks of all members again, if the message that asked for them was lost.
+func (s *sweep) sweepChecks(ctx context.Context) error {
+	var outbox applier.Outbox
+	if err := outbox.Add(s.batch, engine.ChecksDue(s.batch, s.now), s.now); err != nil {
+		return err
+	}
+	for i := range outbox.Events {
+		outbox.Events[i].ID += "-" + s.task
+	}
+	return s.applier.Send(ctx, &outbox)
+}
