@@ -421,7 +421,7 @@ func (c *canaries) messages() (all []api.UnprocessableMessage) {
 // changing are the commands that change something, or that read nothing of the API.
 const changing = `auth login|auth logout|auth status|config set|config show|config path|completion|version|
 	runbook publish|runbook delete|runbook lint|runbook init|runbook schema|automation enable|automation disable|runbook confirm-additions|
-	batch create|batch set|batch advance|batch cancel|batch pause|batch resume|batch approve|batch add-members|batch remove-member|
+	batch create|batch set|batch check|batch advance|batch cancel|batch pause|batch resume|batch approve|batch add-members|batch remove-member|
 	batch confirm-removals|batch discard-removals|batch move-members|batch reschedule|batch update-members|member set|member clear-override|batch retry|batch skip-step|batch mark-done|messages replay|messages discard`
 
 // runEverything runs each command that reads, in each form and as each role. A command that
@@ -461,7 +461,7 @@ func (c *canaries) runEverything() {
 		"runbook list": one, "runbook get": append(runbooks, []string{"moves", "--version", "1"}), "runbook versions": runbooks, "runbook audit": runbooks,
 		"runbook diff": {{"moves", "1", "1"}, {"moves", c.path("found.yaml")}}, "template download": with(runbooks, "--file", "-"),
 		"query preview": {{"found", "--rows", "1000"}}, "automation status": runbooks, "runbook additions": runbooks,
-		"find": {{"x"}, {canary}}, "batch list": one, "batch get": batches, "batch members": with(batches, "--all"), "batch phases": batches, "batch steps": with(batches, "--all"),
+		"find": {{"x"}, {canary}}, "batch list": one, "batch get": batches, "batch members": with(batches, "--all"), "batch phases": batches, "batch steps": with(batches, "--all"), "batch checks": with(batches, "--all"),
 		"member list": with(batches, "--all"), "member get": members, "step list": with(batches, "--all"), "step get": steps, "batch errors": batches,
 		"batch audit": with(batches, "--all"), "batch removals": batches, "batch watch": {{"2", "--until-idle"}},
 		"batch report":  append(with(batches, "--format", "csv", "--file", "-"), with(batches, "--format", "html", "--file", "-")...),

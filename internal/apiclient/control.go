@@ -80,6 +80,15 @@ func (c *Client) Repair(ctx context.Context, id int, r api.Repair) (api.RepairRe
 	return ask[api.RepairResult](ctx, c, once(k))
 }
 
+// Check makes the checks of all members of a batch, or of the one with a key or number.
+func (c *Client) Check(ctx context.Context, id int, member, why string) (api.CheckResult, error) {
+	k, err := postJSON(api.CheckRequest{Member: given(member), ReasonRequest: because(why)}, batchPath(id, "check")...)
+	if err != nil {
+		return api.CheckResult{}, err
+	}
+	return ask[api.CheckResult](ctx, c, once(k))
+}
+
 // SkipStep lets a member pass by a step. It needs a reason.
 func (c *Client) SkipStep(ctx context.Context, id int, step int64, why string) (api.Step, error) {
 	return steer[api.Step](ctx, c, why, stepPath(id, step, "skip")...)

@@ -135,6 +135,11 @@ func (c *Client) Errors(ctx context.Context, batch int) (api.BatchErrors, error)
 	return ask[api.BatchErrors](ctx, c, get("batches", strconv.Itoa(batch), "errors"))
 }
 
+// Checks lists the last results of the checks of a batch's members.
+func (c *Client) Checks(ctx context.Context, id int, o api.ListOptions) (api.Page[api.Check], error) {
+	return list[api.Check](ctx, c, o, "batches", strconv.Itoa(id), "checks")
+}
+
 // Advance starts the next phase of a manual batch, which the caller names; "init" is the
 // init steps. With a tag, only if the batch still has it. Asking twice does what asking
 // once does.

@@ -23,7 +23,7 @@ func Commands(shared *command.Console) []*cobra.Command {
 	c := &runner{shared}
 	batch := command.Group("batch", "Create, run and follow batches",
 		createBatchCommand(c), listBatchesCommand(c), getBatchCommand(c), setBatchCommand(c), advanceCommand(c), watchCommand(c),
-		membersCommand(c), phasesCommand(c), stepsCommand(c), errorsCommand(c), command.BatchAuditCommand(shared), reportCommand(c),
+		membersCommand(c), phasesCommand(c), stepsCommand(c), errorsCommand(c), checksCommand(c), checkCommand(c), command.BatchAuditCommand(shared), reportCommand(c),
 		pauseCommand(c), resumeCommand(c), cancelCommand(c), rescheduleCommand(c), approveCommand(c),
 		retryCommand(c), skipStepCommand(c), markDoneCommand(c), addMembersCommand(c), updateMembersCommand(c), removeMemberCommand(c),
 		removalsCommand(c), confirmRemovalsCommand(c), moveMembersCommand(c), discardRemovalsCommand(c))
@@ -51,7 +51,8 @@ func createBatchCommand(c *runner) *cobra.Command {
 	var d details
 	create := &cobra.Command{
 		Use: "create <runbook> <file>", Short: "Create a batch from a CSV file of members", Args: command.OfRunbook(command.Needs("the runbook", "the file")),
-		Long: `Creates a batch. Nothing runs until you advance it.
+		Long: `Creates a batch. Nothing runs until you advance it, except the checks of the runbook, which
+only read.
 
 The file has a header with the column names and one row per member. Get an empty file with
 matoolkit template download. The fields are separated by commas, semicolons, tabs or bars;
@@ -227,7 +228,7 @@ func stepsCommand(c *runner) *cobra.Command {
 	steps := &cobra.Command{
 		Use: "steps <id>", Short: "List the steps of the members of a batch", Args: command.Needs("the id"),
 		Long: `Lists steps by phase and member. The kind of a step is phase, init, on_complete, removal,
-or rollback with the name of the rollback sequence. With --output json each step includes
+check, or rollback with the name of the rollback sequence. With --output json each step includes
 its parameters and its result.
 
 A step whose job was sent is queued. It is at_worker from the first heartbeat that lists

@@ -282,6 +282,8 @@ func statusChoices(cmd *cobra.Command) []cobra.Completion {
 		return texts(api.MemberStatuses)
 	case "batch steps", "step list":
 		return texts(api.StepStatuses)
+	case "batch checks":
+		return texts(api.CheckStatuses)
 	case "messages list":
 		return texts([]api.UnprocessableStatus{api.UnprocessableOpen, api.UnprocessableReplayed, api.UnprocessableDiscarded})
 	}

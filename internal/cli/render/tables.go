@@ -141,6 +141,9 @@ func Notes(v api.Batch) []string {
 			all = append(all, fmt.Sprintf("Rows of the data source with the earlier start %s stay in this batch.", Stamp(start)))
 		}
 	}
+	if v.Checks != nil {
+		all = append(all, checksNote(v.ID, *v.Checks))
+	}
 	for _, w := range v.WaitsFor {
 		all = append(all, Capital(waitNote(w)))
 	}
@@ -151,6 +154,34 @@ func Notes(v api.Batch) []string {
 		all = append(all, fmt.Sprintf("%s kept although the data source no longer returns them.", are(v.DiscardedRemovals, "member")))
 	}
 	return all
+}
+
+// checksNote says how many members passed their checks, and where to see the others.
+func checksNote(batch int, v api.CheckCounts) string {
+	parts := []string{Count(v.Passed, "member") + " passed"}
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{v.Failed, "failed"}, {v.Running, "running"}, {v.NotRun, "not run"}} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
+		}
+	}
+	note := "Checks: " + strings.Join(parts, ", ") + "."
+	if v.Failed > 0 {
+		note += fmt.Sprintf(" Show them: matoolkit batch checks %d --status failed", batch)
+	}
+	return note
+}
+
+// CheckTable returns the table of checks.
+func (c *Printer) CheckTable(views ...api.Check) *Sheet {
+	t := c.Table("member", "check", "status", "required", "function", "version", "step", "checked", "error")
+	t.minor = []string{"version", "step", "function", "checked", "required"}
+	for _, v := range views {
+		t.Row(v.MemberKey, v.Name, v.Status, v.Required, v.Function, v.RunbookVersion, v.StepID, v.CheckedAt, v.Error)
+	}
+	return t
 }
 
 // waitNote names a worker that a batch waits for, and the reason.
