@@ -350,7 +350,7 @@ func (r *simulation) jobs() {
 		}
 		phase := ""
 		if w := r.watched(c.batch); w != nil {
-			phase = w.doc.Phases[c.phase-1].Name
+			phase = phaseName(&w.doc, c.phase)
 		}
 		r.tellAt(c.at, Event{
 			Batch: c.batch, Phase: phase, Kind: KindJob, Members: who,

@@ -92,7 +92,7 @@ func (k *worker) take(ctx context.Context, m *held) error {
 	case strings.Contains(j.JobID, "-retry-"):
 		c.kind = "retry"
 	}
-	rule := k.rule(j, b.Phases[phase-1].Name, step.Name, member)
+	rule := k.rule(j, phaseName(b, phase), step.Name, member)
 	at := place{j.BatchID, j.CorrelationData.StepExecutionID}
 	if k.tries[at] == nil {
 		k.tries[at] = &tries{}
@@ -218,6 +218,9 @@ func (k *worker) member(ctx context.Context, batch, number int) (*model.Member, 
 
 // step is the runbook's step that a job is of.
 func (k *worker) step(ctx context.Context, b *model.Batch, phase, member, index int) (runbook.Step, error) {
+	if phase == model.CheckPhase {
+		return k.r.runbook.Checks[index], nil
+	}
 	p := b.Phases[phase-1]
 	if steps := k.steps(p.Kind, p.Name); member > 0 && index < len(steps) { // those of a rollback are behind them
 		return steps[index], nil
@@ -227,6 +230,14 @@ func (k *worker) step(ctx context.Context, b *model.Batch, phase, member, index 
 		return runbook.Step{}, err
 	}
 	return run.Doc.Definition(k.r.runbook, index)
+}
+
+// phaseName is the name of a phase execution, or of the checks.
+func phaseName(b *model.Batch, phase int) string {
+	if p, ok := b.Phase(phase); ok {
+		return p.Name
+	}
+	return runbook.ChecksName
 }
 
 func (k *worker) steps(kind model.PhaseKind, phase string) []runbook.Step {
