@@ -136,7 +136,7 @@ func (f *following) missing() (wrong []string) {
 	found := map[string]int{}
 	for at, b := range f.batches() {
 		for _, m := range f.members(b.ID) {
-			if m.Status == "active" {
+			if m.Status == "active" || m.Status == "done" {
 				found[strings.TrimSuffix(m.Key, key(""))] = at
 			}
 		}

@@ -240,7 +240,11 @@ func (s *saga) who(batch int) string {
 	s.t.Helper()
 	by := map[string][]api.Member{}
 	for _, m := range s.members(batch) {
-		by[m.Status] = append(by[m.Status], m)
+		status := m.Status
+		if status == "done" {
+			status = "active"
+		}
+		by[status] = append(by[status], m)
 	}
 	got := strings.Join(keysOf(by["active"]), " ")
 	for _, status := range []string{"failed", "removed"} {

@@ -276,7 +276,7 @@ func checkBatch(a *admin, want expectation) {
 		switch {
 		case fails && (m.Status != "failed" || !at.matches(m.Error)):
 			a.t.Errorf("%s must fail in %s at %s because %q, and is %s: %s", m.Key, at.phase, at.step, at.reason, m.Status, m.Error)
-		case !fails && m.Status != "active":
+		case !fails && m.Status != "done":
 			a.t.Errorf("%s is %s: %s", m.Key, m.Status, m.Error)
 		}
 	}

@@ -78,7 +78,7 @@ func TestWalkthrough(t *testing.T) {
 	s.wantBatches("1 2030-03-09T17:00:00Z", "2 2030-03-16T09:00:00Z")
 	for batch, active := range map[int]int{1: 5, 2: 6} {
 		s.awaitBatch(batch, "completed")
-		stayed := slices.DeleteFunc(s.members(batch), func(m api.Member) bool { return m.Status != "active" })
+		stayed := slices.DeleteFunc(s.members(batch), func(m api.Member) bool { return m.Status != "done" })
 		if len(stayed) != active {
 			t.Errorf("batch %d ends with %d members, want %d: %+v", batch, len(stayed), active, stayed)
 		}

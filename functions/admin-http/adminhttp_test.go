@@ -263,7 +263,7 @@ func TestRefusedRequests(t *testing.T) {
 		{"parameter too long", get("/api/batches?status=" + strings.Repeat("x", 5000)), 400, "invalid", "longer"},
 		{"no status of a batch", get("/api/batches?status=removed"), 400, "invalid", "one of detected, init_dispatched, active, cancelling, completed, failed, cancelled"},
 		{"no text to find", get("/api/find"), 400, "invalid", "the query parameter text is missing"},
-		{"no status of a member", get("/api/batches/7/members?status=detected"), 400, "invalid", "one of active, removed, failed"},
+		{"no status of a member", get("/api/batches/7/members?status=detected"), 400, "invalid", "one of active, done, removed, failed"},
 		{"no status of a message", get("/api/messages/unprocessed?status=lost"), 400, "invalid", "one of open, replayed, discarded"},
 		{"no topic of a message", get("/api/messages/unprocessed?topic=workers"), 400, "invalid", "one of orchestrator-events, worker-results"},
 		{"status of an audit record", get("/api/batches/7/audit?status=open"), 400, "invalid", "this route has action, by, from, to, limit"},

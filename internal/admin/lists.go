@@ -61,20 +61,28 @@ func (a *Admin) Members(ctx context.Context, by audit.Caller, id int, o api.List
 	if err != nil {
 		return api.Page[api.Member]{}, err
 	}
-	found, err := a.store.Members(ctx, id, store.MemberFilter{Status: model.MemberStatus(o.Status), KeyPrefix: o.Search}, paging)
-	if err != nil {
-		return api.Page[api.Member]{}, err
-	}
-	if err := a.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadMembers, Batch: id}); err != nil {
-		return api.Page[api.Member]{}, err
-	}
 	secrets, err := a.runbooks.SecretsOf(ctx, &b.Doc)
 	if err != nil {
 		return api.Page[api.Member]{}, err
 	}
-	page := api.Page[api.Member]{Items: []api.Member{}, Continuation: found.Continuation}
-	for _, i := range found.Items {
-		page.Items = append(page.Items, apiview.Member(&b.Doc, i.Doc, secrets))
+	page := api.Page[api.Member]{Items: []api.Member{}}
+	for range maxPagesPerList {
+		found, err := a.store.Members(ctx, id, store.MemberFilter{Status: apiview.StoredMemberStatus(o.Status), KeyPrefix: o.Search}, paging)
+		if err != nil {
+			return api.Page[api.Member]{}, err
+		}
+		for _, i := range found.Items {
+			if v := apiview.Member(&b.Doc, i.Doc, secrets); o.Status == "" || o.Status == v.Status {
+				page.Items = append(page.Items, v)
+			}
+		}
+		page.Continuation, paging.Continuation = found.Continuation, found.Continuation
+		if len(page.Items) > 0 || found.Continuation == "" {
+			break
+		}
+	}
+	if err := a.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadMembers, Batch: id}); err != nil {
+		return api.Page[api.Member]{}, err
 	}
 	return page, nil
 }
@@ -254,7 +262,7 @@ func (a *Admin) showMembers(ctx context.Context, b *model.Batch, steps []api.Ste
 }
 
 // maxPagesPerList is how many pages of the store one page of a list reads at most. The store does not
-// know whether a worker has a job, so that a page of it can be empty after the filter.
+// know whether a worker has a job, or a member is done, so that a page of it can be empty after the filter.
 const maxPagesPerList = 10
 
 // stepPage adds the steps of one page of runs to a page of steps.

@@ -77,7 +77,7 @@ func (r *reporting) begin(ctx context.Context, id int) error {
 	}
 	r.head = report.Batch{
 		ID: b.ID, Name: apiview.Batch(*b).Name, Owner: b.Owner, Display: b.Display != "", Runbook: b.Runbook, Version: b.Version, Status: string(b.Status), Notes: reportNotes(b), CreatedBy: b.CreatedBy,
-		Start: b.StartTime, Completed: b.CompletedAt, Members: b.Members - b.Removed, Removed: b.Removed, AsOf: r.head.AsOf,
+		Start: b.StartTime, Completed: b.CompletedAt, Members: b.Members - b.Removed, Removed: b.Removed, Failed: b.Failed(), AsOf: r.head.AsOf,
 	}
 	for _, p := range b.Phases {
 		view := apiview.Phase(p)

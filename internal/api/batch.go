@@ -24,6 +24,7 @@ type Batch struct {
 	CurrentPhase      string              `json:"currentPhase,omitempty"`
 	RemovedCount      int                 `json:"removedCount,omitempty"` // of the members
 	MemberCount       int                 `json:"memberCount"`
+	FailedCount       int                 `json:"failedCount,omitempty"` // of the members, in phases that have ended
 	Error             string              `json:"error,omitempty"`
 	Paused            *Attribution        `json:"paused,omitempty"`    // nil: it is not paused
 	Cancelled         *Attribution        `json:"cancelled,omitempty"` // set as soon as the cancellation is requested

@@ -47,12 +47,13 @@ const (
 // The statuses of a member.
 const (
 	MemberActive  = "active"
+	MemberDone    = "done" // has finished all phases
 	MemberRemoved = "removed"
 	MemberFailed  = "failed"
 )
 
 // MemberStatuses are all statuses of a member.
-var MemberStatuses = []string{MemberActive, MemberRemoved, MemberFailed}
+var MemberStatuses = []string{MemberActive, MemberDone, MemberRemoved, MemberFailed}
 
 // The statuses of a step. A step whose job was sent is queued until a heartbeat of the
 // worker reports the job as running.

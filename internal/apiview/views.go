@@ -24,7 +24,7 @@ func BatchSummary(b store.BatchSummary) api.Batch {
 	return api.Batch{
 		ID: b.ID, Name: cmp.Or(b.Name, usualName(b)), Note: b.Note, Owner: b.Owner, RunbookName: b.RunbookName, RunbookVersion: b.RunbookVersion, Status: string(b.Status), IsManual: b.IsManual,
 		CreatedBy: b.CreatedBy, BatchStartTime: b.BatchStartTime, DetectedAt: b.DetectedAt, CompletedAt: b.CompletedAt,
-		CurrentPhase: b.CurrentPhase, MemberCount: b.MemberCount, RemovedCount: b.RemovedCount, Error: b.Error,
+		CurrentPhase: b.CurrentPhase, MemberCount: b.MemberCount, RemovedCount: b.RemovedCount, FailedCount: b.FailedCount, Error: b.Error,
 		Paused: Attribution(b.Paused), Cancelled: Attribution(b.Cancelled), Rescheduled: Attribution(b.Rescheduled), EarlierStarts: b.EarlierStarts,
 		Filling: b.Filling, Held: RemovalHold(b.ID, b.Held), DiscardedRemovals: b.DiscardedRemovals, Shared: b.Shared,
 	}
@@ -49,7 +49,7 @@ func Attribution(m *model.Attribution) *api.Attribution {
 // Member converts a member of a batch. It redacts the columns that secrets names.
 func Member(b *model.Batch, m model.Member, secrets []string) api.Member {
 	view := api.Member{
-		ID: m.ID, Key: m.Key, Display: Display(b, m.Data[b.Display], secrets), Status: string(m.Status), Data: sealing.RedactData(m.Data, secrets), WorkerData: sealing.RedactData(m.WorkerData, secrets),
+		ID: m.ID, Key: m.Key, Display: Display(b, m.Data[b.Display], secrets), Status: MemberStatus(b, &m), Data: sealing.RedactData(m.Data, secrets), WorkerData: sealing.RedactData(m.WorkerData, secrets),
 		AddedAt: m.AddedAt, FailedAt: m.FailedAt, FailedIn: m.FailedIn, FailedStep: m.FailedStep, RemovedAt: m.RemovedAt, RemovedBy: m.RemovedBy, Error: m.Error, MovedTo: m.MovedTo, MovedFrom: m.MovedFrom, Carried: m.Carried,
 	}
 	for name, o := range m.Overrides {
@@ -65,6 +65,23 @@ func Member(b *model.Batch, m model.Member, secrets []string) api.Member {
 		view.Phase = runbook.ChecksName
 	}
 	return view
+}
+
+// MemberStatus gives the status of a member for the API: an active member is done who has finished the
+// last phase of the batch.
+func MemberStatus(b *model.Batch, m *model.Member) string {
+	if b.Done(m) {
+		return api.MemberDone
+	}
+	return string(m.Status)
+}
+
+// StoredMemberStatus gives the status in the store of members with a status of the API.
+func StoredMemberStatus(shown string) model.MemberStatus {
+	if shown == api.MemberDone {
+		return model.MemberActive
+	}
+	return model.MemberStatus(shown)
 }
 
 // maxDisplay is how many characters of the display column are shown.
@@ -157,7 +174,7 @@ func StepStatus(r *model.Run, s model.Step, records map[string]workers.Record, n
 			return api.StepAtWorker
 		}
 		return api.StepQueued
-	case s.Status == model.StepPending && s.RetryAfter != nil && !s.Postponed:
+	case s.Status == model.StepPending && s.RetryAfter != nil && (!s.Postponed || s.Attempts > 0):
 		return api.StepWaitingForRetry
 	}
 	return string(s.Status)

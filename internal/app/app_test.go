@@ -71,7 +71,7 @@ func TestBatchOfTwoPagesGoesThroughInitAndAllPhases(t *testing.T) {
 				}
 			}
 			for key, m := range w.members(b.ID) {
-				if m.Status != "active" || string(m.WorkerData["UserId"]) != string(m.Data["Name"]) || m.Phase != "" {
+				if m.Status != "done" || string(m.WorkerData["UserId"]) != string(m.Data["Name"]) || m.Phase != "" {
 					t.Errorf("member %s: %+v", key, m)
 				}
 			}

@@ -77,7 +77,7 @@ func TestSkippedStepThatAMemberFailedAtBringsTheMemberBack(t *testing.T) {
 		s.skip(b.ID, s.step(b.ID, 1, "new").ID)
 		s.wantCalls(1, "New Join Check") // and the phase that was missed
 		s.wantSteps(b.ID, 1, "new skipped, join succeeded, check succeeded")
-		s.wantMember(b.ID, 1, "active")
+		s.wantMember(b.ID, 1, "done")
 		s.wantPhases(b.ID, "first completed 2/0/0, second completed 2/0/0")
 		s.wantStatus(b.ID, "completed")
 		if got := auditText(s.listAudit(b.ID)); strings.Count(got, "skip-step") != 1 {

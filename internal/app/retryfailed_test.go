@@ -73,7 +73,7 @@ func TestRetryOfSomeOfThoseWhoFailed(t *testing.T) {
 					active[member] = true
 				}
 				for member := 1; member <= 4; member++ {
-					s.wantMember(b.ID, member, map[bool]string{true: "active", false: "failed"}[active[member]])
+					s.wantMember(b.ID, member, map[bool]string{true: "done", false: "failed"}[active[member]])
 				}
 				s.wantStatus(b.ID, "completed")
 			})

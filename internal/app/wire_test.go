@@ -19,7 +19,7 @@ func TestTheAPIHasTheStatusesOfTheEngine(t *testing.T) {
 		}
 	}
 	same("batch", api.BatchStatuses, texts(model.BatchStatuses))
-	same("member", api.MemberStatuses, texts(model.MemberStatuses))
+	same("member", slices.DeleteFunc(slices.Clone(api.MemberStatuses), func(s string) bool { return s == api.MemberDone }), texts(model.MemberStatuses))
 	same("phase", []string{api.PhasePending, api.PhaseDispatched, api.PhaseCompleted, api.PhaseFailed, api.PhaseSkipped, api.PhaseSuperseded, api.PhaseCancelled},
 		texts([]model.PhaseStatus{model.PhasePending, model.PhaseDispatched, model.PhaseCompleted, model.PhaseFailed, model.PhaseSkipped, model.PhaseSuperseded, model.PhaseCancelled}))
 	same("kind", []string{api.KindPhase, api.KindInit, api.KindRemoval, api.KindOnComplete},

@@ -105,6 +105,39 @@ func (b *Batch) HasEnded() bool { return b.Status.Terminal() || b.Status == Batc
 // Empty reports whether the batch has no members, or all were removed.
 func (b *Batch) Empty() bool { return b.Members == b.Removed }
 
+// Failed counts the members who failed in phases that have ended. A member fails in one phase, and takes
+// part in none after it.
+func (b *Batch) Failed() (n int) {
+	for _, p := range b.Phases {
+		if p.Kind == KindPhase {
+			n += p.Failed
+		}
+	}
+	return n
+}
+
+// Done reports whether an active member has nothing left to do: the batch has completed, or the member
+// has finished each of its phases while others are in them.
+func (b *Batch) Done(m *Member) bool {
+	if m.Status != MemberActive || b.Status == BatchCompleted {
+		return m.Status == MemberActive
+	}
+	finished := false
+	for i := range b.Phases {
+		p := &b.Phases[i]
+		switch {
+		case p.Kind != KindPhase || p.Status == PhaseSuperseded || p.Status == PhaseSkipped:
+		case p.Status == PhasePending || p.Status == PhaseCancelled, p.Status == PhaseDispatched && !p.FannedOut:
+			return false
+		case !slices.Contains(m.Finished, p.Name) && !m.Skips(p):
+			return false
+		default:
+			finished = true
+		}
+	}
+	return finished && m.OpenPhase == 0 && len(m.Queue) == 0
+}
+
 // Clone copies the batch with its phases.
 func (b *Batch) Clone() *Batch {
 	c := *b

@@ -50,6 +50,7 @@ type Batch struct {
 	Start     *time.Time // the cut-over
 	Completed *time.Time
 	Members   int // without removed members
+	Failed    int // of them, in phases that have ended
 	Removed   int
 	Phases    []Phase
 	AsOf      time.Time
@@ -91,6 +92,8 @@ type Member struct {
 // the member is.
 func (m *Member) Outcome(b Batch) string {
 	switch m.Status {
+	case "done":
+		return "done"
 	case "failed":
 		at := m.FailedIn
 		if m.FailedStep != "" {

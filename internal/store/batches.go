@@ -66,6 +66,7 @@ type BatchSummary struct {
 	CurrentPhase      string             `json:"currentPhase,omitempty"`
 	RemovedCount      int                `json:"removedCount,omitempty"` // of the members
 	MemberCount       int                `json:"memberCount"`
+	FailedCount       int                `json:"failedCount,omitempty"` // of the members, in phases that have ended
 	Error             string             `json:"error,omitempty"`
 	Paused            *model.Attribution `json:"paused,omitempty"`
 	Cancelled         *model.Attribution `json:"cancelled,omitempty"`
@@ -88,7 +89,7 @@ func SummaryOf(b *model.Batch) BatchSummary {
 		BatchDetails: b.BatchDetails,
 		ID:           b.ID, RunbookName: b.Runbook, RunbookVersion: b.Version, Status: b.Status, IsManual: b.Manual,
 		CreatedBy: b.CreatedBy, BatchStartTime: b.StartTime, DetectedAt: b.DetectedAt, CompletedAt: b.CompletedAt,
-		CurrentPhase: b.CurrentPhase, MemberCount: b.Members, RemovedCount: b.Removed, Error: b.Error,
+		CurrentPhase: b.CurrentPhase, MemberCount: b.Members, RemovedCount: b.Removed, FailedCount: b.Failed(), Error: b.Error,
 		Paused: b.Paused, Cancelled: b.Cancelled, Filling: b.Filling, Held: b.RemovalHold, DiscardedRemovals: b.DiscardedRemovals, Shared: b.Shared,
 		EraseAt: b.EraseSecretsAt(), Revision: b.Revision, Rescheduled: b.Rescheduled, EarlierStarts: b.EarlierStarts,
 	}

@@ -130,7 +130,7 @@ func (c *Printer) status(word string) string {
 	}
 	color := text.FgYellow
 	switch word {
-	case "completed", "succeeded", "replayed", "alive", "on":
+	case "completed", "succeeded", "done", "replayed", "alive", "on":
 		color = text.FgGreen
 	case "failed", "poll_timeout", "gone", "silent":
 		color = text.FgRed

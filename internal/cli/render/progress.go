@@ -93,8 +93,16 @@ func (l *lines) showPhases(p Progress) {
 func (l *lines) showStatus(p Progress) {
 	if p.Batch.Status != l.batch {
 		l.batch = p.Batch.Status
-		l.print(p, "batch %d is %s", p.Batch.ID, Because(p.Batch.Status+starts(p), p.Batch.Error))
+		l.print(p, "batch %d is %s", p.Batch.ID, Because(outcomeOf(p.Batch)+starts(p), p.Batch.Error))
 	}
+}
+
+// outcomeOf is the status of a batch, with whether members of a completed one failed.
+func outcomeOf(v api.Batch) string {
+	if v.Terminal() {
+		return BatchStatus(v)
+	}
+	return v.Status
 }
 
 func (l *lines) showPause(p Progress) {

@@ -57,6 +57,9 @@ func scheduled(v api.Batch) bool { return !v.IsManual && v.BatchStartTime != nil
 // BatchStatus returns the status of a batch, with whether it needs attention.
 func BatchStatus(v api.Batch) string {
 	word := v.Status
+	if v.Status == api.BatchCompleted && v.FailedCount > 0 {
+		return CompletedWithFailures
+	}
 	if v.Terminal() {
 		return word
 	}
@@ -266,7 +269,7 @@ func (c *Printer) PhaseTable(phases []api.Phase) *Sheet {
 	return t
 }
 
-// CompletedWithFailures is the status of a completed phase in which members failed.
+// CompletedWithFailures is the status of a completed phase, or batch, in which members failed.
 const CompletedWithFailures = "completed with failures"
 
 // PhaseStatus returns the status of a phase. The API calls a phase completed if any member

@@ -1,0 +1,33 @@
+package render_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/cli/render"
+)
+
+// A batch that completed without some of its members does not look like one that completed with all.
+func TestBatchOfWhichMembersFailedIsCompletedWithFailures(t *testing.T) {
+	t.Parallel()
+	for want, b := range map[string]api.Batch{
+		"completed":               {ID: 1, Status: api.BatchCompleted},
+		"completed with failures": {ID: 1, Status: api.BatchCompleted, FailedCount: 1},
+		"failed":                  {ID: 1, Status: api.BatchFailed, FailedCount: 1},
+		"active":                  {ID: 1, Status: api.BatchActive, FailedCount: 1},
+	} {
+		if got := render.BatchStatus(b); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		var out bytes.Buffer
+		lines := render.NewLines(&out, true)
+		lines.Show(render.Progress{At: time.Unix(0, 0), Batch: b})
+		lines.Close()
+		if !strings.Contains(out.String(), "batch 1 is "+want+"\n") {
+			t.Errorf("lines %q, want %q", out.String(), want)
+		}
+	}
+}
