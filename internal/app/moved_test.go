@@ -126,6 +126,32 @@ func TestMovedMembersKeepTheirFinishedPhasesAndOutputs(t *testing.T) {
 	})
 }
 
+func TestMovedMemberKeepsTheCorrectionsOfAnAdministrator(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.postponedWave()
+		s.correct(1, 1, "Name=Right")
+		s.moveMembers(1)
+		for range 2 {
+			s.tick()
+		}
+		if m := s.member(2, 1); m.Key != "p000@x" || m.MovedFrom != 1 {
+			t.Fatalf("%+v", m)
+		}
+		s.wantOverride(2, 1, "Name", `"Right" for "P000" by ada`)
+		for range 6 {
+			s.tickAfter(day)
+		}
+		if got := s.paramsOf("Switch"); got == nil {
+			t.Errorf("no call of Switch")
+		}
+		for _, j := range s.jobs {
+			if j.CorrelationData.BatchID == 2 && strings.Contains(string(j.Parameters), `"p000@x"`) && !strings.Contains(string(j.Parameters), `"Right"`) {
+				t.Errorf("after the move, a worker got %s", j.Parameters)
+			}
+		}
+	})
+}
+
 func TestRemovedMembersOfAHeldBatchStartAgain(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		s.postponedWave()
