@@ -51,7 +51,7 @@ func TestSoak(t *testing.T) {
 	for i, s := range systems {
 		l := limits{}
 		if *soak > 0 {
-			l.time = time.Until(end) / time.Duration(len(systems)-i)
+			l.time = max(time.Until(end)/time.Duration(len(systems)-i), 1) // 0 is no limit
 		}
 		r := search(t, s, l)
 		fmt.Printf("explore: %s\n", r)
