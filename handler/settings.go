@@ -40,6 +40,7 @@ const (
 	envAPIBurst        = "API_REQUEST_BURST"                             // requests that one caller may send at once, of one instance
 	envAPILong         = "API_LONG_REQUESTS"                             // concurrent reports, previews and uploads of one instance
 	envDataSources     = "DATA_SOURCES"                                  // names of the settings that the data sources of runbooks may use, with commas; each named setting contains a connection string, URL, path or warehouse id
+	envNotifications   = "NOTIFICATION_SETTINGS"                         // names of the settings that notification rules may use, with commas; each named setting contains the URL of a webhook or of a Teams workflow, or the key of a webhook: 24 to 64 bytes in base64
 	envWorkerStartup   = "WORKER_STARTUP_SECONDS"                        // how long a worker that was scaled to zero may take to start, before jobs that wait for it can fail. Default: 600
 	envFunctionTimeout = "AzureFunctionsJobHost__functionTimeout"        // timeout of an invocation as hh:mm:ss, which overrides host.json; the handler ends an invocation a little earlier. Default: 00:10:00
 	envClockOffset     = "MATOOLKIT_CLOCK_OFFSET"                        // how far the clock is ahead, such as 120h; only for the local system
@@ -76,6 +77,8 @@ type settings struct {
 	apiLong  int // API_LONG_REQUESTS, which are answered at once
 
 	dataSources []string // DATA_SOURCES: the settings that runbooks may name in data_source
+
+	notifications []string // NOTIFICATION_SETTINGS: the settings that notification rules may name
 
 	workerStartup int // WORKER_STARTUP_SECONDS: how long a worker that was scaled to zero may take to start
 
@@ -114,6 +117,7 @@ func readSettings(lookup func(string) string) (settings, error) {
 		apiBurst:             r.Number(envAPIBurst, adminhttp.DefaultBurst, 1, maxNumber),
 		apiLong:              r.Number(envAPILong, adminhttp.DefaultLong, 1, maxNumber),
 		dataSources:          r.names(envDataSources),
+		notifications:        r.names(envNotifications),
 		workerStartup:        r.Number(envWorkerStartup, int(workers.DefaultStartup/time.Second), 1, maxNumber),
 		functionTimeout:      r.timeout(envFunctionTimeout, defaultFunctionTimeout),
 	}

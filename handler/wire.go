@@ -26,6 +26,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/signin"
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/internal/tlsroots"
+	"github.com/matoolkit/matoolkit/internal/webhook"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
 
@@ -91,6 +92,7 @@ func wire(ctx context.Context, s settings, lookup func(string) string, log *slog
 	a := app.New(app.Config{
 		Store: stored, Bus: sender, Waiting: waiting, Dead: sender, Now: s.now, Log: log, Functions: catalog.Signatures(catalog.Standard()), Sources: sources(s.dataSources, identity, client),
 		WorkerStartup: time.Duration(s.workerStartup) * time.Second, Secrets: box,
+		Poster: webhook.New(webhook.Config{Settings: s.notifications, Getenv: lookup, HTTP: client, Local: s.cosmosKey != ""}),
 	})
 	served := invocation.Config{
 		Functions: map[string]invocation.Func{

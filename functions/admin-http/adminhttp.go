@@ -126,6 +126,10 @@ func New(c Config) http.Handler {
 	reader.GET("/messages/unprocessed", query("status", "topic", "sort", "limit", "continuationToken"), a.listMessages)
 	reader.GET("/messages/unprocessed/:id", a.needs(signin.Administer, "read the body of a message"), query(), a.getMessage)
 
+	reader.GET("/notifications", query(), a.listNotifications)
+	reader.GET("/notifications/:name", query(), a.getNotification)
+	reader.GET("/notifications/:name/deliveries", query("limit", "continuationToken"), a.listDeliveries)
+
 	operator := reader.Group("", a.needs(signin.Operate, "drive a batch"))
 	approver := reader.Group("", a.needs(signin.Approve, "decide on a gate or a hold"))
 	admin := reader.Group("", a.needs(signin.Administer, "change this"))
@@ -156,6 +160,9 @@ func New(c Config) http.Handler {
 	approver.POST("/batches/:id/removals/discard", query(), onceByHost, a.discardRemovals)
 	admin.POST("/messages/unprocessed/:id/replay", query(), onceByHost, a.replayMessage)
 	admin.POST("/messages/unprocessed/:id/discard", query(), onceByHost, a.discardMessage)
+	admin.POST("/notifications", query(), a.addNotification)
+	admin.DELETE("/notifications/:name", query("reason"), onceByHost, a.removeNotification)
+	admin.POST("/notifications/:name/test", query(), onceByHost, a.testNotification)
 	return routes{Engine: r, compressed: compress(r)}
 }
 

@@ -240,15 +240,21 @@ func (a *server) removeMember(c *gin.Context) {
 	if !ok {
 		return
 	}
-	values := c.MustGet(keyQuery).(url.Values)
-	why := ""
-	if values.Has("reason") {
-		if why, ok = trimmedReason(c, values.Get("reason")); !ok {
-			return
-		}
+	why, ok := queryReason(c)
+	if !ok {
+		return
 	}
 	view, err := a.Members.RemoveMember(c.Request.Context(), callerOf(c), id, member, why)
 	accepted(c, view, err, "/api/batches/%d/steps?member=%d", id, member)
+}
+
+// queryReason reads the optional query parameter reason.
+func queryReason(c *gin.Context) (string, bool) {
+	values := c.MustGet(keyQuery).(url.Values)
+	if !values.Has("reason") {
+		return "", true
+	}
+	return trimmedReason(c, values.Get("reason"))
 }
 
 // stepID reads the numbers of the batch and of the step from the address.

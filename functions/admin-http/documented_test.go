@@ -227,6 +227,14 @@ func tour(c *contract, r *real) {
 	do("replayMessage", http.StatusAccepted, about(0))
 	do("discardMessage", http.StatusOK, about(1))
 
+	rule := of("name", "alarm")
+	do("addNotification", http.StatusOK, with(wanted{}, `{"name":"alarm","events":["failures","worker-silent"],"failedPercent":20,"target":{"type":"mail","workerId":"worker-01","to":["a@example.com"]},
+		"quietHours":{"timeZone":"UTC","from":"20:00","to":"07:00"},"urgent":["failures"],"linkUrl":"https://console.example.com"}`))
+	do("listNotifications", http.StatusOK, wanted{})
+	do("getNotification", http.StatusOK, rule)
+	do("testNotification", http.StatusOK, rule)
+	do("listDeliveries", http.StatusOK, rule)
+	do("removeNotification", http.StatusOK, rule)
 	do("deactivateVersion", http.StatusOK, of("name", "moves", "version", "1"))
 	do("publishRunbook", http.StatusCreated, wanted{media: "application/yaml", body: moves})
 }

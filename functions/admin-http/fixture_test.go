@@ -48,11 +48,13 @@ type (
 	fakeAudit      struct{ *recorder }
 	fakeWorkers    struct{ *recorder }
 	fakeMessages   struct{ *recorder }
+
+	fakeNotifications struct{ *recorder }
 )
 
 func (r *recorder) useCases() adminhttp.UseCases {
 	return adminhttp.UseCases{
-		Health: fakeHealth{r}, Runbooks: fakeRunbooks{r}, Automation: fakeAutomation{r}, Batches: fakeBatches{r}, Members: fakeMembers{r}, Steps: fakeSteps{r}, Reports: fakeReports{r}, Audit: fakeAudit{r}, Workers: fakeWorkers{r}, Messages: fakeMessages{r},
+		Health: fakeHealth{r}, Runbooks: fakeRunbooks{r}, Automation: fakeAutomation{r}, Batches: fakeBatches{r}, Members: fakeMembers{r}, Steps: fakeSteps{r}, Reports: fakeReports{r}, Audit: fakeAudit{r}, Workers: fakeWorkers{r}, Messages: fakeMessages{r}, Notifications: fakeNotifications{r},
 	}
 }
 
@@ -282,4 +284,28 @@ func (tokens) Verify(_ context.Context, header string) (signin.Identity, error) 
 		return signin.Identity{}, &signin.Error{Kind: signin.ErrMissing, Reason: "a bearer token is required"}
 	}
 	return signin.Identity{}, &signin.Error{Kind: signin.ErrInvalid, Reason: "the token has expired"}
+}
+
+func (r fakeNotifications) NotificationRules(context.Context) (api.Page[api.NotificationRule], error) {
+	return api.Page[api.NotificationRule]{}, r.note("NotificationRules")
+}
+
+func (r fakeNotifications) NotificationRule(_ context.Context, name string) (api.NotificationRule, error) {
+	return api.NotificationRule{NotificationRequest: api.NotificationRequest{Name: name}}, r.note("NotificationRule %q", name)
+}
+
+func (r fakeNotifications) AddNotificationRule(_ context.Context, by audit.Caller, request api.NotificationRequest) (api.NotificationRule, error) {
+	return api.NotificationRule{NotificationRequest: request, Unchanged: request.Name == "same"}, r.note("AddNotificationRule %s %q %q", by.Name, request.Name, request.Events)
+}
+
+func (r fakeNotifications) RemoveNotificationRule(_ context.Context, by audit.Caller, name, why string) (api.NotificationRule, error) {
+	return api.NotificationRule{NotificationRequest: api.NotificationRequest{Name: name}}, r.note("RemoveNotificationRule %s %q %q", by.Name, name, why)
+}
+
+func (r fakeNotifications) TestNotificationRule(_ context.Context, by audit.Caller, name string) (api.NotificationDelivery, error) {
+	return api.NotificationDelivery{Rule: name, Status: api.DeliverySent}, r.note("TestNotificationRule %s %q", by.Name, name)
+}
+
+func (r fakeNotifications) NotificationDeliveries(_ context.Context, name string, o api.ListOptions) (api.Page[api.NotificationDelivery], error) {
+	return api.Page[api.NotificationDelivery]{}, r.note("NotificationDeliveries %q %s", name, shown(o))
 }

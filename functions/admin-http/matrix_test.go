@@ -103,6 +103,12 @@ var demands = map[string]level{
 	"GET /api/messages/unprocessed/:id":            administrator,
 	"POST /api/messages/unprocessed/:id/replay":    administrator,
 	"POST /api/messages/unprocessed/:id/discard":   administrator,
+	"GET /api/notifications":                       reader,
+	"GET /api/notifications/:name":                 reader,
+	"GET /api/notifications/:name/deliveries":      reader,
+	"POST /api/notifications":                      administrator,
+	"DELETE /api/notifications/:name":              administrator,
+	"POST /api/notifications/:name/test":           administrator,
 }
 
 const (

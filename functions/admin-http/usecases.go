@@ -23,6 +23,8 @@ type UseCases struct {
 	Audit      Audit
 	Workers    Workers
 	Messages   Messages
+
+	Notifications Notifications
 }
 
 // UseCasesOf takes the use cases of all resources from one value; *app.App has them.
@@ -37,9 +39,10 @@ func UseCasesOf(all interface {
 	Audit
 	Workers
 	Messages
+	Notifications
 },
 ) UseCases {
-	return UseCases{Health: all, Runbooks: all, Automation: all, Batches: all, Members: all, Steps: all, Reports: all, Audit: all, Workers: all, Messages: all}
+	return UseCases{Health: all, Runbooks: all, Automation: all, Batches: all, Members: all, Steps: all, Reports: all, Audit: all, Workers: all, Messages: all, Notifications: all}
 }
 
 // Health reports whether the store and the bus can be reached.
@@ -138,4 +141,14 @@ type Messages interface {
 	UnprocessableMessage(ctx context.Context, by audit.Caller, id string) (api.UnprocessableMessage, error)
 	Replay(ctx context.Context, by audit.Caller, id, why string) (api.UnprocessableMessage, error)
 	Discard(ctx context.Context, by audit.Caller, id, why string) (api.UnprocessableMessage, error)
+}
+
+// Notifications lists, adds, tests and removes notification rules.
+type Notifications interface {
+	NotificationRules(ctx context.Context) (api.Page[api.NotificationRule], error)
+	NotificationRule(ctx context.Context, name string) (api.NotificationRule, error)
+	AddNotificationRule(ctx context.Context, by audit.Caller, request api.NotificationRequest) (api.NotificationRule, error)
+	RemoveNotificationRule(ctx context.Context, by audit.Caller, name, why string) (api.NotificationRule, error)
+	TestNotificationRule(ctx context.Context, by audit.Caller, name string) (api.NotificationDelivery, error)
+	NotificationDeliveries(ctx context.Context, name string, o api.ListOptions) (api.Page[api.NotificationDelivery], error)
 }

@@ -92,7 +92,7 @@ func auditPage(found store.Page[store.AuditRecord]) api.Page[api.AuditRecord] {
 	for _, i := range found.Items {
 		r := i.Doc
 		page.Items = append(page.Items, api.AuditRecord{
-			ID: strings.TrimPrefix(i.ID, "audit-"), At: r.At, By: r.By, ByKind: api.ActorKind(r.Kind), ByTenantID: r.TenantID, ByObjectID: r.ObjectID, Action: r.Action, BatchID: r.Batch, Runbook: r.Runbook,
+			ID: strings.TrimPrefix(i.ID, "audit-"), At: r.At, By: r.By, ByKind: api.ActorKind(r.Kind), ByTenantID: r.TenantID, ByObjectID: r.ObjectID, Action: r.Action, BatchID: r.Batch, Runbook: r.Runbook, Notification: r.Notification,
 			Target: r.Target, Why: r.Why, Before: r.Before, After: r.After,
 		})
 	}

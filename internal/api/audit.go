@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// AuditRecord says who did what, when and why. BatchID or Runbook identifies the subject;
-// a record without either is about an unprocessable message. Before and After, where
+// AuditRecord says who did what, when and why. BatchID, Runbook or Notification
+// identifies the subject; a record without any is about an unprocessable message. Before and After, where
 // present, are the changed values.
 type AuditRecord struct {
 	ID string    `json:"id"`
@@ -18,13 +18,14 @@ type AuditRecord struct {
 	ByTenantID string    `json:"byTenantId,omitempty"`
 	ByObjectID string    `json:"byObjectId,omitempty"`
 
-	Action  string          `json:"action"` // one of AuditActions
-	BatchID int             `json:"batchId,omitempty"`
-	Runbook string          `json:"runbookName,omitempty"`
-	Target  string          `json:"target,omitempty"` // what in the batch or of the runbook; the id of a message
-	Why     string          `json:"reason,omitempty"`
-	Before  json.RawMessage `json:"before,omitempty"`
-	After   json.RawMessage `json:"after,omitempty"`
+	Action       string          `json:"action"` // one of AuditActions
+	BatchID      int             `json:"batchId,omitempty"`
+	Runbook      string          `json:"runbookName,omitempty"`
+	Notification string          `json:"notificationName,omitempty"`
+	Target       string          `json:"target,omitempty"` // what in the batch or of the runbook; the id of a message
+	Why          string          `json:"reason,omitempty"`
+	Before       json.RawMessage `json:"before,omitempty"`
+	After        json.RawMessage `json:"after,omitempty"`
 }
 
 // ActorKind is the kind of an actor.
@@ -64,5 +65,6 @@ var AuditActions = []string{
 	"add-members", "remove-member", "correct-member", "confirm-removals", "move-members", "discard-removals", "confirm-additions",
 	"publish", "deactivate", "enable-automation", "disable-automation",
 	"replay", "discard",
+	"add-notification", "remove-notification", "test-notification",
 	ActionReadMembers, ActionReadSteps, ActionReadReport, ActionReadRemovals, ActionReadAdditions, ActionPreviewQuery, ActionReadMessage, ActionReadProblems,
 }

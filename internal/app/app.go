@@ -20,6 +20,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/deadletter"
 	"github.com/matoolkit/matoolkit/internal/idempotency"
 	"github.com/matoolkit/matoolkit/internal/membership"
+	"github.com/matoolkit/matoolkit/internal/notification"
 	"github.com/matoolkit/matoolkit/internal/orchestrator"
 	"github.com/matoolkit/matoolkit/internal/runbooks"
 	"github.com/matoolkit/matoolkit/internal/runbookstore"
@@ -39,6 +40,7 @@ type App struct {
 	*runbooks.Publisher
 	*workers.Registry
 	*admin.Admin
+	*notification.Notifier
 
 	store store.Store
 	bus   bus.Sender
@@ -62,6 +64,9 @@ type Config struct {
 	Waiting   bus.Watcher        // nil: nothing asks for how long messages wait
 	Dead      bus.DeadLetters    // nil: dead-letter queues are not read
 	Secrets   *secret.Box        // nil: runbooks with secrets are refused
+
+	// Poster posts notifications; nil: none are posted.
+	Poster notification.Poster
 
 	// WorkerStartup is how long a worker that was scaled to zero may take to start before
 	// jobs that wait for it can fail. 0 means workers.DefaultStartup.
@@ -93,9 +98,12 @@ func New(c Config) *App {
 		Functions: known.Functions,
 	})
 	messages := deadletter.New(deadletter.Config{Store: c.Store, Bus: c.Bus, Now: c.Now, Log: c.Log, Audit: auditLog, Sealer: sealer, Dead: c.Dead})
+	notifier := notification.New(notification.Config{Store: c.Store, Bus: c.Bus, Now: c.Now, NewID: c.NewID, Log: c.Log, Audit: auditLog, Poster: c.Poster})
 	return &App{
+		Notifier: notifier,
 		Orchestrator: orchestrator.New(orchestrator.Config{
 			Store: c.Store, Bus: c.Bus, Now: c.Now, Log: c.Log, Waiting: c.Waiting, Applier: apply, Runbooks: reader, Sealer: sealer, Workers: known, DeadLetters: messages, Members: members,
+			OnMailResult: notifier.OnMailResult,
 		}),
 		Syncer: datasync.New(datasync.Config{
 			Store: c.Store, Now: c.Now, NewID: c.NewID, Log: c.Log, Sources: c.Sources, Applier: apply, Audit: auditLog, Runbooks: reader, Sealer: sealer, Members: members,

@@ -320,6 +320,14 @@ func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, r
 	must(m.app.AddMembers(m.ctx, ada, last, []byte(ways("later", "fine"))))(s.t)
 	keyed := ada
 	keyed.Key = "once"
+	for _, name := range []string{"alarm", "former"} {
+		must(m.app.AddNotificationRule(m.ctx, ada, api.NotificationRequest{
+			Name: name, Events: []string{api.EventFailures}, Runbook: "moves", Owner: "ada", LinkURL: "https://console.example.com", Urgent: []string{api.EventFailures},
+			Target: api.NotificationTarget{Type: api.TargetMail, WorkerID: "worker-01", To: []string{"ada@x"}}, QuietHours: &api.NotificationQuietHours{TimeZone: "UTC", From: "20:00", To: "07:00"},
+		}))(s.t)
+	}
+	must(m.app.TestNotificationRule(m.ctx, ada, "alarm"))(s.t)
+	must(m.app.RemoveNotificationRule(m.ctx, keyed, "former", ""))(s.t)
 	must(m.app.Replay(m.ctx, keyed, s.listUnprocessable(api.ListOptions{})[0].ID, "once more"))(s.t)
 	m.decideHold("joe", m.app.ConfirmRemovals)
 	m.decideHold("kim", m.app.DiscardRemovals)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/alert"
 	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/notification"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -36,16 +37,17 @@ func (a *App) Tick(ctx context.Context) (err error) {
 	a.Messages.ReturnDeadLettersInTick(ctx) // before the sweep, which would take their messages for lost
 	open := slices.DeleteFunc(slices.Clone(batches), func(e store.Item[store.BatchSummary]) bool { return e.Doc.EraseAt != nil })
 	heads, failed := a.Syncer.RunbooksToSync(ctx, open)
-	sweep := a.Orchestrator.NewSweep(ctx)
+	watch, unwatched := a.Notifier.Watch(ctx)
+	sweep := a.Orchestrator.NewSweep(ctx, watch.AddBatch)
 	waiting := newWaitingBatches(batches, heads)
 	sweep.Add(waiting.others)
 	for _, head := range heads {
 		sweep.AddLost(waiting.of[head.Name])
 	}
 	sweep.Await() // a sync sends messages that would be taken for lost
-	swept := make(chan struct{})
+	begun := make(chan struct{})
 	impatient := time.AfterFunc(syncPatience, func() {
-		defer close(swept)
+		defer close(begun)
 		for _, head := range heads {
 			if waiting.take(head.Name) {
 				sweep.AddPhases(waiting.of[head.Name], 0)
@@ -58,10 +60,20 @@ func (a *App) Tick(ctx context.Context) (err error) {
 		}
 	})
 	if !impatient.Stop() {
-		<-swept
+		<-begun
 	}
 	batches = open
-	return errors.Join(failed, sweep.Wait(), synced)
+	situation := notification.Situation{}
+	for _, head := range heads {
+		situation.Runbooks = append(situation.Runbooks, head.Name)
+	}
+	var swept error
+	situation.Absent, situation.Complete, swept = sweep.Wait()
+	situation.Complete = situation.Complete && failed == nil
+	if unwatched == nil {
+		unwatched = watch.Deliver(ctx, situation)
+	}
+	return errors.Join(failed, swept, synced, unwatched)
 }
 
 // waitingBatches has the batches of runbooks that a tick syncs before it announces their phases.

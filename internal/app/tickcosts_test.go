@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/message"
 )
 
 // tickCost counts a tick's operations at the store and the broker: reads, queries,
@@ -68,7 +69,7 @@ func TestCostOfATickThatFindsNothingChanged(t *testing.T) {
 			want := tickCost{
 				runbooks*3 + // who has the runbook in hand, its active version, its automation
 					batches*4, // the batch for the sweep, the batch for the comparison, the batch and the runbook's active version for its phases
-				5 + // the batches that have not ended, the workers, the runbooks, the automation settings, whose turn it is
+				7 + // the batches that have not ended, the workers, the runbooks, the automation settings, whose turn it is; the rules of notifications, what is due of them
 					runbooks + // its batches, when nobody else is at it
 					batches*5, // what is to be reported, what is held, what is overdue, who is leaving; the members
 				2 * runbooks, // the lease, and what came of it
@@ -78,6 +79,32 @@ func TestCostOfATickThatFindsNothingChanged(t *testing.T) {
 				if got := s.costOfATick(); got != want {
 					t.Errorf("it cost %s, want %s", got, want)
 				}
+			}
+		})
+	}
+}
+
+// Rules cost a tick three queries, and nothing for each member: for the batches that ended, the data
+// sources and the unprocessable messages. An event costs a write before it is sent and one after it, and
+// all events together one query.
+func TestCostOfATickWithNotifications(t *testing.T) {
+	t.Parallel()
+	for _, members := range []int{60, 300} {
+		t.Run(fmt.Sprintf("%d members", members), func(t *testing.T) {
+			t.Parallel()
+			s, _ := ticking(t, 1, 2, members)
+			same := s.costOfATick()
+			s.notify("all", api.NotificationRequest{Target: api.NotificationTarget{Type: api.TargetMail, WorkerID: "worker-01"}}, api.NotificationEvents...)
+			if got, want := s.costOfATick(), (tickCost{same[0], same[1] + 3, same[2], same[3]}); got != want {
+				t.Errorf("without an event it cost %s, want %s", got, want)
+			}
+			poisoned := message.Delivery{ID: "bad", Body: []byte("{"), DeliveryCount: 1}
+			noError(t, s.app.HandleEvent(s.ctx, poisoned))
+			if got, want := s.costOfATick(), (tickCost{same[0], same[1] + 4, same[2] + 2, same[3] + 1}); got != want {
+				t.Errorf("with a new event it cost %s, want %s", got, want)
+			}
+			if got, want := s.costOfATick(), (tickCost{same[0], same[1] + 4, same[2], same[3]}); got != want {
+				t.Errorf("with an event that was announced it cost %s, want %s", got, want)
 			}
 		})
 	}

@@ -51,18 +51,19 @@ import (
 
 // Orchestrator processes messages and sweeps batches. It is safe for concurrent use.
 type Orchestrator struct {
-	store       store.Store
-	bus         bus.Sender
-	now         func() time.Time
-	log         *slog.Logger
-	watcher     bus.Watcher
-	applier     *applier.Applier
-	runbooks    *runbookstore.Reader
-	sealer      *sealing.Sealer
-	workers     *workers.Registry
-	deadLetters *deadletter.Messages
-	members     *membership.Registrar
-	suspectLane chan struct{} // holds one element while a suspect message is processed
+	store        store.Store
+	bus          bus.Sender
+	now          func() time.Time
+	log          *slog.Logger
+	watcher      bus.Watcher
+	applier      *applier.Applier
+	runbooks     *runbookstore.Reader
+	sealer       *sealing.Sealer
+	workers      *workers.Registry
+	deadLetters  *deadletter.Messages
+	members      *membership.Registrar
+	onMailResult func(context.Context, message.Result) error
+	suspectLane  chan struct{} // holds one element while a suspect message is processed
 }
 
 // Config has the dependencies of an Orchestrator. All fields except Waiting are required.
@@ -78,6 +79,9 @@ type Config struct {
 	Workers     *workers.Registry
 	DeadLetters *deadletter.Messages
 	Members     *membership.Registrar
+
+	// OnMailResult takes the results of jobs that send notifications.
+	OnMailResult func(context.Context, message.Result) error
 }
 
 // New returns an Orchestrator with the dependencies of c.
@@ -85,7 +89,7 @@ func New(c Config) *Orchestrator {
 	return &Orchestrator{
 		store: c.Store, bus: c.Bus, now: c.Now, log: c.Log, watcher: c.Waiting,
 		applier: c.Applier, runbooks: c.Runbooks, sealer: c.Sealer, workers: c.Workers,
-		deadLetters: c.DeadLetters, members: c.Members,
+		deadLetters: c.DeadLetters, members: c.Members, onMailResult: c.OnMailResult,
 		suspectLane: make(chan struct{}, 1),
 	}
 }

@@ -13,6 +13,9 @@ import (
 // onResult gives a worker's result to the step of the job. Package engine decides whether the
 // step succeeds, is retried or fails.
 func (o *Orchestrator) onResult(ctx context.Context, r message.Result) error {
+	if _, _, mail := message.SplitNotificationJobID(r.JobID); mail { // of no step
+		return o.onMailResult(ctx, r)
+	}
 	d, err := o.decisionOnResult(ctx, r)
 	if err == nil {
 		err = o.run(ctx, &d.stepDecision)

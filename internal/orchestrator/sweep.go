@@ -31,15 +31,17 @@ type Sweep struct {
 	ctx          context.Context
 	now          time.Time
 	jobs         *workers.JobTally
+	read         func(context.Context, *model.Batch)
 	all          errgroup.Group
 
 	mu       sync.Mutex
 	failures []error
 }
 
-// NewSweep begins the sweep of a tick.
-func (o *Orchestrator) NewSweep(ctx context.Context) *Sweep {
-	s := &Sweep{orchestrator: o, ctx: ctx, now: o.now().UTC(), jobs: &workers.JobTally{}}
+// NewSweep begins the sweep of a tick. It calls read, concurrently, once with each batch that has not
+// ended as it was before the sweep changed it.
+func (o *Orchestrator) NewSweep(ctx context.Context, read func(context.Context, *model.Batch)) *Sweep {
+	s := &Sweep{orchestrator: o, ctx: ctx, now: o.now().UTC(), jobs: &workers.JobTally{}, read: read}
 	s.all.SetLimit(sweepsAtOnce)
 	return s
 }
@@ -88,13 +90,14 @@ func (s *Sweep) fail(err error) {
 func (s *Sweep) Await() { _ = s.all.Wait() }
 
 // Wait waits for the sweep of all batches, logs the problems of their workers, and returns the errors
-// of batches.
-func (s *Sweep) Wait() error {
+// of batches. It also returns the workers that give no sign of life; complete is false if there may be
+// more.
+func (s *Sweep) Wait() (absent []workers.Absent, complete bool, err error) {
 	s.Await()
-	s.orchestrator.workers.LogProblems(s.ctx, s.jobs)
+	absent, complete = s.orchestrator.workers.LogProblems(s.ctx, s.jobs)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return errors.Join(s.failures...)
+	return absent, complete && len(s.failures) == 0, errors.Join(s.failures...)
 }
 
 // visit is one visit of a sweep to one batch.
@@ -140,6 +143,9 @@ func (v *visit) sweepBatch(listed store.BatchSummary) error {
 			err = o.announceErasure(ctx, &b.Doc, v.now)
 		}
 		return err
+	}
+	if lost {
+		v.read(ctx, &b.Doc)
 	}
 	var parts []func(*sweep, context.Context) error
 	if v.part&phases != 0 {

@@ -32,9 +32,27 @@ type Window struct {
 	To   int            `json:"to"`
 }
 
+// DailyQuietHours returns quiet hours between two times of each day, such as 20:00 and 07:00.
+func DailyQuietHours(zone, from, to string) (*QuietHours, error) {
+	if _, ok := lookUp(zone); !ok {
+		return nil, fmt.Errorf("%q is not a time zone; use a name of the IANA time zone database, such as Europe/Berlin or UTC", clip(zone))
+	}
+	for _, s := range []string{from, to} {
+		if !timeOfDay.MatchString(s) {
+			return nil, fmt.Errorf(`%q is not a time of day, such as 08:00 or 17:30`, clip(s))
+		}
+	}
+	w := Window{From: minutesAt(from), To: minutesAt(to)}
+	if w.From == minutesOfDay || w.From == w.To%minutesOfDay {
+		return nil, fmt.Errorf("quiet hours from %s to %s cover the whole day or begin at its end", from, to)
+	}
+	return &QuietHours{TimeZone: zone, Windows: []Window{w}}, nil
+}
+
 // String is the window as the format writes it, such as mon tue 08:00-17:30.
 func (w Window) String() string {
-	text := fmt.Sprintf("%02d:%02d-%02d:%02d", w.From/60, w.From%60, w.To/60, w.To%60)
+	from, to := w.Times()
+	text := from + "-" + to
 	var days []string
 	for _, d := range w.Days {
 		days = append(days, dayNames[(int(d)+6)%7])
@@ -43,6 +61,11 @@ func (w Window) String() string {
 		return text
 	}
 	return strings.Join(days, " ") + " " + text
+}
+
+// Times returns the two times of day as the format writes them, such as 08:00.
+func (w Window) Times() (from, to string) {
+	return fmt.Sprintf("%02d:%02d", w.From/60, w.From%60), fmt.Sprintf("%02d:%02d", w.To/60, w.To%60)
 }
 
 // Until tells whether t is quiet, and gives the first moment from t on that is not,
@@ -214,6 +237,11 @@ func (f fields) timeOfDay(name string) (int, bool) {
 		f.p.errorf(f.at(name), f.join(name), CodeBadTimeOfDay, `%q is not a time of day from "00:00" to "24:00", such as 08:00 or 17:30`, clip(s))
 		return 0, false
 	}
+	return minutesAt(s), true
+}
+
+// minutesAt returns the minutes after midnight of a time that matches timeOfDay.
+func minutesAt(s string) int {
 	number := func(digits string) int { return int(digits[0]-'0')*10 + int(digits[1]-'0') }
-	return number(s[:2])*60 + number(s[3:]), true
+	return number(s[:2])*60 + number(s[3:])
 }

@@ -48,18 +48,20 @@ const (
 	ActorSystem      ActorKind = "system"
 )
 
-// AuditRecord says who did what, when and why. It is in the partition of the batch or the
-// runbook that it is about; a record that names neither is about an unprocessable message.
+// AuditRecord says who did what, when and why. It is in the partition of the batch, the
+// runbook or the notification rule that it is about; a record that names none is about an unprocessable
+// message.
 type AuditRecord struct {
 	At time.Time `json:"at"`
 	Actor
-	Action  string          `json:"action"`
-	Batch   int             `json:"batchId,omitempty"`
-	Runbook string          `json:"runbook,omitempty"`
-	Target  string          `json:"target,omitempty"` // a part of the batch or the runbook, or the id of a message
-	Why     string          `json:"why,omitempty"`
-	Before  json.RawMessage `json:"before,omitempty"`
-	After   json.RawMessage `json:"after,omitempty"`
+	Action       string          `json:"action"`
+	Batch        int             `json:"batchId,omitempty"`
+	Runbook      string          `json:"runbook,omitempty"`
+	Notification string          `json:"notification,omitempty"` // the name of a rule
+	Target       string          `json:"target,omitempty"`       // a part of the batch or the runbook, or the id of a message
+	Why          string          `json:"why,omitempty"`
+	Before       json.RawMessage `json:"before,omitempty"`
+	After        json.RawMessage `json:"after,omitempty"`
 }
 
 // Partition returns the partition that the record belongs to.
@@ -69,6 +71,8 @@ func (r AuditRecord) Partition() string {
 		return BatchPartition(r.Batch)
 	case r.Runbook != "":
 		return PartitionRunbooks
+	case r.Notification != "":
+		return PartitionNotifications
 	}
 	return PartitionUnprocessable
 }

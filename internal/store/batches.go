@@ -21,6 +21,9 @@ type Batches interface {
 	// number, not with that of all batches.
 	BatchesToSweep(ctx context.Context, now time.Time) ([]Item[BatchSummary], error)
 
+	// BatchesEndedSince returns the summaries of batches that ended at a time or later, in any order.
+	BatchesEndedSince(ctx context.Context, since time.Time) ([]Item[BatchSummary], error)
+
 	// UnfinishedBatches returns the batches that are being created or have not ended, in any
 	// order: of one runbook, or of all runbooks if none is given.
 	UnfinishedBatches(ctx context.Context, runbook string) ([]UnfinishedBatch, error)

@@ -21,6 +21,7 @@ const (
 	PartitionRunbooks      = "runbooks"
 	PartitionUnprocessable = "unprocessed"
 	PartitionWorkers       = "workers"
+	PartitionNotifications = "notifications"
 )
 
 // BatchPartition holds everything of one batch.
@@ -124,3 +125,22 @@ func UnprocessableKey(id string) Key { return Key{PartitionUnprocessable, id, "u
 
 // AttemptsKey counts the failed attempts to process a message.
 func AttemptsKey(id string) Key { return Key{PartitionUnprocessable, "attempts-" + id, "attempts"} }
+
+// NotificationRuleKey is a rule of notifications.
+func NotificationRuleKey(rule string) Key {
+	return Key{PartitionNotifications, "rule:" + rule, "rule"}
+}
+
+// RemovedRuleKey is a rule that a request with an idempotency key removed, as it was. The id is a digest
+// of the request.
+func RemovedRuleKey(id string) Key {
+	return Key{PartitionNotifications, "removed:" + id, "removed-rule"}
+}
+
+// DeliveryKey is the delivery of one event to the target of a rule. The id is a digest of the event.
+func DeliveryKey(rule, id string) Key {
+	return Key{PartitionNotifications, DeliveryPrefix(rule) + id, "delivery"}
+}
+
+// DeliveryPrefix is what the ids of a rule's deliveries begin with. No name of a rule has a colon.
+func DeliveryPrefix(rule string) string { return "delivery:" + rule + ":" }

@@ -60,6 +60,7 @@ type Store interface {
 	Workers
 	Audit
 	Messages
+	Notifications
 
 	// Ping reports whether the store answers.
 	Ping(ctx context.Context) error

@@ -20,6 +20,8 @@ type JobTally struct {
 	mu      sync.Mutex
 	batches map[string][]int
 	oldest  map[string]time.Time
+
+	incomplete bool // the jobs of a batch could not be counted
 }
 
 // Tally adds the jobs of a batch to tally. It logs a failure and does not return it: the next
@@ -31,10 +33,13 @@ func (r *Registry) Tally(ctx context.Context, b *model.Batch, tally *JobTally) {
 	oldest, err := r.store.WorkersWithJobs(ctx, b.ID, r.now())
 	if err != nil {
 		r.log.WarnContext(ctx, "failed to count the jobs of a batch", logkey.BatchID, b.ID, logkey.Error, err)
-		return
 	}
 	tally.mu.Lock()
 	defer tally.mu.Unlock()
+	if err != nil {
+		tally.incomplete = true
+		return
+	}
 	if tally.batches == nil {
 		tally.batches, tally.oldest = map[string][]int{}, map[string]time.Time{}
 	}
@@ -49,13 +54,21 @@ func (r *Registry) Tally(ctx context.Context, b *model.Batch, tally *JobTally) {
 // credentialWarning is how long before its expiry a worker's credential is logged.
 const credentialWarning = 14 * 24 * time.Hour
 
+// Absent is a worker that gives no sign of life while jobs wait for it.
+type Absent struct {
+	ID        string
+	LastSeen  time.Time // zero: never
+	OldestJob time.Time // when the oldest job was dispatched
+}
+
 // LogProblems logs the workers that are gone while jobs of the tally wait for them, and the
-// workers whose credential expires soon. It logs a failure and does not return it.
-func (r *Registry) LogProblems(ctx context.Context, tally *JobTally) {
+// workers whose credential expires soon. It returns the workers that are gone or silent. It logs a
+// failure and does not return it; ok is false then.
+func (r *Registry) LogProblems(ctx context.Context, tally *JobTally) (absent []Absent, ok bool) {
 	records, err := r.store.AllWorkers(ctx)
 	if err != nil {
 		r.log.WarnContext(ctx, "failed to read the records of the workers", logkey.Error, err)
-		return
+		return nil, false
 	}
 	now := r.now().UTC()
 	known := map[string]*Record{}
@@ -71,10 +84,15 @@ func (r *Registry) LogProblems(ctx context.Context, tally *JobTally) {
 		if worker == nil {
 			worker = &Record{ID: id}
 		}
-		if worker.state(tally.oldest[id], now, r.startup) == api.WorkerGone {
+		state := worker.state(tally.oldest[id], now, r.startup)
+		if state == api.WorkerGone {
 			r.logGone(ctx, worker, tally, now)
 		}
+		if state == api.WorkerGone || state == api.WorkerSilent {
+			absent = append(absent, Absent{ID: id, LastSeen: worker.LastSeen(), OldestJob: tally.oldest[id]})
+		}
 	}
+	return absent, !tally.incomplete
 }
 
 // logGone logs a worker that is gone with the number and the age of its jobs.

@@ -54,7 +54,7 @@ func (s *System) HandlerEnv() map[string]string {
 		"EXTRA_CA_FILE":            s.caFile,
 	}
 	maps.Copy(settings, s.names.Settings())
-	// The runbooks of a local system may name every setting that it was given.
+	// The runbooks and notification rules of a local system may name every setting that it was given.
 	names := slices.Sorted(maps.Keys(s.config.Settings))
 	names = slices.DeleteFunc(names, func(name string) bool {
 		_, own := settings[name]
@@ -62,6 +62,7 @@ func (s *System) HandlerEnv() map[string]string {
 	})
 	if len(names) > 0 {
 		settings["DATA_SOURCES"] = strings.Join(names, ",")
+		settings["NOTIFICATION_SETTINGS"] = settings["DATA_SOURCES"]
 	}
 	maps.Copy(settings, s.config.Settings)
 	return settings

@@ -47,6 +47,13 @@ func (s *Store) BatchesToSweep(ctx context.Context, now time.Time) ([]store.Item
 	return all[store.BatchSummary](ctx, s, store.PartitionBatches, q.items(""))
 }
 
+// BatchesEndedSince implements store.Batches.
+func (s *Store) BatchesEndedSince(ctx context.Context, since time.Time) ([]store.Item[store.BatchSummary], error) {
+	q := newQuery("c.type = 'entry'")
+	q.where("c.doc.completedAt >= @since", "@since", since.UTC().Format(time.RFC3339Nano))
+	return all[store.BatchSummary](ctx, s, store.PartitionBatches, q.items(""))
+}
+
 // UnfinishedBatches implements store.Batches.
 func (s *Store) UnfinishedBatches(ctx context.Context, runbook string) ([]store.UnfinishedBatch, error) {
 	q := newQuery("c.type = 'entry'", "(IS_DEFINED(c.doc.creating) OR "+notEnded+")")

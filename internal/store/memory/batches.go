@@ -38,6 +38,13 @@ func (s *Store) BatchesToSweep(ctx context.Context, now time.Time) ([]store.Item
 	return all(ctx, s, "BatchesToSweep", store.PartitionBatches, "entry", func(_ *document, b *summary) bool { return unfinished(b) || before(b.EraseAt, now) })
 }
 
+// BatchesEndedSince implements store.Batches.
+func (s *Store) BatchesEndedSince(ctx context.Context, since time.Time) ([]store.Item[summary], error) {
+	return all(ctx, s, "BatchesEndedSince", store.PartitionBatches, "entry", func(_ *document, b *summary) bool {
+		return b.CompletedAt != nil && !b.CompletedAt.Before(since)
+	})
+}
+
 // UnfinishedBatches implements store.Batches.
 func (s *Store) UnfinishedBatches(ctx context.Context, runbook string) ([]store.UnfinishedBatch, error) {
 	return project(ctx, s, "UnfinishedBatches", store.PartitionBatches, "entry", func(_ *document, b *summary) bool {

@@ -52,6 +52,7 @@ func Run(t *testing.T, open func(t *testing.T) Driver) {
 		"workers":       testWorkers,
 		"audit":         testAudit,
 		"messages":      testMessages,
+		"notifications": testNotifications,
 		"counts":        testCounts,
 	} {
 		t.Run(name, func(t *testing.T) {
