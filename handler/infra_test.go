@@ -101,7 +101,7 @@ func TestDeployedSettingsAreWhatTheHandlerReads(t *testing.T) {
 	all := map[string]any{
 		"otlpEndpoint": "https://collector.example.com", "otlpHeadersSecretName": "headers", "encryptionKeyName": "key",
 		"consoleClientId":         "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b08",
-		"dataSourceVaultSettings": map[string]any{"MOVES_SQL": "moves-sql"}, "dataSourceSettings": map[string]any{"WAREHOUSE": "0123456789abcdef"},
+		"dataSourceVaultSettings": map[string]any{"MOVES_SQL": "moves-sql"}, "notificationVaultSettings": map[string]any{"TEAMS_URL": "teams-url"}, "dataSourceSettings": map[string]any{"WAREHOUSE": "0123456789abcdef"},
 		"extraSettings": map[string]any{"API_REQUESTS_PER_SECOND": "7"},
 	}
 	for _, parameters := range []map[string]any{nil, all} {
@@ -109,9 +109,12 @@ func TestDeployedSettingsAreWhatTheHandlerReads(t *testing.T) {
 		if want := map[bool]string{true: "MOVES_SQL,WAREHOUSE"}[parameters != nil]; settings["DATA_SOURCES"] != want {
 			t.Errorf("the data sources are %q, want %q", settings["DATA_SOURCES"], want)
 		}
-		for name := range strings.SplitSeq(settings["DATA_SOURCES"], ",") {
+		if want := map[bool]string{true: "TEAMS_URL"}[parameters != nil]; settings["NOTIFICATION_SETTINGS"] != want {
+			t.Errorf("the settings of notifications are %q, want %q", settings["NOTIFICATION_SETTINGS"], want)
+		}
+		for name := range strings.SplitSeq(settings["DATA_SOURCES"]+","+settings["NOTIFICATION_SETTINGS"], ",") {
 			if name != "" && settings[name] == "" {
-				t.Errorf("the data source %s has no setting", name)
+				t.Errorf("the setting %s that a list names is missing", name)
 			}
 			delete(settings, name) // The use cases read it by the list.
 		}

@@ -32,7 +32,7 @@ var variants = map[string][]map[string]any{
 		{
 			"deployerAddresses": []any{"192.0.2.7"}, "scaleByMessageCount": true, "cosmosCapacity": "autoscale", "zoneRedundant": true,
 			"alwaysReadyApi": int64(1), "alwaysReadyTimer": int64(1), "alwaysReadyEvents": int64(1), "alwaysReadyResults": int64(1),
-			"dataSourceVaultSettings": map[string]any{"MOVES_SQL": "moves-sql"}, "dataSourceSettings": map[string]any{"WAREHOUSE": "0123456789abcdef"},
+			"dataSourceVaultSettings": map[string]any{"MOVES_SQL": "moves-sql"}, "notificationVaultSettings": map[string]any{"TEAMS_URL": "teams-url"}, "dataSourceSettings": map[string]any{"WAREHOUSE": "0123456789abcdef"},
 			"encryptionKeyName": "secrets-key", "otlpEndpoint": "https://collector.example.com", "otlpHeadersSecretName": "otlp-headers",
 			"alertActionGroupIds": []any{"/subscriptions/x"}, "monthlyBudget": int64(1000), "budgetStart": "2026-12-01", "deleteLocks": true, "extraSettings": map[string]any{"API_REQUESTS_PER_SECOND": "7"},
 		},

@@ -78,8 +78,8 @@ func TestEachIdentityHasTheRolesThatItNeeds(t *testing.T) {
 		},
 		"secrets of the handler": {
 			templates.Functions,
-			map[string]any{"dataSourceVaultSettings": map[string]any{"MOVES_SQL": "moves-sql"}, "otlpHeadersSecretName": "headers", "encryptionKeyName": "key"},
-			[]string{"func: Key Vault Secrets User: vaults/secrets headers", "func: Key Vault Secrets User: vaults/secrets key", "func: Key Vault Secrets User: vaults/secrets moves-sql"},
+			map[string]any{"dataSourceVaultSettings": map[string]any{"MOVES_SQL": "moves-sql"}, "notificationVaultSettings": map[string]any{"TEAMS_URL": "teams-url"}, "otlpHeadersSecretName": "headers", "encryptionKeyName": "key"},
+			[]string{"func: Key Vault Secrets User: vaults/secrets headers", "func: Key Vault Secrets User: vaults/secrets key", "func: Key Vault Secrets User: vaults/secrets moves-sql", "func: Key Vault Secrets User: vaults/secrets teams-url"},
 			nil,
 		},
 		"scaling by message count": {

@@ -130,6 +130,9 @@ param busNames object
 @description('Names of the settings that data sources of runbooks may use.')
 param dataSources array
 
+@description('Names of the settings that notification rules may use.')
+param notificationSettings array
+
 @description('Additional settings of the handler. They cannot replace settings of this template.')
 param extraSettings object
 
@@ -148,6 +151,11 @@ var settings = union(
     ? {}
     : {
         DATA_SOURCES: join(dataSources, ',')
+      },
+  empty(notificationSettings)
+    ? {}
+    : {
+        NOTIFICATION_SETTINGS: join(notificationSettings, ',')
       },
   // The default of the host is gRPC, which the handler does not support.
   empty(otlpEndpoint)

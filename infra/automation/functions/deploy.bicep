@@ -117,6 +117,9 @@ param dataSourceVaultSettings object = {}
 @description('Connections of data sources without a secret, such as a warehouse id or the URL of a blob: name of the setting to value. Runbooks can use only these settings and those of dataSourceVaultSettings.')
 param dataSourceSettings object = {}
 
+@description('URLs and keys of notifications: name of the setting to name of the Key Vault secret, which must exist. Notification rules can use only these settings.')
+param notificationVaultSettings object = {}
+
 @description('Name of the Key Vault secret with the encryption key of secret values, which must exist. Empty: runbooks with secrets are refused.')
 param encryptionKeyName string = ''
 
@@ -246,6 +249,7 @@ var allTags = union(
 // The headers authenticate at the collector, so they are a secret.
 var vaultSettings = union(
   dataSourceVaultSettings,
+  notificationVaultSettings,
   empty(otlpHeadersSecretName)
     ? {}
     : {
@@ -419,6 +423,7 @@ module app 'app.bicep' = {
     workerStartupSeconds: workerStartupSeconds
     otlpEndpoint: otlpEndpoint
     dataSources: map(items(union(dataSourceVaultSettings, dataSourceSettings)), source => source.key)
+    notificationSettings: map(items(notificationVaultSettings), setting => setting.key)
     extraSettings: union(
       extraSettings,
       dataSourceSettings,
