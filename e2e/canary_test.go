@@ -188,6 +188,8 @@ func (c *canaries) follow(l *list) {
 	c.must("runbook", "publish", c.path("found.yaml"), "--force")
 	add(30, 0, 10)
 	c.must("automation", "enable", "found")
+	c.must("notification", "add", "alarm", "--event", "failures", "--mail", "worker-01")
+	c.must("notification", "test", "alarm")
 	c.tick()
 	var batches api.Page[api.Batch]
 	if c.ask(&batches, "batch", "list", "--runbook", "found"); len(batches.Items) != 1 || batches.Items[0].MemberCount != 10 {
@@ -309,7 +311,7 @@ func (c *canaries) askEverything() {
 	if _, body := c.get("admin", base+"/openapi.json"); json.Unmarshal(body, &document) != nil || len(document.Paths) < 20 {
 		c.t.Fatalf("the description of the API has %d paths", len(document.Paths))
 	}
-	fill := map[string][]string{"/runbooks/{name}": {"moves", "found"}, "/runbooks/{name}/versions/{version}": {"1"}, "/workers/{id}": {"worker-01"}, "/batches/{id}/members/{member}": {"1", "2", "3"}}
+	fill := map[string][]string{"/runbooks/{name}": {"moves", "found"}, "/runbooks/{name}/versions/{version}": {"1"}, "/workers/{id}": {"worker-01"}, "/notifications/{name}": {"alarm"}, "/batches/{id}/members/{member}": {"1", "2", "3"}}
 	for _, b := range c.batches() {
 		fill["/batches/{id}"] = append(fill["/batches/{id}"], fmt.Sprint(b.ID))
 	}
@@ -422,7 +424,8 @@ func (c *canaries) messages() (all []api.UnprocessableMessage) {
 const changing = `auth login|auth logout|auth status|config set|config show|config path|completion|version|
 	runbook publish|runbook delete|runbook lint|runbook init|runbook schema|automation enable|automation disable|runbook confirm-additions|
 	batch create|batch set|batch check|batch advance|batch cancel|batch pause|batch resume|batch approve|batch add-members|batch remove-member|
-	batch confirm-removals|batch discard-removals|batch move-members|batch reschedule|batch update-members|member set|member clear-override|batch retry|batch skip-step|batch mark-done|messages replay|messages discard`
+	batch confirm-removals|batch discard-removals|batch move-members|batch reschedule|batch update-members|member set|member clear-override|batch retry|batch skip-step|batch mark-done|messages replay|messages discard|
+	notification add|notification test|notification remove`
 
 // runEverything runs each command that reads, in each form and as each role. A command that
 // the test does not know fails it.
@@ -466,7 +469,7 @@ func (c *canaries) runEverything() {
 		"batch audit": with(batches, "--all"), "batch removals": batches, "batch watch": {{"2", "--until-idle"}},
 		"batch report":  append(with(batches, "--format", "csv", "--file", "-"), with(batches, "--format", "html", "--file", "-")...),
 		"messages list": {{"--all"}, {"--status", "replayed"}, {"--status", "discarded"}}, "messages get": messages, "messages audit": {{"--all"}},
-		"me": {{}}, "worker list": one, "worker get": {{"worker-01"}}, "audit list": one,
+		"me": {{}}, "worker list": one, "worker get": {{"worker-01"}}, "notification list": one, "notification get": {{"alarm"}}, "notification deliveries": {{"alarm"}}, "audit list": one,
 	}
 	root := cli.NewRoot(command.Environment{})
 	others := strings.FieldsFunc(changing, func(r rune) bool { return strings.ContainsRune("|\n\t", r) })
