@@ -99,7 +99,7 @@ func sourceEvents(s store.SyncRecord) []Event {
 			key, since = strconv.FormatInt(s.LastGoodAt.Unix(), 10), " since "+stamp(*s.LastGoodAt)
 		}
 		about(api.EventSourceFailing, key, s.Runbook+": the data source cannot be read",
-			fmt.Sprintf("The data source of runbook %s has not been read%s. Show the error with matoolkit automation get %s.", s.Runbook, since, s.Runbook))
+			fmt.Sprintf("The data source of runbook %s has not been read%s. Show the error with matoolkit automation status %s.", s.Runbook, since, s.Runbook))
 	}
 	return events
 }
