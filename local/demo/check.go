@@ -111,7 +111,7 @@ func Check(b api.Batch, members []api.Member, rows []map[string]string, state te
 			}
 			continue
 		}
-		if m.Status != "active" {
+		if m.Status != api.MemberDone {
 			errs = append(errs, fmt.Errorf("%s is %s: %s", key, m.Status, m.Error))
 			continue
 		}
