@@ -201,7 +201,7 @@ func (c *caller) begin(members int) {
 	c.ask(http.MethodPost, "/api/runbooks", "application/yaml", simple, &answer)
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
-	_ = w.WriteField("runbookName", "simple") // a buffer takes everything
+	_ = w.WriteField("runbook", "simple") // a buffer takes everything
 	file := testenv.Must(w.CreateFormFile("file", "people.csv"))(c.t)
 	fmt.Fprintln(file, "Upn")
 	for i := range members {

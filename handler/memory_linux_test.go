@@ -78,7 +78,7 @@ func usesColumns(name string, n int) string {
 
 // form writes an upload of about size bytes. It calls wait before the upload ends.
 func (s shape) form(form *multipart.Writer, prefix string, size int, last string, wait func()) error {
-	if err := form.WriteField("runbookName", s.runbook); err != nil {
+	if err := form.WriteField("runbook", s.runbook); err != nil {
 		return err
 	}
 	part, err := form.CreateFormFile("file", "people.csv")

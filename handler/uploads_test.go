@@ -185,7 +185,7 @@ func TestPathsAsTheHostForwardsThem(t *testing.T) {
 	media, body := members(t, "percent")
 	ask(t, http.MethodPost, h.URL()+"/api/batches", token, media, body, &answer)
 	ask(t, http.MethodPost, h.URL()+"/api/batches/1/approve", token, "application/json", `{"phase":"50% done"}`, &answer)
-	if answer["phaseName"] != "50% done" {
+	if answer["phase"] != "50% done" {
 		t.Errorf("approved %v", answer)
 	}
 }
@@ -195,7 +195,7 @@ func members(t *testing.T, runbook string) (media, body string) {
 	t.Helper()
 	const boundary = "members"
 	var form bytes.Buffer
-	fmt.Fprintf(&form, "--%[1]s\r\nContent-Disposition: form-data; name=\"runbookName\"\r\n\r\n%[2]s\r\n--%[1]s\r\nContent-Disposition: form-data; name=\"file\"; filename=\"m.csv\"\r\n\r\nUpn\np@x\n\r\n--%[1]s--\r\n", boundary, runbook)
+	fmt.Fprintf(&form, "--%[1]s\r\nContent-Disposition: form-data; name=\"runbook\"\r\n\r\n%[2]s\r\n--%[1]s\r\nContent-Disposition: form-data; name=\"file\"; filename=\"m.csv\"\r\n\r\nUpn\np@x\n\r\n--%[1]s--\r\n", boundary, runbook)
 	return "multipart/form-data; boundary=" + boundary, form.String()
 }
 

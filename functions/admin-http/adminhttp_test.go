@@ -34,7 +34,7 @@ type route struct {
 
 // routes is every route.
 func routes(t *testing.T) []route {
-	media, csv := form(t, "runbookName", "rb", "file", "Key\nu1\n")
+	media, csv := form(t, "runbook", "rb", "file", "Key\nu1\n")
 	return append(slices.Concat(controlRoutes(t), automationRoutes(), versionRoutes(), workerRoutes(), auditRoutes()), []route{
 		{
 			request{"GET", "/api/runbooks?limit=5&continuationToken=t", "", "", ""},
@@ -192,7 +192,7 @@ func TestRoutesByRole(t *testing.T) {
 func TestAnswerHeaders(t *testing.T) {
 	t.Parallel()
 	f := newFixture()
-	media, csv := form(t, "file", "Key\n", "runbookName", "rb")
+	media, csv := form(t, "file", "Key\n", "runbook", "rb")
 	for _, tt := range []struct {
 		request
 		header, want string
@@ -238,7 +238,7 @@ func TestRefusedRequests(t *testing.T) {
 		media, body := form(t, parts...)
 		return request{"POST", "/api/batches", "admin", media, body}
 	}
-	broken := upload("runbookName", "rb", "file", "Key\n")
+	broken := upload("runbook", "rb", "file", "Key\n")
 	broken.body = broken.body[:len(broken.body)-10]
 	runbook := func(media, body string) request { return request{"POST", "/api/runbooks", "admin", media, body} }
 	get := func(path string) request { return request{"GET", path, "reader", "", ""} }
@@ -306,14 +306,14 @@ func TestRefusedRequests(t *testing.T) {
 
 		{"batch as JSON", request{"POST", "/api/batches", "admin", jsonMedia, "{}"}, 415, "unsupported_media_type", "multipart/form-data"},
 		{"batch without boundary", request{"POST", "/api/batches", "admin", "multipart/form-data", ""}, 415, "unsupported_media_type", ""},
-		{"batch with another part", upload("runbookName", "rb", "files", "x"), 400, "invalid", `part "files"`},
-		{"batch with a part twice", upload("runbookName", "rb", "runbookName", "rc"), 400, "invalid", "twice"},
-		{"batch without file", upload("runbookName", "rb"), 400, "invalid", "no part file"},
-		{"batch without name", upload("file", "x"), 400, "invalid", "no part runbookName, which names the runbook"},
-		{"batch with a blank name", upload("runbookName", " ", "file", "x"), 400, "invalid", "runbookName"},
-		{"batch with a long name", upload("runbookName", long, "file", "x"), 413, "too_large", "runbookName"},
-		{"file too large", upload("runbookName", "rb", "file", strings.Repeat("x", 1001)), 413, "too_large", "1000 bytes"},
-		{"request too large", upload("runbookName", "rb", "file", strings.Repeat("x", 9000)), 413, "too_large", "1000 bytes"},
+		{"batch with another part", upload("runbook", "rb", "files", "x"), 400, "invalid", `part "files"`},
+		{"batch with a part twice", upload("runbook", "rb", "runbook", "rc"), 400, "invalid", "twice"},
+		{"batch without file", upload("runbook", "rb"), 400, "invalid", "no part file"},
+		{"batch without name", upload("file", "x"), 400, "invalid", "no part runbook, which names the runbook"},
+		{"batch with a blank name", upload("runbook", " ", "file", "x"), 400, "invalid", "runbook"},
+		{"batch with a long name", upload("runbook", long, "file", "x"), 413, "too_large", "runbook"},
+		{"file too large", upload("runbook", "rb", "file", strings.Repeat("x", 1001)), 413, "too_large", "1000 bytes"},
+		{"request too large", upload("runbook", "rb", "file", strings.Repeat("x", 9000)), 413, "too_large", "1000 bytes"},
 		{"upload cut off", broken, 400, "invalid", "before it was complete"},
 
 		{"advance without a body", request{"POST", "/api/batches/7/advance", "admin", "", ""}, 400, "invalid", `the phase is missing: name the phase to start, as in {"phase": "cut-over"}`},
@@ -478,7 +478,7 @@ func TestHealthIsOpenAndKeptForAMoment(t *testing.T) {
 func TestRequestLogHoldsNoContent(t *testing.T) {
 	t.Parallel()
 	f := newFixture()
-	media, csv := form(t, "runbookName", "rb", "file", "Key\nvery-private\n")
+	media, csv := form(t, "runbook", "rb", "file", "Key\nvery-private\n")
 	f.send(request{"POST", "/api/batches", "admin", media, csv})
 	f.send(request{"GET", "/api/batches?status=very-private", "reader", "", ""})
 	f.send(request{"GET", "/api/runbooks/very-private", "bad", "", ""})

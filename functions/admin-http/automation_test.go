@@ -69,8 +69,8 @@ func automationRoutes() []route {
 		{send("PUT", "runbooks/rb/automation", `{"enabled":false}`), true, 200, `SetAutomation avery@contoso "rb" false []`, `"automationEnabled":false`},
 		{send("PUT", "runbooks/rb/automation", `{"enabled":true,"revision":"r1"}`), true, 200, `EnableAutomation avery@contoso "rb" "r1" []`, `"automationEnabled":true`},
 		{send("POST", "runbooks/rb/query/preview", ""), true, 200, `PreviewQuery avery@contoso "rb" 0`, `"sample":[{"Due":null}]`},
-		{send("POST", "runbooks/rb/query/preview", "{}"), true, 200, `PreviewQuery avery@contoso "rb" 0`, `"runbookName":"rb"`},
-		{send("POST", "runbooks/rb/query/preview", `{"limit":1000}`), true, 200, `PreviewQuery avery@contoso "rb" 1000`, `"runbookName":"rb"`},
+		{send("POST", "runbooks/rb/query/preview", "{}"), true, 200, `PreviewQuery avery@contoso "rb" 0`, `"runbook":"rb"`},
+		{send("POST", "runbooks/rb/query/preview", `{"limit":1000}`), true, 200, `PreviewQuery avery@contoso "rb" 1000`, `"runbook":"rb"`},
 		{send("GET", "runbooks/rb/additions", ""), false, 200, `HeldAdditions CALLER "rb" {}`, `"revision":"r1"`},
 		{send("GET", "runbooks/rb/additions?limit=2&continuationToken=l-2", ""), false, 200, `HeldAdditions CALLER "rb" {Limit:2 Continuation:l-2}`, `"revision":"r1"`},
 		{
@@ -78,7 +78,7 @@ func automationRoutes() []route {
 			true, 200,
 			`ConfirmAdditions avery@contoso "rb" "r1" "wave 1"`, `"confirmed":{"by":"avery@contoso"`,
 		},
-		{send("POST", "runbooks/rb/additions/confirm", ""), true, 200, `ConfirmAdditions avery@contoso "rb" "" ""`, `"runbookName":"rb"`},
+		{send("POST", "runbooks/rb/additions/confirm", ""), true, 200, `ConfirmAdditions avery@contoso "rb" "" ""`, `"runbook":"rb"`},
 		{
 			send("GET", "batches/7/removals?limit=2&continuationToken=2", ""),
 			false, 200,

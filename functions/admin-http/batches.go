@@ -21,13 +21,13 @@ func (a *server) createBatch(c *gin.Context) {
 	if !ok {
 		return
 	}
-	values, release, ok := a.form(c, part{name: "runbookName", limit: maxName, is: "names the runbook"}, part{name: "file", limit: a.MaxBody, is: csvOfMembers},
+	values, release, ok := a.form(c, part{name: "runbook", limit: maxName, is: "names the runbook"}, part{name: "file", limit: a.MaxBody, is: csvOfMembers},
 		part{name: "name", limit: maxDetail, optional: true}, part{name: "note", limit: maxDetail, optional: true}, part{name: "owner", limit: maxDetail, optional: true})
 	if !ok {
 		return
 	}
 	defer release()
-	text, err := io.ReadAll(values["runbookName"])
+	text, err := io.ReadAll(values["runbook"])
 	if err != nil {
 		fail(c, err)
 		return

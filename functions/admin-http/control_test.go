@@ -109,7 +109,7 @@ func controlRoutes(t *testing.T) []route {
 		{post("/reschedule", `{"batchStartTime":"2026-03-09","dryRun":true,"reason":"x"}`), true, 200, `Reschedule avery@contoso 7 "2026-03-09" "x" true`, `"dryRun":true`},
 		{request{"PATCH", "/api/batches/7", "", jsonMedia, `{"name":"Wave 3","reason":"x"}`}, true, 200, `UpdateBatch avery@contoso 7 name="Wave 3" "x" []`, `"id":7`},
 		{request{"PATCH", "/api/batches/7", "", jsonMedia, `{"note":""}`}, true, 200, `UpdateBatch avery@contoso 7 note="" "" []`, `"etag":"b2"`},
-		{post("/approve", `{"phase":"cut / over","reason":"x"}`), true, 200, `Approve avery@contoso 7 "cut / over" "x"`, `"phaseName":"cut / over"`},
+		{post("/approve", `{"phase":"cut / over","reason":"x"}`), true, 200, `Approve avery@contoso 7 "cut / over" "x"`, `"name":"cut / over"`},
 		{post("/retry", ""), true, 202, `Repair avery@contoso 7 {Action:retry Selection:{Member:0 Status: Phase: Step: Error: ErrorGroup:} MemberRef: Version: From: Result:[] Reason: DryRun:false}`, `"task":"t1","selection":{}`},
 		{
 			post("/retry", `{"memberId":3,"status":"failed","phase":"move","step":"copy","error":"Timed out","errorGroup":"g","version":"active","from":"new","reason":"x"}`),
@@ -236,7 +236,7 @@ func TestRefusedControl(t *testing.T) {
 		{"result too large", post("/steps/5/done", `{"reason":"x","result":"`+strings.Repeat("x", 200<<10)+`"}`), 413, "too_large", "at most 196608 are allowed"},
 
 		{"members as JSON", post("/members", "{}"), 415, "unsupported_media_type", "with the part file"},
-		{"members with a runbook", upload("runbookName", "rb", "file", "Key\n"), 400, "invalid", `part "runbookName"; it can have the part file`},
+		{"members with a runbook", upload("runbook", "rb", "file", "Key\n"), 400, "invalid", `part "runbook"; it can have the part file`},
 		{"members without file", upload(), 400, "invalid", "no part file, which holds the CSV"},
 		{"members twice", upload("file", "x", "file", "y"), 400, "invalid", "twice"},
 		{"members too large", upload("file", strings.Repeat("x", 1001)), 413, "too_large", "1000 bytes"},

@@ -128,7 +128,7 @@ func tour(c *contract, r *real) {
 	do("getVersion", http.StatusOK, of("name", "failing", "version", "1"))
 
 	// A batch in which one fails, is retried, skipped, marked.
-	do("createBatch", http.StatusCreated, file(wanted{}, "runbookName", "failing", "file", "UserId,Mail\nf1,a\nf2,fail\nf3,fail\nf4,fail\n"))
+	do("createBatch", http.StatusCreated, file(wanted{}, "runbook", "failing", "file", "UserId,Mail\nf1,a\nf2,fail\nf3,fail\nf4,fail\n"))
 	do("addMembers", http.StatusCreated, file(one, "file", "UserId,Mail\nu5,b\n"))
 	member := of("id", "1", "member", "f2")
 	tag := do("getMember", http.StatusOK, member)["etag"].(string)
@@ -159,7 +159,7 @@ func tour(c *contract, r *real) {
 	do("skipFailed", http.StatusOK, with(one, `{"dryRun":true}`))
 	do("retryFailed", http.StatusAccepted, with(one, `{"reason":"again"}`))
 
-	do("createBatch", http.StatusCreated, file(wanted{}, "runbookName", "gated", "file", "UserId,Mail\ng1,a\ng2,b\n"))
+	do("createBatch", http.StatusCreated, file(wanted{}, "runbook", "gated", "file", "UserId,Mail\ng1,a\ng2,b\n"))
 	do("approvePhase", http.StatusOK, with(of("id", "2"), `{"phase":"cut over"}`))
 	do("checkBatch", http.StatusAccepted, with(of("id", "2"), `{"member":"g1","reason":"corrected"}`))
 	do("checkBatch", http.StatusAccepted, of("id", "2"))

@@ -81,8 +81,8 @@ var filters = map[string]struct {
 	match func(got, want string) bool
 }{
 	"status":  {"status", strings.EqualFold},
-	"runbook": {"runbookName", func(got, want string) bool { return got == want }},
-	"phase":   {"phaseName", func(got, want string) bool { return got == want }},
+	"runbook": {"runbook", func(got, want string) bool { return got == want }},
+	"phase":   {"phase", func(got, want string) bool { return got == want }},
 	"member": {"memberId", func(got, want string) bool {
 		return got == strings.TrimPrefix(want, "id:") || strings.HasPrefix(want, "u")
 	}},
@@ -99,7 +99,7 @@ func instant(s string) time.Time {
 }
 
 // searched is the field of a list's items that search is about.
-var searched = map[string]string{"batches": "runbookName", "members": "memberKey", "steps": "memberKey", "runbooks": "name"}
+var searched = map[string]string{"batches": "runbook", "members": "memberKey", "steps": "memberKey", "runbooks": "name"}
 
 // obeyed holds an answer against what its address asks for.
 func obeyed(u *url.URL, body []byte) error {

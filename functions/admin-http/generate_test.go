@@ -26,7 +26,7 @@ func newKnown() *known { return &known{values: map[string][]string{}} }
 // their values.
 var fields = map[string][]string{
 	"etag": {"If-Match"}, "revision": {"revision"}, "continuationToken": {"continuationToken"}, "version": {"version", "from", "to"},
-	"phaseName": {"phase"}, "stepName": {"step"}, "memberId": {"memberId", "member"}, "memberKey": {"search", "member", "memberId"},
+	"phase": {"phase"}, "step": {"step"}, "memberId": {"memberId", "member"}, "memberKey": {"search", "member", "memberId"},
 }
 
 func (k *known) learn(s *sent) {
@@ -169,7 +169,7 @@ func (k *known) value(t *rapid.T, name string, s *openapi3.Schema) string {
 	if chance(t, 8, name+" strange") {
 		return rapid.SampledFrom(strange).Draw(t, name)
 	}
-	if name == "name" || name == "runbook" || name == "runbookName" {
+	if name == "name" || name == "runbook" {
 		return rapid.SampledFrom(runbookNames).Draw(t, name)
 	}
 	if values := k.of(name); len(values) > 0 && chance(t, 85, name+" known") {

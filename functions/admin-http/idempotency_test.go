@@ -62,7 +62,7 @@ func TestRequestIsCarriedOutOnceByItsKey(t *testing.T) {
 	}
 
 	upload := func(csv string) request { // each form has a boundary of its own
-		media, body := form(t, "runbookName", "moves", "file", csv)
+		media, body := form(t, "runbook", "moves", "file", csv)
 		return request{"POST", "/api/batches", admin, media, body}
 	}
 	var made, same api.Batch
@@ -96,7 +96,7 @@ func TestRequestIsCarriedOutOnceByItsKey(t *testing.T) {
 func TestKeyOfARequestIsVisibleASCII(t *testing.T) {
 	t.Parallel()
 	media, members := form(t, "file", "Key\n")
-	batchMedia, batch := form(t, "runbookName", "moves", "file", "Key\n")
+	batchMedia, batch := form(t, "runbook", "moves", "file", "Key\n")
 	for _, q := range []request{
 		{"POST", "/api/runbooks", "admin", "application/yaml", "name: x"},
 		{"POST", "/api/batches", "admin", batchMedia, batch},

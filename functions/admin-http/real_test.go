@@ -184,13 +184,13 @@ func TestOverTheRealSystem(t *testing.T) {
 
 	// Batches are made of good files only.
 	var batch api.Batch
-	media, body := form(t, "runbookName", "moves", "file", "UserId,Mail\nu1,\nu1,x\n")
+	media, body := form(t, "runbook", "moves", "file", "UserId,Mail\nu1,\nu1,x\n")
 	r.call(request{"POST", "/api/batches", admin, media, body}, 422, &p)
 	if len(p.Problems) != 1 || p.Problems[0].Line != 3 || p.Problems[0].Field != "UserId" {
 		t.Errorf("problem %+v", p)
 	}
 	for id := 1; id <= 3; id++ {
-		media, body = form(t, "runbookName", "moves", "file", "UserId,Mail\nu1,a\nu2,b\nu3,c\n")
+		media, body = form(t, "runbook", "moves", "file", "UserId,Mail\nu1,a\nu2,b\nu3,c\n")
 		header := r.call(request{"POST", "/api/batches?allowInOtherBatches=true", admin, media, body}, 201, &batch)
 		if batch.ID != id || header.Get("Location") != fmt.Sprintf("/api/batches/%d", id) {
 			t.Errorf("batch %d at %s", batch.ID, header.Get("Location"))
@@ -283,7 +283,7 @@ func TestControlOverTheRealSystem(t *testing.T) {
 	}
 	published := `{"overdueBehavior":"rerun","rerunInit":true,"yamlContent":` + quote(gated) + `}`
 	r.call(request{"POST", "/api/runbooks", admin, jsonMedia, published}, 201, nil)
-	media, body := form(t, "runbookName", "gated", "file", "UserId,Mail\nu1,a\nu2,b\n")
+	media, body := form(t, "runbook", "gated", "file", "UserId,Mail\nu1,a\nu2,b\n")
 	r.call(request{"POST", "/api/batches", admin, media, body}, 201, nil)
 
 	// A paused batch says by whom and why, and is not advanced.

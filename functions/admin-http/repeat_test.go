@@ -117,7 +117,7 @@ func TestRequestIsRepeatedAfterItsAnswerWasLost(t *testing.T) {
 	admin := r.token(automationID)
 	r.call(request{"POST", "/api/runbooks", admin, "application/yaml", moves}, 201, nil)
 	for i := range 20 {
-		media, body := form(t, "runbookName", "moves", "file", fmt.Sprintf("UserId,Mail\nu%d,a\nv%d,b\n", i, i))
+		media, body := form(t, "runbook", "moves", "file", fmt.Sprintf("UserId,Mail\nu%d,a\nv%d,b\n", i, i))
 		ctx, leave := context.WithCancel(t.Context())
 		id := uuid.NewString()
 		post := func(ctx context.Context) (*http.Response, error) {

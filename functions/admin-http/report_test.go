@@ -77,7 +77,7 @@ func TestReportOverTheRealSystem(t *testing.T) {
 	admin, reader := r.token(automationID), r.token(reportsID)
 	var b api.Batch
 	r.call(request{"POST", "/api/runbooks", admin, "application/yaml", moves}, 201, nil)
-	media, body := form(t, "runbookName", "moves", "file", "UserId,Mail\n=u1,a@contoso.com\n")
+	media, body := form(t, "runbook", "moves", "file", "UserId,Mail\n=u1,a@contoso.com\n")
 	r.call(request{"POST", "/api/batches", admin, media, body}, 201, &b)
 	for format, says := range map[string]string{"csv": "'=u1", "html": "</html>"} {
 		path := fmt.Sprintf("/api/batches/%d/report?format=%s", b.ID, format)

@@ -20,8 +20,8 @@ type AuditRecord struct {
 
 	Action       string          `json:"action"` // one of AuditActions
 	BatchID      int             `json:"batchId,omitempty"`
-	Runbook      string          `json:"runbookName,omitempty"`
-	Notification string          `json:"notificationName,omitempty"`
+	Runbook      string          `json:"runbook,omitempty"`
+	Notification string          `json:"notification,omitempty"`
 	Target       string          `json:"target,omitempty"` // what in the batch or of the runbook; the id of a message
 	Why          string          `json:"reason,omitempty"`
 	Before       json.RawMessage `json:"before,omitempty"`

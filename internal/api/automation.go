@@ -7,7 +7,7 @@ import (
 
 // Automation is the automation of a runbook: its setting and its last data source sync.
 type Automation struct {
-	RunbookName string     `json:"runbookName"`
+	RunbookName string     `json:"runbook"`
 	Idle        string     `json:"idle,omitempty"` // why nothing is done, whether it is on or off
 	Enabled     bool       `json:"automationEnabled"`
 	EnabledAt   *time.Time `json:"enabledAt"`
@@ -24,9 +24,9 @@ type Automation struct {
 	Rows         int                  `json:"rowCount"`
 	ProblemCount int                  `json:"problemCount"` // rows that were not used
 	Problems     []RowProblem         `json:"problems,omitempty"`
-	Held         []RemovalHoldSummary `json:"heldRemovals,omitempty"`
+	Held         []RemovalHoldSummary `json:"removalHolds,omitempty"`
 
-	Additions *AdditionHoldSummary `json:"heldAdditions,omitempty"`
+	Additions *AdditionHoldSummary `json:"additionHold,omitempty"`
 }
 
 // RowProblem is a row of a query's result that was not used, and why.
@@ -41,7 +41,7 @@ type RowProblem struct {
 // QueryPreview is the present result of a runbook's query and the plan of the next tick
 // with automation on.
 type QueryPreview struct {
-	RunbookName  string                       `json:"runbookName"`
+	RunbookName  string                       `json:"runbook"`
 	Version      int                          `json:"version"`
 	Enabled      bool                         `json:"automationEnabled"`
 	Milliseconds int64                        `json:"durationMs"`
@@ -52,7 +52,7 @@ type QueryPreview struct {
 	ProblemCount int                          `json:"problemCount"` // of rows that are not used
 	Problems     []RowProblem                 `json:"problems"`     // the first of them
 
-	Additions *PreviewAdditions `json:"heldAdditions,omitempty"` // nil: none would be held
+	Additions *PreviewAdditions `json:"additionHold,omitempty"` // nil: none would be held
 }
 
 // PreviewAdditions are the additions that the next tick would hold. Revision confirms them,

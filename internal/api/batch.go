@@ -11,7 +11,7 @@ type Batch struct {
 	Name              string              `json:"name,omitempty"` // of a batch from a data source without a name: the runbook and the start
 	Note              string              `json:"note,omitempty"`
 	Owner             string              `json:"owner,omitempty"`
-	RunbookName       string              `json:"runbookName"`
+	RunbookName       string              `json:"runbook"`
 	RunbookVersion    int                 `json:"runbookVersion"`
 	Status            string              `json:"status"` // one of BatchStatuses
 	IsManual          bool                `json:"isManual"`
@@ -29,7 +29,7 @@ type Batch struct {
 	Paused            *Attribution        `json:"paused,omitempty"`    // nil: it is not paused
 	Cancelled         *Attribution        `json:"cancelled,omitempty"` // set as soon as the cancellation is requested
 	Filling           bool                `json:"filling,omitempty"`   // its members are being written; nothing has begun
-	Held              *RemovalHoldSummary `json:"heldRemovals,omitempty"`
+	Held              *RemovalHoldSummary `json:"removalHold,omitempty"`
 	DiscardedRemovals int                 `json:"discardedRemovals,omitempty"`   // members whom the data source no longer returns and whose removal was discarded
 	WaitsFor          []WorkerWait        `json:"waitsFor,omitempty"`            // workers that do not work on its jobs now; left out in lists
 	Checks            *CheckCounts        `json:"checks,omitempty"`              // nil: its runbook has none; left out in lists
@@ -78,7 +78,7 @@ type Member struct {
 // next removal.
 type Phase struct {
 	ID             int          `json:"id"`
-	Name           string       `json:"phaseName"`
+	Name           string       `json:"name"`
 	Kind           string       `json:"kind"` // KindPhase, KindInit or KindRemoval
 	RunbookVersion int          `json:"runbookVersion"`
 	Status         string       `json:"status"`
@@ -104,12 +104,12 @@ type Phase struct {
 // Step is one step of one member, or one init step (MemberID 0).
 type Step struct {
 	ID             int64           `json:"id"`
-	Phase          string          `json:"phaseName"`
+	Phase          string          `json:"phase"`
 	RunbookVersion int             `json:"runbookVersion"` // that the step is of
 	MemberID       int             `json:"memberId"`
 	MemberKey      string          `json:"memberKey,omitempty"`
 	MemberDisplay  string          `json:"memberDisplay,omitempty"` // of the runbook's display column
-	Name           string          `json:"stepName"`
+	Name           string          `json:"step"`
 	Index          int             `json:"stepIndex"`
 	IsInit         bool            `json:"isInitStep"`
 	Kind           string          `json:"kind"`               // KindPhase, KindInit, KindOnComplete, KindRemoval or KindCheck
@@ -121,7 +121,7 @@ type Step struct {
 	Status         string          `json:"status"` // one of StepStatuses
 	JobID          string          `json:"jobId,omitempty"`
 	Result         json.RawMessage `json:"result,omitempty"`
-	Error          string          `json:"errorMessage,omitempty"`
+	Error          string          `json:"error,omitempty"`
 	DispatchedAt   *time.Time      `json:"dispatchedAt,omitempty"`
 	CompletedAt    *time.Time      `json:"completedAt,omitempty"`
 	TimeoutSeconds int             `json:"timeoutSeconds"` // of one job, from its dispatch to its result

@@ -21,7 +21,7 @@ type Check struct {
 	Name           string     `json:"check"`
 	Status         string     `json:"status"`             // one of CheckStatuses
 	Required       bool       `json:"required,omitempty"` // a member who waits for it starts no phase before it has passed
-	Error          string     `json:"errorMessage,omitempty"`
+	Error          string     `json:"error,omitempty"`
 	WorkerID       string     `json:"workerId"`
 	Function       string     `json:"functionName"`
 	RunbookVersion int        `json:"runbookVersion"` // that the check is of

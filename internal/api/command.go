@@ -42,7 +42,7 @@ type RescheduleResult struct {
 // PhaseMove is a phase that moves with the start of its batch.
 type PhaseMove struct {
 	PhaseID    int        `json:"phaseId"`
-	Phase      string     `json:"phaseName"`
+	Phase      string     `json:"phase"`
 	From       time.Time  `json:"from"`                 // when it was due
 	To         time.Time  `json:"to"`                   // when it is due
 	Due        bool       `json:"due"`                  // it is due at once
@@ -84,7 +84,7 @@ func UploadOptionsOf(options []UploadOption) UploadOptions {
 type UploadCheck struct {
 	DryRun    bool     `json:"dryRun"` // true
 	BatchID   int      `json:"batchId,omitempty"`
-	Runbook   string   `json:"runbookName"`
+	Runbook   string   `json:"runbook"`
 	Version   int      `json:"runbookVersion"`
 	Delimiter string   `json:"delimiter"`
 	Members   int      `json:"members"`           // that the upload would add

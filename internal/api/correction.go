@@ -37,8 +37,8 @@ type ColumnChange struct {
 type StepInFlight struct {
 	MemberID  int    `json:"memberId"`
 	MemberKey string `json:"memberKey"`
-	Phase     string `json:"phaseName"`
-	Step      string `json:"stepName"`
+	Phase     string `json:"phase"`
+	Step      string `json:"step"`
 }
 
 // MemberCorrection is the answer to the correction of a member.

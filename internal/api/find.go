@@ -10,7 +10,7 @@ const MaxFind = 200
 type FoundMember struct {
 	BatchID     int          `json:"batchId"`
 	BatchName   string       `json:"batchName,omitempty"`
-	RunbookName string       `json:"runbookName"`
+	RunbookName string       `json:"runbook"`
 	BatchStatus string       `json:"batchStatus"`
 	ID          int          `json:"memberId"`
 	Key         string       `json:"memberKey"`

@@ -43,7 +43,7 @@ type AdditionHoldSummary struct {
 
 // AdditionHold is an addition hold of a runbook, by batch, with a page of the people.
 type AdditionHold struct {
-	RunbookName string `json:"runbookName"`
+	RunbookName string `json:"runbook"`
 	AdditionHoldSummary
 	Starts []AdditionStart `json:"starts"`
 	Items  []HeldAddition  `json:"items"` // by key
@@ -65,7 +65,7 @@ type HeldAddition struct {
 
 // AdditionsConfirmation is an administrator's confirmation of a revision.
 type AdditionsConfirmation struct {
-	RunbookName string       `json:"runbookName"`
+	RunbookName string       `json:"runbook"`
 	Revision    string       `json:"revision"`
 	Confirmed   *Attribution `json:"confirmed"`
 }

@@ -32,7 +32,7 @@ type SortFields struct {
 // The lists that can be sorted. Times are compared to the second; letters by their code,
 // capitals first.
 var (
-	BatchSorts  = SortFields{[]string{"id", "runbookName", "status", "batchStartTime", "detectedAt", "memberCount"}, "-id"}
+	BatchSorts  = SortFields{[]string{"id", "runbook", "status", "batchStartTime", "detectedAt", "memberCount"}, "-id"}
 	MemberSorts = SortFields{[]string{"id", "memberKey", "status", "addedAt"}, "id"}
 	// StepSorts sort the runs that the steps are of; the id is the phase's and the member's.
 	StepSorts          = SortFields{[]string{"id", "memberId"}, "id"}

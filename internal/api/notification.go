@@ -32,7 +32,7 @@ const (
 type NotificationRequest struct {
 	Name          string                  `json:"name"`
 	Events        []string                `json:"events"` // of NotificationEvents
-	Runbook       string                  `json:"runbookName,omitempty"`
+	Runbook       string                  `json:"runbook,omitempty"`
 	Owner         string                  `json:"owner,omitempty"`
 	FailedPercent int                     `json:"failedPercent,omitempty"` // with EventFailures; 10 if it is 0
 	Target        NotificationTarget      `json:"target"`
@@ -86,8 +86,8 @@ type NotificationDelivery struct {
 	Text      string         `json:"text"`
 	Link      string         `json:"link,omitempty"`
 	BatchID   int            `json:"batchId,omitempty"`
-	Runbook   string         `json:"runbookName,omitempty"`
-	Phase     string         `json:"phaseName,omitempty"`
+	Runbook   string         `json:"runbook,omitempty"`
+	Phase     string         `json:"phase,omitempty"`
 	WorkerID  string         `json:"workerId,omitempty"`
 	Status    DeliveryStatus `json:"status"`
 	Attempts  int            `json:"attempts"`

@@ -15,13 +15,13 @@ type Runbook struct {
 	Enabled     bool            `json:"automationEnabled"`   // the scheduler creates its batches
 	LastError   string          `json:"lastError,omitempty"` // of the last tick, if it failed
 	LastErrorAt *time.Time      `json:"lastErrorAt,omitempty"`
-	Held        int             `json:"heldRemovals,omitempty"`  // batches of which removals are held
-	Additions   int             `json:"heldAdditions,omitempty"` // people whose addition is held
-	Warnings    []Diagnostic    `json:"warnings,omitempty"`      // only in the answer to a publish
-	Unchanged   bool            `json:"unchanged,omitempty"`     // the published text was active before
-	DryRun      bool            `json:"dryRun,omitempty"`        // nothing was stored: the version is the one that a publish would make
-	Changes     *VersionChanges `json:"changes,omitempty"`       // only in the answer to a publish
-	Replayed    bool            `json:"-"`                       // the idempotency key's request had been carried out before
+	Held        int             `json:"batchesHeld,omitempty"` // batches of which removals are held
+	Additions   int             `json:"peopleHeld,omitempty"`  // people whose addition is held
+	Warnings    []Diagnostic    `json:"warnings,omitempty"`    // only in the answer to a publish
+	Unchanged   bool            `json:"unchanged,omitempty"`   // the published text was active before
+	DryRun      bool            `json:"dryRun,omitempty"`      // nothing was stored: the version is the one that a publish would make
+	Changes     *VersionChanges `json:"changes,omitempty"`     // only in the answer to a publish
+	Replayed    bool            `json:"-"`                     // the idempotency key's request had been carried out before
 }
 
 // RunbookVersion is one version of a runbook with the options of its publish. YAML and

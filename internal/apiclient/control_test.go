@@ -138,7 +138,7 @@ func TestMembersAreSentAsAForm(t *testing.T) {
 	if _, err := c.AddMembers(t.Context(), 7, []byte("Key\nu1\n")); err != nil || len(parts) != 1 || parts["file"] != "Key\nu1\n" {
 		t.Errorf("sent %q, %v", parts, err)
 	}
-	if _, err := c.CreateBatch(t.Context(), "moves", []byte("Key\n")); err != nil || len(parts) != 2 || parts["runbookName"] != "moves" || parts["file"] != "Key\n" {
+	if _, err := c.CreateBatch(t.Context(), "moves", []byte("Key\n")); err != nil || len(parts) != 2 || parts["runbook"] != "moves" || parts["file"] != "Key\n" {
 		t.Errorf("sent %q, %v", parts, err)
 	}
 }

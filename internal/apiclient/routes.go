@@ -71,7 +71,7 @@ func (c *Client) CreateBatch(ctx context.Context, runbook string, csv []byte, op
 
 // creation has the fields of a form that creates a batch.
 func creation(runbook string, options []api.UploadOption) map[string]string {
-	fields := map[string]string{"runbookName": runbook}
+	fields := map[string]string{"runbook": runbook}
 	d := api.UploadOptionsOf(options).Details
 	for name, text := range map[string]*string{"name": d.Name, "note": d.Note, "owner": d.Owner} {
 		if text != nil {

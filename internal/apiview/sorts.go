@@ -19,7 +19,7 @@ type Sorting struct {
 // The sorting of each list.
 var (
 	BatchSorting = Sorting{api.BatchSorts, map[string]store.Field{
-		"id": store.FieldID, "runbookName": store.FieldRunbookName, "status": store.FieldStatus, "batchStartTime": store.FieldStartTime,
+		"id": store.FieldID, "runbook": store.FieldRunbookName, "status": store.FieldStatus, "batchStartTime": store.FieldStartTime,
 		"detectedAt": store.FieldDetectedAt, "memberCount": store.FieldMemberCount,
 	}}
 	MemberSorting = Sorting{api.MemberSorts, map[string]store.Field{

@@ -92,12 +92,12 @@ func TestAGateThatWaitsIsAnnouncedOnce(t *testing.T) {
 			wantPosts(t, r, "gate-waiting")
 			var body struct {
 				Data struct {
-					Link, PhaseName, Text string
-					BatchID               int
+					Link, Phase, Text string
+					BatchID           int
 				}
 			}
 			noError(t, json.Unmarshal(r.Posts()[0].Body, &body))
-			if d := body.Data; d.Link != fmt.Sprintf("https://console.example.com/batches/%d", id) || d.PhaseName != "second" || d.BatchID != id || !strings.Contains(d.Text, "it waits for an administrator's approval") {
+			if d := body.Data; d.Link != fmt.Sprintf("https://console.example.com/batches/%d", id) || d.Phase != "second" || d.BatchID != id || !strings.Contains(d.Text, "it waits for an administrator's approval") {
 				t.Errorf("%+v", d)
 			}
 			s.approve(id, "second")

@@ -120,7 +120,7 @@ func TestOtherListsAreSortedAtTheStore(t *testing.T) {
 		"batches " + batches(api.ListOptions{}):                                   "batches 4 3 2 1",
 		"id " + batches(api.ListOptions{Sort: "id"}):                              "id 1 2 3 4",
 		"detectedAt " + batches(api.ListOptions{Sort: "-detectedAt"}):             "detectedAt 4 3 2 1",
-		"runbook " + batches(api.ListOptions{Sort: "runbookName"}):                "runbook 2 3 1 4",
+		"runbook " + batches(api.ListOptions{Sort: "runbook"}):                    "runbook 2 3 1 4",
 		"start " + batches(api.ListOptions{Sort: "batchStartTime"}):               "start 1 2 3 4", // they have none
 		"search " + batches(api.ListOptions{Search: "be", Sort: "id"}):            "search 1 4",
 		"runbooks " + runbooks(api.ListOptions{}):                                 "runbooks Alpha alpine beta",

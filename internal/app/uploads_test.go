@@ -84,7 +84,7 @@ func TestADryRunSaysWhatAnUploadWouldDoAndWritesNothing(t *testing.T) {
 	before := must(w.store.Dump(w.ctx, ""))(t)
 
 	check := must(w.app.CheckMembers(w.ctx, 1, strings.NewReader(file), api.DelimitedBy("tab")))(t)
-	want := `{"dryRun":true,"batchId":1,"runbookName":"typed","runbookVersion":1,"delimiter":"tab","members":1,"present":["ada"]}`
+	want := `{"dryRun":true,"batchId":1,"runbook":"typed","runbookVersion":1,"delimiter":"tab","members":1,"present":["ada"]}`
 	if got, _ := json.Marshal(check); string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -92,7 +92,7 @@ func TestADryRunSaysWhatAnUploadWouldDoAndWritesNothing(t *testing.T) {
 		t.Errorf("a person in another batch: %v", err)
 	}
 	check = must(w.app.CheckBatch(w.ctx, "typed", strings.NewReader(file), api.AllowInOtherBatches))(t)
-	want = `{"dryRun":true,"runbookName":"typed","runbookVersion":1,"delimiter":"tab","members":2}`
+	want = `{"dryRun":true,"runbook":"typed","runbookVersion":1,"delimiter":"tab","members":2}`
 	if got, _ := json.Marshal(check); string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -231,7 +231,7 @@ func TestConfirmRemovalsAsks(t *testing.T) {
 				return
 			}
 			sent += string(body)
-			_, _ = io.WriteString(w, `{"id":7,"runbookName":"moves","status":"active","memberCount":4}`)
+			_, _ = io.WriteString(w, `{"id":7,"runbook":"moves","status":"active","memberCount":4}`)
 		}))
 		var out, notices strings.Builder
 		root := cli.NewRoot(command.Environment{
@@ -266,7 +266,7 @@ func TestMoveMembersAsks(t *testing.T) {
 			}
 			body, _ := io.ReadAll(r.Body)
 			sent = r.Method + " " + r.URL.Path + " " + string(body)
-			_, _ = io.WriteString(w, `{"id":7,"runbookName":"moves","status":"active","memberCount":4}`)
+			_, _ = io.WriteString(w, `{"id":7,"runbook":"moves","status":"active","memberCount":4}`)
 		}))
 		do := func(args ...string) (string, int) {
 			var out, notices strings.Builder
@@ -315,7 +315,7 @@ func TestRemovalsThatChangeWhileTheyAreRead(t *testing.T) {
 	}
 }
 
-const preview = `{"runbookName":"my moves","version":3,"automationEnabled":false,"durationMs":2345,"rowCount":812,
+const preview = `{"runbook":"my moves","version":3,"automationEnabled":false,"durationMs":2345,"rowCount":812,
 	"columns":["UserId","status","Aliases","Note","Due"],
 	"sample":[
 		{"UserId":17,"status":"failed","Aliases":["a@contoso.com", "b@contoso.com"],"Note":"","Due":null},
@@ -343,7 +343,7 @@ func TestPreviewFitsTheTerminal(t *testing.T) {
 		}
 		golden(t, "preview/"+name, strings.ReplaceAll(out, "\x1b", "ESC")+"-- notices --\n"+err)
 	}
-	out, err, status := fake(t, 200, "application/json", `{"runbookName":"moves","automationEnabled":true,"columns":["UserId"],"sample":[],"groups":[],"problems":[]}`).as(72, "query", "preview", "moves")
+	out, err, status := fake(t, 200, "application/json", `{"runbook":"moves","automationEnabled":true,"columns":["UserId"],"sample":[],"groups":[],"problems":[]}`).as(72, "query", "preview", "moves")
 	if status != 0 || !strings.Contains(out, "No batch would be created or changed.") || !strings.Contains(out, "0 rows, columns UserId") || strings.Contains(err, "off") {
 		t.Errorf("status %d: %s%s", status, out, err)
 	}

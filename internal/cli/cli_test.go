@@ -215,8 +215,8 @@ func TestChoicesInAnyCase(t *testing.T) {
 }
 
 const twoBatches = `{"items":[
-	{"id":2,"runbookName":"moves","runbookVersion":3,"status":"failed","memberCount":7,"detectedAt":"2026-01-02T03:04:05Z","createdBy":"ada\u001b[31m\n@contoso.com"},
-	{"id":1,"runbookName":"moves","runbookVersion":1,"status":"completed","memberCount":12,"detectedAt":"2026-01-02T03:04:05Z","completedAt":"2026-01-03T03:04:05Z"}
+	{"id":2,"runbook":"moves","runbookVersion":3,"status":"failed","memberCount":7,"detectedAt":"2026-01-02T03:04:05Z","createdBy":"ada\u001b[31m\n@contoso.com"},
+	{"id":1,"runbook":"moves","runbookVersion":1,"status":"completed","memberCount":12,"detectedAt":"2026-01-02T03:04:05Z","completedAt":"2026-01-03T03:04:05Z"}
 ],"continuationToken":"more"}`
 
 func TestTables(t *testing.T) {

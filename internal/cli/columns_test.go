@@ -18,13 +18,13 @@ const (
 		 "data":{"UserId":"bob@contoso.com","Size":12},"workerData":{"guid":"0f1e"},
 		 "error":"phase move: step \"copy\": the mailbox cannot be moved because there is a litigation hold on it, which an administrator of the source tenant has to remove first (MailboxOnHold)"}]}`
 	failedSteps = `{"items":[
-		{"id":20000007000,"phaseName":"move","runbookVersion":2,"kind":"phase","memberId":7,"memberKey":"bob@contoso.com","stepName":"check","functionName":"Test-Mailbox","workerId":"worker-01","status":"succeeded","dispatchedAt":"2026-01-02T05:00:00Z","completedAt":"2026-01-02T05:00:09Z","result":{"guid":"0f1e"}},
+		{"id":20000007000,"phase":"move","runbookVersion":2,"kind":"phase","memberId":7,"memberKey":"bob@contoso.com","step":"check","functionName":"Test-Mailbox","workerId":"worker-01","status":"succeeded","dispatchedAt":"2026-01-02T05:00:00Z","completedAt":"2026-01-02T05:00:09Z","result":{"guid":"0f1e"}},
 		` + failedStep + `]}`
-	failedStep = `{"id":20000007001,"phaseName":"move","runbookVersion":2,"kind":"phase","memberId":7,"memberKey":"bob@contoso.com","stepName":"copy","functionName":"New-MoveRequest","workerId":"worker-01","status":"failed","retryCount":3,"jobId":"b42-s20000007001","dispatchedAt":"2026-01-02T05:00:10Z","completedAt":"2026-01-02T05:04:05Z","params":{"UserId":"bob@contoso.com"},"errorMessage":"the mailbox cannot be moved because there is a litigation hold on it, which an administrator of the source tenant has to remove first (MailboxOnHold)"}`
+	failedStep = `{"id":20000007001,"phase":"move","runbookVersion":2,"kind":"phase","memberId":7,"memberKey":"bob@contoso.com","step":"copy","functionName":"New-MoveRequest","workerId":"worker-01","status":"failed","retryCount":3,"jobId":"b42-s20000007001","dispatchedAt":"2026-01-02T05:00:10Z","completedAt":"2026-01-02T05:04:05Z","params":{"UserId":"bob@contoso.com"},"error":"the mailbox cannot be moved because there is a litigation hold on it, which an administrator of the source tenant has to remove first (MailboxOnHold)"}`
 	movePhases = `{"items":[
-		{"id":1,"phaseName":"prepare","kind":"phase","runbookVersion":2,"status":"completed","members":25,"succeeded":23,"failed":2,"dispatchedAt":"2026-01-02T03:04:05Z","completedAt":"2026-01-02T03:06:05Z"},
-		{"id":2,"phaseName":"move","kind":"phase","runbookVersion":2,"status":"pending","members":23,"waiting":23}]}`
-	oneBatch = `{"id":42,"runbookName":"moves","runbookVersion":2,"status":"active","memberCount":25,"isManual":true,"currentPhase":"prepare","detectedAt":"2026-01-02T03:04:05Z","createdBy":"administrator@contoso.example"}`
+		{"id":1,"name":"prepare","kind":"phase","runbookVersion":2,"status":"completed","members":25,"succeeded":23,"failed":2,"dispatchedAt":"2026-01-02T03:04:05Z","completedAt":"2026-01-02T03:06:05Z"},
+		{"id":2,"name":"move","kind":"phase","runbookVersion":2,"status":"pending","members":23,"waiting":23}]}`
+	oneBatch = `{"id":42,"runbook":"moves","runbookVersion":2,"status":"active","memberCount":25,"isManual":true,"currentPhase":"prepare","detectedAt":"2026-01-02T03:04:05Z","createdBy":"administrator@contoso.example"}`
 )
 
 // batchAPI answers for one batch, whose members and steps it lists page by page, and keeps the
@@ -180,7 +180,7 @@ func TestDetails(t *testing.T) {
 	var member struct {
 		Key   string `json:"memberKey"`
 		Steps []struct {
-			Error string `json:"errorMessage"`
+			Error string `json:"error"`
 		}
 	}
 	check(t, json.Unmarshal([]byte(out), &member))

@@ -220,7 +220,7 @@ func TestCancelAndRemoveAsk(t *testing.T) {
 					changes = append(changes, r.Method+" "+r.URL.Path)
 				}
 				w.Header().Set("Content-Type", "application/json")
-				_, _ = io.WriteString(w, `{"id":7,"memberKey":"eve","runbookName":"moves","status":"active","memberCount":2}`)
+				_, _ = io.WriteString(w, `{"id":7,"memberKey":"eve","runbook":"moves","status":"active","memberCount":2}`)
 			}))
 			var out, notices strings.Builder
 			root := cli.NewRoot(command.Environment{
@@ -278,20 +278,20 @@ func TestNotes(t *testing.T) {
 		body string
 	}{
 		"phases": {[]string{"batch", "phases", "42"}, `{"items":[
-			{"id":1,"phaseName":"prepare","runbookVersion":1,"status":"completed","onComplete":"rolling_back","members":2,"succeeded":2},
-			{"id":2,"phaseName":"move","runbookVersion":1,"status":"superseded","reason":"superseded by version 2"},
-			{"id":3,"phaseName":"prepare","runbookVersion":2,"status":"skipped","reason":"past due when version 2 was published","approvalRequired":true},
-			{"id":4,"phaseName":"move","runbookVersion":2,"status":"pending","requireSuccess":99.5,"onComplete":"pending","waiting":2},
-			{"id":5,"phaseName":"end","runbookVersion":2,"status":"pending","approvalRequired":true,"approved":{"by":"ada"},"waiting":2}
+			{"id":1,"name":"prepare","runbookVersion":1,"status":"completed","onComplete":"rolling_back","members":2,"succeeded":2},
+			{"id":2,"name":"move","runbookVersion":1,"status":"superseded","reason":"superseded by version 2"},
+			{"id":3,"name":"prepare","runbookVersion":2,"status":"skipped","reason":"past due when version 2 was published","approvalRequired":true},
+			{"id":4,"name":"move","runbookVersion":2,"status":"pending","requireSuccess":99.5,"onComplete":"pending","waiting":2},
+			{"id":5,"name":"end","runbookVersion":2,"status":"pending","approvalRequired":true,"approved":{"by":"ada"},"waiting":2}
 		]}`},
 		"steps": {[]string{"batch", "steps", "42"}, `{"items":[
-			{"id":1,"phaseName":"move","memberId":7,"stepName":"copy","kind":"phase","status":"failed","errorMessage":"no answer by 10:00",
+			{"id":1,"phase":"move","memberId":7,"step":"copy","kind":"phase","status":"failed","error":"no answer by 10:00",
 			 "abandonedJobs":[{"jobId":"step-1-attempt-1","receivedAt":"2026-01-02T03:04:05Z","succeeded":true},
 			                  {"jobId":"step-1-retry-1","receivedAt":"2026-01-02T03:04:05Z","error":"gone"},{"jobId":"step-1-retry-2"}]},
-			{"id":2,"phaseName":"move","stepName":"count","kind":"on_complete","status":"skipped","resolved":{"by":"ada"}}
+			{"id":2,"phase":"move","step":"count","kind":"on_complete","status":"skipped","resolved":{"by":"ada"}}
 		]}`},
 		"member":     {[]string{"batch", "remove-member", "42", "7", "--yes"}, `{"id":7,"memberKey":"u7","status":"removed","removedAt":"2026-01-02T03:04:05Z"}`},
-		"cancelling": {[]string{"batch", "cancel", "42", "--yes"}, `{"id":42,"runbookName":"moves","status":"cancelling","memberCount":3,"detectedAt":"2026-01-02T03:04:05Z"}`},
+		"cancelling": {[]string{"batch", "cancel", "42", "--yes"}, `{"id":42,"runbook":"moves","status":"cancelling","memberCount":3,"detectedAt":"2026-01-02T03:04:05Z"}`},
 	} {
 		out, err, status := fake(t, 200, "application/json", tt.body).as(0, tt.args...)
 		if status != 0 {

@@ -112,11 +112,11 @@ func TestNoCSV(t *testing.T) {
 func TestFit(t *testing.T) {
 	t.Parallel()
 	const (
-		automation = `{"runbookName":"department-waves","automationEnabled":true,"enabledAt":"2026-01-02T03:04:05Z","enabledBy":"administrator@contoso.example","lastRunAt":"2026-01-02T03:04:05Z","rows":120,"problemCount":3,"heldRemovals":[{"batchId":7,"members":9,"of":10,"since":"2026-01-02T03:04:05Z","reason":"many"}]}`
+		automation = `{"runbook":"department-waves","automationEnabled":true,"enabledAt":"2026-01-02T03:04:05Z","enabledBy":"administrator@contoso.example","lastRunAt":"2026-01-02T03:04:05Z","rows":120,"problemCount":3,"removalHolds":[{"batchId":7,"members":9,"of":10,"since":"2026-01-02T03:04:05Z","reason":"many"}]}`
 		members    = `{"items":[
 			{"id":1,"memberKey":"somebody.with.a.long.name@contoso.example","status":"failed","phase":"prepare","failedAt":"2026-01-02T03:04:05Z","failedPhase":"prepare","failedStep":"move-mailbox","error":"the mailbox of 漢字漢字漢字 cannot be moved: there is a hold on it that has to be taken off first, by someone who may"},
 			{"id":2,"memberKey":"b@contoso.example","status":"removed","removedAt":"2026-01-02T03:04:05Z","removedBy":"administrator@contoso.example"}]}`
-		steps = `{"items":[{"id":20000002000,"phaseName":"prepare","runbookVersion":2,"kind":"phase","memberKey":"a@contoso.example","stepName":"move-mailbox","functionName":"New-ExchangeMoveRequest","status":"failed","retryCount":3,"completedAt":"2026-01-02T03:04:05Z","errorMessage":"there is a hold on it that has to be taken off first, by someone who may"}]}`
+		steps = `{"items":[{"id":20000002000,"phase":"prepare","runbookVersion":2,"kind":"phase","memberKey":"a@contoso.example","step":"move-mailbox","functionName":"New-ExchangeMoveRequest","status":"failed","retryCount":3,"completedAt":"2026-01-02T03:04:05Z","error":"there is a hold on it that has to be taken off first, by someone who may"}]}`
 	)
 	var all strings.Builder
 	for _, tt := range []struct {

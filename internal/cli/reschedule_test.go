@@ -50,8 +50,8 @@ func TestRescheduleAsks(t *testing.T) {
 			sent += string(body)
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, `{"batch":{"id":7,"batchStartTime":"2026-03-09T00:00:00Z"},"from":"2026-03-12T00:00:00Z","dryRun":true,"phases":[
-				{"phaseId":1,"phaseName":"prepare","from":"2026-03-10T00:00:00Z","to":"2026-03-07T00:00:00Z","due":true,"quietUntil":"2026-03-08T06:00:00Z"},
-				{"phaseId":2,"phaseName":"cut over","from":"2026-03-12T00:00:00Z","to":"2026-03-09T00:00:00Z","due":true,"reason":"it waits for an administrator's approval"}]}`)
+				{"phaseId":1,"phase":"prepare","from":"2026-03-10T00:00:00Z","to":"2026-03-07T00:00:00Z","due":true,"quietUntil":"2026-03-08T06:00:00Z"},
+				{"phaseId":2,"phase":"cut over","from":"2026-03-12T00:00:00Z","to":"2026-03-09T00:00:00Z","due":true,"reason":"it waits for an administrator's approval"}]}`)
 		}))
 		var out, notices strings.Builder
 		root := cli.NewRoot(command.Environment{

@@ -58,7 +58,7 @@ func (n *Notifier) newRule(request api.NotificationRequest) (store.NotificationR
 			return invalid("urgent has %q, which is not in events", clip(e))
 		}
 	}
-	for name, text := range map[string]string{"runbookName": r.Runbook, "owner": r.Owner, "linkUrl": r.LinkURL} {
+	for name, text := range map[string]string{"runbook": r.Runbook, "owner": r.Owner, "linkUrl": r.LinkURL} {
 		if len(text) > maxText {
 			return invalid("%s has %d bytes; at most %d are allowed", name, len(text), maxText)
 		}

@@ -55,8 +55,8 @@ type content struct {
 	Text    string `json:"text"`
 	Link    string `json:"link,omitempty"`
 	Batch   int    `json:"batchId,omitempty"`
-	Runbook string `json:"runbookName,omitempty"`
-	Phase   string `json:"phaseName,omitempty"`
+	Runbook string `json:"runbook,omitempty"`
+	Phase   string `json:"phase,omitempty"`
 	Worker  string `json:"workerId,omitempty"`
 }
 

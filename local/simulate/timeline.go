@@ -69,7 +69,7 @@ type Event struct {
 
 // Timeline is the result of a simulation.
 type Timeline struct {
-	Runbook  string    `json:"runbookName"`
+	Runbook  string    `json:"runbook"`
 	Begin    time.Time `json:"begin"`
 	End      time.Time `json:"end"`
 	Failing  int       `json:"failingCalls"` // findings in the runbook that make every call of a step fail
@@ -97,7 +97,7 @@ type Batch struct {
 
 // Phase is how a phase of a batch went; init is one, too.
 type Phase struct {
-	Name   string     `json:"phaseName"`
+	Name   string     `json:"phase"`
 	Offset string     `json:"offset,omitempty"` // empty: init
 	Status string     `json:"status"`
 	Reason string     `json:"reason,omitempty"`

@@ -84,7 +84,7 @@ const sortFields = "sort-fields"
 
 // fieldsOf are the fields of the API for the columns of tables with another name.
 var fieldsOf = map[string][]string{
-	"batch": {"id"}, "member": {"memberId", "id"}, "step": {"id"}, "runbook": {"runbookName"}, "start": {"batchStartTime"}, "created": {"detectedAt"},
+	"batch": {"id"}, "member": {"memberId", "id"}, "step": {"id"}, "runbook": {"runbook"}, "start": {"batchStartTime"}, "created": {"detectedAt"},
 	"members": {"memberCount"}, "key": {"memberKey"}, "added": {"addedAt"}, "published": {"createdAt"}, "by": {"publishedBy"}, "kept": {"storedAt"}, "type": {"messageType"},
 }
 
