@@ -148,6 +148,17 @@ func (a *Admin) Checks(ctx context.Context, by audit.Caller, batch int, o api.Li
 	if err := a.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadSteps, Batch: batch}); err != nil {
 		return api.Page[api.Check]{}, err
 	}
+	members := make([]int, len(page.Items))
+	for i, v := range page.Items {
+		members[i] = v.MemberID
+	}
+	shown, err := a.displays(ctx, &b.Doc, members)
+	if err != nil {
+		return api.Page[api.Check]{}, err
+	}
+	for i := range page.Items {
+		page.Items[i].MemberDisplay = shown[page.Items[i].MemberID]
+	}
 	return page, nil
 }
 
@@ -160,15 +171,11 @@ func (a *Admin) checkPage(ctx context.Context, b *model.Batch, filter store.RunF
 	}
 	page.Continuation = found.Continuation
 	for _, run := range found.Items {
-		rb, err := a.runbooks.Load(ctx, run.Doc.Runbook, run.Doc.Version)
+		views, err := a.checksOfRun(ctx, b, &run.Doc)
 		if err != nil {
 			return err
 		}
-		for index := range run.Doc.Steps {
-			view, err := apiview.Check(b, rb, &run.Doc, index)
-			if err != nil {
-				return err
-			}
+		for _, view := range views {
 			if status == "" || status == view.Status {
 				page.Items = append(page.Items, view)
 			}
@@ -177,29 +184,17 @@ func (a *Admin) checkPage(ctx context.Context, b *model.Batch, filter store.RunF
 	return nil
 }
 
-// countChecks counts the members of a batch by the results of their checks; nil where it has none.
-func (a *Admin) countChecks(ctx context.Context, b *model.Batch) (*api.CheckCounts, error) {
-	if b.Checks == nil {
-		return nil, nil
+// checksOfRun gives the checks of one member, in order.
+func (a *Admin) checksOfRun(ctx context.Context, b *model.Batch, run *model.Run) ([]api.Check, error) {
+	rb, err := a.runbooks.Load(ctx, run.Runbook, run.Version)
+	if err != nil {
+		return nil, err
 	}
-	v := &api.CheckCounts{RequestedAt: b.Checks.At, RequestedBy: b.Checks.By}
-	for _, count := range []struct {
-		of       *int
-		statuses []model.RunStatus
-	}{
-		{&v.Passed, []model.RunStatus{model.RunSucceeded}},
-		{&v.Failed, []model.RunStatus{model.RunFailed}},
-		{&v.Running, []model.RunStatus{model.RunWaiting, model.RunRunning}},
-	} {
-		var err error
-		if *count.of, err = a.store.CountRuns(ctx, b.ID, model.CheckPhase, count.statuses...); err != nil {
+	views := make([]api.Check, len(run.Steps))
+	for index := range run.Steps {
+		if views[index], err = apiview.Check(b, rb, run, index); err != nil {
 			return nil, err
 		}
 	}
-	if b.Status.Terminal() { // nothing ends them any more
-		v.Running = 0
-	}
-	v.NotRun = max(0, b.Members-b.Removed-v.Passed-v.Failed-v.Running)
-	v.Done = b.Status.Terminal() || b.Checks.Dispatched && v.Running == 0
-	return v, nil
+	return views, nil
 }

@@ -44,7 +44,7 @@ func (a *Admin) Batch(ctx context.Context, id int) (api.Batch, error) {
 	if view.WaitsFor, err = a.workers.WorkersWaitedFor(ctx, &b.Doc); err != nil {
 		return api.Batch{}, err
 	}
-	if view.Checks, err = a.countChecks(ctx, &b.Doc); err != nil {
+	if view.Checks, err = a.members.CountChecks(ctx, &b.Doc); err != nil {
 		return api.Batch{}, err
 	}
 	return view, nil
@@ -239,26 +239,41 @@ func (a *Admin) Steps(ctx context.Context, by audit.Caller, id int, o api.ListOp
 	return page, nil
 }
 
-// showMembers gives steps the display column of their members, with one query for every 200 members.
+// showMembers gives steps the display column of their members.
 func (a *Admin) showMembers(ctx context.Context, b *model.Batch, steps []api.Step) error {
+	members := make([]int, len(steps))
+	for i, s := range steps {
+		members[i] = s.MemberID
+	}
+	shown, err := a.displays(ctx, b, members)
+	for i := range steps {
+		steps[i].MemberDisplay = shown[steps[i].MemberID]
+	}
+	return err
+}
+
+// displays gives the display column of members, with one query for every 200 of them; none where the
+// batch shows no column. The number 0 stands for no member.
+func (a *Admin) displays(ctx context.Context, b *model.Batch, members []int) (map[int]string, error) {
 	if b.Display == "" {
-		return nil
+		return nil, nil
 	}
 	secrets, err := a.runbooks.SecretsOf(ctx, b)
 	if err != nil || slices.Contains(secrets, b.Display) {
-		return err
+		return nil, err
 	}
 	ids := map[int]bool{}
-	for _, s := range steps {
-		if s.MemberID != 0 {
-			ids[s.MemberID] = true
+	for _, id := range members {
+		if id != 0 {
+			ids[id] = true
 		}
 	}
 	values, err := a.store.MemberValues(ctx, b.ID, b.Display, slices.Sorted(maps.Keys(ids)))
-	for i := range steps {
-		steps[i].MemberDisplay = apiview.Display(b, values[steps[i].MemberID], secrets)
+	shown := map[int]string{}
+	for id, value := range values {
+		shown[id] = apiview.Display(b, value, secrets)
 	}
-	return err
+	return shown, err
 }
 
 // maxPagesPerList is how many pages of the store one page of a list reads at most. The store does not

@@ -79,6 +79,9 @@ func (r *reporting) begin(ctx context.Context, id int) error {
 		ID: b.ID, Name: apiview.Batch(*b).Name, Owner: b.Owner, Display: b.Display != "", Runbook: b.Runbook, Version: b.Version, Status: string(b.Status), Notes: reportNotes(b), CreatedBy: b.CreatedBy,
 		Start: b.StartTime, Completed: b.CompletedAt, Members: b.Members - b.Removed, Removed: b.Removed, Failed: b.Failed(), AsOf: r.head.AsOf,
 	}
+	if r.head.Checks, err = r.checks(ctx); err != nil {
+		return err
+	}
 	for _, p := range b.Phases {
 		view := apiview.Phase(p)
 		if err := r.admin.countMembers(ctx, b, p, &view); err != nil {
@@ -99,6 +102,20 @@ func (r *reporting) begin(ctx context.Context, id int) error {
 		r.head.Phases = append(r.head.Phases, phase)
 	}
 	return nil
+}
+
+// checks names the checks that the batch has, and counts the members by their results; nil where it has
+// none.
+func (r *reporting) checks(ctx context.Context) (*report.Checks, error) {
+	counts, err := r.admin.members.CountChecks(ctx, &r.batch)
+	if err != nil || counts == nil {
+		return nil, err
+	}
+	rb, err := r.admin.runbooks.Load(ctx, r.batch.Runbook, r.batch.Version)
+	if err != nil {
+		return nil, err
+	}
+	return &report.Checks{Names: checkNames(rb), Passed: counts.Passed, Failed: counts.Failed, Running: counts.Running, NotRun: counts.NotRun}, nil
 }
 
 // steps gives the steps that a phase execution has for each member.
@@ -229,17 +246,43 @@ func (r *reporting) writePage(ctx context.Context, w report.Writer, written []bo
 		}
 		byMember[run.Doc.Member] = append(byMember[run.Doc.Member], view)
 	}
+	checks, err := r.checksOfPage(ctx, page)
+	if err != nil {
+		return err
+	}
 	for _, m := range members {
 		written[m.Doc.ID] = true
 		v := apiview.Member(&r.batch, m.Doc, r.secret) // of whose data the report has the display column only
 		if err := w.Member(report.Member{
 			ID: v.ID, Key: v.Key, Display: v.Display, Status: v.Status, Phase: v.Phase, FailedIn: v.FailedIn, FailedStep: v.FailedStep, Error: v.Error,
-			AddedAt: v.AddedAt, FailedAt: v.FailedAt, RemovedAt: v.RemovedAt, RemovedBy: v.RemovedBy, Runs: byMember[v.ID], ReadAt: at,
+			AddedAt: v.AddedAt, FailedAt: v.FailedAt, RemovedAt: v.RemovedAt, RemovedBy: v.RemovedBy, Checks: checks[v.ID], Runs: byMember[v.ID], ReadAt: at,
 		}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// checksOfPage gives the last results of the checks of the members of one page, by member.
+func (r *reporting) checksOfPage(ctx context.Context, page int) (map[int][]report.Check, error) {
+	if r.head.Checks == nil {
+		return nil, nil
+	}
+	runs, err := r.admin.store.RunsOfPage(ctx, r.batch.ID, page, store.RunSelection{Phase: model.CheckPhase})
+	if err != nil {
+		return nil, err
+	}
+	byMember := map[int][]report.Check{}
+	for _, run := range runs {
+		views, err := r.admin.checksOfRun(ctx, &r.batch, &run.Doc)
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range views {
+			byMember[v.MemberID] = append(byMember[v.MemberID], report.Check{Name: v.Name, Status: v.Status, Error: v.Error})
+		}
+	}
+	return byMember, nil
 }
 
 // reportRun gives a run as the report shows it, with the status of each of the steps that its phase

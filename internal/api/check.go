@@ -18,6 +18,7 @@ var CheckStatuses = []string{CheckPassed, CheckFailed, CheckRunning, CheckSkippe
 type Check struct {
 	MemberID       int        `json:"memberId"`
 	MemberKey      string     `json:"memberKey"`
+	MemberDisplay  string     `json:"memberDisplay,omitempty"` // of the runbook's display column
 	Name           string     `json:"check"`
 	Status         string     `json:"status"`             // one of CheckStatuses
 	Required       bool       `json:"required,omitempty"` // a member who waits for it starts no phase before it has passed

@@ -12,6 +12,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/report"
 )
 
 // checked is a runbook with two checks, of which require makes the first required.
@@ -135,6 +136,9 @@ func TestARequiredCheckHoldsItsMemberBack(t *testing.T) {
 			s.script = taken("nobody")
 			s.repair(id, api.Repair{})
 		},
+		"marking the check as done": func(s *stage, id int) {
+			s.repair(id, api.Repair{Action: api.RepairDone, Reason: "freed by hand"})
+		},
 		"skipping the check": func(s *stage, id int) { s.repair(id, api.Repair{Action: api.RepairSkip, Reason: "known"}) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -157,6 +161,70 @@ func TestARequiredCheckHoldsItsMemberBack(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The errors of a batch name the checks that hold members back, in groups, and the checks that no member
+// waits for are not among them.
+func TestErrorsGroupTheRequiredChecksThatFailed(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.script = taken("Person 2")
+		s.script["License"] = always(`{"complete":false,"reason":"0 licences are free"}`)
+		b := s.createBatch(checked(true), people(25))
+		s.deliverAll()
+		e := must(s.app.Errors(s.ctx, reader, b.ID))(t)
+		if len(e.Groups) != 1 || e.Members != 7 {
+			t.Fatalf("%+v", e)
+		}
+		g := e.Groups[0]
+		if g.Count != 7 || g.Phase != "checks" || g.Step != "free" || g.Status != "failed" || !strings.Contains(g.ErrorGroup, "the name belongs to somebody else") || g.Examples[0].Key != "p002@x" {
+			t.Errorf("%+v", g)
+		}
+	})
+}
+
+// A check is listed with the display column of its member.
+func TestChecksShowTheDisplayColumn(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.script = taken("Person 2")
+		b := s.createBatch("display: Name"+checked(false), people(2))
+		s.deliverAll()
+		for _, c := range must(s.app.Checks(s.ctx, reader, b.ID, api.ListOptions{}))(t).Items {
+			if want := fmt.Sprintf("Person %d", c.MemberID); c.MemberDisplay != want {
+				t.Errorf("check %s of %s is of %q, want %q", c.Name, c.MemberKey, c.MemberDisplay, want)
+			}
+		}
+	})
+}
+
+// A report has the results of the checks of each member with the errors, from one query for a page.
+func TestTheReportHasTheResultsOfTheChecks(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.script = taken("Person 2")
+		b := s.createBatch(checked(false), people(60)) // two pages
+		s.deliverAll()
+		rows := s.readReport(b.ID)
+		for _, want := range []struct{ key, column, cell string }{
+			{"p001@x", "checks", "passed"},
+			{"p001@x", "checks / free", "passed"},
+			{"p001@x", "check errors", ""},
+			{"p001@x", "outcome", "not started"},
+			{"p002@x", "checks", "failed"},
+			{"p002@x", "checks / free", "failed"},
+			{"p002@x", "checks / license", "passed"},
+			{"p002@x", "check errors", "free: the name belongs to somebody else, expected a free name"},
+			{"p060@x", "checks", "passed"},
+		} {
+			if got, ok := rows[want.key][want.column]; !ok || got != want.cell {
+				t.Errorf("%s, %s: %q, want %q", want.key, want.column, got, want.cell)
+			}
+		}
+		page := s.report(b.ID, report.HTML)
+		for want, n := range map[string]int{"Checks of the members: 49 passed, 11 failed.": 1, "free: the name belongs to somebody else, expected a free name": 11} {
+			if got := strings.Count(page, want); got != n {
+				t.Errorf("%q is there %d times, want %d", want, got, n)
+			}
+		}
+	})
 }
 
 // A member whose required check still runs when a phase begins starts it once the check has passed.

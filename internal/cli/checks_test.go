@@ -41,9 +41,11 @@ func TestChecks(t *testing.T) {
 	p.type_(0, "batch", "check", "1")
 	p.type_(0, "batch", "check", "1", "--watch", "--output", "json")
 	p.type_(0, "batch", "audit", "1")
+	p.type_(0, "batch", "add-members", "1", p.file("late.csv", "UserId,Mail\nfred,f@x\n"))
+	p.type_(0, "batch", "create", "checked", p.file("next.csv", "UserId,Mail\ngus,g@x\n"))
 	p.type_(0, "runbook", "publish", p.file("moves.yaml", moves), "--force", "--quiet")
 	p.type_(0, "batch", "create", "moves", p.file("others.csv", "UserId,Mail\nfay,f@x\n"), "--quiet")
-	p.type_(5, "batch", "check", "2")
-	p.type_(0, "batch", "checks", "2")
+	p.type_(5, "batch", "check", "3")
+	p.type_(0, "batch", "checks", "3")
 	golden(t, "checks", p.plain(strings.ReplaceAll(p.String(), p.dir, "")))
 }

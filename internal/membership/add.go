@@ -55,7 +55,8 @@ func (r *Registrar) AddMembersFrom(ctx context.Context, by audit.Caller, batch i
 		return api.AddResult{}, err
 	}
 	r.log.InfoContext(ctx, "members added", logkey.BatchID, batch, logkey.Added, a.result.Added, logkey.Present, len(a.result.Present), logkey.By, by.Name, logkey.Repeated, u.repeats())
-	return a.result, nil
+	a.result.Batch.Checks, err = r.CountChecks(ctx, &a.batch.Doc)
+	return a.result, err
 }
 
 // readAddition reads the file of a request to add members, and the batch.

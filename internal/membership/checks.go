@@ -3,6 +3,7 @@ package membership
 import (
 	"context"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/engine/runstate"
 	"github.com/matoolkit/matoolkit/internal/model"
@@ -33,4 +34,31 @@ func (r *Registrar) CheckMember(ctx context.Context, b *model.Batch, m store.Ite
 	}
 	_, _, err := r.applier.Run(ctx, b.ID, c)
 	return err
+}
+
+// CountChecks counts the members of a batch by the results of their checks; nil where it has none.
+func (r *Registrar) CountChecks(ctx context.Context, b *model.Batch) (*api.CheckCounts, error) {
+	if b.Checks == nil {
+		return nil, nil
+	}
+	v := &api.CheckCounts{RequestedAt: b.Checks.At, RequestedBy: b.Checks.By}
+	for _, count := range []struct {
+		of       *int
+		statuses []model.RunStatus
+	}{
+		{&v.Passed, []model.RunStatus{model.RunSucceeded}},
+		{&v.Failed, []model.RunStatus{model.RunFailed}},
+		{&v.Running, []model.RunStatus{model.RunWaiting, model.RunRunning}},
+	} {
+		var err error
+		if *count.of, err = r.store.CountRuns(ctx, b.ID, model.CheckPhase, count.statuses...); err != nil {
+			return nil, err
+		}
+	}
+	if b.Status.Terminal() { // nothing ends them any more
+		v.Running = 0
+	}
+	v.NotRun = max(0, b.Members-b.Removed-v.Passed-v.Failed-v.Running)
+	v.Done = b.Status.Terminal() || b.Checks.Dispatched && v.Running == 0
+	return v, nil
 }

@@ -66,7 +66,8 @@ func (r *Registrar) createBatch(ctx context.Context, by audit.Caller, runbookNam
 	r.log.InfoContext(ctx, "batch created", logkey.BatchID, b.ID, logkey.Runbook, runbookName, logkey.Members, len(u.Rows), logkey.By, by.Name, logkey.Repeated, replayed)
 	view := apiview.Batch(b)
 	view.Warnings, view.Replayed = u.Warnings, replayed
-	return view, nil
+	view.Checks, err = r.CountChecks(ctx, &b)
+	return view, err
 }
 
 // creation is the request to create a batch.

@@ -32,6 +32,12 @@ func newCSV(w io.Writer, b Batch) (Writer, error) {
 		t.add("display")
 	}
 	t.add("outcome", "phase", "failed phase", "failed step", "error", "added at", "failed at", "removed at", "removed by")
+	if b.Checks != nil {
+		t.add("checks", "check errors")
+		for _, check := range b.Checks.Names {
+			t.add("checks / " + check)
+		}
+	}
 	for i, p := range b.Phases {
 		if len(p.Steps) == 0 {
 			continue
@@ -65,6 +71,12 @@ func (t *rows) Member(m Member) error {
 	}
 	t.add(m.Outcome(t.batch), m.Phase, m.FailedIn, m.FailedStep, m.Error,
 		stamp(m.AddedAt), stampIf(m.FailedAt), stampIf(m.RemovedAt), m.RemovedBy)
+	if checks := t.batch.Checks; checks != nil {
+		t.add(m.checked(), m.checkErrors())
+		for _, name := range checks.Names {
+			t.add(m.checkStatus(name))
+		}
+	}
 	for i, p := range t.phases {
 		if len(p.Steps) == 0 {
 			continue

@@ -17,7 +17,7 @@ var pageText string
 var pageStyle string
 
 // words are the short forms of statuses in narrow columns.
-var words = map[string]string{"succeeded": "ok", "at_worker": "at the worker", "waiting_for_retry": "waiting for retry", "poll_timeout": "poll timeout", "skipped_by_condition": "skipped by condition", "rolling_back": "rolling back"}
+var words = map[string]string{"succeeded": "ok", "at_worker": "at the worker", "waiting_for_retry": "waiting for retry", "poll_timeout": "poll timeout", "skipped_by_condition": "skipped by condition", "rolling_back": "rolling back", "not_run": "not run"}
 
 func word(status string) string {
 	if w, ok := words[status]; ok {
@@ -72,11 +72,12 @@ type column struct {
 type line struct {
 	Member
 	Outcome string
+	Checked *cell // nil: the batch has no checks
 	Cells   []cell
 }
 
 // cell is the run of a member in a phase: its status, the step at which it is or failed, and
-// its rollback.
+// its rollback. Of checks it has the errors of those that failed.
 type cell struct{ Status, Word, Step, Undone string }
 
 // used reports whether members took part in a phase. The columns of other phases are empty.
@@ -112,6 +113,10 @@ func (p *page) Member(m Member) error {
 	}
 	p.seen++
 	l := line{Member: m, Outcome: m.Outcome(p.b)}
+	if p.b.Checks != nil {
+		status := m.checked()
+		l.Checked = &cell{Status: status, Word: word(status), Step: m.checkErrors()}
+	}
 	for _, c := range p.cols {
 		l.Cells = append(l.Cells, cellOf(m.in(c.At), p.b.Phases[c.At]))
 	}

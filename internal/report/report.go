@@ -52,8 +52,15 @@ type Batch struct {
 	Members   int // without removed members
 	Failed    int // of them, in phases that have ended
 	Removed   int
+	Checks    *Checks // nil: the batch has none
 	Phases    []Phase
 	AsOf      time.Time
+}
+
+// Checks are the checks of the members. They have columns.
+type Checks struct {
+	Names                           []string // in order
+	Passed, Failed, Running, NotRun int      // members
 }
 
 // Phase is one execution of a phase. Phases with steps have columns.
@@ -84,6 +91,7 @@ type Member struct {
 	FailedAt   *time.Time
 	RemovedAt  *time.Time
 	RemovedBy  string
+	Checks     []Check
 	Runs       []Run
 	ReadAt     time.Time
 }
@@ -117,6 +125,14 @@ func (m *Member) Outcome(b Batch) string {
 		return "in progress"
 	}
 	return "not started"
+}
+
+// Check is the last result of a check of a member. One that is not among the checks of the batch is
+// of an earlier version.
+type Check struct {
+	Name   string
+	Status string // passed, failed, running, skipped or not_run
+	Error  string
 }
 
 // Run is the execution of a phase for a member.

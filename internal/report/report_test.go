@@ -28,7 +28,8 @@ var (
 func batch() report.Batch {
 	return report.Batch{
 		ID: 42, Name: "=wave <3>", Owner: "bea", Display: true, Runbook: "moves", Version: 3, Status: "active", CreatedBy: "ada@contoso", Start: &ten, Members: 4, Removed: 1, AsOf: ten,
-		Notes: []string{"Paused by ada: <throttled>."},
+		Notes:  []string{"Paused by ada: <throttled>."},
+		Checks: &report.Checks{Names: []string{"free", "=licence"}, Passed: 1, Failed: 1, NotRun: 2},
 		Phases: []report.Phase{
 			{Name: "init", Status: "completed", Members: 1, Succeeded: 1},
 			{Name: "move", Status: "superseded", Steps: []string{"new"}},
@@ -45,9 +46,10 @@ func members() []report.Member {
 	return []report.Member{
 		{
 			ID: 2, Key: "=cmd|' /C calc'!A0", Status: "failed", FailedIn: "move", FailedStep: "=copy", Error: "no,\n\"way\" </td><script>alert(1)</script>", AddedAt: nine, FailedAt: &ten, ReadAt: ten,
-			Runs: []report.Run{{Phase: 2, Status: "failed", Ended: &ten, Steps: []string{"succeeded", "failed"}, Undone: []report.Undone{{"undo", "stop", "succeeded"}, {"undo", "delete", "failed"}, {"other", "tell", "pending"}}}},
+			Checks: []report.Check{{Name: "free", Status: "failed", Error: "taken by <b>"}, {Name: "=licence", Status: "passed"}, {Name: "of version 2", Status: "failed"}},
+			Runs:   []report.Run{{Phase: 2, Status: "failed", Ended: &ten, Steps: []string{"succeeded", "failed"}, Undone: []report.Undone{{"undo", "stop", "succeeded"}, {"undo", "delete", "failed"}, {"other", "tell", "pending"}}}},
 		},
-		{ID: 1, Key: "p1@x", Display: "<Ann> =1", Status: "active", Phase: "move", AddedAt: nine, ReadAt: ten, Runs: []report.Run{{Phase: 2, Status: "running", Steps: []string{"succeeded", "polling"}}}},
+		{ID: 1, Key: "p1@x", Display: "<Ann> =1", Status: "active", Phase: "move", AddedAt: nine, ReadAt: ten, Checks: []report.Check{{Name: "free", Status: "passed"}, {Name: "=licence", Status: "skipped"}}, Runs: []report.Run{{Phase: 2, Status: "running", Steps: []string{"succeeded", "polling"}}}},
 		{
 			ID: 3, Key: "Zoë", Status: "removed", AddedAt: nine, RemovedAt: &ten, RemovedBy: "ada", ReadAt: ten,
 			Runs: []report.Run{{Phase: 3, Status: "succeeded", Ended: &ten, Steps: []string{"succeeded"}}, {Phase: 1, Status: "cancelled", Ended: &nine, Steps: []string{"cancelled"}}},
@@ -137,7 +139,7 @@ func TestHTMLHasAColumnForEachPhase(t *testing.T) {
 	for _, found := range regexp.MustCompile(`<th scope="col">([^<]*)</th>`).FindAllStringSubmatch(head, -1) {
 		columns = append(columns, found[1])
 	}
-	if got := strings.Join(columns, ", "); got != "Member, No., Outcome, Details, move (2), on_member_removed" {
+	if got := strings.Join(columns, ", "); got != "Member, No., Outcome, Details, Checks, move (2), on_member_removed" {
 		t.Errorf("columns %s", got)
 	}
 	for row := range strings.SplitSeq(strings.TrimSpace(body), "</tr>\n") {
@@ -157,6 +159,30 @@ func TestHTMLHasAColumnForEachPhase(t *testing.T) {
 	}
 	if strings.Contains(text, "max-content") {
 		t.Error("a table is wider than the page")
+	}
+}
+
+// A batch without checks has no columns for them, and says nothing about them.
+func TestBatchWithoutChecks(t *testing.T) {
+	t.Parallel()
+	b := batch()
+	b.Checks = nil
+	var without []report.Member
+	for _, m := range members() {
+		m.Checks = nil
+		without = append(without, m)
+	}
+	for _, f := range report.Formats {
+		_, body, _ := strings.Cut(strings.ReplaceAll(render(t, f, b, without), "checked", ""), "</style>")
+		if f == report.CSV {
+			body = render(t, f, b, without)
+		}
+		if strings.Contains(strings.ToLower(body), "check") {
+			t.Errorf("%s: %s", f, body)
+		}
+	}
+	if text := render(t, report.HTML, batch(), members()); !strings.Contains(text, "Checks of the members: 1 passed, 1 failed, 2 not run.") {
+		t.Error("the page does not count the members by their checks")
 	}
 }
 
@@ -187,6 +213,13 @@ func TestCSVRoundTrips(t *testing.T) {
 		{1, "move (2) / =copy", "failed"},
 		{1, "move (2) rolled back", "undo: stop succeeded, delete failed; other: tell pending"},
 		{1, "move / new", ""},
+		{1, "checks", "failed"},
+		{1, "check errors", "free: taken by <b>; of version 2"},
+		{1, "checks / free", "failed"},
+		{1, "checks / =licence", "passed"},
+		{2, "checks", "passed"},
+		{2, "checks / =licence", "skipped"},
+		{4, "checks", ""},
 		{2, "move (2)", "running"},
 		{3, "move / new", "cancelled"},
 		{3, "on_member_removed / close", "succeeded"},

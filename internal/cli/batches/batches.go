@@ -99,7 +99,11 @@ workers. The command refuses people who are in another batch and names that batc
 				return c.Located(args[1], err)
 			}
 			c.printWarnings(args[1], view.Warnings, nil)
-			return c.Done(view, c.BatchTable(view), fmt.Sprintf("matoolkit batch advance %d", view.ID),
+			next := fmt.Sprintf("matoolkit batch advance %d", view.ID)
+			if view.Checks != nil {
+				next = fmt.Sprintf("matoolkit batch checks %d", view.ID)
+			}
+			return c.Done(view, c.BatchTable(view), next,
 				"Created batch %d with %s.", view.ID, render.Count(view.MemberCount, "member"))
 		},
 	}

@@ -57,7 +57,11 @@ that has not ended are refused, and named with that batch.`,
 			c.printWarnings(args[1], view.Warnings, view.Present)
 			t := c.Table("batch", "added", "present", "members", "status")
 			t.Row(view.Batch.ID, view.Added, len(view.Present), render.MemberCount(view.Batch), render.BatchStatus(view.Batch))
-			return c.Done(view, t, fmt.Sprintf("matoolkit batch watch %d", id), "Added %s to batch %d.", render.Count(view.Added, "member"), id)
+			next := fmt.Sprintf("matoolkit batch watch %d", id)
+			if view.Batch.Checks != nil && view.Added > 0 {
+				next = fmt.Sprintf("matoolkit batch checks %d", id)
+			}
+			return c.Done(view, t, next, "Added %s to batch %d.", render.Count(view.Added, "member"), id)
 		},
 	}
 	u.flags(add)

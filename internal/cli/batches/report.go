@@ -19,8 +19,8 @@ func reportCommand(c *runner) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use: "report <id>", Short: "Write a report on a batch as CSV or HTML", Args: command.Needs("the id"),
-		Long: `Writes a report with the outcome of each member and the status of each step, to standard
-output or to a file.
+		Long: `Writes a report with the outcome of each member, the results of their checks and the status
+of each step, to standard output or to a file.
 
   csv   one row per member and one column per step, for a spreadsheet; no cell is a formula
   html  one page for readers without access to the system: the phases with their counts,

@@ -179,10 +179,13 @@ func checksNote(batch int, v api.CheckCounts) string {
 
 // CheckTable returns the table of checks.
 func (c *Printer) CheckTable(views ...api.Check) *Sheet {
-	t := c.Table("member", "check", "status", "required", "function", "version", "step", "checked", "error")
+	t := c.Table("member", "display", "check", "status", "required", "function", "version", "step", "checked", "error")
 	t.minor = []string{"version", "step", "function", "checked", "required"}
+	if !slices.ContainsFunc(views, func(v api.Check) bool { return v.MemberDisplay != "" }) {
+		t.extra = append(t.extra, "display")
+	}
 	for _, v := range views {
-		t.Row(v.MemberKey, v.Name, v.Status, v.Required, v.Function, v.RunbookVersion, v.StepID, v.CheckedAt, v.Error)
+		t.Row(v.MemberKey, v.MemberDisplay, v.Name, v.Status, v.Required, v.Function, v.RunbookVersion, v.StepID, v.CheckedAt, v.Error)
 	}
 	return t
 }
