@@ -12,7 +12,9 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/report"
+	"github.com/matoolkit/matoolkit/internal/store"
 )
 
 // checked is a runbook with two checks, of which require makes the first required.
@@ -451,5 +453,69 @@ func TestChecksThatCannotBeMadeAreRefused(t *testing.T) {
 		if c := s.batchOf(b.ID).Checks; c != nil {
 			t.Errorf("%+v", c)
 		}
+	})
+}
+
+// The end of a batch does not wait for checks, and ends them: what a worker still does only reads, and
+// nothing follows from it.
+func TestChecksEndWithTheirBatch(t *testing.T) {
+	for name, tt := range map[string]struct {
+		free  func(message.Job) (string, error)
+		after func(s *stage, id int)
+		want  string
+	}{
+		"a result":   {fails(errLost), func(s *stage, id int) { s.answers(1, "Free", `{"complete":true}`, nil) }, "1/free=passed 1/license=not_run"},
+		"a failure":  {fails(errLost), func(s *stage, id int) { s.answers(1, "Free", "", errNo) }, "1/free=failed 1/license=not_run"},
+		"a retry":    {fails(errNo), func(s *stage, _ int) { s.pass(2 * time.Minute) }, "1/free=not_run 1/license=not_run"},
+		"a deadline": {fails(errLost), func(s *stage, _ int) { s.pass(4 * time.Minute) }, "1/free=failed 1/license=not_run"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(t *testing.T, s *stage) {
+				s.script = taken("nobody")
+				s.script["Free"] = tt.free
+				b := s.createBatch(strings.Replace(checked(false), "function: Free, ", "function: Free, timeout: 2m, ", 1), people(1))
+				s.deliverAll()
+				s.advance(b.ID)
+				s.deliverAll()
+				s.advance(b.ID)
+				s.deliverAll()
+				s.wantStatus(b.ID, "completed")
+				if c := s.batchOf(b.ID).Checks; c.Running != 0 || c.NotRun != 1 || !c.Done {
+					t.Errorf("counts: %+v", c)
+				}
+				tt.after(s, b.ID)
+				s.deliverAll()
+				s.wantCalls(1, "Free New Go")
+				run := must(store.Read[model.Run](s.ctx, s.store, store.RunKey(b.ID, model.CheckPhase, 1)))(t)
+				if run.Doc.Status != model.RunCancelled || run.Doc.Error != model.ReasonEnded || run.Doc.Variables != nil {
+					t.Errorf("the checks are %s: %s", run.Doc.Status, run.Doc.Error)
+				}
+				// A message that asked for the checks, and comes again after the end, ends them, too.
+				if got := s.checkText(b.ID, api.ListOptions{}); got != tt.want && got != "1/free=not_run 1/license=not_run" {
+					t.Errorf("got %s, want %s", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// The workers are told of the cancellation of a batch that only has checks under way, and the checks end.
+func TestChecksAreCancelledBeforeAPhaseBegins(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.script = taken("nobody")
+		s.script["Free"] = fails(errNo) // and is retried after a minute
+		b := s.createBatch(checked(false), people(2))
+		s.deliverAll()
+		s.cancel(b.ID)
+		s.deliverAll()
+		s.wantStatus(b.ID, "cancelled")
+		for member := 1; member <= 2; member++ {
+			run := must(store.Read[model.Run](s.ctx, s.store, store.RunKey(b.ID, model.CheckPhase, member)))(t)
+			if run.Doc.Status != model.RunCancelled {
+				t.Errorf("the checks of member %d are %s", member, run.Doc.Status)
+			}
+		}
+		s.pass(2 * time.Minute)
+		s.wantCalls(1, "Free")
 	})
 }

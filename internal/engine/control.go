@@ -58,7 +58,7 @@ func onBatchCancelRequested(b *model.Batch, by model.Attribution, now time.Time)
 	case b.Status.Terminal():
 		return model.Decision{}, refuseEnded(b, "it cannot be cancelled")
 	}
-	begun := slices.ContainsFunc(b.Phases, func(p model.Phase) bool { return p.DispatchedAt != nil })
+	begun := b.Checks != nil && !b.Filling || slices.ContainsFunc(b.Phases, func(p model.Phase) bool { return p.DispatchedAt != nil })
 	b.ReleaseRevision = b.Revision
 	b.Status, b.Cancelled, b.Paused, b.Filling, b.RemovalHold, b.StoppedBy = model.BatchCancelling, &by, nil, false, nil, 0
 	for i := range b.Phases {

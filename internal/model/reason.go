@@ -5,3 +5,6 @@ const ReasonCancelled = "the batch is cancelled"
 
 // ReasonRemoved is the reason of what ends because its member was removed.
 const ReasonRemoved = "the member was removed"
+
+// ReasonEnded is why the checks of a batch that has ended are cancelled.
+const ReasonEnded = "the batch has ended"

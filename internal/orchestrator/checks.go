@@ -16,11 +16,14 @@ import (
 // checkPage starts the checks of the members of one page. A request that another one has followed is
 // out of date.
 func (o *Orchestrator) checkPage(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error) {
-	if b.Checks == nil || b.Checks.Task != m.Task || b.HasEnded() {
+	if b.Checks == nil || b.Checks.Task != m.Task || b.Status == model.BatchCancelling {
 		return false, nil
 	}
 	if m.Page < 1 || m.Page > b.PageCount() {
 		return false, message.Reject("batch %d has no page %d", b.ID, m.Page)
+	}
+	if b.Status.Terminal() {
+		return m.Page < b.PageCount(), o.endChecks(ctx, b.ID, m.Page)
 	}
 	members, err := o.store.MembersOfPage(ctx, b.ID, m.Page, "")
 	if err != nil {
@@ -42,6 +45,18 @@ func (o *Orchestrator) checkPage(ctx context.Context, b *model.Batch, m message.
 		return err == nil, err
 	}
 	return false, o.applier.Decide(ctx, b.ID, model.ChecksDispatched{Task: m.Task, Pages: m.Page})
+}
+
+// endChecks ends the checks of one page of a batch that has ended. A process that ended may have stored
+// them and not sent their jobs.
+func (o *Orchestrator) endChecks(ctx context.Context, batch, page int) error {
+	runs, err := o.store.RunsOfPage(ctx, batch, page, store.RunSelection{Phase: model.CheckPhase, Statuses: []model.RunStatus{model.RunWaiting, model.RunRunning}})
+	if err != nil {
+		return err
+	}
+	return forEach(ctx, runs, func(run store.Item[model.Run]) error {
+		return o.applier.Decide(ctx, batch, model.OnRun{Phase: run.Doc.Phase, Member: run.Doc.Member, RunEvent: model.RunCancelRequested{Reason: model.ReasonEnded}})
+	})
 }
 
 // sweepChecks asks for the checks of all members again, if the message that asked for them was lost.

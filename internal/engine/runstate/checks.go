@@ -48,6 +48,19 @@ func BeginChecks(s model.State, rb *runbook.Runbook, mode model.DispatchMode, ru
 // aside reports whether the run is of checks that its member does not wait for.
 func (t *transition) aside() bool { return t.run.Kind == model.KindCheck && !t.run.Holds }
 
+// noteBatchEnd cancels a run of checks for which no member waits if its batch has ended. The end of
+// the batch does not wait for it: the next result, poll, retry or deadline ends it.
+func (t *transition) noteBatchEnd() error {
+	if !t.aside() || t.run.Status.Terminal() {
+		return nil
+	}
+	b, err := t.state.LoadBatch()
+	if err == nil && b.Status.Terminal() && t.run.CancelReason == "" && t.mode != model.Cancelled {
+		t.run.CancelReason = model.ReasonEnded
+	}
+	return err
+}
+
 // failedChecks says which checks of the run failed, and why, the required ones first; empty where
 // none did.
 func (t *transition) failedChecks() string {

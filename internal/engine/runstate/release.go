@@ -55,8 +55,8 @@ func (t *transition) resume(paused time.Duration) error {
 
 // onCancelRequested cancels a run, at once where no job of it is in flight, else
 // with the job's result or deadline: what the job does must have ended before anything
-// undoes it. A waiting run that its member has not come to ends in its turn, when it
-// would have begun. What undoes or cleans up goes on to its end, also where it was paused:
+// undoes it. Checks that the member does not wait for end at once, as their jobs only read. A waiting
+// run that its member has not come to ends in its turn, when it would have begun. What undoes or cleans up goes on to its end, also where it was paused:
 // a cancelled batch is never resumed.
 func (t *transition) onCancelRequested(e model.RunCancelRequested) (model.Decision, error) {
 	if !isOpen(t.run) || t.run.Kind == model.KindRemoval {
@@ -74,7 +74,7 @@ func (t *transition) onCancelRequested(e model.RunCancelRequested) (model.Decisi
 			return t.cancelElsewhere()
 		}
 	}
-	if t.run.Status == model.RunRunning && t.step().JobInFlight() {
+	if t.run.Status == model.RunRunning && t.step().JobInFlight() && !t.aside() {
 		return t.cancelAfterJob(e)
 	}
 	t.end(model.RunCancelled, e.Reason)

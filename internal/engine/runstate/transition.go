@@ -129,8 +129,10 @@ func load(s model.State, on model.OnRun, ended SequenceEnded, now time.Time) (t 
 			return nil, false, err
 		}
 	}
-	t.mode, err = s.LoadDispatchMode()
-	return t, err == nil, err
+	if t.mode, err = s.LoadDispatchMode(); err != nil {
+		return nil, false, err
+	}
+	return t, true, t.noteBatchEnd()
 }
 
 // needsBatch reports whether the batch is loaded for an event on a run: a paused run is released
