@@ -78,6 +78,14 @@ func retries(batch int) command {
 	}}
 }
 
+// checks makes the checks of the members.
+func checks(batch int) command {
+	return command{name: fmt.Sprintf("check the members of batch %d", batch), run: func(ctx context.Context, a *app.App) error {
+		_, err := a.Check(ctx, ada, batch, 0, "")
+		return err
+	}}
+}
+
 // skips skips the first step of a member in a phase execution.
 func skips(batch, phase, member int) command {
 	return command{name: fmt.Sprintf("skip the first step of member %d in phase %d of batch %d", member, phase, batch), run: func(ctx context.Context, a *app.App) error {
@@ -134,9 +142,13 @@ func writeBatch(ctx context.Context, s store.Store, text string, people []string
 	}
 	b := engine.NewBatch(theBatch, rb, 1, len(people), &start, "ada", now)
 	writes := store.Writes{}
+	first := 0
+	if rb.HoldsMembers() {
+		first = model.CheckPhase
+	}
 	for i, person := range people {
 		writes = append(writes, store.Create(store.MemberKey(b.ID, i+1), model.Member{
-			ID: i + 1, Page: model.PageOf(i + 1), Key: person, Status: model.MemberActive, AddedAt: now,
+			ID: i + 1, Page: model.PageOf(i + 1), Key: person, Status: model.MemberActive, OpenPhase: first, AddedAt: now,
 			Data: map[string]json.RawMessage{"Upn": json.RawMessage(fmt.Sprintf("%q", person))},
 		}))
 	}

@@ -42,24 +42,37 @@ func (w *world) checkBegin(e execution, late bool) {
 // checkWaits checks that the step of a job waits for the job's result.
 func (w *world) checkWaits(j message.Job, what string) bool {
 	run, index, ok := w.run(j.BatchID, j.CorrelationData.StepExecutionID)
-	if ok && (enginetest.AwaitsJob(&run, index, j.IDInBatch()) || resolved(&run.Steps[index], j.IDInBatch())) {
+	if ok && (enginetest.AwaitsJob(&run, index, j.IDInBatch()) || resolved(&run.Steps[index], j.IDInBatch()) || lookedInVain(&run, index, j.IDInBatch())) {
 		return true
 	}
 	w.problem("job %s %s, and its step does not wait for it", w.jobName(j.BatchID, j.CorrelationData.StepExecutionID, j.JobID), what)
 	return false
 }
 
-// resolved reports whether an administrator resolved a step while a job of it was in flight.
-func resolved(s *model.Step, jobID string) bool {
-	return s.Resolved != nil && slices.ContainsFunc(s.Abandoned, func(a model.Abandoned) bool { return a.JobID == jobID })
+// lookedInVain reports whether a job only looks for checks that ended with their batch.
+func lookedInVain(run *model.Run, index int, jobID string) bool {
+	return run.Kind == model.KindCheck && !run.Holds && abandoned(&run.Steps[index], jobID)
 }
 
-// mayOverlap reports whether two jobs of a member may run at once: an administrator has resolved the
-// step of one of them, and neither undoes anything.
+// resolved reports whether an administrator resolved a step while a job of it was in flight.
+func resolved(s *model.Step, jobID string) bool {
+	return s.Resolved != nil && abandoned(s, jobID)
+}
+
+// abandoned reports whether a step no longer waits for a job.
+func abandoned(s *model.Step, jobID string) bool {
+	return slices.ContainsFunc(s.Abandoned, func(a model.Abandoned) bool { return a.JobID == jobID })
+}
+
+// mayOverlap reports whether two jobs of a member may run at once: one is of checks that the member does
+// not wait for, or an administrator has resolved the step of one of them, and neither undoes anything.
 func (w *world) mayOverlap(a, b message.Job) bool {
 	one := false
 	for _, j := range []message.Job{a, b} {
 		run, index, ok := w.run(j.BatchID, j.CorrelationData.StepExecutionID)
+		if ok && run.Kind == model.KindCheck && !run.Holds {
+			return true
+		}
 		if !ok || enginetest.Undoes(&run, index) {
 			return false
 		}
@@ -222,7 +235,9 @@ func (w *world) isPaused(batch int) bool {
 
 // checkMember: everybody is accounted for.
 func (b *stored) checkMember(w *world, m *model.Member) {
-	if m.OpenPhase != 0 || len(m.Queue) > 0 || m.Leaving && m.Removal != 0 {
+	unchecked := b.batch.Cancelled != nil && m.OpenPhase == model.CheckPhase && // the batch was cancelled before the checks began
+		!slices.ContainsFunc(b.runs, func(r *model.Run) bool { return r.Member == m.ID && r.Phase == model.CheckPhase })
+	if m.OpenPhase != 0 && !unchecked || len(m.Queue) > 0 || m.Leaving && m.Removal != 0 {
 		w.problem("the batch has ended, and %s is in phase execution %d, with %v to come; leaving: %v", m.Key, m.OpenPhase, m.Queue, m.Leaving)
 	}
 	failed, removal := false, model.RunStatus("")
@@ -234,7 +249,10 @@ func (b *stored) checkMember(w *world, m *model.Member) {
 			removal = run.Status
 			continue
 		}
-		failed = failed || run.Status == model.RunFailed
+		failed = failed || run.FailsMember()
+		if run.Kind == model.KindCheck && !run.Holds { // it ends with the batch
+			continue
+		}
 		if run.Status == model.RunCancelled && m.Status == model.MemberActive && b.batch.Cancelled == nil {
 			w.problem("%s takes part to the end, and the run in %s is cancelled: %s", m.Key, run.PhaseName, run.Error)
 		}

@@ -51,6 +51,11 @@ func (s *system) begin(ctx context.Context, w *world) error {
 	if err := writeBatch(ctx, w.store, s.versions[0], s.people, epoch.Add(s.start), epoch); err != nil {
 		return err
 	}
+	if strings.Contains(s.versions[0], "\nchecks:") {
+		if err := checks(theBatch).run(ctx, a); err != nil {
+			return err
+		}
+	}
 	return tick(ctx, a)
 }
 
@@ -142,6 +147,24 @@ rollbacks:
   undo: [{name: delete, worker_id: w1, function: Delete, params: {Name: "{{Upn}}"}, timeout: 30m}]
 `
 
+// looking is a runbook whose members wait for a check before they start, and have one that they do not
+// wait for.
+const looking = head + `
+checks:
+  - {name: free, worker_id: w1, function: Free, require: true, params: {Name: "{{Upn}}"}, timeout: 30m}
+  - {name: licensed, worker_id: w1, function: License, params: {Name: "{{Upn}}"}, timeout: 30m}
+phases:
+  - name: create
+    offset: T-0
+    steps:
+      - {name: new, worker_id: w1, function: New, params: {Name: "{{Upn}}"}, timeout: 30m}
+on_member_removed:
+  - {name: clean, worker_id: w1, function: Clean, params: {Name: "{{Upn}}"}, timeout: 30m}
+`
+
+// glancing is a runbook whose members wait for no check, which can run when their batch ends.
+var glancing = strings.Replace(looking, "require: true, ", "", 1)
+
 // prepared is undisturbed work of the administrator before anything else.
 func prepared(all ...command) func(context.Context, *world, *app.App) error {
 	return func(ctx context.Context, _ *world, a *app.App) error {
@@ -188,6 +211,13 @@ var systems = []*system{
 	{name: "groups of results", versions: []string{pair}, people: both, groups: true, budget: budget{crashes: 1}},
 	{name: "groups of results again", versions: []string{pair}, people: both, groups: true, budget: budget{repeats: 2}},
 	{name: "groups of results in between", versions: []string{pair}, people: both, groups: true, budget: budget{parks: 1}},
+	{name: "required checks", versions: []string{looking}, people: ann, budget: budget{failures: 1, repeats: 1}},
+	{name: "required checks and crashes", versions: []string{looking}, people: ann, budget: budget{crashes: 1}},
+	{name: "required checks and a retry", versions: []string{looking}, people: ann, budget: budget{failures: 1}, commands: []command{retries(theBatch)}},
+	{name: "required checks and a removal", versions: []string{looking}, people: ann, commands: []command{removes(theBatch, 1)}},
+	{name: "required checks and a cancellation", versions: []string{looking}, people: ann, commands: []command{cancels(theBatch)}},
+	{name: "checks that nobody waits for", versions: []string{glancing}, people: ann, budget: budget{failures: 1}},
+	{name: "checks in between", versions: []string{glancing}, people: ann, budget: budget{parks: 1, crashes: 1}},
 	{name: "one person for two batches", versions: []string{short}, prepare: prepared(creates("ann")), commands: []command{creates("ann", "bob"), removes(1, 1)}, budget: budget{parks: 2, crashes: 1}},
 	{name: "one person into two batches", versions: []string{short}, prepare: prepared(creates("bob"), creates("cem")), commands: []command{adds(1, "ann"), adds(2, "ann")}, budget: budget{parks: 2, crashes: 1}},
 
