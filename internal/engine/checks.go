@@ -73,7 +73,7 @@ func RefuseChecks(b *model.Batch, rb *runbook.Runbook) error {
 // meanwhile.
 func onChecksDispatched(b *model.Batch, e model.ChecksDispatched) model.Decision {
 	switch {
-	case b.Checks == nil || b.Checks.Task != e.Task:
+	case b.Checks == nil || b.Checks.Task != e.Task || b.HasEnded():
 		return model.Decision{Stale: true}
 	case b.Checks.Dispatched:
 		return model.Decision{Repeated: true}
