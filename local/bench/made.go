@@ -66,12 +66,12 @@ func verifyBatch(ctx context.Context, client *apiclient.Client, b api.Batch, id 
 	}
 	stayed := 0
 	for _, status := range seen {
-		if status == "active" {
+		if status == "done" {
 			stayed++
 		}
 	}
 	if len(seen) != brought+joined || stayed != brought+joined-left {
-		return fmt.Errorf("%d members, %d of them active", len(seen), stayed)
+		return fmt.Errorf("%d members, %d of them done", len(seen), stayed)
 	}
 	phases, err := client.Phases(ctx, id)
 	if err != nil {
