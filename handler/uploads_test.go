@@ -185,7 +185,7 @@ func TestPathsAsTheHostForwardsThem(t *testing.T) {
 	media, body := members(t, "percent")
 	ask(t, http.MethodPost, h.URL()+"/api/batches", token, media, body, &answer)
 	ask(t, http.MethodPost, h.URL()+"/api/batches/1/approve", token, "application/json", `{"phase":"50% done"}`, &answer)
-	if answer["phase"] != "50% done" {
+	if answer["name"] != "50% done" {
 		t.Errorf("approved %v", answer)
 	}
 }
