@@ -101,6 +101,9 @@ func (a *Admin) resolveStep(ctx context.Context, by audit.Caller, batch int, ste
 	return a.readStep(ctx, &b.Doc, key, index)
 }
 
+// errNoStep: the run or the step is not there. A missing runbook version is another error.
+var errNoStep = errors.New("admin: no such step")
+
 func noStep(batch int, stepID int64) error {
 	return problem.New(api.CodeNotFound, "batch %d has no step %d", batch, stepID)
 }
@@ -203,7 +206,7 @@ func (a *Admin) Step(ctx context.Context, by audit.Caller, batch int, stepID int
 		return api.Step{}, noStep(batch, stepID)
 	}
 	view, err := a.readStep(ctx, &b.Doc, store.RunKey(batch, phase, member), index)
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, errNoStep) {
 		return api.Step{}, noStep(batch, stepID)
 	}
 	if err != nil {
@@ -212,14 +215,14 @@ func (a *Admin) Step(ctx context.Context, by audit.Caller, batch int, stepID int
 	return view, a.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadSteps, Batch: batch})
 }
 
-// readStep gives the stored state of a step of a batch. It fails with store.ErrNotFound where there is none.
+// readStep gives the stored state of a step of a batch. It fails with errNoStep where there is none.
 func (a *Admin) readStep(ctx context.Context, b *model.Batch, key store.Key, index int) (api.Step, error) {
 	run, err := store.Read[model.Run](ctx, a.store, key)
+	if errors.Is(err, store.ErrNotFound) || err == nil && index >= len(run.Doc.Steps) {
+		return api.Step{}, errNoStep
+	}
 	if err != nil {
 		return api.Step{}, err
-	}
-	if index >= len(run.Doc.Steps) {
-		return api.Step{}, store.ErrNotFound
 	}
 	records, err := a.workers.ReadRecords(ctx, &run.Doc)
 	if err != nil {
