@@ -113,7 +113,7 @@ func (s *saga) refused(words []string, args ...string) {
 	}
 }
 
-// wrongParameterIsSeen: publishing names the parameter, and at night somebody forces it.
+// wrongParameterIsSeen: publishing names the parameter, and at night an administrator forces it.
 func (s *saga) wrongParameterIsSeen() {
 	s.t.Helper()
 	s.write("bad-day.yaml", []byte(badDayRunbook))

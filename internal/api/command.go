@@ -66,7 +66,7 @@ func AllowInOtherBatches(o *UploadOptions) { o.AllowInOtherBatches = true }
 // DelimitedBy names the delimiter of the file.
 func DelimitedBy(name string) UploadOption { return func(o *UploadOptions) { o.Delimiter = name } }
 
-// WithDetails gives a new batch details. Without an owner, whoever creates the batch is the owner.
+// WithDetails gives a new batch details. Without an owner, the creator of the batch is the owner.
 func WithDetails(d BatchDetails) UploadOption {
 	return func(o *UploadOptions) { o.Details = d }
 }

@@ -42,7 +42,7 @@ func taken(name string) script {
 		"New": always(`{"id":"u"}`),
 		"Free": func(j message.Job) (string, error) {
 			if strings.Contains(string(j.Parameters), name) {
-				return `{"complete":false,"reason":"the name belongs to somebody else, expected a free name"}`, nil
+				return `{"complete":false,"reason":"the name belongs to another user, expected a free name"}`, nil
 			}
 			return `{"complete":true,"data":{}}`, nil
 		},
@@ -77,7 +77,7 @@ func TestChecksAreMadeWhenABatchIsCreated(t *testing.T) {
 			t.Errorf("got %s\nwant %s", got, want)
 		}
 		failed := must(s.app.Checks(s.ctx, ada, b.ID, api.ListOptions{Status: api.CheckFailed}))(t).Items
-		if len(failed) != 1 || failed[0].MemberKey != "p002@x" || failed[0].Error != "the name belongs to somebody else, expected a free name" || failed[0].CheckedAt == nil {
+		if len(failed) != 1 || failed[0].MemberKey != "p002@x" || failed[0].Error != "the name belongs to another user, expected a free name" || failed[0].CheckedAt == nil {
 			t.Errorf("failed: %+v", failed)
 		}
 		if c := s.batchOf(b.ID).Checks; c == nil || c.Passed != 2 || c.Failed != 1 || c.Running != 0 || c.NotRun != 0 || !c.Done {
@@ -178,7 +178,7 @@ func TestErrorsGroupTheRequiredChecksThatFailed(t *testing.T) {
 			t.Fatalf("%+v", e)
 		}
 		g := e.Groups[0]
-		if g.Count != 7 || g.Phase != "checks" || g.Step != "free" || g.Status != "failed" || !strings.Contains(g.ErrorGroup, "the name belongs to somebody else") || g.Examples[0].Key != "p002@x" {
+		if g.Count != 7 || g.Phase != "checks" || g.Step != "free" || g.Status != "failed" || !strings.Contains(g.ErrorGroup, "the name belongs to another user") || g.Examples[0].Key != "p002@x" {
 			t.Errorf("%+v", g)
 		}
 	})
@@ -213,7 +213,7 @@ func TestTheReportHasTheResultsOfTheChecks(t *testing.T) {
 			{"p002@x", "checks", "failed"},
 			{"p002@x", "checks / free", "failed"},
 			{"p002@x", "checks / license", "passed"},
-			{"p002@x", "check errors", "free: the name belongs to somebody else, expected a free name"},
+			{"p002@x", "check errors", "free: the name belongs to another user, expected a free name"},
 			{"p060@x", "checks", "passed"},
 		} {
 			if got, ok := rows[want.key][want.column]; !ok || got != want.cell {
@@ -221,7 +221,7 @@ func TestTheReportHasTheResultsOfTheChecks(t *testing.T) {
 			}
 		}
 		page := s.report(b.ID, report.HTML)
-		for want, n := range map[string]int{"Checks of the members: 49 passed, 11 failed.": 1, "free: the name belongs to somebody else, expected a free name": 11} {
+		for want, n := range map[string]int{"Checks of the members: 49 passed, 11 failed.": 1, "free: the name belongs to another user, expected a free name": 11} {
 			if got := strings.Count(page, want); got != n {
 				t.Errorf("%q is there %d times, want %d", want, got, n)
 			}

@@ -19,8 +19,8 @@ var Roles = []string{RoleReader, RoleOperator, RoleApprover, RoleAdmin}
 // Permission is what a route requires of its caller.
 type Permission string
 
-// The permissions. Each role but Admin has few of them, and no two of Operator and Approver
-// include each other: who drives a batch does not decide on its gates.
+// The permissions. Operator and Approver do not include each other: the person who drives a batch does
+// not decide on its gates.
 const (
 	Read       Permission = "read"
 	Operate    Permission = "operate"
