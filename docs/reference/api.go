@@ -24,13 +24,16 @@ type operation struct {
 	Responses   map[string]yaml.Node `yaml:"responses"`
 }
 
-// readAPI reads the operations of the OpenAPI document, in its order.
+// readAPI reads the description of the OpenAPI document and its operations, in their order.
 func readAPI(root string) (any, error) {
 	data, err := os.ReadFile(filepath.Join(root, "functions", "admin-http", "openapi.yaml"))
 	if err != nil {
 		return nil, err
 	}
 	var document struct {
+		Info struct {
+			Description string `yaml:"description"`
+		} `yaml:"info"`
 		Paths yaml.Node `yaml:"paths"`
 	}
 	if err := yaml.Unmarshal(data, &document); err != nil {
@@ -55,7 +58,10 @@ func readAPI(root string) (any, error) {
 			routes = append(routes, r)
 		}
 	}
-	return routes, nil
+	return struct {
+		Description string
+		Routes      []route
+	}{strings.TrimSpace(document.Info.Description), routes}, nil
 }
 
 // requiredRole is how a description says which callers the API accepts. A GET without it requires
@@ -77,7 +83,7 @@ func (o operation) route(method, path string) (route, error) {
 	for status := range o.Responses {
 		if status < "300" {
 			success = append(success, status)
-		} else {
+		} else if status != "default" {
 			problems = append(problems, status)
 		}
 	}

@@ -190,9 +190,11 @@ An output that no step has given is null. The step fails without a retry if the 
 {{template "generated"}}
 The handler serves the OpenAPI document at ` + "`/api/openapi.json`" + `. A caller with the app role Admin may also call the routes of the role Reader. Failed requests have a problem document with a [code](problem-codes.md).
 
+{{.Description}}
+
 | route | | role | success | problems |
 |---|---|---|---|---|
-{{- range .}}
+{{- range .Routes}}
 | {{code (print .Method " " .Path)}} | {{sentence .Summary}} | {{if .Role}}{{.Role}}{{else}}none{{end}} | {{.Success}} | {{.Problems}} |
 {{- end}}
 {{end}}

@@ -321,6 +321,7 @@ func TestErrors(t *testing.T) {
 		{"a problem document", problem(422, "invalid"), apiclient.Error{Status: 422, Code: "invalid", Detail: "why", TraceID: "t1", Problems: []api.InputProblem{{Line: 3, Message: "bad"}}}},
 		{"an error of something else", answer(404, "text/html", "<html>"), apiclient.Error{Status: 404, Code: apiclient.CodeNotTheAPI, Detail: "URL answered 404 Not Found, but not as the admin API does"}},
 		{"a problem document cut off", answer(400, "application/problem+json", `{"error":`), apiclient.Error{Status: 400, Code: apiclient.CodeNotTheAPI, Detail: "URL answered 400 Bad Request, but not as the admin API does"}},
+		{"a body replaced by a gateway", answer(500, "text/html", "<html>", "X-Trace-Id", "4bf9"), apiclient.Error{Status: 500, Code: apiclient.CodeNotTheAPI, TraceID: "4bf9", Detail: "URL answered 500 Internal Server Error, but not as the admin API does"}},
 		{"a sign-in page", answer(302, "text/html", "", "Location", "https://login.example.org"), apiclient.Error{Status: 302, Code: apiclient.CodeNotTheAPI, Detail: "URL answered 302 Found, but not as the admin API does; it redirects"}},
 		{"a page", answer(200, "text/html", "<html>"), apiclient.Error{Status: 200, Code: apiclient.CodeNotTheAPI, Detail: "URL answered, but not as the admin API does"}},
 	} {

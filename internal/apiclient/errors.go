@@ -50,14 +50,15 @@ func (e *Error) Temporary() bool {
 }
 
 // refusal reads the problem document of an answer. Any other body came from a
-// program between the client and the API: a gateway, a sign-in page, another program on the port.
+// program between the client and the API: a gateway, a sign-in page, another program on the port. The
+// header has the trace id if such a program replaced the body of the API.
 func refusal(r *http.Response, body []byte, where string) *Error {
 	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	var p api.Problem
 	if media == "application/problem+json" && json.Unmarshal(body, &p) == nil && p.Error != "" {
 		return &Error{Status: r.StatusCode, Code: string(p.Error), Detail: p.Detail, TraceID: p.TraceID, Problems: p.Problems, NextPhase: p.NextPhase}
 	}
-	e := &Error{Status: r.StatusCode, Code: CodeNotTheAPI, Detail: fmt.Sprintf("%s answered %s, but not as the admin API does", where, r.Status)}
+	e := &Error{Status: r.StatusCode, Code: CodeNotTheAPI, TraceID: r.Header.Get("X-Trace-Id"), Detail: fmt.Sprintf("%s answered %s, but not as the admin API does", where, r.Status)}
 	if location := r.Header.Get("Location"); location != "" {
 		e.Detail += "; it redirects"
 	}
