@@ -53,7 +53,7 @@ func (a *Admin) Advance(ctx context.Context, by audit.Caller, id int, phase stri
 	if ds[0].Batch != nil {
 		a.log.InfoContext(ctx, "batch advanced", logkey.BatchID, id, logkey.Phase, next.CurrentPhase, logkey.By, by.Name)
 	}
-	view := api.AdvanceResult{Batch: apiview.Batch(*next), Advanced: next.CurrentPhase, Members: activeMembers(next), Repeated: ds[0].Repeated, Remaining: append([]string{}, next.Remaining()...)}
+	view := api.AdvanceResult{Batch: apiview.Batch(*next, a.now()), Advanced: next.CurrentPhase, Members: next.Active(), Repeated: ds[0].Repeated, Remaining: append([]string{}, next.Remaining()...)}
 	view.Batch.ETag, view.NextPhase = apiview.ETag(s.BatchItem().ETag), next.Next()
 	if p := next.Current(); p != nil {
 		view.Phase = apiview.Phase(*p)

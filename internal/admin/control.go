@@ -151,7 +151,7 @@ func (a *Admin) control(ctx context.Context, by audit.Caller, batch int, c *comm
 	if err := a.applier.AnnounceUpcoming(ctx, next); err != nil {
 		return api.Batch{}, err
 	}
-	return apiview.Batch(*next), nil
+	return apiview.Batch(*next, a.now()), nil
 }
 
 // commandRecord stores the audit record of a command.

@@ -116,7 +116,7 @@ func (a *Admin) foundIn(ctx context.Context, by audit.Caller, batch int, text st
 	if err := a.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadMembers, Batch: batch}); err != nil {
 		return nil, err
 	}
-	summary := apiview.Batch(b.Doc)
+	summary := apiview.Batch(b.Doc, a.now())
 	var views []api.FoundMember
 	for _, m := range found {
 		matched, ok := matchedBy(&m.Doc, &b.Doc, secrets, model.FoldText(text))

@@ -28,7 +28,15 @@ func (a *Admin) Batches(ctx context.Context, o api.ListOptions) (api.Page[api.Ba
 	}
 	page := api.Page[api.Batch]{Items: []api.Batch{}, Continuation: found.Continuation}
 	for _, i := range found.Items {
-		page.Items = append(page.Items, apiview.BatchSummary(i.Doc))
+		view := apiview.BatchSummary(i.Doc, a.now())
+		if view.WaitingReason == nil {
+			waits, err := a.workers.RecentWaits(ctx, i.Doc.Outline())
+			if err != nil {
+				return api.Page[api.Batch]{}, err
+			}
+			apiview.AddWorkerWait(&view, waits)
+		}
+		page.Items = append(page.Items, view)
 	}
 	return page, nil
 }
@@ -39,11 +47,12 @@ func (a *Admin) Batch(ctx context.Context, id int) (api.Batch, error) {
 	if err != nil {
 		return api.Batch{}, err
 	}
-	view := apiview.Batch(b.Doc)
+	view := apiview.Batch(b.Doc, a.now())
 	view.ETag = apiview.ETag(b.ETag)
 	if view.WaitsFor, err = a.workers.WorkersWaitedFor(ctx, &b.Doc); err != nil {
 		return api.Batch{}, err
 	}
+	apiview.AddWorkerWait(&view, view.WaitsFor)
 	if view.Checks, err = a.members.CountChecks(ctx, &b.Doc); err != nil {
 		return api.Batch{}, err
 	}
@@ -111,7 +120,7 @@ func (a *Admin) countMembers(ctx context.Context, b *model.Batch, p model.Phase,
 	case p.Kind == model.KindInit:
 		return a.countInit(ctx, b, p, v)
 	case p.Status == model.PhasePending:
-		v.Members, v.Waiting = activeMembers(b), activeMembers(b)
+		v.Members, v.Waiting = b.Active(), b.Active()
 		return nil
 	case p.Kind == model.KindRemoval:
 		v.Succeeded, v.Failed, v.Running = p.Succeeded, p.Failed, p.Open
@@ -138,18 +147,6 @@ func (a *Admin) countMembers(ctx context.Context, b *model.Batch, p model.Phase,
 		v.Members += v.Waiting
 	}
 	return nil
-}
-
-// activeMembers counts the members who would take part in a phase that begins now: those who were not
-// removed and have not failed, by the counts of the phases that have ended.
-func activeMembers(b *model.Batch) int {
-	active := b.Members - b.Removed
-	for _, p := range b.Phases { // a member fails in one phase and takes part in none after it
-		if p.Kind == model.KindPhase {
-			active -= p.Failed
-		}
-	}
-	return active
 }
 
 // countInit counts the init steps by their status.

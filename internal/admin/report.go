@@ -76,7 +76,7 @@ func (r *reporting) begin(ctx context.Context, id int) error {
 		return err
 	}
 	r.head = report.Batch{
-		ID: b.ID, Name: apiview.Batch(*b).Name, Owner: b.Owner, Display: b.Display != "", Runbook: b.Runbook, Version: b.Version, Status: string(b.Status), Notes: reportNotes(b), CreatedBy: b.CreatedBy,
+		ID: b.ID, Name: apiview.Batch(*b, r.head.AsOf).Name, Owner: b.Owner, Display: b.Display != "", Runbook: b.Runbook, Version: b.Version, Status: string(b.Status), Notes: reportNotes(b), CreatedBy: b.CreatedBy,
 		Start: b.StartTime, Completed: b.CompletedAt, Members: b.Members - b.Removed, Removed: b.Removed, Failed: b.Failed(), AsOf: r.head.AsOf,
 	}
 	if r.head.Checks, err = r.checks(ctx); err != nil {

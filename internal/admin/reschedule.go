@@ -39,7 +39,7 @@ func (a *Admin) Reschedule(ctx context.Context, by audit.Caller, batch int, star
 		return api.RescheduleResult{}, err
 	}
 	was := &b.Doc
-	view := apiview.Batch(*next)
+	view := apiview.Batch(*next, now)
 	if !dryRun {
 		view, err = a.control(ctx, by, batch, &command{
 			action: "reschedule", why: why, state: audit.ScheduleState,

@@ -24,6 +24,7 @@ type Batch struct {
 	CurrentPhase      string              `json:"currentPhase,omitempty"`
 	RemovedCount      int                 `json:"removedCount,omitempty"` // of the members
 	MemberCount       int                 `json:"memberCount"`
+	ActiveCount       int                 `json:"activeCount"`           // of the members: neither removed nor failed
 	FailedCount       int                 `json:"failedCount,omitempty"` // of the members, in phases that have ended
 	Error             string              `json:"error,omitempty"`
 	Paused            *Attribution        `json:"paused,omitempty"`    // nil: it is not paused
@@ -31,6 +32,7 @@ type Batch struct {
 	Filling           bool                `json:"filling,omitempty"`   // its members are being written; nothing has begun
 	Held              *RemovalHoldSummary `json:"removalHold,omitempty"`
 	DiscardedRemovals int                 `json:"discardedRemovals,omitempty"`   // members whom the data source no longer returns and whose removal was discarded
+	WaitingReason     *WaitingReason      `json:"waitingReason,omitempty"`       // nil: it works, or has ended
 	WaitsFor          []WorkerWait        `json:"waitsFor,omitempty"`            // workers that do not work on its jobs now; left out in lists
 	Checks            *CheckCounts        `json:"checks,omitempty"`              // nil: its runbook has none; left out in lists
 	Warnings          []string            `json:"warnings,omitempty"`            // only in the answer to a creation

@@ -3,10 +3,12 @@ package apiview
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/model"
@@ -17,16 +19,46 @@ import (
 )
 
 // Batch converts a batch.
-func Batch(b model.Batch) api.Batch { return BatchSummary(store.SummaryOf(&b)) }
+func Batch(b model.Batch, now time.Time) api.Batch { return BatchSummary(store.SummaryOf(&b), now) }
 
 // BatchSummary converts the summary of a batch.
-func BatchSummary(b store.BatchSummary) api.Batch {
+func BatchSummary(b store.BatchSummary, now time.Time) api.Batch {
+	outline := b.Outline()
 	return api.Batch{
 		ID: b.ID, Name: cmp.Or(b.Name, usualName(b)), Note: b.Note, Owner: b.Owner, RunbookName: b.RunbookName, RunbookVersion: b.RunbookVersion, Status: string(b.Status), IsManual: b.IsManual,
 		CreatedBy: b.CreatedBy, BatchStartTime: b.BatchStartTime, DetectedAt: b.DetectedAt, CompletedAt: b.CompletedAt,
-		CurrentPhase: b.CurrentPhase, MemberCount: b.MemberCount, RemovedCount: b.RemovedCount, FailedCount: b.FailedCount, Error: b.Error,
+		CurrentPhase: b.CurrentPhase, MemberCount: b.MemberCount, RemovedCount: b.RemovedCount, ActiveCount: outline.Active(), FailedCount: outline.Failed(), WaitingReason: waitingReason(engine.WaitingFor(outline, now)), Error: b.Error,
 		Paused: Attribution(b.Paused), Cancelled: Attribution(b.Cancelled), Rescheduled: Attribution(b.Rescheduled), EarlierStarts: b.EarlierStarts,
 		Filling: b.Filling, Held: RemovalHold(b.ID, b.Held), DiscardedRemovals: b.DiscardedRemovals, Shared: b.Shared,
+	}
+}
+
+func waitingReason(w *engine.Waiting) *api.WaitingReason {
+	if w == nil {
+		return nil
+	}
+	return &api.WaitingReason{Code: string(w.Code), Phase: w.Phase, Since: w.Since, Until: w.Until, Reason: w.Reason}
+}
+
+// AddWorkerWait gives a batch that nothing else holds back the first worker that it waits for as its
+// waiting reason. A worker that is not alive comes before one that is throttled or starting.
+func AddWorkerWait(b *api.Batch, waits []api.WorkerWait) {
+	if b.WaitingReason != nil {
+		return
+	}
+	for _, w := range waits {
+		r := &api.WaitingReason{Code: api.WaitsForThrottling, WorkerID: w.WorkerID, Until: w.ThrottledUntil}
+		switch {
+		case w.ThrottledUntil != nil:
+		case w.State == api.WorkerScaledToZero:
+			r.Code = api.WaitsForStart
+		default:
+			r.Code, r.Since = api.WaitsForWorker, w.Since
+		}
+		r.Reason = fmt.Sprintf("%s wait for worker %s: %s", humanize.Count(w.JobsQueued, "job"), w.WorkerID, w.Reason)
+		if b.WaitingReason == nil || r.Code == api.WaitsForWorker && b.WaitingReason.Code != api.WaitsForWorker {
+			b.WaitingReason = r
+		}
 	}
 }
 

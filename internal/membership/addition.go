@@ -296,7 +296,7 @@ func (a *addition) finish(ctx context.Context) error {
 		a.progress.fill(&a.result)
 	}
 	b := &a.batch.Doc
-	a.result.Batch = apiview.Batch(*b)
+	a.result.Batch = apiview.Batch(*b, a.members.now())
 	if a.result.Added == 0 || a.result.Replayed { // a call that was cut short may not have announced them
 		var o applier.Outbox
 		if err := o.Add(b, catchUps(b), a.members.now()); err != nil {

@@ -64,7 +64,7 @@ func (r *Registrar) createBatch(ctx context.Context, by audit.Caller, runbookNam
 	}
 	replayed := u.repeats() || existed
 	r.log.InfoContext(ctx, "batch created", logkey.BatchID, b.ID, logkey.Runbook, runbookName, logkey.Members, len(u.Rows), logkey.By, by.Name, logkey.Repeated, replayed)
-	view := apiview.Batch(b)
+	view := apiview.Batch(b, r.now())
 	view.Warnings, view.Replayed = u.Warnings, replayed
 	view.Checks, err = r.CountChecks(ctx, &b)
 	return view, err

@@ -230,7 +230,7 @@ func (r *Registrar) decideRemovalHold(ctx context.Context, by audit.Caller, batc
 			return api.Batch{}, err
 		}
 	}
-	return apiview.Batch(*next), nil
+	return apiview.Batch(*next, r.now()), nil
 }
 
 // confirmation gives who confirmed the batch's removal hold; nil where no one has.

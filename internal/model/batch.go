@@ -116,6 +116,10 @@ func (b *Batch) Failed() (n int) {
 	return n
 }
 
+// Active counts the members who would take part in a phase that begins now: those who were not removed
+// and have not failed, by the counts of the phases that have ended.
+func (b *Batch) Active() int { return max(0, b.Members-b.Removed-b.Failed()) }
+
 // Done reports whether an active member has nothing left to do: the batch has completed, or the member
 // has finished each of its phases while others are in them.
 func (b *Batch) Done(m *Member) bool {

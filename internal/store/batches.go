@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
 // Batches are the named reads of what concerns all batches: their summaries, the start slots
@@ -69,7 +70,6 @@ type BatchSummary struct {
 	CurrentPhase      string             `json:"currentPhase,omitempty"`
 	RemovedCount      int                `json:"removedCount,omitempty"` // of the members
 	MemberCount       int                `json:"memberCount"`
-	FailedCount       int                `json:"failedCount,omitempty"` // of the members, in phases that have ended
 	Error             string             `json:"error,omitempty"`
 	Paused            *model.Attribution `json:"paused,omitempty"`
 	Cancelled         *model.Attribution `json:"cancelled,omitempty"`
@@ -77,6 +77,10 @@ type BatchSummary struct {
 	Held              *model.RemovalHold `json:"held,omitempty"`
 	DiscardedRemovals int                `json:"discardedRemovals,omitempty"`
 	Shared            bool               `json:"shared,omitempty"`
+	Phases            []model.Phase      `json:"phases"`
+	Joining           bool               `json:"joining,omitempty"` // members who were added late have not caught up
+
+	Quiet *runbook.QuietHours `json:"quiet,omitempty"`
 
 	Rescheduled   *model.Attribution `json:"rescheduled,omitempty"`
 	EarlierStarts []time.Time        `json:"earlierStarts,omitempty"`
@@ -92,10 +96,28 @@ func SummaryOf(b *model.Batch) BatchSummary {
 		BatchDetails: b.BatchDetails,
 		ID:           b.ID, RunbookName: b.Runbook, RunbookVersion: b.Version, Status: b.Status, IsManual: b.Manual,
 		CreatedBy: b.CreatedBy, BatchStartTime: b.StartTime, DetectedAt: b.DetectedAt, CompletedAt: b.CompletedAt,
-		CurrentPhase: b.CurrentPhase, MemberCount: b.Members, RemovedCount: b.Removed, FailedCount: b.Failed(), Error: b.Error,
+		CurrentPhase: b.CurrentPhase, MemberCount: b.Members, RemovedCount: b.Removed, Error: b.Error,
 		Paused: b.Paused, Cancelled: b.Cancelled, Filling: b.Filling, Held: b.RemovalHold, DiscardedRemovals: b.DiscardedRemovals, Shared: b.Shared,
 		EraseAt: b.EraseSecretsAt(), Revision: b.Revision, Rescheduled: b.Rescheduled, EarlierStarts: b.EarlierStarts,
+		Phases: b.Phases, Joining: len(b.Joining) > 0, Quiet: b.Quiet,
 	}
+}
+
+// Outline returns the batch as far as its summary has it: enough for what it waits for, and for the
+// counts of its members.
+func (s *BatchSummary) Outline() *model.Batch {
+	b := &model.Batch{
+		BatchDetails: s.BatchDetails,
+		ID:           s.ID, Runbook: s.RunbookName, Version: s.RunbookVersion, Status: s.Status, Manual: s.IsManual,
+		CreatedBy: s.CreatedBy, StartTime: s.BatchStartTime, DetectedAt: s.DetectedAt, CompletedAt: s.CompletedAt,
+		CurrentPhase: s.CurrentPhase, Members: s.MemberCount, Removed: s.RemovedCount, Error: s.Error,
+		Paused: s.Paused, Cancelled: s.Cancelled, Filling: s.Filling, RemovalHold: s.Held, DiscardedRemovals: s.DiscardedRemovals, Shared: s.Shared,
+		Revision: s.Revision, Rescheduled: s.Rescheduled, EarlierStarts: s.EarlierStarts, Phases: s.Phases, Quiet: s.Quiet,
+	}
+	if s.Joining {
+		b.Joining = []model.Join{{}}
+	}
+	return b
 }
 
 // BatchSequence holds the number of the newest batch.

@@ -31,6 +31,7 @@ type Registry struct {
 	answers  *lru.Cache[string, time.Time]         // by worker: the last answer that this process recorded
 	checks   *lru.Cache[string, subscriptionCheck] // by worker
 	jobs     jobsCache
+	waits    *lru.Cache[int, recentWaits] // by batch
 }
 
 // Config has the dependencies of a Registry.
@@ -47,13 +48,13 @@ type Config struct {
 func New(c Config) *Registry {
 	return &Registry{
 		store: c.Store, now: c.Now, log: c.Log, watcher: c.Waiting, standard: c.Functions, startup: c.Startup,
-		answers: newCache[time.Time](), checks: newCache[subscriptionCheck](),
+		answers: newCache[string, time.Time](), checks: newCache[string, subscriptionCheck](), waits: newCache[int, recentWaits](),
 	}
 }
 
-// newCache returns a cache of one value for each worker.
-func newCache[T any]() *lru.Cache[string, T] {
-	cache, err := lru.New[string, T](256)
+// newCache returns a cache of one value for each worker, or each batch.
+func newCache[K comparable, T any]() *lru.Cache[K, T] {
+	cache, err := lru.New[K, T](256)
 	if err != nil {
 		panic(err) // only a size below 1 is refused
 	}

@@ -165,6 +165,29 @@ func (r *Registry) WorkersWaitedFor(ctx context.Context, b *model.Batch) ([]api.
 	return waits, nil
 }
 
+// recentWaits are the workers that a batch waited for at a time.
+type recentWaits struct {
+	at    time.Time
+	waits []api.WorkerWait
+}
+
+// RecentWaits returns what WorkersWaitedFor does, as of at most jobsMaxAge ago: for lists, which are read
+// often.
+func (r *Registry) RecentWaits(ctx context.Context, b *model.Batch) ([]api.WorkerWait, error) {
+	if b.Status.Terminal() || !inProgress(b) {
+		return nil, nil
+	}
+	now := r.now()
+	if last, ok := r.waits.Get(b.ID); ok && now.Sub(last.at) < jobsMaxAge && !now.Before(last.at) {
+		return last.waits, nil
+	}
+	waits, err := r.WorkersWaitedFor(ctx, b)
+	if err == nil {
+		r.waits.Add(b.ID, recentWaits{now, waits})
+	}
+	return waits, err
+}
+
 // workerWait returns why jobs wait for a worker; the oldest was dispatched at dispatchedAt. It
 // reports false if the worker works on them.
 func (r *Registry) workerWait(id string, worker *Record, dispatchedAt, now time.Time) (wait api.WorkerWait, ok bool) {

@@ -16,8 +16,8 @@ import (
 // BatchTable returns the table of batches. The name is shown only if a batch has one, and the start only
 // if a batch has a schedule.
 func (c *Printer) BatchTable(views ...api.Batch) *Sheet {
-	t := c.Table("batch", "name", "runbook", "version", "status", "start", "phase", "members", "created", "by", "owner", "completed", "removed", "note")
-	t.extra = []string{"removed", "note"}
+	t := c.Table("batch", "name", "runbook", "version", "status", "start", "phase", "members", "created", "by", "owner", "completed", "active", "failed", "removed", "waiting", "note")
+	t.extra = []string{"active", "failed", "removed", "waiting", "note"}
 	if !slices.ContainsFunc(views, func(v api.Batch) bool { return v.Name != "" }) {
 		t.extra = append(t.extra, "name")
 	}
@@ -36,9 +36,17 @@ func (c *Printer) BatchTable(views ...api.Batch) *Sheet {
 		if !scheduled(v) {
 			start = nil
 		}
-		t.Row(v.ID, v.Name, v.RunbookName, v.RunbookVersion, BatchStatus(v), start, v.CurrentPhase, Shown{v.MemberCount - v.RemovedCount, MemberCount(v)}, v.DetectedAt, by, v.Owner, v.CompletedAt, v.RemovedCount, v.Note)
+		t.Row(v.ID, v.Name, v.RunbookName, v.RunbookVersion, BatchStatus(v), start, v.CurrentPhase, Shown{v.MemberCount - v.RemovedCount, MemberCount(v)}, v.DetectedAt, by, v.Owner, v.CompletedAt, v.ActiveCount, v.FailedCount, v.RemovedCount, WaitingText(v), v.Note)
 	}
 	return t
+}
+
+// WaitingText returns what a batch waits for; empty for nothing.
+func WaitingText(v api.Batch) string {
+	if v.WaitingReason == nil {
+		return ""
+	}
+	return v.WaitingReason.Reason
 }
 
 // MemberCount returns the number of members of a batch, and of removed members.
@@ -146,6 +154,9 @@ func Notes(v api.Batch) []string {
 	}
 	if v.Checks != nil {
 		all = append(all, checksNote(v.ID, *v.Checks))
+	}
+	if w := v.WaitingReason; w != nil && (w.Code == api.WaitsForGate || w.Code == api.WaitsForQuietHours || w.Code == api.WaitsForCancellation) { // other lines say the rest
+		all = append(all, "Waits: "+w.Reason+".")
 	}
 	for _, w := range v.WaitsFor {
 		all = append(all, Capital(waitNote(w)))
