@@ -77,19 +77,22 @@ func: stage ## stage dist/ for Azure Functions Core Tools ("func start")
 		'  bin/matoolkit local up --parts servicebus,cosmos,identity' \
 		'  cd dist && func start'
 
+# Its results print this setting, which is 0 by default.
+LINGER := --linger 5
+
 bench: stage bench-river ## measure throughput, latency and memory, and compare with the targets
-	bin/matoolkit local bench
+	bin/matoolkit local bench $(LINGER)
 	$(TEST) ./handler -run '^$$' -bench '^BenchmarkMemoryOfUploadsAtOnce$$/^(900_columns|keys_of|many_rows)' -benchtime 1x
 
 # Takes hours. 300,000 members with one step each are less than with five, and compare with 100 alike.
 bench-long: stage bench-river # measure batches of up to 300,000 members, and 1,000,000 in ten
-	bin/matoolkit local bench --only members --members 100,1000,10000,100000,300000 --steps 1
-	bin/matoolkit local bench --only batches --batches 10 --batch-members 100000
+	bin/matoolkit local bench $(LINGER) --only members --members 100,1000,10000,100000,300000 --steps 1
+	bin/matoolkit local bench $(LINGER) --only batches --batches 10 --batch-members 100000
 
 bench-record: stage bench-river # record the runs of docs/reference/performance.md, with their order in the names
-	bin/matoolkit local bench --output json >local/bench/results/1-usual.json
-	bin/matoolkit local bench --only members --members 100,1000,10000,100000,300000 --steps 1 --output json >local/bench/results/2-sizes.json
-	bin/matoolkit local bench --only batches --batches 10 --batch-members 100000 --output json >local/bench/results/3-batches.json
+	bin/matoolkit local bench $(LINGER) --output json >local/bench/results/1-usual.json
+	bin/matoolkit local bench $(LINGER) --only members --members 100,1000,10000,100000,300000 --steps 1 --output json >local/bench/results/2-sizes.json
+	bin/matoolkit local bench $(LINGER) --only batches --batches 10 --batch-members 100000 --output json >local/bench/results/3-batches.json
 	go generate ./docs/...
 
 # River and its driver are a module of their own. Without a network the benchmark does without them.

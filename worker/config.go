@@ -128,7 +128,7 @@ func loadConfig(getenv func(string) string) (config, error) {
 		ShutdownGrace:  r.Seconds(envGrace, 30),
 		JobTimeout:     r.Seconds(envJobTimeout, 600),
 		LagTimeout:     r.Seconds(envLag, 30),
-		ResultLinger:   time.Duration(r.Number(envLinger, 5, 0, 1000)) * time.Millisecond,
+		ResultLinger:   time.Duration(r.Number(envLinger, 0, 0, 1000)) * time.Millisecond,
 
 		LogLevel: r.Level(envLogLevel),
 		NoOp:     r.Switch(envNoOp),

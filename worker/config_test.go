@@ -38,7 +38,7 @@ func TestConfigDefaults(t *testing.T) {
 		Graph:          service{"https://graph.microsoft.com", "https://graph.microsoft.com/.default"},
 		Exchange:       service{"https://outlook.office365.com", "https://outlook.office365.com/.default"},
 		Limits:         limits{throttle.Rate{Calls: 3000, Per: 150 * time.Second}, throttle.Rate{Calls: 150, Per: 5 * time.Second}, 3},
-		MaxParallelism: 2, IdleTimeout: 300 * time.Second, ShutdownGrace: 30 * time.Second, JobTimeout: 10 * time.Minute, ResultLinger: 5 * time.Millisecond, LagTimeout: 30 * time.Second,
+		MaxParallelism: 2, IdleTimeout: 300 * time.Second, ShutdownGrace: 30 * time.Second, JobTimeout: 10 * time.Minute, LagTimeout: 30 * time.Second,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Fatalf("got  %+v\nwant %+v", got, want)

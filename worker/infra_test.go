@@ -58,13 +58,13 @@ func TestDeployedSettingsAreWhatTheWorkerReads(t *testing.T) {
 // waits longer than the worker, and no replica ends by itself.
 func TestDeployedSettingsFitTheReplicas(t *testing.T) {
 	t.Parallel()
-	environment := deployed(t, map[string]any{"maxReplicas": int64(3), "maxParallelism": int64(12)})
+	environment := deployed(t, map[string]any{"maxReplicas": int64(3), "maxParallelism": int64(12), "resultLingerMilliseconds": int64(7)})
 	d := templates.Deploy(t, templates.Worker, nil)
 	if wait := templates.One(t, d, "Microsoft.App/containerApps").At("properties", "template", "terminationGracePeriodSeconds"); wait != int64(50) {
 		t.Errorf("the platform waits %v seconds for a replica to end", wait)
 	}
 	c := testenv.Must(loadConfig(func(name string) string { return environment[name] }))(t)
-	if environment[envShare] != "33" || c.MaxParallelism != 12 || c.IdleTimeout != 0 || c.ShutdownGrace != 30*time.Second || !strings.HasSuffix(c.Health, ":8080") {
-		t.Errorf("share %s, parallelism %d, idle %s, grace %s, probes %s", environment[envShare], c.MaxParallelism, c.IdleTimeout, c.ShutdownGrace, c.Health)
+	if environment[envShare] != "33" || c.MaxParallelism != 12 || c.ResultLinger != 7*time.Millisecond || c.IdleTimeout != 0 || c.ShutdownGrace != 30*time.Second || !strings.HasSuffix(c.Health, ":8080") {
+		t.Errorf("share %s, parallelism %d, linger %s, idle %s, grace %s, probes %s", environment[envShare], c.MaxParallelism, c.ResultLinger, c.IdleTimeout, c.ShutdownGrace, c.Health)
 	}
 }

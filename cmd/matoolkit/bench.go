@@ -55,6 +55,9 @@ with the local system, so that both meet the same load of other programs.`,
 				c.River = filepath.Join(filepath.Dir(c.Matoolkit), executable("bench-river"))
 			}
 			c.Out, c.Log, c.Token = cmd.OutOrStdout(), cmd.ErrOrStderr(), administrator
+			if c.Linger < 0 || c.Linger > 1000 {
+				return exit.Usage(fmt.Errorf("--linger: %d is not from 0 to 1000", c.Linger))
+			}
 			if err := keep(&c, only); err != nil {
 				return err
 			}
@@ -84,6 +87,7 @@ with the local system, so that both meet the same load of other programs.`,
 	cmd.Flags().DurationVar(&c.HostCPU, "host-cpu", 0, "CPU time to add to each invocation in the Functions host; 2.5ms is about what the real host uses")
 	cmd.Flags().IntVar(&c.Workers, "workers", 1, "replicas of the worker")
 	cmd.Flags().IntVar(&c.Parallelism, "parallelism", 64, "jobs of each replica at once")
+	cmd.Flags().IntVar(&c.Linger, "linger", 0, "milliseconds that a worker's result waits for those of its other running jobs, at most 1000")
 	cmd.Flags().IntVar(&c.Calls, "calls", 0, "maxConcurrentCalls of the Functions host (default: that of host.json)")
 	cmd.Flags().StringVar(&c.App, "app", "dist", "directory of the built Functions app")
 	cmd.Flags().IntSliceVar(&c.Members, "members", []int{100, 1000, 10000}, "sizes of the batches; 0 skips them")

@@ -37,6 +37,7 @@ type Config struct {
 	StoreLatency           time.Duration // of each request to Cosmos DB, beside its own
 	HostCPU                time.Duration // CPU time of each invocation in the Functions host, beside its own
 	Workers, Parallelism   int           // replicas of the worker, and the jobs of each at once; 0: one, 64
+	Linger                 int           // RESULT_LINGER_MILLISECONDS of the worker
 	Calls                  int           // maxConcurrentCalls of the Functions host; 0: as in host.json
 	Token                  func(system.Endpoints) func(context.Context) (string, error)
 	Out                    io.Writer // each part of the report when it is measured
@@ -48,6 +49,7 @@ type Config struct {
 // Run measures what the configuration names and compares it with the targets.
 func Run(ctx context.Context, c Config) (*Report, error) {
 	c.report = &Report{Notes: []string{}, Tables: []Table{}}
+	c.note("Settings: %s.", c.settings())
 	f, err := c.run(ctx)
 	if err != nil {
 		return nil, err
@@ -55,6 +57,16 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 	c.report.Targets = f.targets()
 	targetTable(c.report.Targets).print(c.Out)
 	return c.report, nil
+}
+
+// settings are those that the throughput depends on.
+func (c Config) settings() string {
+	calls := "maxConcurrentCalls as in host.json"
+	if c.Calls > 0 {
+		calls = fmt.Sprintf("maxConcurrentCalls %d", c.Calls)
+	}
+	return fmt.Sprintf("replicas of the worker %d, jobs of each at once %d, linger of its results %d ms, %s, added store latency %s, added CPU time of an invocation %s",
+		cmp.Or(c.Workers, 1), cmp.Or(c.Parallelism, 64), c.Linger, calls, c.StoreLatency, c.HostCPU)
 }
 
 func (c Config) run(ctx context.Context) (f figures, err error) {
@@ -333,6 +345,7 @@ func (b *bed) start(ctx context.Context) error {
 	}
 	env := b.endpoints.Worker
 	env["WORKER_NOOP"], env["MAX_PARALLELISM"] = "1", fmt.Sprint(parallelism)
+	env["RESULT_LINGER_MILLISECONDS"] = fmt.Sprint(b.Linger)
 	if !b.telling {
 		env["LOG_LEVEL"] = "warn"
 	}

@@ -106,6 +106,11 @@ param graphWriteLimit int = 3000
 @maxValue(604800)
 param jobTimeoutSeconds int = 600
 
+@description('Milliseconds that a result waits for the results of other running jobs, to travel in one message with them; 0: it does not wait.')
+@minValue(0)
+@maxValue(1000)
+param resultLingerMilliseconds int = 0
+
 @description('Seconds that a call waits until the tenant shows a new object; 0: it does not wait.')
 @minValue(0)
 @maxValue(604800)
@@ -415,6 +420,10 @@ module app 'app.bicep' = if (!empty(workerImage)) {
         {
           name: 'JOB_TIMEOUT_SECONDS'
           value: string(jobTimeoutSeconds)
+        }
+        {
+          name: 'RESULT_LINGER_MILLISECONDS'
+          value: string(resultLingerMilliseconds)
         }
         {
           name: 'LAG_TIMEOUT_SECONDS'
