@@ -195,6 +195,7 @@ func (c *canaries) follow(l *list) {
 	if c.ask(&batches, "batch", "list", "--runbook", "found"); len(batches.Items) != 1 || batches.Items[0].MemberCount != 10 {
 		c.t.Fatalf("the data source made %+v", batches.Items)
 	}
+	c.must("batch", "remove-member", fmt.Sprint(batches.Items[0].ID), "--search", "row9", "--reason", "left", "--yes")
 	l.do("DELETE FROM people WHERE Upn < 'row8'")
 	c.tick()
 	l.do("UPDATE people SET First = ?", canaryOf("Row", "changed"))
@@ -311,7 +312,7 @@ func (c *canaries) askEverything() {
 	if _, body := c.get("admin", base+"/openapi.json"); json.Unmarshal(body, &document) != nil || len(document.Paths) < 20 {
 		c.t.Fatalf("the description of the API has %d paths", len(document.Paths))
 	}
-	fill := map[string][]string{"/runbooks/{name}": {"moves", "found"}, "/runbooks/{name}/versions/{version}": {"1"}, "/workers/{id}": {"worker-01"}, "/notifications/{name}": {"alarm"}, "/batches/{id}/members/{member}": {"1", "2", "3"}}
+	fill := map[string][]string{"/runbooks/{name}": {"moves", "found"}, "/runbooks/{name}/versions/{version}": {"1"}, "/workers/{id}": {"worker-01"}, "/notifications/{name}": {"alarm"}, "/batches/{id}/members/{member}": {"1", "2", "3"}, "/batches/{id}/tasks/{task}": c.tasks()}
 	for _, b := range c.batches() {
 		fill["/batches/{id}"] = append(fill["/batches/{id}"], fmt.Sprint(b.ID))
 	}
@@ -402,6 +403,20 @@ func (c *canaries) askEverything() {
 	}
 }
 
+// tasks are the tasks of all batches, from the audit records.
+func (c *canaries) tasks() (all []string) {
+	c.t.Helper()
+	var records api.Page[api.AuditRecord]
+	c.ask(&records, "audit", "list", "--action", "remove-member", "--all")
+	for _, r := range records.Items {
+		var after struct{ Task string }
+		if err := json.Unmarshal(r.After, &after); err == nil && after.Task != "" {
+			all = append(all, after.Task)
+		}
+	}
+	return all
+}
+
 func (c *canaries) batches() []api.Batch {
 	c.t.Helper()
 	var page api.Page[api.Batch]
@@ -424,7 +439,7 @@ func (c *canaries) messages() (all []api.UnprocessableMessage) {
 const changing = `auth login|auth logout|auth status|config set|config show|config path|completion|version|
 	runbook publish|runbook delete|runbook lint|runbook init|runbook schema|automation enable|automation disable|runbook confirm-additions|
 	batch create|batch set|batch check|batch advance|batch cancel|batch pause|batch resume|batch approve|batch add-members|batch remove-member|
-	batch confirm-removals|batch discard-removals|batch move-members|batch reschedule|batch update-members|member set|member clear-override|batch retry|batch skip-step|batch mark-done|messages replay|messages discard|
+	batch confirm-removals|batch discard-removals|batch move-members|batch reschedule|batch update-members|member set|member clear-override|batch retry|batch skip-step|batch mark-done|batch task|messages replay|messages discard|
 	notification add|notification test|notification remove`
 
 // runEverything runs each command that reads, in each form and as each role. A command that

@@ -17,9 +17,10 @@ import (
 
 // The limits of what steers a batch, in bytes of the body.
 const (
-	maxReason = 12*api.MaxReason + 1024 // a character takes at most twelve bytes, as two escapes
-	maxRepair = 8*maxReason + maxResult // the reason, the filters and a result
-	maxResult = api.MaxResult + 64<<10  // a result, which may be spaced out a little, and a reason
+	maxReason = 12*api.MaxReason + 1024            // a character takes at most twelve bytes, as two escapes
+	maxRepair = 8*maxReason + maxResult + maxNamed // the reason, the filters, the members and steps, and a result
+	maxNamed  = 256 * 2 * api.MaxSelected          // keys and numbers
+	maxResult = api.MaxResult + 64<<10             // a result, which may be spaced out a little, and a reason
 	maxDetail = 4*api.MaxBatchNote + 1024
 	maxStepID = 1<<53 - 1 // not bytes: the largest id, as in package engine
 )

@@ -33,6 +33,10 @@ func (r fakeBatches) Repair(_ context.Context, by audit.Caller, batch int, repai
 	return api.RepairResult{BatchID: batch, Action: repair.Action, Task: "t1", Selection: repair.Selection}, r.note("Repair %s %d %+v", by.Name, batch, repair)
 }
 
+func (r fakeBatches) Task(_ context.Context, batch int, id string) (api.Task, error) {
+	return api.Task{ID: id, BatchID: batch, Status: api.TaskRunning}, r.note("Task %d %q", batch, id)
+}
+
 func (r fakeBatches) Check(_ context.Context, by audit.Caller, batch, member int, why string) (api.CheckResult, error) {
 	return api.CheckResult{BatchID: batch, MemberID: member, Checks: []string{"free"}}, r.note("Check %s %d %d %q", by.Name, batch, member, why)
 }
@@ -110,24 +114,31 @@ func controlRoutes(t *testing.T) []route {
 		{request{"PATCH", "/api/batches/7", "", jsonMedia, `{"name":"Wave 3","reason":"x"}`}, true, 200, `UpdateBatch avery@contoso 7 name="Wave 3" "x" []`, `"id":7`},
 		{request{"PATCH", "/api/batches/7", "", jsonMedia, `{"note":""}`}, true, 200, `UpdateBatch avery@contoso 7 note="" "" []`, `"etag":"b2"`},
 		{post("/approve", `{"phase":"cut / over","reason":"x"}`), true, 200, `Approve avery@contoso 7 "cut / over" "x"`, `"name":"cut / over"`},
-		{post("/retry", ""), true, 202, `Repair avery@contoso 7 {Action:retry Selection:{Member:0 Status: Phase: Step: Error: ErrorGroup:} MemberRef: Version: From: Result:[] Reason: DryRun:false}`, `"task":"t1","selection":{}`},
+		{post("/retry", ""), true, 202, `Repair avery@contoso 7 {Action:retry Selection:{Members:[] Steps:[] Status: Phase: Step: Error: ErrorGroup: Search:} MemberRefs:[] Version: From: Result:[] Reason: DryRun:false}`, `"task":"t1","selection":{}`},
 		{
-			post("/retry", `{"memberId":3,"status":"failed","phase":"move","step":"copy","error":"Timed out","errorGroup":"g","version":"active","from":"new","reason":"x"}`),
+			post("/retry", `{"memberIds":[3],"status":"failed","phase":"move","step":"copy","error":"Timed out","errorGroup":"g","version":"active","from":"new","reason":"x"}`),
 			true, 202,
-			`Repair avery@contoso 7 {Action:retry Selection:{Member:3 Status:failed Phase:move Step:copy Error:Timed out ErrorGroup:g} MemberRef: Version:active From:new Result:[] Reason:x DryRun:false}`, `"selection":{"memberId":3,`,
+			`Repair avery@contoso 7 {Action:retry Selection:{Members:[3] Steps:[] Status:failed Phase:move Step:copy Error:Timed out ErrorGroup:g Search:} MemberRefs:[] Version:active From:new Result:[] Reason:x DryRun:false}`, `"selection":{"memberIds":[3],`,
 		},
 		{
-			post("/retry", `{"memberId":"ada@contoso.com"}`),
+			post("/retry", `{"memberIds":["ada@contoso.com"]}`),
 			true, 202,
-			`Repair avery@contoso 7 {Action:retry Selection:{Member:3 Status: Phase: Step: Error: ErrorGroup:} MemberRef: Version: From: Result:[] Reason: DryRun:false}`, `"selection":{"memberId":3}`,
+			`Repair avery@contoso 7 {Action:retry Selection:{Members:[3] Steps:[] Status: Phase: Step: Error: ErrorGroup: Search:} MemberRefs:[] Version: From: Result:[] Reason: DryRun:false}`, `"selection":{"memberIds":[3]}`,
 		},
-		{post("/retry", `{"dryRun":true}`), true, 200, `Repair avery@contoso 7 {Action:retry Selection:{Member:0 Status: Phase: Step: Error: ErrorGroup:} MemberRef: Version: From: Result:[] Reason: DryRun:true}`, `"action":"retry"`},
-		{post("/skip", `{"step":"copy","reason":"x"}`), true, 202, `Repair avery@contoso 7 {Action:skip-step Selection:{Member:0 Status: Phase: Step:copy Error: ErrorGroup:} MemberRef: Version: From: Result:[] Reason:x DryRun:false}`, `"action":"skip-step"`},
-		{post("/skip", `{"dryRun":true}`), true, 200, `Repair avery@contoso 7 {Action:skip-step Selection:{Member:0 Status: Phase: Step: Error: ErrorGroup:} MemberRef: Version: From: Result:[] Reason: DryRun:true}`, `"action":"skip-step"`},
+		{
+			post("/remove", `{"memberIds":["ada@contoso.com",3],"status":"active","search":"a","reason":"x"}`),
+			true, 202,
+			`Repair avery@contoso 7 {Action:remove-member Selection:{Members:[3 3] Steps:[] Status:active Phase: Step: Error: ErrorGroup: Search:a} MemberRefs:[] Version: From: Result:[] Reason:x DryRun:false}`, `"action":"remove-member"`,
+		},
+		{post("/skip", `{"stepIds":[20000007001],"dryRun":true}`), true, 200, `Repair avery@contoso 7 {Action:skip-step Selection:{Members:[] Steps:[20000007001] Status: Phase: Step: Error: ErrorGroup: Search:} MemberRefs:[] Version: From: Result:[] Reason: DryRun:true}`, `"stepIds":[20000007001]`},
+		{request{"GET", "/api/batches/7/tasks/t1", "", "", ""}, false, 200, `Task 7 "t1"`, `"status":"running"`},
+		{post("/retry", `{"dryRun":true}`), true, 200, `Repair avery@contoso 7 {Action:retry Selection:{Members:[] Steps:[] Status: Phase: Step: Error: ErrorGroup: Search:} MemberRefs:[] Version: From: Result:[] Reason: DryRun:true}`, `"action":"retry"`},
+		{post("/skip", `{"step":"copy","reason":"x"}`), true, 202, `Repair avery@contoso 7 {Action:skip-step Selection:{Members:[] Steps:[] Status: Phase: Step:copy Error: ErrorGroup: Search:} MemberRefs:[] Version: From: Result:[] Reason:x DryRun:false}`, `"action":"skip-step"`},
+		{post("/skip", `{"dryRun":true}`), true, 200, `Repair avery@contoso 7 {Action:skip-step Selection:{Members:[] Steps:[] Status: Phase: Step: Error: ErrorGroup: Search:} MemberRefs:[] Version: From: Result:[] Reason: DryRun:true}`, `"action":"skip-step"`},
 		{
 			post("/mark-done", `{"errorGroup":"g","result":{"id":1},"reason":"x"}`),
 			true, 202,
-			`Repair avery@contoso 7 {Action:mark-done Selection:{Member:0 Status: Phase: Step: Error: ErrorGroup:g} MemberRef: Version: From: Result:[123 34 105 100 34 58 49 125] Reason:x DryRun:false}`, `"action":"mark-done"`,
+			`Repair avery@contoso 7 {Action:mark-done Selection:{Members:[] Steps:[] Status: Phase: Step: Error: ErrorGroup:g Search:} MemberRefs:[] Version: From: Result:[123 34 105 100 34 58 49 125] Reason:x DryRun:false}`, `"action":"mark-done"`,
 		},
 		{post("/check", ""), true, 202, `Check avery@contoso 7 0 ""`, `"checks":["free"]`},
 		{post("/check", `{"member":"3","reason":"corrected"}`), true, 202, `Check avery@contoso 7 3 "corrected"`, `"memberId":3`},
@@ -163,7 +174,7 @@ func TestControlLeadsOn(t *testing.T) {
 		request
 		want string
 	}{
-		{request{"POST", "/api/batches/7/retry", "admin", "", ""}, "/api/batches/7/members?status=failed"},
+		{request{"POST", "/api/batches/7/retry", "admin", "", ""}, "/api/batches/7/tasks/t1"},
 		{request{"POST", "/api/batches/7/members", "admin", media, csv}, "/api/batches/7/members"},
 		{request{"POST", "/api/batches/7/advance", "admin", jsonMedia, `{"phase":"move"}`}, "/api/batches/7/phases"},
 		{request{"POST", "/api/batches/7/cancel", "admin", "", ""}, "/api/batches/7"},
@@ -213,15 +224,19 @@ func TestRefusedControl(t *testing.T) {
 		{"empty start", post("/reschedule", `{"batchStartTime":""}`), 400, "invalid", "has 1 to 100"},
 		{"approval of no phase", post("/approve", `{"reason":"x"}`), 400, "invalid", "the phase is missing"},
 
-		{"member 0", post("/retry", `{"memberId":0}`), 400, "invalid", "the member is 0; give the key as a text, or the number, from 1"},
-		{"member beyond any", post("/retry", `{"memberId":2147483648}`), 400, "invalid", "the number, from 1"},
-		{"member true", post("/retry", `{"memberId":true}`), 400, "invalid", "the member is true"},
-		{"empty member", post("/retry", `{"memberId":""}`), 400, "invalid", "the member is empty"},
-		{"unknown member", post("/skip", `{"memberId":"u1","reason":"x"}`), 404, "not_found", `no member "u1"`},
+		{"member 0", post("/retry", `{"memberIds":[0]}`), 400, "invalid", "the member is 0; give the key as a text, or the number, from 1"},
+		{"member beyond any", post("/retry", `{"memberIds":[2147483648]}`), 400, "invalid", "the number, from 1"},
+		{"no members", post("/retry", `{"memberIds":[]}`), 400, "invalid", "memberIds has 0 elements; give 1 to 1000"},
+		{"no steps", post("/skip", `{"stepIds":[],"reason":"x"}`), 400, "invalid", "stepIds has 0 elements"},
+		{"removal by nothing", post("/remove", `{"search":"","reason":"x"}`), 400, "invalid", "search has 0 characters"},
+		{"removal without a reason", post("/remove", `{"status":"active"}`), 400, "invalid", "the reason is missing"},
+		{"member true", post("/retry", `{"memberIds":[true]}`), 400, "invalid", "the member is true"},
+		{"empty member", post("/retry", `{"memberIds":[""]}`), 400, "invalid", "the member is empty"},
+		{"unknown member", post("/skip", `{"memberIds":["u1"],"reason":"x"}`), 404, "not_found", `no member "u1"`},
 		{"no phase", post("/retry", `{"phase":""}`), 400, "invalid", "phase has 0 characters"},
 		{"blank step", post("/retry", `{"step":"  "}`), 400, "invalid", "step has 2 characters"},
 		{"error too long", post("/retry", `{"error":"`+long+`"}`), 400, "invalid", "error has 1001 characters"},
-		{"member null", post("/retry", `{"reason":"x","memberId":null}`), 400, "invalid", "memberId is null; leave it out"},
+		{"member null", post("/retry", `{"reason":"x","memberIds":null}`), 400, "invalid", "memberIds is null; leave it out"},
 		{"nothing but null", post("/retry", `null`), 400, "invalid", "the request body is null"},
 		{"a list", post("/retry", `[3]`), 400, "invalid", "array where an object belongs"},
 		{"unknown filter", post("/retry", `{"member":3}`), 400, "invalid", `unknown field "member"`},

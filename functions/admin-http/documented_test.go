@@ -157,7 +157,9 @@ func tour(c *contract, r *real) {
 	do("markStepDone", http.StatusOK, with(of("id", "1", "stepId", step(0)), `{"reason":"by hand","result":{"Id":"1"}}`))
 	do("markFailedDone", http.StatusOK, with(one, `{"reason":"all by hand","result":{"Id":"1"},"dryRun":true}`))
 	do("skipFailed", http.StatusOK, with(one, `{"dryRun":true}`))
-	do("retryFailed", http.StatusAccepted, with(one, `{"reason":"again"}`))
+	do("retryFailed", http.StatusOK, with(one, fmt.Sprintf(`{"stepIds":[%s],"dryRun":true}`, step(0))))
+	task := do("retryFailed", http.StatusAccepted, with(one, `{"reason":"again"}`))["task"].(string)
+	do("getTask", http.StatusOK, of("id", "1", "task", task))
 
 	do("createBatch", http.StatusCreated, file(wanted{}, "runbook", "gated", "file", "UserId,Mail\ng1,a\ng2,b\n"))
 	do("approvePhase", http.StatusOK, with(of("id", "2"), `{"phase":"cut over"}`))
@@ -165,6 +167,8 @@ func tour(c *contract, r *real) {
 	do("checkBatch", http.StatusAccepted, of("id", "2"))
 	do("listChecks", http.StatusOK, of("id", "2"))
 	do("getBatch", http.StatusOK, of("id", "2"))
+	do("removeMembers", http.StatusOK, with(of("id", "2"), `{"status":"active","search":"a","dryRun":true}`))
+	do("removeMembers", http.StatusAccepted, with(of("id", "2"), `{"memberIds":["g2"],"reason":"left"}`))
 	do("cancelBatch", http.StatusAccepted, of("id", "2"))
 
 	// Automation, and removals that are held.

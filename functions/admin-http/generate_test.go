@@ -26,7 +26,7 @@ func newKnown() *known { return &known{values: map[string][]string{}} }
 // their values.
 var fields = map[string][]string{
 	"etag": {"If-Match"}, "revision": {"revision"}, "continuationToken": {"continuationToken"}, "version": {"version", "from", "to"},
-	"phase": {"phase"}, "step": {"step"}, "memberId": {"memberId", "member"}, "memberKey": {"search", "member", "memberId"},
+	"phase": {"phase"}, "step": {"step"}, "memberId": {"memberIds", "member"}, "memberKey": {"search", "member", "memberIds"}, "task": {"task"},
 }
 
 func (k *known) learn(s *sent) {
@@ -222,10 +222,10 @@ func (k *known) object(t *rapid.T, s *openapi3.Schema, depth int) map[string]any
 		switch {
 		case name == "yamlContent":
 			out[name] = rapid.SampledFrom(runbooks).Draw(t, name)
-		case (name == "memberId") && len(k.of(name)) > 0:
+		case (name == "memberIds") && len(k.of(name)) > 0:
 			value := rapid.SampledFrom(k.of(name)).Draw(t, name)
-			if out[name] = value; json.Valid([]byte(value)) {
-				out[name] = json.Number(value)
+			if out[name] = []any{value}; json.Valid([]byte(value)) {
+				out[name] = []any{json.Number(value)}
 			}
 		default:
 			out[name] = k.json(t, name, s.Properties[name].Value, depth+1)

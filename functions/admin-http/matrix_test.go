@@ -97,6 +97,8 @@ var demands = map[string]level{
 	"POST /api/batches/:id/retry":                  operator,
 	"POST /api/batches/:id/skip":                   operator,
 	"POST /api/batches/:id/mark-done":              operator,
+	"POST /api/batches/:id/remove":                 administrator,
+	"GET /api/batches/:id/tasks/:task":             reader,
 	"GET /api/workers":                             reader,
 	"GET /api/workers/:id":                         reader,
 	"GET /api/messages/unprocessed":                reader,

@@ -339,8 +339,8 @@ func TestControlOverTheRealSystem(t *testing.T) {
 
 	// A step that has not failed is not retried, and an unknown message is not resolved.
 	post("1/retry", `{"phase":"prepare","error":"timeout"}`, 409, &p)
-	post("1/retry", `{"memberId":1}`, 409, &p)
-	post("1/retry", `{"memberId":9}`, 404, &p)
+	post("1/retry", `{"memberIds":[1]}`, 409, &p)
+	post("1/retry", `{"memberIds":[9]}`, 404, &p)
 	post("1/steps/10000001000/skip", `{"reason":"x"}`, 404, &p)
 	post("1/steps/7/done", `{"reason":"x"}`, 404, &p)
 

@@ -1,6 +1,7 @@
 package adminhttp
 
 import (
+	"net/http"
 	"strings"
 	"unicode/utf8"
 
@@ -36,6 +37,32 @@ func (a *server) markFailedDone(c *gin.Context) {
 	})
 }
 
+// removeMembers needs members or a filter, and a reason.
+func (a *server) removeMembers(c *gin.Context) {
+	var request api.RemovalRequest
+	var which api.SelectionRequest
+	a.repair(c, &request, func() (api.Repair, *api.SelectionRequest, bool) {
+		r := api.Repair{Action: api.RepairRemove}
+		which = api.SelectionRequest{Members: request.Members, Status: request.Status, DryRun: request.DryRun, ReasonRequest: request.ReasonRequest}
+		return r, &which, nonEmpty(c, "search", request.Search, &r.Selection.Search)
+	})
+}
+
+// getTask tells how far a repair or a removal is.
+func (a *server) getTask(c *gin.Context) {
+	id, ok := batchID(c)
+	if !ok {
+		return
+	}
+	task := c.Param("task")
+	if len(task) > maxName {
+		refuse(c, http.StatusNotFound, api.CodeNotFound, "there is no task %q", clip(task))
+		return
+	}
+	view, err := a.Batches.Task(c.Request.Context(), id, task)
+	respond(c, view, err)
+}
+
 // repair reads a body into request, of which made makes a repair and its selection, and carries the
 // repair out.
 func (a *server) repair(c *gin.Context, request any, made func() (api.Repair, *api.SelectionRequest, bool)) {
@@ -52,7 +79,7 @@ func (a *server) repair(c *gin.Context, request any, made func() (api.Repair, *a
 		return
 	}
 	r.DryRun = which.DryRun
-	if r.Selection, ok = a.selectionOf(c, id, which); !ok {
+	if !a.readSelection(c, id, which, &r.Selection) {
 		return
 	}
 	if r.Reason, ok = reasonOf(c, which.ReasonRequest, r.Action != api.RepairRetry && !r.DryRun); !ok {
@@ -64,11 +91,11 @@ func (a *server) repair(c *gin.Context, request any, made func() (api.Repair, *a
 		return
 	}
 	replayed(c, view.Replayed)
-	accepted(c, view, err, "/api/batches/%d/members?status=%s", id, api.MemberFailed)
+	accepted(c, view, err, "/api/batches/%d/tasks/%s", id, view.Task)
 }
 
-// selectionOf reads the fields that narrow a repair of a batch.
-func (a *server) selectionOf(c *gin.Context, batch int, request *api.SelectionRequest) (which api.Selection, ok bool) {
+// readSelection reads the fields that narrow a repair of a batch. A list that is given has elements.
+func (a *server) readSelection(c *gin.Context, batch int, request *api.SelectionRequest, which *api.Selection) bool {
 	for _, f := range []struct {
 		name  string
 		given *string
@@ -81,14 +108,38 @@ func (a *server) selectionOf(c *gin.Context, batch int, request *api.SelectionRe
 		{"errorGroup", request.ErrorGroup, &which.ErrorGroup},
 	} {
 		if !nonEmpty(c, f.name, f.given, f.into) {
-			return which, false
+			return false
 		}
 	}
-	if request.Member != nil {
-		which.Member, ok = a.findMember(c, batch, string(*request.Member))
-		return which, ok
+	if request.Steps != nil {
+		if !lengthOK(c, "stepIds", len(*request.Steps)) {
+			return false
+		}
+		which.Steps = *request.Steps
 	}
-	return which, true
+	if request.Members == nil {
+		return true
+	}
+	if !lengthOK(c, "memberIds", len(*request.Members)) {
+		return false
+	}
+	for _, ref := range *request.Members {
+		id, ok := a.findMember(c, batch, string(ref))
+		if !ok {
+			return false
+		}
+		which.Members = append(which.Members, id)
+	}
+	return true
+}
+
+// lengthOK answers and returns false when a list that is given is empty or too long.
+func lengthOK(c *gin.Context, name string, n int) bool {
+	if n < 1 || n > api.MaxSelected {
+		invalid(c, "%s has %d elements; give 1 to %d, or select by a filter", name, n, api.MaxSelected)
+		return false
+	}
+	return true
 }
 
 // nonEmpty takes a text that is given, and answers and returns false where it is empty or too long.

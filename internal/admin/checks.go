@@ -35,7 +35,7 @@ func (a *Admin) Check(ctx context.Context, by audit.Caller, batch, member int, w
 	}
 	r := checking{
 		id:     a.taskID(by),
-		task:   store.Task{Work: message.WorkCheck, Action: "check", Selection: store.Selection{Member: member}, By: model.Attribution{By: by.Name, At: a.now().UTC(), Why: why}},
+		task:   store.Task{Work: message.WorkCheck, Action: "check", Selection: selectionOfMember(member), By: model.Attribution{By: by.Name, At: a.now().UTC(), Why: why}},
 		result: api.CheckResult{BatchID: batch, Members: b.Doc.Members - b.Doc.Removed, Checks: checkNames(rb)},
 	}
 	var m store.Item[model.Member]
@@ -69,6 +69,14 @@ type checking struct {
 	id, target string
 	task       store.Task
 	result     api.CheckResult
+}
+
+// selectionOfMember selects one member, or with 0 all.
+func selectionOfMember(member int) (s store.Selection) {
+	if member != 0 {
+		s.Members = []int{member}
+	}
+	return s
 }
 
 // checkWrites are the audit record of a request and, if it can come again, its task.
@@ -107,7 +115,7 @@ func (a *Admin) checkMember(ctx context.Context, by audit.Caller, b *model.Batch
 // repeatCheck sends the messages of a request again, in case the process that carried it out ended
 // before it did.
 func (a *Admin) repeatCheck(ctx context.Context, b *model.Batch, r checking) error {
-	switch member := r.task.Selection.Member; {
+	switch member := r.result.MemberID; {
 	case b.HasEnded():
 		return nil
 	case member != 0:

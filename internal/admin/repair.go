@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -24,8 +25,9 @@ import (
 
 // Repair lets failed members go on, and failed init and on_complete steps: with a retry, or past the
 // step that failed. A retry begins at that step or, where it was rolled back, at the first step of its
-// phase. The phases that a member has missed since follow. Repair stores a task, which the orchestrator
-// carries out, and returns its effect; a dry run returns only that. A request with an idempotency key
+// phase. The phases that a member has missed since follow. With RepairRemove it removes members who
+// have not failed. Repair stores a task, which the orchestrator carries out, and returns its effect; a
+// dry run returns only that. A request with an idempotency key
 // that was received before gets the same answer, and sends the message of its task again. Errors:
 // CodeNotFound, CodeConflict, CodeInvalid, CodeKeyReused, CodeUnavailable.
 func (a *Admin) Repair(ctx context.Context, by audit.Caller, batch int, r api.Repair) (api.RepairResult, error) {
@@ -43,6 +45,10 @@ func (a *Admin) Repair(ctx context.Context, by audit.Caller, batch int, r api.Re
 		Work: message.WorkRetry, Action: r.Action, Selection: store.Selection(r.Selection), From: r.From, Result: r.Result,
 		By: model.Attribution{By: by.Name, At: a.now().UTC(), Why: r.Reason},
 	}
+	actor := by.Actor()
+	if task.Actor = &actor; r.Action == api.RepairRemove {
+		task.Work = message.WorkRemove
+	}
 	id := a.taskID(by)
 	repeated := false
 	if !r.DryRun {
@@ -53,17 +59,16 @@ func (a *Admin) Repair(ctx context.Context, by audit.Caller, batch int, r api.Re
 	result := api.RepairResult{BatchID: batch, Action: r.Action, Task: id, Selection: r.Selection, Replayed: repeated}
 	if repeated { // what it does was told before, and is under way
 		result.Effect = api.RepairEffect{Groups: []api.RepairGroup{}, Refused: []api.RefusedMember{}}
-		return result, a.sendTask(ctx, by, result, 0)
+		return result, a.sendTask(ctx, by, result, task.Work)
 	}
 	if b.Doc.DispatchMode() == model.Cancelled {
 		return api.RepairResult{}, problem.New(api.CodeConflict, "batch %d is %s: it has nothing to %s", batch, b.Doc.Status, verbOf(r.Action))
 	}
-	page, err := a.pageOfSelection(ctx, batch, r.Selection)
+	f, err := a.newForecast(ctx, b.Doc, r)
 	if err != nil {
 		return api.RepairResult{}, err
 	}
-	f, err := a.newForecast(ctx, b.Doc, r)
-	if err != nil {
+	if err := f.loadNamed(ctx); err != nil {
 		return api.RepairResult{}, err
 	}
 	if result.Effect, err = f.effect(ctx); err != nil {
@@ -73,19 +78,27 @@ func (a *Admin) Repair(ctx context.Context, by audit.Caller, batch int, r api.Re
 		result.Task = ""
 		return result, nil
 	}
-	task.Version = f.follows
+	task.Version, task.Pages, task.Progress.Total = f.follows, f.pages, result.Effect.Members+result.Effect.Sequences
 	if result.Replayed, err = a.storeTask(ctx, by, result, task); err != nil {
 		return api.RepairResult{}, err
 	}
-	return result, a.sendTask(ctx, by, result, page)
+	return result, a.sendTask(ctx, by, result, task.Work)
 }
 
 // checkRepair refuses a repair whose fields do not belong to its action, or have no valid value.
 func checkRepair(r api.Repair) error {
-	if s := r.Selection.Status; s != "" && !slices.Contains(api.RepairStatuses, s) {
+	if r.Action == api.RepairRemove {
+		if err := checkRemoval(r); err != nil {
+			return err
+		}
+	} else if s := r.Selection.Status; s != "" && !slices.Contains(api.RepairStatuses, s) {
 		return problem.New(api.CodeInvalid, "invalid status %q of a failed step: use %s", s, strings.Join(api.RepairStatuses, " or "))
 	}
 	switch {
+	case max(len(r.Selection.Members), len(r.Selection.Steps)) > api.MaxSelected:
+		return problem.New(api.CodeInvalid, "the selection names %d members and %d steps; at most %d of each are allowed, so use a filter", len(r.Selection.Members), len(r.Selection.Steps), api.MaxSelected)
+	case r.Action != api.RepairRemove && r.Selection.Search != "":
+		return problem.New(api.CodeInvalid, "a text to search for selects members for a removal; failed members are selected by their errors")
 	case r.Version != "" && r.Version != api.VersionActive:
 		return problem.New(api.CodeInvalid, "invalid version %q: use %s, or leave it out for the version in which each member failed", r.Version, api.VersionActive)
 	case r.Action != api.RepairRetry && (r.Version != "" || r.From != ""):
@@ -98,25 +111,27 @@ func checkRepair(r api.Repair) error {
 	return checkResult(r.Result)
 }
 
-// verbOf is what an action of a repair does.
-func verbOf(action string) string {
-	return map[string]string{api.RepairRetry: "retry", api.RepairSkip: "skip", api.RepairDone: "mark as done"}[action]
+// checkRemoval refuses a removal that selects all members, or selects by errors.
+func checkRemoval(r api.Repair) error {
+	s := r.Selection
+	all := api.Selection{Members: s.Members, Status: s.Status, Search: s.Search}
+	switch {
+	case s.Empty():
+		return problem.New(api.CodeInvalid, "the members to remove are missing: name them, or select them by status or search")
+	case !reflect.DeepEqual(all, s):
+		return problem.New(api.CodeInvalid, "a removal selects members by memberIds, status and search")
+	case s.Status != "" && !slices.Contains(removableStatuses, s.Status):
+		return problem.New(api.CodeInvalid, "invalid status %q of a member to remove: use %s", s.Status, strings.Join(removableStatuses, " or "))
+	}
+	return nil
 }
 
-// pageOfSelection returns the page of the selected member, who must have failed; 0 where the selection
-// names none.
-func (a *Admin) pageOfSelection(ctx context.Context, batch int, which api.Selection) (int, error) {
-	if which.Member == 0 {
-		return 0, nil
-	}
-	m, err := a.applier.ReadMember(ctx, batch, which.Member)
-	if err != nil {
-		return 0, err
-	}
-	if m.Doc.Status != model.MemberFailed {
-		return 0, problem.New(api.CodeConflict, "member %d of batch %d has not failed: it is %s", which.Member, batch, m.Doc.Status)
-	}
-	return m.Doc.Page, nil
+// removableStatuses are the statuses in which members can be removed.
+var removableStatuses = []string{api.MemberActive, api.MemberDone}
+
+// verbOf is what an action of a repair does.
+func verbOf(action string) string {
+	return map[string]string{api.RepairRetry: "retry", api.RepairSkip: "skip", api.RepairDone: "mark as done", api.RepairRemove: "remove"}[action]
 }
 
 // taskID returns the id of a caller's task: the same for each repetition of a request with an
@@ -138,7 +153,7 @@ func (a *Admin) findTask(ctx context.Context, by audit.Caller, batch int, id str
 	if err != nil || found.ETag == "" {
 		return false, err
 	}
-	if t := found.Doc; t.Selection != task.Selection || t.Action != task.Action || t.From != task.From || !bytes.Equal(t.Result, task.Result) {
+	if t := found.Doc; !reflect.DeepEqual(t.Selection, task.Selection) || t.Action != task.Action || t.From != task.From || !bytes.Equal(t.Result, task.Result) {
 		return false, problem.New(api.CodeKeyReused, "the idempotency key was used on %s for a request with other content; use a new key for a new request", t.By.At.Format(time.RFC3339))
 	}
 	return true, nil
@@ -148,7 +163,10 @@ func (a *Admin) findTask(ctx context.Context, by audit.Caller, batch int, id str
 // received at the same time, has stored it.
 func (a *Admin) storeTask(ctx context.Context, by audit.Caller, r api.RepairResult, task store.Task) (repeated bool, err error) {
 	before := audit.State{"failedMembers": r.Effect.Members}
-	if r.Effect.Members == 0 {
+	switch {
+	case r.Action == api.RepairRemove:
+		before = audit.State{"members": r.Effect.Members}
+	case r.Effect.Members == 0:
 		before = audit.State{"failedSequences": r.Effect.Sequences}
 	}
 	after := audit.State{"task": r.Task}
@@ -174,9 +192,9 @@ func (a *Admin) storeTask(ctx context.Context, by audit.Caller, r api.RepairResu
 	return repeated, err
 }
 
-// sendTask sends the message of a task, from a page on.
-func (a *Admin) sendTask(ctx context.Context, by audit.Caller, r api.RepairResult, page int) error {
-	if err := a.bus.Send(ctx, message.TopicOrchestratorEvents, applier.BatchWorkMessage(r.BatchID, message.WorkRetry, r.Task, page)); err != nil {
+// sendTask sends the first message of a task.
+func (a *Admin) sendTask(ctx context.Context, by audit.Caller, r api.RepairResult, work string) error {
+	if err := a.bus.Send(ctx, message.TopicOrchestratorEvents, applier.BatchWorkMessage(r.BatchID, work, r.Task, 0)); err != nil {
 		return err
 	}
 	a.log.InfoContext(ctx, fmt.Sprintf("%s requested", verbOf(r.Action)), logkey.BatchID, r.BatchID, logkey.Task, r.Task, logkey.Selection, membership.SelectionText(r.Selection), logkey.By, by.Name, logkey.Repeated, r.Replayed)

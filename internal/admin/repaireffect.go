@@ -30,6 +30,8 @@ type forecast struct {
 	follows int // the version that retried members are to follow; 0: the one in which each failed
 	groups  []*plannedGroup
 	refused []api.RefusedMember
+	pages   []int // the pages of the members that the selection names, in order; none: all
+	named   []store.Item[model.Member]
 }
 
 // plannedGroup is the effect on members who failed in the same way, and why they cannot go on.
@@ -61,6 +63,9 @@ func (a *Admin) newForecast(ctx context.Context, b model.Batch, r api.Repair) (*
 // effect gives the effect of the repair. It refuses a repair that lets nobody go on, and one of members
 // who are in another batch by now.
 func (f *forecast) effect(ctx context.Context) (api.RepairEffect, error) {
+	if f.repair.Action == api.RepairRemove {
+		return f.removal(ctx)
+	}
 	keys, err := f.planMembers(ctx)
 	if err != nil {
 		return api.RepairEffect{}, err
@@ -90,7 +95,7 @@ func (f *forecast) effect(ctx context.Context) (api.RepairEffect, error) {
 		return e, nil
 	case len(f.refused) > 0:
 		return e, problem.New(api.CodeConflict, "batch %d has %d failed members to %s and none of them can: %s: %s", f.batch.ID, len(f.refused), verbOf(f.repair.Action), f.refused[0].Key, f.refused[0].Reason)
-	case f.repair.Selection == (api.Selection{}):
+	case f.repair.Selection.Empty():
 		return e, problem.New(api.CodeConflict, "batch %d has no failed members or steps: there is nothing to %s", f.batch.ID, verbOf(f.repair.Action))
 	}
 	return e, problem.New(api.CodeConflict, "no failed member of batch %d matches %s: there is nothing to %s", f.batch.ID, membership.SelectionText(f.repair.Selection), verbOf(f.repair.Action))
@@ -102,11 +107,12 @@ func (f *forecast) planMembers(ctx context.Context) (keys []string, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if members, err = f.admin.members.SelectFailed(ctx, f.batch.ID, f.repair.Selection, members); err != nil {
+		return nil, err
+	}
 	slices.SortFunc(members, func(x, y store.FailedMember) int { return cmp.Compare(x.ID, y.ID) })
+	f.refuseUnselected(members)
 	for _, m := range members {
-		if !membership.Selects(f.repair.Selection, m) {
-			continue
-		}
 		kind := model.KindPhase
 		if m.FailedIn == runbook.ChecksName {
 			kind = model.KindCheck
@@ -127,7 +133,7 @@ func (f *forecast) planMembers(ctx context.Context) (keys []string, err error) {
 
 // planSequences plans the repair of the selected runs of init and on_complete steps.
 func (f *forecast) planSequences(ctx context.Context) error {
-	if f.repair.Selection.Member != 0 {
+	if len(f.repair.Selection.Members) > 0 || len(f.pages) > 0 && f.pages[0] != 0 {
 		return nil
 	}
 	runs, err := f.admin.store.RunsOfPage(ctx, f.batch.ID, 0, store.RunSelection{Statuses: []model.RunStatus{model.RunFailed}})
@@ -140,7 +146,7 @@ func (f *forecast) planSequences(ctx context.Context) error {
 			return err
 		}
 		failed := membership.FailedSequence(rb, &run.Doc)
-		if !membership.Selects(f.repair.Selection, failed) {
+		if !membership.SelectsStep(f.repair.Selection, &run.Doc) || !membership.Selects(f.repair.Selection, failed) {
 			continue
 		}
 		g, err := f.group(ctx, failed, run.Doc.Kind)

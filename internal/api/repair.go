@@ -1,12 +1,17 @@
 package api
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"reflect"
+)
 
 // The actions of a repair, which its audit record has.
 const (
 	RepairRetry = "retry"
 	RepairSkip  = "skip-step"
 	RepairDone  = "mark-done"
+
+	RepairRemove = "remove-member" // of members who have not failed
 )
 
 // VersionActive is the value of Repair.Version for the active version of the runbook.
@@ -16,28 +21,36 @@ const VersionActive = "active"
 var RepairStatuses = []string{StepFailed, StepPollTimeout}
 
 // Repair lets failed members go on: it retries them, or skips the step at which each failed or
-// marks it as done.
+// marks it as done. With RepairRemove it removes members who have not failed.
 type Repair struct {
-	Action    string // one of the actions; empty: RepairRetry
-	Selection Selection
-	MemberRef string          // of a client, in place of Selection.Member: the key or the number of a member
-	Version   string          // of a retry: VersionActive, or empty for the version in which each member failed
-	From      string          // of a retry: the step to begin with; empty for the one that failed
-	Result    json.RawMessage // of steps that are marked as done: what their function would have returned
-	Reason    string
-	DryRun    bool // tells the effect and changes nothing
+	Action     string // one of the actions; empty: RepairRetry
+	Selection  Selection
+	MemberRefs []string        // of a client, in place of Selection.Members: keys or numbers of members
+	Version    string          // of a retry: VersionActive, or empty for the version in which each member failed
+	From       string          // of a retry: the step to begin with; empty for the one that failed
+	Result     json.RawMessage // of steps that are marked as done: what their function would have returned
+	Reason     string
+	DryRun     bool // tells the effect and changes nothing
 }
 
-// Selection narrows a repair to some of the failed members. An empty field selects all; all given
-// fields must match.
+// Selection narrows a repair to some of the failed members, and a removal to some of the members who
+// have not failed. An empty field selects all; all given fields must match.
 type Selection struct {
-	Member     int    `json:"memberId,omitempty"`
-	Status     string `json:"status,omitempty"`     // of the step that the member failed at: one of RepairStatuses
-	Phase      string `json:"phase,omitempty"`      // the phase that the member failed in, by its name
-	Step       string `json:"step,omitempty"`       // the step that the member failed at, by its name
-	Error      string `json:"error,omitempty"`      // a part of the member's error, case-insensitive
-	ErrorGroup string `json:"errorGroup,omitempty"` // the group of the step's error, or an error of the group
+	Members    []int   `json:"memberIds,omitempty"`
+	Steps      []int64 `json:"stepIds,omitempty"`    // of a repair: the steps that the members failed at
+	Status     string  `json:"status,omitempty"`     // of the step that the member failed at: one of RepairStatuses; of a removal, of the member
+	Phase      string  `json:"phase,omitempty"`      // the phase that the member failed in, by its name
+	Step       string  `json:"step,omitempty"`       // the step that the member failed at, by its name
+	Error      string  `json:"error,omitempty"`      // a part of the member's error, case-insensitive
+	ErrorGroup string  `json:"errorGroup,omitempty"` // the group of the step's error, or an error of the group
+	Search     string  `json:"search,omitempty"`     // of a removal: a part of a text of the member, case-insensitive
 }
+
+// Empty reports whether the selection selects all.
+func (s Selection) Empty() bool { return reflect.ValueOf(s).IsZero() }
+
+// MaxSelected is the number of members, or of steps, that a selection names at most.
+const MaxSelected = 1000
 
 // RepairResult is the answer to a repair. A dry run has no task.
 type RepairResult struct {

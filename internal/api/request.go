@@ -49,13 +49,23 @@ type UpdateBatchRequest struct {
 
 // SelectionRequest selects failed members, as Selection.
 type SelectionRequest struct {
-	Member     *MemberRef `json:"memberId,omitempty"`
-	Status     *string    `json:"status,omitempty"`
-	Phase      *string    `json:"phase,omitempty"`
-	Step       *string    `json:"step,omitempty"`
-	Error      *string    `json:"error,omitempty"`
-	ErrorGroup *string    `json:"errorGroup,omitempty"`
-	DryRun     bool       `json:"dryRun,omitempty"`
+	Members    *[]MemberRef `json:"memberIds,omitempty"`
+	Steps      *[]int64     `json:"stepIds,omitempty"`
+	Status     *string      `json:"status,omitempty"`
+	Phase      *string      `json:"phase,omitempty"`
+	Step       *string      `json:"step,omitempty"`
+	Error      *string      `json:"error,omitempty"`
+	ErrorGroup *string      `json:"errorGroup,omitempty"`
+	DryRun     bool         `json:"dryRun,omitempty"`
+	ReasonRequest
+}
+
+// RemovalRequest selects members to remove.
+type RemovalRequest struct {
+	Members *[]MemberRef `json:"memberIds,omitempty"`
+	Status  *string      `json:"status,omitempty"`
+	Search  *string      `json:"search,omitempty"`
+	DryRun  bool         `json:"dryRun,omitempty"`
 	ReasonRequest
 }
 

@@ -48,15 +48,19 @@ func (c *Client) Approve(ctx context.Context, id int, phase, why string) (api.Ph
 	return ask[api.Phase](ctx, c, k)
 }
 
-// Repair lets the selected members who failed go on; all of them without a selection. A dry run
-// only tells the effect.
+// Repair lets the selected members who failed go on; all of them without a selection. It removes the
+// selected members where that is its action. A dry run only tells the effect.
 func (c *Client) Repair(ctx context.Context, id int, r api.Repair) (api.RepairResult, error) {
-	member := r.MemberRef
-	if member == "" && r.Selection.Member > 0 {
-		member = "id:" + strconv.Itoa(r.Selection.Member)
+	var members *[]api.MemberRef
+	if refs := memberRefs(r); len(refs) > 0 {
+		members = &refs
+	}
+	var steps *[]int64
+	if len(r.Selection.Steps) > 0 {
+		steps = &r.Selection.Steps
 	}
 	which := api.SelectionRequest{
-		Member: given(api.MemberRef(member)), Status: given(r.Selection.Status), Phase: given(r.Selection.Phase), Step: given(r.Selection.Step),
+		Members: members, Steps: steps, Status: given(r.Selection.Status), Phase: given(r.Selection.Phase), Step: given(r.Selection.Step),
 		Error: given(r.Selection.Error), ErrorGroup: given(r.Selection.ErrorGroup), DryRun: r.DryRun, ReasonRequest: because(r.Reason),
 	}
 	var body any = which
@@ -64,6 +68,8 @@ func (c *Client) Repair(ctx context.Context, id int, r api.Repair) (api.RepairRe
 	switch r.Action {
 	case api.RepairSkip:
 		route = "skip"
+	case api.RepairRemove:
+		body, route = api.RemovalRequest{Members: members, Status: which.Status, Search: given(r.Selection.Search), DryRun: r.DryRun, ReasonRequest: which.ReasonRequest}, "remove"
 	case api.RepairDone:
 		body, route = api.MarkDoneRequest{SelectionRequest: which, Result: r.Result}, "mark-done"
 	default:
@@ -78,6 +84,22 @@ func (c *Client) Repair(ctx context.Context, id int, r api.Repair) (api.RepairRe
 		return ask[api.RepairResult](ctx, c, k)
 	}
 	return ask[api.RepairResult](ctx, c, once(k))
+}
+
+// memberRefs names the members of a repair as a request does.
+func memberRefs(r api.Repair) (refs []api.MemberRef) {
+	for _, ref := range r.MemberRefs {
+		refs = append(refs, api.MemberRef(ref))
+	}
+	for _, id := range r.Selection.Members {
+		refs = append(refs, api.MemberRef("id:"+strconv.Itoa(id)))
+	}
+	return refs
+}
+
+// Task tells how far a repair or a removal is.
+func (c *Client) Task(ctx context.Context, batch int, id string) (api.Task, error) {
+	return ask[api.Task](ctx, c, get(batchPath(batch, "tasks", id)...))
 }
 
 // Check makes the checks of all members of a batch, or of the one with a key or number.

@@ -65,17 +65,17 @@ func TestBodies(t *testing.T) {
 		},
 		"a selection": {
 			func(ctx context.Context, c *apiclient.Client) error {
-				_, err := c.Repair(ctx, 7, api.Repair{Selection: api.Selection{Member: 3, Phase: "move", Step: "copy", Error: "timeout"}, Reason: "x"})
+				_, err := c.Repair(ctx, 7, api.Repair{Selection: api.Selection{Members: []int{3}, Phase: "move", Step: "copy", Error: "timeout"}, Reason: "x"})
 				return err
 			},
-			"application/json", `{"memberId":"id:3","phase":"move","step":"copy","error":"timeout","reason":"x"}`,
+			"application/json", `{"memberIds":["id:3"],"phase":"move","step":"copy","error":"timeout","reason":"x"}`,
 		},
 		"a member by key": {
 			func(ctx context.Context, c *apiclient.Client) error {
-				_, err := c.Repair(ctx, 7, api.Repair{MemberRef: "ada@contoso.com", DryRun: true})
+				_, err := c.Repair(ctx, 7, api.Repair{MemberRefs: []string{"ada@contoso.com"}, DryRun: true})
 				return err
 			},
-			"application/json", `{"memberId":"ada@contoso.com","dryRun":true}`,
+			"application/json", `{"memberIds":["ada@contoso.com"],"dryRun":true}`,
 		},
 		"all failed members": {
 			func(ctx context.Context, c *apiclient.Client) error {

@@ -99,7 +99,7 @@ func TestRetryAfterACorrectionSendsTheNewValue(t *testing.T) {
 			string(last.Before) != `{"Groups":["a","b"],"Guid":"wrong"}` || string(last.After) != `{"Groups":["c","d"],"Guid":"right"}` {
 			t.Errorf("the audit record is %+v: %s to %s", last, last.Before, last.After)
 		}
-		s.retry(b.ID, api.Selection{Member: 1})
+		s.retry(b.ID, api.Selection{Members: []int{1}})
 		if got := s.paramsOf("New"); got["Guid"] != "right" {
 			t.Errorf("after the correction the worker got %v", got)
 		}
@@ -311,7 +311,7 @@ func TestAnErasedSecretIsSuppliedForARetry(t *testing.T) {
 		s.wantOverride(b.ID, 1, "Password", `"(secret, erased)"`)
 		s.correct(b.ID, 1, "Password="+canary)
 		v.wantNowhere("supplied", b.ID)
-		s.retry(b.ID, api.Selection{Member: 1})
+		s.retry(b.ID, api.Selection{Members: []int{1}})
 		if got := s.paramsOf("New"); got["Password"] != canary {
 			t.Errorf("the worker got %v", got)
 		}

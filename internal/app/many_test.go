@@ -18,7 +18,7 @@ func TestRetryOfManyLooksAtAllOfThem(t *testing.T) {
 	s.pass(6 * time.Minute)
 	s.script = script{"New": fails(errLost)}
 	s.tick()
-	for _, which := range []api.Selection{{Member: 1004}, {}} {
+	for _, which := range []api.Selection{{Members: []int{1004}}, {}} {
 		s.wantRefused(errorOf(s.app.Repair(s.ctx, ada, 1, api.Repair{Selection: which, Reason: "again"})), api.CodeConflict, "batch 2")
 	}
 }

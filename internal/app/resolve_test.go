@@ -295,7 +295,7 @@ func TestMemberIsBroughtBackBeforeThePhaseComesToTheirPage(t *testing.T) {
 		s.advance(b.ID)
 		s.pause(b.ID)
 		s.unpark()
-		s.retry(b.ID, api.Selection{Member: 2})
+		s.retry(b.ID, api.Selection{Members: []int{2}})
 		s.wantMember(b.ID, 2, "active")
 		s.resume(b.ID)
 		s.wantCalls(2, "New New Join Check")

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +17,7 @@ import (
 func (s *stage) retry(id int, which api.Selection) {
 	s.t.Helper()
 	s.pass(time.Second)
-	if v := must(s.app.Repair(s.ctx, ada, id, api.Repair{Selection: which, Reason: "the cause is gone"}))(s.t); v.Task == "" || v.Selection != which {
+	if v := must(s.app.Repair(s.ctx, ada, id, api.Repair{Selection: which, Reason: "the cause is gone"}))(s.t); v.Task == "" || !reflect.DeepEqual(v.Selection, which) {
 		s.t.Fatalf("%+v", v)
 	}
 	s.deliverAll()
@@ -50,7 +51,7 @@ func TestRetryOfSomeOfThoseWhoFailed(t *testing.T) {
 		which api.Selection
 		want  []int
 	}{
-		{"one member", api.Selection{Member: 2}, []int{2}},
+		{"one member", api.Selection{Members: []int{2}}, []int{2}},
 		{"a phase", api.Selection{Phase: "FIRST"}, []int{1, 2}},
 		{"a step", api.Selection{Step: "join"}, []int{2}},
 		{"an error", api.Selection{Error: "QUOTA"}, []int{2, 3}},
@@ -100,10 +101,10 @@ func TestRetryThatFailsAgainIsRolledBackAgainAndMayBeRetriedAgain(t *testing.T) 
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": inTurn(fails(errNo), fails(errNo), always(`{"id":"u"}`))}
 		b := s.startBatch(undoable, people(1))
-		s.retry(b.ID, api.Selection{Member: 1})
+		s.retry(b.ID, api.Selection{Members: []int{1}})
 		s.wantCalls(1, "New Stop Delete Alert New Stop Delete Alert")
 		s.wantMember(b.ID, 1, "failed")
-		s.retry(b.ID, api.Selection{Member: 1})
+		s.retry(b.ID, api.Selection{Members: []int{1}})
 		s.wantCalls(1, "New Stop Delete Alert New Stop Delete Alert New Copy Tell")
 		s.wantMember(b.ID, 1, "active")
 	})
@@ -254,8 +255,8 @@ func TestRetryInAPausedBatchBeginsAtTheResumption(t *testing.T) {
 func TestWhoCannotBeRetried(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		b := s.startBatch(twoSteps, people(1))
-		s.wantRefused(errorOf(s.app.Repair(s.ctx, ada, b.ID, api.Repair{Selection: api.Selection{Member: 1}})), api.CodeConflict, "member 1 of batch 1 has not failed: it is active")
-		s.wantRefused(errorOf(s.app.Repair(s.ctx, ada, b.ID, api.Repair{Selection: api.Selection{Member: 7}})), api.CodeNotFound, "batch 1 has no member 7")
+		s.wantRefused(errorOf(s.app.Repair(s.ctx, ada, b.ID, api.Repair{Selection: api.Selection{Members: []int{1}}})), api.CodeConflict, "member 1 of batch 1 has not failed: it is active")
+		s.wantRefused(errorOf(s.app.Repair(s.ctx, ada, b.ID, api.Repair{Selection: api.Selection{Members: []int{7}}})), api.CodeNotFound, "batch 1 has no member 7")
 		s.wantRefused(errorOf(s.app.Repair(s.ctx, ada, 9, api.Repair{Selection: api.Selection{}})), api.CodeNotFound, "there is no batch 9")
 		s.wantRefused(errorOf(s.app.Repair(s.ctx, ada, b.ID, api.Repair{Selection: api.Selection{}})), api.CodeConflict, "batch 1 has no failed members")
 		s.wantCalls(1, "New Join")
@@ -266,7 +267,7 @@ func TestRetryThatFitsNobodyIsRefused(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": fails(errNo)}
 		b := s.startBatch(twoSteps, people(2))
-		for _, which := range []api.Selection{{Phase: "second"}, {Step: "join"}, {Error: "lost"}, {Member: 1, Step: "join"}} {
+		for _, which := range []api.Selection{{Phase: "second"}, {Step: "join"}, {Error: "lost"}, {Members: []int{1}, Step: "join"}} {
 			s.wantRefused(errorOf(s.app.Repair(s.ctx, ada, b.ID, api.Repair{Selection: which})), api.CodeConflict, "no failed member of batch 1 matches ")
 		}
 		s.wantCalls(1, "New")

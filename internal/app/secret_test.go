@@ -248,7 +248,7 @@ func TestSecretsAreErasedWhenNothingCanBeRetried(t *testing.T) {
 		if !encrypted() {
 			t.Fatal("the secrets of members who can be retried are gone")
 		}
-		s.retry(b.ID, api.Selection{Member: 1})
+		s.retry(b.ID, api.Selection{Members: []int{1}})
 		if got := s.paramsOf("New"); got["Password"] != canary {
 			t.Errorf("retried, the worker got %v", got)
 		}
@@ -258,7 +258,7 @@ func TestSecretsAreErasedWhenNothingCanBeRetried(t *testing.T) {
 		}
 		v.wantNowhere("erased", b.ID)
 		s.tickAfter(time.Hour)
-		must(s.app.Repair(s.ctx, ada, b.ID, api.Repair{Selection: api.Selection{Member: 1}, Reason: "once more"}))(t)
+		must(s.app.Repair(s.ctx, ada, b.ID, api.Repair{Selection: api.Selection{Members: []int{1}}, Reason: "once more"}))(t)
 		s.deliverAll()
 		s.wantMember(b.ID, 1, "failed")
 		if got := s.logText(v); !strings.Contains(got, `needs the secret \"Password\", which was erased`) {

@@ -259,7 +259,7 @@ func TestBatchThatARetryOpenedStaysWithItsVersion(t *testing.T) {
 		s.schedule(id, twoSteps, 2, dawn)
 		s.wantStatus(id, "completed")
 		s.publishNew(second(twoSteps), api.PublishOptions{Overdue: api.OverdueRerun, RerunInit: true})
-		s.retry(id, api.Selection{Member: 1})
+		s.retry(id, api.Selection{Members: []int{1}})
 		s.wantStatus(id, "active")
 		s.tick()
 		s.answers(1, "New", "true", nil)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -33,6 +34,13 @@ const repairOfTwo = `{"batchId":42,"action":"retry","task":"t1","selection":{},"
 	{"phase":"move","step":"copy","status":"failed","errorGroup":"no mailbox … (NotFound)","members":2,"failedVersion":2,"version":2,"from":"copy","steps":3,"then":["verify"]}],
 	"refusedCount":1,"refused":[{"memberId":9,"memberKey":"eve@contoso.com","reason":"version 2 has no step \"x\" in the phase"}]}}`
 
+// taskReads are the answers about a task, one after the other.
+var taskReads = []string{
+	`{"id":"t1","batchId":42,"action":"retry","status":"running","selection":{},"requested":{"by":"ada","at":"2026-01-02T05:00:10Z"},"total":2,"finished":0,"refusedCount":0,"refused":[]}`,
+	`{"id":"t1","batchId":42,"action":"retry","status":"running","selection":{},"requested":{"by":"ada","at":"2026-01-02T05:00:10Z"},"total":2,"finished":1,"refusedCount":0,"refused":[]}`,
+	`{"id":"t1","batchId":42,"action":"retry","status":"completed","selection":{},"requested":{"by":"ada","at":"2026-01-02T05:00:10Z"},"endedAt":"2026-01-02T05:00:12Z","total":2,"finished":1,"refusedCount":1,"refused":[{"memberId":9,"memberKey":"eve@contoso.com","reason":"is in batch 43"}]}`,
+}
+
 func batchAPI(t *testing.T) (*person, *[]string) {
 	t.Helper()
 	var queries []string
@@ -55,6 +63,11 @@ func batchAPI(t *testing.T) (*person, *[]string) {
 			body = movePhases
 		case strings.HasSuffix(path, "/batches"):
 			body = twoBatches
+		case strings.HasSuffix(path, "/remove"):
+			body = strings.Replace(repairOfTwo, `"retry"`, `"remove-member"`, 1)
+		case strings.HasSuffix(path, "/tasks/t1"):
+			asked := len(slices.DeleteFunc(slices.Clone(queries), func(q string) bool { return !strings.Contains(q, "/tasks/t1") }))
+			body = taskReads[min(asked, len(taskReads))-1]
 		case strings.HasSuffix(path, "/retry"):
 			body = repairOfTwo
 		}
@@ -250,6 +263,46 @@ func TestRetryIsShownBeforeItIsConfirmed(t *testing.T) {
 	out, _, status := p.as(0, "batch", "retry", "42", "--dry-run", "-o", "json")
 	if status != 0 || !strings.Contains(out, `"errorGroup": "no mailbox … (NotFound)"`) {
 		t.Errorf("--dry-run: status %d: %s", status, out)
+	}
+}
+
+// A bulk action is followed to its end, and the members who stay as they are decide the exit status.
+func TestBulkActionIsFollowed(t *testing.T) {
+	t.Parallel()
+	ends := "retry: 0 of 2.\nretry: 1 of 2.\n  eve@contoso.com: is in batch 43\n(1 column hidden: by; use -o wide)\nretry: 1 of 2, 1 left as they are. Completed.\nNext: matoolkit batch watch 42\n"
+	for args, begins := range map[string]string{
+		"batch retry 42 --yes --wait": "Started the retry of 2 failed members of batch 42.\n",
+		"batch task 42 t1 --wait":     "",
+	} {
+		p, _ := batchAPI(t)
+		_, notices, status := p.as(80, strings.Fields(args)...)
+		if status != 1 || notices != begins+ends {
+			t.Errorf("%s: status %d: %q", args, status, notices)
+		}
+	}
+	p, _ := batchAPI(t)
+	if out, _, status := p.as(80, "batch", "task", "42", "t1", "-o", "json"); status != 0 || !strings.Contains(out, `"status": "running"`) {
+		t.Errorf("status %d: %s", status, out)
+	}
+}
+
+func TestBulkRemovalAsks(t *testing.T) {
+	t.Parallel()
+	p, requests := batchAPI(t)
+	p.in = "y\n"
+	_, notices, status := p.as(80, "batch", "remove-member", "42", "--search", "bob", "--reason", "left")
+	want := "  eve@contoso.com stays: version 2 has no step \"x\" in the phase\nRemove 2 members of batch 42? [y/N] Started the removal of 2 members of batch 42.\nNext: matoolkit batch task 42 t1\n"
+	if status != 0 || len(*requests) != 2 || notices != want {
+		t.Errorf("status %d, requests %v: %q", status, *requests, notices)
+	}
+	for args, want := range map[string]string{
+		"batch remove-member 42":                      "the member-id is missing",
+		"batch remove-member 42 --search= --reason x": "--search is empty",
+		"batch remove-member 42 7 8 --yes":            "--reason is missing",
+	} {
+		if _, notices, status := p.as(80, strings.Fields(args)...); status != 2 || !strings.Contains(notices, want) {
+			t.Errorf("%s: status %d: %q", args, status, notices)
+		}
 	}
 }
 

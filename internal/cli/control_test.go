@@ -146,6 +146,9 @@ func TestControl(t *testing.T) {
 	s.type_(0, "batch", "audit", "1")
 
 	s.type_(0, "batch", "create", "guarded", members, "--quiet")
+	s.type_(0, "batch", "remove-member", "2", "--search", "u2", "--dry-run")
+	s.type_(5, "batch", "remove-member", "2", "--search", "nobody", "--dry-run")
+	s.type_(4, "batch", "task", "2", "t1")
 	s.type_(2, "batch", "cancel", "2")
 	s.type_(0, "batch", "cancel", "2", "--yes", "--reason", "the merger is off")
 	s.type_(1, "batch", "watch", "2", "--quiet")

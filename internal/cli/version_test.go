@@ -35,7 +35,7 @@ func TestCommandsOfTheSpecification(t *testing.T) {
 		"batch cancel <id>",
 		"batch members <id>",
 		"batch add-members <id> <file>",
-		"batch remove-member <id> <member-id>",
+		"batch remove-member <id> [<member-id>...]",
 		"batch phases <id>",
 		"batch steps <id>",
 		"auth login",

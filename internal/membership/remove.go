@@ -73,6 +73,11 @@ type Leave struct {
 	// Moves has the start of another batch for the members who move there with their finished phases and
 	// outputs. The others are removed.
 	Moves map[int]time.Time
+	// Chosen says that an administrator chose the members: those too whom one has kept are removed, and
+	// the data source does not add them again.
+	Chosen bool
+	// OnRefused is told of each member whom the engine refuses to remove, and why; nil: it is logged only.
+	OnRefused func(m *model.Member, reason string)
 }
 
 // RemoveMembers removes members from a batch, several in each write, and returns those whose
@@ -149,7 +154,7 @@ func (r *removal) load(ctx context.Context, batch int, ids []int) (err error) {
 	if start := r.leave.Start; start != nil && !r.batch.Doc.StartTime.Equal(*start) {
 		return nil
 	}
-	if r.batch.Doc.DiscardedRemovals > 0 {
+	if r.batch.Doc.DiscardedRemovals > 0 && !r.leave.Chosen {
 		h, err := store.OrNone(store.Read[store.RemovalHoldMembers](ctx, r.members.store, store.HoldKey(batch)))
 		if err != nil {
 			return err
@@ -173,6 +178,9 @@ func (r *removal) events(ctx context.Context, s *applier.Snapshot) (events []mod
 	r.removable = nil
 	for _, m := range r.loaded {
 		e := model.MemberLeft{Member: m.Doc.ID}
+		if r.leave.Chosen {
+			e.By = r.leave.By.Name
+		}
 		if to, moves := r.leave.Moves[m.Doc.ID]; moves {
 			e.MovesTo = &to
 		}
@@ -180,6 +188,9 @@ func (r *removal) events(ctx context.Context, s *applier.Snapshot) (events []mod
 		var refusal *model.Refusal
 		if errors.As(err, &refusal) {
 			r.members.log.InfoContext(ctx, "member not removed", logkey.BatchID, r.batch.Doc.ID, logkey.MemberID, m.Doc.ID, logkey.Reason, refusal.Reason)
+			if r.leave.OnRefused != nil {
+				r.leave.OnRefused(&m.Doc, refusal.Reason)
+			}
 			continue
 		}
 		if err != nil {

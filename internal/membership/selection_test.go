@@ -22,8 +22,8 @@ func TestSelection(t *testing.T) {
 		text        string
 	}{
 		{api.Selection{}, true, true, "all failed members"},
-		{api.Selection{Member: 3}, true, false, "member 3"},
-		{api.Selection{Member: 4}, false, false, "member 4"},
+		{api.Selection{Members: []int{3}}, true, false, "member 3"},
+		{api.Selection{Members: []int{4}}, false, false, "member 4"},
 		{api.Selection{Phase: "CUT-OVER"}, true, true, `phase "CUT-OVER"`},
 		{api.Selection{Phase: "verify"}, false, false, `phase "verify"`},
 		{api.Selection{Step: "Move", Error: "locked"}, true, true, `step "Move", error "locked"`},

@@ -139,6 +139,7 @@ const (
 	WorkCancel  = "cancel"  // cancel the runs of a cancelled batch
 	WorkRelease = "release" // let the members of a resumed batch go on
 	WorkRetry   = "retry"   // try failed members again
+	WorkRemove  = "remove"  // remove members
 	WorkMend    = "mend"    // see that a step that somebody resolved led on; Task is its execution id
 	WorkSweep   = "sweep"   // take up what is overdue
 	WorkErase   = "erase"   // erase the secrets of a batch that has ended

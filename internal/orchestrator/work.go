@@ -29,7 +29,8 @@ func (o *Orchestrator) onBatchWork(ctx context.Context, m message.BatchWork) err
 	work, ok := map[string]pageWork{
 		message.WorkRelease: o.releasePage,
 		message.WorkCancel:  o.drainPage,
-		message.WorkRetry:   o.retryPage,
+		message.WorkRetry:   o.taskPage,
+		message.WorkRemove:  o.taskPage,
 		message.WorkMend:    o.continueResolved,
 		message.WorkSweep:   o.sweepPage,
 		message.WorkErase:   o.erasePage,

@@ -44,7 +44,8 @@ type HoldDecision struct {
 	Key      string `json:"key,omitempty"` // a digest of the request's idempotency key; empty for none
 }
 
-// Task is a repair of failed members that an administrator asked for. It never changes.
+// Task is work over members of a batch that an administrator asked for, one page of members after
+// another, and how far it is.
 type Task struct {
 	Work      string            `json:"work"`
 	Action    string            `json:"action,omitempty"` // as in package api; empty: a retry
@@ -53,15 +54,47 @@ type Task struct {
 	From      string            `json:"from,omitempty"`    // the step that a retry begins with; empty: the one that failed
 	Result    json.RawMessage   `json:"result,omitempty"`  // of steps that are marked as done
 	By        model.Attribution `json:"by"`
+	Actor     *Actor            `json:"actor,omitempty"` // who asked for it, for the audit records of the work
+	Pages     []int             `json:"pages,omitempty"` // the pages that the work visits, in order; none: all
+	Progress  TaskProgress      `json:"progress"`
 }
 
-// Selection narrows a repair to some of the failed members. An empty field takes all; those that
-// are given must all hold.
+// Page returns the page that the work visits at a place in its order, of a batch with so many pages,
+// and whether another follows. Page 0 has the runs without a member.
+func (t *Task) Page(place, pages int) (page int, more bool) {
+	if len(t.Pages) == 0 {
+		return place, place < pages
+	}
+	return t.Pages[min(place, len(t.Pages)-1)], place+1 < len(t.Pages)
+}
+
+// TaskProgress is how far the work of a task is.
+type TaskProgress struct {
+	Total     int           `json:"total"`              // that the task selected: members, and runs of init or on_complete steps
+	Next      int           `json:"next,omitempty"`     // all places before this one are done
+	Finished  int           `json:"finished,omitempty"` // that the task did
+	Refused   int           `json:"refused,omitempty"`  // that stay as they are
+	Refusals  []TaskRefusal `json:"refusals,omitempty"` // the first of them
+	EndedAt   *time.Time    `json:"endedAt,omitempty"`
+	Cancelled bool          `json:"cancelled,omitempty"` // the batch was cancelled before the last page
+}
+
+// TaskRefusal is a member whom a task left as they are, and why.
+type TaskRefusal struct {
+	Member int    `json:"memberId"`
+	Key    string `json:"memberKey"`
+	Reason string `json:"reason"`
+}
+
+// Selection narrows a task to some of the members. An empty field takes all; those that are given
+// must all hold.
 type Selection struct {
-	Member     int    `json:"memberId,omitempty"`
-	Status     string `json:"status,omitempty"` // of the step that failed
-	Phase      string `json:"phase,omitempty"`
-	Step       string `json:"step,omitempty"`
-	Error      string `json:"error,omitempty"`      // a part of the member's error, in any case
-	ErrorGroup string `json:"errorGroup,omitempty"` // the group of the step's error, or an error of it
+	Members    []int   `json:"memberIds,omitempty"`
+	Steps      []int64 `json:"stepIds,omitempty"` // the steps at which the members failed
+	Status     string  `json:"status,omitempty"`  // of the step that failed; of a removal, of the member
+	Phase      string  `json:"phase,omitempty"`
+	Step       string  `json:"step,omitempty"`
+	Error      string  `json:"error,omitempty"`      // a part of the member's error, in any case
+	ErrorGroup string  `json:"errorGroup,omitempty"` // the group of the step's error, or an error of it
+	Search     string  `json:"search,omitempty"`     // of a removal: a part of a text of the member, in any case
 }

@@ -25,7 +25,7 @@ func Commands(shared *command.Console) []*cobra.Command {
 		createBatchCommand(c), listBatchesCommand(c), getBatchCommand(c), setBatchCommand(c), advanceCommand(c), watchCommand(c),
 		membersCommand(c), phasesCommand(c), stepsCommand(c), errorsCommand(c), checksCommand(c), checkCommand(c), command.BatchAuditCommand(shared), reportCommand(c),
 		pauseCommand(c), resumeCommand(c), cancelCommand(c), rescheduleCommand(c), approveCommand(c),
-		retryCommand(c), skipStepCommand(c), markDoneCommand(c), addMembersCommand(c), updateMembersCommand(c), removeMemberCommand(c),
+		retryCommand(c), skipStepCommand(c), markDoneCommand(c), addMembersCommand(c), updateMembersCommand(c), removeMemberCommand(c), taskCommand(c),
 		removalsCommand(c), confirmRemovalsCommand(c), moveMembersCommand(c), discardRemovalsCommand(c))
 	batch.Example = `  matoolkit batch create moves members.csv
   matoolkit batch advance 42 --wait

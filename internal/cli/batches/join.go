@@ -121,39 +121,3 @@ func (c *runner) checked(path string, check api.UploadCheck, next string) error 
 	t.Row(check.Runbook, check.Version, check.Delimiter, check.Members, len(check.Present))
 	return c.Done(check, t, next, "%s is valid: %s would be added. Nothing was written.", render.FileName(path), render.Count(check.Members, "member"))
 }
-
-func removeMemberCommand(c *runner) *cobra.Command {
-	var yes bool
-	var why string
-	remove := &cobra.Command{
-		Use: "remove-member <id> <member-id>", Short: "Remove a member from a batch", Args: command.Needs("the id", "the member-id"),
-		Long: `Removes a member. Pending steps of the member are cancelled. A job that a worker has may
-still run; its result is recorded and changes nothing. Nothing is rolled back: the steps
-under on_member_removed in the runbook run for the member instead.
-
-Name the member by the key or the number. You cannot remove a failed member, who takes part
-in nothing more.
-
-The command asks for confirmation. Without a terminal, give --yes.`,
-		Example: `  matoolkit batch remove-member 42 ada@contoso.com --reason "has left the company"`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, id, err := c.OnBatch(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			if !yes {
-				if err := c.Confirm(cmd.Context(), "Remove member %s from batch %d?", render.Printable(args[1]), id); err != nil {
-					return err
-				}
-			}
-			view, err := s.Client.RemoveMember(cmd.Context(), id, args[1], why)
-			if err != nil {
-				return err
-			}
-			return c.Done(view, c.MemberTable(view), fmt.Sprintf("matoolkit batch members %d --status removed", id), "Removed member %d (%s) from batch %d.", view.ID, render.Person(view.Key, view.Display), id)
-		},
-	}
-	remove.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation")
-	command.ReasonFlag(remove, &why)
-	return remove
-}

@@ -33,7 +33,8 @@ steps. With several options a member must match all of them. An error group is t
 a step without ids, numbers, addresses and quoted texts; --dry-run shows the groups.
 
 The command asks for confirmation. Without a terminal, give --yes. Before it asks, it shows
-what the retry does. It returns at once; members restart one after another.`,
+what the retry does. It returns at once; members restart one after another. --wait shows the
+progress, and ends when the last member has restarted.`,
 		Example: `  matoolkit batch retry 42 --dry-run
   matoolkit batch retry 42 --step move-mailbox --error "timed out" --reason "the endpoint is back"
   matoolkit batch retry 42 --version active --reason "corrected the parameter"
@@ -44,7 +45,7 @@ what the retry does. It returns at once; members restart one after another.`,
 					return err
 				}
 			}
-			return c.repair(cmd, args[0], &f, r)
+			return c.repairFailed(cmd, args[0], &f, r)
 		},
 	}
 	f.add(retry, "retry")
@@ -89,7 +90,7 @@ of steps.`,
   matoolkit batch skip-step 42 --step move-archive --reason "there are no archives"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				return c.repair(cmd, args[0], &f, api.Repair{Action: api.RepairSkip})
+				return c.repairFailed(cmd, args[0], &f, api.Repair{Action: api.RepairSkip})
 			}
 			if err := f.refuse(cmd); err != nil {
 				return err
@@ -138,7 +139,7 @@ step.`,
 				return err
 			}
 			if len(args) == 1 {
-				return c.repair(cmd, args[0], &f, api.Repair{Action: api.RepairDone, Result: given})
+				return c.repairFailed(cmd, args[0], &f, api.Repair{Action: api.RepairDone, Result: given})
 			}
 			if err := f.refuse(cmd); err != nil {
 				return err

@@ -8,10 +8,15 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 )
 
-// RepairCount counts the members and sequences that a repair lets go on.
-func RepairCount(e api.RepairEffect) string {
+// RepairCount counts the members and sequences that a repair lets go on, or removes.
+func RepairCount(v api.RepairResult) string {
+	e := v.Effect
 	members := Count(e.Members, "failed member")
 	switch {
+	case v.Action == api.RepairRemove && e.Members == 0:
+		return "the members"
+	case v.Action == api.RepairRemove:
+		return Count(e.Members, "member")
 	case e.Members == 0 && e.Sequences == 0: // the request was carried out before
 		return "the failed members"
 	case e.Sequences == 0:
@@ -24,6 +29,11 @@ func RepairCount(e api.RepairEffect) string {
 
 // RepairTable is the effect of a repair, one row for each group of members who failed alike.
 func (c *Printer) RepairTable(v api.RepairResult) *Sheet {
+	if v.Action == api.RepairRemove {
+		t := c.Table("members", "refused", "task")
+		t.Row(v.Effect.Members, v.Effect.RefusedCount, v.Task)
+		return t
+	}
 	t := c.Table("phase", "step", "members", "from", "steps", "version", "failed in", "then", "status", "error group")
 	for _, g := range v.Effect.Groups {
 		t.Row(g.Phase, g.Step, g.Members, g.From, g.Steps, g.Version, g.FailedVersion, strings.Join(g.Then, ", "), g.Status, g.ErrorGroup)
@@ -33,6 +43,10 @@ func (c *Printer) RepairTable(v api.RepairResult) *Sheet {
 
 // NoticeRepair prints the effect of a repair before it is confirmed.
 func (c *Printer) NoticeRepair(v api.RepairResult) {
+	if v.Action == api.RepairRemove {
+		c.NoticeVersions(v)
+		return
+	}
 	e, steps := v.Effect, 0
 	var phases []string
 	for _, g := range e.Groups {
@@ -43,7 +57,7 @@ func (c *Printer) NoticeRepair(v api.RepairResult) {
 			}
 		}
 	}
-	c.Notice("Batch %d: %s, up to %s in the phases where they failed, %s.", v.BatchID, RepairCount(e), Count(steps, "step"), Printable(phasesText(phases)))
+	c.Notice("Batch %d: %s, up to %s in the phases where they failed, %s.", v.BatchID, RepairCount(v), Count(steps, "step"), Printable(phasesText(phases)))
 	for _, g := range e.Groups {
 		who := Count(g.Members, "member")
 		if g.Members == 0 {
@@ -83,10 +97,36 @@ func (c *Printer) NoticeVersions(v api.RepairResult) {
 	if len(older) > 0 && v.Action == api.RepairRetry {
 		c.Notice("Version %d is active. The members follow version %s, in which they failed; use --version active to follow the active one.", e.ActiveVersion, strings.Join(older, ", "))
 	}
+	cannot := "cannot continue"
+	if v.Action == api.RepairRemove {
+		cannot = "stays"
+	}
 	for _, m := range e.Refused {
-		c.Notice("  %s cannot continue: %s", c.Cell(m.Key), Printable(m.Reason))
+		c.Notice("  %s %s: %s", c.Cell(m.Key), cannot, Printable(m.Reason))
 	}
 	if n := e.RefusedCount - len(e.Refused); n > 0 {
-		c.Notice("  %s more cannot continue.", Count(n, "member"))
+		c.Notice("  %s more: %s.", Count(n, "member"), cannot)
 	}
+}
+
+// TaskTable is one task and its progress.
+func (c *Printer) TaskTable(v api.Task) *Sheet {
+	t := c.Table("task", "action", "status", "total", "finished", "refused", "by", "at", "ended")
+	t.Row(v.ID, v.Action, v.Status, v.Total, v.Finished, v.RefusedCount, v.Requested.By, v.Requested.At, v.EndedAt)
+	return t
+}
+
+// TaskWords says how far a task is.
+func TaskWords(v api.Task) string {
+	text := fmt.Sprintf("%s: %d of %d", v.Action, v.Finished, v.Total)
+	if v.RefusedCount > 0 {
+		text += fmt.Sprintf(", %d left as they are", v.RefusedCount)
+	}
+	switch v.Status {
+	case api.TaskCompleted:
+		return text + ". Completed."
+	case api.TaskCancelled:
+		return text + ". The batch was cancelled."
+	}
+	return text + "."
 }

@@ -1,0 +1,43 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/apiview"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/problem"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// Task gives a repair or a removal of many members, and how far it is. Errors: CodeNotFound;
+// CodeUnavailable.
+func (a *Admin) Task(ctx context.Context, batch int, id string) (api.Task, error) {
+	if _, err := a.applier.ReadBatch(ctx, batch); err != nil {
+		return api.Task{}, err
+	}
+	t, err := store.Read[store.Task](ctx, a.store, store.TaskKey(batch, id))
+	if errors.Is(err, store.ErrNotFound) || err == nil && t.Doc.Work == message.WorkCheck {
+		return api.Task{}, problem.New(api.CodeNotFound, "batch %d has no task %q", batch, id)
+	}
+	if err != nil {
+		return api.Task{}, err
+	}
+	p := t.Doc.Progress
+	view := api.Task{
+		ID: id, BatchID: batch, Action: cmp.Or(t.Doc.Action, api.RepairRetry), Status: api.TaskRunning, Selection: api.Selection(t.Doc.Selection),
+		Requested: *apiview.Attribution(&t.Doc.By), EndedAt: p.EndedAt, Total: p.Total, Finished: p.Finished, RefusedCount: p.Refused, Refused: []api.RefusedMember{},
+	}
+	for _, r := range p.Refusals {
+		view.Refused = append(view.Refused, api.RefusedMember{ID: r.Member, Key: r.Key, Reason: r.Reason})
+	}
+	switch {
+	case p.Cancelled:
+		view.Status = api.TaskCancelled
+	case p.EndedAt != nil:
+		view.Status = api.TaskCompleted
+	}
+	return view, nil
+}
