@@ -101,7 +101,7 @@ func New(c Config) http.Handler {
 	reader.GET("/runbooks/:name", query(), a.getRunbook)
 	reader.GET("/runbooks/:name/versions", query("sort", "limit", "continuationToken"), a.listVersions)
 	reader.GET("/runbooks/:name/versions/:version", query(), a.getVersion)
-	reader.GET("/runbooks/:name/template", query(), a.getTemplate)
+	reader.GET("/runbooks/:name/template", query("delimiter"), a.getTemplate)
 	reader.GET("/runbooks/:name/automation", query(), a.getAutomation)
 	reader.GET("/runbooks/:name/additions", query("limit", "continuationToken"), a.getAdditions)
 	reader.POST("/runbooks/:name/query/preview", a.needs(signin.Administer, "read the rows of a data source"), query(), previews, a.previewQuery)

@@ -111,14 +111,21 @@ func uploadOptions(c *gin.Context) (options []api.UploadOption, dry, ok bool) {
 	if shared {
 		options = append(options, api.AllowInOtherBatches)
 	}
-	if name := c.MustGet(keyQuery).(url.Values).Get("delimiter"); name != "" {
-		if _, known := csvtext.DelimiterOf(name); !known {
-			invalid(c, "invalid delimiter %q: use one of %s", clip(name), listed(csvtext.DelimiterNames()))
-			return nil, false, false
-		}
+	name, ok := delimiterOf(c)
+	if name != "" {
 		options = append(options, api.DelimitedBy(name))
 	}
-	return options, dry, true
+	return options, dry, ok
+}
+
+// delimiterOf reads the name of a delimiter; empty for none.
+func delimiterOf(c *gin.Context) (name string, ok bool) {
+	name = c.MustGet(keyQuery).(url.Values).Get("delimiter")
+	if _, known := csvtext.DelimiterOf(name); name != "" && !known {
+		invalid(c, "invalid delimiter %q: use one of %s", clip(name), listed(csvtext.DelimiterNames()))
+		return "", false
+	}
+	return name, true
 }
 
 func (a *server) listBatches(c *gin.Context) {

@@ -103,8 +103,8 @@ func (r fakeRunbooks) Runbook(_ context.Context, name string) (api.Runbook, erro
 	return api.Runbook{Name: name, Version: 3}, r.note("Runbook %q", name)
 }
 
-func (r fakeRunbooks) CSVTemplate(_ context.Context, name string) ([]byte, error) {
-	return []byte("Key,Mail\r\n"), r.note("CSVTemplate %q", name)
+func (r fakeRunbooks) CSVTemplate(_ context.Context, name, delimiter string) ([]byte, error) {
+	return []byte("Key,Mail\r\n"), r.note("CSVTemplate %q %q", name, delimiter)
 }
 
 func (r fakeBatches) CreateBatchFrom(_ context.Context, by audit.Caller, name string, csv membercsv.File, options ...api.UploadOption) (api.Batch, error) {

@@ -105,7 +105,11 @@ func (a *server) getTemplate(c *gin.Context) {
 	if !ok {
 		return
 	}
-	csv, err := a.Runbooks.CSVTemplate(c.Request.Context(), name)
+	delimiter, ok := delimiterOf(c)
+	if !ok {
+		return
+	}
+	csv, err := a.Runbooks.CSVTemplate(c.Request.Context(), name, delimiter)
 	if err != nil {
 		fail(c, err)
 		return

@@ -374,10 +374,10 @@ func TestTemplateIsCSV(t *testing.T) {
 	t.Parallel()
 	s, _ := server(t, answer(200, "text/csv; charset=utf-8", "Key\r\n"), answer(200, "text/html", "<html>"))
 	c, _ := client(t, s.URL)
-	if csv, err := c.Template(t.Context(), "moves"); err != nil || string(csv) != "Key\r\n" {
+	if csv, err := c.Template(t.Context(), "moves", ""); err != nil || string(csv) != "Key\r\n" {
 		t.Errorf("%q, %v", csv, err)
 	}
-	if _, err := c.Template(t.Context(), "moves"); err == nil {
+	if _, err := c.Template(t.Context(), "moves", ""); err == nil {
 		t.Error("a page passed for a template")
 	}
 }

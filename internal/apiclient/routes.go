@@ -50,9 +50,13 @@ func (c *Client) Runbook(ctx context.Context, name string) (api.Runbook, error) 
 	return ask[api.Runbook](ctx, c, get("runbooks", name))
 }
 
-// Template gets the empty CSV file of a runbook.
-func (c *Client) Template(ctx context.Context, name string) ([]byte, error) {
-	body, media, err := c.do(ctx, get("runbooks", name, "template"))
+// Template gets the empty CSV file of a runbook, with the delimiter of a name; empty: the comma.
+func (c *Client) Template(ctx context.Context, name, delimiter string) ([]byte, error) {
+	k := get("runbooks", name, "template")
+	if delimiter != "" {
+		k.query = url.Values{"delimiter": {delimiter}}
+	}
+	body, media, err := c.do(ctx, k)
 	if err == nil && media != "text/csv" {
 		return nil, &Error{Status: http.StatusOK, Code: CodeNotTheAPI, Detail: c.base.String() + " answered, but not as the admin API does"}
 	}

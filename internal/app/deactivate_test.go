@@ -102,7 +102,7 @@ func TestDeactivatedRunbookMakesNothingMoreUntilItIsPublishedAgain(t *testing.T)
 		}
 		for name, call := range map[string]func() error{
 			"get":      func() error { return errorOf(s.app.Runbook(s.ctx, "two")) },
-			"template": func() error { return errorOf(s.app.CSVTemplate(s.ctx, "two")) },
+			"template": func() error { return errorOf(s.app.CSVTemplate(s.ctx, "two", "")) },
 			"batch":    func() error { return errorOf(s.app.CreateBatch(s.ctx, ada, "two", []byte(people(1)))) },
 			"preview":  func() error { return errorOf(s.app.PreviewQuery(s.ctx, ada, "two", 0)) },
 		} {

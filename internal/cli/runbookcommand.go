@@ -94,16 +94,21 @@ publish, also as YAML.`,
 }
 
 func templateCommand(c *console) *cobra.Command {
-	var path string
+	var path, delimiter string
 	var force bool
 	download := &cobra.Command{
 		Use: "download <runbook>", Short: "Download the empty member CSV of a runbook", Args: command.OfRunbook(command.Needs("the runbook")),
 		Long: `Downloads a CSV file with the columns that the members of the runbook need, to
-<runbook>-template.csv or to the file in --file.`,
+<runbook>-template.csv or to the file in --file. Where Excel expects semicolons between the
+columns, as in much of Europe, give --delimiter semicolon. Uploads recognize both.`,
 		Example: `  matoolkit template download moves
   matoolkit template download moves --file members.csv
+  matoolkit template download moves --delimiter semicolon
   matoolkit template download moves --file -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := command.CheckDelimiter(delimiter); err != nil {
+				return err
+			}
 			if path == "-" && !c.Human() {
 				return exit.Usagef("the template goes to standard output; --output describes the file in --file")
 			}
@@ -111,7 +116,7 @@ func templateCommand(c *console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			csv, err := s.Client.Template(cmd.Context(), args[0])
+			csv, err := s.Client.Template(cmd.Context(), args[0], delimiter)
 			if err != nil {
 				return err
 			}
@@ -132,6 +137,7 @@ func templateCommand(c *console) *cobra.Command {
 		},
 	}
 	download.Flags().StringVarP(&path, "file", "f", "", "the file to write; - is standard output")
+	command.DelimiterFlag(download, &delimiter, "what separates the columns (default comma)")
 	download.Flags().BoolVar(&force, "force", false, "overwrite an existing file")
 	return command.WithExample(command.Group("template", "Download the member CSV of a runbook", download), "  matoolkit template download moves")
 }

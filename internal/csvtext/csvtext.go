@@ -76,12 +76,20 @@ func DelimiterOf(name string) (Delimiter, bool) {
 type AmbiguousError struct{ Delimiters []Delimiter }
 
 func (e *AmbiguousError) Error() string {
-	var names, many []string
+	var names []string
 	for _, d := range e.Delimiters {
-		names, many = append(names, d.Name), append(many, d.many)
+		names = append(names, d.Name)
 	}
-	return fmt.Sprintf("the columns of the header may be separated by %s; set delimiter (--delimiter) to %s",
-		strings.Join(many, " or "), strings.Join(names, " or "))
+	return fmt.Sprintf("%s; set delimiter (--delimiter) to %s", e.Cause(), strings.Join(names, " or "))
+}
+
+// Cause is the error without advice.
+func (e *AmbiguousError) Cause() string {
+	var many []string
+	for _, d := range e.Delimiters {
+		many = append(many, d.many)
+	}
+	return "the columns of the header may be separated by " + strings.Join(many, " or ")
 }
 
 // Detect returns the delimiter of a header, the first row of a text. expected counts the columns of a
@@ -114,6 +122,25 @@ func Detect(text func() io.Reader, expected func(names []string) int) (Delimiter
 	return Delimiter{}, &AmbiguousError{fits}
 }
 
+// Expected returns a count for Detect: how many different names of a header are among those expected, in
+// any case and without spaces around them.
+func Expected(columns []string) func(names []string) int {
+	fold := func(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
+	wanted := map[string]bool{}
+	for _, c := range columns {
+		wanted[fold(c)] = true
+	}
+	return func(names []string) int {
+		found := map[string]bool{}
+		for _, name := range names {
+			if name = fold(name); wanted[name] {
+				found[name] = true
+			}
+		}
+		return len(found)
+	}
+}
+
 // readHeader reads the first row with a delimiter; none where it is malformed.
 func readHeader(text io.Reader, d Delimiter) ([]string, error) {
 	r := csv.NewReader(text)
@@ -124,19 +151,6 @@ func readHeader(text io.Reader, d Delimiter) ([]string, error) {
 		return nil, nil
 	}
 	return names, err
-}
-
-// Separated is why a header is not separated by commas, or nil where it may be.
-func Separated(header []string) error {
-	if len(header) != 1 {
-		return nil
-	}
-	for _, d := range Delimiters[1:] {
-		if strings.ContainsRune(header[0], d.Rune) {
-			return fmt.Errorf(`the fields are separated by %s; save the file as "CSV UTF-8 (comma delimited)"`, d.many)
-		}
-	}
-	return nil
 }
 
 // Control finds a control character other than tab and line ends, which no cell of a

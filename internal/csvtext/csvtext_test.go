@@ -30,17 +30,6 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-func TestSeparated(t *testing.T) {
-	t.Parallel()
-	for header, says := range map[string]string{
-		"Id": "", "Id,Mail": "", "Id;Mail": "semicolons", "Id\tMail": "tabs", "Id|Mail": "bars", "a;b,c": "",
-	} {
-		if err := csvtext.Separated(strings.Split(header, ",")); (err != nil) != (says != "") || err != nil && !strings.Contains(err.Error(), says) {
-			t.Errorf("%q: %v", header, err)
-		}
-	}
-}
-
 func TestControl(t *testing.T) {
 	t.Parallel()
 	for r := range rune(0x100) {

@@ -44,6 +44,9 @@ type Spec struct {
 	Connection string
 	Warehouse  string // databricks only
 	Query      string // empty for csv
+	// Columns are those that the result should have. A csv reads its header by the delimiter that gives
+	// most of them.
+	Columns []string
 	// Credential is this program's identity; nil where there is none.
 	Credential azcore.TokenCredential
 	// HTTPClient is for sources that are asked over HTTP; nil: http.DefaultClient.

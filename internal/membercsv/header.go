@@ -18,20 +18,8 @@ func (p *parser) detect(begin int64) (ok bool, err error) {
 		}
 		return ok, nil
 	}
-	wanted := map[string]bool{}
-	for _, w := range columns(p.rb) {
-		wanted[fold(w)] = true
-	}
 	header := func() io.Reader { return io.NewSectionReader(p.file, begin, min(maxText, p.file.Size()-begin)) }
-	p.delimiter, err = csvtext.Detect(header, func(names []string) int {
-		found := map[string]bool{}
-		for _, name := range names {
-			if name = fold(name); wanted[name] {
-				found[name] = true
-			}
-		}
-		return len(found)
-	})
+	p.delimiter, err = csvtext.Detect(header, csvtext.Expected(columns(p.rb)))
 	var ambiguous *csvtext.AmbiguousError
 	if errors.As(err, &ambiguous) {
 		p.add(Problem{Line: 1, Code: CodeDelimiter}, "%v", err)

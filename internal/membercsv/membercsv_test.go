@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/matoolkit/matoolkit/internal/csvtext"
 	"github.com/matoolkit/matoolkit/internal/membercsv"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
@@ -308,13 +309,16 @@ func TestLimits(t *testing.T) {
 func TestTemplate(t *testing.T) {
 	t.Parallel()
 	rb := users("json_array")
-	got := membercsv.Template(rb)
+	got := membercsv.Template(rb, csvtext.Comma)
 	if want := "\xef\xbb\xbfUserId,Groups,Mail\r\n"; string(got) != want {
 		t.Errorf("template %q, want %q", got, want)
 	}
 	rows, warnings, problems := membercsv.Parse(append(got, "u1,[],m\r\n"...), rb)
 	if len(rows) != 1 || warnings != nil || problems != nil {
 		t.Errorf("a filled-in template gave %v, %v, %v", rows, warnings, problems)
+	}
+	if got, want := membercsv.Template(rb, csvtext.Semicolon), "\xef\xbb\xbfUserId;Groups;Mail\r\n"; string(got) != want {
+		t.Errorf("template %q, want %q", got, want)
 	}
 }
 

@@ -11,11 +11,11 @@ import (
 // Template gives a file for people to fill in: the header only, the key first, with the line ends of
 // RFC 4180. It begins with a byte order mark, without which Excel reads it in the local code page and saves
 // names with accents wrongly; Parse accepts files with the mark and without.
-func Template(rb *runbook.Runbook) []byte {
+func Template(rb *runbook.Runbook, delimiter csvtext.Delimiter) []byte {
 	var b bytes.Buffer
 	b.Write(csvtext.BOM)
 	w := csv.NewWriter(&b)
-	w.UseCRLF = true
+	w.UseCRLF, w.Comma = true, delimiter.Rune
 	_ = w.Write(columns(rb)) // writing to a Buffer does not fail
 	w.Flush()
 	return b.Bytes()

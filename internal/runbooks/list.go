@@ -1,11 +1,15 @@
 package runbooks
 
 import (
+	"cmp"
 	"context"
+	"strings"
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiview"
+	"github.com/matoolkit/matoolkit/internal/csvtext"
 	"github.com/matoolkit/matoolkit/internal/membercsv"
+	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -42,13 +46,18 @@ func (p *Publisher) Runbook(ctx context.Context, name string) (api.Runbook, erro
 	return p.withAutomation(ctx, versionView(version, rb, true))
 }
 
-// CSVTemplate gives a member CSV for the runbook that has only the header. Errors: CodeNotFound.
-func (p *Publisher) CSVTemplate(ctx context.Context, name string) ([]byte, error) {
+// CSVTemplate gives a member CSV for the runbook that has only the header, whose columns are separated by
+// the delimiter of a name; empty: by commas. Errors: CodeNotFound, CodeInvalid.
+func (p *Publisher) CSVTemplate(ctx context.Context, name, delimiter string) ([]byte, error) {
+	by, ok := csvtext.DelimiterOf(cmp.Or(delimiter, csvtext.Comma.Name))
+	if !ok {
+		return nil, problem.New(api.CodeInvalid, "invalid delimiter %q: use one of %s", delimiter, strings.Join(csvtext.DelimiterNames(), ", "))
+	}
 	_, rb, err := p.runbooks.Active(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	return membercsv.Template(rb), nil
+	return membercsv.Template(rb, by), nil
 }
 
 // withAutomation adds its automation to a runbook.

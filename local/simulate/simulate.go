@@ -171,7 +171,7 @@ func (r *simulation) open(ctx context.Context) (*cosmos.Server, error) {
 		return nil, errors.Join(err, server.Close())
 	}
 	r.admin = newAdministrator(r)
-	r.source = &source{now: now, leave: r.config.Answers.Members, key: r.runbook.DataSource.PrimaryKey, start: r.config.Start}
+	r.source = &source{now: now, leave: r.config.Answers.Members, key: r.runbook.DataSource.PrimaryKey, needs: r.runbook.Columns(), start: r.config.Start}
 	open := map[string]datasource.Open{}
 	for _, kind := range []string{runbook.SourceCSV, runbook.SourceSQL, runbook.SourceDatabricks, runbook.SourceDataverse} {
 		open[kind] = r.source.open

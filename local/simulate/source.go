@@ -22,6 +22,7 @@ type source struct {
 	now   func() time.Time
 	leave []Coming
 	key   string
+	needs []string  // columns that the runbook uses
 	start time.Time // that offsets of members count from
 
 	columns []string
@@ -36,7 +37,7 @@ func (s *source) read(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	file, err := csvfile.Open(datasource.Spec{Connection: absolute})
+	file, err := csvfile.Open(datasource.Spec{Connection: absolute, Columns: s.needs})
 	if err != nil {
 		return err
 	}

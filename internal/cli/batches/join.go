@@ -7,9 +7,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/cli/command"
-	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/cli/render"
-	"github.com/matoolkit/matoolkit/internal/csvtext"
 	"github.com/matoolkit/matoolkit/internal/membercsv"
 )
 
@@ -81,17 +79,17 @@ func (u *uploading) flags(cmd *cobra.Command) {
 }
 
 func (u *uploading) delimiterFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&u.delimiter, "delimiter", "", "what separates the fields, if the header does not show it: "+render.OneOf(csvtext.DelimiterNames()))
+	command.DelimiterFlag(cmd, &u.delimiter, "what separates the fields, if the header does not show it")
 }
 
 func (u *uploading) options() (options []api.UploadOption, err error) {
 	if u.shared {
 		options = append(options, api.AllowInOtherBatches)
 	}
+	if err := command.CheckDelimiter(u.delimiter); err != nil {
+		return nil, err
+	}
 	if u.delimiter != "" {
-		if _, ok := csvtext.DelimiterOf(u.delimiter); !ok {
-			return nil, exit.Usagef("invalid --delimiter %q: use %s", u.delimiter, render.OneOf(csvtext.DelimiterNames()))
-		}
 		options = append(options, api.DelimitedBy(u.delimiter))
 	}
 	return options, nil

@@ -1,5 +1,5 @@
 // Package csvfile is the data source that is a CSV file (RFC 4180, UTF-8, a header
-// first): on this machine, in Azure Blob Storage, or wherever an https URL leads to.
+// first, whose delimiter is that of the rows): on this machine, in Azure Blob Storage, or wherever an https URL leads to.
 // All values are text.
 //
 // A file that was cut off is an error as far as it can be told: an HTTP body that is
@@ -30,7 +30,7 @@ import (
 func Open(spec datasource.Spec) (datasource.Source, error) {
 	c := spec.Connection
 	if !strings.Contains(c, "://") && !strings.HasPrefix(strings.ToLower(c), "file:") {
-		return file(c)
+		return file(c, spec.Columns)
 	}
 	u, err := url.Parse(c)
 	if err != nil {
@@ -41,7 +41,7 @@ func Open(spec datasource.Spec) (datasource.Source, error) {
 		if u.Host != "" && u.Host != "localhost" || u.RawQuery != "" || u.Fragment != "" || u.User != nil || u.Opaque != "" {
 			return nil, errors.New("a file URL must be file:/// and an absolute path only")
 		}
-		return file(filepath.FromSlash(u.Path))
+		return file(filepath.FromSlash(u.Path), spec.Columns)
 	case "http", "https":
 		return remote(u, spec)
 	}
@@ -60,14 +60,14 @@ func remote(u *url.URL, spec datasource.Spec) (datasource.Source, error) {
 	if client == nil {
 		client = http.DefaultClient
 	}
-	return newDownload(u, client, spec.Credential), nil
+	return newDownload(u, spec.Columns, client, spec.Credential), nil
 }
 
-// begin makes the rows of the text in body, of which it reads the header. ctx bounds
-// the reading of all rows. stop ends a read that is under way; whole says, after the
+// begin makes the rows of the text in body, of which it reads the header. columns are those that the
+// header should name. ctx bounds the reading of all rows. stop ends a read that is under way; whole says, after the
 // last row, whether that was all.
-func begin(ctx context.Context, body io.ReadCloser, stop func(), whole func() error) (datasource.Rows, error) {
-	r := &rows{text: newText(body), body: body, bound: ctx.Err, stop: stop, whole: whole}
+func begin(ctx context.Context, body io.ReadCloser, columns []string, stop func(), whole func() error) (datasource.Rows, error) {
+	r := &rows{text: newText(body, columns), body: body, bound: ctx.Err, stop: stop, whole: whole}
 	if err := r.during(ctx, func() (err error) { r.columns, err = r.text.header(); return err }); err != nil {
 		_ = r.Close()
 		return nil, err

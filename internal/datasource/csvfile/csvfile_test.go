@@ -151,13 +151,19 @@ func TestText(t *testing.T) {
 		{"one column", "Id\n1\n", []string{"Id"}, []string{`["1"]`}},
 		{"a file in another order", "Mail,Id\na,1\n", []string{"Mail", "Id"}, []string{`["a","1"]`}},
 		{"a file shorter than a byte order mark", "I", []string{"I"}, nil},
+		{"semicolons, as Excel writes them in half of Europe", "\xef\xbb\xbfId;Mail\r\n1;\"a;b,c\"\r\n", []string{"Id", "Mail"}, []string{`["1","a;b,c"]`}},
+		{"tabs", "Id\tMail\n1\ta\n", []string{"Id", "Mail"}, []string{`["1","a"]`}},
+		{"bars", "Id|Mail\n1|a\n", []string{"Id", "Mail"}, []string{`["1","a"]`}},
+		{"a name with the other delimiter", "Id;Mail;\"Last, first\"\n1;a;L\n", []string{"Id", "Mail", "Last, first"}, []string{`["1","a","L"]`}},
+		{"an expected column beside a name with the other delimiter", "Id,Who;what\n1,a\n", []string{"Id", "Who;what"}, []string{`["1","a"]`}},
+		{"lines without text before the header", "\n\r\nId;Mail\n1;a\n", []string{"Id", "Mail"}, []string{`["1","a"]`}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			name := write(t, tt.content)
 			for _, connection := range []string{name, "file://" + name, "file://localhost" + name} {
-				columns, rows, err := all(t, open(t, datasource.Spec{Connection: connection}))
+				columns, rows, err := all(t, open(t, datasource.Spec{Connection: connection, Columns: []string{"Id", "Mail"}}))
 				if err != nil || !slices.Equal(columns, tt.columns) || !slices.Equal(rows, tt.rows) {
 					t.Errorf("%s: %q, %q, %v", connection, columns, rows, err)
 				}
@@ -182,10 +188,11 @@ func TestTextIsRefused(t *testing.T) {
 		{"compressed", "\x1f\x8b\x08\x00rest", []string{"compressed"}},
 		{"another encoding", "Id,Name\n1,Andr\xe9\n", []string{"line 2, column 3", "UTF-8"}},
 		{"another encoding in the header", "Id,Gr\xf6\xdfe\n", []string{"line 1, column 4", "UTF-8"}},
-		{"semicolons", "Id;Mail\n1;a\n", []string{"semicolons"}},
+		{"a header that two delimiters fit", "A;B,C\n1;a,b\n", []string{"commas or semicolons", "quotation marks"}},
 		{"a control character", "Id\na\x07\n", []string{"line 2, column 1", "U+0007"}},
 		{"NUL", "Id\na\x00\n", []string{"U+0000"}},
 		{"a control character in the header", "Id,A\x01\n", []string{"line 1", "control"}},
+		{"too few fields between semicolons", "Id;Mail\n1;a\n2\n", []string{"line 3", "1 field where the header has 2"}},
 		{"a line end in the header", "Id,\"A\nB\"\n", []string{"line 1", "column 2"}},
 		{"too few fields", "Id,Mail\n1,a\n2\n", []string{"line 3", "1 field where the header has 2"}},
 		{"too many fields", "Id,Mail\n1,\"a\nb\",c\n", []string{"line 2", "3 fields"}},

@@ -36,12 +36,13 @@ var blobHosts = []string{".blob.core.windows.net", ".blob.core.usgovcloudapi.net
 // download is a source that is asked for over HTTP.
 type download struct {
 	url      *url.URL
-	identity bool // it is asked for as this program
+	columns  []string // that the header should name
+	identity bool     // it is asked for as this program
 	pipeline runtime.Pipeline
 }
 
-func newDownload(u *url.URL, client *http.Client, credential azcore.TokenCredential) *download {
-	d := &download{url: u}
+func newDownload(u *url.URL, columns []string, client *http.Client, credential azcore.TokenCredential) *download {
+	d := &download{url: u, columns: columns}
 	var options runtime.PipelineOptions
 	if blob(u) && !u.Query().Has("sig") && credential != nil {
 		d.identity = true
@@ -116,7 +117,7 @@ func (d *download) ask(ctx context.Context, cancel func()) (datasource.Rows, err
 		_ = resp.Body.Close()
 		return nil, err
 	}
-	return begin(ctx, resp.Body, cancel, func() error { return nil })
+	return begin(ctx, resp.Body, d.columns, cancel, func() error { return nil })
 }
 
 // check refuses an answer that is not a whole CSV file.

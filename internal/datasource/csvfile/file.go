@@ -11,18 +11,21 @@ import (
 )
 
 // path is a source that is a file of this machine.
-type path string
+type path struct {
+	name    string
+	columns []string // that the header should name
+}
 
-func file(name string) (datasource.Source, error) {
+func file(name string, columns []string) (datasource.Source, error) {
 	if name == "" {
 		return nil, errors.New("the path of the file is missing")
 	}
-	return path(name), nil
+	return path{name, columns}, nil
 }
 
 // Query opens the file. Only a regular file has an end that can be told from a pause.
 func (p path) Query(ctx context.Context) (datasource.Rows, error) {
-	switch info, err := os.Stat(string(p)); {
+	switch info, err := os.Stat(p.name); {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("the file that the connection names (a relative path starts in the handler's working directory): %w", fs.ErrNotExist)
 	case err != nil:
@@ -32,7 +35,7 @@ func (p path) Query(ctx context.Context) (datasource.Rows, error) {
 	case !info.Mode().IsRegular():
 		return nil, errors.New("the connection names something that is not a regular file")
 	}
-	f, err := os.Open(string(p))
+	f, err := os.Open(p.name)
 	if err != nil {
 		return nil, plain("opened", err)
 	}
@@ -51,7 +54,7 @@ func (p path) Query(ctx context.Context) (datasource.Rows, error) {
 		}
 		return nil
 	}
-	return begin(ctx, f, func() {}, whole)
+	return begin(ctx, f, p.columns, func() {}, whole)
 }
 
 // plain is err without the path.

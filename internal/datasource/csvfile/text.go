@@ -24,17 +24,62 @@ type text struct {
 	in  *bufio.Reader
 	csv *csv.Reader
 	raw *gauge
+	// expected are columns that the header should name; they decide between several delimiters.
+	expected []string
 	// line is where the row read last began, from 1; 0 before the header.
 	line int
 }
 
-func newText(body io.Reader) *text {
+func newText(body io.Reader, expected []string) *text {
 	g := &gauge{r: body}
-	in := bufio.NewReader(g)
-	r := csv.NewReader(in)
-	r.FieldsPerRecord = -1
-	r.ReuseRecord = true
-	return &text{in: in, csv: r, raw: g}
+	return &text{in: bufio.NewReader(g), raw: g, expected: expected}
+}
+
+// read makes the reader of the rows, from the header on, by the delimiter of the header.
+func (t *text) read() error {
+	head, err := t.head()
+	if err != nil {
+		return t.broken(err)
+	}
+	delimiter, err := csvtext.Detect(func() io.Reader { return bytes.NewReader(head) }, csvtext.Expected(t.expected))
+	var ambiguous *csvtext.AmbiguousError
+	if errors.As(err, &ambiguous) {
+		return fmt.Errorf("%s; put names that contain one of them into quotation marks", ambiguous.Cause())
+	}
+	if err != nil {
+		return err
+	}
+	t.csv = csv.NewReader(io.MultiReader(bytes.NewReader(head), t.in))
+	t.csv.Comma, t.csv.FieldsPerRecord, t.csv.ReuseRecord = delimiter.Rune, -1, true
+	return nil
+}
+
+// head returns the text up to the line end of the header, which is the first one that no quotation marks
+// enclose. It waits for no byte after it: a server may send the rows later.
+func (t *text) head() ([]byte, error) {
+	var head []byte
+	quoted, blank := false, true
+	for {
+		c, err := t.in.ReadByte()
+		if err == io.EOF {
+			return head, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		head = append(head, c)
+		switch c {
+		case '"':
+			quoted, blank = !quoted, false
+		case '\r':
+		case '\n':
+			if !quoted && !blank {
+				return head, nil
+			}
+		default:
+			blank = false
+		}
+	}
 }
 
 // gauge refuses to read more than maxRecord bytes for one row.
@@ -59,14 +104,14 @@ func (t *text) header() ([]string, error) {
 	if err := t.sniff(); err != nil {
 		return nil, err
 	}
+	if err := t.read(); err != nil {
+		return nil, err
+	}
 	names, err := t.record()
 	if err == io.EOF {
 		return nil, errors.New("the file is empty; its first line must name the columns")
 	}
 	if err != nil {
-		return nil, err
-	}
-	if err := csvtext.Separated(names); err != nil {
 		return nil, err
 	}
 	columns := make([]string, len(names))
@@ -84,7 +129,7 @@ func (t *text) header() ([]string, error) {
 func (t *text) sniff() error {
 	start, err := t.in.Peek(4)
 	if err != nil && err != io.EOF {
-		return fmt.Errorf("the file ends early, in %s: %w", t.next(), err)
+		return t.broken(err)
 	}
 	if err := csvtext.Foreign(start); err != nil {
 		return err
@@ -121,12 +166,10 @@ func (t *text) record() ([]string, error) {
 	switch {
 	case errors.As(err, &syntax):
 		return nil, explain(syntax)
-	case errors.Is(err, errRecord):
-		return nil, fmt.Errorf("%s has more than %d bytes; look for a quotation mark that is not closed", t.next(), maxRecord)
 	case err == io.EOF:
 		return nil, io.EOF
 	case err != nil:
-		return nil, fmt.Errorf("the file ends early, in %s: %w", t.next(), err)
+		return nil, t.broken(err)
 	}
 	t.line, _ = t.csv.FieldPos(0)
 	for i, f := range fields {
@@ -139,6 +182,14 @@ func (t *text) record() ([]string, error) {
 		}
 	}
 	return fields, nil
+}
+
+// broken explains why the row that comes now could not be read to its end.
+func (t *text) broken(err error) error {
+	if errors.Is(err, errRecord) {
+		return fmt.Errorf("%s has more than %d bytes; look for a quotation mark that is not closed", t.next(), maxRecord)
+	}
+	return fmt.Errorf("the file ends early, in %s: %w", t.next(), err)
 }
 
 // next says which row comes now.
