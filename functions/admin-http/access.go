@@ -80,5 +80,5 @@ func (a *server) getMe(c *gin.Context) {
 	for _, p := range i.Permissions() {
 		me.Permissions = append(me.Permissions, string(p))
 	}
-	c.JSON(http.StatusOK, me)
+	write(c, http.StatusOK, me)
 }

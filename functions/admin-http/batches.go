@@ -55,7 +55,7 @@ func (a *server) createBatch(c *gin.Context) {
 	}
 	c.Header("Location", "/api/batches/"+strconv.Itoa(view.ID))
 	replayed(c, view.Replayed)
-	c.JSON(http.StatusCreated, view)
+	write(c, http.StatusCreated, view)
 }
 
 // detailsOf reads the details of a batch from the parts of a form.

@@ -26,5 +26,5 @@ func (a *server) getConsoleConfig(c *gin.Context) {
 		return
 	}
 	c.Header("Cache-Control", "no-cache")
-	c.JSON(http.StatusOK, api.ConsoleConfig{Authority: s.Authority, ClientID: s.ConsoleClientID, Scope: s.Scope})
+	write(c, http.StatusOK, api.ConsoleConfig{Authority: s.Authority, ClientID: s.ConsoleClientID, Scope: s.Scope})
 }

@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,8 +35,8 @@ type contract struct {
 	operations []operation
 	compiler   *jsonschema.Compiler
 	known      *known
-	before     func(*http.Request) // changes a request before it is sent; nil: nothing does
-	after      func(*sent)         // gets each answer; nil: nothing does
+	before     func(operation, *http.Request) // changes a request before it is sent; nil: nothing does
+	after      func(*sent)                    // gets each answer; nil: nothing does
 
 	mu      sync.Mutex
 	schemas map[string]*jsonschema.Schema
@@ -70,8 +71,10 @@ func newContract(t *testing.T, r *real) *contract {
 	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
 	check(t, err)
 	closed(parsed)
+	withoutEmpty(parsed)
 	c.compiler = jsonschema.NewCompiler()
 	c.compiler.AssertFormat()
+	c.compiler.RegisterFormat(&jsonschema.Format{Name: "date-time", Validate: checkTime})
 	check(t, c.compiler.AddResource(documentURL, parsed))
 	return c
 }
@@ -92,6 +95,37 @@ func closed(node any) {
 			closed(child)
 		}
 	}
+}
+
+// withoutEmpty forbids empty values in the optional fields of a described type: they are absent.
+func withoutEmpty(node any) {
+	switch n := node.(type) {
+	case map[string]any:
+		properties, _ := n["properties"].(map[string]any)
+		required, _ := n["required"].([]any)
+		for name, of := range properties {
+			if field, ok := of.(map[string]any); ok && !slices.Contains(required, any(name)) && (field["type"] != nil || field["$ref"] != nil) {
+				field["not"] = map[string]any{"enum": []any{nil, "", false, json.Number("0"), []any{}, map[string]any{}}}
+			}
+		}
+		for _, child := range n {
+			withoutEmpty(child)
+		}
+	case []any:
+		for _, child := range n {
+			withoutEmpty(child)
+		}
+	}
+}
+
+var answeredTime = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$`)
+
+// checkTime refuses a time that is not in UTC with milliseconds.
+func checkTime(value any) error {
+	if text, ok := value.(string); ok && !answeredTime.MatchString(text) {
+		return fmt.Errorf("the time %q is not in UTC with milliseconds", text)
+	}
+	return nil
 }
 
 // sent is a request and its answer.
@@ -151,7 +185,7 @@ func (c *contract) send(o operation, w wanted) (*sent, error) {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
 	if c.before != nil {
-		c.before(request)
+		c.before(o, request)
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {

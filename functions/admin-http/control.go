@@ -55,7 +55,7 @@ func accepted[V any](c *gin.Context, view V, err error, location string, args ..
 		return
 	}
 	c.Header("Location", fmt.Sprintf(location, args...))
-	c.JSON(http.StatusAccepted, view)
+	write(c, http.StatusAccepted, view)
 }
 
 // steer makes a route that does one thing to a batch, with a body that is empty or
@@ -231,7 +231,7 @@ func (a *server) addMembers(c *gin.Context) {
 	}
 	c.Header("Location", members)
 	replayed(c, view.Replayed)
-	c.JSON(status, view)
+	write(c, status, view)
 }
 
 // removeMember takes its reason from the address: many clients send no body with a

@@ -210,3 +210,18 @@ func TestDocumentHasTheHeadersOfDeprecatedOperations(t *testing.T) {
 		t.Errorf("the version %q is not major.minor", version)
 	}
 }
+
+// A field without a value is absent. The answers of the tour are held to that.
+func TestDocumentHasNoNull(t *testing.T) {
+	t.Parallel()
+	d := rawDoc{t, rawDocument(t)}
+	d.operations(func(where string, o node) {
+		for _, response := range o["responses"].(node) {
+			d.content(where, response.(node), func(where, name string, s node) {
+				if hasType(s, "null") || s["nullable"] == true {
+					t.Errorf("%s: %s can be null", where, name)
+				}
+			})
+		}
+	})
+}

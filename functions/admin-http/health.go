@@ -34,5 +34,5 @@ func (a *server) getHealth(c *gin.Context) {
 		status = http.StatusServiceUnavailable
 		c.Header("Retry-After", retryAfter)
 	}
-	c.JSON(status, gin.H{"status": a.health.last.Status})
+	write(c, status, gin.H{"status": a.health.last.Status})
 }

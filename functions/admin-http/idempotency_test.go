@@ -121,8 +121,30 @@ func TestKeyOfARequestIsVisibleASCII(t *testing.T) {
 			}
 		}
 	}
-	// Other routes ignore the header.
-	if _, w := hear(request{"POST", "/api/batches/7/advance", "admin", jsonMedia, `{"phase":"move"}`}, "a b"); w.Code != 202 {
-		t.Errorf("status %d", w.Code)
-	}
+}
+
+// A caller who sends a key relies on it, so a route that takes none refuses it.
+func TestKeyIsHonouredOrRefused(t *testing.T) {
+	t.Parallel()
+	d := rawDoc{t, rawDocument(t)}
+	d.operations(func(where string, o node) {
+		takes := false
+		parameters, _ := o["parameters"].([]any)
+		for _, p := range parameters {
+			takes = takes || d.resolve(p.(node))["name"] == "Idempotency-Key"
+		}
+		method, path, _ := strings.Cut(where, " ")
+		for name, key := range map[string]string{"a key": "k", "an empty key": "", "a key with a space": "a b"} {
+			h, w := hear(request{method, "/api" + described.ReplaceAllString(path, "1"), "admin", jsonMedia, "{}"}, key)
+			var p api.Problem
+			_ = json.Unmarshal(w.Body.Bytes(), &p)
+			refused := w.Code == http.StatusBadRequest && p.Error == api.CodeInvalid && strings.Contains(p.Detail, "Idempotency-Key") && h.calls == nil
+			if want := !takes || name != "a key"; refused != want {
+				t.Errorf("%s with %s: %d %s, calls %v", where, name, w.Code, w.Body, h.calls)
+			}
+			if !takes && !strings.Contains(p.Detail, "this route takes no Idempotency-Key") {
+				t.Errorf("%s with %s: %s", where, name, p.Detail)
+			}
+		}
+	})
 }

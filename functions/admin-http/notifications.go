@@ -41,7 +41,7 @@ func (a *server) addNotification(c *gin.Context) {
 		return
 	}
 	c.Header("Location", "/api/notifications/"+view.Name)
-	c.JSON(http.StatusOK, view)
+	write(c, http.StatusOK, view)
 }
 
 func (a *server) removeNotification(c *gin.Context) {

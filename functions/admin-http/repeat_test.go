@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/uuid"
 
 	"github.com/matoolkit/matoolkit/internal/api"
@@ -37,9 +38,9 @@ func TestEveryRouteMayBeRepeated(t *testing.T) {
 				repeated[s.operation.OperationID] = true
 				c.repeat(r, s)
 			}
-			c.before = func(request *http.Request) {
+			c.before = func(o operation, request *http.Request) {
 				request.Header.Set("X-Ms-Invocation-Id", uuid.NewString())
-				if key {
+				if key && o.Parameters.GetByInAndName(openapi3.ParameterInHeader, "Idempotency-Key") != nil {
 					request.Header.Set("Idempotency-Key", uuid.NewString())
 				}
 			}

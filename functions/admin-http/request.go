@@ -22,9 +22,14 @@ import (
 const keyQuery = "query"
 
 // query lets a request pass only if it has no query parameter but those named, each
-// once, in UTF-8 and of reasonable length.
+// once, in UTF-8 and of reasonable length, and no idempotency key that once has not read
+// before: a caller with a key relies on it.
 func query(names ...string) gin.HandlerFunc {
 	return func(c *gin.Context) {
+		if len(c.Request.Header.Values(headerKey)) > 0 && c.GetString(keyRequest) == "" {
+			invalid(c, "this route takes no %s; send the request without the header", headerKey)
+			return
+		}
 		values, err := url.ParseQuery(c.Request.URL.RawQuery)
 		if err != nil {
 			invalid(c, "the query string is malformed")

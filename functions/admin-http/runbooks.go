@@ -65,7 +65,7 @@ func (a *server) publishRunbook(c *gin.Context) {
 		c.Header("Location", "/api/runbooks/"+url.PathEscape(view.Name))
 	}
 	replayed(c, view.Replayed)
-	c.JSON(status, view)
+	write(c, status, view)
 }
 
 // flag reads a query parameter that is true or false. It answers and returns false when
@@ -116,21 +116,4 @@ func (a *server) getTemplate(c *gin.Context) {
 	}
 	c.Header("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name + "-template.csv"}))
 	c.Data(http.StatusOK, "text/csv; charset=utf-8", csv)
-}
-
-// respond answers with a view, or with why there is none.
-func respond[V any](c *gin.Context, view V, err error) {
-	if err != nil {
-		fail(c, err)
-		return
-	}
-	c.JSON(http.StatusOK, view)
-}
-
-// page answers with one page of a list, whose items are never null.
-func page[V any](c *gin.Context, p api.Page[V], err error) {
-	if p.Items == nil {
-		p.Items = []V{}
-	}
-	respond(c, p, err)
 }

@@ -71,7 +71,7 @@ func TestWorkersOverTheRealSystem(t *testing.T) {
 	check(t, err)
 	const want = `[{"description":"Orders a badge.","name":"New-Badge","params":[{"description":"Whose.","name":"UserId","required":true,"type":"guid"}],` +
 		`"permissions":["badges"],"result":[{"description":"Its id.","name":"BadgeId"}]},{"name":"Tell","params":[]}]`
-	if string(functions) != want || worker["startedAt"] != "2026-01-02T03:04:05Z" || worker["version"] != "1.2" {
+	if string(functions) != want || worker["startedAt"] != "2026-01-02T03:04:05.000Z" || worker["version"] != "1.2" {
 		t.Errorf("%s of %v", functions, worker)
 	}
 

@@ -10,14 +10,14 @@ type Automation struct {
 	RunbookName string     `json:"runbook"`
 	Idle        string     `json:"idle,omitempty"` // why nothing is done, whether it is on or off
 	Enabled     bool       `json:"automationEnabled"`
-	EnabledAt   *time.Time `json:"enabledAt"`
+	EnabledAt   *time.Time `json:"enabledAt,omitempty"`
 	EnabledBy   string     `json:"enabledBy,omitempty"`
-	DisabledAt  *time.Time `json:"disabledAt"`
+	DisabledAt  *time.Time `json:"disabledAt,omitempty"`
 	DisabledBy  string     `json:"disabledBy,omitempty"`
 	ETag        string     `json:"etag"` // changes with the setting and with confirmed additions
 
-	LastRunAt    *time.Time           `json:"lastRunAt"`  // when the query ran last
-	LastGoodAt   *time.Time           `json:"lastGoodAt"` // when a sync succeeded last
+	LastRunAt    *time.Time           `json:"lastRunAt,omitempty"`  // when the query ran last
+	LastGoodAt   *time.Time           `json:"lastGoodAt,omitempty"` // when a sync succeeded last
 	LastError    string               `json:"lastError,omitempty"`
 	LastErrorAt  *time.Time           `json:"lastErrorAt,omitempty"`
 	Milliseconds int64                `json:"durationMs,omitempty"`
@@ -66,7 +66,7 @@ type PreviewAdditions struct {
 
 // PreviewGroup is the plan of the next tick for one batch.
 type PreviewGroup struct {
-	BatchStartTime *time.Time `json:"batchStartTime"`
+	BatchStartTime *time.Time `json:"batchStartTime,omitempty"`
 	BatchID        int        `json:"batchId,omitempty"` // 0: the batch would be created
 	Status         string     `json:"status,omitempty"`  // of an existing batch
 	Rows           int        `json:"rowCount"`          // that belong to it

@@ -16,7 +16,7 @@ type Batch struct {
 	Status            string              `json:"status"` // one of BatchStatuses
 	IsManual          bool                `json:"isManual"`
 	CreatedBy         string              `json:"createdBy,omitempty"`
-	BatchStartTime    *time.Time          `json:"batchStartTime"`
+	BatchStartTime    *time.Time          `json:"batchStartTime,omitempty"`
 	Rescheduled       *Attribution        `json:"rescheduled,omitempty"`   // who moved the start last
 	EarlierStarts     []time.Time         `json:"earlierStarts,omitempty"` // starts before that, which rows of the data source still have
 	DetectedAt        time.Time           `json:"detectedAt"`
@@ -91,7 +91,7 @@ type Phase struct {
 	StopWhen       string       `json:"stopWhen,omitempty"`       // so many failed members pause the batch: 10%, or 25
 	OnComplete     string       `json:"onComplete,omitempty"`     // of its on_complete steps: pending, running, succeeded, failed
 	OffsetMinutes  int          `json:"offsetMinutes"`
-	DueAt          *time.Time   `json:"dueAt"`
+	DueAt          *time.Time   `json:"dueAt,omitempty"`
 	DispatchedAt   *time.Time   `json:"dispatchedAt,omitempty"`
 	CompletedAt    *time.Time   `json:"completedAt,omitempty"`
 	Members        int          `json:"members"`           // who take or took part
