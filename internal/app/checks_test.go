@@ -519,3 +519,77 @@ func TestChecksAreCancelledBeforeAPhaseBegins(t *testing.T) {
 		s.wantCalls(1, "Free")
 	})
 }
+
+// createUnchecked creates a batch with a process that ends before it asks for the checks.
+func (s *stage) createUnchecked(yaml, members string) int {
+	s.t.Helper()
+	name := s.publish(yaml).Name
+	for write := 1; ; write++ {
+		died := s.kill(write, func(ctx context.Context, a *app.App) error {
+			_, err := a.CreateBatch(ctx, adaBy("create"), name, []byte(members))
+			return err
+		})
+		if !died {
+			s.t.Fatal("no write creates the batch")
+		}
+		for id := 1; id <= write; id++ {
+			if b, err := s.app.Batch(s.ctx, id); err == nil && b.MemberCount > 0 {
+				return id
+			}
+		}
+	}
+}
+
+func TestAMessageThatAsksForChecksComesAgainAndRetriesNoOne(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.script = taken("Person 2")
+		b := s.createBatch(checked(true), people(3))
+		s.deliverAll()
+		s.wantMember(b.ID, 2, "failed")
+		s.comesAgain(message.TypeBatchWork)
+		s.wantGiven(2, "Free", 1)
+		s.wantMember(b.ID, 2, "failed")
+	})
+}
+
+func TestMembersAreCheckedAlsoIfOthersJoinBeforeTheirChecks(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.script = taken("nobody")
+		id := s.createUnchecked(checked(true), people(2))
+		must(s.app.AddMembers(s.ctx, ada, id, []byte("Upn,Name\nlate@x,Late\n")))(t)
+		s.deliverAll()
+		s.tickAfter(5 * time.Minute)
+		if c := s.batchOf(id).Checks; c.Passed != 3 || !c.Done {
+			t.Errorf("%+v", c)
+		}
+	})
+}
+
+func TestACancelledBatchLetsGoMembersWhoseChecksHaveNotBegun(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.script = taken("nobody")
+		id := s.createUnchecked(checked(true), people(2))
+		must(s.app.Advance(s.ctx, ada, id, "create"))(t)
+		s.deliverAll()
+		must(s.app.Cancel(s.ctx, ada, id, "too early"))(t)
+		s.deliverAll()
+		for range 3 {
+			s.tickAfter(5 * time.Minute)
+		}
+		s.wantStatus(id, "cancelled")
+		s.wantCalls(1, "")
+	})
+}
+
+func TestTheChecksOfAMemberWhoLeavesArePolledNoMore(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": fails(errLost), "Free": always(`{"complete":false}`), "License": always(`{"complete":true}`)}
+		yaml := strings.Replace(checked(false), `Id: "{{UserId?}}"}`, `Id: "{{UserId?}}"}, poll: {interval: 10m, timeout: 5h}`, 1)
+		b := s.startBatch(yaml, people(1))
+		s.remove(b.ID, 1)
+		polls := s.given(1, "Free")
+		s.tickAfter(11 * time.Minute)
+		s.tickAfter(11 * time.Minute)
+		s.wantGiven(1, "Free", polls)
+	})
+}

@@ -107,7 +107,7 @@ func onBatchCreated(s model.State, e model.BatchCreated) (model.Decision, error)
 		b = NewBatch(e.ID, rb, e.Version, e.Members, nil, e.By, e.At)
 	}
 	b.Shared, b.BatchDetails = e.Shared, e.Details
-	return batchChanged(&b, checksDue(&b, 1)...), nil
+	return batchChanged(&b, checksDue(&b)...), nil
 }
 
 // onBatchUpdated gives a batch other details, also after its end.
@@ -128,7 +128,7 @@ func onBatchFilled(b *model.Batch, now time.Time) model.Decision {
 	case b.Manual || b.HasEnded():
 		return model.Decision{Stale: true}
 	case !b.Filling:
-		return model.Decision{Repeated: true, Messages: append(checksDue(b, 1), NextDue(b, now)...)}
+		return model.Decision{Repeated: true, Messages: append(checksDue(b), NextDue(b, now)...)}
 	case b.Empty():
 		return model.Decision{Stale: true}
 	}
@@ -137,5 +137,5 @@ func onBatchFilled(b *model.Batch, now time.Time) model.Decision {
 		b.Status = model.BatchActive
 	}
 	updateWaitingReason(b, now)
-	return batchChanged(b, append(checksDue(b, 1), NextDue(b, now)...)...)
+	return batchChanged(b, append(checksDue(b), NextDue(b, now)...)...)
 }

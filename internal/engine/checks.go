@@ -12,31 +12,23 @@ import (
 // required: a member who joins a batch then waits in the checks until they have passed, as in a phase,
 // and fails with a required one. A member who has come out of the checks does not wait for them again.
 
-// checksDue asks for the checks of the members of a page and of those behind it, where they are
-// not under way.
-func checksDue(b *model.Batch, page int) []model.Message {
-	if b.Checks == nil || b.Checks.Dispatched || b.Filling {
+// checksDue asks for the checks of the members of the first page whose checks are not under way, and
+// of those behind it. It begins at that page also if members join behind it: the message that asked for
+// it may be lost.
+func checksDue(b *model.Batch) []model.Message {
+	if b.Checks == nil || b.ChecksDispatched() || b.Filling {
 		return nil
 	}
-	return []model.Message{model.Check{Page: page}}
-}
-
-// checkAgain notes that the batch has members whose checks are to be made.
-func checkAgain(b *model.Batch) {
-	if b.Checks != nil {
-		checks := *b.Checks
-		checks.Dispatched = false
-		b.Checks = &checks
-	}
+	return []model.Message{model.Check{Page: b.Checks.Pages + 1}}
 }
 
 // ChecksDue asks for the checks of all members again, in case the message that asked for them was
 // lost.
 func ChecksDue(b *model.Batch, now time.Time) []model.Message {
-	if b.DispatchMode() == model.Cancelled || b.Checks != nil && now.Sub(b.Checks.At) <= model.SweepGrace {
+	if b.Status.Terminal() || b.Checks != nil && now.Sub(b.Checks.At) <= model.SweepGrace {
 		return nil
 	}
-	return checksDue(b, 1)
+	return checksDue(b)
 }
 
 // onChecksRequested has the checks of all members made, by the version that the batch follows.
@@ -49,10 +41,10 @@ func onChecksRequested(s model.State, b *model.Batch, e model.ChecksRequested, n
 		return model.Decision{}, err
 	}
 	if b.Checks != nil && b.Checks.Task == e.Task {
-		return model.Decision{Repeated: true, Messages: checksDue(b, 1)}, nil
+		return model.Decision{Repeated: true, Messages: checksDue(b)}, nil
 	}
 	b.Checks = &model.Checks{Task: e.Task, At: now, By: e.By}
-	return batchChanged(b, checksDue(b, 1)...), nil
+	return batchChanged(b, checksDue(b)...), nil
 }
 
 // RefuseChecks refuses to make the checks of a batch that has none, or whose members are not there
@@ -69,21 +61,19 @@ func RefuseChecks(b *model.Batch, rb *runbook.Runbook) error {
 	return nil
 }
 
-// onChecksDispatched notes that the checks of all members are under way, unless pages were added
-// meanwhile.
+// onChecksDispatched notes that the checks of the members of the first pages are under way, and asks
+// for those of pages that were added meanwhile.
 func onChecksDispatched(b *model.Batch, e model.ChecksDispatched) model.Decision {
 	switch {
-	case b.Checks == nil || b.Checks.Task != e.Task || b.HasEnded():
+	case b.Checks == nil || b.Checks.Task != e.Task || b.Status.Terminal():
 		return model.Decision{Stale: true}
-	case b.Checks.Dispatched:
-		return model.Decision{Repeated: true}
-	case e.Pages < b.PageCount():
-		return model.Decision{Messages: checksDue(b, e.Pages+1)}
+	case b.Checks.Pages >= e.Pages:
+		return model.Decision{Repeated: true, Messages: checksDue(b)}
 	}
 	checks := *b.Checks
-	checks.Dispatched = true
+	checks.Pages = e.Pages
 	b.Checks = &checks
-	return batchChanged(b)
+	return batchChanged(b, checksDue(b)...)
 }
 
 // onCheckDue makes and starts the run of a member's checks, in place of the one before. A member who
@@ -103,11 +93,12 @@ func onCheckDue(s model.State, e model.CheckDue, now time.Time) (model.Decision,
 	}
 	waits := m.OpenPhase == model.CheckPhase
 	switch {
-	case b.HasEnded(), m.Status == model.MemberRemoved && !waits, runstate.FailedChecks(m):
+	case b.Status.Terminal():
 		return model.Decision{Stale: true}, nil
-	case before != nil && (before.CheckTask == e.Task || before.Task == e.Task || b.Checks != nil && e.Task == b.Checks.Task && before.CreatedAt.After(b.Checks.At)):
-		// made for this request, or for one of this member after it
+	case before != nil && CheckedFor(b, before, e.Task): // the process that did may have ended before it started the member's next run
 		return model.Decision{Repeated: true, Next: []model.Event{model.OnRun{Phase: model.CheckPhase, Member: m.ID, RunEvent: model.RunMended{}}}}, nil
+	case (b.HasEnded() || m.Status == model.MemberRemoved) && !waits, runstate.FailedChecks(m):
+		return model.Decision{Stale: true}, nil
 	}
 	rb, err := s.LoadRunbook(b.Runbook, b.Version)
 	if err != nil {
@@ -122,4 +113,10 @@ func onCheckDue(s model.State, e model.CheckDue, now time.Time) (model.Decision,
 	}
 	entered := *m
 	return runstate.BeginChecks(s, rb, b.DispatchMode(), &run, &entered, now)
+}
+
+// CheckedFor reports whether the run of a member's checks was made for a request, or for a request for
+// this member after it.
+func CheckedFor(b *model.Batch, run *model.Run, task string) bool {
+	return run.CheckTask == task || run.Task == task || b.Checks != nil && task == b.Checks.Task && run.CreatedAt.After(b.Checks.At)
 }

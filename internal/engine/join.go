@@ -56,8 +56,7 @@ func onMembersJoined(b *model.Batch, e model.MembersJoined) (model.Decision, err
 		reopenPhase(p)
 	}
 	b.Members, b.Pages, b.Shared = b.Members+e.Members, join.Page, b.Shared || e.Shared
-	checkAgain(b)
-	checks := checksDue(b, join.Page)
+	checks := checksDue(b)
 	if len(join.Phases) == 0 {
 		return batchChanged(b, checks...), nil
 	}

@@ -52,7 +52,7 @@ func onVersionPublished(s model.State, b *model.Batch, e model.VersionPublished,
 	d := batchChanged(b)
 	if len(rb.Checks) > 0 && b.Checks == nil {
 		b.Checks = &model.Checks{Task: fmt.Sprintf("version-%d", e.Version), At: now}
-		d.Messages = checksDue(b, 1)
+		d.Messages = checksDue(b)
 	}
 	appendFollowUp(&d, f)
 	return d, nil

@@ -2,9 +2,11 @@ package membership
 
 import (
 	"context"
+	"errors"
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/applier"
+	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/engine/runstate"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -14,7 +16,11 @@ import (
 // audit records of the caller. A member who failed in the checks is retried, from the first check on.
 // It fails with a model.Refusal where the member cannot be retried.
 func (r *Registrar) CheckMember(ctx context.Context, b *model.Batch, m store.Item[model.Member], task string, audit ...store.Write) error {
-	if runstate.FailedChecks(&m.Doc) {
+	repeated, err := r.checkedFor(ctx, b, m, task)
+	if err != nil {
+		return err
+	}
+	if runstate.FailedChecks(&m.Doc) && !repeated {
 		rb, err := r.runbooks.Load(ctx, b.Runbook, b.Version)
 		if err != nil {
 			return err
@@ -32,8 +38,21 @@ func (r *Registrar) CheckMember(ctx context.Context, b *model.Batch, m store.Ite
 		}
 		return audit, nil
 	}
-	_, _, err := r.applier.Run(ctx, b.ID, c)
+	_, _, err = r.applier.Run(ctx, b.ID, c)
 	return err
+}
+
+// checkedFor reports whether a member who failed in the checks did so in a run that was made for this
+// request: the message that asks for the checks can come again, and retries no one.
+func (r *Registrar) checkedFor(ctx context.Context, b *model.Batch, m store.Item[model.Member], task string) (bool, error) {
+	if !runstate.FailedChecks(&m.Doc) {
+		return false, nil
+	}
+	run, err := store.Read[model.Run](ctx, r.store, store.RunKey(b.ID, model.CheckPhase, m.Doc.ID))
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && engine.CheckedFor(b, &run.Doc, task), err
 }
 
 // CountChecks counts the members of a batch by the results of their checks; nil where it has none.
@@ -59,6 +78,6 @@ func (r *Registrar) CountChecks(ctx context.Context, b *model.Batch) (*api.Check
 		v.Running = 0
 	}
 	v.NotRun = max(0, b.Members-b.Removed-v.Passed-v.Failed-v.Running)
-	v.Done = b.Status.Terminal() || b.Checks.Dispatched && v.Running == 0
+	v.Done = b.Status.Terminal() || b.ChecksDispatched() && v.Running == 0
 	return v, nil
 }

@@ -197,11 +197,14 @@ type Attribution struct {
 // Checks is the request to make the checks of all members. Members who are added later are checked
 // under it, too.
 type Checks struct {
-	Task       string    `json:"task"` // which tells it from earlier requests
-	At         time.Time `json:"at"`
-	By         string    `json:"by,omitempty"` // the administrator who requested it; empty where the batch began with it
-	Dispatched bool      `json:"dispatched"`   // the runs of all members exist
+	Task  string    `json:"task"` // which tells it from earlier requests
+	At    time.Time `json:"at"`
+	By    string    `json:"by,omitempty"` // the administrator who requested it; empty where the batch began with it
+	Pages int       `json:"pages"`        // whose members have runs, from the first
 }
+
+// ChecksDispatched reports whether the checks of all members are under way, or have ended.
+func (b *Batch) ChecksDispatched() bool { return b.Checks != nil && b.Checks.Pages >= b.PageCount() }
 
 // RemovalHold is a removal of so many members at once that an administrator is to confirm
 // it first. It tells how many, not who: that is for the source to say, each time that

@@ -14,9 +14,10 @@ import (
 )
 
 // checkPage starts the checks of the members of one page. A request that another one has followed is
-// out of date.
+// out of date. In a batch that is being cancelled it lets go the members who wait for their checks: the
+// cancellation waits for the phases behind them.
 func (o *Orchestrator) checkPage(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error) {
-	if b.Checks == nil || b.Checks.Task != m.Task || b.Status == model.BatchCancelling {
+	if b.Checks == nil || b.Checks.Task != m.Task {
 		return false, nil
 	}
 	if m.Page < 1 || m.Page > b.PageCount() {
@@ -30,7 +31,10 @@ func (o *Orchestrator) checkPage(ctx context.Context, b *model.Batch, m message.
 		return false, err
 	}
 	members = slices.DeleteFunc(members, func(member store.Item[model.Member]) bool {
-		return member.Doc.Status == model.MemberRemoved && member.Doc.OpenPhase != model.CheckPhase
+		if b.Status == model.BatchCancelling {
+			return member.Doc.OpenPhase == 0
+		}
+		return member.Doc.Status == model.MemberRemoved && member.Doc.OpenPhase == 0
 	})
 	err = forEach(ctx, members, func(member store.Item[model.Member]) error {
 		err := o.members.CheckMember(ctx, b, member, m.Task)

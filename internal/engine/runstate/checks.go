@@ -48,10 +48,18 @@ func BeginChecks(s model.State, rb *runbook.Runbook, mode model.DispatchMode, ru
 // aside reports whether the run is of checks that its member does not wait for.
 func (t *transition) aside() bool { return t.run.Kind == model.KindCheck && !t.run.Holds }
 
-// noteBatchEnd cancels a run of checks for which no member waits if its batch has ended. The end of
-// the batch does not wait for it: the next result, poll, retry or deadline ends it.
+// noteBatchEnd cancels a run of checks for which no member waits if its batch has ended, or its member
+// has left. Neither waits for it: the next result, poll, retry or deadline ends it.
 func (t *transition) noteBatchEnd() error {
 	if !t.aside() || t.run.Status.Terminal() {
+		return nil
+	}
+	m, err := t.loadMember()
+	if err != nil {
+		return err
+	}
+	if m.Status == model.MemberRemoved && t.run.CancelReason == "" {
+		t.run.CancelReason = model.ReasonRemoved
 		return nil
 	}
 	b, err := t.state.LoadBatch()
