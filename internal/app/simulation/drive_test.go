@@ -73,6 +73,9 @@ func (w *world) write(ctx context.Context, text string) error {
 			ID: i + 1, Page: model.PageOf(i + 1), Key: p.key, Status: model.MemberActive,
 			AddedAt: w.now(), Data: map[string]json.RawMessage{},
 		}
+		if rb.HoldsMembers() {
+			m.OpenPhase = model.CheckPhase
+		}
 		for column, v := range p.data {
 			encoded, err := json.Marshal(v)
 			if err != nil {

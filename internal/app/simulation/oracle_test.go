@@ -21,6 +21,7 @@ type outcome struct {
 	inits       []*runEnd             // by execution
 	members     map[string]*memberEnd // by key
 	removals    map[string]*runEnd    // by key of the member
+	checks      map[string]*runEnd    // by key of the member
 	onCompletes map[string]*runEnd    // the on_complete steps, by phase
 	sequences   map[string]*sequence
 }
@@ -69,7 +70,7 @@ type number struct{}
 
 func (p *plan) outcome(batch int, rounds map[string]int) *outcome {
 	o := &outcome{
-		members: map[string]*memberEnd{}, removals: map[string]*runEnd{}, onCompletes: map[string]*runEnd{}, sequences: map[string]*sequence{},
+		members: map[string]*memberEnd{}, removals: map[string]*runEnd{}, checks: map[string]*runEnd{}, onCompletes: map[string]*runEnd{}, sequences: map[string]*sequence{},
 	}
 	special := map[string]any{"_batch_id": float64(batch)}
 	for _, m := range p.everybody() {
@@ -77,6 +78,14 @@ func (p *plan) outcome(batch int, rounds map[string]int) *outcome {
 			variables := maps.Clone(m.data)
 			maps.Copy(variables, special)
 			o.removals[m.key] = p.passage(o.sequence(m.key+"/removal"), m.key, p.removed, variables, map[string]any{}, 0)
+		}
+	}
+	for _, m := range p.everybody() {
+		if len(p.checks) > 0 {
+			variables := maps.Clone(m.data)
+			maps.Copy(variables, special)
+			q := o.sequence(checksOf(m.key))
+			o.checks[m.key] = p.checked(q, m.key, variables, rounds[checksOf(m.key)])
 		}
 	}
 	if len(p.init) > 0 {
@@ -96,7 +105,12 @@ func (p *plan) outcome(batch int, rounds map[string]int) *outcome {
 	for _, m := range p.everybody() {
 		variables := maps.Clone(m.data)
 		maps.Copy(variables, special)
-		o.members[m.key] = p.member(o.sequence(m.key), m, variables, rounds[m.key])
+		q := o.sequence(m.key)
+		if p.keptOut(o.checks[m.key]) {
+			o.members[m.key] = &memberEnd{status: "failed"}
+			continue
+		}
+		o.members[m.key] = p.member(q, m, variables, rounds[m.key])
 	}
 	for _, variable := range []string{"_phase_members", "_phase_succeeded", "_phase_failed", "_phase_cancelled"} {
 		special[variable] = number{}
@@ -128,7 +142,7 @@ func (p *plan) member(q *sequence, m *person, variables map[string]any, rounds i
 			continue
 		}
 		before := rounds
-		run := p.passage(q, m.key, ph.steps, variables, end.data, rounds)
+		run := p.passageIf(ph.when, q, m.key, ph.steps, variables, end.data, rounds)
 		rounds = before - run.begun[""]
 		end.runs[ph.name] = run
 		if run.status != "succeeded" {
@@ -152,9 +166,21 @@ func (p *plan) ordered() []*phase {
 // As often as rounds says it then begins again: at the step that failed or, where
 // that was rolled back, at the first. How often it did is counted under "".
 func (p *plan) passage(q *sequence, who string, steps []*step, variables, data map[string]any, rounds int) *runEnd {
+	return p.passageIf(nil, q, who, steps, variables, data, rounds)
+}
+
+// passageIf is passage through a phase with a condition, which is evaluated whenever the phase begins
+// at its first step.
+func (p *plan) passageIf(when *condition, q *sequence, who string, steps []*step, variables, data map[string]any, rounds int) *runEnd {
 	run := &runEnd{steps: make([]stepEnd, len(steps)), begun: map[string]int{}}
 	for from := 0; ; {
-		at, rolledBack := p.through(run, q, who, steps, from, variables, data)
+		at, rolledBack, entered := 0, false, true
+		if from == 0 {
+			entered = run.enter(when, len(steps), variables)
+		}
+		if entered {
+			at, rolledBack = p.through(run, q, who, steps, from, variables, data)
+		}
 		if run.status != "failed" || rounds == run.begun[""] {
 			return run
 		}
@@ -174,7 +200,7 @@ func (p *plan) through(run *runEnd, q *sequence, who string, steps []*step, from
 			continue
 		}
 		sent := p.take(&run.steps[i], run, q, who, steps[i], variables, data)
-		if run.steps[i].status == "succeeded" {
+		if passed(run.steps[i].status) {
 			continue
 		}
 		run.status, failedAt = "failed", i
@@ -196,6 +222,13 @@ func (p *plan) through(run *runEnd, q *sequence, who string, steps []*step, from
 
 // take runs one step to its end, and tells whether any job of it was sent.
 func (p *plan) take(out *stepEnd, run *runEnd, q *sequence, who string, s *step, variables, data map[string]any) bool {
+	if holds, ok := s.when.holds(variables); !holds {
+		out.status = skippedByCondition
+		if !ok {
+			out.status = "failed"
+		}
+		return false
+	}
 	params, ok := s.resolve(variables)
 	if !ok {
 		out.status = "failed"
@@ -299,6 +332,8 @@ func (p *plan) sequenceOf(place, who string) string {
 		return "init"
 	case kind == "removed":
 		return who + "/removal"
+	case kind == "check":
+		return checksOf(who)
 	case strings.HasPrefix(kind, "complete"):
 		for _, ph := range p.phases {
 			for _, s := range ph.complete {

@@ -24,7 +24,8 @@ type plan struct {
 	phases  []*phase // in the order of the runbook
 	members []*person
 	late    []*person // who are added under way
-	removed []*step   // for those who leave
+	checks  []*step
+	removed []*step // for those who leave
 	// rollbacks, of which those whose name begins with "init" are for init steps
 	rollbacks map[string][]*step
 	acts      []act
@@ -83,6 +84,7 @@ type work struct {
 type phase struct {
 	name     string
 	offset   int // minutes before the start
+	when     *condition
 	steps    []*step
 	complete []*step // on_complete
 	approval bool
@@ -93,6 +95,9 @@ type step struct {
 	place     string // unique within the runbook
 	name      string
 	function  string
+	check     bool // in checks, where an incomplete answer is the result
+	require   bool // of a check
+	when      *condition
 	params    []param
 	outputs   []output
 	onFailure string
@@ -147,6 +152,8 @@ func draft(seed uint64) *plan {
 	p.drawMembers(r)
 	p.drawSteps(r)
 	p.drawActs(p.rng("acts"))
+	p.drawChecks(p.rng("checks"))
+	p.drawConditions(p.rng("conditions"))
 	return p
 }
 
@@ -381,10 +388,12 @@ func (p *plan) yaml(version int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "name: simulated\ndescription: version %d\ndata_source: {type: csv, primary_key: Key}\n", version)
 	p.retry.write(&b, "")
+	writeSteps(&b, "checks", "", p.checks)
 	writeSteps(&b, "init", "", p.init)
 	b.WriteString("phases:\n")
 	for _, ph := range p.phases {
 		fmt.Fprintf(&b, "  - name: %s\n    offset: T-%dm\n", ph.name, ph.offset)
+		ph.when.write(&b, "    ")
 		writeSteps(&b, "steps", "    ", ph.steps)
 		writeSteps(&b, "on_complete", "    ", ph.complete)
 		if ph.approval {
@@ -431,6 +440,10 @@ func writeSteps(b *strings.Builder, list, indent string, steps []*step) {
 			fmt.Fprintf(b, "%spoll: {interval: %s, timeout: %s}\n", in, s.poll.interval, s.poll.timeout)
 		}
 		s.retry.write(b, in)
+		s.when.write(b, in)
+		if s.require {
+			fmt.Fprintf(b, "%srequire: true\n", in)
+		}
 		if s.onFailure != "" {
 			fmt.Fprintf(b, "%son_failure: %s\n", in, s.onFailure)
 		}
@@ -461,7 +474,7 @@ func (s *step) timeout() string {
 // steps are all of the runbook's, by place.
 func (p *plan) steps() map[string]*step {
 	out := map[string]*step{}
-	lists := append([][]*step{p.init, p.removed}, slices.Collect(maps.Values(p.rollbacks))...)
+	lists := append([][]*step{p.init, p.checks, p.removed}, slices.Collect(maps.Values(p.rollbacks))...)
 	for _, ph := range p.phases {
 		lists = append(lists, ph.steps, ph.complete)
 	}
@@ -503,5 +516,6 @@ func (p *plan) csv(members []*person) string {
 }
 
 func (p *plan) uses(column string) bool {
-	return strings.Contains(p.yaml(1), "{{"+column+"}}")
+	text := p.yaml(1)
+	return strings.Contains(text, "{{"+column+"}}") || strings.Contains(text, `when: "`+column+" ")
 }

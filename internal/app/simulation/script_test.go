@@ -52,7 +52,7 @@ func (p *plan) script(who string, s *step, round int) *script {
 		}
 		a := s.draw(r, who)
 		out.answers = append(out.answers, a)
-		if a.kind == done || a.kind == useless || try >= p.retries(s) {
+		if a.kind == done || a.kind == useless || a.kind == incomplete && s.check || try >= p.retries(s) {
 			return out
 		}
 	}

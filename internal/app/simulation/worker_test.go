@@ -515,6 +515,9 @@ func (k *worker) mayBegin(e *execution) bool {
 
 // mustWait sees to it that the step of a job waits for it.
 func (k *worker) mustWait(e *execution, what string) bool {
+	if strings.HasSuffix(e.owner, checksOf("")) && !k.w.plan.holdsMembers() { // the end of the batch cancels them
+		return true
+	}
 	if !k.waits(e.job) {
 		k.w.problem("job %s (%s) of %s %s, and its step does not wait for it any more", e.job.JobID, e.job.FunctionName, e.owner, what)
 		return false
@@ -566,8 +569,12 @@ func (k *worker) answer(j message.Job, before *beginning) (message.Result, bool)
 	place, _ := params["Place"].(string)
 	who, _ := params["Who"].(string)
 	name := k.w.plan.sequenceOf(place, who)
-	if begin := k.expected.sequences["init"]; begin != nil && name != "init" && !strings.HasSuffix(name, "/removal") && !k.through("init") {
+	if begin := k.expected.sequences["init"]; begin != nil && name != "init" && !strings.HasSuffix(name, "/removal") && name != checksOf(who) && !k.through("init") {
 		k.w.problem("job %s (%s) of %s begins before the init sequence has ended", j.JobID, j.FunctionName, name)
+		return message.Result{}, false
+	}
+	if k.w.plan.holdsMembers() && name == who && !k.through(checksOf(who)) {
+		k.w.problem("job %s (%s) of %s begins before the checks have ended", j.JobID, j.FunctionName, name)
 		return message.Result{}, false
 	}
 	k.w.decidePhases()
