@@ -2,6 +2,7 @@ package adminhttp
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -57,10 +58,18 @@ func refuseToken(c *gin.Context, err error) {
 // for; a refusal names it with the roles that grant it.
 func (a *server) needs(p signin.Permission, to string) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		if !identityOf(c).May(p) {
-			refuse(c, http.StatusForbidden, api.CodeForbidden, "%s may not %s: it requires the app role %s", callerOf(c).Name, to, strings.Join(signin.Granting(p), " or "))
+		if reason := forbidden(c, p, to); reason != "" {
+			refuse(c, http.StatusForbidden, api.CodeForbidden, "%s", reason)
 		}
 	}
+}
+
+// forbidden says why the caller may not do something that requires a permission; empty if the caller may.
+func forbidden(c *gin.Context, p signin.Permission, to string) string {
+	if identityOf(c).May(p) {
+		return ""
+	}
+	return fmt.Sprintf("%s may not %s: it requires the app role %s", callerOf(c).Name, to, strings.Join(signin.Granting(p), " or "))
 }
 
 func identityOf(c *gin.Context) signin.Identity {

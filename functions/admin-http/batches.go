@@ -143,6 +143,7 @@ func (a *server) getBatch(c *gin.Context) {
 		return
 	}
 	view, err := a.Batches.Batch(c.Request.Context(), id)
+	forCaller(c, view.Actions)
 	tagged(c, view, view.ETag, err)
 }
 
@@ -165,6 +166,9 @@ func (a *server) listPhases(c *gin.Context) {
 		return
 	}
 	p, err := a.Batches.Phases(c.Request.Context(), id)
+	for i := range p.Items {
+		forCaller(c, p.Items[i].Actions)
+	}
 	page(c, p, err)
 }
 
@@ -192,6 +196,7 @@ func (a *server) getStep(c *gin.Context) {
 		return
 	}
 	view, err := a.Steps.Step(c.Request.Context(), callerOf(c), id, step)
+	forCaller(c, view.Actions)
 	respond(c, view, err)
 }
 

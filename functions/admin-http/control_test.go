@@ -78,7 +78,7 @@ func (r fakeMembers) FindMember(_ context.Context, _ int, ref string) (int, erro
 }
 
 func (r fakeMembers) Member(_ context.Context, _ audit.Caller, batch, member int) (api.Member, error) {
-	return api.Member{ID: member, ETag: "m1"}, r.note("Member %d %d", batch, member)
+	return api.Member{ID: member, ETag: "m1", Actions: allActions()}, r.note("Member %d %d", batch, member)
 }
 
 func (r fakeMembers) CorrectMember(_ context.Context, by audit.Caller, batch, member int, request api.CorrectionRequest, why string, tags ...string) (api.MemberCorrection, error) {

@@ -155,7 +155,15 @@ func shownDetails(d api.BatchDetails) (text string) {
 }
 
 func (r fakeBatches) Batch(_ context.Context, id int) (api.Batch, error) {
-	return api.Batch{ID: id}, r.note("Batch %d", id)
+	return api.Batch{ID: id, Actions: allActions()}, r.note("Batch %d", id)
+}
+
+// allActions allows everything.
+func allActions() (all []api.Action) {
+	for _, name := range adminhttp.ActionNames() {
+		all = append(all, api.Action{Name: name, Allowed: true})
+	}
+	return all
 }
 
 func (r fakeMembers) Find(_ context.Context, by audit.Caller, text string, o api.ListOptions) (api.Page[api.FoundMember], error) {
@@ -171,7 +179,7 @@ func (r fakeBatches) Phases(_ context.Context, id int) (api.Page[api.Phase], err
 }
 
 func (r fakeSteps) Step(_ context.Context, by audit.Caller, batch int, stepID int64) (api.Step, error) {
-	return api.Step{ID: stepID}, r.note("Step %s %d %d", by.Name, batch, stepID)
+	return api.Step{ID: stepID, Actions: allActions()}, r.note("Step %s %d %d", by.Name, batch, stepID)
 }
 
 func (r fakeSteps) Errors(_ context.Context, by audit.Caller, batch int) (api.BatchErrors, error) {

@@ -59,6 +59,7 @@ func (a *server) getMember(c *gin.Context) {
 		return
 	}
 	view, err := a.Members.Member(c.Request.Context(), callerOf(c), batch, member)
+	forCaller(c, view.Actions)
 	tagged(c, view, view.ETag, err)
 }
 

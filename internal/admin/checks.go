@@ -12,7 +12,6 @@ import (
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/model"
-	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -103,11 +102,8 @@ func (a *Admin) checkAll(ctx context.Context, by audit.Caller, b *model.Batch, r
 }
 
 func (a *Admin) checkMember(ctx context.Context, by audit.Caller, b *model.Batch, rb *runbook.Runbook, m store.Item[model.Member], r checking) error {
-	if err := engine.RefuseChecks(b, rb); err != nil {
+	if err := engine.RefuseMemberChecks(b, rb, &m.Doc); err != nil {
 		return err
-	}
-	if m.Doc.Status == model.MemberRemoved {
-		return problem.New(api.CodeConflict, "%s was removed from batch %d: there is nothing to check", m.Doc.Label(), b.ID)
 	}
 	return a.members.CheckMember(ctx, b, m, r.id, a.checkWrites(by, b.ID, r)...)
 }

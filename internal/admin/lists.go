@@ -53,6 +53,9 @@ func (a *Admin) Batch(ctx context.Context, id int) (api.Batch, error) {
 		return api.Batch{}, err
 	}
 	apiview.AddWorkerWait(&view, view.WaitsFor)
+	if view.Actions, err = a.batchActions(ctx, b); err != nil {
+		return api.Batch{}, err
+	}
 	if view.Checks, err = a.members.CountChecks(ctx, &b.Doc); err != nil {
 		return api.Batch{}, err
 	}
@@ -106,6 +109,9 @@ func (a *Admin) Phases(ctx context.Context, id int) (api.Page[api.Phase], error)
 	for _, p := range b.Doc.Phases {
 		view := apiview.Phase(p)
 		if err := a.countMembers(ctx, &b.Doc, p, &view); err != nil {
+			return api.Page[api.Phase]{}, err
+		}
+		if view.Actions, err = a.phaseActions(ctx, b, p); err != nil {
 			return api.Page[api.Phase]{}, err
 		}
 		page.Items = append(page.Items, view)

@@ -51,8 +51,8 @@ func (f *forecast) loadNamed(ctx context.Context) error {
 		f.pages = append(f.pages, page)
 	}
 	slices.Sort(f.pages)
-	if m := f.named; f.repair.Action != api.RepairRemove && len(m) == 1 && len(s.Members) == 1 && m[0].Doc.Status != model.MemberFailed {
-		return problem.New(api.CodeConflict, "member %d of batch %d has not failed: it is %s", m[0].Doc.ID, f.batch.ID, m[0].Doc.Status)
+	if m := f.named; f.repair.Action != api.RepairRemove && len(m) == 1 && len(s.Members) == 1 {
+		return membership.RefuseMemberRepair(&f.batch, &m[0].Doc, f.repair.Action)
 	}
 	return nil
 }

@@ -61,8 +61,8 @@ func (a *Admin) Repair(ctx context.Context, by audit.Caller, batch int, r api.Re
 		result.Effect = api.RepairEffect{Groups: []api.RepairGroup{}, Refused: []api.RefusedMember{}}
 		return result, a.sendTask(ctx, by, result, task.Work)
 	}
-	if b.Doc.DispatchMode() == model.Cancelled {
-		return api.RepairResult{}, problem.New(api.CodeConflict, "batch %d is %s: it has nothing to %s", batch, b.Doc.Status, verbOf(r.Action))
+	if err := membership.RefuseRepair(&b.Doc, r.Action); err != nil {
+		return api.RepairResult{}, err
 	}
 	f, err := a.newForecast(ctx, b.Doc, r)
 	if err != nil {
@@ -129,11 +129,6 @@ func checkRemoval(r api.Repair) error {
 // removableStatuses are the statuses in which members can be removed.
 var removableStatuses = []string{api.MemberActive, api.MemberDone}
 
-// verbOf is what an action of a repair does.
-func verbOf(action string) string {
-	return map[string]string{api.RepairRetry: "retry", api.RepairSkip: "skip", api.RepairDone: "mark as done", api.RepairRemove: "remove"}[action]
-}
-
 // taskID returns the id of a caller's task: the same for each repetition of a request with an
 // idempotency key.
 func (a *Admin) taskID(by audit.Caller) string {
@@ -197,6 +192,6 @@ func (a *Admin) sendTask(ctx context.Context, by audit.Caller, r api.RepairResul
 	if err := a.bus.Send(ctx, message.TopicOrchestratorEvents, applier.BatchWorkMessage(r.BatchID, work, r.Task, 0)); err != nil {
 		return err
 	}
-	a.log.InfoContext(ctx, fmt.Sprintf("%s requested", verbOf(r.Action)), logkey.BatchID, r.BatchID, logkey.Task, r.Task, logkey.Selection, membership.SelectionText(r.Selection), logkey.By, by.Name, logkey.Repeated, r.Replayed)
+	a.log.InfoContext(ctx, fmt.Sprintf("%s requested", membership.RepairVerb(r.Action)), logkey.BatchID, r.BatchID, logkey.Task, r.Task, logkey.Selection, membership.SelectionText(r.Selection), logkey.By, by.Name, logkey.Repeated, r.Replayed)
 	return nil
 }

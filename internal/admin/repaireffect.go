@@ -94,11 +94,11 @@ func (f *forecast) effect(ctx context.Context) (api.RepairEffect, error) {
 	case len(e.Groups) > 0:
 		return e, nil
 	case len(f.refused) > 0:
-		return e, problem.New(api.CodeConflict, "batch %d has %d failed members to %s and none of them can: %s: %s", f.batch.ID, len(f.refused), verbOf(f.repair.Action), f.refused[0].Key, f.refused[0].Reason)
+		return e, problem.New(api.CodeConflict, "batch %d has %d failed members to %s and none of them can: %s: %s", f.batch.ID, len(f.refused), membership.RepairVerb(f.repair.Action), f.refused[0].Key, f.refused[0].Reason)
 	case f.repair.Selection.Empty():
-		return e, problem.New(api.CodeConflict, "batch %d has no failed members or steps: there is nothing to %s", f.batch.ID, verbOf(f.repair.Action))
+		return e, membership.RefuseEmptyRepair(&f.batch, f.repair.Action)
 	}
-	return e, problem.New(api.CodeConflict, "no failed member of batch %d matches %s: there is nothing to %s", f.batch.ID, membership.SelectionText(f.repair.Selection), verbOf(f.repair.Action))
+	return e, problem.New(api.CodeConflict, "no failed member of batch %d matches %s: there is nothing to %s", f.batch.ID, membership.SelectionText(f.repair.Selection), membership.RepairVerb(f.repair.Action))
 }
 
 // planMembers plans the repair of the selected members, and returns the keys of those who go on.

@@ -137,17 +137,18 @@ func (a *Admin) resolveInRun(ctx context.Context, by audit.Caller, action string
 	}
 	record := a.audit.Record(resolutionRecord(by, action, &run.Doc, definition.Name, e))
 	e = hidden.(model.StepResolved)
-	switch {
-	case run.Doc.Status == model.RunFailed && (run.Doc.Kind == model.KindPhase || run.Doc.Holds):
+	resolution := resolutionEvent(&run.Doc, e, a.newID())
+	switch retry := resolution.(type) {
+	case model.MemberRetried:
 		m, err := a.applier.ReadMember(ctx, run.Doc.Batch, run.Doc.Member)
 		if err != nil {
 			return err
 		}
-		return a.members.RetryMember(ctx, run.Doc.Batch, m, model.MemberRetried{Member: run.Doc.Member, Task: a.newID(), Resolve: &e}, record)
-	case run.Doc.Status == model.RunFailed && run.Doc.Member == 0:
-		return a.members.RetrySequence(ctx, run, model.SequenceRetried{Phase: run.Doc.Phase, Task: a.newID(), Resolve: &e}, record)
+		return a.members.RetryMember(ctx, run.Doc.Batch, m, retry, record)
+	case model.SequenceRetried:
+		return a.members.RetrySequence(ctx, run, retry, record)
 	}
-	c := applier.On(model.OnRun{Phase: run.Doc.Phase, Member: run.Doc.Member, RunEvent: e})
+	c := applier.On(resolution)
 	c.Prime = func(s *applier.Snapshot) {
 		applier.Prime(s, store.RunKey(run.Doc.Batch, run.Doc.Phase, run.Doc.Member), run)
 	}
@@ -165,6 +166,18 @@ func (a *Admin) resolveInRun(ctx context.Context, by audit.Caller, action string
 		return nil
 	}
 	return a.members.StartIfNext(ctx, &run.Doc) // a retry for this resolution may have been cut short before the start
+}
+
+// resolutionEvent returns the event that resolves a step of a run: of one that failed, a retry past the
+// step.
+func resolutionEvent(run *model.Run, e model.StepResolved, task string) model.Event {
+	switch {
+	case run.Status == model.RunFailed && (run.Kind == model.KindPhase || run.Holds):
+		return model.MemberRetried{Member: run.Member, Resolve: &e, Task: task}
+	case run.Status == model.RunFailed && run.Member == 0:
+		return model.SequenceRetried{Phase: run.Phase, Resolve: &e, Task: task}
+	}
+	return model.OnRun{Phase: run.Phase, Member: run.Member, RunEvent: e}
 }
 
 // repeatsResolution reports whether the same caller has resolved a step in the same way before, for
@@ -210,6 +223,9 @@ func (a *Admin) Step(ctx context.Context, by audit.Caller, batch int, stepID int
 		return api.Step{}, noStep(batch, stepID)
 	}
 	if err != nil {
+		return api.Step{}, err
+	}
+	if view.Actions, err = a.stepActions(ctx, b, store.RunKey(batch, phase, member), index); err != nil {
 		return api.Step{}, err
 	}
 	return view, a.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadSteps, Batch: batch})

@@ -36,6 +36,7 @@ type Batch struct {
 	WaitsFor          []WorkerWait        `json:"waitsFor,omitempty"`            // workers that do not work on its jobs now; left out in lists
 	Checks            *CheckCounts        `json:"checks,omitempty"`              // nil: its runbook has none; left out in lists
 	Warnings          []string            `json:"warnings,omitempty"`            // only in the answer to a creation
+	Actions           []Action            `json:"actions,omitempty"`             // left out in lists
 	ETag              string              `json:"etag,omitempty"`                // changes with each change of the batch; left out in lists
 	Replayed          bool                `json:"-"`                             // the idempotency key's request had been carried out before
 	Shared            bool                `json:"allowInOtherBatches,omitempty"` // its members may be in other batches
@@ -71,7 +72,8 @@ type Member struct {
 	MovedFrom  int                        `json:"movedFrom,omitempty"`     // the batch from which the member came in that way
 	Carried    []string                   `json:"carriedPhases,omitempty"` // the phases that the member had finished there, and does not repeat
 	Error      string                     `json:"error,omitempty"`
-	ETag       string                     `json:"etag,omitempty"` // changes with each change of the member; left out in lists
+	Actions    []Action                   `json:"actions,omitempty"` // left out in lists
+	ETag       string                     `json:"etag,omitempty"`    // changes with each change of the member; left out in lists
 }
 
 // Phase is one execution of a phase with the counts of its members. The init steps are a
@@ -101,6 +103,7 @@ type Phase struct {
 	Cancelled      int          `json:"cancelled"`
 	Running        int          `json:"running"`
 	Waiting        int          `json:"waiting"`
+	Actions        []Action     `json:"actions,omitempty"` // of the phases of a batch
 }
 
 // Step is one step of one member, or one init step (MemberID 0).
@@ -138,6 +141,7 @@ type Step struct {
 	Resolved       *Attribution    `json:"resolved,omitempty"` // who skipped it or marked it done
 	Late           []AbandonedJob  `json:"abandonedJobs,omitempty"`
 	Attempts       []StepAttempt   `json:"attempts,omitempty"` // the last 20; none if the first succeeded
+	Actions        []Action        `json:"actions,omitempty"`  // left out in lists
 }
 
 // StepPoll says how a step polls, and since when it has.

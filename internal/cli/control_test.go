@@ -117,6 +117,7 @@ func TestControl(t *testing.T) {
 	s.type_(4, "batch", "retry", "1", "--member", "nobody@contoso.com", "--yes")
 	s.type_(0, "batch", "retry", "1", "--member", "u2", "--dry-run")
 	s.type_(0, "batch", "errors", "1")
+	s.type_(0, "batch", "actions", "1")
 	s.type_(0, "batch", "retry", "1", "--dry-run")
 	s.type_(0, "batch", "skip-step", "1", "--step", "check", "--dry-run")
 	s.type_(0, "batch", "retry", "1", "--phase", "Prepare", "--error", "NO SUCH", "--reason", "the mailbox is there", "--yes")

@@ -61,6 +61,18 @@ func RefuseChecks(b *model.Batch, rb *runbook.Runbook) error {
 	return nil
 }
 
+// RefuseMemberChecks refuses to make the checks of one member as RefuseChecks does, and of a member who
+// was removed; nil otherwise.
+func RefuseMemberChecks(b *model.Batch, rb *runbook.Runbook, m *model.Member) error {
+	if err := RefuseChecks(b, rb); err != nil {
+		return err
+	}
+	if m.Status == model.MemberRemoved {
+		return model.Refusef("%s was removed from batch %d: there is nothing to check", m.Label(), b.ID)
+	}
+	return nil
+}
+
 // onChecksDispatched notes that the checks of the members of the first pages are under way, and asks
 // for those of pages that were added meanwhile.
 func onChecksDispatched(b *model.Batch, e model.ChecksDispatched) model.Decision {

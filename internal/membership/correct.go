@@ -32,7 +32,16 @@ func (r *Registrar) Member(ctx context.Context, by audit.Caller, batch, member i
 	if err != nil {
 		return api.Member{}, err
 	}
-	return r.viewMember(ctx, &b.Doc, member)
+	m, err := r.applier.ReadMember(ctx, batch, member)
+	if err != nil {
+		return api.Member{}, err
+	}
+	view, err := r.memberView(ctx, &b.Doc, m)
+	if err != nil {
+		return api.Member{}, err
+	}
+	view.Actions, err = r.memberActions(ctx, b, m)
+	return view, err
 }
 
 func (r *Registrar) viewMember(ctx context.Context, b *model.Batch, member int) (api.Member, error) {
@@ -40,6 +49,10 @@ func (r *Registrar) viewMember(ctx context.Context, b *model.Batch, member int) 
 	if err != nil {
 		return api.Member{}, err
 	}
+	return r.memberView(ctx, b, m)
+}
+
+func (r *Registrar) memberView(ctx context.Context, b *model.Batch, m store.Item[model.Member]) (api.Member, error) {
 	secrets, err := r.runbooks.SecretsOf(ctx, b)
 	if err != nil {
 		return api.Member{}, err

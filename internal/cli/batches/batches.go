@@ -23,7 +23,7 @@ func Commands(shared *command.Console) []*cobra.Command {
 	c := &runner{shared}
 	batch := command.Group("batch", "Create, run and follow batches",
 		createBatchCommand(c), listBatchesCommand(c), getBatchCommand(c), setBatchCommand(c), advanceCommand(c), watchCommand(c),
-		membersCommand(c), phasesCommand(c), stepsCommand(c), errorsCommand(c), checksCommand(c), checkCommand(c), command.BatchAuditCommand(shared), reportCommand(c),
+		membersCommand(c), phasesCommand(c), stepsCommand(c), errorsCommand(c), actionsCommand(c), checksCommand(c), checkCommand(c), command.BatchAuditCommand(shared), reportCommand(c),
 		pauseCommand(c), resumeCommand(c), cancelCommand(c), rescheduleCommand(c), approveCommand(c),
 		retryCommand(c), skipStepCommand(c), markDoneCommand(c), addMembersCommand(c), updateMembersCommand(c), removeMemberCommand(c), taskCommand(c),
 		removalsCommand(c), confirmRemovalsCommand(c), moveMembersCommand(c), discardRemovalsCommand(c))
