@@ -332,6 +332,22 @@ func TestChecksArePausedAndCancelledWithTheirBatch(t *testing.T) {
 }
 
 // A member who leaves in the checks is cleaned up after as any other.
+func TestNoMemberIsInTheChecksOfABatchThatHasEnded(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.script = taken("nobody")
+		b := s.createBatch(checked(true), people(2)) // whose checks have not begun
+		if m := s.member(b.ID, 1); m.Phase != "checks" {
+			t.Errorf("before the checks: %+v", m)
+		}
+		_ = must(s.app.Cancel(s.ctx, ada, b.ID, ""))(t)
+		s.deliverAll()
+		s.wantStatus(b.ID, "cancelled")
+		if m := s.member(b.ID, 1); m.Phase != "" || m.Status != api.MemberActive {
+			t.Errorf("after the end of the batch: %+v", m)
+		}
+	})
+}
+
 func TestAMemberWhoLeavesInTheChecksIsRemoved(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		s.script = taken("nobody")
