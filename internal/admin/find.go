@@ -125,7 +125,7 @@ func (a *Admin) foundIn(ctx context.Context, by audit.Caller, batch int, text st
 		}
 		v := apiview.Member(&b.Doc, m.Doc, secrets)
 		one := api.FoundMember{
-			BatchID: batch, BatchName: summary.Name, RunbookName: summary.RunbookName, BatchStatus: summary.Status,
+			BatchID: batch, BatchName: summary.Name, RunbookName: summary.RunbookName, BatchStatus: summary.Status, BatchFailed: summary.FailedCount,
 			ID: v.ID, Key: v.Key, Display: v.Display, Status: v.Status, Phase: v.Phase, Error: v.Error, RemovedAt: v.RemovedAt, Matched: matched,
 		}
 		if v.FailedIn != "" {

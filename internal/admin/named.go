@@ -117,7 +117,7 @@ func (f *forecast) removal(ctx context.Context) (api.RepairEffect, error) {
 	e.Refused = append(e.Refused, f.refused[:min(len(f.refused), maxRefused)]...)
 	switch {
 	case e.Members > 0:
-		return e, nil
+		return e, f.admin.addDisplay(ctx, &f.batch, e.Refused)
 	case len(f.refused) > 0:
 		return e, problem.New(api.CodeConflict, "none of the selected members of batch %d can be removed: %s %s", f.batch.ID, f.refused[0].Key, f.refused[0].Reason)
 	}

@@ -92,7 +92,7 @@ func (f *forecast) effect(ctx context.Context) (api.RepairEffect, error) {
 	slices.SortStableFunc(e.Groups, func(x, y api.RepairGroup) int { return cmp.Compare(y.Members, x.Members) })
 	switch {
 	case len(e.Groups) > 0:
-		return e, nil
+		return e, f.admin.addDisplay(ctx, &f.batch, e.Refused)
 	case len(f.refused) > 0:
 		return e, problem.New(api.CodeConflict, "batch %d has %d failed members to %s and none of them can: %s: %s", f.batch.ID, len(f.refused), membership.RepairVerb(f.repair.Action), f.refused[0].Key, f.refused[0].Reason)
 	case f.repair.Selection.Empty():

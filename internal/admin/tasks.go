@@ -8,6 +8,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiview"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -15,7 +16,8 @@ import (
 // Task gives a repair or a removal of many members, and how far it is. Errors: CodeNotFound;
 // CodeUnavailable.
 func (a *Admin) Task(ctx context.Context, batch int, id string) (api.Task, error) {
-	if _, err := a.applier.ReadBatch(ctx, batch); err != nil {
+	b, err := a.applier.ReadBatch(ctx, batch)
+	if err != nil {
 		return api.Task{}, err
 	}
 	t, err := store.Read[store.Task](ctx, a.store, store.TaskKey(batch, id))
@@ -39,5 +41,28 @@ func (a *Admin) Task(ctx context.Context, batch int, id string) (api.Task, error
 	case p.EndedAt != nil:
 		view.Status = api.TaskCompleted
 	}
-	return view, nil
+	return view, a.addDisplay(ctx, &b.Doc, view.Refused)
+}
+
+// addDisplay gives refused members the value of the display column, which is a read for each of them where
+// the batch has one.
+func (a *Admin) addDisplay(ctx context.Context, b *model.Batch, refused []api.RefusedMember) error {
+	if b.Display == "" || len(refused) == 0 {
+		return nil
+	}
+	secrets, err := a.runbooks.SecretsOf(ctx, b)
+	if err != nil {
+		return err
+	}
+	for i, r := range refused {
+		if r.ID == 0 {
+			continue
+		}
+		m, err := a.applier.ReadMember(ctx, b.ID, r.ID)
+		if err != nil {
+			return err
+		}
+		refused[i].Display = apiview.Display(b, m.Doc.Data[b.Display], secrets)
+	}
+	return nil
 }

@@ -26,6 +26,7 @@ type Override struct {
 type ColumnChange struct {
 	MemberID  int             `json:"memberId"`
 	MemberKey string          `json:"memberKey"`
+	Display   string          `json:"memberDisplay,omitempty"` // of the runbook's display column, after the correction
 	Column    string          `json:"column"`
 	Before    json.RawMessage `json:"before,omitempty"` // none where the member had no such column
 	After     json.RawMessage `json:"after,omitempty"`
@@ -37,6 +38,7 @@ type ColumnChange struct {
 type StepInFlight struct {
 	MemberID  int    `json:"memberId"`
 	MemberKey string `json:"memberKey"`
+	Display   string `json:"memberDisplay,omitempty"` // of the runbook's display column
 	Phase     string `json:"phase"`
 	Step      string `json:"step"`
 }

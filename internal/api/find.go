@@ -12,6 +12,7 @@ type FoundMember struct {
 	BatchName   string       `json:"batchName,omitempty"`
 	RunbookName string       `json:"runbook"`
 	BatchStatus string       `json:"batchStatus"`
+	BatchFailed int          `json:"batchFailedCount,omitempty"` // members of the batch who failed
 	ID          int          `json:"memberId"`
 	Key         string       `json:"memberKey"`
 	Display     string       `json:"display,omitempty"`

@@ -60,6 +60,7 @@ type AdditionStart struct {
 // HeldAddition is a person whose addition is held.
 type HeldAddition struct {
 	Key            string    `json:"memberKey"`
+	Display        string    `json:"memberDisplay,omitempty"` // of the runbook's display column
 	BatchStartTime time.Time `json:"batchStartTime"`
 }
 

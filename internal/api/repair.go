@@ -88,7 +88,8 @@ type RepairGroup struct {
 
 // RefusedMember is a member whom a repair leaves as they are, and why.
 type RefusedMember struct {
-	ID     int    `json:"memberId"`
-	Key    string `json:"memberKey"`
-	Reason string `json:"reason"`
+	ID      int    `json:"memberId"`
+	Key     string `json:"memberKey"`
+	Display string `json:"memberDisplay,omitempty"` // of the runbook's display column
+	Reason  string `json:"reason"`
 }

@@ -125,8 +125,11 @@ func Display(b *model.Batch, value json.RawMessage, secrets []string) string {
 	if b.Display == "" || slices.Contains(secrets, b.Display) {
 		return ""
 	}
-	return humanize.Clip(model.Text(value), maxDisplay)
+	return DisplayText(value)
 }
+
+// DisplayText gives a value of a display column for people.
+func DisplayText(value json.RawMessage) string { return humanize.Clip(model.Text(value), maxDisplay) }
 
 // Phase converts a phase execution, without counts of its members.
 func Phase(p model.Phase) api.Phase {

@@ -150,6 +150,19 @@ func (s *stage) additionDocuments() int {
 	return len(must(storetest.All[json.RawMessage](s.ctx, s.store, store.PartitionRunbooks, "additions"))(s.t))
 }
 
+func TestHeldAdditionsShowTheDisplayColumn(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	rows := s.tableOf(dawn.Add(3*day), crowd(5)...)
+	s.findBatches(guardedBy("", strings.Replace(found(twoPhases, ""), "name: found\n", "name: found\ndisplay: Upn\n", 1)))
+	rows.put(dawn.Add(3*day), crowd(135)...)
+	s.tick()
+	page := must(s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{}))(t)
+	if page.People != 130 || len(page.Items) != 100 || page.Items[0].Display != page.Items[0].Key {
+		t.Fatalf("%+v", page)
+	}
+}
+
 func TestOtherAdditionsThanThoseConfirmedStayHeld(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		rows := s.lostWhere(300)

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -170,6 +171,10 @@ func TestDisplayColumnIsShownBesideTheKey(t *testing.T) {
 		s.deliverAll()
 		if m := s.member(id, 1); m.Display != "Ada LOVELACE" {
 			t.Errorf("member %+v", m)
+		}
+		correction := must(s.app.CorrectMember(s.ctx, ada, id, 1, api.CorrectionRequest{Data: map[string]json.RawMessage{"City": json.RawMessage(`"Bern"`)}}, ""))(t)
+		if len(correction.Changes) != 1 || correction.Changes[0].Display != "Ada LOVELACE" {
+			t.Errorf("correction %+v", correction)
 		}
 		before := s.store.Counts().Queries
 		steps := must(s.app.Steps(s.ctx, ada, id, api.ListOptions{}))(t).Items

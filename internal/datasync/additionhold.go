@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/alert"
+	"github.com/matoolkit/matoolkit/internal/apiview"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/schedule"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -65,11 +66,12 @@ func listID(people []schedule.Addition) string {
 
 // writeAdditions writes the pages of a list.
 func (s *syncRun) writeAdditions(ctx context.Context, list string, people []schedule.Addition) error {
+	display := s.displayTexts()
 	page := 0
 	for some := range slices.Chunk(people, additionsPerPage) {
 		doc := store.AdditionsPage{Runbook: s.name, List: list}
 		for _, p := range some {
-			doc.People = append(doc.People, store.HeldAddition(p))
+			doc.People = append(doc.People, store.HeldAddition{Key: p.Key, Display: display[p.Key], Start: p.Start})
 		}
 		if _, err := s.syncer.store.Apply(ctx, store.Writes{store.Upsert(store.AdditionsKey(s.name, list, page), doc)}); err != nil {
 			return err
@@ -77,6 +79,19 @@ func (s *syncRun) writeAdditions(ctx context.Context, list string, people []sche
 		page++
 	}
 	return nil
+}
+
+// displayTexts gives the value of the display column of each row, by key; none without such a column, or
+// where it is a secret.
+func (s *syncRun) displayTexts() map[string]string {
+	if s.rb.Display == "" || s.rb.IsSecret(s.rb.Display) {
+		return nil
+	}
+	texts := map[string]string{}
+	for row := range s.result.Rows() {
+		texts[row.Key] = apiview.DisplayText(row.Data[s.rb.Display])
+	}
+	return texts
 }
 
 // dropAdditions deletes the pages of the lists that the record of the runbook no longer names.

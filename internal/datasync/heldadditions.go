@@ -47,7 +47,7 @@ func (s *Syncer) HeldAdditions(ctx context.Context, by audit.Caller, name string
 	}
 	first := min(from%additionsPerPage, len(page.Doc.People))
 	for _, p := range page.Doc.People[first:min(first+o.PageSize(), len(page.Doc.People))] {
-		view.Items = append(view.Items, api.HeldAddition{Key: p.Key, BatchStartTime: p.Start})
+		view.Items = append(view.Items, api.HeldAddition{Key: p.Key, Display: p.Display, BatchStartTime: p.Start})
 	}
 	if next := from + len(view.Items); next < held.People {
 		view.Continuation = fmt.Sprintf("%s-%d", last.Doc.Additions.List, next)

@@ -274,6 +274,7 @@ func (c *corrector) changes(was, is *model.Member) (changes []api.ColumnChange) 
 			names[name] = true
 		}
 	}
+	display := apiview.Display(&c.batch.Doc, is.Data[c.batch.Doc.Display], c.runbook.Secret)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		_, before := was.Overrides[name]
 		_, after := is.Overrides[name]
@@ -281,7 +282,7 @@ func (c *corrector) changes(was, is *model.Member) (changes []api.ColumnChange) 
 			continue
 		}
 		changes = append(changes, api.ColumnChange{
-			MemberID: is.ID, MemberKey: is.Key, Column: name, Before: c.shown(name, was.Data), After: c.shown(name, is.Data), Override: after,
+			MemberID: is.ID, MemberKey: is.Key, Display: display, Column: name, Before: c.shown(name, was.Data), After: c.shown(name, is.Data), Override: after,
 		})
 	}
 	return changes
@@ -308,7 +309,7 @@ func (c *corrector) inFlight(s *applier.Snapshot, runs []*model.Run, changes []a
 		}
 		used := definition.References()
 		if slices.ContainsFunc(changes, func(change api.ColumnChange) bool { return slices.Contains(used, change.Column) }) {
-			steps = append(steps, api.StepInFlight{MemberID: run.Member, MemberKey: run.Key, Phase: run.PhaseName, Step: definition.Name})
+			steps = append(steps, api.StepInFlight{MemberID: run.Member, MemberKey: run.Key, Display: changes[0].Display, Phase: run.PhaseName, Step: definition.Name})
 		}
 	}
 	return steps, nil

@@ -70,8 +70,9 @@ type AdditionsPage struct {
 
 // HeldAddition is a person whose addition is held.
 type HeldAddition struct {
-	Key   string    `json:"key"`
-	Start time.Time `json:"start"`
+	Key     string    `json:"key"`
+	Display string    `json:"display,omitempty"` // of the runbook's display column, when the addition was held first
+	Start   time.Time `json:"start"`
 }
 
 // AdditionStart is how many people wait for the batch of one start time.

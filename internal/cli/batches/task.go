@@ -76,7 +76,7 @@ func (c *runner) followTask(ctx context.Context, client *apiclient.Client, batch
 // taskEnded prints a task that has ended.
 func (c *runner) taskEnded(view api.Task) error {
 	for _, m := range view.Refused {
-		c.Notice("  %s: %s", c.Cell(m.Key), render.Printable(m.Reason))
+		c.Notice("  %s: %s", c.Cell(render.Person(m.Key, m.Display)), render.Printable(m.Reason))
 	}
 	if err := c.Done(view, c.TaskTable(view), fmt.Sprintf("matoolkit batch watch %d", view.BatchID), "%s", render.TaskWords(view)); err != nil {
 		return err

@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/matoolkit/matoolkit/internal/api"
 )
@@ -9,9 +10,12 @@ import (
 // PrintAdditions prints why additions are held, their starts, a page of the people, and the
 // command that confirms them.
 func (c *Printer) PrintAdditions(held api.AdditionHold) error {
-	people := c.Table("key", "start")
+	people := c.Table("key", "display", "start")
+	if !slices.ContainsFunc(held.Items, func(p api.HeldAddition) bool { return p.Display != "" }) {
+		people.extra = append(people.extra, "display")
+	}
 	for _, p := range held.Items {
-		people.Row(p.Key, p.BatchStartTime)
+		people.Row(p.Key, p.Display, p.BatchStartTime)
 	}
 	if !c.Plain() {
 		return c.PrintPage(held, len(held.Items), held.Continuation, people)

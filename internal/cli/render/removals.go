@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
@@ -9,9 +10,12 @@ import (
 
 // PrintRemovals prints why removals are held, of which members, and the commands to decide.
 func (c *Printer) PrintRemovals(held api.RemovalHold) error {
-	t := c.Table("member", "key", "status", "phase", "added", "moves to")
+	t := c.Table("member", "key", "display", "status", "phase", "added", "moves to")
+	if !slices.ContainsFunc(held.Items, func(m api.HeldMember) bool { return m.Display != "" }) {
+		t.extra = append(t.extra, "display")
+	}
 	for _, m := range held.Items {
-		t.Row(m.ID, m.Key, m.Status, m.Phase, m.AddedAt, m.MovesTo)
+		t.Row(m.ID, m.Key, m.Display, m.Status, m.Phase, m.AddedAt, m.MovesTo)
 	}
 	if c.Plain() {
 		fmt.Fprintf(c.Stdout, "Batch %d: %s\n\n", held.BatchID, c.Cell(describeHold(held.RemovalHoldSummary)))
@@ -20,10 +24,10 @@ func (c *Printer) PrintRemovals(held api.RemovalHold) error {
 		return err
 	}
 	if held.Confirmed == nil && held.MovesTo != nil {
-		c.Notice("Next: reschedule the batch:                  matoolkit batch reschedule %d --start %s", held.BatchID, held.MovesTo.UTC().Format(time.RFC3339))
+		c.Notice("Next: reschedule the batch:                   matoolkit batch reschedule %d --start %s", held.BatchID, held.MovesTo.UTC().Format(time.RFC3339))
 		c.Notice("   or move them with what they have finished: matoolkit batch move-members %d --revision %s", held.BatchID, ShellWord(held.Revision))
-		c.Notice("   or remove them, to start again:            matoolkit batch confirm-removals %d --revision %s", held.BatchID, ShellWord(held.Revision))
-		c.Notice("   or keep them:                              matoolkit batch discard-removals %d --revision %s", held.BatchID, ShellWord(held.Revision))
+		c.Notice("   or remove them, to start again:             matoolkit batch confirm-removals %d --revision %s", held.BatchID, ShellWord(held.Revision))
+		c.Notice("   or keep them:                               matoolkit batch discard-removals %d --revision %s", held.BatchID, ShellWord(held.Revision))
 	} else if held.Confirmed == nil {
 		c.Notice("Next: remove them: matoolkit batch confirm-removals %d --revision %s", held.BatchID, ShellWord(held.Revision))
 		c.Notice("   or keep them:   matoolkit batch discard-removals %d --revision %s", held.BatchID, ShellWord(held.Revision))

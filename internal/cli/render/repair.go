@@ -102,7 +102,7 @@ func (c *Printer) NoticeVersions(v api.RepairResult) {
 		cannot = "stays"
 	}
 	for _, m := range e.Refused {
-		c.Notice("  %s %s: %s", c.Cell(m.Key), cannot, Printable(m.Reason))
+		c.Notice("  %s %s: %s", c.Cell(Person(m.Key, m.Display)), cannot, Printable(m.Reason))
 	}
 	if n := e.RefusedCount - len(e.Refused); n > 0 {
 		c.Notice("  %s more: %s.", Count(n, "member"), cannot)

@@ -22,6 +22,11 @@ func TestBatchOfWhichMembersFailedIsCompletedWithFailures(t *testing.T) {
 		if got := render.BatchStatus(b); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+		var found bytes.Buffer
+		p := render.Printer{Stdout: &found}
+		if err := p.FoundTable(api.FoundMember{BatchStatus: b.Status, BatchFailed: b.FailedCount}).Print(); err != nil || !strings.Contains(found.String(), want) {
+			t.Errorf("found in a batch that is %s: %s, %v", want, found.String(), err)
+		}
 		var out bytes.Buffer
 		lines := render.NewLines(&out, true)
 		lines.Show(render.Progress{At: time.Unix(0, 0), Batch: b})

@@ -254,7 +254,7 @@ func (c *Printer) FoundTable(views ...api.FoundMember) *Sheet {
 			matched = v.Matched.Column + ": " + v.Matched.Value
 		}
 		cause := strings.TrimPrefix(v.Error, fmt.Sprintf("phase %s: step %q: ", v.Phase, v.Step))
-		t.Row(v.Key, v.Display, v.BatchID, v.BatchName, v.RunbookName, v.BatchStatus, v.ID, v.Status, v.Phase, v.Step, v.RemovedAt, matched, Shown{v.Error, cause})
+		t.Row(v.Key, v.Display, v.BatchID, v.BatchName, v.RunbookName, Shown{v.BatchStatus, BatchStatus(api.Batch{Status: v.BatchStatus, FailedCount: v.BatchFailed})}, v.ID, v.Status, v.Phase, v.Step, v.RemovedAt, matched, Shown{v.Error, cause})
 	}
 	return t
 }
