@@ -484,7 +484,7 @@ func (c *canaries) runEverything() {
 		"batch audit": with(batches, "--all"), "batch removals": batches, "batch watch": {{"2", "--until-idle"}},
 		"batch report":  append(with(batches, "--format", "csv", "--file", "-"), with(batches, "--format", "html", "--file", "-")...),
 		"messages list": {{"--all"}, {"--status", "replayed"}, {"--status", "discarded"}}, "messages get": messages, "messages audit": {{"--all"}},
-		"me": {{}}, "worker list": one, "worker get": {{"worker-01"}}, "notification list": one, "notification get": {{"alarm"}}, "notification deliveries": {{"alarm"}}, "audit list": one,
+		"me": {{}}, "summary": {{}}, "worker list": one, "worker get": {{"worker-01"}}, "notification list": one, "notification get": {{"alarm"}}, "notification deliveries": {{"alarm"}}, "audit list": one,
 	}
 	root := cli.NewRoot(command.Environment{})
 	others := strings.FieldsFunc(changing, func(r rune) bool { return strings.ContainsRune("|\n\t", r) })

@@ -97,6 +97,7 @@ func New(c Config) http.Handler {
 	reader := r.Group("/api", a.signIn, a.throttle)
 	reader.GET("/openapi.json", query(), a.getDocument)
 	reader.GET("/me", query(), a.getMe)
+	reader.GET("/summary", query(), a.getSummary)
 	reader.GET("/runbooks", query("search", "sort", "limit", "continuationToken"), a.listRunbooks)
 	reader.GET("/runbooks/:name", query(), a.getRunbook)
 	reader.GET("/runbooks/:name/versions", query("sort", "limit", "continuationToken"), a.listVersions)

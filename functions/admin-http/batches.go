@@ -137,6 +137,11 @@ func (a *server) listBatches(c *gin.Context) {
 	page(c, p, err)
 }
 
+func (a *server) getSummary(c *gin.Context) {
+	view, err := a.Batches.Summary(c.Request.Context())
+	respond(c, view, err)
+}
+
 func (a *server) getBatch(c *gin.Context) {
 	id, ok := batchID(c)
 	if !ok {

@@ -116,7 +116,7 @@ func tour(c *contract, r *real) {
 	for _, yaml := range []string{moves, gated, automated, failing} {
 		do("publishRunbook", http.StatusCreated, wanted{media: "application/yaml", body: yaml})
 	}
-	for _, id := range []string{"getHealth", "getConsoleConfig", "getDocument", "getMe", "listRunbooks", "listWorkers", "listAudit", "listMessageAudit"} {
+	for _, id := range []string{"getHealth", "getConsoleConfig", "getDocument", "getMe", "getSummary", "listRunbooks", "listWorkers", "listAudit", "listMessageAudit"} {
 		do(id, http.StatusOK, wanted{})
 	}
 	r.announce(badges(time.Now()))

@@ -154,6 +154,10 @@ func shownDetails(d api.BatchDetails) (text string) {
 	return text
 }
 
+func (r fakeBatches) Summary(context.Context) (api.Summary, error) {
+	return api.Summary{Attention: []api.Attention{}, Running: []api.RunningPhase{}, Upcoming: []api.UpcomingPhase{}}, r.note("Summary")
+}
+
 func (r fakeBatches) Batch(_ context.Context, id int) (api.Batch, error) {
 	return api.Batch{ID: id, Actions: allActions()}, r.note("Batch %d", id)
 }

@@ -76,6 +76,7 @@ type Batches interface {
 	CreateBatchFrom(ctx context.Context, by audit.Caller, runbookName string, csv membercsv.File, options ...api.UploadOption) (api.Batch, error)
 	CheckBatch(ctx context.Context, runbookName string, csv membercsv.File, options ...api.UploadOption) (api.UploadCheck, error)
 	Batches(ctx context.Context, o api.ListOptions) (api.Page[api.Batch], error)
+	Summary(ctx context.Context) (api.Summary, error)
 	Batch(ctx context.Context, id int) (api.Batch, error)
 	UpdateBatch(ctx context.Context, by audit.Caller, batch int, d api.BatchDetails, why string, tags ...string) (api.Batch, error)
 	Phases(ctx context.Context, id int) (api.Page[api.Phase], error)

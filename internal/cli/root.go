@@ -84,7 +84,7 @@ Exit status:
 	flags.BoolVar(&c.NoColor, "no-color", false, "print without colors (as the variable NO_COLOR does)")
 	flags.SortFlags, root.Flags().SortFlags = false, false
 
-	root.AddCommand(authCommand(c), meCommand(c), configCommand(c), runbookCommand(c), queryCommand(c), automationCommand(c), templateCommand(c))
+	root.AddCommand(authCommand(c), meCommand(c), summaryCommand(c), configCommand(c), runbookCommand(c), queryCommand(c), automationCommand(c), templateCommand(c))
 	root.AddCommand(batches.Commands(c.Console)...)
 	root.AddCommand(messagesCommand(c), workerCommand(c), notificationCommand(c), auditCommand(c), completionCommand(c), programVersionCommand(c))
 	command.AddAliases(root)

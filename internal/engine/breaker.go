@@ -55,7 +55,7 @@ func pauseIfTooManyFailed(b *model.Batch, now time.Time) bool {
 // stopWhenReason says how many members of a phase have failed, and at how many its stop_when
 // pauses the batch.
 func stopWhenReason(b *model.Batch, p model.Phase) string {
-	why := fmt.Sprintf("phase %s: %d of %d members failed", p.Name, p.FailedSoFar, takingPart(b, p))
+	why := fmt.Sprintf("phase %s: %d of %d members failed", p.Name, p.FailedSoFar, TakingPart(b, p))
 	if p.FailedBefore > 0 {
 		why += fmt.Sprintf(", %d of them since the batch was resumed", p.FailedSoFar-p.FailedBefore)
 	}
@@ -70,13 +70,13 @@ func tooManyFailed(b *model.Batch, p model.Phase) bool {
 		return false
 	}
 	return p.StopWhen.Failed > 0 && failed >= p.StopWhen.Failed ||
-		p.StopWhen.FailedPercent > 0 && reaches(failed, takingPart(b, p), p.StopWhen.FailedPercent)
+		p.StopWhen.FailedPercent > 0 && reaches(failed, TakingPart(b, p), p.StopWhen.FailedPercent)
 }
 
-// takingPart counts the members who take part in a phase, also those whom its fan-out has
+// TakingPart counts the members who take part in a phase, also those whom its fan-out has
 // not come to: all who were not removed and have not failed in a phase before it. Of a
 // phase before it that still runs, it knows only the pages that have ended.
-func takingPart(b *model.Batch, p model.Phase) int {
+func TakingPart(b *model.Batch, p model.Phase) int {
 	all := b.Members - b.Removed
 	for _, q := range b.Phases {
 		if q.Kind == model.KindPhase && before(&q, &p) {

@@ -30,11 +30,15 @@ type Event struct {
 	At time.Time // of an event of a moment: a rule that was added later does not announce it
 
 	Failed, Of int // with api.EventFailures: members of the phase
+
+	BatchName string
+	Count     int        // of members or people who are held
+	DueAt     *time.Time // of a gate: when its phase is due
 }
 
-// batchEvents returns the events of a batch that has not ended. Failed has failed members of phases,
+// BatchEvents returns the events of a batch that has not ended. Failed has failed members of phases,
 // by id, on pages that the phase has not counted.
-func batchEvents(b *model.Batch, failed map[int]int, now time.Time) []Event {
+func BatchEvents(b *model.Batch, failed map[int]int, now time.Time) []Event {
 	if b.HasEnded() {
 		return nil
 	}
@@ -42,20 +46,22 @@ func batchEvents(b *model.Batch, failed map[int]int, now time.Time) []Event {
 	about := func(kind, key, phase, subject, text string) *Event {
 		events = append(events, Event{
 			Kind: kind, Key: fmt.Sprintf("batch/%d/%s/%s", b.ID, kind, key), Subject: subject, Text: text, Path: "/batches/" + strconv.Itoa(b.ID),
-			Batch: b.ID, Runbook: b.Runbook, Owner: b.Owner, Phase: phase,
+			Batch: b.ID, BatchName: b.Name, Runbook: b.Runbook, Owner: b.Owner, Phase: phase,
 		})
 		return &events[len(events)-1]
 	}
 	name := batchName(b.ID, b.Name)
 	if p, reason, since := engine.WaitingGate(b, now); p != nil {
-		about(api.EventGateWaiting, fmt.Sprintf("%d/%d", p.ID, since.Unix()), p.Name,
+		e := about(api.EventGateWaiting, fmt.Sprintf("%d/%d", p.ID, since.Unix()), p.Name,
 			fmt.Sprintf("%s: phase %s waits", name, p.Name),
 			fmt.Sprintf("Phase %s of %s of runbook %s waits since %s: %s.", p.Name, name, b.Runbook, stamp(since), reason))
+		e.DueAt = p.DueAt
 	}
 	if h := b.RemovalHold; h != nil && h.Confirmed == nil && h.Members > 0 {
-		about(api.EventRemovalsHeld, strconv.FormatInt(h.Since.Unix(), 10), "",
+		e := about(api.EventRemovalsHeld, strconv.FormatInt(h.Since.Unix(), 10), "",
 			fmt.Sprintf("%s: %s wait for confirmation", name, humanize.Count(h.Members, "removal")),
 			fmt.Sprintf("The data source of runbook %s no longer has %d of %d members of %s. Confirm or discard the removals.", b.Runbook, h.Members, h.Of, name))
+		e.Count = h.Members
 	}
 	for _, p := range b.Phases {
 		n, of := max(p.Failed+failed[p.ID], p.FailedSoFar), b.Members-b.Removed
@@ -69,6 +75,17 @@ func batchEvents(b *model.Batch, failed map[int]int, now time.Time) []Event {
 	return events
 }
 
+// GateAhead returns the event of a phase that is not due and needs an approval. No rule announces it before
+// the phase is due.
+func GateAhead(b *model.Batch, p *model.Phase) Event {
+	name := batchName(b.ID, b.Name)
+	return Event{
+		Kind: api.EventGateWaiting, Subject: fmt.Sprintf("%s: phase %s needs an approval", name, p.Name),
+		Text:  fmt.Sprintf("Phase %s of %s of runbook %s is due on %s and needs an approval.", p.Name, name, b.Runbook, stamp(*p.DueAt)),
+		Batch: b.ID, BatchName: b.Name, Runbook: b.Runbook, Owner: b.Owner, Phase: p.Name, DueAt: p.DueAt,
+	}
+}
+
 // endEvent returns the event of a batch that has ended.
 func endEvent(b store.BatchSummary) Event {
 	name := batchName(b.ID, b.Name)
@@ -80,9 +97,9 @@ func endEvent(b store.BatchSummary) Event {
 	}
 }
 
-// sourceEvents returns the events of the data source of a runbook. A hold of additions is one event for
+// SourceEvents returns the events of the data source of a runbook. A hold of additions is one event for
 // each day: its people can change with each sync.
-func sourceEvents(s store.SyncRecord) []Event {
+func SourceEvents(s store.SyncRecord) []Event {
 	var events []Event
 	about := func(kind, key, subject, text string) {
 		events = append(events, Event{
@@ -117,9 +134,9 @@ func workerEvent(w workers.Absent) Event {
 	}
 }
 
-// messageEvents returns the events of unprocessable messages that are open: one for each topic, type
+// MessageEvents returns the events of unprocessable messages that are open: one for each topic, type
 // and day. One cause can make many messages unprocessable.
-func messageEvents(messages []store.Item[store.Unprocessable]) []Event {
+func MessageEvents(messages []store.Item[store.Unprocessable]) []Event {
 	var events []Event
 	for _, m := range messages {
 		u := m.Doc

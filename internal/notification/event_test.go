@@ -86,11 +86,11 @@ func TestEventsOfABatch(t *testing.T) {
 			t.Parallel()
 			b := &model.Batch{ID: 7, Runbook: "moves", Status: model.BatchActive, Members: 4}
 			tc.batch(b)
-			got := batchEvents(b, tc.failed, now)
+			got := BatchEvents(b, tc.failed, now)
 			if keys(got) != tc.want {
 				t.Errorf("got %q, want %q", keys(got), tc.want)
 			}
-			if again := keys(batchEvents(b, tc.failed, now.Add(time.Minute))); again != tc.want {
+			if again := keys(BatchEvents(b, tc.failed, now.Add(time.Minute))); again != tc.want {
 				t.Errorf("a minute later: %q", again)
 			}
 		})
@@ -110,7 +110,7 @@ func TestEventsOfASource(t *testing.T) {
 		"a source that never works": {store.SyncRecord{LastError: "x", LastErrorAt: at(0)}, "source-failing:first"},
 	} {
 		tc.record.Runbook = "moves"
-		if got := keys(sourceEvents(tc.record)); got != tc.want {
+		if got := keys(SourceEvents(tc.record)); got != tc.want {
 			t.Errorf("%s: got %q, want %q", name, got, tc.want)
 		}
 	}
@@ -121,7 +121,7 @@ func TestManyUnprocessableMessagesOfOneTypeAreOneEventADay(t *testing.T) {
 	message := func(kind string, at time.Time) store.Item[store.Unprocessable] {
 		return store.Item[store.Unprocessable]{Doc: store.Unprocessable{Topic: "worker-results", Type: kind, StoredAt: at}}
 	}
-	got := messageEvents([]store.Item[store.Unprocessable]{message("a", now), message("a", *at(1)), message("b", now), message("a", *at(24))})
+	got := MessageEvents([]store.Item[store.Unprocessable]{message("a", now), message("a", *at(1)), message("b", now), message("a", *at(24))})
 	if len(got) != 3 {
 		t.Errorf("%+v", got)
 	}

@@ -65,7 +65,7 @@ func (w *Watch) AddBatch(ctx context.Context, b *model.Batch) {
 		return
 	}
 	failed, err := w.openFailures(ctx, b)
-	events := batchEvents(b, failed, w.at)
+	events := BatchEvents(b, failed, w.at)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.events = append(w.events, events...)
@@ -144,7 +144,7 @@ func (w *Watch) collect(ctx context.Context, s Situation) error {
 			return fmt.Errorf("notifications: data sources: %w", err)
 		}
 		for _, r := range records {
-			w.events = append(w.events, sourceEvents(r.Doc)...)
+			w.events = append(w.events, SourceEvents(r.Doc)...)
 		}
 	}
 	if w.wants(api.EventMessageUnprocessable) {
@@ -152,7 +152,7 @@ func (w *Watch) collect(ctx context.Context, s Situation) error {
 		if err != nil {
 			return fmt.Errorf("notifications: unprocessable messages: %w", err)
 		}
-		w.events = append(w.events, messageEvents(open.Items)...)
+		w.events = append(w.events, MessageEvents(open.Items)...)
 	}
 	return nil
 }
