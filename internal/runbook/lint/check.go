@@ -118,7 +118,7 @@ func (c *check) params(f signature.Function, s runbook.Step, at []any) {
 		i := slices.IndexFunc(f.Params, func(p signature.Parameter) bool { return strings.EqualFold(p.Name, name) })
 		if i < 0 {
 			c.warnFailing(codeUnknownParameter, fmt.Sprintf("%s has no parameter %q: each call will fail%s", f.Name, name, humanize.DidYouMean(name, free)), name, inside...)
-		} else if wrong := misfit(f.Params[i], value); wrong != "" {
+		} else if wrong := cmp.Or(misfit(f.Params[i], value), c.listMisfit(f.Params[i], value)); wrong != "" {
 			c.warnFailing(codeParameterType, fmt.Sprintf("the parameter %s of %s %s: each call will fail", f.Params[i].Name, f.Name, wrong), name, inside...)
 		} else if f.Params[i].Secret && value != nil && value != "" && len(template.References(value)) == 0 {
 			c.warn(codeOpenSecret, fmt.Sprintf("the parameter %s of %s is secret, but the runbook shows its value: take it from a column", f.Params[i].Name, f.Name), name, inside...)

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -22,6 +23,28 @@ func misfit(p signature.Parameter, value any) string {
 	}
 	if _, err := signature.TypeOf(p).Read(value); err != nil {
 		return err.Error()
+	}
+	return ""
+}
+
+// listMisfit returns why a multi-valued column does not fit a parameter that it is the whole value of;
+// empty if it does, or if the value is another.
+func (c *check) listMisfit(p signature.Parameter, value any) string {
+	text, ok := value.(string)
+	if !ok {
+		return ""
+	}
+	segments, err := template.Parse(text)
+	if err != nil || len(segments) != 1 || !segments[0].Variable || len(segments[0].Filters) > 0 {
+		return ""
+	}
+	for _, column := range c.rb.DataSource.MultiValued {
+		if column.Name != segments[0].Text {
+			continue
+		}
+		if _, err := signature.TypeOf(p).Read([]any{}); err != nil {
+			return fmt.Sprintf("%s, and {{%s}} is a multi-valued column", err, column.Name)
+		}
 	}
 	return ""
 }
