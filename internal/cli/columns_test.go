@@ -323,3 +323,11 @@ func TestOutcomeOfChanges(t *testing.T) {
 		}
 	}
 }
+
+func TestLintListsTheColumnsThatAQueryHasToReturn(t *testing.T) {
+	t.Parallel()
+	_, notices, _ := newPerson(t).run("runbook", "lint", "../../examples/scheduled-migration/runbook.yaml")
+	if !strings.Contains(notices, "the data source has to return the columns Alias, CutoverTime, ") {
+		t.Errorf("%s", notices)
+	}
+}

@@ -78,7 +78,7 @@ with --strict also when there are warnings. The file name - stands for standard 
 						c.Notice("%s: no errors, no warnings", render.FileName(path))
 					}
 					if rb != nil {
-						c.Notice("%s: each member needs %s", render.FileName(path), columnsText(rb.Columns()))
+						c.Notice("%s: %s", render.FileName(path), neededColumns(rb))
 					}
 				}
 			}
@@ -96,6 +96,19 @@ with --strict also when there are warnings. The file name - stands for standard 
 	FunctionsFlag(cmd, &from)
 	cmd.Flags().BoolVar(&strict, "strict", false, "fail on warnings as well")
 	return command.AlsoPrints(command.Lists(cmd), render.FindingFormats...)
+}
+
+// neededColumns says which columns a runbook needs, and from where: a query also gives the start of
+// the batch.
+func neededColumns(rb *runbook.Runbook) string {
+	columns := rb.Columns()
+	if rb.DataSource.Connection == "" {
+		return "each member needs " + columnsText(columns)
+	}
+	if start := rb.DataSource.BatchTimeColumn; start != "" && !slices.Contains(columns, start) {
+		columns = slices.Sorted(slices.Values(append(slices.Clone(columns), start)))
+	}
+	return "the data source has to return " + columnsText(columns)
 }
 
 // columnsText names columns.
