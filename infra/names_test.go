@@ -100,7 +100,7 @@ func TestReservedWorkerIDsAreRefused(t *testing.T) {
 	}
 }
 
-func TestWorkersHaveResourcesForEveryIDThatARunbookCanName(t *testing.T) {
+func TestSpecificationWorkersHaveResourcesForEveryIDThatARunbookCanName(t *testing.T) {
 	t.Parallel()
 	app := func(id string) string {
 		t.Helper()

@@ -19,7 +19,7 @@ func oneMoreColumn(uses string) string {
 	return strings.Replace(yaml, "function: New, params: {", "function: New, params: {"+uses, 1)
 }
 
-func TestReference07MembersInFlightHaveAColumnThatANewVersionUsesFirst(t *testing.T) {
+func TestSpecificationMembersInFlightHaveAColumnThatANewVersionUsesFirst(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		s.tableOf(dawn.Add(day), "p000", "p001")
 		s.findBatches(oneMoreColumn(""))
@@ -43,7 +43,7 @@ func TestReference07MembersInFlightHaveAColumnThatANewVersionUsesFirst(t *testin
 	})
 }
 
-func TestReference07BatchFollowsANewVersionInTheTickThatSyncsItsData(t *testing.T) {
+func TestSpecificationBatchFollowsANewVersionInTheTickThatSyncsItsData(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		people := s.tableOf(dawn.Add(day), "p000", "p001")
 		s.findBatches(oneMoreColumn(""))
@@ -64,7 +64,7 @@ func TestReference07BatchFollowsANewVersionInTheTickThatSyncsItsData(t *testing.
 }
 
 // A fix that uses no further column does not wait for a data source that is away.
-func TestReference07BatchFollowsAVersionWithoutFurtherColumnsAlsoWhileItsQueryFails(t *testing.T) {
+func TestSpecificationBatchFollowsAVersionWithoutFurtherColumnsAlsoWhileItsQueryFails(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		people := s.tableOf(dawn.Add(day), "p000")
 		s.findBatches(oneMoreColumn(""))
@@ -77,7 +77,7 @@ func TestReference07BatchFollowsAVersionWithoutFurtherColumnsAlsoWhileItsQueryFa
 	})
 }
 
-func TestReference10SameTextWithOtherOptionsTakesEffect(t *testing.T) {
+func TestSpecificationSameTextWithOtherOptionsTakesEffect(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		yaml := strings.Replace(overlapping, "phases:", "init: [{name: prepare, worker_id: worker-01, function: Prepare}]\nphases:", 1)
 		s.publish(yaml)

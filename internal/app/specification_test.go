@@ -14,7 +14,7 @@ import (
 
 // The reference's CorrelationData has no batch id: two batches with the same people wait for the same
 // steps of the same runbook.
-func TestResultWithTheFourCorrelationFieldsOfTheSpecificationIsAccepted(t *testing.T) {
+func TestSpecificationResultWithTheFourCorrelationFieldsIsAccepted(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Do": fails(errLost)} // no job is answered
 		first, second := s.startBatch(oneStep(""), people(2)), s.batch("one", strings.ReplaceAll(people(2), "@x", "@y"))

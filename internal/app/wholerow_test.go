@@ -30,7 +30,7 @@ func usesMore(yaml, step string) string {
 }
 
 // Specification: a member's whole row is kept, and is available to later versions.
-func TestAMembersWholeRowIsKeptForLaterVersions(t *testing.T) {
+func TestSpecificationAMembersWholeRowIsKeptForLaterVersions(t *testing.T) {
 	t.Run("of a file", func(t *testing.T) {
 		play(t, func(t *testing.T, s *stage) {
 			s.publish(usesLittle)

@@ -10,7 +10,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/problem"
 )
 
-func TestWorkersWhoseIDsDifferOnlyInCaseAreRefused(t *testing.T) {
+func TestSpecificationWorkersWhoseIDsDifferOnlyInCaseAreRefused(t *testing.T) {
 	t.Parallel()
 	now := epoch
 	w := newWorldAt(t, func() time.Time { return now })
