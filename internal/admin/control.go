@@ -3,7 +3,6 @@ package admin
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
@@ -70,15 +69,9 @@ func (a *Admin) Cancel(ctx context.Context, by audit.Caller, batch int, why stri
 func (a *Admin) Approve(ctx context.Context, by audit.Caller, batch int, phase, why string) (api.Phase, error) {
 	id := 0
 	c := &command{action: "approve", why: why}
-	c.event = func(b *model.Batch, m model.Attribution) (model.Event, error) {
-		id = 0
-		for _, p := range b.Phases {
-			if p.Kind == model.KindPhase && strings.EqualFold(p.Name, phase) && (p.Status == model.PhasePending || id == 0) {
-				id, c.target = p.ID, p.Name
-			}
-		}
-		if id == 0 {
-			return nil, problem.New(api.CodeNotFound, "batch %d has no phase %q", batch, phase)
+	c.event = func(b *model.Batch, m model.Attribution) (_ model.Event, err error) {
+		if id, c.target, err = phaseToApprove(b, phase); err != nil {
+			return nil, err
 		}
 		return model.PhaseApproved{Phase: id, By: m}, nil
 	}

@@ -76,7 +76,9 @@ func (a *Admin) Repair(ctx context.Context, by audit.Caller, batch int, r api.Re
 	}
 	if r.DryRun {
 		result.Task = ""
-		return result, nil
+		preview, err := a.previewRepair(ctx, &b.Doc, r, result.Effect)
+		result.Preview = &preview
+		return result, err
 	}
 	task.Version, task.Pages, task.Progress.Total = f.follows, f.pages, result.Effect.Members+result.Effect.Sequences
 	if result.Replayed, err = a.storeTask(ctx, by, result, task); err != nil {

@@ -59,7 +59,8 @@ type RepairResult struct {
 	Task      string       `json:"task,omitempty"`
 	Selection Selection    `json:"selection"`
 	Effect    RepairEffect `json:"effect"`
-	Replayed  bool         `json:"-"` // the idempotency key's request had been carried out before
+	Preview   *Preview     `json:"preview,omitempty"` // of a dry run
+	Replayed  bool         `json:"-"`                 // the idempotency key's request had been carried out before
 }
 
 // RepairEffect is what a repair does.

@@ -1,0 +1,360 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/apiview"
+	"github.com/matoolkit/matoolkit/internal/applier"
+	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/problem"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// Preview gives the effect of an action on a batch, and changes nothing: the engine decides on the
+// action, and the difference between the batch before and after is its effect. Errors: those of the
+// action.
+func (a *Admin) Preview(ctx context.Context, by audit.Caller, batch int, action api.Action) (api.Preview, error) {
+	if err := audit.CheckReason(action.Why); err != nil {
+		return api.Preview{}, err
+	}
+	b, err := a.applier.ReadBatch(ctx, batch)
+	if err != nil {
+		return api.Preview{}, err
+	}
+	v := api.Preview{BatchID: batch, Action: action.Name, Phases: []api.PhasePreview{}, WayBack: wayBack(action.Name)}
+	events, err := a.previewed(ctx, by, &b.Doc, action, &v)
+	if err != nil {
+		return api.Preview{}, err
+	}
+	ds, err := a.applier.Preview(ctx, batch, applier.On(events...))
+	if err != nil {
+		return api.Preview{}, err
+	}
+	if err := a.foresee(ctx, &b.Doc, ds, &v); err != nil {
+		return api.Preview{}, err
+	}
+	if action.Name == api.ActionAdvance {
+		return v, a.warnOfVersion(ctx, &b.Doc, &v)
+	}
+	return v, nil
+}
+
+// previewed gives the events of an action, and counts what the batch does not show: the members who
+// leave it, and the steps of one member.
+func (a *Admin) previewed(ctx context.Context, by audit.Caller, b *model.Batch, action api.Action, v *api.Preview) ([]model.Event, error) {
+	m := model.Attribution{By: by.Name, At: a.now().UTC(), Why: action.Why}
+	one := func(e model.Event) []model.Event { return []model.Event{e} }
+	switch action.Name {
+	case api.ActionAdvance:
+		return one(model.Advanced{Phase: action.Phase}), nil
+	case api.ActionApprove:
+		id, _, err := phaseToApprove(b, action.Phase)
+		return one(model.PhaseApproved{Phase: id, By: m}), err
+	case api.ActionPause:
+		return one(model.BatchPaused{By: m}), nil
+	case api.ActionResume:
+		return one(model.BatchResumed{}), nil
+	case api.ActionCancel:
+		return one(model.BatchCancelRequested{By: m}), nil
+	case api.RepairSkip, api.RepairDone:
+		return a.previewStep(ctx, b, action, m, v)
+	case api.RepairRemove:
+		v.Members = 1
+		return one(model.MemberLeft{Member: action.Member, By: by.Name}), a.countRemoval(ctx, b, v)
+	case api.ActionConfirmRemovals, api.ActionMoveMembers, api.ActionDiscardRemovals:
+		return a.previewHold(ctx, b, action, m, v)
+	}
+	return nil, fmt.Errorf("admin: no action %q", action.Name)
+}
+
+// phaseToApprove finds the phase that an approval names, in any case: of several executions the newest
+// that has not begun.
+func phaseToApprove(b *model.Batch, phase string) (id int, name string, err error) {
+	for _, p := range b.Phases {
+		if p.Kind == model.KindPhase && strings.EqualFold(p.Name, phase) && (p.Status == model.PhasePending || id == 0) {
+			id, name = p.ID, p.Name
+		}
+	}
+	if id == 0 {
+		return 0, "", problem.New(api.CodeNotFound, "batch %d has no phase %q", b.ID, phase)
+	}
+	return id, name, nil
+}
+
+// previewStep counts the steps that a member, or the init or on_complete steps, do after one that is
+// skipped or marked as done. It decides nothing about a run that has failed: the retry that follows
+// refuses what cannot go on.
+func (a *Admin) previewStep(ctx context.Context, b *model.Batch, action api.Action, m model.Attribution, v *api.Preview) ([]model.Event, error) {
+	if err := checkResult(action.Result); err != nil {
+		return nil, err
+	}
+	phase, member, index, err := model.ParseStepID(action.Step)
+	if err != nil {
+		return nil, noStep(b.ID, action.Step)
+	}
+	run, err := store.OrNone(store.Read[model.Run](ctx, a.store, store.RunKey(b.ID, phase, member)))
+	switch {
+	case err != nil:
+		return nil, err
+	case run.ETag == "" || index >= len(run.Doc.Steps):
+		return nil, noStep(b.ID, action.Step)
+	}
+	v.Members = min(member, 1)
+	for _, s := range run.Doc.Steps[index+1:] {
+		if !s.Status.Terminal() || s.Status == model.StepCancelled {
+			v.Jobs++
+		}
+	}
+	v.Phases = append(v.Phases, api.PhasePreview{Phase: run.Doc.PhaseName, Effect: api.EffectContinues, Members: v.Members, Jobs: v.Jobs})
+	e := model.StepResolved{Step: index, Skip: action.Name == api.RepairSkip, Result: action.Result, By: m}
+	switch {
+	case run.Doc.Status != model.RunFailed:
+		return []model.Event{model.OnRun{Phase: phase, Member: member, RunEvent: e}}, nil
+	case member == 0:
+		return []model.Event{model.SequenceRetried{Phase: phase, Task: a.newID(), Resolve: &e}}, nil
+	}
+	return []model.Event{model.MemberRetried{Member: member, Task: a.newID(), Resolve: &e}}, nil
+}
+
+// countRemoval counts the jobs of the members who leave a batch.
+func (a *Admin) countRemoval(ctx context.Context, b *model.Batch, v *api.Preview) error {
+	rb, err := a.runbooks.Load(ctx, b.Runbook, b.Version)
+	if err == nil && len(rb.OnMemberRemoved) > 0 && !b.Filling {
+		v.Jobs = v.Members * len(rb.OnMemberRemoved)
+		v.Phases = append(v.Phases, api.PhasePreview{Phase: "on_member_removed", Effect: api.EffectStarts, Members: v.Members, Jobs: v.Jobs})
+	}
+	return err
+}
+
+// previewHold counts the members of a removal hold.
+func (a *Admin) previewHold(ctx context.Context, b *model.Batch, action api.Action, m model.Attribution, v *api.Preview) ([]model.Event, error) {
+	h, err := store.OrNone(store.Read[store.RemovalHoldMembers](ctx, a.store, store.HoldKey(b.ID)))
+	if err != nil {
+		return nil, err
+	}
+	if revision := apiview.RemovalRevision(h.Doc); b.RemovalHold != nil && action.Revision != "" && action.Revision != revision {
+		return nil, problem.New(api.CodeConflict, "the held removals of batch %d have changed: review them again (revision %s)", b.ID, revision)
+	}
+	if b.RemovalHold != nil {
+		v.Members = len(h.Doc.Members)
+	}
+	switch action.Name {
+	case api.ActionDiscardRemovals:
+		return []model.Event{model.RemovalsDiscarded{By: m}}, nil
+	case api.ActionMoveMembers:
+		if b.RemovalHold != nil {
+			v.Members = b.RemovalHold.Moving
+		}
+		return []model.Event{model.RemovalsConfirmed{By: m, Move: true}}, nil
+	}
+	return []model.Event{model.RemovalsConfirmed{By: m}}, a.countRemoval(ctx, b, v)
+}
+
+// foresee adds to a preview what the decisions change in the phases of the batch.
+func (a *Admin) foresee(ctx context.Context, before *model.Batch, ds []model.Decision, v *api.Preview) error {
+	after, started := before, map[int]bool{}
+	for _, d := range ds {
+		if d.Batch != nil {
+			after = d.Batch
+		}
+		for _, m := range d.Messages {
+			if announced, ok := m.(model.Announce); ok {
+				started[announced.Phase] = true
+			}
+		}
+	}
+	for _, p := range after.Phases {
+		was, existed := before.Phase(p.ID)
+		if !existed {
+			continue // of removals, which are counted by members
+		}
+		effect := phaseEffect(before, after, *was, p, started[p.ID])
+		if effect == "" {
+			continue
+		}
+		view, err := a.previewPhase(ctx, before, *was, effect)
+		if err != nil {
+			return err
+		}
+		if effect == api.EffectMoves {
+			view.DueAt = p.DueAt
+		}
+		v.Phases, v.Members = append(v.Phases, view), max(v.Members, view.Members)
+		v.Jobs += view.Jobs
+	}
+	if was, is := before.DispatchMode(), after.DispatchMode(); was != is && is != model.Running {
+		n, err := a.store.CountJobs(ctx, before.ID, store.JobFilter{VisibleAt: a.now()})
+		if err != nil {
+			return err
+		}
+		v.InFlight = &n
+	}
+	return a.expect(ctx, before, v)
+}
+
+// phaseEffect is what the decisions do with a phase; empty for nothing.
+func phaseEffect(before, after *model.Batch, was, is model.Phase, announced bool) string {
+	mode := after.DispatchMode()
+	running := was.Status == model.PhaseDispatched && mode != before.DispatchMode()
+	switch {
+	case was.Status == model.PhasePending && (announced || is.Status == model.PhaseDispatched):
+		return api.EffectStarts
+	case was.Status == model.PhasePending && is.Status == model.PhaseCancelled:
+		return api.EffectCancels
+	case running && mode == model.Cancelled:
+		return api.EffectStops
+	case running && mode == model.Paused:
+		return api.EffectPauses
+	case running:
+		return api.EffectContinues
+	case was.Status == model.PhasePending && was.DueAt != nil && is.DueAt != nil && !was.DueAt.Equal(*is.DueAt):
+		return api.EffectMoves
+	}
+	return ""
+}
+
+// previewPhase counts the members who have not ended a phase, and their jobs.
+func (a *Admin) previewPhase(ctx context.Context, b *model.Batch, p model.Phase, effect string) (api.PhasePreview, error) {
+	view := api.PhasePreview{Phase: p.Name, Effect: effect, DueAt: p.DueAt}
+	rb, err := a.runbooks.Load(ctx, b.Runbook, p.Version)
+	if err != nil {
+		return view, err
+	}
+	counts := apiview.Phase(p)
+	if err := a.countMembers(ctx, b, p, &counts); err != nil {
+		return view, err
+	}
+	if p.Kind == model.KindInit { // members wait for the init steps
+		view.Members, view.Jobs = b.Active(), len(rb.Init)
+		return view, nil
+	}
+	view.Members = counts.Members - counts.Succeeded - counts.Failed - counts.Cancelled
+	steps, once := stepsOf(rb, p)
+	view.Jobs = view.Members*steps + once
+	return view, nil
+}
+
+// stepsOf counts the steps that each member has in a phase, and those that follow once.
+func stepsOf(rb *runbook.Runbook, p model.Phase) (steps, once int) {
+	if p.Kind == model.KindRemoval {
+		return len(rb.OnMemberRemoved), 0
+	}
+	for _, d := range rb.Phases {
+		if d.Name == p.Name {
+			return len(d.Steps), len(d.OnComplete)
+		}
+	}
+	return 0, 0
+}
+
+// measuredBatches is how many of the newest batches of a runbook are searched for a phase that ended.
+const measuredBatches = 20
+
+// expect adds how long the started phases will take, if each was measured: one query.
+func (a *Admin) expect(ctx context.Context, b *model.Batch, v *api.Preview) error {
+	started := slices.DeleteFunc(slices.Clone(v.Phases), func(p api.PhasePreview) bool { return p.Effect != api.EffectStarts })
+	if len(started) == 0 {
+		return nil
+	}
+	page, err := a.store.Batches(ctx, store.BatchFilter{Runbook: b.Runbook}, store.Paging{Limit: measuredBatches})
+	if err != nil {
+		return err
+	}
+	total := api.PhaseDuration{Batches: []int{}}
+	for _, p := range started {
+		took, in := measured(page.Items, p)
+		if in == 0 {
+			return nil
+		}
+		if total.Seconds += int(took.Round(time.Second) / time.Second); !slices.Contains(total.Batches, in) {
+			total.Batches = append(total.Batches, in)
+		}
+	}
+	v.Duration = &total
+	return nil
+}
+
+// measured gives how long a phase took in the newest batch in which members ended it, and which batch
+// that is; 0 for none. For more members than there it takes longer in proportion; for fewer it does
+// not take less, because most of it can be waiting.
+func measured(batches []store.BatchSummary, p api.PhasePreview) (time.Duration, int) {
+	for _, b := range batches {
+		for _, q := range b.Phases {
+			members := q.Succeeded + q.Failed
+			if q.Name != p.Phase || q.Status != model.PhaseCompleted || q.DispatchedAt == nil || q.CompletedAt == nil || members == 0 && q.Kind != model.KindInit {
+				continue
+			}
+			took := q.CompletedAt.Sub(*q.DispatchedAt)
+			if p.Members > members && members > 0 {
+				took = time.Duration(float64(took) * float64(p.Members) / float64(members))
+			}
+			return took, b.ID
+		}
+	}
+	return 0, 0
+}
+
+// warnOfVersion warns where the batch follows another version before it is advanced.
+func (a *Admin) warnOfVersion(ctx context.Context, b *model.Batch, v *api.Preview) error {
+	head, err := a.runbooks.Head(ctx, b.Runbook)
+	if err == nil && head.Doc.Active != 0 && head.Doc.Active != b.Version {
+		v.Warnings = append(v.Warnings, fmt.Sprintf("version %d of runbook %q is active: the batch follows it, and no longer version %d, before the phase starts", head.Doc.Active, b.Runbook, b.Version))
+	}
+	return err
+}
+
+// previewRepair gives the preview of a repair from its effect.
+func (a *Admin) previewRepair(ctx context.Context, b *model.Batch, r api.Repair, e api.RepairEffect) (api.Preview, error) {
+	v := api.Preview{BatchID: b.ID, Action: r.Action, Phases: []api.PhasePreview{}, Members: e.Members, WayBack: wayBack(r.Action)}
+	if r.Action == api.RepairRemove {
+		return v, a.countRemoval(ctx, b, &v)
+	}
+	add := func(phase string, members, jobs int) {
+		at := slices.IndexFunc(v.Phases, func(p api.PhasePreview) bool { return p.Phase == phase })
+		if at < 0 {
+			at, v.Phases = len(v.Phases), append(v.Phases, api.PhasePreview{Phase: phase, Effect: api.EffectContinues})
+		}
+		v.Phases[at].Members += members
+		v.Phases[at].Jobs += jobs
+		v.Jobs += jobs
+	}
+	for _, g := range e.Groups {
+		add(g.Phase, g.Members, max(1, g.Members)*g.Steps)
+		rb, err := a.runbooks.Load(ctx, b.Runbook, g.Version)
+		if err != nil {
+			return v, err
+		}
+		for _, name := range g.Then {
+			steps, _ := stepsOf(rb, model.Phase{Kind: model.KindPhase, Name: name})
+			add(name, g.Members, g.Members*steps)
+		}
+	}
+	return v, nil
+}
+
+// wayBack says how an action is undone.
+func wayBack(action string) string {
+	return cmp.Or(map[string]string{
+		api.ActionAdvance:         "Pausing the batch holds what has not started. Members who fail are rolled back where the runbook says so; members who are done stay.",
+		api.ActionApprove:         "An approval cannot be withdrawn. Pausing the batch holds what has not started.",
+		api.ActionPause:           "Resume the batch.",
+		api.ActionResume:          "Pause the batch again.",
+		api.ActionCancel:          "None: a cancelled batch cannot be resumed. To stop temporarily, pause the batch.",
+		api.ActionReschedule:      "Reschedule the batch again, while the phases have not started.",
+		api.RepairRetry:           "Pausing the batch holds what has not started. Members who fail again are rolled back where the runbook says so.",
+		api.RepairSkip:            "None: the step is not repeated. Pausing the batch holds what has not started.",
+		api.RepairDone:            "None: the step is not repeated. Pausing the batch holds what has not started.",
+		api.RepairRemove:          "Add the members again: they start with the first phase. What on_member_removed did stays.",
+		api.ActionConfirmRemovals: "Add the people to the data source again: they start with the first phase. What on_member_removed did stays.",
+		api.ActionMoveMembers:     "Change the start of the members in the data source again.",
+		api.ActionDiscardRemovals: "Remove the members by hand.",
+	}[action], "None.")
+}
