@@ -17,6 +17,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"golang.org/x/time/rate"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/membercsv"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/signin"
@@ -140,9 +141,9 @@ func New(c Config) http.Handler {
 	admin.POST("/batches", once, query("allowInOtherBatches", "delimiter", "dryRun"), uploads, a.createBatch)
 	reader.PATCH("/batches/:id", a.may("update-batch"), query(), a.updateBatch)
 	reader.POST("/batches/:id/advance", a.may("advance"), query(), a.advanceBatch)
-	reader.POST("/batches/:id/cancel", a.may("cancel"), query(), a.cancelBatch)
-	reader.POST("/batches/:id/pause", a.may("pause"), query(), steer(a.pauseBatch))
-	reader.POST("/batches/:id/resume", a.may("resume"), query(), steer(a.resumeBatch))
+	reader.POST("/batches/:id/cancel", a.may("cancel"), query(), a.steer(api.ActionCancel, a.cancelBatch))
+	reader.POST("/batches/:id/pause", a.may("pause"), query(), a.steer(api.ActionPause, a.pauseBatch))
+	reader.POST("/batches/:id/resume", a.may("resume"), query(), a.steer(api.ActionResume, a.resumeBatch))
 	reader.POST("/batches/:id/reschedule", a.may("reschedule"), query(), a.rescheduleBatch)
 	reader.POST("/batches/:id/approve", a.may("approve"), query(), a.approvePhase)
 	reader.POST("/batches/:id/retry", a.may("retry"), once, query(), a.retryFailed)
@@ -155,7 +156,7 @@ func New(c Config) http.Handler {
 	reader.POST("/batches/:id/members", a.may("add-members"), once, query("allowInOtherBatches", "delimiter", "dryRun"), uploads, a.addMembers)
 	reader.PATCH("/batches/:id/members", a.may("correct-member"), query("delimiter", "dryRun", "reason"), uploads, a.updateMembers)
 	reader.PATCH("/batches/:id/members/:member", a.may("correct-member"), query(), a.correctMember)
-	reader.DELETE("/batches/:id/members/:member", a.may("remove-member"), query("reason"), a.removeMember)
+	reader.DELETE("/batches/:id/members/:member", a.may("remove-member"), query("reason", "dryRun"), a.removeMember)
 	reader.POST("/batches/:id/removals/confirm", a.may("confirm-removals"), query(), onceByHost, a.confirmRemovals)
 	reader.POST("/batches/:id/removals/move", a.may("move-members"), query(), onceByHost, a.moveMembers)
 	reader.POST("/batches/:id/removals/discard", a.may("discard-removals"), query(), onceByHost, a.discardRemovals)

@@ -97,7 +97,12 @@ func (a *server) confirmAdditions(c *gin.Context) {
 	if !ok {
 		return
 	}
-	revision, why, ok := decided(c)
+	var request api.ConfirmRequest
+	revision := ""
+	if !decided(c, &request) || !revisionOf(c, request.Revision, &revision) {
+		return
+	}
+	why, ok := reasonOf(c, request.ReasonRequest, false)
 	if !ok {
 		return
 	}
@@ -119,55 +124,70 @@ func (a *server) listRemovals(c *gin.Context) {
 }
 
 func (a *server) confirmRemovals(c *gin.Context) {
-	id, revision, why, ok := decision(c)
+	d, ok := a.decision(c, api.ActionConfirmRemovals)
 	if !ok {
 		return
 	}
-	view, err := a.Members.ConfirmRemovals(c.Request.Context(), callerOf(c), id, revision, why)
-	accepted(c, view, err, "/api/batches/%d", id)
+	view, err := a.Members.ConfirmRemovals(c.Request.Context(), callerOf(c), d.batch, d.revision, d.why)
+	accepted(c, view, err, "/api/batches/%d", d.batch)
 }
 
 func (a *server) moveMembers(c *gin.Context) {
-	id, revision, why, ok := decision(c)
+	d, ok := a.decision(c, api.ActionMoveMembers)
 	if !ok {
 		return
 	}
-	view, err := a.Members.MoveMembers(c.Request.Context(), callerOf(c), id, revision, why)
-	accepted(c, view, err, "/api/batches/%d", id)
+	view, err := a.Members.MoveMembers(c.Request.Context(), callerOf(c), d.batch, d.revision, d.why)
+	accepted(c, view, err, "/api/batches/%d", d.batch)
 }
 
 func (a *server) discardRemovals(c *gin.Context) {
-	id, revision, why, ok := decision(c)
+	d, ok := a.decision(c, api.ActionDiscardRemovals)
 	if !ok {
 		return
 	}
-	view, err := a.Members.DiscardRemovals(c.Request.Context(), callerOf(c), id, revision, why)
+	view, err := a.Members.DiscardRemovals(c.Request.Context(), callerOf(c), d.batch, d.revision, d.why)
 	respond(c, view, err)
 }
 
-// decision reads an administrator's decision on held removals: a body that is empty or {"reason": "…", "revision": "…"}. An empty or null revision is refused, because an
-// absent one means all members held at that time.
-func decision(c *gin.Context) (batch int, revision, why string, ok bool) {
-	if batch, ok = batchID(c); !ok {
-		return 0, "", "", false
-	}
-	revision, why, ok = decided(c)
-	return batch, revision, why, ok
+// decision is an administrator's decision on held removals.
+type decision struct {
+	batch         int
+	revision, why string
 }
 
-// decided reads the revision and the reason of a decision, either of which can be absent.
-func decided(c *gin.Context) (revision, why string, ok bool) {
-	var request api.ConfirmRequest
+// decision reads a decision on held removals: a body that is empty or {"reason": "…", "revision": "…"}.
+// It answers a dry run itself, and returns false.
+func (a *server) decision(c *gin.Context, action string) (d decision, ok bool) {
+	if d.batch, ok = batchID(c); !ok {
+		return d, false
+	}
+	var request api.DecisionRequest
+	if !decided(c, &request) || !revisionOf(c, request.Revision, &d.revision) {
+		return d, false
+	}
+	if d.why, ok = reasonOf(c, request.ReasonRequest, false); ok && request.DryRun {
+		a.foresee(c, d.batch, api.ProposedAction{Name: action, Revision: d.revision, Why: d.why})
+		return d, false
+	}
+	return d, ok
+}
+
+// decided reads the body of a decision, which can be absent.
+func decided(c *gin.Context, request any) bool {
 	data, ok := optionalBody(c, maxReason)
-	if !ok || len(data) > 0 && !(withoutNull(c, data) && decodeJSON(c, data, &request)) {
-		return "", "", false
+	return ok && (len(data) == 0 || withoutNull(c, data) && decodeJSON(c, data, request))
+}
+
+// revisionOf reads the revision of a decision. It refuses an empty one, because an absent one means all
+// members held at that time.
+func revisionOf(c *gin.Context, given *string, into *string) bool {
+	if given == nil {
+		return true
 	}
-	if request.Revision != nil {
-		if revision = *request.Revision; revision == "" || len(revision) > maxName {
-			invalid(c, "the revision has %d bytes; use the revision of the held changes", len(revision))
-			return "", "", false
-		}
+	if *into = *given; *into == "" || len(*into) > maxName {
+		invalid(c, "the revision has %d bytes; use the revision of the held changes", len(*into))
+		return false
 	}
-	why, ok = reasonOf(c, request.ReasonRequest, false)
-	return revision, why, ok
+	return true
 }

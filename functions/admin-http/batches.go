@@ -233,6 +233,10 @@ func (a *server) advanceBatch(c *gin.Context) {
 	if !ok {
 		return
 	}
+	if request.DryRun {
+		a.foresee(c, id, api.ProposedAction{Name: api.ActionAdvance, Phase: *request.Phase})
+		return
+	}
 	view, err := a.Batches.Advance(c.Request.Context(), callerOf(c), id, *request.Phase, tags...)
 	if err == nil {
 		c.Header("ETag", `"`+view.Batch.ETag+`"`)

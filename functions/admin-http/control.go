@@ -58,42 +58,48 @@ func accepted[V any](c *gin.Context, view V, err error, location string, args ..
 	write(c, http.StatusAccepted, view)
 }
 
-// steer makes a route that does one thing to a batch, with a body that is empty or
-// {"reason": "…"}.
-func steer[V any](do func(c *gin.Context, batch int, why string) (V, error)) gin.HandlerFunc {
+// foresee answers with the effect of an action that is not taken.
+func (a *server) foresee(c *gin.Context, batch int, action api.ProposedAction) {
+	view, err := a.Batches.Preview(c.Request.Context(), callerOf(c), batch, action)
+	respond(c, view, err)
+}
+
+// steer makes a route that takes one action on a batch, with a body that is empty or
+// {"reason": "…", "dryRun": true}.
+func (a *server) steer(action string, take func(c *gin.Context, batch int, why string)) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		id, ok := batchID(c)
 		if !ok {
 			return
 		}
-		why, ok := reasonGiven(c)
-		if !ok {
+		var request api.ActionRequest
+		if !optionalJSON(c, maxReason, &request) {
 			return
 		}
-		view, err := do(c, id, why)
-		respond(c, view, err)
+		why, ok := reasonOf(c, request.ReasonRequest, false)
+		switch {
+		case !ok:
+		case request.DryRun:
+			a.foresee(c, id, api.ProposedAction{Name: action, Why: why})
+		default:
+			take(c, id, why)
+		}
 	}
 }
 
-func (a *server) cancelBatch(c *gin.Context) {
-	id, ok := batchID(c)
-	if !ok {
-		return
-	}
-	why, ok := reasonGiven(c)
-	if !ok {
-		return
-	}
-	view, err := a.Batches.Cancel(c.Request.Context(), callerOf(c), id, why)
-	accepted(c, view, err, "/api/batches/%d", id)
+func (a *server) cancelBatch(c *gin.Context, batch int, why string) {
+	view, err := a.Batches.Cancel(c.Request.Context(), callerOf(c), batch, why)
+	accepted(c, view, err, "/api/batches/%d", batch)
 }
 
-func (a *server) pauseBatch(c *gin.Context, batch int, why string) (api.Batch, error) {
-	return a.Batches.Pause(c.Request.Context(), callerOf(c), batch, why)
+func (a *server) pauseBatch(c *gin.Context, batch int, why string) {
+	view, err := a.Batches.Pause(c.Request.Context(), callerOf(c), batch, why)
+	respond(c, view, err)
 }
 
-func (a *server) resumeBatch(c *gin.Context, batch int, why string) (api.Batch, error) {
-	return a.Batches.Resume(c.Request.Context(), callerOf(c), batch, why)
+func (a *server) resumeBatch(c *gin.Context, batch int, why string) {
+	view, err := a.Batches.Resume(c.Request.Context(), callerOf(c), batch, why)
+	respond(c, view, err)
 }
 
 // rescheduleBatch takes the body {"batchStartTime": "…"}, with dryRun and a reason or without.
@@ -141,6 +147,10 @@ func (a *server) approvePhase(c *gin.Context) {
 	if !ok {
 		return
 	}
+	if request.DryRun {
+		a.foresee(c, id, api.ProposedAction{Name: api.ActionApprove, Phase: *request.Phase, Why: why})
+		return
+	}
 	view, err := a.Batches.Approve(c.Request.Context(), callerOf(c), id, *request.Phase, why)
 	respond(c, view, err)
 }
@@ -165,12 +175,16 @@ func (a *server) skipStep(c *gin.Context) {
 	if !ok {
 		return
 	}
-	var request api.ReasonRequest
+	var request api.ActionRequest
 	if !optionalJSON(c, maxReason, &request) {
 		return
 	}
-	why, ok := reasonOf(c, request, true)
+	why, ok := reasonOf(c, request.ReasonRequest, !request.DryRun)
 	if !ok {
+		return
+	}
+	if request.DryRun {
+		a.foresee(c, id, api.ProposedAction{Name: api.RepairSkip, Step: step, Why: why})
 		return
 	}
 	view, err := a.Steps.SkipStep(c.Request.Context(), callerOf(c), id, step, why)
@@ -188,8 +202,12 @@ func (a *server) markStepDone(c *gin.Context) {
 	if !optionalJSON(c, maxResult, &request) {
 		return
 	}
-	why, ok := reasonOf(c, request.ReasonRequest, true)
+	why, ok := reasonOf(c, request.ReasonRequest, !request.DryRun)
 	if !ok {
+		return
+	}
+	if request.DryRun {
+		a.foresee(c, id, api.ProposedAction{Name: api.RepairDone, Step: step, Result: request.Result, Why: why})
 		return
 	}
 	view, err := a.Steps.MarkStepDone(c.Request.Context(), callerOf(c), id, step, request.Result, why)
@@ -243,6 +261,14 @@ func (a *server) removeMember(c *gin.Context) {
 	}
 	why, ok := queryReason(c)
 	if !ok {
+		return
+	}
+	dry := false
+	switch {
+	case !flag(c, "dryRun", &dry):
+		return
+	case dry:
+		a.foresee(c, id, api.ProposedAction{Name: api.RepairRemove, Member: member, Why: why})
 		return
 	}
 	view, err := a.Members.RemoveMember(c.Request.Context(), callerOf(c), id, member, why)

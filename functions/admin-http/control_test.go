@@ -33,6 +33,10 @@ func (r fakeBatches) Repair(_ context.Context, by audit.Caller, batch int, repai
 	return api.RepairResult{BatchID: batch, Action: repair.Action, Task: "t1", Selection: repair.Selection}, r.note("Repair %s %d %+v", by.Name, batch, repair)
 }
 
+func (r fakeBatches) Preview(_ context.Context, by audit.Caller, batch int, action api.ProposedAction) (api.Preview, error) {
+	return api.Preview{BatchID: batch, Action: action.Name, Phases: []api.PhasePreview{}}, r.note("Preview %s %d %+v", by.Name, batch, action)
+}
+
 func (r fakeBatches) Task(_ context.Context, batch int, id string) (api.Task, error) {
 	return api.Task{ID: id, BatchID: batch, Status: api.TaskRunning}, r.note("Task %d %q", batch, id)
 }
@@ -109,6 +113,14 @@ func controlRoutes(t *testing.T) []route {
 		{post("/cancel", `{"reason":" the merger is off "}`), true, 202, `Cancel avery@contoso 7 "the merger is off"`, `"status":"cancelling"`},
 		{post("/pause", `{"reason":"`+reason+`"}`), true, 200, `Pause avery@contoso 7 "` + reason + `"`, `"paused":{"by":"avery@contoso"`},
 		{post("/pause", escaped), true, 200, `Pause avery@contoso 7 "` + strings.Repeat("😀", api.MaxReason) + `"`, `"reason":"😀`},
+		{post("/pause", `{"dryRun":true}`), true, 200, `Preview avery@contoso 7 {Name:pause Phase: Step:0 Result:[] Member:0 Revision: Why:}`, `"action":"pause"`},
+		{post("/cancel", `{"dryRun":true,"reason":"x"}`), true, 200, `Preview avery@contoso 7 {Name:cancel Phase: Step:0 Result:[] Member:0 Revision: Why:x}`, `"action":"cancel"`},
+		{post("/advance", `{"phase":"cut","dryRun":true}`), true, 200, `Preview avery@contoso 7 {Name:advance Phase:cut Step:0 Result:[] Member:0 Revision: Why:}`, `"action":"advance"`},
+		{post("/approve", `{"phase":"cut","dryRun":true}`), true, 200, `Preview avery@contoso 7 {Name:approve Phase:cut Step:0 Result:[] Member:0 Revision: Why:}`, `"action":"approve"`},
+		{post("/steps/20000007001/skip", `{"dryRun":true}`), true, 200, `Preview avery@contoso 7 {Name:skip-step Phase: Step:20000007001 Result:[] Member:0 Revision: Why:}`, `"action":"skip-step"`},
+		{post("/steps/20000007001/done", `{"dryRun":true,"result":{}}`), true, 200, `Preview avery@contoso 7 {Name:mark-done Phase: Step:20000007001 Result:[123 125] Member:0 Revision: Why:}`, `"action":"mark-done"`},
+		{post("/removals/confirm", `{"dryRun":true,"revision":"r1"}`), true, 200, `Preview avery@contoso 7 {Name:confirm-removals Phase: Step:0 Result:[] Member:0 Revision:r1 Why:}`, `"action":"confirm-removals"`},
+		{request{"DELETE", "/api/batches/7/members/3?dryRun=true", "", "", ""}, true, 200, `Preview avery@contoso 7 {Name:remove-member Phase: Step:0 Result:[] Member:3 Revision: Why:}`, `"action":"remove-member"`},
 		{post("/resume", "{}"), true, 200, `Resume avery@contoso 7 ""`, `"status":"active"`},
 		{post("/reschedule", `{"batchStartTime":"2026-03-09","dryRun":true,"reason":"x"}`), true, 200, `Reschedule avery@contoso 7 "2026-03-09" "x" true`, `"dryRun":true`},
 		{request{"PATCH", "/api/batches/7", "", jsonMedia, `{"name":"Wave 3","reason":"x"}`}, true, 200, `UpdateBatch avery@contoso 7 name="Wave 3" "x" []`, `"id":7`},

@@ -137,6 +137,13 @@ func tour(c *contract, r *real) {
 	do("correctMember", http.StatusPreconditionFailed, with(member, `{"data":{"Mail":"fail"}}`))
 	do("updateMembers", http.StatusOK, file(one, "file", "UserId,Mail\nf2,fail\n"))
 	do("removeMember", http.StatusAccepted, of("id", "1", "member", "5")) // while the batch cannot end
+	for _, id := range []string{"pauseBatch", "resumeBatch", "cancelBatch"} {
+		do(id, http.StatusOK, with(one, `{"dryRun":true}`))
+	}
+	do("advanceBatch", http.StatusOK, with(one, `{"phase":"move","dryRun":true}`))
+	removal := of("id", "1", "member", "4")
+	removal.query = url.Values{"dryRun": {"true"}}
+	do("removeMember", http.StatusOK, removal)
 	do("pauseBatch", http.StatusOK, one)
 	do("resumeBatch", http.StatusOK, one)
 	do("advanceBatch", http.StatusAccepted, with(one, `{"phase":"move"}`))
@@ -153,6 +160,8 @@ func tour(c *contract, r *real) {
 	step := func(i int) string { return fmt.Sprintf("%.0f", failed()[i].(map[string]any)["id"]) }
 	do("getErrors", http.StatusOK, one)
 	do("getStep", http.StatusOK, of("id", "1", "stepId", step(0)))
+	do("skipStep", http.StatusOK, with(of("id", "1", "stepId", step(0)), `{"dryRun":true}`))
+	do("markStepDone", http.StatusOK, with(of("id", "1", "stepId", step(0)), `{"result":{"Id":"1"},"dryRun":true}`))
 	do("skipStep", http.StatusOK, with(of("id", "1", "stepId", step(0)), `{"reason":"by hand"}`))
 	do("markStepDone", http.StatusOK, with(of("id", "1", "stepId", step(0)), `{"reason":"by hand","result":{"Id":"1"}}`))
 	do("markFailedDone", http.StatusOK, with(one, `{"reason":"all by hand","result":{"Id":"1"},"dryRun":true}`))
@@ -162,6 +171,7 @@ func tour(c *contract, r *real) {
 	do("getTask", http.StatusOK, of("id", "1", "task", task))
 
 	do("createBatch", http.StatusCreated, file(wanted{}, "runbook", "gated", "file", "UserId,Mail\ng1,a\ng2,b\n"))
+	do("approvePhase", http.StatusOK, with(of("id", "2"), `{"phase":"cut over","dryRun":true}`))
 	do("approvePhase", http.StatusOK, with(of("id", "2"), `{"phase":"cut over"}`))
 	do("checkBatch", http.StatusAccepted, with(of("id", "2"), `{"member":"g1","reason":"corrected"}`))
 	do("checkBatch", http.StatusAccepted, of("id", "2"))
@@ -208,6 +218,7 @@ func tour(c *contract, r *real) {
 		}
 		held := do("listHeldRemovals", http.StatusOK, of("id", "3"))
 		body := fmt.Sprintf(`{"revision":%q}`, held["revision"])
+		do(decide, http.StatusOK, with(of("id", "3"), strings.Replace(body, "{", `{"dryRun":true,`, 1)))
 		do(decide, map[string]int{"discardRemovals": 200, "confirmRemovals": 202}[decide], with(of("id", "3"), body))
 	}
 

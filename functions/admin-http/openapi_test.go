@@ -117,7 +117,7 @@ func TestDocumentHasTheFieldsOfTheViews(t *testing.T) {
 		"Changes": api.VersionChanges{}, "Change": api.Change{}, "BatchForecast": api.BatchForecast{},
 		"Version": api.RunbookVersion{}, "VersionPage": api.Page[api.RunbookVersion]{},
 		"PhasePage": api.Page[api.Phase]{}, "StepPage": api.Page[api.Step]{},
-		"Attribution": api.Attribution{}, "AbandonedJob": api.AbandonedJob{}, "StepAttempt": api.StepAttempt{}, "Selection": api.Selection{}, "RescheduleResult": api.RescheduleResult{}, "PhaseMove": api.PhaseMove{}, "RepairResult": api.RepairResult{}, "Task": api.Task{}, "RepairEffect": api.RepairEffect{}, "RepairGroup": api.RepairGroup{}, "RefusedMember": api.RefusedMember{}, "AddResult": api.AddResult{},
+		"Attribution": api.Attribution{}, "AbandonedJob": api.AbandonedJob{}, "StepAttempt": api.StepAttempt{}, "Selection": api.Selection{}, "RescheduleResult": api.RescheduleResult{}, "PhaseMove": api.PhaseMove{}, "RepairResult": api.RepairResult{}, "Task": api.Task{}, "ActionPreview": api.Preview{}, "PhasePreview": api.PhasePreview{}, "PhaseDuration": api.PhaseDuration{}, "RepairEffect": api.RepairEffect{}, "RepairGroup": api.RepairGroup{}, "RefusedMember": api.RefusedMember{}, "AddResult": api.AddResult{},
 		"AuditRecord": api.AuditRecord{}, "AuditPage": api.Page[api.AuditRecord]{},
 		"Automation": api.Automation{}, "RowProblem": api.RowProblem{}, "Preview": api.QueryPreview{}, "PreviewGroup": api.PreviewGroup{},
 		"RemovalHoldSummary": api.RemovalHoldSummary{}, "RemovalHold": api.RemovalHold{}, "HeldMember": api.HeldMember{},

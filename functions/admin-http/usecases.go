@@ -87,6 +87,7 @@ type Batches interface {
 	Reschedule(ctx context.Context, by audit.Caller, batch int, start, why string, dryRun bool) (api.RescheduleResult, error)
 	Approve(ctx context.Context, by audit.Caller, batch int, phase, why string) (api.Phase, error)
 	Repair(ctx context.Context, by audit.Caller, batch int, r api.Repair) (api.RepairResult, error)
+	Preview(ctx context.Context, by audit.Caller, batch int, action api.ProposedAction) (api.Preview, error)
 	Task(ctx context.Context, batch int, id string) (api.Task, error)
 	Check(ctx context.Context, by audit.Caller, batch, member int, why string) (api.CheckResult, error)
 	Checks(ctx context.Context, by audit.Caller, id int, o api.ListOptions) (api.Page[api.Check], error)

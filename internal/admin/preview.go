@@ -21,7 +21,7 @@ import (
 // Preview gives the effect of an action on a batch, and changes nothing: the engine decides on the
 // action, and the difference between the batch before and after is its effect. Errors: those of the
 // action.
-func (a *Admin) Preview(ctx context.Context, by audit.Caller, batch int, action api.Action) (api.Preview, error) {
+func (a *Admin) Preview(ctx context.Context, by audit.Caller, batch int, action api.ProposedAction) (api.Preview, error) {
 	if err := audit.CheckReason(action.Why); err != nil {
 		return api.Preview{}, err
 	}
@@ -49,7 +49,7 @@ func (a *Admin) Preview(ctx context.Context, by audit.Caller, batch int, action 
 
 // previewed gives the events of an action, and counts what the batch does not show: the members who
 // leave it, and the steps of one member.
-func (a *Admin) previewed(ctx context.Context, by audit.Caller, b *model.Batch, action api.Action, v *api.Preview) ([]model.Event, error) {
+func (a *Admin) previewed(ctx context.Context, by audit.Caller, b *model.Batch, action api.ProposedAction, v *api.Preview) ([]model.Event, error) {
 	m := model.Attribution{By: by.Name, At: a.now().UTC(), Why: action.Why}
 	one := func(e model.Event) []model.Event { return []model.Event{e} }
 	switch action.Name {
@@ -90,9 +90,8 @@ func phaseToApprove(b *model.Batch, phase string) (id int, name string, err erro
 }
 
 // previewStep counts the steps that a member, or the init or on_complete steps, do after one that is
-// skipped or marked as done. It decides nothing about a run that has failed: the retry that follows
-// refuses what cannot go on.
-func (a *Admin) previewStep(ctx context.Context, b *model.Batch, action api.Action, m model.Attribution, v *api.Preview) ([]model.Event, error) {
+// skipped or marked as done.
+func (a *Admin) previewStep(ctx context.Context, b *model.Batch, action api.ProposedAction, m model.Attribution, v *api.Preview) ([]model.Event, error) {
 	if err := checkResult(action.Result); err != nil {
 		return nil, err
 	}
@@ -116,12 +115,12 @@ func (a *Admin) previewStep(ctx context.Context, b *model.Batch, action api.Acti
 	v.Phases = append(v.Phases, api.PhasePreview{Phase: run.Doc.PhaseName, Effect: api.EffectContinues, Members: v.Members, Jobs: v.Jobs})
 	e := model.StepResolved{Step: index, Skip: action.Name == api.RepairSkip, Result: action.Result, By: m}
 	switch {
-	case run.Doc.Status != model.RunFailed:
-		return []model.Event{model.OnRun{Phase: phase, Member: member, RunEvent: e}}, nil
-	case member == 0:
+	case run.Doc.Status == model.RunFailed && (run.Doc.Kind == model.KindPhase || run.Doc.Holds):
+		return []model.Event{model.MemberRetried{Member: member, Task: a.newID(), Resolve: &e}}, nil
+	case run.Doc.Status == model.RunFailed && member == 0:
 		return []model.Event{model.SequenceRetried{Phase: phase, Task: a.newID(), Resolve: &e}}, nil
 	}
-	return []model.Event{model.MemberRetried{Member: member, Task: a.newID(), Resolve: &e}}, nil
+	return []model.Event{model.OnRun{Phase: phase, Member: member, RunEvent: e}}, nil
 }
 
 // countRemoval counts the jobs of the members who leave a batch.
@@ -135,7 +134,7 @@ func (a *Admin) countRemoval(ctx context.Context, b *model.Batch, v *api.Preview
 }
 
 // previewHold counts the members of a removal hold.
-func (a *Admin) previewHold(ctx context.Context, b *model.Batch, action api.Action, m model.Attribution, v *api.Preview) ([]model.Event, error) {
+func (a *Admin) previewHold(ctx context.Context, b *model.Batch, action api.ProposedAction, m model.Attribution, v *api.Preview) ([]model.Event, error) {
 	h, err := store.OrNone(store.Read[store.RemovalHoldMembers](ctx, a.store, store.HoldKey(b.ID)))
 	if err != nil {
 		return nil, err
@@ -184,19 +183,20 @@ func (a *Admin) foresee(ctx context.Context, before *model.Batch, ds []model.Dec
 		if err != nil {
 			return err
 		}
+		if view.Members == 0 && was.Status == model.PhaseDispatched {
+			continue // its members have ended
+		}
 		if effect == api.EffectMoves {
 			view.DueAt = p.DueAt
 		}
 		v.Phases, v.Members = append(v.Phases, view), max(v.Members, view.Members)
 		v.Jobs += view.Jobs
 	}
-	if was, is := before.DispatchMode(), after.DispatchMode(); was != is && is != model.Running {
-		n, err := a.store.CountJobs(ctx, before.ID, store.JobFilter{VisibleAt: a.now()})
-		if err != nil {
-			return err
-		}
-		v.InFlight = &n
+	n, err := a.store.CountJobs(ctx, before.ID, store.JobFilter{VisibleAt: a.now()})
+	if err != nil {
+		return err
 	}
+	v.InFlight = n
 	return a.expect(ctx, before, v)
 }
 
@@ -209,6 +209,7 @@ func phaseEffect(before, after *model.Batch, was, is model.Phase, announced bool
 		return api.EffectStarts
 	case was.Status == model.PhasePending && is.Status == model.PhaseCancelled:
 		return api.EffectCancels
+	case running && mode == model.Cancelled && was.Kind == model.KindRemoval: // runs to its end
 	case running && mode == model.Cancelled:
 		return api.EffectStops
 	case running && mode == model.Paused:
@@ -285,9 +286,9 @@ func (a *Admin) expect(ctx context.Context, b *model.Batch, v *api.Preview) erro
 // measured gives how long a phase took in the newest batch in which members ended it, and which batch
 // that is; 0 for none. For more members than there it takes longer in proportion; for fewer it does
 // not take less, because most of it can be waiting.
-func measured(batches []store.BatchSummary, p api.PhasePreview) (time.Duration, int) {
+func measured(batches []store.Item[store.BatchSummary], p api.PhasePreview) (time.Duration, int) {
 	for _, b := range batches {
-		for _, q := range b.Phases {
+		for _, q := range b.Doc.Phases {
 			members := q.Succeeded + q.Failed
 			if q.Name != p.Phase || q.Status != model.PhaseCompleted || q.DispatchedAt == nil || q.CompletedAt == nil || members == 0 && q.Kind != model.KindInit {
 				continue
@@ -296,7 +297,7 @@ func measured(batches []store.BatchSummary, p api.PhasePreview) (time.Duration, 
 			if p.Members > members && members > 0 {
 				took = time.Duration(float64(took) * float64(p.Members) / float64(members))
 			}
-			return took, b.ID
+			return took, b.Doc.ID
 		}
 	}
 	return 0, 0
@@ -314,6 +315,10 @@ func (a *Admin) warnOfVersion(ctx context.Context, b *model.Batch, v *api.Previe
 // previewRepair gives the preview of a repair from its effect.
 func (a *Admin) previewRepair(ctx context.Context, b *model.Batch, r api.Repair, e api.RepairEffect) (api.Preview, error) {
 	v := api.Preview{BatchID: b.ID, Action: r.Action, Phases: []api.PhasePreview{}, Members: e.Members, WayBack: wayBack(r.Action)}
+	n, err := a.store.CountJobs(ctx, b.ID, store.JobFilter{VisibleAt: a.now()})
+	if v.InFlight = n; err != nil {
+		return v, err
+	}
 	if r.Action == api.RepairRemove {
 		return v, a.countRemoval(ctx, b, &v)
 	}

@@ -40,6 +40,13 @@ func (a *Admin) Reschedule(ctx context.Context, by audit.Caller, batch int, star
 	}
 	was := &b.Doc
 	view := apiview.Batch(*next, now)
+	var preview *api.Preview
+	if dryRun {
+		preview = &api.Preview{BatchID: batch, Action: api.ActionReschedule, Phases: []api.PhasePreview{}, WayBack: wayBack(api.ActionReschedule)}
+		if err := a.foresee(ctx, &b.Doc, []model.Decision{{Writes: model.Writes{Batch: next}}}, preview); err != nil {
+			return api.RescheduleResult{}, err
+		}
+	}
 	if !dryRun {
 		view, err = a.control(ctx, by, batch, &command{
 			action: "reschedule", why: why, state: audit.ScheduleState,
@@ -57,7 +64,7 @@ func (a *Admin) Reschedule(ctx context.Context, by audit.Caller, batch int, star
 		}
 	}
 	return api.RescheduleResult{
-		Batch: view, From: *was.StartTime, DryRun: dryRun, Unchanged: was.StartTime.Equal(to), Phases: phaseMoves(moves, now),
+		Batch: view, From: *was.StartTime, DryRun: dryRun, Unchanged: was.StartTime.Equal(to), Phases: phaseMoves(moves, now), Preview: preview,
 	}, nil
 }
 

@@ -37,6 +37,7 @@ type RescheduleResult struct {
 	DryRun    bool        `json:"dryRun,omitempty"`
 	Unchanged bool        `json:"unchanged,omitempty"` // the batch has this start already
 	Phases    []PhaseMove `json:"phases"`
+	Preview   *Preview    `json:"preview,omitempty"` // of a dry run
 }
 
 // PhaseMove is a phase that moves with the start of its batch.

@@ -18,8 +18,8 @@ const (
 	ActionDiscardRemovals = "discard-removals"
 )
 
-// Action is an action on a batch that a dry run foresees.
-type Action struct {
+// ProposedAction is an action on a batch that a dry run foresees.
+type ProposedAction struct {
 	Name     string          // one of the actions, RepairSkip and RepairDone of one step, or RepairRemove of one member
 	Phase    string          // of ActionAdvance and ActionApprove
 	Step     int64           // of RepairSkip and RepairDone
@@ -33,9 +33,9 @@ type Action struct {
 type Preview struct {
 	BatchID  int            `json:"batchId"`
 	Action   string         `json:"action"`
-	Members  int            `json:"members"`            // that the action concerns
-	Jobs     int            `json:"jobs"`               // that it starts or stops, at most; polls and retries are not counted
-	InFlight *int           `json:"inFlight,omitempty"` // jobs at workers, which end in any case
+	Members  int            `json:"members"`  // that the action concerns
+	Jobs     int            `json:"jobs"`     // that it starts or stops, at most; polls and retries are not counted
+	InFlight int            `json:"inFlight"` // jobs of the batch at workers or in their queues, now
 	Phases   []PhasePreview `json:"phases"`
 	Duration *PhaseDuration `json:"duration,omitempty"` // of what the action starts; absent: unknown, or it starts nothing
 	WayBack  string         `json:"wayBack"`

@@ -23,15 +23,22 @@ type PublishRequest struct {
 	DryRun    bool   `json:"dryRun"`
 }
 
+// ActionRequest is the body of a request that takes an action, or with DryRun foresees its effect.
+type ActionRequest struct {
+	DryRun bool `json:"dryRun,omitempty"`
+	ReasonRequest
+}
+
 // AdvanceRequest names the phase to start.
 type AdvanceRequest struct {
-	Phase *string `json:"phase,omitempty"`
+	Phase  *string `json:"phase,omitempty"`
+	DryRun bool    `json:"dryRun,omitempty"`
 }
 
 // ApproveRequest names the phase to approve.
 type ApproveRequest struct {
 	Phase *string `json:"phase,omitempty"`
-	ReasonRequest
+	ActionRequest
 }
 
 // RescheduleRequest gives a batch another start, or with DryRun shows what that would change.
@@ -105,13 +112,19 @@ type MarkDoneRequest struct {
 // DoneRequest marks a step as done. Result takes the place of the function's result.
 type DoneRequest struct {
 	Result json.RawMessage `json:"result,omitempty"`
-	ReasonRequest
+	ActionRequest
 }
 
-// ConfirmRequest confirms or discards the removals or additions of a revision.
+// ConfirmRequest confirms the additions of a revision.
 type ConfirmRequest struct {
 	Revision *string `json:"revision,omitempty"`
 	ReasonRequest
+}
+
+// DecisionRequest decides on the removals of a revision.
+type DecisionRequest struct {
+	Revision *string `json:"revision,omitempty"`
+	ActionRequest
 }
 
 // AutomationRequest turns the automation of a runbook on or off. With a revision it also

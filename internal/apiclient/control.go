@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/matoolkit/matoolkit/internal/api"
 )
@@ -40,7 +41,7 @@ func (c *Client) Reschedule(ctx context.Context, id int, start, why string, dryR
 
 // Approve lets a phase begin that waits at a gate.
 func (c *Client) Approve(ctx context.Context, id int, phase, why string) (api.Phase, error) {
-	k, err := postJSON(api.ApproveRequest{Phase: &phase, ReasonRequest: because(why)}, batchPath(id, "approve")...)
+	k, err := postJSON(api.ApproveRequest{Phase: &phase, ActionRequest: api.ActionRequest{ReasonRequest: because(why)}}, batchPath(id, "approve")...)
 	if err != nil {
 		return api.Phase{}, err
 	}
@@ -97,6 +98,32 @@ func memberRefs(r api.Repair) (refs []api.MemberRef) {
 	return refs
 }
 
+// Preview tells the effect of an action on a batch, which is not taken.
+func (c *Client) Preview(ctx context.Context, id int, action api.ProposedAction) (api.Preview, error) {
+	dry := api.ActionRequest{DryRun: true, ReasonRequest: because(action.Why)}
+	var body any = dry
+	path := batchPath(id, action.Name)
+	switch action.Name {
+	case api.ActionAdvance:
+		body = api.AdvanceRequest{Phase: &action.Phase, DryRun: true}
+	case api.ActionApprove:
+		body = api.ApproveRequest{Phase: &action.Phase, ActionRequest: dry}
+	case api.RepairSkip:
+		path = stepPath(id, action.Step, "skip")
+	case api.RepairDone:
+		body, path = api.DoneRequest{Result: action.Result, ActionRequest: dry}, stepPath(id, action.Step, "done")
+	case api.ActionConfirmRemovals, api.ActionMoveMembers, api.ActionDiscardRemovals:
+		do, _, _ := strings.Cut(action.Name, "-")
+		body, path = api.DecisionRequest{Revision: given(action.Revision), ActionRequest: dry}, batchPath(id, "removals", do)
+	}
+	k, err := postJSON(body, path...)
+	if err != nil {
+		return api.Preview{}, err
+	}
+	k.repeatable = true
+	return ask[api.Preview](ctx, c, k)
+}
+
 // Task tells how far a repair or a removal is.
 func (c *Client) Task(ctx context.Context, batch int, id string) (api.Task, error) {
 	return ask[api.Task](ctx, c, get(batchPath(batch, "tasks", id)...))
@@ -119,7 +146,7 @@ func (c *Client) SkipStep(ctx context.Context, id int, step int64, why string) (
 // MarkStepDone marks a step as done by hand. The result replaces the function's
 // result, as JSON; empty for none. A reason is required.
 func (c *Client) MarkStepDone(ctx context.Context, id int, step int64, result json.RawMessage, why string) (api.Step, error) {
-	k, err := postJSON(api.DoneRequest{Result: result, ReasonRequest: because(why)}, stepPath(id, step, "done")...)
+	k, err := postJSON(api.DoneRequest{Result: result, ActionRequest: api.ActionRequest{ReasonRequest: because(why)}}, stepPath(id, step, "done")...)
 	if err != nil {
 		return api.Step{}, err
 	}

@@ -18,6 +18,12 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli/command"
 )
 
+// movePreview is the effect of an advance, and outlook is how the command shows it.
+const (
+	movePreview = `{"batchId":42,"action":"advance","members":20,"jobs":60,"phases":[{"phase":"move","effect":"starts","members":20,"jobs":60}],"duration":{"seconds":1710,"batchIds":[41]},"wayBack":"Pausing helps."}`
+	outlook     = "Batch 42: 20 members, up to 60 jobs.\n  move starts for 20 members (60 jobs).\nDuration: about 28m30s, as measured before.\nWay back: Pausing helps.\n"
+)
+
 // An advance names the phase that a person has seen, or that a script gives. It starts no other
 // phase, and sends nothing without a confirmation.
 func TestAdvanceNamesThePhaseItStarts(t *testing.T) {
@@ -42,7 +48,8 @@ func TestAdvanceNamesThePhaseItStarts(t *testing.T) {
 	gated.Approval = true
 	breaks := pending
 	breaks.StopWhen = "10%"
-	const asked = "Start phase move of batch 42 of moves (20 members)? [y/N] "
+	const question = "Start phase move of batch 42 of moves (20 members)? [y/N] "
+	const asked = outlook + question
 	const refused = `{"detail":"why","error":"conflict","nextPhase":%q}`
 	for _, tt := range []struct {
 		name    string
@@ -102,9 +109,15 @@ func TestAdvanceNamesThePhaseItStarts(t *testing.T) {
 				var answer any = batch
 				switch {
 				case r.Method == http.MethodPost:
-					var request struct{ Phase string }
+					var request struct {
+						Phase  string
+						DryRun bool
+					}
 					body, _ := io.ReadAll(r.Body)
-					_ = json.Unmarshal(body, &request)
+					if _ = json.Unmarshal(body, &request); request.DryRun {
+						_, _ = io.WriteString(w, movePreview)
+						return
+					}
 					sent = append(sent, strings.TrimSpace(request.Phase+" "+r.Header.Get("If-Match")))
 					if len(refuses) > 0 {
 						w.Header().Set("Content-Type", "application/problem+json")

@@ -211,7 +211,7 @@ func TestCancelAndRemoveAsk(t *testing.T) {
 		question string
 		done     string
 	}{
-		{[]string{"batch", "cancel", "7"}, "Cancel batch 7 of moves (active, 2 members) permanently? [y/N] ", "POST /api/batches/7/cancel"},
+		{[]string{"batch", "cancel", "7"}, "Batch 7: 2 members, up to 3 jobs.\n  move stops for 2 members (3 jobs).\nIn flight: 1 job, at workers or in their queues.\nWay back: None.\nCancel batch 7 of moves (active, 2 members) permanently? [y/N] ", "POST /api/batches/7/cancel"},
 		{[]string{"batch", "remove-member", "7", "3"}, "Remove member 3 from batch 7? [y/N] ", "DELETE /api/batches/7/members/3"},
 	} {
 		for answer, want := range map[string]int{"y\n": 0, "\n": 1, "": 1} {
@@ -220,6 +220,11 @@ func TestCancelAndRemoveAsk(t *testing.T) {
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				mu.Lock()
 				defer mu.Unlock()
+				if body, _ := io.ReadAll(r.Body); strings.Contains(string(body), `"dryRun":true`) {
+					w.Header().Set("Content-Type", "application/json")
+					_, _ = io.WriteString(w, `{"batchId":7,"action":"cancel","members":2,"jobs":3,"inFlight":1,"phases":[{"phase":"move","effect":"stops","members":2,"jobs":3}],"wayBack":"None."}`)
+					return
+				}
 				if r.Method != http.MethodGet {
 					changes = append(changes, r.Method+" "+r.URL.Path)
 				}

@@ -16,7 +16,7 @@ import (
 )
 
 func advanceCommand(c *runner) *cobra.Command {
-	var wait, yes bool
+	var wait, yes, dry bool
 	var phase string
 	advance := &cobra.Command{
 		Use: "advance <id>", Short: "Start the next phase of a batch", Args: command.Needs("the id"),
@@ -40,12 +40,15 @@ phase completed and 1 when it failed or its stop_when paused the batch.`,
 			switch {
 			case phase == "" && cmd.Flags().Changed("phase"):
 				return exit.Usagef("--phase is empty; give the name of the phase")
-			case phase == "" && !yes && !c.Env.Terminal:
+			case phase == "" && !yes && !dry && !c.Env.Terminal:
 				return exit.Usagef("cannot ask for confirmation without a terminal; give --phase <name>, or --yes for the next phase")
 			}
 			s, id, err := c.OnBatch(cmd.Context(), args[0])
 			if err != nil {
 				return err
+			}
+			if dry {
+				return c.dryRunAdvance(cmd.Context(), s.Client, id, phase)
 			}
 			view, err := c.advance(cmd.Context(), s.Client, id, phase, !yes && c.Env.Terminal)
 			if err != nil {
@@ -59,9 +62,21 @@ phase completed and 1 when it failed or its stop_when paused the batch.`,
 		},
 	}
 	advance.Flags().BoolVar(&wait, "wait", false, "follow the phase until it ends")
+	dryRunFlag(advance, &dry)
 	advance.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation")
 	advance.Flags().StringVar(&phase, "phase", "", "the phase to start, or init")
 	return advance
+}
+
+// dryRunAdvance prints the effect of starting the named phase, or the next one.
+func (c *runner) dryRunAdvance(ctx context.Context, client *apiclient.Client, id int, phase string) error {
+	if phase == "" {
+		var err error
+		if phase, _, err = c.chooseAdvance(ctx, client, id, "", false); err != nil {
+			return err
+		}
+	}
+	return c.dryRun(ctx, client, id, api.ProposedAction{Name: api.ActionAdvance, Phase: phase})
 }
 
 // advance starts the named phase, or the next phase if there is no name.
@@ -94,12 +109,12 @@ func outdated(err error, phase string) bool {
 // With ask it asks for confirmation and returns the ETag of the batch, so that the API refuses
 // the advance if the batch changes meanwhile. It does not ask about a phase that cannot start:
 // the API refuses that and returns the reason.
-func (c *runner) chooseAdvance(ctx context.Context, source Source, id int, phase string, ask bool) (chosen, tag string, err error) {
-	batch, err := source.Batch(ctx, id) // before the phases: they are not older than the tag
+func (c *runner) chooseAdvance(ctx context.Context, client *apiclient.Client, id int, phase string, ask bool) (chosen, tag string, err error) {
+	batch, err := client.Batch(ctx, id) // before the phases: they are not older than the tag
 	if err != nil {
 		return "", "", err
 	}
-	phases, err := source.Phases(ctx, id)
+	phases, err := client.Phases(ctx, id)
 	if err != nil {
 		return "", "", err
 	}
@@ -123,9 +138,9 @@ func (c *runner) chooseAdvance(ctx context.Context, source Source, id int, phase
 	case ask:
 		question := startQuestion(p, next)
 		if begun {
-			question = render.EndWords(last) + "\n" + question
+			c.Notice("%s", render.EndWords(last))
 		}
-		return next.Name, batch.ETag, c.Confirm(ctx, "%s", question)
+		return next.Name, batch.ETag, c.confirmAction(ctx, client, id, api.ProposedAction{Name: api.ActionAdvance, Phase: next.Name}, "%s", question)
 	case phase == "" && begun && last.Kind == api.KindPhase && last.Succeeded == 0:
 		return "", "", &exit.Error{
 			Status: exit.Refused, Text: render.EndWords(last),

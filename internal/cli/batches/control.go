@@ -14,7 +14,7 @@ import (
 )
 
 func cancelCommand(c *runner) *cobra.Command {
-	var yes bool
+	var yes, dry bool
 	var why string
 	cancel := &cobra.Command{
 		Use: "cancel <id>", Short: "Cancel a batch permanently", Args: command.Needs("the id"),
@@ -37,6 +37,9 @@ The command asks for confirmation. Without a terminal, give --yes.`,
 			if err != nil {
 				return err
 			}
+			if dry {
+				return c.dryRun(cmd.Context(), s.Client, id, api.ProposedAction{Name: api.ActionCancel})
+			}
 			if !yes {
 				if err := c.confirmCancel(cmd.Context(), s.Client, id); err != nil {
 					return err
@@ -57,6 +60,7 @@ The command asks for confirmation. Without a terminal, give --yes.`,
 		},
 	}
 	cancel.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation")
+	dryRunFlag(cancel, &dry)
 	command.ReasonFlag(cancel, &why)
 	return cancel
 }
@@ -70,11 +74,12 @@ func (c *runner) confirmCancel(ctx context.Context, client *apiclient.Client, id
 	if err != nil {
 		return err
 	}
-	return c.Confirm(ctx, "Cancel batch %d of %s (%s, %s) permanently?", id, render.Printable(batch.RunbookName), render.Printable(batch.Status), render.Count(batch.MemberCount, "member"))
+	return c.confirmAction(ctx, client, id, api.ProposedAction{Name: api.ActionCancel}, "Cancel batch %d of %s (%s, %s) permanently?", id, render.Printable(batch.RunbookName), render.Printable(batch.Status), render.Count(batch.MemberCount, "member"))
 }
 
 func pauseCommand(c *runner) *cobra.Command {
 	var why string
+	var dry bool
 	pause := &cobra.Command{
 		Use: "pause <id>", Short: "Pause a batch", Args: command.Needs("the id"),
 		Long: `Pauses a batch. Within a second nothing more is dispatched: no step, poll or retry. A
@@ -89,6 +94,9 @@ paused does not count against the timeout of a polling step.`,
 			if err != nil {
 				return err
 			}
+			if dry {
+				return c.dryRun(cmd.Context(), s.Client, id, api.ProposedAction{Name: api.ActionPause})
+			}
 			view, err := s.Client.Pause(cmd.Context(), id, why)
 			if err != nil {
 				return err
@@ -96,12 +104,14 @@ paused does not count against the timeout of a polling step.`,
 			return c.Done(view, c.BatchTable(view), fmt.Sprintf("matoolkit batch resume %d", id), "Paused batch %d. Running jobs end.", id)
 		},
 	}
+	dryRunFlag(pause, &dry)
 	command.ReasonFlag(pause, &why)
 	return pause
 }
 
 func resumeCommand(c *runner) *cobra.Command {
 	var why string
+	var dry bool
 	resume := &cobra.Command{
 		Use: "resume <id>", Short: "Resume a paused batch", Args: command.Needs("the id"),
 		Long: `Resumes a paused batch: its members continue with their next step, and phases that became
@@ -113,6 +123,9 @@ due meanwhile start. Resuming a batch that is not paused changes nothing.`,
 			if err != nil {
 				return err
 			}
+			if dry {
+				return c.dryRun(cmd.Context(), s.Client, id, api.ProposedAction{Name: api.ActionResume})
+			}
 			view, err := s.Client.Resume(cmd.Context(), id, why)
 			if err != nil {
 				return err
@@ -120,12 +133,14 @@ due meanwhile start. Resuming a batch that is not paused changes nothing.`,
 			return c.Done(view, c.BatchTable(view), fmt.Sprintf("matoolkit batch watch %d", id), "Resumed batch %d.", id)
 		},
 	}
+	dryRunFlag(resume, &dry)
 	command.ReasonFlag(resume, &why)
 	return resume
 }
 
 func approveCommand(c *runner) *cobra.Command {
 	var why string
+	var dry bool
 	approve := &cobra.Command{
 		Use: "approve <id> <phase>", Short: "Approve a phase that waits at a gate", Args: command.Needs("the id", "the phase"),
 		Long: `Approves a phase that waits at a gate of its runbook: for an approval (approval: required)
@@ -143,6 +158,9 @@ starts at once. In a batch that you created by hand the phase starts when you ad
 			if args[1] == "" {
 				return exit.Usagef("the phase is missing: %s", command.UsageLine(cmd))
 			}
+			if dry {
+				return c.dryRun(cmd.Context(), s.Client, id, api.ProposedAction{Name: api.ActionApprove, Phase: args[1]})
+			}
 			view, err := s.Client.Approve(cmd.Context(), id, args[1], why)
 			if err != nil {
 				return err
@@ -150,6 +168,7 @@ starts at once. In a batch that you created by hand the phase starts when you ad
 			return c.Done(view, c.PhaseTable([]api.Phase{view}), fmt.Sprintf("matoolkit batch watch %d", id), "Approved phase %s of batch %d.", view.Name, id)
 		},
 	}
+	dryRunFlag(approve, &dry)
 	command.ReasonFlag(approve, &why)
 	return approve
 }

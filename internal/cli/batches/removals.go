@@ -62,7 +62,7 @@ status is 4 when no removals are held.`,
 }
 
 func confirmRemovalsCommand(c *runner) *cobra.Command {
-	var yes bool
+	var yes, dry bool
 	var why, revision string
 	confirm := &cobra.Command{
 		Use: "confirm-removals <id>", Short: "Remove the members whose removal is held", Args: command.Needs("the id"),
@@ -78,6 +78,9 @@ The command asks for confirmation. Without a terminal, give --yes.`,
 		Example: `  matoolkit batch removals 42
   matoolkit batch confirm-removals 42 --reason "the department was sold"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if dry {
+				return c.dryRunHeld(cmd.Context(), args[0], api.ProposedAction{Name: api.ActionConfirmRemovals, Revision: revision})
+			}
 			client, held, err := c.confirmHeld(cmd.Context(), args[0], revision, yes, func(held api.RemovalHold) string {
 				return fmt.Sprintf("Remove %d of the %s of batch %d?", held.Members, render.Count(held.Of, "active member"), held.BatchID)
 			})
@@ -94,12 +97,13 @@ The command asks for confirmation. Without a terminal, give --yes.`,
 	}
 	confirm.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation")
 	command.RevisionFlag(confirm, &revision)
+	dryRunFlag(confirm, &dry)
 	command.ReasonFlag(confirm, &why)
 	return confirm
 }
 
 func moveMembersCommand(c *runner) *cobra.Command {
-	var yes bool
+	var yes, dry bool
 	var why, revision string
 	move := &cobra.Command{
 		Use: "move-members <id>", Short: "Move members to their new start with what they have finished", Args: command.Needs("the id"),
@@ -119,6 +123,9 @@ The command asks for confirmation. Without a terminal, give --yes.`,
 		Example: `  matoolkit batch removals 42
   matoolkit batch move-members 42 --reason "the second half is postponed"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if dry {
+				return c.dryRunHeld(cmd.Context(), args[0], api.ProposedAction{Name: api.ActionMoveMembers, Revision: revision})
+			}
 			client, held, err := c.confirmHeld(cmd.Context(), args[0], revision, yes, func(held api.RemovalHold) string {
 				return fmt.Sprintf("Move %d of the %s of batch %d?", held.Moving, render.Count(held.Of, "active member"), held.BatchID)
 			})
@@ -135,12 +142,14 @@ The command asks for confirmation. Without a terminal, give --yes.`,
 	}
 	move.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation")
 	command.RevisionFlag(move, &revision)
+	dryRunFlag(move, &dry)
 	command.ReasonFlag(move, &why)
 	return move
 }
 
 func discardRemovalsCommand(c *runner) *cobra.Command {
 	var why, revision string
+	var dry bool
 	discard := &cobra.Command{
 		Use: "discard-removals <id>", Short: "Keep the members whose removal is held", Args: command.Needs("the id"),
 		Long: `Keeps the members whose removal is held. They continue with the other members. They are
@@ -155,6 +164,9 @@ time. Run matoolkit query preview <runbook> first.
 With --revision the decision covers the members that you listed before.`,
 		Example: `  matoolkit batch discard-removals 42 --reason "the export was cut off"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if dry {
+				return c.dryRunHeld(cmd.Context(), args[0], api.ProposedAction{Name: api.ActionDiscardRemovals, Revision: revision})
+			}
 			client, held, err := c.decisionOn(cmd.Context(), args[0], revision)
 			if err != nil {
 				return err
@@ -169,8 +181,18 @@ With --revision the decision covers the members that you listed before.`,
 		},
 	}
 	command.RevisionFlag(discard, &revision)
+	dryRunFlag(discard, &dry)
 	command.ReasonFlag(discard, &why)
 	return discard
+}
+
+// dryRunHeld prints the effect of a decision on held removals.
+func (c *runner) dryRunHeld(ctx context.Context, batch string, action api.ProposedAction) error {
+	s, id, err := c.OnBatch(ctx, batch)
+	if err != nil {
+		return err
+	}
+	return c.dryRun(ctx, s.Client, id, action)
 }
 
 // confirmHeld reads the held removals for a command that removes or moves their members, and asks the

@@ -72,7 +72,7 @@ func nonEmpty(cmd *cobra.Command, name string) error {
 
 // refuse refuses the options that select members beside the number of one step.
 func (f *repairFlags) refuse(cmd *cobra.Command) error {
-	for _, name := range append([]string{"dry-run", "wait", "yes"}, selecting...) {
+	for _, name := range append([]string{"wait", "yes"}, selecting...) {
 		if cmd.Flags().Changed(name) {
 			return exit.Usagef("--%s selects failed members; omit the step-id", name)
 		}

@@ -57,11 +57,11 @@ progress, and ends when the last member has restarted.`,
 }
 
 // onStep opens a session for a command with a batch, a step and a reason.
-func (c *runner) onStep(ctx context.Context, args []string, why string) (s *command.Session, id int, step int64, err error) {
+func (c *runner) onStep(ctx context.Context, args []string, f *repairFlags) (s *command.Session, id int, step int64, err error) {
 	if step, err = stepNumber(args[1]); err != nil {
 		return nil, 0, 0, err
 	}
-	if strings.TrimSpace(why) == "" {
+	if !f.dryRun && strings.TrimSpace(f.why) == "" {
 		return nil, 0, 0, exit.Usagef("--reason is missing; the audit record needs it")
 	}
 	s, id, err = c.OnBatch(ctx, args[0])
@@ -95,9 +95,12 @@ of steps.`,
 			if err := f.refuse(cmd); err != nil {
 				return err
 			}
-			s, id, step, err := c.onStep(cmd.Context(), args, f.why)
+			s, id, step, err := c.onStep(cmd.Context(), args, &f)
 			if err != nil {
 				return err
+			}
+			if f.dryRun {
+				return c.dryRun(cmd.Context(), s.Client, id, api.ProposedAction{Name: api.RepairSkip, Step: step})
 			}
 			view, err := s.Client.SkipStep(cmd.Context(), id, step, f.why)
 			if err != nil {
@@ -144,9 +147,12 @@ step.`,
 			if err := f.refuse(cmd); err != nil {
 				return err
 			}
-			s, id, step, err := c.onStep(cmd.Context(), args, f.why)
+			s, id, step, err := c.onStep(cmd.Context(), args, &f)
 			if err != nil {
 				return err
+			}
+			if f.dryRun {
+				return c.dryRun(cmd.Context(), s.Client, id, api.ProposedAction{Name: api.RepairDone, Step: step, Result: given})
 			}
 			view, err := s.Client.MarkStepDone(cmd.Context(), id, step, given, f.why)
 			if err != nil {

@@ -1,0 +1,107 @@
+package app_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+)
+
+// preview is the effect of an action, in which nothing changes.
+func (s *stage) preview(id int, action api.ProposedAction) api.Preview {
+	s.t.Helper()
+	before, phases := len(s.listAudit(id)), must(s.app.Phases(s.ctx, id))(s.t)
+	v := must(s.app.Preview(s.ctx, ada, id, action))(s.t)
+	s.deliverAll()
+	if after := must(s.app.Phases(s.ctx, id))(s.t); len(s.listAudit(id)) != before || fmt.Sprint(after) != fmt.Sprint(phases) {
+		s.t.Fatalf("the dry run changed something: %+v", v)
+	}
+	if v.Action != action.Name || v.WayBack == "" {
+		s.t.Fatalf("%+v", v)
+	}
+	return v
+}
+
+func previewText(v api.Preview) string {
+	text := fmt.Sprintf("%d members, %d jobs", v.Members, v.Jobs)
+	if v.InFlight > 0 {
+		text += fmt.Sprintf(", %d in flight", v.InFlight)
+	}
+	for _, p := range v.Phases {
+		text += fmt.Sprintf("; %s %s %d/%d", p.Phase, p.Effect, p.Members, p.Jobs)
+	}
+	if v.Duration != nil {
+		text += fmt.Sprintf("; %d s as in %v", v.Duration.Seconds, v.Duration.Batches)
+	}
+	return strings.Join(append([]string{text}, v.Warnings...), "; ")
+}
+
+func (s *stage) wantPreview(id int, action api.ProposedAction, want string) {
+	s.t.Helper()
+	if got := previewText(s.preview(id, action)); got != want {
+		s.t.Errorf("%s: %s\nwant %s", action.Name, got, want)
+	}
+}
+
+func TestPreviewOfAnAdvanceCountsItsJobs(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": always(`{"id":"u"}`), "Copy": always("true")}
+		b := s.createBatch(right, people(3))
+		s.wantPreview(b.ID, api.ProposedAction{Name: api.ActionAdvance, Phase: "move"}, "3 members, 9 jobs; move starts 3/9")
+		_, err := s.app.Preview(s.ctx, ada, b.ID, api.ProposedAction{Name: api.ActionAdvance, Phase: "verify"})
+		s.wantRefused(err, api.CodeConflict, `phase "verify" is not the next one`)
+		s.advance(b.ID)
+		s.wantPreview(b.ID, api.ProposedAction{Name: api.ActionAdvance, Phase: "verify"}, "3 members, 3 jobs; verify starts 3/3")
+	})
+}
+
+func TestPreviewKnowsTheDurationOfThePhaseBefore(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": always(`{"id":"u"}`), "Copy": always("true")}
+		first := s.createBatch(right, people(2))
+		must(s.app.Advance(s.ctx, ada, first.ID, "move"))(t)
+		s.pass(time.Minute)
+		p := must(s.app.Phases(s.ctx, first.ID))(t).Items[0]
+		took := int(p.CompletedAt.Sub(*p.DispatchedAt).Round(time.Second) / time.Second)
+		more := make([]string, 6)
+		for i := range more {
+			more[i] = fmt.Sprintf("q%d@x,Person", i)
+		}
+		b := s.createBatch(right, "Upn,Name\n"+strings.Join(more, "\n")+"\n")
+		s.wantPreview(b.ID, api.ProposedAction{Name: api.ActionAdvance, Phase: "move"}, fmt.Sprintf("6 members, 18 jobs; move starts 6/18; %d s as in [1]", 3*took))
+	})
+}
+
+func TestPreviewOfPauseResumeAndCancel(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": fails(errLost)}
+		b := s.startBatch(right, people(2))
+		s.wantPreview(b.ID, api.ProposedAction{Name: api.ActionPause}, "2 members, 6 jobs, 2 in flight; move pauses 2/6")
+		s.wantPreview(b.ID, api.ProposedAction{Name: api.ActionCancel}, "2 members, 8 jobs, 2 in flight; move stops 2/6; verify cancels 2/2")
+		must(s.app.Pause(s.ctx, ada, b.ID, ""))(t)
+		s.wantPreview(b.ID, api.ProposedAction{Name: api.ActionPause}, "0 members, 0 jobs, 2 in flight")
+		s.wantPreview(b.ID, api.ProposedAction{Name: api.ActionResume}, "2 members, 6 jobs, 2 in flight; move continues 2/6")
+		must(s.app.Cancel(s.ctx, ada, b.ID, ""))(t)
+		_, err := s.app.Preview(s.ctx, ada, b.ID, api.ProposedAction{Name: api.ActionPause})
+		s.wantRefused(err, api.CodeConflict, "batch 1 is being cancelled")
+	})
+}
+
+func TestPreviewOfStepsAndMembers(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		id := s.failing(2)
+		step := s.step(id, 1, "copy").ID
+		s.wantPreview(id, api.ProposedAction{Name: api.RepairSkip, Step: step}, "1 members, 1 jobs; move continues 1/1")
+		s.wantPreview(id, api.ProposedAction{Name: api.RepairDone, Step: step}, "1 members, 1 jobs; move continues 1/1")
+		_, err := s.app.Preview(s.ctx, ada, id, api.ProposedAction{Name: api.RepairSkip, Step: s.step(id, 1, "new").ID})
+		s.wantRefused(err, api.CodeConflict, "")
+		_, err = s.app.Preview(s.ctx, ada, id, api.ProposedAction{Name: api.RepairRemove, Member: 1})
+		s.wantRefused(err, api.CodeConflict, "member 1 has failed")
+		r := must(s.app.Repair(s.ctx, ada, id, api.Repair{DryRun: true}))(t)
+		if got := previewText(*r.Preview); got != "2 members, 4 jobs; move continues 2/4" {
+			t.Error(got)
+		}
+	})
+}
