@@ -78,6 +78,30 @@ func retries(batch int) command {
 	}}
 }
 
+// retriesBy retries the failed members by the active version, and from a step on.
+func retriesBy(batch int, version, from string) command {
+	return command{name: fmt.Sprintf("retry the failed members of batch %d by version %q from step %q", batch, version, from), run: func(ctx context.Context, a *app.App) error {
+		_, err := a.Repair(ctx, ada, batch, api.Repair{Version: version, From: from})
+		return err
+	}}
+}
+
+// corrects gives a member another value in a column that the steps use.
+func corrects(batch, member int) command {
+	return command{name: fmt.Sprintf("correct member %d of batch %d", member, batch), run: func(ctx context.Context, a *app.App) error {
+		_, err := a.CorrectMember(ctx, ada, batch, member, api.CorrectionRequest{Data: map[string]json.RawMessage{"Name": json.RawMessage(`"corrected"`)}}, "")
+		return err
+	}}
+}
+
+// reschedules moves the phases of a batch that have not started to two minutes later.
+func reschedules(batch int) command {
+	return command{name: fmt.Sprintf("reschedule batch %d", batch), run: func(ctx context.Context, a *app.App) error {
+		_, err := a.Reschedule(ctx, ada, batch, epoch.Add(2*time.Minute).Format(time.RFC3339), "", false)
+		return err
+	}}
+}
+
 // checks makes the checks of the members.
 func checks(batch int) command {
 	return command{name: fmt.Sprintf("check the members of batch %d", batch), run: func(ctx context.Context, a *app.App) error {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -165,6 +166,9 @@ on_member_removed:
 // glancing is a runbook whose members wait for no check, which can run when their batch ends.
 var glancing = strings.Replace(looking, "require: true, ", "", 1)
 
+// naming is a runbook whose steps use a column that can be corrected.
+var naming = strings.ReplaceAll(short, `Name: "{{Upn}}"`, `Name: "{{Name?}}"`)
+
 // prepared is undisturbed work of the administrator before anything else.
 func prepared(all ...command) func(context.Context, *world, *app.App) error {
 	return func(ctx context.Context, _ *world, a *app.App) error {
@@ -197,6 +201,11 @@ var systems = []*system{
 	{name: "deadlines", versions: []string{hasty}, people: ann, deadlines: true},
 	{name: "ticks", versions: []string{short}, people: ann, budget: budget{ticks: 1}},
 	{name: "retry", versions: []string{short}, people: ann, budget: budget{failures: 1}, commands: []command{retries(theBatch)}},
+	{name: "retry by the active version", versions: []string{short}, people: ann, budget: budget{failures: 1}, commands: []command{publishing, retriesBy(theBatch, api.VersionActive, "")}},
+	{name: "retry from a step", versions: []string{twoPhases}, people: ann, budget: budget{failures: 2}, commands: []command{retriesBy(theBatch, "", "new")}},
+	{name: "correction", versions: []string{naming}, people: ann, budget: budget{failures: 1}, commands: []command{corrects(theBatch, 1), retries(theBatch)}},
+	{name: "correction in between", versions: []string{naming}, people: ann, budget: budget{parks: 1, crashes: 1}, commands: []command{corrects(theBatch, 1)}},
+	{name: "another start", versions: []string{short}, people: ann, budget: budget{crashes: 1}, commands: []command{reschedules(theBatch)}},
 	{name: "removal", versions: []string{short}, people: ann, commands: []command{removes(theBatch, 1)}},
 	{name: "cancel", versions: []string{short}, people: ann, commands: []command{cancels(theBatch)}},
 	{name: "pause", versions: []string{pair}, people: ann, commands: []command{pauses(theBatch), resumes(theBatch)}},
