@@ -105,7 +105,7 @@ func onCheckDue(s model.State, e model.CheckDue, now time.Time) (model.Decision,
 	}
 	waits := m.OpenPhase == model.CheckPhase
 	switch {
-	case b.Status.Terminal():
+	case b.Status.Terminal() && !waits:
 		return model.Decision{Stale: true}, nil
 	case before != nil && CheckedFor(b, before, e.Task): // the process that did may have ended before it started the member's next run
 		return model.Decision{Repeated: true, Next: []model.Event{model.OnRun{Phase: model.CheckPhase, Member: m.ID, RunEvent: model.RunMended{}}}}, nil
@@ -124,7 +124,11 @@ func onCheckDue(s model.State, e model.CheckDue, now time.Time) (model.Decision,
 		return model.Decision{}, err
 	}
 	entered := *m
-	return runstate.BeginChecks(s, rb, b.DispatchMode(), &run, &entered, now)
+	mode := b.DispatchMode()
+	if b.Status.Terminal() { // the member is only let go
+		mode = model.Cancelled
+	}
+	return runstate.BeginChecks(s, rb, mode, &run, &entered, now)
 }
 
 // CheckedFor reports whether the run of a member's checks was made for a request, or for a request for

@@ -14,8 +14,8 @@ import (
 )
 
 // checkPage starts the checks of the members of one page. A request that another one has followed is
-// out of date. In a batch that is being cancelled it lets go the members who wait for their checks: the
-// cancellation waits for the phases behind them.
+// out of date. In a batch that has ended or is being cancelled it lets go the members who wait for their
+// checks: a cancellation waits for the phases behind them.
 func (o *Orchestrator) checkPage(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error) {
 	if b.Checks == nil || b.Checks.Task != m.Task {
 		return false, nil
@@ -24,15 +24,17 @@ func (o *Orchestrator) checkPage(ctx context.Context, b *model.Batch, m message.
 		return false, message.Reject("batch %d has no page %d", b.ID, m.Page)
 	}
 	if b.Status.Terminal() {
-		return m.Page < b.PageCount(), o.endChecks(ctx, b.ID, m.Page)
+		if err := o.endChecks(ctx, b.ID, m.Page); err != nil {
+			return false, err
+		}
 	}
 	members, err := o.store.MembersOfPage(ctx, b.ID, m.Page, "")
 	if err != nil {
 		return false, err
 	}
 	members = slices.DeleteFunc(members, func(member store.Item[model.Member]) bool {
-		if b.Status == model.BatchCancelling {
-			return member.Doc.OpenPhase == 0
+		if b.HasEnded() {
+			return member.Doc.OpenPhase != model.CheckPhase
 		}
 		return member.Doc.Status == model.MemberRemoved && member.Doc.OpenPhase == 0
 	})
