@@ -98,7 +98,7 @@ func storeBatch(t *testing.T, s store.Store, change func(*documents)) {
 		t.Fatal(err)
 	}
 	step := &d.run.Steps[0]
-	d.run.Status, step.Status, step.JobID, step.DispatchedAt, step.Attempts = model.RunRunning, model.StepDispatched, "step-10000001000-attempt-1", &dawn, 1
+	d.run.Status, step.Status, step.Job, step.DispatchedAt, step.Attempts = model.RunRunning, model.StepDispatched, "attempt-1", &dawn, 1
 	if change != nil {
 		change(d)
 	}

@@ -290,7 +290,7 @@ func (r *reporting) checksOfPage(ctx context.Context, page int) (map[int][]repor
 func reportRun(rb *runbook.Runbook, run *model.Run, steps []string, workers map[string]workers.Record, now time.Time) (report.Run, error) {
 	out := report.Run{Phase: run.Phase - 1, Status: string(run.Status), Ended: run.EndedAt, Steps: make([]string, len(steps))}
 	for i, s := range run.Steps {
-		status := apiview.StepStatus(run, s, workers, now)
+		status := apiview.StepStatus(run, i, workers, now)
 		definition, err := run.Definition(rb, i)
 		if err != nil {
 			return out, err

@@ -162,7 +162,7 @@ func Step(rb *runbook.Runbook, r *model.Run, index int, records map[string]worke
 	view := api.Step{
 		ID: r.StepID(index), Phase: r.PhaseName, RunbookVersion: r.Version, MemberID: r.Member, MemberKey: r.Key, Name: definition.Name, Index: index,
 		IsInit: r.Kind == model.KindInit, Kind: string(r.Kind), Rollback: s.Rollback, WorkerID: definition.WorkerID, Function: cmp.Or(s.Function, definition.Function), When: definition.When.Text(), Params: redactor.Params(s.Params),
-		Status: StepStatus(r, s, records, now), JobID: s.JobID, Result: redactor.Result(s.Result), Error: s.Error, DispatchedAt: s.DispatchedAt,
+		Status: StepStatus(r, index, records, now), JobID: r.JobID(index), Result: redactor.Result(s.Result), Error: s.Error, DispatchedAt: s.DispatchedAt,
 		CompletedAt: s.CompletedAt, PollCount: pollsBegun(s, now), RetryCount: s.RetryCount, RetryAfter: s.RetryAfter,
 		Resolved: Attribution(s.Resolved), TimeoutSeconds: seconds(definition.Timeout), OnFailure: definition.OnFailure,
 	}
@@ -198,13 +198,14 @@ func pollsBegun(s model.Step, now time.Time) int {
 	return s.PollCount
 }
 
-// StepStatus gives the status of a step for the API: of a dispatched step it says whether a worker has
+// StepStatus gives the status of the run's step at index for the API: of a dispatched step it says whether a worker has
 // the job, by the records of the workers.
-func StepStatus(r *model.Run, s model.Step, records map[string]workers.Record, now time.Time) string {
+func StepStatus(r *model.Run, index int, records map[string]workers.Record, now time.Time) string {
+	s := r.Steps[index]
 	switch {
 	case s.Status == model.StepDispatched:
 		worker := records[r.Worker]
-		job := message.Job{JobID: s.JobID, BatchID: r.Batch}
+		job := message.Job{JobID: r.JobID(index), BatchID: r.Batch}
 		if worker.Runs(job.ID(), now) || s.Refused != nil {
 			return api.StepAtWorker
 		}

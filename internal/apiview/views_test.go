@@ -24,7 +24,7 @@ func TestStepThatWaitsForARetryIsNotPending(t *testing.T) {
 		"dispatched, and no worker has it":   {model.Step{Status: model.StepDispatched, Attempts: 1}, api.StepQueued},
 		"skipped by the runbook's condition": {model.Step{Status: model.StepSkippedByCondition}, api.StepSkippedByCondition},
 	} {
-		if got := apiview.StepStatus(&model.Run{}, tt.step, nil, at); got != tt.want {
+		if got := apiview.StepStatus(&model.Run{Steps: []model.Step{tt.step}}, 0, nil, at); got != tt.want {
 			t.Errorf("%s: %s, want %s", name, got, tt.want)
 		}
 	}

@@ -503,7 +503,7 @@ func TestAuditRecordsAreFiltered(t *testing.T) {
 	s.bad("m", `{}`)
 	s.clock.ns.Add(int64(time.Hour))
 	must(s.app.Pause(s.ctx, grace, 1, ""))(t)
-	s.clock.ns.Add(int64(time.Nanosecond))
+	s.clock.ns.Add(int64(time.Millisecond))
 	must(s.app.Resume(s.ctx, ada, 1, ""))(t)
 	must(s.app.Discard(s.ctx, ada, s.messageID(), ""))(t)
 	actions := func(page api.Page[api.AuditRecord], err error) string {
@@ -525,9 +525,9 @@ func TestAuditRecordsAreFiltered(t *testing.T) {
 		{api.AuditFilter{By: "Grace"}, "", "", "", ""},
 		{api.AuditFilter{Action: "publish"}, "", "publish", "", "publish publish"},
 		{api.AuditFilter{From: moment}, "resume pause", "", "discard", "discard pause resume"},
-		{api.AuditFilter{From: moment.Add(time.Nanosecond)}, "resume", "", "discard", "discard resume"},
+		{api.AuditFilter{From: moment.Add(time.Millisecond)}, "resume", "", "discard", "discard resume"},
 		{api.AuditFilter{To: moment}, "advance create", "publish", "", "advance create publish publish"},
-		{api.AuditFilter{From: moment, To: moment.Add(time.Nanosecond)}, "pause", "", "", "pause"},
+		{api.AuditFilter{From: moment, To: moment.Add(time.Millisecond)}, "pause", "", "", "pause"},
 		{api.AuditFilter{From: moment.In(time.FixedZone("", 7200)), By: "ada", Action: "resume"}, "resume", "", "", "resume"},
 	} {
 		if got := actions(s.app.BatchAudit(s.ctx, 1, tt.f, api.ListOptions{})); got != tt.batch && !sameTime(got, tt.batch) {

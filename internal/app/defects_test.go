@@ -247,8 +247,8 @@ func (p *prompt) Send(ctx context.Context, topic string, messages ...bus.Message
 		if err != nil {
 			return err
 		}
-		if step := run.Doc.Steps[index]; step.Status != model.StepDispatched || message.WireJobID(j.BatchID, step.JobID) != j.JobID {
-			p.t.Errorf("as job %s is sent its step is %s, with job %q", j.JobID, step.Status, step.JobID)
+		if step, job := run.Doc.Steps[index], run.Doc.JobID(index); step.Status != model.StepDispatched || message.WireJobID(j.BatchID, job) != j.JobID {
+			p.t.Errorf("as job %s is sent its step is %s, with job %q", j.JobID, step.Status, job)
 		}
 		body, err := json.Marshal(message.Result{JobID: j.JobID, Status: message.StatusSuccess, Result: json.RawMessage("true"), CorrelationData: j.CorrelationData})
 		if err != nil {

@@ -91,7 +91,7 @@ func (w *world) run(t *testing.T, phase, member int) model.Run {
 }
 
 func succeeded(r model.Run) model.Event {
-	return model.OnRun{Phase: r.Phase, Member: r.Member, RunEvent: model.StepResult{Step: r.Current, JobID: r.Steps[r.Current].JobID, OK: true}}
+	return model.OnRun{Phase: r.Phase, Member: r.Member, RunEvent: model.StepResult{Step: r.Current, JobID: r.JobID(r.Current), OK: true}}
 }
 
 // TestDecisionOnAnOutdatedRecalledRunIsTakenAgainAtOnce: another process has written the run since

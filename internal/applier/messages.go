@@ -19,7 +19,7 @@ func jobMessage(m model.Dispatch) (bus.Message, error) {
 	expires := step.VisibleAt().Add(m.Definition.Timeout)
 	job := message.Job{
 		ExpiresAt: &expires, DispatchedAt: step.DispatchedAt, EffectID: run.EffectID(index),
-		JobID: message.WireJobID(run.Batch, step.JobID), BatchID: run.Batch, WorkerID: worker, FunctionName: cmp.Or(step.Function, m.Definition.Function), Parameters: step.Params,
+		JobID: message.WireJobID(run.Batch, run.JobID(index)), BatchID: run.Batch, WorkerID: worker, FunctionName: cmp.Or(step.Function, m.Definition.Function), Parameters: step.Params,
 		CorrelationData: message.Correlation{
 			BatchID: run.Batch, StepExecutionID: run.StepID(index), IsInitStep: run.Kind == model.KindInit,
 			RunbookName: run.Runbook, RunbookVersion: run.Version,
@@ -28,7 +28,7 @@ func jobMessage(m model.Dispatch) (bus.Message, error) {
 	}
 	body, err := json.Marshal(job)
 	if err != nil {
-		return bus.Message{}, fmt.Errorf("applier: job %s: %w", step.JobID, err)
+		return bus.Message{}, fmt.Errorf("applier: job %s: %w", run.JobID(index), err)
 	}
 	return bus.Message{ID: job.ID(), Body: body, Properties: map[string]any{message.PropertyWorkerID: worker}, At: m.At}, nil
 }
@@ -41,7 +41,7 @@ func checkMessage(run *model.Run, kind string, index, count int, at time.Time) b
 
 func deadlineMessage(run *model.Run, index int, at time.Time) bus.Message {
 	return CheckDeadlineAt(message.DeadlineCheck{
-		BatchID: run.Batch, StepExecutionID: run.StepID(index), IsInitStep: run.Kind == model.KindInit, JobID: run.Steps[index].JobID,
+		BatchID: run.Batch, StepExecutionID: run.StepID(index), IsInitStep: run.Kind == model.KindInit, JobID: run.JobID(index),
 	}, at)
 }
 

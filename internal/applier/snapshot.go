@@ -55,7 +55,7 @@ type document struct {
 }
 
 func (a *Applier) newSnapshot(ctx context.Context, batch int, from source) *Snapshot {
-	return &Snapshot{ctx: ctx, applier: a, batch: batch, from: from, Now: a.now(), docs: map[store.Key]*document{}}
+	return &Snapshot{ctx: ctx, applier: a, batch: batch, from: from, Now: a.now().Truncate(time.Millisecond), docs: map[store.Key]*document{}}
 }
 
 // Prime gives a snapshot a document that the caller has just read or written.

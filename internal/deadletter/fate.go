@@ -89,8 +89,7 @@ func (m *Messages) readJobCase(ctx context.Context, body []byte) (jobCase, error
 		return c, err
 	}
 	if index < len(run.Doc.Steps) {
-		step := run.Doc.Steps[index]
-		c.waits = step.AwaitsJob(job.IDInBatch())
+		c.waits = run.Doc.AwaitsJob(index, job.IDInBatch())
 	}
 	return c, nil
 }

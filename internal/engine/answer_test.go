@@ -39,7 +39,7 @@ func FuzzWhateverAWorkerAnswers(f *testing.F) {
 			switch waits := p.outstanding()[0].(type) {
 			case model.Dispatch:
 				p.on(model.StepResult{
-					Step: at, JobID: p.step().JobID, OK: ok, Result: result, Error: reason, RetryAfter: time.Duration(after), Expired: n%5 == 4,
+					Step: at, JobID: p.jobID(), OK: ok, Result: result, Error: reason, RetryAfter: time.Duration(after), Expired: n%5 == 4,
 				})
 			case model.Poll:
 				p.at = waits.At

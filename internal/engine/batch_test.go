@@ -77,7 +77,7 @@ func (c *crowd) initEnds(ok bool) model.Decision {
 	for !d.Runs[0].Status.Terminal() {
 		state.Runs = d.Runs
 		step := d.Runs[0].Steps[0]
-		var e model.RunEvent = model.StepResult{JobID: step.JobID, OK: ok, Result: json.RawMessage(`true`), Error: "no"}
+		var e model.RunEvent = model.StepResult{JobID: d.Runs[0].JobID(0), OK: ok, Result: json.RawMessage(`true`), Error: "no"}
 		if step.Status == model.StepPending {
 			e = model.RetryDue{Count: step.RetryCount}
 		}

@@ -28,7 +28,7 @@ func BenchmarkDecide(b *testing.B) {
 		b.Fatal(err)
 	}
 	state.Runs = started.Runs
-	result := model.StepResult{JobID: started.Runs[0].Steps[0].JobID, OK: true, Result: json.RawMessage(`{"id":1}`)}
+	result := model.StepResult{JobID: started.Runs[0].JobID(0), OK: true, Result: json.RawMessage(`{"id":1}`)}
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := engine.Decide(state, on(&run, result), now); err != nil {

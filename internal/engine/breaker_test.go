@@ -199,7 +199,7 @@ phases:
 				t.Fatal(err)
 			}
 			state.Runs = d.Runs
-			if d, err = engine.Decide(state, on(&run, model.StepResult{JobID: d.Runs[0].Steps[0].JobID, OK: ok, Error: "no"}), now); err != nil {
+			if d, err = engine.Decide(state, on(&run, model.StepResult{JobID: d.Runs[0].JobID(0), OK: ok, Error: "no"}), now); err != nil {
 				t.Fatal(err)
 			}
 			want := []any{model.CountRun{Outcome: d.Runs[0].Status}}

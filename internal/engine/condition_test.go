@@ -40,7 +40,7 @@ func TestStepIsSkippedByItsConditionAndItsRollbackIsNotRun(t *testing.T) {
 	}
 	wantOutcome(t, p.answer(`{"id":"u1"}`), model.Dispatch{Step: 3})
 	p.want(model.RunRunning, model.StepSucceeded, model.StepSkippedByCondition, model.StepSkippedByCondition, model.StepDispatched)
-	if s := p.run.Steps[1]; s.CompletedAt == nil || s.Resolved != nil || s.Attempts != 0 || s.JobID != "" {
+	if s := p.run.Steps[1]; s.CompletedAt == nil || s.Resolved != nil || s.Attempts != 0 || s.Job != "" {
 		t.Errorf("%+v", s)
 	}
 	p.answer(`true`)
@@ -60,9 +60,9 @@ func TestConditionsOfARollbackAreEvaluatedWhenItRuns(t *testing.T) {
 	p := enterConditional(t, `{"Upn":"ann@x","Kind":"User","Department":"IT"}`)
 	p.on(model.RunStarted{})
 	p.answer(`{"id":"u1"}`)
-	p.on(model.StepResult{Step: 3, JobID: p.step().JobID, Error: "no"})
+	p.on(model.StepResult{Step: 3, JobID: p.jobID(), Error: "no"})
 	p.on(model.RetryDue{Step: 3, Count: 1})
-	wantOutcome(t, p.on(model.StepResult{Step: 3, JobID: p.step().JobID, Error: "no"}), model.Dispatch{Step: 5})
+	wantOutcome(t, p.on(model.StepResult{Step: 3, JobID: p.jobID(), Error: "no"}), model.Dispatch{Step: 5})
 	p.want(model.RunRollingBack, model.StepSucceeded, model.StepSkippedByCondition, model.StepSkippedByCondition, model.StepFailed, model.StepSkippedByCondition, model.StepDispatched)
 	p.answer(`true`)
 	runstate.Restart(&p.run, "again")

@@ -14,7 +14,7 @@ func TestPauseKeepsTheResultAndHoldsTheNextStep(t *testing.T) {
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
 	p.on(model.RunStarted{})
 	p.mode = model.Paused
-	result := model.StepResult{Step: 0, JobID: p.step().JobID, OK: true, Result: []byte(`{"id":1}`)}
+	result := model.StepResult{Step: 0, JobID: p.jobID(), OK: true, Result: []byte(`{"id":1}`)}
 	d := p.on(result)
 	p.want(model.RunRunning, model.StepSucceeded, model.StepPending)
 	wantOutcome(t, d, released())
@@ -64,7 +64,7 @@ func TestPauseHoldsARetryUntilItIsOver(t *testing.T) {
 	p.after(time.Hour)
 	p.mode = model.Running
 	wantOutcome(t, p.on(model.RunReleased{Task: "r"}), model.Dispatch{Step: 0})
-	if s := p.step(); s.JobID != "step-20000017000-retry-1" || s.Attempts != 1 {
+	if s := p.step(); p.jobID() != "step-20000017000-retry-1" || s.Attempts != 1 {
 		t.Fatalf("%+v", s)
 	}
 }
@@ -227,7 +227,7 @@ func TestCancelledRunEndsWithTheJobInFlight(t *testing.T) {
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
 	p.member, _ = runstate.Enter(p.member, 3)
 	p.on(model.RunStarted{})
-	job := p.step().JobID
+	job := p.jobID()
 	p.mode = model.Cancelled
 	p.nothing(model.RunCancelRequested{Reason: "the batch is cancelled"})
 	p.want(model.RunRunning, model.StepDispatched, model.StepPending)
@@ -254,7 +254,7 @@ func TestJobThatWasRevokedIsDispatchedAgainWhenTheBatchIsResumed(t *testing.T) {
 	p.answer(`{"complete":false}`)
 	began := *p.run.Steps[0].PollStartedAt
 	p.after(30 * time.Second)
-	revoked := model.StepResult{Step: 0, JobID: p.step().JobID, Error: "revoked", Revoked: true}
+	revoked := model.StepResult{Step: 0, JobID: p.jobID(), Error: "revoked", Revoked: true}
 	p.mode = model.Paused
 	p.after(time.Second)
 	wantOutcome(t, p.on(revoked), released())
@@ -262,7 +262,7 @@ func TestJobThatWasRevokedIsDispatchedAgainWhenTheBatchIsResumed(t *testing.T) {
 	p.after(time.Hour)
 	p.mode = model.Running
 	wantOutcome(t, p.on(model.RunReleased{}), model.Dispatch{Step: 0})
-	if s := p.step(); s.JobID == revoked.JobID || !s.PollStartedAt.Equal(began.Add(time.Hour)) {
+	if s := p.step(); p.jobID() == revoked.JobID || !s.PollStartedAt.Equal(began.Add(time.Hour)) {
 		t.Fatalf("dispatched again as %+v", s)
 	}
 	p.answer(`{"complete":false}`)
@@ -276,18 +276,18 @@ func TestJobThatWasRevokedThoughItsBatchGoesOnIsDispatchedABitLater(t *testing.T
 	p.on(model.RunStarted{})
 	seen := map[string]bool{}
 	for range 100 {
-		if seen[p.step().JobID] {
-			t.Fatalf("job %s was dispatched before", p.step().JobID)
+		if seen[p.jobID()] {
+			t.Fatalf("job %s was dispatched before", p.jobID())
 		}
-		seen[p.step().JobID] = true
-		d := p.on(model.StepResult{Step: 0, JobID: p.step().JobID, Error: "revoked", Revoked: true})
+		seen[p.jobID()] = true
+		d := p.on(model.StepResult{Step: 0, JobID: p.jobID(), Error: "revoked", Revoked: true})
 		at := p.at.Add(5 * time.Second)
 		wantOutcome(t, d, model.Retry{Step: 0, At: at})
 		p.nothing(model.RetryDue{Step: 0}) // of the time before
 		p.after(5 * time.Second)
 		wantOutcome(t, p.on(model.RetryDue{Step: 0}), model.Dispatch{Step: 0})
 	}
-	p.on(model.StepResult{Step: 0, JobID: p.step().JobID, Error: "revoked", Revoked: true})
+	p.on(model.StepResult{Step: 0, JobID: p.jobID(), Error: "revoked", Revoked: true})
 	p.want(model.RunFailed, model.StepFailed, model.StepCancelled)
 }
 
@@ -387,7 +387,7 @@ func TestInitThatEndsAfterTheCancelDoesNotBringTheBatchBack(t *testing.T) {
 		"failed":    func(p *person) { p.refuse("no"); p.answer(`true`) },
 		"revoked": func(p *person) {
 			p.mode = model.Cancelled
-			p.on(model.StepResult{Step: 0, JobID: p.step().JobID, Error: "revoked", Revoked: true})
+			p.on(model.StepResult{Step: 0, JobID: p.jobID(), Error: "revoked", Revoked: true})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -28,7 +28,7 @@ func dated(t *testing.T) *person {
 }
 
 func (p *person) overdue() model.DeadlineDue {
-	return model.DeadlineDue{Step: p.run.Current, JobID: p.step().JobID}
+	return model.DeadlineDue{Step: p.run.Current, JobID: p.jobID()}
 }
 
 // early checks that a deadline that comes before its time comes again, just after it.
@@ -114,7 +114,7 @@ func TestLateResultIsRecordedAndChangesNothingElse(t *testing.T) {
 	t.Parallel()
 	p := dated(t)
 	p.after(10*time.Minute + runstate.JobGracePeriod)
-	lost := p.step().JobID
+	lost := p.jobID()
 	p.on(p.overdue())
 	p.after(30 * time.Second)
 	p.on(model.RetryDue{Step: 0, Count: 1})
@@ -146,7 +146,7 @@ func TestLateResultOfARunThatHasEndedIsRecorded(t *testing.T) {
 	p := dated(t)
 	p.answer(`{"id":1}`)
 	p.after(time.Minute + runstate.JobGracePeriod)
-	lost := p.step().JobID
+	lost := p.jobID()
 	p.on(p.overdue())
 	p.want(model.RunFailed, model.StepSucceeded, model.StepFailed)
 	ended := p.member
@@ -164,8 +164,8 @@ func TestResultOfAStepThatTheRunDoesNotHaveIsStale(t *testing.T) {
 	t.Parallel()
 	p := dated(t)
 	for _, step := range []int{-1, 2, 999} {
-		p.nothing(model.StepResult{Step: step, JobID: p.step().JobID, OK: true})
-		p.nothing(model.DeadlineDue{Step: step, JobID: p.step().JobID})
+		p.nothing(model.StepResult{Step: step, JobID: p.jobID(), OK: true})
+		p.nothing(model.DeadlineDue{Step: step, JobID: p.jobID()})
 		p.nothing(model.PollDue{Step: step, Count: 1})
 		p.nothing(model.RetryDue{Step: step, Count: 1})
 	}
@@ -297,10 +297,10 @@ func TestRunThatStopsAfterItsDeadlineWasPutOffIsJudgedAtOnce(t *testing.T) {
 func TestJobThatExpiredInItsWorkersQueueIsSentAgainAsItWas(t *testing.T) {
 	t.Parallel()
 	p := dated(t)
-	expired := model.StepResult{Step: 0, JobID: p.step().JobID, Error: "expired", Expired: true}
+	expired := model.StepResult{Step: 0, JobID: p.jobID(), Error: "expired", Expired: true}
 	d := p.on(expired)
 	wantOutcome(t, d, model.Dispatch{Step: 0})
-	if s := p.step(); s.JobID == expired.JobID || s.RetryCount != 0 || s.Error != "" {
+	if s := p.step(); p.jobID() == expired.JobID || s.RetryCount != 0 || s.Error != "" {
 		t.Fatalf("sent again as %+v", s)
 	}
 	if d := p.on(expired); !d.Repeated {
@@ -308,11 +308,11 @@ func TestJobThatExpiredInItsWorkersQueueIsSentAgainAsItWas(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for i := 0; !p.run.Status.Terminal(); i++ {
-		if seen[p.step().JobID] || i > 1000 {
-			t.Fatalf("job %s was sent before", p.step().JobID)
+		if seen[p.jobID()] || i > 1000 {
+			t.Fatalf("job %s was sent before", p.jobID())
 		}
-		seen[p.step().JobID] = true
-		p.on(model.StepResult{Step: 0, JobID: p.step().JobID, Error: "expired", Expired: true})
+		seen[p.jobID()] = true
+		p.on(model.StepResult{Step: 0, JobID: p.jobID(), Error: "expired", Expired: true})
 	}
 	p.want(model.RunFailed, model.StepFailed)
 }
@@ -336,7 +336,7 @@ func TestSilentWorkerIsLookedAtTwice(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"u","Kind":"User"}`)
 	p.on(model.RunStarted{})
-	job := p.step().JobID
+	job := p.jobID()
 	due := model.DeadlineDue{Step: 0, JobID: job, Silent: true, Cause: "no worker w1"}
 	p.after(p.timeout() + runstate.JobGracePeriod)
 	again := p.at.Add(45 * time.Second)

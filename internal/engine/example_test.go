@@ -33,7 +33,7 @@ phases:
 	show(started)
 
 	state.Runs = started.Runs
-	failed := model.StepResult{Step: 0, JobID: started.Runs[0].Steps[0].JobID, Error: "the tenant is busy"}
+	failed := model.StepResult{Step: 0, JobID: started.Runs[0].JobID(0), Error: "the tenant is busy"}
 	again, _ := engine.Decide(state, model.OnRun{Phase: 1, Member: 1, RunEvent: failed}, now.Add(time.Minute))
 	show(again)
 
@@ -61,7 +61,7 @@ func show(d model.Decision) {
 	for _, m := range d.Messages {
 		switch m := m.(type) {
 		case model.Dispatch:
-			fmt.Printf("  %T %s\n", m, m.Run.Steps[m.Step].JobID)
+			fmt.Printf("  %T %s\n", m, m.Run.JobID(m.Step))
 		case model.Retry:
 			fmt.Printf("  %T at %s\n", m, m.At.Format(time.TimeOnly))
 		}
@@ -89,7 +89,7 @@ phases:
 	started, _ := engine.Decide(state, model.OnRun{Phase: 1, Member: 1, RunEvent: model.RunStarted{}}, now)
 
 	state.Runs = started.Runs
-	result := model.StepResult{JobID: started.Runs[0].Steps[0].JobID, OK: true, Result: json.RawMessage(`{"id": "u1"}`)}
+	result := model.StepResult{JobID: started.Runs[0].JobID(0), OK: true, Result: json.RawMessage(`{"id": "u1"}`)}
 	ended, _ := engine.Decide(state, model.OnRun{Phase: 1, Member: 1, RunEvent: result}, now)
 	fmt.Printf("counts %+v\n", ended.Counts)
 	for _, e := range ended.Next {

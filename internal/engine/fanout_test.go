@@ -198,7 +198,7 @@ func TestDeadlineOfAJobThatMayBeSentOnlyNowIsPutOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := dated(t)
-			answer := model.StepResult{Step: 0, JobID: p.step().JobID, OK: true, Result: []byte(`{"id":1}`)}
+			answer := model.StepResult{Step: 0, JobID: p.jobID(), OK: true, Result: []byte(`{"id":1}`)}
 			p.on(answer)
 			p.after(late(p))
 			at := p.at.Add(p.timeout())

@@ -9,7 +9,7 @@ import (
 
 // notFound answers the job in hand: the tenant does not have what it is about.
 func (p *person) notFound(reason string) model.Decision {
-	return p.on(model.StepResult{Step: p.run.Current, JobID: p.step().JobID, Error: reason, NotFound: true})
+	return p.on(model.StepResult{Step: p.run.Current, JobID: p.jobID(), Error: reason, NotFound: true})
 }
 
 func TestPollWaitsForWhatDoesNotExistYet(t *testing.T) {
@@ -64,7 +64,7 @@ func TestJobThatWouldFailAgainIsNotRetried(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := prepare(t)
-			p.on(model.StepResult{Step: 0, JobID: p.step().JobID, Error: "unknown parameter Upn", Permanent: true})
+			p.on(model.StepResult{Step: 0, JobID: p.jobID(), Error: "unknown parameter Upn", Permanent: true})
 			if s := p.run.Steps[0]; s.Status != model.StepFailed || s.RetryCount != 0 || s.Error != "unknown parameter Upn" {
 				t.Fatalf("the step is %s", text(t, s))
 			}

@@ -41,8 +41,8 @@ func TestOnCompleteRunsOnceWithTheCountsWhenAllMembersHaveEnded(t *testing.T) {
 	if got := string(p.step().Params); got != `{"Bad":10,"Gone":0,"Good":90,"Of":100}` {
 		t.Fatalf("parameters %s", got)
 	}
-	if p.step().JobID != "step-10000000000-attempt-1" {
-		t.Fatalf("job %s", p.step().JobID)
+	if p.jobID() != "step-10000000000-attempt-1" {
+		t.Fatalf("job %s", p.jobID())
 	}
 	p.answer(`{"id":"r1"}`)
 	if got := string(p.step().Params); got != `{"Report":"r1"}` {
@@ -134,8 +134,8 @@ func TestOnCompleteThatFailedIsRetriedAtTheStepThatFailed(t *testing.T) {
 		t.Fatalf("the request again: %+v", d)
 	}
 	p.on(model.RunStarted{})
-	if p.step().JobID != "step-10000000000-attempt-2" {
-		t.Fatalf("job %s", p.step().JobID)
+	if p.jobID() != "step-10000000000-attempt-2" {
+		t.Fatalf("job %s", p.jobID())
 	}
 	p.answer(`{"id":"r1"}`)
 	p.answer(`true`)

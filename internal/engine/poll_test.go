@@ -45,7 +45,7 @@ var (
 func (p *person) wantAhead(job string, at time.Time) {
 	p.t.Helper()
 	s := p.step()
-	if s.Status != model.StepPolling || !s.JobInFlight() || !strings.HasSuffix(s.JobID, job) || !s.PollAt.Equal(at) || !s.VisibleAt().Equal(at) {
+	if s.Status != model.StepPolling || !s.JobInFlight() || !strings.HasSuffix(p.jobID(), job) || !s.PollAt.Equal(at) || !s.VisibleAt().Equal(at) {
 		p.t.Fatalf("not polled as %s at %s: %s", job, at, text(p.t, s))
 	}
 	if p.run.WakeAt != nil || p.run.Worker != "w1" || !p.run.SentAt.Equal(at) {
@@ -126,7 +126,7 @@ func TestPollThatIsNotSentAheadHasACheck(t *testing.T) {
 // Each way in which a poll that was sent ahead can end.
 func TestPollThatWasSentAheadEndsAsAnyJob(t *testing.T) {
 	t.Parallel()
-	job := func(p *person) model.StepResult { return model.StepResult{Step: 0, JobID: p.step().JobID} }
+	job := func(p *person) model.StepResult { return model.StepResult{Step: 0, JobID: p.jobID()} }
 	answered := func(p *person, e func(*model.StepResult)) model.Decision {
 		r := job(p)
 		e(&r)
@@ -273,7 +273,7 @@ func TestAnswerThatComesAgainSendsThePollForTheSameTime(t *testing.T) {
 	t.Parallel()
 	p := enterOf(t, read(t, polled), 1, `{"Upn":"ann@x"}`)
 	p.on(model.RunStarted{})
-	answer := model.StepResult{Step: 0, JobID: p.step().JobID, OK: true, Result: json.RawMessage(incomplete)}
+	answer := model.StepResult{Step: 0, JobID: p.jobID(), OK: true, Result: json.RawMessage(incomplete)}
 	p.on(answer)
 	again := []any{model.Dispatch{Step: 0, At: pollAt}, model.Deadline{Step: 0, At: pollEnds}}
 	for _, at := range []time.Time{now.Add(time.Second), pollAt.Add(time.Second)} {
@@ -307,7 +307,7 @@ func TestUndoWaitsForAPollThatWasSentAhead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := polls(t)
-			job := p.step().JobID
+			job := p.jobID()
 			wantOutcome(t, p.on(e), model.Dispatch{Step: 1})
 			if a := p.run.Steps[0].Abandoned; len(a) != 1 || a[0].JobID != job || !a[0].Until.Equal(pollEnds) || !p.member.BusyUntil.Equal(pollEnds) {
 				t.Fatalf("abandoned %+v, the member is busy until %v", a, p.member.BusyUntil)

@@ -11,7 +11,7 @@ import (
 
 // refusal is the answer of a replica that did not begin a job that had come again.
 func (p *person) refusal(revoked bool) model.StepResult {
-	e := model.StepResult{Step: p.run.Current, JobID: p.step().JobID, Error: "the job was not begun here", Redelivered: true}
+	e := model.StepResult{Step: p.run.Current, JobID: p.jobID(), Error: "the job was not begun here", Redelivered: true}
 	e.Revoked, e.Expired = revoked, !revoked
 	return e
 }
@@ -54,10 +54,10 @@ func TestRefusalOfAJobThatHasComeAgainWaitsForTheEarlierDelivery(t *testing.T) {
 				p.on(model.RunCancelRequested{Reason: "the member was removed"})
 			}
 			p.after(c.refused)
-			job := p.step().JobID
+			job := p.jobID()
 			refused := p.refusal(c.revoked)
 			wantOutcome(t, p.on(refused), model.Deadline{Step: 0, At: ended})
-			if p.run.Status != model.RunRunning || p.step().Status != model.StepDispatched || p.step().JobID != job {
+			if p.run.Status != model.RunRunning || p.step().Status != model.StepDispatched || p.jobID() != job {
 				t.Fatalf("the refusal ended the job: the run is %s, the step %+v", p.run.Status, p.step())
 			}
 			if p.run.DeadlineAt == nil || !p.run.DeadlineAt.Equal(ended) || p.run.Worker != "" {
@@ -78,7 +78,7 @@ func TestRefusalOfAJobThatHasComeAgainWaitsForTheEarlierDelivery(t *testing.T) {
 			if len(s.Abandoned) != 1 || s.Abandoned[0].JobID != job || s.Abandoned[0].Until.After(p.at) {
 				t.Fatalf("abandoned: %+v", s.Abandoned)
 			}
-			if c.step == model.StepDispatched && s.JobID == job {
+			if c.step == model.StepDispatched && p.jobID() == job {
 				t.Fatal("the new attempt has the id of the old job")
 			}
 		})
@@ -91,7 +91,7 @@ func TestResultOfTheEarlierDeliveryCounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := dated(t)
-			job := p.step().JobID
+			job := p.jobID()
 			p.after(time.Minute)
 			p.on(p.refusal(revoked))
 			p.answer(`{"id":1}`)

@@ -68,8 +68,8 @@ func TestRemovalEndsWhatIsUnderWayAndThenRunsTheRemovalSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantOutcome(t, p.on(model.RunStarted{}), model.Dispatch{Step: 0})
-	if p.step().JobID != "step-20000017000-attempt-1" || string(p.step().Params) != `{"Name":"ann@x"}` {
-		t.Fatalf("dispatched %s %s", p.step().JobID, p.step().Params)
+	if p.jobID() != "step-20000017000-attempt-1" || string(p.step().Params) != `{"Name":"ann@x"}` {
+		t.Fatalf("dispatched %s %s", p.jobID(), p.step().Params)
 	}
 	p.answer(`true`)
 	wantOutcome(t, p.answer(`true`), model.CountRemoval{Outcome: model.RunSucceeded})
@@ -135,10 +135,10 @@ func TestRunOfARemovedMemberEndsWithItsJobInFlight(t *testing.T) {
 			return p.on(p.overdue())
 		}, model.StepFailed},
 		"an expiry": {func(p *person) model.Decision {
-			return p.on(model.StepResult{Step: 0, JobID: p.step().JobID, Error: "expired", Expired: true})
+			return p.on(model.StepResult{Step: 0, JobID: p.jobID(), Error: "expired", Expired: true})
 		}, model.StepCancelled},
 		"a revocation": {func(p *person) model.Decision {
-			return p.on(model.StepResult{Step: 0, JobID: p.step().JobID, Error: "revoked", Revoked: true})
+			return p.on(model.StepResult{Step: 0, JobID: p.jobID(), Error: "revoked", Revoked: true})
 		}, model.StepCancelled},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -186,7 +186,7 @@ func TestUndoWaitsForAJobThatWasSkipped(t *testing.T) {
 	t.Run("a rollback, once the job was answered", func(t *testing.T) {
 		t.Parallel()
 		p := begin(t)
-		p.on(model.StepResult{Step: 0, JobID: p.run.Steps[0].JobID, OK: true})
+		p.on(model.StepResult{Step: 0, JobID: p.run.JobID(0), OK: true})
 		wantOutcome(t, p.refuse("no"), model.Dispatch{Step: 2})
 	})
 	t.Run("a removal", func(t *testing.T) {

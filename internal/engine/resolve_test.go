@@ -12,7 +12,7 @@ func TestSkippedStepIsPassedByAndItsLateResultRecorded(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User","UserId":"u"}`)
 	p.on(model.RunStarted{})
-	job := p.step().JobID
+	job := p.jobID()
 	skip := model.StepResolved{Step: 0, Skip: true, By: by}
 	wantOutcome(t, p.on(skip), model.Dispatch{Step: 1})
 	p.want(model.RunRunning, model.StepSkipped, model.StepDispatched)

@@ -155,8 +155,8 @@ func TestRetriedMemberBeginsAgainAtTheStepThatFailed(t *testing.T) {
 	}
 	p := f.resume()
 	p.want(model.RunRunning, model.StepDispatched, model.StepPending)
-	if p.step().JobID != "step-20000017000-attempt-2" {
-		t.Fatalf("job %s was sent before", p.step().JobID)
+	if p.jobID() != "step-20000017000-attempt-2" {
+		t.Fatalf("job %s was sent before", p.jobID())
 	}
 }
 
@@ -166,8 +166,8 @@ func TestRetriedMemberWhoWasRolledBackBeginsAgainAtTheFirstStep(t *testing.T) {
 	f.must(model.MemberRetried{Member: 17, Task: "t"})
 	p := f.resume()
 	p.want(model.RunRunning, model.StepDispatched, model.StepPending, model.StepSucceeded)
-	if p.step().JobID != "step-20000017000-attempt-2" {
-		t.Fatalf("job %s", p.step().JobID)
+	if p.jobID() != "step-20000017000-attempt-2" {
+		t.Fatalf("job %s", p.jobID())
 	}
 	p.answer(`true`)
 	p.answer(`{"id":2}`)
@@ -182,8 +182,8 @@ func TestRetriedMemberWhoWasRolledBackBeginsAgainAtTheFirstStep(t *testing.T) {
 	p.answer(`true`)
 	p.refuse("again")
 	p.want(model.RunRollingBack)
-	if len(p.run.Steps) != 4 || p.step().JobID != "step-20000017003-attempt-1" {
-		t.Fatalf("the second rollback is step %d of %d, job %s", p.run.Current, len(p.run.Steps), p.step().JobID)
+	if len(p.run.Steps) != 4 || p.jobID() != "step-20000017003-attempt-1" {
+		t.Fatalf("the second rollback is step %d of %d, job %s", p.run.Current, len(p.run.Steps), p.jobID())
 	}
 }
 

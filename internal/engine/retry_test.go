@@ -33,7 +33,7 @@ func (p *person) waits(after time.Duration) []time.Duration {
 	p.t.Helper()
 	var waits []time.Duration
 	for {
-		d := p.on(model.StepResult{Step: 0, JobID: p.step().JobID, Error: "busy", RetryAfter: after})
+		d := p.on(model.StepResult{Step: 0, JobID: p.jobID(), Error: "busy", RetryAfter: after})
 		if p.run.Status.Terminal() {
 			return waits
 		}
@@ -111,7 +111,7 @@ phases:
 			rt.Fatal(err)
 		}
 		state.Runs = d.Runs
-		failure := model.StepResult{JobID: d.Runs[0].Steps[0].JobID, Error: "busy"}
+		failure := model.StepResult{JobID: d.Runs[0].JobID(0), Error: "busy"}
 		first, err1 := engine.Decide(state, on(&run, failure), now)
 		again, err2 := engine.Decide(state, on(&run, failure), now)
 		if err1 != nil || err2 != nil || outcome(first)[0] != outcome(again)[0] {
@@ -134,9 +134,9 @@ func TestRetryThatComesAgainIsTheSameJob(t *testing.T) {
 	p.refuse("busy")
 	p.after(time.Minute)
 	p.on(model.RetryDue{Step: 0, Count: 1})
-	job := p.step().JobID
+	job := p.jobID()
 	d := p.on(model.RetryDue{Step: 0, Count: 1})
-	if !d.Repeated || p.step().JobID != job {
+	if !d.Repeated || p.jobID() != job {
 		t.Fatalf("%+v", d)
 	}
 	wantOutcome(t, d, model.Dispatch{Step: 0})

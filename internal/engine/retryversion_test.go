@@ -68,7 +68,7 @@ func TestRetryByTheActiveVersionFollowsItsSteps(t *testing.T) {
 	f.wantSteps(5, "copy succeeded, prepare pending, switch pending, tell pending")
 	p := f.resume()
 	p.want(model.RunRunning, model.StepSucceeded, model.StepDispatched, model.StepPending, model.StepPending)
-	if got := p.step().JobID; got != "step-20000017001-attempt-1-switch-1" {
+	if got := p.jobID(); got != "step-20000017001-attempt-1-switch-1" {
 		t.Errorf("job %s, which the step before may have had", got)
 	}
 	if got := p.run.EffectID(1); got != "42/20000017001/2" {
@@ -88,6 +88,9 @@ func TestRetryByTheActiveVersionDoesANewStepBeforeThoseThatSucceeded(t *testing.
 	f.wantSteps(5, "prepare pending, copy succeeded, switch pending")
 	p := f.resume()
 	p.want(model.RunRunning, model.StepDispatched, model.StepSucceeded, model.StepPending)
+	if got := p.run.JobID(1); got != "step-20000017000-attempt-1" {
+		t.Errorf("the step that moved has the job %s, want the one it had at its old place", got)
+	}
 	p.answer("true")
 	p.want(model.RunRunning, model.StepSucceeded, model.StepSucceeded, model.StepDispatched)
 }
@@ -120,7 +123,7 @@ func TestRetryBeginsWithAStep(t *testing.T) {
 	f.must(model.MemberRetried{Member: 17, Task: "t", RetryOptions: model.RetryOptions{From: "COPY"}})
 	f.wantSteps(3, "copy pending, switch pending")
 	p := f.resume()
-	if got := p.step().JobID; got != "step-20000017000-attempt-2" {
+	if got := p.jobID(); got != "step-20000017000-attempt-2" {
 		t.Errorf("job %s", got)
 	}
 }

@@ -48,7 +48,7 @@ func TestFailedStepIsRolledBackInOrderOnceItsRetriesAreUsedUp(t *testing.T) {
 	d := p.refuse("broken")
 	p.want(model.RunRollingBack, model.StepFailed, model.StepCancelled, model.StepCancelled, model.StepDispatched, model.StepPending)
 	wantOutcome(t, d, model.Dispatch{Step: 3})
-	if s := p.step(); s.Rollback != "undo" || s.Place != 0 || s.JobID != "step-20000017003-attempt-1" || string(s.Params) != `{"Name":"ann@x"}` {
+	if s := p.step(); s.Rollback != "undo" || s.Place != 0 || p.jobID() != "step-20000017003-attempt-1" || string(s.Params) != `{"Name":"ann@x"}` {
 		t.Fatalf("the first step of the rollback: %+v", s)
 	}
 	if p.member.Status != model.MemberActive || p.member.OpenPhase != 2 {
@@ -109,7 +109,7 @@ func TestEventsOfARollbackThatComeAgainRepeatTheirEffects(t *testing.T) {
 	t.Parallel()
 	p := undoable(t)
 	p.answer(`{"id":1}`)
-	failure := model.StepResult{Step: 1, JobID: p.step().JobID, Error: "broken"}
+	failure := model.StepResult{Step: 1, JobID: p.jobID(), Error: "broken"}
 	p.on(failure)
 	d := p.on(failure)
 	if !d.Repeated || len(d.Runs) > 0 {
@@ -142,8 +142,8 @@ func TestFailedInitIsRolledBackForTheBatchWhichThenFails(t *testing.T) {
 	p := initOf(t, undoing)
 	p.refuse("no")
 	p.want(model.RunRollingBack, model.StepFailed, model.StepDispatched)
-	if p.batch.Status != model.BatchInitDispatched || p.step().JobID != "init-10000000001-attempt-1" {
-		t.Fatalf("batch %s, job %s", p.batch.Status, p.step().JobID)
+	if p.batch.Status != model.BatchInitDispatched || p.jobID() != "init-10000000001-attempt-1" {
+		t.Fatalf("batch %s, job %s", p.batch.Status, p.jobID())
 	}
 	p.answer(`true`)
 	p.want(model.RunFailed, model.StepFailed, model.StepSucceeded)

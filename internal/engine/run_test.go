@@ -148,6 +148,9 @@ func text(t *testing.T, v any) string {
 }
 
 // step is the one in hand.
+// jobID is that of the step in hand.
+func (p *person) jobID() string { return p.run.JobID(p.run.Current) }
+
 func (p *person) step() model.Step { return p.run.Steps[p.run.Current] }
 
 // timeout is that of the step in hand.
@@ -258,12 +261,12 @@ func wantRefusal(t *testing.T, err error, part string) {
 
 func (p *person) answer(result string) model.Decision {
 	p.t.Helper()
-	return p.on(model.StepResult{Step: p.run.Current, JobID: p.run.Steps[p.run.Current].JobID, OK: true, Result: json.RawMessage(result)})
+	return p.on(model.StepResult{Step: p.run.Current, JobID: p.jobID(), OK: true, Result: json.RawMessage(result)})
 }
 
 func (p *person) refuse(reason string) model.Decision {
 	p.t.Helper()
-	return p.on(model.StepResult{Step: p.run.Current, JobID: p.run.Steps[p.run.Current].JobID, Error: reason})
+	return p.on(model.StepResult{Step: p.run.Current, JobID: p.jobID(), Error: reason})
 }
 
 func (p *person) want(status model.RunStatus, steps ...model.StepStatus) {
@@ -283,8 +286,8 @@ func TestMemberGoesThroughItsStepsInOrder(t *testing.T) {
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
 	d := p.on(model.RunStarted{})
 	p.want(model.RunRunning, model.StepDispatched, model.StepPending)
-	if got := p.run.Steps[0]; got.Function != "New-User" || string(got.Params) != `{"Name":"ann@x"}` || got.JobID != "step-20000017000-attempt-1" {
-		t.Fatalf("dispatched %s %s as %s", got.Function, got.Params, got.JobID)
+	if got := p.run.Steps[0]; got.Function != "New-User" || string(got.Params) != `{"Name":"ann@x"}` || p.jobID() != "step-20000017000-attempt-1" {
+		t.Fatalf("dispatched %s %s as %s", got.Function, got.Params, p.jobID())
 	}
 	if len(outcome(d)) != 1 || outcome(d)[0] != any(model.Dispatch{Step: 0}) {
 		t.Fatalf("effects %v", d.Messages)
@@ -357,7 +360,7 @@ func TestFailureIsRetriedAsThePolicySaysAndThenFailsTheMember(t *testing.T) {
 	p.at = now.Add(30 * time.Second)
 	p.on(model.RetryDue{Step: 0, Count: 1})
 	p.want(model.RunRunning, model.StepDispatched)
-	if got := p.run.Steps[0].JobID; got != "step-20000017000-retry-1" {
+	if got := p.run.JobID(0); got != "step-20000017000-retry-1" {
 		t.Fatalf("job %s", got)
 	}
 	p.refuse("still busy")
@@ -386,7 +389,7 @@ func TestPollingRepeatsAtItsIntervalUntilComplete(t *testing.T) {
 		t.Fatalf("effects %v", d.Messages)
 	}
 	p.at = now.Add(30 * time.Second)
-	if got := p.run.Steps[0].JobID; got != "step-30000017000-poll-1" {
+	if got := p.run.JobID(0); got != "step-30000017000-poll-1" {
 		t.Fatalf("job %s", got)
 	}
 	p.answer(`{"complete":true,"data":{}}`)
@@ -415,7 +418,7 @@ func TestEventsThatComeAgainRepeatTheirEffectsAndChangeNothing(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
 	p.on(model.RunStarted{})
-	first := model.StepResult{Step: 0, JobID: p.run.Steps[0].JobID, OK: true, Result: json.RawMessage(`{"id":1}`)}
+	first := model.StepResult{Step: 0, JobID: p.run.JobID(0), OK: true, Result: json.RawMessage(`{"id":1}`)}
 	p.on(first)
 	d := p.on(first)
 	if !d.Repeated || len(d.Runs) > 0 || len(outcome(d)) != 1 || outcome(d)[0] != any(model.Dispatch{Step: 1}) {
@@ -437,7 +440,7 @@ func TestResultOfAJobThatWasNotSentIsStale(t *testing.T) {
 	if d := p.on(model.StepResult{Step: 0, JobID: "step-1-attempt-9", OK: true}); !d.Stale {
 		t.Fatalf("%+v", d)
 	}
-	if d := p.on(model.StepResult{Step: 1, JobID: p.run.Steps[0].JobID, OK: true}); !d.Stale {
+	if d := p.on(model.StepResult{Step: 1, JobID: p.run.JobID(0), OK: true}); !d.Stale {
 		t.Fatalf("%+v", d)
 	}
 }
@@ -538,12 +541,12 @@ func TestMemberIsAskedForOnlyWhereItsDataAreUsed(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
 	p.on(model.RunStarted{})
-	result := model.StepResult{Step: 0, JobID: p.run.Steps[0].JobID, OK: true, Result: json.RawMessage(`{"id":1}`)}
+	result := model.StepResult{Step: 0, JobID: p.run.JobID(0), OK: true, Result: json.RawMessage(`{"id":1}`)}
 	if _, err := engine.Decide(model.MemoryState{Runs: []*model.Run{&p.run}, Runbook: p.rb}, on(&p.run, result), now); err != nil {
 		t.Fatalf("the next step uses only an output of this run: %v", err)
 	}
 	p.on(result)
-	last := model.StepResult{Step: 1, JobID: p.run.Steps[1].JobID, OK: true, Result: json.RawMessage(`true`)}
+	last := model.StepResult{Step: 1, JobID: p.run.JobID(1), OK: true, Result: json.RawMessage(`true`)}
 	if _, err := engine.Decide(model.MemoryState{Runs: []*model.Run{&p.run}, Runbook: p.rb}, on(&p.run, last), now); err == nil {
 		t.Fatalf("the end of the run concerns the member: %v", err)
 	}

@@ -82,7 +82,7 @@ func TestASecretIsKeptForARetry(t *testing.T) {
 	p := enterOf(t, read(t, secretSource), 1, ada)
 	p.on(model.RunStarted{})
 	p.answer(`{"id":7,"token":{"$sealed":"v1.k.BBBB"}}`)
-	p.on(model.StepResult{Step: 1, JobID: p.current().JobID, Error: "no"})
+	p.on(model.StepResult{Step: 1, JobID: p.jobID(), Error: "no"})
 	if p.run.Status != model.RunFailed || p.run.Outputs["Token"] != nil {
 		t.Fatalf("the run is %s with the outputs %s", p.run.Status, p.run.Outputs)
 	}
@@ -145,7 +145,7 @@ func TestARetryThatNeedsAnErasedSecretIsRefused(t *testing.T) {
 	p := enterOf(t, read(t, secretSource), 1, ada)
 	p.batch.Phases[0].Status, p.batch.Phases[0].DispatchedAt, p.batch.Phases[0].FannedOut = model.PhaseDispatched, &now, true
 	p.on(model.RunStarted{})
-	p.on(model.StepResult{Step: 0, JobID: p.current().JobID, Error: "no"})
+	p.on(model.StepResult{Step: 0, JobID: p.jobID(), Error: "no"})
 	state := model.MemoryState{
 		Batch: &p.batch, Members: []*model.Member{&p.member}, Runs: []*model.Run{&p.run},
 		Shards: []*model.Shard{{Phase: 1, Page: 1, Runs: 1, Failed: 1}}, Runbooks: map[int]*runbook.Runbook{3: p.rb},

@@ -489,7 +489,7 @@ func (s *system) tick() {
 	for _, at := range s.places() {
 		run := s.runs[at]
 		if run.DeadlineAt != nil && !run.DeadlineAt.After(s.now) {
-			s.deadline(at, run.Current, run.Steps[run.Current].JobID)
+			s.deadline(at, run.Current, run.JobID(run.Current))
 		}
 	}
 }

@@ -422,7 +422,7 @@ func (s *system) checkEnded(on model.OnRun, d model.Decision) {
 		s.fail("%T changed a run that has ended", on.RunEvent)
 	}
 	if r, ok := on.RunEvent.(model.StepResolved); ok && !d.Empty() {
-		s.resolved[before.Steps[r.Step].JobID] = true
+		s.resolved[before.JobID(r.Step)] = true
 	}
 }
 
@@ -495,12 +495,12 @@ func (s *system) send(m model.Message, repeated bool) {
 	switch m := m.(type) {
 	case model.Dispatch:
 		run := place{m.Run.Phase, m.Run.Member}
-		job := m.Run.Steps[m.Step]
-		s.noteDispatched(job, m.Definition.Timeout, repeated)
+		job := m.Run.JobID(m.Step)
+		s.noteDispatched(job, m.Run.Steps[m.Step], m.Definition.Timeout, repeated)
 		if m.At.After(at) {
 			at = m.At
 		}
-		deliver = func() { s.work(run, m.Step, job.JobID) }
+		deliver = func() { s.work(run, m.Step, job) }
 	case model.Poll:
 		count := m.Run.Steps[m.Step].PollCount + 1
 		at, deliver = m.At, func() { s.onRun(m.Run, model.PollDue{Step: m.Step, Count: count}) }
@@ -508,7 +508,7 @@ func (s *system) send(m model.Message, repeated bool) {
 		count := m.Run.Steps[m.Step].RetryCount
 		at, deliver = m.At, func() { s.onRun(m.Run, model.RetryDue{Step: m.Step, Count: count}) }
 	case model.Deadline:
-		run, id := place{m.Run.Phase, m.Run.Member}, m.Run.Steps[m.Step].JobID
+		run, id := place{m.Run.Phase, m.Run.Member}, m.Run.JobID(m.Step)
 		at, deliver = m.At, func() { s.deadline(run, m.Step, id) }
 	case model.Announce:
 		deliver = func() { s.due(m) }
@@ -536,15 +536,15 @@ func (s *system) send(m model.Message, repeated bool) {
 	s.post(fmt.Sprintf("%T", m), at, deliver)
 }
 
-func (s *system) noteDispatched(job model.Step, timeout time.Duration, repeated bool) {
+func (s *system) noteDispatched(job string, step model.Step, timeout time.Duration, repeated bool) {
 	if s.batch.Status.Terminal() {
-		s.fail("job %s is dispatched for a batch that is %s", job.JobID, s.batch.Status)
+		s.fail("job %s is dispatched for a batch that is %s", job, s.batch.Status)
 	}
-	if s.jobs[job.JobID] != repeated || job.JobID == "" {
-		s.fail("job id %q: used before: %t, repeated: %t", job.JobID, s.jobs[job.JobID], repeated)
+	if s.jobs[job] != repeated || job == "" {
+		s.fail("job id %q: used before: %t, repeated: %t", job, s.jobs[job], repeated)
 	}
-	s.jobs[job.JobID] = true
-	s.expiry[job.JobID], s.decided[job.JobID] = job.VisibleAt().Add(timeout), *job.DispatchedAt
+	s.jobs[job] = true
+	s.expiry[job], s.decided[job] = step.VisibleAt().Add(timeout), *step.DispatchedAt
 }
 
 // definition is the one of a run's step.
@@ -670,7 +670,7 @@ func (s *system) begin(at place, step int, job string, refuses bool) bool {
 	if at.member == 0 {
 		f.member = -at.phase
 	}
-	waits := of.AwaitsJob(job)
+	waits := run.AwaitsJob(step, job)
 	if waits {
 		f.expires = of.VisibleAt().Add(s.definition(&run, step).Timeout)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -149,3 +150,34 @@ func (r *Run) Clone() *Run {
 
 // StepID is the execution id of the run's step at index.
 func (r *Run) StepID(index int) int64 { return StepID(r.Phase, r.Member, index) }
+
+// JobID is the id of the last job of the run's step at index; empty if it has none.
+func (r *Run) JobID(index int) string {
+	job := r.Steps[index].Job
+	if job == "" || strings.HasPrefix(job, r.jobKind()) {
+		return job
+	}
+	return r.jobPrefix(index) + job
+}
+
+func (r *Run) jobKind() string {
+	if r.Kind == KindInit {
+		return "init-"
+	}
+	return "step-"
+}
+
+func (r *Run) jobPrefix(index int) string {
+	return r.jobKind() + strconv.FormatInt(r.StepID(index), 10) + "-"
+}
+
+// ShortJobID returns a job id without what all jobs of the run's step at index have in common, as it is
+// stored. It returns the id of another step's job whole: in another version a step may have another place.
+func (r *Run) ShortJobID(index int, jobID string) string {
+	return strings.TrimPrefix(jobID, r.jobPrefix(index))
+}
+
+// AwaitsJob reports whether the run's step at index waits for the result of a job.
+func (r *Run) AwaitsJob(index int, jobID string) bool {
+	return r.Steps[index].JobInFlight() && r.JobID(index) == jobID
+}

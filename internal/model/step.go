@@ -22,7 +22,7 @@ type Step struct {
 	Function      string          `json:"function,omitempty"` // the resolved name, if the definition has a template
 	Params        json.RawMessage `json:"params,omitempty"`
 	Status        StepStatus      `json:"status"`
-	JobID         string          `json:"jobId,omitempty"`
+	Job           string          `json:"jobId,omitempty"` // of its last job, as Run.ShortJobID has it; see Run.JobID
 	Result        json.RawMessage `json:"result,omitempty"`
 	Error         string          `json:"error,omitempty"`
 	DispatchedAt  *time.Time      `json:"dispatchedAt,omitempty"` // when its last job was decided on
@@ -62,9 +62,6 @@ func (s *Step) VisibleAt() time.Time {
 	}
 	return *s.DispatchedAt
 }
-
-// AwaitsJob reports whether the step waits for the result of a job.
-func (s *Step) AwaitsJob(jobID string) bool { return s.JobInFlight() && s.JobID == jobID }
 
 // Abandoned is a job that was given up before its result came, and the result if
 // it came after all.

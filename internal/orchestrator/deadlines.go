@@ -51,10 +51,10 @@ func (o *Orchestrator) onDeadlineCheck(ctx context.Context, c message.DeadlineCh
 // deadlineEvent returns the event of a deadline with the outlook of its job.
 func (o *Orchestrator) deadlineEvent(ctx context.Context, s *applier.Snapshot, run *model.Run, index int, jobID string) (model.DeadlineDue, error) {
 	e := model.DeadlineDue{Step: index, JobID: jobID}
-	step := run.Steps[index]
-	if !step.AwaitsJob(jobID) {
+	if !run.AwaitsJob(index, jobID) {
 		return e, nil
 	}
+	step := run.Steps[index]
 	definition, err := s.Definition(run, index)
 	if err != nil {
 		return e, err

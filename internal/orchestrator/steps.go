@@ -53,7 +53,7 @@ func (o *Orchestrator) decisionOnResult(ctx context.Context, r message.Result) (
 
 // noteAnswer records the answer of a worker after the decision on its result.
 func (o *Orchestrator) noteAnswer(ctx context.Context, d *resultDecision) {
-	if d.result.JobID == d.step.JobID { // not the result of an earlier job
+	if d.result.JobID == d.jobID { // not the result of an earlier job
 		o.workers.RecordAnswer(ctx, d.worker, d.step.DispatchedAt, d.result.Timestamp)
 	}
 }
@@ -97,6 +97,7 @@ type stepDecision struct {
 
 	// Set by the command:
 	step   model.Step // as it was before the decision
+	jobID  string     // of its last job
 	worker string
 }
 
@@ -116,7 +117,7 @@ func (o *Orchestrator) prepare(ctx context.Context, d *stepDecision, batch int, 
 		if err != nil {
 			return nil, err
 		}
-		d.step, d.worker = run.Steps[index], definition.WorkerID
+		d.step, d.jobID, d.worker = run.Steps[index], run.JobID(index), definition.WorkerID
 		e, err := o.sealer.Hide(ctx, run, event(index))
 		if err != nil {
 			return nil, err

@@ -31,7 +31,7 @@ func (s *Sealer) Hide(ctx context.Context, run *model.Run, e model.RunEvent) (mo
 		if h.lost != nil {
 			return h.withhold(e), nil
 		}
-		e.Result, err = h.hideResult(ctx, e.Result, e.OK && run.Steps[e.Step].JobID == e.JobID)
+		e.Result, err = h.hideResult(ctx, e.Result, e.OK && run.JobID(e.Step) == e.JobID)
 		e.Error = h.scrubText(e.Error) // after hideResult, which adds the secrets of the result
 		return e, err
 	case model.StepResolved:

@@ -34,7 +34,7 @@ func (r *Registry) Outlook(ctx context.Context, run *model.Run, index int, defin
 	if err != nil {
 		return JobOutlook{}, err
 	}
-	job := message.Job{JobID: step.JobID, BatchID: run.Batch}
+	job := message.Job{JobID: run.JobID(index), BatchID: run.Batch}
 	outlook := worker.outlook(id, dispatchedJob{job.ID(), step.VisibleAt(), definition.Timeout, step.QueuedUntil != nil}, r.now().UTC(), r.startup)
 	if outlook.unseen {
 		if missing := r.missingSubscription(ctx, id); missing != "" {

@@ -24,7 +24,7 @@ func (w *world) checkBegin(e execution, late bool) {
 		return
 	}
 	run, index, _ := w.run(e.job.BatchID, e.job.CorrelationData.StepExecutionID)
-	if s := run.Steps[index]; s.AwaitsJob(e.job.IDInBatch()) && w.clock.Before(s.VisibleAt()) {
+	if s := run.Steps[index]; run.AwaitsJob(index, e.job.IDInBatch()) && w.clock.Before(s.VisibleAt()) {
 		w.problem("job %s begins before its time", name)
 	}
 	if w.paused[e.job.BatchID] && !late && w.isPaused(e.job.BatchID) {
@@ -218,7 +218,7 @@ func (b *stored) checkEnd(w *world) {
 // checkAnswer checks the end of a step against what the worker answered last.
 func (w *world) checkAnswer(run *model.Run, index int) {
 	s := run.Steps[index]
-	ok, answered := w.ended[message.Job{JobID: s.JobID, BatchID: run.Batch}.ID()]
+	ok, answered := w.ended[message.Job{JobID: run.JobID(index), BatchID: run.Batch}.ID()]
 	switch {
 	case s.Status == model.StepSucceeded && !ok:
 		w.problem("step %d of member %d succeeded; its worker answered: %v, with success: %v", index, run.Member, answered, ok)

@@ -64,7 +64,7 @@ func Unfinished(run *model.Run) (problems []string) {
 
 // AwaitsJob reports whether a step of a run waits for the result of a job.
 func AwaitsJob(run *model.Run, step int, jobID string) bool {
-	return step < len(run.Steps) && run.Steps[step].AwaitsJob(jobID)
+	return step < len(run.Steps) && run.AwaitsJob(step, jobID)
 }
 
 // Undoes reports whether a step of a run is a rollback or removal step. Such steps run in a

@@ -47,7 +47,7 @@ func jobDeadline(s model.Step, d runbook.Step) time.Time {
 // abandonJob notes that the job of the step at index is no longer waited for.
 func (t *transition) abandonJob(index int) {
 	s := &t.run.Steps[index]
-	s.Abandoned = append(s.Abandoned, model.Abandoned{JobID: s.JobID, At: t.now, Until: jobEnd(*s, t.definitions[index])})
+	s.Abandoned = append(s.Abandoned, model.Abandoned{JobID: t.run.JobID(index), At: t.now, Until: jobEnd(*s, t.definitions[index])})
 	s.Refused, s.PollAt, s.PollSent = nil, nil, false
 }
 
@@ -55,11 +55,11 @@ func (t *transition) abandonJob(index int) {
 // wait for its worker is put off: the worker will answer that the job expired, and the step
 // is dispatched again. A run that is being cancelled dispatches nothing again and does not wait for that.
 func (t *transition) onDeadline(e model.DeadlineDue) (model.Decision, error) {
-	id := "deadline:" + e.JobID
+	id := jobEvent("deadline", t.run, e.Step, e.JobID)
 	if id == t.run.LastEvent {
 		return t.repeat(), nil
 	}
-	if !inHand(t.run, e.Step) || !t.step().AwaitsJob(e.JobID) {
+	if !inHand(t.run, e.Step) || !t.run.AwaitsJob(e.Step, e.JobID) {
 		return model.Decision{Stale: true}, nil
 	}
 	step := t.step()

@@ -51,14 +51,14 @@ func TestDeadlineOutcome(t *testing.T) {
 		mode  model.DispatchMode
 		want  result
 	}{
-		"another job":                         {after: end, event: model.DeadlineDue{JobID: "step-1-attempt-0"}, want: stale},
-		"another step":                        {after: end, event: model.DeadlineDue{JobID: "step-1-attempt-1", Step: 1}, want: stale},
-		"before its time":                     {after: end - time.Second, event: model.DeadlineDue{JobID: "step-1-attempt-1"}, want: early},
-		"the job is lost":                     {after: end, event: model.DeadlineDue{JobID: "step-1-attempt-1"}, want: retried},
-		"the job is queued":                   {after: end, event: model.DeadlineDue{JobID: "step-1-attempt-1", Queued: true}, want: putOff},
-		"the worker is silent":                {after: end, event: model.DeadlineDue{JobID: "step-1-attempt-1", Silent: true}, want: putOff},
-		"queued, but the batch was paused":    {after: end, event: model.DeadlineDue{JobID: "step-1-attempt-1", Queued: true}, mode: model.Paused, want: putOff},
-		"queued, but the batch was cancelled": {after: end, event: model.DeadlineDue{JobID: "step-1-attempt-1", Queued: true}, mode: model.Cancelled, want: cancelled},
+		"another job":                         {after: end, event: model.DeadlineDue{JobID: "step-10000003000-attempt-0"}, want: stale},
+		"another step":                        {after: end, event: model.DeadlineDue{JobID: "step-10000003000-attempt-1", Step: 1}, want: stale},
+		"before its time":                     {after: end - time.Second, event: model.DeadlineDue{JobID: "step-10000003000-attempt-1"}, want: early},
+		"the job is lost":                     {after: end, event: model.DeadlineDue{JobID: "step-10000003000-attempt-1"}, want: retried},
+		"the job is queued":                   {after: end, event: model.DeadlineDue{JobID: "step-10000003000-attempt-1", Queued: true}, want: putOff},
+		"the worker is silent":                {after: end, event: model.DeadlineDue{JobID: "step-10000003000-attempt-1", Silent: true}, want: putOff},
+		"queued, but the batch was paused":    {after: end, event: model.DeadlineDue{JobID: "step-10000003000-attempt-1", Queued: true}, mode: model.Paused, want: putOff},
+		"queued, but the batch was cancelled": {after: end, event: model.DeadlineDue{JobID: "step-10000003000-attempt-1", Queued: true}, mode: model.Cancelled, want: cancelled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -85,7 +85,7 @@ func TestDeadlineOutcome(t *testing.T) {
 			if got != tt.want {
 				t.Fatalf("%s, want %s", got, tt.want)
 			}
-			if got == retried && (step.RetryCount != 1 || len(step.Abandoned) != 1 || step.Abandoned[0].JobID != "step-1-attempt-1") {
+			if got == retried && (step.RetryCount != 1 || len(step.Abandoned) != 1 || step.Abandoned[0].JobID != "step-10000003000-attempt-1") {
 				t.Errorf("the lost job is not given up: %+v", step)
 			}
 		})

@@ -65,14 +65,10 @@ func (t *transition) markDispatched(attempt string) {
 // newJob gives the step in hand a job under an id of its own.
 func (t *transition) newJob(attempt string) {
 	step := t.step()
-	kind := "step"
-	if t.run.Kind == model.KindInit {
-		kind = "init"
-	}
 	step.DispatchedAt, step.QueuedUntil, step.SilentAt, step.Refused = &t.now, nil, nil, nil
-	step.JobID = fmt.Sprintf("%s-%d-%s", kind, t.run.StepID(t.run.Current), attempt)
+	step.Job = attempt
 	if n := t.run.Switches; n > 0 { // the steps of the version before had jobs under the same ids
-		step.JobID += fmt.Sprintf("-switch-%d", n)
+		step.Job += fmt.Sprintf("-switch-%d", n)
 	}
 }
 

@@ -36,8 +36,8 @@ func TestAttemptCounting(t *testing.T) {
 	run.Steps[0] = model.Step{Status: model.StepPending}
 	rb, now := oneStep(t), noon
 	result := func(change func(*model.StepResult)) func(model.Step) model.RunEvent {
-		return func(s model.Step) model.RunEvent {
-			e := model.StepResult{JobID: s.JobID, Error: "busy"}
+		return func(model.Step) model.RunEvent {
+			e := model.StepResult{JobID: run.JobID(0), Error: "busy"}
 			change(&e)
 			return e
 		}
@@ -80,8 +80,8 @@ func TestAttemptCounting(t *testing.T) {
 		if tt.job != "" {
 			job = "step-10000003000-" + tt.job
 		}
-		if step.Status == model.StepDispatched && step.JobID != job || step.Status != model.StepDispatched && job != "" {
-			t.Errorf("%s: step %s with job %q, want %q", tt.name, step.Status, step.JobID, job)
+		if step.Status == model.StepDispatched && run.JobID(0) != job || step.Status != model.StepDispatched && job != "" {
+			t.Errorf("%s: step %s with job %q, want %q", tt.name, step.Status, run.JobID(0), job)
 		}
 	}
 }

@@ -11,11 +11,11 @@ import (
 // not kept: the step has all there is to know of it.
 func (t *transition) noteAttempt(outcome model.StepStatus, reason string) {
 	step := t.step()
-	if step.DispatchedAt == nil || step.JobID == "" || outcome == model.StepSucceeded && len(step.History) == 0 {
+	if step.DispatchedAt == nil || step.Job == "" || outcome == model.StepSucceeded && len(step.History) == 0 {
 		return
 	}
 	a := model.Attempt{
-		JobID: step.JobID, StartedAt: *step.DispatchedAt, EndedAt: t.now, Outcome: outcome, Error: humanize.ClipBytes(reason, model.MaxAttemptError),
+		JobID: t.run.JobID(t.run.Current), StartedAt: *step.DispatchedAt, EndedAt: t.now, Outcome: outcome, Error: humanize.ClipBytes(reason, model.MaxAttemptError),
 	}
 	if p := step.PollStartedAt; p != nil && p.Before(a.StartedAt) {
 		a.StartedAt = *p

@@ -67,7 +67,7 @@ func restartAt(r *model.Run, task string, first int, todo func(step int) bool) {
 			if s.DispatchedAt != nil {
 				s.Round++
 			}
-			s.Status, s.JobID, s.Result, s.Error, s.Resolved = model.StepPending, "", nil, "", nil
+			s.Status, s.Job, s.Result, s.Error, s.Resolved = model.StepPending, "", nil, "", nil
 			s.DispatchedAt, s.CompletedAt, s.RetryAfter, s.Postponed, s.QueuedUntil = nil, nil, nil, false, nil
 			s.PollStartedAt, s.PolledAt, s.RetriesBefore = nil, nil, s.RetryCount
 		}

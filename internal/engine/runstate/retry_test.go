@@ -14,7 +14,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // dispatched.
 func runningStep(step model.Step, d runbook.Step) *transition {
 	sent := noon.Add(-time.Minute)
-	step.Status, step.JobID, step.DispatchedAt = model.StepDispatched, "step-1-attempt-1", &sent
+	step.Status, step.Job, step.DispatchedAt = model.StepDispatched, "attempt-1", &sent
 	d.Name, d.WorkerID, d.Function = "copy", "w1", "Copy"
 	return &transition{
 		rb: &runbook.Runbook{}, definitions: []runbook.Step{d},
@@ -69,8 +69,8 @@ func TestFailureIsRetriedOrFinal(t *testing.T) {
 				}
 				return
 			}
-			if r.run.Status != model.RunRunning || step.Status != model.StepPending || step.JobID != "" || step.RetryAfter == nil || !step.RetryAfter.Equal(noon.Add(tt.wait)) {
-				t.Errorf("run %s, step %s, job %q, retry after %v; want a retry after %s", r.run.Status, step.Status, step.JobID, step.RetryAfter, tt.wait)
+			if r.run.Status != model.RunRunning || step.Status != model.StepPending || step.Job != "" || step.RetryAfter == nil || !step.RetryAfter.Equal(noon.Add(tt.wait)) {
+				t.Errorf("run %s, step %s, job %q, retry after %v; want a retry after %s", r.run.Status, step.Status, step.Job, step.RetryAfter, tt.wait)
 			}
 		})
 	}

@@ -117,6 +117,7 @@ func followVersion(r *model.Run, was, is []runbook.Step, version int, plan retry
 		switch {
 		case !plan.todo[i], at >= 0 && r.Steps[at].Status == model.StepSkipped:
 			steps[i] = r.Steps[at]
+			steps[i].Job = r.ShortJobID(i, r.JobID(at))
 		default:
 			steps[i] = model.Step{Status: model.StepPending}
 			if at >= 0 {

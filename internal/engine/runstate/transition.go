@@ -250,11 +250,11 @@ func matchEvent(run *model.Run, e model.RunEvent, now time.Time) (id string, app
 	case model.RunStarted:
 		return EventStart, run.Status == model.RunWaiting
 	case model.StepResult:
-		id, index = "result:"+e.JobID, e.Step
+		id, index = jobEvent("result", run, e.Step, e.JobID), e.Step
 		if notBegun(e) && e.Redelivered { // the result of an earlier delivery may follow
-			id = "refusal:" + e.JobID
+			id = jobEvent("refusal", run, e.Step, e.JobID)
 		}
-		fits = func(s model.Step) bool { return s.AwaitsJob(e.JobID) }
+		fits = func(model.Step) bool { return run.AwaitsJob(e.Step, e.JobID) }
 	case model.PollDue:
 		id, index = fmt.Sprintf("poll:%d:%d", e.Step, e.Count), e.Step
 		fits = func(s model.Step) bool {
@@ -269,6 +269,11 @@ func matchEvent(run *model.Run, e model.RunEvent, now time.Time) (id string, app
 		}
 	}
 	return id, inHand(run, index) && run.PausedAt == nil && fits(run.Steps[index])
+}
+
+// jobEvent names an event about a job of the step at index.
+func jobEvent(kind string, run *model.Run, index int, jobID string) string {
+	return fmt.Sprintf("%s:%d:%s", kind, index, run.ShortJobID(index, jobID))
 }
 
 // inHand tells whether the step at index is the one that the run is at.
