@@ -1,6 +1,7 @@
 package cosmos
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,20 +19,34 @@ const hybridRow = 0x81
 
 // batchOperation is an operation of a batch as a client sends it.
 type batchOperation struct {
-	OperationType Operation       `json:"operationType"`
-	PartitionKey  *string         `json:"partitionKey"` // in a batch of a range
-	ID            string          `json:"id"`
-	IfMatch       string          `json:"ifMatch"`
-	IfNoneMatch   string          `json:"ifNoneMatch"`
-	ResourceBody  json.RawMessage `json:"resourceBody"`
+	OperationType Operation
+	PartitionKey  *string // in a batch of a range
+	ID            string
+	IfMatch       string
+	IfNoneMatch   string
+	ResourceBody  []byte // valid JSON, or empty
 }
 
 func readBatch(body []byte) (operations []batchOperation, err error) {
 	if len(body) > 0 && body[0] == hybridRow {
 		return nil, errors.New("batches in HybridRow are not supported: the server reads batches in JSON only, use single operations with this client")
 	}
-	if err := json.Unmarshal(body, &operations); err != nil {
-		return nil, fmt.Errorf("the batch is not valid: %w", err)
+	if !json.Valid(body) {
+		var sink any
+		return nil, fmt.Errorf("the batch is not valid: %w", json.Unmarshal(body, &sink))
+	}
+	if trimmed := bytes.TrimSpace(body); trimmed[0] != '[' {
+		return nil, errors.New("the batch is not valid: it is not an array")
+	}
+	document.EachElement(body, func(value []byte) {
+		o, wrong := readOperation(value)
+		if wrong != nil && err == nil {
+			err = fmt.Errorf("the batch is not valid: operation %d: %w", len(operations), wrong)
+		}
+		operations = append(operations, o)
+	})
+	if err != nil {
+		return nil, err
 	}
 	if len(operations) == 0 || len(operations) > maxBatch {
 		return nil, fmt.Errorf("a batch has 1 to %d operations, not %d", maxBatch, len(operations))
@@ -46,12 +61,40 @@ func readBatch(body []byte) (operations []batchOperation, err error) {
 	return operations, nil
 }
 
+// readOperation reads an operation, which is valid JSON. The body stays part of the request.
+func readOperation(value []byte) (o batchOperation, err error) {
+	if value[0] != '{' {
+		return o, errors.New("it is not an object")
+	}
+	document.EachNamed(value, func(name, value []byte) bool {
+		switch string(name) {
+		case "operationType":
+			err = json.Unmarshal(value, &o.OperationType)
+		case "partitionKey":
+			err = json.Unmarshal(value, &o.PartitionKey)
+		case "id":
+			err = json.Unmarshal(value, &o.ID)
+		case "ifMatch":
+			err = json.Unmarshal(value, &o.IfMatch)
+		case "ifNoneMatch":
+			err = json.Unmarshal(value, &o.IfNoneMatch)
+		case "resourceBody":
+			o.ResourceBody = value
+		}
+		return err == nil
+	})
+	return o, err
+}
+
 // writeOf makes the write of a batch's operation, or the outcome of an invalid one.
 func (o batchOperation) writeOf(c *container, pk string) (write, outcome) {
 	w := write{op: o.OperationType, c: c, pk: pk, id: o.ID, ifMatch: o.IfMatch}
 	switch w.op {
 	case Create, Upsert, Replace:
-		in, refused := readFor(c, o.ResourceBody, pk, o.ID)
+		if err := document.CheckValue(o.ResourceBody); err != nil {
+			return w, failure(http.StatusBadRequest, err.Error())
+		}
+		in, refused := readChecked(c, bytes.Clone(o.ResourceBody), pk, o.ID) // the item may be kept longer than the request
 		if !refused.ok() {
 			return w, refused
 		}

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+
+	"github.com/matoolkit/matoolkit/local/cosmos/document"
 )
 
 func newActivityID() string { return uuid.NewString() }
@@ -162,6 +164,14 @@ func unsupportedHeader(r *http.Request, op Operation) string {
 
 // readFor reads a document of a request that names a partition key and maybe an id.
 func readFor(c *container, body []byte, pk, id string) (incoming, outcome) {
+	if err := document.Check(body); err != nil {
+		return incoming{}, failure(http.StatusBadRequest, err.Error())
+	}
+	return readChecked(c, body, pk, id)
+}
+
+// readChecked is readFor for a document that was checked.
+func readChecked(c *container, body []byte, pk, id string) (incoming, outcome) {
 	in, err := readDocument(c, body)
 	switch {
 	case err != nil:

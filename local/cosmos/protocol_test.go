@@ -337,6 +337,33 @@ func TestBatchesOfOtherClients(t *testing.T) {
 	c.docs(operations, append(bulk, "x-ms-cosmos-batch-atomic", "True")...).want(t, 400, "", "one partition")
 }
 
+func TestBatchThatIsNotValidIsRefused(t *testing.T) {
+	t.Parallel()
+	c := newRawClient(t)
+	c.withContainer(hashV2, threeDocs...)
+	batch := []string{"x-ms-cosmos-is-batch-request", "True", "x-ms-cosmos-batch-atomic", "True", "x-ms-documentdb-partitionkey", `["p1"]`}
+	for body, want := range map[string]string{
+		``:                                      "the batch is not valid",
+		`[{"operationType":"Read"},`:            "the batch is not valid",
+		` {"operationType":"Read"}`:             "it is not an array",
+		` [ ] `:                                 "1 to 100 operations, not 0",
+		`[{"operationType":"Read"}, 1]`:         "operation 1: it is not an object",
+		`[{"operationType":"Read","id":7}]`:     "operation 0: ",
+		`[{"operationType":"Rename","id":"a"}]`: `the type \"Rename\"`,
+	} {
+		c.docs(body, batch...).want(t, 400, "", want)
+	}
+	for body, want := range map[string]string{
+		`[{"operationType":"Upsert","resourceBody":["a"]}]`:                                 "not a JSON object",
+		`[{"operationType":"Upsert"}]`:                                                      "not a JSON object",
+		"[{\"operationType\":\"Upsert\",\"resourceBody\":{\"id\":\"\xff\",\"pk\":\"p1\"}}]": "not valid UTF-8",
+		`[{"operationType":"Upsert","resourceBody":{"id":"x","pk":"p1","n":1e999}}]`:        "double",
+	} {
+		c.docs(body, batch...).want(t, 207, "", want)
+	}
+	c.docs(` [ {"resourceBody" : {"id":"x","pk":"p1"} , "operationType" : "\u0055psert"} ] `, batch...).want(t, 200, "", "201")
+}
+
 func TestUnsupportedRequestsNameTheCause(t *testing.T) {
 	t.Parallel()
 	c := newRawClient(t)

@@ -33,7 +33,19 @@ func Check(doc []byte) error {
 		var sink any
 		return fmt.Errorf("the document is not valid JSON: %w", json.Unmarshal(doc, &sink))
 	}
-	if i := skipSpace(doc, 0); doc[i] != '{' {
+	return checkObject(doc)
+}
+
+// CheckValue is Check for a value that was found in valid JSON.
+func CheckValue(value []byte) error {
+	if !utf8.Valid(value) {
+		return errors.New("the document is not valid UTF-8")
+	}
+	return checkObject(value)
+}
+
+func checkObject(doc []byte) error {
+	if i := skipSpace(doc, 0); i == len(doc) || doc[i] != '{' {
 		return ErrNotAnObject
 	}
 	return checkLimits(doc)
