@@ -83,7 +83,7 @@ func (o operation) route(method, path string) (route, error) {
 	for status := range o.Responses {
 		if status < "300" {
 			success = append(success, status)
-		} else if status != "default" {
+		} else if status >= "400" && status != "default" {
 			problems = append(problems, status)
 		}
 	}

@@ -263,7 +263,7 @@ func TestRefusedRequests(t *testing.T) {
 		{"runbook name too long", get("/api/runbooks/" + long), 404, "not_found", "at most 100 bytes"},
 		{"runbook name not UTF-8", get("/api/runbooks/%ff"), 404, "not_found", ""},
 		{"unknown parameter", get("/api/batches?stauts=active"), 400, "invalid", `unknown query parameter "stauts"; this route has status, runbook`},
-		{"parameter where none belongs", get("/api/batches/7?limit=1"), 400, "invalid", "this route has none"},
+		{"parameter where none belongs", get("/api/batches/42/phases?limit=1"), 400, "invalid", "this route has none"},
 		{"parameter on a write", request{"POST", "/api/batches/7/advance?force=1", "admin", "", ""}, 400, "invalid", "force"},
 		{"parameter on health", get("/api/health?x=1"), 400, "invalid", ""},
 		{"parameter twice", get("/api/batches?limit=1&limit=2"), 400, "invalid", "2 times"},

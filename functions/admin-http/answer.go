@@ -27,6 +27,9 @@ func write(c *gin.Context, status int, view any) {
 		fail(c, err)
 		return
 	}
+	if tag := etagOf(c, ""); tag != "" && c.Writer.Header().Get("ETag") == "" {
+		c.Header("ETag", tag)
+	}
 	c.Data(status, "application/json; charset=utf-8", body)
 }
 

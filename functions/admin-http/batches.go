@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -147,8 +148,20 @@ func (a *server) getBatch(c *gin.Context) {
 	if !ok {
 		return
 	}
+	include, ok := included(c, api.BatchFields)
+	if !ok {
+		return
+	}
 	view, err := a.Batches.Batch(c.Request.Context(), id)
 	forCaller(c, view.Actions)
+	if err == nil && slices.Contains(include, "phases") { // after the batch: if it has ended, they have
+		var phases api.Page[api.Phase]
+		phases, err = a.Batches.Phases(c.Request.Context(), id)
+		view.Phases = phases.Items
+		for i := range view.Phases {
+			forCaller(c, view.Phases[i].Actions)
+		}
+	}
 	tagged(c, view, view.ETag, err)
 }
 
@@ -191,8 +204,28 @@ func (a *server) listSteps(c *gin.Context) {
 			return
 		}
 	}
+	include, ok := included(c, api.StepFields)
+	if !ok {
+		return
+	}
 	p, err := a.Steps.Steps(c.Request.Context(), callerOf(c), id, o)
+	for i := range p.Items {
+		shorten(&p.Items[i], include)
+	}
 	page(c, p, err)
+}
+
+// shorten leaves out the fields of a step that can be large, unless they are included.
+func shorten(s *api.Step, include []string) {
+	if !slices.Contains(include, "params") {
+		s.Params = nil
+	}
+	if !slices.Contains(include, "result") {
+		s.Result = nil
+		for i := range s.Late {
+			s.Late[i].Result = nil
+		}
+	}
 }
 
 func (a *server) getStep(c *gin.Context) {

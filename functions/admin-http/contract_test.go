@@ -234,6 +234,12 @@ func (c *contract) hold(s *sent) error {
 			return fmt.Errorf("Retry-After is %q", after)
 		}
 	}
+	if s.status == http.StatusNotModified {
+		if len(s.answer) > 0 || s.header.Get("ETag") == "" {
+			return fmt.Errorf("304 has the ETag %q and a body of %d bytes", s.header.Get("ETag"), len(s.answer))
+		}
+		return nil
+	}
 	media, _, err := mime.ParseMediaType(s.header.Get("Content-Type"))
 	if err != nil || described.Value.Content[media] == nil {
 		return fmt.Errorf("the content type %q is not described", s.header.Get("Content-Type"))

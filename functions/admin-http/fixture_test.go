@@ -32,6 +32,7 @@ type recorder struct {
 	err    error
 	health api.Health
 	panics bool
+	marks  map[int]string // the change marks of batches
 
 	early, late error        // of a report: before its first byte, and after it
 	by          audit.Caller // of the last request with an idempotency key
@@ -176,6 +177,10 @@ func (r fakeMembers) Find(_ context.Context, by audit.Caller, text string, o api
 
 func (r fakeMembers) Members(_ context.Context, by audit.Caller, id int, o api.ListOptions) (api.Page[api.Member], error) {
 	return api.Page[api.Member]{}, r.note("Members %s %d %s", by.Name, id, shown(o))
+}
+
+func (r fakeBatches) ChangeMark(_ context.Context, id int) (string, error) {
+	return r.marks[id], nil
 }
 
 func (r fakeBatches) Phases(_ context.Context, id int) (api.Page[api.Phase], error) {

@@ -91,6 +91,23 @@ func options[S ~string](c *gin.Context, statuses []S) (api.ListOptions, bool) {
 	return o, true
 }
 
+// included reads the query parameter include: names with commas, of those that the route has. It answers
+// and returns false when it has another.
+func included(c *gin.Context, all []string) ([]string, bool) {
+	text := c.MustGet(keyQuery).(url.Values).Get("include")
+	if text == "" {
+		return nil, true
+	}
+	names := strings.Split(text, ",")
+	for _, name := range names {
+		if !slices.Contains(all, name) {
+			invalid(c, "invalid query parameter include %q: use %s", clip(text), strings.Join(all, ","))
+			return nil, false
+		}
+	}
+	return names, true
+}
+
 // lower lets words be written in any case. A letter outside of ASCII stays as it is: some,
 // such as the dotted capital I, have one of the words' letters for their small one.
 func lower(s string) string {

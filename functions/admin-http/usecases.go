@@ -80,6 +80,7 @@ type Batches interface {
 	Batch(ctx context.Context, id int) (api.Batch, error)
 	UpdateBatch(ctx context.Context, by audit.Caller, batch int, d api.BatchDetails, why string, tags ...string) (api.Batch, error)
 	Phases(ctx context.Context, id int) (api.Page[api.Phase], error)
+	ChangeMark(ctx context.Context, batch int) (string, error)
 	Advance(ctx context.Context, by audit.Caller, id int, phase string, tags ...string) (api.AdvanceResult, error)
 	Cancel(ctx context.Context, by audit.Caller, batch int, why string) (api.Batch, error)
 	Pause(ctx context.Context, by audit.Caller, batch int, why string) (api.Batch, error)

@@ -69,14 +69,14 @@ func runbookVersion(c *gin.Context) (name string, version int, ok bool) {
 // tagged answers as respond does, with the ETag that the view has.
 func tagged[V any](c *gin.Context, view V, tag string, err error) {
 	if err == nil {
-		c.Header("ETag", `"`+tag+`"`)
+		c.Header("ETag", etagOf(c, tag))
 	}
 	respond(c, view, err)
 }
 
 // ifMatch reads what the header If-Match asks for (RFC 9110, section 13.1.1): the tags
-// without their quotes, none where it is absent or *. A weak tag matches nothing, so it
-// stays as it is. It answers and returns false when the header is malformed.
+// without their quotes and change marks, none where it is absent or *. A weak tag matches
+// nothing, so it stays as it is. It answers and returns false when the header is malformed.
 func ifMatch(c *gin.Context) ([]string, bool) {
 	header := strings.TrimSpace(strings.Join(c.Request.Header.Values("If-Match"), ","))
 	if header == "" || header == "*" {
@@ -91,6 +91,7 @@ func ifMatch(c *gin.Context) ([]string, bool) {
 			invalid(c, `invalid header If-Match %q: use quoted ETags, for example If-Match: "abc"`, clip(header))
 			return nil, false
 		}
+		strong, _, _ = strings.Cut(strong, ".")
 		if strings.HasPrefix(one, "W/") {
 			strong = one
 		}

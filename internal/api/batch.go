@@ -24,6 +24,7 @@ type Batch struct {
 	CurrentPhase      string              `json:"currentPhase,omitempty"`
 	RemovedCount      int                 `json:"removedCount,omitempty"` // of the members
 	MemberCount       int                 `json:"memberCount"`
+	Phases            []Phase             `json:"phases,omitempty"`      // if they were asked for
 	ActiveCount       int                 `json:"activeCount"`           // of the members: neither removed nor failed
 	FailedCount       int                 `json:"failedCount,omitempty"` // of the members, in phases that have ended
 	Error             string              `json:"error,omitempty"`

@@ -12,6 +12,7 @@ type ListOptions struct {
 	MemberRef    string // of a client, in place of Member: the key or the number of a member
 	Topic        string // unprocessable messages only
 	Sort         string // one of the list's SortFields, with - in front for descending; empty for its default order
+	Include      string // steps only: fields that a list otherwise leaves out, of StepFields, with commas
 	Search       string // only items whose name has this prefix, case-sensitive: a batch's runbook, a member's key, a runbook
 }
 
@@ -22,6 +23,12 @@ func (o ListOptions) PageSize() int {
 	}
 	return min(o.Limit, 1000)
 }
+
+// What a GET has only if its parameter include names it.
+var (
+	StepFields  = []string{"params", "result"} // of the steps of a list
+	BatchFields = []string{"phases"}
+)
 
 // SortFields are the fields that a list can be sorted by, as its items name them.
 type SortFields struct {

@@ -29,16 +29,18 @@ const (
 // call is one request. A repeatable one does no harm when the API carries it out
 // twice.
 type call struct {
-	method     string
-	path       []string // segments after /api, not yet escaped
-	query      url.Values
-	media      string // of body
-	ifMatch    string // the ETag that what is changed must still be at; empty for any
-	key        string // what the request is called, by which the API carries it out once; empty for none
-	body       []byte
-	repeatable bool
-	within     time.Duration // attemptTime when 0
-	into       *stream       // where a good answer goes; nil keeps it in memory
+	method      string
+	path        []string // segments after /api, not yet escaped
+	query       url.Values
+	media       string // of body
+	ifMatch     string // the ETag that what is changed must still be at; empty for any
+	ifNoneMatch string // the ETag of the answer that the caller has; empty for none
+	key         string // what the request is called, by which the API carries it out once; empty for none
+	body        []byte
+	repeatable  bool
+	within      time.Duration // attemptTime when 0
+	tag         *string       // gets the ETag of the answer; nil for none
+	into        *stream       // where a good answer goes; nil keeps it in memory
 }
 
 // once is a call that is called by a new key, so that the API carries it out once
@@ -86,6 +88,9 @@ func (c *Client) once(ctx context.Context, k call) (body []byte, media string, a
 	if k.key != "" {
 		r.Header.Set("Idempotency-Key", k.key)
 	}
+	if k.ifNoneMatch != "" {
+		r.Header.Set("If-None-Match", k.ifNoneMatch)
+	}
 	if k.ifMatch != "" {
 		r.Header.Set("If-Match", `"`+k.ifMatch+`"`)
 	}
@@ -110,6 +115,12 @@ func (c *Client) once(ctx context.Context, k call) (body []byte, media string, a
 	}
 	if len(data) > maxAnswer {
 		return nil, "", 0, &Error{Status: answer.StatusCode, Code: CodeNotTheAPI, Detail: fmt.Sprintf("%s answered with more than %d bytes", c.base, maxAnswer)}
+	}
+	if answer.StatusCode == http.StatusNotModified && k.ifNoneMatch != "" {
+		return nil, "", 0, errNotModified
+	}
+	if k.tag != nil {
+		*k.tag = answer.Header.Get("ETag")
 	}
 	if answer.StatusCode < 200 || answer.StatusCode > 299 {
 		seconds, _ := strconv.Atoi(answer.Header.Get("Retry-After"))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -114,6 +115,21 @@ func (c *Client) Batch(ctx context.Context, id int) (api.Batch, error) {
 	return ask[api.Batch](ctx, c, get("batches", strconv.Itoa(id)))
 }
 
+// errNotModified: the caller has the answer already.
+var errNotModified = errors.New("not modified")
+
+// Follow gets a batch with its phases unless nothing of it has changed since the read that gave the tag
+// seen; empty for the first read. It returns the tag of this read, and whether something has changed.
+func (c *Client) Follow(ctx context.Context, id int, seen string) (b api.Batch, tag string, changed bool, err error) {
+	k := get("batches", strconv.Itoa(id))
+	k.query, k.ifNoneMatch, k.tag = url.Values{"include": {"phases"}}, seen, &tag
+	b, err = ask[api.Batch](ctx, c, k)
+	if errors.Is(err, errNotModified) {
+		return api.Batch{}, seen, false, nil
+	}
+	return b, tag, true, err
+}
+
 // Members lists the members of a batch.
 func (c *Client) Members(ctx context.Context, id int, o api.ListOptions) (api.Page[api.Member], error) {
 	return list[api.Member](ctx, c, o, "batches", strconv.Itoa(id), "members")
@@ -201,7 +217,7 @@ func listQuery(o api.ListOptions) url.Values {
 	query := url.Values{}
 	for name, value := range map[string]string{
 		"continuationToken": o.Continuation, "status": o.Status, "sort": o.Sort, "search": o.Search, "runbook": o.Runbook, "name": o.Name, "owner": o.Owner, "phase": o.Phase,
-		"limit": positive(o.Limit), "member": cmp.Or(o.MemberRef, positive(o.Member)), "topic": o.Topic,
+		"limit": positive(o.Limit), "member": cmp.Or(o.MemberRef, positive(o.Member)), "topic": o.Topic, "include": o.Include,
 	} {
 		if value != "" {
 			query.Set(name, value)

@@ -477,7 +477,7 @@ func TestWatchShowsASchedule(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, d := range pauses {
-		if d != 500*time.Millisecond {
+		if d != time.Second {
 			t.Errorf("after look %d, at which something has changed, it waits %s", i, d)
 		}
 	}

@@ -44,7 +44,7 @@ type look struct {
 
 func (s *script) now() look { return s.looks[min(s.at, len(s.looks)-1)] }
 
-func (s *script) Batch(context.Context, int) (api.Batch, error) {
+func (s *script) Follow(context.Context, int, string) (api.Batch, string, bool, error) {
 	s.calls++
 	l := s.now()
 	b := api.Batch{ID: 42, RunbookName: "moves", Status: l.status, CurrentPhase: l.current, IsManual: true}
@@ -58,11 +58,8 @@ func (s *script) Batch(context.Context, int) (api.Batch, error) {
 			change(&b)
 		}
 	}
-	return b, l.err
-}
-
-func (s *script) Phases(context.Context, int) (api.Page[api.Phase], error) {
-	return api.Page[api.Phase]{Items: s.now().phases}, s.now().err
+	b.Phases = l.phases
+	return b, "", true, l.err
 }
 
 var start = time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)
@@ -130,7 +127,7 @@ func TestWatchGoesOnToTheEndOfTheBatch(t *testing.T) {
 		t.Errorf("%+v, %v", last, err)
 	}
 	const ms = time.Millisecond
-	want := []time.Duration{500 * ms, 500 * ms, 500 * ms, 500 * ms, 2000 * ms, 2000 * ms, 500 * ms, 500 * ms, 750 * ms, 1125 * ms, 500 * ms}
+	want := []time.Duration{1000 * ms, 1000 * ms, 1000 * ms, 1000 * ms, 4000 * ms, 4000 * ms, 1000 * ms, 1000 * ms, 1500 * ms, 2250 * ms, 1000 * ms}
 	if !reflect.DeepEqual(pauses, want) {
 		t.Errorf("pauses %v, want %v", pauses, want)
 	}
@@ -181,7 +178,10 @@ func TestWatchUntilIdleEndsWhenAStopWhenPauses(t *testing.T) {
 	}
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		var answer any = last.Batch
+		batch, running := last.Batch, last.Phases[0]
+		running.Kind = "phase"
+		batch.Phases = []api.Phase{running}
+		var answer any = batch
 		switch {
 		case r.Method == http.MethodPost:
 			answer = api.AdvanceResult{Batch: last.Batch, Advanced: "prepare", Repeated: true, Phase: last.Phases[0], NextPhase: "cut over"}

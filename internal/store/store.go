@@ -56,6 +56,7 @@ type Store interface {
 	Members
 	Runs
 	Shards
+	ChangeMarks
 	Runbooks
 	Workers
 	Audit

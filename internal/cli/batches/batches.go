@@ -249,6 +249,9 @@ the job; heartbeats come every 30 seconds. Between two polls a step is polling.
 			if err != nil {
 				return err
 			}
+			if c.Structured() {
+				o.Include = strings.Join(api.StepFields, ",")
+			}
 			page, err := command.Collect(cmd.Context(), p, o, command.PerBatch(id, s.Client.Steps))
 			if err != nil {
 				return err

@@ -15,10 +15,10 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
-// Source reads a batch and its phases; *apiclient.Client implements it.
+// Source reads a batch with its phases, unless it has not changed since the read with the tag seen;
+// *apiclient.Client implements it.
 type Source interface {
-	Batch(ctx context.Context, id int) (api.Batch, error)
-	Phases(ctx context.Context, id int) (api.Page[api.Phase], error)
+	Follow(ctx context.Context, id int, seen string) (b api.Batch, tag string, changed bool, err error)
 }
 
 // WatchOptions sets the end and the interval of a watch. Zero values are the defaults.
@@ -26,8 +26,8 @@ type WatchOptions struct {
 	// UntilIdle ends the watch when the last phase has ended or its stop_when has paused the
 	// batch, not when the batch has ended.
 	UntilIdle bool
-	// Interval is the time between two reads while the batch changes, 500 ms by default. It
-	// grows to four times as long while nothing changes.
+	// Interval is the time between two reads while the batch changes, 1 s by default. It grows to
+	// four times as long while nothing changes.
 	Interval time.Duration
 	Now      func() time.Time
 	Wait     func(context.Context, time.Duration) error
@@ -37,7 +37,7 @@ type WatchOptions struct {
 // continues after outages of the API until ctx ends. It returns the last read.
 func Watch(ctx context.Context, source Source, id int, o WatchOptions, show func(render.Progress)) (render.Progress, error) {
 	if o.Interval <= 0 {
-		o.Interval = 500 * time.Millisecond
+		o.Interval = time.Second
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -46,9 +46,9 @@ func Watch(ctx context.Context, source Source, id int, o WatchOptions, show func
 		o.Wait = command.Sleep
 	}
 	var last render.Progress
-	pause := o.Interval
+	pause, tag := o.Interval, ""
 	for seen := false; ; {
-		next, err := look(ctx, source, id)
+		next, is, err := look(ctx, source, id, tag, last)
 		next.At = o.Now()
 		switch {
 		case err == nil:
@@ -57,7 +57,7 @@ func Watch(ctx context.Context, source Source, id int, o WatchOptions, show func
 			} else {
 				pause = min(pause*3/2, 4*o.Interval)
 			}
-			last, seen = next, true
+			last, seen, tag = next, true, is
 			show(last)
 			if last.Batch.Terminal() || o.UntilIdle && (render.Idle(last) || render.Stopped(last)) {
 				return last, nil
@@ -75,18 +75,16 @@ func Watch(ctx context.Context, source Source, id int, o WatchOptions, show func
 	}
 }
 
-// look reads the phases before the batch. If the batch has ended it reads the phases again, so
-// that they have ended as well.
-func look(ctx context.Context, source Source, id int) (render.Progress, error) {
-	phases, err := source.Phases(ctx, id)
-	if err != nil {
-		return render.Progress{}, err
+// look reads the batch with its phases if it has changed since the last read, whose tag it gets.
+func look(ctx context.Context, source Source, id int, tag string, last render.Progress) (render.Progress, string, error) {
+	batch, tag, changed, err := source.Follow(ctx, id, tag)
+	if err == nil && !changed {
+		last.Lost = nil
+		return last, tag, nil
 	}
-	batch, err := source.Batch(ctx, id)
-	if err == nil && batch.Terminal() {
-		phases, err = source.Phases(ctx, id)
-	}
-	return render.Progress{Batch: batch, Phases: phases.Items}, err
+	phases := batch.Phases
+	batch.Phases = nil
+	return render.Progress{Batch: batch, Phases: phases}, tag, err
 }
 
 // outage reports whether an error is temporary: the API or the identity provider is not
@@ -137,7 +135,7 @@ the command shows what it waits for and continues.`,
 		},
 	}
 	watch.Flags().BoolVar(&o.UntilIdle, "until-idle", false, "return when the running phase has ended")
-	watch.Flags().DurationVar(&o.Interval, "interval", 500*time.Millisecond, "time between two reads, 100ms to 1m")
+	watch.Flags().DurationVar(&o.Interval, "interval", time.Second, "time between two reads, 100ms to 1m")
 	return watch
 }
 

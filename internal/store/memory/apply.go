@@ -91,6 +91,7 @@ func (s *state) apply(writes store.Writes) (store.Applied, error) {
 		return nil, store.ErrFull
 	}
 	s.partitions[pk], p.bytes = p, grown
+	p.applied++
 	for id, d := range t.changed {
 		p.put(id, d)
 	}

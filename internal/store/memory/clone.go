@@ -16,7 +16,7 @@ func (s *Store) Clone() *Store {
 	defer s.state.mu.RUnlock()
 	next := &state{partitions: make(map[string]*partition, len(s.state.partitions)), versions: s.state.versions, room: s.state.room}
 	for name, p := range s.state.partitions {
-		c := &partition{documents: maps.Clone(p.documents), types: make(map[string][]*document, len(p.types)), bytes: p.bytes}
+		c := &partition{documents: maps.Clone(p.documents), types: make(map[string][]*document, len(p.types)), bytes: p.bytes, applied: p.applied}
 		for kind, all := range p.types {
 			c.types[kind] = slices.Clone(all)
 		}

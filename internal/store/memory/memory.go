@@ -50,6 +50,7 @@ type partition struct {
 	documents map[string]*document // by id
 	types     map[string][]*document
 	bytes     int
+	applied   uint64 // Applies with effect
 }
 
 // document is one version of a document. It never changes.

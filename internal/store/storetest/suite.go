@@ -48,6 +48,7 @@ func Run(t *testing.T, open func(t *testing.T) Driver) {
 		"members":       testMembers,
 		"runs":          testRuns,
 		"shards":        testShards,
+		"change marks":  testChangeMarks,
 		"runbooks":      testRunbooks,
 		"workers":       testWorkers,
 		"audit":         testAudit,
