@@ -478,7 +478,7 @@ func (c *canaries) runEverything() {
 	reads := map[string][][]string{
 		"runbook list": one, "runbook get": append(runbooks, []string{"moves", "--version", "1"}), "runbook versions": runbooks, "runbook audit": runbooks,
 		"runbook diff": {{"moves", "1", "1"}, {"moves", c.path("found.yaml")}}, "template download": with(runbooks, "--file", "-"),
-		"query preview": {{"found", "--rows", "1000"}}, "automation status": runbooks, "runbook additions": runbooks,
+		"query preview": {{"found", "--rows", "1000"}}, "automation status": runbooks, "automation history": runbooks, "runbook additions": runbooks,
 		"find": {{"x"}, {canary}}, "batch list": one, "batch get": batches, "batch members": with(batches, "--all"), "batch phases": batches, "batch steps": with(batches, "--all"), "batch checks": with(batches, "--all"),
 		"member list": with(batches, "--all"), "member get": members, "step list": with(batches, "--all"), "step get": steps, "batch errors": batches, "batch actions": batches,
 		"batch audit": with(batches, "--all"), "batch removals": batches, "batch watch": {{"2", "--until-idle"}},

@@ -105,6 +105,7 @@ func New(c Config) http.Handler {
 	reader.GET("/runbooks/:name/versions/:version", query(), a.getVersion)
 	reader.GET("/runbooks/:name/template", query("delimiter"), a.getTemplate)
 	reader.GET("/runbooks/:name/automation", query(), a.getAutomation)
+	reader.GET("/runbooks/:name/syncs", query(), a.listSyncs)
 	reader.GET("/runbooks/:name/additions", query("limit", "continuationToken"), a.getAdditions)
 	reader.POST("/runbooks/:name/query/preview", a.needs(signin.Administer, "read the rows of a data source"), query(), previews, a.previewQuery)
 	reader.GET("/batches", query("status", "runbook", "name", "owner", "search", "sort", "limit", "continuationToken"), a.listBatches)

@@ -110,6 +110,15 @@ func (a *server) confirmAdditions(c *gin.Context) {
 	respond(c, view, err)
 }
 
+func (a *server) listSyncs(c *gin.Context) {
+	name, ok := runbookName(c)
+	if !ok {
+		return
+	}
+	p, err := a.Automation.Syncs(c.Request.Context(), name)
+	page(c, p, err)
+}
+
 func (a *server) listRemovals(c *gin.Context) {
 	id, ok := batchID(c)
 	if !ok {

@@ -122,7 +122,7 @@ func tour(c *contract, r *real) {
 	r.announce(badges(time.Now()))
 	do("getWorker", http.StatusOK, of("id", "worker-01"))
 	named := of("name", "failing")
-	for _, id := range []string{"getRunbook", "listVersions", "getTemplate", "getAutomation", "listRunbookAudit"} {
+	for _, id := range []string{"getRunbook", "listVersions", "getTemplate", "getAutomation", "listSyncs", "listRunbookAudit"} {
 		do(id, http.StatusOK, named)
 	}
 	do("getVersion", http.StatusOK, of("name", "failing", "version", "1"))

@@ -155,6 +155,10 @@ func shownDetails(d api.BatchDetails) (text string) {
 	return text
 }
 
+func (r fakeAutomation) Syncs(_ context.Context, name string) (api.Page[api.Sync], error) {
+	return api.Page[api.Sync]{Items: []api.Sync{}}, r.note("Syncs %q", name)
+}
+
 func (r fakeBatches) Summary(context.Context) (api.Summary, error) {
 	return api.Summary{Attention: []api.Attention{}, Running: []api.RunningPhase{}, Upcoming: []api.UpcomingPhase{}}, r.note("Summary")
 }

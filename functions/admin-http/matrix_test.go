@@ -58,6 +58,7 @@ var demands = map[string]level{
 	"GET /api/runbooks/:name/automation":           reader,
 	"PUT /api/runbooks/:name/automation":           administrator,
 	"POST /api/runbooks/:name/query/preview":       administrator,
+	"GET /api/runbooks/:name/syncs":                reader,
 	"GET /api/summary":                             reader,
 	"GET /api/find":                                reader,
 	"GET /api/batches":                             reader,

@@ -64,6 +64,7 @@ type Runbooks interface {
 // Automation creates batches from data sources, and holds additions.
 type Automation interface {
 	Automation(ctx context.Context, by audit.Caller, name string) (api.Automation, error)
+	Syncs(ctx context.Context, name string) (api.Page[api.Sync], error)
 	SetAutomation(ctx context.Context, by audit.Caller, name string, enabled bool, tags ...string) (api.Automation, error)
 	EnableAutomation(ctx context.Context, by audit.Caller, name, revision string, tags ...string) (api.Automation, error)
 	PreviewQuery(ctx context.Context, by audit.Caller, name string, sample int) (api.QueryPreview, error)

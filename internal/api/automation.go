@@ -77,3 +77,16 @@ type PreviewGroup struct {
 	AddHeld        int        `json:"addHeld"` // additions that would be held, or are
 	Note           string     `json:"note,omitempty"`
 }
+
+// Sync is one sync of a runbook with its data source.
+type Sync struct {
+	StartedAt time.Time `json:"startedAt"`
+	EndedAt   time.Time `json:"endedAt"`
+	Rows      int       `json:"rows"`     // that were read
+	Added     int       `json:"added"`    // people who became members
+	Removed   int       `json:"removed"`  // members
+	Changed   int       `json:"changed"`  // members whose data changed
+	Held      int       `json:"held"`     // removals and additions that wait for an administrator
+	Problems  int       `json:"problems"` // rows that were not used
+	Error     string    `json:"error,omitempty"`
+}

@@ -105,3 +105,8 @@ func (c *Client) decide(ctx context.Context, id int, revision, why, what string)
 	}
 	return ask[api.Batch](ctx, c, k)
 }
+
+// Syncs lists the last syncs of a runbook with its data source, the newest first.
+func (c *Client) Syncs(ctx context.Context, name string) (api.Page[api.Sync], error) {
+	return ask[api.Page[api.Sync]](ctx, c, get("runbooks", name, "syncs"))
+}

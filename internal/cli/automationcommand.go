@@ -13,7 +13,7 @@ import (
 
 func automationCommand(c *console) *cobra.Command {
 	g := command.Group("automation", "Create batches automatically from the query of a runbook",
-		automationStatusCommand(c), enableCommand(c), disableCommand(c))
+		automationStatusCommand(c), automationHistoryCommand(c), enableCommand(c), disableCommand(c))
 	g.Long = `Every five minutes the scheduler runs the query of each runbook. People with the same start
 time form a batch, whose phases start when they are due. New people join their batch, people
 who are no longer in the data are removed, and people with another start time move. If many
@@ -23,6 +23,31 @@ it.`
   matoolkit automation enable moves
   matoolkit automation status moves`
 	return g
+}
+
+func automationHistoryCommand(c *console) *cobra.Command {
+	return command.Lists(&cobra.Command{
+		Use: "history <runbook>", Short: "List the last syncs of a runbook with its data source", Args: command.OfRunbook(command.Needs("the runbook")),
+		Long: `Lists the last 50 syncs of a runbook with its data source, the newest first: when, how many rows
+were read, how many members were added, removed and changed, what was held, and the error.`,
+		Example: `  matoolkit automation history moves
+  matoolkit automation history moves --output json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := c.Session()
+			if err != nil {
+				return err
+			}
+			all, err := s.Client.Syncs(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			t := c.Table("started", "took", "rows", "added", "removed", "changed", "held", "problems", "error")
+			for _, v := range all.Items {
+				t.Row(v.StartedAt, v.EndedAt.Sub(v.StartedAt).String(), v.Rows, v.Added, v.Removed, v.Changed, v.Held, v.Problems, v.Error)
+			}
+			return c.PrintPage(all, len(all.Items), "", t)
+		},
+	})
 }
 
 func automationStatusCommand(c *console) *cobra.Command {

@@ -22,9 +22,15 @@ import (
 // tick does the rest.
 func (s *syncRun) apply(ctx context.Context) error {
 	s.applied, s.stays = true, map[string]bool{}
+	if s.plan.Additions != nil {
+		s.done.Held = len(s.plan.Additions.People)
+	}
 	changes := map[int]schedule.Change{}
 	for _, c := range s.plan.Changes {
 		changes[c.Batch] = c
+	}
+	for _, c := range s.plan.Changes {
+		s.done.Held += len(heldRemovals(c))
 	}
 	var failures []error
 	// Batches without a change have their turn, too: their hold may be over, or the last step of
@@ -67,6 +73,9 @@ func (s *syncRun) removeMembers(ctx context.Context, c schedule.Change) error {
 	out, err := s.syncer.members.RemoveMembers(ctx, c.Batch, ids, membership.Leave{
 		By: audit.Scheduler, Why: "the data source no longer has them in this batch", Start: s.batches[c.Batch].Doc.StartTime,
 	})
+	if err == nil {
+		s.done.Removed += len(ids)
+	}
 	for _, id := range out {
 		delete(keys, id)
 	}
@@ -140,6 +149,7 @@ func (s *syncRun) fill(ctx context.Context, b store.Item[model.Batch], rows []sc
 	if len(people) > 0 {
 		added, taken, err := s.syncer.members.AddFromSource(ctx, b, s.rb, people, known)
 		s.reportTaken(taken)
+		s.done.Added += added
 		if err != nil {
 			return err
 		}

@@ -40,6 +40,7 @@ func (s *syncRun) refreshMembers(ctx context.Context, c schedule.Change) error {
 		if err != nil {
 			return err
 		}
+		s.done.Changed += n
 		ids = ids[n:]
 	}
 	if len(c.Refresh) > 0 {

@@ -40,9 +40,10 @@ type syncRun struct {
 	former  map[string]formerMember          // key → who was removed last of the batches that have not ended
 	homes   map[string]bool                  // keys of members who are in such a batch
 
-	applied bool            // apply has begun
-	stays   map[string]bool // keys of members who are to be removed from a batch and are still in it
-	held    []int           // batches that have a removal hold
+	applied bool              // apply has begun
+	done    store.SyncOutcome // what apply has done so far
+	stays   map[string]bool   // keys of members who are to be removed from a batch and are still in it
+	held    []int             // batches that have a removal hold
 }
 
 // run compares and applies, under the runbook's lease. It reads its input only now, when no other

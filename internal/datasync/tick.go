@@ -116,6 +116,7 @@ func (s *Syncer) syncRunbook(ctx context.Context, name string, version int) (syn
 		last.LastError, last.LastErrorAt, last.LastGoodAt = "", nil, &began
 		synced = run.version
 	}
+	run.note(last, last.LastError)
 	// The result is stored also where the tick is out of time.
 	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()

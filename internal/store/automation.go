@@ -48,6 +48,20 @@ type SyncRecord struct {
 	ProblemCount int                `json:"problemCount,omitempty"`
 	Held         []int              `json:"held,omitempty"` // batches of which removals were held then
 	Additions    *HeldAdditions     `json:"additions,omitempty"`
+	History      []SyncOutcome      `json:"history,omitempty"` // of the last syncs, oldest first
+}
+
+// SyncOutcome is the outcome of one sync.
+type SyncOutcome struct {
+	At           time.Time `json:"at"`
+	Milliseconds int64     `json:"milliseconds,omitempty"`
+	Rows         int       `json:"rows,omitempty"`
+	Added        int       `json:"added,omitempty"`
+	Removed      int       `json:"removed,omitempty"`
+	Changed      int       `json:"changed,omitempty"` // members whose data changed
+	Held         int       `json:"held,omitempty"`    // removals and additions that wait for an administrator
+	Problems     int       `json:"problems,omitempty"`
+	Error        string    `json:"error,omitempty"`
 }
 
 // HeldAdditions are the additions that the guard held at the last sync.
