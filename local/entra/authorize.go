@@ -48,7 +48,7 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request, t Tenant) {
 	case upn != "" && (a.prompt == "" || a.prompt == "none"):
 		s.signIn(w, r, a, upn)
 	default:
-		s.askForUser(w, a)
+		s.askForUser(w, r, a)
 	}
 }
 
@@ -131,9 +131,9 @@ func (s *Server) logAuthorization(r *http.Request, a authorization, refusal *ref
 }
 
 // askForUser shows the page on which the visitor chooses who to be.
-func (s *Server) askForUser(w http.ResponseWriter, a authorization) {
+func (s *Server) askForUser(w http.ResponseWriter, r *http.Request, a authorization) {
 	token := rand.Text()
-	setCSRF(w, token)
+	setCSRF(w, r, token)
 	view := pageView{Title: "Sign in", App: a.client.Name, Users: a.tenant.Users, Token: token, Action: "?" + a.values.Encode(), Redirect: originOf(a.redirectURI)}
 	for i, u := range a.tenant.Users {
 		if strings.EqualFold(u.UPN, a.values.Get("login_hint")) {
@@ -164,7 +164,7 @@ func (s *Server) chooseUser(w http.ResponseWriter, r *http.Request, a authorizat
 func (s *Server) signIn(w http.ResponseWriter, r *http.Request, a authorization, upn string) {
 	user, ok := a.tenant.user(upn)
 	if !ok {
-		s.askForUser(w, a)
+		s.askForUser(w, r, a)
 		return
 	}
 	session, id, err := s.newSession(a.tenant, user)
@@ -173,9 +173,7 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request, a authorization,
 		s.answer(w, r, a, refuse(http.StatusInternalServerError, "server_error", 50000, "There was an error signing in.").values())
 		return
 	}
-	http.SetCookie(w, &http.Cookie{
-		Name: sessionCookie, Value: session, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteNoneMode, // also in a frame of the page
-	})
+	http.SetCookie(w, sessionCookie.of(r, session, http.SameSiteNoneMode)) // also in a frame of the page
 	values := url.Values{"session_state": {id}, "code": {s.codes.issue(authorizationCode{
 		tenantID: a.tenant.ID, clientID: a.client.ClientID, redirectURI: a.redirectURI, challenge: a.values.Get("code_challenge"),
 		scope: a.values.Get("scope"), nonce: a.values.Get("nonce"), upn: user.UPN,
@@ -188,7 +186,7 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request, a authorization,
 }
 
 // sessionCookie keeps a visitor signed in until the browser is closed.
-const sessionCookie = "__Host-session"
+const sessionCookie cookieName = "session"
 
 // sessionClaims are the content of the cookie, signed like a refresh token.
 type sessionClaims struct {
@@ -214,7 +212,7 @@ func (s *Server) newSession(t Tenant, user User) (cookie, id string, err error) 
 
 // session returns the user of the visitor's session in a tenant; empty if there is none.
 func (s *Server) session(r *http.Request, t Tenant) string {
-	cookie, err := r.Cookie(sessionCookie)
+	cookie, err := sessionCookie.read(r)
 	if err != nil {
 		return ""
 	}
@@ -233,7 +231,9 @@ func (s *Server) session(r *http.Request, t Tenant) string {
 // logout is the endpoint that ends the visitor's session. It sends the visitor on to an address of a
 // registered page only.
 func (s *Server) logout(w http.ResponseWriter, r *http.Request, t Tenant) {
-	http.SetCookie(w, &http.Cookie{Name: sessionCookie, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteNoneMode, MaxAge: -1})
+	ended := sessionCookie.of(r, "", http.SameSiteNoneMode)
+	ended.MaxAge = -1
+	http.SetCookie(w, ended)
 	to := r.URL.Query().Get("post_logout_redirect_uri")
 	registered := slices.ContainsFunc(t.Applications, func(a Application) bool { return slices.Contains(a.SPARedirectURIs, to) })
 	if !registered {
@@ -253,15 +253,13 @@ func (s *Server) logout(w http.ResponseWriter, r *http.Request, t Tenant) {
 }
 
 // setCSRF has the next form repeat a token.
-func setCSRF(w http.ResponseWriter, token string) {
-	http.SetCookie(w, &http.Cookie{
-		Name: csrfCookie, Value: token, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteStrictMode,
-	})
+func setCSRF(w http.ResponseWriter, r *http.Request, token string) {
+	http.SetCookie(w, csrfCookie.of(r, token, http.SameSiteStrictMode))
 }
 
 // fromThisPage reports whether a form repeats the token that it came with.
 func fromThisPage(r *http.Request) bool {
-	cookie, err := r.Cookie(csrfCookie)
+	cookie, err := csrfCookie.read(r)
 	return err == nil && cookie.Value != "" && subtle.ConstantTimeCompare([]byte(cookie.Value), []byte(r.PostFormValue("csrf"))) == 1
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -29,6 +30,7 @@ const (
 type visitor struct {
 	t      *testing.T
 	server *entra.Server
+	url    string // of the server, with TLS or without
 	client *http.Client
 }
 
@@ -37,7 +39,7 @@ func newVisitor(t *testing.T, server *entra.Server) *visitor {
 	client := server.HTTPClient()
 	client.Jar = testenv.Must(cookiejar.New(nil))(t)
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &visitor{t, server, client}
+	return &visitor{t, server, server.URL(), client}
 }
 
 func withConsole(t *testing.T) (*entra.Server, *testenv.Clock) {
@@ -87,7 +89,7 @@ func (b *visitor) do(r *http.Request) visit {
 
 func (b *visitor) authorize(v url.Values) visit {
 	b.t.Helper()
-	return b.do(testenv.Must(http.NewRequest(http.MethodGet, b.server.URL()+authorizePath+"?"+v.Encode(), nil))(b.t))
+	return b.do(testenv.Must(http.NewRequest(http.MethodGet, b.url+authorizePath+"?"+v.Encode(), nil))(b.t))
 }
 
 var token = regexp.MustCompile(`name="csrf" value="([^"]+)"`)
@@ -99,7 +101,7 @@ func (b *visitor) choose(v url.Values, page visit, upn, decision string) visit {
 	if m := token.FindStringSubmatch(page.body); m != nil {
 		form.Set("csrf", m[1])
 	}
-	r := testenv.Must(http.NewRequest(http.MethodPost, b.server.URL()+authorizePath+"?"+v.Encode(), strings.NewReader(form.Encode())))(b.t)
+	r := testenv.Must(http.NewRequest(http.MethodPost, b.url+authorizePath+"?"+v.Encode(), strings.NewReader(form.Encode())))(b.t)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	return b.do(r)
@@ -182,6 +184,30 @@ func claimsOf(t *testing.T, token string) (claims map[string]any) {
 }
 
 // TestRefusedAuthorizations: an answer goes only to an address that is registered, exactly.
+func TestABrowserThatDoesNotTrustTheCAUsesHTTP(t *testing.T) {
+	t.Parallel()
+	server, _ := withConsole(t)
+	b := newVisitor(t, server)
+	b.url = strings.Replace(server.URL(), "https://", "http://", 1)
+	b.signIn(request())
+	// The cookie of the session is sent without TLS too.
+	if v := b.authorize(request("prompt", "none")); v.answer.Get("code") == "" {
+		t.Errorf("%+v", v)
+	}
+	b.url = server.URL()
+	if v := b.authorize(request("prompt", "none")); v.answer.Get("error") != "login_required" {
+		t.Errorf("a session without TLS is one with TLS: %+v", v)
+	}
+}
+
+func TestASilentConnectionDoesNotKeepOthersWaiting(t *testing.T) {
+	t.Parallel()
+	server, _ := withConsole(t)
+	silent := testenv.Must(net.Dial("tcp", strings.TrimPrefix(server.URL(), "https://")))(t)
+	defer silent.Close()
+	newVisitor(t, server).signIn(request())
+}
+
 func TestRefusedAuthorizations(t *testing.T) {
 	t.Parallel()
 	server, _ := withConsole(t)

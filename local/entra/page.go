@@ -12,8 +12,7 @@ var pageText string
 
 var page = template.Must(template.New("page").Parse(pageText))
 
-// csrfCookie has the prefix by which browsers hold it to this very host.
-const csrfCookie = "__Host-csrf"
+const csrfCookie cookieName = "csrf"
 
 // pageView is the page's content: the field for the code, the question for a
 // known code, or the outcome.
@@ -54,7 +53,7 @@ func (s *Server) askForApproval(w http.ResponseWriter, r *http.Request) {
 	tenant, _ := s.config.tenant(code.tenantID)
 	client, _ := tenant.application(code.clientID)
 	token := rand.Text()
-	setCSRF(w, token)
+	setCSRF(w, r, token)
 	show(w, http.StatusOK, pageView{Code: code.user, App: client.Name, Users: tenant.Users, Token: token})
 }
 

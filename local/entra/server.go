@@ -63,7 +63,16 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 		// A browser that does not trust the CA yet would fill the console.
 		ErrorLog: log.New(debugWriter{config.Logger}, "", 0),
 	}
-	go func() { s.done <- s.http.ServeTLS(listener, "", "") }()
+	both := splitProtocols(listener)
+	go func() {
+		plain := make(chan error, 1)
+		go func() { plain <- s.http.Serve(both.of(both.plain)) }()
+		err := s.http.ServeTLS(both.of(both.tls), "", "")
+		if plainErr := <-plain; !errors.Is(plainErr, http.ErrServerClosed) {
+			err = plainErr
+		}
+		s.done <- err
+	}()
 	return s, nil
 }
 
