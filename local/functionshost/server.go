@@ -43,6 +43,7 @@ import (
 type Config struct {
 	AppDir   string            // the staged folder: host.json, the handler, <function>/function.json
 	Addr     string            // loopback address of the HTTP triggers; "" means 127.0.0.1:7071
+	Listener net.Listener      // on that address, open already; the server closes it. nil: it opens its own
 	Settings map[string]string // app settings: the handler's environment, %SETTING% and connections
 	DataDir  string            // keeps the timers' schedule status; "" keeps it in memory
 	Clock    *clock.Clock      // of the timers and the handler; nil: the real time, which cannot be moved
@@ -125,7 +126,11 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 		masterKey: c.MasterKey, answer: c.answer, withoutProxying: c.WithoutProxying, burnt: c.InvocationCPU,
 		timers: map[string]*timerTrigger{},
 	}
-	if s.listener, err = net.Listen("tcp", c.Addr); err != nil {
+	s.listener = c.Listener
+	if s.listener == nil {
+		s.listener, err = net.Listen("tcp", c.Addr)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("functions host: %w", err)
 	}
 	if err := s.start(ctx, dir); err != nil {

@@ -22,6 +22,9 @@ const (
 // APIURL is the base of the admin API.
 func (s *System) APIURL() string { return "http://" + s.config.Addresses.Host + "/api" }
 
+// ConsoleURL is the address of the operations console.
+func (s *System) ConsoleURL() string { return s.APIURL() + "/console/" }
+
 // TenantURL is the base of the tenant's Graph and Exchange.
 func (s *System) TenantURL() string { return "http://" + s.config.Addresses.Tenant }
 

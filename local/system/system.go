@@ -114,6 +114,8 @@ type System struct {
 	listed     []Part // parts that Endpoints lists
 	caFile     string
 	lines      []Line
+	// hostListener is open before the host starts; nil where the host is not one of the parts.
+	hostListener net.Listener
 }
 
 // Line tells of one part that is running.
@@ -137,6 +139,11 @@ func Start(ctx context.Context, c Config) (*System, error) {
 	s.listed = slices.Clone(c.Elsewhere)
 	if err := s.openClock(); err != nil {
 		return nil, err
+	}
+	if slices.Contains(c.Parts, Host) {
+		if err := s.openHostAddress(ctx); err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", Host, explain(err)), s.Close())
+		}
 	}
 	for _, p := range AllParts() {
 		if !slices.Contains(c.Parts, p) {
@@ -346,9 +353,22 @@ func (s *System) keepCA(certificate []byte) error {
 	return os.WriteFile(s.caFile, certificate, 0o600)
 }
 
+// openHostAddress opens the port of the host, which starts last: Entra ID needs the console's address before.
+func (s *System) openHostAddress(ctx context.Context) (err error) {
+	if s.hostListener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.Addresses.Host); err != nil {
+		return err
+	}
+	s.config.Addresses.Host = s.hostListener.Addr().String()
+	s.close = append(s.close, func() error {
+		_ = s.hostListener.Close() // the host has closed it, if it started
+		return nil
+	})
+	return nil
+}
+
 func (s *System) startHost(ctx context.Context) (err error) {
 	c := functionshost.Config{
-		AppDir: s.config.AppDir, Addr: s.config.Addresses.Host, Settings: s.HandlerEnv(), Logger: s.config.Logger, Output: s.config.Output,
+		AppDir: s.config.AppDir, Addr: s.config.Addresses.Host, Listener: s.hostListener, Settings: s.HandlerEnv(), Logger: s.config.Logger, Output: s.config.Output,
 		InvocationCPU: s.config.HostCPU,
 	}
 	if s.ServiceBus != nil || s.config.DataDir != "" { // else Service Bus would not learn of a move
@@ -365,6 +385,7 @@ func (s *System) startHost(ctx context.Context) (err error) {
 	}
 	s.config.Addresses.Host = strings.TrimPrefix(s.Host.URL(), "http://")
 	s.started("Functions host", s.Host.URL()+"/api", s.Host.Close)
+	s.lines = append(s.lines, Line{Part: "Operations console", Address: s.ConsoleURL()})
 	return nil
 }
 
