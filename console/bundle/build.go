@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/evanw/esbuild/pkg/api"
+)
+
+// bundled are the files of the console, by their path below /api/console/, and the packages in them.
+type bundled struct {
+	files map[string][]byte
+	// inputs are the files of packages that the bundle is made of, relative to the folder of packages.
+	inputs []string
+}
+
+// metafile is what is read of esbuild's description of a build.
+type metafile struct {
+	Inputs  map[string]struct{} `json:"inputs"`
+	Outputs map[string]struct {
+		EntryPoint string `json:"entryPoint"`
+		CSSBundle  string `json:"cssBundle"`
+	} `json:"outputs"`
+}
+
+// build bundles the sources of a console folder with the packages of one of its folders.
+func build(folder, packages string) (*bundled, error) {
+	root, err := filepath.Abs(folder)
+	if err != nil {
+		return nil, err
+	}
+	result := api.Build(api.BuildOptions{
+		AbsWorkingDir: root, // paths are part of the hashes
+		EntryPoints:   []string{"src/main.tsx"},
+		NodePaths:     []string{filepath.Join(root, packages)},
+		Outdir:        "assets", EntryNames: "[name]-[hash]", ChunkNames: "[name]-[hash]", AssetNames: "[name]-[hash]",
+		Bundle: true, Splitting: true, Format: api.FormatESModule, Platform: api.PlatformBrowser, Target: api.ES2022,
+		JSX: api.JSXAutomatic, JSXImportSource: "preact",
+		TsconfigRaw:      "{}", // tsconfig.json is for the check of types, with the packages that npm installed
+		MinifyWhitespace: true, MinifyIdentifiers: true, MinifySyntax: true, LegalComments: api.LegalCommentsNone,
+		Metafile: true, LogLevel: api.LogLevelSilent,
+	})
+	if len(result.Errors) > 0 {
+		return nil, errors.New(strings.Join(api.FormatMessages(result.Errors, api.FormatMessagesOptions{}), "\n"))
+	}
+	var m metafile
+	if err := json.Unmarshal([]byte(result.Metafile), &m); err != nil {
+		return nil, err
+	}
+	b := &bundled{files: map[string][]byte{}, inputs: packageFiles(m, packages)}
+	for _, f := range result.OutputFiles {
+		name, err := filepath.Rel(root, f.Path)
+		if err != nil {
+			return nil, err
+		}
+		b.files[filepath.ToSlash(name)] = f.Contents
+	}
+	if b.files["index.html"], err = page(root, m); err != nil {
+		return nil, err
+	}
+	b.files["licences.txt"], err = licences(filepath.Join(root, packages), b.inputs)
+	return b, err
+}
+
+// packageFiles are the inputs of a build below its folder of packages.
+func packageFiles(m metafile, packages string) []string {
+	var files []string
+	for name := range m.Inputs {
+		if rest, ok := strings.CutPrefix(name, packages+"/"); ok {
+			files = append(files, rest)
+		}
+	}
+	slices.Sort(files)
+	return files
+}
+
+// page is index.html with the hashed names of the entry point and its style.
+func page(root string, m metafile) ([]byte, error) {
+	source, err := os.ReadFile(filepath.Join(root, "src", "index.html"))
+	if err != nil {
+		return nil, err
+	}
+	for name, output := range m.Outputs {
+		if output.EntryPoint != "" && output.CSSBundle != "" {
+			return []byte(strings.NewReplacer("{{script}}", name, "{{style}}", output.CSSBundle).Replace(string(source))), nil
+		}
+	}
+	return nil, errors.New("the bundle has no entry point with a style")
+}
+
+// licences is the text of the licences of all packages in the bundle.
+func licences(packages string, inputs []string) ([]byte, error) {
+	var text bytes.Buffer
+	for _, name := range packagesOf(inputs) {
+		p, err := readPackage(packages, name)
+		if err != nil {
+			return nil, err
+		}
+		licence, err := os.ReadFile(filepath.Join(packages, name, p.licenceFile))
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&text, "%s %s (%s)\n\n%s\n\n", name, p.Version, p.License, bytes.TrimSpace(licence))
+	}
+	return text.Bytes(), nil
+}
+
+// write replaces the files in dist, compressed.
+func (b *bundled) write(folder string) error {
+	dist := filepath.Join(folder, "dist")
+	old, err := filepath.Glob(filepath.Join(dist, "*"))
+	if err != nil {
+		return err
+	}
+	for _, name := range old {
+		if filepath.Base(name) == "README.md" {
+			continue
+		}
+		if err := os.RemoveAll(name); err != nil {
+			return err
+		}
+	}
+	for name, data := range b.files {
+		target := filepath.Join(dist, filepath.FromSlash(path.Clean(name))+".gz")
+		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(target, compressed(data), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compressed is data in gzip, the same in each build.
+func compressed(data []byte) []byte {
+	var out bytes.Buffer
+	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	if err != nil { // the level is one that gzip has
+		panic(err)
+	}
+	_, _ = w.Write(data) // a bytes.Buffer takes all
+	_ = w.Close()
+	return out.Bytes()
+}

@@ -1,0 +1,41 @@
+// Numbers and times as the console writes them: local time, and UTC beside starts.
+
+export const people = (n: number) => `${n.toLocaleString()} ${n === 1 ? "person" : "people"}`;
+
+const day = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short" });
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+const exact = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+const utc = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: "UTC" });
+const zone = new Intl.DateTimeFormat("en", { timeZoneName: "short" });
+
+export const time = (t: string | Date) => clock.format(new Date(t));
+export const seconds = (t: string | Date) => exact.format(new Date(t));
+export const inUTC = (t: string | Date) => `${utc.format(new Date(t))} UTC`;
+export const zoneName = () => zone.formatToParts(new Date()).find((p) => p.type === "timeZoneName")?.value ?? "";
+export const dayAndTime = (t: string | Date) => `${day.format(new Date(t))} ${time(t)}`;
+export const dayOf = (t: string | Date) => day.format(new Date(t));
+
+/** The time of something recent: without its day if that is today. */
+export function when(t: string | Date) {
+  const at = new Date(t);
+  return at.toDateString() === new Date().toDateString() ? time(at) : dayAndTime(at);
+}
+
+/** A duration in its two largest units: 2 d 21 h, 18 min, 6 s. */
+export function duration(milliseconds: number) {
+  let s = Math.max(0, Math.round(milliseconds / 1000));
+  const parts: string[] = [];
+  for (const [unit, length] of [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]] as const) {
+    const n = Math.floor(s / length);
+    s -= n * length;
+    if (n > 0) parts.push(`${n} ${unit}`);
+    if (parts.length === 2 || (parts.length === 1 && unit === "min")) break;
+  }
+  return parts.join(" ") || "0 s";
+}
+
+/** A value of a member or a step, as text. */
+export function value(v: unknown): string {
+  if (v === null || v === undefined) return "";
+  return typeof v === "string" ? v : JSON.stringify(v);
+}
