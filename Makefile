@@ -28,15 +28,19 @@ GORELEASER := go run github.com/goreleaser/goreleaser/v2@v2.15.4
 GOLANGCI_VERSION = 2.15.0
 GOLANGCI = $(if $(findstring version $(GOLANGCI_VERSION) ,$(shell golangci-lint version 2>/dev/null)),golangci-lint,go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(GOLANGCI_VERSION))
 
-.PHONY: help build stage clean demo demo-programs up func bench bench-long bench-record bench-river test test-short test-protocols test-browser soak soak-storm soak-simulation soak-sources soak-explore fuzz lint portable vuln clients example-workers package image notices release
+.PHONY: help build console console-client console-packages console-vendor stage clean demo demo-programs up func bench bench-long bench-record bench-river test test-short test-protocols test-browser test-console soak soak-storm soak-simulation soak-sources soak-explore fuzz lint portable vuln clients example-workers package image notices release
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "%s%s\n", sep, substr($$0, 5); sep = "\n"} /^[A-Za-z0-9_-]+:.*## / {if (sep) printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@printf '\nExamples: make demo, make test-short, make fuzz FUZZ=10s, make soak SOAK=10m\n'
 
 ##@ Build
-build: ## build the three programs into bin/
+build: console ## build the three programs into bin/
 	$(BUILD) -o bin/ ./handler ./cmd/matoolkit ./worker
+
+# The handler embeds what this writes to console/dist.
+console: # bundle the operations console
+	$(PLAIN) go run -trimpath ./console/bundle
 
 # staged copies what the host needs beside the handler into a folder.
 define staged
@@ -60,7 +64,8 @@ demo: demo-programs ## run a migration batch on this machine and check the resul
 
 demo-programs:
 	@echo 'Downloading the modules of the programs, the first time about 110 MB'
-	@$(PLAIN) go list -deps ./handler ./cmd/matoolkit ./worker >/dev/null
+	@$(PLAIN) go list -deps ./console/bundle ./handler ./cmd/matoolkit ./worker >/dev/null
+	$(PLAIN) go run -trimpath ./console/bundle
 	$(BUILD) -o bin/ ./handler ./cmd/matoolkit
 	@$(app)
 
@@ -145,6 +150,21 @@ fuzz: ## run each fuzz target for FUZZ=30s
 			go test -vet=off -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZ) "$$dir" || failed=1; \
 		done; \
 	done; exit $$failed
+
+# The packages and the compiler of TypeScript come from npm. The results are part of the repository.
+console-packages:
+	cd console/npm && npm ci --ignore-scripts --no-audit --no-fund
+
+console-client: console-packages # make the console's client of the API anew
+	cd console/npm && npx openapi-typescript ../../functions/admin-http/openapi.yaml --default-non-nullable false -o ../src/api/schema.d.ts
+	cd console/npm && npx tsc -p ..
+
+console-vendor: console-packages # copy what the console uses of the packages of other authors
+	$(PLAIN) go run -trimpath ./console/bundle -vendor
+
+test-console: stage console-client ## run the tests of the operations console in Chromium (needs chromium and npm)
+	git diff --exit-code -- console/src/api
+	$(TEST) -tags browser -count 1 -run '^TestConsole' ./e2e/browser
 
 ##@ Check
 lint: ## check the format, vet, golangci-lint and the workflows

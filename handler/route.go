@@ -7,16 +7,21 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/matoolkit/matoolkit/console"
 	"github.com/matoolkit/matoolkit/internal/invocation"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 )
 
 // route separates the requests from outside, which the host proxies under its prefix, from
-// the host's own invocations.
-func route(triggers, api http.Handler, log *slog.Logger) http.Handler {
+// the host's own invocations; and of those from outside, the console's files from the admin API.
+func route(triggers, api, pages http.Handler, log *slog.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if path, ok := underPrefix(r.URL.Path); ok {
 			r.URL.Path, r.URL.RawPath = path, ""
+			if isPage(path) {
+				pages.ServeHTTP(w, r)
+				return
+			}
 			api.ServeHTTP(w, r)
 			return
 		}
@@ -30,6 +35,11 @@ func route(triggers, api http.Handler, log *slog.Logger) http.Handler {
 
 // prefix is that of the host's HTTP triggers. The host matches it in any case.
 const prefix = "/api"
+
+// isPage reports whether a path is one of the console's; its configuration is the admin API's.
+func isPage(path string) bool {
+	return path+"/" == console.Prefix || strings.HasPrefix(path, console.Prefix) && path != console.Prefix+"config.json"
+}
 
 // underPrefix returns a path with the prefix in lower case, and reports whether it has the prefix.
 func underPrefix(path string) (string, bool) {

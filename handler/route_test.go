@@ -20,7 +20,7 @@ func TestRoute(t *testing.T) {
 		})
 	}
 	var log bytes.Buffer
-	h := route(named("triggers"), named("api"), slog.New(slog.NewTextHandler(&log, nil)))
+	h := route(named("triggers"), named("api"), named("pages"), slog.New(slog.NewTextHandler(&log, nil)))
 	ask := func(line string, header ...string) *httptest.ResponseRecorder {
 		method, path, _ := strings.Cut(line, " ")
 		r := httptest.NewRequest(method, path, strings.NewReader("{}"))
@@ -35,6 +35,8 @@ func TestRoute(t *testing.T) {
 		"GET /api": "api /api", "GET /api/health": "api /api/health", "GET /API/health": "api /api/health", "GET /Api/Health": "api /api/Health",
 		"GET /apix": "triggers /apix", "GET /": "triggers /", "GET /ap": "triggers /ap", "POST /worker-results": "triggers /worker-results",
 		"GET /admin-http": "triggers /admin-http", "GET /api/runbooks/a%252Fb": "api /api/runbooks/a%252Fb",
+		"GET /api/console": "pages /api/console", "GET /API/console/waves/7": "pages /api/console/waves/7", "GET /api/console/config.json": "api /api/console/config.json",
+		"GET /api/consoles": "api /api/consoles",
 	} {
 		if got := ask(line).Header().Get("By"); got != want {
 			t.Errorf("%s is served by %q, want %q", line, got, want)

@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	"golang.org/x/time/rate"
 
+	"github.com/matoolkit/matoolkit/console"
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
 	orchestratorevents "github.com/matoolkit/matoolkit/functions/orchestrator-events"
 	schedulertimer "github.com/matoolkit/matoolkit/functions/scheduler-timer"
@@ -111,7 +112,8 @@ func wire(ctx context.Context, s settings, lookup func(string) string, log *slog
 		UseCases: adminhttp.UseCasesOf(a), Verifier: verifier, Log: log,
 		Rate: rate.Limit(s.apiRate), Burst: s.apiBurst, Long: s.apiLong, SignIn: s.signIn(),
 	})
-	return &wiring{app: a, handler: route(triggers, traced(measured, api), log), bus: sender, measured: measured}, nil
+	pages := console.Handler(console.Files(), s.signIn().Authority)
+	return &wiring{app: a, handler: route(triggers, traced(measured, api), pages, log), bus: sender, measured: measured}, nil
 }
 
 // secrets encrypts secrets with the key in Key Vault, which is read when it is first

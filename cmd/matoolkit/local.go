@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pkg/browser"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -73,6 +74,7 @@ type upFlags struct {
 	topology  string
 	seed      string
 	stats     string
+	open      bool
 	verbose   bool
 }
 
@@ -83,6 +85,7 @@ func upCommand() *cobra.Command {
 		Short: "Start the local system and run it until Ctrl-C",
 		Example: `  matoolkit local up                        state in .data, the default ports
   matoolkit local up --ephemeral            keep nothing
+  matoolkit local up --open                 show the operations console in the browser
   matoolkit local up --setting PEOPLE="sqlite:$PWD/people.db"
   matoolkit local up --parts servicebus     one part only`,
 		Args: command.Needs(),
@@ -115,6 +118,7 @@ func upCommand() *cobra.Command {
 	flags.DurationVar(&f.config.Latency, "store-latency", 0, "latency to add to each request to Cosmos DB, such as 20ms")
 	flags.DurationVar(&f.config.HostCPU, "host-cpu", 0, "CPU time to add to each invocation in the Functions host; 2.5ms is about what the real host uses")
 	flags.StringVar(&f.stats, "stats", "", "write statistics to this file as JSON at the end")
+	flags.BoolVar(&f.open, "open", false, "open the operations console in the browser, if the host is one of the parts")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print the logs of the parts")
 	flags.SortFlags = false
 	for _, address := range []string{"servicebus", "cosmos", "host", "entra", "tenant", "key-vault"} {
@@ -219,6 +223,11 @@ func up(ctx context.Context, f *upFlags, out, log io.Writer) (err error) {
 	}
 	fmt.Fprintf(out, "ready in %d ms; %s; Ctrl-C to stop\n", time.Since(began).Milliseconds(), state)
 	fmt.Fprint(out, next(f, s.Endpoints().Addresses))
+	if f.open && s.Host != nil {
+		if err := browser.OpenURL(s.ConsoleURL()); err != nil {
+			fmt.Fprintf(out, "No browser can be opened here (%v). Open %s\n", err, s.ConsoleURL())
+		}
+	}
 	if f.endpoints != "" {
 		if err := system.WriteEndpoints(f.endpoints, s.Endpoints()); err != nil {
 			return err
