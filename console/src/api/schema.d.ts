@@ -261,6 +261,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/runbooks/{name}/syncs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the last syncs of a runbook with its data source
+         * @description The last 50 syncs, the newest first. The list has one page.
+         */
+        get: operations["listSyncs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/runbooks/{name}/additions": {
         parameters: {
             query?: never;
@@ -1534,6 +1554,30 @@ export interface components {
             actions?: components["schemas"]["Action"][];
             /** @description The ETag header's value without quotes. It changes with each change of the batch, including the progress of its members. Only for a single batch. */
             etag?: string;
+        };
+        SyncPage: {
+            items: components["schemas"]["Sync"][];
+            continuationToken?: string;
+        };
+        /** @description One sync of a runbook with its data source. */
+        Sync: {
+            /** Format: date-time */
+            startedAt: string;
+            /** Format: date-time */
+            endedAt: string;
+            /** @description Rows that were read. */
+            rows: number;
+            /** @description People who became members. */
+            added: number;
+            /** @description Members who were removed. */
+            removed: number;
+            /** @description Members whose data changed. */
+            changed: number;
+            /** @description Removals and additions that wait for an administrator. */
+            held: number;
+            /** @description Rows that were not used. */
+            problems: number;
+            error?: string;
         };
         Summary: {
             /** Format: date-time */
@@ -3875,6 +3919,36 @@ export interface operations {
             429: components["responses"]["TooMany"];
             503: components["responses"]["Unavailable"];
             507: components["responses"]["Full"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    listSyncs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["name"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page. */
+            200: {
+                headers: {
+                    "X-Trace-Id": components["headers"]["TraceId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SyncPage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
             default: components["responses"]["Problem"];
         };
     };
