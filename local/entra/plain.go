@@ -2,6 +2,7 @@ package entra
 
 import (
 	"net"
+	"net/http"
 	"sync"
 	"time"
 )
@@ -85,8 +86,8 @@ func (o *oneProtocol) Accept() (net.Conn, error) {
 	select {
 	case c := <-o.conns:
 		return c, nil
-	case <-o.closed:
-		return nil, net.ErrClosed
+	case <-o.closed: // by the other server too, which is closed first
+		return nil, http.ErrServerClosed
 	}
 }
 

@@ -26,9 +26,9 @@ type Server struct {
 	// credentials replace the configured ones.
 	credentials credentials
 
-	url  string
-	http *http.Server
-	done chan error
+	url         string
+	http, plain *http.Server
+	done        chan error
 }
 
 // Start listens and serves until Close. The server is ready when Start
@@ -55,18 +55,13 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 		return nil, errors.Join(fmt.Errorf("local Entra ID: %w", err), listener.Close())
 	}
 	s.url = "https://" + listener.Addr().String()
-	s.http = &http.Server{
-		Handler:           s.routes(),
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       30 * time.Second,
-		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
-		// A browser that does not trust the CA yet would fill the console.
-		ErrorLog: log.New(debugWriter{config.Logger}, "", 0),
-	}
 	both := splitProtocols(listener)
+	// Two servers, because one that serves without TLS first does not speak HTTP/2 with TLS.
+	s.plain = s.newServer(nil)
+	s.http = s.newServer(&tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
 	go func() {
 		plain := make(chan error, 1)
-		go func() { plain <- s.http.Serve(both.of(both.plain)) }()
+		go func() { plain <- s.plain.Serve(both.of(both.plain)) }()
 		err := s.http.ServeTLS(both.of(both.tls), "", "")
 		if plainErr := <-plain; !errors.Is(plainErr, http.ErrServerClosed) {
 			err = plainErr
@@ -74,6 +69,17 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 		s.done <- err
 	}()
 	return s, nil
+}
+
+func (s *Server) newServer(config *tls.Config) *http.Server {
+	return &http.Server{
+		Handler:           s.routes(),
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       30 * time.Second,
+		TLSConfig:         config,
+		// A browser that does not trust the CA yet would fill the console.
+		ErrorLog: log.New(debugWriter{s.config.Logger}, "", 0),
+	}
 }
 
 // load reads what DataDir keeps, or makes it, and returns the certificate to
@@ -100,7 +106,7 @@ func (s *Server) load() (tls.Certificate, error) {
 
 // Close stops the server at once. Requests under way are cut off.
 func (s *Server) Close() error {
-	err := s.http.Close()
+	err := errors.Join(s.http.Close(), s.plain.Close())
 	if serveErr := <-s.done; !errors.Is(serveErr, http.ErrServerClosed) {
 		err = errors.Join(err, serveErr)
 	}
