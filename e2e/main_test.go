@@ -89,7 +89,7 @@ func build(dir string) (err error) {
 
 // clone links what make works with, and what the documents name, into a folder.
 func clone(dir string) error {
-	for _, name := range strings.Fields(`Makefile go.mod go.sum cmd examples functions handler host.json infra internal local
+	for _, name := range strings.Fields(`Makefile go.mod go.sum cmd console examples functions handler host.json infra internal local
 		local.settings.json.example worker`) {
 		if err := os.Symlink(filepath.Join(root, name), filepath.Join(dir, name)); err != nil {
 			return err

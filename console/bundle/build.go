@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -113,27 +113,35 @@ func licences(packages string, inputs []string) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// write replaces the files in dist, compressed.
+// write makes dist what it has to be, and leaves files alone that are so already.
 func (b *bundled) write(folder string) error {
 	dist := filepath.Join(folder, "dist")
-	old, err := filepath.Glob(filepath.Join(dist, "*"))
+	files := map[string][]byte{}
+	for name, data := range b.files {
+		files[filepath.Join(dist, filepath.FromSlash(name)+".gz")] = compressed(data)
+	}
+	err := filepath.WalkDir(dist, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || path == filepath.Join(dist, "README.md") {
+			return err
+		}
+		old, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if now, ok := files[path]; ok && bytes.Equal(old, now) {
+			delete(files, path)
+			return nil
+		}
+		return os.Remove(path)
+	})
 	if err != nil {
 		return err
 	}
-	for _, name := range old {
-		if filepath.Base(name) == "README.md" {
-			continue
-		}
-		if err := os.RemoveAll(name); err != nil {
+	for path, data := range files {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
-	}
-	for name, data := range b.files {
-		target := filepath.Join(dist, filepath.FromSlash(path.Clean(name))+".gz")
-		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(target, compressed(data), 0o644); err != nil {
+		if err := os.WriteFile(path, data, 0o644); err != nil {
 			return err
 		}
 	}
