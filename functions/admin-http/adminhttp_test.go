@@ -49,7 +49,7 @@ func routes(t *testing.T) []route {
 			false, 200,
 			"Batches {Status:active Runbook:rb}", `"continuationToken":"next"`,
 		},
-		{request{"GET", "/api/batches/7", "", "", ""}, false, 200, "Batch 7", `"id":7`},
+		{request{"GET", "/api/batches/7", "", "", ""}, false, 200, "Batch CALLER 7", `"id":7`},
 		{request{"GET", "/api/find?text=Ada+L&limit=7", "", "", ""}, false, 200, `Find CALLER "Ada L" {Limit:7}`, `"items":[]`},
 		{
 			request{"GET", "/api/batches/7/members?status=failed&limit=1000&search=Ada%40&sort=-memberKey", "", "", ""},
@@ -58,7 +58,7 @@ func routes(t *testing.T) []route {
 		},
 		{request{"GET", "/api/batches/7/errors", "", "", ""}, false, 200, "Errors CALLER 7", `{"groups":[],"members":3}`},
 		{request{"GET", "/api/batches/7/steps/20000002000", "", "", ""}, false, 200, "Step CALLER 7 20000002000", `"id":20000002000`},
-		{request{"GET", "/api/batches/7/phases", "", "", ""}, false, 200, "Phases 7", `{"items":[]}`},
+		{request{"GET", "/api/batches/7/phases", "", "", ""}, false, 200, "Phases CALLER 7", `{"items":[]}`},
 		{request{"GET", "/api/batches/7/report", "", "", ""}, false, 200, "Report CALLER 7 csv", "the first, the second"},
 		{request{"GET", "/api/batches/7/report?format=html", "", "", ""}, false, 200, "Report CALLER 7 html", "the first, the second"},
 		{

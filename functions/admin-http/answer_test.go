@@ -10,6 +10,7 @@ import (
 
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/audit"
 )
 
 type allBatches = adminhttp.Batches
@@ -20,7 +21,7 @@ type oneBatch struct {
 	is api.Batch
 }
 
-func (b oneBatch) Batch(context.Context, int) (api.Batch, error) { return b.is, nil }
+func (b oneBatch) Batch(context.Context, audit.Caller, int) (api.Batch, error) { return b.is, nil }
 
 func TestTimesAreInUTCWithMilliseconds(t *testing.T) {
 	t.Parallel()

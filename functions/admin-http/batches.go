@@ -152,11 +152,11 @@ func (a *server) getBatch(c *gin.Context) {
 	if !ok {
 		return
 	}
-	view, err := a.Batches.Batch(c.Request.Context(), id)
+	view, err := a.Batches.Batch(c.Request.Context(), callerOf(c), id)
 	forCaller(c, view.Actions)
 	if err == nil && slices.Contains(include, "phases") { // after the batch: if it has ended, they have
 		var phases api.Page[api.Phase]
-		phases, err = a.Batches.Phases(c.Request.Context(), id)
+		phases, err = a.Batches.Phases(c.Request.Context(), callerOf(c), id)
 		view.Phases = phases.Items
 		for i := range view.Phases {
 			forCaller(c, view.Phases[i].Actions)
@@ -183,7 +183,7 @@ func (a *server) listPhases(c *gin.Context) {
 	if !ok {
 		return
 	}
-	p, err := a.Batches.Phases(c.Request.Context(), id)
+	p, err := a.Batches.Phases(c.Request.Context(), callerOf(c), id)
 	for i := range p.Items {
 		forCaller(c, p.Items[i].Actions)
 	}

@@ -163,8 +163,8 @@ func (r fakeBatches) Summary(context.Context) (api.Summary, error) {
 	return api.Summary{Attention: []api.Attention{}, Running: []api.RunningPhase{}, Upcoming: []api.UpcomingPhase{}}, r.note("Summary")
 }
 
-func (r fakeBatches) Batch(_ context.Context, id int) (api.Batch, error) {
-	return api.Batch{ID: id, Actions: allActions()}, r.note("Batch %d", id)
+func (r fakeBatches) Batch(_ context.Context, by audit.Caller, id int) (api.Batch, error) {
+	return api.Batch{ID: id, Actions: allActions()}, r.note("Batch %s %d", by.Name, id)
 }
 
 // allActions allows everything.
@@ -187,8 +187,8 @@ func (r fakeBatches) ChangeMark(_ context.Context, id int) (string, error) {
 	return r.marks[id], nil
 }
 
-func (r fakeBatches) Phases(_ context.Context, id int) (api.Page[api.Phase], error) {
-	return api.Page[api.Phase]{}, r.note("Phases %d", id)
+func (r fakeBatches) Phases(_ context.Context, by audit.Caller, id int) (api.Page[api.Phase], error) {
+	return api.Page[api.Phase]{}, r.note("Phases %s %d", by.Name, id)
 }
 
 func (r fakeSteps) Step(_ context.Context, by audit.Caller, batch int, stepID int64) (api.Step, error) {

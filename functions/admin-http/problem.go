@@ -20,6 +20,7 @@ const retryAfter = "5"
 var statuses = map[api.Code]int{
 	api.CodeInvalid:     http.StatusBadRequest,
 	api.CodeNotFound:    http.StatusNotFound,
+	api.CodeForbidden:   http.StatusForbidden,
 	api.CodeConflict:    http.StatusConflict,
 	api.CodeKeyReused:   http.StatusUnprocessableEntity,
 	api.CodeChanged:     http.StatusPreconditionFailed,

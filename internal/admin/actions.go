@@ -6,6 +6,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/applier"
+	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/membership"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -34,14 +35,14 @@ func (q *asking) rule(name string, unchanged bool, refusal error) error {
 	return err
 }
 
-// batchActions returns what can be done to a batch.
-func (a *Admin) batchActions(ctx context.Context, b store.Item[model.Batch]) ([]api.Action, error) {
+// batchActions returns what the caller can do to a batch.
+func (a *Admin) batchActions(ctx context.Context, by audit.Caller, b store.Item[model.Batch]) ([]api.Action, error) {
 	q := asking{admin: a, batch: b}
 	for _, one := range []struct {
 		name  string
 		event model.Event
 	}{
-		{"advance", model.Advanced{Phase: b.Doc.Next()}},
+		{"advance", model.Advanced{Phase: b.Doc.Next(), By: by.Name}},
 		{"pause", model.BatchPaused{}},
 		{"resume", model.BatchResumed{}},
 		{"cancel", model.BatchCancelRequested{}},
@@ -96,16 +97,16 @@ func (a *Admin) hasFailed(ctx context.Context, b *model.Batch) (bool, error) {
 	return len(runs) > 0, err
 }
 
-// phaseActions returns what can be done to a phase execution of a batch.
-func (a *Admin) phaseActions(ctx context.Context, b store.Item[model.Batch], p model.Phase) ([]api.Action, error) {
+// phaseActions returns what the caller can do to a phase execution of a batch.
+func (a *Admin) phaseActions(ctx context.Context, by audit.Caller, b store.Item[model.Batch], p model.Phase) ([]api.Action, error) {
 	q := asking{admin: a, batch: b}
 	if p.Kind == model.KindRemoval {
 		return nil, nil
 	}
-	if err := q.event(ctx, "advance", model.Advanced{Phase: p.Name}); err != nil || p.Kind == model.KindInit {
+	if err := q.event(ctx, "advance", model.Advanced{Phase: p.Name, By: by.Name}); err != nil || p.Kind == model.KindInit {
 		return q.actions, err
 	}
-	err := q.event(ctx, "approve", model.PhaseApproved{Phase: p.ID})
+	err := q.event(ctx, "approve", model.PhaseApproved{Phase: p.ID, By: model.Attribution{By: by.Name}})
 	return q.actions, err
 }
 

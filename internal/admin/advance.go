@@ -20,13 +20,13 @@ import (
 // received it. The answer counts the members of the phase that was started last. With tags, it starts
 // a phase only if the batch has one of these ETags.
 //
-// Errors: CodeNotFound; CodeConflict with the reason, the current and the next phase; CodeChanged;
-// CodeUnavailable.
+// Errors: CodeNotFound; CodeConflict with the reason, the current and the next phase, and so CodeForbidden
+// for the second approver of the phase; CodeChanged; CodeUnavailable.
 func (a *Admin) Advance(ctx context.Context, by audit.Caller, id int, phase string, tags ...string) (api.AdvanceResult, error) {
 	if err := a.applier.FollowActiveVersion(ctx, id); err != nil {
 		return api.AdvanceResult{}, err
 	}
-	c := applier.On(model.Advanced{Phase: phase})
+	c := applier.On(model.Advanced{Phase: phase, By: by.Name})
 	c.Extra = func(s *applier.Snapshot, ds []model.Decision) (store.Writes, error) {
 		if ds[0].Batch == nil {
 			return nil, nil
@@ -42,7 +42,7 @@ func (a *Admin) Advance(ctx context.Context, by audit.Caller, id int, phase stri
 	s, ds, err := a.applier.Run(ctx, id, c)
 	var refusal *model.Refusal
 	if errors.As(err, &refusal) {
-		e := problem.New(api.CodeConflict, "%s", refusal.Reason)
+		e := problem.Explain(err)
 		e.CurrentPhase, e.NextPhase = s.After().CurrentPhase, s.After().Next()
 		return api.AdvanceResult{}, e
 	}

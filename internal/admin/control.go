@@ -65,7 +65,7 @@ func (a *Admin) Cancel(ctx context.Context, by audit.Caller, batch int, why stri
 
 // Approve approves a phase that waits at its gate, for an approval or for more members to succeed in the
 // phase before. The name of the phase can be in any case; of several executions it approves the newest
-// that has not begun. Errors: as Pause.
+// that has not begun. Errors: as Pause, and CodeForbidden where another person has to approve the phase.
 func (a *Admin) Approve(ctx context.Context, by audit.Caller, batch int, phase, why string) (api.Phase, error) {
 	id := 0
 	c := &command{action: "approve", why: why}

@@ -29,5 +29,5 @@ func (a *Admin) UpdateBatch(ctx context.Context, by audit.Caller, batch int, d a
 	}); err != nil {
 		return api.Batch{}, err
 	}
-	return a.Batch(ctx, batch)
+	return a.Batch(ctx, by, batch)
 }

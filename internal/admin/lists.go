@@ -41,8 +41,8 @@ func (a *Admin) Batches(ctx context.Context, o api.ListOptions) (api.Page[api.Ba
 	return page, nil
 }
 
-// Batch gives one batch, with its ETag. Errors: CodeNotFound.
-func (a *Admin) Batch(ctx context.Context, id int) (api.Batch, error) {
+// Batch gives one batch, with its ETag and what the caller can do to it. Errors: CodeNotFound.
+func (a *Admin) Batch(ctx context.Context, by audit.Caller, id int) (api.Batch, error) {
 	b, err := a.applier.ReadBatch(ctx, id)
 	if err != nil {
 		return api.Batch{}, err
@@ -53,7 +53,7 @@ func (a *Admin) Batch(ctx context.Context, id int) (api.Batch, error) {
 		return api.Batch{}, err
 	}
 	apiview.AddWorkerWait(&view, view.WaitsFor)
-	if view.Actions, err = a.batchActions(ctx, b); err != nil {
+	if view.Actions, err = a.batchActions(ctx, by, b); err != nil {
 		return api.Batch{}, err
 	}
 	if view.Checks, err = a.members.CountChecks(ctx, &b.Doc); err != nil {
@@ -99,8 +99,9 @@ func (a *Admin) Members(ctx context.Context, by audit.Caller, id int, o api.List
 	return page, nil
 }
 
-// Phases lists a batch's phase executions with counts of their members. Errors: CodeNotFound.
-func (a *Admin) Phases(ctx context.Context, id int) (api.Page[api.Phase], error) {
+// Phases lists a batch's phase executions with counts of their members and what the caller can do.
+// Errors: CodeNotFound.
+func (a *Admin) Phases(ctx context.Context, by audit.Caller, id int) (api.Page[api.Phase], error) {
 	b, err := a.applier.ReadBatch(ctx, id)
 	if err != nil {
 		return api.Page[api.Phase]{}, err
@@ -111,7 +112,7 @@ func (a *Admin) Phases(ctx context.Context, id int) (api.Page[api.Phase], error)
 		if err := a.countMembers(ctx, &b.Doc, p, &view); err != nil {
 			return api.Page[api.Phase]{}, err
 		}
-		if view.Actions, err = a.phaseActions(ctx, b, p); err != nil {
+		if view.Actions, err = a.phaseActions(ctx, by, b, p); err != nil {
 			return api.Page[api.Phase]{}, err
 		}
 		page.Items = append(page.Items, view)

@@ -54,7 +54,7 @@ func (a *Admin) previewed(ctx context.Context, by audit.Caller, b *model.Batch, 
 	one := func(e model.Event) []model.Event { return []model.Event{e} }
 	switch action.Name {
 	case api.ActionAdvance:
-		return one(model.Advanced{Phase: action.Phase}), nil
+		return one(model.Advanced{Phase: action.Phase, By: by.Name}), nil
 	case api.ActionApprove:
 		id, _, err := phaseToApprove(b, action.Phase)
 		return one(model.PhaseApproved{Phase: id, By: m}), err

@@ -89,6 +89,7 @@ type Phase struct {
 	Status         string       `json:"status"`
 	Reason         string       `json:"reason,omitempty"` // why it waits, was skipped or failed
 	Approval       bool         `json:"approvalRequired,omitempty"`
+	SecondApprover bool         `json:"secondApprover,omitempty"` // another person approves it than those who requested it
 	Approved       *Attribution `json:"approved,omitempty"`
 	RequireSuccess float64      `json:"requireSuccess,omitempty"` // percent of the previous phase
 	StopWhen       string       `json:"stopWhen,omitempty"`       // so many failed members pause the batch: 10%, or 25

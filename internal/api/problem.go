@@ -18,7 +18,7 @@ const (
 	CodeInternal    Code = "internal"    // 500: an internal error; find the traceId in the handler's log
 
 	CodeUnauthenticated  Code = "unauthenticated"        // 401: the token is missing, expired or invalid
-	CodeForbidden        Code = "forbidden"              // 403: the token lacks the required app role
+	CodeForbidden        Code = "forbidden"              // 403: the token lacks the required app role, or a second person has to approve
 	CodeMethodNotAllowed Code = "method_not_allowed"     // 405: the route has no such method
 	CodeUnsupportedMedia Code = "unsupported_media_type" // 415: the route does not accept this Content-Type
 	CodeTooManyRequests  Code = "too_many_requests"      // 429: the caller sends too many requests; repeat the request after Retry-After

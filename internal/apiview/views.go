@@ -135,7 +135,7 @@ func DisplayText(value json.RawMessage) string { return humanize.Clip(model.Text
 func Phase(p model.Phase) api.Phase {
 	view := api.Phase{
 		ID: p.ID, Name: p.Name, Kind: string(p.Kind), RunbookVersion: p.Version, Status: string(p.Status), Reason: p.Reason,
-		Approval: p.Approval, Approved: Attribution(p.Approved), RequireSuccess: p.RequireSuccess, StopWhen: p.StopWhen.String(),
+		Approval: p.Approval, SecondApprover: p.SecondApprover, Approved: Attribution(p.Approved), RequireSuccess: p.RequireSuccess, StopWhen: p.StopWhen.String(),
 		OffsetMinutes: p.OffsetMinutes, DueAt: p.DueAt, DispatchedAt: p.DispatchedAt, CompletedAt: p.CompletedAt, Carried: p.Carried,
 	}
 	if p.Kind == model.KindRemoval && p.Open == 0 && !p.Status.Terminal() {

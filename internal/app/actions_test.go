@@ -16,8 +16,9 @@ import (
 
 // situations are states of a batch, in which actions are allowed or refused.
 var situations = map[string]func(s *stage) (batch int){
-	"manual":    func(s *stage) int { return s.createBatch(gated("approval: required"), people(2)).ID },
-	"scheduled": scheduledSoon,
+	"manual":          func(s *stage) int { return s.createBatch(gated("approval: required"), people(2)).ID },
+	"scheduled":       scheduledSoon,
+	"second approver": func(s *stage) int { return s.createBatch(gated("approval: second_person"), people(2)).ID },
 	"under way": func(s *stage) int {
 		s.script = script{"New": fails(errLost)}
 		return s.startBatch(twoSteps, people(2)).ID
@@ -195,7 +196,7 @@ func refusalOf(err error) string {
 	if err == nil || errors.Is(err, model.ErrNotYet) {
 		return ""
 	}
-	if e := problem.Explain(err); e.Code == api.CodeConflict {
+	if e := problem.Explain(err); e.Code == api.CodeConflict || e.Code == api.CodeForbidden {
 		return e.Message
 	}
 	return ""

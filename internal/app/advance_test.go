@@ -64,7 +64,7 @@ func TestAdvanceOfABatchThatHasChangedIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	b := s.createBatch(twoSteps, people(3))
-	seen := must(s.app.Batch(s.ctx, b.ID))(t)
+	seen := must(s.app.Batch(s.ctx, ada, b.ID))(t)
 	s.pause(b.ID)
 	s.resume(b.ID)
 	if _, err := s.app.Advance(s.ctx, ada, b.ID, "first", seen.ETag); problem.CodeOf(err) != api.CodeChanged {
@@ -74,19 +74,19 @@ func TestAdvanceOfABatchThatHasChangedIsRefused(t *testing.T) {
 		t.Fatalf("%v", err) // a precondition is not looked at where the request fails without it
 	}
 	s.wantPhases(b.ID, "first pending 0/0/0, second pending 0/0/0")
-	seen = must(s.app.Batch(s.ctx, b.ID))(t)
+	seen = must(s.app.Batch(s.ctx, ada, b.ID))(t)
 	for i := range 3 { // the first one changes the batch
 		v, err := s.app.Advance(s.ctx, ada, b.ID, "first", seen.ETag)
 		if err != nil || v.Repeated != (i > 0) {
 			t.Fatalf("%+v, %v", v, err)
 		}
-		if now := must(s.app.Batch(s.ctx, b.ID))(t); v.Batch.ETag != now.ETag || now.ETag == seen.ETag {
+		if now := must(s.app.Batch(s.ctx, ada, b.ID))(t); v.Batch.ETag != now.ETag || now.ETag == seen.ETag {
 			t.Errorf("ETag %q after %q, and %q in the answer", now.ETag, seen.ETag, v.Batch.ETag)
 		}
 	}
 	// So does a newer version of the runbook, which the batch follows at its next advance.
 	s.deliverAll()
-	seen = must(s.app.Batch(s.ctx, b.ID))(t)
+	seen = must(s.app.Batch(s.ctx, ada, b.ID))(t)
 	s.publishNew(twoSteps+"# newer\n", api.PublishOptions{})
 	if _, err := s.app.Advance(s.ctx, ada, b.ID, "second", seen.ETag); problem.CodeOf(err) != api.CodeChanged {
 		t.Fatalf("%v", err)

@@ -154,7 +154,7 @@ func TestFailedInitFailsTheBatchAndNoMemberIsTouched(t *testing.T) {
 	w := newWorld(t)
 	b := w.createBatch(mover, people(3))
 	w.run(b.ID, 1, func(message.Job) (string, error) { return "", errors.New("no") })
-	view, err := w.app.Batch(w.ctx, b.ID)
+	view, err := w.app.Batch(w.ctx, ada, b.ID)
 	if err != nil || view.Status != "failed" || !strings.Contains(view.Error, "init failed") {
 		t.Fatalf("%+v, %v", view, err)
 	}

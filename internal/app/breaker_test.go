@@ -18,7 +18,7 @@ func breaking(yaml, stopWhen string) string {
 
 func (s *stage) wantPaused(id int, why string) {
 	s.t.Helper()
-	b := must(s.app.Batch(s.ctx, id))(s.t)
+	b := must(s.app.Batch(s.ctx, ada, id))(s.t)
 	got := ""
 	if b.Paused != nil {
 		got = b.Paused.By + ": " + b.Paused.Why
@@ -109,7 +109,7 @@ func TestFailureIsDecidedOnWhereverItsCountIsCutShort(t *testing.T) {
 						s.tickAfter(31 * time.Minute)
 					}
 				}
-				if paused := must(s.app.Batch(s.ctx, b.ID))(t); paused.Paused == nil || s.stops(b.ID) != 1 {
+				if paused := must(s.app.Batch(s.ctx, ada, b.ID))(t); paused.Paused == nil || s.stops(b.ID) != 1 {
 					t.Errorf("cut short after write %d: paused %+v; %s", write, paused.Paused, auditText(s.listAudit(b.ID)))
 				}
 				if n := len(j.of(t, alert.PhaseStopped)); n < 1 || n > 2 || n == 2 && !cut {

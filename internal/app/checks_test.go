@@ -549,7 +549,7 @@ func (s *stage) createUnchecked(yaml, members string) int {
 			s.t.Fatal("no write creates the batch")
 		}
 		for id := 1; id <= write; id++ {
-			if b, err := s.app.Batch(s.ctx, id); err == nil && b.MemberCount > 0 {
+			if b, err := s.app.Batch(s.ctx, ada, id); err == nil && b.MemberCount > 0 {
 				return id
 			}
 		}

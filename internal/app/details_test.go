@@ -113,7 +113,7 @@ func TestBadDetailsAreRefused(t *testing.T) {
 		}
 		s.wantRefused(errorOf(s.app.UpdateBatch(s.ctx, ada, b.ID, api.BatchDetails{}, "")), api.CodeInvalid, "nothing to change: give a name, a note or an owner")
 		s.wantRefused(errorOf(s.app.UpdateBatch(s.ctx, ada, 9, detailsOf("x", "-", "-"), "")), api.CodeNotFound, "there is no batch 9")
-		tag := must(s.app.Batch(s.ctx, b.ID))(t).ETag
+		tag := must(s.app.Batch(s.ctx, ada, b.ID))(t).ETag
 		must(s.app.UpdateBatch(s.ctx, ada, b.ID, detailsOf("x", "-", "-"), "", tag))(t)
 		s.wantRefused(errorOf(s.app.UpdateBatch(s.ctx, ada, b.ID, detailsOf("y", "-", "-"), "", tag)), api.CodeChanged, "batch 1 has changed since you read it: read it again before you change it")
 		if found := must(s.app.Batches(s.ctx, api.ListOptions{}))(t).Items; len(found) != 1 || found[0].Name != "x" {

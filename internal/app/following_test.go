@@ -73,10 +73,10 @@ func TestFollowingABatchOf100000(t *testing.T) {
 		t.Error("a change of one member of 100,000 has the same change mark")
 	}
 	if cost := spent(func() {
-		if _, err := w.app.Batch(w.ctx, id); err != nil {
+		if _, err := w.app.Batch(w.ctx, ada, id); err != nil {
 			t.Error(err)
 		}
-		if _, err := w.app.Phases(w.ctx, id); err != nil {
+		if _, err := w.app.Phases(w.ctx, ada, id); err != nil {
 			t.Error(err)
 		}
 	}); cost.Reads+cost.Queries > 6 || cost.Writes > 0 {

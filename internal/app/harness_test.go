@@ -224,7 +224,7 @@ func (w *world) next(id int) string {
 
 func (w *world) phases(id int) []api.Phase {
 	w.t.Helper()
-	return patiently(w, func() (api.Page[api.Phase], error) { return w.app.Phases(w.ctx, id) }).Items
+	return patiently(w, func() (api.Page[api.Phase], error) { return w.app.Phases(w.ctx, ada, id) }).Items
 }
 
 func (w *world) ended(id int, phase string) bool {
@@ -239,7 +239,7 @@ func (w *world) ended(id int, phase string) bool {
 
 func (w *world) status(id int) string {
 	w.t.Helper()
-	return patiently(w, func() (api.Batch, error) { return w.app.Batch(w.ctx, id) }).Status
+	return patiently(w, func() (api.Batch, error) { return w.app.Batch(w.ctx, ada, id) }).Status
 }
 
 func (w *world) members(id int) map[string]api.Member {

@@ -155,7 +155,7 @@ func TestBatchThatWasBegunIsNotMadeOnceItsRunbookIsDeactivated(t *testing.T) {
 		cut := s.kill(write, func(ctx context.Context, a *app.App) error {
 			return errorOf(a.CreateBatch(ctx, adaBy("k"), "flat", csv))
 		})
-		_, made := s.app.Batch(s.ctx, 1)
+		_, made := s.app.Batch(s.ctx, ada, 1)
 		must(s.app.Deactivate(s.ctx, ada, "flat", 1, ""))(t)
 		v, err := s.app.CreateBatch(s.ctx, adaBy("k"), "flat", csv)
 		if made == nil {

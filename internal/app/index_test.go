@@ -29,7 +29,7 @@ func everyList(s *stage, batch int) error {
 	all(api.StepSorts, []api.ListOptions{{Phase: "only"}, {Member: 1}, {Status: "failed"}, {Search: "p"}, {Phase: "only", Member: 1, Status: "failed", Search: "p"}},
 		func(o api.ListOptions) (any, error) {
 			if o.Phase != "" {
-				phases, err := s.app.Phases(s.ctx, batch)
+				phases, err := s.app.Phases(s.ctx, ada, batch)
 				if err != nil {
 					return nil, err
 				}

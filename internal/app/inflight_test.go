@@ -84,7 +84,7 @@ func TestPauseRevokesWhatWasDispatchedUntilItWasStored(t *testing.T) {
 	b := s.createBatch(twoSteps, people(1))
 	process, _, sent := s.slowProcess(10 * time.Second)
 	must(process.Pause(s.ctx, ada, b.ID, ""))(t)
-	view := must(s.app.Batch(s.ctx, b.ID))(t)
+	view := must(s.app.Batch(s.ctx, ada, b.ID))(t)
 	controls := sent.sent[message.TopicWorkerControl]
 	if len(controls) != 1 {
 		t.Fatalf("%d controls were sent", len(controls))

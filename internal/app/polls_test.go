@@ -182,7 +182,7 @@ func TestPollThatIsToComeIsNoJobOfItsWorker(t *testing.T) {
 		return page.Items[0].JobsQueued
 	}
 	s.pass(3 * time.Minute)
-	if n, waits := jobs(), must(s.app.Batch(s.ctx, b.ID))(t).WaitsFor; n != 0 || len(waits) != 0 {
+	if n, waits := jobs(), must(s.app.Batch(s.ctx, ada, b.ID))(t).WaitsFor; n != 0 || len(waits) != 0 {
 		t.Errorf("%d jobs wait, %+v", n, waits)
 	}
 	s.pass(2 * time.Minute)

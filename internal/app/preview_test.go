@@ -12,10 +12,10 @@ import (
 // preview is the effect of an action, in which nothing changes.
 func (s *stage) preview(id int, action api.ProposedAction) api.Preview {
 	s.t.Helper()
-	before, phases := len(s.listAudit(id)), must(s.app.Phases(s.ctx, id))(s.t)
+	before, phases := len(s.listAudit(id)), must(s.app.Phases(s.ctx, ada, id))(s.t)
 	v := must(s.app.Preview(s.ctx, ada, id, action))(s.t)
 	s.deliverAll()
-	if after := must(s.app.Phases(s.ctx, id))(s.t); len(s.listAudit(id)) != before || fmt.Sprint(after) != fmt.Sprint(phases) {
+	if after := must(s.app.Phases(s.ctx, ada, id))(s.t); len(s.listAudit(id)) != before || fmt.Sprint(after) != fmt.Sprint(phases) {
 		s.t.Fatalf("the dry run changed something: %+v", v)
 	}
 	if v.Action != action.Name || v.WayBack == "" {
@@ -63,7 +63,7 @@ func TestPreviewKnowsTheDurationOfThePhaseBefore(t *testing.T) {
 		first := s.createBatch(right, people(2))
 		must(s.app.Advance(s.ctx, ada, first.ID, "move"))(t)
 		s.pass(time.Minute)
-		p := must(s.app.Phases(s.ctx, first.ID))(t).Items[0]
+		p := must(s.app.Phases(s.ctx, ada, first.ID))(t).Items[0]
 		took := int(p.CompletedAt.Sub(*p.DispatchedAt).Round(time.Second) / time.Second)
 		more := make([]string, 6)
 		for i := range more {

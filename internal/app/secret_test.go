@@ -100,13 +100,13 @@ func (v *vaulted) wantNowhere(when string, ids ...int) {
 	}
 	all := api.ListOptions{Limit: 1000}
 	for _, id := range ids {
-		batch, err := v.app.Batch(v.ctx, id)
+		batch, err := v.app.Batch(v.ctx, ada, id)
 		show("batch", batch, err)
 		members, err := v.app.Members(v.ctx, reader, id, all)
 		show("members", members, err)
 		steps, err := v.app.Steps(v.ctx, reader, id, all)
 		show("steps", steps, err)
-		phases, err := v.app.Phases(v.ctx, id)
+		phases, err := v.app.Phases(v.ctx, ada, id)
 		show("phases", phases, err)
 		records, err := v.app.BatchAudit(v.ctx, id, api.AuditFilter{}, all)
 		show("batch audit", records, err)

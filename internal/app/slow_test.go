@@ -167,7 +167,7 @@ func (s *slowSystem) begin(yaml string, members int) int {
 // advance begins the next phase of a batch.
 func (s *slowSystem) advance(batch int) {
 	s.t.Helper()
-	phases := must(s.app.Phases(s.t.Context(), batch))(s.t)
+	phases := must(s.app.Phases(s.t.Context(), ada, batch))(s.t)
 	for _, p := range phases.Items {
 		if p.Status == "pending" {
 			must(s.app.Advance(s.t.Context(), ada, batch, p.Name))(s.t)

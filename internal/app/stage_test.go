@@ -742,7 +742,7 @@ func (s *stage) recount(listed api.Batch) {
 
 func (s *stage) batchOf(id int) api.Batch {
 	s.t.Helper()
-	return must(s.app.Batch(s.ctx, id))(s.t)
+	return must(s.app.Batch(s.ctx, ada, id))(s.t)
 }
 
 // add adds members by their keys, and lets all come that follows.

@@ -456,7 +456,7 @@ func (m *making) rounds(batch int) int {
 	m.t.Helper()
 	for n := 0; ; n++ {
 		m.deliver(message.TopicOrchestratorEvents, message.TopicWorkerResults)
-		if view := must(m.app.Batch(m.ctx, batch))(m.t); view.Status == "completed" {
+		if view := must(m.app.Batch(m.ctx, ada, batch))(m.t); view.Status == "completed" {
 			return n
 		}
 		m.serve()

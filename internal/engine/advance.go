@@ -11,7 +11,8 @@ import (
 // first, then each phase in order, one at a time. It starts that phase once. Asked again
 // while that is the phase the batch was advanced to last, it repeats the first answer,
 // because the first answer may have been lost: it never starts the phase after it.
-func advance(b *model.Batch, phase string, now time.Time) (model.Decision, error) {
+func advance(b *model.Batch, e model.Advanced, now time.Time) (model.Decision, error) {
+	phase := e.Phase
 	current := b.Current()
 	repeats := current != nil && current.Name == phase
 	switch {
@@ -33,6 +34,9 @@ func advance(b *model.Batch, phase string, now time.Time) (model.Decision, error
 	p, err := toAdvance(b, phase)
 	if err != nil {
 		return model.Decision{}, err
+	}
+	if p.SecondApprover && p.Approved != nil && p.Approved.By == e.By && e.By != "" {
+		return model.Decision{}, model.RefuseCallerf("batch %d cannot be advanced to phase %q: it needs a second approver, and you approved it", b.ID, p.Name)
 	}
 	if b.StartTime == nil {
 		b.StartTime = &now

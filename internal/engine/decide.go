@@ -74,7 +74,7 @@ var batchDecisions = []func(s model.State, stored, b *model.Batch, e model.Event
 func decidePhase(s model.State, _, b *model.Batch, e model.Event, now time.Time) (d model.Decision, known bool, err error) {
 	switch e := e.(type) {
 	case model.Advanced:
-		d, err = advance(b, e.Phase, now)
+		d, err = advance(b, e, now)
 	case model.PhaseDue:
 		d, err = onPhaseDue(b, e, now)
 	case model.PhaseApproved:

@@ -36,6 +36,9 @@ func onBatchRescheduled(b *model.Batch, e model.BatchRescheduled, now time.Time)
 		if p := &b.Phases[i]; movable(*p) {
 			due := start.Add(-time.Duration(p.OffsetMinutes) * time.Minute)
 			p.DueAt, p.Reason = &due, ""
+			if p.Approved != nil && needsSecondApprover(b, p, p.Approved.By) { // who approved it requests it now
+				p.Approved = nil
+			}
 		}
 	}
 	updateWaitingReason(b, now)

@@ -83,6 +83,12 @@ func updateWaitingReason(b *model.Batch, now time.Time) bool {
 	return true
 }
 
+// needsSecondApprover reports whether another person has to approve a phase than the one with this name,
+// who requested it: who created the batch, or moved its start last.
+func needsSecondApprover(b *model.Batch, p *model.Phase, name string) bool {
+	return p.SecondApprover && name != "" && (name == b.CreatedBy || b.Rescheduled != nil && name == b.Rescheduled.By)
+}
+
 // onPhaseApproved opens a phase's gates. Quiet hours go on.
 func onPhaseApproved(b *model.Batch, e model.PhaseApproved, now time.Time) (model.Decision, error) {
 	p, ok := b.Phase(e.Phase)
@@ -95,6 +101,8 @@ func onPhaseApproved(b *model.Batch, e model.PhaseApproved, now time.Time) (mode
 		return model.Decision{}, model.Refusef("phase %q of batch %d is %s: there is nothing to approve", p.Name, b.ID, p.Status)
 	case !p.Approval && p.RequireSuccess == 0:
 		return model.Decision{}, model.Refusef("phase %q of batch %d has no gate: it needs no approval", p.Name, b.ID)
+	case needsSecondApprover(b, p, e.By.By):
+		return model.Decision{}, model.RefuseCallerf("Needs a second approver: you requested this phase")
 	}
 	by := e.By
 	p.Approved, p.Reason = &by, ""

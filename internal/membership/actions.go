@@ -12,13 +12,13 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// ActionOf returns an action by the answer of the rule that its command asks: a refusal, or whether it
-// would change nothing. What has to be awaited is not refused. Any other error it returns.
+// ActionOf returns an action by the answer of the rule that its command asks: a refusal, also of this
+// caller only, or whether it would change nothing. What has to be awaited is not refused. Any other error it returns.
 func ActionOf(name string, unchanged bool, err error) (api.Action, error) {
 	if err == nil || errors.Is(err, model.ErrNotYet) {
 		return api.Action{Name: name, Allowed: true, Unchanged: unchanged}, nil
 	}
-	if e := problem.Explain(err); e.Code == api.CodeConflict {
+	if e := problem.Explain(err); e.Code == api.CodeConflict || e.Code == api.CodeForbidden {
 		return api.Action{Name: name, Reason: e.Message}, nil
 	}
 	return api.Action{}, err

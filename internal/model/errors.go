@@ -29,11 +29,19 @@ func (e *NotFound) Error() string {
 }
 
 // Refusal is an event that the state does not allow, with the reason for the caller.
-type Refusal struct{ Reason string }
+type Refusal struct {
+	Reason     string
+	ThisCaller bool // it allows the event of another person
+}
 
 func (r *Refusal) Error() string { return r.Reason }
 
 // Refusef makes a Refusal from a format.
 func Refusef(format string, args ...any) *Refusal {
 	return &Refusal{Reason: fmt.Sprintf(format, args...)}
+}
+
+// RefuseCallerf makes a Refusal of what another person may do.
+func RefuseCallerf(format string, args ...any) *Refusal {
+	return &Refusal{Reason: fmt.Sprintf(format, args...), ThisCaller: true}
 }

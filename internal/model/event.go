@@ -87,7 +87,7 @@ func (StepResolved) runEvent()       {}
 type (
 	// Advanced: an administrator starts the named phase of a manual batch, which is the
 	// next one; "init" is the init sequence.
-	Advanced struct{ Phase string }
+	Advanced struct{ Phase, By string }
 	// PhaseDue: a phase's time has come, or the init sequence's; or its fan-out to a page
 	// behind the first.
 	PhaseDue struct {

@@ -29,6 +29,7 @@ type Phase struct {
 	Status         PhaseStatus  `json:"status"`
 	Reason         string       `json:"reason,omitempty"` // why it waits, was skipped or failed, where no member tells
 	Approval       bool         `json:"approval,omitempty"`
+	SecondApprover bool         `json:"secondApprover,omitempty"` // another person approves it than those who requested it
 	Approved       *Attribution `json:"approved,omitempty"`       // passes both gates
 	RequireSuccess float64      `json:"requireSuccess,omitempty"` // percent of the phase before; 0: no gate
 	OnComplete     bool         `json:"onComplete,omitempty"`

@@ -26,6 +26,8 @@ func Explain(err error) *Error {
 	switch {
 	case errors.As(err, &known):
 		return known
+	case errors.As(err, &refusal) && refusal.ThisCaller:
+		return New(api.CodeForbidden, "%s", refusal.Reason)
 	case errors.As(err, &refusal):
 		return New(api.CodeConflict, "%s", refusal.Reason)
 	case errors.As(err, &missing):

@@ -124,7 +124,7 @@ var phaseObject = Object{
 		{"offset", true, "When the phase is due, relative to the batch start: `T-5d`, `T-4h`, `T-30m`, `T-90s`, `T-0`, `T+1d`. Seconds are rounded up to whole minutes, away from the start.", matching(offsetText)},
 		{"steps", true, "A list of 1 to 500 steps for each member.", stepsForm(1)},
 		{"when", false, "A [condition](#conditions). A member for whom it is false when they come to the phase counts as done with it.", text()},
-		{"approval", false, "`required`: the phase waits until an administrator approves it.", oneOf(ApprovalRequired)},
+		{"approval", false, "`required`: the phase waits until an administrator approves it. `second_person`: one who did not create the batch, did not move its start last and does not start the phase.", oneOf(ApprovalRequired, ApprovalSecondPerson)},
 		{"require_success", false, "The phase waits until this share of the previous phase's members succeeded: more than `0%`, up to `100%`. An approval overrides it. Refused on the first phase.", percentForm()},
 		{"stop_when", false, "Pauses the batch when too many members fail.", stopObject.form()},
 		{"on_complete", false, "Steps that run once, when every member of the phase has ended. The phase fails if they fail.", stepsForm(0)},

@@ -38,7 +38,7 @@ func (f fields) phases() []draftPhase {
 		}
 		ph.when = g.when()
 		ph.When = ph.when.Condition
-		ph.Approval = g.approval()
+		ph.Approval, ph.SecondApprover = g.approval()
 		ph.RequireSuccess = g.percentage("require_success")
 		ph.StopWhen = g.stopWhen()
 		ph.steps = g.steps("steps", 1)
@@ -48,25 +48,28 @@ func (f fields) phases() []draftPhase {
 	return phases
 }
 
-// ApprovalRequired is the one value that approval has in the format.
-const ApprovalRequired = "required"
+// The values of approval in the format.
+const (
+	ApprovalRequired     = "required"
+	ApprovalSecondPerson = "second_person" // by a person who did not request the phase
+)
 
-func (f fields) approval() bool {
+func (f fields) approval() (required, second bool) {
 	n, ok := f.values["approval"]
 	if !ok {
-		return false
+		return false, false
 	}
 	path := f.join("approval")
 	if n, ok = f.p.enter(n, path); !ok {
-		return false
+		return false, false
 	}
-	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" || n.Value != ApprovalRequired {
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" || n.Value != ApprovalRequired && n.Value != ApprovalSecondPerson {
 		what := describe(n)
 		if n.Kind == yaml.ScalarNode {
 			what = strconv.Quote(clip(n.Value))
 		}
-		f.p.errorf(at(n), path, CodeBadValue, "%s is invalid; use %s, or leave the field out", what, ApprovalRequired)
-		return false
+		f.p.errorf(at(n), path, CodeBadValue, "%s is invalid; use %s or %s, or leave the field out", what, ApprovalRequired, ApprovalSecondPerson)
+		return false, false
 	}
-	return true
+	return true, n.Value == ApprovalSecondPerson
 }

@@ -80,6 +80,9 @@ type Phase struct {
 	Steps  []Step
 	// Approval holds the phase until an administrator approves it.
 	Approval bool
+	// SecondApprover has another person approve the phase than those who requested it: the creator of the
+	// batch, the person who moved its start last, and in a manual batch the person who starts the phase.
+	SecondApprover bool
 	// RequireSuccess is the least share, in percent, of the members of the phase
 	// before that must have succeeded in it; with fewer the phase is held. 0 means
 	// that it does not ask.

@@ -245,7 +245,7 @@ func (a *administrator) approve(ctx context.Context) (bool, error) {
 				continue
 			}
 			a.approved[gate{w.doc.ID, p.ID}] = true
-			if _, err := a.r.app.Approve(ctx, ada, w.doc.ID, p.Name, ""); err != nil {
+			if _, err := a.r.app.Approve(ctx, approver, w.doc.ID, p.Name, ""); err != nil {
 				return false, err
 			}
 			return true, a.r.look(ctx)

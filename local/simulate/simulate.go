@@ -59,8 +59,11 @@ type Config struct {
 // longest is how long a simulation without an Until goes on at most.
 const longest = 366 * 24 * time.Hour
 
-// ada is the administrator.
-var ada = audit.Caller{Name: "administrator"}
+// ada is the administrator, and approver the person who approves what she requested.
+var (
+	ada      = audit.Caller{Name: "administrator"}
+	approver = audit.Caller{Name: "approver"}
+)
 
 // simulation is one that is under way. One goroutine drives it.
 type simulation struct {

@@ -807,7 +807,10 @@ export interface paths {
         /**
          * Approve a phase that waits at a gate
          * @description Requires the app role Approver or Admin. It opens both gates of the phase, the approval and the
-         *     required success of the previous phase. You can approve ahead of time. If the phase has
+         *     required success of the previous phase. You can approve ahead of time. With
+         *     `approval: second_person` in the runbook the answer is 403 for the person who created
+         *     the batch or moved its start last. The person who approved the phase cannot start it, and withdraws
+         *     the approval by moving the start. If the phase has
          *     several executions, the newest that has not begun is approved.
          */
         post: operations["approvePhase"];
@@ -1906,6 +1909,8 @@ export interface components {
             /** @description Why the phase waits, was skipped or failed. */
             reason?: string;
             approvalRequired?: boolean;
+            /** @description Another person approves it than those who created the batch, moved its start last, or start the phase. */
+            secondApprover?: boolean;
             approved?: components["schemas"]["Attribution"];
             /** @description The circuit breaker: this share (10%) or number (25) of failed members pauses the batch. Absent if there is none. */
             stopWhen?: string;

@@ -303,7 +303,7 @@ func (w *world) administer() {
 	if w.plan.manual {
 		options = append(options, func() {
 			w.ask("advance", func(ctx context.Context, a *app.App) error {
-				phases, err := a.Phases(ctx, w.batch)
+				phases, err := a.Phases(ctx, ada, w.batch)
 				if err != nil {
 					return err
 				}

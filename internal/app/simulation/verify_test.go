@@ -458,7 +458,7 @@ func same(a, b model.Shard) bool { return enginetest.SameCount(a, b) && a.Report
 
 // verifyList compares the batch with its line in the list of batches.
 func (w *world) verifyList(ctx context.Context) {
-	view, err := w.app.Batch(ctx, w.batch)
+	view, err := w.app.Batch(ctx, ada, w.batch)
 	if err != nil {
 		w.problem("%v", err)
 		return

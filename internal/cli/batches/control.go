@@ -143,7 +143,7 @@ func approveCommand(c *runner) *cobra.Command {
 	var dry bool
 	approve := &cobra.Command{
 		Use: "approve <id> <phase>", Short: "Approve a phase that waits at a gate", Args: command.Needs("the id", "the phase"),
-		Long: `Approves a phase that waits at a gate of its runbook: for an approval (approval: required)
+		Long: `Approves a phase that waits at a gate of its runbook: for an approval (approval: required or second_person)
 or because too few members succeeded in the phase before (require_success).
 matoolkit batch phases shows what a phase waits for.
 

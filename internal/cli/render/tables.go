@@ -310,7 +310,10 @@ func phaseNote(v api.Phase) string {
 		if v.RequireSuccess > 0 {
 			parts = append(parts, fmt.Sprintf("requires %s success in the phase before", humanize.Percent(v.RequireSuccess)))
 		}
-		if v.Approval {
+		switch {
+		case v.SecondApprover:
+			parts = append(parts, "needs approval by a second person")
+		case v.Approval:
 			parts = append(parts, "needs approval")
 		}
 	}

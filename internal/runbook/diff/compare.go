@@ -108,7 +108,7 @@ func (c *comparison) phases(from, to []runbook.Phase) {
 		}
 		c.field(path+".offset", p.from.Offset.String(), p.to.Offset.String())
 		c.field(path+".when", p.from.When.String(), p.to.When.String())
-		c.field(path+".approval", approvalText(p.from.Approval), approvalText(p.to.Approval))
+		c.field(path+".approval", approvalText(p.from), approvalText(p.to))
 		c.field(path+".require_success", percentText(p.from.RequireSuccess), percentText(p.to.RequireSuccess))
 		c.field(path+".stop_when.failed", p.from.StopWhen.String(), p.to.StopWhen.String())
 		c.steps(path+".steps", p.from.Steps, p.to.Steps)
@@ -256,8 +256,11 @@ func windowsText(windows []runbook.Window) string {
 	return strings.Join(all, ", ")
 }
 
-func approvalText(required bool) string {
-	if required {
+func approvalText(p runbook.Phase) string {
+	switch {
+	case p.Approval && p.SecondApprover:
+		return runbook.ApprovalSecondPerson
+	case p.Approval:
 		return runbook.ApprovalRequired
 	}
 	return ""

@@ -46,7 +46,7 @@ func sample() *runbook.Runbook {
 		return list
 	}
 	phase := func(name string) runbook.Phase {
-		return runbook.Phase{Name: name, Offset: 1440, When: when, Steps: steps("a", "b"), Approval: true, RequireSuccess: 97.5, StopWhen: &runbook.StopWhen{FailedPercent: 10, Failed: 25}, OnComplete: steps("c")}
+		return runbook.Phase{Name: name, Offset: 1440, When: when, Steps: steps("a", "b"), Approval: true, SecondApprover: true, RequireSuccess: 97.5, StopWhen: &runbook.StopWhen{FailedPercent: 10, Failed: 25}, OnComplete: steps("c")}
 	}
 	return &runbook.Runbook{
 		Name: "moves", Description: "d",
