@@ -28,7 +28,7 @@ GORELEASER := go run github.com/goreleaser/goreleaser/v2@v2.15.4
 GOLANGCI_VERSION = 2.15.0
 GOLANGCI = $(if $(findstring version $(GOLANGCI_VERSION) ,$(shell golangci-lint version 2>/dev/null)),golangci-lint,go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(GOLANGCI_VERSION))
 
-.PHONY: help build console console-client console-packages console-vendor stage clean demo demo-programs up func bench bench-long bench-record bench-river test test-short test-protocols test-browser test-console soak soak-storm soak-simulation soak-sources soak-explore fuzz lint portable vuln clients example-workers package image notices release
+.PHONY: help build console console-client console-packages console-vendor stage clean demo demo-programs up func bench bench-long bench-record bench-river test test-short test-protocols test-browser test-console lint-api soak soak-storm soak-simulation soak-sources soak-explore fuzz lint portable vuln clients example-workers package image notices release
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "%s%s\n", sep, substr($$0, 5); sep = "\n"} /^[A-Za-z0-9_-]+:.*## / {if (sep) printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -167,6 +167,10 @@ test-console: stage console-client ## run the tests of the operations console in
 	$(TEST) -tags browser -count 1 -run '^TestConsole' ./e2e/browser
 
 ##@ Check
+lint-api: ## check the document of the API with Redocly and Spectral (needs npm)
+	cd functions/admin-http/lint && npm ci --ignore-scripts --no-audit --no-fund && \
+		npx redocly lint ../openapi.yaml --config redocly.yaml && npx spectral lint ../openapi.yaml --ruleset .spectral.yaml --fail-severity warn
+
 lint: ## check the format, vet, golangci-lint and the workflows
 	@unformatted=$$($(GOFUMPT) -l .); test -z "$$unformatted" || { echo "$$unformatted"; echo "not formatted: run $(GOFUMPT) -w ."; exit 1; }
 	$(PLAIN) go vet -trimpath ./...
