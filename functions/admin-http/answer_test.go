@@ -3,6 +3,7 @@ package adminhttp_test
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -30,7 +31,7 @@ func TestTimesAreInUTCWithMilliseconds(t *testing.T) {
 	h := &recorder{}
 	cases := h.useCases()
 	cases.Batches = oneBatch{cases.Batches, api.Batch{ID: 7, DetectedAt: at, BatchStartTime: &start, EarlierStarts: []time.Time{start}}}
-	request := httptest.NewRequest("GET", "/api/batches/7", nil)
+	request := httptest.NewRequest(http.MethodGet, "/api/batches/7", nil)
 	request.Header.Set("Authorization", "Bearer reader")
 	w := httptest.NewRecorder()
 	adminhttp.New(adminhttp.Config{UseCases: cases, Verifier: tokens{}, Log: slog.New(slog.DiscardHandler)}).ServeHTTP(w, request)

@@ -22,7 +22,7 @@ func TestUnchangedBatchIsNotReadAgain(t *testing.T) {
 			"": false, "*": false, `W/"m0"`: false, `"m1.m0"`: false, `""`: false,
 		} {
 			h := &recorder{marks: map[int]string{7: "m1"}}
-			in := httptest.NewRequest("GET", "/api/batches/7"+path, nil)
+			in := httptest.NewRequest(http.MethodGet, "/api/batches/7"+path, nil)
 			in.Header.Set("Authorization", "Bearer reader")
 			if header != "" {
 				in.Header.Set("If-None-Match", header)

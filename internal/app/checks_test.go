@@ -371,7 +371,9 @@ func TestChecksFollowTheVersionOfTheBatch(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		s.script = taken("nobody")
 		with := checked(false)
-		without := with[:strings.Index(with, "checks:")] + with[strings.Index(with, "phases:"):]
+		head, _, _ := strings.Cut(with, "checks:")
+		_, phases, _ := strings.Cut(with, "phases:")
+		without := head + "phases:" + phases
 		b := s.createBatch(without, people(2))
 		s.deliverAll()
 		if c := s.batchOf(b.ID).Checks; c != nil {

@@ -86,7 +86,8 @@ func recall[T any](c *recallCache, key store.Key) (doc *T, etag string) {
 // and a member who is in no phase, which are not needed, and a document of a later version of this
 // program.
 func (c *recallCache) remember(key store.Key, doc any, version store.Version) {
-	needed, size := false, overhead
+	var needed bool
+	size := overhead
 	switch doc := doc.(type) {
 	case *model.Run:
 		needed = !doc.Status.Terminal()

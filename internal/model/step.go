@@ -84,6 +84,9 @@ type Attempt struct {
 	Error     string     `json:"error,omitempty"`
 }
 
-// MaxAttempts is how many attempts of a step are kept, and MaxAttemptError how many bytes of the error
-// of each.
-const MaxAttempts, MaxAttemptError = 20, 500
+const (
+	// MaxAttempts is how many attempts of a step are kept.
+	MaxAttempts = 20
+	// MaxAttemptError is how many bytes of the error of each attempt are kept.
+	MaxAttemptError = 500
+)

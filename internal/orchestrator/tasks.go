@@ -93,9 +93,7 @@ func (o *Orchestrator) removeSelected(ctx context.Context, b *model.Batch, _ str
 	if err != nil {
 		return done, err
 	}
-	for _, refusal := range outcomes.Refused {
-		done.refusals = append(done.refusals, refusal)
-	}
+	done.refusals = append(done.refusals, outcomes.Refused...)
 	done.finished = outcomes.Removed
 	return done, nil
 }

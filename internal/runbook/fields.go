@@ -97,7 +97,7 @@ func (p *parser) object(n *yaml.Node, path string, kind Object) (fields, bool) {
 	for _, key := range f.keys {
 		name := key.Value
 		if !slices.Contains(known, name) {
-			hint := ""
+			var hint string
 			if near := humanize.Nearest(name, known); near != "" {
 				hint = fmt.Sprintf("; did you mean %q?", near)
 				f.refused[near] = true

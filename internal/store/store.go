@@ -47,6 +47,7 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("%v: %d bytes; at most %d are allowed in one document, and in one transaction", ErrTooLarge, e.Bytes, MaxBytes)
 }
 
+// Is makes the error an ErrTooLarge for errors.Is.
 func (e *SizeError) Is(target error) bool { return target == ErrTooLarge }
 
 // Store is a store of documents. It is safe for concurrent use.

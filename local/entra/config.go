@@ -255,9 +255,9 @@ func MicrosoftResources() []Application {
 // share its tenants with another one.
 func (c Config) AddRedirectURIs(clientID string, uris ...string) {
 	for _, t := range c.Tenants {
-		for i, a := range t.Applications {
-			if a.ClientID == clientID {
-				t.Applications[i].SPARedirectURIs = append(a.SPARedirectURIs, uris...)
+		for i := range t.Applications {
+			if a := &t.Applications[i]; a.ClientID == clientID {
+				a.SPARedirectURIs = append(a.SPARedirectURIs, uris...)
 			}
 		}
 	}

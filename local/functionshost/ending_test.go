@@ -105,7 +105,7 @@ func TestExitStatusZeroIsFinal(t *testing.T) {
 	began = time.Now()
 	response := testenv.Must(http.Get(s.URL() + "/api/x"))(t)
 	_ = response.Body.Close()
-	if took := time.Since(began); response.StatusCode != 500 || took < time.Second || took > 10*time.Second {
+	if took := time.Since(began); response.StatusCode != http.StatusInternalServerError || took < time.Second || took > 10*time.Second {
 		t.Errorf("a request is answered %d after %s, want a failure after two seconds", response.StatusCode, took)
 	}
 	if pid := s.HandlerPID(); pid != 0 {

@@ -115,7 +115,7 @@ func (j *jobs) recordAudit(ctx context.Context, function string, d dispatch.Deli
 		attribute.String("matoolkit.job_id", d.Job.JobID), attribute.Int("matoolkit.delivery_count", d.Count),
 	)
 	if o.Answered && o.Ran {
-		r.AddAttributes(attribute.Int64("matoolkit.duration_ms", int64(o.Result.DurationMs)))
+		r.AddAttributes(attribute.Int64("matoolkit.duration_ms", o.Result.DurationMs))
 	}
 	if e := o.Result.Error; o.Answered && e != nil {
 		r.SetSeverity(log.SeverityWarn)

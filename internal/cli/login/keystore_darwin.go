@@ -3,7 +3,10 @@ package login
 import (
 	"context"
 	"errors"
+	"path/filepath"
 )
+
+func (t target) sealedFile() string { return filepath.Join(t.home, "tokens.sealed") }
 
 const noKeyStore = "The Keychain is not available"
 

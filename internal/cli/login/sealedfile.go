@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/zalando/go-keyring"
 
@@ -22,8 +21,6 @@ const (
 	keyName    = "matoolkit"
 	keyAccount = "key of the sign-in"
 )
-
-func (t target) sealedFile() string { return filepath.Join(t.home, "tokens.sealed") }
 
 // sealedFile is a file that a key in the key store of the system encrypts. It is storage for MSAL's
 // token cache, which locks it. The tokens themselves are too large for some key stores.

@@ -155,9 +155,8 @@ func (r *result) Close() error {
 	if r.stuck != nil {
 		go func() {
 			_ = panics.Catch(context.Background(), func() error {
-				_ = <-r.stuck
-				closeAll()
-				return nil
+				defer closeAll()
+				return <-r.stuck
 			})
 		}()
 		return nil

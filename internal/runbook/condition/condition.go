@@ -240,13 +240,13 @@ func explain(text string, err error) error {
 	return &Error{min(byteOffset(text, fault.From), max(0, len(text)-1)), reword(fault.Message)}
 }
 
-// byteOffset is the place of a rune in bytes.
-func byteOffset(text string, rune int) int {
+// byteOffset is the place in bytes of the rune with this number.
+func byteOffset(text string, number int) int {
 	for i := range text {
-		if rune == 0 {
+		if number == 0 {
 			return i
 		}
-		rune--
+		number--
 	}
 	return len(text)
 }

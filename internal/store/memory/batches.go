@@ -30,7 +30,7 @@ func (s *Store) Batches(ctx context.Context, f store.BatchFilter, page store.Pag
 
 // sameText reports whether a text is the one that a filter asks for, in any case.
 func sameText(text, wanted string) bool {
-	return wanted == "" || strings.ToLower(text) == strings.ToLower(wanted)
+	return wanted == "" || strings.EqualFold(text, wanted)
 }
 
 // BatchesToSweep implements store.Batches.

@@ -160,7 +160,7 @@ func (s *serial) check(t *testing.T) {
 			t.Fatalf("seed %d: the Apply at place %d counted as number %d, between %d and %d", s.seed, i+1, a.place, a.earliest, a.latest)
 		}
 		next := cloned(states[i])
-		if refused, n := a.replay(next); refused != nil {
+		if n, refused := a.replay(next); refused != nil {
 			t.Fatalf("seed %d: operation %d at place %d succeeded on %v, want %v: %+v", s.seed, n, a.place, states[i], refused, a.writes)
 		}
 		states = append(states, next)
@@ -170,7 +170,7 @@ func (s *serial) check(t *testing.T) {
 			continue
 		}
 		due := slices.ContainsFunc(states[a.earliest:a.latest+1], func(state map[string]int) bool {
-			refused, n := a.replay(cloned(state))
+			n, refused := a.replay(cloned(state))
 			return refused != nil && errors.Is(a.err, refused) && strings.Contains(a.err.Error(), fmt.Sprintf("operation %d on %s: ", n, a.writes[n].Key))
 		})
 		if !due {
@@ -195,20 +195,20 @@ func cloned(state map[string]int) map[string]int {
 	return next
 }
 
-// replay carries out the writes on a state, and returns the operation that the state refuses.
+// replay carries out the writes on a state, and returns the operation that the state refuses, with the reason.
 // Versions are told apart by the numbers in the documents: each is written once, or only grows.
-func (a *attempt) replay(state map[string]int) (refused error, operation int) {
+func (a *attempt) replay(state map[string]int) (operation int, refused error) {
 	for i, w := range a.writes {
 		id := w.Key.ID
 		n, exists := state[id]
 		base, versioned := a.based[id]
 		switch {
 		case w.Op == store.OpCreate && exists:
-			return store.ErrExists, i
+			return i, store.ErrExists
 		case !exists && w.Op != store.OpCreate && w.Op != store.OpUpsert:
-			return store.ErrNotFound, i
+			return i, store.ErrNotFound
 		case versioned && (w.Op == store.OpReplace || w.Op == store.OpDelete) && n != base:
-			return store.ErrChanged, i
+			return i, store.ErrChanged
 		}
 		switch w.Op {
 		case store.OpDelete:
@@ -218,14 +218,14 @@ func (a *attempt) replay(state map[string]int) (refused error, operation int) {
 		case store.OpGet:
 			if a.results != nil {
 				if got, err := store.Got[thing](a.results, i); err != nil || got.Doc.N != n {
-					return fmt.Errorf("it read %d, %v", got.Doc.N, err), i
+					return i, fmt.Errorf("it read %d, %w", got.Doc.N, err)
 				}
 			}
 		default:
 			state[id] = w.Doc.(thing).N
 		}
 	}
-	return nil, 0
+	return 0, nil
 }
 
 // testTogether: callers do not disturb each other. Each has a document of its own; half of them also
