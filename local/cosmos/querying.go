@@ -156,8 +156,15 @@ func (s *Server) serveQuery(w http.ResponseWriter, r *http.Request, c *container
 			err = s.store.streamed(ctx, q, c, p, from, how)
 			break
 		}
+		n, newest := newestFirst(q, pk, from)
+		if newest && s.store.newest(q, c, pk, p, n) {
+			break
+		}
 		err = s.store.ordered(ctx, q, c, pk, p, from)
 		p.kept = min(p.kept, p.count) // an index in this order would not have had to look at more
+		if newest && err == nil && p.scanned >= learnScanned {
+			err = s.store.learnNewest(c, pk)
+		}
 	default:
 		err = s.store.streamed(ctx, q, c, p, from, s.store.byID(q, pk, from))
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // TestTheWriterRemembersWhatIsStored: after random groups of writes, of which some are refused, each
-// item that the writer remembers is the stored one, and each lookup has the places of the stored items.
+// item that the writer remembers is the stored one, those written last are on their list, and each lookup has the places of the stored items.
 // A second lookup comes amid the writes.
 func TestTheWriterRemembersWhatIsStored(t *testing.T) {
 	t.Parallel()
@@ -38,7 +38,11 @@ func TestTheWriterRemembersWhatIsStored(t *testing.T) {
 		}
 	}
 	learn(`SELECT * FROM c WHERE c.type = 't1' ORDER BY c.at`)
+	listed := 0
 	for round := range 200 {
+		if err := st.learnNewest(c, `["p"]`); err != nil {
+			t.Fatal(err)
+		}
 		if round == 100 {
 			learn(`SELECT * FROM c WHERE c.n = 5`)
 		}
@@ -68,10 +72,27 @@ func TestTheWriterRemembersWhatIsStored(t *testing.T) {
 			remembered++
 		}
 		wantPlaces(t, st)
+		listed += wantNewest(t, st, c)
 	}
-	if remembered == 0 {
+	if remembered == 0 || listed == 0 {
 		t.Error("nothing was remembered")
 	}
+}
+
+// wantNewest fails unless the list of a partition, where there is one, has the stored items that were
+// written last. It returns how many these are.
+func wantNewest(t *testing.T, st *store, c *container) int {
+	t.Helper()
+	items, _ := st.writer.newest.list(partition{c.number, `["p"]`})
+	for i, it := range items {
+		id, is := "", item{}
+		err := st.writes.QueryRow(`SELECT id, seq, version, ts, body FROM items WHERE container = ? AND pk = ? ORDER BY ts DESC, version DESC LIMIT 1 OFFSET ?`,
+			c.number, `["p"]`, i).Scan(&id, &is.seq, &is.version, &is.ts, &is.body)
+		if err != nil || id != it.id || is.seq != it.seq || is.version != it.version || is.ts != it.ts || !bytes.Equal(is.body, it.body) {
+			t.Fatalf("item %d of the list is %s %+v, stored is %s %+v (%v)", i, it.id, it.item, id, is, err)
+		}
+	}
+	return len(items)
 }
 
 // wantPlaces fails unless the lookups have exactly the places of the stored items.

@@ -202,8 +202,8 @@ func (g *group) load(w write) (item, outcome) {
 	return it, outcome{status: http.StatusOK}
 }
 
-// find reads the item of a write, if it is not remembered. Within savepoints it always reads it: a
-// batch that was undone may have changed it.
+// find reads the item of a write, if it is not remembered. Within savepoints it always reads it: an
+// earlier batch of the group may have changed it.
 func (g *group) find(w write) (item, error) {
 	if !g.savepoints {
 		key := w.key()

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -43,6 +44,7 @@ type writer struct {
 	next       int64 // the next version; only the writer's goroutine uses it
 	statements [statementCount]*sql.Stmt
 	recent     *recentItems
+	newest     *newestItems
 	jobs       chan *job
 	commits    atomic.Int64
 	stopOnce   sync.Once
@@ -72,7 +74,7 @@ var statementText = [statementCount]string{
 func newWriter(db *sql.DB, ls *atomic.Pointer[lookups], epoch int64, now func() time.Time, log *slog.Logger) (*writer, error) {
 	w := &writer{
 		db: db, lookups: ls, now: now, log: log, next: epoch<<40 + 1,
-		recent: newRecentItems(), jobs: make(chan *job, maxGroup), stop: make(chan struct{}), stopped: make(chan struct{}),
+		recent: newRecentItems(), newest: newNewestItems(), jobs: make(chan *job, maxGroup), stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	for i, text := range statementText {
 		var err error
@@ -179,6 +181,7 @@ func (w *writer) inTransaction(jobs []*job, savepoints bool) error {
 	}
 	if err := tx.Commit(); err != nil {
 		w.recent.forget(g.changed)
+		w.newest.forget(g.changed)
 		// SQLite may leave the transaction open after a failed commit, and
 		// the pool's only connection with it. Where it did not, there is
 		// nothing to roll back, which is as good.
@@ -186,11 +189,8 @@ func (w *writer) inTransaction(jobs []*job, savepoints bool) error {
 		return err
 	}
 	w.commits.Add(1)
-	if savepoints {
-		w.recent.forget(g.changed) // some of the changes may be undone
-	} else {
-		w.recent.keep(g.changed)
-	}
+	w.recent.keep(g.changed)
+	w.newest.keep(g.changed)
 	return nil
 }
 
@@ -202,7 +202,7 @@ type group struct {
 	lookups    *lookups
 	ts         int64
 	statements [statementCount]*sql.Stmt
-	changed    map[itemKey]item // by the group so far; without a body if it was deleted
+	changed    map[itemKey]item // by the group so far, within a savepoint by its batch; without a body if it was deleted
 	err        error            // a failure of the database itself, which ends the group
 }
 
@@ -241,7 +241,14 @@ func (g *group) atomically(steps func() (keep bool)) {
 		g.abandon(err)
 		return
 	}
-	if !steps() && g.err == nil {
+	before := g.changed
+	g.changed = map[itemKey]item{}
+	keep := steps()
+	if keep {
+		maps.Copy(before, g.changed)
+	}
+	g.changed = before
+	if !keep && g.err == nil {
 		if _, err := g.tx.Exec("ROLLBACK TO batch"); err != nil {
 			g.abandon(err)
 			return
