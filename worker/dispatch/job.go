@@ -20,6 +20,8 @@ import (
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
 
+var jsonNull = json.RawMessage("null")
+
 // Types of failures that this package finds.
 const (
 	FailureInvalidJob    = "InvalidJob"
