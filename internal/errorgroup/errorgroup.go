@@ -35,7 +35,14 @@ func Of(text string, names ...string) string {
 		text = strings.ReplaceAll(text, name, Mark)
 	}
 	text = strings.Join(strings.Fields(text), " ")
-	return repeated.ReplaceAllString(variable.ReplaceAllString(text, Mark), Mark)
+	// A mark ends a word, so that it can make a quotation of what stood inside a word before.
+	for {
+		shorter := repeated.ReplaceAllString(variable.ReplaceAllString(text, Mark), Mark)
+		if shorter == text {
+			return text
+		}
+		text = shorter
+	}
 }
 
 // Same reports whether an error is of a group. The group may be any error of it, in any case.

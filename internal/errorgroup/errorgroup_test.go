@@ -28,6 +28,7 @@ func TestErrorsOfManyPeopleAreOneGroup(t *testing.T) {
 		{"URLs", "GET … failed", []string{"GET https://graph.example/v1.0/users/7 failed", "GET http://127.0.0.1:80/x failed"}},
 		{"the member's key", "no badge for …", []string{"no badge for Ada", "no badge  for Ada Lovelace"}},
 		{"apostrophes", "the user's mailbox isn't ready", []string{"the user's mailbox isn't ready"}},
+		{"a quotation after a number", "no …", []string{"no 1''", "no 12'x'"}},
 		{"no names at all", "too many requests (Throttled)", []string{"too many requests (Throttled)"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
