@@ -203,7 +203,7 @@ func printTimeline(cmd *cobra.Command, t *simulate.Timeline, loc *time.Location)
 	members := command.Table{Head: []string{"batch", "status", "members", "succeeded", "failed", "removed", "open"}}
 	failed := command.Table{Head: []string{"member"}}
 	for _, b := range t.Batches {
-		members.Rows = append(members.Rows, []any{b.ID, b.Status, b.Members, b.Succeeded, len(b.Failed), len(b.Removed), b.Open})
+		members.Rows = append(members.Rows, []any{b.ID, simulate.StatusText(b.Status, len(b.Failed)), b.Members, b.Succeeded, len(b.Failed), len(b.Removed), b.Open})
 		for _, p := range b.Phases {
 			if p.DueAt != nil {
 				calendar.Rows = append(calendar.Rows, []any{b.ID, p.Name, p.Offset, day(p.DueAt), day(cmp.Or(p.QuietUntil, p.DueAt))})
@@ -212,7 +212,7 @@ func printTimeline(cmd *cobra.Command, t *simulate.Timeline, loc *time.Location)
 			if p.EndedAt != nil && p.StartedAt != nil {
 				took = simulate.Span(time.Duration(p.Seconds) * time.Second)
 			}
-			phases.Rows = append(phases.Rows, []any{b.ID, p.Name, p.Status, at(p.StartedAt), took, p.Succeeded, p.Failed, p.Jobs, p.Retries, p.Polls})
+			phases.Rows = append(phases.Rows, []any{b.ID, p.Name, simulate.StatusText(p.Status, p.Failed), at(p.StartedAt), took, p.Succeeded, p.Failed, p.Jobs, p.Retries, p.Polls})
 		}
 		for _, key := range b.Failed {
 			failed.Rows = append(failed.Rows, []any{key})

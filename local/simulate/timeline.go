@@ -127,6 +127,14 @@ type Function struct {
 	BusiestAt   time.Time `json:"busiestHourAt"` // on the full hour
 }
 
+// StatusText is the status of a batch or phase, with whether members of a completed one failed.
+func StatusText(status string, failed int) string {
+	if status == string(model.BatchCompleted) && failed > 0 {
+		return status + " with failures"
+	}
+	return status
+}
+
 // tell adds an event of now.
 func (r *simulation) tell(e Event) { r.tellAt(r.clock, e) }
 

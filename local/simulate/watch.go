@@ -99,7 +99,7 @@ func (r *simulation) look(ctx context.Context) error {
 			r.tell(Event{Batch: b.Doc.ID, Phase: b.Doc.Phases[b.Doc.StoppedBy-1].Name, Kind: KindPhaseStopped, Text: "pauses the batch: " + b.Doc.Paused.Why})
 		}
 		if b.Doc.Status != was.Status && b.Doc.Status.Terminal() {
-			text := fmt.Sprintf("the batch is %s", b.Doc.Status)
+			text := "the batch is " + StatusText(string(b.Doc.Status), b.Doc.Failed())
 			if b.Doc.Error != "" {
 				text += ": " + b.Doc.Error
 			}
@@ -172,7 +172,7 @@ func (r *simulation) tellWaiting(b *model.Batch, p model.Phase) {
 }
 
 func (r *simulation) tellEnd(b *model.Batch, p model.Phase) {
-	text := string(p.Status)
+	text := StatusText(string(p.Status), p.Failed)
 	if _, again := r.ended[gate{b.ID, p.ID}]; again {
 		text += " for late members"
 	} else if p.DispatchedAt != nil {
