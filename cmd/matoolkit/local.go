@@ -221,16 +221,16 @@ func up(ctx context.Context, f *upFlags, out, log io.Writer) (err error) {
 	if c.DataDir == "" {
 		state = "no state kept"
 	}
+	if f.endpoints != "" {
+		if err := system.WriteEndpoints(f.endpoints, s.Endpoints()); err != nil {
+			return errors.Join(fmt.Errorf("--endpoints: %w", err), s.Close())
+		}
+	}
 	fmt.Fprintf(out, "ready in %d ms; %s; Ctrl-C to stop\n", time.Since(began).Milliseconds(), state)
 	fmt.Fprint(out, next(f, s.Endpoints().Addresses))
 	if f.open && s.Host != nil {
 		if err := browser.OpenURL(s.ConsoleURL()); err != nil {
 			fmt.Fprintf(out, "No browser can be opened here (%v). Open %s\n", err, s.ConsoleURL())
-		}
-	}
-	if f.endpoints != "" {
-		if err := system.WriteEndpoints(f.endpoints, s.Endpoints()); err != nil {
-			return err
 		}
 	}
 	<-ctx.Done()
@@ -242,14 +242,17 @@ func up(ctx context.Context, f *upFlags, out, log io.Writer) (err error) {
 	return s.Close()
 }
 
-// next returns the next commands for other terminals. With other addresses than the default
-// ones, or without a host, it returns none.
+// next returns the next commands for other terminals, none without a host.
 func next(f *upFlags, a system.Addresses) string {
-	if a != system.DefaultAddresses() || len(f.parts) > 0 || f.ephemeral {
-		return ""
-	}
 	dir := ""
-	if f.config.DataDir != ".data" {
+	switch {
+	case len(f.parts) > 0:
+		return ""
+	case f.endpoints != "":
+		dir = " --endpoints " + word(f.endpoints)
+	case f.ephemeral, a != system.DefaultAddresses():
+		return "To use these addresses in other terminals, start with --endpoints FILE, and give that file to \"local env\".\n"
+	case f.config.DataDir != ".data":
 		dir = " --data-dir " + word(f.config.DataDir)
 	}
 	return fmt.Sprintf(`Next, start a worker in a second terminal:
@@ -344,7 +347,7 @@ func envCommand() *cobra.Command {
 			// Otherwise the next program would fail with a missing certificate file.
 			if file := e.CLI["MATOOLKIT_CA_FILE"]; endpoints == "" && file != "" {
 				if _, err := os.Stat(file); err != nil {
-					fmt.Fprintf(cmd.ErrOrStderr(), "No system has its state in %s. Give the --data-dir of local up, or --wait if the system is starting.\n", dataDir)
+					fmt.Fprintf(cmd.ErrOrStderr(), "No system has its state in %s. Give the --data-dir or the --endpoints file of local up, or --wait if the system is starting.\n", dataDir)
 				}
 			}
 			for _, name := range slices.Sorted(maps.Keys(env)) {

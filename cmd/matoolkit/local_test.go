@@ -107,9 +107,11 @@ func TestUpTellsWhatComesNext(t *testing.T) {
 		{"as it is", upFlags{config: system.Config{DataDir: ".data"}}, documented, []string{`"$(bin/matoolkit local env)"`, `local env --for worker)"`}},
 		{"state elsewhere", upFlags{config: system.Config{DataDir: "it's here"}}, documented, []string{`local env --data-dir 'it'\''s here')"`}},
 		{"state in a folder of its own", upFlags{config: system.Config{DataDir: ".data/first-hour"}}, documented, []string{`local env --data-dir .data/first-hour)"`}},
-		{"other ports", upFlags{config: system.Config{DataDir: ".data"}}, system.FreeAddresses(), nil},
+		{"other ports", upFlags{config: system.Config{DataDir: ".data"}}, system.FreeAddresses(), []string{"start with --endpoints FILE"}},
+		{"other ports, in a file", upFlags{endpoints: "my ep.json", config: system.Config{DataDir: ".data"}}, system.FreeAddresses(), []string{`local env --endpoints 'my ep.json')"`, `local env --for worker --endpoints 'my ep.json')"`}},
 		{"one part", upFlags{parts: []string{"cosmos"}}, documented, nil},
-		{"no state", upFlags{ephemeral: true}, documented, nil},
+		{"no state", upFlags{ephemeral: true}, documented, []string{"start with --endpoints FILE"}},
+		{"no state, addresses in a file", upFlags{ephemeral: true, endpoints: "ep.json"}, documented, []string{`local env --endpoints ep.json)"`}},
 	} {
 		got := next(&tt.flags, tt.addresses)
 		if (got == "") != (tt.want == nil) {
