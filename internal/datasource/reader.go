@@ -91,7 +91,7 @@ func (r *Reader) CheckSetting(name string) error {
 	if slices.Contains(r.Settings, name) {
 		return nil
 	}
-	return fmt.Errorf("the setting %s is not listed in DATA_SOURCES of the handler; add it there, or name a setting that is listed", name)
+	return fmt.Errorf("the setting %s is not listed in DATA_SOURCES of the handler; give it in dataSourceSettings or dataSourceVaultSettings of the deployment (on this machine: matoolkit local up --setting %s=VALUE), or name a setting that is listed", name, name)
 }
 
 // CheckValue returns an error if the setting that a field of data_source names has no value.

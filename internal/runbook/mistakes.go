@@ -2,6 +2,7 @@ package runbook
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -55,23 +56,29 @@ func (p *parser) dollar(text string, offset int, pos position, path, variable st
 	}
 }
 
-// nearMiss warns of a variable that is no output and has nearly the name of one. Short names
-// are near to many others.
+// nearMiss warns of a variable that is neither an output nor a column of the data source, and has nearly
+// the name of one. Short names are near to many others.
 func (v *validator) nearMiss(u use) {
 	const short = 5
 	if len(u.variable) < short {
 		return
 	}
 	var names []string
-	for name := range v.outputs {
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(v.outputs)), slices.Collect(maps.Keys(v.columns))) {
 		if len(name) >= short {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
-	if near := humanize.Nearest(u.variable, names); near != "" {
-		v.p.warnf(u.pos, u.path, CodeNearMiss, "{{%s}} is taken as a column; did you mean the output {{%s}} of line %d?", clip(u.variable), clip(near), v.outputs[near].pos.line)
+	near := humanize.Nearest(u.variable, names)
+	if near == "" {
+		return
 	}
+	meant := fmt.Sprintf("the column {{%s}} of data_source", clip(near))
+	if out, ok := v.outputs[near]; ok {
+		meant = fmt.Sprintf("the output {{%s}} of line %d", clip(near), out.pos.line)
+	}
+	v.p.warnf(u.pos, u.path, CodeNearMiss, "{{%s}} is taken as another column; did you mean %s?", clip(u.variable), meant)
 }
 
 // elsewhere says which mapping of the format has a field that is unknown here.

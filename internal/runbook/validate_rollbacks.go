@@ -113,7 +113,7 @@ func (v *validator) rollbackUse(u use, c *callers, own map[string]bool) {
 	}
 	v.use(u)
 	if isOutput && c.earliest != "" && !own[u.variable] && !u.condition && !u.segment.MayLack() && !v.knownBy(u.variable, c.turn) {
-		v.p.errorf(u.pos, u.path, CodeUnresolvable, "{{%s}} is not available when the step %q fails and calls this rollback", clip(u.variable), clip(c.earliest))
+		v.p.errorf(u.pos, u.path, CodeUnresolvable, "{{%s}} is not available when the step %q fails and calls this rollback; {{%s?}} or {{%s | default(\"\")}} accepts that", clip(u.variable), clip(c.earliest), clip(u.variable), clip(u.variable))
 	}
 }
 

@@ -127,7 +127,7 @@ func (s *Sender) Post(ctx context.Context, urlSetting, keySetting, id string, bo
 // value returns the value of a setting that may be used.
 func (s *Sender) value(name string) (string, error) {
 	if !slices.Contains(s.settings, name) {
-		return "", fmt.Errorf("the setting %q is not listed in NOTIFICATION_SETTINGS of the handler; add it there, or name a setting that is listed", name)
+		return "", fmt.Errorf("the setting %q is not listed in NOTIFICATION_SETTINGS of the handler; give it in notificationVaultSettings of the deployment (on this machine: matoolkit local up --setting %s=VALUE), or name a setting that is listed", name, name)
 	}
 	value := strings.TrimSpace(s.getenv(name))
 	switch {
