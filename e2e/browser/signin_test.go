@@ -112,27 +112,29 @@ func (s *scene) open() answer {
 
 func (s *scene) started() answer {
 	s.t.Helper()
-	return valueOf(s, chromedp.Poll[answer]("window.started"))
+	return *await[*answer](s, "window.left ? null : window.started || null")
 }
 
 // leave calls a function of the page that leads away from it, and waits for an element of the next.
 func (s *scene) leave(expression, element string) {
 	s.t.Helper()
 	s.do(chromedp.Evaluate[chromedp.Void]("void (window.left = true, " + expression + ")"))
-	s.awaitNext(element)
+	await[bool](s, fmt.Sprintf("!window.left && document.querySelector(%q) !== null", element))
 }
 
-// awaitNext waits until another page than the one that was left has an element.
-func (s *scene) awaitNext(element string) {
+// await evaluates an expression until its value is not the zero value. A page that is about to be
+// replaced cannot be asked, so a failed evaluation is repeated as well.
+func await[T comparable](s *scene, expression string) T {
 	s.t.Helper()
-	there := chromedp.Evaluate[bool](fmt.Sprintf("!window.left && document.querySelector(%q) !== null", element))
+	var zero T
 	for {
-		if ok, err := chromedp.Run(s.chrome, there); ok && err == nil { // it fails between two pages
-			return
+		value, err := chromedp.Run(s.chrome, chromedp.Evaluate[T](expression))
+		if err == nil && value != zero {
+			return value
 		}
 		select {
 		case <-s.chrome.Done():
-			s.t.Fatalf("no page with %s came", element)
+			s.t.Fatalf("%s stayed %v: %v", expression, value, err)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
