@@ -63,10 +63,10 @@ with --strict also when there are warnings. The file name - stands for standard 
 				if err != nil {
 					return err
 				}
-				rb, diagnostics := runbook.Parse(src)
-				if !diagnostics.HasErrors() {
+				rb, diagnostics := runbook.Read(src)
+				if rb != nil {
 					known := lint.Catalogs{Standard: functions}
-					diagnostics = slices.Concat(diagnostics, lint.Check(src, rb, known), lint.ReadOnly(src, rb, known))
+					diagnostics = lint.Join(diagnostics, slices.Concat(lint.Check(src, rb, known), lint.ReadOnly(src, rb, known)))
 				}
 				failed = failed || diagnostics.HasErrors() || strict && len(diagnostics) > 0
 				for _, d := range diagnostics {
@@ -77,7 +77,7 @@ with --strict also when there are warnings. The file name - stands for standard 
 					if len(diagnostics) == 0 {
 						c.Notice("%s: no errors, no warnings", render.FileName(path))
 					}
-					if rb != nil {
+					if !diagnostics.HasErrors() {
 						c.Notice("%s: %s", render.FileName(path), neededColumns(rb))
 					}
 				}

@@ -133,7 +133,8 @@ func (d Diagnostics) Errors() Diagnostics {
 	return slices.DeleteFunc(slices.Clone(d), func(d Diagnostic) bool { return d.Severity != SeverityError })
 }
 
-func (d Diagnostics) sort() {
+// Sort sorts by position.
+func (d Diagnostics) Sort() {
 	slices.SortStableFunc(d, func(a, b Diagnostic) int {
 		return cmp.Or(
 			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),

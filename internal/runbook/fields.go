@@ -159,6 +159,7 @@ func (f fields) matching(name string, form *regexp.Regexp, rule string) string {
 	s := f.text(name)
 	if s != "" && !form.MatchString(s) {
 		f.p.errorf(f.at(name), f.join(name), CodeBadName, "%q is invalid: %s", clip(s), rule)
+		return ""
 	}
 	return s
 }

@@ -31,6 +31,17 @@ const (
 // reports all findings at once, sorted by position. The runbook is nil when one
 // of them is an error.
 func Parse(src []byte) (*Runbook, Diagnostics) {
+	rb, found := Read(src)
+	if found.HasErrors() {
+		return nil, found
+	}
+	return rb, found
+}
+
+// Read is Parse for those who look further in spite of errors: its runbook has what could be
+// read, with zero values in the places of the rest, and must not be run. Elements of lists keep
+// their indexes. The runbook is nil when the text is not YAML.
+func Read(src []byte) (*Runbook, Diagnostics) {
 	p := &parser{}
 	var d *draft
 	if root := p.load(src); root != nil {
@@ -39,7 +50,7 @@ func Parse(src []byte) (*Runbook, Diagnostics) {
 		p.validate(d)
 	}
 	p.finish(src)
-	if d == nil || p.found.HasErrors() {
+	if d == nil {
 		return nil, p.found
 	}
 	return d.runbook(), p.found
@@ -208,6 +219,6 @@ func (p *parser) finish(src []byte) {
 		d.Line = min(max(d.Line, 1), len(lines))
 		d.Column = min(max(d.Column, 1), utf8.RuneCountInString(lines[d.Line-1])+1)
 	}
-	p.found.sort()
+	p.found.Sort()
 	p.found = slices.Compact(p.found)
 }

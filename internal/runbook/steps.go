@@ -28,7 +28,11 @@ func (r *Runbook) EachStep(visit func(s Step, path []any)) {
 // Workers are the ids of the workers that the runbook's steps name, sorted.
 func (r *Runbook) Workers() []string {
 	var ids []string
-	r.EachStep(func(s Step, _ []any) { ids = append(ids, s.WorkerID) })
+	r.EachStep(func(s Step, _ []any) {
+		if s.WorkerID != "" {
+			ids = append(ids, s.WorkerID)
+		}
+	})
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }

@@ -15,35 +15,32 @@ import (
 )
 
 // check parses and checks a runbook before its publication, and gives its warnings. It fails with
-// CodeInvalid where the runbook has errors or, with strict, warnings.
+// CodeInvalid where the runbook has errors or, with strict, warnings, and names all of them at once.
 func (p *Publisher) check(ctx context.Context, name string, yaml []byte, strict bool) (*runbook.Runbook, runbook.Diagnostics, error) {
-	rb, diagnostics := runbook.Parse(yaml)
+	rb, found := runbook.Read(yaml)
 	if rb == nil {
-		return nil, nil, runbookErrors(problems(diagnostics))
-	}
-	if name != "" && name != rb.Name {
-		message := fmt.Sprintf("the request names runbook %q, but its YAML names %q", name, rb.Name)
-		return nil, nil, &problem.Error{Code: api.CodeInvalid, Message: message, Problems: []api.InputProblem{{Field: "name", Message: message}}}
-	}
-	if bad := problems(p.unlistedSettings(yaml, rb)); len(bad) > 0 {
-		return nil, nil, runbookErrors(bad)
+		return nil, nil, runbookErrors(problems(found))
 	}
 	catalogs, err := p.workers.Catalogs(ctx, rb.Workers())
 	if err != nil {
 		return nil, nil, err
 	}
-	checks := lint.ReadOnly(yaml, rb, catalogs)
-	if bad := problems(slices.Concat(lint.WorkerCase(yaml, rb, catalogs), checks.Errors())); len(bad) > 0 {
-		return nil, nil, runbookErrors(bad)
+	found = lint.Join(found, slices.Concat(p.unlistedSettings(yaml, rb), lint.WorkerCase(yaml, rb, catalogs)))
+	found = lint.Join(found, slices.Concat(p.settingsWithoutValue(yaml, rb), lint.Check(yaml, rb, catalogs), lint.ReadOnly(yaml, rb, catalogs)))
+	if found.HasErrors() {
+		return nil, nil, runbookErrors(problems(found))
 	}
-	warnings := slices.Concat(diagnostics, p.settingsWithoutValue(yaml, rb), lint.Check(yaml, rb, catalogs), checks)
+	if name != "" && name != rb.Name {
+		message := fmt.Sprintf("the request names runbook %q, but its YAML names %q", name, rb.Name)
+		return nil, nil, &problem.Error{Code: api.CodeInvalid, Message: message, Problems: []api.InputProblem{{Field: "name", Message: message}}}
+	}
 	if err := p.takeSecrets(ctx, rb, catalogs); err != nil {
 		return nil, nil, err
 	}
-	if strict && len(warnings) > 0 {
-		return nil, nil, &problem.Error{Code: api.CodeInvalid, Message: "the runbook has warnings, and strict publishing allows none", Problems: problems(warnings)}
+	if strict && len(found) > 0 {
+		return nil, nil, &problem.Error{Code: api.CodeInvalid, Message: "the runbook has warnings, and strict publishing allows none", Problems: problems(found)}
 	}
-	return rb, warnings, nil
+	return rb, found, nil
 }
 
 func runbookErrors(bad []api.InputProblem) *problem.Error {
@@ -103,8 +100,8 @@ const (
 	codeMissingSetting  = "missing-setting"  // the setting that `connection` or `warehouse_id` names has no value; only checked on publish
 )
 
-// unlistedSettings finds the settings in the data source of a runbook, parsed from text without
-// errors, that this deployment does not allow runbooks to name.
+// unlistedSettings finds the settings in the data source of a runbook, read from text, that this
+// deployment does not allow runbooks to name.
 func (p *Publisher) unlistedSettings(text []byte, rb *runbook.Runbook) runbook.Diagnostics {
 	var found runbook.Diagnostics
 	for field, name := range settings(rb) {

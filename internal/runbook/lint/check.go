@@ -38,9 +38,9 @@ const (
 // unknownSecrets says what an unknown worker means for the secrets of a runbook.
 const unknownSecrets = "the values of its secret parameters are visible until it announces them, unless secret lists their columns"
 
-// Check warns of calls in a runbook, parsed from text without errors, that the
-// worker of the step is not known to accept, and of workers that have not announced
-// themselves. It does not check what contains a template: neither the name of a function
+// Check warns of calls in a runbook, read from text, that the worker of the step is not
+// known to accept, and of workers that have not announced themselves. Where the text has
+// errors, Join leaves out what only follows from them. It does not check what contains a template: neither the name of a function
 // nor a value.
 func Check(text []byte, rb *runbook.Runbook, known Catalogs) runbook.Diagnostics {
 	var root yaml.Node
@@ -64,6 +64,9 @@ type check struct {
 }
 
 func (c *check) step(s runbook.Step, at []any) {
+	if s.WorkerID == "" || s.Function == "" {
+		return
+	}
 	functions, announced := c.known.of(s.WorkerID)
 	if !announced && c.known.Announced != nil && !c.strange[s.WorkerID] {
 		c.strange[s.WorkerID] = true
@@ -107,7 +110,7 @@ func (c *check) params(f signature.Function, s runbook.Step, at []any) {
 		free = append(free, p.Name)
 		if p.Required {
 			field := "function"
-			if len(s.Params) > 0 {
+			if keyOf(find(c.document, at), "params") != nil {
 				field = "params"
 			}
 			c.warnFailing(codeMissingParameter, fmt.Sprintf("calls %s without its parameter %s: each call will fail", f.Name, p.Name), field, at...)

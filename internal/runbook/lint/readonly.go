@@ -17,7 +17,7 @@ const (
 	codeMayWrite    = "may-write"     // the function of a check is not known, and may change something
 )
 
-// ReadOnly compares the checks of a runbook, parsed from text, with the functions that are known. A
+// ReadOnly compares the checks of a runbook, read from text, with the functions that are known. A
 // function that is not declared to only read is an error; one that is not known is a warning.
 func ReadOnly(text []byte, rb *runbook.Runbook, known Catalogs) runbook.Diagnostics {
 	var root yaml.Node
@@ -26,6 +26,9 @@ func ReadOnly(text []byte, rb *runbook.Runbook, known Catalogs) runbook.Diagnost
 	}
 	var found runbook.Diagnostics
 	for i, s := range rb.Checks {
+		if s.WorkerID == "" || s.Function == "" {
+			continue
+		}
 		functions, _ := known.of(s.WorkerID)
 		at := slices.IndexFunc(functions, func(f signature.Function) bool { return strings.EqualFold(f.Name, s.Function) })
 		d := runbook.Diagnostic{Path: runbook.PathText([]any{"checks", i, "function"})}

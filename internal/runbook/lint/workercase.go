@@ -10,7 +10,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
-// WorkerCase finds the steps of a runbook, parsed from text without errors, that name a worker by an id
+// WorkerCase finds the steps of a runbook, read from text, that name a worker by an id
 // that differs only in case from that of a known worker: in Azure the two have the same subscription.
 func WorkerCase(text []byte, rb *runbook.Runbook, known Catalogs) runbook.Diagnostics {
 	var root yaml.Node
