@@ -24,18 +24,20 @@ func TestInitWritesARunbookWithoutFindings(t *testing.T) {
 		{"tenant-to-tenant", "", []string{"name: made", `"{{DisplayName}}"`, "primary_key: Mail "}, "Next: matoolkit runbook lint "},
 		{"provisioning", "", []string{`"{{Alias}}@contoso`}, "Lines with CHANGE"},
 		{"group-cleanup", "", []string{"primary_key: Membership "}, ""},
-		{"tenant-to-tenant", semicolons, []string{"primary_key: E-Mail ", `"{{Full Name}}"`, `"{{alias}}@fabrikam`, "- {name: Groups, format: semicolon_delimited}", "{{E-Mail}} {{Full Name}} {{alias}} {{Groups}}\n"}, "The CSV has no column for: NewUserPrincipalName."},
+		{"tenant-to-tenant", semicolons, []string{"primary_key: E-Mail ", `"{{Full Name}}"`, `"{{alias}}@fabrikam`, "- {name: Groups, format: semicolon_delimited}", "of ../people.csv:\n#   {{E-Mail}} {{Full Name}} {{alias}} {{Groups}}\n", "# CHANGE: ../people.csv has no column for\n#   {{NewUserPrincipalName}}\n", "--members ../people.csv --start", "batch create made ../people.csv\n"}, "people.csv has no column for: NewUserPrincipalName."},
 		{"provisioning", semicolons, []string{`"{{alias}}@contoso`}, `The column "Größe (cm)" cannot be used`},
 		{"group-cleanup", groups, []string{"primary_key: Id ", `"{{GroupId}}"`}, ""},
-		{"provisioning", awkward, []string{`primary_key: "no" `, `"{{Name}}"`}, "The CSV has no column for: Alias."},
+		{"provisioning", awkward, []string{`primary_key: "no" `, `"{{Name}}"`}, "people.csv has no column for: Alias."},
 	} {
 		t.Run(tt.template+" "+strings.SplitN(tt.csv, "\n", 2)[0], func(t *testing.T) {
 			t.Parallel()
 			p := newPerson(t)
-			made := filepath.Join(t.TempDir(), "made.yaml")
+			csv := p.file("people.csv", tt.csv)
+			made := filepath.Join(filepath.Dir(csv), "runbooks", "made.yaml")
+			check(t, os.Mkdir(filepath.Dir(made), 0o700))
 			args := []string{"runbook", "init", made, "--template", tt.template}
 			if tt.csv != "" {
-				args = append(args, "--from-csv", p.file("members.csv", tt.csv))
+				args = append(args, "--from-csv", csv)
 			}
 			out, notices, status := p.run(args...)
 			if status != 0 || out != "" || !strings.Contains(notices, tt.says) {

@@ -102,12 +102,13 @@ whose values contain semicolons becomes a list.`,
 				if o.Columns, unusable, err = csvColumns(members); err != nil {
 					return &exit.Error{Status: exit.Refused, Text: fmt.Sprintf("%s: %v", members, err)}
 				}
+				o.Members = render.ShellWord(render.Printable(besides(args[0], members)))
 			}
 			schema, err := schemaText(c, from)
 			if err != nil {
 				return err
 			}
-			o.File, o.Schema = filepath.Base(args[0]), schemaFile
+			o.File, o.Schema = render.ShellWord(filepath.Base(args[0])), schemaFile
 			text, missing, err := starter.Write(o)
 			if err != nil {
 				return err
@@ -126,7 +127,7 @@ whose values contain semicolons becomes a list.`,
 				c.Notice("The column %q cannot be used in a runbook: use letters, digits, spaces and _ - . only.", render.Printable(name))
 			}
 			if len(missing) > 0 {
-				c.Notice("The CSV has no column for: %s. Add them, or change the runbook.", strings.Join(missing, ", "))
+				c.Notice("%s has no column for: %s. Add them, or change the runbook.", render.Printable(members), strings.Join(missing, ", "))
 			}
 			c.Outcome("matoolkit runbook lint "+render.ShellWord(args[0]), "Wrote the runbook %s to %s. Lines with CHANGE need your values.", o.Name, args[0])
 			return nil
@@ -137,6 +138,14 @@ whose values contain semicolons becomes a list.`,
 	FunctionsFlag(cmd, &from)
 	cmd.Flags().BoolVar(&force, "force", false, "overwrite the files")
 	return command.Verbatim(cmd)
+}
+
+// besides names a file as commands do that run in the folder of another one.
+func besides(other, file string) string {
+	if path, err := filepath.Rel(filepath.Dir(other), file); err == nil {
+		return path
+	}
+	return file
 }
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)

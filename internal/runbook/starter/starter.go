@@ -48,6 +48,7 @@ type Options struct {
 	Name     string // of the runbook
 	File     string // of the runbook, as commands name it
 	Schema   string // the address of the JSON Schema, as the file names it
+	Members  string // the member CSV, as commands name it; empty means members.csv
 	// Columns are those of the member CSV; nil if there is none.
 	Columns []Column
 }
@@ -66,12 +67,15 @@ func Write(o Options) (text []byte, missing []string, err error) {
 		return nil, nil, fmt.Errorf("unknown template %q: use %s", o.Template, strings.Join(Templates(), ", "))
 	}
 	w := &writer{Options: o}
+	if w.Members == "" {
+		w.Members = "members.csv"
+	}
 	parsed, err := template.New(o.Template).Delims("[[", "]]").Funcs(template.FuncMap{
 		"key": w.key, "lists": w.lists, "worker": func() string { return "worker-01" },
 		"name":   func(name string) string { return quoted(w.column(name)) },
 		"column": func(name string) string { return `"{{` + w.column(name) + `}}"` },
 		"text":   func(name, rest string) string { return `"{{` + w.column(name) + `}}` + rest + `"` },
-	}).Parse(head + string(body))
+	}).Parse(string(body))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -79,34 +83,47 @@ func Write(o Options) (text []byte, missing []string, err error) {
 	if err := parsed.Execute(&b, w); err != nil {
 		return nil, nil, err
 	}
-	return []byte(b.String()), w.missing, nil
+	return []byte(w.head() + b.String()), w.missing, nil
 }
-
-const head = `# yaml-language-server: $schema=[[.Schema]]
-#
-# Lines with CHANGE need your values. Then check, simulate and publish the runbook:
-#   matoolkit runbook lint [[.File]]
-#   matoolkit runbook simulate [[.File]] --members members.csv --start "2030-03-01 18:00"
-#   matoolkit runbook publish [[.File]]
-[[.Headline]]name: [[.Name]]
-`
 
 type writer struct {
 	Options
 	missing []string
 }
 
-// Headline names the columns of the CSV.
-func (w *writer) Headline() string {
+// head is what stands above the template, once it is known which columns the template uses.
+func (w *writer) head() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `# yaml-language-server: $schema=%s
+#
+# Lines with CHANGE need your values. Then check, simulate and publish the runbook:
+#   matoolkit runbook lint %s
+#   matoolkit runbook simulate %[2]s --members %s --start "2030-03-01 18:00"
+#   matoolkit runbook publish %[2]s
+#
+`, w.Schema, w.File, w.Members)
 	if len(w.Columns) == 0 {
-		return "#\n# {{Name}} is the value of a column of the member CSV.\n"
+		b.WriteString("# {{Name}} is the value of a column of the member CSV.\n")
+	} else {
+		fmt.Fprintf(&b, "# The columns of %s:\n#   %s\n", w.Members, braced(w.columnNames()))
 	}
+	if len(w.missing) > 0 {
+		fmt.Fprintf(&b, "# CHANGE: %s has no column for\n#   %s\n# Add them to it, or use other columns in the lines that name them.\n", w.Members, braced(w.missing))
+	}
+	fmt.Fprintf(&b, "name: %s\n", w.Name)
+	return b.String()
+}
+
+func (w *writer) columnNames() []string {
 	var names []string
 	for _, c := range w.Columns {
-		names = append(names, "{{"+c.Name+"}}")
+		names = append(names, c.Name)
 	}
-	return "#\n# The columns of the member CSV:\n#   " + strings.Join(names, " ") + "\n"
+	return names
 }
+
+// braced writes columns as templates name them.
+func braced(names []string) string { return "{{" + strings.Join(names, "}} {{") + "}}" }
 
 // key returns the column that identifies a person.
 func (w *writer) key() string {
