@@ -107,9 +107,9 @@ func expanded(text string, settings map[string]string) string {
 	return settings[strings.Trim(text, "%")]
 }
 
-// TestOtherNamesOfTopicsAndSubscriptions: entities, roles, the scale rule and the settings of
+// TestSpecificationNamesOfTopicsAndSubscriptionsAreSettings: entities, roles, the scale rule and the settings of
 // both programs follow the parameter.
-func TestOtherNamesOfTopicsAndSubscriptions(t *testing.T) {
+func TestSpecificationNamesOfTopicsAndSubscriptionsAreSettings(t *testing.T) {
 	t.Parallel()
 	given := map[string]any{
 		"ORCHESTRATOR_EVENTS_TOPIC": "worker-results", "WORKER_RESULTS_TOPIC": "results", "WORKER_JOBS_TOPIC": "jobs", "WORKER_CONTROL_TOPIC": "control",

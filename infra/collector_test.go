@@ -48,9 +48,9 @@ func containers(t *testing.T, others map[string]any) []bicep.Instance {
 	return all
 }
 
-// TestTheCollectorSendsAllSignalsToApplicationInsights: the worker sends to where the collector
+// TestSpecificationTheCollectorSendsAllSignalsToApplicationInsights: the worker sends to where the collector
 // beside it listens, which authenticates as the worker: Application Insights takes no keys.
-func TestTheCollectorSendsAllSignalsToApplicationInsights(t *testing.T) {
+func TestSpecificationTheCollectorSendsAllSignalsToApplicationInsights(t *testing.T) {
 	t.Parallel()
 	all := containers(t, nil)
 	if len(all) != 2 || all[0].At("name") != "worker" || all[1].At("name") != "collector" {

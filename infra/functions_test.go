@@ -8,7 +8,7 @@ import (
 	"github.com/matoolkit/matoolkit/infra/templates"
 )
 
-func TestAShareWithCustomFunctionsIsMountedWhereTheWorkerLooksForThem(t *testing.T) {
+func TestSpecificationAShareWithCustomFunctionsIsMountedWhereTheWorkerLooksForThem(t *testing.T) {
 	t.Parallel()
 	body := func(others map[string]any) string {
 		t.Helper()

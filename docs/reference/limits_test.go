@@ -210,9 +210,9 @@ var elsewhere = map[string]string{
 	"Messages and workers/answer of a custom function":        "worker/custom",
 }
 
-// TestEveryLimitIsNamedInItsError exceeds each limit. The error has the limit and, unless reading
+// TestSpecificationEveryLimitIsNamedInItsError exceeds each limit. The error has the limit and, unless reading
 // stops there, the size that was given.
-func TestEveryLimitIsNamedInItsError(t *testing.T) {
+func TestSpecificationEveryLimitIsNamedInItsError(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, group := range limitGroups() {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestAStepShowsHowItPollsAndRetriesAndWhatItsFailureStarts(t *testing.T) {
+func TestSpecificationAStepShowsHowItPollsAndRetriesAndWhatItsFailureStarts(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Copy": inTurn(always(unfinished), always(unfinished), fails(errNo), always(unfinished))}
 		b := s.startBatch(polling, people(1))

@@ -13,7 +13,7 @@ import (
 // The key store is that of go-keyring in memory: a Mac has another one.
 //
 //nolint:paralleltest // the provider belongs to the process
-func TestSealedFileNeedsTheKeyInTheKeyStore(t *testing.T) {
+func TestSpecificationTokensAreSealedWithAKeyOfTheKeyStore(t *testing.T) {
 	keyring.MockInit()
 	file := sealedFile(filepath.Join(t.TempDir(), "home", "tokens.sealed"))
 	read := func() string {

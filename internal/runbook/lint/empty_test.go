@@ -38,7 +38,7 @@ phases:
 	return got
 }
 
-func TestRequiredParametersThatMayBeEmpty(t *testing.T) {
+func TestSpecificationARequiredParameterThatMayBeEmptyIsAWarning(t *testing.T) {
 	t.Parallel()
 	const fails = ": the call will fail then; the filter default gives a value"
 	for value, want := range map[string]string{
