@@ -343,8 +343,11 @@ func TestMembersAreUpdatedFromAFileAllOrNone(t *testing.T) {
 		}
 		s.wantRefused(errorOf(update(tooMany, false)), api.CodeTooLarge, "the CSV has 10001 rows; at most 10000 members can be updated at once")
 		for csv, says := range map[string]string{
-			some + "nobody@x,b\n":                       `batch 1 has no member "nobody@x"`,
-			strings.Replace(some, "Groups", "Grups", 1): `there is no column "Grups"`,
+			some + "nobody@x,b\n":                                   `batch 1 has no member "nobody@x"`,
+			some + "nobody@x,b\n,c\n":                               "column Upn is empty",
+			"Upn,_x,UserId\nnobody@x,1,2\np000@x,1,8\n":             "UserId is an output of step new",
+			some + "nobody@x," + strings.Repeat("x", 40_000) + "\n": "at most 32767",
+			strings.Replace(some, "Groups", "Grups", 1):             `there is no column "Grups"`,
 			"Guid\ng\n":              "column Upn is missing",
 			some + "p005@x,again\n":  `"p005@x" is on line 2 and again on line 67`,
 			"Upn,UserId\np000@x,8\n": "UserId is an output of step new",
@@ -353,6 +356,9 @@ func TestMembersAreUpdatedFromAFileAllOrNone(t *testing.T) {
 			_, err := update(csv, false)
 			if err == nil || !strings.Contains(describe(err), says) {
 				t.Errorf("%v, want %s", err, says)
+			}
+			if strings.Contains(csv, "nobody@x") && !strings.Contains(describe(err), `has no member "nobody@x"`) {
+				t.Errorf("%v does not name the row without a member", err)
 			}
 			s.wantRefused(err, api.CodeInvalid, "no member was changed")
 		}

@@ -158,6 +158,9 @@ type Members struct {
 	Delimiter string // by its name
 	Warnings  []string
 	Problems  []Problem
+	// Lines are the lines of all keys that could be read, also of rows with a problem; nil if there is
+	// no problem.
+	Lines map[string]int
 }
 
 // Parse calls Read with a file in memory, without options.
@@ -185,6 +188,7 @@ func Read(file File, rb *runbook.Runbook, o Options) (Members, error) {
 	}
 	m := Members{Delimiter: p.delimiter.Name, Warnings: p.warnings, Problems: p.problems}
 	if len(p.problems) > 0 {
+		m.Lines = p.lines
 		return m, nil
 	}
 	if p.blank > 0 {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/matoolkit/matoolkit/internal/api"
@@ -38,14 +39,18 @@ func (r *Registrar) UpdateMembersFrom(ctx context.Context, by audit.Caller, batc
 	if err != nil {
 		return api.MembersUpdate{}, err
 	}
-	if len(file.Problems) > 0 {
-		return api.MembersUpdate{}, notUpdated(csvProblems(file.Problems))
+	if n := max(len(file.Rows), len(file.Lines)); n > maxAdded {
+		return api.MembersUpdate{}, problem.New(api.CodeTooLarge, "the CSV has %d rows; at most %d members can be updated at once", n, maxAdded)
 	}
-	if len(file.Rows) > maxAdded {
-		return api.MembersUpdate{}, problem.New(api.CodeTooLarge, "the CSV has %d rows; at most %d members can be updated at once", len(file.Rows), maxAdded)
+	if len(file.Problems) > 0 {
+		unknown, err := c.unknown(ctx, file.Lines)
+		if err != nil {
+			return api.MembersUpdate{}, err
+		}
+		return api.MembersUpdate{}, notUpdated(slices.Concat(csvProblems(file.Problems), unknown))
 	}
 	u := update{corrector: c, view: api.MembersUpdate{BatchID: batch, DryRun: dry, Changes: []api.ColumnChange{}, Warnings: file.Warnings}}
-	if err := u.find(ctx, file.Rows); err != nil {
+	if err := u.match(ctx, file.Rows); err != nil {
 		return api.MembersUpdate{}, err
 	}
 	if err := u.checkAll(ctx); err != nil || dry {
@@ -55,51 +60,77 @@ func (r *Registrar) UpdateMembersFrom(ctx context.Context, by audit.Caller, batc
 	return u.view, u.applyAll(ctx)
 }
 
-// notUpdated refuses a CSV with its problems.
+// notUpdated refuses a CSV with its problems, in the order of its lines.
 func notUpdated(problems []api.InputProblem) error {
+	slices.SortStableFunc(problems, func(a, b api.InputProblem) int { return a.Line - b.Line })
 	return &problem.Error{Code: api.CodeInvalid, Message: fmt.Sprintf("the CSV has %s; no member was changed", humanize.Count(len(problems), "problem")), Problems: problems}
+}
+
+// find gives the numbers of the members with these keys.
+func (c *corrector) find(ctx context.Context, keys []string) (map[string]int, error) {
+	ids := map[string]int{}
+	for chunk := range slices.Chunk(keys, 200) {
+		found, err := c.members.store.MembersByKey(ctx, c.batch.Doc.ID, chunk)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range found {
+			ids[m.Key] = max(ids[m.Key], m.ID) // all but the last were removed
+		}
+	}
+	return ids, nil
+}
+
+// unknown reports the keys that no member has, of those on these lines.
+func (c *corrector) unknown(ctx context.Context, lines map[string]int) ([]api.InputProblem, error) {
+	ids, err := c.find(ctx, slices.Collect(maps.Keys(lines)))
+	if err != nil {
+		return nil, err
+	}
+	var unknown []api.InputProblem
+	for key, line := range lines {
+		if ids[key] == 0 {
+			unknown = append(unknown, c.noMember(key, line))
+		}
+	}
+	return unknown, nil
+}
+
+func (c *corrector) noMember(key string, line int) api.InputProblem {
+	return api.InputProblem{
+		Line: line, Field: c.runbook.DataSource.PrimaryKey, Code: "unknown-member",
+		Message: fmt.Sprintf("batch %d has no member %q; keys are case-sensitive", c.batch.Doc.ID, key),
+	}
 }
 
 // update corrects the members of a CSV. It is not safe for concurrent use.
 type update struct {
 	*corrector
-	rows map[int]membercsv.Row // by the number of the member
-	ids  []int                 // in the order of the file
-	view api.MembersUpdate
+	rows      map[int]membercsv.Row // by the number of the member
+	ids       []int                 // in the order of the file
+	strangers []api.InputProblem    // of rows whose key no member has
+	view      api.MembersUpdate
 }
 
-// find finds the members of the rows.
-func (u *update) find(ctx context.Context, rows []membercsv.Row) error {
-	u.rows = map[int]membercsv.Row{}
-	var unknown []api.InputProblem
-	for chunk := range slices.Chunk(rows, 200) {
-		keys := make([]string, len(chunk))
-		for i, row := range chunk {
-			keys[i] = row.Key
-		}
-		found, err := u.members.store.MembersByKey(ctx, u.batch.Doc.ID, keys)
-		if err != nil {
-			return err
-		}
-		byKey := map[string]int{}
-		for _, m := range found {
-			byKey[m.Key] = max(byKey[m.Key], m.ID) // all but the last were removed
-		}
-		for _, row := range chunk {
-			id := byKey[row.Key]
-			if id == 0 {
-				unknown = append(unknown, api.InputProblem{
-					Line: row.Line, Field: u.runbook.DataSource.PrimaryKey, Code: "unknown-member",
-					Message: fmt.Sprintf("batch %d has no member %q; keys are case-sensitive", u.batch.Doc.ID, row.Key),
-				})
-				continue
-			}
-			u.rows[id] = row
-			u.ids = append(u.ids, id)
-		}
+// match finds the members of the rows.
+func (u *update) match(ctx context.Context, rows []membercsv.Row) error {
+	keys := make([]string, len(rows))
+	for i, row := range rows {
+		keys[i] = row.Key
 	}
-	if len(unknown) > 0 {
-		return notUpdated(unknown)
+	ids, err := u.find(ctx, keys)
+	if err != nil {
+		return err
+	}
+	u.rows = map[int]membercsv.Row{}
+	for _, row := range rows {
+		id := ids[row.Key]
+		if id == 0 {
+			u.strangers = append(u.strangers, u.noMember(row.Key, row.Line))
+			continue
+		}
+		u.rows[id] = row
+		u.ids = append(u.ids, id)
 	}
 	return nil
 }
@@ -140,7 +171,7 @@ func (u *update) load(ctx context.Context, ids []int) (changes []correction, bad
 
 // checkAll checks all rows, and notes what they change.
 func (u *update) checkAll(ctx context.Context) error {
-	var bad []api.InputProblem
+	bad := u.strangers
 	for ids := range slices.Chunk(u.ids, pageOfUpdate) {
 		changes, problems, err := u.load(ctx, ids)
 		if err != nil {
