@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -218,21 +219,36 @@ func marked(m api.Attribution) string { return Because(m.By+" on "+Stamp(m.At), 
 
 // MemberTable returns the table of members.
 func (c *Printer) MemberTable(views ...api.Member) *Sheet {
-	t := c.Table("member", "key", "display", "status", "phase", "failed", "in phase", "at step", "removed", "by", "error")
+	t := c.Table("member", "key", "display", "status", "phase", "failed", "in phase", "at step", "removed", "by", "note", "error")
 	t.minor = []string{"by", "failed", "removed", "phase", "in phase"} // of failed, the time
 	if !slices.ContainsFunc(views, func(v api.Member) bool { return v.Display != "" }) {
 		t.extra = append(t.extra, "display")
 	}
+	if !slices.ContainsFunc(views, func(v api.Member) bool { return memberNote(v) != "" }) {
+		t.extra = append(t.extra, "note")
+	}
 	for _, v := range views {
 		by := v.RemovedBy
-		if v.RemovedAt != nil && by == "" {
+		if v.RemovedAt != nil && by == "" && v.MovedTo == nil {
 			by = "the data source"
 		}
 		// The columns name the phase and the step already.
 		cause := strings.TrimPrefix(v.Error, fmt.Sprintf("phase %s: step %q: ", v.FailedIn, v.FailedStep))
-		t.Row(v.ID, v.Key, v.Display, v.Status, v.Phase, v.FailedAt, v.FailedIn, v.FailedStep, v.RemovedAt, by, Shown{v.Error, cause})
+		t.Row(v.ID, v.Key, v.Display, v.Status, v.Phase, v.FailedAt, v.FailedIn, v.FailedStep, v.RemovedAt, by, memberNote(v), Shown{v.Error, cause})
 	}
 	return t
+}
+
+// memberNote says what an administrator corrected against the data source, and where a member moved.
+func memberNote(v api.Member) string {
+	var notes []string
+	if moved := movedText(v); moved != "" {
+		notes = append(notes, "moved "+moved)
+	}
+	if len(v.Overrides) > 0 {
+		notes = append(notes, "corrected: "+strings.Join(slices.Sorted(maps.Keys(v.Overrides)), ", "))
+	}
+	return strings.Join(notes, "; ")
 }
 
 // FoundTable returns the table of members of several batches.
