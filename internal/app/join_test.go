@@ -202,7 +202,11 @@ func TestWhoWasRemovedCanBeAddedAnew(t *testing.T) {
 func TestNobodyIsAddedToABatchThatHasEnded(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		b := s.startBatch(oneStep(""), people(1))
+		before := s.store.Counts().Writes
 		s.wantRefused(errorOf(s.app.AddMembers(s.ctx, ada, b.ID, []byte("Upn\nlate@x\n"))), api.CodeConflict, "has ended (completed): no member can be added")
+		if after := s.store.Counts().Writes; after != before {
+			t.Errorf("the refused addition made %d writes", after-before)
+		}
 	})
 }
 

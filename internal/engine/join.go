@@ -38,16 +38,24 @@ func joiningReason(b *model.Batch) string {
 	return "they are still running"
 }
 
+// CheckJoin refuses members for a batch to which none can be added now.
+func CheckJoin(b *model.Batch) error {
+	if b.HasEnded() {
+		return refuseEnded(b, "no member can be added")
+	}
+	if len(b.Joining) >= mostJoining {
+		return model.Refusef("%d pages of members that were added to batch %d have not caught up (%s): add more members later", len(b.Joining), b.ID, joiningReason(b))
+	}
+	return nil
+}
+
 // onMembersJoined adds members of one page to a batch, and the page to what the phases that
 // are under way or done wait for. Where there are none the page has nothing to catch
 // up on: the fan-out of the phase that comes next, or of the one that is under way, comes
 // to it as to the others.
 func onMembersJoined(b *model.Batch, e model.MembersJoined) (model.Decision, error) {
-	if b.HasEnded() {
-		return model.Decision{}, refuseEnded(b, "no member can be added")
-	}
-	if len(b.Joining) >= mostJoining {
-		return model.Decision{}, model.Refusef("%d pages of members that were added to batch %d have not caught up (%s): add more members later", len(b.Joining), b.ID, joiningReason(b))
+	if err := CheckJoin(b); err != nil {
+		return model.Decision{}, err
 	}
 	join := model.Join{Page: b.PageCount() + 1, First: b.Members + 1, Key: e.Key}
 	for _, p := range fannedOutPhases(b) {

@@ -11,6 +11,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/apiview"
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/sealing"
@@ -85,6 +86,11 @@ func (a *addition) claim(ctx context.Context, people []Newcomer, first, known bo
 	}
 	if !known || !first {
 		if people, err = a.leaveOutMembers(ctx, people, first); err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(people) > 0 { // before the claims, which stay where the batch refuses the people
+		if err := engine.CheckJoin(&a.batch.Doc); err != nil {
 			return nil, nil, err
 		}
 	}
