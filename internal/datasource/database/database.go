@@ -75,7 +75,7 @@ func OpenSQL(spec datasource.Spec) (datasource.Source, error) {
 // carry no zone.
 func OpenDataverse(spec datasource.Spec) (datasource.Source, error) {
 	if scheme, _, ok := strings.Cut(spec.Connection, "://"); ok && scheme != "sqlserver" || !strings.Contains(spec.Connection, "=") && !ok {
-		return nil, errors.New(`use "Server=organization.crm4.dynamics.com,5558", or a URL with the scheme sqlserver`)
+		return nil, errors.New(`use "Server=organization.crm4.dynamics.com,5558", or a URL with the scheme sqlserver; to try the runbook without Dataverse, use type: sql with sqlite:PATH, or type: csv`)
 	}
 	return openSQLServer(spec, true)
 }

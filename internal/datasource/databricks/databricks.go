@@ -93,7 +93,7 @@ var warehouseID = regexp.MustCompile(`^[0-9A-Za-z]{1,64}$`)
 var workspaces = []string{".azuredatabricks.net", ".databricks.azure.us", ".databricks.azure.cn"}
 
 func workspace(connection string) (*url.URL, error) {
-	refused := errors.New("the connection is not the address of a Databricks workspace, such as https://adb-1234567890123456.7.azuredatabricks.net")
+	refused := errors.New("the connection is not the address of a Databricks workspace, such as https://adb-1234567890123456.7.azuredatabricks.net; to try the runbook without Databricks, use type: sql with sqlite:PATH, or type: csv")
 	u, err := url.Parse(strings.TrimSpace(connection))
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
 		return nil, refused
