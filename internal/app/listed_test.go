@@ -52,7 +52,7 @@ phases:
 				}
 				name := strings.Fields(strings.TrimPrefix(p.Message, "the setting "))[0]
 				got = append(got, fmt.Sprintf("%d:%d %s %s", p.Line, p.Column, p.Field, name))
-				if p.Code != "unlisted-setting" || !strings.Contains(p.Message, "is not listed in DATA_SOURCES of the handler; give it in dataSourceSettings") || !strings.Contains(p.Message, "local up --setting "+name+"=") {
+				if p.Code != "unlisted-setting" || p.Severity != "error" || !strings.Contains(p.Message, "is not listed in DATA_SOURCES of the handler; give it in dataSourceSettings") || !strings.Contains(p.Message, "local up --setting "+name+"=") {
 					t.Errorf("%+v", p)
 				}
 			}

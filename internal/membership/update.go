@@ -2,10 +2,12 @@ package membership
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/matoolkit/matoolkit/internal/api"
@@ -60,9 +62,10 @@ func (r *Registrar) UpdateMembersFrom(ctx context.Context, by audit.Caller, batc
 	return u.view, u.applyAll(ctx)
 }
 
-// notUpdated refuses a CSV with its problems, in the order of its lines.
+// notUpdated refuses a CSV with its problems, in the order of its lines; those of the whole file come last.
 func notUpdated(problems []api.InputProblem) error {
-	slices.SortStableFunc(problems, func(a, b api.InputProblem) int { return a.Line - b.Line })
+	place := func(p api.InputProblem) int { return cmp.Or(p.Line, math.MaxInt) }
+	slices.SortStableFunc(problems, func(a, b api.InputProblem) int { return cmp.Compare(place(a), place(b)) })
 	return &problem.Error{Code: api.CodeInvalid, Message: fmt.Sprintf("the CSV has %s; no member was changed", humanize.Count(len(problems), "problem")), Problems: problems}
 }
 

@@ -40,7 +40,8 @@ func Parse(src []byte) (*Runbook, Diagnostics) {
 
 // Read is Parse for those who look further in spite of errors: its runbook has what could be
 // read, with zero values in the places of the rest, and must not be run. Elements of lists keep
-// their indexes. The runbook is nil when the text is not YAML.
+// their indexes. The runbook is nil when the text is not YAML, and when reading stopped at a limit:
+// what was not read would seem to be missing.
 func Read(src []byte) (*Runbook, Diagnostics) {
 	p := &parser{}
 	var d *draft
@@ -50,7 +51,7 @@ func Read(src []byte) (*Runbook, Diagnostics) {
 		p.validate(d)
 	}
 	p.finish(src)
-	if d == nil {
+	if d == nil || p.stopped {
 		return nil, p.found
 	}
 	return d.runbook(), p.found

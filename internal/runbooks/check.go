@@ -15,7 +15,8 @@ import (
 )
 
 // check parses and checks a runbook before its publication, and gives its warnings. It fails with
-// CodeInvalid where the runbook has errors or, with strict, warnings, and names all of them at once.
+// CodeInvalid where the runbook has errors or, with strict, warnings. The
+// findings of the text, of its calls and of its data source come together.
 func (p *Publisher) check(ctx context.Context, name string, yaml []byte, strict bool) (*runbook.Runbook, runbook.Diagnostics, error) {
 	rb, found := runbook.Read(yaml)
 	if rb == nil {

@@ -131,7 +131,7 @@ func (c *runner) repair(cmd *cobra.Command, batch string, f *repairFlags, r api.
 			}
 			c.NoticeVersions(view)
 			next := inEarnest(cmd)
-			if r.Action != api.RepairRetry && f.why == "" {
+			if r.Action != api.RepairRetry && strings.TrimSpace(f.why) == "" {
 				next += " --reason REASON"
 			}
 			c.Outcome(next, "Dry run: nothing was changed.")

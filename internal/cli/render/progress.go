@@ -199,7 +199,7 @@ func Held(p Progress) string {
 
 // ShellWord quotes a name for a shell if it needs quotes.
 func ShellWord(name string) string {
-	if strings.ContainsFunc(name, func(r rune) bool {
+	if name == "" || strings.ContainsFunc(name, func(r rune) bool {
 		return !strings.ContainsRune("-_./", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	}) {
 		return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"

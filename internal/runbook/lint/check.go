@@ -40,8 +40,8 @@ const unknownSecrets = "the values of its secret parameters are visible until it
 
 // Check warns of calls in a runbook, read from text, that the worker of the step is not
 // known to accept, and of workers that have not announced themselves. Where the text has
-// errors, Join leaves out what only follows from them. It does not check what contains a template: neither the name of a function
-// nor a value.
+// errors, Join leaves out what only follows from them. It does not check what contains a
+// template: neither the name of a function nor a value.
 func Check(text []byte, rb *runbook.Runbook, known Catalogs) runbook.Diagnostics {
 	var root yaml.Node
 	if len(known.Standard) == 0 && known.Announced == nil || yaml.Unmarshal(text, &root) != nil || len(root.Content) == 0 {

@@ -42,3 +42,18 @@ func TestErrorsDoNotHideFindingsOfCalls(t *testing.T) {
 		}
 	}
 }
+
+// TestACallThatWasNotReadIsNotCompared: reading stops after many findings, and the parameters behind
+// them would seem to be missing.
+func TestACallThatWasNotReadIsNotCompared(t *testing.T) {
+	t.Parallel()
+	text := "name: calls\ndata_source: {type: csv, primary_key: Upn}\n"
+	for i := range 300 {
+		text += fmt.Sprintf("unknown%d: 1\n", i)
+	}
+	text += "phases:\n  - {name: move, offset: T-0, steps: [{name: a, worker_id: w, function: Copy, params: {Mail: x}}]}\n"
+	rb, found := runbook.Read([]byte(text))
+	if rb != nil || !slices.ContainsFunc(found, func(d runbook.Diagnostic) bool { return d.Code == runbook.CodeTooMany }) {
+		t.Errorf("a runbook %v with %d findings", rb, len(found))
+	}
+}
