@@ -407,18 +407,18 @@ func TestAWorkerThatIsCutOffIsNotIdle(t *testing.T) {
 			l := newLine(t, b.server.Addr)
 			away(l)
 			f := &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}
-			_, stopped := work(t, dial(t, l.connectionString()), f, dispatch.Config{IdleTimeout: 200 * time.Millisecond})
+			_, stopped := work(t, dial(t, l.connectionString()), f, dispatch.Config{IdleTimeout: 500 * time.Millisecond})
 			other := serve(t, "127.0.0.1:0", servicebus.DefaultTopology())
-			_, idle := work(t, dial(t, other.ConnectionString()), f, dispatch.Config{IdleTimeout: 600 * time.Millisecond})
+			_, idle := work(t, dial(t, other.ConnectionString()), f, dispatch.Config{IdleTimeout: time.Second})
 			await(t, "a worker with a broker is idle, later than this one would be", idle)
 			select {
 			case <-stopped:
 				t.Fatal("it takes itself for idle")
 			default:
 			}
+			b.send(t, job(1)) // before it is idle
 			l.mend()
 			l.up.release()
-			b.send(t, job(1))
 			b.result(t)
 			await(t, "the worker is idle", stopped)
 		})

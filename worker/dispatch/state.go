@@ -62,6 +62,7 @@ func (l *Loop) Ready() error {
 
 // probe finds out whether the broker answers, unless that is known: while no job
 // comes, waiting for one does not tell. It takes nothing from the subscription.
+// A worker can be idle only from here on: before, jobs may have waited for it.
 func (l *Loop) probe(ctx context.Context) {
 	if l.state.linked.Load() || !l.state.probing.CompareAndSwap(false, true) {
 		return
@@ -71,6 +72,7 @@ func (l *Loop) probe(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, round)
 		defer cancel()
 		if _, err := l.receiver.Peek(ctx, 0, 1); err == nil {
+			l.touch()
 			l.state.linked.Store(true)
 		}
 	})
