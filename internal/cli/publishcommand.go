@@ -79,7 +79,7 @@ that publish before the workers run.`,
 			if err != nil {
 				return c.Located(args[0], err)
 			}
-			return p.print(view)
+			return p.print(cmd, view)
 		},
 	}
 	publish.Flags().StringVar(&o.Overdue, "overdue", api.OverdueIgnore, "phases past due in batches that have not ended: ignore or rerun")
@@ -158,7 +158,7 @@ func goingOver(view api.Runbook) int {
 }
 
 // print prints the version that was published, or would be.
-func (p *publication) print(view api.Runbook) error {
+func (p *publication) print(cmd *cobra.Command, view api.Runbook) error {
 	if p.Structured() {
 		return p.Document(view)
 	}
@@ -168,7 +168,7 @@ func (p *publication) print(view api.Runbook) error {
 		case view.Unchanged:
 			p.Notice("This is already the active version; there is nothing to publish.")
 		default:
-			p.Notice("Dry run: nothing was published. The runbook would become version %d of %s.", view.Version, render.Printable(view.Name))
+			p.Outcome(command.InEarnest(cmd, false), "Dry run: nothing was published. The runbook would become version %d of %s.", view.Version, view.Name)
 		}
 		return nil
 	}

@@ -48,7 +48,7 @@ phase completed and 1 when it failed or its stop_when paused the batch.`,
 				return err
 			}
 			if dry {
-				return c.dryRunAdvance(cmd.Context(), s.Client, id, phase)
+				return c.dryRunAdvance(cmd, s.Client, id, phase)
 			}
 			view, err := c.advance(cmd.Context(), s.Client, id, phase, !yes && c.Env.Terminal)
 			if err != nil {
@@ -69,14 +69,14 @@ phase completed and 1 when it failed or its stop_when paused the batch.`,
 }
 
 // dryRunAdvance prints the effect of starting the named phase, or the next one.
-func (c *runner) dryRunAdvance(ctx context.Context, client *apiclient.Client, id int, phase string) error {
+func (c *runner) dryRunAdvance(cmd *cobra.Command, client *apiclient.Client, id int, phase string) error {
 	if phase == "" {
 		var err error
-		if phase, _, err = c.chooseAdvance(ctx, client, id, "", false); err != nil {
+		if phase, _, err = c.chooseAdvance(cmd.Context(), client, id, "", false); err != nil {
 			return err
 		}
 	}
-	return c.dryRun(ctx, client, id, api.ProposedAction{Name: api.ActionAdvance, Phase: phase})
+	return c.dryRun(cmd, client, id, api.ProposedAction{Name: api.ActionAdvance, Phase: phase})
 }
 
 // advance starts the named phase, or the next phase if there is no name.

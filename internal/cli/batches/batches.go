@@ -91,7 +91,7 @@ workers. The command refuses people who are in another batch and names that batc
 				if err != nil {
 					return c.Located(args[1], err)
 				}
-				return c.checked(args[1], check, fmt.Sprintf("matoolkit batch create %s %s", args[0], args[1]))
+				return c.checked(cmd, args[1], check)
 			}
 			view, err := s.Client.CreateBatch(ctx, args[0], csv, options...)
 			sent()

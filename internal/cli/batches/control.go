@@ -38,7 +38,7 @@ The command asks for confirmation. Without a terminal, give --yes.`,
 				return err
 			}
 			if dry {
-				return c.dryRun(cmd.Context(), s.Client, id, api.ProposedAction{Name: api.ActionCancel})
+				return c.dryRun(cmd, s.Client, id, api.ProposedAction{Name: api.ActionCancel})
 			}
 			if !yes {
 				if err := c.confirmCancel(cmd.Context(), s.Client, id); err != nil {
@@ -95,7 +95,7 @@ paused does not count against the timeout of a polling step.`,
 				return err
 			}
 			if dry {
-				return c.dryRun(cmd.Context(), s.Client, id, api.ProposedAction{Name: api.ActionPause})
+				return c.dryRun(cmd, s.Client, id, api.ProposedAction{Name: api.ActionPause})
 			}
 			view, err := s.Client.Pause(cmd.Context(), id, why)
 			if err != nil {
@@ -124,7 +124,7 @@ due meanwhile start. Resuming a batch that is not paused changes nothing.`,
 				return err
 			}
 			if dry {
-				return c.dryRun(cmd.Context(), s.Client, id, api.ProposedAction{Name: api.ActionResume})
+				return c.dryRun(cmd, s.Client, id, api.ProposedAction{Name: api.ActionResume})
 			}
 			view, err := s.Client.Resume(cmd.Context(), id, why)
 			if err != nil {
@@ -159,7 +159,7 @@ starts at once. In a batch that you created by hand the phase starts when you ad
 				return exit.Usagef("the phase is missing: %s", command.UsageLine(cmd))
 			}
 			if dry {
-				return c.dryRun(cmd.Context(), s.Client, id, api.ProposedAction{Name: api.ActionApprove, Phase: args[1]})
+				return c.dryRun(cmd, s.Client, id, api.ProposedAction{Name: api.ActionApprove, Phase: args[1]})
 			}
 			view, err := s.Client.Approve(cmd.Context(), id, args[1], why)
 			if err != nil {

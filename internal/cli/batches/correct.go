@@ -149,7 +149,7 @@ Corrections have the same effect as those of matoolkit member set.`,
 				}
 				c.noticeUpdate(args[1], preview)
 				if u.dry {
-					return c.Done(preview, c.ChangeTable(preview.Changes...), fmt.Sprintf("matoolkit batch update-members %d %s", id, render.FileName(args[1])), "%s.", foreseen(preview))
+					return c.Done(preview, c.ChangeTable(preview.Changes...), command.InEarnest(cmd, false), "%s.", foreseen(preview))
 				}
 				if err := c.confirmUpdate(cmd, id, preview); err != nil {
 					return err

@@ -45,7 +45,7 @@ that has not ended are refused, and named with that batch.`,
 				if err != nil {
 					return c.Located(args[1], err)
 				}
-				return c.checked(args[1], check, fmt.Sprintf("matoolkit batch add-members %d %s", id, args[1]))
+				return c.checked(cmd, args[1], check)
 			}
 			view, err := s.Client.AddMembers(ctx, id, csv, options...)
 			sent()
@@ -112,10 +112,10 @@ func (c *runner) printWarnings(path string, warnings, present []string) {
 	}
 }
 
-// checked prints the answer to a dry run. next uploads the file.
-func (c *runner) checked(path string, check api.UploadCheck, next string) error {
+// checked prints the answer to a dry run of cmd, which uploads the file.
+func (c *runner) checked(cmd *cobra.Command, path string, check api.UploadCheck) error {
 	c.printWarnings(path, check.Warnings, check.Present)
 	t := c.Table("runbook", "version", "delimiter", "members", "present")
 	t.Row(check.Runbook, check.Version, check.Delimiter, check.Members, len(check.Present))
-	return c.Done(check, t, next, "%s is valid: %s would be added. Nothing was written.", render.FileName(path), render.Count(check.Members, "member"))
+	return c.Done(check, t, command.InEarnest(cmd, false), "%s is valid: %s would be added. Nothing was written.", render.FileName(path), render.Count(check.Members, "member"))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 )
 
 // dryRunFlag adds the option that shows the effect of a command.
@@ -14,9 +15,9 @@ func dryRunFlag(cmd *cobra.Command, into *bool) {
 	cmd.Flags().BoolVar(into, "dry-run", false, "show the effect, and change nothing")
 }
 
-// dryRun prints the effect of an action, which is not taken.
-func (c *runner) dryRun(ctx context.Context, client *apiclient.Client, batch int, action api.ProposedAction) error {
-	view, err := client.Preview(ctx, batch, action)
+// dryRun prints the effect of an action, which is not taken, and the command that takes it.
+func (c *runner) dryRun(cmd *cobra.Command, client *apiclient.Client, batch int, action api.ProposedAction) error {
+	view, err := client.Preview(cmd.Context(), batch, action)
 	if err != nil {
 		return err
 	}
@@ -24,6 +25,7 @@ func (c *runner) dryRun(ctx context.Context, client *apiclient.Client, batch int
 		return err
 	}
 	c.NoticeDryRun(view)
+	c.NoticeNext(command.InEarnest(cmd, action.Name == api.RepairSkip || action.Name == api.RepairDone))
 	return nil
 }
 

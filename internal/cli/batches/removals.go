@@ -79,7 +79,7 @@ The command asks for confirmation. Without a terminal, give --yes.`,
   matoolkit batch confirm-removals 42 --reason "the department was sold"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if dry {
-				return c.dryRunHeld(cmd.Context(), args[0], api.ProposedAction{Name: api.ActionConfirmRemovals, Revision: revision})
+				return c.dryRunHeld(cmd, args[0], api.ProposedAction{Name: api.ActionConfirmRemovals, Revision: revision})
 			}
 			client, held, err := c.confirmHeld(cmd.Context(), args[0], revision, yes, func(held api.RemovalHold) string {
 				return fmt.Sprintf("Remove %d of the %s of batch %d?", held.Members, render.Count(held.Of, "active member"), held.BatchID)
@@ -124,7 +124,7 @@ The command asks for confirmation. Without a terminal, give --yes.`,
   matoolkit batch move-members 42 --reason "the second half is postponed"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if dry {
-				return c.dryRunHeld(cmd.Context(), args[0], api.ProposedAction{Name: api.ActionMoveMembers, Revision: revision})
+				return c.dryRunHeld(cmd, args[0], api.ProposedAction{Name: api.ActionMoveMembers, Revision: revision})
 			}
 			client, held, err := c.confirmHeld(cmd.Context(), args[0], revision, yes, func(held api.RemovalHold) string {
 				return fmt.Sprintf("Move %d of the %s of batch %d?", held.Moving, render.Count(held.Of, "active member"), held.BatchID)
@@ -165,7 +165,7 @@ With --revision the decision covers the members that you listed before.`,
 		Example: `  matoolkit batch discard-removals 42 --reason "the export was cut off"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if dry {
-				return c.dryRunHeld(cmd.Context(), args[0], api.ProposedAction{Name: api.ActionDiscardRemovals, Revision: revision})
+				return c.dryRunHeld(cmd, args[0], api.ProposedAction{Name: api.ActionDiscardRemovals, Revision: revision})
 			}
 			client, held, err := c.decisionOn(cmd.Context(), args[0], revision)
 			if err != nil {
@@ -187,12 +187,12 @@ With --revision the decision covers the members that you listed before.`,
 }
 
 // dryRunHeld prints the effect of a decision on held removals.
-func (c *runner) dryRunHeld(ctx context.Context, batch string, action api.ProposedAction) error {
-	s, id, err := c.OnBatch(ctx, batch)
+func (c *runner) dryRunHeld(cmd *cobra.Command, batch string, action api.ProposedAction) error {
+	s, id, err := c.OnBatch(cmd.Context(), batch)
 	if err != nil {
 		return err
 	}
-	return c.dryRun(ctx, s.Client, id, action)
+	return c.dryRun(cmd, s.Client, id, action)
 }
 
 // confirmHeld reads the held removals for a command that removes or moves their members, and asks the

@@ -130,11 +130,7 @@ func (c *runner) repair(cmd *cobra.Command, batch string, f *repairFlags, r api.
 				return err
 			}
 			c.NoticeVersions(view)
-			next := inEarnest(cmd)
-			if r.Action != api.RepairRetry && strings.TrimSpace(f.why) == "" {
-				next += " --reason REASON"
-			}
-			c.Outcome(next, "Dry run: nothing was changed.")
+			c.Outcome(command.InEarnest(cmd, r.Action != api.RepairRetry), "Dry run: nothing was changed.")
 			return nil
 		}
 		c.NoticeRepair(view)
@@ -156,29 +152,4 @@ func (c *runner) repair(cmd *cobra.Command, batch string, f *repairFlags, r api.
 		next = fmt.Sprintf("matoolkit batch task %d %s", id, view.Task)
 	}
 	return c.Done(view, c.RepairTable(view), next, "%s %s of batch %d.", texts.started, render.RepairCount(view), id)
-}
-
-// inEarnest is the command that was given, without --dry-run and the form of its output.
-func inEarnest(cmd *cobra.Command) string {
-	words := []string{cmd.CommandPath()}
-	for _, arg := range cmd.Flags().Args() {
-		words = append(words, render.ShellWord(arg))
-	}
-	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		if slices.Contains([]string{"dry-run", "output", "columns"}, flag.Name) {
-			return
-		}
-		values := []string{flag.Value.String()}
-		if list, ok := flag.Value.(pflag.SliceValue); ok {
-			values = list.GetSlice()
-		}
-		for _, value := range values {
-			if flag.Value.Type() == "bool" && value == "true" {
-				words = append(words, "--"+flag.Name)
-			} else {
-				words = append(words, "--"+flag.Name, render.ShellWord(value))
-			}
-		}
-	})
-	return strings.Join(words, " ")
 }

@@ -47,7 +47,7 @@ The command asks for confirmation. Without a terminal, give --yes.`,
 					return err
 				}
 				if dryRun {
-					return c.Done(view, c.PhaseMoveTable(view.Phases), "", "%s", render.Rescheduled(view))
+					return c.Done(view, c.PhaseMoveTable(view.Phases), command.InEarnest(cmd, false), "%s", render.Rescheduled(view))
 				}
 				if !view.Unchanged {
 					c.NoticeMoves(view)

@@ -100,7 +100,7 @@ of steps.`,
 				return err
 			}
 			if f.dryRun {
-				return c.dryRun(cmd.Context(), s.Client, id, api.ProposedAction{Name: api.RepairSkip, Step: step})
+				return c.dryRun(cmd, s.Client, id, api.ProposedAction{Name: api.RepairSkip, Step: step})
 			}
 			view, err := s.Client.SkipStep(cmd.Context(), id, step, f.why)
 			if err != nil {
@@ -152,7 +152,7 @@ step.`,
 				return err
 			}
 			if f.dryRun {
-				return c.dryRun(cmd.Context(), s.Client, id, api.ProposedAction{Name: api.RepairDone, Step: step, Result: given})
+				return c.dryRun(cmd, s.Client, id, api.ProposedAction{Name: api.RepairDone, Step: step, Result: given})
 			}
 			view, err := s.Client.MarkStepDone(cmd.Context(), id, step, given, f.why)
 			if err != nil {

@@ -52,9 +52,12 @@ func (c *Printer) Notice(format string, args ...any) {
 func (c *Printer) Outcome(next, format string, args ...any) {
 	c.Notice("%s", Printable(fmt.Sprintf(format, args...)))
 	if next != "" {
-		c.Notice("Next: %s", next)
+		c.NoticeNext(next)
 	}
 }
+
+// NoticeNext names the command that comes next.
+func (c *Printer) NoticeNext(command string) { c.Notice("Next: %s", command) }
 
 // Done prints the result of a command that changed something, and its outcome.
 func (c *Printer) Done(v any, t *Sheet, next, format string, args ...any) error {
