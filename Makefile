@@ -35,8 +35,9 @@ help: ## list the targets
 	@printf '\nExamples: make demo, make test-short, make fuzz FUZZ=10s, make soak SOAK=10m\n'
 
 ##@ Build
-build: console ## build the three programs into bin/
+build: console ## build the three programs into bin/, and the Functions app into dist/
 	$(BUILD) -o bin/ ./handler ./cmd/matoolkit ./worker
+	@$(app)
 
 # The handler embeds what this writes to console/dist.
 console: # bundle the operations console
@@ -50,8 +51,7 @@ endef
 # app stages the Functions app with the handler in bin/ into dist/.
 app := rm -rf dist && mkdir -p dist && cp bin/handler dist/ && $(call staged,dist)
 
-stage: build ## stage the Functions app into dist/
-	@$(app)
+stage: build # what "build" does; for scripts that name it
 
 clean: ## delete bin/ and dist/
 	rm -rf bin dist
@@ -69,11 +69,11 @@ demo-programs:
 	$(BUILD) -o bin/ ./handler ./cmd/matoolkit
 	@$(app)
 
-up: stage ## start a local Azure and tenant, until Ctrl-C
+up: build ## start a local Azure and tenant, until Ctrl-C
 	bin/matoolkit local up
 
 # local.settings.json holds settings of your own and is not part of the repository.
-func: stage ## stage dist/ for Azure Functions Core Tools ("func start")
+func: build ## stage dist/ for Azure Functions Core Tools ("func start")
 	@base=local.settings.json; test -f $$base || base=local.settings.json.example; \
 		umask 077; bin/matoolkit local env --for func --base $$base >dist/local.settings.json.new && \
 		mv dist/local.settings.json.new dist/local.settings.json
@@ -85,16 +85,16 @@ func: stage ## stage dist/ for Azure Functions Core Tools ("func start")
 # Its results print this setting, which is 0 by default.
 LINGER := --linger 5
 
-bench: stage bench-river ## measure throughput, latency and memory, and compare with the targets
+bench: build bench-river ## measure throughput, latency and memory, and compare with the targets
 	bin/matoolkit local bench $(LINGER)
 	$(TEST) ./handler -run '^$$' -bench '^BenchmarkMemoryOfUploadsAtOnce$$/^(900_columns|keys_of|many_rows)' -benchtime 1x
 
 # Takes hours. 300,000 members with one step each are less than with five, and compare with 100 alike.
-bench-long: stage bench-river # measure batches of up to 300,000 members, and 1,000,000 in ten
+bench-long: build bench-river # measure batches of up to 300,000 members, and 1,000,000 in ten
 	bin/matoolkit local bench $(LINGER) --only members --members 100,1000,10000,100000,300000 --steps 1
 	bin/matoolkit local bench $(LINGER) --only batches --batches 10 --batch-members 100000
 
-bench-record: stage bench-river # record the runs of docs/reference/performance.md, with their order in the names
+bench-record: build bench-river # record the runs of docs/reference/performance.md, with their order in the names
 	bin/matoolkit local bench $(LINGER) --output json >local/bench/results/1-usual.json
 	bin/matoolkit local bench $(LINGER) --only members --members 100,1000,10000,100000,300000 --steps 1 --output json >local/bench/results/2-sizes.json
 	bin/matoolkit local bench $(LINGER) --only batches --batches 10 --batch-members 100000 --output json >local/bench/results/3-batches.json
@@ -162,7 +162,7 @@ console-client: console-packages # make the console's client of the API anew
 console-vendor: console-packages # copy what the console uses of the packages of other authors
 	$(PLAIN) go run -trimpath ./console/bundle -vendor
 
-test-console: stage console-client ## run the tests of the operations console in Chromium (needs chromium and npm)
+test-console: build console-client ## run the tests of the operations console in Chromium (needs chromium and npm)
 	git diff --exit-code -- console/src/api
 	$(TEST) -tags browser -count 1 -run '^TestConsole' ./e2e/browser
 
@@ -194,7 +194,7 @@ vuln: ## look for known vulnerabilities that the code reaches (asks vuln.go.dev)
 clients: ## run clients of Go, JavaScript, Python and Java against local/
 	$(PLAIN) go run -trimpath ./local/clients/run $(CLIENTS)
 
-example-workers: stage ## verify the example workers in Python and TypeScript, and run a batch with each
+example-workers: build ## verify the example workers in Python and TypeScript, and run a batch with each
 	examples/workers/check.sh python
 	examples/workers/check.sh typescript
 

@@ -1,5 +1,5 @@
 // Package console serves the operations console: a page in the browser that uses the admin API. Its
-// TypeScript is in src; "make stage" bundles it into dist, which this package embeds.
+// TypeScript is in src; "make build" bundles it into dist, which this package embeds.
 //
 // It knows nothing of migrations, and checks no token: the page asks the admin API for all that it shows.
 package console
@@ -86,7 +86,7 @@ func serve(w http.ResponseWriter, r *http.Request, files fs.FS, name string) {
 		w.Header().Set("Cache-Control", "no-store")
 		reason := "the console has no file " + path.Base(name)
 		if name == "index.html" {
-			reason = "this handler was built without the console: build it with make stage"
+			reason = "this handler was built without the console: build it with make build"
 		}
 		http.Error(w, reason, http.StatusNotFound)
 		return

@@ -101,7 +101,7 @@ func TestThePageConnectsToItsOriginAndTheAuthorityOnly(t *testing.T) {
 func TestAHandlerBuiltWithoutTheConsoleSaysSo(t *testing.T) {
 	t.Parallel()
 	r := get(t, console.Handler(fstest.MapFS{}, ""), "GET", "/api/console/waves")
-	if body, _ := io.ReadAll(r.Body); r.StatusCode != http.StatusNotFound || !strings.Contains(string(body), "make stage") {
+	if body, _ := io.ReadAll(r.Body); r.StatusCode != http.StatusNotFound || !strings.Contains(string(body), "make build") {
 		t.Errorf("%d %s", r.StatusCode, body)
 	}
 }

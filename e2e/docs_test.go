@@ -181,7 +181,7 @@ func splitConsole(block string) []consoleCommand {
 }
 
 // runInShell runs commands one after the other in one shell, in a folder that looks like a clone of
-// the repository after "make build stage", and returns what each of them prints. It fails the test
+// the repository after "make build", and returns what each of them prints. It fails the test
 // at the first command that fails, and ends what the commands leave running.
 func runInShell(t *testing.T, commands []string) []string {
 	t.Helper()
@@ -248,11 +248,11 @@ esac
 exec %[1]s "$@"
 `
 	makeStandIn = `#!/bin/sh
-exec %s --no-print-directory -o build -o stage -o demo-programs BUILD=true "$@"
+exec %s --no-print-directory -o build -o demo-programs BUILD=true "$@"
 `
 )
 
-// cloneBuilt makes a folder that has what a clone has after "make build stage".
+// cloneBuilt makes a folder that has what a clone has after "make build".
 func cloneBuilt(home string) error {
 	tool, err := exec.LookPath("make")
 	if err != nil {

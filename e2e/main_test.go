@@ -26,7 +26,7 @@ var (
 	keep = flag.String("keep", "", "keep the state and the logs of each scenario in this folder")
 )
 
-// TestMain has "make build" and "make stage" make what the tests run.
+// TestMain has "make build" make what the tests run.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	// The scenarios mostly wait for each other's clocks: more of them than there are
@@ -66,8 +66,8 @@ func cleanUpWhenStopped(dir string) {
 	}()
 }
 
-// build runs "make stage", which runs "make build": in a folder that has what a clone has,
-// by links, so that bin/ and dist/ of the repository stay as they are.
+// build runs "make build" in a folder that has what a clone has, by links, so that
+// bin/ and dist/ of the repository stay as they are.
 func build(dir string) (err error) {
 	if root, err = filepath.Abs(".."); err != nil {
 		return err
@@ -79,10 +79,10 @@ func build(dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command("make", "--no-print-directory", "build", "stage")
+	cmd := exec.Command("make", "--no-print-directory", "build")
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("make build stage: %w\n%s", err, out)
+		return fmt.Errorf("make build: %w\n%s", err, out)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/matoolkit/matoolkit/local/system"
 )
 
-// The programs and the staged app that "make stage" builds.
+// The programs and the staged app that "make build" builds.
 var (
 	program = absolute("../../bin/matoolkit")
 	staged  = absolute("../../dist")

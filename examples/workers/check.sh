@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the worker of one language, verifies it, and runs a batch with it on a local system:
 #   check.sh python|typescript
-# It needs "make stage", and python3 with venv or node with npm.
+# It needs "make build", and python3 with venv or node with npm.
 set -eu
 
 language=$1

@@ -375,7 +375,7 @@ func (s *System) startHost(ctx context.Context) (err error) {
 		c.Clock = s.clock
 	}
 	if _, err := os.Stat(filepath.Join(c.AppDir, "host.json")); err != nil {
-		return fmt.Errorf("%q has no staged Functions app (host.json, handler and one folder per function): run \"make stage\", or give another directory with --app", c.AppDir)
+		return fmt.Errorf("%q has no staged Functions app (host.json, handler and one folder per function): run \"make build\", or give another directory with --app", c.AppDir)
 	}
 	if c.DataDir, err = s.dir("host"); err != nil {
 		return err

@@ -73,7 +73,11 @@ func (c *check) step(s runbook.Step, at []any) {
 		if slices.Contains(c.known.Seen, s.WorkerID) {
 			c.warn(codeUnknownWorker, fmt.Sprintf("the worker %q has not announced its functions; its steps cannot be checked, and %s", s.WorkerID, unknownSecrets), "worker_id", at...)
 		} else {
-			c.warnFailing(codeUnknownWorker, fmt.Sprintf("no worker %q has announced itself; until one does, its jobs time out, and %s%s", s.WorkerID, unknownSecrets, humanize.DidYouMean(s.WorkerID, c.known.Announced)), "worker_id", at...)
+			advice := humanize.DidYouMean(s.WorkerID, c.known.Announced)
+			if advice == "" {
+				advice = "; deploy one with this id, or locally give the id to \"matoolkit local up --worker-id\""
+			}
+			c.warnFailing(codeUnknownWorker, fmt.Sprintf("no worker %q has announced itself; until one does, its jobs time out, and %s%s", s.WorkerID, unknownSecrets, advice), "worker_id", at...)
 		}
 	}
 	if len(functions) == 0 || len(template.References(s.Function)) > 0 {
