@@ -75,7 +75,7 @@ func (c *check) step(s runbook.Step, at []any) {
 		} else {
 			advice := humanize.DidYouMean(s.WorkerID, c.known.Announced)
 			if advice == "" {
-				advice = "; deploy one with this id, or locally give the id to \"matoolkit local up --worker-id\""
+				advice = fmt.Sprintf("; deploy and start one with this id (on this machine: matoolkit local up --worker-id %s, then bin/worker)", s.WorkerID)
 			}
 			c.warnFailing(codeUnknownWorker, fmt.Sprintf("no worker %q has announced itself; until one does, its jobs time out, and %s%s", s.WorkerID, unknownSecrets, advice), "worker_id", at...)
 		}
