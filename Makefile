@@ -203,12 +203,11 @@ example-workers: build ## verify the example workers in Python and TypeScript, a
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
 export SOURCE_DATE_EPOCH
 
-# Azure runs the app for amd64. It is built last, so that dist/ holds it.
-package: ## build the zip files of the Functions app into bin/package/
+package: console ## build the zip files of the Functions app into bin/package/
 	@mkdir -p bin/package && for arch in arm64 amd64; do \
-		rm -rf dist && mkdir dist && GOOS=linux GOARCH=$$arch $(BUILD) -o dist/handler ./handler && ( $(call staged,dist) ) && \
-		$(PLAIN) go run -trimpath ./infra/pack -app dist -arch $$arch -out bin/package/matoolkit-handler_linux_$$arch.zip || exit 1; \
-	done
+		rm -rf bin/package/app && mkdir bin/package/app && GOOS=linux GOARCH=$$arch $(BUILD) -o bin/package/app/handler ./handler && ( $(call staged,bin/package/app) ) && \
+		$(PLAIN) go run -trimpath ./infra/pack -app bin/package/app -arch $$arch -out bin/package/matoolkit-handler_linux_$$arch.zip || exit 1; \
+	done; rm -rf bin/package/app
 
 # The name of the worker's image, and the public certificate authorities.
 IMAGE ?= matoolkit-worker
