@@ -69,7 +69,7 @@ func TestAudit(t *testing.T) {
 // sorts them by time; CSV has the state before and after.
 func TestAuditListPutsPagesInOrder(t *testing.T) {
 	t.Parallel()
-	at := func(minute int) string { return fmt.Sprintf("2026-01-02T03:%02d:00Z", minute) }
+	at := func(minute int) string { return fmt.Sprintf("2026-01-02T03:%02d:00.000Z", minute) }
 	pages := [][]string{{at(5), at(1)}, {}, {at(9)}, {at(3), at(7)}}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n := 0

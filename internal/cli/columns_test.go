@@ -166,7 +166,7 @@ func TestColumns(t *testing.T) {
 		"batch members 42 --columns At_Step,key":                     "AT STEP  KEY\n-        ada@contoso.com\ncopy     bob@contoso.com\n",
 		"batch get 42 --columns batch,status -o csv":                 "batch,status\n42,active\n",
 		"batch members 42 -o name":                                   "1\n7\n",
-		"member get 42 7 --columns member,key,failed -o csv":         "member,key,failed\n7,bob@contoso.com,2026-01-02T05:04:05Z\n",
+		"member get 42 7 --columns member,key,failed -o csv":         "member,key,failed\n7,bob@contoso.com,2026-01-02T05:04:05.000Z\n",
 		"step get 42 20000007001 --columns step,name,retries -o csv": "step,name,retries\n20000007001,copy,3\n",
 	} {
 		if out, notices, status := p.as(0, strings.Fields(args)...); status != 0 || out != want {

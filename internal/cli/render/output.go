@@ -11,6 +11,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/matoolkit/matoolkit/internal/apijson"
 	"github.com/matoolkit/matoolkit/internal/report"
 )
 
@@ -32,14 +33,12 @@ func (c *Printer) Structured() bool { return c.Format == formatJSON || c.Format 
 
 // Document prints a result as JSON or YAML, with the same names.
 func (c *Printer) Document(v any) error {
-	if c.Format != formatYAML {
-		e := json.NewEncoder(c.Stdout)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(v)
-	}
-	text, err := json.Marshal(v)
+	text, err := apijson.MarshalReadable(v)
 	if err != nil {
+		return err
+	}
+	if c.Format != formatYAML {
+		_, err := c.Stdout.Write(append(text, '\n'))
 		return err
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -128,7 +127,7 @@ func (s *Sheet) csv() error {
 	return w.Error()
 }
 
-// rawValue formats a value for programs, a time as RFC 3339. As in a report, a text never
+// rawValue formats a value for programs, a time as in JSON. As in a report, a text never
 // starts as a formula: a spreadsheet would run the formula of a file or a worker.
 func rawValue(v any) string {
 	switch v := v.(type) {
@@ -140,7 +139,7 @@ func rawValue(v any) string {
 		}
 		return rawValue(*v)
 	case time.Time:
-		return v.UTC().Format(time.RFC3339Nano)
+		return v.UTC().Format(apijson.TimeLayout)
 	case int, int64, float64, bool:
 		return fmt.Sprint(v)
 	}
