@@ -69,6 +69,7 @@ var varying = []struct {
 	shown string
 }{
 	{regexp.MustCompile(`in \d+ days`), "in N days"},
+	{regexp.MustCompile(`since \d{4}-\d\d-\d\d \d\d:\d\d UTC`), "since DATE"},
 	{regexp.MustCompile(`\n *"durationMs": \d+,`), ""}, // of less than one there is none
 	{regexp.MustCompile(`--continue '[0-9a-f]{16}-`), "--continue 'LIST-"},
 	{regexp.MustCompile(`(etag"?: "?)[0-9a-f]{24}`), "${1}E"},
@@ -121,6 +122,8 @@ func TestAutomation(t *testing.T) {
 	s.type_(0, "batch", "removals", "1")
 	s.type_(0, "batch", "removals", "1", "--quiet")
 	s.type_(5, "batch", "removals", "1", "--continue", "x")
+	s.type_(0, "summary")
+	s.type_(0, "summary", "--output", "csv")
 	s.type_(2, "batch", "confirm-removals", "1")
 	s.type_(5, "batch", "confirm-removals", "1", "--yes", "--revision", "0123456789abcdef")
 	s.type_(0, "batch", "discard-removals", "1", "--reason", "the export was cut off")
@@ -182,6 +185,9 @@ func TestAutomation(t *testing.T) {
 	system.tick()
 	s.type_(0, "automation", "status", "waves")
 	s.type_(0, "runbook", "list")
+	s.type_(0, "summary")
+	s.type_(0, "automation", "history", "waves")
+	s.type_(0, "automation", "history", "waves", "--output", "csv", "--columns", "rows,added,removed,changed,held,problems")
 	s.type_(0, "automation", "disable", "waves")
 	s.type_(0, "automation", "status", "waves", "--output", "json")
 	golden(t, "automation", s.withoutVarying())

@@ -43,7 +43,7 @@ were read, how many members were added, removed and changed, what was held, and 
 			}
 			t := c.Table("started", "took", "rows", "added", "removed", "changed", "held", "problems", "error")
 			for _, v := range all.Items {
-				t.Row(v.StartedAt, v.EndedAt.Sub(v.StartedAt).String(), v.Rows, v.Added, v.Removed, v.Changed, v.Held, v.Problems, v.Error)
+				t.Row(v.StartedAt, render.Took(v.EndedAt.Sub(v.StartedAt)), v.Rows, v.Added, v.Removed, v.Changed, v.Held, v.Problems, v.Error)
 			}
 			return c.PrintPage(all, len(all.Items), "", t)
 		},

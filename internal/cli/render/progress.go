@@ -283,6 +283,9 @@ func times(p api.Phase, now time.Time) (elapsed, left time.Duration) {
 	return elapsed, left
 }
 
+// Took is how long something took. CSV has the seconds.
+func Took(d time.Duration) Shown { return Shown{Value: d.Seconds(), Text: round(d)} }
+
 func round(d time.Duration) string {
 	if d < time.Second {
 		return "<1s"
