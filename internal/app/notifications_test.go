@@ -290,6 +290,37 @@ func TestEventThatEndsInQuietHoursIsDropped(t *testing.T) {
 	}
 }
 
+func TestWorkerThatStaysAwayIsAnnouncedOnceUntilItIsSeenAgain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	r := posting(t, s)
+	s.notify("workers", api.NotificationRequest{}, api.EventWorkerSilent)
+	s.script = script{"Do": fails(errLost)}
+	first := s.replica("r1")
+	first.Stopping = true
+	first.beat()
+	s.advance(s.createBatch(oneStep(", timeout: 5h"), people(2)).ID)
+	s.tickAfter(9 * time.Minute)
+	wantPosts(t, r, "")
+	for range 3 {
+		s.tickAfter(5 * time.Minute)
+	}
+	wantPosts(t, r, "worker-silent")
+	var body struct{ Data struct{ Text, WorkerID string } }
+	noError(t, json.Unmarshal(r.Posts()[0].Body, &body))
+	const want = "The worker worker-01 has given no sign of life since 2026-03-01 09:00 UTC. Jobs wait for it since 2026-03-01 09:00 UTC."
+	if body.Data.Text != want || body.Data.WorkerID != "worker-01" {
+		t.Errorf("%+v", body.Data)
+	}
+	s.replica("r2").beat()
+	s.tick()
+	wantPosts(t, r, "worker-silent")
+	for range 4 {
+		s.tickAfter(5 * time.Minute)
+	}
+	wantPosts(t, r, "worker-silent worker-silent")
+}
+
 func TestFailuresAreAnnouncedFromTheirShareOn(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
