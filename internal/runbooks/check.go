@@ -26,17 +26,17 @@ func (p *Publisher) check(ctx context.Context, name string, yaml []byte, strict 
 	if err != nil {
 		return nil, nil, err
 	}
-	found = lint.Join(found, slices.Concat(p.unlistedSettings(yaml, rb), lint.WorkerCase(yaml, rb, catalogs)))
-	found = lint.Join(found, slices.Concat(p.settingsWithoutValue(yaml, rb), lint.Check(yaml, rb, catalogs), lint.ReadOnly(yaml, rb, catalogs)))
+	calls := slices.Concat(p.settingsWithoutValue(yaml, rb), lint.Check(yaml, rb, catalogs), lint.ReadOnly(yaml, rb, catalogs))
+	rb.Secret = catalogs.Secrets(rb) // of the functions' parameters too
+	found = lint.Join(found, slices.Concat(otherName(yaml, rb, name), secretPlaces(yaml, rb), p.unlistedSettings(yaml, rb), lint.WorkerCase(yaml, rb, catalogs)))
+	found = lint.Join(found, calls)
 	if found.HasErrors() {
 		return nil, nil, runbookErrors(problems(found))
 	}
-	if name != "" && name != rb.Name {
-		message := fmt.Sprintf("the request names runbook %q, but its YAML names %q", name, rb.Name)
-		return nil, nil, &problem.Error{Code: api.CodeInvalid, Message: message, Problems: []api.InputProblem{{Field: "name", Message: message}}}
-	}
-	if err := p.takeSecrets(ctx, rb, catalogs); err != nil {
-		return nil, nil, err
+	if len(rb.Secret) > 0 {
+		if err := p.sealer.CheckKey(ctx, rb.Secret); err != nil {
+			return nil, nil, err
+		}
 	}
 	if strict && len(found) > 0 {
 		return nil, nil, &problem.Error{Code: api.CodeInvalid, Message: "the runbook has warnings, and strict publishing allows none", Problems: problems(found)}
@@ -48,55 +48,47 @@ func runbookErrors(bad []api.InputProblem) *problem.Error {
 	return &problem.Error{Code: api.CodeInvalid, Message: "the runbook has errors", Problems: bad}
 }
 
-// takeSecrets adds to a runbook's secrets the variables that secret parameters of functions use, and
-// refuses a runbook whose secrets would be shown or cannot be encrypted.
-func (p *Publisher) takeSecrets(ctx context.Context, rb *runbook.Runbook, catalogs lint.Catalogs) error {
-	rb.Secret = catalogs.Secrets(rb)
-	if len(rb.Secret) == 0 {
+// otherName finds that the request names another runbook; name is empty if it names none.
+func otherName(text []byte, rb *runbook.Runbook, name string) runbook.Diagnostics {
+	if name == "" || rb.Name == "" || name == rb.Name {
 		return nil
 	}
-	if bad := secretFunctions(rb); len(bad) > 0 {
-		return runbookErrors(bad)
-	}
-	return p.sealer.CheckKey(ctx, rb.Secret)
+	return runbook.Diagnostics{errorAt(text, codeOtherName, fmt.Sprintf("the request names runbook %q, but its YAML names %q", name, rb.Name), "name")}
 }
 
-// secretFunctions finds the steps whose function's name would show a secret, and the conditions that use one.
-func secretFunctions(rb *runbook.Runbook) []api.InputProblem {
-	var bad []api.InputProblem
+// secretPlaces finds the steps whose function's name would show a secret, and the conditions that use one.
+func secretPlaces(text []byte, rb *runbook.Runbook) runbook.Diagnostics {
+	var found runbook.Diagnostics
 	rb.EachStep(func(s runbook.Step, at []any) {
 		for _, name := range template.References(s.Function) {
 			if rb.IsSecret(name) {
-				bad = append(bad, api.InputProblem{
-					Field: runbook.PathText(append(slices.Clone(at), "function")), Code: runbook.CodeSecretPlace,
-					Message: fmt.Sprintf("{{%s}} is secret, but a function name is visible to every reader", name),
-				})
+				found = append(found, errorAt(text, runbook.CodeSecretPlace, fmt.Sprintf("{{%s}} is secret, but a function name is visible to every reader", name),
+					append(slices.Clone(at), "function")...))
 			}
 		}
-		bad = append(bad, secretConditions(rb, s.When, at)...)
+		found = append(found, secretConditions(text, rb, s.When, at)...)
 	})
 	for i, p := range rb.Phases {
-		bad = append(bad, secretConditions(rb, p.When, []any{"phases", i})...)
+		found = append(found, secretConditions(text, rb, p.When, []any{"phases", i})...)
 	}
-	return bad
+	return found
 }
 
 // secretConditions finds the secrets that a condition uses.
-func secretConditions(rb *runbook.Runbook, when *condition.Condition, at []any) []api.InputProblem {
-	var bad []api.InputProblem
+func secretConditions(text []byte, rb *runbook.Runbook, when *condition.Condition, at []any) runbook.Diagnostics {
+	var found runbook.Diagnostics
 	for _, name := range when.Names() {
 		if rb.IsSecret(name) {
-			bad = append(bad, api.InputProblem{
-				Field: runbook.PathText(append(slices.Clone(at), "when")), Code: runbook.CodeSecretPlace,
-				Message: fmt.Sprintf("%q is secret, and a condition cannot use a value that is encrypted", name),
-			})
+			found = append(found, errorAt(text, runbook.CodeSecretPlace, fmt.Sprintf("%q is secret, and a condition cannot use a value that is encrypted", name),
+				append(slices.Clone(at), "when")...))
 		}
 	}
-	return bad
+	return found
 }
 
-// The codes of the findings about settings.
+// The codes of the findings that publishing alone has.
 const (
+	codeOtherName       = "other-name"       // the request names another runbook than `name`; only checked on publish
 	codeUnlistedSetting = "unlisted-setting" // `connection` or `warehouse_id` names a setting that is not in `DATA_SOURCES`; only checked on publish
 	codeMissingSetting  = "missing-setting"  // the setting that `connection` or `warehouse_id` names has no value; only checked on publish
 )
@@ -138,7 +130,11 @@ func settings(rb *runbook.Runbook) iter.Seq2[string, string] {
 
 // inSource is an error in a field of the data source.
 func inSource(text []byte, field, code, message string) runbook.Diagnostic {
-	path := []any{"data_source", field}
+	return errorAt(text, code, message, "data_source", field)
+}
+
+// errorAt is an error at a path of a runbook's text.
+func errorAt(text []byte, code, message string, path ...any) runbook.Diagnostic {
 	line, column := lint.Position(text, path)
 	return runbook.Diagnostic{Severity: runbook.SeverityError, Code: code, Message: message, Path: runbook.PathText(path), Line: line, Column: column}
 }

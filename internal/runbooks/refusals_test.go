@@ -109,9 +109,13 @@ func TestPublishRefusals(t *testing.T) {
 		says     string
 		problems []place
 	}{
-		"not YAML":                 {yaml: "name: [", code: api.CodeInvalid, says: "the runbook has errors", problems: []place{{"", "syntax", 1}}},
-		"an unknown field":         {yaml: strings.Replace(move, "offset:", "ofset:", 1), code: api.CodeInvalid, says: "the runbook has errors", problems: []place{{"phases[0].ofset", "unknown-field", 6}}},
-		"another name":             {request: "other", yaml: move, code: api.CodeInvalid, says: `"other"`, problems: []place{{"name", "", 0}}},
+		"not YAML":         {yaml: "name: [", code: api.CodeInvalid, says: "the runbook has errors", problems: []place{{"", "syntax", 1}}},
+		"an unknown field": {yaml: strings.Replace(move, "offset:", "ofset:", 1), code: api.CodeInvalid, says: "the runbook has errors", problems: []place{{"phases[0].ofset", "unknown-field", 6}}},
+		"another name":     {request: "other", yaml: move, code: api.CodeInvalid, says: "the runbook has errors", problems: []place{{"name", "other-name", 2}}},
+		"all errors together": {
+			request: "other", yaml: strings.NewReplacer("PEOPLE_CSV", "STORE_KEY", "offset: T-0", "offset: later").Replace(move), code: api.CodeInvalid, says: "the runbook has errors",
+			problems: []place{{"name", "other-name", 2}, {"data_source.connection", "unlisted-setting", 3}, {"phases[0].offset", "bad-offset", 6}},
+		},
 		"unknown overdue behavior": {yaml: move, options: api.PublishOptions{Overdue: "skip"}, code: api.CodeInvalid, says: `"skip"`},
 		"an unlisted setting":      {yaml: strings.Replace(move, "PEOPLE_CSV", "STORE_KEY", 1), code: api.CodeInvalid, says: "the runbook has errors", problems: []place{{"data_source.connection", "unlisted-setting", 3}}},
 		"a warning, strictly":      {yaml: move, options: api.PublishOptions{Strict: true}, code: api.CodeInvalid, says: "warnings", problems: []place{{"phases[0].steps[0].worker_id", "unknown-worker", 8}}},
