@@ -100,6 +100,7 @@ func New(c Config) http.Handler {
 	reader.GET("/me", query(), a.getMe)
 	reader.GET("/summary", query(), a.getSummary)
 	reader.GET("/runbooks", query("search", "sort", "limit", "continuationToken"), a.listRunbooks)
+	reader.POST("/lint", query(), a.lintRunbook)
 	reader.GET("/runbooks/:name", query(), a.getRunbook)
 	reader.GET("/runbooks/:name/versions", query("sort", "limit", "continuationToken"), a.listVersions)
 	reader.GET("/runbooks/:name/versions/:version", query(), a.getVersion)

@@ -42,6 +42,7 @@ func routes(t *testing.T) []route {
 			"Runbooks {Limit:5 Continuation:t}", `{"items":[]}`,
 		},
 		{request{"GET", "/api/runbooks/my%20moves", "", "", ""}, false, 200, `Runbook "my moves"`, `"version":3`},
+		{request{"POST", "/api/lint", "", jsonMedia, `{"name":"rb","yamlContent":"name: rb"}`}, false, 200, `Lint "rb" "name: rb"`, `{"findings":[]}`},
 		{request{"GET", "/api/runbooks/rb/template", "", "", ""}, false, 200, `CSVTemplate "rb" ""`, "Key,Mail\r\n"},
 		{request{"GET", "/api/runbooks/rb/template?delimiter=semicolon", "", "", ""}, false, 200, `CSVTemplate "rb" "semicolon"`, "Key,Mail\r\n"},
 		{

@@ -116,6 +116,7 @@ func tour(c *contract, r *real) {
 	for _, yaml := range []string{moves, gated, automated, failing} {
 		do("publishRunbook", http.StatusCreated, wanted{media: "application/yaml", body: yaml})
 	}
+	do("lintRunbook", http.StatusOK, wanted{body: fmt.Sprintf(`{"name":"gated","yamlContent":%q}`, gated)})
 	for _, id := range []string{"getHealth", "getConsoleConfig", "getDocument", "getMe", "getSummary", "listRunbooks", "listWorkers", "listAudit", "listMessageAudit"} {
 		do(id, http.StatusOK, wanted{})
 	}

@@ -104,6 +104,10 @@ func (r fakeRunbooks) Runbook(_ context.Context, name string) (api.Runbook, erro
 	return api.Runbook{Name: name, Version: 3}, r.note("Runbook %q", name)
 }
 
+func (r fakeRunbooks) Lint(_ context.Context, name string, yaml []byte) (api.RunbookCheck, error) {
+	return api.RunbookCheck{Findings: []api.Diagnostic{}}, r.note("Lint %q %q", name, yaml)
+}
+
 func (r fakeRunbooks) CSVTemplate(_ context.Context, name, delimiter string) ([]byte, error) {
 	return []byte("Key,Mail\r\n"), r.note("CSVTemplate %q %q", name, delimiter)
 }

@@ -50,6 +50,7 @@ var demands = map[string]level{
 	"GET /api/me":                                  reader,
 	"GET /api/runbooks":                            reader,
 	"POST /api/runbooks":                           administrator,
+	"POST /api/lint":                               reader,
 	"GET /api/runbooks/:name":                      reader,
 	"GET /api/runbooks/:name/versions":             reader,
 	"GET /api/runbooks/:name/versions/:version":    reader,

@@ -68,6 +68,21 @@ func (a *server) publishRunbook(c *gin.Context) {
 	write(c, status, view)
 }
 
+// lintRunbook answers with the findings of a runbook's text.
+func (a *server) lintRunbook(c *gin.Context) {
+	var request api.LintRequest
+	if media, _ := mediaType(c); media != "application/json" {
+		refuse(c, http.StatusUnsupportedMediaType, api.CodeUnsupportedMedia, "send the runbook as application/json, in UTF-8")
+		return
+	}
+	data, ok := body(c, maxRunbookJSON)
+	if !ok || !withoutNull(c, data) || !decodeJSON(c, data, &request) {
+		return
+	}
+	view, err := a.Runbooks.Lint(c.Request.Context(), request.Name, []byte(request.YAML))
+	respond(c, view, err)
+}
+
 // flag reads a query parameter that is true or false. It answers and returns false when
 // it is something else.
 func flag(c *gin.Context, name string, into *bool) bool {

@@ -55,6 +55,7 @@ type Runbooks interface {
 	PublishRunbook(ctx context.Context, by audit.Caller, name string, yaml []byte, o api.PublishOptions) (api.Runbook, error)
 	Runbooks(ctx context.Context, o api.ListOptions) (api.Page[api.Runbook], error)
 	Runbook(ctx context.Context, name string) (api.Runbook, error)
+	Lint(ctx context.Context, name string, yaml []byte) (api.RunbookCheck, error)
 	CSVTemplate(ctx context.Context, name, delimiter string) ([]byte, error)
 	Versions(ctx context.Context, name string, o api.ListOptions) (api.Page[api.RunbookVersion], error)
 	Version(ctx context.Context, name string, version int) (api.RunbookVersion, error)

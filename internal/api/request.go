@@ -23,6 +23,12 @@ type PublishRequest struct {
 	DryRun    bool   `json:"dryRun"`
 }
 
+// LintRequest is the body of a request that checks a runbook.
+type LintRequest struct {
+	Name string `json:"name"`
+	YAML string `json:"yamlContent"`
+}
+
 // ActionRequest is the body of a request that takes an action, or with DryRun foresees its effect.
 type ActionRequest struct {
 	DryRun bool `json:"dryRun,omitempty"`

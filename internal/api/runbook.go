@@ -105,3 +105,61 @@ type Diagnostic struct {
 	// AlwaysFails: no call of the step, or no query of the data source, can succeed.
 	AlwaysFails bool `json:"alwaysFails,omitempty"`
 }
+
+// RunbookCheck has the findings of a runbook's text, as publishing it would have them, and what the runbook is.
+type RunbookCheck struct {
+	Findings []Diagnostic    `json:"findings"`
+	Outline  *RunbookOutline `json:"outline,omitempty"` // nil if the text cannot be read; else of what could be read
+}
+
+// RunbookOutline has the parts of a runbook in the order in which they run, with their lines.
+type RunbookOutline struct {
+	Name     string           `json:"name,omitempty"`
+	Source   string           `json:"source,omitempty"` // the type of the data source; empty: members are uploaded
+	Sections []OutlineSection `json:"sections"`
+	Columns  []OutlineColumn  `json:"columns"`           // that members need, by name
+	Outputs  []string         `json:"outputs,omitempty"` // variables that steps give
+	Workers  []string         `json:"workers"`           // that steps name
+	Quiet    bool             `json:"quietHours,omitempty"`
+}
+
+// OutlineSection is a list of steps: the checks, init, a phase, the removal of a member or a rollback.
+type OutlineSection struct {
+	Kind           string        `json:"kind"` // one of the Section constants
+	Name           string        `json:"name"`
+	Line           int           `json:"line,omitempty"`   // of its first field, from 1
+	Offset         string        `json:"offset,omitempty"` // of a phase
+	Approval       bool          `json:"approvalRequired,omitempty"`
+	SecondApprover bool          `json:"secondApprover,omitempty"`
+	RequireSuccess float64       `json:"requireSuccess,omitempty"` // percent
+	StopWhen       string        `json:"stopWhen,omitempty"`
+	When           string        `json:"when,omitempty"`
+	Steps          []OutlineStep `json:"steps"`
+	OnComplete     []OutlineStep `json:"onComplete,omitempty"`
+}
+
+// The kinds of a section.
+const (
+	SectionChecks   = "checks"
+	SectionInit     = "init"
+	SectionPhase    = "phase"
+	SectionRemoval  = "removal"
+	SectionRollback = "rollback"
+)
+
+// OutlineStep is one step of a section.
+type OutlineStep struct {
+	Name      string `json:"name"`
+	Line      int    `json:"line,omitempty"`
+	WorkerID  string `json:"workerId"`
+	Function  string `json:"functionName"`
+	When      string `json:"when,omitempty"`
+	Polls     bool   `json:"polls,omitempty"`
+	OnFailure string `json:"onFailure,omitempty"` // the rollback that its failure starts
+}
+
+// OutlineColumn is a column that members need.
+type OutlineColumn struct {
+	Name     string `json:"name"`
+	Optional bool   `json:"optional,omitempty"` // all that uses it goes without
+}

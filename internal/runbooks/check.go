@@ -14,13 +14,27 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook/template"
 )
 
-// check parses and checks a runbook before its publication, and gives its warnings. It fails with
-// CodeInvalid where the runbook has errors or, with strict, warnings. The
-// findings of the text, of its calls and of its data source come together.
-func (p *Publisher) check(ctx context.Context, name string, yaml []byte, strict bool) (*runbook.Runbook, runbook.Diagnostics, error) {
+// Lint gives the findings of a runbook's text and its outline, and stores nothing. Name is the runbook
+// that the text is a version of, or empty. Errors: CodeUnavailable.
+func (p *Publisher) Lint(ctx context.Context, name string, yaml []byte) (api.RunbookCheck, error) {
+	rb, found, err := p.find(ctx, name, yaml)
+	if err != nil {
+		return api.RunbookCheck{}, err
+	}
+	view := api.RunbookCheck{Findings: []api.Diagnostic{}}
+	view.Findings = append(view.Findings, diagnosticViews(found)...)
+	if rb != nil {
+		view.Outline = outline(yaml, rb)
+	}
+	return view, nil
+}
+
+// find gives the findings of a runbook's text, of its calls and of its data source together. The
+// runbook is nil if the text cannot be read, and must not be run if there are errors.
+func (p *Publisher) find(ctx context.Context, name string, yaml []byte) (*runbook.Runbook, runbook.Diagnostics, error) {
 	rb, found := runbook.Read(yaml)
 	if rb == nil {
-		return nil, nil, runbookErrors(problems(found))
+		return nil, found, nil
 	}
 	catalogs, err := p.workers.Catalogs(ctx, rb.Workers())
 	if err != nil {
@@ -29,8 +43,17 @@ func (p *Publisher) check(ctx context.Context, name string, yaml []byte, strict 
 	calls := slices.Concat(p.settingsWithoutValue(yaml, rb), lint.Check(yaml, rb, catalogs), lint.ReadOnly(yaml, rb, catalogs))
 	rb.Secret = catalogs.Secrets(rb) // of the functions' parameters too
 	found = lint.Join(found, slices.Concat(otherName(yaml, rb, name), secretPlaces(yaml, rb), p.unlistedSettings(yaml, rb), lint.WorkerCase(yaml, rb, catalogs)))
-	found = lint.Join(found, calls)
-	if found.HasErrors() {
+	return rb, lint.Join(found, calls), nil
+}
+
+// check parses and checks a runbook before its publication, and gives its warnings. It fails with
+// CodeInvalid where the runbook has errors or, with strict, warnings.
+func (p *Publisher) check(ctx context.Context, name string, yaml []byte, strict bool) (*runbook.Runbook, runbook.Diagnostics, error) {
+	rb, found, err := p.find(ctx, name, yaml)
+	if err != nil {
+		return nil, nil, err
+	}
+	if rb == nil || found.HasErrors() {
 		return nil, nil, runbookErrors(problems(found))
 	}
 	if len(rb.Secret) > 0 {

@@ -142,6 +142,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/lint": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check a runbook, and get its outline
+         * @description Checks the text as a publication does, also against the functions of the workers, and
+         *     stores nothing. The findings come as the answer, not as a problem.
+         */
+        post: operations["lintRunbook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/runbooks/{name}": {
         parameters: {
             query?: never;
@@ -1404,6 +1425,56 @@ export interface components {
             dryRun?: boolean;
             /** @description Only in the answer to a publish. */
             changes?: components["schemas"]["Changes"];
+        };
+        RunbookCheck: {
+            findings: components["schemas"]["Diagnostic"][];
+            outline?: components["schemas"]["RunbookOutline"];
+        };
+        /** @description The parts of a runbook in the order in which they run. Absent if the text cannot be read; otherwise of what could be read. */
+        RunbookOutline: {
+            name?: string;
+            /** @description The type of the data source; absent if members are uploaded. */
+            source?: string;
+            sections: components["schemas"]["OutlineSection"][];
+            /** @description The columns that members need. */
+            columns: components["schemas"]["OutlineColumn"][];
+            /** @description The variables that steps give. */
+            outputs?: string[];
+            /** @description The workers that steps name. */
+            workers: string[];
+            quietHours?: boolean;
+        };
+        /** @description A list of steps. */
+        OutlineSection: {
+            /** @enum {string} */
+            kind: "checks" | "init" | "phase" | "removal" | "rollback";
+            name: string;
+            line?: number;
+            /** @description Of a phase. */
+            offset?: string;
+            approvalRequired?: boolean;
+            secondApprover?: boolean;
+            /** @description Percent of the previous phase's members who must succeed. */
+            requireSuccess?: number;
+            stopWhen?: string;
+            when?: string;
+            steps: components["schemas"]["OutlineStep"][];
+            onComplete?: components["schemas"]["OutlineStep"][];
+        };
+        OutlineStep: {
+            name: string;
+            line?: number;
+            workerId: string;
+            functionName: string;
+            when?: string;
+            polls?: boolean;
+            /** @description The rollback that its failure starts. */
+            onFailure?: string;
+        };
+        OutlineColumn: {
+            name: string;
+            /** @description All steps that use it go without it. */
+            optional?: boolean;
         };
         /** @description The changes that publishing a version makes. */
         Changes: {
@@ -3635,6 +3706,43 @@ export interface operations {
             429: components["responses"]["TooMany"];
             503: components["responses"]["Unavailable"];
             507: components["responses"]["Full"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    lintRunbook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The runbook that the text is a version of; another name in the YAML is an error. */
+                    name?: string;
+                    yamlContent: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The findings. */
+            200: {
+                headers: {
+                    "X-Trace-Id": components["headers"]["TraceId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunbookCheck"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
             default: components["responses"]["Problem"];
         };
     };

@@ -4,16 +4,21 @@ import "gopkg.in/yaml.v3"
 
 // Position is the place of the value at a path, of keys and indexes, in a runbook's text:
 // line and column from 1, or 0 and 0 where there is no such value.
-func Position(text []byte, path []any) (line, column int) {
+func Position(text []byte, path []any) (line, column int) { return Positions(text)(path) }
+
+// Positions is Position for many paths of one text, which it reads once.
+func Positions(text []byte) func(path []any) (line, column int) {
 	var root yaml.Node
 	if yaml.Unmarshal(text, &root) != nil || len(root.Content) == 0 {
-		return 0, 0
+		return func([]any) (int, int) { return 0, 0 }
 	}
-	value := find(root.Content[0], path)
-	if value == nil {
-		return 0, 0
+	return func(path []any) (int, int) {
+		value := find(root.Content[0], path)
+		if value == nil {
+			return 0, 0
+		}
+		return value.Line, value.Column
 	}
-	return value.Line, value.Column
 }
 
 // find follows keys and places down a YAML tree; nil where there is no such place.

@@ -1,0 +1,103 @@
+package runbooks_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/store/memory"
+)
+
+// TestLint checks the findings of a text that is being written, with the outline of what can be read.
+func TestLint(t *testing.T) {
+	t.Parallel()
+	rich := strings.Replace(move, "    offset: T-0\n", "    offset: T+5d\n    approval: required\n    stop_when: {failed: 10%}\n    when: dept == \"Sales\"\n", 1) + `
+      - {name: wait, worker_id: w2, function: Wait, poll: {interval: 5m, timeout: 1h}, on_failure: undo, output_params: {Id: Id}}
+rollbacks:
+  undo:
+    - {name: back, worker_id: w1, function: Back, params: {Id: "{{Id?}}", Note: "{{note?}}"}}
+`
+	for name, tt := range map[string]struct {
+		name, yaml string
+		findings   []string // without unknown workers
+		sections   []string
+		columns    []string
+		unread     bool
+	}{
+		"good":         {yaml: move, sections: []string{"phase create 5 T-0: new 8"}, columns: []string{"upn"}},
+		"another name": {name: "other", yaml: move, findings: []string{"error other-name 2"}, sections: []string{"phase create 5 T-0: new 8"}, columns: []string{"upn"}},
+		"rich": {
+			yaml: rich, sections: []string{"phase create 5 T+5d approval 10% when: new 11, wait 13 polls undo", `rollback undo 16: back 16`}, columns: []string{"dept", "note?", "upn"},
+		},
+		"with an error": {
+			yaml: strings.Replace(rich, "on_failure: undo", "on_failure: unto", 1), findings: []string{"error unknown-rollback 13", "warning unused-rollback 15"},
+			sections: []string{"phase create 5 T+5d approval 10% when: new 11, wait 13 polls unto", `rollback undo 16: back 16`}, columns: []string{"dept", "note?", "upn"},
+		},
+		"no YAML": {yaml: "name: [", findings: []string{"error syntax 1"}, unread: true},
+		"empty":   {yaml: "", findings: []string{"error empty-runbook 1"}, unread: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := memory.New(memory.Config{})
+			view, err := newPublisher(s).Lint(t.Context(), tt.name, []byte(tt.yaml))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var findings []string
+			for _, d := range view.Findings {
+				if d.Code != "unknown-worker" {
+					findings = append(findings, fmt.Sprintf("%s %s %d", d.Severity, d.Code, d.Line))
+				}
+			}
+			if !slices.Equal(findings, tt.findings) {
+				t.Errorf("findings %q, want %q", findings, tt.findings)
+			}
+			if tt.unread != (view.Outline == nil) {
+				t.Fatalf("outline %+v", view.Outline)
+			}
+			if view.Outline != nil {
+				if got := sections(view.Outline); !slices.Equal(got, tt.sections) {
+					t.Errorf("sections %q, want %q", got, tt.sections)
+				}
+				var columns []string
+				for _, c := range view.Outline.Columns {
+					columns = append(columns, c.Name+map[bool]string{true: "?"}[c.Optional])
+				}
+				if !slices.Equal(columns, tt.columns) {
+					t.Errorf("columns %q, want %q", columns, tt.columns)
+				}
+			}
+			if s.Versions() != 0 {
+				t.Error("something was stored")
+			}
+		})
+	}
+}
+
+// sections writes each section of an outline in one line.
+func sections(o *api.RunbookOutline) []string {
+	var all []string
+	for _, s := range o.Sections {
+		text := fmt.Sprintf("%s %s %d", s.Kind, s.Name, s.Line)
+		for _, part := range []string{s.Offset, map[bool]string{true: "approval"}[s.Approval], s.StopWhen, map[bool]string{true: "when"}[s.When != ""]} {
+			if part != "" {
+				text += " " + part
+			}
+		}
+		var steps []string
+		for _, step := range s.Steps {
+			one := fmt.Sprintf("%s %d", step.Name, step.Line)
+			if step.Polls {
+				one += " polls"
+			}
+			if step.OnFailure != "" {
+				one += " " + step.OnFailure
+			}
+			steps = append(steps, one)
+		}
+		all = append(all, text+": "+strings.Join(steps, ", "))
+	}
+	return all
+}
