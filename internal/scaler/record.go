@@ -1,0 +1,140 @@
+package scaler
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Record is what the scaler stores: the result of its latest tick, and the attempts at messages.
+type Record struct {
+	Tick     Tick      `json:"tick"`
+	Attempts []Attempt `json:"attempts,omitempty"` // by group
+}
+
+// Tick is the result of a tick.
+type Tick struct {
+	At         time.Time       `json:"at"`
+	Error      string          `json:"error,omitempty"` // why it created nothing, or stopped
+	Created    int             `json:"created"`
+	Deleted    int             `json:"deleted"`
+	Active     int             `json:"active"` // groups that count towards the limit, after the creations
+	Verdicts   map[Verdict]int `json:"verdicts,omitempty"`
+	Containers []Container     `json:"containers,omitempty"` // before the creations, at most MaxListed
+	Skipped    []Skipped       `json:"skipped,omitempty"`    // messages of an Unusable verdict, at most MaxListed
+	Failures   []Failure       `json:"failures,omitempty"`
+	Blocked    []Blocked       `json:"blocked,omitempty"`
+}
+
+// MaxListed bounds the lists of a Tick.
+const MaxListed = 100
+
+// Skipped is a message that gets no container until a person does something.
+type Skipped struct {
+	Subscription string    `json:"subscription"`
+	MessageID    string    `json:"messageId"`
+	Sequence     int64     `json:"sequence"`
+	Deliveries   int       `json:"deliveries"`
+	EnqueuedAt   time.Time `json:"enqueuedAt,omitzero"`
+	Verdict      Verdict   `json:"verdict"`
+}
+
+// Failure is a creation or a deletion that failed.
+type Failure struct {
+	Group     string `json:"group"`
+	MessageID string `json:"messageId,omitempty"` // of a creation
+	Reason    string `json:"reason"`
+}
+
+// Blocked is a subscription from which no container can receive.
+type Blocked struct {
+	Subscription string `json:"subscription"`
+	Reason       string `json:"reason"`
+}
+
+// Attempt is what is known of the containers of a message that still waits.
+type Attempt struct {
+	Group        string      `json:"group"`
+	Subscription string      `json:"subscription"`
+	MessageID    string      `json:"messageId"`
+	Deliveries   int         `json:"deliveries"`      // of the message, when it was last seen
+	Open         bool        `json:"open,omitempty"`  // a container was created whose end was not seen
+	Ended        []time.Time `json:"ended,omitempty"` // when containers ended that may have received the message
+	Lost         int         `json:"lost,omitempty"`  // containers in a row that ended without receiving it
+	Detail       string      `json:"detail,omitempty"`
+}
+
+// Observe returns the attempts after a tick has read everything and before it creates what the plan says,
+// and those of them whose number of lost containers has grown.
+//
+// A container that ends while it has locked its message leaves the delivery count as it is until the
+// lock ends. So a container counts as lost only once that time has passed.
+func (s *Settings) Observe(attempts []Attempt, inventory Inventory, waiting Waiting, p Plan, now time.Time) (kept, lost []Attempt) {
+	subscriptions := map[string]Subscription{}
+	for _, sub := range waiting.Subscriptions {
+		subscriptions[sub.Name] = sub
+	}
+	messages := map[string]Message{}
+	for _, m := range waiting.Messages {
+		if m.ID != "" {
+			messages[s.NameFor(m.Subscription, m.ID)] = m
+		}
+	}
+	all := map[string]*Attempt{}
+	for _, a := range attempts {
+		a.Ended = slices.Clone(a.Ended)
+		_, waits := messages[a.Group]
+		if sub, read := subscriptions[a.Subscription]; waits || !read || sub.Blocked != "" || sub.Partial {
+			all[a.Group] = &a
+		}
+	}
+	attemptAt := func(m Message) *Attempt {
+		name := s.NameFor(m.Subscription, m.ID)
+		if all[name] == nil {
+			all[name] = &Attempt{Group: name, Subscription: m.Subscription, MessageID: m.ID, Deliveries: m.Deliveries, Open: true}
+		}
+		return all[name]
+	}
+	for _, c := range inventory {
+		if m, waits := messages[c.Name]; c.Ended && waits {
+			if a := attemptAt(m); a.Open {
+				end := now
+				if c.FinishedAt != nil {
+					end = *c.FinishedAt
+				}
+				a.Open, a.Ended, a.Detail = false, append(a.Ended, end.UTC()), c.Detail
+			}
+		}
+	}
+	for name, a := range all {
+		m, waits := messages[name]
+		switch {
+		case !waits:
+		case m.Deliveries != a.Deliveries:
+			a.Deliveries, a.Ended, a.Lost, a.Detail = m.Deliveries, nil, 0, ""
+		default:
+			before := a.Lost
+			a.Ended = slices.DeleteFunc(a.Ended, func(end time.Time) bool {
+				over := now.Sub(end) >= subscriptions[a.Subscription].LockDuration
+				if over {
+					a.Lost++
+				}
+				return over
+			})
+			if a.Lost > before {
+				lost = append(lost, *a)
+			}
+		}
+	}
+	for _, m := range p.Create {
+		attemptAt(m).Open = true
+	}
+	for _, a := range all {
+		kept = append(kept, *a)
+	}
+	byGroup := func(a, b Attempt) int { return cmp.Or(strings.Compare(a.Group, b.Group)) }
+	slices.SortFunc(kept, byGroup)
+	slices.SortFunc(lost, byGroup)
+	return kept, lost
+}
