@@ -167,7 +167,7 @@ func (s *saga) wrongListIsCancelled() {
 }
 
 // wrongParameterIsRepaired: all fail at once and without retries. The corrected version does the rest,
-// for a retry that is given twice, and creates nobody again.
+// for a retry that is given twice, and creates no user again.
 func (s *saga) wrongParameterIsRepaired() {
 	s.t.Helper()
 	s.must("batch", "advance", "1", "--phase", "pre-stage")
@@ -193,7 +193,7 @@ func (s *saga) wrongParameterIsRepaired() {
 	s.wantGroup("ada ben chen")
 }
 
-// wrongGUID: ben has the GUID of the reception's mailbox. It is corrected, and his step alone is retried.
+// wrongGUID: ben has the GUID of the reception's mailbox. The administrator corrects it and retries his step alone.
 func (s *saga) wrongGUID() {
 	s.t.Helper()
 	s.must("batch", "advance", "1", "--phase", "cut-over")
@@ -268,7 +268,7 @@ func (s *saga) postponedWave(file string) {
 	}
 }
 
-// badDayEnds: everybody has moved once, nobody was removed, and nothing is left over.
+// badDayEnds: each person has moved once, none was removed, and nothing is left over.
 func (s *saga) badDayEnds() {
 	s.t.Helper()
 	for _, name := range []string{"ada", "ben", "chen", "emma", "felix", "grace", "hana", "isak"} {

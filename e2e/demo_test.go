@@ -28,7 +28,7 @@ func startDemo(t *testing.T, worker, build string) (cmd *exec.Cmd, stdout, stder
 	return cmd, stdout, stderr
 }
 
-// output is what a program has printed.
+// output is the standard output of a program.
 type output struct {
 	mu    sync.Mutex
 	text  bytes.Buffer

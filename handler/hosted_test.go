@@ -104,7 +104,7 @@ func TestUnderTheHost(t *testing.T) {
 		status := testenv.Must(os.ReadFile("/proc/" + strconv.Itoa(host.HandlerPID()) + "/status"))(t)
 		_, rest, _ := strings.Cut(string(status), "VmHWM:")
 		kilobytes, err := strconv.Atoi(strings.Fields(rest + " -")[0])
-		// Below the floor Go collects no garbage, so that the heap has that size, whatever is kept.
+		// Below the floor Go collects no garbage, so that the heap has that size.
 		if most := (heapFloor + 44<<20) >> 10; err != nil || kilobytes > most {
 			t.Errorf("the handler took up to %d KB, want at most %d, %v", kilobytes, most, err)
 		}

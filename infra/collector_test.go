@@ -14,7 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/infra/templates"
 )
 
-// collectorFile is what the tests read of collector.yaml. The collector itself refuses unknown
+// collectorFile has the fields that the tests read of collector.yaml. The collector itself refuses unknown
 // fields.
 type collectorFile struct {
 	Extensions struct {

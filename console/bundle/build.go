@@ -22,7 +22,7 @@ type bundled struct {
 	inputs []string
 }
 
-// metafile is what is read of esbuild's description of a build.
+// metafile has the fields that the bundler reads of esbuild's description of a build.
 type metafile struct {
 	Inputs  map[string]struct{} `json:"inputs"`
 	Outputs map[string]struct {

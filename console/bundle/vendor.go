@@ -16,7 +16,7 @@ import (
 // sums is the file in console/vendor with the SHA-256 of each other file there, as sha256sum writes it.
 const sums = "SHA256SUMS"
 
-// pkg is what is read of a package.json.
+// pkg has the fields that the bundler reads of a package.json.
 type pkg struct {
 	Version     string `json:"version"`
 	License     string `json:"license"`

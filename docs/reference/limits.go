@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// limit is the size of a payload beyond which it is refused or shortened.
+// limit is the size beyond which a program refuses or shortens a payload.
 type limit struct {
 	Name string
 	Dir  string // of the package that owns the limit
@@ -236,7 +236,7 @@ func (l *limit) Size() string {
 	return grouped(l.Value) + " " + l.Unit
 }
 
-// Effect is what happens beyond the limit: the error, or what Then says.
+// Effect gives the consequence of exceeding the limit: the error, or Then.
 func (l *limit) Effect() string {
 	if l.Error == "" {
 		return l.Then

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// performance is what the recorded runs of the bench measured, in the order of their files.
+// performance has the measurements of the recorded runs, in the order of their files.
 type performance struct {
 	Targets []target
 	Tables  []measured
 	Notes   []string
 }
 
-// target is a goal beside what was measured.
+// target is a goal beside its measurement.
 type target struct {
 	Name     string       `json:"name"`
 	Limit    string       `json:"limit"`

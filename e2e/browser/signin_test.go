@@ -90,7 +90,7 @@ func valueOf[T any](s *scene, a chromedp.Action[T]) T {
 	return testenv.Must(chromedp.Run(s.chrome, a))(s.t)
 }
 
-// answer is what a function of the page returns.
+// answer is the return value of a function of the page.
 type answer struct {
 	User, Nonce, Token, Error, Detail string
 	Scopes                            []string

@@ -10,7 +10,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/signin"
 )
 
-// actions are what callers can do to batches, phases, members and steps, with the permission of each. The
+// actions are the commands of callers on batches, phases, members and steps, with the permission of each. The
 // routes ask for it, and the views of what a caller may do now.
 var actions = map[string]signin.Permission{
 	"advance": signin.Operate, "pause": signin.Operate, "resume": signin.Operate, "update-batch": signin.Operate,

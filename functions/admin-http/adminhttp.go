@@ -40,7 +40,7 @@ type Config struct {
 	// TempDir is the folder of the uploads that are being read; os.TempDir when empty.
 	TempDir string
 
-	// SignIn is told to pages and in the document.
+	// SignIn appears in the configuration of pages and in the document.
 	SignIn SignIn
 
 	// Rate is how many requests a second one caller may send, Burst how many at once

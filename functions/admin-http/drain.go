@@ -53,7 +53,7 @@ func (d *drained) Write(p []byte) (int, error) {
 	return d.ResponseWriter.Write(p)
 }
 
-// Flush sends what was written. A report is sent as it is made.
+// Flush sends the bytes written so far. A report goes out while it is made.
 func (d *drained) Flush() {
 	d.discard()
 	_ = http.NewResponseController(d.ResponseWriter).Flush() // it fails only where nothing can be flushed

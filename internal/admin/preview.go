@@ -200,7 +200,7 @@ func (a *Admin) foresee(ctx context.Context, before *model.Batch, ds []model.Dec
 	return a.expect(ctx, before, v)
 }
 
-// phaseEffect is what the decisions do with a phase; empty for nothing.
+// phaseEffect names the effect of the decisions on a phase; empty for none.
 func phaseEffect(before, after *model.Batch, was, is model.Phase, announced bool) string {
 	mode := after.DispatchMode()
 	running := was.Status == model.PhaseDispatched && mode != before.DispatchMode()
@@ -303,7 +303,7 @@ func measured(batches []store.Item[store.BatchSummary], p api.PhasePreview) (tim
 	return 0, 0
 }
 
-// warnOfVersion warns where the batch follows another version before it is advanced.
+// warnOfVersion warns where the batch follows another version before its next phase starts.
 func (a *Admin) warnOfVersion(ctx context.Context, b *model.Batch, v *api.Preview) error {
 	head, err := a.runbooks.Head(ctx, b.Runbook)
 	if err == nil && head.Doc.Active != 0 && head.Doc.Active != b.Version {

@@ -60,7 +60,7 @@ func (a *Admin) newForecast(ctx context.Context, b model.Batch, r api.Repair) (*
 	return f, nil
 }
 
-// effect gives the effect of the repair. It refuses a repair that lets nobody go on, and one of members
+// effect gives the effect of the repair. It refuses a repair that lets no member go on, and one of members
 // who are in another batch by now.
 func (f *forecast) effect(ctx context.Context) (api.RepairEffect, error) {
 	if f.repair.Action == api.RepairRemove {

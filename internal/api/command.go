@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// BatchDetails are what people call a batch and note about it. A nil field is not given; an empty text
+// BatchDetails are the name, note and owner of a batch. A nil field is not given; an empty text
 // is none.
 type BatchDetails struct {
 	Name  *string `json:"name,omitempty"`
@@ -29,7 +29,7 @@ type AdvanceResult struct {
 	NextPhase string   `json:"nextPhase,omitempty"`
 }
 
-// RescheduleResult is what another start means for a batch: its phases that have not started, in their
+// RescheduleResult is the effect of another start on a batch: its phases that have not started, in their
 // order. In a dry run nothing is changed.
 type RescheduleResult struct {
 	Batch     Batch       `json:"batch"` // as it is, or in a dry run as it would be

@@ -15,7 +15,7 @@ type CorrectionRequest struct {
 }
 
 // Override is a column of a member that an administrator corrected in a batch from a data source.
-// It ends when the data source has the corrected value, too, or when it is cleared.
+// It ends when the data source has the corrected value, too, or when an administrator clears it.
 type Override struct {
 	Source json.RawMessage `json:"sourceValue,omitempty"` // what the data source had last; none where it lacks the column
 	By     string          `json:"by"`

@@ -12,7 +12,7 @@ type Me struct {
 	Permissions []string `json:"permissions"`
 }
 
-// ConsoleConfig is what a page needs to sign its user in with the authorization code flow.
+// ConsoleConfig has the settings with which a page signs its user in with the authorization code flow.
 type ConsoleConfig struct {
 	Authority string `json:"authority"` // address of Entra ID with the tenant
 	ClientID  string `json:"clientId"`  // app registration of the page

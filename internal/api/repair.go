@@ -63,7 +63,7 @@ type RepairResult struct {
 	Replayed  bool         `json:"-"`                 // the idempotency key's request had been carried out before
 }
 
-// RepairEffect is what a repair does.
+// RepairEffect is the effect of a repair.
 type RepairEffect struct {
 	Members       int             `json:"members"`   // that go on
 	Sequences     int             `json:"sequences"` // init and on_complete steps that go on

@@ -202,8 +202,8 @@ func refusalOf(err error) string {
 	return ""
 }
 
-// In each situation each action is requested, in a copy of the situation: what is shown as allowed is
-// not refused for the state, and what is not is refused with the reason that is shown.
+// In each situation each action is requested, in a copy of the situation: an action shown as allowed is
+// not refused for the state, and any other is refused with the reason that is shown.
 func TestShownActionsAreThoseThatAreNotRefused(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range situations {

@@ -320,7 +320,7 @@ phases:
 `
 
 // TestCostOfAStep: a step reads nothing. Its run and, at the end, the member are remembered, and the
-// run has the variables. What is read belongs to the pages and to the phase.
+// run has the variables. The reads belong to the pages and to the phase.
 func TestCostOfAStep(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, azure)

@@ -42,7 +42,7 @@ func TestForgetting(t *testing.T) {
 	}
 }
 
-// TestForgettingABatchAsAWhole shows why the batch's own item must stay: if it is deleted before a
+// TestForgettingABatchAsAWhole shows why the batch's own item must stay: if its deletion precedes a
 // tick has seen that the batch ended, the batch is created and run again.
 func TestForgettingABatchAsAWhole(t *testing.T) {
 	t.Parallel()

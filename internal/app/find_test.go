@@ -78,7 +78,7 @@ func TestPersonIsFoundInAllBatches(t *testing.T) {
 	})
 }
 
-// A correction is found at once. What was corrected is not.
+// A search finds a correction at once, and no longer the old value.
 func TestCorrectedPersonIsFoundByTheNewName(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		withKey(s)

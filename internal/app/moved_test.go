@@ -23,7 +23,7 @@ func waved() string {
 
 var wavedWorker = script{"New": always(`{"id":"u1"}`)}
 
-// callsOf gives the functions that were called for a person, in whatever batch.
+// callsOf gives the functions that were called for a person, in any batch.
 func (s *stage) callsOf(name string) string {
 	s.t.Helper()
 	var calls []string

@@ -173,7 +173,7 @@ func TestSlotOfARescheduleThatDiedIsFreed(t *testing.T) {
 	})
 }
 
-// A wave that was emptied does not wait for an approval: nobody would give it.
+// An emptied wave does not wait for an approval, which no one would give.
 func TestBatchWithoutMembersDoesNotWaitForAnApproval(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		gatedPhases := strings.Replace(found(twoPhases, ""), "offset: T-0\n", "offset: T-0\n    approval: required\n", 1)

@@ -316,7 +316,7 @@ func (f *follower) answer() {
 
 func (f *follower) anybody() string { return fmt.Sprintf("p%03d", f.rng.IntN(crowded)) }
 
-// somebody draws a person with a row; empty if there is none.
+// somebody draws any person with a row; empty if there is none.
 func (f *follower) somebody() string {
 	names := slices.Sorted(maps.Keys(f.people))
 	if len(names) == 0 {

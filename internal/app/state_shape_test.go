@@ -159,7 +159,7 @@ func TestEveryTypeOfDocumentIsKnown(t *testing.T) {
 	}
 }
 
-// losesNothing checks that JSON keeps all its fields when it is decoded and encoded again.
+// losesNothing checks that JSON keeps all its fields after decoding and encoding.
 func losesNothing(t *testing.T, what string, as reflect.Type, text []byte) {
 	t.Helper()
 	if as == nil {

@@ -328,7 +328,7 @@ func TestReplayThatFailsAgainOpensTheSameItem(t *testing.T) {
 			book := &notebook{Sender: w.bus}
 			way := &meddler{Sender: book, after: func() {}}
 			a := app.New(app.Config{Store: w.store, Bus: way, Log: slog.New(slog.DiscardHandler)})
-			// The replay has no handler either; it is delivered twice at the same time.
+			// The replay has no handler either; two deliveries of it arrive at the same time.
 			fail := func() {
 				sent := book.sent[len(book.sent)-1]
 				again := message.Delivery{ID: sent.ID, Type: "shuffle", Body: sent.Body, Properties: sent.Properties, DeliveryCount: 1, EnqueuedAt: epoch.Add(time.Hour)}

@@ -108,7 +108,7 @@ func TestADryRunSaysWhatAnUploadWouldDoAndWritesNothing(t *testing.T) {
 	}
 }
 
-// A request that is repeated goes on with its batch, whatever the worker has announced since.
+// A repeated request goes on with its batch, even if the worker has announced other functions since.
 func TestARepeatedUploadIsNotCheckedByFunctionsThatWereAnnouncedSince(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

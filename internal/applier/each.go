@@ -23,7 +23,7 @@ type Part struct {
 // an error for each.
 //
 // It tries each command once, without waiting for those that lose a race. The caller runs the commands
-// that failed with Run, whatever the error: what TryEach has done of a command is not done twice.
+// that failed with Run, for any error: what TryEach has done of a command is not done twice.
 func (a *Applier) TryEach(ctx context.Context, batch int, parts []Part) []error {
 	errs := make([]error, len(parts))
 	tries := make([]*try, len(parts))
@@ -39,7 +39,7 @@ func (a *Applier) TryEach(ctx context.Context, batch int, parts []Part) []error 
 	return errs
 }
 
-// try is a command, with all that follows from it, while it is tried with others.
+// try is a command, with all that follows from it, in a trial with others.
 type try struct {
 	ctx    context.Context
 	work   []Command

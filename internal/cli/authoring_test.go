@@ -139,7 +139,7 @@ func TestRunbooksRunByWhatTheProgramPrints(t *testing.T) {
 			check(t, err)
 			file := p.file(tt.name+".yaml", string(text))
 
-			// Nothing can run yet, and publish says what is missing: workers and settings.
+			// Nothing can run yet, and publish names the missing workers and settings.
 			printed := do(5, "runbook", "publish", file)
 			for _, part := range []string{"[unknown-worker]", "[missing-setting]", "start the workers"} {
 				if !strings.Contains(printed, part) {

@@ -76,7 +76,7 @@ var varying = []struct {
 	{regexp.MustCompile(`The query took \S+\. `), "The query took <1s. "},
 }
 
-// withoutVarying is what is recorded, the same for each run.
+// withoutVarying gives the recorded text, the same for each run.
 func (s *transcript) withoutVarying() string {
 	shown := s.String()
 	for _, v := range varying {

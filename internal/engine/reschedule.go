@@ -62,7 +62,7 @@ func onEarlierStartsReleased(b *model.Batch, e model.EarlierStartsReleased) mode
 	return batchChanged(b)
 }
 
-// PhaseMove is what another start of a batch means for one of its phases that has not started.
+// PhaseMove is the effect of another start of a batch on one of its phases that has not started.
 type PhaseMove struct {
 	Phase      model.Phase // as it would be
 	From       time.Time   // when it is due now

@@ -160,7 +160,7 @@ func TestEarlierStartsAreReleasedWhenTheSourceHasThemNoMore(t *testing.T) {
 	}
 }
 
-// A wave whose members all left does not wait for a decision on nobody.
+// A wave whose members have all left does not wait for a decision.
 func TestBatchWithoutMembersDoesNotWaitAtAGate(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, gated, false)

@@ -179,7 +179,7 @@ func TestPhasesThatWereMissedFollowTheVersionOfTheRetry(t *testing.T) {
 	}
 }
 
-// A retry is foreseen from where members failed as it is carried out from their runs.
+// A retry is foreseen from where members failed and carried out from their runs, alike.
 func TestRetryIsForeseenAsItIsDone(t *testing.T) {
 	t.Parallel()
 	steps := func(names ...string) []runbook.Step {

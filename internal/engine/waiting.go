@@ -132,7 +132,7 @@ func quietUntil(b *model.Batch, p *model.Phase, now time.Time) (end time.Time, q
 	return b.Quiet.Until(now)
 }
 
-// moveReason says why a phase waits for an administrator who is to say what becomes of members whom the
+// moveReason says why a phase waits for an administrator who decides on members whom the
 // data source moves to another start; empty if it does not. They might enter the phase at a time that
 // is theirs no more.
 func moveReason(b *model.Batch, p *model.Phase) string {

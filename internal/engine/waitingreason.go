@@ -23,7 +23,7 @@ const (
 	WaitsForCancellation WaitingCode = "cancelling"    // rollbacks and removal steps end
 )
 
-// Waiting is what a batch waits for before it starts anything more.
+// Waiting is the event that a batch waits for before it starts anything more.
 type Waiting struct {
 	Code   WaitingCode
 	Phase  string     // that waits

@@ -9,7 +9,7 @@ import (
 	"runtime/metrics"
 )
 
-// usual is the growth of the heap, in percent of what is live, after which Go collects garbage.
+// usual is the growth of the heap, in percent of the live heap, after which Go collects garbage.
 const usual = 100
 
 // SetFloor keeps Go from collecting garbage while the heap is smaller than floor bytes. A program
@@ -36,7 +36,7 @@ func (c *collection) ended() {
 	runtime.SetFinalizer(c, (*collection).ended)
 }
 
-// percent returns by how much the heap may grow above what is live, in percent of base: of what is live,
+// percent returns by how much the heap may grow above the live heap, in percent of base: of the live heap,
 // with the stacks and the globals, as Go has it. Go takes a base of less than 4 MB for one of 4 MB.
 func percent(live, base, floor uint64) int {
 	if floor <= live {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestPercent: the heap grows to the floor, and above it to twice what is live.
+// TestPercent: the heap grows to the floor, and above it to twice the live heap.
 func TestPercent(t *testing.T) {
 	t.Parallel()
 	const floor = 80 << 20

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// shortener keeps a JSON document without what is beyond maxString in each of its strings.
+// shortener keeps a JSON document with each of its strings cut at maxString.
 type shortener struct {
 	kept    []byte
 	longest int // characters of the longest string

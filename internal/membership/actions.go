@@ -24,10 +24,10 @@ func ActionOf(name string, unchanged bool, err error) (api.Action, error) {
 	return api.Action{}, err
 }
 
-// repairVerbs are what the actions of a repair do.
+// repairVerbs are the verbs of the actions of a repair.
 var repairVerbs = map[string]string{api.RepairRetry: "retry", api.RepairSkip: "skip", api.RepairDone: "mark as done", api.RepairRemove: "remove"}
 
-// RepairVerb is what an action of a repair does.
+// RepairVerb is the verb of an action of a repair.
 func RepairVerb(action string) string { return repairVerbs[action] }
 
 // RefuseRepair refuses a repair in a batch that is cancelled; nil otherwise.

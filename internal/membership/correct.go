@@ -133,7 +133,7 @@ func (r *Registrar) newCorrector(ctx context.Context, by audit.Caller, batch int
 	return &corrector{members: r, by: by, why: why, batch: b, runbook: rb, rules: rules}, err
 }
 
-// correction is what an administrator gives for one member.
+// correction has the values that an administrator gives for one member.
 type correction struct {
 	member store.Item[model.Member]
 	given  map[string]json.RawMessage
@@ -196,7 +196,7 @@ func (c *corrector) check(ctx context.Context, change *correction) (bad []api.In
 	return bad, err
 }
 
-// corrected is what corrections changed.
+// corrected is the change that corrections made.
 type corrected struct {
 	members  int
 	changes  []api.ColumnChange

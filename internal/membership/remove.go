@@ -76,7 +76,7 @@ type Leave struct {
 	// Chosen says that an administrator chose the members: those too whom one has kept are removed, and
 	// the data source does not add them again.
 	Chosen bool
-	// OnRefused is told of each member whom the engine refuses to remove, and why; nil: it is logged only.
+	// OnRefused receives each member whom the engine refuses to remove, and the reason; nil logs it only.
 	OnRefused func(m *model.Member, reason string)
 }
 

@@ -230,7 +230,7 @@ func (u *update) applyAll(ctx context.Context) error {
 	return nil
 }
 
-// note adds what was changed of so many members to the answer.
+// note adds the changes of so many members to the answer.
 func (u *update) note(members int, done corrected) {
 	u.view.Changed += done.members
 	u.view.Unchanged += members - done.members

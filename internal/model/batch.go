@@ -55,7 +55,7 @@ type Batch struct {
 	Quiet *runbook.QuietHours `json:"quiet,omitempty"` // of its version: no phase begins in them; nil in a manual batch
 }
 
-// BatchDetails are what people call a batch and note about it. All can be empty.
+// BatchDetails are the name, note and owner of a batch. All can be empty.
 type BatchDetails struct {
 	Name  string `json:"name,omitempty"`
 	Note  string `json:"note,omitempty"`

@@ -96,14 +96,14 @@ func (w *Watch) openFailures(ctx context.Context, b *model.Batch) (map[int]int, 
 	return failed, nil
 }
 
-// Situation is what a tick has found beside its batches.
+// Situation has the findings of a tick beside its batches.
 type Situation struct {
 	Runbooks []string         // that were synced
 	Absent   []workers.Absent // workers without a sign of life while jobs wait
 	Complete bool             // the tick has read all batches
 }
 
-// Deliver sends what is to be sent: the events of this tick that are new, and deliveries of earlier
+// Deliver sends the new events of this tick, and deliveries of earlier
 // ticks that were held back or not received. It drops those whose event has ended.
 func (w *Watch) Deliver(ctx context.Context, s Situation) error {
 	due, err := w.store.DueDeliveries(ctx, w.at)
@@ -239,7 +239,7 @@ func (w *Watch) announce(ctx context.Context, key store.Key, m match) error {
 	return w.send(ctx, m.rule, store.Item[store.Delivery]{Key: key, Doc: d, Version: applied.Version(0)})
 }
 
-// revisit does what is due for a delivery: its next attempt, or its deletion. Holds reports whether its
+// revisit attempts a delivery again, or deletes it. Holds reports whether its
 // event has not ended.
 func (w *Watch) revisit(ctx context.Context, d store.Item[store.Delivery], holds, complete bool) error {
 	rule := w.rule(d.Doc.Rule)

@@ -21,7 +21,7 @@ const resultsAtOnce = message.MaxResults
 // handleResults processes a group of results to its end. It tries all together: the results of a batch
 // are decided by one goroutine, written together and followed by one send. A result that does not succeed
 // so is processed as a message of its own, so that it is decided, stored as unprocessable or requeued
-// whatever becomes of the others. An error asks the broker to deliver the whole group again: then an
+// independently of the others. An error asks the broker to deliver the whole group again: then an
 // invocation ended, or the broker did not take a result that has to come again.
 //
 // A suspect group is taken apart without processing its results: the one that ends the process is

@@ -46,7 +46,7 @@ func (o *Orchestrator) NewSweep(ctx context.Context, read func(context.Context, 
 	return s
 }
 
-// part is what a sweep does for a batch.
+// part is one task of a sweep for a batch.
 type part int
 
 const (

@@ -14,7 +14,7 @@ import (
 // maxRefusals is how many of the members whom a task leaves as they are the task names.
 const maxRefusals = 50
 
-// taskOutcome is what a task did on one page.
+// taskOutcome counts the effects of a task on one page.
 type taskOutcome struct {
 	finished int
 	refusals []store.TaskRefusal

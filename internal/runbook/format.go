@@ -7,7 +7,7 @@ type Object struct {
 	Name   string // the path of the mapping, such as phases[].steps[].poll
 	Doc    string
 	Fields []Field
-	// Rules are what holds between the fields.
+	// Rules are the conditions between fields.
 	Rules []Form
 }
 

@@ -67,7 +67,7 @@ type parser struct {
 	workers map[string]draftWorker // by the id in lower case
 }
 
-// draftWorker is the id of a worker where it is named first.
+// draftWorker is the id of a worker at its first mention.
 type draftWorker struct {
 	id   string
 	line int

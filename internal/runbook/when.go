@@ -100,7 +100,7 @@ func (v *validator) conditions() {
 	}
 }
 
-// typeOf is what is known about the values of a name. Uploaded columns are text.
+// typeOf describes the values of a name, as far as they are known. Uploaded columns are text.
 func (v *validator) typeOf(name string) condition.Type {
 	_, output := v.outputs[name]
 	_, batchOutput := v.batchOutputs[name]

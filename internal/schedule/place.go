@@ -109,7 +109,7 @@ func newPlanner(rb *runbook.Runbook, r *Result, s Situation) *planner {
 
 // takeEarlierStarts gives a batch that was rescheduled the rows that still have a start before that. A
 // start that no row of its present and former members has is released: then it is free for another
-// batch. While rows cannot be used, nobody can know that.
+// batch. While rows cannot be used, that is unknown.
 func (p *planner) takeEarlierStarts() {
 	for at := range p.drafts {
 		d := &p.drafts[at]

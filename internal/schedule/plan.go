@@ -28,7 +28,7 @@ type Situation struct {
 	// between the removal and the addition.
 	Former map[string]bool
 	// Reserved has the batch that has the slot of a start, and is not one of it: it is being rescheduled
-	// to that start, or was before. Nobody enters a batch of that start, or leaves another for it.
+	// to that start, or was before. No person enters a batch of that start, or leaves another for it.
 	Reserved map[time.Time]int
 	// Confirmed is the revision of held additions that an administrator confirmed.
 	Confirmed string
@@ -65,7 +65,7 @@ type Member struct {
 }
 
 // Plan is the changes to apply. Its lists have a fixed order: groups and changes by
-// start, their members by key. After it is applied, the same rows give a plan with
+// start, their members by key. After its application, the same rows give a plan with
 // only the same holds.
 type Plan struct {
 	New     []Group

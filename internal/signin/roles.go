@@ -16,7 +16,7 @@ const (
 // Roles are the app roles, in the order of the text that names them.
 var Roles = []string{RoleReader, RoleOperator, RoleApprover, RoleAdmin}
 
-// Permission is what a route requires of its caller.
+// Permission is the right that a route requires of its caller.
 type Permission string
 
 // The permissions. Operator and Approver do not include each other: the person who drives a batch does

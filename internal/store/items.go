@@ -142,5 +142,5 @@ func DeliveryKey(rule, id string) Key {
 	return Key{PartitionNotifications, DeliveryPrefix(rule) + id, "delivery"}
 }
 
-// DeliveryPrefix is what the ids of a rule's deliveries begin with. No name of a rule has a colon.
+// DeliveryPrefix begins the ids of a rule's deliveries. No name of a rule has a colon.
 func DeliveryPrefix(rule string) string { return "delivery:" + rule + ":" }

@@ -62,7 +62,7 @@ const (
 	DeliveryDropped DeliveryStatus = "dropped" // the event ended before it was announced
 )
 
-// Delivery is the announcement of one event by one rule. It is created before the event is sent, so
+// Delivery is the announcement of one event by one rule. Its creation precedes the sending, so
 // that no two processes send it, and each attempt is stored before it is made.
 type Delivery struct {
 	Rule      string    `json:"rule"`

@@ -132,7 +132,7 @@ func (w Write) check() error {
 // Applied holds the results of an Apply, one for each operation.
 type Applied []Result
 
-// Outcome is what an Apply returns.
+// Outcome is the result of an Apply.
 type Outcome struct {
 	Applied Applied
 	Err     error

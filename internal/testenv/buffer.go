@@ -11,14 +11,14 @@ type Buffer struct {
 	b  bytes.Buffer
 }
 
-// Write appends to what was written.
+// Write appends to the buffer.
 func (b *Buffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.b.Write(p)
 }
 
-// String returns what was written so far.
+// String returns all bytes written so far.
 func (b *Buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

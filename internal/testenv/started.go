@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// T is what Started, Connected and Must need of a test. Those of packages testing and rapid have it.
+// T has the methods of a test that Started, Connected and Must need. Those of packages testing and rapid have it.
 type T interface {
 	Helper()
 	Fatal(args ...any)

@@ -37,7 +37,7 @@ const (
 	attemptTime = 10 * time.Second
 	// maxAnswer is how much of an answer is read. Its content is not used.
 	maxAnswer = 64 << 10
-	// unresolved is what a reference to Key Vault begins with that Azure could not resolve.
+	// unresolved begins a reference to Key Vault that Azure could not resolve.
 	unresolved = "@Microsoft.KeyVault("
 )
 

@@ -41,7 +41,7 @@ func advanceOnce(ctx context.Context, client *apiclient.Client, batch int) error
 }
 
 // await waits until a batch is as it must be. It asks some twenty times in as long as it has waited,
-// so that its requests are few beside what is measured.
+// so that its requests are few beside the measured ones.
 func await(ctx context.Context, client *apiclient.Client, batch int, done func(api.Batch) bool) error {
 	return awaitWith(ctx, client, batch, done, func(waited time.Duration) time.Duration { return max(50*time.Millisecond, waited/20) })
 }

@@ -34,7 +34,7 @@ type decimal struct {
 
 func (d decimal) String() string { return strconv.FormatFloat(d.value, 'f', d.digits, 64) }
 
-// rounded is the number as it is printed.
+// rounded is the number with the digits that are printed.
 func (d decimal) rounded() float64 {
 	v, err := strconv.ParseFloat(d.String(), 64)
 	if err != nil {
@@ -43,7 +43,7 @@ func (d decimal) rounded() float64 {
 	return v
 }
 
-// MarshalJSON writes the number as it is printed.
+// MarshalJSON writes the number with the digits that are printed.
 func (d decimal) MarshalJSON() ([]byte, error) { return []byte(d.String()), nil }
 
 var _ json.Marshaler = decimal{}

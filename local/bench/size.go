@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// size is what a step of a batch of one size costs under load.
+// size is the cost of a step under load in a batch of one size.
 type size struct {
 	members, steps             int
 	seconds                    float64

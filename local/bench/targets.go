@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Target is a goal of the project beside what was measured.
+// Target is a goal of the project beside its measurement.
 type Target struct {
 	Name     string   `json:"name"`
 	Limit    string   `json:"limit"`
@@ -15,7 +15,7 @@ type Target struct {
 	Why      string   `json:"why,omitempty"` // it was not measured
 }
 
-// figures are what the targets are about. A nil pointer was not measured.
+// figures are the subjects of the targets. A nil pointer was not measured.
 type figures struct {
 	sizes       []size
 	step, poll  *amounts // nothing coincides
@@ -70,7 +70,7 @@ func (a amounts) usd() float64 {
 // targets compares the figures with the goals.
 func (f figures) targets() []Target {
 	var all []Target
-	// A figure is compared as it is printed: the background of a run is no cost of a step.
+	// A target compares the printed figure: the background of a run is no cost of a step.
 	atMost := func(name string, limit, measured float64, digits int) *Target {
 		d := &decimal{measured, digits}
 		all = append(all, Target{Name: name, Limit: fmt.Sprintf("at most %v", limit), Measured: d, Met: d.rounded() <= limit})

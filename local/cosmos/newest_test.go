@@ -17,7 +17,7 @@ import (
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
-// stamp is what tells the items of a partition apart by their last write.
+// stamp distinguishes the items of a partition by their last write.
 type stamp struct {
 	ID   string `json:"id"`
 	TS   int64  `json:"_ts"`
@@ -137,7 +137,7 @@ func TestTheNewestItemsAreFoundWithoutAScan(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// What was written last costs the same in a large partition as in a small one, and each write the same.
+// A read of the newest items costs the same in a large partition as in a small one, and each write the same.
 func BenchmarkNewestAmidWrites(b *testing.B) {
 	for _, items := range []int{1_000, 25_000} {
 		b.Run(fmt.Sprintf("%ditems", items), func(b *testing.B) {

@@ -125,7 +125,7 @@ func (w *way) beginning(prefix string) {
 	w.args = append(w.args, from, to)
 }
 
-// above leaves out what is not greater than a value at the path of the order.
+// above leaves out items that are not greater than a value at the path of the order.
 func (w *way) above(bound document.Value, orEqual bool) {
 	if orEqual {
 		w.where += ` AND at.sorted >= ?`

@@ -343,7 +343,7 @@ func TestASessionSignsInWithoutAsking(t *testing.T) {
 	}
 }
 
-// TestAVisitorDecides: a form that did not come from the page, and one of another site, sign nobody in.
+// TestAVisitorDecides: a form that did not come from the page, and one of another site, sign no one in.
 func TestAVisitorDecides(t *testing.T) {
 	t.Parallel()
 	server, _ := withConsole(t)

@@ -66,7 +66,7 @@ func (s *Server) crossOrigin(next func(http.ResponseWriter, *http.Request, Tenan
 	}
 }
 
-// checkOrigin refuses the page of another client type, and the redemption of what was issued to a page
+// checkOrigin refuses the page of another client type, and the redemption of a code that was issued to a page
 // by something that is none.
 func checkOrigin(client Application, origin string, spa bool) *refusal {
 	switch {

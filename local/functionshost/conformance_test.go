@@ -478,7 +478,7 @@ func proxiedPaths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The fake handler relays requests; its own address is what the host wrote.
+	// The fake handler relays requests; the host wrote its own address.
 	if got := hostHeader(t, s, p); got != strings.TrimPrefix(p.url, "http://") {
 		t.Errorf("Host is %q", got)
 	}

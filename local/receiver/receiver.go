@@ -68,7 +68,7 @@ func (r *Receiver) Answer(statuses ...int) {
 	r.answers = append(r.answers, statuses...)
 }
 
-// Posts returns what was received, in order, also what was answered with an error.
+// Posts returns the received requests, in order, also those answered with an error.
 func (r *Receiver) Posts() []Post {
 	r.mu.Lock()
 	defer r.mu.Unlock()

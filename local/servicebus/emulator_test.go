@@ -150,7 +150,7 @@ func TestRuleActionsChangeACopy(t *testing.T) {
 	e.none(r)
 }
 
-// An entity that needs what is not done here is there and refuses senders and receivers.
+// An entity with an unsupported property exists and refuses senders and receivers.
 func TestEntitiesThatAreNotSupportedRefuseTheirLinks(t *testing.T) {
 	t.Parallel()
 	topology, err := servicebus.ParseTopology([]byte(`{"UserConfig":{"Namespaces":[{"Name":"sbemulatorns",

@@ -571,7 +571,7 @@ func TestHTTPIsRefusedInHTTP(t *testing.T) {
 	}
 }
 
-// A client that begins with TLS at a server without a certificate is told by the end.
+// A client that begins with TLS at a server without a certificate sees the connection end.
 func TestTLSWithoutACertificateEnds(t *testing.T) {
 	t.Parallel()
 	e := newLocal(t, "")

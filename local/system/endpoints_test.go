@@ -20,7 +20,7 @@ import (
 	"github.com/matoolkit/matoolkit/local/system"
 )
 
-// Endpoints has what was started and nothing that only could be.
+// Endpoints has the started servers and no others.
 func TestEndpointsListWhatWasStarted(t *testing.T) {
 	t.Parallel()
 	const busElsewhere = "127.0.0.1:5999"

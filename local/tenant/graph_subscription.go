@@ -2,7 +2,7 @@ package tenant
 
 import "fmt"
 
-// License is what the tenant has subscribed to of one product.
+// License is the tenant's subscription to one product.
 type License struct {
 	SkuPartNumber string `json:"skuPartNumber"`
 	SkuID         string `json:"skuId,omitempty"`

@@ -40,7 +40,7 @@ func (b *broker) Send(_ context.Context, _ string, messages ...bus.Message) erro
 	return nil
 }
 
-// requests describes what was sent: of each request its messages, of a group the number of its results.
+// requests describes the requests: of each its messages, of a group the number of its results.
 func (b *broker) requests(t *testing.T) (out []string) {
 	t.Helper()
 	b.mu.Lock()

@@ -29,7 +29,7 @@ type AddressData struct {
 	Holder    *Holder `json:"Holder,omitempty"`
 }
 
-// Holder is who has an address.
+// Holder is the owner of an address.
 type Holder struct {
 	ID   string `json:"Id"`
 	Name string `json:"Name"` // the sign-in name of a user, the display name of a group
@@ -52,7 +52,7 @@ func (c *Client) testAddress(ctx context.Context, p catalog.Params) (any, error)
 	return result, nil
 }
 
-// userWithAddress returns a user other than except who has the address or sign-in name.
+// userWithAddress returns a user, other than except, with the address or sign-in name.
 func (c *Client) userWithAddress(ctx context.Context, address, except string) (holder *Holder, err error) {
 	filter := "userPrincipalName eq " + quote(address) + " or " + hasAddress(address)
 	err = c.do(ctx, c.paces.reads, func(ctx context.Context) error {

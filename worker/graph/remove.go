@@ -11,7 +11,7 @@ import (
 )
 
 // removeUser deletes a user by object id, also when only the name is given: a
-// repeated request then cannot delete another user who has since got the name.
+// repeated request then cannot delete another user with the same name.
 func (c *Client) removeUser(ctx context.Context, p catalog.Params) (any, error) {
 	id, name := p.String("UserId"), p.String("Upn")
 	if (id == "") == (name == "") {

@@ -70,7 +70,7 @@ func (s *service) SubscribedSkus() *subscribedskus.SubscribedSkusRequestBuilder 
 	return subscribedskus.NewSubscribedSkusRequestBuilderInternal(map[string]string{}, s)
 }
 
-// clientOptions are what the SDK tells Graph of itself: its version.
+// clientOptions identify the SDK to Graph: its version.
 func clientOptions() core.GraphClientOptions {
 	var options core.GraphClientOptions
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -168,7 +168,7 @@ func (pg *postgres) stop() error {
 	return errors.Join(append(errs, os.RemoveAll(pg.dir))...)
 }
 
-// usage is what all processes of the server have used, with those that have ended.
+// usage is the consumption of all processes of the server, with those that have ended.
 type usage struct {
 	cpu     time.Duration
 	written int64 // bytes to files

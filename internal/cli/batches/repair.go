@@ -88,7 +88,7 @@ func oneOrMany(cmd *cobra.Command, args []string) error {
 	return command.Needs("the id", "the step-id")(cmd, args)
 }
 
-// repairTexts are what a repair is called: in its question and its outcome.
+// repairTexts are the names of a repair in its question and its outcome.
 var repairTexts = map[string]struct{ question, started string }{
 	api.RepairRetry: {"Retry", "Started the retry of"},
 	api.RepairSkip:  {"Skip the failed step of", "Started to skip the failed step of"},

@@ -13,7 +13,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 )
 
-// checkBatch refuses what is neither the number nor the name of a batch.
+// checkBatch refuses an argument that is neither the number nor the name of a batch.
 func checkBatch(arg string) error {
 	if n, err := strconv.Atoi(arg); err == nil && n < 1 || strings.TrimSpace(arg) == "" {
 		return exit.Usagef("invalid batch %q: give the number or the name of a batch, as matoolkit batch list shows it", arg)

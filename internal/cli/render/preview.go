@@ -16,7 +16,7 @@ func (c *Printer) PreviewTable(v api.Preview) *Sheet {
 	return t
 }
 
-// NoticePreview prints the effect of an action before it is confirmed.
+// NoticePreview prints the effect of an action before its confirmation.
 func (c *Printer) NoticePreview(v api.Preview) {
 	c.Notice("Batch %d: %s, up to %s.", v.BatchID, Count(v.Members, "member"), Count(v.Jobs, "job"))
 	for _, p := range v.Phases {
@@ -31,7 +31,7 @@ func (c *Printer) NoticeDryRun(v api.Preview) {
 	c.noticeOutlook(v)
 }
 
-// noticeOutlook prints the duration of an action, what is in flight, the way back and the warnings.
+// noticeOutlook prints the duration of an action, the jobs in flight, the way back and the warnings.
 func (c *Printer) noticeOutlook(v api.Preview) {
 	if v.InFlight > 0 {
 		c.Notice("In flight: %s, at workers or in their queues.", Count(v.InFlight, "job"))

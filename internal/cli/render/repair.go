@@ -41,7 +41,7 @@ func (c *Printer) RepairTable(v api.RepairResult) *Sheet {
 	return t
 }
 
-// NoticeRepair prints the effect of a repair before it is confirmed.
+// NoticeRepair prints the effect of a repair before its confirmation.
 func (c *Printer) NoticeRepair(v api.RepairResult) {
 	if v.Action == api.RepairRemove {
 		c.NoticeVersions(v)

@@ -275,7 +275,7 @@ func (c *Printer) FoundTable(views ...api.FoundMember) *Sheet {
 	return t
 }
 
-// Person returns the key of a member, with what is shown beside it.
+// Person returns the key of a member with its display name.
 func Person(key, display string) string {
 	if display == "" {
 		return Printable(key)

@@ -356,7 +356,7 @@ func TestBodyThatEndsEarly(t *testing.T) {
 	}
 }
 
-// nobody is the error of a refused connection. The pipeline does not retry it.
+// nobody is the error of a connection that no server accepts. The pipeline does not retry it.
 type nobody struct{}
 
 func (nobody) Error() string { return "nobody listens" }

@@ -70,7 +70,7 @@ func (r *rows) during(ctx context.Context, read func() error) error {
 	return err
 }
 
-// ended returns the error of ctx or of the query's context, whichever has ended.
+// ended returns the error of ctx or else of the query's context.
 func (r *rows) ended(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

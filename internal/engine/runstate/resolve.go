@@ -76,7 +76,7 @@ func resolvedStatus(e model.StepResolved) model.StepStatus {
 	return model.StepSucceeded
 }
 
-// StepThatFailed is the step of a resolution that concerns whichever step a run failed at.
+// StepThatFailed is the step of a resolution that concerns the step at which a run failed.
 const StepThatFailed = -1
 
 // ResolveFailed resolves the step that a run failed at, as an administrator says, before the

@@ -32,7 +32,7 @@ const (
 	memoryBudget = 10_000
 )
 
-// Type is what is known about the values of a name.
+// Type describes the values of a name, as far as they are known.
 type Type int
 
 // The types of names.

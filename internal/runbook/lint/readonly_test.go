@@ -23,7 +23,7 @@ phases:
       - {name: a, worker_id: one, function: Move}
 `
 
-// A check may only call what is declared to read.
+// A check may only call a function that is declared to read.
 func TestChecksCallFunctionsThatOnlyRead(t *testing.T) {
 	t.Parallel()
 	rb, found := runbook.Parse([]byte(withChecks))

@@ -42,7 +42,7 @@ var synonyms = map[string][]string{
 	"UserId":               {"userid", "user", "objectid", "userobjectid"},
 }
 
-// Options are what a runbook is written from.
+// Options are the inputs of a new runbook.
 type Options struct {
 	Template string
 	Name     string // of the runbook
@@ -91,7 +91,7 @@ type writer struct {
 	missing []string
 }
 
-// head is what stands above the template, once it is known which columns the template uses.
+// head is the text above the template, made once the columns of the template are known.
 func (w *writer) head() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# yaml-language-server: $schema=%s

@@ -19,7 +19,7 @@ type Filter struct {
 // beyond any memory.
 const maxFiltered = 256 << 10
 
-// kind is what a filter takes or gives.
+// kind is the type of a filter's input or output.
 type kind string
 
 const (

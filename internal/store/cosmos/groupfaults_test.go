@@ -125,7 +125,7 @@ func TestGroupIsOneBatch(t *testing.T) {
 	}
 }
 
-// TestGroupFaults: what the callers of a group see of each fault, and what is stored then.
+// TestGroupFaults: the errors of a group's callers after each fault, and the stored items.
 func TestGroupFaults(t *testing.T) {
 	t.Parallel()
 	const callers = 6

@@ -23,7 +23,7 @@ type Apply struct {
 	items  []item
 }
 
-// item is what an Apply does with one item.
+// item is the effect of an Apply on one item.
 type item struct {
 	id string
 	// counts is whether the Apply only patches the item at any version, and reads it. Such Applies

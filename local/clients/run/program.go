@@ -18,7 +18,7 @@ import (
 	"github.com/matoolkit/matoolkit/local/clients"
 )
 
-// program is the client program of one language. It is copied to the cache directory, where
+// program is the client program of one language. The runner copies it to the cache directory, where
 // packages are installed.
 type program struct {
 	name    string

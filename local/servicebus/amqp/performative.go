@@ -129,7 +129,7 @@ type State struct {
 	Annotations       map[any]any
 }
 
-// Remaining is what is left of an allowance, a session's window or a link's credit. The
+// Remaining is the rest of an allowance: a session's window or a link's credit. The
 // peer granted it when it had counted from, and count is reached now. All three are
 // unsigned 32-bit numbers, and counts wrap around.
 func Remaining(allowance, from, count uint32) uint32 {

@@ -232,7 +232,7 @@ const gather = time.Millisecond
 
 // run writes the pending records; one write takes all that arrived during the previous
 // write. It waits for the disk when a caller does: until then the records outlive the
-// process, which is all that is asked of those that nobody waits for.
+// process, which suffices for records without a waiting caller.
 func (j *Journal) run() {
 	defer close(j.done)
 	var spare []byte

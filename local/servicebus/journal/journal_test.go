@@ -62,7 +62,7 @@ func TestCommittedRecordsSurviveAKill(t *testing.T) {
 	}
 }
 
-// Records for which nobody waits are written at once, and a later Committed waits for the
+// Records without a waiting caller are written at once, and a later Committed waits for the
 // disk once.
 func TestRecordsAreWrittenThoughNobodyWaits(t *testing.T) {
 	t.Parallel()

@@ -38,7 +38,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// The official emulator takes all of this. What is not done here is a warning that names
+// The official emulator takes all of this. An unsupported property is a warning that names
 // the place.
 func TestEveryFileOfTheEmulatorIsAccepted(t *testing.T) {
 	t.Parallel()
