@@ -407,7 +407,7 @@ func (c *canaries) askEverything() {
 func (c *canaries) tasks() (all []string) {
 	c.t.Helper()
 	var records api.Page[api.AuditRecord]
-	c.ask(&records, "audit", "list", "--action", "remove-member")
+	c.ask(&records, "audit", "list", "--action", "remove_member")
 	for _, r := range records.Items {
 		var after struct{ Task string }
 		if err := json.Unmarshal(r.After, &after); err == nil && after.Task != "" {

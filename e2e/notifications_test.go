@@ -40,7 +40,7 @@ func TestAGateIsAnnouncedOnceWhileTheHandlerIsKilled(t *testing.T) {
 	m.write("gated.yaml", []byte(gatedRunbook))
 	m.write("people.csv", []byte("Upn\nada@fabrikam.onmicrosoft.com\n"))
 	a := newAdminOf(m, "gated", m.path("gated.yaml"), m.path("people.csv"))
-	a.must("notification", "add", "gates", "--event", "gate-waiting", "--webhook", "HOOK_URL", "--key", "HOOK_KEY", "--link", "https://console.example.com")
+	a.must("notification", "add", "gates", "--event", "gate_waiting", "--webhook", "HOOK_URL", "--key", "HOOK_KEY", "--link", "https://console.example.com")
 	for i := range 8 {
 		ticked := make(chan error, 1)
 		go func() { ticked <- m.askLocal(http.MethodPost, "functions/"+schedulertimer.Name, struct{}{}, nil) }()
@@ -77,7 +77,7 @@ func TestAGateIsAnnouncedOnceWhileTheHandlerIsKilled(t *testing.T) {
 		if err := json.Unmarshal(p.Body, &body); err != nil {
 			t.Fatal(err)
 		}
-		if !p.Signed || p.ID != deliveries.Items[0].ID || body.Type != "gate-waiting" || body.Data.Link != "https://console.example.com/batches/"+a.batch {
+		if !p.Signed || p.ID != deliveries.Items[0].ID || body.Type != "gate_waiting" || body.Data.Link != "https://console.example.com/batches/"+a.batch {
 			t.Errorf("%s %s", p.ID, p.Body)
 		}
 	}

@@ -13,10 +13,10 @@ import (
 // actions are the commands of callers on batches, phases, members and steps, with the permission of each. The
 // routes ask for it, and the views of what a caller may do now.
 var actions = map[string]signin.Permission{
-	"advance": signin.Operate, "pause": signin.Operate, "resume": signin.Operate, "update-batch": signin.Operate,
-	"retry": signin.Operate, "skip-step": signin.Operate, "mark-done": signin.Operate, "check": signin.Operate, "correct-member": signin.Operate,
-	"approve": signin.Approve, "confirm-removals": signin.Approve, "move-members": signin.Approve, "discard-removals": signin.Approve,
-	"cancel": signin.Administer, "reschedule": signin.Administer, "add-members": signin.Administer, "remove-member": signin.Administer,
+	"advance": signin.Operate, "pause": signin.Operate, "resume": signin.Operate, "update_batch": signin.Operate,
+	"retry": signin.Operate, "skip_step": signin.Operate, "mark_done": signin.Operate, "check": signin.Operate, "correct_member": signin.Operate,
+	"approve": signin.Approve, "confirm_removals": signin.Approve, "move_members": signin.Approve, "discard_removals": signin.Approve,
+	"cancel": signin.Administer, "reschedule": signin.Administer, "add_members": signin.Administer, "remove_member": signin.Administer,
 }
 
 // purposes say what a permission is for.

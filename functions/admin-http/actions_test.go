@@ -28,12 +28,12 @@ func TestAViewAllowsWhatTheRoutesAllowARole(t *testing.T) {
 	t.Parallel()
 	routes := map[string]string{
 		"advance": "POST /api/batches/1/advance", "pause": "POST /api/batches/1/pause", "resume": "POST /api/batches/1/resume",
-		"cancel": "POST /api/batches/1/cancel", "reschedule": "POST /api/batches/1/reschedule", "update-batch": "PATCH /api/batches/1",
-		"add-members": "POST /api/batches/1/members", "check": "POST /api/batches/1/check", "approve": "POST /api/batches/1/approve",
-		"retry": "POST /api/batches/1/retry", "skip-step": "POST /api/batches/1/steps/7/skip", "mark-done": "POST /api/batches/1/steps/7/done",
-		"correct-member": "PATCH /api/batches/1/members/7", "remove-member": "DELETE /api/batches/1/members/7",
-		"confirm-removals": "POST /api/batches/1/removals/confirm", "move-members": "POST /api/batches/1/removals/move",
-		"discard-removals": "POST /api/batches/1/removals/discard",
+		"cancel": "POST /api/batches/1/cancel", "reschedule": "POST /api/batches/1/reschedule", "update_batch": "PATCH /api/batches/1",
+		"add_members": "POST /api/batches/1/members", "check": "POST /api/batches/1/check", "approve": "POST /api/batches/1/approve",
+		"retry": "POST /api/batches/1/retry", "skip_step": "POST /api/batches/1/steps/7/skip", "mark_done": "POST /api/batches/1/steps/7/done",
+		"correct_member": "PATCH /api/batches/1/members/7", "remove_member": "DELETE /api/batches/1/members/7",
+		"confirm_removals": "POST /api/batches/1/removals/confirm", "move_members": "POST /api/batches/1/removals/move",
+		"discard_removals": "POST /api/batches/1/removals/discard",
 	}
 	names := adminhttp.ActionNames()
 	if len(names) != len(routes) {

@@ -56,7 +56,7 @@ func auditRoutes() []route {
 			`RunbookAudit "my moves" {By:ada@contoso From:2026-01-02T01:04:05Z To:2026-01-02T03:04:05.5Z} {Continuation:t}`, `{"items":[]}`,
 		},
 		{request{"GET", "/api/messages/audit", "", "", ""}, false, 200, "MessageAudit {} {}", `{"items":[]}`},
-		{request{"GET", "/api/audit?action=read-members", "", "", ""}, true, 200, "Audit {Action:read-members} {}", `{"items":[]}`},
+		{request{"GET", "/api/audit?action=read_members", "", "", ""}, true, 200, "Audit {Action:read_members} {}", `{"items":[]}`},
 	}
 }
 

@@ -244,7 +244,7 @@ func tour(c *contract, r *real) {
 	do("discardMessage", http.StatusOK, about(1))
 
 	rule := of("name", "alarm")
-	do("addNotification", http.StatusOK, with(wanted{}, `{"name":"alarm","events":["failures","worker-silent"],"failedPercent":20,"target":{"type":"mail","workerId":"worker-01","to":["a@example.com"]},
+	do("addNotification", http.StatusOK, with(wanted{}, `{"name":"alarm","events":["failures","worker_silent"],"failedPercent":20,"target":{"type":"mail","workerId":"worker-01","to":["a@example.com"]},
 		"quietHours":{"timeZone":"UTC","from":"20:00","to":"07:00"},"urgent":["failures"],"linkUrl":"https://console.example.com"}`))
 	do("listNotifications", http.StatusOK, wanted{})
 	do("getNotification", http.StatusOK, rule)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -224,4 +225,43 @@ func TestDocumentHasNoNull(t *testing.T) {
 			})
 		}
 	})
+}
+
+// The words that the API defines have one spelling (decision 65). Sorts and includes name fields; topics
+// and roles are names of Service Bus and Entra ID.
+func TestDocumentSpellsItsWordsInSnakeCase(t *testing.T) {
+	t.Parallel()
+	d := rawDoc{t, rawDocument(t)}
+	word := regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
+	held := 0
+	spelled := func(where, name string, s node) {
+		if slices.Contains([]string{"sort", "include", "topic", "roles"}, name) {
+			return
+		}
+		values, _ := s["enum"].([]any)
+		for _, value := range values {
+			if text, ok := value.(string); ok {
+				held++
+				if !word.MatchString(text) {
+					t.Errorf("%s: %s can be %q, which is not in snake_case", where, name, text)
+				}
+			}
+		}
+	}
+	d.operations(func(where string, o node) {
+		parameters, _ := o["parameters"].([]any)
+		for _, p := range parameters {
+			parameter := d.resolve(p.(node))
+			d.schemas(where, parameter["name"].(string), parameter["schema"].(node), map[string]bool{}, spelled)
+		}
+		for _, response := range o["responses"].(node) {
+			d.content(where, response.(node), spelled)
+		}
+		if body, ok := o["requestBody"].(node); ok {
+			d.content(where, body, spelled)
+		}
+	})
+	if held < 100 {
+		t.Errorf("only %d words were found", held)
+	}
 }

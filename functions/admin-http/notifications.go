@@ -28,7 +28,7 @@ func (a *server) addNotification(c *gin.Context) {
 		return
 	}
 	if len(data) == 0 {
-		invalid(c, `the request has no body: send a rule, such as {"name": "cut-over", "events": ["gate-waiting"], "target": {"type": "teams", "urlSetting": "TEAMS_URL"}}`)
+		invalid(c, `the request has no body: send a rule, such as {"name": "cut-over", "events": ["gate_waiting"], "target": {"type": "teams", "urlSetting": "TEAMS_URL"}}`)
 		return
 	}
 	var request api.NotificationRequest

@@ -96,7 +96,7 @@ func (r *real) changes(token string) []string {
 		var page api.Page[api.AuditRecord]
 		r.call(request{"GET", path, token, "", ""}, http.StatusOK, &page)
 		for _, record := range page.Items {
-			if (record.Action == "remove-member" || record.Action == "move-members") && strings.Contains(record.Target, ": ") {
+			if (record.Action == "remove_member" || record.Action == "move_members") && strings.Contains(record.Target, ": ") {
 				continue // the orchestrator carries out a confirmation
 			}
 			if record.ByKind == api.ActorApplication && !strings.HasPrefix(record.Action, "read") {

@@ -47,12 +47,12 @@ func (a *Admin) batchActions(ctx context.Context, by audit.Caller, b store.Item[
 		{"resume", model.BatchResumed{}},
 		{"cancel", model.BatchCancelRequested{}},
 		{"reschedule", model.BatchRescheduled{Start: anotherStart(&b.Doc)}},
-		{"update-batch", model.BatchUpdated{}},
-		{"add-members", model.MembersJoined{}},
+		{"update_batch", model.BatchUpdated{}},
+		{"add_members", model.MembersJoined{}},
 		{"check", model.ChecksRequested{}},
-		{"confirm-removals", model.RemovalsConfirmed{}},
-		{"move-members", model.RemovalsConfirmed{Move: true}},
-		{"discard-removals", model.RemovalsDiscarded{}},
+		{"confirm_removals", model.RemovalsConfirmed{}},
+		{"move_members", model.RemovalsConfirmed{Move: true}},
+		{"discard_removals", model.RemovalsDiscarded{}},
 	} {
 		if err := q.event(ctx, one.name, one.event); err != nil {
 			return nil, err
@@ -122,9 +122,9 @@ func (a *Admin) stepActions(ctx context.Context, b store.Item[model.Batch], key 
 		applier.Prime(s, key, run)
 	})
 	q := asking{admin: a, batch: b}
-	if err := q.rule("skip-step", unchanged, refusal); err != nil {
+	if err := q.rule("skip_step", unchanged, refusal); err != nil {
 		return nil, err
 	}
-	err = q.rule("mark-done", false, refusal)
+	err = q.rule("mark_done", false, refusal)
 	return q.actions, err
 }

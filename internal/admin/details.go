@@ -22,7 +22,7 @@ func (a *Admin) UpdateBatch(ctx context.Context, by audit.Caller, batch int, d a
 		return api.Batch{}, problem.New(api.CodeInvalid, "nothing to change: give a name, a note or an owner")
 	}
 	if _, err := a.control(ctx, by, batch, &command{
-		action: "update-batch", why: why, state: audit.DetailsState, tags: tags,
+		action: "update_batch", why: why, state: audit.DetailsState, tags: tags,
 		event: func(*model.Batch, model.Attribution) (model.Event, error) {
 			return model.BatchUpdated{Name: d.Name, Note: d.Note, Owner: d.Owner}, nil
 		},

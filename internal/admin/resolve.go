@@ -23,7 +23,7 @@ import (
 // the run goes on after it. The orchestrator no longer waits for a job of the step. A step of init or
 // on_complete it skips for the batch. Errors: CodeNotFound, CodeConflict, CodeInvalid, CodeUnavailable.
 func (a *Admin) SkipStep(ctx context.Context, by audit.Caller, batch int, stepID int64, why string) (api.Step, error) {
-	return a.resolveStep(ctx, by, batch, stepID, "skip-step", model.StepResolved{Skip: true, By: model.Attribution{By: by.Name, Why: why}})
+	return a.resolveStep(ctx, by, batch, stepID, "skip_step", model.StepResolved{Skip: true, By: model.Attribution{By: by.Name, Why: why}})
 }
 
 // MarkStepDone ends a step as succeeded whose work an administrator did by hand. The result is the JSON
@@ -33,7 +33,7 @@ func (a *Admin) MarkStepDone(ctx context.Context, by audit.Caller, batch int, st
 	if err := checkResult(result); err != nil {
 		return api.Step{}, err
 	}
-	return a.resolveStep(ctx, by, batch, stepID, "mark-done", model.StepResolved{Result: result, By: model.Attribution{By: by.Name, Why: why}})
+	return a.resolveStep(ctx, by, batch, stepID, "mark_done", model.StepResolved{Result: result, By: model.Attribution{By: by.Name, Why: why}})
 }
 
 // checkResult refuses a result that cannot be stored. It may be empty.

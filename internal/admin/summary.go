@@ -163,7 +163,7 @@ func (c *summarizing) addUpcoming(b *model.Batch, name string) {
 		}
 		c.view.Upcoming = append(c.view.Upcoming, api.UpcomingPhase{
 			BatchID: b.ID, BatchName: name, Runbook: b.Runbook, Owner: b.Owner, PhaseID: p.ID, Phase: p.Name, DueAt: *p.DueAt, StartsAt: engine.StartsAt(b, p, c.now),
-			Members: b.Active(), Approval: p.Approval, Approved: apiview.Attribution(p.Approved), Paused: b.Paused != nil, Reason: p.Reason,
+			Members: b.Active(), Approval: p.Approval, Approved: apiview.Attribution(p.Approved), Paused: apiview.Attribution(b.Paused), Reason: p.Reason,
 		})
 		if p.Approval && p.Approved == nil && (waiting == nil || waiting.ID != p.ID) {
 			c.addEvents([]notification.Event{notification.GateAhead(b, p)})

@@ -48,23 +48,23 @@ type AuditFilter struct {
 
 // The actions of an audit trail that read data of members.
 const (
-	ActionReadMembers   = "read-members"
-	ActionReadSteps     = "read-steps"
-	ActionReadReport    = "read-report"
-	ActionReadRemovals  = "read-removals"
-	ActionReadAdditions = "read-additions"
-	ActionPreviewQuery  = "preview-query"
-	ActionReadMessage   = "read-message"
-	ActionReadProblems  = "read-problems" // the rows of a query's result that were not used
+	ActionReadMembers   = "read_members"
+	ActionReadSteps     = "read_steps"
+	ActionReadReport    = "read_report"
+	ActionReadRemovals  = "read_removals"
+	ActionReadAdditions = "read_additions"
+	ActionPreviewQuery  = "preview_query"
+	ActionReadMessage   = "read_message"
+	ActionReadProblems  = "read_problems" // the rows of a query's result that were not used
 )
 
 // AuditActions are all actions of an audit trail: those on batches, on runbooks and on
 // messages, and reads last.
 var AuditActions = []string{
-	"create", "advance", "cancel", "pause", "resume", "reschedule", "update-batch", "approve", "retry", "skip-step", "mark-done", "check",
-	"add-members", "remove-member", "correct-member", "confirm-removals", "move-members", "discard-removals", "confirm-additions",
-	"publish", "deactivate", "enable-automation", "disable-automation",
+	"create", "advance", "cancel", "pause", "resume", "reschedule", "update_batch", "approve", "retry", "skip_step", "mark_done", "check",
+	"add_members", "remove_member", "correct_member", "confirm_removals", "move_members", "discard_removals", "confirm_additions",
+	"publish", "deactivate", "enable_automation", "disable_automation",
 	"replay", "discard",
-	"add-notification", "remove-notification", "test-notification",
+	"add_notification", "remove_notification", "test_notification",
 	ActionReadMembers, ActionReadSteps, ActionReadReport, ActionReadRemovals, ActionReadAdditions, ActionPreviewQuery, ActionReadMessage, ActionReadProblems,
 }

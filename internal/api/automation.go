@@ -82,11 +82,11 @@ type PreviewGroup struct {
 type Sync struct {
 	StartedAt time.Time `json:"startedAt"`
 	EndedAt   time.Time `json:"endedAt"`
-	Rows      int       `json:"rows"`     // that were read
-	Added     int       `json:"added"`    // people who became members
-	Removed   int       `json:"removed"`  // members
-	Changed   int       `json:"changed"`  // members whose data changed
-	Held      int       `json:"held"`     // removals and additions that wait for an administrator
-	Problems  int       `json:"problems"` // rows that were not used
+	Rows      int       `json:"rowCount"`     // that were read
+	Added     int       `json:"added"`        // people who became members
+	Removed   int       `json:"removed"`      // members
+	Changed   int       `json:"changed"`      // members whose data changed
+	Held      int       `json:"held"`         // removals and additions that wait for an administrator
+	Problems  int       `json:"problemCount"` // rows that were not used
 	Error     string    `json:"error,omitempty"`
 }

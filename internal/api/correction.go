@@ -57,10 +57,10 @@ const MaxColumnChanges = 1000
 type MembersUpdate struct {
 	BatchID     int            `json:"batchId"`
 	DryRun      bool           `json:"dryRun"`
-	Changed     int            `json:"changed"`     // members
-	Unchanged   int            `json:"unchanged"`   // members who have these values
-	ChangeCount int            `json:"changeCount"` // columns of all members
-	Changes     []ColumnChange `json:"changes"`     // the first MaxColumnChanges of them
+	Changed     int            `json:"changedCount"`   // members
+	Unchanged   int            `json:"unchangedCount"` // members who have these values
+	ChangeCount int            `json:"changeCount"`    // columns of all members
+	Changes     []ColumnChange `json:"changes"`        // the first MaxColumnChanges of them
 	InFlight    []StepInFlight `json:"inFlight,omitempty"`
 	Warnings    []string       `json:"warnings,omitempty"`
 }

@@ -15,7 +15,7 @@ type FoundMember struct {
 	BatchFailed int          `json:"batchFailedCount,omitempty"` // members of the batch who failed
 	ID          int          `json:"memberId"`
 	Key         string       `json:"memberKey"`
-	Display     string       `json:"display,omitempty"`
+	Display     string       `json:"memberDisplay,omitempty"`
 	Status      string       `json:"status"`          // one of MemberStatuses
 	Phase       string       `json:"phase,omitempty"` // that the member is in, or failed in
 	Step        string       `json:"step,omitempty"`  // that the member is at, or failed at

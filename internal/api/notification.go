@@ -4,14 +4,14 @@ import "time"
 
 // The kinds of events that a notification rule can name.
 const (
-	EventGateWaiting          = "gate-waiting"
-	EventRemovalsHeld         = "removals-held"
-	EventAdditionsHeld        = "additions-held"
+	EventGateWaiting          = "gate_waiting"
+	EventRemovalsHeld         = "removals_held"
+	EventAdditionsHeld        = "additions_held"
 	EventFailures             = "failures"
-	EventBatchEnded           = "batch-ended"
-	EventWorkerSilent         = "worker-silent"
-	EventSourceFailing        = "source-failing"
-	EventMessageUnprocessable = "message-unprocessable"
+	EventBatchEnded           = "batch_ended"
+	EventWorkerSilent         = "worker_silent"
+	EventSourceFailing        = "source_failing"
+	EventMessageUnprocessable = "message_unprocessable"
 	EventTest                 = "test" // of a test delivery; no rule names it
 )
 
@@ -90,7 +90,7 @@ type NotificationDelivery struct {
 	Phase     string         `json:"phase,omitempty"`
 	WorkerID  string         `json:"workerId,omitempty"`
 	Status    DeliveryStatus `json:"status"`
-	Attempts  int            `json:"attempts"`
+	Attempts  int            `json:"attemptCount"`
 	CreatedAt time.Time      `json:"createdAt"`
 	NextAt    *time.Time     `json:"nextAttemptAt,omitempty"` // of a pending delivery
 	SentAt    *time.Time     `json:"sentAt,omitempty"`

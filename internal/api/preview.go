@@ -13,9 +13,9 @@ const (
 	ActionResume          = "resume"
 	ActionCancel          = "cancel"
 	ActionReschedule      = "reschedule"
-	ActionConfirmRemovals = "confirm-removals"
-	ActionMoveMembers     = "move-members"
-	ActionDiscardRemovals = "discard-removals"
+	ActionConfirmRemovals = "confirm_removals"
+	ActionMoveMembers     = "move_members"
+	ActionDiscardRemovals = "discard_removals"
 )
 
 // ProposedAction is an action on a batch that a dry run foresees.
@@ -33,9 +33,9 @@ type ProposedAction struct {
 type Preview struct {
 	BatchID  int            `json:"batchId"`
 	Action   string         `json:"action"`
-	Members  int            `json:"members"`  // that the action concerns
-	Jobs     int            `json:"jobs"`     // that it starts or stops, at most; polls and retries are not counted
-	InFlight int            `json:"inFlight"` // jobs of the batch at workers or in their queues, now
+	Members  int            `json:"members"`      // that the action concerns
+	Jobs     int            `json:"jobs"`         // that it starts or stops, at most; polls and retries are not counted
+	InFlight int            `json:"jobsInFlight"` // jobs of the batch at workers or in their queues, now
 	Phases   []PhasePreview `json:"phases"`
 	Duration *PhaseDuration `json:"duration,omitempty"` // of what the action starts; absent: unknown, or it starts nothing
 	WayBack  string         `json:"wayBack"`

@@ -8,10 +8,10 @@ import (
 // The actions of a repair, which its audit record has.
 const (
 	RepairRetry = "retry"
-	RepairSkip  = "skip-step"
-	RepairDone  = "mark-done"
+	RepairSkip  = "skip_step"
+	RepairDone  = "mark_done"
 
-	RepairRemove = "remove-member" // of members who have not failed
+	RepairRemove = "remove_member" // of members who have not failed
 )
 
 // VersionActive is the value of Repair.Version for the active version of the runbook.

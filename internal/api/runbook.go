@@ -61,7 +61,7 @@ const (
 type VersionChanges struct {
 	Against    int             `json:"againstVersion"`    // the version compared with: the active one, else the latest; 0: there is none
 	Problem    string          `json:"problem,omitempty"` // why it could not be compared
-	Runbook    []Change        `json:"runbook"`
+	Runbook    []Change        `json:"runbookChanges"`
 	BatchCount int             `json:"batchCount"` // batches of the runbook that have not ended
 	Batches    []BatchForecast `json:"batches"`    // the first 100 of them, by number
 }

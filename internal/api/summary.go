@@ -66,6 +66,6 @@ type UpcomingPhase struct {
 	Members   int          `json:"members"`  // who would take part in it now
 	Approval  bool         `json:"approvalRequired,omitempty"`
 	Approved  *Attribution `json:"approved,omitempty"`
-	Paused    bool         `json:"paused,omitempty"` // the batch is
+	Paused    *Attribution `json:"paused,omitempty"` // who paused the batch
 	Reason    string       `json:"reason,omitempty"` // why it waits although it is due
 }

@@ -131,7 +131,7 @@ func (s *stage) doables(id int) (all []doable) {
 	for _, v := range must(s.app.Steps(s.ctx, reader, id, api.ListOptions{}))(s.t).Items {
 		for _, one := range must(s.app.Step(s.ctx, reader, id, v.ID))(s.t).Actions {
 			do := func(s *stage) error { return errorOf(s.app.SkipStep(s.ctx, ada, id, v.ID, "no need")) }
-			if one.Name == "mark-done" {
+			if one.Name == "mark_done" {
 				do = func(s *stage) error {
 					return errorOf(s.app.MarkStepDone(s.ctx, ada, id, v.ID, []byte(`{"id":"u"}`), "by hand"))
 				}
@@ -156,16 +156,16 @@ func (s *stage) batchRequest(b api.Batch, one api.Action) func(*stage) error {
 		"reschedule": func(s *stage) error {
 			return errorOf(s.app.Reschedule(s.ctx, ada, id, "2026-05-01T09:00:00Z", "", false))
 		},
-		"update-batch": func(s *stage) error {
+		"update_batch": func(s *stage) error {
 			return errorOf(s.app.UpdateBatch(s.ctx, ada, id, api.BatchDetails{Name: &name}, ""))
 		},
-		"add-members": func(s *stage) error {
+		"add_members": func(s *stage) error {
 			return errorOf(s.app.AddMembers(s.ctx, ada, id, []byte("Upn,Name\nlate@x,Late\n")))
 		},
 		"check":            func(s *stage) error { return errorOf(s.app.Check(s.ctx, ada, id, 0, "")) },
-		"confirm-removals": func(s *stage) error { return errorOf(s.app.ConfirmRemovals(s.ctx, ada, id, revision, "")) },
-		"move-members":     func(s *stage) error { return errorOf(s.app.MoveMembers(s.ctx, ada, id, revision, "")) },
-		"discard-removals": func(s *stage) error { return errorOf(s.app.DiscardRemovals(s.ctx, ada, id, revision, "")) },
+		"confirm_removals": func(s *stage) error { return errorOf(s.app.ConfirmRemovals(s.ctx, ada, id, revision, "")) },
+		"move_members":     func(s *stage) error { return errorOf(s.app.MoveMembers(s.ctx, ada, id, revision, "")) },
+		"discard_removals": func(s *stage) error { return errorOf(s.app.DiscardRemovals(s.ctx, ada, id, revision, "")) },
 	}
 	for _, action := range []string{api.RepairRetry, api.RepairSkip, api.RepairDone} {
 		requests[action] = func(s *stage) error {
@@ -179,11 +179,11 @@ func memberRequest(id, member int, one api.Action) func(*stage) error {
 	switch one.Name {
 	case "check":
 		return func(s *stage) error { return errorOf(s.app.Check(s.ctx, ada, id, member, "")) }
-	case "correct-member":
+	case "correct_member":
 		return func(s *stage) error {
 			return errorOf(s.app.CorrectMember(s.ctx, ada, id, member, request("Name=New"), ""))
 		}
-	case "remove-member":
+	case "remove_member":
 		return func(s *stage) error { return errorOf(s.app.RemoveMember(s.ctx, ada, id, member, "")) }
 	}
 	return func(s *stage) error {

@@ -34,8 +34,8 @@ func TestAuditRecordsTellActorsOfOneNameApart(t *testing.T) {
 	}
 	for _, want := range []string{
 		"create scheduler system  ", "pause scheduler user tenant-1 object-1", "resume scheduler application tenant-1 object-2",
-		"read-removals scheduler user tenant-1 object-1", "confirm-removals scheduler user tenant-1 object-1",
-		"remove-member scheduler user tenant-1 object-1", "remove-member scheduler system  ",
+		"read_removals scheduler user tenant-1 object-1", "confirm_removals scheduler user tenant-1 object-1",
+		"remove_member scheduler user tenant-1 object-1", "remove_member scheduler system  ",
 	} {
 		if got[want] != 1 {
 			t.Errorf("%d records of %q; there are %v", got[want], want, got)
@@ -55,7 +55,7 @@ func TestPersonNamedSchedulerLeavesARecord(t *testing.T) {
 		t.Fatal("the tick was not cut short")
 	}
 	must(s.app.AddMembers(s.ctx, audit.Caller{Name: "scheduler"}, 1, []byte("Upn,Name,Start\nnew@x,New,\n")))(t)
-	if !slices.ContainsFunc(s.listAudit(1), func(r api.AuditRecord) bool { return r.Action == "add-members" && r.ByKind == api.ActorUser }) {
+	if !slices.ContainsFunc(s.listAudit(1), func(r api.AuditRecord) bool { return r.Action == "add_members" && r.ByKind == api.ActorUser }) {
 		t.Error("the trail has no record of the members added")
 	}
 }

@@ -238,7 +238,7 @@ func TestFirstFillIsConfirmedWhileAutomationIsEnabled(t *testing.T) {
 				t.Fatalf("%+v", v)
 			}
 		}
-		if records := s.listRunbookAudit("found", "enable-automation"); len(records) != 1 || !strings.Contains(string(records[0].After), preview.Additions.Revision) {
+		if records := s.listRunbookAudit("found", "enable_automation"); len(records) != 1 || !strings.Contains(string(records[0].After), preview.Additions.Revision) {
 			t.Fatalf("%+v", records)
 		}
 		s.tick()
@@ -250,7 +250,7 @@ func TestFirstFillIsConfirmedWhileAutomationIsEnabled(t *testing.T) {
 		s.wantSizes(101)
 		s.wantRefused(errorOf(s.app.EnableAutomation(s.ctx, ada, "found", preview.Additions.Revision)), api.CodeConflict, "have changed")
 		must(s.app.EnableAutomation(s.ctx, ada, "found", s.additions().Revision))(t)
-		if records := s.listRunbookAudit("found", "confirm-additions"); len(records) != 1 {
+		if records := s.listRunbookAudit("found", "confirm_additions"); len(records) != 1 {
 			t.Fatalf("%+v", records)
 		}
 		s.tick()

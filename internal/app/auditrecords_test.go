@@ -64,12 +64,12 @@ var done = []auditCase{
 		line: `pause batch 1 "" "a freeze" PAUSED -> PAUSED`,
 	},
 	{
-		name: "update-batch",
+		name: "update_batch",
 		prep: startTwo(twoSteps, true),
 		ask: func(s *stage, by audit.Caller) error {
 			return errorOf(s.app.UpdateBatch(s.ctx, by, 1, detailsOf("Wave 3", "-", "-"), "as agreed"))
 		},
-		line: `update-batch batch 1 "" "as agreed" {"name":"","note":"","owner":"ada"} -> {"name":"Wave 3","note":"","owner":"ada"}`,
+		line: `update_batch batch 1 "" "as agreed" {"name":"","note":"","owner":"ada"} -> {"name":"Wave 3","note":"","owner":"ada"}`,
 	},
 	{
 		name: "resume",
@@ -94,47 +94,47 @@ var done = []auditCase{
 		line: `retry batch 1 "step \"new\"" "again" {"failedMembers":1} -> {"task":"…"}`, anew: true,
 	},
 	{
-		name: "skip-step",
+		name: "skip_step",
 		prep: oneFailed,
 		ask: func(s *stage, by audit.Caller) error {
 			return errorOf(s.app.SkipStep(s.ctx, by, 1, s.step(1, 1, "new").ID, "no need"))
 		},
-		line: `skip-step batch 1 "step STEP (new of p001@x in first)" "no need" {"status":"failed"} -> {"status":"skipped"}`,
+		line: `skip_step batch 1 "step STEP (new of p001@x in first)" "no need" {"status":"failed"} -> {"status":"skipped"}`,
 	},
 	{
-		name: "skip-step ahead",
+		name: "skip_step ahead",
 		prep: startTwo(twoSteps, true),
 		ask: func(s *stage, by audit.Caller) error {
 			return errorOf(s.app.SkipStep(s.ctx, by, 1, s.step(1, 1, "join").ID, "no need"))
 		},
-		line: `skip-step batch 1 "step STEP (join of p001@x in first)" "no need" {"status":"pending"} -> {"status":"skipped"}`,
+		line: `skip_step batch 1 "step STEP (join of p001@x in first)" "no need" {"status":"pending"} -> {"status":"skipped"}`,
 	},
 	{
-		name: "mark-done",
+		name: "mark_done",
 		prep: startTwo(twoSteps, true),
 		ask: func(s *stage, by audit.Caller) error {
 			return errorOf(s.app.MarkStepDone(s.ctx, by, 1, s.step(1, 1, "new").ID, json.RawMessage(`{"secret":"of a member"}`), "by hand"))
 		},
-		line: `mark-done batch 1 "step STEP (new of p001@x in first)" "by hand" {"status":"dispatched"} -> {"status":"succeeded"}`,
+		line: `mark_done batch 1 "step STEP (new of p001@x in first)" "by hand" {"status":"dispatched"} -> {"status":"succeeded"}`,
 	},
 	{
-		name: "add-members",
+		name: "add_members",
 		prep: startTwo(twoSteps, true),
 		ask: func(s *stage, by audit.Caller) error {
 			return errorOf(s.app.AddMembers(s.ctx, by, 1, []byte("Upn,Name\nlate@x,Late\nlater@x,Later\n")))
 		},
-		line: `add-members batch 1 "members 3 to 4" "" {"memberCount":2} -> {"memberCount":4}`,
+		line: `add_members batch 1 "members 3 to 4" "" {"memberCount":2} -> {"memberCount":4}`,
 	},
 	{
-		name: "remove-member",
+		name: "remove_member",
 		prep: startTwo(twoSteps, true),
 		ask: func(s *stage, by audit.Caller) error {
 			return errorOf(s.app.RemoveMember(s.ctx, by, 1, 2, "left us"))
 		},
-		line: `remove-member batch 1 "member 2 (p002@x)" "left us" {"members":{"2":"active"}} -> {"members":{"2":"removed"}}`,
+		line: `remove_member batch 1 "member 2 (p002@x)" "left us" {"members":{"2":"active"}} -> {"members":{"2":"removed"}}`,
 	},
 	{
-		name: "confirm-removals",
+		name: "confirm_removals",
 		prep: threeHeld,
 		ask: func(s *stage, by audit.Caller) error {
 			h, err := s.app.HeldRemovals(s.ctx, reader, 1, api.ListOptions{})
@@ -143,18 +143,18 @@ var done = []auditCase{
 			}
 			return errorOf(s.app.ConfirmRemovals(s.ctx, by, 1, h.Revision, "they left"))
 		},
-		line: `confirm-removals batch 1 "3 members" "they left" {"discarded":0,"held":3,"members":[1,2,3],"revision":"…"} -> {"confirmed":{"by":"grace","at":"` + at + `","reason":"they left"},"discarded":0,"held":3,"members":[1,2,3],"revision":"…"}`,
+		line: `confirm_removals batch 1 "3 members" "they left" {"discarded":0,"held":3,"members":[1,2,3],"revision":"…"} -> {"confirmed":{"by":"grace","at":"` + at + `","reason":"they left"},"discarded":0,"held":3,"members":[1,2,3],"revision":"…"}`,
 	},
 	{
-		name: "discard-removals",
+		name: "discard_removals",
 		prep: threeHeld,
 		ask: func(s *stage, by audit.Caller) error {
 			return errorOf(s.app.DiscardRemovals(s.ctx, by, 1, "", "they stay"))
 		},
-		line: `discard-removals batch 1 "3 members" "they stay" {"discarded":0,"held":3,"members":[1,2,3],"revision":"…"} -> {"discarded":3,"held":0}`,
+		line: `discard_removals batch 1 "3 members" "they stay" {"discarded":0,"held":3,"members":[1,2,3],"revision":"…"} -> {"discarded":3,"held":0}`,
 	},
 	{
-		name: "confirm-additions",
+		name: "confirm_additions",
 		prep: manyHeld,
 		ask: func(s *stage, by audit.Caller) error {
 			h, err := s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{})
@@ -163,7 +163,7 @@ var done = []auditCase{
 			}
 			return errorOf(s.app.ConfirmAdditions(s.ctx, by, "found", h.Revision, "all of them"))
 		},
-		line: `confirm-additions runbook found "" "all of them"  -> {"held":101,"of":5,"revision":"…"}`,
+		line: `confirm_additions runbook found "" "all of them"  -> {"held":101,"of":5,"revision":"…"}`,
 	},
 	{
 		name: "publish the first version",
@@ -186,16 +186,16 @@ var done = []auditCase{
 		line: `deactivate runbook two "version 1" "a mistake" {"activeVersion":1} -> {"activeVersion":null}`,
 	},
 	{
-		name: "enable-automation",
+		name: "enable_automation",
 		prep: func(s *stage) { s.table(); s.publish(found(twoPhases, "")) },
 		ask:  automates(true),
-		line: `enable-automation runbook found "" "" {"automationEnabled":false} -> {"automationEnabled":true}`,
+		line: `enable_automation runbook found "" "" {"automationEnabled":false} -> {"automationEnabled":true}`,
 	},
 	{
-		name: "disable-automation",
+		name: "disable_automation",
 		prep: func(s *stage) { s.table(); s.publish(found(twoPhases, "")); s.automate("found") },
 		ask:  automates(false),
-		line: `disable-automation runbook found "" "" {"automationEnabled":true} -> {"automationEnabled":false}`,
+		line: `disable_automation runbook found "" "" {"automationEnabled":true} -> {"automationEnabled":false}`,
 	},
 	{
 		name: "replay",

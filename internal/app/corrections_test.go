@@ -91,7 +91,7 @@ func TestRetryAfterACorrectionSendsTheNewValue(t *testing.T) {
 		s.wantChanges(s.correct(b.ID, 1, "Guid=right", "Groups=c;d").Changes, "") // said again
 		var last api.AuditRecord
 		for _, r := range s.listAudit(b.ID) {
-			if r.Action == "correct-member" {
+			if r.Action == "correct_member" {
 				last = r
 			}
 		}
@@ -273,7 +273,7 @@ func TestCorrectionOfASecretIsMasked(t *testing.T) {
 		s.wantOverride(1, 1, "Name", `"(secret)" for "(secret)" by ada`)
 		s.wantChanges(s.correct(1, 1, "Name="+canary).Changes, "")
 		for _, r := range s.listAudit(1) {
-			if r.Action == "correct-member" && (string(r.Before) != `{"Name":"(secret)"}` || string(r.After) != `{"Name":"(secret)"}`) {
+			if r.Action == "correct_member" && (string(r.Before) != `{"Name":"(secret)"}` || string(r.After) != `{"Name":"(secret)"}`) {
 				t.Errorf("the audit record has %s and %s", r.Before, r.After)
 			}
 		}
@@ -378,7 +378,7 @@ func TestMembersAreUpdatedFromAFileAllOrNone(t *testing.T) {
 		}
 		n := 0
 		for _, r := range s.listAudit(b.ID) {
-			if r.Action == "correct-member" {
+			if r.Action == "correct_member" {
 				n++
 			}
 		}

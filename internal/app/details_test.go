@@ -45,7 +45,7 @@ func TestBatchHasANameANoteAndAnOwner(t *testing.T) {
 		}
 		var changes []string
 		for _, r := range s.listAudit(created.ID) {
-			if r.Action == "update-batch" {
+			if r.Action == "update_batch" {
 				changes = append(changes, r.Why+string(r.Before)+string(r.After))
 			}
 		}

@@ -68,7 +68,7 @@ func TestPersonIsFoundInAllBatches(t *testing.T) {
 		}
 		var reads []string
 		for _, r := range s.listAudit(id - 1) {
-			if strings.HasPrefix(r.Action, "read-") {
+			if strings.HasPrefix(r.Action, "read_") {
 				reads = append(reads, r.Action)
 			}
 		}

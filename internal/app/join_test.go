@@ -230,7 +230,7 @@ func TestLateMembersAreInTheAuditRecords(t *testing.T) {
 		s.pass(time.Second)
 		s.add(b.ID, "late@x", "later@x")
 		records := s.listAudit(b.ID)
-		if r := records[len(records)-1]; r.By != "ada" || r.Action != "add-members" || r.Target != "members 3 to 4" || len(records) != 2 {
+		if r := records[len(records)-1]; r.By != "ada" || r.Action != "add_members" || r.Target != "members 3 to 4" || len(records) != 2 {
 			t.Errorf("%+v", records)
 		}
 	})

@@ -36,7 +36,7 @@ func TestMemberRemovedBetweenPhasesTakesPartInNothingMoreAndTheRemovalIsTracked(
 		s.wantPhases(b.ID, "first completed 2/0/0, second completed 1/0/0, on_member_removed completed 1/0/0")
 		s.wantStatus(b.ID, "completed")
 		records := s.listAudit(b.ID)
-		if !strings.Contains(auditText(records), "ada remove-member member 2 (p002@x): left the company") {
+		if !strings.Contains(auditText(records), "ada remove_member member 2 (p002@x): left the company") {
 			t.Errorf("the trail: %s", auditText(records))
 		}
 	})
@@ -215,7 +215,7 @@ func TestRemovalAskedForByManyAtOnceIsCarriedOutOnce(t *testing.T) {
 		s.answers(3, "New", "true", nil)
 		s.wantCalls(2, "New Forward Close")
 		s.wantCalls(3, "New Forward Close")
-		if got := strings.Count(auditText(s.listAudit(b.ID)), "remove-member"); got != 2 {
+		if got := strings.Count(auditText(s.listAudit(b.ID)), "remove_member"); got != 2 {
 			t.Errorf("%d removals in the trail", got)
 		}
 	})

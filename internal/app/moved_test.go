@@ -120,7 +120,7 @@ func TestMovedMembersKeepTheirFinishedPhasesAndOutputs(t *testing.T) {
 		if got := s.callsOf("p009"); got != "1New 1Copy 1Switch" {
 			t.Errorf("of one who stayed: %s", got)
 		}
-		if got := auditText(s.listAudit(1)); strings.Count(got, "ada move-members") != 2 { // the decision, and the members
+		if got := auditText(s.listAudit(1)); strings.Count(got, "ada move_members") != 2 { // the decision, and the members
 			t.Errorf("the trail: %s", got)
 		}
 	})

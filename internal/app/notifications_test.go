@@ -89,7 +89,7 @@ func TestAGateThatWaitsIsAnnouncedOnce(t *testing.T) {
 			for range 3 {
 				s.tickAfter(5 * time.Minute)
 			}
-			wantPosts(t, r, "gate-waiting")
+			wantPosts(t, r, "gate_waiting")
 			var body struct {
 				Data struct {
 					Link, Phase, Text string
@@ -105,8 +105,8 @@ func TestAGateThatWaitsIsAnnouncedOnce(t *testing.T) {
 			for range 2 {
 				s.tickAfter(5 * time.Minute)
 			}
-			wantPosts(t, r, "gate-waiting batch-ended")
-			if got := s.deliveries("gates"); got != "gate-waiting/sent/1 batch-ended/sent/1" {
+			wantPosts(t, r, "gate_waiting batch_ended")
+			if got := s.deliveries("gates"); got != "gate_waiting/sent/1 batch_ended/sent/1" {
 				t.Error(got)
 			}
 		})
@@ -141,7 +141,7 @@ func TestTwoTicksAtOnceAnnounceAnEventOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	wantPosts(t, r, "gate-waiting")
+	wantPosts(t, r, "gate_waiting")
 }
 
 func TestTargetThatDoesNotAnswerGetsTheNotificationAgainUnderOneID(t *testing.T) {
@@ -158,13 +158,13 @@ func TestTargetThatDoesNotAnswerGetsTheNotificationAgainUnderOneID(t *testing.T)
 	for range 6 {
 		s.tickAfter(6 * time.Minute)
 	}
-	wantPosts(t, r, "gate-waiting gate-waiting gate-waiting")
+	wantPosts(t, r, "gate_waiting gate_waiting gate_waiting")
 	for _, p := range r.Posts() {
 		if p.ID != r.Posts()[0].ID || !p.Signed {
 			t.Errorf("%+v", p)
 		}
 	}
-	if got := s.deliveries("gates"); got != "gate-waiting/sent/3" {
+	if got := s.deliveries("gates"); got != "gate_waiting/sent/3" {
 		t.Error(got)
 	}
 }
@@ -180,7 +180,7 @@ func TestTargetThatNeverAnswersIsGivenUp(t *testing.T) {
 	for range 15 {
 		s.tickAfter(5 * time.Hour)
 	}
-	if got := s.deliveries("gates"); got != "gate-waiting/failed/10" {
+	if got := s.deliveries("gates"); got != "gate_waiting/failed/10" {
 		t.Error(got)
 	}
 	if d := must(s.app.NotificationDeliveries(s.ctx, "gates", api.ListOptions{}))(t).Items[0]; !strings.HasPrefix(d.Error, "no answer from the address in HOOK_URL") || strings.Contains(d.Error, "http://") {
@@ -234,7 +234,7 @@ func TestEventIsAnnouncedOnceWhereverTheTickDies(t *testing.T) {
 			if len(ids) != 1 || len(r.Posts()) > 2 {
 				t.Errorf("killed at operation %d: %d posts of %d deliveries", n, len(r.Posts()), len(ids))
 			}
-			if got := s.deliveries("gates"); !strings.HasPrefix(got, "gate-waiting/sent/") {
+			if got := s.deliveries("gates"); !strings.HasPrefix(got, "gate_waiting/sent/") {
 				t.Errorf("killed at operation %d: %s", n, got)
 			}
 			if !reached {
@@ -257,8 +257,8 @@ func TestQuietHoursHoldNotificationsBack(t *testing.T) {
 	s.notify("test", api.NotificationRequest{QuietHours: quiet}, api.EventBatchEnded)
 	s.waitingForApproval(1)
 	s.tick()
-	wantPosts(t, r, "gate-waiting")
-	if got := s.deliveries("calm"); got != "gate-waiting/pending/0" {
+	wantPosts(t, r, "gate_waiting")
+	if got := s.deliveries("calm"); got != "gate_waiting/pending/0" {
 		t.Error(got)
 	}
 	if d := must(s.app.TestNotificationRule(s.ctx, ada, "test"))(t); d.Status != api.DeliverySent {
@@ -266,7 +266,7 @@ func TestQuietHoursHoldNotificationsBack(t *testing.T) {
 	}
 	s.pass(3 * time.Hour)
 	s.tick()
-	wantPosts(t, r, "gate-waiting test gate-waiting")
+	wantPosts(t, r, "gate_waiting test gate_waiting")
 }
 
 func TestEventThatEndsInQuietHoursIsDropped(t *testing.T) {
@@ -280,7 +280,7 @@ func TestEventThatEndsInQuietHoursIsDropped(t *testing.T) {
 	s.pass(4 * time.Hour)
 	s.tick()
 	wantPosts(t, r, "")
-	if got := s.deliveries("calm"); got != "gate-waiting/dropped/0" {
+	if got := s.deliveries("calm"); got != "gate_waiting/dropped/0" {
 		t.Error(got)
 	}
 	s.pass(31 * day)
@@ -305,8 +305,10 @@ func TestWorkerThatStaysAwayIsAnnouncedOnceUntilItIsSeenAgain(t *testing.T) {
 	for range 3 {
 		s.tickAfter(5 * time.Minute)
 	}
-	wantPosts(t, r, "worker-silent")
-	var body struct{ Data struct{ Text, WorkerID string } }
+	wantPosts(t, r, "worker_silent")
+	var body struct {
+		Data struct{ Text, WorkerID string }
+	}
 	noError(t, json.Unmarshal(r.Posts()[0].Body, &body))
 	const want = "The worker worker-01 has given no sign of life since 2026-03-01 09:00 UTC. Jobs wait for it since 2026-03-01 09:00 UTC."
 	if body.Data.Text != want || body.Data.WorkerID != "worker-01" {
@@ -314,11 +316,11 @@ func TestWorkerThatStaysAwayIsAnnouncedOnceUntilItIsSeenAgain(t *testing.T) {
 	}
 	s.replica("r2").beat()
 	s.tick()
-	wantPosts(t, r, "worker-silent")
+	wantPosts(t, r, "worker_silent")
 	for range 4 {
 		s.tickAfter(5 * time.Minute)
 	}
-	wantPosts(t, r, "worker-silent worker-silent")
+	wantPosts(t, r, "worker_silent worker_silent")
 }
 
 func TestFailuresAreAnnouncedFromTheirShareOn(t *testing.T) {
@@ -351,11 +353,11 @@ func TestMailIsSentByAJobOfAWorkerAndItsFailureIsStored(t *testing.T) {
 	}}
 	s.waitingForApproval(1)
 	s.tickAfter(time.Minute)
-	if got := s.deliveries("mail"); got != "gate-waiting/pending/1" {
+	if got := s.deliveries("mail"); got != "gate_waiting/pending/1" {
 		t.Error(got)
 	}
 	s.tickAfter(10 * time.Minute)
-	if got := s.deliveries("mail"); got != "gate-waiting/sent/2" {
+	if got := s.deliveries("mail"); got != "gate_waiting/sent/2" {
 		t.Error(got)
 	}
 	mails := slices.DeleteFunc(slices.Clone(s.jobs), func(j message.Job) bool { return j.FunctionName != "Send-AdminAlert" })
@@ -377,15 +379,15 @@ func TestRemovedRuleSendsNothing(t *testing.T) {
 	s.tick()
 	must(s.app.RemoveNotificationRule(s.ctx, ada, "gates", "closed"))(t)
 	s.tickAfter(10 * time.Minute)
-	wantPosts(t, r, "gate-waiting")
+	wantPosts(t, r, "gate_waiting")
 	s.wantRefused(errorOf(s.app.NotificationDeliveries(s.ctx, "gates", api.ListOptions{})), api.CodeNotFound, `unknown notification rule "gates"`)
 	records := auditText(must(s.app.Audit(s.ctx, api.AuditFilter{}, api.ListOptions{Limit: 1000}))(t).Items)
-	if !strings.Contains(records, "add-notification") || !strings.Contains(records, "remove-notification") {
+	if !strings.Contains(records, "add_notification") || !strings.Contains(records, "remove_notification") {
 		t.Error(records)
 	}
 	s.notify("gates", api.NotificationRequest{}, api.EventGateWaiting) // a new rule announces anew
 	s.tick()
-	wantPosts(t, r, "gate-waiting gate-waiting")
+	wantPosts(t, r, "gate_waiting gate_waiting")
 }
 
 func TestUnusableRulesAreRefused(t *testing.T) {
@@ -397,7 +399,7 @@ func TestUnusableRulesAreRefused(t *testing.T) {
 		`invalid name "A b"`:             func(r *api.NotificationRequest) { r.Name = "A b" },
 		"events is empty":                func(r *api.NotificationRequest) { r.Events = nil },
 		`unknown event "party"`:          func(r *api.NotificationRequest) { r.Events = []string{"party"} },
-		"the event worker-silent has no": func(r *api.NotificationRequest) { r.Events, r.Runbook = []string{"worker-silent"}, "moves" },
+		"the event worker_silent has no": func(r *api.NotificationRequest) { r.Events, r.Runbook = []string{"worker_silent"}, "moves" },
 		"urgent needs quietHours":        func(r *api.NotificationRequest) { r.Urgent = r.Events },
 		`urgent has "failures"`:          func(r *api.NotificationRequest) { r.Urgent = []string{"failures"} },
 		"failedPercent needs":            func(r *api.NotificationRequest) { r.FailedPercent = 5 },
@@ -417,7 +419,7 @@ func TestUnusableRulesAreRefused(t *testing.T) {
 		"a target of the type webhook has no": func(r *api.NotificationRequest) { r.Target.WorkerID = "worker-01" },
 		`"ada" , which`:                       nil,
 	} {
-		request := api.NotificationRequest{Name: "a", Events: []string{"gate-waiting"}, Target: hook}
+		request := api.NotificationRequest{Name: "a", Events: []string{"gate_waiting"}, Target: hook}
 		if change == nil {
 			want, request.Target = `"ada", which is not a mail address`, api.NotificationTarget{Type: "mail", WorkerID: "worker-01", To: []string{"ada"}}
 		} else {
@@ -428,9 +430,9 @@ func TestUnusableRulesAreRefused(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	same := api.NotificationRequest{Name: "a", Events: []string{"gate-waiting", "failures"}, Target: hook}
+	same := api.NotificationRequest{Name: "a", Events: []string{"gate_waiting", "failures"}, Target: hook}
 	must(s.app.AddNotificationRule(s.ctx, ada, same))(t)
-	same.Events = []string{"failures", "gate-waiting"}
+	same.Events = []string{"failures", "gate_waiting"}
 	if v := must(s.app.AddNotificationRule(s.ctx, grace, same))(t); !v.Unchanged || v.CreatedBy != "ada" {
 		t.Errorf("%+v", v)
 	}

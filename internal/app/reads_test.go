@@ -20,25 +20,25 @@ import (
 // looks lists every use case that shows members' data.
 var looks = []auditCase{
 	{
-		name: "members", prep: startTwo(twoSteps, true), line: `read-members batch 1 "" ""  -> `,
+		name: "members", prep: startTwo(twoSteps, true), line: `read_members batch 1 "" ""  -> `,
 		ask: func(s *stage, by audit.Caller) error {
 			return errorOf(s.app.Members(s.ctx, by, 1, api.ListOptions{}))
 		},
 	},
 	{
-		name: "steps", prep: startTwo(twoSteps, true), line: `read-steps batch 1 "" ""  -> `,
+		name: "steps", prep: startTwo(twoSteps, true), line: `read_steps batch 1 "" ""  -> `,
 		ask: func(s *stage, by audit.Caller) error {
 			return errorOf(s.app.Steps(s.ctx, by, 1, api.ListOptions{}))
 		},
 	},
 	{
-		name: "find", prep: startTwo(twoSteps, true), line: `read-members batch 1 "" ""  -> `,
+		name: "find", prep: startTwo(twoSteps, true), line: `read_members batch 1 "" ""  -> `,
 		ask: func(s *stage, by audit.Caller) error {
 			return errorOf(s.app.Find(s.ctx, by, "1", api.ListOptions{}))
 		},
 	},
 	{
-		name: "report", prep: startTwo(twoSteps, true), line: `read-report batch 1 "" ""  -> `,
+		name: "report", prep: startTwo(twoSteps, true), line: `read_report batch 1 "" ""  -> `,
 		ask: func(s *stage, by audit.Caller) error {
 			r, err := s.app.Report(s.ctx, by, 1, report.CSV)
 			if err != nil {
@@ -48,24 +48,24 @@ var looks = []auditCase{
 		},
 	},
 	{
-		name: "removals", prep: threeHeld, line: `read-removals batch 1 "" ""  -> `,
+		name: "removals", prep: threeHeld, line: `read_removals batch 1 "" ""  -> `,
 		ask: func(s *stage, by audit.Caller) error {
 			return errorOf(s.app.HeldRemovals(s.ctx, by, 1, api.ListOptions{}))
 		},
 	},
 	{
-		name: "additions", prep: manyHeld, line: `read-additions runbook found "" ""  -> `,
+		name: "additions", prep: manyHeld, line: `read_additions runbook found "" ""  -> `,
 		ask: func(s *stage, by audit.Caller) error {
 			return errorOf(s.app.HeldAdditions(s.ctx, by, "found", api.ListOptions{}))
 		},
 	},
 	{
-		name: "preview", line: `preview-query runbook found "" ""  -> `,
+		name: "preview", line: `preview_query runbook found "" ""  -> `,
 		prep: func(s *stage) { s.table(); s.publish(found(twoPhases, "")) },
 		ask:  func(s *stage, by audit.Caller) error { return errorOf(s.app.PreviewQuery(s.ctx, by, "found", 1)) },
 	},
 	{
-		name: "rows that were not used", line: `read-problems runbook found "" ""  -> `,
+		name: "rows that were not used", line: `read_problems runbook found "" ""  -> `,
 		prep: func(s *stage) {
 			people := s.tableOf(dawn.Add(day), crowd(10)...)
 			people.put(dawn.Add(2*day), "x", "y", "z")
@@ -85,7 +85,7 @@ var looks = []auditCase{
 		},
 	},
 	{
-		name: "message", line: `read-message message "MESSAGE" ""  -> `,
+		name: "message", line: `read_message message "MESSAGE" ""  -> `,
 		prep: func(s *stage) { s.bad("m", `{"secret":"of a member"}`) },
 		ask: func(s *stage, by audit.Caller) error {
 			return errorOf(s.app.UnprocessableMessage(s.ctx, by, s.messageID()))

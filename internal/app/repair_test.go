@@ -163,7 +163,7 @@ func TestFailedStepsOfManyAreSkipped(t *testing.T) {
 			}
 		}
 		s.wantPhases(id, "move completed 3/0/0, verify pending 0/0/0")
-		if got := auditText(s.listAudit(id)); !strings.HasSuffix(got, `ada skip-step step "copy": there is nothing to copy`) {
+		if got := auditText(s.listAudit(id)); !strings.HasSuffix(got, `ada skip_step step "copy": there is nothing to copy`) {
 			t.Errorf("the trail: %s", got)
 		}
 	})

@@ -50,7 +50,7 @@ func TestSkippedStepThatIsUnderWayIsPassedByAndItsLateResultRecorded(t *testing.
 			t.Errorf("the late result: %+v", v.Late)
 		}
 		records := s.listAudit(b.ID)
-		if r := records[len(records)-1]; r.By != "ada" || r.Action != "skip-step" || r.Why != "not needed" || r.Target != fmt.Sprintf("step %d (new of p001@x in first)", step.ID) {
+		if r := records[len(records)-1]; r.By != "ada" || r.Action != "skip_step" || r.Why != "not needed" || r.Target != fmt.Sprintf("step %d (new of p001@x in first)", step.ID) {
 			t.Errorf("%+v", r)
 		}
 	})
@@ -80,7 +80,7 @@ func TestSkippedStepThatAMemberFailedAtBringsTheMemberBack(t *testing.T) {
 		s.wantMember(b.ID, 1, "done")
 		s.wantPhases(b.ID, "first completed 2/0/0, second completed 2/0/0")
 		s.wantStatus(b.ID, "completed")
-		if got := auditText(s.listAudit(b.ID)); strings.Count(got, "skip-step") != 1 {
+		if got := auditText(s.listAudit(b.ID)); strings.Count(got, "skip_step") != 1 {
 			t.Errorf("the trail: %s", got)
 		}
 	})
@@ -101,7 +101,7 @@ func TestStepMarkedDoneGivesTheOutputsThatItsFunctionWould(t *testing.T) {
 		if v := s.step(b.ID, 1, "copy"); string(v.Params) != `{"User":"by hand"}` {
 			t.Errorf("%s", v.Params)
 		}
-		if got := auditText(s.listAudit(b.ID)); strings.Count(got, "mark-done") != 1 || !strings.Contains(got, "done by hand") {
+		if got := auditText(s.listAudit(b.ID)); strings.Count(got, "mark_done") != 1 || !strings.Contains(got, "done by hand") {
 			t.Errorf("the trail: %s", got)
 		}
 	})
@@ -172,7 +172,7 @@ func TestInitStepIsSkippedForTheBatch(t *testing.T) {
 		step := s.step(b.ID, 0, "prepare").ID
 		s.skip(b.ID, step)
 		s.wantStatus(b.ID, "active")
-		if got := auditText(s.listAudit(b.ID)); !strings.Contains(got, fmt.Sprintf("ada skip-step step %d (prepare of the batch in init): not needed", step)) {
+		if got := auditText(s.listAudit(b.ID)); !strings.Contains(got, fmt.Sprintf("ada skip_step step %d (prepare of the batch in init): not needed", step)) {
 			t.Errorf("the trail: %s", got)
 		}
 	})

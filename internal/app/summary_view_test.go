@@ -36,7 +36,7 @@ func TestSummaryShowsWhatWaitsForAPerson(t *testing.T) {
 		b := s.startBatch(gated("approval: required"), people(3), api.AllowInOtherBatches)
 		s.deliverAll()
 		v := must(s.app.Summary(s.ctx))(t)
-		if got, want := attentionText(v), fmt.Sprintf("failures %d/first 1, gate-waiting %d/second, removals-held 1/ 3", b.ID, b.ID); got != want {
+		if got, want := attentionText(v), fmt.Sprintf("failures %d/first 1, gate_waiting %d/second, removals_held 1/ 3", b.ID, b.ID); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 		for _, one := range v.Attention {
@@ -65,7 +65,7 @@ func TestSummaryShowsThePhasesOfTheNextSevenDaysAndTheirGates(t *testing.T) {
 			t.Error(got)
 		}
 		s.tickAfter(day)
-		if got := text(); got != "100/a 2026-03-07 2, 100/b 2026-03-08 2, 100/c 2026-03-09 2; gate-waiting 100/c" {
+		if got := text(); got != "100/a 2026-03-07 2, 100/b 2026-03-08 2, 100/c 2026-03-09 2; gate_waiting 100/c" {
 			t.Error(got)
 		}
 		s.approve(100, "c")

@@ -111,7 +111,7 @@ func TestRowThatIsGoneRemovesItsMemberOnce(t *testing.T) {
 			told = append(told, r.By+" "+r.Action+" "+r.Target)
 		}
 		slices.Sort(told) // they are of the same moment
-		if strings.Join(told, ", ") != "scheduler create , scheduler remove-member 2 members: 4 and 8" {
+		if strings.Join(told, ", ") != "scheduler create , scheduler remove_member 2 members: 4 and 8" {
 			t.Fatal(told)
 		}
 		if m := s.member(1, 4); m.Status != "removed" || m.RemovedBy != "" {

@@ -93,9 +93,9 @@ func TestMembersAreRemovedInBulk(t *testing.T) {
 		removed []int
 		task    string
 	}{
-		"by numbers": {api.Selection{Members: []int{2, 55}}, []int{2, 55}, "remove-member completed 2/2"},
-		"by text":    {api.Selection{Search: "P00"}, []int{1, 2, 3, 9}, "remove-member completed 9/9"},
-		"by status":  {api.Selection{Status: api.MemberActive}, []int{1, 30, 60}, "remove-member completed 60/60"},
+		"by numbers": {api.Selection{Members: []int{2, 55}}, []int{2, 55}, "remove_member completed 2/2"},
+		"by text":    {api.Selection{Search: "P00"}, []int{1, 2, 3, 9}, "remove_member completed 9/9"},
+		"by status":  {api.Selection{Status: api.MemberActive}, []int{1, 30, 60}, "remove_member completed 60/60"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			play(t, func(t *testing.T, s *stage) {

@@ -43,7 +43,7 @@ func TestAudit(t *testing.T) {
 	s.type_(0, "runbook", "audit", "moves")
 	s.type_(0, "messages", "audit")
 	s.type_(0, "audit", "list")
-	s.type_(0, "audit", "list", "--action", "read-members", "--by", entra.DefaultAdminUPN)
+	s.type_(0, "audit", "list", "--action", "read_members", "--by", entra.DefaultAdminUPN)
 	s.type_(0, "audit", "list", "--by", "nobody")
 	s.type_(0, "audit", "list", "--from", "2200-01-01")
 	s.type_(0, "batch", "audit", "1", "--to", "2001-01-01T00:00:00+02:00")

@@ -33,7 +33,7 @@ it prints any. If there are more than --most, it prints none: narrow the list wi
 
 With --output csv each record includes the state before and after the change, for an auditor.`,
 		Example: `  matoolkit audit list --from 2026-01-02 --to 2026-01-03
-  matoolkit audit list --by ada@contoso.com --action read-members
+  matoolkit audit list --by ada@contoso.com --action read_members
   matoolkit audit list --from 2026-01-01 --output csv --most 1000000 > audit.csv`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if most < 1 || most > mostRecords {

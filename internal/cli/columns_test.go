@@ -64,7 +64,7 @@ func batchAPI(t *testing.T) (*person, *[]string) {
 		case strings.HasSuffix(path, "/batches"):
 			body = twoBatches
 		case strings.HasSuffix(path, "/remove"):
-			body = strings.Replace(repairOfTwo, `"retry"`, `"remove-member"`, 1)
+			body = strings.Replace(repairOfTwo, `"retry"`, `"remove_member"`, 1)
 		case strings.HasSuffix(path, "/tasks/t1"):
 			asked := len(slices.DeleteFunc(slices.Clone(queries), func(q string) bool { return !strings.Contains(q, "/tasks/t1") }))
 			body = taskReads[min(asked, len(taskReads))-1]

@@ -226,7 +226,7 @@ func TestCancelAndRemoveAsk(t *testing.T) {
 				defer mu.Unlock()
 				if body, _ := io.ReadAll(r.Body); strings.Contains(string(body), `"dryRun":true`) {
 					w.Header().Set("Content-Type", "application/json")
-					_, _ = io.WriteString(w, `{"batchId":7,"action":"cancel","members":2,"jobs":3,"inFlight":1,"phases":[{"phase":"move","effect":"stops","members":2,"jobs":3}],"wayBack":"None."}`)
+					_, _ = io.WriteString(w, `{"batchId":7,"action":"cancel","members":2,"jobs":3,"jobsInFlight":1,"phases":[{"phase":"move","effect":"stops","members":2,"jobs":3}],"wayBack":"None."}`)
 					return
 				}
 				if r.Method != http.MethodGet {

@@ -39,6 +39,6 @@ func TestNames(t *testing.T) {
 	p.type_(0, "find", "@x", "--limit", "2", "--quiet")
 	p.type_(0, "find", "nobody")
 	p.type_(2, "find", " ")
-	p.type_(0, "batch", "audit", "2", "--action", "update-batch", "--columns", "action,by,reason,before,after")
+	p.type_(0, "batch", "audit", "2", "--action", "update_batch", "--columns", "action,by,reason,before,after")
 	golden(t, "names", p.plain(strings.ReplaceAll(p.String(), p.dir, "")))
 }

@@ -12,10 +12,10 @@ func TestNotifications(t *testing.T) {
 	system := newSystem(t, entra.DefaultAdminUPN)
 	s := &transcript{person: system.signedIn()}
 	s.type_(0, "notification", "list")
-	s.type_(0, "notification", "add", "on-call", "--event", "worker-silent,batch-ended", "--mail", "worker-01", "--to", "ada@example.com",
-		"--quiet", "20:00-07:00", "--time-zone", "Europe/Berlin", "--urgent", "worker-silent", "--link", "https://console.example.com")
-	s.type_(0, "notification", "add", "cut-over", "--event", "gate-waiting", "--mail", "worker-01", "--runbook", "moves", "--owner", "Bea")
-	s.type_(0, "notification", "add", "cut-over", "--event", "gate-waiting", "--mail", "worker-01", "--runbook", "moves", "--owner", "Bea")
+	s.type_(0, "notification", "add", "on-call", "--event", "worker_silent,batch_ended", "--mail", "worker-01", "--to", "ada@example.com",
+		"--quiet", "20:00-07:00", "--time-zone", "Europe/Berlin", "--urgent", "worker_silent", "--link", "https://console.example.com")
+	s.type_(0, "notification", "add", "cut-over", "--event", "gate_waiting", "--mail", "worker-01", "--runbook", "moves", "--owner", "Bea")
+	s.type_(0, "notification", "add", "cut-over", "--event", "gate_waiting", "--mail", "worker-01", "--runbook", "moves", "--owner", "Bea")
 	s.type_(0, "notification", "list")
 	s.type_(0, "notification", "get", "on-call", "--output", "json")
 	s.type_(0, "notification", "test", "cut-over")

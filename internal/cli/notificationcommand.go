@@ -19,18 +19,18 @@ announces each event once to each rule. A target that does not answer gets the n
 again, with growing delay, for some seventeen hours.
 
 Events:
-  gate-waiting           a gate holds a phase back
-  removals-held          removals wait for confirmation
-  additions-held         additions wait for confirmation; at most one a day for each runbook
+  gate_waiting           a gate holds a phase back
+  removals_held          removals wait for confirmation
+  additions_held         additions wait for confirmation; at most one a day for each runbook
   failures               members of a phase failed, from --failed-percent on
-  batch-ended            a batch completed, failed or was cancelled
-  worker-silent          jobs wait for a worker that gives no sign of life
-  source-failing         the data source of a runbook cannot be read
-  message-unprocessable  a message cannot be processed; one a day for each topic and type
+  batch_ended            a batch completed, failed or was cancelled
+  worker_silent          jobs wait for a worker that gives no sign of life
+  source_failing         the data source of a runbook cannot be read
+  message_unprocessable  a message cannot be processed; one a day for each topic and type
 
 Rules name settings of the handler that contain the address and the key; see
 NOTIFICATION_SETTINGS.`
-	g.Example = `  matoolkit notification add cut-over --event gate-waiting --teams TEAMS_URL
+	g.Example = `  matoolkit notification add cut-over --event gate_waiting --teams TEAMS_URL
   matoolkit notification test cut-over
   matoolkit notification deliveries cut-over`
 	return g
@@ -90,10 +90,10 @@ Send-AdminAlert.
 
 In quiet hours, notifications wait; what has ended by then is not announced. Events in
 --urgent are announced at once.`,
-		Example: `  matoolkit notification add cut-over --event gate-waiting,failures --failed-percent 5 --teams TEAMS_URL
-  matoolkit notification add tickets --event batch-ended --webhook HOOK_URL --key HOOK_KEY --link https://console.example.com
-  matoolkit notification add on-call --event worker-silent,batch-ended --mail worker-01 --to ada@example.com \
-      --quiet 20:00-07:00 --time-zone Europe/Berlin --urgent worker-silent`,
+		Example: `  matoolkit notification add cut-over --event gate_waiting,failures --failed-percent 5 --teams TEAMS_URL
+  matoolkit notification add tickets --event batch_ended --webhook HOOK_URL --key HOOK_KEY --link https://console.example.com
+  matoolkit notification add on-call --event worker_silent,batch_ended --mail worker-01 --to ada@example.com \
+      --quiet 20:00-07:00 --time-zone Europe/Berlin --urgent worker_silent`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			rule.Name = args[0]
 			given := 0

@@ -98,13 +98,13 @@ func TestPublishAsks(t *testing.T) {
 	t.Parallel()
 	const (
 		question = "Publish version 3 of moves? 2 batches take up the new version. [y/N] "
-		none     = `{"againstVersion":2,"runbook":[],"batchCount":0,"batches":[]}`
-		staying  = `{"againstVersion":2,"runbook":[],"batchCount":1,"batches":[{"batchId":4,"status":"cancelling","fromVersion":2,"stays":"it is being cancelled"}]}`
-		failing  = `{"againstVersion":2,"runbook":[],"batchCount":0,"batches":[]},"warnings":[{"severity":"warning","code":"file-name","message":"harmless","path":"name","line":1,"column":1},` +
+		none     = `{"againstVersion":2,"runbookChanges":[],"batchCount":0,"batches":[]}`
+		staying  = `{"againstVersion":2,"runbookChanges":[],"batchCount":1,"batches":[{"batchId":4,"status":"cancelling","fromVersion":2,"stays":"it is being cancelled"}]}`
+		failing  = `{"againstVersion":2,"runbookChanges":[],"batchCount":0,"batches":[]},"warnings":[{"severity":"warning","code":"file-name","message":"harmless","path":"name","line":1,"column":1},` +
 			`{"severity":"warning","code":"unknown-function","message":"calls Mvoe","path":"phases[0].steps[0].function","line":9,"column":9,"alwaysFails":true},` +
 			`{"severity":"warning","code":"unknown-worker","message":"no worker w","path":"phases[0].steps[0].worker_id","line":8,"column":9,"alwaysFails":true}]`
 		summary = "Publish version 3 of moves? Every call of a step would fail (1 unknown-function, 1 unknown-worker). [y/N] "
-		going   = `{"againstVersion":2,"runbook":[{"kind":"changed","path":"phases[move].offset","from":"T-1d","to":"T-0"}],"batchCount":4,
+		going   = `{"againstVersion":2,"runbookChanges":[{"kind":"changed","path":"phases[move].offset","from":"T-1d","to":"T-0"}],"batchCount":4,
 			"batches":[{"batchId":4,"status":"cancelling","fromVersion":2,"stays":"it is being cancelled"},{"batchId":6,"problem":"it cannot be read"},{"batchId":5,"status":"active","fromVersion":2,"superseded":["move"],"pending":["move"]}]}`
 	)
 	for name, tt := range map[string]struct {
@@ -183,7 +183,7 @@ func TestPublishFromStandardInputCannotAsk(t *testing.T) {
 			t.Error("it was published")
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"name":"moves","version":3,"changes":{"againstVersion":2,"runbook":[],"batchCount":1,"batches":[{"batchId":5,"status":"active","fromVersion":2}]}}`)
+		_, _ = io.WriteString(w, `{"name":"moves","version":3,"changes":{"againstVersion":2,"runbookChanges":[],"batchCount":1,"batches":[{"batchId":5,"status":"active","fromVersion":2}]}}`)
 	}))
 	t.Cleanup(s.Close)
 	var out, notices strings.Builder

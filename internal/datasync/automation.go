@@ -149,14 +149,14 @@ func writeAutomation(read store.Item[store.Automation], next store.Automation) s
 
 // automationRecord gives the audit record of a setting, and of the additions that it confirms.
 func automationRecord(by audit.Caller, was, next store.Automation, now time.Time) store.AuditRecord {
-	r := store.AuditRecord{At: now, Actor: by.Actor(), Action: "disable-automation", Runbook: next.Runbook}
+	r := store.AuditRecord{At: now, Actor: by.Actor(), Action: "disable_automation", Runbook: next.Runbook}
 	before, after := audit.State{"automationEnabled": was.Enabled}, audit.State{"automationEnabled": next.Enabled}
 	if next.Enabled {
-		r.Action = "enable-automation"
+		r.Action = "enable_automation"
 	}
 	if c := next.Additions; c != nil && !was.Confirmed(c.Revision) {
 		if after["revision"] = c.Revision; was.Enabled {
-			r.Action = "confirm-additions"
+			r.Action = "confirm_additions"
 		}
 	}
 	r.Before, r.After = before.JSON(), after.JSON()

@@ -59,7 +59,7 @@ func (s *Syncer) confirmAdditions(ctx context.Context, by audit.Caller, name, re
 	next.Runbook, next.Additions = name, &store.ConfirmedAdditions{Revision: revision, By: model.Attribution{By: by.Name, At: now, Why: why}}
 	state := additionHoldState(last.Doc.Additions, revision)
 	_, err = s.store.Apply(ctx, store.Writes{writeAutomation(setting, next), s.audit.Record(store.AuditRecord{
-		At: now, Actor: by.Actor(), Action: "confirm-additions", Runbook: name, Why: why, After: state.JSON(),
+		At: now, Actor: by.Actor(), Action: "confirm_additions", Runbook: name, Why: why, After: state.JSON(),
 	})})
 	if err != nil {
 		return api.AdditionsConfirmation{}, err

@@ -279,7 +279,7 @@ func (a *addition) auditRecord(s *applier.Snapshot, n int) store.Write {
 		after["allowInOtherBatches"] = true
 	}
 	return a.members.audit.Record(store.AuditRecord{
-		At: s.Now.UTC(), Actor: a.by.Actor(), Action: "add-members", Batch: b.ID, Target: memberRange(b.Members+1, n),
+		At: s.Now.UTC(), Actor: a.by.Actor(), Action: "add_members", Batch: b.ID, Target: memberRange(b.Members+1, n),
 		Before: audit.State{"memberCount": b.Members}.JSON(), After: after.JSON(),
 	})
 }

@@ -115,7 +115,7 @@ func (r *Registrar) ConfirmRemovals(ctx context.Context, by audit.Caller, batch 
 		return api.Batch{}, problem.New(api.CodeInvalid, "the revision is missing: use the revision of the list of held removals that you reviewed")
 	}
 	return r.decideRemovalHold(ctx, by, batch, holdDecision{
-		action: "confirm-removals", revision: revision, why: why,
+		action: "confirm_removals", revision: revision, why: why,
 		event: func(m model.Attribution) model.Event { return model.RemovalsConfirmed{By: m} },
 		next: func(h store.RemovalHoldMembers) store.RemovalHoldMembers {
 			confirmedBy := by.Actor()
@@ -134,7 +134,7 @@ func (r *Registrar) MoveMembers(ctx context.Context, by audit.Caller, batch int,
 		return api.Batch{}, problem.New(api.CodeInvalid, "the revision is missing: use the revision of the list of held removals that you reviewed")
 	}
 	return r.decideRemovalHold(ctx, by, batch, holdDecision{
-		action: "move-members", revision: revision, why: why,
+		action: "move_members", revision: revision, why: why,
 		event: func(m model.Attribution) model.Event { return model.RemovalsConfirmed{By: m, Move: true} },
 		next: func(h store.RemovalHoldMembers) store.RemovalHoldMembers {
 			confirmedBy := by.Actor()
@@ -153,7 +153,7 @@ func (r *Registrar) EndMoves(ctx context.Context, batch int) error {
 // miss them by mistake until it has had them again. Errors: as ConfirmRemovals.
 func (r *Registrar) DiscardRemovals(ctx context.Context, by audit.Caller, batch int, revision, why string) (api.Batch, error) {
 	return r.decideRemovalHold(ctx, by, batch, holdDecision{
-		action: "discard-removals", revision: revision, why: why,
+		action: "discard_removals", revision: revision, why: why,
 		event: func(m model.Attribution) model.Event { return model.RemovalsDiscarded{By: m} },
 		next: func(h store.RemovalHoldMembers) store.RemovalHoldMembers {
 			kept := slices.Concat(h.Discarded, h.Members)

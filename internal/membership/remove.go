@@ -44,7 +44,7 @@ func (r *Registrar) RemoveMember(ctx context.Context, by audit.Caller, batch, me
 		}
 		was, next := s.Member(member)
 		return store.Writes{r.audit.Record(store.AuditRecord{
-			At: s.Now.UTC(), Actor: by.Actor(), Action: "remove-member", Batch: batch, Target: fmt.Sprintf("member %d (%s)", member, next.Key), Why: why,
+			At: s.Now.UTC(), Actor: by.Actor(), Action: "remove_member", Batch: batch, Target: fmt.Sprintf("member %d (%s)", member, next.Key), Why: why,
 			Before: audit.MemberStates(map[int]model.MemberStatus{member: was.Status}).JSON(), After: audit.MemberStates(map[int]model.MemberStatus{member: next.Status}).JSON(),
 		})}, nil
 	}
@@ -221,9 +221,9 @@ func (r *removal) auditRecord(s *applier.Snapshot, ds []model.Decision) (store.W
 // action names the audit records of members who leave.
 func (l Leave) action() string {
 	if l.Moves != nil {
-		return "move-members"
+		return "move_members"
 	}
-	return "remove-member"
+	return "remove_member"
 }
 
 // listIDs writes ids as a list: 3, 7 and 9.

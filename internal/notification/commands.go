@@ -63,7 +63,7 @@ func (n *Notifier) AddNotificationRule(ctx context.Context, by audit.Caller, req
 	rule.CreatedAt, rule.CreatedBy = n.now().UTC(), by.Name
 	view := ruleView(&rule)
 	_, err = n.store.Apply(ctx, store.Writes{store.Create(key, rule), n.audit.Record(store.AuditRecord{
-		At: rule.CreatedAt, Actor: by.Actor(), Action: "add-notification", Notification: rule.Name, After: audit.State{"rule": view}.JSON(),
+		At: rule.CreatedAt, Actor: by.Actor(), Action: "add_notification", Notification: rule.Name, After: audit.State{"rule": view}.JSON(),
 	})})
 	if errors.Is(err, store.ErrExists) { // another request added it, or the answer to this write was lost
 		stored, err := n.readRule(ctx, rule.Name)
@@ -109,7 +109,7 @@ func (n *Notifier) RemoveNotificationRule(ctx context.Context, by audit.Caller, 
 	}
 	view := ruleView(&rule.Doc)
 	writes := store.Writes{store.Delete(rule.Key, rule.ETag), n.audit.Record(store.AuditRecord{
-		At: n.now().UTC(), Actor: by.Actor(), Action: "remove-notification", Notification: name, Why: why, Before: audit.State{"rule": view}.JSON(),
+		At: n.now().UTC(), Actor: by.Actor(), Action: "remove_notification", Notification: name, Why: why, Before: audit.State{"rule": view}.JSON(),
 	})}
 	if by.Key != "" {
 		writes = append(writes, store.Create(request, rule.Doc))
@@ -176,7 +176,7 @@ func (n *Notifier) TestNotificationRule(ctx context.Context, by audit.Caller, na
 	d.Attempts, d.WakeAt = 1, now.Add(firstRetry)
 	key := store.DeliveryKey(name, id)
 	applied, err := n.store.Apply(ctx, store.Writes{store.Create(key, d), n.audit.Record(store.AuditRecord{
-		At: now, Actor: by.Actor(), Action: "test-notification", Notification: name, Target: id,
+		At: now, Actor: by.Actor(), Action: "test_notification", Notification: name, Target: id,
 	})})
 	if err == nil {
 		err = n.send(ctx, &rule.Doc, store.Item[store.Delivery]{Key: key, Doc: d, Version: applied.Version(0)})

@@ -46,7 +46,7 @@ func TestEventsOfABatch(t *testing.T) {
 	}{
 		"nothing": {func(*model.Batch) {}, nil, ""},
 		"a gate that is due": {
-			func(b *model.Batch) { b.Phases = []model.Phase{phase(1, model.PhasePending, gate(-1))} }, nil, "gate-waiting:1/1772352000",
+			func(b *model.Batch) { b.Phases = []model.Phase{phase(1, model.PhasePending, gate(-1))} }, nil, "gate_waiting:1/1772352000",
 		},
 		"a gate that is not due": {func(b *model.Batch) { b.Phases = []model.Phase{phase(1, model.PhasePending, gate(1))} }, nil, ""},
 		"an approved gate": {func(b *model.Batch) {
@@ -59,13 +59,13 @@ func TestEventsOfABatch(t *testing.T) {
 				phase(1, model.PhaseCompleted, func(p *model.Phase) { p.CompletedAt = at(-2) }),
 				phase(2, model.PhasePending, func(p *model.Phase) { p.Approval = true }),
 			}
-		}, nil, "gate-waiting:2/1772348400"},
+		}, nil, "gate_waiting:2/1772348400"},
 		"a gate behind a phase in progress": {func(b *model.Batch) {
 			b.Manual = true
 			b.Phases = []model.Phase{phase(1, model.PhaseDispatched, nil), phase(2, model.PhasePending, func(p *model.Phase) { p.Approval = true })}
 		}, nil, ""},
 		"held removals": {
-			func(b *model.Batch) { b.RemovalHold = &model.RemovalHold{Members: 2, Of: 4, Since: now} }, nil, "removals-held:1772355600",
+			func(b *model.Batch) { b.RemovalHold = &model.RemovalHold{Members: 2, Of: 4, Since: now} }, nil, "removals_held:1772355600",
 		},
 		"confirmed removals": {func(b *model.Batch) {
 			b.RemovalHold = &model.RemovalHold{Members: 2, Since: now, Confirmed: &model.Attribution{}}
@@ -105,9 +105,9 @@ func TestEventsOfASource(t *testing.T) {
 		want   string
 	}{
 		"a good sync":               {store.SyncRecord{LastGoodAt: at(0)}, ""},
-		"held additions":            {store.SyncRecord{LastGoodAt: at(0), Additions: held}, "additions-held:2026-03-01"},
-		"a failure":                 {store.SyncRecord{LastGoodAt: at(-1), LastError: "x", LastErrorAt: at(0)}, "source-failing:1772352000"},
-		"a source that never works": {store.SyncRecord{LastError: "x", LastErrorAt: at(0)}, "source-failing:first"},
+		"held additions":            {store.SyncRecord{LastGoodAt: at(0), Additions: held}, "additions_held:2026-03-01"},
+		"a failure":                 {store.SyncRecord{LastGoodAt: at(-1), LastError: "x", LastErrorAt: at(0)}, "source_failing:1772352000"},
+		"a source that never works": {store.SyncRecord{LastError: "x", LastErrorAt: at(0)}, "source_failing:first"},
 	} {
 		tc.record.Runbook = "moves"
 		if got := keys(SourceEvents(tc.record)); got != tc.want {

@@ -90,7 +90,7 @@ func verifyBatch(ctx context.Context, client *apiclient.Client, b api.Batch, id 
 	if err != nil {
 		return err
 	}
-	for _, action := range []string{"create", "pause", "add-members", "remove-member", "resume", "advance"} {
+	for _, action := range []string{"create", "pause", "add_members", "remove_member", "resume", "advance"} {
 		if records[action] != 1 {
 			return fmt.Errorf("the audit log has %s %d times: %v", action, records[action], records)
 		}

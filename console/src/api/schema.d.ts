@@ -1383,12 +1383,12 @@ export interface components {
          */
         StepStatus: "pending" | "queued" | "at_worker" | "polling" | "waiting_for_retry" | "succeeded" | "failed" | "poll_timeout" | "cancelled" | "skipped" | "skipped_by_condition";
         /**
-         * @description Changes of batches, runbooks and messages, and, from read-members on, reads of members'
+         * @description Changes of batches, runbooks and messages, and, from read_members on, reads of members'
          *     data. One record covers all that a caller reads of one kind from one object within
          *     15 minutes.
          * @enum {string}
          */
-        AuditAction: "create" | "advance" | "cancel" | "pause" | "resume" | "reschedule" | "update-batch" | "approve" | "retry" | "skip-step" | "mark-done" | "check" | "add-members" | "remove-member" | "correct-member" | "confirm-removals" | "move-members" | "discard-removals" | "confirm-additions" | "publish" | "deactivate" | "enable-automation" | "disable-automation" | "replay" | "discard" | "add-notification" | "remove-notification" | "test-notification" | "read-members" | "read-steps" | "read-report" | "read-removals" | "read-additions" | "preview-query" | "read-message" | "read-problems";
+        AuditAction: "create" | "advance" | "cancel" | "pause" | "resume" | "reschedule" | "update_batch" | "approve" | "retry" | "skip_step" | "mark_done" | "check" | "add_members" | "remove_member" | "correct_member" | "confirm_removals" | "move_members" | "discard_removals" | "confirm_additions" | "publish" | "deactivate" | "enable_automation" | "disable_automation" | "replay" | "discard" | "add_notification" | "remove_notification" | "test_notification" | "read_members" | "read_steps" | "read_report" | "read_removals" | "read_additions" | "preview_query" | "read_message" | "read_problems";
         /** @enum {string} */
         UnprocessableStatus: "open" | "replayed" | "discarded";
         Health: {
@@ -1482,7 +1482,7 @@ export interface components {
             againstVersion: number;
             /** @description Why the versions could not be compared; absent if they were. */
             problem?: string;
-            runbook: components["schemas"]["Change"][];
+            runbookChanges: components["schemas"]["Change"][];
             /** @description The number of batches of the runbook that have not ended. */
             batchCount: number;
             /** @description The forecast for the first 100 of them, by number. */
@@ -1640,7 +1640,7 @@ export interface components {
             /** Format: date-time */
             endedAt: string;
             /** @description Rows that were read. */
-            rows: number;
+            rowCount: number;
             /** @description People who became members. */
             added: number;
             /** @description Members who were removed. */
@@ -1650,7 +1650,7 @@ export interface components {
             /** @description Removals and additions that wait for an administrator. */
             held: number;
             /** @description Rows that were not used. */
-            problems: number;
+            problemCount: number;
             error?: string;
         };
         Summary: {
@@ -1670,7 +1670,7 @@ export interface components {
         /** @description Something that waits for a person, without names of members. */
         Attention: {
             /** @enum {string} */
-            event: "gate-waiting" | "removals-held" | "additions-held" | "failures" | "worker-silent" | "source-failing" | "message-unprocessable";
+            event: "gate_waiting" | "removals_held" | "additions_held" | "failures" | "worker_silent" | "source_failing" | "message_unprocessable";
             subject: string;
             text: string;
             batchId?: number;
@@ -1726,8 +1726,8 @@ export interface components {
             members: number;
             approvalRequired?: boolean;
             approved?: components["schemas"]["Attribution"];
-            /** @description The batch is paused. */
-            paused?: boolean;
+            /** @description Who paused the batch. */
+            paused?: components["schemas"]["Attribution"];
             /** @description Why it waits although it is due. */
             reason?: string;
         };
@@ -1737,7 +1737,7 @@ export interface components {
              * @description The action that its audit records have.
              * @enum {string}
              */
-            name: "advance" | "pause" | "resume" | "cancel" | "reschedule" | "update-batch" | "approve" | "retry" | "skip-step" | "mark-done" | "check" | "add-members" | "remove-member" | "correct-member" | "confirm-removals" | "move-members" | "discard-removals";
+            name: "advance" | "pause" | "resume" | "cancel" | "reschedule" | "update_batch" | "approve" | "retry" | "skip_step" | "mark_done" | "check" | "add_members" | "remove_member" | "correct_member" | "confirm_removals" | "move_members" | "discard_removals";
             allowed: boolean;
             /** @description Why it is not allowed, by the state or by the role of the caller: the answer to the request says the same. */
             reason?: string;
@@ -1849,7 +1849,7 @@ export interface components {
             batchFailedCount?: number;
             memberId: number;
             memberKey: string;
-            display?: string;
+            memberDisplay?: string;
             status: components["schemas"]["MemberStatus"];
             /** @description The phase that the member is in or failed in. */
             phase?: string;
@@ -1959,9 +1959,9 @@ export interface components {
             batchId: number;
             dryRun: boolean;
             /** @description The number of members. */
-            changed: number;
+            changedCount: number;
             /** @description The number of members who have these values. */
-            unchanged: number;
+            unchangedCount: number;
             /** @description The number of columns of all members. */
             changeCount: number;
             /** @description The first 1000 of them. */
@@ -2141,13 +2141,13 @@ export interface components {
         ActionPreview: {
             batchId: number;
             /** @enum {string} */
-            action: "advance" | "approve" | "pause" | "resume" | "cancel" | "reschedule" | "retry" | "skip-step" | "mark-done" | "remove-member" | "confirm-removals" | "move-members" | "discard-removals";
+            action: "advance" | "approve" | "pause" | "resume" | "cancel" | "reschedule" | "retry" | "skip_step" | "mark_done" | "remove_member" | "confirm_removals" | "move_members" | "discard_removals";
             /** @description The members that the action concerns. */
             members: number;
             /** @description The jobs that it starts or stops, at most, without polls and retries. */
             jobs: number;
             /** @description The jobs of the batch that are at workers or in their queues now. */
-            inFlight: number;
+            jobsInFlight: number;
             phases: components["schemas"]["PhasePreview"][];
             duration?: components["schemas"]["PhaseDuration"];
             /** @description How the action is undone. */
@@ -2637,7 +2637,7 @@ export interface components {
         RepairResult: {
             batchId: number;
             /** @enum {string} */
-            action: "retry" | "skip-step" | "mark-done" | "remove-member";
+            action: "retry" | "skip_step" | "mark_done" | "remove_member";
             /** @description The id of the task that carries out the request. A dry run has none. */
             task?: string;
             selection: components["schemas"]["Selection"];
@@ -2649,7 +2649,7 @@ export interface components {
             id: string;
             batchId: number;
             /** @enum {string} */
-            action: "retry" | "skip-step" | "mark-done" | "remove-member";
+            action: "retry" | "skip_step" | "mark_done" | "remove_member";
             /**
              * @description It is cancelled if the batch was cancelled before the last member.
              * @enum {string}
@@ -2875,7 +2875,7 @@ export interface components {
             bodyTruncated?: boolean;
         };
         /** @enum {string} */
-        NotificationEvent: "gate-waiting" | "removals-held" | "additions-held" | "failures" | "batch-ended" | "worker-silent" | "source-failing" | "message-unprocessable";
+        NotificationEvent: "gate_waiting" | "removals_held" | "additions_held" | "failures" | "batch_ended" | "worker_silent" | "source_failing" | "message_unprocessable";
         /** @description A webhook needs urlSetting and keySetting, teams urlSetting, mail workerId. */
         NotificationTarget: {
             /** @enum {string} */
@@ -2947,7 +2947,7 @@ export interface components {
              * @enum {string}
              */
             status: "pending" | "sent" | "failed" | "dropped";
-            attempts: number;
+            attemptCount: number;
             /** Format: date-time */
             createdAt: string;
             /** Format: date-time */

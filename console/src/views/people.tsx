@@ -24,7 +24,7 @@ export function People({ place }: { place: Place }) {
             <tbody>
               {pages.items.map((m) => (
                 <tr key={`${m.batchId}/${m.memberId}`}>
-                  <td><a href={href("waves", m.batchId, "people", m.memberId)}>{m.display ?? m.memberKey}</a>{m.display && <span class="sub">{m.memberKey}</span>}</td>
+                  <td><a href={href("waves", m.batchId, "people", m.memberId)}>{m.memberDisplay ?? m.memberKey}</a>{m.memberDisplay && <span class="sub">{m.memberKey}</span>}</td>
                   <td>{m.matched ? <>{m.matched.column}<span class="sub">{m.matched.value}</span></> : <span class="quiet">Key or name</span>}</td>
                   <td><a href={href("waves", m.batchId)}>{m.batchName ?? `Wave ${m.batchId}`}</a><span class="sub">{m.runbook}</span></td>
                   <td>{m.phase}{m.step && <span class="sub">{m.step}</span>}</td>

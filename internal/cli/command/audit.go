@@ -105,7 +105,7 @@ Actions that begin with read- are one record for all that one caller reads of on
 within 15 minutes.`,
 		Example: `  matoolkit batch audit 42
   matoolkit batch audit 42 --action advance --output json
-  matoolkit batch audit 42 --action read-members --from 2026-01-02`,
+  matoolkit batch audit 42 --action read_members --from 2026-01-02`,
 	}, func(of string) (listAudit, error) {
 		return func(ctx context.Context, client *apiclient.Client, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 			id, err := findBatch(ctx, client, of)
