@@ -28,6 +28,10 @@ type metafile struct {
 	Outputs map[string]struct {
 		EntryPoint string `json:"entryPoint"`
 		CSSBundle  string `json:"cssBundle"`
+		Imports    []struct {
+			Path string `json:"path"`
+			Kind string `json:"kind"`
+		} `json:"imports"`
 	} `json:"outputs"`
 }
 
@@ -82,18 +86,34 @@ func packageFiles(m metafile, packages string) []string {
 	return files
 }
 
-// page is index.html with the hashed names of the entry point and its style.
+// page is index.html with the hashed names of the entry point, of what it imports, and of its style.
 func page(root string, m metafile) ([]byte, error) {
 	source, err := os.ReadFile(filepath.Join(root, "src", "index.html"))
 	if err != nil {
 		return nil, err
 	}
 	for name, output := range m.Outputs {
-		if output.EntryPoint != "" && output.CSSBundle != "" {
-			return []byte(strings.NewReplacer("{{script}}", name, "{{style}}", output.CSSBundle).Replace(string(source))), nil
+		if output.EntryPoint == "src/main.tsx" {
+			return []byte(strings.NewReplacer("{{script}}", name, "{{style}}", output.CSSBundle, "{{preload}}", preload(m, name)).Replace(string(source))), nil
 		}
 	}
-	return nil, errors.New("the bundle has no entry point with a style")
+	return nil, errors.New("the bundle has no entry point")
+}
+
+// preload are the links by which a browser fetches what a script imports together with the script.
+func preload(m metafile, script string) string {
+	var links strings.Builder
+	seen := map[string]bool{script: true}
+	for next := []string{script}; len(next) > 0; next = next[1:] {
+		for _, i := range m.Outputs[next[0]].Imports {
+			if i.Kind == "import-statement" && !seen[i.Path] {
+				seen[i.Path] = true
+				next = append(next, i.Path)
+				fmt.Fprintf(&links, "<link rel=\"modulepreload\" href=\"/api/console/%s\">\n", i.Path)
+			}
+		}
+	}
+	return links.String()
 }
 
 // licences is the text of the licences of all packages in the bundle.

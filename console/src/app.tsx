@@ -1,75 +1,101 @@
-import { createContext } from "preact";
-import { useContext, useEffect, useRef, useState } from "preact/hooks";
-import type { Api, Schema } from "./api/client";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Api } from "./api/client";
 import { data } from "./api/client";
+import { lazy } from "./lazy";
 import { useConnection, useLive } from "./live";
 import { go, href, usePlace, type Place } from "./router";
 import type { Session } from "./session";
-import { explain } from "./ui/failure";
+import { SharedContext, useShared } from "./shared";
+import { Dialog } from "./ui/dialog";
+import { ErrorBanner } from "./ui/failure";
+import { CheckField, SelectField } from "./ui/fields";
 import { Glyph } from "./ui/glyph";
+import { keysOn, switchKeys, useKeys } from "./ui/keys";
 import { inUTC, seconds, time, zoneName } from "./ui/text";
 import { Toasts } from "./ui/toast";
+import { UpdateNotice } from "./update";
+import { Now } from "./views/now";
 import { People } from "./views/people";
 import { Person } from "./views/person";
 import { Wave } from "./views/wave";
 import { Waves } from "./views/waves";
 
-interface Shared {
-  api: Api;
-  session: Session;
-  me?: Schema<"Me">;
-}
+// Views that are fetched when they are opened first.
+const Runbooks = lazy(() => import("./views/runbooks").then((m) => m.Runbooks));
+const Sources = lazy(() => import("./views/sources").then((m) => m.Sources));
+const Workers = lazy(() => import("./views/workers").then((m) => m.Workers));
+const Activity = lazy(() => import("./views/activity").then((m) => m.Activity));
+const Notifications = lazy(() => import("./views/notifications").then((m) => m.Notifications));
 
-const SharedContext = createContext<Shared | null>(null);
-
-/** What every view needs: the API and the signed-in user. */
-export function useShared(): Shared {
-  return useContext(SharedContext)!;
-}
-
-export function App({ api, session }: { api: Api; session: Session }) {
-  const place = usePlace();
-  const me = useLive(() => data(api.GET("/me")), [], 600_000);
-  return (
-    <SharedContext.Provider value={{ api, session, me: me.data }}>
-      <a class="skip-link" href="#content">Skip to the content</a>
-      <Top place={place} />
-      <main id="content" tabIndex={-1}>
-        <ConnectionNotice />
-        <View place={place} />
-      </main>
-      <Toasts />
-    </SharedContext.Provider>
-  );
-}
-
+/** The view of an address: its first segment names the view, the further ones what it shows. */
 function View({ place }: { place: Place }) {
   const [view, id, part, member] = place.path;
   switch (view) {
     case "now":
+      return <Now place={place} />;
     case "waves":
       if (id === undefined) return <Waves place={place} />;
       if (part === "people" && member !== undefined) return <Person key={`${id}/${member}`} batch={Number(id)} member={Number(member)} place={place} />;
       return <Wave key={id} id={Number(id)} place={place} />;
     case "people":
       return <People place={place} />;
+    case "runbooks":
+      return <Runbooks place={place} />;
+    case "sources":
+      return <Sources place={place} />;
+    case "workers":
+      return <Workers place={place} />;
+    case "activity":
+      return <Activity place={place} />;
+    case "notifications":
+      return <Notifications place={place} />;
   }
   return (
     <div class="empty">
       <h1>There is no view at this address</h1>
-      <a href={href("waves")}>Show the waves</a>
+      <a href={href("now")}>Show what happens now</a>
     </div>
   );
 }
 
-const views = [["waves", "Waves"], ["people", "People"]] as const;
+// The views of the header, with the key that follows g.
+const views = [
+  ["now", "Now", "n"], ["waves", "Waves", "w"], ["people", "People", "p"], ["runbooks", "Runbooks", "r"], ["sources", "Sources", "s"],
+  ["workers", "Workers", "k"], ["activity", "Activity", "a"], ["notifications", "Notifications", "o"],
+] as const;
+
+export function App({ api, session }: { api: Api; session: Session }) {
+  const place = usePlace();
+  const me = useLive(() => data(api.GET("/me")), [], 600_000);
+  const summary = useLive(() => data(api.GET("/summary")), [place.path[0] === "now"], place.path[0] === "now" ? 1500 : 10_000);
+  return (
+    <SharedContext.Provider value={{ api, session, me: me.data, summary }}>
+      <a class="skip-link" href="#content">Skip to the content</a>
+      <Top place={place} />
+      <main id="content" tabIndex={-1}>
+        <ConnectionNotice />
+        <UpdateNotice />
+        <View place={place} />
+      </main>
+      <Toasts />
+      <Shortcuts />
+    </SharedContext.Provider>
+  );
+}
 
 function Top({ place }: { place: Place }) {
-  const { session, me } = useShared();
+  const { session, me, summary } = useShared();
+  const attention = summary.data?.attention ?? [];
+  const counts: Partial<Record<string, number>> = {
+    now: attention.length,
+    sources: attention.filter((a) => ["source_failing", "removals_held", "additions_held"].includes(a.event)).length,
+    workers: attention.filter((a) => a.event === "worker_silent").length,
+    activity: attention.filter((a) => a.event === "message_unprocessable").length,
+  };
   return (
     <header class="top">
       <div class="brand-row">
-        <a class="brand" href={href("waves")}>
+        <a class="brand" href={href("now")}>
           <svg viewBox="0 0 18 18" aria-hidden="true"><rect width="18" height="18" rx="4" fill="currentColor" /><path d="M4 9h10M10.5 6L14 9l-3.5 3" stroke="var(--sunken)" stroke-width="1.8" fill="none" /><circle cx="5" cy="9" r="2" fill="var(--sunken)" /></svg>
           matoolkit
         </a>
@@ -78,7 +104,11 @@ function Top({ place }: { place: Place }) {
         <Menu name={me?.name ?? session.userName} roles={me?.roles ?? []} session={session} />
       </div>
       <nav aria-label="Views">
-        {views.map(([view, title]) => <a href={href(view)} aria-current={place.path[0] === view ? "page" : undefined}>{title}</a>)}
+        {views.map(([view, title]) => (
+          <a key={view} href={href(view)} aria-current={place.path[0] === view ? "page" : undefined}>
+            {title}{counts[view] ? <span class={`count ${view === "now" ? "" : "warn"}`}>{counts[view]}</span> : null}
+          </a>
+        ))}
       </nav>
     </header>
   );
@@ -86,19 +116,11 @@ function Top({ place }: { place: Place }) {
 
 function Search({ place }: { place: Place }) {
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => {
-    const key = (e: KeyboardEvent) => {
-      if (e.key !== "/" || e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|TEXTAREA|SELECT)$/.test((e.target as Element).tagName)) return;
-      e.preventDefault();
-      input.current!.focus();
-    };
-    document.addEventListener("keydown", key);
-    return () => document.removeEventListener("keydown", key);
-  }, []);
+  useKeys({ "/": () => input.current!.focus() });
   return (
     <form class="search" role="search" onSubmit={(e) => { e.preventDefault(); go(href("people", { q: input.current!.value.trim() })); }}>
       <Glyph sign="search" />
-      <input ref={input} type="search" aria-label="Search people in all waves" placeholder="Search people"
+      <input ref={input} type="search" aria-label="Search people in all waves" placeholder="Search people in all waves"
         defaultValue={place.path[0] === "people" ? place.query.get("q") ?? "" : ""} />
       <kbd aria-hidden="true">/</kbd>
     </form>
@@ -122,40 +144,53 @@ function LiveMark() {
 
 function ConnectionNotice() {
   const { error } = useConnection();
-  const { session } = useShared();
-  if (!error) return null;
-  const { text, action } = explain(error);
-  return (
-    <p class="notice fail" role="alert">
-      {text}
-      {action === "sign-in" && <button class="button small" onClick={() => session.signIn()}>Sign in</button>}
-    </p>
-  );
+  return error ? <ErrorBanner error={error} /> : null;
 }
 
 function Menu({ name, roles, session }: { name: string; roles: readonly string[]; session: Session }) {
   const [open, set] = useState(false);
+  const [, changed] = useState(0);
+  const root = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const outside = (e: Event) => { if (!root.current!.contains(e.target as Node)) set(false); };
+    document.addEventListener("click", outside);
+    return () => document.removeEventListener("click", outside);
+  }, []);
   const initials = name.split(/[\s.@]+/).slice(0, 2).map((w) => w[0]?.toUpperCase()).join("");
   const theme = (value: string) => {
     value ? localStorage.setItem("theme", value) : localStorage.removeItem("theme");
     applyTheme();
+    changed((n) => n + 1);
   };
   return (
-    <div class="menu" onKeyDown={(e) => e.key === "Escape" && set(false)}>
-      <button aria-haspopup="true" aria-expanded={open} aria-label={`Account of ${name}`} onClick={() => set(!open)}>{initials}</button>
+    <div class="menu" ref={root} onKeyDown={(e) => e.key === "Escape" && set(false)}>
+      <button aria-expanded={open} aria-label={`Account of ${name}`} onClick={() => set(!open)}>{initials}</button>
       {open && (
         <div>
-          <div><b>{name}</b><span class="sub">{roles.length ? roles.join(", ") : "No app role: read only"}</span></div>
-          <label class="field">Colours
-            <select value={localStorage.getItem("theme") ?? ""} onChange={(e) => theme(e.currentTarget.value)}>
-              <option value="">As the system has them</option><option value="light">Light</option><option value="dark">Dark</option>
-            </select>
-          </label>
+          <div><b>{name}</b><span class="sub">{roles.length ? roles.join(", ") : "No app role: you may read"}</span></div>
+          <SelectField label="Colours" value={localStorage.getItem("theme") ?? ""} onValue={theme} options={[["", "As the system has them"], ["light", "Light"], ["dark", "Dark"]]} />
+          <CheckField label="Single-key shortcuts" checked={keysOn()} onValue={(on) => { switchKeys(on); changed((n) => n + 1); }} />
           <a href="/api/console/licences.txt" target="_blank" rel="noreferrer">Licences</a>
           <button class="button" onClick={() => session.signOut()}>Sign out</button>
         </div>
       )}
     </div>
+  );
+}
+
+/** The keys that work everywhere, and their list. */
+function Shortcuts() {
+  const [open, set] = useState(false);
+  useKeys({ ...Object.fromEntries(views.map(([view, , key]) => [`g ${key}`, () => go(href(view))])), "?": () => set(true) });
+  if (!open) return null;
+  return (
+    <Dialog title="Keyboard shortcuts" onClose={() => set(false)}>
+      <dl class="keys">
+        {[["/", "Search people in all waves"], ...views.map(([, title, key]) => [`g ${key}`, title]), ["j k", "Next and previous row"], ["Enter", "Open the row"], ["x", "Select the row"], ["a", "Advance the wave"], ["Esc", "Close"], ["?", "This list"]]
+          .map(([keys, what]) => <div key={keys}><dt>{keys!.split(" ").map((k) => <kbd key={k}>{k}</kbd>)}</dt><dd>{what}</dd></div>)}
+      </dl>
+      <div class="buttons"><button class="button" onClick={() => set(false)}>Close</button></div>
+    </Dialog>
   );
 }
 

@@ -1,6 +1,5 @@
-// Data that keeps up with the API: asked for again every second while the page is visible, with the ETag of
-// the last answer, so that an unchanged answer costs no body. When the API cannot be reached, the last data
-// stays, with its time.
+// Data that keeps up with the API: asked for again every second while the page is visible. When the API cannot
+// be reached, the last data stays, with its time.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError } from "./api/client";
 import { SignInNeeded } from "./session";
@@ -21,10 +20,13 @@ const listeners = new Set<Listener>();
 /** The state of the connection, for the header. */
 export const connection: { at?: Date; error?: Error } = {};
 
+/** Notes whether the API has answered. An answer that refuses one request leaves the connection as it is. */
 function report(error?: Error) {
+  if (error instanceof ApiError && error.status < 500 && error.status !== 401 && error.status !== 429) error = undefined;
+  const changed = connection.error !== error;
   connection.error = error;
   if (!error) connection.at = new Date();
-  for (const listener of listeners) listener();
+  if (changed) for (const listener of listeners) listener();
 }
 
 export function useConnection() {
@@ -37,51 +39,86 @@ export function useConnection() {
   return connection;
 }
 
-export function useLive<T>(read: (signal: AbortSignal) => Promise<T>, depends: unknown[], every = interval): Live<T> {
-  const [state, set] = useState<{ data?: T; error?: Error }>({});
+// Requests that wait for a better connection are made at once after a sign-in or a click on "Try again".
+const waiting = new Set<() => void>();
+export function askAgain() {
+  for (const ask of waiting) ask();
+}
+
+/**
+ * Calls ask now and then every so often while the page is visible; after errors more rarely. It ends when the
+ * API says that it will not answer: with no right to read, or nothing there.
+ */
+export function useRepeated(ask: (signal: AbortSignal) => Promise<void>, onError: (error: Error) => void, depends: unknown[], every = interval): () => void {
   const again = useRef<() => void>(() => {});
   useEffect(() => {
     const abort = new AbortController();
     let timer = 0;
     let failures = 0;
-    let text = "";
-    set({});
-    const ask = async () => {
+    let asking = false;
+    let asked = false; // again, while an answer was awaited
+    const turn = async () => {
+      if (asking) {
+        asked = true;
+        return;
+      }
+      asking = true;
       clearTimeout(timer);
       let wait = every;
       try {
-        const data = await read(abort.signal);
+        await ask(abort.signal);
         if (abort.signal.aborted) return;
         report();
-        // Equal data is no news: nothing is drawn anew.
-        const now = JSON.stringify(data);
-        if (now !== text || failures > 0) set({ data });
-        text = now;
         failures = 0;
       } catch (e) {
         if (abort.signal.aborted) return;
         const error = e as Error;
         report(error);
-        set((old) => ({ ...old, error }));
-        if (error instanceof SignInNeeded || (error instanceof ApiError && [401, 403, 404].includes(error.status))) return;
+        onError(error);
         failures++;
         wait = Math.min(every * 2 ** Math.min(failures, 5), Math.max(slowest, every));
         if (error instanceof ApiError) wait = Math.max(wait, error.retryAfter * 1000);
+        if (error instanceof SignInNeeded || (error instanceof ApiError && [400, 401, 403, 404].includes(error.status))) return;
+      } finally {
+        asking = false;
       }
-      timer = window.setTimeout(ask, wait);
+      if (asked) wait = 0;
+      asked = false;
+      if (document.visibilityState === "visible") timer = window.setTimeout(turn, wait);
     };
     const seen = () => {
-      if (document.visibilityState === "visible") void ask();
-      else clearTimeout(timer);
+      if (document.visibilityState === "visible") void turn();
     };
-    again.current = () => void ask();
+    again.current = () => void turn();
+    waiting.add(turn);
     document.addEventListener("visibilitychange", seen);
-    void ask();
+    void turn();
     return () => {
       abort.abort();
       clearTimeout(timer);
+      waiting.delete(turn);
       document.removeEventListener("visibilitychange", seen);
     };
   }, depends);
-  return { ...state, reload: () => again.current() };
+  return () => again.current();
+}
+
+/** One answer of the API, kept up to date. */
+export function useLive<T>(read: (signal: AbortSignal) => Promise<T>, depends: unknown[], every?: number): Live<T> {
+  const [state, set] = useState<{ of?: unknown[]; data?: T; error?: Error }>({});
+  const text = useRef("");
+  const reload = useRepeated(
+    async (signal) => {
+      const data = await read(signal);
+      if (signal.aborted) return;
+      // Equal data is no news: nothing is drawn anew.
+      const now = JSON.stringify(data);
+      set((old) => (now === text.current && old.of === depends && !old.error ? old : { of: depends, data }));
+      text.current = now;
+    },
+    (error) => set((old) => ({ of: depends, data: old.of === depends ? old.data : undefined, error })),
+    depends, every);
+  // The data of another object is not shown under this one's name.
+  const own = state.of?.every((d, n) => d === depends[n]);
+  return own ? { data: state.data, error: state.error, reload } : { reload };
 }

@@ -3,10 +3,12 @@ import { render } from "preact";
 import { createApi } from "./api/client";
 import { startSession, type ConsoleConfig } from "./session";
 import { App, applyTheme } from "./app";
+import { listenForPairs } from "./ui/keys";
 import { Failure } from "./ui/failure";
 import "./style/index.css";
 
 applyTheme();
+listenForPairs();
 
 async function start(root: HTMLElement) {
   const answer = await fetch("/api/console/config.json");

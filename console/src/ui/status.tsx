@@ -50,6 +50,13 @@ export const batchLooks: Record<string, Look> = {
   cancelled: look("skip", "skip", "Cancelled"),
 };
 
+export const workerLooks: Record<string, Look> = {
+  alive: look("done", "done", "Alive"),
+  scaled_to_zero: look("wait", "due", "Scaled to zero"),
+  silent: look("warn", "silent", "Silent"),
+  gone: look("warn", "silent", "Gone"),
+};
+
 export function Status({ look, grounded, text }: { look: Look; grounded?: boolean; text?: string }) {
   return (
     <span class={`status k-${look.kind} ${grounded ? "grounded" : ""}`}>

@@ -39,3 +39,6 @@ export function value(v: unknown): string {
   if (v === null || v === undefined) return "";
   return typeof v === "string" ? v : JSON.stringify(v);
 }
+
+/** A count with its noun: 1 job, 12 jobs. */
+export const plural = (n: number, one: string, many = `${one}s`) => `${n.toLocaleString()} ${n === 1 ? one : many}`;

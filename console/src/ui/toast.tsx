@@ -1,8 +1,10 @@
 import { useEffect, useState } from "preact/hooks";
+import { explain } from "./failure";
 
 interface Toast {
   id: number;
   text: string;
+  error?: boolean;
   undo?: () => void;
 }
 
@@ -14,12 +16,18 @@ export function toast(text: string, undo?: () => void) {
   for (const show of shown) show({ id: ++last, text, undo });
 }
 
+/** Tells why something failed that has no other place. It stays until it is closed. */
+export function toastError(error: unknown) {
+  for (const show of shown) show({ id: ++last, text: explain(error).text, error: true });
+}
+
 export function Toasts() {
   const [list, set] = useState<Toast[]>([]);
+  const close = (t: Toast) => set((old) => old.filter((o) => o.id !== t.id));
   useEffect(() => {
     const show = (t: Toast) => {
       set((old) => [...old, t]);
-      setTimeout(() => set((old) => old.filter((o) => o.id !== t.id)), 10_000);
+      if (!t.error) setTimeout(() => close(t), 10_000);
     };
     shown.add(show);
     return () => void shown.delete(show);
@@ -28,8 +36,9 @@ export function Toasts() {
     <div class="toasts" role="status">
       {list.map((t) => (
         <div class="toast" key={t.id}>
-          {t.text}
-          {t.undo && <button onClick={() => { t.undo!(); set((old) => old.filter((o) => o !== t)); }}>Undo</button>}
+          <span>{t.text}</span>
+          {t.undo && <button onClick={() => { t.undo!(); close(t); }}>Undo</button>}
+          {t.error && <button onClick={() => close(t)}>Close</button>}
         </div>
       ))}
     </div>

@@ -1,7 +1,7 @@
-import { useShared } from "../app";
 import { data, type Schema } from "../api/client";
 import { useLive } from "../live";
 import { href, type Place } from "../router";
+import { useShared } from "../shared";
 import { Failure } from "../ui/failure";
 import { Glyph } from "../ui/glyph";
 import { memberLooks, Status, stepLooks } from "../ui/status";

@@ -1,14 +1,18 @@
-import { useShared } from "../app";
 import { data, type Schema } from "../api/client";
 import { useLive } from "../live";
-import { go, href, setQuery, type Place } from "../router";
+import { href, type Place } from "../router";
 import { Bar, Legend } from "../ui/bar";
+import { useShared } from "../shared";
 import { Failure } from "../ui/failure";
 import { Glyph } from "../ui/glyph";
 import { memberLooks, phaseLooks, Status } from "../ui/status";
-import { dayAndTime, duration, inUTC, people, seconds, when } from "../ui/text";
+import { dayAndTime, duration, inUTC, people, when } from "../ui/text";
 import { currentPhase, phaseCounts } from "./counts";
-import { usePages } from "./pages";
+import { FilterTabs, FilterText } from "../ui/fields";
+import { List } from "../ui/list";
+import { Section } from "../ui/page";
+import { usePages } from "../ui/pages";
+import { Time } from "../ui/time";
 import { WaitingReason } from "./waiting";
 import { BatchStatus } from "./waves";
 
@@ -106,35 +110,18 @@ function Members({ batch, place }: { batch: Schema<"Batch">; place: Place }) {
   const status = tabs.find(([name]) => name === place.query.get("people"))?.[0] || undefined;
   const search = place.query.get("q") || undefined;
   const pages = usePages(
-    (continuationToken) => data(api.GET("/batches/{id}/members", { params: { path: { id: batch.id }, query: { status: status as Schema<"MemberStatus">, search, limit: 50, continuationToken } } })),
-    [batch.id, status, search],
-  );
+    (continuationToken) => data(api.GET("/batches/{id}/members", { params: { path: { id: batch.id }, query: { status: status as Schema<"MemberStatus">, search, limit: 100, continuationToken } } })),
+    (m) => m.id, [batch.id, status, search]);
   return (
-    <section class="block" aria-labelledby="people">
-      <header>
-        <h2 id="people">People <span class="count">{(batch.memberCount - (batch.removedCount ?? 0)).toLocaleString()}</span></h2>
-        <div class="end"><input type="search" aria-label="Search people of this wave" placeholder="Any column" value={search ?? ""} onInput={(e) => setQuery({ q: e.currentTarget.value })} /></div>
-      </header>
-      <div class="tabs" role="group" aria-label="Status">
-        {tabs.map(([name, title]) => <button aria-pressed={(status ?? "") === name} onClick={() => setQuery({ people: name })}>{title}</button>)}
-      </div>
-      <div class="grid-scroll">
-        <table>
-          <thead><tr><th>Person</th><th>Phase</th><th>Status</th><th class="number">Added</th></tr></thead>
-          <tbody>
-            {pages.items.map((m) => (
-              <tr key={m.id} onClick={() => go(href("waves", batch.id, "people", m.id))}>
-                <td><a href={href("waves", batch.id, "people", m.id)}>{m.display ?? m.memberKey}</a>{m.display && <span class="sub">{m.memberKey}</span>}</td>
-                <td>{m.failedPhase ?? m.phase}{m.failedStep && <span class="sub">{m.failedStep}</span>}</td>
-                <td><Status look={memberLooks[m.status]} />{m.error && <span class="sub">{m.error}</span>}</td>
-                <td class="number">{seconds(m.addedAt)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-      {pages.data && pages.items.length === 0 && <p class="empty">{status || search ? "No person fits this filter." : "The wave has no people."}</p>}
-      {pages.more && <button class="button" onClick={pages.more}>Show more</button>}
-    </section>
+    <Section id="people" title="People" count={batch.memberCount - (batch.removedCount ?? 0)} end={<FilterText label="Key begins with" name="q" value={search ?? ""} />}>
+      <FilterTabs label="Status" name="people" value={status ?? ""} options={tabs} />
+      <List label="People" pages={pages} keyOf={(m) => m.id} open={(m) => href("waves", batch.id, "people", m.id)} empty={status || search ? "No person fits this filter." : "The wave has no people."}
+        columns={[
+          { title: "Person", cell: (m) => <><a href={href("waves", batch.id, "people", m.id)}>{m.display ?? m.memberKey}</a>{m.display && <span class="sub">{m.memberKey}</span>}</> },
+          { title: "Phase", wide: true, cell: (m) => <>{m.failedPhase ?? m.phase}<span class="sub">{m.failedStep}</span></> },
+          { title: "Status", cell: (m) => <><Status look={memberLooks[m.status]} /><span class="sub">{m.error}</span></> },
+          { title: "Added", number: true, wide: true, width: "100px", cell: (m) => <Time at={m.addedAt} /> },
+        ]} />
+    </Section>
   );
 }

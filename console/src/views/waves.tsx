@@ -1,16 +1,18 @@
-import { useShared } from "../app";
 import { data, type Schema } from "../api/client";
 import { href, setQuery, type Place } from "../router";
+import { useShared } from "../shared";
+import { FilterTabs, FilterText } from "../ui/fields";
+import { List } from "../ui/list";
+import { Head } from "../ui/page";
+import { usePages } from "../ui/pages";
 import { batchLooks, Status } from "../ui/status";
-import { dayAndTime, inUTC } from "../ui/text";
-import { usePages } from "./pages";
+import { Time } from "../ui/time";
+import { inUTC } from "../ui/text";
 import { WaitingReason } from "./waiting";
 
 const shows: [string, string, Schema<"BatchStatus"> | undefined][] = [
   ["", "All", undefined], ["active", "Active", "active"], ["detected", "Not started", "detected"], ["failed", "Failed", "failed"], ["completed", "Completed", "completed"], ["cancelled", "Cancelled", "cancelled"],
 ];
-
-const sorts: Schema<"BatchSort">[] = ["-id", "id", "batchStartTime", "-batchStartTime", "runbook", "-runbook", "memberCount", "-memberCount"];
 
 /** All batches, with filters in the address. */
 export function Waves({ place }: { place: Place }) {
@@ -18,58 +20,31 @@ export function Waves({ place }: { place: Place }) {
   const { query } = place;
   const show = query.get("show") ?? "";
   const status = shows.find(([name]) => name === show)?.[2];
-  const sort = sorts.find((s) => s === query.get("sort")) ?? "-id";
+  const sort = (query.get("sort") ?? "-id") as Schema<"BatchSort">;
   const [search, runbook, owner] = ["q", "runbook", "owner"].map((name) => query.get(name) || undefined);
   const filter = { status, sort, search, runbook, owner };
-  const pages = usePages(
-    (continuationToken) => data(api.GET("/batches", { params: { query: { ...filter, limit: 50, continuationToken } } })),
-    [JSON.stringify(filter)],
-  );
-  const header = (name: string, title: string, number = false) => {
-    const order = sort === name ? "ascending" : sort === `-${name}` ? "descending" : undefined;
-    return (
-      <th class={number ? "number" : ""} aria-sort={order}>
-        <button class="sort" onClick={() => setQuery({ sort: order === "ascending" ? `-${name}` : name })}>{title}{order && (order === "ascending" ? " ↑" : " ↓")}</button>
-      </th>
-    );
-  };
+  const pages = usePages((continuationToken) => data(api.GET("/batches", { params: { query: { ...filter, limit: 50, continuationToken } } })), (b) => b.id, [JSON.stringify(filter)]);
+  const filtered = status || search || runbook || owner;
   return (
     <>
-      <div class="head"><h1>Waves</h1></div>
+      <Head title="Waves" sub="A wave is a batch of people who move together. The address of this page keeps what you filter." />
       <div class="filters">
-        <div class="tabs" role="group" aria-label="Status">
-          {shows.map(([name, title]) => <button aria-pressed={show === name} onClick={() => setQuery({ show: name })}>{title}</button>)}
-        </div>
-        <input type="search" aria-label="Search name, runbook and owner" placeholder="Name, runbook or owner" value={search ?? ""} onInput={(e) => setQuery({ q: e.currentTarget.value })} />
+        <FilterTabs label="Status" name="show" value={show} options={shows.map(([name, title]) => [name, title])} />
+        <FilterText label="Runbook begins with" name="q" value={search ?? ""} />
         {(runbook || owner) && <button class="button small" onClick={() => setQuery({ runbook: undefined, owner: undefined })}>{runbook ? `Runbook ${runbook}` : `Owner ${owner}`} ×</button>}
       </div>
-      {pages.data && pages.items.length === 0 && (
-        <p class="empty">{search || status || runbook || owner ? "No wave fits this filter." : "There is no wave yet. A wave is a batch of people: create one with matoolkit batch create, or let a data source list them."}</p>
-      )}
-      {pages.items.length > 0 && (
-        <div class="grid-scroll">
-          <table>
-            <thead><tr>{header("id", "Wave")}{header("runbook", "Runbook")}{header("batchStartTime", "Start")}<th>Status</th>{header("memberCount", "People", true)}<th class="number">Failed</th><th>Owner</th></tr></thead>
-            <tbody>{pages.items.map((b) => <Row key={b.id} batch={b} />)}</tbody>
-          </table>
-        </div>
-      )}
-      {pages.more && <button class="button" onClick={pages.more}>Show more</button>}
+      <List label="Waves" pages={pages} keyOf={(b) => b.id} open={(b) => href("waves", b.id)} sort={sort}
+        empty={filtered ? "No wave fits this filter." : "There is no wave yet. A wave is a batch of people: create one with matoolkit batch create, or let a data source list them."}
+        columns={[
+          { title: "Wave", sort: "id", cell: (b) => <><a href={href("waves", b.id)}><b>{b.name || `Wave ${b.id}`}</b></a><span class="sub">{b.name ? `Number ${b.id}` : ""}</span></> },
+          { title: "Runbook", sort: "runbook", wide: true, cell: (b) => <>{b.runbook}<span class="sub">version {b.runbookVersion}</span></> },
+          { title: "Start", sort: "batchStartTime", wide: true, width: "150px", cell: (b) => (b.batchStartTime ? <><Time at={b.batchStartTime} full /><span class="sub">{inUTC(b.batchStartTime)}</span></> : <span class="quiet">when advanced</span>) },
+          { title: "Status", cell: (b) => <><BatchStatus batch={b} /><span class="sub">{b.waitingReason && <WaitingReason reason={b.waitingReason} />}</span></> },
+          { title: "People", sort: "memberCount", number: true, wide: true, width: "80px", cell: (b) => (b.memberCount - (b.removedCount ?? 0)).toLocaleString() },
+          { title: "Failed", number: true, width: "70px", cell: (b) => (b.failedCount ? <b class="k-fail">{b.failedCount.toLocaleString()}</b> : <span class="quiet">0</span>) },
+          { title: "Owner", wide: true, width: "130px", cell: (b) => b.owner },
+        ]} />
     </>
-  );
-}
-
-function Row({ batch: b }: { batch: Schema<"Batch"> }) {
-  return (
-    <tr>
-      <td><a href={href("waves", b.id)}><b>{b.name || `Wave ${b.id}`}</b></a><span class="sub">{b.name ? `Number ${b.id}` : ""}</span></td>
-      <td>{b.runbook}<span class="sub">version {b.runbookVersion}</span></td>
-      <td>{b.batchStartTime ? <>{dayAndTime(b.batchStartTime)}<span class="sub">{inUTC(b.batchStartTime)}</span></> : <span class="quiet">when advanced</span>}</td>
-      <td><BatchStatus batch={b} />{b.waitingReason && <span class="sub"><WaitingReason reason={b.waitingReason} /></span>}</td>
-      <td class="number">{(b.memberCount - (b.removedCount ?? 0)).toLocaleString()}</td>
-      <td class="number">{b.failedCount ? <b class="k-fail">{b.failedCount.toLocaleString()}</b> : <span class="quiet">0</span>}</td>
-      <td>{b.owner}</td>
-    </tr>
   );
 }
 
