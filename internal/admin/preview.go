@@ -135,16 +135,14 @@ func (a *Admin) countRemoval(ctx context.Context, b *model.Batch, v *api.Preview
 
 // previewHold counts the members of a removal hold.
 func (a *Admin) previewHold(ctx context.Context, b *model.Batch, action api.ProposedAction, m model.Attribution, v *api.Preview) ([]model.Event, error) {
-	h, err := store.OrNone(store.Read[store.RemovalHoldMembers](ctx, a.store, store.HoldKey(b.ID)))
+	h, err := store.ReadRemovalHold(ctx, a.store, b)
 	if err != nil {
 		return nil, err
 	}
 	if revision := apiview.RemovalRevision(h.Doc); b.RemovalHold != nil && action.Revision != "" && action.Revision != revision {
 		return nil, problem.New(api.CodeConflict, "the held removals of batch %d have changed: review them again (revision %s)", b.ID, revision)
 	}
-	if b.RemovalHold != nil {
-		v.Members = len(h.Doc.Members)
-	}
+	v.Members = len(h.Doc.Members)
 	switch action.Name {
 	case api.ActionDiscardRemovals:
 		return []model.Event{model.RemovalsDiscarded{By: m}}, nil

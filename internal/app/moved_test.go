@@ -91,6 +91,33 @@ func TestHeldBatchIsRescheduled(t *testing.T) {
 	})
 }
 
+// The members of the hold that a reschedule answered are no part of the next one.
+func TestRescheduledWaveIsHeldAgain(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		people := s.postponedWave()
+		for _, start := range []time.Time{dawn.Add(5 * day), dawn.Add(8 * day), dawn.Add(11 * day)} {
+			people.put(start, crowd(10)[:8]...)
+			for range 2 {
+				s.tick()
+			}
+			if h := s.batchOf(1).Held; h == nil || h.Moving != 8 || !h.MovesTo.Equal(start) {
+				t.Fatalf("moved to %s: %+v", start, h)
+			}
+			if held := must(s.app.HeldRemovals(s.ctx, reader, 1, api.ListOptions{}))(t); len(held.Items) != 8 {
+				t.Errorf("%d members are held", len(held.Items))
+			}
+			s.reschedule(1, start)
+		}
+		people.put(dawn.Add(14*day), crowd(10)[:7]...) // p007 stays at the last start
+		s.tick()
+		s.moveMembers(1)
+		for range 2 {
+			s.tick()
+		}
+		s.wantBatches("1 12 09:00 active: -p000 -p001 -p002 -p003 -p004 -p005 -p006 p007 p008 p009", "2 15 09:00 active: "+strings.Join(crowd(10)[:7], " "))
+	})
+}
+
 func TestMovedMembersKeepTheirFinishedPhasesAndOutputs(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		s.postponedWave()

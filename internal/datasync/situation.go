@@ -80,7 +80,7 @@ func (s *syncRun) loadBatch(ctx context.Context, situation *schedule.Situation, 
 	}
 	s.batches[id] = b
 	if b.Doc.RemovalHold != nil || b.Doc.DiscardedRemovals > 0 {
-		h, err := store.OrNone(store.Read[store.RemovalHoldMembers](ctx, s.syncer.store, store.HoldKey(id)))
+		h, err := store.ReadRemovalHold(ctx, s.syncer.store, &b.Doc)
 		if err != nil {
 			return err
 		}

@@ -84,7 +84,7 @@ func (r *Registrar) readRemovalHold(ctx context.Context, batch int) (store.Item[
 	if err != nil {
 		return b, store.Item[store.RemovalHoldMembers]{}, err
 	}
-	h, err := store.OrNone(store.Read[store.RemovalHoldMembers](ctx, r.store, store.HoldKey(batch)))
+	h, err := store.ReadRemovalHold(ctx, r.store, &b.Doc)
 	return b, h, err
 }
 
@@ -95,7 +95,7 @@ func (r *Registrar) LoadRemovalHold(ctx context.Context, s *applier.Snapshot) (*
 	if err != nil {
 		return nil, store.Item[store.RemovalHoldMembers]{}, err
 	}
-	h, err := store.OrNone(store.Read[store.RemovalHoldMembers](ctx, r.store, store.HoldKey(b.ID)))
+	h, err := store.ReadRemovalHold(ctx, r.store, b)
 	return b, h, err
 }
 

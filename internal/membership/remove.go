@@ -155,7 +155,7 @@ func (r *removal) load(ctx context.Context, batch int, ids []int) (err error) {
 		return nil
 	}
 	if r.batch.Doc.DiscardedRemovals > 0 && !r.leave.Chosen {
-		h, err := store.OrNone(store.Read[store.RemovalHoldMembers](ctx, r.members.store, store.HoldKey(batch)))
+		h, err := store.ReadRemovalHold(ctx, r.members.store, &r.batch.Doc)
 		if err != nil {
 			return err
 		}

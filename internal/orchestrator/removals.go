@@ -41,7 +41,7 @@ func (o *Orchestrator) removePage(ctx context.Context, b *model.Batch, m message
 	if b.RemovalHold == nil || b.RemovalHold.Confirmed == nil || b.RemovalHold.Out || b.Status.Terminal() {
 		return false, nil // all are removed, and this message was delivered again
 	}
-	hold, err := store.OrNone(store.Read[store.RemovalHoldMembers](ctx, o.store, store.HoldKey(b.ID)))
+	hold, err := store.ReadRemovalHold(ctx, o.store, b)
 	if err != nil {
 		return false, err
 	}
