@@ -78,6 +78,7 @@ func (v *validator) nearMiss(u use) {
 	if out, ok := v.outputs[near]; ok {
 		meant = fmt.Sprintf("the output {{%s}} of line %d", clip(near), out.pos.line)
 	}
+	v.nearMisses[u.variable] = true
 	v.p.warnf(u.pos, u.path, CodeNearMiss, "{{%s}} is taken as another column; did you mean %s?", clip(u.variable), meant)
 }
 

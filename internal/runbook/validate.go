@@ -17,7 +17,7 @@ func (p *parser) validate(d *draft) {
 		p: p, d: d,
 		outputs: map[string]output{}, known: map[string]int{}, certain: map[string]bool{},
 		columns: map[string]bool{}, lists: map[string]bool{}, folded: map[string]string{},
-		callers: map[string]*callers{}, batchOutputs: map[string]output{},
+		callers: map[string]*callers{}, batchOutputs: map[string]output{}, nearMisses: map[string]bool{},
 	}
 	v.title()
 	v.declare()
@@ -51,6 +51,7 @@ type validator struct {
 	// batchOutputs has every output of an on_complete step, where it is first
 	// written. They belong to one list of one phase, and never to a member.
 	batchOutputs map[string]output
+	nearMisses   map[string]bool // variables of which nearMiss has warned
 }
 
 // title warns of a name that commands take for that of a file. It is no more than a

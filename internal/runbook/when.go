@@ -90,7 +90,7 @@ func (v *validator) conditions() {
 			if elsewhere[u.variable] || strings.HasPrefix(u.variable, "_") || v.p.stopped {
 				continue
 			}
-			if _, mismatch := v.folded[strings.ToLower(u.variable)]; mismatch {
+			if _, mismatch := v.folded[strings.ToLower(u.variable)]; mismatch || v.nearMisses[u.variable] {
 				continue // which is a finding by itself
 			}
 			if near := humanize.Nearest(u.variable, names); near != "" {
