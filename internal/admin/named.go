@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/apiview"
 	"github.com/matoolkit/matoolkit/internal/membership"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
@@ -64,7 +65,7 @@ func (f *forecast) refuseUnselected(selected []store.FailedMember) {
 		if slices.ContainsFunc(selected, func(s store.FailedMember) bool { return s.ID == m.Doc.ID }) {
 			continue
 		}
-		reason := fmt.Sprintf("has not failed: it is %s", m.Doc.Status)
+		reason := "has not failed: it is " + apiview.MemberStatus(&f.batch, &m.Doc)
 		switch {
 		case m.Doc.Status == model.MemberFailed && len(f.repair.Selection.Steps) == 0:
 			continue // another field does not select the member

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/apiview"
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/model"
@@ -49,7 +50,7 @@ func RefuseMemberRepair(b *model.Batch, m *model.Member, action string) error {
 		return err
 	}
 	if m.Status != model.MemberFailed {
-		return problem.New(api.CodeConflict, "member %d of batch %d has not failed: it is %s", m.ID, b.ID, m.Status)
+		return problem.New(api.CodeConflict, "member %d of batch %d has not failed: it is %s", m.ID, b.ID, apiview.MemberStatus(b, m))
 	}
 	return nil
 }
