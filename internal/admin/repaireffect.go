@@ -10,6 +10,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine/runstate"
+	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/membership"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
@@ -94,7 +95,7 @@ func (f *forecast) effect(ctx context.Context) (api.RepairEffect, error) {
 	case len(e.Groups) > 0:
 		return e, f.admin.addDisplay(ctx, &f.batch, e.Refused)
 	case len(f.refused) > 0:
-		return e, problem.New(api.CodeConflict, "batch %d has %d failed members to %s and none of them can: %s: %s", f.batch.ID, len(f.refused), membership.RepairVerb(f.repair.Action), f.refused[0].Key, f.refused[0].Reason)
+		return e, problem.New(api.CodeConflict, "cannot %s %s of batch %d: %s: %s", membership.RepairVerb(f.repair.Action), humanize.Count(len(f.refused), "failed member"), f.batch.ID, f.refused[0].Key, f.refused[0].Reason)
 	case f.repair.Selection.Empty():
 		return e, membership.RefuseEmptyRepair(&f.batch, f.repair.Action)
 	}

@@ -59,7 +59,7 @@ func planRetry(e ended, steps []runbook.Step, version int, from string) (retryPl
 	begin := len(steps)
 	if from != "" {
 		if begin = indexOf(steps, from); begin < 0 {
-			return plan, model.Refusef("version %d has no step %q in the phase", version, from)
+			return plan, model.Refusef("version %d has no step %q in the phase in which the member failed", version, from)
 		}
 		for _, d := range steps[:begin] {
 			switch {
