@@ -260,6 +260,10 @@ func TestRetryIsShownBeforeItIsConfirmed(t *testing.T) {
 			t.Errorf("%q: status %d, requests %v: %s", answer, status, *requests, notices)
 		}
 	}
+	versions := "Version 3 is active." + strings.SplitN(effect, "Version 3 is active.", 2)[1]
+	if _, notices, status := p.as(80, "batch", "retry", "42", "--yes"); status != 0 || !strings.HasPrefix(notices, versions) {
+		t.Errorf("--yes: status %d: %s", status, notices)
+	}
 	out, _, status := p.as(0, "batch", "retry", "42", "--dry-run", "-o", "json")
 	if status != 0 || !strings.Contains(out, `"errorGroup": "no mailbox … (NotFound)"`) {
 		t.Errorf("--dry-run: status %d: %s", status, out)
@@ -271,7 +275,8 @@ func TestBulkActionIsFollowed(t *testing.T) {
 	t.Parallel()
 	ends := "retry: 0 of 2.\nretry: 1 of 2.\n  eve@contoso.com: is in batch 43\n(1 column hidden: by; use -o wide)\nretry: 1 of 2, 1 left as they are. Completed.\nNext: matoolkit batch watch 42\n"
 	for args, begins := range map[string]string{
-		"batch retry 42 --yes --wait": "Started the retry of 2 failed members of batch 42.\n",
+		"batch retry 42 --yes --wait": "Version 3 is active. The members follow version 2, in which they failed; use --version active to follow the active one.\n" +
+			"  eve@contoso.com cannot continue: version 2 has no step \"x\" in the phase\nStarted the retry of 2 failed members of batch 42.\n",
 		"batch task 42 t1 --wait":     "",
 	} {
 		p, _ := batchAPI(t)

@@ -30,6 +30,7 @@ func TestCorrections(t *testing.T) {
 	p.type_(2, "batch", "update-members", "1", good)
 	p.type_(0, "batch", "update-members", "1", good, "--yes", "--reason", "ticket 7")
 	p.type_(0, "batch", "update-members", "1", good, "--yes")
+	p.type_(0, "batch", "update-members", "1", good, "--dry-run")
 	p.type_(0, "member", "get", "1", "bob")
 	p.type_(0, "batch", "steps", "1", "--member", "bob")
 	p.type_(0, "batch", "remove-member", "1", "eve", "--yes")

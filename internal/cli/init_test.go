@@ -83,7 +83,7 @@ func TestInitRefuses(t *testing.T) {
 	}{
 		{[]string{"a.yaml", "--template", "mail"}, 2, `--template is "mail"; use tenant-to-tenant, provisioning or group-cleanup`},
 		{[]string{"....yaml"}, 2, "does not make a name of a runbook"},
-		{[]string{"a.yaml", "--from-csv", p.file("empty.csv", "")}, 5, "read the header"},
+		{[]string{"a.yaml", "--from-csv", p.file("empty.csv", "")}, 5, "empty.csv: the file is empty; its first line has to name the columns"},
 		{[]string{"a.yaml", "--from-csv", p.file("book.csv", "PK\x03\x04")}, 5, "the file is a workbook"},
 		{[]string{"a.yaml", "--from-csv", p.file("torn.csv", "A,B\n1\n")}, 5, "wrong number of fields"},
 		{[]string{"a.yaml", "--functions", p.file("none.json", "[]")}, 5, "the list of functions is empty"},

@@ -183,6 +183,9 @@ func csvColumns(path string) (columns []starter.Column, unusable []string, err e
 	r := csv.NewReader(strings.NewReader(trimmed))
 	r.Comma = delimiter.Rune
 	header, err := r.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, nil, errors.New("the file is empty; its first line has to name the columns")
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the header: %w", err)
 	}

@@ -168,6 +168,9 @@ func (p *publication) print(cmd *cobra.Command, view api.Runbook) error {
 		case view.Unchanged:
 			p.Notice("This is already the active version; there is nothing to publish.")
 		default:
+			if failing := render.AlwaysFailing(view.Warnings); len(failing) > 0 && !p.force {
+				p.Notice("%s: matoolkit asks before it publishes the runbook, and a script needs --force.", render.FailingText(failing))
+			}
 			p.Outcome(command.InEarnest(cmd, false), "Dry run: nothing was published. The runbook would become version %d of %s.", view.Version, view.Name)
 		}
 		return nil

@@ -30,6 +30,7 @@ func TestReschedule(t *testing.T) {
 	s.type_(0, "batch", "reschedule", "1", "--start", "2086-05-06 18:00", "--yes", "--reason", "the customer asked")
 	s.type_(0, "batch", "reschedule", "1", "--start", "2086-05-06 18:00", "--yes")
 	s.type_(0, "batch", "get", "1")
+	s.type_(0, "member", "clear-override", "1", "u1", "Mail")
 	s.type_(0, "batch", "reschedule", "1", "--start", "2020-05-06", "--dry-run")
 	golden(t, "reschedule", s.withoutVarying())
 }

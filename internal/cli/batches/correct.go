@@ -106,7 +106,10 @@ func (c *runner) correct(cmd *cobra.Command, args []string, request api.Correcti
 	if m.Status == api.MemberFailed {
 		next = fmt.Sprintf("matoolkit batch retry %d --member %d", id, m.ID)
 	}
-	if len(view.Changes) == 0 {
+	switch {
+	case len(view.Changes) == 0 && len(request.ClearOverrides) > 0:
+		return c.Done(view, c.ChangeTable(), next, "Member %d (%s) of batch %d has no correction of %s.", m.ID, render.Person(m.Key, m.Display), id, strings.Join(request.ClearOverrides, ", "))
+	case len(view.Changes) == 0:
 		return c.Done(view, c.ChangeTable(), next, "Member %d (%s) of batch %d has these values already.", m.ID, render.Person(m.Key, m.Display), id)
 	}
 	return c.Done(view, c.ChangeTable(view.Changes...), next, "Corrected %s of member %d (%s) in batch %d.", render.Count(len(view.Changes), "column"), m.ID, render.Person(m.Key, m.Display), id)
@@ -149,7 +152,11 @@ Corrections have the same effect as those of matoolkit member set.`,
 				}
 				c.noticeUpdate(args[1], preview)
 				if u.dry {
-					return c.Done(preview, c.ChangeTable(preview.Changes...), command.InEarnest(cmd, false), "%s.", foreseen(preview))
+					next := ""
+					if preview.Changed > 0 {
+						next = command.InEarnest(cmd, false)
+					}
+					return c.Done(preview, c.ChangeTable(preview.Changes...), next, "%s.", foreseen(preview))
 				}
 				if err := c.confirmUpdate(cmd, id, preview); err != nil {
 					return err

@@ -143,6 +143,9 @@ func (c *runner) repair(cmd *cobra.Command, batch string, f *repairFlags, r api.
 	if err != nil {
 		return err
 	}
+	if f.yes { // nothing has shown it yet
+		c.NoticeVersions(view)
+	}
 	if f.wait {
 		c.Notice("%s %s of batch %d.", texts.started, render.RepairCount(view), id)
 		return c.followTask(cmd.Context(), s.Client, id, view.Task)

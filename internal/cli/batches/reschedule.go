@@ -47,7 +47,11 @@ The command asks for confirmation. Without a terminal, give --yes.`,
 					return err
 				}
 				if dryRun {
-					return c.Done(view, c.PhaseMoveTable(view.Phases), command.InEarnest(cmd, false), "%s", render.Rescheduled(view))
+					next := ""
+					if !view.Unchanged {
+						next = command.InEarnest(cmd, false)
+					}
+					return c.Done(view, c.PhaseMoveTable(view.Phases), next, "%s", render.Rescheduled(view))
 				}
 				if !view.Unchanged {
 					c.NoticeMoves(view)

@@ -140,6 +140,9 @@ func retriesOf(v api.Step) any {
 	if v.MaxRetries == 0 {
 		return positive(v.RetryCount)
 	}
+	if v.RetryCount > v.MaxRetries { // an administrator has repeated the step
+		return fmt.Sprintf("%d in all, at most %d in a row, the first after %s", v.RetryCount, v.MaxRetries, span(v.RetryInterval))
+	}
 	return fmt.Sprintf("%d of %d, the first after %s", v.RetryCount, v.MaxRetries, span(v.RetryInterval))
 }
 

@@ -36,3 +36,18 @@ func TestBatchOfWhichMembersFailedIsCompletedWithFailures(t *testing.T) {
 		}
 	}
 }
+
+// The retries of a step that an administrator has repeated are more than those of one attempt.
+func TestRetriesOfARepeatedStep(t *testing.T) {
+	t.Parallel()
+	for count, want := range map[int]string{
+		3:  "3 of 5, the first after 2s",
+		10: "10 in all, at most 5 in a row, the first after 2s",
+	} {
+		var out bytes.Buffer
+		p := render.Printer{Stdout: &out, Stderr: &out}
+		if err := p.PrintStep(1, api.Step{RetryCount: count, MaxRetries: 5, RetryInterval: 2}); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("%d retries: %s, %v", count, out.String(), err)
+		}
+	}
+}
