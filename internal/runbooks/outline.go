@@ -44,7 +44,9 @@ func outline(text []byte, rb *runbook.Runbook) *api.RunbookOutline {
 			view.Columns = append(view.Columns, api.OutlineColumn{Name: name, Optional: rb.Optional(name)})
 		}
 	}
-	rb.EachStep(func(s runbook.Step, _ []any) { view.Outputs = slices.AppendSeq(view.Outputs, maps.Keys(s.OutputParams)) })
+	rb.EachStep(func(s runbook.Step, _ []any) {
+		view.Outputs = slices.AppendSeq(view.Outputs, maps.Keys(s.OutputParams))
+	})
 	slices.Sort(view.Outputs)
 	view.Outputs = slices.Compact(view.Outputs)
 	return view

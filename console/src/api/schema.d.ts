@@ -153,8 +153,8 @@ export interface paths {
         put?: never;
         /**
          * Check a runbook, and get its outline
-         * @description Checks the text as a publication does, also against the functions of the workers, and
-         *     stores nothing. The findings come as the answer, not as a problem.
+         * @description Requires the app role Reader. Checks the text as a publication does, also against the
+         *     functions of the workers, and stores nothing. The findings come as the answer, not as a problem.
          */
         post: operations["lintRunbook"];
         delete?: never;
