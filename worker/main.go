@@ -188,7 +188,7 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 		Changed: pace.Gauge.Changed(), State: func() heartbeat.State {
 			jobs := loop.InHand()
 			return heartbeat.State{
-				Jobs: jobs.Jobs, Oldest: jobs.Oldest, TakenThrough: jobs.TakenThrough,
+				Jobs: jobs.Jobs, Oldest: jobs.Oldest, TakenThrough: jobs.TakenThrough, Ended: jobs.Ended,
 				ThrottledUntil: pace.Gauge.Until(), CredentialExpiresAt: tenant.Expires(),
 			}
 		},

@@ -12,8 +12,12 @@ type Runbook struct {
 	Active      bool            `json:"isActive"`
 	CreatedAt   time.Time       `json:"createdAt"`
 	PublishedBy string          `json:"publishedBy"`
-	Enabled     bool            `json:"automationEnabled"`   // the scheduler creates its batches
-	LastError   string          `json:"lastError,omitempty"` // of the last tick, if it failed
+	Enabled     bool            `json:"automationEnabled"` // the scheduler creates its batches
+	Source      string          `json:"source,omitempty"`  // the type of the data source that is queried; empty: members are uploaded
+	LastSyncAt  *time.Time      `json:"lastSyncAt,omitempty"`
+	Rows        int             `json:"rowCount,omitempty"`     // of the last sync
+	Problems    int             `json:"problemCount,omitempty"` // rows that the last sync did not use
+	LastError   string          `json:"lastError,omitempty"`    // of the last tick, if it failed
 	LastErrorAt *time.Time      `json:"lastErrorAt,omitempty"`
 	Held        int             `json:"batchesHeld,omitempty"` // batches of which removals are held
 	Additions   int             `json:"peopleHeld,omitempty"`  // people whose addition is held

@@ -16,6 +16,7 @@ type Worker struct {
 	LastSeenAt          *time.Time `json:"lastSeenAt,omitempty"` // the latest heartbeat or answer; nil: there was none
 	JobsQueued          int        `json:"jobsQueued"`           // dispatched and not known to have started
 	JobsInFlight        int        `json:"jobsInFlight"`
+	JobsPerMinute       float64    `json:"jobsPerMinute,omitempty"`  // that ended of late, in the replicas that are alive
 	OldestQueuedAt      *time.Time `json:"oldestQueuedAt,omitempty"` // when the oldest job without a result was dispatched
 	OldestJobAt         *time.Time `json:"oldestJobAt,omitempty"`    // when the oldest of the jobs in flight began
 	ThrottledUntil      *time.Time `json:"throttledUntil,omitempty"`

@@ -326,3 +326,41 @@ func TestRemovalDoesNotWaitForAJobThatTheWorkerHasNotComeTo(t *testing.T) {
 		})
 	}
 }
+
+// The rate of a worker is that of the last minutes, of the replicas that are alive.
+func TestRateOfAWorker(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		want := func(rate float64) {
+			t.Helper()
+			if got := s.worker("worker-01").JobsPerMinute; got != rate {
+				t.Errorf("%v jobs a minute, want %v", got, rate)
+			}
+		}
+		one, other := s.replica("r1"), s.replica("r2")
+		one.beat()
+		other.beat()
+		want(0) // nothing to compare with
+		for range 8 { // four minutes, 20 jobs a minute
+			s.pass(message.HeartbeatInterval)
+			one.JobsEnded += 10
+			one.beat()
+			other.JobsEnded++
+			other.beat()
+		}
+		want(22)
+		for range 8 {
+			s.pass(message.HeartbeatInterval)
+			one.beat()
+			other.beat()
+		}
+		want(0)
+		s.pass(message.HeartbeatInterval)
+		one.JobsEnded += 3
+		one.beat()
+		want(6)
+		s.pass(time.Second)
+		one.Stopping = true
+		one.beat()
+		want(0) // the other one does nothing
+	})
+}

@@ -285,7 +285,7 @@ func (m *making) reports(at time.Time) {
 	expires, throttled := at.Add(30*day), at.Add(time.Minute)
 	h := message.Heartbeat{
 		WorkerID: "worker-02", ReplicaID: "r1", Version: "0.1", StartedAt: at, Timestamp: at, MaxParallelism: 8, JobsInFlight: []string{"batch-1000-step-1-attempt-1"},
-		InFlight: 1, OldestJobAt: &at, TakenThrough: &at, ThrottledUntil: &throttled, CredentialExpiresAt: &expires,
+		InFlight: 1, JobsEnded: 3, OldestJobAt: &at, TakenThrough: &at, ThrottledUntil: &throttled, CredentialExpiresAt: &expires,
 	}
 	noError(m.t, m.queue.Send(m.ctx, message.TopicWorkerResults, testenv.Heartbeat(h)))
 }

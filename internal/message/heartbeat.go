@@ -26,6 +26,7 @@ type Heartbeat struct {
 	// what does not get it within half a minute is given back to the queue.
 	JobsInFlight []string   `json:"JobsInFlight,omitempty"`
 	InFlight     int        `json:"InFlight"`
+	JobsEnded    int        `json:"JobsEnded,omitempty"`   // since StartedAt; two heartbeats give the rate
 	OldestJobAt  *time.Time `json:"OldestJobAt,omitempty"` // when the oldest of them was taken
 	// TakenThrough is the latest Job.DispatchedAt among the jobs that had their turn at the
 	// replica. It does not count jobs that were only taken to sort out revoked ones, because
@@ -68,8 +69,8 @@ func (h Heartbeat) Check(now time.Time) error {
 		return fmt.Errorf("invalid ReplicaId %.100q: use letters, digits, '-', '_' or '.', at most 100", h.ReplicaID)
 	case len(h.Version) > maxVersion:
 		return fmt.Errorf("the heartbeat's Version has %d bytes; at most %d are allowed", len(h.Version), maxVersion)
-	case h.MaxParallelism < 0 || h.InFlight < len(h.JobsInFlight):
-		return fmt.Errorf("the heartbeat has MaxParallelism %d, InFlight %d and %d jobs in JobsInFlight", h.MaxParallelism, h.InFlight, len(h.JobsInFlight))
+	case h.MaxParallelism < 0 || h.JobsEnded < 0 || h.InFlight < len(h.JobsInFlight):
+		return fmt.Errorf("the heartbeat has MaxParallelism %d, JobsEnded %d, InFlight %d and %d jobs in JobsInFlight", h.MaxParallelism, h.JobsEnded, h.InFlight, len(h.JobsInFlight))
 	case len(h.JobsInFlight) > MaxHeartbeatJobs:
 		return fmt.Errorf("the heartbeat lists %d jobs; at most %d are allowed", len(h.JobsInFlight), MaxHeartbeatJobs)
 	}

@@ -28,7 +28,7 @@ func (p *Publisher) Runbooks(ctx context.Context, o api.ListOptions) (api.Page[a
 	for _, i := range found.Items {
 		h := i.Doc
 		page.Items = append(page.Items, api.Runbook{
-			Name: h.Name, Version: h.Active, Description: h.Description, Active: true, CreatedAt: h.PublishedAt, PublishedBy: h.PublishedBy,
+			Name: h.Name, Version: h.Active, Description: h.Description, Active: true, CreatedAt: h.PublishedAt, PublishedBy: h.PublishedBy, Source: h.Source,
 		})
 	}
 	if err := p.addAutomation(ctx, page.Items); err != nil {
@@ -94,6 +94,7 @@ func (p *Publisher) addAutomation(ctx context.Context, views []api.Runbook) erro
 	for _, s := range last {
 		v := at[s.Doc.Runbook]
 		v.LastError, v.LastErrorAt = s.Doc.LastError, s.Doc.LastErrorAt
+		v.LastSyncAt, v.Rows, v.Problems = s.Doc.LastRunAt, s.Doc.Rows, s.Doc.ProblemCount
 		held, err := p.members.RemovalHolds(ctx, s.Doc.Held)
 		if err != nil {
 			return err
@@ -111,7 +112,7 @@ func (p *Publisher) addAutomation(ctx context.Context, views []api.Runbook) erro
 func versionView(v store.RunbookVersion, rb *runbook.Runbook, active bool) api.Runbook {
 	return api.Runbook{
 		Name: v.Name, Version: v.Version, Description: rb.Description, YAML: v.YAML, Active: active,
-		CreatedAt: v.PublishedAt, PublishedBy: v.PublishedBy, Secrets: rb.Secret,
+		CreatedAt: v.PublishedAt, PublishedBy: v.PublishedBy, Secrets: rb.Secret, Source: source(rb),
 	}
 }
 

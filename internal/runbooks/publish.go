@@ -156,6 +156,7 @@ func (pub publication) headWrite(version store.RunbookVersion) store.Write {
 	next := store.RunbookHead{
 		Name: version.Name, Description: version.Description, Latest: version.Version, Active: version.Version,
 		PublishedAt: version.PublishedAt, PublishedBy: version.PublishedBy, Secrets: pub.head.Doc.Secrets || len(version.Secrets) > 0,
+		Source: source(pub.runbook),
 	}
 	if pub.head.ETag == "" {
 		return store.Create(store.RunbookKey(version.Name), next)

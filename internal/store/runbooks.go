@@ -57,6 +57,7 @@ type RunbookHead struct {
 	PublishedAt time.Time `json:"publishedAt"`
 	PublishedBy string    `json:"publishedBy"`
 	Secrets     bool      `json:"secrets,omitempty"` // a version has secrets
+	Source      string    `json:"source,omitempty"`  // the type of the data source that the active version queries
 }
 
 // RunbookVersion is one version of a runbook. Only Deactivated and Secrets ever change; Secrets only

@@ -70,6 +70,10 @@ type ReplicaRecord struct {
 	ThrottledUntil      *time.Time  `json:"throttledUntil,omitempty"`
 	CredentialExpiresAt *time.Time  `json:"credentialExpiresAt,omitempty"`
 	Stopped             bool        `json:"stopped,omitempty"` // it reported its end
+	Ended               int         `json:"ended,omitempty"`   // jobs that have ended since StartedAt
+	// EndedBefore jobs had ended by EndedBeforeAt, the time of an earlier heartbeat; nil: there was none.
+	EndedBefore   int        `json:"endedBefore,omitempty"`
+	EndedBeforeAt *time.Time `json:"endedBeforeAt,omitempty"`
 }
 
 // JobRecord is a job that a replica runs.

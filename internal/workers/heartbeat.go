@@ -18,6 +18,9 @@ const (
 	replicaRetention = time.Hour // of a replica that no longer reports
 )
 
+// rateWindow is the longest time over which the jobs that end are counted for the rate.
+const rateWindow = 2 * time.Minute
+
 // OnHeartbeat stores the heartbeat of a worker's replica. A heartbeat that is late or delivered
 // again changes nothing. It rejects an invalid heartbeat.
 func (r *Registry) OnHeartbeat(ctx context.Context, m message.Delivery, h message.Heartbeat) error {
@@ -69,6 +72,10 @@ func (r *Record) addHeartbeat(h message.Heartbeat, reported, now time.Time) bool
 		ID: h.ReplicaID, Version: h.Version, StartedAt: h.StartedAt.UTC(), ReportedAt: reported, SeenAt: now,
 		MaxParallelism: h.MaxParallelism, InFlight: h.InFlight, OldestJobAt: h.OldestJobAt,
 		ThrottledUntil: h.ThrottledUntil, CredentialExpiresAt: h.CredentialExpiresAt, Stopped: h.Stopping,
+		Ended: h.JobsEnded, EndedBefore: before.EndedBefore, EndedBeforeAt: before.EndedBeforeAt,
+	}
+	if i >= 0 && reported.After(before.ReportedAt) && (next.EndedBeforeAt == nil || reported.Sub(*next.EndedBeforeAt) > rateWindow) {
+		next.EndedBefore, next.EndedBeforeAt = before.Ended, &before.ReportedAt
 	}
 	switch {
 	case h.Stopping:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -108,6 +109,7 @@ func (r *Registry) workerView(rec *Record, jobs waitingJobs) api.Worker {
 			replica.State = "silent"
 		default:
 			view.JobsInFlight += p.InFlight
+			view.JobsPerMinute += jobsPerMinute(&p)
 			view.OldestJobAt = earliest(view.OldestJobAt, p.OldestJobAt)
 		}
 		view.Replicas = append(view.Replicas, replica)
@@ -115,6 +117,14 @@ func (r *Registry) workerView(rec *Record, jobs waitingJobs) api.Worker {
 	view.JobsQueued = max(0, jobs.Count-view.JobsInFlight)
 	view.CredentialExpiresAt = rec.credentialExpiresAt()
 	return view
+}
+
+// jobsPerMinute is how many jobs of a replica ended per minute of late, to a tenth.
+func jobsPerMinute(p *store.ReplicaRecord) float64 {
+	if p.EndedBeforeAt == nil || p.Ended < p.EndedBefore {
+		return 0
+	}
+	return math.Round(10*float64(p.Ended-p.EndedBefore)/p.ReportedAt.Sub(*p.EndedBeforeAt).Minutes()) / 10
 }
 
 func functionViews(all []signature.Function) []api.Function {

@@ -438,7 +438,7 @@ func TestWhatAReplicaHasInHand(t *testing.T) {
 	b.receive(t, 2)
 	stop()
 	await(t, "the worker stops", stopped)
-	if got := loop.InHand(); len(got.Jobs) != 0 || !got.Oldest.IsZero() || !got.TakenThrough.Equal(at.Add(time.Minute)) {
+	if got := loop.InHand(); len(got.Jobs) != 0 || got.Ended != 2 || !got.Oldest.IsZero() || !got.TakenThrough.Equal(at.Add(time.Minute)) {
 		t.Errorf("in the end: %+v", got)
 	}
 }

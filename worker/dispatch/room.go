@@ -161,6 +161,7 @@ type inHand struct {
 	mu    sync.Mutex
 	jobs  map[string]handled // by id
 	taken time.Time          // the latest DispatchedAt of a job that got a slot
+	ended int                // jobs that are no longer in hand
 }
 
 type handled struct {
@@ -201,6 +202,7 @@ func (h *inHand) remove(job message.Job) {
 	of := h.jobs[job.ID()]
 	if of.deliveries--; of.deliveries <= 0 {
 		delete(h.jobs, job.ID())
+		h.ended++
 		return
 	}
 	h.jobs[job.ID()] = of
@@ -211,6 +213,7 @@ type InHand struct {
 	Jobs         []string  // ids (message.Job.ID), oldest first
 	Oldest       time.Time // when the first of them was taken; zero without any
 	TakenThrough time.Time // the latest DispatchedAt of all jobs that got a slot so far; zero without any
+	Ended        int       // the number of jobs that the worker no longer has in hand
 }
 
 // InHand returns the jobs that the worker has in hand. It is safe for concurrent use.
@@ -218,7 +221,7 @@ func (l *Loop) InHand() InHand {
 	h := &l.inHand
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	is := InHand{TakenThrough: h.taken}
+	is := InHand{TakenThrough: h.taken, Ended: h.ended}
 	for id := range h.jobs {
 		is.Jobs = append(is.Jobs, id)
 	}

@@ -39,6 +39,7 @@ type State struct {
 	Jobs                []string  // ids of the jobs in hand, oldest first
 	Oldest              time.Time // when the first of them was taken
 	TakenThrough        time.Time // see message.Heartbeat
+	Ended               int       // jobs that have ended since the start
 	ThrottledUntil      time.Time
 	CredentialExpiresAt time.Time
 }
@@ -119,7 +120,7 @@ func (r *Reporter) heartbeat(now time.Time, stopping bool) message.Heartbeat {
 	h := message.Heartbeat{
 		WorkerID: r.config.WorkerID, ReplicaID: r.replica, Version: r.config.Version,
 		StartedAt: r.started.UTC(), Timestamp: now.UTC(), MaxParallelism: r.config.MaxParallelism,
-		JobsInFlight: s.Jobs[:min(len(s.Jobs), message.MaxHeartbeatJobs)], InFlight: len(s.Jobs), OldestJobAt: utc(s.Oldest),
+		JobsInFlight: s.Jobs[:min(len(s.Jobs), message.MaxHeartbeatJobs)], InFlight: len(s.Jobs), JobsEnded: s.Ended, OldestJobAt: utc(s.Oldest),
 		TakenThrough: utc(s.TakenThrough), CredentialExpiresAt: utc(s.CredentialExpiresAt), Stopping: stopping,
 	}
 	if s.ThrottledUntil.After(now) {

@@ -78,7 +78,7 @@ func TestHeartbeatTellsTheState(t *testing.T) {
 		WorkerID: "worker-01", Version: "v1", MaxParallelism: 8, To: b, Changed: changed, Interval: time.Hour,
 		State: func() heartbeat.State {
 			return heartbeat.State{
-				Jobs: jobs, Oldest: at.Add(-time.Minute), TakenThrough: at.Add(-time.Second),
+				Jobs: jobs, Oldest: at.Add(-time.Minute), TakenThrough: at.Add(-time.Second), Ended: 1250,
 				ThrottledUntil: at.Add(time.Hour), CredentialExpiresAt: at.Add(24 * time.Hour),
 			}
 		},
@@ -86,7 +86,7 @@ func TestHeartbeatTellsTheState(t *testing.T) {
 	stop := run(t, r)
 	h, m := b.next(t)
 	if h.WorkerID != "worker-01" || h.Version != "v1" || h.MaxParallelism != 8 || len(h.ReplicaID) < 20 || h.Stopping ||
-		h.InFlight != len(jobs) || !reflect.DeepEqual(h.JobsInFlight, jobs[:message.MaxHeartbeatJobs]) {
+		h.InFlight != len(jobs) || h.JobsEnded != 1250 || !reflect.DeepEqual(h.JobsInFlight, jobs[:message.MaxHeartbeatJobs]) {
 		t.Errorf("got %+v", h)
 	}
 	for what, times := range map[string][2]any{

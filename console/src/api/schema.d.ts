@@ -1409,6 +1409,17 @@ export interface components {
             publishedBy: string;
             /** @description The scheduler creates batches from the query's result. Absent in the answer to a publish. */
             automationEnabled: boolean;
+            /** @description The type of the data source that the active version queries; absent if members are uploaded. */
+            source?: string;
+            /**
+             * Format: date-time
+             * @description The time of the last query.
+             */
+            lastSyncAt?: string;
+            /** @description The rows of the last data source sync. */
+            rowCount?: number;
+            /** @description The rows that the last data source sync did not use. */
+            problemCount?: number;
             /** @description The error of the last data source sync; absent if it succeeded. */
             lastError?: string;
             /** Format: date-time */
@@ -3013,6 +3024,8 @@ export interface components {
             jobsQueued: number;
             /** @description The number of running jobs by the replicas' latest heartbeats. */
             jobsInFlight: number;
+            /** @description The number of jobs that ended per minute during the last minutes, by the replicas' heartbeats. */
+            jobsPerMinute?: number;
             /**
              * Format: date-time
              * @description The dispatch time of the oldest job without a result.
