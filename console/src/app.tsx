@@ -21,11 +21,11 @@ import { Wave } from "./views/wave";
 import { Waves } from "./views/waves";
 
 // Views that are fetched when they are opened first.
-const Runbooks = lazy(() => import("./views/runbooks").then((m) => m.Runbooks));
-const Sources = lazy(() => import("./views/sources").then((m) => m.Sources));
-const Workers = lazy(() => import("./views/workers").then((m) => m.Workers));
-const Activity = lazy(() => import("./views/activity").then((m) => m.Activity));
-const Notifications = lazy(() => import("./views/notifications").then((m) => m.Notifications));
+const Runbooks = lazy(() => import("./runbooks/view").then((m) => m.Runbooks));
+const Sources = lazy(() => import("./sources/view").then((m) => m.Sources));
+const Workers = lazy(() => import("./workers/view").then((m) => m.Workers));
+const Activity = lazy(() => import("./activity/view").then((m) => m.Activity));
+const Notifications = lazy(() => import("./notifications/view").then((m) => m.Notifications));
 
 /** The view of an address: its first segment names the view, the further ones what it shows. */
 function View({ place }: { place: Place }) {
