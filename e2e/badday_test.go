@@ -21,12 +21,11 @@ phases:
     steps:
       - name: create-user
         worker_id: worker-01
-        function: New-EntraUser
+        function: New-ExchangeMailUser
         params:
           DisplayName: "{{Name}}"
           UserPrincipalName: "{{Name}}@fabrikam.onmicrosoft.com"
-          MailNickname: "{{Name}}"
-          OtherMails: "{{Name}}@contoso.com"
+          ExternalEmail: "{{Name}}@contoso.com"
         output_params: {UserId: Id}
       - name: join-group
         worker_id: worker-01

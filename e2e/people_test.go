@@ -36,6 +36,9 @@ func (p person) interim() string { return p.Alias + "@fabrikam.onmicrosoft.com" 
 // second is the address that is added.
 func (p person) second() string { return p.Alias + "@mail.fabrikam.com" }
 
+// x500 is the address by which replies to old mails arrive.
+func (p person) x500() string { return "x500:/o=Contoso/cn=" + p.Alias }
+
 // stumble is where and why a person must fail, for what the tenant holds.
 type stumble struct{ phase, step, reason string }
 
@@ -46,9 +49,9 @@ func (s stumble) matches(text string) bool {
 
 // The ways in which people of a storm fail.
 var (
-	nameTaken   = stumble{"pre-stage", "create-user", "a user with this userPrincipalName exists"}
-	noRecipient = stumble{"mailbox", "add-alias", "couldn't be found"}
-	signInTaken = stumble{"cut-over", "set-sign-in-name", "Another object with the same value for property userPrincipalName"}
+	nameTaken    = stumble{"pre-stage", "create-user", "is already being used by another object"}
+	addressTaken = stumble{"mailbox", "add-alias", "Another object with the same value for property proxyAddresses"}
+	signInTaken  = stumble{"cut-over", "set-sign-in-name", "Another object with the same value for property userPrincipalName"}
 )
 
 // people makes n people. Of every hundred four stumble in each way, and four are
@@ -72,7 +75,7 @@ func people(random *rand.Rand, n int) []person {
 	share := max(1, n*4/100)
 	for _, give := range []func(*person){
 		func(p *person) { p.Stumbles = &nameTaken },
-		func(p *person) { p.Stumbles = &noRecipient },
+		func(p *person) { p.Stumbles = &addressTaken },
 		func(p *person) { p.Stumbles = &signInTaken },
 		func(p *person) { p.Throttled = `"` + p.interim() + `"` },
 		func(p *person) { p.Throttled = `"` + p.UPN + `"` },
@@ -89,7 +92,7 @@ func people(random *rand.Rand, n int) []person {
 // conflict with some people.
 func tenantOf(all []person) tenant.Seed {
 	seed := tenant.Seed{
-		VerifiedDomains: []string{"fabrikam.com", "fabrikam.onmicrosoft.com"},
+		VerifiedDomains: []string{"fabrikam.com", "fabrikam.onmicrosoft.com", "mail.fabrikam.com"},
 		Groups: []tenant.SeedGroup{{Properties: map[string]any{
 			"id": migrationGroup, "displayName": "Storm", "mailNickname": "storm", "mailEnabled": false, "securityEnabled": true,
 		}}},
@@ -102,8 +105,8 @@ func tenantOf(all []person) tenant.Seed {
 		switch *p.Stumbles {
 		case nameTaken:
 			other["userPrincipalName"] = p.interim()
-		case noRecipient:
-			other["mail"] = p.Source // Exchange makes no recipient with an address that another one has
+		case addressTaken:
+			other["mail"] = p.second() // which makes no recipient of the user
 		case signInTaken:
 			other["userPrincipalName"] = p.UPN
 		}
@@ -119,7 +122,7 @@ func faultsOf(all []person, seed uint64) tenant.Faults {
 	for _, p := range all {
 		if p.Throttled != "" {
 			// Six attempts make a job: the first one ends throttled.
-			faults.Rules = append(faults.Rules, tenant.Fault{Service: "graph", Contains: p.Throttled, Count: 8, Status: 429, RetryAfter: "0.3"})
+			faults.Rules = append(faults.Rules, tenant.Fault{Contains: p.Throttled, Count: 8, Status: 429, RetryAfter: "0.3"})
 		}
 	}
 	faults.Rules = append(faults.Rules,
@@ -163,7 +166,7 @@ var sequence = []struct {
 	phase string
 	steps []string
 }{
-	{"pre-stage", []string{"create-user", "join-group", "see-membership"}},
+	{"pre-stage", []string{"create-user", "set-department", "join-group", "see-membership"}},
 	{"mailbox", []string{"add-alias", "set-mailbox-guids"}},
 	{"verify", []string{"check-department"}},
 	{"cut-over", []string{"set-sign-in-name", "see-sign-in-name", "set-primary-address"}},
@@ -193,18 +196,18 @@ func expect(all []person, batch string) expectation {
 		switch at {
 		case nameTaken:
 			user(before, p.interim())
-		case noRecipient:
+		case addressTaken:
 			user(before, "before-"+p.interim())
-			recipient(before, "", "SMTP:"+p.Source)
 			user(p.display(), p.interim())
+			recipient(p.display(), "", "SMTP:"+p.interim(), p.x500())
 			group = append(group, p.display())
 		case signInTaken: // rolled back: out of the group again
 			user(before, p.UPN)
 			user(p.display(), p.interim())
-			recipient(p.display(), p.ExchangeGUID, "SMTP:"+p.Source, "smtp:"+p.second())
+			recipient(p.display(), p.ExchangeGUID, "SMTP:"+p.interim(), "smtp:"+p.second(), p.x500())
 		default:
 			user(p.display(), p.UPN)
-			recipient(p.display(), p.ExchangeGUID, "SMTP:"+p.UPN, "smtp:"+p.Source, "smtp:"+p.second())
+			recipient(p.display(), p.ExchangeGUID, "SMTP:"+p.UPN, "smtp:"+p.interim(), "smtp:"+p.second(), p.x500())
 			group = append(group, p.display())
 		}
 	}

@@ -198,7 +198,7 @@ func (s *saga) count() {
 	if err := json.NewDecoder(response.Body).Decode(&requests); err != nil {
 		s.t.Fatal(err)
 	}
-	s.created += requests["graph POST /users"][http.StatusCreated]
+	s.created += requests["graph POST /users"][http.StatusCreated] + requests["exchange New-MailUser"][http.StatusOK]
 	s.left += requests["graph DELETE /groups/{group}/members/{member}/$ref"][http.StatusNoContent]
 }
 

@@ -215,7 +215,7 @@ func (s *specified) runsABatch() {
 	}
 	want(s, "the phases", strings.Join(stood[:3], ", "), "init completed, pre-stage completed, verify pending")
 	steps := look[api.Page[api.Step]](s, "batch", "steps", "1", "--phase", "pre-stage").Items
-	want(s, "the steps of three members", len(steps), 6)
+	want(s, "the steps of three members", len(steps), 9)
 	for _, step := range steps {
 		want(s, "step "+step.Name+" of "+step.MemberKey, step.Status, "succeeded")
 	}

@@ -77,9 +77,9 @@ func TestOneAdvanceIsOneTrace(t *testing.T) {
 	all, got := len(members), len(members)-1
 	want := map[string]int{
 		advance: 1, "orchestrator-events": all,
-		"job New-EntraUser": all, "job Add-EntraGroupMember": all, "job Set-ExchangePrimaryEmail": all,
+		"job New-ExchangeMailUser": all, "job Add-EntraGroupMember": all, "job Set-ExchangePrimaryEmail": all,
 		"job Set-EntraUserUPN": got, "job Test-EntraAttributeMatch": 2 * got,
-		"POST /v1.0/users": all, "POST /v1.0/groups/{id}/members/$ref": all, "PATCH /v1.0/users/{id}": got,
+		"New-MailUser": all, "POST /v1.0/groups/{id}/members/$ref": all, "PATCH /v1.0/users/{id}": got,
 		"Set-MailUser": got,
 	}
 	var missing string
@@ -139,7 +139,7 @@ func TestOneAdvanceIsOneTrace(t *testing.T) {
 			t.Errorf("%s of %v is a child of %s", s.Name, s.Resource, parent.Name)
 		}
 	}
-	for _, name := range []string{"POST /v1.0/users", "Set-MailUser"} {
+	for _, name := range []string{"PATCH /v1.0/users/{id}", "New-MailUser"} {
 		for _, s := range named(spans, name) {
 			attributes := s.Attributes()
 			if parent := ids[hex.EncodeToString(s.ParentSpanId)]; !strings.HasPrefix(parent.Name, "job ") || hex.EncodeToString(s.TraceId) != trace ||

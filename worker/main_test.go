@@ -39,7 +39,7 @@ func TestWorkerRunsAPersonsStepsInAnotherTenant(t *testing.T) {
 	identity.Addr, identity.DataDir = "127.0.0.1:0", t.TempDir()
 	directory := testenv.Started(entra.Start(ctx, identity))(t)
 	target := testenv.Started(tenant.Start(ctx, tenant.Config{
-		TenantID: entra.DefaultTenantID, VerifyToken: directory.VerifyToken, ProvisionMailUsers: true,
+		TenantID: entra.DefaultTenantID, VerifyToken: directory.VerifyToken,
 		Seed: &tenant.Seed{Groups: []tenant.SeedGroup{{Properties: map[string]any{
 			"id": groupID, "displayName": "Pilots", "mailNickname": "pilots", "mailEnabled": false, "securityEnabled": true,
 		}}}},
@@ -65,13 +65,13 @@ func TestWorkerRunsAPersonsStepsInAnotherTenant(t *testing.T) {
 	}()
 	o := newOrchestrator(t, ctx, broker.ConnectionString())
 
-	created := o.do(t, ctx, "New-EntraUser", map[string]any{
+	created := o.do(t, ctx, "New-ExchangeMailUser", map[string]any{
 		"DisplayName": "Grace Hopper", "UserPrincipalName": "grace@contoso.example", "Password": "Pa55word-Of-Grace",
-		"Mail": "grace@contoso.example", "OtherMails": "grace@old.example",
+		"ExternalEmail": "grace@old.example",
 	})
 	var user struct{ UserId string }
 	if err := json.Unmarshal(created.Result, &user); err != nil || user.UserId == "" {
-		t.Fatalf("New-EntraUser answered %s %+v", created.Result, created.Error)
+		t.Fatalf("New-ExchangeMailUser answered %s %+v", created.Result, created.Error)
 	}
 	for _, question := range [][]string{{"health"}, {"health", "--ready"}} {
 		if out := execute(t, map[string]string{envHealth: probesOf(t, log)}, question...); string(out) != "ok\n" {

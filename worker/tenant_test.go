@@ -99,7 +99,7 @@ func newCloud(t *testing.T, roles map[string][]string) *cloud {
 		Certificate: certificate, Authority: c.directory.URL(), TenantID: entra.DefaultTenantID, VerifyToken: c.directory.VerifyToken,
 	}))(t)
 	c.target = testenv.Started(tenant.Start(t.Context(), tenant.Config{
-		TenantID: entra.DefaultTenantID, VerifyToken: c.verify, ProvisionMailUsers: true,
+		TenantID: entra.DefaultTenantID, VerifyToken: c.verify,
 		Seed: &tenant.Seed{Groups: []tenant.SeedGroup{{Properties: map[string]any{
 			"id": groupID, "displayName": "Pilots", "mailNickname": "pilots", "mailEnabled": false, "securityEnabled": true,
 		}}}},
@@ -193,11 +193,11 @@ func TestWorkerWithACertificateThatIsReplaced(t *testing.T) {
 
 	address := func(n int) string { return fmt.Sprintf("grace%d@contoso.example", n) }
 	var user struct{ UserId string }
-	created := o.do(t, ctx, "New-EntraUser", map[string]any{
-		"DisplayName": "Grace Hopper", "UserPrincipalName": address(0), "Password": "Pa55word-Of-Grace", "Mail": address(0),
+	created := o.do(t, ctx, "New-ExchangeMailUser", map[string]any{
+		"DisplayName": "Grace Hopper", "UserPrincipalName": address(0), "Password": "Pa55word-Of-Grace", "ExternalEmail": "grace@old.example",
 	})
 	if err := json.Unmarshal(created.Result, &user); err != nil || user.UserId == "" {
-		t.Fatalf("New-EntraUser answered %s %+v\n%s", created.Result, created.Error, log)
+		t.Fatalf("New-ExchangeMailUser answered %s %+v\n%s", created.Result, created.Error, log)
 	}
 	for n, happens := range []func(){
 		func() {},
@@ -247,11 +247,11 @@ func TestATokenThatExpiresInTheMiddleOfAJob(t *testing.T) {
 	}()
 	o := newOrchestrator(t, ctx, c.broker.ConnectionString())
 	var user struct{ UserId string }
-	created := o.do(t, ctx, "New-EntraUser", map[string]any{
-		"DisplayName": "Ada Lovelace", "UserPrincipalName": "ada@contoso.example", "Password": "Pa55word-Of-Ada", "Mail": "ada@contoso.example",
+	created := o.do(t, ctx, "New-ExchangeMailUser", map[string]any{
+		"DisplayName": "Ada Lovelace", "UserPrincipalName": "ada@contoso.example", "Password": "Pa55word-Of-Ada", "ExternalEmail": "ada@old.example",
 	})
 	if err := json.Unmarshal(created.Result, &user); err != nil || user.UserId == "" {
-		t.Fatalf("New-EntraUser answered %s %+v\n%s", created.Result, created.Error, log)
+		t.Fatalf("New-ExchangeMailUser answered %s %+v\n%s", created.Result, created.Error, log)
 	}
 	for function, params := range map[string]map[string]any{
 		"Remove-EntraGroupMember":  {"UserId": user.UserId, "GroupId": groupID}, // who is none, which takes reads to confirm

@@ -19,8 +19,8 @@ import (
 
 // Failures are the members of the example that must fail, with a part of their errors.
 var Failures = map[string]string{
-	"daniel.garcia@fabrikam.com": "a user with this userPrincipalName exists",
-	"kofi.mensah@fabrikam.com":   "couldn't be found",
+	"daniel.garcia@fabrikam.com": "is already being used by another object",
+	"kofi.mensah@fabrikam.com":   "is already being used by the proxy addresses",
 }
 
 const groupName = "Contoso migration"
@@ -157,6 +157,9 @@ func arrived(row map[string]string, state tenant.State) error {
 	r := state.Recipients[at]
 	if !strings.EqualFold(r.Primary(), upn) || !strings.EqualFold(r.ExchangeGUID, row["ExchangeGuid"]) {
 		return fmt.Errorf("the recipient has the primary address %s and the GUID %s", r.Primary(), r.ExchangeGUID)
+	}
+	if r.ExternalEmailAddress != row["SourceEmail"] || !slices.Contains(r.EmailAddresses, "x500:"+row["LegacyExchangeDN"]) {
+		return fmt.Errorf("the recipient's mail goes to %s, and it has the addresses %v", r.ExternalEmailAddress, r.EmailAddresses)
 	}
 	return nil
 }

@@ -278,7 +278,7 @@ func (s *System) startIdentity(ctx context.Context) (err error) {
 
 	t := tenant.Config{
 		Addr: s.config.Addresses.Tenant, TenantID: entra.DefaultTenantID, VerifyToken: s.Entra.VerifyToken,
-		Roles: s.graphRoles, Seed: alertMailbox(), ProvisionMailUsers: true, Logger: s.config.Logger,
+		Roles: s.graphRoles, Seed: alertMailbox(), Logger: s.config.Logger,
 	}
 	if t.DataDir, err = s.dir("tenant"); err != nil {
 		return err

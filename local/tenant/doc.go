@@ -16,20 +16,9 @@
 // through Exchange appear in the user's mail and proxyAddresses, a user
 // principal name changed in Graph appears in Exchange.
 //
-// In a real tenant Exchange Online learns of a directory object through
-// forward synchronisation: a user with an Exchange licence gets a mailbox, a
-// user without one that has mail attributes becomes a mail user, a user with
-// neither has no recipient at all, and an object that fails Exchange's own
-// validation stays without a recipient until an administrator corrects it. Provisioning
-// takes seconds to many minutes. Here Config.ProvisionMailUsers turns this on: every user that
-// has mail or otherMails becomes a mail user after Config.ProvisionDelay,
-// except those named by Config.ProvisionExcept, which stand for the objects
-// that Exchange rejects. The primary address is mail (or else the first of
-// otherMails); the external address is the first of otherMails (or else mail).
-// A user whose primary address or alias belongs to another recipient gets
-// no recipient either, until that is corrected.
-// Licences and mailboxes are not simulated by provisioning; mailboxes and
-// distribution groups come from a Seed.
+// A user is a recipient only as a mail user, which New-MailUser creates together
+// with the user, or with a mailbox. A user of Graph that has mail or otherMails is
+// none. Mailboxes and distribution groups come from a Seed.
 //
 // # Mail and permissions
 //
@@ -46,6 +35,8 @@
 // Exchange errors other than ManagementObjectNotFoundException, the refusal of
 // more than 20 ids by checkMemberGroups, the refusal of a duplicate
 // ExchangeGuid. Whether a changed ExternalEmailAddress takes the primary address
-// along is a switch, Faults.ExternalMovesPrimary. Accepted domains are checked for
-// user principal names only, and only when the seed lists verified domains.
+// along is a switch, Faults.ExternalMovesPrimary, and so is whether New-MailUser heeds
+// PrimarySmtpAddress, Faults.IgnoresPrimarySMTP. Domains are checked only when the seed
+// lists verified domains, which then are the accepted ones too: those of user principal
+// names, and those of SMTP addresses that a cmdlet adds, except the external address.
 package tenant

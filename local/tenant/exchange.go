@@ -19,6 +19,7 @@ const (
 	memberExists     = "Microsoft.Exchange.Management.Tasks.MemberAlreadyExistsException"
 	memberNotFound   = "Microsoft.Exchange.Management.Tasks.MemberNotFoundException"
 	recipientTask    = "Microsoft.Exchange.Management.Tasks.RecipientTaskException"
+	notAccepted      = "Microsoft.Exchange.Configuration.ObjectModel.NotAcceptedDomainException"
 	serviceException = "Microsoft.Exchange.Admin.OData.Core.ODataServiceException"
 )
 

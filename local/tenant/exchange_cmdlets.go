@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/google/uuid"
 )
 
 type cmdlet struct {
@@ -41,6 +39,7 @@ func init() { // not a literal: run reaches back into cmdlets
 	cmdlets["Set-Mailbox"] = cmdlet{change, setRecipient(UserMailbox)}
 	cmdlets["New-MailUser"] = cmdlet{list("Name", "ExternalEmailAddress", "MicrosoftOnlineServicesID", "Password", "Alias",
 		"DisplayName", "PrimarySmtpAddress", "FirstName", "LastName", "Confirm"), (*Server).newMailUser}
+	cmdlets["Get-AcceptedDomain"] = cmdlet{get, (*Server).acceptedDomains}
 	cmdlets["Get-DistributionGroupMember"] = cmdlet{get, (*Server).groupMembers}
 	membership := list("Identity", "Member", "BypassSecurityGroupManagerCheck", "Confirm")
 	cmdlets["Add-DistributionGroupMember"] = cmdlet{membership, (*Server).addGroupMember}
@@ -145,6 +144,9 @@ func setRecipient(kinds ...string) func(*Server, *call) *reply {
 			c.warn(fmt.Sprintf("The command completed successfully but no settings of '%s' have been modified.", current.Name))
 			return c.results(nil)
 		}
+		if refusal := s.checkDomains(current.EmailAddresses, next); refusal != nil {
+			return refusal
+		}
 		if refusal := s.checkRecipient(next); refusal != nil {
 			return refusal
 		}
@@ -167,9 +169,14 @@ func sameRecipient(a, b Recipient) bool {
 func (s *Server) checkRecipient(r Recipient) *reply {
 	id := r.ExternalDirectoryObjectID
 	for _, address := range r.EmailAddresses {
-		if owner, taken := s.dir.owner("proxy", address); taken && owner != id {
-			return cmdletFailure(proxyExists, "The proxy address \"%s\" is already being used by the proxy addresses or LegacyExchangeDN of \"%s\". Please choose another proxy address.", address, owner)
+		owner, taken := s.dir.owner("proxy", address)
+		if !taken || owner == id {
+			continue
 		}
+		if _, exists := s.dir.recipients.rows[owner].latest(); !exists { // only Entra ID knows of it
+			return notSynchronized("Another object with the same value for property proxyAddresses already exists. ConflictingObject: User_" + owner + ".")
+		}
+		return cmdletFailure(proxyExists, "The proxy address \"%s\" is already being used by the proxy addresses or LegacyExchangeDN of \"%s\". Please choose another proxy address.", address, owner)
 	}
 	if s.dir.taken("alias", r.Alias, id) {
 		return cmdletFailure(recipientTask, "The value \"%s\" of property \"Alias\" is used by another recipient object. Please specify a unique value.", r.Alias)
@@ -187,54 +194,6 @@ func (s *Server) checkRecipient(r Recipient) *reply {
 		return cmdletFailure(recipientTask, "The value \"%s\" of property \"ExchangeGuid\" is used by another recipient object. Please specify a unique value.", guid)
 	}
 	return nil
-}
-
-func (s *Server) newMailUser(c *call) *reply {
-	p := c.exchange
-	for _, name := range []string{"Name", "ExternalEmailAddress", "MicrosoftOnlineServicesID"} {
-		if text(p.parameters[fold(name)]) == "" {
-			return cmdletFailure(parameterBinding, "Cannot process command because of one or more missing mandatory parameters: %s.", name)
-		}
-	}
-	name, upn := text(p.parameters["name"]), text(p.parameters["microsoftonlineservicesid"])
-	external, refusal := smtpAddress(text(p.parameters["externalemailaddress"]))
-	if refusal != nil {
-		return refusal
-	}
-	primary := external
-	if given := text(p.parameters["primarysmtpaddress"]); given != "" {
-		if primary, refusal = smtpAddress(given); refusal != nil {
-			return refusal
-		}
-	}
-	alias, _, _ := strings.Cut(upn, "@")
-	if given := text(p.parameters["alias"]); given != "" {
-		alias = given
-	}
-	display := name
-	if given := text(p.parameters["displayname"]); given != "" {
-		display = given
-	}
-	now, asOf := s.times()
-	u := User{
-		"id": uuid.NewString(), "userPrincipalName": upn, "displayName": display, "mailNickname": alias, "mail": primary,
-		"accountEnabled": true, "userType": "Member", "createdDateTime": now.UTC().Format(time.RFC3339),
-		"givenName": p.parameters["firstname"], "surname": p.parameters["lastname"], "proxyAddresses": []string{"SMTP:" + primary},
-	}
-	r := Recipient{
-		Kind: MailUser, GUID: uuid.NewString(), ExternalDirectoryObjectID: u.ID(), Name: name, DisplayName: display, Alias: alias,
-		UserPrincipalName: upn, EmailAddresses: []string{"SMTP:" + primary}, ExternalEmailAddress: external,
-	}
-	if refusal := s.checkRecipient(r); refusal != nil {
-		return refusal
-	}
-	if refusal := s.checkUser(u); refusal != nil {
-		return cmdletFailure(recipientTask, "%s", refusal.fault.message)
-	}
-	if err := s.dir.commit(asOf, putUser(u, now), putRecipient(r, now)); err != nil {
-		return s.storageFailed(err)
-	}
-	return c.results([]map[string]any{r.output()})
 }
 
 // group is the latest state of the distribution group an identity names.

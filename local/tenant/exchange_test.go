@@ -106,7 +106,7 @@ func TestExchangeRefusesAsReported(t *testing.T) {
 		{"member twice", "Add-DistributionGroupMember", map[string]any{"Identity": "all", "Member": "bob"}, 400, "is already a member of the group"},
 		{"not a member", "Remove-DistributionGroupMember", map[string]any{"Identity": "all", "Member": "ann"}, 400, "isn't a member of the group"},
 		{"member who is no recipient", "Add-DistributionGroupMember", map[string]any{"Identity": "all", "Member": "dan@contoso.com"}, 404, "Couldn't find object"},
-		{"new with a taken address", "New-MailUser", map[string]any{"Name": "x", "MicrosoftOnlineServicesID": "x@contoso.com", "ExternalEmailAddress": "ann@old.com"}, 400, "is already being used"},
+		{"new with a taken address", "New-MailUser", map[string]any{"Name": "x", "MicrosoftOnlineServicesID": "x@contoso.com", "Password": "Correct-Horse-7", "ExternalEmailAddress": "ann@old.com"}, 400, "is already being used"},
 		{"result size", "Get-Recipient", map[string]any{"ResultSize": "many"}, 400, "'ResultSize'"},
 	}
 	r := start(t, tenant.Config{Seed: exchangeSeed()})
@@ -201,7 +201,7 @@ func TestAddressesAreChanged(t *testing.T) {
 func TestTheExternalAddressCanTakeThePrimaryAlong(t *testing.T) {
 	t.Parallel()
 	r := start(t, tenant.Config{})
-	r.mustCmdlet("New-MailUser", map[string]any{"Name": "eva", "MicrosoftOnlineServicesID": "eva@contoso.com", "ExternalEmailAddress": "eva@a.com"})
+	r.mustCmdlet("New-MailUser", map[string]any{"Name": "eva", "MicrosoftOnlineServicesID": "eva@contoso.com", "Password": "Correct-Horse-7", "ExternalEmailAddress": "eva@a.com"})
 	primary := func() any {
 		return r.mustCmdlet("Get-MailUser", map[string]any{"Identity": "eva"}).values()[0]["PrimarySmtpAddress"]
 	}
@@ -233,11 +233,61 @@ func TestANewMailUserIsAUserToo(t *testing.T) {
 	if user["id"] != made["ExternalDirectoryObjectId"] || user["mail"] != "eva@contoso.com" || user["givenName"] != "Eva" || user["mailNickname"] != "eve" {
 		t.Errorf("user = %v", user)
 	}
-	for _, missing := range []string{"Name", "MicrosoftOnlineServicesID", "ExternalEmailAddress"} {
-		given := map[string]any{"Name": "x", "MicrosoftOnlineServicesID": "x@contoso.com", "ExternalEmailAddress": "x@a.com", missing: ""}
+	for _, missing := range []string{"Name", "MicrosoftOnlineServicesID", "Password"} {
+		given := with(mailUser("x"), map[string]any{missing: ""})
 		if a := r.cmdlet("New-MailUser", given); a.status != 400 || !strings.Contains(a.detail(), missing) {
 			t.Errorf("without %s: %d %q", missing, a.status, a.detail())
 		}
+	}
+}
+
+// A user with addresses and no licence is no recipient, and its addresses are taken all the same.
+func TestAUserWithAddressesIsNoRecipient(t *testing.T) {
+	t.Parallel()
+	r := start(t, tenant.Config{})
+	id := r.must(201, "POST", "/v1.0/users", with(person("ann"), map[string]any{"otherMails": []string{"ann@else.com"}})).id()
+	if a := r.cmdlet("Get-Recipient", map[string]any{"Identity": id}); a.status != 404 {
+		t.Errorf("the user is a recipient: %s", a.raw)
+	}
+	a := r.cmdlet("New-MailUser", with(mailUser("bob"), map[string]any{"PrimarySmtpAddress": "ann@fabrikam.com"}))
+	if a.status != 400 || !strings.Contains(a.detail(), "Another object with the same value for property proxyAddresses already exists.") {
+		t.Errorf("an address of the user: %d %q", a.status, a.detail())
+	}
+	a = r.cmdlet("New-MailUser", with(mailUser("bob"), map[string]any{"MicrosoftOnlineServicesID": "ann@contoso.com", "Alias": "bob"}))
+	if a.status != 400 || !strings.Contains(a.detail(), "user principal name") {
+		t.Errorf("the name of the user: %d %q", a.status, a.detail())
+	}
+}
+
+func TestAcceptedDomains(t *testing.T) {
+	t.Parallel()
+	r := start(t, tenant.Config{Seed: &tenant.Seed{VerifiedDomains: []string{"contoso.com", "contoso.onmicrosoft.com"}}})
+	const refused = "You can't use the domain because it's not an accepted domain for your organization."
+	r.newMailUser("ann")
+	for note, call := range map[string]struct {
+		cmdlet     string
+		parameters map[string]any
+	}{
+		"a sign-in name":    {"New-MailUser", with(mailUser("bob"), map[string]any{"MicrosoftOnlineServicesID": "bob@other.com"})},
+		"a primary address": {"New-MailUser", with(mailUser("bob"), map[string]any{"PrimarySmtpAddress": "bob@other.com"})},
+		"a secondary address": {"Set-MailUser", map[string]any{"Identity": "ann", "EmailAddresses": map[string]any{
+			"@odata.type": "#Exchange.GenericHashTable", "Add": []string{"smtp:ann@other.com"},
+		}}},
+	} {
+		if a := r.cmdlet(call.cmdlet, call.parameters); a.status != 400 || !strings.HasSuffix(a.detail(), "NotAcceptedDomainException|"+refused) {
+			t.Errorf("%s: %d %q", note, a.status, a.detail())
+		}
+	}
+	r.mustCmdlet("Set-MailUser", map[string]any{"Identity": "ann", "ExternalEmailAddress": "ann@other.com"})
+	r.mustCmdlet("Set-MailUser", map[string]any{"Identity": "ann", "EmailAddresses": map[string]any{
+		"@odata.type": "#Exchange.GenericHashTable", "Add": []string{"X500:/o=other/cn=ann"},
+	}})
+	var names []any
+	for _, domain := range r.mustCmdlet("Get-AcceptedDomain", nil).values() {
+		names = append(names, domain["DomainName"])
+	}
+	if fmt.Sprint(names) != "[contoso.com contoso.onmicrosoft.com]" {
+		t.Errorf("accepted domains %v", names)
 	}
 }
 

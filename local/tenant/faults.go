@@ -22,6 +22,10 @@ type Faults struct {
 	// address when the two were the same before. Reports about Exchange Online
 	// differ, so a client has to be right both ways.
 	ExternalMovesPrimary bool `json:"externalMovesPrimary"`
+	// IgnoresPrimarySMTP has New-MailUser ignore PrimarySmtpAddress: the external address then is
+	// the primary one. The reference says that the parameter works on-premises only, and
+	// Microsoft's guide for moves uses it in Exchange Online.
+	IgnoresPrimarySMTP bool `json:"ignoresPrimarySmtp"`
 }
 
 // Fault strikes some of the requests that it matches. Of the requests that
@@ -107,6 +111,12 @@ func (i *injector) externalMovesPrimary() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.set.ExternalMovesPrimary
+}
+
+func (i *injector) ignoresPrimarySMTP() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.set.IgnoresPrimarySMTP
 }
 
 // next returns the fault for this request.

@@ -12,8 +12,8 @@ import (
 func TestReplicationLag(t *testing.T) {
 	t.Parallel()
 	c := newClock()
-	r := start(t, tenant.Config{Lag: time.Minute, Now: c.Now, ProvisionMailUsers: true, Seed: exchangeSeed()})
-	id := r.newUser("eva")
+	r := start(t, tenant.Config{Lag: time.Minute, Now: c.Now, Seed: exchangeSeed()})
+	id := r.newMailUser("eva")
 	path := "/v1.0/users/" + id
 
 	// A new user is not visible yet, but its name is taken.
@@ -78,58 +78,6 @@ func TestAMembershipIsSeenLate(t *testing.T) {
 	}
 }
 
-func TestMailUsersAreProvisionedByRule(t *testing.T) {
-	t.Parallel()
-	c := newClock()
-	r := start(t, tenant.Config{Now: c.Now, ProvisionMailUsers: true, ProvisionDelay: time.Second, ProvisionExcept: []string{"Legal", "fay@contoso.com"}})
-	tests := []struct {
-		name      string
-		changes   map[string]any
-		addresses string // empty: no recipient
-		external  string
-	}{
-		{"ann", nil, "[SMTP:ann@fabrikam.com]", "SMTP:ann@fabrikam.com"},
-		{"bob", map[string]any{"otherMails": []string{"bob@else.com"}}, "[SMTP:bob@fabrikam.com]", "SMTP:bob@else.com"},
-		{"cid", map[string]any{"mail": "absent", "otherMails": []string{"cid@else.com"}}, "[SMTP:cid@else.com]", "SMTP:cid@else.com"},
-		{"dan", map[string]any{"mail": "absent"}, "", ""},
-		{"eva", map[string]any{"department": "legal"}, "", ""},
-		{"fay", nil, "", ""},
-		{"gus", map[string]any{"mail": "absent", "otherMails": []string{"ann@fabrikam.com"}}, "", ""}, // the address is taken
-	}
-	ids := map[string]string{}
-	for _, tt := range tests {
-		ids[tt.name] = r.must(201, "POST", "/v1.0/users", with(person(tt.name), tt.changes)).id()
-	}
-	if a := r.cmdlet("Get-MailUser", map[string]any{"Identity": ids["ann"]}); a.status != 404 {
-		t.Errorf("before the delay: %d", a.status)
-	}
-	c.Advance(time.Second)
-	for _, tt := range tests {
-		a := r.cmdlet("Get-MailUser", map[string]any{"Identity": ids[tt.name]})
-		if tt.addresses == "" {
-			if a.status != 404 {
-				t.Errorf("%s is a recipient: %s", tt.name, a.raw)
-			}
-			continue
-		}
-		got := a.values()[0]
-		if fmt.Sprint(got["EmailAddresses"]) != tt.addresses || got["ExternalEmailAddress"] != tt.external {
-			t.Errorf("%s: %v external %v", tt.name, got["EmailAddresses"], got["ExternalEmailAddress"])
-		}
-	}
-	// Exchange writes the primary address back, and mending the user provisions it.
-	if mail := r.must(200, "GET", "/v1.0/users/"+ids["cid"], nil).body["mail"]; mail != "cid@else.com" {
-		t.Errorf("mail of cid = %v", mail)
-	}
-	r.must(204, "PATCH", "/v1.0/users/"+ids["eva"], map[string]any{"department": "Sales"})
-	r.must(204, "PATCH", "/v1.0/users/"+ids["dan"], map[string]any{"mail": "dan@fabrikam.com"})
-	c.Advance(time.Second)
-	r.mustCmdlet("Get-MailUser", map[string]any{"Identity": ids["eva"]})
-	r.mustCmdlet("Get-MailUser", map[string]any{"Identity": ids["dan"]})
-}
-
-// A limit lets so many requests pass in each period and says how long the others
-// have to wait for the next.
 func TestALimit(t *testing.T) {
 	t.Parallel()
 	c := newClock()

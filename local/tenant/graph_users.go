@@ -166,6 +166,9 @@ func (s *Server) patchUser(c *call) *reply {
 	if !exists {
 		return notFound(c.arg["user"])
 	}
+	if refusal := checkMastered(current, properties); refusal != nil {
+		return refusal
+	}
 	next := current.with(mergeObjects(current, properties))
 	if mail := next.Text("mail"); fold(mail) != fold(current.Text("mail")) {
 		next["proxyAddresses"] = withPrimary(current.List("proxyAddresses"), mail)
@@ -178,6 +181,17 @@ func (s *Server) patchUser(c *call) *reply {
 		return s.storageFailed(err)
 	}
 	return noContent()
+}
+
+// checkMastered refuses to change what the directory on-premises is the source of. usageLocation never is.
+func checkMastered(current User, properties map[string]any) *reply {
+	for name := range properties {
+		once := name == "onPremisesExtensionAttributes" && current["onPremisesSyncEnabled"] == false // null: it was never synchronised
+		if once || name != "usageLocation" && current["onPremisesSyncEnabled"] == true {
+			return badRequest("Unable to update the specified properties for on-premises mastered Directory Sync objects or objects currently undergoing migration.")
+		}
+	}
+	return nil
 }
 
 // mergeObjects lets a patch of an object property change only the members it

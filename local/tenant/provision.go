@@ -1,15 +1,12 @@
 package tenant
 
 import (
-	"slices"
 	"strings"
 	"time"
-
-	"github.com/google/uuid"
 )
 
-// forwardSync are the changes that a new version of a user brings to Exchange:
-// its mail user appears or follows the directory.
+// forwardSync are the changes that a new version of a user brings to Exchange: its
+// recipient, if it has one, follows the directory.
 func (s *Server) forwardSync(u User, now time.Time) []change {
 	r, exists := s.dir.recipients.rows[u.ID()].latest()
 	if exists {
@@ -17,39 +14,7 @@ func (s *Server) forwardSync(u User, now time.Time) []change {
 		r.EmailAddresses = u.List("proxyAddresses")
 		return []change{putRecipient(r, now)}
 	}
-	if !s.provisions(u) {
-		return nil
-	}
-	primary, external := u.Text("mail"), u.Text("mail")
-	if others := u.List("otherMails"); len(others) > 0 {
-		external = others[0]
-	}
-	if primary == "" {
-		primary = external
-	}
-	if s.dir.taken("proxy", "smtp:"+primary, u.ID()) || s.dir.taken("alias", u.Text("mailNickname"), u.ID()) {
-		return nil // Exchange reports a validation error; there is no recipient until it is mended
-	}
-	r = Recipient{
-		Kind: MailUser, GUID: uuid.NewString(), ExternalDirectoryObjectID: u.ID(), Name: u.ID(),
-		DisplayName: u.Text("displayName"), Alias: u.Text("mailNickname"), UserPrincipalName: u.UPN(),
-		EmailAddresses: withPrimary(u.List("proxyAddresses"), primary), ExternalEmailAddress: external,
-	}
-	at := now.Add(s.cfg.ProvisionDelay)
-	changes := []change{putRecipient(r, at)}
-	if !slices.Equal(r.EmailAddresses, u.List("proxyAddresses")) {
-		changes = append(changes, putUser(writtenBack(u, r), at))
-	}
-	return changes
-}
-
-func (s *Server) provisions(u User) bool {
-	if !s.cfg.ProvisionMailUsers || u.Text("mailNickname") == "" || u.Text("mail") == "" && len(u.List("otherMails")) == 0 {
-		return false
-	}
-	return !slices.ContainsFunc(s.cfg.ProvisionExcept, func(except string) bool {
-		return strings.EqualFold(except, u.UPN()) || strings.EqualFold(except, u.Text("department"))
-	})
+	return nil
 }
 
 // backSync is the user as Exchange writes it back after its recipient changed.

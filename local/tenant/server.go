@@ -55,13 +55,6 @@ type Config struct {
 	// what an operation asks for; nil lets every token do everything.
 	Roles func(token string) []string
 
-	// ProvisionMailUsers makes a mail user of every user that has mail or
-	// otherMails, ProvisionDelay after the write, unless ProvisionExcept holds
-	// its user principal name or department (case does not matter).
-	ProvisionMailUsers bool
-	ProvisionDelay     time.Duration
-	ProvisionExcept    []string
-
 	Lag    time.Duration    // replication lag of every write; Faults.LagMS overrides it
 	Now    func() time.Time // default time.Now
 	Logger *slog.Logger     // default slog.Default()

@@ -200,8 +200,8 @@ func lookUp(described map[string]any, name string) (any, bool) {
 
 var guid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// check compares a JSON value with its description. Nothing may be null: Graph would
-// clear the property and Exchange Online refuses the command.
+// check compares a JSON value with its description. Only what is described with a ? may be null:
+// Graph clears the property then, and Exchange Online refuses the command.
 func check(at string, described, value any) error {
 	switch d := described.(type) {
 	case map[string]any:
@@ -246,7 +246,8 @@ func checkObject(at string, described map[string]any, value any) error {
 }
 
 func checkScalar(at, described string, value any) error {
-	ok := false
+	described, nullable := strings.CutSuffix(described, "?")
+	ok := nullable && value == nil
 	switch v := value.(type) {
 	case bool:
 		ok = described == "boolean"

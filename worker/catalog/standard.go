@@ -12,6 +12,7 @@ func Standard() []Function {
 		NewEntraB2BInvitation,
 		ConvertEntraB2BToInternal,
 		SetEntraUserEnabled,
+		SetEntraUserAttributes,
 		SetEntraProxyAddresses,
 		RemoveEntraUser,
 		SendAdminAlert,
@@ -24,6 +25,8 @@ func Standard() []Function {
 		SetExchangePrimaryEmail,
 		SetExchangeExternalAddress,
 		SetExchangeMailUserGuids,
+		NewExchangeMailUser,
+		TestExchangeMailUser,
 		TestExchangeAttributeMatch,
 		TestExchangeGroupMembership,
 	}

@@ -91,6 +91,8 @@ func (c *Client) Functions() []catalog.Function {
 		catalog.AddExchangeSecondaryEmail.With(c.addSecondary),
 		catalog.SetExchangeExternalAddress.With(c.setExternal),
 		catalog.SetExchangeMailUserGuids.With(c.setGUIDs),
+		catalog.NewExchangeMailUser.With(c.newMailUser),
+		catalog.TestExchangeMailUser.With(c.testMailUser),
 		catalog.SetEntraProxyAddresses.With(c.setAddresses),
 		catalog.TestExchangeAttributeMatch.With(c.testAttribute),
 		catalog.TestExchangeGroupMembership.With(c.testMembership),

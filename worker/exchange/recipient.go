@@ -10,12 +10,16 @@ import (
 // recipient holds the properties that these functions read. Addresses carry their type:
 // "SMTP:" is the primary one, "smtp:" the others, and some are no mail addresses.
 type recipient struct {
-	RecipientType        string
-	PrimarySmtpAddress   string
-	ExternalEmailAddress string
-	EmailAddresses       []string
-	ExchangeGuid         string
-	ArchiveGuid          string
+	ExternalDirectoryObjectId string
+	RecipientType             string
+	UserPrincipalName         string
+	DisplayName               string
+	Alias                     string
+	PrimarySmtpAddress        string
+	ExternalEmailAddress      string
+	EmailAddresses            []string
+	ExchangeGuid              string
+	ArchiveGuid               string
 }
 
 // staleError reports that a read does not show a write yet.

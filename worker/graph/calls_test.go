@@ -22,6 +22,7 @@ var resources = map[string]serialization.Parsable{
 	"POST /v1.0/users/{id}/sendMail":          users.NewItemSendMailPostRequestBody(),
 	"POST /v1.0/users/{id}/checkMemberGroups": users.NewItemCheckMemberGroupsPostRequestBody(),
 	"passwordProfile":                         models.NewPasswordProfile(),
+	"onPremisesExtensionAttributes":           models.NewOnPremisesExtensionAttributes(),
 	"invitedUser":                             models.NewUser(),
 	"Message":                                 models.NewMessage(),
 	"body":                                    models.NewItemBody(),

@@ -124,6 +124,7 @@ func (c *Client) Functions() []catalog.Function {
 		catalog.NewEntraUser.With(c.newUser),
 		catalog.SetEntraUserUPN.With(c.setUPN),
 		catalog.SetEntraUserEnabled.With(c.setEnabled),
+		catalog.SetEntraUserAttributes.With(c.setAttributes),
 		catalog.RemoveEntraUser.With(c.removeUser),
 		catalog.SendAdminAlert.With(c.sendAlert),
 		catalog.AddEntraGroupMember.With(c.addMember),

@@ -2,14 +2,13 @@ package graph
 
 import (
 	"context"
-	"encoding/json"
-	"net/url"
 	"strings"
 
 	abstractions "github.com/microsoft/kiota-abstractions-go"
 	"github.com/microsoftgraph/msgraph-sdk-go/models"
 
 	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/password"
 )
 
 const defaultRedirect = "https://myapplications.microsoft.com"
@@ -89,28 +88,14 @@ type passwordProfile struct {
 func (c *Client) convert(ctx context.Context, p catalog.Params) (any, error) {
 	id := p.String("UserId")
 	body := conversion{UserPrincipalName: p.String("UserPrincipalName"), Mail: p.String("Mail")}
-	password := p.String("Password")
-	if password == "" && body.UserPrincipalName != "" {
-		password = strongPassword()
+	first := p.String("Password")
+	if first == "" && body.UserPrincipalName != "" {
+		first = password.Strong()
 	}
-	if password != "" {
-		body.PasswordProfile = &passwordProfile{password, true}
+	if first != "" {
+		body.PasswordProfile = &passwordProfile{first, true}
 	}
-	raw, err := json.Marshal(body)
-	if err != nil {
-		return nil, err
-	}
-	target, err := url.Parse(c.url + "/beta/users/" + url.PathEscape(id) + "/convertExternalToInternalMemberUser")
-	if err != nil {
-		return nil, err
-	}
-	err = c.do(ctx, c.paces.writes, func(ctx context.Context) error {
-		request := abstractions.NewRequestInformation()
-		request.Method = abstractions.POST
-		request.SetUri(*target)
-		request.SetStreamContentAndContentType(raw, "application/json")
-		return c.graph.SendNoContent(ctx, request, graphErrors)
-	})
+	err := c.send(ctx, c.paces.writes, abstractions.POST, "/beta/users/"+id+"/convertExternalToInternalMemberUser", body)
 	if failed(err, "already internal and is not eligible") {
 		err = c.ensureConverted(ctx, id, body)
 	}

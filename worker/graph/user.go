@@ -2,8 +2,6 @@ package graph
 
 import (
 	"context"
-	"crypto/rand"
-	"math/big"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +10,7 @@ import (
 	"github.com/microsoftgraph/msgraph-sdk-go/users"
 
 	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/password"
 )
 
 // NewUserResult is the result of New-EntraUser.
@@ -23,12 +22,12 @@ type NewUserResult struct {
 
 func (c *Client) newUser(ctx context.Context, p catalog.Params) (any, error) {
 	wanted := userFrom(p)
-	password := p.String("Password")
-	if password == "" {
-		password = strongPassword()
+	first := p.String("Password")
+	if first == "" {
+		first = password.Strong()
 	}
 	profile := models.NewPasswordProfile()
-	profile.SetPassword(&password)
+	profile.SetPassword(&first)
 	profile.SetForceChangePasswordNextSignIn(new(true))
 
 	if err := c.renamedSince(ctx, wanted); err != nil {
@@ -241,34 +240,6 @@ func sameText(get func(models.Userable) *string) func(wanted, found models.Usera
 		w := get(wanted)
 		return w == nil || strings.EqualFold(*w, value(get(found)))
 	}
-}
-
-// passwordClasses are the four of which Entra asks for three; letters and digits
-// that look alike are left out.
-var passwordClasses = []string{
-	"ABCDEFGHJKLMNPQRSTUVWXYZ", "abcdefghijkmnopqrstuvwxyz", "23456789", "!#$%&*+-=?@^_~",
-}
-
-// strongPassword makes a password of 32 characters, some of each class.
-func strongPassword() string {
-	password := make([]byte, 32)
-	for i := range password {
-		class := passwordClasses[i%len(passwordClasses)]
-		password[i] = class[random(len(class))]
-	}
-	for i := len(password) - 1; i > 0; i-- {
-		j := random(i + 1)
-		password[i], password[j] = password[j], password[i]
-	}
-	return string(password)
-}
-
-func random(n int) int {
-	i, err := rand.Int(rand.Reader, big.NewInt(int64(n)))
-	if err != nil {
-		panic(err) // the system's source of randomness never fails
-	}
-	return int(i.Int64())
 }
 
 func value(s *string) string {

@@ -1,7 +1,9 @@
 package matrix_test
 
 import (
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/matoolkit/matoolkit/local/tenant"
@@ -72,7 +74,9 @@ type row struct {
 	seed     func(*tenant.Seed)
 	// movesPrimary: the tenant moves a primary address along with the external one.
 	movesPrimary bool
-	refusals     []refusal
+	// ignoresPrimary: the tenant ignores the primary address of a new mail user.
+	ignoresPrimary bool
+	refusals       []refusal
 }
 
 // refusal is a documented error: the failure's type, and part of what it says. The
@@ -91,6 +95,7 @@ const (
 	objectNotFound = "Microsoft.Exchange.Configuration.Tasks.ManagementObjectNotFoundException"
 	addressTaken   = "Microsoft.Exchange.Configuration.ObjectModel.ProxyAddressExistsException"
 	addressInvalid = "Microsoft.Exchange.Data.DataValidationException"
+	notAccepted    = "Microsoft.Exchange.Configuration.ObjectModel.NotAcceptedDomainException"
 	recipientTask  = "Microsoft.Exchange.Management.Tasks.RecipientTaskException"
 )
 
@@ -103,6 +108,17 @@ var (
 	mailEnabled      = refusal{"a group that Exchange manages", map[string]any{"GroupId": listID}, badRequest, "mail-enabled security groups"}
 	unknownGroup     = refusal{"a group that does not exist", map[string]any{"GroupId": nobody}, notFound, nobody}
 )
+
+// graceAsMailUser are the parameters of a mail user to be created, with changes.
+func graceAsMailUser(change map[string]any) map[string]any {
+	params := map[string]any{
+		"DisplayName": "Grace Hopper", "UserPrincipalName": "grace@contoso.example", "GivenName": "Grace", "Surname": "Hopper",
+		"ExternalEmail": "grace@old.example", "SecondaryEmails": []string{"grace@fabrikam.example"}, "ExchangeGuid": exchangeGUID,
+		"LegacyExchangeDN": "/o=old/cn=grace", "X500Addresses": []string{"X500:/o=older/cn=grace"},
+	}
+	maps.Copy(params, change)
+	return params
+}
 
 func rows() []row {
 	return []row{
@@ -134,6 +150,25 @@ func rows() []row {
 			name: "Set-EntraUserEnabled", function: "Set-EntraUserEnabled",
 			params:   map[string]any{"UserId": adaID, "Enabled": "false"},
 			refusals: []refusal{unknownUser},
+		},
+		{
+			name: "Set-EntraUserAttributes", function: "Set-EntraUserAttributes",
+			params: map[string]any{
+				"UserId": adaID, "JobTitle": "Countess", "UsageLocation": "GB", "BusinessPhones": "+44 20 7946 0000", "ExtensionAttribute7": "wave 1",
+				"ClearAttributes": []string{"department", "ExtensionAttribute8"},
+			},
+			seed: func(s *tenant.Seed) {
+				s.Users[0]["onPremisesExtensionAttributes"] = map[string]any{"extensionAttribute8": "old", "extensionAttribute9": "kept"}
+				s.Users[4]["onPremisesSyncEnabled"] = true
+			},
+			refusals: []refusal{
+				unknownUser,
+				{"a user from on-premises", map[string]any{"UserId": syncID}, badRequest, "on-premises mastered"},
+				{"a country that is none", map[string]any{"UsageLocation": "Britain"}, badRequest, "usageLocation"},
+				{"an attribute that does not exist", map[string]any{"ClearAttributes": []string{"Shoe"}}, catalog.FailureParameters, "Shoe"},
+				{"an attribute set and cleared", map[string]any{"ClearAttributes": []string{"JobTitle"}}, catalog.FailureParameters, "also given"},
+				{"a text that is too long", map[string]any{"ExtensionAttribute1": strings.Repeat("x", 1025)}, catalog.FailureParameters, "1024 characters"},
+			},
 		},
 		{
 			name: "Remove-EntraUser", function: "Remove-EntraUser",
@@ -294,6 +329,41 @@ func rows() []row {
 			refusals: []refusal{
 				unknownRecipient, notAMailUser,
 				{"an id of somebody else", map[string]any{"ExchangeGuid": "33333333-0000-4000-8000-000000000009"}, recipientTask, "ExchangeGuid"},
+			},
+		},
+		{
+			name: "New-ExchangeMailUser", function: "New-ExchangeMailUser", params: graceAsMailUser(nil),
+			refusals: []refusal{
+				{"somebody else has the name", map[string]any{"UserPrincipalName": "ada@contoso.example"}, catalog.FailureConflict, "differs in: DisplayName, ExternalEmailAddress"},
+				{"a user who is no recipient has the name", map[string]any{"UserPrincipalName": "cara@contoso.example", "Alias": "cara2"}, recipientTask, "already being used"},
+				{"somebody else has the address", map[string]any{"PrimaryEmail": "bob@contoso.example"}, addressTaken, "already being used"},
+				{"somebody else has the alias", map[string]any{"Alias": "bob"}, recipientTask, "already being used"},
+				{"a sign-in name in a domain that is not accepted", map[string]any{"UserPrincipalName": "grace@other.example"}, notAccepted, "accepted domain"},
+				{"an address in a domain that is not accepted", map[string]any{"PrimaryEmail": "grace@other.example"}, notAccepted, "accepted domain"},
+				{"an external address that is the primary one", map[string]any{"ExternalEmail": "grace@contoso.example"}, catalog.FailureParameters, "own addresses"},
+				{"an X500 address among the secondary ones", map[string]any{"SecondaryEmails": []string{"x500:/o=old"}}, catalog.FailureParameters, "X500Addresses"},
+			},
+		},
+		{
+			name: "New-ExchangeMailUser-whose-primary-address-is-ignored", function: "New-ExchangeMailUser", ignoresPrimary: true,
+			params: graceAsMailUser(map[string]any{"ArchiveGuid": archiveGUID, "Password": "Pa55word-Of-Grace"}),
+		},
+		{
+			name: "Test-ExchangeMailUser", function: "Test-ExchangeMailUser",
+			params: map[string]any{
+				"Identity": adaID, "PrimaryEmail": "Ada@contoso.example", "ExternalEmail": "ada@old.example", "LegacyExchangeDN": "/o=old/cn=ada",
+				"TargetDeliveryDomain": "contoso.example",
+			},
+			refusals: []refusal{unknownRecipient, notAMailUser},
+		},
+		{
+			name: "Test-ExchangeMailUser-that-cannot-be-moved", function: "Test-ExchangeMailUser",
+			params: map[string]any{
+				"Identity": adaID, "ExchangeGuid": exchangeGUID, "LegacyExchangeDN": "/o=old/cn=a", "TargetDeliveryDomain": "fabrikam.example",
+			},
+			seed: func(s *tenant.Seed) {
+				s.Recipients[0].ExternalEmailAddress = "a.l@contoso.example"
+				s.Recipients[0].EmailAddresses = append(s.Recipients[0].EmailAddresses, "smtp:ada@gone.example")
 			},
 		},
 		{

@@ -169,6 +169,7 @@ func TestWhoWasJustMadeIsWaitedFor(t *testing.T) {
 	for _, next := range []step{
 		{"Set-EntraUserUPN", map[string]any{"NewUserPrincipalName": "grace@fabrikam.example"}},
 		{"Set-EntraUserEnabled", map[string]any{"Enabled": false}},
+		{"Set-EntraUserAttributes", map[string]any{"Department": "Navy"}},
 		{"Remove-EntraUser", nil},
 		{"Add-EntraGroupMember", map[string]any{"GroupId": groupID}},
 		{"Remove-EntraGroupMember", map[string]any{"GroupId": groupID}},
@@ -180,15 +181,16 @@ func TestWhoWasJustMadeIsWaitedFor(t *testing.T) {
 		{"Set-ExchangePrimaryEmail", map[string]any{"PrimaryEmail": "hopper@contoso.example"}},
 		{"Set-ExchangeExternalAddress", map[string]any{"ExternalEmail": "grace@new.example"}},
 		{"Set-ExchangeMailUserGuids", map[string]any{"ExchangeGuid": exchangeGUID}},
+		{"Test-ExchangeMailUser", map[string]any{"ExternalEmail": "grace@old.example"}},
 		{"Test-ExchangeAttributeMatch", map[string]any{"AttributeName": "DisplayName", "ExpectedValue": "Grace"}},
 	} {
 		t.Run(next.function, func(t *testing.T) {
 			t.Parallel()
 			w := start(t, row{}, func(c *tenant.Config) {
-				c.Lag, c.ProvisionMailUsers, c.ProvisionDelay = 8*time.Second, true, 8*time.Second
+				c.Lag = 16 * time.Second
 			})
-			w.does(step{"New-EntraUser", map[string]any{
-				"DisplayName": "Grace", "UserPrincipalName": "grace@contoso.example", "Mail": "grace@contoso.example", "OtherMails": []string{"grace@old.example"},
+			w.killAfter("New-MailUser", step{"New-ExchangeMailUser", map[string]any{
+				"DisplayName": "Grace", "UserPrincipalName": "grace@contoso.example", "ExternalEmail": "grace@old.example",
 			}})
 			users := w.tenant.State().Users
 			params := map[string]any{"UserId": users[len(users)-1].ID()}

@@ -134,7 +134,7 @@ func start(t *testing.T, r row, change func(*tenant.Config)) *world {
 // faults sets rules beside what the row's tenant does anyway.
 func (w *world) faults(r row, rules ...tenant.Fault) {
 	w.t.Helper()
-	if err := w.tenant.SetFaults(tenant.Faults{Rules: rules, ExternalMovesPrimary: r.movesPrimary}); err != nil {
+	if err := w.tenant.SetFaults(tenant.Faults{Rules: rules, ExternalMovesPrimary: r.movesPrimary, IgnoresPrimarySMTP: r.ignoresPrimary}); err != nil {
 		w.t.Fatal(err)
 	}
 }

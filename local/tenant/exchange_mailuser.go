@@ -1,0 +1,140 @@
+package tenant
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// newMailUser creates a user and its mail user, in Entra ID and Exchange at once.
+func (s *Server) newMailUser(c *call) *reply {
+	p := c.exchange
+	for _, name := range []string{"Name", "MicrosoftOnlineServicesID", "Password"} {
+		if text(p.parameters[fold(name)]) == "" {
+			return cmdletFailure(parameterBinding, "Cannot process command because of one or more missing mandatory parameters: %s.", name)
+		}
+	}
+	upn := text(p.parameters["microsoftonlineservicesid"])
+	external, primary := "", upn
+	var refusal *reply
+	if given := text(p.parameters["externalemailaddress"]); given != "" {
+		if external, refusal = smtpAddress(given); refusal != nil {
+			return refusal
+		}
+		primary = external
+	}
+	if given := text(p.parameters["primarysmtpaddress"]); given != "" && !s.faults.ignoresPrimarySMTP() {
+		if primary, refusal = smtpAddress(given); refusal != nil {
+			return refusal
+		}
+	}
+	r, u, refusal := s.mailUserFrom(p, upn, external, primary)
+	if refusal != nil {
+		return refusal
+	}
+	now, asOf := s.times()
+	u["createdDateTime"] = now.UTC().Format(time.RFC3339)
+	for _, check := range []func() *reply{
+		func() *reply { return s.checkDomains(nil, r) },
+		func() *reply { return s.checkRecipient(r) },
+	} {
+		if refusal := check(); refusal != nil {
+			return refusal
+		}
+	}
+	if refusal := s.checkUser(u); refusal != nil {
+		return notSynchronized(refusal.fault.message)
+	}
+	if err := s.dir.commit(asOf, putUser(u, now), putRecipient(r, now)); err != nil {
+		return s.storageFailed(err)
+	}
+	return c.results([]map[string]any{r.output()})
+}
+
+func (s *Server) mailUserFrom(p *command, upn, external, primary string) (Recipient, User, *reply) {
+	name := text(p.parameters["name"])
+	if len(name) > 64 {
+		return Recipient{}, nil, cmdletFailure(invalidData, "The value \"%s\" of property \"Name\" is too long: its length can't exceed 64 characters.", name)
+	}
+	if owner := s.recipientNamed(name); owner != "" {
+		return Recipient{}, nil, cmdletFailure(recipientTask, "The name \"%s\" is already being used. Please try another name.", name)
+	}
+	alias, _, _ := strings.Cut(upn, "@")
+	if given := text(p.parameters["alias"]); given != "" {
+		alias = given
+	}
+	display := name
+	if given := text(p.parameters["displayname"]); given != "" {
+		display = given
+	}
+	addresses := []string{"SMTP:" + primary}
+	if external != "" && !strings.EqualFold(external, primary) {
+		addresses = append(addresses, "smtp:"+external)
+	}
+	u := User{
+		"id": uuid.NewString(), "userPrincipalName": upn, "displayName": display, "mailNickname": alias, "mail": primary,
+		"accountEnabled": true, "userType": "Member",
+		"givenName": p.parameters["firstname"], "surname": p.parameters["lastname"], "proxyAddresses": addresses,
+	}
+	return Recipient{
+		Kind: MailUser, GUID: uuid.NewString(), ExternalDirectoryObjectID: u.ID(), Name: name, DisplayName: display, Alias: alias,
+		UserPrincipalName: upn, EmailAddresses: addresses, ExternalEmailAddress: external,
+	}, u, nil
+}
+
+// notSynchronized is the refusal of a change that Exchange Online accepts and Entra ID does not.
+func notSynchronized(detail string) *reply {
+	return cmdletFailure(recipientTask, "An Azure Active Directory call was made to keep object in sync between Azure Active Directory and Exchange Online. "+
+		"However, it failed. Detailed error message:\n\t%s", detail)
+}
+
+// accepts tells whether an address is in a domain of the tenant.
+func (s *Server) accepts(address string) bool {
+	return len(s.dir.domain) == 0 || s.dir.domain[fold(address[strings.LastIndexByte(address, '@')+1:])]
+}
+
+// checkDomains refuses a recipient whose sign-in name, or one of whose SMTP addresses, is in a domain
+// that the tenant does not have. Addresses of before stay, and so may the external address.
+func (s *Server) checkDomains(before []string, r Recipient) *reply {
+	refused := !s.accepts(r.UserPrincipalName)
+	for _, address := range r.EmailAddresses {
+		kind, rest, _ := strings.Cut(address, ":")
+		known := slices.ContainsFunc(before, func(a string) bool { return strings.EqualFold(a, address) })
+		if strings.EqualFold(kind, "smtp") && !known && !strings.EqualFold(rest, r.ExternalEmailAddress) && !s.accepts(rest) {
+			refused = true
+		}
+	}
+	if refused {
+		return cmdletFailure(notAccepted, "You can't use the domain because it's not an accepted domain for your organization.")
+	}
+	return nil
+}
+
+// acceptedDomains lists the domains of the tenant, which are its verified ones.
+func (s *Server) acceptedDomains(c *call) *reply {
+	var found []map[string]any
+	for _, name := range s.domainNames() {
+		if identity, named := c.exchange.parameters["identity"]; named && fold(text(identity)) != name {
+			continue
+		}
+		found = append(found, map[string]any{"Name": name, "DomainName": name, "DomainType": "Authoritative", "Default": false})
+	}
+	return c.results(found)
+}
+
+// domainNames are the verified domains, or, in a tenant that accepts all, those in use.
+func (s *Server) domainNames() []string {
+	names := slices.Collect(maps.Keys(s.dir.domain))
+	if len(names) == 0 {
+		for _, u := range s.dir.users.all((*history[User]).latest) {
+			for _, address := range append(slices.Clone(u.List("proxyAddresses")), u.UPN()) {
+				names = append(names, fold(address[strings.LastIndexByte(address, '@')+1:]))
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
