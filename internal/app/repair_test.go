@@ -129,7 +129,7 @@ func TestRetryByAVersionThatCannotTakeMembersOverSaysWhy(t *testing.T) {
 		id := s.failing(2)
 		s.publish(strings.Replace(right, "name: move", "name: shift", 1))
 		_, err := s.app.Repair(s.ctx, ada, id, api.Repair{Version: "active"})
-		s.wantRefused(err, api.CodeConflict, `cannot retry 2 failed members of batch 100: p001@x: version 2 has no phase "move"`)
+		s.wantRefused(err, api.CodeConflict, `cannot retry 2 failed members of batch 1: p001@x: version 2 has no phase "move"`)
 		s.wantCalls(1, "New CopyWrong")
 	})
 }
