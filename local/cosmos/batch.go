@@ -25,6 +25,7 @@ type batchOperation struct {
 	IfMatch       string
 	IfNoneMatch   string
 	ResourceBody  []byte // valid JSON, or empty
+	Minimal       bool   // the result has no content
 }
 
 func readBatch(body []byte) (operations []batchOperation, err error) {
@@ -78,6 +79,8 @@ func readOperation(value []byte) (o batchOperation, err error) {
 			err = json.Unmarshal(value, &o.IfMatch)
 		case "ifNoneMatch":
 			err = json.Unmarshal(value, &o.IfNoneMatch)
+		case "minimalReturnPreference":
+			err = json.Unmarshal(value, &o.Minimal)
 		case "resourceBody":
 			o.ResourceBody = value
 		}
@@ -88,7 +91,7 @@ func readOperation(value []byte) (o batchOperation, err error) {
 
 // writeOf makes the write of a batch's operation, or the outcome of an invalid one.
 func (o batchOperation) writeOf(c *container, pk string) (write, outcome) {
-	w := write{op: o.OperationType, c: c, pk: pk, id: o.ID, ifMatch: o.IfMatch}
+	w := write{op: o.OperationType, c: c, pk: pk, id: o.ID, ifMatch: o.IfMatch, minimal: o.Minimal}
 	switch w.op {
 	case Create, Upsert, Replace:
 		if err := document.CheckValue(o.ResourceBody); err != nil {
@@ -235,7 +238,7 @@ func (s *Server) respondBatch(w http.ResponseWriter, writes []write, outcomes []
 		if o.item.version != 0 {
 			dst = append(dst, `,"eTag":"`...)
 			dst = append(appendETag(dst, `\"`, o.item.version), '"')
-			if !minimal || writes[i].op == Read {
+			if !writes[i].minimal && (!minimal || writes[i].op == Read) {
 				dst = append(dst, `,"resourceBody":`...)
 				dst = o.item.append(dst)
 			}

@@ -337,6 +337,29 @@ func TestBatchesOfOtherClients(t *testing.T) {
 	c.docs(operations, append(bulk, "x-ms-cosmos-batch-atomic", "True")...).want(t, 400, "", "one partition")
 }
 
+// TestMinimalReturnPreference: an operation of a batch can ask for no content.
+func TestMinimalReturnPreference(t *testing.T) {
+	t.Parallel()
+	c := newRawClient(t)
+	c.withContainer(hashV2, threeDocs...)
+	batch := []string{"x-ms-cosmos-is-batch-request", "True", "x-ms-cosmos-batch-atomic", "True", "x-ms-documentdb-partitionkey", `["p1"]`}
+	upsert := func(id, more string) string {
+		return `{"operationType":"Upsert"` + more + `,"resourceBody":{"id":"` + id + `","pk":"p1"}}`
+	}
+	answer := c.docs(`[`+upsert("x", `,"minimalReturnPreference":true`)+`,`+upsert("y", `,"minimalReturnPreference":false`)+`]`, batch...).want(t, 200, "")
+	var results []struct {
+		ETag         string
+		ResourceBody struct{ ID string }
+	}
+	if err := json.Unmarshal([]byte(answer.body), &results); err != nil {
+		t.Fatal(err)
+	}
+	if len(results) != 2 || results[0].ETag == "" || results[0].ResourceBody.ID != "" || results[1].ResourceBody.ID != "y" {
+		t.Errorf("results %+v", results)
+	}
+	c.docs(`[`+upsert("x", `,"minimalReturnPreference":1`)+`]`, batch...).want(t, 400, "", "operation 0")
+}
+
 func TestBatchThatIsNotValidIsRefused(t *testing.T) {
 	t.Parallel()
 	c := newRawClient(t)

@@ -17,6 +17,7 @@ type write struct {
 	body    []byte  // of a create, replace or upsert
 	indexed float64 // RU that the body costs for the container's indexes
 	patch   *patch  // of a patch
+	minimal bool    // its result in a batch has no content
 }
 
 // outcome is the result of one operation.

@@ -109,25 +109,21 @@ func (s *Store) transact(ctx context.Context, writes store.Writes) (store.Applie
 		}
 		return store.Applied{{ETag: etag}}, nil
 	}
-	batch := s.container.NewTransactionalBatch(partition(writes[0].Key.PK))
-	for _, w := range writes {
-		appendTo(&batch, w)
-	}
-	response, err := s.container.ExecuteTransactionalBatch(ctx, batch, nil)
+	results, success, err := s.execute(ctx, writes)
 	if err != nil {
-		return nil, classify(err)
+		return nil, err
 	}
-	if !response.Success {
-		return nil, culprit(writes, response.OperationResults)
+	if !success {
+		return nil, culprit(writes, results)
 	}
-	if len(response.OperationResults) != len(writes) {
-		return nil, fmt.Errorf("%w: a transactional batch of %d operations has %d results", store.ErrUnavailable, len(writes), len(response.OperationResults))
+	if len(results) != len(writes) {
+		return nil, fmt.Errorf("%w: a transactional batch of %d operations has %d results", store.ErrUnavailable, len(writes), len(results))
 	}
 	applied := make(store.Applied, len(writes))
-	for i, r := range response.OperationResults {
-		applied[i].ETag = string(r.ETag)
+	for i, r := range results {
+		applied[i].ETag = r.ETag
 		if writes[i].Op == store.OpGet {
-			if applied[i].Document, err = document(r.ResourceBody); err != nil {
+			if applied[i].Document, err = document(r.Document); err != nil {
 				return nil, err
 			}
 		}
@@ -136,13 +132,13 @@ func (s *Store) transact(ctx context.Context, writes store.Writes) (store.Applie
 }
 
 // culprit returns the refusal of the first operation that failed for a reason of its own.
-func culprit(writes store.Writes, results []azcosmos.TransactionalBatchResult) error {
+func culprit(writes store.Writes, results []batchResult) error {
 	for i, r := range results {
-		if r.StatusCode != http.StatusFailedDependency && r.StatusCode >= 300 && i < len(writes) {
-			if newer(writes[i], int(r.StatusCode)) {
+		if r.Status != http.StatusFailedDependency && r.Status >= 300 && i < len(writes) {
+			if newer(writes[i], r.Status) {
 				return &group.Refusal{Operation: i, Err: store.ErrNewer}
 			}
-			return &group.Refusal{Operation: i, Err: statusError(r.StatusCode)}
+			return &group.Refusal{Operation: i, Err: statusError(r.Status)}
 		}
 	}
 	return fmt.Errorf("%w: a transactional batch failed without naming the failed operation", store.ErrUnavailable)
@@ -160,9 +156,9 @@ func (s *Store) single(ctx context.Context, w store.Write) (etag string, err err
 	case store.OpUpsert:
 		response, err = s.container.UpsertItem(ctx, pk, body, nil)
 	case store.OpReplaceUnlessNewer:
-		response, err = s.container.PatchItem(ctx, pk, w.Key.ID, unlessNewer(w), nil)
+		response, err = s.container.PatchItem(ctx, pk, w.Key.ID, patchOf(w), nil)
 	case store.OpPatch:
-		response, err = s.container.PatchItem(ctx, pk, w.Key.ID, changes(w), &azcosmos.ItemOptions{IfMatchEtag: match(w)})
+		response, err = s.container.PatchItem(ctx, pk, w.Key.ID, patchOf(w), &azcosmos.ItemOptions{IfMatchEtag: match(w)})
 	case store.OpDelete:
 		response, err = s.container.DeleteItem(ctx, pk, w.Key.ID, &azcosmos.ItemOptions{IfMatchEtag: match(w)})
 	}
@@ -176,26 +172,6 @@ func (s *Store) single(ctx context.Context, w store.Write) (etag string, err err
 	return string(response.ETag), nil
 }
 
-func appendTo(batch *azcosmos.TransactionalBatch, w store.Write) {
-	body, _ := w.Doc.(encodedBody)
-	switch w.Op {
-	case store.OpCreate:
-		batch.CreateItem(body, nil)
-	case store.OpReplace:
-		batch.ReplaceItem(w.Key.ID, body, &azcosmos.TransactionalBatchItemOptions{IfMatchETag: match(w)})
-	case store.OpUpsert:
-		batch.UpsertItem(body, nil)
-	case store.OpReplaceUnlessNewer:
-		batch.PatchItem(w.Key.ID, unlessNewer(w), nil)
-	case store.OpPatch:
-		batch.PatchItem(w.Key.ID, changes(w), &azcosmos.TransactionalBatchItemOptions{IfMatchETag: match(w)})
-	case store.OpGet:
-		batch.ReadItem(w.Key.ID, nil)
-	case store.OpDelete:
-		batch.DeleteItem(w.Key.ID, &azcosmos.TransactionalBatchItemOptions{IfMatchETag: match(w)})
-	}
-}
-
 // match returns the ETag that the service compares; nil for any.
 func match(w store.Write) *azcore.ETag {
 	if w.Version.ETag == "" {
@@ -205,8 +181,15 @@ func match(w store.Write) *azcore.ETag {
 	return &etag
 }
 
-func changes(w store.Write) azcosmos.PatchOperations {
+// patchOf returns the patch of a write. That of an OpReplaceUnlessNewer sets the whole document.
+func patchOf(w store.Write) azcosmos.PatchOperations {
 	var p azcosmos.PatchOperations
+	if w.Op == store.OpReplaceUnlessNewer {
+		body, _ := w.Doc.(encodedBody)
+		p.SetCondition(fmt.Sprintf("FROM c WHERE NOT IS_DEFINED(c.doc.%[1]s) OR c.doc.%[1]s <= %[2]d", w.Field, w.Revision))
+		p.AppendSet("/doc", json.RawMessage(body))
+		return p
+	}
 	for _, c := range w.Changes {
 		if c.Set != nil {
 			p.AppendSet("/doc"+c.Path, c.Set)
@@ -214,15 +197,6 @@ func changes(w store.Write) azcosmos.PatchOperations {
 		}
 		p.AppendIncrement("/doc"+c.Path, int64(c.By))
 	}
-	return p
-}
-
-// unlessNewer returns the patch of an OpReplaceUnlessNewer: it sets the whole document.
-func unlessNewer(w store.Write) azcosmos.PatchOperations {
-	var p azcosmos.PatchOperations
-	body, _ := w.Doc.(encodedBody)
-	p.SetCondition(fmt.Sprintf("FROM c WHERE NOT IS_DEFINED(c.doc.%[1]s) OR c.doc.%[1]s <= %[2]d", w.Field, w.Revision))
-	p.AppendSet("/doc", json.RawMessage(body))
 	return p
 }
 

@@ -47,6 +47,7 @@ type counts struct{ reads, queries, writes, conflicts atomic.Int64 }
 // Open returns a Store. It does not connect: the first operation does.
 func Open(c Config) (*Store, error) {
 	options := &azcosmos.ClientOptions{}
+	options.PerCallPolicies = []policy.Policy{batchCodec{}}
 	options.PerRetryPolicies = []policy.Policy{throttleWatch{}}
 	options.Transport = c.HTTPClient
 	if c.HTTPClient == nil {

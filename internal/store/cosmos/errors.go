@@ -85,17 +85,17 @@ func status(code int) error {
 
 // statusError is the error of one operation of a batch. Access is denied to a batch as a
 // whole, so that a 403 of one operation is that of a full partition.
-func statusError(code int32) error {
+func statusError(code int) error {
 	switch code {
 	case http.StatusForbidden:
 		return fmt.Errorf("%w (HTTP %d)", store.ErrFull, code)
 	case http.StatusBadRequest:
 		return fmt.Errorf("%w (HTTP %d)", store.ErrRefused, code)
 	}
-	if kind := status(int(code)); kind != nil {
+	if kind := status(code); kind != nil {
 		return fmt.Errorf("%w (HTTP %d)", kind, code)
 	}
-	return errors.New("store: refused with HTTP " + strconv.Itoa(int(code)))
+	return errors.New("store: refused with HTTP " + strconv.Itoa(code))
 }
 
 // refused classifies the error of a query. A query that is well-formed can be bad only for its
