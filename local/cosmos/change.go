@@ -63,6 +63,7 @@ func (st *store) deleteDatabase(d *database) error {
 			delete(st.catalog.databases, d.name)
 			for _, c := range containers {
 				st.catalog.drop(c)
+				st.writer.moves.dropContainer(c.number)
 			}
 		}, nil
 	})
@@ -134,6 +135,9 @@ func (st *store) deleteContainer(c *container) error {
 				return nil, err
 			}
 		}
-		return func() { st.catalog.drop(c) }, nil
+		return func() {
+			st.catalog.drop(c)
+			st.writer.moves.dropContainer(c.number)
+		}, nil
 	})
 }

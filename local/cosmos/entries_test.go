@@ -34,6 +34,11 @@ func TestWritesChangeIndexesOnlyWhereDocumentsMove(t *testing.T) {
 		}
 		return n
 	}
+	settle := func() {
+		if err := st.writer.settle(st.lookups.Load().all, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, tt := range []struct {
 		about            string
 		write            write
@@ -53,16 +58,27 @@ func TestWritesChangeIndexesOnlyWhereDocumentsMove(t *testing.T) {
 		if o := st.write(tt.write); !o.ok() {
 			t.Fatalf("%s: %d %s", tt.about, o.status, o.message)
 		}
+		settle()
 		if got, n := changes()-before, entries(); got != tt.changes || n != tt.entries {
 			t.Errorf("%s: %d changes and %d entries, want %d and %d", tt.about, got, n, tt.changes, tt.entries)
 		}
 	}
+	before := changes()
+	for _, w := range []write{with(Replace, "a", `,"worker":"w","type":"run","at":"1"`), with(Replace, "a", `,"worker":"w","type":"run","at":"2"`), with(Replace, "a", ``)} {
+		st.write(w)
+	}
+	if settle(); changes()-before != 3 || entries() != 0 {
+		t.Errorf("moves to and fro: %d changes and %d entries, want those of 3 documents", changes()-before, entries())
+	}
 	refused, ok := st.batch([]write{with(Create, "c", `,"type":"run","worker":"w"`), with(Create, "m", ``)})
-	if ok || refused[0].status != http.StatusFailedDependency || refused[1].status != http.StatusConflict || entries() != 0 || stored(t, st, c, "c") {
+	if settle(); ok || refused[0].status != http.StatusFailedDependency || refused[1].status != http.StatusConflict || entries() != 0 || stored(t, st, c, "c") {
 		t.Errorf("a refused batch has %v, left %d entries", refused, entries())
 	}
 	st.write(with(Create, "d", `,"type":"run","worker":"w"`))
-	if err := st.deleteContainer(c); err != nil || entries() != 0 {
+	settle()
+	st.write(with(Create, "e", `,"type":"run","worker":"w"`))
+	err := st.deleteContainer(c)
+	if settle(); err != nil || entries() != 0 {
 		t.Errorf("%d entries of a deleted container, %v", entries(), err)
 	}
 }

@@ -77,7 +77,7 @@ func (g *group) fill(l *lookup) error {
 			return err
 		}
 		for _, r := range some {
-			if e := only.entries(r.body)[0]; e != nil {
+			if e := only.entries(r.body, r.seq)[0]; e != nil {
 				if _, err := g.statement(insertEntry).Exec(l.number, r.container, r.pk, e.equal, e.sorted, r.id, r.seq); err != nil {
 					return err
 				}

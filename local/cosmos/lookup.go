@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"unicode"
 	"unicode/utf16"
 
@@ -30,6 +31,10 @@ type lookup struct {
 	// sorted is a path by whose values the documents that are equal at paths are in
 	// order, and those of one value by id; empty where they are in the order of ids.
 	sorted string
+
+	// moved counts the moves of documents, before they are committed, and settled is that number when
+	// all entries were written last.
+	moved, settled atomic.Int64
 }
 
 // lookups are all indexes of a store.
@@ -48,14 +53,17 @@ type slots struct {
 
 // entry is the place of a document in a lookup: the values at its paths, and the one that the
 // documents with the same values are sorted by.
-type entry struct{ equal, sorted []byte }
+type entry struct {
+	equal, sorted []byte
+	item          int64 // seq of the document
+}
 
 // same reports whether two places are the same, or both none.
 func (e *entry) same(other *entry) bool {
 	if e == nil || other == nil {
 		return e == other
 	}
-	return bytes.Equal(e.equal, other.equal) && bytes.Equal(e.sorted, other.sorted)
+	return e.item == other.item && bytes.Equal(e.equal, other.equal) && bytes.Equal(e.sorted, other.sorted)
 }
 
 func newLookups(all []*lookup) *lookups {
@@ -113,18 +121,18 @@ func (t *pathTree) find(text []byte, values [][]byte) {
 }
 
 // entries returns the entry of a document in each lookup, nil where it is not in one.
-func (ls *lookups) entries(doc []byte) []*entry {
+func (ls *lookups) entries(doc []byte, item int64) []*entry {
 	values := make([][]byte, ls.slots)
 	ls.tree.find(doc, values)
 	all := make([]*entry, len(ls.all))
 	for i, at := range ls.at {
-		all[i] = at.entry(values)
+		all[i] = at.entry(values, item)
 	}
 	return all
 }
 
-func (at slots) entry(values [][]byte) *entry {
-	e := &entry{sorted: []byte{}}
+func (at slots) entry(values [][]byte, item int64) *entry {
+	e := &entry{sorted: []byte{}, item: item}
 	for _, slot := range at.equal {
 		v, ok := parsed(values[slot])
 		if ok = ok && comparedWith(v); !ok {
@@ -196,6 +204,7 @@ func (l *lookup) equalTo(values map[string]document.Value) []byte {
 }
 
 const lookupSchema = `
+CREATE TABLE IF NOT EXISTS settled (epoch INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS learned (number INTEGER PRIMARY KEY, paths TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS entries (
 	lookup INTEGER NOT NULL, container INTEGER NOT NULL, pk TEXT NOT NULL, equal BLOB NOT NULL, sorted BLOB NOT NULL, id TEXT NOT NULL,

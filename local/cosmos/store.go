@@ -96,6 +96,9 @@ func (st *store) prepare(now func() time.Time, log *slog.Logger) error {
 	if _, err := st.writes.Exec(lookupSchema); err != nil {
 		return err
 	}
+	if err := dropUnsettled(st.writes); err != nil {
+		return err
+	}
 	if err := st.loadLookups(); err != nil {
 		return err
 	}

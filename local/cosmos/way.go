@@ -2,6 +2,7 @@ package cosmos
 
 import (
 	"context"
+	"database/sql"
 	"strings"
 
 	"github.com/matoolkit/matoolkit/local/cosmos/document"
@@ -10,7 +11,7 @@ import (
 
 // way is how documents are come to: by which index, from where, and in which order.
 type way struct {
-	lookup bool // by the entries of a lookup, else by the items
+	lookup *lookup // by its entries; nil: by the items
 	where  string
 	args   []any
 	order  string
@@ -42,7 +43,7 @@ func (st *store) byID(q *query.Query, pk string, from continuation) way {
 			w.beginning(q.Prefix(stepsOf(path)))
 		}
 	}
-	if !w.lookup {
+	if w.lookup == nil {
 		if l := st.lookupFor(values); l != nil {
 			w.narrow(l, values)
 		}
@@ -137,7 +138,7 @@ func (w *way) above(bound document.Value, orEqual bool) {
 }
 
 func (w *way) narrow(l *lookup, values map[string]document.Value) {
-	w.lookup = true
+	w.lookup = l
 	w.where += ` AND at.lookup = ? AND at.equal = ?`
 	w.args = append(w.args, l.number, l.equalTo(values))
 	if l.sorted == "" {
@@ -149,13 +150,25 @@ func (w *way) narrow(l *lookup, values map[string]document.Value) {
 // returns false.
 func (st *store) scan(ctx context.Context, c *container, how way, visit func(pk, id string, doc []byte) bool) error {
 	statement := `SELECT at.pk, at.id, seq, version, ts, body FROM items AS at`
-	if how.lookup {
+	if how.lookup != nil {
 		statement = `SELECT at.pk, at.id, seq, version, ts, body FROM entries AS at CROSS JOIN items ON seq = at.item`
 	}
 	statement += ` WHERE at.container = ?` + how.where + ` ORDER BY ` + how.order
 	// The context is looked at here and not in the driver, which might give up
 	// the connection: in memory, the data would go with it.
-	rows, err := st.reads.QueryContext(context.WithoutCancel(ctx), statement, append([]any{c.number}, how.args...)...)
+	begin := func(on queryer) (*sql.Rows, error) {
+		return on.QueryContext(context.WithoutCancel(ctx), statement, append([]any{c.number}, how.args...)...)
+	}
+	var rows *sql.Rows
+	var err error
+	if how.lookup == nil {
+		rows, err = begin(st.reads)
+	} else {
+		var done func()
+		if rows, done, err = st.byEntries(how.lookup, begin); err == nil {
+			defer done()
+		}
+	}
 	if err != nil {
 		return err
 	}

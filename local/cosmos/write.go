@@ -84,9 +84,7 @@ func (g *group) create(w write) outcome {
 		return conflict
 	}
 	it := item{container: w.c, seq: version, version: version, ts: g.ts, body: w.body}
-	if err := g.index(w, &item{}, &it); err != nil {
-		return g.abandon(err)
-	}
+	g.index(w, &item{}, &it)
 	g.changed[w.key()] = it
 	return outcome{status: http.StatusCreated, item: it, charge: chargeCreate(len(w.body)) + w.indexed, wrote: len(w.body)}
 }
@@ -105,9 +103,7 @@ func (g *group) update(w write, before item) outcome {
 	if _, err := g.statement(updateItem).Exec(it.version, it.ts, it.body, it.seq); err != nil {
 		return g.abandon(err)
 	}
-	if err := g.index(w, &before, &it); err != nil {
-		return g.abandon(err)
-	}
+	g.index(w, &before, &it)
 	g.changed[w.key()] = it
 	return outcome{status: http.StatusOK, item: it, charge: chargeReplace(len(w.body)) + w.indexed, wrote: len(w.body)}
 }
@@ -120,9 +116,7 @@ func (g *group) delete(w write) outcome {
 	if _, err := g.statement(deleteItem).Exec(it.seq); err != nil {
 		return g.abandon(err)
 	}
-	if err := g.index(w, &it, &item{}); err != nil {
-		return g.abandon(err)
-	}
+	g.index(w, &it, &item{})
 	g.changed[w.key()] = item{}
 	return outcome{status: http.StatusNoContent, charge: chargeCreate(len(it.body)) + w.c.chargeIndex(it.body)}
 }
@@ -140,31 +134,19 @@ func (g *group) patch(w write) outcome {
 	return g.update(w, it)
 }
 
-// index moves an item to its places in the lookups, and notes them in after. It has no body before it is
-// created and after it is deleted.
-func (g *group) index(w write, before, after *item) error {
+// index notes the moves of an item in the lookups. It has no body before it is created and after it is
+// deleted.
+func (g *group) index(w write, before, after *item) {
 	if len(g.lookups.all) == 0 {
-		return nil
+		return
 	}
 	g.place(before)
 	g.place(after)
 	for i, l := range g.lookups.all {
-		old, now := before.places[i], after.places[i]
-		if old.same(now) {
-			continue
-		}
-		if old != nil {
-			if _, err := g.statement(deleteEntry).Exec(l.number, w.c.number, w.pk, old.equal, old.sorted, w.id); err != nil {
-				return err
-			}
-		}
-		if now != nil {
-			if _, err := g.statement(insertEntry).Exec(l.number, w.c.number, w.pk, now.equal, now.sorted, w.id, after.seq); err != nil {
-				return err
-			}
+		if from, to := before.places[i], after.places[i]; !from.same(to) {
+			g.moved = append(g.moved, moved{l, w.key(), move{from, to}})
 		}
 	}
-	return nil
 }
 
 // place notes the places of an item, unless it has them from the write that made it.
@@ -175,7 +157,7 @@ func (g *group) place(it *item) {
 	case it.body == nil:
 		it.places = make([]*entry, len(g.lookups.all))
 	default:
-		it.places = g.lookups.entries(it.body)
+		it.places = g.lookups.entries(it.body, it.seq)
 	}
 	it.of = g.lookups
 }

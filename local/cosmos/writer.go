@@ -45,6 +45,7 @@ type writer struct {
 	statements [statementCount]*sql.Stmt
 	recent     *recentItems
 	newest     *newestItems
+	moves      *moves
 	jobs       chan *job
 	commits    atomic.Int64
 	stopOnce   sync.Once
@@ -74,7 +75,7 @@ var statementText = [statementCount]string{
 func newWriter(db *sql.DB, ls *atomic.Pointer[lookups], epoch int64, now func() time.Time, log *slog.Logger) (*writer, error) {
 	w := &writer{
 		db: db, lookups: ls, now: now, log: log, next: epoch<<40 + 1,
-		recent: newRecentItems(), newest: newNewestItems(), jobs: make(chan *job, maxGroup), stop: make(chan struct{}), stopped: make(chan struct{}),
+		recent: newRecentItems(), newest: newNewestItems(), moves: newMoves(), jobs: make(chan *job, maxGroup), stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	for i, text := range statementText {
 		var err error
@@ -123,6 +124,9 @@ func (w *writer) run() {
 			case j := <-w.jobs:
 				jobs = append(jobs, j)
 			case <-w.stop:
+				if err := w.closed(); err != nil {
+					w.log.Error("cannot write the entries of the indexes: they will be made again", "error", err)
+				}
 				return
 			}
 			for !jobs[0].alone && len(jobs) < maxGroup && held == nil {
@@ -173,11 +177,17 @@ func (w *writer) inTransaction(jobs []*job, savepoints bool) error {
 		return err
 	}
 	g := &group{tx: tx, writer: w, savepoints: savepoints, lookups: w.lookups.Load(), ts: w.now().Unix(), changed: map[itemKey]item{}}
+	if err := g.settleSome(); err != nil {
+		g.abandon(err)
+	}
 	for _, j := range jobs {
 		j.apply(g)
 	}
 	if g.err != nil {
 		return errors.Join(g.err, tx.Rollback())
+	}
+	for _, m := range g.moved {
+		m.in.moved.Add(1) // before a query can see the document
 	}
 	if err := tx.Commit(); err != nil {
 		w.recent.forget(g.changed)
@@ -189,6 +199,7 @@ func (w *writer) inTransaction(jobs []*job, savepoints bool) error {
 		return err
 	}
 	w.commits.Add(1)
+	w.moves.committed(g)
 	w.recent.keep(g.changed)
 	w.newest.keep(g.changed)
 	return nil
@@ -203,6 +214,8 @@ type group struct {
 	ts         int64
 	statements [statementCount]*sql.Stmt
 	changed    map[itemKey]item // by the group so far, within a savepoint by its batch; without a body if it was deleted
+	moved      []moved          // by the group so far
+	settled    []settled        // moves of earlier groups that it writes
 	err        error            // a failure of the database itself, which ends the group
 }
 
@@ -241,11 +254,13 @@ func (g *group) atomically(steps func() (keep bool)) {
 		g.abandon(err)
 		return
 	}
-	before := g.changed
+	before, moved := g.changed, len(g.moved)
 	g.changed = map[itemKey]item{}
 	keep := steps()
 	if keep {
 		maps.Copy(before, g.changed)
+	} else {
+		g.moved = g.moved[:moved]
 	}
 	g.changed = before
 	if !keep && g.err == nil {
