@@ -10,14 +10,71 @@ import (
 // ApplyChanges returns a document as a Patch with these changes leaves it. It fails with ErrRefused
 // if a path does not exist in the document, or has no number where one is incremented.
 func ApplyChanges(doc json.RawMessage, changes []Change) (json.RawMessage, error) {
-	var err error
+	c := NewChanging(doc)
+	if err := c.Apply(changes); err != nil {
+		return nil, err
+	}
+	return c.Document()
+}
+
+// Changing is a document that is patched several times. It is read once, if it is an object.
+type Changing struct {
+	doc    json.RawMessage            // of what is no object, or was not yet read
+	object map[string]json.RawMessage // nil: see doc
+}
+
+// NewChanging returns a document to patch.
+func NewChanging(doc json.RawMessage) *Changing { return &Changing{doc: doc} }
+
+// Apply carries out the changes of one Patch. It fails as ApplyChanges does; the document is then of no
+// use.
+func (d *Changing) Apply(changes []Change) error {
 	for _, c := range changes {
-		path := strings.Split(strings.TrimPrefix(c.Path, "/"), "/")
-		if doc, err = changeAt(doc, path, c); err != nil {
-			return nil, fmt.Errorf("%w: %s: %w", ErrRefused, c.Path, err)
+		if err := d.apply(strings.Split(strings.TrimPrefix(c.Path, "/"), "/"), c); err != nil {
+			return fmt.Errorf("%w: %s: %w", ErrRefused, c.Path, err)
 		}
 	}
-	return doc, nil
+	return nil
+}
+
+func (d *Changing) apply(path []string, c Change) (err error) {
+	if d.object == nil {
+		d.object = readObject(d.doc)
+	}
+	if d.object == nil {
+		d.doc, err = changeAt(d.doc, path, c)
+		return err
+	}
+	return changeIn(d.object, path, c)
+}
+
+// Document returns the document as it is now.
+func (d *Changing) Document() (json.RawMessage, error) {
+	if d.object == nil {
+		return d.doc, nil
+	}
+	return Encode(d.object)
+}
+
+// readObject returns the members of an object, nil of any other value.
+func readObject(value json.RawMessage) (object map[string]json.RawMessage) {
+	if json.Unmarshal(value, &object) != nil {
+		return nil
+	}
+	return object
+}
+
+// changeIn changes the value at a path of an object.
+func changeIn(object map[string]json.RawMessage, path []string, c Change) error {
+	inner, ok := object[path[0]]
+	if !ok && len(path) > 1 {
+		return fmt.Errorf("there is no %s", path[0])
+	}
+	next, err := changeAt(inner, path[1:], c)
+	if err == nil {
+		object[path[0]] = next
+	}
+	return err
 }
 
 // changeAt changes the value at a path of an object or an array. The last part of the path may be
@@ -29,17 +86,10 @@ func changeAt(value json.RawMessage, path []string, c Change) (json.RawMessage, 
 		}
 		return increment(value, c.By)
 	}
-	var object map[string]json.RawMessage
-	if json.Unmarshal(value, &object) == nil && object != nil {
-		inner, ok := object[path[0]]
-		if !ok && len(path) > 1 {
-			return nil, fmt.Errorf("there is no %s", path[0])
-		}
-		next, err := changeAt(inner, path[1:], c)
-		if err != nil {
+	if object := readObject(value); object != nil {
+		if err := changeIn(object, path, c); err != nil {
 			return nil, err
 		}
-		object[path[0]] = next
 		return Encode(object)
 	}
 	var array []json.RawMessage

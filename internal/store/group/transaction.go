@@ -137,6 +137,7 @@ func (t *transaction) replay(c *counted, applied store.Applied, all []store.Appl
 	if c.get >= 0 {
 		doc = applied[c.get].Document
 	}
+	changing := store.NewChanging(doc.Doc)
 	for _, p := range c.places {
 		w, result := t.write(p), &all[p.apply][p.operation]
 		if w.Op == store.OpPatch {
@@ -146,13 +147,16 @@ func (t *transaction) replay(c *counted, applied store.Applied, all []store.Appl
 				doc.ETag = applied[c.patch].ETag
 			}
 			if c.get >= 0 {
-				var err error
-				if doc.Doc, err = store.ApplyChanges(doc.Doc, w.Changes); err != nil {
+				if err := changing.Apply(w.Changes); err != nil {
 					return fmt.Errorf("%w: %s was patched, and its document cannot be computed: %w", store.ErrUnavailable, w.Key, err)
 				}
 			}
 			*result = store.Result{ETag: doc.ETag}
 			continue
+		}
+		var err error
+		if doc.Doc, err = changing.Document(); err != nil {
+			return fmt.Errorf("%w: %s was patched, and its document cannot be written: %w", store.ErrUnavailable, w.Key, err)
 		}
 		*result = store.Result{ETag: doc.ETag, Document: doc}
 		result.Document.Doc = slices.Clone(doc.Doc)
