@@ -42,11 +42,18 @@ const resultsBegin, resultsEnd = `{"Results":[`, `]}`
 // Add adds a result and reports whether it fits: into Limit and MaxResults. Only a result whose
 // body is no JSON makes it fail.
 func (b *ResultsBuilder) Add(r GroupedResult) (fits bool, err error) {
-	entry, err := json.Marshal(r)
+	if !json.Valid(r.Body) {
+		return false, fmt.Errorf("the body of %s is no JSON", r.MessageID)
+	}
+	head, err := json.Marshal(struct {
+		MessageID  string            `json:"MessageId"`
+		Properties map[string]string `json:"Properties,omitempty"`
+	}{r.MessageID, r.Properties})
 	if err != nil {
 		return false, err
 	}
-	if len(b.ids) == MaxResults || max(len(b.body), len(resultsBegin))+len(",")+len(entry)+len(resultsEnd) > Limit {
+	head = append(head[:len(head)-1], `,"Body":`...) // to encode the body within the entry would copy it once more
+	if len(b.ids) == MaxResults || max(len(b.body), len(resultsBegin))+len(",")+len(head)+len(r.Body)+len(`}`)+len(resultsEnd) > Limit {
 		return false, nil
 	}
 	if len(b.ids) == 0 {
@@ -54,7 +61,8 @@ func (b *ResultsBuilder) Add(r GroupedResult) (fits bool, err error) {
 	} else {
 		b.body = append(b.body, ',')
 	}
-	b.body, b.ids = append(b.body, entry...), append(b.ids, r.MessageID)
+	b.body = append(append(append(b.body, head...), r.Body...), '}')
+	b.ids = append(b.ids, r.MessageID)
 	return true, nil
 }
 
