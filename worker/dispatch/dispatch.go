@@ -82,6 +82,7 @@ type Loop struct {
 
 	room     *room
 	inHand   inHand
+	crew     crew
 	jobs     sync.WaitGroup
 	running  atomic.Int64
 	touched  atomic.Int64  // when a job last came or ended, in Unix nanoseconds
@@ -109,6 +110,7 @@ func New(client bus.Client, functions Functions, config Config) (*Loop, error) {
 		log:      config.Log.With(logkey.WorkerID, config.WorkerID),
 		memory:   newMemory(config.Remember),
 		room:     newRoom(config.MaxParallelism),
+		crew:     newCrew(),
 		stopping: make(chan struct{}),
 	}
 	l.results = &outbox{

@@ -117,7 +117,7 @@ func (l *Loop) answer(ctx context.Context, d *received, log *slog.Logger) (a ans
 	d.begun = true
 	if part == first {
 		a.Ran = true
-		go l.run(ctx, d, c)
+		l.crew.do(l.work, func() { l.run(ctx, d, c) })
 	} else {
 		log.Info("the job was redelivered", logkey.DeliveryCount, d.message.DeliveryCount)
 	}
@@ -223,7 +223,7 @@ func (l *Loop) run(ctx context.Context, d *received, c *call) {
 	})
 	start := time.Now()
 	returned := make(chan outcome, 1)
-	go l.call(ctx, job, log, returned)
+	l.crew.do(l.work, func() { l.call(ctx, job, log, returned) })
 
 	o, ok := l.awaitOutcome(ctx, returned)
 	took := time.Since(start)

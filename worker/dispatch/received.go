@@ -83,7 +83,7 @@ func (l *Loop) begin(d *received, calls bool) {
 			l.inHand.take(d.job)
 		}
 	}
-	go func() {
+	l.crew.do(l.work, func() {
 		defer l.jobs.Done()
 		stop := l.keepLock(d)
 		defer stop()
@@ -102,5 +102,5 @@ func (l *Loop) begin(d *received, calls bool) {
 			l.room.give(0, 1)
 		}
 		tell()
-	}()
+	})
 }
