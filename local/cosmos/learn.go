@@ -21,13 +21,17 @@ func (st *store) learn(q *query.Query, scanned, selected int) error {
 		return nil
 	}
 	l := &lookup{}
-	for path := range narrowing(q) {
-		l.paths = append(l.paths, path)
-	}
-	slices.Sort(l.paths)
 	if l.sorted = sortPath(q); l.sorted == "" {
 		l.sorted = prefixPath(q)
 	}
+	values := narrowing(q)
+	if l.sorted == "" {
+		values = narrowingToOneOf(q)
+	}
+	for path := range values {
+		l.paths = append(l.paths, path)
+	}
+	slices.Sort(l.paths)
 	if len(l.paths) == 0 || !st.lacks(l) {
 		return nil
 	}

@@ -194,13 +194,20 @@ func appendEqual(dst []byte, v document.Value) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
 }
 
-// equalTo returns the values that a lookup's paths have in the documents that a query selects.
-func (l *lookup) equalTo(values map[string]document.Value) []byte {
-	var equal []byte
+// equalTo returns the values that a lookup's paths have in the documents that a query selects, one of each
+// document. Of a path with several values there are as many.
+func (l *lookup) equalTo(values narrowed) (all [][]byte) {
+	all = [][]byte{nil}
 	for _, path := range l.paths {
-		equal = appendEqual(equal, values[path])
+		var longer [][]byte
+		for _, begin := range all {
+			for _, v := range values[path] {
+				longer = append(longer, appendEqual(slices.Clip(begin), v))
+			}
+		}
+		all = longer
 	}
-	return equal
+	return all
 }
 
 const lookupSchema = `
@@ -210,16 +217,44 @@ CREATE TABLE IF NOT EXISTS entries (
 	lookup INTEGER NOT NULL, container INTEGER NOT NULL, pk TEXT NOT NULL, equal BLOB NOT NULL, sorted BLOB NOT NULL, id TEXT NOT NULL,
 	item INTEGER NOT NULL, PRIMARY KEY (lookup, container, pk, equal, sorted, id)) WITHOUT ROWID`
 
+// narrowed are the values of which each path has one in the documents that a query selects. At most one
+// path has several.
+type narrowed map[string][]document.Value
+
 // narrowing returns the comparisons of a query that an index can serve, by path.
-func narrowing(q *query.Query) map[string]document.Value {
-	values := map[string]document.Value{}
+func narrowing(q *query.Query) narrowed {
+	values := narrowed{}
 	for _, e := range q.Equalities() {
-		if comparedWith(e.Value) && plain(e.Path) && !slices.Equal(e.Path, []string{"id"}) {
-			values[jsonPath(e.Path)] = e.Value
+		if comparedWith(e.Value) && serviceable(e.Path) {
+			values[jsonPath(e.Path)] = []document.Value{e.Value}
 		}
 	}
 	return values
 }
+
+// narrowingToOneOf is narrowing with the shortest list of values that a query compares a path with, if it
+// has one.
+func narrowingToOneOf(q *query.Query) narrowed {
+	values := narrowing(q)
+	var path string
+	var list []document.Value
+	for _, steps := range q.Listed() {
+		of, ok := q.OneOf(steps)
+		if _, equal := values[jsonPath(steps)]; !ok || equal || !serviceable(steps) || len(of) > maxListed {
+			continue
+		}
+		if list == nil || len(of) < len(list) {
+			path, list = jsonPath(steps), slices.DeleteFunc(slices.Clone(of), func(v document.Value) bool { return v.Kind == document.Undefined })
+		}
+	}
+	if list != nil && !slices.ContainsFunc(list, func(v document.Value) bool { return !comparedWith(v) }) {
+		values[path] = list
+	}
+	return values
+}
+
+// serviceable says whether an index of this package can have a path.
+func serviceable(path []string) bool { return plain(path) && !slices.Equal(path, []string{"id"}) }
 
 // plain says whether a path is made of simple names of stored members.
 func plain(path []string) bool {
@@ -236,7 +271,7 @@ func plain(path []string) bool {
 }
 
 // lookupFor picks the index that uses the most comparisons of a query.
-func (st *store) lookupFor(values map[string]document.Value) *lookup {
+func (st *store) lookupFor(values narrowed) *lookup {
 	var best *lookup
 	for _, l := range st.lookups.Load().all {
 		serves := l.sorted == ""
@@ -253,7 +288,7 @@ func (st *store) lookupFor(values map[string]document.Value) *lookup {
 
 // sortedFor picks the index in the order of a path that uses the most comparisons of a
 // query.
-func (st *store) sortedFor(values map[string]document.Value, path string) *lookup {
+func (st *store) sortedFor(values narrowed, path string) *lookup {
 	var best *lookup
 	for _, l := range st.lookups.Load().all {
 		serves := l.sorted == path

@@ -38,6 +38,9 @@ func TestSelectiveQueriesStopScanningThePartition(t *testing.T) {
 		"SELECT VALUE c.id FROM c WHERE c.type = 'run' AND c.doc.page = 7",
 		"SELECT VALUE c.id FROM c WHERE c.doc.page = 7.0 AND c.type = 'run' ORDER BY c.id",
 		"SELECT VALUE c.id FROM c WHERE c.doc.name = 'é7' ORDER BY c.doc.page",
+		"SELECT VALUE c.id FROM c WHERE c.type = 'run' AND ARRAY_CONTAINS([7, 1007, 'x', 7], c.doc.page)",
+		"SELECT VALUE c.id FROM c WHERE c.doc.name IN ('é7', 'e7') AND c.type = 'run' ORDER BY c.id",
+		"SELECT VALUE c.id FROM c WHERE c.doc.name IN ('é7', 'e7') AND ARRAY_CONTAINS([7], c.doc.page)",
 		"SELECT VALUE c.id FROM c WHERE c.type = 'run' AND c.doc.page = 7 AND (c.doc.name = 'é7' OR c.doc.name = 'x')",
 	} {
 		for round := range 3 {

@@ -44,6 +44,7 @@ func (st *store) byID(q *query.Query, pk string, from continuation) way {
 		}
 	}
 	if w.lookup == nil {
+		values = narrowingToOneOf(q)
 		if l := st.lookupFor(values); l != nil {
 			w.narrow(l, values)
 		}
@@ -137,10 +138,18 @@ func (w *way) above(bound document.Value, orEqual bool) {
 	w.args = append(w.args, appendSorted(nil, bound), []byte{byte(bound.Kind) + 1})
 }
 
-func (w *way) narrow(l *lookup, values map[string]document.Value) {
+func (w *way) narrow(l *lookup, values narrowed) {
 	w.lookup = l
-	w.where += ` AND at.lookup = ? AND at.equal = ?`
-	w.args = append(w.args, l.number, l.equalTo(values))
+	equal := l.equalTo(values)
+	of := `= ?` // which is in the order of the entries
+	if len(equal) != 1 {
+		of = `IN (` + strings.TrimSuffix(strings.Repeat(`?,`, len(equal)), `,`) + `)`
+	}
+	w.where += ` AND at.lookup = ? AND at.equal ` + of
+	w.args = append(w.args, l.number)
+	for _, one := range equal {
+		w.args = append(w.args, one)
+	}
 	if l.sorted == "" {
 		w.where += ` AND at.sorted = x''`
 	}

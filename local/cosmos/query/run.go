@@ -133,6 +133,25 @@ func (q *Query) OneOf(steps []string) (values []document.Value, ok bool) {
 	return values, ok
 }
 
+// Listed returns the paths that WHERE compares with lists, outside of any OR or NOT.
+func (q *Query) Listed() (paths [][]string) {
+	for _, e := range conjuncts(q.where, nil) {
+		operand := expression(nil)
+		switch e := e.(type) {
+		case membership:
+			operand = e.operand
+		case call:
+			if e.name == "ARRAY_CONTAINS" && len(e.arguments) == 2 {
+				operand = e.arguments[1]
+			}
+		}
+		if p, ok := operand.(path); ok {
+			paths = append(paths, p.steps)
+		}
+	}
+	return paths
+}
+
 // listFor returns the constants with which IN or ARRAY_CONTAINS compares a path.
 func listFor(e expression, steps []string) ([]document.Value, bool) {
 	switch e := e.(type) {
