@@ -148,7 +148,7 @@ func (a *server) getBatch(c *gin.Context) {
 	if !ok {
 		return
 	}
-	include, ok := included(c, api.BatchFields)
+	include, ok := several(c, "include", api.BatchFields)
 	if !ok {
 		return
 	}
@@ -204,7 +204,7 @@ func (a *server) listSteps(c *gin.Context) {
 			return
 		}
 	}
-	include, ok := included(c, api.StepFields)
+	include, ok := several(c, "include", api.StepFields)
 	if !ok {
 		return
 	}

@@ -175,6 +175,13 @@ func (k *known) value(t *rapid.T, name string, s *openapi3.Schema) string {
 	if values := k.of(name); len(values) > 0 && chance(t, 85, name+" known") {
 		return rapid.SampledFrom(values).Draw(t, name)
 	}
+	if s.Type.Is("array") { // with commas between the values
+		values := make([]string, rapid.IntRange(1, 3).Draw(t, name+" values"))
+		for i := range values {
+			values[i] = k.value(t, name, s.Items.Value)
+		}
+		return strings.Join(values, ",")
+	}
 	value := k.json(t, name, s, 0)
 	if text, ok := value.(string); ok {
 		return text

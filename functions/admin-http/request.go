@@ -44,7 +44,7 @@ func query(names ...string) gin.HandlerFunc {
 				invalid(c, "unknown query parameter %q; this route has %s", clip(name), strings.Join(names, ", "))
 				return
 			case len(v) > 1:
-				invalid(c, "the request has the query parameter %s %d times", name, len(v))
+				invalid(c, "the request has the query parameter %s %d times; give it once, with commas between its values if it has several", name, len(v))
 				return
 			case len(v[0]) > maxParameter || !utf8.ValidString(v[0]):
 				invalid(c, "the query parameter %s is longer than %d bytes or not UTF-8", name, maxParameter)
@@ -72,17 +72,16 @@ func listed[S ~string](all []S) string {
 func options[S ~string](c *gin.Context, statuses []S) (api.ListOptions, bool) {
 	values := c.MustGet(keyQuery).(url.Values)
 	o := api.ListOptions{
-		Continuation: values.Get("continuationToken"), Status: lower(values.Get("status")),
-		Runbook: values.Get("runbook"), Name: values.Get("name"), Owner: values.Get("owner"), Phase: values.Get("phase"), Sort: values.Get("sort"), Search: values.Get("search"),
+		Continuation: values.Get("continuationToken"),
+		Runbook:      values.Get("runbook"), Name: values.Get("name"), Owner: values.Get("owner"), Phase: values.Get("phase"), Sort: values.Get("sort"), Search: values.Get("search"),
 		Topic: lower(values.Get("topic")),
 	}
-	if o.Status != "" && !slices.Contains(statuses, S(o.Status)) {
-		invalid(c, "invalid query parameter status %q: use one of %s", clip(o.Status), listed(statuses))
+	var ok bool
+	if o.Statuses, ok = several(c, "status", statuses); !ok {
 		return o, false
 	}
 	const maxLimit = 1000
 	if text := values.Get("limit"); text != "" {
-		var ok bool
 		if o.Limit, ok = number(text, maxLimit); !ok {
 			invalid(c, "invalid query parameter limit %q: use a number from 1 to %d", clip(text), maxLimit)
 			return o, false
@@ -91,21 +90,23 @@ func options[S ~string](c *gin.Context, statuses []S) (api.ListOptions, bool) {
 	return o, true
 }
 
-// included reads the query parameter include: names with commas, of those that the route has. It answers
-// and returns false when it has another.
-func included(c *gin.Context, all []string) ([]string, bool) {
-	text := c.MustGet(keyQuery).(url.Values).Get("include")
+// several reads a query parameter with one or more words between commas, of those that the route has. It
+// answers and returns false when it has another.
+func several[S ~string](c *gin.Context, name string, all []S) (words []string, ok bool) {
+	text := c.MustGet(keyQuery).(url.Values).Get(name)
 	if text == "" {
 		return nil, true
 	}
-	names := strings.Split(text, ",")
-	for _, name := range names {
-		if !slices.Contains(all, name) {
-			invalid(c, "invalid query parameter include %q: use %s", clip(text), strings.Join(all, ","))
+	for word := range strings.SplitSeq(text, ",") {
+		if word = lower(word); !slices.Contains(all, S(word)) {
+			invalid(c, "invalid query parameter %s %q: use one or more of %s", name, clip(text), listed(all))
 			return nil, false
 		}
+		if !slices.Contains(words, word) {
+			words = append(words, word)
+		}
 	}
-	return names, true
+	return words, true
 }
 
 // lower lets words be written in any case. A letter outside of ASCII stays as it is: some,

@@ -89,7 +89,7 @@ func (a *Admin) hasFailed(ctx context.Context, b *model.Batch) (bool, error) {
 	if b.DispatchMode() == model.Cancelled {
 		return false, nil
 	}
-	members, err := a.store.Members(ctx, b.ID, store.MemberFilter{Status: model.MemberFailed}, store.Paging{Limit: 1, Sort: store.Sort{By: store.FieldID}})
+	members, err := a.store.Members(ctx, b.ID, store.MemberFilter{Statuses: []model.MemberStatus{model.MemberFailed}}, store.Paging{Limit: 1, Sort: store.Sort{By: store.FieldID}})
 	if err != nil || len(members.Items) > 0 {
 		return true, err
 	}

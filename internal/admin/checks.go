@@ -142,7 +142,7 @@ func (a *Admin) Checks(ctx context.Context, by audit.Caller, batch int, o api.Li
 	paging := store.Paging{Limit: o.Limit, Sort: store.Sort{By: store.FieldID}}
 	page := api.Page[api.Check]{Items: []api.Check{}, Continuation: o.Continuation}
 	for range maxPagesPerList {
-		if err := a.checkPage(ctx, &b.Doc, filter, paging, o.Status, &page); err != nil {
+		if err := a.checkPage(ctx, &b.Doc, filter, paging, o.Statuses, &page); err != nil {
 			return api.Page[api.Check]{}, err
 		}
 		if len(page.Items) > 0 || page.Continuation == "" {
@@ -166,8 +166,8 @@ func (a *Admin) Checks(ctx context.Context, by audit.Caller, batch int, o api.Li
 	return page, nil
 }
 
-// checkPage adds the checks of one page of runs that have a status; empty: any.
-func (a *Admin) checkPage(ctx context.Context, b *model.Batch, filter store.RunFilter, paging store.Paging, status string, page *api.Page[api.Check]) error {
+// checkPage adds the checks of one page of runs that have one of the statuses, if any are given.
+func (a *Admin) checkPage(ctx context.Context, b *model.Batch, filter store.RunFilter, paging store.Paging, statuses []string, page *api.Page[api.Check]) error {
 	paging.Continuation = page.Continuation
 	found, err := a.store.Runs(ctx, b.ID, filter, paging)
 	if err != nil {
@@ -180,7 +180,7 @@ func (a *Admin) checkPage(ctx context.Context, b *model.Batch, filter store.RunF
 			return err
 		}
 		for _, view := range views {
-			if status == "" || status == view.Status {
+			if wanted(statuses, view.Status) {
 				page.Items = append(page.Items, view)
 			}
 		}

@@ -22,7 +22,7 @@ func (a *Admin) Batches(ctx context.Context, o api.ListOptions) (api.Page[api.Ba
 	if err != nil {
 		return api.Page[api.Batch]{}, err
 	}
-	found, err := a.store.Batches(ctx, store.BatchFilter{Status: model.BatchStatus(o.Status), Runbook: o.Runbook, RunbookPrefix: o.Search, Name: o.Name, Owner: o.Owner}, paging)
+	found, err := a.store.Batches(ctx, store.BatchFilter{Statuses: apiview.StoredBatchStatuses(o.Statuses), Runbook: o.Runbook, RunbookPrefix: o.Search, Name: o.Name, Owner: o.Owner}, paging)
 	if err != nil {
 		return api.Page[api.Batch]{}, err
 	}
@@ -79,12 +79,12 @@ func (a *Admin) Members(ctx context.Context, by audit.Caller, id int, o api.List
 	}
 	page := api.Page[api.Member]{Items: []api.Member{}}
 	for range maxPagesPerList {
-		found, err := a.store.Members(ctx, id, store.MemberFilter{Status: apiview.StoredMemberStatus(o.Status), KeyPrefix: o.Search}, paging)
+		found, err := a.store.Members(ctx, id, store.MemberFilter{Statuses: apiview.StoredMemberStatuses(o.Statuses), KeyPrefix: o.Search}, paging)
 		if err != nil {
 			return api.Page[api.Member]{}, err
 		}
 		for _, i := range found.Items {
-			if v := apiview.Member(&b.Doc, i.Doc, secrets); o.Status == "" || o.Status == v.Status {
+			if v := apiview.Member(&b.Doc, i.Doc, secrets); wanted(o.Statuses, v.Status) {
 				page.Items = append(page.Items, v)
 			}
 		}
@@ -212,22 +212,20 @@ func (a *Admin) Steps(ctx context.Context, by audit.Caller, id int, o api.ListOp
 	if err != nil {
 		return api.Page[api.Step]{}, err
 	}
-	filter := store.RunFilter{Member: o.Member, Waking: o.Status == api.StepWaitingForRetry, KeyPrefix: o.Search}
+	filter := store.RunFilter{Member: o.Member, Waking: slices.Equal(o.Statuses, []string{api.StepWaitingForRetry}), KeyPrefix: o.Search}
 	if o.Phase != "" {
 		if filter.Phases, err = executionsOf(&b.Doc, o.Phase); err != nil {
 			return api.Page[api.Step]{}, err
 		}
 	}
-	if o.Status != "" { // the store filters, too, or most pages would be empty
-		filter.StepStatus = apiview.StoredStatus(o.Status)
-	}
+	filter.StepStatuses = apiview.StoredStepStatuses(o.Statuses) // the store filters, too, or most pages would be empty
 	paging, err := apiview.StepSorting.Paging(o)
 	if err != nil {
 		return api.Page[api.Step]{}, err
 	}
 	page := api.Page[api.Step]{Items: []api.Step{}, Continuation: o.Continuation}
 	for range maxPagesPerList {
-		if err := a.stepPage(ctx, id, filter, paging, o.Status, &page); err != nil {
+		if err := a.stepPage(ctx, id, filter, paging, o.Statuses, &page); err != nil {
 			return api.Page[api.Step]{}, err
 		}
 		if len(page.Items) > 0 || page.Continuation == "" {
@@ -280,12 +278,17 @@ func (a *Admin) displays(ctx context.Context, b *model.Batch, members []int) (ma
 	return shown, err
 }
 
+// wanted reports whether a list has items of a status.
+func wanted(statuses []string, status string) bool {
+	return len(statuses) == 0 || slices.Contains(statuses, status)
+}
+
 // maxPagesPerList is how many pages of the store one page of a list reads at most. The store does not
 // know whether a worker has a job, or a member is done, so that a page of it can be empty after the filter.
 const maxPagesPerList = 10
 
 // stepPage adds the steps of one page of runs to a page of steps.
-func (a *Admin) stepPage(ctx context.Context, batch int, filter store.RunFilter, paging store.Paging, status string, page *api.Page[api.Step]) error {
+func (a *Admin) stepPage(ctx context.Context, batch int, filter store.RunFilter, paging store.Paging, statuses []string, page *api.Page[api.Step]) error {
 	paging.Continuation = page.Continuation
 	found, err := a.store.Runs(ctx, batch, filter, paging)
 	if err != nil {
@@ -310,7 +313,7 @@ func (a *Admin) stepPage(ctx context.Context, batch int, filter store.RunFilter,
 			if err != nil {
 				return err
 			}
-			if status == "" || status == view.Status {
+			if wanted(statuses, view.Status) {
 				page.Items = append(page.Items, view)
 			}
 		}

@@ -103,7 +103,7 @@ func (f *forecast) removal(ctx context.Context) (api.RepairEffect, error) {
 		paging := store.Paging{Limit: membersPerRead}
 		filter := store.MemberFilter{Text: model.FoldText(f.repair.Selection.Search)}
 		if f.repair.Selection.Status != "" {
-			filter.Status = model.MemberActive // also of those who are done
+			filter.Statuses = []model.MemberStatus{model.MemberActive} // also of those who are done
 		}
 		for more := true; more; more = paging.Continuation != "" {
 			page, err := f.admin.store.Members(ctx, f.batch.ID, filter, paging)

@@ -52,7 +52,7 @@ func (a *Admin) Summary(ctx context.Context) (api.Summary, error) {
 	for _, id := range slices.Sorted(maps.Keys(c.absent)) {
 		c.view.Attention = append(c.view.Attention, *c.absent[id])
 	}
-	open, err := a.store.UnprocessableMessages(ctx, store.MessageFilter{Status: store.UnprocessableOpen}, store.Paging{Limit: openMessages})
+	open, err := a.store.UnprocessableMessages(ctx, store.MessageFilter{Statuses: []store.UnprocessableStatus{store.UnprocessableOpen}}, store.Paging{Limit: openMessages})
 	if err != nil {
 		return api.Summary{}, err
 	}

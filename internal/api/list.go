@@ -2,18 +2,18 @@ package api
 
 // ListOptions selects one page of a list.
 type ListOptions struct {
-	Limit        int    // 1 to 1000; 0 means 100
-	Continuation string // as the previous page gave it
-	Status       string // only items of this status; empty for all
-	Runbook      string // batches only
-	Name, Owner  string // batches only, in any case; of the names, those that were given
-	Phase        string // steps only
-	Member       int    // steps only; 0 for all
-	MemberRef    string // of a client, in place of Member: the key or the number of a member
-	Topic        string // unprocessable messages only
-	Sort         string // one of the list's SortFields, with - in front for descending; empty for its default order
-	Include      string // steps only: fields that a list otherwise leaves out, of StepFields, with commas
-	Search       string // only items whose name has this prefix, case-sensitive: a batch's runbook, a member's key, a runbook
+	Limit        int      // 1 to 1000; 0 means 100
+	Continuation string   // as the previous page gave it
+	Statuses     []string // only items with one of these statuses; empty for all
+	Runbook      string   // batches only
+	Name, Owner  string   // batches only, in any case; of the names, those that were given
+	Phase        string   // steps only
+	Member       int      // steps only; 0 for all
+	MemberRef    string   // of a client, in place of Member: the key or the number of a member
+	Topic        string   // unprocessable messages only
+	Sort         string   // one of the list's SortFields, with - in front for descending; empty for its default order
+	Include      []string // steps only: fields that a list otherwise leaves out, of StepFields
+	Search       string   // only items whose name has this prefix, case-sensitive: a batch's runbook, a member's key, a runbook
 }
 
 // PageSize is how many items a page has: Limit within its bounds.

@@ -126,12 +126,12 @@ var calls = append(slices.Concat(controlCalls, automationCalls, versionCalls, wo
 		return err
 	}, "POST /api/batches"},
 	{"Batches", true, func(ctx context.Context, c *apiclient.Client) error {
-		_, err := c.Batches(ctx, api.ListOptions{Status: "active", Runbook: "moves"})
+		_, err := c.Batches(ctx, api.ListOptions{Statuses: []string{"active", "completed"}, Runbook: "moves"})
 		return err
-	}, "GET /api/batches?runbook=moves&status=active"},
+	}, "GET /api/batches?runbook=moves&status=active%2Ccompleted"},
 	{"Batch", true, func(ctx context.Context, c *apiclient.Client) error { _, err := c.Batch(ctx, 7); return err }, "GET /api/batches/7"},
 	{"Members", true, func(ctx context.Context, c *apiclient.Client) error {
-		_, err := c.Members(ctx, 7, api.ListOptions{Status: "failed", Sort: "-memberKey", Search: "ada@"})
+		_, err := c.Members(ctx, 7, api.ListOptions{Statuses: []string{"failed"}, Sort: "-memberKey", Search: "ada@"})
 		return err
 	}, "GET /api/batches/7/members?search=ada%40&sort=-memberKey&status=failed"},
 	{"Phases", true, func(ctx context.Context, c *apiclient.Client) error { _, err := c.Phases(ctx, 7); return err }, "GET /api/batches/7/phases"},
@@ -160,7 +160,7 @@ var calls = append(slices.Concat(controlCalls, automationCalls, versionCalls, wo
 		return err
 	}, "GET /api/audit?limit=1000&to=2026-01-02T03%3A04%3A05Z"},
 	{"UnprocessableMessages", true, func(ctx context.Context, c *apiclient.Client) error {
-		_, err := c.UnprocessableMessages(ctx, api.ListOptions{Status: "open", Topic: "worker-results"})
+		_, err := c.UnprocessableMessages(ctx, api.ListOptions{Statuses: []string{"open"}, Topic: "worker-results"})
 		return err
 	}, "GET /api/messages/unprocessed?status=open&topic=worker-results"},
 	{"UnprocessableMessage", true, func(ctx context.Context, c *apiclient.Client) error {

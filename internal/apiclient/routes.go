@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/matoolkit/matoolkit/internal/api"
 )
@@ -216,8 +217,8 @@ func listed[V any](ctx context.Context, c *Client, o api.ListOptions, path ...st
 func listQuery(o api.ListOptions) url.Values {
 	query := url.Values{}
 	for name, value := range map[string]string{
-		"continuationToken": o.Continuation, "status": o.Status, "sort": o.Sort, "search": o.Search, "runbook": o.Runbook, "name": o.Name, "owner": o.Owner, "phase": o.Phase,
-		"limit": positive(o.Limit), "member": cmp.Or(o.MemberRef, positive(o.Member)), "topic": o.Topic, "include": o.Include,
+		"continuationToken": o.Continuation, "status": strings.Join(o.Statuses, ","), "sort": o.Sort, "search": o.Search, "runbook": o.Runbook, "name": o.Name, "owner": o.Owner, "phase": o.Phase,
+		"limit": positive(o.Limit), "member": cmp.Or(o.MemberRef, positive(o.Member)), "topic": o.Topic, "include": strings.Join(o.Include, ","),
 	} {
 		if value != "" {
 			query.Set(name, value)

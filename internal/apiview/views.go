@@ -108,12 +108,24 @@ func MemberStatus(b *model.Batch, m *model.Member) string {
 	return string(m.Status)
 }
 
-// StoredMemberStatus gives the status in the store of members with a status of the API.
-func StoredMemberStatus(shown string) model.MemberStatus {
-	if shown == api.MemberDone {
-		return model.MemberActive
+// StoredMemberStatuses gives the statuses in the store of members with one of the given statuses of the API.
+func StoredMemberStatuses(shown []string) []model.MemberStatus {
+	return stored(shown, func(status string) model.MemberStatus {
+		if status == api.MemberDone {
+			return model.MemberActive
+		}
+		return model.MemberStatus(status)
+	})
+}
+
+// stored converts statuses of the API, of which several can be the same one in the store.
+func stored[S comparable](shown []string, convert func(string) S) (all []S) {
+	for _, status := range shown {
+		if s := convert(status); !slices.Contains(all, s) {
+			all = append(all, s)
+		}
 	}
-	return model.MemberStatus(shown)
+	return all
 }
 
 // maxDisplay is how many characters of the display column are shown.
@@ -216,13 +228,20 @@ func StepStatus(r *model.Run, index int, records map[string]workers.Record, now 
 	return string(s.Status)
 }
 
-// StoredStatus gives the status in the store of steps with a status of the API.
-func StoredStatus(shown string) model.StepStatus {
-	switch shown {
-	case api.StepQueued, api.StepAtWorker:
-		return model.StepDispatched
-	case api.StepWaitingForRetry:
-		return model.StepPending
-	}
-	return model.StepStatus(shown)
+// StoredStepStatuses gives the statuses in the store of steps with one of the given statuses of the API.
+func StoredStepStatuses(shown []string) []model.StepStatus {
+	return stored(shown, func(status string) model.StepStatus {
+		switch status {
+		case api.StepQueued, api.StepAtWorker:
+			return model.StepDispatched
+		case api.StepWaitingForRetry:
+			return model.StepPending
+		}
+		return model.StepStatus(status)
+	})
+}
+
+// StoredBatchStatuses gives the statuses in the store of batches with one of the given statuses of the API.
+func StoredBatchStatuses(shown []string) []model.BatchStatus {
+	return stored(shown, func(status string) model.BatchStatus { return model.BatchStatus(status) })
 }

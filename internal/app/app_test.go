@@ -87,7 +87,7 @@ func TestBatchOfTwoPagesGoesThroughInitAndAllPhases(t *testing.T) {
 					t.Errorf("job %s was taken %d times", id, n)
 				}
 			}
-			page, err := w.app.Batches(w.ctx, api.ListOptions{Status: "completed"})
+			page, err := w.app.Batches(w.ctx, api.ListOptions{Statuses: []string{"completed"}})
 			if err != nil || len(page.Items) != 1 || page.Items[0].ID != b.ID {
 				t.Errorf("list: %+v, %v", page, err)
 			}

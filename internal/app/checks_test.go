@@ -76,7 +76,7 @@ func TestChecksAreMadeWhenABatchIsCreated(t *testing.T) {
 		if got := s.checkText(b.ID, api.ListOptions{Limit: 2}); got != want {
 			t.Errorf("got %s\nwant %s", got, want)
 		}
-		failed := must(s.app.Checks(s.ctx, ada, b.ID, api.ListOptions{Status: api.CheckFailed}))(t).Items
+		failed := must(s.app.Checks(s.ctx, ada, b.ID, api.ListOptions{Statuses: []string{api.CheckFailed}}))(t).Items
 		if len(failed) != 1 || failed[0].MemberKey != "p002@x" || failed[0].Error != "the name belongs to another user, expected a free name" || failed[0].CheckedAt == nil {
 			t.Errorf("failed: %+v", failed)
 		}

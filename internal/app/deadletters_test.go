@@ -64,10 +64,10 @@ func TestResultsOfADeadHandlerAreNotLost(t *testing.T) {
 	b := w.batch("flat", people(people3))
 	must(w.app.Advance(w.ctx, ada, b.ID, "only"))(t)
 	w.pump(1, migrate, func() bool {
-		page, err := w.app.Steps(w.ctx, reader, b.ID, api.ListOptions{Status: "queued"})
+		page, err := w.app.Steps(w.ctx, reader, b.ID, api.ListOptions{Statuses: []string{"queued"}})
 		return err == nil && len(page.Items) == people3
 	})
-	page := must(w.app.Steps(w.ctx, reader, b.ID, api.ListOptions{Status: "queued"}))(t)
+	page := must(w.app.Steps(w.ctx, reader, b.ID, api.ListOptions{Statuses: []string{"queued"}}))(t)
 	for _, s := range page.Items {
 		r := message.Result{JobID: s.JobID, Status: message.StatusSuccess, Result: json.RawMessage(`{"id":1}`), Timestamp: time.Now(), CorrelationData: message.Correlation{BatchID: b.ID, StepExecutionID: s.ID, RunbookName: "flat", RunbookVersion: 1}}
 		body := must(json.Marshal(r))(t)
@@ -85,10 +85,10 @@ func TestResultsOfADeadHandlerAreNotLost(t *testing.T) {
 		t.Errorf("an operator is woken for what mends itself:\n%s", &lines)
 	}
 	w.pump(1, migrate, func() bool {
-		page, err := w.app.Steps(w.ctx, reader, b.ID, api.ListOptions{Status: "succeeded"})
+		page, err := w.app.Steps(w.ctx, reader, b.ID, api.ListOptions{Statuses: []string{"succeeded"}})
 		return err == nil && len(page.Items) == people3
 	})
-	replayed := w.listUnprocessable(api.ListOptions{Status: "replayed", Topic: message.TopicWorkerResults})
+	replayed := w.listUnprocessable(api.ListOptions{Statuses: []string{"replayed"}, Topic: message.TopicWorkerResults})
 	if len(replayed) != people3 || len(w.listUnprocessable(api.ListOptions{})) != 0 {
 		t.Fatalf("%d are listed as replayed", len(replayed))
 	}
@@ -129,7 +129,7 @@ func TestADeadLetterIsReturnedOnceHoweverOftenTheProcessDies(t *testing.T) {
 				t.Errorf("%d dead letters are left", n)
 			}
 			ids := slices.Compact(slices.Clone(book.ids))
-			replayed := w.listUnprocessable(api.ListOptions{Status: "replayed"})
+			replayed := w.listUnprocessable(api.ListOptions{Statuses: []string{"replayed"}})
 			if len(ids) != 1 || len(replayed) != 1 || replayed[0].Replays != 1 || ids[0] != "replay-"+replayed[0].ID+"-1" {
 				t.Fatalf("sent %q, kept %+v", book.ids, replayed)
 			}
@@ -282,7 +282,7 @@ func TestJobsThatWereDeadLettered(t *testing.T) {
 	b := w.createBatch(flat, people(2))
 	must(w.app.Advance(w.ctx, ada, b.ID, "only"))(t)
 	steps := func(status string) []api.Step {
-		page := must(w.app.Steps(w.ctx, reader, b.ID, api.ListOptions{Status: status}))(t)
+		page := must(w.app.Steps(w.ctx, reader, b.ID, api.ListOptions{Statuses: []string{status}}))(t)
 		return page.Items
 	}
 	w.pump(1, func(message.Job) (string, error) { return "", errLost }, func() bool { return len(steps("queued")) == 2 && len(w.receivedJobs()) == 2 })
@@ -308,7 +308,7 @@ func TestJobsThatWereDeadLettered(t *testing.T) {
 	}
 	got := map[string]string{}
 	for _, status := range []string{"open", "replayed", "discarded"} {
-		for _, m := range w.listUnprocessable(api.ListOptions{Status: status, Topic: message.TopicWorkerJobs}) {
+		for _, m := range w.listUnprocessable(api.ListOptions{Statuses: []string{status}, Topic: message.TopicWorkerJobs}) {
 			got[m.MessageID] = status
 			if m.Handled != nil {
 				got[m.MessageID] += ": " + m.Handled.Why

@@ -8,11 +8,11 @@ import (
 	"github.com/matoolkit/matoolkit/internal/report"
 )
 
-// membersWith lists the members with a status.
-func (s *stage) membersWith(id int, status string) string {
+// membersWith lists the members with one of the statuses, or all.
+func (s *stage) membersWith(id int, statuses ...string) string {
 	s.t.Helper()
 	var keys []string
-	for _, m := range must(s.app.Members(s.ctx, ada, id, api.ListOptions{Status: status}))(s.t).Items {
+	for _, m := range must(s.app.Members(s.ctx, ada, id, api.ListOptions{Statuses: statuses}))(s.t).Items {
 		keys = append(keys, m.Key+" "+m.Status)
 	}
 	return strings.Join(keys, ", ")
@@ -28,8 +28,8 @@ func TestMemberIsDoneAndBatchIsCompletedWithFailures(t *testing.T) {
 			t.Errorf("after the first phase, done: %s", got)
 		}
 		s.advance(id)
-		for status, want := range map[string]string{"done": "ann done", "active": "cy active", "failed": "ben failed", "": "ann done, ben failed, cy active"} {
-			if got := s.membersWith(id, status); got != want {
+		for status, want := range map[string]string{"done": "ann done", "active": "cy active", "failed": "ben failed", "done,failed": "ann done, ben failed", "done,active,failed": "ann done, ben failed, cy active"} {
+			if got := s.membersWith(id, strings.Split(status, ",")...); got != want {
 				t.Errorf("in the last phase, %q: %s, want %s", status, got, want)
 			}
 		}
@@ -64,7 +64,7 @@ func TestMembersOfACancelledBatchAreNotDone(t *testing.T) {
 		id := s.startBatch(onePhaseEach, "Upn\nann\n").ID
 		s.cancel(id)
 		s.deliverAll()
-		if got := s.membersWith(id, ""); got != "ann active" {
+		if got := s.membersWith(id); got != "ann active" {
 			t.Errorf("members: %s", got)
 		}
 	})

@@ -22,11 +22,11 @@ func everyList(s *stage, batch int) error {
 			}
 		}
 	}
-	all(api.BatchSorts, []api.ListOptions{{Status: "active"}, {Runbook: "flat"}, {Search: "f"}, {Status: "active", Runbook: "flat", Search: "f"}},
+	all(api.BatchSorts, []api.ListOptions{{Statuses: []string{"active"}}, {Runbook: "flat"}, {Search: "f"}, {Statuses: []string{"active"}, Runbook: "flat", Search: "f"}},
 		func(o api.ListOptions) (any, error) { return s.app.Batches(s.ctx, o) })
-	all(api.MemberSorts, []api.ListOptions{{Status: "active"}, {Search: "p"}, {Status: "active", Search: "p"}},
+	all(api.MemberSorts, []api.ListOptions{{Statuses: []string{"active"}}, {Search: "p"}, {Statuses: []string{"active"}, Search: "p"}},
 		func(o api.ListOptions) (any, error) { return s.app.Members(s.ctx, ada, batch, o) })
-	all(api.StepSorts, []api.ListOptions{{Phase: "only"}, {Member: 1}, {Status: "failed"}, {Search: "p"}, {Phase: "only", Member: 1, Status: "failed", Search: "p"}},
+	all(api.StepSorts, []api.ListOptions{{Phase: "only"}, {Member: 1}, {Statuses: []string{"failed"}}, {Search: "p"}, {Phase: "only", Member: 1, Statuses: []string{"failed", "queued"}, Search: "p"}},
 		func(o api.ListOptions) (any, error) {
 			if o.Phase != "" {
 				phases, err := s.app.Phases(s.ctx, ada, batch)
@@ -39,7 +39,7 @@ func everyList(s *stage, batch int) error {
 		})
 	all(api.RunbookSorts, []api.ListOptions{{Search: "f"}}, func(o api.ListOptions) (any, error) { return s.app.Runbooks(s.ctx, o) })
 	all(api.VersionSorts, nil, func(o api.ListOptions) (any, error) { return s.app.Versions(s.ctx, "flat", o) })
-	all(api.UnprocessableSorts, []api.ListOptions{{Status: "replayed"}, {Topic: "worker-results"}},
+	all(api.UnprocessableSorts, []api.ListOptions{{Statuses: []string{"replayed"}}, {Topic: "worker-results"}},
 		func(o api.ListOptions) (any, error) { return s.app.UnprocessableMessages(s.ctx, o) })
 	now := s.clock.Now()
 	for _, f := range []api.AuditFilter{{}, {Action: "advance"}, {By: "ada"}, {From: now.AddDate(0, 0, -1), To: now.AddDate(0, 0, 1)}, {Action: "advance", By: "ada", From: now.AddDate(0, 0, -1)}} {

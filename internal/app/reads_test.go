@@ -151,7 +151,7 @@ func TestReadsOfEachKindAndThingAreRecordedApart(t *testing.T) {
 	s.bad("n", `{}`)
 	for range 2 {
 		for _, batch := range []int{1, 2} {
-			must(s.app.Members(s.ctx, grace, batch, api.ListOptions{Status: "active"}))(t)
+			must(s.app.Members(s.ctx, grace, batch, api.ListOptions{Statuses: []string{"active"}}))(t)
 			must(s.app.Steps(s.ctx, grace, batch, api.ListOptions{Member: 1}))(t)
 		}
 		for _, m := range s.listUnprocessable(api.ListOptions{}) {

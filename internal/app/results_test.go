@@ -76,7 +76,7 @@ func (g *grouped) phase() int {
 func (g *grouped) wantSucceeded(members ...int) {
 	g.t.Helper()
 	var got []int
-	page := must(g.app.Steps(g.ctx, reader, g.batch.ID, api.ListOptions{Status: "succeeded", Limit: 1000}))(g.t)
+	page := must(g.app.Steps(g.ctx, reader, g.batch.ID, api.ListOptions{Statuses: []string{"succeeded"}, Limit: 1000}))(g.t)
 	for _, s := range page.Items {
 		_, member, index, err := model.ParseStepID(s.ID)
 		noError(g.t, err)

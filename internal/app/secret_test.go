@@ -119,7 +119,7 @@ func (v *vaulted) wantNowhere(when string, ids ...int) {
 	records, err := v.app.Audit(v.ctx, api.AuditFilter{}, all)
 	show("audit", records, err)
 	for _, status := range []string{"open", "replayed", "discarded"} {
-		for _, m := range v.listUnprocessable(api.ListOptions{Status: status}) {
+		for _, m := range v.listUnprocessable(api.ListOptions{Statuses: []string{status}}) {
 			show("kept message", m, nil)
 			view := v.message(m.ID)
 			show("body of a kept message", view, nil)

@@ -60,8 +60,10 @@ func TestMembersAreSortedAndSearchedAtTheStore(t *testing.T) {
 		{api.ListOptions{Search: "ad", Sort: "-memberKey"}, "adam@x ada@x"},
 		{api.ListOptions{Search: "AD"}, ""},
 		{api.ListOptions{Search: `%"' OR 1=1`}, ""},
-		{api.ListOptions{Search: "a", Status: "done", Sort: "memberKey"}, "ab@x adam@x"},
-		{api.ListOptions{Status: "failed"}, "Bob@x"},
+		{api.ListOptions{Search: "a", Statuses: []string{"done"}, Sort: "memberKey"}, "ab@x adam@x"},
+		{api.ListOptions{Statuses: []string{"failed"}}, "Bob@x"},
+		{api.ListOptions{Statuses: []string{"failed", "done"}}, "celine@x Bob@x adam@x ab@x"},
+		{api.ListOptions{Statuses: []string{"removed", "failed"}, Sort: "-id"}, "ada@x Bob@x"},
 	} {
 		if got := pages(s, tt.o, list, key); got != tt.want {
 			t.Errorf("%+v: %s\n  want %s", tt.o, got, tt.want)
@@ -84,16 +86,20 @@ func TestStepsAreFilteredAtTheStore(t *testing.T) {
 	list := func(o api.ListOptions) (api.Page[api.Step], error) { return s.app.Steps(s.ctx, ada, b.ID, o) }
 	name := func(v api.Step) string { return fmt.Sprintf("%d:%s", v.MemberID, v.Name) }
 	before := s.store.Counts().Queries
-	if got := pages(s, api.ListOptions{Status: "failed"}, list, name); got != "7:s1" || s.store.Counts().Queries-before != 1 {
+	if got := pages(s, api.ListOptions{Statuses: []string{"failed"}}, list, name); got != "7:s1" || s.store.Counts().Queries-before != 1 {
 		t.Errorf("%s, with %d queries", got, s.store.Counts().Queries-before)
 	}
-	if got := pages(s, api.ListOptions{Status: "cancelled"}, list, name); got != "7:s2 7:s3 7:s4 7:s5" {
+	if got := pages(s, api.ListOptions{Statuses: []string{"cancelled"}}, list, name); got != "7:s2 7:s3 7:s4 7:s5" {
 		t.Error(got)
 	}
-	if got := pages(s, api.ListOptions{Status: "succeeded", Sort: "-memberId", Search: "p00"}, list, name); !strings.HasPrefix(got, "9:s1 ") || strings.Count(got, " ") != 8*5-1 || strings.Contains(got, "7:") {
+	before = s.store.Counts().Queries
+	if got := pages(s, api.ListOptions{Statuses: []string{"cancelled", "failed"}}, list, name); got != "7:s1 7:s2 7:s3 7:s4 7:s5" || s.store.Counts().Queries-before != 1 {
+		t.Errorf("%s, with %d queries", got, s.store.Counts().Queries-before)
+	}
+	if got := pages(s, api.ListOptions{Statuses: []string{"succeeded"}, Sort: "-memberId", Search: "p00"}, list, name); !strings.HasPrefix(got, "9:s1 ") || strings.Count(got, " ") != 8*5-1 || strings.Contains(got, "7:") {
 		t.Error(got)
 	}
-	if got := pages(s, api.ListOptions{Status: "succeeded", Search: "p003@x"}, list, name); strings.Count(got, "3:") != 5 || strings.Count(got, " ") != 4 {
+	if got := pages(s, api.ListOptions{Statuses: []string{"succeeded"}, Search: "p003@x"}, list, name); strings.Count(got, "3:") != 5 || strings.Count(got, " ") != 4 {
 		t.Error(got)
 	}
 	s.wantRefused(errorOf(list(api.ListOptions{Sort: "status"})), api.CodeInvalid, "id, memberId")

@@ -38,7 +38,7 @@ func (s *stage) carryOn(repeat []repeated, pass func(time.Duration)) {
 			pass(day)
 		}
 	}
-	for _, u := range s.listUnprocessable(api.ListOptions{Status: string(api.UnprocessableOpen)}) {
+	for _, u := range s.listUnprocessable(api.ListOptions{Statuses: []string{string(api.UnprocessableOpen)}}) {
 		if u.Type != "odd" {
 			s.t.Errorf("%s could not be processed: %s", u.MessageID, u.Reason)
 		}

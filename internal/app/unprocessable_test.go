@@ -161,7 +161,7 @@ func TestReplayedResultIsProcessedOnceItsBatchExists(t *testing.T) {
 	if open := w.listUnprocessable(api.ListOptions{}); len(open) != 0 {
 		t.Errorf("open: %+v", open)
 	}
-	if done := w.listUnprocessable(api.ListOptions{Status: "replayed"}); len(done) != 1 || done[0].ID != item.ID {
+	if done := w.listUnprocessable(api.ListOptions{Statuses: []string{"replayed"}}); len(done) != 1 || done[0].ID != item.ID {
 		t.Errorf("replayed: %+v", done)
 	}
 	// The first delivery, which was never acknowledged, comes once more: by now the
@@ -538,7 +538,7 @@ func TestWhatIsWrongWithARequestForAMessage(t *testing.T) {
 	if _, err := w.app.Discard(w.ctx, ada, item.ID, long); problem.CodeOf(err) != api.CodeInvalid {
 		t.Errorf("%v", err)
 	}
-	if _, err := w.app.UnprocessableMessages(w.ctx, api.ListOptions{Status: "lost"}); problem.CodeOf(err) != api.CodeInvalid {
+	if _, err := w.app.UnprocessableMessages(w.ctx, api.ListOptions{Statuses: []string{"lost"}}); problem.CodeOf(err) != api.CodeInvalid {
 		t.Errorf("%v", err)
 	}
 	if got := w.message(item.ID); got.Status != api.UnprocessableOpen || got.Handled != nil {

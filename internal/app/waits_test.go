@@ -78,9 +78,13 @@ func TestStepShowsWhoHasItsJob(t *testing.T) {
 		r.beat()
 		s.answersJob(s.jobs[2], "", errNo)
 		s.answersJob(s.jobs[3], unfinished, nil)
-		got := func(status string) string {
+		got := func(statuses string) string {
 			t.Helper()
-			page := must(s.app.Steps(s.ctx, reader, b.ID, api.ListOptions{Status: status}))(t)
+			var o api.ListOptions
+			if statuses != "" {
+				o.Statuses = strings.Split(statuses, ",")
+			}
+			page := must(s.app.Steps(s.ctx, reader, b.ID, o))(t)
 			var all []string
 			for _, v := range page.Items {
 				all = append(all, fmt.Sprintf("%d:%s", v.MemberID, v.Status))
@@ -93,6 +97,9 @@ func TestStepShowsWhoHasItsJob(t *testing.T) {
 		for member, status := range want {
 			one := fmt.Sprintf("%d:%s", member, status)
 			filtered[""], filtered[status] = append(filtered[""], one), append(filtered[status], one)
+		}
+		for _, both := range [][]string{{"at_worker", "waiting_for_retry"}, {"queued", "polling"}, {"failed", "waiting_for_retry"}} {
+			filtered[strings.Join(both, ",")] = slices.Concat(filtered[both[0]], filtered[both[1]])
 		}
 		for status, all := range filtered {
 			slices.Sort(all)

@@ -118,6 +118,7 @@ func TestUsage(t *testing.T) {
 		{"batch lst", 2, `unknown command "lst" for "matoolkit batch"; did you mean get, list or set?`},
 		{"batch frobnicate", 2, `unknown command "frobnicate" for "matoolkit batch"; see matoolkit batch --help`},
 		{"batch list --status removed", 2, `--status is "removed"; use detected, init_dispatched,`},
+		{"batch list --status failed,removed", 2, `--status is "removed"; use detected, init_dispatched,`},
 		{"messages list --topic workers --api-url=http://127.0.0.1:1", 2, `--topic is "workers"; use orchestrator-events, worker-results or worker-jobs`},
 		{"batch list --api-url=", 2, "config set api-url"},
 		{"batch list --api-url=", 2, `For the system on this machine: eval "$(matoolkit local env)"`},

@@ -42,6 +42,7 @@ func TestCompletion(t *testing.T) {
 		{"batch", "steps", "1", "--phase", "p"},
 		{"batch", "steps", "--phase", ""},
 		{"batch", "steps", "1", "--status", "f"},
+		{"batch", "steps", "1", "--status", "failed,po"},
 		{"batch", "members", "1", "--status="},
 		{"batch", "list", "--status", "ca"},
 		{"batch", "members", "1", "--sort", ""},

@@ -159,6 +159,7 @@ func TestControl(t *testing.T) {
 	s.type_(1, "batch", "watch", "2", "--quiet")
 	s.type_(0, "batch", "get", "2")
 	s.type_(0, "batch", "list", "--status", "cancelled", "--quiet")
+	s.type_(0, "batch", "list", "--status", "cancelled,completed", "--status", "ACTIVE", "--quiet")
 	s.type_(5, "batch", "retry", "2", "--yes")
 
 	// A batch goes over to new versions: the first repeats past phases, the second

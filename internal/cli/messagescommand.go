@@ -57,7 +57,7 @@ message that fails again is open again, and its count shows how often that happe
 			return c.PrintPage(page, len(page.Items), page.Continuation, c.MessageTable(page.Items...))
 		},
 	}
-	list.Flags().StringVar(&o.Status, "status", "", "only messages with this status: open, replayed or discarded (default open)")
+	list.Flags().StringSliceVar(&o.Statuses, "status", nil, "only messages with one of these statuses: open, replayed or discarded (default open)")
 	list.Flags().StringVar(&o.Topic, "topic", "", "only messages of this topic: orchestrator-events, worker-results or worker-jobs")
 	command.Sorted(list, &o, api.UnprocessableSorts)
 	p.Flags(list)

@@ -20,17 +20,20 @@ import (
 )
 
 // UnprocessableMessages returns one page of the unprocessable messages without their bodies, the messages
-// stored last first. o.Status is a status, empty for open; o.Topic selects one topic, empty for
+// stored last first. o.Statuses are their statuses, none for open; o.Topic selects one topic, empty for
 // all. Errors: CodeInvalid, CodeUnavailable.
 func (m *Messages) UnprocessableMessages(ctx context.Context, o api.ListOptions) (api.Page[api.UnprocessableMessage], error) {
 	filter := store.MessageFilter{Topic: o.Topic}
-	switch status := store.UnprocessableStatus(o.Status); status {
-	case "":
-		filter.Status = store.UnprocessableOpen
-	case store.UnprocessableOpen, store.UnprocessableReplayed, store.UnprocessableDiscarded:
-		filter.Status = status
-	default:
-		return api.Page[api.UnprocessableMessage]{}, problem.New(api.CodeInvalid, "unknown message status %q; use open, replayed or discarded", o.Status)
+	for _, one := range o.Statuses {
+		switch status := store.UnprocessableStatus(one); status {
+		case store.UnprocessableOpen, store.UnprocessableReplayed, store.UnprocessableDiscarded:
+			filter.Statuses = append(filter.Statuses, status)
+		default:
+			return api.Page[api.UnprocessableMessage]{}, problem.New(api.CodeInvalid, "unknown message status %q; use open, replayed or discarded", one)
+		}
+	}
+	if len(filter.Statuses) == 0 {
+		filter.Statuses = []store.UnprocessableStatus{store.UnprocessableOpen}
 	}
 	paging, err := apiview.UnprocessableSorting.Paging(o)
 	if err != nil {

@@ -148,7 +148,7 @@ func (w *Watch) collect(ctx context.Context, s Situation) error {
 		}
 	}
 	if w.wants(api.EventMessageUnprocessable) {
-		open, err := w.store.UnprocessableMessages(ctx, store.MessageFilter{Status: store.UnprocessableOpen}, store.Paging{Limit: openMessages})
+		open, err := w.store.UnprocessableMessages(ctx, store.MessageFilter{Statuses: []store.UnprocessableStatus{store.UnprocessableOpen}}, store.Paging{Limit: openMessages})
 		if err != nil {
 			return fmt.Errorf("notifications: unprocessable messages: %w", err)
 		}

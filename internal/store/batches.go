@@ -40,7 +40,7 @@ type Batches interface {
 
 // BatchFilter narrows a list of batches. An empty field takes all.
 type BatchFilter struct {
-	Status        model.BatchStatus
+	Statuses      []model.BatchStatus // in one of them
 	Runbook       string
 	RunbookPrefix string // compared exactly
 	Name, Owner   string // compared in any case

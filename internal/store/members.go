@@ -51,9 +51,9 @@ type Members interface {
 
 // MemberFilter narrows a list of members. An empty field takes all.
 type MemberFilter struct {
-	Status    model.MemberStatus
-	KeyPrefix string // compared exactly
-	Text      string // that Search contains, as model.FoldText gives it
+	Statuses  []model.MemberStatus // in one of them
+	KeyPrefix string               // compared exactly
+	Text      string               // that Search contains, as model.FoldText gives it
 }
 
 // FailedMember is the part of a failed member that a repair selects by and is foreseen from.

@@ -18,8 +18,8 @@ type Messages interface {
 
 // MessageFilter narrows a list of unprocessable messages. An empty field takes all.
 type MessageFilter struct {
-	Status UnprocessableStatus
-	Topic  string
+	Statuses []UnprocessableStatus // in one of them
+	Topic    string
 }
 
 // UnprocessableStatus is the status of an unprocessable message.

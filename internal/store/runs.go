@@ -51,11 +51,11 @@ type Runs interface {
 
 // RunFilter narrows a list of runs. An empty field takes all; those that are given must all hold.
 type RunFilter struct {
-	Phases     []int // executions of phases; in any of them
-	Member     int
-	StepStatus model.StepStatus // runs with at least one step in it
-	Waking     bool             // only runs that wait for a poll or a retry
-	KeyPrefix  string           // of the member's key, compared exactly
+	Phases       []int // executions of phases; in any of them
+	Member       int
+	StepStatuses []model.StepStatus // runs with at least one step in one of them
+	Waking       bool               // only runs that wait for a poll or a retry
+	KeyPrefix    string             // of the member's key, compared exactly
 }
 
 // JobFilter narrows the jobs that are counted. An empty field takes all; those that are given

@@ -151,7 +151,7 @@ func (r *reader) look(ctx context.Context) (err error) {
 		_, err = timed(r.meter, "GET batches", func() (api.Page[api.Batch], error) { return r.api.Batches(ctx, api.ListOptions{}) })
 	case 1:
 		_, err = timed(r.meter, "GET batches?status", func() (api.Page[api.Batch], error) {
-			return r.api.Batches(ctx, api.ListOptions{Status: "active", Limit: 20})
+			return r.api.Batches(ctx, api.ListOptions{Statuses: []string{"active"}, Limit: 20})
 		})
 	case 2:
 		_, err = timed(r.meter, "GET batches?runbook", func() (api.Page[api.Batch], error) {
@@ -167,7 +167,7 @@ func (r *reader) look(ctx context.Context) (err error) {
 		r.members = page.Continuation
 	case 7:
 		_, err = timed(r.meter, "GET members?status", func() (api.Page[api.Member], error) {
-			return r.api.Members(ctx, r.batch, api.ListOptions{Status: "failed"})
+			return r.api.Members(ctx, r.batch, api.ListOptions{Statuses: []string{"failed"}})
 		})
 	case 8:
 		_, err = timed(r.meter, "GET phases", func() (api.Page[api.Phase], error) { return r.api.Phases(ctx, r.batch) })

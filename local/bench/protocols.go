@@ -82,7 +82,7 @@ func cancelled(members int) load {
 				return err
 			}
 			polling := func(api.Batch) bool {
-				steps, err := client.Steps(ctx, batch, api.ListOptions{Limit: 1, Status: "queued"})
+				steps, err := client.Steps(ctx, batch, api.ListOptions{Limit: 1, Statuses: []string{"queued"}})
 				phases, err2 := client.Phases(ctx, batch)
 				return err == nil && err2 == nil && phases.Items[0].Running == members && len(steps.Items) == 0
 			}

@@ -30,7 +30,7 @@ export function Messages({ place }: { place: Place }) {
   const status = (Object.keys(looks) as Message["status"][]).find((s) => s === place.query.get("status"));
   const topic = topics.find((t) => t === place.query.get("topic"));
   const sort = (place.query.get("sort") ?? "-storedAt") as Schema<"MessageSort">;
-  const pages = usePages((continuationToken) => data(api.GET("/messages/unprocessed", { params: { query: { status: status ?? "open", topic, sort, limit: 100, continuationToken } } })), (m) => m.id, [status, topic, sort], 1500);
+  const pages = usePages((continuationToken) => data(api.GET("/messages/unprocessed", { params: { query: { status: [status ?? "open"], topic, sort, limit: 100, continuationToken } } })), (m) => m.id, [status, topic, sort], 1500);
   const [deciding, decide] = useState<{ message: Message; action: "replay" | "discard" }>();
   const opened = place.query.get("message");
   const address = (m: Message) => `?${new URLSearchParams([...place.query].filter(([name]) => name !== "message").concat([["message", m.id]]))}`;

@@ -17,7 +17,7 @@ export class ApiError extends Error {
 const kept = 60;
 
 export function createApi(session: Session): Api {
-  const api = createClient<paths>({ baseUrl: "/api" });
+  const api = createClient<paths>({ baseUrl: "/api", querySerializer: { array: { style: "form", explode: false } } });
   const answers = new Map<string, { etag: string; text: string }>();
   const middleware: Middleware = {
     async onRequest({ request }) {

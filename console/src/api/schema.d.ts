@@ -4194,7 +4194,8 @@ export interface operations {
     listBatches: {
         parameters: {
             query?: {
-                status?: components["schemas"]["BatchStatus"];
+                /** @description One or more statuses, of which each item has one. */
+                status?: components["schemas"]["BatchStatus"][];
                 runbook?: string;
                 /** @description Only batches that were given this name, in any case. */
                 name?: string;
@@ -4342,7 +4343,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description phases: with the phases of the batch. */
-                include?: "phases";
+                include?: "phases"[];
             };
             header?: {
                 /** @description The ETag of the answer that you have. If nothing of the batch has changed since, the answer is 304; the request then costs one query of the database, however large the batch is. */
@@ -4428,7 +4429,8 @@ export interface operations {
     listMembers: {
         parameters: {
             query?: {
-                status?: components["schemas"]["MemberStatus"];
+                /** @description One or more statuses, of which each item has one. */
+                status?: components["schemas"]["MemberStatus"][];
                 /** @description Only members whose key begins with this text (case-sensitive). */
                 search?: string;
                 sort?: components["schemas"]["MemberSort"];
@@ -4777,7 +4779,8 @@ export interface operations {
     listSteps: {
         parameters: {
             query?: {
-                status?: components["schemas"]["StepStatus"];
+                /** @description One or more statuses, of which each item has one. */
+                status?: components["schemas"]["StepStatus"][];
                 /** @description The name of a phase of the batch. */
                 phase?: string;
                 /** @description Only steps of the member with this key or number. */
@@ -4788,8 +4791,8 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description The token of the previous page. */
                 continuationToken?: components["parameters"]["continuationToken"];
-                /** @description Fields that are otherwise absent in this list: params, result, or both with a comma. */
-                include?: "params" | "result" | "params,result" | "result,params";
+                /** @description Fields that are otherwise absent in this list. */
+                include?: ("params" | "result")[];
             };
             header?: {
                 /** @description The ETag of the answer that you have. If nothing of the batch has changed since, the answer is 304; the request then costs one query of the database, however large the batch is. */
@@ -4826,7 +4829,8 @@ export interface operations {
     listChecks: {
         parameters: {
             query?: {
-                status?: components["schemas"]["CheckStatus"];
+                /** @description One or more statuses, of which each item has one. */
+                status?: components["schemas"]["CheckStatus"][];
                 /** @description Only checks of the member with this key or number. */
                 member?: string;
                 /** @description Only checks of members whose key begins with this text (case-sensitive). */
@@ -5990,8 +5994,8 @@ export interface operations {
     listMessages: {
         parameters: {
             query?: {
-                /** @description Default: open messages. */
-                status?: components["schemas"]["UnprocessableStatus"];
+                /** @description One or more statuses, of which each item has one. Default: open messages. */
+                status?: components["schemas"]["UnprocessableStatus"][];
                 topic?: "orchestrator-events" | "worker-results" | "worker-jobs";
                 sort?: components["schemas"]["MessageSort"];
                 limit?: components["parameters"]["limit"];

@@ -12,7 +12,7 @@ export function Person({ batch, member, place }: { batch: number; member: number
   const { api } = useShared();
   const person = useLive(() => data(api.GET("/batches/{id}/members/{member}", { params: { path: { id: batch, member: String(member) } } })), [batch, member]);
   const steps = useLive(
-    () => data(api.GET("/batches/{id}/steps", { params: { path: { id: batch }, query: { member: String(member), limit: 200, include: "params,result" } } })), [batch, member]);
+    () => data(api.GET("/batches/{id}/steps", { params: { path: { id: batch }, query: { member: String(member), limit: 200, include: ["params", "result"] } } })), [batch, member]);
   if (person.error && !person.data) return <Failure title="This person cannot be shown" error={person.error} retry={person.reload} />;
   const m = person.data;
   if (!m) return <div class="skeleton" style={{ height: "320px" }} aria-busy="true" />;

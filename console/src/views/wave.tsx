@@ -110,7 +110,7 @@ function Members({ batch, place }: { batch: Schema<"Batch">; place: Place }) {
   const status = tabs.find(([name]) => name === place.query.get("people"))?.[0] || undefined;
   const search = place.query.get("q") || undefined;
   const pages = usePages(
-    (continuationToken) => data(api.GET("/batches/{id}/members", { params: { path: { id: batch.id }, query: { status: status as Schema<"MemberStatus">, search, limit: 100, continuationToken } } })),
+    (continuationToken) => data(api.GET("/batches/{id}/members", { params: { path: { id: batch.id }, query: { status: status ? [status as Schema<"MemberStatus">] : undefined, search, limit: 100, continuationToken } } })),
     (m) => m.id, [batch.id, status, search]);
   return (
     <Section id="people" title="People" count={batch.memberCount - (batch.removedCount ?? 0)} end={<FilterText label="Key begins with" name="q" value={search ?? ""} />}>

@@ -22,7 +22,7 @@ export function Waves({ place }: { place: Place }) {
   const status = shows.find(([name]) => name === show)?.[2];
   const sort = (query.get("sort") ?? "-id") as Schema<"BatchSort">;
   const [search, runbook, owner] = ["q", "runbook", "owner"].map((name) => query.get(name) || undefined);
-  const filter = { status, sort, search, runbook, owner };
+  const filter = { status: status ? [status] : undefined, sort, search, runbook, owner };
   const pages = usePages((continuationToken) => data(api.GET("/batches", { params: { query: { ...filter, limit: 50, continuationToken } } })), (b) => b.id, [JSON.stringify(filter)]);
   const filtered = status || search || runbook || owner;
   return (

@@ -118,7 +118,7 @@ func listBatchesCommand(c *runner) *cobra.Command {
 	list := &cobra.Command{
 		Use: "list", Short: "List batches, the newest first", Args: command.Needs(),
 		Example: `  matoolkit batch list
-  matoolkit batch list --status failed --runbook moves
+  matoolkit batch list --status active,failed --runbook moves
   matoolkit batch list --owner ada@contoso.com
   matoolkit batch list --sort -batchStartTime`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -136,7 +136,7 @@ func listBatchesCommand(c *runner) *cobra.Command {
 			return c.PrintPage(page, len(page.Items), page.Continuation, c.BatchTable(page.Items...))
 		},
 	}
-	list.Flags().StringVar(&o.Status, "status", "", "only batches with this status: "+render.OneOf(api.BatchStatuses))
+	list.Flags().StringSliceVar(&o.Statuses, "status", nil, "only batches with one of these statuses: "+render.OneOf(api.BatchStatuses))
 	list.Flags().StringVar(&o.Runbook, "runbook", "", "only batches of this runbook")
 	list.Flags().StringVar(&o.Owner, "owner", "", "only batches of this owner, in any case")
 	list.Flags().StringVar(&o.Name, "name", "", "only batches with this name, in any case")
@@ -201,7 +201,7 @@ func membersCommand(c *runner) *cobra.Command {
 			return c.PrintPage(page, len(page.Items), page.Continuation, c.MemberTable(page.Items...))
 		},
 	}
-	members.Flags().StringVar(&o.Status, "status", "", "only members with this status: "+render.OneOf(api.MemberStatuses))
+	members.Flags().StringSliceVar(&o.Statuses, "status", nil, "only members with one of these statuses: "+render.OneOf(api.MemberStatuses))
 	command.Searched(members, &o, "members whose key starts with this, case-sensitive")
 	command.Sorted(members, &o, api.MemberSorts)
 	p.Flags(members)
@@ -239,7 +239,7 @@ A step whose job was sent is queued. It is at_worker from the first heartbeat th
 the job; heartbeats come every 30 seconds. Between two polls a step is polling.
 
 --limit counts the steps of one member in one phase as one item.`,
-		Example: `  matoolkit batch steps 42 --status failed
+		Example: `  matoolkit batch steps 42 --status failed,poll_timeout
   matoolkit batch steps 42 --member ada@contoso.com --output json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("member") && strings.TrimSpace(o.MemberRef) == "" {
@@ -250,7 +250,7 @@ the job; heartbeats come every 30 seconds. Between two polls a step is polling.
 				return err
 			}
 			if c.Structured() {
-				o.Include = strings.Join(api.StepFields, ",")
+				o.Include = api.StepFields
 			}
 			page, err := command.Collect(cmd.Context(), p, o, command.PerBatch(id, s.Client.Steps))
 			if err != nil {
@@ -259,7 +259,7 @@ the job; heartbeats come every 30 seconds. Between two polls a step is polling.
 			return c.PrintPage(page, len(page.Items), page.Continuation, c.StepTable(page.Items...))
 		},
 	}
-	steps.Flags().StringVar(&o.Status, "status", "", "only steps with this status: "+render.OneOf(api.StepStatuses))
+	steps.Flags().StringSliceVar(&o.Statuses, "status", nil, "only steps with one of these statuses: "+render.OneOf(api.StepStatuses))
 	steps.Flags().StringVar(&o.Phase, "phase", "", "only steps of this phase")
 	steps.Flags().StringVar(&o.MemberRef, "member", "", "only steps of the member with this key or number")
 	command.Searched(steps, &o, "steps of members whose key starts with this, case-sensitive")

@@ -66,7 +66,7 @@ that failed; the exit status is 1 if there are any.`,
 // awaitChecks waits until the requested checks have ended, and prints those that failed; of one
 // member, all.
 func (c *runner) awaitChecks(ctx context.Context, client *apiclient.Client, view api.CheckResult) error {
-	o := api.ListOptions{Status: api.CheckFailed}
+	o := api.ListOptions{Statuses: []string{api.CheckFailed}}
 	done := func() (bool, error) {
 		batch, err := client.Batch(ctx, view.BatchID)
 		return err == nil && (batch.Checks == nil || batch.Checks.Done), err
@@ -75,7 +75,7 @@ func (c *runner) awaitChecks(ctx context.Context, client *apiclient.Client, view
 		o = api.ListOptions{MemberRef: fmt.Sprintf("id:%d", view.MemberID)}
 		done = func() (bool, error) {
 			running := o
-			running.Status = api.CheckRunning
+			running.Statuses = []string{api.CheckRunning}
 			page, err := client.Checks(ctx, view.BatchID, running)
 			return err == nil && len(page.Items) == 0 && page.Continuation == "", err
 		}
@@ -131,7 +131,7 @@ one item.`,
 			return c.printChecks(id, page)
 		},
 	}
-	checks.Flags().StringVar(&o.Status, "status", "", "only checks with this status: "+render.OneOf(api.CheckStatuses))
+	checks.Flags().StringSliceVar(&o.Statuses, "status", nil, "only checks with one of these statuses: "+render.OneOf(api.CheckStatuses))
 	checks.Flags().StringVar(&o.MemberRef, "member", "", "only checks of the member with this key or number")
 	command.Searched(checks, &o, "checks of members whose key starts with this, case-sensitive")
 	p.Flags(checks)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
@@ -101,7 +102,11 @@ func (c *Console) completeOptions(cmd *cobra.Command) {
 		"action": texts(api.AuditActions), "status": statusChoices(cmd), "format": {"csv", "html"}, "overdue": {api.OverdueIgnore, api.OverdueRerun},
 		"topic": {message.TopicOrchestratorEvents, message.TopicWorkerResults, message.TopicWorkerJobs},
 	} {
-		if cmd.Flags().Lookup(option) != nil && len(words) > 0 {
+		if flag := cmd.Flags().Lookup(option); flag == nil || len(words) == 0 {
+			continue
+		} else if _, several := flag.Value.(pflag.SliceValue); several {
+			CompleteOption(cmd, option, fixedList(words))
+		} else {
 			CompleteOption(cmd, option, Fixed(words...))
 		}
 	}
@@ -120,6 +125,18 @@ func CompleteOption(cmd *cobra.Command, option string, by cobra.CompletionFunc) 
 func Fixed(words ...cobra.Completion) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return beginning(typed, words)
+	}
+}
+
+// fixedList completes the last of several words with commas between them.
+func fixedList(words []cobra.Completion) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		before := typed[:strings.LastIndex(typed, ",")+1]
+		all := make([]cobra.Completion, len(words))
+		for i, word := range words {
+			all[i] = before + word
+		}
+		return beginning(typed, all)
 	}
 }
 
@@ -251,7 +268,7 @@ func stepChoices(ctx context.Context, client *apiclient.Client, before []string)
 	if err != nil {
 		return nil, err
 	}
-	page, err := client.Steps(ctx, id, api.ListOptions{Limit: completionLimit, Status: api.StepFailed})
+	page, err := client.Steps(ctx, id, api.ListOptions{Limit: completionLimit, Statuses: []string{api.StepFailed}})
 	return choose(page.Items, func(v api.Step) (cobra.Completion, bool) {
 		return choice(fmt.Sprint(v.ID), v.Name, v.MemberKey, v.Status)
 	}), err

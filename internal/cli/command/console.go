@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/cli/render"
@@ -45,14 +46,20 @@ func (c *Console) Check(cmd *cobra.Command) error {
 func checkChoice(cmd *cobra.Command, option string) error {
 	flag := cmd.Flags().Lookup(option)
 	complete, there := cmd.GetFlagCompletionFunc(option)
-	if flag == nil || !there || flag.Value.String() == "" {
+	if flag == nil || !there || !flag.Changed || flag.Value.String() == "" {
 		return nil
 	}
 	all, _ := complete(cmd, nil, "")
-	if slices.ContainsFunc(all, func(word string) bool { return strings.EqualFold(word, flag.Value.String()) }) {
-		return nil // the API accepts some values in another case
+	given := []string{flag.Value.String()}
+	if several, ok := flag.Value.(pflag.SliceValue); ok {
+		given = several.GetSlice()
 	}
-	return exit.Usagef("--%s is %q; use %s", option, flag.Value.String(), render.OneOf(all))
+	for _, value := range given {
+		if !slices.ContainsFunc(all, func(word string) bool { return strings.EqualFold(word, value) }) { // the API accepts some values in another case
+			return exit.Usagef("--%s is %q; use %s", option, value, render.OneOf(all))
+		}
+	}
+	return nil
 }
 
 // ReadFile reads a file named on the command line, or Stdin for "-".

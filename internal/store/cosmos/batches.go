@@ -17,8 +17,8 @@ const idsAtOnce = 200
 // Batches implements store.Batches.
 func (s *Store) Batches(ctx context.Context, f store.BatchFilter, page store.Paging) (store.Page[store.BatchSummary], error) {
 	q := newQuery("c.type = 'entry'", "NOT IS_DEFINED(c.doc.creating)")
-	if f.Status != "" {
-		q.where("c.doc.status = @status", "@status", f.Status)
+	if len(f.Statuses) > 0 {
+		q.where("ARRAY_CONTAINS(@statuses, c.doc.status)", "@statuses", f.Statuses)
 	}
 	if f.Runbook != "" {
 		q.where("c.doc.runbookName = @runbook", "@runbook", f.Runbook)

@@ -12,8 +12,8 @@ import (
 // Members implements store.Members.
 func (s *Store) Members(ctx context.Context, batch int, f store.MemberFilter, page store.Paging) (store.Page[model.Member], error) {
 	q := newQuery("c.type = 'member'")
-	if f.Status != "" {
-		q.where("c.doc.status = @status", "@status", f.Status)
+	if len(f.Statuses) > 0 {
+		q.where("ARRAY_CONTAINS(@statuses, c.doc.status)", "@statuses", f.Statuses)
 	}
 	q.startsWith("c.doc.key", f.KeyPrefix)
 	if f.Text != "" {

@@ -9,8 +9,8 @@ import (
 // UnprocessableMessages implements store.Messages.
 func (s *Store) UnprocessableMessages(ctx context.Context, f store.MessageFilter, page store.Paging) (store.Page[store.Unprocessable], error) {
 	q := newQuery("c.type = 'unprocessed'")
-	if f.Status != "" {
-		q.where("c.doc.status = @status", "@status", f.Status)
+	if len(f.Statuses) > 0 {
+		q.where("ARRAY_CONTAINS(@statuses, c.doc.status)", "@statuses", f.Statuses)
 	}
 	if f.Topic != "" {
 		q.where("c.doc.topic = @topic", "@topic", f.Topic)

@@ -2,6 +2,7 @@ package cosmos
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -18,8 +19,14 @@ func (s *Store) Runs(ctx context.Context, batch int, f store.RunFilter, page sto
 	if f.Member > 0 {
 		q.where("c.doc.memberId = @member", "@member", f.Member)
 	}
-	if f.StepStatus != "" {
-		q.where("ARRAY_CONTAINS(c.doc.stepStatuses, @status)", "@status", f.StepStatus)
+	var any []string
+	for i, status := range f.StepStatuses {
+		name := fmt.Sprintf("@status%d", i)
+		q.param(name, status)
+		any = append(any, "ARRAY_CONTAINS(c.doc.stepStatuses, "+name+")")
+	}
+	if len(any) > 0 {
+		q.and("(" + strings.Join(any, " OR ") + ")")
 	}
 	if f.Waking {
 		q.and("IS_DEFINED(c.doc.wakeAt)")

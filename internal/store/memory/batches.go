@@ -24,8 +24,13 @@ func (s *Store) Batches(ctx context.Context, f store.BatchFilter, page store.Pag
 		store.FieldID, store.FieldRunbookName, store.FieldStatus, store.FieldStartTime, store.FieldDetectedAt, store.FieldMemberCount,
 	}}
 	return list(ctx, s, "Batches", store.PartitionBatches, "entry", f, o, page, func(_ *document, b *summary) bool {
-		return !b.Creating && (f.Newest == 0 || b.ID <= f.Newest) && sameText(b.Name, f.Name) && sameText(b.Owner, f.Owner) && (f.Status == "" || b.Status == f.Status) && (f.Runbook == "" || b.RunbookName == f.Runbook) && strings.HasPrefix(b.RunbookName, f.RunbookPrefix)
+		return !b.Creating && (f.Newest == 0 || b.ID <= f.Newest) && sameText(b.Name, f.Name) && sameText(b.Owner, f.Owner) && oneOf(f.Statuses, b.Status) && (f.Runbook == "" || b.RunbookName == f.Runbook) && strings.HasPrefix(b.RunbookName, f.RunbookPrefix)
 	})
+}
+
+// oneOf reports whether a status is one of those that a filter asks for.
+func oneOf[S comparable](wanted []S, status S) bool {
+	return len(wanted) == 0 || slices.Contains(wanted, status)
 }
 
 // sameText reports whether a text is the one that a filter asks for, in any case.

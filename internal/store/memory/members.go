@@ -16,7 +16,7 @@ type member = model.Member
 func (s *Store) Members(ctx context.Context, batch int, f store.MemberFilter, page store.Paging) (store.Page[member], error) {
 	o := order{store.Sort{By: store.FieldID}, []store.Field{store.FieldID, store.FieldMemberKey, store.FieldStatus, store.FieldAddedAt}}
 	return list(ctx, s, "Members", store.BatchPartition(batch), "member", f, o, page, func(_ *document, m *member) bool {
-		return (f.Status == "" || m.Status == f.Status) && strings.HasPrefix(m.Key, f.KeyPrefix) && strings.Contains(m.Search, f.Text)
+		return oneOf(f.Statuses, m.Status) && strings.HasPrefix(m.Key, f.KeyPrefix) && strings.Contains(m.Search, f.Text)
 	})
 }
 

@@ -17,7 +17,7 @@ func (s *Store) Runs(ctx context.Context, batch int, f store.RunFilter, page sto
 	o := order{store.Sort{By: store.FieldID}, []store.Field{store.FieldID, store.FieldMemberID}}
 	return list(ctx, s, "Runs", store.BatchPartition(batch), "run", f, o, page, func(_ *document, r *run) bool {
 		return (len(f.Phases) == 0 || slices.Contains(f.Phases, r.Phase)) && (f.Member == 0 || r.Member == f.Member) && (!f.Waking || r.WakeAt != nil) &&
-			(f.StepStatus == "" || slices.Contains(r.StepStatuses, f.StepStatus)) &&
+			(len(f.StepStatuses) == 0 || slices.ContainsFunc(f.StepStatuses, func(s model.StepStatus) bool { return slices.Contains(r.StepStatuses, s) })) &&
 			strings.HasPrefix(r.Key, f.KeyPrefix)
 	})
 }

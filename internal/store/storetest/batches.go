@@ -65,7 +65,8 @@ func testBatches(t *testing.T, d Driver) {
 	}
 	check(t, []row{
 		{"all", list(store.BatchFilter{}, store.Sort{}), "4 2 1 0", false},
-		{"by status", list(store.BatchFilter{Status: model.BatchActive}, store.Sort{}), "0", false},
+		{"by status", list(store.BatchFilter{Statuses: []model.BatchStatus{model.BatchActive}}, store.Sort{}), "0", false},
+		{"in one of two statuses", list(store.BatchFilter{Statuses: []model.BatchStatus{model.BatchActive, model.BatchCompleted}}, store.Sort{}), "1 0", false},
 		{"of a runbook", list(store.BatchFilter{Runbook: "-a"}, store.Sort{}), "2 0", false},
 		{"by a prefix of the runbook", list(store.BatchFilter{RunbookPrefix: "-b"}, store.Sort{}), "4 1", false},
 		{"up to a number", list(store.BatchFilter{Newest: first + 2}, store.Sort{}), "2 1 0", false},

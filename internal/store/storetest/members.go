@@ -45,11 +45,12 @@ func testMembers(t *testing.T, d Driver) {
 	}
 	check(t, []row{
 		{"all", list(store.MemberFilter{}, store.Sort{}), "1 2 3 4 5 6 7 8", false},
-		{"failed", list(store.MemberFilter{Status: model.MemberFailed}, store.Sort{}), "2 6", false},
+		{"failed", list(store.MemberFilter{Statuses: []model.MemberStatus{model.MemberFailed}}, store.Sort{}), "2 6", false},
+		{"removed or failed", list(store.MemberFilter{Statuses: []model.MemberStatus{model.MemberRemoved, model.MemberFailed}}, store.Sort{}), "2 3 4 5 6 7 8", false},
 		{"by a prefix of the key", list(store.MemberFilter{KeyPrefix: "a"}, store.Sort{}), "1 3 5", false},
-		{"by status and prefix", list(store.MemberFilter{Status: model.MemberActive, KeyPrefix: "a"}, store.Sort{}), "1", false},
+		{"by status and prefix", list(store.MemberFilter{Statuses: []model.MemberStatus{model.MemberActive}, KeyPrefix: "a"}, store.Sort{}), "1", false},
 		{"by a text within the search text", list(store.MemberFilter{Text: "da löv"}, store.Sort{}), "1", false},
-		{"by a text and status", list(store.MemberFilter{Text: "@x", Status: model.MemberFailed}, store.Sort{}), "2", false},
+		{"by a text and status", list(store.MemberFilter{Text: "@x", Statuses: []model.MemberStatus{model.MemberFailed}}, store.Sort{}), "2", false},
 		{"values of a column", func(ctx context.Context) (any, error) {
 			found, err := s.MemberValues(ctx, batch, "Size", []int{1, 2, 3, 99})
 			return string(found[1]) + "/" + string(found[2]) + "/" + strconv.Itoa(len(found)), err

@@ -203,7 +203,8 @@ func testMessages(t *testing.T, d Driver) {
 	}
 	check(t, []row{
 		{"of a topic", list(store.MessageFilter{}, store.Sort{}), "2/2 3/0 1/0", false},
-		{"open", list(store.MessageFilter{Status: store.UnprocessableOpen}, store.Sort{}), "2/2 1/0", false},
+		{"open", list(store.MessageFilter{Statuses: []store.UnprocessableStatus{store.UnprocessableOpen}}, store.Sort{}), "2/2 1/0", false},
+		{"open or replayed", list(store.MessageFilter{Statuses: []store.UnprocessableStatus{store.UnprocessableReplayed, store.UnprocessableOpen}}, store.Sort{By: store.FieldMessageType}), "2/2 1/0 3/0", false},
 		{"of another topic", list(store.MessageFilter{Topic: "-other"}, store.Sort{}), "4/0", false},
 		{"the oldest first", list(store.MessageFilter{}, store.Sort{By: store.FieldPlace}), "1/0 3/0 2/2", false},
 		{"by type", list(store.MessageFilter{}, store.Sort{By: store.FieldMessageType}), "2/2 1/0 3/0", false},
