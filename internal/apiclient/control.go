@@ -113,7 +113,7 @@ func (c *Client) Preview(ctx context.Context, id int, action api.ProposedAction)
 	case api.RepairDone:
 		body, path = api.DoneRequest{Result: action.Result, ActionRequest: dry}, stepPath(id, action.Step, "done")
 	case api.ActionConfirmRemovals, api.ActionMoveMembers, api.ActionDiscardRemovals:
-		do, _, _ := strings.Cut(action.Name, "-")
+		do, _, _ := strings.Cut(action.Name, "_")
 		body, path = api.DecisionRequest{Revision: given(action.Revision), ActionRequest: dry}, batchPath(id, "removals", do)
 	}
 	k, err := postJSON(body, path...)

@@ -27,6 +27,11 @@ var controlCalls = []sending{
 		_, err := c.Reschedule(ctx, 7, "2026-03-09", "late", true)
 		return err
 	}, `POST /api/batches/7/reschedule {"batchStartTime":"2026-03-09","dryRun":true,"reason":"late"}`},
+	{"Preview of an advance", true, preview(api.ProposedAction{Name: api.ActionAdvance, Phase: "move"}), `POST /api/batches/7/advance {"phase":"move","dryRun":true}`},
+	{"Preview of a cancellation", true, preview(api.ProposedAction{Name: api.ActionCancel, Why: "x"}), `POST /api/batches/7/cancel {"dryRun":true,"reason":"x"}`},
+	{"Preview of a confirmation", true, preview(api.ProposedAction{Name: api.ActionConfirmRemovals, Revision: "r1"}), `POST /api/batches/7/removals/confirm {"revision":"r1","dryRun":true}`},
+	{"Preview of a move", true, preview(api.ProposedAction{Name: api.ActionMoveMembers}), `POST /api/batches/7/removals/move {"dryRun":true}`},
+	{"Preview of a skipped step", true, preview(api.ProposedAction{Name: api.RepairSkip, Step: 20000002000}), `POST /api/batches/7/steps/20000002000/skip {"dryRun":true}`},
 	{"Repair", true, func(ctx context.Context, c *apiclient.Client) error {
 		_, err := c.Repair(ctx, 7, api.Repair{})
 		return err
@@ -47,6 +52,13 @@ var controlCalls = []sending{
 		_, err := c.RemoveMember(ctx, 7, "3", "has left & gone")
 		return err
 	}, "DELETE /api/batches/7/members/3?reason=has+left+%26+gone"},
+}
+
+func preview(action api.ProposedAction) func(context.Context, *apiclient.Client) error {
+	return func(ctx context.Context, c *apiclient.Client) error {
+		_, err := c.Preview(ctx, 7, action)
+		return err
+	}
 }
 
 func TestBodies(t *testing.T) {
