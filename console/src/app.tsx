@@ -14,6 +14,7 @@ import { keysOn, switchKeys, useKeys } from "./ui/keys";
 import { inUTC, seconds, time, zoneName } from "./ui/text";
 import { Toasts } from "./ui/toast";
 import { UpdateNotice } from "./update";
+import { NewWave } from "./views/newwave";
 import { Now } from "./views/now";
 import { People } from "./views/people";
 import { Person } from "./views/person";
@@ -35,6 +36,7 @@ function View({ place }: { place: Place }) {
       return <Now place={place} />;
     case "waves":
       if (id === undefined) return <Waves place={place} />;
+      if (id === "new") return <NewWave place={place} />;
       if (part === "people" && member !== undefined) return <Person key={`${id}/${member}`} batch={Number(id)} member={Number(member)} place={place} />;
       return <Wave key={id} id={Number(id)} place={place} />;
     case "people":

@@ -42,3 +42,6 @@ export function value(v: unknown): string {
 
 /** A count with its noun: 1 job, 12 jobs. */
 export const plural = (n: number, one: string, many = `${one}s`) => `${n.toLocaleString()} ${n === 1 ? one : many}`;
+
+/** What the API shows in place of a secret. */
+export const secret = "(secret)";

@@ -11,3 +11,12 @@ export function currentPhase(phases: Schema<"Phase">[]): Schema<"Phase"> | undef
   const kept = phases.filter((p) => p.kind === "phase" && p.status !== "superseded");
   return kept.find((p) => p.status === "dispatched") ?? kept.filter((p) => p.dispatchedAt).at(-1) ?? kept[0];
 }
+
+/** How long a phase takes from here on, in milliseconds; undefined if nobody has ended it yet. */
+export function timeLeft(p: { dispatchedAt?: string; succeeded: number; failed: number; cancelled: number; running: number; waiting?: number }, perMinute?: number): number | undefined {
+  if (!p.dispatchedAt) return undefined;
+  const ended = p.succeeded + p.failed + p.cancelled;
+  const left = p.running + (p.waiting ?? 0);
+  const rate = perMinute ?? ended / Math.max(1 / 60, (Date.now() - Date.parse(p.dispatchedAt)) / 60_000);
+  return ended === 0 || rate <= 0 ? undefined : (left / rate) * 60_000;
+}

@@ -1,22 +1,28 @@
 import { data, type Schema } from "../api/client";
-import { href, setQuery, type Place } from "../router";
-import { useShared } from "../shared";
+import { go, href, setQuery, type Place } from "../router";
+import { usePermit, useShared } from "../shared";
+import { ActionButton } from "../ui/action";
+import { Bar, type Counts } from "../ui/bar";
 import { FilterTabs, FilterText } from "../ui/fields";
+import { Glyph } from "../ui/glyph";
 import { List } from "../ui/list";
 import { Head } from "../ui/page";
 import { usePages } from "../ui/pages";
 import { batchLooks, Status } from "../ui/status";
+import { inUTC, people } from "../ui/text";
 import { Time } from "../ui/time";
-import { inUTC } from "../ui/text";
 import { WaitingReason } from "./waiting";
 
+type Batch = Schema<"Batch">;
+
 const shows: [string, string, Schema<"BatchStatus"> | undefined][] = [
-  ["", "All", undefined], ["active", "Active", "active"], ["detected", "Not started", "detected"], ["failed", "Failed", "failed"], ["completed", "Completed", "completed"], ["cancelled", "Cancelled", "cancelled"],
+  ["", "All", undefined], ["active", "Running", "active"], ["detected", "Not started", "detected"], ["failed", "Failed", "failed"], ["completed", "Completed", "completed"], ["cancelled", "Cancelled", "cancelled"],
 ];
 
 /** All batches, with filters in the address. */
 export function Waves({ place }: { place: Place }) {
-  const { api } = useShared();
+  const { api, summary } = useShared();
+  const permit = usePermit("administer");
   const { query } = place;
   const show = query.get("show") ?? "";
   const status = shows.find(([name]) => name === show)?.[2];
@@ -25,32 +31,49 @@ export function Waves({ place }: { place: Place }) {
   const filter = { status: status ? [status] : undefined, sort, search, runbook, owner };
   const pages = usePages((continuationToken) => data(api.GET("/batches", { params: { query: { ...filter, limit: 50, continuationToken } } })), (b) => b.id, [JSON.stringify(filter)]);
   const filtered = status || search || runbook || owner;
+  const running = new Map(summary.data?.running.map((r) => [r.batchId, r]));
   return (
     <>
-      <Head title="Waves" sub="A wave is a batch of people who move together. The address of this page keeps what you filter." />
+      <Head title="Waves" sub="The address of this page keeps what you filter."
+        actions={<ActionButton kind="primary" permit={permit} onClick={() => go(href("waves", "new", { runbook }))}><Glyph sign="plus" /> New wave from a CSV…</ActionButton>} />
       <div class="filters">
         <FilterTabs label="Status" name="show" value={show} options={shows.map(([name, title]) => [name, title])} />
-        <FilterText label="Runbook begins with" name="q" value={search ?? ""} />
-        {(runbook || owner) && <button class="button small" onClick={() => setQuery({ runbook: undefined, owner: undefined })}>{runbook ? `Runbook ${runbook}` : `Owner ${owner}`} ×</button>}
+        <span class="filters-end">
+          {runbook && <button class="button small" onClick={() => setQuery({ runbook: undefined })}>Runbook {runbook} <Glyph sign="close" /></button>}
+          {owner && <button class="button small" onClick={() => setQuery({ owner: undefined })}>Owner {owner} <Glyph sign="close" /></button>}
+          <FilterText label="Runbook begins with" name="q" value={search ?? ""} />
+        </span>
       </div>
       <List label="Waves" pages={pages} keyOf={(b) => b.id} open={(b) => href("waves", b.id)} sort={sort}
-        empty={filtered ? "No wave fits this filter." : "There is no wave yet. A wave is a batch of people: create one with matoolkit batch create, or let a data source list them."}
+        empty={filtered ? "No wave fits this filter." : <>There is no wave yet. A wave is a batch of people who move together.<a class="button" href={href("waves", "new")}>Make a wave from a CSV</a></>}
         columns={[
-          { title: "Wave", sort: "id", cell: (b) => <><a href={href("waves", b.id)}><b>{b.name || `Wave ${b.id}`}</b></a><span class="sub">{b.name ? `Number ${b.id}` : ""}</span></> },
-          { title: "Runbook", sort: "runbook", wide: true, cell: (b) => <>{b.runbook}<span class="sub">version {b.runbookVersion}</span></> },
-          { title: "Start", sort: "batchStartTime", wide: true, width: "150px", cell: (b) => (b.batchStartTime ? <><Time at={b.batchStartTime} full /><span class="sub">{inUTC(b.batchStartTime)}</span></> : <span class="quiet">when advanced</span>) },
-          { title: "Status", cell: (b) => <><BatchStatus batch={b} /><span class="sub">{b.waitingReason && <WaitingReason reason={b.waitingReason} />}</span></> },
-          { title: "People", sort: "memberCount", number: true, wide: true, width: "80px", cell: (b) => (b.memberCount - (b.removedCount ?? 0)).toLocaleString() },
-          { title: "Failed", number: true, width: "70px", cell: (b) => (b.failedCount ? <b class="k-fail">{b.failedCount.toLocaleString()}</b> : <span class="quiet">0</span>) },
-          { title: "Owner", wide: true, width: "130px", cell: (b) => b.owner },
+          { title: "Wave", sort: "id", width: "22%", cell: (b) => <><a href={href("waves", b.id)}><b>{b.name || `Wave ${b.id}`}</b></a><span class="sub">{b.name ? `Wave ${b.id} · ` : ""}{people(b.memberCount - (b.removedCount ?? 0))} · {b.runbook} v{b.runbookVersion}</span></> },
+          { title: "Status", cell: (b) => <><BatchStatus batch={b} /><span class="sub">{b.currentPhase}</span></> },
+          { title: "Progress", wide: true, width: "16%", cell: (b) => <Progress batch={b} running={running.get(b.id)} /> },
+          { title: "Failed", number: true, width: "66px", cell: (b) => { const n = running.get(b.id)?.failed || b.failedCount; return n ? <b class="k-fail">{n.toLocaleString()}</b> : <span class="quiet">–</span>; } },
+          { title: "Waits for", wide: true, width: "20%", cell: (b) => (b.waitingReason ? <WaitingReason reason={b.waitingReason} /> : <span class="quiet">–</span>) },
+          { title: "Start", sort: "batchStartTime", wide: true, width: "134px", cell: (b) => (b.batchStartTime ? <><Time at={b.batchStartTime} full /><span class="sub">{inUTC(b.batchStartTime)}</span></> : <span class="quiet">when advanced</span>) },
+          { title: "Owner", wide: true, width: "12%", cell: (b) => (b.owner ? <a href={href("waves", { owner: b.owner })}>{b.owner}</a> : "") },
         ]} />
     </>
   );
 }
 
-export function BatchStatus({ batch: b, grounded }: { batch: Schema<"Batch">; grounded?: boolean }) {
-  const look = batchLooks[b.status];
+/** The members of a wave by their state: of the phase that runs, otherwise of all phases that have ended. */
+function Progress({ batch: b, running: r }: { batch: Batch; running?: Schema<"RunningPhase"> }) {
+  const all = b.memberCount - (b.removedCount ?? 0);
+  const failed = b.failedCount ?? 0;
+  const ended = b.status === "completed" || b.status === "failed" || b.status === "cancelled";
+  const counts: Counts = r
+    ? { done: r.succeeded, run: r.running, wait: 0, fail: r.failed, skip: r.cancelled }
+    : { done: b.status === "completed" ? all - failed : 0, run: 0, wait: b.status === "completed" ? 0 : all - failed, fail: failed, skip: 0 };
+  const text = r ? `${(r.succeeded + r.failed + r.cancelled).toLocaleString()} of ${r.members.toLocaleString()} in ${r.phase}` : ended ? `${(all - failed).toLocaleString()} of ${all.toLocaleString()}` : b.currentPhase ? `after ${b.currentPhase}` : "";
+  return <><Bar counts={counts} /><span class="sub">{text}</span></>;
+}
+
+export function BatchStatus({ batch: b, grounded }: { batch: Batch; grounded?: boolean }) {
+  const look = batchLooks[b.status]!;
   if (b.paused) return <Status look={{ kind: "warn", sign: "pause", word: "Paused" }} grounded={grounded} />;
   if (b.status === "completed" && b.failedCount) return <Status look={{ kind: "fail", sign: "done", word: "Completed with failures" }} grounded={grounded} />;
-  return <Status look={look} grounded={grounded} text={b.status === "active" && b.currentPhase ? `${look.word}: ${b.currentPhase}` : undefined} />;
+  return <Status look={look} grounded={grounded} text={grounded && b.status === "active" && b.currentPhase ? `${look.word}: ${b.currentPhase}` : undefined} />;
 }
