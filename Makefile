@@ -163,6 +163,7 @@ console-vendor: console-packages # copy what the console uses of the packages of
 	$(PLAIN) go run -trimpath ./console/bundle -vendor
 
 test-console: build console-client ## run the tests of the operations console in Chromium (needs chromium and npm)
+	cd e2e/browser && npm ci --ignore-scripts --no-audit --no-fund
 	git diff --exit-code -- console/src/api
 	$(TEST) -tags browser -count 1 -run '^TestConsole' ./e2e/browser
 

@@ -45,3 +45,7 @@ export const plural = (n: number, one: string, many = `${one}s`) => `${n.toLocal
 
 /** What the API shows in place of a secret. */
 export const secret = "(secret)";
+
+/** A text of the API with its times in local time. */
+export const localTimes = (text: string) =>
+  text.replace(/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z| UTC)/g, (t) => dayAndTime(t.replace(" UTC", "Z").replace(" ", "T")));

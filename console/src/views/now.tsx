@@ -1,4 +1,3 @@
-import { useEffect, useState } from "preact/hooks";
 import type { Schema } from "../api/client";
 import { href, type Place } from "../router";
 import { useShared } from "../shared";
@@ -6,7 +5,7 @@ import { Bar, Legend } from "../ui/bar";
 import { ErrorBanner } from "../ui/failure";
 import { Glyph, type Sign } from "../ui/glyph";
 import { Head, Loading, Section } from "../ui/page";
-import { dayAndTime, dayOf, duration, people, plural, time } from "../ui/text";
+import { dayAndTime, dayOf, duration, localTimes, people, plural, time } from "../ui/text";
 import { Time } from "../ui/time";
 import { timeLeft } from "./counts";
 import { WaitingReason } from "./waiting";
@@ -36,9 +35,9 @@ function target(a: Attention): [string, string] {
 /** What waits for a person, what runs, and what comes in the next seven days. */
 export function Now(_: { place: Place }) {
   const { summary } = useShared();
-  const now = useMinute();
   const s = summary.data;
   if (!s) return summary.error ? <ErrorBanner error={summary.error} retry={summary.reload} /> : <Loading />;
+  const now = new Date(s.at); // the time of the system, which the times below are measured by
   const next = s.upcoming[0];
   return (
     <>
@@ -60,14 +59,17 @@ export function Now(_: { place: Place }) {
 
 const nameOf = (b: { batchName?: string; batchId: number }) => b.batchName ?? `Wave ${b.batchId}`;
 
-/** The time, which goes on by minutes. */
-function useMinute() {
-  const [now, set] = useState(new Date());
-  useEffect(() => {
-    const timer = setInterval(() => set(new Date()), 20_000);
-    return () => clearInterval(timer);
-  }, []);
-  return now;
+function subject(a: Attention) {
+  const wave = <b>{a.batchName || `Wave ${a.batchId}`}</b>;
+  switch (a.event) {
+    case "failures": return <><b>{people(a.count ?? 0)} failed</b> in {a.phase} of {wave}</>;
+    case "gate_waiting": return <>{wave} waits for approval of <b>{a.phase}</b></>;
+    case "removals_held": return <><b>{plural(a.count ?? 0, "removal")}</b> of {wave} need confirmation</>;
+    case "additions_held": return <><b>{plural(a.count ?? 0, "addition")}</b> of {a.runbook} need confirmation</>;
+    case "worker_silent": return <>Worker <b>{a.workerId}</b> is silent</>;
+    case "source_failing": return <>The source of <b>{a.runbook}</b> cannot be read</>;
+    case "message_unprocessable": return <b>{a.subject}</b>;
+  }
 }
 
 function Tile({ a }: { a: Attention }) {
@@ -76,10 +78,10 @@ function Tile({ a }: { a: Attention }) {
   return (
     <li class="tile">
       <Glyph sign={sign} kind={kind} />
-      <span><b>{a.subject}</b></span>
+      <span>{subject(a)}</span>
       <span class="when">{a.dueAt && <>due <Time at={a.dueAt} /></>}</span>
       <a class="button" href={address}>{verb}</a>
-      <span class="sub">{a.text}</span>
+      <span class="sub">{localTimes(a.text)}</span>
     </li>
   );
 }
@@ -124,7 +126,7 @@ function Calendar({ summary: s, now }: { summary: Summary; now: Date }) {
       {rows.size > 0 && (
         <>
           <div class="calendar" >
-            <div class="days" aria-hidden="true"><span /><div>{dates.map((d, n) => <span key={d.getTime()} class={n === 0 ? "today" : ""} style={{ left: `${(100 * n) / days}%` }}>{dayOf(d)}</span>)}<i class="line-now" style={{ left: `${x(now)}%` }} /></div></div>
+            <div class="days" aria-hidden="true"><span /><div>{dates.map((d, n) => <span key={d.getTime()} class={n === 0 ? "today" : ""} style={{ left: `${(100 * n) / days}%` }}>{dayOf(d)}</span>)}<i class="line-now" style={{ left: `${x(now)}%` }}>{time(now)}</i></div></div>
             {[...rows.values()].map((r) => (
               <div class="lane" key={r.id}>
                 <a href={href("waves", r.id)}>{r.name}</a>

@@ -1,4 +1,5 @@
 import type { Schema } from "../api/client";
+import { localTimes } from "../ui/text";
 import { Glyph, type Sign } from "../ui/glyph";
 
 const signs: Partial<Record<Schema<"WaitingReason">["code"], Sign>> = {
@@ -9,5 +10,5 @@ const signs: Partial<Record<Schema<"WaitingReason">["code"], Sign>> = {
 export const needsPerson = (code: Schema<"WaitingReason">["code"]) => code in signs;
 
 export function WaitingReason({ reason: r }: { reason: Schema<"WaitingReason"> }) {
-  return <span class={`status ${needsPerson(r.code) ? "k-warn" : "k-wait"}`}><Glyph sign={signs[r.code] ?? "wait"} /><span class="wrap">{r.reason}</span></span>;
+  return <span class={`status ${needsPerson(r.code) ? "k-warn" : "k-wait"}`}><Glyph sign={signs[r.code] ?? "wait"} /><span class="wrap">{localTimes(r.reason)}</span></span>;
 }

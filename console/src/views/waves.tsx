@@ -52,7 +52,7 @@ export function Waves({ place }: { place: Place }) {
           { title: "Progress", wide: true, width: "16%", cell: (b) => <Progress batch={b} running={running.get(b.id)} /> },
           { title: "Failed", number: true, width: "66px", cell: (b) => { const n = running.get(b.id)?.failed || b.failedCount; return n ? <b class="k-fail">{n.toLocaleString()}</b> : <span class="quiet">–</span>; } },
           { title: "Waits for", wide: true, width: "20%", cell: (b) => (b.waitingReason ? <WaitingReason reason={b.waitingReason} /> : <span class="quiet">–</span>) },
-          { title: "Start", sort: "batchStartTime", wide: true, width: "134px", cell: (b) => (b.batchStartTime ? <><Time at={b.batchStartTime} full /><span class="sub">{inUTC(b.batchStartTime)}</span></> : <span class="quiet">when advanced</span>) },
+          { title: "Start", sort: "batchStartTime", wide: true, width: "150px", cell: (b) => (b.batchStartTime ? <><Time at={b.batchStartTime} full /><span class="sub">{inUTC(b.batchStartTime)}</span></> : <span class="quiet">when advanced</span>) },
           { title: "Owner", wide: true, width: "12%", cell: (b) => (b.owner ? <a href={href("waves", { owner: b.owner })}>{b.owner}</a> : "") },
         ]} />
     </>
