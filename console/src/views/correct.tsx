@@ -63,7 +63,7 @@ export function Correct({ batch, member: m, permit, retry, done }: Props) {
   };
 
   return (
-    <section class="panel" aria-labelledby="data">
+    <section class="data-panel" aria-labelledby="data">
       <header><h2 id="data">Data</h2>{!editing && <ActionButton small permit={permit} onClick={() => setEditing(true)}><Glyph sign="edit" /> Correct…</ActionButton>}</header>
       {!editing && (
         <dl class="columns">
@@ -93,7 +93,7 @@ export function Correct({ batch, member: m, permit, retry, done }: Props) {
       )}
       {m.workerData && Object.keys(m.workerData).length > 0 && (
         <>
-          <h3 class="panel-more">Outputs of steps</h3>
+          <h3 class="data-panel-more">Outputs of steps</h3>
           <dl class="columns">{Object.entries(m.workerData).map(([name, v]) => <div key={name}><dt>{name}</dt><dd>{v === secret ? <span class="secret">secret, not shown</span> : value(v)}</dd></div>)}</dl>
         </>
       )}
