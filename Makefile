@@ -28,7 +28,7 @@ GORELEASER := go run github.com/goreleaser/goreleaser/v2@v2.15.4
 GOLANGCI_VERSION = 2.15.0
 GOLANGCI = $(if $(findstring version $(GOLANGCI_VERSION) ,$(shell golangci-lint version 2>/dev/null)),golangci-lint,go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(GOLANGCI_VERSION))
 
-.PHONY: help build console console-client console-packages console-vendor stage clean demo demo-programs up func bench bench-long bench-record bench-river test test-short test-protocols test-browser test-console lint-api soak soak-storm soak-simulation soak-sources soak-explore fuzz lint portable vuln clients example-workers package image notices release
+.PHONY: help build console console-client console-packages console-vendor console-screenshots stage clean demo demo-programs up func bench bench-long bench-record bench-river test test-short test-protocols test-browser test-console lint-api soak soak-storm soak-simulation soak-sources soak-explore fuzz lint portable vuln clients example-workers package image notices release
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "%s%s\n", sep, substr($$0, 5); sep = "\n"} /^[A-Za-z0-9_-]+:.*## / {if (sep) printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -166,6 +166,11 @@ test-console: build console-client ## run the tests of the operations console in
 	cd e2e/browser && npm ci --ignore-scripts --no-audit --no-fund
 	git diff --exit-code -- console/src/api
 	$(TEST) -tags browser -count 1 -run '^TestConsole' ./e2e/browser
+
+console-screenshots: build # make the pictures of docs/console.md anew (needs chromium and npm)
+	cd e2e/browser && npm ci --ignore-scripts --no-audit --no-fund
+	mkdir -p docs/images/console
+	$(TEST) -tags browser -count 1 -run '^TestConsoleAccessible$$' ./e2e/browser -screenshots $(CURDIR)/docs/images/console
 
 ##@ Check
 lint-api: ## check the document of the API with Redocly and Spectral (needs npm)

@@ -19,7 +19,7 @@ import (
 func startDemo(t *testing.T, worker, build string) (cmd *exec.Cmd, stdout, stderr *output) {
 	t.Helper()
 	stdout, stderr = &output{grown: make(chan struct{}, 1)}, &output{grown: make(chan struct{}, 1)}
-	cmd = exec.Command(program("matoolkit"), "local", "demo", "--app", dist, "--example", example, "--worker", worker, "--build-worker", build)
+	cmd = exec.Command(program("matoolkit"), "local", "demo", "--data-dir", filepath.Join(t.TempDir(), "demo"), "--app", dist, "--example", example, "--worker", worker, "--build-worker", build)
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -84,6 +84,14 @@ func TestDemoRunsTheWorkerThatItBuilds(t *testing.T) {
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("%v\n%s\n%s", err, stdout, stderr)
+	}
+	// The last line opens the console on the result, which the demo keeps.
+	lines := strings.Split(strings.TrimSpace(stdout.String()), "\n")
+	last := lines[len(lines)-1]
+	_, data, found := strings.Cut(last, "local up --data-dir ")
+	data, _, _ = strings.Cut(data, " --open")
+	if files, err := os.ReadDir(data); !found || err != nil || len(files) < 2 {
+		t.Errorf("%q does not open a state: %d files, %v", last, len(files), err)
 	}
 }
 

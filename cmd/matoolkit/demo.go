@@ -21,7 +21,8 @@ func demoCommand() *cobra.Command {
 		Short: "Run a complete migration on this machine and check the result",
 		Long: `Starts the local system and a worker, signs in, publishes a runbook, creates a batch of 25
 members, runs every phase and then checks the tenant. Two members fail, each for a real
-reason. The exit status is 0 only if the result is as expected.`,
+reason. The exit status is 0 only if the result is as expected. At the end it prints the command
+that opens the operations console on the result.`,
 		Example: `  make demo                builds the programs first
   bin/matoolkit local demo`,
 		Args: command.Needs(),
@@ -44,10 +45,15 @@ reason. The exit status is 0 only if the result is as expected.`,
 				}
 			}
 			c.Console = command.OSEnvironment()
+			c.Open = "bin/matoolkit local up --data-dir " + word(c.Data) + " --open"
+			if c.App != "dist" {
+				c.Open += " --app " + word(c.App)
+			}
 			return demo.Run(ctx, c)
 		},
 	}
 	cmd.Flags().StringVar(&c.App, "app", "dist", "directory of the built Functions app")
+	cmd.Flags().StringVar(&c.Data, "data-dir", filepath.Join(".data", "demo"), "directory of the state; that of an earlier demo is replaced")
 	cmd.Flags().StringVar(&c.Worker, "worker", "", "the worker program (default: beside this program)")
 	cmd.Flags().StringVar(&c.Build, "build-worker", "", "shell command that builds the worker program; it runs while the system starts")
 	cmd.Flags().StringVar(&c.Example, "example", filepath.Join("examples", "user-migration"), "directory of the example")

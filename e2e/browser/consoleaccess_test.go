@@ -4,30 +4,71 @@ package browser
 
 import (
 	"context"
+	"flag"
+	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
 	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
-// places are the addresses of all views, with the text that shows that they are drawn.
+var screenshots = flag.String("screenshots", "", "write a screenshot of each view to this `folder`, as make console-screenshots does")
+
+// places are the addresses of all views, with a text that shows that they are drawn.
 var places = []struct{ name, address, text string }{
 	{"now", "now", "Next seven days"},
-	{"waves", "waves", "New wave from a CSV"},
+	{"waves", "waves", "Finance and Legal"},
 	{"new-wave", "waves/new", "Drop a CSV"},
 	{"wave", "waves/1", "Pace and time left"},
-	{"person", "waves/1/people/1", "Journey"},
-	{"people", "people?q=person", "person0@fabrikam.com"},
-	{"runbooks", "runbooks", "gated"},
+	{"person", "waves/1/people/9", "Conflict"},
+	{"people", "people?q=garcia", "daniel.garcia@fabrikam.com"},
+	{"runbooks", "runbooks", "user-migration"},
+	{"runbook", "runbooks/user-migration", "user-migration"},
 	{"sources", "sources", "gated"},
-	{"workers", "workers", "Workers"},
+	{"source", "sources/gated", "gated"},
+	{"workers", "workers", "worker-01"},
 	{"activity", "activity", "Activity"},
 	{"notifications", "notifications", "Notifications"},
+}
+
+// newShowcase has something in each view: a wave of which a person failed, and waves of the next days with gates.
+func newShowcase(t *testing.T) *installation {
+	t.Helper()
+	folder := t.TempDir()
+	people, runbook := filepath.Join(folder, "people.csv"), filepath.Join(folder, "gated.yaml")
+	var list strings.Builder
+	list.WriteString("Mail,Start\n")
+	for n := range 9 {
+		start := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 2+n/3).Add(21 * time.Hour)
+		fmt.Fprintf(&list, "person%d@fabrikam.com,%s\n", n, start.Format(time.RFC3339))
+	}
+	for path, text := range map[string]string{people: list.String(), runbook: gated} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	i := newInstallation(t, "--seed", filepath.Join(example, "tenant.json"), "--setting", "PEOPLE="+people)
+	i.startWorker()
+	i.run("runbook", "publish", filepath.Join(example, "runbook.yaml"))
+	i.run("batch", "create", "user-migration", filepath.Join(example, "members.csv"), "--name", "Finance and Legal")
+	for _, phase := range []string{"init", "pre-stage", "verify"} {
+		i.run("batch", "advance", "1", "--phase", phase)
+		i.run("batch", "watch", "1", "--until-idle")
+	}
+	i.run("runbook", "publish", runbook)
+	i.run("automation", "enable", "gated")
+	i.run("local", "tick")
+	i.await("gated", "batch", "list")
+	return i
 }
 
 // theme shows the page in light or dark colours.
@@ -41,12 +82,27 @@ func (b *browser) theme(name string) {
 	}))
 }
 
+// picture writes what is on the screen to a file.
+func (b *browser) picture(file string) {
+	b.t.Helper()
+	quality := int64(70)
+	var data []byte
+	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		shot, err := cdp.Call(ctx, t, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatWebp, Quality: &quality})
+		data = shot.Data
+		return err
+	}))
+	if err := os.WriteFile(file, data, 0o644); err != nil { //nolint:gosec // a picture for everybody
+		b.t.Fatal(err)
+	}
+}
+
 // TestConsoleAccessible: axe finds no violation of WCAG 2.2 AA in any view, in both themes and both widths, and
-// no view is wider than the screen.
+// no view is wider than the screen. With -screenshots it keeps a picture of each.
 func TestConsoleAccessible(t *testing.T) {
 	t.Parallel()
 	axe := string(testenv.Must(os.ReadFile("node_modules/axe-core/axe.min.js"))(t))
-	i := newGated(t)
+	i := newShowcase(t)
 	b := i.browser()
 	b.signIn("now", entra.DefaultAdminUPN)
 	for _, theme := range []string{"light", "dark"} {
@@ -57,7 +113,7 @@ func TestConsoleAccessible(t *testing.T) {
 				b.do(chromedp.Navigate(b.base + p.address))
 				b.shows(p.text)
 				b.await(`document.querySelector("[aria-busy=true]") === null`)
-				b.do(chromedp.Evaluate[chromedp.Void](axe+"; void 0"))
+				b.do(chromedp.Evaluate[chromedp.Void](axe + "; void 0"))
 				b.do(chromedp.Evaluate[chromedp.Void](`void axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }).then((r) => { window.found = r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.target.join(" ") + ": " + n.failureSummary)); })`))
 				b.await("window.found !== undefined")
 				for _, found := range eval[[]string](b, "window.found") {
@@ -65,6 +121,9 @@ func TestConsoleAccessible(t *testing.T) {
 				}
 				if wide := eval[int](b, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
 					t.Errorf("%s at %d px is %d px wider than the screen", p.name, width, wide)
+				}
+				if *screenshots != "" && (width == 1280 || theme == "light") {
+					b.picture(filepath.Join(*screenshots, fmt.Sprintf("%s-%s.webp", p.name, map[int64]string{1280: theme, 390: "narrow"}[width])))
 				}
 			}
 		}

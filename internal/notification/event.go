@@ -69,7 +69,8 @@ func BatchEvents(b *model.Batch, failed map[int]int, now time.Time) []Event {
 	}
 	for _, p := range b.Phases {
 		n, of := max(p.Failed+failed[p.ID], p.FailedSoFar), b.Members-b.Removed
-		if p.Kind == model.KindPhase && n > 0 && of > 0 && (p.Status == model.PhaseDispatched || p.Status == model.PhaseCompleted) {
+		begun := p.Status == model.PhaseDispatched || p.Status == model.PhaseCompleted || p.Status == model.PhaseFailed
+		if p.Kind == model.KindPhase && n > 0 && of > 0 && begun {
 			e := about(api.EventFailures, strconv.Itoa(p.ID), p.Name,
 				fmt.Sprintf("%s: %s failed in phase %s", name, humanize.Count(n, "member"), p.Name),
 				fmt.Sprintf("%d of %d members of %s of runbook %s failed in phase %s.", n, of, name, b.Runbook, p.Name))

@@ -75,6 +75,11 @@ func TestEventsOfABatch(t *testing.T) {
 				b.Phases = []model.Phase{phase(1, model.PhaseDispatched, func(p *model.Phase) { p.Failed = 1 })}
 			}, nil, "failures:1",
 		},
+		"a phase in which all failed": {
+			func(b *model.Batch) {
+				b.Phases = []model.Phase{phase(1, model.PhaseFailed, func(p *model.Phase) { p.Failed = 4 })}
+			}, nil, "failures:1",
+		},
 		"failures on pages in progress": {
 			func(b *model.Batch) { b.Phases = []model.Phase{phase(1, model.PhaseDispatched, nil)} }, map[int]int{1: 2}, "failures:1",
 		},

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net/http"
 	"os"
@@ -32,11 +33,39 @@ type Config struct {
 	Build     string // the shell command that builds Worker while the system starts; empty if it is built
 	App       string // the built Functions app
 	Example   string // the folder with runbook.yaml, members.csv and tenant.json
+	Data      string // the folder that the state of the local system stays in; that of an earlier demo is replaced
+	Open      string // the command that opens the console on that state
 	Console   command.Environment
+}
+
+// marker is the file by which a demo knows the folder of its state.
+const marker = "demo"
+
+// makeData makes the folder of the state anew. It leaves a folder alone that no demo has made.
+func makeData(folder string) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if len(entries) > 0 {
+		if _, err := os.Stat(filepath.Join(folder, marker)); err != nil {
+			return fmt.Errorf("%s has files that are not of a demo: give another folder with --data-dir", folder)
+		}
+		if err := os.RemoveAll(folder); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(folder, marker), nil, 0o600)
 }
 
 // Run runs the demo. It fails unless the result is that of the example.
 func Run(ctx context.Context, c Config) (err error) {
+	if err := makeData(c.Data); err != nil {
+		return err
+	}
 	dir, err := os.MkdirTemp("", "matoolkit-demo-")
 	if err != nil {
 		return err
@@ -50,7 +79,11 @@ func Run(ctx context.Context, c Config) (err error) {
 		}
 		err = os.RemoveAll(dir)
 	}()
-	return d.run(ctx)
+	if err := d.run(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(d.out, "\n== See the result\nOpen the operations console on the state of this demo, which stays in %s:\n  %s\n", d.Data, d.Open)
+	return nil
 }
 
 type demo struct {
@@ -97,7 +130,7 @@ func (d *demo) start(ctx context.Context) (err error) {
 	defer cancel()
 	file := filepath.Join(d.dir, "endpoints.json")
 	up, err := d.spawn("system", nil, d.Matoolkit, "local", "up", "--free-ports", "--auto-approve",
-		"--data-dir", filepath.Join(d.dir, "data"), "--app", d.App, "--endpoints", file)
+		"--data-dir", d.Data, "--app", d.App, "--endpoints", file)
 	if err != nil {
 		return err
 	}

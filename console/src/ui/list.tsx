@@ -103,13 +103,9 @@ export function List<T>({ label, pages, keyOf, columns, open, sort, empty, selec
       <div class="list" onMouseEnter={() => pages.hold(true)} onMouseLeave={() => pages.hold(false)} onFocusIn={() => pages.hold(true)} onFocusOut={() => pages.hold(false)}>
         {pages.waiting && <button class="button small fresh" onClick={() => { pages.hold(false); }}>Show what has changed</button>}
         <table aria-label={label} aria-rowcount={pages.more ? -1 : items.length + 1}>
-          <colgroup>
-            {onSelect && <col style={{ width: "36px" }} />}
-            {columns.map((c) => <col key={c.title} class={c.wide ? "wide" : ""} style={{ width: c.width ?? "auto" }} />)}
-          </colgroup>
           <thead>
             <tr>
-              {onSelect && <th><input type="checkbox" aria-label="Select the rows that are loaded" checked={all} onChange={() => onSelect(new Set(all ? [] : items.map(keyOf)))} /></th>}
+              {onSelect && <th class="select"><input type="checkbox" aria-label="Select the rows that are loaded" checked={all} onChange={() => onSelect(new Set(all ? [] : items.map(keyOf)))} /></th>}
               {columns.map((c) => <Header key={c.title} column={c} sort={sort} />)}
             </tr>
           </thead>
@@ -125,7 +121,7 @@ export function List<T>({ label, pages, keyOf, columns, open, sort, empty, selec
                   onKeyDown={(e) => { if (e.key === "Enter" && e.target === e.currentTarget && target) go(target); }}
                   onClick={(e) => { if (target && !(e.target as Element).closest("a, button, input, label") && !getSelection()?.toString()) go(target); }}
                   class={target ? "opens" : ""}>
-                  {onSelect && <td><input type="checkbox" aria-label="Select this row" checked={selected?.has(key)} onChange={() => toggle(item)} /></td>}
+                  {onSelect && <td class="select"><input type="checkbox" aria-label="Select this row" checked={selected?.has(key)} onChange={() => toggle(item)} /></td>}
                   {columns.map((c) => <td key={c.title} class={`${c.number ? "number" : ""} ${c.wide ? "wide" : ""}`}>{c.cell(item)}</td>)}
                 </tr>
               );
@@ -142,7 +138,7 @@ export function List<T>({ label, pages, keyOf, columns, open, sort, empty, selec
 function Header<T>({ column: c, sort }: { column: Column<T>; sort?: string }) {
   const order = c.sort && (sort === c.sort ? "ascending" : sort === `-${c.sort}` ? "descending" : undefined);
   return (
-    <th scope="col" class={`${c.number ? "number" : ""} ${c.wide ? "wide" : ""}`} aria-sort={order || undefined}>
+    <th scope="col" style={{ width: c.width ?? "auto" }} class={`${c.number ? "number" : ""} ${c.wide ? "wide" : ""}`} aria-sort={order || undefined}>
       {c.sort
         ? <button class="sort" onClick={() => setQuery({ sort: order === "ascending" ? `-${c.sort}` : c.sort })}>{c.title} <span aria-hidden="true">{order === "ascending" ? "↑" : order ? "↓" : ""}</span></button>
         : c.title}

@@ -80,13 +80,15 @@ export function Person({ batch, member, place }: { batch: number; member: number
           <a href={href("waves", batch, { people: "failed" })}>Who else failed</a>
         </div>
       )}
-      <div class="split person">
+      <div class="stacked">
+      <div class="split">
         <Journey steps={all} loaded={steps.data !== undefined} phases={wave.data?.phases ?? []} member={m} open={place.hash} />
         <aside>
           <Correct batch={batch} member={m} permit={may("correct_member")} retry={may("retry")} done={done} />
           {records.length > 0 && <Section id="audit" title="Activity"><ol class="audit">{records.slice(0, 20).map((r) => <AuditEntry key={r.id} record={r} />)}</ol></Section>}
           <OtherWaves batch={batch} member={m} name={name} />
         </aside>
+      </div>
       </div>
       {dialog === "retry" && <Retry batch={batch} member={m} steps={all} onClose={() => open(undefined)} done={done} />}
       {(dialog === "skip" || dialog === "remove") && <Repair batch={{ id: batch }} what={dialog} of={{ memberIds: [m.id], name: dialog === "skip" ? `${name}: ${m.failedStep}` : name }} onClose={() => open(undefined)} done={done} />}

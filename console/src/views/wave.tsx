@@ -66,6 +66,7 @@ export function Wave({ id, place }: { id: number; place: Place }) {
       {b.waitingReason && <div class="notice"><WaitingReason reason={b.waitingReason} />{b.waitingReason.workerId && <a href={href("workers", b.waitingReason.workerId)}>Open {b.waitingReason.workerId}</a>}</div>}
       {b.removalHold && !b.removalHold.confirmed && <div class="notice"><Glyph sign="hold" /><span>{plural(b.removalHold.memberCount, "removal needs", "removals need")} confirmation: {b.removalHold.reason}</span><a href={href("sources", b.runbook, { hold: b.id })}>Review the names</a></div>}
       {b.error && <div class="notice fail"><Glyph sign="fail" /><span>{b.error}</span></div>}
+      <div class="stacked">
       <Phases phases={all} open={open} />
       <div class="split">
         <div>
@@ -78,6 +79,7 @@ export function Wave({ id, place }: { id: number; place: Place }) {
             <ol class="audit">{audit.data?.items.map((r) => <AuditEntry key={r.id} record={r} />)}</ol>
           </Section>
         </aside>
+      </div>
       </div>
       {dialog && <WaveDialog key={dialog.do} batch={b} action={dialog} onClose={() => open(undefined)} instead={open} done={changed} />}
     </>
