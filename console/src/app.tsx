@@ -166,7 +166,7 @@ function Menu({ name, roles, session }: { name: string; roles: readonly string[]
   };
   return (
     <div class="menu" ref={root} onKeyDown={(e) => e.key === "Escape" && set(false)}>
-      <button aria-expanded={open} aria-label={`Account of ${name}`} onClick={() => set(!open)}>{initials}</button>
+      <button aria-expanded={open} aria-label={`${initials}, the account of ${name}`} onClick={() => set(!open)}>{initials}</button>
       {open && (
         <div>
           <div><b>{name}</b><span class="sub">{roles.length ? roles.join(", ") : "No app role: you may read"}</span></div>

@@ -109,7 +109,7 @@ export function Effects({ of: p }: { of?: Schema<"ActionPreview"> }) {
   if (!p) return <div class="skeleton effects-room" aria-busy="true" />;
   return (
     <dl class="effects">
-      <Effect sign="people" name="People"><b>{p.members.toLocaleString()}</b></Effect>
+      <Effect sign="people" name="People"><b>{p.members.toLocaleString()}</b>{p.members === 0 && p.phases.length === 0 && ": nothing starts or stops now"}</Effect>
       <Effect sign="jobs" name="Jobs"><b>{p.jobs.toLocaleString()}</b>{p.jobs > 0 && " at most, without polls and retries"}{p.jobsInFlight > 0 && <span class="sub">{plural(p.jobsInFlight, "job")} of the wave {p.jobsInFlight === 1 ? "is" : "are"} at workers or queued now</span>}</Effect>
       {p.phases.length > 0 && (
         <Effect sign="due" name={p.phases.length === 1 ? "Phase" : "Phases"}>

@@ -143,7 +143,7 @@ function Phases({ phases, open }: { phases: Phase[]; open(a: WaveAction): void }
               {p.members > 0 && <span class="quiet">{p.kind === "init" ? "for the wave" : p.dispatchedAt ? `${p.succeeded + p.failed + p.cancelled} of ${people(p.members)} through` : people(p.members)}</span>}
               {p.reason && <span class="reason">{p.reason}</span>}
               {p.approved && <span class="reason">Approved by {p.approved.by}{p.approved.reason && `: “${p.approved.reason}”`}</span>}
-              {(gate || approve?.allowed) && approve && <ActionButton small permit={approve} onClick={() => open({ do: "approve", phase: p.name })}>Approve…</ActionButton>}
+              {(gate || approve?.allowed) && approve && <ActionButton small permit={approve} onClick={() => open({ do: "approve", phase: p.name, members: p.members })}>Approve…</ActionButton>}
             </li>
           );
         })}

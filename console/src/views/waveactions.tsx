@@ -23,7 +23,7 @@ export interface Selection {
 export type WaveAction =
   | { do: "pause" | "resume" | "cancel" | "reschedule" | "details" | "check" }
   | { do: "advance"; phase: string }
-  | { do: "approve"; phase: string }
+  | { do: "approve"; phase: string; members: number }
   | { do: "retry" | "skip" | "remove"; of: Selection };
 
 interface Props {
@@ -79,7 +79,7 @@ export function WaveDialog({ batch: b, action, onClose, instead, done }: Props) 
       );
     case "approve":
       return (
-        <Confirm title={(p) => `Approve ${action.phase}${p ? ` for ${people(p.members)}` : ""}?`} sub={sub} verb={(p) => `Approve ${action.phase}${p ? ` for ${people(p.members)}` : ""}`} reason="optional" onClose={onClose}
+        <Confirm title={`Approve ${action.phase} for ${people(action.members)}?`} sub={sub} verb={`Approve ${action.phase} for ${people(action.members)}`} reason="optional" onClose={onClose}
           preview={async () => foreseen(await data(api.POST("/batches/{id}/approve", { params, body: { phase: action.phase, dryRun: true } })))}
           act={async (reason) => { await data(api.POST("/batches/{id}/approve", { params, body: { phase: action.phase, reason } })); then(`${action.phase} of ${name} is approved.`); }} />
       );
