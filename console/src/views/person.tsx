@@ -184,7 +184,7 @@ function StepDetails({ step: s, open: wanted }: { step: Step; open: boolean }) {
       </summary>
       {open && (
         <div>
-          {s.error && <pre class="well k-fail">{s.error}</pre>}
+          {s.error && (s.status === "polling" || expectation(s.error) ? <Answer text={s.error} at={s.poll?.lastPolledAt ?? s.completedAt} waits={s.status === "polling"} /> : <pre class="well k-fail">{s.error}</pre>)}
           {s.when && <p>Only when <code>{s.when}</code></p>}
           {s.retryAfter && s.status === "waiting_for_retry" && <p class="k-warn">Next attempt at {seconds(s.retryAfter)}.</p>}
           {s.attempts && (
@@ -211,6 +211,29 @@ function StepDetails({ step: s, open: wanted }: { step: Step; open: boolean }) {
         </div>
       )}
     </details>
+  );
+}
+
+/** What an answer says that is and that is expected: 'department is "A", expected "B"'. */
+function expectation(text: string) {
+  const found = /^(?:.*: )?(.+?) is (.+), expected (.+?)\.?$/s.exec(text);
+  return found && { what: found[1]!, actual: found[2]!, expected: found[3]! };
+}
+
+/** The answer of a poll or a check, beside what is expected. */
+function Answer({ text, at, waits }: { text: string; at?: string; waits: boolean }) {
+  const e = expectation(text);
+  return (
+    <table class="compact answer">
+      <thead><tr><th>Asked</th>{e ? <><th>What</th><th>Expected</th><th>Actual</th></> : <th>Answer</th>}<th>State</th></tr></thead>
+      <tbody>
+        <tr>
+          <td>{at && seconds(at)}</td>
+          {e ? <><td>{e.what}</td><td class="mono">{e.expected}</td><td class="mono">{e.actual}</td></> : <td>{text}</td>}
+          <td class={waits ? "quiet" : "k-fail"}>{waits ? "not yet" : "not as expected"}</td>
+        </tr>
+      </tbody>
+    </table>
   );
 }
 
