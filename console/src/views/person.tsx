@@ -28,8 +28,8 @@ export function Person({ batch, member, place }: { batch: number; member: number
   const { api } = useShared();
   const path = { id: batch };
   const person = useLive(() => data(api.GET("/batches/{id}/members/{member}", { params: { path: { id: batch, member: String(member) } } })), [batch, member]);
-  const steps = useLive(() => data(api.GET("/batches/{id}/steps", { params: { path, query: { member: String(member), limit: 200, include: "params,result" } } })), [batch, member]);
-  const wave = useLive(() => data(api.GET("/batches/{id}", { params: { path, query: { include: "phases" } } })), [batch], rarely);
+  const steps = useLive(() => data(api.GET("/batches/{id}/steps", { params: { path, query: { member: String(member), limit: 200, include: ["params", "result"] } } })), [batch, member]);
+  const wave = useLive(() => data(api.GET("/batches/{id}", { params: { path, query: { include: ["phases"] } } })), [batch], rarely);
   const audit = useLive(() => data(api.GET("/batches/{id}/audit", { params: { path, query: { limit: 200 } } })), [batch], rarely);
   const [dialog, open] = useState<Dialog>();
   const m = person.data;

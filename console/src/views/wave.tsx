@@ -209,7 +209,7 @@ function Members({ batch: b, failed, place, open }: { batch: Batch; failed?: num
   const search = place.query.get("q") || undefined;
   const sort = (place.query.get("sort") ?? "id") as Schema<"MemberSort">;
   const pages = usePages(
-    (continuationToken) => data(api.GET("/batches/{id}/members", { params: { path: { id: b.id }, query: { status: status as Schema<"MemberStatus">, search, sort, limit: 100, continuationToken } } })),
+    (continuationToken) => data(api.GET("/batches/{id}/members", { params: { path: { id: b.id }, query: { status: status ? [status as Schema<"MemberStatus">] : undefined, search, sort, limit: 100, continuationToken } } })),
     (m) => m.id, [b.id, status, search, sort], rarely);
   useFollow(b.etag, pages.reload);
   const chosen: Selection = { memberIds: [...selected] as number[], name: `${people(selected.size)} of ${waveName(b)}` };

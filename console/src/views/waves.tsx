@@ -15,8 +15,8 @@ import { WaitingReason } from "./waiting";
 
 type Batch = Schema<"Batch">;
 
-const shows: [string, string, Schema<"BatchStatus"> | undefined][] = [
-  ["", "All", undefined], ["active", "Running", "active"], ["detected", "Not started", "detected"], ["failed", "Failed", "failed"], ["completed", "Completed", "completed"], ["cancelled", "Cancelled", "cancelled"],
+const shows: [string, string, Schema<"BatchStatus">[] | undefined][] = [
+  ["", "All", undefined], ["running", "Running", ["init_dispatched", "active", "cancelling"]], ["waiting", "Not started", ["detected"]], ["ended", "Ended", ["completed", "failed", "cancelled"]],
 ];
 
 /** All batches, with filters in the address. */
@@ -28,7 +28,7 @@ export function Waves({ place }: { place: Place }) {
   const status = shows.find(([name]) => name === show)?.[2];
   const sort = (query.get("sort") ?? "-id") as Schema<"BatchSort">;
   const [search, runbook, owner] = ["q", "runbook", "owner"].map((name) => query.get(name) || undefined);
-  const filter = { status: status ? [status] : undefined, sort, search, runbook, owner };
+  const filter = { status, sort, search, runbook, owner };
   const pages = usePages((continuationToken) => data(api.GET("/batches", { params: { query: { ...filter, limit: 50, continuationToken } } })), (b) => b.id, [JSON.stringify(filter)]);
   const filtered = status || search || runbook || owner;
   const running = new Map(summary.data?.running.map((r) => [r.batchId, r]));
