@@ -1,6 +1,6 @@
 // The parts that every view is laid out with.
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 interface HeadProps {
   title: string;
@@ -55,4 +55,16 @@ export function Section({ id, title, count, kind = "", note, end, children }: {
 /** A view while its data is on the way. It takes the room of what comes. */
 export function Loading() {
   return <div class="skeleton tall" aria-busy="true" aria-label="Loading" />;
+}
+
+/** Tells counts to those who cannot see them change, at most every ten seconds. */
+export function Announce({ text }: { text: string }) {
+  const latest = useRef(text);
+  latest.current = text;
+  const [said, say] = useState("");
+  useEffect(() => {
+    const timer = setInterval(() => say(latest.current), 10_000);
+    return () => clearInterval(timer);
+  }, []);
+  return <p class="visually-hidden" aria-live="polite">{said}</p>;
 }

@@ -8,6 +8,7 @@ import { Head, Loading, Section } from "../ui/page";
 import { dayAndTime, dayOf, duration, localTimes, people, plural, time } from "../ui/text";
 import { Time } from "../ui/time";
 import { timeLeft } from "./counts";
+import { FirstSteps, useBeginnings } from "./firststeps";
 import { WaitingReason } from "./waiting";
 
 type Summary = Schema<"Summary">;
@@ -36,7 +37,10 @@ function target(a: Attention): [string, string] {
 export function Now(_: { place: Place }) {
   const { summary } = useShared();
   const s = summary.data;
+  const quiet = s !== undefined && s.attention.length === 0 && s.running.length === 0 && s.upcomingCount === 0;
+  const beginnings = useBeginnings(quiet);
   if (!s) return summary.error ? <ErrorBanner error={summary.error} retry={summary.reload} /> : <Loading />;
+  if (quiet && beginnings && !beginnings.wave) return <FirstSteps at={beginnings} />;
   const now = new Date(s.at); // the time of the system, which the times below are measured by
   const next = s.upcoming[0];
   return (

@@ -184,7 +184,7 @@ function StepDetails({ step: s, open: wanted }: { step: Step; open: boolean }) {
       </summary>
       {open && (
         <div>
-          {s.error && (s.status === "polling" || expectation(s.error) ? <Answer text={s.error} at={s.poll?.lastPolledAt ?? s.completedAt} waits={s.status === "polling"} /> : <pre class="well k-fail">{s.error}</pre>)}
+          {s.error && !s.attempts?.some((a) => a.error === s.error) && (s.status === "polling" || expectation(s.error) ? <Answer text={s.error} at={s.poll?.lastPolledAt ?? s.completedAt} waits={s.status === "polling"} /> : <pre class="well k-fail">{s.error}</pre>)}
           {s.when && <p>Only when <code>{s.when}</code></p>}
           {s.retryAfter && s.status === "waiting_for_retry" && <p class="k-warn">Next attempt at {seconds(s.retryAfter)}.</p>}
           {s.attempts && (

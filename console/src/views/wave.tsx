@@ -13,7 +13,7 @@ import { FilterTabs, FilterText } from "../ui/fields";
 import { Glyph } from "../ui/glyph";
 import { useKeys } from "../ui/keys";
 import { List } from "../ui/list";
-import { Head, Loading, Section } from "../ui/page";
+import { Announce, Head, Loading, Section } from "../ui/page";
 import { usePages } from "../ui/pages";
 import { memberLooks, phaseLooks, Status } from "../ui/status";
 import { dayAndTime, duration, inUTC, people, plural, time, when } from "../ui/text";
@@ -63,6 +63,7 @@ export function Wave({ id, place }: { id: number; place: Place }) {
         actions={<Actions batch={b} next={next} open={open} />} />
       {b.note && <p class="note">{b.note}</p>}
       {now && <div class="pace-row"><div class="progress"><Bar counts={phaseCounts(now)} size="thick" /><Legend counts={phaseCounts(now)} /></div><Left phase={now} batch={b} /></div>}
+      {now?.status === "dispatched" && <Announce text={`${now.name}: ${now.succeeded} done, ${now.running} running, ${now.failed} failed of ${now.members}.`} />}
       {b.waitingReason && <div class="notice"><WaitingReason reason={b.waitingReason} />{b.waitingReason.workerId && <a href={href("workers", b.waitingReason.workerId)}>Open {b.waitingReason.workerId}</a>}</div>}
       {b.removalHold && !b.removalHold.confirmed && <div class="notice"><Glyph sign="hold" /><span>{plural(b.removalHold.memberCount, "removal needs", "removals need")} confirmation: {b.removalHold.reason}</span><a href={href("sources", b.runbook, { hold: b.id })}>Review the names</a></div>}
       {b.error && <div class="notice fail"><Glyph sign="fail" /><span>{b.error}</span></div>}
