@@ -113,8 +113,9 @@ export function useLive<T>(read: (signal: AbortSignal) => Promise<T>, depends: u
       if (signal.aborted) return;
       // Equal data is no news: nothing is drawn anew.
       const now = JSON.stringify(data);
-      set((old) => (now === text.current && old.of === depends && !old.error ? old : { of: depends, data }));
+      const same = now === text.current;
       text.current = now;
+      set((old) => (same && old.of === depends && !old.error ? old : { of: depends, data }));
     },
     (error) => set((old) => ({ of: depends, data: old.of === depends ? old.data : undefined, error })),
     depends, every);

@@ -10,9 +10,18 @@ export interface Place {
   hash: string;
 }
 
+/** A part of an address, decoded; as it is if it was written by hand and cannot be decoded. */
+function decoded(part: string) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 function place(): Place {
-  const path = location.pathname.slice(base.length).split("/").filter(Boolean).map(decodeURIComponent);
-  return { path: path.length ? path : ["now"], query: new URLSearchParams(location.search), hash: decodeURIComponent(location.hash.slice(1)) };
+  const path = location.pathname.slice(base.length).split("/").filter(Boolean).map(decoded);
+  return { path: path.length ? path : ["now"], query: new URLSearchParams(location.search), hash: decoded(location.hash.slice(1)) };
 }
 
 const moved = "matoolkit:moved";

@@ -43,11 +43,24 @@ export const phaseLooks: Record<string, Look> = {
 export const batchLooks: Record<string, Look> = {
   detected: look("wait", "due", "Not started"),
   init_dispatched: look("run", "run", "Init steps run"),
-  active: look("run", "run", "Active"),
+  active: look("run", "run", "Running"),
   cancelling: look("warn", "run", "Cancelling"),
   completed: look("done", "done", "Completed"),
   failed: look("fail", "fail", "Failed"),
   cancelled: look("skip", "skip", "Cancelled"),
+};
+
+/** How a batch looks that is not working, by the code of what it waits for. */
+export const waitingLooks: Record<string, Look> = {
+  members: look("wait", "wait", "Waits for members"),
+  gate: look("warn", "lock", "Needs an approval"),
+  removals_held: look("warn", "hold", "Held"),
+  advance: look("wait", "due", "Waits to be advanced"),
+  quiet_hours: look("wait", "wait", "Quiet hours"),
+  scheduled: look("wait", "due", "Scheduled"),
+  throttled: look("warn", "hourglass", "Throttled"),
+  worker_starting: look("wait", "wait", "Worker starts"),
+  worker_silent: look("warn", "silent", "Worker silent"),
 };
 
 export const workerLooks: Record<string, Look> = {

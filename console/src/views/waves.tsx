@@ -8,7 +8,7 @@ import { Glyph } from "../ui/glyph";
 import { List } from "../ui/list";
 import { Head } from "../ui/page";
 import { usePages } from "../ui/pages";
-import { batchLooks, Status } from "../ui/status";
+import { batchLooks, Status, waitingLooks } from "../ui/status";
 import { inUTC, people } from "../ui/text";
 import { Time } from "../ui/time";
 import { WaitingReason } from "./waiting";
@@ -75,5 +75,7 @@ export function BatchStatus({ batch: b, grounded }: { batch: Batch; grounded?: b
   const look = batchLooks[b.status]!;
   if (b.paused) return <Status look={{ kind: "warn", sign: "pause", word: "Paused" }} grounded={grounded} />;
   if (b.status === "completed" && b.failedCount) return <Status look={{ kind: "fail", sign: "done", word: "Completed with failures" }} grounded={grounded} />;
+  const waits = b.status === "active" && b.waitingReason && waitingLooks[b.waitingReason.code];
+  if (waits) return <Status look={waits} grounded={grounded} />;
   return <Status look={look} grounded={grounded} text={grounded && b.status === "active" && b.currentPhase ? `${look.word}: ${b.currentPhase}` : undefined} />;
 }
