@@ -25,6 +25,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/secret"
 	"github.com/matoolkit/matoolkit/internal/secret/vault"
 	"github.com/matoolkit/matoolkit/internal/signin"
+	"github.com/matoolkit/matoolkit/internal/simulate"
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/internal/tlsroots"
 	"github.com/matoolkit/matoolkit/internal/webhook"
@@ -108,8 +109,10 @@ func wire(ctx context.Context, s settings, lookup func(string) string, log *slog
 		served.Tracer, served.Meter = measured.Tracer(scope), measured.Meter(scope)
 	}
 	triggers := invocation.NewServer(served)
+	cases := adminhttp.UseCasesOf(a)
+	cases.Simulator = simulate.Service{Functions: a.Catalogs}
 	api := adminhttp.New(adminhttp.Config{
-		UseCases: adminhttp.UseCasesOf(a), Verifier: verifier, Log: log,
+		UseCases: cases, Verifier: verifier, Log: log,
 		Rate: rate.Limit(s.apiRate), Burst: s.apiBurst, Long: s.apiLong, SignIn: s.signIn(),
 	})
 	pages := console.Handler(console.Files(), s.signIn().Authority)

@@ -16,7 +16,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/humanize"
-	"github.com/matoolkit/matoolkit/local/simulate"
+	"github.com/matoolkit/matoolkit/internal/simulate"
 )
 
 // simulateFlags are the options of a simulation.

@@ -14,7 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
-const simulations = "../../local/simulate/testdata"
+const simulations = "../../internal/simulate/testdata"
 
 // runSimulate runs the command.
 func runSimulate(t *testing.T, args ...string) (status int, out, errs string) {

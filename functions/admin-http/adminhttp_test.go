@@ -43,6 +43,10 @@ func routes(t *testing.T) []route {
 		},
 		{request{"GET", "/api/runbooks/my%20moves", "", "", ""}, false, 200, `Runbook "my moves"`, `"version":3`},
 		{request{"POST", "/api/lint", "", jsonMedia, `{"name":"rb","yamlContent":"name: rb"}`}, false, 200, `Lint "rb" "name: rb"`, `{"findings":[]}`},
+		{
+			request{"POST", "/api/simulate", "", jsonMedia, `{"yamlContent":"name: rb","members":"Key\nu1\n","start":"2026-03-01T18:00:00Z","approve":true}`},
+			false, 200, `Simulate "name: rb" "Key\nu1\n" 2026-03-01T18:00:00Z true`, `"runbook":"rb"`,
+		},
 		{request{"GET", "/api/runbooks/rb/template", "", "", ""}, false, 200, `CSVTemplate "rb" ""`, "Key,Mail\r\n"},
 		{request{"GET", "/api/runbooks/rb/template?delimiter=semicolon", "", "", ""}, false, 200, `CSVTemplate "rb" "semicolon"`, "Key,Mail\r\n"},
 		{

@@ -117,6 +117,7 @@ func tour(c *contract, r *real) {
 		do("publishRunbook", http.StatusCreated, wanted{media: "application/yaml", body: yaml})
 	}
 	do("lintRunbook", http.StatusOK, wanted{body: fmt.Sprintf(`{"name":"gated","yamlContent":%q}`, gated)})
+	do("simulateRunbook", http.StatusOK, wanted{body: fmt.Sprintf(`{"yamlContent":%q,"members":"UserId,Mail\ng1,a\n","start":"2026-03-01T18:00:00Z","approve":true}`, gated)})
 	for _, id := range []string{"getHealth", "getConsoleConfig", "getDocument", "getMe", "getSummary", "listRunbooks", "listWorkers", "listAudit", "listMessageAudit"} {
 		do(id, http.StatusOK, wanted{})
 	}

@@ -55,7 +55,7 @@ type (
 
 func (r *recorder) useCases() adminhttp.UseCases {
 	return adminhttp.UseCases{
-		Health: fakeHealth{r}, Runbooks: fakeRunbooks{r}, Automation: fakeAutomation{r}, Batches: fakeBatches{r}, Members: fakeMembers{r}, Steps: fakeSteps{r}, Reports: fakeReports{r}, Audit: fakeAudit{r}, Workers: fakeWorkers{r}, Messages: fakeMessages{r}, Notifications: fakeNotifications{r},
+		Health: fakeHealth{r}, Runbooks: fakeRunbooks{r}, Automation: fakeAutomation{r}, Batches: fakeBatches{r}, Members: fakeMembers{r}, Steps: fakeSteps{r}, Reports: fakeReports{r}, Audit: fakeAudit{r}, Workers: fakeWorkers{r}, Messages: fakeMessages{r}, Notifications: fakeNotifications{r}, Simulator: r,
 	}
 }
 
@@ -102,6 +102,11 @@ func (r fakeRunbooks) Runbooks(_ context.Context, o api.ListOptions) (api.Page[a
 
 func (r fakeRunbooks) Runbook(_ context.Context, name string) (api.Runbook, error) {
 	return api.Runbook{Name: name, Version: 3}, r.note("Runbook %q", name)
+}
+
+// Simulate is the simulator of the fixture.
+func (r *recorder) Simulate(_ context.Context, q api.SimulationRequest) (api.Simulation, error) {
+	return api.Simulation{Runbook: "rb", Batches: []api.SimulatedBatch{}}, r.note("Simulate %q %q %s %v", q.YAML, q.Members, q.Start.Format(time.RFC3339), q.Approve)
 }
 
 func (r fakeRunbooks) Lint(_ context.Context, name string, yaml []byte) (api.RunbookCheck, error) {

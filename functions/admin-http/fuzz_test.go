@@ -22,6 +22,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/audit"
 	azbus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
+	"github.com/matoolkit/matoolkit/internal/simulate"
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 	"github.com/matoolkit/matoolkit/local/servicebus"
@@ -257,5 +258,7 @@ func populated(f *testing.F) (http.Handler, []string) {
 	must(err)
 	members, err := a.Members(ctx, by, 1, api.ListOptions{Limit: 1})
 	must(err)
-	return adminhttp.New(adminhttp.Config{UseCases: adminhttp.UseCasesOf(a), Verifier: tokens{}, Log: quiet, Rate: rate.Inf}), []string{batches.Continuation, members.Continuation}
+	cases := adminhttp.UseCasesOf(a)
+	cases.Simulator = simulate.Service{Functions: a.Catalogs}
+	return adminhttp.New(adminhttp.Config{UseCases: cases, Verifier: tokens{}, Log: quiet, Rate: rate.Inf}), []string{batches.Continuation, members.Continuation}
 }

@@ -51,6 +51,7 @@ var demands = map[string]level{
 	"GET /api/runbooks":                            reader,
 	"POST /api/runbooks":                           administrator,
 	"POST /api/lint":                               reader,
+	"POST /api/simulate":                           reader,
 	"GET /api/runbooks/:name":                      reader,
 	"GET /api/runbooks/:name/versions":             reader,
 	"GET /api/runbooks/:name/versions/:version":    reader,

@@ -115,7 +115,7 @@ func TestDocumentHasTheFieldsOfTheViews(t *testing.T) {
 		"Advance": api.AdvanceResult{}, "Problem": api.Problem{}, "InputProblem": api.InputProblem{}, "Diagnostic": api.Diagnostic{},
 		"RunbookPage": api.Page[api.Runbook]{}, "BatchPage": api.Page[api.Batch]{}, "MemberPage": api.Page[api.Member]{},
 		"Changes": api.VersionChanges{}, "Change": api.Change{}, "BatchForecast": api.BatchForecast{},
-		"RunbookCheck": api.RunbookCheck{}, "RunbookOutline": api.RunbookOutline{}, "OutlineSection": api.OutlineSection{}, "OutlineStep": api.OutlineStep{}, "OutlineColumn": api.OutlineColumn{},
+		"Simulation": api.Simulation{}, "SimulatedBatch": api.SimulatedBatch{}, "SimulatedPhase": api.SimulatedPhase{}, "SimulatedFunction": api.SimulatedFunction{}, "SimulatedEvent": api.SimulatedEvent{}, "RunbookCheck": api.RunbookCheck{}, "RunbookOutline": api.RunbookOutline{}, "OutlineSection": api.OutlineSection{}, "OutlineStep": api.OutlineStep{}, "OutlineColumn": api.OutlineColumn{},
 		"Version": api.RunbookVersion{}, "VersionPage": api.Page[api.RunbookVersion]{},
 		"PhasePage": api.Page[api.Phase]{}, "StepPage": api.Page[api.Step]{},
 		"Attribution": api.Attribution{}, "AbandonedJob": api.AbandonedJob{}, "StepAttempt": api.StepAttempt{}, "Selection": api.Selection{}, "RescheduleResult": api.RescheduleResult{}, "PhaseMove": api.PhaseMove{}, "RepairResult": api.RepairResult{}, "Task": api.Task{}, "ActionPreview": api.Preview{}, "PhasePreview": api.PhasePreview{}, "PhaseDuration": api.PhaseDuration{}, "RepairEffect": api.RepairEffect{}, "RepairGroup": api.RepairGroup{}, "RefusedMember": api.RefusedMember{}, "AddResult": api.AddResult{},

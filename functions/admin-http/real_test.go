@@ -27,6 +27,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/datasource/csvfile"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/signin"
+	"github.com/matoolkit/matoolkit/internal/simulate"
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 	"github.com/matoolkit/matoolkit/local/entra"
@@ -86,8 +87,10 @@ func newReal(t *testing.T) *real {
 		Getenv:   func(name string) string { return map[string]string{"PEOPLE": r.people}[name] },
 	}
 	r.app = app.New(app.Config{Store: items, Bus: r.bus, Log: quiet, Sources: sources})
+	cases := adminhttp.UseCasesOf(r.app)
+	cases.Simulator = simulate.Service{Functions: r.app.Catalogs, TempDir: t.TempDir()}
 	api := httptest.NewServer(adminhttp.New(adminhttp.Config{
-		UseCases: adminhttp.UseCasesOf(r.app), Verifier: verifier, Log: quiet, Rate: rate.Inf,
+		UseCases: cases, Verifier: verifier, Log: quiet, Rate: rate.Inf,
 		SignIn: adminhttp.SignIn{Authority: "https://login.example/contoso", Scope: "api://own/access_as_user", ConsoleClientID: entra.DefaultConsoleClientID},
 	}))
 	t.Cleanup(api.Close)

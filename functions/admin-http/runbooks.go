@@ -1,13 +1,17 @@
 package adminhttp
 
 import (
+	"context"
+	"errors"
 	"mime"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
@@ -82,6 +86,32 @@ func (a *server) lintRunbook(c *gin.Context) {
 	view, err := a.Runbooks.Lint(c.Request.Context(), request.Name, []byte(request.YAML))
 	respond(c, view, err)
 }
+
+// simulateRunbook answers with what would happen if the members of a CSV went through a runbook.
+func (a *server) simulateRunbook(c *gin.Context) {
+	var request api.SimulationRequest
+	if media, _ := mediaType(c); media != "application/json" {
+		refuse(c, http.StatusUnsupportedMediaType, api.CodeUnsupportedMedia, "send the runbook and the members as application/json, in UTF-8")
+		return
+	}
+	data, ok := body(c, maxSimulation)
+	if !ok || !withoutNull(c, data) || !decodeJSON(c, data, &request) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), simulationTime)
+	defer cancel()
+	view, err := a.Simulator.Simulate(ctx, request)
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = problem.New(api.CodeTooLarge, "the simulation takes longer than %s: use fewer members, or matoolkit runbook simulate", simulationTime)
+	}
+	respond(c, view, err)
+}
+
+// The limits of a simulation.
+const (
+	maxSimulation  = maxRunbookJSON + 4<<20
+	simulationTime = 30 * time.Second
+)
 
 // flag reads a query parameter that is true or false. It answers and returns false when
 // it is something else.

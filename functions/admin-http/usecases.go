@@ -25,9 +25,10 @@ type UseCases struct {
 	Messages   Messages
 
 	Notifications Notifications
+	Simulator     Simulator
 }
 
-// UseCasesOf takes the use cases of all resources from one value; *app.App has them.
+// UseCasesOf takes the use cases of all resources from one value, but for the simulator; *app.App has them.
 func UseCasesOf(all interface {
 	Health
 	Runbooks
@@ -60,6 +61,11 @@ type Runbooks interface {
 	Versions(ctx context.Context, name string, o api.ListOptions) (api.Page[api.RunbookVersion], error)
 	Version(ctx context.Context, name string, version int) (api.RunbookVersion, error)
 	Deactivate(ctx context.Context, by audit.Caller, name string, version int, why string, tags ...string) (api.RunbookVersion, error)
+}
+
+// Simulator plays a runbook with a list of members, and changes nothing.
+type Simulator interface {
+	Simulate(ctx context.Context, request api.SimulationRequest) (api.Simulation, error)
 }
 
 // Automation creates batches from data sources, and holds additions.

@@ -2,7 +2,7 @@
 // the Functions host does, and runs jobs as a worker does. It has a clock that only tests move, and
 // a log that they read.
 //
-// It is test code, and no program imports it. What ships has workers of its own: local/simulate
+// It is test code, and no program imports it. What ships has workers of its own: internal/simulate
 // answers jobs by the rules of an administrator in simulated time, and local/bench measures the
 // worker of the product. The test of worker/verify has a worker that is written from the
 // documentation alone, and the simulations decide about each delivery of a message.

@@ -163,6 +163,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/simulate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Simulate a runbook with a list of members
+         * @description Requires the app role Reader. Plays the runbook with the engine over a store in memory, and
+         *     changes nothing: each job succeeds after a second, but for those whose function the workers
+         *     have not announced. For other answers, more than 1,000 members or jobs one by one use
+         *     `matoolkit runbook simulate`.
+         */
+        post: operations["simulateRunbook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/runbooks/{name}": {
         parameters: {
             query?: never;
@@ -1436,6 +1459,80 @@ export interface components {
             dryRun?: boolean;
             /** @description Only in the answer to a publish. */
             changes?: components["schemas"]["Changes"];
+        };
+        Simulation: {
+            runbook: string;
+            /** Format: date-time */
+            beginAt: string;
+            /** Format: date-time */
+            endAt: string;
+            /** @description All batches completed, and no member failed. */
+            complete: boolean;
+            batches: components["schemas"]["SimulatedBatch"][];
+            functions: components["schemas"]["SimulatedFunction"][];
+            /** @description The first 500. */
+            events: components["schemas"]["SimulatedEvent"][];
+            warnings: string[];
+            /** @description What had not begun or ended at the end. */
+            remaining: string[];
+        };
+        SimulatedBatch: {
+            batchId: number;
+            /** Format: date-time */
+            batchStartTime: string;
+            status: string;
+            memberCount: number;
+            succeeded: number;
+            /** @description The keys of the first 100 members who failed. */
+            failedKeys: string[];
+            failedCount?: number;
+            phases: components["schemas"]["SimulatedPhase"][];
+        };
+        SimulatedPhase: {
+            phase: string;
+            /** @description Absent for init. */
+            offset?: string;
+            status: string;
+            reason?: string;
+            /** Format: date-time */
+            dueAt?: string;
+            /** Format: date-time */
+            startedAt?: string;
+            /** Format: date-time */
+            endedAt?: string;
+            /**
+             * Format: int64
+             * @description How long it took.
+             */
+            seconds?: number;
+            /**
+             * Format: int64
+             * @description How much later than due it started.
+             */
+            lateSeconds?: number;
+            succeeded: number;
+            failed: number;
+            cancelled: number;
+            jobs: number;
+        };
+        SimulatedFunction: {
+            functionName: string;
+            /** @description With retries and polls. */
+            jobs: number;
+            retries?: number;
+            polls?: number;
+            /** @description The most jobs in one hour. */
+            busiestHourJobs: number;
+            /** Format: date-time */
+            busiestHourAt: string;
+        };
+        SimulatedEvent: {
+            /** Format: date-time */
+            at: string;
+            batchId?: number;
+            phase?: string;
+            kind: string;
+            text: string;
         };
         RunbookCheck: {
             findings: components["schemas"]["Diagnostic"][];
@@ -3754,6 +3851,54 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    simulateRunbook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    yamlContent: string;
+                    /** @description The text of the member CSV. */
+                    members: string;
+                    /**
+                     * Format: date-time
+                     * @description The start of the batch; for a runbook with a data source, when its automation is turned on.
+                     */
+                    start: string;
+                    /**
+                     * @description Approve each phase at once that waits at a gate.
+                     * @default false
+                     */
+                    approve?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description What would happen. */
+            200: {
+                headers: {
+                    "X-Trace-Id": components["headers"]["TraceId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Simulation"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Unprocessable"];
             429: components["responses"]["TooMany"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["Problem"];

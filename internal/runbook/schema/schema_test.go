@@ -199,7 +199,7 @@ func TestSchemaFindsWhatTheParserFinds(t *testing.T) {
 func runbooks(t *testing.T) map[string][]byte {
 	t.Helper()
 	all := map[string][]byte{}
-	for _, pattern := range []string{"../../../examples/*/*.yaml", "../../../local/simulate/testdata/*/runbook.yaml", "../testdata/*.yaml", "../../../e2e/testdata/*.yaml", "../testdata/diagnostics/*.yaml"} {
+	for _, pattern := range []string{"../../../examples/*/*.yaml", "../../../internal/simulate/testdata/*/runbook.yaml", "../testdata/*.yaml", "../../../e2e/testdata/*.yaml", "../testdata/diagnostics/*.yaml"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

@@ -1,7 +1,6 @@
 // Package simulate plays a migration through before it happens: a runbook, a list of
 // members and what the workers are to answer go through the real use cases (package
-// app, with engine and schedule below it), over the real store client and an in-memory
-// store, by a clock that jumps from one event to the next. Weeks take seconds; it opens
+// app, with engine and schedule below it), over a store in memory, by a clock that jumps from one event to the next. Weeks take seconds; it opens
 // no port and asks no questions.
 //
 // It simulates the store, the broker, the scheduler's timer, the worker and the
@@ -33,14 +32,15 @@ import (
 	"github.com/matoolkit/matoolkit/internal/secret"
 	"github.com/matoolkit/matoolkit/internal/signature"
 	"github.com/matoolkit/matoolkit/internal/store"
-	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
-	"github.com/matoolkit/matoolkit/local/cosmos"
+	"github.com/matoolkit/matoolkit/internal/store/memory"
 )
 
 // Config is the input of a simulation.
 type Config struct {
 	Runbook []byte // its YAML
 	Members string // the path of the CSV file
+	// Approve approves each phase at once that waits at a gate, beside what Answers say.
+	Approve bool
 	// Start is when the automation is turned on of a runbook that has a data source to
 	// be queried, and the cut-over of any other.
 	Start   time.Time
@@ -71,7 +71,7 @@ type simulation struct {
 	runbook *runbook.Runbook
 	clock   time.Time // changes only while no use case runs
 	app     *app.App
-	store   *cosmosstore.Store
+	store   *memory.Store
 	broker  *broker
 	worker  *worker
 	admin   *administrator
@@ -116,9 +116,7 @@ func Run(ctx context.Context, c Config) (*Timeline, error) {
 		return nil, e
 	}
 	r := &simulation{config: c, runbook: rb, begin: c.Start.UTC(), ended: map[gate]time.Time{}, known: map[string]bool{}}
-	if c.Answers == nil {
-		r.config.Answers = &Answers{}
-	}
+	r.config.Answers = c.answers(rb)
 	if !rb.DataSource.Queried() {
 		for _, p := range rb.Phases {
 			if due := p.Offset.DueAt(c.Start).UTC(); due.Before(r.begin) {
@@ -133,11 +131,9 @@ func Run(ctx context.Context, c Config) (*Timeline, error) {
 		return nil, fmt.Errorf("the simulation starts at %s: give an end after that, not %s", r.begin.Format(time.RFC3339), r.until.Format(time.RFC3339))
 	}
 	r.clock = r.begin
-	server, err := r.open(ctx)
-	if err != nil {
+	if err := r.open(); err != nil {
 		return nil, err
 	}
-	defer server.Close()
 	calls := lint.Check(c.Runbook, rb, lint.Catalogs{Standard: c.Functions})
 	for _, d := range slices.Concat(found, calls) {
 		r.warn("runbook %s", d)
@@ -154,24 +150,31 @@ func Run(ctx context.Context, c Config) (*Timeline, error) {
 	return r.timeline(ctx)
 }
 
+// answers are those of the simulation of a runbook.
+func (c Config) answers(rb *runbook.Runbook) *Answers {
+	answers := Answers{}
+	if c.Answers != nil {
+		answers = *c.Answers
+	}
+	if c.Approve {
+		for _, p := range rb.Phases {
+			if p.Approval || p.RequireSuccess > 0 {
+				answers.Approvals = append(slices.Clone(answers.Approvals), Approval{Phase: p.Name})
+			}
+		}
+	}
+	return &answers
+}
+
 // open puts the parts together.
-func (r *simulation) open(ctx context.Context) (*cosmos.Server, error) {
+func (r *simulation) open() (err error) {
 	now := func() time.Time { return r.clock }
-	server, err := cosmos.Open(cosmos.Config{Now: now})
-	if err != nil {
-		return nil, err
-	}
-	if r.store, err = cosmosstore.Open(cosmosstore.Config{Endpoint: server.URL(), Database: "d", Container: "c", Key: cosmos.DefaultKey, HTTPClient: server}); err == nil {
-		err = r.store.Provision(ctx)
-	}
-	if err != nil {
-		return nil, errors.Join(err, server.Close())
-	}
+	r.store = memory.New(memory.Config{})
 	if r.broker, err = newBroker(now); err != nil {
-		return nil, errors.Join(err, server.Close())
+		return err
 	}
 	if r.worker, err = newWorker(r); err != nil {
-		return nil, errors.Join(err, server.Close())
+		return err
 	}
 	r.admin = newAdministrator(r)
 	r.source = &source{now: now, leave: r.config.Answers.Members, key: r.runbook.DataSource.PrimaryKey, needs: r.runbook.Columns(), start: r.config.Start}
@@ -187,7 +190,7 @@ func (r *simulation) open(ctx context.Context) (*cosmos.Server, error) {
 		Sources:       &datasource.Reader{Sources: open, Settings: []string{r.runbook.DataSource.Connection, r.runbook.DataSource.WarehouseID}, Getenv: func(string) string { return "the list of members" }},
 		Secrets:       secret.New(secret.Fixed(key)),
 	})
-	return server, nil
+	return nil
 }
 
 // prepare publishes the runbook, and has its batches made, as the administrator does.
