@@ -339,7 +339,7 @@ func TestRateOfAWorker(t *testing.T) {
 		one, other := s.replica("r1"), s.replica("r2")
 		one.beat()
 		other.beat()
-		want(0) // nothing to compare with
+		want(0)       // nothing to compare with
 		for range 8 { // four minutes, 20 jobs a minute
 			s.pass(message.HeartbeatInterval)
 			one.JobsEnded += 10

@@ -158,7 +158,7 @@ function Records({ scope, place: { query }, shared }: { scope: Scope; place: Pla
       <p class="quiet">{pages.loaded ? `${visible.items.length.toLocaleString()} records` : "Reading"}{"all" in scope && !from && `, of the last ${defaultDays} days`}{pages.cut && `. There are more than ${most.toLocaleString()}: choose fewer days, or export them all`}</p>
       <List label="Activity" pages={visible} keyOf={(r) => r.id} open={(r) => withRecord(r.id)} empty={filtered ? "Nothing fits this filter." : "Nothing was recorded in this time."}
         columns={[
-          { title: "Time", width: "150px", cell: (r) => <><Time at={r.at} exact /><span class="sub">{new Date(r.at).toDateString() === new Date().toDateString() ? "today" : dayAndTime(r.at).slice(0, -6)}</span></> },
+          { title: "Time", width: "96px", cell: (r) => <><Time at={r.at} exact /><span class="sub">{new Date(r.at).toDateString() === new Date().toDateString() ? "today" : dayAndTime(r.at).slice(0, -6)}</span></> },
           { title: "What", cell: (r) => <What record={r} link={withRecord(r.id)} /> },
           { title: "Reason", wide: true, width: "34%", cell: (r) => (r.reason ? <span title={r.reason}>“{r.reason}”</span> : <span class="quiet">–</span>) },
         ]} />
@@ -173,7 +173,8 @@ function DayField({ name, value }: { name: string; value: string }) {
 
 function What({ record: r, link }: { record: Record_; link: string }) {
   const object = objectOf(r);
-  return <><a href={link} class="plain"><b>{r.byKind === "system" ? "The scheduler" : r.by}</b> {did[r.action] ?? r.action} {object.text}</a><span class="sub">{r.target ?? ""}</span></>;
+  const what = `${did[r.action] ?? r.action} ${object.text}`;
+  return <><a href={link} class="plain"><b>{what.charAt(0).toUpperCase() + what.slice(1)}</b></a><span class="sub">{r.byKind === "system" ? "the scheduler" : r.by}{r.target && ` · ${r.target}`}</span></>;
 }
 
 function Details({ record: r, onClose }: { record: Record_; onClose(): void }) {

@@ -5,12 +5,15 @@ import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
 import { bracketMatching, codeFolding, foldGutter, foldKeymap, indentOnInput } from "@codemirror/language";
 import { unifiedMergeView } from "@codemirror/merge";
-import { Compartment, EditorState, type Extension } from "@codemirror/state";
+import { Annotation, Compartment, EditorState, type Extension } from "@codemirror/state";
 import { EditorView, drawSelection, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers } from "@codemirror/view";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { completer, type Known } from "./complete";
 import { findings, nextFinding, showFindings, type Finding } from "./findings";
 import { theme } from "./theme";
+
+/** A change that the owner of the text made. */
+const owners = Annotation.define<boolean>();
 
 export interface EditorHandle {
   /** Puts the cursor into a line and shows it. */
@@ -38,6 +41,9 @@ export function Editor({ label, value, onValue, readOnly = false, findings: list
   const view = useRef<EditorView | null>(null);
   const now = useRef({ onValue, known });
   now.current = { onValue, known };
+  // Texts that were told to the owner and have not come back as the value. One that is not among them is
+  // the owner's: while typing goes on, the value is a little older than the text.
+  const told = useRef<string[]>([]);
   const parts = useRef({ changes: new Compartment(), access: new Compartment() });
 
   useLayoutEffect(() => {
@@ -54,11 +60,16 @@ export function Editor({ label, value, onValue, readOnly = false, findings: list
           highlightActiveLine(), highlightActiveLineGutter(), yaml(), theme,
           autocompletion({ override: [completer(() => now.current.known ?? { functions: new Map() })], icons: false }),
           keymap.of([{ key: "F8", run: nextFinding }, ...closeBracketsKeymap, ...completionKeymap, ...historyKeymap, ...foldKeymap, ...defaultKeymap]),
-          EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", autocorrect: "off", autocapitalize: "off" }),
+          EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0", spellcheck: "false", autocorrect: "off", autocapitalize: "off" }),
           EditorState.phrases.of({ "$ unchanged lines": "$ lines without a change" }),
           access.of(accessOf(readOnly)),
           changes.of(changesOf(before, collapse)),
-          EditorView.updateListener.of((u) => { if (u.docChanged) now.current.onValue?.(u.state.doc.toString()); }),
+          EditorView.updateListener.of((u) => { 
+            if (!u.docChanged || u.transactions.some((t) => t.annotation(owners))) return;
+            const text = u.state.doc.toString();
+            told.current.push(text);
+            now.current.onValue?.(text);
+          }),
         ],
       }),
     });
@@ -66,8 +77,14 @@ export function Editor({ label, value, onValue, readOnly = false, findings: list
   }, []);
 
   useEffect(() => {
+    const at = told.current.lastIndexOf(value);
+    if (at >= 0) {
+      told.current.splice(0, at + 1);
+      return;
+    }
+    told.current = [];
     const v = view.current!;
-    if (v.state.doc.toString() !== value) v.dispatch({ changes: { from: 0, to: v.state.doc.length, insert: value } });
+    if (v.state.doc.toString() !== value) v.dispatch({ changes: { from: 0, to: v.state.doc.length, insert: value }, annotations: owners.of(true) });
   }, [value]);
   useEffect(() => { showFindings(view.current!, list ?? []); }, [list]);
   useEffect(() => view.current!.dispatch({ effects: parts.current.access.reconfigure(accessOf(readOnly)) }), [readOnly]);

@@ -3,6 +3,7 @@
 import { StateEffect, StateField, RangeSet, type EditorState, type Extension, type Range } from "@codemirror/state";
 import { Decoration, EditorView, GutterMarker, WidgetType, gutter, type DecorationSet } from "@codemirror/view";
 import type { Schema } from "../api/client";
+import { sentence } from "../ui/text";
 
 export type Finding = Schema<"Diagnostic">;
 
@@ -42,7 +43,7 @@ class Message extends WidgetType {
     const box = row.appendChild(document.createElement("div"));
     box.className = `cm-finding cm-${this.finding.severity}`;
     const text = box.appendChild(document.createElement("span"));
-    text.textContent = this.finding.message;
+    text.textContent = sentence(this.finding.message);
     const near = suggestion(this.finding);
     if (near && !view.state.readOnly) {
       const use = box.appendChild(document.createElement("button"));

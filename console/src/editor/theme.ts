@@ -55,6 +55,7 @@ const look = EditorView.theme({
   ".cm-changeGutter": { width: "3px" },
   ".cm-changedLineGutter, .cm-insertedLineGutter": { background: "var(--done)" },
   ".cm-deletedLineGutter": { background: "var(--fail)" },
+  ".cm-collapsedLines:before, .cm-collapsedLines:after": { content: "'⋯' !important" },
   ".cm-collapsedLines": { color: "var(--text-2)", background: "var(--sunken)", padding: "4px 12px", font: "12px/16px var(--font)" },
   ".cm-panels": { backgroundColor: "var(--sunken)", color: "var(--text)" },
 });

@@ -10,7 +10,7 @@ export function Needs({ outline, workers, functions }: { outline: Schema<"Runboo
   const state = new Map(workers.map((w) => [w.id, w]));
   const away = outline.workers.filter((id) => !["alive", "scaled_to_zero"].includes(state.get(id)?.state ?? "")).filter((id) => !state.has(id) || state.get(id)!.state !== "scaled_to_zero");
   const called = new Map(outline.sections.flatMap((s) => [...s.steps, ...(s.onComplete ?? [])]).filter((p) => !p.functionName.includes("{{")).map((p) => [`${p.workerId}/${p.functionName}`.toLowerCase(), p]));
-  const strange = [...called.values()].filter((p) => !functions.get(p.workerId)?.some((f) => f.name.toLowerCase() === p.functionName.toLowerCase()));
+  const strange = [...called.values()].filter((p) => functions.has(p.workerId) && !functions.get(p.workerId)?.some((f) => f.name.toLowerCase() === p.functionName.toLowerCase()));
   const optional = outline.columns.filter((c) => c.optional).length;
   return (
     <Section id="needs" title="What it needs">
@@ -22,7 +22,7 @@ export function Needs({ outline, workers, functions }: { outline: Schema<"Runboo
           {away.length > 0 && <span class="sub">Not alive: {away.join(", ")}</span>}
         </Need>
         <Need ok={strange.length === 0} sign={strange.length === 0 ? "done" : "warning"}>
-          <b>{plural(called.size, "function")}</b>{strange.length === 0 ? ", all announced by these workers" : ""}
+          <b>{plural(called.size, "function")}</b>{strange.length === 0 && outline.workers.every((id) => functions.has(id)) ? ", all announced by these workers" : ""}
           {strange.length > 0 && <span class="sub">Not announced: {strange.map((p) => `${p.functionName} by ${p.workerId}`).join(", ")}</span>}
         </Need>
         {outline.quietHours && <Need ok sign="wait">Quiet hours hold phases back</Need>}

@@ -8,7 +8,7 @@ import { ErrorBanner } from "../ui/failure";
 import { CheckField, SelectField } from "../ui/fields";
 import { Section } from "../ui/page";
 import { batchLooks, Status } from "../ui/status";
-import { plural } from "../ui/text";
+import { plural, sentence } from "../ui/text";
 import { toast } from "../ui/toast";
 
 /** A text that was checked, with what was found. */
@@ -140,7 +140,7 @@ export function Publish({ name, text, version, onClose, onPublished }: { name: s
           <Effect sign="jobs" name="Open waves"><b>{moved.toLocaleString()}</b> {moved === 1 ? "goes" : "go"} over to v{version} at the next tick{c.batchCount > moved && `, ${c.batchCount - moved} ${c.batchCount - moved === 1 ? "stays" : "stay"} as ${c.batchCount - moved === 1 ? "it is" : "they are"}`}<span class="sub">Phases that have begun end under their version.</span></Effect>
           {skipped > 0 && <Effect sign="warning" name="Past due" warn>{plural(skipped, "wave")} skip phases of v{version} that are past due.</Effect>}
           {lacking > 0 && <Effect sign="warning" name="Columns" warn>People of {plural(lacking, "wave")} lack columns that v{version} uses. Steps that use them fail.</Effect>}
-          {forecast.warnings?.map((w) => <Effect key={`${w.line}/${w.code}`} sign="warning" name={`Line ${w.line}`} warn>{w.message}</Effect>)}
+          {forecast.warnings?.map((w) => <Effect key={`${w.line}/${w.code}`} sign="warning" name={`Line ${w.line}`} warn>{sentence(w.message)}</Effect>)}
           <Effect sign="undo" name="Way back">{c.againstVersion ? `Publish the text of v${c.againstVersion} again: it becomes v${version + 1}.` : `Deactivate v${version}.`}</Effect>
         </dl>
       )}

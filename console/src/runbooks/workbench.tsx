@@ -8,10 +8,11 @@ import { useShared } from "../shared";
 import { ErrorBanner } from "../ui/failure";
 import { Glyph } from "../ui/glyph";
 import { Section } from "../ui/page";
-import { plural } from "../ui/text";
+import { plural, sentence } from "../ui/text";
 import { Graph } from "./graph";
 import { Needs } from "./needs";
 import { Forecast, type Checked } from "./publish";
+import { SimulationSection } from "./simulation";
 
 interface Props {
   /** The runbook that the text is a version of; empty for a new one. */
@@ -100,7 +101,7 @@ export function Workbench({ name, value, onValue, onChecked, before, line, versi
           </header>
           {small && findings.length > 0 && (
             <ul class="finding-list">
-              {findings.map((f) => <li key={`${f.line}/${f.column}/${f.code}`}><button type="button" class="link-button" onClick={() => handle.current!.goTo(f.line)}><Glyph sign={f.severity === "error" ? "fail" : "warning"} kind={f.severity === "error" ? "fail" : "warn"} /><span>Line {f.line}: {f.message}</span></button></li>)}
+              {findings.map((f) => <li key={`${f.line}/${f.column}/${f.code}`}><button type="button" class="link-button" onClick={() => handle.current!.goTo(f.line)}><Glyph sign={f.severity === "error" ? "fail" : "warning"} kind={f.severity === "error" ? "fail" : "warn"} /><span>Line {f.line}: {sentence(f.message)}</span></button></li>)}
             </ul>
           )}
           <Editor label={`YAML of ${name || "the new runbook"}`} value={value} onValue={onValue} readOnly={small} findings={findings} known={known} before={before} handle={handle} />
@@ -112,6 +113,7 @@ export function Workbench({ name, value, onValue, onChecked, before, line, versi
           {checked?.outline && <Needs outline={checked.outline} workers={workers} functions={functions} />}
         </div>
       </div>
+      <SimulationSection name={name} text={value} ready={checked?.text === value && errors === 0} />
       {changed && <Forecast name={name} version={version} text={value} ready={checked?.text === value && errors === 0} />}
     </>
   );

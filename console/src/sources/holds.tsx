@@ -8,7 +8,7 @@ import { ActionButton } from "../ui/action";
 import { Confirm, Effect } from "../ui/dialog";
 import { ErrorBanner } from "../ui/failure";
 import { Glyph } from "../ui/glyph";
-import { dayAndTime, people, plural } from "../ui/text";
+import { dayAndTime, people, plural, sentence } from "../ui/text";
 import { Time } from "../ui/time";
 import { toast } from "../ui/toast";
 import { memberLooks, Status } from "../ui/status";
@@ -47,7 +47,7 @@ export function RemovalHold({ hold: h, open, onDecided }: { hold: Schema<"Remova
         <Glyph sign="hold" kind="warn" />
         <div>
           <h3><a href={href("waves", h.batchId)}>{title}</a>: {people(h.memberCount)} of {h.activeCount.toLocaleString()} {h.movingCount ? "are gone or have another start" : "are gone from the list"}</h3>
-          <p class="quiet">{h.reason} Held since <Time at={h.since} />.</p>
+          <p class="quiet">{sentence(h.reason)} Held since <Time at={h.since} />.</p>
           {h.confirmed && <p class="k-done"><Glyph sign="done" /> {h.move ? "Moved" : "Confirmed"} by {h.confirmed.by} <Time at={h.confirmed.at} />{h.confirmed.reason && `: ${h.confirmed.reason}`}</p>}
         </div>
         {!h.confirmed && (
@@ -113,7 +113,7 @@ export function AdditionHold({ runbook, hold: h, onDecided }: { runbook: string;
         <Glyph sign="hold" kind="warn" />
         <div>
           <h3>{people(h.memberCount)} would be added{h.activeCount > 0 && ` to ${people(h.activeCount)}`}</h3>
-          <p class="quiet">{h.reason} Held since <Time at={h.since} />.</p>
+          <p class="quiet">{sentence(h.reason)} Held since <Time at={h.since} />.</p>
           {h.confirmed && <p class="k-done"><Glyph sign="done" /> Confirmed by {h.confirmed.by} <Time at={h.confirmed.at} />: the next tick adds them</p>}
         </div>
         {!h.confirmed && <div class="actions"><ActionButton kind="primary" permit={permit} onClick={() => decide(true)}>Add {people(h.memberCount)}…</ActionButton></div>}

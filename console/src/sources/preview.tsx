@@ -5,7 +5,7 @@ import { useShared, type Permit } from "../shared";
 import { ErrorBanner } from "../ui/failure";
 import { Glyph } from "../ui/glyph";
 import { Section } from "../ui/page";
-import { plural, value } from "../ui/text";
+import { plural, sentence, value } from "../ui/text";
 import { Time } from "../ui/time";
 import { Problems } from "./problems";
 
@@ -38,12 +38,12 @@ function Read({ name }: { name: string }) {
   return (
     <>
       <p class="quiet">Read {plural(p.rowCount, "row")} in {p.durationMs} ms by v{p.version}. Nothing was changed. <button type="button" class="link-button" onClick={again}>Read again</button></p>
-      {p.additionHold && <p class="notice"><Glyph sign="hold" />{p.additionHold.reason}</p>}
+      {p.additionHold && <p class="notice"><Glyph sign="hold" />{sentence(p.additionHold.reason)}</p>}
       <Groups preview={p} />
-      {p.problems.length > 0 && <><h3 class="more">Rows that would not be used <span class="count warn">{p.problemCount}</span></h3><Problems problems={p.problems} file={`${name}-preview-problems.csv`} /></>}
+      {p.problems.length > 0 && <><h3 class="more">Rows that would not be used <span class="count warn">{p.problemCount}</span></h3><Problems problems={p.problems} file={`${name}-preview-problems.csv`} label="Rows that would not be used" /></>}
       <h3 class="more">Rows <span class="quiet">the first {p.sample.length} of {p.rowCount.toLocaleString()}</span></h3>
       <div class="grid-scroll short" tabIndex={0} role="region" aria-label="Rows of the query">
-        <table class="grid">
+        <table class="grid one-line">
           <thead><tr><th class="number">Row</th>{p.columns.map((c) => <th key={c}>{c}</th>)}</tr></thead>
           <tbody>{p.sample.map((row, n) => <tr key={n}><td class="number quiet">{n + 1}</td>{p.columns.map((c) => <td key={c} title={value(row[c])}>{value(row[c])}</td>)}</tr>)}</tbody>
         </table>

@@ -4,7 +4,7 @@ import { Glyph } from "../ui/glyph";
 import { download, toCsv } from "../ui/export";
 
 /** The rows of a source that were not used, with the reason: by kind, and as a file. */
-export function Problems({ problems, file }: { problems: Schema<"RowProblem">[]; file: string }) {
+export function Problems({ problems, file, label = "Rows that were not used" }: { problems: Schema<"RowProblem">[]; file: string; label?: string }) {
   const [code, setCode] = useState("");
   const codes = Map.groupBy(problems, (p) => p.code);
   const shown = codes.get(code) ?? problems;
@@ -19,7 +19,7 @@ export function Problems({ problems, file }: { problems: Schema<"RowProblem">[];
         )}
         <button type="button" class="button small" onClick={() => download(file, "text/csv", toCsv(["row", "memberKey", "column", "code", "message"], shown.map((p) => [p.row || "", p.memberKey, p.column, p.code, p.message])))}><Glyph sign="download" />Export {shown.length}</button>
       </div>
-      <div class="grid-scroll short" tabIndex={0} role="region" aria-label="Rows that were not used">
+      <div class="grid-scroll short" tabIndex={0} role="region" aria-label={`Table: ${label}`}>
         <table class="cards grid">
           <thead><tr><th class="number">Row</th><th>Person</th><th>Column</th><th>Problem</th></tr></thead>
           <tbody>

@@ -2,7 +2,7 @@ import { data, type Schema } from "../api/client";
 import { useShared } from "../shared";
 import { Confirm, Effect } from "../ui/dialog";
 import { ErrorBanner } from "../ui/failure";
-import { people, plural } from "../ui/text";
+import { people, plural, sentence } from "../ui/text";
 import { toast } from "../ui/toast";
 import { usePreview } from "./preview";
 
@@ -53,7 +53,7 @@ function On(props: Props) {
       {!p && error === undefined && <div class="skeleton effects-room" aria-busy="true"><p class="quiet padded">The query runs to state the effect.</p></div>}
       {p && (
         <dl class="effects">
-          <Effect sign="people" name="People"><b>{added.toLocaleString()}</b> of {plural(p.rowCount, "row")} are added at the next tick{p.additionHold && <span class="sub">{p.additionHold.reason} You confirm them with this.</span>}</Effect>
+          <Effect sign="people" name="People"><b>{added.toLocaleString()}</b> of {plural(p.rowCount, "row")} are added at the next tick{p.additionHold && <span class="sub">{sentence(p.additionHold.reason)} You confirm them with this.</span>}</Effect>
           <Effect sign="due" name="Waves"><b>{made.toLocaleString()}</b> {made === 1 ? "is" : "are"} made, {plural(p.groups.length - made, "open wave")} {p.groups.length - made === 1 ? "is" : "are"} kept up to date</Effect>
           {p.problemCount > 0 && <Effect sign="warning" name="Problems" warn>{plural(p.problemCount, "row")} cannot be used. They are listed on this page after the sync.</Effect>}
           <Effect sign="undo" name="Way back">Turn it off. Waves that were made stay.</Effect>

@@ -14,7 +14,7 @@ export function Syncs({ name }: { name: string }) {
   if (syncs.data.items.length === 0) return <p class="empty">The source was not read yet. It is read at the next tick once automation is on.</p>;
   const number = (n: number, kind = "") => (n > 0 ? <b class={kind}>{n.toLocaleString()}</b> : <span class="quiet">–</span>);
   return (
-    <div class="grid-scroll short" tabIndex={0} role="region" aria-label="Syncs">
+    <div class="grid-scroll short" tabIndex={0} role="region" aria-label="Table of the last syncs">
       <table class="cards">
         <thead><tr><th>Time</th><th>Result</th><th class="number">Rows</th><th class="number">Added</th><th class="number">Removed</th><th class="number">Changed</th><th class="number">Held</th><th class="number">Problems</th></tr></thead>
         <tbody>

@@ -1,9 +1,9 @@
 // Files that the page makes of what it shows.
 
-/** Fields of a CSV. A text that a spreadsheet would take as a formula gets an apostrophe in front. */
-export function toCsv(header: string[], rows: (string | number | undefined)[][]): string {
+/** A CSV. For people, a text that a spreadsheet would take as a formula gets an apostrophe in front. */
+export function toCsv(header: string[], rows: (string | number | undefined)[][], forPeople = true): string {
   const field = (v: string | number | undefined) => {
-    const text = typeof v === "number" ? String(v) : (v ?? "").replace(/^([=+\-@\t\r])/, "'$1");
+    const text = typeof v === "number" ? String(v) : forPeople ? (v ?? "").replace(/^([=+\-@\t\r])/, "'$1") : v ?? "";
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   return [header, ...rows].map((r) => r.map(field).join(",")).join("\r\n") + "\r\n";

@@ -40,6 +40,9 @@ export function value(v: unknown): string {
   return typeof v === "string" ? v : JSON.stringify(v);
 }
 
+/** A text of the API as a sentence: with a capital and a full stop. */
+export const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?:]$/.test(text) ? "" : ".");
+
 /** A count with its noun: 1 job, 12 jobs. */
 export const plural = (n: number, one: string, many = `${one}s`) => `${n.toLocaleString()} ${n === 1 ? one : many}`;
 

@@ -31,6 +31,7 @@ const warnDays = 30; // before a credential expires
 const age = (at: string, now: number) => `${duration(now - Date.parse(at))} ago`;
 const slots = (w: Worker) => (w.replicas ?? []).filter((r) => r.state === "alive").reduce((sum, r) => sum + r.maxParallelism, 0);
 const away = (w: Worker) => w.state === "silent" || w.state === "gone";
+const throttled = (w: Worker, now: number) => w.throttledUntil !== undefined && Date.parse(w.throttledUntil) > now;
 const expiresSoon = (w: Worker, now: number) => w.credentialExpiresAt !== undefined && Date.parse(w.credentialExpiresAt) - now < warnDays * day;
 const order: Record<Worker["state"], number> = { silent: 0, gone: 0, alive: 1, scaled_to_zero: 2 };
 
@@ -65,11 +66,11 @@ export function Workers({ place }: { place: Place }) {
         <List label="Workers" pages={shown} keyOf={(w) => w.id} open={(w) => href("workers", w.id)} empty={search ? "No worker has such an id." : "No worker has announced itself. Start one: it appears here within a minute."}
           columns={[
             { title: "Worker", cell: (w) => <><a href={href("workers", w.id)} aria-current={w.id === id ? "true" : undefined}><b>{w.id}</b></a><span class="sub">{w.functionCount > 0 ? plural(w.functionCount, "function") : "not announced"}{w.version && ` · ${w.version}`}</span></> },
-            { title: "State", width: "130px", cell: (w) => <><Status look={workerLooks[w.state]!} /><span class="sub">{w.lastSeenAt ? age(w.lastSeenAt, now) : "never seen"}</span></> },
+            { title: "State", width: "130px", cell: (w) => <><Status look={workerLooks[w.state]!} /><span class="sub">{throttled(w, now) ? `throttled until ${time(w.throttledUntil!)}` : w.lastSeenAt ? age(w.lastSeenAt, now) : "never seen"}</span></> },
             { title: "Queue", number: true, width: "70px", cell: (w) => (w.jobsQueued ? <><b>{w.jobsQueued.toLocaleString()}</b>{w.oldestQueuedAt && <span class="sub">{duration(now - Date.parse(w.oldestQueuedAt))}</span>}</> : <span class="quiet">0</span>) },
-            { title: "In flight", width: "120px", cell: (w) => <InFlight worker={w} /> },
+            { title: "In flight", wide: true, width: "120px", cell: (w) => <InFlight worker={w} /> },
             { title: "Rate", number: true, wide: true, width: "80px", cell: (w) => <>{(w.jobsPerMinute ?? 0).toLocaleString()}<span class="sub">a minute</span></> },
-            { title: "Throttled until", width: "120px", cell: (w) => (w.throttledUntil && Date.parse(w.throttledUntil) > now ? <><span class="status k-warn"><Glyph sign="hourglass" />{time(w.throttledUntil)}</span><span class="sub">{duration(Date.parse(w.throttledUntil) - now)} left</span></> : <span class="quiet">–</span>) },
+            { title: "Throttled until", wide: true, width: "120px", cell: (w) => (throttled(w, now) ? <><span class="status k-warn"><Glyph sign="hourglass" />{time(w.throttledUntil!)}</span><span class="sub">{duration(Date.parse(w.throttledUntil!) - now)} left</span></> : <span class="quiet">–</span>) },
             { title: "Credential expires", wide: true, width: "150px", cell: (w) => <Expiry worker={w} now={now} /> },
           ]} />
         {id !== undefined && <Panel key={id} id={id} now={now} />}

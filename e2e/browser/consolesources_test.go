@@ -1,0 +1,105 @@
+//go:build browser
+
+package browser
+
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	_ "modernc.org/sqlite" // the data source
+
+	"github.com/matoolkit/matoolkit/internal/testenv"
+	"github.com/matoolkit/matoolkit/local/entra"
+)
+
+// TestConsoleSource: an administrator previews a source with bad rows, turns its automation on, keeps the people
+// whose removal is held the first time, and removes them the second time.
+func TestConsoleSource(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "people.db")
+	people := testenv.Must(sql.Open("sqlite", file))(t)
+	t.Cleanup(func() { _ = people.Close() })
+	do := func(statement string, values ...any) {
+		t.Helper()
+		if _, err := people.ExecContext(t.Context(), statement, values...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do("create table people (UserId text, Name text, Start text)")
+	start := time.Now().Add(48 * time.Hour).UTC().Truncate(time.Hour).Format(time.RFC3339)
+	for n := range 20 {
+		do("insert into people values (?, ?, ?)", fmt.Sprintf("u%d", n), fmt.Sprintf("Person %d", n), start)
+	}
+	do("insert into people values ('late', 'Person without a start', 'next week')")
+
+	i := newInstallation(t, "--setting", "PEOPLE=sqlite:"+file)
+	runbook := filepath.Join(t.TempDir(), "waves.yaml")
+	if err := os.WriteFile(runbook, []byte(`name: waves
+data_source: {type: sql, connection: PEOPLE, query: "select UserId, Name, Start from people", primary_key: UserId, batch_time_column: Start, removal_guard: 10%}
+display: Name
+phases:
+  - name: move
+    offset: T-0
+    steps:
+      - {name: move, worker_id: worker-01, function: Move-User, params: {Name: "{{Name}}"}}
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	i.run("runbook", "publish", "--force", runbook)
+
+	b := i.browser()
+	b.signIn("sources", entra.DefaultAdminUPN)
+	b.press("waves")
+	b.press("Preview the next sync")
+	b.shows("Read 21 rows")
+	b.shows("Person without a start")
+	b.shows(`"next week" is not a time`)
+
+	b.press("Turn automation on…")
+	b.shows("of 21 rows are added at the next tick")
+	b.press("Turn on for 20 people")
+	b.shows("Turned automation of waves on")
+	i.run("local", "tick")
+	b.shows("of 21 rows in the last sync")
+	b.await(`document.querySelector("#problems").closest("section").innerText.includes("bad-time")`)
+
+	hold := func() {
+		t.Helper()
+		do("delete from people where UserId in ('u3', 'u4', 'u5')")
+		i.run("local", "tick")
+		b.shows("3 people of 20 are gone from the list")
+		b.shows("Person 4") // the only hold shows its names
+	}
+	hold()
+	b.press("Discard: keep 3 people…")
+	b.shows("Way back")
+	b.fill("Reason", "they are on leave")
+	b.press("Keep 3 people")
+	b.shows("Kept 3 people in")
+	if out := i.run("batch", "members", "1", "--status", "active"); strings.Count(out, " active ") != 20 {
+		t.Errorf("after the discard the wave has\n%s", out)
+	}
+
+	for n := 3; n <= 5; n++ { // listed again, so that their removal is held again
+		do("insert into people values (?, ?, ?)", fmt.Sprintf("u%d", n), fmt.Sprintf("Person %d", n), start)
+	}
+	i.run("local", "tick")
+	hold()
+	b.press("Remove 3 people…")
+	b.shows("Way back")
+	b.press("Remove 3 people")
+	b.shows("Confirmed the removal of 3 people")
+	i.await("Person 4 removed", "batch", "members", "1", "--status", "removed")
+
+	b.press("Turn automation off…")
+	b.press("Turn off")
+	b.shows("Turned automation of waves off")
+	if out := i.run("automation", "status", "waves"); !strings.Contains(out, "off") {
+		t.Errorf("%s", out)
+	}
+}
