@@ -32,7 +32,7 @@ func readBatch(body []byte) (operations []batchOperation, err error) {
 	if len(body) > 0 && body[0] == hybridRow {
 		return nil, errors.New("batches in HybridRow are not supported: the server reads batches in JSON only, use single operations with this client")
 	}
-	if !json.Valid(body) {
+	if !document.Valid(body) {
 		var sink any
 		return nil, fmt.Errorf("the batch is not valid: %w", json.Unmarshal(body, &sink))
 	}

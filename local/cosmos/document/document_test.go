@@ -157,3 +157,18 @@ func FuzzParseAgreesWithEncodingJSON(f *testing.F) {
 		}
 	})
 }
+
+// Valid agrees with encoding/json on every text.
+func FuzzValidAgreesWithEncodingJSON(f *testing.F) {
+	for _, seed := range []string{
+		`{"a":[1,2.5e-3,{"b":null}],"c":"\u00e9\\\/\b\f","a":false}`, ` [ ] `, `{"a":}`, `[1,]`, `{,}`, `-0.0E+1`, `01`, `1.`, `-`, `.5`, `tru`, `nullx`, "\"\x1f\"", `"\u12G4"`, `"\x"`, `"a`, `[[]`,
+		`{"a" 1}`, `{a:1}`, `1 2`, ``, "\xff", strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000), strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001),
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if got, want := Valid(text), json.Valid(text); got != want {
+			t.Fatalf("%q is valid: %t, want %t", text, got, want)
+		}
+	})
+}

@@ -29,7 +29,7 @@ func Check(doc []byte) error {
 	if !utf8.Valid(doc) {
 		return errors.New("the document is not valid UTF-8")
 	}
-	if !json.Valid(doc) {
+	if !Valid(doc) {
 		var sink any
 		return fmt.Errorf("the document is not valid JSON: %w", json.Unmarshal(doc, &sink))
 	}
