@@ -124,28 +124,35 @@ func (t *pathTree) find(text []byte, values [][]byte) {
 func (ls *lookups) entries(doc []byte, item int64) []*entry {
 	values := make([][]byte, ls.slots)
 	ls.tree.find(doc, values)
+	read := make([]document.Value, ls.slots)
+	wrong := make([]bool, ls.slots)
+	for i, text := range values {
+		var ok bool
+		read[i], ok = parsed(text)
+		wrong[i] = !ok
+	}
 	all := make([]*entry, len(ls.all))
 	for i, at := range ls.at {
-		all[i] = at.entry(values, item)
+		all[i] = at.entry(read, wrong, item)
 	}
 	return all
 }
 
-func (at slots) entry(values [][]byte, item int64) *entry {
+func (at slots) entry(values []document.Value, wrong []bool, item int64) *entry {
+	for _, slot := range at.equal {
+		if wrong[slot] || !comparedWith(values[slot]) {
+			return nil
+		}
+	}
+	if at.sorted >= 0 && wrong[at.sorted] {
+		return nil
+	}
 	e := &entry{sorted: []byte{}, item: item}
 	for _, slot := range at.equal {
-		v, ok := parsed(values[slot])
-		if ok = ok && comparedWith(v); !ok {
-			return nil
-		}
-		e.equal = appendEqual(e.equal, v)
+		e.equal = appendEqual(e.equal, values[slot])
 	}
 	if at.sorted >= 0 {
-		v, ok := parsed(values[at.sorted])
-		if !ok {
-			return nil
-		}
-		e.sorted = appendSorted(e.sorted, v)
+		e.sorted = appendSorted(e.sorted, values[at.sorted])
 	}
 	return e
 }

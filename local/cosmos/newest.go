@@ -1,7 +1,6 @@
 package cosmos
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"slices"
@@ -124,7 +123,7 @@ func (l *newest) put(id string, it item) {
 	for at > 0 && l.items[at-1].written().compare(it.written()) > 0 {
 		at--
 	}
-	it.body, it.places, it.of = bytes.Clone(it.body), nil, nil // it may be part of a large request
+	it.places, it.of = nil, nil
 	l.items = slices.Insert(l.items, at, newestItem{id, it})
 	for l.bytes += len(it.body); len(l.items) > maxNewest || l.bytes > maxNewestBytes; {
 		l.rest = l.items[0].written()

@@ -1,8 +1,6 @@
 package cosmos
 
 import (
-	"bytes"
-
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
@@ -59,7 +57,6 @@ func (r *recentItems) keep(changed map[itemKey]item) {
 		if it.body == nil || len(it.body) > maxRecentItem {
 			continue
 		}
-		it.body = bytes.Clone(it.body) // it may be part of a large request
 		r.items.Add(key, it)
 		for r.bytes += it.size(); r.bytes > maxRecent; {
 			r.items.RemoveOldest()
