@@ -90,8 +90,11 @@ func (f figures) targets() []Target {
 		missing("steps/s", fmt.Sprintf("at least %v x River", timesRiver), f.unpaired)
 		missing("CPU ms per step", fmt.Sprintf("at most %v x River", partOfRiverCPU), f.unpaired)
 	}
-	if len(f.sizes) > 0 {
-		s := f.sizes[len(f.sizes)-1] // the most load
+	if len(f.sizes) == 0 {
+		missing("costs of a step under load", "", "--members is 0")
+	} else if s := f.sizes[len(f.sizes)-1]; s.steps < costSteps*s.members { // the most load
+		missing("costs of a step under load", "", fmt.Sprintf("with fewer than %d steps, a step has too much of the cost of a run's start", costSteps))
+	} else {
 		atMost("RU per step under load", stepRU, s.ru, 1)
 		atMost("bus operations per step under load", stepOperations, s.operations, 2)
 		atMost("executions per step under load", stepExecutions, s.executions, 2)
@@ -99,8 +102,6 @@ func (f figures) targets() []Target {
 		if f.pair != nil {
 			t.River = &decimal{f.pair.river.written, 1}
 		}
-	} else {
-		missing("costs of a step under load", "", "--members is 0")
 	}
 	if f.poll != nil {
 		atMost("RU per poll, nothing coincides", pollRU, f.poll.ru(), 1)

@@ -13,7 +13,7 @@ func TestTargetsCompareWhatWasMeasured(t *testing.T) {
 	f := figures{
 		sizes: []size{
 			{members: 100, rate: rate{cpu: 1}, ru: 20},
-			{members: 300_000, rate: rate{cpu: 1.2, written: 7.04}, ru: 26, operations: 3.7, executions: 0.1, handlerMB: 129},
+			{members: 300_000, steps: 1_500_000, rate: rate{cpu: 1.2, written: 7.04}, ru: 26, operations: 3.7, executions: 0.1, handlerMB: 129},
 		},
 		pair:   &pair{ours: rate{perSecond: 2200, cpu: 0.7}, river: rate{perSecond: 1000, cpu: 1, written: 9}},
 		member: &amounts{writes: 300, reads: 50, operations: 45, executions: 15}, step: &amounts{},
@@ -38,6 +38,20 @@ func TestTargetsCompareWhatWasMeasured(t *testing.T) {
 	}
 	if len(want) > 0 {
 		t.Errorf("missing: %v", want)
+	}
+}
+
+// TestTargetsOfAStepNeedSeveralSteps: a batch with one step does not say what a step costs.
+func TestTargetsOfAStepNeedSeveralSteps(t *testing.T) {
+	t.Parallel()
+	for steps, want := range map[int]bool{1: false, 5: true} {
+		measured := false
+		for _, target := range (figures{sizes: []size{{members: 100, steps: 100 * steps, ru: 40}}}).targets() {
+			measured = measured || target.Name == "RU per step under load" && target.Measured != nil
+		}
+		if measured != want {
+			t.Errorf("with %d steps: measured %t", steps, measured)
+		}
 	}
 }
 
