@@ -23,6 +23,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/heap"
 	"github.com/matoolkit/matoolkit/internal/termlog"
 	"github.com/matoolkit/matoolkit/local/demo"
 	"github.com/matoolkit/matoolkit/local/system"
@@ -161,7 +162,11 @@ func settings(all []string) (map[string]string, error) {
 	return read, nil
 }
 
+// heapFloor is about what the parts take together in use.
+const heapFloor = 48 << 20
+
 func up(ctx context.Context, f *upFlags, out, log io.Writer) (err error) {
+	heap.SetFloor(heapFloor)
 	c := f.config
 	if c.Settings, err = settings(f.settings); err != nil {
 		return err
