@@ -42,7 +42,9 @@ func TestEveryFunction(t *testing.T) {
 
 	seed, err := json.Marshal(tenant.Seed{
 		VerifiedDomains: []string{"fabrikam.com", "fabrikam.onmicrosoft.com", "mail.fabrikam.com"},
-		Licenses:        []tenant.License{{SkuPartNumber: "SPE_E3", Enabled: 25, Consumed: 23}},
+		Licenses: []tenant.License{{SkuPartNumber: "SPE_E3", Enabled: 25, Consumed: 23, Plans: []tenant.ServicePlan{
+			{ID: "efb87545-963c-4e0d-99df-69c6916d9eb0", Name: "EXCHANGE_S_ENTERPRISE", Service: "exchange"},
+		}}},
 		Groups: []tenant.SeedGroup{
 			{Properties: map[string]any{
 				"id": migrationGroup, "displayName": "Every", "mailNickname": "every", "mailEnabled": false, "securityEnabled": true,

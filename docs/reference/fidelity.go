@@ -13,14 +13,15 @@ import (
 // fidelity is a service in local/fidelity.json. Those with a Service have the cases of
 // local/clients, the others list what they support and refuse.
 type fidelity struct {
-	Name      string    `json:"name"`
-	Dir       string    `json:"dir"`
-	Service   string    `json:"service"`
-	Compared  string    `json:"compared"`
-	Clients   string    `json:"clients"`
-	Modules   []string  `json:"modules"`
-	Supported []string  `json:"supported"`
-	Refused   []refusal `json:"refused"`
+	Name      string       `json:"name"`
+	Dir       string       `json:"dir"`
+	Service   string       `json:"service"`
+	Compared  string       `json:"compared"`
+	Clients   string       `json:"clients"`
+	Modules   []string     `json:"modules"`
+	Supported []string     `json:"supported"`
+	Refused   []refusal    `json:"refused"`
+	Assumed   []assumption `json:"assumed"`
 
 	Runs []clientRun
 	Rows []caseRow
@@ -31,6 +32,13 @@ type refusal struct {
 	What string `json:"what"`
 	How  string `json:"how"`
 	Text string `json:"text"`
+}
+
+// assumption is a behaviour of the live service that no run has shown, or about which sources disagree.
+type assumption struct {
+	What    string `json:"what"`
+	Sources string `json:"sources"`
+	Choice  string `json:"choice"` // of the functions of the worker, and of the local server
 }
 
 // clientRun is the recorded run of a client program for a service.

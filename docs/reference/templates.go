@@ -302,6 +302,16 @@ Compared with: {{.Compared}}.
 {{- range .Refused}}
 | {{cell .What}} | refused: {{cell .How}} | {{$clients}} |
 {{- end}}
+{{- if .Assumed}}
+
+Not confirmed by a live tenant:
+
+| behaviour | sources | what the worker and the local tenant do |
+|---|---|---|
+{{- range .Assumed}}
+| {{cell .What}} | {{cell .Sources}} | {{cell .Choice}} |
+{{- end}}
+{{- end}}
 {{end}}{{end}}{{end}}
 
 {{define "metrics.md"}}

@@ -23,6 +23,8 @@ var functions = map[string]catalog.Function{
 	"Test-EntraAttributeMatch": catalog.TestEntraAttributeMatch,
 	"Set-EntraUserUPN":         catalog.SetEntraUserUPN,
 	"Set-ExchangePrimaryEmail": catalog.SetExchangePrimaryEmail,
+	"Add-EntraUserLicense":     catalog.AddEntraUserLicense,
+	"Test-EntraUserLicense":    catalog.TestEntraUserLicense,
 }
 
 // Every step of every member can be sent to a worker: the file has what the

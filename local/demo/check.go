@@ -137,6 +137,9 @@ func arrived(row map[string]string, state tenant.State) error {
 	if !strings.EqualFold(u.UPN(), upn) || u.Text("department") != row["Department"] {
 		return fmt.Errorf("the user is %s in department %s", u.UPN(), u.Text("department"))
 	}
+	if list, _ := u["assignedLicenses"].([]any); len(list) != 1 {
+		return fmt.Errorf("the user has %d licences", len(list))
+	}
 	inGroup := 0
 	for _, g := range state.Groups {
 		if g.Properties["displayName"] == groupName {

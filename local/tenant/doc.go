@@ -18,7 +18,11 @@
 //
 // A user is a recipient only as a mail user, which New-MailUser creates together
 // with the user, or with a mailbox. A user of Graph that has mail or otherMails is
-// none. Mailboxes and distribution groups come from a Seed.
+// none. A licence with a plan of the service exchange gives a user a mailbox after
+// Config.ProvisionDelay; a mail user with an ExchangeGuid waits for the mailbox of another
+// tenant instead, and keeps waiting. Removing the licence changes no recipient: Exchange
+// keeps a mailbox for 30 days. Licences of groups, with their errors, come from a Seed, as
+// licenseAssignmentStates of users. Other mailboxes and distribution groups come from a Seed.
 //
 // # Mail and permissions
 //

@@ -19,6 +19,7 @@ var routes = []route{
 	{"GET", "users/{user}", false, (*Server).getUser},
 	{"PATCH", "users/{user}", false, (*Server).patchUser},
 	{"DELETE", "users/{user}", false, (*Server).deleteUser},
+	{"POST", "users/{user}/assignLicense", false, (*Server).assignLicense},
 	{"POST", "users/{user}/checkMemberGroups", false, (*Server).checkMemberGroups},
 	{"POST", "users/{user}/convertExternalToInternalMemberUser", true, (*Server).convertUser},
 	{"POST", "users/{user}/sendMail", false, (*Server).sendMail},

@@ -18,6 +18,7 @@ var permissions = map[string]permission{
 	"PATCH /users/{user}":                {{"User.ReadWrite.All"}},
 	"DELETE /users/{user}":               {{"User.ReadWrite.All"}},
 	"GET /directory/deletedItems/{item}": {{"User.Read.All"}},
+	"POST /users/{user}/assignLicense":   {{"LicenseAssignment.ReadWrite.All"}, {"User.ReadWrite.All"}},
 	"POST /users/{user}/sendMail":        {{"Mail.Send"}},
 	"POST /users/{user}/checkMemberGroups": {
 		{"User.Read.All", "GroupMember.Read.All"}, {"User.Read.All", "Group.Read.All"},

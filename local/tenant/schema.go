@@ -38,7 +38,9 @@ var userProperties = map[string]property{
 	"onPremisesExtensionAttributes": {kind: objectValue},
 	"employeeOrgData":               {kind: objectValue},
 	"passwordProfile":               {kind: objectValue, hidden: true},
-	"proxyAddresses":                {kind: listValue, readOnly: true}, "imAddresses": {kind: listValue, readOnly: true},
+	"assignedLicenses":              {kind: listValue, readOnly: true}, "licenseAssignmentStates": {kind: listValue, readOnly: true},
+	"assignedPlans": {kind: listValue, readOnly: true}, "provisionedPlans": {kind: listValue, readOnly: true},
+	"proxyAddresses": {kind: listValue, readOnly: true}, "imAddresses": {kind: listValue, readOnly: true},
 	"createdDateTime": {readOnly: true}, "creationType": {readOnly: true},
 	"externalUserState": {readOnly: true}, "externalUserStateChangeDateTime": {readOnly: true},
 	"onPremisesUserPrincipalName": {readOnly: true}, "onPremisesSyncEnabled": {kind: boolValue, readOnly: true},
@@ -55,6 +57,7 @@ var groupProperties = map[string]property{
 	"isAssignableToRole": {kind: boolValue, standard: true},
 	"groupTypes":         {kind: listValue, standard: true},
 	"proxyAddresses":     {kind: listValue, readOnly: true, standard: true},
+	"assignedLicenses":   {kind: listValue, readOnly: true},
 	"createdDateTime":    {readOnly: true, standard: true}, "onPremisesSyncEnabled": {kind: boolValue, readOnly: true, standard: true},
 }
 

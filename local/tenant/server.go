@@ -55,6 +55,9 @@ type Config struct {
 	// what an operation asks for; nil lets every token do everything.
 	Roles func(token string) []string
 
+	// ProvisionDelay is how long after its licence a user gets a mailbox and its provisioned plans.
+	ProvisionDelay time.Duration
+
 	Lag    time.Duration    // replication lag of every write; Faults.LagMS overrides it
 	Now    func() time.Time // default time.Now
 	Logger *slog.Logger     // default slog.Default()

@@ -21,6 +21,8 @@ var resources = map[string]serialization.Parsable{
 	"POST /v1.0/groups/{id}/members/$ref":     models.NewReferenceCreate(),
 	"POST /v1.0/users/{id}/sendMail":          users.NewItemSendMailPostRequestBody(),
 	"POST /v1.0/users/{id}/checkMemberGroups": users.NewItemCheckMemberGroupsPostRequestBody(),
+	"POST /v1.0/users/{id}/assignLicense":     users.NewItemAssignLicensePostRequestBody(),
+	"addLicenses":                             models.NewAssignedLicense(),
 	"passwordProfile":                         models.NewPasswordProfile(),
 	"onPremisesExtensionAttributes":           models.NewOnPremisesExtensionAttributes(),
 	"invitedUser":                             models.NewUser(),

@@ -21,6 +21,10 @@ const (
 	listID  = "22222222-0000-4000-8000-000000000002" // a distribution list
 	nobody  = "99999999-0000-4000-8000-000000000009"
 
+	skuID          = "05e9a617-0261-4cee-bb44-138d3ef5d965" // of SPE_E3, and its plans
+	exchangePlanID = "efb87545-963c-4e0d-99df-69c6916d9eb0"
+	teamsPlanID    = "57ff2da0-773e-42df-b2af-ffb7a2317929"
+
 	exchangeGUID = "33333333-0000-4000-8000-000000000001"
 	archiveGUID  = "33333333-0000-4000-8000-000000000002"
 )
@@ -38,9 +42,15 @@ func people() tenant.Seed {
 	}
 	return tenant.Seed{
 		VerifiedDomains: []string{"contoso.example", "fabrikam.example"},
-		Licenses:        []tenant.License{{SkuPartNumber: "SPE_E3", SkuID: "05e9a617-0261-4cee-bb44-138d3ef5d965", Enabled: 25, Consumed: 23}},
+		Licenses: []tenant.License{
+			{SkuPartNumber: "SPE_E3", SkuID: skuID, Enabled: 25, Consumed: 23, Plans: []tenant.ServicePlan{
+				{ID: exchangePlanID, Name: "EXCHANGE_S_ENTERPRISE", Service: "exchange"}, {ID: teamsPlanID, Name: "TEAMS1", Service: "TeamspaceAPI"},
+			}},
+			{SkuPartNumber: "SPE_E5", SkuID: "06ebc4ee-1bb5-47dd-8120-11324bc54e06", Enabled: 1, Consumed: 1},
+			{SkuPartNumber: "VISIOCLIENT", SkuID: "c5928f49-12ba-48f7-ada3-0d743a3601d5", Enabled: 5},
+		},
 		Users: []tenant.User{
-			user(adaID, "ada", nil), user(bobID, "bob", nil), user(caraID, "cara", nil),
+			user(adaID, "ada", nil), user(bobID, "bob", tenant.User{"usageLocation": "US"}), user(caraID, "cara", nil),
 			user(eveID, "eve", tenant.User{"externalUserState": "Accepted", "mail": "eve@old.example", "userType": "Guest"}),
 			user(syncID, "sync", tenant.User{"onPremisesUserPrincipalName": "sync@corp.example"}),
 		},
@@ -119,6 +129,23 @@ func graceAsMailUser(change map[string]any) map[string]any {
 	maps.Copy(params, change)
 	return params
 }
+
+// withLicense gives users SPE_E3: the first directly, the second from a group that has none left.
+func withLicense(s *tenant.Seed) {
+	state := func(group any, state, problem string) []any {
+		return []any{map[string]any{"skuId": skuID, "assignedByGroup": group, "state": state, "error": problem, "disabledPlans": []any{}}}
+	}
+	bob, sync := s.Users[1], s.Users[4]
+	bob["assignedLicenses"] = []any{map[string]any{"skuId": skuID, "disabledPlans": []any{}}}
+	bob["licenseAssignmentStates"] = state(nil, "Active", "None")
+	bob["provisionedPlans"] = []any{
+		map[string]any{"service": "exchange", "capabilityStatus": "Enabled", "provisioningStatus": "Success"},
+		map[string]any{"service": "TeamspaceAPI", "capabilityStatus": "Enabled", "provisioningStatus": "PendingActivation"},
+	}
+	sync["licenseAssignmentStates"] = state(groupID, "Error", "CountViolation")
+}
+
+var noSubscription = refusal{"a product that the tenant does not have", map[string]any{"SkuPartNumber": "EMS"}, catalog.FailureConflict, "no subscription of EMS"}
 
 func rows() []row {
 	return []row{
@@ -273,7 +300,55 @@ func rows() []row {
 		},
 		{
 			name: "Test-EntraLicenseAvailable-of-no-subscription", function: "Test-EntraLicenseAvailable",
-			params: map[string]any{"SkuPartNumber": "SPE_E5"},
+			params: map[string]any{"SkuPartNumber": "EMS"},
+		},
+		{
+			name: "Add-EntraUserLicense", function: "Add-EntraUserLicense",
+			params: map[string]any{"UserId": caraID, "SkuPartNumber": "spe_e3", "DisabledPlans": []string{"teams1"}, "UsageLocation": "US"},
+			refusals: []refusal{
+				unknownUser, noSubscription,
+				{"a plan that the product does not have", map[string]any{"DisabledPlans": []string{"YAMMER"}}, catalog.FailureParameters, "YAMMER"},
+				{"no licence left", map[string]any{"UserId": bobID, "SkuPartNumber": "SPE_E5", "DisabledPlans": nil}, catalog.FailureConflict, "1 of 1 are assigned"},
+				{"no usage location", map[string]any{"UsageLocation": nil}, badRequest, "invalid usage location"},
+			},
+		},
+		{
+			name: "Add-EntraUserLicense-to-a-mail-user-that-waits-for-its-mailbox", function: "Add-EntraUserLicense",
+			params: map[string]any{"UserId": adaID, "SkuPartNumber": "SPE_E3"},
+			seed: func(s *tenant.Seed) {
+				s.Users[0]["usageLocation"] = "GB"
+				s.Recipients[0].ExchangeGUID = exchangeGUID
+				s.Recipients[0].EmailAddresses = append(s.Recipients[0].EmailAddresses, "smtp:ada@gone.example")
+			},
+		},
+		{
+			name: "Remove-EntraUserLicense", function: "Remove-EntraUserLicense", seed: withLicense,
+			params: map[string]any{"UserId": bobID, "SkuPartNumber": "SPE_E3"},
+			refusals: []refusal{
+				unknownUser, noSubscription,
+				{"a licence from a group", map[string]any{"UserId": syncID}, catalog.FailureConflict, "from group " + groupID},
+			},
+		},
+		{
+			name: "Remove-EntraUserLicense-that-the-user-does-not-have", function: "Remove-EntraUserLicense",
+			params: map[string]any{"UserId": caraID, "SkuPartNumber": "SPE_E3"},
+		},
+		{
+			name: "Test-EntraUserLicense", function: "Test-EntraUserLicense", seed: withLicense,
+			params:   map[string]any{"UserId": bobID, "SkuPartNumber": "SPE_E3", "Services": []string{"Exchange"}},
+			refusals: []refusal{unknownUser, noSubscription},
+		},
+		{
+			name: "Test-EntraUserLicense-that-is-not-provisioned", function: "Test-EntraUserLicense", seed: withLicense,
+			params: map[string]any{"UserId": bobID, "SkuPartNumber": "SPE_E3", "Services": []string{"TeamspaceAPI", "SharePoint"}},
+		},
+		{
+			name: "Test-EntraUserLicense-of-a-group-without-licences", function: "Test-EntraUserLicense", seed: withLicense,
+			params: map[string]any{"UserId": syncID, "SkuPartNumber": "SPE_E3"},
+		},
+		{
+			name: "Test-EntraUserLicense-that-should-be-gone", function: "Test-EntraUserLicense", seed: withLicense,
+			params: map[string]any{"UserId": bobID, "SkuPartNumber": "SPE_E3", "ExpectedAssigned": false},
 		},
 		{
 			name: "Set-EntraProxyAddresses", function: "Set-EntraProxyAddresses",

@@ -62,6 +62,10 @@ func TestChangedForthAndBackWithinTheLag(t *testing.T) {
 			{"Remove-EntraUser", map[string]any{"Upn": "grace@contoso.example"}},
 		},
 		{
+			{"Add-EntraUserLicense", map[string]any{"UserId": bobID, "SkuPartNumber": "VISIOCLIENT"}},
+			{"Remove-EntraUserLicense", map[string]any{"UserId": bobID, "SkuPartNumber": "VISIOCLIENT"}},
+		},
+		{
 			{"Set-ExchangeExternalAddress", map[string]any{"Identity": adaID, "ExternalEmail": "ada@new.example"}},
 			{"Set-ExchangeExternalAddress", map[string]any{"Identity": adaID, "ExternalEmail": "ada@old.example"}},
 		},
@@ -170,6 +174,9 @@ func TestWhoWasJustMadeIsWaitedFor(t *testing.T) {
 		{"Set-EntraUserUPN", map[string]any{"NewUserPrincipalName": "grace@fabrikam.example"}},
 		{"Set-EntraUserEnabled", map[string]any{"Enabled": false}},
 		{"Set-EntraUserAttributes", map[string]any{"Department": "Navy"}},
+		{"Add-EntraUserLicense", map[string]any{"SkuPartNumber": "VISIOCLIENT", "UsageLocation": "US"}},
+		{"Remove-EntraUserLicense", map[string]any{"SkuPartNumber": "VISIOCLIENT"}},
+		{"Test-EntraUserLicense", map[string]any{"SkuPartNumber": "VISIOCLIENT", "ExpectedAssigned": false}},
 		{"Remove-EntraUser", nil},
 		{"Add-EntraGroupMember", map[string]any{"GroupId": groupID}},
 		{"Remove-EntraGroupMember", map[string]any{"GroupId": groupID}},
