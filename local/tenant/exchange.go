@@ -134,7 +134,7 @@ func (s *Server) routeExchange(c *call) *reply {
 	c.op = name
 	c.exchange = &command{name: name, parameters: map[string]any{}, names: map[string]string{}}
 	for parameter, value := range body.CmdletInput.Parameters {
-		if value == nil {
+		if value == nil && !cleared[fold(parameter)] {
 			return cmdletFailure(parameterBinding, "Cannot bind argument to parameter '%s' because it is null.", parameter)
 		}
 		if _, allowed := cmdlets[name].parameters[fold(parameter)]; !allowed {

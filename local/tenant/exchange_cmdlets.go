@@ -36,7 +36,9 @@ func init() { // not a literal: run reaches back into cmdlets
 	cmdlets["Get-Mailbox"] = cmdlet{get, getRecipients(UserMailbox)}
 	cmdlets["Get-DistributionGroup"] = cmdlet{get, getRecipients(DistributionGroup, MailEnabledSecurity)}
 	cmdlets["Set-MailUser"] = cmdlet{changeMailUser, setRecipient(MailUser)}
-	cmdlets["Set-Mailbox"] = cmdlet{change, setRecipient(UserMailbox)}
+	changeMailbox := maps.Clone(change)
+	maps.Copy(changeMailbox, list("ForwardingSmtpAddress", "ForwardingAddress", "DeliverToMailboxAndForward"))
+	cmdlets["Set-Mailbox"] = cmdlet{changeMailbox, setRecipient(UserMailbox)}
 	cmdlets["New-MailUser"] = cmdlet{list("Name", "ExternalEmailAddress", "MicrosoftOnlineServicesID", "Password", "Alias",
 		"DisplayName", "PrimarySmtpAddress", "FirstName", "LastName", "Confirm"), (*Server).newMailUser}
 	cmdlets["Get-AcceptedDomain"] = cmdlet{get, (*Server).acceptedDomains}
@@ -137,6 +139,9 @@ func setRecipient(kinds ...string) func(*Server, *call) *reply {
 			return recipientNotFound(identity)
 		}
 		next, refusal := c.exchange.applyTo(current, s.faults.externalMovesPrimary())
+		if refusal == nil {
+			refusal = s.applyForwarding(c.exchange, &next, asOf)
+		}
 		if refusal != nil {
 			return refusal
 		}
@@ -144,7 +149,7 @@ func setRecipient(kinds ...string) func(*Server, *call) *reply {
 			c.warn(fmt.Sprintf("The command completed successfully but no settings of '%s' have been modified.", current.Name))
 			return c.results(nil)
 		}
-		if refusal := s.checkDomains(current.EmailAddresses, next); refusal != nil {
+		if refusal := s.checkDomains(current, next); refusal != nil {
 			return refusal
 		}
 		if refusal := s.checkRecipient(next); refusal != nil {
@@ -162,7 +167,8 @@ func sameRecipient(a, b Recipient) bool {
 	return slices.Equal(a.EmailAddresses, b.EmailAddresses) && maps.Equal(a.Custom, b.Custom) &&
 		a.ExternalEmailAddress == b.ExternalEmailAddress && strings.EqualFold(orZero(a.ExchangeGUID), orZero(b.ExchangeGUID)) &&
 		strings.EqualFold(orZero(a.ArchiveGUID), orZero(b.ArchiveGUID)) && a.Alias == b.Alias && a.DisplayName == b.DisplayName &&
-		a.Name == b.Name && a.UserPrincipalName == b.UserPrincipalName && a.Hidden == b.Hidden
+		a.Name == b.Name && a.UserPrincipalName == b.UserPrincipalName && a.Hidden == b.Hidden &&
+		a.ForwardingSMTP == b.ForwardingSMTP && a.ForwardingAddress == b.ForwardingAddress && a.KeepsForwarded == b.KeepsForwarded
 }
 
 // checkRecipient refuses values that another object in the tenant has.

@@ -38,7 +38,7 @@ func (s *Server) newMailUser(c *call) *reply {
 	now, asOf := s.times()
 	u["createdDateTime"] = now.UTC().Format(time.RFC3339)
 	for _, check := range []func() *reply{
-		func() *reply { return s.checkDomains(nil, r) },
+		func() *reply { return s.checkDomains(Recipient{}, r) },
 		func() *reply { return s.checkRecipient(r) },
 	} {
 		if refusal := check(); refusal != nil {
@@ -96,13 +96,13 @@ func (s *Server) accepts(address string) bool {
 	return len(s.dir.domain) == 0 || s.dir.domain[fold(address[strings.LastIndexByte(address, '@')+1:])]
 }
 
-// checkDomains refuses a recipient whose sign-in name, or one of whose SMTP addresses, is in a domain
-// that the tenant does not have. Addresses of before stay, and so may the external address.
-func (s *Server) checkDomains(before []string, r Recipient) *reply {
-	refused := !s.accepts(r.UserPrincipalName)
+// checkDomains refuses a recipient whose new sign-in name, or one of whose new SMTP addresses, is in a
+// domain that the tenant does not have. The external address may be.
+func (s *Server) checkDomains(before, r Recipient) *reply {
+	refused := r.UserPrincipalName != before.UserPrincipalName && !s.accepts(r.UserPrincipalName)
 	for _, address := range r.EmailAddresses {
 		kind, rest, _ := strings.Cut(address, ":")
-		known := slices.ContainsFunc(before, func(a string) bool { return strings.EqualFold(a, address) })
+		known := slices.ContainsFunc(before.EmailAddresses, func(a string) bool { return strings.EqualFold(a, address) })
 		if strings.EqualFold(kind, "smtp") && !known && !strings.EqualFold(rest, r.ExternalEmailAddress) && !s.accepts(rest) {
 			refused = true
 		}

@@ -279,6 +279,14 @@ func TestAcceptedDomains(t *testing.T) {
 		}
 	}
 	r.mustCmdlet("Set-MailUser", map[string]any{"Identity": "ann", "ExternalEmailAddress": "ann@other.com"})
+	// What was there before another domain was verified stays.
+	if err := r.Seed(tenant.Seed{
+		Users:      []tenant.User{{"userPrincipalName": "old@contoso.com", "mailNickname": "old"}},
+		Recipients: []tenant.Recipient{{Kind: tenant.UserMailbox, UserPrincipalName: "old@contoso.com", EmailAddresses: []string{"SMTP:old@gone.com"}}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	r.mustCmdlet("Set-Mailbox", map[string]any{"Identity": "old", "ForwardingSmtpAddress": "old@other.com"})
 	r.mustCmdlet("Set-MailUser", map[string]any{"Identity": "ann", "EmailAddresses": map[string]any{
 		"@odata.type": "#Exchange.GenericHashTable", "Add": []string{"X500:/o=other/cn=ann"},
 	}})

@@ -19,6 +19,8 @@ var routes = []route{
 	{"GET", "users/{user}", false, (*Server).getUser},
 	{"PATCH", "users/{user}", false, (*Server).patchUser},
 	{"DELETE", "users/{user}", false, (*Server).deleteUser},
+	{"PUT", "users/{user}/manager/$ref", false, (*Server).setManager},
+	{"POST", "users/{user}/revokeSignInSessions", false, (*Server).revokeSessions},
 	{"POST", "users/{user}/assignLicense", false, (*Server).assignLicense},
 	{"POST", "users/{user}/checkMemberGroups", false, (*Server).checkMemberGroups},
 	{"POST", "users/{user}/convertExternalToInternalMemberUser", true, (*Server).convertUser},

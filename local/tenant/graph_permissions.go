@@ -12,14 +12,16 @@ import (
 type permission [][]string
 
 var permissions = map[string]permission{
-	"POST /users":                        {{"User.ReadWrite.All"}},
-	"GET /users":                         {{"User.Read.All"}},
-	"GET /users/{user}":                  {{"User.Read.All"}},
-	"PATCH /users/{user}":                {{"User.ReadWrite.All"}},
-	"DELETE /users/{user}":               {{"User.ReadWrite.All"}},
-	"GET /directory/deletedItems/{item}": {{"User.Read.All"}},
-	"POST /users/{user}/assignLicense":   {{"LicenseAssignment.ReadWrite.All"}, {"User.ReadWrite.All"}},
-	"POST /users/{user}/sendMail":        {{"Mail.Send"}},
+	"POST /users":                             {{"User.ReadWrite.All"}},
+	"GET /users":                              {{"User.Read.All"}},
+	"GET /users/{user}":                       {{"User.Read.All"}},
+	"PATCH /users/{user}":                     {{"User.ReadWrite.All"}},
+	"DELETE /users/{user}":                    {{"User.ReadWrite.All"}},
+	"GET /directory/deletedItems/{item}":      {{"User.Read.All"}},
+	"PUT /users/{user}/manager/$ref":          {{"User.ReadWrite.All"}},
+	"POST /users/{user}/revokeSignInSessions": {{"User.RevokeSessions.All"}},
+	"POST /users/{user}/assignLicense":        {{"LicenseAssignment.ReadWrite.All"}, {"User.ReadWrite.All"}},
+	"POST /users/{user}/sendMail":             {{"Mail.Send"}},
 	"POST /users/{user}/checkMemberGroups": {
 		{"User.Read.All", "GroupMember.Read.All"}, {"User.Read.All", "Group.Read.All"},
 	},

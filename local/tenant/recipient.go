@@ -29,6 +29,9 @@ type Recipient struct {
 	ExchangeGUID              string            `json:"ExchangeGuid,omitempty"`
 	ArchiveGUID               string            `json:"ArchiveGuid,omitempty"`
 	Hidden                    bool              `json:"HiddenFromAddressListsEnabled"`
+	ForwardingSMTP            string            `json:"ForwardingSmtpAddress,omitempty"` // of mailboxes, without prefix
+	ForwardingAddress         string            `json:"ForwardingAddress,omitempty"`     // of mailboxes: the name of a recipient
+	KeepsForwarded            bool              `json:"DeliverToMailboxAndForward,omitempty"`
 	Custom                    map[string]string `json:"CustomAttributes,omitempty"` // CustomAttribute1 … CustomAttribute15
 }
 
@@ -69,6 +72,16 @@ func (r Recipient) output() map[string]any {
 	out["WindowsLiveID"] = r.UserPrincipalName
 	out["ExchangeGuid"] = orZero(r.ExchangeGUID)
 	out["ArchiveGuid"] = orZero(r.ArchiveGUID)
+	if r.Kind == UserMailbox {
+		out["ForwardingSmtpAddress"], out["ForwardingAddress"] = nil, nil
+		if r.ForwardingSMTP != "" {
+			out["ForwardingSmtpAddress"] = "smtp:" + r.ForwardingSMTP
+		}
+		if r.ForwardingAddress != "" {
+			out["ForwardingAddress"] = r.ForwardingAddress
+		}
+		out["DeliverToMailboxAndForward"] = r.KeepsForwarded
+	}
 	out["ExternalEmailAddress"] = nil
 	if r.ExternalEmailAddress != "" {
 		out["ExternalEmailAddress"] = "SMTP:" + r.ExternalEmailAddress

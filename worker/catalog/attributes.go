@@ -75,3 +75,25 @@ func userAttributeParams() []Param {
 		Description: "Names of parameters, such as Department, whose attributes become empty. An empty parameter changes nothing.",
 	})
 }
+
+// SetEntraUserManager sets the manager of a user.
+var SetEntraUserManager = Function{
+	Name:        "Set-EntraUserManager",
+	Description: "Sets the manager of a user.",
+	Params: []Param{
+		userID,
+		{Name: "ManagerId", Type: GUID, Required: true, Description: "Object id of the manager."},
+	},
+	Permissions: []string{"User.ReadWrite.All"},
+	Repeated:    "Written again, which changes nothing.",
+}
+
+// RevokeEntraUserSessions ends the sessions of a user.
+var RevokeEntraUserSessions = Function{
+	Name: "Revoke-EntraUserSessions",
+	Description: "Ends the sessions of a user, who signs in again within some minutes. Disable the sign-in first if the user must stay out. " +
+		"It has no effect on users of another organisation, who sign in there.",
+	Params:      []Param{userID},
+	Permissions: []string{"User.RevokeSessions.All"},
+	Repeated:    "Sessions that began since the first time end too.",
+}

@@ -20,6 +20,12 @@ type recipient struct {
 	EmailAddresses            []string
 	ExchangeGuid              string
 	ArchiveGuid               string
+
+	HiddenFromAddressListsEnabled bool
+	// Of mailboxes only.
+	ForwardingSmtpAddress      string
+	ForwardingAddress          string
+	DeliverToMailboxAndForward bool
 }
 
 // staleError reports that a read does not show a write yet.

@@ -67,3 +67,19 @@ func attributesFrom(p catalog.Params) (map[string]any, error) {
 	}
 	return change, nil
 }
+
+// setManager writes without reading first, like setUPN.
+func (c *Client) setManager(ctx context.Context, p catalog.Params) (any, error) {
+	body := map[string]string{"@odata.id": c.url + "/v1.0/users/" + p.String("ManagerId")}
+	if err := c.send(ctx, c.paces.writes, abstractions.PUT, "/v1.0/users/"+p.String("UserId")+"/manager/$ref", body); err != nil {
+		return nil, err
+	}
+	return true, nil
+}
+
+func (c *Client) revokeSessions(ctx context.Context, p catalog.Params) (any, error) {
+	if err := c.send(ctx, c.paces.writes, abstractions.POST, "/v1.0/users/"+p.String("UserId")+"/revokeSignInSessions", nil); err != nil {
+		return nil, err
+	}
+	return true, nil
+}

@@ -21,6 +21,7 @@ var resources = map[string]serialization.Parsable{
 	"POST /v1.0/groups/{id}/members/$ref":     models.NewReferenceCreate(),
 	"POST /v1.0/users/{id}/sendMail":          users.NewItemSendMailPostRequestBody(),
 	"POST /v1.0/users/{id}/checkMemberGroups": users.NewItemCheckMemberGroupsPostRequestBody(),
+	"PUT /v1.0/users/{id}/manager/$ref":       models.NewReferenceUpdate(),
 	"POST /v1.0/users/{id}/assignLicense":     users.NewItemAssignLicensePostRequestBody(),
 	"addLicenses":                             models.NewAssignedLicense(),
 	"passwordProfile":                         models.NewPasswordProfile(),

@@ -125,6 +125,8 @@ func (c *Client) Functions() []catalog.Function {
 		catalog.SetEntraUserUPN.With(c.setUPN),
 		catalog.SetEntraUserEnabled.With(c.setEnabled),
 		catalog.SetEntraUserAttributes.With(c.setAttributes),
+		catalog.SetEntraUserManager.With(c.setManager),
+		catalog.RevokeEntraUserSessions.With(c.revokeSessions),
 		catalog.AddEntraUserLicense.With(c.addLicense),
 		catalog.RemoveEntraUserLicense.With(c.removeLicense),
 		catalog.TestEntraUserLicense.With(c.testUserLicense),

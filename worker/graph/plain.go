@@ -11,11 +11,14 @@ import (
 )
 
 // send makes a request whose body the SDK has no type for, or whose null values it would leave out, and
-// ignores what comes back. path begins with the version of the API.
+// ignores what comes back. A nil body is none. path begins with the version of the API.
 func (c *Client) send(ctx context.Context, pace throttle.Policy, method abstractions.HttpMethod, path string, body any) error {
-	raw, err := json.Marshal(body)
-	if err != nil {
-		return err
+	var raw []byte
+	if body != nil {
+		var err error
+		if raw, err = json.Marshal(body); err != nil {
+			return err
+		}
 	}
 	target, err := url.Parse(c.url + path)
 	if err != nil {
@@ -25,7 +28,9 @@ func (c *Client) send(ctx context.Context, pace throttle.Policy, method abstract
 		request := abstractions.NewRequestInformation()
 		request.Method = method
 		request.SetUri(*target)
-		request.SetStreamContentAndContentType(raw, "application/json")
+		if raw != nil {
+			request.SetStreamContentAndContentType(raw, "application/json")
+		}
 		return c.graph.SendNoContent(ctx, request, graphErrors)
 	})
 }

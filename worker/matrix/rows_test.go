@@ -303,6 +303,17 @@ func rows() []row {
 			params: map[string]any{"SkuPartNumber": "EMS"},
 		},
 		{
+			name: "Set-EntraUserManager", function: "Set-EntraUserManager", params: map[string]any{"UserId": adaID, "ManagerId": bobID},
+			refusals: []refusal{
+				unknownUser,
+				{"a manager who does not exist", map[string]any{"ManagerId": nobody}, notFound, nobody},
+			},
+		},
+		{
+			name: "Revoke-EntraUserSessions", function: "Revoke-EntraUserSessions", params: map[string]any{"UserId": adaID},
+			refusals: []refusal{unknownUser},
+		},
+		{
 			name: "Add-EntraUserLicense", function: "Add-EntraUserLicense",
 			params: map[string]any{"UserId": caraID, "SkuPartNumber": "spe_e3", "DisabledPlans": []string{"teams1"}, "UsageLocation": "US"},
 			refusals: []refusal{
@@ -405,6 +416,29 @@ func rows() []row {
 				unknownRecipient, notAMailUser,
 				{"an id of somebody else", map[string]any{"ExchangeGuid": "33333333-0000-4000-8000-000000000009"}, recipientTask, "ExchangeGuid"},
 			},
+		},
+		{
+			name: "Set-ExchangeHidden", function: "Set-ExchangeHidden", params: map[string]any{"Identity": adaID, "Hidden": "true"},
+			refusals: []refusal{unknownRecipient, groupRecipient},
+		},
+		{
+			name: "Set-ExchangeHidden-of-a-mailbox", function: "Set-ExchangeHidden", params: map[string]any{"Identity": bobID, "Hidden": true},
+		},
+		{
+			name: "Set-ExchangeForwarding", function: "Set-ExchangeForwarding", params: map[string]any{"Identity": bobID, "ForwardTo": "bob@new.example"},
+			seed: func(s *tenant.Seed) { s.Recipients[1].ForwardingAddress = "ada" },
+			refusals: []refusal{
+				unknownRecipient,
+				{"a mail user, not a mailbox", map[string]any{"Identity": adaID}, objectNotFound, "couldn't be found"},
+				{"an address that is none", map[string]any{"ForwardTo": "bob"}, catalog.FailureParameters, "must be an address"},
+			},
+		},
+		{
+			name: "Remove-ExchangeForwarding", function: "Remove-ExchangeForwarding", params: map[string]any{"Identity": bobID},
+			seed: func(s *tenant.Seed) {
+				s.Recipients[1].ForwardingSMTP, s.Recipients[1].KeepsForwarded = "bob@new.example", true
+			},
+			refusals: []refusal{unknownRecipient},
 		},
 		{
 			name: "New-ExchangeMailUser", function: "New-ExchangeMailUser", params: graceAsMailUser(nil),

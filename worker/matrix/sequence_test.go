@@ -62,6 +62,14 @@ func TestChangedForthAndBackWithinTheLag(t *testing.T) {
 			{"Remove-EntraUser", map[string]any{"Upn": "grace@contoso.example"}},
 		},
 		{
+			{"Set-ExchangeForwarding", map[string]any{"Identity": bobID, "ForwardTo": "bob@new.example"}},
+			{"Remove-ExchangeForwarding", map[string]any{"Identity": bobID}},
+		},
+		{
+			{"Set-ExchangeHidden", map[string]any{"Identity": adaID, "Hidden": true}},
+			{"Set-ExchangeHidden", map[string]any{"Identity": adaID, "Hidden": false}},
+		},
+		{
 			{"Add-EntraUserLicense", map[string]any{"UserId": bobID, "SkuPartNumber": "VISIOCLIENT"}},
 			{"Remove-EntraUserLicense", map[string]any{"UserId": bobID, "SkuPartNumber": "VISIOCLIENT"}},
 		},

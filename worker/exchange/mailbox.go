@@ -1,0 +1,59 @@
+package exchange
+
+import (
+	"context"
+	"strings"
+
+	"github.com/matoolkit/matoolkit/worker/catalog"
+)
+
+func (c *Client) setHidden(ctx context.Context, p catalog.Params) (any, error) {
+	id, hidden := p.String("Identity"), p.Bool("Hidden", false)
+	r, err := c.read(ctx, "Get-Recipient", id)
+	if err != nil {
+		return nil, err
+	}
+	cmdlet, err := r.setCmdlet()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.invoke(ctx, cmdlet, map[string]any{"Identity": id, "HiddenFromAddressListsEnabled": hidden}, nil); err != nil {
+		return nil, err
+	}
+	_, err = c.readUntil(ctx, "Get-Recipient", id, "address lists do not follow", func(r recipient) bool { return r.HiddenFromAddressListsEnabled == hidden })
+	if err != nil {
+		return nil, err
+	}
+	return true, nil
+}
+
+func (c *Client) setForwarding(ctx context.Context, p catalog.Params) (any, error) {
+	return c.forward(ctx, p.String("Identity"), p.String("ForwardTo"), p.Bool("KeepCopy", true))
+}
+
+func (c *Client) removeForwarding(ctx context.Context, p catalog.Params) (any, error) {
+	return c.forward(ctx, p.String("Identity"), "", false)
+}
+
+// forward writes all that forwarding consists of: an address of the tenant takes precedence over an
+// SMTP address. An empty address ends it. Exchange Online clears a parameter that is null.
+func (c *Client) forward(ctx context.Context, id, to string, keepCopy bool) (any, error) {
+	change := map[string]any{"Identity": id, "ForwardingAddress": nil, "ForwardingSmtpAddress": nil, "DeliverToMailboxAndForward": keepCopy}
+	if to != "" {
+		change["ForwardingSmtpAddress"] = to
+	}
+	if err := c.invoke(ctx, "Set-Mailbox", change, nil); err != nil {
+		return nil, err
+	}
+	_, err := c.readUntil(ctx, "Get-Mailbox", id, "the forwarding is another one", func(r recipient) bool {
+		have := r.ForwardingSmtpAddress
+		if s := smtp(have); s != "" {
+			have = s
+		}
+		return strings.EqualFold(have, to) && r.ForwardingAddress == "" && r.DeliverToMailboxAndForward == keepCopy
+	})
+	if err != nil {
+		return nil, err
+	}
+	return true, nil
+}
