@@ -87,8 +87,8 @@ rollbacks:
 	b.types(kb.Enter + "tim")
 	completes("timeout")
 	b.types(kb.Escape)
-	b.types(kb.Backspace + kb.Backspace + kb.Backspace + "output_params: {MailboxId: \"\"}")
-	b.shows("Draft of v2")
+	b.types(kb.Backspace + kb.Backspace + kb.Backspace)
+	b.shows("No findings")
 
 	// What would happen to the people of the wave.
 	b.press("Simulate")
