@@ -42,6 +42,7 @@ type lookups struct {
 	all   []*lookup
 	tree  pathTree // of all paths
 	slots int      // of the tree
+	read  []int    // the slots of all indexes
 	at    []slots  // of each index
 }
 
@@ -93,7 +94,13 @@ func newLookups(all []*lookup) *lookups {
 			at.sorted = slot(l.sorted)
 		}
 		ls.at = append(ls.at, at)
+		ls.read = append(ls.read, at.equal...)
+		if at.sorted >= 0 {
+			ls.read = append(ls.read, at.sorted)
+		}
 	}
+	slices.Sort(ls.read)
+	ls.read = slices.Compact(ls.read)
 	return ls
 }
 
@@ -126,10 +133,10 @@ func (ls *lookups) entries(doc []byte, item int64) []*entry {
 	ls.tree.find(doc, values)
 	read := make([]document.Value, ls.slots)
 	wrong := make([]bool, ls.slots)
-	for i, text := range values {
+	for _, slot := range ls.read {
 		var ok bool
-		read[i], ok = parsed(text)
-		wrong[i] = !ok
+		read[slot], ok = parsed(values[slot])
+		wrong[slot] = !ok
 	}
 	all := make([]*entry, len(ls.all))
 	for i, at := range ls.at {
