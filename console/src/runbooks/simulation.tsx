@@ -84,6 +84,12 @@ export function SimulationSection({ name, text, ready }: { name: string; text: s
   );
 }
 
+/** The people of a simulated phase by their state; init has none, and counts as one. */
+function countsOf(p: Schema<"SimulatedPhase">, members: number) {
+  if (p.offset === undefined) return { done: p.status === "completed" ? 1 : 0, run: 0, wait: p.startedAt ? 0 : 1, fail: p.status === "failed" ? 1 : 0, skip: 0 };
+  return { done: p.succeeded, run: 0, wait: Math.max(0, members - p.succeeded - p.failed - p.cancelled), fail: p.failed, skip: p.cancelled };
+}
+
 function Result({ played: { result: r, of, at }, stale }: { played: Played; stale: boolean }) {
   const jobs = r.functions.reduce((sum, f) => sum + f.jobs, 0);
   const busiest = [...r.functions].sort((a, b) => b.busiestHourJobs - a.busiestHourJobs)[0];
@@ -104,7 +110,7 @@ function Result({ played: { result: r, of, at }, stale }: { played: Played; stal
             {b.phases.map((p) => (
               <li key={p.phase}>
                 <div><b>{p.phase}</b><span>{p.startedAt ? duration((p.seconds ?? 0) * 1000) : p.status}</span></div>
-                <Bar counts={{ done: p.succeeded, run: 0, wait: p.offset === undefined ? 0 : Math.max(0, b.memberCount - p.succeeded - p.failed - p.cancelled), fail: p.failed, skip: p.cancelled }} size="thin" />
+                <Bar counts={countsOf(p, b.memberCount)} size="thin" />
                 <div class="quiet"><span>{p.startedAt ? dayAndTime(p.startedAt) : p.reason ?? "not started"}</span><span>{p.offset === undefined ? "for the wave" : `${p.succeeded.toLocaleString()} of ${b.memberCount.toLocaleString()}`}</span></div>
               </li>
             ))}
