@@ -277,7 +277,7 @@ func TestBulkActionIsFollowed(t *testing.T) {
 	for args, begins := range map[string]string{
 		"batch retry 42 --yes --wait": "Version 3 is active. The members follow version 2, in which they failed; use --version active to follow the active one.\n" +
 			"  eve@contoso.com cannot continue: version 2 has no step \"x\" in the phase\nStarted the retry of 2 failed members of batch 42.\n",
-		"batch task 42 t1 --wait":     "",
+		"batch task 42 t1 --wait": "",
 	} {
 		p, _ := batchAPI(t)
 		_, notices, status := p.as(80, strings.Fields(args)...)
