@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"time"
 
@@ -82,6 +83,9 @@ func (r *reporting) begin(ctx context.Context, id int) error {
 	if r.head.Checks, err = r.checks(ctx); err != nil {
 		return err
 	}
+	if r.head.Columns, err = r.columns(ctx); err != nil {
+		return err
+	}
 	for _, p := range b.Phases {
 		view := apiview.Phase(p)
 		if err := r.admin.countMembers(ctx, b, p, &view); err != nil {
@@ -102,6 +106,27 @@ func (r *reporting) begin(ctx context.Context, id int) error {
 		r.head.Phases = append(r.head.Phases, phase)
 	}
 	return nil
+}
+
+// columns names the columns of the rows of the first members, and those that the runbook uses, in order.
+func (r *reporting) columns(ctx context.Context) ([]string, error) {
+	if r.format != report.CSV {
+		return nil, nil
+	}
+	rb, err := r.admin.runbooks.Load(ctx, r.batch.Runbook, r.batch.Version)
+	if err != nil {
+		return nil, err
+	}
+	first, err := r.admin.store.MembersOfPage(ctx, r.batch.ID, 1, "")
+	if err != nil {
+		return nil, err
+	}
+	names := rb.Columns()
+	for _, m := range first {
+		names = slices.AppendSeq(names, maps.Keys(m.Doc.Data))
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
 }
 
 // checks names the checks that the batch has, and counts the members by their results; nil where it has
@@ -252,10 +277,10 @@ func (r *reporting) writePage(ctx context.Context, w report.Writer, written []bo
 	}
 	for _, m := range members {
 		written[m.Doc.ID] = true
-		v := apiview.Member(&r.batch, m.Doc, r.secret) // of whose data the report has the display column only
+		v := apiview.Member(&r.batch, m.Doc, r.secret)
 		if err := w.Member(report.Member{
 			ID: v.ID, Key: v.Key, Display: v.Display, Status: v.Status, Phase: v.Phase, FailedIn: v.FailedIn, FailedStep: v.FailedStep, Error: v.Error,
-			AddedAt: v.AddedAt, FailedAt: v.FailedAt, RemovedAt: v.RemovedAt, RemovedBy: v.RemovedBy, Checks: checks[v.ID], Runs: byMember[v.ID], ReadAt: at,
+			AddedAt: v.AddedAt, FailedAt: v.FailedAt, RemovedAt: v.RemovedAt, RemovedBy: v.RemovedBy, Checks: checks[v.ID], Runs: byMember[v.ID], Data: v.Data, ReadAt: at,
 		}); err != nil {
 			return err
 		}

@@ -1,8 +1,11 @@
 package report
 
 import (
+	"bytes"
 	"encoding/csv"
+	"encoding/json"
 	"io"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -51,7 +54,10 @@ func newCSV(w io.Writer, b Batch) (Writer, error) {
 			t.add(name + " rolled back")
 		}
 	}
-	t.add("read at")
+	for _, column := range b.Columns {
+		t.add("data / " + column)
+	}
+	t.add("other data", "read at")
 	return &rows{table: t, id: strconv.Itoa(b.ID)}, t.end()
 }
 
@@ -91,8 +97,48 @@ func (t *rows) Member(m Member) error {
 			t.add(r.undone())
 		}
 	}
+	if err := t.data(m.Data); err != nil {
+		return err
+	}
 	t.add(stamp(m.ReadAt))
 	return t.end()
+}
+
+// data adds the row of a member. Rows can have columns that the first ones lack, and for which there is no
+// column here: they share one, as JSON.
+func (t *rows) data(row map[string]json.RawMessage) error {
+	other := maps.Clone(row)
+	for _, name := range t.batch.Columns {
+		text, err := plain(row[name])
+		if err != nil {
+			return err
+		}
+		t.add(text)
+		delete(other, name)
+	}
+	if len(other) == 0 {
+		t.add("")
+		return nil
+	}
+	text, err := json.Marshal(other)
+	t.add(string(text))
+	return err
+}
+
+// plain gives a value as a spreadsheet shows it: text without quotes, null as nothing, and the rest as JSON.
+func plain(value json.RawMessage) (string, error) {
+	var text *string
+	switch {
+	case len(value) == 0:
+		return "", nil
+	case json.Unmarshal(value, &text) != nil: // a number, a truth value, a list or an object
+		var out bytes.Buffer
+		err := json.Compact(&out, value)
+		return out.String(), err
+	case text == nil:
+		return "", nil
+	}
+	return *text, nil
 }
 
 // Close writes the buffered rows. CSV has no place for the end of the report: each row has the

@@ -6,6 +6,7 @@
 package report
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -52,7 +53,8 @@ type Batch struct {
 	Members   int // without removed members
 	Failed    int // of them, in phases that have ended
 	Removed   int
-	Checks    *Checks // nil: the batch has none
+	Checks    *Checks  // nil: the batch has none
+	Columns   []string // of the members' rows that have columns in CSV
 	Phases    []Phase
 	AsOf      time.Time
 }
@@ -93,6 +95,7 @@ type Member struct {
 	RemovedBy  string
 	Checks     []Check
 	Runs       []Run
+	Data       map[string]json.RawMessage // the row; CSV only
 	ReadAt     time.Time
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"flag"
 	"html"
@@ -28,8 +29,9 @@ var (
 func batch() report.Batch {
 	return report.Batch{
 		ID: 42, Name: "=wave <3>", Owner: "bea", Display: true, Runbook: "moves", Version: 3, Status: "active", CreatedBy: "ada@contoso", Start: &ten, Members: 4, Removed: 1, AsOf: ten,
-		Notes:  []string{"Paused by ada: <throttled>."},
-		Checks: &report.Checks{Names: []string{"free", "=licence"}, Passed: 1, Failed: 1, NotRun: 2},
+		Notes:   []string{"Paused by ada: <throttled>."},
+		Columns: []string{"=Groups", "Mail", "Size"},
+		Checks:  &report.Checks{Names: []string{"free", "=licence"}, Passed: 1, Failed: 1, NotRun: 2},
 		Phases: []report.Phase{
 			{Name: "init", Status: "completed", Members: 1, Succeeded: 1},
 			{Name: "move", Status: "superseded", Steps: []string{"new"}},
@@ -49,13 +51,20 @@ func members() []report.Member {
 			Checks: []report.Check{{Name: "free", Status: "failed", Error: "taken by <b>"}, {Name: "=licence", Status: "passed"}, {Name: "of version 2", Status: "failed"}},
 			Runs:   []report.Run{{Phase: 2, Status: "failed", Ended: &ten, Steps: []string{"succeeded", "failed"}, Undone: []report.Undone{{"undo", "stop", "succeeded"}, {"undo", "delete", "failed"}, {"other", "tell", "pending"}}}},
 		},
-		{ID: 1, Key: "p1@x", Display: "<Ann> =1", Status: "active", Phase: "move", AddedAt: nine, ReadAt: ten, Checks: []report.Check{{Name: "free", Status: "passed"}, {Name: "=licence", Status: "skipped"}}, Runs: []report.Run{{Phase: 2, Status: "running", Steps: []string{"succeeded", "polling"}}}},
+		{ID: 1, Data: row(`{"Mail":"p1@x","=Groups":["a", "b"],"Size":12,"Room":"=4","Team":null}`), Key: "p1@x", Display: "<Ann> =1", Status: "active", Phase: "move", AddedAt: nine, ReadAt: ten, Checks: []report.Check{{Name: "free", Status: "passed"}, {Name: "=licence", Status: "skipped"}}, Runs: []report.Run{{Phase: 2, Status: "running", Steps: []string{"succeeded", "polling"}}}},
 		{
 			ID: 3, Key: "Zoë", Status: "removed", AddedAt: nine, RemovedAt: &ten, RemovedBy: "ada", ReadAt: ten,
 			Runs: []report.Run{{Phase: 3, Status: "succeeded", Ended: &ten, Steps: []string{"succeeded"}}, {Phase: 1, Status: "cancelled", Ended: &nine, Steps: []string{"cancelled"}}},
 		},
-		{ID: 4, Key: "p4@x", Status: "active", AddedAt: nine, ReadAt: ten},
+		{ID: 4, Data: row(`{"Mail":"=p4@x","Size":null}`), Key: "p4@x", Status: "active", AddedAt: nine, ReadAt: ten},
 	}
+}
+
+func row(text string) (data map[string]json.RawMessage) {
+	if err := json.Unmarshal([]byte(text), &data); err != nil {
+		panic(err)
+	}
+	return data
 }
 
 func render(t *testing.T, f report.Format, b report.Batch, all []report.Member) string {

@@ -22,7 +22,8 @@ func reportCommand(c *runner) *cobra.Command {
 		Long: `Writes a report with the outcome of each member, the results of their checks and the status
 of each step, to standard output or to a file.
 
-  csv   one row per member and one column per step, for a spreadsheet; no cell is a formula
+  csv   one row per member, one column per step and one per column of the members' data, for a
+        spreadsheet; no cell is a formula
   html  one page for readers without access to the system: the phases with their counts,
         then the members with one column per phase, the failed members first
 

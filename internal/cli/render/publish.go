@@ -30,7 +30,7 @@ func ChangesText(v api.VersionChanges) string {
 	case v.Problem != "":
 		fmt.Fprintf(&b, "The comparison with version %d failed: %s\n", v.Against, Printable(v.Problem))
 	case len(v.Runbook) == 0:
-		fmt.Fprintf(&b, "It behaves as version %d; only the text differs.\n", v.Against)
+		fmt.Fprintf(&b, "It behaves as version %d: only the text or the options differ.\n", v.Against)
 	default:
 		fmt.Fprintf(&b, "Changes from version %d:\n", v.Against)
 		for _, c := range v.Runbook {
