@@ -2,12 +2,15 @@ package admin
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/problem"
+	"github.com/matoolkit/matoolkit/internal/sealing"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -70,7 +73,7 @@ func (a *Admin) auditRecords(ctx context.Context, partition string, filter store
 	if err != nil {
 		return api.Page[api.AuditRecord]{}, err
 	}
-	return auditPage(found), nil
+	return a.auditPage(ctx, found)
 }
 
 // Audit lists the audit records of all batches, runbooks and messages, in no order: sorting them
@@ -84,17 +87,48 @@ func (a *Admin) Audit(ctx context.Context, f api.AuditFilter, o api.ListOptions)
 	if err != nil {
 		return api.Page[api.AuditRecord]{}, err
 	}
-	return auditPage(found), nil
+	return a.auditPage(ctx, found)
 }
 
-func auditPage(found store.Page[store.AuditRecord]) api.Page[api.AuditRecord] {
+// auditPage gives records as people see them. The record of a correction has the columns without the
+// secrets that the runbook had then; those that it has now are left out, too.
+func (a *Admin) auditPage(ctx context.Context, found store.Page[store.AuditRecord]) (api.Page[api.AuditRecord], error) {
+	secrets := map[int][]string{} // of the batches whose members were corrected
+	for _, i := range found.Items {
+		if _, known := secrets[i.Doc.Batch]; known || i.Doc.Action != api.ActionCorrectMember {
+			continue
+		}
+		b, err := a.applier.ReadBatch(ctx, i.Doc.Batch)
+		if err == nil {
+			secrets[i.Doc.Batch], err = a.runbooks.SecretsOf(ctx, &b.Doc)
+		}
+		if err != nil {
+			return api.Page[api.AuditRecord]{}, err
+		}
+	}
 	page := api.Page[api.AuditRecord]{Items: []api.AuditRecord{}, Continuation: found.Continuation}
 	for _, i := range found.Items {
 		r := i.Doc
+		if r.Action == api.ActionCorrectMember {
+			r.Before, r.After = redactColumns(r.Before, secrets[r.Batch]), redactColumns(r.After, secrets[r.Batch])
+		}
 		page.Items = append(page.Items, api.AuditRecord{
 			ID: strings.TrimPrefix(i.ID, "audit-"), At: r.At, By: r.By, ByKind: api.ActorKind(r.Kind), ByTenantID: r.TenantID, ByObjectID: r.ObjectID, Action: r.Action, BatchID: r.Batch, Runbook: r.Runbook, Notification: r.Notification,
 			Target: r.Target, Why: r.Why, Before: r.Before, After: r.After,
 		})
 	}
-	return page
+	return page, nil
+}
+
+// redactColumns gives the columns of a member in an audit record without secrets.
+func redactColumns(state json.RawMessage, secrets []string) json.RawMessage {
+	var columns map[string]json.RawMessage
+	if len(secrets) == 0 || json.Unmarshal(state, &columns) != nil {
+		return state
+	}
+	shown := audit.State{}
+	for name, value := range sealing.RedactData(columns, secrets) {
+		shown[name] = value
+	}
+	return shown.JSON()
 }

@@ -46,6 +46,9 @@ type AuditFilter struct {
 	To     time.Time // exclusive
 }
 
+// ActionCorrectMember is the action of an audit record that has columns of a member before and after.
+const ActionCorrectMember = "correct_member"
+
 // The actions of an audit trail that read data of members.
 const (
 	ActionReadMembers   = "read_members"
@@ -62,7 +65,7 @@ const (
 // messages, and reads last.
 var AuditActions = []string{
 	"create", "advance", "cancel", "pause", "resume", "reschedule", "update_batch", "approve", "retry", "skip_step", "mark_done", "check",
-	"add_members", "remove_member", "correct_member", "confirm_removals", "move_members", "discard_removals", "confirm_additions",
+	"add_members", "remove_member", ActionCorrectMember, "confirm_removals", "move_members", "discard_removals", "confirm_additions",
 	"publish", "deactivate", "enable_automation", "disable_automation",
 	"replay", "discard",
 	"add_notification", "remove_notification", "test_notification",

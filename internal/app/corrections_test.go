@@ -295,6 +295,33 @@ func TestCorrectionOfASecretIsMasked(t *testing.T) {
 	})
 }
 
+// A column becomes secret after it was corrected: the records from before show it no more.
+func TestAuditRecordHidesWhatHasBecomeSecret(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		withKey(s)
+		people := s.table()
+		people.put(dawn.Add(2*day), "ann")
+		s.findBatches(strings.Replace(secretSource, "secret: [Name]\n", "", 1))
+		s.correct(1, 1, "Name="+canary)
+		s.publish(secretSource)
+		for range 2 {
+			s.tick()
+		}
+		if b := s.batchOf(1); b.RunbookVersion != 2 {
+			t.Fatalf("the batch follows version %d", b.RunbookVersion)
+		}
+		all := must(s.app.Audit(s.ctx, api.AuditFilter{Action: api.ActionCorrectMember}, api.ListOptions{}))(t).Items
+		for _, r := range append(all, s.listAudit(1)...) {
+			if r.Action == api.ActionCorrectMember && (string(r.Before) != `{"Name":"(secret)"}` || string(r.After) != `{"Name":"(secret)"}`) {
+				t.Errorf("the record has %s and %s", r.Before, r.After)
+			}
+		}
+		if len(all) != 1 {
+			t.Errorf("%d records", len(all))
+		}
+	})
+}
+
 func TestAnErasedSecretIsSuppliedForARetry(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		v := withKey(s)

@@ -78,7 +78,7 @@ func (r *Registrar) memberActions(ctx context.Context, b store.Item[model.Batch]
 	})
 	err = errors.Join(
 		add("check", false, engine.RefuseMemberChecks(&b.Doc, rb, &m.Doc)),
-		add("correct_member", false, engine.RefuseCorrection(&b.Doc, &m.Doc)),
+		add(api.ActionCorrectMember, false, engine.RefuseCorrection(&b.Doc, &m.Doc)),
 		add("remove_member", unchanged, left),
 	)
 	return actions, err

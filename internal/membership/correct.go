@@ -322,7 +322,7 @@ func (c *corrector) auditRecord(s *applier.Snapshot, m *model.Member, changes []
 		before[change.Column], after[change.Column] = change.Before, change.After
 	}
 	return c.members.audit.Record(store.AuditRecord{
-		At: s.Now.UTC(), Actor: c.by.Actor(), Action: "correct_member", Batch: c.batch.Doc.ID, Target: m.Label(), Why: c.why,
+		At: s.Now.UTC(), Actor: c.by.Actor(), Action: api.ActionCorrectMember, Batch: c.batch.Doc.ID, Target: m.Label(), Why: c.why,
 		Before: before.JSON(), After: after.JSON(),
 	})
 }
