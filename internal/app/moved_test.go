@@ -276,6 +276,23 @@ func TestMoveSurvivesTheDeathOfEachProcess(t *testing.T) {
 	}
 }
 
+// A member who was moved and whom the source then drops is in no batch: the audit trail names the person.
+func TestMovedMemberWhomTheSourceDropsIsRecorded(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		people := s.postponedWave()
+		s.moveMembers(1)
+		people.drop("p001", "p006")
+		for range 3 {
+			s.tick()
+		}
+		s.wantBatches("1 03 09:00 active: -p000 -p001 -p002 -p003 -p004 -p005 -p006 -p007 p008 p009", "2 06 09:00 active: p000 p002 p003 p004 p005 p007")
+		const want = "scheduler move_members 2 members: no batch has them: the data source dropped them before another batch could take them, and no removal steps ran: p001@x, p006@x"
+		if got := auditText(s.listAudit(1)); strings.Count(got, want) != 1 {
+			t.Errorf("the trail: %s", got)
+		}
+	})
+}
+
 // A batch of which all were moved ends only when another has them.
 func TestBatchStaysOpenUntilItsMovedMembersAreInAnother(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {

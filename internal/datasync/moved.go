@@ -1,6 +1,7 @@
 package datasync
 
 import (
+	"slices"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/membership"
@@ -39,6 +40,18 @@ func (s *syncRun) movedFrom(key string) *membership.Former {
 		return &f.Former
 	}
 	return nil
+}
+
+// lost gives the keys of the members who were moved out of a batch since a time, whom no other batch has
+// and the data source no longer has.
+func (s *syncRun) lost(batch int, since time.Time) (keys []string) {
+	for key, f := range s.former {
+		if f.Batch == batch && f.moves && !s.homes[key] && !f.at.Before(since) && !s.result.Has(key) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
 }
 
 // moving reports whether members were moved out of a batch whom no other batch has yet. It leaves out

@@ -21,7 +21,7 @@ import (
 func (s *syncRun) holdRemovals(ctx context.Context, c schedule.Change) error {
 	b := s.batches[c.Batch].Doc
 	if b.RemovalHold.Moved() && b.RemovalHold.Out && !s.moving(c.Batch) {
-		return s.syncer.members.EndMoves(ctx, c.Batch)
+		return s.syncer.members.EndMoves(ctx, c.Batch, s.lost(c.Batch, b.RemovalHold.Confirmed.At))
 	}
 	if removalsConfirmed(&b) {
 		s.held = append(s.held, c.Batch)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiview"
@@ -144,9 +145,10 @@ func (r *Registrar) MoveMembers(ctx context.Context, by audit.Caller, batch int,
 	})
 }
 
-// EndMoves ends a hold whose members other batches have.
-func (r *Registrar) EndMoves(ctx context.Context, batch int) error {
-	return r.endRemovalHold(ctx, batch, model.MovesDone{})
+// EndMoves ends a hold whose members other batches have. Lost has the keys of those whom no batch has,
+// because the data source dropped them before another batch could take them: an audit record names them.
+func (r *Registrar) EndMoves(ctx context.Context, batch int, lost []string) error {
+	return r.endRemovalHold(ctx, batch, model.MovesDone{}, lost)
 }
 
 // DiscardRemovals keeps the members of a removal hold in the batch. The data source is taken to
@@ -248,10 +250,10 @@ func RemovalTask(h *model.RemovalHold) string { return fmt.Sprintf("at-%d", h.Co
 // EndRemovalHold ends a confirmed removal hold whose members are out of the batch. A hold whose members
 // move ends with EndMoves.
 func (r *Registrar) EndRemovalHold(ctx context.Context, batch int) error {
-	return r.endRemovalHold(ctx, batch, model.RemovalsDone{})
+	return r.endRemovalHold(ctx, batch, model.RemovalsDone{}, nil)
 }
 
-func (r *Registrar) endRemovalHold(ctx context.Context, batch int, e model.Event) error {
+func (r *Registrar) endRemovalHold(ctx context.Context, batch int, e model.Event, lost []string) error {
 	var h store.Item[store.RemovalHoldMembers]
 	_, _, err := r.applier.Run(ctx, batch, applier.Command{
 		Events: func(s *applier.Snapshot) (_ []model.Event, err error) {
@@ -262,7 +264,14 @@ func (r *Registrar) endRemovalHold(ctx context.Context, batch int, e model.Event
 			if ds[0].Empty() || s.After().RemovalHold != nil {
 				return nil, nil
 			}
-			return store.Writes{WriteRemovalHold(batch, h, store.RemovalHoldMembers{Discarded: h.Doc.Discarded, Decided: h.Doc.Decided})}, nil
+			writes := store.Writes{WriteRemovalHold(batch, h, store.RemovalHoldMembers{Discarded: h.Doc.Discarded, Decided: h.Doc.Decided})}
+			if len(lost) > 0 {
+				writes = append(writes, r.audit.Record(store.AuditRecord{
+					At: s.Now.UTC(), Actor: audit.Scheduler.Actor(), Action: "move_members", Batch: batch, Target: humanize.Count(len(lost), "member"),
+					Why: model.ClipReason("no batch has them: the data source dropped them before another batch could take them, and no removal steps ran: " + strings.Join(lost, ", ")),
+				}))
+			}
+			return writes, nil
 		},
 	})
 	return err
