@@ -259,6 +259,9 @@ var goTypes = strings.NewReplacer(
 
 // reword writes the types of Go in an error of the library as those of a runbook.
 func reword(message string) string {
+	if strings.HasPrefix(message, `unexpected token Operator("=")`) {
+		return "= does not compare two values; write =="
+	}
 	if of, ok := strings.CutPrefix(message, "invalid operation: bool("); ok {
 		return fmt.Sprintf("the condition is of the type %s, and must be true or false", goTypes.Replace(strings.TrimSuffix(of, ")")))
 	}
