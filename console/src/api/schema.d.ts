@@ -619,8 +619,9 @@ export interface paths {
         };
         /**
          * Get the report of a batch with each member's steps
-         * @description As CSV with one row per member and one column per step, in which no cell is a formula,
-         *     or as one self-contained HTML page with failed members first. The report is streamed and
+         * @description As CSV with one row per member, one column per step and one per column of the members' data, in
+         *     which no cell is a formula, or as one self-contained HTML page with failed members first, which
+         *     has no data beside keys and names. Secrets are `(secret)`. The report is streamed and
          *     shows each member at the time of writing, with the last results of the checks and the errors
          *     of those that failed. An interrupted answer is not a complete report.
          */
