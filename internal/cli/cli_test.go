@@ -357,6 +357,22 @@ func TestLint(t *testing.T) {
 	golden(t, "lint", all.String())
 }
 
+// A column without which all steps can do is none that members need.
+func TestLintTellsOptionalColumns(t *testing.T) {
+	t.Parallel()
+	for source, want := range map[string]string{
+		"": "each member needs the columns Mail, UserId; it can have the columns City, Team\n",
+		", connection: PEOPLE, batch_time_column: Start": "the data source has to return the columns Mail, Start, UserId; it can have the columns City, Team\n",
+	} {
+		p := newPerson(t)
+		text := "name: some\ndata_source: {type: csv, primary_key: UserId" + source + "}\nphases:\n  - name: a\n    offset: T-0\n    steps:\n" +
+			`      - {name: s, worker_id: w, function: F, params: {A: "{{Mail}}", B: "{{City?}}", C: "{{Team | default('none')}}"}}` + "\n"
+		if _, notices, status := p.run("runbook", "lint", p.file("some.yaml", text)); status != 0 || !strings.HasSuffix(notices, want) {
+			t.Errorf("status %d: %s", status, notices)
+		}
+	}
+}
+
 // Severities have a color on a terminal only, and none with NO_COLOR.
 func TestLintColorsSeverities(t *testing.T) {
 	t.Parallel()

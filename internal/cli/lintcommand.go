@@ -98,17 +98,28 @@ with --strict also when there are warnings. The file name - stands for standard 
 	return command.AlsoPrints(command.Lists(cmd), render.FindingFormats...)
 }
 
-// neededColumns says which columns a runbook needs, and from where: a query also gives the start of
-// the batch.
+// neededColumns says which columns a runbook needs, from where, and which it uses where there are any: a
+// query also gives the start of the batch.
 func neededColumns(rb *runbook.Runbook) string {
-	columns := rb.Columns()
+	var columns, optional []string
+	for _, name := range rb.Columns() {
+		if rb.Optional(name) {
+			optional = append(optional, name)
+		} else {
+			columns = append(columns, name)
+		}
+	}
+	can := ""
+	if len(optional) > 0 {
+		can = "; it can have " + columnsText(optional)
+	}
 	if rb.DataSource.Connection == "" {
-		return "each member needs " + columnsText(columns)
+		return "each member needs " + columnsText(columns) + can
 	}
 	if start := rb.DataSource.BatchTimeColumn; start != "" && !slices.Contains(columns, start) {
 		columns = slices.Sorted(slices.Values(append(slices.Clone(columns), start)))
 	}
-	return "the data source has to return " + columnsText(columns)
+	return "the data source has to return " + columnsText(columns) + can
 }
 
 // columnsText names columns.
