@@ -88,7 +88,8 @@ type phase struct {
 	steps    []*step
 	complete []*step // on_complete
 	approval bool
-	success  int // require_success, in percent; 0 is none
+	second   bool // the approval has to be of another person than the one who requested the phase
+	success  int  // require_success, in percent; 0 is none
 }
 
 type step struct {
@@ -301,6 +302,7 @@ func (p *plan) drawSteps(r *rand.Rand) {
 			ph.complete[0].params = append(ph.complete[0].params, param{key: "Good", variable: "_phase_succeeded"}, param{key: "Bad", variable: "_phase_failed"})
 		}
 		ph.approval = r.IntN(10) == 0
+		ph.second = ph.approval && len(ph.steps)%2 == 1 // without a draw: recorded seeds keep their plans
 		if i > 0 && r.IntN(10) == 0 {
 			ph.success = 1 + r.IntN(100)
 		}
@@ -396,7 +398,10 @@ func (p *plan) yaml(version int) string {
 		ph.when.write(&b, "    ")
 		writeSteps(&b, "steps", "    ", ph.steps)
 		writeSteps(&b, "on_complete", "    ", ph.complete)
-		if ph.approval {
+		switch {
+		case ph.second:
+			b.WriteString("    approval: second_person\n")
+		case ph.approval:
 			b.WriteString("    approval: required\n")
 		}
 		if ph.success > 0 {

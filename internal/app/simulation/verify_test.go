@@ -82,6 +82,11 @@ func (w *world) verify(ctx context.Context) {
 	if !cancelled {
 		w.verifyStatus(d, want)
 	}
+	for _, p := range d.batch.Phases {
+		if p.SecondApprover && p.Approved != nil && p.Approved.By == d.batch.CreatedBy {
+			w.problem("phase %s was approved by the person who requested it", p.Name)
+		}
+	}
 	w.verifyBroker(ctx)
 	w.verifyList(ctx) // the ticks just now have listed what a process that died did not
 }
