@@ -11,7 +11,10 @@ async function served(): Promise<string | undefined> {
   return answer.ok ? /\/api\/console\/assets\/main-[^"]+\.js/.exec(await answer.text())?.[0] : undefined;
 }
 
-/** Asks to reload once the handler was updated. It looks after each lost connection, and every five minutes. */
+/**
+ * Asks to reload once the handler was updated. It looks after each lost connection, when the page is
+ * shown again, and every five minutes.
+ */
 export function UpdateNotice() {
   const { error } = useConnection();
   const [updated, set] = useState(false);
@@ -21,8 +24,13 @@ export function UpdateNotice() {
     const own = document.querySelector<HTMLScriptElement>("script[type=module]")?.src;
     const look = () => served().then((name) => { if (name && own && !own.endsWith(name)) set(true); }, () => {});
     const timer = setInterval(look, every);
+    const seen = () => { if (document.visibilityState === "visible") void look(); };
+    document.addEventListener("visibilitychange", seen);
     void look();
-    return () => clearInterval(timer);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener("visibilitychange", seen);
+    };
   }, [lost]);
   if (!updated) return null;
   return (

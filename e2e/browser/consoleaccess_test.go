@@ -29,7 +29,7 @@ var places = []struct{ name, address, text string }{
 	{"waves", "waves", "Finance and Legal"},
 	{"new-wave", "waves/new", "Drop a CSV"},
 	{"wave", "waves/1", "Pace and time left"},
-	{"person", "waves/1/people/9", "Conflict"},
+	{"person", "waves/1/people/9", "already being used"},
 	{"people", "people?q=garcia", "daniel.garcia@fabrikam.com"},
 	{"runbooks", "runbooks", "user-migration"},
 	{"runbook", "runbooks/user-migration", "user-migration"},

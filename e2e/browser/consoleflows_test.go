@@ -49,16 +49,16 @@ func TestConsoleMigration(t *testing.T) {
 		b.press("Start " + phase + " for")
 	}
 	// One person cannot be made: another account has the name.
-	b.shows("a user with this userPrincipalName exists and differs")
+	b.shows("is already being used by another object")
 	b.press("Retry 1…")
-	b.shows("continue at create-user")
+	b.shows("continue at create-mail-user")
 	b.press("Not now")
 	b.press("Open one")
 	b.shows("daniel.garcia@fabrikam.com")
 	b.press("Correct…")
 	b.fill("Alias", "daniel.garcia2")
 	b.fill("Reason", "the alias belongs to a colleague")
-	b.shows("Starts again at create-user")
+	b.shows("Starts again at create-mail-user")
 	b.press("Correct and retry")
 	b.await(`document.querySelector(".head .status").innerText.trim() === "Active"`)
 
