@@ -24,13 +24,13 @@ func TestConsoleSignInEnds(t *testing.T) {
 	b.fill("Reason", typed)
 	b.shows("Way back")
 	b.do(chromedp.Evaluate[chromedp.Void](`void Object.keys(sessionStorage).filter((k) => /accesstoken|refreshtoken/i.test(k)).forEach((k) => sessionStorage.removeItem(k))`))
-	b.press("Pause 3 people")
+	b.press("Pause the wave")
 	b.await(`document.querySelector("dialog[open] [role=alert]")?.innerText.includes("Your sign-in has ended") === true`)
 	b.press("Sign in")
 	b.await(`document.querySelector("dialog[open]") === null && document.querySelector("header.top") !== null && location.pathname === "/api/console/waves/1"`)
 	b.press("Pause…")
 	b.await(`document.querySelector("dialog[open] input")?.value === ` + quoted(typed))
-	b.press("Pause 3 people")
+	b.press("Pause the wave")
 	b.shows("Paused")
 }
 

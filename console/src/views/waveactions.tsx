@@ -41,6 +41,9 @@ export const waveName = (b: { name?: string; id: number }) => b.name || `Wave ${
 /** The effect in an answer that has the object itself where it was no dry run. */
 const foreseen = (answer: unknown) => (answer as Partial<Schema<"RepairResult">>).preview ?? (answer as Preview);
 
+/** Whom an action is for, as the end of its name; nothing while that is not known, or if it is nobody. */
+const forPeople = (p?: Preview) => (p && p.members > 0 ? ` for ${people(p.members)}` : "");
+
 export async function pause(api: Api, b: Batch, reason?: string) {
   await data(api.POST("/batches/{id}/pause", { params: { path: { id: b.id } }, body: { reason } }));
 }
@@ -61,19 +64,19 @@ export function WaveDialog({ batch: b, action, onClose, instead, done }: Props) 
   switch (action.do) {
     case "pause":
       return (
-        <Confirm title={(p) => `Pause ${name}${p ? ` for ${people(p.members)}` : ""}?`} sub={sub} verb={(p) => `Pause ${p ? people(p.members) : "the wave"}`} reason="optional" onClose={onClose}
+        <Confirm title={(p) => `Pause ${name}${forPeople(p)}?`} sub={sub} verb={(p) => `Pause the wave${forPeople(p)}`} reason="optional" onClose={onClose}
           preview={async () => foreseen(await data(api.POST("/batches/{id}/pause", { params, body: { dryRun: true } })))}
           act={async (reason) => { await pause(api, b, reason); then(`${name} is paused.`, () => resume(api, b)); }} />
       );
     case "resume":
       return (
-        <Confirm title={(p) => `Resume ${name}${p ? ` for ${people(p.members)}` : ""}?`} sub={sub} verb={(p) => `Resume ${p ? people(p.members) : "the wave"}`} reason="optional" onClose={onClose}
+        <Confirm title={(p) => `Resume ${name}${forPeople(p)}?`} sub={sub} verb={(p) => `Resume the wave${forPeople(p)}`} reason="optional" onClose={onClose}
           preview={async () => foreseen(await data(api.POST("/batches/{id}/resume", { params, body: { dryRun: true } })))}
           act={async (reason) => { await resume(api, b, reason); then(`${name} continues.`, () => pause(api, b)); }} />
       );
     case "advance":
       return (
-        <Confirm title={(p) => `Start ${action.phase}${p ? ` for ${people(p.members)}` : ""}?`} sub={sub} verb={(p) => `Start ${action.phase}${p ? ` for ${people(p.members)}` : ""}`} onClose={onClose}
+        <Confirm title={(p) => `Start ${action.phase}${forPeople(p)}?`} sub={sub} verb={(p) => `Start ${action.phase}${forPeople(p)}`} onClose={onClose}
           preview={async () => foreseen(await data(api.POST("/batches/{id}/advance", { params, body: { phase: action.phase, dryRun: true } })))}
           act={async () => { await data(api.POST("/batches/{id}/advance", { params, body: { phase: action.phase } })); then(`${action.phase} of ${name} has started.`); }} />
       );
@@ -86,7 +89,7 @@ export function WaveDialog({ batch: b, action, onClose, instead, done }: Props) 
     case "cancel":
       return (
         <Confirm title={`Cancel ${name}?`} sub="A cancelled wave is over: it cannot be resumed." danger keep="Keep the wave" type={name} reason="optional" onClose={onClose}
-          verb={(p) => (p ? `Cancel the wave for ${people(p.members)}` : "Cancel the wave")}
+          verb={(p) => `Cancel the wave${forPeople(p)}`}
           preview={async () => foreseen(await data(api.POST("/batches/{id}/cancel", { params, body: { dryRun: true } })))}
           act={async (reason) => { await data(api.POST("/batches/{id}/cancel", { params, body: { reason } })); then(`${name} is cancelled.`); }}>
           {!b.paused && <p class="aside">To stop temporarily, pause the wave. <button type="button" class="link" onClick={() => instead({ do: "pause" })}>Pause instead…</button></p>}
