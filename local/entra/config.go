@@ -146,6 +146,7 @@ const (
 	ServiceBusClientID = "80a10ef9-8168-493d-abf9-3297c4ef6e3c"
 	CosmosClientID     = "a232010e-820c-4083-83bb-3ace5fc29d0b"
 	KeyVaultClientID   = "cfa8b339-82a2-471a-a3c9-0fc0be7a4093"
+	ManagementClientID = "797f4846-ba00-4fd7-ba43-dac1f8f63013"
 )
 
 // Audiences that VerifyToken takes for Microsoft's resources.
@@ -155,6 +156,7 @@ const (
 	ServiceBusAudience = "https://servicebus.azure.net"
 	CosmosAudience     = "https://cosmos.azure.com"
 	KeyVaultAudience   = "https://vault.azure.net"
+	ManagementAudience = "https://management.core.windows.net/"
 )
 
 // DefaultConfig is the directory of a local installation: the admin API, the
@@ -246,6 +248,11 @@ func MicrosoftResources() []Application {
 		{
 			ClientID: KeyVaultClientID, Name: "Azure Key Vault", TokenVersion: 1,
 			IdentifierURIs: []string{KeyVaultAudience},
+			Scopes:         []string{"user_impersonation"},
+		},
+		{
+			ClientID: ManagementClientID, Name: "Azure Resource Manager", TokenVersion: 1,
+			IdentifierURIs: []string{ManagementAudience, "https://management.azure.com"},
 			Scopes:         []string{"user_impersonation"},
 		},
 	}
