@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/matoolkit/matoolkit/functions/containerscaler"
 	"github.com/matoolkit/matoolkit/infra/templates"
 	"github.com/matoolkit/matoolkit/internal/otlp"
 	"github.com/matoolkit/matoolkit/internal/testenv"
@@ -23,13 +24,16 @@ func deployed(t *testing.T, parameters map[string]any) map[string]string {
 	return templates.Settings(t, app.At("properties", "siteConfig", "appSettings"))
 }
 
+// scalerDisabled keeps the timer of the container scaler from running.
+const scalerDisabled = "AzureWebJobs." + containerscaler.Name + ".Disabled"
+
 // hosts are the settings that the host and the SDKs read. The connection of a trigger has
 // three of them.
 func hosts(t *testing.T) []string {
 	t.Helper()
 	all := []string{
 		"AzureWebJobsStorage__accountName", "AzureWebJobsStorage__credential", "AzureWebJobsStorage__clientId",
-		"APPLICATIONINSIGHTS_CONNECTION_STRING", "APPLICATIONINSIGHTS_AUTHENTICATION_STRING", "AZURE_CLIENT_ID",
+		"APPLICATIONINSIGHTS_CONNECTION_STRING", "APPLICATIONINSIGHTS_AUTHENTICATION_STRING", "AZURE_CLIENT_ID", scalerDisabled,
 	}
 	for _, function := range []string{"orchestrator-events", "worker-results"} {
 		data := testenv.Must(os.ReadFile("../functions/" + function + "/function.json"))(t)
@@ -104,12 +108,24 @@ func TestDeployedSettingsAreWhatTheHandlerReads(t *testing.T) {
 		"dataSourceVaultSettings": map[string]any{"MOVES_SQL": "moves-sql"}, "notificationVaultSettings": map[string]any{"TEAMS_URL": "teams-url"}, "dataSourceSettings": map[string]any{"WAREHOUSE": "0123456789abcdef"},
 		"extraSettings": map[string]any{"API_REQUESTS_PER_SECOND": "7"},
 	}
-	for _, parameters := range []map[string]any{nil, all} {
+	scaling := map[string]any{"containerScalerSettings": map[string]any{
+		"AZURE_SUBSCRIPTION_ID": "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b08", "AZURE_RESOURCE_GROUP": "validators", "ACI_IMAGE": "registry.example/validator:1", "ACI_NAME_PREFIX": "validator",
+		"ACI_LOCATION": "westeurope", "ACI_MAX_INSTANCES": "3", "SB_NAMESPACE": "contoso", "SB_TOPIC_NAME": "validations",
+	}, "containerScalerVaultSettings": map[string]any{"ACR_PASSWORD": "registry"}}
+	for _, parameters := range []map[string]any{nil, all, scaling} {
 		settings := deployed(t, parameters)
-		if want := map[bool]string{true: "MOVES_SQL,WAREHOUSE"}[parameters != nil]; settings["DATA_SOURCES"] != want {
+		hosts := hosts(t)
+		if _, scales := parameters["containerScalerSettings"]; scales {
+			if settings[scalerDisabled] != "" || settings["ACR_PASSWORD"] != "@Microsoft.KeyVault(SecretUri=https://matoolkit-prod-kv.vault.azure.net/secrets/registry)" {
+				t.Errorf("the scaler is disabled, or has no password: %v", settings)
+			}
+			settings["ACR_SERVER"], settings["ACR_USERNAME"] = "registry.example", "pull"
+			hosts = slices.DeleteFunc(hosts, func(name string) bool { return name == scalerDisabled })
+		}
+		if want := map[bool]string{true: "MOVES_SQL,WAREHOUSE"}[parameters["dataSourceSettings"] != nil]; settings["DATA_SOURCES"] != want {
 			t.Errorf("the data sources are %q, want %q", settings["DATA_SOURCES"], want)
 		}
-		if want := map[bool]string{true: "TEAMS_URL"}[parameters != nil]; settings["NOTIFICATION_SETTINGS"] != want {
+		if want := map[bool]string{true: "TEAMS_URL"}[parameters["notificationVaultSettings"] != nil]; settings["NOTIFICATION_SETTINGS"] != want {
 			t.Errorf("the settings of notifications are %q, want %q", settings["NOTIFICATION_SETTINGS"], want)
 		}
 		for name := range strings.SplitSeq(settings["DATA_SOURCES"]+","+settings["NOTIFICATION_SETTINGS"], ",") {
@@ -118,7 +134,7 @@ func TestDeployedSettingsAreWhatTheHandlerReads(t *testing.T) {
 			}
 			delete(settings, name) // The use cases read it by the list.
 		}
-		for _, found := range settingsDrift(t, settings, hosts(t)) {
+		for _, found := range settingsDrift(t, settings, hosts) {
 			t.Error(found)
 		}
 	}
@@ -132,7 +148,7 @@ func TestExampleSettingsAreWhatTheHandlerReads(t *testing.T) {
 	if err := json.Unmarshal(data, &example); err != nil {
 		t.Fatal(err)
 	}
-	byOthers := []string{"FUNCTIONS_WORKER_RUNTIME", "AzureWebJobsStorage", "IDENTITY_ENDPOINT", "IDENTITY_HEADER"} // by the host and by azidentity
+	byOthers := []string{"FUNCTIONS_WORKER_RUNTIME", "AzureWebJobsStorage", "IDENTITY_ENDPOINT", "IDENTITY_HEADER", scalerDisabled} // by the host and by azidentity
 	for _, found := range settingsDrift(t, example.Values, byOthers) {
 		t.Error(found)
 	}

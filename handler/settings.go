@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/env"
 	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/scaler"
 	"github.com/matoolkit/matoolkit/internal/secret/vault"
 	"github.com/matoolkit/matoolkit/internal/signin"
 	"github.com/matoolkit/matoolkit/internal/tlsroots"
@@ -43,6 +45,7 @@ const (
 	envNotifications   = "NOTIFICATION_SETTINGS"                         // names of the settings that notification rules may use, with commas; each named setting contains the URL of a webhook or of a Teams workflow, or the key of a webhook: 24 to 64 bytes in base64
 	envWorkerStartup   = "WORKER_STARTUP_SECONDS"                        // how long a worker that was scaled to zero may take to start, before jobs that wait for it can fail. Default: 600
 	envFunctionTimeout = "AzureFunctionsJobHost__functionTimeout"        // timeout of an invocation as hh:mm:ss, which overrides host.json; the handler ends an invocation a little earlier. Default: 00:10:00
+	envManagement      = "AZURE_RESOURCE_MANAGER_URL"                    // address of Azure Resource Manager, for the local system. Default: that of the public cloud
 	envClockOffset     = "MATOOLKIT_CLOCK_OFFSET"                        // how far the clock is ahead, such as 120h; only for the local system
 )
 
@@ -85,6 +88,9 @@ type settings struct {
 	// functionTimeout is the host's: past it the host kills this process.
 	functionTimeout time.Duration
 
+	scaler     *scaler.Settings // of the container scaler; nil: it is off
+	management string           // AZURE_RESOURCE_MANAGER_URL: of Azure Resource Manager, on one machine
+
 	clockOffset time.Duration // MATOOLKIT_CLOCK_OFFSET: ahead of the real time, on one machine only
 }
 
@@ -120,6 +126,11 @@ func readSettings(lookup func(string) string) (settings, error) {
 		notifications:        r.names(envNotifications),
 		workerStartup:        r.Number(envWorkerStartup, int(workers.DefaultStartup/time.Second), 1, maxNumber),
 		functionTimeout:      r.timeout(envFunctionTimeout, defaultFunctionTimeout),
+		management:           r.SecureServer(envManagement),
+	}
+	var err error
+	if s.scaler, err = scaler.ReadSettings(lookup, variables()); err != nil {
+		r.Problem("%v", err)
 	}
 	if s.keyVault != "" || s.secretKey != "" {
 		if err := vault.Check(s.keyVault, s.secretKey); err != nil {
@@ -144,6 +155,16 @@ func readSettings(lookup func(string) string) (settings, error) {
 		return settings{}, fmt.Errorf("settings: %w", err)
 	}
 	return s, nil
+}
+
+// variables returns the names of all environment variables of this process.
+func variables() []string {
+	var names []string
+	for _, variable := range os.Environ() {
+		name, _, _ := strings.Cut(variable, "=")
+		names = append(names, name)
+	}
+	return names
 }
 
 // maxNumber bounds the settings that are numbers.

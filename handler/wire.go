@@ -14,6 +14,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/console"
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
+	"github.com/matoolkit/matoolkit/functions/containerscaler"
 	orchestratorevents "github.com/matoolkit/matoolkit/functions/orchestrator-events"
 	schedulertimer "github.com/matoolkit/matoolkit/functions/scheduler-timer"
 	workerresults "github.com/matoolkit/matoolkit/functions/worker-results"
@@ -22,6 +23,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/invocation"
 	"github.com/matoolkit/matoolkit/internal/otlp"
+	"github.com/matoolkit/matoolkit/internal/scaler/aci"
 	"github.com/matoolkit/matoolkit/internal/secret"
 	"github.com/matoolkit/matoolkit/internal/secret/vault"
 	"github.com/matoolkit/matoolkit/internal/signin"
@@ -34,10 +36,11 @@ import (
 
 // wiring is the program put together.
 type wiring struct {
-	app      *app.App
-	handler  http.Handler
-	bus      *servicebus.Client
-	measured *otlp.Providers
+	app        *app.App
+	handler    http.Handler
+	bus        *servicebus.Client
+	containers *aci.Client // nil: the container scaler is off
+	measured   *otlp.Providers
 }
 
 // connections is how many idle connections to one host are kept: as many as
@@ -90,17 +93,26 @@ func wire(ctx context.Context, s settings, lookup func(string) string, log *slog
 	if err != nil {
 		return nil, err
 	}
+	containers, err := containers(s, identity, client)
+	if err != nil {
+		return nil, err
+	}
 	// Sign-in, the store and the bus keep the real time, as what they talk to does.
-	a := app.New(app.Config{
+	configured := app.Config{
 		Store: stored, Bus: sender, Waiting: waiting, Dead: sender, Now: s.now, Log: log, Functions: catalog.Signatures(catalog.Standard()), Sources: sources(s.dataSources, identity, client),
 		WorkerStartup: time.Duration(s.workerStartup) * time.Second, Secrets: box,
 		Poster: webhook.New(webhook.Config{Settings: s.notifications, Getenv: lookup, HTTP: client, Local: s.cosmosKey != ""}),
-	})
+	}
+	if containers != nil {
+		configured.Containers = containers
+	}
+	a := app.New(configured)
 	served := invocation.Config{
 		Functions: map[string]invocation.Func{
 			schedulertimer.Name:     schedulertimer.New(a),
 			orchestratorevents.Name: orchestratorevents.New(a),
 			workerresults.Name:      workerresults.New(a),
+			containerscaler.Name:    containerscaler.New(a),
 		},
 		Deadline: s.deadline(),
 		Log:      log,
@@ -116,7 +128,15 @@ func wire(ctx context.Context, s settings, lookup func(string) string, log *slog
 		Rate: rate.Limit(s.apiRate), Burst: s.apiBurst, Long: s.apiLong, SignIn: s.signIn(),
 	})
 	pages := console.Handler(console.Files(), s.signIn().Authority)
-	return &wiring{app: a, handler: route(triggers, traced(measured, api), pages, log), bus: sender, measured: measured}, nil
+	return &wiring{app: a, handler: route(triggers, traced(measured, api), pages, log), bus: sender, containers: containers, measured: measured}, nil
+}
+
+// containers reads and changes the container groups of the container scaler; nil where it is off.
+func containers(s settings, identity azcore.TokenCredential, client *http.Client) (*aci.Client, error) {
+	if s.scaler == nil {
+		return nil, nil
+	}
+	return aci.New(aci.Config{Settings: s.scaler, Endpoint: s.management, Credential: identity, HTTP: client})
 }
 
 // secrets encrypts secrets with the key in Key Vault, which is read when it is first
@@ -136,6 +156,9 @@ func (w *wiring) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	_ = w.bus.Close(ctx) // every send has been answered by now
+	if w.containers != nil {
+		_ = w.containers.Close(ctx) // it only peeks
+	}
 	last, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	w.measured.Close(last)

@@ -35,6 +35,7 @@ var variants = map[string][]map[string]any{
 			"dataSourceVaultSettings": map[string]any{"MOVES_SQL": "moves-sql"}, "notificationVaultSettings": map[string]any{"TEAMS_URL": "teams-url"}, "dataSourceSettings": map[string]any{"WAREHOUSE": "0123456789abcdef"},
 			"encryptionKeyName": "secrets-key", "otlpEndpoint": "https://collector.example.com", "otlpHeadersSecretName": "otlp-headers",
 			"alertActionGroupIds": []any{"/subscriptions/x"}, "monthlyBudget": int64(1000), "budgetStart": "2026-12-01", "deleteLocks": true, "extraSettings": map[string]any{"API_REQUESTS_PER_SECOND": "7"},
+			"containerScalerSettings": map[string]any{"ACI_IMAGE": "image"}, "containerScalerVaultSettings": map[string]any{"ACR_PASSWORD": "registry"},
 		},
 	},
 	templates.Worker: {
@@ -43,6 +44,7 @@ var variants = map[string][]map[string]any{
 		{"credentialKind": "secret", "otlpEndpoint": "https://collector.example.com", "otlpHeadersSecretName": "otlp-headers", "vaultAccess": "vault", "scaleRoleId": templates.ID, "functionsStorageName": "functions"},
 		{"certificatePassphraseName": "password", "alertFrom": "a@example.com", "alertTo": "b@example.com", "cpu": "2", "maxReplicas": int64(3)},
 	},
+	templates.Scaler: {nil, {"subnetName": "snet-containers", "subnetRoleId": ownRole, "alertsEnabled": false}},
 }
 
 // TestResourcesFitTheirTypes compares all resources with Azure's schemas. It also shows that

@@ -25,6 +25,9 @@ var roleNames = map[string]string{
 	"3913510d-42f4-4e42-8a64-420c390055eb": "Monitoring Metrics Publisher",
 	"b7e6dc6d-f1e8-4753-8033-0f276bb0955b": "Storage Blob Data Owner",
 	"0a9a7e1f-b9d0-4cc4-a60d-0319b160aaa3": "Storage Table Data Contributor",
+	"5d977122-f97e-4b4d-a52f-6b43003ddb4d": "Azure Container Instances Contributor Role",
+	"f1a07417-d97a-45cb-824c-7a7467783830": "Managed Identity Operator",
+	"acdd72a7-3385-48ef-bd42-f606fba81ae7": "Reader",
 	ownRole:                                "own role",
 }
 
@@ -127,26 +130,36 @@ func assigned(t *testing.T, parameters map[string]map[string]any) []string {
 	t.Helper()
 	var all []string
 	for _, stage := range templates.Stages {
-		for _, r := range templates.Deploy(t, stage, parameters[stage]).Resources {
-			if !strings.HasSuffix(strings.ToLower(r.Type), "roleassignments") {
-				continue
-			}
-			role := roleNames[path.Base(fmt.Sprint(r.At("properties", "roleDefinitionId")))]
-			if role == "" {
-				t.Errorf("%s: the role %v has no name in this test", r.File, r.At("properties", "roleDefinitionId"))
-			}
-			identity := path.Base(fmt.Sprint(r.At("properties", "principalId")))
-			identity = strings.TrimSuffix(strings.TrimPrefix(identity, "matoolkit-prod-"), "-id.properties.principalId>")
-			all = append(all, identity+": "+role+": "+assignedOn(t, r))
-		}
+		all = append(all, assignedBy(t, templates.Deploy(t, stage, parameters[stage]))...)
 	}
 	slices.Sort(all)
+	return all
+}
+
+// assignedBy returns the roles that a deployment assigns: identity, role and scope.
+func assignedBy(t *testing.T, d *bicep.Deployment) (all []string) {
+	t.Helper()
+	for _, r := range d.Resources {
+		if !strings.HasSuffix(strings.ToLower(r.Type), "roleassignments") {
+			continue
+		}
+		role := roleNames[path.Base(fmt.Sprint(r.At("properties", "roleDefinitionId")))]
+		if role == "" {
+			t.Errorf("%s: the role %v has no name in this test", r.File, r.At("properties", "roleDefinitionId"))
+		}
+		identity := path.Base(fmt.Sprint(r.At("properties", "principalId")))
+		identity = strings.TrimSuffix(strings.TrimPrefix(identity, "matoolkit-prod-"), "-id.properties.principalId>")
+		all = append(all, identity+": "+role+": "+assignedOn(t, r))
+	}
 	return all
 }
 
 // assignedOn returns the kind and the name of the scope of a role.
 func assignedOn(t *testing.T, r *bicep.Instance) string {
 	t.Helper()
+	if r.Scope == nil && r.Type == "Microsoft.Authorization/roleAssignments" {
+		return "resource group"
+	}
 	if r.Scope == nil { // a role of Cosmos DB itself
 		_, database, _ := strings.Cut(fmt.Sprint(r.At("properties", "scope")), "/dbs/")
 		if database == "" || strings.Contains(database, "/") {

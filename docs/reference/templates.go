@@ -61,6 +61,12 @@ Functions app refer to the settings of the topics of events and results and of t
 the handler requires these three; Bicep sets all. ` + "`local up`" + ` takes them as ` + "`--setting`" + `. The API, stored
 documents and logs name topics by their defaults.
 {{template "variables" .Names}}
+## Container scaler
+
+The handler reads these for the [container scaler](../deploy.md#run-a-container-for-each-message), which is off if none of ` + "`ACI_*` and `SB_*`" + ` is
+set. Each further variable ` + "`INSTANCE_*`" + ` is given to the containers without this prefix. One whose name or value looks like
+a secret, such as ` + "`INSTANCE_API_KEY`" + `, is a secure value, which cannot be read back from Azure.
+{{template "variables" .Scaler}}
 ## OpenTelemetry
 
 The handler and the worker export traces and metrics, and the worker an audit record of each job, when an endpoint is set.

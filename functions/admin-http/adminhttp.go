@@ -136,6 +136,9 @@ func New(c Config) http.Handler {
 	reader.GET("/notifications/:name", query(), a.getNotification)
 	reader.GET("/notifications/:name/deliveries", query("limit", "continuationToken"), a.listDeliveries)
 
+	reader.GET("/scaler", query(), a.getScaler)
+	reader.POST("/scaler/plan", a.needs(signin.Administer, "have the container scaler read Azure"), query(), previews, a.planScaling)
+
 	admin := reader.Group("", a.needs(signin.Administer, purposes[signin.Administer]))
 	admin.POST("/runbooks", once, query("overdueBehavior", "rerunInit", "strict", "dryRun"), a.publishRunbook)
 	admin.DELETE("/runbooks/:name/versions/:version", query("reason"), a.deactivateVersion)

@@ -244,6 +244,15 @@ func tour(c *contract, r *real) {
 	do("replayMessage", http.StatusAccepted, about(0))
 	do("discardMessage", http.StatusOK, about(1))
 
+	r.azure.SendSize("a", "sized", 1536)
+	r.azure.Send("b", "poison", "nonsense")
+	do("planScaling", http.StatusOK, wanted{})
+	check(c.t, r.app.ScaleContainers(c.t.Context()))
+	r.azure.Settled()
+	r.azure.Exit("a", "sized", 1)
+	check(c.t, r.app.ScaleContainers(c.t.Context()))
+	do("getScaler", http.StatusOK, wanted{})
+
 	rule := of("name", "alarm")
 	do("addNotification", http.StatusOK, with(wanted{}, `{"name":"alarm","events":["failures","worker_silent"],"failedPercent":20,"target":{"type":"mail","workerId":"worker-01","to":["a@example.com"]},
 		"quietHours":{"timeZone":"UTC","from":"20:00","to":"07:00"},"urgent":["failures"],"linkUrl":"https://console.example.com"}`))

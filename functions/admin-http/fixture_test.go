@@ -51,11 +51,12 @@ type (
 	fakeMessages   struct{ *recorder }
 
 	fakeNotifications struct{ *recorder }
+	fakeScaler        struct{ *recorder }
 )
 
 func (r *recorder) useCases() adminhttp.UseCases {
 	return adminhttp.UseCases{
-		Health: fakeHealth{r}, Runbooks: fakeRunbooks{r}, Automation: fakeAutomation{r}, Batches: fakeBatches{r}, Members: fakeMembers{r}, Steps: fakeSteps{r}, Reports: fakeReports{r}, Audit: fakeAudit{r}, Workers: fakeWorkers{r}, Messages: fakeMessages{r}, Notifications: fakeNotifications{r}, Simulator: r,
+		Health: fakeHealth{r}, Runbooks: fakeRunbooks{r}, Automation: fakeAutomation{r}, Batches: fakeBatches{r}, Members: fakeMembers{r}, Steps: fakeSteps{r}, Reports: fakeReports{r}, Audit: fakeAudit{r}, Workers: fakeWorkers{r}, Messages: fakeMessages{r}, Notifications: fakeNotifications{r}, Simulator: r, Scaler: fakeScaler{r},
 	}
 }
 
@@ -338,4 +339,14 @@ func (r fakeNotifications) TestNotificationRule(_ context.Context, by audit.Call
 
 func (r fakeNotifications) NotificationDeliveries(_ context.Context, name string, o api.ListOptions) (api.Page[api.NotificationDelivery], error) {
 	return api.Page[api.NotificationDelivery]{}, r.note("NotificationDeliveries %q %s", name, shown(o))
+}
+
+func (r fakeScaler) ScalerStatus(context.Context) (api.ScalerStatus, error) {
+	return api.ScalerStatus{}, r.note("ScalerStatus")
+}
+
+func (r fakeScaler) PlanScaling(context.Context) (api.ScalerPlan, error) {
+	return api.ScalerPlan{
+		Create: []api.PlannedGroup{}, Delete: []string{}, Verdicts: map[api.ScalerVerdict]int{}, Messages: []api.ScalerMessage{}, Subscriptions: []api.BlockedSubscription{},
+	}, r.note("PlanScaling")
 }

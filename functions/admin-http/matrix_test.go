@@ -115,6 +115,8 @@ var demands = map[string]level{
 	"POST /api/notifications":                      administrator,
 	"DELETE /api/notifications/:name":              administrator,
 	"POST /api/notifications/:name/test":           administrator,
+	"GET /api/scaler":                              reader,
+	"POST /api/scaler/plan":                        administrator,
 }
 
 const (

@@ -26,6 +26,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/datasource/csvfile"
 	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/scalertest"
 	"github.com/matoolkit/matoolkit/internal/signin"
 	"github.com/matoolkit/matoolkit/internal/simulate"
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
@@ -51,6 +52,7 @@ type real struct {
 	cosmos *cosmos.Server
 	broker *servicebus.Server
 	bus    *azbus.Client
+	azure  *scalertest.Azure // of the container scaler
 }
 
 func newReal(t *testing.T) *real {
@@ -86,7 +88,8 @@ func newReal(t *testing.T) *real {
 		Settings: []string{"PEOPLE"},
 		Getenv:   func(name string) string { return map[string]string{"PEOPLE": r.people}[name] },
 	}
-	r.app = app.New(app.Config{Store: items, Bus: r.bus, Log: quiet, Sources: sources})
+	r.azure = scalertest.Start(t, scalertest.Config{})
+	r.app = app.New(app.Config{Store: items, Bus: r.bus, Log: quiet, Sources: sources, Containers: r.azure})
 	cases := adminhttp.UseCasesOf(r.app)
 	cases.Simulator = simulate.Service{Functions: r.app.Catalogs, TempDir: t.TempDir()}
 	api := httptest.NewServer(adminhttp.New(adminhttp.Config{

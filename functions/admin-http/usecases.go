@@ -26,6 +26,7 @@ type UseCases struct {
 
 	Notifications Notifications
 	Simulator     Simulator
+	Scaler        Scaler
 }
 
 // UseCasesOf takes the use cases of all resources from one value, but for the simulator; *app.App has them.
@@ -41,9 +42,10 @@ func UseCasesOf(all interface {
 	Workers
 	Messages
 	Notifications
+	Scaler
 },
 ) UseCases {
-	return UseCases{Health: all, Runbooks: all, Automation: all, Batches: all, Members: all, Steps: all, Reports: all, Audit: all, Workers: all, Messages: all, Notifications: all}
+	return UseCases{Health: all, Runbooks: all, Automation: all, Batches: all, Members: all, Steps: all, Reports: all, Audit: all, Workers: all, Messages: all, Notifications: all, Scaler: all}
 }
 
 // Health reports whether the store and the bus can be reached.
@@ -163,4 +165,10 @@ type Notifications interface {
 	RemoveNotificationRule(ctx context.Context, by audit.Caller, name, why string) (api.NotificationRule, error)
 	TestNotificationRule(ctx context.Context, by audit.Caller, name string) (api.NotificationDelivery, error)
 	NotificationDeliveries(ctx context.Context, name string, o api.ListOptions) (api.Page[api.NotificationDelivery], error)
+}
+
+// Scaler shows the container scaler, and what its next tick would do.
+type Scaler interface {
+	ScalerStatus(ctx context.Context) (api.ScalerStatus, error)
+	PlanScaling(ctx context.Context) (api.ScalerPlan, error)
 }

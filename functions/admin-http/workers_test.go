@@ -19,11 +19,13 @@ func (r fakeWorkers) Worker(_ context.Context, id string) (api.Worker, error) {
 	return api.Worker{ID: id, FunctionCount: 1}, r.note("Worker %q", id)
 }
 
-// workerRoutes is every route about workers.
+// workerRoutes is every route about workers and the container scaler.
 func workerRoutes() []route {
 	return []route{
 		{request{"GET", "/api/workers?limit=2&continuationToken=t", "", "", ""}, false, 200, "Workers {Limit:2 Continuation:t}", `{"items":[]}`},
 		{request{"GET", "/api/workers/worker-01", "", "", ""}, false, 200, `Worker "worker-01"`, `"functionCount":1`},
+		{request{"GET", "/api/scaler", "", "", ""}, false, 200, "ScalerStatus", `{"configured":false}`},
+		{request{"POST", "/api/scaler/plan", "", "", ""}, true, 200, "PlanScaling", `"blockedSubscriptions":[]`},
 	}
 }
 

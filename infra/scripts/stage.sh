@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Usage: stage.sh what-if|create shared|functions|worker [PARAMETER=VALUE...] [OPTION...]
+# Usage: stage.sh what-if|create shared|functions|worker|scaler [PARAMETER=VALUE...] [OPTION...]
 #
 # Shows what a deployment of a stage would change, or deploys the stage, with the stage's
 # deploy.parameters.$ENVIRONMENT.json. OPTION is one of "az deployment group". The variables
 # RESOURCE_GROUP, NAME and ENVIRONMENT are required; for functions also API_CLIENT_ID, and
 # CONSOLE_CLIENT_ID for a console; for worker
-# also WORKER_ID, TARGET_TENANT_ID and WORKER_APP_ID.
+# also WORKER_ID, TARGET_TENANT_ID and WORKER_APP_ID; scaler needs the parameter topicName.
 set -eu
 . "$(dirname "$0")/lib.sh"
 [ $# -ge 2 ] || usage
@@ -22,6 +22,7 @@ worker)
   folder=automation/worker deployment=$WORKER_ID
   set -- workerId="$WORKER_ID" targetTenantId="$TARGET_TENANT_ID" appId="$WORKER_APP_ID" "$@"
   ;;
+scaler) folder=automation/scaler deployment=scaler ;;
 *) usage ;;
 esac
 set -- --parameters name="$NAME" "$@"

@@ -20,9 +20,10 @@ const (
 	Shared    = "infra/shared/deploy.bicep"
 	Functions = "infra/automation/functions/deploy.bicep"
 	Worker    = "infra/automation/worker/deploy.bicep"
+	Scaler    = "infra/automation/scaler/deploy.bicep"
 )
 
-// Stages are those that are deployed one after the other.
+// Stages are those that are deployed one after the other. The container scaler's is optional.
 var Stages = []string{Shared, Functions, Worker}
 
 // ID is the tenant and the app registration of the parameters in these tests.
@@ -34,6 +35,7 @@ var parameters = map[string]map[string]any{
 	Shared:    {"environmentName": "prod", "privateNetwork": true},
 	Functions: {"environmentName": "prod", "privateNetwork": true, "entraClientId": ID, "alertEmails": []any{"a@example.com"}},
 	Worker:    {"environmentName": "prod", "targetTenantId": ID, "appId": ID, "workerImage": "image"},
+	Scaler:    {"environmentName": "prod", "topicName": "validations"},
 }
 
 // Root returns the root of the repository: the directory of go.mod.

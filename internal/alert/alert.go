@@ -16,10 +16,12 @@ const (
 	RunbookNotSynced     = "runbook-not-synced"  // the sync of a runbook's data source fails, with RunbookName and Error
 	WorkerGone           = "worker-gone"         // jobs wait for a worker that is gone, with WorkerId, Jobs, Batches and OldestSeconds
 	CredentialExpiring   = "credential-expiring" // a worker's credential expires soon, or has expired, with WorkerId and ExpiresAt
+	ScalerTick           = "scaler-tick"         // a tick of the container scaler has ended, with Created, Deleted, Active, Failed and Error
+	ContainerLost        = "container-lost"      // a container has ended before it received its message, with Subscription, MessageId, Count and Reason
 )
 
 // All has all values of the attribute Event.
 var All = []string{
 	Tick, OldestMessage, BatchFailed, PhaseStopped, StuckSteps, MessageUnprocessable, RemovalsHeld, AdditionsHeld, RunbookNotSynced,
-	WorkerGone, CredentialExpiring,
+	WorkerGone, CredentialExpiring, ScalerTick, ContainerLost,
 }

@@ -31,7 +31,7 @@ func TestAlertsKnowTheEventsOfTheProgram(t *testing.T) {
 		return slices.Compact(found)
 	}
 	want := slices.Sorted(slices.Values(alert.All))
-	alerts := read("infra/automation/alerts/alerts.bicep")
+	alerts := read("infra/automation/alerts/alerts.bicep") + read("infra/automation/scaler/alerts.bicep")
 	looked := names(alerts, `Event == "([^"]*)"`)
 	for _, list := range names(alerts, `Event in \(([^)]*)\)`) {
 		looked = append(looked, names(list, `"([^"]*)"`)...)

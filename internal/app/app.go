@@ -24,6 +24,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/orchestrator"
 	"github.com/matoolkit/matoolkit/internal/runbooks"
 	"github.com/matoolkit/matoolkit/internal/runbookstore"
+	"github.com/matoolkit/matoolkit/internal/scaling"
 	"github.com/matoolkit/matoolkit/internal/sealing"
 	"github.com/matoolkit/matoolkit/internal/secret"
 	"github.com/matoolkit/matoolkit/internal/signature"
@@ -41,6 +42,7 @@ type App struct {
 	*workers.Registry
 	*admin.Admin
 	*notification.Notifier
+	*scaling.Scaler
 
 	store store.Store
 	bus   bus.Sender
@@ -67,6 +69,9 @@ type Config struct {
 
 	// Poster posts notifications; nil: none are posted.
 	Poster notification.Poster
+
+	// Containers reads and changes the container groups of the container scaler; nil: it is off.
+	Containers scaling.Azure
 
 	// WorkerStartup is how long a worker that was scaled to zero may take to start before
 	// jobs that wait for it can fail. 0 means workers.DefaultStartup.
@@ -101,6 +106,7 @@ func New(c Config) *App {
 	notifier := notification.New(notification.Config{Store: c.Store, Bus: c.Bus, Now: c.Now, NewID: c.NewID, Log: c.Log, Audit: auditLog, Poster: c.Poster})
 	return &App{
 		Notifier: notifier,
+		Scaler:   scaling.New(scaling.Config{Azure: c.Containers, Store: c.Store, Now: c.Now, NewID: c.NewID, Log: c.Log}),
 		Orchestrator: orchestrator.New(orchestrator.Config{
 			Store: c.Store, Bus: c.Bus, Now: c.Now, Log: c.Log, Waiting: c.Waiting, Applier: apply, Runbooks: reader, Sealer: sealer, Workers: known, DeadLetters: messages, Members: members,
 			OnMailResult: notifier.OnMailResult,

@@ -13,6 +13,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/scaler"
+	"github.com/matoolkit/matoolkit/internal/store"
 )
 
 // moves is advanced by hand. The column Way determines each member's outcome.
@@ -256,6 +258,23 @@ func (m *making) perform() {
 	m.upgradeComes(full, failed, fresh, told, last, held, stopping, resumed)
 }
 
+// scaled is what the container scaler stores, with something of everything.
+func scaled(at time.Time) scaler.Record {
+	exit, started := 1, at.Add(-time.Minute)
+	return scaler.Record{
+		Tick: scaler.Tick{
+			At: at, Error: "no more container groups can be created now: 429 TooManyRequests", Created: 1, Deleted: 1, Active: 2,
+			Verdicts:   map[scaler.Verdict]int{scaler.Create: 2, scaler.SizeMissing: 1},
+			Containers: []scaler.Container{{Name: "validator-a", MessageID: "m-1", Subscription: "north", SizeMB: "50", Ended: true, State: "Failed", ExitCode: &exit, StartedAt: &started, FinishedAt: &at, Detail: "Error"}},
+			Skipped:    []scaler.Skipped{{Subscription: "north", MessageID: "m-2", Sequence: 7, Deliveries: 1, EnqueuedAt: started, Verdict: scaler.SizeMissing}},
+			Failures:   []scaler.Failure{{Group: "validator-b", MessageID: "m-3", Reason: "429 TooManyRequests"}},
+			Blocked:    []scaler.Blocked{{Subscription: "south", Reason: "its status is Disabled"}},
+		},
+		Attempts: []scaler.Attempt{{Group: "validator-a", Subscription: "north", MessageID: "m-1", Deliveries: 1, Open: true, Ended: []time.Time{at}, Lost: 1, Detail: "Error"}},
+		Holder:   "tick", HeldUntil: at.Add(50 * time.Second),
+	}
+}
+
 // resolve has an administrator help two members on, and the worker answer a job that
 // was given up.
 func (m *making) resolve(full int) {
@@ -328,6 +347,7 @@ func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, r
 	}
 	must(m.app.TestNotificationRule(m.ctx, ada, "alarm"))(s.t)
 	must(m.app.RemoveNotificationRule(m.ctx, keyed, "former", ""))(s.t)
+	must(m.store.Apply(m.ctx, store.Writes{store.Create(store.ScalerKey(), scaled(m.clock.Now()))}))(s.t)
 	must(m.app.Replay(m.ctx, keyed, s.listUnprocessable(api.ListOptions{})[0].ID, "once more"))(s.t)
 	m.decideHold("joe", m.app.ConfirmRemovals)
 	m.decideHold("kim", m.app.DiscardRemovals)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/scaler"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/workers"
 )
@@ -32,6 +33,7 @@ var StoredTypes = map[string]reflect.Type{
 	"rule":         reflect.TypeFor[store.NotificationRule](),
 	"run":          reflect.TypeFor[model.Run](),
 	"runbook":      reflect.TypeFor[store.RunbookHead](),
+	"scaler":       reflect.TypeFor[scaler.Record](),
 	"sequence":     reflect.TypeFor[store.BatchSequence](),
 	"shard":        reflect.TypeFor[model.Shard](),
 	"slot":         reflect.TypeFor[store.StartSlot](),

@@ -29,6 +29,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/datasource/databricks"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/scaling"
 	"github.com/matoolkit/matoolkit/internal/signin"
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/internal/testenv"
@@ -67,6 +68,12 @@ func newSystem(t *testing.T, approve string) *system {
 // newSystemIn is a system whose people and applications are those of the directory.
 func newSystemIn(t *testing.T, directory entra.Config) *system {
 	t.Helper()
+	return newSystemWith(t, directory, nil)
+}
+
+// newSystemWith is a system with a container scaler, which is off if containers is nil.
+func newSystemWith(t *testing.T, directory entra.Config, containers scaling.Azure) *system {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	s := &system{t: t, ctx: ctx}
 	directory.Addr = "127.0.0.1:0"
@@ -96,7 +103,7 @@ func newSystemIn(t *testing.T, directory entra.Config) *system {
 		},
 	}
 	s.settings.Store("PEOPLE", s.people)
-	s.app = app.New(app.Config{Now: s.now, Store: items, Bus: s.bus, Log: slog.New(slog.DiscardHandler), Sources: sources})
+	s.app = app.New(app.Config{Now: s.now, Store: items, Bus: s.bus, Log: slog.New(slog.DiscardHandler), Sources: sources, Containers: containers})
 
 	verifier := must(signin.New(ctx, signin.Config{
 		Instance: s.entra.URL(), TenantIDs: []string{entra.DefaultTenantID}, ClientID: entra.DefaultAdminAPIClientID, HTTPClient: s.entra.HTTPClient(),

@@ -28,6 +28,7 @@ const (
 	InvocationID    = "InvocationId"
 	TraceID         = "TraceId"
 	Part            = "Part" // of the system, in a health check
+	ContainerGroup  = "ContainerGroup"
 	API             = "Api"
 	Route           = "Route"
 	Method          = "Method"
@@ -67,6 +68,9 @@ const (
 	Members        = "Members"
 	Of             = "Of" // how many there are, beside a part of them
 	Added          = "Added"
+	Created        = "Created"
+	Deleted        = "Deleted"
+	Active         = "Active"
 	Present        = "Present"
 	Rows           = "Rows"
 	Messages       = "Messages"

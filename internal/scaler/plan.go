@@ -8,6 +8,7 @@ package scaler
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -23,16 +24,16 @@ type Verdict string
 // The verdicts.
 const (
 	Create           Verdict = "create"                // a group is created for it
-	NoCapacity       Verdict = "waiting-for-capacity"  // ACI_MAX_INSTANCES groups are active, or will be
-	NextTick         Verdict = "waiting-for-next-tick" // this tick creates PerTick other groups
-	HasContainer     Verdict = "has-container"         // an active group has its id
-	ContainerEnded   Verdict = "container-ended"       // a group with its id has ended; once it is deleted, the message gets another
+	NoCapacity       Verdict = "waiting_for_capacity"  // ACI_MAX_INSTANCES groups are active, or will be
+	NextTick         Verdict = "waiting_for_next_tick" // this tick creates PerTick other groups
+	HasContainer     Verdict = "has_container"         // an active group has its id
+	ContainerEnded   Verdict = "container_ended"       // a group with its id has ended; once it is deleted, the message gets another
 	Duplicate        Verdict = "duplicate"             // another message of this tick has its id
-	DeliveryLimit    Verdict = "delivery-limit"        // it was delivered as often as its subscription permits
-	MessageIDMissing Verdict = "message-id-missing"
-	BodyNotJSON      Verdict = "body-not-json" // the body is not a JSON object
-	SizeMissing      Verdict = "size-missing"  // the body has no file_size_mb
-	SizeInvalid      Verdict = "size-invalid"  // file_size_mb is not a number, or not one of 0 to MaxSizeMB
+	DeliveryLimit    Verdict = "delivery_limit"        // it was delivered as often as its subscription permits
+	MessageIDMissing Verdict = "message_id_missing"
+	BodyNotJSON      Verdict = "body_not_json" // the body is not a JSON object
+	SizeMissing      Verdict = "size_missing"  // the body has no file_size_mb
+	SizeInvalid      Verdict = "size_invalid"  // file_size_mb is not a number, or not one of 0 to MaxSizeMB
 )
 
 // Verdicts has all verdicts.
@@ -223,3 +224,7 @@ func (p *Plan) Count() map[Verdict]int {
 	}
 	return n
 }
+
+// ErrExhausted is the error of a creation after which no other can succeed for now: a quota is used up,
+// the region has no capacity, or Azure throttles the requests.
+var ErrExhausted = errors.New("no more container groups can be created now")

@@ -55,10 +55,10 @@ func TestSubscriptionsAreServedInSortedOrderInTwoPasses(t *testing.T) {
 			t.Errorf("capacity %d: created %q, want %q", instances, got, want)
 		}
 	}
-	if got := verdicts(scaler.NewPlan(nil, waiting, limits(6))); !slices.Contains(got, "b/b2 waiting-for-next-tick") {
+	if got := verdicts(scaler.NewPlan(nil, waiting, limits(6))); !slices.Contains(got, "b/b2 waiting_for_next_tick") {
 		t.Errorf("a message beyond the limit of a tick: %q", got)
 	}
-	if got := verdicts(scaler.NewPlan(nil, waiting, limits(4))); !slices.Contains(got, "a/a3 waiting-for-capacity") || !slices.Contains(got, "b/b2 waiting-for-capacity") {
+	if got := verdicts(scaler.NewPlan(nil, waiting, limits(4))); !slices.Contains(got, "a/a3 waiting_for_capacity") || !slices.Contains(got, "b/b2 waiting_for_capacity") {
 		t.Errorf("messages beyond the capacity: %q", got)
 	}
 }
@@ -90,7 +90,7 @@ func TestDuplicatesGetNoSecondGroup(t *testing.T) {
 		{Name: "g5", MessageID: "both", Ended: true},
 	}
 	want := []string{
-		"a/active has-container", "a/ended container-ended", "a/both has-container", "a/same create", "a/same duplicate",
+		"a/active has_container", "a/ended container_ended", "a/both has_container", "a/same create", "a/same duplicate",
 		"b/same duplicate", "b/other create",
 	}
 	if got := verdicts(scaler.NewPlan(inventory, waiting, limits(10))); !slices.Equal(got, want) {
@@ -113,7 +113,7 @@ func TestMessagesAtTheDeliveryLimitOfTheirSubscriptionAreSkipped(t *testing.T) {
 		},
 	}
 	want := []string{
-		"few/f0 create", "few/f1 delivery-limit", "few/shared delivery-limit", "many/m1 create", "many/shared create", "many/m9 create", "many/m10 delivery-limit", "many/m11 delivery-limit",
+		"few/f0 create", "few/f1 delivery_limit", "few/shared delivery_limit", "many/m1 create", "many/shared create", "many/m9 create", "many/m10 delivery_limit", "many/m11 delivery_limit",
 	}
 	if got := verdicts(scaler.NewPlan(nil, waiting, limits(10))); !slices.Equal(got, want) {
 		t.Errorf("verdicts %q\nwant     %q", got, want)
@@ -128,7 +128,7 @@ func TestMessagesThatCannotBeSizedAreSkippedWithTheirReason(t *testing.T) {
 	}
 	messages = append(messages, scaler.Message{Subscription: "a", Sequence: 9, Size: scaler.Size{MB: "5"}})
 	p := scaler.NewPlan(nil, scaler.Waiting{Subscriptions: subscriptions("a"), Messages: messages}, limits(10))
-	want := []string{"a/m0 body-not-json", "a/m1 size-missing", "a/m2 size-invalid", "a/m3 create", "a/ message-id-missing"}
+	want := []string{"a/m0 body_not_json", "a/m1 size_missing", "a/m2 size_invalid", "a/m3 create", "a/ message_id_missing"}
 	if got := verdicts(p); !slices.Equal(got, want) {
 		t.Errorf("verdicts %q, want %q", got, want)
 	}
@@ -145,6 +145,14 @@ func TestEachTickDeletesTheFirstEndedGroups(t *testing.T) {
 	}
 	if p := scaler.NewPlan(inventory, scaler.Waiting{}, limits(1)); !slices.Equal(p.Delete, []string{"g1", "g2", "g3", "g4", "g5"}) {
 		t.Errorf("deleted %q", p.Delete)
+	}
+}
+
+func TestTicksStayUnderTheHourlyLimitsOfTheService(t *testing.T) {
+	t.Parallel()
+	const ticks, perHour, per5Minutes = 60, 300, 100 // creations, and deletions
+	if scaler.PerTick*ticks > perHour || scaler.PerTick*5 > per5Minutes {
+		t.Errorf("%d a tick", scaler.PerTick)
 	}
 }
 

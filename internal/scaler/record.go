@@ -11,6 +11,9 @@ import (
 type Record struct {
 	Tick     Tick      `json:"tick"`
 	Attempts []Attempt `json:"attempts,omitempty"` // by group
+	// The tick that runs, and until when at most: two at once could together exceed the limit.
+	Holder    string    `json:"holder,omitempty"`
+	HeldUntil time.Time `json:"heldUntil,omitzero"`
 }
 
 // Tick is the result of a tick.
@@ -66,7 +69,8 @@ type Attempt struct {
 }
 
 // Observe returns the attempts after a tick has read everything and before it creates what the plan says,
-// and those of them whose number of lost containers has grown.
+// and those of them whose number of lost containers has grown. A tick that could not read the messages
+// has an empty waiting: then it only notes which containers have ended.
 //
 // A container that ends while it has locked its message leaves the delivery count as it is until the
 // lock ends. So a container counts as lost only once that time has passed.
@@ -97,14 +101,18 @@ func (s *Settings) Observe(attempts []Attempt, inventory Inventory, waiting Wait
 		return all[name]
 	}
 	for _, c := range inventory {
-		if m, waits := messages[c.Name]; c.Ended && waits {
-			if a := attemptAt(m); a.Open {
-				end := now
-				if c.FinishedAt != nil {
-					end = *c.FinishedAt
-				}
-				a.Open, a.Ended, a.Detail = false, append(a.Ended, end.UTC()), c.Detail
+		if !c.Ended {
+			continue
+		}
+		if m, waits := messages[c.Name]; waits {
+			attemptAt(m)
+		}
+		if a := all[c.Name]; a != nil && a.Open {
+			end := now
+			if c.FinishedAt != nil {
+				end = *c.FinishedAt
 			}
+			a.Open, a.Ended, a.Detail = false, append(a.Ended, end.UTC()), c.Detail
 		}
 	}
 	for name, a := range all {

@@ -10,7 +10,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/env"
 )
 
-// Environment variables of the container scaler. Without all of ACI_* and SB_* it is off.
+// Environment variables of the container scaler, which is off if none of ACI_* and SB_* is set.
 const (
 	envSubscriptionID  = "AZURE_SUBSCRIPTION_ID"          // id of the Azure subscription of the container groups
 	envResourceGroup   = "AZURE_RESOURCE_GROUP"           // resource group of the container groups
@@ -35,8 +35,8 @@ const (
 	envMessageEnv      = "INSTANCE_MESSAGE_ENV_NAME"      // name of the variable by which a container learns the id of its message; empty: it does not
 )
 
-// envInstance begins the names of variables that containers get, without it.
-const envInstance = "INSTANCE_"
+// instancePrefix begins the names of variables that containers get, without it.
+const instancePrefix = "INSTANCE_"
 
 // Settings configure the scaler.
 type Settings struct {
@@ -81,19 +81,13 @@ const (
 	maxMemory    = 2400 // tenths
 )
 
-// ReadSettings reads the settings from variables, each NAME=value. It returns nil if none of the scaler's
-// own is set: then it is off.
-func ReadSettings(environ []string) (*Settings, error) {
-	values := map[string]string{}
-	for _, variable := range environ {
-		if name, value, _ := strings.Cut(variable, "="); value != "" {
-			values[name] = value
-		}
-	}
-	if !slices.ContainsFunc([]string{envImage, envPrefix, envLocation, envMaxInstances, envTopic, envBusNamespace, envBusString}, func(name string) bool { return values[name] != "" }) {
+// ReadSettings reads the settings from variables. names has the names of all that are set, of which those
+// of containers are some. It returns nil if none of the scaler's own is set: then it is off.
+func ReadSettings(lookup func(string) string, names []string) (*Settings, error) {
+	if !slices.ContainsFunc([]string{envImage, envPrefix, envLocation, envMaxInstances, envTopic, envBusNamespace, envBusString}, func(name string) bool { return lookup(name) != "" }) {
 		return nil, nil
 	}
-	r := reader{env.New(func(name string) string { return values[name] })}
+	r := reader{env.New(lookup)}
 	s := &Settings{
 		SubscriptionID: r.form(envSubscriptionID, "the id of the Azure subscription of the container groups", guidForm, "use the GUID of a subscription"),
 		ResourceGroup:  r.form(envResourceGroup, "the resource group of the container groups", groupForm, "use the name of a resource group"),
@@ -121,7 +115,7 @@ func ReadSettings(environ []string) (*Settings, error) {
 	if s.NamespaceGroup == "" {
 		s.NamespaceGroup = s.ResourceGroup
 	}
-	r.readInstance(s, values)
+	r.readInstance(s, names)
 	if err := r.Err(); err != nil {
 		return nil, err
 	}
@@ -260,14 +254,15 @@ func (r reader) readNamespace(s *Settings) {
 }
 
 // readInstance reads the variables of the containers.
-func (r reader) readInstance(s *Settings, values map[string]string) {
+func (r reader) readInstance(s *Settings, names []string) {
 	s.SubscriptionEnv, s.MessageEnv = r.variable(envSubscriptionEnv), r.variable(envMessageEnv)
 	if s.SubscriptionEnv != "" && s.SubscriptionEnv == s.MessageEnv {
 		r.Problem("%s and %s are both %s: give each its own name", envSubscriptionEnv, envMessageEnv, s.MessageEnv)
 	}
-	for variable, value := range values {
-		name, ok := strings.CutPrefix(variable, envInstance)
-		if !ok || variable == envSubscriptionEnv || variable == envMessageEnv {
+	for _, variable := range names {
+		name, ok := strings.CutPrefix(variable, instancePrefix)
+		value := r.Text(variable)
+		if !ok || value == "" || variable == envSubscriptionEnv || variable == envMessageEnv {
 			continue
 		}
 		s.Env = append(s.Env, Variable{Name: name, Value: value, Secure: secretNameForm.MatchString(name) || secretValueForm.MatchString(value)})
@@ -276,11 +271,11 @@ func (r reader) readInstance(s *Settings, values map[string]string) {
 	for _, v := range s.Env {
 		switch {
 		case !variableForm.MatchString(v.Name):
-			r.Wrong(envInstance+v.Name, "%q cannot be the name of a variable of a container: use 1 to 63 letters, digits and underscores, with a letter or digit at both ends", v.Name)
+			r.Wrong(instancePrefix+v.Name, "%q cannot be the name of a variable of a container: use 1 to 63 letters, digits and underscores, with a letter or digit at both ends", v.Name)
 		case v.Name == s.SubscriptionEnv:
-			r.Problem("%s%s and %s both set %[2]s of the containers: remove one", envInstance, v.Name, envSubscriptionEnv)
+			r.Problem("%s%s and %s both set %[2]s of the containers: remove one", instancePrefix, v.Name, envSubscriptionEnv)
 		case v.Name == s.MessageEnv:
-			r.Problem("%s%s and %s both set %[2]s of the containers: remove one", envInstance, v.Name, envMessageEnv)
+			r.Problem("%s%s and %s both set %[2]s of the containers: remove one", instancePrefix, v.Name, envMessageEnv)
 		}
 	}
 }

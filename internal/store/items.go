@@ -22,6 +22,7 @@ const (
 	PartitionUnprocessable = "unprocessed"
 	PartitionWorkers       = "workers"
 	PartitionNotifications = "notifications"
+	PartitionScaler        = "scaler"
 )
 
 // BatchPartition holds everything of one batch.
@@ -144,3 +145,6 @@ func DeliveryKey(rule, id string) Key {
 
 // DeliveryPrefix begins the ids of a rule's deliveries. No name of a rule has a colon.
 func DeliveryPrefix(rule string) string { return "delivery:" + rule + ":" }
+
+// ScalerKey is the result of the container scaler's latest tick, and its attempts at messages.
+func ScalerKey() Key { return Key{PartitionScaler, "record", "scaler"} }

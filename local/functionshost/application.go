@@ -123,12 +123,21 @@ func load(dir string, settings map[string]string) (*application, error) {
 		if f.http != nil && !a.host.CustomHandler.EnableProxyingHTTPRequest {
 			return nil, fmt.Errorf("%s/function.json: an httpTrigger needs customHandler.enableProxyingHttpRequest in host.json", entry.Name())
 		}
-		a.functions = append(a.functions, f)
+		if !isDisabled(entry.Name(), settings) {
+			a.functions = append(a.functions, f)
+		}
 	}
 	if len(a.functions) == 0 {
 		return nil, errors.New("the app folder has no <function>/function.json")
 	}
 	return a, nil
+}
+
+// isDisabled reports whether a setting keeps the trigger of a function from running. Unlike Azure's host,
+// this one then does not run the function for an administrator either.
+func isDisabled(function string, settings map[string]string) bool {
+	value, _ := setting(settings, "AzureWebJobs."+function+".Disabled")
+	return value == "1" || strings.EqualFold(value, "true")
 }
 
 func (a *application) loadHost(file string, settings map[string]string) error {

@@ -106,6 +106,20 @@ func TestSettingsReachTheFiles(t *testing.T) {
 	}
 }
 
+func TestASettingDisablesAFunction(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]int{"true": 1, "1": 1, "True": 1, "false": 2, "": 2} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "host.json"), fmt.Sprintf(hostJSON, "handler"))
+		write(t, filepath.Join(dir, "one", "function.json"), yearly)
+		write(t, filepath.Join(dir, "two", "function.json"), yearly)
+		a := testenv.Must(load(dir, map[string]string{"AzureWebJobs.Two.Disabled": value}))(t)
+		if len(a.functions) != want || a.functions[0].name != "one" {
+			t.Errorf("%q: %+v", value, a.functions)
+		}
+	}
+}
+
 func TestRoutes(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

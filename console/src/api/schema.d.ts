@@ -1306,6 +1306,47 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/scaler": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show the container scaler and the result of its latest tick
+         * @description The result is at most a minute old. Without a configured scaler, configured is false and nothing else is there.
+         */
+        get: operations["getScaler"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/scaler/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plan the next tick of the container scaler
+         * @description Requires the app role Admin. Reads the container groups and peeks at the messages, and answers with
+         *     what a tick would do now. Changes nothing. 409 if the scaler is not configured.
+         */
+        post: operations["planScaling"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -3085,6 +3126,130 @@ export interface components {
         RunbookPage: {
             items: components["schemas"]["Runbook"][];
             continuationToken?: string;
+        };
+        ScalerStatus: {
+            configured: boolean;
+            settings?: components["schemas"]["ScalerSettings"];
+            lastTick?: components["schemas"]["ScalerTick"];
+            /** @description Messages that still wait, whose containers ended before they received them. */
+            lostContainers?: components["schemas"]["LostContainer"][];
+        };
+        ScalerSettings: {
+            topic: string;
+            image: string;
+            /** @description Beginning of the names of container groups, and the value of their tag managed_by. */
+            namePrefix: string;
+            /** @description Region of the container groups. */
+            location: string;
+            /** @description Container groups that may be active at once. */
+            maxInstances: number;
+            /** @description Container groups that one tick creates at most, and deletes at most. */
+            maxPerTick: number;
+            /** @description Cores of a container. */
+            cpu: number;
+            /** @description GB of memory for each GB of the file that a message names. */
+            memoryMultiplier: number;
+            minMemoryGb: number;
+            maxMemoryGb: number;
+        };
+        ScalerTick: {
+            /** Format: date-time */
+            at: string;
+            /** @description Why it created nothing, or stopped. */
+            error?: string;
+            createdCount: number;
+            deletedCount: number;
+            /** @description Container groups that count towards the limit, after the creations. */
+            activeCount: number;
+            /** @description Messages by verdict. */
+            verdicts: {
+                [key: string]: number;
+            };
+            /** @description Container groups that existed when the tick began, at most 100. */
+            containers: components["schemas"]["ScalerContainer"][];
+            /** @description Messages that get no container until a person does something, at most 100. */
+            skipped: components["schemas"]["ScalerMessage"][];
+            failures: components["schemas"]["ScalerFailure"][];
+            blockedSubscriptions: components["schemas"]["BlockedSubscription"][];
+        };
+        /**
+         * @description create: a container group is created. waiting_for_capacity: the limit of active groups is reached.
+         *     waiting_for_next_tick: the limit of creations of one tick is reached. has_container: an active group
+         *     has the id. container_ended: a group with the id has ended; after its deletion the message gets
+         *     another. duplicate: another message has the id. delivery_limit: delivered as often as the
+         *     subscription permits. The others say what is wrong with the message.
+         * @enum {string}
+         */
+        ScalerVerdict: "create" | "waiting_for_capacity" | "waiting_for_next_tick" | "has_container" | "container_ended" | "duplicate" | "delivery_limit" | "message_id_missing" | "body_not_json" | "size_missing" | "size_invalid";
+        ScalerContainer: {
+            /** @description Name of the container group. */
+            group: string;
+            subscription?: string;
+            messageId?: string;
+            fileSizeMb?: string;
+            /** @description As Azure has it, such as Running, Succeeded or Failed. */
+            state: string;
+            ended: boolean;
+            exitCode?: number;
+            /** Format: date-time */
+            startedAt?: string;
+            /** Format: date-time */
+            finishedAt?: string;
+            detail?: string;
+        };
+        ScalerMessage: {
+            subscription: string;
+            messageId?: string;
+            sequenceNumber: number;
+            /** @description Deliveries so far; 0 before the first. */
+            deliveryCount: number;
+            /** Format: date-time */
+            enqueuedAt?: string;
+            fileSizeMb?: string;
+            verdict: components["schemas"]["ScalerVerdict"];
+        };
+        ScalerFailure: {
+            group: string;
+            /** @description Of a creation. */
+            messageId?: string;
+            reason: string;
+        };
+        BlockedSubscription: {
+            subscription: string;
+            /** @description Why no container can receive from it. */
+            reason: string;
+        };
+        LostContainer: {
+            subscription: string;
+            messageId: string;
+            /** @description Containers in a row that ended before they received the message. */
+            count: number;
+            /** @description Why the last one failed. */
+            detail?: string;
+        };
+        ScalerPlan: {
+            /** Format: date-time */
+            at: string;
+            activeCount: number;
+            maxInstances: number;
+            create: components["schemas"]["PlannedGroup"][];
+            /** @description Names of container groups that have ended. */
+            delete: string[];
+            /** @description Messages by verdict. */
+            verdicts: {
+                [key: string]: number;
+            };
+            /** @description At most 1,000. */
+            messages: components["schemas"]["ScalerMessage"][];
+            blockedSubscriptions: components["schemas"]["BlockedSubscription"][];
+        };
+        PlannedGroup: {
+            group: string;
+            subscription: string;
+            messageId: string;
+            fileSizeMb: string;
+            cpu: number;
+            memoryGb: number;
         };
         /**
          * @description alive: a replica sent a heartbeat within two minutes, or the worker answered a job and
@@ -6471,6 +6636,63 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    getScaler: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The container scaler. */
+            200: {
+                headers: {
+                    "X-Trace-Id": components["headers"]["TraceId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScalerStatus"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    planScaling: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The plan. */
+            200: {
+                headers: {
+                    "X-Trace-Id": components["headers"]["TraceId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScalerPlan"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
             429: components["responses"]["TooMany"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["Problem"];

@@ -136,6 +136,9 @@ param notificationSettings array
 @description('Additional settings of the handler. They cannot replace settings of this template.')
 param extraSettings object
 
+@description('Settings of the container scaler. Empty: its function is disabled.')
+param containerScalerSettings object
+
 @description('Resource id of the Log Analytics workspace.')
 param workspaceId string
 
@@ -164,6 +167,11 @@ var settings = union(
         OTEL_EXPORTER_OTLP_ENDPOINT: otlpEndpoint
         OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf'
       },
+  empty(containerScalerSettings)
+    ? {
+        'AzureWebJobs.containerscaler.Disabled': 'true'
+      }
+    : containerScalerSettings,
   empty(consoleClientId)
     ? {}
     : {

@@ -147,6 +147,12 @@ param extraSettings object = {}
 @description('Names of topics and subscriptions that are not the default: setting to name, such as WORKER_JOBS_TOPIC to jobs. As in the first stage.')
 param busNames object = {}
 
+@description('Settings of the container scaler, such as ACI_IMAGE, as the outputs of its stage and docs/deploy.md say. No secrets. Empty: the scaler is off, and its function is disabled.')
+param containerScalerSettings object = {}
+
+@description('Secrets of the container scaler in Key Vault: setting, such as ACR_PASSWORD or INSTANCE_API_KEY, to the name of the secret.')
+param containerScalerVaultSettings object = {}
+
 @description('E-mail addresses that receive alerts. Alerts require these or alertActionGroupIds.')
 param alertEmails array = []
 
@@ -250,6 +256,7 @@ var allTags = union(
 var vaultSettings = union(
   dataSourceVaultSettings,
   notificationVaultSettings,
+  containerScalerVaultSettings,
   empty(otlpHeadersSecretName)
     ? {}
     : {
@@ -424,6 +431,7 @@ module app 'app.bicep' = {
     otlpEndpoint: otlpEndpoint
     dataSources: map(items(union(dataSourceVaultSettings, dataSourceSettings)), source => source.key)
     notificationSettings: map(items(notificationVaultSettings), setting => setting.key)
+    containerScalerSettings: containerScalerSettings
     extraSettings: union(
       extraSettings,
       dataSourceSettings,

@@ -1,0 +1,140 @@
+package aci
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/servicebus/armservicebus"
+	"github.com/sosodev/duration"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/matoolkit/matoolkit/internal/panics"
+	"github.com/matoolkit/matoolkit/internal/scaler"
+)
+
+const (
+	// page is how many messages one request peeks at: their bodies come along, up to 256 KB each.
+	page = 100
+	// peeksAtOnce is how many subscriptions are read concurrently.
+	peeksAtOnce = 4
+	// closeTime bounds the end of a link. The broker ends it with the connection otherwise.
+	closeTime = time.Second
+)
+
+// Waiting returns the subscriptions of the topic and their messages, which it peeks at. Of a subscription
+// it reads no more than a tick can use: messages that cannot get a container, and as many others as could
+// have one, now or after the others have theirs.
+func (c *Client) Waiting(ctx context.Context) (scaler.Waiting, error) {
+	var waiting scaler.Waiting
+	s := c.settings
+	for pager := c.subscriptions.NewListByTopicPager(s.NamespaceGroup, s.Namespace, s.Topic, nil); pager.More(); {
+		page, err := pager.NextPage(ctx)
+		if err != nil {
+			return waiting, fmt.Errorf("subscriptions of the topic %s: %w", s.Topic, explain(err))
+		}
+		for _, one := range page.Value {
+			sub, err := subscriptionOf(one)
+			if err != nil {
+				return waiting, fmt.Errorf("subscription %s: %w", value(one.Name), err)
+			}
+			waiting.Subscriptions = append(waiting.Subscriptions, sub)
+		}
+	}
+	slices.SortFunc(waiting.Subscriptions, func(a, b scaler.Subscription) int { return strings.Compare(a.Name, b.Name) })
+	found := make([][]scaler.Message, len(waiting.Subscriptions))
+	all, ctx := errgroup.WithContext(ctx)
+	all.SetLimit(peeksAtOnce)
+	for i := range waiting.Subscriptions {
+		sub := &waiting.Subscriptions[i]
+		if sub.Blocked != "" {
+			continue
+		}
+		all.Go(func() error {
+			return panics.Catch(ctx, func() (err error) {
+				if found[i], sub.Partial, err = c.peek(ctx, sub); err != nil {
+					return fmt.Errorf("peek at the subscription %s of the topic %s: %w", sub.Name, s.Topic, err)
+				}
+				return nil
+			})
+		})
+	}
+	err := all.Wait()
+	waiting.Messages = slices.Concat(found...)
+	return waiting, err
+}
+
+func subscriptionOf(one *armservicebus.SBSubscription) (scaler.Subscription, error) {
+	sub := scaler.Subscription{Name: value(one.Name)}
+	p := one.Properties
+	if p == nil || p.MaxDeliveryCount == nil || p.LockDuration == nil {
+		return sub, errors.New("the service names neither its maximum of deliveries nor its lock duration")
+	}
+	lock, err := duration.Parse(*p.LockDuration)
+	if err != nil {
+		return sub, fmt.Errorf("lock duration %q: %w", *p.LockDuration, err)
+	}
+	sub.MaxDeliveries, sub.LockDuration = int(*p.MaxDeliveryCount), lock.ToTimeDuration()
+	switch status := value(p.Status); {
+	case value(p.RequiresSession):
+		sub.Blocked = "it requires sessions: the scaler cannot peek at it"
+	case status != "" && status != armservicebus.EntityStatusActive:
+		sub.Blocked = fmt.Sprintf("its status is %s", status)
+	}
+	return sub, nil
+}
+
+// peek reads the messages of a subscription, and reports whether it has more.
+func (c *Client) peek(ctx context.Context, sub *scaler.Subscription) (messages []scaler.Message, more bool, err error) {
+	r, err := c.bus.NewReceiverForSubscription(c.settings.Topic, sub.Name, nil)
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+		defer cancel()
+		_ = r.Close(closing) // it has received nothing
+	}()
+	enough, usable := 2*c.settings.MaxInstances+page, 0
+	for from := int64(0); ; {
+		peeked, err := r.PeekMessages(ctx, page, &azservicebus.PeekMessagesOptions{FromSequenceNumber: &from})
+		if err != nil || len(peeked) == 0 {
+			return messages, false, err
+		}
+		for _, m := range peeked {
+			if m.SequenceNumber == nil {
+				return nil, false, fmt.Errorf("the broker gave the message %s without a sequence number", m.MessageID)
+			}
+			from = *m.SequenceNumber + 1
+			if m.State != azservicebus.MessageStateActive || hasExpired(m) {
+				continue
+			}
+			one := messageOf(sub.Name, m)
+			messages = append(messages, one)
+			if one.ID != "" && one.Size.Problem == "" && one.Deliveries < sub.MaxDeliveries {
+				usable++
+			}
+		}
+		if usable >= enough {
+			return messages, true, nil
+		}
+	}
+}
+
+// hasExpired reports whether a message outlived its time to live. The SDK gives a message without one the
+// time to live 0, and thereby an end at its beginning.
+func hasExpired(m *azservicebus.ReceivedMessage) bool {
+	return value(m.TimeToLive) > 0 && m.ExpiresAt != nil && m.ExpiresAt.Before(time.Now())
+}
+
+// messageOf reads a message. The SDK adds one to the delivery count of the broker, also where it peeks.
+func messageOf(subscription string, m *azservicebus.ReceivedMessage) scaler.Message {
+	return scaler.Message{
+		Subscription: subscription, ID: m.MessageID, Sequence: *m.SequenceNumber, Deliveries: max(int(m.DeliveryCount)-1, 0),
+		EnqueuedAt: value(m.EnqueuedTime), Size: scaler.ReadSize(m.Body),
+	}
+}

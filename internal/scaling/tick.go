@@ -1,0 +1,175 @@
+package scaling
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/alert"
+	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/scaler"
+)
+
+const (
+	// tickTime bounds a tick, and how long it keeps others from running: the next one begins a minute later.
+	tickTime = 50 * time.Second
+	// storeTime bounds the storing of a tick's result, also if the tick took all of its time.
+	storeTime = 5 * time.Second
+)
+
+// ScaleContainers runs one tick. It reports failures in the log and in the status, and returns an error only
+// for a scaler that is off: a host that repeats a failed tick at once would not help.
+func (s *Scaler) ScaleContainers(ctx context.Context) error {
+	if s.settings == nil {
+		return errors.New("the container scaler is not configured: disable its function with the setting AzureWebJobs.containerscaler.Disabled, or set ACI_IMAGE and the other settings")
+	}
+	tick := scaler.Tick{At: s.now().UTC()}
+	bounded, cancel := context.WithTimeout(ctx, tickTime)
+	defer cancel()
+	id := s.newID()
+	if !s.acquire(bounded, id, tick.At) {
+		s.log.InfoContext(ctx, "another tick of the container scaler runs")
+		return nil
+	}
+	inventory, err := s.azure.Groups(bounded)
+	if err != nil {
+		tick.Error = fmt.Sprintf("container groups cannot be read: %v", err)
+	} else {
+		s.scale(bounded, inventory, &tick)
+	}
+	attributes := []any{
+		logkey.Event, alert.ScalerTick, logkey.Created, tick.Created, logkey.Deleted, tick.Deleted, logkey.Active, tick.Active,
+		logkey.Failed, tick.Error != "" || len(tick.Failures) > 0,
+	}
+	if tick.Error != "" {
+		attributes = append(attributes, logkey.Error, tick.Error)
+	}
+	s.log.InfoContext(ctx, "scaler tick", attributes...)
+	s.release(ctx, id, tick)
+	return nil
+}
+
+// acquire reports whether this tick may run. It may if the store does not answer.
+func (s *Scaler) acquire(ctx context.Context, id string, at time.Time) bool {
+	asking, cancel := context.WithTimeout(ctx, storeTime)
+	defer cancel()
+	held := false
+	err := s.update(asking, func(r *scaler.Record) bool {
+		if held = r.HeldUntil.After(at); held {
+			return false
+		}
+		r.Holder, r.HeldUntil = id, at.Add(tickTime)
+		return true
+	})
+	if err != nil {
+		s.log.WarnContext(ctx, "the container scaler runs without the store", logkey.Error, err)
+	}
+	return !held
+}
+
+// release stores the result of a tick, and lets the next one run.
+func (s *Scaler) release(ctx context.Context, id string, tick scaler.Tick) {
+	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
+	defer cancel()
+	err := s.update(storing, func(r *scaler.Record) bool {
+		if r.Holder == id {
+			r.Holder, r.HeldUntil = "", time.Time{}
+		}
+		if !r.Tick.At.After(tick.At) {
+			r.Tick = tick
+		}
+		return true
+	})
+	if err != nil {
+		s.log.WarnContext(ctx, "failed to store the result of a scaler tick", logkey.Error, err)
+	}
+}
+
+// scale plans, creates and then deletes.
+func (s *Scaler) scale(ctx context.Context, inventory scaler.Inventory, tick *scaler.Tick) {
+	waiting, err := s.azure.Waiting(ctx)
+	if err != nil {
+		waiting = scaler.Waiting{}
+		tick.Error = fmt.Sprintf("messages cannot be read, so that no container group is created: %v", err)
+	}
+	plan := scaler.NewPlan(inventory, waiting, s.settings.Limits())
+	describe(tick, inventory, waiting, plan)
+	s.observe(ctx, inventory, waiting, plan)
+	s.create(ctx, plan, tick)
+	for _, name := range plan.Delete {
+		if err := s.azure.Delete(ctx, name); err != nil {
+			s.fail(ctx, tick, scaler.Failure{Group: name, Reason: "deletion: " + err.Error()})
+			continue
+		}
+		tick.Deleted++
+	}
+}
+
+// observe stores the attempts at messages before the plan is carried out, and reports lost containers.
+func (s *Scaler) observe(ctx context.Context, inventory scaler.Inventory, waiting scaler.Waiting, plan scaler.Plan) {
+	now := s.now()
+	var lost []scaler.Attempt
+	err := s.update(ctx, func(r *scaler.Record) bool {
+		before := r.Attempts
+		r.Attempts, lost = s.settings.Observe(before, inventory, waiting, plan, now)
+		return !reflect.DeepEqual(before, r.Attempts)
+	})
+	if err != nil {
+		s.log.WarnContext(ctx, "failed to store the attempts of the container scaler", logkey.Error, err)
+		return
+	}
+	for _, a := range lost {
+		s.log.WarnContext(ctx, "a container ended before it received its message", logkey.Event, alert.ContainerLost,
+			logkey.Subscription, a.Subscription, logkey.MessageID, a.MessageID, logkey.Count, a.Lost, logkey.Reason, a.Detail)
+	}
+}
+
+// create creates the groups of a plan. A failure does not prevent the others, unless none can succeed.
+func (s *Scaler) create(ctx context.Context, plan scaler.Plan, tick *scaler.Tick) {
+	for _, m := range plan.Create {
+		group := s.settings.GroupFor(m)
+		created, err := s.azure.Create(ctx, group)
+		if created {
+			tick.Created++
+			tick.Active++
+		}
+		if err != nil {
+			s.fail(ctx, tick, scaler.Failure{Group: group.Name, MessageID: m.ID, Reason: err.Error()})
+		}
+		if errors.Is(err, scaler.ErrExhausted) {
+			tick.Error = err.Error()
+			return
+		}
+	}
+}
+
+func (s *Scaler) fail(ctx context.Context, tick *scaler.Tick, f scaler.Failure) {
+	tick.Failures = append(tick.Failures, f)
+	s.log.WarnContext(ctx, "failed to change a container group", logkey.ContainerGroup, f.Group, logkey.MessageID, f.MessageID, logkey.Reason, f.Reason)
+}
+
+// describe notes what a tick found.
+func describe(tick *scaler.Tick, inventory scaler.Inventory, waiting scaler.Waiting, plan scaler.Plan) {
+	tick.Active, tick.Verdicts = plan.Active, plan.Count()
+	tick.Containers = inventory[:min(len(inventory), scaler.MaxListed)]
+	for _, d := range plan.Decisions {
+		if slices.Contains(scaler.Unusable, d.Verdict) && len(tick.Skipped) < scaler.MaxListed {
+			tick.Skipped = append(tick.Skipped, scaler.Skipped{
+				Subscription: d.Subscription, MessageID: d.ID, Sequence: d.Sequence, Deliveries: d.Deliveries, EnqueuedAt: d.EnqueuedAt, Verdict: d.Verdict,
+			})
+		}
+	}
+	tick.Blocked = blocked(waiting)
+}
+
+func blocked(waiting scaler.Waiting) (all []scaler.Blocked) {
+	for _, s := range waiting.Subscriptions {
+		if s.Blocked != "" {
+			all = append(all, scaler.Blocked{Subscription: s.Name, Reason: s.Blocked})
+		}
+	}
+	return all
+}
