@@ -13,7 +13,7 @@ MODULE := github.com/matoolkit/matoolkit
 # Packages in which goroutines share memory. "make test" runs these with the race detector if
 # there is a C compiler, and the others without it: it takes ten times as long.
 RACE_PACKAGES := ./functions/... ./handler ./internal/bus/... ./internal/deadletter ./internal/invocation ./internal/orchestrator \
-	./internal/otlp ./internal/signin ./internal/store/... ./internal/workers ./local/clock ./local/servicebus/... \
+	./internal/otlp ./internal/scaler/... ./internal/scaling ./internal/signin ./internal/store/... ./internal/workers ./local/arm ./local/clock ./local/servicebus/... \
 	./worker/calls ./worker/control ./worker/custom ./worker/dispatch ./worker/health ./worker/heartbeat ./worker/signin ./worker/throttle
 RACE := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo -race)
 
@@ -28,7 +28,7 @@ GORELEASER := go run github.com/goreleaser/goreleaser/v2@v2.15.4
 GOLANGCI_VERSION = 2.15.0
 GOLANGCI = $(if $(findstring version $(GOLANGCI_VERSION) ,$(shell golangci-lint version 2>/dev/null)),golangci-lint,go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(GOLANGCI_VERSION))
 
-.PHONY: help build console console-client console-packages console-vendor console-screenshots stage clean demo demo-programs up func bench bench-long bench-record bench-river test test-short test-protocols test-browser test-console lint-api soak soak-storm soak-simulation soak-sources soak-explore fuzz lint portable vuln clients example-workers package image notices release
+.PHONY: help build console console-client console-packages console-vendor console-screenshots stage clean demo demo-scaler demo-programs up func bench bench-long bench-record bench-river test test-short test-protocols test-browser test-console lint-api soak soak-storm soak-simulation soak-sources soak-explore fuzz lint portable vuln clients example-workers package image notices release
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "%s%s\n", sep, substr($$0, 5); sep = "\n"} /^[A-Za-z0-9_-]+:.*## / {if (sep) printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,10 @@ clean: ## delete bin/ and dist/
 # demo starts the local system.
 demo: demo-programs ## run a migration batch on this machine and check the result
 	@bin/matoolkit local demo --build-worker '$(BUILD) -o bin/worker ./worker'
+
+demo-scaler: demo-programs ## run the container scaler on this machine and check the result
+	$(BUILD) -o bin/ ./examples/container-per-message
+	@bin/matoolkit local demo-scaler
 
 demo-programs:
 	@echo 'Downloading the modules of the programs, the first time about 110 MB'

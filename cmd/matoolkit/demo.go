@@ -60,6 +60,43 @@ that opens the operations console on the result.`,
 	return cmd
 }
 
+func demoScalerCommand() *cobra.Command {
+	c := demo.ScalerConfig{}
+	cmd := &cobra.Command{
+		Use:   "demo-scaler",
+		Short: "Run the container scaler on this machine and check the result",
+		Long: `Starts the local system with Azure Resource Manager, sends messages of different sizes to three
+subscriptions, and runs the container scaler until all messages are settled. A local program
+runs as each container. The exit status is 0 only if each message had one container, never more
+containers than allowed ran at once, and all container groups are deleted.`,
+		Example: `  make demo-scaler         builds the programs first
+  bin/matoolkit local demo-scaler`,
+		Args: command.Needs(),
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			if c.Matoolkit, err = os.Executable(); err != nil {
+				return err
+			}
+			if c.Container == "" {
+				c.Container = filepath.Join(filepath.Dir(c.Matoolkit), executable("container-per-message"))
+			}
+			for _, needed := range []string{c.Container, filepath.Join(c.App, "host.json")} {
+				if _, err := os.Stat(needed); err != nil {
+					return fmt.Errorf("%w; run \"make demo-scaler\" in the root of the repository, which builds the programs first", err)
+				}
+			}
+			c.Console = command.OSEnvironment()
+			return demo.RunScaler(ctx, c)
+		},
+	}
+	cmd.Flags().StringVar(&c.App, "app", "dist", "directory of the built Functions app")
+	cmd.Flags().StringVar(&c.Container, "program", "", "the program that runs as the container (default: container-per-message beside this program)")
+	cmd.Flags().IntVar(&c.Messages, "messages", 9, "number of messages")
+	cmd.Flags().IntVar(&c.Instances, "instances", 3, "containers that may run at once")
+	return cmd
+}
+
 func executable(name string) string {
 	if runtime.GOOS == "windows" {
 		return name + ".exe"

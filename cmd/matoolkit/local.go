@@ -10,7 +10,9 @@ import (
 	"math"
 	"net"
 	"os"
+	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -32,7 +34,7 @@ import (
 // localCommand runs the whole system on this machine.
 func localCommand() *cobra.Command {
 	c := command.Group("local", "Run Azure and a Microsoft 365 tenant on this machine",
-		command.Verbatim(upCommand()), command.Verbatim(envCommand()), clockCommand(), tickCommand(), command.Verbatim(demoCommand()), command.Shows(benchCommand()))
+		command.Verbatim(upCommand()), command.Verbatim(envCommand()), clockCommand(), tickCommand(), command.Verbatim(demoCommand()), command.Verbatim(demoScalerCommand()), command.Shows(benchCommand()))
 	c.Long = `Runs everything that matoolkit needs on this machine, on loopback only: Service Bus, Cosmos
 DB, the Functions host with the real handler, Entra ID, and a tenant with Graph and Exchange.
 Nothing leaves the machine.
@@ -69,6 +71,7 @@ type upFlags struct {
 	config    system.Config
 	parts     []string
 	settings  []string
+	programs  []string
 	ephemeral bool
 	free      bool
 	endpoints string
@@ -105,6 +108,7 @@ func upCommand() *cobra.Command {
 	flags.BoolVar(&f.config.AutoApprove, "auto-approve", false, "approve every sign-in as the administrator, without a browser")
 	flags.StringSliceVar(&f.config.Workers, "worker-id", []string{"worker-01"}, "workers with a subscription")
 	flags.StringArrayVar(&f.settings, "setting", nil, "app setting of the handler, NAME=VALUE, such as the connection of a data_source; repeatable")
+	flags.StringArrayVar(&f.programs, "container", nil, "run a local program as the container of an image, IMAGE=PROGRAM, and the container scaler; repeatable")
 	flags.StringVar(&f.topology, "topology", "", "queues and topics as a Config.json of the official emulator (default: those of matoolkit, which a host always gets)")
 	flags.StringSliceVar(&f.parts, "parts", nil, "start only these parts: servicebus, cosmos, identity, host")
 	flags.StringVar(&f.config.Addresses.ServiceBus, "servicebus", d.ServiceBus, "address of Service Bus (AMQP)")
@@ -113,6 +117,7 @@ func upCommand() *cobra.Command {
 	flags.StringVar(&f.config.Addresses.Entra, "entra", d.Entra, "address of Entra ID (HTTPS)")
 	flags.StringVar(&f.config.Addresses.Tenant, "tenant", d.Tenant, "address of the tenant: Graph and Exchange (HTTP)")
 	flags.StringVar(&f.config.Addresses.KeyVault, "key-vault", d.KeyVault, "address of Key Vault (HTTPS)")
+	flags.StringVar(&f.config.Addresses.ARM, "arm", d.ARM, "address of Azure Resource Manager (HTTPS), with --container")
 	flags.StringVar(&f.seed, "seed", "", "file with users, groups and recipients to add to the tenant")
 	flags.BoolVar(&f.free, "free-ports", false, "use free ports")
 	flags.StringVar(&f.endpoints, "endpoints", "", "write the addresses to this file as JSON when the system is ready")
@@ -122,7 +127,7 @@ func upCommand() *cobra.Command {
 	flags.BoolVar(&f.open, "open", false, "open the operations console in the browser, if the host is one of the parts")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print the logs of the parts")
 	flags.SortFlags = false
-	for _, address := range []string{"servicebus", "cosmos", "host", "entra", "tenant", "key-vault"} {
+	for _, address := range []string{"servicebus", "cosmos", "host", "entra", "tenant", "key-vault", "arm"} {
 		c.MarkFlagsMutuallyExclusive("free-ports", address)
 	}
 	c.MarkFlagsMutuallyExclusive("ephemeral", "data-dir")
@@ -162,6 +167,26 @@ func settings(all []string) (map[string]string, error) {
 	return read, nil
 }
 
+// containers parses IMAGE=PROGRAM, and finds the programs, which start in other directories.
+func containers(all []string) (map[string]string, error) {
+	read := map[string]string{}
+	for _, text := range all {
+		image, program, ok := strings.Cut(text, "=")
+		if !ok || image == "" || program == "" {
+			return nil, exit.Usage(fmt.Errorf("--container: %q is not IMAGE=PROGRAM", text))
+		}
+		path, err := exec.LookPath(program)
+		if err == nil {
+			path, err = filepath.Abs(path)
+		}
+		if err != nil {
+			return nil, exit.Usage(fmt.Errorf("--container: %w", err))
+		}
+		read[image] = path
+	}
+	return read, nil
+}
+
 // heapFloor is about what the parts take together in use.
 const heapFloor = 48 << 20
 
@@ -169,6 +194,9 @@ func up(ctx context.Context, f *upFlags, out, log io.Writer) (err error) {
 	heap.SetFloor(heapFloor)
 	c := f.config
 	if c.Settings, err = settings(f.settings); err != nil {
+		return err
+	}
+	if c.Containers, err = containers(f.programs); err != nil {
 		return err
 	}
 	for _, p := range f.parts {

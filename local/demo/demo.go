@@ -97,10 +97,7 @@ type demo struct {
 }
 
 func (d *demo) run(ctx context.Context) error {
-	for _, step := range []struct {
-		title string
-		do    func(context.Context) error
-	}{
+	return d.steps(ctx, []step{
 		{"Start Azure and a tenant on this machine", d.start},
 		{"Add a group and an employee to the target tenant", d.seed},
 		{"Sign in as an administrator", d.command("auth", "login")},
@@ -110,7 +107,17 @@ func (d *demo) run(ctx context.Context) error {
 		{"Run every phase", d.advance},
 		{"Show phases and failed members", d.summary},
 		{"Check the tenant", d.check},
-	} {
+	})
+}
+
+// step is a part of a demo.
+type step struct {
+	title string
+	do    func(context.Context) error
+}
+
+func (d *demo) steps(ctx context.Context, all []step) error {
+	for _, step := range all {
 		fmt.Fprintf(d.out, "\n== %s\n", step.title)
 		if err := step.do(ctx); err != nil {
 			return fmt.Errorf("%s: %w", strings.ToLower(step.title[:1])+step.title[1:], err)

@@ -57,6 +57,7 @@ func (s *System) HandlerEnv() map[string]string {
 		"EXTRA_CA_FILE":            s.caFile,
 	}
 	maps.Copy(settings, s.names.Settings())
+	maps.Copy(settings, s.scalerSettings())
 	// The runbooks and notification rules of a local system may name every setting that it was given.
 	names := slices.Sorted(maps.Keys(s.config.Settings))
 	names = slices.DeleteFunc(names, func(name string) bool {
@@ -122,6 +123,9 @@ func (s *System) Endpoints() Endpoints {
 	a := s.config.Addresses
 	if s.lists(ServiceBus) {
 		e.Addresses.ServiceBus = a.ServiceBus
+		if len(s.config.Containers) > 0 {
+			e.Addresses.ARM = a.ARM
+		}
 	}
 	if s.lists(Cosmos) {
 		e.Addresses.Cosmos = a.Cosmos
@@ -161,5 +165,6 @@ var pointsAt = map[string][]Part{
 	"GRAPH_URL": {Identity}, "EXCHANGE_URL": {Identity}, "ALERT_FROM": {Identity}, "ALERT_TO": {Identity},
 	"MATOOLKIT_TENANT_ID": {Identity}, "MATOOLKIT_CLIENT_ID": {Identity}, "MATOOLKIT_API_SCOPE": {Identity}, "MATOOLKIT_AUTHORITY": {Identity},
 	"MATOOLKIT_API_URL": {Host},
-	"EXTRA_CA_FILE":     {Identity, ServiceBus}, "MATOOLKIT_CA_FILE": {Identity, ServiceBus},
+	"SB_CONNECTION_STR": {ServiceBus}, "INSTANCE_SB_CONNECTION_STR": {ServiceBus}, "AZURE_RESOURCE_MANAGER_URL": {ServiceBus},
+	"EXTRA_CA_FILE": {Identity, ServiceBus}, "MATOOLKIT_CA_FILE": {Identity, ServiceBus},
 }

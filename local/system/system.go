@@ -23,6 +23,7 @@ import (
 	bus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/env"
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
+	"github.com/matoolkit/matoolkit/local/arm"
 	"github.com/matoolkit/matoolkit/local/clock"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 	"github.com/matoolkit/matoolkit/local/entra"
@@ -56,6 +57,7 @@ type Addresses struct {
 	Tenant     string `json:",omitempty"`
 	KeyVault   string `json:",omitempty"`
 	Host       string `json:",omitempty"`
+	ARM        string `json:",omitempty"`
 }
 
 // Or fills in the addresses that a lacks with those of b.
@@ -63,6 +65,7 @@ func (a Addresses) Or(b Addresses) Addresses {
 	return Addresses{
 		ServiceBus: cmp.Or(a.ServiceBus, b.ServiceBus), Cosmos: cmp.Or(a.Cosmos, b.Cosmos), Entra: cmp.Or(a.Entra, b.Entra),
 		Tenant: cmp.Or(a.Tenant, b.Tenant), KeyVault: cmp.Or(a.KeyVault, b.KeyVault), Host: cmp.Or(a.Host, b.Host),
+		ARM: cmp.Or(a.ARM, b.ARM),
 	}
 }
 
@@ -71,14 +74,14 @@ func DefaultAddresses() Addresses {
 	return Addresses{
 		ServiceBus: "127.0.0.1:5672", Cosmos: "127.0.0.1:8081",
 		Host: "127.0.0.1:7071", Entra: "127.0.0.1:7072", Tenant: "127.0.0.1:7073",
-		KeyVault: "127.0.0.1:7074",
+		KeyVault: "127.0.0.1:7074", ARM: "127.0.0.1:7075",
 	}
 }
 
 // FreeAddresses let every part take a free port.
 func FreeAddresses() Addresses {
 	const free = "127.0.0.1:0"
-	return Addresses{ServiceBus: free, Cosmos: free, Host: free, Entra: free, Tenant: free, KeyVault: free}
+	return Addresses{ServiceBus: free, Cosmos: free, Host: free, Entra: free, Tenant: free, KeyVault: free, ARM: free}
 }
 
 // Config of a System.
@@ -92,6 +95,7 @@ type Config struct {
 	Workers     []string          // have a subscription each, the first is whom WorkerEnv is for; empty: worker-01
 	Topology    []byte            // of Service Bus, in the emulator's Config.json form; empty: what the product needs
 	Settings    map[string]string // app settings of the handler; those of names also rename topics and subscriptions
+	Containers  map[string]string // programs by image, which Azure Container Instances runs; empty: the container scaler is off
 	Latency     time.Duration     // of each request to Cosmos DB, beside its own
 	HostCPU     time.Duration     // CPU time of each invocation in the Functions host, beside its own
 	Logger      *slog.Logger
@@ -109,6 +113,7 @@ type System struct {
 	Entra      *entra.Server         //
 	Tenant     *tenant.Server        //
 	KeyVault   *keyvault.Server      //
+	ARM        *arm.Server           // nil without containers
 	Host       *functionshost.Server //
 	clock      *clock.Clock
 	listed     []Part // parts that Endpoints lists
@@ -232,7 +237,7 @@ func (s *System) startServiceBus(ctx context.Context) (err error) {
 	s.config.Addresses.ServiceBus = s.ServiceBus.Addr()
 	s.started("Service Bus", "amqp://"+s.ServiceBus.Addr(), s.ServiceBus.Close)
 	s.tickWhenMoved()
-	return nil
+	return s.startContainers(ctx, c.Topology)
 }
 
 func (s *System) startCosmos(ctx context.Context) (err error) {
