@@ -26,6 +26,7 @@ const Runbooks = lazy(() => import("./runbooks/view").then((m) => m.Runbooks));
 const Sources = lazy(() => import("./sources/view").then((m) => m.Sources));
 const Workers = lazy(() => import("./workers/view").then((m) => m.Workers));
 const Activity = lazy(() => import("./activity/view").then((m) => m.Activity));
+const Scaler = lazy(() => import("./scaler/view").then((m) => m.Scaler));
 const Notifications = lazy(() => import("./notifications/view").then((m) => m.Notifications));
 
 /** The view of an address: its first segment names the view, the further ones what it shows. */
@@ -49,6 +50,8 @@ function View({ place }: { place: Place }) {
       return <Workers place={place} />;
     case "activity":
       return <Activity place={place} />;
+    case "containers":
+      return <Scaler />;
     case "notifications":
       return <Notifications place={place} />;
   }
@@ -69,11 +72,12 @@ const views = [
 export function App({ api, session }: { api: Api; session: Session }) {
   const place = usePlace();
   const me = useLive(() => data(api.GET("/me")), [], 600_000);
+  const scaler = useLive(() => data(api.GET("/scaler")), [], 600_000);
   const summary = useLive(() => data(api.GET("/summary")), [place.path[0] === "now"], place.path[0] === "now" ? 1500 : 10_000);
   return (
     <SharedContext.Provider value={{ api, session, me: me.data, summary }}>
       <a class="skip-link" href="#content">Skip to the content</a>
-      <Top place={place} />
+      <Top place={place} containers={scaler.data?.configured ?? false} />
       <main id="content" tabIndex={-1}>
         <ConnectionNotice />
         <UpdateNotice />
@@ -85,7 +89,8 @@ export function App({ api, session }: { api: Api; session: Session }) {
   );
 }
 
-function Top({ place }: { place: Place }) {
+/** The header. The view of containers is among the views if the container scaler is configured. */
+function Top({ place, containers }: { place: Place; containers: boolean }) {
   const { session, me, summary } = useShared();
   const attention = summary.data?.attention ?? [];
   const counts: Partial<Record<string, number>> = {
@@ -111,6 +116,7 @@ function Top({ place }: { place: Place }) {
             {title}{counts[view] ? <span class={`count ${view === "now" ? "" : "warn"}`}>{counts[view]}</span> : null}
           </a>
         ))}
+        {containers && <a href={href("containers")} aria-current={place.path[0] === "containers" ? "page" : undefined}>Containers</a>}
       </nav>
     </header>
   );
