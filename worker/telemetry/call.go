@@ -113,7 +113,7 @@ var words = map[string]bool{}
 func init() {
 	for word := range strings.FieldsSeq(`v1.0 beta users groups members memberOf transitiveMemberOf transitiveMembers owners
 		directory directoryObjects deletedItems invitations domains organization applications servicePrincipals manager
-		sendMail checkMemberGroups checkMemberObjects getMemberGroups getByIds restore authentication methods
+		sendMail revokeSignInSessions assignLicense checkMemberGroups checkMemberObjects getMemberGroups getByIds restore authentication methods
 		convertExternalToInternalMemberUser subscribedSkus microsoft.graph.user microsoft.graph.group $ref $value $count $batch`) {
 		words[word] = true
 	}
