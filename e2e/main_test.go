@@ -50,7 +50,16 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
 		return 1
 	}
-	return m.Run()
+	compared, err := watchAnswers()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		return 1
+	}
+	status := m.Run()
+	if !compared.report() {
+		status = max(status, 1)
+	}
+	return status
 }
 
 // cleanUpWhenStopped has Ctrl-C leave nothing behind: the processes end with this

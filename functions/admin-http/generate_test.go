@@ -128,7 +128,7 @@ func (k *known) draw(t *rapid.T, o operation) wanted {
 		}
 		name := p.Name
 		if name == "id" {
-			name = map[bool]string{true: "messageId", false: "batchId"}[strings.HasPrefix(o.path, "/messages")]
+			name = map[bool]string{true: "messageId", false: "batchId"}[strings.HasPrefix(o.Path, "/messages")]
 		}
 		value := k.value(t, name, p.Schema.Value)
 		switch p.In {

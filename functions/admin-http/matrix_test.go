@@ -303,9 +303,9 @@ func TestTheDocumentNamesTheRolesOfEachRoute(t *testing.T) {
 	t.Parallel()
 	names := map[level]string{operator: "Requires the app role Operator or Admin", approver: "Requires the app role Approver or Admin", administrator: "Requires the app role Admin"}
 	for _, o := range newContract(t, newReal(t)).operations {
-		demand, ok := demands[o.method+" /api"+strings.NewReplacer("{", ":", "}", "").Replace(o.path)]
+		demand, ok := demands[o.Method+" /api"+strings.NewReplacer("{", ":", "}", "").Replace(o.Path)]
 		want := names[demand]
-		if demand == reader && o.method != http.MethodGet { // a reader could think that it changes something
+		if demand == reader && o.Method != http.MethodGet { // a reader could think that it changes something
 			want = "Requires the app role Reader"
 		}
 		if text := o.Description; !ok || want == "" && strings.Contains(text, "Requires the app role") || !strings.HasPrefix(text, want) {
