@@ -106,6 +106,11 @@ func (a *server) confirmAdditions(c *gin.Context) {
 	if !ok {
 		return
 	}
+	if request.DryRun {
+		view, err := a.Automation.PreviewAdditions(c.Request.Context(), name, revision, why)
+		respond(c, view, err)
+		return
+	}
 	view, err := a.Automation.ConfirmAdditions(c.Request.Context(), callerOf(c), name, revision, why)
 	respond(c, view, err)
 }

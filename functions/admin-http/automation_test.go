@@ -36,6 +36,10 @@ func (r fakeAutomation) HeldAdditions(_ context.Context, by audit.Caller, name s
 	return api.AdditionHold{RunbookName: name, AdditionHoldSummary: api.AdditionHoldSummary{Revision: "r1"}}, r.note("HeldAdditions %s %q %s", by.Name, name, shown(o))
 }
 
+func (r fakeAutomation) PreviewAdditions(_ context.Context, name, revision, why string) (api.Preview, error) {
+	return api.Preview{Runbook: name, Action: api.ActionConfirmAdditions, Phases: []api.PhasePreview{}}, r.note("PreviewAdditions %q %q %q", name, revision, why)
+}
+
 func (r fakeAutomation) ConfirmAdditions(_ context.Context, by audit.Caller, name, revision, why string) (api.AdditionsConfirmation, error) {
 	view := api.AdditionsConfirmation{RunbookName: name, Revision: revision, Confirmed: &api.Attribution{By: by.Name}}
 	return view, r.note("ConfirmAdditions %s %q %q %q", by.Name, name, revision, why)
@@ -78,6 +82,7 @@ func automationRoutes() []route {
 			true, 200,
 			`ConfirmAdditions avery@contoso "rb" "r1" "wave 1"`, `"confirmed":{"by":"avery@contoso"`,
 		},
+		{send("POST", "runbooks/rb/additions/confirm", `{"revision":"r1","dryRun":true}`), true, 200, `PreviewAdditions "rb" "r1" ""`, `"action":"confirm_additions"`},
 		{send("POST", "runbooks/rb/additions/confirm", ""), true, 200, `ConfirmAdditions avery@contoso "rb" "" ""`, `"runbook":"rb"`},
 		{
 			send("GET", "batches/7/removals?limit=2&continuationToken=2", ""),

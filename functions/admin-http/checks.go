@@ -32,6 +32,10 @@ func (a *server) checkBatch(c *gin.Context) {
 	if !ok {
 		return
 	}
+	if request.DryRun {
+		a.foresee(c, id, api.ProposedAction{Name: api.ActionCheck, Member: member, Why: why})
+		return
+	}
 	view, err := a.Batches.Check(c.Request.Context(), callerOf(c), id, member, why)
 	if err == nil {
 		replayed(c, view.Replayed)

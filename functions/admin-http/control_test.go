@@ -152,6 +152,7 @@ func controlRoutes(t *testing.T) []route {
 			true, 202,
 			`Repair avery@contoso 7 {Action:mark_done Selection:{Members:[] Steps:[] Status: Phase: Step: Error: ErrorGroup:g Search:} MemberRefs:[] Version: From: Result:[123 34 105 100 34 58 49 125] Reason:x DryRun:false}`, `"action":"mark_done"`,
 		},
+		{post("/check", `{"member":"3","dryRun":true}`), true, 200, `Preview avery@contoso 7 {Name:check Phase: Step:0 Result:[] Member:3 Revision: Why:}`, `"action"`},
 		{post("/check", ""), true, 202, `Check avery@contoso 7 0 ""`, `"checks":["free"]`},
 		{post("/check", `{"member":"3","reason":"corrected"}`), true, 202, `Check avery@contoso 7 3 "corrected"`, `"memberId":3`},
 		{post("/steps/20000002000/skip", `{"reason":"x"}`), true, 200, `SkipStep avery@contoso 7 20000002000 "x"`, `"id":20000002000`},

@@ -135,6 +135,7 @@ func tour(c *contract, r *real) {
 	member := of("id", "1", "member", "f2")
 	tag := do("getMember", http.StatusOK, member)["etag"].(string)
 	member.header = map[string]string{"If-Match": `"` + tag + `"`}
+	do("correctMember", http.StatusOK, with(of("id", "1", "member", "f2"), `{"data":{"Mail":"fail again"},"dryRun":true}`))
 	do("correctMember", http.StatusOK, with(member, `{"data":{"Mail":"fail again"},"reason":"a typo"}`))
 	do("correctMember", http.StatusPreconditionFailed, with(member, `{"data":{"Mail":"fail"}}`))
 	do("updateMembers", http.StatusOK, file(one, "file", "UserId,Mail\nf2,fail\n"))
@@ -176,6 +177,7 @@ func tour(c *contract, r *real) {
 	do("approvePhase", http.StatusOK, with(of("id", "2"), `{"phase":"cut over","dryRun":true}`))
 	do("approvePhase", http.StatusOK, with(of("id", "2"), `{"phase":"cut over"}`))
 	do("checkBatch", http.StatusAccepted, with(of("id", "2"), `{"member":"g1","reason":"corrected"}`))
+	do("checkBatch", http.StatusOK, with(of("id", "2"), `{"dryRun":true}`))
 	do("checkBatch", http.StatusAccepted, of("id", "2"))
 	do("listChecks", http.StatusOK, of("id", "2"))
 	do("getBatch", http.StatusOK, of("id", "2"))
@@ -198,6 +200,7 @@ func tour(c *contract, r *real) {
 	r.found(append(many, everyone...)...)
 	check(c.t, r.app.Tick(c.t.Context()))
 	additions := do("getHeldAdditions", http.StatusOK, waves)
+	do("confirmAdditions", http.StatusOK, with(waves, fmt.Sprintf(`{"revision":%q,"dryRun":true}`, additions["revision"])))
 	do("confirmAdditions", http.StatusOK, with(waves, fmt.Sprintf(`{"revision":%q,"reason":"wave 1"}`, additions["revision"])))
 	do("getHeldAdditions", http.StatusOK, waves)
 	do("getAutomation", http.StatusOK, waves)

@@ -78,6 +78,7 @@ type Automation interface {
 	EnableAutomation(ctx context.Context, by audit.Caller, name, revision string, tags ...string) (api.Automation, error)
 	PreviewQuery(ctx context.Context, by audit.Caller, name string, sample int) (api.QueryPreview, error)
 	HeldAdditions(ctx context.Context, by audit.Caller, runbook string, o api.ListOptions) (api.AdditionHold, error)
+	PreviewAdditions(ctx context.Context, runbook, revision, why string) (api.Preview, error)
 	ConfirmAdditions(ctx context.Context, by audit.Caller, runbook, revision, why string) (api.AdditionsConfirmation, error)
 }
 

@@ -12,6 +12,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/apiview"
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
@@ -71,6 +73,8 @@ func (a *Admin) previewed(ctx context.Context, by audit.Caller, b *model.Batch, 
 		return one(model.MemberLeft{Member: action.Member, By: by.Name}), a.countRemoval(ctx, b, v)
 	case api.ActionConfirmRemovals, api.ActionMoveMembers, api.ActionDiscardRemovals:
 		return a.previewHold(ctx, b, action, m, v)
+	case api.ActionCheck:
+		return a.previewCheck(ctx, by, b, action, v)
 	}
 	return nil, fmt.Errorf("admin: no action %q", action.Name)
 }
@@ -121,6 +125,31 @@ func (a *Admin) previewStep(ctx context.Context, b *model.Batch, action api.Prop
 		return []model.Event{model.SequenceRetried{Phase: phase, Task: a.newID(), Resolve: &e}}, nil
 	}
 	return []model.Event{model.OnRun{Phase: phase, Member: member, RunEvent: e}}, nil
+}
+
+// previewCheck counts the checks of all members, or of one.
+func (a *Admin) previewCheck(ctx context.Context, by audit.Caller, b *model.Batch, action api.ProposedAction, v *api.Preview) ([]model.Event, error) {
+	rb, err := a.runbooks.Load(ctx, b.Runbook, b.Version)
+	if err != nil {
+		return nil, err
+	}
+	event, members := model.Event(model.ChecksRequested{Task: a.newID(), By: by.Name}), b.Members-b.Removed
+	if action.Member != 0 {
+		m, err := a.applier.ReadMember(ctx, b.ID, action.Member)
+		if err == nil {
+			err = engine.RefuseMemberChecks(b, rb, &m.Doc)
+		}
+		if err != nil {
+			return nil, err
+		}
+		event, members = model.CheckDue{Member: action.Member, Task: a.newID()}, 1
+		if runstate.FailedChecks(&m.Doc) {
+			event = model.MemberRetried{Member: action.Member, Task: a.newID(), RetryOptions: model.RetryOptions{Version: b.Version, From: rb.Checks[0].Name}}
+		}
+	}
+	v.Members, v.Jobs = members, members*len(rb.Checks)
+	v.Phases = append(v.Phases, api.PhasePreview{Phase: runbook.ChecksName, Effect: api.EffectStarts, Members: members, Jobs: v.Jobs})
+	return []model.Event{event}, nil
 }
 
 // countRemoval counts the jobs of the members who leave a batch.
@@ -359,5 +388,6 @@ func wayBack(action string) string {
 		api.ActionConfirmRemovals: "Add the people to the data source again: they start with the first phase. What on_member_removed did stays.",
 		api.ActionMoveMembers:     "Change the start of the members in the data source again.",
 		api.ActionDiscardRemovals: "Remove the members by hand.",
+		api.ActionCheck:           "Not needed: checks only read. A member who passes a required check goes on with the phases.",
 	}[action], "None.")
 }

@@ -44,7 +44,7 @@ type CheckCounts struct {
 // CheckRequest selects whom to check.
 type CheckRequest struct {
 	Member *string `json:"member,omitempty"` // the key or the number of a member; nil: all members
-	ReasonRequest
+	ActionRequest
 }
 
 // CheckResult is the answer to a request to make checks.

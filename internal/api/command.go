@@ -91,6 +91,9 @@ type UploadCheck struct {
 	Members   int      `json:"members"`           // that the upload would add
 	Present   []string `json:"present,omitempty"` // keys that are members already; they would be left unchanged
 	Warnings  []string `json:"warnings,omitempty"`
+
+	Jobs   int            `json:"jobs"`   // of these members until the batch ends, at most; polls and retries are not counted
+	Phases []PhasePreview `json:"phases"` // that they take part in
 }
 
 // AddResult is the answer to an upload of members to a batch.

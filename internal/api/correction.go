@@ -11,7 +11,7 @@ import (
 type CorrectionRequest struct {
 	Data           map[string]json.RawMessage `json:"data,omitempty"`
 	ClearOverrides []string                   `json:"clearOverrides,omitempty"`
-	ReasonRequest
+	ActionRequest
 }
 
 // Override is a column of a member that an administrator corrected in a batch from a data source.
@@ -45,6 +45,7 @@ type StepInFlight struct {
 
 // MemberCorrection is the answer to the correction of a member.
 type MemberCorrection struct {
+	DryRun   bool           `json:"dryRun,omitempty"` // nothing was changed: the member is as they were
 	Member   Member         `json:"member"`
 	Changes  []ColumnChange `json:"changes"` // empty where the member had these values
 	InFlight []StepInFlight `json:"inFlight,omitempty"`

@@ -16,6 +16,9 @@ const (
 	ActionConfirmRemovals = "confirm_removals"
 	ActionMoveMembers     = "move_members"
 	ActionDiscardRemovals = "discard_removals"
+	ActionCheck           = "check"
+
+	ActionConfirmAdditions = "confirm_additions" // of a runbook
 )
 
 // ProposedAction is an action on a batch that a dry run foresees.
@@ -24,14 +27,15 @@ type ProposedAction struct {
 	Phase    string          // of ActionAdvance and ActionApprove
 	Step     int64           // of RepairSkip and RepairDone
 	Result   json.RawMessage // of RepairDone
-	Member   int             // of RepairRemove
+	Member   int             // of RepairRemove; of ActionCheck, 0 for all members
 	Revision string          // of a decision on held removals; empty for any
 	Why      string
 }
 
 // Preview is the effect of an action before it is taken.
 type Preview struct {
-	BatchID  int            `json:"batchId"`
+	BatchID  int            `json:"batchId,omitempty"` // 0: an action on the runbook
+	Runbook  string         `json:"runbook,omitempty"` // of an action on a runbook
 	Action   string         `json:"action"`
 	Members  int            `json:"members"`      // that the action concerns
 	Jobs     int            `json:"jobs"`         // that it starts or stops, at most; polls and retries are not counted
@@ -50,10 +54,11 @@ const (
 	EffectStops     = "stops"   // its members stop after the job that a worker has
 	EffectCancels   = "cancels" // it never starts
 	EffectMoves     = "moves"   // it is due at another time
+	EffectJoins     = "joins"   // members are added, who take part in it
 )
 
 // PhaseEffects are all effects of an action on a phase.
-var PhaseEffects = []string{EffectStarts, EffectContinues, EffectPauses, EffectStops, EffectCancels, EffectMoves}
+var PhaseEffects = []string{EffectStarts, EffectContinues, EffectPauses, EffectStops, EffectCancels, EffectMoves, EffectJoins}
 
 // PhasePreview is the effect of an action on one phase.
 type PhasePreview struct {

@@ -124,7 +124,7 @@ type DoneRequest struct {
 // ConfirmRequest confirms the additions of a revision.
 type ConfirmRequest struct {
 	Revision *string `json:"revision,omitempty"`
-	ReasonRequest
+	ActionRequest
 }
 
 // DecisionRequest decides on the removals of a revision.

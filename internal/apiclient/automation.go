@@ -63,12 +63,17 @@ func (c *Client) HeldAdditions(ctx context.Context, runbook string, o api.ListOp
 // ConfirmAdditions lets the next tick add the people of this revision. Asking twice does
 // what asking once does.
 func (c *Client) ConfirmAdditions(ctx context.Context, runbook, revision, why string) (api.AdditionsConfirmation, error) {
-	k, err := postJSON(api.ConfirmRequest{Revision: &revision, ReasonRequest: because(why)}, "runbooks", runbook, "additions", "confirm")
+	k, err := postJSON(api.ConfirmRequest{Revision: &revision, ActionRequest: api.ActionRequest{ReasonRequest: because(why)}}, "runbooks", runbook, "additions", "confirm")
 	if err != nil {
 		return api.AdditionsConfirmation{}, err
 	}
 	k.repeatable = true
 	return ask[api.AdditionsConfirmation](ctx, c, k)
+}
+
+// PreviewAdditions tells the effect of ConfirmAdditions.
+func (c *Client) PreviewAdditions(ctx context.Context, runbook, revision string) (api.Preview, error) {
+	return preview(ctx, c, api.ConfirmRequest{Revision: &revision, ActionRequest: api.ActionRequest{DryRun: true}}, "runbooks", runbook, "additions", "confirm")
 }
 
 // HeldRemovals lists the held removals of a batch. The status 404 means that none are
@@ -99,7 +104,7 @@ func (c *Client) DiscardRemovals(ctx context.Context, id int, revision, why stri
 }
 
 func (c *Client) decide(ctx context.Context, id int, revision, why, what string) (api.Batch, error) {
-	k, err := postJSON(api.ConfirmRequest{Revision: given(revision), ReasonRequest: because(why)}, batchPath(id, "removals", what)...)
+	k, err := postJSON(api.DecisionRequest{Revision: given(revision), ActionRequest: api.ActionRequest{ReasonRequest: because(why)}}, batchPath(id, "removals", what)...)
 	if err != nil {
 		return api.Batch{}, err
 	}

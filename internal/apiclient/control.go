@@ -116,12 +116,22 @@ func (c *Client) Preview(ctx context.Context, id int, action api.ProposedAction)
 		do, _, _ := strings.Cut(action.Name, "_")
 		body, path = api.DecisionRequest{Revision: given(action.Revision), ActionRequest: dry}, batchPath(id, "removals", do)
 	}
+	return preview(ctx, c, body, path...)
+}
+
+// preview asks for the effect of a request that says itself that it is a dry run.
+func preview(ctx context.Context, c *Client, body any, path ...string) (api.Preview, error) {
 	k, err := postJSON(body, path...)
 	if err != nil {
 		return api.Preview{}, err
 	}
 	k.repeatable = true
 	return ask[api.Preview](ctx, c, k)
+}
+
+// PreviewCheck tells the effect of Check.
+func (c *Client) PreviewCheck(ctx context.Context, id int, member string) (api.Preview, error) {
+	return preview(ctx, c, api.CheckRequest{Member: given(member), ActionRequest: api.ActionRequest{DryRun: true}}, batchPath(id, "check")...)
 }
 
 // Task tells how far a repair or a removal is.
@@ -131,7 +141,7 @@ func (c *Client) Task(ctx context.Context, batch int, id string) (api.Task, erro
 
 // Check makes the checks of all members of a batch, or of the one with a key or number.
 func (c *Client) Check(ctx context.Context, id int, member, why string) (api.CheckResult, error) {
-	k, err := postJSON(api.CheckRequest{Member: given(member), ReasonRequest: because(why)}, batchPath(id, "check")...)
+	k, err := postJSON(api.CheckRequest{Member: given(member), ActionRequest: api.ActionRequest{ReasonRequest: because(why)}}, batchPath(id, "check")...)
 	if err != nil {
 		return api.CheckResult{}, err
 	}

@@ -32,6 +32,14 @@ var controlCalls = []sending{
 	{"Preview of a confirmation", true, preview(api.ProposedAction{Name: api.ActionConfirmRemovals, Revision: "r1"}), `POST /api/batches/7/removals/confirm {"revision":"r1","dryRun":true}`},
 	{"Preview of a move", true, preview(api.ProposedAction{Name: api.ActionMoveMembers}), `POST /api/batches/7/removals/move {"dryRun":true}`},
 	{"Preview of a skipped step", true, preview(api.ProposedAction{Name: api.RepairSkip, Step: 20000002000}), `POST /api/batches/7/steps/20000002000/skip {"dryRun":true}`},
+	{"PreviewCheck", true, func(ctx context.Context, c *apiclient.Client) error {
+		_, err := c.PreviewCheck(ctx, 7, "ada@x")
+		return err
+	}, `POST /api/batches/7/check {"member":"ada@x","dryRun":true}`},
+	{"PreviewAdditions", true, func(ctx context.Context, c *apiclient.Client) error {
+		_, err := c.PreviewAdditions(ctx, "moves", "r1")
+		return err
+	}, `POST /api/runbooks/moves/additions/confirm {"revision":"r1","dryRun":true}`},
 	{"Repair", true, func(ctx context.Context, c *apiclient.Client) error {
 		_, err := c.Repair(ctx, 7, api.Repair{})
 		return err

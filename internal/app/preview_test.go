@@ -105,3 +105,73 @@ func TestPreviewOfStepsAndMembers(t *testing.T) {
 		}
 	})
 }
+
+func TestPreviewOfChecks(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.script = taken("Person 2")
+		b := s.createBatch(checked(true), people(3))
+		s.deliverAll()
+		s.wantPreview(b.ID, api.ProposedAction{Name: api.ActionCheck}, "3 members, 6 jobs; checks starts 3/6")
+		s.wantPreview(b.ID, api.ProposedAction{Name: api.ActionCheck, Member: 1}, "1 members, 2 jobs; checks starts 1/2")
+		s.wantPreview(b.ID, api.ProposedAction{Name: api.ActionCheck, Member: 2}, "1 members, 2 jobs; checks starts 1/2") // who failed them
+		_, err := s.app.Preview(s.ctx, ada, b.ID, api.ProposedAction{Name: api.ActionCheck, Member: 9})
+		s.wantRefused(err, api.CodeNotFound, "")
+		without := s.createBatch(right, "Upn,Name\nq1@x,Person\n")
+		_, err = s.app.Preview(s.ctx, ada, without.ID, api.ProposedAction{Name: api.ActionCheck})
+		s.wantRefused(err, api.CodeConflict, "check")
+	})
+}
+
+func TestPreviewOfHeldAdditions(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.lostWhere(500)
+		s.tick()
+		revision := s.additions().Revision
+		v := must(s.app.PreviewAdditions(s.ctx, "found", revision, ""))(t)
+		if got := previewText(v); got != "495 members, 990 jobs; create joins 495/495; switch joins 495/495" || v.Runbook != "found" || v.BatchID != 0 || v.WayBack == "" {
+			t.Errorf("%s %+v", got, v)
+		}
+		if held := s.additions(); held.Confirmed != nil || held.Revision != revision {
+			t.Errorf("the dry run changed something: %+v", held)
+		}
+		s.wantRefused(errorOf(s.app.PreviewAdditions(s.ctx, "found", "0123456789abcdef", "")), api.CodeConflict, "have changed")
+		s.wantRefused(errorOf(s.app.PreviewAdditions(s.ctx, "found", "r", "")), api.CodeInvalid, "invalid revision")
+		s.wantRefused(errorOf(s.app.PreviewAdditions(s.ctx, "none", revision, "")), api.CodeNotFound, "")
+	})
+}
+
+func TestPreviewOfACorrection(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		b := s.createBatch(correctable, correctableFile)
+		asked := request("Guid=right", "Groups=c;d")
+		asked.DryRun = true
+		before := must(s.app.Member(s.ctx, ada, b.ID, 1))(t)
+		done := must(s.app.CorrectMember(s.ctx, ada, b.ID, 1, asked, "ticket 7"))(t)
+		s.wantChanges(done.Changes, `ann@x Groups: ["a","b"] -> ["c","d"], ann@x Guid: "wrong" -> "right"`)
+		if after := must(s.app.Member(s.ctx, ada, b.ID, 1))(t); !done.DryRun || after.ETag != before.ETag || string(done.Member.Data["Guid"]) != `"wrong"` || strings.Contains(auditText(s.listAudit(b.ID)), "correct") {
+			t.Errorf("the dry run changed something: %+v", done.Member)
+		}
+		bad := request("None=x")
+		bad.DryRun = true
+		s.wantRefused(errorOf(s.app.CorrectMember(s.ctx, ada, b.ID, 1, bad, "")), api.CodeInvalid, "None")
+	})
+}
+
+func TestPreviewOfUploadsCountsTheJobsOfTheNewMembers(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": always(`{"id":"u"}`), "Copy": always("true")}
+		s.publish(right)
+		text := func(check api.UploadCheck) string {
+			return previewText(api.Preview{Members: check.Members, Jobs: check.Jobs, Phases: check.Phases})
+		}
+		const want = "3 members, 12 jobs; move joins 3/9; verify joins 3/3"
+		if got := text(must(s.app.CheckBatch(s.ctx, "repaired", strings.NewReader(people(3))))(t)); got != want {
+			t.Errorf("a new batch: %s, want %s", got, want)
+		}
+		b := s.createBatch(right, "Upn,Name\nq1@x,Person\n")
+		s.advance(b.ID)
+		if got := text(must(s.app.CheckMembers(s.ctx, b.ID, strings.NewReader(people(3))))(t)); got != want {
+			t.Errorf("latecomers: %s, want %s", got, want)
+		}
+	})
+}

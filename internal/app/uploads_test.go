@@ -84,7 +84,7 @@ func TestADryRunSaysWhatAnUploadWouldDoAndWritesNothing(t *testing.T) {
 	before := must(w.store.Dump(w.ctx, ""))(t)
 
 	check := must(w.app.CheckMembers(w.ctx, 1, strings.NewReader(file), api.DelimitedBy("tab")))(t)
-	want := `{"dryRun":true,"batchId":1,"runbook":"typed","runbookVersion":1,"delimiter":"tab","members":1,"present":["ada"]}`
+	want := `{"dryRun":true,"batchId":1,"runbook":"typed","runbookVersion":1,"delimiter":"tab","members":1,"present":["ada"],"jobs":1,"phases":[{"phase":"move","effect":"joins","members":1,"jobs":1}]}`
 	if got, _ := json.Marshal(check); string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -92,7 +92,7 @@ func TestADryRunSaysWhatAnUploadWouldDoAndWritesNothing(t *testing.T) {
 		t.Errorf("a person in another batch: %v", err)
 	}
 	check = must(w.app.CheckBatch(w.ctx, "typed", strings.NewReader(file), api.AllowInOtherBatches))(t)
-	want = `{"dryRun":true,"runbook":"typed","runbookVersion":1,"delimiter":"tab","members":2}`
+	want = `{"dryRun":true,"runbook":"typed","runbookVersion":1,"delimiter":"tab","members":2,"jobs":2,"phases":[{"phase":"move","effect":"joins","members":2,"jobs":2}]}`
 	if got, _ := json.Marshal(check); string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

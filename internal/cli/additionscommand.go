@@ -48,6 +48,7 @@ them, the hold ends with the next tick. The exit status is 4 when no additions a
 
 func confirmAdditionsCommand(c *console) *cobra.Command {
 	var why, revision string
+	var dry bool
 	confirm := &cobra.Command{
 		Use: "confirm-additions <runbook>", Short: "Add the people whose addition is held", Args: command.OfRunbook(command.Needs("the runbook")),
 		Long: `Lets the next tick of the scheduler add the people whose addition is held. The revision is
@@ -67,6 +68,13 @@ revision that matoolkit query preview shows.`,
 			if err != nil {
 				return err
 			}
+			if dry {
+				view, err := s.Client.PreviewAdditions(cmd.Context(), args[0], revision)
+				if err != nil {
+					return err
+				}
+				return c.DryRun(cmd, view, false)
+			}
 			view, err := s.Client.ConfirmAdditions(cmd.Context(), args[0], revision, why)
 			if err != nil {
 				return err
@@ -80,6 +88,7 @@ revision that matoolkit query preview shows.`,
 		},
 	}
 	confirm.Flags().StringVar(&revision, "revision", "", "the revision of the additions to confirm")
+	confirm.Flags().BoolVar(&dry, "dry-run", false, "show the effect, and change nothing")
 	command.ReasonFlag(confirm, &why)
 	return confirm
 }

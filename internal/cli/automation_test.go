@@ -166,6 +166,7 @@ func TestAutomation(t *testing.T) {
 	held, _, _ := s.run("runbook", "additions", "waves", "--output", "json")
 	var additions api.AdditionHold
 	check(t, json.Unmarshal([]byte(held), &additions))
+	s.type_(0, "runbook", "confirm-additions", "waves", "--revision", additions.Revision, "--dry-run")
 	s.type_(0, "runbook", "confirm-additions", "waves", "--revision", additions.Revision, "--reason", "wave 2")
 	s.type_(0, "automation", "status", "waves")
 	s.type_(0, "runbook", "additions", "waves", "--quiet")

@@ -31,6 +31,8 @@ func TestChecks(t *testing.T) {
 	p.type_(0, "batch", "checks", "1", "--status", "passed", "--member", "bob")
 	p.type_(1, "batch", "checks", "1", "--member", "ann", "--output", "csv", "--columns", "member,check,status,required,error")
 	p.type_(2, "batch", "checks", "1", "--member", "")
+	p.type_(0, "batch", "check", "1", "--dry-run")
+	p.type_(0, "batch", "check", "1", "--member", "bob", "--dry-run")
 	p.type_(2, "batch", "check", "1", "--member", "")
 	p.type_(4, "batch", "check", "1", "--member", "zoe")
 	p.type_(0, "batch", "get", "1")

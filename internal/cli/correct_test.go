@@ -15,6 +15,7 @@ func TestCorrections(t *testing.T) {
 	p := &transcript{person: s.signedIn()}
 	p.type_(0, "runbook", "publish", p.file("moves.yaml", moves), "--force")
 	p.type_(0, "batch", "create", "moves", p.file("members.csv", "UserId,Mail\nann,refuse@x\nbob,b@x\neve,e@x\n"))
+	p.type_(0, "member", "set", "1", "ann", "Mail=ann@x", "--dry-run")
 	p.type_(0, "member", "set", "1", "ann", "Mail=ann@x", "--reason", "a typo")
 	p.type_(0, "member", "set", "1", "ann", "Mail=ann@x")
 	p.type_(5, "member", "set", "1", "ann", "mail=ann@x")

@@ -9,6 +9,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
+	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -37,18 +38,8 @@ func (s *Syncer) ConfirmAdditions(ctx context.Context, by audit.Caller, name, re
 // confirmAdditions confirms additions as the store has them. It fails with ErrExists or ErrChanged
 // where another process sets the automation at the same time.
 func (s *Syncer) confirmAdditions(ctx context.Context, by audit.Caller, name, revision, why string) (api.AdditionsConfirmation, error) {
-	_, rb, err := s.runbooks.Active(ctx, name)
+	_, last, setting, err := s.confirmable(ctx, name, revision)
 	if err != nil {
-		return api.AdditionsConfirmation{}, err
-	}
-	if !rb.DataSource.Queried() {
-		return api.AdditionsConfirmation{}, problem.New(api.CodeConflict, "runbook %q has no query: its members are uploaded, and no additions are held", name)
-	}
-	last, setting, err := s.readAdditions(ctx, name)
-	if err != nil {
-		return api.AdditionsConfirmation{}, err
-	}
-	if err := refuseOther(&last.Doc, &setting.Doc, revision); err != nil {
 		return api.AdditionsConfirmation{}, err
 	}
 	if setting.Doc.Confirmed(revision) {
@@ -59,13 +50,55 @@ func (s *Syncer) confirmAdditions(ctx context.Context, by audit.Caller, name, re
 	next.Runbook, next.Additions = name, &store.ConfirmedAdditions{Revision: revision, By: model.Attribution{By: by.Name, At: now, Why: why}}
 	state := additionHoldState(last.Doc.Additions, revision)
 	_, err = s.store.Apply(ctx, store.Writes{writeAutomation(setting, next), s.audit.Record(store.AuditRecord{
-		At: now, Actor: by.Actor(), Action: "confirm_additions", Runbook: name, Why: why, After: state.JSON(),
+		At: now, Actor: by.Actor(), Action: api.ActionConfirmAdditions, Runbook: name, Why: why, After: state.JSON(),
 	})})
 	if err != nil {
 		return api.AdditionsConfirmation{}, err
 	}
 	s.log.InfoContext(ctx, "additions confirmed", logkey.Runbook, name, logkey.Revision, revision, logkey.By, by.Name)
 	return confirmationView(name, next.Additions), nil
+}
+
+// confirmable reads what a confirmation depends on, and refuses one that is not possible.
+func (s *Syncer) confirmable(ctx context.Context, name, revision string) (rb *runbook.Runbook, last store.Item[store.SyncRecord], setting store.Item[store.Automation], err error) {
+	if _, rb, err = s.runbooks.Active(ctx, name); err != nil {
+		return rb, last, setting, err
+	}
+	if !rb.DataSource.Queried() {
+		return rb, last, setting, problem.New(api.CodeConflict, "runbook %q has no query: its members are uploaded, and no additions are held", name)
+	}
+	if last, setting, err = s.readAdditions(ctx, name); err == nil {
+		err = refuseOther(&last.Doc, &setting.Doc, revision)
+	}
+	return rb, last, setting, err
+}
+
+// PreviewAdditions gives the effect of a confirmation of held additions, and changes nothing. Errors:
+// those of ConfirmAdditions; CodeConflict where none are held.
+func (s *Syncer) PreviewAdditions(ctx context.Context, name, revision, why string) (api.Preview, error) {
+	if err := audit.CheckReason(why); err != nil {
+		return api.Preview{}, err
+	}
+	if !additionsRevision.MatchString(revision) {
+		return api.Preview{}, invalidRevision(revision)
+	}
+	rb, last, setting, err := s.confirmable(ctx, name, revision)
+	if err != nil {
+		return api.Preview{}, err
+	}
+	held := last.Doc.Additions
+	if held == nil || held.Revision != revision {
+		return api.Preview{}, problem.New(api.CodeConflict, "runbook %q holds no additions with the revision %s; the query preview shows what the next sync adds", name, revision)
+	}
+	v := api.Preview{
+		Runbook: name, Action: api.ActionConfirmAdditions, Members: held.People,
+		WayBack: "Remove the people from the data source again, or the members from their batches.",
+	}
+	v.Phases, v.Jobs = apiview.Joins(rb, held.People, func(string) bool { return true })
+	if !setting.Doc.Enabled {
+		v.Warnings = append(v.Warnings, "the automation is off: the people are added once it is on")
+	}
+	return v, nil
 }
 
 func invalidRevision(revision string) error {

@@ -3,8 +3,10 @@ package membership
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/apiview"
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/membercsv"
@@ -32,6 +34,7 @@ func (r *Registrar) CheckBatch(ctx context.Context, runbookName string, csv memb
 	}
 	check := u.check()
 	check.Members = len(u.Rows)
+	check.Phases, check.Jobs = apiview.Joins(u.runbook, check.Members, func(string) bool { return true })
 	return check, nil
 }
 
@@ -63,7 +66,15 @@ func (r *Registrar) CheckMembers(ctx context.Context, batch int, csv membercsv.F
 	}
 	check := u.check()
 	check.BatchID, check.Members, check.Present = batch, len(keys), a.result.Present
+	check.Phases, check.Jobs = apiview.Joins(u.runbook, check.Members, func(phase string) bool { return hasPhase(&b.Doc, phase) })
 	return check, nil
+}
+
+// hasPhase reports whether members of a batch take part in a phase.
+func hasPhase(b *model.Batch, name string) bool {
+	return slices.ContainsFunc(b.Phases, func(p model.Phase) bool {
+		return p.Kind == model.KindPhase && p.Name == name && p.Status != model.PhaseSkipped && p.Status != model.PhaseSuperseded && p.Status != model.PhaseCancelled
+	})
 }
 
 // check is the answer to a dry run of an upload.

@@ -64,7 +64,7 @@ func (r *Registrar) memberView(ctx context.Context, b *model.Batch, m store.Item
 
 // CorrectMember gives columns of a member other values, and withdraws earlier corrections. In a batch
 // from a data source the correction overrides the source until the source has the same value. Steps
-// use the values from their next attempt on. With tags, it changes the member only if they have one
+// use the values from their next attempt on. A dry run changes nothing. With tags, it changes the member only if they have one
 // of these ETags. Errors: CodeNotFound, CodeInvalid with every bad column, CodeConflict, CodeChanged,
 // CodeUnavailable.
 func (r *Registrar) CorrectMember(ctx context.Context, by audit.Caller, batch, member int, request api.CorrectionRequest, why string, tags ...string) (api.MemberCorrection, error) {
@@ -96,6 +96,10 @@ func (r *Registrar) CorrectMember(ctx context.Context, by audit.Caller, batch, m
 		if err != nil {
 			return err
 		}
+		if request.DryRun {
+			done.changes = append(done.changes, foreseen.changes...)
+			return nil
+		}
 		done, err = c.apply(ctx, []correction{change})
 		return err
 	})
@@ -107,7 +111,7 @@ func (r *Registrar) CorrectMember(ctx context.Context, by audit.Caller, batch, m
 		return api.MemberCorrection{}, err
 	}
 	view, err := r.viewMember(ctx, &b.Doc, member)
-	return api.MemberCorrection{Member: view, Changes: done.changes, InFlight: done.inFlight}, err
+	return api.MemberCorrection{DryRun: request.DryRun, Member: view, Changes: done.changes, InFlight: done.inFlight}, err
 }
 
 // corrector corrects members of one batch. It is not safe for concurrent use.

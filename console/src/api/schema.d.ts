@@ -1963,6 +1963,11 @@ export interface components {
         CheckRequest: {
             /** @description The key or the number of a member; absent: all members. */
             member?: string;
+            /**
+             * @description Return the effect, and change nothing.
+             * @default false
+             */
+            dryRun?: boolean;
             reason?: components["schemas"]["Why"];
         };
         CheckResult: {
@@ -2077,6 +2082,11 @@ export interface components {
             };
             /** @description The columns that get the value of the data source back. */
             clearOverrides?: string[];
+            /**
+             * @description Return the columns that would change, and change nothing.
+             * @default false
+             */
+            dryRun?: boolean;
             reason?: components["schemas"]["Reason"];
         };
         ColumnChange: {
@@ -2101,6 +2111,8 @@ export interface components {
             step: string;
         };
         MemberCorrection: {
+            /** @description Nothing was changed: the member is as before, and inFlight is absent. */
+            dryRun?: boolean;
             member: components["schemas"]["Member"];
             changes: components["schemas"]["ColumnChange"][];
             inFlight?: components["schemas"]["StepInFlight"][];
@@ -2289,9 +2301,12 @@ export interface components {
          *     with the errors of the action, and changes nothing.
          */
         ActionPreview: {
-            batchId: number;
+            /** @description Absent for an action on a runbook. */
+            batchId?: number;
+            /** @description Of an action on a runbook. */
+            runbook?: string;
             /** @enum {string} */
-            action: "advance" | "approve" | "pause" | "resume" | "cancel" | "reschedule" | "retry" | "skip_step" | "mark_done" | "remove_member" | "confirm_removals" | "move_members" | "discard_removals";
+            action: "advance" | "approve" | "pause" | "resume" | "cancel" | "reschedule" | "retry" | "skip_step" | "mark_done" | "remove_member" | "confirm_removals" | "move_members" | "discard_removals" | "check" | "confirm_additions";
             /** @description The members that the action concerns. */
             members: number;
             /** @description The jobs that it starts or stops, at most, without polls and retries. */
@@ -2307,10 +2322,10 @@ export interface components {
         PhasePreview: {
             phase: string;
             /**
-             * @description A phase that is cancelled never starts; the members of one that stops end the job that a worker has.
+             * @description A phase that is cancelled never starts; the members of one that stops end the job that a worker has; joins: members are added, who take part in it.
              * @enum {string}
              */
-            effect: "starts" | "continues" | "pauses" | "stops" | "cancels" | "moves";
+            effect: "starts" | "continues" | "pauses" | "stops" | "cancels" | "moves" | "joins";
             /** @description The members who have not ended the phase. */
             members: number;
             /** @description Their jobs, at most. */
@@ -2432,6 +2447,11 @@ export interface components {
             batchStartTime: string;
         };
         AdditionsDecision: {
+            /**
+             * @description Return the effect of held additions, and change nothing.
+             * @default false
+             */
+            dryRun?: boolean;
             reason?: components["schemas"]["Reason"];
             /** @description Of the held additions or of the preview that you looked at. */
             revision: string;
@@ -2881,6 +2901,10 @@ export interface components {
             /** @description The keys that are members already. */
             present?: string[];
             warnings?: string[];
+            /** @description The jobs of these members until the batch ends, at most, without polls and retries. */
+            jobs: number;
+            /** @description The phases that they take part in. */
+            phases: components["schemas"]["PhasePreview"][];
         };
         /** @enum {string} */
         Delimiter: "comma" | "semicolon" | "tab" | "bar";
@@ -4439,14 +4463,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The additions are confirmed. */
+            /** @description The additions are confirmed, or their effect in a dry run. */
             200: {
                 headers: {
                     "X-Trace-Id": components["headers"]["TraceId"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AdditionsConfirmation"];
+                    "application/json": components["schemas"]["AdditionsConfirmation"] | components["schemas"]["ActionPreview"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -5809,6 +5833,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description The effect. The request was a dry run. */
+            200: {
+                headers: {
+                    "X-Trace-Id": components["headers"]["TraceId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActionPreview"];
+                };
+            };
             /** @description The request is accepted. */
             202: {
                 headers: {

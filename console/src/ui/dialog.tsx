@@ -102,7 +102,7 @@ export function Confirm({ title, sub, verb, keep = "Not now", danger, preview, d
   );
 }
 
-const words: Record<Schema<"PhasePreview">["effect"], string> = { starts: "starts", continues: "continues", pauses: "pauses", stops: "stops", cancels: "never starts", moves: "moves" };
+const words: Record<Schema<"PhasePreview">["effect"], string> = { starts: "starts", continues: "continues", pauses: "pauses", stops: "stops", cancels: "never starts", moves: "moves", joins: "gets them" };
 
 /** The effect of an action, as the API foresees it. */
 export function Effects({ of: p }: { of?: Schema<"ActionPreview"> }) {

@@ -95,7 +95,7 @@ export function Person({ batch, member, place }: { batch: number; member: number
       {dialog === "done" && <MarkDone batch={batch} member={m} onClose={() => open(undefined)} done={done} />}
       {dialog === "check" && (
         <Confirm title={`Check ${name}?`} sub="The checks of the runbook only read. Their results replace the earlier ones." verb="Check 1 person" reason="optional" onClose={() => open(undefined)}
-          act={async (reason) => { const r = await data(api.POST("/batches/{id}/check", { params: { path }, body: { member: `id:${m.id}`, reason } })); done(`${plural(r.checks.length, "check")} started.`); }} />
+          act={async (reason) => { const r = (await data(api.POST("/batches/{id}/check", { params: { path }, body: { member: `id:${m.id}`, reason } }))) as Schema<"CheckResult">; done(`${plural(r.checks.length, "check")} started.`); }} />
       )}
     </>
   );

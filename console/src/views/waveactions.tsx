@@ -102,7 +102,7 @@ export function WaveDialog({ batch: b, action, onClose, instead, done }: Props) 
     case "check":
       return (
         <Confirm title={`Check ${people(b.memberCount - (b.removedCount ?? 0))}?`} sub="The checks of the runbook only read. Their results replace the earlier ones; who failed in them is retried." verb="Check the people" reason="optional" onClose={onClose}
-          act={async (reason) => { const r = await data(api.POST("/batches/{id}/check", { params, body: { reason } })); then(`${plural(r.checks.length, "check")} of ${people(r.members)} started.`); }} />
+          act={async (reason) => { const r = (await data(api.POST("/batches/{id}/check", { params, body: { reason } }))) as Schema<"CheckResult">; then(`${plural(r.checks.length, "check")} of ${people(r.members)} started.`); }} />
       );
     case "retry":
     case "skip":

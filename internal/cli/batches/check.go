@@ -17,7 +17,7 @@ import (
 
 func checkCommand(c *runner) *cobra.Command {
 	var member, why string
-	var watch bool
+	var watch, dry bool
 	check := &cobra.Command{
 		Use: "check <id>", Short: "Make the checks of the members again", Args: command.Needs("the id"),
 		Long: `Makes the checks of the runbook for all members, or with --member for one. The results
@@ -40,6 +40,13 @@ that failed; the exit status is 1 if there are any.`,
 			if err != nil {
 				return err
 			}
+			if dry {
+				view, err := s.Client.PreviewCheck(cmd.Context(), id, member)
+				if err != nil {
+					return err
+				}
+				return c.DryRun(cmd, view, false)
+			}
 			view, err := s.Client.Check(cmd.Context(), id, member, why)
 			if err != nil {
 				return err
@@ -58,6 +65,7 @@ that failed; the exit status is 1 if there are any.`,
 		},
 	}
 	check.Flags().StringVar(&member, "member", "", "only the member with this key or number")
+	dryRunFlag(check, &dry)
 	check.Flags().BoolVar(&watch, "watch", false, "wait for the results and print the checks that failed")
 	command.ReasonFlag(check, &why)
 	return check

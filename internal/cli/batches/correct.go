@@ -16,6 +16,7 @@ import (
 
 func setMemberCommand(c *runner) *cobra.Command {
 	var why string
+	var dry bool
 	set := &cobra.Command{
 		Use: "set <id> <member> <column=value>...", Short: "Correct the data of a member", Args: atLeast("the id", "the member", "column=value"),
 		Long: `Gives columns of a member other values. Name the member by the key or the number. The key
@@ -33,24 +34,28 @@ data source has the same value or matoolkit member clear-override withdraws it.`
 			if err != nil {
 				return err
 			}
+			request.DryRun = dry
 			return c.correct(cmd, args, request, why)
 		},
 	}
+	dryRunFlag(set, &dry)
 	command.ReasonFlag(set, &why)
 	return set
 }
 
 func clearOverrideCommand(c *runner) *cobra.Command {
 	var why string
+	var dry bool
 	clearing := &cobra.Command{
 		Use: "clear-override <id> <member> <column>...", Short: "Withdraw corrections of a member", Args: atLeast("the id", "the member", "the column"),
 		Long: `Gives corrected columns of a member the values back that the data source has. Name the
 member by the key or the number. matoolkit member get shows which columns are corrected.`,
 		Example: `  matoolkit member clear-override 42 ada@contoso.com Department`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.correct(cmd, args, api.CorrectionRequest{ClearOverrides: args[2:]}, why)
+			return c.correct(cmd, args, api.CorrectionRequest{ClearOverrides: args[2:], ActionRequest: api.ActionRequest{DryRun: dry}}, why)
 		},
 	}
+	dryRunFlag(clearing, &dry)
 	command.ReasonFlag(clearing, &why)
 	return clearing
 }
@@ -111,6 +116,8 @@ func (c *runner) correct(cmd *cobra.Command, args []string, request api.Correcti
 		return c.Done(view, c.ChangeTable(), next, "Member %d (%s) of batch %d has no correction of %s.", m.ID, render.Person(m.Key, m.Display), id, strings.Join(request.ClearOverrides, ", "))
 	case len(view.Changes) == 0:
 		return c.Done(view, c.ChangeTable(), next, "Member %d (%s) of batch %d has these values already.", m.ID, render.Person(m.Key, m.Display), id)
+	case view.DryRun:
+		return c.Done(view, c.ChangeTable(view.Changes...), command.InEarnest(cmd, false), "Dry run: %s of member %d (%s) in batch %d would change. Nothing was changed.", render.Count(len(view.Changes), "column"), m.ID, render.Person(m.Key, m.Display), id)
 	}
 	return c.Done(view, c.ChangeTable(view.Changes...), next, "Corrected %s of member %d (%s) in batch %d.", render.Count(len(view.Changes), "column"), m.ID, render.Person(m.Key, m.Display), id)
 }

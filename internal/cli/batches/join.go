@@ -115,7 +115,7 @@ func (c *runner) printWarnings(path string, warnings, present []string) {
 // checked prints the answer to a dry run of cmd, which uploads the file.
 func (c *runner) checked(cmd *cobra.Command, path string, check api.UploadCheck) error {
 	c.printWarnings(path, check.Warnings, check.Present)
-	t := c.Table("runbook", "version", "delimiter", "members", "present")
-	t.Row(check.Runbook, check.Version, check.Delimiter, check.Members, len(check.Present))
-	return c.Done(check, t, command.InEarnest(cmd, false), "%s is valid: %s would be added. Nothing was written.", render.FileName(path), render.Count(check.Members, "member"))
+	t := c.Table("runbook", "version", "delimiter", "members", "present", "jobs")
+	t.Row(check.Runbook, check.Version, check.Delimiter, check.Members, len(check.Present), check.Jobs)
+	return c.Done(check, t, command.InEarnest(cmd, false), "%s is valid: %s would be added, with up to %s in %s. Nothing was written.", render.FileName(path), render.Count(check.Members, "member"), render.Count(check.Jobs, "job"), render.Count(len(check.Phases), "phase"))
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
-	"github.com/matoolkit/matoolkit/internal/cli/command"
 )
 
 // dryRunFlag adds the option that shows the effect of a command.
@@ -21,12 +20,7 @@ func (c *runner) dryRun(cmd *cobra.Command, client *apiclient.Client, batch int,
 	if err != nil {
 		return err
 	}
-	if err := c.Print(view, c.PreviewTable(view)); err != nil {
-		return err
-	}
-	c.NoticeDryRun(view)
-	c.NoticeNext(command.InEarnest(cmd, action.Name == api.RepairSkip || action.Name == api.RepairDone))
-	return nil
+	return c.DryRun(cmd, view, action.Name == api.RepairSkip || action.Name == api.RepairDone)
 }
 
 // confirmAction shows the effect of an action and asks for confirmation.

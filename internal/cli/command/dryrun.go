@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
@@ -40,4 +41,14 @@ func InEarnest(cmd *cobra.Command, needsReason bool) string {
 		words = append(words, "--reason REASON")
 	}
 	return strings.Join(words, " ")
+}
+
+// DryRun prints the effect of an action, which is not taken, and the command that takes it.
+func (c *Console) DryRun(cmd *cobra.Command, view api.Preview, needsReason bool) error {
+	if err := c.Print(view, c.PreviewTable(view)); err != nil {
+		return err
+	}
+	c.NoticeDryRun(view)
+	c.NoticeNext(InEarnest(cmd, needsReason))
+	return nil
 }

@@ -39,7 +39,7 @@ func (c *Printer) noticeOutlook(v api.Preview) {
 	switch {
 	case v.Duration != nil:
 		c.Notice("Duration: about %s, as measured before.", (time.Duration(v.Duration.Seconds) * time.Second).String())
-	case strings.Contains(effects(v), api.EffectStarts):
+	case strings.Contains(effects(v), api.EffectStarts) && v.Action != api.ActionCheck: // of which none is measured
 		c.Notice("Duration: unknown; no batch of the runbook has completed the phase yet.")
 	}
 	for _, warning := range v.Warnings {
