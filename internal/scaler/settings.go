@@ -131,6 +131,7 @@ var (
 	topicForm        = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._/-]{0,258}[A-Za-z0-9])?$`)
 	identityForm     = regexp.MustCompile(`(?i)^/subscriptions/[^/\s]+/resourceGroups/[^/\s]+/providers/Microsoft\.ManagedIdentity/userAssignedIdentities/[^/\s]+$`)
 	subnetForm       = regexp.MustCompile(`(?i)^/subscriptions/[^/\s]+/resourceGroups/[^/\s]+/providers/Microsoft\.Network/virtualNetworks/[^/\s]+/subnets/[^/\s]+$`)
+	registryForm     = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:\d{1,5})?$`)
 	namespaceForm    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*(\.[A-Za-z0-9.-]+)?$`)
 	variableForm     = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_]{0,61}[A-Za-z0-9])?$`)
 	decimalForm      = regexp.MustCompile(`^\d{1,6}(\.\d{1,6})?$`)
@@ -202,29 +203,32 @@ func (r reader) multiplier() *big.Rat {
 	return factor
 }
 
+// checkRegistry checks the registry against the image. No problem quotes its server, which may be a password in
+// the wrong place.
 func (r reader) checkRegistry(s *Settings) {
 	registry := s.Registry
 	switch {
 	case registry.Server == "" && registry.User+registry.Password != "":
 		r.Problem("%s is not set, but %s or %s is: set it to the registry of the image", envRegistry, envRegistryUser, envRegistrySecret)
 	case registry.Server == "":
-	case strings.ContainsAny(registry.Server, "/ "):
-		r.Wrong(envRegistry, "invalid value %q: use the host name of a registry, such as name.azurecr.io", registry.Server)
+	case !registryForm.MatchString(registry.Server):
+		r.Wrong(envRegistry, "use the host name of a registry, such as name.azurecr.io")
 	case (registry.User == "") != (registry.Password == ""):
 		r.Problem("set both %s and %s, or neither", envRegistryUser, envRegistrySecret)
 	case registry.User == "" && s.Identity == "":
-		r.Problem("nothing can pull from %s: set %s to an identity with the role AcrPull, or %s and %s", registry.Server, envIdentity, envRegistryUser, envRegistrySecret)
+		r.Problem("nothing can pull from the registry of %s: set %s to an identity with the role AcrPull, or %s and %s", envRegistry, envIdentity, envRegistryUser, envRegistrySecret)
 	case s.Image != "" && !strings.HasPrefix(s.Image, registry.Server+"/"):
-		r.Problem("%s %q is not of the registry %s: begin it with %[3]s/, or remove %s", envImage, s.Image, registry.Server, envRegistry)
+		r.Problem("%s %q is not of the registry of %s: begin it with the name of that registry and /, or remove %[3]s", envImage, s.Image, envRegistry)
 	}
 }
 
-// readNamespace reads how to reach Service Bus. No problem quotes the connection string.
+// readNamespace reads how to reach Service Bus. No problem quotes the connection string, nor the namespace, which
+// may be one in the wrong place.
 func (r reader) readNamespace(s *Settings) {
 	s.ConnectionString = r.Text(envBusString)
 	named := r.Text(envBusNamespace)
 	if named != "" && !namespaceForm.MatchString(named) {
-		r.Wrong(envBusNamespace, "%q is not a namespace: use a name, or a host name such as name.servicebus.windows.net", named)
+		r.Wrong(envBusNamespace, "it is not a namespace: use a name, or a host name such as name.servicebus.windows.net")
 		return
 	}
 	if s.ConnectionString != "" {

@@ -117,11 +117,13 @@ func TestInvalidSettingsAreRefusedWithWhatToDo(t *testing.T) {
 		{"ACI_MAX_MEMORY_GB", "241", `"241" is not a number from 1 to 240`},
 		{"ACI_IDENTITY_ID", "pull", "use the resource id of a user-assigned identity"},
 		{"ACI_SUBNET_ID", "/subscriptions/s", "use the resource id of a subnet"},
-		{"ACR_SERVER", "registry.example", "nothing can pull from registry.example: set ACI_IDENTITY_ID to an identity with the role AcrPull, or ACR_USERNAME and ACR_PASSWORD"},
+		{"ACR_SERVER", "registry.example", "nothing can pull from the registry of ACR_SERVER: set ACI_IDENTITY_ID to an identity with the role AcrPull, or ACR_USERNAME and ACR_PASSWORD"},
 		{"ACR_SERVER", "https://registry.example", "use the host name of a registry"},
+		{"ACR_SERVER", "DefaultEndpointsProtocol=https;AccountKey=s3cret", "ACR_SERVER: use the host name of a registry"},
 		{"ACR_USERNAME", "u", "ACR_SERVER is not set, but ACR_USERNAME or ACR_PASSWORD is"},
 		{"SB_TOPIC_NAME", "a b", "use the name of a topic"},
-		{"SB_NAMESPACE", "sb://contoso", `"sb://contoso" is not a namespace`},
+		{"SB_NAMESPACE", "sb://contoso", "SB_NAMESPACE: it is not a namespace: use a name, or a host name"},
+		{"SB_NAMESPACE", "Endpoint=sb://contoso.servicebus.windows.net/;SharedAccessKeyName=listen;SharedAccessKey=s3cret", "SB_NAMESPACE: it is not a namespace"},
 		{"SB_CONNECTION_STR", "s3cret", "SB_CONNECTION_STR: it is not a connection string of Service Bus"},
 		{"SB_CONNECTION_STR", "Endpoint=sb://a.example/;SharedAccessKey=s3cret;EntityPath=t", "use a connection string of the namespace"},
 		{"SB_RESOURCE_GROUP", "a/b", "SB_RESOURCE_GROUP"},
@@ -136,11 +138,11 @@ func TestInvalidSettingsAreRefusedWithWhatToDo(t *testing.T) {
 		}
 	}
 	for want, others := range map[string]map[string]string{
-		"set both ACR_USERNAME and ACR_PASSWORD, or neither":                                                  {"ACR_SERVER": "registry.example", "ACR_PASSWORD": "s3cret"},
-		`"registry.example/validator:1.4" is not of the registry other.example: begin it with other.example/`: {"ACR_SERVER": "other.example", "ACR_USERNAME": "u", "ACR_PASSWORD": "s3cret"},
-		"INSTANCE_NAME and INSTANCE_SUBSCRIPTION_ENV_NAME both set NAME of the containers: remove one":        {"INSTANCE_NAME": "x", "INSTANCE_SUBSCRIPTION_ENV_NAME": "NAME"},
-		"INSTANCE_NAME and INSTANCE_MESSAGE_ENV_NAME both set NAME of the containers: remove one":             {"INSTANCE_NAME": "x", "INSTANCE_MESSAGE_ENV_NAME": "NAME"},
-		"INSTANCE_SUBSCRIPTION_ENV_NAME and INSTANCE_MESSAGE_ENV_NAME are both NAME: give each its own name":  {"INSTANCE_MESSAGE_ENV_NAME": "NAME", "INSTANCE_SUBSCRIPTION_ENV_NAME": "NAME"},
+		"set both ACR_USERNAME and ACR_PASSWORD, or neither":                                                             {"ACR_SERVER": "registry.example", "ACR_PASSWORD": "s3cret"},
+		`"registry.example/validator:1.4" is not of the registry of ACR_SERVER: begin it with the name of that registry`: {"ACR_SERVER": "other.example", "ACR_USERNAME": "u", "ACR_PASSWORD": "s3cret"},
+		"INSTANCE_NAME and INSTANCE_SUBSCRIPTION_ENV_NAME both set NAME of the containers: remove one":                   {"INSTANCE_NAME": "x", "INSTANCE_SUBSCRIPTION_ENV_NAME": "NAME"},
+		"INSTANCE_NAME and INSTANCE_MESSAGE_ENV_NAME both set NAME of the containers: remove one":                        {"INSTANCE_NAME": "x", "INSTANCE_MESSAGE_ENV_NAME": "NAME"},
+		"INSTANCE_SUBSCRIPTION_ENV_NAME and INSTANCE_MESSAGE_ENV_NAME are both NAME: give each its own name":             {"INSTANCE_MESSAGE_ENV_NAME": "NAME", "INSTANCE_SUBSCRIPTION_ENV_NAME": "NAME"},
 	} {
 		_, err := scaler.ReadSettings(with(others))
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
