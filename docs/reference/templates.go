@@ -64,8 +64,8 @@ documents and logs name topics by their defaults.
 ## Container scaler
 
 The handler reads these for the [container scaler](../deploy.md#run-a-container-for-each-message), which is off if none of ` + "`ACI_*` and `SB_*`" + ` is
-set. Each further variable ` + "`INSTANCE_*`" + ` is given to the containers without this prefix. One whose name or value looks like
-a secret, such as ` + "`INSTANCE_API_KEY`" + `, is a secure value, which cannot be read back from Azure.
+set. Each further variable ` + "`INSTANCE_*`" + ` is given to the containers without this prefix. Their values are
+secure: they cannot be read back from Azure.
 {{template "variables" .Scaler}}
 ## OpenTelemetry
 

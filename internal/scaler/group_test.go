@@ -129,7 +129,7 @@ func TestAGroupHasTheTagsAndVariablesOfItsMessage(t *testing.T) {
 	}
 	want := []scaler.Variable{
 		{Name: "API_KEY", Value: "s3cret", Secure: true},
-		{Name: "LOG_LEVEL", Value: "debug"},
+		{Name: "LOG_LEVEL", Value: "debug", Secure: true},
 		{Name: "MESSAGE_ID", Value: "m-1"},
 		{Name: "SB_SUBSCRIPTION", Value: "north"},
 		{Name: "STORAGE", Value: "DefaultEndpointsProtocol=https;AccountKey=s3cret", Secure: true},

@@ -135,8 +135,6 @@ var (
 	namespaceForm    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*(\.[A-Za-z0-9.-]+)?$`)
 	variableForm     = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_]{0,61}[A-Za-z0-9])?$`)
 	decimalForm      = regexp.MustCompile(`^\d{1,6}(\.\d{1,6})?$`)
-	secretNameForm   = regexp.MustCompile(`(?i)(key|secret|password|passwd|pwd|token|credential|connection|conn_?str|_sas|sas_)`)
-	secretValueForm  = regexp.MustCompile(`(?i)((account|sharedaccess|access)key|password|pwd|sharedaccesssignature|[?&]sig)=`)
 	endpointForm     = regexp.MustCompile(`(?i)(?:^|;)\s*Endpoint\s*=\s*sb://([^/;:\s]+)`)
 	entityPathForm   = regexp.MustCompile(`(?i)(?:^|;)\s*EntityPath\s*=`)
 	defaultNamespace = ".servicebus.windows.net"
@@ -257,7 +255,7 @@ func (r reader) readNamespace(s *Settings) {
 	}
 }
 
-// readInstance reads the variables of the containers.
+// readInstance reads the variables of the containers. All are secure values: nothing tells for certain which are secrets.
 func (r reader) readInstance(s *Settings, names []string) {
 	s.SubscriptionEnv, s.MessageEnv = r.variable(envSubscriptionEnv), r.variable(envMessageEnv)
 	if s.SubscriptionEnv != "" && s.SubscriptionEnv == s.MessageEnv {
@@ -269,7 +267,7 @@ func (r reader) readInstance(s *Settings, names []string) {
 		if !ok || value == "" || variable == envSubscriptionEnv || variable == envMessageEnv {
 			continue
 		}
-		s.Env = append(s.Env, Variable{Name: name, Value: value, Secure: secretNameForm.MatchString(name) || secretValueForm.MatchString(value)})
+		s.Env = append(s.Env, Variable{Name: name, Value: value, Secure: true})
 	}
 	slices.SortFunc(s.Env, func(a, b Variable) int { return strings.Compare(a.Name, b.Name) })
 	for _, v := range s.Env {

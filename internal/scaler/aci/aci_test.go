@@ -193,7 +193,7 @@ func TestTheBodyOfAGroupIsTheSameInEveryTick(t *testing.T) {
 		}
 	}
 	const want = `{"identity":{"type":"UserAssigned","userAssignedIdentities":{"` + id + `":{}}},"location":"westeurope","properties":{"containers":[{"name":"main","properties":{` +
-		`"environmentVariables":[{"name":"API_KEY","secureValue":"s3cret"},{"name":"MODE","value":"fast"},{"name":"SUBSCRIPTION","value":"a"}],"image":"registry.example/validator:1",` +
+		`"environmentVariables":[{"name":"API_KEY","secureValue":"s3cret"},{"name":"MODE","secureValue":"fast"},{"name":"SUBSCRIPTION","value":"a"}],"image":"registry.example/validator:1",` +
 		`"resources":{"requests":{"cpu":1.5,"memoryInGB":1.5}}}}],"imageRegistryCredentials":[{"identity":"` + id + `","server":"registry.example"}],"osType":"Linux","restartPolicy":"Never","sku":"Standard",` +
 		`"subnetIds":[{"id":"` + subnet + `"}]},"tags":{"file_size_mb":"1536","managed_by":"validator","message_id":"n1","subscription":"a"}}`
 	if len(bodies) != 1 || sent != want {
