@@ -9,7 +9,9 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/internal/webhook"
+	"github.com/matoolkit/matoolkit/local/demo"
 	"github.com/matoolkit/matoolkit/local/receiver"
+	"github.com/matoolkit/matoolkit/local/tenant"
 
 	schedulertimer "github.com/matoolkit/matoolkit/functions/scheduler-timer"
 )
@@ -82,4 +84,36 @@ func TestAGateIsAnnouncedOnceWhileTheHandlerIsKilled(t *testing.T) {
 		}
 	}
 	t.Logf("%d attempts, %d posts", deliveries.Items[0].Attempts, len(posts))
+}
+
+// TestARuleSendsMail tests a rule whose target is a worker: the worker sends one mail, and the broker
+// keeps no job.
+func TestARuleSendsMail(t *testing.T) {
+	t.Parallel()
+	const name = "a-rule-with-the-longest-name-of-them-all" // so that the ids of job and result have their greatest length
+	m := newMachineWith(t, []byte(`{}`), environment{}, everything)
+	a := signIn(m)
+	a.must("notification", "add", name, "--event", "failures", "--mail", "worker-01")
+	a.must("notification", "test", name)
+	var mails []tenant.Mail
+	for end := time.Now().Add(patience); len(mails) == 0; time.Sleep(a.every) {
+		var kept api.Page[api.UnprocessableMessage]
+		a.ask(&kept, "messages", "list")
+		if len(kept.Items) > 0 || time.Now().After(end) {
+			t.Fatalf("no mail; kept: %+v", kept.Items)
+		}
+		state, err := demo.State(t.Context(), m.endpoints.TenantURL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mails = state.Mails
+	}
+	if len(mails) != 1 || mails[0].Subject != "Test of the notification rule "+name {
+		t.Errorf("the mails are %+v", mails)
+	}
+	var deliveries api.Page[api.NotificationDelivery]
+	a.ask(&deliveries, "notification", "deliveries", name)
+	if len(deliveries.Items) != 1 || deliveries.Items[0].Status != api.DeliverySent {
+		t.Errorf("the deliveries are %+v", deliveries.Items)
+	}
 }

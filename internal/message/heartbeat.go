@@ -52,7 +52,7 @@ const ClockSlack = 5 * time.Minute
 // The limits of a heartbeat.
 const (
 	maxVersion = 100
-	maxJobID   = 80
+	maxJobID   = 100 // a NotificationJobID with the longest name of a rule
 	// maxThrottling is how long a tenant can ask a worker to wait. A longer time is a
 	// mistake, which must not keep jobs from failing.
 	maxThrottling = 7 * 24 * time.Hour

@@ -136,7 +136,7 @@ func (n *Notifier) RemoveNotificationRule(ctx context.Context, by audit.Caller, 
 
 // requestID identifies a request with an idempotency key.
 func requestID(by audit.Caller, action, name string) string {
-	return idempotency.Digest(by.Identity(), by.Key, action+"-notification "+name)
+	return idempotency.Digest(by.Identity(), by.Key, action+"-notification "+name)[:idLength]
 }
 
 // deleteDeliveries deletes the deliveries of a rule in pages.

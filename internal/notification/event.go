@@ -169,11 +169,15 @@ func matches(r *store.NotificationRule, e *Event) bool {
 	return true
 }
 
+// idLength is the length of the id of a delivery: the id of a mail's result, which contains it and the
+// name of the rule, stays below the 128 characters of a Service Bus message id.
+const idLength = 32
+
 // deliveryID identifies the delivery of an event within a rule that was created at a time: a rule that
 // was removed and added again announces anew.
 func deliveryID(r *store.NotificationRule, key string) string {
 	digest := sha256.Sum256([]byte(r.CreatedAt.UTC().Format(time.RFC3339Nano) + "\n" + key))
-	return hex.EncodeToString(digest[:16])
+	return hex.EncodeToString(digest[:])[:idLength]
 }
 
 // newDelivery returns the delivery of an event before its first attempt.

@@ -342,7 +342,8 @@ func readJob(body []byte, workerID string) (message.Job, json.RawMessage, error)
 func checkJob(job *message.Job, err error, workerID string) error {
 	// Where a field cannot be read the others may be: of one with the wrong type all
 	// others, of a bad date those before it.
-	if job.JobID == "" || job.CorrelationData.StepExecutionID == 0 {
+	_, _, mail := message.SplitNotificationJobID(job.JobID)
+	if job.JobID == "" || job.CorrelationData.StepExecutionID == 0 && !mail {
 		if err != nil {
 			return fmt.Errorf("%w: %w", errUnanswerable, err)
 		}
