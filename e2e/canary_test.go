@@ -288,8 +288,9 @@ type parameter struct {
 }
 
 type schema struct {
-	Ref  string `json:"$ref"`
-	Enum []string
+	Ref   string `json:"$ref"`
+	Enum  []string
+	Items *schema // of a list of values, of which the test gives one at a time
 }
 
 // unlisted are values of the query parameters that have no enumeration.
@@ -358,6 +359,9 @@ func (c *canaries) askEverything() {
 			}
 			if p.In != "query" {
 				continue
+			}
+			if p.Schema.Items != nil {
+				p.Schema = *p.Schema.Items
 			}
 			if name, ok := strings.CutPrefix(p.Schema.Ref, "#/components/schemas/"); ok {
 				p.Schema = document.Components.Schemas[name]
@@ -440,7 +444,7 @@ const changing = `auth login|auth logout|auth status|config set|config show|conf
 	runbook publish|runbook delete|runbook lint|runbook init|runbook schema|automation enable|automation disable|runbook confirm-additions|
 	batch create|batch set|batch check|batch advance|batch cancel|batch pause|batch resume|batch approve|batch add-members|batch remove-member|
 	batch confirm-removals|batch discard-removals|batch move-members|batch reschedule|batch update-members|member set|member clear-override|batch retry|batch skip-step|batch mark-done|batch task|messages replay|messages discard|
-	notification add|notification test|notification remove`
+	notification add|notification test|notification remove|scaler plan`
 
 // runEverything runs each command that reads, in each form and as each role. A command that
 // the test does not know fails it.
@@ -484,7 +488,7 @@ func (c *canaries) runEverything() {
 		"batch audit": with(batches, "--all"), "batch removals": batches, "batch watch": {{"2", "--until-idle"}},
 		"batch report":  append(with(batches, "--format", "csv", "--file", "-"), with(batches, "--format", "html", "--file", "-")...),
 		"messages list": {{"--all"}, {"--status", "replayed"}, {"--status", "discarded"}}, "messages get": messages, "messages audit": {{"--all"}},
-		"me": {{}}, "summary": {{}}, "worker list": one, "worker get": {{"worker-01"}}, "notification list": one, "notification get": {{"alarm"}}, "notification deliveries": {{"alarm"}}, "audit list": one,
+		"me": {{}}, "summary": {{}}, "scaler status": {{}}, "worker list": one, "worker get": {{"worker-01"}}, "notification list": one, "notification get": {{"alarm"}}, "notification deliveries": {{"alarm"}}, "audit list": one,
 	}
 	root := cli.NewRoot(command.Environment{})
 	others := strings.FieldsFunc(changing, func(r rune) bool { return strings.ContainsRune("|\n\t", r) })
