@@ -19,6 +19,7 @@ func (c crew) do(ctx context.Context, f func()) {
 	go func() {
 		for {
 			f()
+			f = nil // it has the message of its job
 			select {
 			case f = <-c.idle:
 			case <-ctx.Done():
