@@ -24,11 +24,11 @@ var AddEntraUserLicense = Function{
 // RemoveEntraUserLicense takes a licence from a user.
 var RemoveEntraUserLicense = Function{
 	Name: "Remove-EntraUserLicense",
-	Description: "Removes a licence that is assigned to a user directly. Succeeds if the user does not have it. Fails if the user has it only from a group, and names the group. " +
+	Description: "Removes a licence that is assigned to a user directly. Succeeds if the user does not have it. Fails if the user has it from a group, too, and names the group. " +
 		"Exchange keeps the mailbox of a user without licence for 30 days.",
 	Params:      []Param{userID, skuPartNumber},
 	Permissions: []string{"User.ReadWrite.All", "LicenseAssignment.Read.All"},
-	Repeated:    "Graph reports that the user does not have the licence, and the function succeeds.",
+	Repeated:    "Graph reports that the user does not have the licence, and the function succeeds, or fails as before for the licence of a group.",
 }
 
 // TestEntraUserLicense tells whether a user's licence works.

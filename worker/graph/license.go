@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -133,14 +134,16 @@ func (c *Client) removeLicense(ctx context.Context, p catalog.Params) (any, erro
 	switch {
 	case failed(err, "does not have a corresponding license"):
 		return true, nil
-	case failed(err, "inherited from a group"):
-		held, readErr := c.heldLicenses(ctx, user)
-		if readErr != nil {
-			return nil, readErr
-		}
-		return nil, conflict(fmt.Sprintf("the user has %s from %s: remove the user from the group, or the licence from the group", unwanted.part, held.groups(unwanted.id)))
-	case err != nil:
+	case err != nil && !failed(err, "inherited from a group"):
 		return nil, err
+	}
+	// A repetition finds the licence of the group alone, so that the first attempt looks for it, too.
+	held, readErr := c.heldLicenses(ctx, user)
+	if readErr != nil {
+		return nil, readErr
+	}
+	if groups := held.groups(unwanted.id); groups != "" || err != nil {
+		return nil, conflict(fmt.Sprintf("the user has %s from %s: remove the user from the group, or the licence from the group", unwanted.part, cmp.Or(groups, "a group")))
 	}
 	return true, nil
 }
@@ -159,7 +162,7 @@ func (c *Client) heldLicenses(ctx context.Context, id string) (heldLicenses, err
 	return heldLicenses{user.GetLicenseAssignmentStates(), user.GetProvisionedPlans()}, nil
 }
 
-// groups names the groups that a user has a product from.
+// groups names the groups that a user has a product from; empty for none.
 func (h heldLicenses) groups(sku string) string {
 	var ids []string
 	for _, state := range h.states {
@@ -168,7 +171,7 @@ func (h heldLicenses) groups(sku string) string {
 		}
 	}
 	if len(ids) == 0 {
-		return "a group"
+		return ""
 	}
 	return "group " + strings.Join(ids, " and group ")
 }
@@ -230,6 +233,9 @@ func (c *Client) testUserLicense(ctx context.Context, p catalog.Params) (any, er
 	wanted, err := c.product(ctx, p.String("SkuPartNumber"))
 	if err != nil {
 		return nil, err
+	}
+	if !p.Bool("ExpectedAssigned", true) && len(p.List("Services")) > 0 {
+		return nil, &catalog.Failure{Type: catalog.FailureParameters, Message: "Services are given for a licence that is not expected: give one of Services and ExpectedAssigned: false"}
 	}
 	held, err := c.heldLicenses(ctx, p.String("UserId"))
 	if err != nil {

@@ -346,8 +346,11 @@ func rows() []row {
 		},
 		{
 			name: "Test-EntraUserLicense", function: "Test-EntraUserLicense", seed: withLicense,
-			params:   map[string]any{"UserId": bobID, "SkuPartNumber": "SPE_E3", "Services": []string{"Exchange"}},
-			refusals: []refusal{unknownUser, noSubscription},
+			params: map[string]any{"UserId": bobID, "SkuPartNumber": "SPE_E3", "Services": []string{"Exchange"}},
+			refusals: []refusal{
+				unknownUser, noSubscription,
+				{"services of no licence", map[string]any{"ExpectedAssigned": false}, catalog.FailureParameters, "give one of Services"},
+			},
 		},
 		{
 			name: "Test-EntraUserLicense-that-is-not-provisioned", function: "Test-EntraUserLicense", seed: withLicense,

@@ -357,3 +357,23 @@ func TestNobodyToSendAlerts(t *testing.T) {
 		}
 	}
 }
+
+// A user has a product directly and from a group. A repetition finds the licence of the group alone, and
+// fails as the first attempt did.
+func TestALicenceOfAGroupRemains(t *testing.T) {
+	t.Parallel()
+	w := start(t, row{seed: func(s *tenant.Seed) {
+		withLicense(s)
+		bob := s.Users[1]
+		bob["licenseAssignmentStates"] = append(bob["licenseAssignmentStates"].([]any), map[string]any{
+			"skuId": skuID, "assignedByGroup": groupID, "state": "Active", "error": "None", "disabledPlans": []any{},
+		})
+	}}, nil)
+	for range 2 {
+		_, err := w.call(t.Context(), "Remove-EntraUserLicense", map[string]any{"UserId": bobID, "SkuPartNumber": "SPE_E3"}, true)
+		var f *catalog.Failure
+		if !errors.As(err, &f) || f.Type != catalog.FailureConflict || !strings.Contains(f.Message, "from group "+groupID) {
+			t.Fatalf("got %v, want a conflict that names the group", err)
+		}
+	}
+}
