@@ -42,10 +42,11 @@ const (
 
 // Config configures an Azure.
 type Config struct {
-	Settings map[string]string                          // of the scaler, in addition to those that are required, or instead
-	Run      arm.Runner                                 // of the containers; nil: they run until they are ended
-	Now      func() time.Time                           // of the states of containers; nil: time.Now
-	Allowed  func(client, action, resource string) bool // the permissions of an identity; nil: all
+	Subscriptions []arm.Subscription                         // that Azure Resource Manager lists in addition; Service Bus has none of them
+	Settings      map[string]string                          // of the scaler, in addition to those that are required, or instead
+	Run           arm.Runner                                 // of the containers; nil: they run until they are ended
+	Now           func() time.Time                           // of the states of containers; nil: time.Now
+	Allowed       func(client, action, resource string) bool // the permissions of an identity; nil: all
 }
 
 // Start starts an Azure for the time of a test.
@@ -56,7 +57,11 @@ func Start(t testing.TB, c Config) *Azure {
 	directory := testenv.Started(entra.Start(t.Context(), e))(t)
 	config := arm.Config{
 		Certificate: testenv.Must(directory.ServerCertificate())(t), VerifyToken: directory.VerifyToken, Run: c.Run, Now: c.Now,
-		Subscriptions: subscriptions, PageSize: 2,
+		PageSize: 2,
+		Subscriptions: func(namespace, topic string) ([]arm.Subscription, bool) {
+			all, found := subscriptions(namespace, topic)
+			return append(all, c.Subscriptions...), found
+		},
 	}
 	if c.Allowed != nil {
 		config.Allowed = func(token, action, resource string) bool {

@@ -14,6 +14,7 @@ type Subscription struct {
 	LockDuration    time.Duration
 	RequiresSession bool
 	Status          string // empty is Active
+	ForwardTo       string // queue or topic that gets its messages; empty: none
 }
 
 func (s *Server) listSubscriptions(w http.ResponseWriter, r *http.Request, _ []byte, _ string) {
@@ -35,12 +36,16 @@ func (s *Server) listSubscriptions(w http.ResponseWriter, r *http.Request, _ []b
 		if status == "" {
 			status = "Active"
 		}
+		properties := object{
+			"maxDeliveryCount": sub.MaxDeliveries, "requiresSession": sub.RequiresSession, "status": status,
+			"lockDuration": fmt.Sprintf("PT%gS", sub.LockDuration.Seconds()),
+		}
+		if sub.ForwardTo != "" {
+			properties["forwardTo"] = sub.ForwardTo
+		}
 		value = append(value, object{
 			"id": r.URL.Path + "/" + sub.Name, "name": sub.Name, "type": "Microsoft.ServiceBus/namespaces/topics/subscriptions",
-			"properties": object{
-				"maxDeliveryCount": sub.MaxDeliveries, "requiresSession": sub.RequiresSession, "status": status,
-				"lockDuration": fmt.Sprintf("PT%gS", sub.LockDuration.Seconds()),
-			},
+			"properties": properties,
 		})
 	}
 	answer(w, http.StatusOK, object{"value": value})

@@ -55,6 +55,24 @@ func TestMessagesAreReadAndNothingIsSettled(t *testing.T) {
 	}
 }
 
+func TestASubscriptionThatCannotBeReadDoesNotHinderTheOthers(t *testing.T) {
+	t.Parallel()
+	more := func(name, forward string) arm.Subscription {
+		return arm.Subscription{Name: name, MaxDeliveries: 3, LockDuration: scalertest.LockDuration, ForwardTo: forward}
+	}
+	a := scalertest.Start(t, scalertest.Config{Subscriptions: []arm.Subscription{more("0-gone", ""), more("forwards", "archive")}})
+	a.Send("a", "n1", `{"file_size_mb":50}`)
+	waiting := testenv.Must(a.Waiting(t.Context()))(t)
+	blocked := map[string]string{}
+	for _, s := range waiting.Subscriptions {
+		blocked[s.Name] = s.Blocked
+	}
+	if len(waiting.Messages) != 1 || waiting.Messages[0].ID != "n1" || blocked["a"] != "" || !strings.HasPrefix(blocked["0-gone"], "it cannot be read: ") ||
+		blocked["forwards"] != "it forwards its messages to archive: no container can receive from it" {
+		t.Errorf("messages %+v, blocked %q", waiting.Messages, blocked)
+	}
+}
+
 func TestDeliveryCountsAreThoseOfTheBroker(t *testing.T) {
 	t.Parallel()
 	a := start(t, nil)

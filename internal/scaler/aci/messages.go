@@ -46,26 +46,47 @@ func (c *Client) Waiting(ctx context.Context) (scaler.Waiting, error) {
 		}
 	}
 	slices.SortFunc(waiting.Subscriptions, func(a, b scaler.Subscription) int { return strings.Compare(a.Name, b.Name) })
-	found := make([][]scaler.Message, len(waiting.Subscriptions))
-	all, ctx := errgroup.WithContext(ctx)
+	var err error
+	waiting.Messages, err = c.peekAll(ctx, waiting.Subscriptions)
+	return waiting, err
+}
+
+// peekAll returns the messages of all subscriptions. It marks a subscription that it cannot read as blocked, so that
+// the others go on, and fails if it can read none.
+func (c *Client) peekAll(ctx context.Context, subscriptions []scaler.Subscription) ([]scaler.Message, error) {
+	found, errs := make([][]scaler.Message, len(subscriptions)), make([]error, len(subscriptions))
+	var all errgroup.Group
 	all.SetLimit(peeksAtOnce)
-	for i := range waiting.Subscriptions {
-		sub := &waiting.Subscriptions[i]
+	open := 0
+	for i := range subscriptions {
+		sub := &subscriptions[i]
 		if sub.Blocked != "" {
 			continue
 		}
+		open++
 		all.Go(func() error {
-			return panics.Catch(ctx, func() (err error) {
-				if found[i], sub.Partial, err = c.peek(ctx, sub); err != nil {
-					return fmt.Errorf("peek at the subscription %s of the topic %s: %w", sub.Name, s.Topic, err)
-				}
-				return nil
+			errs[i] = panics.Catch(ctx, func() (err error) {
+				found[i], sub.Partial, err = c.peek(ctx, sub)
+				return err
 			})
+			return nil
 		})
 	}
-	err := all.Wait()
-	waiting.Messages = slices.Concat(found...)
-	return waiting, err
+	_ = all.Wait() // each has its own error
+	failed, first := 0, error(nil)
+	for i, err := range errs {
+		if err == nil {
+			continue
+		}
+		found[i], subscriptions[i].Blocked = nil, "it cannot be read: "+shorten(err.Error())
+		if failed++; first == nil {
+			first = fmt.Errorf("peek at the subscription %s of the topic %s: %w", subscriptions[i].Name, c.settings.Topic, err)
+		}
+	}
+	if failed < open {
+		first = nil
+	}
+	return slices.Concat(found...), first
 }
 
 func subscriptionOf(one *armservicebus.SBSubscription) (scaler.Subscription, error) {
@@ -82,6 +103,8 @@ func subscriptionOf(one *armservicebus.SBSubscription) (scaler.Subscription, err
 	switch status := value(p.Status); {
 	case value(p.RequiresSession):
 		sub.Blocked = "it requires sessions: the scaler cannot peek at it"
+	case value(p.ForwardTo) != "":
+		sub.Blocked = fmt.Sprintf("it forwards its messages to %s: no container can receive from it", *p.ForwardTo)
 	case status != "" && status != armservicebus.EntityStatusActive:
 		sub.Blocked = fmt.Sprintf("its status is %s", status)
 	}
