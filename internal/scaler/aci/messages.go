@@ -22,13 +22,17 @@ const (
 	page = 100
 	// peeksAtOnce is how many subscriptions are read concurrently.
 	peeksAtOnce = 4
+	// maxPeeked bounds the messages read of one subscription, also if none of them can have a container.
+	maxPeeked = 5000
+	// peekTime bounds the reading of all messages. What was read until then is used.
+	peekTime = 20 * time.Second
 	// closeTime bounds the end of a link. The broker ends it with the connection otherwise.
 	closeTime = time.Second
 )
 
 // Waiting returns the subscriptions of the topic and their messages, which it peeks at. Of a subscription
 // it reads no more than a tick can use: messages that cannot get a container, and as many others as could
-// have one, now or after the others have theirs.
+// have one, now or after the others have theirs, but at most maxPeeked. It takes no longer than peekTime for all.
 func (c *Client) Waiting(ctx context.Context) (scaler.Waiting, error) {
 	var waiting scaler.Waiting
 	s := c.settings
@@ -54,6 +58,8 @@ func (c *Client) Waiting(ctx context.Context) (scaler.Waiting, error) {
 // peekAll returns the messages of all subscriptions. It marks a subscription that it cannot read as blocked, so that
 // the others go on, and fails if it can read none.
 func (c *Client) peekAll(ctx context.Context, subscriptions []scaler.Subscription) ([]scaler.Message, error) {
+	ctx, cancel := context.WithTimeout(ctx, peekTime)
+	defer cancel()
 	found, errs := make([][]scaler.Message, len(subscriptions)), make([]error, len(subscriptions))
 	var all errgroup.Group
 	all.SetLimit(peeksAtOnce)
@@ -122,17 +128,29 @@ func (c *Client) peek(ctx context.Context, sub *scaler.Subscription) (messages [
 		defer cancel()
 		_ = r.Close(closing) // it has received nothing
 	}()
-	enough, usable := 2*c.settings.MaxInstances+page, 0
+	return collect(ctx, sub, 2*c.settings.MaxInstances+page, func(ctx context.Context, from int64) ([]*azservicebus.ReceivedMessage, error) {
+		return r.PeekMessages(ctx, page, &azservicebus.PeekMessagesOptions{FromSequenceNumber: &from})
+	})
+}
+
+// collect reads pages of a subscription's messages, each from a sequence number on, until one is empty, enough messages
+// can have a container, maxPeeked were read, the time is over, or a page leads no further. It reports whether there may be more.
+func collect(ctx context.Context, sub *scaler.Subscription, enough int, next func(ctx context.Context, from int64) ([]*azservicebus.ReceivedMessage, error)) (messages []scaler.Message, more bool, err error) {
+	usable, read := 0, 0
 	for from := int64(0); ; {
-		peeked, err := r.PeekMessages(ctx, page, &azservicebus.PeekMessagesOptions{FromSequenceNumber: &from})
-		if err != nil || len(peeked) == 0 {
+		peeked, err := next(ctx, from)
+		switch {
+		case err != nil && ctx.Err() != nil && read > 0:
+			return messages, true, nil
+		case err != nil || len(peeked) == 0:
 			return messages, false, err
 		}
+		begin := from
 		for _, m := range peeked {
 			if m.SequenceNumber == nil {
 				return nil, false, fmt.Errorf("the broker gave the message %s without a sequence number", m.MessageID)
 			}
-			from = *m.SequenceNumber + 1
+			from = max(from, *m.SequenceNumber+1)
 			if m.State != azservicebus.MessageStateActive || hasExpired(m) {
 				continue
 			}
@@ -142,7 +160,7 @@ func (c *Client) peek(ctx context.Context, sub *scaler.Subscription) (messages [
 				usable++
 			}
 		}
-		if usable >= enough {
+		if read += len(peeked); usable >= enough || read >= maxPeeked || from == begin {
 			return messages, true, nil
 		}
 	}
