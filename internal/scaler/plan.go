@@ -9,6 +9,7 @@ package scaler
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -122,6 +123,7 @@ type Decision struct {
 type Plan struct {
 	Decisions []Decision // on every message, by subscription, then in the order of the messages
 	Create    []Message  // in this order
+	Next      []Message  // to create in place of those that are refused, in this order
 	Delete    []string   // names of groups, after the creations
 	Active    int        // groups that count towards the limit, before the creations
 }
@@ -171,9 +173,9 @@ func NewPlan(inventory Inventory, waiting Waiting, limits Limits) Plan {
 				d.Verdict = Duplicate
 				continue
 			case len(p.Create) >= capacity:
-				d.Verdict = NoCapacity
+				d.Verdict, p.Next = NoCapacity, append(p.Next, d.Message)
 			case len(p.Create) >= limits.PerTick:
-				d.Verdict = NextTick
+				d.Verdict, p.Next = NextTick, append(p.Next, d.Message)
 			default:
 				p.Create = append(p.Create, d.Message)
 			}
@@ -225,6 +227,14 @@ func (p *Plan) Count() map[Verdict]int {
 	return n
 }
 
-// ErrExhausted is the error of a creation after which no other can succeed for now: a quota is used up,
-// the region has no capacity, or Azure throttles the requests.
-var ErrExhausted = errors.New("no more container groups can be created now")
+// Errors of a creation. After each of them there is no new group.
+var (
+	// ErrRefused is the error of a creation that the service refuses.
+	ErrRefused = errors.New("the container group is refused")
+	// ErrNoCapacity is an ErrRefused because the region has no room for a group of this memory: none with more
+	// can be created now, but perhaps one with less.
+	ErrNoCapacity = fmt.Errorf("no capacity for this size: %w", ErrRefused)
+	// ErrExhausted is the error of a creation after which no other can succeed for now: a quota is used up, or
+	// Azure throttles the requests.
+	ErrExhausted = errors.New("no more container groups can be created now")
+)

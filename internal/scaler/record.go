@@ -68,6 +68,20 @@ type Attempt struct {
 	Detail       string      `json:"detail,omitempty"`
 }
 
+// Opened returns the attempts with those at messages for which containers were created in place of the plan's.
+func (s *Settings) Opened(attempts []Attempt, created []Message) []Attempt {
+	attempts = slices.Clone(attempts)
+	for _, m := range created {
+		name := s.NameFor(m.Subscription, m.ID)
+		at, found := slices.BinarySearchFunc(attempts, name, func(a Attempt, name string) int { return strings.Compare(a.Group, name) })
+		if !found {
+			attempts = slices.Insert(attempts, at, Attempt{Group: name, Subscription: m.Subscription, MessageID: m.ID, Deliveries: m.Deliveries})
+		}
+		attempts[at].Open = true
+	}
+	return attempts
+}
+
 // Observe returns the attempts after a tick has read everything and before it creates what the plan says,
 // and those of them whose number of lost containers has grown. A tick that could not read the messages
 // has an empty waiting: then it only notes which containers have ended.

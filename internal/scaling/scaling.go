@@ -26,7 +26,8 @@ type Azure interface {
 	// Waiting returns the subscriptions with their messages, and settles none.
 	Waiting(ctx context.Context) (scaler.Waiting, error)
 	// Create creates a group unless one of its name exists, and reports whether it did. It does not wait
-	// for the container. An error is scaler.ErrExhausted if no other creation can succeed for now.
+	// for the container. An error is scaler.ErrRefused, ErrNoCapacity or ErrExhausted if there is no group: after
+	// another one there may be.
 	Create(ctx context.Context, g scaler.Group) (bool, error)
 	// Delete deletes a group. It succeeds if there is none.
 	Delete(ctx context.Context, name string) error

@@ -278,6 +278,52 @@ func TestACreationThatFailsDoesNotPreventTheOthers(t *testing.T) {
 	}
 }
 
+func TestALargeMessageWithoutCapacityDoesNotHinderSmallerOnes(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1, nil)
+	w.SendSize("a", "large", 8192)
+	w.SendSize("a", "small", 1)
+	w.SendSize("b", "larger", 9216)
+	w.SendSize("c", "medium", 4096)
+	w.ARM.Fail(arm.Fault{Method: http.MethodPut, Path: w.Settings().NameFor("a", "large"), Status: 409, Code: "ServiceUnavailable", Message: "no room"})
+	tick := w.tick()
+	if tick.CreatedCount != 1 || tick.Error != "" || len(tick.Failures) != 1 || tick.Failures[0].Reason != "409 ServiceUnavailable: no room" || !slices.Equal(w.groups(), []string{"medium Running"}) {
+		t.Errorf("tick %+v, groups %q", tick, w.groups())
+	}
+	attempts := testenv.Must(store.Read[scaler.Record](t.Context(), w.store, store.ScalerKey()))(t).Doc.Attempts
+	if !slices.ContainsFunc(attempts, func(a scaler.Attempt) bool { return a.MessageID == "medium" && a.Open }) {
+		t.Errorf("attempts %+v", attempts)
+	}
+	w.Exit("c", "medium", 0)
+	w.complete("c")
+	if w.tick(); !slices.Equal(w.groups(), []string{"small Running"}) {
+		t.Errorf("groups %q", w.groups())
+	}
+}
+
+func TestRefusedCreationsAreTriedABoundedNumberOfTimes(t *testing.T) {
+	t.Parallel()
+	w := start(t, 100, nil)
+	for i := range 20 {
+		w.SendSize("a", fmt.Sprint("m", i), 1)
+	}
+	w.ARM.Fail(arm.Fault{Method: http.MethodPut, Status: 400, Code: "InaccessibleImage", Message: "no image"})
+	if tick := w.tick(); tick.CreatedCount != 0 || len(tick.Failures) != 10 {
+		t.Errorf("tick %+v", tick)
+	}
+}
+
+func TestACreationWithoutAnAnswerCountsTowardsTheLimit(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1, nil)
+	w.SendSize("a", "m1", 1)
+	w.SendSize("b", "m2", 1)
+	w.ARM.Fail(arm.Fault{Method: http.MethodPut, Count: 1, Lost: true})
+	if tick := w.tick(); len(tick.Failures) != 1 || !slices.Equal(w.groups(), []string{"m1 Running"}) {
+		t.Errorf("tick %+v, groups %q", tick, w.groups())
+	}
+}
+
 func TestAQuotaEndsTheTickWithItsReason(t *testing.T) {
 	t.Parallel()
 	w := start(t, 5, nil)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"time"
@@ -18,6 +19,8 @@ const (
 	tickTime = 50 * time.Second
 	// storeTime bounds the storing of a tick's result, also if the tick took all of its time.
 	storeTime = 5 * time.Second
+	// maxCreations bounds the requested creations of a tick, of which many may be refused.
+	maxCreations = 2 * scaler.PerTick
 )
 
 // ScaleContainers runs one tick. It reports failures in the log and in the status, and returns an error only
@@ -34,11 +37,12 @@ func (s *Scaler) ScaleContainers(ctx context.Context) error {
 		s.log.InfoContext(ctx, "another tick of the container scaler runs")
 		return nil
 	}
+	var instead []scaler.Message
 	inventory, err := s.azure.Groups(bounded)
 	if err != nil {
 		tick.Error = fmt.Sprintf("container groups cannot be read: %v", err)
 	} else {
-		s.scale(bounded, inventory, &tick)
+		instead = s.scale(bounded, inventory, &tick)
 	}
 	attributes := []any{
 		logkey.Event, alert.ScalerTick, logkey.Created, tick.Created, logkey.Deleted, tick.Deleted, logkey.Active, tick.Active,
@@ -48,7 +52,7 @@ func (s *Scaler) ScaleContainers(ctx context.Context) error {
 		attributes = append(attributes, logkey.Error, tick.Error)
 	}
 	s.log.InfoContext(ctx, "scaler tick", attributes...)
-	s.release(ctx, id, tick)
+	s.release(ctx, id, tick, instead)
 	return nil
 }
 
@@ -70,8 +74,8 @@ func (s *Scaler) acquire(ctx context.Context, id string, at time.Time) bool {
 	return !held
 }
 
-// release stores the result of a tick, and lets the next one run.
-func (s *Scaler) release(ctx context.Context, id string, tick scaler.Tick) {
+// release stores the result of a tick, also the attempts at messages beyond its plan, and lets the next one run.
+func (s *Scaler) release(ctx context.Context, id string, tick scaler.Tick, instead []scaler.Message) {
 	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
 	defer cancel()
 	err := s.update(storing, func(r *scaler.Record) bool {
@@ -81,6 +85,7 @@ func (s *Scaler) release(ctx context.Context, id string, tick scaler.Tick) {
 		if !r.Tick.At.After(tick.At) {
 			r.Tick = tick
 		}
+		r.Attempts = s.settings.Opened(r.Attempts, instead)
 		return true
 	})
 	if err != nil {
@@ -88,8 +93,8 @@ func (s *Scaler) release(ctx context.Context, id string, tick scaler.Tick) {
 	}
 }
 
-// scale plans, creates and then deletes.
-func (s *Scaler) scale(ctx context.Context, inventory scaler.Inventory, tick *scaler.Tick) {
+// scale plans, creates and then deletes. It returns the messages whose containers it created instead of the plan's.
+func (s *Scaler) scale(ctx context.Context, inventory scaler.Inventory, tick *scaler.Tick) []scaler.Message {
 	waiting, err := s.azure.Waiting(ctx)
 	if err != nil {
 		waiting = scaler.Waiting{}
@@ -98,7 +103,7 @@ func (s *Scaler) scale(ctx context.Context, inventory scaler.Inventory, tick *sc
 	plan := scaler.NewPlan(inventory, waiting, s.settings.Limits())
 	describe(tick, inventory, waiting, plan)
 	s.observe(ctx, inventory, waiting, plan)
-	s.create(ctx, plan, tick)
+	instead := s.create(ctx, plan, tick)
 	for _, name := range plan.Delete {
 		if err := s.azure.Delete(ctx, name); err != nil {
 			s.fail(ctx, tick, scaler.Failure{Group: name, Reason: "deletion: " + err.Error()})
@@ -106,6 +111,7 @@ func (s *Scaler) scale(ctx context.Context, inventory scaler.Inventory, tick *sc
 		}
 		tick.Deleted++
 	}
+	return instead
 }
 
 // observe stores the attempts at messages before the plan is carried out, and reports lost containers.
@@ -127,10 +133,20 @@ func (s *Scaler) observe(ctx context.Context, inventory scaler.Inventory, waitin
 	}
 }
 
-// create creates the groups of a plan. A failure does not prevent the others, unless none can succeed.
-func (s *Scaler) create(ctx context.Context, plan scaler.Plan, tick *scaler.Tick) {
-	for _, m := range plan.Create {
+// create creates the groups of a plan, and in place of refused ones those of its next messages, which it returns if
+// they may exist. It asks for none with as much memory as one for which there was no capacity, and for no others if
+// none can succeed. A group counts towards the limit also after an error that is no refusal: it may exist.
+func (s *Scaler) create(ctx context.Context, plan scaler.Plan, tick *scaler.Tick) (instead []scaler.Message) {
+	free, requests, tooMuch := len(plan.Create), 0, math.MaxInt
+	for i, m := range slices.Concat(plan.Create, plan.Next) {
+		if free == 0 || requests == maxCreations {
+			break
+		}
 		group := s.settings.GroupFor(m)
+		if group.Memory >= tooMuch {
+			continue
+		}
+		requests++
 		created, err := s.azure.Create(ctx, group)
 		if created {
 			tick.Created++
@@ -139,11 +155,20 @@ func (s *Scaler) create(ctx context.Context, plan scaler.Plan, tick *scaler.Tick
 		if err != nil {
 			s.fail(ctx, tick, scaler.Failure{Group: group.Name, MessageID: m.ID, Reason: err.Error()})
 		}
-		if errors.Is(err, scaler.ErrExhausted) {
+		switch {
+		case errors.Is(err, scaler.ErrExhausted):
 			tick.Error = err.Error()
-			return
+			return instead
+		case errors.Is(err, scaler.ErrNoCapacity):
+			tooMuch = group.Memory
+		case !errors.Is(err, scaler.ErrRefused):
+			free--
+			if i >= len(plan.Create) {
+				instead = append(instead, m)
+			}
 		}
 	}
+	return instead
 }
 
 func (s *Scaler) fail(ctx context.Context, tick *scaler.Tick, f scaler.Failure) {

@@ -83,8 +83,8 @@ func (c *Client) Settings() *scaler.Settings { return c.settings }
 // Close ends the connection to Service Bus.
 func (c *Client) Close(ctx context.Context) error { return c.bus.Close(ctx) }
 
-// explain turns an error of Azure Resource Manager into one of a line, and marks those after which no
-// creation of this tick can succeed.
+// explain turns an error of Azure Resource Manager into one of a line. It marks refusals: after other errors, such as
+// a lost answer, a change may have happened.
 func explain(err error) error {
 	var refused *azcore.ResponseError
 	if !errors.As(err, &refused) {
@@ -96,12 +96,24 @@ func explain(err error) error {
 	}
 	switch {
 	case refused.StatusCode == http.StatusTooManyRequests,
-		refused.ErrorCode == "ContainerGroupQuotaReached",
-		refused.StatusCode == http.StatusConflict && refused.ErrorCode == "ServiceUnavailable":
+		refused.ErrorCode == "ContainerGroupQuotaReached":
 		return fmt.Errorf("%w: %s", scaler.ErrExhausted, text)
+	case refused.StatusCode == http.StatusConflict && refused.ErrorCode == "ServiceUnavailable":
+		return refusal{text, scaler.ErrNoCapacity}
+	case refused.StatusCode < http.StatusInternalServerError:
+		return refusal{text, scaler.ErrRefused}
 	}
 	return errors.New(text)
 }
+
+// refusal is an error in the words of the service, of a kind.
+type refusal struct {
+	text string
+	kind error
+}
+
+func (r refusal) Error() string { return r.text }
+func (r refusal) Unwrap() error { return r.kind }
 
 // maxMessage bounds the message of an error.
 const maxMessage = 500

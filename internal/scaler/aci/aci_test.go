@@ -238,26 +238,32 @@ func TestTheRegistryTakesAUserAndAPassword(t *testing.T) {
 	}
 }
 
-func TestErrorsOfQuotasAndThrottlingEndTheCreations(t *testing.T) {
+func TestErrorsOfCreationsSayWhatCanBeCreatedNow(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		status    int
-		code      string
-		exhausted bool
+		status int
+		code   string
+		is     []error
 	}{
-		{400, "ContainerGroupQuotaReached", true},
-		{409, "ContainerGroupQuotaReached", true},
-		{409, "ServiceUnavailable", true},
-		{429, "TooManyRequests", true},
-		{409, "ContainerGroupTransitioning", false},
-		{403, "LinkedAuthorizationFailed", false},
-		{400, "InaccessibleImage", false},
-		{500, "InternalServerError", false},
+		{400, "ContainerGroupQuotaReached", []error{scaler.ErrExhausted}},
+		{409, "ContainerGroupQuotaReached", []error{scaler.ErrExhausted}},
+		{429, "TooManyRequests", []error{scaler.ErrExhausted}},
+		{409, "ServiceUnavailable", []error{scaler.ErrRefused, scaler.ErrNoCapacity}},
+		{409, "ContainerGroupTransitioning", []error{scaler.ErrRefused}},
+		{403, "LinkedAuthorizationFailed", []error{scaler.ErrRefused}},
+		{400, "InaccessibleImage", []error{scaler.ErrRefused}},
+		{500, "InternalServerError", nil},
+		{503, "ServiceUnavailable", nil},
 	} {
 		a := start(t, nil)
 		a.ARM.Fail(arm.Fault{Method: http.MethodPut, Status: c.status, Code: c.code, Message: "the cause", RetryAfter: "10"})
 		_, err := a.Create(t.Context(), a.Settings().GroupFor(scaler.Message{ID: "n1"}))
-		if err == nil || errors.Is(err, scaler.ErrExhausted) != c.exhausted || !strings.HasSuffix(err.Error(), fmt.Sprintf("%d %s: the cause", c.status, c.code)) {
+		for _, kind := range []error{scaler.ErrExhausted, scaler.ErrRefused, scaler.ErrNoCapacity} {
+			if errors.Is(err, kind) != slices.Contains(c.is, kind) {
+				t.Errorf("%d %s: %v is %v: %t", c.status, c.code, err, kind, errors.Is(err, kind))
+			}
+		}
+		if err == nil || !strings.HasSuffix(err.Error(), fmt.Sprintf("%d %s: the cause", c.status, c.code)) {
 			t.Errorf("%d %s: %v", c.status, c.code, err)
 		}
 		puts := 0
