@@ -92,7 +92,8 @@ func scale(t *testing.T, roles []string) error {
 	if found, err := azure.Groups(t.Context()); err != nil || len(found) != 1 {
 		return fmt.Errorf("%d groups: %w", len(found), err)
 	}
-	if err := azure.Delete(t.Context(), g.Name); err != nil {
+	azure.Exit("a", "m-1", 0)
+	if _, err := azure.Delete(t.Context(), g.Name); err != nil {
 		return err
 	}
 	used := map[string]bool{}

@@ -29,8 +29,8 @@ type Azure interface {
 	// for the container. An error is scaler.ErrRefused, ErrNoCapacity or ErrExhausted if there is no group: after
 	// another one there may be.
 	Create(ctx context.Context, g scaler.Group) (bool, error)
-	// Delete deletes a group. It succeeds if there is none.
-	Delete(ctx context.Context, name string) error
+	// Delete deletes a group that has ended, and reports whether it did. It succeeds if there is none, or if it runs.
+	Delete(ctx context.Context, name string) (bool, error)
 }
 
 // Config configures a Scaler.

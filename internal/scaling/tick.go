@@ -105,11 +105,13 @@ func (s *Scaler) scale(ctx context.Context, inventory scaler.Inventory, tick *sc
 	s.observe(ctx, inventory, waiting, plan)
 	instead := s.create(ctx, plan, tick)
 	for _, name := range plan.Delete {
-		if err := s.azure.Delete(ctx, name); err != nil {
+		deleted, err := s.azure.Delete(ctx, name)
+		if err != nil {
 			s.fail(ctx, tick, scaler.Failure{Group: name, Reason: "deletion: " + err.Error()})
-			continue
 		}
-		tick.Deleted++
+		if deleted {
+			tick.Deleted++
+		}
 	}
 	return instead
 }

@@ -177,11 +177,38 @@ func TestARepeatedCreationChangesNothingAlsoAfterTheGroupHasEnded(t *testing.T) 
 	if n := a.ARM.Counters().Starts[g.Name]; n != 1 {
 		t.Errorf("the container was started %d times", n)
 	}
-	for range 2 {
-		if err := a.Delete(t.Context(), g.Name); err != nil {
-			t.Fatal(err)
+	for i := range 2 {
+		if deleted, err := a.Delete(t.Context(), g.Name); err != nil || deleted != (i == 0) {
+			t.Fatalf("deletion %d: %t, %v", i, deleted, err)
 		}
 		testenv.Eventually(t, "the group is gone", func() bool { return len(a.ARM.Groups()) == 0 })
+	}
+}
+
+func TestAGroupIsDeletedOnceAndOnlyWhenItHasEnded(t *testing.T) {
+	t.Parallel()
+	a := start(t, nil)
+	g := a.Settings().GroupFor(scaler.Message{Subscription: "a", ID: "n1", Size: scaler.Size{MB: "50"}})
+	if _, err := a.Create(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+	a.Settled()
+	if deleted, err := a.Delete(t.Context(), g.Name); deleted || err != nil || len(a.ARM.Groups()) != 1 {
+		t.Errorf("a group that runs: %t, %v", deleted, err)
+	}
+	if err := a.ARM.Exit(g.Name, 0); err != nil {
+		t.Fatal(err)
+	}
+	a.ARM.Fail(arm.Fault{Method: http.MethodDelete, Count: 1, Status: 409, Code: "ContainerGroupTransitioning", Message: "still transitioning"})
+	if deleted, err := a.Delete(t.Context(), g.Name); deleted || err != nil {
+		t.Errorf("a group that is being deleted: %t, %v", deleted, err)
+	}
+	a.ARM.Fail(arm.Fault{Method: http.MethodDelete, Count: 1, Status: 409, Code: "ScopeLocked", Message: "a lock"})
+	if deleted, err := a.Delete(t.Context(), g.Name); deleted || err == nil {
+		t.Errorf("a group that cannot be deleted: %t, %v", deleted, err)
+	}
+	if deleted, err := a.Delete(t.Context(), g.Name); !deleted || err != nil {
+		t.Errorf("a group that has ended: %t, %v", deleted, err)
 	}
 }
 
@@ -199,7 +226,11 @@ func TestTheBodyOfAGroupIsTheSameInEveryTick(t *testing.T) {
 		if _, err := a.Create(t.Context(), g); err != nil {
 			t.Fatal(err)
 		}
-		if err := a.Delete(t.Context(), g.Name); err != nil {
+		a.Settled()
+		if err := a.ARM.Exit(g.Name, 0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Delete(t.Context(), g.Name); err != nil {
 			t.Fatal(err)
 		}
 		testenv.Eventually(t, "the group is gone", func() bool { return len(a.ARM.Groups()) == 0 })
@@ -295,7 +326,7 @@ func TestServicesThatAreAwayAreErrors(t *testing.T) {
 	if _, err := a.Groups(t.Context()); err == nil || err.Error() != "403 AuthorizationFailed: no role" {
 		t.Errorf("without a role: %v", err)
 	}
-	if err := a.Delete(t.Context(), "one"); err == nil || err.Error() != "403 AuthorizationFailed: no role" {
+	if _, err := a.Delete(t.Context(), "one"); err == nil || err.Error() != "403 AuthorizationFailed: no role" {
 		t.Errorf("a deletion without a role: %v", err)
 	}
 }

@@ -192,11 +192,17 @@ func bodyOf(g scaler.Group) armcontainerinstance.ContainerGroup {
 	return body
 }
 
-// Delete deletes a group. It does not wait for the end of the deletion. It succeeds if there is none.
-func (c *Client) Delete(ctx context.Context, name string) error {
-	_, err := c.changes.BeginDelete(ctx, c.settings.ResourceGroup, name, nil)
-	if isNotFound(err) {
-		return nil
+// Delete deletes a group that has ended, and reports whether it did. It does not wait for the end of the deletion. It
+// looks first, because the group may have been started again since it was listed. It succeeds if there is none, or if it
+// is being deleted already.
+func (c *Client) Delete(ctx context.Context, name string) (bool, error) {
+	if found, err := c.group(ctx, name); err != nil || found == nil || !found.Ended {
+		return false, err
 	}
-	return explain(err)
+	_, err := c.changes.BeginDelete(ctx, c.settings.ResourceGroup, name, nil)
+	var refused *azcore.ResponseError
+	if isNotFound(err) || errors.As(err, &refused) && refused.ErrorCode == "ContainerGroupTransitioning" {
+		return false, nil
+	}
+	return err == nil, explain(err)
 }
