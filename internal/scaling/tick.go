@@ -17,7 +17,9 @@ import (
 const (
 	// tickTime bounds a tick, and how long it keeps others from running: the next one begins a minute later.
 	tickTime = 50 * time.Second
-	// storeTime bounds the storing of a tick's result, also if the tick took all of its time.
+	// waitingTime bounds the reading of the messages, so that time for the changes remains.
+	waitingTime = 25 * time.Second
+	// storeTime bounds each change of the record, also that with the result of a tick that took all of its time.
 	storeTime = 5 * time.Second
 	// maxCreations bounds the requested creations of a tick, of which many may be refused.
 	maxCreations = 2 * scaler.PerTick
@@ -95,7 +97,9 @@ func (s *Scaler) release(ctx context.Context, id string, tick scaler.Tick, inste
 
 // scale plans, creates and then deletes. It returns the messages whose containers it created instead of the plan's.
 func (s *Scaler) scale(ctx context.Context, inventory scaler.Inventory, tick *scaler.Tick) []scaler.Message {
-	waiting, err := s.azure.Waiting(ctx)
+	reading, cancel := context.WithTimeout(ctx, waitingTime)
+	defer cancel()
+	waiting, err := s.azure.Waiting(reading)
 	if err != nil {
 		waiting = scaler.Waiting{}
 		tick.Error = fmt.Sprintf("messages cannot be read, so that no container group is created: %v", err)
@@ -118,9 +122,11 @@ func (s *Scaler) scale(ctx context.Context, inventory scaler.Inventory, tick *sc
 
 // observe stores the attempts at messages before the plan is carried out, and reports lost containers.
 func (s *Scaler) observe(ctx context.Context, inventory scaler.Inventory, waiting scaler.Waiting, plan scaler.Plan) {
+	storing, cancel := context.WithTimeout(ctx, storeTime)
+	defer cancel()
 	now := s.now()
 	var lost []scaler.Attempt
-	err := s.update(ctx, func(r *scaler.Record) bool {
+	err := s.update(storing, func(r *scaler.Record) bool {
 		before := r.Attempts
 		r.Attempts, lost = s.settings.Observe(before, inventory, waiting, plan, now)
 		return !reflect.DeepEqual(before, r.Attempts)
