@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/scaler"
@@ -50,6 +51,7 @@ type Scaler struct {
 	now      func() time.Time
 	newID    func() string
 	log      *slog.Logger
+	off      sync.Once // logs that the scaler is off
 }
 
 // New returns a Scaler.

@@ -440,15 +440,24 @@ func TestAPlanIsADryRun(t *testing.T) {
 
 func TestAScalerThatIsOff(t *testing.T) {
 	t.Parallel()
-	off := scaling.New(scaling.Config{Store: memory.New(memory.Config{}), Now: time.Now, NewID: uuid.NewString, Log: slog.New(slog.DiscardHandler)})
+	log := &testenv.Buffer{}
+	off := scaling.New(scaling.Config{
+		Store: memory.New(memory.Config{}), Now: time.Now, NewID: uuid.NewString,
+		Log: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	})
 	if status, err := off.ScalerStatus(t.Context()); err != nil || !reflect.DeepEqual(status, api.ScalerStatus{}) {
 		t.Errorf("status %+v, %v", status, err)
 	}
 	if _, err := off.PlanScaling(t.Context()); problem.CodeOf(err) != api.CodeConflict {
 		t.Errorf("plan: %v", err)
 	}
-	if err := off.ScaleContainers(t.Context()); err == nil || !strings.Contains(err.Error(), "AzureWebJobs.containerscaler.Disabled") {
-		t.Errorf("tick: %v", err)
+	for range 3 { // its timer runs each minute, unless it is disabled
+		if err := off.ScaleContainers(t.Context()); err != nil {
+			t.Errorf("tick: %v", err)
+		}
+	}
+	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, `"level":"DEBUG"`) || !strings.Contains(text, "AzureWebJobs.containerscaler.Disabled") {
+		t.Errorf("log %s", text)
 	}
 }
 

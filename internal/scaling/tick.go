@@ -25,11 +25,14 @@ const (
 	maxCreations = 2 * scaler.PerTick
 )
 
-// ScaleContainers runs one tick. It reports failures in the log and in the status, and returns an error only
-// for a scaler that is off: a host that repeats a failed tick at once would not help.
+// ScaleContainers runs one tick; one of a scaler that is off does nothing. It reports failures in the log and in the
+// status, and returns no error: a host that repeats a failed tick at once would not help.
 func (s *Scaler) ScaleContainers(ctx context.Context) error {
 	if s.settings == nil {
-		return errors.New("the container scaler is not configured: disable its function with the setting AzureWebJobs.containerscaler.Disabled, or set ACI_IMAGE and the other settings")
+		s.off.Do(func() {
+			s.log.DebugContext(ctx, "the container scaler is off: to use it, set ACI_IMAGE and its other settings; to stop its timer, set AzureWebJobs.containerscaler.Disabled")
+		})
+		return nil
 	}
 	tick := scaler.Tick{At: s.now().UTC()}
 	bounded, cancel := context.WithTimeout(ctx, tickTime)
