@@ -41,6 +41,7 @@ func limitGroups() []limitGroup {
 			{Name: "`multi_valued_columns`", Dir: "internal/runbook", Constant: "maxColumns", Unit: "columns", Error: "has N Xs; at most LIMIT are allowed in one list"},
 			{Name: "`secret`", Dir: "internal/runbook", Constant: "maxSecrets", Unit: "names", Error: "has N Xs; at most LIMIT are allowed in one list"},
 			{Name: "`vars`", Dir: "internal/runbook", Constant: "maxVars", Unit: "constants", Error: "there are N vars; at most LIMIT are allowed"},
+			{Name: "workers", Dir: "internal/runbook", Constant: "maxWorkers", Unit: "workers", Error: "is one worker too many; at most LIMIT are allowed in one runbook"},
 			{Name: "key in a parameter", Dir: "internal/runbook", Constant: "maxKey", Unit: "bytes", Error: "has a key of N bytes; at most LIMIT are allowed"},
 			{Name: "condition", Dir: "internal/runbook/condition", Constant: "MaxText", Unit: "bytes", Error: "the condition has N bytes; at most LIMIT are allowed"},
 			{Name: "text after a filter", Dir: "internal/runbook/template", Constant: "maxFiltered", Unit: "bytes", Error: "would have N bytes where at most LIMIT are allowed"},

@@ -112,6 +112,9 @@ var provoked = map[string]func(*testing.T) error{
 	"Runbook/`secret`": func(*testing.T) error {
 		return parsing(runbookHead + "secret: [" + items(101, "C%d,") + "]\n" + onePhase)
 	},
+	"Runbook/workers": func(*testing.T) error {
+		return parsing(runbookHead + "init:\n" + items(101, "  - {name: s%d, worker_id: w%[1]d, function: No-Op}\n") + onePhase)
+	},
 	"Runbook/`vars`": func(*testing.T) error {
 		return parsing(runbookHead + "vars: {" + items(101, "c%d: 1,") + "}\n" + onePhase)
 	},

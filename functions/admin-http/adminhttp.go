@@ -47,7 +47,7 @@ type Config struct {
 	// after a pause; DefaultRate and DefaultBurst when 0. rate.Inf is no limit.
 	Rate  rate.Limit
 	Burst int
-	// Long is how many reports, how many previews of queries and how many simulations are made at once;
+	// Long is how many reports, previews of queries, checks of runbooks and simulations are made at once, of each;
 	// DefaultLong when 0.
 	Long int
 }
@@ -83,7 +83,7 @@ func New(c Config) http.Handler {
 	}
 	c.Rate, c.Burst, c.Long = cmp.Or(c.Rate, DefaultRate), cmp.Or(c.Burst, DefaultBurst), cmp.Or(c.Long, DefaultLong)
 	a := &server{Config: c, buckets: newBuckets(c.Rate, c.Burst), document: sync.OnceValue(func() []byte { return documentOf(c.SignIn) })}
-	reports, previews, simulations, uploads := atOnce(c.Long, "reports"), atOnce(c.Long, "previews"), atOnce(c.Long, "simulations"), a.uploads()
+	reports, previews, checks, simulations, uploads := atOnce(c.Long, "reports"), atOnce(c.Long, "previews"), atOnce(c.Long, "checks of runbooks"), atOnce(c.Long, "simulations"), a.uploads()
 
 	r := gin.New()
 	r.HandleMethodNotAllowed = true
@@ -100,7 +100,7 @@ func New(c Config) http.Handler {
 	reader.GET("/me", query(), a.getMe)
 	reader.GET("/summary", query(), a.getSummary)
 	reader.GET("/runbooks", query("search", "sort", "limit", "continuationToken"), a.listRunbooks)
-	reader.POST("/lint", query(), a.lintRunbook)
+	reader.POST("/lint", query(), checks, a.lintRunbook)
 	reader.POST("/simulate", query(), simulations, a.simulateRunbook)
 	reader.GET("/runbooks/:name", query(), a.getRunbook)
 	reader.GET("/runbooks/:name/versions", query("sort", "limit", "continuationToken"), a.listVersions)

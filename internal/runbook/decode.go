@@ -211,6 +211,9 @@ func (p *parser) worker(id string, pos position, path string) {
 	first, ok := p.workers[key]
 	if !ok {
 		p.workers[key] = draftWorker{id, pos.line}
+		if len(p.workers) == maxWorkers+1 {
+			p.errorf(pos, path, CodeTooLarge, "is one worker too many; at most %d are allowed in one runbook", maxWorkers)
+		}
 		return
 	}
 	if first.id != id {

@@ -24,6 +24,7 @@ const (
 	maxDepth       = 32      // of one parameter
 	maxKey         = 200     // bytes of a key
 	maxColumns     = 500     // multi-valued ones
+	maxWorkers     = 100     // different ones: each is asked for when a runbook is checked
 	maxDiagnostics = 200
 )
 

@@ -163,6 +163,8 @@ func TestOversizeIsRefused(t *testing.T) {
 			repeat(MaxPhases+1, "  - {name: p%d, offset: T-0, steps: ["+fmt.Sprintf(step, 1)+"]}\n"), CodeTooLarge},
 		"steps": {"name: n\ndata_source: {type: csv, primary_key: K}\nphases:\n  - name: p\n    offset: T-0\n    steps:\n" +
 			repeat(MaxSteps+1, "      - "+step+"\n"), CodeTooLarge},
+		"workers": {"name: n\ndata_source: {type: csv, primary_key: K}\nphases:\n  - name: p\n    offset: T-0\n    steps:\n" +
+			repeat(maxWorkers+1, "      - {name: s%d, worker_id: w%[1]d, function: F}\n"), CodeTooLarge},
 		"findings": {repeat(maxDiagnostics+50, "field%d: x\n"), CodeTooMany},
 	} {
 		t.Run(name, func(t *testing.T) {

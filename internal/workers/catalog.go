@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/matoolkit/matoolkit/internal/humanize"
@@ -132,26 +133,29 @@ func functionsOf(c message.Catalog) []signature.Function {
 }
 
 // Catalogs returns the announced functions of the workers in ids, the ids of all workers that
-// have announced functions, and the ids of all that were seen without.
+// have announced functions, and the ids of all that were seen without. Ids may be a caller's: it costs
+// one query, and a point read only for each of them that has announced functions.
 func (r *Registry) Catalogs(ctx context.Context, ids []string) (lint.Catalogs, error) {
-	known, err := r.Functions(ctx, ids)
-	if err != nil {
-		return known, err
-	}
-	known.Announced = []string{}
 	all, err := r.store.WorkerAnnouncements(ctx)
+	if err != nil {
+		return lint.Catalogs{}, err
+	}
+	announced, seen := []string{}, []string(nil)
 	for _, w := range all {
 		if w.Catalog != nil {
-			known.Announced = append(known.Announced, w.ID)
+			announced = append(announced, w.ID)
 		} else {
-			known.Seen = append(known.Seen, w.ID)
+			seen = append(seen, w.ID)
 		}
 	}
+	asked := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !slices.Contains(announced, id) })
+	known, err := r.Functions(ctx, asked)
+	known.Announced, known.Seen = announced, seen
 	return known, err
 }
 
 // Functions returns the announced functions of the workers in ids. It costs one point read for
-// each of them.
+// each of them: they are those of a published runbook.
 func (r *Registry) Functions(ctx context.Context, ids []string) (lint.Catalogs, error) {
 	known := lint.Catalogs{Standard: r.standard, Workers: map[string][]signature.Function{}}
 	for _, id := range ids {

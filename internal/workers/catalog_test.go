@@ -2,6 +2,7 @@ package workers_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"testing"
 	"time"
@@ -46,4 +47,31 @@ func TestClockAheadDoesNotKeepLaterCataloguesOut(t *testing.T) {
 	wantFunction("Newest")
 	announce("Newer", start.Add(time.Hour+time.Millisecond), start.Add(time.Hour))
 	wantFunction("Newest")
+}
+
+// TestOnlyAnnouncedCataloguesAreRead asks for many workers of which one exists.
+func TestOnlyAnnouncedCataloguesAreRead(t *testing.T) {
+	t.Parallel()
+	s := memory.New(memory.Config{})
+	registry := workers.New(workers.Config{Store: s, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	c := message.Catalog{WorkerID: "w7", Version: "1.0", Timestamp: time.Now(), Functions: []message.CatalogFunction{{Name: "Copy"}}}
+	body, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := registry.OnCatalog(t.Context(), message.Delivery{Body: body, EnqueuedAt: time.Now()}, c); err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for i := range 1000 {
+		ids = append(ids, fmt.Sprint("w", i))
+	}
+	before := s.Counts()
+	known, err := registry.Catalogs(t.Context(), ids)
+	if err != nil || len(known.Workers) != 1 || len(known.Workers["w7"]) != 1 {
+		t.Errorf("%+v, %v", known, err)
+	}
+	if n := s.Counts(); n.Reads-before.Reads != 1 || n.Queries-before.Queries != 1 {
+		t.Errorf("%d reads and %d queries", n.Reads-before.Reads, n.Queries-before.Queries)
+	}
 }
