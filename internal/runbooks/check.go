@@ -40,11 +40,15 @@ func (p *Publisher) find(ctx context.Context, name string, yaml []byte) (*runboo
 	if err != nil {
 		return nil, nil, err
 	}
-	calls := slices.Concat(p.settingsWithoutValue(yaml, rb), lint.Check(yaml, rb, catalogs), lint.ReadOnly(yaml, rb, catalogs))
+	at := places(lint.Positions(yaml))
+	calls := slices.Concat(p.settingsWithoutValue(at, rb), lint.Check(yaml, rb, catalogs), lint.ReadOnly(yaml, rb, catalogs))
 	rb.Secret = catalogs.Secrets(rb) // of the functions' parameters too
-	found = lint.Join(found, slices.Concat(otherName(yaml, rb, name), secretPlaces(yaml, rb), p.unlistedSettings(yaml, rb), lint.WorkerCase(yaml, rb, catalogs)))
-	return rb, lint.Join(found, calls), nil
+	found = lint.Join(found, slices.Concat(otherName(at, rb, name), secretPlaces(ctx, at, rb), p.unlistedSettings(at, rb), lint.WorkerCase(yaml, rb, catalogs)))
+	return rb, lint.Join(found, calls), ctx.Err()
 }
+
+// places gives line and column of a path in a runbook's text, which is read once.
+type places func(path []any) (line, column int)
 
 // check parses and checks a runbook before its publication, and gives its warnings. It fails with
 // CodeInvalid where the runbook has errors or, with strict, warnings.
@@ -72,39 +76,49 @@ func runbookErrors(bad []api.InputProblem) *problem.Error {
 }
 
 // otherName finds that the request names another runbook; name is empty if it names none.
-func otherName(text []byte, rb *runbook.Runbook, name string) runbook.Diagnostics {
+func otherName(at places, rb *runbook.Runbook, name string) runbook.Diagnostics {
 	if name == "" || rb.Name == "" || name == rb.Name {
 		return nil
 	}
-	return runbook.Diagnostics{errorAt(text, codeOtherName, fmt.Sprintf("the request names runbook %q, but its YAML names %q", name, rb.Name), "name")}
+	return runbook.Diagnostics{errorAt(at, codeOtherName, fmt.Sprintf("the request names runbook %q, but its YAML names %q", name, rb.Name), "name")}
 }
 
-// secretPlaces finds the steps whose function's name would show a secret, and the conditions that use one.
-func secretPlaces(text []byte, rb *runbook.Runbook) runbook.Diagnostics {
+// maxSecretPlaces bounds the findings of secretPlaces.
+const maxSecretPlaces = 200
+
+// secretPlaces finds the steps whose function's name would show a secret, and the conditions that use
+// one: the first of them where there are many.
+func secretPlaces(ctx context.Context, at places, rb *runbook.Runbook) runbook.Diagnostics {
 	var found runbook.Diagnostics
-	rb.EachStep(func(s runbook.Step, at []any) {
-		for _, name := range template.References(s.Function) {
+	add := func(message string, path []any, field string) {
+		path = append(slices.Clone(path), field)
+		switch {
+		case len(found) < maxSecretPlaces:
+			found = append(found, errorAt(at, runbook.CodeSecretPlace, message, path...))
+		case len(found) == maxSecretPlaces:
+			found = append(found, errorAt(at, runbook.CodeTooMany, fmt.Sprintf("there are more than %d places of secrets; the others are left out", maxSecretPlaces), path...))
+		}
+	}
+	condition := func(when *condition.Condition, path []any) {
+		for _, name := range when.Names() {
 			if rb.IsSecret(name) {
-				found = append(found, errorAt(text, runbook.CodeSecretPlace, fmt.Sprintf("{{%s}} is secret, but a function name is visible to every reader", name),
-					append(slices.Clone(at), "function")...))
+				add(fmt.Sprintf("%q is secret, and a condition cannot use a value that is encrypted", name), path, "when")
 			}
 		}
-		found = append(found, secretConditions(text, rb, s.When, at)...)
+	}
+	rb.EachStep(func(s runbook.Step, path []any) {
+		if ctx.Err() != nil || len(found) > maxSecretPlaces {
+			return
+		}
+		for _, name := range template.References(s.Function) {
+			if rb.IsSecret(name) {
+				add(fmt.Sprintf("{{%s}} is secret, but a function name is visible to every reader", name), path, "function")
+			}
+		}
+		condition(s.When, path)
 	})
 	for i, p := range rb.Phases {
-		found = append(found, secretConditions(text, rb, p.When, []any{"phases", i})...)
-	}
-	return found
-}
-
-// secretConditions finds the secrets that a condition uses.
-func secretConditions(text []byte, rb *runbook.Runbook, when *condition.Condition, at []any) runbook.Diagnostics {
-	var found runbook.Diagnostics
-	for _, name := range when.Names() {
-		if rb.IsSecret(name) {
-			found = append(found, errorAt(text, runbook.CodeSecretPlace, fmt.Sprintf("%q is secret, and a condition cannot use a value that is encrypted", name),
-				append(slices.Clone(at), "when")...))
-		}
+		condition(p.When, []any{"phases", i})
 	}
 	return found
 }
@@ -116,13 +130,13 @@ const (
 	codeMissingSetting  = "missing-setting"  // the setting that `connection` or `warehouse_id` names has no value; only checked on publish
 )
 
-// unlistedSettings finds the settings in the data source of a runbook, read from text, that this
+// unlistedSettings finds the settings in the data source of a runbook that this
 // deployment does not allow runbooks to name.
-func (p *Publisher) unlistedSettings(text []byte, rb *runbook.Runbook) runbook.Diagnostics {
+func (p *Publisher) unlistedSettings(at places, rb *runbook.Runbook) runbook.Diagnostics {
 	var found runbook.Diagnostics
 	for field, name := range settings(rb) {
 		if err := p.sources.CheckSetting(name); err != nil {
-			found = append(found, inSource(text, field, codeUnlistedSetting, err.Error()))
+			found = append(found, inSource(at, field, codeUnlistedSetting, err.Error()))
 		}
 	}
 	return found
@@ -130,11 +144,11 @@ func (p *Publisher) unlistedSettings(text []byte, rb *runbook.Runbook) runbook.D
 
 // settingsWithoutValue warns of the settings of the data source that have no value: the query
 // fails until they have one.
-func (p *Publisher) settingsWithoutValue(text []byte, rb *runbook.Runbook) runbook.Diagnostics {
+func (p *Publisher) settingsWithoutValue(at places, rb *runbook.Runbook) runbook.Diagnostics {
 	var found runbook.Diagnostics
 	for field, name := range settings(rb) {
 		if err := p.sources.CheckValue(field, name); err != nil {
-			found = append(found, warnInSource(text, field, codeMissingSetting, err.Error()+"; until then each query fails"))
+			found = append(found, warnInSource(at, field, codeMissingSetting, err.Error()+"; until then each query fails"))
 		}
 	}
 	return found
@@ -152,19 +166,19 @@ func settings(rb *runbook.Runbook) iter.Seq2[string, string] {
 }
 
 // inSource is an error in a field of the data source.
-func inSource(text []byte, field, code, message string) runbook.Diagnostic {
-	return errorAt(text, code, message, "data_source", field)
+func inSource(at places, field, code, message string) runbook.Diagnostic {
+	return errorAt(at, code, message, "data_source", field)
 }
 
 // errorAt is an error at a path of a runbook's text.
-func errorAt(text []byte, code, message string, path ...any) runbook.Diagnostic {
-	line, column := lint.Position(text, path)
+func errorAt(at places, code, message string, path ...any) runbook.Diagnostic {
+	line, column := at(path)
 	return runbook.Diagnostic{Severity: runbook.SeverityError, Code: code, Message: message, Path: runbook.PathText(path), Line: line, Column: column}
 }
 
 // warnInSource is a warning of a field that no query succeeds with.
-func warnInSource(text []byte, field, code, message string) runbook.Diagnostic {
-	d := inSource(text, field, code, message)
+func warnInSource(at places, field, code, message string) runbook.Diagnostic {
+	d := inSource(at, field, code, message)
 	d.Severity, d.AlwaysFails = runbook.SeverityWarning, true
 	return d
 }

@@ -1,13 +1,18 @@
 package runbooks_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store/memory"
+	"github.com/matoolkit/matoolkit/internal/workers"
 )
 
 // TestLint checks the findings of a text that is being written, with the outline of what can be read.
@@ -100,4 +105,43 @@ func sections(o *api.RunbookOutline) []string {
 		all = append(all, text+": "+strings.Join(steps, ", "))
 	}
 	return all
+}
+
+// TestLintBoundsTheFindingsOfSecrets checks a text each of whose steps has a secret where it would show:
+// the column of a parameter that the worker announced as secret.
+func TestLintBoundsTheFindingsOfSecrets(t *testing.T) {
+	t.Parallel()
+	s := memory.New(memory.Config{})
+	announced := message.Catalog{WorkerID: "w1", Version: "1.0", Timestamp: time.Now(), Functions: []message.CatalogFunction{
+		{Name: "New", Parameters: []message.CatalogParameter{{Name: "Dept", Type: "string", Secret: true}, {Name: "Upn", Type: "string"}}},
+	}}
+	body, err := json.Marshal(announced)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := workers.New(workers.Config{Store: s, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	if err := known.OnCatalog(t.Context(), message.Delivery{Body: body, EnqueuedAt: time.Now()}, announced); err != nil {
+		t.Fatal(err)
+	}
+	text := move
+	for i := range 300 {
+		text += fmt.Sprintf("      - {name: s%d, worker_id: w1, function: New, when: dept == \"Sales\", params: {Dept: \"{{dept}}\"}}\n", i)
+	}
+	view, err := newPublisher(s).Lint(t.Context(), "", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var places []int
+	more := 0
+	for _, d := range view.Findings {
+		switch d.Code {
+		case "secret-place":
+			places = append(places, d.Line)
+		case "too-many-diagnostics":
+			more = d.Line
+		}
+	}
+	if len(places) != 200 || more <= places[len(places)-1] {
+		t.Errorf("%d findings, the last in line %d, and the rest from line %d", len(places), places[len(places)-1], more)
+	}
 }
