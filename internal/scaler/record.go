@@ -56,6 +56,9 @@ type Blocked struct {
 	Reason       string `json:"reason"`
 }
 
+// MaxAttempts bounds the attempts that Observe keeps: the record is one document.
+const MaxAttempts = 1000
+
 // Attempt is what is known of the containers of a message that still waits.
 type Attempt struct {
 	Group        string      `json:"group"`
@@ -84,7 +87,9 @@ func (s *Settings) Opened(attempts []Attempt, created []Message) []Attempt {
 
 // Observe returns the attempts after a tick has read everything and before it creates what the plan says,
 // and those of them whose number of lost containers has grown. A tick that could not read the messages
-// has an empty waiting: then it only notes which containers have ended.
+// has an empty waiting: then it only notes which containers have ended. Otherwise the attempts of subscriptions that
+// are no longer listed go. It keeps MaxAttempts at most: first those with lost containers, then those whose messages
+// were seen.
 //
 // A container that ends while it has locked its message leaves the delivery count as it is until the
 // lock ends. So a container counts as lost only once that time has passed.
@@ -103,7 +108,9 @@ func (s *Settings) Observe(attempts []Attempt, inventory Inventory, waiting Wait
 	for _, a := range attempts {
 		a.Ended = slices.Clone(a.Ended)
 		_, waits := messages[a.Group]
-		if sub, read := subscriptions[a.Subscription]; waits || !read || sub.Blocked != "" || sub.Partial {
+		sub, listed := subscriptions[a.Subscription]
+		unread := len(subscriptions) == 0 || listed && (sub.Blocked != "" || sub.Partial)
+		if waits || unread {
 			all[a.Group] = &a
 		}
 	}
@@ -155,7 +162,19 @@ func (s *Settings) Observe(attempts []Attempt, inventory Inventory, waiting Wait
 	for _, a := range all {
 		kept = append(kept, *a)
 	}
-	byGroup := func(a, b Attempt) int { return cmp.Or(strings.Compare(a.Group, b.Group)) }
+	byGroup := func(a, b Attempt) int { return strings.Compare(a.Group, b.Group) }
+	if len(kept) > MaxAttempts {
+		last := func(a Attempt) int {
+			if _, waits := messages[a.Group]; waits {
+				return 0
+			}
+			return 1
+		}
+		slices.SortFunc(kept, func(a, b Attempt) int {
+			return cmp.Or(cmp.Compare(b.Lost, a.Lost), cmp.Compare(last(a), last(b)), byGroup(a, b))
+		})
+		kept = kept[:MaxAttempts]
+	}
 	slices.SortFunc(kept, byGroup)
 	slices.SortFunc(lost, byGroup)
 	return kept, lost

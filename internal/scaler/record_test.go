@@ -3,6 +3,8 @@ package scaler_test
 import (
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -113,6 +115,46 @@ func TestAttemptsAreKeptWhileASubscriptionIsNotReadToItsEnd(t *testing.T) {
 	w.partial = true
 	if w.tick(); len(w.attempts) != 1 {
 		t.Fatalf("attempts %+v", w.attempts)
+	}
+}
+
+func TestAttemptsOfASubscriptionThatIsNoLongerListedGo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	attempts := []scaler.Attempt{{Group: "one", Subscription: "gone", MessageID: "m"}}
+	for name, c := range map[string]struct {
+		waiting scaler.Waiting
+		kept    int
+	}{
+		"read":     {scaler.Waiting{Subscriptions: subscriptions("a")}, 0},
+		"not read": {scaler.Waiting{}, 1},
+	} {
+		if kept, _ := w.Observe(attempts, nil, c.waiting, scaler.Plan{}, w.now); len(kept) != c.kept {
+			t.Errorf("%s: attempts %+v", name, kept)
+		}
+	}
+}
+
+func TestTheNumberOfAttemptsIsBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	waiting := scaler.Waiting{Subscriptions: subscriptions("a"), Messages: []scaler.Message{message("a", "waits", 1)}}
+	waiting.Subscriptions[0].Partial = true
+	attempts := []scaler.Attempt{
+		{Group: w.NameFor("a", "waits"), Subscription: "a", MessageID: "waits", Open: true},
+		{Group: "z-lost", Subscription: "a", MessageID: "lost", Lost: 1},
+	}
+	for i := range 2 * scaler.MaxAttempts {
+		attempts = append(attempts, scaler.Attempt{Group: fmt.Sprintf("a-%04d", i), Subscription: "a", MessageID: fmt.Sprint("m", i)})
+	}
+	kept, _ := w.Observe(attempts, nil, waiting, scaler.Plan{}, w.now)
+	ids := map[string]bool{}
+	for _, a := range kept {
+		ids[a.MessageID] = true
+	}
+	byGroup := func(a, b scaler.Attempt) int { return strings.Compare(a.Group, b.Group) }
+	if len(kept) != scaler.MaxAttempts || !ids["lost"] || !ids["waits"] || !slices.IsSortedFunc(kept, byGroup) {
+		t.Errorf("%d attempts, lost %t, waits %t", len(kept), ids["lost"], ids["waits"])
 	}
 }
 
