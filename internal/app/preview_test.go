@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/audit"
 )
 
 // preview is the effect of an action, in which nothing changes.
@@ -173,5 +174,33 @@ func TestPreviewOfUploadsCountsTheJobsOfTheNewMembers(t *testing.T) {
 		if got := text(must(s.app.CheckMembers(s.ctx, b.ID, strings.NewReader(people(3))))(t)); got != want {
 			t.Errorf("latecomers: %s, want %s", got, want)
 		}
+	})
+}
+
+// A dry run of a correction shows a member, and would tell which secret is right: it is recorded as a
+// read, and each given secret counts as changed.
+func TestPreviewOfACorrectionTellsNoSecret(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		v := withKey(s)
+		b := s.startBatch(secretRunbook, secretFile("ann"))
+		for i, guess := range []string{canary, made} {
+			guesser := audit.Caller{Name: fmt.Sprint("guesser", i)}
+			asked := request("Password=" + guess)
+			asked.DryRun = true
+			done := must(s.app.CorrectMember(s.ctx, guesser, b.ID, 1, asked, "ticket 7"))(t)
+			s.wantChanges(done.Changes, `ann Password: "(secret)" -> "(secret)"`)
+			byFile := audit.Caller{Name: fmt.Sprint("uploader", i)}
+			file := strings.ReplaceAll(secretFile("ann"), strings.ReplaceAll(canary, `"`, `""`), strings.ReplaceAll(guess, `"`, `""`))
+			update := must(s.app.UpdateMembers(s.ctx, byFile, b.ID, []byte(file), true, "ticket 7"))(t)
+			s.wantChanges(update.Changes, `ann Password: "(secret)" -> "(secret)"`)
+			records := auditText(s.listAudit(b.ID))
+			for _, by := range []audit.Caller{guesser, byFile} {
+				if want := by.Name + " " + api.ActionReadMembers; !strings.Contains(records, want) {
+					t.Errorf("no record %q: %s", want, records)
+				}
+			}
+		}
+		s.wantChanges(must(s.app.CorrectMember(s.ctx, ada, b.ID, 1, request("Password="+canary), ""))(t).Changes, "")
+		v.wantNowhere("after the dry runs", b.ID)
 	})
 }

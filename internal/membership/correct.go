@@ -64,7 +64,8 @@ func (r *Registrar) memberView(ctx context.Context, b *model.Batch, m store.Item
 
 // CorrectMember gives columns of a member other values, and withdraws earlier corrections. In a batch
 // from a data source the correction overrides the source until the source has the same value. Steps
-// use the values from their next attempt on. A dry run changes nothing. With tags, it changes the member only if they have one
+// use the values from their next attempt on. A dry run changes nothing, is recorded as a read, and gives
+// each given secret as changed. With tags, it changes the member only if they have one
 // of these ETags. Errors: CodeNotFound, CodeInvalid with every bad column, CodeConflict, CodeChanged,
 // CodeUnavailable.
 func (r *Registrar) CorrectMember(ctx context.Context, by audit.Caller, batch, member int, request api.CorrectionRequest, why string, tags ...string) (api.MemberCorrection, error) {
@@ -73,7 +74,7 @@ func (r *Registrar) CorrectMember(ctx context.Context, by audit.Caller, batch, m
 	}
 	done := corrected{changes: []api.ColumnChange{}}
 	err := store.RetryOnConflict(ctx, func() error {
-		c, err := r.newCorrector(ctx, by, batch, why)
+		c, err := r.newCorrector(ctx, by, batch, why, request.DryRun)
 		if err != nil {
 			return err
 		}
@@ -122,19 +123,27 @@ type corrector struct {
 	batch   store.Item[model.Batch]
 	runbook *runbook.Runbook
 	rules   lint.ColumnRules // what the functions require of the columns
+	dry     bool
 }
 
-func (r *Registrar) newCorrector(ctx context.Context, by audit.Caller, batch int, why string) (*corrector, error) {
+// newCorrector makes a corrector. A dry one shows data of members and leaves no record of a correction,
+// so it records first that the caller reads them.
+func (r *Registrar) newCorrector(ctx context.Context, by audit.Caller, batch int, why string, dry bool) (*corrector, error) {
 	b, err := r.applier.ReadBatch(ctx, batch)
 	if err != nil {
 		return nil, err
+	}
+	if dry {
+		if err := r.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadMembers, Batch: batch}); err != nil {
+			return nil, err
+		}
 	}
 	rb, err := r.runbooks.Load(ctx, b.Doc.Runbook, b.Doc.Version)
 	if err != nil {
 		return nil, err
 	}
 	rules, err := r.ColumnRules(ctx, rb)
-	return &corrector{members: r, by: by, why: why, batch: b, runbook: rb, rules: rules}, err
+	return &corrector{members: r, by: by, why: why, batch: b, runbook: rb, rules: rules, dry: dry}, err
 }
 
 // correction has the values that an administrator gives for one member.
@@ -188,7 +197,11 @@ func (c *corrector) check(ctx context.Context, change *correction) (bad []api.In
 	if len(bad) > 0 {
 		return bad, nil
 	}
-	change.set, err = c.members.sealer.SealCorrection(ctx, c.runbook, b.ID, m, plain)
+	if c.dry { // a given secret always differs: else a caller could try which value it has
+		change.set, err = c.members.sealer.SealData(ctx, c.runbook, b.ID, m.ID, plain)
+	} else {
+		change.set, err = c.members.sealer.SealCorrection(ctx, c.runbook, b.ID, m, plain)
+	}
 	next := maps.Clone(m.Data)
 	if next == nil {
 		next = map[string]json.RawMessage{}

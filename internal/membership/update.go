@@ -33,7 +33,7 @@ func (r *Registrar) UpdateMembersFrom(ctx context.Context, by audit.Caller, batc
 	if err := errors.Join(checkSize(csv), audit.CheckReason(why)); err != nil {
 		return api.MembersUpdate{}, err
 	}
-	c, err := r.newCorrector(ctx, by, batch, why)
+	c, err := r.newCorrector(ctx, by, batch, why, dry)
 	if err != nil {
 		return api.MembersUpdate{}, err
 	}

@@ -2111,7 +2111,7 @@ export interface components {
             step: string;
         };
         MemberCorrection: {
-            /** @description Nothing was changed: the member is as before, and inFlight is absent. */
+            /** @description Nothing was changed: the member is as before, and inFlight is absent. Each given secret counts as changed. */
             dryRun?: boolean;
             member: components["schemas"]["Member"];
             changes: components["schemas"]["ColumnChange"][];
