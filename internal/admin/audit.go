@@ -9,6 +9,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/sealing"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -91,25 +92,37 @@ func (a *Admin) Audit(ctx context.Context, f api.AuditFilter, o api.ListOptions)
 }
 
 // auditPage gives records as people see them. The record of a correction has the columns without the
-// secrets that the runbook had then; those that it has now are left out, too.
+// secrets that the runbook had then; those that it has now are left out, too. Of a
+// batch that cannot be read these are unknown: its records come without the columns.
 func (a *Admin) auditPage(ctx context.Context, found store.Page[store.AuditRecord]) (api.Page[api.AuditRecord], error) {
 	secrets := map[int][]string{} // of the batches whose members were corrected
+	unknown := map[int]bool{}
 	for _, i := range found.Items {
 		if _, known := secrets[i.Doc.Batch]; known || i.Doc.Action != api.ActionCorrectMember {
 			continue
 		}
 		b, err := a.applier.ReadBatch(ctx, i.Doc.Batch)
+		var names []string
 		if err == nil {
-			secrets[i.Doc.Batch], err = a.runbooks.SecretsOf(ctx, &b.Doc)
+			names, err = a.runbooks.SecretsOf(ctx, &b.Doc)
 		}
-		if err != nil {
+		if ctx.Err() != nil || problem.CodeOf(err) == api.CodeUnavailable {
 			return api.Page[api.AuditRecord]{}, err
+		}
+		secrets[i.Doc.Batch] = names
+		if err != nil {
+			unknown[i.Doc.Batch] = true
+			a.log.WarnContext(ctx, "failed to read a batch; its audit records are shown without columns", logkey.BatchID, i.Doc.Batch, logkey.Error, err)
 		}
 	}
 	page := api.Page[api.AuditRecord]{Items: []api.AuditRecord{}, Continuation: found.Continuation}
 	for _, i := range found.Items {
 		r := i.Doc
-		if r.Action == api.ActionCorrectMember {
+		switch {
+		case r.Action != api.ActionCorrectMember:
+		case unknown[r.Batch]:
+			r.Before, r.After = nil, nil
+		default:
 			r.Before, r.After = redactColumns(r.Before, secrets[r.Batch]), redactColumns(r.After, secrets[r.Batch])
 		}
 		page.Items = append(page.Items, api.AuditRecord{
@@ -120,11 +133,12 @@ func (a *Admin) auditPage(ctx context.Context, found store.Page[store.AuditRecor
 	return page, nil
 }
 
-// redactColumns gives the columns of a member in an audit record without secrets.
+// redactColumns gives the columns of a member in an audit record without secrets; nothing of a state that
+// cannot be read.
 func redactColumns(state json.RawMessage, secrets []string) json.RawMessage {
 	var columns map[string]json.RawMessage
-	if len(secrets) == 0 || json.Unmarshal(state, &columns) != nil {
-		return state
+	if len(state) == 0 || json.Unmarshal(state, &columns) != nil {
+		return nil
 	}
 	shown := audit.State{}
 	for name, value := range sealing.RedactData(columns, secrets) {

@@ -561,3 +561,18 @@ func sameTime(a, b string) bool {
 	slices.Sort(y)
 	return slices.Equal(x, y)
 }
+
+// A batch whose record cannot be read does not hide the audit records: that of a correction comes
+// without the columns, of which some may be secret.
+func TestAuditBesideABatchThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	b := s.createBatch(correctable, correctableFile)
+	s.correct(b.ID, 1, "Guid=right")
+	whole := must(store.Read[any](s.ctx, s.store, store.BatchKey(b.ID)))(t)
+	s.commit(store.Replace(store.BatchKey(b.ID), "torn", whole.Version))
+	records := must(s.app.Audit(s.ctx, api.AuditFilter{Action: api.ActionCorrectMember}, api.ListOptions{}))(t).Items
+	if len(records) != 1 || records[0].Target == "" || records[0].Before != nil || records[0].After != nil {
+		t.Errorf("%+v", records)
+	}
+}
