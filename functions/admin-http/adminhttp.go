@@ -47,7 +47,7 @@ type Config struct {
 	// after a pause; DefaultRate and DefaultBurst when 0. rate.Inf is no limit.
 	Rate  rate.Limit
 	Burst int
-	// Long is how many reports, previews of queries, checks of runbooks and simulations are made at once, of each;
+	// Long is how many reports, previews of queries and checks of runbooks are made at once, of each;
 	// DefaultLong when 0.
 	Long int
 }
@@ -83,7 +83,7 @@ func New(c Config) http.Handler {
 	}
 	c.Rate, c.Burst, c.Long = cmp.Or(c.Rate, DefaultRate), cmp.Or(c.Burst, DefaultBurst), cmp.Or(c.Long, DefaultLong)
 	a := &server{Config: c, buckets: newBuckets(c.Rate, c.Burst), document: sync.OnceValue(func() []byte { return documentOf(c.SignIn) })}
-	reports, previews, checks, simulations, uploads := atOnce(c.Long, "reports"), atOnce(c.Long, "previews"), atOnce(c.Long, "checks of runbooks"), atOnce(c.Long, "simulations"), a.uploads()
+	reports, previews, checks, simulations, uploads := atOnce(c.Long, "reports"), atOnce(c.Long, "previews"), atOnce(c.Long, "checks of runbooks"), atOnce(maxSimulations, "simulations"), a.uploads()
 
 	r := gin.New()
 	r.HandleMethodNotAllowed = true

@@ -3,6 +3,7 @@ package simulate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,6 +27,7 @@ type Service struct {
 const (
 	maxEvents = 500
 	maxFailed = 100
+	maxTexts  = 200 // warnings, and what remains
 )
 
 // listName is how texts name the list of members.
@@ -114,7 +116,7 @@ func withoutFolder(text, folder string) string {
 func view(t *Timeline, folder string) api.Simulation {
 	v := api.Simulation{
 		Runbook: t.Runbook, BeginAt: t.Begin, EndAt: t.End, Complete: t.Complete, Batches: []api.SimulatedBatch{},
-		Functions: []api.SimulatedFunction{}, Events: []api.SimulatedEvent{}, Warnings: []string{}, Remaining: append([]string{}, t.Remaining...),
+		Functions: []api.SimulatedFunction{}, Events: []api.SimulatedEvent{}, Warnings: firstTexts(t.Warnings), Remaining: firstTexts(t.Remaining),
 	}
 	for _, b := range t.Batches {
 		batch := api.SimulatedBatch{
@@ -135,8 +137,17 @@ func view(t *Timeline, folder string) api.Simulation {
 	for _, e := range t.Events[:min(len(t.Events), maxEvents)] {
 		v.Events = append(v.Events, api.SimulatedEvent{At: e.At, BatchID: e.Batch, Phase: e.Phase, Kind: string(e.Kind), Text: withoutFolder(e.Text, folder)})
 	}
-	for _, w := range t.Warnings {
-		v.Warnings = append(v.Warnings, withoutFolder(w, folder))
+	for i, w := range v.Warnings {
+		v.Warnings[i] = withoutFolder(w, folder)
 	}
 	return v
+}
+
+// firstTexts are the first texts, and how many more there are.
+func firstTexts(all []string) []string {
+	first := append([]string{}, all[:min(len(all), maxTexts)]...)
+	if more := len(all) - len(first); more > 0 {
+		first = append(first, fmt.Sprintf("and %d more", more))
+	}
+	return first
 }

@@ -155,6 +155,9 @@ func (r *simulation) tellAt(at time.Time, e Event) {
 func (r *simulation) timeline(ctx context.Context) (*Timeline, error) {
 	t := &Timeline{Runbook: r.runbook.Name, Begin: r.begin, End: r.clock, Complete: len(r.batches) > 0 && r.failing == 0, Failing: r.failing, Remaining: []string{}}
 	for _, w := range r.batches {
+		if err := ctx.Err(); err != nil { // the store in memory does not look
+			return nil, err
+		}
 		b, err := r.sum(ctx, w)
 		if err != nil {
 			return nil, err

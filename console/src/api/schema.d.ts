@@ -1515,7 +1515,7 @@ export interface components {
             /** @description The first 500. */
             events: components["schemas"]["SimulatedEvent"][];
             warnings: string[];
-            /** @description What had not begun or ended at the end. */
+            /** @description The first 200 of what had not begun or ended at the end, then how many more there are. */
             remaining: string[];
         };
         SimulatedBatch: {
