@@ -180,7 +180,7 @@ func (b *browser) await(expression string) {
 		case <-b.chrome.Done():
 			b.t.Fatalf("never true: %s", expression)
 		case <-late:
-			page, _ := chromedp.Run(b.chrome, chromedp.Evaluate[string]("location.pathname + '\\n' + document.body.innerText"))
+			page, _ := chromedp.Run(b.chrome, chromedp.Evaluate[string](`[location.pathname, document.body.innerText, ...[...document.querySelectorAll(".editor-host")].map((e) => "The editor has " + e.shadowRoot.querySelector(".cm-content").innerText)].join("\n")`))
 			b.t.Fatalf("never true: %s\nThe page is %s", expression, page)
 		case <-time.After(20 * time.Millisecond):
 		}

@@ -3,7 +3,7 @@
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
-import { bracketMatching, codeFolding, foldGutter, foldKeymap, indentOnInput } from "@codemirror/language";
+import { bracketMatching, codeFolding, foldGutter, foldKeymap, forceParsing, indentOnInput } from "@codemirror/language";
 import { unifiedMergeView } from "@codemirror/merge";
 import { Annotation, Compartment, EditorState, type Extension } from "@codemirror/state";
 import { EditorView, drawSelection, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers } from "@codemirror/view";
@@ -59,12 +59,12 @@ export function Editor({ label, value, onValue, readOnly = false, findings: list
           lineNumbers(), findings, codeFolding(), foldGutter(), history(), drawSelection(), indentOnInput(), bracketMatching(), closeBrackets(),
           highlightActiveLine(), highlightActiveLineGutter(), yaml(), theme,
           autocompletion({ override: [completer(() => now.current.known ?? { functions: new Map() })], icons: false }),
-          keymap.of([{ key: "F8", run: nextFinding }, ...closeBracketsKeymap, ...completionKeymap, ...historyKeymap, ...foldKeymap, ...defaultKeymap]),
+          keymap.of([{ key: "Enter", run: parseBefore }, { key: "F8", run: nextFinding }, ...closeBracketsKeymap, ...completionKeymap, ...historyKeymap, ...foldKeymap, ...defaultKeymap]),
           EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0", spellcheck: "false", autocorrect: "off", autocapitalize: "off" }),
           EditorState.phrases.of({ "$ unchanged lines": "$ lines without a change" }),
           access.of(accessOf(readOnly)),
           changes.of(changesOf(before, collapse)),
-          EditorView.updateListener.of((u) => { 
+          EditorView.updateListener.of((u) => {
             if (!u.docChanged || u.transactions.some((t) => t.annotation(owners))) return;
             const text = u.state.doc.toString();
             told.current.push(text);
@@ -103,6 +103,13 @@ export function Editor({ label, value, onValue, readOnly = false, findings: list
   }, []);
 
   return <div class="editor-host" ref={host} />;
+}
+
+// The indentation of a new line comes from the syntax before it, which is parsed in the background: on a slow
+// machine the cursor can be ahead. The next command for the key makes the line.
+function parseBefore(view: EditorView): boolean {
+  forceParsing(view, view.state.selection.main.to, 200);
+  return false;
 }
 
 const accessOf = (readOnly: boolean): Extension => [EditorState.readOnly.of(readOnly)];
