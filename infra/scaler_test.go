@@ -10,9 +10,9 @@ import (
 
 	"github.com/matoolkit/matoolkit/infra/templates"
 	"github.com/matoolkit/matoolkit/internal/scaler"
+	"github.com/matoolkit/matoolkit/internal/scalertest"
 	"github.com/matoolkit/matoolkit/local/arm"
 	"github.com/matoolkit/matoolkit/local/entra"
-	"github.com/matoolkit/matoolkit/internal/scalertest"
 )
 
 const (

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/scalertest"
 	"github.com/matoolkit/matoolkit/local/arm"
 	"github.com/matoolkit/matoolkit/local/entra"
-	"github.com/matoolkit/matoolkit/internal/scalertest"
 )
 
 func TestScaler(t *testing.T) {
