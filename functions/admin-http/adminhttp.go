@@ -50,6 +50,8 @@ type Config struct {
 	// Long is how many reports, previews of queries and checks of runbooks are made at once, of each;
 	// DefaultLong when 0.
 	Long int
+	// Simulations is how many simulations are made at once; DefaultSimulations when 0.
+	Simulations int
 }
 
 // The limits of a request, apart from the upload of members.
@@ -82,8 +84,9 @@ func New(c Config) http.Handler {
 		c.MaxBody = membercsv.MaxBytes
 	}
 	c.Rate, c.Burst, c.Long = cmp.Or(c.Rate, DefaultRate), cmp.Or(c.Burst, DefaultBurst), cmp.Or(c.Long, DefaultLong)
+	c.Simulations = cmp.Or(c.Simulations, DefaultSimulations)
 	a := &server{Config: c, buckets: newBuckets(c.Rate, c.Burst), document: sync.OnceValue(func() []byte { return documentOf(c.SignIn) })}
-	reports, previews, checks, simulations, uploads := atOnce(c.Long, "reports"), atOnce(c.Long, "previews"), atOnce(c.Long, "checks of runbooks"), atOnce(maxSimulations, "simulations"), a.uploads()
+	reports, previews, checks, simulations, uploads := atOnce(c.Long, "reports"), atOnce(c.Long, "previews"), atOnce(c.Long, "checks of runbooks"), atOnce(c.Simulations, "simulations"), a.uploads()
 
 	r := gin.New()
 	r.HandleMethodNotAllowed = true

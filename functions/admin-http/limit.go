@@ -17,13 +17,13 @@ import (
 // The limits of how much is asked at once. They are those of one process, of which there
 // are several under load.
 const (
-	DefaultRate  = 50  // requests a second of one caller
-	DefaultBurst = 200 // requests of one caller at once, after a pause
-	DefaultLong  = 8   // reports, and previews, that are being made at once
+	DefaultRate        = 50  // requests a second of one caller
+	DefaultBurst       = 200 // requests of one caller at once, after a pause
+	DefaultLong        = 8   // reports, and previews, that are being made at once
+	DefaultSimulations = 2   // at once: each keeps a processor busy for as long as simulationTime
 
-	maxSimulations = 2      // at once: each keeps a processor busy for as long as simulationTime
-	maxCallers     = 10_000 // who are told apart; the one who was away longest begins anew
-	waitForARoom   = 2      // seconds that a caller is asked to wait where others are at it
+	maxCallers   = 10_000 // who are told apart; the one who was away longest begins anew
+	waitForARoom = 2      // seconds that a caller is asked to wait where others are at it
 
 	// The text of an upload is in a file. Its keys, the places of its rows and the page that
 	// is written are in memory: they take at most uploadMemory bytes, and of a small upload

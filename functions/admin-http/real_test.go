@@ -93,7 +93,7 @@ func newReal(t *testing.T) *real {
 	cases := adminhttp.UseCasesOf(r.app)
 	cases.Simulator = simulate.Service{Functions: r.app.Catalogs, TempDir: t.TempDir()}
 	api := httptest.NewServer(adminhttp.New(adminhttp.Config{
-		UseCases: cases, Verifier: verifier, Log: quiet, Rate: rate.Inf,
+		UseCases: cases, Verifier: verifier, Log: quiet, Rate: rate.Inf, Simulations: 4, // as many as TestEveryRouteMayBeRepeated sends at once
 		SignIn: adminhttp.SignIn{Authority: "https://login.example/contoso", Scope: "api://own/access_as_user", ConsoleClientID: entra.DefaultConsoleClientID},
 	}))
 	t.Cleanup(api.Close)

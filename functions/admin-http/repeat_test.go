@@ -63,18 +63,17 @@ func (c *contract) repeat(r *real, s *sent) {
 	before := r.changes(c.token["admin"])
 	var all sync.WaitGroup
 	for range 3 {
-		all.Go(func() { c.again(s, true) })
+		all.Go(func() { c.again(s) })
 	}
 	all.Wait()
-	c.again(s, false)
+	c.again(s)
 	if after := r.changes(c.token["admin"]); !slices.Equal(before, after) {
 		c.t.Errorf("%s\nrepeated, changed\n%s\nto\n%s", s, strings.Join(before, "\n"), strings.Join(after, "\n"))
 	}
 }
 
-// again sends a request once more and compares the answer with the first. Amid others it may be refused
-// where only so many are carried out at once.
-func (c *contract) again(s *sent, amid bool) {
+// again sends a request once more and compares the answer with the first.
+func (c *contract) again(s *sent) {
 	request := s.request.Clone(c.t.Context())
 	request.Body = io.NopCloser(strings.NewReader(s.body))
 	answer, err := http.DefaultClient.Do(request)
@@ -84,9 +83,6 @@ func (c *contract) again(s *sent, amid bool) {
 	}
 	defer answer.Body.Close()
 	body, err := io.ReadAll(answer.Body)
-	if amid && answer.StatusCode == http.StatusTooManyRequests {
-		return
-	}
 	if err != nil || answer.StatusCode != s.status || answer.Header.Get("Location") != s.header.Get("Location") {
 		c.t.Errorf("%s\nanswered %d %s when repeated: %s, %v", s, answer.StatusCode, answer.Header.Get("Location"), body, err)
 	}
