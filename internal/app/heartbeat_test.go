@@ -211,7 +211,7 @@ func TestInvalidHeartbeatIsKeptAndChangesNothing(t *testing.T) {
 		"InFlight -1":                        func(r *replica) { r.InFlight = -1 },
 		"lists 501 jobs; at most 500":        func(r *replica) { r.JobsInFlight, r.InFlight = make([]string, 501), 501 },
 		"JobsInFlight[0] has 0 bytes":        func(r *replica) { r.JobsInFlight, r.InFlight = []string{""}, 1 },
-		"JobsInFlight[0] has 101 bytes":       func(r *replica) { r.JobsInFlight, r.InFlight = []string{strings.Repeat("j", 101)}, 1 },
+		"JobsInFlight[0] has 101 bytes":      func(r *replica) { r.JobsInFlight, r.InFlight = []string{strings.Repeat("j", 101)}, 1 },
 		"StartedAt is 0001-01-01T00:00:00Z":  func(r *replica) { r.StartedAt = early },
 		"StartedAt is 2028-11-25T09:00:00Z;": func(r *replica) { r.StartedAt = distant },
 		"ThrottledUntil is 2028":             func(r *replica) { r.ThrottledUntil = &distant },

@@ -31,8 +31,8 @@ var (
 // seedsThatFailed are seeds of the data source test that once found a fault. They run
 // each time, beside the ones that the flags name.
 var seedsThatFailed = []uint64{
-	24557486,            // an administrator removed somebody and added them again; a confirmed hold removed them, and they stayed out for good
-	24557504,            // an administrator removed somebody from a batch whose start their row took later: they stay where they are
+	24557486,            // an administrator removed a person and added them again; a confirmed hold removed them, and they stayed out for good
+	24557504,            // an administrator removed a person from a batch whose start their row took later: they stay where they are
 	1795384808614501765, // a tick died between its pages of held additions and its record: the list could not be read until the next tick
 	1795396217386541027, // the first of two ticks added the confirmed people, and the second a few more (a fault of the oracle)
 	1795400159101812538, // a confirmed result had a person who was moving to another batch, and whose own ended before the move (a fault of the oracle)
@@ -316,8 +316,8 @@ func (f *follower) answer() {
 
 func (f *follower) anybody() string { return fmt.Sprintf("p%03d", f.rng.IntN(crowded)) }
 
-// somebody draws any person with a row; empty if there is none.
-func (f *follower) somebody() string {
+// anyPerson draws any person with a row; empty if there is none.
+func (f *follower) anyPerson() string {
 	names := slices.Sorted(maps.Keys(f.people))
 	if len(names) == 0 {
 		return ""
@@ -334,7 +334,7 @@ func (f *follower) put() {
 }
 
 func (f *follower) change() {
-	if name := f.somebody(); name != "" {
+	if name := f.anyPerson(); name != "" {
 		p := f.people[name]
 		p.name = fmt.Sprintf("Name %d of %s", f.rng.IntN(100), name)
 		f.people[name] = p
@@ -344,7 +344,7 @@ func (f *follower) change() {
 }
 
 func (f *follower) drop() {
-	if name := f.somebody(); name != "" {
+	if name := f.anyPerson(); name != "" {
 		delete(f.people, name)
 		f.tell("%s has no row any more", name)
 		f.write()
@@ -352,7 +352,7 @@ func (f *follower) drop() {
 }
 
 func (f *follower) flaw() {
-	if name := f.somebody(); name != "" {
+	if name := f.anyPerson(); name != "" {
 		p := f.people[name]
 		p.flaw = []string{badTime, noTime, twice, keyless}[f.rng.IntN(4)]
 		f.people[name] = p
@@ -963,7 +963,7 @@ func (f *follower) announced(now sight) {
 		}
 		m := b.members[e.BatchMemberID-1]
 		if p.m.Type == message.TypeMemberRemoved && m.Status != model.MemberRemoved {
-			f.wrong(now, "%s is of somebody who is %s", p.m.ID, m.Status)
+			f.wrong(now, "%s is of a person who is %s", p.m.ID, m.Status)
 		}
 		name, _, _ := strings.Cut(p.m.ID, "-tick-")
 		if p.m.Type == message.TypeMemberAdded {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// rate has the figures of one run of steps.
+// rate has the metrics of one run of steps.
 type rate struct {
 	perSecond float64
 	cpu       float64 // ms per step

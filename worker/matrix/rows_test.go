@@ -156,9 +156,9 @@ func rows() []row {
 				"OtherMails": []string{"grace@old.example"}, "UsageLocation": "US", "Department": "Navy", "EmployeeId": 17,
 			},
 			refusals: []refusal{
-				{"somebody else has the name", map[string]any{"UserPrincipalName": "ada@contoso.example"}, catalog.FailureConflict, "displayName"},
-				{"somebody else has the address", map[string]any{"Mail": "bob@contoso.example"}, badRequest, "proxyAddresses"},
-				{"somebody else has the nickname", map[string]any{"MailNickname": "bob"}, badRequest, "mailNickname"},
+				{"another user has the name", map[string]any{"UserPrincipalName": "ada@contoso.example"}, catalog.FailureConflict, "displayName"},
+				{"another user has the address", map[string]any{"Mail": "bob@contoso.example"}, badRequest, "proxyAddresses"},
+				{"another user has the nickname", map[string]any{"MailNickname": "bob"}, badRequest, "mailNickname"},
 				{"a domain that is not verified", map[string]any{"UserPrincipalName": "g@other.example"}, badRequest, "verified domain"},
 				{"a name that is none", map[string]any{"UserPrincipalName": "grace"}, catalog.FailureParameters, "must be an address"},
 				{"a country that is none", map[string]any{"UsageLocation": "America"}, badRequest, "usageLocation"},
@@ -169,7 +169,7 @@ func rows() []row {
 			params: map[string]any{"UserId": adaID, "NewUserPrincipalName": "ada@fabrikam.example"},
 			refusals: []refusal{
 				unknownUser,
-				{"somebody else has the name", map[string]any{"NewUserPrincipalName": "bob@contoso.example"}, badRequest, "userPrincipalName"},
+				{"another user has the name", map[string]any{"NewUserPrincipalName": "bob@contoso.example"}, badRequest, "userPrincipalName"},
 				{"a domain that is not verified", map[string]any{"NewUserPrincipalName": "a@other.example"}, badRequest, "verified domain"},
 			},
 		},
@@ -446,10 +446,10 @@ func rows() []row {
 		{
 			name: "New-ExchangeMailUser", function: "New-ExchangeMailUser", params: graceAsMailUser(nil),
 			refusals: []refusal{
-				{"somebody else has the name", map[string]any{"UserPrincipalName": "ada@contoso.example"}, catalog.FailureConflict, "differs in: DisplayName, ExternalEmailAddress"},
+				{"another user has the name", map[string]any{"UserPrincipalName": "ada@contoso.example"}, catalog.FailureConflict, "differs in: DisplayName, ExternalEmailAddress"},
 				{"a user who is no recipient has the name", map[string]any{"UserPrincipalName": "cara@contoso.example", "Alias": "cara2"}, recipientTask, "already being used"},
-				{"somebody else has the address", map[string]any{"PrimaryEmail": "bob@contoso.example"}, addressTaken, "already being used"},
-				{"somebody else has the alias", map[string]any{"Alias": "bob"}, recipientTask, "already being used"},
+				{"another user has the address", map[string]any{"PrimaryEmail": "bob@contoso.example"}, addressTaken, "already being used"},
+				{"another user has the alias", map[string]any{"Alias": "bob"}, recipientTask, "already being used"},
 				{"a sign-in name in a domain that is not accepted", map[string]any{"UserPrincipalName": "grace@other.example"}, notAccepted, "accepted domain"},
 				{"an address in a domain that is not accepted", map[string]any{"PrimaryEmail": "grace@other.example"}, notAccepted, "accepted domain"},
 				{"an external address that is the primary one", map[string]any{"ExternalEmail": "grace@contoso.example"}, catalog.FailureParameters, "own addresses"},
