@@ -93,7 +93,7 @@ bench: build bench-river ## measure throughput, latency and memory, and compare 
 	bin/matoolkit local bench $(LINGER)
 	$(TEST) ./handler -run '^$$' -bench '^BenchmarkMemoryOfUploadsAtOnce$$/^(900_columns|keys_of|many_rows)' -benchtime 1x
 
-# Takes hours. 300,000 members with one step each are less than with five, and compare with 100 alike.
+# Takes half an hour. 300,000 members with one step each are less than with five, and compare with 100 alike.
 bench-long: build bench-river # measure batches of up to 300,000 members, and 1,000,000 in ten
 	bin/matoolkit local bench $(LINGER) --only members --members 100,1000,10000,100000,300000 --steps 1
 	bin/matoolkit local bench $(LINGER) --only batches --batches 10 --batch-members 100000
