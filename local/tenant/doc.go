@@ -6,7 +6,7 @@
 // two public protocols and nothing else. What it does not simulate it refuses
 // with the error the real service gives for an unknown path, property or
 // cmdlet; it never guesses. A property that exists in a real tenant but not in
-// the tables of schema.go is therefore refused as unknown.
+// the tables of graph/schema.go is therefore refused as unknown.
 //
 // # One directory
 //

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/matoolkit/matoolkit/local/tenant/exchange"
+	"github.com/matoolkit/matoolkit/local/tenant/odata"
 )
 
 // Faults says how the tenant misbehaves until the next SetFaults. The zero
@@ -120,7 +123,7 @@ func (i *injector) ignoresPrimarySMTP() bool {
 }
 
 // next returns the fault for this request.
-func (i *injector) next(c *call, clock func() time.Time) Fault {
+func (i *injector) next(c *odata.Call, clock func() time.Time) Fault {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for n, rule := range i.set.Rules {
@@ -158,11 +161,11 @@ func (i *injector) strikes(n int, rule Fault) bool {
 	return true
 }
 
-func (f Fault) matches(c *call) bool {
-	if f.Service != "" && f.Service != c.service || !strings.Contains(c.op, f.Op) {
+func (f Fault) matches(c *odata.Call) bool {
+	if f.Service != "" && f.Service != c.Service || !strings.Contains(c.Op, f.Op) {
 		return false
 	}
-	return f.Contains == "" || strings.Contains(strings.Join(c.path, "/"), f.Contains) || strings.Contains(string(c.body), f.Contains)
+	return f.Contains == "" || strings.Contains(strings.Join(c.Path, "/"), f.Contains) || strings.Contains(string(c.Body), f.Contains)
 }
 
 // wait delays the request; false means that the caller has gone.
@@ -182,7 +185,7 @@ func (f Fault) wait(ctx context.Context) bool {
 
 // before is the answer given instead of carrying the request out, nil to carry
 // it out.
-func (f Fault) before(c *call) *reply {
+func (f Fault) before(c *odata.Call) *odata.Reply {
 	if f.AfterWrite {
 		return nil
 	}
@@ -190,17 +193,17 @@ func (f Fault) before(c *call) *reply {
 }
 
 // after is the answer that takes the place of the true one, nil for none.
-func (f Fault) after(c *call) *reply {
+func (f Fault) after(c *odata.Call) *odata.Reply {
 	if !f.AfterWrite {
 		return nil
 	}
 	return f.answer(c)
 }
 
-func (f Fault) answer(c *call) *reply {
+func (f Fault) answer(c *odata.Call) *odata.Reply {
 	switch {
 	case f.Drop:
-		return dropped
+		return odata.Dropped
 	case f.Status == 0:
 		return nil
 	}
@@ -219,12 +222,12 @@ func (f Fault) answer(c *call) *reply {
 	if f.Message != "" {
 		name[1] = f.Message
 	}
-	r := graphError(f.Status, name[0], "%s", name[1])
-	if c.service == "exchange" {
-		r = exchangeFailure(f.Status, name[0], serviceException, "%s", name[1])
+	r := odata.Error(f.Status, name[0], "%s", name[1])
+	if c.Service == "exchange" {
+		r = exchange.Failure(f.Status, name[0], "%s", name[1])
 	}
 	if f.RetryAfter != "" {
-		r.header = map[string]string{"Retry-After": f.RetryAfter}
+		r.Header = map[string]string{"Retry-After": f.RetryAfter}
 	}
 	return r
 }

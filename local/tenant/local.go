@@ -25,14 +25,14 @@ type State struct {
 
 // State returns the latest state, without the replication lag.
 func (s *Server) State() State {
-	s.dir.mu.Lock()
-	defer s.dir.mu.Unlock()
+	s.dir.Lock()
+	defer s.dir.Unlock()
 	return State{
 		TenantID:   s.cfg.TenantID,
-		Users:      s.dir.users.all((*history[User]).latest),
-		Groups:     s.dir.groups.all((*history[Group]).latest),
-		Recipients: s.dir.recipients.all((*history[Recipient]).latest),
-		Mails:      slices.Clone(s.dir.mails),
+		Users:      s.dir.Users.All(),
+		Groups:     s.dir.Groups.All(),
+		Recipients: s.dir.Recipients.All(),
+		Mails:      slices.Clone(s.dir.Mails),
 	}
 }
 

@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/matoolkit/matoolkit/local/tenant/directory"
+	"github.com/matoolkit/matoolkit/local/tenant/graph"
 )
 
 // Seed is state put in from outside, visible at once. Ids may be left out.
@@ -31,18 +34,13 @@ type SeedGroup struct {
 // Seed puts objects in. After an error some of them may be in; giving the
 // mended seed again completes it.
 func (s *Server) Seed(seed Seed) error {
-	s.dir.mu.Lock()
-	defer s.dir.mu.Unlock()
-	if s.dir.disk != nil {
-		if err := s.dir.disk.saveDomains(seed.VerifiedDomains); err != nil {
-			return err
-		}
-	}
-	for _, domain := range seed.VerifiedDomains {
-		s.dir.domain[fold(domain)] = true
+	s.dir.Lock()
+	defer s.dir.Unlock()
+	if err := s.dir.AddDomains(seed.VerifiedDomains...); err != nil {
+		return err
 	}
 	for i, l := range seed.Licenses {
-		if err := s.seedLicense(l); err != nil {
+		if err := s.dir.AddLicense(l); err != nil {
 			return fmt.Errorf("tenant: seed license %d: %w", i, err)
 		}
 	}
@@ -65,20 +63,20 @@ func (s *Server) Seed(seed Seed) error {
 }
 
 func (s *Server) seedUser(seeded User) error {
-	u := seeded.with(nil)
+	u := seeded.With(nil)
 	for name := range u {
-		if _, known := userProperties[name]; !known {
+		if !graph.KnownUserProperty(name) {
 			return fmt.Errorf("unknown property %q", name)
 		}
 	}
-	if _, exists := s.dir.owner("upn", u.UPN()); exists {
+	if _, exists := s.dir.Owner("upn", u.UPN()); exists {
 		return nil
 	}
 	if u.ID() == "" {
 		u["id"] = uuid.NewString()
 	}
-	u["id"] = fold(u.ID())
-	if _, exists := s.dir.users.rows[u.ID()].latest(); exists {
+	u["id"] = directory.Fold(u.ID())
+	if _, exists := s.dir.Users.Latest(u.ID()); exists {
 		return nil
 	}
 	delete(u, "passwordProfile")
@@ -95,49 +93,45 @@ func (s *Server) seedUser(seeded User) error {
 		u["userType"] = "Member"
 	}
 	if mail := u.Text("mail"); mail != "" {
-		u["proxyAddresses"] = withPrimary(u.List("proxyAddresses"), mail)
+		u["proxyAddresses"] = directory.WithPrimary(u.List("proxyAddresses"), mail)
 	}
-	if refusal := s.checkUser(u); refusal != nil {
-		return errors.New(refusal.fault.message)
+	if err := s.dir.CheckUser(u); err != nil {
+		return err
 	}
-	changes := append([]change{putUser(u, time.Time{})}, s.forwardSync(u, time.Time{})...)
-	for i := range changes {
-		changes[i].at = time.Time{}
-	}
-	return s.dir.commit(time.Time{}, changes...)
+	return s.dir.Commit(time.Time{}, append([]directory.Change{directory.PutUser(u, time.Time{})}, s.dir.ForwardSync(u, time.Time{})...)...)
 }
 
 func (s *Server) seedGroup(seeded SeedGroup) error {
-	g := Group{Properties: User(seeded.Properties).with(nil)}
+	g := Group{Properties: User(seeded.Properties).With(nil)}
 	if g.Properties == nil {
 		return errors.New("no properties")
 	}
 	for name := range g.Properties {
-		if _, known := groupProperties[name]; !known {
+		if !graph.KnownGroupProperty(name) {
 			return fmt.Errorf("unknown property %q", name)
 		}
 	}
-	nickname := text(g.Properties["mailNickname"])
+	nickname := directory.Text(g.Properties["mailNickname"])
 	if nickname == "" {
 		return errors.New("mailNickname is empty")
 	}
-	if _, exists := s.dir.owner("groupNickname", nickname); exists {
+	if _, exists := s.dir.Owner("groupNickname", nickname); exists {
 		return nil
 	}
 	if g.ID() == "" {
 		g.Properties["id"] = uuid.NewString()
 	}
-	g.Properties["id"] = fold(g.ID())
-	if text(g.Properties["displayName"]) == "" {
+	g.Properties["id"] = directory.Fold(g.ID())
+	if directory.Text(g.Properties["displayName"]) == "" {
 		g.Properties["displayName"] = nickname
 	}
 	for _, key := range seeded.Members {
-		id := fold(key)
-		if owner, found := s.dir.owner("upn", key); found {
+		id := directory.Fold(key)
+		if owner, found := s.dir.Owner("upn", key); found {
 			id = owner
 		}
-		_, isUser := s.dir.users.rows[id].latest()
-		_, isGroup := s.dir.groups.rows[id].latest()
+		_, isUser := s.dir.Users.Latest(id)
+		_, isGroup := s.dir.Groups.Latest(id)
 		if !isUser && !isGroup {
 			return fmt.Errorf("member %q does not exist", key)
 		}
@@ -145,26 +139,26 @@ func (s *Server) seedGroup(seeded SeedGroup) error {
 			g.Members = append(g.Members, id)
 		}
 	}
-	changes := []change{putGroup(g, time.Time{})}
-	if g.exchangeManaged() {
+	changes := []directory.Change{directory.PutGroup(g, time.Time{})}
+	if g.ExchangeManaged() {
 		r, err := s.groupRecipient(g)
 		if err != nil {
 			return err
 		}
-		changes = append(changes, putRecipient(r, time.Time{}))
+		changes = append(changes, directory.PutRecipient(r, time.Time{}))
 	}
-	return s.dir.commit(time.Time{}, changes...)
+	return s.dir.Commit(time.Time{}, changes...)
 }
 
 func (s *Server) groupRecipient(g Group) (Recipient, error) {
-	mail := text(g.Properties["mail"])
-	if !addressPattern.MatchString(mail) {
+	mail := directory.Text(g.Properties["mail"])
+	if !directory.ValidAddress(mail) {
 		return Recipient{}, fmt.Errorf("mail %q of a mail-enabled group is not an address", mail)
 	}
-	addresses := withPrimary(texts(g.Properties["proxyAddresses"]), mail)
+	addresses := directory.WithPrimary(directory.Texts(g.Properties["proxyAddresses"]), mail)
 	g.Properties["proxyAddresses"] = addresses
 	for _, a := range addresses {
-		if s.dir.taken("proxy", a, g.ID()) {
+		if s.dir.Taken("proxy", a, g.ID()) {
 			return Recipient{}, fmt.Errorf("address %q is taken", a)
 		}
 	}
@@ -172,23 +166,23 @@ func (s *Server) groupRecipient(g Group) (Recipient, error) {
 	if g.Properties["securityEnabled"] == true {
 		kind = MailEnabledSecurity
 	}
-	name := text(g.Properties["displayName"])
+	name := directory.Text(g.Properties["displayName"])
 	return Recipient{
 		Kind: kind, GUID: uuid.NewString(), ExternalDirectoryObjectID: g.ID(), Name: name, DisplayName: name,
-		Alias: text(g.Properties["mailNickname"]), EmailAddresses: addresses,
+		Alias: directory.Text(g.Properties["mailNickname"]), EmailAddresses: addresses,
 	}, nil
 }
 
 func (s *Server) seedRecipient(r Recipient) error {
-	if owner, found := s.dir.owner("upn", r.UserPrincipalName); r.ExternalDirectoryObjectID == "" && found {
+	if owner, found := s.dir.Owner("upn", r.UserPrincipalName); r.ExternalDirectoryObjectID == "" && found {
 		r.ExternalDirectoryObjectID = owner
 	}
-	r.ExternalDirectoryObjectID = fold(r.ExternalDirectoryObjectID)
-	u, found := s.dir.users.rows[r.ExternalDirectoryObjectID].latest()
+	r.ExternalDirectoryObjectID = directory.Fold(r.ExternalDirectoryObjectID)
+	u, found := s.dir.Users.Latest(r.ExternalDirectoryObjectID)
 	if !found {
 		return fmt.Errorf("user %q%q does not exist", r.ExternalDirectoryObjectID, r.UserPrincipalName)
 	}
-	if _, exists := s.dir.recipients.rows[u.ID()].latest(); exists {
+	if _, exists := s.dir.Recipients.Latest(u.ID()); exists {
 		return nil
 	}
 	if r.Kind != MailUser && r.Kind != UserMailbox {
@@ -205,10 +199,10 @@ func (s *Server) seedRecipient(r Recipient) error {
 		r.Alias = u.Text("mailNickname")
 	}
 	if len(r.EmailAddresses) == 0 {
-		r.EmailAddresses = withPrimary(u.List("proxyAddresses"), u.Text("mail"))
+		r.EmailAddresses = directory.WithPrimary(u.List("proxyAddresses"), u.Text("mail"))
 	}
-	if refusal := s.checkRecipient(r); refusal != nil {
-		return errors.New(refusal.fault.message)
+	if refusal := s.exchange.Check(r); refusal != nil {
+		return errors.New(refusal.Fault.Message)
 	}
-	return s.dir.commit(time.Time{}, append([]change{putRecipient(r, time.Time{})}, s.backSync(r, time.Time{})...)...)
+	return s.dir.Commit(time.Time{}, append([]directory.Change{directory.PutRecipient(r, time.Time{})}, s.dir.BackSync(r, time.Time{})...)...)
 }

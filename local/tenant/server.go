@@ -16,29 +16,44 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/matoolkit/matoolkit/internal/loopback"
+	"github.com/matoolkit/matoolkit/local/tenant/directory"
+	"github.com/matoolkit/matoolkit/local/tenant/exchange"
+	"github.com/matoolkit/matoolkit/local/tenant/graph"
+	"github.com/matoolkit/matoolkit/local/tenant/odata"
 )
 
 // Audiences that Config.VerifyToken is called with.
 const (
-	GraphAudience    = "https://graph.microsoft.com"
-	ExchangeAudience = "https://outlook.office365.com"
+	GraphAudience    = graph.Audience
+	ExchangeAudience = exchange.Audience
 )
 
 // Errors that Config.VerifyToken may wrap to tell a good token that lacks
 // something from a bad one.
 var (
-	// ErrMissingPermission: the app permission is not in the token. Graph
-	// answers 403 Authorization_RequestDenied, Exchange 401.
-	ErrMissingPermission = errors.New("the token lacks the application permission")
-	// ErrMissingRole: the service principal has no Entra directory role that
-	// Exchange accepts. Exchange answers 403.
-	ErrMissingRole = errors.New("the application has no supported directory role")
+	ErrMissingPermission = odata.ErrMissingPermission
+	ErrMissingRole       = odata.ErrMissingRole
 )
 
-const (
-	maxBody          = 4 << 20 // Graph's limit for one request
-	exchangeParallel = 3       // commands at a time in one tenant
+// The objects of a tenant.
+type (
+	User        = directory.User
+	Group       = directory.Group
+	Recipient   = directory.Recipient
+	Mail        = directory.Mail
+	License     = directory.License
+	ServicePlan = directory.ServicePlan
 )
+
+// The recipient kinds simulated here, as RecipientTypeDetails names them.
+const (
+	MailUser            = directory.MailUser
+	UserMailbox         = directory.UserMailbox
+	DistributionGroup   = directory.DistributionGroup
+	MailEnabledSecurity = directory.MailEnabledSecurity
+)
+
+const maxBody = 4 << 20 // Graph's limit for one request
 
 // Config is the configuration of a tenant. The zero value works, with state
 // in memory on a free port.
@@ -69,10 +84,11 @@ const DefaultTenantID = "7e4a1c52-0000-4000-8000-6d61746f6f6c"
 // Server is a running tenant. Its methods may be called concurrently.
 type Server struct {
 	cfg       Config
-	dir       *directory
+	dir       *directory.Directory
+	graph     *graph.Service
+	exchange  *exchange.Service
 	faults    injector
 	counters  counters
-	exchange  chan struct{} // slots for commands that run at the same time
 	listener  net.Listener
 	http      *http.Server
 	closeOnce sync.Once
@@ -101,24 +117,27 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if !loopback.Is(host) {
 		return nil, fmt.Errorf("tenant: address %q is not loopback", cfg.Addr)
 	}
-	s := &Server{cfg: cfg, dir: newDirectory(), exchange: make(chan struct{}, exchangeParallel)}
-	if cfg.DataDir != "" {
-		if s.dir.disk, err = openDisk(ctx, cfg.DataDir); err != nil {
-			return nil, err
-		}
-		if err := s.dir.disk.load(ctx, s.dir); err != nil {
-			s.dir.disk.db.Close()
-			return nil, err
-		}
-	}
-	if err := s.begin(cfg); err != nil {
-		if s.dir.disk != nil {
-			s.dir.disk.db.Close()
-		}
+	s := &Server{cfg: cfg}
+	if s.dir, err = directory.Open(ctx, cfg.DataDir); err != nil {
 		return nil, err
+	}
+	s.openServices()
+	if err := s.begin(cfg); err != nil {
+		return nil, errors.Join(err, s.dir.Close())
 	}
 	context.AfterFunc(ctx, func() { s.Close() })
 	return s, nil
+}
+
+func (s *Server) openServices() {
+	s.exchange = exchange.New(exchange.Config{
+		Directory: s.dir, TenantID: s.cfg.TenantID, VerifyToken: s.cfg.VerifyToken, Times: s.times, Logger: s.cfg.Logger,
+		ExternalMovesPrimary: s.faults.externalMovesPrimary, IgnoresPrimarySMTP: s.faults.ignoresPrimarySMTP,
+	})
+	s.graph = &graph.Service{
+		Directory: s.dir, TenantID: s.cfg.TenantID, VerifyToken: s.cfg.VerifyToken, Roles: s.cfg.Roles, ProvisionDelay: s.cfg.ProvisionDelay,
+		Mailbox: s.exchange.Mailbox, Times: s.times, CarryOut: s.carryOut, Logger: s.cfg.Logger,
+	}
 }
 
 func (s *Server) begin(cfg Config) (err error) {
@@ -154,32 +173,9 @@ func (s *Server) ExchangeURL() string { return s.URL() }
 // Close stops the server at once; requests under way are cut off.
 func (s *Server) Close() error {
 	s.closeOnce.Do(func() {
-		s.closeErr = s.http.Close()
-		if s.dir.disk != nil {
-			s.dir.mu.Lock()
-			defer s.dir.mu.Unlock()
-			s.closeErr = errors.Join(s.closeErr, s.dir.disk.db.Close())
-		}
+		s.closeErr = errors.Join(s.http.Close(), s.dir.Close())
 	})
 	return s.closeErr
-}
-
-// call is one request to one of the two services, also one step of a $batch.
-type call struct {
-	method   string
-	path     []string // segments after the version, decoded
-	query    map[string][]string
-	header   http.Header
-	body     []byte
-	beta     bool
-	base     string // scheme and host, for links
-	token    string // bearer token
-	arg      map[string]string
-	service  string // "graph" or "exchange"
-	op       string // name for counters and fault rules
-	exchange *command
-	serve    func(*call) *reply
-	ctx      context.Context // of the HTTP request
 }
 
 // ServeHTTP answers one request of Graph, Exchange or the local admin endpoint.
@@ -189,7 +185,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if clientID == "" {
 		clientID = requestID
 	}
-	send := func(p *reply) { p.write(w, requestID, clientID, s.cfg.Now()) }
+	send := func(p *odata.Reply) { p.Write(w, requestID, clientID, s.cfg.Now()) }
 	segments := strings.Split(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	if segments[0] == "_local" {
 		s.serveLocal(w, r, segments[1:])
@@ -197,30 +193,30 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	body, err := readBody(r)
 	if err != nil {
-		send(graphError(http.StatusBadRequest, "BadRequest", "Unable to read the request body: %s", err))
+		send(odata.Error(http.StatusBadRequest, "BadRequest", "Unable to read the request body: %s", err))
 		return
 	}
-	c := &call{
-		method: r.Method, query: r.URL.Query(), header: r.Header, body: body, base: "http://" + r.Host, token: bearer(r),
-		beta: segments[0] == "beta",
+	c := &odata.Call{
+		Method: r.Method, Query: r.URL.Query(), Header: r.Header, Body: body, Base: "http://" + r.Host, Token: odata.Bearer(r),
+		Beta: segments[0] == "beta",
 	}
-	var refusal *reply
+	var refusal *odata.Reply
 	switch segments[0] {
 	case "v1.0", "beta":
-		c.service, c.path = "graph", segments[1:]
-		if refusal = s.authorizeGraph(r); refusal == nil {
-			refusal = s.routeGraph(c)
+		c.Service, c.Path = "graph", segments[1:]
+		if refusal = s.graph.Authorize(r); refusal == nil {
+			refusal = s.graph.Route(c)
 		}
 	case "adminapi":
-		c.service, c.path = "exchange", segments[1:]
-		if refusal = s.authorizeExchange(r); refusal == nil {
-			refusal = s.routeExchange(c)
+		c.Service, c.Path = "exchange", segments[1:]
+		if refusal = s.exchange.Authorize(r); refusal == nil {
+			refusal = s.exchange.Route(c)
 		}
 	default:
-		refusal = graphError(http.StatusBadRequest, "BadRequest", "Invalid version: %s.", segments[0])
+		refusal = odata.Error(http.StatusBadRequest, "BadRequest", "Invalid version: %s.", segments[0])
 	}
 	if refusal != nil {
-		s.counters.count(c.label(), refusal.status)
+		s.counters.count(c.Label(), refusal.Status)
 		send(refusal)
 		return
 	}
@@ -228,9 +224,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // run answers a routed call, with the faults that the rules ask for.
-func (s *Server) run(ctx context.Context, w http.ResponseWriter, c *call, send func(*reply)) {
+func (s *Server) run(ctx context.Context, w http.ResponseWriter, c *odata.Call, send func(*odata.Reply)) {
 	answer := s.carryOut(ctx, c)
-	if answer == dropped {
+	if answer == odata.Dropped {
 		panic(http.ErrAbortHandler) // net/http closes the connection without an answer
 	}
 	send(answer)
@@ -238,27 +234,20 @@ func (s *Server) run(ctx context.Context, w http.ResponseWriter, c *call, send f
 
 // carryOut answers and counts a routed call. A nil reply drops the
 // connection.
-func (s *Server) carryOut(ctx context.Context, c *call) *reply {
-	c.ctx = ctx
+func (s *Server) carryOut(ctx context.Context, c *odata.Call) *odata.Reply {
+	c.Ctx = ctx
 	f := s.faults.next(c, s.cfg.Now)
-	answer := dropped
+	answer := odata.Dropped
 	if f.wait(ctx) {
 		if answer = f.before(c); answer == nil {
-			answer = c.serve(c)
+			answer = c.Serve()
 			if instead := f.after(c); instead != nil {
 				answer = instead
 			}
 		}
 	}
-	s.counters.count(c.label(), answer.status)
+	s.counters.count(c.Label(), answer.Status)
 	return answer
-}
-
-func (c *call) label() string {
-	if c.op == "" {
-		return c.service + " unknown"
-	}
-	return c.service + " " + c.op
 }
 
 func readBody(r *http.Request) ([]byte, error) {
@@ -284,33 +273,6 @@ func readBody(r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-func bearer(r *http.Request) string {
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return ""
-	}
-	return strings.TrimSpace(token)
-}
-
-func (s *Server) authorizeGraph(r *http.Request) *reply {
-	token := bearer(r)
-	if token == "" {
-		return graphError(http.StatusUnauthorized, "InvalidAuthenticationToken", "Access token is empty.")
-	}
-	if s.cfg.VerifyToken == nil {
-		return nil
-	}
-	err := s.cfg.VerifyToken(token, GraphAudience)
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, ErrMissingPermission), errors.Is(err, ErrMissingRole):
-		return graphError(http.StatusForbidden, "Authorization_RequestDenied", "Insufficient privileges to complete the operation.")
-	default:
-		return graphError(http.StatusUnauthorized, "InvalidAuthenticationToken", "Access token validation failure. %s", err)
-	}
-}
-
 // now is the time a write carries, asOf the time up to which readers have
 // seen writes.
 func (s *Server) times() (now, asOf time.Time) {
@@ -318,7 +280,5 @@ func (s *Server) times() (now, asOf time.Time) {
 	return now, now.Add(-s.faults.lag(s.cfg.Lag))
 }
 
-func (s *Server) storageFailed(err error) *reply {
-	s.cfg.Logger.Error("cannot save the tenant", "error", err)
-	return graphError(http.StatusInternalServerError, "InternalServerError", "The service could not save the change.")
-}
+// Commands is how many Exchange commands run at this moment.
+func (s *Server) Commands() int { return s.exchange.Commands() }

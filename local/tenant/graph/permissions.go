@@ -1,9 +1,11 @@
-package tenant
+package graph
 
 import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/matoolkit/matoolkit/local/tenant/odata"
 )
 
 // permission is the application permission that an operation of Graph requires:
@@ -41,22 +43,22 @@ var permissions = map[string]permission{
 }
 
 // permitted refuses an application that lacks the roles for a routed call. Without
-// Config.Roles it refuses no application.
-func (s *Server) permitted(c *call) *reply {
-	if s.cfg.Roles == nil {
+// Roles it refuses no application.
+func (s *Service) permitted(c *call) *reply {
+	if s.Roles == nil {
 		return nil
 	}
-	sets := permissions[c.op]
-	if c.op == "PATCH /users/{user}" && onlyEnables(c) {
+	sets := permissions[c.Op]
+	if c.Op == "PATCH /users/{user}" && onlyEnables(c) {
 		sets = append(slices.Clone(sets), []string{"User.EnableDisableAccount.All", "User.Read.All"})
 	}
-	roles := s.cfg.Roles(c.token)
+	roles := s.Roles(c.Token)
 	for _, set := range sets {
 		if !slices.ContainsFunc(set, func(role string) bool { return !holds(roles, role) }) {
 			return nil
 		}
 	}
-	return graphError(http.StatusForbidden, "Authorization_RequestDenied", "Insufficient privileges to complete the operation.")
+	return odata.Error(http.StatusForbidden, "Authorization_RequestDenied", "Insufficient privileges to complete the operation.")
 }
 
 func holds(roles []string, role string) bool {

@@ -1,4 +1,4 @@
-package tenant
+package graph
 
 import (
 	"net/http"
@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/matoolkit/matoolkit/local/tenant/odata"
 )
 
 // Page sizes of a collection.
@@ -14,22 +16,12 @@ const (
 	maxPage     = 999
 )
 
-// option is the value of a system query option, with or without its dollar.
-func (c *call) option(name string) (string, bool) {
-	for _, key := range []string{"$" + name, name} {
-		if values := c.query[key]; len(values) > 0 {
-			return values[0], true
-		}
-	}
-	return "", false
-}
-
 // onlyOptions refuses system query options that the operation does not have.
 func (c *call) onlyOptions(names ...string) *reply {
-	for key := range c.query {
+	for key := range c.Query {
 		name, isOption := strings.CutPrefix(key, "$")
 		if (isOption || slices.Contains([]string{"filter", "select", "top", "expand", "orderby", "search", "count", "skip"}, name)) && !slices.Contains(names, name) {
-			return graphError(http.StatusBadRequest, "Request_UnsupportedQuery", "The query option '$%s' is not supported.", name)
+			return odata.Error(http.StatusBadRequest, "Request_UnsupportedQuery", "The query option '$%s' is not supported.", name)
 		}
 	}
 	return nil
@@ -37,7 +29,7 @@ func (c *call) onlyOptions(names ...string) *reply {
 
 // selected are the properties named by $select, nil when there is none.
 func (c *call) selected(resource string, properties map[string]property) ([]string, *reply) {
-	list, present := c.option("select")
+	list, present := c.Option("select")
 	if !present || list == "" {
 		return nil, nil
 	}
@@ -49,7 +41,7 @@ func (c *call) selected(resource string, properties map[string]property) ([]stri
 		}
 		real, known := propertyName(properties, name)
 		if !known {
-			return nil, graphError(http.StatusBadRequest, "BadRequest",
+			return nil, odata.Error(http.StatusBadRequest, "BadRequest",
 				"Parsing OData Select and Expand failed: Could not find a property named '%s' on type 'microsoft.graph.%s'.", name, resource)
 		}
 		names = append(names, real)
@@ -79,17 +71,17 @@ func (c *call) paging(other ...string) (page, *reply) {
 		return page{}, refusal
 	}
 	p := page{size: defaultPage}
-	if value, present := c.option("top"); present {
+	if value, present := c.Option("top"); present {
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 1 || n > maxPage {
-			return p, graphError(http.StatusBadRequest, "Request_UnsupportedQuery", "Invalid page size specified: '%s'. Must be between 1 and %d inclusive.", value, maxPage)
+			return p, odata.Error(http.StatusBadRequest, "Request_UnsupportedQuery", "Invalid page size specified: '%s'. Must be between 1 and %d inclusive.", value, maxPage)
 		}
 		p.size = n
 	}
-	if value, present := c.option("skiptoken"); present {
+	if value, present := c.Option("skiptoken"); present {
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 0 {
-			return p, graphError(http.StatusBadRequest, "Directory_ExpiredPageToken", "The specified page token value has expired and can no longer be included in your request.")
+			return p, odata.Error(http.StatusBadRequest, "Directory_ExpiredPageToken", "The specified page token value has expired and can no longer be included in your request.")
 		}
 		p.skip = n
 	}
@@ -107,20 +99,20 @@ func (c *call) listing(set string, all []map[string]any, p page) *reply {
 	body := map[string]any{"@odata.context": c.context(set), "value": value}
 	if end < len(all) {
 		query := url.Values{}
-		for key, values := range c.query {
+		for key, values := range c.Query {
 			query[key] = values
 		}
 		query.Set("$skiptoken", strconv.Itoa(end))
 		var escaped []string
-		for _, segment := range c.path {
+		for _, segment := range c.Path {
 			escaped = append(escaped, url.PathEscape(segment))
 		}
-		body["@odata.nextLink"] = c.base + "/" + c.version() + "/" + strings.Join(escaped, "/") + "?" + query.Encode()
+		body["@odata.nextLink"] = c.Base + "/" + c.version() + "/" + strings.Join(escaped, "/") + "?" + query.Encode()
 	}
-	return ok(body)
+	return odata.OK(body)
 }
 
-func (s *Server) listUsers(c *call) *reply {
+func (s *Service) listUsers(c *call) *reply {
 	page, refusal := c.paging("filter")
 	if refusal != nil {
 		return refusal
@@ -133,11 +125,11 @@ func (s *Server) listUsers(c *call) *reply {
 	if refusal != nil {
 		return refusal
 	}
-	s.dir.mu.Lock()
-	defer s.dir.mu.Unlock()
-	_, asOf := s.times()
+	s.Directory.Lock()
+	defer s.Directory.Unlock()
+	_, asOf := s.Times()
 	var found []map[string]any
-	for _, u := range s.dir.users.all(func(h *history[User]) (User, bool) { return h.visible(asOf) }) {
+	for _, u := range s.Directory.Users.AllVisible(asOf) {
 		if match(u) {
 			found = append(found, project(userProperties, u, selected))
 		}

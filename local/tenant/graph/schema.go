@@ -1,4 +1,4 @@
-package tenant
+package graph
 
 import (
 	"fmt"
@@ -69,6 +69,12 @@ func isExtensionAttribute(name string) bool {
 	}
 	return n >= 1 && n <= 15 && name == fmt.Sprintf("extensionAttribute%d", n)
 }
+
+// KnownUserProperty tells whether a user has a property of this name.
+func KnownUserProperty(name string) bool { _, known := userProperties[name]; return known }
+
+// KnownGroupProperty tells whether a group has a property of this name.
+func KnownGroupProperty(name string) bool { _, known := groupProperties[name]; return known }
 
 // checkWrite refuses a body that sets a property that is unknown, read-only or
 // of another type. Control information (@odata.…) is accepted and ignored.

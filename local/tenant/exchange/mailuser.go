@@ -1,4 +1,4 @@
-package tenant
+package exchange
 
 import (
 	"maps"
@@ -7,26 +7,28 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/matoolkit/matoolkit/local/tenant/directory"
 )
 
 // newMailUser creates a user and its mail user, in Entra ID and Exchange at once.
-func (s *Server) newMailUser(c *call) *reply {
+func (s *Service) newMailUser(c *call) *reply {
 	p := c.exchange
 	for _, name := range []string{"Name", "MicrosoftOnlineServicesID", "Password"} {
-		if text(p.parameters[fold(name)]) == "" {
+		if directory.Text(p.parameters[directory.Fold(name)]) == "" {
 			return cmdletFailure(parameterBinding, "Cannot process command because of one or more missing mandatory parameters: %s.", name)
 		}
 	}
-	upn := text(p.parameters["microsoftonlineservicesid"])
+	upn := directory.Text(p.parameters["microsoftonlineservicesid"])
 	external, primary := "", upn
 	var refusal *reply
-	if given := text(p.parameters["externalemailaddress"]); given != "" {
+	if given := directory.Text(p.parameters["externalemailaddress"]); given != "" {
 		if external, refusal = smtpAddress(given); refusal != nil {
 			return refusal
 		}
 		primary = external
 	}
-	if given := text(p.parameters["primarysmtpaddress"]); given != "" && !s.faults.ignoresPrimarySMTP() {
+	if given := directory.Text(p.parameters["primarysmtpaddress"]); given != "" && !s.IgnoresPrimarySMTP() {
 		if primary, refusal = smtpAddress(given); refusal != nil {
 			return refusal
 		}
@@ -35,52 +37,52 @@ func (s *Server) newMailUser(c *call) *reply {
 	if refusal != nil {
 		return refusal
 	}
-	now, asOf := s.times()
+	now, asOf := s.Times()
 	u["createdDateTime"] = now.UTC().Format(time.RFC3339)
 	for _, check := range []func() *reply{
-		func() *reply { return s.checkDomains(Recipient{}, r) },
-		func() *reply { return s.checkRecipient(r) },
+		func() *reply { return s.checkDomains(directory.Recipient{}, r) },
+		func() *reply { return s.Check(r) },
 	} {
 		if refusal := check(); refusal != nil {
 			return refusal
 		}
 	}
-	if refusal := s.checkUser(u); refusal != nil {
-		return notSynchronized(refusal.fault.message)
+	if err := s.Directory.CheckUser(u); err != nil {
+		return notSynchronized(err.Error())
 	}
-	if err := s.dir.commit(asOf, putUser(u, now), putRecipient(r, now)); err != nil {
+	if err := s.Directory.Commit(asOf, directory.PutUser(u, now), directory.PutRecipient(r, now)); err != nil {
 		return s.storageFailed(err)
 	}
-	return c.results([]map[string]any{r.output()})
+	return c.results([]map[string]any{output(r)})
 }
 
-func (s *Server) mailUserFrom(p *command, upn, external, primary string) (Recipient, User, *reply) {
-	name := text(p.parameters["name"])
+func (s *Service) mailUserFrom(p *command, upn, external, primary string) (directory.Recipient, directory.User, *reply) {
+	name := directory.Text(p.parameters["name"])
 	if len(name) > 64 {
-		return Recipient{}, nil, cmdletFailure(invalidData, "The value \"%s\" of property \"Name\" is too long: its length can't exceed 64 characters.", name)
+		return directory.Recipient{}, nil, cmdletFailure(invalidData, "The value \"%s\" of property \"Name\" is too long: its length can't exceed 64 characters.", name)
 	}
 	if owner := s.recipientNamed(name); owner != "" {
-		return Recipient{}, nil, cmdletFailure(recipientTask, "The name \"%s\" is already being used. Please try another name.", name)
+		return directory.Recipient{}, nil, cmdletFailure(recipientTask, "The name \"%s\" is already being used. Please try another name.", name)
 	}
 	alias, _, _ := strings.Cut(upn, "@")
-	if given := text(p.parameters["alias"]); given != "" {
+	if given := directory.Text(p.parameters["alias"]); given != "" {
 		alias = given
 	}
 	display := name
-	if given := text(p.parameters["displayname"]); given != "" {
+	if given := directory.Text(p.parameters["displayname"]); given != "" {
 		display = given
 	}
 	addresses := []string{"SMTP:" + primary}
 	if external != "" && !strings.EqualFold(external, primary) {
 		addresses = append(addresses, "smtp:"+external)
 	}
-	u := User{
+	u := directory.User{
 		"id": uuid.NewString(), "userPrincipalName": upn, "displayName": display, "mailNickname": alias, "mail": primary,
 		"accountEnabled": true, "userType": "Member",
 		"givenName": p.parameters["firstname"], "surname": p.parameters["lastname"], "proxyAddresses": addresses,
 	}
-	return Recipient{
-		Kind: MailUser, GUID: uuid.NewString(), ExternalDirectoryObjectID: u.ID(), Name: name, DisplayName: display, Alias: alias,
+	return directory.Recipient{
+		Kind: directory.MailUser, GUID: uuid.NewString(), ExternalDirectoryObjectID: u.ID(), Name: name, DisplayName: display, Alias: alias,
 		UserPrincipalName: upn, EmailAddresses: addresses, ExternalEmailAddress: external,
 	}, u, nil
 }
@@ -91,19 +93,14 @@ func notSynchronized(detail string) *reply {
 		"However, it failed. Detailed error message:\n\t%s", detail)
 }
 
-// accepts tells whether an address is in a domain of the tenant.
-func (s *Server) accepts(address string) bool {
-	return len(s.dir.domain) == 0 || s.dir.domain[fold(address[strings.LastIndexByte(address, '@')+1:])]
-}
-
 // checkDomains refuses a recipient whose new sign-in name, or one of whose new SMTP addresses, is in a
 // domain that the tenant does not have. The external address may be.
-func (s *Server) checkDomains(before, r Recipient) *reply {
-	refused := r.UserPrincipalName != before.UserPrincipalName && !s.accepts(r.UserPrincipalName)
+func (s *Service) checkDomains(before, r directory.Recipient) *reply {
+	refused := r.UserPrincipalName != before.UserPrincipalName && !s.Directory.Accepts(r.UserPrincipalName)
 	for _, address := range r.EmailAddresses {
 		kind, rest, _ := strings.Cut(address, ":")
 		known := slices.ContainsFunc(before.EmailAddresses, func(a string) bool { return strings.EqualFold(a, address) })
-		if strings.EqualFold(kind, "smtp") && !known && !strings.EqualFold(rest, r.ExternalEmailAddress) && !s.accepts(rest) {
+		if strings.EqualFold(kind, "smtp") && !known && !strings.EqualFold(rest, r.ExternalEmailAddress) && !s.Directory.Accepts(rest) {
 			refused = true
 		}
 	}
@@ -114,10 +111,10 @@ func (s *Server) checkDomains(before, r Recipient) *reply {
 }
 
 // acceptedDomains lists the domains of the tenant, which are its verified ones.
-func (s *Server) acceptedDomains(c *call) *reply {
+func (s *Service) acceptedDomains(c *call) *reply {
 	var found []map[string]any
 	for _, name := range s.domainNames() {
-		if identity, named := c.exchange.parameters["identity"]; named && fold(text(identity)) != name {
+		if identity, named := c.exchange.parameters["identity"]; named && directory.Fold(directory.Text(identity)) != name {
 			continue
 		}
 		found = append(found, map[string]any{"Name": name, "DomainName": name, "DomainType": "Authoritative", "Default": false})
@@ -126,12 +123,12 @@ func (s *Server) acceptedDomains(c *call) *reply {
 }
 
 // domainNames are the verified domains, or, in a tenant that accepts all, those in use.
-func (s *Server) domainNames() []string {
-	names := slices.Collect(maps.Keys(s.dir.domain))
+func (s *Service) domainNames() []string {
+	names := slices.Collect(maps.Keys(s.Directory.Domains))
 	if len(names) == 0 {
-		for _, u := range s.dir.users.all((*history[User]).latest) {
+		for _, u := range s.Directory.Users.All() {
 			for _, address := range append(slices.Clone(u.List("proxyAddresses")), u.UPN()) {
-				names = append(names, fold(address[strings.LastIndexByte(address, '@')+1:]))
+				names = append(names, directory.Fold(address[strings.LastIndexByte(address, '@')+1:]))
 			}
 		}
 	}

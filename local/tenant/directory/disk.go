@@ -1,4 +1,4 @@
-package tenant
+package directory
 
 import (
 	"context"
@@ -37,7 +37,7 @@ func openDisk(ctx context.Context, dir string) (*disk, error) {
 	return &disk{db: db}, nil
 }
 
-func (k *disk) save(changes []change) error {
+func (k *disk) save(changes []Change) error {
 	tx, err := k.db.Begin()
 	if err != nil {
 		return fmt.Errorf("tenant: save: %w", err)
@@ -63,7 +63,7 @@ func (k *disk) save(changes []change) error {
 	return nil
 }
 
-func (c change) body() ([]byte, error) {
+func (c Change) body() ([]byte, error) {
 	switch c.kind {
 	case "user":
 		return json.Marshal(c.user)
@@ -76,14 +76,14 @@ func (c change) body() ([]byte, error) {
 
 func (k *disk) saveDomains(names []string) error {
 	for _, name := range names {
-		if _, err := k.db.Exec(`INSERT OR IGNORE INTO domain (name) VALUES (?)`, fold(name)); err != nil {
+		if _, err := k.db.Exec(`INSERT OR IGNORE INTO domain (name) VALUES (?)`, Fold(name)); err != nil {
 			return fmt.Errorf("tenant: save domain %s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-func (k *disk) loadDomains(ctx context.Context, d *directory) error {
+func (k *disk) loadDomains(ctx context.Context, d *Directory) error {
 	rows, err := k.db.QueryContext(ctx, `SELECT name FROM domain`)
 	if err != nil {
 		return fmt.Errorf("tenant: load domains: %w", err)
@@ -94,7 +94,7 @@ func (k *disk) loadDomains(ctx context.Context, d *directory) error {
 		if err := rows.Scan(&name); err != nil {
 			return fmt.Errorf("tenant: load domains: %w", err)
 		}
-		d.domain[name] = true
+		d.Domains[name] = true
 	}
 	return rows.Err()
 }
@@ -102,7 +102,7 @@ func (k *disk) loadDomains(ctx context.Context, d *directory) error {
 func (k *disk) saveLicense(l License) error {
 	body, err := json.Marshal(l)
 	if err == nil {
-		_, err = k.db.Exec(`INSERT INTO license (part, body) VALUES (?, ?) ON CONFLICT (part) DO UPDATE SET body = excluded.body`, fold(l.SkuPartNumber), string(body))
+		_, err = k.db.Exec(`INSERT INTO license (part, body) VALUES (?, ?) ON CONFLICT (part) DO UPDATE SET body = excluded.body`, Fold(l.SkuPartNumber), string(body))
 	}
 	if err != nil {
 		return fmt.Errorf("tenant: save license %s: %w", l.SkuPartNumber, err)
@@ -110,7 +110,7 @@ func (k *disk) saveLicense(l License) error {
 	return nil
 }
 
-func (k *disk) loadLicenses(ctx context.Context, d *directory) error {
+func (k *disk) loadLicenses(ctx context.Context, d *Directory) error {
 	rows, err := k.db.QueryContext(ctx, `SELECT body FROM license ORDER BY rowid`)
 	if err != nil {
 		return fmt.Errorf("tenant: load licenses: %w", err)
@@ -132,7 +132,7 @@ func (k *disk) loadLicenses(ctx context.Context, d *directory) error {
 
 // load fills d with all stored objects. They are visible at once: replication
 // lag does not outlive the process.
-func (k *disk) load(ctx context.Context, d *directory) error {
+func (k *disk) load(ctx context.Context, d *Directory) error {
 	if err := k.loadDomains(ctx, d); err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (k *disk) load(ctx context.Context, d *directory) error {
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var c change
+		var c Change
 		var body string
 		if err := rows.Scan(&c.kind, &c.id, &body); err != nil {
 			return fmt.Errorf("tenant: load: %w", err)

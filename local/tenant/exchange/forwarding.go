@@ -1,12 +1,16 @@
-package tenant
+package exchange
 
-import "time"
+import (
+	"time"
+
+	"github.com/matoolkit/matoolkit/local/tenant/directory"
+)
 
 // cleared are the parameters, by folded name, that null clears. Programs of others send it; no page says so.
 var cleared = map[string]bool{"forwardingsmtpaddress": true, "forwardingaddress": true}
 
 // applyForwarding applies the parameters of Set-Mailbox about forwarding.
-func (s *Server) applyForwarding(p *command, next *Recipient, asOf time.Time) *reply {
+func (s *Service) applyForwarding(p *command, next *directory.Recipient, asOf time.Time) *reply {
 	if value, present := p.parameters["forwardingsmtpaddress"]; present {
 		next.ForwardingSMTP = ""
 		if value != nil {
@@ -20,9 +24,9 @@ func (s *Server) applyForwarding(p *command, next *Recipient, asOf time.Time) *r
 	if value, present := p.parameters["forwardingaddress"]; present {
 		next.ForwardingAddress = ""
 		if value != nil {
-			to, found := s.findRecipient(text(value), asOf, []string{MailUser, UserMailbox, DistributionGroup, MailEnabledSecurity})
+			to, found := s.findRecipient(directory.Text(value), asOf, []string{directory.MailUser, directory.UserMailbox, directory.DistributionGroup, directory.MailEnabledSecurity})
 			if !found {
-				return recipientNotFound(text(value))
+				return recipientNotFound(directory.Text(value))
 			}
 			next.ForwardingAddress = to.Name
 		}

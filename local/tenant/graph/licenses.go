@@ -1,11 +1,11 @@
-package tenant
+package graph
 
 import (
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/google/uuid"
+	"github.com/matoolkit/matoolkit/local/tenant/directory"
+	"github.com/matoolkit/matoolkit/local/tenant/odata"
 )
 
 // exchangeService is the service whose plans give a mailbox.
@@ -17,17 +17,17 @@ func assigned(properties map[string]any) map[string][]string {
 	list, _ := properties["assignedLicenses"].([]any)
 	for _, item := range list {
 		license, _ := item.(map[string]any)
-		have[fold(text(license["skuId"]))] = texts(license["disabledPlans"])
+		have[directory.Fold(directory.Text(license["skuId"]))] = directory.Texts(license["disabledPlans"])
 	}
 	return have
 }
 
-// consumed is how many licences of a product are assigned, to the users of one view of the tenant.
-func (s *Server) consumed(l License, view func(*history[User]) (User, bool)) int {
+// consumed is how many licences of a product are assigned, to these users and those who are not in the state.
+func consumed(l directory.License, users []directory.User) int {
 	n := l.Consumed
-	for _, u := range s.dir.users.all(view) {
+	for _, u := range users {
 		for _, state := range stateList(u) {
-			if fold(text(state["skuId"])) == fold(l.SkuID) && state["state"] == "Active" {
+			if directory.Fold(directory.Text(state["skuId"])) == directory.Fold(l.SkuID) && state["state"] == "Active" {
 				n++
 				break
 			}
@@ -36,7 +36,7 @@ func (s *Server) consumed(l License, view func(*history[User]) (User, bool)) int
 	return n
 }
 
-func stateList(u User) []map[string]any {
+func stateList(u directory.User) []map[string]any {
 	list, _ := u["licenseAssignmentStates"].([]any)
 	states := make([]map[string]any, 0, len(list))
 	for _, item := range list {
@@ -47,16 +47,16 @@ func stateList(u User) []map[string]any {
 	return states
 }
 
-func (s *Server) license(sku string) (License, bool) {
-	i := slices.IndexFunc(s.dir.licenses, func(l License) bool { return fold(l.SkuID) == fold(sku) })
+func (s *Service) license(sku string) (directory.License, bool) {
+	i := slices.IndexFunc(s.Directory.Licenses, func(l directory.License) bool { return directory.Fold(l.SkuID) == directory.Fold(sku) })
 	if i < 0 {
-		return License{}, false
+		return directory.License{}, false
 	}
-	return s.dir.licenses[i], true
+	return s.Directory.Licenses[i], true
 }
 
 // assignLicense adds and removes products of a user. Both lists must be there.
-func (s *Server) assignLicense(c *call) *reply {
+func (s *Service) assignLicense(c *call) *reply {
 	body, refusal := c.object()
 	if refusal != nil {
 		return refusal
@@ -66,25 +66,25 @@ func (s *Server) assignLicense(c *call) *reply {
 	if !hasAdd || !hasRemove {
 		return badRequest("One or more parameters of the operation 'assignLicense' are missing from the request payload. The missing parameters are: addLicenses or removeLicenses.")
 	}
-	s.dir.mu.Lock()
-	defer s.dir.mu.Unlock()
-	now, asOf := s.times()
-	seen, found := s.findUser(c.arg["user"], asOf)
+	s.Directory.Lock()
+	defer s.Directory.Unlock()
+	now, asOf := s.Times()
+	seen, found := s.findUser(c.Arg["user"], asOf)
 	if !found {
-		return notFound(c.arg["user"])
+		return notFound(c.Arg["user"])
 	}
-	u, exists := s.dir.users.rows[seen.ID()].latest()
+	u, exists := s.Directory.Users.Latest(seen.ID())
 	if !exists {
-		return notFound(c.arg["user"])
+		return notFound(c.Arg["user"])
 	}
 	direct := assigned(u)
-	for _, sku := range texts(remove) {
-		if _, has := direct[fold(sku)]; has {
-			delete(direct, fold(sku))
+	for _, sku := range directory.Texts(remove) {
+		if _, has := direct[directory.Fold(sku)]; has {
+			delete(direct, directory.Fold(sku))
 			continue
 		}
 		for _, state := range stateList(u) {
-			if fold(text(state["skuId"])) == fold(sku) && state["assignedByGroup"] != nil {
+			if directory.Fold(directory.Text(state["skuId"])) == directory.Fold(sku) && state["assignedByGroup"] != nil {
 				return badRequest("User license is inherited from a group membership and it cannot be removed directly from the user.")
 			}
 		}
@@ -100,33 +100,33 @@ func (s *Server) assignLicense(c *call) *reply {
 	if refusal != nil {
 		return refusal
 	}
-	if err := s.dir.commit(asOf, changes...); err != nil {
+	if err := s.Directory.Commit(asOf, changes...); err != nil {
 		return s.storageFailed(err)
 	}
-	latest, _ := s.dir.users.rows[u.ID()].latest()
+	latest, _ := s.Directory.Users.Latest(u.ID())
 	answer := project(userProperties, latest, nil)
 	answer["@odata.context"] = c.context("users/$entity")
-	return ok(answer)
+	return odata.OK(answer)
 }
 
 // addLicense adds one product to those that a user has directly.
-func (s *Server) addLicense(u User, direct map[string][]string, license map[string]any) *reply {
-	sku := fold(text(license["skuId"]))
+func (s *Service) addLicense(u directory.User, direct map[string][]string, license map[string]any) *reply {
+	sku := directory.Fold(directory.Text(license["skuId"]))
 	l, known := s.license(sku)
 	if !known {
 		return badRequest("License %s does not correspond to a valid company License.", sku)
 	}
 	disabled := []string{}
-	for _, id := range texts(license["disabledPlans"]) {
-		if !slices.ContainsFunc(l.Plans, func(p ServicePlan) bool { return fold(p.ID) == fold(id) }) {
+	for _, id := range directory.Texts(license["disabledPlans"]) {
+		if !slices.ContainsFunc(l.Plans, func(p directory.ServicePlan) bool { return directory.Fold(p.ID) == directory.Fold(id) }) {
 			return badRequest("Disabled plan %s does not correspond to the license %s.", id, sku)
 		}
-		disabled = append(disabled, fold(id))
+		disabled = append(disabled, directory.Fold(id))
 	}
 	if u.Text("usageLocation") == "" {
 		return badRequest("License assignment cannot be done for user with invalid usage location.")
 	}
-	if _, has := direct[sku]; !has && !s.holds(u, sku) && s.consumed(l, (*history[User]).latest) >= l.Enabled {
+	if _, has := direct[sku]; !has && !s.holds(u, sku) && consumed(l, s.Directory.Users.All()) >= l.Enabled {
 		return badRequest("Subscription with SKU %s does not have any available licenses.", sku)
 	}
 	direct[sku] = disabled
@@ -134,32 +134,32 @@ func (s *Server) addLicense(u User, direct map[string][]string, license map[stri
 }
 
 // holds tells whether a user has a product without errors.
-func (s *Server) holds(u User, sku string) bool {
+func (s *Service) holds(u directory.User, sku string) bool {
 	return slices.ContainsFunc(stateList(u), func(state map[string]any) bool {
-		return fold(text(state["skuId"])) == sku && state["state"] == "Active"
+		return directory.Fold(directory.Text(state["skuId"])) == sku && state["state"] == "Active"
 	})
 }
 
 // licensed are the changes that the products of a user bring: to the user at once, and to its mailbox
-// and provisioned plans after Config.ProvisionDelay.
-func (s *Server) licensed(u User, direct map[string][]string, now time.Time) ([]change, *reply) {
+// and provisioned plans after ProvisionDelay.
+func (s *Service) licensed(u directory.User, direct map[string][]string, now time.Time) ([]directory.Change, *reply) {
 	next := s.withLicenses(u, direct, now)
-	changes := []change{putUser(next, now)}
-	at := now.Add(s.cfg.ProvisionDelay)
-	later := next.with(map[string]any{"provisionedPlans": orNull(provisioned(next))})
+	changes := []directory.Change{directory.PutUser(next, now)}
+	at := now.Add(s.ProvisionDelay)
+	later := next.With(map[string]any{"provisionedPlans": orNull(provisioned(next))})
 	if hasService(next, exchangeService) {
-		r, refusal := s.mailbox(later)
+		r, refusal := s.Mailbox(later)
 		if refusal != nil {
 			return nil, refusal
 		}
-		changes = append(changes, putRecipient(r, at))
-		later = writtenBack(later, r)
+		changes = append(changes, directory.PutRecipient(r, at))
+		later = directory.WrittenBack(later, r)
 	}
-	return append(changes, putUser(later, at)), nil
+	return append(changes, directory.PutUser(later, at)), nil
 }
 
 // withLicenses is a user with the products that it has directly and from its groups.
-func (s *Server) withLicenses(u User, direct map[string][]string, now time.Time) User {
+func (s *Service) withLicenses(u directory.User, direct map[string][]string, now time.Time) directory.User {
 	skus := []string{}
 	for sku := range direct {
 		skus = append(skus, sku)
@@ -174,8 +174,8 @@ func (s *Server) withLicenses(u User, direct map[string][]string, now time.Time)
 		})
 		l, _ := s.license(sku)
 		for _, p := range l.Plans {
-			if state == "Active" && !slices.Contains(disabled, fold(p.ID)) && !active[fold(p.ID)] {
-				active[fold(p.ID)] = true
+			if state == "Active" && !slices.Contains(disabled, directory.Fold(p.ID)) && !active[directory.Fold(p.ID)] {
+				active[directory.Fold(p.ID)] = true
 				plans = append(plans, map[string]any{
 					"servicePlanId": p.ID, "service": p.Service, "capabilityStatus": "Enabled", "assignedDateTime": now.UTC().Format(time.RFC3339),
 				})
@@ -188,10 +188,10 @@ func (s *Server) withLicenses(u User, direct map[string][]string, now time.Time)
 	}
 	for _, state := range stateList(u) {
 		if group := state["assignedByGroup"]; group != nil {
-			put(fold(text(state["skuId"])), texts(state["disabledPlans"]), group, text(state["state"]), text(state["error"]))
+			put(directory.Fold(directory.Text(state["skuId"])), directory.Texts(state["disabledPlans"]), group, directory.Text(state["state"]), directory.Text(state["error"]))
 		}
 	}
-	return u.with(map[string]any{"assignedLicenses": orNull(licenses), "licenseAssignmentStates": orNull(states), "assignedPlans": orNull(plans)})
+	return u.With(map[string]any{"assignedLicenses": orNull(licenses), "licenseAssignmentStates": orNull(states), "assignedPlans": orNull(plans)})
 }
 
 // orNull has a user without licences look like one that never had any.
@@ -202,7 +202,7 @@ func orNull(list []any) any {
 	return list
 }
 
-func provisioned(u User) []any {
+func provisioned(u directory.User) []any {
 	out := []any{}
 	plans, _ := u["assignedPlans"].([]any)
 	for _, item := range plans {
@@ -212,36 +212,10 @@ func provisioned(u User) []any {
 	return out
 }
 
-func hasService(u User, service string) bool {
+func hasService(u directory.User, service string) bool {
 	plans, _ := u["assignedPlans"].([]any)
 	return slices.ContainsFunc(plans, func(item any) bool {
 		plan, _ := item.(map[string]any)
 		return plan["service"] == service
 	})
-}
-
-// mailbox is the recipient of a user with an Exchange plan: a mailbox, or a mail user that waits for its
-// mailbox of another tenant, whose ExchangeGuid it has. SMTP addresses in domains that the tenant does not
-// have are removed.
-func (s *Server) mailbox(u User) (Recipient, *reply) {
-	r, exists := s.dir.recipients.rows[u.ID()].latest()
-	switch {
-	case !exists:
-		primary := u.Text("mail")
-		if primary == "" || !s.accepts(primary) {
-			primary = u.UPN()
-		}
-		r = Recipient{
-			Kind: UserMailbox, GUID: uuid.NewString(), ExternalDirectoryObjectID: u.ID(), Name: u.ID(), DisplayName: u.Text("displayName"),
-			Alias: u.Text("mailNickname"), UserPrincipalName: u.UPN(), EmailAddresses: withPrimary(u.List("proxyAddresses"), primary),
-			ExchangeGUID: uuid.NewString(),
-		}
-	case r.Kind == MailUser && orZero(r.ExchangeGUID) == zeroGUID:
-		r.Kind, r.ExternalEmailAddress, r.ExchangeGUID = UserMailbox, "", uuid.NewString()
-	}
-	r.EmailAddresses = slices.DeleteFunc(slices.Clone(r.EmailAddresses), func(a string) bool {
-		rest, secondary := strings.CutPrefix(a, "smtp:")
-		return secondary && !s.accepts(rest)
-	})
-	return r, s.checkRecipient(r)
 }

@@ -1,11 +1,9 @@
-package tenant
+package directory
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
-const zeroGUID = "00000000-0000-0000-0000-000000000000"
+// ZeroGUID is what Exchange prints for no GUID.
+const ZeroGUID = "00000000-0000-0000-0000-000000000000"
 
 // The recipient kinds simulated here, as RecipientTypeDetails names them.
 const (
@@ -36,13 +34,15 @@ type Recipient struct {
 }
 
 // Primary is the primary SMTP address without its prefix.
-func (r Recipient) Primary() string { return primaryOf(r.EmailAddresses) }
+func (r Recipient) Primary() string { return PrimaryOf(r.EmailAddresses) }
 
-func (r Recipient) isGroup() bool {
+// IsGroup tells whether the recipient is the Exchange side of a group.
+func (r Recipient) IsGroup() bool {
 	return r.Kind == DistributionGroup || r.Kind == MailEnabledSecurity
 }
 
-func primaryOf(addresses []string) string {
+// PrimaryOf is the primary SMTP address of a list of addresses, without its prefix.
+func PrimaryOf(addresses []string) string {
 	for _, a := range addresses {
 		if rest, ok := strings.CutPrefix(a, "SMTP:"); ok {
 			return rest
@@ -51,47 +51,10 @@ func primaryOf(addresses []string) string {
 	return ""
 }
 
-// output is the recipient as the cmdlets of its family print it.
-func (r Recipient) output() map[string]any {
-	out := map[string]any{
-		"Guid": r.GUID, "ExternalDirectoryObjectId": r.ExternalDirectoryObjectID,
-		"Identity": r.Name, "Id": r.Name, "Name": r.Name, "DisplayName": r.DisplayName, "Alias": r.Alias,
-		"PrimarySmtpAddress": r.Primary(), "WindowsEmailAddress": r.Primary(), "EmailAddresses": r.EmailAddresses,
-		"RecipientType": r.Kind, "RecipientTypeDetails": r.Kind,
-		"HiddenFromAddressListsEnabled": r.Hidden,
-	}
-	for i := 1; i <= 15; i++ {
-		name := fmt.Sprintf("CustomAttribute%d", i)
-		out[name] = r.Custom[name]
-	}
-	if r.isGroup() {
-		return out
-	}
-	out["UserPrincipalName"] = r.UserPrincipalName
-	out["MicrosoftOnlineServicesID"] = r.UserPrincipalName
-	out["WindowsLiveID"] = r.UserPrincipalName
-	out["ExchangeGuid"] = orZero(r.ExchangeGUID)
-	out["ArchiveGuid"] = orZero(r.ArchiveGUID)
-	if r.Kind == UserMailbox {
-		out["ForwardingSmtpAddress"], out["ForwardingAddress"] = nil, nil
-		if r.ForwardingSMTP != "" {
-			out["ForwardingSmtpAddress"] = "smtp:" + r.ForwardingSMTP
-		}
-		if r.ForwardingAddress != "" {
-			out["ForwardingAddress"] = r.ForwardingAddress
-		}
-		out["DeliverToMailboxAndForward"] = r.KeepsForwarded
-	}
-	out["ExternalEmailAddress"] = nil
-	if r.ExternalEmailAddress != "" {
-		out["ExternalEmailAddress"] = "SMTP:" + r.ExternalEmailAddress
-	}
-	return out
-}
-
-func orZero(guid string) string {
+// OrZero is a GUID as Exchange prints it, where there may be none.
+func OrZero(guid string) string {
 	if guid == "" {
-		return zeroGUID
+		return ZeroGUID
 	}
 	return guid
 }

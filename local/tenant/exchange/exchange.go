@@ -1,12 +1,19 @@
-package tenant
+// Package exchange answers the requests of the admin API of Exchange Online that a tenant
+// simulates.
+package exchange
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"log/slog"
 	"net/http"
 	"strings"
+	"time"
+
+	"github.com/matoolkit/matoolkit/local/tenant/directory"
+	"github.com/matoolkit/matoolkit/local/tenant/odata"
 )
 
 // Exception types of the answers of Exchange Online.
@@ -23,17 +30,52 @@ const (
 	serviceException = "Microsoft.Exchange.Admin.OData.Core.ODataServiceException"
 )
 
-// exchangeError is the part of an error that only the Exchange shape has.
-type exchangeError struct{ exception string }
+// Audience is the audience of tokens for the admin API.
+const Audience = "https://outlook.office365.com"
+
+const parallel = 3 // commands at a time in one tenant
+
+// Config of a Service.
+type Config struct {
+	Directory *directory.Directory
+	TenantID  string
+
+	VerifyToken func(token, audience string) error // nil accepts any token that is not empty
+
+	ExternalMovesPrimary func() bool // a changed ExternalEmailAddress takes the primary address along
+	IgnoresPrimarySMTP   func() bool // New-MailUser ignores PrimarySmtpAddress
+
+	Times  func() (now, asOf time.Time) // of a write, and up to which readers have seen writes
+	Logger *slog.Logger
+}
+
+// Service is Exchange for one tenant.
+type Service struct {
+	Config
+	slots chan struct{} // for commands that run at the same time
+}
+
+// New is Exchange for one tenant.
+func New(c Config) *Service { return &Service{Config: c, slots: make(chan struct{}, parallel)} }
+
+type call struct {
+	*odata.Call
+	exchange *command
+}
+
+type reply = odata.Reply
+
+// exchangeError is the exception type of an error, which only the Exchange shape has.
+type exchangeError string
 
 // body is the error as the admin API writes it: a generic outer message, the
 // real one in details.
-func (e *exchangeError) body(a *apiError) any {
+func (e exchangeError) body(a *odata.Fault) any {
 	const generic = "Error executing cmdlet"
 	return map[string]any{"error": map[string]any{
-		"code": a.code, "message": generic,
+		"code": a.Code, "message": generic,
 		"details": []any{map[string]any{
-			"code": "Client", "target": "", "message": e.id() + "|" + e.exception + "|" + a.message,
+			"code": "Client", "target": "", "message": e.id() + "|" + string(e) + "|" + a.Message,
 		}},
 		"innererror": map[string]any{
 			"message": generic, "type": serviceException, "stacktrace": "",
@@ -47,16 +89,21 @@ func (e *exchangeError) body(a *apiError) any {
 
 // id is the number of an error. That of a missing object is known from
 // reports; the others only look like one.
-func (e *exchangeError) id() string {
-	if e.exception == objectNotFound {
+func (e exchangeError) id() string {
+	if e == objectNotFound {
 		return "Ex6F9304"
 	}
-	return fmt.Sprintf("Ex%06X", crc32.ChecksumIEEE([]byte(e.exception))&0xffffff)
+	return fmt.Sprintf("Ex%06X", crc32.ChecksumIEEE([]byte(e))&0xffffff)
+}
+
+// Failure is an error in the shape that only Exchange has.
+func Failure(status int, code, format string, args ...any) *odata.Reply {
+	return exchangeFailure(status, code, serviceException, format, args...)
 }
 
 func exchangeFailure(status int, code, exception, format string, args ...any) *reply {
-	return &reply{status: status, fault: &apiError{
-		code: code, message: fmt.Sprintf(format, args...), exchange: &exchangeError{exception: exception},
+	return &reply{Status: status, Fault: &odata.Fault{
+		Code: code, Message: fmt.Sprintf(format, args...), Body: exchangeError(exception).body,
 	}}
 }
 
@@ -69,26 +116,26 @@ func recipientNotFound(identity string) *reply {
 		"The operation couldn't be performed because object '%s' couldn't be found on 'localhost.matoolkit.prod.outlook.com'.", identity)
 }
 
-// authorizeExchange: a token without the app permission is 401, one without a
+// Authorize refuses a request without a good token: one without the app permission is 401, one without a
 // directory role is 403.
-func (s *Server) authorizeExchange(r *http.Request) *reply {
-	token := bearer(r)
+func (s *Service) Authorize(r *http.Request) *reply {
+	token := odata.Bearer(r)
 	var err error
 	if token == "" {
 		err = errors.New("no bearer token")
-	} else if s.cfg.VerifyToken != nil {
-		err = s.cfg.VerifyToken(token, ExchangeAudience)
+	} else if s.VerifyToken != nil {
+		err = s.VerifyToken(token, Audience)
 	}
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, ErrMissingRole):
+	case errors.Is(err, odata.ErrMissingRole):
 		return exchangeFailure(http.StatusForbidden, "Forbidden", serviceException,
 			"The role assigned to application isn't supported in this scenario. Please check online documentation for assigning correct Directory Roles to Azure AD Application for EXO App-Only Authentication.")
 	default:
 		return &reply{
-			status: http.StatusUnauthorized, raw: []byte{},
-			header: map[string]string{"WWW-Authenticate": `Bearer client_id="00000002-0000-0ff1-ce00-000000000000", error="invalid_token"`},
+			Status: http.StatusUnauthorized, Raw: []byte{},
+			Header: map[string]string{"WWW-Authenticate": `Bearer client_id="00000002-0000-0ff1-ce00-000000000000", error="invalid_token"`},
 		}
 	}
 }
@@ -101,21 +148,23 @@ type command struct {
 	warnings   []string
 }
 
-// routeExchange reads the command of an InvokeCommand request.
-func (s *Server) routeExchange(c *call) *reply {
-	if len(c.path) == 3 && c.path[0] == "v1.0" && c.path[2] == "InvokeCommand" {
+// Route reads the command of an InvokeCommand request.
+func (s *Service) Route(c *odata.Call) *odata.Reply { return s.route(&call{Call: c}) }
+
+func (s *Service) route(c *call) *reply {
+	if len(c.Path) == 3 && c.Path[0] == "v1.0" && c.Path[2] == "InvokeCommand" {
 		return exchangeFailure(http.StatusMethodNotAllowed, "MethodNotAllowed", serviceException, "InvokeCommand exists in the beta version only.")
 	}
-	if len(c.path) != 3 || c.path[0] != "beta" || c.path[2] != "InvokeCommand" {
-		return exchangeFailure(http.StatusNotFound, "NotFound", serviceException, "Resource not found for the segment '%s'.", c.path[len(c.path)-1])
+	if len(c.Path) != 3 || c.Path[0] != "beta" || c.Path[2] != "InvokeCommand" {
+		return exchangeFailure(http.StatusNotFound, "NotFound", serviceException, "Resource not found for the segment '%s'.", c.Path[len(c.Path)-1])
 	}
-	if c.method != http.MethodPost {
-		return exchangeFailure(http.StatusMethodNotAllowed, "MethodNotAllowed", serviceException, "The requested resource does not support http method '%s'.", c.method)
+	if c.Method != http.MethodPost {
+		return exchangeFailure(http.StatusMethodNotAllowed, "MethodNotAllowed", serviceException, "The requested resource does not support http method '%s'.", c.Method)
 	}
-	if !strings.EqualFold(c.path[1], s.cfg.TenantID) {
-		return exchangeFailure(http.StatusForbidden, "Forbidden", serviceException, "The token is not for the tenant '%s'.", c.path[1])
+	if !strings.EqualFold(c.Path[1], s.TenantID) {
+		return exchangeFailure(http.StatusForbidden, "Forbidden", serviceException, "The token is not for the tenant '%s'.", c.Path[1])
 	}
-	if mediaType, _, _ := strings.Cut(c.header.Get("Content-Type"), ";"); !strings.EqualFold(strings.TrimSpace(mediaType), "application/json") {
+	if mediaType, _, _ := strings.Cut(c.Header.Get("Content-Type"), ";"); !strings.EqualFold(strings.TrimSpace(mediaType), "application/json") {
 		return exchangeFailure(http.StatusUnsupportedMediaType, "UnsupportedMediaType", serviceException, "Content-Type must be application/json.")
 	}
 	var body struct {
@@ -124,26 +173,26 @@ func (s *Server) routeExchange(c *call) *reply {
 			Parameters map[string]any
 		}
 	}
-	if err := json.Unmarshal(c.body, &body); err != nil || body.CmdletInput == nil || body.CmdletInput.CmdletName == "" {
+	if err := json.Unmarshal(c.Body, &body); err != nil || body.CmdletInput == nil || body.CmdletInput.CmdletName == "" {
 		return cmdletFailure(serviceException, "The request body is not a CmdletInput.")
 	}
 	name, known := cmdletName(body.CmdletInput.CmdletName)
 	if !known {
 		return unknownCmdlet(c)
 	}
-	c.op = name
+	c.Op = name
 	c.exchange = &command{name: name, parameters: map[string]any{}, names: map[string]string{}}
 	for parameter, value := range body.CmdletInput.Parameters {
-		if value == nil && !cleared[fold(parameter)] {
+		if value == nil && !cleared[directory.Fold(parameter)] {
 			return cmdletFailure(parameterBinding, "Cannot bind argument to parameter '%s' because it is null.", parameter)
 		}
-		if _, allowed := cmdlets[name].parameters[fold(parameter)]; !allowed {
+		if _, allowed := cmdlets[name].parameters[directory.Fold(parameter)]; !allowed {
 			return cmdletFailure(parameterBinding, "A parameter cannot be found that matches parameter name '%s'.", parameter)
 		}
-		c.exchange.parameters[fold(parameter)] = value
-		c.exchange.names[fold(parameter)] = parameter
+		c.exchange.parameters[directory.Fold(parameter)] = value
+		c.exchange.names[directory.Fold(parameter)] = parameter
 	}
-	c.serve = s.runCommand
+	c.Serve = func() *reply { return s.runCommand(c) }
 	return nil
 }
 
@@ -151,30 +200,31 @@ func (s *Server) routeExchange(c *call) *reply {
 // 403 and, to a client that takes gzip, NUL bytes labelled as gzip, as the
 // service does.
 func unknownCmdlet(c *call) *reply {
-	r := &reply{status: http.StatusForbidden, raw: []byte{}}
-	if strings.Contains(c.header.Get("Accept-Encoding"), "gzip") {
-		r.raw = make([]byte, 32)
-		r.header = map[string]string{"Content-Encoding": "gzip", "Content-Type": "application/json"}
+	r := &reply{Status: http.StatusForbidden, Raw: []byte{}}
+	if strings.Contains(c.Header.Get("Accept-Encoding"), "gzip") {
+		r.Raw = make([]byte, 32)
+		r.Header = map[string]string{"Content-Encoding": "gzip", "Content-Type": "application/json"}
 	}
 	return r
 }
 
 // runCommand runs a cmdlet unless too many are running.
-func (s *Server) runCommand(c *call) *reply {
+func (s *Service) runCommand(c *call) *reply {
 	select {
-	case s.exchange <- struct{}{}:
-		defer func() { <-s.exchange }()
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
 	default:
 		return exchangeFailure(http.StatusTooManyRequests, "TooManyRequests", serviceException,
 			"The request exceeded the maximum number of concurrent requests per tenant. Please try again later.")
 	}
-	s.dir.mu.Lock()
-	defer s.dir.mu.Unlock()
-	answer := cmdlets[c.exchange.name].run(s, c)
-	if answer.fault != nil && answer.fault.exchange == nil { // storageFailed
-		answer.fault.exchange = &exchangeError{exception: serviceException}
-	}
-	return answer
+	s.Directory.Lock()
+	defer s.Directory.Unlock()
+	return cmdlets[c.exchange.name].run(s, c)
+}
+
+func (s *Service) storageFailed(err error) *reply {
+	s.Logger.Error("cannot save the tenant", "error", err)
+	return Failure(http.StatusInternalServerError, "InternalServerError", "The service could not save the change.")
 }
 
 // results is the answer of a cmdlet that prints objects, one page of them.
@@ -183,7 +233,7 @@ func (c *call) results(objects []map[string]any) *reply {
 	if value, present := c.exchange.parameters["resultsize"]; present {
 		if n, isNumber := value.(float64); isNumber && n >= 0 && n == float64(int(n)) {
 			limit = int(n)
-		} else if strings.EqualFold(text(value), "Unlimited") {
+		} else if strings.EqualFold(directory.Text(value), "Unlimited") {
 			limit = len(objects)
 		} else {
 			return cmdletFailure(parameterBinding, "Cannot process argument transformation on parameter 'ResultSize'. Cannot convert value \"%v\" to type \"Microsoft.Exchange.Data.Unlimited`1[System.UInt32]\".", value)
@@ -201,25 +251,25 @@ func (c *call) results(objects []map[string]any) *reply {
 		page = []map[string]any{}
 	}
 	body := map[string]any{
-		"@odata.context": c.base + "/adminapi/beta/" + c.path[1] + "/$metadata#Collection(Exchange.GenericHashTable)",
+		"@odata.context": c.Base + "/adminapi/beta/" + c.Path[1] + "/$metadata#Collection(Exchange.GenericHashTable)",
 		"value":          page, "adminapi.warnings@odata.type": "#Collection(String)", "@adminapi.warnings": append([]string{}, c.exchange.warnings...),
 	}
 	if end < len(objects) {
-		body["@odata.nextLink"] = fmt.Sprintf("%s/adminapi/beta/%s/InvokeCommand?$skiptoken=%d", c.base, c.path[1], end)
+		body["@odata.nextLink"] = fmt.Sprintf("%s/adminapi/beta/%s/InvokeCommand?$skiptoken=%d", c.Base, c.Path[1], end)
 	}
-	return ok(body)
+	return odata.OK(body)
 }
 
 // pageOf reads the page size of the Prefer header and the place of a nextLink.
 func (c *call) pageOf() (size, skip int) {
 	size = 1000
-	for _, preference := range strings.FieldsFunc(c.header.Get("Prefer"), func(r rune) bool { return r == ',' || r == ';' || r == ' ' }) {
+	for _, preference := range strings.FieldsFunc(c.Header.Get("Prefer"), func(r rune) bool { return r == ',' || r == ';' || r == ' ' }) {
 		var n int
 		if _, err := fmt.Sscanf(preference, "odata.maxpagesize=%d", &n); err == nil && n > 0 {
 			size = min(size, n)
 		}
 	}
-	if token, present := c.option("skiptoken"); present {
+	if token, present := c.Option("skiptoken"); present {
 		_, _ = fmt.Sscanf(token, "%d", &skip) // what is no number is the beginning
 		skip = max(skip, 0)
 	}
@@ -229,4 +279,4 @@ func (c *call) pageOf() (size, skip int) {
 func (c *call) warn(warning string) { c.exchange.warnings = append(c.exchange.warnings, warning) }
 
 // Commands is how many Exchange commands run at this moment.
-func (s *Server) Commands() int { return len(s.exchange) }
+func (s *Service) Commands() int { return len(s.slots) }

@@ -1,4 +1,4 @@
-package tenant
+package exchange
 
 import (
 	"fmt"
@@ -7,10 +7,12 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+
+	"github.com/matoolkit/matoolkit/local/tenant/directory"
 )
 
 // applyTo is the recipient after the parameters of a Set cmdlet.
-func (p *command) applyTo(current Recipient, externalMovesPrimary bool) (Recipient, *reply) {
+func (p *command) applyTo(current directory.Recipient, externalMovesPrimary bool) (directory.Recipient, *reply) {
 	next := current
 	next.EmailAddresses = slices.Clone(current.EmailAddresses)
 	next.Custom = maps.Clone(current.Custom)
@@ -26,7 +28,7 @@ func (p *command) applyTo(current Recipient, externalMovesPrimary bool) (Recipie
 		if refusal != nil {
 			return next, refusal
 		}
-		next.EmailAddresses = withPrimary(next.EmailAddresses, address)
+		next.EmailAddresses = directory.WithPrimary(next.EmailAddresses, address)
 	}
 	if _, present := p.parameters["externalemailaddress"]; present {
 		address, refusal := p.smtp("externalemailaddress")
@@ -34,7 +36,7 @@ func (p *command) applyTo(current Recipient, externalMovesPrimary bool) (Recipie
 			return next, refusal
 		}
 		if externalMovesPrimary && strings.EqualFold(next.Primary(), current.ExternalEmailAddress) {
-			next.EmailAddresses = withPrimary(next.EmailAddresses, address)
+			next.EmailAddresses = directory.WithPrimary(next.EmailAddresses, address)
 		}
 		next.ExternalEmailAddress = address
 	}
@@ -42,7 +44,7 @@ func (p *command) applyTo(current Recipient, externalMovesPrimary bool) (Recipie
 		if _, present := p.parameters[parameter]; !present {
 			continue
 		}
-		guid, err := uuid.Parse(text(p.parameters[parameter]))
+		guid, err := uuid.Parse(directory.Text(p.parameters[parameter]))
 		if err != nil {
 			return next, cmdletFailure(parameterBinding, "Cannot process argument transformation on parameter '%s'. Cannot convert value \"%v\" to type \"System.Guid\".", p.names[parameter], p.parameters[parameter])
 		}
@@ -56,10 +58,10 @@ func (p *command) applyTo(current Recipient, externalMovesPrimary bool) (Recipie
 		if !present {
 			continue
 		}
-		if text(value) == "" {
+		if directory.Text(value) == "" {
 			return next, cmdletFailure(parameterBinding, "Cannot bind argument to parameter '%s' because it is an empty string.", p.names[parameter])
 		}
-		*field = text(value)
+		*field = directory.Text(value)
 	}
 	if value, present := p.parameters["hiddenfromaddresslistsenabled"]; present {
 		hidden, isBool := value.(bool)
@@ -70,21 +72,21 @@ func (p *command) applyTo(current Recipient, externalMovesPrimary bool) (Recipie
 	}
 	for i := 1; i <= 15; i++ {
 		name := fmt.Sprintf("CustomAttribute%d", i)
-		if value, present := p.parameters[fold(name)]; present {
+		if value, present := p.parameters[directory.Fold(name)]; present {
 			if _, isText := value.(string); !isText {
 				return next, cmdletFailure(parameterBinding, "Cannot process argument transformation on parameter '%s'. Cannot convert value to type System.String.", name)
 			}
 			if next.Custom == nil {
 				next.Custom = map[string]string{}
 			}
-			next.Custom[name] = text(value)
+			next.Custom[name] = directory.Text(value)
 		}
 	}
 	return next, nil
 }
 
 func (p *command) smtp(parameter string) (string, *reply) {
-	return smtpAddress(text(p.parameters[parameter]))
+	return smtpAddress(directory.Text(p.parameters[parameter]))
 }
 
 // smtpAddress is an address without its optional prefix.
@@ -93,7 +95,7 @@ func smtpAddress(value string) (string, *reply) {
 	if prefix, rest, has := strings.Cut(value, ":"); has && strings.EqualFold(prefix, "smtp") {
 		address = rest
 	}
-	if !addressPattern.MatchString(address) {
+	if !directory.ValidAddress(address) {
 		return "", cmdletFailure(invalidData, "The address '%s' is invalid: \"%s\" isn't a valid SMTP address. The domain name can't contain spaces and it has to have a prefix and a suffix, such as example.com.", value, address)
 	}
 	return address, nil
@@ -177,7 +179,7 @@ func wholeAddresses(values []any) ([]string, *reply) {
 }
 
 func editedAddresses(current []string, table map[string]any) ([]string, *reply) {
-	if kind := text(table["@odata.type"]); !strings.EqualFold(kind, "#Exchange.GenericHashTable") {
+	if kind := directory.Text(table["@odata.type"]); !strings.EqualFold(kind, "#Exchange.GenericHashTable") {
 		return nil, cannotConvertAddresses(table)
 	}
 	edits := map[string][]string{}
@@ -185,7 +187,7 @@ func editedAddresses(current []string, table map[string]any) ([]string, *reply) 
 		if key == "@odata.type" {
 			continue
 		}
-		name := fold(key)
+		name := directory.Fold(key)
 		if name != "add" && name != "remove" {
 			return nil, cmdletFailure(invalidData, "Unable to process the hashtable: \"%s\" isn't a valid key. The keys that are allowed are \"Add\" and \"Remove\".", key)
 		}
@@ -211,12 +213,12 @@ func editedAddresses(current []string, table map[string]any) ([]string, *reply) 
 	}
 	for _, address := range edits["add"] {
 		if rest, isPrimary := strings.CutPrefix(address, "SMTP:"); isPrimary {
-			out = withPrimary(out, rest)
+			out = directory.WithPrimary(out, rest)
 		} else if !slices.ContainsFunc(out, func(a string) bool { return strings.EqualFold(a, address) }) {
 			out = append(out, address)
 		}
 	}
-	if primaryOf(out) == "" {
+	if directory.PrimaryOf(out) == "" {
 		return nil, cmdletFailure(invalidData, "The primary SMTP address can't be removed. Make another address the primary one first.")
 	}
 	return out, nil

@@ -1,10 +1,13 @@
-package tenant
+package graph
 
 import (
 	"net/http"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/matoolkit/matoolkit/local/tenant/directory"
+	"github.com/matoolkit/matoolkit/local/tenant/odata"
 )
 
 // Clauses of a filter: property eq 'text', startswith(property,'text') and
@@ -17,7 +20,7 @@ var (
 
 // filter understands clauses joined by `or`, and refuses all else. It compares texts without case.
 func (c *call) filter(resource string, properties []string, collections ...string) (func(map[string]any) bool, *reply) {
-	expression, present := c.option("filter")
+	expression, present := c.Option("filter")
 	if !present {
 		return func(map[string]any) bool { return true }, nil
 	}
@@ -53,9 +56,9 @@ func alternatives(expression string) []string {
 func readClause(clause, resource string, properties, collections []string) (func(map[string]any) bool, *reply) {
 	if m := anyClause.FindStringSubmatch(clause); m != nil && m[2] == m[3] {
 		name, refusal := filtered(m[1], resource, collections)
-		value := fold(unquote(m[4]))
+		value := directory.Fold(unquote(m[4]))
 		return func(object map[string]any) bool {
-			return slices.ContainsFunc(texts(object[name]), func(item string) bool { return fold(item) == value })
+			return slices.ContainsFunc(directory.Texts(object[name]), func(item string) bool { return directory.Fold(item) == value })
 		}, refusal
 	}
 	m, starts := equalsClause.FindStringSubmatch(clause), false
@@ -63,12 +66,12 @@ func readClause(clause, resource string, properties, collections []string) (func
 		m, starts = startsWithClause.FindStringSubmatch(clause), true
 	}
 	if m == nil {
-		return nil, graphError(http.StatusBadRequest, "BadRequest", "Invalid filter clause: %s", clause)
+		return nil, odata.Error(http.StatusBadRequest, "BadRequest", "Invalid filter clause: %s", clause)
 	}
 	name, refusal := filtered(m[1], resource, properties)
-	value := fold(unquote(m[2]))
+	value := directory.Fold(unquote(m[2]))
 	return func(object map[string]any) bool {
-		actual := fold(text(object[name]))
+		actual := directory.Fold(directory.Text(object[name]))
 		return actual == value || starts && strings.HasPrefix(actual, value)
 	}, refusal
 }
@@ -77,7 +80,7 @@ func readClause(clause, resource string, properties, collections []string) (func
 func filtered(name, resource string, properties []string) (string, *reply) {
 	at := slices.IndexFunc(properties, func(p string) bool { return strings.EqualFold(p, name) })
 	if at < 0 {
-		return "", graphError(http.StatusBadRequest, "Request_UnsupportedQuery",
+		return "", odata.Error(http.StatusBadRequest, "Request_UnsupportedQuery",
 			"Unsupported or invalid query filter clause specified for property '%s' of resource '%s'.", name, resource)
 	}
 	return properties[at], nil

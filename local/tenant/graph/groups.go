@@ -1,4 +1,4 @@
-package tenant
+package graph
 
 import (
 	"maps"
@@ -9,9 +9,12 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/matoolkit/matoolkit/local/tenant/directory"
+	"github.com/matoolkit/matoolkit/local/tenant/odata"
 )
 
-func (s *Server) createGroup(c *call) *reply {
+func (s *Service) createGroup(c *call) *reply {
 	body, refusal := c.object()
 	if refusal != nil {
 		return refusal
@@ -23,33 +26,33 @@ func (s *Server) createGroup(c *call) *reply {
 	if refusal := checkRequired(properties, "displayName", "mailEnabled", "mailNickname", "securityEnabled"); refusal != nil {
 		return refusal
 	}
-	unified := slices.Contains(texts(properties["groupTypes"]), "Unified")
+	unified := slices.Contains(directory.Texts(properties["groupTypes"]), "Unified")
 	if properties["mailEnabled"] == true && !unified {
 		return badRequest("The service does not currently support writes of mail-enabled groups. Please ensure that the mail-enablement property is unset and the security-enablement property is set.")
 	}
 	if unified != (properties["mailEnabled"] == true) {
 		return badRequest("Invalid value specified for property 'mailEnabled' of resource 'Group'.")
 	}
-	if nickname := text(properties["mailNickname"]); strings.ContainsAny(nickname, "@()\\[]\";:<>, ") {
+	if nickname := directory.Text(properties["mailNickname"]); strings.ContainsAny(nickname, "@()\\[]\";:<>, ") {
 		return badRequest("Invalid value specified for property 'mailNickname' of resource 'Group'.")
 	}
-	s.dir.mu.Lock()
-	defer s.dir.mu.Unlock()
-	now, asOf := s.times()
+	s.Directory.Lock()
+	defer s.Directory.Unlock()
+	now, asOf := s.Times()
 	properties["id"] = uuid.NewString()
 	properties["createdDateTime"] = now.UTC().Format(time.RFC3339)
-	if s.dir.taken("groupNickname", text(properties["mailNickname"]), "") {
+	if s.Directory.Taken("groupNickname", directory.Text(properties["mailNickname"]), "") {
 		return conflict("mailNickname")
 	}
-	if err := s.dir.commit(asOf, putGroup(Group{Properties: properties}, now)); err != nil {
+	if err := s.Directory.Commit(asOf, directory.PutGroup(directory.Group{Properties: properties}, now)); err != nil {
 		return s.storageFailed(err)
 	}
 	answer := project(groupProperties, properties, nil)
 	answer["@odata.context"] = c.context("groups/$entity")
-	return created(answer)
+	return odata.Created(answer)
 }
 
-func (s *Server) getGroup(c *call) *reply {
+func (s *Service) getGroup(c *call) *reply {
 	if refusal := c.onlyOptions("select"); refusal != nil {
 		return refusal
 	}
@@ -57,73 +60,73 @@ func (s *Server) getGroup(c *call) *reply {
 	if refusal != nil {
 		return refusal
 	}
-	s.dir.mu.Lock()
-	defer s.dir.mu.Unlock()
-	_, asOf := s.times()
-	g, found := s.dir.groups.rows[fold(c.arg["group"])].visible(asOf)
+	s.Directory.Lock()
+	defer s.Directory.Unlock()
+	_, asOf := s.Times()
+	g, found := s.Directory.Groups.Visible(directory.Fold(c.Arg["group"]), asOf)
 	if !found {
-		return notFound(c.arg["group"])
+		return notFound(c.Arg["group"])
 	}
 	answer := project(groupProperties, g.Properties, selected)
 	answer["@odata.context"] = c.context("groups/$entity")
-	return ok(answer)
+	return odata.OK(answer)
 }
 
-func (s *Server) deleteGroup(c *call) *reply {
-	s.dir.mu.Lock()
-	defer s.dir.mu.Unlock()
-	now, asOf := s.times()
-	g, refusal := s.writableGroup(c.arg["group"], asOf)
+func (s *Service) deleteGroup(c *call) *reply {
+	s.Directory.Lock()
+	defer s.Directory.Unlock()
+	now, asOf := s.Times()
+	g, refusal := s.writableGroup(c.Arg["group"], asOf)
 	if refusal != nil {
 		return refusal
 	}
-	changes := append([]change{{kind: "group", id: g.ID(), at: now}}, s.leaveAllGroups(g.ID(), now)...)
-	if err := s.dir.commit(asOf, changes...); err != nil {
+	changes := append([]directory.Change{directory.DeleteGroup(g.ID(), now)}, s.leaveAllGroups(g.ID(), now)...)
+	if err := s.Directory.Commit(asOf, changes...); err != nil {
 		return s.storageFailed(err)
 	}
-	return noContent()
+	return odata.NoContent()
 }
 
 // writableGroup is the latest state of a group that readers can see and that
 // Graph may change.
-func (s *Server) writableGroup(id string, asOf time.Time) (Group, *reply) {
-	if _, visible := s.dir.groups.rows[fold(id)].visible(asOf); !visible {
-		return Group{}, notFound(id)
+func (s *Service) writableGroup(id string, asOf time.Time) (directory.Group, *reply) {
+	if _, visible := s.Directory.Groups.Visible(directory.Fold(id), asOf); !visible {
+		return directory.Group{}, notFound(id)
 	}
-	g, exists := s.dir.groups.rows[fold(id)].latest()
+	g, exists := s.Directory.Groups.Latest(directory.Fold(id))
 	if !exists {
-		return Group{}, notFound(id)
+		return directory.Group{}, notFound(id)
 	}
-	if g.exchangeManaged() {
-		return Group{}, badRequest("Cannot Update a mail-enabled security groups and or distribution list.")
+	if g.ExchangeManaged() {
+		return directory.Group{}, badRequest("Cannot Update a mail-enabled security groups and or distribution list.")
 	}
 	return g, nil
 }
 
 // visibleObject is a user or group as a member list shows it.
-func (s *Server) visibleObject(id string, asOf time.Time) (map[string]any, string, bool) {
-	if u, ok := s.dir.users.rows[id].visible(asOf); ok {
+func (s *Service) visibleObject(id string, asOf time.Time) (map[string]any, string, bool) {
+	if u, ok := s.Directory.Users.Visible(id, asOf); ok {
 		return u, "user", true
 	}
-	if g, ok := s.dir.groups.rows[id].visible(asOf); ok {
+	if g, ok := s.Directory.Groups.Visible(id, asOf); ok {
 		return g.Properties, "group", true
 	}
 	return nil, "", false
 }
 
-func (s *Server) addMember(c *call) *reply {
+func (s *Service) addMember(c *call) *reply {
 	body, refusal := c.object()
 	if refusal != nil {
 		return refusal
 	}
-	member, refusal := referenced(text(body["@odata.id"]))
+	member, refusal := referenced(directory.Text(body["@odata.id"]))
 	if refusal != nil {
 		return refusal
 	}
-	s.dir.mu.Lock()
-	defer s.dir.mu.Unlock()
-	now, asOf := s.times()
-	g, refusal := s.writableGroup(c.arg["group"], asOf)
+	s.Directory.Lock()
+	defer s.Directory.Unlock()
+	now, asOf := s.Times()
+	g, refusal := s.writableGroup(c.Arg["group"], asOf)
 	if refusal != nil {
 		return refusal
 	}
@@ -136,15 +139,15 @@ func (s *Server) addMember(c *call) *reply {
 	if !found {
 		return notFound(member)
 	}
-	member = text(object["id"])
+	member = directory.Text(object["id"])
 	if slices.Contains(g.Members, member) {
 		return badRequest("One or more added object references already exist for the following modified properties: 'members'.")
 	}
 	g.Members = append(slices.Clone(g.Members), member)
-	if err := s.dir.commit(asOf, putGroup(g, now)); err != nil {
+	if err := s.Directory.Commit(asOf, directory.PutGroup(g, now)); err != nil {
 		return s.storageFailed(err)
 	}
-	return noContent()
+	return odata.NoContent()
 }
 
 // referenced is the key of the object in an @odata.id such as
@@ -158,81 +161,77 @@ func referenced(link string) (string, *reply) {
 	if len(segments) >= 2 {
 		switch segments[len(segments)-2] {
 		case "directoryObjects", "users", "groups":
-			return fold(segments[len(segments)-1]), nil
+			return directory.Fold(segments[len(segments)-1]), nil
 		}
 	}
 	return "", badRequest("Invalid URL format specified in payload.")
 }
 
-func (s *Server) removeMember(c *call) *reply {
-	s.dir.mu.Lock()
-	defer s.dir.mu.Unlock()
-	now, asOf := s.times()
-	g, refusal := s.writableGroup(c.arg["group"], asOf)
+func (s *Service) removeMember(c *call) *reply {
+	s.Directory.Lock()
+	defer s.Directory.Unlock()
+	now, asOf := s.Times()
+	g, refusal := s.writableGroup(c.Arg["group"], asOf)
 	if refusal != nil {
 		return refusal
 	}
-	member := fold(c.arg["member"])
+	member := directory.Fold(c.Arg["member"])
 	if _, _, found := s.visibleObject(member, asOf); !found {
 		return notFound(member) // this replica has not heard of the member itself
 	}
-	seen, _ := s.dir.groups.rows[g.ID()].visible(asOf)
+	seen, _ := s.Directory.Groups.Visible(g.ID(), asOf)
 	if !slices.Contains(g.Members, member) {
 		if slices.Contains(seen.Members, member) { // this replica has it, the directory no longer
 			return badRequest("One or more removed object references do not exist for the following modified properties: 'members'.")
 		}
 		return notFound(member)
 	}
-	g.Members = without(g.Members, member)
-	if err := s.dir.commit(asOf, putGroup(g, now)); err != nil {
+	g.Members = directory.Without(g.Members, member)
+	if err := s.Directory.Commit(asOf, directory.PutGroup(g, now)); err != nil {
 		return s.storageFailed(err)
 	}
-	return noContent()
+	return odata.NoContent()
 }
 
 // deleteMember handles a DELETE of a member without /$ref: it deletes the
 // member itself, not the membership.
-func (s *Server) deleteMember(c *call) *reply {
-	s.dir.mu.Lock()
-	defer s.dir.mu.Unlock()
-	_, asOf := s.times()
-	g, found := s.dir.groups.rows[fold(c.arg["group"])].visible(asOf)
+func (s *Service) deleteMember(c *call) *reply {
+	s.Directory.Lock()
+	defer s.Directory.Unlock()
+	_, asOf := s.Times()
+	g, found := s.Directory.Groups.Visible(directory.Fold(c.Arg["group"]), asOf)
 	if !found {
-		return notFound(c.arg["group"])
+		return notFound(c.Arg["group"])
 	}
-	if !slices.Contains(g.Members, fold(c.arg["member"])) {
-		return notFound(c.arg["member"])
+	if !slices.Contains(g.Members, directory.Fold(c.Arg["member"])) {
+		return notFound(c.Arg["member"])
 	}
-	if _, kind, _ := s.visibleObject(fold(c.arg["member"]), asOf); kind == "group" {
-		return graphError(http.StatusBadRequest, "BadRequest", "Write requests are only supported on contained entities")
+	if _, kind, _ := s.visibleObject(directory.Fold(c.Arg["member"]), asOf); kind == "group" {
+		return odata.Error(http.StatusBadRequest, "BadRequest", "Write requests are only supported on contained entities")
 	}
-	return s.removeUser(c.arg["member"])
+	return s.removeUser(c.Arg["member"])
 }
 
 // leaveAllGroups removes id from every group that has it as a direct member.
-func (s *Server) leaveAllGroups(id string, now time.Time) []change {
-	var changes []change
-	for _, g := range s.dir.groups.all((*history[Group]).latest) {
+func (s *Service) leaveAllGroups(id string, now time.Time) []directory.Change {
+	var changes []directory.Change
+	for _, g := range s.Directory.Groups.All() {
 		if slices.Contains(g.Members, id) {
-			g.Members = without(g.Members, id)
-			changes = append(changes, putGroup(g, now))
+			g.Members = directory.Without(g.Members, id)
+			changes = append(changes, directory.PutGroup(g, now))
 		}
 	}
 	return changes
 }
 
-func without(list []string, item string) []string {
-	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == item })
-}
-
-func (s *Server) checkMemberGroups(c *call) *reply {
+func (s *Service) checkMemberGroups(c *call) *reply {
 	body, refusal := c.object()
 	if refusal != nil {
 		return refusal
 	}
 	for name := range body {
 		if name != "groupIds" && !strings.HasPrefix(name, "@odata.") {
-			return graphError(http.StatusBadRequest, "BadRequest", "The parameter '%s' in the request payload is not a valid parameter for the operation 'checkMemberGroups'.", name)
+			return odata.Error(http.StatusBadRequest, "BadRequest", "The parameter '%s' in the request payload is not a valid parameter for the operation 'checkMemberGroups'.", name)
 		}
 	}
 	ids, isList := body["groupIds"].([]any)
@@ -242,26 +241,26 @@ func (s *Server) checkMemberGroups(c *call) *reply {
 	if len(ids) > 20 {
 		return badRequest("The number of elements in 'groupIds' exceeds the maximum of 20.")
 	}
-	s.dir.mu.Lock()
-	defer s.dir.mu.Unlock()
-	_, asOf := s.times()
-	u, found := s.findUser(c.arg["user"], asOf)
+	s.Directory.Lock()
+	defer s.Directory.Unlock()
+	_, asOf := s.Times()
+	u, found := s.findUser(c.Arg["user"], asOf)
 	if !found {
-		return notFound(c.arg["user"])
+		return notFound(c.Arg["user"])
 	}
 	all := s.transitiveGroups(u.ID(), asOf)
 	matching := []string{}
-	for _, id := range texts(ids) {
-		if all[fold(id)] {
+	for _, id := range directory.Texts(ids) {
+		if all[directory.Fold(id)] {
 			matching = append(matching, id)
 		}
 	}
-	return ok(map[string]any{"@odata.context": c.context("Collection(Edm.String)"), "value": matching})
+	return odata.OK(map[string]any{"@odata.context": c.context("Collection(Edm.String)"), "value": matching})
 }
 
 // transitiveGroups are the groups that id is in, directly or through others.
-func (s *Server) transitiveGroups(id string, asOf time.Time) map[string]bool {
-	groups := s.dir.groups.all(func(h *history[Group]) (Group, bool) { return h.visible(asOf) })
+func (s *Service) transitiveGroups(id string, asOf time.Time) map[string]bool {
+	groups := s.Directory.Groups.AllVisible(asOf)
 	found := map[string]bool{}
 	for frontier := []string{id}; len(frontier) > 0; frontier = frontier[1:] {
 		for _, g := range groups {
@@ -274,7 +273,7 @@ func (s *Server) transitiveGroups(id string, asOf time.Time) map[string]bool {
 	return found
 }
 
-func (s *Server) listMembers(c *call) *reply {
+func (s *Service) listMembers(c *call) *reply {
 	page, refusal := c.paging()
 	if refusal != nil {
 		return refusal
@@ -285,12 +284,12 @@ func (s *Server) listMembers(c *call) *reply {
 	if refusal != nil {
 		return refusal
 	}
-	s.dir.mu.Lock()
-	defer s.dir.mu.Unlock()
-	_, asOf := s.times()
-	g, found := s.dir.groups.rows[fold(c.arg["group"])].visible(asOf)
+	s.Directory.Lock()
+	defer s.Directory.Unlock()
+	_, asOf := s.Times()
+	g, found := s.Directory.Groups.Visible(directory.Fold(c.Arg["group"]), asOf)
 	if !found {
-		return notFound(c.arg["group"])
+		return notFound(c.Arg["group"])
 	}
 	var members []map[string]any
 	for _, id := range g.Members {
@@ -314,7 +313,7 @@ func ofKind(selected []string, schema map[string]property) []string {
 	return slices.DeleteFunc(slices.Clone(selected), func(name string) bool { _, has := schema[name]; return !has })
 }
 
-func (s *Server) listGroups(c *call) *reply {
+func (s *Service) listGroups(c *call) *reply {
 	page, refusal := c.paging("filter")
 	if refusal != nil {
 		return refusal
@@ -327,11 +326,11 @@ func (s *Server) listGroups(c *call) *reply {
 	if refusal != nil {
 		return refusal
 	}
-	s.dir.mu.Lock()
-	defer s.dir.mu.Unlock()
-	_, asOf := s.times()
+	s.Directory.Lock()
+	defer s.Directory.Unlock()
+	_, asOf := s.Times()
 	var found []map[string]any
-	for _, g := range s.dir.groups.all(func(h *history[Group]) (Group, bool) { return h.visible(asOf) }) {
+	for _, g := range s.Directory.Groups.AllVisible(asOf) {
 		if match(g.Properties) {
 			found = append(found, project(groupProperties, g.Properties, selected))
 		}
