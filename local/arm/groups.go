@@ -21,7 +21,7 @@ type operation struct {
 func (s *Server) begin(w http.ResponseWriter, subscription, location string, headers ...string) *operation {
 	id, op := uuid.NewString(), &operation{status: "InProgress"}
 	s.operations[id] = op
-	at := fmt.Sprintf("%s/subscriptions/%s/providers/Microsoft.ContainerInstance/locations/%s/operations/%s?api-version=%s", s.url, subscription, location, id, groupsVersion)
+	at := fmt.Sprintf("%s/subscriptions/%s/providers/Microsoft.ContainerInstance/locations/%s/operations/%s?api-version=%s", s.URL(), subscription, location, id, groupsVersion)
 	for _, header := range headers {
 		w.Header().Set(header, at)
 	}
@@ -59,7 +59,7 @@ func (s *Server) listGroups(w http.ResponseWriter, r *http.Request, _ []byte, _ 
 		}
 		if len(page) == s.config.PageSize {
 			query := url.Values{"api-version": {groupsVersion}, "$skiptoken": {prefix + strings.ToLower(page[len(page)-1].Name)}}
-			next = s.url + r.URL.Path + "?" + query.Encode()
+			next = s.URL() + r.URL.Path + "?" + query.Encode()
 			break
 		}
 		page = append(page, s.groups[path].view(false))

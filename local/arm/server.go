@@ -17,8 +17,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -27,7 +25,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/matoolkit/matoolkit/internal/loopback"
+	"github.com/matoolkit/matoolkit/local/httpsserver"
 )
 
 // Audience is the resource that tokens have to be for.
@@ -68,10 +66,8 @@ type Config struct {
 
 // Server is a running server. Its methods may be called concurrently.
 type Server struct {
+	https   *httpsserver.Server
 	config  Config
-	url     string
-	http    *http.Server
-	done    chan error
 	life    context.Context
 	end     context.CancelFunc
 	running sync.WaitGroup
@@ -97,52 +93,32 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 	if config.VerifyToken == nil {
 		return nil, errors.New("local Azure Resource Manager: VerifyToken is required")
 	}
-	if config.Addr == "" {
-		config.Addr = "127.0.0.1:0"
-	}
-	host, _, err := net.SplitHostPort(config.Addr)
-	if err != nil || !loopback.Is(host) {
-		return nil, fmt.Errorf("local Azure Resource Manager: address %q is not a loopback address", config.Addr)
-	}
 	if config.Now == nil {
 		config.Now = time.Now
 	}
 	if config.PageSize == 0 {
 		config.PageSize = 50
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", config.Addr)
+	https, err := httpsserver.Listen(ctx, "local Azure Resource Manager", config.Addr, config.Certificate)
 	if err != nil {
-		return nil, fmt.Errorf("local Azure Resource Manager: %w", err)
+		return nil, err
 	}
-	s := &Server{
-		config: config, url: "https://" + listener.Addr().String(), done: make(chan error, 1),
-		groups: map[string]*group{}, operations: map[string]*operation{}, starts: map[string]int{},
-	}
+	s := &Server{https: https, config: config, groups: map[string]*group{}, operations: map[string]*operation{}, starts: map[string]int{}}
 	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
-	s.http = &http.Server{
-		Handler:           http.HandlerFunc(s.serve),
-		ReadHeaderTimeout: 10 * time.Second,
-		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{config.Certificate}, MinVersion: tls.VersionTLS12},
-		ErrorLog:          log.New(io.Discard, "", 0),
-	}
-	go func() { s.done <- s.http.ServeTLS(listener, "", "") }()
+	https.Serve(http.HandlerFunc(s.serve))
 	return s, nil
 }
 
 // Close stops the server and the containers. Groups are kept in memory only.
 func (s *Server) Close() error {
-	err := s.http.Close()
-	if serveErr := <-s.done; !errors.Is(serveErr, http.ErrServerClosed) {
-		err = errors.Join(err, serveErr)
-	}
-	s.done <- http.ErrServerClosed // a second Close finds the same answer
+	err := s.https.Close()
 	s.end()
 	s.running.Wait()
 	return err
 }
 
 // URL is the endpoint of the service, without a trailing slash.
-func (s *Server) URL() string { return s.url }
+func (s *Server) URL() string { return s.https.URL() }
 
 // Requests returns the requests so far, the oldest first.
 func (s *Server) Requests() []Request {
@@ -188,21 +164,23 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	fault := s.fault(r.Method, r.URL.Path)
-	if fault != nil && fault.Then != nil {
+	if fault == nil {
+		target.serve(w, r, body, token)
+		return
+	}
+	if fault.Lost {
+		target.serve(discarded{header: http.Header{}}, r, body, token)
+	}
+	if fault.Then != nil {
 		fault.Then()
 	}
-	switch {
-	case fault == nil:
-		target.serve(w, r, body, token)
-	case fault.Lost:
-		target.serve(discarded{header: http.Header{}}, r, body, token)
+	if fault.Lost {
 		panic(http.ErrAbortHandler) // closes the connection
-	default:
-		if fault.RetryAfter != "" {
-			w.Header().Set("Retry-After", fault.RetryAfter)
-		}
-		refuse(w, fault.Status, fault.Code, fault.Message)
 	}
+	if fault.RetryAfter != "" {
+		w.Header().Set("Retry-After", fault.RetryAfter)
+	}
+	refuse(w, fault.Status, fault.Code, fault.Message)
 }
 
 // discarded is an answer that is lost on its way.

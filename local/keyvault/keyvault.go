@@ -17,9 +17,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
-	"log"
-	"net"
 	"net/http"
 	"regexp"
 	"strings"
@@ -28,7 +25,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/matoolkit/matoolkit/internal/loopback"
+	"github.com/matoolkit/matoolkit/local/httpsserver"
 )
 
 // Audience is the resource that tokens have to be for.
@@ -70,10 +67,8 @@ type Secret struct {
 
 // Server is a running vault. Its methods may be called concurrently.
 type Server struct {
+	https  *httpsserver.Server
 	config Config
-	url    string
-	http   *http.Server
-	done   chan error
 
 	mu      sync.Mutex
 	secrets map[string][]version // by lower-case name, the newest last
@@ -93,43 +88,23 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 	if config.VerifyToken == nil || config.Authority == "" || config.TenantID == "" {
 		return nil, errors.New("local Key Vault: VerifyToken, Authority and TenantID are required")
 	}
-	if config.Addr == "" {
-		config.Addr = "127.0.0.1:0"
-	}
-	host, _, err := net.SplitHostPort(config.Addr)
-	if err != nil || !loopback.Is(host) {
-		return nil, fmt.Errorf("local Key Vault: address %q is not a loopback address", config.Addr)
-	}
 	if config.Now == nil {
 		config.Now = time.Now
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", config.Addr)
+	https, err := httpsserver.Listen(ctx, "local Key Vault", config.Addr, config.Certificate)
 	if err != nil {
-		return nil, fmt.Errorf("local Key Vault: %w", err)
+		return nil, err
 	}
-	s := &Server{config: config, url: "https://" + listener.Addr().String(), secrets: map[string][]version{}, done: make(chan error, 1)}
-	s.http = &http.Server{
-		Handler:           http.HandlerFunc(s.serve),
-		ReadHeaderTimeout: 10 * time.Second,
-		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{config.Certificate}, MinVersion: tls.VersionTLS12},
-		ErrorLog:          log.New(io.Discard, "", 0),
-	}
-	go func() { s.done <- s.http.ServeTLS(listener, "", "") }()
+	s := &Server{https: https, config: config, secrets: map[string][]version{}}
+	https.Serve(http.HandlerFunc(s.serve))
 	return s, nil
 }
 
 // Close stops the vault at once. Secrets are kept in memory only.
-func (s *Server) Close() error {
-	err := s.http.Close()
-	if serveErr := <-s.done; !errors.Is(serveErr, http.ErrServerClosed) {
-		err = errors.Join(err, serveErr)
-	}
-	s.done <- http.ErrServerClosed // a second Close finds the same answer
-	return err
-}
+func (s *Server) Close() error { return s.https.Close() }
 
 // URL is the vault's, without a trailing slash.
-func (s *Server) URL() string { return s.url }
+func (s *Server) URL() string { return s.https.URL() }
 
 // names matches the secret names that the real service accepts.
 var names = regexp.MustCompile(`^[0-9a-zA-Z-]{1,127}$`)

@@ -129,12 +129,12 @@ func (s *Server) bundle(v version) map[string]any {
 			attributes[name] = at.Unix()
 		}
 	}
-	bundle := map[string]any{"value": v.Value, "id": s.url + "/secrets/" + v.name + "/" + v.id, "attributes": attributes}
+	bundle := map[string]any{"value": v.Value, "id": s.URL() + "/secrets/" + v.name + "/" + v.id, "attributes": attributes}
 	switch v.ContentType {
 	case "":
 	case ContentTypePFX, ContentTypePEM:
 		bundle["managed"] = true
-		bundle["kid"] = s.url + "/keys/" + v.name + "/" + v.id
+		bundle["kid"] = s.URL() + "/keys/" + v.name + "/" + v.id
 		fallthrough
 	default:
 		bundle["contentType"] = v.ContentType
