@@ -21,12 +21,5 @@ type Scaler interface {
 	ScaleContainers(ctx context.Context) error
 }
 
-// New makes the function. A timer that is past due ticks like any other.
-func New(scaler Scaler) invocation.Func {
-	return func(ctx context.Context, call *invocation.Call) error {
-		if _, err := call.Timer(binding); err != nil {
-			return err
-		}
-		return scaler.ScaleContainers(ctx)
-	}
-}
+// New makes the function.
+func New(scaler Scaler) invocation.Func { return invocation.OnTimer(binding, scaler.ScaleContainers) }

@@ -18,13 +18,5 @@ type Ticker interface {
 	Tick(ctx context.Context) error
 }
 
-// New makes the function. A timer that is past due ticks like any other: a tick
-// runs all work that is due now, so missed occurrences need no repetition.
-func New(ticker Ticker) invocation.Func {
-	return func(ctx context.Context, call *invocation.Call) error {
-		if _, err := call.Timer(binding); err != nil {
-			return err
-		}
-		return ticker.Tick(ctx)
-	}
-}
+// New makes the function.
+func New(ticker Ticker) invocation.Func { return invocation.OnTimer(binding, ticker.Tick) }
