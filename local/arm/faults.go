@@ -17,7 +17,7 @@ type Fault struct {
 	RetryAfter string // of the header; may be empty
 	// Lost carries the request out and closes the connection without an answer.
 	Lost bool
-	// Then is called before the answer; nil for nothing.
+	// Then is called before the answer, and with Lost after the request was carried out; nil for nothing.
 	Then func()
 }
 

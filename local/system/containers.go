@@ -29,7 +29,7 @@ func (s *System) startContainers(ctx context.Context, t servicebus.Topology) (er
 	}
 	s.ARM, err = arm.Start(ctx, arm.Config{
 		Addr: s.config.Addresses.ARM, Certificate: certificate, VerifyToken: s.Entra.VerifyToken,
-		Run: arm.Programs(s.config.Containers, nil, s.config.Output),
+		Run: arm.Programs(s.config.Containers, nil, s.config.Output), Now: s.clock.Now,
 		Subscriptions: func(_, topic string) (all []arm.Subscription, found bool) {
 			at := findTopic(&t, topic)
 			if at == nil {
