@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -43,7 +44,7 @@ const (
 // Config configures an Azure.
 type Config struct {
 	Subscriptions []arm.Subscription                         // that Azure Resource Manager lists in addition; Service Bus has none of them
-	Settings      map[string]string                          // of the scaler, in addition to those that are required, or instead
+	Settings      map[string]string                          // of the scaler, in addition to those that are required, or instead; without SB_CONNECTION_STR, its identity reads
 	Run           arm.Runner                                 // of the containers; nil: they run until they are ended
 	Now           func() time.Time                           // of the states of containers; nil: time.Now
 	Allowed       func(client, action, resource string) bool // the permissions of an identity; nil: all
@@ -72,6 +73,7 @@ func Start(t testing.TB, c Config) *Azure {
 	a := &Azure{t: t, ARM: testenv.Started(arm.Start(t.Context(), config))(t)}
 	a.Bus = testenv.Started(servicebus.Start(t.Context(), servicebus.Config{
 		Addr: "127.0.0.1:0", Topology: testenv.Must(servicebus.ParseTopology([]byte(topology())))(t), Key: "SAS_KEY_VALUE",
+		VerifyToken: func(token, _ string) error { return directory.VerifyToken(token, entra.ServiceBusAudience) },
 	}))(t)
 	values := map[string]string{
 		"AZURE_SUBSCRIPTION_ID": "6b4a8f0e-0000-4000-8000-000000000001", "AZURE_RESOURCE_GROUP": "validators", "ACI_IMAGE": "registry.example/validator:1",
@@ -80,7 +82,11 @@ func Start(t testing.TB, c Config) *Azure {
 	}
 	maps.Copy(values, c.Settings)
 	settings := testenv.Must(scaler.ReadSettings(func(name string) string { return values[name] }, slices.Collect(maps.Keys(values))))(t)
-	a.Client = testenv.Connected(aci.New(aci.Config{Settings: settings, Endpoint: a.ARM.URL(), Credential: identity{directory}, HTTP: directory.HTTPClient()}))(t)
+	client := aci.Config{Settings: settings, Endpoint: a.ARM.URL(), Credential: identity{directory}, HTTP: directory.HTTPClient()}
+	if settings.ConnectionString == "" {
+		client.Connect = func(context.Context, string) (net.Conn, error) { return a.Bus.Dial() }
+	}
+	a.Client = testenv.Connected(aci.New(client))(t)
 	a.bus = testenv.Connected(azservicebus.NewClientFromConnectionString(a.Bus.ConnectionString(), nil))(t)
 	return a
 }

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"time"
 
@@ -30,6 +31,7 @@ type Config struct {
 	Endpoint   string // of Azure Resource Manager; empty: that of the public cloud
 	Credential azcore.TokenCredential
 	HTTP       *http.Client
+	Connect    func(ctx context.Context, host string) (net.Conn, error) // to Service Bus by WebSockets; nil: by AMQP
 }
 
 // Client reads and changes what a scaler needs. It is safe for concurrent use.
@@ -67,6 +69,11 @@ func New(c Config) (*Client, error) {
 
 func dial(c Config) (*azservicebus.Client, error) {
 	options := &azservicebus.ClientOptions{RetryOptions: azservicebus.RetryOptions{MaxRetries: 2, RetryDelay: 50 * time.Millisecond, MaxRetryDelay: time.Second}}
+	if c.Connect != nil {
+		options.NewWebSocketConn = func(ctx context.Context, args azservicebus.NewWebSocketConnArgs) (net.Conn, error) {
+			return c.Connect(ctx, args.Host)
+		}
+	}
 	if c.Settings.ConnectionString == "" {
 		return azservicebus.NewClient(c.Settings.NamespaceHost, c.Credential, options)
 	}

@@ -55,6 +55,27 @@ func TestMessagesAreReadAndNothingIsSettled(t *testing.T) {
 	}
 }
 
+func TestMessagesAreReadWithTheManagedIdentity(t *testing.T) {
+	t.Parallel()
+	a := start(t, map[string]string{"SB_CONNECTION_STR": ""})
+	a.SendSize("a", "n1", 50)
+	if waiting, err := a.Waiting(t.Context()); err != nil || len(waiting.Messages) != 1 || waiting.Messages[0].ID != "n1" {
+		t.Errorf("messages %+v, %v", waiting.Messages, err)
+	}
+}
+
+// TestOnlyTheIDOfTheMetadataAndTheSizeAreUsed: a message has other properties, among them an id in its body.
+func TestOnlyTheIDOfTheMetadataAndTheSizeAreUsed(t *testing.T) {
+	t.Parallel()
+	a := start(t, nil)
+	const body = `{"messageId": "of-the-body", "messageType": "osw_validation_only|osw_validation_only", "publishedDate": "2025-03-20T13:18:42.501Z", "message": "", "data": {"file_size_mb": 50}}`
+	a.Send("a", "of-the-metadata", body)
+	waiting := testenv.Must(a.Waiting(t.Context()))(t)
+	if len(waiting.Messages) != 1 || waiting.Messages[0].ID != "of-the-metadata" || waiting.Messages[0].Size != (scaler.Size{MB: "50"}) {
+		t.Errorf("messages %+v", waiting.Messages)
+	}
+}
+
 func TestASubscriptionThatCannotBeReadDoesNotHinderTheOthers(t *testing.T) {
 	t.Parallel()
 	more := func(name, forward string) arm.Subscription {
