@@ -347,6 +347,6 @@ func (r fakeScaler) ScalerStatus(context.Context) (api.ScalerStatus, error) {
 
 func (r fakeScaler) PlanScaling(context.Context) (api.ScalerPlan, error) {
 	return api.ScalerPlan{
-		Create: []api.PlannedGroup{}, Delete: []string{}, Verdicts: map[api.ScalerVerdict]int{}, Messages: []api.ScalerMessage{}, Subscriptions: []api.BlockedSubscription{},
+		Create: []api.PlannedGroup{}, Delete: []string{}, Verdicts: map[api.ScalerVerdict]int{}, Messages: []api.ScalerMessage{}, Subscriptions: []api.BlockedSubscription{}, Partial: []string{},
 	}, r.note("PlanScaling")
 }

@@ -31,12 +31,14 @@ type ScalerTick struct {
 	Error         string                `json:"error,omitempty"` // why it created nothing, or stopped
 	CreatedCount  int                   `json:"createdCount"`
 	DeletedCount  int                   `json:"deletedCount"`
-	ActiveCount   int                   `json:"activeCount"` // groups that count towards the limit, after the creations
-	Verdicts      map[ScalerVerdict]int `json:"verdicts"`    // messages by verdict
-	Containers    []ScalerContainer     `json:"containers"`  // that existed when the tick began
-	Skipped       []ScalerMessage       `json:"skipped"`     // messages that get no container until a person does something
+	ActiveCount   int                   `json:"activeCount"`  // active groups when it began, plus CreatedCount
+	MessageCount  int                   `json:"messageCount"` // messages that it read: the sum of Verdicts
+	Verdicts      map[ScalerVerdict]int `json:"verdicts"`     // messages by what came of them; as many have ScalerCreate as CreatedCount says
+	Containers    []ScalerContainer     `json:"containers"`   // that existed when the tick began
+	Skipped       []ScalerMessage       `json:"skipped"`      // messages that get no container until a person does something
 	Failures      []ScalerFailure       `json:"failures"`
 	Subscriptions []BlockedSubscription `json:"blockedSubscriptions"`
+	Partial       []string              `json:"partlyReadSubscriptions"` // with more messages than it read
 }
 
 // ScalerVerdict says what the container scaler does about a message.
@@ -45,6 +47,7 @@ type ScalerVerdict string
 // The verdicts.
 const (
 	ScalerCreate           ScalerVerdict = "create"
+	ScalerCreateFailed     ScalerVerdict = "create_failed" // of a tick; no plan has it
 	ScalerNoCapacity       ScalerVerdict = "waiting_for_capacity"
 	ScalerNextTick         ScalerVerdict = "waiting_for_next_tick"
 	ScalerHasContainer     ScalerVerdict = "has_container"
@@ -59,7 +62,7 @@ const (
 
 // ScalerVerdicts has all verdicts.
 var ScalerVerdicts = []ScalerVerdict{
-	ScalerCreate, ScalerNoCapacity, ScalerNextTick, ScalerHasContainer, ScalerContainerEnded, ScalerDuplicate, ScalerDeliveryLimit,
+	ScalerCreate, ScalerCreateFailed, ScalerNoCapacity, ScalerNextTick, ScalerHasContainer, ScalerContainerEnded, ScalerDuplicate, ScalerDeliveryLimit,
 	ScalerMessageIDMissing, ScalerBodyNotJSON, ScalerSizeMissing, ScalerSizeInvalid,
 }
 
@@ -115,10 +118,12 @@ type ScalerPlan struct {
 	ActiveCount   int                   `json:"activeCount"`
 	MaxInstances  int                   `json:"maxInstances"`
 	Create        []PlannedGroup        `json:"create"`
-	Delete        []string              `json:"delete"` // names of groups
+	Delete        []string              `json:"delete"`       // names of groups
+	MessageCount  int                   `json:"messageCount"` // the sum of Verdicts
 	Verdicts      map[ScalerVerdict]int `json:"verdicts"`
 	Messages      []ScalerMessage       `json:"messages"`
 	Subscriptions []BlockedSubscription `json:"blockedSubscriptions"`
+	Partial       []string              `json:"partlyReadSubscriptions"`
 }
 
 // PlannedGroup is a container group that would be created.

@@ -264,13 +264,15 @@ func scaled(at time.Time) scaler.Record {
 	return scaler.Record{
 		Tick: scaler.Tick{
 			At: at, Error: "no more container groups can be created now: 429 TooManyRequests", Created: 1, Deleted: 1, Active: 2,
-			Verdicts:   map[scaler.Verdict]int{scaler.Create: 2, scaler.SizeMissing: 1},
+			Verdicts:   map[scaler.Verdict]int{scaler.Create: 1, scaler.CreateFailed: 1, scaler.SizeMissing: 1},
 			Containers: []scaler.Container{{Name: "validator-a", MessageID: "m-1", Subscription: "north", SizeMB: "50", Ended: true, State: "Failed", ExitCode: &exit, StartedAt: &started, FinishedAt: &at, Detail: "Error"}},
 			Skipped:    []scaler.Skipped{{Subscription: "north", MessageID: "m-2", Sequence: 7, Deliveries: 1, EnqueuedAt: started, Verdict: scaler.SizeMissing}},
 			Failures:   []scaler.Failure{{Group: "validator-b", MessageID: "m-3", Reason: "429 TooManyRequests"}},
 			Blocked:    []scaler.Blocked{{Subscription: "south", Reason: "its status is Disabled"}},
+			Partial:    []string{"north"},
 		},
 		Attempts: []scaler.Attempt{{Group: "validator-a", Subscription: "north", MessageID: "m-1", Deliveries: 1, Open: true, Ended: []time.Time{at}, Lost: 1, Detail: "Error"}},
+		Losses:   []scaler.Loss{{Subscription: "north", FirstAt: started, LastAt: at, Containers: 2}},
 		Holder:   "tick", HeldUntil: at.Add(50 * time.Second),
 	}
 }

@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"slices"
+
 	"github.com/spf13/cobra"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
@@ -21,7 +24,15 @@ func scalerStatusCommand(c *console) *cobra.Command {
 		Use: "status", Short: "Show the latest tick of the container scaler and its containers", Args: command.Needs(),
 		Long: `Shows the limits of the container scaler and the result of its latest tick: the container groups,
 the messages that get no container until someone does something, failures, and messages whose
-containers ended before they received them.`,
+containers ended before they received them.
+
+The numbers add up: the container groups that were active when the tick began and those that it
+created are the active ones, which ACI_MAX_INSTANCES limits. Every message that it read has one
+verdict, and as many have the verdict create as it created container groups:
+
+` + render.VerdictHelp(api.ScalerVerdicts...) + `
+
+The list has the container groups that existed when the tick began.`,
 		Example: `  matoolkit scaler status
   matoolkit scaler status --output json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -43,23 +54,16 @@ containers ended before they received them.`,
 	})
 }
 
+// planned are the verdicts of a plan.
+var planned = slices.DeleteFunc(slices.Clone(api.ScalerVerdicts), func(v api.ScalerVerdict) bool { return v == api.ScalerCreateFailed })
+
 func scalerPlanCommand(c *console) *cobra.Command {
 	return command.Lists(&cobra.Command{
 		Use: "plan", Short: "Show what the next tick of the container scaler would do", Args: command.Needs(),
 		Long: `Reads the container groups and the waiting messages now, and shows what a tick would do. Changes
 nothing. Every message has one verdict:
 
-  create                 a container group is created for it
-  waiting_for_capacity   the limit of active container groups is reached
-  waiting_for_next_tick  the limit of creations of one tick is reached
-  has_container          an active container group has its id
-  container_ended        a container group with its id has ended, and is deleted first
-  duplicate              another message has its id
-  delivery_limit         it was delivered as often as its subscription permits
-  message_id_missing     it has no id
-  body_not_json          its body is not a JSON object
-  size_missing           its body has no file_size_mb, at the top or in data
-  size_invalid           its file_size_mb is not a number from 0 to 1073741824`,
+` + render.VerdictHelp(planned...),
 		Example: `  matoolkit scaler plan
   matoolkit scaler plan --output json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {

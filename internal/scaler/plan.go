@@ -25,8 +25,9 @@ type Verdict string
 // The verdicts.
 const (
 	Create           Verdict = "create"                // a group is created for it
+	CreateFailed     Verdict = "create_failed"         // its creation failed, also if it may exist: a later tick looks again. No plan has it
 	NoCapacity       Verdict = "waiting_for_capacity"  // ACI_MAX_INSTANCES groups are active, or will be
-	NextTick         Verdict = "waiting_for_next_tick" // this tick creates PerTick other groups
+	NextTick         Verdict = "waiting_for_next_tick" // this tick creates PerTick other groups, or can create no more
 	HasContainer     Verdict = "has_container"         // an active group has its id
 	ContainerEnded   Verdict = "container_ended"       // a group with its id has ended; once it is deleted, the message gets another
 	Duplicate        Verdict = "duplicate"             // another message of this tick has its id
@@ -39,7 +40,7 @@ const (
 
 // Verdicts has all verdicts.
 var Verdicts = []Verdict{
-	Create, NoCapacity, NextTick, HasContainer, ContainerEnded, Duplicate, DeliveryLimit,
+	Create, CreateFailed, NoCapacity, NextTick, HasContainer, ContainerEnded, Duplicate, DeliveryLimit,
 	MessageIDMissing, BodyNotJSON, SizeMissing, SizeInvalid,
 }
 
@@ -223,6 +224,26 @@ func (p *Plan) Count() map[Verdict]int {
 	n := map[Verdict]int{}
 	for _, d := range p.Decisions {
 		n[d.Verdict]++
+	}
+	return n
+}
+
+// CountCarriedOut counts the decisions by verdict after the creations. Tried has the messages whose groups were
+// requested, those of Next among them, by id with what came of it. What was not requested waits.
+func (p *Plan) CountCarriedOut(tried map[string]Verdict) map[Verdict]int {
+	n := map[Verdict]int{}
+	for _, d := range p.Decisions {
+		verdict, requested := tried[d.ID]
+		switch {
+		case !slices.Contains([]Verdict{Create, NoCapacity, NextTick}, d.Verdict): // a duplicate has the same id
+			n[d.Verdict]++
+		case requested:
+			n[verdict]++
+		case d.Verdict == Create:
+			n[NextTick]++
+		default:
+			n[d.Verdict]++
+		}
 	}
 	return n
 }

@@ -248,6 +248,34 @@ func TestEveryPlanStaysWithinItsLimitsWithOneGroupForAMessageAndOneVerdict(t *te
 	})
 }
 
+// TestTheCountsOfATickAddUp draws what comes of some of a plan's creations, and of those in their place.
+func TestTheCountsOfATickAddUp(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p := scaler.NewPlan(scene(t))
+		tried, created := map[string]scaler.Verdict{}, 0
+		for _, m := range slices.Concat(p.Create, p.Next) {
+			switch rapid.IntRange(0, 3).Draw(t, "outcome") {
+			case 0:
+				tried[m.ID] = scaler.Create
+				created++
+			case 1:
+				tried[m.ID] = scaler.CreateFailed
+			case 2:
+				tried[m.ID] = scaler.HasContainer
+			}
+		}
+		counts, sum := p.CountCarriedOut(tried), 0
+		for _, n := range counts {
+			sum += n
+		}
+		before := p.Count()
+		if sum != len(p.Decisions) || counts[scaler.Create] != created || counts[scaler.Duplicate] != before[scaler.Duplicate] {
+			t.Fatalf("%d created of %d messages: %v, planned %v", created, len(p.Decisions), counts, before)
+		}
+	})
+}
+
 func TestAPlanDoesNotDependOnTheOrderOfItsInput(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -268,7 +296,7 @@ func TestAPlanDoesNotDependOnTheOrderOfItsInput(t *testing.T) {
 
 func TestEveryVerdictOccurs(t *testing.T) {
 	t.Parallel()
-	seen := map[scaler.Verdict]bool{scaler.BodyNotJSON: true, scaler.SizeInvalid: true} // of ReadSize
+	seen := map[scaler.Verdict]bool{scaler.BodyNotJSON: true, scaler.SizeInvalid: true, scaler.CreateFailed: true} // of ReadSize and of ticks
 	random := rapid.Custom(func(t *rapid.T) scaler.Plan { return scaler.NewPlan(scene(t)) })
 	for seed := range 300 {
 		p := random.Example(seed)

@@ -7,10 +7,12 @@ import (
 	"time"
 )
 
-// Record is what the scaler stores: the result of its latest tick, and the attempts at messages.
+// Record is what the scaler stores: the result of its latest tick, the attempts at messages, and the containers
+// that were lost.
 type Record struct {
 	Tick     Tick      `json:"tick"`
 	Attempts []Attempt `json:"attempts,omitempty"` // by group
+	Losses   []Loss    `json:"losses,omitempty"`   // of the last days, by subscription and time
 	// The tick that runs, and until when at most: two at once could together exceed the limit.
 	Holder    string    `json:"holder,omitempty"`
 	HeldUntil time.Time `json:"heldUntil,omitzero"`
@@ -22,12 +24,13 @@ type Tick struct {
 	Error      string          `json:"error,omitempty"` // why it created nothing, or stopped
 	Created    int             `json:"created"`
 	Deleted    int             `json:"deleted"`
-	Active     int             `json:"active"` // groups that count towards the limit, after the creations
-	Verdicts   map[Verdict]int `json:"verdicts,omitempty"`
+	Active     int             `json:"active"`               // groups that were active when it began, and those that it created
+	Verdicts   map[Verdict]int `json:"verdicts,omitempty"`   // messages by what came of them: as many have Create as groups were created
 	Containers []Container     `json:"containers,omitempty"` // before the creations, at most MaxListed
 	Skipped    []Skipped       `json:"skipped,omitempty"`    // messages of an Unusable verdict, at most MaxListed
 	Failures   []Failure       `json:"failures,omitempty"`
 	Blocked    []Blocked       `json:"blocked,omitempty"`
+	Partial    []string        `json:"partial,omitempty"` // subscriptions with more messages than were read
 }
 
 // MaxListed bounds the lists of a Tick.

@@ -73,6 +73,13 @@ func (w *world) tick() api.ScalerTick {
 	if status.LastTick == nil {
 		return api.ScalerTick{}
 	}
+	messages := 0
+	for _, n := range status.LastTick.Verdicts {
+		messages += n
+	}
+	if tick := status.LastTick; messages != tick.MessageCount || tick.Verdicts[api.ScalerCreate] != tick.CreatedCount {
+		w.t.Errorf("the numbers do not add up: %+v", tick)
+	}
 	return *status.LastTick
 }
 
@@ -244,6 +251,22 @@ func TestWithoutServiceBusNothingIsCreatedAndTheNextTickGoesOn(t *testing.T) {
 	}
 }
 
+func TestWithoutTheBrokerNothingIsCreatedAndEndedGroupsAreDeleted(t *testing.T) {
+	t.Parallel()
+	w := start(t, 3, nil)
+	w.SendSize("a", "m1", 1)
+	w.tick()
+	w.Exit("a", "m1", 0)
+	w.SendSize("a", "m2", 1)
+	if err := w.Bus.Close(); err != nil {
+		t.Fatal(err)
+	}
+	tick := w.tick()
+	if tick.CreatedCount != 0 || tick.DeletedCount != 1 || !strings.Contains(tick.Error, "messages cannot be read, so that no container group is created: peek at the subscription") || len(w.groups()) != 0 {
+		t.Errorf("tick %+v, groups %q", tick, w.groups())
+	}
+}
+
 func TestWithoutResourceManagerNothingHappensAndTheNextTickGoesOn(t *testing.T) {
 	t.Parallel()
 	w := start(t, 3, nil)
@@ -289,6 +312,9 @@ func TestALargeMessageWithoutCapacityDoesNotHinderSmallerOnes(t *testing.T) {
 	tick := w.tick()
 	if tick.CreatedCount != 1 || tick.Error != "" || len(tick.Failures) != 1 || tick.Failures[0].Reason != "409 ServiceUnavailable: no room" || !slices.Equal(w.groups(), []string{"medium Running"}) {
 		t.Errorf("tick %+v, groups %q", tick, w.groups())
+	}
+	if want := (map[api.ScalerVerdict]int{api.ScalerCreate: 1, api.ScalerCreateFailed: 1, api.ScalerNoCapacity: 2}); tick.MessageCount != 4 || !maps.Equal(tick.Verdicts, want) {
+		t.Errorf("%d messages, verdicts %v, want %v", tick.MessageCount, tick.Verdicts, want)
 	}
 	attempts := testenv.Must(store.Read[scaler.Record](t.Context(), w.store, store.ScalerKey()))(t).Doc.Attempts
 	if !slices.ContainsFunc(attempts, func(a scaler.Attempt) bool { return a.MessageID == "medium" && a.Open }) {
@@ -341,6 +367,9 @@ func TestAQuotaEndsTheTickWithItsReason(t *testing.T) {
 	if tick.CreatedCount != 1 || puts != 2 || !strings.Contains(tick.Error, "409 ContainerGroupQuotaReached: StandardCores, limit 1") {
 		t.Errorf("%d requests, tick %+v", puts, tick)
 	}
+	if want := (map[api.ScalerVerdict]int{api.ScalerCreate: 1, api.ScalerCreateFailed: 1, api.ScalerNextTick: 1}); !maps.Equal(tick.Verdicts, want) {
+		t.Errorf("verdicts %v, want %v", tick.Verdicts, want)
+	}
 }
 
 func TestGroupsAreCreatedWithoutTheStore(t *testing.T) {
@@ -372,6 +401,19 @@ func TestSkippedMessagesAreShownWithTheirReason(t *testing.T) {
 	}
 	if len(tick.Subscriptions) != 2 || tick.Subscriptions[0].Subscription != "s" || !strings.Contains(tick.Subscriptions[0].Reason, "sessions") {
 		t.Errorf("blocked %+v", tick.Subscriptions)
+	}
+}
+
+func TestSubscriptionsWithMoreMessagesThanATickReadsAreNamed(t *testing.T) {
+	t.Parallel()
+	w := start(t, 3, nil)
+	for i := range 2*3 + 100 {
+		w.SendSize("b", fmt.Sprint("m", i), 1)
+	}
+	w.SendSize("a", "only", 1)
+	tick := w.tick()
+	if want := []string{"b"}; !slices.Equal(tick.Partial, want) || tick.MessageCount != 107 || !slices.Equal(testenv.Must(w.PlanScaling(t.Context()))(t).Partial, want) {
+		t.Errorf("%d messages, partly read %q", tick.MessageCount, tick.Partial)
 	}
 }
 

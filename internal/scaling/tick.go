@@ -110,7 +110,8 @@ func (s *Scaler) scale(ctx context.Context, inventory scaler.Inventory, tick *sc
 	plan := scaler.NewPlan(inventory, waiting, s.settings.Limits())
 	describe(tick, inventory, waiting, plan)
 	s.observe(ctx, inventory, waiting, plan)
-	instead := s.create(ctx, plan, tick)
+	tried, instead := s.create(ctx, plan, tick)
+	tick.Verdicts = plan.CountCarriedOut(tried)
 	for _, name := range plan.Delete {
 		deleted, err := s.azure.Delete(ctx, name)
 		if err != nil {
@@ -123,16 +124,17 @@ func (s *Scaler) scale(ctx context.Context, inventory scaler.Inventory, tick *sc
 	return instead
 }
 
-// observe stores the attempts at messages before the plan is carried out, and reports lost containers.
+// observe stores the attempts at messages and the lost containers before the plan is carried out, and logs the latter:
+// not after a crash in between, unlike notifications, which follow from the stored record.
 func (s *Scaler) observe(ctx context.Context, inventory scaler.Inventory, waiting scaler.Waiting, plan scaler.Plan) {
 	storing, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
 	now := s.now()
 	var lost []scaler.Attempt
 	err := s.update(storing, func(r *scaler.Record) bool {
-		before := r.Attempts
-		r.Attempts, lost = s.settings.Observe(before, inventory, waiting, plan, now)
-		return !reflect.DeepEqual(before, r.Attempts)
+		before := *r
+		lost = r.Observe(s.settings, inventory, waiting, plan, now)
+		return !reflect.DeepEqual(before, *r)
 	})
 	if err != nil {
 		s.log.WarnContext(ctx, "failed to store the attempts of the container scaler", logkey.Error, err)
@@ -144,11 +146,13 @@ func (s *Scaler) observe(ctx context.Context, inventory scaler.Inventory, waitin
 	}
 }
 
-// create creates the groups of a plan, and in place of refused ones those of its next messages, which it returns if
-// they may exist. It asks for none with as much memory as one for which there was no capacity, and for no others if
-// none can succeed. A group counts towards the limit also after an error that is no refusal: it may exist.
-func (s *Scaler) create(ctx context.Context, plan scaler.Plan, tick *scaler.Tick) (instead []scaler.Message) {
+// create creates the groups of a plan, and in place of refused ones those of its next messages. It asks for none with
+// as much memory as one for which there was no capacity, and for no others if none can succeed. A group counts towards
+// the limit also after an error that is no refusal: it may exist. Create returns what came of each request by the id of
+// its message, and the next messages whose groups may exist.
+func (s *Scaler) create(ctx context.Context, plan scaler.Plan, tick *scaler.Tick) (tried map[string]scaler.Verdict, instead []scaler.Message) {
 	free, requests, tooMuch := len(plan.Create), 0, math.MaxInt
+	tried = map[string]scaler.Verdict{}
 	for i, m := range slices.Concat(plan.Create, plan.Next) {
 		if free == 0 || requests == maxCreations {
 			break
@@ -159,17 +163,21 @@ func (s *Scaler) create(ctx context.Context, plan scaler.Plan, tick *scaler.Tick
 		}
 		requests++
 		created, err := s.azure.Create(ctx, group)
-		if created {
+		switch {
+		case err != nil:
+			tried[m.ID] = scaler.CreateFailed
+			s.fail(ctx, tick, scaler.Failure{Group: group.Name, MessageID: m.ID, Reason: err.Error()})
+		case created:
+			tried[m.ID] = scaler.Create
 			tick.Created++
 			tick.Active++
-		}
-		if err != nil {
-			s.fail(ctx, tick, scaler.Failure{Group: group.Name, MessageID: m.ID, Reason: err.Error()})
+		default: // another tick created it
+			tried[m.ID] = scaler.HasContainer
 		}
 		switch {
 		case errors.Is(err, scaler.ErrExhausted):
 			tick.Error = err.Error()
-			return instead
+			return tried, instead
 		case errors.Is(err, scaler.ErrNoCapacity):
 			tooMuch = group.Memory
 		case !errors.Is(err, scaler.ErrRefused):
@@ -179,7 +187,7 @@ func (s *Scaler) create(ctx context.Context, plan scaler.Plan, tick *scaler.Tick
 			}
 		}
 	}
-	return instead
+	return tried, instead
 }
 
 func (s *Scaler) fail(ctx context.Context, tick *scaler.Tick, f scaler.Failure) {
@@ -189,7 +197,7 @@ func (s *Scaler) fail(ctx context.Context, tick *scaler.Tick, f scaler.Failure) 
 
 // describe notes what a tick found.
 func describe(tick *scaler.Tick, inventory scaler.Inventory, waiting scaler.Waiting, plan scaler.Plan) {
-	tick.Active, tick.Verdicts = plan.Active, plan.Count()
+	tick.Active = plan.Active
 	tick.Containers = inventory[:min(len(inventory), scaler.MaxListed)]
 	for _, d := range plan.Decisions {
 		if slices.Contains(scaler.Unusable, d.Verdict) && len(tick.Skipped) < scaler.MaxListed {
@@ -198,7 +206,7 @@ func describe(tick *scaler.Tick, inventory scaler.Inventory, waiting scaler.Wait
 			})
 		}
 	}
-	tick.Blocked = blocked(waiting)
+	tick.Blocked, tick.Partial = blocked(waiting), partial(waiting)
 }
 
 func blocked(waiting scaler.Waiting) (all []scaler.Blocked) {
@@ -208,4 +216,14 @@ func blocked(waiting scaler.Waiting) (all []scaler.Blocked) {
 		}
 	}
 	return all
+}
+
+// partial returns the subscriptions with more messages than were read.
+func partial(waiting scaler.Waiting) (names []string) {
+	for _, s := range waiting.Subscriptions {
+		if s.Partial && s.Blocked == "" {
+			names = append(names, s.Name)
+		}
+	}
+	return names
 }

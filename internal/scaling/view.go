@@ -38,8 +38,9 @@ func (s *Scaler) ScalerStatus(ctx context.Context) (api.ScalerStatus, error) {
 
 func tickView(t scaler.Tick) *api.ScalerTick {
 	view := &api.ScalerTick{
-		At: t.At, Error: t.Error, CreatedCount: t.Created, DeletedCount: t.Deleted, ActiveCount: t.Active, Verdicts: verdictsView(t.Verdicts),
+		At: t.At, Error: t.Error, CreatedCount: t.Created, DeletedCount: t.Deleted, ActiveCount: t.Active, MessageCount: sum(t.Verdicts), Verdicts: verdictsView(t.Verdicts),
 		Containers: []api.ScalerContainer{}, Skipped: []api.ScalerMessage{}, Failures: []api.ScalerFailure{}, Subscriptions: blockedView(t.Blocked),
+		Partial: append([]string{}, t.Partial...),
 	}
 	for _, c := range t.Containers {
 		view.Containers = append(view.Containers, api.ScalerContainer{
@@ -57,6 +58,13 @@ func tickView(t scaler.Tick) *api.ScalerTick {
 		view.Failures = append(view.Failures, api.ScalerFailure(f))
 	}
 	return view
+}
+
+func sum(counts map[scaler.Verdict]int) (n int) {
+	for _, count := range counts {
+		n += count
+	}
+	return n
 }
 
 func verdictsView(counts map[scaler.Verdict]int) map[api.ScalerVerdict]int {
@@ -107,7 +115,8 @@ func (s *Scaler) PlanScaling(ctx context.Context) (api.ScalerPlan, error) {
 	plan := scaler.NewPlan(inventory, waiting, s.settings.Limits())
 	view := api.ScalerPlan{
 		At: s.now().UTC(), ActiveCount: plan.Active, MaxInstances: s.settings.MaxInstances, Create: []api.PlannedGroup{}, Delete: append([]string{}, plan.Delete...),
-		Verdicts: verdictsView(plan.Count()), Messages: []api.ScalerMessage{}, Subscriptions: blockedView(blocked(waiting)),
+		MessageCount: len(plan.Decisions), Verdicts: verdictsView(plan.Count()), Messages: []api.ScalerMessage{}, Subscriptions: blockedView(blocked(waiting)),
+		Partial: append([]string{}, partial(waiting)...),
 	}
 	for _, m := range plan.Create {
 		g := s.settings.GroupFor(m)

@@ -3183,9 +3183,11 @@ export interface components {
             error?: string;
             createdCount: number;
             deletedCount: number;
-            /** @description Container groups that count towards the limit, after the creations. */
+            /** @description Container groups that were active when the tick began, plus createdCount. */
             activeCount: number;
-            /** @description Messages by verdict. */
+            /** @description Messages that the tick read: the sum of verdicts. */
+            messageCount: number;
+            /** @description Messages by what came of them. As many have the verdict create as createdCount says. */
             verdicts: {
                 [key: string]: number;
             };
@@ -3195,16 +3197,20 @@ export interface components {
             skipped: components["schemas"]["ScalerMessage"][];
             failures: components["schemas"]["ScalerFailure"][];
             blockedSubscriptions: components["schemas"]["BlockedSubscription"][];
+            /** @description Subscriptions with more messages than the tick read. It reads as many as it can use. */
+            partlyReadSubscriptions: string[];
         };
         /**
-         * @description create: a container group is created. waiting_for_capacity: the limit of active groups is reached.
-         *     waiting_for_next_tick: the limit of creations of one tick is reached. has_container: an active group
+         * @description create: a container group is created. create_failed: its creation failed, and a later tick tries
+         *     again; only ticks have it, not plans. waiting_for_capacity: the limit of active groups is reached.
+         *     waiting_for_next_tick: a later tick creates the group, because one tick creates a limited number, or
+         *     could create no more. has_container: an active group
          *     has the id. container_ended: a group with the id has ended; after its deletion the message gets
          *     another. duplicate: another message has the id. delivery_limit: delivered as often as the
          *     subscription permits. The others say what is wrong with the message.
          * @enum {string}
          */
-        ScalerVerdict: "create" | "waiting_for_capacity" | "waiting_for_next_tick" | "has_container" | "container_ended" | "duplicate" | "delivery_limit" | "message_id_missing" | "body_not_json" | "size_missing" | "size_invalid";
+        ScalerVerdict: "create" | "create_failed" | "waiting_for_capacity" | "waiting_for_next_tick" | "has_container" | "container_ended" | "duplicate" | "delivery_limit" | "message_id_missing" | "body_not_json" | "size_missing" | "size_invalid";
         ScalerContainer: {
             /** @description Name of the container group. */
             group: string;
@@ -3259,6 +3265,8 @@ export interface components {
             create: components["schemas"]["PlannedGroup"][];
             /** @description Names of container groups that have ended. */
             delete: string[];
+            /** @description The sum of verdicts. */
+            messageCount: number;
             /** @description Messages by verdict. */
             verdicts: {
                 [key: string]: number;
@@ -3266,6 +3274,8 @@ export interface components {
             /** @description At most 1,000. */
             messages: components["schemas"]["ScalerMessage"][];
             blockedSubscriptions: components["schemas"]["BlockedSubscription"][];
+            /** @description Subscriptions with more messages than were read. */
+            partlyReadSubscriptions: string[];
         };
         PlannedGroup: {
             group: string;

@@ -2,8 +2,6 @@ package render
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/matoolkit/matoolkit/internal/api"
@@ -21,13 +19,12 @@ func DescribeScaler(v api.ScalerStatus) []string {
 	if t == nil {
 		return append(lines, "There was no tick yet.")
 	}
-	lines = append(lines, fmt.Sprintf("Tick on %s: created %d, deleted %d, %d active.", Stamp(t.At), t.CreatedCount, t.DeletedCount, t.ActiveCount))
+	lines = append(lines, fmt.Sprintf("Tick on %s: %d active and %d created make %d of at most %d container groups. Deleted %d that had ended.",
+		Stamp(t.At), t.ActiveCount-t.CreatedCount, t.CreatedCount, t.ActiveCount, s.MaxInstances, t.DeletedCount))
 	if t.Error != "" {
 		lines = append(lines, "Error: "+t.Error)
 	}
-	if text := verdictCounts(t.Verdicts); text != "" {
-		lines = append(lines, "Messages: "+text+".")
-	}
+	lines = append(lines, verdictLines(t.MessageCount, t.Verdicts)...)
 	for _, f := range t.Failures {
 		lines = append(lines, fmt.Sprintf("Failed: %s: %s", f.Group, f.Reason))
 	}
@@ -41,17 +38,15 @@ func DescribeScaler(v api.ScalerStatus) []string {
 		}
 		lines = append(lines, line+".")
 	}
-	return append(lines, blockedLines(t.Subscriptions)...)
+	return append(lines, subscriptionLines(t.Subscriptions, t.Partial)...)
 }
 
 // DescribeScalerPlan describes a plan of the container scaler, without its messages.
 func DescribeScalerPlan(v api.ScalerPlan) []string {
 	lines := []string{fmt.Sprintf("A tick would create %s and delete %d; %d of %d are active. Nothing was changed.",
 		Count(len(v.Create), "container group"), len(v.Delete), v.ActiveCount, v.MaxInstances)}
-	if text := verdictCounts(v.Verdicts); text != "" {
-		lines = append(lines, "Messages: "+text+".")
-	}
-	return append(lines, blockedLines(v.Subscriptions)...)
+	lines = append(lines, verdictLines(v.MessageCount, v.Verdicts)...)
+	return append(lines, subscriptionLines(v.Subscriptions, v.Partial)...)
 }
 
 func quoted(id string) string {
@@ -61,17 +56,51 @@ func quoted(id string) string {
 	return id
 }
 
-func verdictCounts(counts map[api.ScalerVerdict]int) string {
-	var all []string
-	for _, verdict := range slices.Sorted(maps.Keys(counts)) {
-		all = append(all, fmt.Sprintf("%d %s", counts[verdict], verdict))
-	}
-	return strings.Join(all, ", ")
+// verdictMeanings has the meaning of each verdict.
+var verdictMeanings = map[api.ScalerVerdict]string{
+	api.ScalerCreate:           "a container group is created for it",
+	api.ScalerCreateFailed:     "its container group could not be created; a later tick tries again",
+	api.ScalerNoCapacity:       "the limit of active container groups is reached",
+	api.ScalerNextTick:         "a later tick creates its container group; one tick creates a limited number",
+	api.ScalerHasContainer:     "an active container group has its id",
+	api.ScalerContainerEnded:   "a container group with its id has ended, and is deleted first",
+	api.ScalerDuplicate:        "another message has its id",
+	api.ScalerDeliveryLimit:    "it was delivered as often as its subscription permits",
+	api.ScalerMessageIDMissing: "it has no id",
+	api.ScalerBodyNotJSON:      "its body is not a JSON object",
+	api.ScalerSizeMissing:      "its body has no file_size_mb, at the top or in data",
+	api.ScalerSizeInvalid:      "its file_size_mb is not a number from 0 to 1073741824",
 }
 
-func blockedLines(all []api.BlockedSubscription) (lines []string) {
-	for _, b := range all {
+// VerdictHelp lists the verdicts on messages with their meanings, for the help of commands.
+func VerdictHelp(verdicts ...api.ScalerVerdict) string {
+	var lines []string
+	for _, v := range verdicts {
+		lines = append(lines, fmt.Sprintf("  %-21s  %s", v, verdictMeanings[v]))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// verdictLines count messages by verdict. Each message has one.
+func verdictLines(messages int, counts map[api.ScalerVerdict]int) []string {
+	if messages == 0 {
+		return nil
+	}
+	lines := []string{fmt.Sprintf("Read %s:", Count(messages, "message"))}
+	for _, v := range api.ScalerVerdicts {
+		if n := counts[v]; n > 0 {
+			lines = append(lines, fmt.Sprintf("  %d %s: %s", n, v, verdictMeanings[v]))
+		}
+	}
+	return lines
+}
+
+func subscriptionLines(blocked []api.BlockedSubscription, partial []string) (lines []string) {
+	for _, b := range blocked {
 		lines = append(lines, fmt.Sprintf("Subscription %s is not scaled: %s.", b.Subscription, b.Reason))
+	}
+	for _, name := range partial {
+		lines = append(lines, fmt.Sprintf("Subscription %s has more messages than were read.", name))
 	}
 	return lines
 }
