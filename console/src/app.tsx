@@ -99,6 +99,7 @@ function Top({ place, containers }: { place: Place; containers: boolean }) {
     workers: attention.filter((a) => a.event === "worker_silent").length,
     activity: attention.filter((a) => a.event === "message_unprocessable").length,
   };
+  const lost = attention.filter((a) => a.event === "containers_lost").length;
   return (
     <header class="top">
       <div class="brand-row">
@@ -116,7 +117,11 @@ function Top({ place, containers }: { place: Place; containers: boolean }) {
             {title}{counts[view] ? <span class={`count ${view === "now" ? "" : "warn"}`}>{counts[view]}</span> : null}
           </a>
         ))}
-        {containers && <a href={href("containers")} aria-current={place.path[0] === "containers" ? "page" : undefined}>Containers</a>}
+        {containers && (
+          <a href={href("containers")} aria-current={place.path[0] === "containers" ? "page" : undefined}>
+            Containers{lost ? <span class="count warn">{lost}</span> : null}
+          </a>
+        )}
       </nav>
     </header>
   );

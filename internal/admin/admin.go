@@ -29,6 +29,7 @@ type Admin struct {
 	sealer   *sealing.Sealer
 	workers  *workers.Registry
 	members  *membership.Registrar
+	scales   bool
 }
 
 // Config has the parts that an Admin uses. All are required.
@@ -44,12 +45,13 @@ type Config struct {
 	Sealer   *sealing.Sealer
 	Workers  *workers.Registry
 	Members  *membership.Registrar
+	Scales   bool // whether the container scaler is configured
 }
 
 // New returns an Admin.
 func New(c Config) *Admin {
 	return &Admin{
 		store: c.Store, bus: c.Bus, now: c.Now, newID: c.NewID, log: c.Log, applier: c.Applier, audit: c.Audit,
-		runbooks: c.Runbooks, sealer: c.Sealer, workers: c.Workers, members: c.Members,
+		runbooks: c.Runbooks, sealer: c.Sealer, workers: c.Workers, members: c.Members, scales: c.Scales,
 	}
 }

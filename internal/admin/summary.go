@@ -15,6 +15,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/notification"
+	"github.com/matoolkit/matoolkit/internal/scaler"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -57,6 +58,13 @@ func (a *Admin) Summary(ctx context.Context) (api.Summary, error) {
 		return api.Summary{}, err
 	}
 	c.addEvents(notification.MessageEvents(open.Items))
+	if a.scales {
+		record, err := store.OrNone(store.Read[scaler.Record](ctx, a.store, store.ScalerKey()))
+		if err != nil {
+			return api.Summary{}, err
+		}
+		c.addEvents(notification.LostNow(&record.Doc))
+	}
 	slices.SortStableFunc(c.view.Upcoming, func(x, y api.UpcomingPhase) int { return x.StartsAt.Compare(y.StartsAt) })
 	c.view.UpcomingCount = len(c.view.Upcoming)
 	c.view.Upcoming = c.view.Upcoming[:min(len(c.view.Upcoming), api.MaxUpcoming)]

@@ -12,13 +12,14 @@ const (
 	EventWorkerSilent         = "worker_silent"
 	EventSourceFailing        = "source_failing"
 	EventMessageUnprocessable = "message_unprocessable"
+	EventContainersLost       = "containers_lost"
 	EventTest                 = "test" // of a test delivery; no rule names it
 )
 
 // NotificationEvents are the kinds of events that a rule can name.
 var NotificationEvents = []string{
 	EventGateWaiting, EventRemovalsHeld, EventAdditionsHeld, EventFailures, EventBatchEnded, EventWorkerSilent, EventSourceFailing,
-	EventMessageUnprocessable,
+	EventMessageUnprocessable, EventContainersLost,
 }
 
 // The types of targets.

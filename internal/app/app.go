@@ -122,6 +122,7 @@ func New(c Config) *App {
 		Registry: known,
 		Admin: admin.New(admin.Config{
 			Store: c.Store, Bus: c.Bus, Now: c.Now, NewID: c.NewID, Log: c.Log, Applier: apply, Audit: auditLog, Runbooks: reader, Sealer: sealer, Workers: known, Members: members,
+			Scales: c.Containers != nil,
 		}),
 		store: c.Store, bus: c.Bus, now: c.Now, log: c.Log,
 	}

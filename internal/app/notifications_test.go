@@ -28,12 +28,17 @@ func posting(t *testing.T, s *stage) *receiver.Receiver {
 	key := must(webhook.ParseKey(webhookKey))(t)
 	r := testenv.Started(receiver.Start(t.Context(), key))(t)
 	c := s.config()
-	c.Poster = webhook.New(webhook.Config{
+	c.Poster = posterTo(r)
+	s.app, s.other = app.New(c), app.New(c)
+	return r
+}
+
+// posterTo posts to a receiver.
+func posterTo(r *receiver.Receiver) *webhook.Sender {
+	return webhook.New(webhook.Config{
 		Settings: []string{"HOOK_URL", "HOOK_KEY"}, Local: true,
 		Getenv: func(name string) string { return map[string]string{"HOOK_URL": r.URL(), "HOOK_KEY": webhookKey}[name] },
 	})
-	s.app, s.other = app.New(c), app.New(c)
-	return r
 }
 
 // notify adds a rule with a webhook.
@@ -188,6 +193,31 @@ func TestTargetThatNeverAnswersIsGivenUp(t *testing.T) {
 	}
 }
 
+// dieAt has a process die at the operation n of a partition: it is carried out if after is set, and no later operation is.
+func (s *stage) dieAt(partition string, n int, after bool, die func()) (end func(), reached func() bool) {
+	count := 0
+	var mu sync.Mutex
+	end = s.disturb(func(_ context.Context, op memory.Operation) memory.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		if op.Partition == partition {
+			count++
+		}
+		if count < n {
+			return memory.Fault{}
+		}
+		if op.Partition != partition || count > n {
+			return memory.Unavailable
+		}
+		die()
+		if after {
+			return memory.AnswerLost
+		}
+		return memory.Unavailable
+	})
+	return end, func() bool { return count >= n }
+}
+
 // A process that dies at any operation of the store within a tick leaves an event announced once, or
 // twice under one id.
 func TestEventIsAnnouncedOnceWhereverTheTickDies(t *testing.T) {
@@ -199,30 +229,10 @@ func TestEventIsAnnouncedOnceWhereverTheTickDies(t *testing.T) {
 			s.notify("gates", api.NotificationRequest{}, api.EventGateWaiting)
 			s.waitingForApproval(1)
 			dying, die := context.WithCancel(s.ctx)
-			count := 0
-			var mu sync.Mutex
-			end := s.disturb(func(_ context.Context, op memory.Operation) memory.Fault {
-				mu.Lock()
-				defer mu.Unlock()
-				if op.Partition == "notifications" {
-					count++
-				}
-				if count < n {
-					return memory.Fault{}
-				}
-				if op.Partition != "notifications" || count > n {
-					return memory.Unavailable
-				}
-				die()
-				if after {
-					return memory.AnswerLost
-				}
-				return memory.Unavailable
-			})
+			end, reached := s.dieAt("notifications", n, after, die)
 			_ = s.app.Tick(dying)
 			die()
 			end()
-			reached := count >= n
 			s.app = s.other
 			for range 3 {
 				s.tickAfter(6 * time.Minute)
@@ -237,7 +247,7 @@ func TestEventIsAnnouncedOnceWhereverTheTickDies(t *testing.T) {
 			if got := s.deliveries("gates"); !strings.HasPrefix(got, "gate_waiting/sent/") {
 				t.Errorf("killed at operation %d: %s", n, got)
 			}
-			if !reached {
+			if !reached() {
 				break
 			}
 			if n > 50 {

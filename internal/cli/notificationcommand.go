@@ -27,6 +27,8 @@ Events:
   worker_silent          jobs wait for a worker that gives no sign of life
   source_failing         the data source of a runbook cannot be read
   message_unprocessable  a message cannot be processed; one a day for each topic and type
+  containers_lost        containers of the container scaler ended before they received their
+                         messages; one a day for each subscription
 
 Rules name settings of the handler that contain the address and the key; see
 NOTIFICATION_SETTINGS.`

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/scaler"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/workers"
 )
@@ -32,7 +34,7 @@ type Event struct {
 	Failed, Of int // with api.EventFailures: members of the phase
 
 	BatchName string
-	Count     int        // of members or people who are held
+	Count     int        // of members or people who are held, or of messages
 	DueAt     *time.Time // of a gate: when its phase is due
 }
 
@@ -153,6 +155,44 @@ func MessageEvents(messages []store.Item[store.Unprocessable]) []Event {
 		if !slices.ContainsFunc(events, func(o Event) bool { return o.Key == e.Key }) {
 			events = append(events, e)
 		}
+	}
+	return events
+}
+
+// LossEvents returns the events of lost containers: one for each subscription and day on which containers ended before
+// they received their messages. A rule announces it also if the messages were received since.
+func LossEvents(r *scaler.Record) []Event {
+	var events []Event
+	for _, l := range r.Losses {
+		events = append(events, Event{
+			Kind: api.EventContainersLost, Key: fmt.Sprintf("containers/%s/%s", l.Subscription, day(l.FirstAt)), Path: containersPath, At: l.LastAt,
+			Subject: l.Subscription + ": containers ended before they received their messages",
+			Text: fmt.Sprintf("Since %s, %s of the subscription %s ended before receiving a message. Show the messages with matoolkit scaler status.",
+				stamp(l.FirstAt), humanize.Count(l.Containers, "container"), l.Subscription),
+		})
+	}
+	return events
+}
+
+// containersPath is the address of the view of containers.
+const containersPath = "/containers"
+
+// LostNow returns the events of subscriptions with messages that still wait after their containers were lost. No rule
+// announces them: LossEvents are for that.
+func LostNow(r *scaler.Record) []Event {
+	messages := map[string]int{}
+	for _, a := range r.Attempts {
+		if a.Lost > 0 {
+			messages[a.Subscription]++
+		}
+	}
+	var events []Event
+	for _, subscription := range slices.Sorted(maps.Keys(messages)) {
+		n := messages[subscription]
+		events = append(events, Event{
+			Kind: api.EventContainersLost, Path: containersPath, Subject: subscription + ": containers end before they receive their messages", Count: n,
+			Text: fmt.Sprintf("The containers of %s of the subscription %s ended before receiving. Check the image and the settings of the containers.", humanize.Count(n, "message"), subscription),
+		})
 	}
 	return events
 }

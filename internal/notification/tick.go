@@ -14,6 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/panics"
+	"github.com/matoolkit/matoolkit/internal/scaler"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/workers"
 )
@@ -153,6 +154,13 @@ func (w *Watch) collect(ctx context.Context, s Situation) error {
 			return fmt.Errorf("notifications: unprocessable messages: %w", err)
 		}
 		w.events = append(w.events, MessageEvents(open.Items)...)
+	}
+	if w.wants(api.EventContainersLost) {
+		record, err := store.OrNone(store.Read[scaler.Record](ctx, w.store, store.ScalerKey()))
+		if err != nil {
+			return fmt.Errorf("notifications: lost containers: %w", err)
+		}
+		w.events = append(w.events, LossEvents(&record.Doc)...)
 	}
 	return nil
 }

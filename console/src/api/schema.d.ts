@@ -1820,7 +1820,7 @@ export interface components {
         /** @description Something that waits for a person, without names of members. */
         Attention: {
             /** @enum {string} */
-            event: "gate_waiting" | "removals_held" | "additions_held" | "failures" | "worker_silent" | "source_failing" | "message_unprocessable";
+            event: "gate_waiting" | "removals_held" | "additions_held" | "failures" | "worker_silent" | "source_failing" | "message_unprocessable" | "containers_lost";
             subject: string;
             text: string;
             batchId?: number;
@@ -1829,7 +1829,7 @@ export interface components {
             owner?: string;
             phase?: string;
             workerId?: string;
-            /** @description Of failed or held members, people who are held, or jobs that wait. */
+            /** @description Of failed or held members, people who are held, or jobs or messages that wait. */
             count?: number;
             /**
              * Format: date-time
@@ -3049,7 +3049,7 @@ export interface components {
             bodyTruncated?: boolean;
         };
         /** @enum {string} */
-        NotificationEvent: "gate_waiting" | "removals_held" | "additions_held" | "failures" | "batch_ended" | "worker_silent" | "source_failing" | "message_unprocessable";
+        NotificationEvent: "gate_waiting" | "removals_held" | "additions_held" | "failures" | "batch_ended" | "worker_silent" | "source_failing" | "message_unprocessable" | "containers_lost";
         /** @description A webhook needs urlSetting and keySetting, teams urlSetting, mail workerId. */
         NotificationTarget: {
             /** @enum {string} */

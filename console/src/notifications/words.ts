@@ -11,6 +11,7 @@ export const eventNames: Record<Event, string> = {
   worker_silent: "a worker is silent",
   source_failing: "a source cannot be read",
   message_unprocessable: "a message cannot be processed",
+  containers_lost: "containers end before they receive",
 };
 
 export function targetText(t: Schema<"NotificationTarget">): { kind: string; where: string } {

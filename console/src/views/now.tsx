@@ -16,7 +16,7 @@ type Attention = Schema<"Attention">;
 
 const signs: Record<Attention["event"], [Sign, string]> = {
   gate_waiting: ["lock", "warn"], removals_held: ["hold", "warn"], additions_held: ["hold", "warn"], failures: ["fail", "fail"],
-  worker_silent: ["silent", "warn"], source_failing: ["source", "warn"], message_unprocessable: ["warning", "warn"],
+  worker_silent: ["silent", "warn"], source_failing: ["source", "warn"], message_unprocessable: ["warning", "warn"], containers_lost: ["warning", "warn"],
 };
 
 /** Where a person can act on it, and the words of the link. */
@@ -30,6 +30,7 @@ function target(a: Attention): [string, string] {
     case "source_failing": return [href("sources", a.runbook!), "Open source"];
     case "worker_silent": return [href("workers", a.workerId!), "Open worker"];
     case "message_unprocessable": return [href("activity", { show: "messages" }), "Open messages"];
+    case "containers_lost": return [href("containers"), "Open containers"];
   }
 }
 
@@ -72,7 +73,8 @@ function subject(a: Attention) {
     case "additions_held": return <><b>{plural(a.count ?? 0, "addition")}</b> of {a.runbook} need confirmation</>;
     case "worker_silent": return <>Worker <b>{a.workerId}</b> is silent</>;
     case "source_failing": return <>The source of <b>{a.runbook}</b> cannot be read</>;
-    case "message_unprocessable": return <b>{a.subject}</b>;
+    case "message_unprocessable":
+    case "containers_lost": return <b>{a.subject}</b>;
   }
 }
 
