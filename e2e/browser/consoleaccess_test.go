@@ -97,11 +97,32 @@ func (b *browser) picture(file string) {
 	}
 }
 
+// readAxe reads the program that finds what hinders people.
+func readAxe(t *testing.T) string {
+	t.Helper()
+	return string(testenv.Must(os.ReadFile("node_modules/axe-core/axe.min.js"))(t))
+}
+
+// wantAccessible checks that axe finds no violation of WCAG 2.2 AA on the page, and that it is not wider than the screen.
+func (b *browser) wantAccessible(axe, page string) {
+	b.t.Helper()
+	b.await(`document.querySelector("[aria-busy=true]") === null`)
+	b.do(chromedp.Evaluate[chromedp.Void](axe + "; void (window.found = undefined)"))
+	b.do(chromedp.Evaluate[chromedp.Void](`void axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }).then((r) => { window.found = r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.target.join(" ") + ": " + n.failureSummary)); })`))
+	b.await("window.found !== undefined")
+	for _, found := range eval[[]string](b, "window.found") {
+		b.t.Errorf("%s: %s", page, found)
+	}
+	if wide := eval[int](b, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
+		b.t.Errorf("%s is %d px wider than the screen", page, wide)
+	}
+}
+
 // TestConsoleAccessible: axe finds no violation of WCAG 2.2 AA in any view, in both themes and both widths, and
 // no view is wider than the screen. With -screenshots it keeps a picture of each.
 func TestConsoleAccessible(t *testing.T) {
 	t.Parallel()
-	axe := string(testenv.Must(os.ReadFile("node_modules/axe-core/axe.min.js"))(t))
+	axe := readAxe(t)
 	i := newShowcase(t)
 	b := i.browser()
 	b.signIn("now", entra.DefaultAdminUPN)
@@ -112,16 +133,7 @@ func TestConsoleAccessible(t *testing.T) {
 			for _, p := range places {
 				b.do(chromedp.Navigate(b.base + p.address))
 				b.shows(p.text)
-				b.await(`document.querySelector("[aria-busy=true]") === null`)
-				b.do(chromedp.Evaluate[chromedp.Void](axe + "; void 0"))
-				b.do(chromedp.Evaluate[chromedp.Void](`void axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }).then((r) => { window.found = r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.target.join(" ") + ": " + n.failureSummary)); })`))
-				b.await("window.found !== undefined")
-				for _, found := range eval[[]string](b, "window.found") {
-					t.Errorf("%s in %s at %d px: %s", p.name, theme, width, found)
-				}
-				if wide := eval[int](b, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
-					t.Errorf("%s at %d px is %d px wider than the screen", p.name, width, wide)
-				}
+				b.wantAccessible(axe, fmt.Sprintf("%s in %s at %d px", p.name, theme, width))
 				if *screenshots != "" && (width == 1280 || theme == "light") {
 					b.picture(filepath.Join(*screenshots, fmt.Sprintf("%s-%s.webp", p.name, map[int64]string{1280: theme, 390: "narrow"}[width])))
 				}
