@@ -286,8 +286,62 @@ func TestMovedMemberWhomTheSourceDropsIsRecorded(t *testing.T) {
 			s.tick()
 		}
 		s.wantBatches("1 03 09:00 active: -p000 -p001 -p002 -p003 -p004 -p005 -p006 -p007 p008 p009", "2 06 09:00 active: p000 p002 p003 p004 p005 p007")
-		const want = "scheduler move_members 2 members: no batch has them: the data source dropped them before another batch could take them, and no removal steps ran: p001@x, p006@x"
+		const want = "scheduler move_members 2 members: no batch has them: the data source dropped them, or the batch of their start ended, before another batch could take them, and no removal steps ran: p001@x, p006@x"
 		if got := auditText(s.listAudit(1)); strings.Count(got, want) != 1 {
+			t.Errorf("the trail: %s", got)
+		}
+	})
+}
+
+// A wave is brought forward, and its members move. The batch that takes them ends before the next tick.
+func TestBatchEndsAlthoughTheOneOfItsMovedMembersHasEndedBefore(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.script = wavedWorker
+		people := s.tableOf(dawn.Add(2*day), crowd(4)...)
+		s.findBatches(waved())
+		people.put(dawn, crowd(4)...)
+		s.tick()
+		s.moveMembers(1)
+		for range 2 {
+			s.tick()
+		}
+		s.wantStatus(2, "completed")
+		for _, name := range crowd(4) {
+			if got := s.callsOf(name); got != "1New 2Copy 2Switch" {
+				t.Errorf("%s: %s", name, got)
+			}
+		}
+		s.tickAfter(3 * day)
+		if b := s.batchOf(1); !b.Terminal() || b.Held != nil {
+			t.Fatalf("%s %+v", b.Status, b.Held)
+		}
+		if got := auditText(s.listAudit(1)); strings.Contains(got, "no batch has them") {
+			t.Errorf("the trail: %s", got)
+		}
+	})
+}
+
+// The batch of their new start ends before it takes the members who move: no batch has them.
+func TestMovedMembersWhoseNewBatchEndsBeforeItTakesThemAreRecorded(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.script = wavedWorker
+		people := s.tableOf(dawn.Add(2*day), crowd(3)...)
+		people.put(dawn.Add(5*day), "q000")
+		s.findBatches(waved())
+		people.put(dawn.Add(5*day), crowd(3)...)
+		s.tick()
+		s.moveMembers(1)
+		must(s.app.Cancel(s.ctx, ada, 2, "not these"))(t)
+		s.deliverAll()
+		s.wantStatus(2, "cancelled")
+		for range 3 {
+			s.tick()
+		}
+		s.tickAfter(3 * day)
+		if b := s.batchOf(1); !b.Terminal() || b.Held != nil {
+			t.Fatalf("%s %+v", b.Status, b.Held)
+		}
+		if got := auditText(s.listAudit(1)); strings.Count(got, "no batch has them") != 1 || !strings.Contains(got, "p000@x, p001@x, p002@x") {
 			t.Errorf("the trail: %s", got)
 		}
 	})

@@ -1,6 +1,7 @@
 package datasync
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -42,25 +43,50 @@ func (s *syncRun) movedFrom(key string) *membership.Former {
 	return nil
 }
 
-// lost gives the keys of the members who were moved out of a batch since a time, whom no other batch has
-// and the data source no longer has.
-func (s *syncRun) lost(batch int, since time.Time) (keys []string) {
+// movedOut tells what became of the members who were moved out of a batch since a time: whether another
+// batch is yet to take some of them, and otherwise the keys of those whom no batch has. The data source
+// dropped those, or the batch of their start ended before it took them.
+func (s *syncRun) movedOut(ctx context.Context, batch int, since time.Time) (coming bool, lost []string, err error) {
+	taken := map[int]map[string]bool{} // batch that has ended → keys of its members
 	for key, f := range s.former {
-		if f.Batch == batch && f.moves && !s.homes[key] && !f.at.Before(since) && !s.result.Has(key) {
-			keys = append(keys, key)
+		if f.Batch != batch || !f.moves || s.homes[key] {
+			continue
+		}
+		into, ended := s.endedBatchOf(key)
+		if f.leaving || s.result.Has(key) && !ended {
+			return true, nil, nil
+		}
+		if ended && taken[into] == nil {
+			if taken[into], err = s.membersOf(ctx, into); err != nil {
+				return false, nil, err
+			}
+		}
+		if !taken[into][key] && !f.at.Before(since) {
+			lost = append(lost, key)
 		}
 	}
-	slices.Sort(keys)
-	return keys
+	slices.Sort(lost)
+	return false, lost, nil
 }
 
-// moving reports whether members were moved out of a batch whom no other batch has yet. It leaves out
-// those whom the data source no longer has.
-func (s *syncRun) moving(batch int) bool {
-	for key, f := range s.former {
-		if f.Batch == batch && f.moves && !s.homes[key] && (f.leaving || s.result.Has(key)) {
-			return true
+// endedBatchOf gives the batch of the start that a person's row has, if it has ended: it takes no one.
+func (s *syncRun) endedBatchOf(key string) (batch int, ended bool) {
+	start, ok := s.result.StartOf(key, s.now)
+	if !ok {
+		return 0, false
+	}
+	batch, ended = s.ended[start.UTC()]
+	return batch, ended
+}
+
+// membersOf gives the keys of those who are members of a batch, and were not removed.
+func (s *syncRun) membersOf(ctx context.Context, batch int) (map[string]bool, error) {
+	members, err := s.syncer.store.MemberProjections(ctx, batch)
+	keys := make(map[string]bool, len(members))
+	for _, m := range members {
+		if m.Status != model.MemberRemoved {
+			keys[m.Key] = true
 		}
 	}
-	return false
+	return keys, err
 }

@@ -20,8 +20,14 @@ import (
 // the members whom an administrator kept, it releases those whom the data source has again.
 func (s *syncRun) holdRemovals(ctx context.Context, c schedule.Change) error {
 	b := s.batches[c.Batch].Doc
-	if b.RemovalHold.Moved() && b.RemovalHold.Out && !s.moving(c.Batch) {
-		return s.syncer.members.EndMoves(ctx, c.Batch, s.lost(c.Batch, b.RemovalHold.Confirmed.At))
+	if b.RemovalHold.Moved() && b.RemovalHold.Out {
+		coming, lost, err := s.movedOut(ctx, c.Batch, b.RemovalHold.Confirmed.At)
+		if err != nil {
+			return err
+		}
+		if !coming {
+			return s.syncer.members.EndMoves(ctx, c.Batch, lost)
+		}
 	}
 	if removalsConfirmed(&b) {
 		s.held = append(s.held, c.Batch)

@@ -146,7 +146,7 @@ func (r *Registrar) MoveMembers(ctx context.Context, by audit.Caller, batch int,
 }
 
 // EndMoves ends a hold whose members other batches have. Lost has the keys of those whom no batch has,
-// because the data source dropped them before another batch could take them: an audit record names them.
+// because the data source dropped them, or the batch of their start ended, before: an audit record names them.
 func (r *Registrar) EndMoves(ctx context.Context, batch int, lost []string) error {
 	return r.endRemovalHold(ctx, batch, model.MovesDone{}, lost)
 }
@@ -268,7 +268,7 @@ func (r *Registrar) endRemovalHold(ctx context.Context, batch int, e model.Event
 			if len(lost) > 0 {
 				writes = append(writes, r.audit.Record(store.AuditRecord{
 					At: s.Now.UTC(), Actor: audit.Scheduler.Actor(), Action: "move_members", Batch: batch, Target: humanize.Count(len(lost), "member"),
-					Why: model.ClipReason("no batch has them: the data source dropped them before another batch could take them, and no removal steps ran: " + strings.Join(lost, ", ")),
+					Why: model.ClipReason("no batch has them: the data source dropped them, or the batch of their start ended, before another batch could take them, and no removal steps ran: " + strings.Join(lost, ", ")),
 				}))
 			}
 			return writes, nil

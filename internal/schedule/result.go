@@ -134,6 +134,16 @@ func (r *Result) Has(key string) bool {
 	return present
 }
 
+// StartOf gives the start of the batch that the row of a key belongs to; not ok where no row that can be
+// used has the key.
+func (r *Result) StartOf(key string, now time.Time) (start time.Time, ok bool) {
+	i, present := r.byKey[key]
+	if !present || r.rows[i].bad {
+		return time.Time{}, false
+	}
+	return r.startOf(&r.rows[i], now), true
+}
+
 // Problems returns the problems of rows in order, at most [MaxProblems], and their
 // total number.
 func (r *Result) Problems() ([]Problem, int) {
