@@ -9,10 +9,11 @@ type RemovalHoldSummary struct {
 	Of        int          `json:"activeCount"` // the batch's active members
 	Reason    string       `json:"reason"`
 	Since     time.Time    `json:"since"`
-	Moving    int          `json:"movingCount,omitempty"` // of the members, those whom the data source moves to one other start; 0 unless they are most of the batch
-	MovesTo   *time.Time   `json:"movesTo,omitempty"`     // that start
-	Confirmed *Attribution `json:"confirmed,omitempty"`   // they are being removed, or moved
-	Move      bool         `json:"move,omitempty"`        // they are being moved, with their finished phases and outputs
+	Moving    int          `json:"movingCount,omitempty"`    // of the members, those whom the data source moves to one other start; 0 unless they are most of the batch
+	MovesTo   *time.Time   `json:"movesTo,omitempty"`        // that start
+	MovesInto int          `json:"movesToBatchId,omitempty"` // the batch that has that start, which this one cannot have then; 0 while none has
+	Confirmed *Attribution `json:"confirmed,omitempty"`      // they are being removed, or moved
+	Move      bool         `json:"move,omitempty"`           // they are being moved, with their finished phases and outputs
 }
 
 // RemovalHold is a removal hold of a batch with a page of its members. Revision identifies

@@ -39,7 +39,7 @@ func RemovalHold(batch int, h *model.RemovalHold) *api.RemovalHoldSummary {
 		BatchID: batch, Members: h.Members, Of: h.Of, Reason: h.Reason, Since: h.Since, Moving: h.Moving, Confirmed: Attribution(h.Confirmed), Move: h.Move,
 	}
 	if h.Moving > 0 {
-		view.MovesTo = &h.MovesTo
+		view.MovesTo, view.MovesInto = &h.MovesTo, h.MovesInto
 	}
 	return view
 }

@@ -197,6 +197,41 @@ func TestRemovedMembersOfAHeldBatchStartAgain(t *testing.T) {
 	})
 }
 
+// A wave that moves to the start of another batch cannot have it: the answers are told without a reschedule.
+func TestWaveThatMovesToTheStartOfAnotherBatchJoinsIt(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.script = wavedWorker
+		people := s.tableOf(dawn.Add(2*day), crowd(10)...)
+		people.put(dawn.Add(5*day), "q000", "q001")
+		s.findBatches(waved())
+		people.put(dawn.Add(5*day), crowd(10)[:8]...)
+		s.tick()
+		held := must(s.app.HeldRemovals(s.ctx, reader, 1, api.ListOptions{}))(t)
+		if held.Moving != 8 || held.MovesInto != 2 || s.batchOf(1).Held.MovesInto != 2 {
+			t.Fatalf("%+v", held.RemovalHoldSummary)
+		}
+		s.tickAfter(day + time.Minute)
+		if p := s.phases(1)[1]; p.Reason != "the data source moves 8 of 10 members to 2026-03-06T09:00:00Z, the start of batch 2: move, remove or keep them" {
+			t.Errorf("it waits: %s", p.Reason)
+		}
+		s.wantRefused(errorOf(s.app.Reschedule(s.ctx, ada, 1, "2026-03-06T09:00:00Z", "", true)), api.CodeConflict, "batch 2 of runbook")
+		s.moveMembers(1)
+		for range 2 {
+			s.tick()
+		}
+		s.wantBatches("1 03 09:00 active: -p000 -p001 -p002 -p003 -p004 -p005 -p006 -p007 p008 p009", "2 06 09:00 active: q000 q001 "+strings.Join(crowd(10)[:8], " "))
+		for range 6 {
+			s.tickAfter(day)
+		}
+		s.wantStatus(2, "completed")
+		for name, want := range map[string]string{"p000": "1New 2Copy 2Switch", "p008": "1New 1Copy 1Switch", "q000": "2New 2Copy 2Switch"} {
+			if got := s.callsOf(name); got != want {
+				t.Errorf("%s: %s, want %s", name, got, want)
+			}
+		}
+	})
+}
+
 // A single member starts again, as in the system that this one replaces.
 func TestSingleMemberWhoMovesIsNotHeld(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {

@@ -300,6 +300,27 @@ func TestMoveMembersAsks(t *testing.T) {
 	}
 }
 
+// Another batch has the start of the wave: a reschedule, which would be refused, is not named.
+func TestRemovalsOfAWaveWhoseNewStartIsTaken(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, strings.Replace(twoHeld, `"reason":`, `"movingCount":2,"movesTo":"2026-03-06T09:00:00Z","movesToBatchId":9,"reason":`, 1))
+	}))
+	t.Cleanup(s.Close)
+	p := newPerson(t)
+	p.env["MATOOLKIT_API_URL"] = s.URL
+	_, notices, status := p.as(80, "batch", "removals", "7")
+	if status != 0 || strings.Contains(notices, "batch reschedule") {
+		t.Errorf("status %d: %s", status, notices)
+	}
+	for _, words := range []string{"Batch 9 has the start 2026-03-06 09:00:00Z", "batch move-members 7 --revision r1", "batch confirm-removals 7 --revision r1", "batch discard-removals 7 --revision r1"} {
+		if !strings.Contains(notices, words) {
+			t.Errorf("the list does not say %q: %s", words, notices)
+		}
+	}
+}
+
 // A list that changes while it is read must not be taken for one of its revisions.
 func TestRemovalsThatChangeWhileTheyAreRead(t *testing.T) {
 	t.Parallel()

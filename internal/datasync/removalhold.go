@@ -84,7 +84,7 @@ type holdPlan struct {
 func planHold(c schedule.Change, before store.RemovalHoldMembers) *holdPlan {
 	p := &holdPlan{before: before, next: store.RemovalHoldMembers{Moves: map[int]time.Time{}}}
 	if c.Held != nil {
-		p.event = model.RemovalsHeld{Members: len(c.Held.Removals), Of: c.Held.Active, Reason: c.Held.Reason, Moving: c.Held.Moving, MovesTo: c.Held.MovesTo}
+		p.event = model.RemovalsHeld{Members: len(c.Held.Removals), Of: c.Held.Active, Reason: c.Held.Reason, Moving: c.Held.Moving, MovesTo: c.Held.MovesTo, MovesInto: c.Held.MovesInto}
 		for _, r := range c.Held.Removals {
 			p.next.Members = append(p.next.Members, r.Member)
 			if r.MovesTo != nil {
@@ -101,7 +101,7 @@ func planHold(c schedule.Change, before store.RemovalHoldMembers) *holdPlan {
 func (p *holdPlan) unchanged(hold *model.RemovalHold) bool {
 	same := p.event.Members == 0
 	if hold != nil {
-		same = hold.Members == p.event.Members && hold.Of == p.event.Of && hold.Reason == p.event.Reason && hold.Moving == p.event.Moving && hold.MovesTo.Equal(p.event.MovesTo)
+		same = hold.Members == p.event.Members && hold.Of == p.event.Of && hold.Reason == p.event.Reason && hold.Moving == p.event.Moving && hold.MovesTo.Equal(p.event.MovesTo) && hold.MovesInto == p.event.MovesInto
 	}
 	return same && slices.Equal(p.next.Members, p.before.Members) && maps.EqualFunc(p.next.Moves, p.before.Moves, time.Time.Equal) && !p.returned()
 }

@@ -23,7 +23,7 @@ func onRemovalsHeld(b *model.Batch, e model.RemovalsHeld, now time.Time) (model.
 	case e.Members == 0:
 		return endHold(b, now), nil
 	}
-	next := model.RemovalHold{Members: e.Members, Of: e.Of, Reason: model.ClipReason(e.Reason), Since: now, Moving: e.Moving, MovesTo: e.MovesTo.UTC()}
+	next := model.RemovalHold{Members: e.Members, Of: e.Of, Reason: model.ClipReason(e.Reason), Since: now, Moving: e.Moving, MovesTo: e.MovesTo.UTC(), MovesInto: e.MovesInto}
 	if hold != nil {
 		next.Since = hold.Since
 		if next.MovesTo.Equal(hold.MovesTo) {

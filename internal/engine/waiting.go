@@ -144,6 +144,9 @@ func moveReason(b *model.Batch, p *model.Phase) string {
 	if h.Confirmed != nil {
 		return fmt.Sprintf("the members whom the data source moves to %s are leaving", to)
 	}
+	if h.MovesInto != 0 {
+		return fmt.Sprintf("the data source moves %d of %d members to %s, the start of batch %d: move, remove or keep them", h.Moving, h.Of, to, h.MovesInto)
+	}
 	return fmt.Sprintf("the data source moves %d of %d members to %s: reschedule the batch, or move, remove or keep them", h.Moving, h.Of, to)
 }
 

@@ -216,6 +216,7 @@ type RemovalHold struct {
 	Since     time.Time    `json:"since"`
 	Moving    int          `json:"moving,omitempty"`    // of the members, those whom the source moves to one other start; 0 unless they are most of the batch
 	MovesTo   time.Time    `json:"movesTo,omitzero"`    // that start
+	MovesInto int          `json:"movesInto,omitempty"` // the batch that has that start; 0 while none has
 	Confirmed *Attribution `json:"confirmed,omitempty"` // they are being removed, or moved
 	Move      bool         `json:"move,omitempty"`      // with Confirmed: those who move keep their finished phases and outputs
 	Out       bool         `json:"out,omitempty"`       // with Move: all who move are out of the batch, or end the phase that they are in

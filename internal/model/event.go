@@ -226,6 +226,7 @@ type (
 		Reason      string
 		Moving      int       // see RemovalHold
 		MovesTo     time.Time // likewise
+		MovesInto   int       // likewise
 	}
 	// RemovalsConfirmed: an administrator lets the members go whose removal is held. Move: those who
 	// move to another start do so with their finished phases and outputs, and the others stay.

@@ -63,6 +63,9 @@ func BatchEvents(b *model.Batch, failed map[int]int, now time.Time) []Event {
 		text := fmt.Sprintf("The data source of runbook %s no longer has %d of %d members of %s. Confirm or discard the removals.", b.Runbook, h.Members, h.Of, name)
 		if h.Moving > 0 {
 			text = fmt.Sprintf("The data source of runbook %s moves %d of %d members of %s to %s. Reschedule the batch, or move, remove or keep them.", b.Runbook, h.Moving, h.Of, name, stamp(h.MovesTo))
+			if h.MovesInto != 0 {
+				text = fmt.Sprintf("The data source of runbook %s moves %d of %d members of %s to %s, the start of batch %d. Move, remove or keep them.", b.Runbook, h.Moving, h.Of, name, stamp(h.MovesTo), h.MovesInto)
+			}
 		}
 		e := about(api.EventRemovalsHeld, strconv.FormatInt(h.Since.Unix(), 10), "",
 			fmt.Sprintf("%s: %s wait for confirmation", name, humanize.Count(h.Members, "removal")),

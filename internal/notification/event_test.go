@@ -106,8 +106,9 @@ func TestEventsOfABatch(t *testing.T) {
 func TestTextOfHeldRemovals(t *testing.T) {
 	t.Parallel()
 	for hold, want := range map[*model.RemovalHold]string{
-		{Members: 2, Of: 4}:                          "The data source of runbook moves no longer has 2 of 4 members of Batch 7. Confirm or discard the removals.",
-		{Members: 3, Of: 4, Moving: 2, MovesTo: now}: "The data source of runbook moves moves 2 of 4 members of Batch 7 to 2026-03-01 09:00 UTC. Reschedule the batch, or move, remove or keep them.",
+		{Members: 2, Of: 4}:                                        "The data source of runbook moves no longer has 2 of 4 members of Batch 7. Confirm or discard the removals.",
+		{Members: 3, Of: 4, Moving: 2, MovesTo: now}:               "The data source of runbook moves moves 2 of 4 members of Batch 7 to 2026-03-01 09:00 UTC. Reschedule the batch, or move, remove or keep them.",
+		{Members: 3, Of: 4, Moving: 2, MovesTo: now, MovesInto: 9}: "The data source of runbook moves moves 2 of 4 members of Batch 7 to 2026-03-01 09:00 UTC, the start of batch 9. Move, remove or keep them.",
 	} {
 		got := BatchEvents(&model.Batch{ID: 7, Runbook: "moves", Status: model.BatchActive, Members: 4, RemovalHold: hold}, nil, now)
 		if len(got) != 1 || got[0].Text != want {

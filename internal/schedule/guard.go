@@ -49,7 +49,7 @@ func (p *planner) guard() {
 			d.stay = true
 		default:
 			d.stay = true
-			d.change.Held = &Held{Removals: d.leaving, Active: d.active, Reason: reason, Moving: d.moving, MovesTo: d.movesTo}
+			d.change.Held = &Held{Removals: d.leaving, Active: d.active, Reason: reason, Moving: d.moving, MovesTo: d.movesTo, MovesInto: p.movesInto(d)}
 		}
 	}
 }
@@ -69,6 +69,18 @@ func mostMove(d *draft) (to time.Time, n int) {
 		}
 	}
 	return time.Time{}, 0
+}
+
+// movesInto returns the number of the batch that has the start to which most members of a batch move; 0
+// if no batch has it, or if they do not.
+func (p *planner) movesInto(d *draft) int {
+	if d.moving == 0 {
+		return 0
+	}
+	if batch := p.batchOf(d.movesTo); batch != newBatch {
+		return p.drafts[batch].ID
+	}
+	return 0
 }
 
 // isAwaited reports whether the member would move to a batch that accepts no members now.

@@ -124,6 +124,8 @@ type Held struct {
 	// Then the batch was probably put off or brought forward.
 	Moving  int
 	MovesTo time.Time
+	// MovesInto is the batch that has the start MovesTo; 0 if none has. Then this batch cannot have it.
+	MovesInto int
 	// Active is how many members, none of them failed, the share of the removals is
 	// reckoned of.
 	Active int

@@ -2394,6 +2394,8 @@ export interface components {
              * @description That start.
              */
             movesTo?: string;
+            /** @description The batch that had that start at the last tick; absent if none had. Then this batch cannot be rescheduled to it. */
+            movesToBatchId?: number;
             /** @description Who confirmed the removals, or moved the members. */
             confirmed?: components["schemas"]["Attribution"];
             /** @description The members are being moved with their finished phases and outputs. */
@@ -2477,6 +2479,8 @@ export interface components {
              * @description As in RemovalHoldSummary.
              */
             movesTo?: string;
+            /** @description As in RemovalHoldSummary. */
+            movesToBatchId?: number;
             /** @description As in RemovalHoldSummary. */
             move?: boolean;
             /** @description Who confirmed the removals. */

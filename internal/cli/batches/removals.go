@@ -29,7 +29,7 @@ shown with the time to which the member would move.
 When most members have one other start time, the batch was probably postponed. Its phases
 wait for your decision, and there are two more answers:
 
-  matoolkit batch reschedule        move the whole batch to that time
+  matoolkit batch reschedule        move the whole batch to that time, unless another batch has it
   matoolkit batch move-members      move these members, with what they have finished
 
 When the data source returns the members again, the hold ends with the next tick. The exit
