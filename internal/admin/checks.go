@@ -45,7 +45,7 @@ func (a *Admin) Check(ctx context.Context, by audit.Caller, batch, member int, w
 		r.target = fmt.Sprintf("member %d (%s)", member, m.Doc.Key)
 		r.result.MemberID, r.result.MemberKey, r.result.Members = member, m.Doc.Key, 1
 	}
-	if r.result.Replayed, err = a.findTask(ctx, by, batch, r.id, r.task); err != nil {
+	if r.result.Replayed, err = a.findTask(ctx, by, batch, r.id, r.task, false); err != nil {
 		return api.CheckResult{}, err
 	}
 	switch {

@@ -52,7 +52,7 @@ func (a *Admin) Repair(ctx context.Context, by audit.Caller, batch int, r api.Re
 	id := a.taskID(by)
 	repeated := false
 	if !r.DryRun {
-		if repeated, err = a.findTask(ctx, by, batch, id, task); err != nil {
+		if repeated, err = a.findTask(ctx, by, batch, id, task, r.Version != ""); err != nil {
 			return api.RepairResult{}, err
 		}
 	}
@@ -140,9 +140,9 @@ func (a *Admin) taskID(by audit.Caller) string {
 	return idempotency.Digest(by.Identity(), by.Key)[:16]
 }
 
-// findTask reports whether the store has the task of a request with an idempotency key. Errors:
-// CodeKeyReused where that is another task.
-func (a *Admin) findTask(ctx context.Context, by audit.Caller, batch int, id string, task store.Task) (bool, error) {
+// findTask reports whether the store has the task of a request with an idempotency key, which follows the
+// active version or not. Errors: CodeKeyReused where that is another task.
+func (a *Admin) findTask(ctx context.Context, by audit.Caller, batch int, id string, task store.Task, active bool) (bool, error) {
 	if by.Key == "" {
 		return false, nil
 	}
@@ -150,7 +150,7 @@ func (a *Admin) findTask(ctx context.Context, by audit.Caller, batch int, id str
 	if err != nil || found.ETag == "" {
 		return false, err
 	}
-	if t := found.Doc; !reflect.DeepEqual(t.Selection, task.Selection) || t.Action != task.Action || t.From != task.From || !bytes.Equal(t.Result, task.Result) {
+	if t := found.Doc; !reflect.DeepEqual(t.Selection, task.Selection) || t.Action != task.Action || t.From != task.From || active != (t.Version != 0) || !bytes.Equal(t.Result, task.Result) {
 		return false, problem.New(api.CodeKeyReused, "the idempotency key was used on %s for a request with other content; use a new key for a new request", t.By.At.Format(time.RFC3339))
 	}
 	return true, nil
@@ -183,7 +183,7 @@ func (a *Admin) storeTask(ctx context.Context, by audit.Caller, r api.RepairResu
 	if !errors.Is(err, store.ErrExists) {
 		return false, err
 	}
-	if repeated, err = a.findTask(ctx, by, r.BatchID, r.Task, task); err == nil && !repeated {
+	if repeated, err = a.findTask(ctx, by, r.BatchID, r.Task, task, task.Version != 0); err == nil && !repeated {
 		err = store.ErrExists
 	}
 	return repeated, err

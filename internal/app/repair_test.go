@@ -205,6 +205,26 @@ func TestRepairThatIsIncompleteIsRefused(t *testing.T) {
 	})
 }
 
+// The version that a retry follows is part of the request.
+func TestRetryByAnotherVersionIsAnotherRequest(t *testing.T) {
+	t.Parallel()
+	for version, other := range map[string]string{"": "active", "active": ""} {
+		t.Run("version "+version, func(t *testing.T) {
+			play(t, func(t *testing.T, s *stage) {
+				id := s.failing(1)
+				s.publish(right)
+				first := must(s.app.Repair(s.ctx, adaBy("k"), id, api.Repair{Version: version}))(t)
+				_, err := s.app.Repair(s.ctx, adaBy("k"), id, api.Repair{Version: other})
+				s.wantRefused(err, api.CodeKeyReused, "other content")
+				again := must(s.app.Repair(s.ctx, adaBy("k"), id, api.Repair{Version: version}))(t)
+				if !again.Replayed || again.Task != first.Task {
+					t.Errorf("asked again: %+v", again)
+				}
+			})
+		})
+	}
+}
+
 func TestSecretResultIsNotGivenToMany(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		withKey(s)
