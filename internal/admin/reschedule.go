@@ -76,7 +76,7 @@ func (a *Admin) parseStart(ctx context.Context, b *model.Batch, text string) (ti
 	}
 	start, err := schedule.ParseStart(text, rb.DataSource.Location())
 	if err != nil {
-		return time.Time{}, problem.New(api.CodeInvalid, "invalid batchStartTime: %s", err)
+		return time.Time{}, problem.New(api.CodeInvalid, "invalid start: %s", err)
 	}
 	return start, nil
 }

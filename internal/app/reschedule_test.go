@@ -85,7 +85,7 @@ func TestRefusedReschedule(t *testing.T) {
 			want  string
 		}{
 			{manual.ID, "2026-03-09", api.CodeConflict, "batch 2 has no schedule"},
-			{1, "soon", api.CodeInvalid, `invalid batchStartTime: "soon" is not a time; use a time such as`},
+			{1, "soon", api.CodeInvalid, `invalid start: "soon" is not a time; use a time such as`},
 			{9, "2026-03-09", api.CodeNotFound, ""},
 		} {
 			for _, dry := range []bool{true, false} {
