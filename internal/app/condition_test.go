@@ -55,6 +55,61 @@ func TestConditionsDecideForEachMember(t *testing.T) {
 	})
 }
 
+// whenBatch is a runbook of whose init and on_complete steps some run under conditions.
+const whenBatch = `
+name: conditional-batch
+data_source: {type: csv, primary_key: Upn}
+init:
+  - {name: first, worker_id: worker-01, function: Prepare, when: _batch_id == 1}
+  - {name: later, worker_id: worker-01, function: Extend, when: _batch_id > 1}
+phases:
+  - name: move
+    offset: T-0
+    steps: [{name: new, worker_id: worker-01, function: New}]
+    on_complete:
+      - {name: report, worker_id: worker-01, function: Report, params: {Failed: "{{_phase_failed}}"}, when: _phase_failed > 0}
+      - {name: close, worker_id: worker-01, function: Close, when: _phase_succeeded == _phase_members}
+`
+
+func TestConditionsOfInitAndOnCompleteStepsUseTheBatchAndThePhase(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		fails        worker
+		calls, steps string
+	}{
+		"all succeed": {always("true"), "Prepare Close", "first succeeded, later skipped_by_condition, report skipped_by_condition, close succeeded"},
+		"one fails":   {only(fails(errNo), 2), "Prepare Report", "first succeeded, later skipped_by_condition, report succeeded, close skipped_by_condition"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(t *testing.T, s *stage) {
+				s.script = script{"New": tt.fails}
+				b := s.createBatch(whenBatch, people(2))
+				for range 2 {
+					s.advance(b.ID)
+				}
+				s.wantStatus(b.ID, "completed")
+				s.wantCalls(0, tt.calls)
+				s.wantSteps(b.ID, 0, tt.steps)
+			})
+		})
+	}
+}
+
+// A manual batch has a start once it is advanced: its checks run before.
+func TestConditionOnTheStartOfABatchWithoutOneSaysSo(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		yaml := strings.Replace(whenBatch, "init:", `checks:
+  - {name: early, worker_id: worker-01, function: Look, when: _batch_start_time startsWith "2026"}
+init:`, 1)
+		b := s.createBatch(yaml, people(1))
+		s.deliverAll()
+		if v := s.step(b.ID, 1, "early"); v.Status != "failed" || !strings.HasSuffix(v.Error, "when: the batch has no start time, which _batch_start_time is") {
+			t.Errorf("%+v", v)
+		}
+		s.wantCalls(1, "")
+	})
+}
+
 func TestColumnOfAConditionIsRequired(t *testing.T) {
 	s := newWorld(t)
 	s.publish(whenRunbook)

@@ -74,6 +74,9 @@ func (t *transition) holds(c *condition.Condition) (bool, error) {
 		if _, secret := value.(template.Secret); secret {
 			return false, fmt.Errorf("when: %q is secret, and a condition cannot use it", name)
 		}
+		if !ok && name == runbook.VariableBatchStartTime {
+			return false, fmt.Errorf("when: the batch has no start time, which %s is", name)
+		}
 		if !ok && !t.rb.HasOutput(name) {
 			return false, fmt.Errorf("when: the member has no column %q", name)
 		}
