@@ -998,11 +998,57 @@ func (f *follower) standStill() {
 	f.mend()
 	f.s.pass(11 * time.Minute) // whoever died with the runbook in hand has lost it, and slots that nobody took are free
 	f.rest(f.decideAll)
+	f.calledOnce(f.last)
 	if f.entry != nil {
 		f.keptOut(f.last)
 		f.rest(func() bool { return f.decideAll() || f.admitAll() })
 	}
 	f.inPlace(f.last)
+}
+
+// calledOnce: each function is called by one job for a member, and for a person who moves with what they
+// have finished in one of the batches only.
+func (f *follower) calledOnce(now sight) {
+	f.s.t.Helper()
+	jobs := map[place]map[string]string{} // the job of each function
+	f.s.mu.Lock()
+	for _, j := range f.s.jobs {
+		at := place{j.CorrelationData.BatchID, who(j)}
+		if jobs[at] == nil {
+			jobs[at] = map[string]string{}
+		}
+		if other := jobs[at][j.FunctionName]; other != "" && other != j.JobID {
+			f.s.mu.Unlock()
+			f.wrong(now, "member %d of batch %d has the jobs %s and %s", at.member, at.batch, other, j.JobID)
+		}
+		jobs[at][j.FunctionName] = j.JobID
+	}
+	f.s.mu.Unlock()
+	for _, id := range now.ids() {
+		for _, m := range now.batches[id].members {
+			here := place{id, m.ID}
+			for at := here; now.member(at).MovedFrom != 0; {
+				at = now.before(at)
+				for function := range jobs[here] {
+					if other := jobs[at][function]; other != "" {
+						f.wrong(now, "%s moved from batch %d to batch %d; %s was called by the jobs %s and %s", m.Key, at.batch, id, function, other, jobs[here][function])
+					}
+				}
+			}
+		}
+	}
+}
+
+// before returns the member that a moved member was in the batch before.
+func (n sight) before(p place) place {
+	m := n.member(p)
+	b := n.batches[m.MovedFrom]
+	for _, was := range slices.Backward(b.members) {
+		if was.Key == m.Key && was.MovedTo != nil && !was.RemovedAt.After(m.AddedAt) {
+			return place{b.ID, was.ID}
+		}
+	}
+	panic(fmt.Sprintf("%s comes from batch %d, which has no such member", m.Key, m.MovedFrom))
 }
 
 // keptOut: the people whose addition is held are in no batch, and those whose addition was

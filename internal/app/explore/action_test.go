@@ -162,9 +162,10 @@ func (w *world) do(a action) *process {
 		w.tell("The administrator asks to %s%s.", c.name, w.end(a))
 		return w.invokeAction(a, invocation{what: c.name, command: a.index}, nil)
 	case ticks:
+		in := invocation{what: fmt.Sprintf("tick %d", w.left.ticks), command: -1} // a name of its own: its ids follow from that
 		w.left.ticks--
 		w.tell("The scheduler ticks%s.", w.end(a))
-		return w.invokeAction(a, invocation{what: "tick", command: -1}, nil)
+		return w.invokeAction(a, in, nil)
 	case waits:
 		return w.wait()
 	case takes, takesLate:

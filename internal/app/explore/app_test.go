@@ -26,8 +26,8 @@ import (
 var ada = audit.Caller{Name: "ada"}
 
 // newApp starts a process of the handler, with empty caches.
-func newApp(s store.Store, b bus.Sender, now func() time.Time, newID func() string) *app.App {
-	return app.New(app.Config{Store: s, Bus: b, Now: now, NewID: newID, Log: slog.New(slog.DiscardHandler), WorkerStartup: time.Nanosecond})
+func newApp(w *world, s store.Store, b bus.Sender, now func() time.Time, newID func() string) *app.App {
+	return app.New(app.Config{Store: s, Bus: b, Now: now, NewID: newID, Log: slog.New(slog.DiscardHandler), Sources: w.sources(), WorkerStartup: time.Nanosecond})
 }
 
 // tickInterval is how often the scheduler ticks.
@@ -115,6 +115,49 @@ func skips(batch, phase, member int) command {
 	return command{name: fmt.Sprintf("skip the first step of member %d in phase %d of batch %d", member, phase, batch), run: func(ctx context.Context, a *app.App) error {
 		_, err := a.SkipStep(ctx, ada, batch, model.StepID(phase, member, 0), "")
 		return err
+	}}
+}
+
+// reschedulesTo moves the start of a batch to the one that its data source has.
+func reschedulesTo(batch int, start time.Time) command {
+	return command{name: fmt.Sprintf("reschedule batch %d to %s", batch, at(start)), run: func(ctx context.Context, a *app.App) error {
+		_, err := a.Reschedule(ctx, ada, batch, start.Format(time.RFC3339), "", false)
+		return err
+	}}
+}
+
+// automates turns the automation of the runbook on.
+func automates() command {
+	return command{name: "turn the automation on", run: func(ctx context.Context, a *app.App) error {
+		_, err := a.SetAutomation(ctx, ada, runbookName, true)
+		return err
+	}}
+}
+
+// moves lets the held members of a batch move with what they have finished.
+func moves(batch int) command {
+	return decides("move", batch, func(ctx context.Context, a *app.App, revision string) error {
+		_, err := a.MoveMembers(ctx, ada, batch, revision, "")
+		return err
+	})
+}
+
+// confirms lets the held members of a batch be removed.
+func confirms(batch int) command {
+	return decides("remove", batch, func(ctx context.Context, a *app.App, revision string) error {
+		_, err := a.ConfirmRemovals(ctx, ada, batch, revision, "")
+		return err
+	})
+}
+
+// decides answers the held removals of a batch.
+func decides(what string, batch int, answer func(ctx context.Context, a *app.App, revision string) error) command {
+	return command{name: fmt.Sprintf("%s the held members of batch %d", what, batch), run: func(ctx context.Context, a *app.App) error {
+		held, err := a.HeldRemovals(ctx, ada, batch, api.ListOptions{})
+		if err != nil {
+			return err
+		}
+		return answer(ctx, a, held.Revision)
 	}}
 }
 

@@ -94,7 +94,7 @@ func (w *world) identity() identity {
 		}))
 	}
 	b.set(waiting)
-	fmt.Fprint(&b.bytes, w.left, w.open, w.tries, w.stopped, w.paused)
+	fmt.Fprint(&b.bytes, w.called, w.left, w.open, w.tries, w.stopped, w.paused)
 	return identity{maphash.Bytes(seeds[0], b.bytes.Bytes()), maphash.Bytes(seeds[1], b.bytes.Bytes())}
 }
 

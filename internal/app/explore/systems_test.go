@@ -25,6 +25,10 @@ type system struct {
 	// deadlines: the time of a job can end while the worker has it, or before.
 	deadlines bool
 
+	// once: no function is called for a person in two batches, and at the end each of the phases has been
+	// called for everybody.
+	once bool
+
 	// groups: the results of all jobs that the worker has can come in one message.
 	groups bool
 
@@ -39,7 +43,7 @@ type system struct {
 // begin publishes the runbook, makes the batch and has the scheduler tick once, undisturbed.
 func (s *system) begin(ctx context.Context, w *world) error {
 	ids := 0
-	a := newApp(w.store, w.bus.Client(nil), w.now, func() string {
+	a := newApp(w, w.store, w.bus.Client(nil), w.now, func() string {
 		ids++
 		return fmt.Sprintf("begin%011d", ids)
 	})
@@ -121,6 +125,24 @@ rollbacks:
   tidy: [{name: sweep, worker_id: w1, function: Sweep, timeout: 30m}]
 `
 
+// conditional is a runbook of whose init and on_complete steps some run under conditions that use what
+// belongs to the batch and to the phase.
+const conditional = head + `
+init:
+  - {name: prepare, worker_id: w1, function: Prepare, when: "_batch_id == 7", timeout: 30m, on_failure: tidy}
+  - {name: nothing, worker_id: w1, function: Never, when: "_batch_id != 7", timeout: 30m}
+phases:
+  - name: create
+    offset: T-0
+    steps:
+      - {name: new, worker_id: w1, function: New, params: {Name: "{{Upn}}"}, timeout: 30m}
+    on_complete:
+      - {name: report, worker_id: w1, function: Report, when: "_phase_failed == 0", timeout: 30m}
+      - {name: alert, worker_id: w1, function: Alert, when: "_phase_failed > 0", timeout: 30m}
+rollbacks:
+  tidy: [{name: sweep, worker_id: w1, function: Never, when: "_batch_id != 7", timeout: 30m}]
+`
+
 // hasty is a runbook whose jobs have two minutes.
 const hasty = head + `
 retry: {max_retries: 1, interval: 30s}
@@ -165,6 +187,60 @@ on_member_removed:
 
 // glancing is a runbook whose members wait for no check, which can run when their batch ends.
 var glancing = strings.Replace(looking, "require: true, ", "", 1)
+
+// followed is a runbook whose batches follow a data source.
+const followed = `name: move
+data_source: {type: csv, connection: LIST, primary_key: Upn, batch_time_column: Start, addition_guard: {share: 100%, number: 100}}
+phases:
+  - name: create
+    offset: T-0
+    steps:
+      - {name: new, worker_id: w1, function: New, params: {Name: "{{Upn}}"}, timeout: 30m}
+  - name: verify
+    offset: T+5m
+    steps:
+      - {name: check, worker_id: w1, function: Check, params: {Name: "{{Upn}}"}, timeout: 30m}
+on_member_removed:
+  - {name: clean, worker_id: w1, function: Clean, params: {Name: "{{Upn}}"}, timeout: 30m}
+`
+
+// followedPhases are the functions of the phases of followed.
+var followedPhases = []string{"New", "Check"}
+
+// theWave is the number of the first batch of followed.
+const theWave = 1
+
+// postponed is the start to which the data source moves the members of theWave.
+var postponed = epoch.Add(20 * time.Minute)
+
+// moved makes a wave whose first phase has been fanned out when the data source moves all of it to another
+// start. A tick has held that.
+func moved(ctx context.Context, w *world, a *app.App) error {
+	w.list = startingAt(epoch, both)
+	if err := automates().run(ctx, a); err != nil {
+		return err
+	}
+	if err := tick(ctx, a); err != nil {
+		return err
+	}
+	for delivered := true; delivered; {
+		delivered = false
+		for _, q := range orchestrated {
+			for _, m := range w.messages(q) {
+				w.do(action{kind: delivers, topic: q.topic, sequence: m.Sequence})
+				delivered = true
+			}
+		}
+	}
+	w.list = startingAt(postponed, both)
+	if err := tick(ctx, a); err != nil {
+		return err
+	}
+	if h := w.read().batches[theWave].batch.RemovalHold; h == nil || h.Moving != len(both) || len(w.messages(jobs)) != len(both) {
+		return fmt.Errorf("the wave is not held: %+v, with %d jobs", h, len(w.messages(jobs)))
+	}
+	return nil
+}
 
 // naming is a runbook whose steps use a column that can be corrected.
 var naming = strings.ReplaceAll(short, `Name: "{{Upn}}"`, `Name: "{{Name?}}"`)
@@ -230,6 +306,19 @@ var systems = []*system{
 	{name: "one person for two batches", versions: []string{short}, prepare: prepared(creates("ann")), commands: []command{creates("ann", "bob"), removes(1, 1)}, budget: budget{parks: 2, crashes: 1}},
 	{name: "one person into two batches", versions: []string{short}, prepare: prepared(creates("bob"), creates("cem")), commands: []command{adds(1, "ann"), adds(2, "ann")}, budget: budget{parks: 2, crashes: 1}},
 
+	{name: "moved wave", versions: []string{followed}, prepare: moved, once: true, commands: []command{moves(theWave)}, budget: budget{ticks: 1}},
+	{name: "moved wave and a crash", versions: []string{followed}, prepare: moved, once: true, commands: []command{moves(theWave)}, budget: budget{crashes: 1}},
+	{name: "moved wave in between", soak: true, versions: []string{followed}, prepare: moved, once: true, commands: []command{moves(theWave)}, budget: budget{parks: 1}},
+	{name: "moved wave and a pause", soak: true, versions: []string{followed}, prepare: moved, once: true, commands: []command{moves(theWave), pauses(theWave), resumes(theWave)}},
+	{name: "moved or rescheduled wave", soak: true, versions: []string{followed}, prepare: moved, once: true, commands: []command{moves(theWave), reschedulesTo(theWave, postponed)}, budget: budget{parks: 1}},
+	{name: "moved or removed wave", soak: true, versions: []string{followed}, prepare: moved, commands: []command{moves(theWave), confirms(theWave)}, budget: budget{parks: 1}},
+	{name: "moved wave and a cancellation", soak: true, versions: []string{followed}, prepare: moved, commands: []command{moves(theWave), cancels(theWave)}, budget: budget{ticks: 1}},
+	{name: "moved wave and a removal", soak: true, versions: []string{followed}, prepare: moved, commands: []command{moves(theWave), removes(theWave, 1)}, budget: budget{ticks: 1}},
+	{name: "conditions of the batch", versions: []string{conditional}, people: ann, budget: budget{failures: 1, crashes: 1}},
+	{name: "conditions of the batch and a retry", soak: true, versions: []string{conditional}, people: ann, budget: budget{failures: 1}, commands: []command{retries(theBatch)}},
+
+	{name: "moved wave and faults", soak: true, versions: []string{followed}, prepare: moved, once: true, commands: []command{moves(theWave)}, budget: budget{ticks: 2, parks: 1, crashes: 1}},
+	{name: "moved wave and all commands", soak: true, versions: []string{followed}, prepare: moved, commands: []command{moves(theWave), pauses(theWave), resumes(theWave), cancels(theWave)}, budget: budget{ticks: 1, crashes: 1}},
 	{name: "two people, two phases, two steps", soak: true, versions: []string{twoPhases}, people: both},
 	{name: "two failures", soak: true, versions: []string{twoPhases}, people: ann, budget: budget{failures: 2}},
 	{name: "two duplicates", soak: true, versions: []string{twoPhases}, people: ann, budget: budget{repeats: 2}},

@@ -31,6 +31,8 @@ type world struct {
 	running []execution     // jobs in the worker's hands
 	ended   map[string]bool // ids of job messages that were carried out, and whether with success
 	begun   map[string]int  // executions by effect id
+	called  map[string]int  // the batch in which a function was called last, by function and person
+	list    list            // of the data source; it does not change once a search has begun
 	parked  []parked        // invocations that wait before a write
 	left    budget          // what may still go wrong
 	open    []int           // commands that have not been answered
@@ -85,7 +87,7 @@ var (
 func newWorld(s *system) (*world, error) {
 	w := &world{
 		system: s, clock: epoch, store: memory.New(memory.Config{}), left: s.budget,
-		begun: map[string]int{}, tries: map[int]int{}, stopped: map[int]bool{}, paused: map[int]bool{}, ended: map[string]bool{},
+		begun: map[string]int{}, called: map[string]int{}, tries: map[int]int{}, stopped: map[int]bool{}, paused: map[int]bool{}, ended: map[string]bool{},
 	}
 	for i := range s.commands {
 		w.open = append(w.open, i)
@@ -109,7 +111,7 @@ func (w *world) clone() *world {
 	c.store = w.store.Clone()
 	c.bus = w.bus.Clone(c.now)
 	c.running, c.parked, c.open = slices.Clone(w.running), slices.Clone(w.parked), slices.Clone(w.open)
-	c.begun, c.tries, c.ended, c.stopped, c.paused = maps.Clone(w.begun), maps.Clone(w.tries), maps.Clone(w.ended), maps.Clone(w.stopped), maps.Clone(w.paused)
+	c.begun, c.called, c.tries, c.ended, c.stopped, c.paused = maps.Clone(w.begun), maps.Clone(w.called), maps.Clone(w.tries), maps.Clone(w.ended), maps.Clone(w.stopped), maps.Clone(w.paused)
 	c.story, c.problems = nil, nil
 	return &c
 }
@@ -230,7 +232,7 @@ func (w *world) invoke(in invocation, past []view, dieAfter, parkBefore int) *pr
 	}
 	began := time.Now() // by the clock of the bubble, which only passes where somebody sleeps
 	ctx, p := w.start(name, past, dieAfter, parkBefore)
-	a := newApp(p, p, p.now, p.newID)
+	a := newApp(w, p, p, p.now, p.newID)
 	var err error
 	switch {
 	case delivery != nil:

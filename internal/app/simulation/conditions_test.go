@@ -14,6 +14,14 @@ type condition struct {
 	operator operator
 	texts    []string // that the variable is compared with
 	output   bool     // of a step: it is null until the step has given it
+	sequence *sequenceCondition
+}
+
+// sequenceCondition is the condition of an init or on_complete step. These use what belongs to the batch
+// and to the phase only.
+type sequenceCondition struct {
+	text  string
+	holds func(variables map[string]any) (holds, ok bool)
 }
 
 type operator string
@@ -37,6 +45,9 @@ func (c *condition) holds(variables map[string]any) (holds, ok bool) {
 	if c == nil {
 		return true, true
 	}
+	if c.sequence != nil {
+		return c.sequence.holds(variables)
+	}
 	v, known := variables[c.variable]
 	if !known && !c.output {
 		return false, false
@@ -59,6 +70,8 @@ func (c *condition) write(b *strings.Builder, indent string) {
 	}
 	text := fmt.Sprintf("%s %s", c.variable, c.operator)
 	switch c.operator {
+	case "":
+		text = c.sequence.text
 	case equals, differs:
 		text += fmt.Sprintf(" %q", c.texts[0])
 	case among:
@@ -138,6 +151,44 @@ func (p *plan) drawCondition(r *rand.Rand, share int, outputs []string) *conditi
 		return &condition{variable: "Name", operator: pick(r, equals, differs), texts: []string{fmt.Sprintf("Person <%d>", 1+r.IntN(4))}}
 	}
 	return &condition{variable: "Key", operator: among, texts: append(keys(), "none")}
+}
+
+// drawSequenceConditions gives some init and on_complete steps, and what rolls init back, a condition.
+func (p *plan) drawSequenceConditions(r *rand.Rand) {
+	if r.IntN(3) == 0 {
+		return
+	}
+	for _, s := range slices.Concat(p.init, p.rollbacks["initundo"]) {
+		s.when = p.drawSequenceCondition(r, false)
+	}
+	for _, ph := range p.phases {
+		for _, s := range ph.complete {
+			s.when = p.drawSequenceCondition(r, true)
+		}
+	}
+}
+
+// drawSequenceCondition draws a condition of an init or on_complete step in one of three cases. What
+// the counts of a phase are depends on the time, but not what is compared here.
+func (p *plan) drawSequenceCondition(r *rand.Rand, complete bool) *condition {
+	if r.IntN(3) > 0 {
+		return nil
+	}
+	all := []sequenceCondition{
+		{"_batch_id == 7", func(v map[string]any) (bool, bool) { return v["_batch_id"] == 7.0, true }},
+		{"_batch_id != 7", func(v map[string]any) (bool, bool) { return v["_batch_id"] != 7.0, true }},
+		{"_batch_id > 0", func(map[string]any) (bool, bool) { return true, true }},
+	}
+	if !p.manual { // the start of a manual batch is when it is first advanced
+		all = append(all, sequenceCondition{`_batch_start_time startsWith "2026-03-01T1"`, func(map[string]any) (bool, bool) { return p.start.Hour() >= 10, true }})
+	}
+	if complete {
+		all = append(all,
+			sequenceCondition{"_phase_succeeded + _phase_failed + _phase_cancelled == _phase_members", func(map[string]any) (bool, bool) { return true, true }},
+			sequenceCondition{"_phase_failed > _phase_members or _phase_members == 0", func(map[string]any) (bool, bool) { return false, true }},
+		)
+	}
+	return &condition{sequence: &all[r.IntN(len(all))]}
 }
 
 // plain takes checks and conditions out of a plan.

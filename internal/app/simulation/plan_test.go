@@ -155,6 +155,7 @@ func draft(seed uint64) *plan {
 	p.drawActs(p.rng("acts"))
 	p.drawChecks(p.rng("checks"))
 	p.drawConditions(p.rng("conditions"))
+	p.drawSequenceConditions(p.rng("sequence conditions"))
 	return p
 }
 
