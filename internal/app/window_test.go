@@ -535,6 +535,15 @@ func TestSmallBatchDoesNotWaitBehindALargeOne(t *testing.T) {
 			must(m.app.Repair(m.ctx, ada, b, api.Repair{Version: api.VersionActive}))(t)
 			return b
 		},
+		"whose failed steps are skipped": func(m *making) int {
+			m.publish(strings.ReplaceAll(yaml, "NAME", "large") + "      - {name: two, worker_id: worker-01, function: next}\n")
+			m.script = script{"large": fails(errNo)}
+			b := m.begins("large", large)
+			m.serveAll()
+			m.script = nil
+			must(m.app.Repair(m.ctx, ada, b, api.Repair{Action: api.RepairSkip, Reason: "there is nothing to do"}))(t)
+			return b
+		},
 		"whose members were added late": func(m *making) int {
 			m.script = script{"large": only(fails(errLost), 1)} // or the batch ends
 			b := m.begins("large", 1)
