@@ -208,7 +208,11 @@ func (c *runner) noticeUpdate(path string, v api.MembersUpdate) {
 
 // foreseen says what an update would change.
 func foreseen(v api.MembersUpdate) string {
-	return fmt.Sprintf("The file changes %s of %s; %d have these values already", render.Count(v.ChangeCount, "column"), render.Count(v.Changed, "member"), v.Unchanged)
+	have := "have"
+	if v.Unchanged == 1 {
+		have = "has"
+	}
+	return fmt.Sprintf("The file changes %s of %s; %d %s these values already", render.Count(v.ChangeCount, "column"), render.Count(v.Changed, "member"), v.Unchanged, have)
 }
 
 // confirmUpdate shows the preview of an update on the terminal and asks.
