@@ -146,6 +146,11 @@ func TestRunbooksRunByWhatTheProgramPrints(t *testing.T) {
 					t.Errorf("publish does not print %s:\n%s", part, printed)
 				}
 			}
+			for worker := range tt.workers {
+				if start := "local up --worker-id " + worker + ", then WORKER_ID=" + worker + " bin/worker"; !strings.Contains(printed, start) {
+					t.Errorf("publish does not say how to start %s:\n%s", worker, printed)
+				}
+			}
 			for name, value := range tt.settings {
 				system.settings.Store(name, value)
 			}

@@ -75,7 +75,7 @@ func (c *check) step(s runbook.Step, at []any) {
 		} else {
 			advice := humanize.DidYouMean(s.WorkerID, c.known.Announced)
 			if advice == "" {
-				advice = fmt.Sprintf("; deploy and start one with this id (on this machine: matoolkit local up --worker-id %s, then bin/worker)", s.WorkerID)
+				advice = fmt.Sprintf("; deploy and start one with this id (on this machine: matoolkit local up --worker-id %[1]s, then WORKER_ID=%[1]s bin/worker)", s.WorkerID)
 			}
 			c.warnFailing(codeUnknownWorker, fmt.Sprintf("no worker %q has announced itself; until one does, its jobs time out, and %s%s", s.WorkerID, unknownSecrets, advice), "worker_id", at...)
 		}
