@@ -80,7 +80,7 @@ func sum(t *testing.T, rows []string) (total int) {
 	return total
 }
 
-// TestConsoleContainers: an administrator plans the next tick, which changes nothing, and sees what becomes of each message
+// TestConsoleContainers: an administrator plans the next tick, which changes nothing, and sees the verdict on each message
 // in the ticks, the containers, those that were lost, and the rule that tells of them.
 func TestConsoleContainers(t *testing.T) {
 	t.Parallel()

@@ -104,7 +104,7 @@ func (d *scalerDemo) start(ctx context.Context) error {
 		"--topology", file, "--container", scalerImage + "=" + d.config.Container,
 	}
 	settings := map[string]string{
-		"ACI_IMAGE": scalerImage, "ACI_MAX_INSTANCES": fmt.Sprint(d.config.Instances), "ACI_MEMORY_MULTIPLIER": "4", "SB_TOPIC_NAME": scalerTopic,
+		"ACI_IMAGE": scalerImage, "ACI_MAX_INSTANCES": fmt.Sprint(d.config.Instances), "ACI_MEMORY_MULTIPLIER": "20", "SB_TOPIC_NAME": scalerTopic,
 		"INSTANCE_SB_TOPIC": scalerTopic, "INSTANCE_SUBSCRIPTION_ENV_NAME": "SB_SUBSCRIPTION",
 	}
 	for _, name := range slices.Sorted(maps.Keys(settings)) {

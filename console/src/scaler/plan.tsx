@@ -10,7 +10,7 @@ import { Verdicts, verdictNames } from "./verdicts";
 
 type Plan = Schema<"ScalerPlan">;
 
-/** What the next tick would do, once someone asks: it is read from Azure then, and nothing is changed. */
+/** The plan of the next tick, at a press of the button: it is read from Azure then, and nothing is changed. */
 export function NextTick({ permit }: { permit: Permit }) {
   const { api } = useShared();
   const [state, set] = useState<{ plan?: Plan; error?: unknown; reading?: boolean }>({});
@@ -32,9 +32,10 @@ function Planned({ plan: p }: { plan: Plan }) {
   const groups = new Map(p.create.map((g) => [`${g.subscription}/${g.messageId}`, g]));
   return (
     <>
-      <p class="quiet">On <Time at={p.at} />, a tick would create {plural(p.create.length, "container group")} and delete {p.delete.length}; {p.activeCount} of {p.maxInstances} are active. Nothing was changed.</p>
+      <p class="quiet">At <Time at={p.at} />, a tick would create {plural(p.create.length, "container group")} and delete {p.delete.length}; {p.activeCount} of {p.maxInstances} are active. Nothing was changed.</p>
       <h3 class="more">Messages <span class="count">{p.messageCount}</span></h3>
       <Verdicts verdicts={p.verdicts} partial={p.partlyReadSubscriptions} />
+      {p.messages.length > 0 && <h3 class="more">Each message</h3>}
       {p.messages.length > 0 && (
         <div class="grid-scroll" tabIndex={0} role="region" aria-label="Messages of the plan">
           <table class="cards">
