@@ -112,7 +112,7 @@ type LostContainer struct {
 	Detail       string `json:"detail,omitempty"` // why the last one failed
 }
 
-// ScalerPlan is what a tick of the container scaler would do now. Messages has at most 1,000 items.
+// ScalerPlan has the changes that a tick of the container scaler would make now. Messages has at most 1,000 items.
 type ScalerPlan struct {
 	At            time.Time             `json:"at"`
 	ActiveCount   int                   `json:"activeCount"`

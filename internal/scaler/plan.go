@@ -29,7 +29,7 @@ const (
 	NoCapacity       Verdict = "waiting_for_capacity"  // ACI_MAX_INSTANCES groups are active, or will be
 	NextTick         Verdict = "waiting_for_next_tick" // this tick creates PerTick other groups, or can create no more
 	HasContainer     Verdict = "has_container"         // an active group has its id
-	ContainerEnded   Verdict = "container_ended"       // a group with its id has ended; once it is deleted, the message gets another
+	ContainerEnded   Verdict = "container_ended"       // a group with its id has ended; after its deletion, the message gets another
 	Duplicate        Verdict = "duplicate"             // another message of this tick has its id
 	DeliveryLimit    Verdict = "delivery_limit"        // it was delivered as often as its subscription permits
 	MessageIDMissing Verdict = "message_id_missing"
@@ -44,7 +44,7 @@ var Verdicts = []Verdict{
 	MessageIDMissing, BodyNotJSON, SizeMissing, SizeInvalid,
 }
 
-// Unusable are the verdicts on messages that get no group whatever the capacity is, until a
+// Unusable are the verdicts on messages that get no group at any capacity, until a
 // person does something.
 var Unusable = []Verdict{DeliveryLimit, MessageIDMissing, BodyNotJSON, SizeMissing, SizeInvalid}
 
@@ -77,7 +77,7 @@ func (inv Inventory) active() (n int) {
 
 // HasEnded reports whether a group of these states has run for the last time. A group that was
 // provisioned has provisioningState Succeeded while its container runs. A group whose provisioning
-// failed can still start later: it counts as ended, so that it is deleted, unless it runs now.
+// failed can still start later: it counts as ended, for its deletion, unless it runs now.
 func HasEnded(provisioningState, instanceState string) bool {
 	switch instanceState {
 	case "Succeeded", "Failed", "Stopped":
@@ -120,7 +120,7 @@ type Decision struct {
 	Verdict Verdict
 }
 
-// Plan is what a tick does.
+// Plan has the decisions of a tick.
 type Plan struct {
 	Decisions []Decision // on every message, by subscription, then in the order of the messages
 	Create    []Message  // in this order
@@ -229,7 +229,7 @@ func (p *Plan) Count() map[Verdict]int {
 }
 
 // CountCarriedOut counts the decisions by verdict after the creations. Tried has the messages whose groups were
-// requested, those of Next among them, by id with what came of it. What was not requested waits.
+// requested, those of Next among them, by id with the result. The others wait.
 func (p *Plan) CountCarriedOut(tried map[string]Verdict) map[Verdict]int {
 	n := map[Verdict]int{}
 	for _, d := range p.Decisions {

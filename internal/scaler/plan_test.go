@@ -15,7 +15,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/scaler"
 )
 
-// message is a message of 512 MB that nobody has received.
+// message is a message of 512 MB without a delivery.
 func message(subscription, id string, sequence int64) scaler.Message {
 	return scaler.Message{Subscription: subscription, ID: id, Sequence: sequence, Size: scaler.Size{MB: "512"}}
 }

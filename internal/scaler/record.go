@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Record is what the scaler stores: the result of its latest tick, the attempts at messages, and the containers
+// Record is the stored state of the scaler: the result of its latest tick, the attempts at messages, and the containers
 // that were lost.
 type Record struct {
 	Tick     Tick      `json:"tick"`
@@ -62,7 +62,7 @@ type Blocked struct {
 // MaxAttempts bounds the attempts that Observe keeps: the record is one document.
 const MaxAttempts = 1000
 
-// Attempt is what is known of the containers of a message that still waits.
+// Attempt has the history of the containers of a message that still waits.
 type Attempt struct {
 	Group        string      `json:"group"`
 	Subscription string      `json:"subscription"`

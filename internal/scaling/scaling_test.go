@@ -170,7 +170,7 @@ func TestACrashBetweenCreationAndListCreatesNoSecondGroup(t *testing.T) {
 	w := start(t, 5, nil)
 	w.SendSize("a", "m1", 1)
 	w.SendSize("b", "m2", 1)
-	w.ARM.Fail(arm.Fault{Method: http.MethodPut, Count: 1, Lost: true}) // created, and nobody knows
+	w.ARM.Fail(arm.Fault{Method: http.MethodPut, Count: 1, Lost: true}) // created without an answer
 	dying, kill := context.WithCancel(t.Context())
 	w.ARM.Fail(arm.Fault{Method: http.MethodPut, Count: 1, Status: 500, Code: "InternalServerError", Then: kill})
 	w.clock.Advance(time.Minute)
@@ -493,7 +493,7 @@ func TestAScalerThatIsOff(t *testing.T) {
 	if _, err := off.PlanScaling(t.Context()); problem.CodeOf(err) != api.CodeConflict {
 		t.Errorf("plan: %v", err)
 	}
-	for range 3 { // its timer runs each minute, unless it is disabled
+	for range 3 { // its timer runs each minute, if not disabled
 		if err := off.ScaleContainers(t.Context()); err != nil {
 			t.Errorf("tick: %v", err)
 		}

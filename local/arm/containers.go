@@ -73,7 +73,7 @@ func (g *group) ended() bool {
 	return g.provisioning == "Failed" || g.current.State == "Terminated"
 }
 
-// stop ends the container, and returns what is closed when it has ended.
+// stop ends the container, and returns a channel that is closed at its end.
 func (g *group) stop() <-chan struct{} {
 	g.cancel()
 	return g.over
@@ -176,7 +176,7 @@ func (s *Server) Groups() (all []State) {
 	return all
 }
 
-// Counters are what happened since the start.
+// Counters count since the start.
 type Counters struct {
 	Groups  int            `json:"groups"`  // that exist
 	Running int            `json:"running"` // containers

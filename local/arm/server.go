@@ -190,7 +190,7 @@ func (d discarded) Header() http.Header            { return d.header }
 func (d discarded) Write(body []byte) (int, error) { return len(body), nil }
 func (d discarded) WriteHeader(int)                {}
 
-// target is what a request is for.
+// target has the permission that a request needs, and its handler.
 type target struct {
 	action string
 	serve  func(w http.ResponseWriter, r *http.Request, body []byte, token string)
@@ -202,7 +202,7 @@ const (
 	subscriptionsVersion = "2021-11-01"
 )
 
-// route finds what a request is for. Names of resources are the same in any case.
+// route finds the target of a request. Names of resources are the same in any case.
 func (s *Server) route(r *http.Request) (target, *refusal) {
 	path := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	is := func(form ...string) bool {

@@ -24,7 +24,7 @@ const (
 	peeksAtOnce = 4
 	// maxPeeked bounds the messages read of one subscription, also if none of them can have a container.
 	maxPeeked = 5000
-	// peekTime bounds the reading of all messages. What was read until then is used.
+	// peekTime bounds the reading of all messages. The messages read until then are used.
 	peekTime = 20 * time.Second
 	// closeTime bounds the end of a link. The broker ends it with the connection otherwise.
 	closeTime = time.Second
