@@ -111,14 +111,16 @@ func endEvent(b store.BatchSummary) Event {
 // each day: its people can change with each sync.
 func SourceEvents(s store.SyncRecord) []Event {
 	var events []Event
-	about := func(kind, key, subject, text string) {
+	about := func(kind, key, subject, text string) *Event {
 		events = append(events, Event{
 			Kind: kind, Key: fmt.Sprintf("runbook/%s/%s/%s", s.Runbook, kind, key), Subject: subject, Text: text, Path: "/runbooks/" + s.Runbook, Runbook: s.Runbook,
 		})
+		return &events[len(events)-1]
 	}
 	if h := s.Additions; h != nil {
-		about(api.EventAdditionsHeld, day(h.Since), fmt.Sprintf("%s: %s wait for confirmation", s.Runbook, humanize.Count(h.People, "addition")),
+		e := about(api.EventAdditionsHeld, day(h.Since), fmt.Sprintf("%s: %s wait for confirmation", s.Runbook, humanize.Count(h.People, "addition")),
 			fmt.Sprintf("The data source of runbook %s has %s whose addition is held. Confirm the additions, or correct the data source.", s.Runbook, humanize.Count(h.People, "new member")))
+		e.Count = h.People
 	}
 	if s.LastError != "" {
 		key, since := "first", ""

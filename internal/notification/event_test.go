@@ -134,6 +134,9 @@ func TestEventsOfASource(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", name, got, tc.want)
 		}
 	}
+	if got := SourceEvents(store.SyncRecord{Runbook: "moves", Additions: held}); got[0].Count != 3 {
+		t.Errorf("the event of the held additions counts %d people", got[0].Count)
+	}
 }
 
 func TestManyUnprocessableMessagesOfOneTypeAreOneEventADay(t *testing.T) {
