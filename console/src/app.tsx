@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Api } from "./api/client";
 import { data } from "./api/client";
 import { lazy } from "./lazy";
@@ -7,13 +7,13 @@ import { go, href, usePlace, type Place } from "./router";
 import type { Session } from "./session";
 import { SharedContext, useShared } from "./shared";
 import { Dialog } from "./ui/dialog";
-import { ErrorBanner } from "./ui/failure";
+import { ErrorBanner, Failure } from "./ui/failure";
 import { CheckField, SelectField } from "./ui/fields";
 import { Glyph } from "./ui/glyph";
 import { keysOn, switchKeys, useKeys } from "./ui/keys";
 import { inUTC, seconds, time, zoneName } from "./ui/text";
-import { Toasts } from "./ui/toast";
-import { UpdateNotice } from "./update";
+import { toastError, Toasts } from "./ui/toast";
+import { lookForUpdate, reloadPage, UpdateNotice } from "./update";
 import { NewWave } from "./views/newwave";
 import { Now } from "./views/now";
 import { People } from "./views/people";
@@ -63,6 +63,13 @@ function View({ place }: { place: Place }) {
   );
 }
 
+/** The view of an address. One that cannot be drawn leaves the others: the API can be newer than this page. */
+function Guarded({ place }: { place: Place }) {
+  const [error, reset] = useErrorBoundary(() => void lookForUpdate());
+  useEffect(() => { if (error) reset(); }, [place]);
+  return error ? <Failure title="This view cannot be shown" error={`${error}. Reload the page; if that does not help, report this text.`} retry={reloadPage} verb="Reload" /> : <View place={place} />;
+}
+
 // The views of the header, with the key that follows g.
 const views = [
   ["now", "Now", "n"], ["waves", "Waves", "w"], ["people", "People", "p"], ["runbooks", "Runbooks", "r"], ["sources", "Sources", "s"],
@@ -73,7 +80,8 @@ export function App({ api, session }: { api: Api; session: Session }) {
   const place = usePlace();
   const me = useLive(() => data(api.GET("/me")), [], 600_000);
   const scaler = useLive(() => data(api.GET("/scaler")), [], 600_000);
-  const summary = useLive(() => data(api.GET("/summary")), [place.path[0] === "now"], place.path[0] === "now" ? 1500 : 10_000);
+  const summary = useLive(() => data(api.GET("/summary")), [], 1500);
+  useFocusOnArrival(place);
   return (
     <SharedContext.Provider value={{ api, session, me: me.data, summary }}>
       <a class="skip-link" href="#content">Skip to the content</a>
@@ -81,12 +89,23 @@ export function App({ api, session }: { api: Api; session: Session }) {
       <main id="content" tabIndex={-1}>
         <ConnectionNotice />
         <UpdateNotice />
-        <View place={place} />
+        <Guarded place={place} />
       </main>
       <Toasts />
       <Shortcuts />
     </SharedContext.Provider>
   );
+}
+
+/** Moves the focus to the view after a step to another one, for those who use keys or cannot see the change. */
+function useFocusOnArrival({ path }: Place) {
+  const at = path.join("/");
+  const before = useRef(at);
+  useLayoutEffect(() => {
+    if (at === before.current) return;
+    before.current = at;
+    document.getElementById("content")!.focus({ preventScroll: true });
+  }, [at]);
 }
 
 /** The header. The view of containers is among the views if the container scaler is configured. */
@@ -169,6 +188,10 @@ function Menu({ name, roles, session }: { name: string; roles: readonly string[]
     document.addEventListener("click", outside);
     return () => document.removeEventListener("click", outside);
   }, []);
+  const close = () => {
+    set(false);
+    root.current!.querySelector("button")!.focus();
+  };
   const initials = name.split(/[\s.@]+/).slice(0, 2).map((w) => w[0]?.toUpperCase()).join("");
   const theme = (value: string) => {
     value ? localStorage.setItem("theme", value) : localStorage.removeItem("theme");
@@ -176,15 +199,15 @@ function Menu({ name, roles, session }: { name: string; roles: readonly string[]
     changed((n) => n + 1);
   };
   return (
-    <div class="menu" ref={root} onKeyDown={(e) => e.key === "Escape" && set(false)}>
-      <button aria-expanded={open} aria-label={`${initials}, the account of ${name}`} onClick={() => set(!open)}>{initials}</button>
+    <div class="menu" ref={root} onKeyDown={(e) => { if (e.key === "Escape" && open) close(); }} onFocusOut={(e) => { if (e.relatedTarget && !root.current!.contains(e.relatedTarget as Node)) set(false); }}>
+      <button type="button" aria-expanded={open} aria-label={`${initials}, the account of ${name}`} onClick={() => set(!open)}>{initials}</button>
       {open && (
         <div>
           <div><b>{name}</b><span class="sub">{roles.length ? roles.join(", ") : "No app role: you may read"}</span></div>
           <SelectField label="Colours" value={localStorage.getItem("theme") ?? ""} onValue={theme} options={[["", "As the system has them"], ["light", "Light"], ["dark", "Dark"]]} />
           <CheckField label="Single-key shortcuts" checked={keysOn()} onValue={(on) => { switchKeys(on); changed((n) => n + 1); }} />
           <a href="/api/console/licences.txt" target="_blank" rel="noreferrer">Licences</a>
-          <button class="button" onClick={() => session.signOut()}>Sign out</button>
+          <button class="button" onClick={() => session.signOut().catch(toastError)}>Sign out</button>
         </div>
       )}
     </div>

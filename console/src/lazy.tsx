@@ -2,6 +2,7 @@
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Failure } from "./ui/failure";
+import { reloadPage } from "./update";
 
 export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
   let loaded: ComponentType<P> | undefined;
@@ -12,7 +13,7 @@ export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): C
       if (!loaded) load().then((view) => { loaded = view; show(true); }, () => setError(true));
     }, []);
     // A view is missing if the handler was updated since the page was opened, or cannot be reached.
-    if (error) return <Failure title="This view cannot be loaded" error="The console was updated, or cannot be reached. Reload the page: what you typed stays." retry={() => location.reload()} />;
+    if (error) return <Failure title="This view cannot be loaded" error="The console was updated, or cannot be reached. Reload the page: what you typed stays." retry={reloadPage} verb="Reload" />;
     const View = loaded;
     return View ? <View {...props} /> : <div class="skeleton tall" aria-busy="true" />;
   };

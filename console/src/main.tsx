@@ -11,7 +11,9 @@ applyTheme();
 listenForPairs();
 
 async function start(root: HTMLElement) {
-  const answer = await fetch("/api/console/config.json");
+  const answer = await fetch("/api/console/config.json").catch(() => {
+    throw new Error("The handler cannot be reached. Check the network, then try again.");
+  });
   if (!answer.ok) {
     throw new Error(((await answer.json().catch(() => null)) as { detail?: string } | null)?.detail ?? `The handler answered ${answer.status}`);
   }

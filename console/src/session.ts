@@ -1,6 +1,7 @@
 // The session of the signed-in user: tokens for the admin API by authorization code with PKCE. Tokens are
 // kept by MSAL in sessionStorage, for this tab alone.
 import { InteractionRequiredAuthError, PublicClientApplication, type AccountInfo } from "@azure/msal-browser";
+import { Unreachable } from "./api/client";
 
 export interface ConsoleConfig {
   authority: string;
@@ -22,6 +23,9 @@ export class SignInNeeded extends Error {
     super("Your sign-in has ended. Sign in again: this page keeps what you typed.");
   }
 }
+
+// The errors of MSAL that say that Entra ID did not answer.
+const unanswered = ["no_network_connectivity", "network_error", "get_request_failed", "post_request_failed"];
 
 const page = () => `${location.origin}/api/console/`;
 
@@ -71,8 +75,9 @@ export async function startSession(config: ConsoleConfig): Promise<Session | nul
       try {
         return (await client.acquireTokenSilent({ scopes, account })).accessToken;
       } catch (e) {
-        if (e instanceof InteractionRequiredAuthError || (e as { errorCode?: string }).errorCode === "timed_out") throw new SignInNeeded();
-        throw e;
+        const code = (e as { errorCode?: string }).errorCode ?? "";
+        if (e instanceof InteractionRequiredAuthError || code === "timed_out") throw new SignInNeeded();
+        throw unanswered.includes(code) ? new Unreachable() : e;
       }
     },
     signIn: () => client.acquireTokenRedirect({ scopes, account }),

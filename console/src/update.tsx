@@ -11,6 +11,14 @@ async function served(): Promise<string | undefined> {
   return answer.ok ? /\/api\/console\/assets\/main-[^"]+\.js/.exec(await answer.text())?.[0] : undefined;
 }
 
+/** Loads the page anew, unless the handler is away: then this page is all there is. */
+export const reloadPage = () => void fetch("/api/console/", { cache: "no-cache" }).then((answer) => { if (answer.ok) location.reload(); }, () => {});
+
+const wanted = "matoolkit:look-for-update";
+
+/** Looks now: the API has refused what this page asked for. */
+export const lookForUpdate = () => dispatchEvent(new Event(wanted));
+
 /**
  * Asks to reload once the handler was updated. It looks after each lost connection, when the page is
  * shown again, and every five minutes.
@@ -22,13 +30,15 @@ export function UpdateNotice() {
   useEffect(() => {
     if (lost) return;
     const own = document.querySelector<HTMLScriptElement>("script[type=module]")?.src;
-    const look = () => served().then((name) => { if (name && own && !own.endsWith(name)) set(true); }, () => {});
+    const look = () => void served().then((name) => { if (name && own && !own.endsWith(name)) set(true); }, () => {});
     const timer = setInterval(look, every);
-    const seen = () => { if (document.visibilityState === "visible") void look(); };
+    const seen = () => { if (document.visibilityState === "visible") look(); };
     document.addEventListener("visibilitychange", seen);
-    void look();
+    addEventListener(wanted, look);
+    look();
     return () => {
       clearInterval(timer);
+      removeEventListener(wanted, look);
       document.removeEventListener("visibilitychange", seen);
     };
   }, [lost]);
@@ -37,7 +47,7 @@ export function UpdateNotice() {
     <div class="notice" role="status">
       <Glyph sign="warning" />
       <span class="wrap">The console was updated. Reload the page for the new version: what you typed stays.</span>
-      <button class="button small" onClick={() => location.reload()}>Reload</button>
+      <button class="button small" onClick={reloadPage}>Reload</button>
     </div>
   );
 }

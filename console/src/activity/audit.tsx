@@ -5,18 +5,18 @@ import { useRepeated } from "../live";
 import { go, href, setQuery, type Place } from "../router";
 import { usePermit, useShared, type Shared } from "../shared";
 import { Dialog } from "../ui/dialog";
-import { download, toCsv } from "../ui/export";
 import { FilterSelect, FilterText } from "../ui/fields";
+import { saveText, toCsv } from "../ui/files";
 import { Glyph } from "../ui/glyph";
 import { List } from "../ui/list";
-import type { Pages } from "../ui/pages";
-import { dayAndTime } from "../ui/text";
+import { useHolders, type Pages } from "../ui/pages";
+import { dayOf, plural, sameDay } from "../ui/text";
 import { Time } from "../ui/time";
 import { toast, toastError } from "../ui/toast";
 import { actionNames, did, isRead, objectOf } from "./actions";
 
 type Record_ = Schema<"AuditRecord">;
-type Scope = { runbook: string } | { messages: true } | { all: true };
+type Scope = { runbook: string } | { batch: number } | { messages: true } | { all: true };
 interface Filter {
   action?: Schema<"AuditAction">;
   by?: string;
@@ -32,6 +32,7 @@ function reader({ api }: Shared, scope: Scope) {
   return (filter: Filter, continuationToken?: string) => {
     const query = { ...filter, limit: 1000, continuationToken };
     if ("runbook" in scope) return data(api.GET("/runbooks/{name}/audit", { params: { path: { name: scope.runbook }, query } }));
+    if ("batch" in scope) return data(api.GET("/batches/{id}/audit", { params: { path: { id: scope.batch }, query } }));
     if ("messages" in scope) return data(api.GET("/messages/audit", { params: { query } }));
     return data(api.GET("/audit", { params: { query } }));
   };
@@ -58,33 +59,35 @@ function useAudit(read: Read, filter: Filter, depends: unknown[]): Pages<Record_
   const key = JSON.stringify(depends);
   const now = useRef(state);
   now.current = state;
-  const held = useRef(false);
   const merge = (records: Record_[], fresh: Record_[]) => [...new Map([...fresh, ...records].map((r) => [r.id, r])).values()].sort(newestFirst);
+  const release = () => {
+    if (now.current.fresh.length > 0) set({ ...now.current, records: merge(now.current.records, now.current.fresh), fresh: [] });
+  };
+  const holders = useHolders(release);
   const reload = useRepeated(async (signal) => {
     const old = now.current;
     if (old.of !== key) {
       const { records, more } = await readAll(read, filter, most);
       if (!signal.aborted) set({ of: key, records: records.sort(newestFirst), fresh: [], more });
-      return;
+      return true;
     }
-    if (filter.to && Date.parse(filter.to) < Date.now()) return; // nothing new can come
+    if (filter.to && Date.parse(filter.to) < Date.now()) return false; // nothing new can come
     // A record can be stored a moment after its time: the last seconds are read again.
     const last = old.records[0]?.at ?? filter.from;
     const { records } = await readAll(read, { ...filter, from: last && new Date(Date.parse(last) - 10_000).toISOString() }, most);
-    if (signal.aborted) return;
+    if (signal.aborted) return false;
     const known = new Set([...now.current.records, ...now.current.fresh].map((r) => r.id));
     const fresh = [...now.current.fresh, ...records.filter((r) => !known.has(r.id))];
-    if (fresh.length === 0 && !now.current.error) return;
-    set(held.current ? { ...now.current, fresh, error: undefined } : { ...now.current, records: merge(now.current.records, fresh), fresh: [], error: undefined });
+    if (fresh.length === 0 && !now.current.error) return true;
+    set(holders.held() ? { ...now.current, fresh, error: undefined } : { ...now.current, records: merge(now.current.records, fresh), fresh: [], error: undefined });
+    return true;
   }, (error) => set({ ...now.current, error }), [key], 1500);
   const own = state.of === key;
   return {
     items: own ? state.records : [], loaded: own, error: state.error, more: false, waiting: own && state.fresh.length > 0, cut: own && state.more, reload,
     show() {},
-    hold(on) {
-      held.current = on;
-      if (!on && now.current.fresh.length > 0) set({ ...now.current, records: merge(now.current.records, now.current.fresh), fresh: [] });
-    },
+    hold: holders.hold,
+    release,
   };
 }
 
@@ -132,8 +135,8 @@ function Records({ scope, place: { query }, shared }: { scope: Scope; place: Pla
       const all = (await readAll(read, filter, Infinity)).records.filter((r) => reads || filter.action || !isRead(r.action)).sort(newestFirst);
       const name = `activity-${new Date().toISOString().slice(0, 10)}.${format}`;
       const columns = ["at", "by", "byKind", "action", "batchId", "runbook", "notification", "target", "reason", "before", "after", "id"] as const;
-      download(name, format === "csv" ? "text/csv" : "application/json", format === "json" ? JSON.stringify(all, null, 2) : toCsv([...columns], all.map((r) => columns.map((c) => (typeof r[c] === "object" ? JSON.stringify(r[c]) : (r[c] as string | number | undefined))))));
-      toast(`Exported ${all.length.toLocaleString()} records to ${name}`);
+      saveText(name, format === "csv" ? "text/csv" : "application/json", format === "json" ? JSON.stringify(all, null, 2) : toCsv([...columns], all.map((r) => columns.map((c) => (typeof r[c] === "object" ? JSON.stringify(r[c]) : (r[c] as string | number | undefined))))));
+      toast(`Exported ${plural(all.length, "record")} to ${name}`);
     } catch (e) {
       toastError(e);
     } finally {
@@ -155,10 +158,10 @@ function Records({ scope, place: { query }, shared }: { scope: Scope; place: Pla
           <button type="button" class="button small" disabled={exporting} onClick={() => void save("json")}>JSON</button>
         </span>
       </div>
-      <p class="quiet">{pages.loaded ? `${visible.items.length.toLocaleString()} records` : "Reading"}{"all" in scope && !from && `, of the last ${defaultDays} days`}{pages.cut && `. There are more than ${most.toLocaleString()}: choose fewer days, or export them all`}</p>
+      <p class="quiet">{pages.loaded ? plural(visible.items.length, "record") : "Reading"}{"all" in scope && !from && `, of the last ${defaultDays} days`}{pages.cut && `. There are more than ${most.toLocaleString()}: choose fewer days, or export them all`}</p>
       <List label="Activity" pages={visible} keyOf={(r) => r.id} open={(r) => withRecord(r.id)} empty={filtered ? "Nothing fits this filter." : "Nothing was recorded in this time."}
         columns={[
-          { title: "Time", width: "96px", cell: (r) => <><Time at={r.at} exact /><span class="sub">{new Date(r.at).toDateString() === new Date().toDateString() ? "today" : dayAndTime(r.at).slice(0, -6)}</span></> },
+          { title: "Time", width: "96px", cell: (r) => <><Time at={r.at} as="seconds" /><span class="sub">{sameDay(r.at, new Date()) ? "today" : dayOf(r.at)}</span></> },
           { title: "What", cell: (r) => <What record={r} link={withRecord(r.id)} /> },
           { title: "Reason", wide: true, width: "34%", cell: (r) => (r.reason ? <span title={r.reason}>“{r.reason}”</span> : <span class="quiet">–</span>) },
         ]} />
@@ -181,7 +184,7 @@ function Details({ record: r, onClose }: { record: Record_; onClose(): void }) {
   const object = objectOf(r);
   const block = (title: string, values: unknown) => (values === undefined ? null : <div><h3>{title}</h3><pre class="well">{JSON.stringify(values, null, 2)}</pre></div>);
   return (
-    <Dialog title={`${r.byKind === "system" ? "The scheduler" : r.by} ${did[r.action] ?? r.action} ${object.text}`} sub={<Time at={r.at} full utc />} wide onClose={onClose}>
+    <Dialog title={`${r.byKind === "system" ? "The scheduler" : r.by} ${did[r.action] ?? r.action} ${object.text}`} sub={<Time at={r.at} as="full" utc />} wide onClose={onClose}>
       <div class="body">
         <dl class="pairs">
           {r.reason && <div><dt>Reason</dt><dd>{r.reason}</dd></div>}

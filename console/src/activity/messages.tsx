@@ -8,7 +8,7 @@ import { ErrorBanner } from "../ui/failure";
 import { FilterSelect, FilterTabs } from "../ui/fields";
 import { List } from "../ui/list";
 import { usePages } from "../ui/pages";
-import { Status, type Look } from "../ui/status";
+import { lookOf, Status, type Look } from "../ui/status";
 import { plural } from "../ui/text";
 import { Time } from "../ui/time";
 import { toast } from "../ui/toast";
@@ -44,8 +44,8 @@ export function Messages({ place }: { place: Place }) {
         columns={[
           { title: "Message", sort: "messageType", cell: (m) => <><a href={address(m)}><b>{m.messageType ?? "Message"}</b></a><span class="sub">{m.topic}</span></> },
           { title: "Reason", cell: (m) => <span title={m.reason}>{m.reason}<span class="sub">{plural(m.count, "failed delivery", "failed deliveries")}{m.replays > 0 && `, ${plural(m.replays, "replay")}`}</span></span> },
-          { title: "Stored", wide: true, sort: "storedAt", width: "110px", cell: (m) => <Time at={m.storedAt} exact /> },
-          { title: "State", width: "130px", cell: (m) => <><Status look={looks[m.status]} />{m.handled && <span class="sub">{m.handled.by}</span>}</> },
+          { title: "Stored", wide: true, sort: "storedAt", width: "150px", cell: (m) => <Time at={m.storedAt} as="exactly" /> },
+          { title: "State", width: "130px", cell: (m) => <><Status look={lookOf(looks, m.status)} />{m.handled && <span class="sub">{m.handled.by}</span>}</> },
           { title: "Actions", wide: true, width: "190px", cell: (m) => <span class="row-actions"><Actions message={m} permit={permit} small onAct={(action) => decide({ message: m, action })} /></span> },
         ]} />
       {opened && !deciding && <Opened id={opened} permit={permit} onAct={(message, action) => decide({ message, action })} onClose={() => setQuery({ message: undefined })} />}
@@ -81,9 +81,9 @@ function Opened({ id, permit, onAct, onClose }: { id: string; permit: Permit; on
         {m && <>
           <dl class="pairs">
             <div><dt>Message id</dt><dd><code>{m.messageId}</code></dd></div>
-            <div><dt>Deliveries</dt><dd>{plural(m.count, "failed delivery", "failed deliveries")}, first <Time at={m.firstStoredAt} full />, last <Time at={m.storedAt} full /></dd></div>
+            <div><dt>Deliveries</dt><dd>{plural(m.count, "failed delivery", "failed deliveries")}, first <Time at={m.firstStoredAt} as="full" />, last <Time at={m.storedAt} as="full" /></dd></div>
             {m.deadLetter && <div><dt>Dead letter</dt><dd>{m.deadLetter.reason}{m.deadLetter.description && `: ${m.deadLetter.description}`} <span class="quiet">{m.deadLetter.subscription}</span></dd></div>}
-            {m.handled && <div><dt>{looks[m.status].word}</dt><dd>by {m.handled.by} <Time at={m.handled.at} full />{m.handled.reason && `: ${m.handled.reason}`}</dd></div>}
+            {m.handled && <div><dt>{lookOf(looks, m.status).word}</dt><dd>by {m.handled.by} <Time at={m.handled.at} as="full" />{m.handled.reason && `: ${m.handled.reason}`}</dd></div>}
           </dl>
           {m.properties && <div><h3>Properties</h3><pre class="well">{JSON.stringify(m.properties, null, 2)}</pre></div>}
           <div><h3>Body <span class="quiet">{m.size.toLocaleString()} bytes{m.bodyTruncated && ", the first 240 KB"}</span></h3><pre class="well tall-well">{m.body !== undefined ? JSON.stringify(m.body, null, 2) : m.bodyBase64 ? atob(m.bodyBase64) : "empty"}</pre></div>

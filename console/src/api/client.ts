@@ -13,33 +13,58 @@ export class ApiError extends Error {
   }
 }
 
+/** The API did not answer: the network or the handler is away. */
+export class Unreachable extends Error {
+  constructor() {
+    super("The API cannot be reached. Check the network; the page asks again by itself, and keeps what you typed.");
+  }
+}
+
+/** The error that an answer without success is. */
+export async function problemOf(response: Response): Promise<ApiError> {
+  const problem = (await response.clone().json().catch(() => ({}))) as Partial<Schema<"Problem">>;
+  return new ApiError(response.status, problem.error ?? "", problem.detail ?? `The API answered ${response.status}.`,
+    response.headers.get("X-Trace-Id") ?? "", Number(response.headers.get("Retry-After") ?? 0), problem.problems ?? []);
+}
+
+interface Known {
+  etag: string;
+  text: string;
+}
+
 // The last answers that have an ETag: an unchanged answer comes without a body, and costs the API one query.
 const kept = 60;
 
 export function createApi(session: Session): Api {
   const api = createClient<paths>({ baseUrl: "/api", querySerializer: { array: { style: "form", explode: false } } });
-  const answers = new Map<string, { etag: string; text: string }>();
+  const answers = new Map<string, Known>(); // the one that was used longest ago is the first
+  const asked = new WeakMap<Request, Known>(); // what a request has in If-None-Match, although answers may have dropped it since
+  const keep = (url: string, answer: Known) => {
+    answers.delete(url);
+    answers.set(url, answer);
+    if (answers.size > kept) answers.delete(answers.keys().next().value!);
+  };
   const middleware: Middleware = {
     async onRequest({ request }) {
       request.headers.set("Authorization", `Bearer ${await session.token()}`);
       const known = request.method === "GET" && answers.get(request.url);
-      if (known) request.headers.set("If-None-Match", known.etag);
+      if (known) {
+        request.headers.set("If-None-Match", known.etag);
+        asked.set(request, known);
+      }
       return request;
     },
     async onResponse({ request, response }) {
-      const known = answers.get(request.url);
-      if (response.status === 304 && known) return new Response(known.text, { headers: { "Content-Type": "application/json" } });
-      const etag = response.headers.get("ETag");
-      if (response.ok) {
-        if (request.method !== "GET" || !response.headers.get("Content-Type")?.startsWith("application/json")) return;
-        answers.delete(request.url);
-        if (etag) answers.set(request.url, { etag, text: await response.clone().text() });
-        if (answers.size > kept) answers.delete(answers.keys().next().value!);
-        return;
+      const known = asked.get(request);
+      if (response.status === 304 && known) {
+        keep(request.url, known);
+        return new Response(known.text, { headers: { "Content-Type": "application/json" } });
       }
-      const problem = (await response.clone().json().catch(() => ({}))) as Partial<Schema<"Problem">>;
-      throw new ApiError(response.status, problem.error ?? "", problem.detail ?? `The API answered ${response.status}.`,
-        response.headers.get("X-Trace-Id") ?? "", Number(response.headers.get("Retry-After") ?? 0), problem.problems ?? []);
+      if (!response.ok) throw await problemOf(response);
+      if (request.method !== "GET" || !response.headers.get("Content-Type")?.startsWith("application/json")) return;
+      const etag = response.headers.get("ETag");
+      if (etag) keep(request.url, { etag, text: await response.clone().text() });
+      else answers.delete(request.url);
     },
   };
   api.use(middleware);
@@ -48,5 +73,9 @@ export function createApi(session: Session): Api {
 
 /** The data of an answer. The middleware has thrown for every answer without. */
 export async function data<T>(answer: Promise<{ data?: T }>): Promise<T> {
-  return (await answer).data as T;
+  try {
+    return (await answer).data as T;
+  } catch (e) {
+    throw e instanceof TypeError ? new Unreachable() : e; // what fetch says, also in the middle of a body
+  }
 }

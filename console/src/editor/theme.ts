@@ -14,7 +14,7 @@ const highlight = HighlightStyle.define([
 
 const look = EditorView.theme({
   "&": { color: "var(--text)", backgroundColor: "var(--bg)", fontSize: "12px", maxHeight: "min(720px, 75vh)" },
-  "&.cm-focused": { outline: "none" },
+  "&.cm-focused, &:focus-within": { outline: "2px solid var(--ring)", outlineOffset: "-2px" },
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "20px", overflow: "auto" },
   ".cm-content": { minHeight: "240px", caretColor: "var(--text)", padding: "8px 0" },
   ".cm-cursor": { borderLeftColor: "var(--text)" },

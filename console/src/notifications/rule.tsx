@@ -10,7 +10,7 @@ import { Glyph } from "../ui/glyph";
 import { List } from "../ui/list";
 import { Head, Loading, Section } from "../ui/page";
 import { usePages } from "../ui/pages";
-import { Status, type Look } from "../ui/status";
+import { lookOf, Status, type Look } from "../ui/status";
 import { Time } from "../ui/time";
 import { toast } from "../ui/toast";
 import { eventNames, targetText, type Event } from "./words";
@@ -29,7 +29,7 @@ export function Rule({ name }: { name: string }) {
   const { api } = useShared();
   const permit = usePermit("administer");
   const path = { name };
-  const rule = useLive(() => data(api.GET("/notifications/{name}", { params: { path } })), [name], 5000);
+  const rule = useLive(() => data(api.GET("/notifications/{name}", { params: { path } })), [name], 1500);
   const pages = usePages((continuationToken) => data(api.GET("/notifications/{name}/deliveries", { params: { path, query: { limit: 100, continuationToken } } })), (d: Delivery) => d.id, [name], 1500);
   const [dialog, setDialog] = useState<"test" | "remove">();
   const [tested, setTested] = useState<Delivery>();
@@ -52,7 +52,7 @@ export function Rule({ name }: { name: string }) {
         </>} />
       {rule.error && <ErrorBanner error={rule.error} retry={rule.reload} />}
       {tested && (tested.status === "sent"
-        ? <p class="notice done" role="status"><Glyph sign="done" /><span>The test was sent {tested.sentAt && <Time at={tested.sentAt} exact />} to {target.where}.</span></p>
+        ? <p class="notice done" role="status"><Glyph sign="done" /><span>The test was sent {tested.sentAt && <Time at={tested.sentAt} as="exactly" />} to {target.where}.</span></p>
         : <p class="notice fail" role="alert"><Glyph sign="fail" /><span>The test failed: {tested.error}. Check the setting of the handler and whether it reaches the target.</span></p>)}
       <Section id="events" title="Tells when">
         <ul class="plain-list">{r.events.map((e) => <li key={e}>{eventNames[e]}{e === "failures" && `, from ${r.failedPercent || 10}% of a phase’s people`}{r.urgent?.includes(e) && <span class="count warn">also in quiet hours</span>}</li>)}</ul>
@@ -60,10 +60,10 @@ export function Rule({ name }: { name: string }) {
       <Section id="deliveries" title="What was sent" note="the newest first">
         <List label="What was sent" pages={pages} keyOf={(d) => d.id} empty="Nothing was sent by this rule yet. Send a test to see that it arrives."
           columns={[
-            { title: "Time", width: "110px", cell: (d) => <Time at={d.createdAt} exact /> },
+            { title: "Time", width: "150px", cell: (d) => <Time at={d.createdAt} as="exactly" /> },
             { title: "Message", cell: (d) => <>{d.link ? <a href={d.link}><b>{d.subject}</b></a> : <b>{d.subject}</b>}<span class="sub" title={d.text}>{d.text}</span></> },
             { title: "Event", wide: true, width: "200px", cell: (d) => (d.event === "test" ? "test" : eventNames[d.event as Event] ?? d.event) },
-            { title: "State", width: "150px", cell: (d) => <><Status look={looks[d.status]} /><span class="sub" title={d.error}>{d.error ?? (d.status === "pending" && d.nextAttemptAt ? <>next attempt <Time at={d.nextAttemptAt} exact /></> : d.attemptCount > 1 ? `${d.attemptCount} attempts` : "")}</span></> },
+            { title: "State", width: "150px", cell: (d) => <><Status look={lookOf(looks, d.status)} /><span class="sub" title={d.error}>{d.error ?? (d.status === "pending" && d.nextAttemptAt ? <>next attempt <Time at={d.nextAttemptAt} as="exactly" /></> : d.attemptCount > 1 ? `${d.attemptCount} attempts` : "")}</span></> },
           ]} />
       </Section>
       {dialog === "test" && (

@@ -2,12 +2,13 @@
 import { useEffect, useState } from "preact/hooks";
 import { data, type Schema } from "../api/client";
 import { href } from "../router";
+import { useRequestKey } from "../requestkey";
 import { usePermit, useShared } from "../shared";
 import { Confirm, Effect } from "../ui/dialog";
 import { ErrorBanner } from "../ui/failure";
 import { CheckField, SelectField } from "../ui/fields";
 import { Section } from "../ui/page";
-import { batchLooks, Status } from "../ui/status";
+import { lookOf, batchLooks, Status } from "../ui/status";
 import { plural, sentence } from "../ui/text";
 import { toast } from "../ui/toast";
 
@@ -91,7 +92,7 @@ function Waves({ changes: c, version }: { changes: Schema<"Changes">; version: n
           {c.batches.map((b) => (
             <tr key={b.batchId}>
               <td data-label="Wave"><a href={href("waves", b.batchId)}><b>Wave {b.batchId}</b></a><span class="sub">v{b.fromVersion}</span></td>
-              <td data-label="Now">{b.status && <Status look={batchLooks[b.status]!} />}</td>
+              <td data-label="Now">{b.status && <Status look={lookOf(batchLooks, b.status)} />}</td>
               <td data-label="Stays as it is">{b.stays ?? (b.underWay ? `${list(b.underWay)} ends under its version` : "–")}</td>
               <td data-label={`Comes from v${version}`}>
                 {[b.init && "init", b.initAgain && "init again", list(b.pending), b.runAgain && `again: ${list(b.runAgain)}`].filter(Boolean).join(", ") || (b.stays || b.problem ? "–" : "Nothing: no phase is left")}
@@ -111,11 +112,12 @@ function Waves({ changes: c, version }: { changes: Schema<"Changes">; version: n
 }
 
 /** States what a publication does, with its options, and publishes. */
-export function Publish({ name, text, version, onClose, onPublished }: { name: string; text: string; version: number; onClose(): void; onPublished(): void }) {
+export function Publish({ name, text, version: expected, onClose, onPublished }: { name: string; text: string; version: number; onClose(): void; onPublished(): void }) {
   const { api } = useShared();
   const [options, setOptions] = useState(defaults);
-  const [key] = useState(() => crypto.randomUUID()); // the same for each try
+  const keyOf = useRequestKey();
   const { forecast, error, again } = useForecast(name, text, options, true);
+  const version = forecast?.version ?? expected; // a new text can have the name of a runbook that exists
   const c = forecast?.changes;
   const lacking = c?.batches.filter((b) => b.lacks).length ?? 0;
   const moved = c?.batches.filter((b) => !b.stays && !b.problem).length ?? 0;
@@ -129,7 +131,7 @@ export function Publish({ name, text, version, onClose, onPublished }: { name: s
         <CheckField label="Run the init steps of open waves again" checked={options.rerunInit} onValue={(rerunInit) => setOptions({ ...options, rerunInit })} />
       </>}
       act={async () => {
-        await data(api.POST("/runbooks", { params: { header: { "Idempotency-Key": key } }, body: { name: name || undefined, yamlContent: text, ...options } }));
+        await data(api.POST("/runbooks", { params: { header: { "Idempotency-Key": keyOf([text, options]) } }, body: { name: name || undefined, yamlContent: text, ...options } }));
         toast(`Published v${version} of ${name}`);
         onPublished();
       }}>

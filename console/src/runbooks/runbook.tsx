@@ -5,14 +5,14 @@ import { go, href, setQuery, type Place } from "../router";
 import { usePermit, useShared } from "../shared";
 import { ActionButton } from "../ui/action";
 import { Confirm, Effect } from "../ui/dialog";
-import { useDraft } from "../ui/fields";
+import { useDraft, useKept } from "../ui/fields";
 import { Failure } from "../ui/failure";
 import { Glyph } from "../ui/glyph";
 import { Head, Loading } from "../ui/page";
 import { Status } from "../ui/status";
 import { plural } from "../ui/text";
 import { Time } from "../ui/time";
-import { toast } from "../ui/toast";
+import { toast, toastError } from "../ui/toast";
 import { AuditList } from "../activity/audit";
 import { Publish, type Checked } from "./publish";
 import { Versions } from "./versions";
@@ -31,9 +31,9 @@ const tabs = [["", "Editor"], ["versions", "Versions"], ["activity", "Activity"]
 /** One runbook. */
 export function Runbook({ name, place }: { name: string; place: Place }) {
   const { api } = useShared();
-  const runbook = useLive(() => data(api.GET("/runbooks/{name}", { params: { path: { name } } })), [name], 2000);
+  const runbook = useLive(() => data(api.GET("/runbooks/{name}", { params: { path: { name } } })), [name], 1500);
   const inactive = runbook.error instanceof ApiError && runbook.error.status === 404;
-  const versions = useLive(() => data(api.GET("/runbooks/{name}/versions", { params: { path: { name }, query: { limit: 1 } } })), [name], 2000);
+  const versions = useLive(() => data(api.GET("/runbooks/{name}/versions", { params: { path: { name }, query: { limit: 1 } } })), [name], 1500);
   const latest = versions.data?.items[0];
   const old = useLive(async () => (inactive && latest ? data(api.GET("/runbooks/{name}/versions/{version}", { params: { path: { name, version: latest.version } } })) : undefined), [name, inactive, latest?.version], 600_000);
   if (versions.error && !versions.data) return <Failure title={`Runbook ${name} cannot be shown`} error={versions.error} retry={versions.reload} />;
@@ -46,21 +46,21 @@ export function Runbook({ name, place }: { name: string; place: Place }) {
 function Opened({ name, place, runbook: r, latest, base }: { name: string; place: Place; runbook?: Schema<"Runbook">; latest: number; base: Base }) {
   const { api } = useShared();
   const permit = usePermit("administer");
-  const [draft, setDraft] = useDraft(`runbook:${name}`);
+  const [draft, setDraft] = useKept(`runbook:${name}`);
   const [begun, setBegun] = useDraft(`runbook-base:${name}`);
   const [checked, setChecked] = useState<Checked>();
   const [dialog, setDialog] = useState<"publish" | "deactivate">();
   const [compare, setCompare] = useState(false);
   const tab = place.query.get("tab") ?? "";
-  const text = draft || base.yaml;
-  const changed = draft !== "" && draft !== base.yaml;
+  const text = draft ?? base.yaml;
+  const changed = text !== base.yaml;
   const edit = (now: string) => {
-    if (!draft) setBegun(String(base.version));
-    setDraft(now === base.yaml ? "" : now);
+    if (draft === undefined) setBegun(String(base.version));
+    setDraft(now === base.yaml ? undefined : now);
   };
   const discard = () => {
     const was = draft;
-    setDraft("");
+    setDraft(undefined);
     toast(`Discarded the draft of ${name}`, () => setDraft(was));
   };
   const errors = checked?.text === text ? checked.findings.filter((f) => f.severity === "error") : [];
@@ -105,7 +105,7 @@ function Opened({ name, place, runbook: r, latest, base }: { name: string; place
       )}
       {tab === "versions" && <Versions name={name} place={place} draft={changed ? draft : undefined} onDraft={(yaml) => { edit(yaml); setQuery({ tab: undefined, version: undefined, against: undefined }); }} />}
       {tab === "activity" && <AuditList scope={{ runbook: name }} place={place} />}
-      {dialog === "publish" && <Publish name={name} text={text} version={latest + 1} onClose={() => setDialog(undefined)} onPublished={() => { setDraft(""); setCompare(false); }} />}
+      {dialog === "publish" && <Publish name={name} text={text} version={latest + 1} onClose={() => setDialog(undefined)} onPublished={() => { setDraft(undefined); setCompare(false); }} />}
       {dialog === "deactivate" && r && (
         <Confirm title={`Deactivate v${r.version} of ${name}?`} verb={`Deactivate v${r.version}`} keep={`Keep v${r.version} active`} danger reason="optional" onClose={() => setDialog(undefined)}
           act={async (reason) => {
@@ -124,7 +124,7 @@ function Opened({ name, place, runbook: r, latest, base }: { name: string; place
   );
 }
 
-const starter = `# Moves people in two phases. Lines with … want a name of yours.
+const starter = `# Moves people in two phases. Put your own name and columns in.
 name: my-runbook
 data_source:
   type: csv
@@ -160,18 +160,23 @@ export function NewRunbook() {
   const blocked = !permit.allowed ? permit
     : checked?.text !== draft ? { allowed: false, reason: "The text is being checked." }
       : errors > 0 ? { allowed: false, reason: `Publishing waits until ${plural(errors, "error")} ${errors === 1 ? "is" : "are"} corrected.` } : { allowed: true };
-  const upload = async (file: File | undefined) => {
-    if (file) setDraft(await file.text());
+  const upload = async (input: HTMLInputElement) => {
+    const file = input.files?.[0];
+    if (!file) return;
+    const [was, text] = [draft, await file.text()];
+    input.value = ""; // so that the same file can be chosen again
+    setDraft(text);
+    toast(`The text is that of ${file.name}`, () => setDraft(was));
   };
   return (
     <>
       <Head title="New runbook" crumb={<><a href={href("runbooks")}>Runbooks</a> /</>} sub="Begin with this text or with a file. What is wrong is shown beside its line."
         actions={<>
-          <label class="button file-button"><Glyph sign="upload" />Open a file…<input type="file" accept=".yaml,.yml,text/yaml" onChange={(e) => void upload(e.currentTarget.files?.[0])} /></label>
+          <label class="button file-button"><Glyph sign="upload" />Open a file…<input type="file" accept=".yaml,.yml,text/yaml" onChange={(e) => void upload(e.currentTarget).catch(toastError)} /></label>
           <ActionButton kind="primary" permit={blocked} onClick={() => setPublish(true)}>Publish…</ActionButton>
         </>} />
       <Workbench name="" value={draft} onValue={setDraft} onChecked={setChecked} version={1} changed />
-      {publish && <Publish name={name} text={draft} version={1} onClose={() => setPublish(false)} onPublished={() => { setDraft(""); go(href("runbooks", name)); }} />}
+      {publish && <Publish name={name} text={draft} version={1} onClose={() => setPublish(false)} onPublished={() => { setDraft(starter); go(href("runbooks", name)); }} />}
     </>
   );
 }

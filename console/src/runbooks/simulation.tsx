@@ -1,17 +1,17 @@
 // What would happen if people went through the text of a runbook.
-import { useEffect, useState } from "preact/hooks";
-import { data, type Schema } from "../api/client";
+import { useState } from "preact/hooks";
+import { ApiError, data, type Schema } from "../api/client";
 import { useLive } from "../live";
 import { useShared, type Shared } from "../shared";
 import { Bar } from "../ui/bar";
-import { toCsv } from "../ui/export";
 import { ErrorBanner } from "../ui/failure";
-import { ApiError } from "../api/client";
 import { CheckField, SelectField, TextField } from "../ui/fields";
+import { toCsv } from "../ui/files";
 import { Glyph } from "../ui/glyph";
 import { Section } from "../ui/page";
-import { dayAndTime, duration, people, plural, sentence, value } from "../ui/text";
+import { dayAndTime, duration, fieldTime, people, plural, sentence, value } from "../ui/text";
 import { Time } from "../ui/time";
+import { toastError } from "../ui/toast";
 
 const most = 1000; // people that the API simulates
 
@@ -28,9 +28,6 @@ async function membersOf({ api }: Shared, batch: number): Promise<string> {
   return toCsv(columns, rows.map((r) => columns.map((c) => value(r[c]))), false);
 }
 
-/** A time as the field of a form has it, in local time. */
-const asField = (at: Date) => new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-
 interface Played {
   text: string;
   at: Date;
@@ -42,18 +39,25 @@ export function SimulationSection({ name, text, ready }: { name: string; text: s
   const shared = useShared();
   const { api } = shared;
   const waves = useLive(async () => (name ? data(api.GET("/batches", { params: { query: { runbook: name, limit: 50 } } })) : { items: [] }), [name], 30_000);
-  const [of, setOf] = useState("");
+  const [choice, setOf] = useState<string>(); // the number of a wave, or nothing for a CSV
   const [file, setFile] = useState<{ name: string; text: string }>();
-  const [start, setStart] = useState(() => asField(new Date(Math.ceil((Date.now() + 7 * 86_400_000) / 3_600_000) * 3_600_000)));
+  const [start, setStart] = useState(() => fieldTime(new Date(Math.ceil((Date.now() + 7 * 86_400_000) / 3_600_000) * 3_600_000)));
   const [approve, setApprove] = useState(true);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
   const [played, setPlayed] = useState<Played>();
   const list = waves.data?.items ?? [];
+  const of = choice ?? String(list[0]?.id ?? "");
   const batch = Number(of);
-  useEffect(() => { if (of === "" && list.length > 0) setOf(String(list[0]!.id)); }, [list.length]);
   const chosen = batch ? list.find((b) => b.id === batch)?.name || `Wave ${batch}` : file?.name;
   const can = ready && !busy && chosen !== undefined && !Number.isNaN(Date.parse(start));
+  const take = async (input: HTMLInputElement) => {
+    const chosen = input.files?.[0];
+    if (!chosen) return;
+    const content = await chosen.text();
+    input.value = ""; // so that the same file can be chosen again
+    setFile({ name: chosen.name, text: content });
+  };
   const play = async () => {
     setBusy(true);
     setError(undefined);
@@ -71,7 +75,7 @@ export function SimulationSection({ name, text, ready }: { name: string; text: s
     <Section id="simulation" title="Simulation" note="Each call succeeds after a second, unless its worker lacks the function. Nothing is called.">
       <div class="simulate-form">
         <SelectField label="People" value={of} onValue={setOf} options={[...list.map((b) => [String(b.id), b.name || `Wave ${b.id}`] as const), ["", "of a CSV file"]]} />
-        {!batch && <label class="button file-button"><Glyph sign="upload" />{file ? file.name : "Choose a CSV…"}<input type="file" accept=".csv,text/csv" aria-label="CSV of people to simulate" onChange={async (e) => { const f = e.currentTarget.files?.[0]; if (f) setFile({ name: f.name, text: await f.text() }); }} /></label>}
+        {!batch && <label class="button file-button"><Glyph sign="upload" />{file ? file.name : "Choose a CSV…"}<input type="file" accept=".csv,text/csv" aria-label="CSV of people to simulate" onChange={(e) => take(e.currentTarget).catch(toastError)} /></label>}
         <TextField label="Start" type="datetime-local" value={start} onValue={setStart} />
         <CheckField label="Approve at once" checked={approve} onValue={setApprove} />
         <button type="button" class="button" aria-disabled={can ? undefined : true} onClick={() => can && void play()}>{busy ? "Simulating…" : played ? "Simulate again" : "Simulate"}</button>
@@ -99,7 +103,7 @@ function Result({ played: { result: r, of, at }, stale }: { played: Played; stal
   return (
     <div role="status">
       <p class="simulate-head">
-        <b>{of}</b> <span class="quiet">{people(everyone)}, <Time at={r.beginAt} full /> to <Time at={r.endAt} full />, played at <Time at={at.toISOString()} exact /></span>
+        <b>{of}</b> <span class="quiet">{people(everyone)}, <Time at={r.beginAt} as="full" /> to <Time at={r.endAt} as="full" />, played at <Time at={at.toISOString()} as="exactly" /></span>
         {stale && <span class="status k-warn grounded"><Glyph sign="wait" />The text has changed since</span>}
         {!stale && (r.complete ? <span class="status k-done grounded"><Glyph sign="done" />All succeed</span> : <span class="status k-fail grounded"><Glyph sign="fail" />{failed > 0 ? `${people(failed)} fail` : "It does not end"}</span>)}
       </p>
@@ -119,7 +123,7 @@ function Result({ played: { result: r, of, at }, stale }: { played: Played; stal
       ))}
       {r.batches.length > 10 && <p class="quiet">{r.batches.length - 10} more waves are simulated.</p>}
       <ul class="facts-list">
-        <li><Glyph sign="jobs" /><div><b>{plural(jobs, "job")}</b>{busiest && <>, at most <b>{busiest.busiestHourJobs.toLocaleString()} an hour</b> of {busiest.functionName}, from <Time at={busiest.busiestHourAt} full /></>}</div></li>
+        <li><Glyph sign="jobs" /><div><b>{plural(jobs, "job")}</b>{busiest && <>, at most <b>{busiest.busiestHourJobs.toLocaleString()} an hour</b> of {busiest.functionName}, from <Time at={busiest.busiestHourAt} as="full" /></>}</div></li>
         {failed > 0 && <li><Glyph sign="fail" kind="fail" /><div><b>{people(failed)} fail</b>: {r.batches.flatMap((b) => b.failedKeys).slice(0, 5).join(", ")}{failed > 5 && ` and ${failed - 5} others`}</div></li>}
         {late.length > 0 && <li><Glyph sign="warning" kind="warn" /><div>Late: {late.join(", ")}</div></li>}
         {r.remaining.map((t) => <li key={t}><Glyph sign="wait" kind="warn" /><div>{sentence(t)}</div></li>)}
@@ -127,7 +131,7 @@ function Result({ played: { result: r, of, at }, stale }: { played: Played; stal
         <li><Glyph sign="due" /><div><details><summary>Timeline, {plural(r.events.length, "event")}</summary>
           <div class="grid-scroll short" tabIndex={0} role="region" aria-label="Timeline of the simulation">
             <table class="cards"><thead><tr><th>Time</th><th>Phase</th><th>What happens</th></tr></thead>
-              <tbody>{r.events.map((e, n) => <tr key={n}><td data-label="Time"><Time at={e.at} full /></td><td data-label="Phase">{e.phase ?? <span class="quiet">–</span>}</td><td data-label="What happens">{sentence(e.text)}</td></tr>)}</tbody></table>
+              <tbody>{r.events.map((e, n) => <tr key={n}><td data-label="Time"><Time at={e.at} as="full" /></td><td data-label="Phase">{e.phase ?? <span class="quiet">–</span>}</td><td data-label="What happens">{sentence(e.text)}</td></tr>)}</tbody></table>
           </div>
         </details></div></li>
       </ul>

@@ -12,7 +12,7 @@ import { Time } from "../ui/time";
 /** The versions of a runbook, and what one of them changed from another. */
 export function Versions({ name, place, draft, onDraft }: { name: string; place: Place; draft?: string; onDraft(yaml: string): void }) {
   const { api } = useShared();
-  const pages = usePages((continuationToken) => data(api.GET("/runbooks/{name}/versions", { params: { path: { name }, query: { limit: 50, continuationToken } } })), (v) => v.version, [name], 2000);
+  const pages = usePages((continuationToken) => data(api.GET("/runbooks/{name}/versions", { params: { path: { name }, query: { limit: 50, continuationToken } } })), (v) => v.version, [name], 1500);
   const version = Number(place.query.get("version")) || pages.items[0]?.version;
   const against = place.query.has("against") ? Number(place.query.get("against")) : version && version - 1;
   const read = (n: number | undefined) => async () => (n ? data(api.GET("/runbooks/{name}/versions/{version}", { params: { path: { name, version: n } } })) : undefined);
@@ -33,7 +33,7 @@ export function Versions({ name, place, draft, onDraft }: { name: string; place:
           columns={[
             { title: "Version", width: "140px", cell: (v) => <><a href={`?tab=versions&version=${v.version}`} aria-current={v.version === version ? "true" : undefined}><b>v{v.version}</b></a><span class="sub">{v.overdueBehavior === "rerun" && "runs overdue phases again"}{v.rerunInit && " runs init again"}</span></> },
             { title: "State", width: "120px", cell: (v) => <Status look={v.isActive ? { kind: "done", sign: "done", word: "Active" } : v.deactivated ? { kind: "skip", sign: "skip", word: "Deactivated" } : { kind: "skip", sign: "due", word: "Superseded" }} /> },
-            { title: "Published", cell: (v) => <><Time at={v.createdAt} full /><span class="sub">{v.publishedBy}{v.deactivated && `; deactivated by ${v.deactivated.by}${v.deactivated.reason ? `: ${v.deactivated.reason}` : ""}`}</span></> },
+            { title: "Published", cell: (v) => <><Time at={v.createdAt} as="full" /><span class="sub">{v.publishedBy}{v.deactivated && `; deactivated by ${v.deactivated.by}${v.deactivated.reason ? `: ${v.deactivated.reason}` : ""}`}</span></> },
           ]} />
       </div>
       <div class="panel editor-panel">

@@ -52,7 +52,7 @@ function useCheck(name: string, text: string): { checked?: Checked; error?: unkn
 /** The functions of all workers, by worker. */
 function useFunctions(): { workers: Schema<"Worker">[]; functions: Map<string, Schema<"Function">[]> } {
   const { api } = useShared();
-  const workers = useLive(() => data(api.GET("/workers", { params: { query: { limit: 100 } } })), [], 5000);
+  const workers = useLive(() => data(api.GET("/workers", { params: { query: { limit: 100 } } })), [], 1500);
   const announced = (workers.data?.items ?? []).filter((w) => w.functionCount > 0).map((w) => `${w.id} ${w.seenAt}`).join("\n");
   const all = useLive(async () => {
     const ids = announced.split("\n").filter(Boolean).map((line) => line.split(" ")[0]!);

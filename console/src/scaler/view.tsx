@@ -18,7 +18,7 @@ type Lost = Schema<"LostContainer">;
 export function Scaler() {
   const { api } = useShared();
   const permit = usePermit("administer");
-  const scaler = useLive(() => data(api.GET("/scaler")), [], 5000);
+  const scaler = useLive(() => data(api.GET("/scaler")), [], 1500);
   if (!scaler.data) return scaler.error ? <ErrorBanner error={scaler.error} retry={scaler.reload} /> : <Loading />;
   const { configured, settings, lastTick, lostContainers } = scaler.data;
   if (!configured || !settings) return <Head title="Containers" sub="The container scaler is not configured." />;

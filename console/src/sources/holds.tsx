@@ -11,7 +11,7 @@ import { Glyph } from "../ui/glyph";
 import { dayAndTime, people, plural, sentence } from "../ui/text";
 import { Time } from "../ui/time";
 import { toast } from "../ui/toast";
-import { memberLooks, Status } from "../ui/status";
+import { lookOf, memberLooks, Status } from "../ui/status";
 
 type Decision = "confirm" | "discard" | "move";
 
@@ -21,7 +21,7 @@ export function RemovalHold({ hold: h, open, onDecided }: { hold: Schema<"Remova
   const path = { id: h.batchId };
   const [shown, show] = useState(open);
   const [decision, decide] = useState<Decision>();
-  const batch = useLive(() => data(api.GET("/batches/{id}", { params: { path } })), [h.batchId], 2000);
+  const batch = useLive(() => data(api.GET("/batches/{id}", { params: { path } })), [h.batchId], 1500);
   const names = useLive(async () => (shown || decision ? data(api.GET("/batches/{id}/removals", { params: { path, query: { limit: 1000 } } })) : undefined), [h.batchId, shown, decision !== undefined, h.memberCount, h.since], 5000);
   const actions = batch.data?.actions;
   const may = (name: "confirm_removals" | "discard_removals" | "move_members"): Permit => (actions ? permit(actions, name) : { allowed: false });
@@ -87,8 +87,8 @@ function Names({ items, batch, more }: { items: Schema<"HeldMember">[]; batch: n
             {items.map((m) => (
               <tr key={m.id}>
                 <td data-label="Person"><a href={href("waves", batch, "people", m.id)}>{m.display ?? m.memberKey}</a>{m.display && <span class="sub">{m.memberKey}</span>}</td>
-                <td data-label="Status"><Status look={memberLooks[m.status]!} />{m.phase && <span class="sub">{m.phase}</span>}</td>
-                <td data-label="Goes to">{m.movesTo ? <Time at={m.movesTo} full /> : <span class="quiet">No longer in the list</span>}</td>
+                <td data-label="Status"><Status look={lookOf(memberLooks, m.status)} />{m.phase && <span class="sub">{m.phase}</span>}</td>
+                <td data-label="Goes to">{m.movesTo ? <Time at={m.movesTo} as="full" /> : <span class="quiet">No longer in the list</span>}</td>
               </tr>
             ))}
           </tbody>
@@ -124,7 +124,7 @@ export function AdditionHold({ runbook, hold: h, onDecided }: { runbook: string;
         {names.data && (
           <div class="grid-scroll short" tabIndex={0} role="region" aria-label="People whose addition is held">
             <table class="cards"><thead><tr><th>Person</th><th>Start</th></tr></thead>
-              <tbody>{names.data.items.map((m) => <tr key={m.memberKey}><td data-label="Person">{m.memberDisplay ?? m.memberKey}{m.memberDisplay && <span class="sub">{m.memberKey}</span>}</td><td data-label="Start"><Time at={m.batchStartTime} full utc /></td></tr>)}</tbody>
+              <tbody>{names.data.items.map((m) => <tr key={m.memberKey}><td data-label="Person">{m.memberDisplay ?? m.memberKey}{m.memberDisplay && <span class="sub">{m.memberKey}</span>}</td><td data-label="Start"><Time at={m.batchStartTime} as="full" utc /></td></tr>)}</tbody>
             </table>
           </div>
         )}
@@ -139,7 +139,7 @@ export function AdditionHold({ runbook, hold: h, onDecided }: { runbook: string;
           }}>
           <dl class="effects">
             <Effect sign="people" name="People"><b>{h.memberCount.toLocaleString()}</b> join at the next tick, if the source still lists them with these starts</Effect>
-            {names.data && <Effect sign="due" name="Waves">{names.data.starts.slice(0, 8).map((s) => <div key={s.batchStartTime}><Time at={s.batchStartTime} full utc /> <b>{s.memberCount.toLocaleString()}</b></div>)}{names.data.starts.length > 8 && <span class="sub">and {plural(names.data.starts.length - 8, "other start")}</span>}</Effect>}
+            {names.data && <Effect sign="due" name="Waves">{names.data.starts.slice(0, 8).map((s) => <div key={s.batchStartTime}><Time at={s.batchStartTime} as="full" utc /> <b>{s.memberCount.toLocaleString()}</b></div>)}{names.data.starts.length > 8 && <span class="sub">and {plural(names.data.starts.length - 8, "other start")}</span>}</Effect>}
             <Effect sign="undo" name="Way back">Remove the people from the source, or from their waves one by one.</Effect>
           </dl>
         </Confirm>

@@ -64,7 +64,7 @@ export function Groups({ preview: p }: { preview: Schema<"Preview"> }) {
           {p.groups.map((g, n) => (
             <tr key={n}>
               <td data-label="Wave">{g.batchId ? <a href={href("waves", g.batchId)}>Wave {g.batchId}</a> : <b>New</b>}{g.note && <span class="sub">{g.note}</span>}</td>
-              <td data-label="Start">{g.batchStartTime ? <Time at={g.batchStartTime} full utc /> : <span class="quiet">–</span>}</td>
+              <td data-label="Start">{g.batchStartTime ? <Time at={g.batchStartTime} as="full" utc /> : <span class="quiet">–</span>}</td>
               <td class="number" data-label="Rows">{g.rowCount.toLocaleString()}</td>
               <td class="number" data-label="Add">{number(g.add)}</td>
               <td class="number" data-label="Update">{number(g.refresh)}</td>

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { Schema } from "../api/client";
+import { saveText, toCsv } from "../ui/files";
 import { Glyph } from "../ui/glyph";
-import { download, toCsv } from "../ui/export";
 
 /** The rows of a source that were not used, with the reason: by kind, and as a file. */
 export function Problems({ problems, file, label = "Rows that were not used" }: { problems: Schema<"RowProblem">[]; file: string; label?: string }) {
@@ -17,7 +17,7 @@ export function Problems({ problems, file, label = "Rows that were not used" }: 
             {[...codes].map(([c, of]) => <button key={c} type="button" aria-pressed={code === c} onClick={() => setCode(c)}>{c} <span class="tab-count">{of.length}</span></button>)}
           </div>
         )}
-        <button type="button" class="button small" onClick={() => download(file, "text/csv", toCsv(["row", "memberKey", "column", "code", "message"], shown.map((p) => [p.row || "", p.memberKey, p.column, p.code, p.message])))}><Glyph sign="download" />Export {shown.length}</button>
+        <button type="button" class="button small" onClick={() => saveText(file, "text/csv", toCsv(["row", "memberKey", "column", "code", "message"], shown.map((p) => [p.row || "", p.memberKey, p.column, p.code, p.message])))}><Glyph sign="download" />Export {shown.length}</button>
       </div>
       <div class="grid-scroll short" tabIndex={0} role="region" aria-label={`Table: ${label}`}>
         <table class="cards grid">

@@ -22,7 +22,7 @@ export function Source({ name, place }: { name: string; place: Place }) {
   const permit = usePermit("administer");
   const path = { name };
   const automation = useLive(() => data(api.GET("/runbooks/{name}/automation", { params: { path } })), [name]);
-  const runbook = useLive(() => data(api.GET("/runbooks/{name}", { params: { path } })), [name], 5000);
+  const runbook = useLive(() => data(api.GET("/runbooks/{name}", { params: { path } })), [name], 1500);
   const [dialog, setDialog] = useState(false);
   const preview = place.query.has("preview");
   const a = automation.data;
@@ -39,7 +39,7 @@ export function Source({ name, place }: { name: string; place: Place }) {
         facts={<>
           {source && <span>Source <b>{sourceNames[source] ?? source}</b></span>}
           <span>Automation <b>{a.automationEnabled ? "on" : "off"}</b>{a.automationEnabled ? a.enabledAt && <>, since <Time at={a.enabledAt} /> by {a.enabledBy}</> : a.disabledAt && <>, since <Time at={a.disabledAt} /> by {a.disabledBy}</>}</span>
-          {a.lastGoodAt && <span>Last read <b><Time at={a.lastGoodAt} exact /></b>{a.durationMs !== undefined && `, took ${a.durationMs < 1000 ? `${a.durationMs} ms` : `${(a.durationMs / 1000).toFixed(1)} s`}`}</span>}
+          {a.lastGoodAt && <span>Last read <b><Time at={a.lastGoodAt} as="exactly" /></b>{a.durationMs !== undefined && `, took ${a.durationMs < 1000 ? `${a.durationMs} ms` : `${(a.durationMs / 1000).toFixed(1)} s`}`}</span>}
           <a href={href("runbooks", name)}>Runbook</a>
           <a href={href("waves", { runbook: name })}>Waves</a>
         </>}

@@ -1,3 +1,4 @@
+import { useState } from "preact/hooks";
 import { data, type Schema } from "../api/client";
 import { useShared } from "../shared";
 import { Confirm, Effect } from "../ui/dialog";
@@ -8,7 +9,8 @@ import { usePreview } from "./preview";
 
 /** Turns the automation of a runbook on or off. On is preceded by a preview, whose additions it confirms. */
 export function Switch({ automation: a, onClose, onDone }: { automation: Schema<"Automation">; onClose(): void; onDone(): void }) {
-  return a.automationEnabled ? <Off automation={a} onClose={onClose} onDone={onDone} /> : <On automation={a} onClose={onClose} onDone={onDone} />;
+  const [on] = useState(a.automationEnabled); // a change by another person does not turn the question round
+  return on ? <Off automation={a} onClose={onClose} onDone={onDone} /> : <On automation={a} onClose={onClose} onDone={onDone} />;
 }
 
 interface Props {

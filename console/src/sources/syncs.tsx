@@ -8,7 +8,7 @@ import { Time } from "../ui/time";
 /** What the last syncs changed. */
 export function Syncs({ name }: { name: string }) {
   const { api } = useShared();
-  const syncs = useLive(() => data(api.GET("/runbooks/{name}/syncs", { params: { path: { name } } })), [name], 2000);
+  const syncs = useLive(() => data(api.GET("/runbooks/{name}/syncs", { params: { path: { name } } })), [name], 1500);
   if (syncs.error && !syncs.data) return <ErrorBanner error={syncs.error} retry={syncs.reload} />;
   if (!syncs.data) return <div class="skeleton" aria-busy="true" />;
   if (syncs.data.items.length === 0) return <p class="empty">The source was not read yet. It is read at the next tick once automation is on.</p>;
@@ -22,7 +22,7 @@ export function Syncs({ name }: { name: string }) {
             const took = Date.parse(s.endedAt) - Date.parse(s.startedAt);
             return (
               <tr key={s.startedAt}>
-                <td data-label="Time"><Time at={s.startedAt} exact /><span class="sub">{took < 1000 ? `${took} ms` : `${(took / 1000).toFixed(1)} s`}</span></td>
+                <td data-label="Time"><Time at={s.startedAt} as="exactly" /><span class="sub">{took < 1000 ? `${took} ms` : `${(took / 1000).toFixed(1)} s`}</span></td>
                 <td data-label="Result"><Status look={s.error ? { kind: "fail", sign: "fail", word: "Failed" } : { kind: "done", sign: "done", word: "Read" }} />{s.error && <span class="sub">{s.error}</span>}</td>
                 <td class="number" data-label="Rows">{s.rowCount.toLocaleString()}</td>
                 <td class="number" data-label="Added">{number(s.added)}</td>

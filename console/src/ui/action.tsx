@@ -35,10 +35,12 @@ export function More({ label = "More actions", items }: { label?: string; items:
     root.current!.querySelector<HTMLElement>("[role=menuitem]")?.focus();
     return () => document.removeEventListener("click", outside);
   }, [open]);
+  const button = () => root.current!.querySelector("button")!;
   const key = (e: KeyboardEvent) => {
+    if (!open) return;
     if (e.key === "Escape") {
       setOpen(false);
-      root.current!.querySelector("button")!.focus();
+      button().focus();
     }
     if (e.key !== "ArrowDown" && e.key !== "ArrowUp") return;
     e.preventDefault();
@@ -47,12 +49,17 @@ export function More({ label = "More actions", items }: { label?: string; items:
     all[(at + all.length) % all.length]?.focus();
   };
   return (
-    <div class="more-menu" ref={root} onKeyDown={key}>
+    <div class="more-menu" ref={root} onKeyDown={key} onFocusOut={(e) => { if (e.relatedTarget && !root.current!.contains(e.relatedTarget as Node)) setOpen(false); }}>
       <button type="button" class="button" aria-haspopup="menu" aria-expanded={open} aria-label={label} onClick={() => setOpen(!open)}><Glyph sign="more" /></button>
       {open && (
         <div role="menu" aria-label={label}>
           {items.map((i, n) => (
-            <button key={n} type="button" role="menuitem" class={i.danger ? "k-fail" : ""} aria-disabled={i.permit.allowed ? undefined : true} onClick={() => { if (i.permit.allowed) { setOpen(false); i.onClick(); } }}>
+            <button key={n} type="button" role="menuitem" class={i.danger ? "k-fail" : ""} aria-disabled={i.permit.allowed ? undefined : true} onClick={() => {
+              if (!i.permit.allowed) return;
+              setOpen(false);
+              button().focus(); // where the focus returns from a dialog: the entry is gone by then
+              i.onClick();
+            }}>
               {i.title}
               {!i.permit.allowed && i.permit.reason && <span class="sub">{i.permit.reason}</span>}
             </button>

@@ -22,15 +22,18 @@ export function Bar({ counts, size = "" }: { counts: Counts; size?: "thick" | "t
   );
 }
 
+/** The counts of a bar in words. Each keeps its place while the others change. */
 export function Legend({ counts }: { counts: Counts }) {
+  const width = `${total(counts).toLocaleString().length}ch`;
   return (
     <div class="legend" aria-hidden="true">
-      {order.map((kind) => (counts[kind] > 0 || kind === "done") && <span key={kind} class={kind}><i class={`s-${kind}`} /><b>{counts[kind].toLocaleString()}</b> {words[kind]}</span>)}
+      {order.map((kind) => (counts[kind] > 0 || kind !== "skip") && <span key={kind} class={counts[kind] > 0 ? kind : ""}><i class={`s-${kind}`} /><b style={{ minWidth: width }}>{counts[kind].toLocaleString()}</b> {words[kind]}</span>)}
     </div>
   );
 }
 
+const total = (counts: Counts) => order.reduce((sum, kind) => sum + counts[kind], 0);
+
 function label(counts: Counts) {
-  const total = order.reduce((sum, kind) => sum + counts[kind], 0);
-  return `${people(total)}: ${order.filter((kind) => counts[kind] > 0).map((kind) => `${counts[kind]} ${words[kind]}`).join(", ") || "none started"}`;
+  return `${people(total(counts))}: ${order.filter((kind) => counts[kind] > 0).map((kind) => `${counts[kind]} ${words[kind]}`).join(", ") || "none started"}`;
 }

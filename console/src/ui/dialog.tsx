@@ -4,18 +4,26 @@ import type { Schema } from "../api/client";
 import { useDraft, TextField } from "./fields";
 import { ErrorBanner } from "./failure";
 import { Glyph, type Sign } from "./glyph";
-import { dayAndTime, duration, people, plural, time } from "./text";
+import { dayAndTime, duration, people, plural, when } from "./text";
+import { toastError } from "./toast";
 
-/** A modal dialog. Esc closes it; focus returns to where it was. */
-export function Dialog({ title, sub, wide, onClose, children }: { title: string; sub?: ComponentChildren; wide?: boolean; onClose(): void; children: ComponentChildren }) {
+/** A modal dialog. Esc closes it, unless it is busy; the focus returns to where it was. */
+export function Dialog({ title, sub, wide, busy, onClose, children }: { title: string; sub?: ComponentChildren; wide?: boolean; busy?: boolean; onClose(): void; children: ComponentChildren }) {
   const element = useRef<HTMLDialogElement>(null);
+  const gone = useRef(false);
   useEffect(() => {
-    const before = document.activeElement as HTMLElement | null;
-    element.current!.showModal();
-    return () => before?.focus();
+    const dialog = element.current!;
+    const before = document.activeElement;
+    dialog.showModal();
+    return () => {
+      gone.current = true;
+      dialog.close(); // while it is open, nothing else takes the focus
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+      if (document.activeElement === document.body) document.getElementById("content")?.focus({ preventScroll: true });
+    };
   }, []);
   return (
-    <dialog ref={element} class={wide ? "wide-dialog" : ""} aria-labelledby="dialog-title" onClose={onClose}>
+    <dialog ref={element} class={wide ? "wide-dialog" : ""} aria-labelledby="dialog-title" onCancel={(e) => { if (busy) e.preventDefault(); }} onClose={() => { if (!gone.current) onClose(); }}>
       <h2 id="dialog-title">{title}</h2>
       {sub && <p class="dialog-sub">{sub}</p>}
       {children}
@@ -54,10 +62,13 @@ export function Confirm({ title, sub, verb, keep = "Not now", danger, preview, d
   const [effect, setEffect] = useState<{ is?: Schema<"ActionPreview">; error?: unknown; loading: boolean }>({ loading: preview !== undefined });
   const [tried, again] = useState(0);
   const question = typeof title === "string" ? title : title(effect.is);
-  const [why, setWhy] = useDraft(`reason:${typeof title === "string" ? title : title()}`);
+  // The reason belongs to what it was typed for.
+  const [why, setWhy] = useDraft(`reason:${location.pathname}:${typeof title === "string" ? title : title()}:${typeof sub === "string" ? sub : ""}`);
   const [typed, setTyped] = useState("");
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
+  const closed = useRef(false);
+  useEffect(() => () => { closed.current = true; }, []);
   const fits = ready && effect.error === undefined && !effect.loading && (!type || typed.trim() === type) && (reason !== "required" || why.trim() !== "");
   useEffect(() => {
     if (!preview || !ready) return;
@@ -79,12 +90,13 @@ export function Confirm({ title, sub, verb, keep = "Not now", danger, preview, d
       setWhy("");
       onClose();
     } catch (e) {
+      if (closed.current) toastError(e); // what the dialog is about has gone
       setError(e);
       setBusy(false);
     }
   };
   return (
-    <Dialog title={question} sub={sub} onClose={onClose}>
+    <Dialog title={question} sub={sub} busy={busy} onClose={onClose}>
       <form onSubmit={submit}>
         {fields}
         {effect.error !== undefined && ready && <ErrorBanner error={effect.error} retry={() => again(tried + 1)} />}
@@ -94,7 +106,7 @@ export function Confirm({ title, sub, verb, keep = "Not now", danger, preview, d
         {type && <TextField label={`Type ${type} to confirm`} value={typed} onValue={setTyped} autocomplete="off" />}
         {error !== undefined && <ErrorBanner error={error} retry={() => setError(undefined)} />}
         <div class="buttons">
-          <button type="button" class="button" onClick={onClose}>{keep}</button>
+          <button type="button" class="button" aria-disabled={busy || undefined} onClick={() => busy || onClose()}>{keep}</button>
           <button type="submit" class={`button ${danger ? "danger" : "primary"}`} aria-disabled={!fits || busy || undefined}>{busy ? "Working…" : typeof verb === "string" ? verb : verb(effect.is)}</button>
         </div>
       </form>
@@ -116,7 +128,7 @@ export function Effects({ of: p }: { of?: Schema<"ActionPreview"> }) {
           {p.phases.map((f) => <div key={f.phase}><b>{f.phase}</b> {words[f.effect]}{f.members > 0 && ` for ${people(f.members)}`}{f.dueAt && <span class="quiet">, due {dayAndTime(f.dueAt)}</span>}</div>)}
         </Effect>
       )}
-      {p.duration && <Effect sign="wait" name="Duration"><b>About {duration(p.duration.seconds * 1000)}</b>, until {time(new Date(Date.now() + p.duration.seconds * 1000))}<span class="sub">As measured in {p.duration.batchIds.map((id) => `wave ${id}`).join(", ")}</span></Effect>}
+      {p.duration && <Effect sign="wait" name="Duration"><b>About {duration(p.duration.seconds * 1000)}</b>, until {when(new Date(Date.now() + p.duration.seconds * 1000))}<span class="sub">As measured in {p.duration.batchIds.map((id) => `wave ${id}`).join(", ")}</span></Effect>}
       {p.warnings?.map((w) => <Effect key={w} sign="warning" name="Warning" warn>{w}</Effect>)}
       <Effect sign="undo" name="Way back">{p.wayBack}</Effect>
     </dl>

@@ -51,12 +51,12 @@ export function CheckField({ label, checked, onValue, disabled }: { label: Compo
   return <label class="check"><input type="checkbox" checked={checked} disabled={disabled} onChange={(e) => onValue(e.currentTarget.checked)} /> {label}</label>;
 }
 
-/** Exclusive choices of a filter that the address keeps. The first is the default, with an empty value. */
-export function FilterTabs({ label, name, value, options }: { label: string; name: string; value: string; options: readonly (readonly [value: string, title: ComponentChildren, count?: number])[] }) {
+/** Exclusive choices of a filter that the address keeps. The first is the default, with an empty value. A choice clears another filter that belongs to one of them. */
+export function FilterTabs({ label, name, value, options, clears }: { label: string; name: string; value: string; clears?: string; options: readonly (readonly [value: string, title: ComponentChildren, count?: number])[] }) {
   return (
     <div class="tabs" role="group" aria-label={label}>
       {options.map(([v, title, count]) => (
-        <button key={v} type="button" aria-pressed={value === v} onClick={() => setQuery({ [name]: v })}>{title}{count !== undefined && <span class="tab-count"> {count.toLocaleString()}</span>}</button>
+        <button key={v} type="button" aria-pressed={value === v} onClick={() => setQuery({ [name]: v, ...(clears && { [clears]: undefined }) })}>{title}{count !== undefined && <span class="tab-count"> {count.toLocaleString()}</span>}</button>
       ))}
     </div>
   );
@@ -73,11 +73,19 @@ export function FilterSelect({ label, name, value, options }: { label: string; n
 export function FilterText({ label, name, value, type = "search" }: { label: string; name: string; value: string; type?: "search" | "text" | "date" }) {
   const [text, setText] = useState(value);
   const timer = useRef(0);
-  useEffect(() => setText(value), [value]);
+  const sent = useRef(value); // what the address has by this field: it comes back while typing goes on
+  useEffect(() => {
+    if (value === sent.current) return;
+    sent.current = value;
+    setText(value);
+  }, [value]);
   const type_ = (now: string) => {
     setText(now);
     clearTimeout(timer.current);
-    timer.current = window.setTimeout(() => setQuery({ [name]: now }), 250);
+    timer.current = window.setTimeout(() => {
+      sent.current = now;
+      setQuery({ [name]: now });
+    }, 250);
   };
   useEffect(() => () => clearTimeout(timer.current), []);
   return (
@@ -88,12 +96,22 @@ export function FilterText({ label, name, value, type = "search" }: { label: str
   );
 }
 
-/** Text that outlives a reload of the page, as when the user has to sign in again. */
-export function useDraft(key: string, initial = ""): [string, (text: string) => void] {
+/** Text that outlives a reload of the page, as when the user has to sign in again; undefined while there is none. */
+export function useKept(key: string): [string | undefined, (text: string | undefined) => void] {
   const name = `matoolkit:draft:${key}`;
-  const [text, set] = useState(() => sessionStorage.getItem(name) ?? initial);
+  const [text, set] = useState(() => sessionStorage.getItem(name) ?? undefined);
   return [text, (now) => {
     set(now);
-    now && now !== initial ? sessionStorage.setItem(name, now) : sessionStorage.removeItem(name);
+    try {
+      now === undefined ? sessionStorage.removeItem(name) : sessionStorage.setItem(name, now);
+    } catch {
+      // It is larger than the browser keeps: it stays on the page alone.
+    }
   }];
+}
+
+/** The text of a field that outlives a reload of the page. */
+export function useDraft(key: string, initial = ""): [string, (text: string) => void] {
+  const [kept, keep] = useKept(key);
+  return [kept ?? initial, (now) => keep(now === initial ? undefined : now)];
 }

@@ -7,7 +7,10 @@ export const switchKeys = (on: boolean) => (on ? localStorage.removeItem(setting
 
 const inField = (e: KeyboardEvent) => /^(INPUT|TEXTAREA|SELECT)$/.test((e.target as Element).tagName) || (e.target as HTMLElement).isContentEditable;
 
+const pairTime = 1500; // milliseconds between the keys of a pair
+
 let before = ""; // the key before, for the pairs that begin with g
+let forget = 0;
 
 /** Keys and what they do: { "j": next, "g w": showWaves }. They rest in fields and while a dialog is open. */
 export function useKeys(keys: Record<string, (e: KeyboardEvent) => void>) {
@@ -29,5 +32,10 @@ export function useKeys(keys: Record<string, (e: KeyboardEvent) => void>) {
 /** Notes the first key of a pair. It is called once, by the page, before the views listen. */
 export function listenForPairs() {
   document.addEventListener("keydown", (e) => { if (e.key.length > 1 || inField(e)) before = ""; }, true);
-  document.addEventListener("keyup", (e) => { if (!inField(e) && e.key.length === 1) before = e.key === "g" && before !== "g" ? "g" : ""; }, true);
+  document.addEventListener("keyup", (e) => {
+    if (inField(e) || e.key.length !== 1) return;
+    before = e.key === "g" && before !== "g" ? "g" : "";
+    clearTimeout(forget);
+    forget = window.setTimeout(() => { before = ""; }, pairTime);
+  }, true);
 }

@@ -31,15 +31,17 @@ interface Props<T> {
   sort?: string;
   /** What to say where there is no row: one sentence and the next step. */
   empty: ComponentChildren;
+  /** What to call a row that can be selected. */
+  nameOf?(item: T): string;
   selected?: ReadonlySet<string | number>;
-  onSelect?(selected: Set<string | number>): void;
+  onSelect?(selected: ReadonlySet<string | number>): void;
   /** The height of a row in pixels, if two lines of text are not enough. */
   rowHeight?: number;
 }
 
 const around = 12; // rows that are drawn beyond the screen
 
-export function List<T>({ label, pages, keyOf, columns, open, sort, empty, selected, onSelect, rowHeight = 53 }: Props<T>) {
+export function List<T>({ label, pages, keyOf, columns, open, sort, empty, nameOf, selected, onSelect, rowHeight = 53 }: Props<T>) {
   const { items } = pages;
   const body = useRef<HTMLTableSectionElement>(null);
   const [range, setRange] = useState({ first: 0, last: 50 });
@@ -67,7 +69,7 @@ export function List<T>({ label, pages, keyOf, columns, open, sort, empty, selec
       removeEventListener("resize", moved);
     };
   }, []);
-  useLayoutEffect(measure, [items.length, pages.more]);
+  useLayoutEffect(measure, [items.length, pages.more, pages.error]); // after an error, too: what was missing is read again
 
   const focus = (n: number) => {
     if (items.length === 0) return;
@@ -100,8 +102,8 @@ export function List<T>({ label, pages, keyOf, columns, open, sort, empty, selec
   return (
     <>
       {pages.error && <ErrorBanner error={pages.error} retry={pages.reload} />}
-      <div class="list" onMouseEnter={() => pages.hold(true)} onMouseLeave={() => pages.hold(false)} onFocusIn={() => pages.hold(true)} onFocusOut={() => pages.hold(false)}>
-        {pages.waiting && <button class="button small fresh" onClick={() => { pages.hold(false); }}>Show what has changed</button>}
+      <div class="list" onMouseEnter={() => pages.hold("pointer", true)} onMouseLeave={() => pages.hold("pointer", false)} onFocusIn={() => pages.hold("focus", true)} onFocusOut={() => pages.hold("focus", false)}>
+        {pages.waiting && <button type="button" class="button small fresh" onClick={pages.release}>Show what has changed</button>}
         <table aria-label={label} aria-rowcount={pages.more ? -1 : items.length + 1}>
           <thead>
             <tr>
@@ -121,7 +123,7 @@ export function List<T>({ label, pages, keyOf, columns, open, sort, empty, selec
                   onKeyDown={(e) => { if (e.key === "Enter" && e.target === e.currentTarget && target) go(target); }}
                   onClick={(e) => { if (target && !(e.target as Element).closest("a, button, input, label") && !getSelection()?.toString()) go(target); }}
                   class={target ? "opens" : ""}>
-                  {onSelect && <td class="select"><input type="checkbox" aria-label="Select this row" checked={selected?.has(key)} onChange={() => toggle(item)} /></td>}
+                  {onSelect && <td class="select"><input type="checkbox" aria-label={`Select ${nameOf?.(item) ?? key}`} checked={selected?.has(key)} onChange={() => toggle(item)} /></td>}
                   {columns.map((c) => <td key={c.title} class={`${c.number ? "number" : ""} ${c.wide ? "wide" : ""}`}>{c.cell(item)}</td>)}
                 </tr>
               );

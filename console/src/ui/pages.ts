@@ -1,9 +1,12 @@
 // Lists that are read page by page. Pages that are on the screen are kept up to date; the others wait until
 // they are scrolled to.
 import { useMemo, useRef, useState } from "preact/hooks";
-import { useRepeated } from "../live";
+import { sameValues, useRepeated } from "../live";
 
 const none: Loaded<never>[] = [];
+
+/** What keeps rows where they are: the pointer above them, or the focus in them. */
+export type Holder = "pointer" | "focus";
 
 export interface Page<T> {
   items: T[];
@@ -26,36 +29,50 @@ export interface Pages<T> {
   more: boolean;
   /** Tells which items are on the screen: their pages are read anew, and the next one near the end. */
   show(first: number, last: number): void;
-  /** While it is held, changed rows stay where they are; new ones wait. */
-  hold(on: boolean): void;
+  /** While someone holds it, changed rows stay where they are; new ones wait. */
+  hold(by: Holder, on: boolean): void;
+  /** Shows what waits, although the list is held. */
+  release(): void;
   /** How many changed pages wait to be shown. */
   waiting: boolean;
   reload(): void;
 }
 
+/** Who holds a list, and what is done once nobody does. */
+export function useHolders(onRelease: () => void) {
+  const holders = useRef(new Set<Holder>()).current;
+  return {
+    held: () => holders.size > 0,
+    hold(by: Holder, on: boolean) {
+      on ? holders.add(by) : holders.delete(by);
+      if (holders.size === 0) onRelease();
+    },
+  };
+}
+
 export function usePages<T>(read: (token?: string) => Promise<Page<T>>, keyOf: (item: T) => string | number, depends: unknown[], every?: number): Pages<T> {
   const [state, set] = useState<{ of?: unknown[]; pages: Loaded<T>[]; error?: Error; waiting?: boolean }>({ pages: [] });
-  const own = state.of?.every((d, n) => d === depends[n]) ? state : { ...state, pages: none as Loaded<T>[], error: undefined, waiting: false };
+  const own = sameValues(state.of, depends) ? state : { ...state, pages: none as Loaded<T>[], error: undefined, waiting: false };
   const now = useRef(own);
   now.current = own;
   const seen = useRef({ first: 0, last: 0 });
-  const held = useRef(false);
+  const holders = useHolders(() => { if (now.current.waiting) reload(); });
+  const released = useRef(false); // the next answer is shown although the list is held
+
+  // A page may be empty although the list goes on: it ends with the first item behind it.
+  const readFrom = async (from: string | undefined, left: () => boolean): Promise<Loaded<T>> => {
+    let page = await read(from);
+    while (page.items.length === 0 && page.continuationToken && !left()) page = await read(page.continuationToken);
+    return { from, items: page.items, next: page.continuationToken };
+  };
 
   const ask = async (signal: AbortSignal) => {
     const before = now.current.pages;
     const shown = before.length === 0 ? [0] : pagesOf(before, seen.current.first, seen.current.last);
-    const fresh = await Promise.all(shown.map(async (n) => {
-      const from = before[n]?.from;
-      const page = await read(from);
-      return { n, page: { from, items: page.items, next: page.continuationToken } };
-    }));
-    // A page may be empty although the list goes on.
-    for (let last = fresh.at(-1)!.page; last.items.length === 0 && last.next && before.length <= 1 && !signal.aborted; ) {
-      const page = await read(last.next);
-      last.items = page.items;
-      last.next = page.continuationToken;
-    }
-    if (signal.aborted) return;
+    const fresh = await Promise.all(shown.map(async (n) => ({ n, page: await readFrom(before[n]?.from, () => signal.aborted) })));
+    if (signal.aborted) return false;
+    const held = holders.held() && !released.current;
+    released.current = false;
     const pages = [...now.current.pages];
     let waiting = false;
     let changed = false;
@@ -64,7 +81,7 @@ export function usePages<T>(read: (token?: string) => Promise<Page<T>>, keyOf: (
       if (old && JSON.stringify(old) === JSON.stringify(page)) continue;
       changed = true;
       const same = old && keys(old, keyOf) === keys(page, keyOf);
-      if (old && !same && held.current) {
+      if (old && !same && held) {
         waiting = true;
         const values = new Map(page.items.map((i) => [keyOf(i), i]));
         pages[n] = { ...old, items: old.items.map((i) => values.get(keyOf(i)) ?? i) };
@@ -75,6 +92,7 @@ export function usePages<T>(read: (token?: string) => Promise<Page<T>>, keyOf: (
       }
     }
     if (changed || now.current.error || waiting !== now.current.waiting) set({ of: depends, pages, waiting });
+    return true;
   };
   const reload = useRepeated(ask, (error) => set({ of: depends, pages: now.current.pages, error }), depends, every);
 
@@ -83,13 +101,15 @@ export function usePages<T>(read: (token?: string) => Promise<Page<T>>, keyOf: (
     const token = now.current.pages.at(-1)?.next;
     if (!token || reading.current === token) return;
     reading.current = token;
+    const left = () => now.current.pages.at(-1)?.next !== token; // the list is another one by now
     try {
-      const page = await read(token);
-      if (now.current.pages.at(-1)?.next === token) set({ ...now.current, of: depends, pages: [...now.current.pages, { from: token, items: page.items, next: page.continuationToken }] });
+      const page = await readFrom(token, left);
+      if (!left()) set({ ...now.current, of: depends, pages: [...now.current.pages, page] });
     } catch (e) {
-      set({ ...now.current, of: depends, error: e as Error });
+      // The pages on the screen are asked for again, and after them this one.
+      if (!left()) set({ ...now.current, of: depends, error: e as Error });
     } finally {
-      reading.current = undefined;
+      if (reading.current === token) reading.current = undefined;
     }
   };
 
@@ -105,9 +125,10 @@ export function usePages<T>(read: (token?: string) => Promise<Page<T>>, keyOf: (
       seen.current = { first, last };
       if (last >= items.length - 30) void next();
     },
-    hold(on) {
-      held.current = on;
-      if (!on && now.current.waiting) reload();
+    hold: holders.hold,
+    release() {
+      released.current = true;
+      reload();
     },
   };
 }

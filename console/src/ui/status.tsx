@@ -9,6 +9,9 @@ export interface Look {
 
 const look = (kind: Look["kind"], sign: Sign, word: string): Look => ({ kind, sign, word });
 
+/** How a status looks; of one that this page does not know, because the API is newer, its name is the word. */
+export const lookOf = (looks: Record<string, Look>, status: string): Look => looks[status] ?? look("wait", "due", status.replaceAll("_", " "));
+
 export const stepLooks: Record<string, Look> = {
   pending: look("wait", "due", "Not started"),
   queued: look("wait", "wait", "Queued"),

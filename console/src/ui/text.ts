@@ -3,6 +3,7 @@
 export const people = (n: number) => `${n.toLocaleString()} ${n === 1 ? "person" : "people"}`;
 
 const day = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short" });
+const dayAndYear = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short", year: "numeric" });
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 const exact = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 const utc = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: "UTC" });
@@ -12,13 +13,22 @@ export const time = (t: string | Date) => clock.format(new Date(t));
 export const seconds = (t: string | Date) => exact.format(new Date(t));
 export const inUTC = (t: string | Date) => `${utc.format(new Date(t))} UTC`;
 export const zoneName = () => zone.formatToParts(new Date()).find((p) => p.type === "timeZoneName")?.value ?? "";
-export const dayAndTime = (t: string | Date) => `${day.format(new Date(t))} ${time(t)}`;
-export const dayOf = (t: string | Date) => day.format(new Date(t));
+export const sameDay = (a: string | Date, b: string | Date) => new Date(a).toDateString() === new Date(b).toDateString();
+
+/** A day; its year unless that is this one. */
+export const dayOf = (t: string | Date) => (new Date(t).getFullYear() === new Date().getFullYear() ? day : dayAndYear).format(new Date(t));
+export const dayAndTime = (t: string | Date) => `${dayOf(t)} ${time(t)}`;
 
 /** The time of something recent: without its day if that is today. */
-export function when(t: string | Date) {
+export const when = (t: string | Date) => (sameDay(t, new Date()) ? time(t) : dayAndTime(t));
+
+/** The same to the second. */
+export const exactly = (t: string | Date) => (sameDay(t, new Date()) ? seconds(t) : `${dayOf(t)} ${seconds(t)}`);
+
+/** A time as a field of a form has it, in local time. */
+export function fieldTime(t: string | Date) {
   const at = new Date(t);
-  return at.toDateString() === new Date().toDateString() ? time(at) : dayAndTime(at);
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
 /** A duration in its two largest units: 2 d 21 h, 18 min, 6 s. */

@@ -3,10 +3,11 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { data, type Schema } from "../api/client";
 import { useShared, type Permit } from "../shared";
 import { ActionButton } from "../ui/action";
-import { ErrorBanner } from "../ui/failure";
+import { ErrorBanner, explain } from "../ui/failure";
 import { TextField, useDraft } from "../ui/fields";
 import { Glyph } from "../ui/glyph";
 import { plural, secret, value } from "../ui/text";
+import { toast, toastError } from "../ui/toast";
 
 type Member = Schema<"Member">;
 
@@ -43,19 +44,28 @@ export function Correct({ batch, member: m, permit, retry, done }: Props) {
     setEditing(false);
     setError(undefined);
   };
-  const save = (andRetry: boolean) => async () => {
+  const why = reason.trim() || undefined;
+  const correct = async () => {
+    const path = { id: batch, member: `id:${m.id}` };
+    const answer = await data(api.PATCH("/batches/{id}/members/{member}", { params: { path, header: m.etag ? { "If-Match": `"${m.etag}"` } : {} }, body: { data: changes, reason: why } }));
+    discard();
+    done(`${plural(changed, "column")} corrected.`);
+    if (answer.inFlight?.length) toast(`${answer.inFlight[0]!.step} still runs with the values from before.`);
+  };
+  const retryNow = async () => {
+    try {
+      await data(api.POST("/batches/{id}/retry", { params: { path: { id: batch } }, body: { memberIds: [m.id], reason: why } }));
+      done("The person starts again.");
+    } catch (e) {
+      toastError(new Error(`The data is corrected, but the person does not start again: ${explain(e).text} Press “Retry…”.`));
+    }
+  };
+  const save = async (andRetry: boolean) => {
     setBusy(andRetry ? "retry" : "save");
     setError(undefined);
     try {
-      const path = { id: batch, member: `id:${m.id}` };
-      if (changed > 0) {
-        const answer = await data(api.PATCH("/batches/{id}/members/{member}", { params: { path, header: m.etag ? { "If-Match": `"${m.etag}"` } : {} }, body: { data: changes, reason: reason.trim() || undefined } }));
-        if (answer.inFlight?.length) done(`${answer.inFlight[0]!.step} still runs with the values from before.`);
-      }
-      keep("");
-      if (andRetry) await data(api.POST("/batches/{id}/retry", { params: { path: { id: batch } }, body: { memberIds: [m.id], reason: reason.trim() || undefined } }));
-      discard();
-      done(andRetry ? `${plural(changed, "column")} corrected; the person starts again.` : `${plural(changed, "column")} corrected.`);
+      await correct();
+      if (andRetry) await retryNow();
     } catch (e) {
       setError(e);
     }
@@ -76,7 +86,7 @@ export function Correct({ batch, member: m, permit, retry, done }: Props) {
         </dl>
       )}
       {editing && (
-        <form onSubmit={(e) => { e.preventDefault(); if (changed > 0 && !busy) void save(retry.allowed)(); }}>
+        <form onSubmit={(e) => { e.preventDefault(); if (changed > 0 && !busy) void save(retry.allowed); }}>
           {columns.filter(([name]) => value(m.data[name]) !== m.memberKey).map(([name, v]) => (
             <TextField key={name} label={name} value={edits[name] ?? (v === secret ? "" : value(v))} onValue={(text) => set(name, text)} autocomplete="off" spellcheck={false}
               placeholder={v === secret ? "secret, not shown" : undefined} hint={name in changes ? <>was <s>{v === secret ? "a secret" : value(v) || "empty"}</s></> : undefined} />
@@ -85,8 +95,8 @@ export function Correct({ batch, member: m, permit, retry, done }: Props) {
           {effect && <p class="aside"><Glyph sign="undo" /><span>Starts again at <b>{effect.from || "the next phase"}</b>. 1 person, {plural(effect.steps, "job")} at most.</span></p>}
           {error !== undefined && <ErrorBanner error={error} retry={() => setError(undefined)} />}
           <div class="buttons">
-            {retry.allowed && <button type="button" class="button primary" aria-disabled={changed === 0 || busy !== "" || undefined} onClick={() => { if (changed > 0 && !busy) void save(true)(); }}>{busy === "retry" ? "Working…" : "Correct and retry"}</button>}
-            <button type="button" class={`button ${retry.allowed ? "" : "primary"}`} aria-disabled={changed === 0 || busy !== "" || undefined} onClick={() => { if (changed > 0 && !busy) void save(false)(); }}>{busy === "save" ? "Working…" : retry.allowed ? "Only save" : "Save"}</button>
+            {retry.allowed && <button type="button" class="button primary" aria-disabled={changed === 0 || busy !== "" || undefined} onClick={() => { if (changed > 0 && !busy) void save(true); }}>{busy === "retry" ? "Working…" : "Correct and retry"}</button>}
+            <button type="button" class={`button ${retry.allowed ? "" : "primary"}`} aria-disabled={changed === 0 || busy !== "" || undefined} onClick={() => { if (changed > 0 && !busy) void save(false); }}>{busy === "save" ? "Working…" : retry.allowed ? "Only save" : "Save"}</button>
             <button type="button" class="button plain" onClick={discard}>Discard</button>
           </div>
         </form>

@@ -18,7 +18,7 @@ export function useBeginnings(wanted: boolean) {
       data(api.GET("/batches", { params: { query } })), data(api.GET("/runbooks", { params: { query } })), data(api.GET("/workers", { params: { query } })),
     ]);
     return { wave: batches.items[0], runbook: runbooks.items[0], worker: workers.items[0] };
-  }, [wanted], 3000).data;
+  }, [wanted], 1500).data;
 }
 
 export function FirstSteps({ at }: { at: NonNullable<ReturnType<typeof useBeginnings>> }) {

@@ -1,12 +1,13 @@
 // A wave from a CSV: the API checks the file, and shows its rows with problems, before anything is written.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, data, type Schema } from "../api/client";
+import { ApiError, data, Unreachable, type Schema } from "../api/client";
 import { useLive } from "../live";
 import { go, href, setQuery, type Place } from "../router";
+import { useRequestKey } from "../requestkey";
 import { usePermit, useShared } from "../shared";
-import { download } from "../ui/download";
 import { ErrorBanner } from "../ui/failure";
 import { CheckField, SelectField, TextField, useDraft } from "../ui/fields";
+import { download } from "../ui/files";
 import { Glyph } from "../ui/glyph";
 import { Head, Section } from "../ui/page";
 import { people, plural } from "../ui/text";
@@ -27,11 +28,12 @@ export function NewWave({ place }: { place: Place }) {
   const [delimiter, setDelimiter] = useState("");
   const [others, setOthers] = useState(false);
   const [file, setFile] = useState<File>();
+  const [chosen, setChosen] = useState(0); // how often a file was chosen
   const [check, setCheck] = useState<Check>({ state: "none" });
   const [tried, again] = useState(0);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
-  const key = useRef(crypto.randomUUID());
+  const keyOf = useRequestKey();
   const active = runbooks.data?.items.filter((r) => r.isActive) ?? [];
   useEffect(() => {
     if (!runbook && active.length === 1) setQuery({ runbook: active[0]!.name });
@@ -40,20 +42,24 @@ export function NewWave({ place }: { place: Place }) {
   const send = (dryRun: boolean) => {
     const form = new FormData();
     form.set("runbook", runbook);
-    for (const [part, text] of [["name", name], ["note", note], ["owner", owner]] as const) if (text.trim()) form.set(part, text.trim());
+    const details = { name: name.trim(), note: note.trim(), owner: owner.trim() };
+    for (const [part, text] of Object.entries(details)) if (text) form.set(part, text);
     form.set("file", file!);
+    const key = keyOf([runbook, details, delimiter, others, chosen]);
     return data(api.POST("/batches", {
-      params: { query: { dryRun: dryRun || undefined, delimiter: (delimiter || undefined) as Schema<"Delimiter"> | undefined, allowInOtherBatches: others || undefined }, header: dryRun ? {} : { "Idempotency-Key": key.current } },
+      params: { query: { dryRun: dryRun || undefined, delimiter: (delimiter || undefined) as Schema<"Delimiter"> | undefined, allowInOtherBatches: others || undefined }, header: dryRun ? {} : { "Idempotency-Key": key } },
       body: { runbook, file: "" }, bodySerializer: () => form,
     }));
   };
   useEffect(() => {
     if (!file || !runbook || !permit.allowed) return;
     let left = false;
-    key.current = crypto.randomUUID(); // another request: other content
     setError(undefined);
     setCheck({ state: "checking" });
-    send(true).then((is) => !left && setCheck({ state: "good", is: is as Schema<"UploadCheck"> }), (e: unknown) => !left && setCheck({ state: "bad", error: e }));
+    send(true).then((is) => !left && setCheck({ state: "good", is: is as Schema<"UploadCheck"> }), async (e: unknown) => {
+      const error = await ofFile(e, file);
+      if (!left) setCheck({ state: "bad", error });
+    });
     return () => { left = true; };
   }, [file, runbook, delimiter, others, permit.allowed, tried]);
   const create = async (e: Event) => {
@@ -67,9 +73,13 @@ export function NewWave({ place }: { place: Place }) {
       toast(`Wave ${batch.id} is created with ${people(batch.memberCount)}.`);
       go(href("waves", batch.id));
     } catch (e) {
-      setError(e);
+      setError(await ofFile(e, file!));
       setBusy(false);
     }
+  };
+  const take = (f: File) => {
+    setFile(f);
+    setChosen(chosen + 1);
   };
   const ready = check.state === "good" && permit.allowed && !busy;
   return (
@@ -84,7 +94,7 @@ export function NewWave({ place }: { place: Place }) {
         <SelectField label="Fields are separated by" value={delimiter} onValue={setDelimiter} options={[["", "What the header shows"], ["comma", "Commas"], ["semicolon", "Semicolons"], ["tab", "Tabs"], ["bar", "Bars"]]} />
         <TextField label="Note (optional)" value={note} onValue={setNote} maxLength={1000} rows={2} />
       </div>
-      <Drop file={file} onFile={setFile} />
+      <Drop file={file} onFile={take} />
       <div aria-live="polite">
         {file && !runbook && <p class="empty">Choose the runbook, and the file is checked.</p>}
         {check.state === "checking" && <p class="notice plain"><Glyph sign="run" kind="run" /> Checking {file?.name}…</p>}
@@ -102,6 +112,17 @@ export function NewWave({ place }: { place: Place }) {
       </div>
     </form>
   );
+}
+
+/** The error of an upload. A browser sends no file that was changed since it was chosen, and says of it what it says of a lost connection. */
+async function ofFile(error: unknown, file: File): Promise<unknown> {
+  if (!(error instanceof Unreachable)) return error;
+  try {
+    await file.slice(0, 1).arrayBuffer();
+    return error;
+  } catch {
+    return new Error(`${file.name} was changed or moved since you chose it. Drop it again.`);
+  }
 }
 
 /** Takes a file by a drop or by the dialog of the browser. */
@@ -130,7 +151,7 @@ function Problems({ error, file, retry }: { error: unknown; file: File; retry():
   const problems = error instanceof ApiError ? error.problems : [];
   const [lines, setLines] = useState<string[]>([]);
   useEffect(() => {
-    if (problems.length > 0) void file.text().then((text) => setLines(text.split(/\r\n|\n|\r/)));
+    if (problems.length > 0) file.text().then((text) => setLines(text.split(/\r\n|\n|\r/)), () => setLines([])); // the problems are shown without the lines
   }, [file, problems.length]);
   if (problems.length === 0) return <ErrorBanner error={error} retry={retry} />;
   return (

@@ -5,7 +5,7 @@ import { Bar, Legend } from "../ui/bar";
 import { ErrorBanner } from "../ui/failure";
 import { Glyph, type Sign } from "../ui/glyph";
 import { Head, Loading, Section } from "../ui/page";
-import { dayAndTime, dayOf, duration, localTimes, people, plural, time } from "../ui/text";
+import { dayAndTime, dayOf, duration, localTimes, people, plural, time, when } from "../ui/text";
 import { Time } from "../ui/time";
 import { timeLeft } from "./counts";
 import { FirstSteps, useBeginnings } from "./firststeps";
@@ -29,8 +29,9 @@ function target(a: Attention): [string, string] {
     case "additions_held": return [href("sources", a.runbook!), names];
     case "source_failing": return [href("sources", a.runbook!), "Open source"];
     case "worker_silent": return [href("workers", a.workerId!), "Open worker"];
-    case "message_unprocessable": return [href("activity", { show: "messages" }), "Open messages"];
+    case "message_unprocessable": return [href("activity", { tab: "messages" }), "Open messages"];
     case "containers_lost": return [href("containers"), "Open containers"];
+    default: return [a.batchId ? href("waves", a.batchId) : href("activity"), "Open"]; // an event that is newer than this page
   }
 }
 
@@ -73,13 +74,12 @@ function subject(a: Attention) {
     case "additions_held": return <><b>{plural(a.count ?? 0, "addition")}</b> of {a.runbook} need confirmation</>;
     case "worker_silent": return <>Worker <b>{a.workerId}</b> is silent</>;
     case "source_failing": return <>The source of <b>{a.runbook}</b> cannot be read</>;
-    case "message_unprocessable":
-    case "containers_lost": return <b>{a.subject}</b>;
+    default: return <b>{a.subject}</b>;
   }
 }
 
 function Tile({ a }: { a: Attention }) {
-  const [sign, kind] = signs[a.event];
+  const [sign, kind] = signs[a.event] ?? ["warning", "warn"];
   const [address, verb] = target(a);
   return (
     <li class="tile">
@@ -98,7 +98,7 @@ function Running({ r }: { r: Summary["running"][number] }) {
   const counts = { done: r.succeeded, run: r.running, wait: 0, fail: r.failed, skip: r.cancelled };
   return (
     <div class="running">
-      <div class="row"><a href={href("waves", r.batchId)}><b>{nameOf(r)}</b></a><b>{left !== undefined && !away ? time(new Date(Date.now() + left)) : "End not known"}</b></div>
+      <div class="row"><a href={href("waves", r.batchId)}><b>{nameOf(r)}</b></a><b>{left !== undefined && !away ? when(new Date(Date.now() + left)) : "End not known"}</b></div>
       <div class="row sub"><span>{r.phase} · {people(r.members)}</span><span>{left !== undefined && !away ? `about ${duration(Math.max(60_000, left))} left` : ""}</span></div>
       <Bar counts={counts} />
       <Legend counts={counts} />
@@ -131,13 +131,14 @@ function Calendar({ summary: s, now }: { summary: Summary; now: Date }) {
       {rows.size === 0 && <p class="empty">No phase is due within seven days. Waves that are advanced by hand have no times.</p>}
       {rows.size > 0 && (
         <>
-          <div class="calendar" >
-            <div class="days" aria-hidden="true"><span /><div>{dates.map((d, n) => <span key={d.getTime()} class={n === 0 ? "today" : ""} style={{ left: `${(100 * n) / days}%` }}>{dayOf(d)}</span>)}<i class="line-now" style={{ left: `${x(now)}%` }}>{time(now)}</i></div></div>
+          <div class="calendar">
+            <div class="days" aria-hidden="true"><span /><div>{dates.map((d, n) => <span key={d.getTime()} class={n === 0 ? "today" : ""} style={{ left: `${x(d)}%` }}>{dayOf(d)}</span>)}<i class="line-now" style={{ left: `${x(now)}%` }}>{time(now)}</i></div></div>
             {[...rows.values()].map((r) => (
               <div class="lane" key={r.id}>
                 <a href={href("waves", r.id)}>{r.name}</a>
                 <div>
-                  {dates.map((d, n) => <i key={d.getTime()} class="day" style={{ left: `${(100 * n) / days}%` }} />)}
+                  {dates.map((d) => <i key={d.getTime()} class="day" style={{ left: `${x(d)}%` }} />)}
+                  {r.phases.filter((p) => p.startsAt !== p.dueAt).map((p) => <i key={`quiet-${p.phaseId}`} class="quiet-hours" title="Quiet hours" style={{ left: `${Math.max(0, x(p.dueAt))}%`, right: `${100 - x(p.startsAt)}%` }} />)}
                   <i class="line-now" style={{ left: `${x(now)}%` }} />
                   {r.running.map((p) => <Due key={p.phaseId} at={x(now)} sign="run" kind="run" text={p.phase} />)}
                   {r.phases.map((p) => { const [sign, kind] = stateOf(p); return <Due key={p.phaseId} at={Math.max(x(p.startsAt), x(now))} sign={sign} kind={kind} text={p.phase} starts={p.startsAt} />; })}
@@ -148,7 +149,7 @@ function Calendar({ summary: s, now }: { summary: Summary; now: Date }) {
           <ol class="agenda">
             {s.upcoming.map((p) => {
               const [sign, kind, word] = stateOf(p);
-              return <li key={`${p.batchId}/${p.phaseId}`}><Glyph sign={sign} kind={kind} /><span><Time at={p.startsAt} full utc /></span><a href={href("waves", p.batchId)}>{nameOf(p)}</a><span><b>{p.phase}</b> for {people(p.members)}</span><span class="quiet">{p.reason ?? word}</span></li>;
+              return <li key={`${p.batchId}/${p.phaseId}`}><Glyph sign={sign} kind={kind} /><span><Time at={p.startsAt} as="full" utc /></span><a href={href("waves", p.batchId)}>{nameOf(p)}</a><span><b>{p.phase}</b> for {people(p.members)}</span><span class="quiet">{p.reason ?? word}</span></li>;
             })}
           </ol>
           {left > 0 && <p class="quiet">and {plural(left, "more phase")}.</p>}

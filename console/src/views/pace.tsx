@@ -1,7 +1,8 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
-import type { Schema } from "../api/client";
-import { duration, people, time } from "../ui/text";
+import { data, type Api, type Schema } from "../api/client";
+import { useShared } from "../shared";
+import { duration, people, time, when } from "../ui/text";
 import { timeLeft } from "./counts";
 
 type Phase = Schema<"Phase">;
@@ -13,9 +14,11 @@ const most = 400; // samples that are kept of a phase; older ones are thinned ou
 
 const endedOf = (p: Phase) => p.succeeded + p.failed + p.cancelled;
 
+const nameOf = (batch: number, p: Phase) => `matoolkit:pace:${batch}/${p.id}/${p.dispatchedAt}`;
+
 /** The progress of a phase as this page saw it, which outlives a reload. */
 function samplesOf(batch: number, p: Phase): Sample[] {
-  const name = `matoolkit:pace:${batch}/${p.id}/${p.dispatchedAt}`;
+  const name = nameOf(batch, p);
   let samples = JSON.parse(sessionStorage.getItem(name) ?? "[]") as Sample[];
   if (!p.dispatchedAt) return [];
   if (samples.length === 0) samples.push([Date.parse(p.dispatchedAt) / 1000, 0]);
@@ -27,17 +30,58 @@ function samplesOf(batch: number, p: Phase): Sample[] {
   return samples;
 }
 
+const mostRead = 500; // members whose steps are read for the time before this page was opened
+
+/** The progress of a phase before this page was opened, by the ends of its steps. */
+async function historyOf(api: Api, batch: number, p: Phase): Promise<Sample[]> {
+  const page = await data(api.GET("/batches/{id}/steps", { params: { path: { id: batch }, query: { phase: p.name, limit: mostRead } } }));
+  const ends = [...Map.groupBy(page.items.filter((s) => s.kind === "phase" && !s.rollback), (s) => s.memberId).values()].flatMap((steps) => {
+    const failed = steps.find((s) => s.status === "failed" || s.status === "poll_timeout");
+    const ended = failed !== undefined || steps.every((s) => ["succeeded", "skipped", "skipped_by_condition", "cancelled"].includes(s.status));
+    const times = (failed ? [failed] : steps).flatMap((s) => (s.completedAt ? [Date.parse(s.completedAt) / 1000] : []));
+    return ended && times.length > 0 ? [Math.max(...times)] : [];
+  });
+  return ends.sort((a, b) => a - b).map((at, n) => [at, n + 1]);
+}
+
+/** Puts the time before the page was opened in front of what the page saw. Each sample is later than the one before. */
+function withHistory(samples: Sample[], history: Sample[]): Sample[] {
+  const [start, ...seen] = samples;
+  const before = history.filter(([at], n) => at > start![0] && (!seen[0] || at < seen[0][0]) && at !== history[n + 1]?.[0]);
+  const step = Math.max(1, Math.ceil(before.length / (most / 2)));
+  return [start!, ...before.filter((_, n) => (before.length - 1 - n) % step === 0), ...seen];
+}
+
+/** Reads what the page did not see, once. The result is whether the whole phase is known. */
+function useHistory(batch: number, p: Phase): boolean {
+  const { api } = useShared();
+  const name = nameOf(batch, p);
+  const known = `${name}/read`;
+  const [, arrived] = useState(false);
+  useEffect(() => {
+    if (!p.dispatchedAt || p.members > mostRead || sessionStorage.getItem(known)) return;
+    historyOf(api, batch, p).then((history) => {
+      const samples = samplesOf(batch, p);
+      if (samples.length > 0) sessionStorage.setItem(name, JSON.stringify(withHistory(samples, history)));
+      sessionStorage.setItem(known, "1");
+      arrived(true);
+    }, () => {}); // the chart begins with what this page sees
+  }, [name]);
+  return sessionStorage.getItem(known) !== null;
+}
+
 /** Members per minute over the last minutes, or on average if there is no such time yet. */
 function rateOf(samples: Sample[], minutes: number) {
   const [end, last] = samples.at(-1)!;
   const from = samples.findLast(([at]) => at <= end - minutes * 60) ?? samples[0]!;
-  return end > from[0] ? ((last - from[1]) / (end - from[0])) * 60 : 0;
+  return end > from[0] ? Math.max(0, ((last - from[1]) / (end - from[0])) * 60) : 0; // a retry takes people back
 }
 
 /** A chart of who is left in a phase, and of how many end it per minute, with the expected end. */
 export function Pace({ batch, phase: p }: { batch: number; phase: Phase }) {
   const root = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | undefined>(undefined);
+  const whole = useHistory(batch, p);
   const samples = samplesOf(batch, p);
   const rate = samples.length > 1 ? rateOf(samples, 5) : 0;
   const left = p.members - endedOf(p);
@@ -69,12 +113,12 @@ export function Pace({ batch, phase: p }: { batch: number; phase: Phase }) {
   if (!p.dispatchedAt) return <p class="quiet">The chart begins when {p.name} starts.</p>;
   const sentence = p.completedAt
     ? `${p.name} took ${duration(Date.parse(p.completedAt) - Date.parse(p.dispatchedAt))} for ${people(p.members)}.`
-    : `${people(left)} of ${p.members.toLocaleString()} are left in ${p.name}; ${rate < 10 ? rate.toFixed(1) : Math.round(rate)} a minute${ends !== undefined ? `, to the end at about ${time(new Date(Date.now() + ends))}` : ""}.`;
+    : `${people(left)} of ${p.members.toLocaleString()} are left in ${p.name}; ${rate < 10 ? rate.toFixed(1) : Math.round(rate)} a minute${ends !== undefined ? `, to the end at about ${when(new Date(Date.now() + ends))}` : ""}.`;
   return (
     <figure class="pace">
       <figcaption>{sentence}</figcaption>
       <div ref={root} aria-hidden="true" class="chart" />
-      <p class="quiet">Line: people left. Bars: people through per minute, as this page saw them.</p>
+      <p class="quiet">{`Line: people left. Bars: people through per minute${whole ? "" : ", as this page saw them"}.`}</p>
       <details>
         <summary>Numbers</summary>
         <table class="compact">
@@ -91,12 +135,24 @@ function thin<T>(list: T[], n: number): T[] {
   return list.filter((_, i) => (list.length - 1 - i) % step === 0);
 }
 
+/** The members per minute at some thirty of the samples, each since the one before. */
+function bars(samples: Sample[]): (number | null)[] {
+  const width = Math.max(1, (samples.at(-1)![0] - samples[0]![0]) / 30);
+  let [from, before] = samples[0]!;
+  return samples.map(([at, ended]) => {
+    if (at - from < width) return null;
+    const rate = (Math.max(0, ended - before) / (at - from)) * 60; // a retry takes people back
+    [from, before] = [at, ended];
+    return rate;
+  });
+}
+
 /** The columns of the chart: time, people left, the expected line to the end, and people per minute. */
 function rows(samples: Sample[], members: number, ends?: number): uPlot.AlignedData {
   const x = samples.map(([at]) => at);
   const line: (number | null)[] = samples.map(([, ended]) => members - ended);
   const expected: (number | null)[] = samples.map(() => null);
-  const perMinute: (number | null)[] = samples.map(([at, ended], n) => (n === 0 ? null : ((ended - samples[n - 1]![1]) / Math.max(1, at - samples[n - 1]![0])) * 60));
+  const perMinute: (number | null)[] = bars(samples);
   if (ends !== undefined) {
     expected[expected.length - 1] = line.at(-1)!;
     x.push(x.at(-1)! + ends / 1000);

@@ -4,7 +4,7 @@ import { useShared } from "../shared";
 import { List } from "../ui/list";
 import { Head } from "../ui/page";
 import { usePages } from "../ui/pages";
-import { memberLooks, Status } from "../ui/status";
+import { lookOf, memberLooks, Status } from "../ui/status";
 
 /** People of all batches whose columns have a text. */
 export function People({ place }: { place: Place }) {
@@ -23,7 +23,7 @@ export function People({ place }: { place: Place }) {
             { title: "Found in", wide: true, cell: (m) => (m.matched ? <>{m.matched.column}<span class="sub">{m.matched.value}</span></> : <span class="quiet">Key or name</span>) },
             { title: "Wave", wide: true, cell: (m) => <><a href={href("waves", m.batchId)}>{m.batchName ?? `Wave ${m.batchId}`}</a><span class="sub">{m.runbook}</span></> },
             { title: "Phase and step", wide: true, cell: (m) => <>{m.phase}<span class="sub">{m.step}</span></> },
-            { title: "Status", cell: (m) => <><Status look={memberLooks[m.status]} /><span class="sub">{m.error}</span></> },
+            { title: "Status", cell: (m) => <><Status look={lookOf(memberLooks, m.status)} /><span class="sub">{m.error}</span></> },
           ]} />
       )}
     </>

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { data, type Schema } from "../api/client";
 import { rarely, useFollow } from "../follow";
 import { useLive } from "../live";
@@ -6,12 +6,12 @@ import { href, type Place } from "../router";
 import { permit, useShared } from "../shared";
 import { ActionButton, More } from "../ui/action";
 import { Confirm } from "../ui/dialog";
-import { Failure } from "../ui/failure";
-import { SelectField, TextField } from "../ui/fields";
+import { Failure, Stale } from "../ui/failure";
+import { SelectField, TextField, useDraft } from "../ui/fields";
 import { Glyph } from "../ui/glyph";
 import { Head, Loading, Section } from "../ui/page";
-import { memberLooks, Status, stepLooks } from "../ui/status";
-import { dayAndTime, duration, plural, seconds, secret, when } from "../ui/text";
+import { lookOf, memberLooks, Status, stepLooks } from "../ui/status";
+import { dayAndTime, duration, exactly, plural, sameDay, seconds, secret, when } from "../ui/text";
 import { Time } from "../ui/time";
 import { toast } from "../ui/toast";
 import { AuditEntry } from "./audit";
@@ -50,7 +50,7 @@ export function Person({ batch, member, place }: { batch: number; member: number
     <>
       <Head title={name} crumb={<><a href={href("waves")}>Waves</a> / <a href={href("waves", batch)}>{wave.data ? waveName(wave.data) : `Wave ${batch}`}</a> /</>}
         status={<>
-          <Status look={memberLooks[m.status]} grounded text={m.failedPhase ? `Failed in ${m.failedPhase}` : undefined} />
+          <Status look={lookOf(memberLooks, m.status)} grounded text={m.failedPhase ? `Failed in ${m.failedPhase}` : undefined} />
           {rolledBack && <Status look={{ kind: "warn", sign: "undo", word: "Rolled back" }} grounded />}
         </>}
         facts={<>
@@ -70,12 +70,13 @@ export function Person({ batch, member, place }: { batch: number; member: number
             { title: "Remove from the wave…", permit: may("remove_member"), onClick: () => open("remove"), danger: true },
           ]} />
         </>} />
+      <Stale error={person.error} />
       {m.error && (
         <div class="notice fail big">
           <Glyph sign="fail" />
           <div>
             <b>{failed?.error ?? m.error}</b>
-            <span class="sub">{m.failedStep && <>Step <a href={`#${m.failedStep}`}>{m.failedStep}</a>, </>}{failed && plural((failed.retryCount ?? 0) + 1, "attempt")}{m.failedAt && <>, last at <Time at={m.failedAt} exact /></>}</span>
+            <span class="sub">{m.failedStep && <>Step <a href={`#${m.failedStep}`}>{m.failedStep}</a>, </>}{failed && plural((failed.retryCount ?? 0) + 1, "attempt")}{m.failedAt && <>, last at <Time at={m.failedAt} as="exactly" /></>}</span>
           </div>
           <a href={href("waves", batch, { people: "failed" })}>Who else failed</a>
         </div>
@@ -114,7 +115,7 @@ function Retry({ batch, member: m, steps, onClose, done }: { batch: number; memb
 /** The failed step was carried out by hand: its result is what later steps use. */
 function MarkDone({ batch, member: m, onClose, done }: { batch: number; member: Member; onClose(): void; done(text: string): void }) {
   const { api } = useShared();
-  const [text, setText] = useState("");
+  const [text, setText] = useDraft(`result:${batch}/${m.id}/${m.failedStep}`);
   let result: unknown;
   let wrong = "";
   try {
@@ -127,14 +128,33 @@ function MarkDone({ batch, member: m, onClose, done }: { batch: number; member: 
     <Confirm title={`Mark ${m.failedStep} as done for ${m.display ?? m.memberKey}?`} sub="The person continues with the next step." verb="Mark 1 step done" reason="required" ready={!wrong} depends={[text]} onClose={onClose}
       fields={<TextField label="Result, as JSON" rows={3} value={text} onValue={setText} error={wrong || undefined} hint="What the function would have returned. Needed if later steps use an output of this one." />}
       preview={async () => (await send({ dryRun: true })).preview}
-      act={async (reason) => { await send({ reason }); done(`${m.failedStep} is marked as done.`); }} />
+      act={async (reason) => { await send({ reason }); setText(""); done(`${m.failedStep} is marked as done.`); }} />
   );
 }
 
 const ended = ["succeeded", "skipped", "skipped_by_condition", "cancelled"];
 
-function Journey({ steps, loaded, phases, member: m, open }: { steps: Step[]; loaded: boolean; phases: Phase[]; member: Member; open: string }) {
-  const [all, setAll] = useState(false);
+/** Shows the step of the address once it is there. */
+function useArrival(step: string) {
+  const shown = useRef("");
+  useEffect(() => {
+    const target = step && step !== shown.current && document.getElementById(step);
+    if (!target) return;
+    shown.current = step;
+    target.scrollIntoView({ block: "center" });
+  });
+}
+
+function Journey({ steps, loaded, phases, member: m, open: wanted }: { steps: Step[]; loaded: boolean; phases: Phase[]; member: Member; open: string }) {
+  const [all, setAll] = useState<boolean>();
+  const open = steps.some((s) => s.step === wanted) ? wanted : "";
+  useArrival(open);
+  const anchored = new Set<string>(); // a step of several phases is that of the newest one
+  const anchor = (step: string) => {
+    const first = !anchored.has(step);
+    anchored.add(step);
+    return first ? step : undefined;
+  };
   const names = [...new Set(steps.map((s) => s.phase))].reverse();
   const ahead = phases.filter((p) => p.kind === "phase" && p.status === "pending" && !names.includes(p.name)).reverse();
   return (
@@ -147,7 +167,7 @@ function Journey({ steps, loaded, phases, member: m, open }: { steps: Step[]; lo
         const own = steps.filter((s) => s.phase === name);
         const failed = own.find((s) => !s.rollback && (s.status === "failed" || s.status === "poll_timeout"));
         const running = own.find((s) => !ended.includes(s.status) && s.status !== "pending");
-        const look = stepLooks[(failed ?? running ?? own.findLast((s) => !s.rollback) ?? own.at(-1)!).status]!;
+        const look = lookOf(stepLooks, (failed ?? running ?? own.findLast((s) => !s.rollback) ?? own.at(-1)!).status);
         const phase = phases.findLast((p) => p.name === name);
         const count = own.filter((s) => !s.rollback).length;
         const through = own.filter((s) => !s.rollback && ended.includes(s.status)).length;
@@ -155,10 +175,10 @@ function Journey({ steps, loaded, phases, member: m, open }: { steps: Step[]; lo
           <section key={name} aria-label={name}>
             <h3 class="phase-row">
               <Glyph sign={look.sign} kind={look.kind} />{name}
-              {phase?.dispatchedAt && <span class="quiet"><Time at={phase.dispatchedAt} full /></span>}
+              {phase?.dispatchedAt && <span class="quiet"><Time at={phase.dispatchedAt} as="full" /></span>}
               <span class={`end ${failed ? "k-fail" : "quiet"}`}>{failed ? `failed at step ${failed.stepIndex + 1} of ${count}` : `${through} of ${plural(count, "step")}`}</span>
             </h3>
-            {own.map((s) => <StepDetails key={s.id} step={s} open={all || (open ? open === s.step : s === failed || s === running)} />)}
+            {own.map((s) => <StepDetails key={`${s.id}/${s.rollback ?? ""}`} step={s} since={phase?.dispatchedAt} anchor={anchor(s.step)} all={all} wanted={open ? open === s.step : s === failed || s === running} />)}
           </section>
         );
       })}
@@ -166,34 +186,37 @@ function Journey({ steps, loaded, phases, member: m, open }: { steps: Step[]; lo
   );
 }
 
-function StepDetails({ step: s, open: wanted }: { step: Step; open: boolean }) {
+/** A step, which opens when it becomes what one looks for, and closes by hand: nothing closes while it is read. */
+function StepDetails({ step: s, since, anchor, all, wanted }: { step: Step; since?: string; anchor?: string; all?: boolean; wanted: boolean }) {
   const [open, setOpen] = useState(wanted);
-  useEffect(() => setOpen(wanted), [wanted]);
+  useEffect(() => { if (wanted) setOpen(true); }, [wanted]);
+  useEffect(() => { if (all !== undefined) setOpen(all); }, [all]);
+  const at = s.completedAt ?? s.dispatchedAt;
   const took = s.dispatchedAt && s.completedAt ? duration(Date.parse(s.completedAt) - Date.parse(s.dispatchedAt)) : "";
   const attempts = (s.retryCount ?? 0) + 1;
   return (
-    <details class="step" open={open} id={s.step} onToggle={(e) => setOpen(e.currentTarget.open)}>
+    <details class="step" open={open} id={anchor} onToggle={(e) => setOpen(e.currentTarget.open)}>
       <summary>
-        <Glyph sign={s.rollback ? "undo" : stepLooks[s.status]!.sign} kind={stepLooks[s.status]!.kind} />
+        <Glyph sign={s.rollback ? "undo" : lookOf(stepLooks, s.status).sign} kind={lookOf(stepLooks, s.status).kind} />
         <b>{s.rollback ? `${s.rollback} / ${s.step}` : s.step}</b>
         <span class="quiet func">{s.functionName} on {s.workerId}</span>
-        {s.status !== "succeeded" && <span class={`k-${stepLooks[s.status]!.kind}`}>{stepLooks[s.status]!.word}</span>}
+        {s.status !== "succeeded" && <span class={`k-${lookOf(stepLooks, s.status).kind}`}>{lookOf(stepLooks, s.status).word}</span>}
         <span class="end quiet">{s.pollCount ? plural(s.pollCount, "poll") : s.dispatchedAt ? plural(attempts, "attempt") : ""}</span>
-        <span class="at">{(s.completedAt ?? s.dispatchedAt) && seconds((s.completedAt ?? s.dispatchedAt)!)}</span>
+        <span class="at">{at && (since && sameDay(at, since) ? seconds(at) : exactly(at))}</span>
         <span class="took quiet">{took}</span>
       </summary>
       {open && (
         <div>
           {s.error && !s.attempts?.some((a) => a.error === s.error) && (s.status === "polling" || expectation(s.error) ? <Answer text={s.error} at={s.poll?.lastPolledAt ?? s.completedAt} waits={s.status === "polling"} /> : <pre class="well k-fail">{s.error}</pre>)}
           {s.when && <p>Only when <code>{s.when}</code></p>}
-          {s.retryAfter && s.status === "waiting_for_retry" && <p class="k-warn">Next attempt at {seconds(s.retryAfter)}.</p>}
+          {s.retryAfter && s.status === "waiting_for_retry" && <p class="k-warn">Next attempt at {exactly(s.retryAfter)}.</p>}
           {s.attempts && (
             <table class="compact">
               <thead><tr><th>Attempt</th><th>Started</th><th>Took</th><th>Answer of {s.workerId}</th></tr></thead>
               <tbody>
                 {s.attempts.map((a, i) => (
                   <tr key={`${a.jobId}/${a.startedAt}`}>
-                    <td>{i + 1}{s.maxRetries ? ` of ${s.maxRetries + 1}` : ""}</td><td>{seconds(a.startedAt)}</td><td>{duration(Date.parse(a.endedAt) - Date.parse(a.startedAt))}</td>
+                    <td>{i + 1}{s.maxRetries ? ` of ${s.maxRetries + 1}` : ""}</td><td>{exactly(a.startedAt)}</td><td>{duration(Date.parse(a.endedAt) - Date.parse(a.startedAt))}</td>
                     <td class={a.outcome === "succeeded" ? "" : "k-fail"}>{i > 0 && a.error && a.error === s.attempts![i - 1]!.error ? "The same" : a.error ?? a.outcome}</td>
                   </tr>
                 ))}
@@ -228,7 +251,7 @@ function Answer({ text, at, waits }: { text: string; at?: string; waits: boolean
       <thead><tr><th>Asked</th>{e ? <><th>What</th><th>Expected</th><th>Actual</th></> : <th>Answer</th>}<th>State</th></tr></thead>
       <tbody>
         <tr>
-          <td>{at && seconds(at)}</td>
+          <td>{at && exactly(at)}</td>
           {e ? <><td>{e.what}</td><td class="mono">{e.expected}</td><td class="mono">{e.actual}</td></> : <td>{text}</td>}
           <td class={waits ? "quiet" : "k-fail"}>{waits ? "not yet" : "not as expected"}</td>
         </tr>
@@ -239,7 +262,7 @@ function Answer({ text, at, waits }: { text: string; at?: string; waits: boolean
 
 function Polls({ step: s }: { step: Step }) {
   const p = s.poll!;
-  return <p class="quiet">Polled {plural(s.pollCount ?? 0, "time")}, every {duration(p.intervalSeconds * 1000)}, at most for {duration(p.timeoutSeconds * 1000)}{p.lastPolledAt && <>; not complete at {seconds(p.lastPolledAt)}</>}.</p>;
+  return <p class="quiet">Polled {plural(s.pollCount ?? 0, "time")}, every {duration(p.intervalSeconds * 1000)}, at most for {duration(p.timeoutSeconds * 1000)}{p.lastPolledAt && <>; not complete at {exactly(p.lastPolledAt)}</>}.</p>;
 }
 
 function Values({ title, values }: { title: string; values: unknown }) {
@@ -256,7 +279,7 @@ function OtherWaves({ batch, member: m, name }: { batch: number; member: Member;
   return (
     <Section id="others" title="In other waves">
       {found.data && others.length === 0 && <p class="quiet">{name} is in no other wave.</p>}
-      <ul>{others.map((f) => <li key={f.batchId} class="other"><a href={href("waves", f.batchId, "people", f.memberId)}>{f.batchName ?? `Wave ${f.batchId}`}</a> <Status look={memberLooks[f.status]} /></li>)}</ul>
+      <ul>{others.map((f) => <li key={f.batchId} class="other"><a href={href("waves", f.batchId, "people", f.memberId)}>{f.batchName ?? `Wave ${f.batchId}`}</a> <Status look={lookOf(memberLooks, f.status)} /></li>)}</ul>
     </Section>
   );
 }

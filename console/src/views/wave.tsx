@@ -3,20 +3,21 @@ import { data, type Schema } from "../api/client";
 import { rarely, useFollow } from "../follow";
 import { lazy } from "../lazy";
 import { useLive } from "../live";
-import { href, type Place } from "../router";
-import { permit, useShared } from "../shared";
+import { href, setQuery, type Place } from "../router";
+import { permit, usePermit, useShared } from "../shared";
 import { ActionButton, More } from "../ui/action";
 import { Bar, Legend } from "../ui/bar";
-import { download } from "../ui/download";
-import { Failure } from "../ui/failure";
+import { Failure, Stale } from "../ui/failure";
 import { FilterTabs, FilterText } from "../ui/fields";
+import { download } from "../ui/files";
 import { Glyph } from "../ui/glyph";
 import { useKeys } from "../ui/keys";
 import { List } from "../ui/list";
 import { Announce, Head, Loading, Section } from "../ui/page";
 import { usePages } from "../ui/pages";
-import { memberLooks, phaseLooks, Status } from "../ui/status";
-import { dayAndTime, duration, inUTC, people, plural, time, when } from "../ui/text";
+import { lookOf, memberLooks, phaseLooks, Status } from "../ui/status";
+import { useSteady } from "../ui/steady";
+import { dayAndTime, duration, inUTC, people, plural, when } from "../ui/text";
 import { Time } from "../ui/time";
 import { toast, toastError } from "../ui/toast";
 import { AuditEntry } from "./audit";
@@ -39,9 +40,11 @@ export function Wave({ id, place }: { id: number; place: Place }) {
   const errors = useLive(() => data(api.GET("/batches/{id}/errors", { params: { path } })), [id], rarely);
   const audit = useLive(() => data(api.GET("/batches/{id}/audit", { params: { path, query: { limit: 20 } } })), [id], rarely);
   const [dialog, open] = useState<WaveAction>();
+  const [selected, select] = useState<ReadonlySet<string | number>>(new Set());
   const b = batch.data;
   useFollow(b?.etag, phases.reload, errors.reload, audit.reload);
-  const changed = () => {
+  const done = () => {
+    if (dialog && "of" in dialog && dialog.of.memberIds) select(new Set());
     for (const part of [batch, phases, errors, audit]) part.reload();
   };
   const advance = permit(b?.actions, "advance");
@@ -61,10 +64,11 @@ export function Wave({ id, place }: { id: number; place: Place }) {
           {b.owner && <span>Owner <b>{b.owner}</b></span>}
         </>}
         actions={<Actions batch={b} next={next} open={open} />} />
+      <Stale error={batch.error} />
       {b.note && <p class="note">{b.note}</p>}
       {now && <div class="pace-row"><div class="progress"><Bar counts={phaseCounts(now)} size="thick" /><Legend counts={phaseCounts(now)} /></div><Left phase={now} batch={b} /></div>}
       {now?.status === "dispatched" && <Announce text={`${now.name}: ${now.succeeded} done, ${now.running} running, ${now.failed} failed of ${now.members}.`} />}
-      {b.waitingReason && <div class="notice"><WaitingReason reason={b.waitingReason} />{b.waitingReason.workerId && <a href={href("workers", b.waitingReason.workerId)}>Open {b.waitingReason.workerId}</a>}</div>}
+      {!b.completedAt && <p class="waits">{b.waitingReason && <><WaitingReason reason={b.waitingReason} />{b.waitingReason.workerId && <a href={href("workers", b.waitingReason.workerId)}>Open {b.waitingReason.workerId}</a>}</>}</p>}
       {b.removalHold && !b.removalHold.confirmed && <div class="notice"><Glyph sign="hold" /><span>{plural(b.removalHold.memberCount, "removal needs", "removals need")} confirmation: {b.removalHold.reason}</span><a href={href("sources", b.runbook, { hold: b.id })}>Review the names</a></div>}
       {b.error && <div class="notice fail"><Glyph sign="fail" /><span>{b.error}</span></div>}
       <div class="stacked">
@@ -72,17 +76,17 @@ export function Wave({ id, place }: { id: number; place: Place }) {
       <div class="split">
         <div>
           <Errors batch={b} errors={errors.data} open={open} />
-          <Members batch={b} failed={errors.data?.members} place={place} open={open} />
+          <Members batch={b} failed={errors.data?.members} place={place} open={open} selected={selected} select={select} />
         </div>
         <aside>
-          <Section id="pace" title="Pace and time left">{now ? <Pace batch={b.id} phase={now} /> : null}</Section>
+          <Section id="pace" title="Pace and time left">{now ? <Pace key={now.id} batch={b.id} phase={now} /> : null}</Section>
           <Section id="audit" title="Activity" end={<a href={href("activity", { batch: b.id })}>All, with export</a>}>
             <ol class="audit">{audit.data?.items.map((r) => <AuditEntry key={r.id} record={r} />)}</ol>
           </Section>
         </aside>
       </div>
       </div>
-      {dialog && <WaveDialog key={dialog.do} batch={b} action={dialog} onClose={() => open(undefined)} instead={open} done={changed} />}
+      {dialog && <WaveDialog key={dialog.do} batch={b} action={dialog} onClose={() => open(undefined)} instead={open} done={done} />}
     </>
   );
 }
@@ -123,7 +127,7 @@ function Left({ phase: p, batch: b }: { phase: Phase; batch: Batch }) {
   const left = timeLeft(p);
   const away = b.waitsFor?.[0];
   if (away || b.paused || left === undefined) return <div class="left"><b>End not known</b><span class="sub">{away ? away.reason : b.paused ? "The wave is paused." : "Nobody has ended the phase yet."}</span></div>;
-  return <div class="left"><b>About {duration(Math.max(60_000, left))} left</b><span class="sub">until {time(new Date(Date.now() + left))}, at the pace so far</span></div>;
+  return <div class="left"><b>About {duration(Math.max(60_000, left))} left</b><span class="sub">until {when(new Date(Date.now() + left))}, at the pace so far</span></div>;
 }
 
 function Phases({ phases, open }: { phases: Phase[]; open(a: WaveAction): void }) {
@@ -132,13 +136,13 @@ function Phases({ phases, open }: { phases: Phase[]; open(a: WaveAction): void }
       <ol class="track">
         {phases.filter((p) => p.status !== "superseded").map((p) => {
           const gate = p.approvalRequired && !p.approved && p.status === "pending";
-          const look = gate ? { kind: "warn" as const, sign: "lock" as const, word: "Needs an approval" } : phaseLooks[p.status];
+          const look = gate ? { kind: "warn" as const, sign: "lock" as const, word: "Needs an approval" } : lookOf(phaseLooks, p.status);
           const approve = p.actions?.find((a) => a.name === "approve");
           return (
             <li key={p.id} class={p.completedAt ? "past" : ""}>
               <Glyph sign={look.sign} kind={look.kind} />
               <span class="name">{p.name} {p.kind === "phase" && <span class="quiet">{offset(p.offsetMinutes)}</span>}</span>
-              <span>{p.dispatchedAt ? <Time at={p.dispatchedAt} full /> : p.dueAt ? <Time at={p.dueAt} full /> : "when advanced"}</span>
+              <span>{p.dispatchedAt ? <Time at={p.dispatchedAt} as="full" /> : p.dueAt ? <Time at={p.dueAt} as="full" /> : "when advanced"}</span>
               <span class={gate ? "k-warn" : "quiet"}>{look.word}{p.dispatchedAt && p.completedAt && `, took ${duration(Date.parse(p.completedAt) - Date.parse(p.dispatchedAt))}`}{p.dispatchedAt && p.dueAt && late(p)}</span>
               {p.dispatchedAt && p.members > 0 && <Bar counts={phaseCounts(p)} size="thin" />}
               {p.members > 0 && <span class="quiet">{p.kind === "init" ? "for the wave" : p.dispatchedAt ? `${p.succeeded + p.failed + p.cancelled} of ${people(p.members)} through` : people(p.members)}</span>}
@@ -168,18 +172,20 @@ function offset(minutes: number) {
 }
 
 function Errors({ batch: b, errors, open }: { batch: Batch; errors?: Schema<"BatchErrors">; open(a: WaveAction): void }) {
+  const steady = useSteady(errors?.groups ?? [], (g) => `${g.phase}/${g.step}/${g.errorGroup}`);
   if (!errors || errors.groups.length === 0) return null;
   const retry = permit(b.actions, "retry");
   const skip = permit(b.actions, "skip_step");
   return (
     <Section id="failed" title="Failed" count={errors.members} kind="fail" note={`in ${plural(errors.groups.length, "error")}`}
       end={<ActionButton small permit={retry} onClick={() => open({ do: "retry", of: { name: "Everybody who failed" } })}>Retry all {errors.members}…</ActionButton>}>
-      {errors.groups.map((g) => {
+      <div {...steady.handlers}>
+      {steady.items.map((g) => {
         const of: Selection = { phase: g.phase, step: g.step, errorGroup: g.errorGroup, name: `${g.phase} / ${g.step}: ${g.errorGroup}` };
         const one = g.examples[0];
         return (
           <div class="group" key={`${g.phase}/${g.step}/${g.errorGroup}`}>
-            <span class="n">{g.count.toLocaleString()}</span>
+            <a class="n" href={href("waves", b.id, { people: "failed", error: g.errorGroup })} aria-label={`Show ${people(g.count)} with this error`}>{g.count.toLocaleString()}</a>
             <div>
               <div class="text"><GroupText text={g.errorGroup} /></div>
               <span class="sub">{g.phase} / {g.step} · {g.examples.slice(0, 2).map((e) => e.memberKey).join(", ")}{g.count > 2 && ` and ${plural(g.count - 2, "other")}`}</span>
@@ -193,6 +199,8 @@ function Errors({ batch: b, errors, open }: { batch: Batch; errors?: Schema<"Bat
           </div>
         );
       })}
+      </div>
+      {steady.waiting > 0 && <p class="quiet">{plural(steady.waiting, "new error")} will be shown here once the pointer has left the list.</p>}
     </Section>
   );
 }
@@ -202,37 +210,52 @@ function GroupText({ text }: { text: string }) {
   return <>{text.split("…").map((part, n) => <>{n > 0 && <span class="blank" aria-label="differs">…</span>}{part}</>)}</>;
 }
 
-function Members({ batch: b, failed, place, open }: { batch: Batch; failed?: number; place: Place; open(a: WaveAction): void }) {
+/** The error of the step at which a member failed. The phase and the step stand beside it. */
+const stepError = (m: Schema<"Member">) => (m.error ?? "").replace(`phase ${m.failedPhase}: `, "").replace(`step "${m.failedStep}": `, "");
+
+/** Whether an error of a failed member is of a group: its text with a mark for what differs. */
+function inGroup(group: string): (m: Schema<"Member">) => boolean {
+  const pattern = new RegExp(`^${group.split("…").map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join(".+?")}$`, "is");
+  return (m) => pattern.test(stepError(m).trim().split(/\s+/).join(" "));
+}
+
+function Members({ batch: b, failed, place, open, selected, select }: { batch: Batch; failed?: number; place: Place; open(a: WaveAction): void; selected: ReadonlySet<string | number>; select(s: ReadonlySet<string | number>): void }) {
   const { api } = useShared();
-  const [selected, select] = useState<Set<string | number>>(new Set());
+  const remove = usePermit("administer"); // the API lists the removal with each person alone
   const tabs: [string, string, number?][] = [["", "All", b.memberCount], ["failed", "Failed", failed], ["active", "Active"], ["done", "Done"], ["removed", "Removed", b.removedCount]];
   const status = tabs.find(([name]) => name === place.query.get("people"))?.[0] || undefined;
   const search = place.query.get("q") || undefined;
   const sort = (place.query.get("sort") ?? "id") as Schema<"MemberSort">;
+  const error = (status === "failed" && place.query.get("error")) || undefined;
   const pages = usePages(
-    (continuationToken) => data(api.GET("/batches/{id}/members", { params: { path: { id: b.id }, query: { status: status ? [status as Schema<"MemberStatus">] : undefined, search, sort, limit: 100, continuationToken } } })),
-    (m) => m.id, [b.id, status, search, sort], rarely);
+    async (continuationToken) => {
+      const page = await data(api.GET("/batches/{id}/members", { params: { path: { id: b.id }, query: { status: status ? [status as Schema<"MemberStatus">] : undefined, search, sort, limit: error ? 1000 : 100, continuationToken } } }));
+      return error ? { ...page, items: page.items.filter(inGroup(error)) } : page;
+    },
+    (m) => m.id, [b.id, status, search, sort, error], rarely);
   useFollow(b.etag, pages.reload);
   const chosen: Selection = { memberIds: [...selected] as number[], name: `${people(selected.size)} of ${waveName(b)}` };
   return (
     <Section id="people" title="People" count={b.memberCount - (b.removedCount ?? 0)} end={<FilterText label="Key begins with" name="q" value={search ?? ""} />}>
       <div class="filters">
-        <FilterTabs label="Status" name="people" value={status ?? ""} options={tabs} />
+        <FilterTabs label="Status" name="people" value={status ?? ""} options={tabs} clears="error" />
+        {error && <button type="button" class="button small" onClick={() => setQuery({ error: undefined })}><span class="error-filter">{error}</span> <Glyph sign="close" /><span class="visually-hidden">show all who failed</span></button>}
         {selected.size > 0 && (
           <div class="selection" role="group" aria-label="Selected people">
             <b>{selected.size} selected</b>
             <ActionButton small permit={permit(b.actions, "retry")} onClick={() => open({ do: "retry", of: chosen })}>Retry…</ActionButton>
             <ActionButton small permit={permit(b.actions, "skip_step")} onClick={() => open({ do: "skip", of: chosen })}>Skip…</ActionButton>
-            <ActionButton small permit={permit(b.actions, "remove_member")} onClick={() => open({ do: "remove", of: chosen })}>Remove…</ActionButton>
+            <ActionButton small permit={remove} onClick={() => open({ do: "remove", of: chosen })}>Remove…</ActionButton>
+            <button type="button" class="button small plain" onClick={() => select(new Set())}>Clear</button>
           </div>
         )}
       </div>
-      <List label="People" pages={pages} keyOf={(m) => m.id} open={(m) => href("waves", b.id, "people", m.id)} sort={sort} selected={selected} onSelect={select}
-        empty={status || search ? "No person fits this filter." : "The wave has no people."}
+      <List label="People" pages={pages} keyOf={(m) => m.id} open={(m) => href("waves", b.id, "people", m.id)} sort={sort} nameOf={(m) => m.display ?? m.memberKey} selected={selected} onSelect={select}
+        empty={status || search || error ? "No person fits this filter." : "The wave has no people."}
         columns={[
           { title: "Person", sort: "memberKey", cell: (m) => <><a href={href("waves", b.id, "people", m.id)}>{m.display ?? m.memberKey}</a><span class="sub">{m.display && m.memberKey}</span></> },
           { title: "Phase and step", wide: true, width: "24%", cell: (m) => <>{m.failedPhase ?? m.phase}<span class="sub">{m.failedStep}</span></> },
-          { title: "Status", sort: "status", width: "30%", cell: (m) => <><Status look={memberLooks[m.status]} /><span class="sub">{m.error}</span></> },
+          { title: "Status", sort: "status", width: "30%", cell: (m) => <><Status look={lookOf(memberLooks, m.status)} /><span class="sub" title={stepError(m)}>{stepError(m)}</span></> },
           { title: "Added", sort: "addedAt", number: true, wide: true, width: "90px", cell: (m) => <Time at={m.addedAt} /> },
         ]} />
     </Section>

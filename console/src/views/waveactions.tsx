@@ -2,11 +2,12 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { data, type Api, type Schema } from "../api/client";
+import { useRequestKey } from "../requestkey";
 import { useShared } from "../shared";
 import { Confirm, Effect } from "../ui/dialog";
-import { TextField } from "../ui/fields";
-import { dayAndTime, inUTC, people, plural } from "../ui/text";
-import { toast } from "../ui/toast";
+import { TextField, useDraft } from "../ui/fields";
+import { dayAndTime, fieldTime, inUTC, people, plural } from "../ui/text";
+import { toast, toastError } from "../ui/toast";
 
 type Preview = Schema<"ActionPreview">;
 type Batch = Schema<"Batch">;
@@ -59,7 +60,7 @@ export function WaveDialog({ batch: b, action, onClose, instead, done }: Props) 
   const sub = <>{name} · {b.runbook} v{b.runbookVersion}{b.batchStartTime && <> · start {dayAndTime(b.batchStartTime)} ({inUTC(b.batchStartTime)})</>}</>;
   const then = (text: string, undo?: () => Promise<unknown>) => {
     done();
-    toast(text, undo && (() => void undo().then(done)));
+    toast(text, undo && (() => void undo().then(done, toastError)));
   };
   switch (action.do) {
     case "pause":
@@ -118,11 +119,11 @@ export function Repair({ batch: b, what, of, from, fields, onClose, done }: {
   batch: { id: number }; what: "retry" | "skip" | "remove"; of: Selection; from?: string; fields?: ComponentChildren; onClose(): void; done(text: string): void;
 }) {
   const { api } = useShared();
-  const [key] = useState(() => crypto.randomUUID()); // the same request if it is sent again after a lost answer
+  const keyOf = useRequestKey();
   const [result, setResult] = useState<Schema<"RepairResult">>();
   const { name, ...selection } = of;
   const send = (more: { dryRun?: boolean; reason?: string }) => {
-    const params = { path: { id: b.id }, header: more.dryRun ? {} : { "Idempotency-Key": key } };
+    const params = { path: { id: b.id }, header: more.dryRun ? {} : { "Idempotency-Key": keyOf({ from, ...more }) } };
     switch (what) {
       case "retry":
         return data(api.POST("/batches/{id}/retry", { params, body: { ...selection, from, ...more } }));
@@ -160,22 +161,16 @@ export function Repair({ batch: b, what, of, from, fields, onClose, done }: {
   );
 }
 
-/** A time as a field of local time has it. */
-function localTime(t?: string) {
-  if (!t) return "";
-  const d = new Date(t);
-  return new Date(d.getTime() - d.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-}
-
 function Reschedule({ batch: b, onClose, done }: { batch: Batch; onClose(): void; done(text: string): void }) {
   const { api } = useShared();
-  const [at, setAt] = useState(localTime(b.batchStartTime));
+  const before = b.batchStartTime ? fieldTime(b.batchStartTime) : "";
+  const [at, setAt] = useDraft(`start:${b.id}`, before);
   const [result, setResult] = useState<Schema<"RescheduleResult">>();
   const start = at ? new Date(at).toISOString() : "";
-  const ready = at !== "" && at !== localTime(b.batchStartTime);
+  const ready = at !== "" && at !== before;
   const params = { path: { id: b.id } };
   return (
-    <Confirm title={`Reschedule ${waveName(b)}?`} sub={b.batchStartTime && <>The start is {dayAndTime(b.batchStartTime)} ({inUTC(b.batchStartTime)}).</>} reason="optional" depends={[start]} ready={ready} onClose={onClose}
+    <Confirm title={`Reschedule ${waveName(b)}?`} sub={b.batchStartTime && <>The start is {dayAndTime(b.batchStartTime)} ({inUTC(b.batchStartTime)}).</>} reason="optional" depends={[start]} ready={ready} onClose={() => { setAt(before); onClose(); }}
       verb={(p) => (p ? `Move the start for ${people(p.members)}` : "Move the start")}
       fields={<TextField label="New start, in your local time" type="datetime-local" value={at} onValue={setAt} required hint={at ? `${dayAndTime(start)}, ${inUTC(start)}` : undefined} />}
       preview={async () => {
@@ -199,19 +194,25 @@ function Reschedule({ batch: b, onClose, done }: { batch: Batch; onClose(): void
 
 function Details({ batch: b, onClose, done }: { batch: Batch; onClose(): void; done(): void }) {
   const { api } = useShared();
-  const [name, setName] = useState(b.name ?? "");
-  const [owner, setOwner] = useState(b.owner ?? "");
-  const [note, setNote] = useState(b.note ?? "");
+  const [name, setName] = useDraft(`details:${b.id}:name`, b.name);
+  const [owner, setOwner] = useDraft(`details:${b.id}:owner`, b.owner);
+  const [note, setNote] = useDraft(`details:${b.id}:note`, b.note);
+  const discard = () => {
+    setName(b.name ?? "");
+    setOwner(b.owner ?? "");
+    setNote(b.note ?? "");
+  };
   const changed = name !== (b.name ?? "") || owner !== (b.owner ?? "") || note !== (b.note ?? "");
   return (
-    <Confirm title={`Change the name, owner or note of ${waveName(b)}`} verb="Change" ready={changed} reason="optional" onClose={onClose}
+    <Confirm title={`Change the name, owner or note of ${waveName(b)}`} verb="Change" ready={changed} reason="optional" onClose={() => { discard(); onClose(); }}
       fields={<>
         <TextField label="Name" value={name} onValue={setName} maxLength={100} autocomplete="off" />
         <TextField label="Owner" value={owner} onValue={setOwner} maxLength={200} autocomplete="off" />
         <TextField label="Note" value={note} onValue={setNote} maxLength={1000} rows={3} />
       </>}
       act={async (reason) => {
-        await data(api.PATCH("/batches/{id}", { params: { path: { id: b.id } }, body: { name, owner, note, reason } }));
+        const changes = { ...(name !== (b.name ?? "") && { name }), ...(owner !== (b.owner ?? "") && { owner }), ...(note !== (b.note ?? "") && { note }) };
+        await data(api.PATCH("/batches/{id}", { params: { path: { id: b.id } }, body: { ...changes, reason } }));
         done();
       }} />
   );

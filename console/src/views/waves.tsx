@@ -8,7 +8,7 @@ import { Glyph } from "../ui/glyph";
 import { List } from "../ui/list";
 import { Head } from "../ui/page";
 import { usePages } from "../ui/pages";
-import { batchLooks, Status, waitingLooks } from "../ui/status";
+import { lookOf, batchLooks, Status, waitingLooks } from "../ui/status";
 import { inUTC, people } from "../ui/text";
 import { Time } from "../ui/time";
 import { WaitingReason } from "./waiting";
@@ -52,7 +52,7 @@ export function Waves({ place }: { place: Place }) {
           { title: "Progress", wide: true, width: "16%", cell: (b) => <Progress batch={b} running={running.get(b.id)} /> },
           { title: "Failed", number: true, width: "66px", cell: (b) => { const n = running.get(b.id)?.failed || b.failedCount; return n ? <b class="k-fail">{n.toLocaleString()}</b> : <span class="quiet">–</span>; } },
           { title: "Waits for", wide: true, width: "20%", cell: (b) => (b.waitingReason ? <WaitingReason reason={b.waitingReason} /> : <span class="quiet">–</span>) },
-          { title: "Start", sort: "batchStartTime", wide: true, width: "150px", cell: (b) => (b.batchStartTime ? <><Time at={b.batchStartTime} full /><span class="sub">{inUTC(b.batchStartTime)}</span></> : <span class="quiet">when advanced</span>) },
+          { title: "Start", sort: "batchStartTime", wide: true, width: "150px", cell: (b) => (b.batchStartTime ? <><Time at={b.batchStartTime} as="full" /><span class="sub">{inUTC(b.batchStartTime)}</span></> : <span class="quiet">when advanced</span>) },
           { title: "Owner", wide: true, width: "12%", cell: (b) => (b.owner ? <a href={href("waves", { owner: b.owner })}>{b.owner}</a> : "") },
         ]} />
     </>
@@ -72,7 +72,7 @@ function Progress({ batch: b, running: r }: { batch: Batch; running?: Schema<"Ru
 }
 
 export function BatchStatus({ batch: b, grounded }: { batch: Batch; grounded?: boolean }) {
-  const look = batchLooks[b.status]!;
+  const look = lookOf(batchLooks, b.status);
   if (b.paused) return <Status look={{ kind: "warn", sign: "pause", word: "Paused" }} grounded={grounded} />;
   if (b.status === "completed" && b.failedCount) return <Status look={{ kind: "fail", sign: "done", word: "Completed with failures" }} grounded={grounded} />;
   const waits = b.status === "active" && b.waitingReason && waitingLooks[b.waitingReason.code];

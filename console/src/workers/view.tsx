@@ -1,5 +1,5 @@
 // The workers: alive or not, what waits for them, what they do, and what they can do.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { data, type Schema } from "../api/client";
 import { useLive } from "../live";
 import { go, href, type Place } from "../router";
@@ -10,8 +10,8 @@ import { Glyph } from "../ui/glyph";
 import { List } from "../ui/list";
 import { Head, Section } from "../ui/page";
 import { usePages } from "../ui/pages";
-import { Status, workerLooks } from "../ui/status";
-import { dayAndTime, duration, plural, time } from "../ui/text";
+import { lookOf, Status, workerLooks } from "../ui/status";
+import { dayAndTime, duration, plural, when } from "../ui/text";
 import { Time } from "../ui/time";
 
 type Worker = Schema<"Worker">;
@@ -58,7 +58,7 @@ export function Workers({ place }: { place: Place }) {
     <>
       <Head title="Workers" sub={all.length > 0 ? `${summary}. ${plural(queued, "job")} ${queued === 1 ? "is" : "are"} queued and ${inFlight.toLocaleString()} in flight.` : "Workers call the tenants for the steps of runbooks."} />
       {all.filter(away).map((w) => (
-        <p class="notice" key={w.id}><Glyph sign="silent" /><span><b>{w.id} {w.lastSeenAt ? <>has sent no heartbeat since {time(w.lastSeenAt)}.</> : "has never sent a heartbeat."}</b> {plural(w.jobsQueued, "job")} {w.jobsQueued === 1 ? "waits" : "wait"} for it{w.jobsInFlight > 0 && `, ${w.jobsInFlight} in flight`}. Jobs that have not started wait until it is back.</span><a href={href("workers", w.id)}>Open {w.id}</a></p>
+        <p class="notice" key={w.id}><Glyph sign="silent" /><span><b>{w.id} {w.lastSeenAt ? <>has sent no heartbeat since {when(w.lastSeenAt)}.</> : "has never sent a heartbeat."}</b> {plural(w.jobsQueued, "job")} {w.jobsQueued === 1 ? "waits" : "wait"} for it{w.jobsInFlight > 0 && `, ${w.jobsInFlight} in flight`}. Jobs that have not started wait until it is back.</span><a href={href("workers", w.id)}>Open {w.id}</a></p>
       ))}
       {all.filter((w) => expiresSoon(w, now)).map((w) => <ExpiryNotice key={`expiry-${w.id}`} worker={w} now={now} />)}
       {all.length > 8 && <div class="filters"><FilterText label="Worker" name="q" value={search} /></div>}
@@ -66,11 +66,11 @@ export function Workers({ place }: { place: Place }) {
         <List label="Workers" pages={shown} keyOf={(w) => w.id} open={(w) => href("workers", w.id)} empty={search ? "No worker has such an id." : "No worker has announced itself. Start one: it appears here within a minute."}
           columns={[
             { title: "Worker", cell: (w) => <><a href={href("workers", w.id)} aria-current={w.id === id ? "true" : undefined}><b>{w.id}</b></a><span class="sub">{w.functionCount > 0 ? plural(w.functionCount, "function") : "not announced"}{w.version && ` · ${w.version}`}</span></> },
-            { title: "State", width: "130px", cell: (w) => <><Status look={workerLooks[w.state]!} /><span class="sub">{throttled(w, now) ? `throttled until ${time(w.throttledUntil!)}` : w.lastSeenAt ? age(w.lastSeenAt, now) : "never seen"}</span></> },
+            { title: "State", width: "130px", cell: (w) => <><Status look={lookOf(workerLooks, w.state)} /><span class="sub">{throttled(w, now) ? `throttled until ${when(w.throttledUntil!)}` : w.lastSeenAt ? age(w.lastSeenAt, now) : "never seen"}</span></> },
             { title: "Queue", number: true, width: "70px", cell: (w) => (w.jobsQueued ? <><b>{w.jobsQueued.toLocaleString()}</b>{w.oldestQueuedAt && <span class="sub">{duration(now - Date.parse(w.oldestQueuedAt))}</span>}</> : <span class="quiet">0</span>) },
             { title: "In flight", wide: true, width: "120px", cell: (w) => <InFlight worker={w} /> },
             { title: "Rate", number: true, wide: true, width: "80px", cell: (w) => <>{(w.jobsPerMinute ?? 0).toLocaleString()}<span class="sub">a minute</span></> },
-            { title: "Throttled until", wide: true, width: "120px", cell: (w) => (throttled(w, now) ? <><span class="status k-warn"><Glyph sign="hourglass" />{time(w.throttledUntil!)}</span><span class="sub">{duration(Date.parse(w.throttledUntil!) - now)} left</span></> : <span class="quiet">–</span>) },
+            { title: "Throttled until", wide: true, width: "120px", cell: (w) => (throttled(w, now) ? <><span class="status k-warn"><Glyph sign="hourglass" />{when(w.throttledUntil!)}</span><span class="sub">{duration(Date.parse(w.throttledUntil!) - now)} left</span></> : <span class="quiet">–</span>) },
             { title: "Credential expires", wide: true, width: "150px", cell: (w) => <Expiry worker={w} now={now} /> },
           ]} />
         {id !== undefined && <Panel key={id} id={id} now={now} />}
@@ -110,11 +110,13 @@ function Panel({ id, now }: { id: string; now: number }) {
   const worker = useLive(() => data(api.GET("/workers/{id}", { params: { path: { id } } })), [id], 1500);
   const [search, setSearch] = useState("");
   const w = worker.data;
+  const panel = useRef<HTMLElement>(null);
+  useEffect(() => panel.current!.focus({ preventScroll: true }), []);
   const functions = (w?.functions ?? []).filter((f) => f.name.toLowerCase().includes(search.toLowerCase()));
   return (
-    <aside class="side-panel" aria-label={`Worker ${id}`}>
+    <aside ref={panel} tabIndex={-1} class="side-panel" aria-label={`Worker ${id}`}>
       <header>
-        <h2>{id}</h2>{w && <Status look={workerLooks[w.state]!} />}
+        <h2>{id}</h2>{w && <Status look={lookOf(workerLooks, w.state)} />}
         <button type="button" class="icon-button end" aria-label="Close" onClick={() => go(href("workers"))}><Glyph sign="close" /></button>
       </header>
       {worker.error && <ErrorBanner error={worker.error} retry={worker.reload} />}
@@ -122,12 +124,12 @@ function Panel({ id, now }: { id: string; now: number }) {
       {w && <>
         {w.problem && <p class="notice fail"><Glyph sign="fail" />{w.problem}</p>}
         <dl class="pairs">
-          <div><dt>Last seen</dt><dd>{w.lastSeenAt ? <><Time at={w.lastSeenAt} exact /> <span class="quiet">{age(w.lastSeenAt, now)}</span></> : "never"}</dd></div>
+          <div><dt>Last seen</dt><dd>{w.lastSeenAt ? <><Time at={w.lastSeenAt} as="exactly" /> <span class="quiet">{age(w.lastSeenAt, now)}</span></> : "never"}</dd></div>
           {w.version && <div><dt>Version</dt><dd>{w.version}</dd></div>}
-          <div><dt>Queue</dt><dd>{plural(w.jobsQueued, "job")}{w.oldestQueuedAt && <span class="quiet">, the oldest since {time(w.oldestQueuedAt)}</span>}</dd></div>
+          <div><dt>Queue</dt><dd>{plural(w.jobsQueued, "job")}{w.oldestQueuedAt && <span class="quiet">, the oldest since {when(w.oldestQueuedAt)}</span>}</dd></div>
           <div><dt>In flight</dt><dd>{plural(w.jobsInFlight, "job")}{w.oldestJobAt && <span class="quiet">, the oldest for {duration(now - Date.parse(w.oldestJobAt))}</span>}</dd></div>
           <div><dt>Rate</dt><dd>{(w.jobsPerMinute ?? 0).toLocaleString()} a minute</dd></div>
-          <div><dt>Throttled</dt><dd>{w.throttledUntil && Date.parse(w.throttledUntil) > now ? <span class="status k-warn"><Glyph sign="hourglass" />until {time(w.throttledUntil)}</span> : "no"}</dd></div>
+          <div><dt>Throttled</dt><dd>{w.throttledUntil && Date.parse(w.throttledUntil) > now ? <span class="status k-warn"><Glyph sign="hourglass" />until {when(w.throttledUntil)}</span> : "no"}</dd></div>
           <div><dt>Credential</dt><dd>{w.credentialExpiresAt ? <>expires {dayAndTime(w.credentialExpiresAt)}</> : "no expiry known"}</dd></div>
         </dl>
         {w.replicas && w.replicas.length > 0 && (
