@@ -16,12 +16,10 @@ import (
 func TestConsole(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
-	example := absolute("../../examples/user-migration")
 	i.run("runbook", "publish", "--force", filepath.Join(example, "runbook.yaml")) // no worker runs
 	i.run("batch", "create", "user-migration", filepath.Join(example, "members.csv"), "--name", "Finance and Legal")
 
-	b := i.browser()
-	b.signIn("waves/1", entra.DefaultReaderUPN)
+	b := i.signedIn("waves/1", entra.DefaultReaderUPN)
 	// The sign-in comes back to the address that it began at.
 	b.shows("Finance and Legal")
 	b.shows("pre-stage")
@@ -31,7 +29,7 @@ func TestConsole(t *testing.T) {
 	b.open("people?q=lindqvist", "People")
 	b.await(`document.querySelector("main table a") !== null`)
 	b.do(chromedp.Click(chromedp.CSS("main table a")))
-	b.await("location.pathname === '/api/console/waves/1/people/1'")
+	b.arrives("waves/1/people/1")
 	b.shows("No phase has started for this person.")
 
 	// What changes elsewhere is shown without a reload.
@@ -44,8 +42,7 @@ func TestConsole(t *testing.T) {
 func TestConsolePolicy(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
-	b := i.browser()
-	b.signIn("waves", entra.DefaultReaderUPN)
+	b := i.signedIn("waves", entra.DefaultReaderUPN)
 	b.do(chromedp.Evaluate[chromedp.Void]("void (window.blocked = [], document.addEventListener('securitypolicyviolation', (e) => window.blocked.push(e.violatedDirective + ' ' + e.blockedURI)))"))
 	b.do(chromedp.Click(chromedp.CSS(`nav a[href="/api/console/people"]`)))
 	b.await("document.querySelector('main h1')?.innerText === 'People'")

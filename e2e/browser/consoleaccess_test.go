@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -43,31 +42,19 @@ var places = []struct{ name, address, text string }{
 // newShowcase has something in each view: a wave of which a person failed, and waves of the next days with gates.
 func newShowcase(t *testing.T) *installation {
 	t.Helper()
-	folder := t.TempDir()
-	people, runbook := filepath.Join(folder, "people.csv"), filepath.Join(folder, "gated.yaml")
-	var list strings.Builder
-	list.WriteString("Mail,Start\n")
-	for n := range 9 {
-		start := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 2+n/3).Add(21 * time.Hour)
-		fmt.Fprintf(&list, "person%d@fabrikam.com,%s\n", n, start.Format(time.RFC3339))
+	starts := make([]string, 9)
+	for n := range starts {
+		starts[n] = time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 2+n/3).Add(21 * time.Hour).Format(time.RFC3339)
 	}
-	for path, text := range map[string]string{people: list.String(), runbook: gated} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	i := newInstallation(t, "--seed", filepath.Join(example, "tenant.json"), "--setting", "PEOPLE="+people)
-	i.startWorker()
+	i := newInstallation(t, "--seed", filepath.Join(example, "tenant.json"), "--setting", "PEOPLE="+peopleStarting(t, starts...))
+	i.startWorker("worker-01")
 	i.run("runbook", "publish", filepath.Join(example, "runbook.yaml"))
 	i.run("batch", "create", "user-migration", filepath.Join(example, "members.csv"), "--name", "Finance and Legal")
 	for _, phase := range []string{"init", "pre-stage", "verify"} {
 		i.run("batch", "advance", "1", "--phase", phase)
 		i.run("batch", "watch", "1", "--until-idle")
 	}
-	i.run("runbook", "publish", runbook)
-	i.run("automation", "enable", "gated")
-	i.run("local", "tick")
-	i.await("gated", "batch", "list")
+	i.enableGated()
 	return i
 }
 
@@ -124,8 +111,7 @@ func TestConsoleAccessible(t *testing.T) {
 	t.Parallel()
 	axe := readAxe(t)
 	i := newShowcase(t)
-	b := i.browser()
-	b.signIn("now", entra.DefaultAdminUPN)
+	b := i.signedIn("now", entra.DefaultAdminUPN)
 	for _, theme := range []string{"light", "dark"} {
 		for _, width := range []int64{1280, 390} {
 			b.theme(theme)

@@ -16,16 +16,18 @@ import (
 	"testing"
 	"time"
 
+	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/chromedp"
 
 	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/system"
 )
 
-// The programs and the staged app that "make build" builds.
+// The programs and the staged app that "make build" builds, and an example.
 var (
 	program = absolute("../../bin/matoolkit")
 	staged  = absolute("../../dist")
+	example = absolute("../../examples/user-migration")
 )
 
 func absolute(path string) string {
@@ -89,14 +91,15 @@ func (i *installation) run(args ...string) string {
 	return out.String()
 }
 
-// startWorker runs the worker program until the end of the test.
-func (i *installation) startWorker() {
+// startWorker runs the worker program with an id until the end of the test, or until it is killed.
+func (i *installation) startWorker(id string) *exec.Cmd {
 	i.t.Helper()
 	w := exec.Command(filepath.Join(filepath.Dir(program), "worker"))
 	w.Env = os.Environ()
 	for name, value := range i.at.Worker {
 		w.Env = append(w.Env, name+"="+value)
 	}
+	w.Env = append(w.Env, "WORKER_ID="+id)
 	if err := w.Start(); err != nil {
 		i.t.Fatal(err)
 	}
@@ -104,7 +107,24 @@ func (i *installation) startWorker() {
 		_ = w.Process.Signal(syscall.SIGTERM)
 		_ = w.Wait()
 	})
-	i.await("worker-01  alive", "worker", "list")
+	i.await(id+" alive", "worker", "list")
+	return w
+}
+
+// publish publishes the text of a runbook, also if no worker has announced its functions.
+func (i *installation) publish(yaml string) {
+	i.t.Helper()
+	i.run("runbook", "publish", "--force", write(i.t, "runbook.yaml", yaml))
+}
+
+// write writes a file of the test, and returns its path.
+func write(t *testing.T, name, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // await repeats a command of the CLI until its output has a text.
@@ -161,6 +181,14 @@ func (i *installation) browser() *browser {
 	return &browser{i.t, "http://" + i.at.Addresses.Host + "/api/console/", chrome}
 }
 
+// signedIn is a browser in which a user has signed in at a view.
+func (i *installation) signedIn(address, upn string) *browser {
+	i.t.Helper()
+	b := i.browser()
+	b.signIn(address, upn)
+	return b
+}
+
 func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	if err := chromedp.Do(b.chrome, steps...); err != nil {
@@ -190,14 +218,32 @@ func (b *browser) await(expression string) {
 // shows waits until the page has a text.
 func (b *browser) shows(text string) {
 	b.t.Helper()
-	b.await("document.body.innerText.includes(" + string(testenv.Must(json.Marshal(text))(b.t)) + ")")
+	b.showsIn("body", text)
+}
+
+// showsIn waits until the first element of a selector has a text.
+func (b *browser) showsIn(selector, text string) {
+	b.t.Helper()
+	b.await("document.querySelector(" + quoted(selector) + ")?.innerText.includes(" + quoted(text) + ") === true")
+}
+
+// hides waits until the first element of a selector is there without a text.
+func (b *browser) hides(selector, text string) {
+	b.t.Helper()
+	b.await("document.querySelector(" + quoted(selector) + ")?.innerText.includes(" + quoted(text) + ") === false")
+}
+
+// arrives waits until the address is that of a view.
+func (b *browser) arrives(view string) {
+	b.t.Helper()
+	b.await("location.pathname === " + quoted("/api/console/"+view))
 }
 
 // open shows the view of an address and waits for its heading.
 func (b *browser) open(address, heading string) {
 	b.t.Helper()
 	b.do(chromedp.Navigate(b.base + address))
-	b.await("document.querySelector('main h1')?.innerText === " + string(testenv.Must(json.Marshal(heading))(b.t)))
+	b.await("document.querySelector('main h1')?.innerText === " + quoted(heading))
 }
 
 // signIn opens a view, and signs in as a user on the page of Entra ID on the way.
@@ -225,18 +271,76 @@ func quoted(text string) string {
 // The first element of a selector that is seen and whose text, or name for those who cannot see it, begins with a text.
 const find = `((selector, text) => [...(document.querySelector("dialog[open]") ?? document).querySelectorAll(selector)].find((e) => e.checkVisibility() && (e.innerText.trim() || e.getAttribute("aria-label") || "").startsWith(text)))`
 
+// named is the expression of the first element of a selector that is seen and begins with a text.
+func named(selector, text string) string {
+	return find + "(" + quoted(selector) + ", " + quoted(text) + ")"
+}
+
 // press presses a button, a link or an entry of a menu by the beginning of its text, once it can be pressed.
 func (b *browser) press(text string) {
 	b.t.Helper()
-	element := find + `("button, a, summary, [role=menuitem]", ` + quoted(text) + `)`
-	b.await(element + ` !== undefined && ` + element + `.ariaDisabled !== "true"`)
-	b.do(chromedp.Evaluate[chromedp.Void]("void " + element + ".click()"))
+	b.click(named("button, a, summary, [role=menuitem]", text))
+}
+
+// click clicks on the element of an expression, once it is there and not disabled.
+func (b *browser) click(element string) {
+	b.t.Helper()
+	b.await(`((e) => e != null && e.ariaDisabled !== "true" && (e.click(), true))(` + element + `)`)
+}
+
+// menu presses an entry of the menu of a view.
+func (b *browser) menu(entry string) {
+	b.t.Helper()
+	b.press("More actions")
+	b.press(entry)
+}
+
+// confirms presses the button of a dialog once its effect is known, and waits until the dialog is closed.
+func (b *browser) confirms(verb string) {
+	b.t.Helper()
+	b.press(verb)
+	b.await(`document.querySelector("dialog[open]") === null`)
+}
+
+// refuses waits until a button is disabled and says why, in a text beside it or in itself.
+func (b *browser) refuses(text, reason string) {
+	b.t.Helper()
+	button := named("button", text)
+	b.await(button + `?.ariaDisabled === "true" && (document.getElementById(` + button + `.getAttribute("aria-describedby")) ?? ` + button + `).textContent.includes(` + quoted(reason) + `)`)
+}
+
+// keys presses keys.
+func (b *browser) keys(keys ...string) {
+	b.t.Helper()
+	for _, key := range keys {
+		b.do(chromedp.KeyEvent(key))
+	}
+}
+
+// downloads has the browser save files to a folder, and returns a function that waits for the only one of a pattern.
+func (b *browser) downloads() func(pattern string) string {
+	b.t.Helper()
+	folder := b.t.TempDir()
+	testenv.Must(chromedp.CallBrowser(b.chrome, cdpbrowser.SetDownloadBehavior, cdpbrowser.SetDownloadBehaviorParams{Behavior: "allow", DownloadPath: folder}))(b.t)
+	return func(pattern string) string {
+		b.t.Helper()
+		var content string
+		testenv.Eventually(b.t, pattern+" is saved", func() bool {
+			files, _ := filepath.Glob(filepath.Join(folder, pattern))
+			if len(files) != 1 {
+				return false
+			}
+			content = string(testenv.Must(os.ReadFile(files[0]))(b.t))
+			return content != ""
+		})
+		return content
+	}
 }
 
 // fill types a text into the field with a label.
 func (b *browser) fill(label, text string) {
 	b.t.Helper()
-	field := find + `("label", ` + quoted(label) + `)`
+	field := named("label", label)
 	b.await(field + " !== undefined")
 	b.do(chromedp.Evaluate[chromedp.Void](`void ((field) => {
 		const set = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field), "value").set;
@@ -244,6 +348,14 @@ func (b *browser) fill(label, text string) {
 		field.dispatchEvent(new Event("input", { bubbles: true }));
 		field.dispatchEvent(new Event("change", { bubbles: true }));
 	})(document.getElementById(` + field + `.htmlFor))`))
+}
+
+// fillFilter types into a field that has a name but no label that is seen.
+func (b *browser) fillFilter(name, text string) {
+	b.t.Helper()
+	field := `document.querySelector('input[aria-label=` + quoted(name) + `]')`
+	b.await(field + ` !== null`)
+	b.await(`((field) => { field.value = ` + quoted(text) + `; field.dispatchEvent(new Event("input", { bubbles: true })); return true; })(` + field + `)`)
 }
 
 // drop drops a file onto the page.

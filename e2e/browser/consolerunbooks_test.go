@@ -15,8 +15,6 @@ import (
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
-var userMigration = absolute("../../examples/user-migration")
-
 // The editor, which is in a shadow root.
 const editor = `document.querySelector(".editor-host").shadowRoot`
 
@@ -32,34 +30,22 @@ func (b *browser) types(keys string) {
 	}
 }
 
-// refuses waits until a button is disabled and says why.
-func (b *browser) refuses(text, reason string) {
-	b.t.Helper()
-	button := find + `("button", ` + quoted(text) + `)`
-	b.await(button + `?.ariaDisabled === "true" && document.getElementById(` + button + `.getAttribute("aria-describedby"))?.textContent.includes(` + quoted(reason) + `)`)
-}
-
 // TestConsoleRunbook: an administrator edits a runbook, sees an error beside its line, takes what is suggested,
 // compares, reads what a publication does to the open wave, and publishes. The draft outlives a reload.
 func TestConsoleRunbook(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
-	i.startWorker()
-	yaml := string(testenv.Must(os.ReadFile(filepath.Join(userMigration, "runbook.yaml")))(t)) + `
+	i.startWorker("worker-01")
+	yaml := string(testenv.Must(os.ReadFile(filepath.Join(example, "runbook.yaml")))(t)) + `
 rollbacks:
   disable-account:
     - {name: disable, worker_id: worker-01, function: Set-EntraUserEnabled, params: {UserId: "{{UserId}}", Enabled: false}}
 `
 	yaml = strings.Replace(yaml, "        function: Set-EntraUserUPN\n", "        function: Set-EntraUserUPN\n        on_failure: disable-account\n", 1)
-	file := filepath.Join(t.TempDir(), "runbook.yaml")
-	if err := os.WriteFile(file, []byte(yaml), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	i.run("runbook", "publish", file)
-	i.run("batch", "create", "user-migration", filepath.Join(userMigration, "members.csv"), "--name", "Finance and Legal")
+	i.run("runbook", "publish", write(t, "runbook.yaml", yaml))
+	i.run("batch", "create", "user-migration", filepath.Join(example, "members.csv"), "--name", "Finance and Legal")
 
-	b := i.browser()
-	b.signIn("runbooks", entra.DefaultAdminUPN)
+	b := i.signedIn("runbooks", entra.DefaultAdminUPN)
 	b.press("user-migration")
 	b.shows("v1 is active")
 	b.shows("No findings")
@@ -135,9 +121,8 @@ rollbacks:
 func TestConsoleCompletion(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
-	i.startWorker()
-	b := i.browser()
-	b.signIn("runbooks?new=1", entra.DefaultAdminUPN)
+	i.startWorker("worker-01")
+	b := i.signedIn("runbooks?new=1", entra.DefaultAdminUPN)
 	b.await(`document.querySelector(".editor-host") !== null && ` + editor + `.querySelector(".cm-content") !== null`)
 	// The editor ignores keys in the first moment of its list, so the option is chosen with the mouse.
 	takes := func(option string) {

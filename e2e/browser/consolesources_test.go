@@ -38,8 +38,7 @@ func TestConsoleSource(t *testing.T) {
 	do("insert into people values ('late', 'Person without a start', 'next week')")
 
 	i := newInstallation(t, "--setting", "PEOPLE=sqlite:"+file)
-	runbook := filepath.Join(t.TempDir(), "waves.yaml")
-	if err := os.WriteFile(runbook, []byte(`name: waves
+	i.publish(`name: waves
 data_source: {type: sql, connection: PEOPLE, query: "select UserId, Name, Start from people", primary_key: UserId, batch_time_column: Start, removal_guard: 10%}
 display: Name
 phases:
@@ -47,13 +46,9 @@ phases:
     offset: T-0
     steps:
       - {name: move, worker_id: worker-01, function: Move-User, params: {Name: "{{Name}}"}}
-`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	i.run("runbook", "publish", "--force", runbook)
+`)
 
-	b := i.browser()
-	b.signIn("sources", entra.DefaultAdminUPN)
+	b := i.signedIn("sources", entra.DefaultAdminUPN)
 	b.press("waves")
 	b.press("Preview the next sync")
 	b.shows("Read 21 rows")
@@ -66,7 +61,7 @@ phases:
 	b.shows("Turned automation of waves on")
 	i.run("local", "tick")
 	b.shows("of 21 rows in the last sync")
-	b.await(`document.querySelector("#problems").closest("section").innerText.includes("bad-time")`)
+	b.showsIn("section:has(#problems)", "bad-time")
 
 	hold := func() {
 		t.Helper()
@@ -101,5 +96,48 @@ phases:
 	b.shows("Turned automation of waves off")
 	if out := i.run("automation", "status", "waves"); !strings.Contains(out, "off") {
 		t.Errorf("%s", out)
+	}
+}
+
+// TestConsoleHeldAdditions: an approver is led to additions that wait, sees their names, and adds them.
+func TestConsoleHeldAdditions(t *testing.T) {
+	t.Parallel()
+	start := time.Now().Add(48 * time.Hour).UTC().Truncate(time.Hour).Format(time.RFC3339)
+	file := peopleStarting(t, start)
+	i := newInstallation(t, "--setting", "PEOPLE="+file)
+	i.publish(`name: waves
+data_source: {type: csv, connection: PEOPLE, primary_key: Mail, batch_time_column: Start, addition_guard: {share: 1%, number: 1}}
+phases:
+  - name: move
+    offset: T-0
+    steps:
+      - {name: move, worker_id: worker-01, function: Move-User, params: {Name: "{{Mail}}"}}
+`)
+	i.run("automation", "enable", "waves")
+	i.run("local", "tick")
+	i.await("waves", "batch", "list")
+	more := testenv.Must(os.ReadFile(peopleStarting(t, start, start, start, start, start)))(t)
+	if err := os.WriteFile(file, more, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	i.run("local", "tick")
+
+	b := i.signedIn("now", entra.DefaultApproverUPN)
+	b.shows("additions of waves need confirmation")
+	b.press("Review 4 names")
+	b.arrives("sources/waves")
+	b.shows("4 people would be added")
+	b.press("Names")
+	b.showsIn(".hold", "person4@fabrikam.com")
+	b.press("Add 4 people…")
+	b.shows("join at the next tick")
+	b.fill("Reason", "they are hired")
+	b.confirms("Add 4 people")
+	b.shows("Confirmed the addition of 4 people")
+	b.showsIn(".hold", "Confirmed by "+entra.DefaultApproverUPN)
+	i.run("local", "tick")
+	b.await(`document.querySelector(".hold") === null`)
+	if out := i.run("batch", "members", "1", "--status", "active"); strings.Count(out, "@fabrikam.com") != 5 {
+		t.Errorf("the wave has\n%s", out)
 	}
 }
