@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -391,12 +392,31 @@ func quote(s string) string {
 	return string(b)
 }
 
+// keepClosed takes an address so that no server of another test gets it, and serves no one there.
+func keepClosed(t *testing.T, address string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", address)
+	check(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_ = connection.Close()
+		}
+	}()
+}
+
 func TestOutageOfTheStore(t *testing.T) {
 	t.Parallel()
 	r := newReal(t)
 	admin := r.token(automationID)
 	r.call(request{"POST", "/api/runbooks", admin, "application/yaml", moves}, 201, nil)
+	address := strings.TrimPrefix(r.cosmos.URL(), "http://")
 	check(t, r.cosmos.Close())
+	keepClosed(t, address)
 	var p api.Problem
 	header := r.call(request{"POST", "/api/batches/1/advance", admin, jsonMedia, `{"phase":"move"}`}, 503, &p)
 	if p.Error != "unavailable" || header.Get("Retry-After") == "" || strings.Contains(p.Detail, "127.0.0.1") {

@@ -48,7 +48,7 @@ type counts struct{ reads, queries, writes, conflicts atomic.Int64 }
 func Open(c Config) (*Store, error) {
 	options := &azcosmos.ClientOptions{}
 	options.PerCallPolicies = []policy.Policy{batchCodec{}}
-	options.PerRetryPolicies = []policy.Policy{throttleWatch{}}
+	options.PerRetryPolicies = []policy.Policy{throttleWatch{}, serviceOnly{}}
 	options.Transport = c.HTTPClient
 	if c.HTTPClient == nil {
 		options.Transport = transport()

@@ -104,5 +104,5 @@ func (s *Store) FailedMembers(ctx context.Context, batch int) ([]store.FailedMem
 // MemberProjections implements store.Members.
 func (s *Store) MemberProjections(ctx context.Context, batch int) ([]store.MemberProjection, error) {
 	return project[store.MemberProjection](ctx, s, store.BatchPartition(batch), newQuery("c.type = 'member'").
-		fields("c.doc.memberId AS id, c.doc.key AS key, c.doc.hash AS hash, c.doc.removedBy AS removedBy, c.doc.addedBy AS addedBy, c.doc.removedAt AS removedAt, c.doc.movedTo AS movedTo, "+presenceFields))
+		fields("c.doc.memberId AS id, c.doc.key AS key, c.doc.hash AS hash, c.doc.removedBy AS removedBy, c.doc.addedBy AS addedBy, c.doc.removedAt AS removedAt, c.doc.movedTo AS movedTo, c.doc.movedToBatch AS movedToBatch, "+presenceFields))
 }

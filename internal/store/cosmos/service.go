@@ -1,0 +1,36 @@
+package cosmos
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// serviceOnly is the policy that refuses an answer that is not the service's: of a proxy, or of whichever
+// server has the address by now. Without it a page in place of an item is an item without content, and
+// its 404 says that there is none.
+type serviceOnly struct{}
+
+// Do implements policy.Policy.
+func (serviceOnly) Do(request *policy.Request) (*http.Response, error) {
+	response, err := request.Next()
+	if err != nil || !decides(response.StatusCode) || response.Header.Get("x-ms-activity-id") != "" { // which each answer of the service has
+		return response, err
+	}
+	runtime.Drain(response)
+	return nil, fmt.Errorf("%w: %s was answered with HTTP %d, and not by Cosmos DB", store.ErrUnavailable, request.Raw().URL.Host, response.StatusCode)
+}
+
+// decides reports whether a status says something about the stored items. Any other means that the
+// service cannot be reached.
+func decides(status int) bool {
+	switch status {
+	case http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed, 449:
+		return true
+	}
+	return status < http.StatusBadRequest
+}
