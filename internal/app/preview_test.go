@@ -177,6 +177,39 @@ func TestPreviewOfUploadsCountsTheJobsOfTheNewMembers(t *testing.T) {
 	})
 }
 
+// The answer to a correction tells that a given value is the one that the member has: of a member who does
+// not change, and of a secret also beside a change. It is recorded as a read.
+func TestCorrectionThatTellsAValueIsRecorded(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		withKey(s)
+		b := s.startBatch(secretRunbook, strings.NewReplacer("Upn,", "Upn,Name,", "ann,", "ann,Ann,").Replace(secretFile("ann")))
+		wants := func(by audit.Caller, read bool) {
+			t.Helper()
+			records := auditText(s.listAudit(b.ID))
+			if got := strings.Contains(records, by.Name+" "+api.ActionReadMembers); got != read {
+				t.Errorf("%s read members: %t, want %t\n%s", by.Name, got, read, records)
+			}
+		}
+		correct := func(name string, values ...string) audit.Caller {
+			by := audit.Caller{Name: name}
+			must(s.app.CorrectMember(s.ctx, by, b.ID, 1, request(values...), "ticket 7"))(t)
+			return by
+		}
+		wants(correct("wrong", "Password="+made), false) // it is recorded as a correction
+		wants(correct("right", "Password="+made), true)
+		wants(correct("beside", "Password="+made, "Name=Other"), true)
+		wants(correct("plain", "Name=Other"), true)
+		wants(correct("other", "Name=Third"), false)
+		byFile := func(name, file string) audit.Caller {
+			by := audit.Caller{Name: name}
+			must(s.app.UpdateMembers(s.ctx, by, b.ID, []byte(file), false, "ticket 7"))(t)
+			return by
+		}
+		wants(byFile("file", "Upn,Name\nann,Third\n"), true)
+		wants(byFile("changing file", "Upn,Name\nann,Fourth\n"), false)
+	})
+}
+
 // A dry run of a correction shows a member, and would tell which secret is right: it is recorded as a
 // read, and each given secret counts as changed.
 func TestPreviewOfACorrectionTellsNoSecret(t *testing.T) {

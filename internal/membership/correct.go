@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -64,7 +65,8 @@ func (r *Registrar) memberView(ctx context.Context, b *model.Batch, m store.Item
 
 // CorrectMember gives columns of a member other values, and withdraws earlier corrections. In a batch
 // from a data source the correction overrides the source until the source has the same value. Steps
-// use the values from their next attempt on. A dry run changes nothing, is recorded as a read, and gives
+// use the values from their next attempt on. A correction that changes nothing is recorded as a read, and
+// one with a secret that the member has. A dry run changes nothing, is recorded as a read, and gives
 // each given secret as changed. With tags, it changes the member only if they have one
 // of these ETags. Errors: CodeNotFound, CodeInvalid with every bad column, CodeConflict, CodeChanged,
 // CodeUnavailable.
@@ -101,6 +103,9 @@ func (r *Registrar) CorrectMember(ctx context.Context, by audit.Caller, batch, m
 			done.changes = append(done.changes, foreseen.changes...)
 			return nil
 		}
+		if err := c.recordTold(ctx, foreseen.members); err != nil {
+			return err
+		}
 		done, err = c.apply(ctx, []correction{change})
 		return err
 	})
@@ -124,6 +129,7 @@ type corrector struct {
 	runbook *runbook.Runbook
 	rules   lint.ColumnRules // what the functions require of the columns
 	dry     bool
+	told    bool // a given secret is the one that a member has, which the answer tells
 }
 
 // newCorrector makes a corrector. A dry one shows data of members and leaves no record of a correction,
@@ -144,6 +150,16 @@ func (r *Registrar) newCorrector(ctx context.Context, by audit.Caller, batch int
 	}
 	rules, err := r.ColumnRules(ctx, rb)
 	return &corrector{members: r, by: by, why: why, batch: b, runbook: rb, rules: rules, dry: dry}, err
+}
+
+// recordTold records that the caller reads members where no record of a correction says so: nothing
+// changes, and the answer tells that the given values are right. A secret that is right is recorded also
+// beside changes.
+func (c *corrector) recordTold(ctx context.Context, changed int) error {
+	if changed > 0 && !c.told {
+		return nil
+	}
+	return c.members.audit.RecordRead(ctx, c.by, store.AuditRecord{Action: api.ActionReadMembers, Batch: c.batch.Doc.ID})
 }
 
 // correction has the values that an administrator gives for one member.
@@ -201,6 +217,10 @@ func (c *corrector) check(ctx context.Context, change *correction) (bad []api.In
 		change.set, err = c.members.sealer.SealData(ctx, c.runbook, b.ID, m.ID, plain)
 	} else {
 		change.set, err = c.members.sealer.SealCorrection(ctx, c.runbook, b.ID, m, plain)
+		for name, value := range change.set {
+			_, secret := model.Sealed(value)
+			c.told = c.told || secret && bytes.Equal(value, m.Data[name])
+		}
 	}
 	next := maps.Clone(m.Data)
 	if next == nil {

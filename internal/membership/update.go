@@ -58,6 +58,9 @@ func (r *Registrar) UpdateMembersFrom(ctx context.Context, by audit.Caller, batc
 	if err := u.checkAll(ctx); err != nil || dry {
 		return u.view, err
 	}
+	if err := u.recordTold(ctx, u.view.Changed); err != nil {
+		return api.MembersUpdate{}, err
+	}
 	u.view.Changed, u.view.Unchanged, u.view.ChangeCount, u.view.Changes = 0, 0, 0, []api.ColumnChange{}
 	return u.view, u.applyAll(ctx)
 }
