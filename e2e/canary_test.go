@@ -441,9 +441,9 @@ func (c *canaries) messages() (all []api.UnprocessableMessage) {
 
 // changing are the commands that change something, or that read nothing of the API.
 const changing = `auth login|auth logout|auth status|config set|config show|config path|completion|version|
-	runbook publish|runbook delete|runbook lint|runbook init|runbook schema|automation enable|automation disable|runbook confirm-additions|
+	runbook publish|runbook delete|runbook lint|runbook init|runbook schema|automation enable|automation disable|runbook confirm-additions|runbook discard-additions|
 	batch create|batch set|batch check|batch advance|batch cancel|batch pause|batch resume|batch approve|batch add-members|batch remove-member|
-	batch confirm-removals|batch discard-removals|batch move-members|batch reschedule|batch update-members|member set|member clear-override|batch retry|batch skip-step|batch mark-done|batch task|messages replay|messages discard|
+	batch confirm-removals|batch discard-removals|batch move-members|batch reschedule|batch update-members|member set|member clear-override|member move|batch retry|batch skip-step|batch mark-done|batch task|messages replay|messages discard|
 	notification add|notification test|notification remove|scaler plan`
 
 // runEverything runs each command that reads, in each form and as each role. A command that

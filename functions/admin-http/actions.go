@@ -14,7 +14,7 @@ import (
 // routes ask for it, and the views of what a caller may do now.
 var actions = map[string]signin.Permission{
 	"advance": signin.Operate, "pause": signin.Operate, "resume": signin.Operate, "update_batch": signin.Operate,
-	"retry": signin.Operate, "skip_step": signin.Operate, "mark_done": signin.Operate, "check": signin.Operate, "correct_member": signin.Operate,
+	"retry": signin.Operate, "skip_step": signin.Operate, "mark_done": signin.Operate, "check": signin.Operate, "correct_member": signin.Operate, "move_member": signin.Operate,
 	"approve": signin.Approve, "confirm_removals": signin.Approve, "move_members": signin.Approve, "discard_removals": signin.Approve,
 	"cancel": signin.Administer, "reschedule": signin.Administer, "add_members": signin.Administer, "remove_member": signin.Administer,
 }

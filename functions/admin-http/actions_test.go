@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/time/rate"
+
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/signin"
@@ -31,7 +33,7 @@ func TestAViewAllowsWhatTheRoutesAllowARole(t *testing.T) {
 		"cancel": "POST /api/batches/1/cancel", "reschedule": "POST /api/batches/1/reschedule", "update_batch": "PATCH /api/batches/1",
 		"add_members": "POST /api/batches/1/members", "check": "POST /api/batches/1/check", "approve": "POST /api/batches/1/approve",
 		"retry": "POST /api/batches/1/retry", "skip_step": "POST /api/batches/1/steps/7/skip", "mark_done": "POST /api/batches/1/steps/7/done",
-		"correct_member": "PATCH /api/batches/1/members/7", "remove_member": "DELETE /api/batches/1/members/7",
+		"correct_member": "PATCH /api/batches/1/members/7", "remove_member": "DELETE /api/batches/1/members/7", "move_member": "POST /api/batches/1/move",
 		"confirm_removals": "POST /api/batches/1/removals/confirm", "move_members": "POST /api/batches/1/removals/move",
 		"discard_removals": "POST /api/batches/1/removals/discard",
 	}
@@ -40,7 +42,7 @@ func TestAViewAllowsWhatTheRoutesAllowARole(t *testing.T) {
 		t.Errorf("%d actions, and %d in this test", len(names), len(routes))
 	}
 	r := &recorder{}
-	h := adminhttp.New(adminhttp.Config{UseCases: r.useCases(), Verifier: byRole{}, Log: slog.New(slog.DiscardHandler)})
+	h := adminhttp.New(adminhttp.Config{UseCases: r.useCases(), Verifier: byRole{}, Log: slog.New(slog.DiscardHandler), Rate: rate.Inf})
 	ask := func(role, route string, into any) int {
 		method, path, _ := strings.Cut(route, " ")
 		request := httptest.NewRequest(method, path, nil)

@@ -93,26 +93,52 @@ func (a *server) getAdditions(c *gin.Context) {
 
 // confirmAdditions takes the body {"revision": "…"}, with a reason or without.
 func (a *server) confirmAdditions(c *gin.Context) {
-	name, ok := runbookName(c)
+	d, ok := additionsDecision(c)
 	if !ok {
 		return
 	}
-	var request api.ConfirmRequest
-	revision := ""
-	if !decided(c, &request) || !revisionOf(c, request.Revision, &revision) {
-		return
-	}
-	why, ok := reasonOf(c, request.ReasonRequest, false)
-	if !ok {
-		return
-	}
-	if request.DryRun {
-		view, err := a.Automation.PreviewAdditions(c.Request.Context(), name, revision, why)
+	if d.dry {
+		view, err := a.Automation.PreviewAdditions(c.Request.Context(), d.runbook, d.revision, d.why)
 		respond(c, view, err)
 		return
 	}
-	view, err := a.Automation.ConfirmAdditions(c.Request.Context(), callerOf(c), name, revision, why)
+	view, err := a.Automation.ConfirmAdditions(c.Request.Context(), callerOf(c), d.runbook, d.revision, d.why)
 	respond(c, view, err)
+}
+
+// discardAdditions takes the body of confirmAdditions.
+func (a *server) discardAdditions(c *gin.Context) {
+	d, ok := additionsDecision(c)
+	if !ok {
+		return
+	}
+	if d.dry {
+		view, err := a.Automation.PreviewDiscard(c.Request.Context(), d.runbook, d.revision, d.why)
+		respond(c, view, err)
+		return
+	}
+	view, err := a.Automation.DiscardAdditions(c.Request.Context(), callerOf(c), d.runbook, d.revision, d.why)
+	respond(c, view, err)
+}
+
+// onAdditions is an administrator's decision on held additions.
+type onAdditions struct {
+	runbook, revision, why string
+	dry                    bool
+}
+
+// additionsDecision reads a decision on held additions.
+func additionsDecision(c *gin.Context) (d onAdditions, ok bool) {
+	if d.runbook, ok = runbookName(c); !ok {
+		return d, false
+	}
+	var request api.ConfirmRequest
+	if !decided(c, &request) || !revisionOf(c, request.Revision, &d.revision) {
+		return d, false
+	}
+	d.dry = request.DryRun
+	d.why, ok = reasonOf(c, request.ReasonRequest, false)
+	return d, ok
 }
 
 func (a *server) listSyncs(c *gin.Context) {

@@ -45,6 +45,15 @@ func (r fakeAutomation) ConfirmAdditions(_ context.Context, by audit.Caller, nam
 	return view, r.note("ConfirmAdditions %s %q %q %q", by.Name, name, revision, why)
 }
 
+func (r fakeAutomation) PreviewDiscard(_ context.Context, name, revision, why string) (api.Preview, error) {
+	return api.Preview{Runbook: name, Action: api.ActionDiscardAdditions, Phases: []api.PhasePreview{}}, r.note("PreviewDiscard %q %q %q", name, revision, why)
+}
+
+func (r fakeAutomation) DiscardAdditions(_ context.Context, by audit.Caller, name, revision, why string) (api.AdditionsDiscard, error) {
+	view := api.AdditionsDiscard{RunbookName: name, Revision: revision, People: 3, Discarded: api.Attribution{By: by.Name}}
+	return view, r.note("DiscardAdditions %s %q %q %q", by.Name, name, revision, why)
+}
+
 func (r fakeMembers) ConfirmRemovals(_ context.Context, by audit.Caller, batch int, revision, why string) (api.Batch, error) {
 	view := api.Batch{ID: batch, Held: &api.RemovalHoldSummary{BatchID: batch, Confirmed: &api.Attribution{By: by.Name}}}
 	return view, r.note("ConfirmRemovals %s %d %q %q", by.Name, batch, revision, why)
@@ -83,6 +92,8 @@ func automationRoutes() []route {
 			`ConfirmAdditions avery@contoso "rb" "r1" "wave 1"`, `"confirmed":{"by":"avery@contoso"`,
 		},
 		{send("POST", "runbooks/rb/additions/confirm", `{"revision":"r1","dryRun":true}`), true, 200, `PreviewAdditions "rb" "r1" ""`, `"action":"confirm_additions"`},
+		{send("POST", "runbooks/rb/additions/discard", `{"reason":"a broken query","revision":"r1"}`), true, 200, `DiscardAdditions avery@contoso "rb" "r1" "a broken query"`, `"discarded":{"by":"avery@contoso"`},
+		{send("POST", "runbooks/rb/additions/discard", `{"revision":"r1","dryRun":true}`), true, 200, `PreviewDiscard "rb" "r1" ""`, `"action":"discard_additions"`},
 		{send("POST", "runbooks/rb/additions/confirm", ""), true, 200, `ConfirmAdditions avery@contoso "rb" "" ""`, `"runbook":"rb"`},
 		{
 			send("GET", "batches/7/removals?limit=2&continuationToken=2", ""),
@@ -151,6 +162,8 @@ func TestRefusedAutomation(t *testing.T) {
 
 		{"additions of a long name", request{"GET", "/api/runbooks/" + long + "/additions", "reader", "", ""}, 404, "not_found", "at most 100 bytes"},
 		{"additions confirmed for a long name", request{"POST", "/api/runbooks/" + long + "/additions/confirm", "admin", "", ""}, 404, "not_found", ""},
+		{"additions discarded for a long name", request{"POST", "/api/runbooks/" + long + "/additions/discard", "admin", "", ""}, 404, "not_found", ""},
+		{"additions discarded by a batch", request{"POST", "/api/runbooks/rb/additions/discard", "admin", jsonMedia, `{"batch":1}`}, 400, "invalid", `unknown field "batch"`},
 		{"additions of an empty revision", request{"POST", "/api/runbooks/rb/additions/confirm", "admin", jsonMedia, `{"revision":""}`}, 400, "invalid", "the revision has 0 bytes"},
 		{"removals of no batch", request{"GET", "/api/batches/seven/removals", "reader", "", ""}, 404, "not_found", "number"},
 		{"removals by status", request{"GET", "/api/batches/7/removals?status=active", "reader", "", ""}, 400, "invalid", "this route has limit, continuationToken"},

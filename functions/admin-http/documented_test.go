@@ -200,6 +200,10 @@ func tour(c *contract, r *real) {
 	r.found(append(many, everyone...)...)
 	check(c.t, r.app.Tick(c.t.Context()))
 	additions := do("getHeldAdditions", http.StatusOK, waves)
+	do("discardAdditions", http.StatusOK, with(waves, fmt.Sprintf(`{"revision":%q,"dryRun":true}`, additions["revision"])))
+	do("discardAdditions", http.StatusOK, with(waves, fmt.Sprintf(`{"revision":%q,"reason":"not yet"}`, additions["revision"])))
+	do("getAutomation", http.StatusOK, waves)
+	do("previewQuery", http.StatusOK, waves)
 	do("confirmAdditions", http.StatusOK, with(waves, fmt.Sprintf(`{"revision":%q,"dryRun":true}`, additions["revision"])))
 	do("confirmAdditions", http.StatusOK, with(waves, fmt.Sprintf(`{"revision":%q,"reason":"wave 1"}`, additions["revision"])))
 	do("getHeldAdditions", http.StatusOK, waves)
@@ -236,6 +240,20 @@ func tour(c *contract, r *real) {
 	held := do("listHeldRemovals", http.StatusOK, moving)
 	do("getBatch", http.StatusOK, moving)
 	do("moveMembers", http.StatusAccepted, with(moving, fmt.Sprintf(`{"revision":%q,"reason":"postponed"}`, held["revision"])))
+
+	// Members move from one batch to another.
+	gatedBatch := func(people string) string {
+		made := do("createBatch", http.StatusCreated, file(wanted{}, "runbook", "gated", "file", "UserId,Mail\n"+people))
+		return fmt.Sprintf("%.0f", made["id"])
+	}
+	from, to := gatedBatch("h1,a\nh2,b\n"), gatedBatch("h3,c\n")
+	do("moveSelectedMembers", http.StatusOK, with(of("id", from), fmt.Sprintf(`{"search":"a","toBatchId":%s,"dryRun":true}`, to)))
+	moved := do("moveSelectedMembers", http.StatusAccepted, with(of("id", from), fmt.Sprintf(`{"memberIds":["h1"],"toBatchId":%s,"reason":"on leave"}`, to)))["task"].(string)
+	until("the member has moved", func() bool {
+		return do("getTask", http.StatusOK, of("id", from, "task", moved))["status"] == "completed"
+	})
+	do("listMembers", http.StatusOK, of("id", from))
+	do("getMember", http.StatusOK, of("id", to, "member", "h1"))
 
 	// Messages that cannot be processed.
 	for i := range 5 {

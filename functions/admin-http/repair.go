@@ -48,6 +48,20 @@ func (a *server) removeMembers(c *gin.Context) {
 	})
 }
 
+// moveSelected needs members or a filter, the batch to move to, and a reason.
+func (a *server) moveSelected(c *gin.Context) {
+	var request api.MoveRequest
+	var which api.SelectionRequest
+	a.repair(c, &request, func() (api.Repair, *api.SelectionRequest, bool) {
+		r := api.Repair{Action: api.RepairMove}
+		which = api.SelectionRequest{Members: request.Members, Status: request.Status, DryRun: request.DryRun, ReasonRequest: request.ReasonRequest}
+		if request.To != nil {
+			r.To = *request.To
+		}
+		return r, &which, nonEmpty(c, "search", request.Search, &r.Selection.Search)
+	})
+}
+
 // getTask tells how far a repair or a removal is.
 func (a *server) getTask(c *gin.Context) {
 	id, ok := batchID(c)

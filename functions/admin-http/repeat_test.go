@@ -96,8 +96,11 @@ func (r *real) changes(token string) []string {
 		var page api.Page[api.AuditRecord]
 		r.call(request{"GET", path, token, "", ""}, http.StatusOK, &page)
 		for _, record := range page.Items {
-			if (record.Action == "remove_member" || record.Action == "move_members") && strings.Contains(record.Target, ": ") {
-				continue // the orchestrator carries out a confirmation
+			if (record.Action == "remove_member" || record.Action == "move_members" || record.Action == "move_member") && strings.Contains(record.Target, ": ") {
+				continue // the orchestrator carries out a confirmation, or a move
+			}
+			if record.Action == "add_members" && strings.Contains(string(record.After), "movedFrom") {
+				continue // likewise
 			}
 			if record.ByKind == api.ActorApplication && !strings.HasPrefix(record.Action, "read") {
 				found = append(found, fmt.Sprintf("%s %s %d %s %s", record.At, record.Action, record.BatchID, record.Runbook, record.Target))

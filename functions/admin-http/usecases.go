@@ -80,6 +80,8 @@ type Automation interface {
 	HeldAdditions(ctx context.Context, by audit.Caller, runbook string, o api.ListOptions) (api.AdditionHold, error)
 	PreviewAdditions(ctx context.Context, runbook, revision, why string) (api.Preview, error)
 	ConfirmAdditions(ctx context.Context, by audit.Caller, runbook, revision, why string) (api.AdditionsConfirmation, error)
+	PreviewDiscard(ctx context.Context, runbook, revision, why string) (api.Preview, error)
+	DiscardAdditions(ctx context.Context, by audit.Caller, runbook, revision, why string) (api.AdditionsDiscard, error)
 }
 
 // Batches creates, lists and controls batches and their phases.

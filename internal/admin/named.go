@@ -52,7 +52,12 @@ func (f *forecast) loadNamed(ctx context.Context) error {
 		f.pages = append(f.pages, page)
 	}
 	slices.Sort(f.pages)
-	if m := f.named; f.repair.Action != api.RepairRemove && len(m) == 1 && len(s.Members) == 1 {
+	m := f.named
+	one := len(m) == 1 && len(s.Members) == 1
+	switch {
+	case one && f.repair.Action == api.RepairMove:
+		return membership.RefuseMemberMove(&f.batch, &m[0].Doc)
+	case one && !leaves(f.repair.Action):
 		return membership.RefuseMemberRepair(&f.batch, &m[0].Doc, f.repair.Action)
 	}
 	return nil
@@ -76,14 +81,33 @@ func (f *forecast) refuseUnselected(selected []store.FailedMember) {
 	}
 }
 
+// noteMoving counts the phases that a member who moves has finished, or is in.
+func (f *forecast) noteMoving(m *model.Member) {
+	if f.finished == nil {
+		f.finished = map[string]int{}
+	}
+	done := slices.Concat(m.Carried, m.Finished)
+	if m.OpenPhase != 0 {
+		f.inPhase++
+		if p, ok := f.batch.Phase(m.OpenPhase); ok {
+			done = append(done, p.Name)
+		}
+	}
+	slices.Sort(done)
+	for _, name := range slices.Compact(done) {
+		f.finished[name]++
+	}
+}
+
 // membersPerRead is how many members of a filter one query reads.
 const membersPerRead = 500
 
-// removal gives the effect of a removal. It refuses one that removes no one.
+// removal gives the effect of a removal, or of a move. It refuses one of no member.
 func (f *forecast) removal(ctx context.Context) (api.RepairEffect, error) {
 	e := api.RepairEffect{Groups: []api.RepairGroup{}, Refused: []api.RefusedMember{}}
+	verb := membership.RepairVerb(f.repair.Action)
 	if f.batch.HasEnded() {
-		return e, problem.New(api.CodeConflict, "batch %d is %s: no member can be removed", f.batch.ID, f.batch.Status)
+		return e, problem.New(api.CodeConflict, "batch %d is %s: no member can be %sd", f.batch.ID, f.batch.Status, verb)
 	}
 	count := func(items []store.Item[model.Member]) {
 		for _, m := range items {
@@ -93,9 +117,10 @@ func (f *forecast) removal(ctx context.Context) (api.RepairEffect, error) {
 					f.refused = append(f.refused, api.RefusedMember{ID: m.Doc.ID, Key: m.Doc.Key, Reason: "was removed, or is not as the request selects"})
 				}
 			case m.Doc.Status == model.MemberFailed:
-				f.refused = append(f.refused, api.RefusedMember{ID: m.Doc.ID, Key: m.Doc.Key, Reason: "has failed: to remove it, retry it first"})
+				f.refused = append(f.refused, api.RefusedMember{ID: m.Doc.ID, Key: m.Doc.Key, Reason: fmt.Sprintf("has failed: to %s it, retry it first", verb)})
 			default:
 				e.Members++
+				f.noteMoving(&m.Doc)
 			}
 		}
 	}
@@ -120,7 +145,7 @@ func (f *forecast) removal(ctx context.Context) (api.RepairEffect, error) {
 	case e.Members > 0:
 		return e, f.admin.addDisplay(ctx, &f.batch, e.Refused)
 	case len(f.refused) > 0:
-		return e, problem.New(api.CodeConflict, "none of the selected members of batch %d can be removed: %s %s", f.batch.ID, f.refused[0].Key, f.refused[0].Reason)
+		return e, problem.New(api.CodeConflict, "none of the selected members of batch %d can be %sd: %s %s", f.batch.ID, verb, f.refused[0].Key, f.refused[0].Reason)
 	}
-	return e, problem.New(api.CodeConflict, "no member of batch %d matches %s: there is no one to remove", f.batch.ID, membership.SelectionText(f.repair.Selection))
+	return e, problem.New(api.CodeConflict, "no member of batch %d matches %s: there is no one to %s", f.batch.ID, membership.SelectionText(f.repair.Selection), verb)
 }

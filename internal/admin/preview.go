@@ -14,6 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/engine/runstate"
+	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
@@ -340,14 +341,18 @@ func (a *Admin) warnOfVersion(ctx context.Context, b *model.Batch, v *api.Previe
 }
 
 // previewRepair gives the preview of a repair from its effect.
-func (a *Admin) previewRepair(ctx context.Context, b *model.Batch, r api.Repair, e api.RepairEffect) (api.Preview, error) {
+func (a *Admin) previewRepair(ctx context.Context, f *forecast, e api.RepairEffect) (api.Preview, error) {
+	b, r := &f.batch, f.repair
 	v := api.Preview{BatchID: b.ID, Action: r.Action, Phases: []api.PhasePreview{}, Members: e.Members, WayBack: wayBack(r.Action)}
 	n, err := a.store.CountJobs(ctx, b.ID, store.JobFilter{VisibleAt: a.now()})
 	if v.InFlight = n; err != nil {
 		return v, err
 	}
-	if r.Action == api.RepairRemove {
+	switch r.Action {
+	case api.RepairRemove:
 		return v, a.countRemoval(ctx, b, &v)
+	case api.RepairMove:
+		return v, a.previewMove(ctx, f, &v)
 	}
 	add := func(phase string, members, jobs int) {
 		at := slices.IndexFunc(v.Phases, func(p api.PhasePreview) bool { return p.Phase == phase })
@@ -372,6 +377,45 @@ func (a *Admin) previewRepair(ctx context.Context, b *model.Batch, r api.Repair,
 	return v, nil
 }
 
+// previewMove counts what the members who move do in the other batch: the phases that they have not
+// finished.
+func (a *Admin) previewMove(ctx context.Context, f *forecast, v *api.Preview) error {
+	to, err := a.applier.ReadBatch(ctx, f.repair.To)
+	if err != nil {
+		return err
+	}
+	for _, p := range to.Doc.Phases {
+		if p.Kind != model.KindPhase || p.Status == model.PhaseSkipped || p.Status == model.PhaseSuperseded || p.Status == model.PhaseCancelled {
+			continue
+		}
+		rb, err := a.runbooks.Load(ctx, to.Doc.Runbook, p.Version)
+		if err != nil {
+			return err
+		}
+		steps, _ := stepsOf(rb, p)
+		members := v.Members - f.finished[p.Name]
+		if members <= 0 {
+			continue
+		}
+		v.Phases = append(v.Phases, api.PhasePreview{Phase: p.Name, Effect: api.EffectJoins, Members: members, Jobs: members * steps, DueAt: p.DueAt})
+		v.Jobs += members * steps
+	}
+	if f.inPhase > 0 {
+		v.Warnings = append(v.Warnings, fmt.Sprintf("%s first %s the phase that they are in", humanize.Count(f.inPhase, "member"), endWord(f.inPhase)))
+	}
+	if !to.Doc.Manual {
+		v.Warnings = append(v.Warnings, fmt.Sprintf("batch %d follows a data source, which neither moves nor removes these members until it has them at its start", to.Doc.ID))
+	}
+	return nil
+}
+
+func endWord(n int) string {
+	if n == 1 {
+		return "ends"
+	}
+	return "end"
+}
+
 // wayBack says how an action is undone.
 func wayBack(action string) string {
 	return cmp.Or(map[string]string{
@@ -385,6 +429,7 @@ func wayBack(action string) string {
 		api.RepairSkip:            "None: the step is not repeated. Pausing the batch holds what has not started.",
 		api.RepairDone:            "None: the step is not repeated. Pausing the batch holds what has not started.",
 		api.RepairRemove:          "Add the members again: they start with the first phase. What on_member_removed did stays.",
+		api.RepairMove:            "Move the members back: they keep what they have finished.",
 		api.ActionConfirmRemovals: "Add the people to the data source again: they start with the first phase. What on_member_removed did stays.",
 		api.ActionMoveMembers:     "Change the start of the members in the data source again.",
 		api.ActionDiscardRemovals: "Remove the members by hand.",

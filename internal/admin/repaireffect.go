@@ -24,15 +24,17 @@ const maxRefused = 50
 // forecast finds out what a repair does before it is done. Members who failed in the same way are
 // planned once.
 type forecast struct {
-	admin   *Admin
-	batch   model.Batch
-	repair  api.Repair
-	active  int // the active version of the runbook; 0: none
-	follows int // the version that retried members are to follow; 0: the one in which each failed
-	groups  []*plannedGroup
-	refused []api.RefusedMember
-	pages   []int // the pages of the members that the selection names, in order; none: all
-	named   []store.Item[model.Member]
+	admin    *Admin
+	batch    model.Batch
+	repair   api.Repair
+	active   int // the active version of the runbook; 0: none
+	follows  int // the version that retried members are to follow; 0: the one in which each failed
+	groups   []*plannedGroup
+	refused  []api.RefusedMember
+	pages    []int // the pages of the members that the selection names, in order; none: all
+	named    []store.Item[model.Member]
+	finished map[string]int // how many members to move have finished a phase
+	inPhase  int            // members to move who end the phase that they are in first
 }
 
 // plannedGroup is the effect on members who failed in the same way, and why they cannot go on.
@@ -64,7 +66,7 @@ func (a *Admin) newForecast(ctx context.Context, b model.Batch, r api.Repair) (*
 // effect gives the effect of the repair. It refuses a repair that lets no member go on, and one of members
 // who are in another batch by now.
 func (f *forecast) effect(ctx context.Context) (api.RepairEffect, error) {
-	if f.repair.Action == api.RepairRemove {
+	if leaves(f.repair.Action) {
 		return f.removal(ctx)
 	}
 	keys, err := f.planMembers(ctx)

@@ -29,7 +29,7 @@ func (a *Admin) Task(ctx context.Context, batch int, id string) (api.Task, error
 	}
 	p := t.Doc.Progress
 	view := api.Task{
-		ID: id, BatchID: batch, Action: cmp.Or(t.Doc.Action, api.RepairRetry), Status: api.TaskRunning, Selection: api.Selection(t.Doc.Selection),
+		ID: id, BatchID: batch, Action: cmp.Or(t.Doc.Action, api.RepairRetry), Status: api.TaskRunning, To: t.Doc.To, Selection: api.Selection(t.Doc.Selection),
 		Requested: *apiview.Attribution(&t.Doc.By), EndedAt: p.EndedAt, Total: p.Total, Finished: p.Finished, RefusedCount: p.Refused, Refused: []api.RefusedMember{},
 	}
 	for _, r := range p.Refusals {

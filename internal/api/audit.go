@@ -65,7 +65,7 @@ const (
 // messages, and reads last.
 var AuditActions = []string{
 	"create", "advance", "cancel", "pause", "resume", "reschedule", "update_batch", "approve", "retry", "skip_step", "mark_done", "check",
-	"add_members", "remove_member", ActionCorrectMember, "confirm_removals", "move_members", "discard_removals", "confirm_additions",
+	"add_members", "remove_member", RepairMove, ActionCorrectMember, "confirm_removals", "move_members", "discard_removals", "confirm_additions", ActionDiscardAdditions,
 	"publish", "deactivate", "enable_automation", "disable_automation",
 	"replay", "discard",
 	"add_notification", "remove_notification", "test_notification",

@@ -27,6 +27,7 @@ type Automation struct {
 	Held         []RemovalHoldSummary `json:"removalHolds,omitempty"`
 
 	Additions *AdditionHoldSummary `json:"additionHold,omitempty"`
+	Discarded *AdditionsDiscard    `json:"discardedAdditions,omitempty"`
 }
 
 // RowProblem is a row of a query's result that was not used, and why.
@@ -52,7 +53,8 @@ type QueryPreview struct {
 	ProblemCount int                          `json:"problemCount"` // of rows that are not used
 	Problems     []RowProblem                 `json:"problems"`     // the first of them
 
-	Additions *PreviewAdditions `json:"additionHold,omitempty"` // nil: none would be held
+	Additions *PreviewAdditions `json:"additionHold,omitempty"`   // nil: none would be held
+	Discarded int               `json:"discardedCount,omitempty"` // rows of people whose addition was discarded
 }
 
 // PreviewAdditions are the additions that the next tick would hold. Revision confirms them,

@@ -68,10 +68,11 @@ type Member struct {
 	FailedIn   string                     `json:"failedPhase,omitempty"`
 	FailedStep string                     `json:"failedStep,omitempty"`
 	RemovedAt  *time.Time                 `json:"removedAt,omitempty"`
-	RemovedBy  string                     `json:"removedBy,omitempty"`     // the administrator who removed the member; empty where the data source no longer returned them
-	MovedTo    *time.Time                 `json:"movedTo,omitempty"`       // the start of the batch to which the member moved with finished phases and outputs
-	MovedFrom  int                        `json:"movedFrom,omitempty"`     // the batch from which the member came in that way
-	Carried    []string                   `json:"carriedPhases,omitempty"` // the phases that the member had finished there, and does not repeat
+	RemovedBy  string                     `json:"removedBy,omitempty"`      // the administrator who removed the member; empty where the data source no longer returned them
+	MovedTo    *time.Time                 `json:"movedTo,omitempty"`        // the start of the batch to which the member moved with finished phases and outputs
+	MovedToID  int                        `json:"movedToBatchId,omitempty"` // the batch to which an administrator moved the member in that way
+	MovedFrom  int                        `json:"movedFrom,omitempty"`      // the batch from which the member came in that way
+	Carried    []string                   `json:"carriedPhases,omitempty"`  // the phases that the member had finished there, and does not repeat
 	Error      string                     `json:"error,omitempty"`
 	Actions    []Action                   `json:"actions,omitempty"` // left out in lists
 	ETag       string                     `json:"etag,omitempty"`    // changes with each change of the member; left out in lists

@@ -71,3 +71,12 @@ type AdditionsConfirmation struct {
 	Revision    string       `json:"revision"`
 	Confirmed   *Attribution `json:"confirmed"`
 }
+
+// AdditionsDiscard are the people whose held additions an administrator discarded: they come into no batch
+// while the query returns them. Discarded is the last decision, on the additions of Revision.
+type AdditionsDiscard struct {
+	RunbookName string      `json:"runbook"`
+	Revision    string      `json:"revision"`
+	People      int         `json:"memberCount"` // of all decisions
+	Discarded   Attribution `json:"discarded"`
+}

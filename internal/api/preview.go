@@ -19,6 +19,7 @@ const (
 	ActionCheck           = "check"
 
 	ActionConfirmAdditions = "confirm_additions" // of a runbook
+	ActionDiscardAdditions = "discard_additions" // likewise
 )
 
 // ProposedAction is an action on a batch that a dry run foresees.

@@ -12,6 +12,7 @@ const (
 	RepairDone  = "mark_done"
 
 	RepairRemove = "remove_member" // of members who have not failed
+	RepairMove   = "move_member"   // likewise, to another batch
 )
 
 // VersionActive is the value of Repair.Version for the active version of the runbook.
@@ -21,7 +22,8 @@ const VersionActive = "active"
 var RepairStatuses = []string{StepFailed, StepPollTimeout}
 
 // Repair lets failed members go on: it retries them, or skips the step at which each failed or
-// marks it as done. With RepairRemove it removes members who have not failed.
+// marks it as done. With RepairRemove it removes members who have not failed, and with RepairMove it moves
+// them to another batch of the runbook, with their finished phases and outputs.
 type Repair struct {
 	Action     string // one of the actions; empty: RepairRetry
 	Selection  Selection
@@ -29,6 +31,7 @@ type Repair struct {
 	Version    string          // of a retry: VersionActive, or empty for the version in which each member failed
 	From       string          // of a retry: the step to begin with; empty for the one that failed
 	Result     json.RawMessage // of steps that are marked as done: what their function would have returned
+	To         int             // of a move: the batch
 	Reason     string
 	DryRun     bool // tells the effect and changes nothing
 }
@@ -57,6 +60,7 @@ type RepairResult struct {
 	BatchID   int          `json:"batchId"`
 	Action    string       `json:"action"`
 	Task      string       `json:"task,omitempty"`
+	To        int          `json:"toBatchId,omitempty"` // of a move
 	Selection Selection    `json:"selection"`
 	Effect    RepairEffect `json:"effect"`
 	Preview   *Preview     `json:"preview,omitempty"` // of a dry run

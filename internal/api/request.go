@@ -82,6 +82,12 @@ type RemovalRequest struct {
 	ReasonRequest
 }
 
+// MoveRequest selects members to move, and names the batch.
+type MoveRequest struct {
+	To *int `json:"toBatchId,omitempty"`
+	RemovalRequest
+}
+
 // MemberRef names a member in a body: a text is the key or the number of the member, as in an
 // address; a JSON number is the number.
 type MemberRef string

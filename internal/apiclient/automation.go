@@ -76,6 +76,22 @@ func (c *Client) PreviewAdditions(ctx context.Context, runbook, revision string)
 	return preview(ctx, c, api.ConfirmRequest{Revision: &revision, ActionRequest: api.ActionRequest{DryRun: true}}, "runbooks", runbook, "additions", "confirm")
 }
 
+// DiscardAdditions keeps the people of this revision out of all batches while the query returns them.
+// Asking twice does what asking once does.
+func (c *Client) DiscardAdditions(ctx context.Context, runbook, revision, why string) (api.AdditionsDiscard, error) {
+	k, err := postJSON(api.ConfirmRequest{Revision: &revision, ActionRequest: api.ActionRequest{ReasonRequest: because(why)}}, "runbooks", runbook, "additions", "discard")
+	if err != nil {
+		return api.AdditionsDiscard{}, err
+	}
+	k.repeatable = true
+	return ask[api.AdditionsDiscard](ctx, c, k)
+}
+
+// PreviewDiscard tells the effect of DiscardAdditions.
+func (c *Client) PreviewDiscard(ctx context.Context, runbook, revision string) (api.Preview, error) {
+	return preview(ctx, c, api.ConfirmRequest{Revision: &revision, ActionRequest: api.ActionRequest{DryRun: true}}, "runbooks", runbook, "additions", "discard")
+}
+
 // HeldRemovals lists the held removals of a batch. The status 404 means that none are
 // held, or that there is no such batch.
 func (c *Client) HeldRemovals(ctx context.Context, id int, o api.ListOptions) (api.RemovalHold, error) {

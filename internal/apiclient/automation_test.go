@@ -45,6 +45,10 @@ var automationCalls = []sending{
 		_, err := c.ConfirmAdditions(ctx, "moves", "r1", "wave 1")
 		return err
 	}, `POST /api/runbooks/moves/additions/confirm {"revision":"r1","reason":"wave 1"}`},
+	{"DiscardAdditions", true, func(ctx context.Context, c *apiclient.Client) error {
+		_, err := c.DiscardAdditions(ctx, "moves", "r1", "not yet")
+		return err
+	}, `POST /api/runbooks/moves/additions/discard {"revision":"r1","reason":"not yet"}`},
 	{"HeldRemovals", true, func(ctx context.Context, c *apiclient.Client) error {
 		_, err := c.HeldRemovals(ctx, 7, api.ListOptions{Limit: 5, Continuation: "5"})
 		return err

@@ -71,6 +71,9 @@ func (c *Client) Repair(ctx context.Context, id int, r api.Repair) (api.RepairRe
 		route = "skip"
 	case api.RepairRemove:
 		body, route = api.RemovalRequest{Members: members, Status: which.Status, Search: given(r.Selection.Search), DryRun: r.DryRun, ReasonRequest: which.ReasonRequest}, "remove"
+	case api.RepairMove:
+		removal := api.RemovalRequest{Members: members, Status: which.Status, Search: given(r.Selection.Search), DryRun: r.DryRun, ReasonRequest: which.ReasonRequest}
+		body, route = api.MoveRequest{To: &r.To, RemovalRequest: removal}, "move"
 	case api.RepairDone:
 		body, route = api.MarkDoneRequest{SelectionRequest: which, Result: r.Result}, "mark-done"
 	default:

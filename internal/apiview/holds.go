@@ -13,7 +13,7 @@ import (
 // AdditionHold gives the held additions of the last sync with their confirmation; nil for none.
 func AdditionHold(s *store.SyncRecord, setting *store.Automation) *api.AdditionHoldSummary {
 	h := s.Additions
-	if h == nil {
+	if h == nil || setting.DiscardedList(h.List) {
 		return nil
 	}
 	view := &api.AdditionHoldSummary{People: h.People, Of: h.Of, Reason: h.Reason, Since: h.Since, Revision: h.Revision}
@@ -21,6 +21,14 @@ func AdditionHold(s *store.SyncRecord, setting *store.Automation) *api.AdditionH
 		view.Confirmed = Attribution(&setting.Additions.By)
 	}
 	return view
+}
+
+// AdditionsDiscard gives the discarded additions of a runbook; nil for none.
+func AdditionsDiscard(runbook string, d *store.DiscardedAdditions) *api.AdditionsDiscard {
+	if d == nil || d.Withdrawn {
+		return nil
+	}
+	return &api.AdditionsDiscard{RunbookName: runbook, Revision: d.Revision, People: d.People, Discarded: *Attribution(&d.By)}
 }
 
 // RemovalRevision gives the revision of a removal hold, which changes with its members.

@@ -82,7 +82,7 @@ func Attribution(m *model.Attribution) *api.Attribution {
 func Member(b *model.Batch, m model.Member, secrets []string) api.Member {
 	view := api.Member{
 		ID: m.ID, Key: m.Key, Display: Display(b, m.Data[b.Display], secrets), Status: MemberStatus(b, &m), Data: sealing.RedactData(m.Data, secrets), WorkerData: sealing.RedactData(m.WorkerData, secrets),
-		AddedAt: m.AddedAt, FailedAt: m.FailedAt, FailedIn: m.FailedIn, FailedStep: m.FailedStep, RemovedAt: m.RemovedAt, RemovedBy: m.RemovedBy, Error: m.Error, MovedTo: m.MovedTo, MovedFrom: m.MovedFrom, Carried: m.Carried,
+		AddedAt: m.AddedAt, FailedAt: m.FailedAt, FailedIn: m.FailedIn, FailedStep: m.FailedStep, RemovedAt: m.RemovedAt, RemovedBy: m.RemovedBy, Error: m.Error, MovedTo: m.MovedTo, MovedToID: m.MovedToBatch, MovedFrom: m.MovedFrom, Carried: m.Carried,
 	}
 	for name, o := range m.Overrides {
 		if view.Overrides == nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
+	"github.com/matoolkit/matoolkit/internal/store"
 )
 
 // situations are states of a batch, in which actions are allowed or refused.
@@ -175,6 +176,15 @@ func (s *stage) batchRequest(b api.Batch, one api.Action) func(*stage) error {
 	return requests[one.Name]
 }
 
+// storeEmpty stores a manual batch without members, of the runbook of another batch.
+func (s *stage) storeEmpty(like int) int {
+	s.t.Helper()
+	b := must(store.Read[model.Batch](s.ctx, s.store, store.BatchKey(like)))(s.t).Doc
+	empty := model.Batch{ID: 99, Runbook: b.Runbook, Version: b.Version, Status: model.BatchActive, Manual: true, DetectedAt: b.DetectedAt}
+	must(s.store.Apply(s.ctx, store.Writes{store.Create(store.BatchKey(empty.ID), empty)}))(s.t)
+	return empty.ID
+}
+
 func memberRequest(id, member int, one api.Action) func(*stage) error {
 	switch one.Name {
 	case "check":
@@ -185,6 +195,11 @@ func memberRequest(id, member int, one api.Action) func(*stage) error {
 		}
 	case "remove_member":
 		return func(s *stage) error { return errorOf(s.app.RemoveMember(s.ctx, ada, id, member, "")) }
+	case "move_member":
+		return func(s *stage) error {
+			r := api.Repair{Action: one.Name, Selection: api.Selection{Members: []int{member}}, Reason: "again", To: s.storeEmpty(id)}
+			return errorOf(s.app.Repair(s.ctx, ada, id, r))
+		}
 	}
 	return func(s *stage) error {
 		return errorOf(s.app.Repair(s.ctx, ada, id, api.Repair{Action: one.Name, Selection: api.Selection{Members: []int{member}}, Reason: "again"}))

@@ -321,6 +321,167 @@ func TestPeopleWhoMoveAreNoAdditions(t *testing.T) {
 	})
 }
 
+// discard discards the held additions, as a caller that repeats the request.
+func (s *stage) discard(revision string) (v api.AdditionsDiscard) {
+	s.t.Helper()
+	for range 2 {
+		v = must(s.app.DiscardAdditions(s.ctx, ada, "found", revision, "a broken query"))(s.t)
+	}
+	return v
+}
+
+func TestDiscardedAdditionsStayOutWhileTheQueryReturnsThem(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		rows := s.lostWhere(500)
+		s.tick()
+		held := s.additions()
+		s.wantRefused(errorOf(s.app.DiscardAdditions(s.ctx, ada, "found", "", "")), api.CodeInvalid, "invalid revision")
+		s.wantRefused(errorOf(s.app.DiscardAdditions(s.ctx, ada, "found", "0123456789abcdef", "")), api.CodeConflict, "have changed: review them again (revision "+held.Revision+")")
+		if p := must(s.app.PreviewDiscard(s.ctx, "found", held.Revision, ""))(t); p.Members != 495 || p.Jobs != 0 || p.Action != "discard_additions" {
+			t.Fatalf("%+v", p)
+		}
+		if v := s.discard(held.Revision); v.People != 495 || v.Discarded.By != "ada" || v.Discarded.Why != "a broken query" || v.Revision != held.Revision {
+			t.Fatalf("%+v", v)
+		}
+		if records := s.listRunbookAudit("found", "discard_additions"); len(records) != 1 || string(records[0].After) != `{"discarded":495}` {
+			t.Fatalf("%+v", records)
+		}
+		nothingHeld := func() {
+			t.Helper()
+			s.wantRefused(errorOf(s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{})), api.CodeNotFound, "no held additions")
+		}
+		nothingHeld()
+		if v := s.automation("found"); v.Additions != nil || v.Discarded == nil || v.Discarded.People != 495 {
+			t.Fatalf("%+v", v)
+		}
+		if rb, err := s.app.Runbook(s.ctx, "found"); err != nil || rb.Additions != 0 {
+			t.Fatalf("%+v %v", rb, err)
+		}
+
+		rows.put(dawn.Add(3*day), "another")
+		for range 2 {
+			s.tick()
+			nothingHeld()
+			s.wantSizes(6)
+		}
+		if p := must(s.app.PreviewQuery(s.ctx, ada, "found", 1))(t); p.Discarded != 495 || p.Additions != nil {
+			t.Fatalf("%d %+v", p.Discarded, p.Additions)
+		}
+
+		rows.drop(crowd(500)[10:]...) // of those who were discarded, five are left
+		s.tick()
+		if v := s.automation("found"); v.Discarded == nil || v.Discarded.People != 5 || s.additionDocuments() != 1 {
+			t.Fatalf("%+v in %d documents", v.Discarded, s.additionDocuments())
+		}
+		rows.put(dawn.Add(3*day), crowd(14)...) // four of the others come back, and are new
+		s.tick()
+		s.wantSizes(10)
+		rows.drop(crowd(500)[5:10]...)
+		s.tick()
+		if v := s.automation("found"); v.Discarded != nil || s.additionDocuments() != 0 {
+			t.Fatalf("%+v in %d documents", v.Discarded, s.additionDocuments())
+		}
+		rows.put(dawn.Add(3*day), crowd(500)...)
+		s.tick()
+		if held := s.additions(); held.People != 491 { // all but those who are members
+			t.Fatalf("%d people", held.People)
+		}
+	})
+}
+
+func TestDiscardIsTakenBackByAConfirmation(t *testing.T) {
+	t.Parallel()
+	for name, confirm := range map[string]func(*stage, string) error{
+		"confirm": func(s *stage, revision string) error {
+			return errorOf(s.app.ConfirmAdditions(s.ctx, ada, "found", revision, "they are right"))
+		},
+		"enable": func(s *stage, revision string) error {
+			return errorOf(s.app.EnableAutomation(s.ctx, ada, "found", revision))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(t *testing.T, s *stage) {
+				s.lostWhere(500)
+				s.tick()
+				revision := s.additions().Revision
+				s.discard(revision)
+				s.tick()
+				s.wantSizes(5)
+				noError(t, confirm(s, revision))
+				if v := s.automation("found"); v.Discarded != nil {
+					t.Fatalf("%+v", v.Discarded)
+				}
+				s.tick()
+				s.wantSizes(250, 250)
+				if n := s.additionDocuments(); n != 0 {
+					t.Fatalf("%d documents", n)
+				}
+			})
+		})
+	}
+}
+
+func TestAdditionsThatWereConfirmedAreNotDiscarded(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.lostWhere(300)
+	s.wantRefused(errorOf(s.app.DiscardAdditions(s.ctx, ada, "found", "0123456789abcdef", "")), api.CodeConflict, "holds no additions: there is nothing to discard")
+	s.tick()
+	revision := s.additions().Revision
+	must(s.app.ConfirmAdditions(s.ctx, ada, "found", revision, ""))(t)
+	for _, err := range []error{errorOf(s.app.DiscardAdditions(s.ctx, ada, "found", revision, "")), errorOf(s.app.PreviewDiscard(s.ctx, "found", revision, ""))} {
+		s.wantRefused(err, api.CodeConflict, "were confirmed by ada: the next tick adds the people")
+	}
+}
+
+// Each discard adds its people to those of the earlier ones, in one list after the next tick.
+func TestDiscardsAddUp(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		rows := s.lostWhere(300)
+		s.tick()
+		s.discard(s.additions().Revision)
+		rows.put(dawn.Add(3*day), crowd(600)...)
+		s.tick()
+		held := s.additions()
+		if held.People != 300 || held.Items[0].Key != "p300@x" {
+			t.Fatalf("%+v", held)
+		}
+		if v := s.discard(held.Revision); v.People != 595 {
+			t.Fatalf("%+v", v)
+		}
+		for range 2 {
+			s.tick()
+			s.wantSizes(5)
+			if v := s.automation("found"); v.Discarded == nil || v.Discarded.People != 595 || v.Additions != nil || s.additionDocuments() != 2 {
+				t.Fatalf("%+v %+v in %d documents", v.Discarded, v.Additions, s.additionDocuments())
+			}
+		}
+	})
+}
+
+// A tick after a discard that dies anywhere adds none of the people, and leaves no document for good.
+func TestTickAfterADiscardGoesOnAfterACrash(t *testing.T) {
+	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
+		rows := s.lostWhere(160)
+		s.tick()
+		must(s.app.DiscardAdditions(s.ctx, ada, "found", s.additions().Revision, ""))(t)
+		rows.drop(crowd(160)[100:]...)
+		cut := s.kill(write, func(ctx context.Context, a *app.App) error { return a.Tick(ctx) })
+		s.pass(10 * time.Minute) // until the lease has ended
+		s.tick()
+		s.wantSizes(5)
+		if v := s.automation("found"); v.Discarded == nil || v.Discarded.People != 95 || v.Additions != nil {
+			t.Fatalf("%+v %+v", v.Discarded, v.Additions)
+		}
+		rows.drop(crowd(160)[50:]...)
+		s.tick()
+		if n := s.additionDocuments(); n != 1 {
+			t.Fatalf("%d documents", n)
+		}
+		return cut
+	})
+}
+
 func TestAdditionsAreOnlyConfirmedOfARunbookWithAQuery(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)

@@ -166,6 +166,18 @@ var done = []auditCase{
 		line: `confirm_additions runbook found "" "all of them"  -> {"held":101,"of":5,"revision":"…"}`,
 	},
 	{
+		name: "discard_additions",
+		prep: manyHeld,
+		ask: func(s *stage, by audit.Caller) error {
+			h, err := s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{})
+			if err != nil {
+				return err
+			}
+			return errorOf(s.app.DiscardAdditions(s.ctx, by, "found", h.Revision, "none of them"))
+		},
+		line: `discard_additions runbook found "" "none of them" {"held":101,"of":5,"revision":"…"} -> {"discarded":101}`,
+	},
+	{
 		name: "publish the first version",
 		prep: func(*stage) {},
 		ask:  publishes(twoSteps, api.PublishOptions{}),
@@ -455,6 +467,9 @@ func TestWhatIsRefusedLeavesNoRecord(t *testing.T) {
 		"confirm": func() error { return errorOf(s.app.ConfirmRemovals(s.ctx, grace, 1, "r", "")) },
 		"add all": func() error {
 			return errorOf(s.app.ConfirmAdditions(s.ctx, grace, "two", "0123456789abcdef", ""))
+		},
+		"discard all": func() error {
+			return errorOf(s.app.DiscardAdditions(s.ctx, grace, "two", "0123456789abcdef", ""))
 		},
 		"revision":  func() error { return errorOf(s.app.ConfirmAdditions(s.ctx, grace, "two", "r", "")) },
 		"additions": func() error { return errorOf(s.app.HeldAdditions(s.ctx, grace, "two", api.ListOptions{})) },

@@ -124,7 +124,7 @@ func TestABulkRemovalIsRefusedWhereItRemovesNobody(t *testing.T) {
 			return errorOf(s.app.Repair(s.ctx, ada, id, api.Repair{Action: api.RepairRemove, Selection: which, Reason: "x"}))
 		}
 		s.wantRefused(remove(api.Selection{}), api.CodeInvalid, "the members to remove are missing")
-		s.wantRefused(remove(api.Selection{Step: "copy"}), api.CodeInvalid, "a removal selects members by memberIds, status and search")
+		s.wantRefused(remove(api.Selection{Step: "copy"}), api.CodeInvalid, "members to remove are selected by memberIds, status and search")
 		s.wantRefused(remove(api.Selection{Status: "failed"}), api.CodeInvalid, `invalid status "failed" of a member to remove`)
 		s.wantRefused(remove(api.Selection{Search: "nobody"}), api.CodeConflict, "no member of batch 1 matches")
 		s.wantRefused(remove(api.Selection{Members: []int{1}}), api.CodeConflict, "p001@x has failed: to remove it, retry it first")

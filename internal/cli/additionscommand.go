@@ -92,3 +92,47 @@ revision that matoolkit query preview shows.`,
 	command.ReasonFlag(confirm, &why)
 	return confirm
 }
+
+func discardAdditionsCommand(c *console) *cobra.Command {
+	var why, revision string
+	var dry bool
+	discard := &cobra.Command{
+		Use: "discard-additions <runbook>", Short: "Keep people out whose addition is held", Args: command.OfRunbook(command.Needs("the runbook")),
+		Long: `Keeps the people whose addition is held out of all batches while the query returns them.
+The hold ends. Other people join their batches as before. When the query no longer returns
+a person and later does again, the person is new.
+
+The revision is the one that matoolkit runbook additions shows. To take a discard back,
+confirm the same revision with matoolkit runbook confirm-additions.`,
+		Example: `  matoolkit runbook additions moves
+  matoolkit runbook discard-additions moves --revision 0123456789abcdef --reason "the query lost its filter"`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if revision == "" {
+				return exit.Usagef("--revision is missing; matoolkit runbook additions %s shows the revision", render.ShellWord(args[0]))
+			}
+			s, err := c.Session()
+			if err != nil {
+				return err
+			}
+			if dry {
+				view, err := s.Client.PreviewDiscard(cmd.Context(), args[0], revision)
+				if err != nil {
+					return err
+				}
+				return c.DryRun(cmd, view, false)
+			}
+			view, err := s.Client.DiscardAdditions(cmd.Context(), args[0], revision, why)
+			if err != nil {
+				return err
+			}
+			t := c.Table("runbook", "revision", "people", "discarded", "by", "reason")
+			t.Row(view.RunbookName, view.Revision, view.People, view.Discarded.At, view.Discarded.By, view.Discarded.Why)
+			return c.Done(view, t, "matoolkit automation status "+render.ShellWord(view.RunbookName),
+				"Discarded the additions of runbook %s. No batch gets these people while the query returns them.", view.RunbookName)
+		},
+	}
+	discard.Flags().StringVar(&revision, "revision", "", "the revision of the additions to discard")
+	discard.Flags().BoolVar(&dry, "dry-run", false, "show the effect, and change nothing")
+	command.ReasonFlag(discard, &why)
+	return discard
+}

@@ -173,6 +173,19 @@ func TestAutomation(t *testing.T) {
 	system.found(kept...) // it was a mistake after all
 	system.tick()
 	s.type_(4, "runbook", "additions", "waves")
+	s.type_(2, "runbook", "discard-additions", "waves")
+	system.found(many...)
+	system.tick()
+	s.type_(5, "runbook", "discard-additions", "waves", "--revision", "0123456789abcdef")
+	s.type_(0, "runbook", "discard-additions", "waves", "--revision", additions.Revision, "--dry-run")
+	s.type_(0, "runbook", "discard-additions", "waves", "--revision", additions.Revision, "--reason", "the query lost its filter")
+	s.type_(4, "runbook", "additions", "waves")
+	s.type_(0, "automation", "status", "waves")
+	system.tick()
+	s.type_(0, "query", "preview", "waves", "--rows", "1")
+	s.type_(0, "runbook", "confirm-additions", "waves", "--revision", additions.Revision, "--dry-run")
+	system.found(kept...)
+	system.tick()
 
 	// Another batch has one of the people.
 	s.type_(0, "batch", "create", "moves", s.file("moves.csv", "UserId,Mail\nw1,w1@contoso.com\n"))

@@ -19,6 +19,7 @@ import (
 var destructive = map[string]string{
 	"batch cancel":           "7",
 	"batch remove-member":    "7 3",
+	"member move":            "7 3 --to 8 --reason x",
 	"batch reschedule":       "7 --start 2026-03-09",
 	"batch confirm-removals": "7",
 	"batch move-members":     "7",

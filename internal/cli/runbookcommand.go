@@ -14,7 +14,7 @@ import (
 )
 
 func runbookCommand(c *console) *cobra.Command {
-	return command.WithExample(command.Group("runbook", "Write, check, publish and show runbooks", initCommand(c), schemaCommand(c), lintCommand(c), diffCommand(c), publishCommand(c), listRunbooksCommand(c), getRunbookCommand(c), versionsCommand(c), additionsCommand(c), confirmAdditionsCommand(c), command.RunbookAuditCommand(c.Console), deleteCommand(c)),
+	return command.WithExample(command.Group("runbook", "Write, check, publish and show runbooks", initCommand(c), schemaCommand(c), lintCommand(c), diffCommand(c), publishCommand(c), listRunbooksCommand(c), getRunbookCommand(c), versionsCommand(c), additionsCommand(c), confirmAdditionsCommand(c), discardAdditionsCommand(c), command.RunbookAuditCommand(c.Console), deleteCommand(c)),
 		"  matoolkit runbook init moves.yaml\n  matoolkit runbook lint moves.yaml\n  matoolkit runbook publish moves.yaml\n  matoolkit runbook list")
 }
 

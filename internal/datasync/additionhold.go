@@ -67,12 +67,18 @@ func listID(people []schedule.Addition) string {
 // writeAdditions writes the pages of a list.
 func (s *syncRun) writeAdditions(ctx context.Context, list string, people []schedule.Addition) error {
 	display := s.displayTexts()
+	held := make([]store.HeldAddition, len(people))
+	for i, p := range people {
+		held[i] = store.HeldAddition{Key: p.Key, Display: display[p.Key], Start: p.Start}
+	}
+	return s.writePages(ctx, list, held)
+}
+
+// writePages writes the pages of a list of people.
+func (s *syncRun) writePages(ctx context.Context, list string, people []store.HeldAddition) error {
 	page := 0
 	for some := range slices.Chunk(people, additionsPerPage) {
-		doc := store.AdditionsPage{Runbook: s.name, List: list}
-		for _, p := range some {
-			doc.People = append(doc.People, store.HeldAddition{Key: p.Key, Display: display[p.Key], Start: p.Start})
-		}
+		doc := store.AdditionsPage{Runbook: s.name, List: list, People: some}
 		if _, err := s.syncer.store.Apply(ctx, store.Writes{store.Upsert(store.AdditionsKey(s.name, list, page), doc)}); err != nil {
 			return err
 		}
@@ -94,22 +100,32 @@ func (s *syncRun) displayTexts() map[string]string {
 	return texts
 }
 
-// dropAdditions deletes the pages of the lists that the record of the runbook no longer names.
-// After a tick that dies before it, the next change of the list deletes the pages that are left.
+// dropAdditions deletes the pages of the lists that the record of the runbook, and its setting, no
+// longer name. After a tick that dies before it, the next change of a list deletes the pages that are left.
 func (s *syncRun) dropAdditions(ctx context.Context, was, held *store.HeldAdditions) error {
-	but := ""
+	named := map[string]bool{}
 	if held != nil {
-		but = held.List
+		named[held.List] = true
 	}
-	if was == nil || was.List == but {
+	if !s.relist && (was == nil || named[was.List]) {
 		return nil
+	}
+	// An administrator may have discarded the people of a list during this sync.
+	setting, err := store.OrNone(store.Read[store.Automation](ctx, s.syncer.store, store.AutomationKey(s.name)))
+	if err != nil {
+		return err
+	}
+	if d := setting.Doc.Discarded; d != nil {
+		for _, list := range d.Lists {
+			named[list] = true
+		}
 	}
 	all, err := s.syncer.store.AdditionsPages(ctx, s.name)
 	if err != nil {
 		return err
 	}
 	for _, page := range all {
-		if page.Doc.List == but {
+		if named[page.Doc.List] {
 			continue
 		}
 		_, err := s.syncer.store.Apply(ctx, store.Writes{store.Delete(page.Key, page.ETag)})
@@ -120,18 +136,34 @@ func (s *syncRun) dropAdditions(ctx context.Context, was, held *store.HeldAdditi
 	return nil
 }
 
-// expireConfirmation ends a confirmation of additions when the query returns other people than
-// those who were confirmed. While automation is off, a tick has another revision than a preview,
-// and the confirmation of a preview stays.
-func (s *syncRun) expireConfirmation(ctx context.Context, setting store.Item[store.Automation]) error {
-	if s.dry || !s.enabled || setting.Doc.Additions == nil || setting.Doc.Additions.Revision == s.plan.Revision {
+// updateDecisions ends what an administrator decided on additions that the query no longer returns. A
+// confirmation ends when the query returns other people than those who were confirmed; while automation is
+// off, a tick has another revision than a preview, and the confirmation of a preview stays. A person whose
+// addition was discarded is forgotten when the query no longer has the person.
+func (s *syncRun) updateDecisions(ctx context.Context, setting store.Item[store.Automation], discarded []store.HeldAddition) error {
+	if s.dry {
 		return nil
 	}
 	next := setting.Doc
-	next.Additions = nil
-	_, err := s.syncer.store.Apply(ctx, store.Writes{store.Replace(store.AutomationKey(s.name), next, setting.Version)})
-	if errors.Is(err, store.ErrChanged) { // an administrator has confirmed again, which the next tick reads
+	expired := s.enabled && next.Additions != nil && next.Additions.Revision != s.plan.Revision
+	if expired {
+		next.Additions = nil
+	}
+	still, changed := s.stillDiscarded(&next, discarded)
+	if !expired && !changed {
 		return nil
 	}
+	if changed {
+		if next.Discarded = still.discarded; still.discarded != nil {
+			if err := s.writePages(ctx, still.discarded.Lists[0], still.people); err != nil {
+				return err
+			}
+		}
+	}
+	_, err := s.syncer.store.Apply(ctx, store.Writes{store.Replace(store.AutomationKey(s.name), next, setting.Version)})
+	if errors.Is(err, store.ErrChanged) { // an administrator has decided again, which the next tick reads
+		return nil
+	}
+	s.relist = changed && err == nil
 	return err
 }

@@ -81,7 +81,7 @@ func (c automationChange) next(was store.Item[store.Automation], name string, by
 		next.DisabledAt, next.DisabledBy = &now, by.Name
 	}
 	if c.confirms(was) {
-		next.Additions = &store.ConfirmedAdditions{Revision: c.revision, By: model.Attribution{By: by.Name, At: now}}
+		next.Confirm(store.ConfirmedAdditions{Revision: c.revision, By: model.Attribution{By: by.Name, At: now}})
 	}
 	return next
 }
@@ -198,6 +198,7 @@ func (s *Syncer) automationView(ctx context.Context, head store.RunbookHead, ite
 		view.Idle = "no version of the runbook is active, so no batches are created and open batches do not follow the data source. Publish a version to resume"
 	}
 	view.Additions = apiview.AdditionHold(&state, &setting)
+	view.Discarded = apiview.AdditionsDiscard(head.Name, setting.Discarded)
 	view.Held, err = s.members.RemovalHolds(ctx, state.Held)
 	return view, err
 }

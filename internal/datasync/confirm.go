@@ -16,16 +16,14 @@ import (
 // ConfirmAdditions confirms additions by their revision: the next tick adds the people whom the
 // query returns with this revision, and no others. It is the revision of the held additions; where
 // none are held, or automation is off, it can be that of a preview, so that an administrator can
-// confirm a first fill before turning automation on. Confirming a revision again changes nothing.
+// confirm a first fill before turning automation on. The revision of additions that were discarded takes
+// that back, of these and earlier ones. Confirming a revision again changes nothing.
 //
 // Errors: CodeNotFound; CodeInvalid for a revision that is missing or malformed; CodeConflict where
 // other additions are held, or the runbook has no query; CodeUnavailable.
 func (s *Syncer) ConfirmAdditions(ctx context.Context, by audit.Caller, name, revision, why string) (api.AdditionsConfirmation, error) {
-	if err := audit.CheckReason(why); err != nil {
+	if err := checkDecision(revision, why); err != nil {
 		return api.AdditionsConfirmation{}, err
-	}
-	if !additionsRevision.MatchString(revision) {
-		return api.AdditionsConfirmation{}, invalidRevision(revision)
 	}
 	var view api.AdditionsConfirmation
 	err := store.RetryOnConflict(ctx, func() (err error) {
@@ -47,7 +45,8 @@ func (s *Syncer) confirmAdditions(ctx context.Context, by audit.Caller, name, re
 	}
 	now := s.now().UTC()
 	next := setting.Doc
-	next.Runbook, next.Additions = name, &store.ConfirmedAdditions{Revision: revision, By: model.Attribution{By: by.Name, At: now, Why: why}}
+	next.Runbook = name
+	next.Confirm(store.ConfirmedAdditions{Revision: revision, By: model.Attribution{By: by.Name, At: now, Why: why}})
 	state := additionHoldState(last.Doc.Additions, revision)
 	_, err = s.store.Apply(ctx, store.Writes{writeAutomation(setting, next), s.audit.Record(store.AuditRecord{
 		At: now, Actor: by.Actor(), Action: api.ActionConfirmAdditions, Runbook: name, Why: why, After: state.JSON(),
@@ -73,32 +72,41 @@ func (s *Syncer) confirmable(ctx context.Context, name, revision string) (rb *ru
 	return rb, last, setting, err
 }
 
-// PreviewAdditions gives the effect of a confirmation of held additions, and changes nothing. Errors:
-// those of ConfirmAdditions; CodeConflict where none are held.
+// PreviewAdditions gives the effect of a confirmation of held additions, or of discarded ones, and changes
+// nothing. Errors: those of ConfirmAdditions; CodeConflict where there are none.
 func (s *Syncer) PreviewAdditions(ctx context.Context, name, revision, why string) (api.Preview, error) {
-	if err := audit.CheckReason(why); err != nil {
+	if err := checkDecision(revision, why); err != nil {
 		return api.Preview{}, err
-	}
-	if !additionsRevision.MatchString(revision) {
-		return api.Preview{}, invalidRevision(revision)
 	}
 	rb, last, setting, err := s.confirmable(ctx, name, revision)
 	if err != nil {
 		return api.Preview{}, err
 	}
-	held := last.Doc.Additions
-	if held == nil || held.Revision != revision {
+	people, given := waiting(last.Doc.Additions, setting.Doc.Discarded, revision)
+	if !given {
 		return api.Preview{}, problem.New(api.CodeConflict, "runbook %q holds no additions with the revision %s; the query preview shows what the next sync adds", name, revision)
 	}
 	v := api.Preview{
-		Runbook: name, Action: api.ActionConfirmAdditions, Members: held.People,
+		Runbook: name, Action: api.ActionConfirmAdditions, Members: people,
 		WayBack: "Remove the people from the data source again, or the members from their batches.",
 	}
-	v.Phases, v.Jobs = apiview.Joins(rb, held.People, func(string) bool { return true })
+	v.Phases, v.Jobs = apiview.Joins(rb, people, func(string) bool { return true })
 	if !setting.Doc.Enabled {
 		v.Warnings = append(v.Warnings, "the automation is off: the people are added once it is on")
 	}
 	return v, nil
+}
+
+// waiting counts the people whose addition a confirmation of a revision lets through: they are held, or
+// were discarded.
+func waiting(held *store.HeldAdditions, discarded *store.DiscardedAdditions, revision string) (people int, given bool) {
+	switch {
+	case discarded != nil && !discarded.Withdrawn && discarded.Revision == revision:
+		return discarded.People, true
+	case held != nil && held.Revision == revision:
+		return held.People, true
+	}
+	return 0, false
 }
 
 func invalidRevision(revision string) error {

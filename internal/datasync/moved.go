@@ -15,6 +15,7 @@ type formerMember struct {
 	membership.Former
 	at      time.Time
 	moves   bool // with finished phases and outputs
+	byHand  bool // an administrator moves them, to a batch that the source does not know
 	leaving bool // a run of the member has not ended
 }
 
@@ -25,7 +26,7 @@ func (s *syncRun) noteFormer(batch int, members []store.MemberProjection) {
 			s.homes[m.Key] = true
 			continue
 		}
-		f := formerMember{Former: membership.Former{Batch: batch, Member: m.ID}, moves: m.MovedTo != nil, leaving: m.StillLeaving(s.syncer.now())}
+		f := formerMember{Former: membership.Former{Batch: batch, Member: m.ID}, moves: m.MovedTo != nil || m.MovedToBatch != 0, byHand: m.MovedToBatch != 0, leaving: m.StillLeaving(s.syncer.now())}
 		if m.RemovedAt != nil {
 			f.at = *m.RemovedAt
 		}
@@ -49,7 +50,7 @@ func (s *syncRun) movedFrom(key string) *membership.Former {
 func (s *syncRun) movedOut(ctx context.Context, batch int, since time.Time) (coming bool, lost []string, err error) {
 	taken := map[int]map[string]bool{} // batch that has ended → keys of its members
 	for key, f := range s.former {
-		if f.Batch != batch || !f.moves || s.homes[key] {
+		if f.Batch != batch || !f.moves || f.byHand || s.homes[key] {
 			continue
 		}
 		into, ended := s.endedBatchOf(key)

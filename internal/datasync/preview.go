@@ -56,6 +56,7 @@ func (s *Syncer) PreviewQuery(ctx context.Context, by audit.Caller, name string,
 	view.RowCount, view.ProblemCount = run.result.Len(), run.plan.Counts.Problems
 	view.Problems = append(view.Problems, rowProblems(run.plan.Problems[:min(len(run.plan.Problems), maxProblems)])...)
 	view.Groups = append(view.Groups, run.previewGroups()...)
+	view.Discarded = run.plan.Counts.Discarded
 	if held := run.plan.Additions; held != nil {
 		view.Additions = &api.PreviewAdditions{People: len(held.People), Of: held.Of, Reason: held.Reason, Revision: run.plan.Revision}
 	}

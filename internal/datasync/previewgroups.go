@@ -99,6 +99,8 @@ func (s *syncRun) groupWithoutBatch(start time.Time, rows, waiting int) api.Prev
 		g.Note = "the batch is created after the additions are confirmed"
 	case g.BatchID != 0:
 		g.Note = fmt.Sprintf("batch %d for this start has ended: no member is added to it", g.BatchID)
+	case s.plan.Counts.Discarded > 0:
+		g.Note = "no batch is created: the addition of these people was discarded, or they are still in another batch, or their rows have problems"
 	default:
 		g.Note = "no batch is created: these members are still in another batch, or their rows have problems"
 	}

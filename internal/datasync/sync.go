@@ -44,6 +44,7 @@ type syncRun struct {
 	done    store.SyncOutcome // what apply has done so far
 	stays   map[string]bool   // keys of members who are to be removed from a batch and are still in it
 	held    []int             // batches that have a removal hold
+	relist  bool              // the people whose addition was discarded have another list by now
 }
 
 // run compares and applies, under the runbook's lease. It reads its input only now, when no other
@@ -87,8 +88,16 @@ func (s *syncRun) compare(ctx context.Context) (err error) {
 	if setting.Doc.Additions != nil {
 		situation.Confirmed = setting.Doc.Additions.Revision
 	}
+	discarded, err := s.loadDiscarded(ctx, &setting.Doc)
+	if err != nil {
+		return err
+	}
+	situation.Discarded = map[string]bool{}
+	for _, p := range discarded {
+		situation.Discarded[p.Key] = true
+	}
 	s.plan = schedule.Make(s.rb, s.result, situation)
-	if err := s.expireConfirmation(ctx, setting); err != nil {
+	if err := s.updateDecisions(ctx, setting, discarded); err != nil {
 		return err
 	}
 	return s.checkNewBatches(ctx)

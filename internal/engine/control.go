@@ -66,7 +66,7 @@ func onBatchCancelRequested(b *model.Batch, by model.Attribution, now time.Time)
 			p.Status, p.CompletedAt, p.Reason = model.PhaseCancelled, &now, model.ReasonCancelled
 		}
 	}
-	if !begun {
+	if !begun && len(b.Moves) == 0 {
 		b.Status, b.CompletedAt = model.BatchCancelled, &now
 		return batchChanged(b), nil
 	}
@@ -79,7 +79,7 @@ func onBatchDrained(b *model.Batch, now time.Time) model.Decision {
 		return model.Decision{Repeated: true}
 	}
 	removing := slices.ContainsFunc(b.Phases, func(p model.Phase) bool { return p.Kind == model.KindRemoval && p.Open > 0 })
-	if b.Status != model.BatchCancelling || removing { // a removal's run may be yet to be made
+	if b.Status != model.BatchCancelling || removing || len(b.Moves) > 0 { // a removal's run may be yet to be made; members who move are not in their batch
 		return model.Decision{Stale: true}
 	}
 	b.Status, b.CompletedAt = model.BatchCancelled, &now

@@ -156,6 +156,10 @@ func decideMembership(s model.State, stored, b *model.Batch, e model.Event, now 
 		d, err = onMemberLeft(s, b, e, now)
 	case model.RemovalDue:
 		d, err = onRemovalDue(s, stored, e, now)
+	case model.MoveRequested:
+		d, err = onMoveRequested(b, e)
+	case model.MoveDone:
+		d = onMoveDone(b, e, now)
 	case model.MemberRetried:
 		d, err = onMemberRetried(s, b, e, now)
 	default:

@@ -53,7 +53,7 @@ func completePhase(p *model.Phase, now time.Time) {
 // endBatch ends a batch whose phases have all ended, and reports whether it did. Members who are
 // being moved keep it open until another batch has them.
 func endBatch(b *model.Batch, now time.Time) bool {
-	if b.Status != model.BatchActive || len(b.Joining) > 0 || b.RemovalHold.Moved() || slices.ContainsFunc(b.Phases, keepsBatchOpen) {
+	if b.Status != model.BatchActive || len(b.Joining) > 0 || len(b.Moves) > 0 || b.RemovalHold.Moved() || slices.ContainsFunc(b.Phases, keepsBatchOpen) {
 		return false
 	}
 	b.Ended, b.CompletedAt, b.Status, b.Paused, b.RemovalHold, b.Error = true, &now, model.BatchFailed, nil, nil, failureReason(b)

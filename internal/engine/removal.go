@@ -22,20 +22,25 @@ func onMemberLeft(s model.State, b *model.Batch, e model.MemberLeft, now time.Ti
 	}
 	m := *loaded
 	switch {
-	case m.Status == model.MemberRemoved && m.MovedTo != nil:
+	case m.Status == model.MemberRemoved && m.Moves():
 		return model.Decision{Repeated: true, Messages: openIfEmpty(b, now)}, nil
 	case m.Status == model.MemberRemoved:
 		return model.Decision{Repeated: true, Messages: append([]model.Message{model.Remove{Member: &m}}, openIfEmpty(b, now)...)}, nil
 	case b.HasEnded():
-		return model.Decision{}, refuseEnded(b, "no member can be removed")
+		return model.Decision{}, refuseEnded(b, "no member can be "+leavingWord(e))
+	case m.Status == model.MemberFailed && e.Move != (model.Move{}):
+		return model.Decision{}, refuseFailedMove(&m)
 	case m.Status == model.MemberFailed:
 		return model.Decision{}, model.Refusef("member %d has failed and takes no part in later phases; to remove it, retry it first", m.ID)
 	}
 	m.Status, m.RemovedAt, m.RemovedBy, m.Leaving = model.MemberRemoved, &now, e.By, true
 	b.Removed++
-	if e.MovesTo != nil { // nothing is undone, and the phase that the member is in ends first
-		to := e.MovesTo.UTC()
-		m.MovedTo, m.Leaving = &to, false
+	if e.MovesTo != nil || e.Move != (model.Move{}) { // nothing is undone, and the phase that the member is in ends first
+		if e.MovesTo != nil {
+			to := e.MovesTo.UTC()
+			m.MovedTo = &to
+		}
+		m.MovedToBatch, m.MoveTask, m.Leaving = e.Move.To, e.Move.Task, false
 		d := batchChanged(b, openIfEmpty(b, now)...)
 		d.Members = []*model.Member{&m}
 		return d, nil
@@ -51,6 +56,14 @@ func onMemberLeft(s model.State, b *model.Batch, e model.MemberLeft, now time.Ti
 	reopenPhase(p) // a batch that ended and goes on has it as ended
 	p.Open++
 	return d, nil
+}
+
+// leavingWord says how a member goes.
+func leavingWord(e model.MemberLeft) string {
+	if e.Move != (model.Move{}) {
+		return "moved"
+	}
+	return "removed"
 }
 
 // openIfEmpty opens the gate that a phase waits at when the last member has left the batch, and

@@ -26,7 +26,7 @@ func ActionOf(name string, unchanged bool, err error) (api.Action, error) {
 }
 
 // repairVerbs are the verbs of the actions of a repair.
-var repairVerbs = map[string]string{api.RepairRetry: "retry", api.RepairSkip: "skip", api.RepairDone: "mark as done", api.RepairRemove: "remove"}
+var repairVerbs = map[string]string{api.RepairRetry: "retry", api.RepairSkip: "skip", api.RepairDone: "mark as done", api.RepairRemove: "remove", api.RepairMove: "move"}
 
 // RepairVerb is the verb of an action of a repair.
 func RepairVerb(action string) string { return repairVerbs[action] }
@@ -55,13 +55,21 @@ func RefuseMemberRepair(b *model.Batch, m *model.Member, action string) error {
 	return nil
 }
 
+// RefuseMemberMove refuses to move a member to another batch; nil otherwise.
+func RefuseMemberMove(b *model.Batch, m *model.Member) error {
+	if err := RefuseRepair(b, api.RepairMove); err != nil {
+		return err
+	}
+	return engine.RefuseMove(b, m)
+}
+
 // memberActions returns what can be done to a member.
 func (r *Registrar) memberActions(ctx context.Context, b store.Item[model.Batch], m store.Item[model.Member]) ([]api.Action, error) {
 	rb, err := r.runbooks.Load(ctx, b.Doc.Runbook, b.Doc.Version)
 	if err != nil {
 		return nil, err
 	}
-	actions := make([]api.Action, 0, 6)
+	actions := make([]api.Action, 0, 7)
 	add := func(name string, unchanged bool, err error) error {
 		one, err := ActionOf(name, unchanged, err)
 		actions = append(actions, one)
@@ -80,6 +88,7 @@ func (r *Registrar) memberActions(ctx context.Context, b store.Item[model.Batch]
 		add("check", false, engine.RefuseMemberChecks(&b.Doc, rb, &m.Doc)),
 		add(api.ActionCorrectMember, false, engine.RefuseCorrection(&b.Doc, &m.Doc)),
 		add("remove_member", unchanged, left),
+		add(api.RepairMove, false, RefuseMemberMove(&b.Doc, &m.Doc)),
 	)
 	return actions, err
 }

@@ -28,8 +28,12 @@ type Newcomer struct {
 	From *Former // the member that the person was in another batch, whose finished phases and outputs are kept; nil for none
 }
 
-// Former is a member who was moved out of a batch.
-type Former struct{ Batch, Member int }
+// Former is a member who was moved out of a batch. ByHand says that an administrator did: the corrections
+// of the member are kept, too.
+type Former struct {
+	Batch, Member int
+	ByHand        bool
+}
 
 // addition adds people to a batch. It is not safe for concurrent use.
 type addition struct {
@@ -39,6 +43,8 @@ type addition struct {
 	claims   *claimant
 	progress *progress // nil for a request without an idempotency key
 	result   api.AddResult
+
+	movedFrom int // the batch from which an administrator moves the people; 0 for none
 }
 
 // run adds people a page at a time, each in one write with the batch that counts it and with the
@@ -206,7 +212,7 @@ func (a *addition) memberWrites(ctx context.Context, s *applier.Snapshot, people
 			return nil, err
 		}
 		m := model.Member{
-			WorkerData: carried.WorkerData, Carried: carried.Carried, MovedFrom: carried.MovedFrom,
+			WorkerData: carried.WorkerData, Carried: carried.Carried, MovedFrom: carried.MovedFrom, MovedFromMember: carried.MovedFromMember, Overrides: carried.Overrides,
 			ID: id, Page: s.After().PageCount(), Key: p.Key, Data: sealed, Hash: p.Hash,
 			Status: model.MemberActive, AddedAt: s.Now.UTC(), Claim: a.claims.round,
 		}
@@ -263,13 +269,41 @@ func (a *addition) carry(ctx context.Context, from *Former, id int) (model.Membe
 	if err != nil {
 		return model.Member{}, err
 	}
-	outputs, err := a.members.sealer.Reseal(ctx, sealing.Place{Batch: from.Batch, Member: from.Member}, sealing.Place{Batch: a.batch.Doc.ID, Member: id}, was.Doc.WorkerData)
+	there, here := sealing.Place{Batch: from.Batch, Member: from.Member}, sealing.Place{Batch: a.batch.Doc.ID, Member: id}
+	outputs, err := a.members.sealer.Reseal(ctx, there, here, was.Doc.WorkerData)
 	if err != nil {
 		return model.Member{}, err
 	}
 	finished := slices.Concat(was.Doc.Carried, was.Doc.Finished)
 	slices.Sort(finished)
-	return model.Member{WorkerData: outputs, Carried: slices.Compact(finished), MovedFrom: from.Batch}, nil
+	m := model.Member{WorkerData: outputs, Carried: slices.Compact(finished), MovedFrom: from.Batch}
+	if from.ByHand {
+		m.MovedFromMember = from.Member
+		m.Overrides, err = a.carryOverrides(ctx, there, here, was.Doc.Overrides)
+	}
+	return m, err
+}
+
+// carryOverrides gives the corrections of a member for the one who takes them over: in a batch that follows
+// a data source. The values are in the data.
+func (a *addition) carryOverrides(ctx context.Context, there, here sealing.Place, was map[string]model.Override) (map[string]model.Override, error) {
+	if len(was) == 0 || a.batch.Doc.Manual {
+		return nil, nil
+	}
+	sources := map[string]json.RawMessage{}
+	for name, o := range was {
+		sources[name] = o.Source
+	}
+	sources, err := a.members.sealer.Reseal(ctx, there, here, sources)
+	if err != nil {
+		return nil, err
+	}
+	overrides := map[string]model.Override{}
+	for name, o := range was {
+		o.Source = sources[name]
+		overrides[name] = o
+	}
+	return overrides, nil
 }
 
 func (a *addition) auditRecord(s *applier.Snapshot, n int) store.Write {
@@ -277,6 +311,9 @@ func (a *addition) auditRecord(s *applier.Snapshot, n int) store.Write {
 	after := audit.State{"memberCount": s.After().Members}
 	if a.claims.shared {
 		after["allowInOtherBatches"] = true
+	}
+	if a.movedFrom != 0 {
+		after["movedFrom"] = a.movedFrom
 	}
 	return a.members.audit.Record(store.AuditRecord{
 		At: s.Now.UTC(), Actor: a.by.Actor(), Action: "add_members", Batch: b.ID, Target: memberRange(b.Members+1, n),

@@ -73,6 +73,8 @@ type Leave struct {
 	// Moves has the start of another batch for the members who move there with their finished phases and
 	// outputs. The others are removed.
 	Moves map[int]time.Time
+	// Move is the batch to which an administrator moves the members in that way; zero for none.
+	Move model.Move
 	// Chosen says that an administrator chose the members: those too whom one has kept are removed, and
 	// the data source does not add them again.
 	Chosen bool
@@ -177,7 +179,7 @@ func (r *removal) prime(s *applier.Snapshot) {
 func (r *removal) events(ctx context.Context, s *applier.Snapshot) (events []model.Event, err error) {
 	r.removable = nil
 	for _, m := range r.loaded {
-		e := model.MemberLeft{Member: m.Doc.ID}
+		e := model.MemberLeft{Member: m.Doc.ID, Move: r.leave.Move}
 		if r.leave.Chosen {
 			e.By = r.leave.By.Name
 		}
@@ -220,8 +222,11 @@ func (r *removal) auditRecord(s *applier.Snapshot, ds []model.Decision) (store.W
 
 // action names the audit records of members who leave.
 func (l Leave) action() string {
-	if l.Moves != nil {
+	switch {
+	case l.Moves != nil:
 		return "move_members"
+	case l.Move != (model.Move{}):
+		return api.RepairMove
 	}
 	return "remove_member"
 }

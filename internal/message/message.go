@@ -140,6 +140,7 @@ const (
 	WorkRelease = "release" // let the members of a resumed batch go on
 	WorkRetry   = "retry"   // try failed members again
 	WorkRemove  = "remove"  // remove members
+	WorkMove    = "move"    // move members to another batch
 	WorkMend    = "mend"    // see that a step that somebody resolved led on; Task is its execution id
 	WorkSweep   = "sweep"   // take up what is overdue
 	WorkErase   = "erase"   // erase the secrets of a batch that has ended

@@ -43,6 +43,7 @@ type Batch struct {
 	Revision          int          `json:"revision,omitempty"`          // counts the decisions on it, so that what follows from each is told apart
 	ReleaseRevision   int          `json:"releaseRevision,omitempty"`   // Revision when it was last resumed or cancelled; see ReleaseTask
 	Joining           []Join       `json:"joining,omitempty"`           // pages of members added late that have not caught up
+	Moves             []Move       `json:"moves,omitempty"`             // of members to other batches, who may not all be there
 	RemovalHold       *RemovalHold `json:"removalHold,omitempty"`       // removals by the source that wait for an administrator
 	DiscardedRemovals int          `json:"discardedRemovals,omitempty"` // members whom the source lacks and whose removal an administrator discarded
 	Display           string       `json:"display,omitempty"`           // the column that its version shows for a member beside the key
@@ -224,6 +225,12 @@ type RemovalHold struct {
 
 // Moved reports whether members are moved, who may not be in another batch yet.
 func (h *RemovalHold) Moved() bool { return h != nil && h.Confirmed != nil && h.Move }
+
+// Move is a task that moves members to another batch.
+type Move struct {
+	Task string `json:"task"`
+	To   int    `json:"to"` // the batch
+}
 
 // Join is a page of members added late and the phase executions, in order, that
 // they have to catch up on.

@@ -215,7 +215,11 @@ type (
 		Member  int
 		By      string
 		MovesTo *time.Time // nil unless the member moves, with finished phases and outputs, to the batch of this start
+		Move    Move       // of an administrator, to another batch in the same way; zero for none
 	}
+	// MoveRequested: an administrator moves members to another batch. MoveDone: they are there.
+	MoveRequested Move
+	MoveDone      struct{ Task string }
 	// RemovalDue: what the removal of a member asks for is to be set going.
 	RemovalDue struct{ Member int }
 	// RemovalsHeld: the source lacks so many of the batch's active members that an
@@ -316,6 +320,8 @@ type RefreshedMember struct {
 func (PageCaughtUp) event()             {}
 func (MemberLeft) event()               {}
 func (RemovalDue) event()               {}
+func (MoveRequested) event()            {}
+func (MoveDone) event()                 {}
 func (RemovalsHeld) event()             {}
 func (RemovalsConfirmed) event()        {}
 func (RemovalsDiscarded) event()        {}

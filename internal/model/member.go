@@ -28,22 +28,31 @@ type Member struct {
 	RemovedBy  string                     `json:"removedBy,omitempty"` // the administrator who did; empty where the source no longer had them
 	MovedTo    *time.Time                 `json:"movedTo,omitempty"`   // the start of the batch to which the member moves, or moved, with finished phases and outputs
 	MovedFrom  int                        `json:"movedFrom,omitempty"` // the batch from which the member came in that way
-	Finished   []string                   `json:"finished,omitempty"`  // phases that the member has finished in this batch
-	Carried    []string                   `json:"carried,omitempty"`   // phases that the member had finished before in other batches, and does not repeat
-	Removal    int                        `json:"removal,omitempty"`   // the execution of the member's removal steps; 0 for none
-	Leaving    bool                       `json:"leaving,omitempty"`   // removed, and what that asks for is not yet set going
-	Error      string                     `json:"error,omitempty"`     // why the member, or the removal, failed
-	FailedIn   string                     `json:"failedIn,omitempty"`  // the phase that the member failed in
-	FailedStep string                     `json:"failedStep,omitempty"`
-	FailedAs   StepStatus                 `json:"failedAs,omitempty"`      // how that step ended
-	FailedBy   int                        `json:"failedVersion,omitempty"` // the version that the member's run followed
-	Undone     bool                       `json:"undone,omitempty"`        // a rollback undid what came before that step
-	OpenPhase  int                        `json:"openPhase,omitempty"`     // the execution the member is in; 0 for none
-	Queue      []int                      `json:"queue,omitempty"`         // executions that wait for the member, in order
-	BusyUntil  *time.Time                 `json:"busyUntil,omitempty"`     // until when a job that an administrator no longer waits for may still run: nothing is undone before
+	// MovedToBatch is the batch to which an administrator moves, or moved, the member in that way, and
+	// MoveTask the task that does; MovedFromMember is the member of MovedFrom, whom an administrator moved.
+	MovedToBatch    int    `json:"movedToBatch,omitempty"`
+	MoveTask        string `json:"moveTask,omitempty"`
+	MovedFromMember int    `json:"movedFromMember,omitempty"`
+
+	Finished   []string   `json:"finished,omitempty"` // phases that the member has finished in this batch
+	Carried    []string   `json:"carried,omitempty"`  // phases that the member had finished before in other batches, and does not repeat
+	Removal    int        `json:"removal,omitempty"`  // the execution of the member's removal steps; 0 for none
+	Leaving    bool       `json:"leaving,omitempty"`  // removed, and what that asks for is not yet set going
+	Error      string     `json:"error,omitempty"`    // why the member, or the removal, failed
+	FailedIn   string     `json:"failedIn,omitempty"` // the phase that the member failed in
+	FailedStep string     `json:"failedStep,omitempty"`
+	FailedAs   StepStatus `json:"failedAs,omitempty"`      // how that step ended
+	FailedBy   int        `json:"failedVersion,omitempty"` // the version that the member's run followed
+	Undone     bool       `json:"undone,omitempty"`        // a rollback undid what came before that step
+	OpenPhase  int        `json:"openPhase,omitempty"`     // the execution the member is in; 0 for none
+	Queue      []int      `json:"queue,omitempty"`         // executions that wait for the member, in order
+	BusyUntil  *time.Time `json:"busyUntil,omitempty"`     // until when a job that an administrator no longer waits for may still run: nothing is undone before
 	// UndoingUntil is BusyUntil of a job that undoes, or cleans up: nothing is done again before.
 	UndoingUntil *time.Time `json:"undoingUntil,omitempty"`
 }
+
+// Moves reports whether the member moves, or moved, to another batch with finished phases and outputs.
+func (m *Member) Moves() bool { return m.MovedTo != nil || m.MovedToBatch != 0 }
 
 // Busy reports whether a job of the member that an administrator no longer waits for may
 // still run.

@@ -294,10 +294,13 @@ func (s *sweep) endPhase(ctx context.Context, p model.Phase) error {
 	return s.applier.Decide(ctx, s.batch.ID, model.PhaseCounted{Phase: p.ID})
 }
 
-// sweepDispatchMode repeats the messages that a pause, a cancellation, a resumption or confirmed
-// removals ask for.
+// sweepDispatchMode repeats the messages that a pause, a cancellation, a resumption, confirmed removals or
+// moves to other batches ask for.
 func (s *sweep) sweepDispatchMode(ctx context.Context) error {
 	var outbox applier.Outbox
+	for _, m := range s.batch.Moves {
+		outbox.Events = append(outbox.Events, applier.BatchWorkMessage(s.batch.ID, message.WorkMove, m.Task+"-"+s.task, 0))
+	}
 	switch s.batch.DispatchMode() {
 	case model.Paused:
 		if err := s.applier.Revoke(ctx, s.batch, s.now); err != nil {

@@ -69,8 +69,8 @@ func (o *Orchestrator) noteProgress(ctx context.Context, key store.Key, place in
 			return err
 		}
 		p := &task.Doc.Progress
-		p.Next, p.Finished, p.Refused = place+1, p.Finished+done.finished, p.Refused+len(done.refusals)
-		p.Refusals = append(p.Refusals, done.refusals[:min(len(done.refusals), maxRefusals-len(p.Refusals))]...)
+		p.Next, p.Finished = place+1, p.Finished+done.finished
+		noteRefusals(p, done.refusals)
 		if !more || cancelled {
 			now := o.now().UTC()
 			p.EndedAt, p.Cancelled = &now, cancelled
@@ -78,6 +78,12 @@ func (o *Orchestrator) noteProgress(ctx context.Context, key store.Key, place in
 		_, err = o.store.Apply(ctx, store.Writes{store.Replace(key, task.Doc, task.Version)})
 		return err
 	})
+}
+
+// noteRefusals counts members whom a task leaves as they are, and names the first of them.
+func noteRefusals(p *store.TaskProgress, refused []store.TaskRefusal) {
+	p.Refused += len(refused)
+	p.Refusals = append(p.Refusals, refused[:min(len(refused), maxRefusals-len(p.Refusals))]...)
 }
 
 // removeSelected removes the members of one page whom the task selects.

@@ -31,6 +31,7 @@ func (o *Orchestrator) onBatchWork(ctx context.Context, m message.BatchWork) err
 		message.WorkCancel:  o.drainPage,
 		message.WorkRetry:   o.taskPage,
 		message.WorkRemove:  o.taskPage,
+		message.WorkMove:    o.movePage,
 		message.WorkMend:    o.continueResolved,
 		message.WorkSweep:   o.sweepPage,
 		message.WorkErase:   o.erasePage,

@@ -64,6 +64,13 @@ func TestAdditionsAreHeldTogether(t *testing.T) {
 			counts:  schedule.Counts{Unchanged: 9},
 		},
 		{
+			name:    "people whose addition was discarded stay out and do not count, those who are members move",
+			batches: []string{"1 mon: " + ten, "2 tue: m", "former: z", "discarded: a z p q r m"},
+			rows:    append(on("mon", "b c d e f g h i j p q x y z"), "a tue", "m tue", "r tue"),
+			want:    []string{"batch 1: add x y z", "batch 1: remove 101 a to tue", "batch 2: add a"},
+			counts:  schedule.Counts{Unchanged: 10, Discarded: 3},
+		},
+		{
 			name:    "without automation only those count who would enter a batch",
 			batches: []string{"automation off", "1 mon: a"},
 			rows:    append(on("mon", "a b c"), on("tue", "d e f")...),

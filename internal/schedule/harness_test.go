@@ -165,6 +165,13 @@ func situation(t testing.TB, rb *runbook.Runbook, lines ...string) schedule.Situ
 			}
 			continue
 		}
+		if keys, ok := strings.CutPrefix(line, "discarded: "); ok {
+			s.Discarded = map[string]bool{}
+			for _, key := range strings.Fields(keys) {
+				s.Discarded[key] = true
+			}
+			continue
+		}
 		head, list, _ := strings.Cut(line, ":")
 		var b schedule.Batch
 		words := strings.Fields(head)

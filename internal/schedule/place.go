@@ -390,6 +390,10 @@ func (p *planner) come() {
 			p.counts.Waiting++
 			continue
 		}
+		if p.situation.Discarded[p.result.rows[c.row].key] && p.isAddition(c) {
+			p.counts.Discarded++
+			continue
+		}
 		entering = append(entering, c)
 	}
 	p.revision = p.digest()

@@ -30,6 +30,9 @@ type Situation struct {
 	// Reserved has the batch that has the slot of a start, and is not one of it: it is being rescheduled
 	// to that start, or was before. No person enters a batch of that start, or leaves another for it.
 	Reserved map[time.Time]int
+	// Discarded has the keys of people whose held addition an administrator discarded. They come into no
+	// batch, and the addition guard does not count them.
+	Discarded map[string]bool
 	// Confirmed is the revision of held additions that an administrator confirmed.
 	Confirmed string
 }
@@ -158,9 +161,11 @@ type Counts struct {
 	Off           int // rows without a batch, since automation is off
 	// Waiting counts rows whose people are added later: their move is held, or they are
 	// still leaving, or their batch accepts no members now, or additions are held.
-	Waiting  int
-	Kept     int // members without a row whom the source does not remove
-	Problems int // all of them
+	Waiting int
+	// Discarded counts rows of people whose addition an administrator discarded.
+	Discarded int
+	Kept      int // members without a row whom the source does not remove
+	Problems  int // all of them
 }
 
 // Make decides what a result means in a situation.

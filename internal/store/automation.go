@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/model"
@@ -19,6 +20,9 @@ type Automation struct {
 	// Additions are the last confirmed additions; nil if the query has returned other
 	// people since.
 	Additions *ConfirmedAdditions `json:"additions,omitempty"`
+	// Discarded are the people whose held addition was discarded; nil for none. They are added to no
+	// batch while the query returns them.
+	Discarded *DiscardedAdditions `json:"discarded,omitempty"`
 }
 
 // Confirmed reports whether the additions of a revision are confirmed.
@@ -26,10 +30,36 @@ func (s *Automation) Confirmed(revision string) bool {
 	return s.Additions != nil && s.Additions.Revision == revision
 }
 
+// Confirm confirms additions. It takes the discards back where the last one was of the same revision.
+func (s *Automation) Confirm(c ConfirmedAdditions) {
+	s.Additions = &c
+	if d := s.Discarded; d != nil && d.Revision == c.Revision {
+		withdrawn := *d
+		withdrawn.Withdrawn = true
+		s.Discarded = &withdrawn
+	}
+}
+
+// DiscardedList reports whether the people of a list were discarded.
+func (s *Automation) DiscardedList(list string) bool {
+	return s.Discarded != nil && !s.Discarded.Withdrawn && slices.Contains(s.Discarded.Lists, list)
+}
+
 // ConfirmedAdditions allows the people to be added whom a query returns with this revision.
 type ConfirmedAdditions struct {
 	Revision string            `json:"revision"`
 	By       model.Attribution `json:"by"`
+}
+
+// DiscardedAdditions are the people whose held additions an administrator discarded, until the query no
+// longer returns them.
+type DiscardedAdditions struct {
+	Revision string            `json:"revision"` // of the additions that were discarded last
+	People   int               `json:"people"`
+	Lists    []string          `json:"lists"` // identify the documents with the people: see AdditionsPage
+	By       model.Attribution `json:"by"`    // of the last decision
+	// Withdrawn says that an administrator took the decisions back. The next sync deletes the lists.
+	Withdrawn bool `json:"withdrawn,omitempty"`
 }
 
 // SyncRecord is the outcome of the last data source sync of a runbook, and the lease of the
@@ -75,7 +105,7 @@ type HeldAdditions struct {
 	Starts   []AdditionStart `json:"starts"`
 }
 
-// AdditionsPage is a document with some of the people whose addition is held, by key.
+// AdditionsPage is a document with some of the people whose addition is held or was discarded, by key.
 type AdditionsPage struct {
 	Runbook string         `json:"runbook"`
 	List    string         `json:"list"`

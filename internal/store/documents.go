@@ -53,6 +53,7 @@ type Task struct {
 	Version   int               `json:"version,omitempty"` // that the retried runs are to follow; 0: the one in which they failed
 	From      string            `json:"from,omitempty"`    // the step that a retry begins with; empty: the one that failed
 	Result    json.RawMessage   `json:"result,omitempty"`  // of steps that are marked as done
+	To        int               `json:"to,omitempty"`      // the batch to which members move
 	By        model.Attribution `json:"by"`
 	Actor     *Actor            `json:"actor,omitempty"` // who asked for it, for the audit records of the work
 	Pages     []int             `json:"pages,omitempty"` // the pages that the work visits, in order; none: all
@@ -72,6 +73,7 @@ func (t *Task) Page(place, pages int) (page int, more bool) {
 type TaskProgress struct {
 	Total     int           `json:"total"`              // that the task selected: members, and runs of init or on_complete steps
 	Next      int           `json:"next,omitempty"`     // all places before this one are done
+	Waiting   []int         `json:"waiting,omitempty"`  // places before it that are not: members who move are in a phase
 	Finished  int           `json:"finished,omitempty"` // that the task did
 	Refused   int           `json:"refused,omitempty"`  // that stay as they are
 	Refusals  []TaskRefusal `json:"refusals,omitempty"` // the first of them

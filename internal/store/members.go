@@ -100,6 +100,8 @@ type MemberProjection struct {
 
 	RemovedAt *time.Time `json:"removedAt"`
 	MovedTo   *time.Time `json:"movedTo"`
+
+	MovedToBatch int `json:"movedToBatch"`
 }
 
 // MemberPresence is the part of a member that decides whether the batch has the member.

@@ -370,6 +370,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/runbooks/{name}/additions/discard": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Discard held additions
+         * @description Requires the app role Approver or Admin. The people are added to no batch while the query returns
+         *     them; when it has dropped a person and returns the person again, the decision has ended. Other people
+         *     are added, or held, as before. The revision is that of the held additions. Confirming the same revision
+         *     takes the decision back. A repeated request changes nothing.
+         */
+        post: operations["discardAdditions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/runbooks/{name}/query/preview": {
         parameters: {
             query?: never;
@@ -933,6 +956,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/batches/{id}/move": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Move members to another batch
+         * @description Requires the app role Operator or Admin. Moves the selected members who have not failed to another batch of
+         *     the runbook. They keep data, corrections, finished phases and outputs, and do the other phases there; a
+         *     member who is in a phase ends it first. Nothing is undone. A data source neither moves nor removes the
+         *     members until it has them at the start of the new batch. The request names members or selects them by
+         *     status or a text; it needs a reason. It continues in the background: Location is the task.
+         */
+        post: operations["moveSelectedMembers"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/batches/{id}/tasks/{task}": {
         parameters: {
             query?: never;
@@ -942,7 +989,7 @@ export interface paths {
         };
         /**
          * Get the progress of a bulk action
-         * @description The task of a bulk retry, skip, mark-done or removal. Repeat the request until the status is not
+         * @description The task of a bulk retry, skip, mark-done, removal or move. Repeat the request until the status is not
          *     running. Members who changed after the request are neither finished nor refused.
          */
         get: operations["getTask"];
@@ -1453,7 +1500,7 @@ export interface components {
          *     15 minutes.
          * @enum {string}
          */
-        AuditAction: "create" | "advance" | "cancel" | "pause" | "resume" | "reschedule" | "update_batch" | "approve" | "retry" | "skip_step" | "mark_done" | "check" | "add_members" | "remove_member" | "correct_member" | "confirm_removals" | "move_members" | "discard_removals" | "confirm_additions" | "publish" | "deactivate" | "enable_automation" | "disable_automation" | "replay" | "discard" | "add_notification" | "remove_notification" | "test_notification" | "read_members" | "read_steps" | "read_report" | "read_removals" | "read_additions" | "preview_query" | "read_message" | "read_problems";
+        AuditAction: "create" | "advance" | "cancel" | "pause" | "resume" | "reschedule" | "update_batch" | "approve" | "retry" | "skip_step" | "mark_done" | "check" | "add_members" | "remove_member" | "move_member" | "correct_member" | "confirm_removals" | "move_members" | "discard_removals" | "confirm_additions" | "discard_additions" | "publish" | "deactivate" | "enable_automation" | "disable_automation" | "replay" | "discard" | "add_notification" | "remove_notification" | "test_notification" | "read_members" | "read_steps" | "read_report" | "read_removals" | "read_additions" | "preview_query" | "read_message" | "read_problems";
         /** @enum {string} */
         UnprocessableStatus: "open" | "replayed" | "discarded";
         Health: {
@@ -1887,7 +1934,7 @@ export interface components {
              * @description The action that its audit records have.
              * @enum {string}
              */
-            name: "advance" | "pause" | "resume" | "cancel" | "reschedule" | "update_batch" | "approve" | "retry" | "skip_step" | "mark_done" | "check" | "add_members" | "remove_member" | "correct_member" | "confirm_removals" | "move_members" | "discard_removals";
+            name: "advance" | "pause" | "resume" | "cancel" | "reschedule" | "update_batch" | "approve" | "retry" | "skip_step" | "mark_done" | "check" | "add_members" | "remove_member" | "move_member" | "correct_member" | "confirm_removals" | "move_members" | "discard_removals";
             allowed: boolean;
             /** @description Why it is not allowed, by the state or by the role of the caller: the answer to the request says the same. */
             reason?: string;
@@ -2054,6 +2101,8 @@ export interface components {
              * @description The start of the batch to which the member moved with finished phases and outputs.
              */
             movedTo?: string;
+            /** @description The batch to which an administrator moved the member in that way. */
+            movedToBatchId?: number;
             /** @description The batch from which the member came in that way. */
             movedFrom?: number;
             /** @description The phases that the member had finished there, and does not repeat. */
@@ -2306,7 +2355,7 @@ export interface components {
             /** @description Of an action on a runbook. */
             runbook?: string;
             /** @enum {string} */
-            action: "advance" | "approve" | "pause" | "resume" | "cancel" | "reschedule" | "retry" | "skip_step" | "mark_done" | "remove_member" | "confirm_removals" | "move_members" | "discard_removals" | "check" | "confirm_additions";
+            action: "advance" | "approve" | "pause" | "resume" | "cancel" | "reschedule" | "retry" | "skip_step" | "mark_done" | "remove_member" | "move_member" | "confirm_removals" | "move_members" | "discard_removals" | "check" | "confirm_additions" | "discard_additions";
             /** @description The members that the action concerns. */
             members: number;
             /** @description The jobs that it starts or stops, at most, without polls and retries. */
@@ -2463,6 +2512,16 @@ export interface components {
             revision: string;
             confirmed: components["schemas"]["Attribution"];
         };
+        /**
+         * @description The people whose held additions were discarded: no batch gets them while the query returns them. The
+         *     count is of all such decisions; revision and discarded are of the last one.
+         */
+        AdditionsDiscard: {
+            runbook: string;
+            revision: string;
+            memberCount: number;
+            discarded: components["schemas"]["Attribution"];
+        };
         RemovalHold: {
             batchId: number;
             /** @description The number of members whose removal is held. */
@@ -2524,6 +2583,8 @@ export interface components {
              * @description The start of the batch to which the member moved with finished phases and outputs.
              */
             movedTo?: string;
+            /** @description The batch to which an administrator moved the member in that way. */
+            movedToBatchId?: number;
             /** @description The batch from which the member came in that way. */
             movedFrom?: number;
             /** @description The phases that the member had finished there, and does not repeat. */
@@ -2584,6 +2645,7 @@ export interface components {
             problems?: components["schemas"]["RowProblem"][];
             removalHolds?: components["schemas"]["RemovalHoldSummary"][];
             additionHold?: components["schemas"]["HeldAdditions"];
+            discardedAdditions?: components["schemas"]["AdditionsDiscard"];
         };
         /** @description A row of the result that was not used, with the reason. The code other-batch means that the person is in another open batch. */
         RowProblem: {
@@ -2660,6 +2722,8 @@ export interface components {
             /** @description The first problems. */
             problems: components["schemas"]["RowProblem"][];
             additionHold?: components["schemas"]["PreviewAdditions"];
+            /** @description The number of people whose addition was discarded, and whom the query returns. */
+            discardedCount?: number;
         };
         /** @description Additions that the next tick would hold. */
         PreviewAdditions: {
@@ -2798,6 +2862,25 @@ export interface components {
              */
             dryRun?: boolean;
         };
+        /** @description Selects the members to move, by one of the fields at least beside toBatchId. The reason is optional in a dry run only. */
+        MoveSelectedMembers: {
+            /** @description The batch to which the members move. */
+            toBatchId: number;
+            reason?: components["schemas"]["Reason"];
+            memberIds?: components["schemas"]["MemberRef"][];
+            /**
+             * @description The status of the member.
+             * @enum {string}
+             */
+            status?: "active" | "done";
+            /** @description A part of the key or of a column (case-insensitive). */
+            search?: string;
+            /**
+             * @description Return the effect, and change nothing.
+             * @default false
+             */
+            dryRun?: boolean;
+        };
         Selection: {
             memberIds?: number[];
             stepIds?: number[];
@@ -2811,19 +2894,23 @@ export interface components {
         RepairResult: {
             batchId: number;
             /** @enum {string} */
-            action: "retry" | "skip_step" | "mark_done" | "remove_member";
+            action: "retry" | "skip_step" | "mark_done" | "remove_member" | "move_member";
+            /** @description The batch to which the members move. */
+            toBatchId?: number;
             /** @description The id of the task that carries out the request. A dry run has none. */
             task?: string;
             selection: components["schemas"]["Selection"];
             effect: components["schemas"]["RepairEffect"];
             preview?: components["schemas"]["ActionPreview"];
         };
-        /** @description A retry, skip, mark-done or removal of many members, and its progress. */
+        /** @description A retry, skip, mark-done, removal or move of many members, and its progress. */
         Task: {
             id: string;
             batchId: number;
             /** @enum {string} */
-            action: "retry" | "skip_step" | "mark_done" | "remove_member";
+            action: "retry" | "skip_step" | "mark_done" | "remove_member" | "move_member";
+            /** @description The batch to which the members move. */
+            toBatchId?: number;
             /**
              * @description It is cancelled if the batch was cancelled before the last member.
              * @enum {string}
@@ -2835,7 +2922,7 @@ export interface components {
             endedAt?: string;
             /** @description The members and sequences that the request selected. */
             total: number;
-            /** @description Those that have started again or are removed. */
+            /** @description Those that have started again, are removed or are in the other batch. */
             finished: number;
             /** @description Those that are left as they are. */
             refusedCount: number;
@@ -4501,6 +4588,45 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    discardAdditions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["name"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AdditionsDecision"];
+            };
+        };
+        responses: {
+            /** @description The additions are discarded, or their effect in a dry run. */
+            200: {
+                headers: {
+                    "X-Trace-Id": components["headers"]["TraceId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdditionsDiscard"] | components["schemas"]["ActionPreview"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["Full"];
+            default: components["responses"]["Problem"];
+        };
+    };
     previewQuery: {
         parameters: {
             query?: never;
@@ -5904,6 +6030,66 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": components["schemas"]["RemoveMembers"];
+            };
+        };
+        responses: {
+            /** @description The effect. The request was a dry run. */
+            200: {
+                headers: {
+                    "X-Trace-Id": components["headers"]["TraceId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepairResult"];
+                };
+            };
+            /** @description The request is accepted. */
+            202: {
+                headers: {
+                    "X-Trace-Id": components["headers"]["TraceId"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepairResult"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["Full"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    moveSelectedMembers: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Identifies the request. The API carries out requests with the same caller, address,
+                 *     key and content once, also if they are concurrent or the first was interrupted: a
+                 *     repeated request continues where the first stopped, or returns its answer with the
+                 *     present state. Other content under the same key is refused (key_reused). A key is kept
+                 *     as long as the resource that it created; a refused request leaves no key.
+                 */
+                "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["MoveSelectedMembers"];
             };
         };
         responses: {

@@ -30,7 +30,7 @@ func Commands(shared *command.Console) []*cobra.Command {
 	batch.Example = `  matoolkit batch create moves members.csv
   matoolkit batch advance 42 --wait
   matoolkit batch get 42`
-	member := command.Group("member", "Show and correct members of a batch", listedAs(membersCommand(c), "members", "member"), getMemberCommand(c), setMemberCommand(c), clearOverrideCommand(c))
+	member := command.Group("member", "Show, correct and move members of a batch", listedAs(membersCommand(c), "members", "member"), getMemberCommand(c), setMemberCommand(c), clearOverrideCommand(c), moveMemberCommand(c))
 	member.Example = `  matoolkit member list 42 --status failed
   matoolkit member get 42 ada@contoso.com`
 	step := command.Group("step", "Show steps of a batch with their results and errors", listedAs(stepsCommand(c), "steps", "step"), getStepCommand(c))

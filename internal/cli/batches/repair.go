@@ -95,6 +95,7 @@ var repairTexts = map[string]struct{ question, started string }{
 	api.RepairDone:  {"Mark the failed step as done of", "Started to mark the failed step as done of"},
 
 	api.RepairRemove: {"Remove", "Started the removal of"},
+	api.RepairMove:   {"Move", "Started the move of"},
 }
 
 // repairFailed repairs failed members. It refuses options that are empty.
@@ -129,6 +130,9 @@ func (c *runner) repair(cmd *cobra.Command, batch string, f *repairFlags, r api.
 			if err := c.Print(view, c.RepairTable(view)); err != nil {
 				return err
 			}
+			if r.Action == api.RepairMove && view.Preview != nil {
+				c.NoticePreview(*view.Preview)
+			}
 			c.NoticeVersions(view)
 			c.Outcome(command.InEarnest(cmd, r.Action != api.RepairRetry), "Dry run: nothing was changed.")
 			return nil
@@ -151,7 +155,7 @@ func (c *runner) repair(cmd *cobra.Command, batch string, f *repairFlags, r api.
 		return c.followTask(cmd.Context(), s.Client, id, view.Task)
 	}
 	next := fmt.Sprintf("matoolkit batch watch %d", id)
-	if r.Action == api.RepairRemove {
+	if r.Action == api.RepairRemove || r.Action == api.RepairMove {
 		next = fmt.Sprintf("matoolkit batch task %d %s", id, view.Task)
 	}
 	return c.Done(view, c.RepairTable(view), next, "%s %s of batch %d.", texts.started, render.RepairCount(view), id)

@@ -17,8 +17,8 @@ import (
 func taskCommand(c *runner) *cobra.Command {
 	var wait bool
 	task := &cobra.Command{
-		Use: "task <id> <task>", Short: "Show the progress of a retry, skip, mark-done or removal of many members", Args: command.Needs("the id", "the task"),
-		Long: `Shows how many members a retry, skip-step, mark-done or remove-member has done, and which
+		Use: "task <id> <task>", Short: "Show the progress of a retry, skip, mark-done, removal or move of many members", Args: command.Needs("the id", "the task"),
+		Long: `Shows how many members a retry, skip-step, mark-done, remove-member or move has done, and which
 members it left as they are. The output of these commands with --output json has the task.
 
 With --wait the command shows the progress until the task ends. The exit status is 1 when

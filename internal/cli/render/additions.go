@@ -35,6 +35,7 @@ func (c *Printer) PrintAdditions(held api.AdditionHold) error {
 	}
 	if held.Confirmed == nil {
 		c.Notice("Next: matoolkit runbook confirm-additions %s --revision %s", ShellWord(held.RunbookName), ShellWord(held.Revision))
+		c.Notice("Or:   matoolkit runbook discard-additions %s --revision %s", ShellWord(held.RunbookName), ShellWord(held.Revision))
 	}
 	return nil
 }

@@ -61,6 +61,10 @@ func (c *Printer) PrintAutomation(v api.Automation) error {
 			fmt.Fprintf(out, "Show them: matoolkit runbook additions %s\n", ShellWord(v.RunbookName))
 		}
 	}
+	if d := v.Discarded; d != nil {
+		fmt.Fprintf(out, "\n%s\n", c.Cell(fmt.Sprintf("The addition of %s was discarded by %s. No batch gets them while the query returns them.", Count(d.People, "person"), marked(d.Discarded))))
+		fmt.Fprintf(out, "To take that back: matoolkit runbook confirm-additions %s --revision %s\n", ShellWord(v.RunbookName), ShellWord(d.Revision))
+	}
 	return nil
 }
 

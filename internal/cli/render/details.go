@@ -99,6 +99,8 @@ func (c *Printer) printOverrides(overrides map[string]api.Override) {
 // movedText says between which batches a member moved with what it had finished.
 func movedText(v api.Member) string {
 	switch {
+	case v.MovedToID != 0:
+		return fmt.Sprintf("to batch %d", v.MovedToID)
 	case v.MovedTo != nil:
 		return "to the batch of " + Stamp(*v.MovedTo)
 	case v.MovedFrom != 0 && len(v.Carried) > 0:

@@ -33,6 +33,9 @@ func (c *Printer) PrintPreview(v api.QueryPreview) error {
 			c.Notice("Next: matoolkit runbook confirm-additions %s --revision %s", ShellWord(v.RunbookName), ShellWord(v.Additions.Revision))
 		}
 	}
+	if v.Discarded > 0 {
+		c.Notice("No batch gets %s whose addition was discarded.", Count(v.Discarded, "person"))
+	}
 	switch {
 	case v.Enabled:
 	case v.Additions != nil:

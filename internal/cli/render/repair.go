@@ -13,9 +13,9 @@ func RepairCount(v api.RepairResult) string {
 	e := v.Effect
 	members := Count(e.Members, "failed member")
 	switch {
-	case v.Action == api.RepairRemove && e.Members == 0:
+	case leaves(v) && e.Members == 0:
 		return "the members"
-	case v.Action == api.RepairRemove:
+	case leaves(v):
 		return Count(e.Members, "member")
 	case e.Members == 0 && e.Sequences == 0: // the request was carried out before
 		return "the failed members"
@@ -27,11 +27,21 @@ func RepairCount(v api.RepairResult) string {
 	return members + " and " + Count(e.Sequences, "failed sequence")
 }
 
+// leaves reports whether members leave their batch by a repair.
+func leaves(v api.RepairResult) bool {
+	return v.Action == api.RepairRemove || v.Action == api.RepairMove
+}
+
 // RepairTable is the effect of a repair, one row for each group of members who failed alike.
 func (c *Printer) RepairTable(v api.RepairResult) *Sheet {
-	if v.Action == api.RepairRemove {
+	switch v.Action {
+	case api.RepairRemove:
 		t := c.Table("members", "refused", "task")
 		t.Row(v.Effect.Members, v.Effect.RefusedCount, v.Task)
+		return t
+	case api.RepairMove:
+		t := c.Table("members", "to", "refused", "task")
+		t.Row(v.Effect.Members, v.To, v.Effect.RefusedCount, v.Task)
 		return t
 	}
 	t := c.Table("phase", "step", "members", "from", "steps", "version", "failed in", "then", "status", "error group")
@@ -43,7 +53,10 @@ func (c *Printer) RepairTable(v api.RepairResult) *Sheet {
 
 // NoticeRepair prints the effect of a repair before its confirmation.
 func (c *Printer) NoticeRepair(v api.RepairResult) {
-	if v.Action == api.RepairRemove {
+	if leaves(v) {
+		if v.Preview != nil && v.Action == api.RepairMove {
+			c.NoticePreview(*v.Preview)
+		}
 		c.NoticeVersions(v)
 		return
 	}
@@ -98,7 +111,7 @@ func (c *Printer) NoticeVersions(v api.RepairResult) {
 		c.Notice("Version %d is active. The members follow version %s, in which they failed; use --version active to follow the active one.", e.ActiveVersion, strings.Join(older, ", "))
 	}
 	cannot := "cannot continue"
-	if v.Action == api.RepairRemove {
+	if leaves(v) {
 		cannot = "stays"
 	}
 	for _, m := range e.Refused {

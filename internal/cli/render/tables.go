@@ -229,7 +229,7 @@ func (c *Printer) MemberTable(views ...api.Member) *Sheet {
 	}
 	for _, v := range views {
 		by := v.RemovedBy
-		if v.RemovedAt != nil && by == "" && v.MovedTo == nil {
+		if v.RemovedAt != nil && by == "" && v.MovedTo == nil && v.MovedToID == 0 {
 			by = "the data source"
 		}
 		// The columns name the phase and the step already.

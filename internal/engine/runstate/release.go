@@ -127,7 +127,7 @@ func (t *transition) cancelElsewhere() (model.Decision, error) {
 // steps starts, any other is cancelled.
 func RemovalEvents(m *model.Member) []model.Event {
 	switch {
-	case m.Status != model.MemberRemoved || m.OpenPhase == 0 || m.MovedTo != nil: // the phase of a member who moves ends
+	case m.Status != model.MemberRemoved || m.OpenPhase == 0 || m.Moves(): // the phase of a member who moves ends
 		return nil
 	case m.OpenPhase == m.Removal:
 		return []model.Event{model.OnRun{Phase: m.OpenPhase, Member: m.ID, RunEvent: model.RunStarted{}}}

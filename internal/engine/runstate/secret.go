@@ -85,7 +85,7 @@ func (t *transition) eraseSpent(m *model.Member) {
 // EraseSecretsIfOver erases the secrets of a member who was removed, where nothing is under way
 // and no removal steps are to come. Names are those of the runbook's secrets.
 func EraseSecretsIfOver(m *model.Member, names []string) {
-	if m.Removal == 0 && m.OpenPhase == 0 && m.MovedTo == nil { // another batch takes over those of a member who moves
+	if m.Removal == 0 && m.OpenPhase == 0 && !m.Moves() { // another batch takes over those of a member who moves
 		m.EraseSecrets(names)
 	}
 }

@@ -88,7 +88,7 @@ func (s *Store) MemberProjections(ctx context.Context, batch int) ([]store.Membe
 
 func projection(m *member) store.MemberProjection {
 	return store.MemberProjection{
-		MemberPresence: presence(m), ID: m.ID, Key: m.Key, Hash: m.Hash, RemovedBy: m.RemovedBy, AddedBy: m.AddedBy, RemovedAt: m.RemovedAt, MovedTo: m.MovedTo,
+		MemberPresence: presence(m), ID: m.ID, Key: m.Key, Hash: m.Hash, RemovedBy: m.RemovedBy, AddedBy: m.AddedBy, RemovedAt: m.RemovedAt, MovedTo: m.MovedTo, MovedToBatch: m.MovedToBatch,
 	}
 }
 
