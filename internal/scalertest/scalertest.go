@@ -143,7 +143,7 @@ func (a *Azure) Receive(ctx context.Context, subscription string, settle func(*a
 	if err != nil {
 		return err
 	}
-	defer receiver.Close(context.WithoutCancel(ctx)) //nolint:errcheck // it holds nothing
+	defer receiver.Close(context.WithoutCancel(ctx)) // it holds nothing
 	got, err := receiver.ReceiveMessages(ctx, 1, nil)
 	if err != nil {
 		return err

@@ -272,7 +272,7 @@ func TestFaults(t *testing.T) {
 	f.create(t, "one", body())
 	_, err := f.groups.BeginCreateOrUpdate(t.Context(), "g", "one", body(), nil)
 	var refused *azcore.ResponseError
-	if !errors.As(err, &refused) || refused.StatusCode != 429 || refused.RawResponse.Header.Get("Retry-After") != "10" {
+	if !errors.As(err, &refused) || refused.StatusCode != http.StatusTooManyRequests || refused.RawResponse.Header.Get("Retry-After") != "10" {
 		t.Errorf("the second request: %v", err)
 	}
 	f.create(t, "one", body())

@@ -29,7 +29,7 @@ func Programs(programs map[string]string, extra map[string]string, out io.Writer
 	return func(ctx context.Context, c Container) (int, error) {
 		program, ok := programs[c.Image]
 		if !ok {
-			return 0, fmt.Errorf("Failed to pull image \"%s\": not found", c.Image) //nolint:staticcheck // as the service says it
+			return 0, fmt.Errorf("Failed to pull image \"%s\": not found", c.Image) // as the service says it
 		}
 		cmd := exec.CommandContext(ctx, program)
 		cmd.WaitDelay = 5 * time.Second

@@ -132,7 +132,7 @@ func (d *scalerDemo) send(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer client.Close(ctx) //nolint:errcheck // every message was accepted
+	defer client.Close(ctx) // every message was accepted
 	sender, err := client.NewSender(scalerTopic, nil)
 	if err != nil {
 		return err
