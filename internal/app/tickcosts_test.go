@@ -159,7 +159,7 @@ func TestCostOfBatchesThatHaveEnded(t *testing.T) {
 			}
 			s.tick() // notes of each slot that its batch has
 			got := s.costOfATick()
-			if want := (tickCost{same[0] + 1, same[1] + 1, same[2], 0}); got != want {
+			if want := (tickCost{same[0], same[1] + 1, same[2], 0}); got != want {
 				t.Errorf("it cost %s, want %s", got, want)
 			}
 			people.exec("DELETE FROM people WHERE Upn LIKE 'past-%'")
