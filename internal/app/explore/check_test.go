@@ -163,10 +163,27 @@ func (w *world) check() {
 			ended = false
 		}
 	}
-	if ended {
+	if ended && w.system.once && !w.taken(s) {
+		w.problem("all batches have ended, and a start of the list has none")
+	}
+	if ended && w.taken(s) {
 		w.checkTicksAfterEnd()
 		w.checkCalled()
 	}
+}
+
+// taken reports whether there is a batch for each start of the list: the next tick makes no other.
+func (w *world) taken(s *state) bool {
+	for _, person := range w.list {
+		found := false
+		for _, b := range s.batches {
+			found = found || b.batch.StartTime != nil && b.batch.StartTime.Equal(person.start)
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
 }
 
 // checkOnce checks that no function is called for a person in two batches.
