@@ -49,7 +49,8 @@ type machine struct {
 type environment struct {
 	handler map[string]string
 	worker  map[string]string
-	locks   bool // the minute that messages are locked for in Azure, not the seconds of the other tests
+	tenants []string // several, each with a worker
+	locks   bool     // the minute that messages are locked for in Azure, not the seconds of the other tests
 }
 
 // newMachine starts the parts, each as a process or together as "everything", and
@@ -77,6 +78,12 @@ func newMachineWith(t *testing.T, seed []byte, env environment, parts ...string)
 	}
 	for _, p := range parts {
 		m.start(p)
+	}
+	for _, name := range env.tenants {
+		m.start(workerProcess + "-" + name)
+	}
+	if len(env.tenants) > 0 {
+		return m
 	}
 	m.start(workerProcess)
 	if err := demo.Seed(t.Context(), m.endpoints.TenantURL, seed); err != nil {
@@ -145,13 +152,17 @@ func (m *machine) launch(name string) error {
 		"--servicebus", m.addresses.ServiceBus, "--cosmos", m.addresses.Cosmos, "--host", m.addresses.Host,
 		"--entra", m.addresses.Entra, "--tenant", m.addresses.Tenant, "--key-vault", m.addresses.KeyVault,
 	}
+	if len(m.tenants) > 0 {
+		args = append(args, "--tenants", strings.Join(m.tenants, ","))
+	}
 	for name, value := range m.handler {
 		args = append(args, "--setting", name+"="+value)
 	}
-	switch name {
-	case workerProcess:
-		path, args, env = program("worker"), nil, m.workerEnv()
-	case everything:
+	worker := name == workerProcess || strings.HasPrefix(name, workerProcess+"-")
+	switch {
+	case worker:
+		path, args, env = program("worker"), nil, m.workerEnv(strings.TrimPrefix(strings.TrimPrefix(name, workerProcess), "-"))
+	case name == everything:
 	default:
 		args = append(args, "--parts", name)
 	}
@@ -168,7 +179,7 @@ func (m *machine) launch(name string) error {
 	m.mu.Lock()
 	m.processes[name] = p
 	m.mu.Unlock()
-	if name == workerProcess {
+	if worker {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -182,10 +193,14 @@ func (m *machine) launch(name string) error {
 	return err
 }
 
-func (m *machine) workerEnv() map[string]string {
+// workerEnv is the environment of the worker, or of that of a named tenant.
+func (m *machine) workerEnv(tenant string) map[string]string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	env := maps.Clone(m.endpoints.Worker)
+	if tenant != "" {
+		env = maps.Clone(m.endpoints.Workers[tenant])
+	}
 	maps.Copy(env, m.worker)
 	return env
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/heap"
 	"github.com/matoolkit/matoolkit/internal/termlog"
 	"github.com/matoolkit/matoolkit/local/demo"
+	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/system"
 )
 
@@ -76,7 +77,8 @@ type upFlags struct {
 	free      bool
 	endpoints string
 	topology  string
-	seed      string
+	seeds     []string
+	tenants   []string
 	stats     string
 	open      bool
 	verbose   bool
@@ -89,6 +91,7 @@ func upCommand() *cobra.Command {
 		Short: "Start the local system and run it until Ctrl-C",
 		Example: `  matoolkit local up                        state in .data, the default ports
   matoolkit local up --ephemeral            keep nothing
+  matoolkit local up --tenants source,target   two tenants, each with a worker
   matoolkit local up --open                 show the operations console in the browser
   matoolkit local up --setting PEOPLE="sqlite:$PWD/people.db"
   matoolkit local up --parts servicebus     one part only`,
@@ -106,7 +109,8 @@ func upCommand() *cobra.Command {
 	flags.BoolVar(&f.ephemeral, "ephemeral", false, "keep no state")
 	flags.StringVar(&f.config.AppDir, "app", "dist", "directory of the built Functions app")
 	flags.BoolVar(&f.config.AutoApprove, "auto-approve", false, "approve every sign-in as the administrator, without a browser")
-	flags.StringSliceVar(&f.config.Workers, "worker-id", []string{"worker-01"}, "workers with a subscription")
+	flags.StringSliceVar(&f.config.Workers, "worker-id", nil, "workers with a subscription (default: worker-01, or one for each of --tenants: worker-NAME)")
+	flags.StringSliceVar(&f.tenants, "tenants", nil, "names of Microsoft 365 tenants, such as source,target (default: one without a name)")
 	flags.StringArrayVar(&f.settings, "setting", nil, "app setting of the handler, NAME=VALUE, such as the connection of a data_source; repeatable")
 	flags.StringArrayVar(&f.programs, "container", nil, "run a local program as the container of an image, IMAGE=PROGRAM, and the container scaler; repeatable")
 	flags.StringVar(&f.topology, "topology", "", "queues and topics as a Config.json of the official emulator (default: those of matoolkit, which a host always gets)")
@@ -115,10 +119,10 @@ func upCommand() *cobra.Command {
 	flags.StringVar(&f.config.Addresses.Cosmos, "cosmos", d.Cosmos, "address of Cosmos DB (HTTP)")
 	flags.StringVar(&f.config.Addresses.Host, "host", d.Host, "address of the Functions host (HTTP)")
 	flags.StringVar(&f.config.Addresses.Entra, "entra", d.Entra, "address of Entra ID (HTTPS)")
-	flags.StringVar(&f.config.Addresses.Tenant, "tenant", d.Tenant, "address of the tenant: Graph and Exchange (HTTP)")
+	flags.StringVar(&f.config.Addresses.Tenant, "tenant", d.Tenant, "address of Graph and Exchange, of all tenants (HTTP)")
 	flags.StringVar(&f.config.Addresses.KeyVault, "key-vault", d.KeyVault, "address of Key Vault (HTTPS)")
 	flags.StringVar(&f.config.Addresses.ARM, "arm", d.ARM, "address of Azure Resource Manager (HTTPS), with --container")
-	flags.StringVar(&f.seed, "seed", "", "file with users, groups and recipients to add to the tenant")
+	flags.StringArrayVar(&f.seeds, "seed", nil, "file with users, groups and recipients to add to the tenant; with --tenants NAME=FILE, repeatable")
 	flags.BoolVar(&f.free, "free-ports", false, "use free ports")
 	flags.StringVar(&f.endpoints, "endpoints", "", "write the addresses to this file as JSON when the system is ready")
 	flags.DurationVar(&f.config.Latency, "store-latency", 0, "latency to add to each request to Cosmos DB, such as 20ms")
@@ -199,6 +203,13 @@ func up(ctx context.Context, f *upFlags, out, log io.Writer) (err error) {
 	if c.Containers, err = containers(f.programs); err != nil {
 		return err
 	}
+	if c.Tenants, err = entra.NamedTenants(f.tenants...); err != nil {
+		return exit.Usage(fmt.Errorf("--tenants: %w", err))
+	}
+	seeds, err := readSeeds(f.seeds, f.tenants)
+	if err != nil {
+		return err
+	}
 	for _, p := range f.parts {
 		if !slices.Contains(system.AllParts(), system.Part(p)) {
 			return exit.Usage(fmt.Errorf("--parts: unknown part %q: use servicebus, cosmos, identity or host", p))
@@ -241,8 +252,10 @@ func up(ctx context.Context, f *upFlags, out, log io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := seed(ctx, s, f.seed); err != nil {
-		return errors.Join(fmt.Errorf("--seed: %w", err), s.Close())
+	for _, seed := range seeds {
+		if err := seed.add(ctx, s); err != nil {
+			return errors.Join(fmt.Errorf("--seed: %w", err), s.Close())
+		}
 	}
 	for _, line := range s.Lines() {
 		fmt.Fprintf(out, "%-22s %s\n", line.Part, line.Address)
@@ -288,22 +301,52 @@ func next(f *upFlags, a system.Addresses) string {
 	case f.config.DataDir != ".data":
 		dir = " --data-dir " + word(f.config.DataDir)
 	}
-	return fmt.Sprintf(`Next, start a worker in a second terminal:
-  eval "$(bin/matoolkit local env --for worker%[1]s)" && bin/worker
-Then sign in, in a third terminal:
-  eval "$(bin/matoolkit local env%[1]s)" && bin/matoolkit auth login
-`, dir)
+	start, signIn := "Next, start a worker in a second terminal:", "Then sign in, in a third terminal:"
+	workers := []string{""}
+	if len(f.tenants) > 0 {
+		start, signIn = "Next, start a worker for each tenant, in terminals of their own:", "Then sign in, in another terminal:"
+		workers = nil
+		for _, name := range f.tenants {
+			workers = append(workers, " --tenant "+name)
+		}
+	}
+	lines := start + "\n"
+	for _, tenant := range workers {
+		lines += fmt.Sprintf("  eval \"$(bin/matoolkit local env --for worker%s%s)\" && bin/worker\n", tenant, dir)
+	}
+	return lines + signIn + "\n" + fmt.Sprintf("  eval \"$(bin/matoolkit local env%s)\" && bin/matoolkit auth login\n", dir)
 }
 
-func seed(ctx context.Context, s *system.System, file string) error {
-	if file == "" {
-		return nil
+// seedFile is a file with objects for a tenant, whose name is empty where there is only one.
+type seedFile struct{ tenant, file string }
+
+// readSeeds parses FILE, or with several tenants NAME=FILE.
+func readSeeds(all, tenants []string) ([]seedFile, error) {
+	var read []seedFile
+	for _, text := range all {
+		if len(tenants) == 0 {
+			read = append(read, seedFile{file: text})
+			continue
+		}
+		name, file, ok := strings.Cut(text, "=")
+		if !ok || !slices.Contains(tenants, name) {
+			return nil, exit.Usage(fmt.Errorf("--seed: give NAME=FILE with one of the tenants %s", strings.Join(tenants, ", ")))
+		}
+		read = append(read, seedFile{name, file})
 	}
-	body, err := os.ReadFile(file)
+	return read, nil
+}
+
+func (f seedFile) add(ctx context.Context, s *system.System) error {
+	body, err := os.ReadFile(f.file)
 	if err != nil {
 		return err
 	}
-	return demo.Seed(ctx, s.TenantURL(), body)
+	address := s.TenantURL()
+	if f.tenant != "" {
+		address = s.TenantURLOf(f.tenant)
+	}
+	return demo.Seed(ctx, address, body)
 }
 
 // awaitHost waits until the host listens, which starts last.
@@ -335,21 +378,27 @@ func word(path string) string {
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 func envCommand() *cobra.Command {
-	var dataDir, program, endpoints, base string
+	var dataDir, program, endpoints, base, tenant string
 	var wait bool
 	c := &cobra.Command{
 		Use:   "env",
 		Short: "Print the environment variables for programs that use the local system",
 		Example: `  eval "$(matoolkit local env)"             then use matoolkit against it
   eval "$(matoolkit local env --for worker)" && bin/worker
+  eval "$(matoolkit local env --for worker --tenant source)" && bin/worker
   matoolkit local env --for func --base local.settings.json.example > dist/local.settings.json`,
 		Args: command.Needs(),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			e := system.At(system.Config{DataDir: dataDir}).Endpoints()
-			if endpoints != "" {
-				if e, err = system.ReadEndpoints(endpoints); err != nil {
-					return fmt.Errorf("--endpoints: %w", err)
+			e, err := endpointsOf(dataDir, endpoints)
+			if err != nil {
+				return err
+			}
+			if program == "worker" {
+				if e.Worker, err = workerOf(e, tenant); err != nil {
+					return exit.Usage(err)
 				}
+			} else if tenant != "" {
+				return exit.Usage(errors.New("--tenant needs --for worker"))
 			}
 			sets := map[string]map[string]string{"cli": e.CLI, "worker": e.Worker, "handler": e.Handler, "func": e.Handler}
 			env, ok := sets[program]
@@ -392,8 +441,42 @@ func envCommand() *cobra.Command {
 	c.Flags().StringVar(&dataDir, "data-dir", ".data", "state directory of the running system")
 	c.Flags().BoolVar(&wait, "wait", false, "wait until the system is ready, at most 30 seconds")
 	c.Flags().StringVar(&program, "for", "cli", "program: cli, worker, handler, or func for the local.settings.json of \"func start\"")
+	c.Flags().StringVar(&tenant, "tenant", "", "with worker: the tenant of the worker, one of local up --tenants")
 	c.Flags().StringVar(&base, "base", "", "with func: the local.settings.json to fill in")
 	c.Flags().StringVar(&endpoints, "endpoints", "", "file that local up --endpoints wrote, for other than the default ports")
 	c.MarkFlagsMutuallyExclusive("endpoints", "data-dir")
 	return c
+}
+
+// endpointsOf reads the addresses of a running system, from its file or for its state directory.
+func endpointsOf(dataDir, file string) (system.Endpoints, error) {
+	if file != "" {
+		e, err := system.ReadEndpoints(file)
+		if err != nil {
+			return e, fmt.Errorf("--endpoints: %w", err)
+		}
+		return e, nil
+	}
+	tenants, err := system.TenantsIn(dataDir)
+	if err != nil {
+		return system.Endpoints{}, err
+	}
+	return system.At(system.Config{DataDir: dataDir, Tenants: tenants}).Endpoints(), nil
+}
+
+// workerOf returns the environment of the worker of a tenant, whose name is empty where there is only one.
+func workerOf(e system.Endpoints, tenant string) (map[string]string, error) {
+	env, ok := e.Workers[tenant]
+	names := strings.Join(slices.Sorted(maps.Keys(e.Workers)), ", ")
+	switch {
+	case ok:
+		return env, nil
+	case len(e.Workers) == 0 && tenant == "":
+		return e.Worker, nil
+	case len(e.Workers) == 0:
+		return nil, fmt.Errorf("--tenant: the system has one tenant, without a name: leave --tenant out, or start it with --tenants %s", tenant)
+	case tenant == "":
+		return nil, fmt.Errorf("the system has several tenants: give --tenant with one of %s", names)
+	}
+	return nil, fmt.Errorf("--tenant: unknown tenant %q: use one of %s", tenant, names)
 }

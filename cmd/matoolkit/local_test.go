@@ -12,20 +12,28 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli"
 	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/testenv"
+	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/system"
 )
 
 func TestWrongUsageOfLocalIsReportedAsSuch(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"local up --parts servicebus,foo":          `unknown part "foo"`,
-		"local env --for nobody":                   `unknown program "nobody"`,
-		"local env --for func":                     "local.settings.json.example",
-		"local env --for func --base nowhere":      "nowhere",
-		"local env --base x":                       "--base needs --for func",
-		"local env --endpoints x --data-dir y":     "--data-dir and --endpoints cannot be given together",
-		"local up --ephemeral --data-dir x":        "--data-dir and --ephemeral cannot be given together",
-		"local up --free-ports --host 127.0.0.1:1": "--free-ports and --host cannot be given together",
+		"local up --parts servicebus,foo":                      `unknown part "foo"`,
+		"local env --for nobody":                               `unknown program "nobody"`,
+		"local env --for func":                                 "local.settings.json.example",
+		"local env --for func --base nowhere":                  "nowhere",
+		"local env --base x":                                   "--base needs --for func",
+		"local env --endpoints x --data-dir y":                 "--data-dir and --endpoints cannot be given together",
+		"local up --ephemeral --data-dir x":                    "--data-dir and --ephemeral cannot be given together",
+		"local up --free-ports --host 127.0.0.1:1":             "--free-ports and --host cannot be given together",
+		"local up --tenants Source":                            `invalid name of a tenant "Source"`,
+		"local up --tenants source,source":                     "the tenant source is given twice",
+		"local up --tenants source --seed tenant.json":         "give NAME=FILE with one of the tenants source",
+		"local up --tenants source --seed target=tenant.json":  "give NAME=FILE with one of the tenants source",
+		"local env --tenant source":                            "--tenant needs --for worker",
+		"local env --for worker --tenant x --data-dir nowhere": "the system has one tenant, without a name",
 		"local":                                "local needs a command; see matoolkit local --help",
 		"local down":                           `unknown command "down" for "matoolkit local"; see matoolkit local --help`,
 		"local up now":                         `too many arguments, from "now" on: matoolkit local up`,
@@ -42,6 +50,44 @@ func TestWrongUsageOfLocalIsReportedAsSuch(t *testing.T) {
 		root.SetArgs(strings.Fields(args))
 		if status := cli.Execute(t.Context(), root); status != exit.WrongUsage || !strings.Contains(errs.String(), want) {
 			t.Errorf("%s: status %d, %q", args, status, errs.String())
+		}
+	}
+}
+
+// The state directory says which tenants a system has; each has a worker of its own.
+func TestEnvironmentsOfWorkersOfTenants(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	tenants := testenv.Must(entra.NamedTenants("source", "target"))(t)
+	s := testenv.Must(system.Start(t.Context(), system.Config{
+		Parts: []system.Part{system.Identity}, Addresses: system.FreeAddresses(), DataDir: dir, Tenants: tenants,
+	}))(t)
+	file := filepath.Join(t.TempDir(), "endpoints.json")
+	if err := system.WriteEndpoints(file, s.Endpoints()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) (status int, out, errs bytes.Buffer) {
+		root := cli.NewRoot(command.Environment{Stdout: &out, Stderr: &errs})
+		root.AddCommand(localCommand())
+		root.SetArgs(append([]string{"local", "env", "--for", "worker"}, args...))
+		status = cli.Execute(t.Context(), root)
+		return status, out, errs
+	}
+	for _, where := range [][]string{{"--data-dir", dir}, {"--endpoints", file}} {
+		for _, of := range tenants {
+			status, out, errs := run(append(where, "--tenant", of.Name)...)
+			if status != exit.OK || !strings.Contains(out.String(), "TARGET_TENANT_ID='"+of.TenantID+"'") || !strings.Contains(out.String(), "APP_ID='"+of.WorkerClientID+"'") {
+				t.Errorf("%v %s: status %d\n%s%s", where, of.Name, status, out.String(), errs.String())
+			}
+		}
+		if status, _, errs := run(where...); status != exit.WrongUsage || !strings.Contains(errs.String(), "give --tenant with one of source, target") {
+			t.Errorf("%v without a tenant: status %d, %s", where, status, errs.String())
+		}
+		if status, _, errs := run(append(where, "--tenant", "other")...); status != exit.WrongUsage || !strings.Contains(errs.String(), `unknown tenant "other": use one of source, target`) {
+			t.Errorf("%v and another tenant: status %d, %s", where, status, errs.String())
 		}
 	}
 }

@@ -25,8 +25,12 @@ func (s *System) APIURL() string { return "http://" + s.config.Addresses.Host + 
 // ConsoleURL is the address of the operations console.
 func (s *System) ConsoleURL() string { return s.APIURL() + "/console/" }
 
-// TenantURL is the base of the tenant's Graph and Exchange.
+// TenantURL is the base of Graph and Exchange, of all tenants. With one tenant its local endpoints are
+// there, too.
 func (s *System) TenantURL() string { return "http://" + s.config.Addresses.Tenant }
+
+// TenantURLOf is the base of the local endpoints of a named tenant.
+func (s *System) TenantURLOf(name string) string { return s.TenantURL() + "/tenants/" + name }
 
 // CAFile is the certificate that the local Entra ID's TLS stands on.
 func (s *System) CAFile() string { return s.caFile }
@@ -72,19 +76,34 @@ func (s *System) HandlerEnv() map[string]string {
 	return settings
 }
 
-// WorkerEnv is the environment of a worker of this system.
+// WorkerEnv is the environment of a worker of the one tenant.
 func (s *System) WorkerEnv() map[string]string {
+	return s.workerEnv(s.config.Workers[0], entra.Named{
+		TenantID: entra.DefaultTenantID, WorkerClientID: entra.DefaultWorkerClientID, WorkerSecret: entra.DefaultWorkerSecret, AdminUPN: entra.DefaultAdminUPN,
+	})
+}
+
+// WorkerEnvs are the environments of the workers of the named tenants.
+func (s *System) WorkerEnvs() map[string]map[string]string {
+	envs := map[string]map[string]string{}
+	for _, n := range s.config.Tenants {
+		envs[n.Name] = s.workerEnv(workerOf(n.Name), n)
+	}
+	return envs
+}
+
+func (s *System) workerEnv(id string, of entra.Named) map[string]string {
 	env := map[string]string{
-		"WORKER_ID":            s.config.Workers[0],
+		"WORKER_ID":            id,
 		"ServiceBusConnection": s.ServiceBusConnection(),
-		"TARGET_TENANT_ID":     entra.DefaultTenantID,
-		"APP_ID":               entra.DefaultWorkerClientID,
-		"APP_SECRET":           entra.DefaultWorkerSecret,
+		"TARGET_TENANT_ID":     of.TenantID,
+		"APP_ID":               of.WorkerClientID,
+		"APP_SECRET":           of.WorkerSecret,
 		"AZURE_AUTHORITY_HOST": "https://" + s.config.Addresses.Entra + "/",
 		"GRAPH_URL":            s.TenantURL(),
 		"EXCHANGE_URL":         s.TenantURL(),
-		"ALERT_FROM":           entra.DefaultAdminUPN,
-		"ALERT_TO":             entra.DefaultAdminUPN,
+		"ALERT_FROM":           of.AdminUPN,
+		"ALERT_TO":             of.AdminUPN,
 		"EXTRA_CA_FILE":        s.caFile,
 		"MAX_PARALLELISM":      "8",
 		"IDLE_TIMEOUT_SECONDS": "0",
@@ -109,17 +128,27 @@ func (s *System) CLIEnv() map[string]string {
 // Endpoints are the addresses that another process needs to use this system:
 // "matoolkit local up --endpoints FILE" writes them as JSON.
 type Endpoints struct {
-	CLI       map[string]string `json:"cli"`
-	Worker    map[string]string `json:"worker"`
-	Handler   map[string]string `json:"handler"`
-	TenantURL string            `json:"tenantUrl,omitempty"`
-	Addresses Addresses         `json:"addresses"`
+	CLI        map[string]string            `json:"cli"`
+	Worker     map[string]string            `json:"worker,omitempty"`  // of the one tenant
+	Workers    map[string]map[string]string `json:"workers,omitempty"` // by the names of the tenants
+	Handler    map[string]string            `json:"handler"`
+	TenantURL  string                       `json:"tenantUrl,omitempty"`
+	TenantURLs map[string]string            `json:"tenantUrls,omitempty"` // of local endpoints, by the names of the tenants
+	Addresses  Addresses                    `json:"addresses"`
 }
 
 // Endpoints of the system as it runs: of the parts that were started or are known to run
 // elsewhere. A variable that points at another part is left out.
 func (s *System) Endpoints() Endpoints {
-	e := Endpoints{CLI: s.list(s.CLIEnv()), Worker: s.list(s.WorkerEnv()), Handler: s.list(s.HandlerEnv())}
+	e := Endpoints{CLI: s.list(s.CLIEnv()), Handler: s.list(s.HandlerEnv())}
+	if len(s.config.Tenants) == 0 {
+		e.Worker = s.list(s.WorkerEnv())
+	} else {
+		e.Workers, e.TenantURLs = map[string]map[string]string{}, map[string]string{}
+	}
+	for name, env := range s.WorkerEnvs() {
+		e.Workers[name] = s.list(env)
+	}
 	a := s.config.Addresses
 	if s.lists(ServiceBus) {
 		e.Addresses.ServiceBus = a.ServiceBus
@@ -133,6 +162,9 @@ func (s *System) Endpoints() Endpoints {
 	if s.lists(Identity) {
 		e.Addresses.Entra, e.Addresses.Tenant, e.Addresses.KeyVault = a.Entra, a.Tenant, a.KeyVault
 		e.TenantURL = s.TenantURL()
+		for _, n := range s.config.Tenants {
+			e.TenantURLs[n.Name] = s.TenantURLOf(n.Name)
+		}
 	}
 	if s.lists(Host) {
 		e.Addresses.Host = a.Host

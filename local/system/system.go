@@ -92,7 +92,8 @@ type Config struct {
 	DataDir     string            // keeps all state; empty keeps none
 	AppDir      string            // the staged Functions app
 	AutoApprove bool              // sign-ins need no browser: each is the administrator's
-	Workers     []string          // have a subscription each, the first is whom WorkerEnv is for; empty: worker-01
+	Workers     []string          // have a subscription each, the first is whom WorkerEnv is for; empty: worker-01, or none with Tenants
+	Tenants     []entra.Named     // Microsoft 365 tenants with a worker each; empty: one, which is that of the admin API
 	Topology    []byte            // of Service Bus, in the emulator's Config.json form; empty: what the product needs
 	Settings    map[string]string // app settings of the handler; those of names also rename topics and subscriptions
 	Containers  map[string]string // programs by image, which Azure Container Instances runs; empty: the container scaler is off
@@ -111,7 +112,8 @@ type System struct {
 	ServiceBus *servicebus.Server    // nil where the part runs elsewhere, as are the others
 	Cosmos     *cosmos.Server        //
 	Entra      *entra.Server         //
-	Tenant     *tenant.Server        //
+	Tenant     *tenant.Server        // nil with Config.Tenants
+	Tenants    *tenant.Tenants       // nil without
 	KeyVault   *keyvault.Server      //
 	ARM        *arm.Server           // nil without containers
 	Host       *functionshost.Server //
@@ -167,8 +169,11 @@ func At(c Config) *System {
 	if c.Addresses == (Addresses{}) {
 		c.Addresses = DefaultAddresses()
 	}
-	if len(c.Workers) == 0 {
+	if len(c.Workers) == 0 && len(c.Tenants) == 0 {
 		c.Workers = []string{"worker-01"}
+	}
+	for _, t := range c.Tenants {
+		c.Workers = append(slices.Clone(c.Workers), workerOf(t.Name))
 	}
 	s := &System{config: c, listed: AllParts(), names: bus.ReadNames(env.New(func(name string) string { return c.Settings[name] }))}
 	if dir, err := filepath.Abs(c.DataDir); err == nil && c.DataDir != "" {
@@ -272,6 +277,9 @@ func (s *System) startIdentity(ctx context.Context) (err error) {
 	if s.config.AutoApprove {
 		e.AutoApprove = entra.DefaultAdminUPN
 	}
+	for _, n := range s.config.Tenants {
+		e.Tenants = append(e.Tenants, n.Tenant())
+	}
 	if s.Entra, err = entra.Start(ctx, e); err != nil {
 		return err
 	}
@@ -280,44 +288,10 @@ func (s *System) startIdentity(ctx context.Context) (err error) {
 	if err := s.keepCA(s.Entra.CAPEM()); err != nil {
 		return err
 	}
-
-	t := tenant.Config{
-		Addr: s.config.Addresses.Tenant, TenantID: entra.DefaultTenantID, VerifyToken: s.Entra.VerifyToken,
-		Roles: s.graphRoles, Seed: alertMailbox(), Logger: s.config.Logger,
-	}
-	if t.DataDir, err = s.dir("tenant"); err != nil {
+	if err := s.startTenants(ctx); err != nil {
 		return err
 	}
-	if s.Tenant, err = tenant.Start(ctx, t); err != nil {
-		return err
-	}
-	s.config.Addresses.Tenant = strings.TrimPrefix(s.Tenant.URL(), "http://")
-	s.started("Microsoft 365 tenant", s.Tenant.URL(), s.Tenant.Close)
 	return s.startKeyVault(ctx)
-}
-
-// graphRoles are the application permissions in a token for Graph. A token that is not
-// good has none.
-func (s *System) graphRoles(token string) []string {
-	claims, err := s.Entra.VerifyClaims(token, entra.GraphAudience)
-	if err != nil {
-		return nil
-	}
-	return claims.Roles
-}
-
-// alertMailbox is the administrator with the mailbox that alerts of workers are sent
-// from and to.
-func alertMailbox() *tenant.Seed {
-	return &tenant.Seed{
-		Users: []tenant.User{{
-			"id": entra.DefaultAdminObjectID, "userPrincipalName": entra.DefaultAdminUPN, "mailNickname": "admin",
-			"displayName": "Avery Admin", "accountEnabled": true,
-		}},
-		Recipients: []tenant.Recipient{{
-			Kind: tenant.UserMailbox, ExternalDirectoryObjectID: entra.DefaultAdminObjectID, EmailAddresses: []string{"SMTP:" + entra.DefaultAdminUPN},
-		}},
-	}
 }
 
 // certificate is a certificate of the local CA, which is Entra ID's also where that part

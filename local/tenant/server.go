@@ -89,18 +89,71 @@ type Server struct {
 	exchange  *exchange.Service
 	faults    injector
 	counters  counters
-	listener  net.Listener
-	http      *http.Server
+	*endpoint // nil for one of Tenants
 	closeOnce sync.Once
 	closeErr  error
+}
+
+// endpoint is where requests are answered.
+type endpoint struct {
+	listener net.Listener
+	http     *http.Server
+}
+
+// listen answers requests at a loopback address.
+func listen(addr string, handler http.Handler, log *slog.Logger) (*endpoint, error) {
+	if addr == "" {
+		addr = "127.0.0.1:0"
+	}
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, fmt.Errorf("tenant: address %q: %w", addr, err)
+	}
+	if !loopback.Is(host) {
+		return nil, fmt.Errorf("tenant: address %q is not loopback", addr)
+	}
+	e := &endpoint{http: &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}}
+	if e.listener, err = net.Listen("tcp", addr); err != nil {
+		return nil, fmt.Errorf("tenant: listen: %w", err)
+	}
+	go func() {
+		if err := e.http.Serve(e.listener); !errors.Is(err, http.ErrServerClosed) {
+			log.Error("the tenant's HTTP server ended", "error", err)
+		}
+	}()
+	return e, nil
+}
+
+// Addr is the address the server listens on.
+func (e *endpoint) Addr() string { return e.listener.Addr().String() }
+
+// URL is the server's root, without a slash at the end.
+func (e *endpoint) URL() string { return "http://" + e.Addr() }
+
+// stop cuts off requests under way; a nil endpoint has none.
+func (e *endpoint) stop() error {
+	if e == nil {
+		return nil
+	}
+	return e.http.Close()
 }
 
 // Start opens the state, puts the seed in and listens. The server is ready
 // when Start returns and stops when ctx ends or Close is called.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
-	if cfg.Addr == "" {
-		cfg.Addr = "127.0.0.1:0"
+	s, err := open(ctx, cfg)
+	if err != nil {
+		return nil, err
 	}
+	if s.endpoint, err = listen(cfg.Addr, s, s.cfg.Logger); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	context.AfterFunc(ctx, func() { s.Close() })
+	return s, nil
+}
+
+// open opens the state and puts the seed in.
+func open(ctx context.Context, cfg Config) (s *Server, err error) {
 	if cfg.TenantID == "" {
 		cfg.TenantID = DefaultTenantID
 	}
@@ -110,22 +163,16 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	host, _, err := net.SplitHostPort(cfg.Addr)
-	if err != nil {
-		return nil, fmt.Errorf("tenant: address %q: %w", cfg.Addr, err)
-	}
-	if !loopback.Is(host) {
-		return nil, fmt.Errorf("tenant: address %q is not loopback", cfg.Addr)
-	}
-	s := &Server{cfg: cfg}
+	s = &Server{cfg: cfg}
 	if s.dir, err = directory.Open(ctx, cfg.DataDir); err != nil {
 		return nil, err
 	}
 	s.openServices()
-	if err := s.begin(cfg); err != nil {
-		return nil, errors.Join(err, s.dir.Close())
+	if cfg.Seed != nil {
+		if err := s.Seed(*cfg.Seed); err != nil {
+			return nil, errors.Join(err, s.dir.Close())
+		}
 	}
-	context.AfterFunc(ctx, func() { s.Close() })
 	return s, nil
 }
 
@@ -140,30 +187,6 @@ func (s *Server) openServices() {
 	}
 }
 
-func (s *Server) begin(cfg Config) (err error) {
-	if cfg.Seed != nil {
-		if err := s.Seed(*cfg.Seed); err != nil {
-			return err
-		}
-	}
-	if s.listener, err = net.Listen("tcp", cfg.Addr); err != nil {
-		return fmt.Errorf("tenant: listen: %w", err)
-	}
-	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
-	go func() {
-		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
-			s.cfg.Logger.Error("the tenant's HTTP server ended", "error", err)
-		}
-	}()
-	return nil
-}
-
-// Addr is the address the server listens on.
-func (s *Server) Addr() string { return s.listener.Addr().String() }
-
-// URL is the server's root, without a slash at the end.
-func (s *Server) URL() string { return "http://" + s.Addr() }
-
 // GraphURL is the base of Graph v1.0.
 func (s *Server) GraphURL() string { return s.URL() + "/v1.0" }
 
@@ -173,7 +196,7 @@ func (s *Server) ExchangeURL() string { return s.URL() }
 // Close stops the server at once; requests under way are cut off.
 func (s *Server) Close() error {
 	s.closeOnce.Do(func() {
-		s.closeErr = errors.Join(s.http.Close(), s.dir.Close())
+		s.closeErr = errors.Join(s.endpoint.stop(), s.dir.Close())
 	})
 	return s.closeErr
 }
