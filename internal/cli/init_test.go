@@ -22,10 +22,10 @@ func TestInitWritesARunbookWithoutFindings(t *testing.T) {
 		says          string
 	}{
 		{"tenant-to-tenant", "", []string{"name: made", `"{{DisplayName}}"`, "primary_key: Mail "}, "Next: matoolkit runbook lint "},
-		{"provisioning", "", []string{`"{{Alias}}@contoso`}, "Lines with CHANGE"},
+		{"provisioning", "", []string{`"{{Alias}}@{{Domain}}"`}, "Lines with CHANGE"},
 		{"group-cleanup", "", []string{"primary_key: Membership "}, ""},
-		{"tenant-to-tenant", semicolons, []string{"primary_key: E-Mail ", `"{{Full Name}}"`, `"{{alias}}@fabrikam`, "- {name: Groups, format: semicolon_delimited}", "of ../people.csv:\n#   {{E-Mail}} {{Full Name}} {{alias}} {{Groups}}\n", "# CHANGE: ../people.csv has no column for\n#   {{NewUserPrincipalName}}\n", "--members ../people.csv --start", "batch create made ../people.csv\n"}, "people.csv has no column for: NewUserPrincipalName."},
-		{"provisioning", semicolons, []string{`"{{alias}}@contoso`}, `The column "Größe (cm)" cannot be used`},
+		{"tenant-to-tenant", semicolons, []string{"primary_key: E-Mail ", `"{{Full Name}}"`, `"{{alias}}@{{TargetDomain}}"`, "- {name: Groups, format: semicolon_delimited}", "of ../people.csv:\n#   {{E-Mail}} {{Full Name}} {{alias}} {{Groups}}\n", "# CHANGE: ../people.csv has no column for\n#   {{NewUserPrincipalName}}\n", "--members ../people.csv --start", "batch create made ../people.csv\n"}, "people.csv has no column for: NewUserPrincipalName."},
+		{"provisioning", semicolons, []string{`"{{alias}}@{{Domain}}"`}, `The column "Größe (cm)" cannot be used`},
 		{"group-cleanup", groups, []string{"primary_key: Id ", `"{{GroupId}}"`}, ""},
 		{"provisioning", awkward, []string{`primary_key: "no" `, `"{{Name}}"`}, "people.csv has no column for: Alias."},
 	} {
