@@ -10,6 +10,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/env"
 	"github.com/matoolkit/matoolkit/internal/tlsroots"
+	"github.com/matoolkit/matoolkit/worker/exchange"
+	"github.com/matoolkit/matoolkit/worker/graph"
 	"github.com/matoolkit/matoolkit/worker/health"
 )
 
@@ -33,6 +35,8 @@ const (
 	envLogLevel      = "LOG_LEVEL"                                     // `debug`, `info`, `warn` or `error`
 	envNoOp          = "WORKER_NOOP"                                   // `1` adds the function No-Op, which does nothing, for measurements
 	envCustomDir     = "CUSTOM_FUNCTIONS_DIR"                          // directory of command functions
+	envRequests      = "GRAPH_REQUESTS"                                // requests that Invoke-GraphRequest may make beside those of other functions, with commas, such as `GET /v1.0/groups/{id}`; `none`: it makes no requests
+	envCmdlets       = "EXCHANGE_CMDLETS"                              // cmdlets that Invoke-ExchangeCommand may run with any parameters, with commas, such as `Set-CASMailbox`, beside what other functions run; `none`: it runs nothing
 	envHealth        = "HEALTH_ADDR"                                   // address of the probes /livez and /readyz, such as 0.0.0.0:8080
 	envReplica       = "CONTAINER_APP_REPLICA_NAME"                    // name of the replica, the instance in traces and audit records; Container Apps sets it
 	envAlertFrom     = "ALERT_FROM"                                    // object id or sign-in name of the mailbox that Send-AdminAlert sends from
@@ -44,7 +48,7 @@ const (
 var ownVariables = append([]string{
 	envWorkerID, envBusString, envBusNamespace, envTenantID, envAppID, envAppSecret, envAuthorityHost,
 	envGraphURL, envExchangeURL, envParallelism, envIdle, envGrace, envJobTimeout, envLinger, envLag, envLogLevel, envNoOp, envCustomDir,
-	envAlertFrom, envAlertTo, envHealth, envWrites, envShare,
+	envAlertFrom, envAlertTo, envHealth, envRequests, envCmdlets, envWrites, envShare,
 	envVaultURL, envCertName, envCertPassword, envSecretName, envRefresh, envIdentityID, envTrial,
 	// By these anybody in the container gets tokens of its managed identity.
 	"IDENTITY_ENDPOINT", "IDENTITY_HEADER", "MSI_ENDPOINT", "MSI_SECRET",
@@ -93,6 +97,9 @@ type config struct {
 	// whom. Empty: the function fails.
 	AlertFrom string
 	AlertTo   []string
+	// Requests and Cmdlets are what runbooks may have the generic functions do.
+	Requests graph.Requests
+	Cmdlets  exchange.Cmdlets
 }
 
 // service is an API of the target tenant and the scope of tokens for it.
@@ -121,6 +128,9 @@ func loadConfig(getenv func(string) string) (config, error) {
 		AlertFrom:     r.Text(envAlertFrom),
 		AlertTo:       r.addresses(envAlertTo),
 
+		Requests: r.requests(),
+		Cmdlets:  r.cmdlets(),
+
 		Limits: r.limits(),
 
 		MaxParallelism: r.Number(envParallelism, 2, 1, 1000),
@@ -147,6 +157,42 @@ func loadConfig(getenv func(string) string) (config, error) {
 		r.Wrong(envJobTimeout, "must be at least 1")
 	}
 	return c, r.Err()
+}
+
+// none is the value of a list of what is allowed that allows nothing.
+const none = "none"
+
+// requests reads what Invoke-GraphRequest may do.
+func (r reader) requests() graph.Requests {
+	allowed := graph.Requests{Setting: envRequests, None: r.Text(envRequests) == none}
+	if !allowed.None {
+		allowed.Allowed = r.allowed(envRequests, graph.CheckRequest)
+	}
+	return allowed
+}
+
+// cmdlets reads what Invoke-ExchangeCommand may do.
+func (r reader) cmdlets() exchange.Cmdlets {
+	allowed := exchange.Cmdlets{Setting: envCmdlets, None: r.Text(envCmdlets) == none}
+	if !allowed.None {
+		allowed.Allowed = r.allowed(envCmdlets, exchange.CheckCmdlet)
+	}
+	return allowed
+}
+
+// allowed reads a list whose items have a form.
+func (r reader) allowed(name string, check func(string) error) (items []string) {
+	for _, item := range r.List(name) {
+		if item == "" {
+			continue
+		}
+		if err := check(item); err != nil {
+			r.Wrong(name, "%v", err)
+			continue
+		}
+		items = append(items, item)
+	}
+	return items
 }
 
 // namespaceHost is how the broker's host is written: with its domain, without a port.

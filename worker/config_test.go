@@ -11,6 +11,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/env"
 	"github.com/matoolkit/matoolkit/internal/testenv"
+	"github.com/matoolkit/matoolkit/worker/exchange"
+	"github.com/matoolkit/matoolkit/worker/graph"
 	"github.com/matoolkit/matoolkit/worker/throttle"
 )
 
@@ -35,8 +37,9 @@ func TestConfigDefaults(t *testing.T) {
 	want := config{
 		WorkerID: "worker-01", BusString: minimal[envBusString], BusNames: servicebus.DefaultNames(),
 		TenantID: "tenant-1", AppID: "app-1", AppSecret: "s3cret",
-		Graph:          service{"https://graph.microsoft.com", "https://graph.microsoft.com/.default"},
-		Exchange:       service{"https://outlook.office365.com", "https://outlook.office365.com/.default"},
+		Graph:    service{"https://graph.microsoft.com", "https://graph.microsoft.com/.default"},
+		Exchange: service{"https://outlook.office365.com", "https://outlook.office365.com/.default"},
+		Requests: graph.Requests{Setting: envRequests}, Cmdlets: exchange.Cmdlets{Setting: envCmdlets},
 		Limits:         limits{throttle.Rate{Calls: 3000, Per: 150 * time.Second}, throttle.Rate{Calls: 150, Per: 5 * time.Second}, 3},
 		MaxParallelism: 2, IdleTimeout: 300 * time.Second, ShutdownGrace: 30 * time.Second, JobTimeout: 10 * time.Minute, LagTimeout: 30 * time.Second,
 	}
@@ -53,7 +56,7 @@ func TestConfigReadsEverything(t *testing.T) {
 		envExchangeURL: "http://127.0.0.1:7073", "EXTRA_CA_FILE": "ca.pem",
 		envParallelism: "64", envIdle: "0", envGrace: "5", envJobTimeout: "60", envLag: "0", envLinger: "15", envLogLevel: "debug", envNoOp: "1", envCustomDir: "/functions",
 		envAlertFrom: "alerts@contoso.example", envAlertTo: "ada@contoso.example, bob@contoso.example,",
-		envWrites: "1000", envShare: "50",
+		envWrites: "1000", envShare: "50", envRequests: "GET /v1.0/groups/{id}, DELETE /beta/groups/{id},", envCmdlets: "none",
 	})))(t)
 	names := servicebus.ReadNames(env.New(func(name string) string {
 		return map[string]string{"WORKER_JOBS_TOPIC": "jobs", "WORKER_SUBSCRIPTION_PREFIX": "w-"}[name]
@@ -67,6 +70,8 @@ func TestConfigReadsEverything(t *testing.T) {
 		Exchange:       service{"http://127.0.0.1:7073", "https://outlook.office365.com/.default"},
 		Limits:         limits{throttle.Rate{Calls: 500, Per: 150 * time.Second}, throttle.Rate{Calls: 75, Per: 5 * time.Second}, 1},
 		MaxParallelism: 64, ShutdownGrace: 5 * time.Second, JobTimeout: time.Minute, ResultLinger: 15 * time.Millisecond, LogLevel: slog.LevelDebug, NoOp: true, CustomDir: "/functions",
+		Requests:  graph.Requests{Setting: envRequests, Allowed: []string{"GET /v1.0/groups/{id}", "DELETE /beta/groups/{id}"}},
+		Cmdlets:   exchange.Cmdlets{Setting: envCmdlets, None: true},
 		AlertFrom: "alerts@contoso.example", AlertTo: []string{"ada@contoso.example", "bob@contoso.example"},
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -136,6 +141,8 @@ func TestConfigSaysWhatIsWrong(t *testing.T) {
 		{"authority without TLS", map[string]string{envAuthorityHost: "http://127.0.0.1:7072"}, "must be https"},
 		{"a linger time of minutes", map[string]string{envLinger: "60000"}, `RESULT_LINGER_MILLISECONDS: "60000" is not a whole number from 0 to 1000`},
 		{"no number", map[string]string{envParallelism: "many"}, `MAX_PARALLELISM: "many" is not a whole number from 1 to 1000`},
+		{"no request", map[string]string{envRequests: "GET /v1.0/users, /v1.0/groups"}, `GRAPH_REQUESTS: "/v1.0/groups" does not begin with GET`},
+		{"no cmdlet", map[string]string{envCmdlets: "Set-CASMailbox,*"}, `EXCHANGE_CMDLETS: "*" is not the name of a cmdlet`},
 		{"no address", map[string]string{envAlertTo: "ada@contoso.example; bob@contoso.example"}, "ALERT_TO"},
 		{"no parallelism", map[string]string{envParallelism: "0"}, "MAX_PARALLELISM"},
 		{"negative seconds", map[string]string{envIdle: "-1"}, "IDLE_TIMEOUT_SECONDS"},

@@ -137,7 +137,7 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 	g, err := graph.New(graph.Config{
 		URL: c.Graph.URL, Scope: c.Graph.Scope, Credential: tenant,
 		HTTP: renewing(tenant, record.Client(web, telemetry.Graph)), Policy: watched(pace, record, telemetry.Graph),
-		Alert:  graph.Alert{From: c.AlertFrom, To: c.AlertTo},
+		Alert: graph.Alert{From: c.AlertFrom, To: c.AlertTo}, Requests: c.Requests,
 		Writes: c.Limits.Writes, Invitations: c.Limits.Invitations,
 	})
 	if err != nil {
@@ -146,7 +146,7 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 	x, err := exchange.New(exchange.Config{
 		URL: c.Exchange.URL, Scope: c.Exchange.Scope, TenantID: c.TenantID, Credential: tenant,
 		HTTP: renewing(tenant, record.Client(web, telemetry.Exchange)), Policy: watched(pace, record, telemetry.Exchange),
-		Concurrency: c.Limits.Commands,
+		Concurrency: c.Limits.Commands, Cmdlets: c.Cmdlets,
 	})
 	if err != nil {
 		return fmt.Errorf("Exchange Online: %w", err)

@@ -4,6 +4,11 @@
 // It must not know how functions are carried out, announced, stored or checked.
 package signature
 
+import (
+	"slices"
+	"strings"
+)
+
 // Function is one of a worker's functions. Names are case-insensitive.
 type Function struct {
 	Name        string      `json:"name"`
@@ -24,6 +29,14 @@ type Parameter struct {
 	Required    bool   `json:"required"`
 	Description string `json:"description,omitempty"`
 	Secret      bool   `json:"secret,omitempty"` // its value is stored encrypted and never shown
+}
+
+// AnyField is the name of a Field that stands for fields of every name.
+const AnyField = "*"
+
+// Has tells whether the answer of the function can have a field, whose name is compared without case.
+func (f Function) Has(field string) bool {
+	return slices.ContainsFunc(f.Result, func(r Field) bool { return r.Name == AnyField || strings.EqualFold(r.Name, field) })
 }
 
 // Field is a field of the object that a Function answers.

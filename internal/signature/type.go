@@ -23,12 +23,13 @@ const (
 	Email      Type = "email"       // an address or a sign-in name: name@domain
 	Domain     Type = "domain"      // a DNS name of two labels or more
 	StringList Type = "string list" // an array of strings, its JSON text, or one string
+	Object     Type = "object"      // a JSON object, or its text
 
 	Any Type = "" // any value, for types that are not known here
 )
 
 // Types are the types of parameters, beside those of OneOf.
-var Types = []Type{String, Boolean, GUID, Email, Domain, StringList}
+var Types = []Type{String, Boolean, GUID, Email, Domain, StringList, Object}
 
 // OneOf is the type of a parameter that has one of a few values, which are compared
 // case-insensitively and read as they are written here.
@@ -86,6 +87,8 @@ func (t Type) Read(v any) (any, error) {
 		return nil, fmt.Errorf("must be a domain such as contoso.com, not %s", kind(v))
 	case StringList:
 		return readList(v)
+	case Object:
+		return readObject(v)
 	}
 	if values := t.values(); values != nil {
 		for _, value := range values {
@@ -139,6 +142,23 @@ func readList(v any) (any, error) {
 		return nil, nil
 	}
 	return list, nil
+}
+
+func readObject(v any) (any, error) {
+	if s, ok := v.(string); ok {
+		// A template turns a column that holds an object into the object's JSON text.
+		decoder := json.NewDecoder(strings.NewReader(s))
+		decoder.UseNumber()
+		var object map[string]any
+		if err := decoder.Decode(&object); err != nil || object == nil || decoder.More() {
+			return nil, errors.New("must be an object, not this text")
+		}
+		return object, nil
+	}
+	if object, ok := v.(map[string]any); ok {
+		return object, nil
+	}
+	return nil, fmt.Errorf("must be an object, not %s", kind(v))
 }
 
 var guid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)

@@ -1,6 +1,7 @@
 package signature_test
 
 import (
+	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
@@ -26,6 +27,9 @@ func TestValuesOfATypeAreReadFromText(t *testing.T) {
 		{signature.StringList, `["a","b"]`, []string{"a", "b"}},
 		{signature.StringList, []any{}, nil},
 		{signature.OneOf("Mailbox", "MailUser"), "mailuser", "MailUser"},
+		{signature.Object, map[string]any{"a": "b"}, map[string]any{"a": "b"}},
+		{signature.Object, `{"a":{"b":12345678901234567890}}`, map[string]any{"a": map[string]any{"b": json.Number("12345678901234567890")}}},
+		{signature.Object, map[string]any{}, map[string]any{}},
 	} {
 		if got, err := tt.is.Read(tt.value); err != nil || !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s %#v: %#v, %v", tt.is, tt.value, got, err)
@@ -57,6 +61,10 @@ func TestAValueOfAnotherTypeIsRefusedAndNotRepeated(t *testing.T) {
 		{signature.String, []any{"a"}, "must be text, not an array"},
 		{signature.StringList, "[broken", "not a JSON array"},
 		{signature.OneOf("Mailbox", "MailUser"), "Group", "must be one of Mailbox, MailUser"},
+		{signature.Object, "[]", "must be an object"},
+		{signature.Object, "null", "must be an object"},
+		{signature.Object, `{"a":1} {}`, "must be an object"},
+		{signature.Object, []any{"a"}, "must be an object, not an array"},
 		{signature.Type("colour"), "broken", "unknown type"},
 	} {
 		_, err := tt.is.Read(tt.value)

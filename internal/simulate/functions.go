@@ -112,9 +112,7 @@ func (k *worker) placeholder(s runbook.Step, m *model.Member) json.RawMessage {
 	return encoded
 }
 
-func returnsField(f catalog.Function, name string) bool {
-	return slices.ContainsFunc(f.Result, func(field catalog.Field) bool { return strings.EqualFold(field.Name, name) })
-}
+func returnsField(f catalog.Function, name string) bool { return f.Signature().Has(name) }
 
 // value makes up the value of an output, of the type that the steps that use it need.
 func (k *worker) value(variable, field string, m *model.Member) any {
@@ -132,6 +130,8 @@ func (k *worker) value(variable, field string, m *model.Member) any {
 		return fmt.Sprintf("simulated-%x.example.com", sum[:8])
 	case kind == signature.Boolean:
 		return true
+	case kind == signature.Object:
+		return map[string]any{"simulated": field}
 	case strings.Contains(string(kind), "|"):
 		first, _, _ := strings.Cut(string(kind), "|")
 		return first

@@ -1,6 +1,7 @@
 // Package calls describes the requests that a worker may make of a tenant: paths,
 // query options and bodies of Microsoft Graph, cmdlets and parameters of Exchange
-// Online. Tests of what makes requests hold every one of them to it.
+// Online. Tests of what makes requests hold every one of them to it, and the functions that
+// make any request make no others unless the worker is told to.
 //
 // The description comes from Microsoft's documentation, not from the code that
 // makes the requests. It is strict: an undescribed request is a fault. The package
@@ -12,6 +13,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,6 +30,7 @@ type Graph struct {
 	Page    string         // of Graph's reference
 	Query   map[string]any // options by name: nil or "" for any value, a list for those of $select, else how the value begins, or "a|b"
 	Body    map[string]any // nil: no body
+	Only    string         // the one function that makes it; empty: all may
 }
 
 // Cmdlet is one command of Exchange Online.
@@ -71,8 +74,8 @@ func Check(r *http.Request, body []byte) (name string, err error) {
 	}
 	if strings.HasPrefix(r.URL.Path, "/adminapi/") {
 		name, err = checkCommand(r, body)
-	} else {
-		name, err = checkGraph(r, body)
+	} else if name, err = CheckGraph(r.Method, r.URL, body); err == nil && len(body) > 0 {
+		err = checkType(r)
 	}
 	if err != nil {
 		return name, fmt.Errorf("%s %s: %w", r.Method, r.URL.Path, err)
@@ -80,13 +83,15 @@ func Check(r *http.Request, body []byte) (name string, err error) {
 	return name, nil
 }
 
-func checkGraph(r *http.Request, body []byte) (string, error) {
-	i := slices.IndexFunc(description.Graph, func(g Graph) bool { return sameRequest(g.Request, r.Method, r.URL.Path) })
+// CheckGraph returns the name of a request of Graph with this complete body, or an error that lists the
+// differences from the description.
+func CheckGraph(method string, target *url.URL, body []byte) (string, error) {
+	i := slices.IndexFunc(description.Graph, func(g Graph) bool { return SameRequest(g.Request, method, target.Path) })
 	if i < 0 {
 		return "", fmt.Errorf("is not described")
 	}
 	g := description.Graph[i]
-	if err := checkQuery(g.Query, r); err != nil {
+	if err := checkQuery(g.Query, target.Query()); err != nil {
 		return g.Request, err
 	}
 	if g.Body == nil {
@@ -95,10 +100,12 @@ func checkGraph(r *http.Request, body []byte) (string, error) {
 		}
 		return g.Request, nil
 	}
-	return g.Request, checkBody(g.Body, r, body)
+	return g.Request, checkBody(g.Body, body)
 }
 
-func sameRequest(described, method, path string) bool {
+// SameRequest tells whether a request has the method and the path of a description, such as
+// GET /v1.0/users/{id}.
+func SameRequest(described, method, path string) bool {
 	m, template, _ := strings.Cut(described, " ")
 	want, have := strings.Split(template, "/"), strings.Split(path, "/")
 	if m != method || len(want) != len(have) {
@@ -112,8 +119,7 @@ func sameRequest(described, method, path string) bool {
 	return true
 }
 
-func checkQuery(options map[string]any, r *http.Request) error {
-	given := r.URL.Query()
+func checkQuery(options map[string]any, given url.Values) error {
 	for name := range given {
 		value, ok := lookUp(options, name)
 		if !ok {
@@ -141,10 +147,14 @@ func checkQuery(options map[string]any, r *http.Request) error {
 	return nil
 }
 
-func checkBody(described map[string]any, r *http.Request, body []byte) error {
+func checkType(r *http.Request) error {
 	if t, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); t != "application/json" {
 		return fmt.Errorf("Content-Type is %q", t)
 	}
+	return nil
+}
+
+func checkBody(described map[string]any, body []byte) error {
 	var value any
 	if err := json.Unmarshal(body, &value); err != nil {
 		return fmt.Errorf("the body is not JSON: %w", err)
@@ -184,9 +194,21 @@ func checkCommand(r *http.Request, body []byte) (string, error) {
 	if r.Header.Get("X-CmdletName") != name {
 		return name, fmt.Errorf("header X-CmdletName is %q", r.Header.Get("X-CmdletName"))
 	}
+	if err := checkType(r); err != nil {
+		return name, err
+	}
 	return name, checkBody(map[string]any{
 		"CmdletInput!": map[string]any{"CmdletName!": "string", "Parameters!": description.Exchange[i].Parameters},
-	}, r, body)
+	}, body)
+}
+
+// CheckCmdlet compares a command with the description. Names are as they are described.
+func CheckCmdlet(cmdlet string, parameters map[string]any) error {
+	i := slices.IndexFunc(description.Exchange, func(x Cmdlet) bool { return x.Cmdlet == cmdlet })
+	if i < 0 {
+		return fmt.Errorf("is not described")
+	}
+	return check("Parameters", description.Exchange[i].Parameters, parameters)
 }
 
 func lookUp(described map[string]any, name string) (any, bool) {

@@ -27,6 +27,7 @@ const (
 	Email      = signature.Email
 	Domain     = signature.Domain
 	StringList = signature.StringList
+	Object     = signature.Object
 )
 
 // OneOf is the type of a parameter that has one of a few values.

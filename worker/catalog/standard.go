@@ -37,5 +37,7 @@ func Standard() []Function {
 		TestExchangeMailUser,
 		TestExchangeAttributeMatch,
 		TestExchangeGroupMembership,
+		InvokeGraphRequest,
+		InvokeExchangeCommand,
 	}
 }

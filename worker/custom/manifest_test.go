@@ -38,7 +38,7 @@ func TestManifestsThatAreWrongAreRefused(t *testing.T) {
 		{"params that are no list", head + "params: {}\ncommand: [do.sh]\n", "do.yaml:3:9: expected a list"},
 		{"a param that is no mapping", head + "params: [A]\ncommand: [do.sh]\n", "do.yaml:3:10: a parameter must be a mapping with the fields name, type"},
 		{"a param without a description", head + "params: [{name: A}]\ncommand: [do.sh]\n", "do.yaml:3:10: description is missing"},
-		{"an unknown type", head + "params: [{name: A, type: int, description: x}]\ncommand: [do.sh]\n", `do.yaml:3:26: unknown type "int": use string, boolean, guid, email, domain, string list`},
+		{"an unknown type", head + "params: [{name: A, type: int, description: x}]\ncommand: [do.sh]\n", `do.yaml:3:26: unknown type "int": use string, boolean, guid, email, domain, string list, object`},
 		{"required as text", head + "params: [{name: A, required: 'yes', description: x}]\ncommand: [do.sh]\n", "do.yaml:3:30: expected true or false"},
 		{
 			"a param twice", head + "params:\n  - {name: A, description: x}\n  - {name: a, description: x}\ncommand: [do.sh]\n",
@@ -123,7 +123,7 @@ func TestAllProblemsAreReported(t *testing.T) {
 	_, err := custom.Load(custom.Config{Dir: d.path})
 	want := `a.yaml:1:1: description is missing
 a.yaml:2:10: description is missing
-a.yaml:2:26: unknown type "int": use string, boolean, guid, email, domain, string list
+a.yaml:2:26: unknown type "int": use string, boolean, guid, email, domain, string list, object
 a.yaml:3:11: none: no such file or directory
 b.yml:1:1: name is missing
 b.yml:1:1: give command or script`

@@ -44,6 +44,7 @@ type Config struct {
 	// Concurrency is how many commands this client may run at once; 0 means
 	// Concurrency, which is the tenant's limit for all of its clients.
 	Concurrency int
+	Cmdlets     Cmdlets // of Invoke-ExchangeCommand
 }
 
 // Client calls Exchange Online as one application. It is safe for concurrent use.
@@ -99,12 +100,18 @@ func (c *Client) Functions() []catalog.Function {
 		catalog.SetEntraProxyAddresses.With(c.setAddresses),
 		catalog.TestExchangeAttributeMatch.With(c.testAttribute),
 		catalog.TestExchangeGroupMembership.With(c.testMembership),
+		catalog.InvokeExchangeCommand.With(c.invokeCommand),
 	}
 }
 
 // invoke runs a cmdlet, repeated by the policy, and decodes its output into the
 // slice that into points to; nil ignores it. Its error is a *catalog.Failure.
 func (c *Client) invoke(ctx context.Context, cmdlet string, parameters map[string]any, into any) error {
+	return c.invokeJudged(ctx, cmdlet, parameters, into, judge)
+}
+
+// invokeJudged is invoke with another judge of what is worth repeating.
+func (c *Client) invokeJudged(ctx context.Context, cmdlet string, parameters map[string]any, into any, judge func(error) throttle.Verdict) error {
 	attempts, err := c.pace.Do(ctx, judge, func(ctx context.Context) error {
 		return c.invokeOnce(ctx, cmdlet, parameters, into)
 	})

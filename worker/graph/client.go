@@ -40,15 +40,17 @@ type Config struct {
 	// Writes and Invitations are this client's share of the application's limits,
 	// which all its processes share. Zero means all.
 	Writes, Invitations throttle.Rate
-	Alert               Alert // for Send-AdminAlert, which fails without
+	Alert               Alert    // for Send-AdminAlert, which fails without
+	Requests            Requests // of Invoke-GraphRequest
 }
 
 // Client calls Graph as one application. It is safe for concurrent use.
 type Client struct {
-	graph *service
-	url   string
-	paces paces
-	alert Alert
+	graph    *service
+	url      string
+	paces    paces
+	alert    Alert
+	requests Requests
 }
 
 // paces are how the kinds of calls are repeated, and what they wait for together.
@@ -92,7 +94,7 @@ func New(config Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("graph: %w", err)
 	}
-	return &Client{graph: s, url: root, paces: newPaces(config), alert: config.Alert}, nil
+	return &Client{graph: s, url: root, paces: newPaces(config), alert: config.Alert, requests: config.Requests}, nil
 }
 
 // httpClient lists the middleware instead of taking the SDK's, which comes in
@@ -141,6 +143,7 @@ func (c *Client) Functions() []catalog.Function {
 		catalog.TestEntraAddressAvailable.With(c.testAddress),
 		catalog.TestEntraDomainVerified.With(c.testDomain),
 		catalog.TestEntraLicenseAvailable.With(c.testLicense),
+		catalog.InvokeGraphRequest.With(c.invokeRequest),
 	}
 }
 
@@ -148,6 +151,11 @@ func (c *Client) Functions() []catalog.Function {
 // nothing counts as a read. A call must not make another call, which would wait for
 // it. The error is a *catalog.Failure.
 func (c *Client) do(ctx context.Context, pace throttle.Policy, call func(ctx context.Context) error) error {
+	return c.doJudged(ctx, pace, judge, call)
+}
+
+// doJudged is do with another judge of what is worth repeating.
+func (c *Client) doJudged(ctx context.Context, pace throttle.Policy, judge func(error) throttle.Verdict, call func(ctx context.Context) error) error {
 	attempts, err := pace.Do(ctx, judge, call)
 	if err == nil {
 		return nil

@@ -211,7 +211,7 @@ func TestKilledBetweenTwoRequests(t *testing.T) {
 func TestTwoWorkersAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, r row, o outcome) {
 		w := start(t, r, nil)
-		w.roles = permissionsOf(r.function)
+		w.allow(r.function, r.permissions)
 		workers := []*catalog.Catalog{w.worker(), w.worker(), w.worker()}
 		answers, failures := make([]string, len(workers)), make([]error, len(workers))
 		var group sync.WaitGroup
@@ -297,7 +297,8 @@ func TestDocumentedErrors(t *testing.T) {
 			for name, value := range refused.change {
 				params[name] = value
 			}
-			answer, err := w.call(t.Context(), r.function, params, false)
+			w.allow(r.function, r.permissions)
+			answer, err := w.callOn(t.Context(), w.worker(), r.function, params, false)
 			var f *catalog.Failure
 			if !errors.As(err, &f) || f.Type != refused.kind || !strings.Contains(f.Message, refused.says) || f.Throttled {
 				t.Errorf("%s: got %s, %+v; want %s about %q", refused.note, answer, err, refused.kind, refused.says)

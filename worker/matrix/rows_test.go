@@ -86,6 +86,7 @@ type row struct {
 	movesPrimary bool
 	// ignoresPrimary: the tenant ignores the primary address of a new mail user.
 	ignoresPrimary bool
+	permissions    []string // of the application; nil: those that the catalogue names
 	refusals       []refusal
 }
 
@@ -497,6 +498,78 @@ func rows() []row {
 			refusals: []refusal{
 				{"a group that does not exist", map[string]any{"GroupIdentity": nobody}, objectNotFound, nobody},
 			},
+		},
+		{
+			name: "Invoke-GraphRequest", function: "Invoke-GraphRequest", permissions: []string{"User.ReadWrite.All"},
+			params: map[string]any{
+				"Method": "PATCH", "Path": "/v1.0/users/" + adaID, "Body": map[string]any{"department": "Navy", "jobTitle": nil},
+				"CheckPath": "/v1.0/users/" + adaID + "?$select=department", "CheckExpected": map[string]any{"department": "Navy"},
+			},
+			refusals: []refusal{
+				{"a user who does not exist", map[string]any{"Path": "/v1.0/users/" + nobody}, notFound, nobody},
+				{"a request that no other function makes", map[string]any{"Path": "/v1.0/groups/" + groupID}, catalog.FailureNotConfigured, "GRAPH_REQUESTS"},
+				{"a property that no other function writes", map[string]any{"Body": map[string]any{"aboutMe": "x"}}, catalog.FailureNotConfigured, "body.aboutMe is not described"},
+				{"a request that one function makes alone", map[string]any{
+					"Method": "POST", "Path": "/v1.0/users/" + bobID + "/sendMail", "Body": map[string]any{"Message": map[string]any{
+						"subject": "s", "body": map[string]any{"contentType": "text", "content": "c"},
+						"toRecipients": []any{map[string]any{"emailAddress": map[string]any{"address": "a@b.example"}}},
+					}},
+				}, catalog.FailureNotConfigured, "only Send-AdminAlert"},
+				{"a check that is not allowed", map[string]any{"CheckPath": "/v1.0/users/" + adaID + "/messages"}, catalog.FailureNotConfigured, "GRAPH_REQUESTS"},
+				{"a path to another server", map[string]any{"Path": "https://example.com/v1.0/users/" + adaID}, catalog.FailureParameters, "must begin with /v1.0/"},
+				{"a path that leads up", map[string]any{"Path": "/v1.0/users/../groups/" + groupID}, catalog.FailureParameters, "segment"},
+				{"the name of a guest", map[string]any{"Path": "/v1.0/users/eve#EXT#@contoso.example"}, catalog.FailureParameters, "%23"},
+				{"an expectation of nothing", map[string]any{"CheckPath": nil}, catalog.FailureParameters, "without CheckPath"},
+			},
+		},
+		{
+			name: "Invoke-GraphRequest-that-adds", function: "Invoke-GraphRequest", permissions: []string{"GroupMember.ReadWrite.All"},
+			params: map[string]any{
+				"Method": "POST", "Path": "/v1.0/groups/" + groupID + "/members/$ref",
+				"Body":      map[string]any{"@odata.id": "https://graph.microsoft.com/v1.0/directoryObjects/" + adaID},
+				"CheckPath": "/v1.0/groups/" + groupID + "/members?$select=id", "CheckExpected": map[string]any{"value": []any{map[string]any{"id": adaID}}},
+			},
+			refusals: []refusal{{"a group that Exchange manages", map[string]any{"Path": "/v1.0/groups/" + listID + "/members/$ref"}, badRequest, "mail-enabled security groups"}},
+		},
+		{
+			name: "Invoke-GraphRequest-that-removes", function: "Invoke-GraphRequest", permissions: []string{"GroupMember.ReadWrite.All"},
+			params: map[string]any{"Method": "DELETE", "Path": "/v1.0/groups/" + groupID + "/members/" + bobID + "/$ref"},
+		},
+		{
+			name: "Invoke-GraphRequest-that-reads", function: "Invoke-GraphRequest", permissions: []string{"User.Read.All"},
+			params: map[string]any{"Method": "get", "Path": "/v1.0/users/" + adaID + "?$select=id,department"},
+			refusals: []refusal{
+				{"a user who does not exist", map[string]any{"Path": "/v1.0/users/" + nobody + "?$select=id"}, notFound, nobody},
+				{"a check of nothing", map[string]any{"CheckPath": "/v1.0/users/" + adaID + "?$select=id"}, catalog.FailureParameters, "a GET writes nothing"},
+			},
+		},
+		{
+			name: "Invoke-ExchangeCommand", function: "Invoke-ExchangeCommand",
+			params: map[string]any{
+				"Cmdlet": "Set-Mailbox", "Parameters": map[string]any{"Identity": bobID, "EmailAddresses": map[string]any{"Add": []string{"smtp:b@fabrikam.example"}}},
+				"CheckCmdlet": "Get-Mailbox", "CheckParameters": map[string]any{"Identity": bobID},
+				"CheckExpected": map[string]any{"EmailAddresses": []string{"smtp:b@fabrikam.example", "SMTP:bob@contoso.example"}},
+			},
+			refusals: []refusal{
+				{"a mailbox that does not exist", map[string]any{"Parameters": map[string]any{"Identity": nobody, "HiddenFromAddressListsEnabled": true}}, objectNotFound, nobody},
+				{"a cmdlet that no other function runs", map[string]any{"Cmdlet": "Remove-Mailbox"}, catalog.FailureNotConfigured, "EXCHANGE_CMDLETS"},
+				{"a parameter that no other function uses", map[string]any{"Parameters": map[string]any{"Identity": bobID, "Type": "Shared"}}, catalog.FailureNotConfigured, "Parameters.Type is not described"},
+				{"a name that is none", map[string]any{"Cmdlet": "Set-Mailbox; Remove-Mailbox"}, catalog.FailureParameters, "name of a cmdlet"},
+				{"a check that writes", map[string]any{"CheckCmdlet": "Set-Mailbox"}, catalog.FailureParameters, "no Get- cmdlet"},
+			},
+		},
+		{
+			name: "Invoke-ExchangeCommand-that-creates", function: "Invoke-ExchangeCommand",
+			params: map[string]any{
+				"Cmdlet": "New-MailUser", "Parameters": map[string]any{
+					"Name": "grace", "MicrosoftOnlineServicesID": "grace@contoso.example", "Password": "Pa55word-Of-Grace", "ExternalEmailAddress": "grace@old.example",
+				},
+				"CheckCmdlet": "Get-MailUser", "CheckParameters": map[string]any{"Identity": "grace@contoso.example"},
+				"CheckExpected": map[string]any{"ExternalEmailAddress": "SMTP:grace@old.example"},
+			},
+			refusals: []refusal{{"a domain that is not accepted", map[string]any{"Parameters": map[string]any{
+				"Name": "grace", "MicrosoftOnlineServicesID": "grace@other.example", "Password": "Pa55word-Of-Grace",
+			}}, notAccepted, "accepted domain"}},
 		},
 	}
 }

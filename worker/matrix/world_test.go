@@ -191,10 +191,11 @@ func (w *world) worker() *catalog.Catalog {
 	web := &http.Client{Transport: w.signin.Transport(w)}
 	g := testenv.Must(graph.New(graph.Config{
 		URL: w.tenant.URL(), Scope: graphScope, Credential: w.signin, HTTP: web, Policy: pace,
-		Alert: w.alert,
+		Alert: w.alert, Requests: graph.Requests{Setting: "GRAPH_REQUESTS"},
 	}))(w.t)
 	x := testenv.Must(exchange.New(exchange.Config{
 		URL: w.tenant.URL(), Scope: exchangeScope, TenantID: entra.DefaultTenantID, Credential: w.signin, HTTP: web, Policy: pace,
+		Cmdlets: exchange.Cmdlets{Setting: "EXCHANGE_CMDLETS"},
 	}))(w.t)
 	return testenv.Must(catalog.New(append(g.Functions(), x.Functions()...)...))(w.t)
 }
@@ -202,15 +203,23 @@ func (w *world) worker() *catalog.Catalog {
 // deliver runs a row's job on a worker that was just started.
 func (w *world) deliver(ctx context.Context, r row, again bool) (string, error) {
 	w.t.Helper()
-	return w.call(ctx, r.function, r.params, again)
+	w.allow(r.function, r.permissions)
+	return w.callOn(ctx, w.worker(), r.function, r.params, again)
+}
+
+// allow gives the application these permissions, or those that the catalogue says a function needs.
+func (w *world) allow(function string, permissions []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.roles = permissions; permissions == nil {
+		w.roles = permissionsOf(function)
+	}
 }
 
 // call runs a function on a new worker with the documented permissions of the function.
 func (w *world) call(ctx context.Context, function string, params map[string]any, again bool) (string, error) {
 	w.t.Helper()
-	w.mu.Lock()
-	w.roles = permissionsOf(function)
-	w.mu.Unlock()
+	w.allow(function, nil)
 	return w.callOn(ctx, w.worker(), function, params, again)
 }
 

@@ -144,14 +144,11 @@ func (c *check) outputs(f signature.Function, s runbook.Step, at []any) {
 	for i, field := range f.Result {
 		names[i] = field.Name
 	}
-	has := func(name string) bool {
-		return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
-	}
-	if has("complete") {
+	if f.Has("complete") {
 		return
 	}
 	for variable, field := range s.OutputParams {
-		if has(field) {
+		if f.Has(field) {
 			continue
 		}
 		says := fmt.Sprintf("the result of %s has no field %q%s", f.Name, field, humanize.DidYouMean(field, names))

@@ -70,6 +70,8 @@ func parameter(p signature.Parameter) map[string]any {
 		ways = append(ways, map[string]any{"type": "boolean"}, anyOf([]string{"true", "false"}))
 	case kind == signature.StringList:
 		ways = append(ways, filled, map[string]any{"type": "array", "items": map[string]any{"type": "string"}})
+	case kind == signature.Object:
+		ways = append(ways, map[string]any{"type": "object"}, map[string]any{"type": "string", "pattern": `^\s*\{`})
 	case kind == signature.String:
 		ways = append(ways, filled, map[string]any{"type": "number"})
 	case patterns[kind] != "":

@@ -1,0 +1,262 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/matoolkit/matoolkit/worker/calls"
+	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/throttle"
+)
+
+// Cmdlets are the cmdlets that Invoke-ExchangeCommand may run.
+type Cmdlets struct {
+	Setting string   // its name, for errors
+	Allowed []string // with any parameters, beside those of other functions
+	None    bool     // no cmdlets at all
+}
+
+var cmdletName = regexp.MustCompile(`^[A-Z][A-Za-z]*-[A-Z][A-Za-z0-9]*$`)
+
+// CheckCmdlet refuses what is no name of a cmdlet.
+func CheckCmdlet(name string) error {
+	if !cmdletName.MatchString(name) {
+		return fmt.Errorf("%q is not the name of a cmdlet, such as Set-Mailbox", name)
+	}
+	return nil
+}
+
+// permit refuses a command that the worker is not allowed to run.
+func (x Cmdlets) permit(command command) error {
+	switch {
+	case x.None:
+		return refused(command.cmdlet + ": the worker runs no cmdlets of runbooks, by its setting " + x.Setting)
+	case slices.Contains(x.Allowed, command.cmdlet):
+		return nil
+	}
+	if err := calls.CheckCmdlet(command.cmdlet, command.parameters); err != nil {
+		return refused(fmt.Sprintf("%s: other functions do not run this command (%v); to allow the cmdlet, add it to the worker's setting %s", command.cmdlet, err, x.Setting))
+	}
+	return nil
+}
+
+func refused(text string) error {
+	return &catalog.Failure{Type: catalog.FailureNotConfigured, Message: text}
+}
+
+// command is a cmdlet with its parameters.
+type command struct {
+	cmdlet     string
+	parameters map[string]any
+}
+
+func (c *Client) readCommand(cmdlet string, parameters map[string]any) (command, error) {
+	read := command{cmdlet, map[string]any{}}
+	if err := CheckCmdlet(cmdlet); err != nil {
+		return read, &catalog.Failure{Type: catalog.FailureParameters, Message: err.Error()}
+	}
+	for name, value := range parameters {
+		read.parameters[name] = hashtable(value)
+	}
+	return read, c.config.Cmdlets.permit(read)
+}
+
+// hashtable gives an object the type that Exchange Online expects of a hashtable.
+func hashtable(value any) any {
+	object, ok := value.(map[string]any)
+	if !ok {
+		return value
+	}
+	table := map[string]any{"@odata.type": "#Exchange.GenericHashTable"}
+	for name, inner := range object {
+		table[name] = inner
+	}
+	return table
+}
+
+// repeatable tells whether a cmdlet can run again without another effect than once.
+func (c command) repeatable() bool {
+	verb, _, _ := strings.Cut(c.cmdlet, "-")
+	return verb == "Get" || verb == "Set" || verb == "Test"
+}
+
+// check is the command that shows whether another has run; its cmdlet is empty for none.
+type check struct {
+	command
+	expected map[string]any // nil: there is no such object
+}
+
+func (c *Client) readCheck(p catalog.Params) (check, error) {
+	refuse := func(text string) (check, error) {
+		return check{}, &catalog.Failure{Type: catalog.FailureParameters, Message: text}
+	}
+	cmdlet := p.String("CheckCmdlet")
+	switch {
+	case cmdlet == "" && (p.Has("CheckExpected") || p.Has("CheckParameters")):
+		return refuse("CheckParameters and CheckExpected need CheckCmdlet")
+	case cmdlet == "":
+		return check{}, nil
+	case !strings.HasPrefix(cmdlet, "Get-"):
+		return refuse("CheckCmdlet is no Get- cmdlet")
+	case strings.HasPrefix(p.String("Cmdlet"), "Get-"):
+		return refuse("CheckCmdlet is given, but a Get- cmdlet writes nothing")
+	}
+	read, err := c.readCommand(cmdlet, p.Object("CheckParameters"))
+	return check{read, p.Object("CheckExpected")}, err
+}
+
+func (c *Client) invokeCommand(ctx context.Context, p catalog.Params) (any, error) {
+	do, err := c.readCommand(p.String("Cmdlet"), p.Object("Parameters"))
+	if err != nil {
+		return nil, err
+	}
+	done, err := c.readCheck(p)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case done.cmdlet != "":
+		return c.runUnless(ctx, do, done)
+	case !do.repeatable():
+		return c.runOnce(ctx, do)
+	}
+	answer, _, err := c.run(ctx, do, judge)
+	return answer, err
+}
+
+// runOnce runs a command that nothing can tell of afterwards: at most once for a job.
+func (c *Client) runOnce(ctx context.Context, do command) (any, error) {
+	if catalog.JobOf(ctx).Redelivered {
+		return nil, &catalog.Failure{
+			Type:    catalog.FailureConflict,
+			Message: do.cmdlet + ": the worker was interrupted and may have run this cmdlet, which it repeats only with CheckCmdlet: look whether it ran, and retry or skip the step",
+		}
+	}
+	answer, uncertain, err := c.run(ctx, do, judgeOnce)
+	var failure *catalog.Failure
+	if uncertain && errors.As(err, &failure) {
+		failure.Message += "; the cmdlet may have run: with CheckCmdlet the worker looks itself"
+	}
+	return answer, err
+}
+
+// tries are how often a command with a check is run when no answer tells that it ran.
+const tries = 3
+
+// runUnless runs a command unless the check shows its result, waits until it does, and answers what it shows.
+// Where the command may have run before, it waits first.
+func (c *Client) runUnless(ctx context.Context, do command, done check) (any, error) {
+	maybe := catalog.JobOf(ctx).Redelivered
+	for try := 1; ; try++ {
+		if shown, err := c.shows(ctx, done, maybe); err != nil || shown.met {
+			return shown.answer, err
+		}
+		_, uncertain, failed := c.run(ctx, do, judgeOnce)
+		if maybe = uncertain; uncertain && try < tries {
+			continue
+		}
+		// It may be there although it failed: it ran before, and the answer was lost.
+		shown, err := c.shows(ctx, done, failed == nil || uncertain)
+		switch {
+		case failed != nil && (err != nil || !shown.met):
+			return nil, failed
+		case err != nil || shown.met:
+			return shown.answer, err
+		}
+		return nil, &catalog.Failure{Type: catalog.FailureConflict, Message: do.cmdlet + ": it ran, but the check does not show its result: " + shown.reason, Attempts: try}
+	}
+}
+
+// shown is what a check shows: the output, and why that is not the result.
+type shown struct {
+	answer any
+	met    bool
+	reason string
+}
+
+// shows runs a check. If it is to wait, it runs it for as long as a change may take to become visible.
+func (c *Client) shows(ctx context.Context, done check, wait bool) (s shown, err error) {
+	_, err = c.config.Policy.Do(ctx, judge, func(ctx context.Context) error {
+		var objects []map[string]any
+		err := c.invokeJudged(ctx, done.cmdlet, done.parameters, &objects, judgeCheck)
+		var failure *catalog.Failure
+		switch {
+		case errors.As(err, &failure) && failure.NotFound, err == nil && len(objects) == 0:
+			s = shown{answer: true, met: done.expected == nil, reason: "there is no such object"}
+		case err != nil:
+			return err
+		case done.expected == nil:
+			s = shown{reason: "there still is such an object"}
+		case len(objects) > 1:
+			s = shown{reason: "there are several such objects"}
+		default:
+			s.reason = catalog.Differences(done.expected, objects[0])
+			s.answer, s.met = output(objects), s.reason == ""
+		}
+		if !s.met && wait {
+			return &staleError{s.reason}
+		}
+		return nil
+	})
+	var stale *staleError
+	if wait && errors.As(err, &stale) {
+		return s, nil
+	}
+	return s, err
+}
+
+// run runs a command and returns its output. If it fails, uncertain tells whether the command may have run.
+func (c *Client) run(ctx context.Context, do command, by func(error) throttle.Verdict) (answer any, uncertain bool, err error) {
+	var objects []map[string]any
+	err = c.invokeJudged(ctx, do.cmdlet, do.parameters, &objects, func(err error) throttle.Verdict {
+		uncertain = mayHaveRun(err)
+		return by(err)
+	})
+	if err != nil {
+		return nil, uncertain, err
+	}
+	return output(objects), false, nil
+}
+
+// output is what a command printed: the properties of one object, or a list.
+func output(objects []map[string]any) any {
+	switch len(objects) {
+	case 0:
+		return true
+	case 1:
+		return catalog.Answered(objects[0])
+	}
+	return map[string]any{"value": objects}
+}
+
+// mayHaveRun tells whether a command that failed may have been carried out. A time-out is throttling only to
+// functions that can repeat themselves.
+func mayHaveRun(err error) bool {
+	var refused *refusal
+	if errors.As(err, &refused) && (refused.status == http.StatusRequestTimeout || refused.status == http.StatusGatewayTimeout) {
+		return true
+	}
+	return judge(err).Outcome == throttle.Transient
+}
+
+// judgeOnce repeats only what Exchange Online has not carried out.
+func judgeOnce(err error) throttle.Verdict {
+	if mayHaveRun(err) {
+		return throttle.Verdict{}
+	}
+	return judge(err)
+}
+
+// judgeCheck takes an object that does not exist as an answer.
+func judgeCheck(err error) throttle.Verdict {
+	var refused *refusal
+	if errors.As(err, &refused) && refused.status == http.StatusNotFound {
+		return throttle.Verdict{}
+	}
+	return judge(err)
+}

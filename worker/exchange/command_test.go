@@ -1,0 +1,102 @@
+package exchange_test
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/testenv"
+	"github.com/matoolkit/matoolkit/local/tenant"
+	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/exchange"
+)
+
+func command(t *testing.T, c *catalog.Catalog, again bool, params map[string]any) (any, *catalog.Failure) {
+	t.Helper()
+	ctx := catalog.WithJob(t.Context(), catalog.Job{ID: "job-1", Redelivered: again})
+	answer, err := c.Call(ctx, "Invoke-ExchangeCommand", testenv.Must(json.Marshal(params))(t))
+	var f *catalog.Failure
+	if err != nil && !errors.As(err, &f) {
+		t.Fatalf("failed with %T: %v, not with a *catalog.Failure", err, err)
+	}
+	return answer, f
+}
+
+func newMailUser(check bool) map[string]any {
+	params := map[string]any{"Cmdlet": "New-MailUser", "Parameters": map[string]any{
+		"Name": "grace", "MicrosoftOnlineServicesID": "grace@contoso.example", "Password": "Pa55word-Of-Grace", "ExternalEmailAddress": "grace@old.example",
+	}}
+	if check {
+		params["CheckCmdlet"], params["CheckParameters"] = "Get-MailUser", map[string]any{"Identity": "grace@contoso.example"}
+		params["CheckExpected"] = map[string]any{"Name": "grace"}
+	}
+	return params
+}
+
+func TestACmdletWithoutCheckRunsOnce(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		note         string
+		fault        tenant.Fault
+		again, check bool
+		runs         int
+		says         string // of the failure; empty for none
+	}{
+		{"answered", tenant.Fault{Op: "nothing", Status: 500}, false, false, 1, ""},
+		{"throttled", tenant.Fault{Op: "New-MailUser", Status: 429, Count: 2}, false, false, 3, ""},
+		{"no answer in time", tenant.Fault{Op: "New-MailUser", Status: 504}, false, false, 1, "may have run"},
+		{"cut off after the write", tenant.Fault{Op: "New-MailUser", Drop: true, AfterWrite: true}, false, false, 1, "may have run"},
+		{"redelivered", tenant.Fault{Op: "nothing", Status: 500}, true, false, 0, "repeats only with CheckCmdlet"},
+		{"cut off after the write, with a check", tenant.Fault{Op: "New-MailUser", Drop: true, AfterWrite: true, Count: 1}, false, true, 1, ""},
+		{"cut off before the write, with a check", tenant.Fault{Op: "New-MailUser", Drop: true, Count: 1}, false, true, 2, ""},
+		{"redelivered, with a check", tenant.Fault{Op: "nothing", Status: 500}, true, true, 1, ""},
+	} {
+		t.Run(tc.note, func(t *testing.T) {
+			t.Parallel()
+			w := start(t, tenant.MailUser, tc.fault)
+			answer, failure := command(t, w.Catalog, tc.again, newMailUser(tc.check))
+			if tc.says == "" && (failure != nil || answer.(map[string]any)["Name"] != "grace") {
+				t.Errorf("got %v, %v", answer, failure)
+			}
+			if tc.says != "" && (failure == nil || !strings.Contains(failure.Message, tc.says)) {
+				t.Errorf("got %v, %v, want a failure with %q", answer, failure, tc.says)
+			}
+			runs := 0
+			for _, n := range w.Requests()["exchange New-MailUser"] {
+				runs += n
+			}
+			if runs != tc.runs {
+				t.Errorf("it ran %d times, want %d", runs, tc.runs)
+			}
+		})
+	}
+}
+
+func TestWorkersAllowMoreCmdletsOrNone(t *testing.T) {
+	t.Parallel()
+	w := start(t, tenant.UserMailbox)
+	for _, tc := range []struct {
+		cmdlets exchange.Cmdlets
+		says    string
+	}{
+		{exchange.Cmdlets{Setting: "EXCHANGE_CMDLETS"}, "to allow the cmdlet, add it to the worker's setting EXCHANGE_CMDLETS"},
+		{exchange.Cmdlets{Setting: "EXCHANGE_CMDLETS", None: true}, "by its setting EXCHANGE_CMDLETS"},
+		{exchange.Cmdlets{Setting: "EXCHANGE_CMDLETS", Allowed: []string{"Set-Mailbox"}}, ""},
+	} {
+		client := testenv.Must(exchange.New(exchange.Config{
+			URL: w.URL(), Scope: "https://outlook.office365.com/.default", TenantID: tenant.DefaultTenantID, Credential: credential{}, Policy: pace(),
+			HTTP: &http.Client{}, Cmdlets: tc.cmdlets,
+		}))(t)
+		answer, failure := command(t, testenv.Must(catalog.New(client.Functions()...))(t), false, map[string]any{
+			"Cmdlet": "Set-Mailbox", "Parameters": map[string]any{"Identity": adaID, "CustomAttribute1": "moved"},
+		})
+		switch {
+		case tc.says == "" && (failure != nil || answer != true || w.recipient().Custom["CustomAttribute1"] != "moved"):
+			t.Errorf("got %v, %v", answer, failure)
+		case tc.says != "" && (failure == nil || failure.Type != catalog.FailureNotConfigured || !strings.Contains(failure.Message, tc.says)):
+			t.Errorf("got %v, %v, want %q", answer, failure, tc.says)
+		}
+	}
+}

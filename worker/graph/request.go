@@ -1,0 +1,301 @@
+package graph
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	abstractions "github.com/microsoft/kiota-abstractions-go"
+
+	"github.com/matoolkit/matoolkit/worker/calls"
+	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/throttle"
+)
+
+// Requests are the requests that Invoke-GraphRequest may make.
+type Requests struct {
+	Setting string   // its name, for errors
+	Allowed []string // with method and path, such as GET /v1.0/groups/{id}, beside those of other functions
+	None    bool     // no requests at all
+}
+
+// methods are those of Invoke-GraphRequest.
+var methods = map[string]abstractions.HttpMethod{
+	http.MethodGet: abstractions.GET, http.MethodPost: abstractions.POST, http.MethodPatch: abstractions.PATCH,
+	http.MethodPut: abstractions.PUT, http.MethodDelete: abstractions.DELETE,
+}
+
+// CheckRequest refuses what describes no request.
+func CheckRequest(described string) error {
+	method, path, _ := strings.Cut(described, " ")
+	if methods[method] == 0 && method != http.MethodGet {
+		return fmt.Errorf("%q does not begin with GET, POST, PATCH, PUT or DELETE and a space", described)
+	}
+	if _, err := readPath(path); err != nil {
+		return fmt.Errorf("%q: %w", described, err)
+	}
+	if strings.Contains(path, "?") {
+		return fmt.Errorf("%q: leave the query options out", described)
+	}
+	return nil
+}
+
+// readPath reads the path of a request, with its query options. It refuses what would not reach Graph as it is
+// written here: a value that a runbook puts in must not lead elsewhere.
+func readPath(path string) (*url.URL, error) {
+	target, err := url.Parse(path)
+	switch {
+	case err != nil:
+		return nil, errors.New("the path cannot be read: percent-encode its values")
+	case target.Scheme != "" || target.Host != "" || !strings.HasPrefix(path, "/v1.0/") && !strings.HasPrefix(path, "/beta/"):
+		return nil, errors.New("the path must begin with /v1.0/ or /beta/")
+	case target.Fragment != "" || strings.HasSuffix(path, "#"):
+		return nil, errors.New("the path has a #: percent-encode it as %23")
+	}
+	for _, segment := range strings.Split(target.EscapedPath(), "/")[1:] {
+		plain, err := url.PathUnescape(segment)
+		if err != nil || plain == "" || plain == "." || plain == ".." || strings.ContainsAny(plain, "/\\") {
+			return nil, errors.New("the path has an empty segment, or one of dots or with a slash")
+		}
+	}
+	return target, nil
+}
+
+// permit refuses a request that the worker is not allowed to make.
+func (r Requests) permit(method string, target *url.URL, body []byte) error {
+	request := method + " " + target.Path
+	if r.None {
+		return refused(request + ": the worker makes no requests of runbooks, by its setting " + r.Setting)
+	}
+	if slices.ContainsFunc(r.Allowed, func(described string) bool { return calls.SameRequest(described, method, target.Path) }) {
+		return nil
+	}
+	name, err := calls.CheckGraph(method, target, body)
+	only := ""
+	for _, g := range calls.Described() {
+		if g.Request == name {
+			only = g.Only
+		}
+	}
+	switch {
+	case err == nil && only == "":
+		return nil
+	case err == nil:
+		err = errors.New("only " + only + " makes this request")
+	case name == "":
+		name = method + " /v1.0/…"
+		err = errors.New("no other function makes this request")
+	default:
+		err = fmt.Errorf("other functions make this request otherwise: %w", err)
+	}
+	return refused(fmt.Sprintf("%s: %v; to allow it, add it to the worker's setting %s, such as %q", request, err, r.Setting, name))
+}
+
+func refused(text string) error {
+	return &catalog.Failure{Type: catalog.FailureNotConfigured, Message: text}
+}
+
+// request is what Invoke-GraphRequest makes.
+type request struct {
+	method string
+	target *url.URL
+	body   []byte
+}
+
+func (c *Client) readRequest(method, path string, body map[string]any) (*request, error) {
+	target, err := readPath(path)
+	if err != nil {
+		return nil, &catalog.Failure{Type: catalog.FailureParameters, Message: err.Error()}
+	}
+	r := &request{method: method, target: target}
+	if body != nil {
+		if r.body, err = json.Marshal(body); err != nil {
+			return nil, err
+		}
+	}
+	return r, c.requests.permit(method, target, r.body)
+}
+
+// check is the read that shows whether a request has been made; its path is nil for none.
+type check struct {
+	read     *request
+	expected map[string]any // nil: the path does not exist
+}
+
+func (c *Client) readCheck(p catalog.Params) (check, error) {
+	path := p.String("CheckPath")
+	switch {
+	case path == "" && p.Has("CheckExpected"):
+		return check{}, &catalog.Failure{Type: catalog.FailureParameters, Message: "CheckExpected is given without CheckPath"}
+	case path == "":
+		return check{}, nil
+	case p.String("Method") == http.MethodGet:
+		return check{}, &catalog.Failure{Type: catalog.FailureParameters, Message: "CheckPath is given, but a GET writes nothing"}
+	}
+	read, err := c.readRequest(http.MethodGet, path, nil)
+	return check{read, p.Object("CheckExpected")}, err
+}
+
+func (c *Client) invokeRequest(ctx context.Context, p catalog.Params) (any, error) {
+	r, err := c.readRequest(p.String("Method"), p.String("Path"), p.Object("Body"))
+	if err != nil {
+		return nil, err
+	}
+	done, err := c.readCheck(p)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case done.read != nil:
+		return c.makeUnless(ctx, r, done)
+	case r.method == http.MethodPost:
+		return c.postOnce(ctx, r)
+	}
+	answer, _, err := c.make(ctx, r, judge)
+	var failure *catalog.Failure
+	if r.method == http.MethodDelete && errors.As(err, &failure) && (failure.NotFound || failed(err, "removed object references do not exist")) {
+		return true, nil
+	}
+	return answer, err
+}
+
+// postOnce makes a POST that nothing can tell of afterwards: at most once for a job.
+func (c *Client) postOnce(ctx context.Context, r *request) (any, error) {
+	if catalog.JobOf(ctx).Redelivered {
+		return nil, &catalog.Failure{
+			Type:    catalog.FailureConflict,
+			Message: "the worker was interrupted and may have made this POST, which it repeats only with CheckPath: look whether it was made, and retry or skip the step",
+		}
+	}
+	answer, uncertain, err := c.make(ctx, r, judgeOnce)
+	var failure *catalog.Failure
+	if uncertain && errors.As(err, &failure) {
+		failure.Message += "; the POST may have been made: with CheckPath the worker looks itself"
+	}
+	return answer, err
+}
+
+// tries are how often a request with a check is made when no answer tells that it was made.
+const tries = 3
+
+// makeUnless makes a request unless the check shows its result, waits until it does, and answers what it shows.
+// Where the request may have been made before, it waits first.
+func (c *Client) makeUnless(ctx context.Context, r *request, done check) (any, error) {
+	maybe := catalog.JobOf(ctx).Redelivered
+	for try := 1; ; try++ {
+		if shown, err := c.shows(ctx, done, maybe); err != nil || shown.met {
+			return shown.answer, err
+		}
+		_, uncertain, failed := c.make(ctx, r, judgeOnce)
+		if maybe = uncertain; uncertain && try < tries {
+			continue
+		}
+		// It may be there although it failed: made before, with the answer lost.
+		shown, err := c.shows(ctx, done, failed == nil || uncertain)
+		switch {
+		case failed != nil && (err != nil || !shown.met):
+			return nil, failed
+		case err != nil || shown.met:
+			return shown.answer, err
+		}
+		return nil, &catalog.Failure{Type: catalog.FailureConflict, Message: "the request was made, but the check does not show its result: " + shown.reason, Attempts: try}
+	}
+}
+
+// shown is what a check shows: the answer, and why that is not the result.
+type shown struct {
+	answer any
+	met    bool
+	reason string
+}
+
+// shows reads a check. If it is to wait, it reads for as long as a change may take to become visible.
+func (c *Client) shows(ctx context.Context, done check, wait bool) (s shown, err error) {
+	err = c.do(ctx, c.paces.reads, func(ctx context.Context) error {
+		properties, err := c.roundTrip(ctx, done.read)
+		_, _, status := said(err)
+		switch {
+		case status == http.StatusNotFound:
+			s = shown{answer: true, met: done.expected == nil, reason: "the path does not exist"}
+		case err != nil:
+			return err
+		case done.expected == nil:
+			s = shown{reason: "the path still exists"}
+		default:
+			s.reason = catalog.Differences(done.expected, properties)
+			s.answer, s.met = catalog.Answered(properties), s.reason == ""
+		}
+		if !s.met && wait {
+			return &staleError{s.reason}
+		}
+		return nil
+	})
+	var failure *catalog.Failure
+	if wait && errors.As(err, &failure) && failure.Type == catalog.FailureConflict {
+		return s, nil
+	}
+	return s, err
+}
+
+// judgeOnce repeats only what Graph has not carried out.
+func judgeOnce(err error) throttle.Verdict {
+	if v := judge(err); v.Outcome != throttle.Transient {
+		return v
+	}
+	return throttle.Verdict{}
+}
+
+// make makes a request and returns the properties of the answer. If it fails, uncertain tells whether the request
+// may have been carried out.
+func (c *Client) make(ctx context.Context, r *request, by func(error) throttle.Verdict) (answer any, uncertain bool, err error) {
+	pace := c.paces.writes
+	if r.method == http.MethodGet {
+		pace = c.paces.reads
+	}
+	err = c.doJudged(ctx, pace, by, func(ctx context.Context) error {
+		properties, err := c.roundTrip(ctx, r)
+		uncertain = err != nil && judge(err).Outcome == throttle.Transient
+		answer = catalog.Answered(properties)
+		return err
+	})
+	if err != nil {
+		return nil, uncertain, err
+	}
+	return answer, false, nil
+}
+
+// roundTrip sends a request once and reads the properties of the answer.
+func (c *Client) roundTrip(ctx context.Context, r *request) (map[string]any, error) {
+	target, err := url.Parse(c.url + r.target.String())
+	if err != nil {
+		return nil, err
+	}
+	information := abstractions.NewRequestInformation()
+	information.Method = methods[r.method]
+	information.SetUri(*target)
+	information.Headers.Add("Accept", "application/json")
+	if r.body != nil {
+		information.SetStreamContentAndContentType(r.body, "application/json")
+	}
+	content, err := c.graph.SendPrimitive(ctx, information, "[]byte", graphErrors)
+	raw, _ := content.([]byte)
+	if err != nil || len(raw) == 0 {
+		return nil, err
+	}
+	var value any
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	if decoder.Decode(&value) != nil {
+		value = string(raw)
+	}
+	if properties, ok := value.(map[string]any); ok {
+		return properties, nil
+	}
+	return map[string]any{"value": value}, nil
+}

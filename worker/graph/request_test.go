@@ -1,0 +1,137 @@
+package graph_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/testenv"
+	"github.com/matoolkit/matoolkit/local/tenant"
+	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/graph"
+	"github.com/matoolkit/matoolkit/worker/throttle"
+)
+
+const revoke = "POST /users/{user}/revokeSignInSessions"
+
+func request(t *testing.T, w *world, again bool, params map[string]any) (any, *catalog.Failure) {
+	t.Helper()
+	ctx := catalog.WithJob(t.Context(), catalog.Job{ID: "job-1", Redelivered: again})
+	answer, err := w.Call(ctx, "Invoke-GraphRequest", testenv.Must(json.Marshal(params))(t))
+	var f *catalog.Failure
+	if err != nil && !errors.As(err, &f) {
+		t.Fatalf("failed with %T: %v, not with a *catalog.Failure", err, err)
+	}
+	return answer, f
+}
+
+func (w *world) made(op string) (n int) {
+	for _, times := range w.Requests()["graph "+op] {
+		n += times
+	}
+	return n
+}
+
+func TestAPostWithoutCheckIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	post := map[string]any{"Method": "POST", "Path": "/v1.0/users/" + adaID + "/revokeSignInSessions"}
+	for _, tc := range []struct {
+		note  string
+		fault tenant.Fault
+		again bool
+		made  int
+		says  string // of the failure; empty for none
+	}{
+		{"answered", tenant.Fault{Op: "nothing", Status: 500}, false, 1, ""},
+		{"throttled", tenant.Fault{Op: revoke, Status: 429, Count: 2}, false, 3, ""},
+		{"refused for a while", tenant.Fault{Op: revoke, Status: 503}, false, 1, "may have been made"},
+		{"cut off after the write", tenant.Fault{Op: revoke, Drop: true, AfterWrite: true}, false, 1, "may have been made"},
+		{"redelivered", tenant.Fault{Op: "nothing", Status: 500}, true, 0, "repeats only with CheckPath"},
+	} {
+		t.Run(tc.note, func(t *testing.T) {
+			t.Parallel()
+			w := start(t, tc.fault)
+			answer, failure := request(t, w, tc.again, post)
+			if tc.says == "" && (failure != nil || answer.(map[string]any)["value"] != true) {
+				t.Errorf("got %v, %v", answer, failure)
+			}
+			if tc.says != "" && (failure == nil || !strings.Contains(failure.Message, tc.says)) {
+				t.Errorf("got %v, %v, want a failure with %q", answer, failure, tc.says)
+			}
+			if n := w.made(revoke); n != tc.made {
+				t.Errorf("it was made %d times, want %d", n, tc.made)
+			}
+		})
+	}
+}
+
+// With a lag, a redelivery does not see at once what the first delivery did.
+func TestAPostWithCheckWaitsForTheFirstDelivery(t *testing.T) {
+	t.Parallel()
+	const add = "POST /groups/{group}/members/$ref"
+	w := start(t, tenant.Fault{Op: add, Drop: true, AfterWrite: true, Count: 1})
+	params := map[string]any{
+		"Method": "POST", "Path": "/v1.0/groups/" + groupID + "/members/$ref",
+		"Body":      map[string]any{"@odata.id": "https://graph.microsoft.com/v1.0/directoryObjects/" + adaID},
+		"CheckPath": "/v1.0/groups/" + groupID + "/members?$select=id", "CheckExpected": map[string]any{"value": []any{map[string]any{"id": adaID}}},
+	}
+	for _, again := range []bool{false, true, false} {
+		if answer, failure := request(t, w, again, params); failure != nil || answer == true {
+			t.Fatalf("got %v, %v", answer, failure)
+		}
+	}
+	if n := w.made(add); n != 1 {
+		t.Errorf("it was made %d times", n)
+	}
+}
+
+func TestACheckThatNeverShowsTheResultFails(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	_, failure := request(t, w, false, map[string]any{
+		"Method": "PATCH", "Path": "/v1.0/users/" + adaID, "Body": map[string]any{"department": "Navy"},
+		"CheckPath": "/v1.0/users/" + adaID + "?$select=department", "CheckExpected": map[string]any{"department": "Army"},
+	})
+	if failure == nil || failure.Type != catalog.FailureConflict || !strings.Contains(failure.Message, `department is "Navy", expected "Army"`) {
+		t.Errorf("got %v", failure)
+	}
+}
+
+func TestWorkersAllowMoreRequestsOrNone(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	for _, tc := range []struct {
+		requests graph.Requests
+		says     string
+	}{
+		{graph.Requests{Setting: "GRAPH_REQUESTS"}, `to allow it, add it to the worker's setting GRAPH_REQUESTS`},
+		{graph.Requests{Setting: "GRAPH_REQUESTS", Allowed: []string{"DELETE /v1.0/groups/{id}", "GET /beta/groups/{id}"}}, "GRAPH_REQUESTS"},
+		{graph.Requests{Setting: "GRAPH_REQUESTS", None: true}, "by its setting GRAPH_REQUESTS"},
+		{graph.Requests{Setting: "GRAPH_REQUESTS", Allowed: []string{"GET /v1.0/groups/{id}"}}, ""},
+	} {
+		client := testenv.Must(graph.New(graph.Config{
+			URL: w.URL(), Scope: "https://graph.microsoft.com/.default", Credential: w.credential, HTTP: &http.Client{}, Requests: tc.requests,
+			Policy: throttle.Policy{Sleep: func(context.Context, time.Duration) error { return nil }},
+		}))(t)
+		other := &world{Server: w.Server, Catalog: testenv.Must(catalog.New(client.Functions()...))(t)}
+		answer, failure := request(t, other, false, map[string]any{"Method": "GET", "Path": "/v1.0/groups/" + groupID})
+		switch {
+		case tc.says == "" && (failure != nil || answer.(map[string]any)["displayName"] != "Pilots"):
+			t.Errorf("got %v, %v", answer, failure)
+		case tc.says != "" && (failure == nil || failure.Type != catalog.FailureNotConfigured || !strings.Contains(failure.Message, tc.says)):
+			t.Errorf("got %v, %v, want %q", answer, failure, tc.says)
+		}
+	}
+	for _, described := range []string{"/v1.0/groups", "FETCH /v1.0/groups", "GET /groups", "GET /v1.0/groups?$top=1", "GET /v1.0//groups", "GET https://graph.microsoft.com/v1.0/groups"} {
+		if graph.CheckRequest(described) == nil {
+			t.Errorf("%q is taken for a request", described)
+		}
+	}
+	if err := graph.CheckRequest("DELETE /v1.0/groups/{id}/members/{id}/$ref"); err != nil {
+		t.Error(err)
+	}
+}
