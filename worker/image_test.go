@@ -19,9 +19,9 @@ type instruction struct{ name, rest string }
 
 // stages are the instructions of a Dockerfile by stage; those before the first FROM
 // form a stage of their own.
-func stages(t *testing.T) [][]instruction {
+func stages(t *testing.T, file string) [][]instruction {
 	t.Helper()
-	body := testenv.Must(os.ReadFile("Dockerfile"))(t)
+	body := testenv.Must(os.ReadFile(file))(t)
 	text := regexp.MustCompile(`(?m)^\s*#.*\n`).ReplaceAllString(string(body), "")
 	all := [][]instruction{nil}
 	for line := range strings.Lines(regexp.MustCompile(`\\\n\s*`).ReplaceAllString(text, "")) {
@@ -50,7 +50,7 @@ func of(stage []instruction, name string) (all []string) {
 // health command.
 func TestImage(t *testing.T) {
 	t.Parallel()
-	all := stages(t)
+	all := stages(t, "Dockerfile")
 	if len(all) != 3 {
 		t.Fatalf("%d stages", len(all)-1)
 	}
@@ -98,10 +98,10 @@ func TestImage(t *testing.T) {
 // given.
 func TestImageIsBuiltFromWhatTheWorkerNeeds(t *testing.T) {
 	t.Parallel()
-	built := stages(t)[1]
+	built := stages(t, "Dockerfile")[1]
 	module := testenv.Must(os.ReadFile(filepath.Join("..", "go.mod")))(t)
 	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindSubmatch(module)
-	if got := of(stages(t)[0], "ARG"); len(got) != 1 || got[0] != "GO="+string(version[1]) {
+	if got := of(stages(t, "Dockerfile")[0], "ARG"); len(got) != 1 || got[0] != "GO="+string(version[1]) {
 		t.Errorf("it is built with %q, go.mod asks for %s", got, version[1])
 	}
 	if got := of(built, "COPY"); !slices.Equal(got, []string{"go.mod go.sum ./", "internal ./internal", "worker ./worker"}) {
@@ -126,5 +126,42 @@ func TestImageIsBuiltFromWhatTheWorkerNeeds(t *testing.T) {
 	}
 	if !slices.Equal(kept, []string{"*", "!go.mod", "!go.sum", "!internal", "!worker"}) {
 		t.Errorf("Docker is given %q", kept)
+	}
+}
+
+// The image with PowerShell has the worker of another image and its module where PowerShell finds it, and runs as
+// the other does. A test cannot build it: its modules come from the PowerShell Gallery.
+func TestImageWithPowerShell(t *testing.T) {
+	t.Parallel()
+	all := stages(t, filepath.Join("powershell", "Dockerfile"))
+	if len(all) != 3 || !slices.Equal(of(all[1], "FROM"), []string{"${WORKER} AS worker"}) {
+		t.Fatalf("the stages are %v", all)
+	}
+	image, plain := all[2], stages(t, "Dockerfile")[2]
+	if from := of(image, "FROM"); len(from) != 1 || !strings.HasPrefix(from[0], "mcr.microsoft.com/powershell:") || strings.HasSuffix(from[0], ":latest") {
+		t.Errorf("it is made from %q", from)
+	}
+	if got, want := of(image, "COPY"), []string{
+		"--chmod=644 worker/powershell/Matoolkit.psm1 /usr/local/share/powershell/Modules/Matoolkit/Matoolkit.psm1", "--from=worker /worker /worker",
+	}; !slices.Equal(got, want) {
+		t.Errorf("COPY is %q, want %q", got, want)
+	}
+	for _, name := range []string{"USER", "ENTRYPOINT", "EXPOSE", "HEALTHCHECK"} {
+		if got, want := of(image, name), of(plain, name); !slices.Equal(got, want) {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	if got, want := strings.Fields(of(image, "ENV")[0])[0], of(plain, "ENV")[0]; got != want {
+		t.Errorf("probes: %q, want %q", got, want)
+	}
+	install := strings.Join(of(image, "RUN"), " ")
+	for _, argument := range of(image, "ARG") {
+		name, version, pinned := strings.Cut(argument, "=")
+		if !pinned || version == "" || !strings.Contains(install, "-RequiredVersion ${"+name+"}") {
+			t.Errorf("the version %s is not used", argument)
+		}
+	}
+	if strings.Count(install, "Install-Module ") != strings.Count(install, "-RequiredVersion ${") {
+		t.Errorf("a module has no version: %s", install)
 	}
 }

@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/heap"
@@ -154,7 +156,7 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 	if err := try(ctx, log, trials(c, g, x)); err != nil {
 		return fmt.Errorf("trial sign-in:\n%w", err)
 	}
-	extra, err := customFunctions(c, getenv)
+	extra, err := customFunctions(c, getenv, tenant)
 	if err != nil {
 		return fmt.Errorf("custom functions, %s:\n%w", envCustomDir, err)
 	}
@@ -244,14 +246,21 @@ func offered(g *graph.Client, x *exchange.Client, noOp bool, extra ...catalog.Fu
 
 // customFunctions are those that came with the deployment. Where there are any, the
 // worker hides from them what it knows itself.
-func customFunctions(c config, getenv func(string) string) (*custom.Set, error) {
+func customFunctions(c config, getenv func(string) string, tenant azcore.TokenCredential) (*custom.Set, error) {
 	if c.CustomDir == "" {
 		return &custom.Set{}, nil
 	}
 	if err := custom.Shield(); err != nil {
 		return nil, err
 	}
-	return custom.Load(custom.Config{Dir: c.CustomDir, Getenv: getenv, Own: ownVariables, MaxTimeout: c.JobTimeout})
+	scopes := map[string]string{custom.Graph: c.Graph.Scope, custom.Exchange: c.Exchange.Scope}
+	return custom.Load(custom.Config{
+		Dir: c.CustomDir, Getenv: getenv, Own: ownVariables, MaxTimeout: c.JobTimeout, TenantID: c.TenantID,
+		Tokens: func(ctx context.Context, api string) (custom.Token, error) {
+			token, err := tenant.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{scopes[api]}})
+			return custom.Token{Value: token.Token, Expires: token.ExpiresOn}, err
+		},
+	})
 }
 
 // closeFunctions waits until the processes of functions that were stopped with

@@ -32,9 +32,25 @@ type Config struct {
 	Getenv func(name string) string
 	// Own are the worker's own variables, which no function is given.
 	Own []string
+	// Tokens gives a function tokens of the target tenant. Nil means that the worker has none.
+	Tokens func(ctx context.Context, api string) (Token, error)
+	// TenantID is the target tenant of the tokens.
+	TenantID string
 	// MaxTimeout is the longest time limit that a function may have; 0 means any.
 	MaxTimeout time.Duration
 }
+
+// Token is an access token for an API.
+type Token struct {
+	Value   string
+	Expires time.Time
+}
+
+// The APIs that a function may have tokens for.
+const (
+	Graph    = "graph"
+	Exchange = "exchange"
+)
 
 // Set is the functions of one directory. It is safe for concurrent use.
 type Set struct {

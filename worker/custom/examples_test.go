@@ -72,3 +72,15 @@ func TestTheShellExampleWorks(t *testing.T) {
 		}
 	}
 }
+
+func TestThePowerShellExampleIsAccepted(t *testing.T) {
+	t.Parallel()
+	d := newDirectory(t)
+	for _, name := range []string{"get-mailbox-size.yaml", "get-mailbox-size.ps1"} {
+		d.write(t, name, "644", string(testenv.Must(os.ReadFile(filepath.Join(examples, "..", "powershell-functions", name)))(t)))
+	}
+	set := testenv.Must(custom.Load(custom.Config{Dir: d.path}))(t)
+	if f := set.Functions(); len(f) != 1 || f[0].Name != "Get-MailboxSize" || !f[0].ReadOnly {
+		t.Errorf("got %+v", f)
+	}
+}

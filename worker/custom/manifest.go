@@ -33,6 +33,7 @@ type manifest struct {
 	nameAt      *yaml.Node
 	timeout     time.Duration
 	environment []string // names
+	tokens      []string // names of APIs
 	argv        []string // the first is a path that is safe to run
 	script      bool     // of PowerShell
 }
@@ -98,7 +99,7 @@ func (m *manifest) document(src []byte) (*yaml.Node, error) {
 
 func (m *manifest) decode(root *yaml.Node, dir string, config Config) {
 	f := m.mapping(root, "a manifest",
-		"name", "description", "params", "result", "permissions", "read_only", "timeout", "environment", "command", "script")
+		"name", "description", "params", "result", "permissions", "read_only", "timeout", "environment", "tokens", "command", "script")
 	if f == nil {
 		return
 	}
@@ -123,6 +124,7 @@ func (m *manifest) decode(root *yaml.Node, dir string, config Config) {
 	}
 	d.TimeoutSeconds = int(math.Ceil(m.timeout.Seconds()))
 	m.variables(f["environment"], config)
+	m.apis(f["tokens"], config)
 	m.execute(root, f["command"], f["script"], dir, config)
 }
 
@@ -210,6 +212,24 @@ func (m *manifest) variables(list *yaml.Node, config Config) {
 			m.fault(n, "%s is not set in the worker's environment", name)
 		default:
 			m.environment = append(m.environment, name)
+		}
+	}
+}
+
+// apis reads the APIs that the function gets tokens for.
+func (m *manifest) apis(list *yaml.Node, config Config) {
+	for _, n := range m.list(list) {
+		name := m.text(n)
+		switch {
+		case name == "":
+		case name != Graph && name != Exchange:
+			m.fault(n, "unknown API %q: use %s or %s", name, Graph, Exchange)
+		case slices.Contains(m.tokens, name):
+			m.fault(n, "%s is given twice", name)
+		case config.Getenv != nil && config.Tokens == nil:
+			m.fault(n, "this worker has no tokens")
+		default:
+			m.tokens = append(m.tokens, name)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"time"
 
@@ -40,13 +41,17 @@ type program struct {
 	dir         string
 	environment []string // NAME=value
 	secrets     []string // values that are blanked in what the process says
-	script      bool     // of PowerShell
+	tokens      []string // names of APIs
+	token       func(ctx context.Context, api string) (Token, error)
+	tenantID    string
+	script      bool // of PowerShell
 	timeout     time.Duration
 	set         *Set
 }
 
 func (m *manifest) program(root string, config Config, set *Set) *program {
 	p := &program{declared: m.declared, argv: m.argv, dir: root, script: m.script, timeout: m.timeout, set: set}
+	p.tokens, p.token, p.tenantID = m.tokens, config.Tokens, config.TenantID
 	for _, name := range always {
 		if value := config.Getenv(name); value != "" {
 			p.environment = append(p.environment, name+"="+value)
@@ -65,6 +70,37 @@ type input struct {
 	Function   string         `json:"function"`
 	Parameters catalog.Params `json:"parameters"`
 	Job        inputJob       `json:"job"`
+	Tenant     *inputTenant   `json:"tenant,omitempty"` // with tokens only
+}
+
+// inputTenant is the target tenant with tokens for its APIs. Only standard input has them: a process shows its
+// environment and its arguments to others.
+type inputTenant struct {
+	ID     string                `json:"id"`
+	Tokens map[string]inputToken `json:"tokens"`
+}
+
+type inputToken struct {
+	Token     string    `json:"token"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+// tenant gets the tokens that the manifest asks for, nil if it asks for none, and their texts.
+func (p *program) tenant(ctx context.Context) (*inputTenant, []string, error) {
+	if len(p.tokens) == 0 {
+		return nil, nil, nil
+	}
+	t := &inputTenant{ID: p.tenantID, Tokens: map[string]inputToken{}}
+	var texts []string
+	for _, api := range p.tokens {
+		token, err := p.token(ctx, api)
+		if err != nil {
+			return nil, nil, p.failure(catalog.FailureUnreachable, "no token for "+api+": "+err.Error())
+		}
+		t.Tokens[api] = inputToken{token.Value, token.Expires.UTC()}
+		texts = append(texts, token.Value)
+	}
+	return t, texts, nil
 }
 
 // inputJob is the same on each delivery of a job, and EffectID also with each retry and
@@ -85,15 +121,19 @@ func (p *program) run(ctx context.Context, params catalog.Params) (any, error) {
 	}
 	defer end()
 	job := catalog.JobOf(ctx)
+	tenant, tokens, err := p.tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
 	question, err := json.Marshal(input{
-		Function: p.declared.Name, Parameters: params,
+		Function: p.declared.Name, Parameters: params, Tenant: tenant,
 		Job: inputJob{ID: job.ID, EffectID: job.EffectID, BatchID: job.BatchID, StepExecutionID: job.StepExecutionID},
 	})
 	if err != nil {
 		return nil, err
 	}
 
-	blank := p.blanks(params, job.Secrets)
+	blank := p.blanks(params, slices.Concat(job.Secrets, tokens))
 	limited, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	late := time.AfterFunc(p.timeout, func() { cancel(errLate) })
@@ -112,6 +152,9 @@ func (p *program) run(ctx context.Context, params catalog.Params) (any, error) {
 		var before []byte
 		before, said = lastLine(said)
 		copyLines(job.Log, standardOutput, bytes.NewReader(before), blank)
+	}
+	if slices.ContainsFunc(tokens, func(token string) bool { return bytes.Contains(said, []byte(token)) }) {
+		return nil, p.failure(catalog.FailureInvalidResult, "the answer has a token in it, which would be stored")
 	}
 	return p.answer(said, err, blank)
 }
