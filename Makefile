@@ -174,7 +174,7 @@ test-console: build console-client ## run the tests of the operations console in
 console-screenshots: build # make the pictures of docs/console.md anew (needs chromium and npm)
 	cd e2e/browser && npm ci --ignore-scripts --no-audit --no-fund
 	mkdir -p docs/images/console
-	$(TEST) -tags browser -count 1 -run '^TestConsoleAccessible$$' ./e2e/browser -screenshots $(CURDIR)/docs/images/console
+	$(TEST) -tags browser -count 1 -run '^TestConsole(Accessible|Containers)$$' ./e2e/browser -screenshots $(CURDIR)/docs/images/console
 
 ##@ Check
 lint-api: ## check the document of the API with Redocly and Spectral (needs npm)

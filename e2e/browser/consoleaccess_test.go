@@ -84,6 +84,14 @@ func (b *browser) picture(file string) {
 	}
 }
 
+// keep keeps a picture of a view with -screenshots. There is none of the narrow one in the dark.
+func (b *browser) keep(name, theme string, width int64) {
+	b.t.Helper()
+	if *screenshots != "" && (width == 1280 || theme == "light") {
+		b.picture(filepath.Join(*screenshots, fmt.Sprintf("%s-%s.webp", name, map[int64]string{1280: theme, 390: "narrow"}[width])))
+	}
+}
+
 // readAxe reads the program that finds what hinders people.
 func readAxe(t *testing.T) string {
 	t.Helper()
@@ -120,9 +128,7 @@ func TestConsoleAccessible(t *testing.T) {
 				b.do(chromedp.Navigate(b.base + p.address))
 				b.shows(p.text)
 				b.wantAccessible(axe, fmt.Sprintf("%s in %s at %d px", p.name, theme, width))
-				if *screenshots != "" && (width == 1280 || theme == "light") {
-					b.picture(filepath.Join(*screenshots, fmt.Sprintf("%s-%s.webp", p.name, map[int64]string{1280: theme, 390: "narrow"}[width])))
-				}
+				b.keep(p.name, theme, width)
 			}
 		}
 	}

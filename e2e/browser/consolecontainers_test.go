@@ -115,11 +115,16 @@ func TestConsoleContainers(t *testing.T) {
 	b.await(`document.querySelector("nav a[href='/api/console/containers'] .count")?.innerText === "1"`)
 	b.await(`document.querySelector("#containers").closest("section").innerText.includes("Running")`)
 	axe := readAxe(t)
-	for _, width := range []int64{1280, 390} {
-		b.do(chromedp.EmulateViewport(width, 900))
-		b.press("Plan again")
-		b.wantAccessible(axe, fmt.Sprintf("containers at %d px", width))
+	for _, theme := range []string{"light", "dark"} {
+		for _, width := range []int64{1280, 390} {
+			b.theme(theme)
+			b.do(chromedp.EmulateViewport(width, 900))
+			b.press("Plan again")
+			b.wantAccessible(axe, fmt.Sprintf("containers in %s at %d px", theme, width))
+			b.keep("containers", theme, width)
+		}
 	}
+	b.theme("light")
 	b.do(chromedp.EmulateViewport(1280, 900))
 	b.open("now", "Now")
 	b.shows("south: containers end before they receive their messages")
