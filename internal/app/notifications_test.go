@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/apijson"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store/memory"
@@ -96,12 +97,16 @@ func TestAGateThatWaitsIsAnnouncedOnce(t *testing.T) {
 			}
 			wantPosts(t, r, "gate_waiting")
 			var body struct {
-				Data struct {
+				Timestamp string
+				Data      struct {
 					Link, Phase, Text string
 					BatchID           int
 				}
 			}
 			noError(t, json.Unmarshal(r.Posts()[0].Body, &body))
+			if at, err := time.Parse(apijson.TimeLayout, body.Timestamp); err != nil || at.Format(apijson.TimeLayout) != body.Timestamp {
+				t.Errorf("the time %q is not as in the API: %v", body.Timestamp, err)
+			}
 			if d := body.Data; d.Link != fmt.Sprintf("https://console.example.com/batches/%d", id) || d.Phase != "second" || d.BatchID != id || !strings.Contains(d.Text, "it waits for an administrator's approval") {
 				t.Errorf("%+v", d)
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/apijson"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -43,9 +44,9 @@ func (n *Notifier) transmit(ctx context.Context, r *store.NotificationRule, d st
 
 // payload is the body of a webhook.
 type payload struct {
-	Type      string    `json:"type"` // the kind of event
-	Timestamp time.Time `json:"timestamp"`
-	Data      content   `json:"data"`
+	Type      string  `json:"type"`      // the kind of event
+	Timestamp string  `json:"timestamp"` // with milliseconds, as in the API
+	Data      content `json:"data"`
 }
 
 type content struct {
@@ -61,7 +62,7 @@ type content struct {
 }
 
 func webhookBody(id string, d store.Delivery) any {
-	return payload{Type: d.Event, Timestamp: d.CreatedAt, Data: content{
+	return payload{Type: d.Event, Timestamp: d.CreatedAt.UTC().Format(apijson.TimeLayout), Data: content{
 		ID: id, Rule: d.Rule, Subject: d.Subject, Text: d.Text, Link: d.Link, Batch: d.Batch, Runbook: d.Runbook, Phase: d.Phase, Worker: d.Worker,
 	}}
 }
