@@ -133,6 +133,30 @@ func (d Diagnostics) Errors() Diagnostics {
 	return slices.DeleteFunc(slices.Clone(d), func(d Diagnostic) bool { return d.Severity != SeverityError })
 }
 
+// First returns the findings that an answer shows: all, or the first 200, the errors before the warnings,
+// and how many others there are.
+func (d Diagnostics) First() Diagnostics {
+	if len(d) <= maxDiagnostics {
+		return d
+	}
+	first := slices.Clone(d)
+	slices.SortStableFunc(first, func(a, b Diagnostic) int { return cmp.Compare(a.rank(), b.rank()) })
+	last := first[maxDiagnostics] // what is left out is an error where this is one
+	first = first[:maxDiagnostics]
+	first.Sort()
+	return append(first, Diagnostic{
+		Severity: last.Severity, Code: CodeTooMany, Path: last.Path, Line: last.Line, Column: last.Column,
+		Message: fmt.Sprintf("there are %d more findings, which are left out", len(d)-maxDiagnostics),
+	})
+}
+
+func (d Diagnostic) rank() int {
+	if d.Severity == SeverityError {
+		return 0
+	}
+	return 1
+}
+
 // Sort sorts by position.
 func (d Diagnostics) Sort() {
 	slices.SortStableFunc(d, func(a, b Diagnostic) int {

@@ -22,7 +22,7 @@ func (p *Publisher) Lint(ctx context.Context, name string, yaml []byte) (api.Run
 		return api.RunbookCheck{}, err
 	}
 	view := api.RunbookCheck{Findings: []api.Diagnostic{}}
-	view.Findings = append(view.Findings, diagnosticViews(found)...)
+	view.Findings = append(view.Findings, diagnosticViews(found.First())...)
 	if rb != nil {
 		view.Outline = outline(yaml, rb)
 	}
@@ -58,7 +58,7 @@ func (p *Publisher) check(ctx context.Context, name string, yaml []byte, strict 
 		return nil, nil, err
 	}
 	if rb == nil || found.HasErrors() {
-		return nil, nil, runbookErrors(problems(found))
+		return nil, nil, runbookErrors(problems(found.First()))
 	}
 	if len(rb.Secret) > 0 {
 		if err := p.sealer.CheckKey(ctx, rb.Secret); err != nil {
@@ -66,9 +66,9 @@ func (p *Publisher) check(ctx context.Context, name string, yaml []byte, strict 
 		}
 	}
 	if strict && len(found) > 0 {
-		return nil, nil, &problem.Error{Code: api.CodeInvalid, Message: "the runbook has warnings, and strict publishing allows none", Problems: problems(found)}
+		return nil, nil, &problem.Error{Code: api.CodeInvalid, Message: "the runbook has warnings, and strict publishing allows none", Problems: problems(found.First())}
 	}
-	return rb, found, nil
+	return rb, found.First(), nil
 }
 
 func runbookErrors(bad []api.InputProblem) *problem.Error {

@@ -107,10 +107,9 @@ func sections(o *api.RunbookOutline) []string {
 	return all
 }
 
-// TestLintBoundsTheFindingsOfSecrets checks a text each of whose steps has a secret where it would show:
-// the column of a parameter that the worker announced as secret.
-func TestLintBoundsTheFindingsOfSecrets(t *testing.T) {
-	t.Parallel()
+// announceNew stores that worker w1 has announced the function New, whose parameter Dept is secret.
+func announceNew(t *testing.T) *memory.Store {
+	t.Helper()
 	s := memory.New(memory.Config{})
 	announced := message.Catalog{WorkerID: "w1", Version: "1.0", Timestamp: time.Now(), Functions: []message.CatalogFunction{
 		{Name: "New", Parameters: []message.CatalogParameter{{Name: "Dept", Type: "string", Secret: true}, {Name: "Upn", Type: "string"}}},
@@ -123,6 +122,14 @@ func TestLintBoundsTheFindingsOfSecrets(t *testing.T) {
 	if err := known.OnCatalog(t.Context(), message.Delivery{Body: body, EnqueuedAt: time.Now()}, announced); err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+// TestLintBoundsTheFindingsOfSecrets checks a text each of whose steps has a secret where it would show:
+// the column of a parameter that the worker announced as secret.
+func TestLintBoundsTheFindingsOfSecrets(t *testing.T) {
+	t.Parallel()
+	s := announceNew(t)
 	text := move
 	for i := range 300 {
 		text += fmt.Sprintf("      - {name: s%d, worker_id: w1, function: New, when: dept == \"Sales\", params: {Dept: \"{{dept}}\"}}\n", i)
@@ -143,5 +150,26 @@ func TestLintBoundsTheFindingsOfSecrets(t *testing.T) {
 	}
 	if len(places) != 200 || more <= places[len(places)-1] {
 		t.Errorf("%d findings, the last in line %d, and the rest from line %d", len(places), places[len(places)-1], more)
+	}
+}
+
+// TestLintBoundsTheFindings checks a text of many warnings and one error, which is shown among the first.
+func TestLintBoundsTheFindings(t *testing.T) {
+	t.Parallel()
+	text := move
+	for i := range 300 {
+		text += fmt.Sprintf("      - {name: s%d, worker_id: w1, function: New, params: {Nope: x}}\n", i)
+	}
+	text += "      - {name: last, worker_id: w1, function: New, params: {Upn: \"{{upn}}\"}, on_failure: nowhere}\n"
+	view, err := newPublisher(announceNew(t)).Lint(t.Context(), "", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes := map[string]int{}
+	for _, d := range view.Findings {
+		codes[d.Code]++
+	}
+	if len(view.Findings) != 201 || codes["unknown-rollback"] != 1 || codes["too-many-diagnostics"] != 1 {
+		t.Errorf("%d findings: %v", len(view.Findings), codes)
 	}
 }
