@@ -50,7 +50,8 @@ type Config struct {
 	// Long is how many reports, previews of queries and checks of runbooks are made at once, of each;
 	// DefaultLong when 0.
 	Long int
-	// Simulations is how many simulations are made at once; DefaultSimulations when 0.
+	// Simulations is how many simulations are made at once, half of them for one caller; DefaultSimulations
+	// when 0.
 	Simulations int
 }
 
@@ -104,7 +105,7 @@ func New(c Config) http.Handler {
 	reader.GET("/summary", query(), a.getSummary)
 	reader.GET("/runbooks", query("search", "sort", "limit", "continuationToken"), a.listRunbooks)
 	reader.POST("/lint", query(), checks, a.lintRunbook)
-	reader.POST("/simulate", query(), simulations, a.simulateRunbook)
+	reader.POST("/simulate", query(), atOnceEach(max(1, c.Simulations/2), "simulations"), simulations, a.simulateRunbook)
 	reader.GET("/runbooks/:name", query(), a.getRunbook)
 	reader.GET("/runbooks/:name/versions", query("sort", "limit", "continuationToken"), a.listVersions)
 	reader.GET("/runbooks/:name/versions/:version", query(), a.getVersion)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -83,6 +84,34 @@ func atOnce(n int, what string) gin.HandlerFunc {
 			return
 		}
 		defer rooms.Release(1)
+		c.Next()
+	}
+}
+
+// atOnceEach makes what lets each caller have only so many requests carried out at once of those that take
+// long, so that one caller leaves room for others.
+func atOnceEach(n int, what string) gin.HandlerFunc {
+	var mu sync.Mutex
+	running := map[string]int{}
+	return func(c *gin.Context) {
+		caller := callerOf(c).Identity()
+		mu.Lock()
+		full := running[caller] >= n
+		if !full {
+			running[caller]++
+		}
+		mu.Unlock()
+		if full {
+			tooMany(c, waitForARoom, "%d %s of %s are already running; try again when one has ended", n, what, callerOf(c).Name)
+			return
+		}
+		defer func() {
+			mu.Lock()
+			defer mu.Unlock()
+			if running[caller]--; running[caller] == 0 {
+				delete(running, caller)
+			}
+		}()
 		c.Next()
 	}
 }

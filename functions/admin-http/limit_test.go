@@ -99,6 +99,54 @@ func TestTooManyLongRequestsAtOnce(t *testing.T) {
 	}
 }
 
+// slowSimulator simulates until it is let go.
+type slowSimulator struct {
+	begun chan struct{}
+	let   chan struct{}
+}
+
+func (s *slowSimulator) Simulate(context.Context, api.SimulationRequest) (api.Simulation, error) {
+	s.begun <- struct{}{}
+	<-s.let
+	return api.Simulation{Runbook: "rb"}, nil
+}
+
+// Two simulations run at once, of two callers: each keeps a processor busy.
+func TestTooManySimulationsAtOnce(t *testing.T) {
+	t.Parallel()
+	s := &slowSimulator{make(chan struct{}), make(chan struct{})}
+	f := &fixture{handler: adminhttp.New(adminhttp.Config{UseCases: adminhttp.UseCases{Simulator: s}, Verifier: tokens{}, Log: slog.New(slog.DiscardHandler)})}
+	ask := func(who string) request {
+		return request{"POST", "/api/simulate", who, jsonMedia, `{"yamlContent":"name: rb","members":"Key\n","start":"2026-03-01T18:00:00Z"}`}
+	}
+	refusedFor := func(who, says string) {
+		t.Helper()
+		w := f.send(ask(who))
+		if p := readProblem(t, w); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" || !strings.Contains(p.Detail, says) {
+			t.Errorf("%s: %d %+v", who, w.Code, p)
+		}
+	}
+	var all sync.WaitGroup
+	begin := func(who string) {
+		all.Go(func() {
+			if w := f.send(ask(who)); w.Code != http.StatusOK {
+				t.Errorf("%s, who had room: %d", who, w.Code)
+			}
+		})
+		<-s.begun
+	}
+	begin("reader")
+	refusedFor("reader", "1 simulations of")
+	begin("admin")
+	refusedFor("none", "2 simulations are already running")
+	close(s.let)
+	all.Wait()
+	go func() { <-s.begun }()
+	if w := f.send(ask("reader")); w.Code != http.StatusOK {
+		t.Errorf("afterwards: %d", w.Code)
+	}
+}
+
 // Eight large uploads are read at once, and small ones beside fewer. An upload that does not
 // say how large it is counts as a large one.
 func TestTooManyUploadsAtOnce(t *testing.T) {

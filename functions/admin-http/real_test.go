@@ -94,7 +94,7 @@ func newReal(t *testing.T) *real {
 	cases := adminhttp.UseCasesOf(r.app)
 	cases.Simulator = simulate.Service{Functions: r.app.Catalogs, TempDir: t.TempDir()}
 	api := httptest.NewServer(adminhttp.New(adminhttp.Config{
-		UseCases: cases, Verifier: verifier, Log: quiet, Rate: rate.Inf, Simulations: 4, // as many as TestEveryRouteMayBeRepeated sends at once
+		UseCases: cases, Verifier: verifier, Log: quiet, Rate: rate.Inf, Simulations: 8, // of which TestEveryRouteMayBeRepeated, as one caller, sends up to four at once
 		SignIn: adminhttp.SignIn{Authority: "https://login.example/contoso", Scope: "api://own/access_as_user", ConsoleClientID: entra.DefaultConsoleClientID},
 	}))
 	t.Cleanup(api.Close)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiview"
@@ -225,7 +224,7 @@ func (a *Admin) foresee(ctx context.Context, before *model.Batch, ds []model.Dec
 		return err
 	}
 	v.InFlight = n
-	return a.expect(ctx, before, v)
+	return a.expect(ctx, before, api.EffectStarts, v)
 }
 
 // phaseEffect names the effect of the decisions on a phase; empty for none.
@@ -284,51 +283,15 @@ func stepsOf(rb *runbook.Runbook, p model.Phase) (steps, once int) {
 	return 0, 0
 }
 
-// measuredBatches is how many of the newest batches of a runbook are searched for a phase that ended.
-const measuredBatches = 20
-
-// expect adds how long the started phases will take, if each was measured: one query.
-func (a *Admin) expect(ctx context.Context, b *model.Batch, v *api.Preview) error {
-	started := slices.DeleteFunc(slices.Clone(v.Phases), func(p api.PhasePreview) bool { return p.Effect != api.EffectStarts })
-	if len(started) == 0 {
+// expect adds how long the phases with an effect will take, if each was measured: one query.
+func (a *Admin) expect(ctx context.Context, b *model.Batch, effect string, v *api.Preview) error {
+	some := slices.DeleteFunc(slices.Clone(v.Phases), func(p api.PhasePreview) bool { return p.Effect != effect })
+	if len(some) == 0 {
 		return nil
 	}
-	page, err := a.store.Batches(ctx, store.BatchFilter{Runbook: b.Runbook}, store.Paging{Limit: measuredBatches})
-	if err != nil {
-		return err
-	}
-	total := api.PhaseDuration{Batches: []int{}}
-	for _, p := range started {
-		took, in := measured(page.Items, p)
-		if in == 0 {
-			return nil
-		}
-		if total.Seconds += int(took.Round(time.Second) / time.Second); !slices.Contains(total.Batches, in) {
-			total.Batches = append(total.Batches, in)
-		}
-	}
-	v.Duration = &total
-	return nil
-}
-
-// measured gives how long a phase took in the newest batch in which members ended it, and which batch
-// that is; 0 for none. For more members than there it takes longer in proportion; for fewer it does
-// not take less, because most of it can be waiting.
-func measured(batches []store.Item[store.BatchSummary], p api.PhasePreview) (time.Duration, int) {
-	for _, b := range batches {
-		for _, q := range b.Doc.Phases {
-			members := q.Succeeded + q.Failed
-			if q.Name != p.Phase || q.Status != model.PhaseCompleted || q.DispatchedAt == nil || q.CompletedAt == nil || members == 0 && q.Kind != model.KindInit {
-				continue
-			}
-			took := q.CompletedAt.Sub(*q.DispatchedAt)
-			if p.Members > members && members > 0 {
-				took = time.Duration(float64(took) * float64(p.Members) / float64(members))
-			}
-			return took, b.Doc.ID
-		}
-	}
-	return 0, 0
+	page, err := a.store.Batches(ctx, store.BatchFilter{Runbook: b.Runbook}, store.Paging{Limit: apiview.MeasuredBatches})
+	v.Duration = apiview.Expected(page.Items, some)
+	return err
 }
 
 // warnOfVersion warns where the batch follows another version before its next phase starts.
@@ -374,7 +337,7 @@ func (a *Admin) previewRepair(ctx context.Context, f *forecast, e api.RepairEffe
 			add(name, g.Members, g.Members*steps)
 		}
 	}
-	return v, nil
+	return v, a.expect(ctx, b, api.EffectContinues, &v)
 }
 
 // previewMove counts what the members who move do in the other batch: the phases that they have not
@@ -406,7 +369,7 @@ func (a *Admin) previewMove(ctx context.Context, f *forecast, v *api.Preview) er
 	if !to.Doc.Manual {
 		v.Warnings = append(v.Warnings, fmt.Sprintf("batch %d follows a data source, which neither moves nor removes these members until it has them at its start", to.Doc.ID))
 	}
-	return nil
+	return a.expect(ctx, &to.Doc, api.EffectJoins, v)
 }
 
 func endWord(n int) string {

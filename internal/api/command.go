@@ -94,6 +94,8 @@ type UploadCheck struct {
 
 	Jobs   int            `json:"jobs"`   // of these members until the batch ends, at most; polls and retries are not counted
 	Phases []PhasePreview `json:"phases"` // that they take part in
+
+	Duration *PhaseDuration `json:"duration,omitempty"` // of these phases, one after another; nil where one was not measured
 }
 
 // AddResult is the answer to an upload of members to a batch.

@@ -15,11 +15,14 @@ const MaxSimulatedMembers = 1000
 
 // Simulation is what would happen.
 type Simulation struct {
-	Runbook   string              `json:"runbook"`
-	BeginAt   time.Time           `json:"beginAt"`
-	EndAt     time.Time           `json:"endAt"`
-	Complete  bool                `json:"complete"` // all batches completed, and no member failed
-	Batches   []SimulatedBatch    `json:"batches"`
+	Runbook  string           `json:"runbook"`
+	BeginAt  time.Time        `json:"beginAt"`
+	EndAt    time.Time        `json:"endAt"`
+	Complete bool             `json:"complete"` // all batches completed, and no member failed
+	Batches  []SimulatedBatch `json:"batches"`  // the first 100
+
+	BatchCount int `json:"batchCount"` // of all batches
+
 	Functions []SimulatedFunction `json:"functions"`
 	Events    []SimulatedEvent    `json:"events"` // the first 500
 	Warnings  []string            `json:"warnings"`

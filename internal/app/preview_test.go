@@ -1,7 +1,9 @@
 package app_test
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -72,6 +74,39 @@ func TestPreviewKnowsTheDurationOfThePhaseBefore(t *testing.T) {
 		}
 		b := s.createBatch(right, "Upn,Name\n"+strings.Join(more, "\n")+"\n")
 		s.wantPreview(b.ID, api.ProposedAction{Name: api.ActionAdvance, Phase: "move"}, fmt.Sprintf("6 members, 18 jobs; move starts 6/18; %d s as in [1]", 3*took))
+	})
+}
+
+// Repairs, uploads and moves tell how long the phases took before, too.
+func TestPreviewOfRepairsAndUploadsKnowsTheDuration(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": always(`{"id":"u"}`), "Copy": always("true")}
+		first := s.createBatch(right, people(2))
+		took := 0
+		for _, phase := range []string{"move", "verify"} {
+			must(s.app.Advance(s.ctx, ada, first.ID, phase))(t)
+			s.pass(time.Minute)
+		}
+		for _, p := range must(s.app.Phases(s.ctx, ada, first.ID))(t).Items {
+			took += int(p.CompletedAt.Sub(*p.DispatchedAt).Round(time.Second) / time.Second)
+		}
+		move := must(s.app.Phases(s.ctx, ada, first.ID))(t).Items[0]
+		moved := int(move.CompletedAt.Sub(*move.DispatchedAt).Round(time.Second) / time.Second)
+		check := must(s.app.CheckBatch(s.ctx, first.RunbookName, bytes.NewReader([]byte("Upn,Name\nq1@x,A\nq2@x,B\n"))))(t)
+		if d := check.Duration; d == nil || d.Seconds != took || !slices.Equal(d.Batches, []int{first.ID}) {
+			t.Errorf("an upload: %+v, want %d s", d, took)
+		}
+		s.script["Copy"] = fails(errNo)
+		second := s.createBatch(right, "Upn,Name\nq1@x,A\nq2@x,B\n")
+		must(s.app.Advance(s.ctx, ada, second.ID, "move"))(t)
+		s.pass(time.Minute)
+		if d := must(s.app.Repair(s.ctx, ada, second.ID, api.Repair{DryRun: true}))(t).Preview.Duration; d == nil || d.Seconds != moved {
+			t.Errorf("a retry: %+v, want %d s", d, moved)
+		}
+		late := must(s.app.CheckMembers(s.ctx, second.ID, bytes.NewReader([]byte("Upn,Name\nq3@x,C\n"))))(t)
+		if d := late.Duration; d == nil || d.Seconds != took {
+			t.Errorf("late members: %+v, want %d s", d, took)
+		}
 	})
 }
 

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/simulate"
 )
 
 // Each read of the API costs the same number of store operations in a batch of any size: point reads,
@@ -27,7 +29,7 @@ steps                      reads 1 queries 1 writes 1
 steps of two statuses      reads 2 queries 1 writes 1
 step                       reads 5 queries 1 writes 1
 errors                     reads 1 queries 1 writes 1
-find                       reads 1 queries 2 writes 1
+find                       reads 1 queries 3 writes 1
 checks                     reads 1 queries 1 writes 1
 task                       reads 2 queries 0 writes 0
 batch audit                reads 1 queries 1 writes 0
@@ -39,8 +41,12 @@ workers                    reads 0 queries 1 writes 0
 notifications              reads 0 queries 1 writes 0
 preview of a pause         reads 2 queries 2 writes 0
 preview of a cancellation  reads 2 queries 2 writes 0
-preview of a retry         reads 3 queries 5 writes 0
+preview of a retry         reads 3 queries 6 writes 0
 preview of checks          reads 2 queries 2 writes 0
+preview of a move          reads 4 queries 2 writes 0
+preview of an upload       reads 3 queries 3 writes 0
+lint                       reads 0 queries 1 writes 0
+simulation                 reads 0 queries 1 writes 0
 `
 	var costs []string
 	for _, members := range []int{12, 60} {
@@ -64,6 +70,7 @@ preview of checks          reads 2 queries 2 writes 0
 		}
 		task := must(s.app.Repair(s.ctx, ada, id, api.Repair{Selection: api.Selection{Members: []int{3}}, Reason: "again"}))(t).Task
 		s.deliverAll()
+		other := s.createBatch(checked(false), "Upn,Name\nother@x,Other\n").ID
 		var lines []string
 		for i, one := range []struct {
 			name string
@@ -110,6 +117,17 @@ preview of checks          reads 2 queries 2 writes 0
 			}},
 			{"preview of checks", func(by audit.Caller) error {
 				return errorOf(s.app.Preview(s.ctx, by, id, api.ProposedAction{Name: api.ActionCheck}))
+			}},
+			{"preview of a move", func(by audit.Caller) error {
+				return errorOf(s.app.Repair(s.ctx, by, id, api.Repair{Action: api.RepairMove, To: other, Selection: api.Selection{Members: []int{1, 4}}, DryRun: true}))
+			}},
+			{"preview of an upload", func(audit.Caller) error {
+				return errorOf(s.app.CheckMembers(s.ctx, id, bytes.NewReader([]byte("Upn,Name\nlate@x,Late\n"))))
+			}},
+			{"lint", func(audit.Caller) error { return errorOf(s.app.Lint(s.ctx, "checked", []byte(checked(false)))) }},
+			{"simulation", func(audit.Caller) error { // it reads the functions of the workers, and plays in memory
+				request := api.SimulationRequest{YAML: checked(false), Members: people(3), Start: s.clock.Now()}
+				return errorOf(simulate.Service{Functions: s.app.Catalogs, TempDir: t.TempDir()}.Simulate(s.ctx, request))
 			}},
 		} {
 			if err := one.do(audit.Caller{Name: "warm"}); err != nil { // what the process remembers is not counted

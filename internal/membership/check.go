@@ -11,6 +11,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/membercsv"
 	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/store"
 )
 
 // CheckBatch refuses what CreateBatchFrom would refuse, with the same errors, and writes nothing. The
@@ -35,7 +36,7 @@ func (r *Registrar) CheckBatch(ctx context.Context, runbookName string, csv memb
 	check := u.check()
 	check.Members = len(u.Rows)
 	check.Phases, check.Jobs = apiview.Joins(u.runbook, check.Members, func(string) bool { return true })
-	return check, nil
+	return check, r.expect(ctx, &check)
 }
 
 // CheckMembers refuses what AddMembersFrom would refuse, with the same errors, and writes nothing. The
@@ -67,7 +68,14 @@ func (r *Registrar) CheckMembers(ctx context.Context, batch int, csv membercsv.F
 	check := u.check()
 	check.BatchID, check.Members, check.Present = batch, len(keys), a.result.Present
 	check.Phases, check.Jobs = apiview.Joins(u.runbook, check.Members, func(phase string) bool { return hasPhase(&b.Doc, phase) })
-	return check, nil
+	return check, r.expect(ctx, &check)
+}
+
+// expect adds how long the phases of the added members take, as measured: one query.
+func (r *Registrar) expect(ctx context.Context, check *api.UploadCheck) error {
+	page, err := r.store.Batches(ctx, store.BatchFilter{Runbook: check.Runbook}, store.Paging{Limit: apiview.MeasuredBatches})
+	check.Duration = apiview.Expected(page.Items, check.Phases)
+	return err
 }
 
 // hasPhase reports whether members of a batch take part in a phase.

@@ -25,9 +25,10 @@ type Service struct {
 
 // The parts of an answer that are cut short.
 const (
-	maxEvents = 500
-	maxFailed = 100
-	maxTexts  = 200 // warnings, and what remains
+	maxEvents  = 500
+	maxFailed  = 100
+	maxTexts   = 200 // warnings, and what remains
+	maxBatches = 100
 )
 
 // listName is how texts name the list of members.
@@ -115,10 +116,10 @@ func withoutFolder(text, folder string) string {
 // view is the answer of the API.
 func view(t *Timeline, folder string) api.Simulation {
 	v := api.Simulation{
-		Runbook: t.Runbook, BeginAt: t.Begin, EndAt: t.End, Complete: t.Complete, Batches: []api.SimulatedBatch{},
+		Runbook: t.Runbook, BeginAt: t.Begin, EndAt: t.End, Complete: t.Complete, Batches: []api.SimulatedBatch{}, BatchCount: len(t.Batches),
 		Functions: []api.SimulatedFunction{}, Events: []api.SimulatedEvent{}, Warnings: firstTexts(t.Warnings), Remaining: firstTexts(t.Remaining),
 	}
-	for _, b := range t.Batches {
+	for _, b := range t.Batches[:min(len(t.Batches), maxBatches)] {
 		batch := api.SimulatedBatch{
 			ID: b.ID, Start: b.Start, Status: b.Status, Members: b.Members, Succeeded: b.Succeeded,
 			Failed: append([]string{}, b.Failed[:min(len(b.Failed), maxFailed)]...), FailedAll: len(b.Failed), Phases: []api.SimulatedPhase{},

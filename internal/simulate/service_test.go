@@ -3,6 +3,7 @@ package simulate_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -86,6 +87,48 @@ func TestSimulate(t *testing.T) {
 
 func counts(p api.SimulatedPhase) string {
 	return strings.Join([]string{string(rune('0' + p.Succeeded)), string(rune('0' + p.Failed))}, "/")
+}
+
+// scattered has a start for each person, so that each has a batch.
+const scattered = `name: moves
+data_source: {type: sql, connection: PEOPLE, query: "SELECT UserId, Start FROM people", primary_key: UserId, batch_time_column: Start, addition_guard: {number: 1000}}
+phases:
+  - name: move
+    offset: T-0
+    steps:
+      - {name: move, worker_id: w1, function: Move, params: {Id: "{{UserId}}"}}
+`
+
+// TestSimulationOfManyBatches: the answer has the first hundred of them, and their number.
+func TestSimulationOfManyBatches(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 12, 1, 18, 0, 0, 0, time.UTC)
+	list := "UserId,Start\n"
+	for i := range 130 {
+		list += fmt.Sprintf("u%d,%s\n", i, start.Add(time.Duration(i)*time.Minute).Format(time.RFC3339))
+	}
+	v := testenv.Must(announced(t).Simulate(t.Context(), api.SimulationRequest{YAML: scattered, Members: list, Start: start}))(t)
+	if len(v.Batches) != 100 || v.BatchCount != 130 || v.Batches[0].ID != 1 {
+		t.Errorf("%d of %d batches: %q", len(v.Batches), v.BatchCount, v.Warnings)
+	}
+}
+
+// TestSimulationThatIsNoLongerWaitedFor: it stops, also while it plays and sums up many members.
+func TestSimulationThatIsNoLongerWaitedFor(t *testing.T) {
+	t.Parallel()
+	list := "UserId\n"
+	for i := range api.MaxSimulatedMembers {
+		list += fmt.Sprintf("u%d\n", i)
+	}
+	request := api.SimulationRequest{YAML: gated, Members: list, Start: time.Date(2026, 12, 1, 18, 0, 0, 0, time.UTC), Approve: true}
+	for _, after := range []time.Duration{0, 20 * time.Millisecond, 100 * time.Millisecond} {
+		ctx, cancel := context.WithTimeout(t.Context(), after)
+		_, err := announced(t).Simulate(ctx, request)
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("after %s: %v", after, err)
+		}
+	}
 }
 
 // TestSimulateRefusals: what is wrong with the runbook, the members or the start is said, and long lists are refused.

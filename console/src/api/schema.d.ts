@@ -1557,7 +1557,10 @@ export interface components {
             endAt: string;
             /** @description All batches completed, and no member failed. */
             complete: boolean;
+            /** @description The first 100. */
             batches: components["schemas"]["SimulatedBatch"][];
+            /** @description The number of all batches. */
+            batchCount: number;
             functions: components["schemas"]["SimulatedFunction"][];
             /** @description The first 500. */
             events: components["schemas"]["SimulatedEvent"][];
@@ -2383,7 +2386,7 @@ export interface components {
             dueAt?: string;
         };
         /**
-         * @description How long the started phases will take, as measured in the newest batches of the runbook in which
+         * @description How long the phases that start, or in which the members continue or which they join, will take one after another, as measured in the newest batches of the runbook in which
          *     they completed; longer in proportion if there are more members now. Absent if a phase was not
          *     measured.
          */
@@ -2996,6 +2999,7 @@ export interface components {
             jobs: number;
             /** @description The phases that they take part in. */
             phases: components["schemas"]["PhasePreview"][];
+            duration?: components["schemas"]["PhaseDuration"];
         };
         /** @enum {string} */
         Delimiter: "comma" | "semicolon" | "tab" | "bar";
