@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -37,8 +38,10 @@ func TestPostponedWaves(t *testing.T) {
 	s.waves(people, postponed, waves)
 	s.tick()
 	s.decide(1, "move-members", "--yes")
+	s.awaitBatches(4)
 	s.awaitMembers(4, waves[0])
 	s.decide(2, "confirm-removals", "--yes")
+	s.awaitBatches(5)
 	s.awaitMembers(5, waves[1])
 	s.decide(3, "discard-removals")
 	s.tick()
@@ -92,6 +95,18 @@ func (s *saga) waves(file string, first time.Time, waves []string) {
 	if err := os.WriteFile(file, []byte(list), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
+}
+
+// awaitBatches ticks the scheduler until there are so many batches: the one of a new start is made when the
+// first person comes into it, whose removal steps have ended then.
+func (s *saga) awaitBatches(n int) {
+	s.t.Helper()
+	s.until(fmt.Sprintf("there are %d batches", n), func() (bool, any) {
+		s.tick()
+		var batches api.Page[api.Batch]
+		s.ask(&batches, "batch", "list")
+		return len(batches.Items) == n, batches.Items
+	})
 }
 
 // decide answers the hold of a batch of which all members move, by its revision. The batch stays as it is
