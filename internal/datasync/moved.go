@@ -44,9 +44,9 @@ func (s *syncRun) movedFrom(key string) *membership.Former {
 	return nil
 }
 
-// movedOut tells what became of the members who were moved out of a batch since a time: whether another
-// batch is yet to take some of them, and otherwise the keys of those whom no batch has. The data source
-// dropped those, or the batch of their start ended before it took them.
+// movedOut reports whether members who were moved out of a batch since a time still wait for another batch.
+// If none waits, it gives the keys of the members without a batch: the data source dropped them, or the
+// batch of their start ended first.
 func (s *syncRun) movedOut(ctx context.Context, batch int, since time.Time) (coming bool, lost []string, err error) {
 	taken := map[int]map[string]bool{} // batch that has ended → keys of its members
 	for key, f := range s.former {
@@ -70,7 +70,7 @@ func (s *syncRun) movedOut(ctx context.Context, batch int, since time.Time) (com
 	return false, lost, nil
 }
 
-// endedBatchOf gives the batch of the start that a person's row has, if it has ended: it takes no one.
+// endedBatchOf gives the batch of the start in a person's row, if the batch has ended and takes no members.
 func (s *syncRun) endedBatchOf(key string) (batch int, ended bool) {
 	start, ok := s.result.StartOf(key, s.now)
 	if !ok {
