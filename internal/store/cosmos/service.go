@@ -10,8 +10,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// serviceOnly is the policy that refuses an answer that is not the service's: of a proxy, or of whichever
-// server has the address by now. Without it a page in place of an item is an item without content, and
+// serviceOnly is the policy that refuses an answer that is not the service's: of a proxy, or of another
+// server that has the address by now. Without it a page in place of an item is an item without content, and
 // its 404 says that there is none.
 type serviceOnly struct{}
 

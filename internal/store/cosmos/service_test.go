@@ -14,7 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
-// Another server has the address: a proxy, or after an outage whichever took the port. Its answers say
+// Another server has the address: a proxy, or after an outage one that took the port. Its answers say
 // nothing about the items.
 func TestAnswersOfAnotherServerAreAnOutage(t *testing.T) {
 	t.Parallel()
