@@ -57,13 +57,13 @@ func (a *Admin) Summary(ctx context.Context) (api.Summary, error) {
 	if err != nil {
 		return api.Summary{}, err
 	}
-	c.addEvents(notification.MessageEvents(open.Items))
+	c.addEvents("", notification.MessageEvents(open.Items))
 	if a.scales {
 		record, err := store.OrNone(store.Read[scaler.Record](ctx, a.store, store.ScalerKey()))
 		if err != nil {
 			return api.Summary{}, err
 		}
-		c.addEvents(notification.LostNow(&record.Doc))
+		c.addEvents("", notification.LostNow(&record.Doc))
 	}
 	slices.SortStableFunc(c.view.Upcoming, func(x, y api.UpcomingPhase) int { return x.StartsAt.Compare(y.StartsAt) })
 	c.view.UpcomingCount = len(c.view.Upcoming)
@@ -108,7 +108,7 @@ func (c *summarizing) addBatch(ctx context.Context, summary *store.BatchSummary)
 	if running {
 		c.view.RunningBatches++
 	}
-	c.addEvents(notification.BatchEvents(b, failed, c.now))
+	c.addEvents(view.Name, notification.BatchEvents(b, failed, c.now))
 	c.addUpcoming(b, view.Name)
 	return nil
 }
@@ -151,11 +151,11 @@ func (c *summarizing) addAbsent(waits []api.WorkerWait) {
 	}
 }
 
-// addEvents adds what a notification rule can announce.
-func (c *summarizing) addEvents(events []notification.Event) {
+// addEvents adds what a notification rule can announce. A batch that was given no name has batchName.
+func (c *summarizing) addEvents(batchName string, events []notification.Event) {
 	for _, e := range events {
 		c.view.Attention = append(c.view.Attention, api.Attention{
-			Event: e.Kind, Subject: e.Subject, Text: e.Text, BatchID: e.Batch, BatchName: e.BatchName, Runbook: e.Runbook, Owner: e.Owner, Phase: e.Phase, WorkerID: e.Worker,
+			Event: e.Kind, Subject: e.Subject, Text: e.Text, BatchID: e.Batch, BatchName: cmp.Or(e.BatchName, batchName), Runbook: e.Runbook, Owner: e.Owner, Phase: e.Phase, WorkerID: e.Worker,
 			Count: max(e.Failed, e.Count), DueAt: e.DueAt,
 		})
 	}
@@ -174,7 +174,7 @@ func (c *summarizing) addUpcoming(b *model.Batch, name string) {
 			Members: b.Active(), Approval: p.Approval, Approved: apiview.Attribution(p.Approved), Paused: apiview.Attribution(b.Paused), Reason: p.Reason,
 		})
 		if p.Approval && p.Approved == nil && (waiting == nil || waiting.ID != p.ID) {
-			c.addEvents([]notification.Event{notification.GateAhead(b, p)})
+			c.addEvents(name, []notification.Event{notification.GateAhead(b, p)})
 		}
 	}
 }
@@ -203,7 +203,7 @@ func (c *summarizing) addSources(ctx context.Context) error {
 	}
 	slices.SortFunc(records, func(x, y store.Item[store.SyncRecord]) int { return cmp.Compare(x.Doc.Runbook, y.Doc.Runbook) })
 	for _, r := range records {
-		c.addEvents(notification.SourceEvents(r.Doc))
+		c.addEvents("", notification.SourceEvents(r.Doc))
 	}
 	return nil
 }

@@ -68,6 +68,10 @@ func TestSummaryShowsThePhasesOfTheNextSevenDaysAndTheirGates(t *testing.T) {
 		if got := text(); got != "100/a 2026-03-07 2, 100/b 2026-03-08 2, 100/c 2026-03-09 2; gate_waiting 100/c" {
 			t.Error(got)
 		}
+		v := must(s.app.Summary(s.ctx))(t)
+		if gate, ahead := v.Attention[0].BatchName, v.Upcoming[0].BatchName; gate == "" || gate != ahead {
+			t.Errorf("the batch is %q at its gate and %q in the calendar", gate, ahead)
+		}
 		s.approve(100, "c")
 		if got := text(); got != "100/a 2026-03-07 2, 100/b 2026-03-08 2, 100/c 2026-03-09 2; " {
 			t.Error(got)
