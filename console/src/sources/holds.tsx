@@ -105,7 +105,8 @@ export function AdditionHold({ runbook, hold: h, onDecided }: { runbook: string;
   const permit = usePermit("approve");
   const path = { name: runbook };
   const [shown, show] = useState(false);
-  const [deciding, decide] = useState(false);
+  const [decision, decide] = useState<"confirm" | "discard">();
+  const deciding = decision !== undefined;
   const names = useLive(async () => (shown || deciding ? data(api.GET("/runbooks/{name}/additions", { params: { path, query: { limit: 1000 } } })) : undefined), [runbook, shown, deciding, h.revision], 10_000);
   return (
     <article class="hold">
@@ -116,7 +117,12 @@ export function AdditionHold({ runbook, hold: h, onDecided }: { runbook: string;
           <p class="quiet">{sentence(h.reason)} Held since <Time at={h.since} />.</p>
           {h.confirmed && <p class="k-done"><Glyph sign="done" /> Confirmed by {h.confirmed.by} <Time at={h.confirmed.at} />: the next tick adds them</p>}
         </div>
-        {!h.confirmed && <div class="actions"><ActionButton kind="primary" permit={permit} onClick={() => decide(true)}>Add {people(h.memberCount)}…</ActionButton></div>}
+        {!h.confirmed && (
+          <div class="actions">
+            <ActionButton permit={permit} onClick={() => decide("discard")}>Discard: keep {people(h.memberCount)} out…</ActionButton>
+            <ActionButton kind="primary" permit={permit} onClick={() => decide("confirm")}>Add {people(h.memberCount)}…</ActionButton>
+          </div>
+        )}
       </div>
       <details open={shown} onToggle={(e) => show(e.currentTarget.open)}>
         <summary>Names</summary>
@@ -130,8 +136,17 @@ export function AdditionHold({ runbook, hold: h, onDecided }: { runbook: string;
         )}
         {names.data && names.data.memberCount > names.data.items.length && <p class="quiet">{people(names.data.memberCount - names.data.items.length)} more are held.</p>}
       </details>
-      {deciding && (
-        <Confirm title={`Add ${people(h.memberCount)} by the source of ${runbook}?`} verb={`Add ${people(h.memberCount)}`} keep="Keep them held" reason="optional" onClose={() => decide(false)}
+      {decision === "discard" && (
+        <Confirm title={`Keep ${people(h.memberCount)} out of the waves of ${runbook}?`} sub="They are added to no wave while the source lists them. When it lists them again after it has dropped them, they are new people." verb={`Keep ${people(h.memberCount)} out`} keep="Keep them held" danger reason="optional" onClose={() => decide(undefined)}
+          preview={async () => (await data(api.POST("/runbooks/{name}/additions/discard", { params: { path }, body: { revision: h.revision, dryRun: true } }))) as Schema<"ActionPreview">}
+          act={async (reason) => {
+            await data(api.POST("/runbooks/{name}/additions/discard", { params: { path }, body: { revision: h.revision, reason } }));
+            toast(`Discarded the addition of ${people(h.memberCount)}`);
+            onDecided();
+          }} />
+      )}
+      {decision === "confirm" && (
+        <Confirm title={`Add ${people(h.memberCount)} by the source of ${runbook}?`} verb={`Add ${people(h.memberCount)}`} keep="Keep them held" reason="optional" onClose={() => decide(undefined)}
           act={async (reason) => {
             await data(api.POST("/runbooks/{name}/additions/confirm", { params: { path }, body: { revision: h.revision, reason } }));
             toast(`Confirmed the addition of ${people(h.memberCount)}`);
@@ -145,5 +160,30 @@ export function AdditionHold({ runbook, hold: h, onDecided }: { runbook: string;
         </Confirm>
       )}
     </article>
+  );
+}
+
+/** People whom the source lists and whose addition was discarded. The last decision can be taken back. */
+export function DiscardedAdditions({ runbook, of: d, onDecided }: { runbook: string; of: Schema<"AdditionsDiscard">; onDecided(): void }) {
+  const { api } = useShared();
+  const permit = usePermit("approve");
+  const [deciding, decide] = useState(false);
+  const params = { path: { name: runbook } };
+  const { by, at, reason } = d.discarded;
+  return (
+    <div class="notice plain">
+      <Glyph sign="skip" />
+      <span class="wrap">{people(d.memberCount)} whom the source lists {d.memberCount === 1 ? "is" : "are"} kept out of the waves, at last by {by} <Time at={at} />{reason && `: “${reason}”`}.</span>
+      <ActionButton small permit={permit} onClick={() => decide(true)}>Add them after all…</ActionButton>
+      {deciding && (
+        <Confirm title={(p) => `Add ${p ? people(p.members) : "the people"} of the last decision after all?`} sub={`By the source of ${runbook}`} verb={(p) => `Add ${p ? people(p.members) : "them"}`} keep="Keep them out" reason="optional" onClose={() => decide(false)}
+          preview={async () => (await data(api.POST("/runbooks/{name}/additions/confirm", { params, body: { revision: d.revision, dryRun: true } }))) as Schema<"ActionPreview">}
+          act={async (why) => {
+            await data(api.POST("/runbooks/{name}/additions/confirm", { params, body: { revision: d.revision, reason: why } }));
+            toast("The next tick adds the people");
+            onDecided();
+          }} />
+      )}
+    </div>
   );
 }

@@ -9,7 +9,7 @@ import { Glyph } from "../ui/glyph";
 import { Head, Loading, Section } from "../ui/page";
 import { people, plural } from "../ui/text";
 import { Time } from "../ui/time";
-import { AdditionHold, RemovalHold } from "./holds";
+import { AdditionHold, DiscardedAdditions, RemovalHold } from "./holds";
 import { PreviewPanel } from "./preview";
 import { Problems } from "./problems";
 import { Switch } from "./switch";
@@ -58,6 +58,7 @@ export function Source({ name, place }: { name: string; place: Place }) {
           {holds.map((h) => <RemovalHold key={h.batchId} hold={h} open={place.query.get("hold") === String(h.batchId) || holds.length === 1} onDecided={automation.reload} />)}
         </Section>
       )}
+      {a.discardedAdditions && <DiscardedAdditions runbook={name} of={a.discardedAdditions} onDecided={automation.reload} />}
       {preview && <PreviewPanel name={name} permit={permit} />}
       <Section id="problems" title="Rows that were not used" count={a.problemCount} kind={a.problemCount ? "warn" : ""} note={a.problemCount > rows.length ? `the first ${rows.length} are shown` : a.lastRunAt && `of ${plural(a.rowCount, "row")} in the last sync`}>
         {rows.length > 0 ? <Problems problems={rows} file={`${name}-problems.csv`} /> : <p class="empty">{a.lastRunAt ? `All ${plural(a.rowCount, "row")} of the last sync were used.` : "The source was not read yet. Preview the next sync to see its rows."}</p>}

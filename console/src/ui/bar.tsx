@@ -22,12 +22,14 @@ export function Bar({ counts, size = "" }: { counts: Counts; size?: "thick" | "t
   );
 }
 
+const figureSpace = "\u2007"; // as wide as a digit
+
 /** The counts of a bar in words. Each keeps its place while the others change. */
 export function Legend({ counts }: { counts: Counts }) {
-  const width = `${total(counts).toLocaleString().length}ch`;
+  const width = total(counts).toLocaleString().length;
   return (
     <div class="legend" aria-hidden="true">
-      {order.map((kind) => (counts[kind] > 0 || kind !== "skip") && <span key={kind} class={counts[kind] > 0 ? kind : ""}><i class={`s-${kind}`} /><b style={{ minWidth: width }}>{counts[kind].toLocaleString()}</b> {words[kind]}</span>)}
+      {order.map((kind) => (counts[kind] > 0 || kind !== "skip") && <span key={kind} class={counts[kind] > 0 ? kind : ""}><i class={`s-${kind}`} /><b>{counts[kind].toLocaleString().padStart(width, figureSpace)}</b> {words[kind]}</span>)}
     </div>
   );
 }

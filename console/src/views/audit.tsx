@@ -9,7 +9,7 @@ const words: Partial<Record<Record_["action"], [Sign, string]>> = {
   create: ["plus", "created the wave"], advance: ["run", "started"], cancel: ["close", "cancelled the wave"], pause: ["pause", "paused the wave"], resume: ["run", "resumed the wave"],
   reschedule: ["wait", "moved the start"], update_batch: ["edit", "changed the details"], approve: ["lock", "approved"], retry: ["retry", "retried"], skip_step: ["skip", "skipped"],
   mark_done: ["done", "marked as done"], check: ["done", "checked"], add_members: ["plus", "added people"], remove_member: ["close", "removed"], correct_member: ["edit", "corrected"],
-  confirm_removals: ["hold", "confirmed the removals"], move_members: ["hold", "moved people"], discard_removals: ["hold", "discarded the removals"],
+  confirm_removals: ["hold", "confirmed the removals"], move_members: ["hold", "moved people"], move_member: ["arrow", "moved"], discard_removals: ["hold", "discarded the removals"],
   read_members: ["people", "looked at the people"], read_steps: ["people", "looked at the steps"], read_report: ["download", "read the report"], read_removals: ["people", "looked at held removals"], read_problems: ["people", "looked at the errors"],
 };
 

@@ -138,17 +138,17 @@ function Calendar({ summary: s, now }: { summary: Summary; now: Date }) {
                 <a href={href("waves", r.id)}>{r.name}</a>
                 <div>
                   {dates.map((d) => <i key={d.getTime()} class="day" style={{ left: `${x(d)}%` }} />)}
-                  {r.phases.filter((p) => p.startsAt !== p.dueAt).map((p) => <i key={`quiet-${p.phaseId}`} class="quiet-hours" title="Quiet hours" style={{ left: `${Math.max(0, x(p.dueAt))}%`, right: `${100 - x(p.startsAt)}%` }} />)}
+                  {r.phases.filter((p) => delayed(p, now)).map((p) => <i key={`quiet-${p.phaseId}`} class="quiet-hours" title="Quiet hours" style={{ left: `${Math.max(0, x(p.dueAt))}%`, right: `${100 - x(p.startsAt)}%` }} />)}
                   <i class="line-now" style={{ left: `${x(now)}%` }} />
                   {r.running.map((p) => <Due key={p.phaseId} at={x(now)} sign="run" kind="run" text={p.phase} />)}
-                  {r.phases.map((p) => { const [sign, kind] = stateOf(p); return <Due key={p.phaseId} at={Math.max(x(p.startsAt), x(now))} sign={sign} kind={kind} text={p.phase} starts={p.startsAt} />; })}
+                  {r.phases.map((p) => { const [sign, kind] = stateOf(p, now); return <Due key={p.phaseId} at={Math.max(x(p.startsAt), x(now))} sign={sign} kind={kind} text={p.phase} starts={p.startsAt} />; })}
                 </div>
               </div>
             ))}
           </div>
           <ol class="agenda">
             {s.upcoming.map((p) => {
-              const [sign, kind, word] = stateOf(p);
+              const [sign, kind, word] = stateOf(p, now);
               return <li key={`${p.batchId}/${p.phaseId}`}><Glyph sign={sign} kind={kind} /><span><Time at={p.startsAt} as="full" utc /></span><a href={href("waves", p.batchId)}>{nameOf(p)}</a><span><b>{p.phase}</b> for {people(p.members)}</span><span class="quiet">{p.reason ?? word}</span></li>;
             })}
           </ol>
@@ -159,10 +159,13 @@ function Calendar({ summary: s, now }: { summary: Summary; now: Date }) {
   );
 }
 
-function stateOf(p: Summary["upcoming"][number]): [Sign, string, string] {
+/** Whether quiet hours delay a phase. One that is overdue for another reason starts now. */
+const delayed = (p: Summary["upcoming"][number], now: Date) => p.startsAt !== p.dueAt && Date.parse(p.startsAt) > now.getTime() + 60_000;
+
+function stateOf(p: Summary["upcoming"][number], now: Date): [Sign, string, string] {
   if (p.paused) return ["pause", "warn", "the wave is paused"];
   if (p.approvalRequired && !p.approved) return ["lock", "warn", "needs an approval"];
-  return ["due", "wait", p.startsAt !== p.dueAt ? "after quiet hours" : ""];
+  return ["due", "wait", delayed(p, now) ? "after quiet hours" : ""];
 }
 
 /** A phase in the calendar: its glyph is at the minute, its label to the left, or to the right near the left edge. */

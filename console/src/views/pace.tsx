@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { data, type Api, type Schema } from "../api/client";
 import { useShared } from "../shared";
-import { duration, people, time, when } from "../ui/text";
+import { duration, people, seconds, time, when } from "../ui/text";
 import { timeLeft } from "./counts";
 
 type Phase = Schema<"Phase">;
@@ -181,7 +181,7 @@ function options(width: number): uPlot.Options {
     legend: { show: false }, cursor: { show: false },
     scales: { x: { time: true }, y: { range: (_u, _min, max) => [0, Math.max(1, max * 1.05)] }, rate: { range: (_u, _min, max) => [0, Math.max(1, (max || 1) * 3)] } },
     axes: [
-      { ...axis, values: (_u, ticks) => ticks.map((t) => time(new Date(t * 1000))), space: 60 },
+      { ...axis, values: (u, ticks) => ticks.map((t) => (u.scales.x!.max! - u.scales.x!.min! < 600 ? seconds : time)(new Date(t * 1000))), space: 60 },
       { ...axis, size: 36, values: (_u, ticks) => ticks.map((t) => (Number.isInteger(t) ? t.toLocaleString() : "")) },
     ],
     series: [

@@ -16,12 +16,12 @@ import { Time } from "../ui/time";
 import { toast } from "../ui/toast";
 import { AuditEntry } from "./audit";
 import { Correct } from "./correct";
-import { Repair, waveName } from "./waveactions";
+import { Move, Repair, waveName } from "./waveactions";
 
 type Member = Schema<"Member">;
 type Step = Schema<"Step">;
 type Phase = Schema<"Phase">;
-type Dialog = "retry" | "skip" | "done" | "remove" | "check";
+type Dialog = "retry" | "skip" | "done" | "move" | "remove" | "check";
 
 /** One member: what is known of them, and every step of their journey, the newest phase first. */
 export function Person({ batch, member, place }: { batch: number; member: number; place: Place }) {
@@ -59,6 +59,7 @@ export function Person({ batch, member, place }: { batch: number; member: number
           {wave.data && <span>Runbook <a href={href("runbooks", wave.data.runbook, { version: wave.data.runbookVersion })}>{wave.data.runbook} v{wave.data.runbookVersion}</a></span>}
           <span>Added {when(m.addedAt)}</span>
           {m.movedFrom && <span>Came from <a href={href("waves", m.movedFrom)}>wave {m.movedFrom}</a></span>}
+          {m.movedToBatchId && <span>Moved to <a href={href("waves", m.movedToBatchId)}>wave {m.movedToBatchId}</a></span>}
           {m.removedAt && <span>Removed {when(m.removedAt)}{m.removedBy && ` by ${m.removedBy}`}</span>}
         </>}
         actions={<>
@@ -67,6 +68,7 @@ export function Person({ batch, member, place }: { batch: number; member: number
           <ActionButton permit={may("mark_done")} onClick={() => open("done")}>Mark step done…</ActionButton>
           <More items={[
             { title: "Check this person…", permit: may("check"), onClick: () => open("check") },
+            { title: "Move to another wave…", permit: may("move_member"), onClick: () => open("move") },
             { title: "Remove from the wave…", permit: may("remove_member"), onClick: () => open("remove"), danger: true },
           ]} />
         </>} />
@@ -93,6 +95,7 @@ export function Person({ batch, member, place }: { batch: number; member: number
       </div>
       {dialog === "retry" && <Retry batch={batch} member={m} steps={all} onClose={() => open(undefined)} done={done} />}
       {(dialog === "skip" || dialog === "remove") && <Repair batch={{ id: batch }} what={dialog} of={{ memberIds: [m.id], name: dialog === "skip" ? `${name}: ${m.failedStep}` : name }} onClose={() => open(undefined)} done={done} />}
+      {dialog === "move" && wave.data && <Move batch={wave.data} of={{ memberIds: [m.id], name }} onClose={() => open(undefined)} done={done} />}
       {dialog === "done" && <MarkDone batch={batch} member={m} onClose={() => open(undefined)} done={done} />}
       {dialog === "check" && (
         <Confirm title={`Check ${name}?`} sub="The checks of the runbook only read. Their results replace the earlier ones." verb="Check 1 person" reason="optional" onClose={() => open(undefined)}
@@ -207,7 +210,8 @@ function StepDetails({ step: s, since, anchor, all, wanted }: { step: Step; sinc
       </summary>
       {open && (
         <div>
-          {s.error && !s.attempts?.some((a) => a.error === s.error) && (s.status === "polling" || expectation(s.error) ? <Answer text={s.error} at={s.poll?.lastPolledAt ?? s.completedAt} waits={s.status === "polling"} /> : <pre class="well k-fail">{s.error}</pre>)}
+          {s.error && (s.status === "polling" || expectation(s.error)) && <Answer text={s.error} at={s.poll?.lastPolledAt ?? s.completedAt} waits={s.status === "polling"} />}
+          {s.error && s.status !== "polling" && !expectation(s.error) && !s.attempts?.some((a) => a.error === s.error) && <pre class="well k-fail">{s.error}</pre>}
           {s.when && <p>Only when <code>{s.when}</code></p>}
           {s.retryAfter && s.status === "waiting_for_retry" && <p class="k-warn">Next attempt at {exactly(s.retryAfter)}.</p>}
           {s.attempts && (

@@ -221,7 +221,8 @@ function inGroup(group: string): (m: Schema<"Member">) => boolean {
 
 function Members({ batch: b, failed, place, open, selected, select }: { batch: Batch; failed?: number; place: Place; open(a: WaveAction): void; selected: ReadonlySet<string | number>; select(s: ReadonlySet<string | number>): void }) {
   const { api } = useShared();
-  const remove = usePermit("administer"); // the API lists the removal with each person alone
+  // The API lists these two with each person alone.
+  const [remove, move] = [usePermit("administer"), usePermit("operate")];
   const tabs: [string, string, number?][] = [["", "All", b.memberCount], ["failed", "Failed", failed], ["active", "Active"], ["done", "Done"], ["removed", "Removed", b.removedCount]];
   const status = tabs.find(([name]) => name === place.query.get("people"))?.[0] || undefined;
   const search = place.query.get("q") || undefined;
@@ -245,6 +246,7 @@ function Members({ batch: b, failed, place, open, selected, select }: { batch: B
             <b>{selected.size} selected</b>
             <ActionButton small permit={permit(b.actions, "retry")} onClick={() => open({ do: "retry", of: chosen })}>Retry…</ActionButton>
             <ActionButton small permit={permit(b.actions, "skip_step")} onClick={() => open({ do: "skip", of: chosen })}>Skip…</ActionButton>
+            <ActionButton small permit={move} onClick={() => open({ do: "move", of: chosen })}>Move…</ActionButton>
             <ActionButton small permit={remove} onClick={() => open({ do: "remove", of: chosen })}>Remove…</ActionButton>
             <button type="button" class="button small plain" onClick={() => select(new Set())}>Clear</button>
           </div>

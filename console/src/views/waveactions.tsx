@@ -5,14 +5,15 @@ import { data, type Api, type Schema } from "../api/client";
 import { useRequestKey } from "../requestkey";
 import { useShared } from "../shared";
 import { Confirm, Effect } from "../ui/dialog";
-import { TextField, useDraft } from "../ui/fields";
+import { useLive } from "../live";
+import { SelectField, TextField, useDraft } from "../ui/fields";
 import { dayAndTime, fieldTime, inUTC, people, plural } from "../ui/text";
 import { toast, toastError } from "../ui/toast";
 
 type Preview = Schema<"ActionPreview">;
 type Batch = Schema<"Batch">;
 
-/** Which members a retry, a skip or a removal is for, and what people call them. */
+/** Which members a retry, a skip, a removal or a move is for, and what people call them. */
 export interface Selection {
   phase?: string;
   step?: string;
@@ -25,7 +26,7 @@ export type WaveAction =
   | { do: "pause" | "resume" | "cancel" | "reschedule" | "details" | "check" }
   | { do: "advance"; phase: string }
   | { do: "approve"; phase: string; members: number }
-  | { do: "retry" | "skip" | "remove"; of: Selection };
+  | { do: "retry" | "skip" | "remove" | "move"; of: Selection };
 
 interface Props {
   batch: Batch;
@@ -105,6 +106,8 @@ export function WaveDialog({ batch: b, action, onClose, instead, done }: Props) 
         <Confirm title={`Check ${people(b.memberCount - (b.removedCount ?? 0))}?`} sub="The checks of the runbook only read. Their results replace the earlier ones; who failed in them is retried." verb="Check the people" reason="optional" onClose={onClose}
           act={async (reason) => { const r = (await data(api.POST("/batches/{id}/check", { params, body: { reason } }))) as Schema<"CheckResult">; then(`${plural(r.checks.length, "check")} of ${people(r.members)} started.`); }} />
       );
+    case "move":
+      return <Move batch={b} of={action.of} onClose={onClose} done={then} />;
     case "retry":
     case "skip":
     case "remove":
@@ -112,18 +115,19 @@ export function WaveDialog({ batch: b, action, onClose, instead, done }: Props) 
   }
 }
 
-const verbs = { retry: "Retry", skip: "Skip the step for", remove: "Remove" };
+const verbs = { retry: "Retry", skip: "Skip the step for", remove: "Remove", move: "Move" };
+const progress = { retry: "Retrying", skip: "Skipping the step of", remove: "Removing", move: "Moving" };
 
-/** A retry, skip or removal of many members. It goes on in the background. */
-export function Repair({ batch: b, what, of, from, fields, onClose, done }: {
-  batch: { id: number }; what: "retry" | "skip" | "remove"; of: Selection; from?: string; fields?: ComponentChildren; onClose(): void; done(text: string): void;
+/** A retry, skip, removal or move of many members. It goes on in the background. */
+export function Repair({ batch: b, what, of, from, to, ready, fields, onClose, done }: {
+  batch: { id: number }; what: keyof typeof verbs; of: Selection; from?: string; to?: number; ready?: boolean; fields?: ComponentChildren; onClose(): void; done(text: string): void;
 }) {
   const { api } = useShared();
   const keyOf = useRequestKey();
   const [result, setResult] = useState<Schema<"RepairResult">>();
   const { name, ...selection } = of;
   const send = (more: { dryRun?: boolean; reason?: string }) => {
-    const params = { path: { id: b.id }, header: more.dryRun ? {} : { "Idempotency-Key": keyOf({ from, ...more }) } };
+    const params = { path: { id: b.id }, header: more.dryRun ? {} : { "Idempotency-Key": keyOf({ from, to, ...more }) } };
     switch (what) {
       case "retry":
         return data(api.POST("/batches/{id}/retry", { params, body: { ...selection, from, ...more } }));
@@ -131,12 +135,14 @@ export function Repair({ batch: b, what, of, from, fields, onClose, done }: {
         return data(api.POST("/batches/{id}/skip", { params, body: { ...selection, ...more } }));
       case "remove":
         return data(api.POST("/batches/{id}/remove", { params, body: { memberIds: selection.memberIds, ...more } }));
+      case "move":
+        return data(api.POST("/batches/{id}/move", { params, body: { memberIds: selection.memberIds, toBatchId: to!, ...more } }));
     }
   };
   const effect = result?.effect;
   const verb = (p?: Preview) => `${verbs[what]} ${p ? people(p.members) : "people"}`;
   return (
-    <Confirm title={(p) => `${verb(p)}?`} sub={name} verb={verb} danger={what === "remove"} reason={what === "retry" ? "optional" : "required"} fields={fields} depends={[from]} onClose={onClose}
+    <Confirm title={(p) => `${verb(p)}?`} sub={name} verb={verb} danger={what === "remove"} reason={what === "retry" ? "optional" : "required"} ready={ready} fields={fields} depends={[from, to]} onClose={onClose}
       preview={async () => {
         const r = await send({ dryRun: true });
         setResult(r);
@@ -144,7 +150,7 @@ export function Repair({ batch: b, what, of, from, fields, onClose, done }: {
       }}
       act={async (reason) => {
         const r = await send({ reason });
-        done(`${{ retry: "Retrying", skip: "Skipping the step of", remove: "Removing" }[what]} ${people(r.preview?.members ?? r.effect.members)}.`);
+        done(`${progress[what]} ${people(r.preview?.members ?? r.effect.members)}.`);
       }}>
       {effect && (effect.groups.length > 0 || effect.refusedCount > 0) && (
         <dl class="effects">
@@ -158,6 +164,20 @@ export function Repair({ batch: b, what, of, from, fields, onClose, done }: {
         </dl>
       )}
     </Confirm>
+  );
+}
+
+/** Moves members to another wave of the same runbook. */
+export function Move({ batch: b, of, onClose, done }: { batch: Pick<Batch, "id" | "runbook">; of: Selection; onClose(): void; done(text: string): void }) {
+  const { api } = useShared();
+  const [to, setTo] = useState("");
+  const open = useLive(() => data(api.GET("/batches", { params: { query: { runbook: b.runbook, status: ["detected", "init_dispatched", "active"], limit: 200 } } })), [b.runbook], 30_000);
+  const others = open.data?.items.filter((o) => o.id !== b.id) ?? [];
+  const nothing = open.data && others.length === 0 ? `No other wave of ${b.runbook} is open. Make one first.` : undefined;
+  return (
+    <Repair batch={b} what="move" of={of} to={Number(to)} ready={to !== ""} onClose={onClose} done={done}
+      fields={<SelectField label="To the wave" value={to} onValue={setTo} hint={nothing ?? "They keep their data, finished phases and outputs, and do the other phases there."}
+        options={[["", open.data ? "Choose a wave" : "Loading…"], ...others.map((o) => [String(o.id), `${waveName(o)}${o.batchStartTime ? `, start ${dayAndTime(o.batchStartTime)}` : ""}`] as const)]} />} />
   );
 }
 
