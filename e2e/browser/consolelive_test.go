@@ -122,7 +122,7 @@ phases:
 	b.confirms("Start move for 400 people")
 	b.showsIn(".head .status", "Running")
 	b.await(`document.querySelector(".pace .chart canvas") !== null`)
-	b.do(chromedp.Evaluate[chromedp.Void](`void (window.shifts = [], window.counts = new Set(), new PerformanceObserver((list) => { for (const e of list.getEntries()) if (!document.querySelector(".head .status")?.innerText.includes("Completed")) window.shifts.push(...e.sources.filter((s) => s.node && !s.node.closest?.(".bar")).map((s) => (s.node.outerHTML ?? s.node.parentElement.outerHTML).slice(0, 200) + " from " + Math.round(s.previousRect.x) + "," + Math.round(s.previousRect.y) + " to " + Math.round(s.currentRect.x) + "," + Math.round(s.currentRect.y))); }).observe({ type: "layout-shift" }))`))
+	b.do(chromedp.Evaluate[chromedp.Void](`void (window.shifts = [], window.counts = new Set(), new PerformanceObserver((list) => { for (const e of list.getEntries()) if (!document.querySelector(".head .status")?.innerText.includes("Completed")) window.shifts.push(...e.sources.filter((s) => s.node && s.previousRect.width > 0 && !s.node.closest?.(".bar")).map((s) => (s.node.outerHTML ?? s.node.parentElement.outerHTML).slice(0, 200) + " from " + Math.round(s.previousRect.x) + "," + Math.round(s.previousRect.y) + " to " + Math.round(s.currentRect.x) + "," + Math.round(s.currentRect.y))); }).observe({ type: "layout-shift" }))`))
 	b.await(`(window.counts.add(document.querySelector(".legend").innerText), document.querySelector(".head .status").innerText.includes("Completed"))`)
 	if n := eval[int](b, "window.counts.size"); n < 3 {
 		t.Errorf("the counters had %d states", n)

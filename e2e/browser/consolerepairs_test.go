@@ -171,3 +171,42 @@ func TestConsoleWaveDetails(t *testing.T) {
 	b.hides(".head .status", "Paused")
 	b.shows("the change is approved")
 }
+
+// TestConsoleMove: an operator moves people to another wave of the runbook, selected ones and a single one.
+func TestConsoleMove(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t)
+	i.publish("name: moves\ndata_source: {type: csv, primary_key: Mail}\nphases: [{name: move, offset: T-0, steps: [{name: move, worker_id: worker-01, function: Move-User}]}]\n")
+	i.run("batch", "create", "moves", write(t, "members.csv", "Mail\np0@fabrikam.com\np1@fabrikam.com\np2@fabrikam.com\n"), "--name", "First")
+	i.run("batch", "create", "moves", write(t, "members.csv", "Mail\np3@fabrikam.com\n"), "--name", "Second")
+
+	b := i.signedIn("waves/1", entra.DefaultOperatorUPN)
+	for _, member := range []string{"p0@fabrikam.com", "p1@fabrikam.com"} {
+		b.click(`document.querySelector('[aria-label="Select ` + member + `"]')`)
+	}
+	b.click(`[...document.querySelectorAll(".selection button")].find((e) => e.innerText === "Move…")`)
+	b.shows("To the wave")
+	b.await(named("button", "Move people") + `.ariaDisabled === "true"`)
+	b.await(`[...document.querySelectorAll("dialog option")].some((e) => e.innerText.startsWith("Second"))`)
+	b.fill("To the wave", "2")
+	b.shows("Way back")
+	b.fill("Reason", "they start with their manager")
+	b.confirms("Move 2 people")
+	b.shows("Moving 2 people.")
+	b.press("Removed")
+	b.showsIn("tbody", "p0@fabrikam.com")
+	b.open("waves/1/people/1", "p0@fabrikam.com")
+	b.showsIn(".facts", "Moved to wave 2")
+
+	b.open("waves/1/people/3", "p2@fabrikam.com")
+	b.menu("Move to another wave…")
+	b.await(`[...document.querySelectorAll("dialog option")].some((e) => e.innerText.startsWith("Second"))`)
+	b.fill("To the wave", "2")
+	b.fill("Reason", "the last one")
+	b.confirms("Move 1 person")
+	b.showsIn(".facts", "Moved to wave 2")
+	b.open("waves/2", "Second")
+	for _, member := range []string{"p0@", "p1@", "p2@", "p3@"} {
+		b.showsIn("section:has(#people) tbody", member)
+	}
+}

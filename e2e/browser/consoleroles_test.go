@@ -27,7 +27,7 @@ var actionsOf = []struct {
 	{"waves/1", "Repairs", true, map[string]string{
 		"Pause…": operate, "Change name, owner or note…": operate, "Cancel the wave…": administer, "Retry all 7…": operate, "Skip…": operate,
 	}},
-	{"waves/2/people/1", "person0@fabrikam.com", true, map[string]string{"Remove from the wave…": administer}},
+	{"waves/2/people/1", "person0@fabrikam.com", true, map[string]string{"Remove from the wave…": administer, "Move to another wave…": operate}},
 	{"waves/1/people/1", "p0@fabrikam.com", false, map[string]string{
 		"Retry…": operate, "Skip step…": operate, "Mark step done…": operate, "Correct…": operate,
 	}},

@@ -137,7 +137,32 @@ phases:
 	b.showsIn(".hold", "Confirmed by "+entra.DefaultApproverUPN)
 	i.run("local", "tick")
 	b.await(`document.querySelector(".hold") === null`)
-	if out := i.run("batch", "members", "1", "--status", "active"); strings.Count(out, "@fabrikam.com") != 5 {
-		t.Errorf("the wave has\n%s", out)
+	has := func(members int) {
+		t.Helper()
+		if out := i.run("batch", "members", "1", "--status", "active"); strings.Count(out, "@fabrikam.com") != members {
+			t.Errorf("the wave has\n%s", out)
+		}
 	}
+	has(5)
+
+	// Two more are kept out, and added after all.
+	more = testenv.Must(os.ReadFile(peopleStarting(t, start, start, start, start, start, start, start)))(t)
+	if err := os.WriteFile(file, more, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	i.run("local", "tick")
+	b.press("Discard: keep 2 people out…")
+	b.shows("Way back")
+	b.fill("Reason", "they belong to another company")
+	b.confirms("Keep 2 people out")
+	b.shows("2 people whom the source lists are kept out of the waves")
+	b.shows("they belong to another company")
+	i.run("local", "tick")
+	has(5)
+	b.press("Add them after all…")
+	b.shows("Way back")
+	b.confirms("Add 2 people")
+	i.run("local", "tick")
+	b.hides("main", "kept out of the waves")
+	has(7)
 }
