@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -89,13 +90,26 @@ func (r Requests) permit(method string, target *url.URL, body []byte) error {
 	case err == nil:
 		err = errors.New("only " + only + " makes this request")
 	case name == "":
-		name = method + " /v1.0/…"
+		name = method + " " + pattern(target.Path)
 		err = errors.New("no other function makes this request")
 	default:
 		err = fmt.Errorf("other functions make this request otherwise: %w", err)
 	}
 	return refused(fmt.Sprintf("%s: %v; to allow it, add it to the worker's setting %s, such as %q", request, err, r.Setting, name))
 }
+
+// pattern is a path with {id} for what looks like an id.
+func pattern(path string) string {
+	segments := strings.Split(path, "/")
+	for i, segment := range segments {
+		if anID.MatchString(segment) {
+			segments[i] = "{id}"
+		}
+	}
+	return strings.Join(segments, "/")
+}
+
+var anID = regexp.MustCompile(`^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$|@`)
 
 func refused(text string) error {
 	return &catalog.Failure{Type: catalog.FailureNotConfigured, Message: text}

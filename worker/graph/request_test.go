@@ -108,7 +108,7 @@ func TestWorkersAllowMoreRequestsOrNone(t *testing.T) {
 		requests graph.Requests
 		says     string
 	}{
-		{graph.Requests{Setting: "GRAPH_REQUESTS"}, `to allow it, add it to the worker's setting GRAPH_REQUESTS`},
+		{graph.Requests{Setting: "GRAPH_REQUESTS"}, `to allow it, add it to the worker's setting GRAPH_REQUESTS, such as "GET /v1.0/groups/{id}"`},
 		{graph.Requests{Setting: "GRAPH_REQUESTS", Allowed: []string{"DELETE /v1.0/groups/{id}", "GET /beta/groups/{id}"}}, "GRAPH_REQUESTS"},
 		{graph.Requests{Setting: "GRAPH_REQUESTS", None: true}, "by its setting GRAPH_REQUESTS"},
 		{graph.Requests{Setting: "GRAPH_REQUESTS", Allowed: []string{"GET /v1.0/groups/{id}"}}, ""},
