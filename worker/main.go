@@ -1,9 +1,9 @@
 // Command worker runs the jobs of one worker id against a Microsoft 365 tenant.
 //
 // Without arguments it runs jobs until SIGTERM or until it has been idle for a
-// while. "worker functions" lists its functions, and "worker health" checks the
-// worker that runs on this machine. Everything else is configured
-// by the environment; docs of the variables are with loadConfig.
+// while. "worker functions" lists its functions, "worker verify" checks its permissions,
+// and "worker health" checks the worker that runs on this machine. Everything else is
+// configured by the environment; docs of the variables are with loadConfig.
 package main
 
 import (
@@ -68,7 +68,7 @@ func command(getenv func(string) string) *cobra.Command {
 			return run(cmd.Context(), getenv, cmd.OutOrStdout())
 		},
 	}
-	root.AddCommand(functionsCommand(getenv), healthCommand(getenv))
+	root.AddCommand(functionsCommand(getenv), healthCommand(getenv), verifyCommand(getenv))
 	return root
 }
 
