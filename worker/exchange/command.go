@@ -23,7 +23,7 @@ type Cmdlets struct {
 
 var cmdletName = regexp.MustCompile(`^[A-Z][A-Za-z]*-[A-Z][A-Za-z0-9]*$`)
 
-// CheckCmdlet refuses what is no name of a cmdlet.
+// CheckCmdlet refuses a text that does not name a cmdlet.
 func CheckCmdlet(name string) error {
 	if !cmdletName.MatchString(name) {
 		return fmt.Errorf("%q is not the name of a cmdlet, such as Set-Mailbox", name)
@@ -172,7 +172,7 @@ func (c *Client) runUnless(ctx context.Context, do command, done check) (any, er
 	}
 }
 
-// shown is what a check shows: the output, and why that is not the result.
+// shown holds the output of a check, and why it is not the result.
 type shown struct {
 	answer any
 	met    bool
@@ -223,7 +223,7 @@ func (c *Client) run(ctx context.Context, do command, by func(error) throttle.Ve
 	return output(objects), false, nil
 }
 
-// output is what a command printed: the properties of one object, or a list.
+// output returns the properties of the one object that a command printed, or a list of several.
 func output(objects []map[string]any) any {
 	switch len(objects) {
 	case 0:

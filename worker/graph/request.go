@@ -32,7 +32,7 @@ var methods = map[string]abstractions.HttpMethod{
 	http.MethodPut: abstractions.PUT, http.MethodDelete: abstractions.DELETE,
 }
 
-// CheckRequest refuses what describes no request.
+// CheckRequest refuses a text that does not describe a request.
 func CheckRequest(described string) error {
 	method, path, _ := strings.Cut(described, " ")
 	if methods[method] == 0 && method != http.MethodGet {
@@ -115,7 +115,7 @@ func refused(text string) error {
 	return &catalog.Failure{Type: catalog.FailureNotConfigured, Message: text}
 }
 
-// request is what Invoke-GraphRequest makes.
+// request is one request of Invoke-GraphRequest.
 type request struct {
 	method string
 	target *url.URL
@@ -222,7 +222,7 @@ func (c *Client) makeUnless(ctx context.Context, r *request, done check) (any, e
 	}
 }
 
-// shown is what a check shows: the answer, and why that is not the result.
+// shown holds the answer of a check, and why it is not the result.
 type shown struct {
 	answer any
 	met    bool
