@@ -22,7 +22,8 @@
 // Config.ProvisionDelay; a mail user with an ExchangeGuid waits for the mailbox of another
 // tenant instead, and keeps waiting. Removing the licence changes no recipient: Exchange
 // keeps a mailbox for 30 days. Licences of groups, with their errors, come from a Seed, as
-// licenseAssignmentStates of users. Other mailboxes and distribution groups come from a Seed.
+// licenseAssignmentStates of users. Shared, room and equipment mailboxes come from New-Mailbox,
+// distribution groups from New-DistributionGroup, and both, with holds, from a Seed.
 //
 // # Mail and permissions
 //

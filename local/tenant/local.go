@@ -16,22 +16,27 @@ import (
 
 // State is everything in the tenant, in order of creation.
 type State struct {
-	TenantID   string      `json:"tenantId"`
-	Users      []User      `json:"users"`
-	Groups     []Group     `json:"groups"`
-	Recipients []Recipient `json:"recipients"`
-	Mails      []Mail      `json:"mails,omitempty"` // sent since the start
+	TenantID   string           `json:"tenantId"`
+	Users      []User           `json:"users"`
+	Groups     []Group          `json:"groups"`
+	Recipients []Recipient      `json:"recipients"`
+	Batches    []MigrationBatch `json:"migrationBatches,omitempty"`
+	Mails      []Mail           `json:"mails,omitempty"` // sent since the start
 }
 
 // State returns the latest state, without the replication lag.
 func (s *Server) State() State {
 	s.dir.Lock()
 	defer s.dir.Unlock()
+	if err := s.exchange.FinishMoves(); err != nil {
+		s.cfg.Logger.Error("cannot finish the moves of mailboxes", "error", err)
+	}
 	return State{
 		TenantID:   s.cfg.TenantID,
 		Users:      s.dir.Users.All(),
 		Groups:     s.dir.Groups.All(),
 		Recipients: s.dir.Recipients.All(),
+		Batches:    s.dir.Batches.All(),
 		Mails:      slices.Clone(s.dir.Mails),
 	}
 }

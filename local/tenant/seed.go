@@ -22,6 +22,11 @@ type Seed struct {
 	Users           []User      `json:"users,omitempty"` // Graph properties, read-only ones too
 	Groups          []SeedGroup `json:"groups,omitempty"`
 	Recipients      []Recipient `json:"recipients,omitempty"` // ExternalDirectoryObjectId or UserPrincipalName names the user
+	// OrganizationHolds are retention policies of all mailboxes, such as mbx7cfb30345d454ac0a989ab3041051209:2.
+	OrganizationHolds []string `json:"organizationHolds,omitempty"`
+	// MigrationEndpoints are the names of endpoints in other tenants, which administrators create; none: all names are accepted.
+	MigrationEndpoints []string         `json:"migrationEndpoints,omitempty"`
+	MigrationBatches   []MigrationBatch `json:"migrationBatches,omitempty"` // left as they are where the name exists
 }
 
 // SeedGroup is a group with its members by object id or user principal name. A
@@ -37,6 +42,12 @@ func (s *Server) Seed(seed Seed) error {
 	s.dir.Lock()
 	defer s.dir.Unlock()
 	if err := s.dir.AddDomains(seed.VerifiedDomains...); err != nil {
+		return err
+	}
+	if err := s.dir.AddOrganizationHolds(seed.OrganizationHolds...); err != nil {
+		return err
+	}
+	if err := s.dir.AddMigrationEndpoints(seed.MigrationEndpoints...); err != nil {
 		return err
 	}
 	for i, l := range seed.Licenses {
@@ -57,6 +68,11 @@ func (s *Server) Seed(seed Seed) error {
 	for i, r := range seed.Recipients {
 		if err := s.seedRecipient(r); err != nil {
 			return fmt.Errorf("tenant: seed recipient %d: %w", i, err)
+		}
+	}
+	for i, b := range seed.MigrationBatches {
+		if err := s.seedBatch(b); err != nil {
+			return fmt.Errorf("tenant: seed migration batch %d: %w", i, err)
 		}
 	}
 	return nil
@@ -205,4 +221,17 @@ func (s *Server) seedRecipient(r Recipient) error {
 		return errors.New(refusal.Fault.Message)
 	}
 	return s.dir.Commit(time.Time{}, append([]directory.Change{directory.PutRecipient(r, time.Time{})}, s.dir.BackSync(r, time.Time{})...)...)
+}
+
+func (s *Server) seedBatch(b MigrationBatch) error {
+	if b.Name == "" || b.SourceEndpoint == "" || b.TargetDeliveryDomain == "" || len(b.Users) == 0 {
+		return errors.New("a batch needs a name, an endpoint, a domain and people")
+	}
+	if _, exists := s.dir.Batches.Latest(directory.Fold(b.Name)); exists {
+		return nil
+	}
+	for i, u := range b.Users {
+		b.Users[i].ID, _ = s.dir.Owner("proxy", "smtp:"+u.Email)
+	}
+	return s.dir.Commit(time.Time{}, directory.PutBatch(b, time.Time{}))
 }

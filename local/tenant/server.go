@@ -37,12 +37,17 @@ var (
 
 // The objects of a tenant.
 type (
-	User        = directory.User
-	Group       = directory.Group
-	Recipient   = directory.Recipient
-	Mail        = directory.Mail
-	License     = directory.License
-	ServicePlan = directory.ServicePlan
+	User             = directory.User
+	Group            = directory.Group
+	Recipient        = directory.Recipient
+	AutoReply        = directory.AutoReply
+	Holds            = directory.Holds
+	FolderPermission = directory.FolderPermission
+	MigrationBatch   = directory.MigrationBatch
+	MigrationUser    = directory.MigrationUser
+	Mail             = directory.Mail
+	License          = directory.License
+	ServicePlan      = directory.ServicePlan
 )
 
 // The recipient kinds simulated here, as RecipientTypeDetails names them.
@@ -72,6 +77,8 @@ type Config struct {
 
 	// ProvisionDelay is how long after its licence a user gets a mailbox and its provisioned plans.
 	ProvisionDelay time.Duration
+	// MoveDelay is how long the first copy of a mailbox takes, and the completion of its move.
+	MoveDelay time.Duration
 
 	Lag    time.Duration    // replication lag of every write; Faults.LagMS overrides it
 	Now    func() time.Time // default time.Now
@@ -179,7 +186,7 @@ func open(ctx context.Context, cfg Config) (s *Server, err error) {
 func (s *Server) openServices() {
 	s.exchange = exchange.New(exchange.Config{
 		Directory: s.dir, TenantID: s.cfg.TenantID, VerifyToken: s.cfg.VerifyToken, Times: s.times, Logger: s.cfg.Logger,
-		ExternalMovesPrimary: s.faults.externalMovesPrimary, IgnoresPrimarySMTP: s.faults.ignoresPrimarySMTP,
+		MoveDelay: s.cfg.MoveDelay, ExternalMovesPrimary: s.faults.externalMovesPrimary, IgnoresPrimarySMTP: s.faults.ignoresPrimarySMTP,
 	})
 	s.graph = &graph.Service{
 		Directory: s.dir, TenantID: s.cfg.TenantID, VerifyToken: s.cfg.VerifyToken, Roles: s.cfg.Roles, ProvisionDelay: s.cfg.ProvisionDelay,

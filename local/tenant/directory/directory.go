@@ -142,6 +142,7 @@ type Directory struct {
 	Users      table[User]
 	Groups     table[Group]
 	Recipients table[Recipient]
+	Batches    table[MigrationBatch] // by folded name
 	// unique maps what must be unique in the tenant (see reindex) to the id of
 	// the object that has it; owned is the reverse.
 	unique map[string]string
@@ -150,12 +151,15 @@ type Directory struct {
 	Mails    []Mail          // sent since the start
 	Domains  map[string]bool // verified ones; empty: every domain is accepted
 	Licenses []License
+
+	MigrationEndpoints []string // names of the endpoints in other tenants; empty: all names are accepted
+	OrganizationHolds  []string // retention policies of all mailboxes, as Get-OrganizationConfig prints them
 }
 
 // Open loads the directory that is kept in dir; an empty dir keeps nothing.
 func Open(ctx context.Context, dir string) (*Directory, error) {
 	d := &Directory{
-		Users: newTable[User](), Groups: newTable[Group](), Recipients: newTable[Recipient](),
+		Users: newTable[User](), Groups: newTable[Group](), Recipients: newTable[Recipient](), Batches: newTable[MigrationBatch](),
 		unique: map[string]string{}, owned: map[string][]string{}, Domains: map[string]bool{},
 	}
 	if dir == "" {
@@ -185,15 +189,18 @@ func (d *Directory) Close() error {
 // Change is one object's next version. Exactly one of the values is set, or
 // none with a kind for a deletion.
 type Change struct {
-	kind      string // "user", "group" or "recipient"
+	kind      string // "user", "group", "recipient" or "batch"
 	id        string
 	at        time.Time
 	user      User
 	group     *Group
 	recipient *Recipient
+	batch     *MigrationBatch
 }
 
-func (c Change) deletes() bool { return c.user == nil && c.group == nil && c.recipient == nil }
+func (c Change) deletes() bool {
+	return c.user == nil && c.group == nil && c.recipient == nil && c.batch == nil
+}
 
 // PutUser is the next version of a user.
 func PutUser(u User, at time.Time) Change {
@@ -208,6 +215,16 @@ func PutGroup(g Group, at time.Time) Change {
 // PutRecipient is the next version of a recipient.
 func PutRecipient(r Recipient, at time.Time) Change {
 	return Change{kind: "recipient", id: r.ExternalDirectoryObjectID, at: at, recipient: &r}
+}
+
+// PutBatch is the next version of a migration batch.
+func PutBatch(b MigrationBatch, at time.Time) Change {
+	return Change{kind: "batch", id: Fold(b.Name), at: at, batch: &b}
+}
+
+// DeleteBatch is the deletion of a migration batch.
+func DeleteBatch(name string, at time.Time) Change {
+	return Change{kind: "batch", id: Fold(name), at: at}
 }
 
 // DeleteUser is the deletion of a user.
@@ -251,6 +268,13 @@ func (d *Directory) apply(c Change, asOf time.Time) {
 			v.value = *c.recipient
 		}
 		d.Recipients.add(c.id, v, asOf)
+	case "batch":
+		v := version[MigrationBatch]{at: c.at, deleted: c.deletes()}
+		if c.batch != nil {
+			v.value = *c.batch
+		}
+		d.Batches.add(c.id, v, asOf)
+		return // its name is no object id
 	}
 	d.reindex(c.id)
 }

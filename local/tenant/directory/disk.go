@@ -29,6 +29,8 @@ func openDisk(ctx context.Context, dir string) (*disk, error) {
 	const table = `CREATE TABLE IF NOT EXISTS object (
 		seq INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, id TEXT NOT NULL, body TEXT NOT NULL, UNIQUE (kind, id));
 		CREATE TABLE IF NOT EXISTS domain (name TEXT PRIMARY KEY);
+		CREATE TABLE IF NOT EXISTS organization_hold (name TEXT PRIMARY KEY);
+		CREATE TABLE IF NOT EXISTS migration_endpoint (name TEXT PRIMARY KEY);
 		CREATE TABLE IF NOT EXISTS license (part TEXT PRIMARY KEY, body TEXT NOT NULL)`
 	if _, err := db.ExecContext(ctx, table); err != nil {
 		db.Close()
@@ -69,34 +71,44 @@ func (c Change) body() ([]byte, error) {
 		return json.Marshal(c.user)
 	case "group":
 		return json.Marshal(c.group)
+	case "batch":
+		return json.Marshal(c.batch)
 	default:
 		return json.Marshal(c.recipient)
 	}
 }
 
-func (k *disk) saveDomains(names []string) error {
+// The tables of names that the tenant has as a whole.
+const (
+	domainTable   = "domain"
+	holdTable     = "organization_hold"
+	endpointTable = "migration_endpoint"
+)
+
+func (k *disk) saveNames(table string, names []string) error {
 	for _, name := range names {
-		if _, err := k.db.Exec(`INSERT OR IGNORE INTO domain (name) VALUES (?)`, Fold(name)); err != nil {
-			return fmt.Errorf("tenant: save domain %s: %w", name, err)
+		if _, err := k.db.Exec(`INSERT OR IGNORE INTO `+table+` (name) VALUES (?)`, name); err != nil {
+			return fmt.Errorf("tenant: save %s %s: %w", table, name, err)
 		}
 	}
 	return nil
 }
 
-func (k *disk) loadDomains(ctx context.Context, d *Directory) error {
-	rows, err := k.db.QueryContext(ctx, `SELECT name FROM domain`)
+func (k *disk) loadNames(ctx context.Context, table string) ([]string, error) {
+	rows, err := k.db.QueryContext(ctx, `SELECT name FROM `+table)
 	if err != nil {
-		return fmt.Errorf("tenant: load domains: %w", err)
+		return nil, fmt.Errorf("tenant: load %s: %w", table, err)
 	}
 	defer rows.Close()
+	var names []string
 	for rows.Next() {
 		var name string
 		if err := rows.Scan(&name); err != nil {
-			return fmt.Errorf("tenant: load domains: %w", err)
+			return nil, fmt.Errorf("tenant: load %s: %w", table, err)
 		}
-		d.Domains[name] = true
+		names = append(names, name)
 	}
-	return rows.Err()
+	return names, rows.Err()
 }
 
 func (k *disk) saveLicense(l License) error {
@@ -133,7 +145,17 @@ func (k *disk) loadLicenses(ctx context.Context, d *Directory) error {
 // load fills d with all stored objects. They are visible at once: replication
 // lag does not outlive the process.
 func (k *disk) load(ctx context.Context, d *Directory) error {
-	if err := k.loadDomains(ctx, d); err != nil {
+	domains, err := k.loadNames(ctx, domainTable)
+	if err != nil {
+		return err
+	}
+	for _, name := range domains {
+		d.Domains[name] = true
+	}
+	if d.MigrationEndpoints, err = k.loadNames(ctx, endpointTable); err != nil {
+		return err
+	}
+	if d.OrganizationHolds, err = k.loadNames(ctx, holdTable); err != nil {
 		return err
 	}
 	if err := k.loadLicenses(ctx, d); err != nil {
@@ -157,6 +179,8 @@ func (k *disk) load(ctx context.Context, d *Directory) error {
 			err = json.Unmarshal([]byte(body), &c.group)
 		case "recipient":
 			err = json.Unmarshal([]byte(body), &c.recipient)
+		case "batch":
+			err = json.Unmarshal([]byte(body), &c.batch)
 		default:
 			err = fmt.Errorf("unknown kind")
 		}

@@ -2,6 +2,7 @@ package directory
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 )
@@ -51,13 +52,43 @@ func (d *Directory) putLicense(l License) {
 
 // AddDomains adds verified domains.
 func (d *Directory) AddDomains(names ...string) error {
+	folded := make([]string, 0, len(names))
+	for _, name := range names {
+		folded = append(folded, Fold(name))
+	}
 	if d.disk != nil {
-		if err := d.disk.saveDomains(names); err != nil {
+		if err := d.disk.saveNames(domainTable, folded); err != nil {
 			return err
 		}
 	}
-	for _, name := range names {
-		d.Domains[Fold(name)] = true
+	for _, name := range folded {
+		d.Domains[name] = true
 	}
 	return nil
+}
+
+// AddOrganizationHolds adds retention policies that apply to all mailboxes.
+func (d *Directory) AddOrganizationHolds(holds ...string) (err error) {
+	d.OrganizationHolds, err = d.addNames(holdTable, d.OrganizationHolds, holds)
+	return err
+}
+
+// AddMigrationEndpoints adds endpoints in other tenants.
+func (d *Directory) AddMigrationEndpoints(names ...string) (err error) {
+	d.MigrationEndpoints, err = d.addNames(endpointTable, d.MigrationEndpoints, names)
+	return err
+}
+
+func (d *Directory) addNames(table string, present, more []string) ([]string, error) {
+	if d.disk != nil {
+		if err := d.disk.saveNames(table, more); err != nil {
+			return present, err
+		}
+	}
+	for _, name := range more {
+		if !slices.Contains(present, name) {
+			present = append(present, name)
+		}
+	}
+	return present, nil
 }

@@ -31,6 +31,45 @@ type Recipient struct {
 	ForwardingAddress         string            `json:"ForwardingAddress,omitempty"`     // of mailboxes: the name of a recipient
 	KeepsForwarded            bool              `json:"DeliverToMailboxAndForward,omitempty"`
 	Custom                    map[string]string `json:"CustomAttributes,omitempty"` // CustomAttribute1 … CustomAttribute15
+
+	// Of mailboxes only.
+	MailboxType    string             `json:"MailboxType,omitempty"` // Shared, Room or Equipment; empty: Regular
+	AutoReply      *AutoReply         `json:"AutoReply,omitempty"`
+	Holds          *Holds             `json:"Holds,omitempty"`
+	FullAccess     []string           `json:"FullAccess,omitempty"` // object ids, as in the next two
+	SendAs         []string           `json:"SendAs,omitempty"`
+	SendOnBehalf   []string           `json:"SendOnBehalf,omitempty"`
+	CalendarFolder string             `json:"CalendarFolder,omitempty"` // its name; empty: Calendar
+	Calendar       []FolderPermission `json:"Calendar,omitempty"`       // beside those of Default and Anonymous that are as in a new mailbox
+
+	// Of groups only.
+	ManagedBy            []string `json:"ManagedBy,omitempty"` // object ids of owners
+	AllowExternalSenders bool     `json:"AllowExternalSenders,omitempty"`
+}
+
+// AutoReply is the automatic reply of a mailbox.
+type AutoReply struct {
+	State            string `json:"AutoReplyState"` // Enabled, Disabled or Scheduled
+	InternalMessage  string `json:"InternalMessage"`
+	ExternalMessage  string `json:"ExternalMessage"`
+	ExternalAudience string `json:"ExternalAudience"` // None, Known or All
+	StartTime        string `json:"StartTime,omitempty"`
+	EndTime          string `json:"EndTime,omitempty"`
+}
+
+// Holds are what keeps the content of a mailbox.
+type Holds struct {
+	Litigation    bool     `json:"LitigationHoldEnabled,omitempty"`
+	InPlace       []string `json:"InPlaceHolds,omitempty"`
+	ComplianceTag bool     `json:"ComplianceTagHoldApplied,omitempty"`
+	Delay         bool     `json:"DelayHoldApplied,omitempty"`
+	DelayRelease  bool     `json:"DelayReleaseHoldApplied,omitempty"`
+}
+
+// FolderPermission is a user's access rights to a folder of a mailbox.
+type FolderPermission struct {
+	User         string   `json:"User"` // object id, Default or Anonymous
+	AccessRights []string `json:"AccessRights"`
 }
 
 // Primary is the primary SMTP address without its prefix.

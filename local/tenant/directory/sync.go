@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"maps"
 	"strings"
 	"time"
 )
@@ -17,8 +18,15 @@ func (d *Directory) ForwardSync(u User, now time.Time) []Change {
 	return nil
 }
 
-// BackSync is the user as Exchange writes it back after its recipient changed.
+// BackSync is the user or group as Exchange writes it back after its recipient changed.
 func (d *Directory) BackSync(r Recipient, now time.Time) []Change {
+	if g, exists := d.Groups.Latest(r.ExternalDirectoryObjectID); exists {
+		properties := maps.Clone(g.Properties)
+		maps.Copy(properties, map[string]any{
+			"mail": r.Primary(), "proxyAddresses": r.EmailAddresses, "displayName": r.DisplayName, "mailNickname": r.Alias,
+		})
+		return []Change{PutGroup(Group{Properties: properties, Members: g.Members}, now)}
+	}
 	u, exists := d.Users.Latest(r.ExternalDirectoryObjectID)
 	if !exists {
 		return nil

@@ -23,8 +23,11 @@ func (p *command) applyTo(current directory.Recipient, externalMovesPrimary bool
 		}
 		next.EmailAddresses = addresses
 	}
-	if _, present := p.parameters["windowsemailaddress"]; present {
-		address, refusal := p.smtp("windowsemailaddress")
+	for _, parameter := range []string{"windowsemailaddress", "primarysmtpaddress"} {
+		if _, present := p.parameters[parameter]; !present {
+			continue
+		}
+		address, refusal := p.smtp(parameter)
 		if refusal != nil {
 			return next, refusal
 		}

@@ -3,6 +3,7 @@ package exchange
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -17,38 +18,52 @@ type cmdlet struct {
 
 var cmdlets = map[string]cmdlet{}
 
-func init() { // not a literal: run reaches back into cmdlets
-	list := func(names ...string) map[string]bool {
-		set := map[string]bool{"erroraction": true, "warningaction": true}
-		for _, name := range names {
-			set[directory.Fold(name)] = true
-		}
-		return set
+// names is the set of a cmdlet's parameters.
+func names(parameters ...string) map[string]bool {
+	set := map[string]bool{"erroraction": true, "warningaction": true}
+	for _, name := range parameters {
+		set[directory.Fold(name)] = true
 	}
-	get := list("Identity", "ResultSize")
-	change := list("Identity", "EmailAddresses", "WindowsEmailAddress", "Alias", "DisplayName", "Name",
-		"MicrosoftOnlineServicesID", "HiddenFromAddressListsEnabled", "Confirm", "Force")
+	return set
+}
+
+// changeNames are the parameters that the Set cmdlets of recipients have in common.
+func changeNames(more ...string) map[string]bool {
+	set := names("Identity", "EmailAddresses", "WindowsEmailAddress", "Alias", "DisplayName", "Name", "HiddenFromAddressListsEnabled", "Confirm", "Force")
 	for i := 1; i <= 15; i++ {
-		change[fmt.Sprintf("customattribute%d", i)] = true
+		set[fmt.Sprintf("customattribute%d", i)] = true
 	}
-	changeMailUser := maps.Clone(change)
-	maps.Copy(changeMailUser, list("ExternalEmailAddress", "ExchangeGuid", "ArchiveGuid"))
-	cmdlets["Get-Recipient"] = cmdlet{get, getRecipients(directory.MailUser, directory.UserMailbox, directory.DistributionGroup, directory.MailEnabledSecurity)}
+	maps.Copy(set, names(more...))
+	return set
+}
+
+func init() { // not a literal: run reaches back into cmdlets
+	get := names("Identity", "ResultSize")
+	cmdlets["Get-Recipient"] = cmdlet{get, getRecipients(recipientKinds...)}
 	cmdlets["Get-MailUser"] = cmdlet{get, getRecipients(directory.MailUser)}
 	cmdlets["Get-Mailbox"] = cmdlet{get, getRecipients(directory.UserMailbox)}
-	cmdlets["Get-DistributionGroup"] = cmdlet{get, getRecipients(directory.DistributionGroup, directory.MailEnabledSecurity)}
-	cmdlets["Set-MailUser"] = cmdlet{changeMailUser, setRecipient(directory.MailUser)}
-	changeMailbox := maps.Clone(change)
-	maps.Copy(changeMailbox, list("ForwardingSmtpAddress", "ForwardingAddress", "DeliverToMailboxAndForward"))
-	cmdlets["Set-Mailbox"] = cmdlet{changeMailbox, setRecipient(directory.UserMailbox)}
-	cmdlets["New-MailUser"] = cmdlet{list("Name", "ExternalEmailAddress", "MicrosoftOnlineServicesID", "Password", "Alias",
+	cmdlets["Get-DistributionGroup"] = cmdlet{get, getRecipients(groupKinds...)}
+	cmdlets["Set-MailUser"] = cmdlet{
+		changeNames("MicrosoftOnlineServicesID", "ExternalEmailAddress", "ExchangeGuid", "ArchiveGuid"), setRecipient(directory.MailUser),
+	}
+	cmdlets["Set-Mailbox"] = cmdlet{
+		changeNames("MicrosoftOnlineServicesID", "ForwardingSmtpAddress", "ForwardingAddress", "DeliverToMailboxAndForward", "Type", "GrantSendOnBehalfTo"),
+		setRecipient(directory.UserMailbox),
+	}
+	cmdlets["New-MailUser"] = cmdlet{names("Name", "ExternalEmailAddress", "MicrosoftOnlineServicesID", "Password", "Alias",
 		"DisplayName", "PrimarySmtpAddress", "FirstName", "LastName", "Confirm"), (*Service).newMailUser}
 	cmdlets["Get-AcceptedDomain"] = cmdlet{get, (*Service).acceptedDomains}
 	cmdlets["Get-DistributionGroupMember"] = cmdlet{get, (*Service).groupMembers}
-	membership := list("Identity", "Member", "BypassSecurityGroupManagerCheck", "Confirm")
+	membership := names("Identity", "Member", "BypassSecurityGroupManagerCheck", "Confirm")
 	cmdlets["Add-DistributionGroupMember"] = cmdlet{membership, (*Service).addGroupMember}
 	cmdlets["Remove-DistributionGroupMember"] = cmdlet{membership, (*Service).removeGroupMember}
 }
+
+// groupKinds are the kinds of groups that Exchange manages, and recipientKinds those of all recipients.
+var (
+	groupKinds     = []string{directory.DistributionGroup, directory.MailEnabledSecurity}
+	recipientKinds = append([]string{directory.MailUser, directory.UserMailbox}, groupKinds...)
+)
 
 func cmdletName(given string) (string, bool) {
 	for name := range cmdlets {
@@ -108,7 +123,7 @@ func getRecipients(kinds ...string) func(*Service, *call) *reply {
 			var found []map[string]any
 			for _, r := range s.Directory.Recipients.AllVisible(asOf) {
 				if slices.Contains(kinds, r.Kind) {
-					found = append(found, output(r))
+					found = append(found, s.output(r))
 				}
 			}
 			return c.results(found)
@@ -121,12 +136,12 @@ func getRecipients(kinds ...string) func(*Service, *call) *reply {
 		if !found {
 			return recipientNotFound(identity)
 		}
-		return c.results([]map[string]any{output(r)})
+		return c.results([]map[string]any{s.output(r)})
 	}
 }
 
 // output is a recipient as the cmdlets of its family print it.
-func output(r directory.Recipient) map[string]any {
+func (s *Service) output(r directory.Recipient) map[string]any {
 	out := map[string]any{
 		"Guid": r.GUID, "ExternalDirectoryObjectId": r.ExternalDirectoryObjectID,
 		"Identity": r.Name, "Id": r.Name, "Name": r.Name, "DisplayName": r.DisplayName, "Alias": r.Alias,
@@ -139,6 +154,8 @@ func output(r directory.Recipient) map[string]any {
 		out[name] = r.Custom[name]
 	}
 	if r.IsGroup() {
+		out["ManagedBy"] = s.namesOf(r.ManagedBy)
+		out["RequireSenderAuthenticationEnabled"] = !r.AllowExternalSenders
 		return out
 	}
 	out["UserPrincipalName"] = r.UserPrincipalName
@@ -155,6 +172,11 @@ func output(r directory.Recipient) map[string]any {
 			out["ForwardingAddress"] = r.ForwardingAddress
 		}
 		out["DeliverToMailboxAndForward"] = r.KeepsForwarded
+		out["GrantSendOnBehalfTo"] = s.namesOf(r.SendOnBehalf)
+		if r.MailboxType != "" {
+			out["RecipientTypeDetails"] = r.MailboxType + "Mailbox"
+		}
+		maps.Copy(out, holdsOf(r))
 	}
 	out["ExternalEmailAddress"] = nil
 	if r.ExternalEmailAddress != "" {
@@ -179,8 +201,10 @@ func setRecipient(kinds ...string) func(*Service, *call) *reply {
 			return recipientNotFound(identity)
 		}
 		next, refusal := c.exchange.applyTo(current, s.ExternalMovesPrimary())
-		if refusal == nil {
-			refusal = s.applyForwarding(c.exchange, &next, asOf)
+		for _, apply := range []func(*command, *directory.Recipient, time.Time) *reply{s.applyForwarding, s.applyType, s.applySendOnBehalf, s.applyOwners} {
+			if refusal == nil {
+				refusal = apply(c.exchange, &next, asOf)
+			}
 		}
 		if refusal != nil {
 			return refusal
@@ -195,20 +219,25 @@ func setRecipient(kinds ...string) func(*Service, *call) *reply {
 		if refusal := s.Check(next); refusal != nil {
 			return refusal
 		}
-		changes := append([]directory.Change{directory.PutRecipient(next, now)}, s.Directory.BackSync(next, now)...)
-		if err := s.Directory.Commit(asOf, changes...); err != nil {
-			return s.storageFailed(err)
-		}
-		return c.results(nil)
+		return s.saveRecipient(c, next, now, asOf)
 	}
 }
 
+// saveRecipient stores a recipient, and what Entra ID knows of it.
+func (s *Service) saveRecipient(c *call, r directory.Recipient, now, asOf time.Time) *reply {
+	changes := append([]directory.Change{directory.PutRecipient(r, now)}, s.Directory.BackSync(r, now)...)
+	if err := s.Directory.Commit(asOf, changes...); err != nil {
+		return s.storageFailed(err)
+	}
+	return c.results(nil)
+}
+
+// sameRecipient tells whether a change changes nothing.
 func sameRecipient(a, b directory.Recipient) bool {
-	return slices.Equal(a.EmailAddresses, b.EmailAddresses) && maps.Equal(a.Custom, b.Custom) &&
-		a.ExternalEmailAddress == b.ExternalEmailAddress && strings.EqualFold(directory.OrZero(a.ExchangeGUID), directory.OrZero(b.ExchangeGUID)) &&
-		strings.EqualFold(directory.OrZero(a.ArchiveGUID), directory.OrZero(b.ArchiveGUID)) && a.Alias == b.Alias && a.DisplayName == b.DisplayName &&
-		a.Name == b.Name && a.UserPrincipalName == b.UserPrincipalName && a.Hidden == b.Hidden &&
-		a.ForwardingSMTP == b.ForwardingSMTP && a.ForwardingAddress == b.ForwardingAddress && a.KeepsForwarded == b.KeepsForwarded
+	for _, r := range []*directory.Recipient{&a, &b} {
+		r.ExchangeGUID, r.ArchiveGUID = directory.Fold(directory.OrZero(r.ExchangeGUID)), directory.Fold(directory.OrZero(r.ArchiveGUID))
+	}
+	return reflect.DeepEqual(a, b)
 }
 
 // Check refuses a recipient with values that another object in the tenant has.
@@ -240,92 +269,4 @@ func (s *Service) Check(r directory.Recipient) *reply {
 		return cmdletFailure(recipientTask, "The value \"%s\" of property \"ExchangeGuid\" is used by another recipient object. Please specify a unique value.", guid)
 	}
 	return nil
-}
-
-// group is the latest state of the distribution group an identity names.
-func (s *Service) group(c *call, asOf time.Time) (directory.Recipient, directory.Group, *reply) {
-	identity, refusal := c.identity()
-	if refusal != nil {
-		return directory.Recipient{}, directory.Group{}, refusal
-	}
-	r, found := s.findRecipient(identity, asOf, []string{directory.DistributionGroup, directory.MailEnabledSecurity})
-	if !found {
-		return directory.Recipient{}, directory.Group{}, recipientNotFound(identity)
-	}
-	g, exists := s.Directory.Groups.Latest(r.ExternalDirectoryObjectID)
-	if !exists {
-		return directory.Recipient{}, directory.Group{}, recipientNotFound(identity)
-	}
-	return r, g, nil
-}
-
-// groupMembers lists the members that are recipients; Exchange does not see
-// the others.
-func (s *Service) groupMembers(c *call) *reply {
-	_, asOf := s.Times()
-	r, _, refusal := s.group(c, asOf)
-	if refusal != nil {
-		return refusal
-	}
-	g, _ := s.Directory.Groups.Visible(r.ExternalDirectoryObjectID, asOf)
-	var members []map[string]any
-	for _, id := range g.Members {
-		if member, visible := s.Directory.Recipients.Visible(id, asOf); visible {
-			members = append(members, output(member))
-		}
-	}
-	return c.results(members)
-}
-
-func (s *Service) memberOf(c *call, asOf time.Time) (directory.Recipient, *reply) {
-	identity := directory.Text(c.exchange.parameters["member"])
-	if identity == "" {
-		return directory.Recipient{}, cmdletFailure(parameterBinding, "Cannot process command because of one or more missing mandatory parameters: Member.")
-	}
-	member, found := s.findRecipient(identity, asOf, []string{directory.MailUser, directory.UserMailbox, directory.DistributionGroup, directory.MailEnabledSecurity})
-	if !found {
-		return directory.Recipient{}, exchangeFailure(404, "NotFound", objectNotFound, "Couldn't find object \"%s\". Please make sure that it was spelled correctly or specify a different object.", identity)
-	}
-	return member, nil
-}
-
-func (s *Service) addGroupMember(c *call) *reply {
-	now, asOf := s.Times()
-	r, g, refusal := s.group(c, asOf)
-	if refusal != nil {
-		return refusal
-	}
-	member, refusal := s.memberOf(c, asOf)
-	if refusal != nil {
-		return refusal
-	}
-	if slices.Contains(g.Members, member.ExternalDirectoryObjectID) {
-		return cmdletFailure(memberExists, "The recipient \"%s\" is already a member of the group \"%s\".", member.Name, r.Name)
-	}
-	g.Members = append(slices.Clone(g.Members), member.ExternalDirectoryObjectID)
-	return s.saveMembers(c, g, now, asOf)
-}
-
-func (s *Service) removeGroupMember(c *call) *reply {
-	now, asOf := s.Times()
-	r, g, refusal := s.group(c, asOf)
-	if refusal != nil {
-		return refusal
-	}
-	member, refusal := s.memberOf(c, asOf)
-	if refusal != nil {
-		return refusal
-	}
-	if !slices.Contains(g.Members, member.ExternalDirectoryObjectID) {
-		return cmdletFailure(memberNotFound, "The recipient \"%s\" isn't a member of the group \"%s\".", member.Name, r.Name)
-	}
-	g.Members = directory.Without(g.Members, member.ExternalDirectoryObjectID)
-	return s.saveMembers(c, g, now, asOf)
-}
-
-func (s *Service) saveMembers(c *call, g directory.Group, now, asOf time.Time) *reply {
-	if err := s.Directory.Commit(asOf, directory.PutGroup(g, now)); err != nil {
-		return s.storageFailed(err)
-	}
-	return c.results(nil)
 }

@@ -18,16 +18,20 @@ import (
 
 // Exception types of the answers of Exchange Online.
 const (
-	objectNotFound   = "Microsoft.Exchange.Configuration.Tasks.ManagementObjectNotFoundException"
-	parameterBinding = "System.Management.Automation.ParameterBindingException"
-	proxyExists      = "Microsoft.Exchange.Configuration.ObjectModel.ProxyAddressExistsException"
-	invokeException  = "Microsoft.Exchange.Management.PSDirectInvoke.DirectInvokeCmdletExecutionException"
-	invalidData      = "Microsoft.Exchange.Data.DataValidationException"
-	memberExists     = "Microsoft.Exchange.Management.Tasks.MemberAlreadyExistsException"
-	memberNotFound   = "Microsoft.Exchange.Management.Tasks.MemberNotFoundException"
-	recipientTask    = "Microsoft.Exchange.Management.Tasks.RecipientTaskException"
-	notAccepted      = "Microsoft.Exchange.Configuration.ObjectModel.NotAcceptedDomainException"
-	serviceException = "Microsoft.Exchange.Admin.OData.Core.ODataServiceException"
+	objectNotFound     = "Microsoft.Exchange.Configuration.Tasks.ManagementObjectNotFoundException"
+	parameterBinding   = "System.Management.Automation.ParameterBindingException"
+	proxyExists        = "Microsoft.Exchange.Configuration.ObjectModel.ProxyAddressExistsException"
+	invokeException    = "Microsoft.Exchange.Management.PSDirectInvoke.DirectInvokeCmdletExecutionException"
+	invalidData        = "Microsoft.Exchange.Data.DataValidationException"
+	memberExists       = "Microsoft.Exchange.Management.Tasks.MemberAlreadyExistsException"
+	memberNotFound     = "Microsoft.Exchange.Management.Tasks.MemberNotFoundException"
+	recipientTask      = "Microsoft.Exchange.Management.Tasks.RecipientTaskException"
+	notAccepted        = "Microsoft.Exchange.Configuration.ObjectModel.NotAcceptedDomainException"
+	entryExists        = "Microsoft.Exchange.Management.StoreTasks.UserAlreadyExistsInPermissionEntryException"
+	entryNotFound      = "Microsoft.Exchange.Management.StoreTasks.UserNotFoundInPermissionEntryException"
+	invalidUser        = "Microsoft.Exchange.Management.StoreTasks.InvalidExternalUserIdException"
+	migrationPermanent = "Microsoft.Exchange.Migration.MigrationPermanentException"
+	serviceException   = "Microsoft.Exchange.Admin.OData.Core.ODataServiceException"
 )
 
 // Audience is the audience of tokens for the admin API.
@@ -44,6 +48,8 @@ type Config struct {
 
 	ExternalMovesPrimary func() bool // a changed ExternalEmailAddress takes the primary address along
 	IgnoresPrimarySMTP   func() bool // New-MailUser ignores PrimarySmtpAddress
+
+	MoveDelay time.Duration // of the first copy of a mailbox, and of the completion of its move
 
 	Times  func() (now, asOf time.Time) // of a write, and up to which readers have seen writes
 	Logger *slog.Logger
@@ -219,6 +225,9 @@ func (s *Service) runCommand(c *call) *reply {
 	}
 	s.Directory.Lock()
 	defer s.Directory.Unlock()
+	if err := s.FinishMoves(); err != nil {
+		return s.storageFailed(err)
+	}
 	return cmdlets[c.exchange.name].run(s, c)
 }
 

@@ -24,7 +24,7 @@ func (s *Service) applyForwarding(p *command, next *directory.Recipient, asOf ti
 	if value, present := p.parameters["forwardingaddress"]; present {
 		next.ForwardingAddress = ""
 		if value != nil {
-			to, found := s.findRecipient(directory.Text(value), asOf, []string{directory.MailUser, directory.UserMailbox, directory.DistributionGroup, directory.MailEnabledSecurity})
+			to, found := s.findRecipient(directory.Text(value), asOf, recipientKinds)
 			if !found {
 				return recipientNotFound(directory.Text(value))
 			}

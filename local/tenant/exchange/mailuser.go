@@ -53,7 +53,7 @@ func (s *Service) newMailUser(c *call) *reply {
 	if err := s.Directory.Commit(asOf, directory.PutUser(u, now), directory.PutRecipient(r, now)); err != nil {
 		return s.storageFailed(err)
 	}
-	return c.results([]map[string]any{output(r)})
+	return c.results([]map[string]any{s.output(r)})
 }
 
 func (s *Service) mailUserFrom(p *command, upn, external, primary string) (directory.Recipient, directory.User, *reply) {

@@ -1,0 +1,21 @@
+package directory
+
+import "time"
+
+// MigrationBatch is a move of mailboxes from another tenant.
+type MigrationBatch struct {
+	Name                 string          `json:"name"`
+	SourceEndpoint       string          `json:"sourceEndpoint"`
+	TargetDeliveryDomain string          `json:"targetDeliveryDomain"`
+	Users                []MigrationUser `json:"users"`
+	Started              time.Time       `json:"started"`
+	CompleteAfter        time.Time       `json:"completeAfter,omitzero"` // zero: not to be completed yet
+	Finished             bool            `json:"finished,omitempty"`     // the mailboxes are here
+}
+
+// MigrationUser is a mailbox of a batch.
+type MigrationUser struct {
+	Email string `json:"email"`           // of the target mail user
+	ID    string `json:"id,omitempty"`    // of the target mail user
+	Error string `json:"error,omitempty"` // why it cannot be moved
+}

@@ -1,0 +1,29 @@
+package exchange
+
+import (
+	"slices"
+
+	"github.com/matoolkit/matoolkit/local/tenant/directory"
+)
+
+func init() { // not a literal: run reaches back into cmdlets
+	cmdlets["Get-OrganizationConfig"] = cmdlet{names(), (*Service).organization}
+}
+
+// holdsOf are the properties of a mailbox about holds.
+func holdsOf(r directory.Recipient) map[string]any {
+	h := directory.Holds{}
+	if r.Holds != nil {
+		h = *r.Holds
+	}
+	return map[string]any{
+		"LitigationHoldEnabled": h.Litigation, "InPlaceHolds": append([]string{}, h.InPlace...), "ComplianceTagHoldApplied": h.ComplianceTag,
+		"DelayHoldApplied": h.Delay, "DelayReleaseHoldApplied": h.DelayRelease,
+	}
+}
+
+func (s *Service) organization(c *call) *reply {
+	return c.results([]map[string]any{{
+		"Name": s.TenantID, "InPlaceHolds": append([]string{}, slices.Sorted(slices.Values(s.Directory.OrganizationHolds))...),
+	}})
+}

@@ -1,0 +1,289 @@
+package exchange
+
+import (
+	"encoding/base64"
+	"encoding/csv"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/matoolkit/matoolkit/local/tenant/directory"
+)
+
+func init() { // not a literal: run reaches back into cmdlets
+	cmdlets["Get-MigrationBatch"] = cmdlet{names("Identity", "ResultSize"), (*Service).migrationBatches}
+	cmdlets["Get-MigrationUser"] = cmdlet{names("Identity", "BatchId", "ResultSize"), (*Service).migrationUsers}
+	cmdlets["New-MigrationBatch"] = cmdlet{
+		names("Name", "SourceEndpoint", "CSVData", "TargetDeliveryDomain", "AutoStart", "CompleteAfter", "NotificationEmails", "Confirm"), (*Service).newMigrationBatch,
+	}
+	cmdlets["Complete-MigrationBatch"] = cmdlet{names("Identity", "Confirm"), (*Service).completeMigrationBatch}
+	cmdlets["Remove-MigrationBatch"] = cmdlet{names("Identity", "Confirm"), (*Service).removeMigrationBatch}
+}
+
+// batch is the batch that a command names: as readers see it, and its latest state.
+func (s *Service) batch(c *call, asOf time.Time) (seen, latest directory.MigrationBatch, refusal *reply) {
+	identity, refusal := c.identity()
+	if refusal != nil {
+		return seen, latest, refusal
+	}
+	seen, found := s.Directory.Batches.Visible(directory.Fold(identity), asOf)
+	if found {
+		latest, found = s.Directory.Batches.Latest(directory.Fold(identity))
+	}
+	if !found {
+		return seen, latest, exchangeFailure(404, "NotFound", objectNotFound, "The migration batch '%s' couldn't be found.", identity)
+	}
+	return seen, latest, nil
+}
+
+// userStatus is the status of a user at a time.
+func (s *Service) userStatus(b directory.MigrationBatch, u directory.MigrationUser, now time.Time) string {
+	switch {
+	case u.Error != "":
+		return "Failed"
+	case now.Before(b.Started.Add(s.MoveDelay)):
+		return "Syncing"
+	case b.CompleteAfter.IsZero(), now.Before(s.completion(b)):
+		return "Synced"
+	case now.Before(s.completion(b).Add(s.MoveDelay)):
+		return "Completing"
+	}
+	return "Completed"
+}
+
+// batchStatus is the status of a batch at a time, by those of its users.
+func (s *Service) batchStatus(b directory.MigrationBatch, now time.Time) (status string, counts map[string]int) {
+	counts = map[string]int{}
+	for _, u := range b.Users {
+		counts[s.userStatus(b, u, now)]++
+	}
+	failed := counts["Failed"] > 0
+	for _, active := range []string{"Syncing", "Completing"} {
+		if counts[active] > 0 {
+			return active, counts
+		}
+	}
+	for _, ended := range []string{"Synced", "Completed"} {
+		switch {
+		case counts[ended] > 0 && failed:
+			return ended + "WithErrors", counts
+		case counts[ended] > 0:
+			return ended, counts
+		}
+	}
+	return "Failed", counts
+}
+
+func (s *Service) migrationBatches(c *call) *reply {
+	now, asOf := s.Times()
+	found := s.Directory.Batches.AllVisible(asOf)
+	if _, named := c.exchange.parameters["identity"]; named {
+		b, _, refusal := s.batch(c, asOf)
+		if refusal != nil {
+			return refusal
+		}
+		found = []directory.MigrationBatch{b}
+	}
+	out := make([]map[string]any, 0, len(found))
+	for _, b := range found {
+		status, counts := s.batchStatus(b, now)
+		out = append(out, map[string]any{
+			"Identity": b.Name, "Status": status, "SourceEndpoint": b.SourceEndpoint, "TargetDeliveryDomain": b.TargetDeliveryDomain,
+			"TotalCount": len(b.Users), "SyncedCount": counts["Synced"], "FinalizedCount": counts["Completed"], "FailedCount": counts["Failed"],
+		})
+	}
+	return c.results(out)
+}
+
+func (s *Service) migrationUsers(c *call) *reply {
+	now, asOf := s.Times()
+	email, isUser := c.exchange.parameters["identity"].(string)
+	name, isBatch := c.exchange.parameters["batchid"].(string)
+	if isUser && isBatch {
+		return cmdletFailure(parameterBinding, "Parameter set cannot be resolved using the specified named parameters.")
+	}
+	var out []map[string]any
+	for _, b := range s.Directory.Batches.AllVisible(asOf) {
+		for _, u := range b.Users {
+			if isUser && !strings.EqualFold(u.Email, email) || isBatch && !strings.EqualFold(b.Name, name) {
+				continue
+			}
+			out = append(out, map[string]any{
+				"Identity": u.Email, "EmailAddress": u.Email, "BatchId": b.Name, "Status": s.userStatus(b, u, now), "ErrorSummary": u.Error,
+			})
+		}
+	}
+	if isUser && len(out) == 0 {
+		return exchangeFailure(404, "NotFound", objectNotFound, "The migration user '%s' couldn't be found.", email)
+	}
+	return c.results(out)
+}
+
+// newMigrationBatch starts a batch. Users who cannot be moved fail by themselves.
+func (s *Service) newMigrationBatch(c *call) *reply {
+	p := c.exchange
+	if refusal := p.missing("Name", "SourceEndpoint", "CSVData", "TargetDeliveryDomain", "AutoStart"); refusal != nil {
+		return refusal // a batch that is not started is not simulated
+	}
+	now, asOf := s.Times()
+	b, start := directory.MigrationBatch{Started: now.UTC().Truncate(time.Second)}, true
+	for _, refusal := range []*reply{
+		p.text("name", &b.Name), p.text("sourceendpoint", &b.SourceEndpoint), p.text("targetdeliverydomain", &b.TargetDeliveryDomain), p.boolean("autostart", &start),
+	} {
+		if refusal != nil {
+			return refusal
+		}
+	}
+	after := ""
+	if refusal := p.time("completeafter", &after); refusal != nil {
+		return refusal
+	}
+	if after != "" {
+		b.CompleteAfter, _ = time.Parse(time.RFC3339, after) // as it was just written
+	}
+	if !start {
+		return cmdletFailure(invalidData, "A migration batch that doesn't start isn't supported here: specify AutoStart.")
+	}
+	if len(s.Directory.MigrationEndpoints) > 0 && !slices.ContainsFunc(s.Directory.MigrationEndpoints, func(e string) bool { return strings.EqualFold(e, b.SourceEndpoint) }) {
+		return exchangeFailure(404, "NotFound", objectNotFound, "The migration endpoint '%s' couldn't be found.", b.SourceEndpoint)
+	}
+	if !s.Directory.Accepts("@" + b.TargetDeliveryDomain) {
+		return cmdletFailure(migrationPermanent, "The target delivery domain '%s' isn't an accepted domain of your organization.", b.TargetDeliveryDomain)
+	}
+	if _, exists := s.Directory.Batches.Latest(directory.Fold(b.Name)); exists {
+		return cmdletFailure(migrationPermanent, "The migration batch '%s' already exists. Please choose another name.", b.Name)
+	}
+	emails, refusal := p.csvAddresses()
+	if refusal != nil {
+		return refusal
+	}
+	for _, email := range emails {
+		b.Users = append(b.Users, s.migrationUser(email, b.TargetDeliveryDomain))
+	}
+	return s.saveBatch(c, b, now, asOf)
+}
+
+func (s *Service) saveBatch(c *call, b directory.MigrationBatch, now, asOf time.Time) *reply {
+	if err := s.Directory.Commit(asOf, directory.PutBatch(b, now)); err != nil {
+		return s.storageFailed(err)
+	}
+	return c.results([]map[string]any{{"Identity": b.Name}})
+}
+
+// FinishMoves turns the mail users of completed moves into mailboxes. The caller has locked the directory.
+func (s *Service) FinishMoves() error {
+	now, asOf := s.Times()
+	for _, b := range s.Directory.Batches.All() {
+		at := s.completion(b).Add(s.MoveDelay)
+		if b.Finished || b.CompleteAfter.IsZero() || now.Before(at) {
+			continue
+		}
+		b.Finished = true
+		changes := []directory.Change{directory.PutBatch(b, at)}
+		for _, u := range b.Users {
+			if r, exists := s.Directory.Recipients.Latest(u.ID); u.Error == "" && exists && r.Kind == directory.MailUser {
+				r.Kind, r.ExternalEmailAddress = directory.UserMailbox, ""
+				changes = append(changes, directory.PutRecipient(r, at))
+			}
+		}
+		if err := s.Directory.Commit(asOf, changes...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// completion is when the completion of a batch begins, which is after the first copy.
+func (s *Service) completion(b directory.MigrationBatch) time.Time {
+	if synced := b.Started.Add(s.MoveDelay); b.CompleteAfter.Before(synced) {
+		return synced
+	}
+	return b.CompleteAfter
+}
+
+// csvAddresses are the addresses in CSVData. Its bytes come as numbers, or as base64.
+func (p *command) csvAddresses() ([]string, *reply) {
+	var raw []byte
+	switch v := p.parameters["csvdata"].(type) {
+	case string:
+		decoded, err := base64.StdEncoding.DecodeString(v)
+		if err != nil {
+			return nil, p.cannotConvert("csvdata", "System.Byte[]")
+		}
+		raw = decoded
+	case []any:
+		for _, item := range v {
+			n, isNumber := item.(float64)
+			if !isNumber || n < 0 || n > 255 || n != float64(byte(n)) {
+				return nil, p.cannotConvert("csvdata", "System.Byte[]")
+			}
+			raw = append(raw, byte(n))
+		}
+	default:
+		return nil, p.cannotConvert("csvdata", "System.Byte[]")
+	}
+	rows, err := csv.NewReader(strings.NewReader(string(raw))).ReadAll()
+	if err != nil || len(rows) < 2 || len(rows[0]) != 1 || !strings.EqualFold(rows[0][0], "EmailAddress") {
+		return nil, cmdletFailure(migrationPermanent, "The CSV file isn't valid: it needs the column EmailAddress and at least one row, and has no other columns.")
+	}
+	var emails []string
+	for _, row := range rows[1:] {
+		if !directory.ValidAddress(row[0]) || slices.ContainsFunc(emails, func(e string) bool { return strings.EqualFold(e, row[0]) }) {
+			return nil, cmdletFailure(migrationPermanent, "The CSV file isn't valid: \"%s\" isn't an address, or is listed twice.", row[0])
+		}
+		emails = append(emails, row[0])
+	}
+	return emails, nil
+}
+
+// migrationUser is a user of a new batch, with what keeps it from being moved.
+func (s *Service) migrationUser(email, domain string) directory.MigrationUser {
+	u := directory.MigrationUser{Email: email}
+	for _, b := range s.Directory.Batches.All() {
+		if slices.ContainsFunc(b.Users, func(other directory.MigrationUser) bool { return strings.EqualFold(other.Email, email) }) {
+			u.Error = "UserAlreadyBeingMigratedException: User is already being moved. The user '" + email + "' is included in the migration batch '" + b.Name + "'."
+			return u
+		}
+	}
+	id, found := s.Directory.Owner("proxy", "smtp:"+email)
+	r, exists := s.Directory.Recipients.Latest(id)
+	inDomain := func(a string) bool { return strings.HasSuffix(strings.ToLower(a), "@"+strings.ToLower(domain)) }
+	switch {
+	case !found, !exists, r.IsGroup():
+		u.Error = "MigrationPermanentException: A recipient wasn't found for \"" + email + "\" on the target. Create a recipient of the appropriate type for this migration on the target and try again."
+	case r.Kind == directory.UserMailbox:
+		u.Error = "MigrationPermanentException: Target user '" + r.Name + "' already has a primary mailbox."
+	case directory.OrZero(r.ExchangeGUID) == directory.ZeroGUID:
+		u.Error = "MigrationPermanentException: Cannot find a recipient that has mailbox GUID '" + directory.ZeroGUID + "'."
+	case !slices.ContainsFunc(r.EmailAddresses, inDomain):
+		u.Error = "MigrationPermanentException: Target mailbox doesn't have an smtp proxy matching '" + domain + "'."
+	}
+	u.ID = id
+	return u
+}
+
+func (s *Service) completeMigrationBatch(c *call) *reply {
+	now, asOf := s.Times()
+	_, b, refusal := s.batch(c, asOf)
+	if refusal != nil {
+		return refusal
+	}
+	if !b.CompleteAfter.IsZero() && !now.Before(b.CompleteAfter) {
+		c.warn("The migration batch is being completed already.")
+		return c.results(nil)
+	}
+	b.CompleteAfter = now.UTC().Truncate(time.Second)
+	return s.saveBatch(c, b, now, asOf)
+}
+
+func (s *Service) removeMigrationBatch(c *call) *reply {
+	now, asOf := s.Times()
+	_, b, refusal := s.batch(c, asOf)
+	if refusal != nil {
+		return refusal
+	}
+	if err := s.Directory.Commit(asOf, directory.DeleteBatch(b.Name, now)); err != nil {
+		return s.storageFailed(err)
+	}
+	return c.results(nil)
+}
