@@ -17,7 +17,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
 
-func readFunctions(string) (any, error) { return catalog.Standard(), nil }
+func readFunctions(string) (any, error) { return catalog.TaskGroups(), nil }
 
 // problemCode is a code of a problem document with its HTTP statuses.
 type problemCode struct{ Code, Status, Doc string }

@@ -99,13 +99,28 @@ These have no option:
 {{template "generated"}}
 The names of functions and parameters are compared without case. Each type is also read from text, since templates are text. A function without result fields answers ` + "`true`" + `.
 
-| function | permissions |
-|---|---|
+What was not confirmed by a live tenant, or where Microsoft's pages disagree, is listed for [Graph](fidelity.md#graph) and [Exchange Online](fidelity.md#exchange-online).
+
+## Migration tasks
+
+| task | tenant | functions |
+|---|---|---|
 {{- range .}}
-| [{{.Name}}](#{{.Name | anchor}}) | {{range $i, $p := .Permissions}}{{if $i}}; {{end}}{{cell $p}}{{end}} |
+| **{{.Name}}** | | |
+{{- range .Tasks}}
+| {{.Text}} | {{.Tenant}} | {{range $i, $f := .Functions}}{{if $i}}, {{end}}[{{$f.Name}}](#{{$f.Name | anchor}}){{end}} |
+{{- end}}
 {{- end}}
 {{range .}}
 ## {{.Name}}
+
+| function | permissions |
+|---|---|
+{{- range .Tasks}}{{range .Functions}}
+| [{{.Name}}](#{{.Name | anchor}}) | {{range $i, $p := .Permissions}}{{if $i}}; {{end}}{{cell $p}}{{end}} |
+{{- end}}{{end}}
+{{range .Tasks}}{{range .Functions}}
+### {{.Name}}
 
 {{.Description}}
 
@@ -127,7 +142,7 @@ The names of functions and parameters are compared without case. Each type is al
 The function only reads.{{end}}
 
 **Redelivery:** {{.Repeated}}
-{{end}}{{end}}
+{{end}}{{end}}{{end}}{{end}}
 
 {{define "runbook.md"}}
 # Runbook format

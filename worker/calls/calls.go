@@ -273,6 +273,8 @@ func checkScalar(at, described string, value any) error {
 	switch v := value.(type) {
 	case bool:
 		ok = described == "boolean"
+	case float64:
+		ok = described == "byte" && v >= 0 && v <= 255 && v == float64(byte(v))
 	case string:
 		switch {
 		case described == "string":

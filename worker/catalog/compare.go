@@ -84,3 +84,8 @@ func set(values []string) []string {
 	slices.Sort(s)
 	return slices.Compact(s)
 }
+
+// Lack says which expected values are not among the actual ones.
+func Lack(name string, expected, actual []string) string {
+	return fmt.Sprintf("%s is %s, expected also %s", name, quoted(actual), quoted(expected))
+}

@@ -10,7 +10,7 @@ var exchangePermissions = []string{"Exchange.ManageAsApp", "directory role Excha
 // after it.
 var SetExchangePrimaryEmail = Function{
 	Name:        "Set-ExchangePrimaryEmail",
-	Description: "Makes an address the primary one of a mail user or mailbox. The old primary address stays as a secondary one.",
+	Description: "Makes an address the primary one of a mail user, mailbox, distribution list or mail-enabled security group. The old primary address stays as a secondary one.",
 	Params: []Param{
 		identity,
 		{Name: "PrimaryEmail", Type: Email, Required: true, Description: "The new primary SMTP address, in an accepted domain of the tenant."},
@@ -22,7 +22,7 @@ var SetExchangePrimaryEmail = Function{
 // AddExchangeSecondaryEmail adds an address to a recipient.
 var AddExchangeSecondaryEmail = Function{
 	Name:        "Add-ExchangeSecondaryEmail",
-	Description: "Adds a secondary address to a mail user or mailbox. Succeeds if the recipient already has the address.",
+	Description: "Adds a secondary address to a mail user, mailbox, distribution list or mail-enabled security group. Succeeds if the recipient already has the address.",
 	Params: []Param{
 		identity,
 		{Name: "SecondaryEmail", Type: Email, Required: true, Description: "The SMTP address to add."},

@@ -11,7 +11,8 @@ import (
 const (
 	FailureUnknownFunction = message.ErrorUnknownFunction
 	FailureParameters      = message.ErrorInvalidParameters
-	FailureConflict        = "Conflict" // something else is where the result should be
+	FailureConflict        = "Conflict"        // something else is where the result should be
+	FailureMigration       = "MigrationFailed" // the tenant gave up moving a mailbox
 	FailureThrottled       = "Throttled"
 	FailureUnreachable     = "Unreachable"
 	FailureNotConfigured   = "NotConfigured" // the worker lacks a setting that the function needs

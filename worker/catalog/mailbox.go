@@ -5,7 +5,7 @@ var mailboxIdentity = Param{Name: "Identity", Type: String, Required: true, Desc
 // SetExchangeHidden is carried out by package exchange, like the functions after it.
 var SetExchangeHidden = Function{
 	Name:        "Set-ExchangeHidden",
-	Description: "Hides a mail user or mailbox from address lists, or shows it.",
+	Description: "Hides a mail user, mailbox, distribution list or mail-enabled security group from address lists, or shows it.",
 	Params: []Param{
 		identity,
 		{Name: "Hidden", Type: Boolean, Required: true, Description: "Whether address lists leave the recipient out."},

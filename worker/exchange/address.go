@@ -54,19 +54,9 @@ func (c *Client) setPrimary(ctx context.Context, p catalog.Params) (any, error) 
 }
 
 // makePrimary makes an address the primary one and sees to it that the former one
-// stays. PrimarySmtpAddress cannot be set on a mail user of Exchange Online;
-// WindowsEmailAddress, which is always the same as the primary address, can.
+// stays.
 func (c *Client) makePrimary(ctx context.Context, id, primary string, before recipient) error {
-	cmdlet, err := before.setCmdlet()
-	if err != nil {
-		return err
-	}
-	if err := c.invoke(ctx, cmdlet, map[string]any{"Identity": id, "WindowsEmailAddress": primary}, nil); err != nil {
-		return err
-	}
-	after, err := c.readUntil(ctx, "Get-Recipient", id, "the primary address is not "+primary, func(r recipient) bool {
-		return strings.EqualFold(r.PrimarySmtpAddress, primary)
-	})
+	after, err := c.switchPrimary(ctx, id, primary, before)
 	if err != nil {
 		return err
 	}
@@ -75,12 +65,28 @@ func (c *Client) makePrimary(ctx context.Context, id, primary string, before rec
 	if before.PrimarySmtpAddress == "" || has(after.EmailAddresses, former) {
 		return nil
 	}
-	return c.editAddresses(ctx, cmdlet, id, []string{former}, nil)
+	return c.editAddresses(ctx, before, id, []string{former}, nil)
+}
+
+// switchPrimary makes an address the primary one. PrimarySmtpAddress cannot be set on a
+// mail user of Exchange Online; WindowsEmailAddress, which is always the same as the
+// primary address, can.
+func (c *Client) switchPrimary(ctx context.Context, id, primary string, before recipient) (after recipient, err error) {
+	parameter := "WindowsEmailAddress"
+	if before.isGroup() {
+		parameter = "PrimarySmtpAddress"
+	}
+	if err := c.set(ctx, before, id, map[string]any{parameter: primary}); err != nil {
+		return recipient{}, err
+	}
+	return c.readUntil(ctx, "Get-Recipient", id, "the primary address is not "+primary, func(r recipient) bool {
+		return strings.EqualFold(r.PrimarySmtpAddress, primary)
+	})
 }
 
 // editAddresses adds and removes addresses until a read shows it.
-func (c *Client) editAddresses(ctx context.Context, cmdlet, id string, add, remove []string) error {
-	if err := c.invoke(ctx, cmdlet, map[string]any{"Identity": id, "EmailAddresses": edit(add, remove)}, nil); err != nil {
+func (c *Client) editAddresses(ctx context.Context, r recipient, id string, add, remove []string) error {
+	if err := c.set(ctx, r, id, map[string]any{"EmailAddresses": edit(add, remove)}); err != nil {
 		return err
 	}
 	_, err := c.readUntil(ctx, "Get-Recipient", id, "the addresses are not the new ones", func(r recipient) bool {
@@ -108,11 +114,7 @@ func (c *Client) addSecondary(ctx context.Context, p catalog.Params) (any, error
 	if has(r.EmailAddresses, address) {
 		return true, nil
 	}
-	cmdlet, err := r.setCmdlet()
-	if err != nil {
-		return nil, err
-	}
-	if err := c.editAddresses(ctx, cmdlet, id, []string{address}, nil); err != nil {
+	if err := c.editAddresses(ctx, r, id, []string{address}, nil); err != nil {
 		return nil, err
 	}
 	return true, nil
@@ -127,10 +129,6 @@ func (c *Client) setAddresses(ctx context.Context, p catalog.Params) (any, error
 		return nil, err
 	}
 	before, err := c.read(ctx, "Get-Recipient", id)
-	if err != nil {
-		return nil, err
-	}
-	cmdlet, err := before.setCmdlet()
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +164,7 @@ func (c *Client) setAddresses(ctx context.Context, p catalog.Params) (any, error
 	if len(add)+len(remove) == 0 {
 		return true, nil
 	}
-	if err := c.editAddresses(ctx, cmdlet, id, add, remove); err != nil {
+	if err := c.editAddresses(ctx, before, id, add, remove); err != nil {
 		return nil, err
 	}
 	_, err = c.readUntil(ctx, "Get-Recipient", id, "removed addresses are still there", func(r recipient) bool {

@@ -13,11 +13,7 @@ func (c *Client) setHidden(ctx context.Context, p catalog.Params) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmdlet, err := r.setCmdlet()
-	if err != nil {
-		return nil, err
-	}
-	if err := c.invoke(ctx, cmdlet, map[string]any{"Identity": id, "HiddenFromAddressListsEnabled": hidden}, nil); err != nil {
+	if err := c.set(ctx, r, id, map[string]any{"HiddenFromAddressListsEnabled": hidden}); err != nil {
 		return nil, err
 	}
 	_, err = c.readUntil(ctx, "Get-Recipient", id, "address lists do not follow", func(r recipient) bool { return r.HiddenFromAddressListsEnabled == hidden })

@@ -8,28 +8,6 @@ import (
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
 
-// MailUserCheckResult is the result of Test-ExchangeMailUser.
-type MailUserCheckResult struct {
-	Complete bool          `json:"complete"`
-	Reason   string        `json:"reason,omitempty"` // why it is not complete
-	Data     MailUserCheck `json:"data"`
-}
-
-// MailUserCheck tells of one mail user.
-type MailUserCheck struct {
-	Identity string
-	Match    bool
-	Checks   []Check
-}
-
-// Check is one property of a mail user.
-type Check struct {
-	Name          string
-	Match         bool
-	ExpectedValue any
-	ActualValue   any
-}
-
 func (c *Client) testMailUser(ctx context.Context, p catalog.Params) (any, error) {
 	id := p.String("Identity")
 	r, err := c.read(ctx, "Get-MailUser", id)
@@ -46,8 +24,7 @@ func (c *Client) testMailUser(ctx context.Context, p catalog.Params) (any, error
 	}
 	slices.Sort(accepted)
 	checks, reasons := mailUserChecks(p, r, accepted)
-	match := len(reasons) == 0
-	return MailUserCheckResult{match, strings.Join(reasons, "; "), MailUserCheck{id, match, checks}}, nil
+	return checkResult(id, checks, reasons), nil
 }
 
 // mailUserChecks are the checks that a job asks for, and how they fail.

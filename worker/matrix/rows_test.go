@@ -114,7 +114,6 @@ var (
 	unknownUser      = refusal{"a user who does not exist", map[string]any{"UserId": nobody}, notFound, nobody}
 	unknownRecipient = refusal{"a recipient who does not exist", map[string]any{"Identity": nobody}, objectNotFound, nobody}
 	notAMailUser     = refusal{"a mailbox, not a mail user", map[string]any{"Identity": bobID}, objectNotFound, "couldn't be found"}
-	groupRecipient   = refusal{"a distribution list", map[string]any{"Identity": listID}, catalog.FailureConflict, "give a mail user or mailbox"}
 	malformed        = "isn't a valid SMTP address"
 	mailEnabled      = refusal{"a group that Exchange manages", map[string]any{"GroupId": listID}, badRequest, "mail-enabled security groups"}
 	unknownGroup     = refusal{"a group that does not exist", map[string]any{"GroupId": nobody}, notFound, nobody}
@@ -149,6 +148,11 @@ func withLicense(s *tenant.Seed) {
 var noSubscription = refusal{"a product that the tenant does not have", map[string]any{"SkuPartNumber": "EMS"}, catalog.FailureConflict, "no subscription of EMS"}
 
 func rows() []row {
+	return slices.Concat(userRows(), sourceRows(), groupRows(), permissionRows(), moveRows())
+}
+
+// userRows are of users, and of recipients as such.
+func userRows() []row {
 	return []row{
 		{
 			name: "New-EntraUser", function: "New-EntraUser",
@@ -381,7 +385,7 @@ func rows() []row {
 			name: "Add-ExchangeSecondaryEmail", function: "Add-ExchangeSecondaryEmail",
 			params: map[string]any{"Identity": adaID, "SecondaryEmail": "countess@contoso.example"},
 			refusals: []refusal{
-				unknownRecipient, groupRecipient,
+				unknownRecipient,
 				{"an address of somebody else", map[string]any{"SecondaryEmail": "bob@contoso.example"}, addressTaken, "already being used"},
 				{"an address that is none", map[string]any{"SecondaryEmail": "countess"}, catalog.FailureParameters, "must be an address"},
 			},
@@ -390,7 +394,7 @@ func rows() []row {
 			name: "Set-ExchangePrimaryEmail", function: "Set-ExchangePrimaryEmail",
 			params: map[string]any{"Identity": adaID, "PrimaryEmail": "ada.lovelace@contoso.example"},
 			refusals: []refusal{
-				unknownRecipient, groupRecipient,
+				unknownRecipient,
 				{"an address of somebody else", map[string]any{"PrimaryEmail": "bob@contoso.example"}, addressTaken, "already being used"},
 				{"an address that is none", map[string]any{"PrimaryEmail": "ada"}, catalog.FailureParameters, "must be an address"},
 			},
@@ -423,8 +427,9 @@ func rows() []row {
 		},
 		{
 			name: "Set-ExchangeHidden", function: "Set-ExchangeHidden", params: map[string]any{"Identity": adaID, "Hidden": "true"},
-			refusals: []refusal{unknownRecipient, groupRecipient},
+			refusals: []refusal{unknownRecipient},
 		},
+		{name: "Set-ExchangeHidden-of-a-list", function: "Set-ExchangeHidden", params: map[string]any{"Identity": listID, "Hidden": true}},
 		{
 			name: "Set-ExchangeHidden-of-a-mailbox", function: "Set-ExchangeHidden", params: map[string]any{"Identity": bobID, "Hidden": true},
 		},
@@ -553,7 +558,7 @@ func rows() []row {
 			refusals: []refusal{
 				{"a mailbox that does not exist", map[string]any{"Parameters": map[string]any{"Identity": nobody, "HiddenFromAddressListsEnabled": true}}, objectNotFound, nobody},
 				{"a cmdlet that no other function runs", map[string]any{"Cmdlet": "Remove-Mailbox"}, catalog.FailureNotConfigured, "EXCHANGE_CMDLETS"},
-				{"a parameter that no other function uses", map[string]any{"Parameters": map[string]any{"Identity": bobID, "Type": "Shared"}}, catalog.FailureNotConfigured, "Parameters.Type is not described"},
+				{"a parameter that no other function uses", map[string]any{"Parameters": map[string]any{"Identity": bobID, "MessageCopyForSentAsEnabled": true}}, catalog.FailureNotConfigured, "Parameters.MessageCopyForSentAsEnabled is not described"},
 				{"a name that is none", map[string]any{"Cmdlet": "Set-Mailbox; Remove-Mailbox"}, catalog.FailureParameters, "name of a cmdlet"},
 				{"a check that writes", map[string]any{"CheckCmdlet": "Set-Mailbox"}, catalog.FailureParameters, "no Get- cmdlet"},
 			},

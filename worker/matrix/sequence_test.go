@@ -66,6 +66,26 @@ func TestChangedForthAndBackWithinTheLag(t *testing.T) {
 			{"Remove-ExchangeForwarding", map[string]any{"Identity": bobID}},
 		},
 		{
+			{"Add-ExchangeGroupMember", map[string]any{"GroupIdentity": listID, "Member": adaID}},
+			{"Remove-ExchangeGroupMember", map[string]any{"GroupIdentity": listID, "Member": adaID}},
+		},
+		{
+			{"Add-ExchangeGroupOwner", map[string]any{"GroupIdentity": listID, "Owner": adaID}},
+			{"Remove-ExchangeGroupOwner", map[string]any{"GroupIdentity": listID, "Owner": adaID}},
+		},
+		{
+			{"Add-ExchangeMailboxPermissions", map[string]any{"Identity": bobID, "FullAccess": adaID, "SendAs": adaID, "SendOnBehalf": adaID}},
+			{"Remove-ExchangeMailboxPermissions", map[string]any{"Identity": bobID, "FullAccess": adaID, "SendAs": adaID, "SendOnBehalf": adaID}},
+		},
+		{
+			{"Set-ExchangeCalendarPermissions", map[string]any{"Identity": bobID, "Permissions": adaID + "=Editor"}},
+			{"Remove-ExchangeCalendarPermissions", map[string]any{"Identity": bobID, "Trustees": adaID}},
+		},
+		{
+			{"Set-ExchangeMailboxType", map[string]any{"Identity": bobID, "Type": "Shared"}},
+			{"Set-ExchangeMailboxType", map[string]any{"Identity": bobID, "Type": "Regular"}},
+		},
+		{
 			{"Set-ExchangeHidden", map[string]any{"Identity": adaID, "Hidden": true}},
 			{"Set-ExchangeHidden", map[string]any{"Identity": adaID, "Hidden": false}},
 		},

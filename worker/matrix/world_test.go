@@ -292,7 +292,7 @@ func nameOf(object any) string {
 	if properties, ok := o["properties"].(map[string]any); ok {
 		o = properties
 	}
-	for _, key := range []string{"id", "ExternalDirectoryObjectId", "subject"} {
+	for _, key := range []string{"id", "ExternalDirectoryObjectId", "subject", "name"} {
 		if s, ok := o[key].(string); ok {
 			return s
 		}

@@ -1,0 +1,80 @@
+package catalog
+
+var (
+	groupIdentity   = Param{Name: "GroupIdentity", Type: String, Required: true, Description: "Object id, name or address of the distribution list or mail-enabled security group."}
+	secondaryEmails = Param{Name: "SecondaryEmails", Type: StringList, Description: "Further SMTP addresses, in accepted domains of the tenant."}
+)
+
+// NewExchangeDistributionList is carried out by package exchange, like the functions after it.
+var NewExchangeDistributionList = Function{
+	Name: "New-ExchangeDistributionList",
+	Description: "Creates a distribution list or mail-enabled security group. If one with this primary address exists and has the same names and type, the function assumes that an earlier " +
+		"attempt created it, adds the addresses that are missing, and succeeds; otherwise it fails.",
+	Params: []Param{
+		{Name: "DisplayName", Type: String, Required: true, Description: "Name shown in the address book."},
+		{Name: "PrimaryEmail", Type: Email, Required: true, Description: "Primary SMTP address, in an accepted domain of the tenant."},
+		{Name: "Alias", Type: String, Description: "Mail alias, unique in the tenant, which is also the recipient's name. Default: the part of PrimaryEmail before the @."},
+		{Name: "Type", Type: OneOf("Distribution", "Security"), Description: "Distribution list, or mail-enabled security group. Default: Distribution."},
+		{Name: "Owners", Type: StringList, Description: "Object ids, sign-in names or addresses of the owners, who exist in the tenant."},
+		{Name: "AllowExternalSenders", Type: Boolean, Description: "Whether senders of other organisations reach the group. Default: false."},
+		secondaryEmails,
+		legacyExchangeDN,
+		x500Addresses,
+	},
+	Result: []Field{
+		{"GroupId", "Object id of the group."},
+		{"Id", "The same id, under Graph's name."},
+		{"PrimaryEmail", "Primary SMTP address as the tenant has it."},
+	},
+	Permissions: exchangePermissions,
+	Repeated: "Exchange reports that the name or an address is taken; the function reads the group of this address, compares it, and adds the addresses that are missing. " +
+		"It does not set the owners again.",
+}
+
+// AddExchangeGroupMember adds a recipient to a group.
+var AddExchangeGroupMember = Function{
+	Name:        "Add-ExchangeGroupMember",
+	Description: "Adds a recipient to a distribution list or mail-enabled security group. Succeeds if it is already a member.",
+	Params: []Param{
+		groupIdentity,
+		{Name: "Member", Type: String, Required: true, Description: "Object id, sign-in name or address of the recipient."},
+	},
+	Permissions: exchangePermissions,
+	Repeated:    "Exchange reports that the recipient is a member, and the function succeeds.",
+}
+
+// RemoveExchangeGroupMember takes a recipient out of a group.
+var RemoveExchangeGroupMember = Function{
+	Name:        "Remove-ExchangeGroupMember",
+	Description: "Removes a recipient from a distribution list or mail-enabled security group. Succeeds if it is not a member.",
+	Params: []Param{
+		groupIdentity,
+		{Name: "Member", Type: String, Required: true, Description: "Object id, sign-in name or address of the recipient."},
+	},
+	Permissions: exchangePermissions,
+	Repeated:    "Exchange reports that the recipient is no member, and the function succeeds.",
+}
+
+// AddExchangeGroupOwner makes a recipient an owner of a group.
+var AddExchangeGroupOwner = Function{
+	Name:        "Add-ExchangeGroupOwner",
+	Description: "Makes a recipient an owner of a distribution list or mail-enabled security group. Other owners stay.",
+	Params: []Param{
+		groupIdentity,
+		{Name: "Owner", Type: String, Required: true, Description: "Object id, sign-in name or address of the owner."},
+	},
+	Permissions: exchangePermissions,
+	Repeated:    "Written again, which changes nothing, and read back.",
+}
+
+// RemoveExchangeGroupOwner takes an owner from a group.
+var RemoveExchangeGroupOwner = Function{
+	Name:        "Remove-ExchangeGroupOwner",
+	Description: "Removes an owner of a distribution list or mail-enabled security group. Succeeds if the recipient is no owner.",
+	Params: []Param{
+		groupIdentity,
+		{Name: "Owner", Type: String, Required: true, Description: "Object id, sign-in name or address of the owner."},
+	},
+	Permissions: exchangePermissions,
+	Repeated:    "Written again, which changes nothing, and read back.",
+}

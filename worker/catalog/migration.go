@@ -1,0 +1,61 @@
+package catalog
+
+var batchName = Param{Name: "BatchName", Type: String, Required: true, Description: "Name of the migration batch, unique in the tenant."}
+
+// NewExchangeMigrationBatch is carried out by package exchange, like the functions after it.
+var NewExchangeMigrationBatch = Function{
+	Name: "New-ExchangeMigrationBatch",
+	Description: "Starts a migration batch, which copies mailboxes of another tenant to their mail users in this one. Run it in the target tenant, once for a batch or with one person each. " +
+		"An administrator prepares both tenants first: the migration endpoint, the organisation relationships, and the group of those who may leave. " +
+		"If a batch of this name exists with the same endpoint, domain and people, the function succeeds; otherwise it fails. A person is in one batch at a time.",
+	Params: []Param{
+		batchName,
+		{Name: "SourceEndpoint", Type: String, Required: true, Description: "Name of the migration endpoint."},
+		{Name: "TargetDeliveryDomain", Type: Domain, Required: true, Description: "Domain in which each mail user has an address, such as fabrikam.onmicrosoft.com."},
+		{Name: "EmailAddresses", Type: StringList, Required: true, Description: "Addresses of the mail users in this tenant, at most 2,000."},
+		{Name: "CompleteAfter", Type: String, Description: "Time after which mailboxes move by themselves, such as 2026-03-01T18:00:00Z. Default: when Complete-ExchangeMigrationBatch is called."},
+		{Name: "NotificationEmails", Type: StringList, Description: "Addresses that get Exchange's reports."},
+	},
+	Permissions: exchangePermissions,
+	Repeated: "The function reads the batch of this name first, and compares it. A job that comes again after the batch was removed starts another one, " +
+		"in which mailboxes that were moved fail.",
+}
+
+// TestExchangeMigrationUser tells how far the move of a mailbox is.
+var TestExchangeMigrationUser = Function{
+	Name: "Test-ExchangeMigrationUser",
+	Description: "Checks that a mailbox of a migration batch is copied, or moved. Not complete until it is, so that a step can poll. " +
+		"Fails with MigrationFailed when Exchange gave up, with the reason: repair it, and start the batch again in the Exchange admin center.",
+	Params: []Param{
+		batchName,
+		{Name: "EmailAddress", Type: Email, Required: true, Description: "Address with which the person is in the batch."},
+		{Name: "ExpectedStatus", Type: OneOf("Synced", "Completed"), Description: "Synced: the first copy is there, and changes follow. Completed: the mailbox is in this tenant. Default: Synced, which a completed move is, too."},
+	},
+	Result: []Field{
+		{"complete", "Whether it is as expected."},
+		{"reason", "If not: the actual and the expected status."},
+		{"data", "BatchName, EmailAddress, ExpectedStatus, and Status as Exchange has it."},
+	},
+	Permissions: exchangePermissions,
+	ReadOnly:    true,
+	Repeated:    "Reads only.",
+}
+
+// CompleteExchangeMigrationBatch moves the mailboxes of a batch.
+var CompleteExchangeMigrationBatch = Function{
+	Name: "Complete-ExchangeMigrationBatch",
+	Description: "Has Exchange copy what changed since, and move the mailboxes of a batch: the mail users of this tenant get the mailboxes, and mail users take their place in the source. " +
+		"Poll Test-ExchangeMigrationUser with ExpectedStatus: Completed after it. People with a later time of their own wait for it.",
+	Params:      []Param{batchName},
+	Permissions: exchangePermissions,
+	Repeated:    "Succeeds if the batch completes or is completed. Exchange may ignore a repetition within eight hours.",
+}
+
+// RemoveExchangeMigrationBatch deletes a batch.
+var RemoveExchangeMigrationBatch = Function{
+	Name:        "Remove-ExchangeMigrationBatch",
+	Description: "Deletes a migration batch: after its moves, or to stop them. Mailboxes that were not moved stay in the source. Succeeds if there is no such batch.",
+	Params:      []Param{batchName},
+	Permissions: exchangePermissions,
+	Repeated:    "Exchange reports that there is no such batch, and the function succeeds once replication lag cannot be the reason.",
+}

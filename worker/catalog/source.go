@@ -1,0 +1,41 @@
+package catalog
+
+// SetExchangeAutomaticReplies is carried out by package exchange, like the functions after it.
+var SetExchangeAutomaticReplies = Function{
+	Name:        "Set-ExchangeAutomaticReplies",
+	Description: "Turns on the automatic replies of a mailbox, at once or for a period, such as those that name the new address.",
+	Params: []Param{
+		mailboxIdentity,
+		{Name: "InternalMessage", Type: String, Required: true, Description: "Reply to senders of the tenant, as text or HTML."},
+		{Name: "ExternalMessage", Type: String, Description: "Reply to other senders. Default: InternalMessage."},
+		{Name: "ExternalAudience", Type: OneOf("All", "Known", "None"), Description: "The other senders who get a reply: all, the contacts of the mailbox, or none. Default: All."},
+		{Name: "StartTime", Type: String, Description: "Beginning of the period, such as 2026-03-01T18:00:00Z. Default: at once, until the replies are turned off."},
+		{Name: "EndTime", Type: String, Description: "End of the period. Give it with StartTime."},
+	},
+	Permissions: exchangePermissions,
+	Repeated:    "Written again, which changes nothing, and read back. Messages are compared as text, since Exchange makes pages of them.",
+}
+
+// RemoveExchangeAutomaticReplies turns automatic replies off.
+var RemoveExchangeAutomaticReplies = Function{
+	Name:        "Remove-ExchangeAutomaticReplies",
+	Description: "Turns off the automatic replies of a mailbox. Succeeds if they are off. The messages stay.",
+	Params:      []Param{mailboxIdentity},
+	Permissions: exchangePermissions,
+	Repeated:    "Written again, which changes nothing, and read back.",
+}
+
+// RemoveExchangeDomainAddresses takes the addresses of a domain from a recipient.
+var RemoveExchangeDomainAddresses = Function{
+	Name: "Remove-ExchangeDomainAddresses",
+	Description: "Removes all SMTP addresses in a domain from a mail user, mailbox, distribution list or mail-enabled security group, so that the domain can leave the tenant. " +
+		"If the primary address is in the domain, another one becomes the primary address first. Fails while the sign-in name is in the domain: change it with Set-EntraUserUPN. " +
+		"Addresses of other types, such as SIP, follow the sign-in name.",
+	Params: []Param{
+		{Name: "Identity", Type: String, Required: true, Description: "Object id of the recipient, or an address in another domain."},
+		{Name: "Domain", Type: Domain, Required: true, Description: "The domain whose addresses are removed."},
+		{Name: "PrimaryEmail", Type: Email, Description: "The primary address afterwards. Default: the present one or, if that is in the domain, the address in an onmicrosoft.com domain."},
+	},
+	Permissions: exchangePermissions,
+	Repeated:    "The function removes the addresses that a read still shows, and reads until there are none. It completes an interrupted run.",
+}

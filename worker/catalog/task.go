@@ -1,0 +1,81 @@
+package catalog
+
+// Task is something that a migration has to do, with the functions that do it.
+type Task struct {
+	Text      string
+	Tenant    string // source, target or both
+	Functions []Function
+}
+
+// TaskGroup is tasks of the same kind.
+type TaskGroup struct {
+	Name  string
+	Tasks []Task
+}
+
+// TaskGroups are the tasks of a migration, in the order in which people come to them. Each function of
+// Standard belongs to one of them.
+func TaskGroups() []TaskGroup {
+	const source, target, both = "source", "target", "both"
+	return []TaskGroup{
+		{"Check before the move", []Task{
+			{"Find addresses that are taken", target, []Function{TestEntraAddressAvailable}},
+			{"Find domains that are not verified", target, []Function{TestEntraDomainVerified}},
+			{"Count the licences that are left", target, []Function{TestEntraLicenseAvailable}},
+			{"Find holds that keep a mailbox", source, []Function{TestExchangeMailboxHold}},
+			{"Compare any attribute", both, []Function{TestEntraAttributeMatch, TestExchangeAttributeMatch}},
+		}},
+		{"People in the target", []Task{
+			{"Create the target of a mailbox move", target, []Function{NewExchangeMailUser, TestExchangeMailUser}},
+			{"Give a mail user the ids of its source mailbox", target, []Function{SetExchangeMailUserGuids}},
+			{"Say where the mail of a mail user goes", target, []Function{SetExchangeExternalAddress}},
+			{"Create a user without mail", target, []Function{NewEntraUser}},
+			{"Set attributes and the manager", target, []Function{SetEntraUserAttributes, SetEntraUserManager}},
+			{"Let a user sign in with an account of another organisation, or no longer", both, []Function{NewEntraB2BInvitation, ConvertEntraB2BToInternal}},
+		}},
+		{"Licences", []Task{
+			{"Assign and check a licence", target, []Function{AddEntraUserLicense, TestEntraUserLicense}},
+			{"Take a licence back", source, []Function{RemoveEntraUserLicense}},
+		}},
+		{"Addresses", []Task{
+			{"Change the addresses of a recipient", both, []Function{SetExchangePrimaryEmail, AddExchangeSecondaryEmail, SetEntraProxyAddresses}},
+			{"Hide a recipient from address lists, or show it", both, []Function{SetExchangeHidden}},
+			{"Free a domain that moves to the other tenant", source, []Function{RemoveExchangeDomainAddresses}},
+		}},
+		{"Microsoft's move of mailboxes", []Task{
+			{"Copy mailboxes", target, []Function{NewExchangeMigrationBatch, TestExchangeMigrationUser}},
+			{"Move mailboxes", target, []Function{CompleteExchangeMigrationBatch}},
+			{"Clean up, or stop a move", target, []Function{RemoveExchangeMigrationBatch}},
+		}},
+		{"Sign-in", []Task{
+			{"Change the sign-in name", both, []Function{SetEntraUserUPN}},
+			{"Keep a user out, or in", both, []Function{SetEntraUserEnabled, RevokeEntraUserSessions}},
+			{"Delete a user", both, []Function{RemoveEntraUser}},
+		}},
+		{"Source mailboxes after the move", []Task{
+			{"Forward mail", source, []Function{SetExchangeForwarding, RemoveExchangeForwarding}},
+			{"Answer with the new address", source, []Function{SetExchangeAutomaticReplies, RemoveExchangeAutomaticReplies}},
+		}},
+		{"Groups", []Task{
+			{"Change and check members of security and Microsoft 365 groups", both, []Function{AddEntraGroupMember, RemoveEntraGroupMember, TestEntraGroupMembership}},
+			{"Create a distribution list", target, []Function{NewExchangeDistributionList}},
+			{"Change and check members of distribution lists", both, []Function{AddExchangeGroupMember, RemoveExchangeGroupMember, TestExchangeGroupMembership}},
+			{"Change owners of distribution lists", both, []Function{AddExchangeGroupOwner, RemoveExchangeGroupOwner}},
+		}},
+		{"Shared mailboxes and permissions", []Task{
+			{"Create a shared, room or equipment mailbox", target, []Function{NewExchangeMailbox}},
+			{"Convert a mailbox", both, []Function{SetExchangeMailboxType}},
+			{"Read the permissions of a mailbox and its calendar", source, []Function{GetExchangeMailboxPermissions, GetExchangeCalendarPermissions}},
+			{"Give people the same permissions", target, []Function{
+				AddExchangeMailboxPermissions, TestExchangeMailboxPermissions, SetExchangeCalendarPermissions, TestExchangeCalendarPermissions,
+			}},
+			{"Take permissions", both, []Function{RemoveExchangeMailboxPermissions, RemoveExchangeCalendarPermissions}},
+		}},
+		{"Administrators", []Task{
+			{"Tell administrators by mail", both, []Function{SendAdminAlert}},
+		}},
+		{"All the rest", []Task{
+			{"Make a request, or run a cmdlet, that no other function has", both, []Function{InvokeGraphRequest, InvokeExchangeCommand}},
+		}},
+	}
+}

@@ -1,0 +1,225 @@
+package exchange
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/matoolkit/matoolkit/worker/catalog"
+)
+
+// migrationBatch is a batch as Exchange prints it.
+type migrationBatch struct {
+	Status               string
+	SourceEndpoint       string
+	TargetDeliveryDomain string
+}
+
+// migrationUser is a mailbox of a batch.
+type migrationUser struct {
+	EmailAddress string
+	BatchId      string
+	Status       string
+	ErrorSummary string
+}
+
+// wantedBatch is the batch that a job starts.
+type wantedBatch struct {
+	name, endpoint, domain string
+	emails                 []string
+}
+
+// newBatch reads first, as administrators do: no page says how New-MigrationBatch refuses a name that is taken.
+func (c *Client) newBatch(ctx context.Context, p catalog.Params) (any, error) {
+	w := wantedBatch{name: p.String("BatchName"), endpoint: p.String("SourceEndpoint"), domain: p.String("TargetDeliveryDomain"), emails: p.List("EmailAddresses")}
+	create := map[string]any{"Name": w.name, "SourceEndpoint": w.endpoint, "TargetDeliveryDomain": w.domain, "AutoStart": true}
+	data, err := batchCSV(w.emails)
+	if err != nil {
+		return nil, err
+	}
+	create["CSVData"] = data
+	if p.Has("CompleteAfter") {
+		after, err := time.Parse(time.RFC3339, p.String("CompleteAfter"))
+		if err != nil {
+			return nil, &catalog.Failure{Type: catalog.FailureParameters, Message: "CompleteAfter must be a time with a zone, such as 2026-03-01T18:00:00Z"}
+		}
+		create["CompleteAfter"] = after.UTC().Format(time.RFC3339)
+	}
+	if p.Has("NotificationEmails") {
+		create["NotificationEmails"] = p.List("NotificationEmails")
+	}
+	var have []migrationBatch
+	if err := c.look(ctx, "Get-MigrationBatch", w.name, &have); err != nil {
+		return nil, err
+	}
+	if len(have) == 0 {
+		if err := c.invoke(ctx, "New-MigrationBatch", create, nil); err != nil && !says(err, "already exists") {
+			return nil, err
+		}
+		// The batch may be that of another delivery, or not be visible yet.
+		if err := c.invoke(ctx, "Get-MigrationBatch", map[string]any{"Identity": w.name}, &have); err != nil {
+			return nil, err
+		}
+	}
+	if len(have) != 1 {
+		return nil, ambiguous("Get-MigrationBatch", len(have))
+	}
+	if err := c.compareBatch(ctx, w, have[0]); err != nil {
+		return nil, err
+	}
+	return true, nil
+}
+
+// batchCSV is the file of a batch, as a list of numbers: so public programs send bytes.
+func batchCSV(emails []string) ([]int, error) {
+	text := "EmailAddress\r\n"
+	for i, email := range emails {
+		if _, err := catalog.Email.Read(email); err != nil {
+			return nil, &catalog.Failure{Type: catalog.FailureParameters, Message: fmt.Sprintf("EmailAddresses: item %d %s", i+1, err)}
+		}
+		text += email + "\r\n"
+	}
+	data := make([]int, 0, len(text))
+	for _, b := range []byte(text) {
+		data = append(data, int(b))
+	}
+	return data, nil
+}
+
+// compareBatch fails unless the batch may be the one that was asked for. Exchange adds the people of a new
+// batch one after the other.
+func (c *Client) compareBatch(ctx context.Context, w wantedBatch, have migrationBatch) error {
+	var differ []string
+	if !strings.EqualFold(have.SourceEndpoint, w.endpoint) {
+		differ = append(differ, "SourceEndpoint")
+	}
+	if !strings.EqualFold(have.TargetDeliveryDomain, w.domain) {
+		differ = append(differ, "TargetDeliveryDomain")
+	}
+	var people []migrationUser
+	if err := c.invoke(ctx, "Get-MigrationUser", map[string]any{"BatchId": w.name, "ResultSize": "Unlimited"}, &people); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(people, func(u migrationUser) bool { return !has(w.emails, u.EmailAddress) }) {
+		differ = append(differ, "EmailAddresses")
+	}
+	if len(differ) == 0 {
+		return nil
+	}
+	return &catalog.Failure{
+		Type: catalog.FailureConflict, Attempts: 1,
+		Message: "a migration batch " + w.name + " exists and differs in: " + strings.Join(differ, ", "),
+	}
+}
+
+// States of the move of a mailbox.
+var (
+	movedStates  = []string{"Completed", "CompletedWithWarnings"}
+	copiedStates = append([]string{"Synced", "IncrementalSynced", "IncrementalSyncing", "CompletionSynced", "Completing"}, movedStates...)
+	failedStates = []string{"Failed", "IncrementalFailed", "CompletionFailed", "Corrupted", "Stopped", "IncrementalStopped"}
+)
+
+// MigrationResult is the result of Test-ExchangeMigrationUser.
+type MigrationResult struct {
+	Complete bool          `json:"complete"`
+	Reason   string        `json:"reason,omitempty"` // why it is not complete
+	Data     MigrationData `json:"data"`
+}
+
+// MigrationData tells of the move of one mailbox.
+type MigrationData struct {
+	BatchName      string
+	EmailAddress   string
+	ExpectedStatus string
+	Status         string
+}
+
+func (c *Client) testMigrationUser(ctx context.Context, p catalog.Params) (any, error) {
+	data := MigrationData{BatchName: p.String("BatchName"), EmailAddress: p.String("EmailAddress"), ExpectedStatus: cmp.Or(p.String("ExpectedStatus"), "Synced")}
+	var found []migrationUser
+	if err := c.invoke(ctx, "Get-MigrationUser", map[string]any{"Identity": data.EmailAddress}, &found); err != nil {
+		return nil, err
+	}
+	if len(found) != 1 {
+		return nil, ambiguous("Get-MigrationUser", len(found))
+	}
+	u := found[0]
+	data.Status = u.Status
+	switch {
+	case !strings.EqualFold(u.BatchId, data.BatchName):
+		return nil, &catalog.Failure{
+			Type: catalog.FailureConflict, Attempts: 1,
+			Message: fmt.Sprintf("%s is in the migration batch %s, expected %s: remove the person from there first", data.EmailAddress, u.BatchId, data.BatchName),
+		}
+	case has(failedStates, u.Status):
+		return nil, &catalog.Failure{
+			Type: catalog.FailureMigration, Attempts: 1,
+			Message: fmt.Sprintf("the move of %s is %s, expected %s: %s", data.EmailAddress, u.Status, data.ExpectedStatus, withRemedy(u.ErrorSummary)),
+		}
+	}
+	good := copiedStates
+	if data.ExpectedStatus == "Completed" {
+		good = movedStates
+	}
+	if has(good, u.Status) {
+		return MigrationResult{Complete: true, Data: data}, nil
+	}
+	return MigrationResult{Reason: fmt.Sprintf("the move of %s is %s, expected %s", data.EmailAddress, u.Status, data.ExpectedStatus), Data: data}, nil
+}
+
+// remedies are what to do about reasons of failed moves, by parts of their texts.
+var remedies = []struct{ text, remedy string }{
+	{"cannot find a recipient that has mailbox guid", "set the ExchangeGuid of the mail user with Set-ExchangeMailUserGuids"},
+	{"doesn't have an smtp proxy matching", "add an address in the target delivery domain with Add-ExchangeSecondaryEmail"},
+	{"already has a primary mailbox", "the licence came before the ExchangeGuid, or the mailbox is moved already"},
+	{"user is already being moved", "remove the person from the other batch"},
+	{"you must specify the primaryonly parameter", "set the ArchiveGuid of the mail user, if the source mailbox has an archive"},
+}
+
+func withRemedy(summary string) string {
+	for _, r := range remedies {
+		if strings.Contains(strings.ToLower(summary), r.text) {
+			return summary + " (" + r.remedy + ")"
+		}
+	}
+	return cmp.Or(summary, "Exchange gives no reason")
+}
+
+// completeBatch writes unless a read shows that it was done: a batch that completes shows it.
+func (c *Client) completeBatch(ctx context.Context, p catalog.Params) (any, error) {
+	name := p.String("BatchName")
+	var have []migrationBatch
+	if err := c.invoke(ctx, "Get-MigrationBatch", map[string]any{"Identity": name}, &have); err != nil {
+		return nil, err
+	}
+	if len(have) != 1 {
+		return nil, ambiguous("Get-MigrationBatch", len(have))
+	}
+	if has([]string{"Completing", "Completed", "CompletedWithErrors"}, have[0].Status) {
+		return true, nil
+	}
+	if err := c.invoke(ctx, "Complete-MigrationBatch", map[string]any{"Identity": name, "Confirm": false}, nil); err != nil {
+		return nil, err
+	}
+	return true, nil
+}
+
+func (c *Client) removeBatch(ctx context.Context, p catalog.Params) (any, error) {
+	name := p.String("BatchName")
+	if err := c.invoke(ctx, "Remove-MigrationBatch", map[string]any{"Identity": name, "Confirm": false}, nil); err != nil && !missing(err) {
+		return nil, err
+	}
+	_, err := until(ctx, c, "the migration batch is still there", func(have []migrationBatch) bool {
+		return !slices.ContainsFunc(have, func(b migrationBatch) bool { return !strings.EqualFold(b.Status, "Removing") })
+	}, func(ctx context.Context) (have []migrationBatch, err error) {
+		err = c.look(ctx, "Get-MigrationBatch", name, &have)
+		return have, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return true, nil
+}

@@ -1,0 +1,69 @@
+package exchange
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/matoolkit/matoolkit/worker/catalog"
+)
+
+// trustees are the recipients that get permissions, by the folded addresses that a job names.
+type trustees struct {
+	found   map[string]recipient
+	missing []string // in order
+}
+
+// of is the recipient of an address of the job.
+func (t trustees) of(address string) (recipient, bool) {
+	r, ok := t.found[strings.ToLower(address)]
+	return r, ok
+}
+
+// mapped is an address in the domain of the job's tenant, if the job gives one.
+func mapped(address, domain string) string {
+	name, _, isAddress := strings.Cut(address, "@")
+	if domain == "" || !isAddress {
+		return address
+	}
+	return name + "@" + domain
+}
+
+// trustees finds all recipients that a job names. It waits for those that a replica may not show yet, for all together
+// as long as for one. A trustee who is missing after that fails the job, unless skip is set.
+func (c *Client) trustees(ctx context.Context, p catalog.Params, addresses []string, skip bool) (trustees, error) {
+	t := trustees{found: map[string]recipient{}}
+	waiting := slices.Compact(slices.Sorted(slices.Values(addresses)))
+	_, err := c.config.Policy.Do(ctx, judge, func(ctx context.Context) error {
+		var still []string
+		for _, address := range waiting {
+			found, err := c.find(ctx, mapped(address, p.String("TrusteeDomain")))
+			if err != nil {
+				return err
+			}
+			switch len(found) {
+			case 0:
+				still = append(still, address)
+			case 1:
+				t.found[strings.ToLower(address)] = found[0]
+			default:
+				return ambiguous("Get-Recipient", len(found))
+			}
+		}
+		if waiting = still; len(waiting) > 0 {
+			return &staleError{"recipients are missing"}
+		}
+		return nil
+	})
+	if _, stale := err.(*staleError); err != nil && !stale {
+		return t, err
+	}
+	t.missing = append([]string{}, waiting...)
+	if len(t.missing) > 0 && !skip {
+		return t, &catalog.Failure{
+			Type: catalog.FailureConflict, Attempts: 1,
+			Message: "the tenant does not have " + strings.Join(t.missing, ", ") + " as recipients: create them first, or set SkipMissing",
+		}
+	}
+	return t, nil
+}
