@@ -17,8 +17,10 @@ export function Dialog({ title, sub, wide, busy, onClose, children }: { title: s
     dialog.showModal();
     return () => {
       gone.current = true;
+      // After Esc the browser has returned the focus, and it can be elsewhere by now.
+      const lost = document.activeElement === document.body || dialog.contains(document.activeElement);
       dialog.close(); // while it is open, nothing else takes the focus
-      if (before instanceof HTMLElement && before.isConnected) before.focus();
+      if (lost && before instanceof HTMLElement && before.isConnected) before.focus();
       if (document.activeElement === document.body) document.getElementById("content")?.focus({ preventScroll: true });
     };
   }, []);
