@@ -141,7 +141,7 @@ func TestConsoleByKeyboard(t *testing.T) {
 	b.tabTo(`e.innerText === "Not now"`)
 	b.keys(kb.Enter)
 	b.await(`document.querySelector("dialog[open]") === null`)
-	b.focused(`e.innerText?.includes("Approve…")`)
+	b.focused(`e.tagName === "BUTTON" && e.innerText.includes("Approve…")`)
 	b.keys(kb.Enter)
 	b.focused(`e.closest("dialog[open]") !== null && e.tagName === "INPUT"`)
 	for _, letter := range "signed" {
