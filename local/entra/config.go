@@ -187,7 +187,7 @@ func DefaultConfig() Config {
 						GraphClientID: {
 							"User.Read.All", "User.ReadWrite.All", "User.EnableDisableAccount.All", "User.Invite.All",
 							"User-ConvertToInternal.ReadWrite.All", "GroupMember.ReadWrite.All", "Mail.Send",
-							"Domain.Read.All", "LicenseAssignment.Read.All", "User.RevokeSessions.All",
+							"Domain.Read.All", "LicenseAssignment.Read.All", "User.RevokeSessions.All", "User-PasswordProfile.ReadWrite.All",
 						},
 						ExchangeClientID: {"Exchange.ManageAsApp"},
 					},
@@ -227,7 +227,7 @@ func MicrosoftResources() []Application {
 				"User.Read.All", "User.ReadWrite.All", "User.EnableDisableAccount.All", "User.Invite.All",
 				"User-ConvertToInternal.ReadWrite.All", "Mail.Send",
 				"Group.Read.All", "Group.ReadWrite.All", "GroupMember.Read.All", "GroupMember.ReadWrite.All",
-				"Domain.Read.All", "LicenseAssignment.Read.All", "User.RevokeSessions.All",
+				"Domain.Read.All", "LicenseAssignment.Read.All", "User.RevokeSessions.All", "User-PasswordProfile.ReadWrite.All",
 			},
 		},
 		{

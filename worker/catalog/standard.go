@@ -12,6 +12,7 @@ func Standard() []Function {
 		NewEntraB2BInvitation,
 		ConvertEntraB2BToInternal,
 		SetEntraUserEnabled,
+		SetEntraUserPassword,
 		SetEntraUserAttributes,
 		SetEntraUserManager,
 		RevokeEntraUserSessions,

@@ -50,6 +50,7 @@ func TaskGroups() []TaskGroup {
 		{"Sign-in", []Task{
 			{"Change the sign-in name", both, []Function{SetEntraUserUPN}},
 			{"Keep a user out, or in", both, []Function{SetEntraUserEnabled, RevokeEntraUserSessions}},
+			{"Set the password", target, []Function{SetEntraUserPassword}},
 			{"Delete a user", both, []Function{RemoveEntraUser}},
 		}},
 		{"Source mailboxes after the move", []Task{

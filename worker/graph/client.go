@@ -126,6 +126,7 @@ func (c *Client) Functions() []catalog.Function {
 		catalog.NewEntraUser.With(c.newUser),
 		catalog.SetEntraUserUPN.With(c.setUPN),
 		catalog.SetEntraUserEnabled.With(c.setEnabled),
+		catalog.SetEntraUserPassword.With(c.setPassword),
 		catalog.SetEntraUserAttributes.With(c.setAttributes),
 		catalog.SetEntraUserManager.With(c.setManager),
 		catalog.RevokeEntraUserSessions.With(c.revokeSessions),

@@ -203,6 +203,15 @@ func userRows() []row {
 			},
 		},
 		{
+			name: "Set-EntraUserPassword", function: "Set-EntraUserPassword", params: map[string]any{"UserId": adaID, "Password": "Pa55word-Of-Ada"},
+			refusals: []refusal{
+				unknownUser,
+				{"a password that is too short", map[string]any{"Password": "short"}, badRequest, "complexity requirements"},
+				{"a user from on-premises", map[string]any{"UserId": syncID}, badRequest, "on-premises mastered"},
+			},
+			seed: func(s *tenant.Seed) { s.Users[4]["onPremisesSyncEnabled"] = true },
+		},
+		{
 			name: "Remove-EntraUser", function: "Remove-EntraUser",
 			params: map[string]any{"UserId": bobID},
 			refusals: []refusal{

@@ -202,6 +202,7 @@ func TestWhoWasJustMadeIsWaitedFor(t *testing.T) {
 		{"Set-EntraUserUPN", map[string]any{"NewUserPrincipalName": "grace@fabrikam.example"}},
 		{"Set-EntraUserEnabled", map[string]any{"Enabled": false}},
 		{"Set-EntraUserAttributes", map[string]any{"Department": "Navy"}},
+		{"Set-EntraUserPassword", map[string]any{"Password": "Pa55word-Of-Grace"}},
 		{"Add-EntraUserLicense", map[string]any{"SkuPartNumber": "VISIOCLIENT", "UsageLocation": "US"}},
 		{"Remove-EntraUserLicense", map[string]any{"SkuPartNumber": "VISIOCLIENT"}},
 		{"Test-EntraUserLicense", map[string]any{"SkuPartNumber": "VISIOCLIENT", "ExpectedAssigned": false}},
@@ -275,6 +276,30 @@ func TestNoSecondUserAfterARename(t *testing.T) {
 	}
 	if d := difference(before, w.state()); len(d) > 0 {
 		t.Errorf("the tenant was changed:\n%s", strings.Join(d, "\n"))
+	}
+}
+
+// A user signed in and changed the password. The job that set the first one comes again.
+func TestAPasswordThatTheUserChangedStays(t *testing.T) {
+	t.Parallel()
+	w := start(t, row{}, nil)
+	set := step{"Set-EntraUserPassword", map[string]any{"UserId": adaID, "Password": "Pa55word-Of-Ada"}}
+	w.does(set)
+	_ = w.clock.sleep(t.Context(), time.Minute)
+	changed := func() any {
+		for _, u := range w.tenant.State().Users {
+			if u.ID() == adaID {
+				return u["lastPasswordChangeDateTime"]
+			}
+		}
+		return nil
+	}
+	before := changed()
+	if answer, err := w.call(t.Context(), set.function, set.params, true); err != nil || answer != "true" {
+		t.Errorf("got %s, %v", answer, err)
+	}
+	if after := changed(); before == nil || after != before {
+		t.Errorf("the password was set at %v, and again at %v", before, after)
 	}
 }
 

@@ -41,7 +41,7 @@ var userProperties = map[string]property{
 	"assignedLicenses":              {kind: listValue, readOnly: true}, "licenseAssignmentStates": {kind: listValue, readOnly: true},
 	"assignedPlans": {kind: listValue, readOnly: true}, "provisionedPlans": {kind: listValue, readOnly: true},
 	"proxyAddresses": {kind: listValue, readOnly: true}, "imAddresses": {kind: listValue, readOnly: true},
-	"createdDateTime": {readOnly: true}, "creationType": {readOnly: true}, "signInSessionsValidFromDateTime": {readOnly: true},
+	"createdDateTime": {readOnly: true}, "creationType": {readOnly: true}, "signInSessionsValidFromDateTime": {readOnly: true}, "lastPasswordChangeDateTime": {readOnly: true},
 	"externalUserState": {readOnly: true}, "externalUserStateChangeDateTime": {readOnly: true},
 	"onPremisesUserPrincipalName": {readOnly: true}, "onPremisesSyncEnabled": {kind: boolValue, readOnly: true},
 	"onPremisesDistinguishedName": {readOnly: true}, "onPremisesDomainName": {readOnly: true},

@@ -116,11 +116,18 @@ func (s *Service) patchUser(c *call) *reply {
 			return badRequest("Invalid value specified for property '%s' of resource 'User'.", name)
 		}
 	}
-	delete(properties, "passwordProfile")
+	profile, reset := properties["passwordProfile"].(map[string]any)
+	if password := directory.Text(profile["password"]); reset && len(password) < 8 {
+		return badRequest("The specified password does not comply with password complexity requirements. Please provide a different password.")
+	}
+	delete(properties, "passwordProfile") // secrets are not kept
 
 	s.Directory.Lock()
 	defer s.Directory.Unlock()
 	now, asOf := s.Times()
+	if reset {
+		properties["lastPasswordChangeDateTime"] = now.UTC().Format(time.RFC3339)
+	}
 	seen, found := s.findUser(c.Arg["user"], asOf)
 	if !found {
 		return notFound(c.Arg["user"])
