@@ -120,9 +120,11 @@ The exit status is 0 when the batch completed and 1 when it failed or was cancel
 --until-idle the command returns when nothing is running, with the outcome of the last
 phase, and with status 1 when the stop_when of a phase paused the batch. A batch that an
 administrator paused, or that waits for an approval or for its next phase, has not ended:
-the command shows what it waits for and continues.`,
+the command shows what it waits for and continues. A retry that was asked for a moment ago
+may not have begun yet: follow it with matoolkit batch retry --wait first.`,
 		Example: `  matoolkit batch watch 42
-  matoolkit batch advance 42 && matoolkit batch watch 42 --until-idle`,
+  matoolkit batch advance 42 && matoolkit batch watch 42 --until-idle
+  matoolkit batch retry 42 --yes --wait && matoolkit batch watch 42 --until-idle`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.Interval < 100*time.Millisecond || o.Interval > time.Minute {
 				return exit.Usagef("--interval is %s; use 100ms to 1m", o.Interval)
