@@ -153,6 +153,15 @@ type StepPoll struct {
 	TimeoutSeconds  int        `json:"timeoutSeconds"`         // from StartedAt
 	StartedAt       *time.Time `json:"startedAt,omitempty"`    // nil: the step has not polled
 	LastPolledAt    *time.Time `json:"lastPolledAt,omitempty"` // when the function last answered that it is not complete
+	// EarlierAnswers are the last five answers of this attempt that differ from those after them, oldest first. The
+	// last answer is the error of the step.
+	EarlierAnswers []PollAnswer `json:"earlierAnswers,omitempty"`
+}
+
+// PollAnswer is what a function answered that it waits for, in one poll or several on end.
+type PollAnswer struct {
+	Text   string    `json:"text"`
+	LastAt time.Time `json:"lastAt"`
 }
 
 // StepAttempt is an attempt of a step that has ended.

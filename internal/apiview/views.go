@@ -185,6 +185,9 @@ func Step(rb *runbook.Runbook, r *model.Run, index int, records map[string]worke
 		view.Poll = &api.StepPoll{
 			IntervalSeconds: seconds(poll.Interval), TimeoutSeconds: seconds(poll.Timeout), StartedAt: s.PollStartedAt, LastPolledAt: s.PolledAt,
 		}
+		for _, a := range s.Answers {
+			view.Poll.EarlierAnswers = append(view.Poll.EarlierAnswers, api.PollAnswer{Text: a.Text, LastAt: a.Last})
+		}
 	}
 	if s.JobInFlight() {
 		view.Deadline = r.DeadlineAt

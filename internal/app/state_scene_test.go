@@ -109,7 +109,12 @@ func moverOf(late bool) worker {
 				return unfinished, nil
 			}
 		case "Copy":
-			if strings.Contains(way, "endless") || strings.Contains(way, "slow") && !late {
+			switch {
+			case strings.Contains(way, "endless") && strings.HasSuffix(j.JobID, "attempt-1"):
+				return `{"complete":false,"reason":"no mailbox"}`, nil
+			case strings.Contains(way, "endless"):
+				return `{"complete":false,"reason":"copying"}`, nil
+			case strings.Contains(way, "slow") && !late:
 				return unfinished, nil
 			}
 			return `{"complete":true,"data":{"size":7}}`, nil

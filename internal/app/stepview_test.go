@@ -29,3 +29,20 @@ func TestSpecificationAStepShowsHowItPollsAndRetriesAndWhatItsFailureStarts(t *t
 		}
 	})
 }
+
+func TestAStepShowsWhatItsPollsAnsweredBefore(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		waits := func(reason string) worker { return always(`{"complete":false,"reason":"` + reason + `"}`) }
+		s.script = script{"Copy": inTurn(waits("no mailbox"), waits("no mailbox"), waits("10 of 90 items"))}
+		b := s.startBatch(polling, people(1))
+		began := s.now().UTC()
+		s.pass(30 * time.Second)
+		s.pass(30 * time.Second)
+		v := s.step(b.ID, 1, "copy")
+		earlier := v.Poll.EarlierAnswers
+		if v.Error != "10 of 90 items" || len(earlier) != 1 || earlier[0].Text != "no mailbox" || earlier[0].LastAt.Sub(began).Abs() < 29*time.Second || earlier[0].LastAt.Sub(began) > 40*time.Second {
+			text, _ := json.Marshal(v)
+			t.Errorf("the step does not show its answers: %s", text)
+		}
+	})
+}

@@ -323,3 +323,35 @@ func TestUndoWaitsForAPollThatWasSentAhead(t *testing.T) {
 		})
 	}
 }
+
+// The answers of polls are kept once each time they change, so that a person's history shows what was waited for.
+func TestAnswersOfPollsAreKeptWhenTheyChange(t *testing.T) {
+	t.Parallel()
+	p := enterOf(t, read(t, strings.Replace(polled, "timeout: 9m", "timeout: 90m", 1)), 1, `{"Upn":"ann@x"}`)
+	p.on(model.RunStarted{})
+	answers := func(want ...string) {
+		t.Helper()
+		var got []string
+		for _, a := range p.run.Steps[0].Answers {
+			got = append(got, a.Text+" until "+a.Last.Sub(now).String())
+		}
+		if strings.Join(got, ", ") != strings.Join(want, ", ") {
+			t.Fatalf("kept %q, want %q", got, want)
+		}
+	}
+	for _, a := range []string{"absent", "absent", "A", "absent", "A"} {
+		p.notFound(a)
+		p.after(2 * time.Minute)
+	}
+	answers("absent until 2m0s", "A until 4m0s", "absent until 6m0s")
+	for _, a := range []string{"B", "C", "D", "D"} {
+		p.notFound(a)
+		p.after(2 * time.Minute)
+	}
+	answers("A until 4m0s", "absent until 6m0s", "A until 8m0s", "B until 10m0s", "C until 12m0s") // the last five
+	if got := p.run.Steps[0].Error; got != "D" {
+		t.Errorf("the last answer is %q, want D", got)
+	}
+	p.on(model.StepResult{Step: 0, JobID: p.jobID(), Error: "no connection"})
+	answers() // the next attempt has answers of its own
+}

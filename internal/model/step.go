@@ -46,6 +46,7 @@ type Step struct {
 	Required      bool            `json:"required,omitempty"`    // of a check: a member who waits for it fails with it
 	Resolved      *Attribution    `json:"resolved,omitempty"`    // who skipped it or marked it done
 	History       []Attempt       `json:"history,omitempty"`     // the last attempts, of a step whose first did not succeed
+	Answers       []PollAnswer    `json:"answers,omitempty"`     // what the polls of the present attempt answered before Error, oldest first
 }
 
 // JobInFlight reports whether a job of the step waits for its result: it was dispatched, or it
@@ -84,9 +85,17 @@ type Attempt struct {
 	Error     string     `json:"error,omitempty"`
 }
 
+// PollAnswer is what a function answered that it waits for, in one poll or several on end.
+type PollAnswer struct {
+	Text string    `json:"text"`
+	Last time.Time `json:"last"` // when it answered so for the last time
+}
+
 const (
+	// MaxPollAnswers is how many answers of the polls of a step are kept, besides the last.
+	MaxPollAnswers = 5
 	// MaxAttempts is how many attempts of a step are kept.
 	MaxAttempts = 20
-	// MaxAttemptError is how many bytes of the error of each attempt are kept.
+	// MaxAttemptError is how many bytes of the error of each attempt, and of each answer, are kept.
 	MaxAttemptError = 500
 )

@@ -2301,6 +2301,17 @@ export interface components {
              * @description When the function last answered that it is not complete.
              */
             lastPolledAt?: string;
+            /** @description The answers of the attempt before the last one, oldest first; equal ones on end are one. The last answer is the error of the step. */
+            earlierAnswers?: components["schemas"]["PollAnswer"][];
+        };
+        PollAnswer: {
+            /** @description What the function waits for, with the expected and the actual value where it knows them. */
+            text: string;
+            /**
+             * Format: date-time
+             * @description When it answered so for the last time.
+             */
+            lastAt: string;
         };
         StepAttempt: {
             /** @description The last job of the attempt. */

@@ -210,7 +210,7 @@ function StepDetails({ step: s, since, anchor, all, wanted }: { step: Step; sinc
       </summary>
       {open && (
         <div>
-          {s.error && (s.status === "polling" || expectation(s.error)) && <Answer text={s.error} at={s.poll?.lastPolledAt ?? s.completedAt} waits={s.status === "polling"} />}
+          <Answers step={s} />
           {s.error && s.status !== "polling" && !expectation(s.error) && !s.attempts?.some((a) => a.error === s.error) && <pre class="well k-fail">{s.error}</pre>}
           {s.when && <p>Only when <code>{s.when}</code></p>}
           {s.retryAfter && s.status === "waiting_for_retry" && <p class="k-warn">Next attempt at {exactly(s.retryAfter)}.</p>}
@@ -247,18 +247,27 @@ function expectation(text: string) {
   return found && { what: found[1]!, actual: found[2]!, expected: found[3]! };
 }
 
-/** The answer of a poll or a check, beside what is expected. */
-function Answer({ text, at, waits }: { text: string; at?: string; waits: boolean }) {
-  const e = expectation(text);
+/** The answers of a step's polls, or of a check, beside what is expected: the last one is the step's error. */
+function Answers({ step: s }: { step: Step }) {
+  const waits = s.status === "polling";
+  const all = (s.poll?.earlierAnswers ?? []).map((a) => ({ text: a.text, at: a.lastAt as string | undefined, last: false }));
+  if (s.error && (waits || expectation(s.error))) all.push({ text: s.error, at: s.poll?.lastPolledAt ?? s.completedAt, last: true });
+  if (all.length === 0) return null;
+  const compared = all.some((a) => expectation(a.text));
   return (
     <table class="compact answer">
-      <thead><tr><th>Asked</th>{e ? <><th>What</th><th>Expected</th><th>Actual</th></> : <th>Answer</th>}<th>State</th></tr></thead>
+      <thead><tr><th>Asked</th>{compared ? <><th>What</th><th>Expected</th><th>Actual</th></> : <th>Answer</th>}<th>State</th></tr></thead>
       <tbody>
-        <tr>
-          <td>{at && exactly(at)}</td>
-          {e ? <><td>{e.what}</td><td class="mono">{e.expected}</td><td class="mono">{e.actual}</td></> : <td>{text}</td>}
-          <td class={waits ? "quiet" : "k-fail"}>{waits ? "not yet" : "not as expected"}</td>
-        </tr>
+        {all.map((a) => {
+          const e = expectation(a.text);
+          return (
+            <tr key={`${a.at}/${a.text}`}>
+              <td>{a.at && exactly(a.at)}</td>
+              {e ? <><td>{e.what}</td><td class="mono">{e.expected}</td><td class="mono">{e.actual}</td></> : <td colSpan={compared ? 3 : 1}>{a.text}</td>}
+              <td class={waits || !a.last ? "quiet" : "k-fail"}>{waits || !a.last ? "not yet" : "not as expected"}</td>
+            </tr>
+          );
+        })}
       </tbody>
     </table>
   );

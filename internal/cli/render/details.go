@@ -184,6 +184,11 @@ func (c *Printer) PrintStep(batch int, v api.Step) error {
 		field{"Polls", pollsOf(v)}, field{"Polling since", pollTime(v, func(p *api.StepPoll) *time.Time { return p.StartedAt })},
 		field{"Last polled", pollTime(v, func(p *api.StepPoll) *time.Time { return p.LastPolledAt })}, field{"On failure", v.OnFailure},
 		field{"Resolved by", resolved})
+	if v.Poll != nil {
+		for _, a := range v.Poll.EarlierAnswers {
+			c.printFields(field{"Answered", fmt.Sprintf("%s, until %s", a.Text, Stamp(a.LastAt))})
+		}
+	}
 	for _, late := range v.Late {
 		outcome := "no result"
 		if late.At != nil {

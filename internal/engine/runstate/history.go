@@ -23,3 +23,14 @@ func (t *transition) noteAttempt(outcome model.StepStatus, reason string) {
 	kept := step.History[max(0, len(step.History)+1-model.MaxAttempts):]
 	step.History = append(slices.Clone(kept), a)
 }
+
+// noteAnswer keeps what the polls of the step in hand have answered until now, if the new answer differs. Polls that
+// all answer the same, as most do, add nothing to the run.
+func (t *transition) noteAnswer(reason string) {
+	step := t.step()
+	if step.PolledAt == nil || step.Error == "" || step.Error == model.ClipReason(reason) {
+		return
+	}
+	kept := step.Answers[max(0, len(step.Answers)+1-model.MaxPollAnswers):]
+	step.Answers = append(slices.Clone(kept), model.PollAnswer{Text: humanize.ClipBytes(step.Error, model.MaxAttemptError), Last: *step.PolledAt})
+}

@@ -27,6 +27,7 @@ func (t *transition) onIncomplete(reason string) error {
 	if poll == nil {
 		return t.onFailed(withReason("the function returned \"complete\": false, but the step has no poll", reason), 0)
 	}
+	t.noteAnswer(reason)
 	step.Error = model.ClipReason(reason)
 	if step.PollStartedAt == nil {
 		step.PollStartedAt = &t.now

@@ -20,7 +20,8 @@ func (t *transition) onFailed(reason string, after time.Duration) error {
 	t.noteAttempt(model.StepFailed, reason)
 	step.RetryCount++
 	at := t.now.Add(max(min(after, runbook.MaxRetryWait), t.retryDelay()))
-	step.Status, step.Job, step.RetryAfter, step.PollStartedAt, step.PolledAt, step.QueuedUntil = model.StepPending, "", &at, nil, nil, nil
+	step.Status, step.Job, step.RetryAfter, step.QueuedUntil = model.StepPending, "", &at, nil
+	step.PollStartedAt, step.PolledAt, step.Answers = nil, nil, nil
 	return nil
 }
 
