@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/matoolkit/matoolkit/local/functionshost"
 )
 
 //go:generate go test -count 1 -run ^(TestDocumentedCommands|TestPictureOfABatch)$ -update-docs
@@ -199,7 +201,7 @@ func runInShell(t *testing.T, commands []string) []string {
 	cmd.Dir = home
 	// Settings of the person who runs the tests do not apply to the page.
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "MATOOLKIT_") })
-	cmd.Env = append(cmd.Env, "HOME="+home, "NO_COLOR=1", "MATOOLKIT_TOKEN_STORE=file",
+	cmd.Env = append(cmd.Env, "HOME="+home, "NO_COLOR=1", "MATOOLKIT_TOKEN_STORE=file", functionshost.ExchangesVariable+"="+os.Getenv(functionshost.ExchangesVariable),
 		"PATH="+filepath.Join(home, "bin")+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {

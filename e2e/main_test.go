@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/matoolkit/matoolkit/e2e/answers"
 )
 
 // The repository and the programs built from it.
@@ -50,16 +52,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
 		return 1
 	}
-	compared, err := watchAnswers()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "e2e:", err)
-		return 1
-	}
-	status := m.Run()
-	if !compared.report() {
-		status = max(status, 1)
-	}
-	return status
+	return answers.Compare(m, root, dir)
 }
 
 // cleanUpWhenStopped has Ctrl-C leave nothing behind: the processes end with this

@@ -47,6 +47,9 @@ func (s *Server) handler() http.Handler {
 			w.WriteHeader(http.StatusInternalServerError)
 		},
 	}
+	if s.exchanges != "" {
+		proxy.ModifyResponse = s.exchanges.record
+	}
 	prefix := "/" + strings.Trim(s.app.host.Extensions.HTTP.RoutePrefix, "/")
 	admin, local := s.admin(), s.local()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

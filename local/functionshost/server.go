@@ -53,6 +53,7 @@ type Config struct {
 
 	MasterKey       string        // of /admin; "" means DefaultMasterKey
 	InvocationCPU   time.Duration // CPU time that each invocation of a message or timer uses in the host beside its own; 0 for none
+	Exchanges       string        // an existing folder to which each exchange over HTTP is written, for TakeExchanges; "" for none
 	WithoutProxying bool          // ignore enableProxyingHttpRequest, as hosts before April 2025 do
 
 	answer time.Duration // how long a proxied request may go without an answer; 0 means answerWithin
@@ -73,6 +74,7 @@ type Server struct {
 	answer     time.Duration
 	supervisor *supervisor
 
+	exchanges       exchanges
 	withoutProxying bool
 	timers          map[string]*timerTrigger
 
@@ -123,7 +125,7 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 	s := &Server{
 		app: app, settings: c.Settings, dataDir: c.DataDir, clock: c.Clock, movable: movable, log: c.Logger, restart: c.Restart, started: time.Now(),
 		lines:     &lines{out: c.Output, log: c.Logger},
-		masterKey: c.MasterKey, answer: c.answer, withoutProxying: c.WithoutProxying, burnt: c.InvocationCPU,
+		masterKey: c.MasterKey, answer: c.answer, withoutProxying: c.WithoutProxying, exchanges: exchanges(c.Exchanges), burnt: c.InvocationCPU,
 		timers: map[string]*timerTrigger{},
 	}
 	s.listener = c.Listener

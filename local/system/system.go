@@ -348,7 +348,7 @@ func (s *System) openHostAddress(ctx context.Context) (err error) {
 func (s *System) startHost(ctx context.Context) (err error) {
 	c := functionshost.Config{
 		AppDir: s.config.AppDir, Addr: s.config.Addresses.Host, Listener: s.hostListener, Settings: s.HandlerEnv(), Logger: s.config.Logger, Output: s.config.Output,
-		InvocationCPU: s.config.HostCPU,
+		InvocationCPU: s.config.HostCPU, Exchanges: os.Getenv(functionshost.ExchangesVariable),
 	}
 	if s.ServiceBus != nil || s.config.DataDir != "" { // else Service Bus would not learn of a move
 		c.Clock = s.clock
