@@ -224,7 +224,11 @@ func (a *Admin) foresee(ctx context.Context, before *model.Batch, ds []model.Dec
 		return err
 	}
 	v.InFlight = n
-	return a.expect(ctx, before, api.EffectStarts, v)
+	effect := api.EffectStarts
+	if v.Action == api.RepairSkip || v.Action == api.RepairDone { // of one step: its member goes on
+		effect = api.EffectContinues
+	}
+	return a.expect(ctx, before, effect, v)
 }
 
 // phaseEffect names the effect of the decisions on a phase; empty for none.

@@ -103,6 +103,18 @@ func TestPreviewOfRepairsAndUploadsKnowsTheDuration(t *testing.T) {
 		if d := must(s.app.Repair(s.ctx, ada, second.ID, api.Repair{DryRun: true}))(t).Preview.Duration; d == nil || d.Seconds != moved {
 			t.Errorf("a retry: %+v, want %d s", d, moved)
 		}
+		for _, action := range []string{api.RepairSkip, api.RepairDone} {
+			if d := must(s.app.Repair(s.ctx, ada, second.ID, api.Repair{Action: action, DryRun: true}))(t).Preview.Duration; d == nil || d.Seconds != moved {
+				t.Errorf("%s: %+v, want %d s", action, d, moved)
+			}
+			if d := s.preview(second.ID, api.ProposedAction{Name: action, Step: s.step(second.ID, 1, "copy").ID}).Duration; d == nil || d.Seconds != moved || !slices.Equal(d.Batches, []int{first.ID}) {
+				t.Errorf("%s of one step: %+v, want %d s", action, d, moved)
+			}
+		}
+		third := s.createBatch(right, "Upn,Name\nq4@x,D\n")
+		if d := must(s.app.Repair(s.ctx, ada, third.ID, api.Repair{Action: api.RepairMove, To: s.createBatch(right, "Upn,Name\nq5@x,E\n").ID, Selection: api.Selection{Members: []int{1}}, DryRun: true}))(t).Preview.Duration; d == nil || d.Seconds != took {
+			t.Errorf("a move: %+v, want %d s", d, took)
+		}
 		late := must(s.app.CheckMembers(s.ctx, second.ID, bytes.NewReader([]byte("Upn,Name\nq3@x,C\n"))))(t)
 		if d := late.Duration; d == nil || d.Seconds != took {
 			t.Errorf("late members: %+v, want %d s", d, took)
