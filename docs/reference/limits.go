@@ -70,6 +70,7 @@ func limitGroups() []limitGroup {
 			{Name: "name of a batch", Dir: "internal/api", Constant: "MaxBatchName", Unit: "characters", Source: "internal/membership", Error: "the X of the batch has N characters; at most LIMIT are allowed"},
 			{Name: "owner of a batch", Dir: "internal/api", Constant: "MaxBatchOwner", Unit: "characters", Source: "internal/membership", Error: "the X of the batch has N characters; at most LIMIT are allowed"},
 			{Name: "note of a batch", Dir: "internal/api", Constant: "MaxBatchNote", Unit: "characters", Source: "internal/membership", Error: "the X of the batch has N characters; at most LIMIT are allowed"},
+			{Name: "moves of members from one batch that are under way", Dir: "internal/engine", Constant: "mostMoves", Unit: "moves", Error: "N moves of members of batch X are under way; at most LIMIT are allowed: move more when members have ended the phases that they are in"},
 			{Name: "reason", Dir: "internal/api", Constant: "MaxReason", Unit: "characters", Source: "functions/admin-http", Error: "the reason has N characters; use 1 to LIMIT, without surrounding spaces"},
 			{Name: "idempotency key", Dir: "functions/admin-http", Constant: "maxRequestKey", Unit: "bytes", Error: "the header X has N bytes; a key has 1 to LIMIT visible ASCII characters without spaces"},
 			{Name: "body with a reason", Dir: "functions/admin-http", Constant: "maxReason", Unit: "bytes", Error: "the request has N bytes; at most LIMIT are allowed"},

@@ -15,9 +15,11 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	membus "github.com/matoolkit/matoolkit/internal/bus/memory"
+	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/membercsv"
 	"github.com/matoolkit/matoolkit/internal/membership"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/runbook/condition"
 	"github.com/matoolkit/matoolkit/internal/runbook/template"
@@ -150,6 +152,9 @@ var provoked = map[string]func(*testing.T) error{
 	"Requests/name of a batch":                         func(*testing.T) error { return details(func(d *api.BatchDetails, s *string) { d.Name = s }, 101) },
 	"Requests/owner of a batch":                        func(*testing.T) error { return details(func(d *api.BatchDetails, s *string) { d.Owner = s }, 201) },
 	"Requests/note of a batch":                         func(*testing.T) error { return details(func(d *api.BatchDetails, s *string) { d.Note = s }, 1001) },
+	"Requests/moves of members from one batch that are under way": func(*testing.T) error {
+		return engine.RefuseMove(&model.Batch{ID: 7, Status: model.BatchActive, Moves: make([]model.Move, 20)}, &model.Member{ID: 1})
+	},
 	"Steps/nesting of a value": func(*testing.T) error {
 		_, err := storable.JSON(json.RawMessage(strings.Repeat("[", 121) + strings.Repeat("]", 121)))
 		return err

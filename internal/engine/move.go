@@ -32,7 +32,7 @@ func refuseMoves(b *model.Batch) error {
 	case b.Filling:
 		return model.Refusef("batch %d is being filled from its data source: move members when that is done", b.ID)
 	case len(b.Moves) >= mostMoves:
-		return model.Refusef("%d moves of members of batch %d are under way: move more when members have ended the phases that they are in", len(b.Moves), b.ID)
+		return model.Refusef("%d moves of members of batch %d are under way; at most %d are allowed: move more when members have ended the phases that they are in", len(b.Moves), b.ID, mostMoves)
 	}
 	return nil
 }
