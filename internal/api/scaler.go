@@ -74,7 +74,7 @@ type ScalerContainer struct {
 	FileSizeMB   string     `json:"fileSizeMb,omitempty"`
 	State        string     `json:"state"` // as Azure has it
 	Ended        bool       `json:"ended"`
-	ExitCode     *int       `json:"exitCode,omitempty"`
+	ExitCode     int        `json:"exitCode,omitempty"` // 0 also where the container did not start; the state tells
 	StartedAt    *time.Time `json:"startedAt,omitempty"`
 	FinishedAt   *time.Time `json:"finishedAt,omitempty"`
 	Detail       string     `json:"detail,omitempty"`

@@ -43,9 +43,13 @@ func tickView(t scaler.Tick) *api.ScalerTick {
 		Partial: append([]string{}, t.Partial...),
 	}
 	for _, c := range t.Containers {
+		exitCode := 0
+		if c.ExitCode != nil {
+			exitCode = *c.ExitCode
+		}
 		view.Containers = append(view.Containers, api.ScalerContainer{
 			Group: c.Name, Subscription: c.Subscription, MessageID: c.MessageID, FileSizeMB: c.SizeMB, State: c.State, Ended: c.Ended,
-			ExitCode: c.ExitCode, StartedAt: c.StartedAt, FinishedAt: c.FinishedAt, Detail: c.Detail,
+			ExitCode: exitCode, StartedAt: c.StartedAt, FinishedAt: c.FinishedAt, Detail: c.Detail,
 		})
 	}
 	for _, m := range t.Skipped {

@@ -3326,6 +3326,7 @@ export interface components {
             /** @description As Azure has it, such as Running, Succeeded or Failed. */
             state: string;
             ended: boolean;
+            /** @description Absent where it is 0, and where the container did not start: the state tells. */
             exitCode?: number;
             /** Format: date-time */
             startedAt?: string;

@@ -113,8 +113,8 @@ func (c *Printer) ContainerTable(tick *api.ScalerTick) *Sheet {
 	}
 	for _, g := range tick.Containers {
 		exit := ""
-		if g.ExitCode != nil {
-			exit = fmt.Sprint(*g.ExitCode)
+		if g.ExitCode != 0 {
+			exit = fmt.Sprint(g.ExitCode)
 		}
 		t.Row(g.Group, g.State, g.MessageID, g.Subscription, g.FileSizeMB, exit, g.StartedAt, g.FinishedAt, g.Detail)
 	}
