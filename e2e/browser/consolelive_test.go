@@ -60,7 +60,10 @@ func TestConsoleLive(t *testing.T) { //nolint:paralleltest // it measures time
 		{"waves/1", "ol.track", "Needs an approval", "POST", "/batches/1/approve", `{"phase":"pre-stage","reason":"signed"}`, "Approved by"},
 		{"waves", "tbody", "gated", "PATCH", "/batches/1", `{"name":"Finance and Legal"}`, "Finance and Legal"},
 		{"waves/1/people/2", ".data-panel", "Sales", "PATCH", "/batches/1/members/id:2", `{"data":{"Department":"Research"},"reason":"moved"}`, "Research"},
-		{"waves/1", "section:has(#people)", "person2@", "POST", "/batches/1/remove", `{"memberIds":[3],"reason":"left"}`, "Removed 1"},
+		{"people?q=person0@", "tbody", "Key or name", "POST", "/batches/1/remove", `{"memberIds":[1],"reason":"left"}`, "Removed"},
+		{"people?q=Research", "main", "person1@", "PATCH", "/batches/1/members/id:2", `{"data":{"Department":"Legal"},"reason":"moved"}`, "No wave has a person with"},
+		{"people?q=Finance", "main", "No wave has a person with", "PATCH", "/batches/1/members/id:3", `{"data":{"Department":"Finance"},"reason":"moved"}`, "person2@"},
+		{"waves/1", "section:has(#people)", "person2@", "POST", "/batches/1/remove", `{"memberIds":[3],"reason":"left"}`, "Removed 2"},
 		{"now", "main", "pre-stage", "POST", "/batches/1/cancel", `{"reason":"over"}`, "No phase is due within seven days"},
 	} {
 		b.do(chromedp.Navigate(b.base + c.view))

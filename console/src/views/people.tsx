@@ -12,7 +12,7 @@ export function People({ place }: { place: Place }) {
   const text = (place.query.get("q") ?? "").trim();
   const pages = usePages(
     async (continuationToken) => (text ? data(api.GET("/find", { params: { query: { text, limit: 50, continuationToken } } })) : { items: [] }),
-    (m) => `${m.batchId}/${m.memberId}`, [text], 5000);
+    (m) => `${m.batchId}/${m.memberId}`, [text], 1500);
   return (
     <>
       <Head title="People" sub={text ? `Who has “${text}” in any stored column, in all waves.` : "Search for a name, an address or any other stored value, across all waves. Press / to start."} />
