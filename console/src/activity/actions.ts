@@ -1,18 +1,42 @@
 // The actions of audit records in words.
 import type { Schema } from "../api/client";
 import { href } from "../router";
+import type { Sign } from "../ui/glyph";
 
 type Action = Schema<"AuditAction">;
 
-/** What an actor did, as the rest of a sentence that begins with the actor. */
-export const did: Record<Action, string> = {
-  create: "created", advance: "advanced", cancel: "cancelled", pause: "paused", resume: "resumed", reschedule: "rescheduled", update_batch: "changed the details of", approve: "approved a phase of",
-  retry: "retried people of", skip_step: "skipped steps in", mark_done: "marked steps done in", check: "checked people of", add_members: "added people to", remove_member: "removed people from",
-  correct_member: "corrected people of", confirm_removals: "confirmed removals from", move_members: "moved people of", discard_removals: "discarded removals from", confirm_additions: "confirmed additions by", discard_additions: "discarded additions by", move_member: "moved people of",
-  publish: "published", deactivate: "deactivated", enable_automation: "turned on automation of", disable_automation: "turned off automation of", replay: "replayed", discard: "discarded",
-  add_notification: "added", remove_notification: "removed", test_notification: "tested",
-  read_members: "read people of", read_steps: "read steps of", read_report: "read the report of", read_removals: "read held removals of", read_additions: "read held additions of", preview_query: "previewed the source of", read_message: "read", read_problems: "read row problems of",
+/**
+ * What an actor did, as the rest of a sentence that begins with the actor: a glyph, the action, and the word before
+ * its object. Braces are round the part of the object that the action is about, which the target of a record names
+ * more exactly.
+ */
+const did: Record<Action, [sign: Sign, action: string, before?: string]> = {
+  create: ["plus", "created"], advance: ["run", "started {a phase}", "of"], cancel: ["close", "cancelled"], pause: ["pause", "paused"], resume: ["run", "resumed"], reschedule: ["wait", "rescheduled"],
+  update_batch: ["edit", "changed the details", "of"], approve: ["lock", "approved {a phase}", "of"], retry: ["retry", "retried {people}", "of"], skip_step: ["skip", "skipped {steps}", "in"],
+  mark_done: ["done", "marked {steps} done", "in"], check: ["done", "checked {people}", "of"], add_members: ["plus", "added {people}", "to"], remove_member: ["close", "removed {people}", "from"],
+  correct_member: ["edit", "corrected {people}", "of"], move_member: ["arrow", "moved {people}", "of"], move_members: ["arrow", "moved {people}", "of"], confirm_removals: ["hold", "confirmed removals", "from"],
+  discard_removals: ["hold", "discarded removals", "from"], confirm_additions: ["hold", "confirmed additions", "by"], discard_additions: ["hold", "discarded additions", "by"],
+  publish: ["upload", "published"], deactivate: ["pause", "deactivated"], enable_automation: ["run", "turned on automation", "of"], disable_automation: ["pause", "turned off automation", "of"],
+  replay: ["retry", "replayed"], discard: ["skip", "discarded"], add_notification: ["plus", "added"], remove_notification: ["close", "removed"], test_notification: ["done", "tested"],
+  read_members: ["people", "read {people}", "of"], read_steps: ["people", "read {steps}", "of"], read_report: ["download", "read the report", "of"], read_removals: ["people", "read held removals", "of"],
+  read_additions: ["people", "read held additions", "of"], preview_query: ["source", "previewed the source", "of"], read_message: ["people", "read"], read_problems: ["people", "read row problems", "of"],
 };
+
+/** An action of a newer API than this page has its name for words. */
+const actionOf = (a: Action): [Sign, string, string?] => did[a] ?? ["due", a.replaceAll("_", " ")];
+
+/** What a record says that the actor did to its object: "retried people of wave 1". */
+export function doneTo(r: Schema<"AuditRecord">): string {
+  const [, action, before] = actionOf(r.action);
+  return [action.replace(/[{}]/g, ""), before, objectOf(r).text].filter(Boolean).join(" ");
+}
+
+/** The same where the wave is known, with its glyph: "retried 12 members", "paused the wave". */
+export function doneHere(r: Schema<"AuditRecord">): [Sign, string] {
+  const [sign, action, before] = actionOf(r.action);
+  if (action.includes("{")) return [sign, action.replace(/\{(.*)\}/, (_, part: string) => r.target || part)];
+  return [sign, [action, before ?? "", "the wave", r.target].filter(Boolean).join(" ")];
+}
 
 export const actionNames = Object.keys(did) as Action[];
 export const isRead = (a: Action) => a.startsWith("read_") || a === "preview_query";

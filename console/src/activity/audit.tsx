@@ -13,7 +13,7 @@ import { useHolders, type Pages } from "../ui/pages";
 import { dayOf, plural, sameDay } from "../ui/text";
 import { Time } from "../ui/time";
 import { toast, toastError } from "../ui/toast";
-import { actionNames, did, isRead, objectOf } from "./actions";
+import { actionNames, doneTo, isRead, objectOf } from "./actions";
 
 type Record_ = Schema<"AuditRecord">;
 type Scope = { runbook: string } | { batch: number } | { messages: true } | { all: true };
@@ -175,8 +175,7 @@ function DayField({ name, value }: { name: string; value: string }) {
 }
 
 function What({ record: r, link }: { record: Record_; link: string }) {
-  const object = objectOf(r);
-  const what = `${did[r.action] ?? r.action} ${object.text}`;
+  const what = doneTo(r);
   return <><a href={link} class="plain"><b>{what.charAt(0).toUpperCase() + what.slice(1)}</b></a><span class="sub">{r.byKind === "system" ? "the scheduler" : r.by}{r.target && ` · ${r.target}`}</span></>;
 }
 
@@ -184,7 +183,7 @@ function Details({ record: r, onClose }: { record: Record_; onClose(): void }) {
   const object = objectOf(r);
   const block = (title: string, values: unknown) => (values === undefined ? null : <div><h3>{title}</h3><pre class="well">{JSON.stringify(values, null, 2)}</pre></div>);
   return (
-    <Dialog title={`${r.byKind === "system" ? "The scheduler" : r.by} ${did[r.action] ?? r.action} ${object.text}`} sub={<Time at={r.at} as="full" utc />} wide onClose={onClose}>
+    <Dialog title={`${r.byKind === "system" ? "The scheduler" : r.by} ${doneTo(r)}`} sub={<Time at={r.at} as="full" utc />} wide onClose={onClose}>
       <div class="body">
         <dl class="pairs">
           {r.reason && <div><dt>Reason</dt><dd>{r.reason}</dd></div>}
