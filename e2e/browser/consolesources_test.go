@@ -127,8 +127,7 @@ phases:
 	b.press("Review 4 names")
 	b.arrives("sources/waves")
 	b.shows("4 people would be added")
-	b.press("Names")
-	b.showsIn(".hold", "person4@fabrikam.com")
+	b.showsIn(".hold", "person4@fabrikam.com") // the names are open
 	b.press("Add 4 people…")
 	b.shows("join at the next tick")
 	b.fill("Reason", "they are hired")

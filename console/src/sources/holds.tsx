@@ -100,11 +100,11 @@ function Names({ items, batch, more }: { items: Schema<"HeldMember">[]; batch: n
 }
 
 /** People whom the source lists anew, more than the guard lets through. */
-export function AdditionHold({ runbook, hold: h, onDecided }: { runbook: string; hold: Schema<"HeldAdditions">; onDecided(): void }) {
+export function AdditionHold({ runbook, hold: h, open, onDecided }: { runbook: string; hold: Schema<"HeldAdditions">; open: boolean; onDecided(): void }) {
   const { api } = useShared();
   const permit = usePermit("approve");
   const path = { name: runbook };
-  const [shown, show] = useState(false);
+  const [shown, show] = useState(open);
   const [decision, decide] = useState<"confirm" | "discard">();
   const deciding = decision !== undefined;
   const names = useLive(async () => (shown || deciding ? data(api.GET("/runbooks/{name}/additions", { params: { path, query: { limit: 1000 } } })) : undefined), [runbook, shown, deciding, h.revision], 10_000);

@@ -54,7 +54,7 @@ export function Source({ name, place }: { name: string; place: Place }) {
       )}
       {(holds.length > 0 || addition) && (
         <Section id="holds" title="Held for a decision" count={holds.length + (addition ? 1 : 0)} kind="warn" note="Nothing of this happens before someone decides">
-          {addition && <AdditionHold runbook={name} hold={addition} onDecided={automation.reload} />}
+          {addition && <AdditionHold runbook={name} hold={addition} open={place.query.get("hold") === "additions"} onDecided={automation.reload} />}
           {holds.map((h) => <RemovalHold key={h.batchId} hold={h} open={place.query.get("hold") === String(h.batchId) || holds.length === 1} onDecided={automation.reload} />)}
         </Section>
       )}

@@ -26,7 +26,7 @@ function target(a: Attention): [string, string] {
     case "failures": return [href("waves", a.batchId!, { people: "failed" }), a.count ? `Review ${plural(a.count, "failure")}` : "Review the failures"];
     case "gate_waiting": return [href("waves", a.batchId!), "Review and approve"];
     case "removals_held": return [href("sources", a.runbook!, { hold: a.batchId }), names];
-    case "additions_held": return [href("sources", a.runbook!), names];
+    case "additions_held": return [href("sources", a.runbook!, { hold: "additions" }), names];
     case "source_failing": return [href("sources", a.runbook!), "Open source"];
     case "worker_silent": return [href("workers", a.workerId!), "Open worker"];
     case "message_unprocessable": return [href("activity", { tab: "messages" }), "Open messages"];
