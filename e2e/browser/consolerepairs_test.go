@@ -133,6 +133,62 @@ func TestConsoleRepairs(t *testing.T) {
 	}
 }
 
+// TestConsoleSkipSelected: an operator skips the step of selected people, who failed at different steps, at once.
+func TestConsoleSkipSelected(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t, "--seed", filepath.Join(example, "tenant.json"))
+	i.startWorker("worker-01")
+	i.createFailed()
+	b := i.signedIn("waves/1?people=failed", entra.DefaultOperatorUPN)
+	rows := func(n string) { t.Helper(); b.await(`document.querySelectorAll("tr[data-row]").length === ` + n) }
+	rows("7")
+	for _, member := range []string{"p4@fabrikam.com", "p5@fabrikam.com", "ghana.projects@fabrikam.com"} {
+		b.click(`document.querySelector('[aria-label="Select ` + member + `"]')`)
+	}
+	b.shows("3 selected")
+	b.click(`[...document.querySelectorAll(".selection button")].find((e) => e.innerText === "Skip…")`)
+	b.shows("Way back")
+	b.await(named("button", "Skip the step for 3 people") + `.ariaDisabled === "true"`) // it needs a reason
+	b.fill("Reason", "they keep their accounts")
+	b.confirms("Skip the step for 3 people")
+	b.shows("Skipping the step of 3 people.")
+	b.hides("main", "3 selected")
+	rows("4")
+	b.await(`[...document.querySelectorAll(".group .n")].map((e) => e.innerText).join() === "4"`)
+	if out := i.run("batch", "audit", "1"); !strings.Contains(out, "they keep their accounts") {
+		t.Errorf("the audit has\n%s", out)
+	}
+}
+
+// TestConsoleCheck: an operator checks the people of a wave again after one of them was corrected.
+func TestConsoleCheck(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t, "--seed", filepath.Join(example, "tenant.json"))
+	i.startWorker("worker-01")
+	i.publish(`name: checked
+data_source: {type: csv, primary_key: Mail}
+checks:
+  - {name: name-is-available, worker_id: worker-01, function: Test-EntraAddressAvailable, require: true, params: {Address: "{{Upn}}"}}
+phases:
+  - name: move
+    offset: T-0
+    steps:
+      - {name: create, worker_id: worker-01, function: New-EntraUser, params: {DisplayName: "{{Mail}}", UserPrincipalName: "{{Upn}}"}}
+`)
+	i.run("batch", "create", "checked", write(t, "members.csv", "Mail,Upn\np0@fabrikam.com,p0@fabrikam.com\np1@fabrikam.com,ghana.projects@fabrikam.com\n"), "--name", "Checked")
+	i.await(`"failed": 1`, "batch", "get", "1", "--output", "json")
+	i.run("member", "set", "1", "p1@fabrikam.com", "Upn=p1@fabrikam.com", "--reason", "the name is taken")
+
+	b := i.signedIn("waves/1", entra.DefaultOperatorUPN)
+	b.menu("Check the people…")
+	b.shows("Check 2 people?")
+	b.fill("Reason", "one is corrected")
+	b.confirms("Check the people")
+	b.shows("1 check of 2 people started.")
+	b.showsIn("section:has(#audit)", "one is corrected")
+	i.await("p1@fabrikam.com,name-is-available,passed", "batch", "checks", "1", "--output", "csv", "--columns", "member,check,status")
+}
+
 // TestConsoleWaveDetails: an administrator changes the details of a wave, saves its reports, and pauses and
 // resumes it with reasons.
 func TestConsoleWaveDetails(t *testing.T) {
