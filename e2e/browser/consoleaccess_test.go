@@ -135,6 +135,44 @@ func TestConsoleAccessible(t *testing.T) {
 	}
 }
 
+// opensFilters opens the sheet that has the filters of a list on a narrow screen, and says how many are in use.
+// On a wide one they are beside the list.
+func (b *browser) opensFilters(active string) {
+	b.t.Helper()
+	if eval[int](b, "innerWidth") > 700 {
+		b.await(`document.querySelector(".filters .tabs, .filters select") !== null`)
+		return
+	}
+	b.await(`document.querySelector(".filters .tabs, .filters select") === null && (document.querySelector(".filters .count")?.firstChild.textContent ?? "") === ` + quoted(active))
+	b.press("Filters")
+	b.await(`document.querySelector("dialog.sheet[open]")?.getBoundingClientRect().bottom === innerHeight`)
+}
+
+// TestConsoleFilterSheet: on a narrow screen the filters are in a sheet. What was typed there filters the list, also
+// if the sheet is closed at once.
+func TestConsoleFilterSheet(t *testing.T) {
+	t.Parallel()
+	i := newGated(t)
+	i.publish("name: other\ndata_source: {type: csv, primary_key: Mail}\nphases: [{name: move, offset: T-0, steps: [{name: move, worker_id: worker-01, function: Move-User}]}]\n")
+	i.run("batch", "create", "other", write(t, "members.csv", "Mail\np0@fabrikam.com\n"), "--name", "Second")
+	b := i.signedIn("waves", entra.DefaultReaderUPN)
+	b.do(chromedp.EmulateViewport(390, 900))
+	rows := func(n string) { t.Helper(); b.await(`document.querySelectorAll("tr[data-row]").length === ` + n) }
+	rows("2")
+	b.opensFilters("")
+	b.await(`(document.querySelector("dialog input[type=search]").focus(), true)`)
+	b.keys("g", "a", "t", "\r")
+	b.press("Show the list")
+	b.await(`document.querySelector("dialog[open]") === null`)
+	b.await(`new URLSearchParams(location.search).get("q") === "gat"`)
+	rows("1")
+	b.opensFilters("1")
+	b.press("Ended")
+	b.keys("\x1b") // Esc
+	b.shows("No wave fits this filter.")
+	b.opensFilters("2")
+}
+
 // states are parts of views that are seen after some steps.
 var states = []struct {
 	name, address string
@@ -177,6 +215,8 @@ var states = []struct {
 		b.press("Published gated")
 		b.await(`document.querySelector("dialog[open]") !== null`)
 	}},
+	{"the filters of the waves", "waves?show=waiting", func(b *browser) { b.opensFilters("1") }},
+	{"the filters of the activity", "activity", func(b *browser) { b.opensFilters("") }},
 	{"a new rule", "notifications", func(b *browser) { b.press("New rule…") }},
 	{"no view", "nothing", func(b *browser) { b.shows("There is no view at this address") }},
 	{"no wave", "waves/99", func(b *browser) { b.shows("Wave 99 cannot be shown") }},

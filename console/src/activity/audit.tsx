@@ -7,6 +7,7 @@ import { usePermit, useShared, type Shared } from "../shared";
 import { Dialog } from "../ui/dialog";
 import { FilterSelect, FilterText } from "../ui/fields";
 import { saveText, toCsv } from "../ui/files";
+import { Filters } from "../ui/filters";
 import { Glyph } from "../ui/glyph";
 import { List } from "../ui/list";
 import { useHolders, type Pages } from "../ui/pages";
@@ -146,18 +147,19 @@ function Records({ scope, place: { query }, shared }: { scope: Scope; place: Pla
   const withRecord = (id: string) => `${location.pathname}?${new URLSearchParams([...query].filter(([name]) => name !== "record").concat([["record", id]]))}`;
   return (
     <>
-      <div class="filters">
+      <Filters active={[by, action, from, to, reads].filter(Boolean).length} end={
+        <span class="end">
+          <button type="button" class="button small" disabled={exporting} onClick={() => void save("csv")}><Glyph sign="download" />Export CSV</button>
+          <button type="button" class="button small" disabled={exporting} onClick={() => void save("json")}>JSON</button>
+        </span>
+      }>
         <FilterSelect label="Action" name="action" value={action} options={[["", "any"], ...actionNames.map((a) => [a, a.replaceAll("_", " ")] as const)]} />
         <FilterText label="By (exact name)" name="by" value={by} />
         <label class="filter">From <DayField name="from" value={from} /></label>
         <label class="filter">to <DayField name="to" value={to} /></label>
         <label class="check"><input type="checkbox" checked={reads} onChange={(e) => setQuery({ reads: e.currentTarget.checked ? "1" : undefined })} /> Also who read data</label>
         {filtered && <button type="button" class="link-button" onClick={() => setQuery({ by: undefined, action: undefined, from: undefined, to: undefined })}>Clear filters</button>}
-        <span class="end">
-          <button type="button" class="button small" disabled={exporting} onClick={() => void save("csv")}><Glyph sign="download" />Export CSV</button>
-          <button type="button" class="button small" disabled={exporting} onClick={() => void save("json")}>JSON</button>
-        </span>
-      </div>
+      </Filters>
       <p class="quiet">{pages.loaded ? plural(visible.items.length, "record") : "Reading"}{"all" in scope && !from && `, of the last ${defaultDays} days`}{pages.cut && `. There are more than ${most.toLocaleString()}: choose fewer days, or export them all`}</p>
       <List label="Activity" pages={visible} keyOf={(r) => r.id} open={(r) => withRecord(r.id)} empty={filtered ? "Nothing fits this filter." : "Nothing was recorded in this time."}
         columns={[

@@ -6,6 +6,7 @@ import { ActionButton } from "../ui/action";
 import { Confirm, Dialog, Effect } from "../ui/dialog";
 import { ErrorBanner } from "../ui/failure";
 import { FilterSelect, FilterTabs } from "../ui/fields";
+import { Filters } from "../ui/filters";
 import { List } from "../ui/list";
 import { usePages } from "../ui/pages";
 import { lookOf, Status, type Look } from "../ui/status";
@@ -36,10 +37,10 @@ export function Messages({ place }: { place: Place }) {
   const address = (m: Message) => `?${new URLSearchParams([...place.query].filter(([name]) => name !== "message").concat([["message", m.id]]))}`;
   return (
     <>
-      <div class="filters">
+      <Filters active={[status && status !== "open", topic].filter(Boolean).length}>
         <FilterTabs label="Status" name="status" value={status === "open" ? "" : status ?? ""} options={[["", "Open"], ["replayed", "Replayed"], ["discarded", "Discarded"]]} />
         <FilterSelect label="Topic" name="topic" value={topic ?? ""} options={[["", "any"], ...topics.map((t) => [t, t] as const)]} />
-      </div>
+      </Filters>
       <List label="Unprocessable messages" pages={pages} keyOf={(m) => m.id} open={address} sort={sort} empty={status === "replayed" ? "No message was replayed." : status === "discarded" ? "No message was discarded." : "Every message was processed."}
         columns={[
           { title: "Message", sort: "messageType", cell: (m) => <><a href={address(m)}><b>{m.messageType ?? "Message"}</b></a><span class="sub">{m.topic}</span></> },

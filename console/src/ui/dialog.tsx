@@ -7,8 +7,8 @@ import { Glyph, type Sign } from "./glyph";
 import { dayAndTime, duration, people, plural, when } from "./text";
 import { toastError } from "./toast";
 
-/** A modal dialog. Esc closes it, unless it is busy; the focus returns to where it was. */
-export function Dialog({ title, sub, wide, busy, onClose, children }: { title: string; sub?: ComponentChildren; wide?: boolean; busy?: boolean; onClose(): void; children: ComponentChildren }) {
+/** A modal dialog, or a sheet at the bottom of the screen. Esc closes it, unless it is busy; the focus returns to where it was. */
+export function Dialog({ title, sub, wide, sheet, busy, onClose, children }: { title: string; sub?: ComponentChildren; wide?: boolean; sheet?: boolean; busy?: boolean; onClose(): void; children: ComponentChildren }) {
   const element = useRef<HTMLDialogElement>(null);
   const gone = useRef(false);
   useEffect(() => {
@@ -25,7 +25,7 @@ export function Dialog({ title, sub, wide, busy, onClose, children }: { title: s
     };
   }, []);
   return (
-    <dialog ref={element} class={wide ? "wide-dialog" : ""} aria-labelledby="dialog-title" onCancel={(e) => { if (busy) e.preventDefault(); }} onClose={() => { if (!gone.current) onClose(); }}>
+    <dialog ref={element} class={wide ? "wide-dialog" : sheet ? "sheet" : ""} aria-labelledby="dialog-title" onCancel={(e) => { if (busy) e.preventDefault(); }} onClose={() => { if (!gone.current) onClose(); }}>
       <h2 id="dialog-title">{title}</h2>
       {sub && <p class="dialog-sub">{sub}</p>}
       {children}

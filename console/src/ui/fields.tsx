@@ -69,7 +69,7 @@ export function FilterSelect({ label, name, value, options }: { label: string; n
   );
 }
 
-/** A text of a filter. The address keeps it once typing pauses. */
+/** A text of a filter. The address keeps it once typing pauses, or the field is left. */
 export function FilterText({ label, name, value, type = "search" }: { label: string; name: string; value: string; type?: "search" | "text" | "date" }) {
   const [text, setText] = useState(value);
   const timer = useRef(0);
@@ -79,19 +79,22 @@ export function FilterText({ label, name, value, type = "search" }: { label: str
     sent.current = value;
     setText(value);
   }, [value]);
+  const send = (now: string) => {
+    clearTimeout(timer.current);
+    if (now === sent.current) return;
+    sent.current = now;
+    setQuery({ [name]: now });
+  };
   const type_ = (now: string) => {
     setText(now);
     clearTimeout(timer.current);
-    timer.current = window.setTimeout(() => {
-      sent.current = now;
-      setQuery({ [name]: now });
-    }, 250);
+    timer.current = window.setTimeout(() => send(now), 250);
   };
   useEffect(() => () => clearTimeout(timer.current), []);
   return (
     <span class="search-field">
       {type === "search" && <Glyph sign="search" />}
-      <input {...({ type } as InputHTMLAttributes<HTMLInputElement>)} aria-label={label} placeholder={label} value={text} onInput={(e) => type_(e.currentTarget.value)} />
+      <input {...({ type } as InputHTMLAttributes<HTMLInputElement>)} aria-label={label} placeholder={label} value={text} onInput={(e) => type_(e.currentTarget.value)} onChange={(e) => send(e.currentTarget.value)} />
     </span>
   );
 }

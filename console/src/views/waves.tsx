@@ -4,6 +4,7 @@ import { usePermit, useShared } from "../shared";
 import { ActionButton } from "../ui/action";
 import { Bar, type Counts } from "../ui/bar";
 import { FilterTabs, FilterText } from "../ui/fields";
+import { Filters } from "../ui/filters";
 import { Glyph } from "../ui/glyph";
 import { List } from "../ui/list";
 import { Head } from "../ui/page";
@@ -36,14 +37,14 @@ export function Waves({ place }: { place: Place }) {
     <>
       <Head title="Waves" sub="The address of this page keeps what you filter."
         actions={<ActionButton kind="primary" permit={permit} onClick={() => go(href("waves", "new", { runbook }))}><Glyph sign="plus" /> New wave from a CSV…</ActionButton>} />
-      <div class="filters">
+      <Filters active={[status, search, runbook, owner].filter(Boolean).length}>
         <FilterTabs label="Status" name="show" value={show} options={shows.map(([name, title]) => [name, title])} />
         <span class="filters-end">
           {runbook && <button class="button small" onClick={() => setQuery({ runbook: undefined })}>Runbook {runbook} <Glyph sign="close" /></button>}
           {owner && <button class="button small" onClick={() => setQuery({ owner: undefined })}>Owner {owner} <Glyph sign="close" /></button>}
           <FilterText label="Runbook begins with" name="q" value={search ?? ""} />
         </span>
-      </div>
+      </Filters>
       <List label="Waves" pages={pages} keyOf={(b) => b.id} open={(b) => href("waves", b.id)} sort={sort}
         empty={filtered ? "No wave fits this filter." : <>There is no wave yet. A wave is a batch of people who move together.<a class="button" href={href("waves", "new")}>Make a wave from a CSV</a></>}
         columns={[
