@@ -91,6 +91,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		respondFailure(w, failure(http.StatusBadRequest, err.Error()))
 		return
 	}
+	if at == (route{}) { // the service's answer about the account has no activity id
+		delete(header, "X-Ms-Activity-Id")
+	}
 	s.store.catalog.resolve(&at)
 	if err := s.authorize(r, at); err != nil {
 		respondFailure(w, failure(http.StatusUnauthorized, err.Error()))

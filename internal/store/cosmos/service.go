@@ -3,6 +3,7 @@ package cosmos
 import (
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
@@ -12,14 +13,18 @@ import (
 
 // serviceOnly is the policy that refuses an answer that is not the service's: of a proxy, or of another
 // server that has the address by now. Without it a page in place of an item is an item without content, and
-// its 404 says that there is none.
+// its 404 says that there is none. The service's answers have an activity id, but for the one about the account,
+// which says nothing about items.
 type serviceOnly struct{}
 
 // Do implements policy.Policy.
 func (serviceOnly) Do(request *policy.Request) (*http.Response, error) {
 	response, err := request.Next()
-	if err != nil || !decides(response.StatusCode) || response.Header.Get("x-ms-activity-id") != "" { // which each answer of the service has
+	if err != nil || !decides(response.StatusCode) || response.Header.Get("x-ms-activity-id") != "" {
 		return response, err
+	}
+	if account := strings.Trim(request.Raw().URL.Path, "/") == ""; account && response.StatusCode < http.StatusBadRequest {
+		return response, nil
 	}
 	runtime.Drain(response)
 	return nil, fmt.Errorf("%w: %s was answered with HTTP %d, and not by Cosmos DB", store.ErrUnavailable, request.Raw().URL.Host, response.StatusCode)
