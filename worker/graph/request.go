@@ -65,7 +65,30 @@ func readPath(path string) (*url.URL, error) {
 			return nil, errors.New("the path has an empty segment, or one of dots or with a slash")
 		}
 	}
+	options, err := url.ParseQuery(target.RawQuery)
+	if err != nil || strings.Contains(target.RawQuery, "?") {
+		return nil, errors.New("the query cannot be read: percent-encode a ; as %3B, a ? as %3F and a % as %25")
+	}
+	for _, name := range []string{"$select", "$top", "$skip", "$count"} {
+		if strings.Contains(options.Get(name), "/") {
+			return nil, errors.New(name + " has a slash: a ? in a value has cut the path short")
+		}
+	}
 	return target, nil
+}
+
+// systemOptions are the query options that a read takes by Graph's documentation.
+var systemOptions = []string{"$count", "$expand", "$filter", "$format", "$orderby", "$search", "$select", "$skip", "$skiptoken", "$top"}
+
+// checkOptions refuses query options that a request of the setting does not take. A ? in a value of a row makes the rest of
+// the path an option, and another request of what was written.
+func checkOptions(method string, target *url.URL) error {
+	for name := range target.Query() {
+		if method != http.MethodGet || !slices.Contains(systemOptions, name) {
+			return refused(fmt.Sprintf("%s %s: the query option %s is not allowed: a GET takes %s, and other methods none", method, target.Path, name, strings.Join(systemOptions, ", ")))
+		}
+	}
+	return nil
 }
 
 // permit refuses a request that the worker is not allowed to make.
@@ -75,7 +98,7 @@ func (r Requests) permit(method string, target *url.URL, body []byte) error {
 		return refused(request + ": the worker makes no requests of runbooks, by its setting " + r.Setting)
 	}
 	if slices.ContainsFunc(r.Allowed, func(described string) bool { return calls.SameRequest(described, method, target.Path) }) {
-		return nil
+		return checkOptions(method, target)
 	}
 	name, err := calls.CheckGraph(method, target, body)
 	only := ""

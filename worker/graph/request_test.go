@@ -101,6 +101,53 @@ func TestACheckThatNeverShowsTheResultFails(t *testing.T) {
 	}
 }
 
+// What a row puts into a path must not turn the request into another one that is allowed.
+func TestAValueDoesNotCutAPathShort(t *testing.T) {
+	t.Parallel()
+	const ref, members = "/manager/$ref", "/members?$select=id"
+	for _, tc := range []struct {
+		note, method, path string
+		kind, says         string
+	}{
+		{"a semicolon", "DELETE", "/v1.0/users/" + adaID + "?;" + ref, catalog.FailureParameters, "query"},
+		{"a bad escape", "DELETE", "/v1.0/users/" + adaID + "?%zz" + ref, catalog.FailureParameters, "query"},
+		{"a question mark", "DELETE", "/v1.0/users/" + adaID + "?" + ref, catalog.FailureNotConfigured, "query option /manager/$ref"},
+		{"a question mark in an allowed write", "DELETE", "/v1.0/groups/" + groupID + "?$x=" + ref, catalog.FailureNotConfigured, "query"},
+		{"a question mark in an allowed read", "GET", "/v1.0/groups/" + groupID + "?" + ref, catalog.FailureNotConfigured, "query option /manager/$ref"},
+		{"a query in the place of a query", "GET", "/v1.0/groups/" + groupID + "?$select=id" + members, catalog.FailureParameters, "query"},
+		{"a query before a path", "GET", "/v1.0/groups/" + groupID + "?$select=id/members", catalog.FailureParameters, "$select has a slash"},
+		{"a list in the place of an object", "GET", "/v1.0/groups/delta", catalog.FailureNotConfigured, "GRAPH_REQUESTS"},
+	} {
+		t.Run(tc.note, func(t *testing.T) {
+			t.Parallel()
+			w := start(t)
+			other := w.allowing(t, graph.Requests{Setting: "GRAPH_REQUESTS", Allowed: []string{"DELETE /v1.0/groups/{id}", "GET /v1.0/groups/{id}"}})
+			answer, failure := request(t, other, false, map[string]any{"Method": tc.method, "Path": tc.path})
+			if failure == nil || failure.Type != tc.kind || !strings.Contains(failure.Message, tc.says) {
+				t.Errorf("got %v, %v, want %s with %q", answer, failure, tc.kind, tc.says)
+			}
+			if made := w.Requests(); len(made) > 0 {
+				t.Errorf("it made %v", made)
+			}
+		})
+	}
+	w := start(t)
+	other := w.allowing(t, graph.Requests{Setting: "GRAPH_REQUESTS", Allowed: []string{"GET /v1.0/groups/{id}"}})
+	if answer, failure := request(t, other, false, map[string]any{"Method": "GET", "Path": "/v1.0/groups/" + groupID + "?$select=displayName"}); failure != nil {
+		t.Errorf("options of an allowed read: got %v, %v", answer, failure)
+	}
+}
+
+// allowing is the world of a worker that may make other requests.
+func (w *world) allowing(t *testing.T, requests graph.Requests) *world {
+	t.Helper()
+	client := testenv.Must(graph.New(graph.Config{
+		URL: w.URL(), Scope: "https://graph.microsoft.com/.default", Credential: w.credential, HTTP: &http.Client{}, Requests: requests,
+		Policy: throttle.Policy{Sleep: func(context.Context, time.Duration) error { return nil }},
+	}))(t)
+	return &world{Server: w.Server, Catalog: testenv.Must(catalog.New(client.Functions()...))(t)}
+}
+
 func TestWorkersAllowMoreRequestsOrNone(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -113,12 +160,7 @@ func TestWorkersAllowMoreRequestsOrNone(t *testing.T) {
 		{graph.Requests{Setting: "GRAPH_REQUESTS", None: true}, "by its setting GRAPH_REQUESTS"},
 		{graph.Requests{Setting: "GRAPH_REQUESTS", Allowed: []string{"GET /v1.0/groups/{id}"}}, ""},
 	} {
-		client := testenv.Must(graph.New(graph.Config{
-			URL: w.URL(), Scope: "https://graph.microsoft.com/.default", Credential: w.credential, HTTP: &http.Client{}, Requests: tc.requests,
-			Policy: throttle.Policy{Sleep: func(context.Context, time.Duration) error { return nil }},
-		}))(t)
-		other := &world{Server: w.Server, Catalog: testenv.Must(catalog.New(client.Functions()...))(t)}
-		answer, failure := request(t, other, false, map[string]any{"Method": "GET", "Path": "/v1.0/groups/" + groupID})
+		answer, failure := request(t, w.allowing(t, tc.requests), false, map[string]any{"Method": "GET", "Path": "/v1.0/groups/" + groupID})
 		switch {
 		case tc.says == "" && (failure != nil || answer.(map[string]any)["displayName"] != "Pilots"):
 			t.Errorf("got %v, %v", answer, failure)
@@ -126,7 +168,7 @@ func TestWorkersAllowMoreRequestsOrNone(t *testing.T) {
 			t.Errorf("got %v, %v, want %q", answer, failure, tc.says)
 		}
 	}
-	for _, described := range []string{"/v1.0/groups", "FETCH /v1.0/groups", "GET /groups", "GET /v1.0/groups?$top=1", "GET /v1.0//groups", "GET https://graph.microsoft.com/v1.0/groups"} {
+	for _, described := range []string{"/v1.0/groups", "FETCH /v1.0/groups", "GET /groups", "GET /v1.0/groups?$top=1", "GET /v1.0/groups?;", "GET /v1.0//groups", "GET https://graph.microsoft.com/v1.0/groups"} {
 		if graph.CheckRequest(described) == nil {
 			t.Errorf("%q is taken for a request", described)
 		}

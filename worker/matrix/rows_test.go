@@ -529,6 +529,12 @@ func userRows() []row {
 						"toRecipients": []any{map[string]any{"emailAddress": map[string]any{"address": "a@b.example"}}},
 					}},
 				}, catalog.FailureNotConfigured, "only Send-AdminAlert"},
+				{"an invitation, which sends mail", map[string]any{
+					"Method": "POST", "Path": "/v1.0/invitations", "Body": map[string]any{
+						"invitedUserEmailAddress": "a@b.example", "inviteRedirectUrl": "https://b.example", "sendInvitationMessage": true,
+						"invitedUser": map[string]any{"id": adaID},
+					},
+				}, catalog.FailureNotConfigured, "only New-EntraB2BInvitation"},
 				{"a check that is not allowed", map[string]any{"CheckPath": "/v1.0/users/" + adaID + "/messages"}, catalog.FailureNotConfigured, "GRAPH_REQUESTS"},
 				{"a path to another server", map[string]any{"Path": "https://example.com/v1.0/users/" + adaID}, catalog.FailureParameters, "must begin with /v1.0/"},
 				{"a path that leads up", map[string]any{"Path": "/v1.0/users/../groups/" + groupID}, catalog.FailureParameters, "segment"},
