@@ -26,7 +26,8 @@ func (c Catalogs) of(worker string) (functions []signature.Function, announced b
 	return c.Standard, false
 }
 
-// Secrets are a runbook's secrets with the variables that secret parameters take. Where a variable
+// Secrets are a runbook's secrets with the variables that secret parameters, and fields of passwords and secrets
+// in other parameters, take. Where a variable
 // names the function of a step, a parameter is secret if it is in any function of the worker.
 // Columns that identify a member or its batch are always shown and cannot become secret.
 func (c Catalogs) Secrets(rb *runbook.Runbook) []string {
@@ -46,7 +47,7 @@ func (c Catalogs) Secrets(rb *runbook.Runbook) []string {
 		}
 		for name, value := range s.Params {
 			if !secret(name) {
-				continue
+				value = secretFields(value)
 			}
 			for _, variable := range template.References(value) {
 				if !strings.HasPrefix(variable, "_") && !slices.Contains(public, variable) {
@@ -57,4 +58,33 @@ func (c Catalogs) Secrets(rb *runbook.Runbook) []string {
 	})
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// secretFields are the values in an object, at any depth, of fields whose names tell of a password or a secret. Of an
+// object that is written as JSON text the whole text is one.
+func secretFields(value any) (found []any) {
+	switch v := value.(type) {
+	case string:
+		if strings.HasPrefix(strings.TrimSpace(v), "{") && !strings.HasPrefix(strings.TrimSpace(v), "{{") && tellsOfSecret(v) {
+			return []any{v}
+		}
+	case []any:
+		for _, item := range v {
+			found = append(found, secretFields(item)...)
+		}
+	case map[string]any:
+		for name, inner := range v {
+			if tellsOfSecret(name) {
+				found = append(found, inner)
+			} else {
+				found = append(found, secretFields(inner)...)
+			}
+		}
+	}
+	return found
+}
+
+func tellsOfSecret(text string) bool {
+	text = strings.ToLower(text)
+	return strings.Contains(text, "password") || strings.Contains(text, "secret")
 }

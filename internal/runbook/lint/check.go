@@ -129,6 +129,10 @@ func (c *check) params(f signature.Function, s runbook.Step, at []any) {
 			c.warnFailing(codeParameterType, fmt.Sprintf("the parameter %s of %s %s: each call will fail", f.Params[i].Name, f.Name, wrong), name, inside...)
 		} else if f.Params[i].Secret && value != nil && value != "" && len(template.References(value)) == 0 {
 			c.warn(codeOpenSecret, fmt.Sprintf("the parameter %s of %s is secret, but the runbook shows its value: take it from a column", f.Params[i].Name, f.Name), name, inside...)
+		} else if variable := filteredVariable(secretFields(value)); variable != "" {
+			c.warn(codeFilteredSecret, fmt.Sprintf("a password or secret in the parameter %s of %s is encrypted, and a filter cannot change {{%s}}: each call will fail", f.Params[i].Name, f.Name, variable), name, inside...)
+		} else if shown := openText(secretFields(value)); shown {
+			c.warn(codeOpenSecret, fmt.Sprintf("the parameter %s of %s has a password or secret, and the runbook shows its value: take it from a column", f.Params[i].Name, f.Name), name, inside...)
 		} else if variable := filteredVariable(value); f.Params[i].Secret && variable != "" {
 			c.warn(codeFilteredSecret, fmt.Sprintf("the parameter %s of %s is secret, and a filter cannot change {{%s}}, which is encrypted: each call will fail", f.Params[i].Name, f.Name, variable), name, inside...)
 		} else if empty := c.emptyIf(value); f.Params[i].Required && empty != "" {

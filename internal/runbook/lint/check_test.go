@@ -76,3 +76,36 @@ func TestCheck(t *testing.T) {
 		t.Errorf("an eighth phase is at %d:%d", line, column)
 	}
 }
+
+const secretBodies = `name: bodies
+data_source: {type: csv, primary_key: Upn}
+phases:
+  - name: move
+    offset: T-0
+    steps:
+      - {name: a, worker_id: one, function: Send, params: {Path: "/passwords/{{Id}}", Body: {displayName: "{{Name}}", list: [{passwordProfile: {password: "{{First}}", forceChange: true}}]}}}
+      - {name: b, worker_id: one, function: Send, params: {Body: {CLIENTSECRET: "{{Second}}", password: "{{Upn}}"}}}
+      - {name: c, worker_id: one, function: Send, params: {Body: '{"Password": "{{Third}}"}'}}
+      - {name: d, worker_id: one, function: "{{Which}}", params: {Body: {password: ["x {{Fourth}}"]}}}
+      - {name: e, worker_id: one, function: Send, params: {Body: {password: Welcome1}}}
+      - {name: f, worker_id: one, function: Send, params: {Body: {password: "{{First | upper}}"}}}
+`
+
+func TestPasswordsInObjectsAreSecret(t *testing.T) {
+	t.Parallel()
+	rb, diagnostics := runbook.Parse([]byte(secretBodies))
+	if diagnostics.HasErrors() {
+		t.Fatal(diagnostics.Err())
+	}
+	catalogs := lint.Catalogs{Standard: []signature.Function{{Name: "Send", Params: []signature.Parameter{{Name: "Path"}, {Name: "Body", Type: string(signature.Object)}}}}}
+	if got := catalogs.Secrets(rb); !slices.Equal(got, []string{"First", "Fourth", "Second", "Third"}) {
+		t.Errorf("secrets: %q", got)
+	}
+	var found []string
+	for _, d := range lint.Check([]byte(secretBodies), rb, catalogs) {
+		found = append(found, fmt.Sprintf("%d %s", d.Line, d.Code))
+	}
+	if !slices.Equal(found, []string{"11 open-secret", "12 filtered-secret"}) {
+		t.Errorf("found %q", found)
+	}
+}

@@ -99,3 +99,20 @@ func (c *check) emptyIf(value any) string {
 func (c *check) mayBeEmpty(variable string) bool {
 	return variable != c.rb.DataSource.PrimaryKey && !strings.HasPrefix(variable, "_")
 }
+
+// openText tells whether there is a text without a variable in a value.
+func openText(value any) bool {
+	switch v := value.(type) {
+	case string:
+		return v != "" && len(template.References(v)) == 0
+	case []any:
+		return slices.ContainsFunc(v, openText)
+	case map[string]any:
+		for _, inner := range v {
+			if openText(inner) {
+				return true
+			}
+		}
+	}
+	return false
+}
