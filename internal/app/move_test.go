@@ -172,6 +172,38 @@ func TestMemberToMoveEndsThePhaseThatItIsIn(t *testing.T) {
 	})
 }
 
+// The data source gives a member another start while an administrator moves them: it takes them into no
+// batch before they are in the one to which they move.
+func TestMemberWhoMovesIsNotTakenByTheDataSource(t *testing.T) {
+	t.Parallel()
+	for name, start := range map[string]time.Time{"start of the other batch": dawn.Add(5 * day), "start of a third batch": dawn.Add(8 * day)} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(t *testing.T, s *stage) {
+				s.script = wavedWorker
+				rows := s.tableOf(dawn.Add(2*day), "p000")
+				rows.put(dawn.Add(5*day), "other")
+				rows.put(dawn.Add(8*day), "third")
+				s.park = containing(`"JobId"`)
+				s.findBatches(waved())
+				s.correct(1, 1, "Name=Right")
+				task := s.act(1, moveTo(2, 1))
+				s.deliverAll()
+				s.wantTask(1, task, "move_member running 0/1")
+				s.unpark()
+				s.park = nil
+				s.deliverAll() // the phase has ended
+				rows.put(start, "p000")
+				for range 3 {
+					s.tickAfter(5 * time.Minute)
+				}
+				s.wantTask(1, task, "move_member completed 1/1")
+				s.wantBatches("1 03 09:00 active: -p000", "2 06 09:00 active: other p000", "3 09 09:00 active: third")
+				s.wantOverride(2, 2, "Name", `"Right" for "P000" by ada`)
+			})
+		})
+	}
+}
+
 // A phase is fanned out to the members while they are moved: each does it once, in one of the batches.
 func TestMemberIsMovedWhileAPhaseBegins(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {

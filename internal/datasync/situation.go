@@ -99,16 +99,16 @@ func (s *syncRun) loadBatch(ctx context.Context, situation *schedule.Situation, 
 		batch.HeldOf = b.Doc.RemovalHold.Of
 	}
 	s.noteFormer(id, members)
-	batch.Members = s.scheduleMembers(situation.Former, id, members)
+	batch.Members = s.scheduleMembers(situation.Former, &b.Doc, members)
 	situation.Batches = append(situation.Batches, batch)
 	return nil
 }
 
 // scheduleMembers gives the members of a batch as the plan sees them. Members who are out of the
 // batch it adds to former.
-func (s *syncRun) scheduleMembers(former map[string]bool, batch int, members []store.MemberProjection) []schedule.Member {
+func (s *syncRun) scheduleMembers(former map[string]bool, b *model.Batch, members []store.MemberProjection) []schedule.Member {
 	kept := map[int]bool{}
-	for _, member := range s.holds[batch].Discarded {
+	for _, member := range s.holds[b.ID].Discarded {
 		kept[member] = true
 	}
 	added := lastAdded(members)
@@ -117,7 +117,8 @@ func (s *syncRun) scheduleMembers(former map[string]bool, batch int, members []s
 		removed := m.Status == model.MemberRemoved
 		// A removal by an administrator lasts until an administrator adds the person again.
 		byHand := removed && m.RemovedBy != "" && added[strings.ToLower(m.Key)] <= m.ID
-		leaving := m.StillLeaving(s.syncer.now())
+		// A member whom an administrator moves is in neither batch until the other one takes them.
+		leaving := m.StillLeaving(s.syncer.now()) || removed && b.MovesTo(m.MovedToBatch)
 		if removed && !byHand && !leaving {
 			former[m.Key] = true
 			continue

@@ -232,6 +232,11 @@ type Move struct {
 	To   int    `json:"to"` // the batch
 }
 
+// MovesTo reports whether members of the batch are being moved to another one.
+func (b *Batch) MovesTo(batch int) bool {
+	return batch != 0 && slices.ContainsFunc(b.Moves, func(m Move) bool { return m.To == batch })
+}
+
 // Join is a page of members added late and the phase executions, in order, that
 // they have to catch up on.
 type Join struct {
