@@ -459,6 +459,103 @@ func TestDiscardsAddUp(t *testing.T) {
 	})
 }
 
+// heldWithADiscardedRevision discards 295 people. The query returns 150 more all the time, who have then no
+// other batch any more: they are held with the revision that was discarded.
+func (s *stage) heldWithADiscardedRevision() (revision string) {
+	s.t.Helper()
+	rows := s.lostWhere(300)
+	csv := "Upn,Name\n"
+	for _, name := range crowd(450)[300:] {
+		csv += name + "@x,N\n"
+	}
+	other := must(s.app.CreateBatch(s.ctx, ada, "found", []byte(csv)))(s.t).ID
+	rows.put(dawn.Add(4*day), crowd(450)[300:]...)
+	s.tick()
+	revision = s.additions().Revision
+	s.discard(revision)
+	s.cancel(other)
+	s.deliverAll()
+	s.tick()
+	if held := s.additions(); held.People != 150 || held.Revision != revision {
+		s.t.Fatalf("%+v", held)
+	}
+	return revision
+}
+
+func TestConfirmationIsOfTheHeldPeopleAndNotOfThoseDiscardedBefore(t *testing.T) {
+	t.Parallel()
+	for name, confirm := range map[string]func(*stage, string) error{
+		"confirm": func(s *stage, revision string) error {
+			return errorOf(s.app.ConfirmAdditions(s.ctx, ada, "found", revision, "they are right"))
+		},
+		"enable": func(s *stage, revision string) error {
+			return errorOf(s.app.EnableAutomation(s.ctx, ada, "found", revision))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(t *testing.T, s *stage) {
+				revision := s.heldWithADiscardedRevision()
+				if p := must(s.app.PreviewAdditions(s.ctx, "found", revision, ""))(t); p.Members != 150 {
+					t.Fatalf("%+v", p)
+				}
+				for range 2 {
+					noError(t, confirm(s, revision))
+				}
+				s.tick()
+				s.wantSizes(5, 150, 150)
+				if v := s.automation("found"); v.Discarded == nil || v.Discarded.People != 295 {
+					t.Fatalf("%+v", v.Discarded)
+				}
+			})
+		})
+	}
+}
+
+func TestPeopleWithADiscardedRevisionAreDiscardedToo(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		revision := s.heldWithADiscardedRevision()
+		if v := s.discard(revision); v.People != 445 {
+			t.Fatalf("%+v", v)
+		}
+		s.tick()
+		s.wantSizes(5, 150)
+		must(s.app.ConfirmAdditions(s.ctx, ada, "found", revision, "they are right"))(t)
+		s.tick()
+		s.wantSizes(150, 150, 300)
+	})
+}
+
+// A result that has no rows, or none that can be read, says nothing of the people.
+func TestDiscardOutlivesADamagedResult(t *testing.T) {
+	t.Parallel()
+	for name, damage := range map[string]func(rows *table){
+		"no rows":        func(*table) {},
+		"no usable rows": func(rows *table) { rows.exec("INSERT INTO people VALUES ('z@x', 'Z', 'soon')") },
+		"a keyless row": func(rows *table) {
+			rows.put(dawn.Add(3*day), crowd(5)...)
+			rows.exec("INSERT INTO people VALUES (NULL, 'Z', '2026-03-04T09:00:00Z')")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(t *testing.T, s *stage) {
+				rows := s.lostWhere(160)
+				s.tick()
+				s.discard(s.additions().Revision)
+				rows.exec("DELETE FROM people")
+				damage(rows)
+				s.tick()
+				rows.exec("DELETE FROM people")
+				rows.put(dawn.Add(3*day), crowd(80)...)
+				s.tick()
+				s.wantSizes(5)
+				if v := s.automation("found"); v.Discarded == nil || v.Discarded.People != 75 || v.Additions != nil {
+					t.Fatalf("%+v %+v", v.Discarded, v.Additions)
+				}
+			})
+		})
+	}
+}
+
 // A tick after a discard that dies anywhere adds none of the people, and leaves no document for good.
 func TestTickAfterADiscardGoesOnAfterACrash(t *testing.T) {
 	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {

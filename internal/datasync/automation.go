@@ -70,8 +70,8 @@ func (c automationChange) confirms(was store.Item[store.Automation]) bool {
 	return c.revision != "" && !was.Doc.Confirmed(c.revision)
 }
 
-// next gives the setting after the change.
-func (c automationChange) next(was store.Item[store.Automation], name string, by audit.Caller, now time.Time) store.Automation {
+// next gives the setting after the change. Held are the additions that are held; nil for none.
+func (c automationChange) next(was store.Item[store.Automation], held *store.HeldAdditions, name string, by audit.Caller, now time.Time) store.Automation {
 	next := was.Doc
 	next.Runbook, next.Enabled = name, c.enabled
 	switch {
@@ -81,7 +81,7 @@ func (c automationChange) next(was store.Item[store.Automation], name string, by
 		next.DisabledAt, next.DisabledBy = &now, by.Name
 	}
 	if c.confirms(was) {
-		next.Confirm(store.ConfirmedAdditions{Revision: c.revision, By: model.Attribution{By: by.Name, At: now}})
+		next.Confirm(store.ConfirmedAdditions{Revision: c.revision, By: model.Attribution{By: by.Name, At: now}}, held)
 	}
 	return next
 }
@@ -106,7 +106,8 @@ func (s *Syncer) applyAutomation(ctx context.Context, by audit.Caller, name stri
 	if err := s.checkAutomation(ctx, head, setting.Doc.Enabled, c.enabled); err != nil {
 		return api.Automation{}, err
 	}
-	if err := s.checkRevision(ctx, name, &setting.Doc, c.revision); err != nil {
+	held, err := s.checkRevision(ctx, name, &setting.Doc, c.revision)
+	if err != nil {
 		return api.Automation{}, err
 	}
 	if c.sets(setting) || c.confirms(setting) {
@@ -114,7 +115,7 @@ func (s *Syncer) applyAutomation(ctx context.Context, by audit.Caller, name stri
 			return api.Automation{}, problem.New(api.CodeChanged, "the automation of runbook %q has changed since you read it: read it again", name)
 		}
 		now := s.now().UTC()
-		next := c.next(setting, name, by, now)
+		next := c.next(setting, held, name, by, now)
 		applied, err := s.store.Apply(ctx, store.Writes{writeAutomation(setting, next), s.audit.Record(automationRecord(by, setting.Doc, next, now))})
 		if err != nil {
 			return api.Automation{}, err

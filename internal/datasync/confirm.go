@@ -46,7 +46,7 @@ func (s *Syncer) confirmAdditions(ctx context.Context, by audit.Caller, name, re
 	now := s.now().UTC()
 	next := setting.Doc
 	next.Runbook = name
-	next.Confirm(store.ConfirmedAdditions{Revision: revision, By: model.Attribution{By: by.Name, At: now, Why: why}})
+	next.Confirm(store.ConfirmedAdditions{Revision: revision, By: model.Attribution{By: by.Name, At: now, Why: why}}, last.Doc.Additions)
 	state := additionHoldState(last.Doc.Additions, revision)
 	_, err = s.store.Apply(ctx, store.Writes{writeAutomation(setting, next), s.audit.Record(store.AuditRecord{
 		At: now, Actor: by.Actor(), Action: api.ActionConfirmAdditions, Runbook: name, Why: why, After: state.JSON(),
@@ -82,7 +82,7 @@ func (s *Syncer) PreviewAdditions(ctx context.Context, name, revision, why strin
 	if err != nil {
 		return api.Preview{}, err
 	}
-	people, given := waiting(last.Doc.Additions, setting.Doc.Discarded, revision)
+	people, given := waiting(last.Doc.Additions, &setting.Doc, revision)
 	if !given {
 		return api.Preview{}, problem.New(api.CodeConflict, "runbook %q holds no additions with the revision %s; the query preview shows what the next sync adds", name, revision)
 	}
@@ -99,10 +99,10 @@ func (s *Syncer) PreviewAdditions(ctx context.Context, name, revision, why strin
 
 // waiting counts the people whose addition a confirmation of a revision lets through: they are held, or
 // were discarded.
-func waiting(held *store.HeldAdditions, discarded *store.DiscardedAdditions, revision string) (people int, given bool) {
+func waiting(held *store.HeldAdditions, setting *store.Automation, revision string) (people int, given bool) {
 	switch {
-	case discarded != nil && !discarded.Withdrawn && discarded.Revision == revision:
-		return discarded.People, true
+	case setting.IsDiscarded(revision, held):
+		return setting.Discarded.People, true
 	case held != nil && held.Revision == revision:
 		return held.People, true
 	}
@@ -113,17 +113,17 @@ func invalidRevision(revision string) error {
 	return problem.New(api.CodeInvalid, "invalid revision %q: use the revision of the held additions or of the query preview", clip(revision))
 }
 
-// checkRevision refuses a revision where other additions are held. An empty revision confirms
-// nothing.
-func (s *Syncer) checkRevision(ctx context.Context, name string, setting *store.Automation, revision string) error {
-	if revision == "" || !setting.Enabled {
-		return nil
+// checkRevision refuses a revision where other additions are held, and gives those that are; nil for none.
+// An empty revision confirms nothing.
+func (s *Syncer) checkRevision(ctx context.Context, name string, setting *store.Automation, revision string) (*store.HeldAdditions, error) {
+	if revision == "" {
+		return nil, nil
 	}
 	last, err := store.OrNone(store.Read[store.SyncRecord](ctx, s.store, store.SyncKey(name)))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return refuseOther(&last.Doc, setting, revision)
+	return last.Doc.Additions, refuseOther(&last.Doc, setting, revision)
 }
 
 // refuseOther refuses a revision where a tick has held another one since automation is on.

@@ -41,10 +41,10 @@ func (s *Syncer) discardAdditions(ctx context.Context, by audit.Caller, name, re
 		return api.AdditionsDiscard{}, err
 	}
 	earlier := setting.Doc.Discarded
-	if d := earlier; d != nil && !d.Withdrawn && d.Revision == revision {
-		return *apiview.AdditionsDiscard(name, d), nil
-	}
 	held := last.Doc.Additions
+	if setting.Doc.IsDiscarded(revision, held) {
+		return *apiview.AdditionsDiscard(name, earlier), nil
+	}
 	if err := refuseDiscard(name, held, &setting.Doc, revision); err != nil {
 		return api.AdditionsDiscard{}, err
 	}
@@ -137,10 +137,13 @@ type discardedPeople struct {
 }
 
 // stillDiscarded gives those of the discarded people whom the query still returns, in one list, and whether
-// that differs from what the setting has.
+// that differs from what the setting has. A result that says nothing of who is gone changes nothing.
 func (s *syncRun) stillDiscarded(setting *store.Automation, all []store.HeldAddition) (still discardedPeople, changed bool) {
 	was := setting.Discarded
 	if was == nil {
+		return still, false
+	}
+	if !s.result.Complete() { // the person's row may be there
 		return still, false
 	}
 	still.people = slices.DeleteFunc(slices.Clone(all), func(p store.HeldAddition) bool { return !s.result.Has(p.Key) })

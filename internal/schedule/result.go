@@ -134,6 +134,10 @@ func (r *Result) Has(key string) bool {
 	return present
 }
 
+// Complete reports whether the result can tell that a person is gone from the source: it has a row that can
+// be used, and none whose key cannot be read.
+func (r *Result) Complete() bool { return r.keyless == 0 && r.count > r.bad }
+
 // StartOf gives the start of the batch that the row of a key belongs to; not ok where no row that can be
 // used has the key.
 func (r *Result) StartOf(key string, now time.Time) (start time.Time, ok bool) {

@@ -30,14 +30,23 @@ func (s *Automation) Confirmed(revision string) bool {
 	return s.Additions != nil && s.Additions.Revision == revision
 }
 
-// Confirm confirms additions. It takes the discards back where the last one was of the same revision.
-func (s *Automation) Confirm(c ConfirmedAdditions) {
+// Confirm confirms additions, of which some may be held. It takes the discards back where it is about them.
+func (s *Automation) Confirm(c ConfirmedAdditions, held *HeldAdditions) {
 	s.Additions = &c
-	if d := s.Discarded; d != nil && d.Revision == c.Revision {
-		withdrawn := *d
+	if s.IsDiscarded(c.Revision, held) {
+		withdrawn := *s.Discarded
 		withdrawn.Withdrawn = true
 		s.Discarded = &withdrawn
 	}
+}
+
+// IsDiscarded reports whether a revision means the people who were discarded last, and not those who are
+// held. A revision is of all rows: after a discard, others can be held with the same one.
+func (s *Automation) IsDiscarded(revision string, held *HeldAdditions) bool {
+	if d := s.Discarded; d == nil || d.Withdrawn || d.Revision != revision {
+		return false
+	}
+	return held == nil || held.Revision != revision || s.DiscardedList(held.List)
 }
 
 // DiscardedList reports whether the people of a list were discarded.
