@@ -208,8 +208,10 @@ func (c *Client) request(ctx context.Context, cmdlet string, parameters map[stri
 // recipients.
 const maxAnswer = 8 << 20
 
+// readAnswer reads the objects of an answer. Cmdlets that print nothing, as writes do, answer without a value or
+// without a body.
 func readAnswer(body []byte, into any) error {
-	if into == nil {
+	if into == nil || len(bytes.TrimSpace(body)) == 0 {
 		return nil
 	}
 	var answer struct {
@@ -221,6 +223,9 @@ func readAnswer(body []byte, into any) error {
 	}
 	if answer.Next != "" {
 		return &refusal{kind: "InvalidAnswer", text: "the answer has an unexpected second page"}
+	}
+	if answer.Value == nil {
+		return nil
 	}
 	if err := json.Unmarshal(answer.Value, into); err != nil {
 		return &refusal{kind: "InvalidAnswer", text: "the answer is not the expected JSON: " + err.Error()}

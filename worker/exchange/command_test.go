@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -97,6 +98,34 @@ func TestWorkersAllowMoreCmdletsOrNone(t *testing.T) {
 			t.Errorf("got %v, %v", answer, failure)
 		case tc.says != "" && (failure == nil || failure.Type != catalog.FailureNotConfigured || !strings.Contains(failure.Message, tc.says)):
 			t.Errorf("got %v, %v, want %q", answer, failure, tc.says)
+		}
+	}
+}
+
+// Exchange Online leaves value out of the answer then.
+func TestACmdletThatPrintsNothingSucceeds(t *testing.T) {
+	t.Parallel()
+	w := start(t, tenant.UserMailbox)
+	for range 2 { // the second changes nothing
+		answer, failure := command(t, w.Catalog, false, map[string]any{
+			"Cmdlet": "Set-Mailbox", "Parameters": map[string]any{"Identity": adaID, "HiddenFromAddressListsEnabled": true},
+		})
+		if failure != nil || answer != true {
+			t.Errorf("got %v, %v", answer, failure)
+		}
+	}
+}
+
+func TestABlankAnswerHasNoObjects(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{"", " \r\n", "{}", `{"value":null}`, `{"value":[]}`} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(body)) }))
+		t.Cleanup(server.Close)
+		answer, failure := command(t, functions(t, server.URL, tenant.DefaultTenantID, pace()), false, map[string]any{
+			"Cmdlet": "Set-Mailbox", "Parameters": map[string]any{"Identity": adaID, "HiddenFromAddressListsEnabled": true},
+		})
+		if failure != nil || answer != true {
+			t.Errorf("%q: got %v, %v", body, answer, failure)
 		}
 	}
 }

@@ -69,7 +69,7 @@ func (s *Service) setAutoReply(c *call) *reply {
 		return cmdletFailure(invalidData, "The end time of the automatic reply has to be later than its start time.")
 	}
 	if r.AutoReply != nil && reflect.DeepEqual(*r.AutoReply, next) {
-		return c.results(nil)
+		return c.nothing()
 	}
 	r.AutoReply = &next
 	return s.saveRecipient(c, r, now, asOf)

@@ -196,7 +196,7 @@ func (s *Service) setFolderPermission(c *call) *reply {
 	case have.User == "":
 		return noEntry(c)
 	case slices.Equal(have.AccessRights, wanted.AccessRights):
-		return c.results(nil)
+		return c.nothing()
 	}
 	r.Calendar = slices.Clone(r.Calendar)
 	if at < 0 {

@@ -211,7 +211,7 @@ func setRecipient(kinds ...string) func(*Service, *call) *reply {
 		}
 		if sameRecipient(current, next) {
 			c.warn(fmt.Sprintf("The command completed successfully but no settings of '%s' have been modified.", current.Name))
-			return c.results(nil)
+			return c.nothing()
 		}
 		if refusal := s.checkDomains(current, next); refusal != nil {
 			return refusal
@@ -229,7 +229,7 @@ func (s *Service) saveRecipient(c *call, r directory.Recipient, now, asOf time.T
 	if err := s.Directory.Commit(asOf, changes...); err != nil {
 		return s.storageFailed(err)
 	}
-	return c.results(nil)
+	return c.nothing()
 }
 
 // sameRecipient tells whether a change changes nothing.

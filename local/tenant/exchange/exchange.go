@@ -236,6 +236,17 @@ func (s *Service) storageFailed(err error) *reply {
 	return Failure(http.StatusInternalServerError, "InternalServerError", "The service could not save the change.")
 }
 
+// nothing is the answer of a cmdlet that prints nothing, which has no value.
+func (c *call) nothing() *reply { return odata.OK(c.answer()) }
+
+// answer is what every answer of a cmdlet has.
+func (c *call) answer() map[string]any {
+	return map[string]any{
+		"@odata.context":               c.Base + "/adminapi/beta/" + c.Path[1] + "/$metadata#Collection(Exchange.GenericHashTable)",
+		"adminapi.warnings@odata.type": "#Collection(String)", "@adminapi.warnings": append([]string{}, c.exchange.warnings...),
+	}
+}
+
 // results is the answer of a cmdlet that prints objects, one page of them.
 func (c *call) results(objects []map[string]any) *reply {
 	limit := 1000
@@ -259,10 +270,8 @@ func (c *call) results(objects []map[string]any) *reply {
 	if page == nil {
 		page = []map[string]any{}
 	}
-	body := map[string]any{
-		"@odata.context": c.Base + "/adminapi/beta/" + c.Path[1] + "/$metadata#Collection(Exchange.GenericHashTable)",
-		"value":          page, "adminapi.warnings@odata.type": "#Collection(String)", "@adminapi.warnings": append([]string{}, c.exchange.warnings...),
-	}
+	body := c.answer()
+	body["value"] = page
 	if end < len(objects) {
 		body["@odata.nextLink"] = fmt.Sprintf("%s/adminapi/beta/%s/InvokeCommand?$skiptoken=%d", c.Base, c.Path[1], end)
 	}

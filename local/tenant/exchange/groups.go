@@ -92,5 +92,5 @@ func (s *Service) saveMembers(c *call, g directory.Group, now, asOf time.Time) *
 	if err := s.Directory.Commit(asOf, directory.PutGroup(g, now)); err != nil {
 		return s.storageFailed(err)
 	}
-	return c.results(nil)
+	return c.nothing()
 }

@@ -270,7 +270,7 @@ func (s *Service) completeMigrationBatch(c *call) *reply {
 	}
 	if !b.CompleteAfter.IsZero() && !now.Before(b.CompleteAfter) {
 		c.warn("The migration batch is being completed already.")
-		return c.results(nil)
+		return c.nothing()
 	}
 	b.CompleteAfter = now.UTC().Truncate(time.Second)
 	return s.saveBatch(c, b, now, asOf)
@@ -285,5 +285,5 @@ func (s *Service) removeMigrationBatch(c *call) *reply {
 	if err := s.Directory.Commit(asOf, directory.DeleteBatch(b.Name, now)); err != nil {
 		return s.storageFailed(err)
 	}
-	return c.results(nil)
+	return c.nothing()
 }

@@ -116,7 +116,7 @@ func (g grant) add(s *Service, c *call) *reply {
 			return cmdletFailure(entryExists, "An existing permission entry was found for user: %s.", trustee.Name)
 		}
 		c.warn(fmt.Sprintf("The appropriate access control entry is already present on the object \"%s\" for account \"%s\".", mailbox.Name, trustee.Name))
-		return c.results(nil)
+		return c.nothing()
 	}
 	*have = append(slices.Clone(*have), trustee.ExternalDirectoryObjectID)
 	return s.saveRecipient(c, mailbox, now, asOf)
@@ -135,7 +135,7 @@ func (g grant) remove(s *Service, c *call) *reply {
 			because = "because the ACE isn't present."
 		}
 		c.warn(fmt.Sprintf("Can't remove the access control entry on the object \"%s\" for account \"%s\" %s", mailbox.Name, trustee.Name, because))
-		return c.results(nil)
+		return c.nothing()
 	}
 	*have = directory.Without(*have, trustee.ExternalDirectoryObjectID)
 	return s.saveRecipient(c, mailbox, now, asOf)
