@@ -80,7 +80,8 @@ func (g *Tenants) Tenant(name string) *Server {
 	return g.tenants[i]
 }
 
-// ServeHTTP passes a request on to its tenant. One without a good token goes to the first, which refuses it.
+// ServeHTTP passes a request on to its tenant. One without a good token, or with that of a tenant that is not here,
+// goes to the first, which refuses it.
 func (g *Tenants) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if rest, local := strings.CutPrefix(r.URL.Path, "/tenants/"); local {
 		g.serveLocal(w, r, rest)
@@ -92,6 +93,10 @@ func (g *Tenants) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	id := g.config.TenantOf(odata.Bearer(r))
 	i := slices.IndexFunc(g.config.Tenants, func(t Named) bool { return strings.EqualFold(t.TenantID, id) })
+	if i < 0 && id != "" {
+		r = r.Clone(r.Context())
+		r.Header.Del("Authorization") // the first would take a good token for its own
+	}
 	g.tenants[max(i, 0)].ServeHTTP(w, r)
 }
 
