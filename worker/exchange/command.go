@@ -153,7 +153,7 @@ const tries = 3
 func (c *Client) runUnless(ctx context.Context, do command, done check) (any, error) {
 	maybe := catalog.JobOf(ctx).Redelivered
 	for try := 1; ; try++ {
-		if shown, err := c.shows(ctx, done, maybe); err != nil || shown.met {
+		if shown, err := c.shows(ctx, done, waiting{shown: maybe, absent: try == 1}); err != nil || shown.met {
 			return shown.answer, err
 		}
 		_, uncertain, failed := c.run(ctx, do, judgeOnce)
@@ -161,7 +161,7 @@ func (c *Client) runUnless(ctx context.Context, do command, done check) (any, er
 			continue
 		}
 		// It may be there although it failed: it ran before, and the answer was lost.
-		shown, err := c.shows(ctx, done, failed == nil || uncertain)
+		shown, err := c.shows(ctx, done, waiting{shown: failed == nil || uncertain})
 		switch {
 		case failed != nil && (err != nil || !shown.met):
 			return nil, failed
@@ -179,8 +179,14 @@ type shown struct {
 	reason string
 }
 
-// shows runs a check. If it is to wait, it runs it for as long as a change may take to become visible.
-func (c *Client) shows(ctx context.Context, done check, wait bool) (s shown, err error) {
+// waiting is for what a check runs for as long as a change may take to become visible.
+type waiting struct {
+	shown  bool // the result, which may be there
+	absent bool // an object that does not exist, which may be there before anything was written
+}
+
+// shows runs a check.
+func (c *Client) shows(ctx context.Context, done check, wait waiting) (s shown, err error) {
 	_, err = c.config.Policy.Do(ctx, judge, func(ctx context.Context) error {
 		var objects []map[string]any
 		err := c.invokeJudged(ctx, done.cmdlet, done.parameters, &objects, judgeCheck)
@@ -198,13 +204,13 @@ func (c *Client) shows(ctx context.Context, done check, wait bool) (s shown, err
 			s.reason = catalog.Differences(done.expected, objects[0])
 			s.answer, s.met = output(objects), s.reason == ""
 		}
-		if !s.met && wait {
+		if !s.met && wait.shown || s.met && done.expected == nil && wait.absent {
 			return &staleError{s.reason}
 		}
 		return nil
 	})
 	var stale *staleError
-	if wait && errors.As(err, &stale) {
+	if wait != (waiting{}) && errors.As(err, &stale) {
 		return s, nil
 	}
 	return s, err

@@ -1,17 +1,20 @@
 package exchange_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/tenant"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/exchange"
+	"github.com/matoolkit/matoolkit/worker/throttle"
 )
 
 func command(t *testing.T, c *catalog.Catalog, again bool, params map[string]any) (any, *catalog.Failure) {
@@ -126,6 +129,45 @@ func TestABlankAnswerHasNoObjects(t *testing.T) {
 		})
 		if failure != nil || answer != true {
 			t.Errorf("%q: got %v, %v", body, answer, failure)
+		}
+	}
+}
+
+// A replica that lags does not show the batch that was just made: then the removal has not run before.
+func TestACheckForAbsenceDoesNotTrustTheFirstRead(t *testing.T) {
+	t.Parallel()
+	clock := testenv.NewClock()
+	server := testenv.Started(tenant.Start(t.Context(), tenant.Config{Lag: 5 * time.Second, Now: clock.Now, Seed: &tenant.Seed{}}))(t)
+	policy := throttle.Default()
+	policy.Now, policy.Sleep = clock.Now, func(_ context.Context, d time.Duration) error {
+		clock.Advance(d)
+		return nil
+	}
+	client := testenv.Must(exchange.New(exchange.Config{
+		URL: server.URL(), Scope: "https://outlook.office365.com/.default", TenantID: tenant.DefaultTenantID, Credential: credential{}, Policy: policy,
+		HTTP: &http.Client{}, Cmdlets: exchange.Cmdlets{Allowed: []string{"New-MigrationBatch"}},
+	}))(t)
+	c := testenv.Must(catalog.New(client.Functions()...))(t)
+	if answer, failure := command(t, c, false, map[string]any{"Cmdlet": "New-MigrationBatch", "Parameters": map[string]any{
+		"Name": "wave", "SourceEndpoint": "old", "TargetDeliveryDomain": "contoso.mail.onmicrosoft.com", "AutoStart": true,
+		"CSVData": []int{'E', 'm', 'a', 'i', 'l', 'A', 'd', 'd', 'r', 'e', 's', 's', '\r', '\n', 'a', '@', 'b', '.', 'c', '\r', '\n'},
+	}}); failure != nil {
+		t.Fatal(answer, failure)
+	}
+	for range 2 { // the second finds no batch
+		answer, failure := command(t, c, false, map[string]any{
+			"Cmdlet": "Remove-MigrationBatch", "Parameters": map[string]any{"Identity": "wave", "Confirm": false},
+			"CheckCmdlet": "Get-MigrationBatch", "CheckParameters": map[string]any{"Identity": "wave"},
+		})
+		if failure != nil || answer != true {
+			t.Errorf("got %v, %v", answer, failure)
+		}
+		runs := 0
+		for _, n := range server.Requests()["exchange Remove-MigrationBatch"] {
+			runs += n
+		}
+		if runs != 1 {
+			t.Errorf("it ran %d times", runs)
 		}
 	}
 }

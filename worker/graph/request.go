@@ -226,7 +226,7 @@ const tries = 3
 func (c *Client) makeUnless(ctx context.Context, r *request, done check) (any, error) {
 	maybe := catalog.JobOf(ctx).Redelivered
 	for try := 1; ; try++ {
-		if shown, err := c.shows(ctx, done, maybe); err != nil || shown.met {
+		if shown, err := c.shows(ctx, done, waiting{shown: maybe, absent: try == 1}); err != nil || shown.met {
 			return shown.answer, err
 		}
 		_, uncertain, failed := c.make(ctx, r, judgeOnce)
@@ -234,7 +234,7 @@ func (c *Client) makeUnless(ctx context.Context, r *request, done check) (any, e
 			continue
 		}
 		// It may be there although it failed: made before, with the answer lost.
-		shown, err := c.shows(ctx, done, failed == nil || uncertain)
+		shown, err := c.shows(ctx, done, waiting{shown: failed == nil || uncertain})
 		switch {
 		case failed != nil && (err != nil || !shown.met):
 			return nil, failed
@@ -252,8 +252,14 @@ type shown struct {
 	reason string
 }
 
-// shows reads a check. If it is to wait, it reads for as long as a change may take to become visible.
-func (c *Client) shows(ctx context.Context, done check, wait bool) (s shown, err error) {
+// waiting is for what a check reads for as long as a change may take to become visible.
+type waiting struct {
+	shown  bool // the result, which may be there
+	absent bool // a path that does not exist, which may be there before anything was written
+}
+
+// shows reads a check.
+func (c *Client) shows(ctx context.Context, done check, wait waiting) (s shown, err error) {
 	err = c.do(ctx, c.paces.reads, func(ctx context.Context) error {
 		properties, err := c.roundTrip(ctx, done.read)
 		_, _, status := said(err)
@@ -268,13 +274,13 @@ func (c *Client) shows(ctx context.Context, done check, wait bool) (s shown, err
 			s.reason = catalog.Differences(done.expected, properties)
 			s.answer, s.met = catalog.Answered(properties), s.reason == ""
 		}
-		if !s.met && wait {
+		if !s.met && wait.shown || s.met && done.expected == nil && wait.absent {
 			return &staleError{s.reason}
 		}
 		return nil
 	})
 	var failure *catalog.Failure
-	if wait && errors.As(err, &failure) && failure.Type == catalog.FailureConflict {
+	if wait != (waiting{}) && errors.As(err, &failure) && failure.Type == catalog.FailureConflict {
 		return s, nil
 	}
 	return s, err

@@ -138,6 +138,41 @@ func TestAValueDoesNotCutAPathShort(t *testing.T) {
 	}
 }
 
+// A replica that lags does not show the user who was just made: then the delete has not been made before.
+func TestACheckForAbsenceDoesNotTrustTheFirstRead(t *testing.T) {
+	t.Parallel()
+	for _, again := range []bool{false, true} {
+		clock := testenv.NewClock()
+		server := testenv.Started(tenant.Start(t.Context(), tenant.Config{Lag: 5 * time.Second, Now: clock.Now, Seed: &tenant.Seed{}}))(t)
+		policy := throttle.Default()
+		policy.Now, policy.Sleep = clock.Now, func(_ context.Context, d time.Duration) error {
+			clock.Advance(d)
+			return nil
+		}
+		client := testenv.Must(graph.New(graph.Config{
+			URL: server.URL(), Scope: "https://graph.microsoft.com/.default", Credential: &credential{}, Policy: policy, HTTP: &http.Client{},
+		}))(t)
+		w := &world{Server: server, Catalog: testenv.Must(catalog.New(client.Functions()...))(t)}
+		made, failure := request(t, w, false, map[string]any{"Method": "POST", "Path": "/v1.0/users", "Body": map[string]any{
+			"accountEnabled": true, "displayName": "Eve", "mailNickname": "eve", "userPrincipalName": "eve@contoso.example",
+			"passwordProfile": map[string]any{"password": "Pa55word-Of-Eve"},
+		}})
+		if failure != nil {
+			t.Fatal(failure)
+		}
+		path := "/v1.0/users/" + made.(map[string]any)["id"].(string)
+		for range 2 { // the second finds no user
+			answer, failure := request(t, w, again, map[string]any{"Method": "DELETE", "Path": path, "CheckPath": path + "?$select=id"})
+			if failure != nil || answer != true {
+				t.Errorf("redelivered %v: got %v, %v", again, answer, failure)
+			}
+			if n := w.made("DELETE /users/{user}"); n != 1 {
+				t.Errorf("redelivered %v: it was made %d times", again, n)
+			}
+		}
+	}
+}
+
 // allowing is the world of a worker that may make other requests.
 func (w *world) allowing(t *testing.T, requests graph.Requests) *world {
 	t.Helper()
