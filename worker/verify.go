@@ -83,17 +83,18 @@ func verifyPermissions(ctx context.Context, getenv func(string) string, names []
 	if err != nil {
 		return nil, err
 	}
-	var granted []string
-	for _, scope := range []string{c.Graph.Scope, c.Exchange.Scope} {
-		token, err := tenant.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{scope}})
+	var granted permission.Grants
+	for _, api := range []struct {
+		scope string
+		roles *[]string
+	}{{c.Graph.Scope, &granted.Graph}, {c.Exchange.Scope, &granted.Exchange}} {
+		token, err := tenant.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{api.scope}})
 		if err != nil {
-			return nil, fmt.Errorf("no token for %s: %w", scope, err)
+			return nil, fmt.Errorf("no token for %s: %w", api.scope, err)
 		}
-		roles, err := permission.Granted(token.Token)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", scope, err)
+		if *api.roles, err = permission.Granted(token.Token); err != nil {
+			return nil, fmt.Errorf("%s: %w", api.scope, err)
 		}
-		granted = append(granted, roles...)
 	}
 	lines, lacking := compared(functions, granted)
 	// The directory role of Exchange Online is in no token: only a call shows it.
@@ -129,7 +130,7 @@ func named(all []catalog.Function, names []string) (found []catalog.Function, er
 }
 
 // compared returns a line for each function, and how many lack a permission.
-func compared(functions []catalog.Function, granted []string) (lines []string, lacking int) {
+func compared(functions []catalog.Function, granted permission.Grants) (lines []string, lacking int) {
 	for _, f := range functions {
 		if missing := permission.Missing(granted, f); len(missing) > 0 {
 			lacking++

@@ -40,12 +40,13 @@ var name = regexp.MustCompile(`^[A-Z][A-Za-z-]*(\.[A-Za-z-]+)+$`)
 // included are permissions that a wider one includes, beside reading what it writes, from the tables of
 // Graph's reference.
 var included = map[string][]string{
-	"User.ReadWrite.All":      {"User.EnableDisableAccount.All", "User.Invite.All", "User-ConvertToInternal.ReadWrite.All"},
-	"Group.ReadWrite.All":     {"GroupMember.ReadWrite.All", "GroupMember.Read.All"},
-	"Group.Read.All":          {"GroupMember.Read.All"},
-	"Organization.Read.All":   {"LicenseAssignment.Read.All"},
-	"Directory.Read.All":      {"User.Read.All", "Group.Read.All", "GroupMember.Read.All", "Domain.Read.All", "LicenseAssignment.Read.All"},
-	"Directory.ReadWrite.All": {"User.ReadWrite.All", "Group.ReadWrite.All", "GroupMember.ReadWrite.All", "User.Invite.All", "Directory.Read.All"},
+	"User.ReadWrite.All":    {"User.EnableDisableAccount.All", "User.Invite.All", "User-ConvertToInternal.ReadWrite.All"},
+	"Group.ReadWrite.All":   {"GroupMember.ReadWrite.All", "GroupMember.Read.All"},
+	"Group.Read.All":        {"GroupMember.Read.All"},
+	"Organization.Read.All": {"LicenseAssignment.Read.All"},
+	"Directory.Read.All":    {"User.Read.All", "Group.Read.All", "GroupMember.Read.All", "Domain.Read.All", "LicenseAssignment.Read.All"},
+	// It does not include deleting users, which User.ReadWrite.All does.
+	"Directory.ReadWrite.All": {"Group.ReadWrite.All", "GroupMember.ReadWrite.All", "User.Invite.All", "Directory.Read.All"},
 }
 
 // Includes tells whether one of the granted permissions is the wanted one or includes it.
@@ -63,11 +64,25 @@ func includes(have, wanted string) bool {
 	return slices.ContainsFunc(included[have], func(inner string) bool { return includes(inner, wanted) })
 }
 
+// Grants are the permissions in the tokens of an application, by the API that a token is for. An API knows no permissions of
+// another one.
+type Grants struct {
+	Graph    []string
+	Exchange []string // of Exchange Online, whose permissions begin with Exchange.
+}
+
+func (g Grants) include(wanted string) bool {
+	if strings.HasPrefix(wanted, "Exchange.") {
+		return Includes(g.Exchange, wanted)
+	}
+	return Includes(g.Graph, wanted)
+}
+
 // Missing returns the permissions that a function names and that are not granted. It judges no texts that are
 // not the names of permissions.
-func Missing(granted []string, f catalog.Function) (missing []string) {
+func Missing(granted Grants, f catalog.Function) (missing []string) {
 	for _, p := range f.Permissions {
-		if name.MatchString(p) && !Includes(granted, p) {
+		if name.MatchString(p) && !granted.include(p) {
 			missing = append(missing, p)
 		}
 	}

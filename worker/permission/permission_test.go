@@ -28,18 +28,24 @@ func TestGranted(t *testing.T) {
 func TestMissing(t *testing.T) {
 	t.Parallel()
 	f := catalog.Function{Permissions: []string{"User.Read.All", "GroupMember.Read.All", "Exchange.ManageAsApp", "The directory role that the cmdlet needs"}}
-	for _, tt := range []struct{ granted, want []string }{
-		{nil, []string{"User.Read.All", "GroupMember.Read.All", "Exchange.ManageAsApp"}},
-		{[]string{"User.Read.All", "GroupMember.Read.All", "Exchange.ManageAsApp"}, nil},
-		{[]string{"User.ReadWrite.All", "GroupMember.ReadWrite.All", "Exchange.ManageAsApp"}, nil},
-		{[]string{"Directory.Read.All", "Exchange.ManageAsApp"}, nil},
-		{[]string{"Directory.ReadWrite.All"}, []string{"Exchange.ManageAsApp"}},
-		{[]string{"Group.ReadWrite.All", "Mail.Send"}, []string{"User.Read.All", "Exchange.ManageAsApp"}},
-		{[]string{"User.Read", "GroupMember.Read.Al", "exchange.manageasapp"}, f.Permissions[:3]},
+	app := []string{"Exchange.ManageAsApp"}
+	for _, tt := range []struct{ graph, exchange, want []string }{
+		{nil, nil, []string{"User.Read.All", "GroupMember.Read.All", "Exchange.ManageAsApp"}},
+		{[]string{"User.Read.All", "GroupMember.Read.All"}, app, nil},
+		{[]string{"User.ReadWrite.All", "GroupMember.ReadWrite.All"}, app, nil},
+		{[]string{"Directory.Read.All"}, app, nil},
+		{[]string{"Directory.ReadWrite.All"}, nil, app},
+		{[]string{"Group.ReadWrite.All", "Mail.Send"}, nil, []string{"User.Read.All", "Exchange.ManageAsApp"}},
+		{[]string{"User.Read", "GroupMember.Read.Al"}, []string{"exchange.manageasapp"}, f.Permissions[:3]},
+		{[]string{"User.Read.All", "GroupMember.Read.All", "Exchange.ManageAsApp"}, nil, app},
+		{nil, []string{"User.Read.All", "GroupMember.Read.All", "Exchange.ManageAsApp"}, f.Permissions[:2]},
 	} {
-		if got := permission.Missing(tt.granted, f); !slices.Equal(got, tt.want) {
-			t.Errorf("%v: missing %v, want %v", tt.granted, got, tt.want)
+		if got := permission.Missing(permission.Grants{Graph: tt.graph, Exchange: tt.exchange}, f); !slices.Equal(got, tt.want) {
+			t.Errorf("%v and %v: missing %v, want %v", tt.graph, tt.exchange, got, tt.want)
 		}
+	}
+	if permission.Includes([]string{"Directory.ReadWrite.All"}, "User.ReadWrite.All") {
+		t.Error("writing the directory includes deleting users")
 	}
 	if permission.Includes([]string{"User.Read.All"}, "User.ReadWrite.All") {
 		t.Error("reading includes writing")
