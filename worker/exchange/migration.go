@@ -51,9 +51,19 @@ func (c *Client) newBatch(ctx context.Context, p catalog.Params) (any, error) {
 	if p.Has("NotificationEmails") {
 		create["NotificationEmails"] = p.List("NotificationEmails")
 	}
-	var have []migrationBatch
-	if err := c.look(ctx, "Get-MigrationBatch", w.name, &have); err != nil {
+	have, err := until(ctx, c, "the migration batch "+w.name+" is still being removed", func(have []migrationBatch) bool {
+		return !slices.ContainsFunc(have, func(b migrationBatch) bool { return strings.EqualFold(b.Status, "Removing") })
+	}, func(ctx context.Context) (have []migrationBatch, err error) {
+		err = c.look(ctx, "Get-MigrationBatch", w.name, &have)
+		return have, err
+	})
+	if err != nil {
 		return nil, err
+	}
+	if len(have) > 0 {
+		if err := checkAlive(ctx, w.name, have[0]); err != nil {
+			return nil, err
+		}
 	}
 	if len(have) == 0 {
 		if err := c.invoke(ctx, "New-MigrationBatch", create, nil); err != nil && !says(err, "already exists") {
@@ -87,6 +97,19 @@ func batchCSV(emails []string) ([]int, error) {
 		data = append(data, int(b))
 	}
 	return data, nil
+}
+
+// checkAlive fails if the batch moves no people any more. One whose every move has failed may be that of another delivery:
+// then Test-ExchangeMigrationUser says why.
+func checkAlive(ctx context.Context, name string, have migrationBatch) error {
+	switch {
+	case has([]string{"Corrupted", "Stopped"}, have.Status), strings.EqualFold(have.Status, "Failed") && !catalog.JobOf(ctx).Redelivered:
+		return &catalog.Failure{
+			Type: catalog.FailureConflict, Attempts: 1,
+			Message: "a migration batch " + name + " exists and is " + have.Status + ": remove it with Remove-ExchangeMigrationBatch, or give another BatchName",
+		}
+	}
+	return nil
 }
 
 // compareBatch fails unless the batch may be the one that was asked for. Exchange adds the people of a new
