@@ -18,7 +18,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/spf13/cobra"
 
@@ -36,6 +35,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/graph"
 	"github.com/matoolkit/matoolkit/worker/health"
 	"github.com/matoolkit/matoolkit/worker/heartbeat"
+	"github.com/matoolkit/matoolkit/worker/signin"
 	"github.com/matoolkit/matoolkit/worker/telemetry"
 	"github.com/matoolkit/matoolkit/worker/throttle"
 )
@@ -246,7 +246,7 @@ func offered(g *graph.Client, x *exchange.Client, noOp bool, extra ...catalog.Fu
 
 // customFunctions are those that came with the deployment. Where there are any, the
 // worker hides from them what it knows itself.
-func customFunctions(c config, getenv func(string) string, tenant azcore.TokenCredential) (*custom.Set, error) {
+func customFunctions(c config, getenv func(string) string, tenant *signin.Credential) (*custom.Set, error) {
 	if c.CustomDir == "" {
 		return &custom.Set{}, nil
 	}
@@ -257,7 +257,7 @@ func customFunctions(c config, getenv func(string) string, tenant azcore.TokenCr
 	return custom.Load(custom.Config{
 		Dir: c.CustomDir, Getenv: getenv, Own: ownVariables, MaxTimeout: c.JobTimeout, TenantID: c.TenantID,
 		Tokens: func(ctx context.Context, api string) (custom.Token, error) {
-			token, err := tenant.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{scopes[api]}})
+			token, err := tenant.GetLastingToken(ctx, policy.TokenRequestOptions{Scopes: []string{scopes[api]}})
 			return custom.Token{Value: token.Token, Expires: token.ExpiresOn}, err
 		},
 	})

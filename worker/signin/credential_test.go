@@ -71,6 +71,36 @@ func TestTokensAreRenewedBeforeTheyExpire(t *testing.T) {
 	}
 }
 
+func TestACallerWhoKeepsATokenWaitsForItsRenewal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.accept(t, []string{"s"})
+	w.set(t, "worker", keyvault.Secret{Value: "s"})
+	credential := w.mustOpen(t, secret)
+	lasting := func() string {
+		return testenv.Must(credential.GetLastingToken(t.Context(), tokenOptions(graphScope)))(t).Token
+	}
+	first := w.token(t, credential, graphScope)
+	if lasting() != first || w.requests.count() != 1 {
+		t.Error("another token at the beginning")
+	}
+	w.clock.Advance(53 * time.Minute)
+	w.requests.failWith(answering(503, `{"error":"temporarily_unavailable"}`))
+	for range 2 {
+		if lasting() != first {
+			t.Error("no token while Entra ID is away")
+		}
+	}
+	w.requests.failWith(nil)
+	w.clock.Advance(time.Minute)
+	if lasting() == first {
+		t.Error("a token for some minutes only")
+	}
+	if n := w.requests.count(); n != 3 {
+		t.Errorf("%d requests, want 3", n)
+	}
+}
+
 func TestARenewalThatFailsTakesNoTokenAway(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -58,6 +58,30 @@ func (c *Credential) GetToken(ctx context.Context, options policy.TokenRequestOp
 	return f.wait(ctx)
 }
 
+// lasting is how much of a token's life a caller who keeps the token wants to have left, without the last minute.
+const lasting = 9 * time.Minute
+
+// GetLastingToken is GetToken for a caller who keeps the token. Towards the end of a token's life it waits for another,
+// and returns the old one only if there is no other.
+func (c *Credential) GetLastingToken(ctx context.Context, options policy.TokenRequestOptions) (azcore.AccessToken, error) {
+	old, err := c.GetToken(ctx, options) // starts the renewal
+	if err != nil {
+		return old, err
+	}
+	c.mu.Lock()
+	h := c.held(requestFor(options))
+	token, f := h.token, h.flight
+	ends := h.until.Sub(c.config.Now()) < lasting
+	c.mu.Unlock()
+	if !ends || f == nil {
+		return token, nil
+	}
+	if another, err := f.wait(ctx); err == nil {
+		return another, nil
+	}
+	return token, ctx.Err()
+}
+
 // held returns the cache entry of a request. The caller holds c.mu.
 func (c *Credential) held(r request) *held {
 	h := c.tokens[r]
