@@ -36,9 +36,10 @@ func (a *Admin) Task(ctx context.Context, batch int, id string) (api.Task, error
 		view.Refused = append(view.Refused, api.RefusedMember{ID: r.Member, Key: r.Key, Reason: r.Reason})
 	}
 	switch {
+	case p.EndedAt == nil: // also of a cancelled batch, whose members still move
 	case p.Cancelled:
 		view.Status = api.TaskCancelled
-	case p.EndedAt != nil:
+	default:
 		view.Status = api.TaskCompleted
 	}
 	return view, a.addDisplay(ctx, &b.Doc, view.Refused)
