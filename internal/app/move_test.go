@@ -316,8 +316,8 @@ func TestMemberOfACancelledBatchMovesThatWasToMove(t *testing.T) {
 				}
 				s.wantStatus(1, "cancelled")
 				if both {
-					s.wantTask(1, task, "move_member completed 0/1, p000@x: is in neither batch: batch 2 has ended (cancelled), and batch 1 has, too (cancelling)")
-					if got := auditText(s.listAudit(1)); strings.Count(got, "no batch has them: batch 2 has ended (cancelled), and this batch has, too: p000@x") != 1 {
+					s.wantTask(1, task, "move_member completed 0/1, p000@x: is in neither batch: batch 2 has ended (cancelled), and batch 1 has ended (cancelling)")
+					if got := auditText(s.listAudit(1)); strings.Count(got, "no batch has them: batch 2 has ended (cancelled), and this batch has ended: p000@x") != 1 {
 						t.Errorf("the trail: %s", got)
 					}
 					return
@@ -352,4 +352,134 @@ func TestMoveIsRefusedWhereItCannotBe(t *testing.T) {
 		s.deliverAll()
 		s.wantRefused(move(moveTo(3, 1)), api.CodeConflict, "batch 3 has ended (cancelled): no member can be added")
 	})
+}
+
+// toMove are batch 1 of one person and batch 2 of another.
+func (s *stage) toMove() {
+	s.t.Helper()
+	s.script = script{"New": always("true"), "Join": always("true"), "Check": always("true")}
+	s.createBatch(twoSteps, people(1))
+	must(s.app.CreateBatch(s.ctx, ada, "two", []byte("Upn,Name\nother@x,Other\n")))(s.t)
+}
+
+func (s *stage) takeToo() error {
+	return errorOf(s.app.CreateBatch(s.ctx, ada, "two", []byte(people(1)), api.AllowInOtherBatches))
+}
+
+func (s *stage) wantMembers(batch int, want string) {
+	s.t.Helper()
+	var who []string
+	for _, m := range must(s.app.Members(s.ctx, reader, batch, api.ListOptions{Limit: 100}))(s.t).Items {
+		who = append(who, m.Key+" "+m.Status)
+	}
+	if got := strings.Join(who, ", "); got != want {
+		s.t.Errorf("members of batch %d: %s, want %s", batch, got, want)
+	}
+}
+
+func TestMemberWhomAThirdBatchHasTooStays(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.toMove()
+		noError(t, s.takeToo())
+		task := s.act(1, moveTo(2, 1))
+		s.deliverAll()
+		s.tick()
+		s.wantTask(1, task, "move_member completed 0/1, p001@x: stays in batch 1: is in batch 3 of runbook two")
+		s.wantMembers(1, "p001@x active")
+	})
+}
+
+// A third batch takes a member who moves, while the phase that they are in ends: they return.
+func TestMemberWhomAThirdBatchTakesDuringAMoveReturns(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.toMove()
+		s.park = containing(`"JobId"`)
+		s.advance(1)
+		task := s.act(1, moveTo(2, 1))
+		s.deliverAll()
+		s.wantTask(1, task, "move_member running 0/1")
+		noError(t, s.takeToo())
+		s.unpark()
+		s.park = nil
+		s.deliverAll()
+		for range 2 {
+			s.tickAfter(5 * time.Minute)
+		}
+		s.wantTask(1, task, "move_member completed 0/1, p001@x: stays in batch 1: is in batch 3 of runbook two")
+		s.wantMembers(1, "p001@x removed, p001@x active")
+	})
+}
+
+// A member who has ended the phase, and is in neither batch yet, is free for no other one.
+func TestMemberWhoMovesIsFreeForNoOtherBatch(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.toMove()
+	s.park = containing(`"JobId"`)
+	s.advance(1)
+	task := s.act(1, moveTo(2, 1))
+	s.deliverAll()
+	s.unpark()
+	s.park = nil
+	s.deliverAll()
+	s.wantTask(1, task, "move_member running 0/1")
+	s.pass(11 * time.Minute)
+	s.wantRefused(errorOf(s.app.CreateBatch(s.ctx, ada, "two", []byte(people(1)))), api.CodeConflict, "p001@x is in batch 1 of runbook two, from which they are being moved to batch 2")
+	s.tick()
+	s.wantTask(1, task, "move_member completed 1/1")
+	s.verify()
+}
+
+// What the members take along does not fit into one write.
+func TestMembersMoveWithLargeOutputs(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.twoWavesOf(45, strings.Repeat("x", 60_000))
+	task := s.act(1, api.Repair{Action: api.RepairMove, To: 2, Selection: api.Selection{Search: "p0"}, Reason: "later"})
+	s.deliverAll()
+	s.tick()
+	s.wantTask(1, task, "move_member completed 45/45")
+	if b := s.batchOf(2); b.MemberCount != 46 {
+		t.Errorf("%+v", b)
+	}
+	if m := s.member(2, 46); len(m.WorkerData["UserId"]) != 60_002 {
+		t.Errorf("%d bytes", len(m.WorkerData["UserId"]))
+	}
+	s.verify()
+}
+
+func (s *stage) twoWavesOf(n int, output string) {
+	s.t.Helper()
+	s.script = script{"New": always(`{"id":"` + output + `"}`)}
+	rows := s.tableOf(dawn.Add(2*day), crowd(n)...)
+	rows.put(dawn.Add(5*day), "other")
+	s.findBatches(waved())
+}
+
+// The batch is cancelled while the 49 members of its first page move: the move goes on until they are there.
+func TestMoveOfACancelledBatchRunsUntilItsMembersAreThere(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.script = script{"New": always("true"), "Join": always("true"), "Check": always("true")}
+	s.createBatch(twoSteps, people(60))
+	must(s.app.CreateBatch(s.ctx, ada, "two", []byte("Upn,Name\nother@x,Other\n")))(t)
+	results := containing(`"JobId"`)
+	s.park = results
+	s.advance(1)
+	second := ofType(message.TypeBatchWork, `"Work":"move"`, `"Page":2`)
+	s.park = func(kind, body string) bool { return results(kind, body) || second(kind, body) }
+	task := s.act(1, api.Repair{Action: api.RepairMove, To: 2, Selection: api.Selection{Search: "p0"}, Reason: "later"})
+	s.deliverAll()
+	must(s.app.Cancel(s.ctx, ada, 1, ""))(t)
+	s.park = results
+	s.unpark()
+	s.deliverAll()
+	s.wantTask(1, task, "move_member running 0/60")
+	s.park = nil
+	s.unpark()
+	s.deliverAll()
+	for range 3 {
+		s.tickAfter(5 * time.Minute)
+	}
+	s.wantTask(1, task, "move_member cancelled 49/60")
 }

@@ -3,6 +3,7 @@ package membership
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -142,15 +143,19 @@ func (a *addition) leaveOutMembers(ctx context.Context, people []Newcomer, repor
 	return left, nil
 }
 
-// addPages adds people a page at a time, and gives those who are left with an error. It fails with
-// ErrChanged where another process has changed the batch.
+// addPages adds people a page at a time, and gives those who are left with an error. Pages become smaller
+// where what people take along does not fit into one write. It fails with ErrChanged where another process has changed the batch.
 func (a *addition) addPages(ctx context.Context, people []Newcomer) (left []Newcomer, err error) {
-	for len(people) > 0 {
-		data, err := pageOfData(people, model.PageSize, func(n Newcomer) (map[string]json.RawMessage, error) { return n.Data() })
+	for limit := model.PageSize; len(people) > 0; {
+		data, err := pageOfData(people, limit, func(n Newcomer) (map[string]json.RawMessage, error) { return n.Data() })
 		if err != nil {
 			return people, err
 		}
 		err = a.addPage(ctx, people[:len(data)], data, people[len(data):])
+		if errors.Is(err, store.ErrTooLarge) && len(data) > 1 {
+			limit = len(data) / 2
+			continue
+		}
 		if err != nil {
 			return people, err
 		}

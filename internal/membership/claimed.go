@@ -16,15 +16,22 @@ type claimed struct {
 	item  store.Item[store.PersonClaim]
 	kept  []store.ClaimHolder // other holders, whose claims still hold
 	own   int                 // how many of the keys the claimant holds already
-	taken string              // the batch that has the person, with the reason; empty where the person can be claimed
+	taken holding             // the batch that has the person; none where the person can be claimed
+}
+
+// holding is why a batch has a person: with the batch; empty where it does not. Passing says that it ends by
+// itself, soon.
+type holding struct {
+	reason  string
+	passing bool
 }
 
 func (p *claimed) takenKeys() (taken []InOtherBatch) {
-	if p.taken == "" {
+	if p.taken.reason == "" {
 		return nil
 	}
 	for _, key := range p.keys {
-		taken = append(taken, InOtherBatch{key, p.taken})
+		taken = append(taken, InOtherBatch{key, p.taken.reason, p.taken.passing})
 	}
 	return taken
 }
@@ -120,6 +127,7 @@ const (
 type claimingBatch struct {
 	standing batchStanding
 	runbook  string
+	batch    *model.Batch // nil for a batch that does not exist yet, or any more
 }
 
 // loadHolder finds how a batch stands, once for each claimant.
@@ -134,7 +142,7 @@ func (c *claimant) loadHolder(ctx context.Context, id int) (claimingBatch, error
 			return found, err
 		}
 		if b.ETag != "" {
-			found.runbook = b.Doc.Runbook
+			found.runbook, found.batch = b.Doc.Runbook, &b.Doc
 			if !b.Doc.Status.Terminal() {
 				found.standing = batchOpen
 			}
@@ -160,18 +168,21 @@ func (c *claimant) loadHolder(ctx context.Context, id int) (claimingBatch, error
 
 // judge notes what one holder of a claim means for a person.
 func (c *claimant) judge(p *claimed, h store.ClaimHolder, members []store.MemberClaim) {
-	reason := c.holdReason(h, members)
-	if reason != "" && !slices.Contains(p.keys, h.Key) {
-		reason += ", as " + h.Key
+	if h.Batch == c.leaves {
+		return
+	}
+	held := c.holdReason(h, members)
+	if held.reason != "" && !slices.Contains(p.keys, h.Key) {
+		held.reason += ", as " + h.Key
 	}
 	switch {
 	case h.Batch == c.batch:
-		c.judgeOwn(p, h, members, reason)
-	case reason == "": // the next claim leaves this holder out
+		c.judgeOwn(p, h, members, held.reason)
+	case held.reason == "": // the next claim leaves this holder out
 	default:
 		p.kept = append(p.kept, h)
-		if !c.shared && p.taken == "" && slices.ContainsFunc(h.Workers, func(w string) bool { return slices.Contains(c.workers, w) }) {
-			p.taken = reason
+		if !c.shared && !c.returns && p.taken.reason == "" && slices.ContainsFunc(h.Workers, func(w string) bool { return slices.Contains(c.workers, w) }) {
+			p.taken = held
 		}
 	}
 }
@@ -185,47 +196,49 @@ func (c *claimant) judgeOwn(p *claimed, h store.ClaimHolder, members []store.Mem
 	case !wanted && reason != "":
 		p.kept = append(p.kept, h)
 	}
-	if c.round != "" && p.taken == "" {
+	if c.round != "" && p.taken.reason == "" {
 		p.taken = c.inOwnReason(h.Key, wanted, members)
 	}
 }
 
-// holdReason says why a batch still has a person; empty where it does not.
-func (c *claimant) holdReason(h store.ClaimHolder, members []store.MemberClaim) string {
+// holdReason says why a batch still has a person.
+func (c *claimant) holdReason(h store.ClaimHolder, members []store.MemberClaim) holding {
 	b := c.batches[h.Batch]
 	where := fmt.Sprintf("batch %d of runbook %s", h.Batch, b.runbook)
 	switch b.standing {
 	case batchOver:
-		return ""
+		return holding{}
 	case batchCreating:
-		return where + ", which is being created"
+		return holding{where + ", which is being created", true}
 	}
 	written := false
 	for _, m := range members {
 		switch {
 		case m.Status == model.MemberActive:
-			return where
+			return holding{where, false}
 		case m.StillLeaving(c.members.now()):
-			return where + ", from which they are still being removed"
+			return holding{where + ", from which they are still being removed", true}
+		case m.Status == model.MemberRemoved && m.MovedToBatch != c.batch && b.batch != nil && b.batch.MovesTo(m.MovedToBatch):
+			return holding{fmt.Sprintf("%s, from which they are being moved to batch %d", where, m.MovedToBatch), true}
 		}
 		written = written || m.Claim == h.Round
 	}
 	if !written && c.members.now().Sub(h.At) < claimTime {
-		return where + ", to which they are being added"
+		return holding{where + ", to which they are being added", true}
 	}
-	return ""
+	return holding{}
 }
 
-// inOwnReason says why a person cannot be added to the claimant's own batch; empty where the
+// inOwnReason says why a person cannot be added to the claimant's own batch; nothing where the
 // person can, or is a member by the same key already.
-func (c *claimant) inOwnReason(held string, wanted bool, members []store.MemberClaim) string {
+func (c *claimant) inOwnReason(held string, wanted bool, members []store.MemberClaim) holding {
 	for _, m := range members {
 		switch {
 		case m.StillLeaving(c.members.now()):
-			return fmt.Sprintf("batch %d, from which they are still being removed", c.batch)
+			return holding{fmt.Sprintf("batch %d, from which they are still being removed", c.batch), true}
 		case m.Status == model.MemberActive && !wanted && !c.shared:
-			return fmt.Sprintf("this batch (%d) already, as %s", c.batch, held)
+			return holding{fmt.Sprintf("this batch (%d) already, as %s", c.batch, held), false}
 		}
 	}
-	return ""
+	return holding{}
 }

@@ -40,6 +40,8 @@ type claimant struct {
 	round   string // identifies the claims of one call; empty while the batch is created
 	shared  bool   // people may be in other batches
 	partly  bool   // claims those who can be claimed, also where others cannot
+	returns bool   // people come back whom the batch had, also where another one has them by now
+	leaves  int    // the batch that the people are to leave, whose claims do not count; 0 for none
 	again   bool   // writes claims of this batch again, which others take for void by now
 	done    map[string]bool
 	batches map[int]claimingBatch
@@ -148,7 +150,7 @@ func (c *claimant) writes(ctx context.Context, keys []string) (ops store.Writes,
 			next.Holders = append(next.Holders, store.ClaimHolder{Batch: c.batch, Key: key, Workers: c.workers, Round: c.round, At: now})
 		}
 		switch {
-		case p.taken != "":
+		case p.taken.reason != "":
 			taken = append(taken, p.takenKeys()...)
 		case p.own == len(p.keys) && !c.again:
 		case p.item.ETag == "":

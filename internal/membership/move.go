@@ -30,13 +30,25 @@ type Moves struct {
 // takes no one out twice.
 func (r *Registrar) MoveOut(ctx context.Context, b *model.Batch, members []store.Item[model.Member], move model.Move, task *store.Task) ([]store.TaskRefusal, error) {
 	s := api.Selection(task.Selection)
-	var leaving []int
+	var selected []store.Item[model.Member]
 	for _, m := range members {
 		if SelectsForRemoval(b, s, &m.Doc) && !m.Doc.AddedAt.After(task.By.At) {
-			leaving = append(leaving, m.Doc.ID)
+			selected = append(selected, m)
 		}
 	}
+	taken, err := r.takenFor(ctx, b, move, selected)
+	if err != nil {
+		return nil, err
+	}
 	refused := map[int]store.TaskRefusal{}
+	var leaving []int
+	for _, m := range selected {
+		if t, ok := taken[m.Doc.Key]; ok {
+			refused[m.Doc.ID] = store.TaskRefusal{Member: m.Doc.ID, Key: m.Doc.Key, Reason: fmt.Sprintf("stays in batch %d: is in %s", b.ID, t.Reason)}
+			continue
+		}
+		leaving = append(leaving, m.Doc.ID)
+	}
 	leave := Leave{By: taskCaller(task), Why: task.By.Why, Chosen: true, Move: move, OnRefused: func(m *model.Member, reason string) {
 		refused[m.ID] = store.TaskRefusal{Member: m.ID, Key: m.Key, Reason: reason}
 	}}
@@ -44,6 +56,38 @@ func (r *Registrar) MoveOut(ctx context.Context, b *model.Batch, members []store
 		return nil, err
 	}
 	return sortedRefusals(refused), nil
+}
+
+// takenFor gives those of the members, by key, whom the batch to which they are to move cannot have: another
+// one has them, too.
+func (r *Registrar) takenFor(ctx context.Context, b *model.Batch, move model.Move, members []store.Item[model.Member]) (map[string]InOtherBatch, error) {
+	if len(members) == 0 {
+		return nil, nil
+	}
+	to, err := r.applier.ReadBatch(ctx, move.To)
+	if err != nil {
+		return nil, err
+	}
+	rb, err := r.runbooks.Load(ctx, to.Doc.Runbook, to.Doc.Version)
+	if err != nil {
+		return nil, err
+	}
+	c := r.newClaimant(move.To, rb, r.newID(), b.Shared)
+	c.leaves = b.ID
+	keys := make([]string, len(members))
+	for i, m := range members {
+		keys[i] = m.Doc.Key
+	}
+	found, err := c.look(ctx, keys)
+	return byKey(found), err
+}
+
+func byKey(taken []InOtherBatch) map[string]InOtherBatch {
+	found := map[string]InOtherBatch{}
+	for _, t := range taken {
+		found[t.Key] = t
+	}
+	return found
 }
 
 func sortedRefusals(refused map[int]store.TaskRefusal) (all []store.TaskRefusal) {
@@ -80,13 +124,17 @@ func (r *Registrar) MoveIn(ctx context.Context, b *model.Batch, members []store.
 	out.Moved = len(came)
 	if to.Doc.HasEnded() {
 		why := fmt.Sprintf("batch %d has ended (%s)", to.Doc.ID, to.Doc.Status)
-		return out, r.moveBack(ctx, b, left, task, why, &out)
+		return out, r.moveBack(ctx, b, left, task, func(string) string { return why }, &out)
+	}
+	back, err := r.cameFrom(ctx, b.ID, b.ID, left) // by an earlier call that was cut short
+	if err != nil {
+		return out, err
 	}
 	if engine.CheckJoin(&to.Doc) != nil { // too many pages catch up
 		out.Waiting += len(left)
 		return out, nil
 	}
-	taken, err := r.takeOver(ctx, to, b, left, task)
+	taken, err := r.takeOver(ctx, to, b, without(left, back), task, false)
 	if err != nil {
 		if refusal := new(model.Refusal); errors.As(err, &refusal) { // it has just ended, or filled up
 			out.Waiting += len(left)
@@ -94,13 +142,27 @@ func (r *Registrar) MoveIn(ctx context.Context, b *model.Batch, members []store.
 		}
 		return out, err
 	}
-	out.Moved += len(left) - len(taken)
+	var refused []store.Item[model.Member]
 	for _, m := range left {
-		if reason, ok := taken[m.Doc.Key]; ok {
-			out.Refused = append(out.Refused, store.TaskRefusal{Member: m.Doc.ID, Key: m.Doc.Key, Reason: "is in " + reason})
+		switch t, ok := taken[m.Doc.Key]; {
+		case t.Passing:
+			out.Waiting++
+		case ok || back[m.Doc.ID]:
+			refused = append(refused, m)
+		default:
+			out.Moved++
 		}
 	}
-	return out, nil
+	if out.Waiting > 0 { // the last call decides on all of them
+		out.Waiting += len(refused)
+		return out, nil
+	}
+	return out, r.moveBack(ctx, b, refused, task, func(key string) string {
+		if t, ok := taken[key]; ok {
+			return "is in " + t.Reason
+		}
+		return "another batch had them"
+	}, &out)
 }
 
 // without gives the members who are not among some.
@@ -142,8 +204,9 @@ func (r *Registrar) cameFrom(ctx context.Context, in, from int, members []store.
 }
 
 // takeOver adds members of another batch to a batch, with their data, finished phases, outputs and
-// corrections, and gives those whom another batch has by now, by key.
-func (r *Registrar) takeOver(ctx context.Context, to store.Item[model.Batch], from *model.Batch, members []store.Item[model.Member], task *store.Task) (map[string]string, error) {
+// corrections, and gives those whom another batch has by now, by key; those who return it adds also where one
+// has.
+func (r *Registrar) takeOver(ctx context.Context, to store.Item[model.Batch], from *model.Batch, members []store.Item[model.Member], task *store.Task, returns bool) (map[string]InOtherBatch, error) {
 	if len(members) == 0 {
 		return nil, nil
 	}
@@ -158,23 +221,23 @@ func (r *Registrar) takeOver(ctx context.Context, to store.Item[model.Batch], fr
 		}}
 	}
 	a := addition{members: r, by: taskCaller(task), batch: to, claims: r.newClaimant(to.Doc.ID, rb, r.newID(), from.Shared), movedFrom: from.ID}
-	a.claims.partly = true
+	a.claims.partly, a.claims.returns = true, returns
 	found, err := a.run(ctx, people, false)
-	taken := map[string]string{}
-	for _, t := range found {
-		taken[t.Key] = t.Reason
-	}
-	return taken, err
+	return byKey(found), err
 }
 
 // moveBack returns members to the batch that they were to leave, as new members with what they had. Where
 // that has ended, too, an audit record names them. Why says why the other batch does not take them.
-func (r *Registrar) moveBack(ctx context.Context, b *model.Batch, members []store.Item[model.Member], task *store.Task, why string, out *Moves) error {
+func (r *Registrar) moveBack(ctx context.Context, b *model.Batch, members []store.Item[model.Member], task *store.Task, why func(key string) string, out *Moves) error {
 	if len(members) == 0 {
 		return nil
 	}
 	refuse := func(m model.Member, reason string) {
 		out.Refused = append(out.Refused, store.TaskRefusal{Member: m.ID, Key: m.Key, Reason: reason})
+	}
+	if b.HasEnded() && out.Waiting > 0 { // they are recorded once, with the last ones
+		out.Waiting += len(members)
+		return nil
 	}
 	if b.HasEnded() {
 		return r.recordLost(ctx, b, members, why, refuse)
@@ -187,30 +250,37 @@ func (r *Registrar) moveBack(ctx context.Context, b *model.Batch, members []stor
 	if err != nil {
 		return err
 	}
-	taken, err := r.takeOver(ctx, home, b, without(members, came), task)
+	taken, err := r.takeOver(ctx, home, b, without(members, came), task, true)
+	if refusal := new(model.Refusal); errors.As(err, &refusal) { // it has just ended, or filled up
+		out.Waiting += len(members)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
 	for _, m := range members {
-		if where := taken[m.Doc.Key]; where != "" {
-			refuse(m.Doc, "is in "+where)
-			continue
+		switch t, ok := taken[m.Doc.Key]; {
+		case t.Passing:
+			out.Waiting++
+		case ok:
+			refuse(m.Doc, "is in "+t.Reason)
+		default:
+			refuse(m.Doc, fmt.Sprintf("stays in batch %d: %s", b.ID, why(m.Doc.Key)))
 		}
-		refuse(m.Doc, fmt.Sprintf("stays in batch %d: %s", b.ID, why))
 	}
 	return nil
 }
 
 // recordLost records the members whom no batch has: both have ended.
-func (r *Registrar) recordLost(ctx context.Context, b *model.Batch, members []store.Item[model.Member], why string, refuse func(model.Member, string)) error {
+func (r *Registrar) recordLost(ctx context.Context, b *model.Batch, members []store.Item[model.Member], why func(key string) string, refuse func(model.Member, string)) error {
 	var keys []string
 	for _, m := range members {
-		refuse(m.Doc, fmt.Sprintf("is in neither batch: %s, and batch %d has, too (%s)", why, b.ID, b.Status))
+		refuse(m.Doc, fmt.Sprintf("is in neither batch: %s, and batch %d has ended (%s)", why(m.Doc.Key), b.ID, b.Status))
 		keys = append(keys, m.Doc.Key)
 	}
 	_, err := r.store.Apply(ctx, store.Writes{r.audit.Record(store.AuditRecord{
 		At: r.now().UTC(), Actor: audit.Scheduler.Actor(), Action: api.RepairMove, Batch: b.ID, Target: humanize.Count(len(keys), "member"),
-		Why: model.ClipReason("no batch has them: " + why + ", and this batch has, too: " + strings.Join(keys, ", ")),
+		Why: model.ClipReason("no batch has them: " + why(keys[0]) + ", and this batch has ended: " + strings.Join(keys, ", ")),
 	})})
 	return err
 }

@@ -11,8 +11,12 @@ import (
 	"github.com/matoolkit/matoolkit/internal/problem"
 )
 
-// InOtherBatch is a person whom another batch has, with that batch and the reason.
-type InOtherBatch struct{ Key, Reason string }
+// InOtherBatch is a person whom another batch has, with that batch and the reason. Passing says that it ends
+// by itself, soon.
+type InOtherBatch struct {
+	Key, Reason string
+	Passing     bool
+}
 
 // maxTaken is how many people a refusal names.
 const maxTaken = 100

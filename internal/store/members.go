@@ -87,6 +87,8 @@ type MemberClaim struct {
 	Claim      string `json:"claim"`
 	RemovedBy  string `json:"removedBy"`
 	Overridden bool   `json:"overridden"` // the member has overrides
+
+	MovedToBatch int `json:"movedToBatch"`
 }
 
 // MemberProjection is the part of a member that a data source sync compares.

@@ -77,7 +77,7 @@ const presenceFields = "c.doc.status AS status, c.doc.openPhase AS openPhase, c.
 func (s *Store) MembersByKey(ctx context.Context, batch int, keys []string) ([]store.MemberClaim, error) {
 	q := newQuery("c.type = 'member'")
 	q.where("ARRAY_CONTAINS(@keys, c.doc.key)", "@keys", keys)
-	return project[store.MemberClaim](ctx, s, store.BatchPartition(batch), q.fields("c.doc.memberId AS id, c.doc.key AS key, c.doc.claim AS claim, c.doc.removedBy AS removedBy, IS_DEFINED(c.doc.overrides) AS overridden, "+presenceFields))
+	return project[store.MemberClaim](ctx, s, store.BatchPartition(batch), q.fields("c.doc.memberId AS id, c.doc.key AS key, c.doc.claim AS claim, c.doc.removedBy AS removedBy, c.doc.movedToBatch AS movedToBatch, IS_DEFINED(c.doc.overrides) AS overridden, "+presenceFields))
 }
 
 // LastMember implements store.Members.

@@ -56,7 +56,7 @@ func (s *Store) MembersByKey(ctx context.Context, batch int, keys []string) ([]s
 	return project(ctx, s, "MembersByKey", store.BatchPartition(batch), "member", func(_ *document, m *member) bool {
 		return slices.Contains(keys, m.Key)
 	}, func(m *member) store.MemberClaim {
-		return store.MemberClaim{MemberPresence: presence(m), ID: m.ID, Key: m.Key, Claim: m.Claim, RemovedBy: m.RemovedBy, Overridden: len(m.Overrides) > 0}
+		return store.MemberClaim{MemberPresence: presence(m), ID: m.ID, Key: m.Key, Claim: m.Claim, RemovedBy: m.RemovedBy, Overridden: len(m.Overrides) > 0, MovedToBatch: m.MovedToBatch}
 	})
 }
 
