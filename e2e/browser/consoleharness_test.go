@@ -209,7 +209,8 @@ func (b *browser) await(expression string) {
 			b.t.Fatalf("never true: %s", expression)
 		case <-late:
 			page, _ := chromedp.Run(b.chrome, chromedp.Evaluate[string](`[location.pathname, document.body.innerText, ...[...document.querySelectorAll(".editor-host")].map((e) => "The editor has " + e.shadowRoot.querySelector(".cm-content").innerText)].join("\n")`))
-			b.t.Fatalf("never true: %s\nThe page is %s", expression, page)
+			focus, _ := chromedp.Run(b.chrome, chromedp.Evaluate[string](`document.activeElement.outerHTML.slice(0, 300)`))
+			b.t.Fatalf("never true: %s\nThe page is %s\nThe focus is in %s", expression, page, focus)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

@@ -76,16 +76,17 @@ func (b *browser) focused(test string) {
 	b.await(`((e) => ` + test + `)(document.activeElement)`)
 }
 
-// tabTo presses Tab until the focus is in an element that an expression tests as e.
+// tabTo presses Tab until the focus is in an element that an expression tests as e. The page and its main part hold
+// every text, and are passed by.
 func (b *browser) tabTo(test string) {
 	b.t.Helper()
 	for range 200 {
 		b.keys(kb.Tab)
-		if eval[bool](b, `((e) => `+test+`)(document.activeElement)`) {
+		if eval[bool](b, `((e) => e !== document.body && e.id !== "content" && (`+test+`))(document.activeElement)`) {
 			return
 		}
 	}
-	b.t.Fatalf("Tab does not reach an element with %s", test)
+	b.t.Fatalf("Tab does not reach an element with %s; the focus is in %s", test, eval[string](b, "document.activeElement.outerHTML.slice(0, 300)"))
 }
 
 // TestConsoleByKeyboard: an approver opens a wave and approves its phase with keys alone. Escape closes what is

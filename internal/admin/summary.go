@@ -147,7 +147,7 @@ func (c *summarizing) addAbsent(waits []api.WorkerWait) {
 			c.absent[w.WorkerID] = one
 		}
 		one.Count += w.JobsQueued
-		one.Text = fmt.Sprintf("%s wait for the worker %s: %s.", humanize.Count(one.Count, "job"), w.WorkerID, w.Reason)
+		one.Text = fmt.Sprintf("The worker %s has %s to do: %s.", w.WorkerID, humanize.Count(one.Count, "job"), w.Reason)
 	}
 }
 

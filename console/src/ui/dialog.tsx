@@ -24,8 +24,14 @@ export function Dialog({ title, sub, wide, sheet, busy, onClose, children }: { t
       if (document.activeElement === document.body) document.getElementById("content")?.focus({ preventScroll: true });
     };
   }, []);
+  // Esc closes at once, not with the close event: that one comes later, and would close what was opened in the meantime.
+  const cancel = (e: Event) => {
+    if (e.target !== element.current) return; // of a field for a file
+    e.preventDefault();
+    if (!busy) onClose();
+  };
   return (
-    <dialog ref={element} class={wide ? "wide-dialog" : sheet ? "sheet" : ""} aria-labelledby="dialog-title" onCancel={(e) => { if (busy) e.preventDefault(); }} onClose={() => { if (!gone.current) onClose(); }}>
+    <dialog ref={element} class={wide ? "wide-dialog" : sheet ? "sheet" : ""} aria-labelledby="dialog-title" onCancel={cancel} onClose={() => { if (!gone.current) onClose(); }}>
       <h2 id="dialog-title">{title}</h2>
       {sub && <p class="dialog-sub">{sub}</p>}
       {children}
