@@ -20,7 +20,7 @@ const (
 	subnet   = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Network/virtualNetworks/matoolkit-prod-vnet/subnets/snet-containers"
 )
 
-// permissions are what the roles of the Functions app permit, from Azure's built-in roles: actions, on
+// permissions has what the roles of the Functions app permit, from Azure's built-in roles: actions, on
 // resources whose path contains a text.
 var permissions = map[string]struct {
 	actions []string

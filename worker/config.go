@@ -97,7 +97,7 @@ type config struct {
 	// whom. Empty: the function fails.
 	AlertFrom string
 	AlertTo   []string
-	// Requests and Cmdlets are what runbooks may have the generic functions do.
+	// Requests and Cmdlets list the requests that runbooks may have the generic functions make.
 	Requests graph.Requests
 	Cmdlets  exchange.Cmdlets
 }
@@ -159,7 +159,7 @@ func loadConfig(getenv func(string) string) (config, error) {
 	return c, r.Err()
 }
 
-// none is the value of a list of what is allowed that allows nothing.
+// none is the value of an allow-list that allows nothing.
 const none = "none"
 
 // requests reads what Invoke-GraphRequest may do.

@@ -53,7 +53,7 @@ type comparison struct {
 	count    int            // of wrong ones
 }
 
-// newComparison has the local systems that start from now on record what is to be compared.
+// newComparison has the local systems that start from now on record their answers.
 func newComparison(root, temporary string) (*comparison, error) {
 	data, err := os.ReadFile(filepath.Join(root, "functions", "admin-http", "openapi.yaml"))
 	if err != nil {
@@ -70,7 +70,7 @@ func newComparison(root, temporary string) (*comparison, error) {
 	return &comparison{document: document, folder: folder, seen: map[string]int{}}, os.Setenv(functionshost.ExchangesVariable, folder)
 }
 
-// follow compares what is recorded until the tests have ended, so that the folder stays small.
+// follow compares the recorded answers until the tests have ended, so that the folder stays small.
 func (c *comparison) follow(ended <-chan struct{}) error {
 	for last := false; ; {
 		all, err := functionshost.TakeExchanges(c.folder)

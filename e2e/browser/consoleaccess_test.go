@@ -70,7 +70,7 @@ func (b *browser) theme(name string) {
 	}))
 }
 
-// picture writes what is on the screen to a file.
+// picture writes a picture of the screen to a file.
 func (b *browser) picture(file string) {
 	b.t.Helper()
 	quality := int64(70)
@@ -148,7 +148,7 @@ func (b *browser) opensFilters(active string) {
 	b.await(`document.querySelector("dialog.sheet[open]")?.getBoundingClientRect().bottom === innerHeight`)
 }
 
-// TestConsoleFilterSheet: on a narrow screen the filters are in a sheet. What was typed there filters the list, also
+// TestConsoleFilterSheet: on a narrow screen the filters are in a sheet. Text typed there filters the list, also
 // if the sheet is closed at once.
 func TestConsoleFilterSheet(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,7 @@ import (
 
 const typed = "typed before it went wrong"
 
-// TestConsoleSignInEnds: when the sign-in has ended, the dialog says so, and what was typed is there after the next one.
+// TestConsoleSignInEnds: when the sign-in has ended, the dialog says so, and typed text is there after the next one.
 func TestConsoleSignInEnds(t *testing.T) {
 	t.Parallel()
 	i := newGated(t)
@@ -94,7 +94,7 @@ func (b *browser) offline(off bool) {
 }
 
 // TestConsoleUpdated: when the handler serves another console by the time that the page is shown again, or that it
-// refuses what the page sends, the page asks to reload, and keeps what was typed. A status that the page does not
+// refuses what the page sends, the page asks to reload, and keeps typed text. A status that the page does not
 // know is shown by its name.
 func TestConsoleUpdated(t *testing.T) {
 	t.Parallel()
@@ -133,7 +133,7 @@ func TestConsoleUpdated(t *testing.T) {
 	b.shows("Needs an approval")
 }
 
-// TestConsoleForbidden: what the API forbids is said where it was tried, with what was typed; a view that may no
+// TestConsoleForbidden: what the API forbids is said where it was tried, with the typed text; a view that may no
 // longer be read says that it is not kept up to date.
 func TestConsoleForbidden(t *testing.T) {
 	t.Parallel()
@@ -154,7 +154,7 @@ func TestConsoleForbidden(t *testing.T) {
 	b.shows("Needs an approval")
 }
 
-// TestConsoleUnreachable: without a network the page says since when it has no news, keeps what was typed in each
+// TestConsoleUnreachable: without a network the page says since when it has no news, keeps the text typed in each
 // form, and goes on by itself.
 func TestConsoleUnreachable(t *testing.T) {
 	t.Parallel()
@@ -210,7 +210,7 @@ func TestConsoleKilledHandler(t *testing.T) {
 	}
 }
 
-// TestConsoleWithoutTheHandler: while the handler is away the page says so and keeps what was typed, and goes on
+// TestConsoleWithoutTheHandler: while the handler is away the page says so and keeps typed text, and goes on
 // when another handler has started.
 func TestConsoleWithoutTheHandler(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
-// walk notes each element that the Tab key reaches: its place in the document, and what is wrong with it.
+// walk notes each element that the Tab key reaches: its place in the document, and its defect.
 const walk = `(() => {
 	let e = document.activeElement;
 	if (!e || e === document.body || e.id === "content") return { end: true, problem: "" };
@@ -89,7 +89,7 @@ func (b *browser) tabTo(test string) {
 	b.t.Fatalf("Tab does not reach an element with %s; the focus is in %s", test, eval[string](b, "document.activeElement.outerHTML.slice(0, 300)"))
 }
 
-// TestConsoleByKeyboard: an approver opens a wave and approves its phase with keys alone. Escape closes what is
+// TestConsoleByKeyboard: an approver opens a wave and approves its phase with keys alone. Escape closes menus and dialogs that are
 // open, and the focus returns to where it was.
 func TestConsoleByKeyboard(t *testing.T) {
 	t.Parallel()

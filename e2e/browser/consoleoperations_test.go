@@ -140,7 +140,7 @@ func TestConsoleUnprocessableMessages(t *testing.T) {
 	b.shows("a test")
 }
 
-// TestConsoleNotifications: an administrator adds a rule, sends a test, which arrives signed, sees what was sent,
+// TestConsoleNotifications: an administrator adds a rule, sends a test, which arrives signed, sees the notifications sent,
 // and removes the rule.
 func TestConsoleNotifications(t *testing.T) {
 	t.Parallel()

@@ -30,7 +30,7 @@ func (b *browser) types(keys string) {
 	}
 }
 
-// TestConsoleRunbook: an administrator edits a runbook, sees an error beside its line, takes what is suggested,
+// TestConsoleRunbook: an administrator edits a runbook, sees an error beside its line, takes a suggestion,
 // compares, reads what a publication does to the open wave, and publishes. The draft outlives a reload.
 func TestConsoleRunbook(t *testing.T) {
 	t.Parallel()

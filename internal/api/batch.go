@@ -158,7 +158,7 @@ type StepPoll struct {
 	EarlierAnswers []PollAnswer `json:"earlierAnswers,omitempty"`
 }
 
-// PollAnswer is what a function answered that it waits for, in one poll or several on end.
+// PollAnswer is the reason that a function gave for not being complete, in one poll or several on end.
 type PollAnswer struct {
 	Text   string    `json:"text"`
 	LastAt time.Time `json:"lastAt"`

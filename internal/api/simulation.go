@@ -13,7 +13,7 @@ type SimulationRequest struct {
 // MaxSimulatedMembers is how many members a simulation can have.
 const MaxSimulatedMembers = 1000
 
-// Simulation is what would happen.
+// Simulation tells the outcome of a runbook and its members without carrying it out.
 type Simulation struct {
 	Runbook  string           `json:"runbook"`
 	BeginAt  time.Time        `json:"beginAt"`

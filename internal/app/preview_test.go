@@ -225,7 +225,7 @@ func TestPreviewOfUploadsCountsTheJobsOfTheNewMembers(t *testing.T) {
 }
 
 // The answer to a correction tells that a given value is the one that the member has: of a member who does
-// not change, and of a secret also beside a change. It is recorded as a read.
+// not change, and of a secret also beside a change. The audit trail has it as a read.
 func TestCorrectionThatTellsAValueIsRecorded(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		withKey(s)
@@ -257,7 +257,7 @@ func TestCorrectionThatTellsAValueIsRecorded(t *testing.T) {
 	})
 }
 
-// A dry run of a correction shows a member, and would tell which secret is right: it is recorded as a
+// A dry run of a correction shows a member, and would tell which secret is right. The audit trail has it as a
 // read, and each given secret counts as changed.
 func TestPreviewOfACorrectionTellsNoSecret(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {

@@ -263,7 +263,7 @@ func (m *making) perform() {
 	m.upgradeComes(full, failed, fresh, told, last, held, stopping, resumed)
 }
 
-// scaled is what the container scaler stores, with something of everything.
+// scaled has the documents of the container scaler, with something of everything.
 func scaled(at time.Time) scaler.Record {
 	exit, started := 1, at.Add(-time.Minute)
 	return scaler.Record{

@@ -137,7 +137,7 @@ type discardedPeople struct {
 }
 
 // stillDiscarded gives those of the discarded people whom the query still returns, in one list, and whether
-// that differs from what the setting has. A result that says nothing of who is gone changes nothing.
+// that differs from what the setting has. A result from which nothing follows about absent people changes nothing.
 func (s *syncRun) stillDiscarded(setting *store.Automation, all []store.HeldAddition) (still discardedPeople, changed bool) {
 	was := setting.Discarded
 	if was == nil {

@@ -324,7 +324,7 @@ func TestUndoWaitsForAPollThatWasSentAhead(t *testing.T) {
 	}
 }
 
-// The answers of polls are kept once each time they change, so that a person's history shows what was waited for.
+// The answers of polls are kept once each time they change, so that a person's history shows the reasons of a wait.
 func TestAnswersOfPollsAreKeptWhenTheyChange(t *testing.T) {
 	t.Parallel()
 	p := enterOf(t, read(t, strings.Replace(polled, "timeout: 9m", "timeout: 90m", 1)), 1, `{"Upn":"ann@x"}`)

@@ -85,7 +85,7 @@ type Attempt struct {
 	Error     string     `json:"error,omitempty"`
 }
 
-// PollAnswer is what a function answered that it waits for, in one poll or several on end.
+// PollAnswer is the reason that a function gave for not being complete, in one poll or several on end.
 type PollAnswer struct {
 	Text string    `json:"text"`
 	Last time.Time `json:"last"` // when it answered so for the last time

@@ -35,7 +35,7 @@ const (
 const listName = "members.csv"
 
 // Simulate plays a runbook with the members of a CSV. Jobs succeed after a second, unless the workers lack their
-// function. Errors: CodeInvalid with what is wrong; CodeTooLarge; CodeUnavailable.
+// function. Errors: CodeInvalid with the mistake; CodeTooLarge; CodeUnavailable.
 func (s Service) Simulate(ctx context.Context, request api.SimulationRequest) (api.Simulation, error) {
 	if request.Start.IsZero() {
 		return api.Simulation{}, problem.New(api.CodeInvalid, "start is missing: give the time at which the migration starts")

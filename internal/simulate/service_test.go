@@ -131,7 +131,7 @@ func TestSimulationThatIsNoLongerWaitedFor(t *testing.T) {
 	}
 }
 
-// TestSimulateRefusals: what is wrong with the runbook, the members or the start is said, and long lists are refused.
+// TestSimulateRefusals: refusals name the mistake in the runbook, the members or the start, and long lists are refused.
 func TestSimulateRefusals(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 12, 1, 18, 0, 0, 0, time.UTC)

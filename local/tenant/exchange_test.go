@@ -279,7 +279,7 @@ func TestAcceptedDomains(t *testing.T) {
 		}
 	}
 	r.mustCmdlet("Set-MailUser", map[string]any{"Identity": "ann", "ExternalEmailAddress": "ann@other.com"})
-	// What was there before another domain was verified stays.
+	// Addresses from before another domain was verified stay.
 	if err := r.Seed(tenant.Seed{
 		Users:      []tenant.User{{"userPrincipalName": "old@contoso.com", "mailNickname": "old"}},
 		Recipients: []tenant.Recipient{{Kind: tenant.UserMailbox, UserPrincipalName: "old@contoso.com", EmailAddresses: []string{"SMTP:old@gone.com"}}},

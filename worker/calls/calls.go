@@ -1,7 +1,7 @@
 // Package calls describes the requests that a worker may make of a tenant: paths,
 // query options and bodies of Microsoft Graph, cmdlets and parameters of Exchange
 // Online. Tests of what makes requests hold every one of them to it, and the functions that
-// make any request make no others unless the worker is told to.
+// make any request make no others unless the worker's settings allow them.
 //
 // The description comes from Microsoft's documentation, not from the code that
 // makes the requests. It is strict: an undescribed request is a fault. The package

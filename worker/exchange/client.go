@@ -133,7 +133,7 @@ func (c *Client) invoke(ctx context.Context, cmdlet string, parameters map[strin
 	return c.invokeJudged(ctx, cmdlet, parameters, into, judge)
 }
 
-// invokeJudged is invoke with another judge of what is worth repeating.
+// invokeJudged is invoke with another judge of the errors worth repeating.
 func (c *Client) invokeJudged(ctx context.Context, cmdlet string, parameters map[string]any, into any, judge func(error) throttle.Verdict) error {
 	attempts, err := c.pace.Do(ctx, judge, func(ctx context.Context) error {
 		return c.invokeOnce(ctx, cmdlet, parameters, into)

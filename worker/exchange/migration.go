@@ -193,7 +193,7 @@ func (c *Client) testMigrationUser(ctx context.Context, p catalog.Params) (any, 
 	return MigrationResult{Reason: fmt.Sprintf("the move of %s is %s, expected %s", data.EmailAddress, u.Status, data.ExpectedStatus), Data: data}, nil
 }
 
-// remedies are what to do about reasons of failed moves, by parts of their texts.
+// remedies has advice for reasons of failed moves, by parts of their texts.
 var remedies = []struct{ text, remedy string }{
 	{"cannot find a recipient that has mailbox guid", "set the ExchangeGuid of the mail user with Set-ExchangeMailUserGuids"},
 	{"doesn't have an smtp proxy matching", "add an address in the target delivery domain with Add-ExchangeSecondaryEmail"},

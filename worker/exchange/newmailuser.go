@@ -19,7 +19,7 @@ type MailUserResult struct {
 	PrimaryEmail      string
 }
 
-// wantedMailUser is what the parameters of New-ExchangeMailUser ask for.
+// wantedMailUser has the wishes in the parameters of New-ExchangeMailUser.
 type wantedMailUser struct {
 	upn, display, alias       string
 	external, primary         string

@@ -25,7 +25,7 @@ func (c *Client) setAttributes(ctx context.Context, p catalog.Params) (any, erro
 	return true, nil
 }
 
-// attributesFrom is the body of a change. Graph clears what is null in it.
+// attributesFrom is the body of a change. Graph clears attributes that are null in it.
 func attributesFrom(p catalog.Params) (map[string]any, error) {
 	change, extensions := map[string]any{}, map[string]any{}
 	put := func(a catalog.UserAttribute, value any) {

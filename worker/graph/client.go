@@ -155,7 +155,7 @@ func (c *Client) do(ctx context.Context, pace throttle.Policy, call func(ctx con
 	return c.doJudged(ctx, pace, judge, call)
 }
 
-// doJudged is do with another judge of what is worth repeating.
+// doJudged is do with another judge of the errors worth repeating.
 func (c *Client) doJudged(ctx context.Context, pace throttle.Policy, judge func(error) throttle.Verdict, call func(ctx context.Context) error) error {
 	attempts, err := pace.Do(ctx, judge, call)
 	if err == nil {

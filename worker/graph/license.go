@@ -20,7 +20,7 @@ type UserLicenseResult struct {
 	SkuID         string `json:"SkuId"`
 }
 
-// product is what the tenant has subscribed to.
+// product is a subscription of the tenant.
 type product struct {
 	id, part          string
 	enabled, consumed int
@@ -148,7 +148,7 @@ func (c *Client) removeLicense(ctx context.Context, p catalog.Params) (any, erro
 	return true, nil
 }
 
-// heldLicenses are what a user has of licences.
+// heldLicenses are the licences of a user.
 type heldLicenses struct {
 	states   []models.LicenseAssignmentStateable
 	services []models.ProvisionedPlanable
@@ -263,7 +263,7 @@ func (c *Client) testUserLicense(ctx context.Context, p catalog.Params) (any, er
 	return UserLicenseTestResult{Complete: reason == "", Reason: reason, Data: data}, nil
 }
 
-// differences are what is not as expected.
+// differences are the values that are not as expected.
 func (d UserLicenseData) differences() []string {
 	var all []string
 	switch {

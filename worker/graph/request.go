@@ -81,7 +81,7 @@ func readPath(path string) (*url.URL, error) {
 var systemOptions = []string{"$count", "$expand", "$filter", "$format", "$orderby", "$search", "$select", "$skip", "$skiptoken", "$top"}
 
 // checkOptions refuses query options that a request of the setting does not take. A ? in a value of a row makes the rest of
-// the path an option, and another request of what was written.
+// the path an option, and another request of the one written.
 func checkOptions(method string, target *url.URL) error {
 	for name := range target.Query() {
 		if method != http.MethodGet || !slices.Contains(systemOptions, name) {

@@ -1,4 +1,4 @@
-// Package password makes first passwords of users, which nobody gets to know.
+// Package password makes first passwords of users, which no person gets to know.
 package password
 
 import (

@@ -23,7 +23,7 @@ func (d *Directory) Accepts(address string) bool {
 	return len(d.Domains) == 0 || d.Domains[Fold(address[strings.LastIndexByte(address, '@')+1:])]
 }
 
-// Refusal is what Entra ID says of a change that it refuses.
+// Refusal is the text of Entra ID for a change that it refuses.
 type Refusal string
 
 func (r Refusal) Error() string { return string(r) }

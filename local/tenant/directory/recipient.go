@@ -2,7 +2,7 @@ package directory
 
 import "strings"
 
-// ZeroGUID is what Exchange prints for no GUID.
+// ZeroGUID is printed by Exchange for no GUID.
 const ZeroGUID = "00000000-0000-0000-0000-000000000000"
 
 // The recipient kinds simulated here, as RecipientTypeDetails names them.
@@ -57,7 +57,7 @@ type AutoReply struct {
 	EndTime          string `json:"EndTime,omitempty"`
 }
 
-// Holds are what keeps the content of a mailbox.
+// Holds keep the content of a mailbox.
 type Holds struct {
 	Litigation    bool     `json:"LitigationHoldEnabled,omitempty"`
 	InPlace       []string `json:"InPlaceHolds,omitempty"`

@@ -239,7 +239,7 @@ func (s *Service) storageFailed(err error) *reply {
 // nothing is the answer of a cmdlet that prints nothing, which has no value.
 func (c *call) nothing() *reply { return odata.OK(c.answer()) }
 
-// answer is what every answer of a cmdlet has.
+// answer has the members of every answer of a cmdlet.
 func (c *call) answer() map[string]any {
 	return map[string]any{
 		"@odata.context":               c.Base + "/adminapi/beta/" + c.Path[1] + "/$metadata#Collection(Exchange.GenericHashTable)",

@@ -1,4 +1,4 @@
-// Package odata is what the two services of a tenant have in common: requests as the
+// Package odata has the parts that the two services of a tenant share: requests as the
 // server passes them on, answers, and errors in the shape of OData.
 package odata
 
