@@ -27,8 +27,24 @@ func (serviceOnly) Do(request *policy.Request) (*http.Response, error) {
 		return response, nil
 	}
 	runtime.Drain(response)
-	return nil, fmt.Errorf("%w: %s was answered with HTTP %d, and not by Cosmos DB", store.ErrUnavailable, request.Raw().URL.Host, response.StatusCode)
+	return nil, notTheService{host: request.Raw().URL.Host, status: response.StatusCode}
 }
+
+// notTheService is the error of an answer of another server. The SDK does not send the request again: the other
+// server may have answered before it has read the body, which the connection reads still.
+type notTheService struct {
+	host   string
+	status int
+}
+
+func (e notTheService) Error() string {
+	return fmt.Sprintf("%v: %s was answered with HTTP %d, and not by Cosmos DB", store.ErrUnavailable, e.host, e.status)
+}
+
+func (notTheService) Unwrap() error { return store.ErrUnavailable }
+
+// NonRetriable marks the error for azcore's retry policy.
+func (notTheService) NonRetriable() {}
 
 // decides reports whether a status says something about the stored items. Any other means that the
 // service cannot be reached.
