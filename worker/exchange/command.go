@@ -145,72 +145,41 @@ func (c *Client) runOnce(ctx context.Context, do command) (any, error) {
 	return answer, err
 }
 
-// tries are how often a command with a check is run when no answer tells that it ran.
-const tries = 3
-
 // runUnless runs a command unless the check shows its result, waits until it does, and answers what it shows.
 // Where the command may have run before, it waits first.
 func (c *Client) runUnless(ctx context.Context, do command, done check) (any, error) {
-	maybe := catalog.JobOf(ctx).Redelivered
-	for try := 1; ; try++ {
-		if shown, err := c.shows(ctx, done, waiting{shown: maybe, absent: try == 1}); err != nil || shown.met {
-			return shown.answer, err
-		}
-		_, uncertain, failed := c.run(ctx, do, judgeOnce)
-		if maybe = uncertain; uncertain && try < tries {
-			continue
-		}
-		// It may be there although it failed: it ran before, and the answer was lost.
-		shown, err := c.shows(ctx, done, waiting{shown: failed == nil || uncertain})
-		switch {
-		case failed != nil && (err != nil || !shown.met):
-			return nil, failed
-		case err != nil || shown.met:
-			return shown.answer, err
-		}
-		return nil, &catalog.Failure{Type: catalog.FailureConflict, Message: do.cmdlet + ": it ran, but the check does not show its result: " + shown.reason, Attempts: try}
-	}
-}
-
-// shown holds the output of a check, and why it is not the result.
-type shown struct {
-	answer any
-	met    bool
-	reason string
-}
-
-// waiting is for what a check runs for as long as a change may take to become visible.
-type waiting struct {
-	shown  bool // the result, which may be there
-	absent bool // an object that does not exist, which may be there before anything was written
+	return catalog.Unless(ctx, func(wait catalog.Waiting) (catalog.Shown, error) { return c.shows(ctx, done, wait) }, func() (bool, error) {
+		_, uncertain, err := c.run(ctx, do, judgeOnce)
+		return uncertain, err
+	}, do.cmdlet+": it ran, but the check does not show its result")
 }
 
 // shows runs a check.
-func (c *Client) shows(ctx context.Context, done check, wait waiting) (s shown, err error) {
+func (c *Client) shows(ctx context.Context, done check, wait catalog.Waiting) (s catalog.Shown, err error) {
 	_, err = c.config.Policy.Do(ctx, judge, func(ctx context.Context) error {
 		var objects []map[string]any
 		err := c.invokeJudged(ctx, done.cmdlet, done.parameters, &objects, judgeCheck)
 		var failure *catalog.Failure
 		switch {
 		case errors.As(err, &failure) && failure.NotFound, err == nil && len(objects) == 0:
-			s = shown{answer: true, met: done.expected == nil, reason: "there is no such object"}
+			s = catalog.Shown{Answer: true, Met: done.expected == nil, Reason: "there is no such object"}
 		case err != nil:
 			return err
 		case done.expected == nil:
-			s = shown{reason: "there still is such an object"}
+			s = catalog.Shown{Reason: "there still is such an object"}
 		case len(objects) > 1:
-			s = shown{reason: "there are several such objects"}
+			s = catalog.Shown{Reason: "there are several such objects"}
 		default:
-			s.reason = catalog.Differences(done.expected, objects[0])
-			s.answer, s.met = output(objects), s.reason == ""
+			s.Reason = catalog.Differences(done.expected, objects[0])
+			s.Answer, s.Met = output(objects), s.Reason == ""
 		}
-		if !s.met && wait.shown || s.met && done.expected == nil && wait.absent {
-			return &staleError{s.reason}
+		if !s.Met && wait.Result || s.Met && done.expected == nil && wait.Absence {
+			return &staleError{s.Reason}
 		}
 		return nil
 	})
 	var stale *staleError
-	if wait != (waiting{}) && errors.As(err, &stale) {
+	if wait != (catalog.Waiting{}) && errors.As(err, &stale) {
 		return s, nil
 	}
 	return s, err

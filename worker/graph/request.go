@@ -218,69 +218,38 @@ func (c *Client) postOnce(ctx context.Context, r *request) (any, error) {
 	return answer, err
 }
 
-// tries are how often a request with a check is made when no answer tells that it was made.
-const tries = 3
-
 // makeUnless makes a request unless the check shows its result, waits until it does, and answers what it shows.
 // Where the request may have been made before, it waits first.
 func (c *Client) makeUnless(ctx context.Context, r *request, done check) (any, error) {
-	maybe := catalog.JobOf(ctx).Redelivered
-	for try := 1; ; try++ {
-		if shown, err := c.shows(ctx, done, waiting{shown: maybe, absent: try == 1}); err != nil || shown.met {
-			return shown.answer, err
-		}
-		_, uncertain, failed := c.make(ctx, r, judgeOnce)
-		if maybe = uncertain; uncertain && try < tries {
-			continue
-		}
-		// It may be there although it failed: made before, with the answer lost.
-		shown, err := c.shows(ctx, done, waiting{shown: failed == nil || uncertain})
-		switch {
-		case failed != nil && (err != nil || !shown.met):
-			return nil, failed
-		case err != nil || shown.met:
-			return shown.answer, err
-		}
-		return nil, &catalog.Failure{Type: catalog.FailureConflict, Message: "the request was made, but the check does not show its result: " + shown.reason, Attempts: try}
-	}
-}
-
-// shown holds the answer of a check, and why it is not the result.
-type shown struct {
-	answer any
-	met    bool
-	reason string
-}
-
-// waiting is for what a check reads for as long as a change may take to become visible.
-type waiting struct {
-	shown  bool // the result, which may be there
-	absent bool // a path that does not exist, which may be there before anything was written
+	return catalog.Unless(ctx, func(wait catalog.Waiting) (catalog.Shown, error) { return c.shows(ctx, done, wait) }, func() (bool, error) {
+		_, uncertain, err := c.make(ctx, r, judgeOnce)
+		return uncertain, err
+	}, "the request was made, but the check does not show its result")
 }
 
 // shows reads a check.
-func (c *Client) shows(ctx context.Context, done check, wait waiting) (s shown, err error) {
+func (c *Client) shows(ctx context.Context, done check, wait catalog.Waiting) (s catalog.Shown, err error) {
 	err = c.do(ctx, c.paces.reads, func(ctx context.Context) error {
 		properties, err := c.roundTrip(ctx, done.read)
 		_, _, status := said(err)
 		switch {
 		case status == http.StatusNotFound:
-			s = shown{answer: true, met: done.expected == nil, reason: "the path does not exist"}
+			s = catalog.Shown{Answer: true, Met: done.expected == nil, Reason: "the path does not exist"}
 		case err != nil:
 			return err
 		case done.expected == nil:
-			s = shown{reason: "the path still exists"}
+			s = catalog.Shown{Reason: "the path still exists"}
 		default:
-			s.reason = catalog.Differences(done.expected, properties)
-			s.answer, s.met = catalog.Answered(properties), s.reason == ""
+			s.Reason = catalog.Differences(done.expected, properties)
+			s.Answer, s.Met = catalog.Answered(properties), s.Reason == ""
 		}
-		if !s.met && wait.shown || s.met && done.expected == nil && wait.absent {
-			return &staleError{s.reason}
+		if !s.Met && wait.Result || s.Met && done.expected == nil && wait.Absence {
+			return &staleError{s.Reason}
 		}
 		return nil
 	})
 	var failure *catalog.Failure
-	if wait != (waiting{}) && errors.As(err, &failure) && failure.Type == catalog.FailureConflict {
+	if wait != (catalog.Waiting{}) && errors.As(err, &failure) && failure.Type == catalog.FailureConflict {
 		return s, nil
 	}
 	return s, err
