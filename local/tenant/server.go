@@ -79,6 +79,7 @@ type Config struct {
 	ProvisionDelay time.Duration
 	// MoveDelay is how long the first copy of a mailbox takes, and the completion of its move.
 	MoveDelay time.Duration
+	linked    func(endpoint string) bool // whether an endpoint is another one of Tenants
 
 	Lag    time.Duration    // replication lag of every write; Faults.LagMS overrides it
 	Now    func() time.Time // default time.Now
@@ -186,7 +187,7 @@ func open(ctx context.Context, cfg Config) (s *Server, err error) {
 func (s *Server) openServices() {
 	s.exchange = exchange.New(exchange.Config{
 		Directory: s.dir, TenantID: s.cfg.TenantID, VerifyToken: s.cfg.VerifyToken, Times: s.times, Logger: s.cfg.Logger,
-		MoveDelay: s.cfg.MoveDelay, ExternalMovesPrimary: s.faults.externalMovesPrimary, IgnoresPrimarySMTP: s.faults.ignoresPrimarySMTP,
+		MoveDelay: s.cfg.MoveDelay, Linked: s.cfg.linked, ExternalMovesPrimary: s.faults.externalMovesPrimary, IgnoresPrimarySMTP: s.faults.ignoresPrimarySMTP,
 	})
 	s.graph = &graph.Service{
 		Directory: s.dir, TenantID: s.cfg.TenantID, VerifyToken: s.cfg.VerifyToken, Roles: s.cfg.Roles, ProvisionDelay: s.cfg.ProvisionDelay,

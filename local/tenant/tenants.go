@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/matoolkit/matoolkit/local/tenant/odata"
 )
@@ -29,9 +30,13 @@ type Named struct {
 
 // Tenants are several tenants at one address, as Graph and Exchange Online are: the token of a
 // request says which tenant it is for. The local admin endpoints of a tenant are below /tenants/NAME.
+//
+// A migration endpoint with the name of another tenant moves mailboxes out of that tenant. Other endpoints
+// move mailboxes of tenants that are not here.
 type Tenants struct {
 	config  TenantsConfig
 	tenants []*Server // in the order of config.Tenants
+	moving  sync.Mutex
 	*endpoint
 }
 
@@ -46,6 +51,7 @@ func StartTenants(ctx context.Context, config TenantsConfig) (*Tenants, error) {
 	}
 	g := &Tenants{config: config}
 	for _, t := range config.Tenants {
+		t.linked = func(endpoint string) bool { return !strings.EqualFold(endpoint, t.Name) && g.named(endpoint) >= 0 }
 		s, err := open(ctx, t.Config)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("tenant %s: %w", t.Name, err), g.closeTenants())
@@ -80,9 +86,17 @@ func (g *Tenants) Tenant(name string) *Server {
 	return g.tenants[i]
 }
 
+// named is the place of the tenant that an endpoint names, -1 for none.
+func (g *Tenants) named(endpoint string) int {
+	return slices.IndexFunc(g.config.Tenants, func(t Named) bool { return strings.EqualFold(t.Name, endpoint) })
+}
+
 // ServeHTTP passes a request on to its tenant. One without a good token, or with that of a tenant that is not here,
 // goes to the first, which refuses it.
 func (g *Tenants) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := g.moveMailboxes(); err != nil {
+		g.config.Logger.Error("cannot move mailboxes between the tenants", "error", err)
+	}
 	if rest, local := strings.CutPrefix(r.URL.Path, "/tenants/"); local {
 		g.serveLocal(w, r, rest)
 		return

@@ -18,4 +18,7 @@ type MigrationUser struct {
 	Email string `json:"email"`           // of the target mail user
 	ID    string `json:"id,omitempty"`    // of the target mail user
 	Error string `json:"error,omitempty"` // why it cannot be moved
+	// Of a batch whose endpoint is another tenant of the system.
+	Copied bool `json:"copied,omitempty"` // the source has the mailbox, and lets it go
+	Left   bool `json:"left,omitempty"`   // a mail user has taken its place in the source
 }

@@ -26,6 +26,7 @@ type Recipient struct {
 	ExternalEmailAddress      string            `json:"ExternalEmailAddress,omitempty"`
 	ExchangeGUID              string            `json:"ExchangeGuid,omitempty"`
 	ArchiveGUID               string            `json:"ArchiveGuid,omitempty"`
+	LegacyDN                  string            `json:"LegacyExchangeDN,omitempty"` // empty: one that is made of the Guid and the alias
 	Hidden                    bool              `json:"HiddenFromAddressListsEnabled"`
 	ForwardingSMTP            string            `json:"ForwardingSmtpAddress,omitempty"` // of mailboxes, without prefix
 	ForwardingAddress         string            `json:"ForwardingAddress,omitempty"`     // of mailboxes: the name of a recipient
@@ -41,6 +42,7 @@ type Recipient struct {
 	SendOnBehalf   []string           `json:"SendOnBehalf,omitempty"`
 	CalendarFolder string             `json:"CalendarFolder,omitempty"` // its name; empty: Calendar
 	Calendar       []FolderPermission `json:"Calendar,omitempty"`       // beside those of Default and Anonymous that are as in a new mailbox
+	AutoExpanding  bool               `json:"AutoExpandingArchiveEnabled,omitempty"`
 
 	// Of groups only.
 	ManagedBy            []string `json:"ManagedBy,omitempty"` // object ids of owners
@@ -74,6 +76,14 @@ type FolderPermission struct {
 
 // Primary is the primary SMTP address without its prefix.
 func (r Recipient) Primary() string { return PrimaryOf(r.EmailAddresses) }
+
+// LegacyExchangeDN is the address that mails within Exchange have.
+func (r Recipient) LegacyExchangeDN() string {
+	if r.LegacyDN != "" {
+		return r.LegacyDN
+	}
+	return "/o=ExchangeLabs/ou=Exchange Administrative Group (FYDIBOHF23SPDLT)/cn=Recipients/cn=" + strings.ReplaceAll(r.GUID, "-", "") + "-" + r.Alias
+}
 
 // IsGroup tells whether the recipient is the Exchange side of a group.
 func (r Recipient) IsGroup() bool {

@@ -159,6 +159,7 @@ func (s *Service) output(r directory.Recipient) map[string]any {
 		return out
 	}
 	out["UserPrincipalName"] = r.UserPrincipalName
+	out["LegacyExchangeDN"] = r.LegacyExchangeDN()
 	out["MicrosoftOnlineServicesID"] = r.UserPrincipalName
 	out["WindowsLiveID"] = r.UserPrincipalName
 	out["ExchangeGuid"] = directory.OrZero(r.ExchangeGUID)
@@ -172,6 +173,7 @@ func (s *Service) output(r directory.Recipient) map[string]any {
 			out["ForwardingAddress"] = r.ForwardingAddress
 		}
 		out["DeliverToMailboxAndForward"] = r.KeepsForwarded
+		out["AutoExpandingArchiveEnabled"] = r.AutoExpanding
 		out["GrantSendOnBehalfTo"] = s.namesOf(r.SendOnBehalf)
 		if r.MailboxType != "" {
 			out["RecipientTypeDetails"] = r.MailboxType + "Mailbox"

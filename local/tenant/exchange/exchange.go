@@ -50,6 +50,8 @@ type Config struct {
 	IgnoresPrimarySMTP   func() bool // New-MailUser ignores PrimarySmtpAddress
 
 	MoveDelay time.Duration // of the first copy of a mailbox, and of the completion of its move
+	// Linked tells whether a migration endpoint is another tenant of the system, which carries out the other half of a move. Nil: none is.
+	Linked func(endpoint string) bool
 
 	Times  func() (now, asOf time.Time) // of a write, and up to which readers have seen writes
 	Logger *slog.Logger
@@ -62,7 +64,12 @@ type Service struct {
 }
 
 // New is Exchange for one tenant.
-func New(c Config) *Service { return &Service{Config: c, slots: make(chan struct{}, parallel)} }
+func New(c Config) *Service {
+	if c.Linked == nil {
+		c.Linked = func(string) bool { return false }
+	}
+	return &Service{Config: c, slots: make(chan struct{}, parallel)}
+}
 
 type call struct {
 	*odata.Call

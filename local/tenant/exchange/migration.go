@@ -41,11 +41,11 @@ func (s *Service) userStatus(b directory.MigrationBatch, u directory.MigrationUs
 	switch {
 	case u.Error != "":
 		return "Failed"
-	case now.Before(b.Started.Add(s.MoveDelay)):
+	case now.Before(b.Started.Add(s.MoveDelay)), s.Linked(b.SourceEndpoint) && !u.Copied:
 		return "Syncing"
 	case b.CompleteAfter.IsZero(), now.Before(s.completion(b)):
 		return "Synced"
-	case now.Before(s.completion(b).Add(s.MoveDelay)):
+	case now.Before(s.completion(b).Add(s.MoveDelay)), s.Linked(b.SourceEndpoint) && !u.Left:
 		return "Completing"
 	}
 	return "Completed"
@@ -170,12 +170,14 @@ func (s *Service) saveBatch(c *call, b directory.MigrationBatch, now, asOf time.
 	return c.results([]map[string]any{{"Identity": b.Name}})
 }
 
-// FinishMoves turns the mail users of completed moves into mailboxes. The caller has locked the directory.
+// FinishMoves turns the mail users of completed moves into mailboxes, once those of another tenant of the system
+// have left. The caller has locked the directory.
 func (s *Service) FinishMoves() error {
 	now, asOf := s.Times()
 	for _, b := range s.Directory.Batches.All() {
 		at := s.completion(b).Add(s.MoveDelay)
-		if b.Finished || b.CompleteAfter.IsZero() || now.Before(at) {
+		remains := func(u directory.MigrationUser) bool { return u.Error == "" && s.Linked(b.SourceEndpoint) && !u.Left }
+		if b.Finished || b.CompleteAfter.IsZero() || now.Before(at) || slices.ContainsFunc(b.Users, remains) {
 			continue
 		}
 		b.Finished = true
