@@ -2,7 +2,28 @@ package catalog
 
 var mailboxIdentity = Param{Name: "Identity", Type: String, Required: true, Description: "Object id, sign-in name or address of the mailbox."}
 
-// SetExchangeHidden is carried out by package exchange, like the functions after it.
+// GetExchangeMailbox is carried out by package exchange, like the functions after it.
+var GetExchangeMailbox = Function{
+	Name: "Get-ExchangeMailbox",
+	Description: "Reads what a mailbox has that its mail user in another tenant needs for the move: keep the fields with output_params, and give them to New-ExchangeMailUser there. " +
+		"Run it in the source tenant, before the move. Afterwards there is no mailbox.",
+	Params: []Param{mailboxIdentity},
+	Result: []Field{
+		{"UserId", "Object id of the user."},
+		{"PrimaryEmail", "Primary SMTP address."},
+		{"RoutingEmail", "Address in an onmicrosoft.com domain, which stays when other domains leave the tenant: the ExternalEmail of the mail user. Null if there is none."},
+		{"ExchangeGuid", "ExchangeGuid of the mailbox."},
+		{"ArchiveGuid", "ArchiveGuid of the mailbox. Null without an archive."},
+		{"LegacyExchangeDN", "LegacyExchangeDN of the mailbox."},
+		{"X500Addresses", "X500 addresses of the mailbox."},
+		{"Type", "Type of the mailbox, such as UserMailbox or SharedMailbox."},
+	},
+	Permissions: exchangePermissions,
+	ReadOnly:    true,
+	Repeated:    "Reads only.",
+}
+
+// SetExchangeHidden hides a recipient from address lists.
 var SetExchangeHidden = Function{
 	Name:        "Set-ExchangeHidden",
 	Description: "Hides a mail user, mailbox, distribution list or mail-enabled security group from address lists, or shows it.",

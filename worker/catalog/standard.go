@@ -31,6 +31,7 @@ func Standard() []Function {
 		SetExchangePrimaryEmail,
 		SetExchangeExternalAddress,
 		SetExchangeMailUserGuids,
+		GetExchangeMailbox,
 		SetExchangeHidden,
 		SetExchangeForwarding,
 		RemoveExchangeForwarding,

@@ -26,6 +26,7 @@ func TaskGroups() []TaskGroup {
 			{"Compare any attribute", both, []Function{TestEntraAttributeMatch, TestExchangeAttributeMatch}},
 		}},
 		{"People in the target", []Task{
+			{"Read what the target needs of a mailbox", source, []Function{GetExchangeMailbox}},
 			{"Create the target of a mailbox move", target, []Function{NewExchangeMailUser, TestExchangeMailUser}},
 			{"Give a mail user the ids of its source mailbox", target, []Function{SetExchangeMailUserGuids}},
 			{"Say where the mail of a mail user goes", target, []Function{SetExchangeExternalAddress}},

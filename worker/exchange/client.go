@@ -92,6 +92,7 @@ func (c *Client) Functions() []catalog.Function {
 		catalog.AddExchangeSecondaryEmail.With(c.addSecondary),
 		catalog.SetExchangeExternalAddress.With(c.setExternal),
 		catalog.SetExchangeMailUserGuids.With(c.setGUIDs),
+		catalog.GetExchangeMailbox.With(c.getMailbox),
 		catalog.SetExchangeHidden.With(c.setHidden),
 		catalog.SetExchangeForwarding.With(c.setForwarding),
 		catalog.RemoveExchangeForwarding.With(c.removeForwarding),

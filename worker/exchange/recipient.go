@@ -23,6 +23,7 @@ type recipient struct {
 	EmailAddresses            []string
 	ExchangeGuid              string
 	ArchiveGuid               string
+	LegacyExchangeDN          string
 
 	HiddenFromAddressListsEnabled bool
 	// Of mailboxes only.

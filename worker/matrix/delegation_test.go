@@ -170,6 +170,22 @@ func permissionRows() []row {
 	notAPrincipal := refusal{"a list, which gets no such permission", map[string]any{"FullAccess": []string{"list@old.example"}}, objectNotFound, "wasn't found"}
 	return []row{
 		{
+			name: "Get-ExchangeMailbox", function: "Get-ExchangeMailbox", params: map[string]any{"Identity": bobID},
+			seed: func(s *tenant.Seed) {
+				s.VerifiedDomains = append(s.VerifiedDomains, "tenant.onmicrosoft.com")
+				bob := &s.Recipients[1]
+				bob.ExchangeGUID, bob.ArchiveGUID, bob.LegacyDN = exchangeGUID, archiveGUID, "/o=ExchangeLabs/cn=bob"
+				bob.EmailAddresses = append(bob.EmailAddresses, "smtp:bob@tenant.onmicrosoft.com", "X500:/o=old/cn=bob", "x500:/o=older/cn=bob")
+			},
+			refusals: []refusal{unknownRecipient, notAMailbox},
+		},
+		{
+			name: "Get-ExchangeMailbox-without-archive", function: "Get-ExchangeMailbox", params: map[string]any{"Identity": "bob@contoso.example"},
+			seed: func(s *tenant.Seed) {
+				s.Recipients[1].ExchangeGUID, s.Recipients[1].LegacyDN = exchangeGUID, "/o=ExchangeLabs/cn=bob"
+			},
+		},
+		{
 			name: "Get-ExchangeMailboxPermissions", function: "Get-ExchangeMailboxPermissions", params: map[string]any{"Identity": bobID}, seed: shared,
 			refusals: []refusal{unknownRecipient, notAMailbox},
 		},
