@@ -35,6 +35,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/graph"
 	"github.com/matoolkit/matoolkit/worker/health"
 	"github.com/matoolkit/matoolkit/worker/heartbeat"
+	"github.com/matoolkit/matoolkit/worker/sharepoint"
 	"github.com/matoolkit/matoolkit/worker/signin"
 	"github.com/matoolkit/matoolkit/worker/telemetry"
 	"github.com/matoolkit/matoolkit/worker/throttle"
@@ -237,7 +238,7 @@ func flush(p *otlp.Providers) {
 
 // offered is the catalogue of this worker.
 func offered(g *graph.Client, x *exchange.Client, noOp bool, extra ...catalog.Function) (*catalog.Catalog, error) {
-	functions := slices.Concat(g.Functions(), x.Functions(), extra)
+	functions := slices.Concat(g.Functions(), x.Functions(), sharepoint.Functions(g), extra)
 	if noOp {
 		functions = append(functions, catalog.NoOp)
 	}

@@ -21,6 +21,7 @@ type State struct {
 	Groups     []Group          `json:"groups"`
 	Recipients []Recipient      `json:"recipients"`
 	Batches    []MigrationBatch `json:"migrationBatches,omitempty"`
+	Contents   []ContentTask    `json:"contentTasks,omitempty"`
 	Mails      []Mail           `json:"mails,omitempty"` // sent since the start
 }
 
@@ -37,6 +38,7 @@ func (s *Server) State() State {
 		Groups:     s.dir.Groups.All(),
 		Recipients: s.dir.Recipients.All(),
 		Batches:    s.dir.Batches.All(),
+		Contents:   s.dir.Contents.All(),
 		Mails:      slices.Clone(s.dir.Mails),
 	}
 }

@@ -27,6 +27,7 @@ type Seed struct {
 	// MigrationEndpoints are the names of endpoints in other tenants, which administrators create; none: all names are accepted.
 	MigrationEndpoints []string         `json:"migrationEndpoints,omitempty"`
 	MigrationBatches   []MigrationBatch `json:"migrationBatches,omitempty"` // left as they are where the name exists
+	ContentTasks       []ContentTask    `json:"contentTasks,omitempty"`     // left as they are where the source has one
 }
 
 // SeedGroup is a group with its members by object id or user principal name. A
@@ -73,6 +74,17 @@ func (s *Server) Seed(seed Seed) error {
 	for i, b := range seed.MigrationBatches {
 		if err := s.seedBatch(b); err != nil {
 			return fmt.Errorf("tenant: seed migration batch %d: %w", i, err)
+		}
+	}
+	for i, t := range seed.ContentTasks {
+		if t.ID == "" || t.Source == "" {
+			return fmt.Errorf("tenant: seed content task %d: a task needs an id and a source, such as onedrive ada@contoso.example", i)
+		}
+		if _, exists := s.dir.Contents.Latest(directory.Fold(t.Source)); exists {
+			continue
+		}
+		if err := s.dir.Commit(time.Time{}, directory.PutContentTask(t, time.Time{})); err != nil {
+			return err
 		}
 	}
 	return nil

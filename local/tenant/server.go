@@ -45,6 +45,7 @@ type (
 	FolderPermission = directory.FolderPermission
 	MigrationBatch   = directory.MigrationBatch
 	MigrationUser    = directory.MigrationUser
+	ContentTask      = directory.ContentTask
 	Mail             = directory.Mail
 	License          = directory.License
 	ServicePlan      = directory.ServicePlan
@@ -77,7 +78,7 @@ type Config struct {
 
 	// ProvisionDelay is how long after its licence a user gets a mailbox and its provisioned plans.
 	ProvisionDelay time.Duration
-	// MoveDelay is how long the first copy of a mailbox takes, and the completion of its move.
+	// MoveDelay is how long the first copy of a mailbox takes, the completion of its move, and a move of content.
 	MoveDelay time.Duration
 	linked    func(endpoint string) bool // whether an endpoint is another one of Tenants
 
@@ -190,7 +191,7 @@ func (s *Server) openServices() {
 		MoveDelay: s.cfg.MoveDelay, Linked: s.cfg.linked, ExternalMovesPrimary: s.faults.externalMovesPrimary, IgnoresPrimarySMTP: s.faults.ignoresPrimarySMTP,
 	})
 	s.graph = &graph.Service{
-		Directory: s.dir, TenantID: s.cfg.TenantID, VerifyToken: s.cfg.VerifyToken, Roles: s.cfg.Roles, ProvisionDelay: s.cfg.ProvisionDelay,
+		Directory: s.dir, TenantID: s.cfg.TenantID, VerifyToken: s.cfg.VerifyToken, Roles: s.cfg.Roles, ProvisionDelay: s.cfg.ProvisionDelay, MoveDelay: s.cfg.MoveDelay,
 		Mailbox: s.exchange.Mailbox, Times: s.times, CarryOut: s.carryOut, Logger: s.cfg.Logger,
 	}
 }

@@ -62,6 +62,11 @@ func Standard() []Function {
 		TestExchangeMailUser,
 		TestExchangeAttributeMatch,
 		TestExchangeGroupMembership,
+		TestSharePointMigrationReady,
+		NewSharePointMigrationTask,
+		TestSharePointMigrationTask,
+		StopSharePointMigrationTask,
+		TestSharePointOneDrive,
 		InvokeGraphRequest,
 		InvokeExchangeCommand,
 	}

@@ -48,6 +48,12 @@ func TaskGroups() []TaskGroup {
 			{"Move mailboxes", target, []Function{CompleteExchangeMigrationBatch}},
 			{"Clean up, or stop a move", target, []Function{RemoveExchangeMigrationBatch}},
 		}},
+		{"Microsoft's move of files", []Task{
+			{"Find people without a OneDrive in the source, or with one in the target", both, []Function{TestSharePointOneDrive}},
+			{"Check that content can move", source, []Function{TestSharePointMigrationReady}},
+			{"Move a OneDrive or a site, which locks it", source, []Function{NewSharePointMigrationTask, TestSharePointMigrationTask}},
+			{"Stop a move", source, []Function{StopSharePointMigrationTask}},
+		}},
 		{"Sign-in", []Task{
 			{"Change the sign-in name", both, []Function{SetEntraUserUPN}},
 			{"Keep a user out, or in", both, []Function{SetEntraUserEnabled, RevokeEntraUserSessions}},

@@ -37,6 +37,7 @@ var resources = map[string]serialization.Parsable{
 	"GET /v1.0/groups":                        models.NewGroup(),
 	"GET /v1.0/domains/{id}":                  models.NewDomain(),
 	"GET /v1.0/subscribedSkus":                models.NewSubscribedSku(),
+	"GET /v1.0/users/{id}/drive":              models.NewDrive(),
 }
 
 func TestWhatIsDescribedIsInGraphsMetadata(t *testing.T) {

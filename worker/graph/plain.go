@@ -1,12 +1,16 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"net/http"
 	"net/url"
 
 	abstractions "github.com/microsoft/kiota-abstractions-go"
 
+	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/throttle"
 )
 
@@ -33,4 +37,99 @@ func (c *Client) send(ctx context.Context, pace throttle.Policy, method abstract
 		}
 		return c.graph.SendNoContent(ctx, request, graphErrors)
 	})
+}
+
+// Read reads a path, which begins with the version of the API and has its query options. The error is a *catalog.Failure.
+func (c *Client) Read(ctx context.Context, path string) (object map[string]any, err error) {
+	r, err := plainRequest("GET", path, nil)
+	if err != nil {
+		return nil, err
+	}
+	err = c.do(ctx, c.paces.reads, func(ctx context.Context) (err error) {
+		object, err = c.roundTrip(ctx, r)
+		return err
+	})
+	return object, err
+}
+
+// Ask makes a POST that changes nothing, and counts as a read. A refusal with the status answers is an answer, too: its
+// text is returned.
+func (c *Client) Ask(ctx context.Context, path string, body any, answers int) (refusal string, err error) {
+	r, err := plainRequest("POST", path, body)
+	if err != nil {
+		return "", err
+	}
+	err = c.do(ctx, c.paces.reads, func(ctx context.Context) error {
+		_, err := c.roundTrip(ctx, r)
+		if _, text, status := said(err); status == answers {
+			refusal, err = text, nil
+		}
+		return err
+	})
+	return refusal, err
+}
+
+// Look is a read of catalog.Unless.
+type Look struct {
+	Path string
+	// MayBeMissing: Shows gets nil for a path that does not exist. Otherwise the read fails, once replication lag cannot
+	// be the reason.
+	MayBeMissing bool
+	// Shows judges what was read. absent: it judges an absence, which a read that is late would show as well.
+	Shows func(object map[string]any) (shown catalog.Shown, absent bool, err error)
+}
+
+// Look reads, and repeats the read for as long as wait says.
+func (c *Client) Look(ctx context.Context, l Look, wait catalog.Waiting) (shown catalog.Shown, err error) {
+	r, err := plainRequest("GET", l.Path, nil)
+	if err != nil {
+		return shown, err
+	}
+	var judged error
+	err = c.do(ctx, c.paces.reads, func(ctx context.Context) error {
+		object, err := c.roundTrip(ctx, r)
+		_, _, status := said(err)
+		switch {
+		case status == http.StatusNotFound && l.MayBeMissing:
+			object = nil
+		case err != nil:
+			return err
+		case object == nil:
+			object = map[string]any{} // an answer without a body
+		}
+		var absent bool
+		shown, absent, judged = l.Shows(object)
+		if judged == nil && (!shown.Met && wait.Result || shown.Met && absent && wait.Absence) {
+			return &staleError{shown.Reason}
+		}
+		return nil
+	})
+	var failure *catalog.Failure
+	if wait != (catalog.Waiting{}) && errors.As(err, &failure) && failure.Type == catalog.FailureConflict {
+		err = nil
+	}
+	return shown, cmp.Or(err, judged)
+}
+
+// Write makes a request at the pace of writes, and repeats only what Graph has not carried out. If it fails, uncertain
+// tells whether the request may have been carried out.
+func (c *Client) Write(ctx context.Context, method, path string, body any) (uncertain bool, err error) {
+	r, err := plainRequest(method, path, body)
+	if err != nil {
+		return false, err
+	}
+	_, uncertain, err = c.make(ctx, r, judgeOnce)
+	return uncertain, err
+}
+
+// plainRequest is a request with a path of this program. A nil body is none.
+func plainRequest(method, path string, body any) (r *request, err error) {
+	r = &request{method: method}
+	if r.target, err = url.Parse(path); err != nil {
+		return nil, err
+	}
+	if body != nil {
+		r.body, err = json.Marshal(body)
+	}
+	return r, err
 }

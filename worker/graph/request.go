@@ -221,38 +221,25 @@ func (c *Client) postOnce(ctx context.Context, r *request) (any, error) {
 // makeUnless makes a request unless the check shows its result, waits until it does, and answers what it shows.
 // Where the request may have been made before, it waits first.
 func (c *Client) makeUnless(ctx context.Context, r *request, done check) (any, error) {
-	return catalog.Unless(ctx, func(wait catalog.Waiting) (catalog.Shown, error) { return c.shows(ctx, done, wait) }, func() (bool, error) {
+	return catalog.Unless(ctx, func(wait catalog.Waiting) (catalog.Shown, error) { return c.Look(ctx, done.look(), wait) }, func() (bool, error) {
 		_, uncertain, err := c.make(ctx, r, judgeOnce)
 		return uncertain, err
 	}, "the request was made, but the check does not show its result")
 }
 
-// shows reads a check.
-func (c *Client) shows(ctx context.Context, done check, wait catalog.Waiting) (s catalog.Shown, err error) {
-	err = c.do(ctx, c.paces.reads, func(ctx context.Context) error {
-		properties, err := c.roundTrip(ctx, done.read)
-		_, _, status := said(err)
+// look is the check as a read of catalog.Unless.
+func (done check) look() Look {
+	return Look{Path: done.read.target.String(), MayBeMissing: true, Shows: func(properties map[string]any) (s catalog.Shown, absent bool, err error) {
 		switch {
-		case status == http.StatusNotFound:
-			s = catalog.Shown{Answer: true, Met: done.expected == nil, Reason: "the path does not exist"}
-		case err != nil:
-			return err
+		case properties == nil:
+			return catalog.Shown{Answer: true, Met: done.expected == nil, Reason: "the path does not exist"}, done.expected == nil, nil
 		case done.expected == nil:
-			s = catalog.Shown{Reason: "the path still exists"}
-		default:
-			s.Reason = catalog.Differences(done.expected, properties)
-			s.Answer, s.Met = catalog.Answered(properties), s.Reason == ""
+			return catalog.Shown{Reason: "the path still exists"}, false, nil
 		}
-		if !s.Met && wait.Result || s.Met && done.expected == nil && wait.Absence {
-			return &staleError{s.Reason}
-		}
-		return nil
-	})
-	var failure *catalog.Failure
-	if wait != (catalog.Waiting{}) && errors.As(err, &failure) && failure.Type == catalog.FailureConflict {
-		return s, nil
-	}
-	return s, err
+		s.Reason = catalog.Differences(done.expected, properties)
+		s.Answer, s.Met = catalog.Answered(properties), s.Reason == ""
+		return s, false, nil
+	}}
 }
 
 // judgeOnce repeats only what Graph has not carried out.

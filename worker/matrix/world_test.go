@@ -22,6 +22,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/exchange"
 	"github.com/matoolkit/matoolkit/worker/graph"
+	"github.com/matoolkit/matoolkit/worker/sharepoint"
 	"github.com/matoolkit/matoolkit/worker/signin"
 	"github.com/matoolkit/matoolkit/worker/throttle"
 )
@@ -197,7 +198,7 @@ func (w *world) worker() *catalog.Catalog {
 		URL: w.tenant.URL(), Scope: exchangeScope, TenantID: entra.DefaultTenantID, Credential: w.signin, HTTP: web, Policy: pace,
 		Cmdlets: exchange.Cmdlets{Setting: "EXCHANGE_CMDLETS"},
 	}))(w.t)
-	return testenv.Must(catalog.New(append(g.Functions(), x.Functions()...)...))(w.t)
+	return testenv.Must(catalog.New(slices.Concat(g.Functions(), x.Functions(), sharepoint.Functions(g))...))(w.t)
 }
 
 // deliver runs a row's job on a worker that was just started.

@@ -114,7 +114,9 @@ func init() {
 	for word := range strings.FieldsSeq(`v1.0 beta users groups members memberOf transitiveMemberOf transitiveMembers owners
 		directory directoryObjects deletedItems invitations domains organization applications servicePrincipals manager
 		sendMail revokeSignInSessions assignLicense checkMemberGroups checkMemberObjects getMemberGroups getByIds restore authentication methods
-		convertExternalToInternalMemberUser subscribedSkus microsoft.graph.user microsoft.graph.group $ref $value $count $batch`) {
+		convertExternalToInternalMemberUser subscribedSkus microsoft.graph.user microsoft.graph.group $ref $value $count $batch
+		drive solutions sharePoint migrations crossOrganizationMigrationTasks cancel getBySourceUserPrincipalName(sourcePrincipalName=@source)
+		getBySourceSiteUrl(sourceSiteUrl=@source) getBySourceGroupMailNickname(sourceGroupMailNickname=@source)`) {
 		words[word] = true
 	}
 }

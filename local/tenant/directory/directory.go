@@ -143,6 +143,7 @@ type Directory struct {
 	Groups     table[Group]
 	Recipients table[Recipient]
 	Batches    table[MigrationBatch] // by folded name
+	Contents   table[ContentTask]    // by folded source
 	// unique maps what must be unique in the tenant (see reindex) to the id of
 	// the object that has it; owned is the reverse.
 	unique map[string]string
@@ -160,7 +161,8 @@ type Directory struct {
 func Open(ctx context.Context, dir string) (*Directory, error) {
 	d := &Directory{
 		Users: newTable[User](), Groups: newTable[Group](), Recipients: newTable[Recipient](), Batches: newTable[MigrationBatch](),
-		unique: map[string]string{}, owned: map[string][]string{}, Domains: map[string]bool{},
+		Contents: newTable[ContentTask](),
+		unique:   map[string]string{}, owned: map[string][]string{}, Domains: map[string]bool{},
 	}
 	if dir == "" {
 		return d, nil
@@ -189,17 +191,18 @@ func (d *Directory) Close() error {
 // Change is one object's next version. Exactly one of the values is set, or
 // none with a kind for a deletion.
 type Change struct {
-	kind      string // "user", "group", "recipient" or "batch"
-	id        string
-	at        time.Time
-	user      User
-	group     *Group
-	recipient *Recipient
-	batch     *MigrationBatch
+	kind        string // "user", "group", "recipient", "batch" or "contentTask"
+	id          string
+	at          time.Time
+	user        User
+	group       *Group
+	recipient   *Recipient
+	batch       *MigrationBatch
+	contentTask *ContentTask
 }
 
 func (c Change) deletes() bool {
-	return c.user == nil && c.group == nil && c.recipient == nil && c.batch == nil
+	return c.user == nil && c.group == nil && c.recipient == nil && c.batch == nil && c.contentTask == nil
 }
 
 // PutUser is the next version of a user.
@@ -275,6 +278,9 @@ func (d *Directory) apply(c Change, asOf time.Time) {
 		}
 		d.Batches.add(c.id, v, asOf)
 		return // its name is no object id
+	case "contentTask":
+		d.Contents.add(c.id, version[ContentTask]{at: c.at, value: *c.contentTask}, asOf)
+		return
 	}
 	d.reindex(c.id)
 }

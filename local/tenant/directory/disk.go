@@ -73,6 +73,8 @@ func (c Change) body() ([]byte, error) {
 		return json.Marshal(c.group)
 	case "batch":
 		return json.Marshal(c.batch)
+	case "contentTask":
+		return json.Marshal(c.contentTask)
 	default:
 		return json.Marshal(c.recipient)
 	}
@@ -181,6 +183,8 @@ func (k *disk) load(ctx context.Context, d *Directory) error {
 			err = json.Unmarshal([]byte(body), &c.recipient)
 		case "batch":
 			err = json.Unmarshal([]byte(body), &c.batch)
+		case "contentTask":
+			err = json.Unmarshal([]byte(body), &c.contentTask)
 		default:
 			err = fmt.Errorf("unknown kind")
 		}

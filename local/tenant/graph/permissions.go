@@ -39,6 +39,10 @@ var permissions = map[string]permission{
 	"GET /domains/{domain}":                        {{"Domain.Read.All"}},
 	"GET /subscribedSkus":                          {{"LicenseAssignment.Read.All"}, {"Organization.Read.All"}},
 	"POST /invitations":                            {{"User.Invite.All"}, {"User.ReadWrite.All"}},
+	"GET /users/{user}/drive":                      {{"Files.Read.All"}, {"Sites.Read.All"}},
+	"POST /" + contentTasks:                        {{"SharePointCrossTenantMigration.Manage.All"}},
+	"GET /" + contentTasks + "/{function}":         {{"SharePointCrossTenantMigration.Read.All"}},
+	"POST /" + contentTasks + "/{task}/cancel":     {{"SharePointCrossTenantMigration.Manage.All"}},
 	"POST /$batch":                                 {{}}, // each step asks for its own
 }
 

@@ -39,6 +39,10 @@ var routes = []route{
 	{"GET", "domains/{domain}", false, (*Service).getDomain},
 	{"GET", "subscribedSkus", false, (*Service).listSkus},
 	{"POST", "invitations", false, (*Service).invite},
+	{"GET", "users/{user}/drive", false, (*Service).getDrive},
+	{"POST", contentTasks, true, (*Service).createContentTask},
+	{"GET", contentTasks + "/{function}", true, (*Service).findContentTask},
+	{"POST", contentTasks + "/{task}/cancel", true, (*Service).cancelContentTask},
 	{"POST", "$batch", false, (*Service).batch},
 }
 

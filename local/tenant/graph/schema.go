@@ -30,6 +30,7 @@ var userProperties = map[string]property{
 	"mobilePhone": {standard: true}, "officeLocation": {standard: true}, "preferredLanguage": {standard: true},
 	"businessPhones": {kind: listValue, standard: true},
 	"accountEnabled": {kind: boolValue}, "showInAddressList": {kind: boolValue},
+	"mySite":       {readOnly: true},
 	"mailNickname": {}, "userType": {}, "usageLocation": {}, "department": {}, "companyName": {}, "employeeId": {},
 	"employeeType": {}, "city": {}, "state": {}, "country": {}, "postalCode": {}, "streetAddress": {}, "faxNumber": {},
 	"ageGroup": {}, "consentProvidedForMinor": {}, "passwordPolicies": {}, "preferredDataLocation": {},
