@@ -28,10 +28,10 @@ GORELEASER := go run github.com/goreleaser/goreleaser/v2@v2.15.4
 GOLANGCI_VERSION = 2.15.0
 GOLANGCI = $(if $(findstring version $(GOLANGCI_VERSION) ,$(shell golangci-lint version 2>/dev/null)),golangci-lint,go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(GOLANGCI_VERSION))
 
-.PHONY: help build console console-client console-packages console-vendor console-screenshots stage clean demo demo-scaler demo-programs up func bench bench-long bench-record bench-river test test-short test-protocols test-browser test-console lint-api soak soak-storm soak-simulation soak-sources soak-explore fuzz lint portable vuln clients example-workers package image notices release
+.PHONY: help build console console-client console-packages console-vendor console-screenshots stage clean demo demo-tenant-to-tenant demo-scaler demo-programs up func bench bench-long bench-record bench-river test test-short test-protocols test-browser test-console lint-api soak soak-storm soak-simulation soak-sources soak-explore fuzz lint portable vuln clients example-workers package image notices release
 
 help: ## list the targets
-	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "%s%s\n", sep, substr($$0, 5); sep = "\n"} /^[A-Za-z0-9_-]+:.*## / {if (sep) printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "%s%s\n", sep, substr($$0, 5); sep = "\n"} /^[A-Za-z0-9_-]+:.*## / {if (sep) printf "  make %-21s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@printf '\nExamples: make demo, make test-short, make fuzz FUZZ=10s, make soak SOAK=10m\n'
 
 ##@ Build
@@ -61,6 +61,9 @@ clean: ## delete bin/ and dist/
 # demo starts the local system.
 demo: demo-programs ## run a migration batch on this machine and check the result
 	@bin/matoolkit local demo --build-worker '$(BUILD) -o bin/worker ./worker'
+
+demo-tenant-to-tenant: demo-programs ## move people between two tenants on this machine and check the result
+	@bin/matoolkit local demo-tenant-to-tenant --build-worker '$(BUILD) -o bin/worker ./worker'
 
 demo-scaler: demo-programs ## run the container scaler on this machine and check the result
 	$(BUILD) -o bin/ ./examples/container-per-message

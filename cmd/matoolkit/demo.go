@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/signal"
@@ -15,8 +16,7 @@ import (
 )
 
 func demoCommand() *cobra.Command {
-	c := demo.Config{}
-	cmd := &cobra.Command{
+	return demoOf(&cobra.Command{
 		Use:   "demo",
 		Short: "Run a complete migration on this machine and check the result",
 		Long: `Starts the local system and a worker, signs in, publishes a runbook, creates a batch of 25
@@ -25,38 +25,57 @@ reason. The exit status is 0 only if the result is as expected. At the end it pr
 that opens the operations console on the result.`,
 		Example: `  make demo                builds the programs first
   bin/matoolkit local demo`,
-		Args: command.Needs(),
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-			defer stop()
-			if c.Matoolkit, err = os.Executable(); err != nil {
-				return err
+	}, "demo", "user-migration", demo.Run)
+}
+
+func demoMoveCommand() *cobra.Command {
+	return demoOf(&cobra.Command{
+		Use:   "demo-tenant-to-tenant",
+		Short: "Run a migration between two tenants on this machine and check the result",
+		Long: `Starts the local system with two tenants and a worker for each, publishes a runbook, creates a batch
+of 15 members and moves them with their mailboxes: checks, accounts, licences, copy, cut-over,
+permissions and the clean-up of the source. Six members fail, each for a real reason, and one leaves
+the batch. Then it checks both tenants. The exit status is 0 only if the result is as expected. At the
+end it prints the command that opens the operations console on the result.`,
+		Example: `  make demo-tenant-to-tenant   builds the programs first
+  bin/matoolkit local demo-tenant-to-tenant`,
+	}, "demo-tenant-to-tenant", "tenant-to-tenant", demo.RunMove)
+}
+
+// demoOf completes the command of a demo, which is also the target of make that builds its programs.
+func demoOf(cmd *cobra.Command, name, example string, run func(context.Context, demo.Config) error) *cobra.Command {
+	c := demo.Config{}
+	cmd.Args = command.Needs()
+	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
+		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		if c.Matoolkit, err = os.Executable(); err != nil {
+			return err
+		}
+		if c.Worker == "" {
+			c.Worker = filepath.Join(filepath.Dir(c.Matoolkit), executable("worker"))
+		}
+		programs := []string{c.Worker}
+		if c.Build != "" {
+			programs = nil
+		}
+		for _, needed := range append(programs, filepath.Join(c.App, "host.json"), filepath.Join(c.Example, "runbook.yaml")) {
+			if _, err := os.Stat(needed); err != nil {
+				return fmt.Errorf("%w; run \"make %s\" in the root of the repository, which builds the programs first", err, name)
 			}
-			if c.Worker == "" {
-				c.Worker = filepath.Join(filepath.Dir(c.Matoolkit), executable("worker"))
-			}
-			programs := []string{c.Worker}
-			if c.Build != "" {
-				programs = nil
-			}
-			for _, needed := range append(programs, filepath.Join(c.App, "host.json"), filepath.Join(c.Example, "runbook.yaml")) {
-				if _, err := os.Stat(needed); err != nil {
-					return fmt.Errorf("%w; run \"make demo\" in the root of the repository, which builds the programs first", err)
-				}
-			}
-			c.Console = command.OSEnvironment()
-			c.Open = "bin/matoolkit local up --data-dir " + word(c.Data) + " --open"
-			if c.App != "dist" {
-				c.Open += " --app " + word(c.App)
-			}
-			return demo.Run(ctx, c)
-		},
+		}
+		c.Console = command.OSEnvironment()
+		c.Open = "bin/matoolkit local up --data-dir " + word(c.Data) + " --open"
+		if c.App != "dist" {
+			c.Open += " --app " + word(c.App)
+		}
+		return run(ctx, c)
 	}
 	cmd.Flags().StringVar(&c.App, "app", "dist", "directory of the built Functions app")
-	cmd.Flags().StringVar(&c.Data, "data-dir", filepath.Join(".data", "demo"), "directory of the state; that of an earlier demo is replaced")
+	cmd.Flags().StringVar(&c.Data, "data-dir", filepath.Join(".data", name), "directory of the state; that of an earlier demo is replaced")
 	cmd.Flags().StringVar(&c.Worker, "worker", "", "the worker program (default: beside this program)")
 	cmd.Flags().StringVar(&c.Build, "build-worker", "", "shell command that builds the worker program; it runs while the system starts")
-	cmd.Flags().StringVar(&c.Example, "example", filepath.Join("examples", "user-migration"), "directory of the example")
+	cmd.Flags().StringVar(&c.Example, "example", filepath.Join("examples", example), "directory of the example")
 	return cmd
 }
 

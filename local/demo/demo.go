@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -62,24 +63,28 @@ func makeData(folder string) error {
 }
 
 // Run runs the demo. It fails unless the result is that of the example.
-func Run(ctx context.Context, c Config) (err error) {
-	if err := makeData(c.Data); err != nil {
+func Run(ctx context.Context, c Config) error {
+	return run(ctx, &demo{Config: c}, (*demo).run)
+}
+
+// run runs a demo, and stops its processes.
+func run(ctx context.Context, d *demo, steps func(*demo, context.Context) error) (err error) {
+	if err := makeData(d.Data); err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "matoolkit-demo-")
-	if err != nil {
+	if d.dir, err = os.MkdirTemp("", "matoolkit-demo-"); err != nil {
 		return err
 	}
-	d := &demo{Config: c, dir: dir, out: c.Console.Stdout}
+	d.out = d.Console.Stdout
 	defer func() {
 		err = errors.Join(err, d.stop())
 		if err != nil {
-			err = fmt.Errorf("%w\nLogs of this run: %s", err, dir)
+			err = fmt.Errorf("%w\nLogs of this run: %s", err, d.dir)
 			return
 		}
-		err = os.RemoveAll(dir)
+		err = os.RemoveAll(d.dir)
 	}()
-	if err := d.run(ctx); err != nil {
+	if err := steps(d, ctx); err != nil {
 		return err
 	}
 	fmt.Fprintf(d.out, "\n== See the result\nOpen the operations console on the state of this demo, which stays in %s:\n  %s\n", d.Data, d.Open)
@@ -93,6 +98,7 @@ type demo struct {
 	endpoints system.Endpoints
 	processes []*system.Process
 	build     *system.Process // builds the worker; nil if it is built
+	tenants   []string        // names; none: one tenant without a name
 	batch     int
 }
 
@@ -136,8 +142,11 @@ func (d *demo) start(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute) // a build takes all processors
 	defer cancel()
 	file := filepath.Join(d.dir, "endpoints.json")
-	up, err := d.spawn("system", nil, d.Matoolkit, "local", "up", "--free-ports", "--auto-approve",
-		"--data-dir", d.Data, "--app", d.App, "--endpoints", file)
+	args := []string{"local", "up", "--free-ports", "--auto-approve", "--data-dir", d.Data, "--app", d.App, "--endpoints", file}
+	if len(d.tenants) > 0 {
+		args = append(args, "--tenants", strings.Join(d.tenants, ","))
+	}
+	up, err := d.spawn("system", nil, d.Matoolkit, args...)
 	if err != nil {
 		return err
 	}
@@ -145,19 +154,25 @@ func (d *demo) start(ctx context.Context) (err error) {
 		return err
 	}
 	a := d.endpoints.Addresses
-	for _, line := range [][2]string{
+	lines := [][2]string{
 		{"Service Bus", "amqp://" + a.ServiceBus},
 		{"Cosmos DB", "http://" + a.Cosmos},
 		{"Functions host", d.endpoints.CLI["MATOOLKIT_API_URL"]},
 		{"Entra ID", d.endpoints.CLI["MATOOLKIT_AUTHORITY"]},
-		{"Microsoft 365 tenant", d.endpoints.TenantURL},
-	} {
+	}
+	if len(d.tenants) == 0 {
+		lines = append(lines, [2]string{"Microsoft 365 tenant", d.endpoints.TenantURL})
+	}
+	for _, name := range d.tenants {
+		lines = append(lines, [2]string{"Tenant " + name, d.endpoints.TenantURLs[name]})
+	}
+	for _, line := range lines {
 		fmt.Fprintf(d.out, "%-22s %s\n", line[0], line[1])
 	}
 	return nil
 }
 
-// startWorker starts the worker when its build has succeeded.
+// startWorker starts the worker of each tenant when its build has succeeded.
 func (d *demo) startWorker(ctx context.Context) error {
 	if d.build != nil {
 		select {
@@ -169,15 +184,26 @@ func (d *demo) startWorker(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", d.build.Name, err)
 		}
 	}
-	p, err := d.spawn("worker", d.endpoints.Worker, d.Worker)
-	if err != nil {
-		return err
+	envs := map[string]map[string]string{"worker": d.endpoints.Worker}
+	if len(d.tenants) > 0 {
+		envs = map[string]map[string]string{}
+		for _, name := range d.tenants {
+			envs["worker-"+name] = d.endpoints.Workers[name]
+		}
 	}
-	return d.awaitWorker(ctx, p)
+	var workers []*system.Process
+	for _, name := range slices.Sorted(maps.Keys(envs)) {
+		p, err := d.spawn(name, envs[name], d.Worker)
+		if err != nil {
+			return err
+		}
+		workers = append(workers, p)
+	}
+	return d.awaitWorkers(ctx, workers)
 }
 
-// awaitWorker waits until the worker has announced its functions: the runbook is checked against them.
-func (d *demo) awaitWorker(ctx context.Context, p *system.Process) error {
+// awaitWorkers waits until the workers have announced their functions: the runbook is checked against them.
+func (d *demo) awaitWorkers(ctx context.Context, processes []*system.Process) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for {
@@ -185,12 +211,17 @@ func (d *demo) awaitWorker(ctx context.Context, p *system.Process) error {
 		switch {
 		case err != nil:
 			return err
-		case len(workers.Items) > 0:
+		case len(workers.Items) >= len(processes):
 			return d.command("worker", "list")(ctx)
 		}
+		for _, p := range processes {
+			select {
+			case <-p.Done():
+				return errors.New("the " + p.Name + " ended before it announced its functions: see its log")
+			default:
+			}
+		}
 		select {
-		case <-p.Done():
-			return errors.New("the worker ended before it announced its functions: see its log")
 		case <-ctx.Done():
 			return fmt.Errorf("the worker has not announced its functions: %w", ctx.Err())
 		case <-time.After(50 * time.Millisecond):
@@ -223,11 +254,23 @@ func (d *demo) stop() error {
 }
 
 func (d *demo) seed(ctx context.Context) error {
-	body, err := os.ReadFile(filepath.Join(d.Example, "tenant.json"))
+	if len(d.tenants) == 0 {
+		return d.seedFrom(ctx, "tenant.json", d.endpoints.TenantURL)
+	}
+	for _, name := range d.tenants {
+		if err := d.seedFrom(ctx, name+".json", d.endpoints.TenantURLs[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *demo) seedFrom(ctx context.Context, file, address string) error {
+	body, err := os.ReadFile(filepath.Join(d.Example, file))
 	if err != nil {
 		return err
 	}
-	return Seed(ctx, d.endpoints.TenantURL, body)
+	return Seed(ctx, address, body)
 }
 
 // Seed adds objects to a local tenant.
@@ -275,27 +318,36 @@ func (d *demo) cli(ctx context.Context, console command.Environment, args ...str
 	return nil
 }
 
-// ask runs a command and parses its JSON.
+// ask runs a command and parses its JSON, also when the command fails.
 func ask[T any](ctx context.Context, d *demo, args ...string) (T, error) {
 	var answer T
 	var out bytes.Buffer
 	console := d.Console
 	console.Stdout, console.Terminal = &out, false
-	if err := d.cli(ctx, console, append(args, "--output", "json")...); err != nil {
-		return answer, err
+	// The status may only say that something in the answer has failed.
+	err := d.cli(ctx, console, append(args, "--output", "json")...)
+	if decoded := json.Unmarshal(out.Bytes(), &answer); err == nil {
+		err = decoded
 	}
-	return answer, json.Unmarshal(out.Bytes(), &answer)
+	return answer, err
 }
 
 func (d *demo) create(ctx context.Context) error {
 	members := filepath.Join(d.Example, "members.csv")
-	fmt.Fprintf(d.out, "$ matoolkit batch create user-migration %s\n", members)
-	b, err := ask[api.Batch](ctx, d, "batch", "create", "user-migration", members)
+	fmt.Fprintf(d.out, "$ matoolkit batch create %s %s\n", filepath.Base(d.Example), members)
+	b, err := ask[api.Batch](ctx, d, "batch", "create", filepath.Base(d.Example), members)
 	d.batch = b.ID
 	return err
 }
 
-func (d *demo) advance(ctx context.Context) error {
+func (d *demo) advance(ctx context.Context) error { return d.advanceThrough("")(ctx) }
+
+// advanceThrough runs the phases up to one with a name, or all.
+func (d *demo) advanceThrough(phase string) func(context.Context) error {
+	return func(ctx context.Context) error { return d.advanceTo(ctx, phase) }
+}
+
+func (d *demo) advanceTo(ctx context.Context, phase string) error {
 	id := strconv.Itoa(d.batch)
 	for {
 		fmt.Fprintf(d.out, "$ matoolkit batch advance %s --yes\n", id)
@@ -306,7 +358,7 @@ func (d *demo) advance(ctx context.Context) error {
 		if err := d.command("batch", "watch", id, "--until-idle")(ctx); err != nil {
 			return err
 		}
-		if len(a.Remaining) == 0 {
+		if len(a.Remaining) == 0 || phase != "" && a.Advanced == phase {
 			return nil
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/tenant"
@@ -58,10 +59,13 @@ func (s *System) startSeveral(ctx context.Context) (err error) {
 	return nil
 }
 
+// moveDelay is how long a copy of a mailbox takes, and the completion of its move: long enough to be seen.
+const moveDelay = 2 * time.Second
+
 // tenantConfig is a tenant with an administrator whose mailbox alerts of workers are sent from and to.
 func (s *System) tenantConfig(id, adminID, adminUPN string) tenant.Config {
 	return tenant.Config{
-		TenantID: id, VerifyToken: s.Entra.VerifyToken, Roles: s.graphRoles, Logger: s.config.Logger,
+		TenantID: id, MoveDelay: moveDelay, VerifyToken: s.Entra.VerifyToken, Roles: s.graphRoles, Logger: s.config.Logger,
 		Seed: &tenant.Seed{
 			Users: []tenant.User{{
 				"id": adminID, "userPrincipalName": adminUPN, "mailNickname": "admin", "displayName": "Avery Admin", "accountEnabled": true,
