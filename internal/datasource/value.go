@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"reflect"
 	"slices"
@@ -27,8 +29,8 @@ const maxDigits = 400
 // Value is the JSON of nil, bool, int…, uint…, float… or string. A float is written in
 // as few digits as bring it back; NaN and the infinities are refused, as is text that
 // is not UTF-8. What can be meant in several ways has a function of its own: bytes
-// (see [Bytes]), times ([Instant], [LocalTime], [Date], [Clock]) and decimals
-// ([Decimal]). Every other type is refused.
+// (see [Bytes]), times ([Instant], [LocalTime], [Date], [Clock]), decimals
+// ([Decimal]) and JSON ([JSON]). Every other type is refused.
 func Value(v any) (json.RawMessage, error) {
 	switch v := v.(type) {
 	case nil:
@@ -156,6 +158,27 @@ func splitDecimal(text string) (whole, fraction string, exponent int, negative, 
 		return "", "", 0, false, false
 	}
 	return whole, fraction, exponent, negative, true
+}
+
+// JSON is text that is JSON already. It is written anew with the names of its members in
+// order, since a map may come in another order each time; numbers keep their digits.
+func JSON(text string) (json.RawMessage, error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, errors.New("it is not JSON")
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, errors.New("it is more than one JSON value")
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // Bytes is a string of base64 (the standard alphabet, padded), or null for nil.

@@ -171,6 +171,21 @@ func TestBytes(t *testing.T) {
 	}
 }
 
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		` {"b": 1.50, "a": [true, null, "<ü>"]} `: `{"a":[true,null,"<ü>"],"b":1.50}`,
+		`12345678901234567890`:                    `12345678901234567890`,
+		`[1]x`:                                    "",
+		`[1`:                                      "",
+		``:                                        "",
+	} {
+		if got, err := datasource.JSON(text); string(got) != want || (err == nil) != (want != "") {
+			t.Errorf("%s: %s, %v", text, got, err)
+		}
+	}
+}
+
 // A text is either refused or becomes a JSON string that reads back as it was.
 func FuzzText(f *testing.F) {
 	for _, s := range []string{"", "a", "\xff", "<&>", "\u2028\x00\"\\"} {

@@ -1,12 +1,10 @@
 package databricks
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -36,7 +34,7 @@ var conversions = map[string]conversion{
 	"DATE": date, "TIMESTAMP": timestamp, "TIMESTAMP_NTZ": localTime,
 	"BINARY": binary,
 	"NULL":   null, "VOID": null,
-	"ARRAY": embedded, "MAP": embedded, "STRUCT": embedded, "VARIANT": embedded,
+	"ARRAY": datasource.JSON, "MAP": datasource.JSON, "STRUCT": datasource.JSON, "VARIANT": datasource.JSON,
 }
 
 func (c column) conversion() (conversion, error) {
@@ -124,25 +122,4 @@ func binary(text string) (json.RawMessage, error) {
 		return nil, errors.New("it is not base64")
 	}
 	return datasource.Bytes(b)
-}
-
-// embedded is JSON already. It is written anew with the names of its members in order,
-// since a map may come in another order each time; numbers keep their digits.
-func embedded(text string) (json.RawMessage, error) {
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		return nil, errors.New("it is not JSON")
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, errors.New("it is more than one JSON value")
-	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
