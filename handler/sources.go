@@ -9,6 +9,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/datasource/csvfile"
 	"github.com/matoolkit/matoolkit/internal/datasource/database"
 	"github.com/matoolkit/matoolkit/internal/datasource/databricks"
+	"github.com/matoolkit/matoolkit/internal/datasource/postgres"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
@@ -24,6 +25,7 @@ func sources(settings []string, identity azcore.TokenCredential, client *http.Cl
 			runbook.SourceDataverse:  database.OpenDataverse,
 			runbook.SourceDatabricks: databricks.Open,
 			runbook.SourceSQL:        database.OpenSQL,
+			runbook.SourcePostgres:   postgres.Open,
 			runbook.SourceCSV:        csvfile.Open,
 		},
 		Settings:   settings,

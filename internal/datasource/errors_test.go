@@ -27,6 +27,8 @@ func TestNothingSecretIsReported(t *testing.T) {
 		key   = `DefaultEndpointsProtocol=https;AccountName=a;AccountKey=Zm9vYmFyYmF6==;EndpointSuffix=core.windows.net`
 		one   = "Server=h;Password=e;Encrypt=true"
 		slash = `postgres://reader:a/b?c@h/db`
+		libpq = `host=h user=reader password = 'Tr0ub 4dor;\'3' dbname=people`
+		word  = `host=h password=hunter\ 2 user=reader`
 	)
 	tests := []struct {
 		connection, text, want string
@@ -48,6 +50,10 @@ func TestNothingSecretIsReported(t *testing.T) {
 		{token, "dapi0123456789 is not known at adb-1.2.azuredatabricks.net", "*** is not known at adb-1.2.azuredatabricks.net"},
 		{key, "Zm9vYmFyYmF6== of a", "*** of a"},
 		{slash, "a/b?c", "***"},
+		{libpq, "login failed with Tr0ub 4dor;'3 for reader at h", "login failed with *** for reader at h"},
+		{libpq, `cannot parse 'Tr0ub 4dor;\'3' of people`, `cannot parse *** of people`},
+		{libpq, `near Tr0ub 4dor;\'3`, `near ***`},
+		{word, `reader has not hunter 2, nor hunter\ 2`, `reader has not ***, nor ***`},
 		// A short secret, common inside words, is masked only as a word of its own.
 		{one, "cannot read the people of the server e: e was not taken", "cannot read the people of the server ***: *** was not taken"},
 		{one, `login failed (password "e", pwd=e;x, {"Password":"e"})`, `login failed (password "***", pwd=***;x, {"Password":"***"})`},

@@ -33,13 +33,13 @@ const (
 )
 
 // secretsOf finds what must not be told of the given values of environment variables:
-// each as a whole, and the secret parts of what looks like "name=value;…" or like a
-// URL.
+// each as a whole, and the secret parts of what looks like "name=value;…", like
+// "name=value …" or like a URL.
 func secretsOf(values ...string) secrets {
 	found := map[string]bool{}
 	for _, v := range values {
 		found[v] = true
-		for _, part := range slices.Concat(assigned(v), ofURL(v)) {
+		for _, part := range slices.Concat(assigned(v), ofKeywords(v), ofURL(v)) {
 			found[part] = true
 		}
 	}
@@ -93,6 +93,36 @@ func assigned(s string) []string {
 	}
 	return found
 }
+
+// keyword is the beginning of "name=value" after a space.
+var keyword = regexp.MustCompile(`(?:^|\s)(\w+)\s*=\s*`)
+
+// ofKeywords gives the secret values of "name=value name='a value'", where a backslash
+// stands before what is meant as it is.
+func ofKeywords(s string) []string {
+	var found []string
+	for _, at := range keyword.FindAllStringSubmatchIndex(s, -1) {
+		if !secretName.MatchString(s[at[2]:at[3]]) {
+			continue
+		}
+		value := s[at[1]:]
+		whole := keywordValue.FindString(value)
+		plain := whole
+		if strings.HasPrefix(whole, "'") {
+			plain = strings.TrimSuffix(whole[1:], "'")
+		}
+		if plain == "" {
+			continue
+		}
+		found = append(found, whole, plain, escaped.ReplaceAllString(plain, "$1"))
+	}
+	return found
+}
+
+var (
+	keywordValue = regexp.MustCompile(`^(?s:'(?:[^'\\]|\\.)*'?|(?:[^\s\\]|\\.)*)`)
+	escaped      = regexp.MustCompile(`(?s)\\(.)`)
+)
 
 // unquote reads the quoted value that s begins with.
 func unquote(s string) (value, after string, ok bool) {

@@ -23,6 +23,7 @@ func TestAccepted(t *testing.T) {
 		"one document mark": "---\n" + smallest,
 		"empty lists":       smallest + "init: []\non_member_removed: []\nrollbacks: {}\n",
 		"csv from a place":  strings.Replace(smallest, "{type: csv,", "{type: csv, connection: MEMBERS_CSV, batch_time: immediate,", 1),
+		"postgres":          strings.Replace(smallest, "{type: csv,", "{type: postgres, connection: PEOPLE, query: SELECT 1, batch_time: immediate,", 1),
 		"databricks": strings.Replace(smallest, "{type: csv,",
 			"{type: databricks, connection: DBX__Url, warehouse_id: DBX_WAREHOUSE, query: SELECT 1, batch_time_column: Start Time,", 1),
 		"removal with a rollback": smallest + `on_member_removed:

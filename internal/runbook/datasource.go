@@ -11,7 +11,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook/template"
 )
 
-var sourceTypes = []string{SourceDataverse, SourceDatabricks, SourceSQL, SourceCSV}
+var sourceTypes = []string{SourceDataverse, SourceDatabricks, SourceSQL, SourcePostgres, SourceCSV}
 
 var columnFormats = []string{FormatSemicolonDelimited, FormatCommaDelimited, FormatJSONArray}
 
@@ -33,7 +33,7 @@ func (p *parser) dataSource(n *yaml.Node, path string) draftSource {
 	ds.BatchTime = f.oneOf("batch_time", []string{BatchTimeImmediate})
 
 	switch ds.Type {
-	case SourceDataverse, SourceSQL:
+	case SourceDataverse, SourceSQL, SourcePostgres:
 		f.require("connection", "query")
 	case SourceDatabricks:
 		f.require("connection", "query", "warehouse_id")

@@ -60,7 +60,7 @@ var fileObject = Object{
 var sourceObject = Object{
 	Name: "data_source", Doc: "A source with a `connection` is queried every five minutes. For a `csv` source without one, you upload the members of each batch.",
 	Fields: []Field{
-		{"type", true, "`dataverse`, `databricks`, `sql` or `csv`.", oneOf(sourceTypes...)},
+		{"type", true, "`dataverse`, `databricks`, `sql`, `postgres` or `csv`.", oneOf(sourceTypes...)},
 		{"connection", false, "The name of the handler's environment variable with the connection string, the URL or, for `csv`, the path or URL of the file. Required for all types except `csv`. The deployment lists the permitted names in `DATA_SOURCES`.", matching(environmentName)},
 		{"warehouse_id", false, "The name of the environment variable with the id of the SQL warehouse. Required for `databricks`, refused for other types.", matching(environmentName)},
 		{"query", false, "The query that returns the members. Required for all types except `csv`, which reads the whole file.", text()},
@@ -74,10 +74,10 @@ var sourceObject = Object{
 		{"addition_guard", false, "How many people one result may add without confirmation.", additionsObject.form()},
 	},
 	Rules: []Form{
-		when(has("type", SourceDataverse, SourceSQL), requires("connection", "query")),
+		when(has("type", SourceDataverse, SourceSQL, SourcePostgres), requires("connection", "query")),
 		when(has("type", SourceDatabricks), requires("connection", "query", "warehouse_id")),
-		when(has("type", SourceDataverse, SourceSQL, SourceCSV), absent("warehouse_id")),
-		when(either(requires("connection"), has("type", SourceDataverse, SourceSQL, SourceDatabricks)), either(requires("batch_time"), requires("batch_time_column"))),
+		when(has("type", SourceDataverse, SourceSQL, SourcePostgres, SourceCSV), absent("warehouse_id")),
+		when(either(requires("connection"), has("type", SourceDataverse, SourceSQL, SourcePostgres, SourceDatabricks)), either(requires("batch_time"), requires("batch_time_column"))),
 		when(both(has("type", SourceCSV), absent("connection")), absent("time_zone", "timeout", "removal_guard", "addition_guard")),
 		when(requires("batch_time"), absent("batch_time_column", "time_zone")),
 	},

@@ -140,6 +140,7 @@ const (
 	SourceDataverse  = "dataverse"
 	SourceDatabricks = "databricks"
 	SourceSQL        = "sql"
+	SourcePostgres   = "postgres"
 	SourceCSV        = "csv"
 )
 

@@ -97,7 +97,8 @@ func TestRefusedConnections(t *testing.T) {
 	}{
 		{"", false, "with one of the schemes"},
 		{"hunter2", false, "with one of the schemes"},
-		{"postgres://someuser:hunter2@host/people", false, "with one of the schemes"},
+		{"postgres://someuser:hunter2@host/people", false, "use type: postgres"},
+		{"mysql://someuser:hunter2@host/people", false, "with one of the schemes"},
 		{"https://hunter2.example.com/?a=b", false, "with one of the schemes"},
 		{"Server=sql.contoso.com;" + user + "Encrypt=False", false, "always encrypted"},
 		{"Server=sql.contoso.com;" + user + "Encrypt=disable", false, "always encrypted"},

@@ -60,6 +60,9 @@ func OpenSQL(spec datasource.Spec) (datasource.Source, error) {
 	case scheme == "sqlserver" || !strings.Contains(spec.Connection, "://") && strings.Contains(spec.Connection, "="):
 		return openSQLServer(spec, false)
 	}
+	if scheme == "postgres" || scheme == "postgresql" {
+		return nil, errors.New("use type: postgres for a connection to PostgreSQL")
+	}
 	registered.RLock()
 	defer registered.RUnlock()
 	schemes := append([]string{"sqlserver", "sqlite", "file"}, slices.Sorted(maps.Keys(registered.drivers))...)

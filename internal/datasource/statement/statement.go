@@ -7,6 +7,7 @@ package statement
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -27,6 +28,8 @@ type Dialect struct {
 	brackets       bool // [name]
 	backticks      bool // `name`
 	backslashes    bool // 'it\'s'
+	escapes        bool // E'it\'s'
+	dollars        bool // $$it's$$ and $name$it's$name$
 }
 
 // The dialects.
@@ -45,6 +48,9 @@ var (
 	}
 	// SQLite is of SQLite.
 	SQLite = Dialect{begins: []string{"SELECT", "WITH", "VALUES"}, brackets: true, backticks: true}
+	// Postgres is of PostgreSQL. A transaction that only reads refuses what the words do not
+	// tell: those of most statements can be names.
+	Postgres = Dialect{begins: []string{"SELECT", "WITH", "VALUES"}, words: []string{"INTO"}, nestedComments: true, escapes: true, dollars: true}
 	// Databricks is of Databricks' warehouses, where what begins with WITH may write.
 	Databricks = Dialect{
 		begins: []string{"SELECT", "WITH", "VALUES"}, words: []string{"DELETE", "INSERT", "MERGE", "UPDATE"},
@@ -135,6 +141,18 @@ func (g Dialect) first(s string) (text string, length int, reason string) {
 			return "", 0, "a comment is not closed"
 		}
 		return "", length, ""
+	case g.dollars && dollar.MatchString(s):
+		mark := dollar.FindString(s)
+		if length = strings.Index(s[len(mark):], mark); length < 0 {
+			return "", 0, fmt.Sprintf("a quotation with %s is not closed", mark)
+		}
+		return "'", length + 2*len(mark), ""
+	case g.escapes && len(s) > 1 && (r == 'E' || r == 'e') && s[1] == '\'':
+		g.backslashes = true
+		if length = g.quoted(s[1:]); length < 0 {
+			return "", 0, "a quotation with ' is not closed"
+		}
+		return "'", length + 1, ""
 	case g.quotes(r):
 		if length = g.quoted(s); length < 0 {
 			return "", 0, fmt.Sprintf("a quotation with %c is not closed", r)
@@ -148,6 +166,9 @@ func (g Dialect) first(s string) (text string, length int, reason string) {
 	}
 	return s[:size], size, ""
 }
+
+// dollar is the mark of a quotation in dollars. A parameter such as $1 is none.
+var dollar = regexp.MustCompile(`^\$(\pL[\pL\d_]*|_[\pL\d_]*)?\$`)
 
 // quotes reports whether a character is a quotation mark.
 func (g Dialect) quotes(r rune) bool {

@@ -86,4 +86,29 @@ func TestStatements(t *testing.T) {
 			t.Errorf("%q: %q, %v", query, got, err)
 		}
 	}
+	for query, good := range map[string]bool{
+		"SELECT 'it\\' || E'it\\'s; ' || e'', $$it's; $$ || $a_1$ $$; $ ' $a_1$ FROM c;": true,
+		"SELECT \"update\", delete, a[1:2], b->>'c', 1::text /* /* ; */ */ FROM t -- ;":  true,
+		"WITH a AS (SELECT 1 AS b) SELECT b FROM a":                                      true,
+		"VALUES (1), (2)":                        true,
+		"SELECT a$b$, c$b$ FROM d":               true, // names
+		"SELECT '; ' WHERE $1 = $2":              true,
+		"SELECT 1; SELECT 2":                     false,
+		"SELECT E'\\'; DROP TABLE people --'":    true,
+		"SELECT nameE'\\'; DROP TABLE people --": false,
+		"SELECT '\\'; DROP TABLE people --'":     false,
+		"SELECT $a$ $b$; DROP TABLE people $b$":  false,
+		"SELECT $$a":                             false,
+		"SELECT E'a":                             false,
+		"SELECT * INTO b FROM a":                 false,
+		"DELETE FROM a":                          false,
+		"SET a TO 1":                             false,
+		"COPY a TO PROGRAM 'b'":                  false,
+		"CALL a()":                               false,
+		"EXPLAIN SELECT 1":                       false,
+	} {
+		if got, err := statement.Postgres.Check(query); (err == nil) != good {
+			t.Errorf("%q: %q, %v", query, got, err)
+		}
+	}
 }

@@ -1,0 +1,309 @@
+package postgres
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/matoolkit/matoolkit/internal/loopback"
+)
+
+// connection is a parsed and validated connection string.
+type connection struct {
+	host           string
+	port           uint16
+	database, user string
+	password       string
+	// scope is the scope of the token that is the password; empty means no token.
+	scope       string
+	tls         *tls.Config // nil: plain, only on loopback
+	application string
+	// loginTimeout bounds connecting and signing in.
+	loginTimeout time.Duration
+}
+
+const defaultLoginTimeout = 30 * time.Second
+
+// options are the allowed options of a connection string, by libpq's names. Another option
+// is refused without its name, which may be the rest of a password with a space in it.
+var options = []string{"host", "port", "dbname", "user", "password", "sslmode", "sslrootcert", "connect_timeout", "application_name"}
+
+// tokenHosts are the ends of the names of Azure Database for PostgreSQL, and the scope of
+// the tokens for it. A token goes nowhere else.
+var tokenHosts = []struct{ suffix, scope string }{
+	{".postgres.database.azure.com", "https://ossrdbms-aad.database.windows.net/.default"},
+	{".postgres.database.usgovcloudapi.net", "https://ossrdbms-aad.database.usgovcloudapi.net/.default"},
+	{".postgres.database.chinacloudapi.cn", "https://ossrdbms-aad.database.chinacloudapi.cn/.default"},
+}
+
+// parseConnection reads "host=… dbname=…" and postgres://… No error quotes a part of it.
+func parseConnection(text string) (*connection, error) {
+	parameters, err := parseParameters(text)
+	if err != nil {
+		return nil, err
+	}
+	for name := range parameters {
+		if !slices.Contains(options, name) {
+			return nil, errors.New("unknown option; use only " + strings.Join(options, ", ") + " (put a value that contains a space in apostrophes, or percent-encode it in a URL)")
+		}
+	}
+	c := &connection{
+		host: parameters["host"], port: 5432, database: parameters["dbname"], user: parameters["user"], password: parameters["password"],
+		application: "matoolkit", loginTimeout: defaultLoginTimeout,
+	}
+	if v := parameters["application_name"]; v != "" {
+		c.application = v
+	}
+	if err := c.setServer(parameters); err != nil {
+		return nil, err
+	}
+	if err := c.setTLS(parameters); err != nil {
+		return nil, err
+	}
+	return c, c.setSignIn()
+}
+
+func parseParameters(text string) (map[string]string, error) {
+	scheme, _, isURL := strings.Cut(text, "://")
+	switch {
+	case strings.ContainsRune(text, 0):
+		return nil, errors.New("the connection contains a NUL byte")
+	case isURL && (scheme == "postgres" || scheme == "postgresql"):
+		return ofURL(text)
+	case !isURL && strings.Contains(text, "="), isURL && strings.Contains(scheme, "="): // the :// of a value
+		return ofKeywords(text)
+	}
+	return nil, errors.New(`use postgres://user:password@host:port/database, or "host=… port=… dbname=… user=… password=…"; to try the runbook without PostgreSQL, use type: sql with sqlite:PATH, or type: csv`)
+}
+
+var errNotUnderstood = errors.New("the connection is not a valid URL; percent-encode characters such as @, /, ? and # in user and password")
+
+// ofURL gives the parameters of postgres://user:password@host:port/database?name=value.
+func ofURL(text string) (map[string]string, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Fragment != "" {
+		return nil, errNotUnderstood
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return nil, errNotUnderstood
+	}
+	found := map[string]string{}
+	for name, values := range query {
+		if len(values) > 1 {
+			return nil, errTwice
+		}
+		found[name] = values[0]
+	}
+	password, _ := u.User.Password()
+	for name, value := range map[string]string{
+		"host": u.Hostname(), "port": u.Port(), "dbname": strings.TrimPrefix(u.Path, "/"), "user": u.User.Username(), "password": password,
+	} {
+		if value == "" {
+			continue
+		}
+		if found[name] != "" {
+			return nil, errTwice
+		}
+		found[name] = value
+	}
+	return found, nil
+}
+
+var errTwice = errors.New("an option is given twice")
+
+// ofKeywords gives the parameters of "name=value name='a value'", with a backslash before
+// what stands for itself.
+func ofKeywords(text string) (map[string]string, error) {
+	found := map[string]string{}
+	for rest := strings.TrimLeft(text, space); rest != ""; rest = strings.TrimLeft(rest, space) {
+		name, after, ok := strings.Cut(rest, "=")
+		name = strings.TrimRight(name, space)
+		if !ok || name == "" || strings.ContainsAny(name, space) {
+			return nil, errors.New("an option has no value; write name=value, with a space between two of them")
+		}
+		value, after, ok := ofValue(strings.TrimLeft(after, space))
+		if !ok {
+			return nil, errors.New("an apostrophe or a backslash at the end is not closed")
+		}
+		if _, twice := found[name]; twice {
+			return nil, errTwice
+		}
+		found[name], rest = value, after
+	}
+	return found, nil
+}
+
+const space = " \t\r\n\v\f"
+
+// ofValue reads the value that s begins with.
+func ofValue(s string) (value, after string, ok bool) {
+	quoted := strings.HasPrefix(s, "'")
+	if quoted {
+		s = s[1:]
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '\\':
+			if i++; i == len(s) {
+				return "", "", false
+			}
+			b.WriteByte(s[i])
+		case quoted && s[i] == '\'':
+			return b.String(), s[i+1:], true
+		case !quoted && strings.IndexByte(space, s[i]) >= 0:
+			return b.String(), s[i:], true
+		default:
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String(), "", !quoted
+}
+
+var hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
+
+func (c *connection) setServer(parameters map[string]string) error {
+	switch {
+	case c.host == "":
+		return errors.New("the server is missing: set host")
+	case strings.HasPrefix(c.host, "/"):
+		return errors.New("sockets are not supported; use host=localhost")
+	case strings.Contains(c.host, ","):
+		return errors.New("give one host")
+	case net.ParseIP(c.host) == nil && !hostName.MatchString(c.host):
+		return errors.New("host is not a host name")
+	case c.database == "":
+		return errors.New("the database is missing: set dbname")
+	case c.user == "":
+		return errors.New("the user is missing: set user")
+	}
+	if v := parameters["port"]; v != "" {
+		port, err := strconv.ParseUint(v, 10, 16)
+		if err != nil || port == 0 {
+			return errors.New("port is not a number from 1 to 65535")
+		}
+		c.port = uint16(port)
+	}
+	if v, ok := parameters["connect_timeout"]; ok {
+		seconds, err := strconv.ParseUint(v, 10, 16)
+		if err != nil || seconds == 0 {
+			return errors.New("connect_timeout is not a number of seconds from 1 to 65535")
+		}
+		c.loginTimeout = time.Duration(seconds) * time.Second
+	}
+	return nil
+}
+
+// setTLS always verifies the certificate and its name, also where libpq would encrypt only.
+func (c *connection) setTLS(parameters map[string]string) error {
+	local := loopback.Is(c.host)
+	mode, file := parameters["sslmode"], parameters["sslrootcert"]
+	switch mode {
+	case "require", "verify-ca", "verify-full":
+	case "":
+		if local && file == "" {
+			return nil
+		}
+	case "disable":
+		if !local {
+			return errors.New("the connection is always encrypted: remove sslmode, or set it to verify-full; disable is allowed only for a server on this machine (localhost, 127.0.0.1)")
+		}
+		if file != "" {
+			return errors.New("sslrootcert has no effect with sslmode=disable; remove one of the two")
+		}
+		return nil
+	default:
+		return errors.New("unsupported sslmode; use verify-full (or require, which here verifies the certificate too)")
+	}
+	c.tls = &tls.Config{ServerName: c.host, MinVersion: tls.VersionTLS12}
+	if file == "" || file == "system" {
+		return nil
+	}
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		var path *fs.PathError
+		if errors.As(err, &path) {
+			err = path.Err
+		}
+		return fmt.Errorf("the file that sslrootcert names cannot be read: %w", err)
+	}
+	c.tls.RootCAs = x509.NewCertPool()
+	if !c.tls.RootCAs.AppendCertsFromPEM(pem) {
+		return errors.New("the file that sslrootcert names contains no PEM certificate")
+	}
+	return nil
+}
+
+func (c *connection) setSignIn() error {
+	if c.password != "" {
+		return nil
+	}
+	for _, h := range tokenHosts {
+		if strings.HasSuffix(strings.ToLower(c.host), h.suffix) {
+			c.scope = h.scope
+			return nil
+		}
+	}
+	if !loopback.Is(c.host) {
+		return errors.New("authentication is missing: set password (only to Azure Database for PostgreSQL, such as name.postgres.database.azure.com, the handler's identity signs in without one)")
+	}
+	return nil // a server on this machine may trust its users
+}
+
+// config makes the driver's configuration, with a token where one is the password. Nothing
+// of it comes from this program's environment.
+func (c *connection) config(ctx context.Context, identity azcore.TokenCredential, dial pgconn.DialFunc) (*pgconn.Config, error) {
+	// The driver insists on a configuration that it parsed itself, with the environment.
+	config, err := pgconn.ParseConfig("host=localhost port=5432 user=u password=p dbname=d sslmode=disable connect_timeout=0 target_session_attrs=any")
+	if err != nil {
+		return nil, &localError{"the driver refuses one of the environment variables that begin with PG; remove them from the settings of the handler"}
+	}
+	config.Host, config.Port, config.Database, config.User, config.Password = c.host, c.port, c.database, c.user, c.password
+	if c.scope != "" {
+		token, err := identity.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{c.scope}})
+		if err != nil {
+			return nil, fmt.Errorf("no token for %s: %w", c.scope, err)
+		}
+		config.Password = token.Token
+	}
+	config.TLSConfig, config.Fallbacks, config.SSLNegotiation, config.SSLCertMode = c.tls, nil, "", "disable"
+	config.RuntimeParams = map[string]string{"application_name": c.application, "client_encoding": "UTF8"}
+	config.MinProtocolVersion, config.MaxProtocolVersion = "3.0", "3.0"
+	config.ChannelBinding, config.RequireAuth, config.ValidateConnect = "prefer", "", nil
+	config.KerberosSrvName, config.KerberosSpn = "", ""
+	config.MaxProtocolMessageBodyLen = maxRow
+	config.LookupFunc = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil } // dial looks it up
+	config.DialFunc = c.guard(dial)
+	return config, nil
+}
+
+// guard dials, and makes sure that a plain connection stays on this machine.
+func (c *connection) guard(dial pgconn.DialFunc) pgconn.DialFunc {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil || c.tls != nil {
+			return conn, err
+		}
+		if a, ok := conn.RemoteAddr().(*net.TCPAddr); !ok || !a.IP.IsLoopback() {
+			_ = conn.Close()
+			return nil, &localError{"the connection is not encrypted, and the server is not on this machine"}
+		}
+		return conn, nil
+	}
+}
