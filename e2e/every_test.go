@@ -50,6 +50,10 @@ func TestEveryFunction(t *testing.T) {
 				"id": migrationGroup, "displayName": "Every", "mailNickname": "every", "mailEnabled": false, "securityEnabled": true,
 			}},
 			{Properties: map[string]any{
+				"id": "5b2f9a4e-3c1d-4e8a-9f60-0a1b2c3d4e60", "displayName": "Every team", "mailNickname": "everyteam", "mailEnabled": true, "securityEnabled": false,
+				"groupTypes": []any{"Unified"}, "resourceProvisioningOptions": []any{"Team"},
+			}},
+			{Properties: map[string]any{
 				"displayName": "Everybody", "mailNickname": "everybody", "mail": "everybody@fabrikam.com", "mailEnabled": true, "securityEnabled": false,
 			}},
 		},

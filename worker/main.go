@@ -26,6 +26,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/otlp"
 	"github.com/matoolkit/matoolkit/internal/termlog"
 	"github.com/matoolkit/matoolkit/internal/tlsroots"
+	"github.com/matoolkit/matoolkit/worker/access"
 	"github.com/matoolkit/matoolkit/worker/announce"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/control"
@@ -37,6 +38,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/heartbeat"
 	"github.com/matoolkit/matoolkit/worker/sharepoint"
 	"github.com/matoolkit/matoolkit/worker/signin"
+	"github.com/matoolkit/matoolkit/worker/teams"
 	"github.com/matoolkit/matoolkit/worker/telemetry"
 	"github.com/matoolkit/matoolkit/worker/throttle"
 )
@@ -238,7 +240,7 @@ func flush(p *otlp.Providers) {
 
 // offered is the catalogue of this worker.
 func offered(g *graph.Client, x *exchange.Client, noOp bool, extra ...catalog.Function) (*catalog.Catalog, error) {
-	functions := slices.Concat(g.Functions(), x.Functions(), sharepoint.Functions(g), extra)
+	functions := slices.Concat(g.Functions(), x.Functions(), sharepoint.Functions(g), teams.Functions(g), access.Functions(g), extra)
 	if noOp {
 		functions = append(functions, catalog.NoOp)
 	}

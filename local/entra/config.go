@@ -188,7 +188,7 @@ func DefaultConfig() Config {
 							"User.Read.All", "User.ReadWrite.All", "User.EnableDisableAccount.All", "User.Invite.All",
 							"User-ConvertToInternal.ReadWrite.All", "GroupMember.ReadWrite.All", "Mail.Send",
 							"Domain.Read.All", "LicenseAssignment.Read.All", "User.RevokeSessions.All", "User-PasswordProfile.ReadWrite.All",
-							"SharePointCrossTenantMigration.Manage.All", "SharePointCrossTenantMigration.Read.All", "Files.Read.All",
+							"SharePointCrossTenantMigration.Manage.All", "SharePointCrossTenantMigration.Read.All", "Files.Read.All", "TeamMember.Read.All", "TeamMember.ReadWrite.All", "Policy.Read.All",
 						},
 						ExchangeClientID: {"Exchange.ManageAsApp"},
 					},
@@ -229,7 +229,7 @@ func MicrosoftResources() []Application {
 				"User-ConvertToInternal.ReadWrite.All", "Mail.Send",
 				"Group.Read.All", "Group.ReadWrite.All", "GroupMember.Read.All", "GroupMember.ReadWrite.All",
 				"Domain.Read.All", "LicenseAssignment.Read.All", "User.RevokeSessions.All", "User-PasswordProfile.ReadWrite.All",
-				"SharePointCrossTenantMigration.Manage.All", "SharePointCrossTenantMigration.Read.All", "Files.Read.All",
+				"SharePointCrossTenantMigration.Manage.All", "SharePointCrossTenantMigration.Read.All", "Files.Read.All", "TeamMember.Read.All", "TeamMember.ReadWrite.All", "Policy.Read.All",
 			},
 		},
 		{

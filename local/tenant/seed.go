@@ -27,7 +27,9 @@ type Seed struct {
 	// MigrationEndpoints are the names of endpoints in other tenants, which administrators create; none: all names are accepted.
 	MigrationEndpoints []string         `json:"migrationEndpoints,omitempty"`
 	MigrationBatches   []MigrationBatch `json:"migrationBatches,omitempty"` // left as they are where the name exists
-	ContentTasks       []ContentTask    `json:"contentTasks,omitempty"`     // left as they are where the source has one
+	// Policies are of Conditional Access, with an id each, and are left as they are where it exists.
+	Policies     []Policy      `json:"policies,omitempty"`
+	ContentTasks []ContentTask `json:"contentTasks,omitempty"` // left as they are where the source has one
 }
 
 // SeedGroup is a group with its members by object id or user principal name. A
@@ -35,6 +37,7 @@ type Seed struct {
 type SeedGroup struct {
 	Properties map[string]any `json:"properties"`
 	Members    []string       `json:"members,omitempty"`
+	Owners     []string       `json:"owners,omitempty"` // of a team; also among the members
 }
 
 // Seed puts objects in. After an error some of them may be in; giving the
@@ -76,6 +79,11 @@ func (s *Server) Seed(seed Seed) error {
 			return fmt.Errorf("tenant: seed migration batch %d: %w", i, err)
 		}
 	}
+	for i, p := range seed.Policies {
+		if err := s.seedPolicy(p); err != nil {
+			return fmt.Errorf("tenant: seed policy %d: %w", i, err)
+		}
+	}
 	for i, t := range seed.ContentTasks {
 		if t.ID == "" || t.Source == "" {
 			return fmt.Errorf("tenant: seed content task %d: a task needs an id and a source, such as onedrive ada@contoso.example", i)
@@ -88,6 +96,21 @@ func (s *Server) Seed(seed Seed) error {
 		}
 	}
 	return nil
+}
+
+func (s *Server) seedPolicy(p Policy) error {
+	if p.ID() == "" {
+		return errors.New("no id")
+	}
+	for name := range p {
+		if !graph.KnownPolicyProperty(name) {
+			return fmt.Errorf("unknown property %q", name)
+		}
+	}
+	if _, exists := s.dir.Policies.Latest(directory.Fold(p.ID())); exists {
+		return nil
+	}
+	return s.dir.Commit(time.Time{}, directory.PutPolicy(p, time.Time{}))
 }
 
 func (s *Server) seedUser(seeded User) error {
@@ -166,6 +189,12 @@ func (s *Server) seedGroup(seeded SeedGroup) error {
 		if !slices.Contains(g.Members, id) {
 			g.Members = append(g.Members, id)
 		}
+		if slices.Contains(seeded.Owners, key) {
+			g.Owners = append(g.Owners, id)
+		}
+	}
+	if len(g.Owners) != len(seeded.Owners) {
+		return errors.New("an owner is not among the members")
 	}
 	changes := []directory.Change{directory.PutGroup(g, time.Time{})}
 	if g.ExchangeManaged() {

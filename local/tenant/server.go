@@ -46,6 +46,7 @@ type (
 	MigrationBatch   = directory.MigrationBatch
 	MigrationUser    = directory.MigrationUser
 	ContentTask      = directory.ContentTask
+	Policy           = directory.Policy
 	Mail             = directory.Mail
 	License          = directory.License
 	ServicePlan      = directory.ServicePlan

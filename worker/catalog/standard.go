@@ -67,6 +67,10 @@ func Standard() []Function {
 		TestSharePointMigrationTask,
 		StopSharePointMigrationTask,
 		TestSharePointOneDrive,
+		AddTeamsMember,
+		RemoveTeamsMember,
+		TestTeamsMembership,
+		TestEntraConditionalAccessExclusion,
 		InvokeGraphRequest,
 		InvokeExchangeCommand,
 	}

@@ -57,6 +57,7 @@ func TaskGroups() []TaskGroup {
 		{"Sign-in", []Task{
 			{"Change the sign-in name", both, []Function{SetEntraUserUPN}},
 			{"Keep a user out, or in", both, []Function{SetEntraUserEnabled, RevokeEntraUserSessions}},
+			{"Check who is excluded from Conditional Access, once Add-EntraGroupMember has put people into the excluded group", both, []Function{TestEntraConditionalAccessExclusion}},
 			{"Set the password", target, []Function{SetEntraUserPassword}},
 			{"Delete a user", both, []Function{RemoveEntraUser}},
 		}},
@@ -66,6 +67,7 @@ func TaskGroups() []TaskGroup {
 		}},
 		{"Groups", []Task{
 			{"Change and check members of security and Microsoft 365 groups", both, []Function{AddEntraGroupMember, RemoveEntraGroupMember, TestEntraGroupMembership}},
+			{"Change and check members and owners of teams", both, []Function{AddTeamsMember, RemoveTeamsMember, TestTeamsMembership}},
 			{"Create a distribution list", target, []Function{NewExchangeDistributionList}},
 			{"Change and check members of distribution lists", both, []Function{AddExchangeGroupMember, RemoveExchangeGroupMember, TestExchangeGroupMembership}},
 			{"Change owners of distribution lists", both, []Function{AddExchangeGroupOwner, RemoveExchangeGroupOwner}},

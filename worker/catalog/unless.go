@@ -12,7 +12,7 @@ type Shown struct {
 // Waiting says for what a check is repeated for as long as a change may take to become visible.
 type Waiting struct {
 	Result  bool // the result, which may be there
-	Absence bool // an absence, which is the result, before anything was written: a read can be late
+	Absence bool // a result that a late read would show as well, such as an absence, before anything was written
 }
 
 // tries are how often a write with a check is made when no answer tells that it was made.

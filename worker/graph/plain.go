@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 
 	abstractions "github.com/microsoft/kiota-abstractions-go"
 
@@ -52,9 +53,50 @@ func (c *Client) Read(ctx context.Context, path string) (object map[string]any, 
 	return object, err
 }
 
-// Ask makes a POST that changes nothing, and counts as a read. A refusal with the status answers is an answer, too: its
+// ReadAll reads the objects of a list with all its pages.
+func (c *Client) ReadAll(ctx context.Context, path string) (all []map[string]any, err error) {
+	for path != "" {
+		page, err := c.Read(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		items, _ := page["value"].([]any)
+		for _, item := range items {
+			if object, ok := item.(map[string]any); ok {
+				all = append(all, object)
+			}
+		}
+		next, _ := page["@odata.nextLink"].(string)
+		rest, ours := strings.CutPrefix(next, c.url+"/")
+		if next != "" && !ours {
+			return nil, &catalog.Failure{Type: catalog.FailureConflict, Attempts: 1, Message: "the link to the next page leads elsewhere: the rest of the list cannot be read"}
+		}
+		if path = ""; ours {
+			path = "/" + rest
+		}
+	}
+	return all, nil
+}
+
+// URL is the address of a path, as references in bodies have it.
+func (c *Client) URL(path string) string { return c.url + path }
+
+// Ask makes a POST that changes nothing, and counts as a read.
+func (c *Client) Ask(ctx context.Context, path string, body any) (answer map[string]any, err error) {
+	r, err := plainRequest("POST", path, body)
+	if err != nil {
+		return nil, err
+	}
+	err = c.do(ctx, c.paces.reads, func(ctx context.Context) (err error) {
+		answer, err = c.roundTrip(ctx, r)
+		return err
+	})
+	return answer, err
+}
+
+// Validate makes a POST that changes nothing, and counts as a read. A refusal with the status answers is the answer: its
 // text is returned.
-func (c *Client) Ask(ctx context.Context, path string, body any, answers int) (refusal string, err error) {
+func (c *Client) Validate(ctx context.Context, path string, body any, answers int) (refusal string, err error) {
 	r, err := plainRequest("POST", path, body)
 	if err != nil {
 		return "", err
@@ -75,8 +117,8 @@ type Look struct {
 	// MayBeMissing: Shows gets nil for a path that does not exist. Otherwise the read fails, once replication lag cannot
 	// be the reason.
 	MayBeMissing bool
-	// Shows judges what was read. absent: it judges an absence, which a read that is late would show as well.
-	Shows func(object map[string]any) (shown catalog.Shown, absent bool, err error)
+	// Shows judges what was read. doubtful: a read that is late would show the same after another job's change.
+	Shows func(object map[string]any) (shown catalog.Shown, doubtful bool, err error)
 }
 
 // Look reads, and repeats the read for as long as wait says.
@@ -97,9 +139,9 @@ func (c *Client) Look(ctx context.Context, l Look, wait catalog.Waiting) (shown 
 		case object == nil:
 			object = map[string]any{} // an answer without a body
 		}
-		var absent bool
-		shown, absent, judged = l.Shows(object)
-		if judged == nil && (!shown.Met && wait.Result || shown.Met && absent && wait.Absence) {
+		var doubtful bool
+		shown, doubtful, judged = l.Shows(object)
+		if judged == nil && (!shown.Met && wait.Result || shown.Met && doubtful && wait.Absence) {
 			return &staleError{shown.Reason}
 		}
 		return nil

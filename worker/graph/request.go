@@ -229,7 +229,7 @@ func (c *Client) makeUnless(ctx context.Context, r *request, done check) (any, e
 
 // look is the check as a read of catalog.Unless.
 func (done check) look() Look {
-	return Look{Path: done.read.target.String(), MayBeMissing: true, Shows: func(properties map[string]any) (s catalog.Shown, absent bool, err error) {
+	return Look{Path: done.read.target.String(), MayBeMissing: true, Shows: func(properties map[string]any) (s catalog.Shown, doubtful bool, err error) {
 		switch {
 		case properties == nil:
 			return catalog.Shown{Answer: true, Met: done.expected == nil, Reason: "the path does not exist"}, done.expected == nil, nil

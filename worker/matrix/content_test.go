@@ -117,7 +117,7 @@ func contentRows() []row {
 // Files move once SharePoint begins, which nobody can stop then. A task that was cancelled is not started again by an old job.
 func TestAMoveOfFiles(t *testing.T) {
 	t.Parallel()
-	w := start(t, row{seed: withFiles}, func(c *tenant.Config) { c.MoveDelay = time.Hour })
+	w := start(t, row{seed: withFiles}, func(c *tenant.Config) { c.MoveDelay, c.Lag = time.Hour, 10*time.Second })
 	source := map[string]any{"Kind": "OneDrive", "Source": adaName}
 	expect := func(status, says string) {
 		t.Helper()

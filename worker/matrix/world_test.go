@@ -18,12 +18,14 @@ import (
 	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/tenant"
+	"github.com/matoolkit/matoolkit/worker/access"
 	"github.com/matoolkit/matoolkit/worker/calls"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/exchange"
 	"github.com/matoolkit/matoolkit/worker/graph"
 	"github.com/matoolkit/matoolkit/worker/sharepoint"
 	"github.com/matoolkit/matoolkit/worker/signin"
+	"github.com/matoolkit/matoolkit/worker/teams"
 	"github.com/matoolkit/matoolkit/worker/throttle"
 )
 
@@ -198,7 +200,7 @@ func (w *world) worker() *catalog.Catalog {
 		URL: w.tenant.URL(), Scope: exchangeScope, TenantID: entra.DefaultTenantID, Credential: w.signin, HTTP: web, Policy: pace,
 		Cmdlets: exchange.Cmdlets{Setting: "EXCHANGE_CMDLETS"},
 	}))(w.t)
-	return testenv.Must(catalog.New(slices.Concat(g.Functions(), x.Functions(), sharepoint.Functions(g))...))(w.t)
+	return testenv.Must(catalog.New(slices.Concat(g.Functions(), x.Functions(), sharepoint.Functions(g), teams.Functions(g), access.Functions(g))...))(w.t)
 }
 
 // deliver runs a row's job on a worker that was just started.

@@ -29,7 +29,7 @@ func (s service) testReady(ctx context.Context, p catalog.Params) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	refusal, err := s.graph.Ask(ctx, tasksPath, c.body(true), http.StatusUnprocessableEntity)
+	refusal, err := s.graph.Validate(ctx, tasksPath, c.body(true), http.StatusUnprocessableEntity)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (s service) newTask(ctx context.Context, p catalog.Params) (any, error) {
 		case other != "":
 			return catalog.Shown{}, false, conflict(fmt.Sprintf("there is a task of %s to %s, in status %s: cancel it with Stop-SharePointMigrationTask first", c.source, other, t.Status))
 		}
-		return catalog.Shown{Answer: NewTaskResult{t.ID}, Met: true}, false, nil
+		return catalog.Shown{Answer: NewTaskResult{t.ID}, Met: true}, true, nil
 	}}
 	return catalog.Unless(ctx, func(wait catalog.Waiting) (catalog.Shown, error) { return s.graph.Look(ctx, look, wait) }, func() (bool, error) {
 		return s.graph.Write(ctx, http.MethodPost, tasksPath, c.body(false))
@@ -134,7 +134,7 @@ func (s service) stopTask(ctx context.Context, p catalog.Params) (any, error) {
 			return catalog.Shown{}, false, conflict("the move of " + c.source + " is completed: the content is in the target, and cancelling does not bring it back")
 		}
 		id = t.ID
-		return catalog.Shown{Answer: true, Met: t.ended(), Reason: fmt.Sprintf("the move of %s is %s", c.source, t.Status)}, false, nil
+		return catalog.Shown{Answer: true, Met: t.ended(), Reason: fmt.Sprintf("the move of %s is %s", c.source, t.Status)}, true, nil
 	}}
 	return catalog.Unless(ctx, func(wait catalog.Waiting) (catalog.Shown, error) { return s.graph.Look(ctx, look, wait) }, func() (bool, error) {
 		return s.graph.Write(ctx, http.MethodPost, tasksPath+"/"+url.PathEscape(id)+"/cancel", nil)

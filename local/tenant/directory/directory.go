@@ -32,6 +32,7 @@ func (u User) List(name string) []string { return Texts(u[name]) }
 type Group struct {
 	Properties map[string]any `json:"properties"`
 	Members    []string       `json:"members"`
+	Owners     []string       `json:"owners,omitempty"` // of a team, who are members, too
 }
 
 // ID is the object id.
@@ -144,6 +145,7 @@ type Directory struct {
 	Recipients table[Recipient]
 	Batches    table[MigrationBatch] // by folded name
 	Contents   table[ContentTask]    // by folded source
+	Policies   table[Policy]         // of Conditional Access
 	// unique maps what must be unique in the tenant (see reindex) to the id of
 	// the object that has it; owned is the reverse.
 	unique map[string]string
@@ -161,8 +163,8 @@ type Directory struct {
 func Open(ctx context.Context, dir string) (*Directory, error) {
 	d := &Directory{
 		Users: newTable[User](), Groups: newTable[Group](), Recipients: newTable[Recipient](), Batches: newTable[MigrationBatch](),
-		Contents: newTable[ContentTask](),
-		unique:   map[string]string{}, owned: map[string][]string{}, Domains: map[string]bool{},
+		Contents: newTable[ContentTask](), Policies: newTable[Policy](),
+		unique: map[string]string{}, owned: map[string][]string{}, Domains: map[string]bool{},
 	}
 	if dir == "" {
 		return d, nil
@@ -191,7 +193,7 @@ func (d *Directory) Close() error {
 // Change is one object's next version. Exactly one of the values is set, or
 // none with a kind for a deletion.
 type Change struct {
-	kind        string // "user", "group", "recipient", "batch" or "contentTask"
+	kind        string // "user", "group", "recipient", "batch", "contentTask" or "policy"
 	id          string
 	at          time.Time
 	user        User
@@ -199,10 +201,11 @@ type Change struct {
 	recipient   *Recipient
 	batch       *MigrationBatch
 	contentTask *ContentTask
+	policy      Policy
 }
 
 func (c Change) deletes() bool {
-	return c.user == nil && c.group == nil && c.recipient == nil && c.batch == nil && c.contentTask == nil
+	return c.user == nil && c.group == nil && c.recipient == nil && c.batch == nil && c.contentTask == nil && c.policy == nil
 }
 
 // PutUser is the next version of a user.
@@ -278,6 +281,9 @@ func (d *Directory) apply(c Change, asOf time.Time) {
 		}
 		d.Batches.add(c.id, v, asOf)
 		return // its name is no object id
+	case "policy":
+		d.Policies.add(c.id, version[Policy]{at: c.at, value: c.policy}, asOf)
+		return
 	case "contentTask":
 		d.Contents.add(c.id, version[ContentTask]{at: c.at, value: *c.contentTask}, asOf)
 		return

@@ -73,6 +73,8 @@ func (c Change) body() ([]byte, error) {
 		return json.Marshal(c.group)
 	case "batch":
 		return json.Marshal(c.batch)
+	case "policy":
+		return json.Marshal(c.policy)
 	case "contentTask":
 		return json.Marshal(c.contentTask)
 	default:
@@ -183,6 +185,8 @@ func (k *disk) load(ctx context.Context, d *Directory) error {
 			err = json.Unmarshal([]byte(body), &c.recipient)
 		case "batch":
 			err = json.Unmarshal([]byte(body), &c.batch)
+		case "policy":
+			err = json.Unmarshal([]byte(body), &c.policy)
 		case "contentTask":
 			err = json.Unmarshal([]byte(body), &c.contentTask)
 		default:

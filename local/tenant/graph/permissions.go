@@ -43,6 +43,11 @@ var permissions = map[string]permission{
 	"POST /" + contentTasks:                        {{"SharePointCrossTenantMigration.Manage.All"}},
 	"GET /" + contentTasks + "/{function}":         {{"SharePointCrossTenantMigration.Read.All"}},
 	"POST /" + contentTasks + "/{task}/cancel":     {{"SharePointCrossTenantMigration.Manage.All"}},
+	"GET /teams/{team}/members":                    {{"TeamMember.Read.All"}},
+	"POST /teams/{team}/members":                   {{"TeamMember.ReadWrite.All"}},
+	"PATCH /teams/{team}/members/{membership}":     {{"TeamMember.ReadWrite.All"}},
+	"DELETE /teams/{team}/members/{membership}":    {{"TeamMember.ReadWrite.All"}},
+	"GET /identity/conditionalAccess/policies":     {{"Policy.Read.All"}},
 	"POST /$batch":                                 {{}}, // each step asks for its own
 }
 

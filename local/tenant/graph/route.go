@@ -43,6 +43,11 @@ var routes = []route{
 	{"POST", contentTasks, true, (*Service).createContentTask},
 	{"GET", contentTasks + "/{function}", true, (*Service).findContentTask},
 	{"POST", contentTasks + "/{task}/cancel", true, (*Service).cancelContentTask},
+	{"GET", "teams/{team}/members", false, (*Service).listTeamMembers},
+	{"POST", "teams/{team}/members", false, (*Service).addTeamMember},
+	{"PATCH", "teams/{team}/members/{membership}", false, (*Service).patchTeamMember},
+	{"DELETE", "teams/{team}/members/{membership}", false, (*Service).deleteTeamMember},
+	{"GET", "identity/conditionalAccess/policies", false, (*Service).listPolicies},
 	{"POST", "$batch", false, (*Service).batch},
 }
 

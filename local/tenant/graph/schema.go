@@ -58,8 +58,8 @@ var groupProperties = map[string]property{
 	"isAssignableToRole": {kind: boolValue, standard: true},
 	"groupTypes":         {kind: listValue, standard: true},
 	"proxyAddresses":     {kind: listValue, readOnly: true, standard: true},
-	"assignedLicenses":   {kind: listValue, readOnly: true},
-	"createdDateTime":    {readOnly: true, standard: true}, "onPremisesSyncEnabled": {kind: boolValue, readOnly: true, standard: true},
+	"assignedLicenses":   {kind: listValue, readOnly: true}, "resourceProvisioningOptions": {kind: listValue, readOnly: true, standard: true},
+	"createdDateTime": {readOnly: true, standard: true}, "onPremisesSyncEnabled": {kind: boolValue, readOnly: true, standard: true},
 }
 
 // extensionAttributes are the members of onPremisesExtensionAttributes.
