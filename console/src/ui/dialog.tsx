@@ -136,7 +136,7 @@ export function Effects({ of: p }: { of?: Schema<"ActionPreview"> }) {
           {p.phases.map((f) => <div key={f.phase}><b>{f.phase}</b> {words[f.effect]}{f.members > 0 && ` for ${people(f.members)}`}{f.dueAt && <span class="quiet">, due {dayAndTime(f.dueAt)}</span>}</div>)}
         </Effect>
       )}
-      {p.duration && <Effect sign="wait" name="Duration"><b>About {duration(p.duration.seconds * 1000)}</b>, until {when(new Date(Date.now() + p.duration.seconds * 1000))}<span class="sub">As measured in {p.duration.batchIds.map((id) => `wave ${id}`).join(", ")}</span></Effect>}
+      {p.duration && <Effect sign="wait" name="Duration"><b>{p.duration.seconds === 0 ? "Less than a second" : `About ${duration(p.duration.seconds * 1000)}`}</b>, until {when(new Date(Date.now() + p.duration.seconds * 1000))}<span class="sub">As measured in {p.duration.batchIds.map((id) => `wave ${id}`).join(", ")}</span></Effect>}
       {p.warnings?.map((w) => <Effect key={w} sign="warning" name="Warning" warn>{w}</Effect>)}
       <Effect sign="undo" name="Way back">{p.wayBack}</Effect>
     </dl>

@@ -2,7 +2,6 @@ package batches
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -118,7 +117,7 @@ func (c *runner) checked(cmd *cobra.Command, path string, check api.UploadCheck)
 	c.printWarnings(path, check.Warnings, check.Present)
 	t := c.Table("runbook", "version", "delimiter", "members", "present", "jobs")
 	if d := check.Duration; d != nil {
-		c.Notice("The phases take about %s, as measured before.", (time.Duration(d.Seconds) * time.Second).String())
+		c.Notice("The phases take %s, as measured before.", render.Expected(*d))
 	}
 	t.Row(check.Runbook, check.Version, check.Delimiter, check.Members, len(check.Present), check.Jobs)
 	return c.Done(check, t, command.InEarnest(cmd, false), "%s is valid: %s would be added, with up to %s in %s. Nothing was written.", render.FileName(path), render.Count(check.Members, "member"), render.Count(check.Jobs, "job"), render.Count(len(check.Phases), "phase"))

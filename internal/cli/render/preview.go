@@ -38,7 +38,7 @@ func (c *Printer) noticeOutlook(v api.Preview) {
 	}
 	switch {
 	case v.Duration != nil:
-		c.Notice("Duration: about %s, as measured before.", (time.Duration(v.Duration.Seconds) * time.Second).String())
+		c.Notice("Duration: %s, as measured before.", Expected(*v.Duration))
 	case strings.Contains(effects(v), api.EffectStarts) && v.Action != api.ActionCheck: // of which none is measured
 		c.Notice("Duration: unknown; no batch of the runbook has completed the phase yet.")
 	}
@@ -46,6 +46,14 @@ func (c *Printer) noticeOutlook(v api.Preview) {
 		c.Notice("%s", Printable(warning))
 	}
 	c.Notice("Way back: %s", v.WayBack)
+}
+
+// Expected tells how long phases take, of which whole seconds are known.
+func Expected(d api.PhaseDuration) string {
+	if d.Seconds == 0 {
+		return "less than a second"
+	}
+	return "about " + (time.Duration(d.Seconds) * time.Second).String()
 }
 
 // effects lists the effects of an action on phases.
