@@ -23,17 +23,19 @@ func (c *Printer) PrintRemovals(held api.RemovalHold) error {
 	if err := c.PrintPage(held, len(held.Items), held.Continuation, t); err != nil || !c.Human() {
 		return err
 	}
-	if held.Confirmed == nil && held.MovesInto != 0 {
+	switch {
+	case held.Confirmed != nil:
+	case held.MovesInto != 0:
 		c.Notice("Batch %d has the start %s, so batch %d cannot be rescheduled to it.", held.MovesInto, Stamp(*held.MovesTo), held.BatchID)
 		c.Notice("Next: move them with what they have finished: matoolkit batch move-members %d --revision %s", held.BatchID, ShellWord(held.Revision))
 		c.Notice("   or remove them, to start again there:      matoolkit batch confirm-removals %d --revision %s", held.BatchID, ShellWord(held.Revision))
 		c.Notice("   or keep them:                              matoolkit batch discard-removals %d --revision %s", held.BatchID, ShellWord(held.Revision))
-	} else if held.Confirmed == nil && held.MovesTo != nil {
+	case held.MovesTo != nil:
 		c.Notice("Next: reschedule the batch:                   matoolkit batch reschedule %d --start %s", held.BatchID, held.MovesTo.UTC().Format(time.RFC3339))
 		c.Notice("   or move them with what they have finished: matoolkit batch move-members %d --revision %s", held.BatchID, ShellWord(held.Revision))
 		c.Notice("   or remove them, to start again:             matoolkit batch confirm-removals %d --revision %s", held.BatchID, ShellWord(held.Revision))
 		c.Notice("   or keep them:                               matoolkit batch discard-removals %d --revision %s", held.BatchID, ShellWord(held.Revision))
-	} else if held.Confirmed == nil {
+	default:
 		c.Notice("Next: remove them: matoolkit batch confirm-removals %d --revision %s", held.BatchID, ShellWord(held.Revision))
 		c.Notice("   or keep them:   matoolkit batch discard-removals %d --revision %s", held.BatchID, ShellWord(held.Revision))
 	}
