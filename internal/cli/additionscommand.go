@@ -46,20 +46,18 @@ them, the hold ends with the next tick. The exit status is 4 when no additions a
 	return additions
 }
 
-func confirmAdditionsCommand(c *console) *cobra.Command {
+// additionsDecision is a command that decides on the held additions of a revision.
+type additionsDecision struct {
+	verb, use, short, long, example string
+	preview                         func(ctx context.Context, s *command.Session, runbook, revision string) (api.Preview, error)
+	decide                          func(ctx context.Context, s *command.Session, runbook, revision, why string) error // and prints the result
+}
+
+func decideAdditionsCommand(c *console, d additionsDecision) *cobra.Command {
 	var why, revision string
 	var dry bool
-	confirm := &cobra.Command{
-		Use: "confirm-additions <runbook>", Short: "Add the people whose addition is held", Args: command.OfRunbook(command.Needs("the runbook")),
-		Long: `Lets the next tick of the scheduler add the people whose addition is held. The revision is
-the one that matoolkit runbook additions shows. It identifies exactly the people that the
-query returned, with their start times. If the query returns others at the next tick, they
-are held again, with another revision.
-
-You can confirm the first batches of a runbook before you enable automation, with the
-revision that matoolkit query preview shows.`,
-		Example: `  matoolkit runbook additions moves
-  matoolkit runbook confirm-additions moves --revision 0123456789abcdef --reason "wave 1"`,
+	decide := &cobra.Command{
+		Use: d.use, Short: d.short, Long: d.long, Example: d.example, Args: command.OfRunbook(command.Needs("the runbook")),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if revision == "" {
 				return exit.Usagef("--revision is missing; matoolkit runbook additions %s shows the revision", render.ShellWord(args[0]))
@@ -68,14 +66,39 @@ revision that matoolkit query preview shows.`,
 			if err != nil {
 				return err
 			}
-			if dry {
-				view, err := s.Client.PreviewAdditions(cmd.Context(), args[0], revision)
-				if err != nil {
-					return err
-				}
-				return c.DryRun(cmd, view, false)
+			if !dry {
+				return d.decide(cmd.Context(), s, args[0], revision, why)
 			}
-			view, err := s.Client.ConfirmAdditions(cmd.Context(), args[0], revision, why)
+			view, err := d.preview(cmd.Context(), s, args[0], revision)
+			if err != nil {
+				return err
+			}
+			return c.DryRun(cmd, view, false)
+		},
+	}
+	decide.Flags().StringVar(&revision, "revision", "", "the revision of the additions to "+d.verb)
+	decide.Flags().BoolVar(&dry, "dry-run", false, "show the effect, and change nothing")
+	command.ReasonFlag(decide, &why)
+	return decide
+}
+
+func confirmAdditionsCommand(c *console) *cobra.Command {
+	return decideAdditionsCommand(c, additionsDecision{
+		verb: "confirm", use: "confirm-additions <runbook>", short: "Add the people whose addition is held",
+		long: `Lets the next tick of the scheduler add the people whose addition is held. The revision is
+the one that matoolkit runbook additions shows. It identifies exactly the people that the
+query returned, with their start times. If the query returns others at the next tick, they
+are held again, with another revision.
+
+You can confirm the first batches of a runbook before you enable automation, with the
+revision that matoolkit query preview shows.`,
+		example: `  matoolkit runbook additions moves
+  matoolkit runbook confirm-additions moves --revision 0123456789abcdef --reason "wave 1"`,
+		preview: func(ctx context.Context, s *command.Session, runbook, revision string) (api.Preview, error) {
+			return s.Client.PreviewAdditions(ctx, runbook, revision)
+		},
+		decide: func(ctx context.Context, s *command.Session, runbook, revision, why string) error {
+			view, err := s.Client.ConfirmAdditions(ctx, runbook, revision, why)
 			if err != nil {
 				return err
 			}
@@ -86,42 +109,25 @@ revision that matoolkit query preview shows.`,
 			return c.Done(view, t, "matoolkit automation status "+render.ShellWord(view.RunbookName),
 				"Confirmed the additions of runbook %s. The next tick adds the people if automation is on and the query still returns the same people.", view.RunbookName)
 		},
-	}
-	confirm.Flags().StringVar(&revision, "revision", "", "the revision of the additions to confirm")
-	confirm.Flags().BoolVar(&dry, "dry-run", false, "show the effect, and change nothing")
-	command.ReasonFlag(confirm, &why)
-	return confirm
+	})
 }
 
 func discardAdditionsCommand(c *console) *cobra.Command {
-	var why, revision string
-	var dry bool
-	discard := &cobra.Command{
-		Use: "discard-additions <runbook>", Short: "Keep people out whose addition is held", Args: command.OfRunbook(command.Needs("the runbook")),
-		Long: `Keeps the people whose addition is held out of all batches while the query returns them.
+	return decideAdditionsCommand(c, additionsDecision{
+		verb: "discard", use: "discard-additions <runbook>", short: "Keep people out whose addition is held",
+		long: `Keeps the people whose addition is held out of all batches while the query returns them.
 The hold ends. Other people join their batches as before. When the query no longer returns
 a person and later does again, the person is new.
 
 The revision is the one that matoolkit runbook additions shows. To take a discard back,
 confirm the same revision with matoolkit runbook confirm-additions.`,
-		Example: `  matoolkit runbook additions moves
+		example: `  matoolkit runbook additions moves
   matoolkit runbook discard-additions moves --revision 0123456789abcdef --reason "the query lost its filter"`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if revision == "" {
-				return exit.Usagef("--revision is missing; matoolkit runbook additions %s shows the revision", render.ShellWord(args[0]))
-			}
-			s, err := c.Session()
-			if err != nil {
-				return err
-			}
-			if dry {
-				view, err := s.Client.PreviewDiscard(cmd.Context(), args[0], revision)
-				if err != nil {
-					return err
-				}
-				return c.DryRun(cmd, view, false)
-			}
-			view, err := s.Client.DiscardAdditions(cmd.Context(), args[0], revision, why)
+		preview: func(ctx context.Context, s *command.Session, runbook, revision string) (api.Preview, error) {
+			return s.Client.PreviewDiscard(ctx, runbook, revision)
+		},
+		decide: func(ctx context.Context, s *command.Session, runbook, revision, why string) error {
+			view, err := s.Client.DiscardAdditions(ctx, runbook, revision, why)
 			if err != nil {
 				return err
 			}
@@ -130,9 +136,5 @@ confirm the same revision with matoolkit runbook confirm-additions.`,
 			return c.Done(view, t, "matoolkit automation status "+render.ShellWord(view.RunbookName),
 				"Discarded the additions of runbook %s. No batch gets these people while the query returns them.", view.RunbookName)
 		},
-	}
-	discard.Flags().StringVar(&revision, "revision", "", "the revision of the additions to discard")
-	discard.Flags().BoolVar(&dry, "dry-run", false, "show the effect, and change nothing")
-	command.ReasonFlag(discard, &why)
-	return discard
+	})
 }
