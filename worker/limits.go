@@ -1,7 +1,7 @@
 package main
 
 import (
-	"github.com/matoolkit/matoolkit/worker/exchange"
+	"github.com/matoolkit/matoolkit/worker/exchange/session"
 	"github.com/matoolkit/matoolkit/worker/graph"
 	"github.com/matoolkit/matoolkit/worker/throttle"
 )
@@ -27,6 +27,6 @@ func (r reader) limits() limits {
 	return limits{
 		Writes:      writes.Share(percent),
 		Invitations: graph.PublishedInvitations.Share(percent),
-		Commands:    max(exchange.Concurrency*percent/100, 1),
+		Commands:    max(session.Concurrency*percent/100, 1),
 	}
 }

@@ -33,6 +33,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/custom"
 	"github.com/matoolkit/matoolkit/worker/dispatch"
 	"github.com/matoolkit/matoolkit/worker/exchange"
+	"github.com/matoolkit/matoolkit/worker/exchange/session"
 	"github.com/matoolkit/matoolkit/worker/graph"
 	"github.com/matoolkit/matoolkit/worker/health"
 	"github.com/matoolkit/matoolkit/worker/heartbeat"
@@ -148,11 +149,11 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 	if err != nil {
 		return fmt.Errorf("Microsoft Graph: %w", err)
 	}
-	x, err := exchange.New(exchange.Config{
+	x, err := exchange.New(session.Config{
 		URL: c.Exchange.URL, Scope: c.Exchange.Scope, TenantID: c.TenantID, Credential: tenant,
 		HTTP: renewing(tenant, record.Client(web, telemetry.Exchange)), Policy: watched(pace, record, telemetry.Exchange),
-		Concurrency: c.Limits.Commands, Cmdlets: c.Cmdlets,
-	})
+		Concurrency: c.Limits.Commands,
+	}, c.Cmdlets)
 	if err != nil {
 		return fmt.Errorf("Exchange Online: %w", err)
 	}

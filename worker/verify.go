@@ -15,6 +15,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/tlsroots"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/exchange"
+	"github.com/matoolkit/matoolkit/worker/exchange/session"
 	"github.com/matoolkit/matoolkit/worker/graph"
 	"github.com/matoolkit/matoolkit/worker/permission"
 	"github.com/matoolkit/matoolkit/worker/throttle"
@@ -67,7 +68,7 @@ func verifyPermissions(ctx context.Context, getenv func(string) string, names []
 	if err != nil {
 		return nil, fmt.Errorf("Microsoft Graph: %w", err)
 	}
-	x, err := exchange.New(exchange.Config{URL: c.Exchange.URL, Scope: c.Exchange.Scope, TenantID: c.TenantID, Credential: tenant, HTTP: web, Policy: throttle.Default()})
+	x, err := exchange.New(session.Config{URL: c.Exchange.URL, Scope: c.Exchange.Scope, TenantID: c.TenantID, Credential: tenant, HTTP: web, Policy: throttle.Default()}, exchange.Cmdlets{})
 	if err != nil {
 		return nil, fmt.Errorf("Exchange Online: %w", err)
 	}

@@ -146,7 +146,7 @@ func TestPrograms(t *testing.T) {
 	imports := readImports(t)
 	for program, never := range map[string][]string{
 		"handler": {
-			"local/*", "cmd/*", "infra/*", "internal/cli/*", "internal/apiclient", "worker/graph", "worker/exchange", "worker/dispatch", "worker/signin",
+			"local/*", "cmd/*", "infra/*", "internal/cli/*", "internal/apiclient", "worker/graph", "worker/exchange/*", "worker/dispatch", "worker/signin",
 			"github.com/microsoftgraph/*", "github.com/spf13/cobra",
 		},
 		"worker": {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/exchange/session"
 )
 
 // The functions of this file write also what a read shows to be there already: the
@@ -16,34 +17,9 @@ import (
 // None of them writes a whole list of addresses, which would take away what a read
 // does not show yet.
 
-// smtp is an address of a mail address' type without that type, "" for other types.
-func smtp(address string) string {
-	if kind, rest, ok := strings.Cut(address, ":"); ok && strings.EqualFold(kind, "smtp") {
-		return rest
-	}
-	return ""
-}
-
-// has reports whether a list has an entry, in any case.
-func has(list []string, entry string) bool {
-	return slices.ContainsFunc(list, func(a string) bool { return strings.EqualFold(a, entry) })
-}
-
-// edit is the value of EmailAddresses that adds and removes some and leaves the rest.
-func edit(add, remove []string) map[string]any {
-	table := map[string]any{"@odata.type": "#Exchange.GenericHashTable"}
-	if len(add) > 0 {
-		table["Add"] = add
-	}
-	if len(remove) > 0 {
-		table["Remove"] = remove
-	}
-	return table
-}
-
 func (c *Client) setPrimary(ctx context.Context, p catalog.Params) (any, error) {
 	id, primary := p.String("Identity"), p.String("PrimaryEmail")
-	before, err := c.read(ctx, "Get-Recipient", id)
+	before, err := c.Read(ctx, "Get-Recipient", id)
 	if err != nil {
 		return nil, err
 	}
@@ -55,14 +31,14 @@ func (c *Client) setPrimary(ctx context.Context, p catalog.Params) (any, error) 
 
 // makePrimary makes an address the primary one and sees to it that the former one
 // stays.
-func (c *Client) makePrimary(ctx context.Context, id, primary string, before recipient) error {
+func (c *Client) makePrimary(ctx context.Context, id, primary string, before session.Recipient) error {
 	after, err := c.switchPrimary(ctx, id, primary, before)
 	if err != nil {
 		return err
 	}
 	// Whether it stays by itself is not said anywhere.
 	former := "smtp:" + before.PrimarySmtpAddress
-	if before.PrimarySmtpAddress == "" || has(after.EmailAddresses, former) {
+	if before.PrimarySmtpAddress == "" || session.Has(after.EmailAddresses, former) {
 		return nil
 	}
 	return c.editAddresses(ctx, before, id, []string{former}, nil)
@@ -71,32 +47,32 @@ func (c *Client) makePrimary(ctx context.Context, id, primary string, before rec
 // switchPrimary makes an address the primary one. PrimarySmtpAddress cannot be set on a
 // mail user of Exchange Online; WindowsEmailAddress, which is always the same as the
 // primary address, can.
-func (c *Client) switchPrimary(ctx context.Context, id, primary string, before recipient) (after recipient, err error) {
+func (c *Client) switchPrimary(ctx context.Context, id, primary string, before session.Recipient) (after session.Recipient, err error) {
 	parameter := "WindowsEmailAddress"
-	if before.isGroup() {
+	if before.IsGroup() {
 		parameter = "PrimarySmtpAddress"
 	}
-	if err := c.set(ctx, before, id, map[string]any{parameter: primary}); err != nil {
-		return recipient{}, err
+	if err := c.Set(ctx, before, id, map[string]any{parameter: primary}); err != nil {
+		return session.Recipient{}, err
 	}
-	return c.readUntil(ctx, "Get-Recipient", id, "the primary address is not "+primary, func(r recipient) bool {
+	return c.ReadUntil(ctx, "Get-Recipient", id, "the primary address is not "+primary, func(r session.Recipient) bool {
 		return strings.EqualFold(r.PrimarySmtpAddress, primary)
 	})
 }
 
 // editAddresses adds and removes addresses until a read shows it.
-func (c *Client) editAddresses(ctx context.Context, r recipient, id string, add, remove []string) error {
-	if err := c.set(ctx, r, id, map[string]any{"EmailAddresses": edit(add, remove)}); err != nil {
+func (c *Client) editAddresses(ctx context.Context, r session.Recipient, id string, add, remove []string) error {
+	if err := c.Set(ctx, r, id, map[string]any{"EmailAddresses": session.Edit(add, remove)}); err != nil {
 		return err
 	}
-	_, err := c.readUntil(ctx, "Get-Recipient", id, "the addresses are not the new ones", func(r recipient) bool {
+	_, err := c.ReadUntil(ctx, "Get-Recipient", id, "the addresses are not the new ones", func(r session.Recipient) bool {
 		for _, address := range add {
-			if !has(r.EmailAddresses, address) {
+			if !session.Has(r.EmailAddresses, address) {
 				return false
 			}
 		}
 		for _, address := range remove {
-			if has(r.EmailAddresses, address) {
+			if session.Has(r.EmailAddresses, address) {
 				return false
 			}
 		}
@@ -107,11 +83,11 @@ func (c *Client) editAddresses(ctx context.Context, r recipient, id string, add,
 
 func (c *Client) addSecondary(ctx context.Context, p catalog.Params) (any, error) {
 	id, address := p.String("Identity"), "smtp:"+p.String("SecondaryEmail")
-	r, err := c.read(ctx, "Get-Recipient", id)
+	r, err := c.Read(ctx, "Get-Recipient", id)
 	if err != nil {
 		return nil, err
 	}
-	if has(r.EmailAddresses, address) {
+	if session.Has(r.EmailAddresses, address) {
 		return true, nil
 	}
 	if err := c.editAddresses(ctx, r, id, []string{address}, nil); err != nil {
@@ -128,13 +104,13 @@ func (c *Client) setAddresses(ctx context.Context, p catalog.Params) (any, error
 	if err != nil {
 		return nil, err
 	}
-	before, err := c.read(ctx, "Get-Recipient", id)
+	before, err := c.Read(ctx, "Get-Recipient", id)
 	if err != nil {
 		return nil, err
 	}
 	if wanted.primary == "" {
 		wanted.primary = before.PrimarySmtpAddress
-		if !has(wanted.all, "smtp:"+wanted.primary) {
+		if !session.Has(wanted.all, "smtp:"+wanted.primary) {
 			return nil, &catalog.Failure{
 				Type: catalog.FailureParameters, Attempts: 1,
 				Message: "ProxyAddresses has no primary address: no address begins with SMTP: in capitals, and the present primary address, " +
@@ -145,19 +121,19 @@ func (c *Client) setAddresses(ctx context.Context, p catalog.Params) (any, error
 	if err := c.makePrimary(ctx, id, wanted.primary, before); err != nil {
 		return nil, err
 	}
-	now, err := c.read(ctx, "Get-Recipient", id)
+	now, err := c.Read(ctx, "Get-Recipient", id)
 	if err != nil {
 		return nil, err
 	}
 	var add, remove []string
 	for _, address := range wanted.all {
-		if !has(now.EmailAddresses, address) {
+		if !session.Has(now.EmailAddresses, address) {
 			add = append(add, address)
 		}
 	}
 	// What any read has shown: the latest of them may be the older one.
 	for _, address := range slices.Concat(now.EmailAddresses, before.EmailAddresses) {
-		if s := smtp(address); s != "" && !has(wanted.all, address) && !has(remove, address) {
+		if s := session.SMTP(address); s != "" && !session.Has(wanted.all, address) && !session.Has(remove, address) {
 			remove = append(remove, "smtp:"+s)
 		}
 	}
@@ -167,8 +143,8 @@ func (c *Client) setAddresses(ctx context.Context, p catalog.Params) (any, error
 	if err := c.editAddresses(ctx, before, id, add, remove); err != nil {
 		return nil, err
 	}
-	_, err = c.readUntil(ctx, "Get-Recipient", id, "removed addresses are still there", func(r recipient) bool {
-		return !slices.ContainsFunc(r.EmailAddresses, func(a string) bool { return smtp(a) != "" && !has(wanted.all, a) })
+	_, err = c.ReadUntil(ctx, "Get-Recipient", id, "removed addresses are still there", func(r session.Recipient) bool {
+		return !slices.ContainsFunc(r.EmailAddresses, func(a string) bool { return session.SMTP(a) != "" && !session.Has(wanted.all, a) })
 	})
 	if err != nil {
 		return nil, err
@@ -190,7 +166,7 @@ func wantedAddresses(list []string) (addresses, error) {
 		if !strings.Contains(given, ":") {
 			entry = "smtp:" + given
 		}
-		if s := smtp(entry); s != "" {
+		if s := session.SMTP(entry); s != "" {
 			if strings.HasPrefix(given, "SMTP:") && wanted.primary != "" && !strings.EqualFold(wanted.primary, s) {
 				return addresses{}, &catalog.Failure{
 					Type:    catalog.FailureParameters,
@@ -202,7 +178,7 @@ func wantedAddresses(list []string) (addresses, error) {
 			}
 			entry = "smtp:" + s
 		}
-		if !has(wanted.all, entry) {
+		if !session.Has(wanted.all, entry) {
 			wanted.all = append(wanted.all, entry)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/exchange/session"
 )
 
 // autoReply is the automatic reply of a mailbox.
@@ -57,16 +58,16 @@ func (c *Client) removeAutoReply(ctx context.Context, p catalog.Params) (any, er
 
 func (c *Client) writeAutoReply(ctx context.Context, id string, change map[string]any, is func(autoReply) bool) (any, error) {
 	change["Identity"] = id
-	if err := c.invoke(ctx, "Set-MailboxAutoReplyConfiguration", change, nil); err != nil {
+	if err := c.Invoke(ctx, "Set-MailboxAutoReplyConfiguration", change, nil); err != nil {
 		return nil, err
 	}
-	_, err := until(ctx, c, "the automatic reply is another one", is, func(ctx context.Context) (autoReply, error) {
+	_, err := session.Until(ctx, c.Session, "the automatic reply is another one", is, func(ctx context.Context) (autoReply, error) {
 		var found []autoReply
-		if err := c.invoke(ctx, "Get-MailboxAutoReplyConfiguration", map[string]any{"Identity": id}, &found); err != nil {
+		if err := c.Invoke(ctx, "Get-MailboxAutoReplyConfiguration", map[string]any{"Identity": id}, &found); err != nil {
 			return autoReply{}, err
 		}
 		if len(found) != 1 {
-			return autoReply{}, ambiguous("Get-MailboxAutoReplyConfiguration", len(found))
+			return autoReply{}, session.Ambiguous("Get-MailboxAutoReplyConfiguration", len(found))
 		}
 		return found[0], nil
 	})

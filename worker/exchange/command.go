@@ -11,6 +11,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/worker/calls"
 	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/exchange/session"
 	"github.com/matoolkit/matoolkit/worker/throttle"
 )
 
@@ -63,7 +64,7 @@ func (c *Client) readCommand(cmdlet string, parameters map[string]any) (command,
 	for name, value := range parameters {
 		read.parameters[name] = hashtable(value)
 	}
-	return read, c.config.Cmdlets.permit(read)
+	return read, c.cmdlets.permit(read)
 }
 
 // hashtable gives an object the type that Exchange Online expects of a hashtable.
@@ -125,7 +126,7 @@ func (c *Client) invokeCommand(ctx context.Context, p catalog.Params) (any, erro
 	case !do.repeatable():
 		return c.runOnce(ctx, do)
 	}
-	answer, _, err := c.run(ctx, do, judge)
+	answer, _, err := c.run(ctx, do, session.Judge)
 	return answer, err
 }
 
@@ -156,9 +157,9 @@ func (c *Client) runUnless(ctx context.Context, do command, done check) (any, er
 
 // shows runs a check.
 func (c *Client) shows(ctx context.Context, done check, wait catalog.Waiting) (s catalog.Shown, err error) {
-	_, err = c.config.Policy.Do(ctx, judge, func(ctx context.Context) error {
+	_, err = c.Policy().Do(ctx, session.Judge, func(ctx context.Context) error {
 		var objects []map[string]any
-		err := c.invokeJudged(ctx, done.cmdlet, done.parameters, &objects, judgeCheck)
+		err := c.InvokeJudged(ctx, done.cmdlet, done.parameters, &objects, judgeCheck)
 		var failure *catalog.Failure
 		switch {
 		case errors.As(err, &failure) && failure.NotFound, err == nil && len(objects) == 0:
@@ -174,11 +175,11 @@ func (c *Client) shows(ctx context.Context, done check, wait catalog.Waiting) (s
 			s.Answer, s.Met = output(objects), s.Reason == ""
 		}
 		if !s.Met && wait.Result || s.Met && done.expected == nil && wait.Absence {
-			return &staleError{s.Reason}
+			return &session.StaleError{What: s.Reason}
 		}
 		return nil
 	})
-	var stale *staleError
+	var stale *session.StaleError
 	if wait != (catalog.Waiting{}) && errors.As(err, &stale) {
 		return s, nil
 	}
@@ -188,7 +189,7 @@ func (c *Client) shows(ctx context.Context, done check, wait catalog.Waiting) (s
 // run runs a command and returns its output. If it fails, uncertain tells whether the command may have run.
 func (c *Client) run(ctx context.Context, do command, by func(error) throttle.Verdict) (answer any, uncertain bool, err error) {
 	var objects []map[string]any
-	err = c.invokeJudged(ctx, do.cmdlet, do.parameters, &objects, func(err error) throttle.Verdict {
+	err = c.InvokeJudged(ctx, do.cmdlet, do.parameters, &objects, func(err error) throttle.Verdict {
 		uncertain = mayHaveRun(err)
 		return by(err)
 	})
@@ -212,11 +213,11 @@ func output(objects []map[string]any) any {
 // mayHaveRun tells whether a command that failed may have been carried out. A time-out is throttling only to
 // functions that can repeat themselves.
 func mayHaveRun(err error) bool {
-	var refused *refusal
-	if errors.As(err, &refused) && (refused.status == http.StatusRequestTimeout || refused.status == http.StatusGatewayTimeout) {
+	var refused *session.Refusal
+	if errors.As(err, &refused) && (refused.Status == http.StatusRequestTimeout || refused.Status == http.StatusGatewayTimeout) {
 		return true
 	}
-	return judge(err).Outcome == throttle.Transient
+	return session.Judge(err).Outcome == throttle.Transient
 }
 
 // judgeOnce repeats only what Exchange Online has not carried out.
@@ -224,14 +225,14 @@ func judgeOnce(err error) throttle.Verdict {
 	if mayHaveRun(err) {
 		return throttle.Verdict{}
 	}
-	return judge(err)
+	return session.Judge(err)
 }
 
 // judgeCheck takes an object that does not exist as an answer.
 func judgeCheck(err error) throttle.Verdict {
-	var refused *refusal
-	if errors.As(err, &refused) && refused.status == http.StatusNotFound {
+	var refused *session.Refusal
+	if errors.As(err, &refused) && refused.Status == http.StatusNotFound {
 		return throttle.Verdict{}
 	}
-	return judge(err)
+	return session.Judge(err)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/local/tenant"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/exchange"
+	"github.com/matoolkit/matoolkit/worker/exchange/session"
 	"github.com/matoolkit/matoolkit/worker/throttle"
 )
 
@@ -89,10 +90,10 @@ func TestWorkersAllowMoreCmdletsOrNone(t *testing.T) {
 		{exchange.Cmdlets{Setting: "EXCHANGE_CMDLETS", None: true}, "by its setting EXCHANGE_CMDLETS"},
 		{exchange.Cmdlets{Setting: "EXCHANGE_CMDLETS", Allowed: []string{"Set-Mailbox"}}, ""},
 	} {
-		client := testenv.Must(exchange.New(exchange.Config{
+		client := testenv.Must(exchange.New(session.Config{
 			URL: w.URL(), Scope: "https://outlook.office365.com/.default", TenantID: tenant.DefaultTenantID, Credential: credential{}, Policy: pace(),
-			HTTP: &http.Client{}, Cmdlets: tc.cmdlets,
-		}))(t)
+			HTTP: &http.Client{},
+		}, tc.cmdlets))(t)
 		answer, failure := command(t, testenv.Must(catalog.New(client.Functions()...))(t), false, map[string]any{
 			"Cmdlet": "Set-Mailbox", "Parameters": map[string]any{"Identity": adaID, "CustomAttribute1": "moved"},
 		})
@@ -143,10 +144,10 @@ func TestACheckForAbsenceDoesNotTrustTheFirstRead(t *testing.T) {
 		clock.Advance(d)
 		return nil
 	}
-	client := testenv.Must(exchange.New(exchange.Config{
+	client := testenv.Must(exchange.New(session.Config{
 		URL: server.URL(), Scope: "https://outlook.office365.com/.default", TenantID: tenant.DefaultTenantID, Credential: credential{}, Policy: policy,
-		HTTP: &http.Client{}, Cmdlets: exchange.Cmdlets{Allowed: []string{"New-MigrationBatch"}},
-	}))(t)
+		HTTP: &http.Client{},
+	}, exchange.Cmdlets{Allowed: []string{"New-MigrationBatch"}}))(t)
 	c := testenv.Must(catalog.New(client.Functions()...))(t)
 	if answer, failure := command(t, c, false, map[string]any{"Cmdlet": "New-MigrationBatch", "Parameters": map[string]any{
 		"Name": "wave", "SourceEndpoint": "old", "TargetDeliveryDomain": "contoso.mail.onmicrosoft.com", "AutoStart": true,

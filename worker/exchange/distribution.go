@@ -3,12 +3,12 @@ package exchange
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/exchange/session"
 )
 
 // GroupResult is the result of New-ExchangeDistributionList.
@@ -33,10 +33,10 @@ func wantedRecipientFrom(p catalog.Params) (wantedRecipient, error) {
 		return w, err
 	}
 	for _, address := range secondary.all {
-		if smtp(address) == "" {
+		if session.SMTP(address) == "" {
 			return w, &catalog.Failure{Type: catalog.FailureParameters, Message: "SecondaryEmails has an address of another type than SMTP: give it in X500Addresses"}
 		}
-		if !strings.EqualFold(smtp(address), w.primary) {
+		if !strings.EqualFold(session.SMTP(address), w.primary) {
 			w.add = append(w.add, address)
 		}
 	}
@@ -51,18 +51,18 @@ func (w wantedRecipient) parameters() map[string]any {
 
 // create runs a New cmdlet. A recipient with this primary address is taken for the work of an earlier attempt
 // if it is of the same kind and has the same names, and then gets the addresses that it lacks.
-func (c *Client) create(ctx context.Context, w wantedRecipient, kind, cmdlet, get string, parameters map[string]any) (recipient, error) {
-	var made []recipient
-	r, err := recipient{}, c.invoke(ctx, cmdlet, parameters, &made)
+func (c *Client) create(ctx context.Context, w wantedRecipient, kind, cmdlet, get string, parameters map[string]any) (session.Recipient, error) {
+	var made []session.Recipient
+	r, err := session.Recipient{}, c.Invoke(ctx, cmdlet, parameters, &made)
 	switch {
 	case err == nil && len(made) == 1 && made[0].ExternalDirectoryObjectId != "":
 		r = made[0]
 	case err == nil:
-		r, err = c.readUntil(ctx, get, w.primary, "the recipient has no object id", func(r recipient) bool { return r.ExternalDirectoryObjectId != "" })
-	case taken(err):
+		r, err = c.ReadUntil(ctx, get, w.primary, "the recipient has no object id", func(r session.Recipient) bool { return r.ExternalDirectoryObjectId != "" })
+	case session.Taken(err):
 		// Of several properties that are taken Exchange names one.
 		refused := err
-		if r, err = c.read(ctx, get, w.primary); missing(err) {
+		if r, err = c.Read(ctx, get, w.primary); session.Missing(err) {
 			err = refused
 		}
 		if err == nil {
@@ -74,7 +74,7 @@ func (c *Client) create(ctx context.Context, w wantedRecipient, kind, cmdlet, ge
 	}
 	var add []string
 	for _, address := range w.add {
-		if !has(r.EmailAddresses, address) {
+		if !session.Has(r.EmailAddresses, address) {
 			add = append(add, address)
 		}
 	}
@@ -83,13 +83,13 @@ func (c *Client) create(ctx context.Context, w wantedRecipient, kind, cmdlet, ge
 			return r, err
 		}
 	}
-	return c.readUntil(ctx, get, r.ExternalDirectoryObjectId, "the recipient does not have all properties", func(r recipient) bool {
-		return strings.EqualFold(r.PrimarySmtpAddress, w.primary) && !slices.ContainsFunc(w.add, func(a string) bool { return !has(r.EmailAddresses, a) })
+	return c.ReadUntil(ctx, get, r.ExternalDirectoryObjectId, "the recipient does not have all properties", func(r session.Recipient) bool {
+		return strings.EqualFold(r.PrimarySmtpAddress, w.primary) && !slices.ContainsFunc(w.add, func(a string) bool { return !session.Has(r.EmailAddresses, a) })
 	})
 }
 
 // sameAs fails unless the recipient may be the one that was asked for.
-func (w wantedRecipient) sameAs(r recipient, kind string) error {
+func (w wantedRecipient) sameAs(r session.Recipient, kind string) error {
 	var differ []string
 	for name, same := range map[string]bool{
 		"PrimaryEmail": strings.EqualFold(r.PrimarySmtpAddress, w.primary), "DisplayName": strings.EqualFold(r.DisplayName, w.display),
@@ -146,16 +146,10 @@ func (c *Client) changeMember(ctx context.Context, cmdlet string, p catalog.Para
 	if strings.HasPrefix(cmdlet, "Remove-") {
 		change["Confirm"] = false
 	}
-	if err := c.invoke(ctx, cmdlet, change, nil); err != nil && !says(err, done) {
+	if err := c.Invoke(ctx, cmdlet, change, nil); err != nil && !session.Says(err, done) {
 		return nil, err
 	}
 	return true, nil
-}
-
-// says tells whether err is a refusal whose text has a part.
-func says(err error, part string) bool {
-	var f *catalog.Failure
-	return errors.As(err, &f) && !f.Throttled && strings.Contains(strings.ToLower(f.Message), strings.ToLower(part))
 }
 
 func (c *Client) addGroupOwner(ctx context.Context, p catalog.Params) (any, error) {
@@ -168,23 +162,23 @@ func (c *Client) removeGroupOwner(ctx context.Context, p catalog.Params) (any, e
 
 func (c *Client) changeOwner(ctx context.Context, p catalog.Params, add bool) (any, error) {
 	id := p.String("GroupIdentity")
-	owner, err := c.read(ctx, "Get-Recipient", p.String("Owner"))
+	owner, err := c.Read(ctx, "Get-Recipient", p.String("Owner"))
 	if err != nil {
 		return nil, err
 	}
-	group, err := c.read(ctx, "Get-DistributionGroup", id)
+	group, err := c.Read(ctx, "Get-DistributionGroup", id)
 	if err != nil {
 		return nil, err
 	}
-	change := edit([]string{owner.PrimarySmtpAddress}, nil)
+	change := session.Edit([]string{owner.PrimarySmtpAddress}, nil)
 	if !add {
-		change = edit(nil, []string{owner.PrimarySmtpAddress})
+		change = session.Edit(nil, []string{owner.PrimarySmtpAddress})
 	}
-	if err := c.set(ctx, group, id, map[string]any{"ManagedBy": change}); err != nil {
+	if err := c.Set(ctx, group, id, map[string]any{"ManagedBy": change}); err != nil {
 		return nil, err
 	}
-	_, err = c.readUntil(ctx, "Get-DistributionGroup", id, "the owners are not the new ones", func(r recipient) bool {
-		return slices.ContainsFunc(r.ManagedBy, owner.isNamed) == add
+	_, err = c.ReadUntil(ctx, "Get-DistributionGroup", id, "the owners are not the new ones", func(r session.Recipient) bool {
+		return slices.ContainsFunc(r.ManagedBy, owner.IsNamed) == add
 	})
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/exchange/session"
 )
 
 // inDomain tells whether an SMTP address or sign-in name is in a domain.
@@ -23,23 +24,23 @@ func (c *Client) removeDomainAddresses(ctx context.Context, p catalog.Params) (a
 	if inDomain(primary, domain) {
 		return nil, &catalog.Failure{Type: catalog.FailureParameters, Message: "PrimaryEmail is in the domain whose addresses are removed: give an address of another domain"}
 	}
-	r, err := c.read(ctx, "Get-Recipient", id)
+	r, err := c.Read(ctx, "Get-Recipient", id)
 	if err != nil {
 		return nil, err
 	}
-	get, err := r.cmdlet("Get")
+	get, err := r.Cmdlet("Get")
 	if err != nil {
 		return nil, err
 	}
 	// A sign-in name that was just changed in Entra ID arrives here later.
-	r, err = c.readUntil(ctx, get, id, "the sign-in name is in "+domain+": change it with Set-EntraUserUPN first", func(r recipient) bool {
+	r, err = c.ReadUntil(ctx, get, id, "the sign-in name is in "+domain+": change it with Set-EntraUserUPN first", func(r session.Recipient) bool {
 		return !inDomain(r.UserPrincipalName, domain)
 	})
 	if err != nil {
 		return nil, err
 	}
 	if primary == "" && inDomain(r.PrimarySmtpAddress, domain) {
-		if primary = r.initialAddress(domain); primary == "" {
+		if primary = initialAddress(r, domain); primary == "" {
 			return nil, &catalog.Failure{
 				Type: catalog.FailureConflict, Attempts: 1,
 				Message: fmt.Sprintf("the primary address %s is in the domain, and the recipient has no address in an onmicrosoft.com domain: give PrimaryEmail", r.PrimarySmtpAddress),
@@ -59,7 +60,7 @@ func (c *Client) removeDomainAddresses(ctx context.Context, p catalog.Params) (a
 	}
 	var remove []string
 	for _, address := range r.EmailAddresses {
-		if s := smtp(address); s != "" && inDomain(s, domain) {
+		if s := session.SMTP(address); s != "" && inDomain(s, domain) {
 			remove = append(remove, "smtp:"+s)
 		}
 	}
@@ -68,9 +69,9 @@ func (c *Client) removeDomainAddresses(ctx context.Context, p catalog.Params) (a
 			return nil, err
 		}
 	}
-	if _, err = c.readUntil(ctx, get, id, "the recipient still has addresses in "+domain, func(r recipient) bool {
+	if _, err = c.ReadUntil(ctx, get, id, "the recipient still has addresses in "+domain, func(r session.Recipient) bool {
 		for _, address := range r.EmailAddresses {
-			if inDomain(smtp(address), domain) {
+			if inDomain(session.SMTP(address), domain) {
 				return false
 			}
 		}
@@ -82,9 +83,9 @@ func (c *Client) removeDomainAddresses(ctx context.Context, p catalog.Params) (a
 }
 
 // initialAddress is an address in an onmicrosoft.com domain other than the given one; empty for none.
-func (r recipient) initialAddress(other string) string {
+func initialAddress(r session.Recipient, other string) string {
 	for _, address := range r.EmailAddresses {
-		if s := smtp(address); strings.HasSuffix(strings.ToLower(s), ".onmicrosoft.com") && !inDomain(s, other) {
+		if s := session.SMTP(address); strings.HasSuffix(strings.ToLower(s), ".onmicrosoft.com") && !inDomain(s, other) {
 			return s
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/calls"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/exchange"
+	"github.com/matoolkit/matoolkit/worker/exchange/session"
 	"github.com/matoolkit/matoolkit/worker/throttle"
 )
 
@@ -48,10 +49,10 @@ func pace() throttle.Policy {
 
 func functions(t *testing.T, url, tenantID string, policy throttle.Policy) *catalog.Catalog {
 	t.Helper()
-	client := testenv.Must(exchange.New(exchange.Config{
+	client := testenv.Must(exchange.New(session.Config{
 		URL: url, Scope: "https://outlook.office365.com/.default", TenantID: tenantID, Credential: credential{}, Policy: policy,
 		HTTP: &http.Client{Transport: &calls.Transport{Report: func(err error) { t.Error(err) }}},
-	}))(t)
+	}, exchange.Cmdlets{}))(t)
 	return testenv.Must(catalog.New(client.Functions()...))(t)
 }
 
@@ -359,7 +360,7 @@ func TestThreeCommandsAtOnce(t *testing.T) {
 		<-release
 		fmt.Fprint(w, `{"value":[{"ExchangeGuid":"`+exchangeGUID+`"}]}`)
 	})
-	const jobs = exchange.Concurrency * 2
+	const jobs = session.Concurrency * 2
 	var group sync.WaitGroup
 	for range jobs {
 		group.Go(func() {
@@ -368,7 +369,7 @@ func TestThreeCommandsAtOnce(t *testing.T) {
 			}
 		})
 	}
-	for range exchange.Concurrency {
+	for range session.Concurrency {
 		<-arrived
 	}
 	select {
@@ -378,7 +379,7 @@ func TestThreeCommandsAtOnce(t *testing.T) {
 	}
 	close(release)
 	group.Wait()
-	if got := exchange.Concurrency + len(arrived); got < jobs {
+	if got := session.Concurrency + len(arrived); got < jobs {
 		t.Errorf("%d commands for %d jobs", got, jobs)
 	}
 }

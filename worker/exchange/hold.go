@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/exchange/session"
 )
 
 // HoldResult is the result of Test-ExchangeMailboxHold.
@@ -42,14 +43,14 @@ type mailboxHolds struct {
 func (c *Client) testHold(ctx context.Context, p catalog.Params) (any, error) {
 	id := p.String("Identity")
 	var mailboxes []mailboxHolds
-	if err := c.invoke(ctx, "Get-Mailbox", map[string]any{"Identity": id}, &mailboxes); err != nil {
+	if err := c.Invoke(ctx, "Get-Mailbox", map[string]any{"Identity": id}, &mailboxes); err != nil {
 		return nil, err
 	}
 	if len(mailboxes) != 1 {
-		return nil, ambiguous("Get-Mailbox", len(mailboxes))
+		return nil, session.Ambiguous("Get-Mailbox", len(mailboxes))
 	}
 	var organizations []struct{ InPlaceHolds []string }
-	if err := c.invoke(ctx, "Get-OrganizationConfig", map[string]any{}, &organizations); err != nil {
+	if err := c.Invoke(ctx, "Get-OrganizationConfig", map[string]any{}, &organizations); err != nil {
 		return nil, err
 	}
 	var everywhere []string

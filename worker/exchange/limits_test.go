@@ -12,6 +12,7 @@ import (
 	"github.com/matoolkit/matoolkit/local/tenant"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/exchange"
+	"github.com/matoolkit/matoolkit/worker/exchange/session"
 	"github.com/matoolkit/matoolkit/worker/throttle"
 )
 
@@ -47,10 +48,10 @@ func TestJobsOfATenantThatThrottlesMakeFewCallsInVain(t *testing.T) {
 		}}); err != nil {
 			t.Fatal(err)
 		}
-		client := testenv.Must(exchange.New(exchange.Config{
+		client := testenv.Must(exchange.New(session.Config{
 			URL: "https://outlook.office365.com", TenantID: tenant.DefaultTenantID, Credential: credential{},
 			HTTP: &http.Client{Transport: inProcess{server}}, Policy: throttle.Default(),
-		}))(t)
+		}, exchange.Cmdlets{}))(t)
 		functions := testenv.Must(catalog.New(client.Functions()...))(t)
 		var jobs sync.WaitGroup
 		for range 16 {

@@ -5,18 +5,19 @@ import (
 	"strings"
 
 	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/exchange/session"
 )
 
 func (c *Client) setHidden(ctx context.Context, p catalog.Params) (any, error) {
 	id, hidden := p.String("Identity"), p.Bool("Hidden", false)
-	r, err := c.read(ctx, "Get-Recipient", id)
+	r, err := c.Read(ctx, "Get-Recipient", id)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.set(ctx, r, id, map[string]any{"HiddenFromAddressListsEnabled": hidden}); err != nil {
+	if err := c.Set(ctx, r, id, map[string]any{"HiddenFromAddressListsEnabled": hidden}); err != nil {
 		return nil, err
 	}
-	_, err = c.readUntil(ctx, "Get-Recipient", id, "address lists do not follow", func(r recipient) bool { return r.HiddenFromAddressListsEnabled == hidden })
+	_, err = c.ReadUntil(ctx, "Get-Recipient", id, "address lists do not follow", func(r session.Recipient) bool { return r.HiddenFromAddressListsEnabled == hidden })
 	if err != nil {
 		return nil, err
 	}
@@ -38,12 +39,12 @@ func (c *Client) forward(ctx context.Context, id, to string, keepCopy bool) (any
 	if to != "" {
 		change["ForwardingSmtpAddress"] = to
 	}
-	if err := c.invoke(ctx, "Set-Mailbox", change, nil); err != nil {
+	if err := c.Invoke(ctx, "Set-Mailbox", change, nil); err != nil {
 		return nil, err
 	}
-	_, err := c.readUntil(ctx, "Get-Mailbox", id, "the forwarding is another one", func(r recipient) bool {
+	_, err := c.ReadUntil(ctx, "Get-Mailbox", id, "the forwarding is another one", func(r session.Recipient) bool {
 		have := r.ForwardingSmtpAddress
-		if s := smtp(have); s != "" {
+		if s := session.SMTP(have); s != "" {
 			have = s
 		}
 		return strings.EqualFold(have, to) && r.ForwardingAddress == "" && r.DeliverToMailboxAndForward == keepCopy

@@ -5,19 +5,20 @@ import (
 	"strings"
 
 	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/exchange/session"
 )
 
 // setExternal sets where a mail user's mail goes and puts the primary address back
 // where Exchange Online moved it along, as it does when the two were the same.
 func (c *Client) setExternal(ctx context.Context, p catalog.Params) (any, error) {
 	id, external, primary := p.String("Identity"), p.String("ExternalEmail"), p.String("PrimaryEmail")
-	before, err := c.read(ctx, "Get-MailUser", id)
+	before, err := c.Read(ctx, "Get-MailUser", id)
 	if err != nil {
 		return nil, err
 	}
 	if primary == "" {
 		// An earlier run may have ended between the two: the former primary address is unknown.
-		if before.isExternal(external) && strings.EqualFold(before.PrimarySmtpAddress, external) && before.mailAddresses() > 1 {
+		if before.IsExternal(external) && strings.EqualFold(before.PrimarySmtpAddress, external) && mailAddresses(before) > 1 {
 			return nil, &catalog.Failure{
 				Type: catalog.FailureConflict, Attempts: 1,
 				Message: "the external address is already set and is also the primary address, so the former primary address is unknown: " +
@@ -26,12 +27,12 @@ func (c *Client) setExternal(ctx context.Context, p catalog.Params) (any, error)
 		}
 		primary = before.PrimarySmtpAddress
 	}
-	if err := c.invoke(ctx, "Set-MailUser", map[string]any{"Identity": id, "ExternalEmailAddress": external}, nil); err != nil {
+	if err := c.Invoke(ctx, "Set-MailUser", map[string]any{"Identity": id, "ExternalEmailAddress": external}, nil); err != nil {
 		return nil, err
 	}
 	// What shows the one change shows the other: both are one write.
-	after, err := c.readUntil(ctx, "Get-MailUser", id, "the external address is not "+external, func(r recipient) bool {
-		return r.isExternal(external)
+	after, err := c.ReadUntil(ctx, "Get-MailUser", id, "the external address is not "+external, func(r session.Recipient) bool {
+		return r.IsExternal(external)
 	})
 	if err != nil {
 		return nil, err
@@ -45,18 +46,10 @@ func (c *Client) setExternal(ctx context.Context, p catalog.Params) (any, error)
 	return true, nil
 }
 
-func (r recipient) isExternal(address string) bool {
-	have := r.ExternalEmailAddress
-	if s := smtp(have); s != "" {
-		have = s
-	}
-	return strings.EqualFold(have, address)
-}
-
-func (r recipient) mailAddresses() int {
+func mailAddresses(r session.Recipient) int {
 	n := 0
 	for _, address := range r.EmailAddresses {
-		if smtp(address) != "" {
+		if session.SMTP(address) != "" {
 			n++
 		}
 	}
@@ -69,10 +62,10 @@ func (c *Client) setGUIDs(ctx context.Context, p catalog.Params) (any, error) {
 	if p.Has("ArchiveGuid") {
 		change["ArchiveGuid"] = p.String("ArchiveGuid")
 	}
-	if err := c.invoke(ctx, "Set-MailUser", change, nil); err != nil {
+	if err := c.Invoke(ctx, "Set-MailUser", change, nil); err != nil {
 		return nil, err
 	}
-	_, err := c.readUntil(ctx, "Get-MailUser", id, "the ids are not the new ones", func(r recipient) bool {
+	_, err := c.ReadUntil(ctx, "Get-MailUser", id, "the ids are not the new ones", func(r session.Recipient) bool {
 		return strings.EqualFold(r.ExchangeGuid, p.String("ExchangeGuid")) &&
 			(!p.Has("ArchiveGuid") || strings.EqualFold(r.ArchiveGuid, p.String("ArchiveGuid")))
 	})

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/exchange/session"
 )
 
 // mailboxKinds are the values of RecipientTypeDetails, by the types of mailboxes.
@@ -29,10 +30,10 @@ func (c *Client) newMailbox(ctx context.Context, p catalog.Params) (any, error) 
 
 func (c *Client) setMailboxType(ctx context.Context, p catalog.Params) (any, error) {
 	id, kind := p.String("Identity"), p.String("Type")
-	if err := c.invoke(ctx, "Set-Mailbox", map[string]any{"Identity": id, "Type": kind}, nil); err != nil {
+	if err := c.Invoke(ctx, "Set-Mailbox", map[string]any{"Identity": id, "Type": kind}, nil); err != nil {
 		return nil, err
 	}
-	_, err := c.readUntil(ctx, "Get-Mailbox", id, "the mailbox is not of type "+kind, func(r recipient) bool {
+	_, err := c.ReadUntil(ctx, "Get-Mailbox", id, "the mailbox is not of type "+kind, func(r session.Recipient) bool {
 		return strings.EqualFold(r.RecipientTypeDetails, mailboxKinds[kind])
 	})
 	if err != nil {

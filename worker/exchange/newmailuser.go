@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/exchange/session"
 	"github.com/matoolkit/matoolkit/worker/password"
 )
 
@@ -40,15 +41,15 @@ func wantedFrom(p catalog.Params) (wantedMailUser, error) {
 		return w, err
 	}
 	for _, address := range secondary.all {
-		if smtp(address) == "" {
+		if session.SMTP(address) == "" {
 			return w, &catalog.Failure{Type: catalog.FailureParameters, Message: "SecondaryEmails has an address of another type than SMTP: give it in X500Addresses"}
 		}
-		if !strings.EqualFold(smtp(address), w.primary) {
+		if !strings.EqualFold(session.SMTP(address), w.primary) {
 			w.add = append(w.add, address)
 		}
 	}
 	w.add = append(w.add, x500(p)...)
-	if strings.EqualFold(w.external, w.primary) || has(w.add, "smtp:"+w.external) {
+	if strings.EqualFold(w.external, w.primary) || session.Has(w.add, "smtp:"+w.external) {
 		return w, &catalog.Failure{Type: catalog.FailureParameters, Message: "ExternalEmail is one of the mail user's own addresses: give the routing address of the source mailbox"}
 	}
 	return w, nil
@@ -61,7 +62,7 @@ func x500(p catalog.Params) []string {
 		if kind, rest, ok := strings.Cut(given, ":"); ok && strings.EqualFold(kind, "x500") {
 			given = rest
 		}
-		if given != "" && !has(all, "x500:"+given) {
+		if given != "" && !session.Has(all, "x500:"+given) {
 			all = append(all, "x500:"+given)
 		}
 	}
@@ -76,10 +77,10 @@ func (c *Client) newMailUser(ctx context.Context, p catalog.Params) (any, error)
 		return nil, err
 	}
 	r, err := c.createMailUser(ctx, p, w)
-	if taken(err) {
+	if session.Taken(err) {
 		// Of several properties that are taken Exchange names one.
 		refused := err
-		if r, err = c.read(ctx, "Get-MailUser", w.upn); missing(err) {
+		if r, err = c.Read(ctx, "Get-MailUser", w.upn); session.Missing(err) {
 			err = refused
 		}
 		if err == nil {
@@ -92,10 +93,10 @@ func (c *Client) newMailUser(ctx context.Context, p catalog.Params) (any, error)
 	id := r.ExternalDirectoryObjectId
 	if !strings.EqualFold(r.PrimarySmtpAddress, w.primary) {
 		// New-MailUser may have ignored PrimarySmtpAddress.
-		if err := c.invoke(ctx, "Set-MailUser", map[string]any{"Identity": id, "WindowsEmailAddress": w.primary}, nil); err != nil {
+		if err := c.Invoke(ctx, "Set-MailUser", map[string]any{"Identity": id, "WindowsEmailAddress": w.primary}, nil); err != nil {
 			return nil, err
 		}
-		if r, err = c.readUntil(ctx, "Get-MailUser", id, "the primary address is not "+w.primary, func(r recipient) bool {
+		if r, err = c.ReadUntil(ctx, "Get-MailUser", id, "the primary address is not "+w.primary, func(r session.Recipient) bool {
 			return strings.EqualFold(r.PrimarySmtpAddress, w.primary)
 		}); err != nil {
 			return nil, err
@@ -103,18 +104,18 @@ func (c *Client) newMailUser(ctx context.Context, p catalog.Params) (any, error)
 	}
 	if change := w.changes(r); len(change) > 0 {
 		change["Identity"] = id
-		if err := c.invoke(ctx, "Set-MailUser", change, nil); err != nil {
+		if err := c.Invoke(ctx, "Set-MailUser", change, nil); err != nil {
 			return nil, err
 		}
 	}
-	r, err = c.readUntil(ctx, "Get-MailUser", id, "the mail user does not have all properties", w.metBy)
+	r, err = c.ReadUntil(ctx, "Get-MailUser", id, "the mail user does not have all properties", w.metBy)
 	if err != nil {
 		return nil, err
 	}
 	return MailUserResult{UserID: id, ID: id, UserPrincipalName: r.UserPrincipalName, PrimaryEmail: r.PrimarySmtpAddress}, nil
 }
 
-func (c *Client) createMailUser(ctx context.Context, p catalog.Params, w wantedMailUser) (recipient, error) {
+func (c *Client) createMailUser(ctx context.Context, p catalog.Params, w wantedMailUser) (session.Recipient, error) {
 	first := cmp.Or(p.String("Password"), password.Strong())
 	parameters := map[string]any{
 		"Name": w.alias, "Alias": w.alias, "DisplayName": w.display, "MicrosoftOnlineServicesID": w.upn, "Password": first,
@@ -125,30 +126,30 @@ func (c *Client) createMailUser(ctx context.Context, p catalog.Params, w wantedM
 			parameters[parameter] = p.String(param)
 		}
 	}
-	var made []recipient
-	err := c.invoke(ctx, "New-MailUser", parameters, &made)
+	var made []session.Recipient
+	err := c.Invoke(ctx, "New-MailUser", parameters, &made)
 	var f *catalog.Failure
 	if errors.As(err, &f) {
 		f.Message = strings.ReplaceAll(f.Message, first, "(password)")
 	}
 	if err != nil {
-		return recipient{}, err
+		return session.Recipient{}, err
 	}
 	if len(made) == 1 && made[0].ExternalDirectoryObjectId != "" {
 		return made[0], nil
 	}
-	return c.readUntil(ctx, "Get-MailUser", w.upn, "the mail user has no object id", func(r recipient) bool { return r.ExternalDirectoryObjectId != "" })
+	return c.ReadUntil(ctx, "Get-MailUser", w.upn, "the mail user has no object id", func(r session.Recipient) bool { return r.ExternalDirectoryObjectId != "" })
 }
 
 // sameAs fails unless the mail user may be the one that was asked for: what New-MailUser sets must be the
 // same, and what Set-MailUser sets must be the same or not be set.
-func (w wantedMailUser) sameAs(r recipient) error {
+func (w wantedMailUser) sameAs(r session.Recipient) error {
 	var differ []string
 	for name, same := range map[string]bool{
 		"UserPrincipalName":    strings.EqualFold(r.UserPrincipalName, w.upn),
 		"DisplayName":          strings.EqualFold(r.DisplayName, w.display),
 		"Alias":                strings.EqualFold(r.Alias, w.alias),
-		"ExternalEmailAddress": r.isExternal(w.external),
+		"ExternalEmailAddress": r.IsExternal(w.external),
 		"PrimarySmtpAddress":   strings.EqualFold(r.PrimarySmtpAddress, w.primary) || strings.EqualFold(r.PrimarySmtpAddress, w.external),
 		"ExchangeGuid":         w.exchangeGUID == "" || unset(r.ExchangeGuid) || strings.EqualFold(r.ExchangeGuid, w.exchangeGUID),
 		"ArchiveGuid":          w.archiveGUID == "" || unset(r.ArchiveGuid) || strings.EqualFold(r.ArchiveGuid, w.archiveGUID),
@@ -174,7 +175,7 @@ func unset(guid string) bool {
 
 // changes are the parameters of Set-MailUser: the ids, the addresses that a read does not show, and the
 // removal of the external address, which a move must not find among the others.
-func (w wantedMailUser) changes(r recipient) map[string]any {
+func (w wantedMailUser) changes(r session.Recipient) map[string]any {
 	change := map[string]any{}
 	if w.exchangeGUID != "" {
 		change["ExchangeGuid"] = w.exchangeGUID
@@ -184,39 +185,23 @@ func (w wantedMailUser) changes(r recipient) map[string]any {
 	}
 	var add, remove []string
 	for _, address := range w.add {
-		if !has(r.EmailAddresses, address) {
+		if !session.Has(r.EmailAddresses, address) {
 			add = append(add, address)
 		}
 	}
-	if has(r.EmailAddresses, "smtp:"+w.external) {
+	if session.Has(r.EmailAddresses, "smtp:"+w.external) {
 		remove = []string{"smtp:" + w.external}
 	}
 	if len(add)+len(remove) > 0 {
-		change["EmailAddresses"] = edit(add, remove)
+		change["EmailAddresses"] = session.Edit(add, remove)
 	}
 	return change
 }
 
-func (w wantedMailUser) metBy(r recipient) bool {
-	missing := func(address string) bool { return !has(r.EmailAddresses, address) }
+func (w wantedMailUser) metBy(r session.Recipient) bool {
+	missing := func(address string) bool { return !session.Has(r.EmailAddresses, address) }
 	return (w.exchangeGUID == "" || strings.EqualFold(r.ExchangeGuid, w.exchangeGUID)) &&
 		(w.archiveGUID == "" || strings.EqualFold(r.ArchiveGuid, w.archiveGUID)) &&
-		strings.EqualFold(r.PrimarySmtpAddress, w.primary) && r.isExternal(w.external) &&
+		strings.EqualFold(r.PrimarySmtpAddress, w.primary) && r.IsExternal(w.external) &&
 		!slices.ContainsFunc(w.add, missing) && missing("smtp:"+w.external)
-}
-
-// taken tells whether a command was refused because another object has what the new one needs.
-func taken(err error) bool {
-	var f *catalog.Failure
-	if !errors.As(err, &f) || f.Throttled {
-		return false
-	}
-	text := strings.ToLower(f.Message)
-	return slices.ContainsFunc([]string{"already being used", "is used by another", "already exists"}, func(s string) bool { return strings.Contains(text, s) })
-}
-
-// missing tells whether a read found no such recipient, also after what may be lag was waited out.
-func missing(err error) bool {
-	var f *catalog.Failure
-	return errors.As(err, &f) && f.NotFound
 }

@@ -20,7 +20,7 @@ type Mailbox struct {
 }
 
 func (c *Client) getMailbox(ctx context.Context, p catalog.Params) (any, error) {
-	r, err := c.read(ctx, "Get-Mailbox", p.String("Identity"))
+	r, err := c.Read(ctx, "Get-Mailbox", p.String("Identity"))
 	if err != nil {
 		return nil, err
 	}

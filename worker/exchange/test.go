@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/exchange/session"
 )
 
 // AttributeResult is the result of Test-ExchangeAttributeMatch.
@@ -31,11 +32,11 @@ func (c *Client) testAttribute(ctx context.Context, p catalog.Params) (any, erro
 		cmdlet = "Get-" + p.String("RecipientType")
 	}
 	var found []map[string]any
-	if err := c.invoke(ctx, cmdlet, map[string]any{"Identity": id}, &found); err != nil {
+	if err := c.Invoke(ctx, cmdlet, map[string]any{"Identity": id}, &found); err != nil {
 		return nil, err
 	}
 	if len(found) != 1 {
-		return nil, ambiguous(cmdlet, len(found))
+		return nil, session.Ambiguous(cmdlet, len(found))
 	}
 	actual, ok := attribute(found[0], name)
 	if !ok {
@@ -76,7 +77,7 @@ func (c *Client) testMembership(ctx context.Context, p catalog.Params) (any, err
 	group, user := p.String("GroupIdentity"), p.String("UserId")
 	var members []struct{ ExternalDirectoryObjectId string }
 	// All of them: a member beyond a page's end would be taken for none.
-	if err := c.invoke(ctx, "Get-DistributionGroupMember",
+	if err := c.Invoke(ctx, "Get-DistributionGroupMember",
 		map[string]any{"Identity": group, "ResultSize": "Unlimited"}, &members); err != nil {
 		return nil, err
 	}

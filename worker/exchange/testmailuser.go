@@ -6,16 +6,17 @@ import (
 	"strings"
 
 	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/exchange/session"
 )
 
 func (c *Client) testMailUser(ctx context.Context, p catalog.Params) (any, error) {
 	id := p.String("Identity")
-	r, err := c.read(ctx, "Get-MailUser", id)
+	r, err := c.Read(ctx, "Get-MailUser", id)
 	if err != nil {
 		return nil, err
 	}
 	var domains []struct{ DomainName string }
-	if err := c.invoke(ctx, "Get-AcceptedDomain", map[string]any{}, &domains); err != nil {
+	if err := c.Invoke(ctx, "Get-AcceptedDomain", map[string]any{}, &domains); err != nil {
 		return nil, err
 	}
 	accepted := make([]string, 0, len(domains))
@@ -24,19 +25,19 @@ func (c *Client) testMailUser(ctx context.Context, p catalog.Params) (any, error
 	}
 	slices.Sort(accepted)
 	checks, reasons := mailUserChecks(p, r, accepted)
-	return checkResult(id, checks, reasons), nil
+	return session.NewCheckResult(id, checks, reasons), nil
 }
 
 // mailUserChecks are the checks that a job asks for, and how they fail.
-func mailUserChecks(p catalog.Params, r recipient, accepted []string) (checks []Check, reasons []string) {
+func mailUserChecks(p catalog.Params, r session.Recipient, accepted []string) (checks []session.Check, reasons []string) {
 	add := func(name string, expected, actual any, reason string) {
-		checks = append(checks, Check{Name: name, Match: reason == "", ExpectedValue: expected, ActualValue: actual})
+		checks = append(checks, session.Check{Name: name, Match: reason == "", ExpectedValue: expected, ActualValue: actual})
 		if reason != "" {
 			reasons = append(reasons, reason)
 		}
 	}
 	external := r.ExternalEmailAddress
-	if s := smtp(external); s != "" {
+	if s := session.SMTP(external); s != "" {
 		external = s
 	}
 	for _, value := range []struct{ param, name, actual string }{
@@ -54,14 +55,14 @@ func mailUserChecks(p catalog.Params, r recipient, accepted []string) (checks []
 	var foreign []string
 	delivery := p.String("TargetDeliveryDomain")
 	for _, address := range r.EmailAddresses {
-		s := smtp(address)
+		s := session.SMTP(address)
 		if s == "" {
 			x500s = append(x500s, address)
 			continue
 		}
 		own = append(own, s)
 		domain := s[strings.LastIndexByte(s, '@')+1:]
-		if !has(accepted, domain) {
+		if !session.Has(accepted, domain) {
 			foreign = append(foreign, s)
 		}
 		if strings.EqualFold(domain, delivery) {
@@ -71,7 +72,7 @@ func mailUserChecks(p catalog.Params, r recipient, accepted []string) (checks []
 	if expected := x500(p); len(expected) > 0 {
 		reason := ""
 		for _, address := range expected {
-			if !has(x500s, address) {
+			if !session.Has(x500s, address) {
 				reason = "the X500 addresses lack " + address + ", expected all of the source mailbox"
 			}
 		}
@@ -90,9 +91,9 @@ func mailUserChecks(p catalog.Params, r recipient, accepted []string) (checks []
 		add("TargetDeliveryDomain", delivery, inDelivery, reason)
 	}
 	reason = ""
-	if has(own, external) {
+	if session.Has(own, external) {
 		reason = "the external address " + external + " is also one of the mail user's own addresses, expected an address of the source tenant"
 	}
-	add("ExternalAddressIsForeign", true, !has(own, external), reason)
+	add("ExternalAddressIsForeign", true, !session.Has(own, external), reason)
 	return checks, reasons
 }

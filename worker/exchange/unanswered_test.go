@@ -12,6 +12,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/exchange"
+	"github.com/matoolkit/matoolkit/worker/exchange/session"
 )
 
 // A server that takes a request and never answers is like one that is not there: the
@@ -28,10 +29,10 @@ func TestACallThatIsNeverAnsweredIsRepeated(t *testing.T) {
 		fmt.Fprint(w, `{"value":[{"ExchangeGuid":"`+exchangeGUID+`"}]}`)
 	}))
 	t.Cleanup(server.Close)
-	client := testenv.Must(exchange.New(exchange.Config{
+	client := testenv.Must(exchange.New(session.Config{
 		URL: server.URL, Scope: "https://outlook.office365.com/.default", TenantID: "tenant-1", Credential: credential{}, Policy: pace(),
 		HTTP: &http.Client{Timeout: 200 * time.Millisecond},
-	}))(t)
+	}, exchange.Cmdlets{}))(t)
 	c := testenv.Must(catalog.New(client.Functions()...))(t)
 	if _, err := call(t, c, "Set-ExchangeMailUserGuids", map[string]any{"Identity": "ada", "ExchangeGuid": exchangeGUID}); err != nil {
 		t.Errorf("after %d requests: %v", requests.Load(), err)

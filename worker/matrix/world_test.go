@@ -22,6 +22,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/calls"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/exchange"
+	"github.com/matoolkit/matoolkit/worker/exchange/session"
 	"github.com/matoolkit/matoolkit/worker/graph"
 	"github.com/matoolkit/matoolkit/worker/sharepoint"
 	"github.com/matoolkit/matoolkit/worker/signin"
@@ -196,10 +197,9 @@ func (w *world) worker() *catalog.Catalog {
 		URL: w.tenant.URL(), Scope: graphScope, Credential: w.signin, HTTP: web, Policy: pace,
 		Alert: w.alert, Requests: graph.Requests{Setting: "GRAPH_REQUESTS"},
 	}))(w.t)
-	x := testenv.Must(exchange.New(exchange.Config{
+	x := testenv.Must(exchange.New(session.Config{
 		URL: w.tenant.URL(), Scope: exchangeScope, TenantID: entra.DefaultTenantID, Credential: w.signin, HTTP: web, Policy: pace,
-		Cmdlets: exchange.Cmdlets{Setting: "EXCHANGE_CMDLETS"},
-	}))(w.t)
+	}, exchange.Cmdlets{Setting: "EXCHANGE_CMDLETS"}))(w.t)
 	return testenv.Must(catalog.New(slices.Concat(g.Functions(), x.Functions(), sharepoint.Functions(g), teams.Functions(g), access.Functions(g))...))(w.t)
 }
 

@@ -1,4 +1,4 @@
-package exchange
+package session
 
 import (
 	"context"
@@ -13,21 +13,21 @@ import (
 // *catalog.Failure: of type FailureUnreachable where it may pass by itself, and else
 // with what to do. Without the permission Exchange Online answers 401, with it but
 // without a role 403.
-func (c *Client) Trial(ctx context.Context) error {
-	err := c.invokeOnce(ctx, "Get-Recipient", map[string]any{"ResultSize": 1}, nil)
+func (s *Session) Trial(ctx context.Context) error {
+	err := s.invokeOnce(ctx, "Get-Recipient", map[string]any{"ResultSize": 1}, nil)
 	if err == nil {
 		return nil
 	}
-	var r *refusal
-	verdict := judge(err)
+	var r *Refusal
+	verdict := Judge(err)
 	switch answered := errors.As(err, &r); {
-	case answered && r.status == http.StatusUnauthorized:
+	case answered && r.Status == http.StatusUnauthorized:
 		return &catalog.Failure{Type: r.kind, Attempts: 1, Message: "Exchange Online refuses the token: give the app registration the application permission " +
 			"Exchange.ManageAsApp of Office 365 Exchange Online, and have an administrator of the target tenant consent to it (" + r.text + ")"}
-	case answered && r.status == http.StatusForbidden:
+	case answered && r.Status == http.StatusForbidden:
 		return &catalog.Failure{Type: r.kind, Attempts: 1, Message: "the app has no role in Exchange Online: assign to its service principal an Entra ID role such as " +
 			"Exchange Recipient Administrator in the target tenant (" + r.text + ")"}
-	case answered && (verdict.Outcome == throttle.Final || r.status == http.StatusNotFound):
+	case answered && (verdict.Outcome == throttle.Final || r.Status == http.StatusNotFound):
 		return &catalog.Failure{Type: r.kind, Attempts: 1, Message: r.text}
 	case !answered && verdict.Outcome == throttle.Final && ctx.Err() == nil: // Entra ID refused
 		return &catalog.Failure{Type: "SignIn", Attempts: 1, Message: err.Error()}

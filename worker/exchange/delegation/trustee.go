@@ -1,4 +1,4 @@
-package exchange
+package delegation
 
 import (
 	"context"
@@ -6,16 +6,17 @@ import (
 	"strings"
 
 	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/exchange/session"
 )
 
 // trustees are the recipients that get permissions, by the folded addresses that a job names.
 type trustees struct {
-	found   map[string]recipient
+	found   map[string]session.Recipient
 	missing []string // in order
 }
 
 // of is the recipient of an address of the job.
-func (t trustees) of(address string) (recipient, bool) {
+func (t trustees) of(address string) (session.Recipient, bool) {
 	r, ok := t.found[strings.ToLower(address)]
 	return r, ok
 }
@@ -31,13 +32,13 @@ func mapped(address, domain string) string {
 
 // trustees finds all recipients that a job names. It waits for those that a replica may not show yet, for all together
 // as long as for one. A trustee who is missing after that fails the job, unless skip is set.
-func (c *Client) trustees(ctx context.Context, p catalog.Params, addresses []string, skip bool) (trustees, error) {
-	t := trustees{found: map[string]recipient{}}
+func (c *functions) trustees(ctx context.Context, p catalog.Params, addresses []string, skip bool) (trustees, error) {
+	t := trustees{found: map[string]session.Recipient{}}
 	waiting := slices.Compact(slices.Sorted(slices.Values(addresses)))
-	_, err := c.config.Policy.Do(ctx, judge, func(ctx context.Context) error {
+	_, err := c.Policy().Do(ctx, session.Judge, func(ctx context.Context) error {
 		var still []string
 		for _, address := range waiting {
-			found, err := c.find(ctx, mapped(address, p.String("TrusteeDomain")))
+			found, err := c.Find(ctx, mapped(address, p.String("TrusteeDomain")))
 			if err != nil {
 				return err
 			}
@@ -47,15 +48,15 @@ func (c *Client) trustees(ctx context.Context, p catalog.Params, addresses []str
 			case 1:
 				t.found[strings.ToLower(address)] = found[0]
 			default:
-				return ambiguous("Get-Recipient", len(found))
+				return session.Ambiguous("Get-Recipient", len(found))
 			}
 		}
 		if waiting = still; len(waiting) > 0 {
-			return &staleError{"recipients are missing"}
+			return &session.StaleError{What: "recipients are missing"}
 		}
 		return nil
 	})
-	if _, stale := err.(*staleError); err != nil && !stale {
+	if _, stale := err.(*session.StaleError); err != nil && !stale {
 		return t, err
 	}
 	t.missing = append([]string{}, waiting...)

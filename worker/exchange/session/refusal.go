@@ -1,4 +1,4 @@
-package exchange
+package session
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,22 +17,22 @@ import (
 	"github.com/matoolkit/matoolkit/worker/throttle"
 )
 
-// refusal is an error response of Exchange Online. kind is the exception's type,
+// Refusal is an error response of Exchange Online. kind is the exception's type,
 // if given.
-type refusal struct {
-	status int
+type Refusal struct {
+	Status int
 	kind   string
 	text   string
 	after  time.Duration
 }
 
-func (r *refusal) Error() string { return r.text }
+func (r *Refusal) Error() string { return r.text }
 
 // refusalFrom finds the informative message: the outer one is always the same; it
 // is in the details, sometimes only in the innermost error.
-func refusalFrom(response *http.Response, body []byte) *refusal {
-	r := &refusal{
-		status: response.StatusCode,
+func refusalFrom(response *http.Response, body []byte) *Refusal {
+	r := &Refusal{
+		Status: response.StatusCode,
 		kind:   fmt.Sprintf("HTTP %d", response.StatusCode),
 		text:   response.Status,
 		after:  throttle.After(response.Header.Get("Retry-After"), time.Now()),
@@ -83,8 +84,8 @@ func splitDetail(kind, detail string) (string, string) {
 	return parts[1], parts[2]
 }
 
-// judge says whether a command that failed is worth repeating.
-func judge(err error) throttle.Verdict {
+// Judge says whether a command that failed is worth repeating.
+func Judge(err error) throttle.Verdict {
 	// An expired deadline is that of this request: after the job's deadline no result is read.
 	if errors.Is(err, context.Canceled) {
 		return throttle.Verdict{}
@@ -97,20 +98,20 @@ func judge(err error) throttle.Verdict {
 	if errors.As(err, &closed) {
 		return closed.Verdict()
 	}
-	var stale *staleError
+	var stale *StaleError
 	if errors.As(err, &stale) {
 		return throttle.Verdict{Outcome: throttle.Lagging}
 	}
-	var r *refusal
+	var r *Refusal
 	if errors.As(err, &r) {
 		switch {
-		case r.status == http.StatusTooManyRequests, r.status == http.StatusRequestTimeout,
-			r.status == http.StatusServiceUnavailable, r.status == http.StatusGatewayTimeout,
+		case r.Status == http.StatusTooManyRequests, r.Status == http.StatusRequestTimeout,
+			r.Status == http.StatusServiceUnavailable, r.Status == http.StatusGatewayTimeout,
 			throttle.Said(r.text), throttle.Said(r.kind):
 			return throttle.Verdict{Outcome: throttle.Throttled, After: r.after}
-		case r.status >= 500:
+		case r.Status >= 500:
 			return throttle.Verdict{Outcome: throttle.Transient, After: r.after}
-		case r.status == http.StatusNotFound:
+		case r.Status == http.StatusNotFound:
 			// For minutes after it was made a recipient may not be found.
 			return throttle.Verdict{Outcome: throttle.Lagging, After: r.after}
 		}
@@ -121,4 +122,26 @@ func judge(err error) throttle.Verdict {
 		return throttle.Verdict{} // the credential is wrong
 	}
 	return throttle.Verdict{Outcome: throttle.Transient} // no answer came
+}
+
+// Missing tells whether a read found no such session.Recipient, also after what may be lag was waited out.
+func Missing(err error) bool {
+	var f *catalog.Failure
+	return errors.As(err, &f) && f.NotFound
+}
+
+// Says tells whether err is a refusal whose text has a part.
+func Says(err error, part string) bool {
+	var f *catalog.Failure
+	return errors.As(err, &f) && !f.Throttled && strings.Contains(strings.ToLower(f.Message), strings.ToLower(part))
+}
+
+// Taken tells whether a command was refused because another object has what the new one needs.
+func Taken(err error) bool {
+	var f *catalog.Failure
+	if !errors.As(err, &f) || f.Throttled {
+		return false
+	}
+	text := strings.ToLower(f.Message)
+	return slices.ContainsFunc([]string{"already being used", "is used by another", "already exists"}, func(s string) bool { return strings.Contains(text, s) })
 }

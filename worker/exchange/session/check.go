@@ -1,4 +1,4 @@
-package exchange
+package session
 
 import "strings"
 
@@ -24,8 +24,8 @@ type Check struct {
 	ActualValue   any
 }
 
-// checkResult is the result of checks, with how they fail.
-func checkResult(id string, checks []Check, reasons []string) CheckResult {
+// NewCheckResult is the result of checks, with how they fail.
+func NewCheckResult(id string, checks []Check, reasons []string) CheckResult {
 	match := len(reasons) == 0
 	return CheckResult{match, strings.Join(reasons, "; "), CheckData{id, match, checks}}
 }

@@ -1,4 +1,4 @@
-package exchange
+package delegation
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/exchange/session"
 )
 
 // CalendarPermissions is the result of Get-ExchangeCalendarPermissions.
@@ -75,9 +76,9 @@ func users(entries []folderEntry) []string {
 }
 
 // calendarOf is the identity of a mailbox's calendar, whose name depends on the mailbox's language.
-func (c *Client) calendarOf(ctx context.Context, mailbox string) (string, error) {
+func (c *functions) calendarOf(ctx context.Context, mailbox string) (string, error) {
 	var folders []struct{ Name, FolderType string }
-	if err := c.invoke(ctx, "Get-MailboxFolderStatistics", map[string]any{"Identity": mailbox, "FolderScope": "Calendar"}, &folders); err != nil {
+	if err := c.Invoke(ctx, "Get-MailboxFolderStatistics", map[string]any{"Identity": mailbox, "FolderScope": "Calendar"}, &folders); err != nil {
 		return "", err
 	}
 	for _, f := range folders {
@@ -116,13 +117,13 @@ func (e printedEntry) names() []string {
 	return all
 }
 
-func (c *Client) getCalendar(ctx context.Context, p catalog.Params) (any, error) {
+func (c *functions) getCalendar(ctx context.Context, p catalog.Params) (any, error) {
 	folder, err := c.calendarOf(ctx, p.String("Identity"))
 	if err != nil {
 		return nil, err
 	}
 	var printed []printedEntry
-	if err := c.invoke(ctx, "Get-MailboxFolderPermission", map[string]any{"Identity": folder}, &printed); err != nil {
+	if err := c.Invoke(ctx, "Get-MailboxFolderPermission", map[string]any{"Identity": folder}, &printed); err != nil {
 		return nil, err
 	}
 	result := CalendarPermissions{Permissions: []string{}, Unresolved: []string{}}
@@ -158,10 +159,10 @@ func (c *Client) getCalendar(ctx context.Context, p catalog.Params) (any, error)
 
 // entryOf is the rights that a user has; none without an entry. The cmdlet finds the user, since the
 // names that it prints can be those of several.
-func (c *Client) entryOf(ctx context.Context, folder, user string) ([]string, error) {
+func (c *functions) entryOf(ctx context.Context, folder, user string) ([]string, error) {
 	var printed []printedEntry
-	err := c.invoke(ctx, "Get-MailboxFolderPermission", map[string]any{"Identity": folder, "User": user}, &printed)
-	if err != nil && !says(err, noEntry) {
+	err := c.Invoke(ctx, "Get-MailboxFolderPermission", map[string]any{"Identity": folder, "User": user}, &printed)
+	if err != nil && !session.Says(err, noEntry) {
 		return nil, err
 	}
 	var rights []string
@@ -187,17 +188,17 @@ func sameRights(a, b []string) bool {
 }
 
 // setCalendar changes or adds each entry, and reads until it shows.
-func (c *Client) setCalendar(ctx context.Context, p catalog.Params) (any, error) {
+func (c *functions) setCalendar(ctx context.Context, p catalog.Params) (any, error) {
 	entries, err := folderEntries(p.List("Permissions"))
 	if err != nil {
 		return nil, err
 	}
 	return c.changeCalendar(ctx, p, entries, p.Bool("SkipMissing", false), func(folder, user string, e folderEntry) error {
 		change := map[string]any{"Identity": folder, "User": user, "AccessRights": e.rights}
-		err := c.invoke(ctx, "Set-MailboxFolderPermission", change, nil)
-		if says(err, noEntry) && !e.everybody() {
-			if err = c.invoke(ctx, "Add-MailboxFolderPermission", change, nil); says(err, "existing permission entry was found") {
-				err = c.invoke(ctx, "Set-MailboxFolderPermission", change, nil) // another delivery added it
+		err := c.Invoke(ctx, "Set-MailboxFolderPermission", change, nil)
+		if session.Says(err, noEntry) && !e.everybody() {
+			if err = c.Invoke(ctx, "Add-MailboxFolderPermission", change, nil); session.Says(err, "existing permission entry was found") {
+				err = c.Invoke(ctx, "Set-MailboxFolderPermission", change, nil) // another delivery added it
 			}
 		}
 		return err
@@ -205,7 +206,7 @@ func (c *Client) setCalendar(ctx context.Context, p catalog.Params) (any, error)
 }
 
 // removeCalendar removes entries of single users.
-func (c *Client) removeCalendar(ctx context.Context, p catalog.Params) (any, error) {
+func (c *functions) removeCalendar(ctx context.Context, p catalog.Params) (any, error) {
 	var entries []folderEntry
 	for _, user := range p.List("Trustees") {
 		e := folderEntry{user: user}
@@ -215,15 +216,15 @@ func (c *Client) removeCalendar(ctx context.Context, p catalog.Params) (any, err
 		entries = append(entries, e)
 	}
 	return c.changeCalendar(ctx, p, entries, true, func(folder, user string, _ folderEntry) error {
-		err := c.invoke(ctx, "Remove-MailboxFolderPermission", map[string]any{"Identity": folder, "User": user, "Confirm": false}, nil)
-		if says(err, noEntry) {
+		err := c.Invoke(ctx, "Remove-MailboxFolderPermission", map[string]any{"Identity": folder, "User": user, "Confirm": false}, nil)
+		if session.Says(err, noEntry) {
 			return nil
 		}
 		return err
 	})
 }
 
-func (c *Client) changeCalendar(ctx context.Context, p catalog.Params, entries []folderEntry, skip bool, change func(folder, user string, e folderEntry) error) (any, error) {
+func (c *functions) changeCalendar(ctx context.Context, p catalog.Params, entries []folderEntry, skip bool, change func(folder, user string, e folderEntry) error) (any, error) {
 	folder, err := c.calendarOf(ctx, p.String("Identity"))
 	if err != nil {
 		return nil, err
@@ -244,7 +245,7 @@ func (c *Client) changeCalendar(ctx context.Context, p catalog.Params, entries [
 		if err := change(folder, user, e); err != nil {
 			return nil, err
 		}
-		_, err := until(ctx, c, "the permissions of "+user+" are others", func(have []string) bool { return sameRights(have, e.rights) },
+		_, err := session.Until(ctx, c.Session, "the permissions of "+user+" are others", func(have []string) bool { return sameRights(have, e.rights) },
 			func(ctx context.Context) ([]string, error) { return c.entryOf(ctx, folder, user) })
 		if err != nil {
 			return nil, err
@@ -253,7 +254,7 @@ func (c *Client) changeCalendar(ctx context.Context, p catalog.Params, entries [
 	return GrantResult{Missing: who.missing}, nil
 }
 
-func (c *Client) testCalendar(ctx context.Context, p catalog.Params) (any, error) {
+func (c *functions) testCalendar(ctx context.Context, p catalog.Params) (any, error) {
 	entries, err := folderEntries(p.List("Permissions"))
 	if err != nil {
 		return nil, err
@@ -262,7 +263,7 @@ func (c *Client) testCalendar(ctx context.Context, p catalog.Params) (any, error
 	if err != nil {
 		return nil, err
 	}
-	var checks []Check
+	var checks []session.Check
 	var reasons []string
 	for _, e := range entries {
 		user, have, err := c.roleOf(ctx, folder, e, p.String("TrusteeDomain"))
@@ -273,22 +274,22 @@ func (c *Client) testCalendar(ctx context.Context, p catalog.Params) (any, error
 		if sameRights(have, e.rights) {
 			reason = ""
 		}
-		checks = append(checks, Check{Name: user, Match: reason == "", ExpectedValue: e.rights, ActualValue: append([]string{}, have...)})
+		checks = append(checks, session.Check{Name: user, Match: reason == "", ExpectedValue: e.rights, ActualValue: append([]string{}, have...)})
 		if reason != "" {
 			reasons = append(reasons, reason)
 		}
 	}
-	return checkResult(p.String("Identity"), checks, reasons), nil
+	return session.NewCheckResult(p.String("Identity"), checks, reasons), nil
 }
 
 // roleOf is the rights of an entry's user, by the address in this tenant. A user that is no recipient has none.
-func (c *Client) roleOf(ctx context.Context, folder string, e folderEntry, domain string) (string, []string, error) {
+func (c *functions) roleOf(ctx context.Context, folder string, e folderEntry, domain string) (string, []string, error) {
 	if e.everybody() {
 		rights, err := c.entryOf(ctx, folder, e.user)
 		return e.user, rights, err
 	}
 	user := mapped(e.user, domain)
-	found, err := c.find(ctx, user)
+	found, err := c.Find(ctx, user)
 	if err != nil || len(found) != 1 {
 		return user, nil, err
 	}

@@ -1,4 +1,5 @@
-package exchange
+// Package delegation reads, gives and takes permissions on mailboxes and their calendars.
+package delegation
 
 import (
 	"context"
@@ -6,7 +7,26 @@ import (
 	"strings"
 
 	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/exchange/session"
 )
+
+// functions carries out functions in a session.
+type functions struct{ *session.Session }
+
+// Functions are the catalogue's functions that this package carries out.
+func Functions(s *session.Session) []catalog.Function {
+	c := &functions{s}
+	return []catalog.Function{
+		catalog.GetExchangeMailboxPermissions.With(c.getPermissions),
+		catalog.AddExchangeMailboxPermissions.With(c.addPermissions),
+		catalog.RemoveExchangeMailboxPermissions.With(c.removePermissions),
+		catalog.TestExchangeMailboxPermissions.With(c.testPermissions),
+		catalog.GetExchangeCalendarPermissions.With(c.getCalendar),
+		catalog.SetExchangeCalendarPermissions.With(c.setCalendar),
+		catalog.RemoveExchangeCalendarPermissions.With(c.removeCalendar),
+		catalog.TestExchangeCalendarPermissions.With(c.testCalendar),
+	}
+}
 
 // MailboxPermissions is the result of Get-ExchangeMailboxPermissions: the addresses of the trustees.
 type MailboxPermissions struct {
@@ -24,75 +44,75 @@ type GrantResult struct {
 // mailboxGrant is a permission on a whole mailbox.
 type mailboxGrant struct {
 	name string // of the parameter and of the result
-	list func(context.Context, *Client, string) ([]string, error)
-	add  func(ctx context.Context, c *Client, id string, r recipient, p catalog.Params) error
-	take func(ctx context.Context, c *Client, id string, r recipient) error
+	list func(context.Context, *functions, string) ([]string, error)
+	add  func(ctx context.Context, c *functions, id string, r session.Recipient, p catalog.Params) error
+	take func(ctx context.Context, c *functions, id string, r session.Recipient) error
 }
 
 var mailboxGrants = []mailboxGrant{
 	{
 		name: "FullAccess", list: fullAccess,
-		add: func(ctx context.Context, c *Client, id string, r recipient, p catalog.Params) error {
-			err := c.invoke(ctx, "Add-MailboxPermission", map[string]any{
+		add: func(ctx context.Context, c *functions, id string, r session.Recipient, p catalog.Params) error {
+			err := c.Invoke(ctx, "Add-MailboxPermission", map[string]any{
 				"Identity": id, "User": r.PrimarySmtpAddress, "AccessRights": []string{"FullAccess"}, "InheritanceType": "All",
 				"AutoMapping": p.Bool("AutoMapping", true), "Confirm": false,
 			}, nil)
-			if says(err, "existing permission entry was found") {
+			if session.Says(err, "existing permission entry was found") {
 				return nil
 			}
 			return err
 		},
-		take: func(ctx context.Context, c *Client, id string, r recipient) error {
-			return c.invoke(ctx, "Remove-MailboxPermission", map[string]any{
+		take: func(ctx context.Context, c *functions, id string, r session.Recipient) error {
+			return c.Invoke(ctx, "Remove-MailboxPermission", map[string]any{
 				"Identity": id, "User": r.PrimarySmtpAddress, "AccessRights": []string{"FullAccess"}, "InheritanceType": "All", "Confirm": false,
 			}, nil)
 		},
 	},
 	{
 		name: "SendAs", list: sendAs,
-		add: func(ctx context.Context, c *Client, id string, r recipient, _ catalog.Params) error {
+		add: func(ctx context.Context, c *functions, id string, r session.Recipient, _ catalog.Params) error {
 			return c.changeSendAs(ctx, "Add", id, r)
 		},
-		take: func(ctx context.Context, c *Client, id string, r recipient) error {
+		take: func(ctx context.Context, c *functions, id string, r session.Recipient) error {
 			return c.changeSendAs(ctx, "Remove", id, r)
 		},
 	},
 	{
 		name: "SendOnBehalf", list: sendOnBehalf,
-		add: func(ctx context.Context, c *Client, id string, r recipient, _ catalog.Params) error {
-			return c.changeSendOnBehalf(ctx, id, edit([]string{r.PrimarySmtpAddress}, nil))
+		add: func(ctx context.Context, c *functions, id string, r session.Recipient, _ catalog.Params) error {
+			return c.changeSendOnBehalf(ctx, id, session.Edit([]string{r.PrimarySmtpAddress}, nil))
 		},
-		take: func(ctx context.Context, c *Client, id string, r recipient) error {
-			return c.changeSendOnBehalf(ctx, id, edit(nil, []string{r.PrimarySmtpAddress}))
+		take: func(ctx context.Context, c *functions, id string, r session.Recipient) error {
+			return c.changeSendOnBehalf(ctx, id, session.Edit(nil, []string{r.PrimarySmtpAddress}))
 		},
 	},
 }
 
-func (c *Client) changeSendAs(ctx context.Context, verb, id string, r recipient) error {
-	return c.invoke(ctx, verb+"-RecipientPermission", map[string]any{
+func (c *functions) changeSendAs(ctx context.Context, verb, id string, r session.Recipient) error {
+	return c.Invoke(ctx, verb+"-RecipientPermission", map[string]any{
 		"Identity": id, "Trustee": r.PrimarySmtpAddress, "AccessRights": []string{"SendAs"}, "Confirm": false,
 	}, nil)
 }
 
-func (c *Client) changeSendOnBehalf(ctx context.Context, id string, change map[string]any) error {
-	return c.invoke(ctx, "Set-Mailbox", map[string]any{"Identity": id, "GrantSendOnBehalfTo": change}, nil)
+func (c *functions) changeSendOnBehalf(ctx context.Context, id string, change map[string]any) error {
+	return c.Invoke(ctx, "Set-Mailbox", map[string]any{"Identity": id, "GrantSendOnBehalfTo": change}, nil)
 }
 
 // fullAccess lists the accounts that can open a mailbox, as Exchange prints them, without the mailbox itself and
 // without accounts that inherit the permission from the organisation.
-func fullAccess(ctx context.Context, c *Client, id string) ([]string, error) {
+func fullAccess(ctx context.Context, c *functions, id string) ([]string, error) {
 	var entries []struct {
 		User         string
 		AccessRights []string
 		IsInherited  bool
 		Deny         bool
 	}
-	if err := c.invoke(ctx, "Get-MailboxPermission", map[string]any{"Identity": id, "ResultSize": "Unlimited"}, &entries); err != nil {
+	if err := c.Invoke(ctx, "Get-MailboxPermission", map[string]any{"Identity": id, "ResultSize": "Unlimited"}, &entries); err != nil {
 		return nil, err
 	}
 	var users []string
 	for _, e := range entries {
-		if has(e.AccessRights, "FullAccess") && !e.IsInherited && !e.Deny && !builtIn(e.User) {
+		if session.Has(e.AccessRights, "FullAccess") && !e.IsInherited && !e.Deny && !builtIn(e.User) {
 			users = append(users, e.User)
 		}
 	}
@@ -100,19 +120,19 @@ func fullAccess(ctx context.Context, c *Client, id string) ([]string, error) {
 }
 
 // sendAs lists the accounts that can send as a mailbox, as Exchange prints them.
-func sendAs(ctx context.Context, c *Client, id string) ([]string, error) {
+func sendAs(ctx context.Context, c *functions, id string) ([]string, error) {
 	var entries []struct {
 		Trustee           string
 		AccessControlType string
 		AccessRights      []string
 		IsInherited       bool
 	}
-	if err := c.invoke(ctx, "Get-RecipientPermission", map[string]any{"Identity": id, "ResultSize": "Unlimited"}, &entries); err != nil {
+	if err := c.Invoke(ctx, "Get-RecipientPermission", map[string]any{"Identity": id, "ResultSize": "Unlimited"}, &entries); err != nil {
 		return nil, err
 	}
 	var users []string
 	for _, e := range entries {
-		if has(e.AccessRights, "SendAs") && !e.IsInherited && !strings.EqualFold(e.AccessControlType, "Deny") && !builtIn(e.Trustee) {
+		if session.Has(e.AccessRights, "SendAs") && !e.IsInherited && !strings.EqualFold(e.AccessControlType, "Deny") && !builtIn(e.Trustee) {
 			users = append(users, e.Trustee)
 		}
 	}
@@ -120,15 +140,15 @@ func sendAs(ctx context.Context, c *Client, id string) ([]string, error) {
 }
 
 // sendOnBehalf lists the recipients that can send on behalf of a mailbox, as Exchange prints them.
-func sendOnBehalf(ctx context.Context, c *Client, id string) ([]string, error) {
-	r, err := c.read(ctx, "Get-Mailbox", id)
+func sendOnBehalf(ctx context.Context, c *functions, id string) ([]string, error) {
+	r, err := c.Read(ctx, "Get-Mailbox", id)
 	return r.GrantSendOnBehalfTo, err
 }
 
 // builtIn tells whether an account is one of the system's, such as NT AUTHORITY\SELF.
 func builtIn(user string) bool { return strings.HasPrefix(strings.ToUpper(user), `NT AUTHORITY\`) }
 
-func (c *Client) getPermissions(ctx context.Context, p catalog.Params) (any, error) {
+func (c *functions) getPermissions(ctx context.Context, p catalog.Params) (any, error) {
 	id := p.String("Identity")
 	lists, unresolved := map[string][]string{}, []string{}
 	known := map[string]string{}
@@ -145,9 +165,9 @@ func (c *Client) getPermissions(ctx context.Context, p catalog.Params) (any, err
 				}
 			}
 			switch address := known[user]; {
-			case address != "" && !has(lists[g.name], address):
+			case address != "" && !session.Has(lists[g.name], address):
 				lists[g.name] = append(lists[g.name], address)
-			case address == "" && !has(unresolved, user):
+			case address == "" && !session.Has(unresolved, user):
 				unresolved = append(unresolved, user)
 			}
 		}
@@ -157,8 +177,8 @@ func (c *Client) getPermissions(ctx context.Context, p catalog.Params) (any, err
 }
 
 // addressOf is the primary address of the one recipient that Exchange prints so; empty for none, or several.
-func (c *Client) addressOf(ctx context.Context, user string) (string, error) {
-	found, err := c.find(ctx, user)
+func (c *functions) addressOf(ctx context.Context, user string) (string, error) {
+	found, err := c.Find(ctx, user)
 	if err != nil || len(found) != 1 {
 		return "", err
 	}
@@ -174,18 +194,18 @@ func named(p catalog.Params) []string {
 	return all
 }
 
-func (c *Client) addPermissions(ctx context.Context, p catalog.Params) (any, error) {
+func (c *functions) addPermissions(ctx context.Context, p catalog.Params) (any, error) {
 	return c.changePermissions(ctx, p, true)
 }
 
-func (c *Client) removePermissions(ctx context.Context, p catalog.Params) (any, error) {
+func (c *functions) removePermissions(ctx context.Context, p catalog.Params) (any, error) {
 	return c.changePermissions(ctx, p, false)
 }
 
 // changePermissions gives or takes each permission, and reads until it shows.
-func (c *Client) changePermissions(ctx context.Context, p catalog.Params, add bool) (any, error) {
+func (c *functions) changePermissions(ctx context.Context, p catalog.Params, add bool) (any, error) {
 	id := p.String("Identity")
-	if _, err := c.read(ctx, "Get-Mailbox", id); err != nil { // before it waits for trustees
+	if _, err := c.Read(ctx, "Get-Mailbox", id); err != nil { // before it waits for trustees
 		return nil, err
 	}
 	who, err := c.trustees(ctx, p, named(p), !add || p.Bool("SkipMissing", false)) // a trustee that does not exist has nothing to lose
@@ -193,7 +213,7 @@ func (c *Client) changePermissions(ctx context.Context, p catalog.Params, add bo
 		return nil, err
 	}
 	for _, g := range mailboxGrants {
-		var changed []recipient
+		var changed []session.Recipient
 		for _, address := range p.List(g.name) {
 			r, found := who.of(address)
 			if !found {
@@ -212,9 +232,9 @@ func (c *Client) changePermissions(ctx context.Context, p catalog.Params, add bo
 		if len(changed) == 0 {
 			continue
 		}
-		_, err := until(ctx, c, g.name+" is not as it should be", func(users []string) bool {
+		_, err := session.Until(ctx, c.Session, g.name+" is not as it should be", func(users []string) bool {
 			for _, r := range changed {
-				if slices.ContainsFunc(users, r.isNamed) != add {
+				if slices.ContainsFunc(users, r.IsNamed) != add {
 					return false
 				}
 			}
@@ -227,9 +247,9 @@ func (c *Client) changePermissions(ctx context.Context, p catalog.Params, add bo
 	return GrantResult{Missing: who.missing}, nil
 }
 
-func (c *Client) testPermissions(ctx context.Context, p catalog.Params) (any, error) {
+func (c *functions) testPermissions(ctx context.Context, p catalog.Params) (any, error) {
 	id := p.String("Identity")
-	var checks []Check
+	var checks []session.Check
 	var reasons []string
 	for _, g := range mailboxGrants {
 		if !p.Has(g.name) {
@@ -242,18 +262,18 @@ func (c *Client) testPermissions(ctx context.Context, p catalog.Params) (any, er
 		actual := append([]string{}, users...)
 		var lack []string
 		for _, address := range p.List(g.name) {
-			found, err := c.find(ctx, mapped(address, p.String("TrusteeDomain")))
+			found, err := c.Find(ctx, mapped(address, p.String("TrusteeDomain")))
 			if err != nil {
 				return nil, err
 			}
-			if len(found) != 1 || !slices.ContainsFunc(users, found[0].isNamed) {
+			if len(found) != 1 || !slices.ContainsFunc(users, found[0].IsNamed) {
 				lack = append(lack, address)
 			}
 		}
-		checks = append(checks, Check{Name: g.name, Match: len(lack) == 0, ExpectedValue: p.List(g.name), ActualValue: actual})
+		checks = append(checks, session.Check{Name: g.name, Match: len(lack) == 0, ExpectedValue: p.List(g.name), ActualValue: actual})
 		if len(lack) > 0 {
 			reasons = append(reasons, catalog.Lack(g.name, lack, actual))
 		}
 	}
-	return checkResult(id, checks, reasons), nil
+	return session.NewCheckResult(id, checks, reasons), nil
 }

@@ -1,4 +1,5 @@
-package exchange
+// Package migration has Microsoft's moves of mailboxes between tenants, in batches.
+package migration
 
 import (
 	"cmp"
@@ -9,7 +10,22 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/exchange/session"
 )
+
+// functions carries out functions in a session.
+type functions struct{ *session.Session }
+
+// Functions are the catalogue's functions that this package carries out.
+func Functions(s *session.Session) []catalog.Function {
+	c := &functions{s}
+	return []catalog.Function{
+		catalog.NewExchangeMigrationBatch.With(c.newBatch),
+		catalog.TestExchangeMigrationUser.With(c.testMigrationUser),
+		catalog.CompleteExchangeMigrationBatch.With(c.completeBatch),
+		catalog.RemoveExchangeMigrationBatch.With(c.removeBatch),
+	}
+}
 
 // migrationBatch is a batch as Exchange prints it.
 type migrationBatch struct {
@@ -33,7 +49,7 @@ type wantedBatch struct {
 }
 
 // newBatch reads first, as administrators do: no page says how New-MigrationBatch refuses a name that is taken.
-func (c *Client) newBatch(ctx context.Context, p catalog.Params) (any, error) {
+func (c *functions) newBatch(ctx context.Context, p catalog.Params) (any, error) {
 	w := wantedBatch{name: p.String("BatchName"), endpoint: p.String("SourceEndpoint"), domain: p.String("TargetDeliveryDomain"), emails: p.List("EmailAddresses")}
 	create := map[string]any{"Name": w.name, "SourceEndpoint": w.endpoint, "TargetDeliveryDomain": w.domain, "AutoStart": true}
 	data, err := batchCSV(w.emails)
@@ -51,10 +67,10 @@ func (c *Client) newBatch(ctx context.Context, p catalog.Params) (any, error) {
 	if p.Has("NotificationEmails") {
 		create["NotificationEmails"] = p.List("NotificationEmails")
 	}
-	have, err := until(ctx, c, "the migration batch "+w.name+" is still being removed", func(have []migrationBatch) bool {
+	have, err := session.Until(ctx, c.Session, "the migration batch "+w.name+" is still being removed", func(have []migrationBatch) bool {
 		return !slices.ContainsFunc(have, func(b migrationBatch) bool { return strings.EqualFold(b.Status, "Removing") })
 	}, func(ctx context.Context) (have []migrationBatch, err error) {
-		err = c.look(ctx, "Get-MigrationBatch", w.name, &have)
+		err = c.Look(ctx, "Get-MigrationBatch", w.name, &have)
 		return have, err
 	})
 	if err != nil {
@@ -66,16 +82,16 @@ func (c *Client) newBatch(ctx context.Context, p catalog.Params) (any, error) {
 		}
 	}
 	if len(have) == 0 {
-		if err := c.invoke(ctx, "New-MigrationBatch", create, nil); err != nil && !says(err, "already exists") {
+		if err := c.Invoke(ctx, "New-MigrationBatch", create, nil); err != nil && !session.Says(err, "already exists") {
 			return nil, err
 		}
 		// The batch may be that of another delivery, or not be visible yet.
-		if err := c.invoke(ctx, "Get-MigrationBatch", map[string]any{"Identity": w.name}, &have); err != nil {
+		if err := c.Invoke(ctx, "Get-MigrationBatch", map[string]any{"Identity": w.name}, &have); err != nil {
 			return nil, err
 		}
 	}
 	if len(have) != 1 {
-		return nil, ambiguous("Get-MigrationBatch", len(have))
+		return nil, session.Ambiguous("Get-MigrationBatch", len(have))
 	}
 	if err := c.compareBatch(ctx, w, have[0]); err != nil {
 		return nil, err
@@ -103,7 +119,7 @@ func batchCSV(emails []string) ([]int, error) {
 // then Test-ExchangeMigrationUser says why.
 func checkAlive(ctx context.Context, name string, have migrationBatch) error {
 	switch {
-	case has([]string{"Corrupted", "Stopped"}, have.Status), strings.EqualFold(have.Status, "Failed") && !catalog.JobOf(ctx).Redelivered:
+	case session.Has([]string{"Corrupted", "Stopped"}, have.Status), strings.EqualFold(have.Status, "Failed") && !catalog.JobOf(ctx).Redelivered:
 		return &catalog.Failure{
 			Type: catalog.FailureConflict, Attempts: 1,
 			Message: "a migration batch " + name + " exists and is " + have.Status + ": remove it with Remove-ExchangeMigrationBatch, or give another BatchName",
@@ -114,7 +130,7 @@ func checkAlive(ctx context.Context, name string, have migrationBatch) error {
 
 // compareBatch fails unless the batch may be the one that was asked for. Exchange adds the people of a new
 // batch one after the other.
-func (c *Client) compareBatch(ctx context.Context, w wantedBatch, have migrationBatch) error {
+func (c *functions) compareBatch(ctx context.Context, w wantedBatch, have migrationBatch) error {
 	var differ []string
 	if !strings.EqualFold(have.SourceEndpoint, w.endpoint) {
 		differ = append(differ, "SourceEndpoint")
@@ -123,10 +139,10 @@ func (c *Client) compareBatch(ctx context.Context, w wantedBatch, have migration
 		differ = append(differ, "TargetDeliveryDomain")
 	}
 	var people []migrationUser
-	if err := c.invoke(ctx, "Get-MigrationUser", map[string]any{"BatchId": w.name, "ResultSize": "Unlimited"}, &people); err != nil {
+	if err := c.Invoke(ctx, "Get-MigrationUser", map[string]any{"BatchId": w.name, "ResultSize": "Unlimited"}, &people); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(people, func(u migrationUser) bool { return !has(w.emails, u.EmailAddress) }) {
+	if slices.ContainsFunc(people, func(u migrationUser) bool { return !session.Has(w.emails, u.EmailAddress) }) {
 		differ = append(differ, "EmailAddresses")
 	}
 	if len(differ) == 0 {
@@ -160,14 +176,14 @@ type MigrationData struct {
 	Status         string
 }
 
-func (c *Client) testMigrationUser(ctx context.Context, p catalog.Params) (any, error) {
+func (c *functions) testMigrationUser(ctx context.Context, p catalog.Params) (any, error) {
 	data := MigrationData{BatchName: p.String("BatchName"), EmailAddress: p.String("EmailAddress"), ExpectedStatus: cmp.Or(p.String("ExpectedStatus"), "Synced")}
 	var found []migrationUser
-	if err := c.invoke(ctx, "Get-MigrationUser", map[string]any{"Identity": data.EmailAddress}, &found); err != nil {
+	if err := c.Invoke(ctx, "Get-MigrationUser", map[string]any{"Identity": data.EmailAddress}, &found); err != nil {
 		return nil, err
 	}
 	if len(found) != 1 {
-		return nil, ambiguous("Get-MigrationUser", len(found))
+		return nil, session.Ambiguous("Get-MigrationUser", len(found))
 	}
 	u := found[0]
 	data.Status = u.Status
@@ -177,7 +193,7 @@ func (c *Client) testMigrationUser(ctx context.Context, p catalog.Params) (any, 
 			Type: catalog.FailureConflict, Attempts: 1,
 			Message: fmt.Sprintf("%s is in the migration batch %s, expected %s: remove the person from there first", data.EmailAddress, u.BatchId, data.BatchName),
 		}
-	case has(failedStates, u.Status):
+	case session.Has(failedStates, u.Status):
 		return nil, &catalog.Failure{
 			Type: catalog.FailureMigration, Attempts: 1,
 			Message: fmt.Sprintf("the move of %s is %s, expected %s: %s", data.EmailAddress, u.Status, data.ExpectedStatus, withRemedy(u.ErrorSummary)),
@@ -187,7 +203,7 @@ func (c *Client) testMigrationUser(ctx context.Context, p catalog.Params) (any, 
 	if data.ExpectedStatus == "Completed" {
 		good = movedStates
 	}
-	if has(good, u.Status) {
+	if session.Has(good, u.Status) {
 		return MigrationResult{Complete: true, Data: data}, nil
 	}
 	return MigrationResult{Reason: fmt.Sprintf("the move of %s is %s, expected %s", data.EmailAddress, u.Status, data.ExpectedStatus), Data: data}, nil
@@ -212,33 +228,33 @@ func withRemedy(summary string) string {
 }
 
 // completeBatch writes unless a read shows that it was done: a batch that completes shows it.
-func (c *Client) completeBatch(ctx context.Context, p catalog.Params) (any, error) {
+func (c *functions) completeBatch(ctx context.Context, p catalog.Params) (any, error) {
 	name := p.String("BatchName")
 	var have []migrationBatch
-	if err := c.invoke(ctx, "Get-MigrationBatch", map[string]any{"Identity": name}, &have); err != nil {
+	if err := c.Invoke(ctx, "Get-MigrationBatch", map[string]any{"Identity": name}, &have); err != nil {
 		return nil, err
 	}
 	if len(have) != 1 {
-		return nil, ambiguous("Get-MigrationBatch", len(have))
+		return nil, session.Ambiguous("Get-MigrationBatch", len(have))
 	}
-	if has([]string{"Completing", "Completed", "CompletedWithErrors"}, have[0].Status) {
+	if session.Has([]string{"Completing", "Completed", "CompletedWithErrors"}, have[0].Status) {
 		return true, nil
 	}
-	if err := c.invoke(ctx, "Complete-MigrationBatch", map[string]any{"Identity": name, "Confirm": false}, nil); err != nil {
+	if err := c.Invoke(ctx, "Complete-MigrationBatch", map[string]any{"Identity": name, "Confirm": false}, nil); err != nil {
 		return nil, err
 	}
 	return true, nil
 }
 
-func (c *Client) removeBatch(ctx context.Context, p catalog.Params) (any, error) {
+func (c *functions) removeBatch(ctx context.Context, p catalog.Params) (any, error) {
 	name := p.String("BatchName")
-	if err := c.invoke(ctx, "Remove-MigrationBatch", map[string]any{"Identity": name, "Confirm": false}, nil); err != nil && !missing(err) {
+	if err := c.Invoke(ctx, "Remove-MigrationBatch", map[string]any{"Identity": name, "Confirm": false}, nil); err != nil && !session.Missing(err) {
 		return nil, err
 	}
-	_, err := until(ctx, c, "the migration batch is still there", func(have []migrationBatch) bool {
+	_, err := session.Until(ctx, c.Session, "the migration batch is still there", func(have []migrationBatch) bool {
 		return !slices.ContainsFunc(have, func(b migrationBatch) bool { return !strings.EqualFold(b.Status, "Removing") })
 	}, func(ctx context.Context) (have []migrationBatch, err error) {
-		err = c.look(ctx, "Get-MigrationBatch", name, &have)
+		err = c.Look(ctx, "Get-MigrationBatch", name, &have)
 		return have, err
 	})
 	if err != nil {

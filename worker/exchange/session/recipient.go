@@ -1,0 +1,146 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/matoolkit/matoolkit/worker/catalog"
+)
+
+// Recipient holds the properties that these functions read. Addresses carry their type:
+// "SMTP:" is the primary one, "smtp:" the others, and some are no mail addresses.
+type Recipient struct {
+	ExternalDirectoryObjectId string
+	RecipientType             string
+	RecipientTypeDetails      string
+	Name                      string
+	UserPrincipalName         string
+	DisplayName               string
+	Alias                     string
+	PrimarySmtpAddress        string
+	ExternalEmailAddress      string
+	EmailAddresses            []string
+	ExchangeGuid              string
+	ArchiveGuid               string
+	LegacyExchangeDN          string
+
+	HiddenFromAddressListsEnabled bool
+	// Of mailboxes only.
+	ForwardingSmtpAddress      string
+	ForwardingAddress          string
+	DeliverToMailboxAndForward bool
+	GrantSendOnBehalfTo        []string
+
+	ManagedBy []string // of groups only
+}
+
+// StaleError reports that a read does not show a write yet.
+type StaleError struct{ What string }
+
+func (e *StaleError) Error() string { return "the change is not visible yet: " + e.What }
+
+// Read gets the one recipient of that identity with a Get- cmdlet.
+func (s *Session) Read(ctx context.Context, cmdlet, identity string) (Recipient, error) {
+	var found []Recipient
+	if err := s.Invoke(ctx, cmdlet, map[string]any{"Identity": identity}, &found); err != nil {
+		return Recipient{}, err
+	}
+	if len(found) != 1 {
+		return Recipient{}, Ambiguous(cmdlet, len(found))
+	}
+	return found[0], nil
+}
+
+func Ambiguous(cmdlet string, n int) error {
+	return &catalog.Failure{
+		Type: catalog.FailureConflict, Attempts: 1, NotFound: n == 0,
+		Message: fmt.Sprintf("%s: %d recipients have this identity", cmdlet, n),
+	}
+}
+
+// ReadUntil reads until the recipient is as it should be, at the policy's pace, and
+// returns it.
+func (s *Session) ReadUntil(ctx context.Context, cmdlet, identity, what string, is func(Recipient) bool) (Recipient, error) {
+	return Until(ctx, s, what, is, func(ctx context.Context) (Recipient, error) { return s.Read(ctx, cmdlet, identity) })
+}
+
+// Until reads until the value is as it should be, at the policy's pace, and returns it.
+func Until[T any](ctx context.Context, s *Session, what string, is func(T) bool, read func(context.Context) (T, error)) (T, error) {
+	var value T
+	attempts, err := s.config.Policy.Do(ctx, Judge, func(ctx context.Context) (err error) {
+		value, err = read(ctx)
+		if err == nil && !is(value) {
+			err = &StaleError{what}
+		}
+		return err
+	})
+	if stale, ok := err.(*StaleError); ok {
+		return value, &catalog.Failure{Type: catalog.FailureConflict, Message: stale.Error(), Attempts: attempts}
+	}
+	return value, err
+}
+
+// Find looks for a recipient once: it does not wait for one that a replica may not show yet.
+func (s *Session) Find(ctx context.Context, identity string) (found []Recipient, err error) {
+	err = s.Look(ctx, "Get-Recipient", identity, &found)
+	return found, err
+}
+
+// Look runs a Get cmdlet, and finds nothing where it could wait for what a replica may not show yet.
+func (s *Session) Look(ctx context.Context, cmdlet, identity string, into any) error {
+	once := *s
+	once.pace.Lag = 0
+	err := once.Invoke(ctx, cmdlet, map[string]any{"Identity": identity}, into)
+	if Missing(err) {
+		return nil
+	}
+	return err
+}
+
+// IsNamed tells whether a text that a cmdlet prints for a recipient means this one.
+func (r Recipient) IsNamed(text string) bool {
+	if text == "" {
+		return false
+	}
+	for _, name := range []string{r.ExternalDirectoryObjectId, r.UserPrincipalName, r.PrimarySmtpAddress, r.Name, r.Alias, r.DisplayName} {
+		if strings.EqualFold(name, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// Cmdlet is the cmdlet with the given verb for recipients of that kind.
+func (r Recipient) Cmdlet(verb string) (string, error) {
+	switch {
+	case r.RecipientType == "MailUser":
+		return verb + "-MailUser", nil
+	case r.RecipientType == "UserMailbox":
+		return verb + "-Mailbox", nil
+	case r.IsGroup():
+		return verb + "-DistributionGroup", nil
+	}
+	return "", &catalog.Failure{
+		Type: catalog.FailureConflict, Attempts: 1,
+		Message: fmt.Sprintf("the recipient is a %s: give a mail user, mailbox, distribution list or mail-enabled security group", r.RecipientType),
+	}
+}
+
+// IsGroup tells whether the recipient is a distribution list or a mail-enabled security group.
+func (r Recipient) IsGroup() bool {
+	return r.RecipientType == "MailUniversalDistributionGroup" || r.RecipientType == "MailUniversalSecurityGroup"
+}
+
+// Set changes a recipient of that kind.
+func (s *Session) Set(ctx context.Context, r Recipient, id string, change map[string]any) error {
+	cmdlet, err := r.Cmdlet("Set")
+	if err != nil {
+		return err
+	}
+	change["Identity"] = id
+	if r.IsGroup() {
+		change["BypassSecurityGroupManagerCheck"] = true // an application owns no group
+	}
+	return s.Invoke(ctx, cmdlet, change, nil)
+}
