@@ -17,6 +17,7 @@ type draft struct {
 	name, description string
 	namePos           position
 	source            draftSource
+	request           *Request
 	quiet             *QuietHours
 	quietPos          position
 	retry             *Retry
@@ -82,7 +83,7 @@ type output struct {
 // runbook drops the positions.
 func (d *draft) runbook() *Runbook {
 	r := &Runbook{
-		Name: d.name, Description: d.description, DataSource: d.source.DataSource, Display: d.display.variable, QuietHours: d.quiet, Retry: d.retry,
+		Name: d.name, Description: d.description, DataSource: d.source.DataSource, Request: d.request, Display: d.display.variable, QuietHours: d.quiet, Retry: d.retry,
 		Checks: steps(d.checks), Init: steps(d.init), OnMemberRemoved: steps(d.removed), Rollbacks: map[string][]Step{},
 	}
 	for _, s := range d.secret {
@@ -116,7 +117,9 @@ func (p *parser) runbook(root *yaml.Node) *draft {
 	d.name = f.matching("name", runbookName, "use letters, digits and - _ . only, beginning with a letter or digit, at most 100")
 	d.namePos = f.at("name")
 	d.description = f.text("description")
-	if n, ok := f.values["data_source"]; ok {
+	if p.request(f, d); d.request != nil {
+		p.requested = true
+	} else if n, ok := f.values["data_source"]; ok {
 		d.source = p.dataSource(n, f.join("data_source"))
 	}
 	d.quiet, d.quietPos = f.quietHours(), f.at("quiet_hours")

@@ -91,6 +91,11 @@ func absent(names ...string) Form {
 	return both(rules...)
 }
 
+// eachPhase holds for runbooks each phase of which is of a form.
+func eachPhase(f Form) Form {
+	return Form{"properties": Form{"phases": Form{"items": f}}}
+}
+
 // without holds for objects of which a mapping has no entry.
 func without(name string) Form {
 	return Form{"properties": Form{name: Form{"maxProperties": 0}}}

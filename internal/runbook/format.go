@@ -33,7 +33,7 @@ func (o Object) names(requiredOnly bool) []string {
 // Format returns the objects of the format, the file itself first.
 func Format() []Object {
 	return []Object{
-		fileObject, sourceObject, columnObject, additionsObject, quietObject, windowObject,
+		fileObject, sourceObject, itemsObject, columnObject, additionsObject, quietObject, windowObject,
 		checkObject, phaseObject, stopObject, stepObject, pollObject, retryObject,
 	}
 }
@@ -43,7 +43,9 @@ var fileObject = Object{
 	Fields: []Field{
 		{"name", true, "Letters, digits, `-`, `_` and `.`, at most 100. A name that ends in `.yaml` or `.yml` causes a warning.", matching(runbookName)},
 		{"description", false, "Text for people.", text()},
-		{"data_source", true, "Where the members come from.", sourceObject.form()},
+		{"data_source", false, "Where the members come from. Required without `trigger`, refused with it.", sourceObject.form()},
+		{"trigger", false, "`request`: a request to the API starts each batch at once, and brings its items.", oneOf(TriggerRequest)},
+		{"items", false, "What such a request brings. Required with `trigger: request`, refused without it.", itemsObject.form()},
 		{"vars", false, "Constants by their names: text, numbers, `true`, `false`, or lists of these; at most 100. Templates, conditions and worker ids use them like variables.", varsForm()},
 		{"quiet_hours", false, "When no phase of an automated batch starts.", quietObject.form()},
 		{"retry", false, "The retry policy of every step that has no `retry` of its own.", retryObject.form()},
@@ -54,6 +56,10 @@ var fileObject = Object{
 		{"phases", true, "A list of 1 to 200 phases.", list(phaseObject.form(), 1, MaxPhases)},
 		{"on_member_removed", false, "Steps that run for a member who leaves the batch.", stepsForm(0)},
 		{"rollbacks", false, "Named lists of steps. A step names one in `on_failure`.", named(title(), list(both(stepObject.form(), absent("on_failure")), 1, MaxSteps))},
+	},
+	Rules: []Form{
+		when(requires("trigger"), both(requires("items"), absent("data_source"), eachPhase(absent("offset")))),
+		when(absent("trigger"), both(requires("data_source"), absent("items"), eachPhase(requires("offset")))),
 	},
 }
 
@@ -121,7 +127,7 @@ var phaseObject = Object{
 	Name: "phases[]", Doc: "Each member goes through the steps at their own pace. A member who failed takes no part in later phases.",
 	Fields: []Field{
 		{"name", true, "Unique among the phases, and not `init` or `checks`.", both(title(), Form{"not": Form{"pattern": "^([Ii][Nn][Ii][Tt]|[Cc][Hh][Ee][Cc][Kk][Ss])$"}})},
-		{"offset", true, "When the phase is due, relative to the batch start: `T-5d`, `T-4h`, `T-30m`, `T-90s`, `T-0`, `T+1d`. Seconds are rounded up to whole minutes, away from the start.", matching(offsetText)},
+		{"offset", false, "Required, but refused with `trigger: request`: those phases begin one after the other. When the phase is due, relative to the batch start: `T-5d`, `T-4h`, `T-30m`, `T-90s`, `T-0`, `T+1d`. Seconds are rounded up to whole minutes, away from the start.", matching(offsetText)},
 		{"steps", true, "A list of 1 to 500 steps for each member.", stepsForm(1)},
 		{"when", false, "A [condition](#conditions). A member for whom it is false when they come to the phase counts as done with it.", text()},
 		{"approval", false, "`required`: the phase waits until an administrator approves it. `second_person`: one who did not create the batch, did not move its start last and does not start the phase.", oneOf(ApprovalRequired, ApprovalSecondPerson)},

@@ -60,12 +60,13 @@ func Read(src []byte) (*Runbook, Diagnostics) {
 
 // parser collects diagnostics on its way through the YAML nodes.
 type parser struct {
-	found   Diagnostics
-	visited int
-	located int // bytes of text read to find the positions of templates
-	vars    map[string]*constant
-	stopped bool                   // no more is looked at, nor reported
-	workers map[string]draftWorker // by the id in lower case
+	found     Diagnostics
+	visited   int
+	located   int // bytes of text read to find the positions of templates
+	vars      map[string]*constant
+	requested bool                   // requests start the batches: phases have no offset
+	stopped   bool                   // no more is looked at, nor reported
+	workers   map[string]draftWorker // by the id in lower case
 }
 
 // draftWorker is the id of a worker at its first mention.

@@ -29,7 +29,13 @@ func (f fields) phases() []draftPhase {
 			f.p.errorf(g.at("name"), g.join("name"), CodeReservedName, "a phase cannot be called %q: the checks are shown under that name", ph.Name)
 		}
 		seen[ph.Name] = g.at("name").line
-		if s := g.text("offset"); s != "" {
+		if f.p.requested {
+			ph.valid = true
+			if g.has("offset") {
+				f.p.errorf(ph.pos, g.join("offset"), CodeBadValue, "excludes trigger: request, whose phases begin one after the other, from the start of the batch on")
+			}
+		} else if g.require("offset"); g.has("offset") {
+			s := g.text("offset")
 			offset, err := ParseOffset(s)
 			if err != nil {
 				f.p.errorf(ph.pos, g.join("offset"), CodeBadOffset, "%v", err)

@@ -60,7 +60,8 @@ const (
 type Runbook struct {
 	Name            string
 	Description     string
-	DataSource      DataSource
+	DataSource      DataSource  // of [SourceRequest] if Request is not nil
+	Request         *Request    // nil unless requests start the batches
 	QuietHours      *QuietHours // nil when there are none
 	Retry           *Retry      // for every step without its own; nil when there is none
 	Display         string      // the column that is shown for a member beside the key; empty for none
@@ -142,6 +143,8 @@ const (
 	SourceSQL        = "sql"
 	SourcePostgres   = "postgres"
 	SourceCSV        = "csv"
+	// SourceRequest is not written: a runbook with trigger: request has it.
+	SourceRequest = "request"
 )
 
 // BatchTimeImmediate is the one value of DataSource.BatchTime.

@@ -23,6 +23,7 @@ func Compare(old, newer *runbook.Runbook) Changes {
 	c := &comparison{}
 	c.field("name", old.Name, newer.Name)
 	c.field("description", old.Description, newer.Description)
+	c.request(old.Request, newer.Request)
 	c.source(old.DataSource, newer.DataSource)
 	c.quietHours(old.QuietHours, newer.QuietHours)
 	c.retry("retry", old.Retry, newer.Retry)
@@ -52,8 +53,28 @@ func (c *comparison) field(path, from, to string) {
 	c.found = append(c.found, Change{Kind: kind, Path: path, From: from, To: to})
 }
 
+// request notes the limits of requests. A runbook that has none of them has a data source.
+func (c *comparison) request(from, to *runbook.Request) {
+	if from == nil || to == nil {
+		c.field("trigger", triggerText(from), triggerText(to))
+		return
+	}
+	c.field("items.max", strconv.Itoa(from.MaxItems), strconv.Itoa(to.MaxItems))
+	c.field("items.expires", durationText(from.Expires), durationText(to.Expires))
+}
+
+func triggerText(r *runbook.Request) string {
+	if r == nil {
+		return ""
+	}
+	return runbook.TriggerRequest
+}
+
 func (c *comparison) source(from, to runbook.DataSource) {
-	const path = "data_source."
+	path := "data_source."
+	if from.Type == runbook.SourceRequest && to.Type == from.Type {
+		path = "items."
+	}
 	c.field(path+"type", from.Type, to.Type)
 	c.field(path+"connection", from.Connection, to.Connection)
 	c.field(path+"warehouse_id", from.WarehouseID, to.WarehouseID)
