@@ -370,7 +370,7 @@ func (a *Admin) previewMove(ctx context.Context, f *forecast, v *api.Preview) er
 	if f.inPhase > 0 {
 		v.Warnings = append(v.Warnings, fmt.Sprintf("%s first %s the phase that they are in", humanize.Count(f.inPhase, "member"), endWord(f.inPhase)))
 	}
-	if !to.Doc.Manual {
+	if to.Doc.FollowsSource() {
 		v.Warnings = append(v.Warnings, fmt.Sprintf("batch %d follows a data source, which neither moves nor removes these members until it has them at its start", to.Doc.ID))
 	}
 	return a.expect(ctx, &to.Doc, api.EffectJoins, v)

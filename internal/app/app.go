@@ -22,6 +22,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/membership"
 	"github.com/matoolkit/matoolkit/internal/notification"
 	"github.com/matoolkit/matoolkit/internal/orchestrator"
+	"github.com/matoolkit/matoolkit/internal/pipeline"
 	"github.com/matoolkit/matoolkit/internal/runbooks"
 	"github.com/matoolkit/matoolkit/internal/runbookstore"
 	"github.com/matoolkit/matoolkit/internal/scaling"
@@ -41,6 +42,7 @@ type App struct {
 	*runbooks.Publisher
 	*workers.Registry
 	*admin.Admin
+	*pipeline.Pipelines
 	*notification.Notifier
 	*scaling.Scaler
 
@@ -104,6 +106,10 @@ func New(c Config) *App {
 	})
 	messages := deadletter.New(deadletter.Config{Store: c.Store, Bus: c.Bus, Now: c.Now, Log: c.Log, Audit: auditLog, Sealer: sealer, Dead: c.Dead})
 	notifier := notification.New(notification.Config{Store: c.Store, Bus: c.Bus, Now: c.Now, NewID: c.NewID, Log: c.Log, Audit: auditLog, Poster: c.Poster})
+	administration := admin.New(admin.Config{
+		Store: c.Store, Bus: c.Bus, Now: c.Now, NewID: c.NewID, Log: c.Log, Applier: apply, Audit: auditLog, Runbooks: reader, Sealer: sealer, Workers: known, Members: members,
+		Scales: c.Containers != nil,
+	})
 	return &App{
 		Notifier: notifier,
 		Scaler:   scaling.New(scaling.Config{Azure: c.Containers, Store: c.Store, Now: c.Now, NewID: c.NewID, Log: c.Log}),
@@ -120,9 +126,9 @@ func New(c Config) *App {
 			Store: c.Store, Now: c.Now, Log: c.Log, Sources: c.Sources, Audit: auditLog, Idempotency: requests, Runbooks: reader, Sealer: sealer, Workers: known, Members: members,
 		}),
 		Registry: known,
-		Admin: admin.New(admin.Config{
-			Store: c.Store, Bus: c.Bus, Now: c.Now, NewID: c.NewID, Log: c.Log, Applier: apply, Audit: auditLog, Runbooks: reader, Sealer: sealer, Workers: known, Members: members,
-			Scales: c.Containers != nil,
+		Admin:    administration,
+		Pipelines: pipeline.New(pipeline.Config{
+			Store: c.Store, Now: c.Now, Log: c.Log, Idempotency: requests, Runbooks: reader, Sealer: sealer, Members: members, Phases: administration.Phases,
 		}),
 		store: c.Store, bus: c.Bus, now: c.Now, log: c.Log,
 	}

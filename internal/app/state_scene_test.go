@@ -82,6 +82,16 @@ phases:
     steps: [{name: do, worker_id: worker-01, function: Do, params: {Upn: "{{Upn}}"}}]
 `
 
+// asked has its members from requests.
+const asked = `
+name: asked
+trigger: request
+items: {primary_key: Upn}
+phases:
+  - name: do
+    steps: [{name: do, worker_id: worker-01, function: Do, params: {Upn: "{{Upn}}"}}]
+`
+
 // moverOf is a worker that does to a member what their Way says: stuck:New is never
 // heard of, flaky:New fails, until a later version takes over; broken:New fails for ever;
 // slow copies until then, endless for ever, and waits joins until then. What it answers depends on nothing but
@@ -359,6 +369,8 @@ func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, r
 	m.decideHold("joe", m.app.ConfirmRemovals)
 	m.decideHold("kim", m.app.DiscardRemovals)
 	m.advance(m.batch("moves", ways("again", "fine", "fine")).ID)
+	m.publish(asked)
+	must(m.app.StartPipeline(m.ctx, keyed, "asked", api.PipelineRequest{Owner: "ada", Items: []map[string]json.RawMessage{{"Upn": json.RawMessage(`"ann@x"`)}}, Force: true}))(s.t)
 	m.announces(m.clock.Now(), "New", "Join", "Copy", "Tell")
 	m.reports(m.clock.Now())
 	m.repeat = []repeated{

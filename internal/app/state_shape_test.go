@@ -109,7 +109,7 @@ func TestStateHasSomethingOfEverything(t *testing.T) {
 	want = append(want,
 		"batch.paused", "batch.cancelled", "batch.filling", "batch.removalHold.confirmed", "batch.discardedRemovals", "batch.joining", "batch.quiet", "batch.phases.reason", "batch.phases.approved", "batch.phases.onCompleteStatus running",
 		"member.leaving", "member.queue", "hold.moves", "hold.discarded", "entry.creating", "sync.additions", "request.next", "request.batchId", "sync.holder",
-		"run.pausedAt", "run.wakeAt", "run.deadlineAt", "run.steps.retryAfter", "run.steps.abandoned.lateAt", "run.steps.resolved")
+		"batch.requested.force", "run.pausedAt", "run.wakeAt", "run.deadlineAt", "run.steps.retryAfter", "run.steps.abandoned.lateAt", "run.steps.resolved")
 	for _, w := range want {
 		if !there[w] {
 			t.Errorf("there is no %s", w)

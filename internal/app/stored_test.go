@@ -28,6 +28,7 @@ var StoredTypes = map[string]reflect.Type{
 	"entry":        reflect.TypeFor[store.BatchSummary](),
 	"hold":         reflect.TypeFor[store.RemovalHoldMembers](),
 	"member":       reflect.TypeFor[model.Member](),
+	"pipeline":     reflect.TypeFor[store.PipelineRequest](),
 	"removed-rule": reflect.TypeFor[store.NotificationRule](),
 	"request":      reflect.TypeFor[store.IdempotencyRecord](),
 	"rule":         reflect.TypeFor[store.NotificationRule](),

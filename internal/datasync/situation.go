@@ -148,5 +148,5 @@ func lastAdded(members []store.MemberProjection) map[string]int {
 // batch that was created by an administrator, is being cancelled, or had ended and was reopened by
 // a retry: their members only count as being in a batch.
 func followsSource(b *model.Batch) bool {
-	return !b.Manual && !b.Ended && b.Status != model.BatchCancelling
+	return b.FollowsSource() && !b.Ended && b.Status != model.BatchCancelling
 }

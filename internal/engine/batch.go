@@ -91,9 +91,25 @@ func NewDetected(id int, rb *runbook.Runbook, version int, start, now time.Time)
 	return b
 }
 
-// onBatchCreated creates a batch, once.
-func onBatchCreated(s model.State, e model.BatchCreated) (model.Decision, error) {
-	if _, err := s.LoadBatch(); !errors.Is(err, model.ErrNoBatch) {
+// newRequested creates a batch that begins at once, whose members are written.
+func newRequested(e model.BatchCreated, rb *runbook.Runbook) model.Batch {
+	start := e.At.UTC()
+	b := NewBatch(e.ID, rb, e.Version, e.Members, &start, e.By, e.At)
+	b.Requested = e.Requested
+	return b
+}
+
+// onBatchCreated creates a batch, once. One that a request starts begins with its first announcement,
+// which a repeated request sends again: it does not wait for the tick.
+func onBatchCreated(s model.State, e model.BatchCreated, now time.Time) (model.Decision, error) {
+	existing, err := s.LoadBatch()
+	if e.At.After(now) { // by the clock of the process that took the request
+		now = e.At
+	}
+	switch {
+	case err == nil && existing.Requested != nil:
+		return model.Decision{Repeated: true, Messages: append(checksDue(existing), NextDue(existing, now)...)}, nil
+	case !errors.Is(err, model.ErrNoBatch):
 		return model.Decision{Repeated: err == nil}, err
 	}
 	rb, err := s.LoadRunbook(e.Runbook, e.Version)
@@ -101,13 +117,19 @@ func onBatchCreated(s model.State, e model.BatchCreated) (model.Decision, error)
 		return model.Decision{}, err
 	}
 	var b model.Batch
-	if e.Start != nil {
+	switch {
+	case e.Requested != nil:
+		b = newRequested(e, rb)
+	case e.Start != nil:
 		b = NewDetected(e.ID, rb, e.Version, *e.Start, e.At)
-	} else {
+	default:
 		b = NewBatch(e.ID, rb, e.Version, e.Members, nil, e.By, e.At)
 	}
 	b.Shared, b.BatchDetails = e.Shared, e.Details
-	return batchChanged(&b, checksDue(&b)...), nil
+	if e.Requested == nil {
+		return batchChanged(&b, checksDue(&b)...), nil
+	}
+	return batchChanged(&b, append(checksDue(&b), NextDue(&b, now)...)...), nil
 }
 
 // onBatchUpdated gives a batch other details, also after its end.

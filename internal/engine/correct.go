@@ -77,7 +77,7 @@ func correctColumn(b *model.Batch, m *model.Member, name string, value json.RawM
 	}
 	o, corrected := m.Overrides[name]
 	switch {
-	case b.Manual:
+	case !b.FollowsSource():
 	case corrected && model.SameValue(o.Source, value):
 		delete(m.Overrides, name)
 	default:

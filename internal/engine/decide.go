@@ -32,7 +32,7 @@ func decideBatch(s model.State, e model.Event, now time.Time) (model.Decision, e
 	case model.ShardCounted:
 		return onShardCounted(s, e)
 	case model.BatchCreated:
-		return onBatchCreated(s, e)
+		return onBatchCreated(s, e, now)
 	case model.CheckDue:
 		return onCheckDue(s, e, now)
 	case model.MembersRefreshed:

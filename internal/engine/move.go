@@ -81,7 +81,7 @@ func CheckMoveTo(from, to *model.Batch) error {
 		return model.Refusef("batch %d is of runbook %s and batch %d of runbook %s: members move between batches of one runbook", to.ID, to.Runbook, from.ID, from.Runbook)
 	case to.Filling:
 		return model.Refusef("batch %d is being filled from its data source: move members to it when that is done", to.ID)
-	case from.Shared && !to.Manual:
+	case from.Shared && to.FollowsSource():
 		return model.Refusef("members of batch %d may be in other batches, and batch %d follows a data source, which does not allow that", from.ID, to.ID)
 	}
 	return CheckJoin(to)

@@ -19,6 +19,8 @@ func onBatchRescheduled(b *model.Batch, e model.BatchRescheduled, now time.Time)
 		return model.Decision{}, refuseEnded(b, "it cannot be rescheduled")
 	case b.Manual:
 		return model.Decision{}, model.Refusef("batch %d has no schedule: you start each phase of a manual batch with an advance", b.ID)
+	case b.Requested != nil:
+		return model.Decision{}, model.Refusef("batch %d was started by a request: it has no schedule", b.ID)
 	case b.StartTime.Equal(start):
 		return model.Decision{Repeated: true, Messages: NextDue(b, now)}, nil
 	case !slices.ContainsFunc(b.Phases, movable):

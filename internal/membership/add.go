@@ -67,6 +67,9 @@ func (r *Registrar) readAddition(ctx context.Context, by audit.Caller, batch int
 	if b, err = r.applier.ReadBatch(ctx, batch); err != nil {
 		return b, nil, err
 	}
+	if b.Doc.Requested != nil {
+		return b, nil, problem.New(api.CodeConflict, "batch %d was started by a request, which brought its members: send another request", batch)
+	}
 	if o.AllowInOtherBatches && !b.Doc.Manual {
 		return b, nil, problem.New(api.CodeConflict, "batch %d follows a data source: its members cannot be in other batches", batch)
 	}

@@ -292,7 +292,7 @@ func (a *addition) carry(ctx context.Context, from *Former, id int) (model.Membe
 // carryOverrides gives the corrections of a member for the one who takes them over: in a batch that follows
 // a data source. The values are in the data.
 func (a *addition) carryOverrides(ctx context.Context, there, here sealing.Place, was map[string]model.Override) (map[string]model.Override, error) {
-	if len(was) == 0 || a.batch.Doc.Manual {
+	if len(was) == 0 || !a.batch.Doc.FollowsSource() {
 		return nil, nil
 	}
 	sources := map[string]json.RawMessage{}

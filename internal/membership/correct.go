@@ -202,7 +202,7 @@ func (c *corrector) check(ctx context.Context, change *correction) (bad []api.In
 		switch {
 		case also:
 			add(name, columnErrorf("bad-value", "column %s is to be corrected and its correction to be cleared: choose one", name))
-		case b.Manual:
+		case !b.FollowsSource():
 			add(name, columnErrorf("no-override", "batch %d has no data source, so its members have no overrides: give column %s another value", b.ID, name))
 		case !corrected:
 			if e := checkColumn(b, c.runbook, m, name); e != nil {

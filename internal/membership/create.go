@@ -134,17 +134,23 @@ func (r *Registrar) writeBatch(ctx context.Context, u *upload) (b model.Batch, e
 	return r.ensureDocument(ctx, u.by, b)
 }
 
-// ensureDocument writes the document of a new batch, and the summary of it, unless they exist.
+// ensureDocument writes the document of a new manual batch, and the summary of it, unless they exist.
 func (r *Registrar) ensureDocument(ctx context.Context, by audit.Caller, b model.Batch) (_ model.Batch, existed bool, err error) {
-	s, existed, err := r.CreateDocument(ctx, by, model.BatchCreated{
+	return r.EnsureDocument(ctx, by, model.BatchCreated{
 		ID: b.ID, Runbook: b.Runbook, Version: b.Version, Members: b.Members, By: b.CreatedBy, At: b.DetectedAt, Shared: b.Shared, Details: b.BatchDetails,
 	})
+}
+
+// EnsureDocument writes the document of a new batch, and the summary of it, unless they exist. It fails
+// only where the document may not have been written: the next tick writes a summary that is missing.
+func (r *Registrar) EnsureDocument(ctx context.Context, by audit.Caller, e model.BatchCreated) (_ model.Batch, existed bool, err error) {
+	s, existed, err := r.CreateDocument(ctx, by, e)
 	if err != nil && (existed || s != nil && s.Written != nil) { // an error would make the caller create the batch twice
-		r.log.WarnContext(ctx, "failed to write the batch summary; the next tick writes it", logkey.BatchID, b.ID, logkey.Error, err)
+		r.log.WarnContext(ctx, "failed to write the batch summary; the next tick writes it", logkey.BatchID, e.ID, logkey.Error, err)
 		err = nil
 	}
 	if err != nil {
-		return b, false, err
+		return model.Batch{ID: e.ID}, false, err
 	}
 	return *s.After(), existed, nil
 }
@@ -174,7 +180,7 @@ func (r *Registrar) prepareBatch(ctx context.Context, u *upload) (model.Batch, e
 	}
 	b := engine.NewBatch(id, u.runbook, u.record.Doc.Version, len(u.Rows), nil, u.by.Name, u.record.Doc.At)
 	b.Shared, b.BatchDetails = u.shared, u.details
-	if err := r.writeMembers(ctx, b, u); err != nil {
+	if err := r.WriteMembers(ctx, b, u.runbook, u.newcomers()); err != nil {
 		return b, err
 	}
 	if r.now().Sub(began) >= claimTime {

@@ -6,31 +6,30 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/matoolkit/matoolkit/internal/membercsv"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// writeMembers writes the members of a batch that is being created, in the order of their ids.
-// Another call may have begun with it before, or work on it at the same time: members that exist
-// are the first ones, and stay as they are.
-func (r *Registrar) writeMembers(ctx context.Context, b model.Batch, u *upload) error {
-	for done := 0; done < len(u.Rows); {
-		page, err := pageOfData(u.Rows[done:], store.MaxOperations, membercsv.Row.Data)
+// WriteMembers writes the members of a batch that is being created, in the order of their ids.
+// Another call may have begun with it before, or work on it at the same time, for the same people in
+// this order: members that exist are the first ones, and stay as they are.
+func (r *Registrar) WriteMembers(ctx context.Context, b model.Batch, rb *runbook.Runbook, people []Newcomer) error {
+	for done := 0; done < len(people); {
+		page, err := pageOfData(people[done:], store.MaxOperations, func(p Newcomer) (map[string]json.RawMessage, error) { return p.Data() })
 		if err != nil {
 			return err
 		}
 		var ops store.Writes
 		for i, plain := range page {
 			id := done + i + 1
-			data, err := r.sealer.SealData(ctx, u.runbook, b.ID, id, plain)
+			data, err := r.sealer.SealData(ctx, rb, b.ID, id, plain)
 			if err != nil {
 				return err
 			}
 			m := model.Member{
-				ID: id, Page: model.PageOf(id), Key: u.Rows[id-1].Key, Data: data, Status: model.MemberActive, AddedAt: b.DetectedAt,
-				OpenPhase: firstPhase(u.runbook),
+				ID: id, Page: model.PageOf(id), Key: people[id-1].Key, Data: data, Status: model.MemberActive, AddedAt: b.DetectedAt,
+				OpenPhase: firstPhase(rb),
 			}
 			m.NoteSearch(b.Display)
 			ops = append(ops, store.Create(store.MemberKey(b.ID, id), m))

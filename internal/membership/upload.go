@@ -97,6 +97,9 @@ func (r *Registrar) readUpload(ctx context.Context, request uploadRequest) (*upl
 	if u.runbook, err = r.runbooks.Load(ctx, request.runbook, u.record.Doc.Version); err != nil {
 		return nil, err
 	}
+	if u.runbook.IsRequested() {
+		return nil, problem.New(api.CodeConflict, "runbook %q has trigger: request: requests start its batches and bring their items", request.runbook)
+	}
 	if !u.repeats() {
 		if u.record.Doc.Content, err = r.sealer.ContentDigest(ctx, u.runbook, content); err != nil {
 			return nil, err

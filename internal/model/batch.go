@@ -39,6 +39,7 @@ type Batch struct {
 	Paused            *Attribution `json:"paused,omitempty"`        // nothing new is dispatched
 	StoppedBy         int          `json:"stoppedBy,omitempty"`     // the phase execution whose stop_when paused it; 0: none did
 	Cancelled         *Attribution `json:"cancelled,omitempty"`
+	Requested         *Requested   `json:"requested,omitempty"`         // the request that started it; nil: an administrator or a data source did
 	Shared            bool         `json:"shared,omitempty"`            // an administrator allowed members who are in other batches
 	Revision          int          `json:"revision,omitempty"`          // counts the decisions on it, so that what follows from each is told apart
 	ReleaseRevision   int          `json:"releaseRevision,omitempty"`   // Revision when it was last resumed or cancelled; see ReleaseTask
@@ -55,6 +56,15 @@ type Batch struct {
 
 	Quiet *runbook.QuietHours `json:"quiet,omitempty"` // of its version: no phase begins in them; nil in a manual batch
 }
+
+// Requested is what a batch knows of the request that started it.
+type Requested struct {
+	Fingerprint string `json:"fingerprint"`     // of its items
+	Force       bool   `json:"force,omitempty"` // nothing is taken from a cache
+}
+
+// FollowsSource reports whether the members of the batch come from a data source that is queried.
+func (b *Batch) FollowsSource() bool { return !b.Manual && b.Requested == nil }
 
 // BatchDetails are the name, note and owner of a batch. All can be empty.
 type BatchDetails struct {

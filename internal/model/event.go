@@ -147,13 +147,15 @@ type (
 		Key     string
 		Shared  bool
 	}
-	// BatchCreated creates the batch document: the members of a manual batch are written, or a data
-	// source has a new start, for which there is a batch whose members MembersJoined adds.
+	// BatchCreated creates the batch document: the members of a manual batch, or of one that a request
+	// starts, are written; or a data source has a new start, for which there is a batch whose members
+	// MembersJoined adds.
 	BatchCreated struct {
 		ID               int
 		Runbook          string
 		Version, Members int
-		Start            *time.Time // nil: the batch is manual
+		Start            *time.Time // of a data source; nil: of none
+		Requested        *Requested // nil: no request starts it
 		By               string     // the administrator who creates a manual batch
 		At               time.Time
 		Shared           bool // its members may be in other batches

@@ -49,7 +49,7 @@ func (p *parser) request(f fields, d *draft) {
 	if !ok {
 		return
 	}
-	d.source = draftSource{DataSource: DataSource{Type: SourceRequest, PrimaryKey: g.column("primary_key")}}
+	d.source = draftSource{DataSource: DataSource{Type: SourceRequest, PrimaryKey: g.column("primary_key"), BatchTime: BatchTimeImmediate}}
 	d.source.MultiValued = g.multiValued(d.source.DataSource)
 	d.request.MaxItems = cmp.Or(g.count("max", 1, MaxItems), DefaultMaxItems)
 	d.request.Expires = cmp.Or(g.duration("expires"), DefaultExpires)

@@ -26,6 +26,17 @@ type IdempotencyRecord struct {
 	Present []byte `json:"present,omitempty"` // a bit for each row, set for those who were members at first
 }
 
+// PipelineRequest is the newest request of an owner to a runbook that requests start.
+type PipelineRequest struct {
+	Runbook     string    `json:"runbook"`
+	Owner       string    `json:"owner"`
+	Batch       int       `json:"batchId"`
+	Version     int       `json:"version"` // of the runbook
+	Fingerprint string    `json:"fingerprint"`
+	At          time.Time `json:"at"`
+	Before      int       `json:"beforeId,omitempty"` // the newest batch before it that had completed when it began; 0 for none
+}
+
 // RemovalHoldMembers names the members of a batch whose removal waits for confirmation, and those
 // whose removal was discarded: they stay although the data source no longer has them.
 type RemovalHoldMembers struct {

@@ -95,6 +95,14 @@ func ClaimKey(person string) Key {
 // about. The id is a digest.
 func RequestKey(partition, id string) Key { return Key{partition, "request-" + id, "request"} }
 
+// PipelineKey is the newest request of an owner to a runbook that requests start. The id is a digest: an
+// owner can have any name.
+func PipelineKey(runbook, owner string) Key {
+	digest := sha256.New()
+	fmt.Fprintf(digest, "%d:%s%s", len(runbook), runbook, owner)
+	return Key{PartitionBatches, "pipeline-" + hex.EncodeToString(digest.Sum(nil)[:16]), "pipeline"}
+}
+
 // HoldKey names the members of a batch whose removal is held, and those whose
 // removal was discarded.
 func HoldKey(batch int) Key { return Key{BatchPartition(batch), "hold", "hold"} }

@@ -1,0 +1,67 @@
+package api
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// PipelineRequest starts a batch of a runbook that requests start. Items are objects: a field for each
+// column that the runbook uses.
+type PipelineRequest struct {
+	Owner string                       `json:"owner"`
+	Items []map[string]json.RawMessage `json:"items"`
+	Force bool                         `json:"force,omitempty"` // also if the items are those of the last request
+}
+
+// PipelineStatus is where a batch stands for those who requested it.
+type PipelineStatus string
+
+// The statuses of a requested batch.
+const (
+	PipelineQueued     PipelineStatus = "queued"     // nothing has begun
+	PipelineProcessing PipelineStatus = "processing" // a phase, or the init steps, have begun
+	PipelineCompleted  PipelineStatus = "completed"  // all phases have ended, and one of them completed; items may have failed
+	PipelineFailed     PipelineStatus = "failed"     // no phase completed, or an administrator cancelled the batch
+	// PipelineCached answers a request: an earlier batch has completed with the same items.
+	PipelineCached PipelineStatus = "cached"
+)
+
+// PipelineBatch is a batch as those see it who requested it.
+type PipelineBatch struct {
+	ID             int            `json:"batchId"`
+	Pipeline       string         `json:"pipeline"` // the name of the runbook
+	RunbookVersion int            `json:"runbookVersion"`
+	Owner          string         `json:"owner"`
+	Status         PipelineStatus `json:"status"`
+	Fingerprint    string         `json:"fingerprint"` // of the items, in any order, and of the version
+	Items          PipelineItems  `json:"items"`
+	RequestedAt    time.Time      `json:"requestedAt"`
+	CompletedAt    *time.Time     `json:"completedAt,omitempty"`
+	ExpiresAt      *time.Time     `json:"expiresAt,omitempty"` // nil: it has not ended
+	Error          string         `json:"error,omitempty"`
+	StatusURL      string         `json:"statusUrl"`
+	ResultURL      string         `json:"resultUrl"`
+	Replayed       bool           `json:"-"` // an earlier request with this idempotency key, or with these items, started it
+}
+
+// PipelineItems counts the items of a batch. Each is in one of the counts but Total.
+type PipelineItems struct {
+	Total     int `json:"total"`
+	Queued    int `json:"queued"`
+	Running   int `json:"running"`
+	Succeeded int `json:"succeeded"` // in all phases
+	Failed    int `json:"failed"`
+	Cancelled int `json:"cancelled"`
+}
+
+// PipelineResult is what a batch has brought about: the outputs of the on_complete steps of its last phase
+// that has any.
+type PipelineResult struct {
+	ID          int                        `json:"batchId"`
+	Pipeline    string                     `json:"pipeline"`
+	Owner       string                     `json:"owner"`
+	Fingerprint string                     `json:"fingerprint"`
+	Items       PipelineItems              `json:"items"`
+	CompletedAt time.Time                  `json:"completedAt"`
+	Outputs     map[string]json.RawMessage `json:"outputs"`
+}

@@ -1,0 +1,284 @@
+// Package pipeline answers requests that start batches: a runbook with trigger: request has one batch for
+// each request, and its members are the items of the request. The package decides whether a request needs
+// a batch, creates it, and tells those who requested it where it stands and what it has brought about.
+//
+// It does not know how the batch is run: that is the same as for any other batch.
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/idempotency"
+	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/membership"
+	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/problem"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/runbookstore"
+	"github.com/matoolkit/matoolkit/internal/sealing"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// Pipelines starts batches for requests. It is safe for concurrent use.
+type Pipelines struct {
+	store       store.Store
+	now         func() time.Time
+	log         *slog.Logger
+	idempotency *idempotency.Records
+	runbooks    *runbookstore.Reader
+	sealer      *sealing.Sealer
+	members     *membership.Registrar
+	phases      func(ctx context.Context, by audit.Caller, batch int) (api.Page[api.Phase], error)
+}
+
+// Config has the parts that Pipelines use. All are required.
+type Config struct {
+	Store       store.Store
+	Now         func() time.Time
+	Log         *slog.Logger
+	Idempotency *idempotency.Records
+	Runbooks    *runbookstore.Reader
+	Sealer      *sealing.Sealer
+	Members     *membership.Registrar
+	Phases      func(ctx context.Context, by audit.Caller, batch int) (api.Page[api.Phase], error) // with the counts of their members
+}
+
+// New returns Pipelines.
+func New(c Config) *Pipelines {
+	return &Pipelines{
+		store: c.Store, now: c.Now, log: c.Log, idempotency: c.Idempotency, runbooks: c.Runbooks, sealer: c.Sealer, members: c.Members, phases: c.Phases,
+	}
+}
+
+// order is a request that was checked, under one version of its runbook.
+type order struct {
+	by          audit.Caller
+	owner       string
+	force       bool
+	version     int
+	runbook     *runbook.Runbook
+	items       items
+	fingerprint string // of the items and the version
+	content     string // identifies the request, for its idempotency key
+}
+
+// errMeanwhile: another process has begun with a request of the same owner.
+var errMeanwhile = errors.New("pipeline: another request of the owner came first")
+
+// StartPipeline starts a batch for the items of a request, under the active version of the runbook. It
+// starts none if the owner's last batch had the same items and has completed without a failed item:
+// the answer is that batch, with PipelineCached. If that batch still runs, the answer is the batch as it
+// is. With Force neither matters.
+//
+// A request with an idempotency key that was received before is answered with the batch that it started.
+//
+// Errors: CodeInvalid with every bad item, CodeNotFound, CodeConflict where requests do not start the
+// batches of the runbook, CodeKeyReused, CodeUnavailable.
+func (p *Pipelines) StartPipeline(ctx context.Context, by audit.Caller, name string, r api.PipelineRequest) (api.PipelineBatch, error) {
+	owner, err := checkOwner(r.Owner)
+	if err != nil {
+		return api.PipelineBatch{}, err
+	}
+	version, err := p.activeVersion(ctx, name)
+	if err != nil {
+		return api.PipelineBatch{}, err
+	}
+	var view api.PipelineBatch
+	err = store.RetryOnConflict(ctx, func() error {
+		o, err := p.newOrder(ctx, by, name, version, owner, r)
+		if err != nil {
+			return err
+		}
+		record, err := p.idempotency.Find(ctx, by, store.PartitionBatches, o.content)
+		if err != nil {
+			return err
+		}
+		if record.ETag != "" {
+			if o, err = p.newOrder(ctx, by, name, record.Doc.Version, owner, r); err != nil {
+				return err
+			}
+			view, err = p.ensure(ctx, o, record.Doc.Batch, record.Doc.At)
+			return err
+		}
+		view, err = p.start(ctx, o)
+		if errors.Is(err, errMeanwhile) {
+			return fmt.Errorf("%w: %w", store.ErrExists, err)
+		}
+		return err
+	})
+	return view, err
+}
+
+// checkOwner returns the owner of a request. Errors: CodeInvalid.
+func checkOwner(owner string) (string, error) {
+	d, err := membership.CheckDetails(api.BatchDetails{Owner: &owner})
+	if err == nil && *d.Owner == "" {
+		err = problem.New(api.CodeInvalid, "the owner is missing: name who the result is for")
+	}
+	if err != nil {
+		return "", err
+	}
+	return *d.Owner, nil
+}
+
+// activeVersion gives the number of the active version of a runbook.
+func (p *Pipelines) activeVersion(ctx context.Context, name string) (int, error) {
+	head, err := p.runbooks.Head(ctx, name)
+	if err != nil {
+		return 0, err
+	}
+	if head.Doc.Active == 0 {
+		return 0, problem.New(api.CodeNotFound, "no version of runbook %q is active: the last was deactivated. Publish one to use it again", name)
+	}
+	return head.Doc.Active, nil
+}
+
+// newOrder checks a request under a version of the runbook.
+func (p *Pipelines) newOrder(ctx context.Context, by audit.Caller, name string, version int, owner string, r api.PipelineRequest) (order, error) {
+	rb, err := p.runbooks.Load(ctx, name, version)
+	if err != nil {
+		return order{}, err
+	}
+	if !rb.IsRequested() {
+		return order{}, problem.New(api.CodeConflict, "requests do not start the batches of runbook %q: it has no trigger: request", name)
+	}
+	var hashKey []byte
+	if len(rb.Secret) > 0 {
+		if hashKey, err = p.sealer.DigestKey(ctx); err != nil {
+			return order{}, err
+		}
+	}
+	all, err := readItems(rb, r.Items, hashKey)
+	if err != nil {
+		return order{}, err
+	}
+	fingerprint := idempotency.Digest(strconv.Itoa(version), all.digest)
+	return order{
+		by: by, owner: owner, force: r.Force, version: version, runbook: rb, items: all, fingerprint: fingerprint,
+		content: idempotency.Digest("pipeline", name, owner, strconv.FormatBool(r.Force), all.digest),
+	}, nil
+}
+
+// start answers a request that is new: with the owner's last batch, or with a new one.
+func (p *Pipelines) start(ctx context.Context, o order) (api.PipelineBatch, error) {
+	key := store.PipelineKey(o.runbook.Name, o.owner)
+	last, err := store.OrNone(store.Read[store.PipelineRequest](ctx, p.store, key))
+	if err != nil {
+		return api.PipelineBatch{}, err
+	}
+	var b store.Item[model.Batch]
+	if last.ETag != "" {
+		if b, err = store.OrNone(store.Read[model.Batch](ctx, p.store, store.BatchKey(last.Doc.Batch))); err != nil {
+			return api.PipelineBatch{}, err
+		}
+	}
+	if last.Doc.Fingerprint == o.fingerprint && !o.force {
+		switch {
+		case b.ETag == "" && p.now().Sub(last.Doc.At) < membership.AbandonAfter/2, b.ETag != "" && !b.Doc.HasEnded(): // another call writes it, or was cut short
+			return p.ensure(ctx, o, last.Doc.Batch, last.Doc.At)
+		case isCurrent(&b.Doc):
+			return p.answerCached(ctx, o.by, &b.Doc)
+		}
+	}
+	now := p.now().UTC()
+	next := store.PipelineRequest{
+		Runbook: o.runbook.Name, Owner: o.owner, Version: o.version, Fingerprint: o.fingerprint, At: now, Before: last.Doc.Before,
+	}
+	if hasResult(&b.Doc) {
+		next.Before = b.Doc.ID
+	}
+	id, err := p.members.ReserveBatch(ctx, store.BatchSummary{RunbookName: o.runbook.Name, RunbookVersion: o.version, BatchDetails: model.BatchDetails{Owner: o.owner}, Claimed: true}, func(id int) (store.Writes, error) {
+		return p.reservation(ctx, o, id, next, last.Version)
+	})
+	if err != nil {
+		return api.PipelineBatch{}, err
+	}
+	return p.ensure(ctx, o, id, now)
+}
+
+// reservation returns the writes that keep the request beside its number. They fail with errMeanwhile if
+// another request of the owner came first.
+func (p *Pipelines) reservation(ctx context.Context, o order, id int, next store.PipelineRequest, last store.Version) (store.Writes, error) {
+	key := store.PipelineKey(o.runbook.Name, o.owner)
+	stored, err := store.OrNone(store.Read[store.PipelineRequest](ctx, p.store, key))
+	switch {
+	case err != nil:
+		return nil, err
+	case stored.ETag != last.ETag:
+		return nil, errMeanwhile
+	}
+	next.Batch = id
+	ops := store.Writes{store.Create(key, next)}
+	if last.ETag != "" {
+		ops[0] = store.Replace(key, next, last)
+	}
+	if o.by.Key != "" {
+		content, err := p.sealer.ContentDigest(ctx, o.runbook, o.content)
+		if err != nil {
+			return nil, err
+		}
+		ops = append(ops, store.Create(idempotency.Key(o.by, store.PartitionBatches), store.IdempotencyRecord{By: o.by.Name, Content: content, At: next.At, Version: o.version, Batch: id}))
+	}
+	return ops, nil
+}
+
+// ensure writes a batch whose number is reserved, as far as it is not written, and begins it. A call that
+// goes on with a request has the same items in the same order, and so writes the same.
+func (p *Pipelines) ensure(ctx context.Context, o order, id int, at time.Time) (api.PipelineBatch, error) {
+	outline := model.Batch{ID: id, DetectedAt: at, Display: o.runbook.Display}
+	existing, err := store.OrNone(store.Read[model.Batch](ctx, p.store, store.BatchKey(id)))
+	if err == nil && existing.ETag == "" {
+		err = p.members.WriteMembers(ctx, outline, o.runbook, o.items.people)
+	}
+	if err != nil {
+		return api.PipelineBatch{}, err
+	}
+	b, existed, err := p.members.EnsureDocument(ctx, o.by, model.BatchCreated{
+		ID: id, Runbook: o.runbook.Name, Version: o.version, Members: len(o.items.people), By: o.by.Name, At: at,
+		Requested: &model.Requested{Fingerprint: o.fingerprint, Force: o.force}, Details: model.BatchDetails{Owner: o.owner},
+	})
+	if err != nil {
+		return api.PipelineBatch{}, err
+	}
+	p.log.InfoContext(ctx, "batch requested", logkey.BatchID, id, logkey.Runbook, o.runbook.Name, logkey.Members, len(o.items.people), logkey.By, o.by.Name, logkey.Repeated, existed)
+	view, err := p.view(ctx, o.by, &b)
+	view.Replayed = existed
+	return view, err
+}
+
+// answerCached answers a request with a batch that has completed with the same items.
+func (p *Pipelines) answerCached(ctx context.Context, by audit.Caller, b *model.Batch) (api.PipelineBatch, error) {
+	view, err := p.view(ctx, by, b)
+	view.Status = api.PipelineCached
+	return view, err
+}
+
+// hasResult reports whether a batch has completed.
+func hasResult(b *model.Batch) bool { return b.Status == model.BatchCompleted && b.Requested != nil }
+
+// isCurrent reports whether the result of a batch is that of all its items: none failed, and each phase
+// completed.
+func isCurrent(b *model.Batch) bool {
+	if !hasResult(b) || b.Failed() > 0 || b.Removed > 0 {
+		return false
+	}
+	for _, ph := range b.Phases {
+		if ph.Kind == model.KindPhase && ph.Status != model.PhaseCompleted && ph.Status != model.PhaseSuperseded {
+			return false
+		}
+	}
+	return true
+}
+
+// place is the address of a batch, within the handler.
+func place(name string, batch int) string {
+	return fmt.Sprintf("/api/pipelines/%s/batches/%d", url.PathEscape(name), batch)
+}

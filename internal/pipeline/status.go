@@ -1,0 +1,181 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/problem"
+	"github.com/matoolkit/matoolkit/internal/sealing"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// PipelineBatch tells where a batch stands that a request to the runbook started. Errors: CodeNotFound,
+// CodeUnavailable.
+func (p *Pipelines) PipelineBatch(ctx context.Context, by audit.Caller, name string, batch int) (api.PipelineBatch, error) {
+	b, err := p.read(ctx, name, batch)
+	if err != nil {
+		return api.PipelineBatch{}, err
+	}
+	return p.view(ctx, by, b)
+}
+
+// PipelineResult gives what a batch has brought about. Errors: CodeNotFound; CodeConflict while it runs,
+// and if it failed; CodeUnavailable.
+func (p *Pipelines) PipelineResult(ctx context.Context, by audit.Caller, name string, batch int) (api.PipelineResult, error) {
+	b, err := p.read(ctx, name, batch)
+	if err != nil {
+		return api.PipelineResult{}, err
+	}
+	switch {
+	case !b.HasEnded():
+		return api.PipelineResult{}, problem.New(api.CodeConflict, "batch %d has not ended: ask for its status first", batch)
+	case !hasResult(b):
+		return api.PipelineResult{}, problem.New(api.CodeConflict, "batch %d has no result: %s", batch, failure(b))
+	}
+	return p.result(ctx, by, b)
+}
+
+// LatestResult gives the result of the owner's newest batch that has completed. Errors: CodeNotFound if
+// there is none, CodeInvalid, CodeUnavailable.
+func (p *Pipelines) LatestResult(ctx context.Context, by audit.Caller, name, owner string) (api.PipelineResult, error) {
+	owner, err := checkOwner(owner)
+	if err != nil {
+		return api.PipelineResult{}, err
+	}
+	if _, err := p.runbooks.Head(ctx, name); err != nil {
+		return api.PipelineResult{}, err
+	}
+	last, err := store.OrNone(store.Read[store.PipelineRequest](ctx, p.store, store.PipelineKey(name, owner)))
+	if err != nil {
+		return api.PipelineResult{}, err
+	}
+	for _, id := range []int{last.Doc.Batch, last.Doc.Before} {
+		if id == 0 {
+			continue
+		}
+		b, err := store.OrNone(store.Read[model.Batch](ctx, p.store, store.BatchKey(id)))
+		if err != nil {
+			return api.PipelineResult{}, err
+		}
+		if hasResult(&b.Doc) {
+			return p.result(ctx, by, &b.Doc)
+		}
+	}
+	return api.PipelineResult{}, problem.New(api.CodeNotFound, "no batch of %s has completed for owner %q: request one", name, owner)
+}
+
+// read reads a batch that a request to the runbook started.
+func (p *Pipelines) read(ctx context.Context, name string, batch int) (*model.Batch, error) {
+	b, err := store.Read[model.Batch](ctx, p.store, store.BatchKey(batch))
+	if errors.Is(err, store.ErrNotFound) || err == nil && (b.Doc.Requested == nil || b.Doc.Runbook != name) {
+		return nil, problem.New(api.CodeNotFound, "no request to %q started a batch %d, or the batch has expired", name, batch)
+	}
+	return &b.Doc, err
+}
+
+// view shows a batch with the counts of its items.
+func (p *Pipelines) view(ctx context.Context, by audit.Caller, b *model.Batch) (api.PipelineBatch, error) {
+	v := api.PipelineBatch{
+		ID: b.ID, Pipeline: b.Runbook, RunbookVersion: b.Version, Owner: b.Owner, Status: status(b), RequestedAt: b.DetectedAt, CompletedAt: b.CompletedAt,
+		Items: api.PipelineItems{Total: b.Members, Queued: b.Members}, StatusURL: place(b.Runbook, b.ID), ResultURL: place(b.Runbook, b.ID) + "/result",
+	}
+	if b.Requested != nil {
+		v.Fingerprint = b.Requested.Fingerprint
+	}
+	if v.Status == api.PipelineFailed {
+		v.Error = failure(b)
+	}
+	if b.CompletedAt != nil {
+		rb, err := p.runbooks.Load(ctx, b.Runbook, b.Version)
+		if err != nil {
+			return v, err
+		}
+		if rb.IsRequested() {
+			expires := b.CompletedAt.Add(rb.Request.Expires)
+			v.ExpiresAt = &expires
+		}
+	}
+	if v.Status == api.PipelineQueued {
+		return v, nil
+	}
+	phases, err := p.phases(ctx, by, b.ID)
+	v.Items = count(b, phases.Items)
+	return v, err
+}
+
+// count counts the items of a batch: each once, by the phases that it has been in.
+func count(b *model.Batch, phases []api.Phase) api.PipelineItems {
+	c := api.PipelineItems{Total: b.Members, Cancelled: b.Removed}
+	for _, ph := range phases {
+		if ph.Kind != string(model.KindPhase) {
+			continue
+		}
+		c.Failed += ph.Failed
+		c.Running += ph.Running
+		c.Succeeded = ph.Succeeded // in the end those of the last phase
+	}
+	if b.HasEnded() {
+		c.Running = 0
+		c.Cancelled = c.Total - c.Succeeded - c.Failed
+	}
+	c.Queued = max(0, c.Total-c.Succeeded-c.Failed-c.Cancelled-c.Running)
+	return c
+}
+
+// status is where the batch stands for those who requested it.
+func status(b *model.Batch) api.PipelineStatus {
+	switch {
+	case b.Status == model.BatchCompleted:
+		return api.PipelineCompleted
+	case b.HasEnded():
+		return api.PipelineFailed
+	}
+	for _, ph := range b.Phases {
+		if ph.DispatchedAt != nil {
+			return api.PipelineProcessing
+		}
+	}
+	return api.PipelineQueued
+}
+
+// failure says why a batch has no result.
+func failure(b *model.Batch) string {
+	if c := b.Cancelled; c != nil {
+		return "cancelled by " + c.By
+	}
+	return b.Error
+}
+
+// result gives the outputs of the last on_complete steps of a batch.
+func (p *Pipelines) result(ctx context.Context, by audit.Caller, b *model.Batch) (api.PipelineResult, error) {
+	view, err := p.view(ctx, by, b)
+	if err != nil {
+		return api.PipelineResult{}, err
+	}
+	r := api.PipelineResult{
+		ID: b.ID, Pipeline: b.Runbook, Owner: b.Owner, Fingerprint: view.Fingerprint, Items: view.Items, CompletedAt: *b.CompletedAt, Outputs: map[string]json.RawMessage{},
+	}
+	for i := len(b.Phases) - 1; i >= 0; i-- {
+		ph := &b.Phases[i]
+		if ph.Kind != model.KindPhase || ph.OnCompleteStatus == "" {
+			continue
+		}
+		run, err := store.OrNone(store.Read[model.Run](ctx, p.store, store.RunKey(b.ID, ph.ID, 0)))
+		if err != nil {
+			return r, err
+		}
+		secrets, err := p.runbooks.SecretsOf(ctx, b)
+		if err != nil {
+			return r, err
+		}
+		if run.Doc.Outputs != nil {
+			r.Outputs = sealing.RedactData(run.Doc.Outputs, secrets)
+		}
+		break
+	}
+	return r, nil
+}
