@@ -140,6 +140,11 @@ func New(c Config) http.Handler {
 	reader.GET("/notifications/:name", query(), a.getNotification)
 	reader.GET("/notifications/:name/deliveries", query("limit", "continuationToken"), a.listDeliveries)
 
+	reader.POST("/pipelines/:name/batches", a.needs(signin.Operate, "request a batch"), once, query(), a.startPipeline)
+	reader.GET("/pipelines/:name/batches/:id", query(), a.getPipelineBatch)
+	reader.GET("/pipelines/:name/batches/:id/result", query(), a.getPipelineResult)
+	reader.GET("/pipelines/:name/result", query("owner"), a.getLatestResult)
+
 	reader.GET("/scaler", query(), a.getScaler)
 	reader.POST("/scaler/plan", a.needs(signin.Administer, "have the container scaler read Azure"), query(), previews, a.planScaling)
 

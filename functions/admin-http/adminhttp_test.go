@@ -35,7 +35,7 @@ type route struct {
 // routes is every route.
 func routes(t *testing.T) []route {
 	media, csv := form(t, "runbook", "rb", "file", "Key\nu1\n")
-	return append(slices.Concat(controlRoutes(t), automationRoutes(), versionRoutes(), workerRoutes(), auditRoutes()), []route{
+	return append(slices.Concat(controlRoutes(t), automationRoutes(), versionRoutes(), workerRoutes(), auditRoutes(), pipelineRoutes()), []route{
 		{
 			request{"GET", "/api/runbooks?limit=5&continuationToken=t", "", "", ""},
 			false, 200,

@@ -255,6 +255,19 @@ func tour(c *contract, r *real) {
 	do("listMembers", http.StatusOK, of("id", from))
 	do("getMember", http.StatusOK, of("id", to, "member", "h1"))
 
+	// A request starts a batch.
+	do("publishRunbook", http.StatusCreated, wanted{media: "application/yaml", body: pipelined})
+	ask := with(of("name", "bundle"), `{"owner":"octo","items":[{"Repository":"a"},{"Repository":"b"}]}`)
+	asked := of("name", "bundle", "id", fmt.Sprintf("%.0f", do("startPipeline", http.StatusAccepted, ask)["batchId"]))
+	until("the requested batch has completed", func() bool {
+		return do("getPipelineBatch", http.StatusOK, asked)["status"] == "completed"
+	})
+	do("startPipeline", http.StatusOK, ask)
+	do("getPipelineResult", http.StatusOK, asked)
+	latest := of("name", "bundle")
+	latest.query = url.Values{"owner": {"octo"}}
+	do("getLatestResult", http.StatusOK, latest)
+
 	// Messages that cannot be processed.
 	for i := range 5 {
 		check(c.t, r.app.HandleEvent(c.t.Context(), message.Delivery{ID: fmt.Sprintf("bad-%d", i), Body: []byte(`{"a":`), DeliveryCount: 1}))

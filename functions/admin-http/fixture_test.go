@@ -51,12 +51,13 @@ type (
 	fakeMessages   struct{ *recorder }
 
 	fakeNotifications struct{ *recorder }
+	fakePipelines     struct{ *recorder }
 	fakeScaler        struct{ *recorder }
 )
 
 func (r *recorder) useCases() adminhttp.UseCases {
 	return adminhttp.UseCases{
-		Health: fakeHealth{r}, Runbooks: fakeRunbooks{r}, Automation: fakeAutomation{r}, Batches: fakeBatches{r}, Members: fakeMembers{r}, Steps: fakeSteps{r}, Reports: fakeReports{r}, Audit: fakeAudit{r}, Workers: fakeWorkers{r}, Messages: fakeMessages{r}, Notifications: fakeNotifications{r}, Simulator: r, Scaler: fakeScaler{r},
+		Health: fakeHealth{r}, Runbooks: fakeRunbooks{r}, Automation: fakeAutomation{r}, Batches: fakeBatches{r}, Members: fakeMembers{r}, Steps: fakeSteps{r}, Reports: fakeReports{r}, Audit: fakeAudit{r}, Workers: fakeWorkers{r}, Messages: fakeMessages{r}, Notifications: fakeNotifications{r}, Simulator: r, Pipelines: fakePipelines{r}, Scaler: fakeScaler{r},
 	}
 }
 

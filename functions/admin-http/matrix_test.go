@@ -117,6 +117,10 @@ var demands = map[string]level{
 	"POST /api/notifications":                      administrator,
 	"DELETE /api/notifications/:name":              administrator,
 	"POST /api/notifications/:name/test":           administrator,
+	"POST /api/pipelines/:name/batches":            operator,
+	"GET /api/pipelines/:name/batches/:id":         reader,
+	"GET /api/pipelines/:name/batches/:id/result":  reader,
+	"GET /api/pipelines/:name/result":              reader,
 	"GET /api/scaler":                              reader,
 	"POST /api/scaler/plan":                        administrator,
 }

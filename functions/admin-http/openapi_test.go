@@ -123,6 +123,7 @@ func TestDocumentHasTheFieldsOfTheViews(t *testing.T) {
 		"Automation": api.Automation{}, "RowProblem": api.RowProblem{}, "Preview": api.QueryPreview{}, "PreviewGroup": api.PreviewGroup{},
 		"RemovalHoldSummary": api.RemovalHoldSummary{}, "RemovalHold": api.RemovalHold{}, "HeldMember": api.HeldMember{},
 		"Worker": api.Worker{}, "WorkerPage": api.Page[api.Worker]{}, "Function": api.Function{}, "FunctionParameter": api.Parameter{}, "FunctionField": api.Field{},
+		"PipelineBatch": api.PipelineBatch{}, "PipelineItems": api.PipelineItems{}, "PipelineResult": api.PipelineResult{},
 		"UnprocessableMessage": api.UnprocessableMessage{}, "UnprocessablePage": api.Page[api.UnprocessableMessage]{},
 	} {
 		var fields, always []string

@@ -23,6 +23,7 @@ type UseCases struct {
 	Audit      Audit
 	Workers    Workers
 	Messages   Messages
+	Pipelines  Pipelines
 
 	Notifications Notifications
 	Simulator     Simulator
@@ -42,10 +43,11 @@ func UseCasesOf(all interface {
 	Workers
 	Messages
 	Notifications
+	Pipelines
 	Scaler
 },
 ) UseCases {
-	return UseCases{Health: all, Runbooks: all, Automation: all, Batches: all, Members: all, Steps: all, Reports: all, Audit: all, Workers: all, Messages: all, Notifications: all, Scaler: all}
+	return UseCases{Health: all, Runbooks: all, Automation: all, Batches: all, Members: all, Steps: all, Reports: all, Audit: all, Workers: all, Messages: all, Notifications: all, Pipelines: all, Scaler: all}
 }
 
 // Health reports whether the store and the bus can be reached.
@@ -168,6 +170,14 @@ type Notifications interface {
 	RemoveNotificationRule(ctx context.Context, by audit.Caller, name, why string) (api.NotificationRule, error)
 	TestNotificationRule(ctx context.Context, by audit.Caller, name string) (api.NotificationDelivery, error)
 	NotificationDeliveries(ctx context.Context, name string, o api.ListOptions) (api.Page[api.NotificationDelivery], error)
+}
+
+// Pipelines starts batches for requests, and tells what became of them.
+type Pipelines interface {
+	StartPipeline(ctx context.Context, by audit.Caller, name string, r api.PipelineRequest) (api.PipelineBatch, error)
+	PipelineBatch(ctx context.Context, by audit.Caller, name string, batch int) (api.PipelineBatch, error)
+	PipelineResult(ctx context.Context, by audit.Caller, name string, batch int) (api.PipelineResult, error)
+	LatestResult(ctx context.Context, by audit.Caller, name, owner string) (api.PipelineResult, error)
 }
 
 // Scaler shows the container scaler, and what its next tick would do.

@@ -125,6 +125,22 @@ var calls = append(slices.Concat(controlCalls, automationCalls, versionCalls, wo
 		_, err := c.CreateBatch(ctx, "moves", []byte("Key\n"))
 		return err
 	}, "POST /api/batches"},
+	{"StartPipeline", true, func(ctx context.Context, c *apiclient.Client) error {
+		_, err := c.StartPipeline(ctx, "bundle", api.PipelineRequest{Owner: "octo"})
+		return err
+	}, `POST /api/pipelines/bundle/batches {"owner":"octo","items":null}`},
+	{"PipelineBatch", true, func(ctx context.Context, c *apiclient.Client) error {
+		_, err := c.PipelineBatch(ctx, "bundle", 7)
+		return err
+	}, "GET /api/pipelines/bundle/batches/7"},
+	{"PipelineResult", true, func(ctx context.Context, c *apiclient.Client) error {
+		_, err := c.PipelineResult(ctx, "bundle", 7)
+		return err
+	}, "GET /api/pipelines/bundle/batches/7/result"},
+	{"LatestResult", true, func(ctx context.Context, c *apiclient.Client) error {
+		_, err := c.LatestResult(ctx, "bundle", "a/b")
+		return err
+	}, "GET /api/pipelines/bundle/result?owner=a%2Fb"},
 	{"Batches", true, func(ctx context.Context, c *apiclient.Client) error {
 		_, err := c.Batches(ctx, api.ListOptions{Statuses: []string{"active", "completed"}, Runbook: "moves"})
 		return err
@@ -220,7 +236,7 @@ func TestAnOutageIsWaitedOutOnlyWhereNothingCanHappenTwice(t *testing.T) {
 // next command has another key.
 func TestWhatMakesSomethingIsCalledByOneKeyHoweverOftenItIsSent(t *testing.T) {
 	t.Parallel()
-	makes := map[string]bool{"PublishRunbook": true, "PublishWith": true, "CreateBatch": true, "AddMembers": true, "Repair": true}
+	makes := map[string]bool{"PublishRunbook": true, "PublishWith": true, "CreateBatch": true, "AddMembers": true, "Repair": true, "StartPipeline": true}
 	seen := map[string]bool{}
 	for _, tt := range calls {
 		var keys []string

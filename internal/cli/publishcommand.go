@@ -185,13 +185,17 @@ func (p *publication) print(cmd *cobra.Command, view api.Runbook) error {
 		}
 		return p.Done(view, p.RunbookTable(view), "", outcome, view.Version, view.Name)
 	}
-	next := "matoolkit template download "
-	if rb, _ := runbook.Parse(p.src); goingOver(view) > 0 {
-		next = "matoolkit batch list --runbook "
-	} else if rb != nil && rb.DataSource.Queried() {
-		next = "matoolkit query preview "
+	name := render.ShellWord(view.Name)
+	next := "matoolkit template download " + name
+	switch rb, _ := runbook.Parse(p.src); {
+	case goingOver(view) > 0:
+		next = "matoolkit batch list --runbook " + name
+	case rb != nil && rb.IsRequested():
+		next = "matoolkit pipeline start " + name + " --owner NAME --items FILE"
+	case rb != nil && rb.DataSource.Queried():
+		next = "matoolkit query preview " + name
 	}
-	return p.Done(view, p.RunbookTable(view), next+render.ShellWord(view.Name), "Published version %d of runbook %s.", view.Version, view.Name)
+	return p.Done(view, p.RunbookTable(view), next, "Published version %d of runbook %s.", view.Version, view.Name)
 }
 
 // show prints the warnings, which always go to standard error, and the changes.

@@ -1,0 +1,92 @@
+package adminhttp_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/audit"
+)
+
+func (r fakePipelines) StartPipeline(_ context.Context, by audit.Caller, name string, q api.PipelineRequest) (api.PipelineBatch, error) {
+	r.noteCaller(by)
+	status := api.PipelineQueued
+	if q.Owner == "cached" {
+		status = api.PipelineCached
+	}
+	return api.PipelineBatch{ID: 7, Status: status, StatusURL: "/api/pipelines/p/batches/7"}, r.note("StartPipeline %s %q %q %d %v", by.Name, name, q.Owner, len(q.Items), q.Force)
+}
+
+func (r fakePipelines) PipelineBatch(_ context.Context, _ audit.Caller, name string, batch int) (api.PipelineBatch, error) {
+	return api.PipelineBatch{ID: batch}, r.note("PipelineBatch %q %d", name, batch)
+}
+
+func (r fakePipelines) PipelineResult(_ context.Context, _ audit.Caller, name string, batch int) (api.PipelineResult, error) {
+	return api.PipelineResult{ID: batch, Outputs: map[string]json.RawMessage{}}, r.note("PipelineResult %q %d", name, batch)
+}
+
+func (r fakePipelines) LatestResult(_ context.Context, _ audit.Caller, name, owner string) (api.PipelineResult, error) {
+	return api.PipelineResult{ID: 7, Outputs: map[string]json.RawMessage{}}, r.note("LatestResult %q %q", name, owner)
+}
+
+// pipelineRoutes is every route about batches that requests start.
+func pipelineRoutes() []route {
+	const json = "application/json"
+	return []route{
+		{request{"POST", "/api/pipelines/p/batches", "", json, `{"owner":"octo","items":[{"a":1}],"force":true}`}, true, 202, `StartPipeline avery@contoso "p" "octo" 1 true`, `"statusUrl":"/api/pipelines/p/batches/7"`},
+		{request{"POST", "/api/pipelines/p/batches", "", json, `{"owner":"cached","items":[]}`}, true, 200, `StartPipeline avery@contoso "p" "cached" 0 false`, `"status":"cached"`},
+		{request{"GET", "/api/pipelines/p/batches/7", "", "", ""}, false, 200, `PipelineBatch "p" 7`, `"batchId":7`},
+		{request{"GET", "/api/pipelines/p/batches/7/result", "", "", ""}, false, 200, `PipelineResult "p" 7`, `"outputs":{}`},
+		{request{"GET", "/api/pipelines/p/result?owner=a%2Fb", "", "", ""}, false, 200, `LatestResult "p" "a/b"`, `"batchId":7`},
+	}
+}
+
+func TestBadRequestsToPipelines(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		r    request
+		want string
+	}{
+		{"no body", request{"POST", "/api/pipelines/p/batches", "admin", "application/json", ""}, "the request body is not valid: it ends too early"},
+		{"items of another kind", request{"POST", "/api/pipelines/p/batches", "admin", "application/json", `{"owner":"o","items":[1]}`}, "items is a number"},
+		{"an unknown field", request{"POST", "/api/pipelines/p/batches", "admin", "application/json", `{"owner":"o","item":[]}`}, `unknown field "item"`},
+		{"no owner", request{"GET", "/api/pipelines/p/result", "admin", "", ""}, "the query parameter owner is missing"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture()
+			if p := readProblem(t, f.send(tt.r)); p.Status != 400 || !strings.Contains(p.Detail, tt.want) || len(f.app.calls) > 0 {
+				t.Errorf("%+v, calls %q", p, f.app.calls)
+			}
+		})
+	}
+}
+
+// pipelined is a runbook that requests start.
+const pipelined = "name: bundle\ntrigger: request\nitems: {primary_key: Repository}\nphases:\n  - name: sync\n    steps:\n      - {name: sync, worker_id: worker-01, function: Sync, params: {Name: \"{{Repository}}\"}}\n"
+
+func TestAPipelineOverTheRealSystem(t *testing.T) {
+	t.Parallel()
+	r := newReal(t)
+	admin, reader := r.token(automationID), r.token(reportsID)
+	r.call(request{"POST", "/api/runbooks", admin, "application/yaml", pipelined}, 201, nil)
+	var b, again api.PipelineBatch
+	ask := request{"POST", "/api/pipelines/bundle/batches", admin, "application/json", `{"owner":"octo","items":[{"Repository":"a"},{"Repository":"b"}]}`}
+	r.call(ask, 202, &b)
+	r.call(ask, 202, &again)
+	if b.ID == 0 || again.ID != b.ID || b.Items.Total != 2 || b.RequestedAt.Before(time.Now().Add(-time.Hour)) {
+		t.Errorf("%+v, and again %+v", b, again)
+	}
+	r.call(request{"GET", b.StatusURL, reader, "", ""}, 200, &again)
+	if again.Fingerprint != b.Fingerprint {
+		t.Errorf("status %+v", again)
+	}
+	r.call(request{"GET", b.ResultURL, reader, "", ""}, 409, nil)
+	r.call(request{"GET", "/api/pipelines/bundle/result?owner=octo", reader, "", ""}, 404, nil)
+	r.call(request{"GET", "/api/pipelines/other/result?owner=octo", reader, "", ""}, 404, nil)
+	r.call(request{"GET", "/api/pipelines/other/batches/1", reader, "", ""}, 404, nil)
+}

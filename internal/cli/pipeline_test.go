@@ -1,0 +1,43 @@
+package cli_test
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/matoolkit/matoolkit/local/entra"
+)
+
+const pipelined = `name: bundle
+trigger: request
+items: {primary_key: Repository}
+phases:
+  - name: sync
+    steps:
+      - {name: sync, worker_id: worker-01, function: Sync-Repo, params: {Name: "{{Repository}}"}}
+    on_complete:
+      - {name: merge, worker_id: worker-01, function: Merge-Bundle, params: {Items: "{{_phase_succeeded}}"}, output_params: {Bundle: guid}}
+`
+
+// standing are the lines that say where a batch stands while it runs, as many as a machine is slow.
+var standing = regexp.MustCompile(`(?m)^Batch \d+ is (queued|processing): .*\n`)
+
+func TestPipeline(t *testing.T) {
+	t.Parallel()
+	s := &transcript{person: newSystem(t, entra.DefaultAdminUPN).signedIn()}
+	items, other, wrong := s.file("items.json", `[{"Repository":"docs"},{"Repository":"site"}]`), s.file("other.json", `[{"Repository":"bad"}]`), s.file("wrong.json", `[{"Repository":"docs"},{"Name":"site"}]`)
+	s.type_(0, "runbook", "publish", s.file("bundle.yaml", pipelined), "--force")
+	s.type_(5, "pipeline", "start", "bundle", "--owner", "octo", "--items", wrong)
+	s.type_(0, "pipeline", "start", "bundle", "--owner", "octo", "--items", items, "--wait")
+	s.type_(0, "pipeline", "start", "bundle", "--owner", "octo", "--items", items)
+	s.type_(0, "pipeline", "status", "bundle", "1")
+	s.type_(0, "pipeline", "result", "bundle", "1")
+	s.type_(1, "pipeline", "start", "bundle", "--owner", "octo", "--items", other, "--wait")
+	s.type_(5, "pipeline", "result", "bundle", "2")
+	s.type_(0, "pipeline", "result", "bundle", "--owner", "octo")
+	s.type_(4, "pipeline", "result", "bundle", "--owner", "hubot")
+	s.type_(4, "pipeline", "status", "bundle", "9")
+	s.type_(5, "batch", "create", "bundle", s.file("people.csv", "Repository\ndocs\n"))
+	s.type_(2, "pipeline", "start", "bundle", "--items", items)
+	s.type_(2, "pipeline", "result", "bundle")
+	golden(t, "pipeline", standing.ReplaceAllString(s.String(), ""))
+}
