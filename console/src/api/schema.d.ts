@@ -1394,6 +1394,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/pipelines/{name}/batches": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start a batch for the items of a request
+         * @description Requires the app role Operator or Admin. The runbook has trigger: request. If the last batch of
+         *     the owner had the same items under the same version, no batch is started: the answer is that
+         *     batch, with 202 while it runs and with 200 if it has completed without a failed item. With force
+         *     a batch is started in any case.
+         */
+        post: operations["startPipeline"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/pipelines/{name}/batches/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show where a requested batch stands */
+        get: operations["getPipelineBatch"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/pipelines/{name}/batches/{id}/result": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the result of a requested batch
+         * @description 409 while the batch runs, and if it failed.
+         */
+        get: operations["getPipelineResult"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/pipelines/{name}/result": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the latest result of an owner
+         * @description Of the newest batch that has completed, also while a newer one runs. 404 if none has.
+         */
+        get: operations["getLatestResult"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -3383,6 +3463,57 @@ export interface components {
             blockedSubscriptions: components["schemas"]["BlockedSubscription"][];
             /** @description Subscriptions with more messages than were read. */
             partlyReadSubscriptions: string[];
+        };
+        PipelineBatch: {
+            batchId: number;
+            /** @description The name of the runbook. */
+            pipeline: string;
+            runbookVersion: number;
+            owner: string;
+            /**
+             * @description Failed: no phase completed, or an administrator cancelled the batch. Cached: an earlier batch has completed with the items of the request.
+             * @enum {string}
+             */
+            status: "queued" | "processing" | "completed" | "failed" | "cached";
+            /** @description Of the items, in any order, and of the version. */
+            fingerprint: string;
+            items: components["schemas"]["PipelineItems"];
+            /** Format: date-time */
+            requestedAt: string;
+            /** Format: date-time */
+            completedAt?: string;
+            /**
+             * Format: date-time
+             * @description Absent until the batch has ended.
+             */
+            expiresAt?: string;
+            error?: string;
+            statusUrl: string;
+            resultUrl: string;
+        };
+        /** @description The items of a batch. Each is in one of the counts but total. */
+        PipelineItems: {
+            total: number;
+            queued: number;
+            running: number;
+            /** @description In all phases. */
+            succeeded: number;
+            failed: number;
+            cancelled: number;
+        };
+        PipelineResult: {
+            batchId: number;
+            /** @description The name of the runbook. */
+            pipeline: string;
+            owner: string;
+            fingerprint: string;
+            items: components["schemas"]["PipelineItems"];
+            /** Format: date-time */
+            completedAt: string;
+            /** @description Of the on_complete steps of the last phase that has any. */
+            outputs: {
+                [key: string]: unknown;
+            };
         };
         PlannedGroup: {
             group: string;
@@ -6943,6 +7074,173 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    startPipeline: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Identifies the request. The API carries out requests with the same caller, address,
+                 *     key and content once, also if they are concurrent or the first was interrupted: a
+                 *     repeated request continues where the first stopped, or returns its answer with the
+                 *     present state. Other content under the same key is refused (key_reused). A key is kept
+                 *     as long as the resource that it created; a refused request leaves no key.
+                 */
+                "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
+            };
+            path: {
+                name: components["parameters"]["name"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Who the result is for. */
+                    owner: string;
+                    /** @description Objects with a field for each column that the runbook uses. Their order does not matter. */
+                    items: {
+                        [key: string]: unknown;
+                    }[];
+                    /** @default false */
+                    force?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description An earlier batch has completed with these items. */
+            200: {
+                headers: {
+                    "X-Trace-Id": components["headers"]["TraceId"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PipelineBatch"];
+                };
+            };
+            /** @description The batch was started, or runs. Its address is in statusUrl and in Location. */
+            202: {
+                headers: {
+                    "X-Trace-Id": components["headers"]["TraceId"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PipelineBatch"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["Full"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    getPipelineBatch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["name"];
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The batch. */
+            200: {
+                headers: {
+                    "X-Trace-Id": components["headers"]["TraceId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PipelineBatch"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    getPipelineResult: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["name"];
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Trace-Id": components["headers"]["TraceId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PipelineResult"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    getLatestResult: {
+        parameters: {
+            query: {
+                /** @description Who the result is for. */
+                owner: string;
+            };
+            header?: never;
+            path: {
+                name: components["parameters"]["name"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Trace-Id": components["headers"]["TraceId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PipelineResult"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["TooMany"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["Problem"];
