@@ -43,6 +43,7 @@ const (
 	readsBatch      = "ReadDocument batch"
 	readsAutomation = "ReadDocument automation"
 	readsRequest    = "ReadDocument request"
+	readsSync       = "ReadDocument sync"
 )
 
 func (h *heldUp) after(operation string) {
@@ -156,6 +157,23 @@ func TestDiscardDuringATickKeepsThePeople(t *testing.T) {
 	s.deliverAll()
 	s.wantBatches("1 02 09:00 active: p000 p001 p002 p003 p004 p005 p006 p007 p008 p009")
 	s.verify()
+}
+
+// A discard that a tick overtakes is of people whose list the tick has deleted.
+func TestDiscardOfAdditionsThatATickReplacesIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	rows := s.lostWhere(500)
+	s.tick()
+	shown := s.additions()
+	slow := s.between(readsSync, func() {
+		rows.put(dawn.Add(4*day), "p900")
+		s.tick()
+	})
+	s.wantRefused(errorOf(slow.DiscardAdditions(s.ctx, ada, "found", shown.Revision, "a broken query")), api.CodeConflict, "have changed: review them again")
+	if v := s.automation("found"); v.Discarded != nil || v.Additions == nil || v.Additions.People != 496 {
+		t.Fatalf("%+v %+v", v.Discarded, v.Additions)
+	}
 }
 
 func TestMessageOfRemovalsThatAreDoneRemovesNobodyWhoIsHeldSince(t *testing.T) {

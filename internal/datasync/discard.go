@@ -34,7 +34,7 @@ func (s *Syncer) DiscardAdditions(ctx context.Context, by audit.Caller, name, re
 }
 
 // discardAdditions discards additions as the store has them. It fails with ErrExists or ErrChanged where
-// another process sets the automation at the same time.
+// another process sets the automation, or a sync ends, at the same time.
 func (s *Syncer) discardAdditions(ctx context.Context, by audit.Caller, name, revision, why string) (api.AdditionsDiscard, error) {
 	last, setting, err := s.readAdditions(ctx, name)
 	if err != nil {
@@ -56,7 +56,10 @@ func (s *Syncer) discardAdditions(ctx context.Context, by audit.Caller, name, re
 		discarded.Lists = slices.Concat(earlier.Lists, discarded.Lists)
 	}
 	next.Runbook, next.Discarded = name, &discarded
-	_, err = s.store.Apply(ctx, store.Writes{writeAutomation(setting, next), s.audit.Record(store.AuditRecord{
+	// The sync that replaces the list deletes its pages once the record names another. So the record is
+	// written as it was read: a discard after the end of that sync fails here.
+	same := store.Replace(store.SyncKey(name), last.Doc, last.Version)
+	_, err = s.store.Apply(ctx, store.Writes{same, writeAutomation(setting, next), s.audit.Record(store.AuditRecord{
 		At: now, Actor: by.Actor(), Action: api.ActionDiscardAdditions, Runbook: name, Why: why,
 		Before: additionHoldState(held, revision).JSON(), After: audit.State{"discarded": discarded.People}.JSON(),
 	})})
