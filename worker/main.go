@@ -37,6 +37,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/graph"
 	"github.com/matoolkit/matoolkit/worker/health"
 	"github.com/matoolkit/matoolkit/worker/heartbeat"
+	"github.com/matoolkit/matoolkit/worker/migration"
 	"github.com/matoolkit/matoolkit/worker/sharepoint"
 	"github.com/matoolkit/matoolkit/worker/signin"
 	"github.com/matoolkit/matoolkit/worker/teams"
@@ -241,7 +242,7 @@ func flush(p *otlp.Providers) {
 
 // offered is the catalogue of this worker.
 func offered(g *graph.Client, x *exchange.Client, noOp bool, extra ...catalog.Function) (*catalog.Catalog, error) {
-	functions := slices.Concat(g.Functions(), x.Functions(), sharepoint.Functions(g), teams.Functions(g), access.Functions(g), extra)
+	functions := slices.Concat(g.Functions(), x.Functions(), sharepoint.Functions(g), migration.Functions(g), teams.Functions(g), access.Functions(g), extra)
 	if noOp {
 		functions = append(functions, catalog.NoOp)
 	}

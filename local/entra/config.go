@@ -189,6 +189,7 @@ func DefaultConfig() Config {
 							"User-ConvertToInternal.ReadWrite.All", "GroupMember.ReadWrite.All", "Mail.Send",
 							"Domain.Read.All", "LicenseAssignment.Read.All", "User.RevokeSessions.All", "User-PasswordProfile.ReadWrite.All",
 							"SharePointCrossTenantMigration.Manage.All", "SharePointCrossTenantMigration.Read.All", "Files.Read.All", "TeamMember.Read.All", "TeamMember.ReadWrite.All", "Policy.Read.All",
+							"CrossTenantContentMigration.Read.All", "CrossTenantContentMigration.ReadWrite.All",
 						},
 						ExchangeClientID: {"Exchange.ManageAsApp"},
 					},
@@ -230,6 +231,7 @@ func MicrosoftResources() []Application {
 				"Group.Read.All", "Group.ReadWrite.All", "GroupMember.Read.All", "GroupMember.ReadWrite.All",
 				"Domain.Read.All", "LicenseAssignment.Read.All", "User.RevokeSessions.All", "User-PasswordProfile.ReadWrite.All",
 				"SharePointCrossTenantMigration.Manage.All", "SharePointCrossTenantMigration.Read.All", "Files.Read.All", "TeamMember.Read.All", "TeamMember.ReadWrite.All", "Policy.Read.All",
+				"CrossTenantContentMigration.Read.All", "CrossTenantContentMigration.ReadWrite.All",
 			},
 		},
 		{

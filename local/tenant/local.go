@@ -22,6 +22,7 @@ type State struct {
 	Recipients []Recipient      `json:"recipients"`
 	Batches    []MigrationBatch `json:"migrationBatches,omitempty"`
 	Contents   []ContentTask    `json:"contentTasks,omitempty"`
+	Jobs       []MigrationJob   `json:"migrationJobs,omitempty"`
 	Mails      []Mail           `json:"mails,omitempty"` // sent since the start
 }
 
@@ -39,6 +40,7 @@ func (s *Server) State() State {
 		Recipients: s.dir.Recipients.All(),
 		Batches:    s.dir.Batches.All(),
 		Contents:   s.dir.Contents.All(),
+		Jobs:       s.dir.Jobs.All(),
 		Mails:      slices.Clone(s.dir.Mails),
 	}
 }

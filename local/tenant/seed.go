@@ -28,8 +28,9 @@ type Seed struct {
 	MigrationEndpoints []string         `json:"migrationEndpoints,omitempty"`
 	MigrationBatches   []MigrationBatch `json:"migrationBatches,omitempty"` // left as they are where the name exists
 	// Policies are of Conditional Access, with an id each, and are left as they are where it exists.
-	Policies     []Policy      `json:"policies,omitempty"`
-	ContentTasks []ContentTask `json:"contentTasks,omitempty"` // left as they are where the source has one
+	Policies      []Policy       `json:"policies,omitempty"`
+	ContentTasks  []ContentTask  `json:"contentTasks,omitempty"`  // left as they are where the source has one
+	MigrationJobs []MigrationJob `json:"migrationJobs,omitempty"` // left as they are where the name exists
 }
 
 // SeedGroup is a group with its members by object id or user principal name. A
@@ -92,6 +93,17 @@ func (s *Server) Seed(seed Seed) error {
 			continue
 		}
 		if err := s.dir.Commit(time.Time{}, directory.PutContentTask(t, time.Time{})); err != nil {
+			return err
+		}
+	}
+	for i, j := range seed.MigrationJobs {
+		if j.ID == "" || j.Name == "" || len(j.Users) == 0 {
+			return fmt.Errorf("tenant: seed migration job %d: a job needs an id, a name and people", i)
+		}
+		if _, exists := s.dir.Jobs.Latest(directory.Fold(j.Name)); exists {
+			continue
+		}
+		if err := s.dir.Commit(time.Time{}, directory.PutMigrationJob(j, time.Time{})); err != nil {
 			return err
 		}
 	}

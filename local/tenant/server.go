@@ -47,6 +47,8 @@ type (
 	MigrationUser    = directory.MigrationUser
 	ContentTask      = directory.ContentTask
 	Policy           = directory.Policy
+	MigrationJob     = directory.MigrationJob
+	MigrationJobUser = directory.MigrationJobUser
 	Mail             = directory.Mail
 	License          = directory.License
 	ServicePlan      = directory.ServicePlan
@@ -79,7 +81,7 @@ type Config struct {
 
 	// ProvisionDelay is how long after its licence a user gets a mailbox and its provisioned plans.
 	ProvisionDelay time.Duration
-	// MoveDelay is how long the first copy of a mailbox takes, the completion of its move, and a move of content.
+	// MoveDelay is how long the first copy of a mailbox takes, the completion of its move, and a move of content. A migration job takes it three times: for validation, copy and completion.
 	MoveDelay time.Duration
 	linked    func(endpoint string) bool // whether an endpoint is another one of Tenants
 

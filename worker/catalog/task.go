@@ -48,6 +48,13 @@ func TaskGroups() []TaskGroup {
 			{"Move mailboxes", target, []Function{CompleteExchangeMigrationBatch}},
 			{"Clean up, or stop a move", target, []Function{RemoveExchangeMigrationBatch}},
 		}},
+		{"Microsoft's move of mail, files and chats in one job", []Task{
+			{"Create and validate a job", target, []Function{NewCrossTenantMigrationJob, ConfirmCrossTenantMigrationJob, TestCrossTenantMigrationJob}},
+			{"Copy and move people", target, []Function{StartCrossTenantMigrationJob, TestCrossTenantMigrationUser}},
+			{"Change when people are cut over", target, []Function{SetCrossTenantMigrationJob}},
+			{"Stop the move of a person, or of all", target, []Function{StopCrossTenantMigrationUser, StopCrossTenantMigrationJob}},
+			{"Delete a job that has ended", target, []Function{RemoveCrossTenantMigrationJob}},
+		}},
 		{"Microsoft's move of files", []Task{
 			{"Find people without a OneDrive in the source, or with one in the target", both, []Function{TestSharePointOneDrive}},
 			{"Check that content can move", source, []Function{TestSharePointMigrationReady}},

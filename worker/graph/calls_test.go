@@ -49,6 +49,9 @@ func TestWhatIsDescribedIsInGraphsMetadata(t *testing.T) {
 		if strings.Contains(g.Request, "/beta/") {
 			continue // not in the SDK
 		}
+		if strings.Contains(g.Request, "/solutions/migrations/") {
+			continue // newer than the SDK
+		}
 		if g.Body != nil {
 			holds(t, g.Request, g.Request, g.Body)
 		}

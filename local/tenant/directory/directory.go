@@ -146,6 +146,7 @@ type Directory struct {
 	Batches    table[MigrationBatch] // by folded name
 	Contents   table[ContentTask]    // by folded source
 	Policies   table[Policy]         // of Conditional Access
+	Jobs       table[MigrationJob]   // by folded name
 	// unique maps what must be unique in the tenant (see reindex) to the id of
 	// the object that has it; owned is the reverse.
 	unique map[string]string
@@ -163,7 +164,7 @@ type Directory struct {
 func Open(ctx context.Context, dir string) (*Directory, error) {
 	d := &Directory{
 		Users: newTable[User](), Groups: newTable[Group](), Recipients: newTable[Recipient](), Batches: newTable[MigrationBatch](),
-		Contents: newTable[ContentTask](), Policies: newTable[Policy](),
+		Contents: newTable[ContentTask](), Jobs: newTable[MigrationJob](), Policies: newTable[Policy](),
 		unique: map[string]string{}, owned: map[string][]string{}, Domains: map[string]bool{},
 	}
 	if dir == "" {
@@ -193,19 +194,20 @@ func (d *Directory) Close() error {
 // Change is one object's next version. Exactly one of the values is set, or
 // none with a kind for a deletion.
 type Change struct {
-	kind        string // "user", "group", "recipient", "batch", "contentTask" or "policy"
-	id          string
-	at          time.Time
-	user        User
-	group       *Group
-	recipient   *Recipient
-	batch       *MigrationBatch
-	contentTask *ContentTask
-	policy      Policy
+	kind         string // "user", "group", "recipient", "batch", "contentTask", "policy" or "migrationJob"
+	id           string
+	at           time.Time
+	user         User
+	group        *Group
+	recipient    *Recipient
+	batch        *MigrationBatch
+	contentTask  *ContentTask
+	policy       Policy
+	migrationJob *MigrationJob
 }
 
 func (c Change) deletes() bool {
-	return c.user == nil && c.group == nil && c.recipient == nil && c.batch == nil && c.contentTask == nil && c.policy == nil
+	return c.user == nil && c.group == nil && c.recipient == nil && c.batch == nil && c.contentTask == nil && c.policy == nil && c.migrationJob == nil
 }
 
 // PutUser is the next version of a user.
@@ -286,6 +288,13 @@ func (d *Directory) apply(c Change, asOf time.Time) {
 		return
 	case "contentTask":
 		d.Contents.add(c.id, version[ContentTask]{at: c.at, value: *c.contentTask}, asOf)
+		return
+	case "migrationJob":
+		v := version[MigrationJob]{at: c.at, deleted: c.deletes()}
+		if c.migrationJob != nil {
+			v.value = *c.migrationJob
+		}
+		d.Jobs.add(c.id, v, asOf)
 		return
 	}
 	d.reindex(c.id)

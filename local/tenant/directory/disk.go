@@ -77,6 +77,8 @@ func (c Change) body() ([]byte, error) {
 		return json.Marshal(c.policy)
 	case "contentTask":
 		return json.Marshal(c.contentTask)
+	case "migrationJob":
+		return json.Marshal(c.migrationJob)
 	default:
 		return json.Marshal(c.recipient)
 	}
@@ -189,6 +191,8 @@ func (k *disk) load(ctx context.Context, d *Directory) error {
 			err = json.Unmarshal([]byte(body), &c.policy)
 		case "contentTask":
 			err = json.Unmarshal([]byte(body), &c.contentTask)
+		case "migrationJob":
+			err = json.Unmarshal([]byte(body), &c.migrationJob)
 		default:
 			err = fmt.Errorf("unknown kind")
 		}

@@ -27,7 +27,8 @@ type contentKind struct {
 var contentKinds = []contentKind{
 	{
 		"onedrive", "#microsoft.graph.sharePointUserMigrationTaskParameters", regexp.MustCompile(`^getBySourceUserPrincipalName\(sourcePrincipalName=(.+)\)$`),
-		"sourceUserIdentity", "targetUserIdentity", []string{"userPrincipalName", "id"},
+		"sourceUserIdentity", "targetUserIdentity",
+		[]string{"userPrincipalName", "id"},
 	},
 	{
 		"site", "#microsoft.graph.sharePointSiteMigrationTaskParameters", regexp.MustCompile(`^getBySourceSiteUrl\(sourceSiteUrl=(.+)\)$`),
@@ -35,7 +36,8 @@ var contentKinds = []contentKind{
 	},
 	{
 		"group", "#microsoft.graph.sharePointGroupMigrationTaskParameters", regexp.MustCompile(`^getBySourceGroupMailNickname\(sourceGroupMailNickname=(.+)\)$`),
-		"sourceGroupIdentity", "targetGroupIdentity", []string{"mailNickname"},
+		"sourceGroupIdentity", "targetGroupIdentity",
+		[]string{"mailNickname"},
 	},
 }
 

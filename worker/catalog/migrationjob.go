@@ -1,0 +1,135 @@
+package catalog
+
+var (
+	migrationJobName = Param{
+		Name: "JobName", Type: String, Required: true,
+		Description: "Display name of the job, unique in the tenant. Without / \\ ? # % $ and parentheses.",
+	}
+	migrationJobUser = Param{Name: "UserId", Type: GUID, Required: true, Description: "Object id of the user in this tenant, the target."}
+)
+
+var (
+	readMigrations  = []string{"CrossTenantContentMigration.Read.All"}
+	writeMigrations = []string{"CrossTenantContentMigration.ReadWrite.All"}
+)
+
+// NewCrossTenantMigrationJob is carried out by package migration, like the functions after it.
+var NewCrossTenantMigrationJob = Function{
+	Name: "New-CrossTenantMigrationJob",
+	Description: "Creates a job of Microsoft's own move, which moves mailboxes, OneDrives, chats and meetings of people of another tenant. Run it in the target tenant, once for a batch or with one person each. " +
+		"An administrator prepares both tenants first. The job moves nothing until Start-CrossTenantMigrationJob. If a job of this name exists with the same source, people and workloads, the function succeeds, unless the job is cancelled or being deleted; " +
+		"otherwise it fails. A person is in one active job, and cannot come back to a job that the person was removed from.",
+	Params: []Param{
+		migrationJobName,
+		{Name: "SourceTenantId", Type: GUID, Required: true, Description: "Id of the source tenant."},
+		{Name: "UserIds", Type: StringList, Required: true, Description: "Object ids of the users in this tenant, at most 2,000. Pages of Microsoft disagree on the limit: a job of at most 100 people is safe."},
+		{Name: "CompleteAfter", Type: String, Required: true, Description: "Time in the future after which people are cut over, such as 2026-03-01T18:00:00Z. Until then the job copies."},
+		{Name: "Workloads", Type: StringList, Description: "What moves: Exchange, ODSP (OneDrive), Teams, Meeting. Default: all."},
+		{Name: "SourceEndpoint", Type: String, Description: "Name of the migration endpoint. Required if mailboxes move."},
+		{Name: "TargetDeliveryDomain", Type: Domain, Description: "Domain in which each mail user has an address, such as fabrikam.onmicrosoft.com. Required if mailboxes move."},
+	},
+	Result:      []Field{{"JobId", "Id of the job."}},
+	Permissions: writeMigrations,
+	Repeated:    "The function reads the job of this name first, and compares it. A job that comes again after the migration job was deleted creates another one.",
+}
+
+// ConfirmCrossTenantMigrationJob has Graph validate a job.
+var ConfirmCrossTenantMigrationJob = Function{
+	Name: "Confirm-CrossTenantMigrationJob",
+	Description: "Has Graph validate a job: the tenants, and each person. Succeeds if the validation runs already, which creating a job may start, if it passed less than seven days ago, or if the job was started. " +
+		"Validates again after a failure. Poll Test-CrossTenantMigrationJob after it, or Test-CrossTenantMigrationUser with ExpectedStatus: valid.",
+	Params:      []Param{migrationJobName},
+	Permissions: writeMigrations,
+	Repeated:    "The function reads the job first, and validates again only what failed before the job was sent, which changes nothing else.",
+}
+
+// TestCrossTenantMigrationJob tells how far a job is.
+var TestCrossTenantMigrationJob = Function{
+	Name: "Test-CrossTenantMigrationJob",
+	Description: "Checks that a job has passed validation, or is completed. Not complete until it is, so that a step can poll; also with a status that the function does not know, or while the job waits for an administrator. " +
+		"Fails with MigrationFailed when the job failed, was cancelled or is being deleted, and when some of its people failed: Test-CrossTenantMigrationUser says why.",
+	Params: []Param{
+		migrationJobName,
+		{Name: "ExpectedStatus", Type: OneOf("validatePassed", "completed"), Description: "validatePassed: validation has passed, also if the job was started since. Default: completed."},
+	},
+	Result: []Field{
+		{"complete", "Whether it is as expected."},
+		{"reason", "If not: the actual and the expected status."},
+		{"data", "JobName, JobId, ExpectedStatus, and Status as Graph has it."},
+	},
+	Permissions: readMigrations,
+	ReadOnly:    true,
+	Repeated:    "Reads only.",
+}
+
+// StartCrossTenantMigrationJob starts a job.
+var StartCrossTenantMigrationJob = Function{
+	Name: "Start-CrossTenantMigrationJob",
+	Description: "Starts a job that has passed validation, or starts a job again in which people failed. People are cut over after the job's time. Succeeds if the job runs or is completed. " +
+		"Fails if the job has not passed validation, or passed it more than seven days ago: run Confirm-CrossTenantMigrationJob first. Poll Test-CrossTenantMigrationUser after it.",
+	Params:      []Param{migrationJobName},
+	Permissions: writeMigrations,
+	Repeated:    "The function reads the job first. It does not start a job again that has failed since the function's job was sent: a retry of the step does.",
+}
+
+// SetCrossTenantMigrationJob changes when people are cut over.
+var SetCrossTenantMigrationJob = Function{
+	Name:        "Set-CrossTenantMigrationJob",
+	Description: "Changes the time after which a job cuts its people over: to postpone, or to move them earlier. Graph refuses it once that time has come.",
+	Params: []Param{
+		migrationJobName,
+		{Name: "CompleteAfter", Type: String, Required: true, Description: "Time in the future, such as 2026-03-01T18:00:00Z."},
+	},
+	Permissions: writeMigrations,
+	Repeated:    "Written again, which changes nothing. The function does not read the time first, since a read may be out of date.",
+}
+
+// StopCrossTenantMigrationJob cancels a job.
+var StopCrossTenantMigrationJob = Function{
+	Name: "Stop-CrossTenantMigrationJob",
+	Description: "Cancels a job before its people are cut over. Succeeds if there is no such job, or if it failed or is cancelled. Fails if people were moved: data does not come back. " +
+		"Graph refuses to cancel a job whose time has come.",
+	Params:      []Param{migrationJobName},
+	Permissions: writeMigrations,
+	Repeated:    "The function reads the job first, and succeeds if it is cancelled or about to be.",
+}
+
+// RemoveCrossTenantMigrationJob deletes a job.
+var RemoveCrossTenantMigrationJob = Function{
+	Name:        "Remove-CrossTenantMigrationJob",
+	Description: "Deletes a job that has ended, for its name to be free. Succeeds if there is no such job, or if Graph deletes it, which takes up to 48 hours. Graph refuses it while the job runs: cancel it first.",
+	Params:      []Param{migrationJobName},
+	Permissions: writeMigrations,
+	Repeated:    "The function reads the job first, and succeeds if it is deleted or about to be.",
+}
+
+// TestCrossTenantMigrationUser tells how far a person of a job is.
+var TestCrossTenantMigrationUser = Function{
+	Name: "Test-CrossTenantMigrationUser",
+	Description: "Checks that a person of a job is validated, copied or moved, in each workload. Not complete until all are, so that a step can poll; also with a status that the function does not know. " +
+		"Fails with MigrationFailed when a workload gave up, with the person's own errors: repair them, and start the job again.",
+	Params: []Param{
+		migrationJobName,
+		migrationJobUser,
+		{Name: "ExpectedStatus", Type: OneOf("valid", "synced", "completed"), Description: "valid: validation has passed. synced: the first copy is there, and changes follow. completed: the person is moved. Default: synced. What is further counts, too."},
+		{Name: "Workloads", Type: StringList, Description: "Workloads that count: Exchange, ODSP, Teams, Meeting. Default: all of the job. No page says which of them have the status synced."},
+	},
+	Result: []Field{
+		{"complete", "Whether it is as expected."},
+		{"reason", "If not: the actual and the expected status of the workloads."},
+		{"data", "JobName, UserId, ExpectedStatus, and Workloads with the Status of each as Graph has it."},
+	},
+	Permissions: readMigrations,
+	ReadOnly:    true,
+	Repeated:    "Reads only.",
+}
+
+// StopCrossTenantMigrationUser takes a person out of a job.
+var StopCrossTenantMigrationUser = Function{
+	Name: "Stop-CrossTenantMigrationUser",
+	Description: "Cancels the move of one person of a job, before people are cut over. Others go on. The person cannot come back to this job. Succeeds if the person is not in the job, or failed or is cancelled there. " +
+		"Fails if the person was moved: data does not come back.",
+	Params:      []Param{migrationJobName, migrationJobUser},
+	Permissions: writeMigrations,
+	Repeated:    "The function reads the person first, and succeeds if the move is cancelled or about to be.",
+}
