@@ -410,6 +410,64 @@ func TestMemberWhomAThirdBatchTakesDuringAMoveReturns(t *testing.T) {
 	})
 }
 
+// toReturn moves a member whom a third batch takes meanwhile, and who has ended the phase by now. The
+// message has them return.
+func (s *stage) toReturn() (task string, work message.Delivery) {
+	s.t.Helper()
+	s.toMove()
+	s.park = containing(`"JobId"`)
+	s.advance(1)
+	task = s.act(1, moveTo(2, 1))
+	s.deliverAll()
+	noError(s.t, s.takeToo())
+	s.unpark()
+	s.park = nil
+	s.deliverAll()
+	s.wantTask(1, task, "move_member running 0/1")
+	s.pass(11 * time.Minute)
+	m := applier.BatchWorkMessage(1, message.WorkMove, task, 0)
+	return task, message.Delivery{ID: m.ID, Type: message.TypeBatchWork, Body: m.Body, DeliveryCount: 1}
+}
+
+// The process that has a member return dies after each of its writes, also between the return and its count.
+func TestReturnOfAMemberSurvivesTheDeathOfItsProcess(t *testing.T) {
+	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
+		task, work := s.toReturn()
+		cut := s.kill(write, func(ctx context.Context, a *app.App) error { return a.HandleEvent(ctx, work) })
+		noError(t, s.app.HandleEvent(s.ctx, work))
+		s.deliverAll()
+		s.tickAfter(10 * time.Minute)
+		reason := "is in batch 3 of runbook two"
+		if got := must(s.app.Task(s.ctx, 1, task))(t); len(got.Refused) == 1 && strings.HasSuffix(got.Refused[0].Reason, "another batch had them") {
+			reason = "another batch had them" // they had returned by then
+		}
+		s.wantTask(1, task, "move_member completed 0/1, p001@x: stays in batch 1: "+reason)
+		s.wantMembers(1, "p001@x removed, p001@x active")
+		return cut
+	})
+}
+
+// The batch to which a member returns ends at that moment: they are in neither batch, as a record says.
+func TestMemberWhoseBatchEndsWhileTheyReturnIsRecorded(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	task, work := s.toReturn()
+	slow := s.between(readsBatch, func() {
+		must(s.other.Cancel(s.ctx, ada, 1, ""))(t)
+		s.deliverAll()
+	})
+	noError(t, slow.HandleEvent(s.ctx, work))
+	s.deliverAll()
+	for range 2 {
+		s.tickAfter(10 * time.Minute)
+	}
+	s.wantTask(1, task, "move_member completed 0/1, p001@x: is in neither batch: is in batch 3 of runbook two, and batch 1 has ended (cancelling)")
+	s.wantMembers(1, "p001@x removed")
+	if got := auditText(s.listAudit(1)); strings.Count(got, "no batch has them: ") != 1 {
+		t.Errorf("the audit records: %s", got)
+	}
+}
+
 // A member who has ended the phase, and is in neither batch yet, is free for no other one.
 func TestMemberWhoMovesIsFreeForNoOtherBatch(t *testing.T) {
 	t.Parallel()
