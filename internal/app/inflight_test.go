@@ -155,6 +155,7 @@ func TestDeadlineWaitsForHeartbeatsThatTheHandlerHasNotRead(t *testing.T) {
 type watcher func() (oldest time.Time, found bool, err error)
 
 func (w watcher) Oldest(context.Context, string, string) (time.Time, bool, error) { return w() }
+func (w watcher) Exists(context.Context, string, string) error                    { return nil }
 
 // A heartbeat can be processed after a deadline check has read the record of the worker, and
 // before the check looks at what still waits. Then the record is out of date.
@@ -222,6 +223,8 @@ type late time.Time
 func (l late) Oldest(context.Context, string, string) (time.Time, bool, error) {
 	return time.Time(l), true, nil
 }
+
+func (l late) Exists(context.Context, string, string) error { return nil }
 
 // While the handler is behind, each tick announces the deadlines that passed. If it also put back
 // what earlier ticks announced, these messages would keep it from the results for ever.

@@ -3,8 +3,9 @@
 // message ids, application properties and times; it must not know a message's content
 // (package message).
 //
-// Drivers: bus/servicebus over Azure Service Bus, and bus/memory in the process, for tests
-// and simulations. Both pass the same suite, package bustest.
+// Drivers: bus/servicebus over Azure Service Bus, bus/rabbitmq over RabbitMQ, and bus/memory in
+// the process, for tests and simulations. All pass the same suite, package bustest. A broker may
+// lack a Property.
 package bus
 
 import (
@@ -80,9 +81,27 @@ func Unavailable(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// Message is a message to send. ID is derived from what the message is about, so that the
-// same message sent twice within ten minutes arrives once. The content type is
-// application/json.
+// Property is a feature that a broker may lack. The programs do not depend on it: the suite leaves out its
+// tests with a driver that states it.
+type Property string
+
+// Properties. Service Bus and the broker in memory have them all.
+const (
+	// Duplicates: a message with the id of another that was sent to the topic within ten
+	// minutes before does not arrive. It saves work only: a consumer recognizes what it has
+	// done by its own state.
+	Duplicates Property = "duplicate detection"
+	// Place: a message that is abandoned with properties is delivered again before those that
+	// came after it. Without it, it comes after all that wait.
+	Place Property = "place of an abandoned message"
+	// Looks: Peek shows what waits in any subscription. Without it, Peek shows the messages of
+	// followed subscriptions only (see Receiver.Peek), completed ones among them; Oldest does
+	// not see locked messages, and counts as a delivery of the message that it finds.
+	Looks Property = "looking at messages that wait"
+)
+
+// Message is a message to send. ID is derived from what the message is about, so that a broker
+// with duplicate detection drops repetitions. The content type is application/json.
 type Message struct {
 	ID            string
 	CorrelationID string
@@ -90,6 +109,15 @@ type Message struct {
 	Properties    map[string]any // strings, booleans and numbers
 	At            time.Time      // when the message is enqueued; zero means at once
 	TimeToLive    time.Duration  // after it is enqueued; 0 means as long as the topic keeps messages
+}
+
+// Size is about how many bytes a message has, to compare with MaxMessage.
+func (m Message) Size() int {
+	size := len(m.Body) + len(m.ID) + len(m.CorrelationID)
+	for name, value := range m.Properties {
+		size += len(name) + len(fmt.Sprint(value))
+	}
+	return size
 }
 
 // Sender sends messages. It is safe for concurrent use.
@@ -103,11 +131,16 @@ type Sender interface {
 	Ping(ctx context.Context) error
 }
 
-// Watcher looks at the messages that wait in subscriptions. It is safe for concurrent use.
+// Watcher looks at subscriptions and the messages that wait in them. It is safe for concurrent
+// use.
 type Watcher interface {
+	// Exists returns nil if there is such a subscription. It takes the right to receive.
+	// Errors: ErrNotFound, ErrUnavailable.
+	Exists(ctx context.Context, topic, subscription string) error
 	// Oldest returns when the oldest message of a subscription was enqueued, and whether
 	// there is one. A locked message counts; one that is scheduled or deferred does not.
-	// Nothing is received, locked or counted as delivered. It takes the right to receive.
+	// Nothing is received, locked or counted as delivered, if the broker has the property
+	// Looks. It takes the right to receive.
 	// Errors: ErrNotFound, ErrUnavailable.
 	Oldest(ctx context.Context, topic, subscription string) (at time.Time, found bool, err error)
 }
@@ -134,7 +167,7 @@ type Receiver interface {
 	Complete(ctx context.Context, m *Received) error
 	// Abandon ends the lock and sets properties of the message, which may be none. The
 	// message is delivered again at once, or dead-lettered if this was the last delivery that
-	// the subscription allows.
+	// the subscription allows. See the property Place.
 	Abandon(ctx context.Context, m *Received, set map[string]any) error
 	// DeadLetter moves the message to the subscription's dead-letter queue.
 	DeadLetter(ctx context.Context, m *Received, reason, description string) error
@@ -144,8 +177,14 @@ type Receiver interface {
 	// Peek returns up to n messages from a sequence number on, in order, locked ones among
 	// them, and changes nothing. It may return fewer than there are: only an empty answer
 	// is the end. A message that was peeked cannot be settled.
+	//
+	// The subscriptions of worker-control are followed: all replicas of a worker peek at them
+	// and nothing receives from them. There each message whose sending has ended before Peek
+	// began is seen, with a higher number than those that were seen before it. Of other
+	// subscriptions, see the property Looks.
 	Peek(ctx context.Context, from int64, n int) ([]*Received, error)
-	// Close ends the receiver. Deliveries in hand stay locked until their time is up.
+	// Close ends the receiver. Deliveries in hand come again, when their time is up at the
+	// latest.
 	Close(ctx context.Context) error
 }
 
@@ -156,8 +195,8 @@ type Received struct {
 	ContentType   string
 	Body          []byte
 	Properties    map[string]any
-	Sequence      int64     // the broker's number of the message within its topic
-	EnqueuedAt    time.Time // by the broker's clock
+	Sequence      int64     // the broker's number of the message within its topic, which it keeps
+	EnqueuedAt    time.Time // by the broker's clock, or the sender's
 	ExpiresAt     time.Time // when the broker drops or dead-letters the message; zero means never
 	DeliveryCount int       // 1 with the first delivery
 	LockedUntil   time.Time // zero if the message was peeked

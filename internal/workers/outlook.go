@@ -128,7 +128,7 @@ func (r *Registry) missingSubscription(ctx context.Context, worker string) strin
 	}
 	limited, cancel := context.WithTimeout(ctx, WatchTimeout)
 	defer cancel()
-	_, _, err := r.watcher.Oldest(limited, message.TopicWorkerJobs, message.WorkerSubscription(worker))
+	err := r.watcher.Exists(limited, message.TopicWorkerJobs, message.WorkerSubscription(worker))
 	var about *bus.EntityError
 	missing := ""
 	if errors.Is(err, bus.ErrNotFound) && errors.As(err, &about) {

@@ -225,6 +225,9 @@ func (s sender) Oldest(_ context.Context, topic, _ string) (time.Time, bool, err
 	return oldest, !oldest.IsZero(), nil
 }
 
+// Exists is a Watcher's: there is each subscription.
+func (s sender) Exists(context.Context, string, string) error { return nil }
+
 // next is when the first message falls due that is not yet visible.
 func (b *broker) next() (time.Time, bool) {
 	var first time.Time

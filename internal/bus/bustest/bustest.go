@@ -23,6 +23,8 @@ type Namespace struct {
 	// Topic returns the name of a topic in the namespace; nil if that is its name in package
 	// message.
 	Topic func(string) string
+	// Without are the properties that the broker lacks.
+	Without []bus.Property
 }
 
 // Run runs the suite. Each test calls open once, for a namespace without messages.
@@ -43,9 +45,11 @@ func Run(t *testing.T, open func(t *testing.T) Namespace) {
 		"SameMessageArrivesOnce":          duplicates,
 		"SubscriptionFiltersItsMessages":  filters,
 		"PeekTakesNothing":                peek,
+		"FollowersSeeAllMessages":         follow,
 		"DeadLettersAreTakenOnce":         deadLetters,
 		"ExpiredMessageIsDeadLettered":    expired,
 		"OldestMessageIsSeenAndNotTaken":  oldest,
+		"SubscriptionExists":              exists,
 		"MissingEntityIsNotFound":         notFound,
 		"MessageCarriesTheTrace":          traced,
 		"PingTakesNothing":                ping,

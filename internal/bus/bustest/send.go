@@ -87,9 +87,10 @@ func notFound(s *suite) {
 	_, receive := missing.Receive(s.Context(), 1, patience)
 	_, peek := missing.Peek(s.Context(), 0, 1)
 	_, _, oldest := s.Client.Oldest(s.Context(), message.TopicWorkerResults, "nobody")
+	exists := s.Client.Exists(s.Context(), message.TopicWorkerResults, "nobody")
 	_, dead := s.Client.TakeDeadLetters(s.Context(), message.TopicWorkerResults, "nobody", 1, func(context.Context, bus.DeadLetter) error { return nil })
 	send := s.Client.Send(s.Context(), "nowhere", s.event(0))
-	for call, err := range map[string]error{"receive": receive, "peek": peek, "oldest": oldest, "dead letters": dead, "send": send} {
+	for call, err := range map[string]error{"receive": receive, "peek": peek, "oldest": oldest, "exists": exists, "dead letters": dead, "send": send} {
 		if !errors.Is(err, bus.ErrNotFound) || !errors.Is(err, bus.ErrUnavailable) {
 			s.Errorf("%s: %v", call, err)
 		}

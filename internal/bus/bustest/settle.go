@@ -23,6 +23,9 @@ func abandoned(s *suite) {
 	r := s.jobs()
 	m := s.one(r, s.id(0))
 	s.must(r.Abandon(s.Context(), m, map[string]any{"Tries": int64(3), message.PropertyWorkerID: "another"}))
+	if !s.has(bus.Place) {
+		s.complete(r, s.one(r, s.id(1)))
+	}
 	again := s.one(r, s.id(0))
 	if len(again.Properties) != 2 || again.Properties["Tries"] != int64(3) || again.Properties[message.PropertyWorkerID] != "another" {
 		s.Errorf("properties %v", again.Properties)
@@ -30,7 +33,16 @@ func abandoned(s *suite) {
 	if again.DeliveryCount != 2 || again.Sequence != m.Sequence || !again.EnqueuedAt.Equal(m.EnqueuedAt) {
 		s.Errorf("first %+v, then %+v", m, again)
 	}
-	s.complete(r, again, s.one(r, s.id(1)))
+	s.complete(r, again)
+	if s.has(bus.Place) {
+		s.complete(r, s.one(r, s.id(1)))
+	}
+
+	// Without properties a message keeps its place.
+	s.send(message.TopicWorkerJobs, s.job(2), s.job(3))
+	s.must(r.Abandon(s.Context(), s.one(r, s.id(2)), nil))
+	again = s.one(r, s.id(2))
+	s.complete(r, again, s.one(r, s.id(3)))
 }
 
 func lastDelivery(s *suite) {

@@ -28,6 +28,9 @@ const lock = 30 * time.Second
 // patience is how long a test waits for a message that must come.
 const patience = 20 * time.Second
 
+// has reports whether the broker has a property.
+func (s *suite) has(p bus.Property) bool { return !slices.Contains(s.Without, p) }
+
 func (s *suite) id(i int) string { return fmt.Sprintf("%s-%d-%d", s.Name(), s.began, i) }
 
 // event is a message for the topic orchestrator-events.

@@ -60,6 +60,13 @@ func (c *client) Ping(ctx context.Context) error {
 	return c.do(ctx, Call{Operation: OpPing}, func(int) error { return nil })
 }
 
+func (c *client) Exists(ctx context.Context, topic, subscription string) error {
+	return c.do(ctx, Call{Operation: OpExists, Topic: topic, Subscription: subscription}, func(int) error {
+		_, err := c.broker.queue(topic, subscription)
+		return err
+	})
+}
+
 func (c *client) Oldest(ctx context.Context, topic, subscription string) (at time.Time, found bool, err error) {
 	err = c.do(ctx, Call{Operation: OpOldest, Topic: topic, Subscription: subscription}, func(int) error {
 		page, err := c.broker.peek(topic, subscription, 0, 1)

@@ -179,12 +179,8 @@ func (b *Broker) queue(topic, subscription string) (*queue, error) {
 
 // check is an error for a message that no topic accepts.
 func check(topic string, m bus.Message) error {
-	size := len(m.Body) + len(m.ID) + len(m.CorrelationID)
-	for name, value := range m.Properties {
-		size += len(name) + len(fmt.Sprint(value))
-	}
 	switch {
-	case size > maxMessage:
+	case m.Size() > maxMessage:
 		return bus.TooLarge(m, topic)
 	case m.ID == "":
 		return errors.New("bus: a message has no id")
@@ -397,6 +393,7 @@ const (
 	OpSend            Operation = "send"
 	OpPing            Operation = "ping"
 	OpOldest          Operation = "oldest"
+	OpExists          Operation = "exists"
 	OpTakeDeadLetters Operation = "take dead letters"
 	OpReceive         Operation = "receive"
 	OpComplete        Operation = "complete"

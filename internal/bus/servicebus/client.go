@@ -89,15 +89,20 @@ const closeTime = time.Second
 
 // Ping peeks at a subscription, which takes nothing from it.
 func (c *Client) Ping(ctx context.Context) error {
-	return c.peek(ctx, message.TopicOrchestratorEvents, message.SubscriptionOrchestrator, func(r *receiver) error {
-		_, err := r.Peek(ctx, 0, 1)
-		return err
-	})
+	return c.Exists(ctx, message.TopicOrchestratorEvents, message.SubscriptionOrchestrator)
 }
 
 // peeked is how many messages one request of Oldest returns: their bodies come along, which
 // can be 256 KB each.
 const peeked = 10
+
+// Exists peeks at one message.
+func (c *Client) Exists(ctx context.Context, topic, subscription string) error {
+	return c.peek(ctx, topic, subscription, func(r *receiver) error {
+		_, err := r.peek(ctx, 0, 1)
+		return err
+	})
+}
 
 // Oldest peeks page by page until it finds a message that waits. A scheduled message waits
 // at the topic, and no program of the product defers messages: one page suffices.
