@@ -28,7 +28,7 @@ GORELEASER := go run github.com/goreleaser/goreleaser/v2@v2.15.4
 GOLANGCI_VERSION = 2.15.0
 GOLANGCI = $(if $(findstring version $(GOLANGCI_VERSION) ,$(shell golangci-lint version 2>/dev/null)),golangci-lint,go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(GOLANGCI_VERSION))
 
-.PHONY: help build console console-client console-packages console-vendor console-screenshots stage clean demo demo-tenant-to-tenant demo-scaler demo-programs up func bench bench-long bench-record bench-river test test-short test-protocols test-postgres test-browser test-console lint-api soak soak-storm soak-simulation soak-sources soak-explore fuzz lint portable vuln clients example-workers package image notices release
+.PHONY: help build console console-client console-packages console-vendor console-screenshots stage clean demo demo-tenant-to-tenant demo-scaler demo-programs up func bench bench-long bench-record bench-river test test-short test-protocols test-postgres test-rabbitmq test-browser test-console lint-api soak soak-storm soak-simulation soak-sources soak-explore fuzz lint portable vuln clients example-workers package image notices release
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "%s%s\n", sep, substr($$0, 5); sep = "\n"} /^[A-Za-z0-9_-]+:.*## / {if (sep) printf "  make %-21s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -126,6 +126,9 @@ test-protocols: ## run the tests of internal/app with Azure's drivers
 test-postgres: ## run the tests of the data source postgres on a PostgreSQL server (needs postgresql)
 	$(TEST) -tags postgres -count 1 ./internal/datasource/postgres
 
+test-rabbitmq: ## run the tests of the bus driver rabbitmq on a RabbitMQ node (needs rabbitmq-server)
+	$(TEST) -tags rabbitmq -count 1 ./internal/bus/rabbitmq
+
 test-browser: ## run the tests of signing in with MSAL.js in Chromium (needs chromium and npm)
 	cd e2e/browser && npm ci --ignore-scripts --no-audit --no-fund
 	$(TEST) -tags browser -count 1 -skip '^TestConsole' ./e2e/browser
@@ -192,6 +195,7 @@ lint: ## check the format, vet, golangci-lint and the workflows
 	$(PLAIN) go vet -trimpath ./...
 	$(PLAIN) go vet -trimpath -tags browser ./e2e/browser
 	$(PLAIN) go vet -trimpath -tags postgres ./internal/datasource/postgres
+	$(PLAIN) go vet -trimpath -tags rabbitmq ./internal/bus/rabbitmq
 	$(PLAIN) go -C bench/peers/river vet -trimpath ./...
 	$(PLAIN) GOFLAGS=-trimpath $(GOLANGCI) run
 	$(ACTIONLINT)
