@@ -12,7 +12,7 @@ MODULE := github.com/matoolkit/matoolkit
 
 # Packages in which goroutines share memory. "make test" runs these with the race detector if
 # there is a C compiler, and the others without it: it takes ten times as long.
-RACE_PACKAGES := ./functions/... ./handler ./internal/bus/... ./internal/deadletter ./internal/invocation ./internal/orchestrator \
+RACE_PACKAGES := ./functions/... ./handler ./internal/bus/... ./internal/consumer ./internal/deadletter ./internal/invocation ./internal/orchestrator \
 	./internal/otlp ./internal/scaler/... ./internal/scaling ./internal/signin ./internal/store/... ./internal/workers ./local/arm ./local/clock ./local/servicebus/... \
 	./worker/calls ./worker/control ./worker/custom ./worker/dispatch ./worker/health ./worker/heartbeat ./worker/signin ./worker/throttle
 RACE := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo -race)
@@ -126,8 +126,9 @@ test-protocols: ## run the tests of internal/app with Azure's drivers
 test-postgres: ## run the tests of the data source postgres on a PostgreSQL server (needs postgresql)
 	$(TEST) -tags postgres -count 1 ./internal/datasource/postgres
 
-test-rabbitmq: ## run the tests of the bus driver rabbitmq on a RabbitMQ node (needs rabbitmq-server)
+test-rabbitmq: ## run the tests of the bus driver rabbitmq, and a batch, on RabbitMQ nodes (needs rabbitmq-server)
 	$(TEST) -tags rabbitmq -count 1 ./internal/bus/rabbitmq
+	$(TEST) -tags rabbitmq -count 1 -run RabbitMQ ./handler
 
 test-browser: ## run the tests of signing in with MSAL.js in Chromium (needs chromium and npm)
 	cd e2e/browser && npm ci --ignore-scripts --no-audit --no-fund
@@ -195,7 +196,7 @@ lint: ## check the format, vet, golangci-lint and the workflows
 	$(PLAIN) go vet -trimpath ./...
 	$(PLAIN) go vet -trimpath -tags browser ./e2e/browser
 	$(PLAIN) go vet -trimpath -tags postgres ./internal/datasource/postgres
-	$(PLAIN) go vet -trimpath -tags rabbitmq ./internal/bus/rabbitmq
+	$(PLAIN) go vet -trimpath -tags rabbitmq ./internal/bus/rabbitmq/... ./handler
 	$(PLAIN) go -C bench/peers/river vet -trimpath ./...
 	$(PLAIN) GOFLAGS=-trimpath $(GOLANGCI) run
 	$(ACTIONLINT)

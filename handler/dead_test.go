@@ -81,7 +81,7 @@ func TestADeadHandlerLosesNoMessage(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			c.host = host()
+			c.url = host().URL()
 			var ran functionshost.Run
 			c.ask(http.MethodPost, "/_local/functions/"+timerFunction, "application/json", "{}", &ran) // which finds all that is overdue
 			var batch struct{ Status string }
@@ -179,19 +179,25 @@ func (s *system) answer(t *testing.T, jobs []contract.Job) {
 // caller is an administrator.
 type caller struct {
 	t     *testing.T
-	host  *functionshost.Server
+	url   string
 	token string
 }
 
 func (s *system) caller(t *testing.T, h *functionshost.Server) *caller {
 	t.Helper()
+	return s.callerAt(t, h.URL())
+}
+
+// callerAt calls a handler without a host.
+func (s *system) callerAt(t *testing.T, url string) *caller {
+	t.Helper()
 	token := testenv.Must(s.entra.IssueUserToken(entra.DefaultAdminUPN, entra.DefaultAdminAPIScope))(t)
-	return &caller{t: t, host: h, token: token}
+	return &caller{t: t, url: url, token: token}
 }
 
 func (c *caller) ask(method, path, kind, body string, into any) {
 	c.t.Helper()
-	ask(c.t, method, c.host.URL()+path, c.token, kind, body, into)
+	ask(c.t, method, c.url+path, c.token, kind, body, into)
 }
 
 // begin starts the only phase of a new batch of so many members.

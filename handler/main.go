@@ -1,6 +1,6 @@
 // Command handler is the product's Azure Functions custom handler: one process
 // that answers every trigger of the app, the scheduler's timer, the two Service
-// Bus subscriptions and the admin API. It holds configuration, wiring and life
+// Bus subscriptions and the admin API. With RabbitMQ, it needs no Functions host. It holds configuration, wiring and life
 // cycle; what the triggers do is in functions/, what happens then in internal/orchestrator,
 // internal/datasync, internal/admin and internal/runbooks.
 package main
@@ -137,15 +137,25 @@ func serve(ctx context.Context, s settings, lookup func(string) string, log *slo
 	returning, stop := context.WithCancel(ctx)
 	returned := make(chan struct{})
 	go func() { defer close(returned); w.app.ReturnDeadLetters(returning) }()
-	defer func() { stop(); <-returned }() // before the bus is closed
+	received := make(chan error, 1)
+	go func() {
+		defer close(received)
+		if s.rabbitMQ.On() {
+			received <- receive(returning, w, s.deadline(), log)
+		}
+	}()
+	defer func() { // before the bus is closed
+		stop()
+		<-returned
+		for range received {
+		}
+	}()
 	if s.clockOffset > 0 {
 		log.InfoContext(ctx, "clock moved", logkey.ClockOffset, s.clockOffset.String())
 	}
 
-	select {
-	case err := <-served:
+	if err := wait(ctx, served, received); err != nil {
 		return err
-	case <-ctx.Done():
 	}
 	limit := s.functionTimeout
 	if cause := context.Cause(ctx); errors.Is(cause, errHostGone) {

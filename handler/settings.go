@@ -11,6 +11,7 @@ import (
 	"time"
 
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
+	"github.com/matoolkit/matoolkit/internal/bus/rabbitmq"
 	"github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/env"
 	"github.com/matoolkit/matoolkit/internal/runbook"
@@ -23,8 +24,8 @@ import (
 
 // Environment variables. docs/reference/settings.md has their comments.
 const (
-	envPort            = "FUNCTIONS_CUSTOMHANDLER_PORT"                  // port on which the host calls the handler; the host sets it
-	envBusNamespace    = "ServiceBusConnection__fullyQualifiedNamespace" // Service Bus namespace, such as name.servicebus.windows.net, used with the managed identity; the triggers of the host read it too. Required, unless ServiceBusConnection is set
+	envPort            = "FUNCTIONS_CUSTOMHANDLER_PORT"                  // port on which the host calls the handler; the host sets it. With RABBITMQ_URL, the port of the admin API and the console on 127.0.0.1
+	envBusNamespace    = "ServiceBusConnection__fullyQualifiedNamespace" // Service Bus namespace, such as name.servicebus.windows.net, used with the managed identity; the triggers of the host read it too. Required, unless ServiceBusConnection or RABBITMQ_URL is set
 	envBusString       = "ServiceBusConnection"                          // connection string of Service Bus, for the local system
 	envCosmosEndpoint  = "COSMOS_ENDPOINT"                               // account of Cosmos DB, such as https://name.documents.azure.com:443/
 	envCosmosDatabase  = "COSMOS_DATABASE"                               // database
@@ -56,6 +57,7 @@ type settings struct {
 	serviceBusConnection string // ServiceBusConnection: a connection string, on one machine
 	serviceBusNamespace  string // ServiceBusConnection__fullyQualifiedNamespace: by identity, in Azure
 	serviceBusNames      servicebus.Names
+	rabbitMQ             rabbitmq.Settings // instead of Service Bus, and of the Functions host
 
 	cosmosEndpoint  string
 	cosmosDatabase  string
@@ -106,6 +108,7 @@ func readSettings(lookup func(string) string) (settings, error) {
 		serviceBusConnection: r.Text(envBusString),
 		serviceBusNamespace:  r.Text(envBusNamespace),
 		serviceBusNames:      servicebus.ReadNames(r.Reader),
+		rabbitMQ:             rabbitmq.ReadSettings(r.Reader),
 		cosmosEndpoint:       r.address(envCosmosEndpoint),
 		cosmosDatabase:       r.Or(envCosmosDatabase, "matoolkit"),
 		cosmosContainer:      r.Or(envCosmosContainer, "matoolkit"),
@@ -137,15 +140,20 @@ func readSettings(lookup func(string) string) (settings, error) {
 			r.Problem("KEY_VAULT_URL and SECRETS_KEY_NAME: %v", err)
 		}
 	}
-	// The host does not start a trigger that refers to a setting that is not set. With a default
-	// here, the app would send messages that nothing receives.
-	for _, name := range servicebus.TriggerVariables {
-		r.Required(name, "the triggers in function.json refer to it; set its default, "+servicebus.DefaultNames().Settings()[name])
+	if !s.rabbitMQ.On() {
+		// The host does not start a trigger that refers to a setting that is not set. With a
+		// default here, the app would send messages that nothing receives.
+		for _, name := range servicebus.TriggerVariables {
+			r.Required(name, "the triggers in function.json refer to it; set its default, "+servicebus.DefaultNames().Settings()[name])
+		}
 	}
 	s.clockOffset = r.offset(envClockOffset, s.cosmosKey != "")
 	switch {
+	case s.rabbitMQ.On() && (s.serviceBusConnection != "" || s.serviceBusNamespace != ""):
+		r.Problem("%s and a setting of Service Bus are both set", rabbitmq.EnvURL)
+	case s.rabbitMQ.On():
 	case s.serviceBusConnection == "" && s.serviceBusNamespace == "":
-		r.Problem("set ServiceBusConnection__fullyQualifiedNamespace, or ServiceBusConnection (a connection string)")
+		r.Problem("set ServiceBusConnection__fullyQualifiedNamespace, or ServiceBusConnection (a connection string), or %s", rabbitmq.EnvURL)
 	case s.serviceBusConnection != "" && s.serviceBusNamespace != "":
 		r.Problem("ServiceBusConnection and ServiceBusConnection__fullyQualifiedNamespace are both set")
 	case strings.ContainsAny(s.serviceBusNamespace, "/:; "):

@@ -63,6 +63,9 @@ func TestSettingsThatAreRefused(t *testing.T) {
 		"no port":                     {"FUNCTIONS_CUSTOMHANDLER_PORT", "", "FUNCTIONS_CUSTOMHANDLER_PORT is not set"},
 		"a port that is none":         {"FUNCTIONS_CUSTOMHANDLER_PORT", "70000", "not a whole number from 1 to 65535"},
 		"no Service Bus":              {"ServiceBusConnection__fullyQualifiedNamespace", "", "set ServiceBusConnection__fullyQualifiedNamespace"},
+		"Service Bus and RabbitMQ":    {"RABBITMQ_URL", "amqps://user:very-secret@host/", "RABBITMQ_URL and a setting of Service Bus are both set"},
+		"an address of RabbitMQ":      {"RABBITMQ_URL", "https://user:very-secret@host/", "RABBITMQ_URL: invalid URL"},
+		"a prefix of RabbitMQ":        {"RABBITMQ_PREFIX", "a", "RABBITMQ_PREFIX: set it with RABBITMQ_URL only"},
 		"Service Bus twice":           {"ServiceBusConnection", "Endpoint=sb://x", "both set"},
 		"an address for a host name":  {"ServiceBusConnection__fullyQualifiedNamespace", "sb://ns.servicebus.windows.net/", "not a host name"},
 		"a trigger without its topic": {"WORKER_RESULTS_TOPIC", "", "WORKER_RESULTS_TOPIC is not set: the triggers in function.json refer to it; set its default, worker-results"},
@@ -168,5 +171,24 @@ func TestTheMovedClock(t *testing.T) {
 		if _, err := read(environment); err == nil || !strings.Contains(err.Error(), "MATOOLKIT_CLOCK_OFFSET: \""+value+"\" is not a duration") {
 			t.Errorf("%s: %v", value, err)
 		}
+	}
+}
+
+// With RabbitMQ, no setting of Service Bus or of its triggers is needed.
+func TestSettingsOfRabbitMQ(t *testing.T) {
+	t.Parallel()
+	environment := inAzure()
+	for name := range servicebus.DefaultNames().Settings() {
+		delete(environment, name)
+	}
+	maps.DeleteFunc(environment, func(name, _ string) bool { return strings.HasPrefix(name, "ServiceBusConnection") })
+	environment["RABBITMQ_URL"], environment["RABBITMQ_PREFIX"] = "amqps://user:very-secret@host/", "prod-"
+	got := testenv.Must(read(environment))(t)
+	if !got.rabbitMQ.On() || got.rabbitMQ.Prefix != "prod-" {
+		t.Errorf("%+v", got)
+	}
+	environment["RABBITMQ_URL"] = "amqps://user:very-secret%@host/"
+	if _, err := read(environment); err == nil || strings.Contains(err.Error(), "very-secret") {
+		t.Errorf("%v", err)
 	}
 }

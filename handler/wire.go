@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -20,6 +21,8 @@ import (
 	workerresults "github.com/matoolkit/matoolkit/functions/worker-results"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/buildinfo"
+	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/bus/rabbitmq"
 	"github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/invocation"
 	"github.com/matoolkit/matoolkit/internal/otlp"
@@ -38,7 +41,7 @@ import (
 type wiring struct {
 	app        *app.App
 	handler    http.Handler
-	bus        *servicebus.Client
+	bus        bus.Client
 	containers *aci.Client // nil: the container scaler is off
 	measured   *otlp.Providers
 }
@@ -75,7 +78,7 @@ func wire(ctx context.Context, s settings, lookup func(string) string, log *slog
 	if err != nil {
 		return nil, err
 	}
-	sender, err := servicebus.Dial(servicebus.Config{ConnectionString: s.serviceBusConnection, Namespace: s.serviceBusNamespace, Credential: identity, Names: s.serviceBusNames})
+	sender, err := broker(s, identity)
 	if err != nil {
 		return nil, err
 	}
@@ -120,6 +123,9 @@ func wire(ctx context.Context, s settings, lookup func(string) string, log *slog
 	if measured.On() {
 		served.Tracer, served.Meter = measured.Tracer(scope), measured.Meter(scope)
 	}
+	if s.rabbitMQ.On() {
+		served.Functions = nil // nothing but a Functions host keeps callers from them
+	}
 	triggers := invocation.NewServer(served)
 	cases := adminhttp.UseCasesOf(a)
 	cases.Simulator = simulate.Service{Functions: a.Catalogs}
@@ -129,6 +135,21 @@ func wire(ctx context.Context, s settings, lookup func(string) string, log *slog
 	})
 	pages := console.Handler(console.Files(), s.signIn().Authority)
 	return &wiring{app: a, handler: route(triggers, traced(measured, api), pages, log), bus: sender, containers: containers, measured: measured}, nil
+}
+
+// broker makes the client of Service Bus or of RabbitMQ.
+func broker(s settings, identity azcore.TokenCredential) (bus.Client, error) {
+	if !s.rabbitMQ.On() {
+		return servicebus.Dial(servicebus.Config{ConnectionString: s.serviceBusConnection, Namespace: s.serviceBusNamespace, Credential: identity, Names: s.serviceBusNames})
+	}
+	roots, err := tlsroots.Roots(s.caFile)
+	if err != nil {
+		return nil, fmt.Errorf("EXTRA_CA_FILE: %w", err)
+	}
+	return rabbitmq.Dial(rabbitmq.Config{
+		URL: s.rabbitMQ.URL, Prefix: s.rabbitMQ.Prefix, TLS: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+		Name: "matoolkit-handler", Declare: true,
+	})
 }
 
 // containers reads and changes the container groups of the container scaler; nil where it is off.

@@ -4,11 +4,14 @@ import (
 	"log/slog"
 	"net/mail"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/bus/rabbitmq"
 	"github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/env"
+	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/tlsroots"
 	"github.com/matoolkit/matoolkit/worker/exchange"
 	"github.com/matoolkit/matoolkit/worker/graph"
@@ -19,7 +22,7 @@ import (
 const (
 	envWorkerID      = "WORKER_ID"                                     // worker id, by which runbooks name the worker; also its subscription
 	envBusString     = "ServiceBusConnection"                          // connection string of Service Bus, for the local system
-	envBusNamespace  = "ServiceBusConnection__fullyQualifiedNamespace" // Service Bus namespace, such as name.servicebus.windows.net, used with the managed identity. Required, unless ServiceBusConnection is set
+	envBusNamespace  = "ServiceBusConnection__fullyQualifiedNamespace" // Service Bus namespace, such as name.servicebus.windows.net, used with the managed identity. Required, unless ServiceBusConnection or RABBITMQ_URL is set
 	envTenantID      = "TARGET_TENANT_ID"                              // id of the target tenant
 	envAppID         = "APP_ID"                                        // client id of the app registration in the target tenant
 	envAppSecret     = "APP_SECRET"                                    // client secret, for the local system; only read without the settings of Key Vault
@@ -53,7 +56,7 @@ var ownVariables = append([]string{
 	// By these anybody in the container gets tokens of its managed identity.
 	"IDENTITY_ENDPOINT", "IDENTITY_HEADER", "MSI_ENDPOINT", "MSI_SECRET",
 	"APPLICATIONINSIGHTS_CONNECTION_STRING", "OTEL_EXPORTER_OTLP_HEADERS",
-}, servicebus.Variables...)
+}, slices.Concat(servicebus.Variables, rabbitmq.Variables)...)
 
 // Defaults of Graph and Exchange Online, whose tokens a server on this machine
 // asks for as well.
@@ -65,9 +68,10 @@ const (
 // config is everything that the environment says.
 type config struct {
 	WorkerID string
-	// One of the two names the broker: a connection string (local), or a
-	// namespace that the managed identity may use.
+	// One of the three names the broker: a connection string (local), a namespace that the
+	// managed identity may use, or RabbitMQ.
 	BusString, BusNamespace string
+	RabbitMQ                rabbitmq.Settings
 	BusNames                servicebus.Names
 
 	TenantID, AppID, AppSecret string
@@ -114,6 +118,7 @@ func loadConfig(getenv func(string) string) (config, error) {
 		BusString:     r.Text(envBusString),
 		BusNamespace:  r.Text(envBusNamespace),
 		BusNames:      servicebus.ReadNames(r.Reader),
+		RabbitMQ:      rabbitmq.ReadSettings(r.Reader),
 		TenantID:      r.Required(envTenantID, "the id of the target tenant"),
 		AppID:         r.Required(envAppID, "the client id of the app registration in the target tenant"),
 		AppSecret:     r.Text(envAppSecret),
@@ -147,8 +152,14 @@ func loadConfig(getenv func(string) string) (config, error) {
 	if strings.ContainsAny(c.WorkerID, "/\\?#") {
 		r.Wrong(envWorkerID, "invalid worker id %q: it must be valid in the name of a subscription", c.WorkerID)
 	}
-	if (c.BusString == "") == (c.BusNamespace == "") {
-		r.Problem("set one of %s (a connection string) and %s (such as name.servicebus.windows.net)", envBusString, envBusNamespace)
+	switch {
+	case c.RabbitMQ.On() && (c.BusString != "" || c.BusNamespace != ""):
+		r.Problem("%s and a setting of Service Bus are both set", rabbitmq.EnvURL)
+	case c.RabbitMQ.On() && !message.ValidWorkerID(c.WorkerID):
+		r.Wrong(envWorkerID, "invalid worker id %q: use letters, digits, '-', '_' or '.', at most 43", c.WorkerID)
+	case c.RabbitMQ.On():
+	case (c.BusString == "") == (c.BusNamespace == ""):
+		r.Problem("set one of %s (a connection string), %s (such as name.servicebus.windows.net) and %s", envBusString, envBusNamespace, rabbitmq.EnvURL)
 	}
 	if v := c.BusNamespace; v != "" && !namespaceHost.MatchString(v) {
 		r.Wrong(envBusNamespace, "give the host name of the namespace, such as name.servicebus.windows.net, without sb:// and without a key")

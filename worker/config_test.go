@@ -128,6 +128,8 @@ func TestConfigSaysWhatIsWrong(t *testing.T) {
 		{"a prefix that is too long", map[string]string{"WORKER_SUBSCRIPTION_PREFIX": "migrators-"}, `WORKER_SUBSCRIPTION_PREFIX: invalid prefix "migrators-": use letters, digits, '.', '-' and '_', beginning with a letter or digit, at most 7`},
 		{"jobs among results", map[string]string{"WORKER_JOBS_TOPIC": "worker-results"}, `WORKER_JOBS_TOPIC and WORKER_RESULTS_TOPIC are both "worker-results"`},
 		{"no broker", map[string]string{envBusString: ""}, "set one of ServiceBusConnection"},
+		{"Service Bus and RabbitMQ", map[string]string{"RABBITMQ_URL": "amqps://user:very-secret@host/"}, "RABBITMQ_URL and a setting of Service Bus are both set"},
+		{"RabbitMQ for an id that is no word", map[string]string{envBusString: "", "RABBITMQ_URL": "amqps://host/", envWorkerID: "a b"}, "invalid worker id"},
 		{"two brokers", map[string]string{envBusNamespace: "x"}, "set one of ServiceBusConnection"},
 		{"a namespace as a URL", map[string]string{envBusString: "", envBusNamespace: "sb://name.servicebus.windows.net/"}, "ServiceBusConnection__fullyQualifiedNamespace: give the host name"},
 		{"a namespace without its domain", map[string]string{envBusString: "", envBusNamespace: "name"}, "ServiceBusConnection__fullyQualifiedNamespace: give the host name"},

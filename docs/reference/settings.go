@@ -19,8 +19,8 @@ type setting struct {
 }
 
 type settingsPage struct {
-	Handler, Worker, Names, Scaler, Telemetry, Environment []setting
-	Commands                                               []settings.Definition
+	Handler, Worker, Names, RabbitMQ, Scaler, Telemetry, Environment []setting
+	Commands                                                         []settings.Definition
 }
 
 func readSettings(root string) (any, error) {
@@ -29,7 +29,7 @@ func readSettings(root string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	for dir, list := range map[string]*[]setting{"handler": &page.Handler, "worker": &page.Worker, "internal/bus/servicebus": &page.Names, "internal/scaler": &page.Scaler, "internal/otlp": &page.Telemetry} {
+	for dir, list := range map[string]*[]setting{"handler": &page.Handler, "worker": &page.Worker, "internal/bus/servicebus": &page.Names, "internal/bus/rabbitmq": &page.RabbitMQ, "internal/scaler": &page.Scaler, "internal/otlp": &page.Telemetry} {
 		if *list, err = readVariables(root, dir); err != nil {
 			return nil, err
 		}

@@ -61,6 +61,10 @@ Functions app refer to the settings of the topics of events and results and of t
 the handler requires these three; Bicep sets all. ` + "`local up`" + ` takes them as ` + "`--setting`" + `. The API, stored
 documents and logs name topics by their defaults.
 {{template "variables" .Names}}
+## RabbitMQ
+
+The handler and the workers read these [outside Azure](../outside-azure.md), in place of all settings of Service Bus and of topics and subscriptions.
+{{template "variables" .RabbitMQ}}
 ## Container scaler
 
 The handler reads these for the [container scaler](../deploy.md#run-a-container-for-each-message), which is off if none of ` + "`ACI_*` and `SB_*`" + ` is

@@ -3,6 +3,7 @@
 package rabbitmq_test
 
 import (
+	"crypto/x509"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -11,8 +12,19 @@ import (
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/bus/bustest"
 	"github.com/matoolkit/matoolkit/internal/bus/rabbitmq"
+	"github.com/matoolkit/matoolkit/internal/bus/rabbitmq/rabbitmqtest"
 	"github.com/matoolkit/matoolkit/internal/testenv"
 )
+
+// The node of the tests.
+var (
+	brokerURL, brokerTLS string
+	brokerRoots          *x509.CertPool
+)
+
+func TestMain(m *testing.M) {
+	rabbitmqtest.Main(m, func(n *rabbitmqtest.Node) { brokerURL, brokerTLS, brokerRoots = n.URL, n.TLS, n.Roots })
+}
 
 var namespaces atomic.Int64
 

@@ -1,6 +1,7 @@
 //go:build rabbitmq
 
-package rabbitmq_test
+// Package rabbitmqtest starts a node of RabbitMQ for tests with the build tag rabbitmq.
+package rabbitmqtest
 
 import (
 	"context"
@@ -24,52 +25,49 @@ import (
 	"github.com/matoolkit/matoolkit/internal/bus/rabbitmq"
 )
 
-// The broker of the tests, which TestMain starts.
-var (
-	brokerURL, brokerTLS string
-	brokerRoots          *x509.CertPool
-)
+// Node is a node of RabbitMQ with its own port mapper, on free ports of this machine, whose files
+// are in one folder.
+type Node struct {
+	URL   string         // of a user with all rights
+	TLS   string         // likewise, with TLS
+	Roots *x509.CertPool // of the certificate of TLS
 
-func TestMain(m *testing.M) {
-	code, err := run(m)
+	dir       string
+	processes []*exec.Cmd
+}
+
+// Main is a TestMain whose tests use one node.
+func Main(m *testing.M, use func(*Node)) {
+	n, err := Start()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		code = 1
+		os.Exit(1)
 	}
+	use(n)
+	code := m.Run()
+	n.Stop()
 	os.Exit(code)
-}
-
-func run(m *testing.M) (int, error) {
-	dir, err := os.MkdirTemp("", "matoolkit-rabbitmq-")
-	if err != nil {
-		return 1, err
-	}
-	defer os.RemoveAll(dir)
-	b, err := startBroker(dir)
-	if err != nil {
-		return 1, err
-	}
-	defer b.stop()
-	brokerURL, brokerTLS, brokerRoots = b.url, b.tls, b.roots
-	return m.Run(), nil
-}
-
-// broker is a node of RabbitMQ with its own port mapper, on free ports of this machine, whose
-// files are in one folder.
-type broker struct {
-	url, tls  string
-	roots     *x509.CertPool
-	processes []*exec.Cmd
 }
 
 // startTime bounds the start of a node on a busy machine.
 const startTime = 3 * time.Minute
 
-func startBroker(dir string) (b *broker, err error) {
+// Start starts a node. It needs the package rabbitmq-server of Debian or Ubuntu.
+func Start() (n *Node, err error) {
 	server, err := serverScript()
 	if err != nil {
 		return nil, err
 	}
+	dir, err := os.MkdirTemp("", "matoolkit-rabbitmq-")
+	if err != nil {
+		return nil, err
+	}
+	n = &Node{dir: dir}
+	defer func() {
+		if err != nil {
+			n.Stop()
+		}
+	}()
 	ports, err := freePorts(4)
 	if err != nil {
 		return nil, err
@@ -92,16 +90,11 @@ disk_free_limit.absolute = 50MB
 	if err := errors.Join(os.WriteFile(config, []byte(text), 0o600), os.WriteFile(plugins, []byte("[].\n"), 0o600)); err != nil {
 		return nil, err
 	}
-	b = &broker{url: fmt.Sprintf("amqp://guest:guest@127.0.0.1:%d/", amqp), tls: fmt.Sprintf("amqps://guest:guest@127.0.0.1:%d/", amqps), roots: roots}
-	defer func() {
-		if err != nil {
-			b.stop()
-		}
-	}()
-	if err := b.start(dir, nil, "epmd", "-port", strconv.Itoa(epmd), "-address", "127.0.0.1"); err != nil {
+	n.URL, n.TLS, n.Roots = fmt.Sprintf("amqp://guest:guest@127.0.0.1:%d/", amqp), fmt.Sprintf("amqps://guest:guest@127.0.0.1:%d/", amqps), roots
+	if err := n.start(nil, "epmd", "-port", strconv.Itoa(epmd), "-address", "127.0.0.1"); err != nil {
 		return nil, err
 	}
-	if err := b.start(dir, []string{
+	if err := n.start([]string{
 		"HOME=" + dir, // of the Erlang cookie
 		"ERL_EPMD_PORT=" + strconv.Itoa(epmd), "ERL_EPMD_ADDRESS=127.0.0.1",
 		fmt.Sprintf("RABBITMQ_NODENAME=matoolkit-%d@localhost", os.Getpid()),
@@ -112,7 +105,7 @@ disk_free_limit.absolute = 50MB
 	}, server); err != nil {
 		return nil, err
 	}
-	return b, b.wait(dir)
+	return n, n.wait()
 }
 
 // serverScript is the server without the wrapper that changes the user.
@@ -161,27 +154,27 @@ func freePorts(n int) (ports []int, err error) {
 }
 
 // start starts a program in a process group of its own, which stop ends.
-func (b *broker) start(dir string, env []string, name string, args ...string) error {
-	log, err := os.OpenFile(filepath.Join(dir, "output"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+func (n *Node) start(env []string, name string, args ...string) error {
+	log, err := os.OpenFile(filepath.Join(n.dir, "output"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
 	c := exec.Command(name, args...)
-	c.Env, c.Dir, c.Stdout, c.Stderr = append(os.Environ(), env...), dir, log, log
+	c.Env, c.Dir, c.Stdout, c.Stderr = append(os.Environ(), env...), n.dir, log, log
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := c.Start(); err != nil {
 		return err
 	}
-	b.processes = append(b.processes, c)
+	n.processes = append(n.processes, c)
 	return nil
 }
 
 // wait waits until the node answers.
-func (b *broker) wait(dir string) error {
+func (n *Node) wait() error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
-	client, err := rabbitmq.Dial(rabbitmq.Config{URL: b.url})
+	client, err := rabbitmq.Dial(rabbitmq.Config{URL: n.URL})
 	if err != nil {
 		return err
 	}
@@ -192,17 +185,19 @@ func (b *broker) wait(dir string) error {
 		}
 		select {
 		case <-ctx.Done():
-			output, _ := os.ReadFile(filepath.Join(dir, "output"))
+			output, _ := os.ReadFile(filepath.Join(n.dir, "output"))
 			return fmt.Errorf("RabbitMQ did not start within %s: %w\n%s", startTime, err, output)
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
 }
 
-func (b *broker) stop() {
-	for i := len(b.processes) - 1; i >= 0; i-- {
-		c := b.processes[i]
+// Stop ends the node and deletes its files.
+func (n *Node) Stop() {
+	for i := len(n.processes) - 1; i >= 0; i-- {
+		c := n.processes[i]
 		_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) // its files are deleted, too
 		_ = c.Wait()
 	}
+	_ = os.RemoveAll(n.dir) // a temporary folder
 }
