@@ -38,7 +38,7 @@ const (
 	envLogLevel      = "LOG_LEVEL"                                     // `debug`, `info`, `warn` or `error`
 	envNoOp          = "WORKER_NOOP"                                   // `1` adds the function No-Op, which does nothing, for measurements
 	envCustomDir     = "CUSTOM_FUNCTIONS_DIR"                          // directory of command functions
-	envRequests      = "GRAPH_REQUESTS"                                // requests that Invoke-GraphRequest may make beside those of other functions, with commas, such as `GET /v1.0/groups/{id}`; `none`: it makes no requests
+	envRequests      = "GRAPH_REQUESTS"                                // requests that Invoke-GraphRequest may make beside those of other functions, with commas, such as `GET /v1.0/groups/{id}`, or `GET /v1.0/groups?$filter&$expand` with query options beside `$select`, `$top`, `$skip` and `$count`; `none`: it makes no requests
 	envCmdlets       = "EXCHANGE_CMDLETS"                              // cmdlets that Invoke-ExchangeCommand may run with any parameters, with commas, such as `Set-CASMailbox`, beside what other functions run; `none`: it runs nothing
 	envHealth        = "HEALTH_ADDR"                                   // address of the probes /livez and /readyz, such as 0.0.0.0:8080
 	envReplica       = "CONTAINER_APP_REPLICA_NAME"                    // name of the replica, the instance in traces and audit records; Container Apps sets it

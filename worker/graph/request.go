@@ -2,6 +2,7 @@ package graph
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,7 +23,7 @@ import (
 // Requests are the requests that Invoke-GraphRequest may make.
 type Requests struct {
 	Setting string   // its name, for errors
-	Allowed []string // with method and path, such as GET /v1.0/groups/{id}, beside those of other functions
+	Allowed []string // such as GET /v1.0/groups?$filter, as CheckRequest takes them, beside those of other functions
 	None    bool     // no requests at all
 }
 
@@ -32,8 +33,10 @@ var methods = map[string]abstractions.HttpMethod{
 	http.MethodPut: abstractions.PUT, http.MethodDelete: abstractions.DELETE,
 }
 
-// CheckRequest refuses a text that does not describe a request.
+// CheckRequest refuses a text that does not describe a request: a method, a path, and, after a ?, the names of the query
+// options that it takes beside freeOptions, with & between them.
 func CheckRequest(described string) error {
+	described, options, given := strings.Cut(described, "?")
 	method, path, _ := strings.Cut(described, " ")
 	if methods[method] == 0 && method != http.MethodGet {
 		return fmt.Errorf("%q does not begin with GET, POST, PATCH, PUT or DELETE and a space", described)
@@ -41,8 +44,10 @@ func CheckRequest(described string) error {
 	if _, err := readPath(path); err != nil {
 		return fmt.Errorf("%q: %w", described, err)
 	}
-	if strings.Contains(path, "?") {
-		return fmt.Errorf("%q: leave the query options out", described)
+	for _, name := range strings.Split(options, "&") {
+		if given && (method != http.MethodGet || !slices.Contains(systemOptions, name)) {
+			return fmt.Errorf("%q: after the ? is %q: a GET takes names of query options there, such as $filter&$expand, and no values", described, name)
+		}
 	}
 	return nil
 }
@@ -69,7 +74,7 @@ func readPath(path string) (*url.URL, error) {
 	if err != nil || strings.Contains(target.RawQuery, "?") {
 		return nil, errors.New("the query cannot be read: percent-encode a ; as %3B, a ? as %3F and a % as %25")
 	}
-	for _, name := range []string{"$select", "$top", "$skip", "$count"} {
+	for _, name := range freeOptions {
 		if strings.Contains(options.Get(name), "/") {
 			return nil, errors.New(name + " has a slash: a ? in a value has cut the path short")
 		}
@@ -80,12 +85,26 @@ func readPath(path string) (*url.URL, error) {
 // systemOptions are the query options that a read takes by Graph's documentation.
 var systemOptions = []string{"$count", "$expand", "$filter", "$format", "$orderby", "$search", "$select", "$skip", "$skiptoken", "$top"}
 
+// freeOptions are the query options that every read takes. Their values have no slash, so that none of them can hold the
+// rest of a path.
+var freeOptions = []string{"$select", "$top", "$skip", "$count"}
+
 // checkOptions refuses query options that a request of the setting does not take. A ? in a value of a row makes the rest of
 // the path an option, and another request of the one written.
-func checkOptions(method string, target *url.URL) error {
+func (r Requests) checkOptions(described []string, method string, target *url.URL) error {
+	takes := []string{}
+	if method == http.MethodGet {
+		takes = append(takes, freeOptions...)
+	}
+	for _, d := range described {
+		if _, options, given := strings.Cut(d, "?"); given {
+			takes = append(takes, strings.Split(options, "&")...)
+		}
+	}
 	for name := range target.Query() {
-		if method != http.MethodGet || !slices.Contains(systemOptions, name) {
-			return refused(fmt.Sprintf("%s %s: the query option %s is not allowed: a GET takes %s, and other methods none", method, target.Path, name, strings.Join(systemOptions, ", ")))
+		if !slices.Contains(takes, name) {
+			return refused(fmt.Sprintf("%s %s: the query option %s is not allowed: the request takes %s; a GET of the setting %s can name more, such as GET /v1.0/users?$filter",
+				method, target.Path, name, cmp.Or(strings.Join(takes, ", "), "none"), r.Setting))
 		}
 	}
 	return nil
@@ -97,8 +116,14 @@ func (r Requests) permit(method string, target *url.URL, body []byte) error {
 	if r.None {
 		return refused(request + ": the worker makes no requests of runbooks, by its setting " + r.Setting)
 	}
-	if slices.ContainsFunc(r.Allowed, func(described string) bool { return calls.SameRequest(described, method, target.Path) }) {
-		return checkOptions(method, target)
+	var allowed []string
+	for _, described := range r.Allowed {
+		if request, _, _ := strings.Cut(described, "?"); calls.SameRequest(request, method, target.Path) {
+			allowed = append(allowed, described)
+		}
+	}
+	if len(allowed) > 0 {
+		return r.checkOptions(allowed, method, target)
 	}
 	name, err := calls.CheckGraph(method, target, body)
 	only := ""

@@ -116,6 +116,7 @@ func TestAValueDoesNotCutAPathShort(t *testing.T) {
 		{"a question mark in an allowed read", "GET", "/v1.0/groups/" + groupID + "?" + ref, catalog.FailureNotConfigured, "query option /manager/$ref"},
 		{"a query in the place of a query", "GET", "/v1.0/groups/" + groupID + "?$select=id" + members, catalog.FailureParameters, "query"},
 		{"a query before a path", "GET", "/v1.0/groups/" + groupID + "?$select=id/members", catalog.FailureParameters, "$select has a slash"},
+		{"a filter before a path", "GET", "/v1.0/groups/" + groupID + "?$filter=id/members", catalog.FailureNotConfigured, "query option $filter"},
 		{"a list in the place of an object", "GET", "/v1.0/groups/delta", catalog.FailureNotConfigured, "GRAPH_REQUESTS"},
 	} {
 		t.Run(tc.note, func(t *testing.T) {
@@ -132,7 +133,10 @@ func TestAValueDoesNotCutAPathShort(t *testing.T) {
 		})
 	}
 	w := start(t)
-	other := w.allowing(t, graph.Requests{Setting: "GRAPH_REQUESTS", Allowed: []string{"GET /v1.0/groups/{id}"}})
+	other := w.allowing(t, graph.Requests{Setting: "GRAPH_REQUESTS", Allowed: []string{"GET /v1.0/groups/{id}", "GET /v1.0/groups?$filter"}})
+	if answer, failure := request(t, other, false, map[string]any{"Method": "GET", "Path": "/v1.0/groups?$select=id,displayName&$filter=displayName%20eq%20'none'"}); failure != nil {
+		t.Errorf("a named option of an allowed read: got %v, %v", answer, failure)
+	}
 	if answer, failure := request(t, other, false, map[string]any{"Method": "GET", "Path": "/v1.0/groups/" + groupID + "?$select=displayName"}); failure != nil {
 		t.Errorf("options of an allowed read: got %v, %v", answer, failure)
 	}
