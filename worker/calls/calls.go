@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -290,6 +291,9 @@ func checkScalar(at, described string, value any) error {
 		ok = described == "boolean"
 	case float64:
 		ok = described == "byte" && v >= 0 && v <= 255 && v == float64(byte(v))
+	case json.Number: // of the parameters of a job
+		_, err := strconv.ParseUint(v.String(), 10, 8)
+		ok = described == "byte" && err == nil
 	case string:
 		switch {
 		case described == "string":
