@@ -177,8 +177,12 @@ func (c *Client) changeOwner(ctx context.Context, p catalog.Params, add bool) (a
 	if err := c.Set(ctx, group, id, map[string]any{"ManagedBy": change}); err != nil {
 		return nil, err
 	}
-	_, err = c.ReadUntil(ctx, "Get-DistributionGroup", id, "the owners are not the new ones", func(r session.Recipient) bool {
-		return slices.ContainsFunc(r.ManagedBy, owner.IsNamed) == add
+	_, err = session.Until(ctx, c.Session, "the owners are not the new ones", func(is bool) bool { return is == add }, func(ctx context.Context) (bool, error) {
+		r, err := c.Read(ctx, "Get-DistributionGroup", id)
+		if err != nil {
+			return false, err
+		}
+		return c.Names(ctx, r.ManagedBy, owner)
 	})
 	if err != nil {
 		return nil, err

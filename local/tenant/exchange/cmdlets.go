@@ -75,7 +75,8 @@ func cmdletName(given string) (string, bool) {
 }
 
 // findRecipient is the recipient of one of the kinds that a reader sees under
-// an identity: object id, GUID, user principal name, alias, name or address.
+// an identity: object id, GUID, user principal name, alias, address, name or display name. A name of several recipients
+// finds none.
 func (s *Service) findRecipient(identity string, asOf time.Time, kinds []string) (directory.Recipient, bool) {
 	id := directory.Fold(identity)
 	if !s.Directory.Recipients.Known(id) {
@@ -88,11 +89,30 @@ func (s *Service) findRecipient(identity string, asOf time.Time, kinds []string)
 			id = owner
 		}
 		if !s.Directory.Recipients.Known(id) {
-			id = s.recipientNamed(identity)
+			if id = ""; len(s.namesakes(identity)) == 1 {
+				id = s.namesakes(identity)[0]
+			}
 		}
 	}
 	r, visible := s.Directory.Recipients.Visible(id, asOf)
 	return r, visible && slices.Contains(kinds, r.Kind)
+}
+
+// namesakes are the recipients with a name, or, if there are none, with a display name.
+func (s *Service) namesakes(name string) (ids []string) {
+	var displayed []string
+	for _, r := range s.Directory.Recipients.All() {
+		switch {
+		case strings.EqualFold(r.Name, name):
+			ids = append(ids, r.ExternalDirectoryObjectID)
+		case strings.EqualFold(r.DisplayName, name):
+			displayed = append(displayed, r.ExternalDirectoryObjectID)
+		}
+	}
+	if len(ids) == 0 {
+		return displayed
+	}
+	return ids
 }
 
 func (s *Service) recipientNamed(name string) string {
@@ -133,7 +153,10 @@ func getRecipients(kinds ...string) func(*Service, *call) *reply {
 			return refusal
 		}
 		r, found := s.findRecipient(identity, asOf, kinds)
-		if !found {
+		switch {
+		case !found && len(s.namesakes(identity)) > 1:
+			return cmdletFailure(ambiguous, "The operation couldn't be performed because '%s' matches multiple entries.", identity)
+		case !found:
 			return recipientNotFound(identity)
 		}
 		return c.results([]map[string]any{s.output(r)})

@@ -19,6 +19,7 @@ import (
 // Exception types of the answers of Exchange Online.
 const (
 	objectNotFound     = "Microsoft.Exchange.Configuration.Tasks.ManagementObjectNotFoundException"
+	ambiguous          = "Microsoft.Exchange.Configuration.Tasks.ManagementObjectAmbiguousException"
 	parameterBinding   = "System.Management.Automation.ParameterBindingException"
 	proxyExists        = "Microsoft.Exchange.Configuration.ObjectModel.ProxyAddressExistsException"
 	invokeException    = "Microsoft.Exchange.Management.PSDirectInvoke.DirectInvokeCmdletExecutionException"

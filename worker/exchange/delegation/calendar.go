@@ -137,16 +137,11 @@ func (c *functions) getCalendar(ctx context.Context, p catalog.Params) (any, err
 		case strings.EqualFold(entry.user, "Anonymous") && slices.Equal(entry.rights, []string{"None"}):
 			continue
 		case !entry.everybody():
-			address := ""
-			for _, name := range names {
-				if address != "" {
-					break
-				}
-				if address, err = c.addressOf(ctx, name); err != nil {
-					return nil, err
-				}
+			address, err := c.holderOf(ctx, folder, names, entry.rights)
+			if err != nil {
+				return nil, err
 			}
-			if address == "" {
+			if address == "" || slices.ContainsFunc(result.Permissions, func(p string) bool { return strings.HasPrefix(p, address+"=") }) {
 				result.Unresolved = append(result.Unresolved, entry.user)
 				continue
 			}
@@ -157,19 +152,47 @@ func (c *functions) getCalendar(ctx context.Context, p catalog.Params) (any, err
 	return result, nil
 }
 
+// holderOf is the primary address of the one recipient with an entry; empty if it is not known. A display name can be
+// the name of another recipient, who then has no such entry.
+func (c *functions) holderOf(ctx context.Context, folder string, names, rights []string) (string, error) {
+	for _, name := range names {
+		address, err := c.addressOf(ctx, name)
+		switch {
+		case err != nil:
+			return "", err
+		case address == "":
+			continue
+		case strings.Contains(name, "@"):
+			return address, nil
+		}
+		own, err := c.entriesOf(ctx, folder, address)
+		if err != nil {
+			return "", err
+		}
+		if slices.ContainsFunc(own, func(e printedEntry) bool { return session.Has(e.names(), name) && sameRights(e.AccessRights, rights) }) {
+			return address, nil
+		}
+	}
+	return "", nil
+}
+
 // entryOf is the rights that a user has; none without an entry. The cmdlet finds the user, since the
 // names that it prints can be those of several.
 func (c *functions) entryOf(ctx context.Context, folder, user string) ([]string, error) {
-	var printed []printedEntry
-	err := c.Invoke(ctx, "Get-MailboxFolderPermission", map[string]any{"Identity": folder, "User": user}, &printed)
-	if err != nil && !session.Says(err, noEntry) {
-		return nil, err
-	}
+	printed, err := c.entriesOf(ctx, folder, user)
 	var rights []string
 	for _, e := range printed {
 		rights = append(rights, e.AccessRights...)
 	}
-	return rights, nil
+	return rights, err
+}
+
+func (c *functions) entriesOf(ctx context.Context, folder, user string) (printed []printedEntry, err error) {
+	err = c.Invoke(ctx, "Get-MailboxFolderPermission", map[string]any{"Identity": folder, "User": user}, &printed)
+	if session.Says(err, noEntry) {
+		err = nil
+	}
+	return printed, err
 }
 
 // noEntry is a part of the text of the refusal of a user without entry.
@@ -289,10 +312,10 @@ func (c *functions) roleOf(ctx context.Context, folder string, e folderEntry, do
 		return e.user, rights, err
 	}
 	user := mapped(e.user, domain)
-	found, err := c.Find(ctx, user)
-	if err != nil || len(found) != 1 {
+	r, found, err := c.Find(ctx, user)
+	if err != nil || !found {
 		return user, nil, err
 	}
-	rights, err := c.entryOf(ctx, folder, found[0].PrimarySmtpAddress)
+	rights, err := c.entryOf(ctx, folder, r.PrimarySmtpAddress)
 	return user, rights, err
 }

@@ -178,11 +178,11 @@ func (c *functions) getPermissions(ctx context.Context, p catalog.Params) (any, 
 
 // addressOf is the primary address of the one recipient that Exchange prints so; empty for none, or several.
 func (c *functions) addressOf(ctx context.Context, user string) (string, error) {
-	found, err := c.Find(ctx, user)
-	if err != nil || len(found) != 1 {
-		return "", err
+	r, _, err := c.Find(ctx, user)
+	if session.IsAmbiguous(err) {
+		return "", nil
 	}
-	return found[0].PrimarySmtpAddress, nil
+	return r.PrimarySmtpAddress, err
 }
 
 // named are all trustees of a job, for any permission.
@@ -232,14 +232,19 @@ func (c *functions) changePermissions(ctx context.Context, p catalog.Params, add
 		if len(changed) == 0 {
 			continue
 		}
-		_, err := session.Until(ctx, c.Session, g.name+" is not as it should be", func(users []string) bool {
+		_, err := session.Until(ctx, c.Session, g.name+" is not as it should be", func(done bool) bool { return done }, func(ctx context.Context) (bool, error) {
+			users, err := g.list(ctx, c, id)
 			for _, r := range changed {
-				if slices.ContainsFunc(users, r.IsNamed) != add {
-					return false
+				if err != nil {
+					break
+				}
+				var has bool
+				if has, err = c.Names(ctx, users, r); err == nil && has != add {
+					return false, nil
 				}
 			}
-			return true
-		}, func(ctx context.Context) ([]string, error) { return g.list(ctx, c, id) })
+			return err == nil, err
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -262,11 +267,14 @@ func (c *functions) testPermissions(ctx context.Context, p catalog.Params) (any,
 		actual := append([]string{}, users...)
 		var lack []string
 		for _, address := range p.List(g.name) {
-			found, err := c.Find(ctx, mapped(address, p.String("TrusteeDomain")))
+			r, has, err := c.Find(ctx, mapped(address, p.String("TrusteeDomain")))
+			if has {
+				has, err = c.Names(ctx, users, r)
+			}
 			if err != nil {
 				return nil, err
 			}
-			if len(found) != 1 || !slices.ContainsFunc(users, found[0].IsNamed) {
+			if !has {
 				lack = append(lack, address)
 			}
 		}

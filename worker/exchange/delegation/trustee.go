@@ -38,17 +38,14 @@ func (c *functions) trustees(ctx context.Context, p catalog.Params, addresses []
 	_, err := c.Policy().Do(ctx, session.Judge, func(ctx context.Context) error {
 		var still []string
 		for _, address := range waiting {
-			found, err := c.Find(ctx, mapped(address, p.String("TrusteeDomain")))
-			if err != nil {
+			r, found, err := c.Find(ctx, mapped(address, p.String("TrusteeDomain")))
+			switch {
+			case err != nil:
 				return err
-			}
-			switch len(found) {
-			case 0:
-				still = append(still, address)
-			case 1:
-				t.found[strings.ToLower(address)] = found[0]
+			case found:
+				t.found[strings.ToLower(address)] = r
 			default:
-				return session.Ambiguous("Get-Recipient", len(found))
+				still = append(still, address)
 			}
 		}
 		if waiting = still; len(waiting) > 0 {

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/matoolkit/matoolkit/worker/catalog"
@@ -81,10 +82,43 @@ func Until[T any](ctx context.Context, s *Session, what string, is func(T) bool,
 	return value, err
 }
 
-// Find looks for a recipient once: it does not wait for one that a replica may not show yet.
-func (s *Session) Find(ctx context.Context, identity string) (found []Recipient, err error) {
-	err = s.Look(ctx, "Get-Recipient", identity, &found)
-	return found, err
+// Find looks for a recipient once: it does not wait for one that a replica may not show yet. An identity of several
+// recipients is an error for which IsAmbiguous is true.
+func (s *Session) Find(ctx context.Context, identity string) (r Recipient, found bool, err error) {
+	var all []Recipient
+	if err := s.Look(ctx, "Get-Recipient", identity, &all); err != nil || len(all) == 0 {
+		return r, false, err
+	}
+	if len(all) > 1 {
+		return r, false, Ambiguous("Get-Recipient", len(all))
+	}
+	return all[0], true, nil
+}
+
+// Names tells whether one of the texts that a cmdlet prints for recipients means this one. Names are not unique, other
+// than ids, sign-in names and addresses: Exchange resolves them. It fails for a name of several recipients.
+func (s *Session) Names(ctx context.Context, printed []string, r Recipient) (bool, error) {
+	if slices.ContainsFunc(printed, r.isIdentifiedBy) {
+		return true, nil
+	}
+	for _, text := range printed {
+		if text == "" || !Has([]string{r.Name, r.Alias, r.DisplayName}, text) {
+			continue
+		}
+		named, found, err := s.Find(ctx, text)
+		switch {
+		case IsAmbiguous(err):
+			return false, &catalog.Failure{
+				Type: catalog.FailureConflict, Attempts: 1,
+				Message: fmt.Sprintf("Exchange prints %q, which is the name of several recipients: it cannot be told whether %s is meant. Give them different names", text, r.PrimarySmtpAddress),
+			}
+		case err != nil:
+			return false, err
+		case found && strings.EqualFold(named.ExternalDirectoryObjectId, r.ExternalDirectoryObjectId):
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // Look runs a Get cmdlet, and finds nothing where it could wait for what a replica may not show yet.
@@ -98,17 +132,9 @@ func (s *Session) Look(ctx context.Context, cmdlet, identity string, into any) e
 	return err
 }
 
-// IsNamed tells whether a text that a cmdlet prints for a recipient means this one.
-func (r Recipient) IsNamed(text string) bool {
-	if text == "" {
-		return false
-	}
-	for _, name := range []string{r.ExternalDirectoryObjectId, r.UserPrincipalName, r.PrimarySmtpAddress, r.Name, r.Alias, r.DisplayName} {
-		if strings.EqualFold(name, text) {
-			return true
-		}
-	}
-	return false
+// isIdentifiedBy tells whether a text is one that no other recipient of the tenant has.
+func (r Recipient) isIdentifiedBy(text string) bool {
+	return text != "" && (Has([]string{r.ExternalDirectoryObjectId, r.UserPrincipalName, r.PrimarySmtpAddress}, text) || Has(r.EmailAddresses, "smtp:"+text))
 }
 
 // Cmdlet is the cmdlet with the given verb for recipients of that kind.

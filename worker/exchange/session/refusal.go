@@ -130,6 +130,11 @@ func Missing(err error) bool {
 	return errors.As(err, &f) && f.NotFound
 }
 
+// IsAmbiguous tells whether a command failed because several recipients have the identity.
+func IsAmbiguous(err error) bool {
+	return Says(err, "matches multiple entries") || Says(err, "recipients have this identity") && !Missing(err)
+}
+
 // Says tells whether err is a refusal whose text has a part.
 func Says(err error, part string) bool {
 	var f *catalog.Failure
