@@ -14,6 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/problem"
+	"github.com/matoolkit/matoolkit/internal/store"
 )
 
 const bundle = `
@@ -270,5 +271,44 @@ func TestRequestsAtTheSameTimeStartOneBatch(t *testing.T) {
 	}
 	if got := w.serve(ids[0]); got.Items.Succeeded != 5 || w.count("Sync") != 5 || w.count("Merge") != 1 {
 		t.Errorf("%+v, %d and %d jobs", got, w.count("Sync"), w.count("Merge"))
+	}
+}
+
+// A batch is deleted when its time is over, also if a tick is cut short after any of its writes.
+func TestRequestedBatchesExpire(t *testing.T) {
+	t.Parallel()
+	for write := 1; ; write++ {
+		s := newStage(t, false)
+		s.publish(strings.Replace(bundle, "max: 120", "max: 120, expires: 2h", 1))
+		request := api.PipelineRequest{Owner: "octo", Items: repositories(110, "a")}
+		b := must(s.app.StartPipeline(s.ctx, ada, "bundle", request))(t)
+		if got := s.serve(b.ID); got.ExpiresAt == nil || got.ExpiresAt.Sub(*got.CompletedAt) != 2*time.Hour {
+			t.Fatalf("%+v", got)
+		}
+		s.clock.ns.Add(int64(2*time.Hour - time.Minute))
+		noError(t, s.app.Tick(s.ctx))
+		if c := must(s.app.StartPipeline(s.ctx, ada, "bundle", request))(t); c.Status != api.PipelineCached {
+			t.Errorf("before it expires: %+v", c)
+		}
+		s.clock.ns.Add(int64(2 * time.Minute))
+		if _, err := s.app.PipelineBatch(s.ctx, ada, "bundle", b.ID); problem.CodeOf(err) != api.CodeNotFound {
+			t.Errorf("after it has expired: %v", err)
+		}
+		if _, err := s.app.LatestResult(s.ctx, ada, "bundle", "octo"); problem.CodeOf(err) != api.CodeNotFound {
+			t.Errorf("its result: %v", err)
+		}
+		killed := s.kill(write, func(ctx context.Context, a *app.App) error { return a.Tick(ctx) })
+		noError(t, s.app.Tick(s.ctx))
+		for _, d := range s.documents() {
+			if d.PK == store.BatchPartition(b.ID) || d.PK == store.PartitionBatches && d.Type == "entry" {
+				t.Errorf("killed after write %d: %s/%s is left", write, d.PK, d.ID)
+			}
+		}
+		if c := must(s.app.StartPipeline(s.ctx, ada, "bundle", request))(t); c.ID != 2 || c.Status != api.PipelineQueued {
+			t.Errorf("the next request: %+v", c)
+		}
+		if !killed {
+			break
+		}
 	}
 }

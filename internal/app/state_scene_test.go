@@ -86,7 +86,7 @@ phases:
 const asked = `
 name: asked
 trigger: request
-items: {primary_key: Upn}
+items: {primary_key: Upn, expires: 300d}
 phases:
   - name: do
     steps: [{name: do, worker_id: worker-01, function: Do, params: {Upn: "{{Upn}}"}}]

@@ -35,7 +35,7 @@ func (a *App) Tick(ctx context.Context) (err error) {
 		return err
 	}
 	a.Messages.ReturnDeadLettersInTick(ctx) // before the sweep, which would take their messages for lost
-	open := slices.DeleteFunc(slices.Clone(batches), func(e store.Item[store.BatchSummary]) bool { return e.Doc.EraseAt != nil })
+	open := slices.DeleteFunc(slices.Clone(batches), func(e store.Item[store.BatchSummary]) bool { return e.Doc.Status.Terminal() })
 	heads, failed := a.Syncer.RunbooksToSync(ctx, open)
 	watch, unwatched := a.Notifier.Watch(ctx)
 	sweep := a.Orchestrator.NewSweep(ctx, watch.AddBatch)

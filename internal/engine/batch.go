@@ -132,6 +132,21 @@ func onBatchCreated(s model.State, e model.BatchCreated, now time.Time) (model.D
 	return batchChanged(&b, append(checksDue(&b), NextDue(&b, now)...)...), nil
 }
 
+// onBatchExpired ends all that can happen to a batch whose time is over: its documents are deleted next,
+// and a retry must not open it meanwhile.
+func onBatchExpired(b *model.Batch, now time.Time) model.Decision {
+	switch {
+	case b.Requested != nil && b.Requested.ExpiredAt != nil:
+		return model.Decision{Repeated: true}
+	case !b.HasExpired(now):
+		return model.Decision{Stale: true}
+	}
+	r := *b.Requested
+	r.ExpiredAt = &now
+	b.Requested = &r
+	return batchChanged(b)
+}
+
 // onBatchUpdated gives a batch other details, also after its end.
 func onBatchUpdated(b *model.Batch, e model.BatchUpdated) model.Decision {
 	next := b.With(e.Name, e.Note, e.Owner)

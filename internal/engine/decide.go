@@ -50,6 +50,9 @@ func decideBatch(s model.State, e model.Event, now time.Time) (model.Decision, e
 	if err != nil {
 		return model.Decision{}, err
 	}
+	if _, again := e.(model.BatchExpired); !again && stored.Requested != nil && stored.Requested.ExpiredAt != nil {
+		return model.Decision{}, model.Refusef("batch %d has expired, and is being deleted", stored.ID)
+	}
 	b := stored.Clone()
 	b.Revision++
 	for _, decide := range batchDecisions {
@@ -129,6 +132,8 @@ func decideControl(s model.State, _, b *model.Batch, e model.Event, now time.Tim
 		d = onBatchFilled(b, now)
 	case model.BatchRescheduled:
 		d, err = onBatchRescheduled(b, e, now)
+	case model.BatchExpired:
+		d = onBatchExpired(b, now)
 	case model.BatchUpdated:
 		d = onBatchUpdated(b, e)
 	case model.EarlierStartsReleased:

@@ -59,8 +59,26 @@ type Batch struct {
 
 // Requested is what a batch knows of the request that started it.
 type Requested struct {
-	Fingerprint string `json:"fingerprint"`     // of its items
-	Force       bool   `json:"force,omitempty"` // nothing is taken from a cache
+	Fingerprint string     `json:"fingerprint"`         // of its items
+	Force       bool       `json:"force,omitempty"`     // nothing is taken from a cache
+	KeepSeconds int        `json:"keepSeconds"`         // how long the batch stays after its end
+	ExpiredAt   *time.Time `json:"expiredAt,omitempty"` // since when its documents are being deleted: nothing happens to it any more
+}
+
+// ExpiresAt is when a batch that a request started is deleted; nil for other batches, and before the
+// end.
+func (b *Batch) ExpiresAt() *time.Time {
+	if b.Requested == nil || !b.Status.Terminal() || b.CompletedAt == nil {
+		return nil
+	}
+	at := b.CompletedAt.Add(time.Duration(b.Requested.KeepSeconds) * time.Second)
+	return &at
+}
+
+// HasExpired reports whether the batch is to be deleted, or is being deleted.
+func (b *Batch) HasExpired(now time.Time) bool {
+	at := b.ExpiresAt()
+	return at != nil && !now.Before(*at) || b.Requested != nil && b.Requested.ExpiredAt != nil
 }
 
 // FollowsSource reports whether the members of the batch come from a data source that is queried.

@@ -201,6 +201,8 @@ type (
 		Start time.Time
 		By    Attribution
 	}
+	// BatchExpired: a batch that a request started is to be deleted, if it is time.
+	BatchExpired struct{}
 	// BatchUpdated: an administrator gives the batch other details. A nil field stays as it is.
 	BatchUpdated struct{ Name, Note, Owner *string }
 	// EarlierStartsReleased: no row of the batch's members has these earlier starts any more.
@@ -298,6 +300,7 @@ func (BatchCancelRequested) event()  {}
 func (BatchDrained) event()          {}
 func (BatchFilled) event()           {}
 func (BatchRescheduled) event()      {}
+func (BatchExpired) event()          {}
 func (BatchUpdated) event()          {}
 func (EarlierStartsReleased) event() {}
 func (MembersJoined) event()         {}

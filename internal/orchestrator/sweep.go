@@ -111,6 +111,9 @@ type visit struct {
 // interrupted, sweepListed deletes its summary after membership.AbandonAfter.
 func (v *visit) sweepListed(listed store.Item[store.BatchSummary]) error {
 	err := v.sweepBatch(listed.Doc)
+	if errors.Is(err, store.ErrNotFound) && listed.Doc.ExpiresAt != nil && v.part&lostMessages != 0 { // the tick that deleted it was cut short
+		return v.orchestrator.deleteEntry(v.ctx, listed.Doc.ID)
+	}
 	if !listed.Doc.Creating || !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
@@ -140,7 +143,7 @@ func (v *visit) sweepBatch(listed store.BatchSummary) error {
 	}
 	if b.Doc.Status.Terminal() {
 		if lost {
-			err = o.announceErasure(ctx, &b.Doc, v.now)
+			err = errors.Join(o.announceErasure(ctx, &b.Doc, v.now), o.expireBatch(ctx, &b.Doc, v.now))
 		}
 		return err
 	}

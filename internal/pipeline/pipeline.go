@@ -181,10 +181,16 @@ func (p *Pipelines) start(ctx context.Context, o order) (api.PipelineBatch, erro
 		}
 	}
 	if last.Doc.Fingerprint == o.fingerprint && !o.force {
+		runs := b.ETag != "" && !b.Doc.HasEnded()
+		if b.ETag == "" {
+			if runs, err = p.isCreating(ctx, last.Doc.Batch); err != nil {
+				return api.PipelineBatch{}, err
+			}
+		}
 		switch {
-		case b.ETag == "" && p.now().Sub(last.Doc.At) < membership.AbandonAfter/2, b.ETag != "" && !b.Doc.HasEnded(): // another call writes it, or was cut short
+		case runs:
 			return p.ensure(ctx, o, last.Doc.Batch, last.Doc.At)
-		case isCurrent(&b.Doc):
+		case isCurrent(&b.Doc, p.now()):
 			return p.answerCached(ctx, o.by, &b.Doc)
 		}
 	}
@@ -192,7 +198,7 @@ func (p *Pipelines) start(ctx context.Context, o order) (api.PipelineBatch, erro
 	next := store.PipelineRequest{
 		Runbook: o.runbook.Name, Owner: o.owner, Version: o.version, Fingerprint: o.fingerprint, At: now, Before: last.Doc.Before,
 	}
-	if hasResult(&b.Doc) {
+	if hasResult(&b.Doc, p.now()) {
 		next.Before = b.Doc.ID
 	}
 	id, err := p.members.ReserveBatch(ctx, store.BatchSummary{RunbookName: o.runbook.Name, RunbookVersion: o.version, BatchDetails: model.BatchDetails{Owner: o.owner}, Claimed: true}, func(id int) (store.Writes, error) {
@@ -243,7 +249,7 @@ func (p *Pipelines) ensure(ctx context.Context, o order, id int, at time.Time) (
 	}
 	b, existed, err := p.members.EnsureDocument(ctx, o.by, model.BatchCreated{
 		ID: id, Runbook: o.runbook.Name, Version: o.version, Members: len(o.items.people), By: o.by.Name, At: at,
-		Requested: &model.Requested{Fingerprint: o.fingerprint, Force: o.force}, Details: model.BatchDetails{Owner: o.owner},
+		Requested: &model.Requested{Fingerprint: o.fingerprint, Force: o.force, KeepSeconds: int(o.runbook.Request.Expires / time.Second)}, Details: model.BatchDetails{Owner: o.owner},
 	})
 	if err != nil {
 		return api.PipelineBatch{}, err
@@ -261,13 +267,22 @@ func (p *Pipelines) answerCached(ctx context.Context, by audit.Caller, b *model.
 	return view, err
 }
 
-// hasResult reports whether a batch has completed.
-func hasResult(b *model.Batch) bool { return b.Status == model.BatchCompleted && b.Requested != nil }
+// isCreating reports whether a batch that does not exist has a number, and is being written or was cut
+// short. One that has expired has none.
+func (p *Pipelines) isCreating(ctx context.Context, batch int) (bool, error) {
+	entry, err := store.OrNone(store.Read[store.BatchSummary](ctx, p.store, store.EntryKey(batch)))
+	return entry.Doc.Creating, err
+}
+
+// hasResult reports whether a batch has completed, and has not expired.
+func hasResult(b *model.Batch, now time.Time) bool {
+	return b.Status == model.BatchCompleted && b.Requested != nil && !b.HasExpired(now)
+}
 
 // isCurrent reports whether the result of a batch is that of all its items: none failed, and each phase
 // completed.
-func isCurrent(b *model.Batch) bool {
-	if !hasResult(b) || b.Failed() > 0 || b.Removed > 0 {
+func isCurrent(b *model.Batch, now time.Time) bool {
+	if !hasResult(b, now) || b.Failed() > 0 || b.Removed > 0 {
 		return false
 	}
 	for _, ph := range b.Phases {

@@ -33,7 +33,7 @@ func (p *Pipelines) PipelineResult(ctx context.Context, by audit.Caller, name st
 	switch {
 	case !b.HasEnded():
 		return api.PipelineResult{}, problem.New(api.CodeConflict, "batch %d has not ended: ask for its status first", batch)
-	case !hasResult(b):
+	case !hasResult(b, p.now()):
 		return api.PipelineResult{}, problem.New(api.CodeConflict, "batch %d has no result: %s", batch, failure(b))
 	}
 	return p.result(ctx, by, b)
@@ -61,7 +61,7 @@ func (p *Pipelines) LatestResult(ctx context.Context, by audit.Caller, name, own
 		if err != nil {
 			return api.PipelineResult{}, err
 		}
-		if hasResult(&b.Doc) {
+		if hasResult(&b.Doc, p.now()) {
 			return p.result(ctx, by, &b.Doc)
 		}
 	}
@@ -71,7 +71,7 @@ func (p *Pipelines) LatestResult(ctx context.Context, by audit.Caller, name, own
 // read reads a batch that a request to the runbook started.
 func (p *Pipelines) read(ctx context.Context, name string, batch int) (*model.Batch, error) {
 	b, err := store.Read[model.Batch](ctx, p.store, store.BatchKey(batch))
-	if errors.Is(err, store.ErrNotFound) || err == nil && (b.Doc.Requested == nil || b.Doc.Runbook != name) {
+	if errors.Is(err, store.ErrNotFound) || err == nil && (b.Doc.Requested == nil || b.Doc.Runbook != name || b.Doc.HasExpired(p.now())) {
 		return nil, problem.New(api.CodeNotFound, "no request to %q started a batch %d, or the batch has expired", name, batch)
 	}
 	return &b.Doc, err
@@ -80,7 +80,7 @@ func (p *Pipelines) read(ctx context.Context, name string, batch int) (*model.Ba
 // view shows a batch with the counts of its items.
 func (p *Pipelines) view(ctx context.Context, by audit.Caller, b *model.Batch) (api.PipelineBatch, error) {
 	v := api.PipelineBatch{
-		ID: b.ID, Pipeline: b.Runbook, RunbookVersion: b.Version, Owner: b.Owner, Status: status(b), RequestedAt: b.DetectedAt, CompletedAt: b.CompletedAt,
+		ID: b.ID, Pipeline: b.Runbook, RunbookVersion: b.Version, Owner: b.Owner, Status: status(b), RequestedAt: b.DetectedAt, CompletedAt: b.CompletedAt, ExpiresAt: b.ExpiresAt(),
 		Items: api.PipelineItems{Total: b.Members, Queued: b.Members}, StatusURL: place(b.Runbook, b.ID), ResultURL: place(b.Runbook, b.ID) + "/result",
 	}
 	if b.Requested != nil {
@@ -88,16 +88,6 @@ func (p *Pipelines) view(ctx context.Context, by audit.Caller, b *model.Batch) (
 	}
 	if v.Status == api.PipelineFailed {
 		v.Error = failure(b)
-	}
-	if b.CompletedAt != nil {
-		rb, err := p.runbooks.Load(ctx, b.Runbook, b.Version)
-		if err != nil {
-			return v, err
-		}
-		if rb.IsRequested() {
-			expires := b.CompletedAt.Add(rb.Request.Expires)
-			v.ExpiresAt = &expires
-		}
 	}
 	if v.Status == api.PipelineQueued {
 		return v, nil

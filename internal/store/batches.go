@@ -18,9 +18,13 @@ type Batches interface {
 	Batches(ctx context.Context, filter BatchFilter, page Paging) (Page[BatchSummary], error)
 
 	// BatchesToSweep returns the summaries of batches that are being created, that have not
-	// ended, or whose secrets are to be erased by now, in any order. The cost grows with their
+	// ended, whose secrets are to be erased by now, or that expired by now, in any order. The cost grows with their
 	// number, not with that of all batches.
 	BatchesToSweep(ctx context.Context, now time.Time) ([]Item[BatchSummary], error)
+
+	// Remains returns the keys and ETags of up to most documents of a batch, in any order, without the
+	// batch itself: those that are to be deleted before it.
+	Remains(ctx context.Context, batch, most int) ([]Document, error)
 
 	// BatchesEndedSince returns the summaries of batches that ended at a time or later, in any order.
 	BatchesEndedSince(ctx context.Context, since time.Time) ([]Item[BatchSummary], error)
@@ -88,6 +92,7 @@ type BatchSummary struct {
 	Creating      bool               `json:"creating,omitempty"`       // the batch's members are being written
 	Claimed       bool               `json:"claimed,omitempty"`        // with Creating: all of them are claimed
 	EraseAt       *time.Time         `json:"eraseSecretsAt,omitempty"` // when the secrets of a batch that has ended are erased
+	ExpiresAt     *time.Time         `json:"expiresAt,omitempty"`      // when a batch that has ended is deleted
 }
 
 // SummaryOf projects a batch to its summary.
@@ -98,7 +103,7 @@ func SummaryOf(b *model.Batch) BatchSummary {
 		CreatedBy: b.CreatedBy, BatchStartTime: b.StartTime, DetectedAt: b.DetectedAt, CompletedAt: b.CompletedAt,
 		CurrentPhase: b.CurrentPhase, MemberCount: b.Members, RemovedCount: b.Removed, Error: b.Error,
 		Paused: b.Paused, Cancelled: b.Cancelled, Filling: b.Filling, Held: b.RemovalHold, DiscardedRemovals: b.DiscardedRemovals, Shared: b.Shared,
-		EraseAt: b.EraseSecretsAt(), Revision: b.Revision, Rescheduled: b.Rescheduled, EarlierStarts: b.EarlierStarts,
+		EraseAt: b.EraseSecretsAt(), ExpiresAt: b.ExpiresAt(), Revision: b.Revision, Rescheduled: b.Rescheduled, EarlierStarts: b.EarlierStarts,
 		Phases: b.Phases, Joining: len(b.Joining) > 0, Quiet: b.Quiet,
 	}
 }

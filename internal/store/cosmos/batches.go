@@ -2,6 +2,7 @@ package cosmos
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -43,8 +44,22 @@ func (s *Store) Batches(ctx context.Context, f store.BatchFilter, page store.Pag
 // BatchesToSweep implements store.Batches.
 func (s *Store) BatchesToSweep(ctx context.Context, now time.Time) ([]store.Item[store.BatchSummary], error) {
 	q := newQuery("c.type = 'entry'")
-	q.where("(IS_DEFINED(c.doc.creating) OR "+notEnded+" OR c.doc.eraseSecretsAt < @now)", "@now", now.UTC().Format(time.RFC3339Nano))
+	q.where("(IS_DEFINED(c.doc.creating) OR "+notEnded+" OR c.doc.eraseSecretsAt < @now OR c.doc.expiresAt < @now)", "@now", now.UTC().Format(time.RFC3339Nano))
 	return all[store.BatchSummary](ctx, s, store.PartitionBatches, q.items(""))
+}
+
+// Remains implements store.Batches.
+func (s *Store) Remains(ctx context.Context, batch, most int) ([]store.Document, error) {
+	pk := store.BatchPartition(batch)
+	// Without a condition, which no index would serve.
+	found, err := project[item](ctx, s, pk, text{sql: fmt.Sprintf("SELECT TOP %d c.id, c.type, c._etag FROM c", most+1)})
+	documents := make([]store.Document, 0, len(found))
+	for _, f := range found {
+		if f.Type != store.BatchKey(batch).Type && len(documents) < most {
+			documents = append(documents, store.Document{Key: store.Key{PK: pk, ID: f.ID, Type: f.Type}, ETag: f.ETag})
+		}
+	}
+	return documents, err
 }
 
 // BatchesEndedSince implements store.Batches.

@@ -2,6 +2,8 @@ package memory
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -40,7 +42,31 @@ func sameText(text, wanted string) bool {
 
 // BatchesToSweep implements store.Batches.
 func (s *Store) BatchesToSweep(ctx context.Context, now time.Time) ([]store.Item[summary], error) {
-	return all(ctx, s, "BatchesToSweep", store.PartitionBatches, "entry", func(_ *document, b *summary) bool { return unfinished(b) || before(b.EraseAt, now) })
+	return all(ctx, s, "BatchesToSweep", store.PartitionBatches, "entry", func(_ *document, b *summary) bool {
+		return unfinished(b) || before(b.EraseAt, now) || before(b.ExpiresAt, now)
+	})
+}
+
+// Remains implements store.Batches.
+func (s *Store) Remains(ctx context.Context, batch, most int) (found []store.Document, err error) {
+	s.counts.queries.Add(1)
+	pk := store.BatchPartition(batch)
+	err = s.do(ctx, Operation{Kind: KindQuery, Name: "Remains", Partition: pk}, func() error {
+		s.state.mu.RLock()
+		defer s.state.mu.RUnlock()
+		found = nil // it may be repeated
+		documents := s.state.partition(pk).documents
+		for _, id := range slices.Sorted(maps.Keys(documents)) {
+			if d := documents[id]; d.key.Type != "batch" && len(found) < most {
+				found = append(found, store.Document{Key: d.key, ETag: d.etag})
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("querying %s: %w", pk, err)
+	}
+	return found, nil
 }
 
 // BatchesEndedSince implements store.Batches.

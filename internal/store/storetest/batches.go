@@ -13,7 +13,7 @@ import (
 )
 
 // testBatches: the reads of batch summaries, start slots and claims. The batches of the test
-// are numbered from 0; 3 is being created, 4 has ended and has secrets to erase.
+// are numbered from 0; 3 is being created, 4 has ended and has secrets to erase, 5 has ended and expires.
 func testBatches(t *testing.T, d Driver) {
 	s, first, mine := d.Store, batchNumber(), tag()
 	var writes store.Writes
@@ -23,6 +23,7 @@ func testBatches(t *testing.T, d Driver) {
 		{RunbookName: mine + "-a", Status: model.BatchCancelling, BatchStartTime: when(5), DetectedAt: at(3), MemberCount: 2},
 		{RunbookName: mine + "-a", Creating: true},
 		{RunbookName: mine + "-b", Status: model.BatchFailed, BatchStartTime: when(20), DetectedAt: at(6), EraseAt: when(30)},
+		{RunbookName: mine + "-c", Status: model.BatchCompleted, BatchStartTime: when(20), DetectedAt: at(7), ExpiresAt: when(40)},
 	} {
 		b.ID = first + i
 		writes = append(writes, store.Create(store.EntryKey(b.ID), b))
@@ -51,6 +52,24 @@ func testBatches(t *testing.T, d Driver) {
 			return shorten(found, err, number)
 		}
 	}
+	must(t, s,
+		store.Create(store.BatchKey(first), model.Batch{ID: first}),
+		store.Create(store.MemberKey(first, 1), model.Member{ID: 1}), store.Create(store.MemberKey(first, 2), model.Member{ID: 2}),
+	)
+	remains := func(most int) func(context.Context) (any, error) {
+		return func(ctx context.Context) (any, error) {
+			found, err := s.Remains(ctx, first, most)
+			var ids []string
+			for _, d := range found {
+				if d.PK != store.BatchPartition(first) || d.Type != "member" || d.ETag == "" || d.Doc != nil {
+					t.Errorf("%+v", d)
+				}
+				ids = append(ids, d.ID)
+			}
+			slices.Sort(ids)
+			return ids, err
+		}
+	}
 	unfinished := func(runbook string) func(context.Context) (any, error) {
 		return func(ctx context.Context) (any, error) {
 			found, err := s.UnfinishedBatches(ctx, runbook)
@@ -64,21 +83,27 @@ func testBatches(t *testing.T, d Driver) {
 		}
 	}
 	check(t, []row{
-		{"all", list(store.BatchFilter{}, store.Sort{}), "4 2 1 0", false},
+		{"all", list(store.BatchFilter{}, store.Sort{}), "5 4 2 1 0", false},
 		{"by status", list(store.BatchFilter{Statuses: []model.BatchStatus{model.BatchActive}}, store.Sort{}), "0", false},
-		{"in one of two statuses", list(store.BatchFilter{Statuses: []model.BatchStatus{model.BatchActive, model.BatchCompleted}}, store.Sort{}), "1 0", false},
+		{"in one of two statuses", list(store.BatchFilter{Statuses: []model.BatchStatus{model.BatchActive, model.BatchCompleted}}, store.Sort{}), "5 1 0", false},
 		{"of a runbook", list(store.BatchFilter{Runbook: "-a"}, store.Sort{}), "2 0", false},
 		{"by a prefix of the runbook", list(store.BatchFilter{RunbookPrefix: "-b"}, store.Sort{}), "4 1", false},
 		{"up to a number", list(store.BatchFilter{Newest: first + 2}, store.Sort{}), "2 1 0", false},
 		{"by name, in any case", list(store.BatchFilter{Name: strings.ToUpper(mine) + " wave 3"}, store.Sort{}), "1", false},
 		{"by another name", list(store.BatchFilter{Name: mine + " wave"}, store.Sort{}), "", false},
 		{"by owner, in any case", list(store.BatchFilter{Owner: mine + " ADA"}, store.Sort{}), "1", false},
-		{"the oldest first", list(store.BatchFilter{}, store.Sort{By: store.FieldID}), "0 1 2 4", false},
-		{"by start, no start first", list(store.BatchFilter{}, store.Sort{By: store.FieldStartTime}), "1 2 0 4", false},
-		{"by detection", list(store.BatchFilter{}, store.Sort{By: store.FieldDetectedAt, Descending: true}), "4 0 1 2", false},
-		{"by members", list(store.BatchFilter{}, store.Sort{By: store.FieldMemberCount}), "4 1 2 0", false},
+		{"the oldest first", list(store.BatchFilter{}, store.Sort{By: store.FieldID}), "0 1 2 4 5", false},
+		{"by start, no start first", list(store.BatchFilter{}, store.Sort{By: store.FieldStartTime}), "1 2 0 4 5", false},
+		{"by detection", list(store.BatchFilter{}, store.Sort{By: store.FieldDetectedAt, Descending: true}), "5 4 0 1 2", false},
+		{"by members", list(store.BatchFilter{}, store.Sort{By: store.FieldMemberCount}), "4 5 1 2 0", false},
 		{"to sweep", sweep(at(29)), "0 2 3", true},
 		{"to sweep and erase", sweep(at(31)), "0 2 3 4", true},
+		{"to sweep, erase and delete", sweep(at(41)), "0 2 3 4 5", true},
+		{"what remains of a batch", remains(10), "member-0000001 member-0000002", true},
+		{"some of what remains", func(ctx context.Context) (any, error) {
+			found, err := s.Remains(ctx, first, 1)
+			return len(found), err
+		}, "1", false},
 		{"unfinished", unfinished(""), "0/false 2/false 3/true", true},
 		{"unfinished of a runbook", unfinished(mine + "-b"), "", true},
 		{"slots", func(ctx context.Context) (any, error) {
