@@ -150,7 +150,7 @@ func (m *machine) launch(name string) error {
 		"local", "up", "--verbose", "--auto-approve", "--data-dir", m.path("data"), "--app", dist,
 		"--topology", m.path("topology.json"), "--endpoints", ready,
 		"--servicebus", m.addresses.ServiceBus, "--cosmos", m.addresses.Cosmos, "--host", m.addresses.Host,
-		"--entra", m.addresses.Entra, "--tenant", m.addresses.Tenant, "--key-vault", m.addresses.KeyVault,
+		"--entra", m.addresses.Entra, "--tenant", m.addresses.Tenant, "--key-vault", m.addresses.KeyVault, "--blob", m.addresses.Blob,
 	}
 	if len(m.tenants) > 0 {
 		args = append(args, "--tenants", strings.Join(m.tenants, ","))
@@ -305,5 +305,5 @@ func addresses(t *testing.T) system.Addresses {
 		t.Fatal("there is no free port")
 		return ""
 	}
-	return system.Addresses{ServiceBus: free(), Cosmos: free(), Entra: free(), Tenant: free(), KeyVault: free(), Host: free()}
+	return system.Addresses{ServiceBus: free(), Cosmos: free(), Entra: free(), Tenant: free(), KeyVault: free(), Blob: free(), Host: free()}
 }

@@ -14,7 +14,8 @@ func localCommand() *cobra.Command {
 	c := command.Group("local", "Run Azure and a Microsoft 365 tenant on this machine",
 		command.Verbatim(upCommand()), command.Verbatim(envCommand()), clockCommand(), tickCommand(), command.Verbatim(demoCommand()), command.Verbatim(demoMoveCommand()), command.Verbatim(demoScalerCommand()), command.Shows(benchCommand()))
 	c.Long = `Runs everything that matoolkit needs on this machine, on loopback only: Service Bus, Cosmos
-DB, the Functions host with the real handler, Entra ID, and a tenant with Graph and Exchange.
+DB, Blob Storage, the Functions host with the real handler, Entra ID, and a tenant with Graph
+and Exchange.
 Nothing leaves the machine.
 
 To try it, use three terminals: the system, a worker, and matoolkit as in Azure.`

@@ -84,6 +84,7 @@ func upCommand() *cobra.Command {
 	flags.StringVar(&f.config.Addresses.Entra, "entra", d.Entra, "address of Entra ID (HTTPS)")
 	flags.StringVar(&f.config.Addresses.Tenant, "tenant", d.Tenant, "address of Graph and Exchange, of all tenants (HTTP)")
 	flags.StringVar(&f.config.Addresses.KeyVault, "key-vault", d.KeyVault, "address of Key Vault (HTTPS)")
+	flags.StringVar(&f.config.Addresses.Blob, "blob", d.Blob, "address of Blob Storage (HTTPS)")
 	flags.StringVar(&f.config.Addresses.ARM, "arm", d.ARM, "address of Azure Resource Manager (HTTPS), with --container")
 	flags.StringArrayVar(&f.seeds, "seed", nil, "file with users, groups and recipients to add to the tenant; with --tenants NAME=FILE, repeatable")
 	flags.BoolVar(&f.free, "free-ports", false, "use free ports")
@@ -94,7 +95,7 @@ func upCommand() *cobra.Command {
 	flags.BoolVar(&f.open, "open", false, "open the operations console in the browser, if the host is one of the parts")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print the logs of the parts")
 	flags.SortFlags = false
-	for _, address := range []string{"servicebus", "cosmos", "host", "entra", "tenant", "key-vault", "arm"} {
+	for _, address := range []string{"servicebus", "cosmos", "host", "entra", "tenant", "key-vault", "blob", "arm"} {
 		c.MarkFlagsMutuallyExclusive("free-ports", address)
 	}
 	c.MarkFlagsMutuallyExclusive("ephemeral", "data-dir")
@@ -104,7 +105,7 @@ func upCommand() *cobra.Command {
 // elsewhere finds the parts that run elsewhere: those not to start whose address is given.
 func (f *upFlags) elsewhere(flags *pflag.FlagSet) {
 	for part, options := range map[system.Part][]string{
-		system.ServiceBus: {"servicebus"}, system.Cosmos: {"cosmos"}, system.Identity: {"entra", "tenant", "key-vault"}, system.Host: {"host"},
+		system.ServiceBus: {"servicebus"}, system.Cosmos: {"cosmos"}, system.Identity: {"entra", "tenant", "key-vault", "blob"}, system.Host: {"host"},
 	} {
 		known := func(name string) bool {
 			option := flags.Lookup(name)

@@ -96,7 +96,7 @@ func (b *bed) start(ctx context.Context) error {
 			"local", "up", "--parts", string(part), "--auto-approve",
 			"--data-dir", b.file("data"), "--app", b.App, "--endpoints", endpoints, "--stats", b.file(string(part) + ".stats"),
 			"--servicebus", addresses.ServiceBus, "--cosmos", addresses.Cosmos, "--entra", addresses.Entra,
-			"--tenant", addresses.Tenant, "--key-vault", addresses.KeyVault, "--host", addresses.Host,
+			"--tenant", addresses.Tenant, "--key-vault", addresses.KeyVault, "--blob", addresses.Blob, "--host", addresses.Host,
 			"--store-latency", b.StoreLatency.String(), "--host-cpu", b.HostCPU.String(),
 		}, b.settings...)
 		if calls > 0 {

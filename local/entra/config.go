@@ -147,6 +147,7 @@ const (
 	CosmosClientID     = "a232010e-820c-4083-83bb-3ace5fc29d0b"
 	KeyVaultClientID   = "cfa8b339-82a2-471a-a3c9-0fc0be7a4093"
 	ManagementClientID = "797f4846-ba00-4fd7-ba43-dac1f8f63013"
+	StorageClientID    = "e406a681-f3d4-42a8-90b6-c2b029497af1"
 )
 
 // Audiences that VerifyToken takes for Microsoft's resources.
@@ -157,6 +158,7 @@ const (
 	CosmosAudience     = "https://cosmos.azure.com"
 	KeyVaultAudience   = "https://vault.azure.net"
 	ManagementAudience = "https://management.core.windows.net/"
+	StorageAudience    = "https://storage.azure.com"
 )
 
 // DefaultConfig is the directory of a local installation: the admin API, the
@@ -257,6 +259,11 @@ func MicrosoftResources() []Application {
 		{
 			ClientID: ManagementClientID, Name: "Azure Resource Manager", TokenVersion: 1,
 			IdentifierURIs: []string{ManagementAudience, "https://management.azure.com"},
+			Scopes:         []string{"user_impersonation"},
+		},
+		{
+			ClientID: StorageClientID, Name: "Azure Storage", TokenVersion: 1,
+			IdentifierURIs: []string{StorageAudience, "https://*.blob.core.windows.net"},
 			Scopes:         []string{"user_impersonation"},
 		},
 	}

@@ -137,7 +137,7 @@ func TestRefusedTokenRequests(t *testing.T) {
 			400, "invalid_request", 28000,
 		},
 		"unknown resource": {
-			tokenPath, slices.Concat(credentials, worker, []string{"scope", "https://storage.azure.com/.default"}),
+			tokenPath, slices.Concat(credentials, worker, []string{"scope", "https://search.azure.com/.default"}),
 			400, "invalid_resource", 500011,
 		},
 		"a resource that only looks like Cosmos DB": {

@@ -121,7 +121,7 @@ func TestVerifyToken(t *testing.T) {
 		"good, audience as client ID": {good, entra.ServiceBusClientID, true},
 		"good, audience as host":      {good, "https://namespace.servicebus.windows.net", true},
 		"for another resource":        {good, entra.CosmosAudience, false},
-		"for an unknown resource":     {good, "https://storage.azure.com", false},
+		"for an unknown resource":     {good, "https://search.azure.com", false},
 		"signed by someone else":      {foreign, entra.ServiceBusAudience, false},
 		"expired":                     {spoiled("exp", clock.Now().Add(-2*time.Minute).Unix()), entra.ServiceBusAudience, false},
 		"without expiry":              {spoiled("exp", nil), entra.ServiceBusAudience, false},
@@ -153,7 +153,7 @@ func TestIssueTokenForStrangers(t *testing.T) {
 	if _, err := server.IssueAppToken(entra.DefaultCLIClientID, graphScope); err == nil {
 		t.Error("a public client on its own behalf")
 	}
-	if _, err := server.IssueUserToken(entra.DefaultAdminUPN, "https://storage.azure.com/.default"); err == nil {
+	if _, err := server.IssueUserToken(entra.DefaultAdminUPN, "https://search.azure.com/.default"); err == nil {
 		t.Error("a resource that does not exist")
 	}
 }

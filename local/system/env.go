@@ -56,6 +56,8 @@ func (s *System) HandlerEnv() map[string]string {
 		"CONSOLE_CLIENT_ID":        entra.DefaultConsoleClientID,
 		"KEY_VAULT_URL":            "https://" + s.config.Addresses.KeyVault,
 		"SECRETS_KEY_NAME":         SecretsKey,
+		"BLOB_ENDPOINT":            s.BlobEndpoint(),
+		"BLOB_CONTAINER":           BlobContainer,
 		"IDENTITY_ENDPOINT":        "https://" + s.config.Addresses.Entra + entra.IdentityPath,
 		"IDENTITY_HEADER":          entra.IdentityHeader,
 		"EXTRA_CA_FILE":            s.caFile,
@@ -108,6 +110,10 @@ func (s *System) workerEnv(id string, of entra.Named) map[string]string {
 		"MAX_PARALLELISM":      "8",
 		"IDLE_TIMEOUT_SECONDS": "0",
 		"LAG_TIMEOUT_SECONDS":  "2", // the local tenant lags only where a fault makes it
+		"BLOB_ENDPOINT":        s.BlobEndpoint(),
+		"BLOB_CONTAINER":       BlobContainer,
+		"IDENTITY_ENDPOINT":    "https://" + s.config.Addresses.Entra + entra.IdentityPath,
+		"IDENTITY_HEADER":      entra.IdentityHeader,
 	}
 	maps.Copy(env, s.names.Settings())
 	return env
@@ -160,7 +166,7 @@ func (s *System) Endpoints() Endpoints {
 		e.Addresses.Cosmos = a.Cosmos
 	}
 	if s.lists(Identity) {
-		e.Addresses.Entra, e.Addresses.Tenant, e.Addresses.KeyVault = a.Entra, a.Tenant, a.KeyVault
+		e.Addresses.Entra, e.Addresses.Tenant, e.Addresses.KeyVault, e.Addresses.Blob = a.Entra, a.Tenant, a.KeyVault, a.Blob
 		e.TenantURL = s.TenantURL()
 		for _, n := range s.config.Tenants {
 			e.TenantURLs[n.Name] = s.TenantURLOf(n.Name)
@@ -194,6 +200,7 @@ var pointsAt = map[string][]Part{
 	"AzureAd__Instance": {Identity}, "AzureAd__TenantId": {Identity}, "AzureAd__ClientId": {Identity}, "AzureAd__Audience": {Identity},
 	"KEY_VAULT_URL": {Identity}, "SECRETS_KEY_NAME": {Identity}, "IDENTITY_ENDPOINT": {Identity}, "IDENTITY_HEADER": {Identity},
 	"TARGET_TENANT_ID": {Identity}, "APP_ID": {Identity}, "APP_SECRET": {Identity}, "AZURE_AUTHORITY_HOST": {Identity},
+	"BLOB_ENDPOINT": {Identity}, "BLOB_CONTAINER": {Identity},
 	"GRAPH_URL": {Identity}, "EXCHANGE_URL": {Identity}, "ALERT_FROM": {Identity}, "ALERT_TO": {Identity},
 	"MATOOLKIT_TENANT_ID": {Identity}, "MATOOLKIT_CLIENT_ID": {Identity}, "MATOOLKIT_API_SCOPE": {Identity}, "MATOOLKIT_AUTHORITY": {Identity},
 	"MATOOLKIT_API_URL": {Host},

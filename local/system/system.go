@@ -24,6 +24,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/env"
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/local/arm"
+	"github.com/matoolkit/matoolkit/local/blob"
 	"github.com/matoolkit/matoolkit/local/clock"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 	"github.com/matoolkit/matoolkit/local/entra"
@@ -36,7 +37,7 @@ import (
 // Part is one of the servers.
 type Part string
 
-// The parts. Identity is Entra ID with the tenant and the key vault, which verify its tokens.
+// The parts. Identity is Entra ID with the tenant, the key vault and Blob Storage, which verify its tokens.
 const (
 	ServiceBus Part = "servicebus"
 	Cosmos     Part = "cosmos"
@@ -58,6 +59,7 @@ type Addresses struct {
 	KeyVault   string `json:",omitempty"`
 	Host       string `json:",omitempty"`
 	ARM        string `json:",omitempty"`
+	Blob       string `json:",omitempty"`
 }
 
 // Or fills in the addresses that a lacks with those of b.
@@ -65,7 +67,7 @@ func (a Addresses) Or(b Addresses) Addresses {
 	return Addresses{
 		ServiceBus: cmp.Or(a.ServiceBus, b.ServiceBus), Cosmos: cmp.Or(a.Cosmos, b.Cosmos), Entra: cmp.Or(a.Entra, b.Entra),
 		Tenant: cmp.Or(a.Tenant, b.Tenant), KeyVault: cmp.Or(a.KeyVault, b.KeyVault), Host: cmp.Or(a.Host, b.Host),
-		ARM: cmp.Or(a.ARM, b.ARM),
+		ARM: cmp.Or(a.ARM, b.ARM), Blob: cmp.Or(a.Blob, b.Blob),
 	}
 }
 
@@ -74,14 +76,14 @@ func DefaultAddresses() Addresses {
 	return Addresses{
 		ServiceBus: "127.0.0.1:5672", Cosmos: "127.0.0.1:8081",
 		Host: "127.0.0.1:7071", Entra: "127.0.0.1:7072", Tenant: "127.0.0.1:7073",
-		KeyVault: "127.0.0.1:7074", ARM: "127.0.0.1:7075",
+		KeyVault: "127.0.0.1:7074", ARM: "127.0.0.1:7075", Blob: "127.0.0.1:7076",
 	}
 }
 
 // FreeAddresses let every part take a free port.
 func FreeAddresses() Addresses {
 	const free = "127.0.0.1:0"
-	return Addresses{ServiceBus: free, Cosmos: free, Host: free, Entra: free, Tenant: free, KeyVault: free, ARM: free}
+	return Addresses{ServiceBus: free, Cosmos: free, Host: free, Entra: free, Tenant: free, KeyVault: free, ARM: free, Blob: free}
 }
 
 // Config of a System.
@@ -115,6 +117,7 @@ type System struct {
 	Tenant     *tenant.Server        // nil with Config.Tenants
 	Tenants    *tenant.Tenants       // nil without
 	KeyVault   *keyvault.Server      //
+	Blob       *blob.Server          //
 	ARM        *arm.Server           // nil without containers
 	Host       *functionshost.Server //
 	clock      *clock.Clock
@@ -291,7 +294,10 @@ func (s *System) startIdentity(ctx context.Context) (err error) {
 	if err := s.startTenants(ctx); err != nil {
 		return err
 	}
-	return s.startKeyVault(ctx)
+	if err := s.startKeyVault(ctx); err != nil {
+		return err
+	}
+	return s.startBlob(ctx)
 }
 
 // certificate is a certificate of the local CA, which is Entra ID's also where that part
