@@ -27,6 +27,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/termlog"
 	"github.com/matoolkit/matoolkit/local/demo"
 	"github.com/matoolkit/matoolkit/local/entra"
+	"github.com/matoolkit/matoolkit/local/github"
 	"github.com/matoolkit/matoolkit/local/system"
 )
 
@@ -41,6 +42,7 @@ type upFlags struct {
 	endpoints string
 	topology  string
 	seeds     []string
+	github    string
 	tenants   []string
 	stats     string
 	open      bool
@@ -87,6 +89,8 @@ func upCommand() *cobra.Command {
 	flags.StringVar(&f.config.Addresses.Blob, "blob", d.Blob, "address of Blob Storage (HTTPS)")
 	flags.StringVar(&f.config.Addresses.ARM, "arm", d.ARM, "address of Azure Resource Manager (HTTPS), with --container")
 	flags.StringArrayVar(&f.seeds, "seed", nil, "file with users, groups and recipients to add to the tenant; with --tenants NAME=FILE, repeatable")
+	flags.StringVar(&f.config.Addresses.GitHub, "github", d.GitHub, "address of GitHub (HTTP), with --github-seed")
+	flags.StringVar(&f.github, "github-seed", "", "file with users, repositories and tokens of GitHub, which starts it")
 	flags.BoolVar(&f.free, "free-ports", false, "use free ports")
 	flags.StringVar(&f.endpoints, "endpoints", "", "write the addresses to this file as JSON when the system is ready")
 	flags.DurationVar(&f.config.Latency, "store-latency", 0, "latency to add to each request to Cosmos DB, such as 20ms")
@@ -95,7 +99,7 @@ func upCommand() *cobra.Command {
 	flags.BoolVar(&f.open, "open", false, "open the operations console in the browser, if the host is one of the parts")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print the logs of the parts")
 	flags.SortFlags = false
-	for _, address := range []string{"servicebus", "cosmos", "host", "entra", "tenant", "key-vault", "blob", "arm"} {
+	for _, address := range []string{"servicebus", "cosmos", "host", "entra", "tenant", "key-vault", "blob", "github", "arm"} {
 		c.MarkFlagsMutuallyExclusive("free-ports", address)
 	}
 	c.MarkFlagsMutuallyExclusive("ephemeral", "data-dir")
@@ -186,6 +190,13 @@ func up(ctx context.Context, f *upFlags, out, log io.Writer) (err error) {
 			return fmt.Errorf("--topology: %w", err)
 		}
 		c.Topology = config
+	}
+	if f.github != "" {
+		seed, err := github.ReadSeed(f.github)
+		if err != nil {
+			return exit.Usage(fmt.Errorf("--github-seed: %w", err))
+		}
+		c.GitHub = &seed
 	}
 	if f.ephemeral {
 		c.DataDir = ""

@@ -17,6 +17,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/matoolkit/matoolkit/local/entra"
+	"github.com/matoolkit/matoolkit/local/github"
 	"github.com/matoolkit/matoolkit/local/system"
 )
 
@@ -72,6 +73,24 @@ func TestEndpointsListWhatWasStarted(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// GitHub runs with a seed only, and the worker gets its address and a token.
+func TestGitHubRunsWithASeed(t *testing.T) {
+	t.Parallel()
+	for _, seed := range []*github.Seed{nil, {Tokens: []github.Token{{Token: "secret", Login: "octo"}}}} {
+		s, err := system.Start(t.Context(), system.Config{Parts: []system.Part{system.Identity}, Addresses: system.FreeAddresses(), GitHub: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := s.Endpoints()
+		if on := seed != nil; (e.Addresses.GitHub != "") != on || (e.Worker["GITHUB_URL"] == "http://"+e.Addresses.GitHub) != on || (e.Worker["GITHUB_TOKEN"] == "secret") != on {
+			t.Errorf("with the seed %v: %q, %v", seed, e.Addresses.GitHub, e.Worker)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

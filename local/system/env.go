@@ -115,6 +115,7 @@ func (s *System) workerEnv(id string, of entra.Named) map[string]string {
 		"IDENTITY_ENDPOINT":    "https://" + s.config.Addresses.Entra + entra.IdentityPath,
 		"IDENTITY_HEADER":      entra.IdentityHeader,
 	}
+	maps.Copy(env, s.githubEnv())
 	maps.Copy(env, s.names.Settings())
 	return env
 }
@@ -167,6 +168,9 @@ func (s *System) Endpoints() Endpoints {
 	}
 	if s.lists(Identity) {
 		e.Addresses.Entra, e.Addresses.Tenant, e.Addresses.KeyVault, e.Addresses.Blob = a.Entra, a.Tenant, a.KeyVault, a.Blob
+		if s.config.GitHub != nil {
+			e.Addresses.GitHub = a.GitHub
+		}
 		e.TenantURL = s.TenantURL()
 		for _, n := range s.config.Tenants {
 			e.TenantURLs[n.Name] = s.TenantURLOf(n.Name)
@@ -200,6 +204,7 @@ var pointsAt = map[string][]Part{
 	"AzureAd__Instance": {Identity}, "AzureAd__TenantId": {Identity}, "AzureAd__ClientId": {Identity}, "AzureAd__Audience": {Identity},
 	"KEY_VAULT_URL": {Identity}, "SECRETS_KEY_NAME": {Identity}, "IDENTITY_ENDPOINT": {Identity}, "IDENTITY_HEADER": {Identity},
 	"TARGET_TENANT_ID": {Identity}, "APP_ID": {Identity}, "APP_SECRET": {Identity}, "AZURE_AUTHORITY_HOST": {Identity},
+	"GITHUB_URL": {Identity}, "GITHUB_TOKEN": {Identity},
 	"BLOB_ENDPOINT": {Identity}, "BLOB_CONTAINER": {Identity},
 	"GRAPH_URL": {Identity}, "EXCHANGE_URL": {Identity}, "ALERT_FROM": {Identity}, "ALERT_TO": {Identity},
 	"MATOOLKIT_TENANT_ID": {Identity}, "MATOOLKIT_CLIENT_ID": {Identity}, "MATOOLKIT_API_SCOPE": {Identity}, "MATOOLKIT_AUTHORITY": {Identity},

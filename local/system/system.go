@@ -29,6 +29,7 @@ import (
 	"github.com/matoolkit/matoolkit/local/cosmos"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/functionshost"
+	"github.com/matoolkit/matoolkit/local/github"
 	"github.com/matoolkit/matoolkit/local/keyvault"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 	"github.com/matoolkit/matoolkit/local/tenant"
@@ -37,7 +38,8 @@ import (
 // Part is one of the servers.
 type Part string
 
-// The parts. Identity is Entra ID with the tenant, the key vault and Blob Storage, which verify its tokens.
+// The parts. Identity is Entra ID with the tenant, the key vault and Blob Storage, which verify its tokens,
+// and GitHub.
 const (
 	ServiceBus Part = "servicebus"
 	Cosmos     Part = "cosmos"
@@ -60,6 +62,7 @@ type Addresses struct {
 	Host       string `json:",omitempty"`
 	ARM        string `json:",omitempty"`
 	Blob       string `json:",omitempty"`
+	GitHub     string `json:",omitempty"`
 }
 
 // Or fills in the addresses that a lacks with those of b.
@@ -67,7 +70,7 @@ func (a Addresses) Or(b Addresses) Addresses {
 	return Addresses{
 		ServiceBus: cmp.Or(a.ServiceBus, b.ServiceBus), Cosmos: cmp.Or(a.Cosmos, b.Cosmos), Entra: cmp.Or(a.Entra, b.Entra),
 		Tenant: cmp.Or(a.Tenant, b.Tenant), KeyVault: cmp.Or(a.KeyVault, b.KeyVault), Host: cmp.Or(a.Host, b.Host),
-		ARM: cmp.Or(a.ARM, b.ARM), Blob: cmp.Or(a.Blob, b.Blob),
+		ARM: cmp.Or(a.ARM, b.ARM), Blob: cmp.Or(a.Blob, b.Blob), GitHub: cmp.Or(a.GitHub, b.GitHub),
 	}
 }
 
@@ -76,14 +79,14 @@ func DefaultAddresses() Addresses {
 	return Addresses{
 		ServiceBus: "127.0.0.1:5672", Cosmos: "127.0.0.1:8081",
 		Host: "127.0.0.1:7071", Entra: "127.0.0.1:7072", Tenant: "127.0.0.1:7073",
-		KeyVault: "127.0.0.1:7074", ARM: "127.0.0.1:7075", Blob: "127.0.0.1:7076",
+		KeyVault: "127.0.0.1:7074", ARM: "127.0.0.1:7075", Blob: "127.0.0.1:7076", GitHub: "127.0.0.1:7077",
 	}
 }
 
 // FreeAddresses let every part take a free port.
 func FreeAddresses() Addresses {
 	const free = "127.0.0.1:0"
-	return Addresses{ServiceBus: free, Cosmos: free, Host: free, Entra: free, Tenant: free, KeyVault: free, ARM: free, Blob: free}
+	return Addresses{ServiceBus: free, Cosmos: free, Host: free, Entra: free, Tenant: free, KeyVault: free, ARM: free, Blob: free, GitHub: free}
 }
 
 // Config of a System.
@@ -99,6 +102,7 @@ type Config struct {
 	Topology    []byte            // of Service Bus, in the emulator's Config.json form; empty: what the product needs
 	Settings    map[string]string // app settings of the handler; those of names also rename topics and subscriptions
 	Containers  map[string]string // programs by image, which Azure Container Instances runs; empty: the container scaler is off
+	GitHub      *github.Seed      // users, repositories and tokens of GitHub; nil: it is off
 	Latency     time.Duration     // of each request to Cosmos DB, beside its own
 	HostCPU     time.Duration     // CPU time of each invocation in the Functions host, beside its own
 	Logger      *slog.Logger
@@ -118,6 +122,7 @@ type System struct {
 	Tenants    *tenant.Tenants       // nil without
 	KeyVault   *keyvault.Server      //
 	Blob       *blob.Server          //
+	GitHub     *github.Server        // nil without Config.GitHub
 	ARM        *arm.Server           // nil without containers
 	Host       *functionshost.Server //
 	clock      *clock.Clock
@@ -297,7 +302,10 @@ func (s *System) startIdentity(ctx context.Context) (err error) {
 	if err := s.startKeyVault(ctx); err != nil {
 		return err
 	}
-	return s.startBlob(ctx)
+	if err := s.startBlob(ctx); err != nil {
+		return err
+	}
+	return s.startGitHub(ctx)
 }
 
 // certificate is a certificate of the local CA, which is Entra ID's also where that part
