@@ -298,7 +298,7 @@ func TestFaults(t *testing.T) {
 		t.Errorf("last request: %+v", last)
 	}
 	answer := testenv.Must(http.Post(s.URL()+"/_local/faults", "application/json", strings.NewReader(`[{"delayMs": 200}]`)))(t)
-	if err := answer.Body.Close(); err != nil || answer.StatusCode != 204 {
+	if err := answer.Body.Close(); err != nil || answer.StatusCode != http.StatusNoContent {
 		t.Errorf("faults over HTTP: %d, %v", answer.StatusCode, err)
 	}
 	var group sync.WaitGroup

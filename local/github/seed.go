@@ -2,7 +2,7 @@ package github
 
 import (
 	"bytes"
-	"crypto/sha1" //nolint:gosec // the ids of Git
+	"crypto/sha1" // the ids of Git
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -188,7 +188,7 @@ type entry struct {
 
 // gitID is the id of an object of Git.
 func gitID(kind string, content []byte) [sha1.Size]byte {
-	return sha1.Sum(fmt.Appendf(nil, "%s %d\x00%s", kind, len(content), content)) //nolint:gosec // the ids of Git
+	return sha1.Sum(fmt.Appendf(nil, "%s %d\x00%s", kind, len(content), content)) // the ids of Git
 }
 
 // tree returns the id of a directory, and its entries with all below, as Git orders them.
