@@ -88,7 +88,7 @@ func TestTheAppRunsAsFuncStartsIt(t *testing.T) {
 	}
 
 	settings := readAsFunc(t, []byte(out))
-	if settings["AzureWebJobsStorage"] != "UseDevelopmentStorage=true" || settings["FUNCTIONS_WORKER_RUNTIME"] != "custom" || settings["PEOPLE"] != "sqlite:people.db" || settings["DATA_SOURCES"] != "PEOPLE" {
+	if settings["AzureWebJobsStorage"] != "UseDevelopmentStorage=true" || settings["FUNCTIONS_WORKER_RUNTIME"] != "custom" || settings["PEOPLE"] != "sqlite:people.db" || settings["DATA_SOURCES"] != "PEOPLE,TENANT_GRAPH" {
 		t.Errorf("the settings are %v", settings)
 	}
 	host := testenv.Must(functionshost.Start(t.Context(), functionshost.Config{AppDir: app, Addr: "127.0.0.1:0", Settings: settings, Output: io.Discard}))(t)

@@ -119,6 +119,11 @@ const (
 	// its tokens are good for local services only.
 	DefaultWorkerSecret = "local-worker-secret"
 
+	// DefaultPeopleClientID is the app registration that data sources of the type graph read with.
+	DefaultPeopleClientID = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b0b"
+	// DefaultPeopleSecret guards nothing either.
+	DefaultPeopleSecret = "local-people-secret"
+
 	// DefaultHandlerClientID is the managed identity of the Functions app.
 	DefaultHandlerClientID = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b07"
 
@@ -180,6 +185,10 @@ func DefaultConfig() Config {
 				},
 				Application{ClientID: DefaultCLIClientID, Name: "matoolkit CLI", Public: true},
 				Application{ClientID: DefaultConsoleClientID, Name: "matoolkit console", Public: true},
+				Application{
+					ClientID: DefaultPeopleClientID, Name: "matoolkit data sources", Secrets: []string{DefaultPeopleSecret},
+					Roles: map[string][]string{GraphClientID: {"User.Read.All", "GroupMember.Read.All", "Sites.Selected"}},
+				},
 				Application{ClientID: DefaultHandlerClientID, Name: "matoolkit Functions app"},
 				Application{
 					ClientID: DefaultWorkerClientID,
@@ -230,7 +239,7 @@ func MicrosoftResources() []Application {
 			AppRoles: []string{
 				"User.Read.All", "User.ReadWrite.All", "User.EnableDisableAccount.All", "User.Invite.All",
 				"User-ConvertToInternal.ReadWrite.All", "Mail.Send",
-				"Group.Read.All", "Group.ReadWrite.All", "GroupMember.Read.All", "GroupMember.ReadWrite.All",
+				"Sites.Selected", "Sites.Read.All", "Group.Read.All", "Group.ReadWrite.All", "GroupMember.Read.All", "GroupMember.ReadWrite.All",
 				"Domain.Read.All", "LicenseAssignment.Read.All", "User.RevokeSessions.All", "User-PasswordProfile.ReadWrite.All",
 				"SharePointCrossTenantMigration.Manage.All", "SharePointCrossTenantMigration.Read.All", "Files.Read.All", "TeamMember.Read.All", "TeamMember.ReadWrite.All", "Policy.Read.All",
 				"CrossTenantContentMigration.Read.All", "CrossTenantContentMigration.ReadWrite.All",

@@ -9,10 +9,11 @@ import (
 )
 
 // Named is a tenant beside that of the admin API: an administrator without a role there, and a
-// worker with the permissions of that of DefaultConfig. All ids follow from the name.
+// worker and an app registration of data sources with the permissions of those of DefaultConfig. All ids follow from the name.
 type Named struct {
 	Name, TenantID, Domain       string
 	WorkerClientID, WorkerSecret string
+	PeopleClientID, PeopleSecret string // of data sources of the type graph
 	AdminUPN, AdminObjectID      string
 }
 
@@ -42,6 +43,7 @@ func namedTenant(name string) (Named, error) {
 	}
 	n := Named{
 		Name: name, TenantID: id("tenant"), Domain: name + ".onmicrosoft.com",
+		PeopleClientID: id("people"), PeopleSecret: "local-people-secret-" + name,
 		WorkerClientID: id("worker"), WorkerSecret: "local-worker-secret-" + name, AdminObjectID: id("administrator"),
 	}
 	n.AdminUPN = "admin@" + n.Domain
@@ -53,10 +55,12 @@ func (n Named) Tenant() Tenant {
 	all := DefaultConfig().Tenants[0]
 	worker, _ := all.application(DefaultWorkerClientID)
 	worker.ClientID, worker.Secrets = n.WorkerClientID, []string{n.WorkerSecret}
+	people, _ := all.application(DefaultPeopleClientID)
+	people.ClientID, people.Secrets = n.PeopleClientID, []string{n.PeopleSecret}
 	graph, _ := all.application(GraphClientID)
 	exchange, _ := all.application(ExchangeClientID)
 	return Tenant{
-		ID: n.TenantID, Domain: n.Domain, Applications: []Application{graph, exchange, worker},
+		ID: n.TenantID, Domain: n.Domain, Applications: []Application{graph, exchange, worker, people},
 		Users: []User{{UPN: n.AdminUPN, Name: "Avery Admin", ObjectID: n.AdminObjectID}},
 	}
 }

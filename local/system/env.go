@@ -60,6 +60,7 @@ func (s *System) HandlerEnv() map[string]string {
 		"BLOB_CONTAINER":           BlobContainer,
 		"IDENTITY_ENDPOINT":        "https://" + s.config.Addresses.Entra + entra.IdentityPath,
 		"IDENTITY_HEADER":          entra.IdentityHeader,
+		"AZURE_AUTHORITY_HOST":     "https://" + s.config.Addresses.Entra + "/",
 		"EXTRA_CA_FILE":            s.caFile,
 	}
 	maps.Copy(settings, s.names.Settings())
@@ -71,10 +72,29 @@ func (s *System) HandlerEnv() map[string]string {
 		return own || !runbook.SettingName(name)
 	})
 	if len(names) > 0 {
-		settings["DATA_SOURCES"] = strings.Join(names, ",")
-		settings["NOTIFICATION_SETTINGS"] = settings["DATA_SOURCES"]
+		settings["NOTIFICATION_SETTINGS"] = strings.Join(names, ",")
 	}
+	graphs := s.graphSettings()
+	maps.Copy(settings, graphs)
+	names = slices.Compact(slices.Sorted(slices.Values(slices.AppendSeq(names, maps.Keys(graphs)))))
+	settings["DATA_SOURCES"] = strings.Join(names, ",")
 	maps.Copy(settings, s.config.Settings)
+	return settings
+}
+
+// graphSettings are the connections of data sources of the type graph, one for each tenant: TENANT_GRAPH, or SOURCE_GRAPH
+// of a tenant that is named source.
+func (s *System) graphSettings() map[string]string {
+	settings := map[string]string{}
+	add := func(prefix, tenant, client, secret string) {
+		settings[prefix+"_GRAPH"] = fmt.Sprintf("TenantId=%s;ClientId=%s;ClientSecret=%s;Endpoint=%s", tenant, client, secret, s.TenantURL())
+	}
+	for _, n := range s.config.Tenants {
+		add(strings.ToUpper(strings.ReplaceAll(n.Name, "-", "_")), n.TenantID, n.PeopleClientID, n.PeopleSecret)
+	}
+	if len(s.config.Tenants) == 0 {
+		add("TENANT", entra.DefaultTenantID, entra.DefaultPeopleClientID, entra.DefaultPeopleSecret)
+	}
 	return settings
 }
 
@@ -189,8 +209,12 @@ func (s *System) lists(parts ...Part) bool {
 
 // list leaves the variables out that point at parts that are not listed.
 func (s *System) list(env map[string]string) map[string]string {
+	graphs := s.graphSettings()
 	maps.DeleteFunc(env, func(name, _ string) bool {
 		parts, ok := pointsAt[name]
+		if _, graph := graphs[name]; graph {
+			parts, ok = []Part{Identity}, true
+		}
 		return ok && !s.lists(parts...)
 	})
 	return env

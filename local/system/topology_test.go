@@ -99,7 +99,7 @@ func TestNamesInTheSettings(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	for name, env := range map[string]map[string]string{"handler": s.HandlerEnv(), "worker": s.WorkerEnv()} {
-		if env["WORKER_JOBS_TOPIC"] != "jobs" || env["WORKER_RESULTS_TOPIC"] != "worker-results" || env["DATA_SOURCES"] != "" {
+		if env["WORKER_JOBS_TOPIC"] != "jobs" || env["WORKER_RESULTS_TOPIC"] != "worker-results" || strings.Contains(env["DATA_SOURCES"], ",") {
 			t.Errorf("%s: %v", name, env)
 		}
 	}

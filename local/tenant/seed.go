@@ -19,6 +19,7 @@ import (
 type Seed struct {
 	VerifiedDomains []string    `json:"verifiedDomains,omitempty"` // of user principal names; none: all are accepted
 	Licenses        []License   `json:"licenses,omitempty"`
+	Sites           []Site      `json:"sites,omitempty"` // a site takes the place of the one with its URL
 	Users           []User      `json:"users,omitempty"` // Graph properties, read-only ones too
 	Groups          []SeedGroup `json:"groups,omitempty"`
 	Recipients      []Recipient `json:"recipients,omitempty"` // ExternalDirectoryObjectId or UserPrincipalName names the user
@@ -58,6 +59,11 @@ func (s *Server) Seed(seed Seed) error {
 	for i, l := range seed.Licenses {
 		if err := s.dir.AddLicense(l); err != nil {
 			return fmt.Errorf("tenant: seed license %d: %w", i, err)
+		}
+	}
+	for i, site := range seed.Sites {
+		if err := s.dir.AddSite(site); err != nil {
+			return fmt.Errorf("tenant: seed site %d: %w", i, err)
 		}
 	}
 	for i, u := range seed.Users {

@@ -51,6 +51,10 @@ type (
 	MigrationJobUser = directory.MigrationJobUser
 	Mail             = directory.Mail
 	License          = directory.License
+	Site             = directory.Site
+	List             = directory.List
+	Column           = directory.Column
+	File             = directory.File
 	ServicePlan      = directory.ServicePlan
 )
 
@@ -224,6 +228,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	segments := strings.Split(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	if segments[0] == "_local" {
 		s.serveLocal(w, r, segments[1:])
+		return
+	}
+	if strings.HasPrefix(r.URL.Path, graph.ContentPath) {
+		s.graph.ServeContent(w, r)
 		return
 	}
 	body, err := readBody(r)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/matoolkit/matoolkit/local/tenant/graph"
 	"github.com/matoolkit/matoolkit/local/tenant/odata"
 )
 
@@ -106,6 +107,9 @@ func (g *Tenants) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id := g.config.TenantOf(odata.Bearer(r))
+	if rest, download := strings.CutPrefix(r.URL.Path, graph.ContentPath); download {
+		id, _, _ = strings.Cut(rest, "/")
+	}
 	i := slices.IndexFunc(g.config.Tenants, func(t Named) bool { return strings.EqualFold(t.TenantID, id) })
 	if i < 0 && id != "" {
 		r = r.Clone(r.Context())

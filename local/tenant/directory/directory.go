@@ -155,6 +155,7 @@ type Directory struct {
 	Mails    []Mail          // sent since the start
 	Domains  map[string]bool // verified ones; empty: every domain is accepted
 	Licenses []License
+	Sites    []Site
 
 	MigrationEndpoints []string // names of the endpoints in other tenants; empty: all names are accepted
 	OrganizationHolds  []string // retention policies of all mailboxes, as Get-OrganizationConfig prints them

@@ -31,7 +31,8 @@ func openDisk(ctx context.Context, dir string) (*disk, error) {
 		CREATE TABLE IF NOT EXISTS domain (name TEXT PRIMARY KEY);
 		CREATE TABLE IF NOT EXISTS organization_hold (name TEXT PRIMARY KEY);
 		CREATE TABLE IF NOT EXISTS migration_endpoint (name TEXT PRIMARY KEY);
-		CREATE TABLE IF NOT EXISTS license (part TEXT PRIMARY KEY, body TEXT NOT NULL)`
+		CREATE TABLE IF NOT EXISTS license (part TEXT PRIMARY KEY, body TEXT NOT NULL);
+		CREATE TABLE IF NOT EXISTS site (url TEXT PRIMARY KEY, body TEXT NOT NULL)`
 	if _, err := db.ExecContext(ctx, table); err != nil {
 		db.Close()
 		return nil, fmt.Errorf("tenant: prepare %s: %w", dir, err)
@@ -165,6 +166,9 @@ func (k *disk) load(ctx context.Context, d *Directory) error {
 		return err
 	}
 	if err := k.loadLicenses(ctx, d); err != nil {
+		return err
+	}
+	if err := k.loadSites(ctx, d); err != nil {
 		return err
 	}
 	rows, err := k.db.QueryContext(ctx, `SELECT kind, id, body FROM object ORDER BY seq`)

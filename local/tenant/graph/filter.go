@@ -10,80 +10,242 @@ import (
 	"github.com/matoolkit/matoolkit/local/tenant/odata"
 )
 
-// Clauses of a filter: property eq 'text', startswith(property,'text') and
-// collection/any(x:x eq 'text').
-var (
-	equalsClause     = regexp.MustCompile(`^\s*([A-Za-z]+)\s+eq\s+'((?:[^']|'')*)'\s*$`)
-	startsWithClause = regexp.MustCompile(`(?i)^\s*startswith\(\s*([A-Za-z]+)\s*,\s*'((?:[^']|'')*)'\s*\)\s*$`)
-	anyClause        = regexp.MustCompile(`^\s*([A-Za-z]+)/any\(\s*([a-z]+)\s*:\s*([a-z]+)\s+eq\s+'((?:[^']|'')*)'\s*\)\s*$`)
-)
+// match tells whether a filter selects an object.
+type match func(map[string]any) bool
 
-// filter understands clauses joined by `or`, and refuses all else. It compares texts without case.
-func (c *call) filter(resource string, properties []string, collections ...string) (func(map[string]any) bool, *reply) {
+// filterable are the properties that a resource can be filtered by.
+type filterable struct {
+	resource    string
+	properties  []string
+	collections []string
+}
+
+// advanced tells whether a request asks for the advanced queries of directory objects.
+func (c *call) advanced() bool {
+	count, _ := c.Option("count")
+	return strings.EqualFold(c.Header.Get("ConsistencyLevel"), "eventual") && count == "true"
+}
+
+// checkCount refuses $count=true without the header that directory objects need for it.
+func (c *call) checkCount() *reply {
+	count, present := c.Option("count")
+	switch {
+	case present && count != "true" && count != "false":
+		return odata.Error(http.StatusBadRequest, "BadRequest", "Invalid value '%s' for $count query option found. Valid values are 'true' and 'false'.", count)
+	case count == "true" && !c.advanced():
+		return odata.Error(http.StatusBadRequest, "Request_BadRequest", "$count is not currently supported.")
+	}
+	return nil
+}
+
+// filter understands eq, ne, in, startswith, endswith and any, joined by and, or, not and brackets, and refuses all else.
+// It compares texts without case. ne, not and endswith belong to advanced queries.
+func (c *call) filter(f filterable) (match, *reply) {
 	expression, present := c.Option("filter")
 	if !present {
 		return func(map[string]any) bool { return true }, nil
 	}
-	var clauses []func(map[string]any) bool
-	for _, text := range alternatives(expression) {
-		clause, refusal := readClause(text, resource, properties, collections)
-		if refusal != nil {
-			return nil, refusal
-		}
-		clauses = append(clauses, clause)
+	p := &filterParser{filterable: f, advanced: c.advanced(), tokens: filterTokens(expression)}
+	m := p.either()
+	if p.refusal == nil && len(p.tokens) > 0 {
+		p.refuse("BadRequest", "Invalid filter clause: %s", expression)
 	}
-	return func(object map[string]any) bool {
-		return slices.ContainsFunc(clauses, func(matches func(map[string]any) bool) bool { return matches(object) })
-	}, nil
+	if p.refusal != nil {
+		return nil, p.refusal
+	}
+	return m, nil
 }
 
-// alternatives splits an expression at each ` or ` outside of a text in quotes.
-func alternatives(expression string) []string {
-	var parts []string
-	quoted, start := false, 0
-	for i := range expression {
-		if expression[i] == '\'' {
-			quoted = !quoted // a doubled quote does it twice
+var filterToken = regexp.MustCompile(`^\s*('(?:[^']|'')*'|[A-Za-z_][A-Za-z0-9_]*(?:/[A-Za-z_][A-Za-z0-9_]*)*|[(),:])`)
+
+// filterTokens are the tokens of an expression; the rest of an expression that has an unknown token is the last.
+func filterTokens(expression string) []string {
+	var tokens []string
+	for strings.TrimSpace(expression) != "" {
+		m := filterToken.FindStringSubmatch(expression)
+		if m == nil {
+			return append(tokens, strings.TrimSpace(expression))
 		}
-		if !quoted && strings.HasPrefix(expression[i:], " or ") {
-			parts = append(parts, expression[start:i])
-			start = i + len(" or ")
-		}
+		tokens, expression = append(tokens, m[1]), expression[len(m[0]):]
 	}
-	return append(parts, expression[start:])
+	return tokens
 }
 
-func readClause(clause, resource string, properties, collections []string) (func(map[string]any) bool, *reply) {
-	if m := anyClause.FindStringSubmatch(clause); m != nil && m[2] == m[3] {
-		name, refusal := filtered(m[1], resource, collections)
-		value := directory.Fold(unquote(m[4]))
-		return func(object map[string]any) bool {
-			return slices.ContainsFunc(directory.Texts(object[name]), func(item string) bool { return directory.Fold(item) == value })
-		}, refusal
-	}
-	m, starts := equalsClause.FindStringSubmatch(clause), false
-	if m == nil {
-		m, starts = startsWithClause.FindStringSubmatch(clause), true
-	}
-	if m == nil {
-		return nil, odata.Error(http.StatusBadRequest, "BadRequest", "Invalid filter clause: %s", clause)
-	}
-	name, refusal := filtered(m[1], resource, properties)
-	value := directory.Fold(unquote(m[2]))
-	return func(object map[string]any) bool {
-		actual := directory.Fold(directory.Text(object[name]))
-		return actual == value || starts && strings.HasPrefix(actual, value)
-	}, refusal
+type filterParser struct {
+	filterable
+	advanced bool
+	tokens   []string
+	refusal  *reply
 }
 
-// filtered is the name of a property that the resource can be filtered by.
-func filtered(name, resource string, properties []string) (string, *reply) {
-	at := slices.IndexFunc(properties, func(p string) bool { return strings.EqualFold(p, name) })
-	if at < 0 {
-		return "", odata.Error(http.StatusBadRequest, "Request_UnsupportedQuery",
-			"Unsupported or invalid query filter clause specified for property '%s' of resource '%s'.", name, resource)
+func (p *filterParser) refuse(code, format string, args ...any) match {
+	if p.refusal == nil {
+		p.refusal = odata.Error(http.StatusBadRequest, code, format, args...)
 	}
-	return properties[at], nil
+	return func(map[string]any) bool { return false }
+}
+
+func (p *filterParser) needsAdvanced() {
+	if !p.advanced {
+		p.refuse("Request_UnsupportedQuery", "Operator is not supported for this query without the ConsistencyLevel header with the value 'eventual' and $count=true.")
+	}
+}
+
+// next takes the next token, empty after the last.
+func (p *filterParser) next() string {
+	if len(p.tokens) == 0 {
+		return ""
+	}
+	first := p.tokens[0]
+	p.tokens = p.tokens[1:]
+	return first
+}
+
+// took takes the next token if it is the one.
+func (p *filterParser) took(token string) bool {
+	if len(p.tokens) > 0 && strings.EqualFold(p.tokens[0], token) {
+		p.tokens = p.tokens[1:]
+		return true
+	}
+	return false
+}
+
+func (p *filterParser) expect(token string) {
+	if got := p.next(); !strings.EqualFold(got, token) {
+		p.refuse("BadRequest", "Invalid filter clause: '%s' where '%s' is expected", got, token)
+	}
+}
+
+func (p *filterParser) either() match {
+	m := p.both()
+	for p.refusal == nil && p.took("or") {
+		left, right := m, p.both()
+		m = func(o map[string]any) bool { return left(o) || right(o) }
+	}
+	return m
+}
+
+func (p *filterParser) both() match {
+	m := p.one()
+	for p.refusal == nil && p.took("and") {
+		left, right := m, p.one()
+		m = func(o map[string]any) bool { return left(o) && right(o) }
+	}
+	return m
+}
+
+func (p *filterParser) one() match {
+	switch {
+	case p.took("not"):
+		p.needsAdvanced()
+		inner := p.one()
+		return func(o map[string]any) bool { return !inner(o) }
+	case p.took("("):
+		m := p.either()
+		p.expect(")")
+		return m
+	case p.took("startswith"):
+		return p.function(strings.HasPrefix)
+	case p.took("endswith"):
+		p.needsAdvanced()
+		return p.function(strings.HasSuffix)
+	}
+	name := p.next()
+	if collection, any := strings.CutSuffix(name, "/any"); any {
+		return p.member(collection)
+	}
+	return p.comparison(name)
+}
+
+func (p *filterParser) function(holds func(text, part string) bool) match {
+	p.expect("(")
+	get := p.property(p.next())
+	p.expect(",")
+	want, _ := p.literal().(string)
+	p.expect(")")
+	return func(o map[string]any) bool { text, ok := get(o).(string); return ok && holds(text, want) }
+}
+
+// member is any(x:x eq 'text').
+func (p *filterParser) member(collection string) match {
+	name := p.known(collection, p.collections)
+	p.expect("(")
+	variable := p.next()
+	p.expect(":")
+	p.expect(variable)
+	p.expect("eq")
+	want, _ := p.literal().(string)
+	p.expect(")")
+	return func(o map[string]any) bool {
+		return slices.ContainsFunc(directory.Texts(o[name]), func(item string) bool { return directory.Fold(item) == want })
+	}
+}
+
+func (p *filterParser) comparison(name string) match {
+	switch operator := p.next(); strings.ToLower(operator) {
+	case "eq":
+		get, want := p.property(name), p.literal()
+		return func(o map[string]any) bool { return get(o) == want }
+	case "ne":
+		p.needsAdvanced()
+		get, want := p.property(name), p.literal()
+		return func(o map[string]any) bool { return get(o) != want }
+	case "in":
+		get := p.property(name)
+		p.expect("(")
+		wanted := []any{p.literal()}
+		for p.took(",") {
+			wanted = append(wanted, p.literal())
+		}
+		p.expect(")")
+		return func(o map[string]any) bool { return slices.Contains(wanted, get(o)) }
+	default:
+		return p.refuse("BadRequest", "Invalid filter clause: '%s %s'", name, operator)
+	}
+}
+
+// literal is a text, folded, a boolean or null.
+func (p *filterParser) literal() any {
+	switch token := p.next(); {
+	case len(token) > 1 && strings.HasPrefix(token, "'") && strings.HasSuffix(token, "'"):
+		return directory.Fold(unquote(token[1 : len(token)-1]))
+	case token == "true", token == "false":
+		return token == "true"
+	case token == "null":
+		return nil
+	default:
+		p.refuse("BadRequest", "Invalid filter clause: '%s' is not a value", token)
+		return nil
+	}
+}
+
+// property gives the folded value of a property, or of one within it.
+func (p *filterParser) property(name string) func(map[string]any) any {
+	outer, inner, nested := strings.Cut(p.known(name, p.properties), "/")
+	return func(o map[string]any) any {
+		value := o[outer]
+		if nested {
+			within, _ := value.(map[string]any)
+			value = within[inner]
+		}
+		if text, ok := value.(string); ok {
+			return directory.Fold(text)
+		}
+		return value
+	}
+}
+
+// known is the name of a property that the resource can be filtered by.
+func (p *filterParser) known(name string, properties []string) string {
+	at := slices.IndexFunc(properties, func(known string) bool { return strings.EqualFold(known, name) })
+	if at >= 0 {
+		return properties[at]
+	}
+	if inner, ok := strings.CutPrefix(name, "onPremisesExtensionAttributes/"); ok && slices.Contains(properties, "onPremisesExtensionAttributes") && isExtensionAttribute(inner) {
+		return name
+	}
+	p.refuse("Request_UnsupportedQuery", "Unsupported or invalid query filter clause specified for property '%s' of resource '%s'.", name, p.resource)
+	return name
 }
 
 func unquote(s string) string { return strings.ReplaceAll(s, "''", "'") }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/matoolkit/matoolkit/local/tenant/directory"
@@ -31,6 +32,8 @@ type Service struct {
 	Times    func() (now, asOf time.Time)                    // of a write, and up to which readers have seen writes
 	CarryOut func(context.Context, *odata.Call) *odata.Reply // answers one step of a $batch
 	Logger   *slog.Logger
+
+	contents sync.Map // downloads that have been given out, by key
 }
 
 type (

@@ -309,6 +309,46 @@ func (s *Service) listMembers(c *call) *reply {
 	return c.listing("directoryObjects", members, page)
 }
 
+// listUserMembers gives the members who are users. An application that may read the group but no users gets no more than
+// their ids.
+func (s *Service) listUserMembers(c *call) *reply {
+	page, refusal := c.paging("count")
+	if refusal != nil {
+		return refusal
+	}
+	if !c.advanced() {
+		return odata.Error(http.StatusBadRequest, "Request_UnsupportedQuery", "The specified query with a cast requires the ConsistencyLevel header with the value 'eventual' and $count=true.")
+	}
+	selected, refusal := c.selected("user", userProperties)
+	if refusal != nil {
+		return refusal
+	}
+	s.Directory.Lock()
+	defer s.Directory.Unlock()
+	_, asOf := s.Times()
+	g, found := s.Directory.Groups.Visible(directory.Fold(c.Arg["group"]), asOf)
+	if !found {
+		return notFound(c.Arg["group"])
+	}
+	limited := s.Roles != nil && !holds(s.Roles(c.Token), "User.Read.All")
+	users := []map[string]any{}
+	for _, id := range g.Members {
+		u, visible := s.Directory.Users.Visible(id, asOf)
+		if !visible {
+			continue
+		}
+		user := project(userProperties, u, selected)
+		if limited {
+			for name := range user {
+				user[name] = nil
+			}
+		}
+		user["id"] = id
+		users = append(users, user)
+	}
+	return c.listing("users", users, page)
+}
+
 func ofKind(selected []string, schema map[string]property) []string {
 	return slices.DeleteFunc(slices.Clone(selected), func(name string) bool { _, has := schema[name]; return !has })
 }
@@ -322,7 +362,7 @@ func (s *Service) listGroups(c *call) *reply {
 	if refusal != nil {
 		return refusal
 	}
-	match, refusal := c.filter("Group", []string{"displayName", "mail", "mailNickname"}, "proxyAddresses")
+	match, refusal := c.filter(filterable{"Group", []string{"displayName", "mail", "mailNickname"}, []string{"proxyAddresses"}})
 	if refusal != nil {
 		return refusal
 	}

@@ -13,6 +13,9 @@ import (
 // Graph's reference, without the Directory roles, which include almost every other role.
 type permission [][]string
 
+// readsSites reads all sites, or those that the site itself grants.
+var readsSites = permission{{"Sites.Read.All"}, {"Sites.Selected"}}
+
 var permissions = map[string]permission{
 	"POST /users":                             {{"User.ReadWrite.All"}},
 	"GET /users":                              {{"User.Read.All"}},
@@ -28,11 +31,19 @@ var permissions = map[string]permission{
 		{"User.Read.All", "GroupMember.Read.All"}, {"User.Read.All", "Group.Read.All"},
 	},
 	"POST /users/{user}/convertExternalToInternalMemberUser": {{"User-ConvertToInternal.ReadWrite.All"}, {"User.ReadWrite.All"}},
-	"POST /groups":                                            {{"Group.ReadWrite.All"}},
-	"GET /groups":                                             {{"GroupMember.Read.All"}, {"Group.Read.All"}},
-	"GET /groups/{group}":                                     {{"GroupMember.Read.All"}, {"Group.Read.All"}},
-	"DELETE /groups/{group}":                                  {{"Group.ReadWrite.All"}},
-	"GET /groups/{group}/members":                             {{"GroupMember.Read.All"}, {"Group.Read.All"}},
+	"POST /groups":                {{"Group.ReadWrite.All"}},
+	"GET /groups":                 {{"GroupMember.Read.All"}, {"Group.Read.All"}},
+	"GET /groups/{group}":         {{"GroupMember.Read.All"}, {"Group.Read.All"}},
+	"DELETE /groups/{group}":      {{"Group.ReadWrite.All"}},
+	"GET /groups/{group}/members": {{"GroupMember.Read.All"}, {"Group.Read.All"}},
+	"GET /groups/{group}/members/microsoft.graph.user": {{"GroupMember.Read.All"}, {"Group.Read.All"}},
+	"GET /sites/{site}":                                       readsSites,
+	"GET /sites/{site}/lists/{list}/columns":                  readsSites,
+	"GET /sites/{site}/lists/{list}/items":                    readsSites,
+	"GET /sites/{site}/drive":                                 readsSites,
+	"GET /sites/{site}/drives":                                readsSites,
+	"GET /drives/{drive}/root:/{path}":                        readsSites,
+	"GET /drives/{drive}/items/{item}/content":                readsSites,
 	"POST /groups/{group}/members/$ref":                       {{"GroupMember.ReadWrite.All"}, {"Group.ReadWrite.All"}},
 	"DELETE /groups/{group}/members/{member}/$ref":            {{"GroupMember.ReadWrite.All"}, {"Group.ReadWrite.All"}},
 	"DELETE /groups/{group}/members/{member}":                 {{"User.ReadWrite.All"}},

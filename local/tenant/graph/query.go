@@ -97,6 +97,9 @@ func (c *call) listing(set string, all []map[string]any, p page) *reply {
 		value = []map[string]any{}
 	}
 	body := map[string]any{"@odata.context": c.context(set), "value": value}
+	if count, _ := c.Option("count"); count == "true" {
+		body["@odata.count"] = len(all)
+	}
 	if end < len(all) {
 		query := url.Values{}
 		for key, values := range c.Query {
@@ -113,7 +116,10 @@ func (c *call) listing(set string, all []map[string]any, p page) *reply {
 }
 
 func (s *Service) listUsers(c *call) *reply {
-	page, refusal := c.paging("filter")
+	page, refusal := c.paging("filter", "count")
+	if refusal == nil {
+		refusal = c.checkCount()
+	}
 	if refusal != nil {
 		return refusal
 	}
@@ -121,7 +127,10 @@ func (s *Service) listUsers(c *call) *reply {
 	if refusal != nil {
 		return refusal
 	}
-	match, refusal := c.filter("User", []string{"userPrincipalName", "mail", "mailNickname", "employeeId"}, "proxyAddresses")
+	match, refusal := c.filter(filterable{"User", []string{
+		"id", "userPrincipalName", "mail", "mailNickname", "employeeId", "displayName", "department", "companyName", "jobTitle", "userType",
+		"usageLocation", "country", "accountEnabled", "employeeType", "officeLocation", "onPremisesExtensionAttributes",
+	}, []string{"proxyAddresses"}})
 	if refusal != nil {
 		return refusal
 	}

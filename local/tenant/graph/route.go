@@ -33,6 +33,14 @@ var routes = []route{
 	{"GET", "groups/{group}", false, (*Service).getGroup},
 	{"DELETE", "groups/{group}", false, (*Service).deleteGroup},
 	{"GET", "groups/{group}/members", false, (*Service).listMembers},
+	{"GET", "groups/{group}/members/microsoft.graph.user", false, (*Service).listUserMembers},
+	{"GET", "sites/{site}", false, (*Service).getSite},
+	{"GET", "sites/{site}/lists/{list}/columns", false, (*Service).listColumns},
+	{"GET", "sites/{site}/lists/{list}/items", false, (*Service).listItems},
+	{"GET", "sites/{site}/drive", false, (*Service).getLibrary},
+	{"GET", "sites/{site}/drives", false, (*Service).listDrives},
+	{"GET", "drives/{drive}/root:/{path}", false, (*Service).getFile},
+	{"GET", "drives/{drive}/items/{item}/content", false, (*Service).getContent},
 	{"POST", "groups/{group}/members/$ref", false, (*Service).addMember},
 	{"DELETE", "groups/{group}/members/{member}/$ref", false, (*Service).removeMember},
 	{"DELETE", "groups/{group}/members/{member}", false, (*Service).deleteMember},
@@ -70,6 +78,7 @@ func init() { graphRoutes = routes }
 func (s *Service) Route(c *odata.Call) *odata.Reply { return s.route(&call{c}) }
 
 func (s *Service) route(c *call) *reply {
+	c.Path = addressed(c.Path)
 	known := 0 // leading segments that some operation has
 	anyMethod := false
 	for _, r := range graphRoutes {
