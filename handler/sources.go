@@ -9,6 +9,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/datasource/csvfile"
 	"github.com/matoolkit/matoolkit/internal/datasource/database"
 	"github.com/matoolkit/matoolkit/internal/datasource/databricks"
+	"github.com/matoolkit/matoolkit/internal/datasource/graph"
 	"github.com/matoolkit/matoolkit/internal/datasource/postgres"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
@@ -27,6 +28,7 @@ func sources(settings []string, identity azcore.TokenCredential, client *http.Cl
 			runbook.SourceSQL:        database.OpenSQL,
 			runbook.SourcePostgres:   postgres.Open,
 			runbook.SourceCSV:        csvfile.Open,
+			runbook.SourceGraph:      graph.Open,
 		},
 		Settings:   settings,
 		Credential: identity,

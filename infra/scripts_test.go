@@ -34,6 +34,7 @@ func TestScripts(t *testing.T) {
 		"assign-role.sh":        {"api-id Reader object-id", ""},
 		"console-addresses.sh":  {"console-id https://contoso.example/ https://localhost:7071", ""},
 		"register-worker.sh":    {"contoso dev User.Read.All Exchange.ManageAsApp", "roleManagement/directory/roleAssignments|--output|none|--body|"},
+		"register-people.sh":    {"contoso dev User.Read.All Sites.Selected", "az|ad|app|create|"},
 		"stage.sh":              {"create worker workerImage=image", ""},
 		"worker-certificate.sh": {"contoso-dev-kv app-id tenant-id", ""},
 		"github-environment.sh": {"contoso/matoolkit", "az|role|definition|create|"},
@@ -56,7 +57,7 @@ func TestScripts(t *testing.T) {
 		})
 	}
 	scripts, err := filepath.Glob("scripts/*.sh")
-	if err != nil || len(scripts) != 10 { // with compile.sh, which has its own test
+	if err != nil || len(scripts) != 11 { // with compile.sh, which has its own test
 		t.Errorf("%d scripts (%v): run each of them here", len(scripts), err)
 	}
 }

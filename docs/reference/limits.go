@@ -64,6 +64,7 @@ func limitGroups() []limitGroup {
 			{Name: "used columns of a row", Dir: "internal/runbook", Constant: "MaxRow", Unit: "bytes", Source: "internal/schedule", Error: "the row has N bytes in the columns that the runbook uses; at most LIMIT are allowed"},
 			{Name: "key of a member", Dir: "internal/runbook", Constant: "MaxKey", Unit: "characters", Source: "internal/schedule", Error: "the key has N characters; at most LIMIT are allowed"},
 			{Name: "row of a CSV file or blob", Dir: "internal/datasource/csvfile", Constant: "maxRecord", Unit: "bytes", Error: "X has more than LIMIT bytes; look for a quotation mark that is not closed"},
+			{Name: "Excel file", Dir: "internal/datasource/graph", Constant: "maxWorkbook", Unit: "bytes", Error: "X has N bytes; at most LIMIT are read: remove what the runbook does not use"},
 			{Name: "kept row, with the columns that the runbook does not use", Dir: "internal/runbook", Constant: "MaxKeptRow", Unit: "bytes", Then: "unused columns beyond it are not kept"},
 		}},
 		{"Requests", []*limit{

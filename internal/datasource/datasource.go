@@ -13,6 +13,8 @@ import (
 	"net/http"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
 // Source is where rows come from.
@@ -42,8 +44,9 @@ type Rows interface {
 // the environment variables that the runbook names: they are secrets.
 type Spec struct {
 	Connection string
-	Warehouse  string // databricks only
-	Query      string // empty for csv
+	Warehouse  string         // databricks only
+	Query      string         // empty for csv and graph
+	Graph      *runbook.Graph // graph only
 	// Columns are those that the result should have. A csv reads its header by the delimiter that gives
 	// most of them.
 	Columns []string

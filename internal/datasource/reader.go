@@ -74,7 +74,7 @@ func (r *Reader) Read(ctx context.Context, rb *runbook.Runbook, begin func(colum
 	}
 	s := &stream{limits: r.limits(), begin: begin, row: row}
 	err = r.query(ctx, ds, s, Spec{
-		Connection: connection, Warehouse: warehouse, Query: ds.Query, Columns: append(rb.Columns(), ds.BatchTimeColumn),
+		Connection: connection, Warehouse: warehouse, Query: ds.Query, Graph: ds.Graph, Columns: append(rb.Columns(), ds.BatchTimeColumn),
 		Credential: r.Credential, HTTPClient: r.HTTPClient,
 	})
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook/template"
 )
 
-var sourceTypes = []string{SourceDataverse, SourceDatabricks, SourceSQL, SourcePostgres, SourceCSV}
+var sourceTypes = []string{SourceDataverse, SourceDatabricks, SourceSQL, SourcePostgres, SourceCSV, SourceGraph}
 
 var columnFormats = []string{FormatSemicolonDelimited, FormatCommaDelimited, FormatJSONArray}
 
@@ -41,6 +41,7 @@ func (p *parser) dataSource(n *yaml.Node, path string) draftSource {
 	if f.has("warehouse_id") && ds.Type != SourceDatabricks && ds.Type != "" {
 		p.errorf(f.at("warehouse_id"), f.join("warehouse_id"), CodeBadValue, "is only for databricks")
 	}
+	f.graph(&ds)
 	ds.uploaded = ds.Type == SourceCSV && !f.has("connection")
 	f.requireBatchTime(ds)
 	ds.TimeZone = f.timeZone("time_zone")

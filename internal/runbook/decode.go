@@ -32,7 +32,8 @@ type draft struct {
 
 type draftSource struct {
 	DataSource
-	uploaded bool // there is no place to be asked
+	uploaded  bool // there is no place to be asked
+	columnsAt position
 }
 
 type draftPhase struct {

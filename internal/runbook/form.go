@@ -108,3 +108,19 @@ func varsForm() Form {
 	f["maxProperties"] = maxVars
 	return f
 }
+
+// oneRequired holds for objects that have exactly one of these fields.
+func oneRequired(names ...string) Form {
+	forms := make([]Form, len(names))
+	for i, name := range names {
+		forms[i] = requires(name)
+	}
+	return Form{"oneOf": forms}
+}
+
+// columnsForm is the form of columns: a mapping of their names to properties.
+func columnsForm() Form {
+	f := named(columnForm(), matching(propertyPath))
+	f["minProperties"], f["maxProperties"] = 1, maxColumns
+	return f
+}

@@ -33,7 +33,7 @@ func (o Object) names(requiredOnly bool) []string {
 // Format returns the objects of the format, the file itself first.
 func Format() []Object {
 	return []Object{
-		fileObject, sourceObject, itemsObject, columnObject, additionsObject, quietObject, windowObject,
+		fileObject, sourceObject, listObject, workbookObject, itemsObject, columnObject, additionsObject, quietObject, windowObject,
 		checkObject, phaseObject, stopObject, stepObject, pollObject, retryObject,
 	}
 }
@@ -66,10 +66,15 @@ var fileObject = Object{
 var sourceObject = Object{
 	Name: "data_source", Doc: "A source with a `connection` is queried every five minutes. For a `csv` source without one, you upload the members of each batch.",
 	Fields: []Field{
-		{"type", true, "`dataverse`, `databricks`, `sql`, `postgres` or `csv`.", oneOf(sourceTypes...)},
+		{"type", true, "`dataverse`, `databricks`, `sql`, `postgres`, `csv` or `graph`.", oneOf(sourceTypes...)},
 		{"connection", false, "The name of the handler's environment variable with the connection string, the URL or, for `csv`, the path or URL of the file. Required for all types except `csv`. The deployment lists the permitted names in `DATA_SOURCES`.", matching(environmentName)},
 		{"warehouse_id", false, "The name of the environment variable with the id of the SQL warehouse. Required for `databricks`, refused for other types.", matching(environmentName)},
-		{"query", false, "The query that returns the members. Required for all types except `csv`, which reads the whole file.", text()},
+		{"query", false, "The query that returns the members. Required for `dataverse`, `databricks`, `sql` and `postgres`, refused for `graph`. A `csv` is read as a whole.", text()},
+		{"groups", false, "For `graph`: the object ids of 1 to 50 groups. Their direct members who are users are the people. A `graph` needs one of `groups`, `users`, `list` and `workbook`; other types have none.", unique(list(matching(objectID), 1, maxGroups))},
+		{"users", false, "For `graph`: a `$filter` of Microsoft Graph that selects users, such as `department eq 'Sales' and userType eq 'Member'`.", text()},
+		{"list", false, "For `graph`: a SharePoint list.", listObject.form()},
+		{"workbook", false, "For `graph`: a sheet of an Excel file.", workbookObject.form()},
+		{"columns", false, "For `graph` with `groups`, `users` or `list`, and required there: the names of columns, each with the property that its values come from: one of a user (`displayName`), one within it (`onPremisesExtensionAttributes/extensionAttribute1`), with `groups` one of the group (`group/displayName`), or the internal name of a field of the list.", columnsForm()},
 		{"primary_key", true, "The column that identifies a member.", columnForm()},
 		{"batch_time_column", false, "The column with the start time of the member's batch. Rows with the same time form a batch. A queried source needs this field or `batch_time`.", columnForm()},
 		{"batch_time", false, "`immediate`: new members form a batch that starts at once.", oneOf(BatchTimeImmediate)},
@@ -82,8 +87,12 @@ var sourceObject = Object{
 	Rules: []Form{
 		when(has("type", SourceDataverse, SourceSQL, SourcePostgres), requires("connection", "query")),
 		when(has("type", SourceDatabricks), requires("connection", "query", "warehouse_id")),
-		when(has("type", SourceDataverse, SourceSQL, SourcePostgres, SourceCSV), absent("warehouse_id")),
-		when(either(requires("connection"), has("type", SourceDataverse, SourceSQL, SourcePostgres, SourceDatabricks)), either(requires("batch_time"), requires("batch_time_column"))),
+		when(has("type", SourceDataverse, SourceSQL, SourcePostgres, SourceCSV, SourceGraph), absent("warehouse_id")),
+		when(has("type", SourceDataverse, SourceSQL, SourcePostgres, SourceCSV, SourceDatabricks), absent(append(peopleFields, "columns")...)),
+		when(has("type", SourceGraph), both(requires("connection"), absent("query"), oneRequired(peopleFields...))),
+		when(both(has("type", SourceGraph), either(requires("groups"), requires("users"), requires("list"))), requires("columns")),
+		when(both(has("type", SourceGraph), requires("workbook")), absent("columns")),
+		when(either(requires("connection"), has("type", SourceDataverse, SourceSQL, SourcePostgres, SourceDatabricks, SourceGraph)), either(requires("batch_time"), requires("batch_time_column"))),
 		when(both(has("type", SourceCSV), absent("connection")), absent("time_zone", "timeout", "removal_guard", "addition_guard")),
 		when(requires("batch_time"), absent("batch_time_column", "time_zone")),
 	},

@@ -143,6 +143,7 @@ const (
 	SourceSQL        = "sql"
 	SourcePostgres   = "postgres"
 	SourceCSV        = "csv"
+	SourceGraph      = "graph"
 	// SourceRequest is not written: a runbook with trigger: request has it.
 	SourceRequest = "request"
 )
@@ -156,7 +157,8 @@ type DataSource struct {
 	Type            string
 	Connection      string // empty only for csv: members are then uploaded
 	WarehouseID     string // databricks only
-	Query           string
+	Query           string // empty for csv and graph
+	Graph           *Graph // graph only
 	PrimaryKey      string
 	BatchTimeColumn string // at most one of BatchTimeColumn and BatchTime
 	BatchTime       string

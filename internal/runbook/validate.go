@@ -34,6 +34,7 @@ func (p *parser) validate(d *draft) {
 	v.secrets()
 	v.conditions()
 	v.constants()
+	v.graphColumns()
 }
 
 type validator struct {

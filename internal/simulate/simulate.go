@@ -179,7 +179,7 @@ func (r *simulation) open() (err error) {
 	r.admin = newAdministrator(r)
 	r.source = &source{now: now, leave: r.config.Answers.Members, key: r.runbook.DataSource.PrimaryKey, needs: r.runbook.Columns(), start: r.config.Start}
 	open := map[string]datasource.Open{}
-	for _, kind := range []string{runbook.SourceCSV, runbook.SourceSQL, runbook.SourcePostgres, runbook.SourceDatabricks, runbook.SourceDataverse} {
+	for _, kind := range []string{runbook.SourceCSV, runbook.SourceSQL, runbook.SourcePostgres, runbook.SourceDatabricks, runbook.SourceDataverse, runbook.SourceGraph} {
 		open[kind] = r.source.open
 	}
 	key := make([]byte, secret.KeySize)

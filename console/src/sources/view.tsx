@@ -10,7 +10,7 @@ import { people, plural } from "../ui/text";
 import { Time } from "../ui/time";
 import { Source } from "./source";
 
-export const sourceNames: Record<string, string> = { sql: "SQL", postgres: "PostgreSQL", dataverse: "Dataverse", databricks: "Databricks", csv: "CSV" };
+export const sourceNames: Record<string, string> = { sql: "SQL", postgres: "PostgreSQL", dataverse: "Dataverse", databricks: "Databricks", csv: "CSV", graph: "Microsoft Graph" };
 
 export function Sources({ place }: { place: Place }) {
   const name = place.path[1];

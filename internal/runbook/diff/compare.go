@@ -79,6 +79,7 @@ func (c *comparison) source(from, to runbook.DataSource) {
 	c.field(path+"connection", from.Connection, to.Connection)
 	c.field(path+"warehouse_id", from.WarehouseID, to.WarehouseID)
 	c.field(path+"query", from.Query, to.Query)
+	c.graph(from.Graph, to.Graph)
 	c.field(path+"primary_key", from.PrimaryKey, to.PrimaryKey)
 	c.field(path+"batch_time_column", from.BatchTimeColumn, to.BatchTimeColumn)
 	c.field(path+"batch_time", from.BatchTime, to.BatchTime)
@@ -89,6 +90,35 @@ func (c *comparison) source(from, to runbook.DataSource) {
 	c.field(path+"timeout", durationText(from.Timeout), durationText(to.Timeout))
 	c.field(path+"removal_guard", percentText(from.RemovalGuard), percentText(to.RemovalGuard))
 	c.field(path+"addition_guard", guardText(from.AdditionGuard), guardText(to.AdditionGuard))
+}
+
+// graph compares the people of a graph source.
+func (c *comparison) graph(from, to *runbook.Graph) {
+	const path = "data_source."
+	if from == nil || to == nil {
+		c.field(path+"people", graphText(from), graphText(to))
+		return
+	}
+	c.field(path+"groups", strings.Join(from.Groups, ", "), strings.Join(to.Groups, ", "))
+	c.field(path+"users", from.Users, to.Users)
+	if from.List == nil || to.List == nil {
+		c.field(path+"list", listText(from.List), listText(to.List))
+	} else {
+		c.field(path+"list.site", from.List.Site, to.List.Site)
+		c.field(path+"list.name", from.List.Name, to.List.Name)
+		c.field(path+"list.filter", from.List.Filter, to.List.Filter)
+	}
+	if from.Workbook == nil || to.Workbook == nil {
+		c.field(path+"workbook", workbookText(from.Workbook), workbookText(to.Workbook))
+	} else {
+		c.field(path+"workbook.site", from.Workbook.Site, to.Workbook.Site)
+		c.field(path+"workbook.library", from.Workbook.Library, to.Workbook.Library)
+		c.field(path+"workbook.path", from.Workbook.Path, to.Workbook.Path)
+		c.field(path+"workbook.sheet", from.Workbook.Sheet, to.Workbook.Sheet)
+	}
+	for _, p := range pair(from.Columns, to.Columns, func(g runbook.GraphColumn) string { return g.Name }) {
+		c.field(path+"columns."+p.name, p.from.Property, p.to.Property)
+	}
 }
 
 func (c *comparison) quietHours(from, to *runbook.QuietHours) {
@@ -306,6 +336,35 @@ func guardText(g runbook.AdditionGuard) string {
 		return ""
 	}
 	return fmt.Sprintf("{share: %s, number: %d}", percentText(g.Share), g.Number)
+}
+
+// graphText says where the people of a graph source are.
+func graphText(g *runbook.Graph) string {
+	switch {
+	case g == nil:
+		return ""
+	case len(g.Groups) > 0:
+		return "groups " + strings.Join(g.Groups, ", ")
+	case g.Users != "":
+		return "users " + g.Users
+	case g.List != nil:
+		return listText(g.List)
+	}
+	return workbookText(g.Workbook)
+}
+
+func listText(l *runbook.GraphList) string {
+	if l == nil {
+		return ""
+	}
+	return fmt.Sprintf("list %q of %s", l.Name, l.Site)
+}
+
+func workbookText(w *runbook.GraphWorkbook) string {
+	if w == nil {
+		return ""
+	}
+	return fmt.Sprintf("workbook %q of %s", w.Path, w.Site)
 }
 
 // durationText writes a duration in its largest whole unit.

@@ -51,7 +51,12 @@ func sample() *runbook.Runbook {
 	return &runbook.Runbook{
 		Name: "moves", Description: "d",
 		DataSource: runbook.DataSource{
-			Type: runbook.SourceDatabricks, Connection: "C", WarehouseID: "W", Query: "q", PrimaryKey: "email", BatchTimeColumn: "wave", BatchTime: runbook.BatchTimeImmediate,
+			Type: runbook.SourceDatabricks, Connection: "C", WarehouseID: "W", Query: "q", Graph: &runbook.Graph{
+				Groups: []string{"g", "h"}, Users: "u", Columns: []runbook.GraphColumn{{Name: "Mail", Property: "mail"}, {Name: "Name", Property: "displayName"}},
+				List:     &runbook.GraphList{Site: "s", Name: "l", Filter: "f"},
+				Workbook: &runbook.GraphWorkbook{Site: "s", Library: "l", Path: "p", Sheet: "s"},
+			},
+			PrimaryKey: "email", BatchTimeColumn: "wave", BatchTime: runbook.BatchTimeImmediate,
 			TimeZone: "UTC", MultiValued: []runbook.MultiValued{{Name: "groups", Format: runbook.FormatJSONArray}}, Timeout: time.Minute, RemovalGuard: 20, AdditionGuard: runbook.AdditionGuard{Share: 20, Number: 100},
 		},
 		Request:    &runbook.Request{MaxItems: 5, Expires: time.Hour},
@@ -70,7 +75,7 @@ func sample() *runbook.Runbook {
 
 // identity are the fields that tell one item of a list from another: with another
 // name it is another item.
-var identity = []string{"Phase.Name", "Step.Name", "MultiValued.Name"}
+var identity = []string{"Phase.Name", "Step.Name", "MultiValued.Name", "GraphColumn.Name"}
 
 // mutation changes one value of a runbook.
 type mutation struct {
