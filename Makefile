@@ -28,7 +28,7 @@ GORELEASER := go run github.com/goreleaser/goreleaser/v2@v2.15.4
 GOLANGCI_VERSION = 2.15.0
 GOLANGCI = $(if $(findstring version $(GOLANGCI_VERSION) ,$(shell golangci-lint version 2>/dev/null)),golangci-lint,go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(GOLANGCI_VERSION))
 
-.PHONY: help build console console-client console-packages console-vendor console-screenshots stage clean demo demo-tenant-to-tenant demo-scaler demo-programs up func bench bench-long bench-record bench-river test test-short test-protocols test-postgres test-rabbitmq test-browser test-console lint-api soak soak-storm soak-simulation soak-sources soak-explore fuzz lint portable vuln clients example-workers package image notices release
+.PHONY: help build console console-client console-packages console-vendor console-screenshots stage clean demo demo-tenant-to-tenant demo-scaler demo-programs up func bench bench-long bench-record bench-river test test-short test-protocols test-postgres test-rabbitmq test-browser test-console lint-api soak soak-storm soak-move soak-simulation soak-sources soak-explore fuzz lint portable vuln clients example-workers package image notices release
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "%s%s\n", sep, substr($$0, 5); sep = "\n"} /^[A-Za-z0-9_-]+:.*## / {if (sep) printf "  make %-21s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -138,7 +138,7 @@ test-browser: ## run the tests of signing in with MSAL.js in Chromium (needs chr
 FUZZ ?= 30s
 SOAK ?= 0
 SOAK_TIME := $(if $(filter 0,$(SOAK)),0s,$(SOAK))
-SOAKS := soak-storm soak-simulation soak-sources soak-explore
+SOAKS := soak-storm soak-move soak-simulation soak-sources soak-explore
 SOAK_TEST := $(PLAIN) go test -trimpath -vet=off -count 1 -v -timeout 0
 
 soak: ## run random faults, runbooks and sources for SOAK=10m; a failure names its seed
@@ -146,6 +146,9 @@ soak: ## run random faults, runbooks and sources for SOAK=10m; a failure names i
 
 soak-storm: # whole systems whose processes are killed during a batch of 500 members
 	@$(SOAK_TEST) ./e2e -run '^TestStorm$$' -soak $(SOAK) -seed $$(date +%s)
+
+soak-move: # migrations between two tenants whose processes are killed in each phase
+	@$(SOAK_TEST) ./e2e -run '^TestMoveBetweenTenants$$' -soak $(SOAK) -seed $$(date +%s)
 
 soak-simulation: # random runbooks under faults, in one process
 	@$(SOAK_TEST) ./internal/app/simulation -run '^TestSoak$$' -simulation.soak $(SOAK_TIME)

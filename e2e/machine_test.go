@@ -74,7 +74,7 @@ func newMachineWith(t *testing.T, seed []byte, env environment, parts ...string)
 	if env.locks { // a refusal of a job is final only where its lock outlasts what other replicas may not know
 		m.write("topology.json", infra.Topology)
 	} else {
-		m.write("topology.json", topology(t))
+		m.write("topology.json", topology(t, env.tenants...))
 	}
 	for _, p := range parts {
 		m.start(p)
@@ -113,15 +113,60 @@ func folder(t *testing.T) string {
 }
 
 // topology is the system's own with locks that end soon, so that what a killed
-// process held comes back within the test.
-func topology(t *testing.T) []byte {
+// process held comes back within the test. The workers of named tenants have subscriptions like that of worker-01.
+func topology(t *testing.T, tenants ...string) []byte {
 	t.Helper()
 	body := infra.Topology
-	short := bytes.ReplaceAll(body, []byte(`"LockDuration": "PT1M"`), []byte(`"LockDuration": "PT3S"`))
-	if bytes.Equal(short, body) {
-		t.Fatal("the topology has no locks of a minute")
+	short := body
+	for _, long := range []string{"PT1M", "PT30S"} { // of job controls, and of jobs
+		next := bytes.ReplaceAll(short, []byte(`"LockDuration": "`+long+`"`), []byte(`"LockDuration": "PT3S"`))
+		if bytes.Equal(next, short) {
+			t.Fatalf("the topology has no locks of %s", long)
+		}
+		short = next
 	}
-	return short
+	return eachSubscription(short, func(sub string) []string {
+		all := []string{sub}
+		for _, name := range tenants {
+			if strings.Contains(sub, "worker-worker-01") {
+				all = append(all, strings.ReplaceAll(sub, "worker-01", workerOf(name)))
+			}
+		}
+		return all
+	})
+}
+
+// eachSubscription replaces each subscription of a topology, as JSON, by others.
+func eachSubscription(topology []byte, with func(string) []string) []byte {
+	var config struct {
+		UserConfig struct {
+			Namespaces []struct {
+				Name   string
+				Queues []json.RawMessage
+				Topics []struct {
+					Name          string
+					Properties    json.RawMessage
+					Subscriptions []json.RawMessage
+				}
+			}
+			Logging json.RawMessage `json:",omitempty"`
+		}
+	}
+	if err := json.Unmarshal(topology, &config); err != nil {
+		panic(err)
+	}
+	for _, namespace := range config.UserConfig.Namespaces {
+		for i, topic := range namespace.Topics {
+			var all []json.RawMessage
+			for _, sub := range topic.Subscriptions {
+				for _, text := range with(string(sub)) {
+					all = append(all, json.RawMessage(text))
+				}
+			}
+			namespace.Topics[i].Subscriptions = all
+		}
+	}
+	return encode(config)
 }
 
 func (m *machine) path(name string) string { return filepath.Join(m.dir, name) }

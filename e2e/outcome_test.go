@@ -65,16 +65,21 @@ func checkPhases(a *admin) {
 // message.
 func checkBroker(ctx context.Context, m *machine) {
 	m.t.Helper()
-	client, err := azservicebus.NewClientFromConnectionString(m.endpoints.Worker["ServiceBusConnection"], nil)
+	client, err := azservicebus.NewClientFromConnectionString(m.endpoints.Handler["ServiceBusConnection"], nil)
 	if err != nil {
 		m.t.Fatal(err)
 	}
 	defer func() { _ = client.Close(context.Background()) }()
-	for topic, subscription := range map[string]string{
-		message.TopicOrchestratorEvents: message.SubscriptionOrchestrator,
-		message.TopicWorkerResults:      message.SubscriptionOrchestrator,
-		message.TopicWorkerJobs:         message.WorkerSubscription("worker-01"),
-	} {
+	type queue struct{ topic, subscription string }
+	queues := []queue{{message.TopicOrchestratorEvents, message.SubscriptionOrchestrator}, {message.TopicWorkerResults, message.SubscriptionOrchestrator}}
+	if len(m.tenants) == 0 {
+		queues = append(queues, queue{message.TopicWorkerJobs, message.WorkerSubscription("worker-01")})
+	}
+	for _, name := range m.tenants {
+		queues = append(queues, queue{message.TopicWorkerJobs, message.WorkerSubscription(workerOf(name))})
+	}
+	for _, q := range queues {
+		topic, subscription := q.topic, q.subscription
 		for _, left := range []struct {
 			queue azservicebus.SubQueue
 			name  string

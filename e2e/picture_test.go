@@ -38,7 +38,7 @@ func TestPictureOfABatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	slow := tenant.Faults{Rules: []tenant.Fault{{Service: "exchange", DelayMS: 200}}}
-	if err := misbehave(m, encode(slow)); err != nil {
+	if err := misbehave(m.endpoints.TenantURL, encode(slow)); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.advance(); err != nil {

@@ -69,7 +69,7 @@ func storm(t *testing.T, w weather, seed uint64) {
 	blows := schedule(random, w)
 
 	m := newMachineWith(t, encode(tenantOf(all)), environment{worker: map[string]string{"LAG_TIMEOUT_SECONDS": "2", "MAX_PARALLELISM": "32"}}, separate...)
-	if err := misbehave(m, encode(faultsOf(all, seed))); err != nil {
+	if err := misbehave(m.endpoints.TenantURL, encode(faultsOf(all, seed))); err != nil {
 		t.Fatal(err)
 	}
 	members := m.path("members.csv")
@@ -121,9 +121,9 @@ func (a *admin) play(length time.Duration, note func(format string, args ...any)
 	return nil
 }
 
-// misbehave tells the tenant how to.
-func misbehave(m *machine, faults []byte) error {
-	request, err := http.NewRequest(http.MethodPut, m.endpoints.TenantURL+"/_local/faults", bytes.NewReader(faults))
+// misbehave tells the tenant with its local endpoints at an address how to.
+func misbehave(address string, faults []byte) error {
+	request, err := http.NewRequest(http.MethodPut, address+"/_local/faults", bytes.NewReader(faults))
 	if err != nil {
 		return err
 	}
