@@ -51,7 +51,8 @@ const (
 var ownVariables = append([]string{
 	envWorkerID, envBusString, envBusNamespace, envTenantID, envAppID, envAppSecret, envAuthorityHost,
 	envGraphURL, envExchangeURL, envParallelism, envIdle, envGrace, envJobTimeout, envLinger, envLag, envLogLevel, envNoOp, envCustomDir,
-	envAlertFrom, envAlertTo, envHealth, envRequests, envCmdlets, envWrites, envShare,
+	envAlertFrom, envAlertTo, envHealth, envRequests, envCmdlets,
+	envWrites, envInvitations, envCommands, envShare, envThrottleRetries, envTransientRetries, envGraphBackoff, envExchangeBackoff, envMaxBackoff,
 	envVaultURL, envCertName, envCertPassword, envSecretName, envRefresh, envIdentityID, envTrial,
 	// By these anybody in the container gets tokens of its managed identity.
 	"IDENTITY_ENDPOINT", "IDENTITY_HEADER", "MSI_ENDPOINT", "MSI_SECRET",

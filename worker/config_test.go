@@ -40,7 +40,10 @@ func TestConfigDefaults(t *testing.T) {
 		Graph:    service{"https://graph.microsoft.com", "https://graph.microsoft.com/.default"},
 		Exchange: service{"https://outlook.office365.com", "https://outlook.office365.com/.default"},
 		Requests: graph.Requests{Setting: envRequests}, Cmdlets: exchange.Cmdlets{Setting: envCmdlets},
-		Limits:         limits{throttle.Rate{Calls: 3000, Per: 150 * time.Second}, throttle.Rate{Calls: 150, Per: 5 * time.Second}, 3},
+		Limits: limits{
+			Writes: throttle.Rate{Calls: 3000, Per: 150 * time.Second}, Invitations: throttle.Rate{Calls: 150, Per: 5 * time.Second}, Commands: 3,
+			Retries: 5, TransientRetries: 4, GraphBackoff: 2 * time.Second, ExchangeBackoff: 3 * time.Second, MaxBackoff: 2 * time.Minute,
+		},
 		MaxParallelism: 2, IdleTimeout: 300 * time.Second, ShutdownGrace: 30 * time.Second, JobTimeout: 10 * time.Minute, LagTimeout: 30 * time.Second,
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -56,7 +59,9 @@ func TestConfigReadsEverything(t *testing.T) {
 		envExchangeURL: "http://127.0.0.1:7073", "EXTRA_CA_FILE": "ca.pem",
 		envParallelism: "64", envIdle: "0", envGrace: "5", envJobTimeout: "60", envLag: "0", envLinger: "15", envLogLevel: "debug", envNoOp: "1", envCustomDir: "/functions",
 		envAlertFrom: "alerts@contoso.example", envAlertTo: "ada@contoso.example, bob@contoso.example,",
-		envWrites: "1000", envShare: "50", envRequests: "GET /v1.0/groups/{id}, DELETE /beta/groups/{id},", envCmdlets: "none",
+		envWrites: "1000", envInvitations: "60", envCommands: "8", envShare: "50", envThrottleRetries: "7", envTransientRetries: "0",
+		envGraphBackoff: "4", envExchangeBackoff: "5", envMaxBackoff: "10",
+		envRequests: "GET /v1.0/groups/{id}, DELETE /beta/groups/{id},", envCmdlets: "none",
 	})))(t)
 	names := servicebus.ReadNames(env.New(func(name string) string {
 		return map[string]string{"WORKER_JOBS_TOPIC": "jobs", "WORKER_SUBSCRIPTION_PREFIX": "w-"}[name]
@@ -67,8 +72,11 @@ func TestConfigReadsEverything(t *testing.T) {
 		Graph:  service{"https://graph.microsoft.us", "https://graph.microsoft.us/.default"},
 		CAFile: "ca.pem",
 		// On this machine a simulation answers, to tokens for the real one.
-		Exchange:       service{"http://127.0.0.1:7073", "https://outlook.office365.com/.default"},
-		Limits:         limits{throttle.Rate{Calls: 500, Per: 150 * time.Second}, throttle.Rate{Calls: 75, Per: 5 * time.Second}, 1},
+		Exchange: service{"http://127.0.0.1:7073", "https://outlook.office365.com/.default"},
+		Limits: limits{
+			Writes: throttle.Rate{Calls: 500, Per: 150 * time.Second}, Invitations: throttle.Rate{Calls: 30, Per: 5 * time.Second}, Commands: 4,
+			Retries: 7, GraphBackoff: 4 * time.Second, ExchangeBackoff: 5 * time.Second, MaxBackoff: 10 * time.Second,
+		},
 		MaxParallelism: 64, ShutdownGrace: 5 * time.Second, JobTimeout: time.Minute, ResultLinger: 15 * time.Millisecond, LogLevel: slog.LevelDebug, NoOp: true, CustomDir: "/functions",
 		Requests:  graph.Requests{Setting: envRequests, Allowed: []string{"GET /v1.0/groups/{id}", "DELETE /beta/groups/{id}"}},
 		Cmdlets:   exchange.Cmdlets{Setting: envCmdlets, None: true},
@@ -124,6 +132,12 @@ func TestConfigSaysWhatIsWrong(t *testing.T) {
 		{"a vault asked all the time", map[string]string{envRefresh: "5"}, "SECRET_REFRESH_SECONDS: must be at least 60"},
 		{"an unknown trial", map[string]string{envTrial: "graph,teams"}, `TRIAL_SIGN_IN: unknown API "teams": use graph, exchange or none`},
 		{"no write", map[string]string{envWrites: "0"}, `GRAPH_WRITE_LIMIT: "0" is not a whole number from 1`},
+		{"no invitation", map[string]string{envInvitations: "0"}, `GRAPH_INVITATION_LIMIT: "0" is not a whole number from 1`},
+		{"no command", map[string]string{envCommands: "0"}, `EXCHANGE_COMMAND_LIMIT: "0" is not a whole number from 1`},
+		{"fewer than no retries", map[string]string{envThrottleRetries: "-1"}, `THROTTLE_RETRIES: "-1" is not a whole number from 0`},
+		{"retries that are no number", map[string]string{envTransientRetries: "four"}, `TRANSIENT_RETRIES: "four" is not a whole number from 0`},
+		{"no delay", map[string]string{envGraphBackoff: "0"}, `GRAPH_BACKOFF_SECONDS: "0" is not a whole number from 1`},
+		{"a delay that is longer than the longest", map[string]string{envExchangeBackoff: "200"}, "MAX_BACKOFF_SECONDS: must be at least GRAPH_BACKOFF_SECONDS and EXCHANGE_BACKOFF_SECONDS"},
 		{"more than all", map[string]string{envShare: "200"}, `TENANT_SHARE_PERCENT: "200" is not a whole number from 1 to 100`},
 		{"a prefix that is too long", map[string]string{"WORKER_SUBSCRIPTION_PREFIX": "migrators-"}, `WORKER_SUBSCRIPTION_PREFIX: invalid prefix "migrators-": use letters, digits, '.', '-' and '_', beginning with a letter or digit, at most 7`},
 		{"jobs among results", map[string]string{"WORKER_JOBS_TOPIC": "worker-results"}, `WORKER_JOBS_TOPIC and WORKER_RESULTS_TOPIC are both "worker-results"`},

@@ -139,11 +139,10 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 	}
 	defer closeClient(client)
 	// 6. Graph and Exchange Online, tried, and the functions.
-	pace := throttle.Default()
-	pace.Lag, pace.Gauge = c.LagTimeout, throttle.NewGauge()
+	gauge := throttle.NewGauge()
 	g, err := graph.New(graph.Config{
 		URL: c.Graph.URL, Scope: c.Graph.Scope, Credential: tenant,
-		HTTP: renewing(tenant, record.Client(web, telemetry.Graph)), Policy: watched(pace, record, telemetry.Graph),
+		HTTP: renewing(tenant, record.Client(web, telemetry.Graph)), Policy: watched(c.Limits.graphPace(c.LagTimeout, gauge), record, telemetry.Graph),
 		Alert: graph.Alert{From: c.AlertFrom, To: c.AlertTo}, Requests: c.Requests,
 		Writes: c.Limits.Writes, Invitations: c.Limits.Invitations,
 	})
@@ -152,7 +151,7 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 	}
 	x, err := exchange.New(session.Config{
 		URL: c.Exchange.URL, Scope: c.Exchange.Scope, TenantID: c.TenantID, Credential: tenant,
-		HTTP: renewing(tenant, record.Client(web, telemetry.Exchange)), Policy: watched(pace, record, telemetry.Exchange),
+		HTTP: renewing(tenant, record.Client(web, telemetry.Exchange)), Policy: watched(c.Limits.exchangePace(c.LagTimeout, gauge), record, telemetry.Exchange),
 		Concurrency: c.Limits.Commands,
 	}, c.Cmdlets)
 	if err != nil {
@@ -192,11 +191,11 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 		logkey.Functions, len(functions.Functions()), logkey.Graph, c.Graph.URL, logkey.Exchange, c.Exchange.URL)
 	report := heartbeat.New(heartbeat.Config{
 		WorkerID: c.WorkerID, Version: version, MaxParallelism: c.MaxParallelism, To: client, Log: log,
-		Changed: pace.Gauge.Changed(), State: func() heartbeat.State {
+		Changed: gauge.Changed(), State: func() heartbeat.State {
 			jobs := loop.InHand()
 			return heartbeat.State{
 				Jobs: jobs.Jobs, Oldest: jobs.Oldest, TakenThrough: jobs.TakenThrough, Ended: jobs.Ended,
-				ThrottledUntil: pace.Gauge.Until(), CredentialExpiresAt: tenant.Expires(),
+				ThrottledUntil: gauge.Until(), CredentialExpiresAt: tenant.Expires(),
 			}
 		},
 	})

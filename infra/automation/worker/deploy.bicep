@@ -101,6 +101,41 @@ param tenantSharePercent int = 100
 @maxValue(1000000)
 param graphWriteLimit int = 3000
 
+@description('Invitations that the tenant allows the app registration in 5 seconds.')
+@minValue(1)
+@maxValue(100000)
+param graphInvitationLimit int = 150
+
+@description('Commands that Exchange Online runs for the app registration at the same time.')
+@minValue(1)
+@maxValue(100)
+param exchangeCommandLimit int = 3
+
+@description('How often a throttled call is repeated. Then the job fails, and the retry of its step continues.')
+@minValue(0)
+@maxValue(100)
+param throttleRetries int = 5
+
+@description('How often a call is repeated that got no answer, or a server error.')
+@minValue(0)
+@maxValue(100)
+param transientRetries int = 4
+
+@description('Delay before the first repetition of a call where Graph gives no Retry-After, in seconds. Each delay is twice the previous one.')
+@minValue(1)
+@maxValue(3600)
+param graphBackoffSeconds int = 2
+
+@description('Delay before the first repetition of a command where Exchange Online gives no Retry-After, in seconds. Each delay is longer by as much.')
+@minValue(1)
+@maxValue(3600)
+param exchangeBackoffSeconds int = 3
+
+@description('Longest delay before a repetition, in seconds. At least the two delays before.')
+@minValue(1)
+@maxValue(3600)
+param maxBackoffSeconds int = 120
+
 @description('Longest run of one job, in seconds.')
 @minValue(1)
 @maxValue(604800)
@@ -432,6 +467,34 @@ module app 'app.bicep' = if (!empty(workerImage)) {
         {
           name: 'GRAPH_WRITE_LIMIT'
           value: string(graphWriteLimit)
+        }
+        {
+          name: 'GRAPH_INVITATION_LIMIT'
+          value: string(graphInvitationLimit)
+        }
+        {
+          name: 'EXCHANGE_COMMAND_LIMIT'
+          value: string(exchangeCommandLimit)
+        }
+        {
+          name: 'THROTTLE_RETRIES'
+          value: string(throttleRetries)
+        }
+        {
+          name: 'TRANSIENT_RETRIES'
+          value: string(transientRetries)
+        }
+        {
+          name: 'GRAPH_BACKOFF_SECONDS'
+          value: string(graphBackoffSeconds)
+        }
+        {
+          name: 'EXCHANGE_BACKOFF_SECONDS'
+          value: string(exchangeBackoffSeconds)
+        }
+        {
+          name: 'MAX_BACKOFF_SECONDS'
+          value: string(maxBackoffSeconds)
         }
         {
           // Each replica gets its share of the tenant's limits for maxReplicas replicas.
