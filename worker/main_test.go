@@ -90,7 +90,7 @@ func TestWorkerRunsAPersonsStepsInAnotherTenant(t *testing.T) {
 		{
 			"Test-EntraAttributeMatch",
 			map[string]any{"UserId": user.UserId, "AttributeName": "mail", "ExpectedValue": "ghopper@contoso.example"},
-			`{"complete":true,"data":{"UserId":"` + user.UserId + `","AttributeName":"mail","Match":true,"ActualValue":"ghopper@contoso.example"}}`,
+			`{"complete":true,"data":{"UserId":"` + user.UserId + `","AttributeName":"mail","Match":true,"ExpectedValue":["ghopper@contoso.example"],"ActualValue":"ghopper@contoso.example"}}`,
 		},
 	} {
 		if got := o.do(t, ctx, step.function, step.params); string(got.Result) != step.want {

@@ -119,7 +119,7 @@ var TestEntraAttributeMatch = Function{
 	Result: []Field{
 		{"complete", "Whether they match."},
 		{"reason", "If not: the actual and the expected value."},
-		{"data", "UserId, AttributeName, Match, and ActualValue as the tenant has it."},
+		{"data", "UserId, AttributeName, Match, ExpectedValue, and ActualValue as the tenant has it."},
 	},
 	Permissions: []string{"User.Read.All"},
 	ReadOnly:    true,
@@ -138,7 +138,7 @@ var TestEntraGroupMembership = Function{
 	Result: []Field{
 		{"complete", "Whether the membership is as expected."},
 		{"reason", "If not: the actual and the expected membership."},
-		{"data", "UserId, GroupId, IsMember."},
+		{"data", "UserId, GroupId, ExpectedMember, and IsMember."},
 	},
 	Permissions: []string{"GroupMember.Read.All", "User.Read.All"},
 	ReadOnly:    true,
@@ -185,7 +185,7 @@ var TestEntraAddressAvailable = Function{
 	Result: []Field{
 		{"complete", "Whether the address is available."},
 		{"reason", "If not: who has it."},
-		{"data", "Address, Available, and Holder: the Id, Name and Kind (user or group) of the one who has it."},
+		{"data", "Address, ExpectedAvailable, Available, and Holder: the Id, Name and Kind (user or group) of the one who has it."},
 	},
 	Permissions: []string{"User.Read.All", "GroupMember.Read.All"},
 	ReadOnly:    true,
@@ -202,7 +202,7 @@ var TestEntraDomainVerified = Function{
 	Result: []Field{
 		{"complete", "Whether the domain is verified."},
 		{"reason", "If not: whether the tenant has the domain."},
-		{"data", "Domain, Verified."},
+		{"data", "Domain, ExpectedVerified, and Verified."},
 	},
 	Permissions: []string{"Domain.Read.All"},
 	ReadOnly:    true,
@@ -220,7 +220,7 @@ var TestEntraLicenseAvailable = Function{
 	Result: []Field{
 		{"complete", "Whether there are enough."},
 		{"reason", "If not: how many the tenant has, and how many are assigned."},
-		{"data", "SkuPartNumber, Enabled, Consumed, Available."},
+		{"data", "SkuPartNumber, ExpectedAvailable, Enabled, Consumed, and Available."},
 	},
 	Permissions: []string{"LicenseAssignment.Read.All"},
 	ReadOnly:    true,

@@ -85,7 +85,7 @@ var TestExchangeAttributeMatch = Function{
 	Result: []Field{
 		{"complete", "Whether they match."},
 		{"reason", "If not: the actual and the expected value."},
-		{"data", "Identity, AttributeName, Match, and ActualValue as the tenant has it."},
+		{"data", "Identity, AttributeName, Match, ExpectedValue, and ActualValue as the tenant has it."},
 	},
 	Permissions: exchangePermissions,
 	ReadOnly:    true,
@@ -104,7 +104,7 @@ var TestExchangeGroupMembership = Function{
 	Result: []Field{
 		{"complete", "Whether the membership is as expected."},
 		{"reason", "If not: the actual and the expected membership."},
-		{"data", "UserId, GroupIdentity, IsMember."},
+		{"data", "UserId, GroupIdentity, ExpectedMember, and IsMember."},
 	},
 	Permissions: exchangePermissions,
 	ReadOnly:    true,

@@ -22,6 +22,7 @@ type AttributeData struct {
 	Identity      string
 	AttributeName string
 	Match         bool
+	ExpectedValue []string // empty: the attribute is empty
 	ActualValue   any
 }
 
@@ -45,8 +46,9 @@ func (c *Client) testAttribute(ctx context.Context, p catalog.Params) (any, erro
 			Message: fmt.Sprintf("%s returns no attribute %q", cmdlet, name),
 		}
 	}
-	reason := catalog.Mismatch(name, p.List("ExpectedValue"), actual)
-	return AttributeResult{reason == "", reason, AttributeData{id, name, reason == "", actual}}, nil
+	expected := p.List("ExpectedValue")
+	reason := catalog.Mismatch(name, expected, actual)
+	return AttributeResult{reason == "", reason, AttributeData{id, name, reason == "", expected, actual}}, nil
 }
 
 // attribute finds a property as PowerShell does, in any case.
@@ -68,9 +70,10 @@ type MembershipResult struct {
 
 // MembershipData tells of one user and one group.
 type MembershipData struct {
-	UserID        string `json:"UserId"`
-	GroupIdentity string
-	IsMember      bool
+	UserID         string `json:"UserId"`
+	GroupIdentity  string
+	ExpectedMember bool
+	IsMember       bool
 }
 
 func (c *Client) testMembership(ctx context.Context, p catalog.Params) (any, error) {
@@ -85,6 +88,7 @@ func (c *Client) testMembership(ctx context.Context, p catalog.Params) (any, err
 	for _, m := range members {
 		is = is || strings.EqualFold(m.ExternalDirectoryObjectId, user)
 	}
-	reason := catalog.MembershipMismatch(p.Bool("ExpectedMember", true), is)
-	return MembershipResult{reason == "", reason, MembershipData{user, group, is}}, nil
+	expected := p.Bool("ExpectedMember", true)
+	reason := catalog.MembershipMismatch(expected, is)
+	return MembershipResult{reason == "", reason, MembershipData{user, group, expected, is}}, nil
 }

@@ -24,10 +24,11 @@ type AttributeResult struct {
 // AttributeData tells of one attribute of one user. ActualValue is as the tenant
 // has it.
 type AttributeData struct {
-	UserID        string `json:"UserId"`
-	AttributeName string `json:"AttributeName"`
-	Match         bool   `json:"Match"`
-	ActualValue   any    `json:"ActualValue"`
+	UserID        string   `json:"UserId"`
+	AttributeName string   `json:"AttributeName"`
+	Match         bool     `json:"Match"`
+	ExpectedValue []string `json:"ExpectedValue"` // empty: the attribute is empty
+	ActualValue   any      `json:"ActualValue"`
 }
 
 // graphErrors has the SDK read error bodies of requests that it has no call for.
@@ -67,6 +68,6 @@ func (c *Client) testAttribute(ctx context.Context, p catalog.Params) (any, erro
 	}
 	reason := catalog.Mismatch(p.String("AttributeName"), p.List("ExpectedValue"), actual)
 	return AttributeResult{Complete: reason == "", Reason: reason, Data: AttributeData{
-		UserID: id, AttributeName: p.String("AttributeName"), Match: reason == "", ActualValue: actual,
+		UserID: id, AttributeName: p.String("AttributeName"), Match: reason == "", ExpectedValue: p.List("ExpectedValue"), ActualValue: actual,
 	}}, nil
 }

@@ -24,9 +24,10 @@ type AddressResult struct {
 
 // AddressData tells of one address. Holder is absent when the address is available.
 type AddressData struct {
-	Address   string  `json:"Address"`
-	Available bool    `json:"Available"`
-	Holder    *Holder `json:"Holder,omitempty"`
+	Address           string  `json:"Address"`
+	ExpectedAvailable bool    `json:"ExpectedAvailable"` // always
+	Available         bool    `json:"Available"`
+	Holder            *Holder `json:"Holder,omitempty"`
 }
 
 // Holder is the owner of an address.
@@ -45,7 +46,7 @@ func (c *Client) testAddress(ctx context.Context, p catalog.Params) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	result := AddressResult{Complete: holder == nil, Data: AddressData{Address: address, Available: holder == nil, Holder: holder}}
+	result := AddressResult{Complete: holder == nil, Data: AddressData{Address: address, ExpectedAvailable: true, Available: holder == nil, Holder: holder}}
 	if holder != nil {
 		result.Reason = fmt.Sprintf("%s belongs to the %s %s (%s), expected an available address", address, holder.Kind, holder.Name, holder.ID)
 	}
@@ -108,8 +109,9 @@ type DomainResult struct {
 
 // DomainData tells of one domain.
 type DomainData struct {
-	Domain   string `json:"Domain"`
-	Verified bool   `json:"Verified"`
+	Domain           string `json:"Domain"`
+	ExpectedVerified bool   `json:"ExpectedVerified"` // always
+	Verified         bool   `json:"Verified"`
 }
 
 func (c *Client) testDomain(ctx context.Context, p catalog.Params) (any, error) {
@@ -138,7 +140,7 @@ func (c *Client) testDomain(ctx context.Context, p catalog.Params) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	return DomainResult{Complete: reason == "", Reason: reason, Data: DomainData{Domain: domain, Verified: reason == ""}}, nil
+	return DomainResult{Complete: reason == "", Reason: reason, Data: DomainData{Domain: domain, ExpectedVerified: true, Verified: reason == ""}}, nil
 }
 
 // LicenseResult is the result of Test-EntraLicenseAvailable.
@@ -150,10 +152,11 @@ type LicenseResult struct {
 
 // LicenseData tells of the licences of one product.
 type LicenseData struct {
-	SkuPartNumber string `json:"SkuPartNumber"`
-	Enabled       int    `json:"Enabled"`
-	Consumed      int    `json:"Consumed"`
-	Available     int    `json:"Available"`
+	SkuPartNumber     string `json:"SkuPartNumber"`
+	ExpectedAvailable int    `json:"ExpectedAvailable"` // at least
+	Enabled           int    `json:"Enabled"`
+	Consumed          int    `json:"Consumed"`
+	Available         int    `json:"Available"`
 }
 
 func (c *Client) testLicense(ctx context.Context, p catalog.Params) (any, error) {
@@ -170,7 +173,7 @@ func (c *Client) testLicense(ctx context.Context, p catalog.Params) (any, error)
 	var status string
 	known := false
 	err := c.do(ctx, c.paces.reads, func(ctx context.Context) error {
-		data, status, known = LicenseData{SkuPartNumber: part}, "", false
+		data, status, known = LicenseData{SkuPartNumber: part, ExpectedAvailable: units}, "", false
 		page, err := c.graph.SubscribedSkus().Get(ctx, &subscribedskus.SubscribedSkusRequestBuilderGetRequestConfiguration{
 			QueryParameters: &subscribedskus.SubscribedSkusRequestBuilderGetQueryParameters{
 				Select: []string{"skuPartNumber", "capabilityStatus", "consumedUnits", "prepaidUnits"},

@@ -253,7 +253,7 @@ func TestGroupMembership(t *testing.T) {
 	is := func(member bool) string {
 		want := map[string]any{
 			"complete": member,
-			"data":     map[string]any{"GroupId": groupID, "IsMember": member, "UserId": adaID},
+			"data":     map[string]any{"GroupId": groupID, "ExpectedMember": true, "IsMember": member, "UserId": adaID},
 		}
 		if !member {
 			want["reason"] = "the user is not a member of the group, expected a member"

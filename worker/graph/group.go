@@ -100,9 +100,10 @@ type MembershipResult struct {
 
 // MembershipData tells of one user and one group.
 type MembershipData struct {
-	UserID   string `json:"UserId"`
-	GroupID  string `json:"GroupId"`
-	IsMember bool   `json:"IsMember"`
+	UserID         string `json:"UserId"`
+	GroupID        string `json:"GroupId"`
+	ExpectedMember bool   `json:"ExpectedMember"`
+	IsMember       bool   `json:"IsMember"`
 }
 
 func (c *Client) testMembership(ctx context.Context, p catalog.Params) (any, error) {
@@ -111,9 +112,10 @@ func (c *Client) testMembership(ctx context.Context, p catalog.Params) (any, err
 	if err != nil {
 		return nil, err
 	}
-	reason := catalog.MembershipMismatch(p.Bool("ExpectedMember", true), member)
+	expected := p.Bool("ExpectedMember", true)
+	reason := catalog.MembershipMismatch(expected, member)
 	return MembershipResult{
 		Complete: reason == "", Reason: reason,
-		Data: MembershipData{UserID: user, GroupID: group, IsMember: member},
+		Data: MembershipData{UserID: user, GroupID: group, ExpectedMember: expected, IsMember: member},
 	}, nil
 }
