@@ -28,6 +28,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/tlsroots"
 	"github.com/matoolkit/matoolkit/worker/access"
 	"github.com/matoolkit/matoolkit/worker/announce"
+	"github.com/matoolkit/matoolkit/worker/authentication"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/control"
 	"github.com/matoolkit/matoolkit/worker/custom"
@@ -241,7 +242,7 @@ func flush(p *otlp.Providers) {
 
 // offered is the catalogue of this worker.
 func offered(g *graph.Client, x *exchange.Client, noOp bool, extra ...catalog.Function) (*catalog.Catalog, error) {
-	functions := slices.Concat(g.Functions(), x.Functions(), sharepoint.Functions(g), migration.Functions(g), teams.Functions(g), access.Functions(g), extra)
+	functions := slices.Concat(g.Functions(), x.Functions(), sharepoint.Functions(g), migration.Functions(g), authentication.Functions(g), teams.Functions(g), access.Functions(g), extra)
 	if noOp {
 		functions = append(functions, catalog.NoOp)
 	}

@@ -201,6 +201,7 @@ func DefaultConfig() Config {
 							"Domain.Read.All", "LicenseAssignment.Read.All", "User.RevokeSessions.All", "User-PasswordProfile.ReadWrite.All",
 							"SharePointCrossTenantMigration.Manage.All", "SharePointCrossTenantMigration.Read.All", "Files.Read.All", "TeamMember.Read.All", "TeamMember.ReadWrite.All", "Policy.Read.All",
 							"CrossTenantContentMigration.Read.All", "CrossTenantContentMigration.ReadWrite.All",
+							"UserAuthenticationMethod.Read.All", "UserAuthenticationMethod.ReadWrite.All", "UserAuthMethod-TAP.ReadWrite.All",
 						},
 						ExchangeClientID: {"Exchange.ManageAsApp"},
 					},
@@ -243,6 +244,7 @@ func MicrosoftResources() []Application {
 				"Domain.Read.All", "LicenseAssignment.Read.All", "User.RevokeSessions.All", "User-PasswordProfile.ReadWrite.All",
 				"SharePointCrossTenantMigration.Manage.All", "SharePointCrossTenantMigration.Read.All", "Files.Read.All", "TeamMember.Read.All", "TeamMember.ReadWrite.All", "Policy.Read.All",
 				"CrossTenantContentMigration.Read.All", "CrossTenantContentMigration.ReadWrite.All",
+				"UserAuthenticationMethod.Read.All", "UserAuthenticationMethod.ReadWrite.All", "UserAuthMethod-TAP.ReadWrite.All",
 			},
 		},
 		{

@@ -87,7 +87,9 @@ type Config struct {
 	ProvisionDelay time.Duration
 	// MoveDelay is how long the first copy of a mailbox takes, the completion of its move, and a move of content. A migration job takes it three times: for validation, copy and completion.
 	MoveDelay time.Duration
-	linked    func(endpoint string) bool // whether an endpoint is another one of Tenants
+	// NoAccessPass turns the policy of Temporary Access Passes off.
+	NoAccessPass bool
+	linked       func(endpoint string) bool // whether an endpoint is another one of Tenants
 
 	Lag    time.Duration    // replication lag of every write; Faults.LagMS overrides it
 	Now    func() time.Time // default time.Now
@@ -198,7 +200,7 @@ func (s *Server) openServices() {
 		MoveDelay: s.cfg.MoveDelay, Linked: s.cfg.linked, ExternalMovesPrimary: s.faults.externalMovesPrimary, IgnoresPrimarySMTP: s.faults.ignoresPrimarySMTP,
 	})
 	s.graph = &graph.Service{
-		Directory: s.dir, TenantID: s.cfg.TenantID, VerifyToken: s.cfg.VerifyToken, Roles: s.cfg.Roles, ProvisionDelay: s.cfg.ProvisionDelay, MoveDelay: s.cfg.MoveDelay,
+		Directory: s.dir, TenantID: s.cfg.TenantID, VerifyToken: s.cfg.VerifyToken, Roles: s.cfg.Roles, ProvisionDelay: s.cfg.ProvisionDelay, MoveDelay: s.cfg.MoveDelay, NoAccessPass: s.cfg.NoAccessPass,
 		Mailbox: s.exchange.Mailbox, Times: s.times, CarryOut: s.carryOut, Logger: s.cfg.Logger,
 	}
 }

@@ -290,10 +290,10 @@ func checkScalar(at, described string, value any) error {
 	case bool:
 		ok = described == "boolean"
 	case float64:
-		ok = described == "byte" && v >= 0 && v <= 255 && v == float64(byte(v))
+		ok = described == "number" || described == "byte" && v >= 0 && v <= 255 && v == float64(byte(v))
 	case json.Number: // of the parameters of a job
 		_, err := strconv.ParseUint(v.String(), 10, 8)
-		ok = described == "byte" && err == nil
+		ok = described == "number" || described == "byte" && err == nil
 	case string:
 		switch {
 		case described == "string":

@@ -66,6 +66,9 @@ func TaskGroups() []TaskGroup {
 			{"Keep a user out, or in", both, []Function{SetEntraUserEnabled, RevokeEntraUserSessions}},
 			{"Check who is excluded from Conditional Access, once Add-EntraGroupMember has put people into the excluded group", both, []Function{TestEntraConditionalAccessExclusion}},
 			{"Set the password", target, []Function{SetEntraUserPassword}},
+			{"Give a person a first sign-in, by mail to the one who hands it over", target, []Function{NewEntraUserTemporaryAccessPass, ResetEntraUserPassword}},
+			{"Clear the methods of multifactor authentication", both, []Function{RemoveEntraUserAuthenticationMethods, TestEntraUserAuthenticationMethods}},
+			{"Require multifactor authentication: put people in the group of a Conditional Access policy", both, []Function{AddEntraGroupMember, TestEntraGroupMembership}},
 			{"Delete a user", both, []Function{RemoveEntraUser}},
 		}},
 		{"Source mailboxes after the move", []Task{

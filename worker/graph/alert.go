@@ -26,11 +26,8 @@ const effectHeader = "x-matoolkit-effect"
 // sendAlert sends a mail. A request without an answer is repeated: of an alert that comes
 // twice and one that never comes the second is worse.
 func (c *Client) sendAlert(ctx context.Context, p catalog.Params) (any, error) {
-	if c.alert.From == "" {
-		return nil, &catalog.Failure{
-			Type:    catalog.FailureNotConfigured,
-			Message: "no sender: set ALERT_FROM of the worker",
-		}
+	if err := c.CheckMail(); err != nil {
+		return nil, err
 	}
 	to := p.List("To")
 	if len(to) == 0 {
@@ -47,24 +44,43 @@ func (c *Client) sendAlert(ctx context.Context, p catalog.Params) (any, error) {
 			return nil, &catalog.Failure{Type: catalog.FailureParameters, Message: "To has an invalid mail address"}
 		}
 	}
+	text := p.String("Body")
+	if text == "" {
+		text = p.String("Subject")
+	}
+	if err := c.Mail(ctx, p.String("Subject"), text, to, true); err != nil {
+		return nil, err
+	}
+	return true, nil
+}
+
+// CheckMail fails if the worker has no mailbox to send from.
+func (c *Client) CheckMail() error {
+	if c.alert.From == "" {
+		return &catalog.Failure{
+			Type:    catalog.FailureNotConfigured,
+			Message: "no sender: set ALERT_FROM of the worker",
+		}
+	}
+	return nil
+}
+
+// Mail sends a mail from the mailbox of alerts, and repeats a request without an answer. keep: the mailbox keeps a copy. The
+// error is a *catalog.Failure.
+func (c *Client) Mail(ctx context.Context, subject, text string, to []string, keep bool) error {
 	job := catalog.JobOf(ctx)
 	effect := cmp.Or(job.EffectID, job.ID)
 	if effect == "" {
 		effect = uuid.NewString()
 	}
-	text := p.String("Body")
-	if text == "" {
-		text = p.String("Subject")
-	}
-	err := c.do(ctx, c.paces.writes, func(ctx context.Context) error {
+	return c.do(ctx, c.paces.writes, func(ctx context.Context) error {
 		body := users.NewItemSendMailPostRequestBody()
-		body.SetMessage(message(p.String("Subject"), text+"\n\n-- \nmatoolkit, effect "+effect, effect, to))
+		body.SetMessage(message(subject, text+"\n\n-- \nmatoolkit, effect "+effect, effect, to))
+		if !keep {
+			body.SetSaveToSentItems(&keep)
+		}
 		return c.graph.Users().ByUserId(c.alert.From).SendMail().Post(ctx, body, nil)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return true, nil
 }
 
 func message(subject, text, effect string, to []string) models.Messageable {

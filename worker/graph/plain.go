@@ -164,6 +164,20 @@ func (c *Client) Write(ctx context.Context, method, path string, body any) (unce
 	return uncertain, err
 }
 
+// Repeat makes a request at the pace of writes that may be carried out more than once, and returns the properties of the
+// answer.
+func (c *Client) Repeat(ctx context.Context, method, path string, body any) (object map[string]any, err error) {
+	r, err := plainRequest(method, path, body)
+	if err != nil {
+		return nil, err
+	}
+	err = c.do(ctx, c.paces.writes, func(ctx context.Context) (err error) {
+		object, err = c.roundTrip(ctx, r)
+		return err
+	})
+	return object, err
+}
+
 // plainRequest is a request with a path of this program. A nil body is none.
 func plainRequest(method, path string, body any) (r *request, err error) {
 	r = &request{method: method}

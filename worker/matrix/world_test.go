@@ -19,6 +19,7 @@ import (
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/tenant"
 	"github.com/matoolkit/matoolkit/worker/access"
+	"github.com/matoolkit/matoolkit/worker/authentication"
 	"github.com/matoolkit/matoolkit/worker/calls"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/exchange"
@@ -201,7 +202,7 @@ func (w *world) worker() *catalog.Catalog {
 	x := testenv.Must(exchange.New(session.Config{
 		URL: w.tenant.URL(), Scope: exchangeScope, TenantID: entra.DefaultTenantID, Credential: w.signin, HTTP: web, Policy: pace,
 	}, exchange.Cmdlets{Setting: "EXCHANGE_CMDLETS"}))(w.t)
-	return testenv.Must(catalog.New(slices.Concat(g.Functions(), x.Functions(), sharepoint.Functions(g), migration.Functions(g), teams.Functions(g), access.Functions(g))...))(w.t)
+	return testenv.Must(catalog.New(slices.Concat(g.Functions(), x.Functions(), sharepoint.Functions(g), migration.Functions(g), authentication.Functions(g), teams.Functions(g), access.Functions(g))...))(w.t)
 }
 
 // deliver runs a row's job on a worker that was just started.
@@ -257,7 +258,7 @@ var (
 	anyTime = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
 )
 
-// normalize replaces ids and times that are others in each run.
+// normalize replaces ids, times and secrets that are others in each run.
 func normalize(text string) string {
 	text = anyGUID.ReplaceAllStringFunc(text, func(id string) string {
 		if strings.Contains(id, "-0000-4000-8000-") {
@@ -265,6 +266,7 @@ func normalize(text string) string {
 		}
 		return "(id)"
 	})
+	text = secretInMail.ReplaceAllString(text, "$1(secret)")
 	return anyTime.ReplaceAllString(text, "(time)")
 }
 

@@ -40,11 +40,12 @@ var name = regexp.MustCompile(`^[A-Z][A-Za-z-]*(\.[A-Za-z-]+)+$`)
 // included are permissions that a wider one includes, beside reading what it writes, from the tables of
 // Graph's reference.
 var included = map[string][]string{
-	"User.ReadWrite.All":    {"User.EnableDisableAccount.All", "User.Invite.All", "User-ConvertToInternal.ReadWrite.All"},
-	"Group.ReadWrite.All":   {"GroupMember.ReadWrite.All", "GroupMember.Read.All"},
-	"Group.Read.All":        {"GroupMember.Read.All"},
-	"Organization.Read.All": {"LicenseAssignment.Read.All"},
-	"Directory.Read.All":    {"User.Read.All", "Group.Read.All", "GroupMember.Read.All", "Domain.Read.All", "LicenseAssignment.Read.All"},
+	"User.ReadWrite.All":                     {"User.EnableDisableAccount.All", "User.Invite.All", "User-ConvertToInternal.ReadWrite.All"},
+	"Group.ReadWrite.All":                    {"GroupMember.ReadWrite.All", "GroupMember.Read.All"},
+	"Group.Read.All":                         {"GroupMember.Read.All"},
+	"UserAuthenticationMethod.ReadWrite.All": {"UserAuthMethod-TAP.ReadWrite.All"},
+	"Organization.Read.All":                  {"LicenseAssignment.Read.All"},
+	"Directory.Read.All":                     {"User.Read.All", "Group.Read.All", "GroupMember.Read.All", "Domain.Read.All", "LicenseAssignment.Read.All"},
 	// It does not include deleting users, which User.ReadWrite.All does.
 	"Directory.ReadWrite.All": {"Group.ReadWrite.All", "GroupMember.ReadWrite.All", "User.Invite.All", "Directory.Read.All"},
 }

@@ -115,7 +115,8 @@ func init() {
 		directory directoryObjects deletedItems invitations domains organization applications servicePrincipals manager
 		sendMail revokeSignInSessions assignLicense checkMemberGroups checkMemberObjects getMemberGroups getByIds restore authentication methods
 		convertExternalToInternalMemberUser subscribedSkus microsoft.graph.user microsoft.graph.group $ref $value $count $batch
-		teams identity conditionalAccess policies drive solutions sharePoint migrations crossTenantMigrationJobs validate migrate crossOrganizationMigrationTasks cancel getBySourceUserPrincipalName(sourcePrincipalName=@source)
+		teams identity conditionalAccess policies drive solutions sharePoint migrations crossTenantMigrationJobs validate migrate temporaryAccessPassMethods emailMethods fido2Methods
+		microsoftAuthenticatorMethods phoneMethods platformCredentialMethods softwareOathMethods windowsHelloForBusinessMethods crossOrganizationMigrationTasks cancel getBySourceUserPrincipalName(sourcePrincipalName=@source)
 		getBySourceSiteUrl(sourceSiteUrl=@source) getBySourceGroupMailNickname(sourceGroupMailNickname=@source)`) {
 		words[word] = true
 	}

@@ -25,6 +25,7 @@ type Service struct {
 	Roles       func(token string) []string        // application permissions; nil lets every token do everything
 
 	ProvisionDelay time.Duration // from a licence to its mailbox and provisioned plans
+	NoAccessPass   bool          // the policy of Temporary Access Passes is off
 	MoveDelay      time.Duration // of a move of content
 	// Mailbox is the recipient that a user with an Exchange plan becomes.
 	Mailbox func(directory.User) (directory.Recipient, *odata.Reply)

@@ -39,6 +39,7 @@ var userProperties = map[string]property{
 	"onPremisesExtensionAttributes": {kind: objectValue},
 	"employeeOrgData":               {kind: objectValue},
 	"passwordProfile":               {kind: objectValue, hidden: true},
+	"authenticationMethods":         {kind: objectValue, readOnly: true, hidden: true}, // a list, which has paths of its own in Graph
 	"assignedLicenses":              {kind: listValue, readOnly: true}, "licenseAssignmentStates": {kind: listValue, readOnly: true},
 	"assignedPlans": {kind: listValue, readOnly: true}, "provisionedPlans": {kind: listValue, readOnly: true},
 	"proxyAddresses": {kind: listValue, readOnly: true}, "imAddresses": {kind: listValue, readOnly: true},
