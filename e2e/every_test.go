@@ -10,8 +10,10 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/demo"
 	"github.com/matoolkit/matoolkit/local/entra"
+	"github.com/matoolkit/matoolkit/local/receiver"
 	"github.com/matoolkit/matoolkit/local/tenant"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
@@ -61,7 +63,11 @@ func TestEveryFunction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := newMachineWith(t, seed, environment{handler: otherNames}, everything)
+	channel := testenv.Must(receiver.Start(t.Context(), nil))(t)
+	t.Cleanup(func() { _ = channel.Close() })
+	m := newMachineWith(t, seed, environment{
+		handler: otherNames, worker: map[string]string{"MAIL_DOMAINS": "fabrikam.com", "WEBHOOK_SETTINGS": "CHANNEL_URL", "CHANNEL_URL": channel.URL()},
+	}, everything)
 	m.write("members.csv", []byte("UserPrincipalName,Name,Alias\nada@fabrikam.com,Ada Lindqvist,ada\n"))
 	a := newAdminOf(m, "every", file, m.path("members.csv"))
 	state := func() tenant.State {
@@ -121,7 +127,11 @@ func TestEveryFunction(t *testing.T) {
 		}
 	}
 	mails := state().Mails
-	if len(mails) != 1 || mails[0].Subject != "Ada Lindqvist leaves" || fmt.Sprint(mails[0].To) != "["+entra.DefaultAdminUPN+"]" {
-		t.Errorf("the alerts are %+v", mails)
+	if len(mails) != 2 || mails[0].Body != "Dear Ada Lindqvist" || fmt.Sprint(mails[0].To) != "[ada@fabrikam.com]" ||
+		mails[1].Subject != "Ada Lindqvist leaves" || fmt.Sprint(mails[1].To) != "["+entra.DefaultAdminUPN+"]" {
+		t.Errorf("the mails are %+v", mails)
+	}
+	if posts := channel.Posts(); len(posts) != 1 || !strings.Contains(string(posts[0].Body), "Ada Lindqvist leaves") {
+		t.Errorf("the channel got %+v", posts)
 	}
 }

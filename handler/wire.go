@@ -104,7 +104,9 @@ func wire(ctx context.Context, s settings, lookup func(string) string, log *slog
 	configured := app.Config{
 		Store: stored, Bus: sender, Waiting: waiting, Dead: sender, Now: s.now, Log: log, Functions: catalog.Signatures(catalog.Standard()), Sources: sources(s.dataSources, identity, client),
 		WorkerStartup: time.Duration(s.workerStartup) * time.Second, Secrets: box,
-		Poster: webhook.New(webhook.Config{Settings: s.notifications, Getenv: lookup, HTTP: client, Local: s.cosmosKey != ""}),
+		Poster: webhook.New(webhook.Config{
+			Program: "handler", List: envNotifications, Parameter: "notificationVaultSettings", Settings: s.notifications, Getenv: lookup, HTTP: client, Local: s.cosmosKey != "",
+		}),
 	}
 	if containers != nil {
 		configured.Containers = containers

@@ -43,6 +43,9 @@ const (
 	envHealth        = "HEALTH_ADDR"                                   // address of the probes /livez and /readyz, such as 0.0.0.0:8080
 	envReplica       = "CONTAINER_APP_REPLICA_NAME"                    // name of the replica, the instance in traces and audit records; Container Apps sets it
 	envAlertFrom     = "ALERT_FROM"                                    // object id or sign-in name of the mailbox that Send-AdminAlert sends from
+	envMailFrom      = "MAIL_FROM"                                     // object id or sign-in name of the mailbox that Send-MemberMail sends from
+	envMailDomains   = "MAIL_DOMAINS"                                  // domains whose people Send-MemberMail may mail, with commas; empty: it mails nobody
+	envWebhooks      = "WEBHOOK_SETTINGS"                              // names of the settings that Send-WebhookMessage may use, with commas; each named setting contains the URL of a webhook or of a Teams workflow, or the key of a webhook: 24 to 64 bytes in base64
 	envAlertTo       = "ALERT_TO"                                      // default recipients of Send-AdminAlert, with commas
 )
 
@@ -51,7 +54,7 @@ const (
 var ownVariables = append([]string{
 	envWorkerID, envBusString, envBusNamespace, envTenantID, envAppID, envAppSecret, envAuthorityHost,
 	envGraphURL, envExchangeURL, envParallelism, envIdle, envGrace, envJobTimeout, envLinger, envLag, envLogLevel, envNoOp, envCustomDir,
-	envAlertFrom, envAlertTo, envHealth, envRequests, envCmdlets,
+	envAlertFrom, envAlertTo, envMailFrom, envMailDomains, envWebhooks, envHealth, envRequests, envCmdlets,
 	envWrites, envInvitations, envCommands, envShare, envThrottleRetries, envTransientRetries, envGraphBackoff, envExchangeBackoff, envMaxBackoff,
 	envVaultURL, envCertName, envCertPassword, envSecretName, envRefresh, envIdentityID, envTrial,
 	// By these anybody in the container gets tokens of its managed identity.
@@ -102,6 +105,11 @@ type config struct {
 	// whom. Empty: the function fails.
 	AlertFrom string
 	AlertTo   []string
+	// MailFrom sends the mails of Send-MemberMail, to people in MailDomains. Without one of them the function fails.
+	MailFrom    string
+	MailDomains []string
+	// Webhooks are the settings with addresses and keys of Send-WebhookMessage.
+	Webhooks []string
 	// Requests and Cmdlets list the requests that runbooks may have the generic functions make.
 	Requests graph.Requests
 	Cmdlets  exchange.Cmdlets
@@ -133,6 +141,9 @@ func loadConfig(getenv func(string) string) (config, error) {
 		Health:        r.health(envHealth),
 		AlertFrom:     r.Text(envAlertFrom),
 		AlertTo:       r.addresses(envAlertTo),
+		MailFrom:      r.Text(envMailFrom),
+		MailDomains:   r.domains(envMailDomains),
+		Webhooks:      r.webhooks(envWebhooks, getenv),
 
 		Requests: r.requests(),
 		Cmdlets:  r.cmdlets(),
@@ -225,6 +236,40 @@ func (r reader) addresses(name string) []string {
 			continue
 		}
 		list = append(list, part)
+	}
+	return list
+}
+
+// mailDomain is the form of a domain of people.
+var mailDomain = regexp.MustCompile(`^[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)+$`)
+
+// domains reads domains with commas between them.
+func (r reader) domains(name string) (list []string) {
+	for _, part := range r.List(name) {
+		if part != "" && !mailDomain.MatchString(part) {
+			r.Wrong(name, "%q is not a domain, such as fabrikam.com; separate several with commas", part)
+		} else if part != "" {
+			list = append(list, part)
+		}
+	}
+	return list
+}
+
+// settingName is the form of the name of a setting.
+var settingName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// webhooks reads the names of settings, which must be set and not be other settings of the worker.
+func (r reader) webhooks(name string, getenv func(string) string) (list []string) {
+	for _, part := range r.List(name) {
+		switch {
+		case part == "":
+		case !settingName.MatchString(part), slices.ContainsFunc(ownVariables, func(own string) bool { return strings.EqualFold(own, part) }):
+			r.Wrong(name, "%q cannot be the setting of a webhook: use letters, digits and _, and no other setting of the worker", part)
+		case strings.TrimSpace(getenv(part)) == "":
+			r.Wrong(name, "the setting %s is not set or empty", part)
+		default:
+			list = append(list, part)
+		}
 	}
 	return list
 }

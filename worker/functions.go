@@ -18,6 +18,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/custom"
 	"github.com/matoolkit/matoolkit/worker/exchange"
 	"github.com/matoolkit/matoolkit/worker/graph"
+	"github.com/matoolkit/matoolkit/worker/notify"
 )
 
 // functionsCommand lists the catalogue. It needs no configuration: the list
@@ -51,7 +52,7 @@ func functionsCommand(getenv func(string) string) *cobra.Command {
 			if err := settings.Err(); err != nil {
 				return err
 			}
-			c, err := offered(&graph.Client{}, &exchange.Client{}, noOp, extra.Functions()...)
+			c, err := offered(notify.Config{Graph: &graph.Client{}}, &exchange.Client{}, noOp, extra.Functions()...)
 			if err != nil {
 				return err
 			}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"os/signal"
 	"slices"
@@ -26,6 +27,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/otlp"
 	"github.com/matoolkit/matoolkit/internal/termlog"
 	"github.com/matoolkit/matoolkit/internal/tlsroots"
+	"github.com/matoolkit/matoolkit/internal/webhook"
 	"github.com/matoolkit/matoolkit/worker/access"
 	"github.com/matoolkit/matoolkit/worker/announce"
 	"github.com/matoolkit/matoolkit/worker/authentication"
@@ -39,6 +41,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/health"
 	"github.com/matoolkit/matoolkit/worker/heartbeat"
 	"github.com/matoolkit/matoolkit/worker/migration"
+	"github.com/matoolkit/matoolkit/worker/notify"
 	"github.com/matoolkit/matoolkit/worker/sharepoint"
 	"github.com/matoolkit/matoolkit/worker/signin"
 	"github.com/matoolkit/matoolkit/worker/teams"
@@ -158,6 +161,9 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 	if err != nil {
 		return fmt.Errorf("Exchange Online: %w", err)
 	}
+	people := notify.Config{
+		Graph: g, From: c.MailFrom, Domains: c.MailDomains, Poster: poster(c, getenv, web), Policy: throttle.Default(),
+	}
 	if err := try(ctx, log, trials(c, g, x)); err != nil {
 		return fmt.Errorf("trial sign-in:\n%w", err)
 	}
@@ -166,7 +172,7 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 		return fmt.Errorf("custom functions, %s:\n%w", envCustomDir, err)
 	}
 	defer closeFunctions(extra)
-	functions, err := offered(g, x, c.NoOp, extra.Functions()...)
+	functions, err := offered(people, x, c.NoOp, extra.Functions()...)
 	if err != nil {
 		return err
 	}
@@ -240,9 +246,19 @@ func flush(p *otlp.Providers) {
 	p.Close(ctx)
 }
 
+// poster posts the messages of runbooks to the addresses in the worker's settings.
+func poster(c config, getenv func(string) string, web *http.Client) *webhook.Sender {
+	return webhook.New(webhook.Config{
+		Program: "worker", List: envWebhooks, Parameter: "webhookVaultSettings", Settings: c.Webhooks, Getenv: getenv, HTTP: web, Local: c.BusString != "",
+	})
+}
+
 // offered is the catalogue of this worker.
-func offered(g *graph.Client, x *exchange.Client, noOp bool, extra ...catalog.Function) (*catalog.Catalog, error) {
-	functions := slices.Concat(g.Functions(), x.Functions(), sharepoint.Functions(g), migration.Functions(g), authentication.Functions(g), teams.Functions(g), access.Functions(g), extra)
+func offered(people notify.Config, x *exchange.Client, noOp bool, extra ...catalog.Function) (*catalog.Catalog, error) {
+	g := people.Graph
+	functions := slices.Concat(
+		g.Functions(), x.Functions(), sharepoint.Functions(g), migration.Functions(g), authentication.Functions(g), teams.Functions(g), access.Functions(g), notify.Functions(people), extra,
+	)
 	if noOp {
 		functions = append(functions, catalog.NoOp)
 	}
@@ -260,7 +276,7 @@ func customFunctions(c config, getenv func(string) string, tenant *signin.Creden
 	}
 	scopes := map[string]string{custom.Graph: c.Graph.Scope, custom.Exchange: c.Exchange.Scope}
 	return custom.Load(custom.Config{
-		Dir: c.CustomDir, Getenv: getenv, Own: ownVariables, MaxTimeout: c.JobTimeout, TenantID: c.TenantID,
+		Dir: c.CustomDir, Getenv: getenv, Own: slices.Concat(ownVariables, c.Webhooks), MaxTimeout: c.JobTimeout, TenantID: c.TenantID,
 		Tokens: func(ctx context.Context, api string) (custom.Token, error) {
 			token, err := tenant.GetLastingToken(ctx, policy.TokenRequestOptions{Scopes: []string{scopes[api]}})
 			return custom.Token{Value: token.Token, Expires: token.ExpiresOn}, err

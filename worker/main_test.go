@@ -26,6 +26,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/exchange"
 	"github.com/matoolkit/matoolkit/worker/graph"
+	"github.com/matoolkit/matoolkit/worker/notify"
 )
 
 // The worker as it runs on a laptop: signed in at the local identity provider,
@@ -423,7 +424,7 @@ func golden(t *testing.T, name string, got []byte) {
 
 func TestWorkerOffersTheStandardFunctions(t *testing.T) {
 	t.Parallel()
-	offers := testenv.Must(offered(&graph.Client{}, &exchange.Client{}, false))(t)
+	offers := testenv.Must(offered(notify.Config{Graph: &graph.Client{}}, &exchange.Client{}, false))(t)
 	var got, want []string
 	for _, f := range offers.Functions() {
 		got = append(got, f.Name)

@@ -17,6 +17,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/exchange"
 	"github.com/matoolkit/matoolkit/worker/exchange/session"
 	"github.com/matoolkit/matoolkit/worker/graph"
+	"github.com/matoolkit/matoolkit/worker/notify"
 	"github.com/matoolkit/matoolkit/worker/permission"
 	"github.com/matoolkit/matoolkit/worker/throttle"
 )
@@ -76,7 +77,7 @@ func verifyPermissions(ctx context.Context, getenv func(string) string, names []
 	if err != nil {
 		return nil, fmt.Errorf("custom functions, %s:\n%w", envCustomDir, err)
 	}
-	all, err := offered(g, x, c.NoOp, extra.Functions()...)
+	all, err := offered(notify.Config{Graph: g}, x, c.NoOp, extra.Functions()...)
 	if err != nil {
 		return nil, err
 	}

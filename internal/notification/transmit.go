@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/adaptivecard"
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apijson"
 	"github.com/matoolkit/matoolkit/internal/bus"
@@ -33,7 +34,7 @@ func (n *Notifier) transmit(ctx context.Context, r *store.NotificationRule, d st
 	id := strings.TrimPrefix(d.ID, store.DeliveryPrefix(r.Name))
 	body := webhookBody(id, d.Doc)
 	if t.Type == api.TargetTeams {
-		body = teamsBody(d.Doc)
+		body = adaptivecard.Message(d.Doc.Subject, d.Doc.Text, d.Doc.Link)
 	}
 	data, err := json.Marshal(body)
 	if err != nil {
@@ -65,27 +66,6 @@ func webhookBody(id string, d store.Delivery) any {
 	return payload{Type: d.Event, Timestamp: d.CreatedAt.UTC().Format(apijson.TimeLayout), Data: content{
 		ID: id, Rule: d.Rule, Subject: d.Subject, Text: d.Text, Link: d.Link, Batch: d.Batch, Runbook: d.Runbook, Phase: d.Phase, Worker: d.Worker,
 	}}
-}
-
-// teamsBody returns the message that a workflow of Teams posts as an Adaptive Card. Its texts are
-// RichTextBlocks, which Teams shows as they are: names of batches must not become links.
-func teamsBody(d store.Delivery) any {
-	type object = map[string]any
-	block := func(run object) object {
-		run["type"] = "TextRun"
-		return object{"type": "RichTextBlock", "inlines": []object{run}}
-	}
-	card := object{
-		"$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "type": "AdaptiveCard", "version": "1.4",
-		"fallbackText": d.Subject,
-		"body":         []object{block(object{"text": d.Subject, "weight": "Bolder", "size": "Medium"}), block(object{"text": d.Text})},
-	}
-	if d.Link != "" {
-		card["actions"] = []object{{"type": "Action.OpenUrl", "title": "Open", "url": d.Link}}
-	}
-	return object{"type": "message", "attachments": []object{{
-		"contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": nil, "content": card,
-	}}}
 }
 
 // mail sends a worker the job that sends a mail. The delivery counts as sent with the job; a result

@@ -43,14 +43,16 @@ const (
 
 // Sender posts. It is safe for concurrent use.
 type Sender struct {
-	settings []string
-	getenv   func(string) string
-	client   http.Client
-	local    bool
+	config Config
+	client http.Client
 }
 
 // Config configures a Sender.
 type Config struct {
+	Program   string // whose settings these are, such as handler
+	List      string // setting that lists the names of the settings that may be used
+	Parameter string // of the deployment, which fills the list
+
 	Settings []string            // the names of the settings that may be used
 	Getenv   func(string) string // os.Getenv when nil
 	HTTP     *http.Client        // http.DefaultClient when nil
@@ -65,7 +67,7 @@ func New(c Config) *Sender {
 	if c.HTTP == nil {
 		c.HTTP = http.DefaultClient
 	}
-	s := &Sender{settings: c.Settings, getenv: c.Getenv, client: *c.HTTP, local: c.Local}
+	s := &Sender{config: c, client: *c.HTTP}
 	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return s
 }
@@ -119,22 +121,34 @@ func (s *Sender) Post(ctx context.Context, urlSetting, keySetting, id string, bo
 	defer answer.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxAnswer)) // the connection can be used again
 	if answer.StatusCode < 200 || answer.StatusCode > 299 {
-		return fmt.Errorf("the address in %s answered with the status %d", urlSetting, answer.StatusCode)
+		return &StatusError{Setting: urlSetting, Status: answer.StatusCode, RetryAfter: answer.Header.Get("Retry-After")}
 	}
 	return nil
 }
 
+// StatusError reports an answer with a status of an error.
+type StatusError struct {
+	Setting    string // with the address
+	Status     int
+	RetryAfter string // the header
+}
+
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("the address in %s answered with the status %d", e.Setting, e.Status)
+}
+
 // value returns the value of a setting that may be used.
 func (s *Sender) value(name string) (string, error) {
-	if !slices.Contains(s.settings, name) {
-		return "", fmt.Errorf("the setting %q is not listed in NOTIFICATION_SETTINGS of the handler; give it in notificationVaultSettings of the deployment (on this machine: matoolkit local up --setting %s=VALUE), or name a setting that is listed", name, name)
+	c := s.config
+	if !slices.Contains(c.Settings, name) {
+		return "", fmt.Errorf("the setting %q is not listed in %s of the %s; give it in %s of the deployment (on this machine: matoolkit local up --setting NAME=VALUE for the handler, an environment variable for a worker), or name a setting that is listed", name, c.List, c.Program, c.Parameter)
 	}
-	value := strings.TrimSpace(s.getenv(name))
+	value := strings.TrimSpace(c.Getenv(name))
 	switch {
 	case value == "":
-		return "", fmt.Errorf("the setting %s of the handler is not set or empty", name)
+		return "", fmt.Errorf("the setting %s of the %s is not set or empty", name, c.Program)
 	case strings.HasPrefix(value, unresolved):
-		return "", fmt.Errorf("the setting %s is a Key Vault reference that Azure could not resolve; check that the secret exists and that the handler's identity may read it", name)
+		return "", fmt.Errorf("the setting %s is a Key Vault reference that Azure could not resolve; check that the secret exists and that the identity of the %s may read it", name, c.Program)
 	}
 	return value, nil
 }
@@ -145,7 +159,7 @@ func (s *Sender) address(name string) (string, error) {
 		return "", err
 	}
 	u, err := url.Parse(value)
-	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || u.Scheme != "https" && !(s.local && u.Scheme == "http" && loopback.Is(u.Hostname())) {
+	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || u.Scheme != "https" && !(s.config.Local && u.Scheme == "http" && loopback.Is(u.Hostname())) {
 		return "", fmt.Errorf("the setting %s does not contain an https URL", name)
 	}
 	return value, nil

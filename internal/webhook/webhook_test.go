@@ -51,7 +51,7 @@ func TestAddressesAndAnswers(t *testing.T) {
 		"PLAIN": {true, "does not contain an https URL"}, "USER": {true, "does not contain an https URL"}, "FILE": {true, "does not contain an https URL"},
 		"VAULT": {true, "could not resolve"}, "EMPTY": {true, "not set or empty"}, "HIDDEN": {true, "not listed in NOTIFICATION_SETTINGS"}, "SECRET": {true, "does not contain an https URL"},
 	} {
-		s := webhook.New(webhook.Config{Settings: names, Getenv: func(name string) string { return values[name] }, Local: tc.local})
+		s := webhook.New(webhook.Config{Program: "handler", List: "NOTIFICATION_SETTINGS", Settings: names, Getenv: func(name string) string { return values[name] }, Local: tc.local})
 		err := s.Post(t.Context(), name, "", "id", []byte("{}"))
 		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 			t.Errorf("%s: %v, want %q", name, err, tc.want)

@@ -53,7 +53,7 @@ func (s service) newPass(ctx context.Context, p catalog.Params) (any, error) {
 	text := fmt.Sprintf("The Temporary Access Pass of the user %s: %s\n\nCreated: %s\nValid from: %v\nMinutes: %v\nUsable once: %v\n\n"+
 		"Hand it over to this user only, and delete this mail. Of several mails the one whose pass was created last is valid.",
 		id, pass, created, made["startDateTime"], made["lifetimeInMinutes"], made["isUsableOnce"])
-	if err := s.graph.Mail(ctx, "Temporary Access Pass to hand over", text, []string{p.String("To")}, false); err != nil {
+	if err := s.graph.MailAlert(ctx, "Temporary Access Pass to hand over", text, []string{p.String("To")}, false); err != nil {
 		return nil, withoutSecret(err, pass)
 	}
 	return true, nil
@@ -86,7 +86,7 @@ func (s service) resetPassword(ctx context.Context, p catalog.Params) (any, erro
 	secret := password.Strong()
 	text := fmt.Sprintf("The new password of the user %s: %s\n\nThe user changes it at the next sign-in.\n\n"+
 		"Hand it over to this user only, and delete this mail. The password is valid once the step has succeeded; of several mails the last one is valid.", id, secret)
-	if err := s.graph.Mail(ctx, "Password to hand over", text, []string{p.String("To")}, false); err != nil {
+	if err := s.graph.MailAlert(ctx, "Password to hand over", text, []string{p.String("To")}, false); err != nil {
 		return nil, withoutSecret(err, secret)
 	}
 	_, err = s.graph.Repeat(ctx, http.MethodPatch, path, map[string]any{

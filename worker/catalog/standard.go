@@ -26,6 +26,8 @@ func Standard() []Function {
 		SetEntraProxyAddresses,
 		RemoveEntraUser,
 		SendAdminAlert,
+		SendMemberMail,
+		SendWebhookMessage,
 		TestEntraAttributeMatch,
 		TestEntraGroupMembership,
 		TestEntraAddressAvailable,

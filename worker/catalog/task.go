@@ -91,8 +91,10 @@ func TaskGroups() []TaskGroup {
 			}},
 			{"Take permissions", both, []Function{RemoveExchangeMailboxPermissions, RemoveExchangeCalendarPermissions}},
 		}},
-		{"Administrators", []Task{
+		{"Tell people", []Task{
+			{"Mail a person, in the person's language", both, []Function{SendMemberMail}},
 			{"Tell administrators by mail", both, []Function{SendAdminAlert}},
+			{"Tell a channel of Teams, or a program", both, []Function{SendWebhookMessage}},
 		}},
 		{"All the rest", []Task{
 			{"Make a request, or run a cmdlet, that no other function has", both, []Function{InvokeGraphRequest, InvokeExchangeCommand}},

@@ -48,7 +48,7 @@ func (c *Client) sendAlert(ctx context.Context, p catalog.Params) (any, error) {
 	if text == "" {
 		text = p.String("Subject")
 	}
-	if err := c.Mail(ctx, p.String("Subject"), text, to, true); err != nil {
+	if err := c.MailAlert(ctx, p.String("Subject"), text, to, true); err != nil {
 		return nil, err
 	}
 	return true, nil
@@ -65,33 +65,58 @@ func (c *Client) CheckMail() error {
 	return nil
 }
 
-// Mail sends a mail from the mailbox of alerts, and repeats a request without an answer. keep: the mailbox keeps a copy. The
-// error is a *catalog.Failure.
-func (c *Client) Mail(ctx context.Context, subject, text string, to []string, keep bool) error {
+// Effect identifies what a job does: the same in each delivery, attempt and retry of it.
+func Effect(ctx context.Context) string {
 	job := catalog.JobOf(ctx)
-	effect := cmp.Or(job.EffectID, job.ID)
-	if effect == "" {
-		effect = uuid.NewString()
+	if effect := cmp.Or(job.EffectID, job.ID); effect != "" {
+		return effect
 	}
-	return c.do(ctx, c.paces.writes, func(ctx context.Context) error {
-		body := users.NewItemSendMailPostRequestBody()
-		body.SetMessage(message(subject, text+"\n\n-- \nmatoolkit, effect "+effect, effect, to))
-		if !keep {
-			body.SetSaveToSentItems(&keep)
-		}
-		return c.graph.Users().ByUserId(c.alert.From).SendMail().Post(ctx, body, nil)
+	return uuid.NewString()
+}
+
+// MailAlert sends a text from the mailbox of alerts. keep: the mailbox keeps a copy. The error is a
+// *catalog.Failure.
+func (c *Client) MailAlert(ctx context.Context, subject, text string, to []string, keep bool) error {
+	effect := Effect(ctx)
+	return c.SendMail(ctx, Mail{
+		From: c.alert.From, To: to, Subject: subject, Body: text + "\n\n-- \nmatoolkit, effect " + effect, Effect: effect, Forget: !keep,
 	})
 }
 
-func message(subject, text, effect string, to []string) models.Messageable {
+// Mail is a mail of a user with a mailbox.
+type Mail struct {
+	From          string // object id or sign-in name
+	To            []string
+	Subject, Body string
+	HTML          bool
+	Effect        string // the same in each copy
+	Forget        bool   // the mailbox keeps no copy
+}
+
+// SendMail sends a mail. A request without an answer is repeated.
+func (c *Client) SendMail(ctx context.Context, m Mail) error {
+	return c.do(ctx, c.paces.writes, func(ctx context.Context) error {
+		body := users.NewItemSendMailPostRequestBody()
+		body.SetMessage(m.message())
+		if m.Forget {
+			body.SetSaveToSentItems(new(false))
+		}
+		return c.graph.Users().ByUserId(m.From).SendMail().Post(ctx, body, nil)
+	})
+}
+
+func (mail Mail) message() models.Messageable {
 	body := models.NewItemBody()
 	body.SetContentType(new(models.TEXT_BODYTYPE))
-	body.SetContent(&text)
+	if mail.HTML {
+		body.SetContentType(new(models.HTML_BODYTYPE))
+	}
+	body.SetContent(&mail.Body)
 	header := models.NewInternetMessageHeader()
 	header.SetName(new(effectHeader))
-	header.SetValue(&effect)
+	header.SetValue(&mail.Effect)
 	var recipients []models.Recipientable
-	for _, address := range to {
+	for _, address := range mail.To {
 		email := models.NewEmailAddress()
 		email.SetAddress(&address)
 		recipient := models.NewRecipient()
@@ -99,7 +124,7 @@ func message(subject, text, effect string, to []string) models.Messageable {
 		recipients = append(recipients, recipient)
 	}
 	m := models.NewMessage()
-	m.SetSubject(&subject)
+	m.SetSubject(&mail.Subject)
 	m.SetBody(body)
 	m.SetToRecipients(recipients)
 	m.SetInternetMessageHeaders([]models.InternetMessageHeaderable{header})

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/testenv"
+	"github.com/matoolkit/matoolkit/internal/webhook"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/tenant"
 	"github.com/matoolkit/matoolkit/worker/access"
@@ -26,6 +27,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/exchange/session"
 	"github.com/matoolkit/matoolkit/worker/graph"
 	"github.com/matoolkit/matoolkit/worker/migration"
+	"github.com/matoolkit/matoolkit/worker/notify"
 	"github.com/matoolkit/matoolkit/worker/sharepoint"
 	"github.com/matoolkit/matoolkit/worker/signin"
 	"github.com/matoolkit/matoolkit/worker/teams"
@@ -97,14 +99,15 @@ type hook func(n int, r *http.Request, send func() (*http.Response, error)) (*ht
 
 // world is a tenant and what a worker needs to act on it.
 type world struct {
-	t      *testing.T
-	tenant *tenant.Server
-	clock  *clock
-	calls  *calls.Transport
-	began  time.Time
-	alert  graph.Alert
-	roles  []string // of the application: those that the function says it needs
-	signin *signin.Credential
+	t       *testing.T
+	tenant  *tenant.Server
+	clock   *clock
+	calls   *calls.Transport
+	began   time.Time
+	alert   graph.Alert
+	domains []string // of people who may be mailed
+	roles   []string // of the application: those that the function says it needs
+	signin  *signin.Credential
 
 	mu      sync.Mutex
 	n       int
@@ -118,6 +121,7 @@ func start(t *testing.T, r row, change func(*tenant.Config)) *world {
 	t.Helper()
 	w := &world{t: t, clock: &clock{now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}, revoked: map[string]bool{}, signin: credential}
 	w.alert = graph.Alert{From: bobID, To: []string{"admins@contoso.example"}}
+	w.domains = []string{"Contoso.example"}
 	w.began = w.clock.now
 	seed := people()
 	if r.seed != nil {
@@ -202,7 +206,8 @@ func (w *world) worker() *catalog.Catalog {
 	x := testenv.Must(exchange.New(session.Config{
 		URL: w.tenant.URL(), Scope: exchangeScope, TenantID: entra.DefaultTenantID, Credential: w.signin, HTTP: web, Policy: pace,
 	}, exchange.Cmdlets{Setting: "EXCHANGE_CMDLETS"}))(w.t)
-	return testenv.Must(catalog.New(slices.Concat(g.Functions(), x.Functions(), sharepoint.Functions(g), migration.Functions(g), authentication.Functions(g), teams.Functions(g), access.Functions(g))...))(w.t)
+	return testenv.Must(catalog.New(slices.Concat(g.Functions(), x.Functions(), sharepoint.Functions(g), migration.Functions(g), authentication.Functions(g), teams.Functions(g), access.Functions(g),
+		notify.Functions(notify.Config{Graph: g, From: bobID, Domains: w.domains, Poster: webhook.New(webhook.Config{})}))...))(w.t)
 }
 
 // deliver runs a row's job on a worker that was just started.

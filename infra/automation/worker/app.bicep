@@ -35,6 +35,9 @@ param settings array
 @description('Address of the Key Vault secret with the headers for the collector; empty: none.')
 param otlpHeadersSecretUri string
 
+@description('Settings of the worker with secrets: name, and uri of the Key Vault secret, of each.')
+param vaultSettings array
+
 @description('Name of the environment\'s storage with custom functions; empty: none.')
 param functionsStorageName string
 
@@ -113,15 +116,25 @@ resource app 'Microsoft.App/containerApps@2025-01-01' = {
           identity: pullIdentityId
         }
       ]
-      secrets: empty(otlpHeadersSecretUri)
-        ? []
-        : [
-            {
-              name: 'otlp-headers'
-              keyVaultUrl: otlpHeadersSecretUri
-              identity: workerIdentityId
-            }
-          ]
+      secrets: concat(
+        empty(otlpHeadersSecretUri)
+          ? []
+          : [
+              {
+                name: 'otlp-headers'
+                keyVaultUrl: otlpHeadersSecretUri
+                identity: workerIdentityId
+              }
+            ],
+        map(
+          vaultSettings,
+          setting => {
+            name: 'setting-${toLower(replace(setting.name, '_', '-'))}'
+            keyVaultUrl: setting.uri
+            identity: workerIdentityId
+          }
+        )
+      )
     }
     template: {
       terminationGracePeriodSeconds: terminationGracePeriodSeconds
@@ -143,7 +156,14 @@ resource app 'Microsoft.App/containerApps@2025-01-01' = {
                       name: 'OTEL_EXPORTER_OTLP_HEADERS'
                       secretRef: 'otlp-headers'
                     }
-                  ]
+                  ],
+              map(
+                vaultSettings,
+                setting => {
+                  name: setting.name
+                  secretRef: 'setting-${toLower(replace(setting.name, '_', '-'))}'
+                }
+              )
             )
             volumeMounts: empty(functionsStorageName)
               ? []

@@ -162,6 +162,15 @@ param alertFrom string = ''
 @description('Default recipients of Send-AdminAlert, with commas.')
 param alertTo string = ''
 
+@description('Mailbox that Send-MemberMail sends from. Empty: the function fails.')
+param mailFrom string = ''
+
+@description('Domains whose people Send-MemberMail may mail, with commas. Empty: it mails nobody.')
+param mailDomains string = ''
+
+@description('URLs and keys of webhooks: name of the setting to name of the Key Vault secret, which must exist. Send-WebhookMessage can use only these settings.')
+param webhookVaultSettings object = {}
+
 @description('Minimum level of logs.')
 @allowed([
   'debug'
@@ -280,7 +289,8 @@ var secretNames = filter(
     [
       passwordName
       otlpHeadersSecretName
-    ]
+    ],
+    map(items(webhookVaultSettings), setting => setting.value)
   ),
   secret => !empty(secret)
 )
@@ -402,6 +412,13 @@ module app 'app.bicep' = if (!empty(workerImage)) {
     // seconds.
     terminationGracePeriodSeconds: shutdownGraceSeconds + 20
     otlpHeadersSecretUri: empty(otlpHeadersSecretName) ? '' : '${vaultUri}/secrets/${otlpHeadersSecretName}'
+    vaultSettings: map(
+      items(webhookVaultSettings),
+      setting => {
+        name: setting.key
+        uri: '${vaultUri}/secrets/${setting.value}'
+      }
+    )
     settings: concat(
       [
         {
@@ -517,6 +534,18 @@ module app 'app.bicep' = if (!empty(workerImage)) {
         {
           name: 'ALERT_TO'
           value: alertTo
+        }
+        {
+          name: 'MAIL_FROM'
+          value: mailFrom
+        }
+        {
+          name: 'MAIL_DOMAINS'
+          value: mailDomains
+        }
+        {
+          name: 'WEBHOOK_SETTINGS'
+          value: join(map(items(webhookVaultSettings), setting => setting.key), ',')
         }
         {
           name: 'HEALTH_ADDR'

@@ -1,0 +1,36 @@
+package catalog
+
+// SendMemberMail mails a person of a batch. It is carried out by package notify, like the functions after it.
+var SendMemberMail = Function{
+	Name: "Send-MemberMail",
+	Description: "Sends a mail to one person, in the person's language, from the mailbox in the worker's setting MAIL_FROM. Only domains in the worker's setting MAIL_DOMAINS " +
+		"get mail; without these settings the function fails. Succeeds when Exchange Online has accepted the mail. A retry, a lost response or a crash of the worker can send the mail twice. " +
+		"Copies have the same x-matoolkit-effect header.",
+	Params: []Param{
+		{Name: "To", Type: Email, Required: true, Description: "Address of the person, such as {{Mail}}."},
+		{Name: "Texts", Type: Object, Required: true, Description: "Texts by language: {en: {Subject: Your move, Body: Dear {{Name}}}, de: {Subject: Ihr Umzug, Body: Guten Tag {{Name}}}}."},
+		{Name: "Language", Type: String, Description: "Language of the person, such as de-CH, for which de will do. Default: DefaultLanguage."},
+		{Name: "DefaultLanguage", Type: String, Description: "Language of people for whose language there is no text. Default: en."},
+		{Name: "Format", Type: OneOf("text", "html"), Description: "Format of the bodies. In html, values of the data source are part of the markup: prefer text. Default: text."},
+	},
+	Result:      []Field{{"Language", "Language of the text that was sent."}},
+	Permissions: []string{"Mail.Send"},
+	Repeated:    "A worker that still knows the job sends no second mail. A worker that was restarted, or received no response, sends a copy, which has the same x-matoolkit-effect header.",
+}
+
+// SendWebhookMessage posts a message.
+var SendWebhookMessage = Function{
+	Name: "Send-WebhookMessage",
+	Description: "Posts a message to a webhook, or to a channel of Teams through a workflow. The address and the key are in settings of the worker that WEBHOOK_SETTINGS names. " +
+		"Give Title for a card of Teams, or Body for JSON. Posts are as those of notifications: signed with the key as Standard Webhooks describes, without redirects. " +
+		"The header webhook-id is the same for each repetition: let the receiver drop an id that it has seen.",
+	Params: []Param{
+		{Name: "UrlSetting", Type: String, Required: true, Description: "Name of the setting with the https address."},
+		{Name: "KeySetting", Type: String, Description: "Name of the setting with the key: 24 to 64 bytes in base64. Default: the post is not signed."},
+		{Name: "Title", Type: String, Description: "Title of an Adaptive Card for a workflow of Teams."},
+		{Name: "Text", Type: String, Description: "Text of the card, which is shown as it is. Default: the title alone."},
+		{Name: "Body", Type: Object, Description: "JSON that is posted as it is, instead of a card."},
+	},
+	Permissions: []string{"None in the tenant"},
+	Repeated:    "The message is posted again, with the same webhook-id. Teams shows it twice.",
+}
