@@ -152,6 +152,13 @@ func TestARequiredCheckHoldsItsMemberBack(t *testing.T) {
 				if m := s.member(b.ID, 2); m.FailedIn != "checks" || m.FailedStep != "free" || !strings.Contains(m.Error, "expected a free name") {
 					t.Errorf("%+v", m)
 				}
+				wantCounts := func(active, failed int) {
+					t.Helper()
+					if b := must(s.app.Batch(s.ctx, ada, b.ID))(t); b.ActiveCount != active || b.FailedCount != failed {
+						t.Errorf("%d active and %d failed, want %d and %d", b.ActiveCount, b.FailedCount, active, failed)
+					}
+				}
+				wantCounts(2, 1)
 				s.advance(b.ID)
 				s.deliverAll()
 				s.wantPhases(b.ID, "create completed 2/0/0, move pending 0/0/0")
@@ -159,6 +166,7 @@ func TestARequiredCheckHoldsItsMemberBack(t *testing.T) {
 				release(s, b.ID)
 				s.deliverAll()
 				s.wantMember(b.ID, 2, "active")
+				wantCounts(3, 0)
 				s.wantPhases(b.ID, "create completed 3/0/0, move pending 0/0/0")
 			})
 		})

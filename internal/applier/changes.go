@@ -47,7 +47,7 @@ func (s *Snapshot) writesBatch() bool { return slices.Contains(s.changed, s.Batc
 func (s *Snapshot) countsInBatch() bool {
 	return slices.ContainsFunc(s.counts, func(c model.Count) bool {
 		switch c.(type) {
-		case model.CountShard, model.CountFailures, model.CountRemoval:
+		case model.CountShard, model.CountFailures, model.CountRemoval, model.CountCheckFailure:
 			return true
 		}
 		return false
@@ -93,6 +93,8 @@ func (s *Snapshot) writes() (ops store.Writes) {
 			ops = append(ops, store.Patch(s.BatchKey(), "", changes...))
 		case model.CountFailures:
 			ops = append(ops, store.Patch(s.BatchKey(), "", store.Increment(fmt.Sprintf("/phases/%d/failedSoFar", c.Phase-1), c.Failed)))
+		case model.CountCheckFailure:
+			ops = append(ops, store.Patch(s.BatchKey(), "", store.Increment("/failedChecks", 1)))
 		case model.CountRemoval:
 			at := fmt.Sprintf("/phases/%d/", c.Phase-1)
 			ops = append(ops, store.Patch(s.BatchKey(), "", store.Increment(at+"open", -1), store.Increment(at+string(c.Outcome), 1)))

@@ -43,6 +43,9 @@ func onMemberRetried(s model.State, b *model.Batch, e model.MemberRetried, now t
 	m.Status, m.FailedAt, m.Error, m.FailedIn, m.FailedStep = model.MemberActive, nil, "", "", ""
 	m.FailedAs, m.FailedBy, m.Undone = "", 0, false
 	m.OpenPhase, m.Queue, m.Claim = run.Phase, nil, e.Task
+	if run.Kind == model.KindCheck {
+		b.FailedChecks = max(0, b.FailedChecks-1)
+	}
 	d := batchChanged(b)
 	d.Members, d.Runs = []*model.Member{&m}, []*model.Run{run}
 	if run.Kind == model.KindPhase {

@@ -463,6 +463,8 @@ func (s *system) count(c model.Count) {
 		p.Succeeded, p.Failed, p.Cancelled = p.Succeeded+c.Succeeded, p.Failed+c.Failed, p.Cancelled+c.Cancelled
 	case model.CountFailures:
 		s.batch.Phases[c.Phase-1].FailedSoFar += c.Failed
+	case model.CountCheckFailure:
+		s.batch.FailedChecks++
 	case model.CountRemoval:
 		p := &s.batch.Phases[c.Phase-1]
 		p.Open--

@@ -52,6 +52,7 @@ type Batch struct {
 	SecretsErasedAt   *time.Time   `json:"secretsErasedAt,omitempty"`   // when all secrets that were left were erased last
 	SecretsSuppliedAt *time.Time   `json:"secretsSuppliedAt,omitempty"` // when an administrator last gave a secret to a member after the batch had ended
 	Checks            *Checks      `json:"checks,omitempty"`            // the request to make the checks of all members; nil where no version had any
+	FailedChecks      int          `json:"failedChecks,omitempty"`      // members whom a required check failed
 	Phases            []Phase      `json:"phases"`                      // append-only: an execution's place never changes
 
 	Quiet *runbook.QuietHours `json:"quiet,omitempty"` // of its version: no phase begins in them; nil in a manual batch
@@ -134,9 +135,10 @@ func (b *Batch) HasEnded() bool { return b.Status.Terminal() || b.Status == Batc
 // Empty reports whether the batch has no members, or all were removed.
 func (b *Batch) Empty() bool { return b.Members == b.Removed }
 
-// Failed counts the members who failed in phases that have ended. A member fails in one phase, and takes
-// part in none after it.
+// Failed counts the members whom required checks failed, and those who failed in phases that have ended. A
+// member fails in one of them, and takes part in no phase after it.
 func (b *Batch) Failed() (n int) {
+	n = b.FailedChecks
 	for _, p := range b.Phases {
 		if p.Kind == KindPhase {
 			n += p.Failed

@@ -47,6 +47,8 @@ type (
 	CountShard struct{ Phase, Succeeded, Failed, Cancelled, Carried int }
 	// CountFailures counts failed runs in what the stop_when of their phase looks at.
 	CountFailures struct{ Phase, Failed int }
+	// CountCheckFailure counts a member whom a required check failed.
+	CountCheckFailure struct{}
 	// MarkSent notes that the jobs which the runs of a shard began with are all sent.
 	MarkSent struct{ Phase, Page int }
 	// CountRemoval counts an ended removal run in its execution.
@@ -56,8 +58,9 @@ type (
 	}
 )
 
-func (CountRun) count()      {}
-func (CountShard) count()    {}
-func (CountFailures) count() {}
-func (MarkSent) count()      {}
-func (CountRemoval) count()  {}
+func (CountRun) count()          {}
+func (CountShard) count()        {}
+func (CountFailures) count()     {}
+func (CountCheckFailure) count() {}
+func (MarkSent) count()          {}
+func (CountRemoval) count()      {}

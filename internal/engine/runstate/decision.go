@@ -179,6 +179,9 @@ func (t *transition) decision() (model.Decision, error) {
 	case model.KindPhase:
 		d.Counts = append(d.Counts, model.CountRun{Phase: run.Phase, Page: run.Page, Outcome: run.Status, Yields: yields})
 	}
+	if run.Kind == model.KindCheck && run.FailsMember() {
+		d.Counts = append(d.Counts, model.CountCheckFailure{})
+	}
 	if CountsFailure(run, t.rb) {
 		d.Counts = append(d.Counts, model.CountFailures{Phase: run.Phase, Failed: 1})
 	}
