@@ -68,7 +68,6 @@ func TaskGroups() []TaskGroup {
 			{"Set the password", target, []Function{SetEntraUserPassword}},
 			{"Give a person a first sign-in, by mail to the one who hands it over", target, []Function{NewEntraUserTemporaryAccessPass, ResetEntraUserPassword}},
 			{"Clear the methods of multifactor authentication", both, []Function{RemoveEntraUserAuthenticationMethods, TestEntraUserAuthenticationMethods}},
-			{"Require multifactor authentication: put people in the group of a Conditional Access policy", both, []Function{AddEntraGroupMember, TestEntraGroupMembership}},
 			{"Delete a user", both, []Function{RemoveEntraUser}},
 		}},
 		{"Source mailboxes after the move", []Task{
@@ -76,7 +75,7 @@ func TaskGroups() []TaskGroup {
 			{"Answer with the new address", source, []Function{SetExchangeAutomaticReplies, RemoveExchangeAutomaticReplies}},
 		}},
 		{"Groups", []Task{
-			{"Change and check members of security and Microsoft 365 groups", both, []Function{AddEntraGroupMember, RemoveEntraGroupMember, TestEntraGroupMembership}},
+			{"Change and check members of security and Microsoft 365 groups, such as the group of a Conditional Access policy that requires multifactor authentication", both, []Function{AddEntraGroupMember, RemoveEntraGroupMember, TestEntraGroupMembership}},
 			{"Change and check members and owners of teams", both, []Function{AddTeamsMember, RemoveTeamsMember, TestTeamsMembership}},
 			{"Create a distribution list", target, []Function{NewExchangeDistributionList}},
 			{"Change and check members of distribution lists", both, []Function{AddExchangeGroupMember, RemoveExchangeGroupMember, TestExchangeGroupMembership}},
