@@ -63,7 +63,6 @@ func TestEndpointsListWhatWasStarted(t *testing.T) {
 				"Graph of the worker":         {c.entra, e.Worker["GRAPH_URL"] != ""},
 				"address of Blob Storage":     {c.entra, e.Addresses.Blob != ""},
 				"blobs of the worker":         {c.entra, e.Worker["BLOB_ENDPOINT"] != "" && e.Worker["BLOB_CONTAINER"] != ""},
-				"blobs of the handler":        {c.entra, e.Handler["BLOB_ENDPOINT"] != "" && e.Handler["BLOB_CONTAINER"] != ""},
 				"API of the CLI":              {c.host, e.CLI["MATOOLKIT_API_URL"] != ""},
 				"authority of the CLI":        {c.entra, e.CLI["MATOOLKIT_AUTHORITY"] != ""},
 				"certificate of a started CA": {c.bus || c.entra, e.Worker["EXTRA_CA_FILE"] != "" || len(c.elsewhere) > 0},
