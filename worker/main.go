@@ -38,6 +38,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/exchange"
 	"github.com/matoolkit/matoolkit/worker/exchange/session"
 	"github.com/matoolkit/matoolkit/worker/graph"
+	"github.com/matoolkit/matoolkit/worker/groups"
 	"github.com/matoolkit/matoolkit/worker/health"
 	"github.com/matoolkit/matoolkit/worker/heartbeat"
 	"github.com/matoolkit/matoolkit/worker/migration"
@@ -257,7 +258,7 @@ func poster(c config, getenv func(string) string, web *http.Client) *webhook.Sen
 func offered(people notify.Config, x *exchange.Client, noOp bool, extra ...catalog.Function) (*catalog.Catalog, error) {
 	g := people.Graph
 	functions := slices.Concat(
-		g.Functions(), x.Functions(), sharepoint.Functions(g), migration.Functions(g), authentication.Functions(g), teams.Functions(g), access.Functions(g), notify.Functions(people), extra,
+		g.Functions(), x.Functions(), sharepoint.Functions(g), migration.Functions(g), authentication.Functions(g), teams.Functions(g), groups.Functions(g), access.Functions(g), notify.Functions(people), extra,
 	)
 	if noOp {
 		functions = append(functions, catalog.NoOp)

@@ -197,7 +197,7 @@ func DefaultConfig() Config {
 					Roles: map[string][]string{
 						GraphClientID: {
 							"User.Read.All", "User.ReadWrite.All", "User.EnableDisableAccount.All", "User.Invite.All",
-							"User-ConvertToInternal.ReadWrite.All", "GroupMember.ReadWrite.All", "Mail.Send",
+							"User-ConvertToInternal.ReadWrite.All", "GroupMember.ReadWrite.All", "Group.ReadWrite.All", "Mail.Send",
 							"Domain.Read.All", "LicenseAssignment.Read.All", "User.RevokeSessions.All", "User-PasswordProfile.ReadWrite.All",
 							"SharePointCrossTenantMigration.Manage.All", "SharePointCrossTenantMigration.Read.All", "Files.Read.All", "TeamMember.Read.All", "TeamMember.ReadWrite.All", "Policy.Read.All",
 							"CrossTenantContentMigration.Read.All", "CrossTenantContentMigration.ReadWrite.All",

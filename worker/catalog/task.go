@@ -75,6 +75,8 @@ func TaskGroups() []TaskGroup {
 			{"Answer with the new address", source, []Function{SetExchangeAutomaticReplies, RemoveExchangeAutomaticReplies}},
 		}},
 		{"Groups", []Task{
+			{"Create a Microsoft 365 or security group", target, []Function{NewEntraGroup}},
+			{"Change and check owners of security and Microsoft 365 groups", both, []Function{AddEntraGroupOwner, RemoveEntraGroupOwner, TestEntraGroupOwner}},
 			{"Change and check members of security and Microsoft 365 groups, such as the group of a Conditional Access policy that requires multifactor authentication", both, []Function{AddEntraGroupMember, RemoveEntraGroupMember, TestEntraGroupMembership}},
 			{"Change and check members and owners of teams", both, []Function{AddTeamsMember, RemoveTeamsMember, TestTeamsMembership}},
 			{"Create a distribution list", target, []Function{NewExchangeDistributionList}},

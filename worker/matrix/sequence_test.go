@@ -209,6 +209,8 @@ func TestWhoWasJustMadeIsWaitedFor(t *testing.T) {
 		{"Remove-EntraUser", nil},
 		{"Add-EntraGroupMember", map[string]any{"GroupId": groupID}},
 		{"Remove-EntraGroupMember", map[string]any{"GroupId": groupID}},
+		{"Add-EntraGroupOwner", map[string]any{"GroupId": groupID}},
+		{"Test-EntraGroupOwner", map[string]any{"GroupId": groupID, "ExpectedOwner": false}},
 		{"New-EntraB2BInvitation", map[string]any{"InvitedUserEmail": "grace@old.example"}},
 		{"Test-EntraAttributeMatch", map[string]any{"AttributeName": "displayName", "ExpectedValue": "Grace"}},
 		{"Test-EntraGroupMembership", map[string]any{"GroupId": groupID, "ExpectedMember": false}},

@@ -26,6 +26,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/exchange"
 	"github.com/matoolkit/matoolkit/worker/exchange/session"
 	"github.com/matoolkit/matoolkit/worker/graph"
+	"github.com/matoolkit/matoolkit/worker/groups"
 	"github.com/matoolkit/matoolkit/worker/migration"
 	"github.com/matoolkit/matoolkit/worker/notify"
 	"github.com/matoolkit/matoolkit/worker/sharepoint"
@@ -206,7 +207,7 @@ func (w *world) worker() *catalog.Catalog {
 	x := testenv.Must(exchange.New(session.Config{
 		URL: w.tenant.URL(), Scope: exchangeScope, TenantID: entra.DefaultTenantID, Credential: w.signin, HTTP: web, Policy: pace,
 	}, exchange.Cmdlets{Setting: "EXCHANGE_CMDLETS"}))(w.t)
-	return testenv.Must(catalog.New(slices.Concat(g.Functions(), x.Functions(), sharepoint.Functions(g), migration.Functions(g), authentication.Functions(g), teams.Functions(g), access.Functions(g),
+	return testenv.Must(catalog.New(slices.Concat(g.Functions(), x.Functions(), sharepoint.Functions(g), migration.Functions(g), authentication.Functions(g), teams.Functions(g), groups.Functions(g), access.Functions(g),
 		notify.Functions(notify.Config{Graph: g, From: bobID, Domains: w.domains, Poster: webhook.New(webhook.Config{})}))...))(w.t)
 }
 

@@ -32,7 +32,7 @@ func (u User) List(name string) []string { return Texts(u[name]) }
 type Group struct {
 	Properties map[string]any `json:"properties"`
 	Members    []string       `json:"members"`
-	Owners     []string       `json:"owners,omitempty"` // of a team, who are members, too
+	Owners     []string       `json:"owners,omitempty"` // users; those of a team are members, too
 }
 
 // ID is the object id.

@@ -19,6 +19,10 @@ func (s *Service) createGroup(c *call) *reply {
 	if refusal != nil {
 		return refusal
 	}
+	owners, members, refusal := takeBound(body)
+	if refusal != nil {
+		return refusal
+	}
 	properties, refusal := checkWrite(groupProperties, body)
 	if refusal != nil {
 		return refusal
@@ -44,7 +48,13 @@ func (s *Service) createGroup(c *call) *reply {
 	if s.Directory.Taken("groupNickname", directory.Text(properties["mailNickname"]), "") {
 		return conflict("mailNickname")
 	}
-	if err := s.Directory.Commit(asOf, directory.PutGroup(directory.Group{Properties: properties}, now)); err != nil {
+	if owners, refusal = s.boundUsers(owners, asOf); refusal != nil {
+		return refusal
+	}
+	if members, refusal = s.boundUsers(members, asOf); refusal != nil {
+		return refusal
+	}
+	if err := s.Directory.Commit(asOf, directory.PutGroup(directory.Group{Properties: properties, Members: members, Owners: owners}, now)); err != nil {
 		return s.storageFailed(err)
 	}
 	answer := project(groupProperties, properties, nil)
@@ -212,12 +222,12 @@ func (s *Service) deleteMember(c *call) *reply {
 	return s.removeUser(c.Arg["member"])
 }
 
-// leaveAllGroups removes id from every group that has it as a direct member.
+// leaveAllGroups removes id from every group that has it as a direct member or owner.
 func (s *Service) leaveAllGroups(id string, now time.Time) []directory.Change {
 	var changes []directory.Change
 	for _, g := range s.Directory.Groups.All() {
-		if slices.Contains(g.Members, id) {
-			g.Members = directory.Without(g.Members, id)
+		if slices.Contains(g.Members, id) || slices.Contains(g.Owners, id) {
+			g.Members, g.Owners = directory.Without(g.Members, id), directory.Without(g.Owners, id)
 			changes = append(changes, directory.PutGroup(g, now))
 		}
 	}
