@@ -84,7 +84,7 @@ type summarizing struct {
 // addBatch adds a batch that has not ended.
 func (c *summarizing) addBatch(ctx context.Context, summary *store.BatchSummary) error {
 	b, view := summary.Outline(), apiview.BatchSummary(*summary, c.now)
-	c.automated[b.Runbook] = c.automated[b.Runbook] || !b.Manual
+	c.automated[b.Runbook] = c.automated[b.Runbook] || b.FollowsSource()
 	waits, err := c.admin.workers.RecentWaits(ctx, b)
 	if err != nil {
 		return err

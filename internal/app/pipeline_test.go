@@ -38,9 +38,11 @@ func repositories(n int, sha string) []map[string]json.RawMessage {
 	return items
 }
 
-// merge is a worker of the bundle; it fails repositories whose sha is "bad".
+// merge is a worker of the bundle; it fails repositories whose sha is "bad", and the merge of seven.
 func merge(j message.Job) (string, error) {
 	switch {
+	case j.FunctionName == "Merge" && (strings.Contains(string(j.Parameters), `"Items":7`) || strings.Contains(string(j.Parameters), `"Items":"7"`)):
+		return "", fmt.Errorf("no merge today")
 	case j.FunctionName == "Merge":
 		return `{"bundle":"bundle-of-` + fmt.Sprint(j.BatchID) + `"}`, nil
 	case strings.Contains(string(j.Parameters), `"bad"`):
@@ -310,5 +312,70 @@ func TestRequestedBatchesExpire(t *testing.T) {
 		if !killed {
 			break
 		}
+	}
+}
+
+func TestAKeyedRequestIsAnsweredWithItsBatch(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.publish(bundle)
+	keyed := func(key string) audit.Caller { return audit.Caller{Name: "ada", Key: key} }
+	request := api.PipelineRequest{Owner: "octo", Items: repositories(2, "a")}
+	first := must(s.app.StartPipeline(s.ctx, keyed("k"), "bundle", request))(t)
+
+	s.publish(strings.Replace(bundle, "{{Sha}}", "{{Other}}", 1)) // under which the items lack a field
+	if b := must(s.app.StartPipeline(s.ctx, keyed("k"), "bundle", request))(t); b.ID != first.ID || !b.Replayed {
+		t.Errorf("repeated after another version: %+v", b)
+	}
+	if _, err := s.app.StartPipeline(s.ctx, keyed("k"), "bundle", api.PipelineRequest{Owner: "octo", Items: repositories(3, "a")}); problem.CodeOf(err) != api.CodeKeyReused {
+		t.Errorf("other items with the key: %v", err)
+	}
+	noError(t, s.app.Tick(s.ctx))
+	if b := s.serve(first.ID); b.RunbookVersion != 1 || b.Items != (api.PipelineItems{Total: 2, Succeeded: 2}) {
+		t.Errorf("a batch that ran while another version was published: %+v", b)
+	}
+	s.publish(bundle)
+	again := s.request(request)
+	if b := must(s.app.StartPipeline(s.ctx, keyed("cached"), "bundle", request))(t); b.ID != again.ID || b.Status != api.PipelineCached {
+		t.Errorf("%+v", b)
+	}
+	if _, err := s.app.StartPipeline(s.ctx, keyed("cached"), "bundle", api.PipelineRequest{Owner: "octo", Items: repositories(3, "a")}); problem.CodeOf(err) != api.CodeKeyReused {
+		t.Errorf("other items with the key of a cached answer: %v", err)
+	}
+
+	s.clock.ns.Add(int64(25 * time.Hour))
+	for range 2 {
+		if _, err := s.app.StartPipeline(s.ctx, keyed("k"), "bundle", request); problem.CodeOf(err) != api.CodeNotFound || !strings.Contains(err.Error(), "has expired: use a new key") {
+			t.Errorf("repeated after its batch has expired: %v", err)
+		}
+		noError(t, s.app.Tick(s.ctx))
+	}
+}
+
+func TestTheLatestResultIsThatOfTheNewestBatchWithOne(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish(strings.Replace(bundle, "phases:\n", "phases:\n  - name: look\n    steps: [{name: look, worker_id: worker-01, function: Look, params: {Name: \"{{Repository}}\"}}]\n", 1))
+	good := w.request(api.PipelineRequest{Owner: "octo", Items: repositories(2, "a")})
+	newer := must(w.app.StartPipeline(w.ctx, ada, "bundle", api.PipelineRequest{Owner: "octo", Items: repositories(2, "b")}))(t)
+	must(w.app.StartPipeline(w.ctx, ada, "bundle", api.PipelineRequest{Owner: "octo", Items: repositories(2, "c")}))(t)
+	if r := must(w.app.LatestResult(w.ctx, ada, "bundle", "octo"))(t); r.ID != good.ID {
+		t.Errorf("while two batches run: batch %d", r.ID)
+	}
+	w.serve(newer.ID)
+	// All three have ended, or the last one soon.
+	if r := must(w.app.LatestResult(w.ctx, ada, "bundle", "octo"))(t); r.ID < newer.ID {
+		t.Errorf("after the second has completed: batch %d", r.ID)
+	}
+	failed := w.request(api.PipelineRequest{Owner: "octo", Items: repositories(7, "d")})
+	b := must(w.app.PipelineBatch(w.ctx, ada, "bundle", failed.ID))(t)
+	if b.CompletedAt == nil {
+		t.Fatalf("%+v", b)
+	}
+	if _, err := w.app.PipelineResult(w.ctx, ada, "bundle", failed.ID); problem.CodeOf(err) != api.CodeConflict || !strings.Contains(err.Error(), "no merge today") {
+		t.Errorf("the result of a batch whose merge failed: %v", err)
+	}
+	if r := must(w.app.LatestResult(w.ctx, ada, "bundle", "octo"))(t); r.ID == failed.ID {
+		t.Error("the latest result is that of a merge that failed")
 	}
 }

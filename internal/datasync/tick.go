@@ -68,7 +68,7 @@ func (s *Syncer) RunbooksToSync(ctx context.Context, listed []store.Item[store.B
 		automated[s.Doc.Runbook] = true
 	}
 	for _, b := range listed {
-		automated[b.Doc.RunbookName] = automated[b.Doc.RunbookName] || !b.Doc.IsManual
+		automated[b.Doc.RunbookName] = automated[b.Doc.RunbookName] || !b.Doc.IsManual && !b.Doc.Requested
 	}
 	last := map[string]time.Time{}
 	for _, t := range turns {

@@ -77,6 +77,8 @@ func CheckMoveTo(from, to *model.Batch) error {
 	switch {
 	case from.ID == to.ID:
 		return model.Refusef("batch %d is the batch of the members: name another one", to.ID)
+	case from.Requested != nil || to.Requested != nil:
+		return model.Refusef("requests started the batches of %s, and brought their members: send another request", from.Runbook)
 	case from.Runbook != to.Runbook:
 		return model.Refusef("batch %d is of runbook %s and batch %d of runbook %s: members move between batches of one runbook", to.ID, to.Runbook, from.ID, from.Runbook)
 	case to.Filling:

@@ -15,12 +15,13 @@ import (
 // A phase is past due where its time has come or, in a batch that is manual or was
 // rescheduled, where the batch has been in it. Such a phase is skipped, unless rerun is requested, or the phase that
 // it replaces was due and still waited, or was cancelled because init failed: no member
-// has completed that one. A batch that ended once keeps its version, also when a retry opens it again.
+// has completed that one. A batch that ended once keeps its version, also when a retry opens it again, and so
+// does one that a request started: its items were checked under that version.
 //
 // A batch that is still being filled behaves as if created with the newer version:
 // no phase has begun, so none is skipped, and neither is init.
 func onVersionPublished(s model.State, b *model.Batch, e model.VersionPublished, now time.Time) (model.Decision, error) {
-	if b.Ended || b.HasEnded() || e.Version <= b.Version {
+	if b.Ended || b.HasEnded() || b.Requested != nil || e.Version <= b.Version {
 		return model.Decision{Stale: true}, nil
 	}
 	rb, err := s.LoadRunbook(b.Runbook, e.Version)
@@ -157,6 +158,8 @@ func staysReason(b *model.Batch, version int) string {
 		return fmt.Sprintf("it has ended (%s)", b.Status)
 	case b.Ended:
 		return "it had ended, and a retry reopened it"
+	case b.Requested != nil:
+		return "a request started it, and its items were checked under its version"
 	case b.Version >= version:
 		return fmt.Sprintf("it follows version %d already", b.Version)
 	}

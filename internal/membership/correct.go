@@ -139,6 +139,9 @@ func (r *Registrar) newCorrector(ctx context.Context, by audit.Caller, batch int
 	if err != nil {
 		return nil, err
 	}
+	if b.Doc.Requested != nil {
+		return nil, problem.New(api.CodeConflict, "batch %d was started by a request, which brought its members: send another request with the right items", batch)
+	}
 	if dry {
 		if err := r.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadMembers, Batch: batch}); err != nil {
 			return nil, err

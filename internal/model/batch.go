@@ -63,6 +63,7 @@ type Requested struct {
 	Fingerprint string     `json:"fingerprint"`         // of its items
 	Force       bool       `json:"force,omitempty"`     // nothing is taken from a cache
 	KeepSeconds int        `json:"keepSeconds"`         // how long the batch stays after its end
+	Before      int        `json:"beforeId,omitempty"`  // the batch of the owner\'s request before; 0 for none
 	ExpiredAt   *time.Time `json:"expiredAt,omitempty"` // since when its documents are being deleted: nothing happens to it any more
 }
 

@@ -3,7 +3,6 @@ package orchestrator
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/logkey"
@@ -18,12 +17,9 @@ const maxDeletions = 50
 // onExpired leaves the summary as it is: it is deleted.
 var onExpired = applier.Command{More: true, Events: applier.On(model.BatchExpired{}).Events}
 
-// expireBatch deletes a batch that a request started, if its time is over: first its other documents,
+// expireBatch deletes a batch that a request started and whose time is over: first its other documents,
 // then the batch, then its line in the list of batches, by which the next tick finds what is left.
-func (o *Orchestrator) expireBatch(ctx context.Context, b *model.Batch, now time.Time) error {
-	if !b.HasExpired(now) {
-		return nil
-	}
+func (o *Orchestrator) expireBatch(ctx context.Context, b *model.Batch) error {
 	s, _, err := o.applier.Run(ctx, b.ID, onExpired)
 	if err != nil {
 		return err
@@ -49,7 +45,7 @@ func (o *Orchestrator) expireBatch(ctx context.Context, b *model.Batch, now time
 
 // deleteBatch deletes a batch of which nothing else is left.
 func (o *Orchestrator) deleteBatch(ctx context.Context, b store.Item[model.Batch]) error {
-	if _, err := o.store.Apply(ctx, store.Writes{store.Delete(b.Key, b.ETag)}); err != nil && !gone(err) {
+	if _, err := o.store.Apply(ctx, store.Writes{store.Delete(b.Key, b.ETag)}); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
 	o.log.InfoContext(ctx, "expired batch deleted", logkey.BatchID, b.Doc.ID, logkey.Runbook, b.Doc.Runbook)

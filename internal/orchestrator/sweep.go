@@ -107,11 +107,14 @@ type visit struct {
 	synced int
 }
 
+// errNoBatch: a listed batch does not exist.
+var errNoBatch = errors.New("orchestrator: the batch does not exist")
+
 // sweepListed sweeps one listed batch. If the batch does not exist because its creation was
 // interrupted, sweepListed deletes its summary after membership.AbandonAfter.
 func (v *visit) sweepListed(listed store.Item[store.BatchSummary]) error {
 	err := v.sweepBatch(listed.Doc)
-	if errors.Is(err, store.ErrNotFound) && listed.Doc.ExpiresAt != nil && v.part&lostMessages != 0 { // the tick that deleted it was cut short
+	if errors.Is(err, errNoBatch) && listed.Doc.ExpiresAt != nil && v.part&lostMessages != 0 { // the tick that deleted it was cut short
 		return v.orchestrator.deleteEntry(v.ctx, listed.Doc.ID)
 	}
 	if !listed.Doc.Creating || !errors.Is(err, store.ErrNotFound) {
@@ -132,6 +135,9 @@ func (v *visit) sweepListed(listed store.Item[store.BatchSummary]) error {
 func (v *visit) sweepBatch(listed store.BatchSummary) error {
 	o, ctx := v.orchestrator, v.ctx
 	b, err := store.Read[model.Batch](ctx, o.store, store.BatchKey(listed.ID))
+	if errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("%w: %w", errNoBatch, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -143,7 +149,10 @@ func (v *visit) sweepBatch(listed store.BatchSummary) error {
 	}
 	if b.Doc.Status.Terminal() {
 		if lost {
-			err = errors.Join(o.announceErasure(ctx, &b.Doc, v.now), o.expireBatch(ctx, &b.Doc, v.now))
+			if b.Doc.HasExpired(v.now) {
+				return o.expireBatch(ctx, &b.Doc)
+			}
+			err = o.announceErasure(ctx, &b.Doc, v.now)
 		}
 		return err
 	}

@@ -21,6 +21,10 @@ type items struct {
 	digest string // of the keys and of the columns that the runbook uses
 }
 
+// maxFields is how many different fields the items of a request can have. Each item is looked at for each
+// of them.
+const maxFields = 500
+
 // readItems checks the items of a request. hashKey keys the digest where columns are secret; nil: none
 // are. Errors: CodeInvalid with every bad item.
 func readItems(rb *runbook.Runbook, given []map[string]json.RawMessage, hashKey []byte) (items, error) {
@@ -34,6 +38,10 @@ func readItems(rb *runbook.Runbook, given []map[string]json.RawMessage, hashKey 
 		return items{}, refuse(bad, len(bad))
 	}
 	fields := fieldsOf(given)
+	if len(fields) > maxFields {
+		return items{}, problem.New(api.CodeInvalid, "the items have %d different fields; at most %d are allowed", len(fields), maxFields)
+	}
+	used := rb.Columns()
 	result, err := schedule.NewResult(rb, fields)
 	if err != nil {
 		return items{}, problem.New(api.CodeInvalid, "the items: %v", err)
@@ -42,7 +50,7 @@ func readItems(rb *runbook.Runbook, given []map[string]json.RawMessage, hashKey 
 	for _, item := range given {
 		values := make([]json.RawMessage, len(fields))
 		for i, name := range fields {
-			if values[i] = item[name]; values[i] == nil {
+			if values[i] = item[name]; values[i] == nil && slices.Contains(used, name) { // of the others nothing is kept
 				values[i] = json.RawMessage("null")
 			}
 		}

@@ -7,10 +7,12 @@ package pipeline
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -87,25 +89,28 @@ func (p *Pipelines) StartPipeline(ctx context.Context, by audit.Caller, name str
 	if err != nil {
 		return api.PipelineBatch{}, err
 	}
-	version, err := p.activeVersion(ctx, name)
+	content, err := contentOf(name, owner, r)
 	if err != nil {
 		return api.PipelineBatch{}, err
 	}
 	var view api.PipelineBatch
 	err = store.RetryOnConflict(ctx, func() error {
+		record, err := p.idempotency.Find(ctx, by, store.PartitionBatches, content)
+		if err != nil {
+			return err
+		}
+		version := record.Doc.Version
+		if record.ETag == "" {
+			if version, err = p.activeVersion(ctx, name); err != nil {
+				return err
+			}
+		}
 		o, err := p.newOrder(ctx, by, name, version, owner, r)
 		if err != nil {
 			return err
 		}
-		record, err := p.idempotency.Find(ctx, by, store.PartitionBatches, o.content)
-		if err != nil {
-			return err
-		}
-		if record.ETag != "" {
-			if o, err = p.newOrder(ctx, by, name, record.Doc.Version, owner, r); err != nil {
-				return err
-			}
-			view, err = p.ensure(ctx, o, record.Doc.Batch, record.Doc.At)
+		if o.content = content; record.ETag != "" {
+			view, err = p.repeat(ctx, o, record.Doc)
 			return err
 		}
 		view, err = p.start(ctx, o)
@@ -163,8 +168,62 @@ func (p *Pipelines) newOrder(ctx context.Context, by audit.Caller, name string, 
 	fingerprint := idempotency.Digest(strconv.Itoa(version), all.digest)
 	return order{
 		by: by, owner: owner, force: r.Force, version: version, runbook: rb, items: all, fingerprint: fingerprint,
-		content: idempotency.Digest("pipeline", name, owner, strconv.FormatBool(r.Force), all.digest),
 	}, nil
+}
+
+// contentOf identifies a request, whatever the version of the runbook that reads it. Errors: CodeInvalid.
+func contentOf(name, owner string, r api.PipelineRequest) (string, error) {
+	texts := make([]string, len(r.Items))
+	for i, item := range r.Items {
+		text, err := json.Marshal(item) // in the order of the fields
+		if err != nil {
+			return "", problem.New(api.CodeInvalid, "item %d cannot be read: %v", i+1, err)
+		}
+		texts[i] = string(text)
+	}
+	slices.Sort(texts)
+	return idempotency.Digest(append([]string{"pipeline", name, owner, strconv.FormatBool(r.Force)}, texts...)...), nil
+}
+
+// repeat answers a request with an idempotency key that was received before: with its batch, which it
+// goes on to write where that was cut short. Errors: CodeNotFound if the batch has expired.
+func (p *Pipelines) repeat(ctx context.Context, o order, record store.IdempotencyRecord) (api.PipelineBatch, error) {
+	b, err := store.OrNone(store.Read[model.Batch](ctx, p.store, store.BatchKey(record.Batch)))
+	if err != nil {
+		return api.PipelineBatch{}, err
+	}
+	creating := false
+	if b.ETag == "" {
+		if creating, err = p.isCreating(ctx, record.Batch); err != nil {
+			return api.PipelineBatch{}, err
+		}
+	}
+	if b.ETag == "" && !creating || b.ETag != "" && b.Doc.HasExpired(p.now()) {
+		return api.PipelineBatch{}, problem.New(api.CodeNotFound, "the request with this idempotency key was answered with batch %d, which has expired: use a new key for a new request", record.Batch)
+	}
+	return p.ensure(ctx, o, record.Batch, record.At)
+}
+
+// remember keeps the idempotency key of a request that is answered with an earlier batch.
+func (p *Pipelines) remember(ctx context.Context, o order, batch int, at time.Time) error {
+	write, err := p.record(ctx, o, batch, at)
+	if err != nil || len(write) == 0 {
+		return err
+	}
+	_, err = p.store.Apply(ctx, write)
+	return err
+}
+
+// record returns the write of the idempotency record of a request; none for a request without a key.
+func (p *Pipelines) record(ctx context.Context, o order, batch int, at time.Time) (store.Writes, error) {
+	if o.by.Key == "" {
+		return nil, nil
+	}
+	content, err := p.sealer.ContentDigest(ctx, o.runbook, o.content)
+	if err != nil {
+		return nil, err
+	}
+	return store.Writes{store.Create(idempotency.Key(o.by, store.PartitionBatches), store.IdempotencyRecord{By: o.by.Name, Content: content, At: at, Version: o.version, Batch: batch})}, nil
 }
 
 // start answers a request that is new: with the owner's last batch, or with a new one.
@@ -187,20 +246,18 @@ func (p *Pipelines) start(ctx context.Context, o order) (api.PipelineBatch, erro
 				return api.PipelineBatch{}, err
 			}
 		}
-		switch {
-		case runs:
+		if current := isCurrent(&b.Doc, p.now()); runs || current {
+			if err := p.remember(ctx, o, last.Doc.Batch, last.Doc.At); err != nil {
+				return api.PipelineBatch{}, err
+			}
+			if current {
+				return p.answerCached(ctx, o.by, &b.Doc)
+			}
 			return p.ensure(ctx, o, last.Doc.Batch, last.Doc.At)
-		case isCurrent(&b.Doc, p.now()):
-			return p.answerCached(ctx, o.by, &b.Doc)
 		}
 	}
 	now := p.now().UTC()
-	next := store.PipelineRequest{
-		Runbook: o.runbook.Name, Owner: o.owner, Version: o.version, Fingerprint: o.fingerprint, At: now, Before: last.Doc.Before,
-	}
-	if hasResult(&b.Doc, p.now()) {
-		next.Before = b.Doc.ID
-	}
+	next := store.PipelineRequest{Runbook: o.runbook.Name, Owner: o.owner, Version: o.version, Fingerprint: o.fingerprint, At: now, Before: last.Doc.Batch}
 	id, err := p.members.ReserveBatch(ctx, store.BatchSummary{RunbookName: o.runbook.Name, RunbookVersion: o.version, BatchDetails: model.BatchDetails{Owner: o.owner}, Claimed: true}, func(id int) (store.Writes, error) {
 		return p.reservation(ctx, o, id, next, last.Version)
 	})
@@ -226,14 +283,8 @@ func (p *Pipelines) reservation(ctx context.Context, o order, id int, next store
 	if last.ETag != "" {
 		ops[0] = store.Replace(key, next, last)
 	}
-	if o.by.Key != "" {
-		content, err := p.sealer.ContentDigest(ctx, o.runbook, o.content)
-		if err != nil {
-			return nil, err
-		}
-		ops = append(ops, store.Create(idempotency.Key(o.by, store.PartitionBatches), store.IdempotencyRecord{By: o.by.Name, Content: content, At: next.At, Version: o.version, Batch: id}))
-	}
-	return ops, nil
+	record, err := p.record(ctx, o, id, next.At)
+	return append(ops, record...), err
 }
 
 // ensure writes a batch whose number is reserved, as far as it is not written, and begins it. A call that
@@ -247,9 +298,13 @@ func (p *Pipelines) ensure(ctx context.Context, o order, id int, at time.Time) (
 	if err != nil {
 		return api.PipelineBatch{}, err
 	}
+	before, err := p.before(ctx, o, id)
+	if err != nil {
+		return api.PipelineBatch{}, err
+	}
 	b, existed, err := p.members.EnsureDocument(ctx, o.by, model.BatchCreated{
 		ID: id, Runbook: o.runbook.Name, Version: o.version, Members: len(o.items.people), By: o.by.Name, At: at,
-		Requested: &model.Requested{Fingerprint: o.fingerprint, Force: o.force, KeepSeconds: int(o.runbook.Request.Expires / time.Second)}, Details: model.BatchDetails{Owner: o.owner},
+		Requested: &model.Requested{Fingerprint: o.fingerprint, Force: o.force, Before: before, KeepSeconds: int(o.runbook.Request.Expires / time.Second)}, Details: model.BatchDetails{Owner: o.owner},
 	})
 	if err != nil {
 		return api.PipelineBatch{}, err
@@ -258,6 +313,15 @@ func (p *Pipelines) ensure(ctx context.Context, o order, id int, at time.Time) (
 	view, err := p.view(ctx, o.by, &b)
 	view.Replayed = existed
 	return view, err
+}
+
+// before gives the batch of the owner's request before, as far as a later request has not come since.
+func (p *Pipelines) before(ctx context.Context, o order, id int) (int, error) {
+	last, err := store.OrNone(store.Read[store.PipelineRequest](ctx, p.store, store.PipelineKey(o.runbook.Name, o.owner)))
+	if err != nil || last.Doc.Batch != id {
+		return 0, err
+	}
+	return last.Doc.Before, nil
 }
 
 // answerCached answers a request with a batch that has completed with the same items.
@@ -274,9 +338,25 @@ func (p *Pipelines) isCreating(ctx context.Context, batch int) (bool, error) {
 	return entry.Doc.Creating, err
 }
 
-// hasResult reports whether a batch has completed, and has not expired.
+// hasResult reports whether a batch has completed, also the on_complete steps that give its result, and
+// has not expired.
 func hasResult(b *model.Batch, now time.Time) bool {
-	return b.Status == model.BatchCompleted && b.Requested != nil && !b.HasExpired(now)
+	if b.Status != model.BatchCompleted || b.Requested == nil || b.HasExpired(now) {
+		return false
+	}
+	last := resulting(b)
+	return last == nil || last.OnCompleteStatus == model.RunSucceeded
+}
+
+// resulting returns the phase whose on_complete steps give the result of a batch, the last that has any;
+// nil for none.
+func resulting(b *model.Batch) (last *model.Phase) {
+	for i := range b.Phases {
+		if p := &b.Phases[i]; p.Kind == model.KindPhase && p.OnCompleteStatus != "" {
+			last = p
+		}
+	}
+	return last
 }
 
 // isCurrent reports whether the result of a batch is that of all its items: none failed, and each phase

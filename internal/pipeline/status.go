@@ -39,6 +39,9 @@ func (p *Pipelines) PipelineResult(ctx context.Context, by audit.Caller, name st
 	return p.result(ctx, by, b)
 }
 
+// maxLooks is how many requests of an owner, the newest first, are looked at for a result.
+const maxLooks = 20
+
 // LatestResult gives the result of the owner's newest batch that has completed. Errors: CodeNotFound if
 // there is none, CodeInvalid, CodeUnavailable.
 func (p *Pipelines) LatestResult(ctx context.Context, by audit.Caller, name, owner string) (api.PipelineResult, error) {
@@ -53,9 +56,10 @@ func (p *Pipelines) LatestResult(ctx context.Context, by audit.Caller, name, own
 	if err != nil {
 		return api.PipelineResult{}, err
 	}
-	for _, id := range []int{last.Doc.Batch, last.Doc.Before} {
+	id, before := last.Doc.Batch, last.Doc.Before
+	for range maxLooks {
 		if id == 0 {
-			continue
+			break
 		}
 		b, err := store.OrNone(store.Read[model.Batch](ctx, p.store, store.BatchKey(id)))
 		if err != nil {
@@ -64,6 +68,10 @@ func (p *Pipelines) LatestResult(ctx context.Context, by audit.Caller, name, own
 		if hasResult(&b.Doc, p.now()) {
 			return p.result(ctx, by, &b.Doc)
 		}
+		if b.Doc.Requested != nil {
+			before = b.Doc.Requested.Before
+		}
+		id, before = before, 0 // a batch that is being created, or has expired, does not say which was before
 	}
 	return api.PipelineResult{}, problem.New(api.CodeNotFound, "no batch of %s has completed for owner %q: request one", name, owner)
 }
@@ -101,7 +109,7 @@ func (p *Pipelines) view(ctx context.Context, by audit.Caller, b *model.Batch) (
 func count(b *model.Batch, phases []api.Phase) api.PipelineItems {
 	c := api.PipelineItems{Total: b.Members, Cancelled: b.Removed}
 	for _, ph := range phases {
-		if ph.Kind != string(model.KindPhase) {
+		if ph.Kind != string(model.KindPhase) || ph.Status == string(model.PhaseSkipped) || ph.Status == string(model.PhaseSuperseded) {
 			continue
 		}
 		c.Failed += ph.Failed
@@ -137,6 +145,9 @@ func failure(b *model.Batch) string {
 	if c := b.Cancelled; c != nil {
 		return "cancelled by " + c.By
 	}
+	if p := resulting(b); b.Error == "" && p != nil {
+		return p.Reason
+	}
 	return b.Error
 }
 
@@ -149,11 +160,7 @@ func (p *Pipelines) result(ctx context.Context, by audit.Caller, b *model.Batch)
 	r := api.PipelineResult{
 		ID: b.ID, Pipeline: b.Runbook, Owner: b.Owner, Fingerprint: view.Fingerprint, Items: view.Items, CompletedAt: *b.CompletedAt, Outputs: map[string]json.RawMessage{},
 	}
-	for i := len(b.Phases) - 1; i >= 0; i-- {
-		ph := &b.Phases[i]
-		if ph.Kind != model.KindPhase || ph.OnCompleteStatus == "" {
-			continue
-		}
+	if ph := resulting(b); ph != nil {
 		run, err := store.OrNone(store.Read[model.Run](ctx, p.store, store.RunKey(b.ID, ph.ID, 0)))
 		if err != nil {
 			return r, err
@@ -165,7 +172,6 @@ func (p *Pipelines) result(ctx context.Context, by audit.Caller, b *model.Batch)
 		if run.Doc.Outputs != nil {
 			r.Outputs = sealing.RedactData(run.Doc.Outputs, secrets)
 		}
-		break
 	}
 	return r, nil
 }

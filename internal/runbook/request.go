@@ -13,6 +13,8 @@ const (
 	MaxItems        = 10_000
 	DefaultMaxItems = 500
 	DefaultExpires  = 24 * time.Hour
+	// MinExpires is longer than messages about the last jobs of a batch are under way.
+	MinExpires = 15 * time.Minute
 )
 
 // Request says what a request may bring that starts a batch, and how long the batch stays.
@@ -52,7 +54,9 @@ func (p *parser) request(f fields, d *draft) {
 	d.source = draftSource{DataSource: DataSource{Type: SourceRequest, PrimaryKey: g.column("primary_key"), BatchTime: BatchTimeImmediate}}
 	d.source.MultiValued = g.multiValued(d.source.DataSource)
 	d.request.MaxItems = cmp.Or(g.count("max", 1, MaxItems), DefaultMaxItems)
-	d.request.Expires = cmp.Or(g.duration("expires"), DefaultExpires)
+	if d.request.Expires = cmp.Or(g.duration("expires"), DefaultExpires); d.request.Expires < MinExpires {
+		p.errorf(g.at("expires"), g.join("expires"), CodeBadValue, "must be at least 15m")
+	}
 }
 
 var itemsObject = Object{
@@ -60,7 +64,7 @@ var itemsObject = Object{
 	Fields: []Field{
 		{"primary_key", true, "The field that identifies an item in its request.", columnForm()},
 		{"max", false, "The most items of one request: 1 to 10000. Default: `500`.", countForm(1, MaxItems)},
-		{"expires", false, "How long a batch that has ended stays, with its results. Default: `1d`.", durationForm()},
+		{"expires", false, "How long a batch that has ended stays, with its results: at least `15m`. Default: `1d`.", durationForm()},
 		{"multi_valued_columns", false, "A list of at most 500 fields that hold lists.", list(columnObject.form(), 0, maxColumns)},
 	},
 }

@@ -66,6 +66,7 @@ func TestRequestsAreRefused(t *testing.T) {
 		{"no offset without the trigger", "trigger: request\n" + items, source, `phases[0]: "offset" is missing`},
 		{"no key", "primary_key: Repository", "", `items: "primary_key" is missing`},
 		{"too many items", "max: 50", "max: 10001", "items.max: must be a whole number from 1 to 10000"},
+		{"expires too soon", "expires: 2d", "expires: 14m", "items.expires: must be at least 15m"},
 		{"never expires", "expires: 2d", "expires: 0d", "items.expires: must be longer than 0"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -115,6 +115,9 @@ func Run(ctx context.Context, c Config) (*Timeline, error) {
 		}
 		return nil, e
 	}
+	if rb.IsRequested() {
+		return nil, &Wrong{Found: []string{"the runbook has trigger: request, whose items come with a request to the API"}, Comes: "runbooks that requests start cannot be simulated"}
+	}
 	r := &simulation{config: c, runbook: rb, begin: c.Start.UTC(), ended: map[gate]time.Time{}, known: map[string]bool{}}
 	r.config.Answers = c.answers(rb)
 	if !rb.DataSource.Queried() {

@@ -81,6 +81,7 @@ type BatchSummary struct {
 	Held              *model.RemovalHold `json:"held,omitempty"`
 	DiscardedRemovals int                `json:"discardedRemovals,omitempty"`
 	Shared            bool               `json:"shared,omitempty"`
+	Requested         bool               `json:"requested,omitempty"` // a request started it
 	FailedChecks      int                `json:"failedChecks,omitempty"`
 	Phases            []model.Phase      `json:"phases"`
 	Joining           bool               `json:"joining,omitempty"` // members who were added late have not caught up
@@ -103,7 +104,7 @@ func SummaryOf(b *model.Batch) BatchSummary {
 		ID:           b.ID, RunbookName: b.Runbook, RunbookVersion: b.Version, Status: b.Status, IsManual: b.Manual,
 		CreatedBy: b.CreatedBy, BatchStartTime: b.StartTime, DetectedAt: b.DetectedAt, CompletedAt: b.CompletedAt,
 		CurrentPhase: b.CurrentPhase, MemberCount: b.Members, RemovedCount: b.Removed, Error: b.Error,
-		Paused: b.Paused, Cancelled: b.Cancelled, Filling: b.Filling, Held: b.RemovalHold, DiscardedRemovals: b.DiscardedRemovals, Shared: b.Shared, FailedChecks: b.FailedChecks,
+		Paused: b.Paused, Cancelled: b.Cancelled, Filling: b.Filling, Held: b.RemovalHold, DiscardedRemovals: b.DiscardedRemovals, Shared: b.Shared, Requested: b.Requested != nil, FailedChecks: b.FailedChecks,
 		EraseAt: b.EraseSecretsAt(), ExpiresAt: b.ExpiresAt(), Revision: b.Revision, Rescheduled: b.Rescheduled, EarlierStarts: b.EarlierStarts,
 		Phases: b.Phases, Joining: len(b.Joining) > 0, Quiet: b.Quiet,
 	}
@@ -119,6 +120,9 @@ func (s *BatchSummary) Outline() *model.Batch {
 		CurrentPhase: s.CurrentPhase, Members: s.MemberCount, Removed: s.RemovedCount, Error: s.Error,
 		Paused: s.Paused, Cancelled: s.Cancelled, Filling: s.Filling, RemovalHold: s.Held, DiscardedRemovals: s.DiscardedRemovals, Shared: s.Shared, FailedChecks: s.FailedChecks,
 		Revision: s.Revision, Rescheduled: s.Rescheduled, EarlierStarts: s.EarlierStarts, Phases: s.Phases, Quiet: s.Quiet,
+	}
+	if s.Requested {
+		b.Requested = &model.Requested{}
 	}
 	if s.Joining {
 		b.Joining = []model.Join{{}}

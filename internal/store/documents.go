@@ -34,7 +34,7 @@ type PipelineRequest struct {
 	Version     int       `json:"version"` // of the runbook
 	Fingerprint string    `json:"fingerprint"`
 	At          time.Time `json:"at"`
-	Before      int       `json:"beforeId,omitempty"` // the newest batch before it that had completed when it began; 0 for none
+	Before      int       `json:"beforeId,omitempty"` // the batch of the owner's request before; 0 for none
 }
 
 // RemovalHoldMembers names the members of a batch whose removal waits for confirmation, and those
