@@ -74,6 +74,11 @@ func readPath(path string) (*url.URL, error) {
 	if err != nil || strings.Contains(target.RawQuery, "?") {
 		return nil, errors.New("the query cannot be read: percent-encode a ; as %3B, a ? as %3F and a % as %25")
 	}
+	for name, values := range options {
+		if len(values) > 1 {
+			return nil, errors.New("the query option " + name + " is given twice")
+		}
+	}
 	for _, name := range freeOptions {
 		if strings.Contains(options.Get(name), "/") {
 			return nil, errors.New(name + " has a slash: a ? in a value has cut the path short")

@@ -116,6 +116,7 @@ func TestAValueDoesNotCutAPathShort(t *testing.T) {
 		{"a question mark in an allowed read", "GET", "/v1.0/groups/" + groupID + "?" + ref, catalog.FailureNotConfigured, "query option /manager/$ref"},
 		{"a query in the place of a query", "GET", "/v1.0/groups/" + groupID + "?$select=id" + members, catalog.FailureParameters, "query"},
 		{"a query before a path", "GET", "/v1.0/groups/" + groupID + "?$select=id/members", catalog.FailureParameters, "$select has a slash"},
+		{"a query before a path in the second of two", "GET", "/v1.0/groups/" + groupID + "?$select=id&$select=id/members", catalog.FailureParameters, "$select is given twice"},
 		{"a filter before a path", "GET", "/v1.0/groups/" + groupID + "?$filter=id/members", catalog.FailureNotConfigured, "query option $filter"},
 		{"a list in the place of an object", "GET", "/v1.0/groups/delta", catalog.FailureNotConfigured, "GRAPH_REQUESTS"},
 	} {
