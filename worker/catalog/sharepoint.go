@@ -28,7 +28,7 @@ var TestSharePointMigrationReady = Function{
 	Params: []Param{contentKind, contentSource, contentTarget, contentHost},
 	Result: []Field{
 		{"complete", "Whether the content can move."},
-		{"reason", "If not: what SharePoint says, and what is expected."},
+		{"reason", "If not: what SharePoint says, or the status of its validation, and what is expected."},
 		{"data", "Kind, Source, Target, ExpectedReady, and Ready."},
 	},
 	Permissions: []string{"SharePointCrossTenantMigration.Manage.All"},

@@ -95,20 +95,20 @@ func (c *Client) Ask(ctx context.Context, path string, body any) (answer map[str
 }
 
 // Validate makes a POST that changes nothing, and counts as a read. A refusal with the status answers is the answer: its
-// text is returned.
-func (c *Client) Validate(ctx context.Context, path string, body any, answers int) (refusal string, err error) {
+// text is returned, and no object.
+func (c *Client) Validate(ctx context.Context, path string, body any, answers int) (object map[string]any, refusal string, err error) {
 	r, err := plainRequest("POST", path, body)
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
-	err = c.do(ctx, c.paces.reads, func(ctx context.Context) error {
-		_, err := c.roundTrip(ctx, r)
+	err = c.do(ctx, c.paces.reads, func(ctx context.Context) (err error) {
+		object, err = c.roundTrip(ctx, r)
 		if _, text, status := said(err); status == answers {
-			refusal, err = text, nil
+			object, refusal, err = nil, text, nil
 		}
 		return err
 	})
-	return refusal, err
+	return object, refusal, err
 }
 
 // Look is a read of catalog.Unless.

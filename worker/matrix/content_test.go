@@ -1,6 +1,9 @@
 package matrix_test
 
 import (
+	"io"
+	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +44,33 @@ func move(change map[string]any) map[string]any {
 		params[name] = value
 	}
 	return params
+}
+
+// A validation that was taken is no validation that has passed.
+func TestAValidationIsReadyOnceItIsCompleted(t *testing.T) {
+	t.Parallel()
+	for note, tc := range map[string]struct {
+		status, body, want string
+	}{
+		"completed":      {"200 OK", `{"status":"completed"}`, `"complete":true`},
+		"a success":      {"200 OK", `{"status":"success"}`, `"Ready":true`},
+		"failed":         {"200 OK", `{"status":"failed","error":{"code":"x","message":"no relationship"}}`, "the validation is failed: x: no relationship"},
+		"not started":    {"201 Created", `{"status":"notStarted"}`, "the validation is notStarted"},
+		"without status": {"200 OK", `{"parameters":{}}`, "without a status"},
+	} {
+		w := start(t, row{seed: withFiles}, nil)
+		w.interrupt(func(_ int, r *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
+			status, _ := strconv.Atoi(tc.status[:3])
+			return &http.Response{
+				Status: tc.status, StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+				Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(tc.body)),
+			}, nil
+		})
+		answer, err := w.call(t.Context(), "Test-SharePointMigrationReady", move(nil), false)
+		if err != nil || !strings.Contains(answer, tc.want) || strings.Contains(answer, `"complete":true`) != strings.Contains(tc.want, "true") {
+			t.Errorf("%s: got %s, %v, want %s", note, answer, err, tc.want)
+		}
+	}
 }
 
 // contentRows are of moves of OneDrive and SharePoint content.

@@ -144,14 +144,26 @@ type task struct {
 
 // readTask reads a task as it came.
 func readTask(object map[string]any) (t task, err error) {
+	if t, err = readValidation(object); err == nil && t.ID != "" {
+		return t, nil
+	}
+	return t, noTask()
+}
+
+// readValidation reads the answer to a task that is only validated, which needs no id.
+func readValidation(object map[string]any) (t task, err error) {
 	raw, err := json.Marshal(object)
 	if err == nil {
 		err = json.Unmarshal(raw, &t)
 	}
-	if err != nil || t.ID == "" {
-		return t, &catalog.Failure{Type: catalog.FailureConflict, Attempts: 1, Message: "SharePoint's answer is not a migration task"}
+	if err != nil {
+		return t, noTask()
 	}
 	return t, nil
+}
+
+func noTask() error {
+	return &catalog.Failure{Type: catalog.FailureConflict, Attempts: 1, Message: "SharePoint's answer is not a migration task"}
 }
 
 func (t task) is(statuses ...string) bool {

@@ -29,9 +29,18 @@ func (s service) testReady(ctx context.Context, p catalog.Params) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	refusal, err := s.graph.Validate(ctx, tasksPath, c.body(true), http.StatusUnprocessableEntity)
+	object, refusal, err := s.graph.Validate(ctx, tasksPath, c.body(true), http.StatusUnprocessableEntity)
 	if err != nil {
 		return nil, err
+	}
+	if refusal == "" {
+		t, err := readValidation(object)
+		if err != nil {
+			return nil, err
+		}
+		if !t.completed() {
+			refusal = fmt.Sprintf("the validation is %s: %s", cmp.Or(t.Status, "without a status"), t.why())
+		}
 	}
 	result := ReadyResult{Complete: refusal == "", Data: ReadyData{c.kindName, c.source, c.target, true, refusal == ""}}
 	if refusal != "" {
