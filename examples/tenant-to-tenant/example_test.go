@@ -74,6 +74,38 @@ func TestTenantsStart(t *testing.T) {
 	}
 }
 
+// Who leaves after the completion of the move was asked for keeps the account, which may have the mailbox.
+func TestNoAccountIsDeletedOnceItsMailboxMoves(t *testing.T) {
+	t.Parallel()
+	rb := load(t)
+	vars := map[string]any{"TargetId": outputs["TargetId"]}
+	for _, moving := range []bool{false, true} {
+		if moving {
+			for _, step := range stepsOf(rb, "Complete-ExchangeMigrationBatch") {
+				for name := range step.OutputParams {
+					vars[name] = "42 ada"
+				}
+			}
+		}
+		for _, step := range rb.OnMemberRemoved {
+			if holds, err := step.When.Holds(vars); err != nil || holds == moving {
+				t.Errorf("moving is %v: step %s runs: %v, %v", moving, step.Name, holds, err)
+			}
+		}
+	}
+}
+
+func stepsOf(rb *runbook.Runbook, function string) (found []runbook.Step) {
+	for _, p := range rb.Phases {
+		for _, step := range p.Steps {
+			if step.Function == function {
+				found = append(found, step)
+			}
+		}
+	}
+	return found
+}
+
 // README.md names each person who fails.
 func TestReadmeNamesThoseWhoFail(t *testing.T) {
 	t.Parallel()

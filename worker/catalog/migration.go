@@ -47,6 +47,7 @@ var CompleteExchangeMigrationBatch = Function{
 	Description: "Has Exchange copy what changed since, and move the mailboxes of a batch: the mail users of this tenant get the mailboxes, and mail users take their place in the source. " +
 		"Poll Test-ExchangeMigrationUser with ExpectedStatus: Completed after it. People with a later time of their own wait for it.",
 	Params:      []Param{batchName},
+	Result:      []Field{{"BatchName", "Name of the batch. A step can keep it, to know that the mailboxes may have moved."}},
 	Permissions: exchangePermissions,
 	Repeated:    "Succeeds if the batch completes or is completed. Exchange may ignore a repetition within eight hours.",
 }

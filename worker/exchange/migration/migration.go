@@ -227,6 +227,9 @@ func withRemedy(summary string) string {
 	return cmp.Or(summary, "Exchange gives no reason")
 }
 
+// CompleteResult is the result of Complete-ExchangeMigrationBatch.
+type CompleteResult struct{ BatchName string }
+
 // completeBatch writes unless a read shows that it was done: a batch that completes shows it.
 func (c *functions) completeBatch(ctx context.Context, p catalog.Params) (any, error) {
 	name := p.String("BatchName")
@@ -238,12 +241,12 @@ func (c *functions) completeBatch(ctx context.Context, p catalog.Params) (any, e
 		return nil, session.Ambiguous("Get-MigrationBatch", len(have))
 	}
 	if session.Has([]string{"Completing", "Completed", "CompletedWithErrors"}, have[0].Status) {
-		return true, nil
+		return CompleteResult{name}, nil
 	}
 	if err := c.Invoke(ctx, "Complete-MigrationBatch", map[string]any{"Identity": name, "Confirm": false}, nil); err != nil {
 		return nil, err
 	}
-	return true, nil
+	return CompleteResult{name}, nil
 }
 
 func (c *functions) removeBatch(ctx context.Context, p catalog.Params) (any, error) {
