@@ -44,7 +44,7 @@ const (
 	envReplica       = "CONTAINER_APP_REPLICA_NAME"                    // name of the replica, the instance in traces and audit records; Container Apps sets it
 	envAlertFrom     = "ALERT_FROM"                                    // object id or sign-in name of the mailbox that Send-AdminAlert sends from
 	envMailFrom      = "MAIL_FROM"                                     // object id or sign-in name of the mailbox that Send-MemberMail sends from
-	envMailDomains   = "MAIL_DOMAINS"                                  // domains whose people Send-MemberMail may mail, with commas; empty: it mails nobody
+	envMailDomains   = "MAIL_DOMAINS"                                  // domains whose people get mails of Send-MemberMail, and passes and passwords to hand over, with commas; empty: nobody
 	envWebhooks      = "WEBHOOK_SETTINGS"                              // names of the settings that Send-WebhookMessage may use, with commas; each named setting contains the URL of a webhook or of a Teams workflow, or the key of a webhook: 24 to 64 bytes in base64
 	envAlertTo       = "ALERT_TO"                                      // default recipients of Send-AdminAlert, with commas
 )
@@ -105,7 +105,8 @@ type config struct {
 	// whom. Empty: the function fails.
 	AlertFrom string
 	AlertTo   []string
-	// MailFrom sends the mails of Send-MemberMail, to people in MailDomains. Without one of them the function fails.
+	// MailFrom sends the mails of Send-MemberMail, to people in MailDomains. Without one of them the function fails. Passes
+	// and passwords to hand over are mailed to people in MailDomains, too, by AlertFrom.
 	MailFrom    string
 	MailDomains []string
 	// Webhooks are the settings with addresses and keys of Send-WebhookMessage.

@@ -148,7 +148,7 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 	g, err := graph.New(graph.Config{
 		URL: c.Graph.URL, Scope: c.Graph.Scope, Credential: tenant,
 		HTTP: renewing(tenant, record.Client(web, telemetry.Graph)), Policy: watched(c.Limits.graphPace(c.LagTimeout, gauge), record, telemetry.Graph),
-		Alert: graph.Alert{From: c.AlertFrom, To: c.AlertTo}, Requests: c.Requests,
+		Alert: graph.Alert{From: c.AlertFrom, To: c.AlertTo}, MailDomains: c.MailDomains, Requests: c.Requests,
 		Writes: c.Limits.Writes, Invitations: c.Limits.Invitations,
 	})
 	if err != nil {
@@ -163,7 +163,7 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 		return fmt.Errorf("Exchange Online: %w", err)
 	}
 	people := notify.Config{
-		Graph: g, From: c.MailFrom, Domains: c.MailDomains, Poster: poster(c, getenv, web), Policy: throttle.Default(),
+		Graph: g, From: c.MailFrom, Poster: poster(c, getenv, web), Policy: throttle.Default(),
 	}
 	if err := try(ctx, log, trials(c, g, x)); err != nil {
 		return fmt.Errorf("trial sign-in:\n%w", err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/matoolkit/matoolkit/worker/catalog"
@@ -13,6 +14,30 @@ import (
 
 // Limits of a pass, in minutes.
 const minLifetime, maxLifetime = 10, 43200
+
+// recipient checks the person who gets a secret: one in a domain of the worker's settings, since a runbook could otherwise
+// give any account to anybody, and not the user, who cannot open the mail. It returns the user.
+func (s service) recipient(ctx context.Context, p catalog.Params) (user map[string]any, err error) {
+	to := p.String("To")
+	if err := s.graph.CheckMail(); err != nil {
+		return nil, err
+	}
+	if err := s.graph.CheckRecipient(to); err != nil {
+		return nil, err
+	}
+	user, err = s.graph.Read(ctx, "/v1.0/users/"+p.String("UserId")+"?$select=id,userPrincipalName,mail,proxyAddresses,userType,onPremisesSyncEnabled,lastPasswordChangeDateTime")
+	if err != nil {
+		return nil, err
+	}
+	addresses, _ := user["proxyAddresses"].([]any)
+	for _, address := range append(addresses, user["userPrincipalName"], user["mail"]) {
+		text, _ := address.(string)
+		if strings.EqualFold(text, to) || strings.EqualFold(text, "smtp:"+to) {
+			return nil, wrong("To is an address of the user: give that of the person who hands it over")
+		}
+	}
+	return user, nil
+}
 
 // newPass creates a pass and mails it. Graph shows a pass once, in the answer that creates it: a repetition creates another
 // one, which replaces it.
@@ -32,10 +57,10 @@ func (s service) newPass(ctx context.Context, p catalog.Params) (any, error) {
 		}
 		body["startDateTime"] = at.UTC().Format(time.RFC3339)
 	}
-	if err := s.graph.CheckMail(); err != nil {
+	id := p.String("UserId")
+	if _, err := s.recipient(ctx, p); err != nil {
 		return nil, err
 	}
-	id := p.String("UserId")
 	made, err := s.graph.Repeat(ctx, http.MethodPost, userPath(id)+"/temporaryAccessPassMethods", body)
 	switch {
 	case says(err, "external guest user"):
@@ -51,9 +76,9 @@ func (s service) newPass(ctx context.Context, p catalog.Params) (any, error) {
 	}
 	created, _ := made["createdDateTime"].(string)
 	text := fmt.Sprintf("The Temporary Access Pass of the user %s: %s\n\nCreated: %s\nValid from: %v\nMinutes: %v\nUsable once: %v\n\n"+
-		"Hand it over to this user only, and delete this mail. Of several mails the one whose pass was created last is valid.",
+		"Hand it over to this user only, and delete this mail. Of several mails the one with the latest time of creation is valid.",
 		id, pass, created, made["startDateTime"], made["lifetimeInMinutes"], made["isUsableOnce"])
-	if err := s.graph.MailAlert(ctx, "Temporary Access Pass to hand over", text, []string{p.String("To")}, false); err != nil {
+	if err := s.graph.MailSecret(ctx, "Temporary Access Pass to hand over", text, p.String("To")); err != nil {
 		return nil, withoutSecret(err, pass)
 	}
 	return true, nil
@@ -62,11 +87,8 @@ func (s service) newPass(ctx context.Context, p catalog.Params) (any, error) {
 // resetPassword mails a password before it is set: a job that ends between the two has handed over a password that the next
 // delivery's mail replaces, and no password is set that was not handed over.
 func (s service) resetPassword(ctx context.Context, p catalog.Params) (any, error) {
-	if err := s.graph.CheckMail(); err != nil {
-		return nil, err
-	}
 	id, path := p.String("UserId"), "/v1.0/users/"+p.String("UserId")
-	user, err := s.graph.Read(ctx, path+"?$select=id,userType,onPremisesSyncEnabled,lastPasswordChangeDateTime")
+	user, err := s.recipient(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -78,16 +100,25 @@ func (s service) resetPassword(ctx context.Context, p catalog.Params) (any, erro
 	}
 	if job := catalog.JobOf(ctx); job.Redelivered && !job.Enqueued.IsZero() {
 		text, _ := user["lastPasswordChangeDateTime"].(string)
-		// Graph has whole seconds.
-		if changed, err := time.Parse(time.RFC3339, text); err == nil && !changed.Before(job.Enqueued.Truncate(time.Second)) {
+		// Graph has whole seconds: a change in the second of the job may be one before it, and is not taken for its own.
+		if changed, err := time.Parse(time.RFC3339, text); err == nil && changed.After(job.Enqueued) {
 			return true, nil
 		}
 	}
 	secret := password.Strong()
-	text := fmt.Sprintf("The new password of the user %s: %s\n\nThe user changes it at the next sign-in.\n\n"+
-		"Hand it over to this user only, and delete this mail. The password is valid once the step has succeeded; of several mails the last one is valid.", id, secret)
-	if err := s.graph.MailAlert(ctx, "Password to hand over", text, []string{p.String("To")}, false); err != nil {
+	text := fmt.Sprintf("The new password of the user %s: %s\n\nCreated: %s\nThe user changes it at the next sign-in.\n\n"+
+		"Hand it over to this user only, and delete this mail. The password is valid once the step has succeeded; of several mails the one with the latest time of creation is valid.",
+		id, secret, time.Now().UTC().Format(time.RFC3339))
+	if err := s.graph.MailSecret(ctx, "Password to hand over", text, p.String("To")); err != nil {
 		return nil, withoutSecret(err, secret)
+	}
+	// Another delivery may have set its password meanwhile, whose mail would be void after this one.
+	now, err := s.graph.Read(ctx, path+"?$select=lastPasswordChangeDateTime")
+	switch {
+	case err != nil:
+		return nil, withoutSecret(err, secret)
+	case now["lastPasswordChangeDateTime"] != user["lastPasswordChangeDateTime"]:
+		return nil, conflict("the password was changed while another one was mailed, which is not set: if nobody has a mail with the password that is, retry the step")
 	}
 	_, err = s.graph.Repeat(ctx, http.MethodPatch, path, map[string]any{
 		"passwordProfile": map[string]any{"password": secret, "forceChangePasswordNextSignIn": true},

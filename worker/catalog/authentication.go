@@ -2,14 +2,14 @@ package catalog
 
 var handOverTo = Param{
 	Name: "To", Type: Email, Required: true,
-	Description: "Address of the person who hands it over, such as the manager or the help desk. Not a mailbox that only the user can open.",
+	Description: "Address of the person who hands it over, such as the manager or the help desk, in a domain of the worker's setting MAIL_DOMAINS. Not an address of the user.",
 }
 
 // NewEntraUserTemporaryAccessPass is carried out by package authentication, like the functions after it.
 var NewEntraUserTemporaryAccessPass = Function{
 	Name: "New-EntraUserTemporaryAccessPass",
 	Description: "Creates a Temporary Access Pass, with which a user signs in and registers methods of multifactor authentication, and mails it to the person who hands it over, from the mailbox in the worker's setting ALERT_FROM. " +
-		"The pass is in the mail only: not in results, logs or the store, and the mailbox keeps no copy. A new pass replaces the last one; of several mails the one whose pass was created last is valid. " +
+		"The pass is in the mail only: not in results, logs or the store, and the mailbox keeps no copy. A new pass replaces the last one; of several mails the one with the latest time of creation is valid. Each has its own x-matoolkit-effect header. " +
 		"The policy of authentication methods must allow passes for the user. Graph refuses external guests.",
 	Params: []Param{
 		userID,
@@ -18,7 +18,7 @@ var NewEntraUserTemporaryAccessPass = Function{
 		{Name: "StartTime", Type: String, Description: "Time from which the pass is valid, such as 2026-03-01T18:00:00Z. Default: at once."},
 		{Name: "UsableOnce", Type: Boolean, Description: "Whether the pass ends with the first sign-in. Default: true."},
 	},
-	Permissions: []string{"UserAuthMethod-TAP.ReadWrite.All", "Mail.Send"},
+	Permissions: []string{"UserAuthMethod-TAP.ReadWrite.All", "User.Read.All", "Mail.Send"},
 	Repeated:    "A new pass is created and mailed: the value of the last one cannot be read. The last mail has the valid pass.",
 }
 
@@ -27,10 +27,10 @@ var ResetEntraUserPassword = Function{
 	Name: "Reset-EntraUserPassword",
 	Description: "Gives a user a strong random password, which the user changes at the next sign-in, and mails it to the person who hands it over, from the mailbox in the worker's setting ALERT_FROM. " +
 		"The password is in the mail only: not in results, logs or the store, and the mailbox keeps no copy. The mail is sent before the password is set, so that each password that is set was handed over; " +
-		"of several mails the last one is valid, once the step has succeeded. Fails for users who are synchronised from on-premises, and for external guests.",
+		"of several mails the one with the latest time of creation is valid, once the step has succeeded. Each has its own x-matoolkit-effect header. Fails for users who are synchronised from on-premises, and for external guests.",
 	Params:      []Param{userID, handOverTo},
 	Permissions: []string{"User-PasswordProfile.ReadWrite.All", "User.Read.All", "directory role User Administrator", "Mail.Send"},
-	Repeated:    "If the password was changed after the job was sent, an earlier delivery mailed and set it, or the user has changed it since: the function succeeds and leaves it. Otherwise another one is mailed and set.",
+	Repeated:    "If the password was changed after the job was sent, an earlier delivery mailed and set it, or the user has changed it since: the function succeeds and leaves it. Otherwise another one is mailed and set. If the password changes between the mail and that, the function fails and leaves it.",
 }
 
 // RemoveEntraUserAuthenticationMethods clears the methods of a user.
@@ -49,7 +49,7 @@ var TestEntraUserAuthenticationMethods = Function{
 	Description: "Checks whether a user has authentication methods beside the password: none after they were cleared, or some once the user has registered. Not complete until it is as expected, so that a step can poll.",
 	Params: []Param{
 		userID,
-		{Name: "ExpectedMethods", Type: Boolean, Description: "Whether the user should have methods. Default: false."},
+		{Name: "ExpectedMethods", Type: Boolean, Description: "Whether the user should have methods. A Temporary Access Pass and an address of mail do not count then: they are no registration. Default: false."},
 	},
 	Result: []Field{
 		{"complete", "Whether it is as expected."},

@@ -3,7 +3,10 @@ package graph
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/mail"
+	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/microsoftgraph/msgraph-sdk-go/models"
@@ -48,7 +51,7 @@ func (c *Client) sendAlert(ctx context.Context, p catalog.Params) (any, error) {
 	if text == "" {
 		text = p.String("Subject")
 	}
-	if err := c.MailAlert(ctx, p.String("Subject"), text, to, true); err != nil {
+	if err := c.SendMail(ctx, c.alertOf(p.String("Subject"), text, to, Effect(ctx))); err != nil {
 		return nil, err
 	}
 	return true, nil
@@ -65,6 +68,18 @@ func (c *Client) CheckMail() error {
 	return nil
 }
 
+// CheckRecipient fails if the worker does not mail people in the domain of an address.
+func (c *Client) CheckRecipient(address string) error {
+	domain := address[strings.LastIndex(address, "@")+1:]
+	if slices.ContainsFunc(c.domains, func(d string) bool { return strings.EqualFold(d, domain) }) {
+		return nil
+	}
+	return &catalog.Failure{
+		Type:    catalog.FailureNotConfigured,
+		Message: fmt.Sprintf("the worker does not mail people in %s: add the domain to its setting MAIL_DOMAINS", domain),
+	}
+}
+
 // Effect identifies what a job does: the same in each delivery, attempt and retry of it.
 func Effect(ctx context.Context) string {
 	job := catalog.JobOf(ctx)
@@ -74,13 +89,18 @@ func Effect(ctx context.Context) string {
 	return uuid.NewString()
 }
 
-// MailAlert sends a text from the mailbox of alerts. keep: the mailbox keeps a copy. The error is a
-// *catalog.Failure.
-func (c *Client) MailAlert(ctx context.Context, subject, text string, to []string, keep bool) error {
-	effect := Effect(ctx)
-	return c.SendMail(ctx, Mail{
-		From: c.alert.From, To: to, Subject: subject, Body: text + "\n\n-- \nmatoolkit, effect " + effect, Effect: effect, Forget: !keep,
-	})
+// alertOf is a mail from the mailbox of alerts.
+func (c *Client) alertOf(subject, text string, to []string, effect string) Mail {
+	return Mail{From: c.alert.From, To: to, Subject: subject, Body: text + "\n\n-- \nmatoolkit, effect " + effect, Effect: effect}
+}
+
+// MailSecret sends a text with a secret from the mailbox of alerts, which keeps no copy. Each call has an effect of its own,
+// after that of the job: mails with the same effect are copies, and may be dropped, but another call has another secret.
+// The error is a *catalog.Failure.
+func (c *Client) MailSecret(ctx context.Context, subject, text, to string) error {
+	m := c.alertOf(subject, text, []string{to}, Effect(ctx)+"/"+uuid.NewString())
+	m.Forget = true
+	return c.SendMail(ctx, m)
 }
 
 // Mail is a mail of a user with a mailbox.

@@ -41,6 +41,7 @@ type Config struct {
 	// which all its processes share. Zero means all.
 	Writes, Invitations throttle.Rate
 	Alert               Alert    // for Send-AdminAlert, which fails without
+	MailDomains         []string // of the people whom CheckRecipient allows; empty: nobody
 	Requests            Requests // of Invoke-GraphRequest
 }
 
@@ -50,6 +51,7 @@ type Client struct {
 	url      string
 	paces    paces
 	alert    Alert
+	domains  []string
 	requests Requests
 }
 
@@ -94,7 +96,7 @@ func New(config Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("graph: %w", err)
 	}
-	return &Client{graph: s, url: root, paces: newPaces(config), alert: config.Alert, requests: config.Requests}, nil
+	return &Client{graph: s, url: root, paces: newPaces(config), alert: config.Alert, domains: config.MailDomains, requests: config.Requests}, nil
 }
 
 // httpClient lists the middleware instead of taking the SDK's, which comes in

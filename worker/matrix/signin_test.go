@@ -39,12 +39,14 @@ func withMethods(s *tenant.Seed) {
 // signInRows are of passes, passwords and authentication methods.
 func signInRows() []row {
 	noAddress := refusal{"an address that is none", map[string]any{"To": "helpdesk"}, catalog.FailureParameters, "To must be an address"}
+	elsewhere := refusal{"an address elsewhere", map[string]any{"To": "helpdesk@other.example"}, catalog.FailureNotConfigured, "does not mail people in other.example"}
+	own := refusal{"the sign-in name of the user", map[string]any{"To": "Ada@contoso.example"}, catalog.FailureParameters, "To is an address of the user"}
 	return []row{
 		{
 			name: "New-EntraUserTemporaryAccessPass", function: "New-EntraUserTemporaryAccessPass", seed: withMethods,
 			params: map[string]any{"UserId": adaID, "To": "helpdesk@contoso.example", "LifetimeInMinutes": 60, "StartTime": "2026-03-02T08:00:00+01:00"},
 			refusals: []refusal{
-				unknownUser, noAddress,
+				unknownUser, noAddress, elsewhere, own,
 				{"a guest", map[string]any{"UserId": eveID}, "badRequest", "external guest user.: convert the user with Convert-EntraB2BToInternal"},
 				{"a lifetime that is too long", map[string]any{"LifetimeInMinutes": "50000"}, catalog.FailureParameters, "from 10 to 43200"},
 				{"a time that is none", map[string]any{"StartTime": "tomorrow"}, catalog.FailureParameters, "StartTime must be a time"},
@@ -54,7 +56,7 @@ func signInRows() []row {
 			name: "Reset-EntraUserPassword", function: "Reset-EntraUserPassword", seed: withMethods,
 			params: map[string]any{"UserId": adaID, "To": "helpdesk@contoso.example"},
 			refusals: []refusal{
-				unknownUser, noAddress,
+				unknownUser, noAddress, elsewhere, own,
 				{"a user from on-premises", map[string]any{"UserId": syncID}, catalog.FailureConflict, "reset the password there"},
 				{"a guest", map[string]any{"UserId": eveID}, catalog.FailureConflict, "convert the user with Convert-EntraB2BToInternal"},
 			},
@@ -76,6 +78,19 @@ func signInRows() []row {
 		},
 		{
 			name: "Test-EntraUserAuthenticationMethods-that-are-not-registered", function: "Test-EntraUserAuthenticationMethods",
+			params: map[string]any{"UserId": adaID, "ExpectedMethods": true},
+		},
+		{
+			name: "Test-EntraUserAuthenticationMethods-with-a-pass-only", function: "Test-EntraUserAuthenticationMethods",
+			seed: func(s *tenant.Seed) {
+				s.Users[0]["authenticationMethods"] = []any{
+					aMethod("email", "3ddfcfc8-9383-446f-83cc-3ab9be4be18f", nil), aMethod("temporaryAccessPass", "77777777-0000-4000-8000-000000000004", nil),
+				}
+			},
+			params: map[string]any{"UserId": adaID, "ExpectedMethods": true},
+		},
+		{
+			name: "Test-EntraUserAuthenticationMethods-that-are-registered", function: "Test-EntraUserAuthenticationMethods", seed: withMethods,
 			params: map[string]any{"UserId": adaID, "ExpectedMethods": true},
 		},
 	}
@@ -131,6 +146,7 @@ func TestAPasswordIsMailedBeforeItIsSet(t *testing.T) {
 		}
 		return send()
 	})
+	_ = w.clock.sleep(t.Context(), time.Second)
 	w.does(step{"Reset-EntraUserPassword", params})
 	_ = w.clock.sleep(t.Context(), time.Minute)
 	if answer, err := w.call(t.Context(), "Reset-EntraUserPassword", params, true); err != nil || answer != "true" {
@@ -141,13 +157,51 @@ func TestAPasswordIsMailedBeforeItIsSet(t *testing.T) {
 	}
 }
 
-func TestNoHandOverWithoutASenderOrAPolicy(t *testing.T) {
+// A password that another delivery has set meanwhile stays: the mail with it is out. One that was set in the second of the
+// job may be older than the job.
+func TestAPasswordThatWasSetMeanwhileStays(t *testing.T) {
+	t.Parallel()
+	w := start(t, row{}, nil)
+	reset := step{"Reset-EntraUserPassword", map[string]any{"UserId": adaID, "To": "helpdesk@contoso.example"}}
+	w.does(reset)
+	if answer, err := w.call(t.Context(), reset.function, reset.params, true); err != nil || answer != "true" || len(w.tenant.State().Mails) != 2 {
+		t.Errorf("got %s, %v, %d mails", answer, err, len(w.tenant.State().Mails))
+	}
+	w.interrupt(func(n int, r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+		response, err := send()
+		if strings.HasSuffix(r.URL.Path, "/sendMail") {
+			w.interrupt(nil)
+			_ = w.clock.sleep(t.Context(), time.Minute)
+			w.does(reset)
+		}
+		return response, err
+	})
+	if answer, err := w.call(t.Context(), reset.function, reset.params, false); err == nil || !strings.Contains(err.Error(), "was changed while") {
+		t.Errorf("got %s, %v", answer, err)
+	}
+	effects := map[string]bool{}
+	for _, m := range w.tenant.State().Mails {
+		effects[m.Headers["x-matoolkit-effect"]] = true
+	}
+	if len(effects) != 4 {
+		t.Errorf("four secrets have the effects %v", effects)
+	}
+}
+
+// Secrets are mailed only where the settings allow it, and to nobody whose account they open.
+func TestNoHandOverWithoutSettingsOrAPolicy(t *testing.T) {
 	t.Parallel()
 	params := map[string]any{"UserId": adaID, "To": "helpdesk@contoso.example"}
 	w := start(t, row{}, nil)
 	w.alert.From = ""
 	for _, function := range []string{"New-EntraUserTemporaryAccessPass", "Reset-EntraUserPassword"} {
 		if answer, err := w.call(t.Context(), function, params, false); err == nil || !strings.Contains(err.Error(), "set ALERT_FROM") {
+			t.Errorf("%s: got %s, %v", function, answer, err)
+		}
+	}
+	w.alert.From, w.domains = bobID, nil
+	for _, function := range []string{"New-EntraUserTemporaryAccessPass", "Reset-EntraUserPassword"} {
+		if answer, err := w.call(t.Context(), function, params, false); err == nil || !strings.Contains(err.Error(), "MAIL_DOMAINS") {
 			t.Errorf("%s: got %s, %v", function, answer, err)
 		}
 	}

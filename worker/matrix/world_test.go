@@ -202,13 +202,13 @@ func (w *world) worker() *catalog.Catalog {
 	web := &http.Client{Transport: w.signin.Transport(w)}
 	g := testenv.Must(graph.New(graph.Config{
 		URL: w.tenant.URL(), Scope: graphScope, Credential: w.signin, HTTP: web, Policy: pace,
-		Alert: w.alert, Requests: graph.Requests{Setting: "GRAPH_REQUESTS"},
+		Alert: w.alert, MailDomains: w.domains, Requests: graph.Requests{Setting: "GRAPH_REQUESTS"},
 	}))(w.t)
 	x := testenv.Must(exchange.New(session.Config{
 		URL: w.tenant.URL(), Scope: exchangeScope, TenantID: entra.DefaultTenantID, Credential: w.signin, HTTP: web, Policy: pace,
 	}, exchange.Cmdlets{Setting: "EXCHANGE_CMDLETS"}))(w.t)
 	return testenv.Must(catalog.New(slices.Concat(g.Functions(), x.Functions(), sharepoint.Functions(g), migration.Functions(g), authentication.Functions(g), teams.Functions(g), groups.Functions(g), access.Functions(g),
-		notify.Functions(notify.Config{Graph: g, From: bobID, Domains: w.domains, Poster: webhook.New(webhook.Config{})}))...))(w.t)
+		notify.Functions(notify.Config{Graph: g, From: bobID, Poster: webhook.New(webhook.Config{})}))...))(w.t)
 }
 
 // deliver runs a row's job on a worker that was just started.

@@ -32,9 +32,8 @@ func (s service) sendMail(ctx context.Context, p catalog.Params) (any, error) {
 		return nil, notConfigured("no sender: set MAIL_FROM of the worker")
 	}
 	to := p.String("To")
-	domain := to[strings.LastIndex(to, "@")+1:]
-	if !slices.ContainsFunc(s.Domains, func(d string) bool { return strings.EqualFold(d, domain) }) {
-		return nil, notConfigured(fmt.Sprintf("the worker does not mail people in %s: add the domain to its setting MAIL_DOMAINS", domain))
+	if err := s.Graph.CheckRecipient(to); err != nil {
+		return nil, err
 	}
 	t := texts[language]
 	err = s.Graph.SendMail(ctx, graph.Mail{

@@ -11,11 +11,10 @@ import (
 
 // Config configures the functions.
 type Config struct {
-	Graph   *graph.Client
-	From    string          // object id or sign-in name of the user who mails people; empty: Send-MemberMail fails
-	Domains []string        // of the people who may be mailed; empty: Send-MemberMail fails
-	Poster  *webhook.Sender // of Send-WebhookMessage
-	Policy  throttle.Policy // of posts
+	Graph  *graph.Client
+	From   string          // object id or sign-in name of the user who mails people; empty: Send-MemberMail fails
+	Poster *webhook.Sender // of Send-WebhookMessage
+	Policy throttle.Policy // of posts
 }
 
 type service struct{ Config }

@@ -165,7 +165,7 @@ param alertTo string = ''
 @description('Mailbox that Send-MemberMail sends from. Empty: the function fails.')
 param mailFrom string = ''
 
-@description('Domains whose people Send-MemberMail may mail, with commas. Empty: it mails nobody.')
+@description('Domains whose people get mails of Send-MemberMail, and passes and passwords to hand over, with commas. Empty: nobody.')
 param mailDomains string = ''
 
 @description('URLs and keys of webhooks: name of the setting to name of the Key Vault secret, which must exist. Send-WebhookMessage can use only these settings.')
