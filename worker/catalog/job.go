@@ -25,6 +25,12 @@ type Job struct {
 	Enqueued    time.Time // when the job was sent, by the broker's clock; zero when not known
 }
 
+// SentBefore tells whether the job was redelivered and an object was made after it was sent. The object has then only
+// the name of the one that the job meant, which an earlier delivery may have removed.
+func (j Job) SentBefore(made time.Time) bool {
+	return j.Redelivered && !j.Enqueued.IsZero() && made.After(j.Enqueued)
+}
+
 type jobKey struct{}
 
 // WithJob gives a call's context the job that the call is for.

@@ -58,5 +58,5 @@ var RemoveExchangeMigrationBatch = Function{
 	Description: "Deletes a migration batch: after its moves, or to stop them. Mailboxes that were not moved stay in the source. Succeeds if there is no such batch.",
 	Params:      []Param{batchName},
 	Permissions: exchangePermissions,
-	Repeated:    "Exchange reports that there is no such batch, and the function succeeds once replication lag cannot be the reason.",
+	Repeated:    "Exchange reports that there is no such batch, and the function succeeds once replication lag cannot be the reason. A redelivered job leaves a batch that was created since the job was sent.",
 }

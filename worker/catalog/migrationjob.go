@@ -37,7 +37,7 @@ var NewCrossTenantMigrationJob = Function{
 var ConfirmCrossTenantMigrationJob = Function{
 	Name: "Confirm-CrossTenantMigrationJob",
 	Description: "Has Graph validate a job: the tenants, and each person. Succeeds if the validation runs already, which creating a job may start, if it passed less than seven days ago, or if the job was started. " +
-		"Validates again after a failure. Poll Test-CrossTenantMigrationJob after it, or Test-CrossTenantMigrationUser with ExpectedStatus: valid.",
+		"Validates again after a failure. Graph may refuse to validate a job again that passed more than seven days ago, and does not tell when a validation passed: any change of the job counts. If Start-CrossTenantMigrationJob then says that the validation has expired, stop the job, remove it, and create it again. Poll Test-CrossTenantMigrationJob after it, or Test-CrossTenantMigrationUser with ExpectedStatus: valid.",
 	Params:      []Param{migrationJobName},
 	Permissions: writeMigrations,
 	Repeated:    "The function reads the job first, and validates again only what failed before the job was sent, which changes nothing else.",
@@ -81,17 +81,17 @@ var SetCrossTenantMigrationJob = Function{
 		{Name: "CompleteAfter", Type: String, Required: true, Description: "Time in the future, such as 2026-03-01T18:00:00Z."},
 	},
 	Permissions: writeMigrations,
-	Repeated:    "Written again, which changes nothing. The function does not read the time first, since a read may be out of date.",
+	Repeated:    "The function reads the job first, and fails with Conflict if another time was set, or the job changed otherwise, since the function's job was sent: a retry of the step sets the time.",
 }
 
 // StopCrossTenantMigrationJob cancels a job.
 var StopCrossTenantMigrationJob = Function{
 	Name: "Stop-CrossTenantMigrationJob",
-	Description: "Cancels a job before its people are cut over. Succeeds if there is no such job, or if it failed or is cancelled. Fails if people were moved: data does not come back. " +
+	Description: "Cancels a job before its people are cut over. Succeeds if there is no such job, or if it is cancelled. Fails if people were moved: data does not come back; and if the job failed and Graph refuses to cancel it, since the job would move people if it is started again: remove it. " +
 		"Graph refuses to cancel a job whose time has come.",
 	Params:      []Param{migrationJobName},
 	Permissions: writeMigrations,
-	Repeated:    "The function reads the job first, and succeeds if it is cancelled or about to be.",
+	Repeated:    "The function reads the job first, and succeeds if it is cancelled or about to be, or was created after the function's job was sent.",
 }
 
 // RemoveCrossTenantMigrationJob deletes a job.
@@ -100,7 +100,7 @@ var RemoveCrossTenantMigrationJob = Function{
 	Description: "Deletes a job that has ended, for its name to be free. Succeeds if there is no such job, or if Graph deletes it, which takes up to 48 hours. Graph refuses it while the job runs: cancel it first.",
 	Params:      []Param{migrationJobName},
 	Permissions: writeMigrations,
-	Repeated:    "The function reads the job first, and succeeds if it is deleted or about to be.",
+	Repeated:    "The function reads the job first, and succeeds if it is deleted or about to be, or was created after the function's job was sent.",
 }
 
 // TestCrossTenantMigrationUser tells how far a person of a job is.
@@ -112,7 +112,7 @@ var TestCrossTenantMigrationUser = Function{
 		migrationJobName,
 		migrationJobUser,
 		{Name: "ExpectedStatus", Type: OneOf("valid", "synced", "completed"), Description: "valid: validation has passed. synced: the first copy is there, and changes follow. completed: the person is moved. Default: synced. What is further counts, too."},
-		{Name: "Workloads", Type: StringList, Description: "Workloads that count: Exchange, ODSP, Teams, Meeting. Default: all of the job. No page says which of them have the status synced."},
+		{Name: "Workloads", Type: StringList, Description: "Workloads that count: Exchange, ODSP, Teams, Meeting. Default: all of the job. One without a status is not complete. No page says which of them have the status synced."},
 	},
 	Result: []Field{
 		{"complete", "Whether it is as expected."},
@@ -127,9 +127,9 @@ var TestCrossTenantMigrationUser = Function{
 // StopCrossTenantMigrationUser takes a person out of a job.
 var StopCrossTenantMigrationUser = Function{
 	Name: "Stop-CrossTenantMigrationUser",
-	Description: "Cancels the move of one person of a job, before people are cut over. Others go on. The person cannot come back to this job. Succeeds if the person is not in the job, or failed or is cancelled there. " +
-		"Fails if the person was moved: data does not come back.",
+	Description: "Cancels the move of one person of a job, before people are cut over. Others go on. The person cannot come back to this job. Succeeds if the person is not in the job, or is cancelled there. " +
+		"Fails if there is no such job; if the person was moved: data does not come back; and if the person failed and Graph refuses to cancel, since the person would move if the job is started again.",
 	Params:      []Param{migrationJobName, migrationJobUser},
 	Permissions: writeMigrations,
-	Repeated:    "The function reads the person first, and succeeds if the move is cancelled or about to be.",
+	Repeated:    "The function reads the person first, and succeeds if the move is cancelled or about to be, or if the job was created after the function's job was sent.",
 }

@@ -79,7 +79,7 @@ var StopSharePointMigrationTask = Function{
 		"Fails if the move is completed: content does not come back. SharePoint refuses to cancel a move that runs.",
 	Params:      []Param{contentKind, contentSource},
 	Permissions: []string{"SharePointCrossTenantMigration.Manage.All", "SharePointCrossTenantMigration.Read.All"},
-	Repeated:    "The function reads the task first, and succeeds if it is cancelled.",
+	Repeated:    "The function reads the task first, and succeeds if it is cancelled. A redelivered job fails with Conflict if the task was changed since the job was sent: a retry of the step cancels it.",
 }
 
 // TestSharePointOneDrive tells whether a user has a OneDrive.

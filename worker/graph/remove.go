@@ -50,7 +50,7 @@ func (c *Client) removeUser(ctx context.Context, p catalog.Params) (any, error) 
 // again: an earlier delivery removed that one, and this one got the name since.
 func madeAfter(user models.Userable, job catalog.Job) bool {
 	made := user.GetCreatedDateTime()
-	return job.Redelivered && !job.Enqueued.IsZero() && made != nil && made.After(job.Enqueued)
+	return made != nil && job.SentBefore(*made)
 }
 
 // absent tells whether a call failed because there is no such object, also after

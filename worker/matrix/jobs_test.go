@@ -1,8 +1,12 @@
 package matrix_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"io"
 	"maps"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +46,7 @@ func withJobs(s *tenant.Seed) {
 		job('8', "wave 8", []tenant.MigrationJobUser{{ID: caraID, Status: "forceComplete"}}, func(j *tenant.MigrationJob) {
 			j.Started, j.Status, j.Message = day(3), "adminActionRequired", "Approve the license."
 		}),
+		job('a', "wave 10", person(nobody), func(j *tenant.MigrationJob) { j.Started, j.Status = day(3), "failed" }),
 		job('9', "wave 9", person(caraID), func(j *tenant.MigrationJob) { j.Status = "unknownFutureValue" }),
 	}
 }
@@ -132,7 +137,10 @@ func jobRows() []row {
 		},
 		{
 			name: "Stop-CrossTenantMigrationJob", function: "Stop-CrossTenantMigrationJob", seed: withJobs, params: ofJob("wave 3", nil),
-			refusals: []refusal{{"a job that is completed", map[string]any{"JobName": "wave 4"}, catalog.FailureConflict, "data is in the target"}},
+			refusals: []refusal{
+				{"a job that is completed", map[string]any{"JobName": "wave 4"}, catalog.FailureConflict, "data is in the target"},
+				{"a job that failed", map[string]any{"JobName": "wave 10"}, catalog.FailureConflict, "is failed, and would move people if the job is started again"},
+			},
 		},
 		{name: "Stop-CrossTenantMigrationJob-that-does-not-exist", function: "Stop-CrossTenantMigrationJob", seed: withJobs, params: ofJob("wave 0", nil)},
 		{
@@ -159,8 +167,13 @@ func jobRows() []row {
 		},
 		{
 			name: "Stop-CrossTenantMigrationUser", function: "Stop-CrossTenantMigrationUser", seed: withJobs, params: ofJob("wave 3", map[string]any{"UserId": caraID}),
-			refusals: []refusal{{"a person who was moved", map[string]any{"JobName": "wave 4", "UserId": syncID}, catalog.FailureConflict, "data is in the target"}},
+			refusals: []refusal{
+				{"a person who was moved", map[string]any{"JobName": "wave 4", "UserId": syncID}, catalog.FailureConflict, "data is in the target"},
+				noJob,
+				{"a person who failed", map[string]any{"UserId": eveID}, catalog.FailureConflict, "ODSP is failed, Teams is failed, and would move if the job is started again"},
+			},
 		},
+		{name: "Stop-CrossTenantMigrationUser-who-failed-validation", function: "Stop-CrossTenantMigrationUser", seed: withJobs, params: ofJob("wave 5", map[string]any{"UserId": bobID})},
 		{name: "Stop-CrossTenantMigrationUser-who-is-not-in-it", function: "Stop-CrossTenantMigrationUser", seed: withJobs, params: ofJob("wave 3", map[string]any{"UserId": nobody})},
 	}
 }
@@ -209,7 +222,7 @@ func TestAMigrationJob(t *testing.T) {
 	pass(2 * time.Hour)
 	expect("Test-CrossTenantMigrationJob", passed, `"complete":true`)
 	pass(8 * 24 * time.Hour)
-	expect(begin.function, begin.params, "older than seven days")
+	expect(begin.function, begin.params, "create it again: Conflict: Migration can't be started because the validation is older than seven days")
 	w.began = w.clock.Now()
 	w.does(confirm)
 	pass(2 * time.Hour)
@@ -245,5 +258,119 @@ func TestAJobThatFailedIsStartedOnceByAStep(t *testing.T) {
 	}
 	if now := w.tenant.State().Jobs; !now[6].Started.Equal(started[6].Started) {
 		t.Errorf("started at %s and again at %s", started[6].Started, now[6].Started)
+	}
+}
+
+// A step that comes again does not act on an object that was created since under the same name.
+func TestLeavesSuccessorsAlone(t *testing.T) {
+	t.Parallel()
+	wave := ofJob("wave 1", nil)
+	job := step{"New-CrossTenantMigrationJob", ofJob("wave 1", map[string]any{
+		"SourceTenantId": sourceTenantID, "UserIds": []string{adaID}, "CompleteAfter": "2026-03-20T18:00:00Z", "Workloads": "ODSP",
+	})}
+	batch := map[string]any{"BatchName": "wave 1"}
+	for _, tc := range []struct {
+		create, again step
+		refusal       string
+	}{
+		{job, step{"Stop-CrossTenantMigrationJob", wave}, ""},
+		{job, step{"Remove-CrossTenantMigrationJob", wave}, ""},
+		{job, step{"Stop-CrossTenantMigrationUser", ofJob("wave 1", map[string]any{"UserId": adaID})}, ""},
+		{
+			step{"New-ExchangeMigrationBatch", map[string]any{
+				"BatchName": "wave 1", "SourceEndpoint": "source", "TargetDeliveryDomain": "contoso.example", "EmailAddresses": []string{"ada@contoso.example"},
+			}}, step{"Remove-ExchangeMigrationBatch", batch}, "",
+		},
+		{step{"New-SharePointMigrationTask", move(nil)}, step{"Stop-SharePointMigrationTask", map[string]any{"Kind": "OneDrive", "Source": adaName}}, "changed since the job was sent"},
+	} {
+		t.Run(tc.again.function, func(t *testing.T) {
+			t.Parallel()
+			w := start(t, row{seed: withFiles}, func(c *tenant.Config) { c.MoveDelay = time.Hour })
+			_ = w.clock.sleep(t.Context(), time.Minute)
+			w.does(tc.create)
+			before := w.state()
+			_, err := w.call(t.Context(), tc.again.function, tc.again.params, true)
+			if (err == nil) != (tc.refusal == "") || err != nil && !strings.Contains(err.Error(), tc.refusal) {
+				t.Errorf("got %v, want %q", err, tc.refusal)
+			}
+			if d := difference(before, w.state()); len(d) > 0 {
+				t.Errorf("it was changed:\n%s", strings.Join(d, "\n"))
+			}
+		})
+	}
+}
+
+// A step that comes again does not undo a postponement.
+func TestKeepsAPostponement(t *testing.T) {
+	t.Parallel()
+	w := start(t, row{seed: withJobs}, nil)
+	at := func(day string) map[string]any {
+		return ofJob("wave 3", map[string]any{"CompleteAfter": "2026-05-" + day + "T18:00:00Z"})
+	}
+	w.does(step{"Set-CrossTenantMigrationJob", at("01")}, step{"Set-CrossTenantMigrationJob", at("09")})
+	if answer, err := w.call(t.Context(), "Set-CrossTenantMigrationJob", at("09"), true); err != nil {
+		t.Errorf("got %s, %v", answer, err)
+	}
+	answer, err := w.call(t.Context(), "Set-CrossTenantMigrationJob", at("01"), true)
+	if err == nil || !strings.Contains(err.Error(), "was changed since the step was sent, and CompleteAfter is 2026-05-09T18:00:00Z") {
+		t.Errorf("got %s, %v", answer, err)
+	}
+}
+
+// answering changes the JSON of answers to GET.
+func (w *world) answering(change func(body map[string]any) map[string]any) {
+	w.interrupt(func(_ int, r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+		response, err := send()
+		if err != nil || r.Method != http.MethodGet || response.StatusCode != http.StatusOK {
+			return response, err
+		}
+		var body map[string]any
+		if err := errors.Join(json.NewDecoder(response.Body).Decode(&body), response.Body.Close()); err != nil {
+			return nil, err
+		}
+		raw, err := json.Marshal(change(body))
+		response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(raw)), int64(len(raw))
+		response.Header.Del("Content-Length")
+		return response, err
+	})
+}
+
+// An answer without some properties, and in a property value as in an example of a page, is of the same job.
+func TestTakesSparseAnswersForAMigrationJob(t *testing.T) {
+	t.Parallel()
+	w := start(t, row{seed: withJobs}, nil)
+	w.answering(func(job map[string]any) map[string]any {
+		for _, name := range []string{"sourceTenantId", "resources", "workloads"} {
+			delete(job, name)
+		}
+		job["exchangeSettings"] = map[string]any{}
+		return map[string]any{"value": job}
+	})
+	w.does(step{"New-CrossTenantMigrationJob", ofJob("wave 2", map[string]any{
+		"SourceTenantId": sourceTenantID, "UserIds": []string{bobID}, "CompleteAfter": "2026-04-20T18:00:00Z", "SourceEndpoint": "old", "TargetDeliveryDomain": "contoso.example",
+	})})
+}
+
+// A person is not complete while a workload of the job has no status, or is only in progress.
+func TestWaitsForEachWorkload(t *testing.T) {
+	t.Parallel()
+	w := start(t, row{seed: withJobs}, nil)
+	status := "synced"
+	w.answering(func(body map[string]any) map[string]any {
+		if list, is := body["currentStatus"].([]any); is {
+			list[0].(map[string]any)["status"] = status
+			body["currentStatus"] = list[:1]
+		}
+		return body
+	})
+	for _, tc := range []struct{ status, expected, says string }{
+		{"synced", "synced", "Teams has no status, expected synced"},
+		{"inProgress", "valid", "ODSP is inProgress, Teams has no status, expected valid"},
+	} {
+		status = tc.status
+		answer, err := w.call(t.Context(), "Test-CrossTenantMigrationUser", ofJob("wave 3", map[string]any{"UserId": caraID, "ExpectedStatus": tc.expected}), false)
+		if err != nil || !strings.Contains(answer, tc.says) {
+			t.Errorf("got %s, %v; want %q", answer, err, tc.says)
+		}
 	}
 }

@@ -70,10 +70,10 @@ func (w wanted) body() map[string]any {
 // differs lists what a job has otherwise than wanted. It does not compare the time, which Set-CrossTenantMigrationJob
 // changes, nor what Graph does not return.
 func (w wanted) differs(have job) (parts []string) {
-	if !strings.EqualFold(have.SourceTenantID, w.source) {
+	if have.SourceTenantID != "" && !strings.EqualFold(have.SourceTenantID, w.source) {
 		parts = append(parts, "SourceTenantId")
 	}
-	if !sameSet(have.Resources, w.users) {
+	if have.Resources != nil && !sameSet(have.Resources, w.users) {
 		parts = append(parts, "UserIds")
 	}
 	all := func(list []string) []string {
@@ -82,14 +82,14 @@ func (w wanted) differs(have job) (parts []string) {
 		}
 		return list
 	}
-	if !sameSet(all(have.Workloads), all(w.workloads)) {
+	if have.Workloads != nil && !sameSet(all(have.Workloads), all(w.workloads)) {
 		parts = append(parts, "Workloads")
 	}
 	if w.exchange != nil && have.ExchangeSettings != nil {
-		if !strings.EqualFold(have.ExchangeSettings.SourceEndpoint, w.exchange.SourceEndpoint) {
+		if have.ExchangeSettings.SourceEndpoint != "" && !strings.EqualFold(have.ExchangeSettings.SourceEndpoint, w.exchange.SourceEndpoint) {
 			parts = append(parts, "SourceEndpoint")
 		}
-		if !strings.EqualFold(have.ExchangeSettings.TargetDeliveryDomain, w.exchange.TargetDeliveryDomain) {
+		if have.ExchangeSettings.TargetDeliveryDomain != "" && !strings.EqualFold(have.ExchangeSettings.TargetDeliveryDomain, w.exchange.TargetDeliveryDomain) {
 			parts = append(parts, "TargetDeliveryDomain")
 		}
 	}
@@ -207,7 +207,7 @@ func (s service) validateJob(ctx context.Context, p catalog.Params) (any, error)
 }
 
 func (s service) startJob(ctx context.Context, p catalog.Params) (any, error) {
-	return s.changeJob(ctx, p, change{"migrate", "the job was started, but Graph does not show it", func(have job, changed bool) (bool, error) {
+	answer, err := s.changeJob(ctx, p, change{"migrate", "the job was started, but Graph does not show it", func(have job, changed bool) (bool, error) {
 		switch {
 		case have.is("validatePassed"):
 			return false, nil
@@ -218,6 +218,16 @@ func (s service) startJob(ctx context.Context, p catalog.Params) (any, error) {
 		}
 		return false, conflict(fmt.Sprintf("the job %s is %s, expected validatePassed: validate it with Confirm-CrossTenantMigrationJob, and wait with Test-CrossTenantMigrationJob", have.DisplayName, have.describe()))
 	}})
+	if refused(err) && expired(err.Error()) {
+		err = conflict(fmt.Sprintf("the validation has expired; if Confirm-CrossTenantMigrationJob does not renew it, stop the job, remove it with Remove-CrossTenantMigrationJob, and create it again: %s", err))
+	}
+	return answer, err
+}
+
+// expired tells whether a refusal is for the age of a validation. No page has the text.
+func expired(text string) bool {
+	text = strings.ToLower(text)
+	return strings.Contains(text, "validation") && (strings.Contains(text, "expired") || strings.Contains(text, "days"))
 }
 
 // JobResult is the result of Test-CrossTenantMigrationJob.
@@ -235,16 +245,20 @@ type JobData struct {
 	Status         string
 }
 
+func (s service) readJob(ctx context.Context, name string) (job, error) {
+	object, err := s.graph.Read(ctx, jobPath(name))
+	if err != nil {
+		return job{}, err
+	}
+	return readJob(object)
+}
+
 func (s service) testJob(ctx context.Context, p catalog.Params) (any, error) {
 	name, err := jobName(p)
 	if err != nil {
 		return nil, err
 	}
-	object, err := s.graph.Read(ctx, jobPath(name))
-	if err != nil {
-		return nil, err
-	}
-	have, err := readJob(object)
+	have, err := s.readJob(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -263,7 +277,8 @@ func (s service) testJob(ctx context.Context, p catalog.Params) (any, error) {
 // setTries are how often the time is written when no answer tells that it was.
 const setTries = 3
 
-// setJob writes without reading first: what a read shows may be older than another step's change.
+// setJob writes without reading first: what a read shows may be older than another step's change. A redelivered job reads
+// first, since another step may have set a later time after an earlier delivery.
 func (s service) setJob(ctx context.Context, p catalog.Params) (any, error) {
 	name, err := jobName(p)
 	if err != nil {
@@ -272,6 +287,21 @@ func (s service) setJob(ctx context.Context, p catalog.Params) (any, error) {
 	at, err := readTime(p, "CompleteAfter")
 	if err != nil {
 		return nil, err
+	}
+	var have job
+	look := lookFor(name, false, func(seen *job) (catalog.Shown, bool, error) {
+		have = *seen
+		set, err := time.Parse(time.RFC3339, have.CompleteAfterDateTime)
+		return catalog.Shown{Answer: true, Met: err == nil && set.Equal(at), Reason: "CompleteAfter is " + cmp.Or(have.CompleteAfterDateTime, "not set")}, false, nil
+	})
+	if step := catalog.JobOf(ctx); step.Redelivered {
+		shown, err := s.graph.Look(ctx, look, catalog.Waiting{Result: true})
+		switch {
+		case err != nil || shown.Met:
+			return shown.Answer, err
+		case have.updatedSince(step.Enqueued):
+			return nil, conflict(fmt.Sprintf("the job %s was changed since the step was sent, and %s, expected %s: retry the step if that is still wanted", name, shown.Reason, at.Format(time.RFC3339)))
+		}
 	}
 	for range setTries {
 		var uncertain bool
@@ -283,10 +313,7 @@ func (s service) setJob(ctx context.Context, p catalog.Params) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown, err := s.graph.Look(ctx, lookFor(name, false, func(have *job) (catalog.Shown, bool, error) {
-		set, err := time.Parse(time.RFC3339, have.CompleteAfterDateTime)
-		return catalog.Shown{Answer: true, Met: err == nil && set.Equal(at), Reason: "CompleteAfter is " + cmp.Or(have.CompleteAfterDateTime, "not set")}, false, nil
-	}), catalog.Waiting{Result: true})
+	shown, err := s.graph.Look(ctx, look, catalog.Waiting{Result: true})
 	if err == nil && !shown.Met {
 		err = conflict("the time was written, but Graph does not show it: " + shown.Reason + ", expected " + at.Format(time.RFC3339))
 	}
@@ -298,18 +325,26 @@ func (s service) stopJob(ctx context.Context, p catalog.Params) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	restarts := false
 	look := lookFor(name, true, func(have *job) (catalog.Shown, bool, error) {
+		restarts = have != nil && have.is("failed")
 		switch {
 		case have == nil:
 			return catalog.Shown{Answer: true, Met: true}, true, nil
+		case catalog.JobOf(ctx).SentBefore(have.CreatedDateTime):
+			return catalog.Shown{Answer: true, Met: true}, false, nil
 		case have.is("completed", "completedWithErrors"):
 			return catalog.Shown{}, false, conflict(fmt.Sprintf("the job %s is %s: data is in the target, and cancelling does not bring it back", name, have.Status))
 		}
-		return catalog.Shown{Answer: true, Met: have.is(withdrawn...) || have.is("failed"), Reason: fmt.Sprintf("the job %s is %s", name, have.describe())}, false, nil
+		return catalog.Shown{Answer: true, Met: have.is(withdrawn...), Reason: fmt.Sprintf("the job %s is %s", name, have.describe())}, false, nil
 	})
-	return s.unless(ctx, look, func() (bool, error) {
+	answer, err := s.unless(ctx, look, func() (bool, error) {
 		return s.graph.Write(ctx, http.MethodPost, jobPath(name)+"/cancel", nil)
 	}, "the job was cancelled, but Graph does not show it")
+	if restarts && refused(err) {
+		err = conflict(fmt.Sprintf("the job %s is failed, and would move people if the job is started again: remove it with Remove-CrossTenantMigrationJob (%s)", name, err))
+	}
+	return answer, err
 }
 
 func (s service) removeJob(ctx context.Context, p catalog.Params) (any, error) {
@@ -318,8 +353,11 @@ func (s service) removeJob(ctx context.Context, p catalog.Params) (any, error) {
 		return nil, err
 	}
 	look := lookFor(name, true, func(have *job) (catalog.Shown, bool, error) {
-		if have == nil {
+		switch {
+		case have == nil:
 			return catalog.Shown{Answer: true, Met: true}, true, nil
+		case catalog.JobOf(ctx).SentBefore(have.CreatedDateTime):
+			return catalog.Shown{Answer: true, Met: true}, false, nil
 		}
 		return catalog.Shown{Answer: true, Met: have.is("pendingDelete", "deleted"), Reason: fmt.Sprintf("the job %s is %s", name, have.describe())}, false, nil
 	})

@@ -4,6 +4,7 @@ package migration
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -49,6 +50,7 @@ type job struct {
 	Resources, Workloads             []string
 	CompleteAfterDateTime            string
 	LastUpdatedDateTime              string
+	CreatedDateTime                  time.Time
 	ExchangeSettings                 *exchangeSettings
 }
 
@@ -57,8 +59,11 @@ type exchangeSettings struct {
 	TargetDeliveryDomain string `json:"targetDeliveryDomain"`
 }
 
-// readJob reads a job as it came.
+// readJob reads a job as it came. The example of a page has the job in the property value.
 func readJob(object map[string]any) (j job, err error) {
+	if inner, lone := object["value"].(map[string]any); lone && object["id"] == nil {
+		object = inner
+	}
 	if err := read(object, &j); err != nil || j.ID == "" || j.Status == "" {
 		return j, conflict("Graph's answer is not a migration job")
 	}
@@ -147,6 +152,12 @@ func wrong(text string) error {
 
 func conflict(text string) error {
 	return &catalog.Failure{Type: catalog.FailureConflict, Attempts: 1, Message: text}
+}
+
+// refused tells whether Graph refused a write for the state of its object.
+func refused(err error) bool {
+	var f *catalog.Failure
+	return errors.As(err, &f) && (strings.EqualFold(f.Type, catalog.FailureConflict) || f.Type == "HTTP 409")
 }
 
 func failed(text string) error {

@@ -30,10 +30,11 @@ func (w workload) is(statuses ...string) bool { return is(w.Status, statuses) }
 // Kinds of statuses of a workload. A status that is in none of them, such as forceComplete or unknownFutureValue, is
 // neither success nor failure.
 var (
-	gaveUp = []string{"invalid", "error", "failed", "cancelled", "pendingCancel"}
+	gaveUp  = []string{"invalid", "error", "failed", "cancelled", "pendingCancel"}
+	stopped = []string{"cancelled", "pendingCancel"} // and not moved if the job is started again
 	// reached are the statuses that count as an expected one: itself, and what comes after it.
 	reached = map[string][]string{
-		"valid":     {"valid", "inProgress", "syncing", "synced", "finalizing", "completed"},
+		"valid":     {"valid", "syncing", "synced", "finalizing", "completed"},
 		"synced":    {"synced", "finalizing", "completed"},
 		"completed": {"completed"},
 	}
@@ -95,9 +96,18 @@ func (s service) testUser(ctx context.Context, p catalog.Params) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(counted) == 0 {
+		have, err := s.readJob(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if counted = have.Workloads; len(counted) == 0 {
+			counted = allWorkloads
+		}
+	}
 	var bad, open []string
 	for _, w := range t.CurrentStatus {
-		if len(counted) > 0 && !is(w.Service, counted) {
+		if !is(w.Service, counted) {
 			continue
 		}
 		data.Workloads = append(data.Workloads, WorkloadData{w.Service, w.Status})
@@ -113,9 +123,6 @@ func (s service) testUser(ctx context.Context, p catalog.Params) (any, error) {
 			open = append(open, missing+" has no status")
 		}
 	}
-	if len(data.Workloads) == 0 && len(counted) == 0 {
-		open = append(open, "no workload has a status")
-	}
 	switch {
 	case len(bad) > 0:
 		return nil, failed(fmt.Sprintf("the move of %s in the job %s: %s, expected %s", data.UserID, name, strings.Join(bad, "; "), data.ExpectedStatus))
@@ -130,9 +137,20 @@ func (s service) stopUser(ctx context.Context, p catalog.Params) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	path := userPath(name, p.String("UserId"))
+	user, path := p.String("UserId"), userPath(name, p.String("UserId"))
+	if step := catalog.JobOf(ctx); step.Redelivered {
+		have, err := s.readJob(ctx, name)
+		switch {
+		case err != nil:
+			return nil, err
+		case step.SentBefore(have.CreatedDateTime):
+			return true, nil
+		}
+	}
+	var missing bool
+	var restarts []string
 	look := graph.Look{Path: path, MayBeMissing: true, Shows: func(object map[string]any) (catalog.Shown, bool, error) {
-		if object == nil {
+		if missing, restarts = object == nil, nil; missing {
 			return catalog.Shown{Answer: true, Met: true}, true, nil
 		}
 		t, err := readTask(object)
@@ -141,16 +159,28 @@ func (s service) stopUser(ctx context.Context, p catalog.Params) (any, error) {
 		}
 		var open []string
 		for _, w := range t.CurrentStatus {
+			state := w.Service + " is " + w.Status
 			switch {
 			case w.is("completed"):
 				return catalog.Shown{}, false, conflict(w.Service + " is completed: data is in the target, and cancelling does not bring it back")
-			case !w.is(gaveUp...):
-				open = append(open, w.Service+" is "+w.Status)
+			case w.is(stopped...):
+			case w.is(gaveUp...):
+				restarts = append(restarts, state)
+				open = append(open, state)
+			default:
+				open = append(open, state)
 			}
 		}
 		return catalog.Shown{Answer: true, Met: len(open) == 0 && len(t.CurrentStatus) > 0, Reason: strings.Join(open, ", ")}, false, nil
 	}}
-	return s.unless(ctx, look, func() (bool, error) {
+	answer, err := s.unless(ctx, look, func() (bool, error) {
 		return s.graph.Write(ctx, http.MethodPost, path+"/cancel", nil)
 	}, "the move was cancelled, but Graph does not show it")
+	switch {
+	case err == nil && missing: // the person is not in the job, or there is no such job
+		_, err = s.readJob(ctx, name)
+	case len(restarts) > 0 && refused(err):
+		err = conflict(fmt.Sprintf("the move of %s in the job %s: %s, and would move if the job is started again (%s)", user, name, strings.Join(restarts, ", "), err))
+	}
+	return answer, err
 }

@@ -130,7 +130,8 @@ func (s service) stopTask(ctx context.Context, p catalog.Params) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var id string
+	var last task
+	step := catalog.JobOf(ctx)
 	look := graph.Look{Path: c.findPath(), MayBeMissing: true, Shows: func(object map[string]any) (catalog.Shown, bool, error) {
 		if object == nil {
 			return catalog.Shown{Answer: true, Met: true}, true, nil
@@ -142,11 +143,14 @@ func (s service) stopTask(ctx context.Context, p catalog.Params) (any, error) {
 		case t.completed():
 			return catalog.Shown{}, false, conflict("the move of " + c.source + " is completed: the content is in the target, and cancelling does not bring it back")
 		}
-		id = t.ID
+		last = t
 		return catalog.Shown{Answer: true, Met: t.ended(), Reason: fmt.Sprintf("the move of %s is %s", c.source, t.Status)}, true, nil
 	}}
 	return catalog.Unless(ctx, func(wait catalog.Waiting) (catalog.Shown, error) { return s.graph.Look(ctx, look, wait) }, func() (bool, error) {
-		return s.graph.Write(ctx, http.MethodPost, tasksPath+"/"+url.PathEscape(id)+"/cancel", nil)
+		if step.Redelivered && last.touchedSince(step.Enqueued) {
+			return false, conflict(fmt.Sprintf("the task of %s is %s and was changed since the job was sent, perhaps created anew; retry the step to cancel it", c.source, last.Status))
+		}
+		return s.graph.Write(ctx, http.MethodPost, tasksPath+"/"+url.PathEscape(last.ID)+"/cancel", nil)
 	}, "the task was cancelled, but SharePoint does not show it")
 }
 

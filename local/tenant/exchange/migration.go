@@ -89,7 +89,8 @@ func (s *Service) migrationBatches(c *call) *reply {
 		status, counts := s.batchStatus(b, now)
 		out = append(out, map[string]any{
 			"Identity": b.Name, "Status": status, "SourceEndpoint": b.SourceEndpoint, "TargetDeliveryDomain": b.TargetDeliveryDomain,
-			"TotalCount": len(b.Users), "SyncedCount": counts["Synced"], "FinalizedCount": counts["Completed"], "FailedCount": counts["Failed"],
+			"CreationDateTime": b.Started.UTC().Format(time.RFC3339),
+			"TotalCount":       len(b.Users), "SyncedCount": counts["Synced"], "FinalizedCount": counts["Completed"], "FailedCount": counts["Failed"],
 		})
 	}
 	return c.results(out)

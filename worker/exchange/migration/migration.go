@@ -32,6 +32,14 @@ type migrationBatch struct {
 	Status               string
 	SourceEndpoint       string
 	TargetDeliveryDomain string
+	CreationDateTime     any // a time as a text, in formats that no page lists
+}
+
+// created is the zero time if the answer does not tell it.
+func (b migrationBatch) created() time.Time {
+	text, _ := b.CreationDateTime.(string)
+	at, _ := time.Parse(time.RFC3339, text)
+	return at
 }
 
 // migrationUser is a mailbox of a batch.
@@ -251,6 +259,15 @@ func (c *functions) completeBatch(ctx context.Context, p catalog.Params) (any, e
 
 func (c *functions) removeBatch(ctx context.Context, p catalog.Params) (any, error) {
 	name := p.String("BatchName")
+	if job := catalog.JobOf(ctx); job.Redelivered {
+		var have []migrationBatch
+		if err := c.Look(ctx, "Get-MigrationBatch", name, &have); err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(have, func(b migrationBatch) bool { return job.SentBefore(b.created()) }) {
+			return true, nil
+		}
+	}
 	if err := c.Invoke(ctx, "Remove-MigrationBatch", map[string]any{"Identity": name, "Confirm": false}, nil); err != nil && !session.Missing(err) {
 		return nil, err
 	}
