@@ -22,7 +22,7 @@ type Seed struct {
 	Sites           []Site      `json:"sites,omitempty"` // a site takes the place of the one with its URL
 	Users           []User      `json:"users,omitempty"` // Graph properties, read-only ones too
 	Groups          []SeedGroup `json:"groups,omitempty"`
-	Recipients      []Recipient `json:"recipients,omitempty"` // ExternalDirectoryObjectId or UserPrincipalName names the user
+	Recipients      []Recipient `json:"recipients,omitempty"` // ExternalDirectoryObjectId or UserPrincipalName names the user, which contacts do not have
 	// OrganizationHolds are retention policies of all mailboxes, such as mbx7cfb30345d454ac0a989ab3041051209:2.
 	OrganizationHolds []string `json:"organizationHolds,omitempty"`
 	// MigrationEndpoints are the names of endpoints in other tenants, which administrators create; none: all names are accepted.
@@ -248,7 +248,29 @@ func (s *Server) groupRecipient(g Group) (Recipient, error) {
 	}, nil
 }
 
+// seedContact adds a recipient that has no user.
+func (s *Server) seedContact(r Recipient) error {
+	if r.Name == "" || r.ExternalEmailAddress == "" || r.ExternalDirectoryObjectID == "" {
+		return errors.New("a mail contact needs a name, an external address and an ExternalDirectoryObjectId")
+	}
+	r.ExternalDirectoryObjectID = directory.Fold(r.ExternalDirectoryObjectID)
+	if _, exists := s.dir.Recipients.Latest(r.ExternalDirectoryObjectID); exists {
+		return nil
+	}
+	if r.GUID == "" {
+		r.GUID = uuid.NewString()
+	}
+	r.EmailAddresses = directory.WithPrimary(r.EmailAddresses, r.ExternalEmailAddress)
+	if refusal := s.exchange.Check(r); refusal != nil {
+		return errors.New(refusal.Fault.Message)
+	}
+	return s.dir.Commit(time.Time{}, directory.PutRecipient(r, time.Time{}))
+}
+
 func (s *Server) seedRecipient(r Recipient) error {
+	if r.Kind == MailContact {
+		return s.seedContact(r)
+	}
 	if owner, found := s.dir.Owner("upn", r.UserPrincipalName); r.ExternalDirectoryObjectID == "" && found {
 		r.ExternalDirectoryObjectID = owner
 	}
@@ -261,7 +283,7 @@ func (s *Server) seedRecipient(r Recipient) error {
 		return nil
 	}
 	if r.Kind != MailUser && r.Kind != UserMailbox {
-		return fmt.Errorf("RecipientTypeDetails %q is neither %s nor %s", r.Kind, MailUser, UserMailbox)
+		return fmt.Errorf("RecipientTypeDetails %q is none of %s, %s and %s", r.Kind, MailUser, UserMailbox, MailContact)
 	}
 	r.UserPrincipalName, r.DisplayName = u.UPN(), u.Text("displayName")
 	if r.GUID == "" {

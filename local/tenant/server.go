@@ -62,6 +62,7 @@ type (
 const (
 	MailUser            = directory.MailUser
 	UserMailbox         = directory.UserMailbox
+	MailContact         = directory.MailContact
 	DistributionGroup   = directory.DistributionGroup
 	MailEnabledSecurity = directory.MailEnabledSecurity
 )

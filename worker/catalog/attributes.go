@@ -59,7 +59,7 @@ func FindUserAttribute(name string) (UserAttribute, bool) {
 var SetEntraUserAttributes = Function{
 	Name: "Set-EntraUserAttributes",
 	Description: "Sets attributes of a user. Attributes that you do not give stay. Graph refuses users that are synchronised from on-premises, and, for users that once were, " +
-		"extension attributes: set those as custom attributes in Exchange.",
+		"extension attributes: set those with Set-ExchangeCustomAttributes.",
 	Params:      userAttributeParams(),
 	Permissions: []string{"User.ReadWrite.All"},
 	Repeated:    "Written again, which changes nothing. The function does not read them first, since a read may be out of date.",

@@ -25,7 +25,7 @@ var NewExchangeMigrationBatch = Function{
 var TestExchangeMigrationUser = Function{
 	Name: "Test-ExchangeMigrationUser",
 	Description: "Checks that a mailbox of a migration batch is copied, or moved. Not complete until it is, so that a step can poll. " +
-		"Fails with MigrationFailed when Exchange gave up, with the reason: repair it, and start the batch again in the Exchange admin center.",
+		"Fails with MigrationFailed when Exchange gave up, with the reason: repair it, and call Start-ExchangeMigrationBatch.",
 	Params: []Param{
 		batchName,
 		{Name: "EmailAddress", Type: Email, Required: true, Description: "Address with which the person is in the batch."},
@@ -50,6 +50,31 @@ var CompleteExchangeMigrationBatch = Function{
 	Result:      []Field{{"BatchName", "Name of the batch. A step can keep it, to know that the mailboxes may have moved."}},
 	Permissions: exchangePermissions,
 	Repeated:    "Succeeds if the batch completes or is completed. Exchange may ignore a repetition within eight hours.",
+}
+
+// StartExchangeMigrationBatch has failed moves tried again.
+var StartExchangeMigrationBatch = Function{
+	Name: "Start-ExchangeMigrationBatch",
+	Description: "Has Exchange try the moves of a batch again that failed, or start a batch that was stopped. Repair what the failures say first. " +
+		"Succeeds without a change if no move has failed. Poll Test-ExchangeMigrationUser after it; for some minutes Exchange may still show the old failure, so let that step retry.",
+	Params:      []Param{batchName},
+	Permissions: exchangePermissions,
+	Repeated:    "The function reads the batch and its people first, and starts nothing if none has failed. A job that comes again after moves have failed again tries them once more.",
+}
+
+// SetExchangeMigrationUser changes the move of one person.
+var SetExchangeMigrationUser = Function{
+	Name: "Set-ExchangeMigrationUser",
+	Description: "Changes the move of one person of a batch: when the mailbox moves, whatever the batch says, or that it moves without the items that were skipped. " +
+		"Give at least one of both. Succeeds without a change if the mailbox was moved. Fails if the person is in another batch.",
+	Params: []Param{
+		batchName,
+		{Name: "EmailAddress", Type: Email, Required: true, Description: "Address with which the person is in the batch."},
+		{Name: "ApproveSkippedItems", Type: Boolean, Description: "True: the items that Exchange has skipped until now, such as damaged ones, stay behind. Somebody should have looked at them. Default: false."},
+		{Name: "CompleteAfter", Type: String, Description: "Time after which the mailbox moves, such as 2026-03-01T18:00:00Z; one that has passed means now."},
+	},
+	Permissions: exchangePermissions,
+	Repeated:    "Written again, which sets the same time, and approves what was skipped in the meantime. Exchange does not show either setting, so the function does not read them back.",
 }
 
 // RemoveExchangeMigrationBatch deletes a batch.

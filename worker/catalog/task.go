@@ -32,6 +32,7 @@ func TaskGroups() []TaskGroup {
 			{"Say where the mail of a mail user goes", target, []Function{SetExchangeExternalAddress}},
 			{"Create a user without mail", target, []Function{NewEntraUser}},
 			{"Set attributes and the manager", target, []Function{SetEntraUserAttributes, SetEntraUserManager}},
+			{"Set custom attributes, also of users that once were synchronised from on-premises", both, []Function{SetExchangeCustomAttributes}},
 			{"Let a user sign in with an account of another organisation, or no longer", both, []Function{NewEntraB2BInvitation, ConvertEntraB2BToInternal}},
 		}},
 		{"Licences", []Task{
@@ -46,6 +47,8 @@ func TaskGroups() []TaskGroup {
 		{"Microsoft's move of mailboxes", []Task{
 			{"Copy mailboxes", target, []Function{NewExchangeMigrationBatch, TestExchangeMigrationUser}},
 			{"Move mailboxes", target, []Function{CompleteExchangeMigrationBatch}},
+			{"Move one person at another time than the batch, or in spite of items that were skipped", target, []Function{SetExchangeMigrationUser}},
+			{"Try moves again that failed", target, []Function{StartExchangeMigrationBatch}},
 			{"Clean up, or stop a move", target, []Function{RemoveExchangeMigrationBatch}},
 		}},
 		{"Microsoft's move of mail, files and chats in one job", []Task{
@@ -71,8 +74,9 @@ func TaskGroups() []TaskGroup {
 			{"Delete a user", both, []Function{RemoveEntraUser}},
 		}},
 		{"Source mailboxes after the move", []Task{
-			{"Forward mail", source, []Function{SetExchangeForwarding, RemoveExchangeForwarding}},
+			{"Forward mail of a mailbox, since only Microsoft's move makes a mail user of it", source, []Function{SetExchangeForwarding, RemoveExchangeForwarding}},
 			{"Answer with the new address", source, []Function{SetExchangeAutomaticReplies, RemoveExchangeAutomaticReplies}},
+			{"List somebody who has no account here any more", source, []Function{NewExchangeMailContact, TestExchangeMailContact, RemoveExchangeMailContact}},
 		}},
 		{"Groups", []Task{
 			{"Create a Microsoft 365 or security group", target, []Function{NewEntraGroup}},

@@ -95,10 +95,10 @@ func TestWorkersAllowMoreCmdletsOrNone(t *testing.T) {
 			HTTP: &http.Client{},
 		}, tc.cmdlets))(t)
 		answer, failure := command(t, testenv.Must(catalog.New(client.Functions()...))(t), false, map[string]any{
-			"Cmdlet": "Set-Mailbox", "Parameters": map[string]any{"Identity": adaID, "CustomAttribute1": "moved"},
+			"Cmdlet": "Set-Mailbox", "Parameters": map[string]any{"Identity": adaID, "DisplayName": "moved"},
 		})
 		switch {
-		case tc.says == "" && (failure != nil || answer != true || w.recipient().Custom["CustomAttribute1"] != "moved"):
+		case tc.says == "" && (failure != nil || answer != true || w.recipient().DisplayName != "moved"):
 			t.Errorf("got %v, %v", answer, failure)
 		case tc.says != "" && (failure == nil || failure.Type != catalog.FailureNotConfigured || !strings.Contains(failure.Message, tc.says)):
 			t.Errorf("got %v, %v, want %q", answer, failure, tc.says)

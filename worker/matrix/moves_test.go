@@ -74,6 +74,35 @@ func moveRows() []row {
 			refusals: []refusal{unknown},
 		},
 		{
+			name: "Start-ExchangeMigrationBatch", function: "Start-ExchangeMigrationBatch", params: map[string]any{"BatchName": "wave 1"},
+			seed: func(s *tenant.Seed) {
+				moving(s)
+				s.MigrationBatches[0].Users[0].Error = "MigrationPermanentException: Cannot find a recipient that has mailbox GUID"
+			},
+			refusals: []refusal{unknown},
+		},
+		{
+			name: "Start-ExchangeMigrationBatch-in-which-nothing-failed", function: "Start-ExchangeMigrationBatch", params: map[string]any{"BatchName": "wave 1"},
+			seed: func(s *tenant.Seed) {
+				moving(s)
+				s.MigrationBatches[0].Users = s.MigrationBatches[0].Users[:1]
+			},
+		},
+		{
+			name: "Set-ExchangeMigrationUser", function: "Set-ExchangeMigrationUser",
+			params: map[string]any{"BatchName": "wave 1", "EmailAddress": "ada@contoso.example", "ApproveSkippedItems": true, "CompleteAfter": "2026-04-01T18:00:00+02:00"},
+			seed: func(s *tenant.Seed) {
+				moving(s)
+				s.MigrationBatches[0].Users[0].Skipped = true
+			},
+			refusals: []refusal{
+				{"a person in no batch", map[string]any{"EmailAddress": "cara@contoso.example"}, objectNotFound, "cara@contoso.example"},
+				{"a person in another batch", map[string]any{"BatchName": "wave 9"}, catalog.FailureConflict, "is in the migration batch wave 1, expected wave 9"},
+				{"nothing to change", map[string]any{"ApproveSkippedItems": false, "CompleteAfter": nil}, catalog.FailureParameters, "nothing to change"},
+				{"a time without zone", map[string]any{"CompleteAfter": "2026-04-01"}, catalog.FailureParameters, "with a zone"},
+			},
+		},
+		{
 			name: "Remove-ExchangeMigrationBatch", function: "Remove-ExchangeMigrationBatch", seed: moving, params: map[string]any{"BatchName": "wave 1"},
 			refusals: []refusal{{"no name", map[string]any{"BatchName": nil}, catalog.FailureParameters, "BatchName is empty"}},
 		},

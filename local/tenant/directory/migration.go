@@ -10,7 +10,6 @@ type MigrationBatch struct {
 	Users                []MigrationUser `json:"users"`
 	Started              time.Time       `json:"started"`
 	CompleteAfter        time.Time       `json:"completeAfter,omitzero"` // zero: not to be completed yet
-	Finished             bool            `json:"finished,omitempty"`     // the mailboxes are here
 }
 
 // MigrationUser is a mailbox of a batch.
@@ -18,6 +17,11 @@ type MigrationUser struct {
 	Email string `json:"email"`           // of the target mail user
 	ID    string `json:"id,omitempty"`    // of the target mail user
 	Error string `json:"error,omitempty"` // why it cannot be moved
+	Moved bool   `json:"moved,omitempty"` // the mailbox is here
+	// Skipped: some items could not be copied, and the move does not complete until somebody approves that.
+	Skipped       bool      `json:"skipped,omitempty"`
+	CompleteAfter time.Time `json:"completeAfter,omitzero"` // zero: that of the batch
+	Retried       time.Time `json:"retried,omitzero"`       // when the move was started again; zero: it was not
 	// Of a batch whose endpoint is another tenant of the system.
 	Copied bool `json:"copied,omitempty"` // the source has the mailbox, and lets it go
 	Left   bool `json:"left,omitempty"`   // a mail user has taken its place in the source

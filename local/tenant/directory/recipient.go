@@ -9,6 +9,7 @@ const ZeroGUID = "00000000-0000-0000-0000-000000000000"
 const (
 	MailUser            = "MailUser"
 	UserMailbox         = "UserMailbox"
+	MailContact         = "MailContact" // the one kind without a user or group
 	DistributionGroup   = "MailUniversalDistributionGroup"
 	MailEnabledSecurity = "MailUniversalSecurityGroup"
 )

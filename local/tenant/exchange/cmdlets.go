@@ -62,7 +62,7 @@ func init() { // not a literal: run reaches back into cmdlets
 // groupKinds are the kinds of groups that Exchange manages, and recipientKinds those of all recipients.
 var (
 	groupKinds     = []string{directory.DistributionGroup, directory.MailEnabledSecurity}
-	recipientKinds = append([]string{directory.MailUser, directory.UserMailbox}, groupKinds...)
+	recipientKinds = append([]string{directory.MailUser, directory.UserMailbox, directory.MailContact}, groupKinds...)
 )
 
 func cmdletName(given string) (string, bool) {
@@ -181,6 +181,13 @@ func (s *Service) output(r directory.Recipient) map[string]any {
 		out["RequireSenderAuthenticationEnabled"] = !r.AllowExternalSenders
 		return out
 	}
+	out["ExternalEmailAddress"] = nil
+	if r.ExternalEmailAddress != "" {
+		out["ExternalEmailAddress"] = "SMTP:" + r.ExternalEmailAddress
+	}
+	if r.Kind == directory.MailContact {
+		return out
+	}
 	out["UserPrincipalName"] = r.UserPrincipalName
 	out["LegacyExchangeDN"] = r.LegacyExchangeDN()
 	out["MicrosoftOnlineServicesID"] = r.UserPrincipalName
@@ -202,10 +209,6 @@ func (s *Service) output(r directory.Recipient) map[string]any {
 			out["RecipientTypeDetails"] = r.MailboxType + "Mailbox"
 		}
 		maps.Copy(out, holdsOf(r))
-	}
-	out["ExternalEmailAddress"] = nil
-	if r.ExternalEmailAddress != "" {
-		out["ExternalEmailAddress"] = "SMTP:" + r.ExternalEmailAddress
 	}
 	return out
 }

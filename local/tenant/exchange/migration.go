@@ -17,6 +17,8 @@ func init() { // not a literal: run reaches back into cmdlets
 		names("Name", "SourceEndpoint", "CSVData", "TargetDeliveryDomain", "AutoStart", "CompleteAfter", "NotificationEmails", "Confirm"), (*Service).newMigrationBatch,
 	}
 	cmdlets["Complete-MigrationBatch"] = cmdlet{names("Identity", "Confirm"), (*Service).completeMigrationBatch}
+	cmdlets["Start-MigrationBatch"] = cmdlet{names("Identity", "Confirm"), (*Service).startMigrationBatch}
+	cmdlets["Set-MigrationUser"] = cmdlet{names("Identity", "ApproveSkippedItems", "CompleteAfter", "Confirm"), (*Service).setMigrationUser}
 	cmdlets["Remove-MigrationBatch"] = cmdlet{names("Identity", "Confirm"), (*Service).removeMigrationBatch}
 }
 
@@ -38,14 +40,15 @@ func (s *Service) batch(c *call, asOf time.Time) (seen, latest directory.Migrati
 
 // userStatus is the status of a user at a time.
 func (s *Service) userStatus(b directory.MigrationBatch, u directory.MigrationUser, now time.Time) string {
+	at, set := s.completion(b, u)
 	switch {
 	case u.Error != "":
 		return "Failed"
-	case now.Before(b.Started.Add(s.MoveDelay)), s.Linked(b.SourceEndpoint) && !u.Copied:
+	case now.Before(s.copied(b, u)), s.Linked(b.SourceEndpoint) && !u.Copied:
 		return "Syncing"
-	case b.CompleteAfter.IsZero(), now.Before(s.completion(b)):
+	case !set, now.Before(at):
 		return "Synced"
-	case now.Before(s.completion(b).Add(s.MoveDelay)), s.Linked(b.SourceEndpoint) && !u.Left:
+	case now.Before(at.Add(s.MoveDelay)), s.Linked(b.SourceEndpoint) && !u.Left:
 		return "Completing"
 	}
 	return "Completed"
@@ -159,7 +162,7 @@ func (s *Service) newMigrationBatch(c *call) *reply {
 		return refusal
 	}
 	for _, email := range emails {
-		b.Users = append(b.Users, s.migrationUser(email, b.TargetDeliveryDomain))
+		b.Users = append(b.Users, s.migrationUser(email, b))
 	}
 	return s.saveBatch(c, b, now, asOf)
 }
@@ -176,19 +179,28 @@ func (s *Service) saveBatch(c *call, b directory.MigrationBatch, now, asOf time.
 func (s *Service) FinishMoves() error {
 	now, asOf := s.Times()
 	for _, b := range s.Directory.Batches.All() {
-		at := s.completion(b).Add(s.MoveDelay)
-		remains := func(u directory.MigrationUser) bool { return u.Error == "" && s.Linked(b.SourceEndpoint) && !u.Left }
-		if b.Finished || b.CompleteAfter.IsZero() || now.Before(at) || slices.ContainsFunc(b.Users, remains) {
-			continue
-		}
-		b.Finished = true
-		changes := []directory.Change{directory.PutBatch(b, at)}
-		for _, u := range b.Users {
-			if r, exists := s.Directory.Recipients.Latest(u.ID); u.Error == "" && exists && r.Kind == directory.MailUser {
+		b.Users = slices.Clone(b.Users)
+		var changes []directory.Change
+		var last time.Time
+		for i, u := range b.Users {
+			at, set := s.completion(b, u)
+			at = at.Add(s.MoveDelay)
+			if u.Moved || u.Error != "" || !set || now.Before(at) || s.Linked(b.SourceEndpoint) && !u.Left {
+				continue
+			}
+			b.Users[i].Moved = true
+			if at.After(last) {
+				last = at
+			}
+			if r, exists := s.Directory.Recipients.Latest(u.ID); exists && r.Kind == directory.MailUser {
 				r.Kind, r.ExternalEmailAddress = directory.UserMailbox, ""
 				changes = append(changes, directory.PutRecipient(r, at))
 			}
 		}
+		if last.IsZero() {
+			continue
+		}
+		changes = append(changes, directory.PutBatch(b, last))
 		if err := s.Directory.Commit(asOf, changes...); err != nil {
 			return err
 		}
@@ -196,12 +208,24 @@ func (s *Service) FinishMoves() error {
 	return nil
 }
 
-// completion is when the completion of a batch begins, which is after the first copy.
-func (s *Service) completion(b directory.MigrationBatch) time.Time {
-	if synced := b.Started.Add(s.MoveDelay); b.CompleteAfter.Before(synced) {
-		return synced
+// copied is when the first copy of a mailbox is there.
+func (s *Service) copied(b directory.MigrationBatch, u directory.MigrationUser) time.Time {
+	if u.Retried.After(b.Started) {
+		return u.Retried.Add(s.MoveDelay)
 	}
-	return b.CompleteAfter
+	return b.Started.Add(s.MoveDelay)
+}
+
+// completion is when the completion of a move begins, which is after the first copy; set is false while it does not.
+func (s *Service) completion(b directory.MigrationBatch, u directory.MigrationUser) (at time.Time, set bool) {
+	if at = u.CompleteAfter; at.IsZero() {
+		at = b.CompleteAfter
+	}
+	set = !at.IsZero() && !u.Skipped
+	if copied := s.copied(b, u); at.Before(copied) {
+		at = copied
+	}
+	return at, set
 }
 
 // csvAddresses are the addresses in CSVData. Its bytes come as numbers, or as base64.
@@ -239,11 +263,11 @@ func (p *command) csvAddresses() ([]string, *reply) {
 	return emails, nil
 }
 
-// migrationUser is a user of a new batch, with what keeps it from being moved.
-func (s *Service) migrationUser(email, domain string) directory.MigrationUser {
-	u := directory.MigrationUser{Email: email}
+// migrationUser is a user of a batch that starts, with what keeps it from being moved.
+func (s *Service) migrationUser(email string, of directory.MigrationBatch) directory.MigrationUser {
+	u, domain := directory.MigrationUser{Email: email}, of.TargetDeliveryDomain
 	for _, b := range s.Directory.Batches.All() {
-		if slices.ContainsFunc(b.Users, func(other directory.MigrationUser) bool { return strings.EqualFold(other.Email, email) }) {
+		if !strings.EqualFold(b.Name, of.Name) && slices.ContainsFunc(b.Users, func(other directory.MigrationUser) bool { return strings.EqualFold(other.Email, email) }) {
 			u.Error = "UserAlreadyBeingMigratedException: User is already being moved. The user '" + email + "' is included in the migration batch '" + b.Name + "'."
 			return u
 		}
@@ -277,6 +301,62 @@ func (s *Service) completeMigrationBatch(c *call) *reply {
 	}
 	b.CompleteAfter = now.UTC().Truncate(time.Second)
 	return s.saveBatch(c, b, now, asOf)
+}
+
+// startMigrationBatch tries moves again that failed.
+func (s *Service) startMigrationBatch(c *call) *reply {
+	now, asOf := s.Times()
+	_, b, refusal := s.batch(c, asOf)
+	if refusal != nil {
+		return refusal
+	}
+	failed := false
+	b.Users = slices.Clone(b.Users)
+	for i, u := range b.Users {
+		if u.Error == "" {
+			continue
+		}
+		failed = true
+		b.Users[i] = s.migrationUser(u.Email, b)
+		b.Users[i].Retried, b.Users[i].CompleteAfter, b.Users[i].Skipped = now.UTC().Truncate(time.Second), u.CompleteAfter, u.Skipped
+	}
+	if !failed {
+		c.warn("The migration batch has no failed users.")
+		return c.nothing()
+	}
+	return s.saveBatch(c, b, now, asOf)
+}
+
+func (s *Service) setMigrationUser(c *call) *reply {
+	email, refusal := c.identity()
+	if refusal != nil {
+		return refusal
+	}
+	approve, after := false, ""
+	for _, refusal := range []*reply{c.exchange.boolean("approveskippeditems", &approve), c.exchange.time("completeafter", &after)} {
+		if refusal != nil {
+			return refusal
+		}
+	}
+	now, asOf := s.Times()
+	for _, b := range s.Directory.Batches.All() {
+		i := slices.IndexFunc(b.Users, func(u directory.MigrationUser) bool { return strings.EqualFold(u.Email, email) })
+		if i < 0 {
+			continue
+		}
+		b.Users = slices.Clone(b.Users)
+		if approve {
+			b.Users[i].Skipped = false
+		}
+		if after != "" {
+			b.Users[i].CompleteAfter, _ = time.Parse(time.RFC3339, after) // as it was just written
+		}
+		if err := s.Directory.Commit(asOf, directory.PutBatch(b, now)); err != nil {
+			return s.storageFailed(err)
+		}
+		return c.nothing()
+	}
+	return exchangeFailure(404, "NotFound", objectNotFound, "The migration user '%s' couldn't be found.", email)
 }
 
 func (s *Service) removeMigrationBatch(c *call) *reply {

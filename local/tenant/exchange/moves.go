@@ -26,13 +26,14 @@ func (s *Service) DueMoves() []Move {
 	now, _ := s.Times()
 	var due []Move
 	for _, b := range s.Directory.Batches.All() {
-		if b.Finished || !s.Linked(b.SourceEndpoint) || now.Before(b.Started.Add(s.MoveDelay)) {
+		if !s.Linked(b.SourceEndpoint) {
 			continue
 		}
-		completes := !b.CompleteAfter.IsZero() && !now.Before(s.completion(b).Add(s.MoveDelay))
 		for _, u := range b.Users {
 			r, exists := s.Directory.Recipients.Latest(u.ID)
-			if u.Error != "" || !exists || u.Copied && (u.Left || !completes) {
+			at, set := s.completion(b, u)
+			completes := set && !now.Before(at.Add(s.MoveDelay))
+			if u.Error != "" || u.Moved || !exists || now.Before(s.copied(b, u)) || u.Copied && (u.Left || !completes) {
 				continue
 			}
 			due = append(due, Move{

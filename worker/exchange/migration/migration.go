@@ -23,6 +23,8 @@ func Functions(s *session.Session) []catalog.Function {
 		catalog.NewExchangeMigrationBatch.With(c.newBatch),
 		catalog.TestExchangeMigrationUser.With(c.testMigrationUser),
 		catalog.CompleteExchangeMigrationBatch.With(c.completeBatch),
+		catalog.StartExchangeMigrationBatch.With(c.startBatch),
+		catalog.SetExchangeMigrationUser.With(c.setUser),
 		catalog.RemoveExchangeMigrationBatch.With(c.removeBatch),
 	}
 }
@@ -66,11 +68,9 @@ func (c *functions) newBatch(ctx context.Context, p catalog.Params) (any, error)
 	}
 	create["CSVData"] = data
 	if p.Has("CompleteAfter") {
-		after, err := time.Parse(time.RFC3339, p.String("CompleteAfter"))
-		if err != nil {
-			return nil, &catalog.Failure{Type: catalog.FailureParameters, Message: "CompleteAfter must be a time with a zone, such as 2026-03-01T18:00:00Z"}
+		if create["CompleteAfter"], err = completeAfter(p); err != nil {
+			return nil, err
 		}
-		create["CompleteAfter"] = after.UTC().Format(time.RFC3339)
 	}
 	if p.Has("NotificationEmails") {
 		create["NotificationEmails"] = p.List("NotificationEmails")
@@ -105,6 +105,15 @@ func (c *functions) newBatch(ctx context.Context, p catalog.Params) (any, error)
 		return nil, err
 	}
 	return true, nil
+}
+
+// completeAfter is the time at which mailboxes move, in UTC.
+func completeAfter(p catalog.Params) (string, error) {
+	after, err := time.Parse(time.RFC3339, p.String("CompleteAfter"))
+	if err != nil {
+		return "", &catalog.Failure{Type: catalog.FailureParameters, Message: "CompleteAfter must be a time with a zone, such as 2026-03-01T18:00:00Z"}
+	}
+	return after.UTC().Format(time.RFC3339), nil
 }
 
 // batchCSV is the file of a batch, as a list of numbers: so public programs send bytes.
@@ -146,8 +155,8 @@ func (c *functions) compareBatch(ctx context.Context, w wantedBatch, have migrat
 	if !strings.EqualFold(have.TargetDeliveryDomain, w.domain) {
 		differ = append(differ, "TargetDeliveryDomain")
 	}
-	var people []migrationUser
-	if err := c.Invoke(ctx, "Get-MigrationUser", map[string]any{"BatchId": w.name, "ResultSize": "Unlimited"}, &people); err != nil {
+	people, err := c.people(ctx, w.name)
+	if err != nil {
 		return err
 	}
 	if slices.ContainsFunc(people, func(u migrationUser) bool { return !session.Has(w.emails, u.EmailAddress) }) {
@@ -160,6 +169,12 @@ func (c *functions) compareBatch(ctx context.Context, w wantedBatch, have migrat
 		Type: catalog.FailureConflict, Attempts: 1,
 		Message: "a migration batch " + w.name + " exists and differs in: " + strings.Join(differ, ", "),
 	}
+}
+
+// people are those of a batch.
+func (c *functions) people(ctx context.Context, batch string) (all []migrationUser, err error) {
+	err = c.Invoke(ctx, "Get-MigrationUser", map[string]any{"BatchId": batch, "ResultSize": "Unlimited"}, &all)
+	return all, err
 }
 
 // States of the move of a mailbox.
@@ -184,24 +199,32 @@ type MigrationData struct {
 	Status         string
 }
 
-func (c *functions) testMigrationUser(ctx context.Context, p catalog.Params) (any, error) {
-	data := MigrationData{BatchName: p.String("BatchName"), EmailAddress: p.String("EmailAddress"), ExpectedStatus: cmp.Or(p.String("ExpectedStatus"), "Synced")}
+// person is somebody of a batch, who must not be in another one.
+func (c *functions) person(ctx context.Context, batch, email string) (u migrationUser, err error) {
 	var found []migrationUser
-	if err := c.Invoke(ctx, "Get-MigrationUser", map[string]any{"Identity": data.EmailAddress}, &found); err != nil {
-		return nil, err
+	if err := c.Invoke(ctx, "Get-MigrationUser", map[string]any{"Identity": email}, &found); err != nil {
+		return u, err
 	}
 	if len(found) != 1 {
-		return nil, session.Ambiguous("Get-MigrationUser", len(found))
+		return u, session.Ambiguous("Get-MigrationUser", len(found))
 	}
-	u := found[0]
-	data.Status = u.Status
-	switch {
-	case !strings.EqualFold(u.BatchId, data.BatchName):
-		return nil, &catalog.Failure{
+	if u = found[0]; !strings.EqualFold(u.BatchId, batch) {
+		return u, &catalog.Failure{
 			Type: catalog.FailureConflict, Attempts: 1,
-			Message: fmt.Sprintf("%s is in the migration batch %s, expected %s: remove the person from there first", data.EmailAddress, u.BatchId, data.BatchName),
+			Message: fmt.Sprintf("%s is in the migration batch %s, expected %s: remove the person from there first", email, u.BatchId, batch),
 		}
-	case session.Has(failedStates, u.Status):
+	}
+	return u, nil
+}
+
+func (c *functions) testMigrationUser(ctx context.Context, p catalog.Params) (any, error) {
+	data := MigrationData{BatchName: p.String("BatchName"), EmailAddress: p.String("EmailAddress"), ExpectedStatus: cmp.Or(p.String("ExpectedStatus"), "Synced")}
+	u, err := c.person(ctx, data.BatchName, data.EmailAddress)
+	if err != nil {
+		return nil, err
+	}
+	data.Status = u.Status
+	if session.Has(failedStates, u.Status) {
 		return nil, &catalog.Failure{
 			Type: catalog.FailureMigration, Attempts: 1,
 			Message: fmt.Sprintf("the move of %s is %s, expected %s: %s", data.EmailAddress, u.Status, data.ExpectedStatus, withRemedy(u.ErrorSummary)),
@@ -241,20 +264,29 @@ type CompleteResult struct{ BatchName string }
 // completeBatch writes unless a read shows that it was done: a batch that completes shows it.
 func (c *functions) completeBatch(ctx context.Context, p catalog.Params) (any, error) {
 	name := p.String("BatchName")
-	var have []migrationBatch
-	if err := c.Invoke(ctx, "Get-MigrationBatch", map[string]any{"Identity": name}, &have); err != nil {
+	have, err := c.batch(ctx, name)
+	if err != nil {
 		return nil, err
 	}
-	if len(have) != 1 {
-		return nil, session.Ambiguous("Get-MigrationBatch", len(have))
-	}
-	if session.Has([]string{"Completing", "Completed", "CompletedWithErrors"}, have[0].Status) {
+	if session.Has([]string{"Completing", "Completed", "CompletedWithErrors"}, have.Status) {
 		return CompleteResult{name}, nil
 	}
 	if err := c.Invoke(ctx, "Complete-MigrationBatch", map[string]any{"Identity": name, "Confirm": false}, nil); err != nil {
 		return nil, err
 	}
 	return CompleteResult{name}, nil
+}
+
+// batch is the one of that name.
+func (c *functions) batch(ctx context.Context, name string) (b migrationBatch, err error) {
+	var have []migrationBatch
+	if err := c.Invoke(ctx, "Get-MigrationBatch", map[string]any{"Identity": name}, &have); err != nil {
+		return b, err
+	}
+	if len(have) != 1 {
+		return b, session.Ambiguous("Get-MigrationBatch", len(have))
+	}
+	return have[0], nil
 }
 
 func (c *functions) removeBatch(ctx context.Context, p catalog.Params) (any, error) {

@@ -12,6 +12,7 @@ import (
 // Recipient holds the properties that these functions read. Addresses carry their type:
 // "SMTP:" is the primary one, "smtp:" the others, and some are no mail addresses.
 type Recipient struct {
+	Guid                      string
 	ExternalDirectoryObjectId string
 	RecipientType             string
 	RecipientTypeDetails      string
