@@ -107,7 +107,7 @@ func (s service) resetPassword(ctx context.Context, p catalog.Params) (any, erro
 	}
 	secret := password.Strong()
 	text := fmt.Sprintf("The new password of the user %s: %s\n\nCreated: %s\nThe user changes it at the next sign-in.\n\n"+
-		"Hand it over to this user only, and delete this mail. The password is valid once the step has succeeded; of several mails the one with the latest time of creation is valid.",
+		"Hand it over to this user only, and delete this mail. The password is valid once the step has succeeded; of several mails one is valid: try the one with the latest time of creation first.",
 		id, secret, time.Now().UTC().Format(time.RFC3339))
 	if err := s.graph.MailSecret(ctx, "Password to hand over", text, p.String("To")); err != nil {
 		return nil, withoutSecret(err, secret)
@@ -118,7 +118,7 @@ func (s service) resetPassword(ctx context.Context, p catalog.Params) (any, erro
 	case err != nil:
 		return nil, withoutSecret(err, secret)
 	case now["lastPasswordChangeDateTime"] != user["lastPasswordChangeDateTime"]:
-		return nil, conflict("the password was changed while another one was mailed, which is not set: if nobody has a mail with the password that is, retry the step")
+		return true, nil // as a later delivery, which leaves it
 	}
 	_, err = s.graph.Repeat(ctx, http.MethodPatch, path, map[string]any{
 		"passwordProfile": map[string]any{"password": secret, "forceChangePasswordNextSignIn": true},

@@ -27,10 +27,10 @@ var ResetEntraUserPassword = Function{
 	Name: "Reset-EntraUserPassword",
 	Description: "Gives a user a strong random password, which the user changes at the next sign-in, and mails it to the person who hands it over, from the mailbox in the worker's setting ALERT_FROM. " +
 		"The password is in the mail only: not in results, logs or the store, and the mailbox keeps no copy. The mail is sent before the password is set, so that each password that is set was handed over; " +
-		"of several mails the one with the latest time of creation is valid, once the step has succeeded. Each has its own x-matoolkit-effect header. Fails for users who are synchronised from on-premises, and for external guests.",
+		"of several mails one is valid, once the step has succeeded: try the one with the latest time of creation first. Each has its own x-matoolkit-effect header. Fails for users who are synchronised from on-premises, and for external guests.",
 	Params:      []Param{userID, handOverTo},
 	Permissions: []string{"User-PasswordProfile.ReadWrite.All", "User.Read.All", "directory role User Administrator", "Mail.Send"},
-	Repeated:    "If the password was changed after the job was sent, an earlier delivery mailed and set it, or the user has changed it since: the function succeeds and leaves it. Otherwise another one is mailed and set. If the password changes between the mail and that, the function fails and leaves it.",
+	Repeated:    "If the password was changed after the job was sent, an earlier delivery mailed and set it, or the user has changed it since: the function succeeds and leaves it. Otherwise another one is mailed and set. If the password changes between the mail and that, the function succeeds and leaves it.",
 }
 
 // RemoveEntraUserAuthenticationMethods clears the methods of a user.
