@@ -58,6 +58,7 @@ type canaries struct {
 	t      *testing.T
 	notes  string // the folder in which the functions note what they were given
 	tokens map[string]string
+	asked  string // the batch that a request started
 }
 
 const canaryRunbook = `name: moves
@@ -98,6 +99,23 @@ phases:
     offset: T-1d
     steps:
       - {name: undo, worker_id: worker-01, function: Undo, params: {Upn: "{{Upn}}", Initial: "{{First}}"}}
+`
+
+// canaryRequested has its members from a request, and a secret in its result.
+const canaryRequested = `name: asked
+trigger: request
+items: {primary_key: Upn}
+secret: [First, Token]
+phases:
+  - name: create
+    steps:
+      - {name: undo, worker_id: worker-01, function: Undo, params: {Upn: "{{Upn}}", Initial: "{{First}}"}}
+    on_complete:
+      - name: make
+        worker_id: worker-01
+        function: Make
+        params: {Upn: all, Password: none, Pin: none, Note: none}
+        output_params: {AccountId: Id, Token: Token}
 `
 
 // canaryFunctions are the worker's own functions. They repeat what they are given in
@@ -313,7 +331,7 @@ func (c *canaries) askEverything() {
 	if _, body := c.get("admin", base+"/openapi.json"); json.Unmarshal(body, &document) != nil || len(document.Paths) < 20 {
 		c.t.Fatalf("the description of the API has %d paths", len(document.Paths))
 	}
-	fill := map[string][]string{"/runbooks/{name}": {"moves", "found"}, "/runbooks/{name}/versions/{version}": {"1"}, "/workers/{id}": {"worker-01"}, "/notifications/{name}": {"alarm"}, "/batches/{id}/members/{member}": {"1", "2", "3"}, "/batches/{id}/tasks/{task}": c.tasks()}
+	fill := map[string][]string{"/runbooks/{name}": {"moves", "found"}, "/runbooks/{name}/versions/{version}": {"1"}, "/workers/{id}": {"worker-01"}, "/pipelines/{name}": {"asked"}, "/pipelines/{name}/batches/{id}": {c.asked}, "/notifications/{name}": {"alarm"}, "/batches/{id}/members/{member}": {"1", "2", "3"}, "/batches/{id}/tasks/{task}": c.tasks()}
 	for _, b := range c.batches() {
 		fill["/batches/{id}"] = append(fill["/batches/{id}"], fmt.Sprint(b.ID))
 	}
@@ -441,7 +459,7 @@ func (c *canaries) messages() (all []api.UnprocessableMessage) {
 
 // changing are the commands that change something, or that read nothing of the API.
 const changing = `auth login|auth logout|auth status|config set|config show|config path|completion|version|
-	runbook publish|runbook delete|runbook lint|runbook init|runbook schema|automation enable|automation disable|runbook confirm-additions|runbook discard-additions|
+	pipeline start|runbook publish|runbook delete|runbook lint|runbook init|runbook schema|automation enable|automation disable|runbook confirm-additions|runbook discard-additions|
 	batch create|batch set|batch check|batch advance|batch cancel|batch pause|batch resume|batch approve|batch add-members|batch remove-member|
 	batch confirm-removals|batch discard-removals|batch move-members|batch reschedule|batch update-members|member set|member clear-override|member move|batch retry|batch skip-step|batch mark-done|batch task|messages replay|messages discard|
 	notification add|notification test|notification remove`
@@ -489,7 +507,8 @@ func (c *canaries) runEverything() {
 		"find": {{"x"}, {canary}}, "batch list": one, "batch get": batches, "batch members": with(batches, "--all"), "batch phases": batches, "batch steps": with(batches, "--all"), "batch checks": with(batches, "--all"),
 		"member list": with(batches, "--all"), "member get": members, "step list": with(batches, "--all"), "step get": steps, "batch errors": batches, "batch actions": batches,
 		"batch audit": with(batches, "--all"), "batch removals": batches, "batch watch": {{"2", "--until-idle"}},
-		"batch report":  append(with(batches, "--format", "csv", "--file", "-"), with(batches, "--format", "html", "--file", "-")...),
+		"batch report":    append(with(batches, "--format", "csv", "--file", "-"), with(batches, "--format", "html", "--file", "-")...),
+		"pipeline status": {{"asked", c.asked}}, "pipeline result": {{"asked", c.asked}, {"asked", "--owner", "nobody"}},
 		"messages list": {{"--all"}, {"--status", "replayed"}, {"--status", "discarded"}}, "messages get": messages, "messages audit": {{"--all"}},
 		"me": {{}}, "summary": {{}}, "scaler status": {{}}, "scaler plan": {{}}, "worker list": one, "worker get": {{"worker-01"}}, "notification list": one, "notification get": {{"alarm"}}, "notification deliveries": {{"alarm"}}, "audit list": one,
 	}
@@ -654,6 +673,16 @@ func TestNobodyButTheWorkerReadsASecret(t *testing.T) {
 			t.Errorf("the worker's function did not get %s", quick)
 		}
 	}
+	c.write("asked.yaml", []byte(canaryRequested))
+	c.must("runbook", "publish", c.path("asked.yaml"), "--force")
+	items, err := json.Marshal([]map[string]string{{"Upn": "req@example.com", "First": canaryOf("Column", "req")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.write("items.json", items)
+	var asked api.PipelineBatch
+	c.ask(&asked, "pipeline", "start", "asked", "--owner", "nobody", "--items", c.path("items.json"), "--wait")
+	c.asked = fmt.Sprint(asked.ID)
 	c.unprocessable()
 	c.look("a member has failed, and messages are kept")
 

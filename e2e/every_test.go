@@ -126,7 +126,17 @@ func TestEveryFunction(t *testing.T) {
 			t.Errorf("%s is still there", u.UPN())
 		}
 	}
-	mails := state().Mails
+	mails, handedOver := state().Mails, 0
+	mails = slices.DeleteFunc(mails, func(m tenant.Mail) bool {
+		secret := strings.HasSuffix(m.Subject, "to hand over") && fmt.Sprint(m.To) == "[helpdesk@fabrikam.com]"
+		if secret {
+			handedOver++
+		}
+		return secret
+	})
+	if handedOver != 2 {
+		t.Errorf("%d secrets were handed over, want a pass and a password", handedOver)
+	}
 	if len(mails) != 2 || mails[0].Body != "Dear Ada Lindqvist" || fmt.Sprint(mails[0].To) != "[ada@fabrikam.com]" ||
 		mails[1].Subject != "Ada Lindqvist leaves" || fmt.Sprint(mails[1].To) != "["+entra.DefaultAdminUPN+"]" {
 		t.Errorf("the mails are %+v", mails)
