@@ -336,8 +336,10 @@ func TestAKeyedRequestIsAnsweredWithItsBatch(t *testing.T) {
 	}
 	s.publish(bundle)
 	again := s.request(request)
-	if b := must(s.app.StartPipeline(s.ctx, keyed("cached"), "bundle", request))(t); b.ID != again.ID || b.Status != api.PipelineCached {
-		t.Errorf("%+v", b)
+	for range 2 {
+		if b := must(s.app.StartPipeline(s.ctx, keyed("cached"), "bundle", request))(t); b.ID != again.ID || b.Status != api.PipelineCached {
+			t.Errorf("%+v", b)
+		}
 	}
 	if _, err := s.app.StartPipeline(s.ctx, keyed("cached"), "bundle", api.PipelineRequest{Owner: "octo", Items: repositories(3, "a")}); problem.CodeOf(err) != api.CodeKeyReused {
 		t.Errorf("other items with the key of a cached answer: %v", err)

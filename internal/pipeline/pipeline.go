@@ -201,12 +201,16 @@ func (p *Pipelines) repeat(ctx context.Context, o order, record store.Idempotenc
 	if b.ETag == "" && !creating || b.ETag != "" && b.Doc.HasExpired(p.now()) {
 		return api.PipelineBatch{}, problem.New(api.CodeNotFound, "the request with this idempotency key was answered with batch %d, which has expired: use a new key for a new request", record.Batch)
 	}
+	if record.Unchanged {
+		return p.answerCached(ctx, o.by, &b.Doc)
+	}
 	return p.ensure(ctx, o, record.Batch, record.At)
 }
 
-// remember keeps the idempotency key of a request that is answered with an earlier batch.
-func (p *Pipelines) remember(ctx context.Context, o order, batch int, at time.Time) error {
-	write, err := p.record(ctx, o, batch, at)
+// remember keeps the idempotency key of a request that is answered with an earlier batch. cached: with
+// its result, which a repetition gets again.
+func (p *Pipelines) remember(ctx context.Context, o order, batch int, at time.Time, cached bool) error {
+	write, err := p.record(ctx, o, batch, at, cached)
 	if err != nil || len(write) == 0 {
 		return err
 	}
@@ -215,7 +219,7 @@ func (p *Pipelines) remember(ctx context.Context, o order, batch int, at time.Ti
 }
 
 // record returns the write of the idempotency record of a request; none for a request without a key.
-func (p *Pipelines) record(ctx context.Context, o order, batch int, at time.Time) (store.Writes, error) {
+func (p *Pipelines) record(ctx context.Context, o order, batch int, at time.Time, cached bool) (store.Writes, error) {
 	if o.by.Key == "" {
 		return nil, nil
 	}
@@ -223,7 +227,7 @@ func (p *Pipelines) record(ctx context.Context, o order, batch int, at time.Time
 	if err != nil {
 		return nil, err
 	}
-	return store.Writes{store.Create(idempotency.Key(o.by, store.PartitionBatches), store.IdempotencyRecord{By: o.by.Name, Content: content, At: at, Version: o.version, Batch: batch})}, nil
+	return store.Writes{store.Create(idempotency.Key(o.by, store.PartitionBatches), store.IdempotencyRecord{By: o.by.Name, Content: content, At: at, Version: o.version, Batch: batch, Unchanged: cached})}, nil
 }
 
 // start answers a request that is new: with the owner's last batch, or with a new one.
@@ -247,7 +251,7 @@ func (p *Pipelines) start(ctx context.Context, o order) (api.PipelineBatch, erro
 			}
 		}
 		if current := isCurrent(&b.Doc, p.now()); runs || current {
-			if err := p.remember(ctx, o, last.Doc.Batch, last.Doc.At); err != nil {
+			if err := p.remember(ctx, o, last.Doc.Batch, last.Doc.At, current); err != nil {
 				return api.PipelineBatch{}, err
 			}
 			if current {
@@ -283,7 +287,7 @@ func (p *Pipelines) reservation(ctx context.Context, o order, id int, next store
 	if last.ETag != "" {
 		ops[0] = store.Replace(key, next, last)
 	}
-	record, err := p.record(ctx, o, id, next.At)
+	record, err := p.record(ctx, o, id, next.At, false)
 	return append(ops, record...), err
 }
 

@@ -18,7 +18,7 @@ type IdempotencyRecord struct {
 	Version int       `json:"version"` // the version of the runbook that the request uses, or published
 
 	Batch     int  `json:"batchId,omitempty"`   // the batch that the request creates
-	Unchanged bool `json:"unchanged,omitempty"` // the request published a version that was active already
+	Unchanged bool `json:"unchanged,omitempty"` // the request published a version that was active already, or was answered with an earlier result
 
 	// The progress of a request that adds members.
 	Next    int    `json:"next,omitempty"`    // all rows before this one are done
