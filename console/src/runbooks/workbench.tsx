@@ -7,6 +7,7 @@ import { useLive } from "../live";
 import { useShared } from "../shared";
 import { ErrorBanner } from "../ui/failure";
 import { Glyph } from "../ui/glyph";
+import { useNarrow } from "../ui/narrow";
 import { Section } from "../ui/page";
 import { plural, sentence } from "../ui/text";
 import { Graph } from "./graph";
@@ -60,18 +61,6 @@ function useFunctions(): { workers: Schema<"Worker">[]; functions: Map<string, S
     return found.map((w) => [w.id, w.functions ?? []] as const);
   }, [announced], 600_000);
   return { workers: workers.data?.items ?? [], functions: new Map(all.data ?? []) };
-}
-
-const narrow = matchMedia("(max-width: 700px)");
-
-function useNarrow() {
-  const [is, set] = useState(narrow.matches);
-  useEffect(() => {
-    const changed = () => set(narrow.matches);
-    narrow.addEventListener("change", changed);
-    return () => narrow.removeEventListener("change", changed);
-  }, []);
-  return is;
 }
 
 export function Workbench({ name, value, onValue, onChecked, before, line, version, changed }: Props) {

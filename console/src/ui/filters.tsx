@@ -1,19 +1,8 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { Dialog } from "./dialog";
 import { Glyph } from "./glyph";
-
-const narrow = matchMedia("(max-width: 700px)");
-
-function useNarrow(): boolean {
-  const [is, set] = useState(narrow.matches);
-  useEffect(() => {
-    const update = () => set(narrow.matches);
-    narrow.addEventListener("change", update);
-    return () => narrow.removeEventListener("change", update);
-  }, []);
-  return is;
-}
+import { useNarrow } from "./narrow";
 
 /** The filters of a list, beside each other; on a narrow screen a button opens them in a sheet. */
 export function Filters({ active, end, children }: {
