@@ -36,12 +36,16 @@ func (a *server) startPipeline(c *gin.Context) {
 	write(c, http.StatusAccepted, view)
 }
 
-func (a *server) getPipelineBatch(c *gin.Context) {
-	name, ok := runbookName(c)
-	if !ok {
-		return
+// requestedBatch reads the names of the runbook and of the batch in an address.
+func requestedBatch(c *gin.Context) (name string, id int, ok bool) {
+	if name, ok = runbookName(c); ok {
+		id, ok = batchID(c)
 	}
-	id, ok := batchID(c)
+	return name, id, ok
+}
+
+func (a *server) getPipelineBatch(c *gin.Context) {
+	name, id, ok := requestedBatch(c)
 	if !ok {
 		return
 	}
@@ -50,11 +54,7 @@ func (a *server) getPipelineBatch(c *gin.Context) {
 }
 
 func (a *server) getPipelineResult(c *gin.Context) {
-	name, ok := runbookName(c)
-	if !ok {
-		return
-	}
-	id, ok := batchID(c)
+	name, id, ok := requestedBatch(c)
 	if !ok {
 		return
 	}

@@ -8,7 +8,7 @@ var (
 // NewExchangeMailContact is carried out by package exchange, like the functions after it.
 var NewExchangeMailContact = Function{
 	Name: "New-ExchangeMailContact",
-	Description: "Creates a mail contact, so that an address outside of the tenant is in its address lists: of somebody who has left for the other tenant and has no account here any more. " +
+	Description: "Creates a mail contact, so that an address outside of the tenant is in its address lists: of a person who has left for the other tenant and has no account here any more. " +
 		"If a contact with this address exists and has the same names, the function takes it for its own, sets the hidden flag, and succeeds. " +
 		"If another recipient has the address, it fails. A mailbox or mail user with an account cannot become a contact: forward the mail of a mailbox with Set-ExchangeForwarding, " +
 		"and say where the mail of a mail user goes with Set-ExchangeExternalAddress.",

@@ -70,7 +70,7 @@ var SetExchangeMigrationUser = Function{
 	Params: []Param{
 		batchName,
 		{Name: "EmailAddress", Type: Email, Required: true, Description: "Address with which the person is in the batch."},
-		{Name: "ApproveSkippedItems", Type: Boolean, Description: "True: the items that Exchange has skipped until now, such as damaged ones, stay behind. Somebody should have looked at them. Default: false."},
+		{Name: "ApproveSkippedItems", Type: Boolean, Description: "True: the items that Exchange has skipped until now, such as damaged ones, stay behind. An administrator should have looked at them. Default: false."},
 		{Name: "CompleteAfter", Type: String, Description: "Time after which the mailbox moves, such as 2026-03-01T18:00:00Z; one that has passed means now."},
 	},
 	Permissions: exchangePermissions,

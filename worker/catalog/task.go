@@ -76,7 +76,7 @@ func TaskGroups() []TaskGroup {
 		{"Source mailboxes after the move", []Task{
 			{"Forward mail of a mailbox, since only Microsoft's move makes a mail user of it", source, []Function{SetExchangeForwarding, RemoveExchangeForwarding}},
 			{"Answer with the new address", source, []Function{SetExchangeAutomaticReplies, RemoveExchangeAutomaticReplies}},
-			{"List somebody who has no account here any more", source, []Function{NewExchangeMailContact, TestExchangeMailContact, RemoveExchangeMailContact}},
+			{"List a person who has no account here any more", source, []Function{NewExchangeMailContact, TestExchangeMailContact, RemoveExchangeMailContact}},
 		}},
 		{"Groups", []Task{
 			{"Create a Microsoft 365 or security group", target, []Function{NewEntraGroup}},

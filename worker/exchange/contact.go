@@ -78,7 +78,7 @@ func (c *Client) createContact(ctx context.Context, w wantedContact) (session.Re
 	}
 	r, readErr := c.Read(ctx, "Get-Recipient", w.external)
 	if err != nil && session.Missing(readErr) {
-		return r, err // somebody else has the name or the alias
+		return r, err // another recipient has the name or the alias
 	}
 	return r, readErr
 }

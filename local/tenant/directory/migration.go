@@ -18,7 +18,7 @@ type MigrationUser struct {
 	ID    string `json:"id,omitempty"`    // of the target mail user
 	Error string `json:"error,omitempty"` // why it cannot be moved
 	Moved bool   `json:"moved,omitempty"` // the mailbox is here
-	// Skipped: some items could not be copied, and the move does not complete until somebody approves that.
+	// Skipped: some items could not be copied, and the move does not complete until an administrator approves that.
 	Skipped       bool      `json:"skipped,omitempty"`
 	CompleteAfter time.Time `json:"completeAfter,omitzero"` // zero: that of the batch
 	Retried       time.Time `json:"retried,omitzero"`       // when the move was started again; zero: it was not

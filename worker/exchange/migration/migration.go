@@ -199,7 +199,7 @@ type MigrationData struct {
 	Status         string
 }
 
-// person is somebody of a batch, who must not be in another one.
+// person is a user of a batch, who must not be in another one.
 func (c *functions) person(ctx context.Context, batch, email string) (u migrationUser, err error) {
 	var found []migrationUser
 	if err := c.Invoke(ctx, "Get-MigrationUser", map[string]any{"Identity": email}, &found); err != nil {
