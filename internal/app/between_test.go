@@ -43,6 +43,7 @@ const (
 	readsBatch      = "ReadDocument batch"
 	readsAutomation = "ReadDocument automation"
 	readsRequest    = "ReadDocument request"
+	readsTask       = "ReadDocument task"
 	readsSync       = "ReadDocument sync"
 )
 

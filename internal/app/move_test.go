@@ -389,6 +389,48 @@ func TestMemberWhomAThirdBatchHasTooStays(t *testing.T) {
 	})
 }
 
+// A process that is held up before it takes members out finds the move done, or past their page, by the
+// other copy of its message.
+func TestMemberIsNotTakenOutWhenTheMoveHasPassed(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		waiting bool // another member of the page, who ends a phase first
+		want    string
+	}{
+		{"the move is done", false, "move_member completed 0/1, p001@x: stays in batch 1: is in batch 3 of runbook two"},
+		{"the move has passed the page", true, "move_member running 0/2, p001@x: stays in batch 1: is in batch 3 of runbook two"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, false)
+			s.script = script{"New": always("true"), "Join": always("true"), "Check": always("true")}
+			s.createBatch(twoSteps, people(2))
+			must(s.app.CreateBatch(s.ctx, ada, "two", []byte("Upn,Name\nother@x,Other\n")))(t)
+			members := []int{1}
+			if c.waiting {
+				s.park = containing(`"JobId"`)
+				s.advance(1)
+				members = []int{1, 2}
+			}
+			noError(t, s.takeToo())
+			task := s.act(1, moveTo(2, members...))
+			m := applier.BatchWorkMessage(1, message.WorkMove, task, 0)
+			slow := s.between(readsTask, func() {
+				s.deliverAll()
+				must(s.app.Cancel(s.ctx, ada, 3, ""))(t)
+				s.deliverAll()
+			})
+			noError(t, slow.HandleEvent(s.ctx, message.Delivery{ID: m.ID, Type: message.TypeBatchWork, Body: m.Body, DeliveryCount: 1}))
+			s.wantTask(1, task, c.want)
+			if got := s.member(1, 1); got.Status != "active" {
+				t.Errorf("member 1 of batch 1 is %s", got.Status)
+			}
+			s.verify()
+		})
+	}
+}
+
 // A third batch takes a member who moves, while the phase that they are in ends: they return.
 func TestMemberWhomAThirdBatchTakesDuringAMoveReturns(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {

@@ -163,6 +163,8 @@ func decideMembership(s model.State, stored, b *model.Batch, e model.Event, now 
 		d, err = onRemovalDue(s, stored, e, now)
 	case model.MoveRequested:
 		d, err = onMoveRequested(b, e)
+	case model.MovePassed:
+		d = onMovePassed(b, e)
 	case model.MoveDone:
 		d = onMoveDone(b, e, now)
 	case model.MemberRetried:

@@ -14,14 +14,19 @@ const mostMoves = 20
 // onMoveRequested begins to move members to another batch. Until all are there, the batch does not end:
 // it has the outputs that the other batch takes over.
 func onMoveRequested(b *model.Batch, e model.MoveRequested) (model.Decision, error) {
-	if slices.Contains(b.Moves, model.Move(e)) {
+	if moveAt(b, e.Task) >= 0 {
 		return model.Decision{Repeated: true}, nil
 	}
 	if err := refuseMoves(b); err != nil {
 		return model.Decision{}, err
 	}
-	b.Moves = append(slices.Clone(b.Moves), model.Move(e))
+	b.Moves = append(slices.Clone(b.Moves), model.Move{Task: e.Task, To: e.To})
 	return batchChanged(b), nil
+}
+
+// moveAt gives the index of the move of a task, -1 when it is done.
+func moveAt(b *model.Batch, task string) int {
+	return slices.IndexFunc(b.Moves, func(m model.Move) bool { return m.Task == task })
 }
 
 // refuseMoves refuses to move members of a batch; nil otherwise.
@@ -57,9 +62,20 @@ func refuseFailedMove(m *model.Member) error {
 	return model.Refusef("%s has failed: to move it, retry it first", m.Label())
 }
 
+// onMovePassed lets no more members leave from a page.
+func onMovePassed(b *model.Batch, e model.MovePassed) model.Decision {
+	at := moveAt(b, e.Task)
+	if at < 0 || b.Moves[at].Passed > e.Place {
+		return model.Decision{Stale: true}
+	}
+	b.Moves = slices.Clone(b.Moves)
+	b.Moves[at].Passed = e.Place + 1
+	return batchChanged(b)
+}
+
 // onMoveDone ends a move whose members are in the other batch.
 func onMoveDone(b *model.Batch, e model.MoveDone, now time.Time) model.Decision {
-	at := slices.IndexFunc(b.Moves, func(m model.Move) bool { return m.Task == e.Task })
+	at := moveAt(b, e.Task)
 	if at < 0 {
 		return model.Decision{Stale: true}
 	}

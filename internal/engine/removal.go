@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine/runstate"
@@ -28,6 +29,8 @@ func onMemberLeft(s model.State, b *model.Batch, e model.MemberLeft, now time.Ti
 		return model.Decision{Repeated: true, Messages: append([]model.Message{model.Remove{Member: &m}}, openIfEmpty(b, now)...)}, nil
 	case b.HasEnded():
 		return model.Decision{}, refuseEnded(b, "no member can be "+leavingWord(e))
+	case e.Move != (model.Move{}) && !slices.Contains(b.Moves, e.Move):
+		return model.Decision{}, model.Refusef("stays in batch %d: the move to batch %d has passed the page of %s: move it again", b.ID, e.Move.To, m.Label())
 	case m.Status == model.MemberFailed && e.Move != (model.Move{}):
 		return model.Decision{}, refuseFailedMove(&m)
 	case m.Status == model.MemberFailed:

@@ -257,10 +257,12 @@ type RemovalHold struct {
 // Moved reports whether members are moved, who may not be in another batch yet.
 func (h *RemovalHold) Moved() bool { return h != nil && h.Confirmed != nil && h.Move }
 
-// Move is a task that moves members to another batch.
+// Move is a task that moves members to another batch. It goes through their pages in an order; once it has
+// passed a page, no more members of that page leave, so that those who have left can be counted.
 type Move struct {
-	Task string `json:"task"`
-	To   int    `json:"to"` // the batch
+	Task   string `json:"task"`
+	To     int    `json:"to"`               // the batch
+	Passed int    `json:"passed,omitempty"` // how many places in the order of the task it has passed
 }
 
 // MovesTo reports whether members of the batch are being moved to another one.

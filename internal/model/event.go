@@ -219,11 +219,19 @@ type (
 		Member  int
 		By      string
 		MovesTo *time.Time // nil unless the member moves, with finished phases and outputs, to the batch of this start
-		Move    Move       // of an administrator, to another batch in the same way; zero for none
+		Move    Move       // of an administrator, to another batch in the same way, at the page behind those passed; zero for none
 	}
-	// MoveRequested: an administrator moves members to another batch. MoveDone: they are there.
-	MoveRequested Move
-	MoveDone      struct{ Task string }
+	// MoveRequested: an administrator moves members to another batch. MovePassed: those of the page at a
+	// place in the order of the task have left, from whichever delivery. MoveDone: all are there.
+	MoveRequested struct {
+		Task string
+		To   int
+	}
+	MovePassed struct {
+		Task  string
+		Place int
+	}
+	MoveDone struct{ Task string }
 	// RemovalDue: what the removal of a member asks for is to be set going.
 	RemovalDue struct{ Member int }
 	// RemovalsHeld: the source lacks so many of the batch's active members that an
@@ -326,6 +334,7 @@ func (PageCaughtUp) event()             {}
 func (MemberLeft) event()               {}
 func (RemovalDue) event()               {}
 func (MoveRequested) event()            {}
+func (MovePassed) event()               {}
 func (MoveDone) event()                 {}
 func (RemovalsHeld) event()             {}
 func (RemovalsConfirmed) event()        {}

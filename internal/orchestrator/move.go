@@ -76,16 +76,23 @@ func nextMovePlace(t *store.Task, from, pages int) (place int, found bool) {
 // stay.
 func (o *Orchestrator) moveMembers(ctx context.Context, b *model.Batch, move model.Move, task *store.Task, place int) (done membership.Moves, err error) {
 	page, _ := task.Page(place, b.PageCount())
-	if page == 0 {
-		return done, nil // runs without a member
+	if page == 0 { // runs without a member
+		return done, o.applier.Decide(ctx, b.ID, model.MovePassed{Task: move.Task, Place: place})
 	}
 	members, err := o.store.MembersOfPage(ctx, b.ID, page, "")
 	if err != nil {
 		return done, err
 	}
 	var stayed []store.TaskRefusal
-	if place >= task.Progress.Next && b.DispatchMode() != model.Cancelled {
-		if stayed, err = o.members.MoveOut(ctx, b, members, move, task); err != nil {
+	if place >= task.Progress.Next {
+		if b.DispatchMode() != model.Cancelled {
+			move.Passed = place
+			if stayed, err = o.members.MoveOut(ctx, b, members, move, task); err != nil {
+				return done, err
+			}
+		}
+		// From here on no other delivery takes anyone out, whom this one would not count.
+		if err := o.applier.Decide(ctx, b.ID, model.MovePassed{Task: move.Task, Place: place}); err != nil {
 			return done, err
 		}
 		if members, err = o.store.MembersOfPage(ctx, b.ID, page, model.MemberRemoved); err != nil {
