@@ -91,6 +91,7 @@ type Config struct {
 	// NoAccessPass turns the policy of Temporary Access Passes off.
 	NoAccessPass bool
 	linked       func(endpoint string) bool // whether an endpoint is another one of Tenants
+	linkedID     func(tenantID string) bool // whether an id is of another one of Tenants
 
 	Lag    time.Duration    // replication lag of every write; Faults.LagMS overrides it
 	Now    func() time.Time // default time.Now
@@ -202,6 +203,7 @@ func (s *Server) openServices() {
 	})
 	s.graph = &graph.Service{
 		Directory: s.dir, TenantID: s.cfg.TenantID, VerifyToken: s.cfg.VerifyToken, Roles: s.cfg.Roles, ProvisionDelay: s.cfg.ProvisionDelay, MoveDelay: s.cfg.MoveDelay, NoAccessPass: s.cfg.NoAccessPass,
+		Linked:  s.cfg.linkedID,
 		Mailbox: s.exchange.Mailbox, Times: s.times, CarryOut: s.carryOut, Logger: s.cfg.Logger,
 	}
 }

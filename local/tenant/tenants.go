@@ -32,8 +32,8 @@ type Named struct {
 // Tenants are several tenants at one address, as Graph and Exchange Online are: the token of a
 // request says which tenant it is for. The local admin endpoints of a tenant are below /tenants/NAME.
 //
-// A migration endpoint with the name of another tenant moves mailboxes out of that tenant. Other endpoints
-// move mailboxes of tenants that are not here.
+// A migration endpoint with the name of another tenant moves mailboxes out of that tenant, and so does a migration job with
+// its id. Other endpoints move mailboxes of tenants that are not here.
 type Tenants struct {
 	config  TenantsConfig
 	tenants []*Server // in the order of config.Tenants
@@ -53,6 +53,7 @@ func StartTenants(ctx context.Context, config TenantsConfig) (*Tenants, error) {
 	g := &Tenants{config: config}
 	for _, t := range config.Tenants {
 		t.linked = func(endpoint string) bool { return !strings.EqualFold(endpoint, t.Name) && g.named(endpoint) >= 0 }
+		t.linkedID = func(id string) bool { return !strings.EqualFold(id, t.TenantID) && g.withID(id) >= 0 }
 		s, err := open(ctx, t.Config)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("tenant %s: %w", t.Name, err), g.closeTenants())
@@ -92,6 +93,11 @@ func (g *Tenants) named(endpoint string) int {
 	return slices.IndexFunc(g.config.Tenants, func(t Named) bool { return strings.EqualFold(t.Name, endpoint) })
 }
 
+// withID is the place of the tenant that an id names, -1 for none.
+func (g *Tenants) withID(id string) int {
+	return slices.IndexFunc(g.config.Tenants, func(t Named) bool { return strings.EqualFold(t.TenantID, id) })
+}
+
 // ServeHTTP passes a request on to its tenant. One without a good token, or with that of a tenant that is not here,
 // goes to the first, which refuses it.
 func (g *Tenants) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -110,7 +116,7 @@ func (g *Tenants) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if rest, download := strings.CutPrefix(r.URL.Path, graph.ContentPath); download {
 		id, _, _ = strings.Cut(rest, "/")
 	}
-	i := slices.IndexFunc(g.config.Tenants, func(t Named) bool { return strings.EqualFold(t.TenantID, id) })
+	i := g.withID(id)
 	if i < 0 && id != "" {
 		r = r.Clone(r.Context())
 		r.Header.Del("Authorization") // the first would take a good token for its own

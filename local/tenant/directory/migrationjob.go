@@ -27,6 +27,9 @@ type MigrationJobUser struct {
 	Error     string `json:"error,omitempty"` // why the person cannot be moved, from the last validation
 	Cancelled bool   `json:"cancelled,omitempty"`
 	Status    string `json:"status,omitempty"` // of the seed
+	// Of a job whose source is another tenant of the system.
+	Copied bool `json:"copied,omitempty"` // the source has the mailbox, and lets it go
+	Moved  bool `json:"moved,omitempty"`  // the mailbox has left the source, and is here
 }
 
 // PutMigrationJob is the next version of a job.

@@ -2,19 +2,15 @@ package exchange
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/matoolkit/matoolkit/local/tenant/directory"
 )
 
-// Move is a step of the move of a mailbox out of another tenant of the system: its first copy, or its completion.
+// Move is a step of the move of a mailbox of a batch.
 type Move struct {
-	Endpoint     string
-	ExchangeGUID string
-	Archive      bool   // whether the mail user of the target waits for an archive, too
-	Completes    bool   // the mailbox leaves its source
-	Routing      string // address of the mailbox in the target
-	Refusal      string // why the source keeps the mailbox
+	directory.Move
+	Endpoint string
+	Refusal  string // why the source keeps the mailbox
 
 	batch, email string
 }
@@ -36,50 +32,18 @@ func (s *Service) DueMoves() []Move {
 			if u.Error != "" || u.Moved || !exists || now.Before(s.copied(b, u)) || u.Copied && (u.Left || !completes) {
 				continue
 			}
-			due = append(due, Move{
-				Endpoint: b.SourceEndpoint, ExchangeGUID: r.ExchangeGUID, Archive: directory.OrZero(r.ArchiveGUID) != directory.ZeroGUID,
-				Completes: u.Copied, Routing: addressIn(r, b.TargetDeliveryDomain), batch: b.Name, email: u.Email,
-			})
+			due = append(due, Move{Move: directory.MoveOf(r, b.TargetDeliveryDomain, u.Copied), Endpoint: b.SourceEndpoint, batch: b.Name, email: u.Email})
 		}
 	}
 	return due
 }
 
-// addressIn is the first SMTP address of a recipient in a domain.
-func addressIn(r directory.Recipient, domain string) string {
-	for _, a := range r.EmailAddresses {
-		if rest, is := strings.CutPrefix(strings.ToLower(a), "smtp:"); is && strings.HasSuffix(rest, "@"+strings.ToLower(domain)) {
-			return a[len("smtp:"):]
-		}
-	}
-	return ""
-}
-
-// Release is the source's half of a step. It returns why the mailbox cannot be moved, empty if it can; a mail user
-// takes the place of a mailbox that leaves. It locks the directory.
-func (s *Service) Release(m Move) (refusal string, err error) {
+// Release is the source's half of a step: see directory.Release. It locks the directory.
+func (s *Service) Release(m directory.Move) (refusal string, err error) {
 	s.Directory.Lock()
 	defer s.Directory.Unlock()
 	now, asOf := s.Times()
-	id, found := s.Directory.Owner("exchangeGuid", m.ExchangeGUID)
-	r, exists := s.Directory.Recipients.Latest(id)
-	switch {
-	case !found, !exists, !m.Completes && r.Kind != directory.UserMailbox:
-		return "MigrationPermanentException: Cannot find a recipient that has mailbox GUID '" + m.ExchangeGUID + "'.", nil
-	case r.AutoExpanding:
-		return "MigrationPermanentException: The archive of the mailbox '" + r.Primary() + "' is auto-expanding. Additional archives can't be moved.", nil
-	case directory.OrZero(r.ArchiveGUID) != directory.ZeroGUID && !m.Archive:
-		return "MigrationPermanentException: You must specify the PrimaryOnly parameter, because the target mail user has no archive.", nil
-	case !m.Completes, r.Kind == directory.MailUser:
-		return "", nil
-	}
-	left := directory.Recipient{
-		Kind: directory.MailUser, ExternalEmailAddress: m.Routing,
-		GUID: r.GUID, ExternalDirectoryObjectID: r.ExternalDirectoryObjectID, Name: r.Name, DisplayName: r.DisplayName, Alias: r.Alias,
-		UserPrincipalName: r.UserPrincipalName, EmailAddresses: r.EmailAddresses, ExchangeGUID: r.ExchangeGUID, ArchiveGUID: r.ArchiveGUID,
-		LegacyDN: r.LegacyDN, Hidden: r.Hidden, Custom: r.Custom,
-	}
-	return "", s.Directory.Commit(asOf, directory.PutRecipient(left, now))
+	return s.Directory.Release(m, now, asOf)
 }
 
 // NoteMoves keeps what the other tenant did with the steps of DueMoves, and finishes the moves. It locks the directory.

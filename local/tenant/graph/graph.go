@@ -27,6 +27,8 @@ type Service struct {
 	ProvisionDelay time.Duration // from a licence to its mailbox and provisioned plans
 	NoAccessPass   bool          // the policy of Temporary Access Passes is off
 	MoveDelay      time.Duration // of a move of content
+	// Linked tells whether a tenant is another one of the system. Nil: none is.
+	Linked func(tenantID string) bool
 	// Mailbox is the recipient that a user with an Exchange plan becomes.
 	Mailbox func(directory.User) (directory.Recipient, *odata.Reply)
 

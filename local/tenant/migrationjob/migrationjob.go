@@ -1,5 +1,5 @@
 // Package migrationjob is the crossTenantMigrationJobs of a tenant: it answers the operations of Graph, and tells from the
-// time how far a job is. It moves no data.
+// time how far a job is. It moves mailboxes out of another tenant of the system, and no other data.
 package migrationjob
 
 import (
@@ -20,6 +20,8 @@ type Jobs struct {
 	TenantID  string
 	Delay     time.Duration // of a validation, of a copy, and of a completion
 	Now, AsOf time.Time     // of a write, and up to which readers have seen writes
+	// Linked tells whether a tenant is another one of the system, whose mailboxes move. Nil: none is.
+	Linked func(tenantID string) bool
 }
 
 // maxUsers is the larger of the two limits that pages of Microsoft have.
@@ -288,8 +290,10 @@ func (s Jobs) Start(key string) *odata.Reply {
 			return conflict("Migration can't be started because the current status is %s", status)
 		}
 		j.Started, j.Status = s.Now.UTC().Truncate(time.Second), ""
-		for i := range j.Users {
-			j.Users[i].Error = s.check(*j, j.Users[i].ID)
+		for i, u := range j.Users {
+			if !u.Moved {
+				j.Users[i].Error, j.Users[i].Copied = s.check(*j, u.ID), false
+			}
 		}
 		return nil
 	}, http.StatusOK)
@@ -337,7 +341,7 @@ func (s Jobs) User(key, user string) *odata.Reply {
 	}
 	list := []map[string]any{}
 	for _, service := range services(j) {
-		status, text := s.userStatus(j, j.Users[i])
+		status, text := s.serviceStatus(j, j.Users[i], service)
 		shown := map[string]any{"service": service, "status": status, "message": "", "errors": []any{}}
 		if text != "" {
 			shown["errors"] = []any{map[string]any{"code": "MigrationError", "message": text}}

@@ -11,12 +11,16 @@ var final = []string{"completed", "completedWithErrors", "failed", "cancelled", 
 
 // status is the status of a job.
 func (s Jobs) status(j directory.MigrationJob) string {
-	bad, good := 0, 0
+	bad, good, unmoved := 0, 0, 0
 	for _, u := range j.Users {
 		switch {
 		case u.Error != "":
 			bad++
-		case !u.Cancelled:
+		case u.Cancelled:
+		case s.linked(j) && !u.Moved:
+			unmoved++
+			fallthrough
+		default:
 			good++
 		}
 	}
@@ -36,7 +40,7 @@ func (s Jobs) status(j directory.MigrationJob) string {
 		return "validatePassed"
 	case s.Now.Before(copied), s.Now.Before(j.CompleteAfter):
 		return "inProgress"
-	case s.Now.Before(completed):
+	case s.Now.Before(completed), unmoved > 0:
 		return "cuttingOver"
 	case good == 0:
 		return "failed"
@@ -56,7 +60,7 @@ func (s Jobs) times(j directory.MigrationJob) (copied, completed time.Time) {
 	return copied, completed.Add(s.Delay)
 }
 
-// userStatus is the status of a person, in all workloads, and why it failed.
+// userStatus is the status of a person's mailbox, or of all workloads of a job without mailboxes, and why it failed.
 func (s Jobs) userStatus(j directory.MigrationJob, u directory.MigrationJobUser) (status, why string) {
 	switch job := s.status(j); {
 	case u.Cancelled, j.Cancelled:
@@ -76,12 +80,29 @@ func (s Jobs) userStatus(j directory.MigrationJob, u directory.MigrationJobUser)
 	switch {
 	case u.Error != "":
 		return "failed", u.Error
-	case s.Now.Before(copied):
+	case u.Moved:
+		return "completed", ""
+	case s.Now.Before(copied), s.linked(j) && !u.Copied:
 		return "syncing", ""
 	case s.Now.Before(j.CompleteAfter):
 		return "synced", ""
-	case s.Now.Before(completed):
+	case s.Now.Before(completed), s.linked(j):
 		return "finalizing", ""
 	}
 	return "completed", ""
+}
+
+// serviceStatus is the status of a person in a workload. Where mailboxes move, the other workloads begin after them.
+func (s Jobs) serviceStatus(j directory.MigrationJob, u directory.MigrationJobUser, service string) (status, why string) {
+	status, why = s.userStatus(j, u)
+	if service == "Exchange" || !movesMail(j) || u.Status != "" {
+		return status, why
+	}
+	switch status {
+	case "syncing", "synced":
+		return "valid", why
+	case "finalizing":
+		return "inProgress", why
+	}
+	return status, why
 }
