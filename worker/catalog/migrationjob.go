@@ -84,6 +84,17 @@ var SetCrossTenantMigrationJob = Function{
 	Repeated:    "The function reads the job first, and fails with Conflict if another time was set, or the job changed otherwise, since the function's job was sent: a retry of the step sets the time.",
 }
 
+// CompleteCrossTenantMigrationJob has the people of a job cut over.
+var CompleteCrossTenantMigrationJob = Function{
+	Name: "Complete-CrossTenantMigrationJob",
+	Description: "Has Graph cut the people of a job over now: sets the job's time to five seconds from now. Create the job with a time that is later than your cut-over, so that nobody moves before this function is called. " +
+		"Succeeds if that time has come. Fails if the job was not started. Poll Test-CrossTenantMigrationUser with ExpectedStatus: completed after it. There is no way back: a job whose time has come cannot be cancelled.",
+	Params:      []Param{migrationJobName},
+	Result:      []Field{{"JobName", "Name of the job. A step can keep it, to know that the people may have moved."}},
+	Permissions: writeMigrations,
+	Repeated:    "The function reads the job first, and fails with Conflict if the job was changed since the function's job was sent, and its time has not come: a retry of the step cuts the people over.",
+}
+
 // StopCrossTenantMigrationJob cancels a job.
 var StopCrossTenantMigrationJob = Function{
 	Name: "Stop-CrossTenantMigrationJob",

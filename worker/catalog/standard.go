@@ -75,6 +75,7 @@ func Standard() []Function {
 		TestCrossTenantMigrationJob,
 		StartCrossTenantMigrationJob,
 		SetCrossTenantMigrationJob,
+		CompleteCrossTenantMigrationJob,
 		StopCrossTenantMigrationJob,
 		RemoveCrossTenantMigrationJob,
 		TestCrossTenantMigrationUser,

@@ -54,7 +54,7 @@ func TaskGroups() []TaskGroup {
 		{"Microsoft's move of mail, files and chats in one job", []Task{
 			{"Create and validate a job", target, []Function{NewCrossTenantMigrationJob, ConfirmCrossTenantMigrationJob, TestCrossTenantMigrationJob}},
 			{"Copy and move people", target, []Function{StartCrossTenantMigrationJob, TestCrossTenantMigrationUser}},
-			{"Change when people are cut over", target, []Function{SetCrossTenantMigrationJob}},
+			{"Change when people are cut over", target, []Function{SetCrossTenantMigrationJob, CompleteCrossTenantMigrationJob}},
 			{"Stop the move of a person, or of all", target, []Function{StopCrossTenantMigrationUser, StopCrossTenantMigrationJob}},
 			{"Delete a job that has ended", target, []Function{RemoveCrossTenantMigrationJob}},
 		}},

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	abstractions "github.com/microsoft/kiota-abstractions-go"
 
@@ -76,6 +77,14 @@ func (c *Client) ReadAll(ctx context.Context, path string) (all []map[string]any
 		}
 	}
 	return all, nil
+}
+
+// Now is the time by the clock that the client waits by.
+func (c *Client) Now() time.Time {
+	if now := c.paces.writes.Now; now != nil {
+		return now()
+	}
+	return time.Now()
 }
 
 // URL is the address of a path, as references in bodies have it.
@@ -178,11 +187,18 @@ func (c *Client) Repeat(ctx context.Context, method, path string, body any) (obj
 	return object, err
 }
 
+// Fresh makes a body anew for each attempt, such as one with a time that must not have passed.
+type Fresh func() any
+
 // plainRequest is a request with a path of this program. A nil body is none.
 func plainRequest(method, path string, body any) (r *request, err error) {
 	r = &request{method: method}
 	if r.target, err = url.Parse(path); err != nil {
 		return nil, err
+	}
+	if fresh, is := body.(Fresh); is {
+		r.fresh = fresh
+		return r, nil
 	}
 	if body != nil {
 		r.body, err = json.Marshal(body)

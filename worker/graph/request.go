@@ -173,6 +173,7 @@ type request struct {
 	method string
 	target *url.URL
 	body   []byte
+	fresh  Fresh // makes the body of each attempt, if not nil
 }
 
 func (c *Client) readRequest(method, path string, body map[string]any) (*request, error) {
@@ -309,8 +310,14 @@ func (c *Client) roundTrip(ctx context.Context, r *request) (map[string]any, err
 	information.Method = methods[r.method]
 	information.SetUri(*target)
 	information.Headers.Add("Accept", "application/json")
-	if r.body != nil {
-		information.SetStreamContentAndContentType(r.body, "application/json")
+	body := r.body
+	if r.fresh != nil {
+		if body, err = json.Marshal(r.fresh()); err != nil {
+			return nil, err
+		}
+	}
+	if body != nil {
+		information.SetStreamContentAndContentType(body, "application/json")
 	}
 	content, err := c.graph.SendPrimitive(ctx, information, "[]byte", graphErrors)
 	raw, _ := content.([]byte)

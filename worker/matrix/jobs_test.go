@@ -136,6 +136,16 @@ func jobRows() []row {
 			},
 		},
 		{
+			name: "Complete-CrossTenantMigrationJob", function: "Complete-CrossTenantMigrationJob", seed: withJobs, params: ofJob("wave 3", nil),
+			refusals: []refusal{
+				noJob, badName,
+				{"a job that was not started", map[string]any{"JobName": "wave 2"}, catalog.FailureConflict, "is validatePassed, expected that it copies: start it with Start-CrossTenantMigrationJob"},
+				{"a job that is cancelled", map[string]any{"JobName": "wave 6"}, catalog.FailureConflict, "is cancelled, expected that it copies"},
+				{"a job that waits for an administrator", map[string]any{"JobName": "wave 8"}, catalog.FailureConflict, "adminActionRequired (Approve the license.)"},
+			},
+		},
+		{name: "Complete-CrossTenantMigrationJob-whose-time-has-come", function: "Complete-CrossTenantMigrationJob", seed: withJobs, params: ofJob("wave 4", nil)},
+		{
 			name: "Stop-CrossTenantMigrationJob", function: "Stop-CrossTenantMigrationJob", seed: withJobs, params: ofJob("wave 3", nil),
 			refusals: []refusal{
 				{"a job that is completed", map[string]any{"JobName": "wave 4"}, catalog.FailureConflict, "data is in the target"},
@@ -227,9 +237,10 @@ func TestAMigrationJob(t *testing.T) {
 	w.does(confirm)
 	pass(2 * time.Hour)
 	w.does(begin)
-	is(adaID, "synced", "Exchange is syncing")
+	is(adaID, "synced", "Exchange is syncing, ODSP is valid")
 	pass(2 * time.Hour)
-	is(adaID, "synced", `"complete":true`)
+	is(adaID, "synced", "ODSP is valid, Teams is valid") // they follow the mailbox
+	expect("Test-CrossTenantMigrationUser", ofJob("wave 1", map[string]any{"UserId": adaID, "Workloads": "Exchange"}), `"complete":true`)
 	w.does(step{"Set-CrossTenantMigrationJob", ofJob("wave 1", map[string]any{"CompleteAfter": "2026-03-25T18:00:00Z"})})
 	pass(11 * 24 * time.Hour)
 	is(adaID, "completed", "Exchange is synced")
@@ -314,6 +325,20 @@ func TestKeepsAPostponement(t *testing.T) {
 	answer, err := w.call(t.Context(), "Set-CrossTenantMigrationJob", at("01"), true)
 	if err == nil || !strings.Contains(err.Error(), "was changed since the step was sent, and CompleteAfter is 2026-05-09T18:00:00Z") {
 		t.Errorf("got %s, %v", answer, err)
+	}
+}
+
+// A step that comes again does not undo a postponement, also if it was to cut people over.
+func TestCutsNobodyOverAfterAPostponement(t *testing.T) {
+	t.Parallel()
+	w := start(t, row{seed: withJobs}, nil)
+	w.does(step{"Set-CrossTenantMigrationJob", ofJob("wave 3", map[string]any{"CompleteAfter": "2026-05-01T18:00:00Z"})})
+	answer, err := w.call(t.Context(), "Complete-CrossTenantMigrationJob", ofJob("wave 3", nil), true)
+	if err == nil || !strings.Contains(err.Error(), "CompleteAfter is 2026-05-01T18:00:00Z, which was changed since the step was sent") {
+		t.Errorf("got %s, %v", answer, err)
+	}
+	if at := w.tenant.State().Jobs[2].CompleteAfter; at.Month() != time.May {
+		t.Errorf("people are cut over at %s", at)
 	}
 }
 

@@ -36,6 +36,7 @@ func Functions(g *graph.Client) []catalog.Function {
 		catalog.TestCrossTenantMigrationJob.With(s.testJob),
 		catalog.StartCrossTenantMigrationJob.With(s.startJob),
 		catalog.SetCrossTenantMigrationJob.With(s.setJob),
+		catalog.CompleteCrossTenantMigrationJob.With(s.completeJob),
 		catalog.StopCrossTenantMigrationJob.With(s.stopJob),
 		catalog.RemoveCrossTenantMigrationJob.With(s.removeJob),
 		catalog.TestCrossTenantMigrationUser.With(s.testUser),
