@@ -24,6 +24,10 @@ type Kind struct {
 	// Endless opens a source whose result has at least one row and no end: it goes on,
 	// or stalls, until the reader gives up.
 	Endless func(t *testing.T) datasource.Source
+	// Stalled stands for Endless where a source reads the whole result before it gives the
+	// first row: it opens a source that waits for a rest which never comes, and then closes
+	// the channel.
+	Stalled func(t *testing.T) (datasource.Source, <-chan struct{})
 }
 
 // patience is how long a test waits for what should happen at once.
@@ -154,11 +158,17 @@ func testDeadline(t *testing.T, k Kind) {
 }
 
 // endless queries an endless result with the context ctx and reads it with reading,
-// calls stop after its first row, and expects the reading to end soon, with an error
-// that is not io.EOF.
+// calls stop after its first row, or when the source waits for it, and expects the reading
+// to end soon, with an error that is not io.EOF.
 func endless(t *testing.T, k Kind, ctx, reading context.Context, stop func()) {
 	t.Helper()
-	source := k.Endless(t)
+	var source datasource.Source
+	var waits <-chan struct{} // never, for an endless source
+	if k.Stalled != nil {
+		source, waits = k.Stalled(t)
+	} else {
+		source = k.Endless(t)
+	}
 	result := make(chan error, 1)
 	go func() {
 		rows, err := source.Query(ctx)
@@ -181,13 +191,20 @@ func endless(t *testing.T, k Kind, ctx, reading context.Context, stop func()) {
 			}
 		}
 	}()
-	select {
-	case err := <-result:
-		if err == io.EOF || ctx.Err() == nil {
-			t.Errorf("an endless result ended with %v", err)
+	timeout := time.After(patience)
+	for {
+		select {
+		case <-waits:
+			stop()
+			waits = nil
+		case err := <-result:
+			if err == io.EOF || ctx.Err() == nil {
+				t.Errorf("an endless result ended with %v", err)
+			}
+			return
+		case <-timeout:
+			t.Fatalf("still reading, %v after the start", patience)
 		}
-	case <-time.After(patience):
-		t.Fatalf("still reading, %v after the start", patience)
 	}
 }
 

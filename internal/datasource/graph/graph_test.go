@@ -19,7 +19,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/matoolkit/matoolkit/internal/datasource"
-	"github.com/matoolkit/matoolkit/internal/datasource/datasourcetest"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/tenant"
@@ -412,40 +411,6 @@ func TestDownloadGetsNoToken(t *testing.T) {
 			t.Errorf("the storage was given %v", r.Header)
 		}
 	}
-}
-
-func TestContract(t *testing.T) {
-	t.Parallel()
-	list := func(t *testing.T, columns []string, rows [][]string) (*tenant.Server, *runbook.Graph) {
-		l := tenant.List{Name: "People"}
-		people := &runbook.Graph{List: &runbook.GraphList{Site: site, Name: "People"}}
-		for i, name := range columns {
-			field := fmt.Sprintf("field_%d", i)
-			l.Columns = append(l.Columns, tenant.Column{Name: field})
-			people.Columns = append(people.Columns, runbook.GraphColumn{Name: name, Property: field})
-		}
-		for _, row := range rows {
-			item := map[string]any{}
-			for i, text := range row {
-				item[fmt.Sprintf("field_%d", i)] = text
-			}
-			l.Items = append(l.Items, item)
-		}
-		return tenantOf(t, tenant.Seed{Sites: []tenant.Site{{URL: site, Lists: []tenant.List{l}}}}), people
-	}
-	datasourcetest.Run(t, datasourcetest.Kind{
-		Table: func(t *testing.T, columns []string, rows [][]string) datasource.Source {
-			s, people := list(t, columns, rows)
-			return sourceOf(s.URL(), people, 700)
-		},
-		Endless: func(t *testing.T) datasource.Source {
-			s, people := list(t, []string{"Id"}, [][]string{{"a"}, {"b"}, {"c"}})
-			if err := s.SetFaults(tenant.Faults{Rules: []tenant.Fault{{Op: "/items", After: 1, DelayMS: 3_600_000}}}); err != nil {
-				t.Fatal(err)
-			}
-			return sourceOf(s.URL(), people, 1)
-		},
-	})
 }
 
 func TestConnections(t *testing.T) {
