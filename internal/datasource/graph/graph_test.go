@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -65,7 +66,7 @@ func tenantOf(t testenv.T, seed tenant.Seed, roles ...string) *tenant.Server {
 // sourceOf is a source at a server, with pages of a few objects.
 func sourceOf(url string, people *runbook.Graph, page int) *source {
 	t := tuning{page: page, retry: policy.RetryOptions{MaxRetries: 4, RetryDelay: time.Microsecond, MaxRetryDelay: time.Minute}}
-	c := connection{tenant: "contoso.onmicrosoft.com", client: id(1), endpoint: url, local: true}
+	c := connection{tenant: "contoso.onmicrosoft.com", client: id(1), endpoint: url, local: true, cloud: publicCloud}
 	return &source{client: newClient(c, credential{}, http.DefaultClient, t), people: people}
 }
 
@@ -419,7 +420,8 @@ func TestConnections(t *testing.T) {
 	for text, want := range map[string]string{
 		good + ";ClientSecret=hunter2hunter2":                                      "",
 		" tenantid = contoso.com ; CLIENTID=7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b04;": "",
-		good + ";Endpoint=https://graph.microsoft.us/":                             "",
+		good + ";ClientSecret=x;Endpoint=https://graph.microsoft.us/":              "",
+		good + ";Endpoint=https://graph.microsoft.us/":                             "add ClientSecret",
 		good + ";Endpoint=http://127.0.0.1:7071":                                   "",
 		good + ";Endpoint=http://graph.microsoft.com":                              "Endpoint is not the Graph of a Microsoft cloud",
 		good + ";Endpoint=https://hunter2.example":                                 "Endpoint is not the Graph of a Microsoft cloud",
@@ -441,17 +443,72 @@ func TestConnections(t *testing.T) {
 	}
 }
 
+// hosts has the host of the first request, and ends the query.
+type hosts struct {
+	mu  sync.Mutex
+	all []string
+	end context.CancelFunc
+}
+
+func (h *hosts) RoundTrip(r *http.Request) (*http.Response, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.all) == 0 {
+		h.all = append(h.all, r.URL.Hostname())
+	}
+	h.end()
+	return nil, errors.New("no network")
+}
+
+// The secret goes to the Entra ID of the cloud that Endpoint is of, wherever the handler runs.
+func TestCloudOfTheSignIn(t *testing.T) {
+	const app = "TenantId=contoso.com;ClientId=7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b04"
+	for _, tt := range []struct{ own, connection, want string }{
+		{"", ";ClientSecret=s", "login.microsoftonline.com"},
+		{"", ";ClientSecret=s;Endpoint=https://graph.microsoft.com/", "login.microsoftonline.com"},
+		{"", ";ClientSecret=s;Endpoint=https://graph.microsoft.us", "login.microsoftonline.us"},
+		{"", ";ClientSecret=s;Endpoint=https://dod-graph.microsoft.us", "login.microsoftonline.us"},
+		{"", ";ClientSecret=s;Endpoint=https://microsoftgraph.chinacloudapi.cn", "login.chinacloudapi.cn"},
+		{"https://login.microsoftonline.us/", ";ClientSecret=s", "login.microsoftonline.com"},
+		{"https://127.0.0.1:1/", ";ClientSecret=s;Endpoint=http://127.0.0.1:2", "127.0.0.1"},
+		{"https://127.0.0.1:1/", ";ClientSecret=s", "login.microsoftonline.com"},
+		{"https://login.microsoftonline.us", ";Endpoint=https://graph.microsoft.us", "login.microsoftonline.us"},
+		{"", ";Endpoint=https://graph.microsoft.us", "error: is of another cloud, in which the handler has no identity (its AZURE_AUTHORITY_HOST is not set); add ClientSecret"},
+		{"https://login.microsoftonline.us/", "", "error: https://graph.microsoft.com is of another cloud"},
+		{"https://127.0.0.1:1/", "", "error: https://graph.microsoft.com is of another cloud"},
+	} {
+		t.Setenv("AZURE_AUTHORITY_HOST", tt.own)
+		ctx, cancel := context.WithCancel(t.Context())
+		h := &hosts{end: cancel}
+		s, err := open(datasource.Spec{
+			Connection: app + tt.connection, Graph: &runbook.Graph{Users: "f"}, Credential: identity{}, HTTPClient: &http.Client{Transport: h},
+		}, tuning{page: 1, retry: policy.RetryOptions{MaxRetries: -1}})
+		got := ""
+		if err != nil {
+			got = "error: " + err.Error()
+		} else {
+			_, _ = read(ctx, s)
+			got = strings.Join(h.all, " ")
+		}
+		cancel()
+		if !strings.Contains(got, strings.TrimPrefix(tt.want, "error: ")) || strings.HasPrefix(tt.want, "error: ") != (err != nil) || err == nil && got != tt.want {
+			t.Errorf("%s%s: %s; want %s", tt.own, tt.connection, got, tt.want)
+		}
+	}
+}
+
 // entra stands for Entra ID: it gives a token for the assertion of an identity.
 type entra struct {
 	t      *testing.T
 	answer string
 	status int
+	graph  string // host
 }
 
 func (e entra) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, status := `{"token_endpoint":"https://login.microsoftonline.com/contoso.com/oauth2/v2.0/token","authorization_endpoint":"https://login.microsoftonline.com/a","issuer":"https://login.microsoftonline.com/contoso.com/v2.0"}`, 200
 	switch {
-	case r.URL.Host == "graph.microsoft.com":
+	case r.URL.Host == e.graph:
 		body = `{"value":[]}`
 		if r.Header.Get("Authorization") != "Bearer of-the-app" {
 			e.t.Errorf("Graph is given %q", r.Header.Get("Authorization"))
@@ -462,7 +519,7 @@ func (e entra) RoundTrip(r *http.Request) (*http.Response, error) {
 		if err := r.ParseForm(); err != nil {
 			return nil, err
 		}
-		if r.PostForm.Get("client_assertion") != "of-the-handler" || r.PostForm.Get("client_id") != id(1) || r.PostForm.Get("scope") != "https://graph.microsoft.com/.default openid offline_access profile" {
+		if r.PostForm.Get("client_assertion") != "of-the-handler" || r.PostForm.Get("client_id") != id(1) || r.PostForm.Get("scope") != "https://"+e.graph+"/.default openid offline_access profile" {
 			e.t.Errorf("Entra ID is asked with %v", r.PostForm)
 		}
 		body, status = e.answer, e.status
@@ -470,11 +527,14 @@ func (e entra) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
 }
 
-// identity is the handler's.
-type identity struct{ err error }
+// identity is the handler's, in one cloud.
+type identity struct {
+	err      error
+	audience string // empty: that of the public cloud
+}
 
 func (i identity) GetToken(_ context.Context, o policy.TokenRequestOptions) (azcore.AccessToken, error) {
-	if !slices.Equal(o.Scopes, []string{"api://AzureADTokenExchange/.default"}) {
+	if !slices.Equal(o.Scopes, []string{cmp.Or(i.audience, "api://AzureADTokenExchange") + "/.default"}) {
 		return azcore.AccessToken{}, fmt.Errorf("a token was asked for %q", o.Scopes)
 	}
 	return azcore.AccessToken{Token: "of-the-handler", ExpiresOn: time.Now().Add(time.Hour)}, i.err
@@ -494,8 +554,8 @@ func TestFederatedCredential(t *testing.T) {
 		"no identity": {"", 200, errors.New("no managed identity endpoint"), "the identity of the handler gets no token for the federated credential: no managed identity endpoint", true},
 	} {
 		s, err := Open(datasource.Spec{
-			Connection: "TenantId=contoso.com;ClientId=" + id(1), Graph: &runbook.Graph{Users: "f"}, Credential: identity{tt.err},
-			HTTPClient: &http.Client{Transport: entra{t, tt.answer, tt.status}},
+			Connection: "TenantId=contoso.com;ClientId=" + id(1), Graph: &runbook.Graph{Users: "f"}, Credential: identity{err: tt.err},
+			HTTPClient: &http.Client{Transport: entra{t, tt.answer, tt.status, "graph.microsoft.com"}},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -503,6 +563,24 @@ func TestFederatedCredential(t *testing.T) {
 		_, err = read(t.Context(), s)
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "the app registration of the connection gets no token") || errors.Is(err, datasource.ErrAway) != tt.away) {
 			t.Errorf("%s: %v; want %s", name, err, tt.want)
+		}
+	}
+}
+
+// In another cloud the token that stands for the secret has another audience.
+func TestFederatedCredentialOfAnotherCloud(t *testing.T) {
+	for graph, tt := range map[string]struct{ own, audience string }{
+		"graph.microsoft.us":              {"https://login.microsoftonline.us/", "api://AzureADTokenExchangeUSGov"},
+		"dod-graph.microsoft.us":          {"https://login.microsoftonline.us/", "api://AzureADTokenExchangeUSGov"},
+		"microsoftgraph.chinacloudapi.cn": {"https://login.chinacloudapi.cn", "api://AzureADTokenExchangeChina"},
+	} {
+		t.Setenv("AZURE_AUTHORITY_HOST", tt.own)
+		s := testenv.Must(Open(datasource.Spec{
+			Connection: "TenantId=contoso.com;Endpoint=https://" + graph + ";ClientId=" + id(1), Graph: &runbook.Graph{Users: "f"}, Credential: identity{audience: tt.audience},
+			HTTPClient: &http.Client{Transport: entra{t, `{"access_token":"of-the-app","expires_in":3600,"token_type":"Bearer"}`, 200, graph}},
+		}))(t)
+		if got, err := read(t.Context(), s); err != nil || len(got) != 0 {
+			t.Errorf("%s: %v, %v", graph, got, err)
 		}
 	}
 }
