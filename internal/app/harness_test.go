@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -38,6 +39,8 @@ type world struct {
 	cosmos *cosmos.Server              // nil where the drivers are those in memory
 	hook   atomic.Pointer[memory.Hook] // of the store in memory; see disturb
 	now    func() time.Time            // nil: the real time
+
+	throttled atomic.Int64 // queries of the source that asks for a pause
 
 	env     map[string]string // of the processes: what the runbooks' data sources are
 	allowed []string          // the settings that runbooks may name
@@ -83,10 +86,21 @@ func (w *world) config() app.Config {
 // sources read what the environment of this world names.
 func (w *world) sources() *datasource.Reader {
 	return &datasource.Reader{
-		Sources:  map[string]datasource.Open{runbook.SourceSQL: database.OpenSQL, runbook.SourceCSV: csvfile.Open},
+		Sources: map[string]datasource.Open{
+			runbook.SourceSQL: database.OpenSQL, runbook.SourceCSV: csvfile.Open,
+			runbook.SourcePostgres: func(datasource.Spec) (datasource.Source, error) { return throttled{w}, nil },
+		},
 		Settings: w.allowed,
 		Getenv:   func(name string) string { return w.env[name] },
 	}
+}
+
+// throttled is a source that asks for a pause of an hour at each query.
+type throttled struct{ w *world }
+
+func (s throttled) Query(context.Context) (datasource.Rows, error) {
+	s.w.throttled.Add(1)
+	return nil, datasource.AwayUntil(errors.New("too many requests"), s.w.now().Add(time.Hour))
 }
 
 func (w *world) publish(yaml string) api.Runbook {

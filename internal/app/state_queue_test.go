@@ -236,7 +236,7 @@ func newMaking(t *testing.T, on ...drivers) *making {
 	t.Cleanup(cancel)
 	clock := &fakeClock{}
 	clock.ns.Store(dawn.UnixNano())
-	w := &world{t: t, ctx: ctx, env: map[string]string{}, allowed: []string{"PEOPLE"}}
+	w := &world{t: t, ctx: ctx, now: clock.Now, env: map[string]string{}, allowed: []string{"PEOPLE"}}
 	m := &making{stage: &stage{world: w, clock: clock, log: slog.New(slog.DiscardHandler), newID: (&momentIDs{now: clock.Now}).next}, queue: &queue{now: clock.Now, seen: map[string]time.Time{}}}
 	if overAzure(on) {
 		var err error

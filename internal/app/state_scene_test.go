@@ -82,6 +82,16 @@ phases:
     steps: [{name: do, worker_id: worker-01, function: Do, params: {Upn: "{{Upn}}"}}]
 `
 
+// throttledSource has a source that asks for a pause.
+const throttledSource = `
+name: throttled
+data_source: {type: postgres, connection: PEOPLE, query: SELECT 1, primary_key: Upn, batch_time_column: Start, time_zone: UTC}
+phases:
+  - name: early
+    offset: T-0
+    steps: [{name: do, worker_id: worker-01, function: Do, params: {Upn: "{{Upn}}"}}]
+`
+
 // asked has its members from requests.
 const asked = `
 name: asked
@@ -252,8 +262,11 @@ func (m *making) perform() {
 	// are compared at once, in any order.
 	m.publish(doubted)
 	m.automate("doubted")
+	m.publish(throttledSource)
+	m.automate("throttled")
 	m.tick()
 	must(m.app.SetAutomation(m.ctx, ada, "doubted", false))(s.t)
+	must(m.app.SetAutomation(m.ctx, ada, "throttled", false))(s.t)
 	m.onward(full) // init, once more
 	m.onward(full)
 	fresh := m.batch("moves", ways("fresh", "fine", "fine")).ID

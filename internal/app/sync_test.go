@@ -286,6 +286,33 @@ func TestImmediateBatchesTakeThoseWhoAreInNone(t *testing.T) {
 	})
 }
 
+// A tick leaves a source alone that asked for a pause, and says until when.
+func TestSourceThatAsksForAPauseIsLeftAlone(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.env["ELSEWHERE"] = "postgres://people"
+		s.publish(strings.NewReplacer("type: sql", "type: postgres", "PEOPLE", "ELSEWHERE").Replace(found(twoPhases, "")))
+		s.automate("found")
+		for _, tt := range []struct {
+			after time.Duration
+			asked int64
+			at    time.Time // of the run that failed
+		}{
+			{0, 1, dawn},
+			{5 * time.Minute, 1, dawn},
+			{54*time.Minute + 59*time.Second, 1, dawn},
+			{time.Second, 2, dawn.Add(time.Hour)},
+			{5 * time.Minute, 2, dawn.Add(time.Hour)},
+		} {
+			s.tickAfter(tt.after)
+			v := s.automation("found")
+			until := "it asks for no request before " + tt.at.Add(time.Hour).Format(time.RFC3339)
+			if s.throttled.Load() != tt.asked || !v.LastErrorAt.Equal(tt.at) || !strings.HasSuffix(v.LastError, "too many requests; "+until) {
+				t.Fatalf("after %s: %d queries, want %d; %s at %s", tt.after, s.throttled.Load(), tt.asked, v.LastError, v.LastErrorAt)
+			}
+		}
+	})
+}
+
 func TestQueryThatFailsIsReportedAndHarmsNobody(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		people := s.tableOf(dawn.Add(2*day), crowd(3)...)

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"reflect"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/matoolkit/matoolkit/internal/humanize"
 )
@@ -31,6 +34,8 @@ type Error struct {
 	// Away: the source did not answer, or is busy. The same query may succeed
 	// later; any other error stays until an administrator changes the query or the source.
 	Away bool
+	// NotBefore is the time before which the source asks not to be queried; zero: it names none.
+	NotBefore time.Time
 }
 
 // ErrAway is in the chain of what [Away] marks.
@@ -38,9 +43,44 @@ var ErrAway = errors.New("the data source is not available")
 
 // Away marks the error of a source that does not answer, or answers that it is busy.
 // Its text stays as it is. Errors of the network need no mark.
-func Away(err error) error { return away{err} }
+func Away(err error) error { return away{error: err} }
 
-type away struct{ error }
+// maxPause bounds the wait that a source can ask for: a header with a wrong time must not stop a
+// runbook for ever.
+const maxPause = 24 * time.Hour
+
+// AwayAs marks the error of a source whose answer says that it is busy. If the answer has a
+// Retry-After, the text ends with the time that it names.
+func AwayAs(resp *http.Response, err error) error {
+	wait := RetryAfter(resp)
+	if wait == 0 {
+		return Away(err)
+	}
+	return AwayUntil(err, time.Now().Add(min(wait, maxPause)))
+}
+
+// AwayUntil marks the error of a source that asks for no query before a time. The text ends with it.
+func AwayUntil(err error, at time.Time) error {
+	at = at.Add(time.Second - 1).UTC().Truncate(time.Second)
+	return away{fmt.Errorf("%w; it asks for no request before %s", err, at.Format(time.RFC3339)), at}
+}
+
+// RetryAfter returns the wait that an answer asks for; 0 for none.
+func RetryAfter(resp *http.Response) time.Duration {
+	text := resp.Header.Get("Retry-After")
+	if seconds, err := strconv.ParseFloat(text, 64); err == nil && seconds > 0 && seconds < 1e9 {
+		return time.Duration(seconds * float64(time.Second))
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(time.Until(at), 0)
+	}
+	return 0
+}
+
+type away struct {
+	error
+	notBefore time.Time
+}
 
 func (a away) Unwrap() []error { return []error{a.error, ErrAway} }
 
@@ -65,7 +105,12 @@ func (e *QueryError) Error() string { return "data_source.query: " + e.Reason }
 // newError makes the Error of a cause that may quote any of secrets.
 func newError(runbook, source, connection string, cause error, s secrets) *Error {
 	text := strings.ToValidUTF8(humanize.ClipBytes(s.scrub(cause.Error()), maxText), "\uFFFD")
-	return &Error{Runbook: runbook, Source: source, Connection: connection, Cause: &scrubbed{text: text, cause: cause, secrets: s}, Away: isAway(cause)}
+	var busy away
+	_ = errors.As(cause, &busy)
+	return &Error{
+		Runbook: runbook, Source: source, Connection: connection, Cause: &scrubbed{text: text, cause: cause, secrets: s},
+		Away: isAway(cause), NotBefore: busy.notBefore,
+	}
 }
 
 // Error names the runbook, the source and the cause.

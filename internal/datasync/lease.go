@@ -21,11 +21,16 @@ const (
 // leasePatience is for how long a failed write of a lease is repeated.
 const leasePatience = 5 * time.Second
 
-// errLeased says that another tick has the lease.
-var errLeased = errors.New("datasync: another tick has the lease of the runbook")
+var (
+	// errLeased says that another tick has the lease.
+	errLeased = errors.New("datasync: another tick has the lease of the runbook")
+	// errPaused says that the data source asked not to be queried yet.
+	errPaused = errors.New("datasync: the data source asked for no query yet")
+)
 
 // lease takes the lease of a runbook, for the time from its query to its last write: a result
 // must not be applied after a newer one, and two ticks must not put a person into two batches.
+// There is no lease while the data source is to be left alone.
 // Where the store has a lease of this holder, the answer to this call's own write was lost.
 func (s *Syncer) lease(ctx context.Context, name, holder string) (store.Item[store.SyncRecord], error) {
 	return leaseWrite(ctx, func() (store.Item[store.SyncRecord], error) {
@@ -36,6 +41,9 @@ func (s *Syncer) lease(ctx context.Context, name, holder string) (store.Item[sto
 		now := s.now().UTC()
 		if held.Doc.Holder != "" && now.Before(held.Doc.Until) {
 			return held, errLeased
+		}
+		if held.Doc.NotBefore != nil && now.Before(*held.Doc.NotBefore) {
+			return held, errPaused
 		}
 		held.Doc.Runbook, held.Doc.Holder, held.Doc.Until = name, holder, now.Add(leaseTime)
 		write := store.Create(store.SyncKey(name), held.Doc)

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/matoolkit/matoolkit/internal/alert"
+	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/panics"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -96,6 +97,10 @@ func (s *Syncer) syncRunbook(ctx context.Context, name string, version int) (syn
 		s.log.WarnContext(ctx, "runbook not synced: another tick has its lease", logkey.Runbook, name, logkey.Until, held.Doc.Until)
 		return 0, nil
 	}
+	if errors.Is(err, errPaused) {
+		s.log.InfoContext(ctx, "runbook not synced: its data source asked for no query yet", logkey.Runbook, name, logkey.Until, *held.Doc.NotBefore)
+		return 0, nil
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -116,6 +121,7 @@ func (s *Syncer) syncRunbook(ctx context.Context, name string, version int) (syn
 		last.LastError, last.LastErrorAt, last.LastGoodAt = "", nil, &began
 		synced = run.version
 	}
+	last.NotBefore = pause(err)
 	run.note(last, last.LastError)
 	// The result is stored also where the tick is out of time.
 	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
@@ -124,6 +130,15 @@ func (s *Syncer) syncRunbook(ctx context.Context, name string, version int) (syn
 		return synced, err
 	}
 	return synced, run.dropAdditions(storing, was, last.Additions)
+}
+
+// pause returns the time before which a data source asked for no query; nil for none.
+func pause(err error) *time.Time {
+	var source *datasource.Error
+	if !errors.As(err, &source) || source.NotBefore.IsZero() {
+		return nil
+	}
+	return &source.NotBefore
 }
 
 // summarize puts the result of a sync that was applied into its record.

@@ -81,6 +81,7 @@ type SyncRecord struct {
 	LastGoodAt   *time.Time         `json:"lastGoodAt,omitempty"`
 	LastError    string             `json:"lastError,omitempty"`
 	LastErrorAt  *time.Time         `json:"lastErrorAt,omitempty"`
+	NotBefore    *time.Time         `json:"notBefore,omitempty"` // the data source asked for no query before
 	Milliseconds int64              `json:"milliseconds,omitempty"`
 	Rows         int                `json:"rows"`
 	Problems     []schedule.Problem `json:"problems,omitempty"` // the first of them

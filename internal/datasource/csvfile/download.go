@@ -149,7 +149,7 @@ func (d *download) status(resp *http.Response) error {
 		err = fmt.Errorf("%s: %s", what, advice)
 	}
 	if resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= 500 {
-		return datasource.Away(err)
+		return datasource.AwayAs(resp, err)
 	}
 	return err
 }

@@ -99,7 +99,7 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) err
 	case err != nil:
 		return c.unreachableError(ctx, "the workspace", err)
 	case resp.StatusCode != http.StatusOK:
-		return c.refusalError(resp.StatusCode, body)
+		return c.refusalError(resp, body)
 	}
 	if err := json.Unmarshal(body, out); err != nil {
 		return fmt.Errorf("unexpected response of the workspace: %w", err)

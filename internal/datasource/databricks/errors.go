@@ -49,15 +49,15 @@ type serviceError struct {
 }
 
 // refusalError is the error of an answer that is not 200.
-func (c *client) refusalError(status int, body []byte) error {
+func (c *client) refusalError(resp *http.Response, body []byte) error {
 	var said serviceError
 	text := ""
 	if json.Unmarshal(body, &said) == nil {
 		text = c.explain(said)
 	}
-	err := fmt.Errorf("the workspace answered %d%s%s", status, text, advice[status])
-	if busy(status) {
-		return datasource.Away(err)
+	err := fmt.Errorf("the workspace answered %d%s%s", resp.StatusCode, text, advice[resp.StatusCode])
+	if busy(resp.StatusCode) {
+		return datasource.AwayAs(resp, err)
 	}
 	return err
 }

@@ -58,7 +58,7 @@ func (c *client) fetch(ctx context.Context, l link) (*lines, error) {
 		runtime.Drain(resp)
 		err := errors.New(c.clean(fmt.Sprintf("the storage of the workspace answered %d %s", resp.StatusCode, resp.Header.Get("x-ms-error-code"))))
 		if busy(resp.StatusCode) {
-			err = datasource.Away(err)
+			err = datasource.AwayAs(resp, err)
 		}
 		return nil, interruption{
 			error: err,

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 
+	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/loopback"
 )
 
@@ -40,7 +40,6 @@ func newClient(c connection, credential azcore.TokenCredential, transport *http.
 	bearer := runtime.NewBearerTokenPolicy(signIn{credential}, []string{c.scope()}, &policy.BearerTokenOptions{
 		InsecureAllowCredentialWithHTTP: c.local,
 	})
-	t.retry.ShouldRetry = shouldRetry
 	options := policy.ClientOptions{Transport: &own, Retry: t.retry}
 	links := options
 	links.Telemetry.Disabled = true
@@ -51,32 +50,29 @@ func newClient(c connection, credential azcore.TokenCredential, transport *http.
 	}
 }
 
-// shouldRetry repeats a request that Graph throttles or does not answer, unless the wait that it asks for does not fit
-// into the time of the query: the next query then comes at a better time than the end of this one.
-func shouldRetry(resp *http.Response, err error) bool {
-	if err != nil {
-		return true
-	}
-	switch resp.StatusCode {
-	case http.StatusTooManyRequests, http.StatusRequestTimeout, http.StatusInternalServerError,
-		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-	default:
-		return false
-	}
-	deadline, bounded := resp.Request.Context().Deadline()
-	return !bounded || time.Now().Add(retryAfter(resp)).Before(deadline)
-}
+// afterWait is what must be left of the time of a query after a wait, for the request itself.
+const afterWait = 10 * time.Second
 
-// retryAfter is the wait that an answer asks for; 0 for none.
-func retryAfter(resp *http.Response) time.Duration {
-	text := resp.Header.Get("Retry-After")
-	if seconds, err := strconv.ParseFloat(text, 64); err == nil && seconds > 0 && seconds < 1e6 {
-		return time.Duration(seconds * float64(time.Second))
+// patiently gives the requests of a query the pauses that fit into its time. Of a longer pause the next query learns:
+// it then comes at a better time than the end of this one.
+func (c *client) patiently(query context.Context) context.Context {
+	retry := c.retry
+	retry.ShouldRetry = func(resp *http.Response, err error) bool {
+		if err != nil {
+			return true
+		}
+		switch resp.StatusCode {
+		case http.StatusTooManyRequests, http.StatusRequestTimeout, http.StatusInternalServerError,
+			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		default:
+			return false
+		}
+		wait := datasource.RetryAfter(resp)
+		// The context of the answer has the end of one request.
+		deadline, bounded := query.Deadline()
+		return wait == 0 || !bounded || time.Now().Add(wait+afterWait).Before(deadline)
 	}
-	if at, err := http.ParseTime(text); err == nil {
-		return max(time.Until(at), 0)
-	}
-	return 0
+	return policy.WithRetryOptions(query, retry)
 }
 
 // signIn marks the errors of a sign-in.
@@ -150,7 +146,7 @@ func (c *client) send(ctx context.Context, r request) (*http.Response, error) {
 			address += "?" + strings.ReplaceAll(r.query.Encode(), "+", "%20")
 		}
 	}
-	req, err := runtime.NewRequest(ctx, http.MethodGet, address)
+	req, err := runtime.NewRequest(c.patiently(ctx), http.MethodGet, address)
 	if err != nil {
 		return nil, fmt.Errorf("%s: the request cannot be made", r.what)
 	}
@@ -201,7 +197,7 @@ func (c *client) fetch(ctx context.Context, r request, location string) (*http.R
 	if err != nil || u.Host == "" || u.Scheme != "https" && !(c.local && loopback.Is(u.Hostname())) {
 		return nil, fmt.Errorf("%s: Graph redirects the download to an address without https", r.what)
 	}
-	req, err := runtime.NewRequest(ctx, http.MethodGet, u.String())
+	req, err := runtime.NewRequest(c.patiently(ctx), http.MethodGet, u.String())
 	if err != nil {
 		return nil, fmt.Errorf("%s: the request of the download cannot be made", r.what)
 	}

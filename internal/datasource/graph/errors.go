@@ -90,7 +90,7 @@ func (c *client) refusal(r request, resp *http.Response, body []byte) error {
 	err := errors.New(text)
 	status := resp.StatusCode
 	if status == http.StatusTooManyRequests || status >= 500 || r.further && lapsed(status, f.Error.Code) {
-		return datasource.Away(err)
+		return datasource.AwayAs(resp, err)
 	}
 	return err
 }

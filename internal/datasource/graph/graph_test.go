@@ -282,12 +282,14 @@ func TestFaults(t *testing.T) {
 		rule tenant.Fault
 		want string
 	}{
-		"throttled":            {tenant.Fault{Status: 429, Count: 3, RetryAfter: "0"}, ""},
-		"busy":                 {tenant.Fault{Status: 503, After: 2, Count: 3}, ""},
-		"dropped":              {tenant.Fault{Drop: true, Every: 2}, ""},
-		"away":                 {tenant.Fault{Status: 500, After: 3}, "500 InternalServerError"},
-		"throttled for long":   {tenant.Fault{Status: 429, After: 3, RetryAfter: "3600"}, "429 TooManyRequests: Too many requests. Graph has too many requests; the next query tries again"},
-		"throttled for longer": {tenant.Fault{Status: 429, RetryAfter: "30.5"}, "429"},
+		"throttled":                {tenant.Fault{Status: 429, Count: 3, RetryAfter: "0"}, ""},
+		"throttled for one second": {tenant.Fault{Status: 429, Count: 1, RetryAfter: "1"}, ""},
+		"throttled to the end":     {tenant.Fault{Status: 429, RetryAfter: "15"}, "it asks for no request before "},
+		"busy":                     {tenant.Fault{Status: 503, After: 2, Count: 3}, ""},
+		"dropped":                  {tenant.Fault{Drop: true, Every: 2}, ""},
+		"away":                     {tenant.Fault{Status: 500, After: 3}, "500 InternalServerError"},
+		"throttled for long":       {tenant.Fault{Status: 429, After: 3, RetryAfter: "3600"}, "429 TooManyRequests: Too many requests. Graph has too many requests; the next query tries again; it asks for no request before "},
+		"throttled for longer":     {tenant.Fault{Status: 429, RetryAfter: "30.5"}, "429"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -297,7 +299,10 @@ func TestFaults(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
-			got, err := read(ctx, sourceOf(s.URL(), &people, 2))
+			source := sourceOf(s.URL(), &people, 2)
+			// The time of one request does not bound a wait between two.
+			source.client.retry.TryTimeout = 500 * time.Millisecond
+			got, err := read(ctx, source)
 			switch {
 			case tt.want == "" && (err != nil || len(got) != 7):
 				t.Errorf("%v, %v", got, err)
