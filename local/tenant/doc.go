@@ -23,7 +23,8 @@
 // tenant instead, and keeps waiting. Removing the licence changes no recipient: Exchange
 // keeps a mailbox for 30 days. Licences of groups, with their errors, come from a Seed, as
 // licenseAssignmentStates of users. Shared, room and equipment mailboxes come from New-Mailbox,
-// distribution groups from New-DistributionGroup, and both, with holds, from a Seed.
+// distribution groups from New-DistributionGroup, and both, with holds, from a Seed. A Microsoft 365
+// group of Graph is a recipient, too, with an address of its mailNickname in the initial domain of the tenant.
 //
 // # Mail and permissions
 //

@@ -35,11 +35,14 @@ type Seed struct {
 }
 
 // SeedGroup is a group with its members by object id or user principal name. A
-// group that is mailEnabled and not Unified also becomes a recipient.
+// group that is mailEnabled also becomes a recipient.
 type SeedGroup struct {
 	Properties map[string]any `json:"properties"`
 	Members    []string       `json:"members,omitempty"`
 	Owners     []string       `json:"owners,omitempty"` // of a team; also among the members
+	// SendAs and SendOnBehalf are the object ids of those who can send as a mail-enabled group, or on its behalf.
+	SendAs       []string `json:"sendAs,omitempty"`
+	SendOnBehalf []string `json:"sendOnBehalf,omitempty"`
 }
 
 // Seed puts objects in. After an error some of them may be in; giving the
@@ -214,38 +217,15 @@ func (s *Server) seedGroup(seeded SeedGroup) error {
 	if len(g.Owners) != len(seeded.Owners) {
 		return errors.New("an owner is not among the members")
 	}
-	changes := []directory.Change{directory.PutGroup(g, time.Time{})}
-	if g.ExchangeManaged() {
-		r, err := s.groupRecipient(g)
-		if err != nil {
-			return err
-		}
-		changes = append(changes, directory.PutRecipient(r, time.Time{}))
+	if g.Properties["mailEnabled"] != true {
+		return s.dir.Commit(time.Time{}, directory.PutGroup(g, time.Time{}))
 	}
-	return s.dir.Commit(time.Time{}, changes...)
-}
-
-func (s *Server) groupRecipient(g Group) (Recipient, error) {
-	mail := directory.Text(g.Properties["mail"])
-	if !directory.ValidAddress(mail) {
-		return Recipient{}, fmt.Errorf("mail %q of a mail-enabled group is not an address", mail)
+	g, r, err := s.dir.WithMail(g)
+	if err != nil {
+		return err
 	}
-	addresses := directory.WithPrimary(directory.Texts(g.Properties["proxyAddresses"]), mail)
-	g.Properties["proxyAddresses"] = addresses
-	for _, a := range addresses {
-		if s.dir.Taken("proxy", a, g.ID()) {
-			return Recipient{}, fmt.Errorf("address %q is taken", a)
-		}
-	}
-	kind := DistributionGroup
-	if g.Properties["securityEnabled"] == true {
-		kind = MailEnabledSecurity
-	}
-	name := directory.Text(g.Properties["displayName"])
-	return Recipient{
-		Kind: kind, GUID: uuid.NewString(), ExternalDirectoryObjectID: g.ID(), Name: name, DisplayName: name,
-		Alias: directory.Text(g.Properties["mailNickname"]), EmailAddresses: addresses,
-	}, nil
+	r.SendAs, r.SendOnBehalf = seeded.SendAs, seeded.SendOnBehalf
+	return s.dir.Commit(time.Time{}, directory.PutGroup(g, time.Time{}), directory.PutRecipient(r, time.Time{}))
 }
 
 // seedContact adds a recipient that has no user.

@@ -65,6 +65,7 @@ const (
 	MailContact         = directory.MailContact
 	DistributionGroup   = directory.DistributionGroup
 	MailEnabledSecurity = directory.MailEnabledSecurity
+	GroupMailbox        = directory.GroupMailbox
 )
 
 const maxBody = 4 << 20 // Graph's limit for one request

@@ -12,6 +12,7 @@ const (
 	MailContact         = "MailContact" // the one kind without a user or group
 	DistributionGroup   = "MailUniversalDistributionGroup"
 	MailEnabledSecurity = "MailUniversalSecurityGroup"
+	GroupMailbox        = "GroupMailbox" // a Microsoft 365 group
 )
 
 // Recipient is the Exchange side of a user or of a mail-enabled group.
@@ -38,15 +39,17 @@ type Recipient struct {
 	MailboxType    string             `json:"MailboxType,omitempty"` // Shared, Room or Equipment; empty: Regular
 	AutoReply      *AutoReply         `json:"AutoReply,omitempty"`
 	Holds          *Holds             `json:"Holds,omitempty"`
-	FullAccess     []string           `json:"FullAccess,omitempty"` // object ids, as in the next two
-	SendAs         []string           `json:"SendAs,omitempty"`
-	SendOnBehalf   []string           `json:"SendOnBehalf,omitempty"`
+	FullAccess     []string           `json:"FullAccess,omitempty"`     // object ids, as in SendAs and SendOnBehalf
 	CalendarFolder string             `json:"CalendarFolder,omitempty"` // its name; empty: Calendar
 	Calendar       []FolderPermission `json:"Calendar,omitempty"`       // beside those of Default and Anonymous that are as in a new mailbox
 	AutoExpanding  bool               `json:"AutoExpandingArchiveEnabled,omitempty"`
 
+	// Of mailboxes and groups.
+	SendAs       []string `json:"SendAs,omitempty"`
+	SendOnBehalf []string `json:"SendOnBehalf,omitempty"`
+
 	// Of groups only.
-	ManagedBy            []string `json:"ManagedBy,omitempty"` // object ids of owners
+	ManagedBy            []string `json:"ManagedBy,omitempty"` // object ids of owners; those of a Microsoft 365 group are in Entra ID
 	AllowExternalSenders bool     `json:"AllowExternalSenders,omitempty"`
 }
 
@@ -88,7 +91,15 @@ func (r Recipient) LegacyExchangeDN() string {
 
 // IsGroup tells whether the recipient is the Exchange side of a group.
 func (r Recipient) IsGroup() bool {
-	return r.Kind == DistributionGroup || r.Kind == MailEnabledSecurity
+	return r.Kind == DistributionGroup || r.Kind == MailEnabledSecurity || r.Kind == GroupMailbox
+}
+
+// Type is the kind without its details: Exchange prints a Microsoft 365 group as a distribution group.
+func (r Recipient) Type() string {
+	if r.Kind == GroupMailbox {
+		return DistributionGroup
+	}
+	return r.Kind
 }
 
 // PrimaryOf is the primary SMTP address of a list of addresses, without its prefix.

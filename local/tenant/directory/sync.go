@@ -25,7 +25,8 @@ func (d *Directory) BackSync(r Recipient, now time.Time) []Change {
 		maps.Copy(properties, map[string]any{
 			"mail": r.Primary(), "proxyAddresses": r.EmailAddresses, "displayName": r.DisplayName, "mailNickname": r.Alias,
 		})
-		return []Change{PutGroup(Group{Properties: properties, Members: g.Members}, now)}
+		g.Properties = properties
+		return []Change{PutGroup(g, now)}
 	}
 	u, exists := d.Users.Latest(r.ExternalDirectoryObjectID)
 	if !exists {

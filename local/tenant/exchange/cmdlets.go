@@ -59,10 +59,10 @@ func init() { // not a literal: run reaches back into cmdlets
 	cmdlets["Remove-DistributionGroupMember"] = cmdlet{membership, (*Service).removeGroupMember}
 }
 
-// groupKinds are the kinds of groups that Exchange manages, and recipientKinds those of all recipients.
+// groupKinds are the kinds of groups that only Exchange manages, and recipientKinds those of all recipients.
 var (
 	groupKinds     = []string{directory.DistributionGroup, directory.MailEnabledSecurity}
-	recipientKinds = append([]string{directory.MailUser, directory.UserMailbox, directory.MailContact}, groupKinds...)
+	recipientKinds = append([]string{directory.MailUser, directory.UserMailbox, directory.MailContact, directory.GroupMailbox}, groupKinds...)
 )
 
 func cmdletName(given string) (string, bool) {
@@ -169,7 +169,7 @@ func (s *Service) output(r directory.Recipient) map[string]any {
 		"Guid": r.GUID, "ExternalDirectoryObjectId": r.ExternalDirectoryObjectID,
 		"Identity": r.Name, "Id": r.Name, "Name": r.Name, "DisplayName": r.DisplayName, "Alias": r.Alias,
 		"PrimarySmtpAddress": r.Primary(), "WindowsEmailAddress": r.Primary(), "EmailAddresses": r.EmailAddresses,
-		"RecipientType": r.Kind, "RecipientTypeDetails": r.Kind,
+		"RecipientType": r.Type(), "RecipientTypeDetails": r.Kind, "LegacyExchangeDN": r.LegacyExchangeDN(),
 		"HiddenFromAddressListsEnabled": r.Hidden,
 	}
 	for i := 1; i <= 15; i++ {
@@ -177,7 +177,13 @@ func (s *Service) output(r directory.Recipient) map[string]any {
 		out[name] = r.Custom[name]
 	}
 	if r.IsGroup() {
-		out["ManagedBy"] = s.namesOf(r.ManagedBy)
+		owners := r.ManagedBy
+		if r.Kind == directory.GroupMailbox {
+			g, _ := s.Directory.Groups.Latest(r.ExternalDirectoryObjectID)
+			owners = g.Owners
+		}
+		out["ManagedBy"] = s.namesOf(owners)
+		out["GrantSendOnBehalfTo"] = s.namesOf(r.SendOnBehalf)
 		out["RequireSenderAuthenticationEnabled"] = !r.AllowExternalSenders
 		return out
 	}
@@ -189,7 +195,6 @@ func (s *Service) output(r directory.Recipient) map[string]any {
 		return out
 	}
 	out["UserPrincipalName"] = r.UserPrincipalName
-	out["LegacyExchangeDN"] = r.LegacyExchangeDN()
 	out["MicrosoftOnlineServicesID"] = r.UserPrincipalName
 	out["WindowsLiveID"] = r.UserPrincipalName
 	out["ExchangeGuid"] = directory.OrZero(r.ExchangeGUID)
@@ -228,8 +233,11 @@ func setRecipient(kinds ...string) func(*Service, *call) *reply {
 		if !exists {
 			return recipientNotFound(identity)
 		}
+		if both := c.exchange.parameters; both["emailaddresses"] != nil && both["primarysmtpaddress"] != nil {
+			return cmdletFailure(parameterBinding, "The parameters EmailAddresses and PrimarySmtpAddress can't be used at the same time.")
+		}
 		next, refusal := c.exchange.applyTo(current, s.ExternalMovesPrimary())
-		for _, apply := range []func(*command, *directory.Recipient, time.Time) *reply{s.applyForwarding, s.applyType, s.applySendOnBehalf, s.applyOwners} {
+		for _, apply := range []func(*command, *directory.Recipient, time.Time) *reply{s.applyForwarding, s.applyType, s.applySendOnBehalf, s.applyOwners, s.keepsInitialAddress} {
 			if refusal == nil {
 				refusal = apply(c.exchange, &next, asOf)
 			}

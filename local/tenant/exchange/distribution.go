@@ -15,7 +15,7 @@ func init() { // not a literal: run reaches back into cmdlets
 		(*Service).newDistributionGroup,
 	}
 	cmdlets["Set-DistributionGroup"] = cmdlet{
-		changeNames("PrimarySmtpAddress", "ManagedBy", "RequireSenderAuthenticationEnabled", "BypassSecurityGroupManagerCheck"), setRecipient(groupKinds...),
+		changeNames("PrimarySmtpAddress", "ManagedBy", "RequireSenderAuthenticationEnabled", "BypassSecurityGroupManagerCheck", "GrantSendOnBehalfTo"), setRecipient(groupKinds...),
 	}
 }
 

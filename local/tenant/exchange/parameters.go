@@ -150,15 +150,24 @@ func (s *Service) namesOf(ids []string) []string {
 
 // mailbox is the mailbox that a command names: as readers see it, and its latest state.
 func (s *Service) mailbox(c *call, asOf time.Time) (seen, latest directory.Recipient, refusal *reply) {
+	return s.ofKind(c, mailboxKinds, asOf)
+}
+
+func (s *Service) mailboxNamed(identity string, asOf time.Time) (seen, latest directory.Recipient, refusal *reply) {
+	return s.recipientOf(identity, mailboxKinds, asOf)
+}
+
+// ofKind is the recipient of one of the kinds that a command names: as readers see it, and its latest state.
+func (s *Service) ofKind(c *call, kinds []string, asOf time.Time) (seen, latest directory.Recipient, refusal *reply) {
 	identity, refusal := c.identity()
 	if refusal != nil {
 		return seen, latest, refusal
 	}
-	return s.mailboxNamed(identity, asOf)
+	return s.recipientOf(identity, kinds, asOf)
 }
 
-func (s *Service) mailboxNamed(identity string, asOf time.Time) (seen, latest directory.Recipient, refusal *reply) {
-	seen, found := s.findRecipient(identity, asOf, []string{directory.UserMailbox})
+func (s *Service) recipientOf(identity string, kinds []string, asOf time.Time) (seen, latest directory.Recipient, refusal *reply) {
+	seen, found := s.findRecipient(identity, asOf, kinds)
 	if found {
 		latest, found = s.Directory.Recipients.Latest(seen.ExternalDirectoryObjectID)
 	}

@@ -10,8 +10,8 @@ import (
 )
 
 func init() { // not a literal: run reaches back into cmdlets
-	full, send := grant{"user", "FullAccess", func(r *directory.Recipient) *[]string { return &r.FullAccess }},
-		grant{"trustee", "SendAs", func(r *directory.Recipient) *[]string { return &r.SendAs }}
+	full := grant{"user", "FullAccess", mailboxKinds, func(r *directory.Recipient) *[]string { return &r.FullAccess }}
+	send := grant{"trustee", "SendAs", sendAsKinds, func(r *directory.Recipient) *[]string { return &r.SendAs }}
 	cmdlets["Get-MailboxPermission"] = cmdlet{names("Identity", "ResultSize"), (*Service).mailboxPermissions}
 	cmdlets["Add-MailboxPermission"] = cmdlet{names("Identity", "User", "AccessRights", "AutoMapping", "InheritanceType", "Confirm"), full.add}
 	cmdlets["Remove-MailboxPermission"] = cmdlet{names("Identity", "User", "AccessRights", "InheritanceType", "Confirm"), full.remove}
@@ -20,10 +20,17 @@ func init() { // not a literal: run reaches back into cmdlets
 	cmdlets["Remove-RecipientPermission"] = cmdlet{names("Identity", "Trustee", "AccessRights", "Confirm"), send.remove}
 }
 
-// grant is a permission on a whole mailbox.
+// The kinds of recipients that permissions are on.
+var (
+	mailboxKinds = []string{directory.UserMailbox}
+	sendAsKinds  = []string{directory.UserMailbox, directory.GroupMailbox, directory.DistributionGroup, directory.MailEnabledSecurity}
+)
+
+// grant is a permission on a whole recipient.
 type grant struct {
 	parameter string // that names the trustee, folded
 	right     string
+	kinds     []string
 	of        func(*directory.Recipient) *[]string
 }
 
@@ -60,7 +67,7 @@ func (s *Service) mailboxPermissions(c *call) *reply {
 
 func (s *Service) recipientPermissions(c *call) *reply {
 	_, asOf := s.Times()
-	r, _, refusal := s.mailbox(c, asOf)
+	r, _, refusal := s.ofKind(c, sendAsKinds, asOf)
 	if refusal != nil {
 		return refusal
 	}
@@ -76,10 +83,10 @@ func (s *Service) recipientPermissions(c *call) *reply {
 	return c.results(found)
 }
 
-// read reads a command: the mailbox, and who gets or loses the permission.
+// read reads a command: the mailbox or group, and who gets or loses the permission.
 func (g grant) read(s *Service, c *call, asOf time.Time) (mailbox, trustee directory.Recipient, refusal *reply) {
 	p := c.exchange
-	_, mailbox, refusal = s.mailbox(c, asOf)
+	_, mailbox, refusal = s.ofKind(c, g.kinds, asOf)
 	if refusal != nil {
 		return mailbox, trustee, refusal
 	}
@@ -141,7 +148,7 @@ func (g grant) remove(s *Service, c *call) *reply {
 	return s.saveRecipient(c, mailbox, now, asOf)
 }
 
-// applySendOnBehalf applies GrantSendOnBehalfTo of Set-Mailbox.
+// applySendOnBehalf applies GrantSendOnBehalfTo.
 func (s *Service) applySendOnBehalf(p *command, next *directory.Recipient, asOf time.Time) *reply {
 	ids, refusal := s.recipients(p, "grantsendonbehalfto", next.SendOnBehalf, recipientKinds, asOf)
 	if refusal != nil {

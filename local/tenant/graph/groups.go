@@ -54,10 +54,20 @@ func (s *Service) createGroup(c *call) *reply {
 	if members, refusal = s.boundUsers(members, asOf); refusal != nil {
 		return refusal
 	}
-	if err := s.Directory.Commit(asOf, directory.PutGroup(directory.Group{Properties: properties, Members: members, Owners: owners}, now)); err != nil {
+	g := directory.Group{Properties: properties, Members: members, Owners: owners}
+	var changes []directory.Change
+	if unified {
+		var r directory.Recipient
+		var err error
+		if g, r, err = s.Directory.WithMail(g); err != nil {
+			return badRequest("%s", err)
+		}
+		changes = append(changes, directory.PutRecipient(r, now))
+	}
+	if err := s.Directory.Commit(asOf, append(changes, directory.PutGroup(g, now))...); err != nil {
 		return s.storageFailed(err)
 	}
-	answer := project(groupProperties, properties, nil)
+	answer := project(groupProperties, g.Properties, nil)
 	answer["@odata.context"] = c.context("groups/$entity")
 	return odata.Created(answer)
 }
@@ -91,6 +101,9 @@ func (s *Service) deleteGroup(c *call) *reply {
 		return refusal
 	}
 	changes := append([]directory.Change{directory.DeleteGroup(g.ID(), now)}, s.leaveAllGroups(g.ID(), now)...)
+	if _, exists := s.Directory.Recipients.Latest(g.ID()); exists {
+		changes = append(changes, directory.DeleteRecipient(g.ID(), now))
+	}
 	if err := s.Directory.Commit(asOf, changes...); err != nil {
 		return s.storageFailed(err)
 	}

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 	"time"
@@ -101,12 +102,7 @@ func (s *Service) inviteGuest(body map[string]any, address string, now time.Time
 		name, _, _ = strings.Cut(address, "@")
 	}
 	nickname := strings.ReplaceAll(address, "@", "_") + "#EXT#"
-	domain := "tenant.onmicrosoft.com"
-	for verified := range s.Directory.Domains {
-		if strings.HasSuffix(verified, ".onmicrosoft.com") {
-			domain = verified
-		}
-	}
+	domain := cmp.Or(s.Directory.InitialDomain(), "tenant.onmicrosoft.com")
 	u := directory.User{
 		"id": uuid.NewString(), "createdDateTime": now.UTC().Format(time.RFC3339), "accountEnabled": true,
 		"displayName": name, "mail": address, "otherMails": []string{address}, "mailNickname": nickname,
