@@ -10,7 +10,7 @@ var exchangePermissions = []string{"Exchange.ManageAsApp", "directory role Excha
 // after it.
 var SetExchangePrimaryEmail = Function{
 	Name:        "Set-ExchangePrimaryEmail",
-	Description: "Makes an address the primary one of a mail user, mailbox, distribution list or mail-enabled security group. The old primary address stays as a secondary one.",
+	Description: "Makes an address the primary one of a mail user, mailbox or group: a distribution list, mail-enabled security group or Microsoft 365 group. The old primary address stays as a secondary one.",
 	Params: []Param{
 		identity,
 		{Name: "PrimaryEmail", Type: Email, Required: true, Description: "The new primary SMTP address, in an accepted domain of the tenant."},
@@ -22,7 +22,7 @@ var SetExchangePrimaryEmail = Function{
 // AddExchangeSecondaryEmail adds an address to a recipient.
 var AddExchangeSecondaryEmail = Function{
 	Name:        "Add-ExchangeSecondaryEmail",
-	Description: "Adds a secondary address to a mail user, mailbox, distribution list or mail-enabled security group. Succeeds if the recipient already has the address.",
+	Description: "Adds a secondary address to a mail user, mailbox or group: a distribution list, mail-enabled security group or Microsoft 365 group. Succeeds if the recipient already has the address.",
 	Params: []Param{
 		identity,
 		{Name: "SecondaryEmail", Type: Email, Required: true, Description: "The SMTP address to add."},
@@ -58,14 +58,14 @@ var SetExchangeMailUserGuids = Function{
 	Repeated:    "Written again, which changes nothing, and read back.",
 }
 
-// SetEntraProxyAddresses sets the addresses of a user. They are an attribute of
-// the user in Entra, but Graph does not let them be written: they are Exchange's.
+// SetEntraProxyAddresses sets the addresses of a user or group. They are an attribute of
+// the object in Entra, but Graph does not let them be written: they are Exchange's.
 var SetEntraProxyAddresses = Function{
 	Name: "Set-EntraProxyAddresses",
-	Description: "Replaces all SMTP addresses of a user. Addresses of other types, such as X500, stay unless you give some. " +
-		"proxyAddresses is read-only in Graph, so this goes through Exchange Online and needs a mail user or mailbox; Entra shows the change some minutes later.",
+	Description: "Replaces all SMTP addresses of a user or group. Addresses of other types, such as X500, stay unless you give some. " +
+		"proxyAddresses is read-only in Graph, so this goes through Exchange Online and needs a mail user, mailbox, or group of Exchange; Entra shows the change some minutes later.",
 	Params: []Param{
-		userID,
+		{Name: "UserId", Type: GUID, Required: true, Description: "Object id of the user or group."},
 		{Name: "ProxyAddresses", Type: StringList, Required: true, Description: "The addresses. The one with the prefix SMTP: in capitals is the primary address; without one, the present primary address stays. The others have the prefix smtp: or none."},
 	},
 	Permissions: exchangePermissions,

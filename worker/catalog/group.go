@@ -6,7 +6,7 @@ var groupID = Param{Name: "GroupId", Type: GUID, Required: true, Description: "O
 var NewEntraGroup = Function{
 	Name: "New-EntraGroup",
 	Description: "Creates a Microsoft 365 group or a security group. If one group with this mailNickname exists and has all the given properties, the function assumes that an earlier " +
-		"attempt created it, and succeeds; otherwise it fails. Exchange shows a Microsoft 365 group some time after Entra ID. " +
+		"attempt created it, and succeeds; otherwise it fails. Exchange shows a Microsoft 365 group some time after Entra ID, with an address of its mailNickname, which Set-ExchangePrimaryEmail changes. " +
 		"A distribution list or mail-enabled security group is created with New-ExchangeDistributionList.",
 	Params: []Param{
 		{Name: "DisplayName", Type: String, Required: true, Description: "Name shown in the address book."},

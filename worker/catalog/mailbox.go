@@ -26,7 +26,7 @@ var GetExchangeMailbox = Function{
 // SetExchangeHidden hides a recipient from address lists.
 var SetExchangeHidden = Function{
 	Name:        "Set-ExchangeHidden",
-	Description: "Hides a mail user, mailbox, distribution list or mail-enabled security group from address lists, or shows it.",
+	Description: "Hides a mail user, mailbox or group from address lists, or shows it: also a Microsoft 365 group, which its members still see in Outlook.",
 	Params: []Param{
 		identity,
 		{Name: "Hidden", Type: Boolean, Required: true, Description: "Whether address lists leave the recipient out."},

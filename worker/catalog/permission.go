@@ -2,9 +2,10 @@ package catalog
 
 // The parameters of permissions. Lists come from the outputs of the functions that read them.
 var (
-	fullAccess    = Param{Name: "FullAccess", Type: StringList, Description: "Addresses of those who can open the mailbox."}
-	sendAsParam   = Param{Name: "SendAs", Type: StringList, Description: "Addresses of those who can send as the mailbox."}
-	sendOnBehalf  = Param{Name: "SendOnBehalf", Type: StringList, Description: "Addresses of those who can send on behalf of the mailbox."}
+	delegator     = Param{Name: "Identity", Type: String, Required: true, Description: "Object id, sign-in name or address of the mailbox or group."}
+	fullAccess    = Param{Name: "FullAccess", Type: StringList, Description: "Addresses of those who can open the mailbox. Groups have no such permission."}
+	sendAsParam   = Param{Name: "SendAs", Type: StringList, Description: "Addresses of those who can send as the mailbox or group."}
+	sendOnBehalf  = Param{Name: "SendOnBehalf", Type: StringList, Description: "Addresses of those who can send on behalf of the mailbox or group."}
 	trusteeDomain = Param{Name: "TrusteeDomain", Type: Domain, Description: "Domain of these people in this tenant, which replaces that of each address. Default: the addresses as they are."}
 	skipMissing   = Param{Name: "SkipMissing", Type: Boolean, Description: "Whether to leave out people who are no recipients of this tenant, instead of failing. Default: false."}
 	missingField  = Field{"Missing", "Addresses of those who are no recipients of this tenant, as the job named them."}
@@ -13,13 +14,13 @@ var (
 // GetExchangeMailboxPermissions is carried out by package exchange, like the functions after it.
 var GetExchangeMailboxPermissions = Function{
 	Name: "Get-ExchangeMailboxPermissions",
-	Description: "Reads who can open a mailbox, send as it or on its behalf, for Add-ExchangeMailboxPermissions in another tenant: keep the lists with output_params. " +
+	Description: "Reads who can open a mailbox, and send as a mailbox or group or on its behalf, for Add-ExchangeMailboxPermissions in another tenant: keep the lists with output_params. " +
 		"Permissions that are inherited, denied or of the system are left out.",
-	Params: []Param{mailboxIdentity},
+	Params: []Param{delegator},
 	Result: []Field{
-		{"FullAccess", "Addresses of those who can open the mailbox."},
-		{"SendAs", "Addresses of those who can send as the mailbox."},
-		{"SendOnBehalf", "Addresses of those who can send on behalf of the mailbox."},
+		{"FullAccess", "Addresses of those who can open the mailbox. Empty for a group."},
+		{"SendAs", "Addresses of those who can send as the mailbox or group."},
+		{"SendOnBehalf", "Addresses of those who can send on behalf of the mailbox or group."},
 		{"Unresolved", "Names of those for whom the tenant has no recipient, or several."},
 	},
 	Permissions: exchangePermissions,
@@ -27,13 +28,13 @@ var GetExchangeMailboxPermissions = Function{
 	Repeated:    "Reads only.",
 }
 
-// AddExchangeMailboxPermissions gives permissions on a mailbox.
+// AddExchangeMailboxPermissions gives permissions on a mailbox or group.
 var AddExchangeMailboxPermissions = Function{
 	Name: "Add-ExchangeMailboxPermissions",
-	Description: "Lets people open a mailbox, send as it or on its behalf. Permissions of others stay. Succeeds if all lists are empty, and for people who have the permission. " +
-		"Exchange gives the first two to mailboxes, mail users and mail-enabled security groups only.",
+	Description: "Lets people open a mailbox, and send as a mailbox or group or on its behalf. Permissions of others stay. Succeeds if all lists are empty, and for people who have the permission. " +
+		"Groups are distribution lists, mail-enabled security groups and Microsoft 365 groups, which people cannot open in this way. Exchange gives the first two to mailboxes, mail users and mail-enabled security groups only.",
 	Params: []Param{
-		mailboxIdentity,
+		delegator,
 		fullAccess,
 		sendAsParam,
 		sendOnBehalf,
@@ -46,22 +47,22 @@ var AddExchangeMailboxPermissions = Function{
 	Repeated:    "Given again, which changes nothing, and read back.",
 }
 
-// RemoveExchangeMailboxPermissions takes permissions on a mailbox.
+// RemoveExchangeMailboxPermissions takes permissions on a mailbox or group.
 var RemoveExchangeMailboxPermissions = Function{
 	Name:        "Remove-ExchangeMailboxPermissions",
-	Description: "Takes permissions to open a mailbox, send as it or on its behalf. Succeeds for those who do not have them, and leaves out people who are no recipients of this tenant.",
-	Params:      []Param{mailboxIdentity, fullAccess, sendAsParam, sendOnBehalf, trusteeDomain},
+	Description: "Takes permissions to open a mailbox, and to send as a mailbox or group or on its behalf. Succeeds for those who do not have them, and leaves out people who are no recipients of this tenant.",
+	Params:      []Param{delegator, fullAccess, sendAsParam, sendOnBehalf, trusteeDomain},
 	Result:      []Field{missingField},
 	Permissions: exchangePermissions,
 	Repeated:    "Taken again, which changes nothing, and read back.",
 }
 
-// TestExchangeMailboxPermissions compares permissions on a mailbox.
+// TestExchangeMailboxPermissions compares permissions on a mailbox or group.
 var TestExchangeMailboxPermissions = Function{
 	Name: "Test-ExchangeMailboxPermissions",
-	Description: "Checks that people can open a mailbox, send as it or on its behalf. Others may, too. It checks a permission only if you name people for it. " +
+	Description: "Checks that people can open a mailbox, and send as a mailbox or group or on its behalf. Others may, too. It checks a permission only if you name people for it. " +
 		"Not complete until all can, so that a step can poll.",
-	Params: []Param{mailboxIdentity, fullAccess, sendAsParam, sendOnBehalf, trusteeDomain},
+	Params: []Param{delegator, fullAccess, sendAsParam, sendOnBehalf, trusteeDomain},
 	Result: []Field{
 		{"complete", "Whether all can."},
 		{"reason", "If not: for each permission the people who have it, and those who lack it."},

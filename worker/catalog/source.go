@@ -28,9 +28,9 @@ var RemoveExchangeAutomaticReplies = Function{
 // RemoveExchangeDomainAddresses takes the addresses of a domain from a recipient.
 var RemoveExchangeDomainAddresses = Function{
 	Name: "Remove-ExchangeDomainAddresses",
-	Description: "Removes all SMTP addresses in a domain from a mail user, mailbox, distribution list or mail-enabled security group, so that the domain can leave the tenant. " +
+	Description: "Removes all SMTP addresses in a domain from a mail user, mailbox or group, so that the domain can leave the tenant. " +
 		"If the primary address is in the domain, another one becomes the primary address first. Fails while the sign-in name is in the domain: change it with Set-EntraUserUPN. " +
-		"Addresses of other types, such as SIP, follow the sign-in name.",
+		"Addresses of other types, such as SIP, follow the sign-in name. A Microsoft 365 group keeps an address in onmicrosoft.com.",
 	Params: []Param{
 		{Name: "Identity", Type: String, Required: true, Description: "Object id of the recipient, or an address in another domain."},
 		{Name: "Domain", Type: Domain, Required: true, Description: "The domain whose addresses are removed."},

@@ -40,7 +40,7 @@ func TaskGroups() []TaskGroup {
 			{"Take a licence back", source, []Function{RemoveEntraUserLicense}},
 		}},
 		{"Addresses", []Task{
-			{"Change the addresses of a recipient", both, []Function{SetExchangePrimaryEmail, AddExchangeSecondaryEmail, SetEntraProxyAddresses}},
+			{"Change the addresses of a person, mailbox or group", both, []Function{SetExchangePrimaryEmail, AddExchangeSecondaryEmail, SetEntraProxyAddresses}},
 			{"Hide a recipient from address lists, or show it", both, []Function{SetExchangeHidden}},
 			{"Free a domain that moves to the other tenant", source, []Function{RemoveExchangeDomainAddresses}},
 		}},
@@ -90,7 +90,7 @@ func TaskGroups() []TaskGroup {
 		{"Shared mailboxes and permissions", []Task{
 			{"Create a shared, room or equipment mailbox", target, []Function{NewExchangeMailbox}},
 			{"Convert a mailbox", both, []Function{SetExchangeMailboxType}},
-			{"Read the permissions of a mailbox and its calendar", source, []Function{GetExchangeMailboxPermissions, GetExchangeCalendarPermissions}},
+			{"Read the permissions of a mailbox, its calendar, or a group", source, []Function{GetExchangeMailboxPermissions, GetExchangeCalendarPermissions}},
 			{"Give people the same permissions", target, []Function{
 				AddExchangeMailboxPermissions, TestExchangeMailboxPermissions, SetExchangeCalendarPermissions, TestExchangeCalendarPermissions,
 			}},

@@ -12,11 +12,22 @@ import (
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
 
-// cmdlets answers commands by their cmdlet, with the JSON of their output.
+// cmdlets answers commands by their cmdlet, or by cmdlet and identity, with the JSON of their output.
 func cmdlets(t *testing.T, outputs map[string]string) *catalog.Catalog {
 	t.Helper()
 	return answers(t, func(w http.ResponseWriter, r *http.Request) {
-		output, known := outputs[r.Header.Get("X-CmdletName")]
+		var body struct {
+			CmdletInput struct {
+				CmdletName string
+				Parameters struct{ Identity string }
+			}
+		}
+		_ = json.NewDecoder(r.Body).Decode(&body) // without identity there is none
+		cmdlet := body.CmdletInput.CmdletName
+		output, known := outputs[cmdlet+" "+body.CmdletInput.Parameters.Identity]
+		if !known {
+			output, known = outputs[cmdlet]
+		}
 		if !known {
 			w.WriteHeader(http.StatusNotFound)
 			fmt.Fprint(w, `{"error":{"code":"NotFound","details":[{"message":"Ex6F9304|ManagementObjectNotFoundException|it couldn't be found"}]}}`)
@@ -64,9 +75,10 @@ func TestNamesThatAreNotClearAreReported(t *testing.T) {
 		c := cmdlets(t, map[string]string{
 			"Get-MailboxPermission": `[{"User":"NT AUTHORITY\\SELF","AccessRights":["FullAccess","ReadPermission"]},{"User":"Ada","AccessRights":["FullAccess"]},
 				{"User":"Admins","AccessRights":["FullAccess"],"IsInherited":true},{"User":"Eve","AccessRights":["FullAccess"],"Deny":true}]`,
-			"Get-RecipientPermission": `[{"Trustee":"Eve","AccessControlType":"Deny","AccessRights":["SendAs"]}]`,
-			"Get-Mailbox":             `[{"GrantSendOnBehalfTo":[]}]`,
-			"Get-Recipient":           recipients,
+			"Get-RecipientPermission":           `[{"Trustee":"Eve","AccessControlType":"Deny","AccessRights":["SendAs"]}]`,
+			"Get-Mailbox":                       `[{"GrantSendOnBehalfTo":[]}]`,
+			"Get-Recipient bob@contoso.example": `[{"RecipientType":"UserMailbox"}]`,
+			"Get-Recipient":                     recipients,
 		})
 		answer, err := call(t, c, "Get-ExchangeMailboxPermissions", map[string]any{"Identity": "bob@contoso.example"})
 		got := string(testenv.Must(json.Marshal(answer))(t))

@@ -47,6 +47,12 @@ func (c *Client) removeDomainAddresses(ctx context.Context, p catalog.Params) (a
 			}
 		}
 	}
+	if r.IsMicrosoft365Group() && initialAddress(r, "") != "" && initialAddress(r, domain) == "" {
+		return nil, &catalog.Failure{
+			Type: catalog.FailureConflict, Attempts: 1,
+			Message: "a Microsoft 365 group keeps an address in an onmicrosoft.com domain, and it has no other one: add one with Add-ExchangeSecondaryEmail first",
+		}
+	}
 	switch {
 	case primary == "":
 	case inDomain(r.PrimarySmtpAddress, domain):

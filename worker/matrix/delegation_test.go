@@ -7,6 +7,8 @@ import (
 
 var notAMailbox = refusal{"a mail user, not a mailbox", map[string]any{"Identity": adaID}, objectNotFound, "couldn't be found"}
 
+var notAMailboxOrGroup = refusal{"a mail user", map[string]any{"Identity": adaID}, catalog.FailureConflict, "is a MailUser: give a mailbox or group"}
+
 // shared gives Bob's mailbox permissions to Ada, to one list, and to an account that is gone, and its calendar the name of
 // another language.
 func shared(s *tenant.Seed) {
@@ -187,7 +189,7 @@ func permissionRows() []row {
 		},
 		{
 			name: "Get-ExchangeMailboxPermissions", function: "Get-ExchangeMailboxPermissions", params: map[string]any{"Identity": bobID}, seed: shared,
-			refusals: []refusal{unknownRecipient, notAMailbox},
+			refusals: []refusal{unknownRecipient, notAMailboxOrGroup},
 		},
 		{
 			name: "Add-ExchangeMailboxPermissions", function: "Add-ExchangeMailboxPermissions",
@@ -195,7 +197,7 @@ func permissionRows() []row {
 				"Identity": bobID, "FullAccess": []string{"ada@old.example"}, "SendAs": `["ada@old.example"]`, "SendOnBehalf": []string{"Ada@old.example", "list@old.example"},
 				"TrusteeDomain": "contoso.example",
 			},
-			refusals: []refusal{unknownRecipient, notAMailbox, missing, notAPrincipal},
+			refusals: []refusal{unknownRecipient, notAMailboxOrGroup, missing, notAPrincipal},
 		},
 		{
 			name: "Add-ExchangeMailboxPermissions-without-the-missing", function: "Add-ExchangeMailboxPermissions",
@@ -207,12 +209,12 @@ func permissionRows() []row {
 		{
 			name: "Remove-ExchangeMailboxPermissions", function: "Remove-ExchangeMailboxPermissions", seed: shared,
 			params:   map[string]any{"Identity": bobID, "FullAccess": []string{adaID}, "SendAs": []string{adaID}, "SendOnBehalf": []string{adaID}},
-			refusals: []refusal{unknownRecipient, notAMailbox},
+			refusals: []refusal{unknownRecipient, notAMailboxOrGroup},
 		},
 		{
 			name: "Test-ExchangeMailboxPermissions", function: "Test-ExchangeMailboxPermissions", seed: shared,
 			params:   map[string]any{"Identity": bobID, "FullAccess": []string{"ada@old.example"}, "SendOnBehalf": []string{"list@old.example"}, "TrusteeDomain": "contoso.example"},
-			refusals: []refusal{unknownRecipient, notAMailbox},
+			refusals: []refusal{unknownRecipient, notAMailboxOrGroup},
 		},
 		{
 			name: "Test-ExchangeMailboxPermissions-that-are-missing", function: "Test-ExchangeMailboxPermissions", seed: shared,

@@ -148,7 +148,7 @@ func withLicense(s *tenant.Seed) {
 var noSubscription = refusal{"a product that the tenant does not have", map[string]any{"SkuPartNumber": "EMS"}, catalog.FailureConflict, "no subscription of EMS"}
 
 func rows() []row {
-	return slices.Concat(userRows(), sourceRows(), groupRows(), permissionRows(), moveRows(), contactRows(), contentRows(), teamRows(), entraGroupRows(), jobRows(), signInRows(), mailRows())
+	return slices.Concat(userRows(), sourceRows(), groupRows(), permissionRows(), moveRows(), contactRows(), contentRows(), teamRows(), entraGroupRows(), groupMailRows(), jobRows(), signInRows(), mailRows())
 }
 
 // userRows are of users, and of recipients as such.

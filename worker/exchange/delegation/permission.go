@@ -1,8 +1,9 @@
-// Package delegation reads, gives and takes permissions on mailboxes and their calendars.
+// Package delegation reads, gives and takes permissions on mailboxes, their calendars, and groups.
 package delegation
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -41,20 +42,26 @@ type GrantResult struct {
 	Missing []string // trustees that are no recipients of the tenant
 }
 
-// mailboxGrant is a permission on a whole mailbox.
+// delegator is the mailbox or group that permissions are on. Only a mailbox has full access.
+type delegator struct {
+	id string // as the job names it
+	session.Recipient
+}
+
+// mailboxGrant is a permission on a whole mailbox or group.
 type mailboxGrant struct {
 	name string // of the parameter and of the result
-	list func(context.Context, *functions, string) ([]string, error)
-	add  func(ctx context.Context, c *functions, id string, r session.Recipient, p catalog.Params) error
-	take func(ctx context.Context, c *functions, id string, r session.Recipient) error
+	list func(context.Context, *functions, delegator) ([]string, error)
+	add  func(ctx context.Context, c *functions, on delegator, r session.Recipient, p catalog.Params) error
+	take func(ctx context.Context, c *functions, on delegator, r session.Recipient) error
 }
 
 var mailboxGrants = []mailboxGrant{
 	{
 		name: "FullAccess", list: fullAccess,
-		add: func(ctx context.Context, c *functions, id string, r session.Recipient, p catalog.Params) error {
+		add: func(ctx context.Context, c *functions, on delegator, r session.Recipient, p catalog.Params) error {
 			err := c.Invoke(ctx, "Add-MailboxPermission", map[string]any{
-				"Identity": id, "User": r.PrimarySmtpAddress, "AccessRights": []string{"FullAccess"}, "InheritanceType": "All",
+				"Identity": on.id, "User": r.PrimarySmtpAddress, "AccessRights": []string{"FullAccess"}, "InheritanceType": "All",
 				"AutoMapping": p.Bool("AutoMapping", true), "Confirm": false,
 			}, nil)
 			if session.Says(err, "existing permission entry was found") {
@@ -62,28 +69,28 @@ var mailboxGrants = []mailboxGrant{
 			}
 			return err
 		},
-		take: func(ctx context.Context, c *functions, id string, r session.Recipient) error {
+		take: func(ctx context.Context, c *functions, on delegator, r session.Recipient) error {
 			return c.Invoke(ctx, "Remove-MailboxPermission", map[string]any{
-				"Identity": id, "User": r.PrimarySmtpAddress, "AccessRights": []string{"FullAccess"}, "InheritanceType": "All", "Confirm": false,
+				"Identity": on.id, "User": r.PrimarySmtpAddress, "AccessRights": []string{"FullAccess"}, "InheritanceType": "All", "Confirm": false,
 			}, nil)
 		},
 	},
 	{
 		name: "SendAs", list: sendAs,
-		add: func(ctx context.Context, c *functions, id string, r session.Recipient, _ catalog.Params) error {
-			return c.changeSendAs(ctx, "Add", id, r)
+		add: func(ctx context.Context, c *functions, on delegator, r session.Recipient, _ catalog.Params) error {
+			return c.changeSendAs(ctx, "Add", on.id, r)
 		},
-		take: func(ctx context.Context, c *functions, id string, r session.Recipient) error {
-			return c.changeSendAs(ctx, "Remove", id, r)
+		take: func(ctx context.Context, c *functions, on delegator, r session.Recipient) error {
+			return c.changeSendAs(ctx, "Remove", on.id, r)
 		},
 	},
 	{
 		name: "SendOnBehalf", list: sendOnBehalf,
-		add: func(ctx context.Context, c *functions, id string, r session.Recipient, _ catalog.Params) error {
-			return c.changeSendOnBehalf(ctx, id, session.Edit([]string{r.PrimarySmtpAddress}, nil))
+		add: func(ctx context.Context, c *functions, on delegator, r session.Recipient, _ catalog.Params) error {
+			return c.changeSendOnBehalf(ctx, on, session.Edit([]string{r.PrimarySmtpAddress}, nil))
 		},
-		take: func(ctx context.Context, c *functions, id string, r session.Recipient) error {
-			return c.changeSendOnBehalf(ctx, id, session.Edit(nil, []string{r.PrimarySmtpAddress}))
+		take: func(ctx context.Context, c *functions, on delegator, r session.Recipient) error {
+			return c.changeSendOnBehalf(ctx, on, session.Edit(nil, []string{r.PrimarySmtpAddress}))
 		},
 	},
 }
@@ -94,20 +101,41 @@ func (c *functions) changeSendAs(ctx context.Context, verb, id string, r session
 	}, nil)
 }
 
-func (c *functions) changeSendOnBehalf(ctx context.Context, id string, change map[string]any) error {
-	return c.Invoke(ctx, "Set-Mailbox", map[string]any{"Identity": id, "GrantSendOnBehalfTo": change}, nil)
+func (c *functions) changeSendOnBehalf(ctx context.Context, on delegator, change map[string]any) error {
+	return c.Set(ctx, on.Recipient, on.id, map[string]any{"GrantSendOnBehalfTo": change})
+}
+
+// delegator reads the recipient that a job names. It waits for a mail user that becomes a mailbox. It refuses full access to a group.
+func (c *functions) delegator(ctx context.Context, p catalog.Params) (delegator, error) {
+	id := p.String("Identity")
+	r, err := c.ReadUntil(ctx, "Get-Recipient", id, "the recipient is no mailbox or group", func(r session.Recipient) bool {
+		return r.RecipientType == "UserMailbox" || r.IsGroup()
+	})
+	refused := ""
+	switch {
+	case err == nil && r.IsGroup() && len(p.List("FullAccess")) > 0:
+		refused = "the recipient is a group, which has no full access: leave FullAccess out, and add members with Add-EntraGroupMember or Add-ExchangeGroupMember"
+	case err != nil && r.RecipientType != "" && r.RecipientType != "UserMailbox" && !r.IsGroup():
+		refused = fmt.Sprintf("the recipient is a %s: give a mailbox or group", r.RecipientType)
+	default:
+		return delegator{id, r}, err
+	}
+	return delegator{}, &catalog.Failure{Type: catalog.FailureConflict, Attempts: 1, Message: refused}
 }
 
 // fullAccess lists the accounts that can open a mailbox, as Exchange prints them, without the mailbox itself and
 // without accounts that inherit the permission from the organisation.
-func fullAccess(ctx context.Context, c *functions, id string) ([]string, error) {
+func fullAccess(ctx context.Context, c *functions, on delegator) ([]string, error) {
+	if on.IsGroup() {
+		return nil, nil
+	}
 	var entries []struct {
 		User         string
 		AccessRights []string
 		IsInherited  bool
 		Deny         bool
 	}
-	if err := c.Invoke(ctx, "Get-MailboxPermission", map[string]any{"Identity": id, "ResultSize": "Unlimited"}, &entries); err != nil {
+	if err := c.Invoke(ctx, "Get-MailboxPermission", map[string]any{"Identity": on.id, "ResultSize": "Unlimited"}, &entries); err != nil {
 		return nil, err
 	}
 	var users []string
@@ -119,15 +147,15 @@ func fullAccess(ctx context.Context, c *functions, id string) ([]string, error) 
 	return users, nil
 }
 
-// sendAs lists the accounts that can send as a mailbox, as Exchange prints them.
-func sendAs(ctx context.Context, c *functions, id string) ([]string, error) {
+// sendAs lists the accounts that can send as a mailbox or group, as Exchange prints them.
+func sendAs(ctx context.Context, c *functions, on delegator) ([]string, error) {
 	var entries []struct {
 		Trustee           string
 		AccessControlType string
 		AccessRights      []string
 		IsInherited       bool
 	}
-	if err := c.Invoke(ctx, "Get-RecipientPermission", map[string]any{"Identity": id, "ResultSize": "Unlimited"}, &entries); err != nil {
+	if err := c.Invoke(ctx, "Get-RecipientPermission", map[string]any{"Identity": on.id, "ResultSize": "Unlimited"}, &entries); err != nil {
 		return nil, err
 	}
 	var users []string
@@ -139,9 +167,13 @@ func sendAs(ctx context.Context, c *functions, id string) ([]string, error) {
 	return users, nil
 }
 
-// sendOnBehalf lists the recipients that can send on behalf of a mailbox, as Exchange prints them.
-func sendOnBehalf(ctx context.Context, c *functions, id string) ([]string, error) {
-	r, err := c.Read(ctx, "Get-Mailbox", id)
+// sendOnBehalf lists the recipients that can send on behalf of a mailbox or group, as Exchange prints them.
+func sendOnBehalf(ctx context.Context, c *functions, on delegator) ([]string, error) {
+	get, err := on.Cmdlet("Get")
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.Read(ctx, get, on.id)
 	return r.GrantSendOnBehalfTo, err
 }
 
@@ -149,11 +181,14 @@ func sendOnBehalf(ctx context.Context, c *functions, id string) ([]string, error
 func builtIn(user string) bool { return strings.HasPrefix(strings.ToUpper(user), `NT AUTHORITY\`) }
 
 func (c *functions) getPermissions(ctx context.Context, p catalog.Params) (any, error) {
-	id := p.String("Identity")
+	on, err := c.delegator(ctx, p)
+	if err != nil {
+		return nil, err
+	}
 	lists, unresolved := map[string][]string{}, []string{}
 	known := map[string]string{}
 	for _, g := range mailboxGrants {
-		users, err := g.list(ctx, c, id)
+		users, err := g.list(ctx, c, on)
 		if err != nil {
 			return nil, err
 		}
@@ -204,8 +239,8 @@ func (c *functions) removePermissions(ctx context.Context, p catalog.Params) (an
 
 // changePermissions gives or takes each permission, and reads until it shows.
 func (c *functions) changePermissions(ctx context.Context, p catalog.Params, add bool) (any, error) {
-	id := p.String("Identity")
-	if _, err := c.Read(ctx, "Get-Mailbox", id); err != nil { // before it waits for trustees
+	on, err := c.delegator(ctx, p) // before it waits for trustees
+	if err != nil {
 		return nil, err
 	}
 	who, err := c.trustees(ctx, p, named(p), !add || p.Bool("SkipMissing", false)) // a trustee that does not exist has nothing to lose
@@ -220,9 +255,9 @@ func (c *functions) changePermissions(ctx context.Context, p catalog.Params, add
 				continue
 			}
 			if add {
-				err = g.add(ctx, c, id, r, p)
+				err = g.add(ctx, c, on, r, p)
 			} else {
-				err = g.take(ctx, c, id, r)
+				err = g.take(ctx, c, on, r)
 			}
 			if err != nil {
 				return nil, err
@@ -233,7 +268,7 @@ func (c *functions) changePermissions(ctx context.Context, p catalog.Params, add
 			continue
 		}
 		_, err := session.Until(ctx, c.Session, g.name+" is not as it should be", func(done bool) bool { return done }, func(ctx context.Context) (bool, error) {
-			users, err := g.list(ctx, c, id)
+			users, err := g.list(ctx, c, on)
 			for _, r := range changed {
 				if err != nil {
 					break
@@ -253,14 +288,17 @@ func (c *functions) changePermissions(ctx context.Context, p catalog.Params, add
 }
 
 func (c *functions) testPermissions(ctx context.Context, p catalog.Params) (any, error) {
-	id := p.String("Identity")
+	on, err := c.delegator(ctx, p)
+	if err != nil {
+		return nil, err
+	}
 	var checks []session.Check
 	var reasons []string
 	for _, g := range mailboxGrants {
 		if !p.Has(g.name) {
 			continue
 		}
-		users, err := g.list(ctx, c, id)
+		users, err := g.list(ctx, c, on)
 		if err != nil {
 			return nil, err
 		}
@@ -283,5 +321,5 @@ func (c *functions) testPermissions(ctx context.Context, p catalog.Params) (any,
 			reasons = append(reasons, catalog.Lack(g.name, lack, actual))
 		}
 	}
-	return session.NewCheckResult(id, checks, reasons), nil
+	return session.NewCheckResult(on.id, checks, reasons), nil
 }

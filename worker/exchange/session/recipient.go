@@ -32,9 +32,9 @@ type Recipient struct {
 	ForwardingSmtpAddress      string
 	ForwardingAddress          string
 	DeliverToMailboxAndForward bool
-	GrantSendOnBehalfTo        []string
 
-	ManagedBy []string // of groups only
+	GrantSendOnBehalfTo []string // of mailboxes and groups, but not of Get-Recipient
+	ManagedBy           []string // of groups only
 }
 
 // StaleError reports that a read does not show a write yet.
@@ -145,19 +145,24 @@ func (r Recipient) Cmdlet(verb string) (string, error) {
 		return verb + "-MailUser", nil
 	case r.RecipientType == "UserMailbox":
 		return verb + "-Mailbox", nil
+	case r.IsMicrosoft365Group():
+		return verb + "-UnifiedGroup", nil
 	case r.IsGroup():
 		return verb + "-DistributionGroup", nil
 	}
 	return "", &catalog.Failure{
 		Type: catalog.FailureConflict, Attempts: 1,
-		Message: fmt.Sprintf("the recipient is a %s: give a mail user, mailbox, distribution list or mail-enabled security group", r.RecipientType),
+		Message: fmt.Sprintf("the recipient is a %s: give a mail user, mailbox or group", r.RecipientType),
 	}
 }
 
-// IsGroup tells whether the recipient is a distribution list or a mail-enabled security group.
+// IsGroup tells whether the recipient is a distribution list, a mail-enabled security group or a Microsoft 365 group.
 func (r Recipient) IsGroup() bool {
 	return r.RecipientType == "MailUniversalDistributionGroup" || r.RecipientType == "MailUniversalSecurityGroup"
 }
+
+// IsMicrosoft365Group tells whether the recipient is a group with cmdlets of its own, whose RecipientType is that of a list.
+func (r Recipient) IsMicrosoft365Group() bool { return r.RecipientTypeDetails == "GroupMailbox" }
 
 // Set changes a recipient of that kind.
 func (s *Session) Set(ctx context.Context, r Recipient, id string, change map[string]any) error {
@@ -166,7 +171,7 @@ func (s *Session) Set(ctx context.Context, r Recipient, id string, change map[st
 		return err
 	}
 	change["Identity"] = id
-	if r.IsGroup() {
+	if r.IsGroup() && !r.IsMicrosoft365Group() {
 		change["BypassSecurityGroupManagerCheck"] = true // an application owns no group
 	}
 	return s.Invoke(ctx, cmdlet, change, nil)
