@@ -25,6 +25,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/matoolkit/matoolkit/local/faultlist"
 	"github.com/matoolkit/matoolkit/local/httpsserver"
 )
 
@@ -64,8 +65,12 @@ type Config struct {
 	Now func() time.Time
 }
 
+// Fault is an answer to some requests that have a good token and the permission.
+type Fault = faultlist.Fault
+
 // Server is a running server. Its methods may be called concurrently.
 type Server struct {
+	faultlist.List
 	https   *httpsserver.Server
 	config  Config
 	life    context.Context
@@ -75,7 +80,6 @@ type Server struct {
 	mu         sync.Mutex
 	groups     map[string]*group // by lower-case path
 	operations map[string]*operation
-	faults     []*Fault
 	requests   []Request
 	starts     map[string]int // containers started, by path
 	peak       int
@@ -163,32 +167,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusForbidden, "AuthorizationFailed", fmt.Sprintf("The client does not have authorization to perform action '%s' over scope '%s'.", target.action, r.URL.Path))
 		return
 	}
-	fault := s.fault(r.Method, r.URL.Path)
-	if fault == nil {
-		target.serve(w, r, body, token)
-		return
-	}
-	if fault.Lost {
-		target.serve(discarded{header: http.Header{}}, r, body, token)
-	}
-	if fault.Then != nil {
-		fault.Then()
-	}
-	if fault.Lost {
-		panic(http.ErrAbortHandler) // closes the connection
-	}
-	if fault.RetryAfter != "" {
-		w.Header().Set("Retry-After", fault.RetryAfter)
-	}
-	refuse(w, fault.Status, fault.Code, fault.Message)
+	s.Serve(w, r.Method, r.URL.Path, func(w http.ResponseWriter) { target.serve(w, r, body, token) },
+		func(f *Fault) { refuse(w, f.Status, f.Code, f.Message) })
 }
-
-// discarded is an answer that is lost on its way.
-type discarded struct{ header http.Header }
-
-func (d discarded) Header() http.Header            { return d.header }
-func (d discarded) Write(body []byte) (int, error) { return len(body), nil }
-func (d discarded) WriteHeader(int)                {}
 
 // target has the permission that a request needs, and its handler.
 type target struct {

@@ -23,6 +23,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/matoolkit/matoolkit/local/faultlist"
 	"github.com/matoolkit/matoolkit/local/httpsserver"
 )
 
@@ -75,15 +76,19 @@ type Request struct {
 	IfNoneMatch  string
 }
 
+// Fault is an answer to some requests that have a valid token and the permission. Paths are without the account, such
+// as /container/name.
+type Fault = faultlist.Fault
+
 // Server is a running account. Its methods may be called concurrently.
 type Server struct {
+	faultlist.List
 	https  *httpsserver.Server
 	config Config
 
 	mu         sync.Mutex
 	containers map[string]*container
 	lastTicks  int64 // of the newest ETag
-	faults     []*Fault
 	requests   []Request
 }
 
@@ -166,23 +171,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) *refusal {
 	if s.config.Allowed != nil && !s.config.Allowed(token, o.action) {
 		return &refusal{status: http.StatusForbidden, code: "AuthorizationPermissionMismatch", message: "This request is not authorized to perform this operation using this permission."}
 	}
-	fault := s.fault(r.Method, o.path())
-	if fault == nil {
-		return o.serve(w, r, o.target)
-	}
-	if fault.Lost {
-		_ = o.serve(discarded{header: http.Header{}}, r, o.target) // a refusal is lost as well
-	}
-	if fault.Then != nil {
-		fault.Then()
-	}
-	if fault.Lost {
-		panic(http.ErrAbortHandler) // closes the connection
-	}
-	if fault.RetryAfter != "" {
-		w.Header().Set("Retry-After", fault.RetryAfter)
-	}
-	return &refusal{status: fault.Status, code: fault.Code, message: fault.Message}
+	s.Serve(w, r.Method, o.path(), func(w http.ResponseWriter) { refused = o.serve(w, r, o.target) },
+		func(f *Fault) { refused = &refusal{status: f.Status, code: f.Code, message: f.Message} })
+	return refused
 }
 
 // authenticate returns the valid token of a request.
@@ -210,10 +201,3 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (string, *
 	}
 	return token, nil
 }
-
-// discarded is an answer that is lost on its way.
-type discarded struct{ header http.Header }
-
-func (d discarded) Header() http.Header            { return d.header }
-func (d discarded) Write(body []byte) (int, error) { return len(body), nil }
-func (d discarded) WriteHeader(int)                {}
