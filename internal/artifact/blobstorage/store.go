@@ -65,7 +65,7 @@ const (
 	metaGeneration  = "generation"
 )
 
-// maxRaces is how often Put and Delete read again after another writer was faster.
+// maxRaces is how often Get, Put and Delete read again after another writer was faster.
 const maxRaces = 20
 
 // Put stores an artifact with one request under the condition that the blob has the ETag that was read, or is still missing.
@@ -110,11 +110,23 @@ func (s *Store) Put(ctx context.Context, a artifact.Artifact) (artifact.Properti
 	return artifact.Properties{}, contended(a.Key)
 }
 
-// Get reads an artifact.
+// Get reads an artifact. After a reading that was interrupted the client goes on under the condition of the ETag: where another
+// writer was faster, Get begins again with the newer artifact.
 func (s *Store) Get(ctx context.Context, key artifact.Key) (artifact.Artifact, error) {
+	for range maxRaces {
+		a, err := s.download(ctx, key)
+		if !lostRace(err) {
+			return a, explain(key, err)
+		}
+	}
+	return artifact.Artifact{}, contended(key)
+}
+
+// download reads an artifact, or returns the error of the client.
+func (s *Store) download(ctx context.Context, key artifact.Key) (artifact.Artifact, error) {
 	answer, err := s.container.NewBlobClient(key.String()).DownloadStream(ctx, nil)
 	if err != nil {
-		return artifact.Artifact{}, explain(key, err)
+		return artifact.Artifact{}, err
 	}
 	a := artifact.Artifact{}
 	if answer.ContentLength != nil && *answer.ContentLength > artifact.MaxSize {
@@ -126,7 +138,7 @@ func (s *Store) Get(ctx context.Context, key artifact.Key) (artifact.Artifact, e
 	body := answer.NewRetryReader(ctx, nil)
 	a.Content, err = io.ReadAll(body)
 	if err = errors.Join(err, body.Close()); err != nil {
-		return artifact.Artifact{}, explain(key, err)
+		return artifact.Artifact{}, err
 	}
 	return a, nil
 }
@@ -240,6 +252,8 @@ func contended(key artifact.Key) error {
 func explain(key artifact.Key, err error) error {
 	var answer *azcore.ResponseError
 	switch {
+	case err == nil || errors.Is(err, artifact.ErrInvalid):
+		return err
 	case bloberror.HasCode(err, bloberror.BlobNotFound):
 		return fmt.Errorf("%w: %s", artifact.ErrNotFound, key)
 	case errors.Is(err, context.Canceled) || !errors.As(err, &answer):

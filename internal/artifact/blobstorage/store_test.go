@@ -1,8 +1,12 @@
 package blobstorage_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
+	"net/http"
 	"testing"
 	"time"
 
@@ -44,8 +48,10 @@ func open(t *testing.T, d *entra.Server, config blob.Config) (*blobstorage.Store
 
 func store(t *testing.T, d *entra.Server, account *blob.Server, container string) *blobstorage.Store {
 	t.Helper()
+	client := d.HTTPClient()
+	client.Transport.(*http.Transport).TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{} // Blob Storage speaks HTTP/1.1
 	return testenv.Must(blobstorage.New(blobstorage.Config{
-		Endpoint: account.URL(), Container: container, Credential: identity{d}, HTTP: d.HTTPClient(),
+		Endpoint: account.URL(), Container: container, Credential: identity{d}, HTTP: client,
 		Retry: policy.RetryOptions{MaxRetries: 2, RetryDelay: time.Millisecond, MaxRetryDelay: time.Millisecond},
 	}))(t)
 }
@@ -113,6 +119,43 @@ func TestNewerWriterBetween(t *testing.T) {
 		}
 		if err := s.Delete(t.Context(), key, 10); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// A writer that comes while an artifact is read does not fail the reader, who gets the newer artifact, or an error that a
+// repetition can end.
+func TestWriterDuringTheReading(t *testing.T) {
+	t.Parallel()
+	d := directory(t)
+	s, account := open(t, d, blob.Config{})
+	one := bundle
+	for _, always := range []bool{false, true} {
+		one.Generation += 10
+		one.Fingerprint = fmt.Sprint("f", one.Generation)
+		one.Content = bytes.Repeat([]byte{byte(one.Generation)}, 100_000)
+		if _, err := s.Put(t.Context(), one); err != nil {
+			t.Fatal(err)
+		}
+		fault := blob.Fault{Method: "GET", Cut: true, Then: func() {
+			one.Generation++
+			one.Fingerprint = fmt.Sprint("f", one.Generation)
+			one.Content = bytes.Repeat([]byte{byte(one.Generation)}, 100_000)
+			if _, err := s.Put(t.Context(), one); err != nil {
+				t.Error(err)
+			}
+		}}
+		if !always {
+			fault.Count = 1
+		}
+		account.Fail(fault)
+		got, err := s.Get(t.Context(), key)
+		account.Heal()
+		switch {
+		case always && (!errors.Is(err, artifact.ErrUnavailable) || errors.Is(err, artifact.ErrRefused)):
+			t.Errorf("with a writer during each reading: %v", err)
+		case !always && (err != nil || got.Generation != one.Generation || !bytes.Equal(got.Content, one.Content)):
+			t.Errorf("with a writer during the first reading: generation %d, %d bytes, %v", got.Generation, len(got.Content), err)
 		}
 	}
 }
