@@ -72,6 +72,47 @@ func TestInitWritesARunbookWithoutFindings(t *testing.T) {
 	}
 }
 
+// Every template has no findings with members of every source, and names the columns that it uses.
+func TestInitWritesADataSource(t *testing.T) {
+	t.Parallel()
+	for _, template := range []string{"tenant-to-tenant", "provisioning", "group-cleanup"} {
+		for source, has := range map[string][]string{
+			"upload":     {"  type: csv\n  primary_key: ", "matoolkit batch create made members.csv"},
+			"csv":        {"  type: csv\n  connection: PEOPLE # CHANGE", "StartsAt\n"},
+			"sql":        {"  type: sql\n", "    SELECT \"M", ", \"StartsAt\"\n    FROM people\n"},
+			"postgres":   {"  type: postgres\n", "    SELECT \"M", "matoolkit automation enable made\n"},
+			"dataverse":  {"  type: dataverse\n"},
+			"databricks": {"  type: databricks\n", "  warehouse_id: PEOPLE_WAREHOUSE ", "SELECT `M"},
+			"groups":     {"  type: graph\n", "  groups: ", "    StartsAt: group/description # CHANGE"},
+			"users":      {"  type: graph\n", "  users: ", "    StartsAt: onPremisesExtensionAttributes/extensionAttribute15 # CHANGE"},
+			"list":       {"  type: graph\n", "    name: People # CHANGE", "    StartsAt: StartsAt # CHANGE"},
+			"workbook":   {"  type: graph\n", "    path: people.xlsx # CHANGE", "StartsAt\n    site: "},
+		} {
+			t.Run(template+" "+source, func(t *testing.T) {
+				t.Parallel()
+				p := newPerson(t)
+				made := filepath.Join(t.TempDir(), "made.yaml")
+				if out, notices, status := p.run("runbook", "init", made, "--template", template, "--source", source); status != 0 || out != "" {
+					t.Fatalf("status %d: %s%s", status, out, notices)
+				}
+				text, err := os.ReadFile(made)
+				check(t, err)
+				if source != "upload" {
+					has = append(has, "  batch_time_column: StartsAt ")
+				}
+				for _, part := range has {
+					if !strings.Contains(string(text), part) {
+						t.Errorf("%q is missing in:\n%s", part, text)
+					}
+				}
+				if _, notices, status := p.run("runbook", "lint", "--strict", made); status != 0 || !strings.Contains(notices, "no errors, no warnings") {
+					t.Errorf("lint ends with %d: %s\n%s", status, notices, text)
+				}
+			})
+		}
+	}
+}
+
 // What init cannot use changes nothing.
 func TestInitRefuses(t *testing.T) {
 	t.Parallel()
@@ -82,6 +123,8 @@ func TestInitRefuses(t *testing.T) {
 		says   string
 	}{
 		{[]string{"a.yaml", "--template", "mail"}, 2, `--template is "mail"; use tenant-to-tenant, provisioning or group-cleanup`},
+		{[]string{"a.yaml", "--source", "ldap"}, 2, `--source is "ldap"; use upload, sql, postgres, dataverse, databricks, csv, groups, users, list or workbook`},
+		{[]string{"a.yaml", "--source", "sql", "--from-csv", p.file("some.csv", "Mail\na\n")}, 2, "--from-csv is for --source upload"},
 		{[]string{"....yaml"}, 2, "does not make a name of a runbook"},
 		{[]string{"a.yaml", "--from-csv", p.file("empty.csv", "")}, 5, "empty.csv: the file is empty; its first line has to name the columns"},
 		{[]string{"a.yaml", "--from-csv", p.file("book.csv", "PK\x03\x04")}, 5, "the file is a workbook"},

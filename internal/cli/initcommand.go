@@ -72,7 +72,7 @@ func schemaText(c *console, from string) ([]byte, error) {
 
 func initCommand(c *console) *cobra.Command {
 	var o starter.Options
-	var from, members string
+	var from, members, source string
 	var force bool
 	cmd := &cobra.Command{
 		Use: "init <file>", Short: "Write a first runbook, with comments", Args: command.Needs("the file"),
@@ -84,14 +84,33 @@ there is none: editors complete and check the runbook with it.
              provisioning      accounts for new people
              group-cleanup     people leave groups
 
+  --source upload      you upload a member CSV for each batch (default)
+           csv         a file or a blob
+           sql         SQL Server, Azure SQL or SQLite
+           postgres    PostgreSQL
+           dataverse   Dataverse
+           databricks  Databricks
+           groups      members of groups in Microsoft 365
+           users       users in Microsoft 365 whom a filter selects
+           list        items of a SharePoint list
+           workbook    rows of an Excel file in SharePoint
+
 With --from-csv the runbook uses the columns of a member CSV. A column
 whose values contain semicolons becomes a list.`,
 		Example: `  matoolkit runbook init moves.yaml
   matoolkit runbook init moves.yaml --from-csv members.csv
+  matoolkit runbook init waves.yaml --source groups
   matoolkit runbook init groups.yaml --template group-cleanup --functions ./functions`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if !slices.Contains(starter.Templates(), o.Template) {
 				return exit.Usagef("--template is %q; use %s", o.Template, render.OneOf(starter.Templates()))
+			}
+			if !slices.Contains(starter.Sources(), source) {
+				return exit.Usagef("--source is %q; use %s", source, render.OneOf(starter.Sources()))
+			}
+			o.Source = starter.Source(source)
+			if members != "" && o.Source != starter.Upload {
+				return exit.Usagef("--from-csv is for --source upload: the columns of %s are in the runbook's data source", source)
 			}
 			var err error
 			if o.Name, err = runbookName(args[0]); err != nil {
@@ -134,6 +153,7 @@ whose values contain semicolons becomes a list.`,
 		},
 	}
 	cmd.Flags().StringVar(&o.Template, "template", starter.TenantToTenant, "the kind of runbook: "+render.OneOf(starter.Templates()))
+	cmd.Flags().StringVar(&source, "source", string(starter.Upload), "where the members come from: "+render.OneOf(starter.Sources()))
 	cmd.Flags().StringVar(&members, "from-csv", "", "a member CSV whose columns the runbook uses")
 	FunctionsFlag(cmd, &from)
 	cmd.Flags().BoolVar(&force, "force", false, "overwrite the files")

@@ -215,11 +215,13 @@ func runbooks(t *testing.T) map[string][]byte {
 		}
 	}
 	for _, name := range starter.Templates() {
-		text, _, err := starter.Write(starter.Options{Template: name, Name: name, File: "made.yaml", Schema: "runbook.schema.json"})
-		if err != nil {
-			t.Fatal(err)
+		for _, source := range starter.Sources() {
+			text, _, err := starter.Write(starter.Options{Template: name, Source: starter.Source(source), Name: name, File: "made.yaml", Schema: "runbook.schema.json"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[name+" of "+source] = text
 		}
-		all[name] = text
 	}
 	if len(all) < 20 {
 		t.Fatalf("%d runbooks", len(all))

@@ -45,6 +45,7 @@ var synonyms = map[string][]string{
 // Options are the inputs of a new runbook.
 type Options struct {
 	Template string
+	Source   Source // empty means Upload
 	Name     string // of the runbook
 	File     string // of the runbook, as commands name it
 	Schema   string // the address of the JSON Schema, as the file names it
@@ -70,8 +71,14 @@ func Write(o Options) (text []byte, missing []string, err error) {
 	if w.Members == "" {
 		w.Members = "members.csv"
 	}
+	if w.Source == "" {
+		w.Source = Upload
+	}
+	if !slices.Contains(Sources(), string(w.Source)) {
+		return nil, nil, fmt.Errorf("unknown source %q: use %s", w.Source, strings.Join(Sources(), ", "))
+	}
 	parsed, err := template.New(o.Template).Delims("[[", "]]").Funcs(template.FuncMap{
-		"key": w.key, "lists": w.lists, "worker": func() string { return "worker-01" },
+		"where": w.where, "source": w.source, "worker": func() string { return "worker-01" },
 		"name":   func(name string) string { return quoted(w.column(name)) },
 		"column": func(name string) string { return `"{{` + w.column(name) + `}}"` },
 		"text":   func(name, rest string) string { return `"{{` + w.column(name) + `}}` + rest + `"` },
@@ -80,8 +87,11 @@ func Write(o Options) (text []byte, missing []string, err error) {
 		return nil, nil, err
 	}
 	var b strings.Builder
-	if err := parsed.Execute(&b, w); err != nil {
-		return nil, nil, err
+	for range 2 { // the data source comes first, and has the columns that the rest uses
+		b.Reset()
+		if err := parsed.Execute(&b, w); err != nil {
+			return nil, nil, err
+		}
 	}
 	return []byte(w.head() + b.String()), w.missing, nil
 }
@@ -89,6 +99,7 @@ func Write(o Options) (text []byte, missing []string, err error) {
 type writer struct {
 	Options
 	missing []string
+	used    []string // columns of the template, in order
 }
 
 // head is the text above the template, made once the columns of the template are known.
@@ -102,9 +113,12 @@ func (w *writer) head() string {
 #   matoolkit runbook publish %[2]s
 #
 `, w.Schema, w.File, w.Members)
-	if len(w.Columns) == 0 {
+	switch {
+	case w.Source != Upload:
+		b.WriteString("# {{Name}} is the value of a column of the data source. To simulate, give its rows as a CSV file.\n")
+	case len(w.Columns) == 0:
 		b.WriteString("# {{Name}} is the value of a column of the member CSV.\n")
-	} else {
+	default:
 		fmt.Fprintf(&b, "# The columns of %s:\n#   %s\n", w.Members, braced(w.columnNames()))
 	}
 	if len(w.missing) > 0 {
@@ -139,6 +153,7 @@ func (w *writer) key() string {
 
 // column returns the column of the CSV that stands for one of the template's.
 func (w *writer) column(name string) string {
+	w.used = unique(append(w.used, name))
 	found, ok := w.find(name, func(c Column) bool { return !c.List })
 	if !ok {
 		w.miss(name)
