@@ -44,9 +44,9 @@ const (
 	envReplica       = "CONTAINER_APP_REPLICA_NAME"                    // name of the replica, the instance in traces and audit records; Container Apps sets it
 	envAlertFrom     = "ALERT_FROM"                                    // object id or sign-in name of the mailbox that Send-AdminAlert sends from
 	envMailFrom      = "MAIL_FROM"                                     // object id or sign-in name of the mailbox that Send-MemberMail sends from
-	envMailDomains   = "MAIL_DOMAINS"                                  // domains whose people get mails of Send-MemberMail, and passes and passwords to hand over, with commas; empty: nobody
+	envMailDomains   = "MAIL_DOMAINS"                                  // domains whose people get mails of Send-MemberMail and Send-AdminAlert, and passes and passwords to hand over, with commas; empty: only `ALERT_TO` gets mails
 	envWebhooks      = "WEBHOOK_SETTINGS"                              // names of the settings that Send-WebhookMessage may use, with commas; each named setting contains the URL of a webhook or of a Teams workflow, or the key of a webhook: 24 to 64 bytes in base64
-	envAlertTo       = "ALERT_TO"                                      // default recipients of Send-AdminAlert, with commas
+	envAlertTo       = "ALERT_TO"                                      // default recipients of Send-AdminAlert, with commas; a runbook names others within `MAIL_DOMAINS` only
 )
 
 // ownVariables are never given to custom functions. What says where the broker is

@@ -137,7 +137,7 @@ In quiet hours, notifications wait; what has ended by then is not announced. Eve
 	flags.StringVar(&rule.Target.KeySetting, "key", "", "with --webhook, the setting with the key for signatures")
 	flags.StringVar(&teams, "teams", "", "the setting of the handler with the URL of a Teams workflow")
 	flags.StringVar(&mail, "mail", "", "the worker that sends mail")
-	flags.StringSliceVar(&rule.Target.To, "to", nil, "with --mail, the recipients (default: those of the worker)")
+	flags.StringSliceVar(&rule.Target.To, "to", nil, "with --mail, the recipients: of the worker's setting ALERT_TO, or in its MAIL_DOMAINS (default: all of ALERT_TO)")
 	flags.StringVar(&rule.Runbook, "runbook", "", "only events of this runbook")
 	flags.StringVar(&rule.Owner, "owner", "", "only events of batches with this owner")
 	flags.IntVar(&rule.FailedPercent, "failed-percent", 0, "with the event failures, the percentage of failed members from which it is announced (default 10)")

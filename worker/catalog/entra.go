@@ -77,7 +77,7 @@ var SendAdminAlert = Function{
 	Params: []Param{
 		{Name: "Subject", Type: String, Required: true, Description: "Subject of the mail."},
 		{Name: "Body", Type: String, Description: "Text of the mail. Default: the subject."},
-		{Name: "To", Type: StringList, Description: "Recipients. Default: the worker's setting ALERT_TO."},
+		{Name: "To", Type: StringList, Description: "Recipients: addresses of the worker's setting ALERT_TO, or in a domain of its setting MAIL_DOMAINS. Default: all of ALERT_TO."},
 	},
 	Permissions: []string{"Mail.Send"},
 	Repeated:    "A worker that still knows the job sends no second mail. A worker that was restarted, or received no response, sends a copy, which has the same x-matoolkit-effect header and last line.",

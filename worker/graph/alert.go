@@ -18,7 +18,7 @@ import (
 // Alert configures the sender and the default recipients of alerts.
 type Alert struct {
 	From string   // object id or sign-in name of a user with a mailbox; empty: the function fails
-	To   []string // addresses for mails that name none
+	To   []string // addresses for mails that name none, which every mail may go to
 }
 
 // effectHeader is in all mails that one step sent for a member, be it by two deliveries of
@@ -45,6 +45,12 @@ func (c *Client) sendAlert(ctx context.Context, p catalog.Params) (any, error) {
 	for _, address := range to {
 		if parsed, err := mail.ParseAddress(address); err != nil || parsed.Address != address {
 			return nil, &catalog.Failure{Type: catalog.FailureParameters, Message: "To has an invalid mail address"}
+		}
+		if slices.ContainsFunc(c.alert.To, func(known string) bool { return strings.EqualFold(known, address) }) {
+			continue
+		}
+		if err := c.CheckRecipient(address); err != nil {
+			return nil, err
 		}
 	}
 	text := p.String("Body")

@@ -1,6 +1,7 @@
 package matrix_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/matoolkit/matoolkit/worker/catalog"
@@ -46,6 +47,21 @@ func TestNobodyIsMailedWithoutSettings(t *testing.T) {
 		t.Errorf("got %s", answer)
 	}
 	if mails := w.tenant.State().Mails; len(mails) > 0 {
+		t.Errorf("sent %v", mails)
+	}
+}
+
+// Without MAIL_DOMAINS an alert goes to the addresses in ALERT_TO only, also if a runbook names them.
+func TestAlertsGoToAdministratorsByDefault(t *testing.T) {
+	t.Parallel()
+	w := start(t, row{}, nil)
+	w.domains = nil
+	w.does(step{"Send-AdminAlert", map[string]any{"Subject": "x", "To": "Admins@contoso.example"}})
+	answer, err := w.call(t.Context(), "Send-AdminAlert", map[string]any{"Subject": "x", "To": "ada@contoso.example"}, false)
+	if err == nil || !strings.Contains(err.Error(), "MAIL_DOMAINS") {
+		t.Errorf("got %s, %v", answer, err)
+	}
+	if mails := w.tenant.State().Mails; len(mails) != 1 {
 		t.Errorf("sent %v", mails)
 	}
 }

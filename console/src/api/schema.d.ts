@@ -3246,7 +3246,7 @@ export interface components {
             keySetting?: string;
             /** @description The worker that sends the mail, with the function Send-AdminAlert. */
             workerId?: string;
-            /** @description Mail addresses. Default: those in the settings of the worker. */
+            /** @description Mail addresses: of the worker's setting ALERT_TO, or in a domain of its MAIL_DOMAINS. Default: all of ALERT_TO. */
             to?: string[];
         };
         NotificationQuietHours: {

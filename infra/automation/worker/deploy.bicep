@@ -159,13 +159,13 @@ param shutdownGraceSeconds int = 30
 @description('Mailbox that Send-AdminAlert sends from. Empty: the function fails.')
 param alertFrom string = ''
 
-@description('Default recipients of Send-AdminAlert, with commas.')
+@description('Default recipients of Send-AdminAlert, with commas. A runbook names others within mailDomains only.')
 param alertTo string = ''
 
 @description('Mailbox that Send-MemberMail sends from. Empty: the function fails.')
 param mailFrom string = ''
 
-@description('Domains whose people get mails of Send-MemberMail, and passes and passwords to hand over, with commas. Empty: nobody.')
+@description('Domains whose people get mails of Send-MemberMail and Send-AdminAlert, and passes and passwords to hand over, with commas. Empty: only alertTo gets mails.')
 param mailDomains string = ''
 
 @description('URLs and keys of webhooks: name of the setting to name of the Key Vault secret, which must exist. Send-WebhookMessage can use only these settings.')
