@@ -100,3 +100,59 @@ func TestAMigrationBatchGoesOn(t *testing.T) {
 		t.Errorf("ann: %v", ann)
 	}
 }
+
+// A batch is removed once it does not run, and a completion that has begun cannot be stopped.
+func TestAMigrationBatchStopsBeforeItIsRemoved(t *testing.T) {
+	t.Parallel()
+	var passed atomic.Int64
+	now := func() time.Time { return time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC).Add(time.Duration(passed.Load())) }
+	r := start(t, tenant.Config{Seed: exchangeSeed(), MoveDelay: time.Minute, Now: now})
+	one, bob := map[string]any{"Identity": "one"}, map[string]any{"Identity": "bob@contoso.com"}
+	status := func(batch, person string) {
+		t.Helper()
+		b, u := r.mustCmdlet("Get-MigrationBatch", one).values()[0], r.mustCmdlet("Get-MigrationUser", bob).values()[0]
+		if b["Status"] != batch || u["Status"] != person {
+			t.Errorf("at %s: got %v and %v, want %s and %s", now(), b["Status"], u["Status"], batch, person)
+		}
+	}
+	refuse := func(says string, cmdlets ...string) {
+		t.Helper()
+		for _, cmdlet := range cmdlets {
+			identity := one
+			if strings.HasSuffix(cmdlet, "User") {
+				identity = bob
+			}
+			if a := r.cmdlet(cmdlet, identity); a.status != 400 || !strings.Contains(a.detail(), says) {
+				t.Errorf("%s: got %d %q, want %q", cmdlet, a.status, a.detail(), says)
+			}
+		}
+	}
+	r.mustCmdlet("New-MigrationBatch", with(batchOf("one", "EmailAddress\nbob@contoso.com\n"), map[string]any{"StartAfter": "2026-03-01T10:00:00Z"}))
+	status("Waiting", "Queued")
+	refuse("its status is Waiting", "Remove-MigrationBatch")
+	passed.Store(int64(time.Hour))
+	status("Syncing", "Syncing")
+	refuse("its status is Syncing", "Remove-MigrationBatch")
+	r.mustCmdlet("Stop-MigrationBatch", one)
+	passed.Store(int64(2 * time.Hour))
+	status("Stopped", "Stopped")
+	refuse("its status is Stopped", "Stop-MigrationBatch", "Complete-MigrationBatch")
+	r.mustCmdlet("Start-MigrationBatch", one)
+	status("Syncing", "Syncing")
+	passed.Add(int64(time.Minute))
+	status("Synced", "Synced")
+	refuse("its status is Synced", "Remove-MigrationBatch")
+	r.mustCmdlet("Complete-MigrationBatch", one)
+	passed.Add(int64(time.Second))
+	r.mustCmdlet("Stop-MigrationBatch", one)
+	status("Completing", "Completing")
+	refuse("its status is Completing", "Remove-MigrationBatch", "Remove-MigrationUser")
+	passed.Add(int64(time.Minute))
+	status("Completed", "Completed")
+	refuse("its status is Completed", "Stop-MigrationBatch")
+	r.mustCmdlet("Remove-MigrationUser", bob)
+	r.mustCmdlet("Remove-MigrationBatch", one)
+	if a := r.cmdlet("Remove-MailUser", map[string]any{"Identity": "bob"}); a.status != 404 {
+		t.Errorf("a mailbox was removed as a mail user: %d", a.status)
+	}
+}

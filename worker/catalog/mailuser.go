@@ -66,3 +66,24 @@ var TestExchangeMailUser = Function{
 	ReadOnly:    true,
 	Repeated:    "Reads only. Exchange Online may show a change some minutes later.",
 }
+
+// SetExchangeMailUserHold prepares a mail user for a mailbox with a litigation hold.
+var SetExchangeMailUserHold = Function{
+	Name: "Set-ExchangeMailUserHold",
+	Description: "Enables litigation hold for a mail user before its mailbox moves here, which raises the quota of the Recoverable Items folder to 100 GB. " +
+		"For people whose source mailbox holds more than the usual 30 GB there. Not available in hybrid tenants. The mailbox keeps the hold after the move.",
+	Params:      []Param{identity},
+	Permissions: exchangePermissions,
+	Repeated:    "Written again, which changes nothing. Exchange documents no property of mail users that shows the hold, so the function does not read it back.",
+}
+
+// RemoveExchangeMailUser deletes a mail user.
+var RemoveExchangeMailUser = Function{
+	Name: "Remove-ExchangeMailUser",
+	Description: "Deletes a mail user with its account, such as one that New-ExchangeMailUser created, for rollbacks and for people who leave a batch. " +
+		"Fails if the user has a mailbox, which may have moved here, or is in a migration batch: remove the batch first. Succeeds if Exchange has no recipient with this id. " +
+		"A real tenant keeps the deleted account for 30 days.",
+	Params:      []Param{{Name: "UserId", Type: GUID, Required: true, Description: "Object id of the user."}},
+	Permissions: exchangePermissions,
+	Repeated:    "The function reads the recipient first, and succeeds if there is none once replication lag cannot be the reason.",
+}

@@ -13,6 +13,7 @@ var NewExchangeMigrationBatch = Function{
 		{Name: "SourceEndpoint", Type: String, Required: true, Description: "Name of the migration endpoint."},
 		{Name: "TargetDeliveryDomain", Type: Domain, Required: true, Description: "Domain in which each mail user has an address, such as fabrikam.onmicrosoft.com."},
 		{Name: "EmailAddresses", Type: StringList, Required: true, Description: "Addresses of the mail users in this tenant, at most 2,000."},
+		{Name: "StartAfter", Type: String, Description: "Time after which Exchange begins to copy, such as 2026-02-20T18:00:00Z. Default: at once."},
 		{Name: "CompleteAfter", Type: String, Description: "Time after which mailboxes move by themselves, such as 2026-03-01T18:00:00Z. Default: when Complete-ExchangeMigrationBatch is called."},
 		{Name: "NotificationEmails", Type: StringList, Description: "Addresses that get Exchange's reports."},
 	},
@@ -45,7 +46,7 @@ var TestExchangeMigrationUser = Function{
 var CompleteExchangeMigrationBatch = Function{
 	Name: "Complete-ExchangeMigrationBatch",
 	Description: "Has Exchange copy what changed since, and move the mailboxes of a batch: the mail users of this tenant get the mailboxes, and mail users take their place in the source. " +
-		"Poll Test-ExchangeMigrationUser with ExpectedStatus: Completed after it. People with a later time of their own wait for it.",
+		"Poll Test-ExchangeMigrationUser with ExpectedStatus: Completed after it. People with a later time of their own wait for it. Fails if the batch is stopped or is being removed.",
 	Params:      []Param{batchName},
 	Result:      []Field{{"BatchName", "Name of the batch. A step can keep it, to know that the mailboxes may have moved."}},
 	Permissions: exchangePermissions,
@@ -77,11 +78,26 @@ var SetExchangeMigrationUser = Function{
 	Repeated:    "Written again, which sets the same time, and approves what was skipped in the meantime. Exchange does not show either setting, so the function does not read them back.",
 }
 
+// RemoveExchangeMigrationUser takes a person out of a batch.
+var RemoveExchangeMigrationUser = Function{
+	Name: "Remove-ExchangeMigrationUser",
+	Description: "Takes a person out of a migration batch, which ends the copy of the mailbox: it stays in the source, unless it was moved before. The others of the batch go on. " +
+		"Fails while the mailbox is being moved, and if the person is in another batch. Succeeds if the person is in none.",
+	Params: []Param{
+		batchName,
+		{Name: "EmailAddress", Type: Email, Required: true, Description: "Address with which the person is in the batch."},
+	},
+	Permissions: exchangePermissions,
+	Repeated:    "The function reads the person first, and succeeds if the person is in no batch, once replication lag cannot be the reason. A redelivered job leaves a person who is in another batch by now.",
+}
+
 // RemoveExchangeMigrationBatch deletes a batch.
 var RemoveExchangeMigrationBatch = Function{
-	Name:        "Remove-ExchangeMigrationBatch",
-	Description: "Deletes a migration batch: after its moves, or to stop them. Mailboxes that were not moved stay in the source. Succeeds if there is no such batch.",
+	Name: "Remove-ExchangeMigrationBatch",
+	Description: "Deletes a migration batch: after its moves, or to end its copies. A batch that runs is stopped first, and the function waits until it has stopped. " +
+		"Mailboxes that were not moved stay in the source; those that were moved stay in this tenant. Fails while a mailbox of the batch is being moved. Succeeds if there is no such batch.",
 	Params:      []Param{batchName},
 	Permissions: exchangePermissions,
-	Repeated:    "Exchange reports that there is no such batch, and the function succeeds once replication lag cannot be the reason. A redelivered job leaves a batch that was created since the job was sent.",
+	Repeated: "The function reads the batch first, and goes on where the last delivery ended. It succeeds if there is no such batch, once replication lag cannot be the reason. " +
+		"A redelivered job leaves a batch that was created since the job was sent.",
 }

@@ -28,6 +28,8 @@ func TaskGroups() []TaskGroup {
 		{"People in the target", []Task{
 			{"Read what the target needs of a mailbox", source, []Function{GetExchangeMailbox}},
 			{"Create the target of a mailbox move", target, []Function{NewExchangeMailUser, TestExchangeMailUser}},
+			{"Prepare a mail user for a mailbox with much in its Recoverable Items folder", target, []Function{SetExchangeMailUserHold}},
+			{"Undo the target of a mailbox move, unless it has the mailbox", target, []Function{RemoveExchangeMailUser}},
 			{"Give a mail user the ids of its source mailbox", target, []Function{SetExchangeMailUserGuids}},
 			{"Say where the mail of a mail user goes", target, []Function{SetExchangeExternalAddress}},
 			{"Create a user without mail", target, []Function{NewEntraUser}},
@@ -49,7 +51,8 @@ func TaskGroups() []TaskGroup {
 			{"Move mailboxes", target, []Function{CompleteExchangeMigrationBatch}},
 			{"Move one person at another time than the batch, or in spite of items that were skipped", target, []Function{SetExchangeMigrationUser}},
 			{"Try moves again that failed", target, []Function{StartExchangeMigrationBatch}},
-			{"Clean up, or stop a move", target, []Function{RemoveExchangeMigrationBatch}},
+			{"Clean up, or stop moves", target, []Function{RemoveExchangeMigrationBatch}},
+			{"Take a person out of a batch", target, []Function{RemoveExchangeMigrationUser}},
 		}},
 		{"Microsoft's move of mail, files and chats in one job", []Task{
 			{"Create and validate a job", target, []Function{NewCrossTenantMigrationJob, ConfirmCrossTenantMigrationJob, TestCrossTenantMigrationJob}},

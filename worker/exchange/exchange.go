@@ -50,6 +50,8 @@ func (c *Client) Functions() []catalog.Function {
 		catalog.SetExchangeMailboxType.With(c.setMailboxType),
 		catalog.NewExchangeMailUser.With(c.newMailUser),
 		catalog.TestExchangeMailUser.With(c.testMailUser),
+		catalog.SetExchangeMailUserHold.With(c.setMailUserHold),
+		catalog.RemoveExchangeMailUser.With(c.removeMailUser),
 		catalog.NewExchangeMailContact.With(c.newContact),
 		catalog.RemoveExchangeMailContact.With(c.removeContact),
 		catalog.TestExchangeMailContact.With(c.testContact),

@@ -20,6 +20,10 @@ type batches struct {
 	mu     sync.Mutex
 	states []string // of one Get-MigrationBatch after the other, and then none
 	ran    []string // cmdlets that write
+
+	after  map[string][]string // states after a cmdlet; nil: Syncing
+	people []string            // statuses of people
+	refuse string              // a cmdlet
 }
 
 func (b *batches) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -33,8 +37,19 @@ func (b *batches) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case name == "Get-MigrationBatch":
 		answer = []map[string]any{{"Identity": "wave", "Status": b.states[0], "SourceEndpoint": "old", "TargetDeliveryDomain": "contoso.example"}}
 		b.states = b.states[1:]
+	case name == "Get-MigrationUser":
+		for _, status := range b.people {
+			answer = append(answer, map[string]any{"EmailAddress": "ada@contoso.example", "BatchId": "wave", "Status": status})
+		}
 	case !strings.HasPrefix(name, "Get-"):
 		b.ran, b.states = append(b.ran, name), []string{"Syncing"}
+		if b.after != nil {
+			b.states = b.after[name]
+		}
+		if name == b.refuse {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{"value": answer})
 }
@@ -73,5 +88,52 @@ func TestANewMigrationBatchIsNotOneThatEnds(t *testing.T) {
 		if !slices.Equal(b.ran, tc.ran) {
 			t.Errorf("%q: it ran %q, want %q", tc.states, b.ran, tc.ran)
 		}
+	}
+}
+
+// A batch that runs is stopped before it is removed, and one that is being moved is left alone.
+func TestAMigrationBatchIsStoppedBeforeItIsRemoved(t *testing.T) {
+	t.Parallel()
+	const stop, remove = "Stop-MigrationBatch", "Remove-MigrationBatch"
+	for note, tc := range map[string]struct {
+		states, people []string
+		after          map[string][]string
+		refuse         string
+		ran            []string
+		says           string // of the failure; empty for none
+	}{
+		"none":                       {},
+		"one that waits":             {states: []string{"Waiting"}, after: map[string][]string{stop: {"Stopped"}}, ran: []string{stop, remove}},
+		"one that is copied":         {states: []string{"Synced"}, after: map[string][]string{stop: {"Synced", "Stopping", "Stopped"}, remove: {"Removing"}}, ran: []string{stop, remove}},
+		"one that is being stopped":  {states: []string{"Stopping", "Stopping", "Stopped"}, ran: []string{remove}},
+		"one that does not stop":     {states: []string{"Syncing"}, after: map[string][]string{stop: slices.Repeat([]string{"Stopping"}, 50)}, ran: []string{stop}, says: "is being stopped"},
+		"one that begins to move":    {states: []string{"Synced"}, after: map[string][]string{stop: {"Completing"}}, ran: []string{stop}, says: "the migration batch wave is Completing"},
+		"one that has just moved":    {states: []string{"IncrementalSyncing"}, after: map[string][]string{stop: {"Completed"}}, refuse: stop, ran: []string{stop, remove}},
+		"one that cannot be stopped": {states: []string{"Syncing"}, after: map[string][]string{stop: {"Syncing"}}, refuse: stop, ran: []string{stop}, says: "400"},
+		"one that vanishes":          {states: []string{"Syncing"}, after: map[string][]string{}, ran: []string{stop, remove}},
+		"one that is being removed":  {states: []string{"Removing"}, after: map[string][]string{remove: {"Removing"}}, ran: []string{remove}},
+		"one that is corrupted":      {states: []string{"Corrupted"}, after: map[string][]string{}, ran: []string{remove}},
+		"one that moves":             {states: []string{"Completing"}, says: "the migration batch wave is Completing"},
+		"one with a person who moves": {
+			states: []string{"SyncedWithErrors"}, people: []string{"Failed", "CompletionSynced"}, says: "the move of ada@contoso.example in the migration batch wave is CompletionSynced",
+		},
+	} {
+		t.Run(note, func(t *testing.T) {
+			t.Parallel()
+			b := &batches{states: tc.states, after: tc.after, people: tc.people, refuse: tc.refuse}
+			if b.after == nil {
+				b.after = map[string][]string{}
+			}
+			server := httptest.NewServer(b)
+			t.Cleanup(server.Close)
+			ctx := catalog.WithJob(t.Context(), catalog.Job{ID: "job-1"})
+			answer, err := functions(t, server.URL, tenant.DefaultTenantID, pace()).Call(ctx, "Remove-ExchangeMigrationBatch", json.RawMessage(`{"BatchName":"wave"}`))
+			if tc.says == "" && (err != nil || answer != true) || tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)) {
+				t.Errorf("got %v, %v, want %q", answer, err, tc.says)
+			}
+			if !slices.Equal(b.ran, tc.ran) {
+				t.Errorf("it ran %q, want %q", b.ran, tc.ran)
+			}
+		})
 	}
 }

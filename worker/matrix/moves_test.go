@@ -1,6 +1,7 @@
 package matrix_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +37,7 @@ func moveRows() []row {
 			name: "New-ExchangeMigrationBatch", function: "New-ExchangeMigrationBatch", seed: waiting,
 			params: map[string]any{
 				"BatchName": "wave 2", "SourceEndpoint": "source", "TargetDeliveryDomain": "contoso.example", "EmailAddresses": []string{"ada@contoso.example", "eve@contoso.example"},
-				"CompleteAfter": "2026-04-01T18:00:00+02:00", "NotificationEmails": "admins@contoso.example",
+				"StartAfter": "2026-03-20T18:00:00+01:00", "CompleteAfter": "2026-04-01T18:00:00+02:00", "NotificationEmails": "admins@contoso.example",
 			},
 			refusals: []refusal{
 				{"an endpoint that does not exist", map[string]any{"SourceEndpoint": "other"}, objectNotFound, "other"},
@@ -44,6 +45,7 @@ func moveRows() []row {
 				{"an address that is none", map[string]any{"EmailAddresses": []string{"ada@contoso.example", "a,b"}}, catalog.FailureParameters, "item 2 must be an address"},
 				{"a person twice", map[string]any{"EmailAddresses": []string{"ada@contoso.example", "Ada@contoso.example"}}, "Microsoft.Exchange.Migration.MigrationPermanentException", "listed twice"},
 				{"a time without zone", map[string]any{"CompleteAfter": "2026-04-01"}, catalog.FailureParameters, "with a zone"},
+				{"a start without zone", map[string]any{"StartAfter": "2026-03-01"}, catalog.FailureParameters, "StartAfter must be a time with a zone"},
 			},
 		},
 		{
@@ -106,6 +108,30 @@ func moveRows() []row {
 			name: "Remove-ExchangeMigrationBatch", function: "Remove-ExchangeMigrationBatch", seed: moving, params: map[string]any{"BatchName": "wave 1"},
 			refusals: []refusal{{"no name", map[string]any{"BatchName": nil}, catalog.FailureParameters, "BatchName is empty"}},
 		},
+		{
+			name: "Remove-ExchangeMigrationUser", function: "Remove-ExchangeMigrationUser", seed: moving,
+			params: map[string]any{"BatchName": "wave 1", "EmailAddress": "ada@contoso.example"},
+			refusals: []refusal{
+				{"a person in another batch", map[string]any{"BatchName": "wave 9"}, catalog.FailureConflict, "is in the migration batch wave 1, expected wave 9"},
+			},
+		},
+		{
+			name: "Remove-ExchangeMigrationUser-who-is-in-no-batch", function: "Remove-ExchangeMigrationUser", seed: moving,
+			params: map[string]any{"BatchName": "wave 1", "EmailAddress": "cara@contoso.example"},
+		},
+		{
+			name: "Set-ExchangeMailUserHold", function: "Set-ExchangeMailUserHold", seed: waiting, params: map[string]any{"Identity": adaID},
+			refusals: []refusal{{"a mailbox", map[string]any{"Identity": bobID}, objectNotFound, bobID}},
+		},
+		{
+			name: "Remove-ExchangeMailUser", function: "Remove-ExchangeMailUser", seed: waiting, params: map[string]any{"UserId": adaID},
+			refusals: []refusal{
+				{"a mailbox", map[string]any{"UserId": bobID}, catalog.FailureConflict, "has a mailbox in this tenant"},
+				{"a distribution list", map[string]any{"UserId": listID}, catalog.FailureConflict, "expected a mail user"},
+				{"no id", map[string]any{"UserId": "ada@contoso.example"}, catalog.FailureParameters, "UserId"},
+			},
+		},
+		{name: "Remove-ExchangeMailUser-that-does-not-exist", function: "Remove-ExchangeMailUser", params: map[string]any{"UserId": caraID}},
 		{name: "Remove-ExchangeMigrationBatch-that-does-not-exist", function: "Remove-ExchangeMigrationBatch", params: map[string]any{"BatchName": "wave 9"}},
 	}
 }
@@ -143,6 +169,8 @@ func TestAMoveOfMailboxes(t *testing.T) {
 	expect("ada@contoso.example", "Completed", "is Synced, expected Completed")
 	w.does(step{"Complete-ExchangeMigrationBatch", map[string]any{"BatchName": "wave 1"}})
 	expect("ada@contoso.example", "Completed", "is Completing, expected Completed")
+	w.refuses(step{"Remove-ExchangeMigrationBatch", map[string]any{"BatchName": "wave 1"}}, "the migration batch wave 1 is Completing")
+	w.refuses(step{"Remove-ExchangeMigrationUser", map[string]any{"BatchName": "wave 1", "EmailAddress": "ada@contoso.example"}}, "is Completing: wait until it has ended")
 	if r := w.recipient(adaID); r.Kind != tenant.MailUser {
 		t.Errorf("Ada is a %s before her move is completed", r.Kind)
 	}
@@ -173,6 +201,64 @@ func TestReasonsOfFailedMoves(t *testing.T) {
 		_, err := w.call(t.Context(), "Test-ExchangeMigrationUser", map[string]any{"BatchName": "b", "EmailAddress": "ada@contoso.example"}, false)
 		if err == nil || !strings.HasPrefix(err.Error(), catalog.FailureMigration) || !strings.Contains(err.Error(), says) {
 			t.Errorf("got %v, want %q", err, says)
+		}
+	}
+}
+
+// refuses carries out a step that fails with a conflict, and changes nothing.
+func (w *world) refuses(s step, says string) {
+	w.t.Helper()
+	before := w.state()
+	for _, again := range []bool{false, true} {
+		answer, err := w.call(w.t.Context(), s.function, s.params, again)
+		var f *catalog.Failure
+		if !errors.As(err, &f) || f.Type != catalog.FailureConflict || !strings.Contains(f.Message, says) {
+			w.t.Errorf("%s: got %s, %v; want a conflict about %q", s.function, answer, err, says)
+		}
+	}
+	if d := difference(before, w.state()); len(d) > 0 {
+		w.t.Errorf("%s changed the tenant:\n%s", s.function, strings.Join(d, "\n"))
+	}
+}
+
+// A worker is killed after the completion of a move, so that no step knows of it: what undoes the move keeps the account.
+func TestAnAccountOutlivesACompletionWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	w := start(t, row{seed: waiting}, func(c *tenant.Config) { c.MoveDelay = time.Minute })
+	batch := map[string]any{"BatchName": "wave 1"}
+	w.does(step{"New-ExchangeMigrationBatch", map[string]any{
+		"BatchName": "wave 1", "SourceEndpoint": "source", "TargetDeliveryDomain": "contoso.example", "EmailAddresses": []string{"ada@contoso.example"},
+	}})
+	_ = w.clock.sleep(t.Context(), time.Minute)
+	w.killAfter("Complete-MigrationBatch", step{"Complete-ExchangeMigrationBatch", batch})
+	removeBatch, removeUser := step{"Remove-ExchangeMigrationBatch", batch}, step{"Remove-ExchangeMailUser", map[string]any{"UserId": adaID}}
+	w.refuses(removeBatch, "is Completing")
+	w.refuses(removeUser, "ada@contoso.example is in the migration batch wave 1, and is Completing there")
+	_ = w.clock.sleep(t.Context(), time.Minute)
+	w.refuses(removeUser, "has a mailbox in this tenant")
+	w.does(removeBatch)
+	w.refuses(removeUser, "has a mailbox in this tenant")
+	if r := w.recipient(adaID); r.Kind != tenant.UserMailbox {
+		t.Errorf("Ada is a %s", r.Kind)
+	}
+}
+
+// A stop that comes first wins: a completion that comes late moves no mailbox.
+func TestACompletionAfterTheRemovalMovesNothing(t *testing.T) {
+	t.Parallel()
+	w := start(t, row{seed: waiting}, func(c *tenant.Config) { c.MoveDelay = time.Minute })
+	batch := map[string]any{"BatchName": "wave 1"}
+	w.does(step{"New-ExchangeMigrationBatch", map[string]any{
+		"BatchName": "wave 1", "SourceEndpoint": "source", "TargetDeliveryDomain": "contoso.example", "EmailAddresses": []string{"ada@contoso.example"},
+	}})
+	_ = w.clock.sleep(t.Context(), time.Minute)
+	w.killAfter("Stop-MigrationBatch", step{"Remove-ExchangeMigrationBatch", batch})
+	w.refuses(step{"Complete-ExchangeMigrationBatch", batch}, "the migration batch wave 1 is Stopped")
+	w.refuses(step{"Remove-ExchangeMailUser", map[string]any{"UserId": adaID}}, "and is Stopped there")
+	w.does(step{"Start-ExchangeMigrationBatch", batch}, step{"Remove-ExchangeMigrationBatch", batch}, step{"Remove-ExchangeMailUser", map[string]any{"UserId": adaID}})
+	for _, u := range w.tenant.State().Users {
+		if u.ID() == adaID {
+			t.Error("Ada's account is still there")
 		}
 	}
 }

@@ -247,6 +247,18 @@ func DeleteRecipient(id string, at time.Time) Change {
 	return Change{kind: "recipient", id: id, at: at}
 }
 
+// LeaveGroups are the changes that take an object out of every group that has it as a direct member or owner.
+func (d *Directory) LeaveGroups(id string, at time.Time) []Change {
+	var changes []Change
+	for _, g := range d.Groups.All() {
+		if slices.Contains(g.Members, id) || slices.Contains(g.Owners, id) {
+			g.Members, g.Owners = Without(g.Members, id), Without(g.Owners, id)
+			changes = append(changes, PutGroup(g, at))
+		}
+	}
+	return changes
+}
+
 // Commit puts all changes on disk in one transaction and then in memory. An
 // error means that nothing changed.
 func (d *Directory) Commit(asOf time.Time, changes ...Change) error {

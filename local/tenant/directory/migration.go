@@ -9,7 +9,9 @@ type MigrationBatch struct {
 	TargetDeliveryDomain string          `json:"targetDeliveryDomain"`
 	Users                []MigrationUser `json:"users"`
 	Started              time.Time       `json:"started"`
+	StartAfter           time.Time       `json:"startAfter,omitzero"`    // zero: at once
 	CompleteAfter        time.Time       `json:"completeAfter,omitzero"` // zero: not to be completed yet
+	Stopped              time.Time       `json:"stopped,omitzero"`       // zero: it was not stopped, or started again since
 }
 
 // MigrationUser is a mailbox of a batch.

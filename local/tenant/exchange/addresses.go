@@ -73,6 +73,19 @@ func (p *command) applyTo(current directory.Recipient, externalMovesPrimary bool
 		}
 		next.Hidden = hidden
 	}
+	if _, present := p.parameters["enablelitigationholdformigration"]; present {
+		hold := false
+		if refusal := p.boolean("enablelitigationholdformigration", &hold); refusal != nil {
+			return next, refusal
+		}
+		if hold {
+			holds := directory.Holds{}
+			if current.Holds != nil {
+				holds = *current.Holds
+			}
+			holds.Litigation, next.Holds = true, &holds
+		}
+	}
 	for i := 1; i <= 15; i++ {
 		name := fmt.Sprintf("CustomAttribute%d", i)
 		if value, present := p.parameters[directory.Fold(name)]; present {

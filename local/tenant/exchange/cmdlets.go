@@ -44,8 +44,9 @@ func init() { // not a literal: run reaches back into cmdlets
 	cmdlets["Get-Mailbox"] = cmdlet{get, getRecipients(directory.UserMailbox)}
 	cmdlets["Get-DistributionGroup"] = cmdlet{get, getRecipients(groupKinds...)}
 	cmdlets["Set-MailUser"] = cmdlet{
-		changeNames("MicrosoftOnlineServicesID", "ExternalEmailAddress", "ExchangeGuid", "ArchiveGuid"), setRecipient(directory.MailUser),
+		changeNames("MicrosoftOnlineServicesID", "ExternalEmailAddress", "ExchangeGuid", "ArchiveGuid", "EnableLitigationHoldForMigration"), setRecipient(directory.MailUser),
 	}
+	cmdlets["Remove-MailUser"] = cmdlet{names("Identity", "Confirm"), (*Service).removeMailUser}
 	cmdlets["Set-Mailbox"] = cmdlet{
 		changeNames("MicrosoftOnlineServicesID", "ForwardingSmtpAddress", "ForwardingAddress", "DeliverToMailboxAndForward", "Type", "GrantSendOnBehalfTo"),
 		setRecipient(directory.UserMailbox),

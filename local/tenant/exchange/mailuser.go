@@ -56,6 +56,29 @@ func (s *Service) newMailUser(c *call) *reply {
 	return c.results([]map[string]any{s.output(r)})
 }
 
+// removeMailUser deletes a mail user and its account, which a real tenant keeps for 30 days.
+func (s *Service) removeMailUser(c *call) *reply {
+	identity, refusal := c.identity()
+	if refusal != nil {
+		return refusal
+	}
+	now, asOf := s.Times()
+	seen, found := s.findRecipient(identity, asOf, []string{directory.MailUser})
+	id := seen.ExternalDirectoryObjectID
+	r, exists := s.Directory.Recipients.Latest(id)
+	if !found || !exists || r.Kind != directory.MailUser {
+		return recipientNotFound(identity)
+	}
+	if r.Holds != nil && r.Holds.Litigation {
+		return cmdletFailure(recipientTask, "The mail user '%s' is on hold: it can't be removed without the IgnoreLegalHold switch.", identity)
+	}
+	changes := append([]directory.Change{directory.DeleteUser(id, now), directory.DeleteRecipient(id, now)}, s.Directory.LeaveGroups(id, now)...)
+	if err := s.Directory.Commit(asOf, changes...); err != nil {
+		return s.storageFailed(err)
+	}
+	return c.nothing()
+}
+
 func (s *Service) mailUserFrom(p *command, upn, external, primary string) (directory.Recipient, directory.User, *reply) {
 	name := directory.Text(p.parameters["name"])
 	if len(name) > 64 {

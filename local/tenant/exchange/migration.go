@@ -14,11 +14,13 @@ func init() { // not a literal: run reaches back into cmdlets
 	cmdlets["Get-MigrationBatch"] = cmdlet{names("Identity", "ResultSize"), (*Service).migrationBatches}
 	cmdlets["Get-MigrationUser"] = cmdlet{names("Identity", "BatchId", "ResultSize"), (*Service).migrationUsers}
 	cmdlets["New-MigrationBatch"] = cmdlet{
-		names("Name", "SourceEndpoint", "CSVData", "TargetDeliveryDomain", "AutoStart", "CompleteAfter", "NotificationEmails", "Confirm"), (*Service).newMigrationBatch,
+		names("Name", "SourceEndpoint", "CSVData", "TargetDeliveryDomain", "AutoStart", "StartAfter", "CompleteAfter", "NotificationEmails", "Confirm"), (*Service).newMigrationBatch,
 	}
 	cmdlets["Complete-MigrationBatch"] = cmdlet{names("Identity", "Confirm"), (*Service).completeMigrationBatch}
 	cmdlets["Start-MigrationBatch"] = cmdlet{names("Identity", "Confirm"), (*Service).startMigrationBatch}
 	cmdlets["Set-MigrationUser"] = cmdlet{names("Identity", "ApproveSkippedItems", "CompleteAfter", "Confirm"), (*Service).setMigrationUser}
+	cmdlets["Stop-MigrationBatch"] = cmdlet{names("Identity", "Confirm"), (*Service).stopMigrationBatch}
+	cmdlets["Remove-MigrationUser"] = cmdlet{names("Identity", "Confirm"), (*Service).removeMigrationUser}
 	cmdlets["Remove-MigrationBatch"] = cmdlet{names("Identity", "Confirm"), (*Service).removeMigrationBatch}
 }
 
@@ -44,6 +46,10 @@ func (s *Service) userStatus(b directory.MigrationBatch, u directory.MigrationUs
 	switch {
 	case u.Error != "":
 		return "Failed"
+	case !b.Stopped.IsZero() && !set:
+		return "Stopped"
+	case now.Before(b.StartAfter):
+		return "Queued"
 	case now.Before(s.copied(b, u)), s.Linked(b.SourceEndpoint) && !u.Copied:
 		return "Syncing"
 	case !set, now.Before(at):
@@ -61,10 +67,13 @@ func (s *Service) batchStatus(b directory.MigrationBatch, now time.Time) (status
 		counts[s.userStatus(b, u, now)]++
 	}
 	failed := counts["Failed"] > 0
-	for _, active := range []string{"Syncing", "Completing"} {
+	for _, active := range []string{"Syncing", "Completing", "Stopped"} {
 		if counts[active] > 0 {
 			return active, counts
 		}
+	}
+	if counts["Queued"] > 0 {
+		return "Waiting", counts
 	}
 	for _, ended := range []string{"Synced", "Completed"} {
 		switch {
@@ -138,12 +147,14 @@ func (s *Service) newMigrationBatch(c *call) *reply {
 			return refusal
 		}
 	}
-	after := ""
-	if refusal := p.time("completeafter", &after); refusal != nil {
-		return refusal
-	}
-	if after != "" {
-		b.CompleteAfter, _ = time.Parse(time.RFC3339, after) // as it was just written
+	for parameter, field := range map[string]*time.Time{"startafter": &b.StartAfter, "completeafter": &b.CompleteAfter} {
+		text := ""
+		if refusal := p.time(parameter, &text); refusal != nil {
+			return refusal
+		}
+		if text != "" {
+			*field, _ = time.Parse(time.RFC3339, text) // as it was just written
+		}
 	}
 	if !start {
 		return cmdletFailure(invalidData, "A migration batch that doesn't start isn't supported here: specify AutoStart.")
@@ -208,15 +219,25 @@ func (s *Service) FinishMoves() error {
 	return nil
 }
 
+// never is when a move that was stopped goes on.
+var never = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+
 // copied is when the first copy of a mailbox is there.
 func (s *Service) copied(b directory.MigrationBatch, u directory.MigrationUser) time.Time {
-	if u.Retried.After(b.Started) {
-		return u.Retried.Add(s.MoveDelay)
+	from := b.Started
+	for _, later := range []time.Time{u.Retried, b.StartAfter} {
+		if later.After(from) {
+			from = later
+		}
 	}
-	return b.Started.Add(s.MoveDelay)
+	if copied := from.Add(s.MoveDelay); b.Stopped.IsZero() || !copied.After(b.Stopped) {
+		return copied
+	}
+	return never
 }
 
-// completion is when the completion of a move begins, which is after the first copy; set is false while it does not.
+// completion is when the completion of a move begins, which is after the first copy; set is false while it does not. A
+// completion that has begun cannot be stopped.
 func (s *Service) completion(b directory.MigrationBatch, u directory.MigrationUser) (at time.Time, set bool) {
 	if at = u.CompleteAfter; at.IsZero() {
 		at = b.CompleteAfter
@@ -225,7 +246,7 @@ func (s *Service) completion(b directory.MigrationBatch, u directory.MigrationUs
 	if copied := s.copied(b, u); at.Before(copied) {
 		at = copied
 	}
-	return at, set
+	return at, set && (b.Stopped.IsZero() || at.Before(b.Stopped))
 }
 
 // csvAddresses are the addresses in CSVData. Its bytes come as numbers, or as base64.
@@ -295,6 +316,9 @@ func (s *Service) completeMigrationBatch(c *call) *reply {
 	if refusal != nil {
 		return refusal
 	}
+	if !b.Stopped.IsZero() {
+		return notWhile(b, "completed", "Stopped")
+	}
 	if !b.CompleteAfter.IsZero() && !now.Before(b.CompleteAfter) {
 		c.warn("The migration batch is being completed already.")
 		return c.nothing()
@@ -303,17 +327,40 @@ func (s *Service) completeMigrationBatch(c *call) *reply {
 	return s.saveBatch(c, b, now, asOf)
 }
 
-// startMigrationBatch tries moves again that failed.
+// notWhile refuses a command for the status of a batch.
+func notWhile(b directory.MigrationBatch, done, status string) *reply {
+	return cmdletFailure(migrationPermanent, "The migration batch '%s' can't be %s because its status is %s.", b.Name, done, status)
+}
+
+// stopMigrationBatch stops the moves that do not complete yet, at once: Exchange is Stopping for a while.
+func (s *Service) stopMigrationBatch(c *call) *reply {
+	now, asOf := s.Times()
+	_, b, refusal := s.batch(c, asOf)
+	if refusal != nil {
+		return refusal
+	}
+	switch status, _ := s.batchStatus(b, now); status {
+	case "Completed", "CompletedWithErrors", "Failed", "Stopped":
+		return notWhile(b, "stopped", status)
+	}
+	b.Stopped = now.UTC()
+	return s.saveBatch(c, b, now, asOf)
+}
+
+// startMigrationBatch tries moves again that failed, and goes on with those that were stopped.
 func (s *Service) startMigrationBatch(c *call) *reply {
 	now, asOf := s.Times()
 	_, b, refusal := s.batch(c, asOf)
 	if refusal != nil {
 		return refusal
 	}
-	failed := false
+	failed := !b.Stopped.IsZero()
 	b.Users = slices.Clone(b.Users)
 	for i, u := range b.Users {
 		if u.Error == "" {
+			if copied := s.copied(b, u); failed && copied.After(b.Stopped) {
+				b.Users[i].Retried = now.UTC().Truncate(time.Second)
+			}
 			continue
 		}
 		failed = true
@@ -324,6 +371,7 @@ func (s *Service) startMigrationBatch(c *call) *reply {
 		c.warn("The migration batch has no failed users.")
 		return c.nothing()
 	}
+	b.Stopped = time.Time{}
 	return s.saveBatch(c, b, now, asOf)
 }
 
@@ -359,11 +407,41 @@ func (s *Service) setMigrationUser(c *call) *reply {
 	return exchangeFailure(404, "NotFound", objectNotFound, "The migration user '%s' couldn't be found.", email)
 }
 
+// removeMigrationUser takes a person out of a batch, unless the mailbox is being moved.
+func (s *Service) removeMigrationUser(c *call) *reply {
+	email, refusal := c.identity()
+	if refusal != nil {
+		return refusal
+	}
+	now, asOf := s.Times()
+	for _, b := range s.Directory.Batches.All() {
+		i := slices.IndexFunc(b.Users, func(u directory.MigrationUser) bool { return strings.EqualFold(u.Email, email) })
+		if i < 0 {
+			continue
+		}
+		if status := s.userStatus(b, b.Users[i], now); status == "Completing" {
+			return cmdletFailure(migrationPermanent, "The migration user '%s' can't be removed because its status is %s.", email, status)
+		}
+		b.Users = slices.Delete(slices.Clone(b.Users), i, i+1)
+		if err := s.Directory.Commit(asOf, directory.PutBatch(b, now)); err != nil {
+			return s.storageFailed(err)
+		}
+		return c.nothing()
+	}
+	return exchangeFailure(404, "NotFound", objectNotFound, "The migration user '%s' couldn't be found.", email)
+}
+
+// removeMigrationBatch deletes a batch that is not running, or has completed.
 func (s *Service) removeMigrationBatch(c *call) *reply {
 	now, asOf := s.Times()
 	_, b, refusal := s.batch(c, asOf)
 	if refusal != nil {
 		return refusal
+	}
+	switch status, _ := s.batchStatus(b, now); status {
+	case "Stopped", "Completed", "CompletedWithErrors", "Failed":
+	default:
+		return notWhile(b, "removed", status)
 	}
 	if err := s.Directory.Commit(asOf, directory.DeleteBatch(b.Name, now)); err != nil {
 		return s.storageFailed(err)

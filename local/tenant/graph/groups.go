@@ -100,7 +100,7 @@ func (s *Service) deleteGroup(c *call) *reply {
 	if refusal != nil {
 		return refusal
 	}
-	changes := append([]directory.Change{directory.DeleteGroup(g.ID(), now)}, s.leaveAllGroups(g.ID(), now)...)
+	changes := append([]directory.Change{directory.DeleteGroup(g.ID(), now)}, s.Directory.LeaveGroups(g.ID(), now)...)
 	if _, exists := s.Directory.Recipients.Latest(g.ID()); exists {
 		changes = append(changes, directory.DeleteRecipient(g.ID(), now))
 	}
@@ -233,18 +233,6 @@ func (s *Service) deleteMember(c *call) *reply {
 		return odata.Error(http.StatusBadRequest, "BadRequest", "Write requests are only supported on contained entities")
 	}
 	return s.removeUser(c.Arg["member"])
-}
-
-// leaveAllGroups removes id from every group that has it as a direct member or owner.
-func (s *Service) leaveAllGroups(id string, now time.Time) []directory.Change {
-	var changes []directory.Change
-	for _, g := range s.Directory.Groups.All() {
-		if slices.Contains(g.Members, id) || slices.Contains(g.Owners, id) {
-			g.Members, g.Owners = directory.Without(g.Members, id), directory.Without(g.Owners, id)
-			changes = append(changes, directory.PutGroup(g, now))
-		}
-	}
-	return changes
 }
 
 func (s *Service) checkMemberGroups(c *call) *reply {

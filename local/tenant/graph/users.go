@@ -208,7 +208,7 @@ func (s *Service) removeUser(key string) *reply {
 	if _, exists := s.Directory.Recipients.Latest(id); exists {
 		changes = append(changes, directory.DeleteRecipient(id, now))
 	}
-	changes = append(changes, s.leaveAllGroups(id, now)...)
+	changes = append(changes, s.Directory.LeaveGroups(id, now)...)
 	if err := s.Directory.Commit(asOf, changes...); err != nil {
 		return s.storageFailed(err)
 	}

@@ -25,6 +25,7 @@ func Functions(s *session.Session) []catalog.Function {
 		catalog.CompleteExchangeMigrationBatch.With(c.completeBatch),
 		catalog.StartExchangeMigrationBatch.With(c.startBatch),
 		catalog.SetExchangeMigrationUser.With(c.setUser),
+		catalog.RemoveExchangeMigrationUser.With(c.removeUser),
 		catalog.RemoveExchangeMigrationBatch.With(c.removeBatch),
 	}
 }
@@ -67,8 +68,11 @@ func (c *functions) newBatch(ctx context.Context, p catalog.Params) (any, error)
 		return nil, err
 	}
 	create["CSVData"] = data
-	if p.Has("CompleteAfter") {
-		if create["CompleteAfter"], err = completeAfter(p); err != nil {
+	for _, name := range []string{"StartAfter", "CompleteAfter"} {
+		if !p.Has(name) {
+			continue
+		}
+		if create[name], err = after(p, name); err != nil {
 			return nil, err
 		}
 	}
@@ -107,13 +111,13 @@ func (c *functions) newBatch(ctx context.Context, p catalog.Params) (any, error)
 	return true, nil
 }
 
-// completeAfter is the time at which mailboxes move, in UTC.
-func completeAfter(p catalog.Params) (string, error) {
-	after, err := time.Parse(time.RFC3339, p.String("CompleteAfter"))
+// after is the time after which mailboxes are copied, or move, in UTC.
+func after(p catalog.Params, name string) (string, error) {
+	at, err := time.Parse(time.RFC3339, p.String(name))
 	if err != nil {
-		return "", &catalog.Failure{Type: catalog.FailureParameters, Message: "CompleteAfter must be a time with a zone, such as 2026-03-01T18:00:00Z"}
+		return "", &catalog.Failure{Type: catalog.FailureParameters, Message: name + " must be a time with a zone, such as 2026-03-01T18:00:00Z"}
 	}
-	return after.UTC().Format(time.RFC3339), nil
+	return at.UTC().Format(time.RFC3339), nil
 }
 
 // batchCSV is the file of a batch, as a list of numbers: so public programs send bytes.
@@ -137,10 +141,7 @@ func batchCSV(emails []string) ([]int, error) {
 func checkAlive(ctx context.Context, name string, have migrationBatch) error {
 	switch {
 	case session.Has([]string{"Corrupted", "Stopped"}, have.Status), strings.EqualFold(have.Status, "Failed") && !catalog.JobOf(ctx).Redelivered:
-		return &catalog.Failure{
-			Type: catalog.FailureConflict, Attempts: 1,
-			Message: "a migration batch " + name + " exists and is " + have.Status + ": remove it with Remove-ExchangeMigrationBatch, or give another BatchName",
-		}
+		return conflict("a migration batch " + name + " exists and is " + have.Status + ": remove it with Remove-ExchangeMigrationBatch, or give another BatchName")
 	}
 	return nil
 }
@@ -165,10 +166,7 @@ func (c *functions) compareBatch(ctx context.Context, w wantedBatch, have migrat
 	if len(differ) == 0 {
 		return nil
 	}
-	return &catalog.Failure{
-		Type: catalog.FailureConflict, Attempts: 1,
-		Message: "a migration batch " + w.name + " exists and differs in: " + strings.Join(differ, ", "),
-	}
+	return conflict("a migration batch " + w.name + " exists and differs in: " + strings.Join(differ, ", "))
 }
 
 // people are those of a batch.
@@ -209,10 +207,7 @@ func (c *functions) person(ctx context.Context, batch, email string) (u migratio
 		return u, session.Ambiguous("Get-MigrationUser", len(found))
 	}
 	if u = found[0]; !strings.EqualFold(u.BatchId, batch) {
-		return u, &catalog.Failure{
-			Type: catalog.FailureConflict, Attempts: 1,
-			Message: fmt.Sprintf("%s is in the migration batch %s, expected %s: remove the person from there first", email, u.BatchId, batch),
-		}
+		return u, conflict(fmt.Sprintf("%s is in the migration batch %s, expected %s: remove the person from there first", email, u.BatchId, batch))
 	}
 	return u, nil
 }
@@ -268,8 +263,11 @@ func (c *functions) completeBatch(ctx context.Context, p catalog.Params) (any, e
 	if err != nil {
 		return nil, err
 	}
-	if session.Has([]string{"Completing", "Completed", "CompletedWithErrors"}, have.Status) {
+	switch {
+	case session.Has([]string{"Completing", "Completed", "CompletedWithErrors"}, have.Status):
 		return CompleteResult{name}, nil
+	case session.Has([]string{"Stopping", "Stopped", "Removing", "Corrupted"}, have.Status):
+		return nil, conflict(fmt.Sprintf("the migration batch %s is %s, expected that its mailboxes are copied: a step has stopped it, or Exchange has", name, have.Status))
 	}
 	if err := c.Invoke(ctx, "Complete-MigrationBatch", map[string]any{"Identity": name, "Confirm": false}, nil); err != nil {
 		return nil, err
@@ -289,28 +287,6 @@ func (c *functions) batch(ctx context.Context, name string) (b migrationBatch, e
 	return have[0], nil
 }
 
-func (c *functions) removeBatch(ctx context.Context, p catalog.Params) (any, error) {
-	name := p.String("BatchName")
-	if job := catalog.JobOf(ctx); job.Redelivered {
-		var have []migrationBatch
-		if err := c.Look(ctx, "Get-MigrationBatch", name, &have); err != nil {
-			return nil, err
-		}
-		if slices.ContainsFunc(have, func(b migrationBatch) bool { return job.SentBefore(b.created()) }) {
-			return true, nil
-		}
-	}
-	if err := c.Invoke(ctx, "Remove-MigrationBatch", map[string]any{"Identity": name, "Confirm": false}, nil); err != nil && !session.Missing(err) {
-		return nil, err
-	}
-	_, err := session.Until(ctx, c.Session, "the migration batch is still there", func(have []migrationBatch) bool {
-		return !slices.ContainsFunc(have, func(b migrationBatch) bool { return !strings.EqualFold(b.Status, "Removing") })
-	}, func(ctx context.Context) (have []migrationBatch, err error) {
-		err = c.Look(ctx, "Get-MigrationBatch", name, &have)
-		return have, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return true, nil
+func conflict(text string) error {
+	return &catalog.Failure{Type: catalog.FailureConflict, Attempts: 1, Message: text}
 }

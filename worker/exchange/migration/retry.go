@@ -16,10 +16,7 @@ func (c *functions) startBatch(ctx context.Context, p catalog.Params) (any, erro
 		return nil, err
 	}
 	if session.Has([]string{"Corrupted", "Removing"}, have.Status) {
-		return nil, &catalog.Failure{
-			Type: catalog.FailureConflict, Attempts: 1,
-			Message: "the migration batch " + name + " is " + have.Status + ", and cannot be started: remove it with Remove-ExchangeMigrationBatch, and create another one",
-		}
+		return nil, conflict("the migration batch " + name + " is " + have.Status + ", and cannot be started: remove it with Remove-ExchangeMigrationBatch, and create another one")
 	}
 	people, err := c.people(ctx, name)
 	if err != nil {
@@ -43,11 +40,11 @@ func (c *functions) setUser(ctx context.Context, p catalog.Params) (any, error) 
 		change["ApproveSkippedItems"] = true
 	}
 	if p.Has("CompleteAfter") {
-		after, err := completeAfter(p)
+		at, err := after(p, "CompleteAfter")
 		if err != nil {
 			return nil, err
 		}
-		change["CompleteAfter"] = after
+		change["CompleteAfter"] = at
 	}
 	if !approve && !p.Has("CompleteAfter") {
 		return nil, &catalog.Failure{Type: catalog.FailureParameters, Message: "nothing to change: give CompleteAfter, or ApproveSkippedItems: true"}
