@@ -27,16 +27,18 @@ var text []byte
 
 // Graph is one request of Graph.
 type Graph struct {
-	Request string         // method and path, whose segments in braces are anything
-	Page    string         // of Graph's reference
-	Query   map[string]any // options by name: nil or "" for any value, a list for those of $select, else how the value begins, or "a|b"
-	Body    map[string]any // nil: no body
-	Only    string         // the one function that makes it; empty: all may
+	Request string            // method and path, whose segments in braces are anything
+	Page    string            // of Graph's reference
+	Query   map[string]any    // options by name: nil or "" for any value, a list for those of $select, else how the value begins, or "a|b"
+	Body    map[string]any    // nil: no body
+	Only    string            // the functions that make it, with " or " between them; empty: all may
+	Guarded map[string]string // likewise for a request whose body has this property
 }
 
 // Cmdlet is one command of Exchange Online.
 type Cmdlet struct {
 	Cmdlet     string
+	Only       string // as of Graph
 	Parameters map[string]any
 }
 
@@ -50,6 +52,34 @@ func init() {
 	if err := yaml.Unmarshal(text, &description); err != nil {
 		panic("calls.yaml: " + err.Error()) // part of the program
 	}
+}
+
+// Only names the functions that alone make a request with this body, or run a cmdlet, by the name that Check gives it; nil:
+// all may. A function whose read keeps it from a wrong write is the only one that writes so.
+func Only(name string, body []byte) []string {
+	only := ""
+	for _, g := range description.Graph {
+		if g.Request != name {
+			continue
+		}
+		only = g.Only
+		var has map[string]any
+		_ = json.Unmarshal(body, &has) // Check refuses another body
+		for property, functions := range g.Guarded {
+			if _, guarded := has[property]; guarded {
+				only = functions
+			}
+		}
+	}
+	for _, x := range description.Exchange {
+		if x.Cmdlet == name {
+			only = x.Only
+		}
+	}
+	if only == "" {
+		return nil
+	}
+	return strings.Split(only, " or ")
 }
 
 // Described lists the requests of Graph. The caller must not change it.

@@ -75,7 +75,7 @@ func TestWhatIsNotDescribedIsAFault(t *testing.T) {
 		{"an option that is cut off", request("DELETE", "/v1.0/users/u?;/manager/$ref", ""), "", "query cannot be read"},
 		{"an option twice", request("GET", "/v1.0/users/u?$select=id&$select=mail", ""), "", "$select is given 2 times"},
 		{"a body where there is none", request("DELETE", "/v1.0/users/u", "{}"), `{}`, "has a body"},
-		{"a cmdlet", command("{}"), `{"CmdletInput":{"CmdletName":"Remove-MailUser","Parameters":{"Identity":"a"}}}`, `"Remove-MailUser" is not described`},
+		{"a cmdlet", command("{}"), `{"CmdletInput":{"CmdletName":"Remove-Mailbox","Parameters":{"Identity":"a"}}}`, `"Remove-Mailbox" is not described`},
 		{"a parameter", command("{}"), `{"CmdletInput":{"CmdletName":"Set-MailUser","Parameters":{"Identity":"a","PrimarySmtpAddress":"b"}}}`, "PrimarySmtpAddress is not described"},
 		{"a whole list of addresses", command("{}"), `{"CmdletInput":{"CmdletName":"Set-MailUser","Parameters":{"Identity":"a","EmailAddresses":["SMTP:a"]}}}`, "EmailAddresses is not an object"},
 		{"no token", httptest.NewRequest(http.MethodGet, "/v1.0/users/u?$select=id", nil), "", "no bearer token"},

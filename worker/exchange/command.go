@@ -40,6 +40,9 @@ func (x Cmdlets) permit(command command) error {
 	case slices.Contains(x.Allowed, command.cmdlet):
 		return nil
 	}
+	if only := calls.Only(command.cmdlet, nil); only != nil {
+		return refused(fmt.Sprintf("%s: only %s runs this cmdlet; to allow it with any parameters, add it to the worker's setting %s", command.cmdlet, strings.Join(only, " or "), x.Setting))
+	}
 	if err := calls.CheckCmdlet(command.cmdlet, command.parameters); err != nil {
 		return refused(fmt.Sprintf("%s: other functions do not run this command (%v); to allow the cmdlet, add it to the worker's setting %s", command.cmdlet, err, x.Setting))
 	}

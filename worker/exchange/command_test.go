@@ -134,7 +134,7 @@ func TestABlankAnswerHasNoObjects(t *testing.T) {
 	}
 }
 
-// A replica that lags does not show the batch that was just made: then the removal has not run before.
+// A replica that lags does not show the mail user that was just made: then the removal has not run before.
 func TestACheckForAbsenceDoesNotTrustTheFirstRead(t *testing.T) {
 	t.Parallel()
 	clock := testenv.NewClock()
@@ -147,24 +147,23 @@ func TestACheckForAbsenceDoesNotTrustTheFirstRead(t *testing.T) {
 	client := testenv.Must(exchange.New(session.Config{
 		URL: server.URL(), Scope: "https://outlook.office365.com/.default", TenantID: tenant.DefaultTenantID, Credential: credential{}, Policy: policy,
 		HTTP: &http.Client{},
-	}, exchange.Cmdlets{}))(t)
+	}, exchange.Cmdlets{Allowed: []string{"New-MailUser", "Remove-MailUser"}}))(t)
 	c := testenv.Must(catalog.New(client.Functions()...))(t)
-	if answer, failure := command(t, c, false, map[string]any{"Cmdlet": "New-MigrationBatch", "Parameters": map[string]any{
-		"Name": "wave", "SourceEndpoint": "old", "TargetDeliveryDomain": "contoso.mail.onmicrosoft.com", "AutoStart": true,
-		"CSVData": []int{'E', 'm', 'a', 'i', 'l', 'A', 'd', 'd', 'r', 'e', 's', 's', '\r', '\n', 'a', '@', 'b', '.', 'c', '\r', '\n'},
+	if answer, failure := command(t, c, false, map[string]any{"Cmdlet": "New-MailUser", "Parameters": map[string]any{
+		"Name": "wave", "MicrosoftOnlineServicesID": "wave@contoso.example", "Password": "Pa55word-Of-Wave", "ExternalEmailAddress": "wave@old.example",
 	}}); failure != nil {
 		t.Fatal(answer, failure)
 	}
-	for range 2 { // the second finds no batch
+	for range 2 { // the second finds no mail user
 		answer, failure := command(t, c, false, map[string]any{
-			"Cmdlet": "Remove-MigrationBatch", "Parameters": map[string]any{"Identity": "wave", "Confirm": false},
-			"CheckCmdlet": "Get-MigrationBatch", "CheckParameters": map[string]any{"Identity": "wave"},
+			"Cmdlet": "Remove-MailUser", "Parameters": map[string]any{"Identity": "wave@contoso.example", "Confirm": false},
+			"CheckCmdlet": "Get-MailUser", "CheckParameters": map[string]any{"Identity": "wave@contoso.example"},
 		})
 		if failure != nil || answer != true {
 			t.Errorf("got %v, %v", answer, failure)
 		}
 		runs := 0
-		for _, n := range server.Requests()["exchange Remove-MigrationBatch"] {
+		for _, n := range server.Requests()["exchange Remove-MailUser"] {
 			runs += n
 		}
 		if runs != 1 {

@@ -131,17 +131,12 @@ func (r Requests) permit(method string, target *url.URL, body []byte) error {
 		return r.checkOptions(allowed, method, target)
 	}
 	name, err := calls.CheckGraph(method, target, body)
-	only := ""
-	for _, g := range calls.Described() {
-		if g.Request == name {
-			only = g.Only
-		}
-	}
+	only := calls.Only(name, body)
 	switch {
-	case err == nil && only == "":
+	case err == nil && only == nil:
 		return nil
 	case err == nil:
-		err = errors.New("only " + only + " makes this request")
+		err = errors.New("only " + strings.Join(only, " or ") + " makes this request")
 	case name == "":
 		name = method + " " + pattern(target.Path)
 		err = errors.New("no other function makes this request")

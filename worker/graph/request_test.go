@@ -156,6 +156,7 @@ func TestACheckForAbsenceDoesNotTrustTheFirstRead(t *testing.T) {
 		}
 		client := testenv.Must(graph.New(graph.Config{
 			URL: server.URL(), Scope: "https://graph.microsoft.com/.default", Credential: &credential{}, Policy: policy, HTTP: &http.Client{},
+			Requests: graph.Requests{Allowed: []string{"DELETE /v1.0/users/{id}"}},
 		}))(t)
 		w := &world{Server: server, Catalog: testenv.Must(catalog.New(client.Functions()...))(t)}
 		made, failure := request(t, w, false, map[string]any{"Method": "POST", "Path": "/v1.0/users", "Body": map[string]any{

@@ -225,6 +225,7 @@ func userRows() []row {
 			params: map[string]any{"Subject": "Rollback triggered", "Body": "Ada's move was undone.", "To": []string{"a@contoso.example", "b@contoso.example"}},
 			refusals: []refusal{
 				{"an address that is none", map[string]any{"To": []string{"admins"}}, catalog.FailureParameters, "invalid mail address"},
+				{"a person elsewhere", map[string]any{"To": []string{"a@contoso.example", "b@other.example"}}, catalog.FailureNotConfigured, "does not mail people in other.example"},
 			},
 		},
 		{
@@ -535,6 +536,11 @@ func userRows() []row {
 						"invitedUser": map[string]any{"id": adaID},
 					},
 				}, catalog.FailureNotConfigured, "only New-EntraB2BInvitation"},
+				{"a password", map[string]any{"Body": map[string]any{"passwordProfile": map[string]any{"password": "Pa55word-Of-Ada"}}}, catalog.FailureNotConfigured, "only Set-EntraUserPassword or Reset-EntraUserPassword"},
+				{"the deletion of a user", map[string]any{"Method": "DELETE", "Body": nil}, catalog.FailureNotConfigured, "only Remove-EntraUser"},
+				{"the cancellation of a move", map[string]any{
+					"Method": "POST", "Path": "/v1.0/solutions/migrations/crossTenantMigrationJobs/wave/cancel", "Body": nil,
+				}, catalog.FailureNotConfigured, "only Stop-CrossTenantMigrationJob"},
 				{"a check that is not allowed", map[string]any{"CheckPath": "/v1.0/users/" + adaID + "/messages"}, catalog.FailureNotConfigured, "GRAPH_REQUESTS"},
 				{"a path to another server", map[string]any{"Path": "https://example.com/v1.0/users/" + adaID}, catalog.FailureParameters, "must begin with /v1.0/"},
 				{"a path that leads up", map[string]any{"Path": "/v1.0/users/../groups/" + groupID}, catalog.FailureParameters, "segment"},
@@ -572,6 +578,9 @@ func userRows() []row {
 			},
 			refusals: []refusal{
 				{"a mailbox that does not exist", map[string]any{"Parameters": map[string]any{"Identity": nobody, "HiddenFromAddressListsEnabled": true}}, objectNotFound, nobody},
+				{"a cmdlet that one function runs alone", map[string]any{
+					"Cmdlet": "Remove-MigrationBatch", "Parameters": map[string]any{"Identity": "wave 1", "Confirm": false},
+				}, catalog.FailureNotConfigured, "only Remove-ExchangeMigrationBatch"},
 				{"a cmdlet that no other function runs", map[string]any{"Cmdlet": "Remove-Mailbox"}, catalog.FailureNotConfigured, "EXCHANGE_CMDLETS"},
 				{"a parameter that no other function uses", map[string]any{"Parameters": map[string]any{"Identity": bobID, "MessageCopyForSentAsEnabled": true}}, catalog.FailureNotConfigured, "Parameters.MessageCopyForSentAsEnabled is not described"},
 				{"a name that is none", map[string]any{"Cmdlet": "Set-Mailbox; Remove-Mailbox"}, catalog.FailureParameters, "name of a cmdlet"},
