@@ -74,22 +74,44 @@ func TestTenantsStart(t *testing.T) {
 	}
 }
 
-// Who leaves after the completion of the move was asked for keeps the account, which may have the mailbox.
+// Who leaves after the completion of the move was asked for keeps the account, which may have the mailbox. Before it, the
+// account of a person whose mailbox moves is deleted by the function that looks for the mailbox, also if no step knows of
+// the completion; that of another person is deleted by its interim name, which it has until it gets mail.
 func TestNoAccountIsDeletedOnceItsMailboxMoves(t *testing.T) {
 	t.Parallel()
 	rb := load(t)
-	vars := map[string]any{"TargetId": outputs["TargetId"]}
-	for _, moving := range []bool{false, true} {
-		if moving {
+	for _, tc := range []struct {
+		mailbox string
+		moving  bool
+		steps   []string
+	}{
+		{"moves", false, []string{"Remove-ExchangeMigrationBatch BatchName", "Remove-ExchangeMailUser UserId"}},
+		{"moves", true, nil},
+		{"stays", false, []string{"Remove-EntraUser Upn"}},
+	} {
+		vars := map[string]any{"TargetId": outputs["TargetId"], "Mailbox": tc.mailbox}
+		if tc.moving {
 			for _, step := range stepsOf(rb, "Complete-ExchangeMigrationBatch") {
 				for name := range step.OutputParams {
 					vars[name] = "42 ada"
 				}
 			}
 		}
-		for _, step := range rb.OnMemberRemoved {
-			if holds, err := step.When.Holds(vars); err != nil || holds == moving {
-				t.Errorf("moving is %v: step %s runs: %v, %v", moving, step.Name, holds, err)
+		for note, steps := range map[string][]runbook.Step{"removal": rb.OnMemberRemoved, "undo-prepare": rb.Rollbacks["undo-prepare"]} {
+			var run []string
+			for _, step := range steps {
+				if holds, err := step.When.Holds(vars); err != nil {
+					t.Errorf("step %s: %v", step.Name, err)
+				} else if holds {
+					run = append(run, step.Function+" "+strings.Join(slices.Collect(maps.Keys(step.Params)), " "))
+				}
+			}
+			want := tc.steps
+			if note == "undo-prepare" { // before there is a batch
+				want = slices.DeleteFunc(slices.Clone(want), func(s string) bool { return strings.HasPrefix(s, "Remove-ExchangeMigrationBatch") })
+			}
+			if (note == "removal" || !tc.moving) && !slices.Equal(run, want) {
+				t.Errorf("%s of a person whose mailbox %s, moving is %v: runs %q, want %q", note, tc.mailbox, tc.moving, run, want)
 			}
 		}
 	}
