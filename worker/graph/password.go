@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/microsoftgraph/msgraph-sdk-go/models"
 
@@ -20,8 +19,9 @@ func (c *Client) setPassword(ctx context.Context, p catalog.Params) (any, error)
 		if err != nil {
 			return nil, err
 		}
-		// Graph has whole seconds.
-		if changed := user.GetLastPasswordChangeDateTime(); changed != nil && !changed.Before(job.Enqueued.Truncate(time.Second)) {
+		// Graph has whole seconds: a change in the second of the job may be one before it. If it is the job's own, it is written
+		// again, which no user has changed within that second.
+		if changed := user.GetLastPasswordChangeDateTime(); changed != nil && changed.After(job.Enqueued) {
 			return true, nil
 		}
 	}

@@ -281,11 +281,29 @@ func TestNoSecondUserAfterARename(t *testing.T) {
 	}
 }
 
+// A password was set in the second of the job, and before it: the job that comes again after its first delivery has died
+// sets its own.
+func TestAPasswordOfTheSameSecondIsNotTakenForTheJobs(t *testing.T) {
+	t.Parallel()
+	w := start(t, row{}, nil)
+	w.does(step{"Set-EntraUserPassword", map[string]any{"UserId": adaID, "Password": "Pa55word-Before"}})
+	_ = w.clock.sleep(t.Context(), 800*time.Millisecond)
+	w.began = w.began.Add(500 * time.Millisecond)
+	before := w.requests()
+	if answer, err := w.call(t.Context(), "Set-EntraUserPassword", map[string]any{"UserId": adaID, "Password": "Pa55word-Of-Ada"}, true); err != nil || answer != "true" {
+		t.Errorf("got %s, %v", answer, err)
+	}
+	if n := w.requests() - before; n != 2 {
+		t.Errorf("%d requests, want a read and a write", n)
+	}
+}
+
 // A user signed in and changed the password. The job that set the first one comes again.
 func TestAPasswordThatTheUserChangedStays(t *testing.T) {
 	t.Parallel()
 	w := start(t, row{}, nil)
 	set := step{"Set-EntraUserPassword", map[string]any{"UserId": adaID, "Password": "Pa55word-Of-Ada"}}
+	_ = w.clock.sleep(t.Context(), time.Second)
 	w.does(set)
 	_ = w.clock.sleep(t.Context(), time.Minute)
 	changed := func() any {
