@@ -11,6 +11,7 @@ import (
 	"time"
 
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
+	"github.com/matoolkit/matoolkit/internal/artifact/blobstorage"
 	"github.com/matoolkit/matoolkit/internal/bus/rabbitmq"
 	"github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/env"
@@ -38,6 +39,8 @@ const (
 	envConsoleClient   = "CONSOLE_CLIENT_ID"                             // client id of the app registration of pages that call the admin API; without it, /api/console/config.json is not found
 	envVaultURL        = "KEY_VAULT_URL"                                 // vault with the key that secret values are encrypted with, such as https://name.vault.azure.net; without it, runbooks with secrets are refused
 	envSecretsKey      = "SECRETS_KEY_NAME"                              // name of the secret in the vault that contains the key
+	envBlobEndpoint    = "BLOB_ENDPOINT"                                 // account of Blob Storage, such as https://name.blob.core.windows.net, in which outputs are kept that steps use by reference; without it, runbooks with such steps are refused
+	envBlobContainer   = "BLOB_CONTAINER"                                // its container for them
 	envLogLevel        = "LOG_LEVEL"                                     // `debug`, `info`, `warn` or `error`
 	envAPIRate         = "API_REQUESTS_PER_SECOND"                       // requests per second and caller, of one instance
 	envAPIBurst        = "API_REQUEST_BURST"                             // requests that one caller may send at once, of one instance
@@ -72,6 +75,9 @@ type settings struct {
 
 	keyVault  string // KEY_VAULT_URL: the vault of the key that secrets are encrypted with
 	secretKey string // SECRETS_KEY_NAME: its name there; both or none
+
+	blobEndpoint  string // BLOB_ENDPOINT: the account of the container of outputs
+	blobContainer string // BLOB_CONTAINER; both or none
 
 	caFile   string
 	logLevel slog.Level
@@ -120,6 +126,8 @@ func readSettings(lookup func(string) string) (settings, error) {
 		consoleClient:        r.optionalGUID(envConsoleClient),
 		keyVault:             r.Text(envVaultURL),
 		secretKey:            r.Text(envSecretsKey),
+		blobEndpoint:         r.Text(envBlobEndpoint),
+		blobContainer:        r.Text(envBlobContainer),
 		caFile:               r.Text(tlsroots.EnvCAFile),
 		logLevel:             r.Level(envLogLevel),
 		apiRate:              r.Number(envAPIRate, adminhttp.DefaultRate, 1, maxNumber),
@@ -138,6 +146,11 @@ func readSettings(lookup func(string) string) (settings, error) {
 	if s.keyVault != "" || s.secretKey != "" {
 		if err := vault.Check(s.keyVault, s.secretKey); err != nil {
 			r.Problem("KEY_VAULT_URL and SECRETS_KEY_NAME: %v", err)
+		}
+	}
+	if s.blobEndpoint != "" || s.blobContainer != "" {
+		if err := blobstorage.Check(s.blobEndpoint, s.blobContainer); err != nil {
+			r.Problem("%s and %s: %v", envBlobEndpoint, envBlobContainer, err)
 		}
 	}
 	if !s.rabbitMQ.On() {

@@ -81,6 +81,8 @@ func TestSettingsThatAreRefused(t *testing.T) {
 		"every tenant":                {"AzureAd__TenantId", "common", `"common" is not a GUID`},
 		"tenants with a semicolon":    {"AzureAd__TenantId", "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b01;7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b02", "separate several with commas"},
 		"a tenant twice":              {"AzureAd__TenantId", "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b01, 7D5D6E9C-3f0a-4a54-9a39-5a1c7f0e1b01", `duplicate "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b01"`},
+		"blobs without a container":   {"BLOB_ENDPOINT", "https://name.blob.core.windows.net", `BLOB_ENDPOINT and BLOB_CONTAINER: invalid name of a container of Blob Storage ""`},
+		"a container of nowhere":      {"BLOB_CONTAINER", "artifacts", `invalid endpoint of Blob Storage ""`},
 		"a log level that is none":    {"LOG_LEVEL", "loud", "not one of debug, info, warn, error"},
 		"a rate that is none":         {"API_REQUESTS_PER_SECOND", "0", "not a whole number from 1 to 1000000"},
 		"a burst that is none":        {"API_REQUEST_BURST", "many", "not a whole number from 1 to 1000000"},

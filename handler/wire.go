@@ -20,6 +20,7 @@ import (
 	schedulertimer "github.com/matoolkit/matoolkit/functions/scheduler-timer"
 	workerresults "github.com/matoolkit/matoolkit/functions/worker-results"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/artifact/blobstorage"
 	"github.com/matoolkit/matoolkit/internal/buildinfo"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/bus/rabbitmq"
@@ -110,6 +111,12 @@ func wire(ctx context.Context, s settings, lookup func(string) string, log *slog
 	}
 	if containers != nil {
 		configured.Containers = containers
+	}
+	if s.blobEndpoint != "" {
+		configured.Artifacts, err = blobstorage.New(blobstorage.Config{Endpoint: s.blobEndpoint, Container: s.blobContainer, Credential: identity, HTTP: client})
+		if err != nil {
+			return nil, err
+		}
 	}
 	a := app.New(configured)
 	served := invocation.Config{

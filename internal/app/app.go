@@ -13,6 +13,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/admin"
 	"github.com/matoolkit/matoolkit/internal/applier"
+	"github.com/matoolkit/matoolkit/internal/artifact"
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/datasource"
@@ -68,6 +69,7 @@ type Config struct {
 	Waiting   bus.Watcher        // nil: nothing asks for how long messages wait
 	Dead      bus.DeadLetters    // nil: dead-letter queues are not read
 	Secrets   *secret.Box        // nil: runbooks with secrets are refused
+	Artifacts artifact.Store     // of outputs that steps use by reference; nil: runbooks with such steps are refused
 
 	// Poster posts notifications; nil: none are posted.
 	Poster notification.Poster
@@ -99,7 +101,7 @@ func New(c Config) *App {
 	reader := runbookstore.New(runbookstore.Config{Store: c.Store, Now: c.Now, Log: c.Log, Functions: known.Functions})
 	sealer := sealing.New(sealing.Config{Store: c.Store, Runbooks: reader, Secrets: c.Secrets})
 	requests := idempotency.New(idempotency.Config{Store: c.Store, Sealer: sealer})
-	apply := applier.New(applier.Config{Store: c.Store, Bus: c.Bus, Now: c.Now, Log: c.Log, Audit: auditLog, Runbooks: reader, Sealer: sealer})
+	apply := applier.New(applier.Config{Store: c.Store, Bus: c.Bus, Now: c.Now, Log: c.Log, Audit: auditLog, Runbooks: reader, Sealer: sealer, Outputs: c.Artifacts})
 	members := membership.New(membership.Config{
 		Store: c.Store, Bus: c.Bus, Now: c.Now, NewID: c.NewID, Log: c.Log, Applier: apply, Audit: auditLog, Idempotency: requests, Runbooks: reader, Sealer: sealer,
 		Functions: known.Functions,
@@ -124,6 +126,7 @@ func New(c Config) *App {
 		Registrar: members,
 		Publisher: runbooks.New(runbooks.Config{
 			Store: c.Store, Now: c.Now, Log: c.Log, Sources: c.Sources, Audit: auditLog, Idempotency: requests, Runbooks: reader, Sealer: sealer, Workers: known, Members: members,
+			KeepsOutputs: c.Artifacts != nil,
 		}),
 		Registry: known,
 		Admin:    administration,

@@ -24,7 +24,7 @@ import (
 func (s *stage) between(operation string, do func()) *app.App {
 	s.t.Helper()
 	db := &heldUp{Store: s.store, operation: operation, do: do}
-	return app.New(app.Config{Store: db, Bus: s.bus, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler), Sources: s.sources()})
+	return app.New(app.Config{Store: db, Bus: s.bus, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler), Sources: s.sources(), Artifacts: s.artifacts})
 }
 
 // heldUp is a store whose user is held up once, after an operation.
@@ -304,7 +304,7 @@ func TestErrorsOfATickTellNothingOfTheInside(t *testing.T) {
 	s := newStage(t, false)
 	s.table().put(dawn.Add(day), "ann")
 	s.publishAutomated(found(twoPhases, ""))
-	a := app.New(app.Config{Store: noSlots{s.store}, Bus: s.bus, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler), Sources: s.sources()})
+	a := app.New(app.Config{Store: noSlots{s.store}, Bus: s.bus, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler), Sources: s.sources(), Artifacts: s.artifacts})
 	noError(t, a.Tick(s.ctx))
 	if v := s.automation("found"); !strings.Contains(v.LastError, "cannot be reached") || strings.Contains(v.LastError, "10.0.3.4") {
 		t.Fatal(v.LastError)

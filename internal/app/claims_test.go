@@ -29,7 +29,7 @@ func (s *stage) newInterrupted(n int, do func()) (process *app.App, reached func
 			do()
 		}
 	}})
-	return app.New(app.Config{Store: db, Bus: s.bus, Now: s.clock.Now, Log: s.log, Sources: s.sources()}), func() bool { return count.Load() >= int64(n) }
+	return app.New(app.Config{Store: db, Bus: s.bus, Now: s.clock.Now, Log: s.log, Sources: s.sources(), Artifacts: s.artifacts}), func() bool { return count.Load() >= int64(n) }
 }
 
 // upload is a CSV of people, named by a prefix and numbers.

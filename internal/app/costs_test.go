@@ -45,7 +45,7 @@ func (t tally) Send(ctx context.Context, topic string, messages ...bus.Message) 
 
 func newMeter(s *stage) *meter {
 	m := &meter{stage: s, costs: map[string]*cost{}}
-	s.app = app.New(app.Config{Store: s.store, Bus: tally{s.bus, m}, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler), Sources: s.sources()})
+	s.app = app.New(app.Config{Store: s.store, Bus: tally{s.bus, m}, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler), Sources: s.sources(), Artifacts: s.artifacts})
 	s.meter = m
 	return m
 }

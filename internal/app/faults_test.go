@@ -91,7 +91,7 @@ func (s *stage) killWhen(sender bus.Sender, write int, meanwhile func(), do func
 		}
 		return nil
 	}, after: func(operation) { under.Done() }})
-	err := do(ctx, app.New(app.Config{Store: db, Bus: bus, Now: s.clock.Now, NewID: s.newID, Log: s.log, Sources: s.sources()}))
+	err := do(ctx, app.New(app.Config{Store: db, Bus: bus, Now: s.clock.Now, NewID: s.newID, Log: s.log, Sources: s.sources(), Artifacts: s.artifacts}))
 	under.Wait()
 	if died := ctx.Err() != nil; !died || err == nil {
 		noError(s.t, err)

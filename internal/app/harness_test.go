@@ -13,6 +13,8 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/artifact"
+	memoryartifacts "github.com/matoolkit/matoolkit/internal/artifact/memory"
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/datasource"
@@ -45,6 +47,8 @@ type world struct {
 	env     map[string]string // of the processes: what the runbooks' data sources are
 	allowed []string          // the settings that runbooks may name
 
+	artifacts artifact.Store // of outputs
+
 	mu   sync.Mutex
 	jobs []message.Job // in the order they were taken
 }
@@ -74,13 +78,14 @@ func newWorldAt(t testing.TB, now func() time.Time, on ...drivers) *world {
 	t.Cleanup(cancel)
 	w := &world{t: t, ctx: ctx, now: now, env: map[string]string{}, allowed: []string{"PEOPLE", "ELSEWHERE"}}
 	w.connect(on...)
+	w.artifacts = new(memoryartifacts.Store)
 	w.app = app.New(w.config())
 	return w
 }
 
 // config is of a process of this world.
 func (w *world) config() app.Config {
-	return app.Config{Store: w.store, Bus: w.bus, Now: w.now, Log: slog.New(slog.DiscardHandler), Sources: w.sources()}
+	return app.Config{Store: w.store, Bus: w.bus, Now: w.now, Log: slog.New(slog.DiscardHandler), Sources: w.sources(), Artifacts: w.artifacts}
 }
 
 // sources read what the environment of this world names.

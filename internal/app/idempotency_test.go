@@ -214,7 +214,7 @@ func (s *stage) slow(write int, meanwhile func()) (*app.App, func() bool) {
 			meanwhile()
 		}
 	}})
-	return app.New(app.Config{Store: db, Bus: s.bus, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler), Sources: s.sources()}), func() bool { return written.Load() >= int64(write) }
+	return app.New(app.Config{Store: db, Bus: s.bus, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler), Sources: s.sources(), Artifacts: s.artifacts}), func() bool { return written.Load() >= int64(write) }
 }
 
 func TestRequestsByOneKeyAtTheSameTimeMakeOneBatch(t *testing.T) {
@@ -257,7 +257,7 @@ func TestRequestThatLosesTheFirstNumberIsReplayed(t *testing.T) {
 		}
 		return nil
 	}})
-	late := app.New(app.Config{Store: db, Bus: s.bus, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler), Sources: s.sources()})
+	late := app.New(app.Config{Store: db, Bus: s.bus, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler), Sources: s.sources(), Artifacts: s.artifacts})
 	if v := must(late.CreateBatch(ctx, adaBy("k"), "flat", []byte(people(3))))(t); v.ID != 1 || v.MemberCount != 3 || !v.Replayed {
 		t.Errorf("%+v", v)
 	}

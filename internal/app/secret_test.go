@@ -48,7 +48,7 @@ func withKey(s *stage) *vaulted {
 // useKeys gives both processes keys for secrets.
 func (s *stage) useKeys(keys secret.Keys) {
 	for _, process := range []**app.App{&s.app, &s.other} {
-		*process = app.New(app.Config{Store: s.store, Bus: s.bus, Now: s.clock.Now, Log: s.log, Sources: s.sources(), Secrets: secret.New(keys)})
+		*process = app.New(app.Config{Store: s.store, Bus: s.bus, Now: s.clock.Now, Log: s.log, Sources: s.sources(), Artifacts: s.artifacts, Secrets: secret.New(keys)})
 	}
 }
 

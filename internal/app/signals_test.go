@@ -45,7 +45,7 @@ func (j *journal) of(t testing.TB, event string) (found []map[string]any) {
 func (s *stage) listen() *journal {
 	j := &journal{}
 	process := func() *app.App {
-		return app.New(app.Config{Store: s.store, Bus: s.bus, Waiting: s.bus, Now: s.clock.Now, Log: j.log(), Sources: s.sources()})
+		return app.New(app.Config{Store: s.store, Bus: s.bus, Waiting: s.bus, Now: s.clock.Now, Log: j.log(), Sources: s.sources(), Artifacts: s.artifacts})
 	}
 	s.app, s.other, s.log = process(), process(), j.log()
 	return j
@@ -234,7 +234,7 @@ func TestTickDoesNotWaitForABrokerThatDoesNotAnswer(t *testing.T) {
 			return busmemory.Verdict{Err: bus.Unavailable(ctx.Err())}
 		})
 		j := &journal{}
-		process := app.New(app.Config{Store: s.store, Bus: s.bus, Waiting: waiting, Now: s.clock.Now, Log: j.log(), Sources: s.sources()})
+		process := app.New(app.Config{Store: s.store, Bus: s.bus, Waiting: waiting, Now: s.clock.Now, Log: j.log(), Sources: s.sources(), Artifacts: s.artifacts})
 		began := time.Now()
 		noError(t, process.Tick(t.Context()))
 		if took := time.Since(began); took > 20*time.Second {

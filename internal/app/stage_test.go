@@ -112,7 +112,7 @@ func newStage(t testing.TB, hard bool, on ...drivers) *stage {
 	clock.ns.Store(dawn.UnixNano())
 	seed := uint64(time.Now().UnixNano())
 	s := &stage{world: newWorldAt(t, clock.Now, on...), hard: hard, clock: clock, log: slog.New(slog.DiscardHandler), said: map[string]func() (string, error){}, rng: rand.New(rand.NewPCG(seed, 0))}
-	s.other = app.New(app.Config{Store: s.store, Bus: s.bus, Now: clock.Now, Log: s.log, Sources: s.sources()})
+	s.other = app.New(app.Config{Store: s.store, Bus: s.bus, Now: clock.Now, Log: s.log, Sources: s.sources(), Artifacts: s.artifacts})
 	t.Cleanup(func() {
 		if t.Failed() && hard {
 			t.Logf("the order of messages was drawn from seed %d", seed)
@@ -129,7 +129,7 @@ func (s *stage) withoutStartup() {
 		sender = tally{s.bus, s.meter}
 	}
 	process := func() *app.App {
-		return app.New(app.Config{Store: s.store, Bus: sender, Now: s.clock.Now, Log: s.log, Sources: s.sources(), WorkerStartup: time.Nanosecond})
+		return app.New(app.Config{Store: s.store, Bus: sender, Now: s.clock.Now, Log: s.log, Sources: s.sources(), Artifacts: s.artifacts, WorkerStartup: time.Nanosecond})
 	}
 	s.app, s.other = process(), process()
 }

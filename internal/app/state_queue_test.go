@@ -249,7 +249,7 @@ func newMaking(t *testing.T, on ...drivers) *making {
 	} else {
 		w.connectMemory()
 	}
-	w.app = app.New(app.Config{Store: w.store, Bus: m.queue, Now: clock.Now, NewID: m.newID, Log: m.log, Sources: w.sources()})
+	w.app = app.New(app.Config{Store: w.store, Bus: m.queue, Now: clock.Now, NewID: m.newID, Log: m.log, Sources: w.sources(), Artifacts: w.artifacts})
 	return m
 }
 

@@ -18,7 +18,7 @@ import (
 func (s *stage) starting() *journal {
 	j := &journal{}
 	process := func() *app.App {
-		return app.New(app.Config{Store: s.store, Bus: s.bus, Waiting: s.bus, Now: s.clock.Now, Log: j.log(), Sources: s.sources()})
+		return app.New(app.Config{Store: s.store, Bus: s.bus, Waiting: s.bus, Now: s.clock.Now, Log: j.log(), Sources: s.sources(), Artifacts: s.artifacts})
 	}
 	s.app, s.other, s.log = process(), process(), j.log()
 	return j

@@ -4,7 +4,8 @@
 // decide.go first: it has Run, which decides again after a lost race and calls the other files in
 // their order:
 //
-//   - snapshot.go loads the state, recall.go and batchcache.go spare reads;
+//   - snapshot.go loads the state, outputs.go stores outputs that steps use by reference, recall.go and
+//     batchcache.go spare reads;
 //   - changes.go turns the writes of decisions into operations of the store;
 //   - send.go, outbox.go, messages.go and secrets.go make and send the messages;
 //   - summary.go writes the summary of the batch and logs its failure, stopwhen.go records and logs
@@ -20,6 +21,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/artifact"
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/runbookstore"
@@ -36,6 +38,7 @@ type Applier struct {
 	audit    *audit.Log
 	runbooks *runbookstore.Reader
 	sealer   *sealing.Sealer
+	outputs  artifact.Store // nil: none are kept
 	recalls  *recallCache
 	batches  *batchCache
 }
@@ -49,12 +52,13 @@ type Config struct {
 	Audit    *audit.Log
 	Runbooks *runbookstore.Reader
 	Sealer   *sealing.Sealer
+	Outputs  artifact.Store // of steps, for on_complete steps; nil: none are kept
 }
 
 // New returns an Applier.
 func New(c Config) *Applier {
 	return &Applier{
-		store: c.Store, bus: c.Bus, now: c.Now, log: c.Log, audit: c.Audit, runbooks: c.Runbooks, sealer: c.Sealer,
+		store: c.Store, bus: c.Bus, now: c.Now, log: c.Log, audit: c.Audit, runbooks: c.Runbooks, sealer: c.Sealer, outputs: c.Outputs,
 		recalls: newRecallCache(), batches: newBatchCache(),
 	}
 }

@@ -291,6 +291,8 @@ func (v view) LoadPage(page int) ([]*model.Member, error) {
 	return all, nil
 }
 
+func (v view) LoadOutputs(phase int) (string, error) { return fmt.Sprintf("outputs/1/%d", phase), nil }
+
 func (v view) LoadShard(phase, page int) (*model.Shard, error) {
 	shard, ok := v.shards[sheet{phase, page}]
 	if !ok {

@@ -66,6 +66,11 @@ func (s MemoryState) LoadPageRuns(phase, page int) ([]*Run, error) {
 	return slices.DeleteFunc(slices.Clone(s.Runs), func(r *Run) bool { return r.Phase != phase || r.Page != page }), nil
 }
 
+// LoadOutputs returns a key, and stores nothing.
+func (s MemoryState) LoadOutputs(phase int) (string, error) {
+	return fmt.Sprintf("outputs/%d/%d", s.Batch.ID, phase), nil
+}
+
 // LoadShard returns the shard of a fan-out page in a phase, nil if there is none.
 func (s MemoryState) LoadShard(phase, page int) (*Shard, error) {
 	return first(s.Shards, func(c *Shard) bool { return c.Phase == phase && c.Page == page }), nil

@@ -25,6 +25,9 @@ type State interface {
 	LoadPage(page int) ([]*Member, error)
 	// LoadPageRuns is the runs of one page in one execution, in the order of their members.
 	LoadPageRuns(phase, page int) ([]*Run, error)
+	// LoadOutputs stores the outputs of the members of an execution as an artifact, and returns the text of
+	// its key. It fails with a *Refusal where that cannot be done and a repetition does not help.
+	LoadOutputs(phase int) (string, error)
 	// LoadShard is nil where the page was not fanned out in the execution.
 	LoadShard(phase, page int) (*Shard, error)
 	LoadRunbook(name string, version int) (*runbook.Runbook, error)

@@ -24,6 +24,9 @@ func (o *Orchestrator) expireBatch(ctx context.Context, b *model.Batch) error {
 	if err != nil {
 		return err
 	}
+	if err := o.applier.DeleteOutputs(ctx, b.ID); err != nil { // while the batch is there, by which the next tick comes back
+		return err
+	}
 	for range maxDeletions {
 		left, err := o.store.Remains(ctx, b.ID, store.MaxOperations)
 		if err != nil {

@@ -48,12 +48,14 @@ const (
 )
 
 // Special variables of a phase's on_complete steps, known nowhere else: how many
-// members the phase had, and how many of them ended each way.
+// members the phase had, and how many of them ended each way, and the artifact with
+// their outputs.
 const (
 	VariablePhaseMembers   = "_phase_members"
 	VariablePhaseSucceeded = "_phase_succeeded"
 	VariablePhaseFailed    = "_phase_failed"
 	VariablePhaseCancelled = "_phase_cancelled"
+	VariableOutputs        = "_outputs"
 )
 
 // Runbook is one parsed and checked definition of a migration.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/matoolkit/matoolkit/internal/runbook/template"
 )
 
 // EachStep visits all steps of the runbook, each with its path in the text.
@@ -23,6 +25,18 @@ func (r *Runbook) EachStep(visit func(s Step, path []any)) {
 	for _, name := range slices.Sorted(maps.Keys(r.Rollbacks)) {
 		steps(r.Rollbacks[name], "rollbacks", name)
 	}
+}
+
+// UsesOutputs reports whether a step uses the outputs of a phase's members by reference.
+func (r *Runbook) UsesOutputs() (uses bool) {
+	r.EachStep(func(s Step, _ []any) { uses = uses || s.UsesOutputs() })
+	return uses
+}
+
+// UsesOutputs reports whether the step uses the outputs of the phase's members by reference.
+func (s Step) UsesOutputs() bool {
+	return slices.Contains(template.References(s.Function), VariableOutputs) || slices.Contains(template.References(s.Params), VariableOutputs) ||
+		s.When != nil && slices.Contains(s.When.Names(), VariableOutputs)
 }
 
 // Workers are the ids of the workers that the runbook's steps name, sorted.

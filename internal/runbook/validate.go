@@ -222,11 +222,11 @@ func (v *validator) inTurn() []draftPhase {
 
 var (
 	batchVariables = []string{VariableBatchID, VariableBatchStartTime}
-	phaseVariables = []string{VariablePhaseMembers, VariablePhaseSucceeded, VariablePhaseFailed, VariablePhaseCancelled}
+	phaseVariables = []string{VariablePhaseMembers, VariablePhaseSucceeded, VariablePhaseFailed, VariablePhaseCancelled, VariableOutputs}
 )
 
 const completeVariables = "{{" + VariableBatchID + "}}, {{" + VariableBatchStartTime + "}}, {{" + VariablePhaseMembers + "}}, {{" +
-	VariablePhaseSucceeded + "}}, {{" + VariablePhaseFailed + "}} and {{" + VariablePhaseCancelled + "}}"
+	VariablePhaseSucceeded + "}}, {{" + VariablePhaseFailed + "}}, {{" + VariablePhaseCancelled + "}} and {{" + VariableOutputs + "}}"
 
 const specialVariables = "{{" + VariableBatchID + "}} and {{" + VariableBatchStartTime + "}}"
 

@@ -65,6 +65,9 @@ func (p *Publisher) check(ctx context.Context, name string, yaml []byte, strict 
 			return nil, nil, err
 		}
 	}
+	if !p.keepsOutputs && rb.UsesOutputs() {
+		return nil, nil, problem.New(api.CodeConflict, "the runbook uses {{%s}}, and this deployment keeps no artifacts: create a container in Blob Storage and set BLOB_ENDPOINT and BLOB_CONTAINER (docs/deploy.md)", runbook.VariableOutputs)
+	}
 	if strict && len(found) > 0 {
 		return nil, nil, &problem.Error{Code: api.CodeInvalid, Message: "the runbook has warnings, and strict publishing allows none", Problems: problems(found.First())}
 	}

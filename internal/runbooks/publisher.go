@@ -29,6 +29,8 @@ type Publisher struct {
 	sealer      *sealing.Sealer
 	workers     *workers.Registry
 	members     *membership.Registrar
+
+	keepsOutputs bool
 }
 
 // Config has the parts that a Publisher uses. All are required.
@@ -43,12 +45,14 @@ type Config struct {
 	Sealer      *sealing.Sealer
 	Workers     *workers.Registry
 	Members     *membership.Registrar
+
+	KeepsOutputs bool // steps can use the outputs of members by reference
 }
 
 // New returns a Publisher.
 func New(c Config) *Publisher {
 	return &Publisher{
 		store: c.Store, now: c.Now, log: c.Log, sources: c.Sources, audit: c.Audit, idempotency: c.Idempotency,
-		runbooks: c.Runbooks, sealer: c.Sealer, workers: c.Workers, members: c.Members,
+		runbooks: c.Runbooks, sealer: c.Sealer, workers: c.Workers, members: c.Members, keepsOutputs: c.KeepsOutputs,
 	}
 }

@@ -124,6 +124,10 @@ func TestPublishRefusals(t *testing.T) {
 			problems: []place{{"phases[0].steps[0].function", "secret-place", 8}},
 		},
 		"a secret without a key": {yaml: move + "secret: [pin]\n", code: api.CodeConflict, says: "no key to encrypt them"},
+		"outputs without a place to keep them": {
+			yaml: move + "    on_complete: [{name: merge, worker_id: worker-01, function: New, params: {Of: \"{{_outputs}}\"}}]\n",
+			code: api.CodeConflict, says: "keeps no artifacts: create a container",
+		},
 		"a key of another request": {
 			yaml: move, caller: audit.Caller{Name: "ada", Key: "k1"}, code: api.CodeKeyReused, says: "used on 2026-03-01T08:00:00Z",
 		},

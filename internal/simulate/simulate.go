@@ -21,6 +21,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
+	memoryartifacts "github.com/matoolkit/matoolkit/internal/artifact/memory"
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/engine"
@@ -192,6 +193,7 @@ func (r *simulation) open() (err error) {
 		WorkerStartup: time.Nanosecond, // the worker is always there: a job without an answer is lost
 		Sources:       &datasource.Reader{Sources: open, Settings: []string{r.runbook.DataSource.Connection, r.runbook.DataSource.WarehouseID}, Getenv: func(string) string { return "the list of members" }},
 		Secrets:       secret.New(secret.Fixed(key)),
+		Artifacts:     new(memoryartifacts.Store),
 	})
 	return nil
 }

@@ -56,6 +56,8 @@ func (s *System) HandlerEnv() map[string]string {
 		"CONSOLE_CLIENT_ID":        entra.DefaultConsoleClientID,
 		"KEY_VAULT_URL":            "https://" + s.config.Addresses.KeyVault,
 		"SECRETS_KEY_NAME":         SecretsKey,
+		"BLOB_ENDPOINT":            s.BlobEndpoint(),
+		"BLOB_CONTAINER":           BlobContainer,
 		"IDENTITY_ENDPOINT":        "https://" + s.config.Addresses.Entra + entra.IdentityPath,
 		"IDENTITY_HEADER":          entra.IdentityHeader,
 		"AZURE_AUTHORITY_HOST":     "https://" + s.config.Addresses.Entra + "/",

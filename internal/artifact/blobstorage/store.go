@@ -10,6 +10,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -39,20 +40,34 @@ type Store struct{ container *container.Client }
 
 var _ artifact.Store = (*Store)(nil)
 
+// containerName is the form that Blob Storage documents for names of containers.
+var containerName = regexp.MustCompile(`^[a-z0-9](-?[a-z0-9]){2,62}$`)
+
+// Check refuses an endpoint and a container that New does not take.
+func Check(endpoint, container string) error {
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return fmt.Errorf("invalid endpoint of Blob Storage %q: use one such as https://name.blob.core.windows.net", endpoint)
+	}
+	if !containerName.MatchString(container) || len(container) > 63 {
+		return fmt.Errorf("invalid name of a container of Blob Storage %q: use 3 to 63 lower-case letters, digits and single hyphens", container)
+	}
+	return nil
+}
+
 // New makes a Store. It does not connect.
 func New(c Config) (*Store, error) {
-	u, err := url.Parse(c.Endpoint)
-	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
-		return nil, fmt.Errorf("invalid endpoint of Blob Storage %q: use one such as https://name.blob.core.windows.net", c.Endpoint)
+	if err := Check(c.Endpoint, c.Container); err != nil {
+		return nil, err
 	}
-	if c.Container == "" || c.Credential == nil {
-		return nil, errors.New("artifacts in Blob Storage: the container and the credential are required")
+	if c.Credential == nil {
+		return nil, errors.New("artifacts in Blob Storage: the credential is required")
 	}
 	options := &container.ClientOptions{ClientOptions: azcore.ClientOptions{Retry: c.Retry}}
 	if c.HTTP != nil {
 		options.Transport = c.HTTP
 	}
-	client, err := container.NewClient(u.JoinPath(c.Container).String(), c.Credential, options)
+	client, err := container.NewClient(strings.TrimSuffix(c.Endpoint, "/")+"/"+c.Container, c.Credential, options)
 	if err != nil {
 		return nil, err
 	}

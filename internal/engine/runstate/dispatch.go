@@ -20,6 +20,10 @@ func (t *transition) dispatch(attempt string) error {
 		return nil
 	}
 	definition, step := t.definition(), t.step()
+	refused, err := t.loadOutputs(definition)
+	if err != nil {
+		return err
+	}
 	if step.RetryAfter == nil || step.Postponed {
 		skips, err := t.skips(definition)
 		if skips {
@@ -29,6 +33,9 @@ func (t *transition) dispatch(attempt string) error {
 		if err != nil {
 			return t.failStep(err.Error())
 		}
+	}
+	if refused != "" {
+		return t.failStep(refused)
 	}
 	function, params, err := t.resolve(definition)
 	if err != nil {

@@ -3,10 +3,12 @@ package runstate
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/runbook/template"
 )
@@ -43,6 +45,7 @@ func (t *transition) variables(names []string) (template.Variables, error) {
 		vars[runbook.VariablePhaseSucceeded] = json.Number(fmt.Sprint(c.Succeeded))
 		vars[runbook.VariablePhaseFailed] = json.Number(fmt.Sprint(c.Failed))
 		vars[runbook.VariablePhaseCancelled] = json.Number(fmt.Sprint(c.Cancelled))
+		vars[runbook.VariableOutputs] = t.outputs
 	}
 	for _, name := range names {
 		if _, known := vars[name]; known || strings.HasPrefix(name, "_") {
@@ -73,4 +76,17 @@ func (t *transition) variables(names []string) (template.Variables, error) {
 		vars[name] = value
 	}
 	return vars, nil
+}
+
+// loadOutputs has the outputs of the phase's members stored, where a step uses them. Refused says why they
+// cannot be.
+func (t *transition) loadOutputs(d runbook.Step) (refused string, err error) {
+	if !d.UsesOutputs() {
+		return "", nil
+	}
+	t.outputs, err = t.state.LoadOutputs(t.run.Phase)
+	if refusal := new(model.Refusal); errors.As(err, &refusal) {
+		return "the outputs of the members: " + refusal.Reason, nil
+	}
+	return "", err
 }

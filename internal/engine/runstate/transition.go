@@ -38,6 +38,7 @@ type transition struct {
 	yielded       bool           // the run has yielded with this decision
 	now           time.Time
 	secrets       map[string]json.RawMessage // that the step in hand uses
+	outputs       string                     // key of the artifact with the outputs of the phase's members, where that step uses it
 }
 
 // newTransition returns a transition with the definitions of the run's steps. It fails if the version
