@@ -19,18 +19,6 @@ var SetExchangePrimaryEmail = Function{
 	Repeated:    "Written again, which changes nothing. The function writes no list of addresses, so an outdated read loses none; it reads the change back and adds the former primary address if it is missing.",
 }
 
-// AddExchangeSecondaryEmail adds an address to a recipient.
-var AddExchangeSecondaryEmail = Function{
-	Name:        "Add-ExchangeSecondaryEmail",
-	Description: "Adds a secondary address to a mail user, mailbox or group: a distribution list, mail-enabled security group or Microsoft 365 group. Succeeds if the recipient already has the address.",
-	Params: []Param{
-		identity,
-		{Name: "SecondaryEmail", Type: Email, Required: true, Description: "The SMTP address to add."},
-	},
-	Permissions: exchangePermissions,
-	Repeated:    "The function adds nothing if a read shows the address. It reads an added address back.",
-}
-
 // SetExchangeExternalAddress sets where a mail user's mail goes.
 var SetExchangeExternalAddress = Function{
 	Name: "Set-ExchangeExternalAddress",

@@ -5,7 +5,7 @@ var mailboxIdentity = Param{Name: "Identity", Type: String, Required: true, Desc
 // GetExchangeMailbox is carried out by package exchange, like the functions after it.
 var GetExchangeMailbox = Function{
 	Name: "Get-ExchangeMailbox",
-	Description: "Reads what a mailbox has that its mail user in another tenant needs for the move: keep the fields with output_params, and give them to New-ExchangeMailUser there. " +
+	Description: "Reads what a mailbox has that its mail user in another tenant needs for the move: keep the fields with output_params, and give them to New-ExchangeMailUser there, or to Add-ExchangeSecondaryEmail for a mail user that exists. " +
 		"Run it in the source tenant, before the move. Afterwards there is no mailbox.",
 	Params: []Param{mailboxIdentity},
 	Result: []Field{
@@ -14,8 +14,9 @@ var GetExchangeMailbox = Function{
 		{"RoutingEmail", "Address in an onmicrosoft.com domain, which stays when other domains leave the tenant: the ExternalEmail of the mail user. Null if there is none."},
 		{"ExchangeGuid", "ExchangeGuid of the mailbox."},
 		{"ArchiveGuid", "ArchiveGuid of the mailbox. Null without an archive."},
+		{"SecondaryEmails", "All other SMTP addresses, also those in onmicrosoft.com domains: for Add-ExchangeSecondaryEmail with a Domain, once the target accepts it."},
 		{"LegacyExchangeDN", "LegacyExchangeDN of the mailbox."},
-		{"X500Addresses", "X500 addresses of the mailbox."},
+		{"X500Addresses", "X500 addresses of the mailbox, which are those that older moves left."},
 		{"Type", "Type of the mailbox, such as UserMailbox or SharedMailbox."},
 	},
 	Permissions: exchangePermissions,

@@ -24,18 +24,3 @@ var RemoveExchangeAutomaticReplies = Function{
 	Permissions: exchangePermissions,
 	Repeated:    "Written again, which changes nothing, and read back.",
 }
-
-// RemoveExchangeDomainAddresses takes the addresses of a domain from a recipient.
-var RemoveExchangeDomainAddresses = Function{
-	Name: "Remove-ExchangeDomainAddresses",
-	Description: "Removes all SMTP addresses in a domain from a mail user, mailbox or group, so that the domain can leave the tenant. " +
-		"If the primary address is in the domain, another one becomes the primary address first. Fails while the sign-in name is in the domain: change it with Set-EntraUserUPN. " +
-		"Addresses of other types, such as SIP, follow the sign-in name. A Microsoft 365 group keeps an address in onmicrosoft.com.",
-	Params: []Param{
-		{Name: "Identity", Type: String, Required: true, Description: "Object id of the recipient, or an address in another domain."},
-		{Name: "Domain", Type: Domain, Required: true, Description: "The domain whose addresses are removed."},
-		{Name: "PrimaryEmail", Type: Email, Description: "The primary address afterwards. Default: the present one or, if that is in the domain, the address in an onmicrosoft.com domain."},
-	},
-	Permissions: exchangePermissions,
-	Repeated:    "The function removes the addresses that a read still shows, and reads until there are none. It completes an interrupted run.",
-}

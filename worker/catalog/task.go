@@ -42,9 +42,9 @@ func TaskGroups() []TaskGroup {
 			{"Take a licence back", source, []Function{RemoveEntraUserLicense}},
 		}},
 		{"Addresses", []Task{
-			{"Change the addresses of a person, mailbox or group", both, []Function{SetExchangePrimaryEmail, AddExchangeSecondaryEmail, SetEntraProxyAddresses}},
+			{"Change the addresses of a person, mailbox or group", both, []Function{SetExchangePrimaryEmail, AddExchangeSecondaryEmail, SetEntraProxyAddresses, TestExchangeAddresses}},
 			{"Hide a recipient from address lists, or show it", both, []Function{SetExchangeHidden}},
-			{"Free a domain that moves to the other tenant", source, []Function{RemoveExchangeDomainAddresses}},
+			{"Remove single addresses, or free a domain that moves to the other tenant", source, []Function{RemoveExchangeAddresses}},
 		}},
 		{"Microsoft's move of mailboxes", []Task{
 			{"Copy mailboxes", target, []Function{NewExchangeMigrationBatch, TestExchangeMigrationUser}},

@@ -82,18 +82,59 @@ func (c *Client) editAddresses(ctx context.Context, r session.Recipient, id stri
 }
 
 func (c *Client) addSecondary(ctx context.Context, p catalog.Params) (any, error) {
-	id, address := p.String("Identity"), "smtp:"+p.String("SecondaryEmail")
+	wanted, err := secondaryAddresses(p)
+	if err != nil {
+		return nil, err
+	}
+	id := p.String("Identity")
 	r, err := c.Read(ctx, "Get-Recipient", id)
 	if err != nil {
 		return nil, err
 	}
-	if session.Has(r.EmailAddresses, address) {
+	var add []string
+	for _, address := range wanted {
+		if !session.Has(r.EmailAddresses, address) {
+			add = append(add, address)
+		}
+	}
+	if len(add) == 0 {
 		return true, nil
 	}
-	if err := c.editAddresses(ctx, r, id, []string{address}, nil); err != nil {
+	if err := c.editAddresses(ctx, r, id, add, nil); err != nil {
 		return nil, err
 	}
 	return true, nil
+}
+
+// secondaryAddresses are the addresses, with their types, that a recipient is to have according to a job.
+func secondaryAddresses(p catalog.Params) (all []string, err error) {
+	given := p.List("SecondaryEmails")
+	if p.Has("SecondaryEmail") {
+		given = append([]string{p.String("SecondaryEmail")}, given...)
+	}
+	domain := p.String("Domain")
+	for _, address := range given {
+		entry := typed(address)
+		s := session.SMTP(entry)
+		switch {
+		case s == "":
+			return nil, &catalog.Failure{Type: catalog.FailureParameters, Message: "SecondaryEmails has an address of another type than SMTP: give it in X500Addresses"}
+		case (domain == "" || inDomain(s, domain)) && !session.Has(all, entry):
+			all = append(all, entry)
+		}
+	}
+	return append(all, x500(p)...), nil
+}
+
+// typed is an address with its type, an SMTP address as a secondary one.
+func typed(address string) string {
+	if !strings.Contains(address, ":") {
+		return "smtp:" + address
+	}
+	if s := session.SMTP(address); s != "" {
+		return "smtp:" + s
+	}
+	return address
 }
 
 // setAddresses makes the SMTP addresses those of a list: first the primary one, so

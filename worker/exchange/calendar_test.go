@@ -92,10 +92,10 @@ func TestARecipientOfAnotherKindIsRefused(t *testing.T) {
 	t.Parallel()
 	c := cmdlets(t, map[string]string{"Get-Recipient": `[{"RecipientType":"MailContact","PrimarySmtpAddress":"ada@old.example"}]`})
 	for function, params := range map[string]map[string]any{
-		"Set-ExchangeHidden":             {"Hidden": true},
-		"Add-ExchangeSecondaryEmail":     {"SecondaryEmail": "a@contoso.example"},
-		"Set-ExchangePrimaryEmail":       {"PrimaryEmail": "a@contoso.example"},
-		"Remove-ExchangeDomainAddresses": {"Domain": "contoso.example"},
+		"Set-ExchangeHidden":         {"Hidden": true},
+		"Add-ExchangeSecondaryEmail": {"SecondaryEmail": "a@contoso.example"},
+		"Set-ExchangePrimaryEmail":   {"PrimaryEmail": "a@contoso.example"},
+		"Remove-ExchangeAddresses":   {"Domain": "contoso.example"},
 	} {
 		params["Identity"] = "ada@old.example"
 		_, err := call(t, c, function, params)

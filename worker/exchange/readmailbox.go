@@ -12,6 +12,7 @@ type Mailbox struct {
 	UserId           string
 	PrimaryEmail     string
 	RoutingEmail     *string
+	SecondaryEmails  []string
 	ExchangeGuid     string
 	ArchiveGuid      *string
 	LegacyExchangeDN string
@@ -26,13 +27,16 @@ func (c *Client) getMailbox(ctx context.Context, p catalog.Params) (any, error) 
 	}
 	m := Mailbox{
 		UserId: r.ExternalDirectoryObjectId, PrimaryEmail: r.PrimarySmtpAddress, ExchangeGuid: r.ExchangeGuid,
-		LegacyExchangeDN: r.LegacyExchangeDN, X500Addresses: []string{}, Type: r.RecipientTypeDetails,
+		LegacyExchangeDN: r.LegacyExchangeDN, SecondaryEmails: []string{}, X500Addresses: []string{}, Type: r.RecipientTypeDetails,
 	}
 	if !unset(r.ArchiveGuid) {
 		m.ArchiveGuid = &r.ArchiveGuid
 	}
 	for _, address := range r.EmailAddresses {
 		kind, rest, _ := strings.Cut(address, ":")
+		if strings.EqualFold(kind, "smtp") && !strings.EqualFold(rest, r.PrimarySmtpAddress) {
+			m.SecondaryEmails = append(m.SecondaryEmails, rest)
+		}
 		switch {
 		case strings.EqualFold(kind, "x500"):
 			m.X500Addresses = append(m.X500Addresses, rest)

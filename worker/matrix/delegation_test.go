@@ -47,7 +47,7 @@ func sourceRows() []row {
 			refusals: []refusal{unknownRecipient},
 		},
 		{
-			name: "Remove-ExchangeDomainAddresses", function: "Remove-ExchangeDomainAddresses", params: map[string]any{"Identity": adaID, "Domain": "contoso.example"},
+			name: "Remove-ExchangeAddresses", function: "Remove-ExchangeAddresses", params: map[string]any{"Identity": adaID, "Domain": "contoso.example"},
 			seed: func(s *tenant.Seed) {
 				s.Users[0]["userPrincipalName"] = "ada@tenant.onmicrosoft.com"
 				s.VerifiedDomains = append(s.VerifiedDomains, "tenant.onmicrosoft.com")
@@ -57,12 +57,52 @@ func sourceRows() []row {
 				unknownRecipient,
 				{"a sign-in name in the domain", map[string]any{"Identity": bobID}, catalog.FailureConflict, "Set-EntraUserUPN"},
 				{"an identity in the domain", map[string]any{"Identity": "ada@contoso.example"}, catalog.FailureParameters, "object id"},
-				{"a new primary address in the domain", map[string]any{"PrimaryEmail": "a@contoso.example"}, catalog.FailureParameters, "another domain"},
+				{"a new primary address in the domain", map[string]any{"PrimaryEmail": "a@contoso.example"}, catalog.FailureParameters, "give another address"},
 				{"no address in another domain", map[string]any{"Identity": listID}, catalog.FailureConflict, "give PrimaryEmail"},
+				{"an address that is none", map[string]any{"Addresses": "ada"}, catalog.FailureParameters, `"ada" is no address`},
 			},
 		},
 		{
-			name: "Remove-ExchangeDomainAddresses-of-a-list", function: "Remove-ExchangeDomainAddresses",
+			name: "Remove-ExchangeAddresses-that-are-listed", function: "Remove-ExchangeAddresses",
+			params: map[string]any{"Identity": adaID, "Addresses": []string{"A.L@contoso.example", "x500:/o=old/cn=ada", "smtp:never@fabrikam.example"}},
+			refusals: []refusal{
+				unknownRecipient,
+				{"the primary address", map[string]any{"Identity": "ada", "Addresses": "ada@contoso.example"}, catalog.FailureConflict, "Set-EntraUserUPN"},
+				{"the primary address of a list", map[string]any{"Identity": listID, "Addresses": "SMTP:list@contoso.example"}, catalog.FailureConflict, "give the new one as PrimaryEmail"},
+				{"an identity that is removed", map[string]any{"Identity": "a.l@contoso.example"}, catalog.FailureParameters, "object id"},
+				{"a primary address that is removed", map[string]any{"PrimaryEmail": "a.l@contoso.example"}, catalog.FailureParameters, "give another address"},
+			},
+		},
+		{name: "Remove-ExchangeAddresses-of-none", function: "Remove-ExchangeAddresses", params: map[string]any{"Identity": adaID, "Addresses": "[]"}},
+		{
+			name: "Remove-ExchangeAddresses-with-the-primary-one", function: "Remove-ExchangeAddresses",
+			params: map[string]any{"Identity": listID, "Addresses": []string{"list@contoso.example"}, "PrimaryEmail": "list@fabrikam.example"},
+		},
+		{
+			name: "Test-ExchangeAddresses", function: "Test-ExchangeAddresses",
+			params: map[string]any{
+				"Identity": adaID, "PrimaryEmail": "Ada@contoso.example", "SecondaryEmails": []string{"a.l@contoso.example", "ada@old.onmicrosoft.com"}, "Domain": "contoso.example",
+				"X500Addresses": "/o=old/cn=ada", "RemovedAddresses": []string{"countess@contoso.example"}, "RemovedDomain": "fabrikam.example",
+			},
+			refusals: []refusal{
+				unknownRecipient,
+				{"an address that is none", map[string]any{"RemovedAddresses": "ada"}, catalog.FailureParameters, `"ada"`},
+				{"an X500 address among the secondary ones", map[string]any{"SecondaryEmails": []string{"x500:/o=old"}}, catalog.FailureParameters, "X500Addresses"},
+			},
+		},
+		{
+			name: "Test-ExchangeAddresses-that-differ", function: "Test-ExchangeAddresses",
+			params: map[string]any{
+				"Identity": adaID, "PrimaryEmail": "a.l@contoso.example", "SecondaryEmails": []string{"ada@fabrikam.example"}, "LegacyExchangeDN": "/o=source/cn=ada",
+				"RemovedAddresses": []string{"a.l@contoso.example", "X500:/o=OLD/cn=ada"},
+			},
+		},
+		{
+			name: "Test-ExchangeAddresses-of-a-list-that-lacks-none", function: "Test-ExchangeAddresses",
+			params: map[string]any{"Identity": listID, "SecondaryEmails": "[]", "RemovedDomain": "contoso.example"},
+		},
+		{
+			name: "Remove-ExchangeAddresses-of-a-list", function: "Remove-ExchangeAddresses",
 			params: map[string]any{"Identity": listID, "Domain": "Contoso.example", "PrimaryEmail": "list@fabrikam.example"},
 		},
 		{

@@ -57,7 +57,7 @@ func groupMailRows() []row {
 			name: "Set-ExchangeHidden-a-group", function: "Set-ExchangeHidden", seed: withGroupMail, params: of(teamID, map[string]any{"Hidden": true}),
 		},
 		{
-			name: "Remove-ExchangeDomainAddresses-of-a-group", function: "Remove-ExchangeDomainAddresses", seed: withGroupMail,
+			name: "Remove-ExchangeAddresses-of-a-group", function: "Remove-ExchangeAddresses", seed: withGroupMail,
 			params:   of(teamID, map[string]any{"Domain": "contoso.example"}),
 			refusals: []refusal{{"the initial domain", map[string]any{"Domain": "tenant.onmicrosoft.com", "PrimaryEmail": "movers@contoso.example"}, catalog.FailureConflict, "keeps an address in an onmicrosoft.com domain"}},
 		},

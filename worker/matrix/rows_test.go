@@ -401,6 +401,18 @@ func userRows() []row {
 			},
 		},
 		{
+			name: "Add-ExchangeSecondaryEmail-of-a-mailbox-that-moved", function: "Add-ExchangeSecondaryEmail",
+			params: map[string]any{
+				"Identity": adaID, "SecondaryEmails": []string{"countess@fabrikam.example", "ada@old.onmicrosoft.com", "Ada.L@FABRIKAM.example"}, "Domain": "fabrikam.example",
+				"LegacyExchangeDN": "/o=ExchangeLabs/cn=ada", "X500Addresses": []string{"X500:/o=old/cn=ada", "/o=older/cn=ada"},
+			},
+			refusals: []refusal{
+				{"an X500 address among the secondary ones", map[string]any{"SecondaryEmails": []string{"x500:/o=old"}}, catalog.FailureParameters, "X500Addresses"},
+				{"a domain that is not accepted", map[string]any{"Domain": nil}, notAccepted, "accepted domain"},
+			},
+		},
+		{name: "Add-ExchangeSecondaryEmail-of-none", function: "Add-ExchangeSecondaryEmail", params: map[string]any{"Identity": adaID, "SecondaryEmails": "[]"}},
+		{
 			name: "Set-ExchangePrimaryEmail", function: "Set-ExchangePrimaryEmail",
 			params: map[string]any{"Identity": adaID, "PrimaryEmail": "ada.lovelace@contoso.example"},
 			refusals: []refusal{
