@@ -20,8 +20,9 @@
 // with the user, or with a mailbox. A user of Graph that has mail or otherMails is
 // none. A licence with a plan of the service exchange gives a user a mailbox after
 // Config.ProvisionDelay; a mail user with an ExchangeGuid waits for the mailbox of another
-// tenant instead, and keeps waiting. Removing the licence changes no recipient: Exchange
-// keeps a mailbox for 30 days. Licences of groups, with their errors, come from a Seed, as
+// tenant instead, and keeps waiting. Removing the last such licence takes the mailbox
+// of a person away after the same delay, and a licence within 30 days gives it back; shared, room and equipment
+// mailboxes stay. Licences of groups, with their errors, come from a Seed, as
 // licenseAssignmentStates of users. Shared, room and equipment mailboxes come from New-Mailbox,
 // distribution groups from New-DistributionGroup, and both, with holds, from a Seed. A Microsoft 365
 // group of Graph is a recipient, too, with an address of its mailNickname in the initial domain of the tenant.

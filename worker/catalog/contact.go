@@ -10,21 +10,25 @@ var NewExchangeMailContact = Function{
 	Name: "New-ExchangeMailContact",
 	Description: "Creates a mail contact, so that an address outside of the tenant is in its address lists: of a person who has left for the other tenant and has no account here any more. " +
 		"If a contact with this address exists and has the same names, the function takes it for its own, sets the hidden flag, and succeeds. " +
-		"If another recipient has the address, it fails. A mailbox or mail user with an account cannot become a contact: forward the mail of a mailbox with Set-ExchangeForwarding, " +
-		"and say where the mail of a mail user goes with Set-ExchangeExternalAddress.",
+		"If another recipient has one of the addresses, it fails. A mailbox becomes a contact in steps, of which this is the last: check that no hold keeps it (Test-ExchangeMailboxHold), " +
+		"take the sign-in name and the old addresses from it (Set-EntraUserUPN, Remove-ExchangeAddresses), then the licence (Remove-EntraUserLicense), and wait until it is gone (Test-ExchangeMailbox). " +
+		"A licence within 30 days gives the mailbox back. Where the account stays in use, forward its mail with Set-ExchangeForwarding or, of a mail user, Set-ExchangeExternalAddress.",
 	Params: []Param{
 		{Name: "DisplayName", Type: String, Required: true, Description: "Name shown in the address book."},
 		contactEmail,
 		contactName,
 		{Name: "Alias", Type: String, Description: "Mail alias, unique in the tenant. Default: ExternalEmail with a full stop instead of the @."},
 		{Name: "Hidden", Type: Boolean, Description: "Whether the contact is missing from address lists. Default: false."},
+		{Name: "SecondaryEmails", Type: StringList, Description: "Further SMTP addresses in accepted domains of the tenant, such as those of the mailbox before: mail to them goes to ExternalEmail."},
+		legacyExchangeDN,
+		x500Addresses,
 	},
 	Result: []Field{
 		{"Id", "Exchange's GUID of the contact."},
 		{"PrimaryEmail", "Primary SMTP address as the tenant has it, which is the external address."},
 	},
 	Permissions: exchangePermissions,
-	Repeated: "The function looks for a recipient with this address first, and compares it. Of two jobs that create the contact at once, Exchange refuses one, " +
+	Repeated: "The function looks for a recipient with this address first, compares it, and adds the addresses that are missing. Of two jobs that create the contact at once, Exchange refuses one, " +
 		"which then reads the contact of the other.",
 }
 

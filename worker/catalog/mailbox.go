@@ -24,6 +24,25 @@ var GetExchangeMailbox = Function{
 	Repeated:    "Reads only.",
 }
 
+// TestExchangeMailbox tells whether a recipient is a mailbox.
+var TestExchangeMailbox = Function{
+	Name: "Test-ExchangeMailbox",
+	Description: "Checks that a recipient is a mailbox, such as once its licence is assigned, or that it is none any more, such as once the licence is removed. " +
+		"Not complete until it is as expected, so that a step can poll.",
+	Params: []Param{
+		{Name: "Identity", Type: String, Required: true, Description: "Object id, sign-in name or address of the recipient, who may not exist."},
+		{Name: "ExpectedMailbox", Type: Boolean, Description: "Whether the recipient should be a mailbox. Default: true."},
+	},
+	Result: []Field{
+		{"complete", "Whether it is as expected."},
+		{"reason", "If not: the actual and the expected type of the recipient."},
+		{"data", "Identity, ExpectedMailbox, IsMailbox, and RecipientType, which is empty without a recipient."},
+	},
+	Permissions: exchangePermissions,
+	ReadOnly:    true,
+	Repeated:    "Reads only. Exchange Online may show a change some minutes later.",
+}
+
 // SetExchangeHidden hides a recipient from address lists.
 var SetExchangeHidden = Function{
 	Name:        "Set-ExchangeHidden",

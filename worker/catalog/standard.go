@@ -50,6 +50,7 @@ func Standard() []Function {
 		RemoveExchangeAddresses,
 		TestExchangeAddresses,
 		TestExchangeMailboxHold,
+		TestExchangeMailbox,
 		NewExchangeDistributionList,
 		AddExchangeGroupMember,
 		RemoveExchangeGroupMember,

@@ -79,6 +79,7 @@ func TaskGroups() []TaskGroup {
 		{"Source mailboxes after the move", []Task{
 			{"Forward mail of a mailbox, since only Microsoft's move makes a mail user of it", source, []Function{SetExchangeForwarding, RemoveExchangeForwarding}},
 			{"Answer with the new address", source, []Function{SetExchangeAutomaticReplies, RemoveExchangeAutomaticReplies}},
+			{"Replace a mailbox by a contact: between Remove-EntraUserLicense and New-ExchangeMailContact, wait until it is gone", source, []Function{TestExchangeMailbox}},
 			{"List a person who has no account here any more", source, []Function{NewExchangeMailContact, TestExchangeMailContact, RemoveExchangeMailContact}},
 		}},
 		{"Groups", []Task{

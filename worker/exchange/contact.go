@@ -19,7 +19,10 @@ type ContactResult struct {
 }
 
 // wantedContact is the contact that a job creates.
-type wantedContact struct{ display, name, alias, external string }
+type wantedContact struct {
+	display, name, alias, external string
+	add                            []string // secondary and X500 addresses, with their types
+}
 
 func wantedContactFrom(p catalog.Params) (wantedContact, error) {
 	external := p.String("ExternalEmail")
@@ -32,7 +35,9 @@ func wantedContactFrom(p catalog.Params) (wantedContact, error) {
 			return w, &catalog.Failure{Type: catalog.FailureParameters, Message: fmt.Sprintf("%s: %q has more than 64 characters: give a shorter %s", param, value, param)}
 		}
 	}
-	return w, nil
+	all, err := secondaryAddresses(p)
+	w.add = slices.DeleteFunc(all, func(address string) bool { return strings.EqualFold(address, "smtp:"+external) })
+	return w, err
 }
 
 // newContact looks first: no page says how New-MailContact refuses an address that another recipient has.
@@ -45,12 +50,18 @@ func (c *Client) newContact(ctx context.Context, p catalog.Params) (any, error) 
 	if err != nil {
 		return nil, err
 	}
+	if err := c.awaitFree(ctx, w, r.Guid); err != nil {
+		return nil, err
+	}
 	if !found {
 		if r, err = c.createContact(ctx, w); err != nil {
 			return nil, err
 		}
 	}
 	if err := w.sameAs(r); err != nil {
+		return nil, err
+	}
+	if err := c.addToContact(ctx, w, r); err != nil {
 		return nil, err
 	}
 	hidden := p.Bool("Hidden", false)
@@ -60,12 +71,44 @@ func (c *Client) newContact(ctx context.Context, p catalog.Params) (any, error) 
 		}
 	}
 	r, err = c.ReadUntil(ctx, "Get-Recipient", w.external, "the mail contact does not have all properties", func(r session.Recipient) bool {
-		return w.sameAs(r) == nil && r.HiddenFromAddressListsEnabled == hidden
+		return w.sameAs(r) == nil && len(w.lacks(r)) == 0 && r.HiddenFromAddressListsEnabled == hidden
 	})
 	if err != nil {
 		return nil, err
 	}
 	return ContactResult{ID: r.Guid, PrimaryEmail: r.PrimarySmtpAddress}, nil
+}
+
+// awaitFree waits until no recipient but the contact itself has the SMTP addresses that it gets, as reads show it.
+func (c *Client) awaitFree(ctx context.Context, w wantedContact, guid string) error {
+	for _, address := range w.add {
+		if session.SMTP(address) == "" {
+			continue
+		}
+		what := session.SMTP(address) + " is an address of another recipient: remove it there with Remove-ExchangeAddresses first"
+		_, err := session.Until(ctx, c.Session, what, func(free bool) bool { return free }, func(ctx context.Context) (bool, error) {
+			r, found, err := c.Find(ctx, session.SMTP(address))
+			return !found || r.Guid == guid || isContact(r, w.external) == nil && r.IsExternal(w.external), err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lacks are the addresses that a contact does not have yet.
+func (w wantedContact) lacks(r session.Recipient) []string {
+	return slices.DeleteFunc(slices.Clone(w.add), func(address string) bool { return session.Has(r.EmailAddresses, address) })
+}
+
+// addToContact adds addresses, for which New-MailContact has no parameter.
+func (c *Client) addToContact(ctx context.Context, w wantedContact, r session.Recipient) error {
+	lack := w.lacks(r)
+	if len(lack) == 0 {
+		return nil
+	}
+	return c.Invoke(ctx, "Set-MailContact", map[string]any{"Identity": r.Guid, "EmailAddresses": session.Edit(lack, nil)}, nil)
 }
 
 // createContact creates a contact, or reads the one that another delivery created and that a read did not show yet.

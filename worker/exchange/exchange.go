@@ -42,6 +42,7 @@ func (c *Client) Functions() []catalog.Function {
 		catalog.RemoveExchangeAddresses.With(c.removeAddresses),
 		catalog.TestExchangeAddresses.With(c.testAddresses),
 		catalog.TestExchangeMailboxHold.With(c.testHold),
+		catalog.TestExchangeMailbox.With(c.testMailbox),
 		catalog.NewExchangeDistributionList.With(c.newDistributionList),
 		catalog.AddExchangeGroupMember.With(c.addGroupMember),
 		catalog.RemoveExchangeGroupMember.With(c.removeGroupMember),

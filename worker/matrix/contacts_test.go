@@ -35,6 +35,28 @@ func contactRows() []row {
 			},
 		},
 		{
+			name: "New-ExchangeMailContact-with-old-addresses", function: "New-ExchangeMailContact",
+			params: map[string]any{
+				"DisplayName": "Grace Hopper", "ExternalEmail": "grace@old.example", "SecondaryEmails": []string{"grace@contoso.example"},
+				"LegacyExchangeDN": "/o=ExchangeLabs/cn=grace", "X500Addresses": "/o=old/cn=grace",
+			},
+			refusals: []refusal{
+				{"an address of a mailbox", map[string]any{"SecondaryEmails": []string{"bob@contoso.example"}}, catalog.FailureConflict, "bob@contoso.example is an address of another recipient"},
+				{"an X500 address among the secondary ones", map[string]any{"SecondaryEmails": "x500:/o=a"}, catalog.FailureParameters, "X500Addresses"},
+			},
+		},
+		{
+			name: "Test-ExchangeMailbox", function: "Test-ExchangeMailbox", params: map[string]any{"Identity": bobID},
+			seed: func(s *tenant.Seed) { s.Users[0]["displayName"], s.Users[1]["displayName"] = "Twin", "Twin" },
+			refusals: []refusal{{
+				"a name of several recipients", map[string]any{"Identity": "Twin"},
+				"Microsoft.Exchange.Configuration.Tasks.ManagementObjectAmbiguousException", "matches multiple entries",
+			}},
+		},
+		{name: "Test-ExchangeMailbox-that-should-be-gone", function: "Test-ExchangeMailbox", params: map[string]any{"Identity": "bob", "ExpectedMailbox": false}},
+		{name: "Test-ExchangeMailbox-of-a-mail-user", function: "Test-ExchangeMailbox", params: map[string]any{"Identity": adaID}},
+		{name: "Test-ExchangeMailbox-of-nobody", function: "Test-ExchangeMailbox", params: map[string]any{"Identity": nobody, "ExpectedMailbox": false}},
+		{
 			name: "New-ExchangeMailContact-that-exists", function: "New-ExchangeMailContact", seed: withContact,
 			params: map[string]any{"DisplayName": "Grace Hopper", "ExternalEmail": "Grace@old.example", "Hidden": "true"},
 			refusals: []refusal{

@@ -1,6 +1,9 @@
 package directory
 
-import "strings"
+import (
+	"strings"
+	"time"
+)
 
 // ZeroGUID is printed by Exchange for no GUID.
 const ZeroGUID = "00000000-0000-0000-0000-000000000000"
@@ -13,7 +16,12 @@ const (
 	DistributionGroup   = "MailUniversalDistributionGroup"
 	MailEnabledSecurity = "MailUniversalSecurityGroup"
 	GroupMailbox        = "GroupMailbox" // a Microsoft 365 group
+	// DisconnectedMailbox is what is kept of a mailbox without licence. No cmdlet shows it.
+	DisconnectedMailbox = "DisconnectedMailbox"
 )
+
+// KeptDisconnected is how long a licence gives a disconnected mailbox back.
+const KeptDisconnected = 30 * 24 * time.Hour
 
 // Recipient is the Exchange side of a user or of a mail-enabled group.
 type Recipient struct {
@@ -43,6 +51,7 @@ type Recipient struct {
 	CalendarFolder string             `json:"CalendarFolder,omitempty"` // its name; empty: Calendar
 	Calendar       []FolderPermission `json:"Calendar,omitempty"`       // beside those of Default and Anonymous that are as in a new mailbox
 	AutoExpanding  bool               `json:"AutoExpandingArchiveEnabled,omitempty"`
+	Disconnected   time.Time          `json:"WhenSoftDeleted,omitzero"` // of a DisconnectedMailbox
 
 	// Of mailboxes and groups.
 	SendAs       []string `json:"SendAs,omitempty"`

@@ -285,7 +285,7 @@ func (s *Service) Check(r directory.Recipient) *reply {
 		if !taken || owner == id {
 			continue
 		}
-		if _, exists := s.Directory.Recipients.Latest(owner); !exists { // only Entra ID knows of it
+		if other, exists := s.Directory.Recipients.Latest(owner); !exists || other.Kind == directory.DisconnectedMailbox { // only Entra ID knows of it
 			return notSynchronized("Another object with the same value for property proxyAddresses already exists. ConflictingObject: User_" + owner + ".")
 		}
 		return cmdletFailure(proxyExists, "The proxy address \"%s\" is already being used by the proxy addresses or LegacyExchangeDN of \"%s\". Please choose another proxy address.", address, owner)

@@ -3,6 +3,7 @@ package exchange
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -25,6 +26,12 @@ func (s *Service) Mailbox(u directory.User) (directory.Recipient, *reply) {
 			Alias: u.Text("mailNickname"), UserPrincipalName: u.UPN(), EmailAddresses: directory.WithPrimary(u.List("proxyAddresses"), primary),
 			ExchangeGUID: uuid.NewString(),
 		}
+	case r.Kind == directory.DisconnectedMailbox:
+		r.Kind = directory.UserMailbox
+		if now, _ := s.Times(); now.Sub(r.Disconnected) > directory.KeptDisconnected {
+			r.ExchangeGUID, r.ArchiveGUID, r.Holds, r.AutoReply, r.Calendar = uuid.NewString(), "", nil, nil, nil
+		}
+		r.Disconnected = time.Time{}
 	case r.Kind == directory.MailUser && directory.OrZero(r.ExchangeGUID) == directory.ZeroGUID:
 		r.Kind, r.ExternalEmailAddress, r.ExchangeGUID = directory.UserMailbox, "", uuid.NewString()
 	}

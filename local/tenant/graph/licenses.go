@@ -154,6 +154,10 @@ func (s *Service) licensed(u directory.User, direct map[string][]string, now tim
 		}
 		changes = append(changes, directory.PutRecipient(r, at))
 		later = directory.WrittenBack(later, r)
+	} else if r, exists := s.Directory.Recipients.Latest(u.ID()); exists && r.Kind == directory.UserMailbox && r.MailboxType == "" &&
+		hasService(s.withLicenses(u, assigned(u), now), exchangeService) {
+		r.Kind, r.Disconnected = directory.DisconnectedMailbox, at.UTC().Truncate(time.Second)
+		changes = append(changes, directory.PutRecipient(r, at))
 	}
 	return append(changes, directory.PutUser(later, at)), nil
 }
