@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/matoolkit/matoolkit/internal/datasource"
+	"github.com/matoolkit/matoolkit/internal/pgconnect"
 )
 
 // failed is the error of a query that was under way in ctx, with what the server says
@@ -70,7 +71,7 @@ var transient = []string{
 
 // away tells whether the server does not answer, or says that it is busy.
 func away(err error) bool {
-	answer, local := new(pgconn.PgError), new(localError)
+	answer, local := new(pgconn.PgError), new(pgconnect.Error)
 	switch {
 	case errors.As(err, &answer):
 		return slices.ContainsFunc(transient, func(code string) bool { return strings.HasPrefix(answer.Code, code) })
@@ -79,11 +80,6 @@ func away(err error) bool {
 	}
 	return true
 }
-
-// localError is an error that comes neither from the server nor from the way to it.
-type localError struct{ reason string }
-
-func (e *localError) Error() string { return e.reason }
 
 // because says that a context ended where that is why err came about: the driver says many
 // things when it is cut short.

@@ -8,16 +8,11 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
-	"os/exec"
-	"os/user"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -25,22 +20,17 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/datasource/datasourcetest"
+	"github.com/matoolkit/matoolkit/internal/pgconnect/pgtest"
 	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 // The tests of this file run a PostgreSQL server: make test-postgres.
 
-// cluster is a running server with its data in a folder of its own.
-type cluster struct {
-	dir, ca, address string
-	process          *exec.Cmd
-	ended            chan struct{}
-	credential       *syscall.Credential // the server refuses to run as root
-}
+// cluster is a running server with a database of people.
+type cluster struct{ *pgtest.Server }
 
 // hba says how each role proves who it is.
 const hba = `
-host    all admin   127.0.0.1/32 trust
 host    all trusted 127.0.0.1/32 trust
 host    all reader  127.0.0.1/32 scram-sha-256
 host    all old     127.0.0.1/32 md5
@@ -77,146 +67,29 @@ GRANT CREATE ON SCHEMA public TO reader;
 // start starts a server for a test.
 func start(t *testing.T) *cluster {
 	t.Helper()
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
-	if path, err := exec.LookPath("initdb"); err == nil {
-		found = append(found, path)
-	}
-	if len(found) == 0 {
-		t.Fatal("PostgreSQL is not installed: apt-get install postgresql")
-	}
-	bin := filepath.Dir(found[len(found)-1])
-	c := &cluster{dir: testenv.Must(os.MkdirTemp("", "postgres"))(t)}
-	t.Cleanup(func() { _ = os.RemoveAll(c.dir) })
-	c.ca, _ = writeCertificate(t, c.dir)
-	if os.Geteuid() == 0 {
-		account, err := user.Lookup("postgres")
-		if err != nil {
-			account = testenv.Must(user.Lookup("nobody"))(t)
-		}
-		uid, gid := testenv.Must(strconv.Atoi(account.Uid))(t), testenv.Must(strconv.Atoi(account.Gid))(t)
-		c.credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-		for _, name := range []string{c.dir, c.ca, filepath.Join(c.dir, "server.key")} {
-			if err := os.Chown(name, uid, gid); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	data := filepath.Join(c.dir, "data")
-	initdb := c.command(bin, "initdb", "-D", data, "-U", "admin", "--no-sync", "--encoding", "UTF8", "--locale", "C.UTF-8", "--auth", "trust")
-	if out, err := initdb.CombinedOutput(); err != nil {
-		t.Fatalf("initdb: %v\n%s", err, out)
-	}
-	if err := os.WriteFile(filepath.Join(data, "pg_hba.conf"), []byte(hba), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.stop)
-	for range 5 { // another program may take the port
-		if c.run(t, bin, data) {
-			c.exec(t, "postgres", roles)
-			c.exec(t, "postgres", "CREATE DATABASE people")
-			c.exec(t, "people", schema)
-			return c
-		}
-	}
-	t.Fatal("the server does not start: " + string(testenv.Must(os.ReadFile(filepath.Join(c.dir, "log")))(t)))
-	return nil
-}
-
-func (c *cluster) command(bin, name string, args ...string) *exec.Cmd {
-	command := exec.Command(filepath.Join(bin, name), args...)
-	command.Dir, command.SysProcAttr = c.dir, &syscall.SysProcAttr{Credential: c.credential}
-	return command
-}
-
-// run starts the server on a free port and waits until it answers. It reports false if the
-// server ended instead.
-func (c *cluster) run(t *testing.T, bin, data string) bool {
-	t.Helper()
-	free := testenv.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
-	c.address = free.Addr().String()
-	_ = free.Close()
-	_, port, _ := net.SplitHostPort(c.address)
-	args := []string{"-D", data}
-	for _, setting := range []string{
-		"listen_addresses=127.0.0.1", "port=" + port, "unix_socket_directories=", "fsync=off", "max_connections=60",
-		"ssl=on", "ssl_cert_file=" + c.ca, "ssl_key_file=" + filepath.Join(c.dir, "server.key"),
-	} {
-		args = append(args, "-c", setting)
-	}
-	c.process, c.ended = c.command(bin, "postgres", args...), make(chan struct{})
-	log := testenv.Must(os.Create(filepath.Join(c.dir, "log")))(t)
-	defer log.Close()
-	c.process.Stdout, c.process.Stderr = log, log
-	if err := c.process.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func(process *exec.Cmd, ended chan struct{}) {
-		_ = process.Wait()
-		close(ended)
-	}(c.process, c.ended)
-	running := false
-	testenv.Eventually(t, "the server starts or ends", func() bool {
-		select {
-		case <-c.ended:
-			return true
-		default:
-		}
-		conn, err := pgconn.Connect(t.Context(), c.admin("postgres"))
-		if err == nil {
-			running = true
-			_ = conn.Close(t.Context())
-		}
-		return running
-	})
-	return running
-}
-
-// stop ends the server at once, as a crash would.
-func (c *cluster) stop() {
-	if c.process != nil && c.process.Process != nil {
-		_ = c.process.Process.Signal(syscall.SIGQUIT)
-		<-c.ended
-	}
-}
-
-func (c *cluster) admin(database string) string {
-	host, port, _ := net.SplitHostPort(c.address)
-	return fmt.Sprintf("host=%s port=%s dbname=%s user=admin sslmode=disable", host, port, database)
-}
-
-// exec runs statements as the administrator and gives the rows of the last.
-func (c *cluster) exec(t *testing.T, database, statements string) [][]string {
-	t.Helper()
-	conn := testenv.Connected(pgconn.Connect(t.Context(), c.admin(database)))(t)
-	results := testenv.Must(conn.Exec(t.Context(), statements).ReadAll())(t)
-	_ = conn.Close(t.Context())
-	var out [][]string
-	for _, row := range results[len(results)-1].Rows {
-		var texts []string
-		for _, v := range row {
-			texts = append(texts, string(v))
-		}
-		out = append(out, texts)
-	}
-	return out
+	c := &cluster{pgtest.Start(t, hba)}
+	c.Exec(t, "postgres", roles)
+	c.Exec(t, "postgres", "CREATE DATABASE people")
+	c.Exec(t, "people", schema)
+	return c
 }
 
 // ways are the ways to the server.
 func (c *cluster) ways() map[string]string {
-	host, port, _ := net.SplitHostPort(c.address)
+	host, port, _ := net.SplitHostPort(c.Address)
 	return map[string]string{
-		"password":     fmt.Sprintf("host=%s port=%s dbname=people user=reader password=hunter2 sslmode=verify-full sslrootcert=%s", host, port, c.ca),
-		"URL":          fmt.Sprintf("postgres://reader:hunter2@%s/people?sslrootcert=%s&application_name=other", c.address, c.ca),
-		"old password": fmt.Sprintf("postgresql://old:hunter2@%s/people?sslmode=require&sslrootcert=%s", c.address, c.ca),
-		"plain":        fmt.Sprintf("postgres://reader:hunter2@%s/people", c.address),
+		"password":     fmt.Sprintf("host=%s port=%s dbname=people user=reader password=hunter2 sslmode=verify-full sslrootcert=%s", host, port, c.CA),
+		"URL":          fmt.Sprintf("postgres://reader:hunter2@%s/people?sslrootcert=%s&application_name=other", c.Address, c.CA),
+		"old password": fmt.Sprintf("postgresql://old:hunter2@%s/people?sslmode=require&sslrootcert=%s", c.Address, c.CA),
+		"plain":        fmt.Sprintf("postgres://reader:hunter2@%s/people", c.Address),
 		"trusted":      fmt.Sprintf("host=%s port=%s dbname=people user=trusted sslmode=disable", host, port),
-		"token":        fmt.Sprintf("host=%s dbname=people user='the app' sslmode=require sslrootcert=%s", azureHost, c.ca),
+		"token":        fmt.Sprintf("host=%s dbname=people user='the app' sslmode=require sslrootcert=%s", pgtest.AzureHost, c.CA),
 	}
 }
 
 func (c *cluster) source(t *testing.T, query string) *source {
 	t.Helper()
-	return openAt(t, c.address, c.ways()["password"], query)
+	return openAt(t, c.Address, c.ways()["password"], query)
 }
 
 func TestLive(t *testing.T) {
@@ -235,7 +108,7 @@ func TestLive(t *testing.T) {
 	})
 	// Nothing is left running.
 	testenv.Eventually(t, "no connection is left", func() bool {
-		return c.exec(t, "people", "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()")[0][0] == "0"
+		return c.Exec(t, "people", "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()")[0][0] == "0"
 	})
 }
 
@@ -268,10 +141,10 @@ func conforms(t *testing.T, c *cluster) {
 						if values != nil {
 							statements += "INSERT INTO " + table + " (" + each(columns, quote) + ") VALUES " + strings.Join(values, ", ") + ";"
 						}
-						c.exec(t, "people", statements+"GRANT SELECT ON "+table+" TO PUBLIC")
-						return openAt(t, c.address, connection, "SELECT "+each(columns, quote)+" FROM "+table+" ORDER BY n")
+						c.Exec(t, "people", statements+"GRANT SELECT ON "+table+" TO PUBLIC")
+						return openAt(t, c.Address, connection, "SELECT "+each(columns, quote)+" FROM "+table+" ORDER BY n")
 					},
-					Endless: func(t *testing.T) datasource.Source { return openAt(t, c.address, connection, endless) },
+					Endless: func(t *testing.T) datasource.Source { return openAt(t, c.Address, connection, endless) },
 				})
 			})
 		}
@@ -376,7 +249,7 @@ func refusesTypes(t *testing.T, c *cluster) {
 
 func signsIn(t *testing.T, c *cluster) {
 	for way, connection := range c.ways() {
-		_, rows, err := all(t, openAt(t, c.address, connection, "SELECT ssl, current_user::text, application_name FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE pid = pg_backend_pid()"))
+		_, rows, err := all(t, openAt(t, c.Address, connection, "SELECT ssl, current_user::text, application_name FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE pid = pg_backend_pid()"))
 		want := []string{strconv.FormatBool(way != "plain" && way != "trusted"), `"reader"`, `"matoolkit"`}
 		if user := map[string]string{"old password": "old", "trusted": "trusted", "token": "the app"}[way]; user != "" {
 			want[1] = strconv.Quote(user)
@@ -388,18 +261,18 @@ func signsIn(t *testing.T, c *cluster) {
 			t.Errorf("%s: %v, %v; want %v", way, rows, err, want)
 		}
 	}
-	other, _ := writeCertificate(t, t.TempDir())
+	other, _ := pgtest.WriteCertificate(t, t.TempDir())
 	for connection, want := range map[string]string{
-		"postgres://reader:wrong1@" + c.address + "/people":                         `password authentication failed for user "reader" (SQLSTATE 28P01)`,
-		"postgres://nobody:hunter2@" + c.address + "/people":                        "no pg_hba.conf entry",
-		"postgres://reader:hunter2@" + c.address + "/other":                         `database "other" does not exist (SQLSTATE 3D000)`,
-		"postgres://reader:hunter2@" + c.address + "/people?sslmode=require":        "certificate signed by unknown authority",
-		"postgres://reader:hunter2@" + c.address + "/people?sslrootcert=" + other:   "certificate signed by unknown authority",
-		"host=" + azureHost + " dbname=people user=reader sslrootcert=" + c.ca:      "password authentication failed",
-		"postgres://the%20app:hunter2@" + c.address + "/people?sslrootcert=" + c.ca: "password authentication failed",
-		"postgres://the%20app:hunter2@" + c.address + "/people":                     "no pg_hba.conf entry",
+		"postgres://reader:wrong1@" + c.Address + "/people":                           `password authentication failed for user "reader" (SQLSTATE 28P01)`,
+		"postgres://nobody:hunter2@" + c.Address + "/people":                          "no pg_hba.conf entry",
+		"postgres://reader:hunter2@" + c.Address + "/other":                           `database "other" does not exist (SQLSTATE 3D000)`,
+		"postgres://reader:hunter2@" + c.Address + "/people?sslmode=require":          "certificate signed by unknown authority",
+		"postgres://reader:hunter2@" + c.Address + "/people?sslrootcert=" + other:     "certificate signed by unknown authority",
+		"host=" + pgtest.AzureHost + " dbname=people user=reader sslrootcert=" + c.CA: "password authentication failed",
+		"postgres://the%20app:hunter2@" + c.Address + "/people?sslrootcert=" + c.CA:   "password authentication failed",
+		"postgres://the%20app:hunter2@" + c.Address + "/people":                       "no pg_hba.conf entry",
 	} {
-		_, _, err := all(t, openAt(t, c.address, connection, "SELECT 1"))
+		_, _, err := all(t, openAt(t, c.Address, connection, "SELECT 1"))
 		if err == nil || !strings.Contains(err.Error(), "connect to the server: ") || !strings.Contains(err.Error(), want) ||
 			strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "wrong1") || strings.Contains(err.Error(), "token for") {
 			t.Errorf("%s: %v; want %s", connection, err, want)
@@ -428,7 +301,7 @@ func onlyReads(t *testing.T, c *cluster) {
 	if _, _, err := all(t, c.source(t, "SELECT set_config('application_name', 'changed', false)")); err != nil {
 		t.Error(err)
 	}
-	if rows := c.exec(t, "people", "SELECT count(*) FROM kept"); rows[0][0] != "0" {
+	if rows := c.Exec(t, "people", "SELECT count(*) FROM kept"); rows[0][0] != "0" {
 		t.Error("something was written")
 	}
 	// The protocol refuses several statements.
@@ -488,8 +361,8 @@ func hasTimeLimit(t *testing.T, c *cluster) {
 	if _, _, err := all(t, s); err != nil {
 		t.Error(err)
 	}
-	c.exec(t, "people", "CREATE TABLE locked (id int); GRANT SELECT ON locked TO PUBLIC")
-	conn := testenv.Connected(pgconn.Connect(t.Context(), c.admin("people")))(t)
+	c.Exec(t, "people", "CREATE TABLE locked (id int); GRANT SELECT ON locked TO PUBLIC")
+	conn := testenv.Connected(pgconn.Connect(t.Context(), c.Admin("people")))(t)
 	testenv.Must(conn.Exec(t.Context(), "BEGIN; LOCK TABLE locked").ReadAll())(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
@@ -511,7 +384,7 @@ func cancels(t *testing.T, c *cluster) {
 		ended <- err
 	}()
 	running := func() bool {
-		return c.exec(t, "people", "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%cancelled%' AND state = 'active' AND pid <> pg_backend_pid()")[0][0] != "0"
+		return c.Exec(t, "people", "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%cancelled%' AND state = 'active' AND pid <> pg_backend_pid()")[0][0] != "0"
 	}
 	testenv.Eventually(t, "the query runs", running)
 	cancel()
@@ -525,7 +398,7 @@ func isEnded(t *testing.T, c *cluster) {
 	rows := testenv.Must(c.source(t, "SELECT pg_backend_pid() UNION ALL SELECT generate_series(1, 10000000)").Query(t.Context()))(t)
 	defer rows.Close()
 	values := testenv.Must(rows.Next(t.Context()))(t)
-	c.exec(t, "people", "SELECT pg_terminate_backend("+string(values[0])+")")
+	c.Exec(t, "people", "SELECT pg_terminate_backend("+string(values[0])+")")
 	var err error
 	for err == nil {
 		_, err = rows.Next(t.Context())
@@ -537,7 +410,7 @@ func isEnded(t *testing.T, c *cluster) {
 
 // A connection that breaks anywhere never looks like the end of a result.
 func isCut(t *testing.T, c *cluster) {
-	source := openAt(t, c.address, c.ways()["trusted"], "SELECT n, 'x' FROM generate_series(1, 3) n")
+	source := openAt(t, c.Address, c.ways()["trusted"], "SELECT n, 'x' FROM generate_series(1, 3) n")
 	dial := source.dial
 	whole := 0
 	for cut := 1; whole == 0; cut++ {
@@ -578,7 +451,7 @@ func TestLiveServerThatStops(t *testing.T) {
 	rows := testenv.Must(c.source(t, "SELECT generate_series(1, 10000000)").Query(t.Context()))(t)
 	defer rows.Close()
 	testenv.Must(rows.Next(t.Context()))(t)
-	c.stop()
+	c.Stop()
 	var err error
 	for err == nil {
 		_, err = rows.Next(t.Context())
@@ -595,7 +468,7 @@ func TestLiveServerThatStops(t *testing.T) {
 func TestLiveServerThatIsBusy(t *testing.T) {
 	t.Parallel()
 	c := start(t)
-	c.exec(t, "people", "ALTER ROLE reader CONNECTION LIMIT 1")
+	c.Exec(t, "people", "ALTER ROLE reader CONNECTION LIMIT 1")
 	rows := testenv.Must(c.source(t, "SELECT generate_series(1, 10000000)").Query(t.Context()))(t)
 	if _, err := c.source(t, "SELECT 1").Query(t.Context()); !errors.Is(err, datasource.ErrAway) || !strings.Contains(err.Error(), "SQLSTATE 53300") {
 		t.Errorf("%v", err)

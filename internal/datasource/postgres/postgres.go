@@ -21,11 +21,12 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/datasource/statement"
+	"github.com/matoolkit/matoolkit/internal/pgconnect"
 )
 
 // source is a query on a server.
 type source struct {
-	connection *connection
+	connection *pgconnect.Connection
 	statement  string
 	spec       datasource.Spec
 	// dial connects; tests lead names to loopback with it.
@@ -53,11 +54,11 @@ type source struct {
 func Open(spec datasource.Spec) (datasource.Source, error) { return open(spec) }
 
 func open(spec datasource.Spec) (*source, error) {
-	c, err := parseConnection(spec.Connection)
+	c, err := pgconnect.Parse(spec.Connection)
 	if err != nil {
 		return nil, err
 	}
-	if c.scope != "" && spec.Credential == nil {
+	if c.Scope != "" && spec.Credential == nil {
 		return nil, errors.New("the connection has no password and so uses the handler's identity, but the handler has none")
 	}
 	query, err := statement.Postgres.Check(spec.Query)
@@ -119,11 +120,17 @@ func (s *source) Query(ctx context.Context) (_ datasource.Rows, err error) {
 // connect connects, signs in and begins the transaction.
 func (s *source) connect(ctx context.Context) (*pgconn.PgConn, error) {
 	c := s.connection
-	login, cancel := context.WithTimeoutCause(ctx, c.loginTimeout, fmt.Errorf("the login did not end within %v", c.loginTimeout))
+	login, cancel := context.WithTimeoutCause(ctx, c.LoginTimeout, fmt.Errorf("the login did not end within %v", c.LoginTimeout))
 	defer cancel()
-	config, err := c.config(login, s.spec.Credential, s.dial)
+	config, err := pgconnect.ParsedBy(pgconn.ParseConfig)
 	if err != nil {
 		return nil, unconnected(ctx, login, err)
+	}
+	c.Configure(config, s.dial, maxRow)
+	if c.Scope != "" {
+		if config.Password, err = c.Token(login, s.spec.Credential); err != nil {
+			return nil, unconnected(ctx, login, err)
+		}
 	}
 	conn, err := pgconn.ConnectConfig(login, config)
 	if err != nil {
@@ -161,9 +168,9 @@ func (s *source) describe(ctx context.Context, conn *pgconn.PgConn) ([]decode, [
 	}
 	switch {
 	case len(description.ParamOIDs) > 0:
-		return nil, nil, &localError{"the query has parameters such as $1, which have no values here"}
+		return nil, nil, &pgconnect.Error{Reason: "the query has parameters such as $1, which have no values here"}
 	case len(description.Fields) == 0:
-		return nil, nil, &localError{"the query returns no columns"}
+		return nil, nil, &pgconnect.Error{Reason: "the query returns no columns"}
 	}
 	catalog := catalog{conn: conn}
 	var decoders []decode
@@ -171,7 +178,7 @@ func (s *source) describe(ctx context.Context, conn *pgconn.PgConn) ([]decode, [
 	for _, f := range description.Fields {
 		d, err := catalog.decode(ctx, f.DataTypeOID)
 		if unstable := (*unstableError)(nil); errors.As(err, &unstable) {
-			return nil, nil, &localError{fmt.Sprintf("the column %q has the type %s, which has no stable JSON; cast it to another type in the query", f.Name, unstable.name)}
+			return nil, nil, &pgconnect.Error{Reason: fmt.Sprintf("the column %q has the type %s, which has no stable JSON; cast it to another type in the query", f.Name, unstable.name)}
 		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("look up the type of the column %q: %w", f.Name, err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/datasource/datasourcetest"
+	"github.com/matoolkit/matoolkit/internal/pgconnect/pgtest"
 	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
@@ -23,7 +24,7 @@ import (
 func (s *server) connections() map[string]string {
 	return map[string]string{
 		"password": "postgres://reader:hunter2@" + s.address + "/people?sslmode=require&sslrootcert=" + s.ca,
-		"token":    "host=" + azureHost + " dbname=people user=reader sslrootcert=" + s.ca,
+		"token":    "host=" + pgtest.AzureHost + " dbname=people user=reader sslrootcert=" + s.ca,
 		"plain":    "postgres://reader:hunter2@" + s.address + "/people",
 	}
 }
@@ -206,7 +207,7 @@ func TestEnvironment(t *testing.T) {
 func TestCertificates(t *testing.T) {
 	t.Parallel()
 	s, bare := serve(t, true), serve(t, false)
-	stranger, _ := writeCertificate(t, t.TempDir())
+	stranger, _ := pgtest.WriteCertificate(t, t.TempDir())
 	for connection, want := range map[string]string{
 		"postgres://reader:hunter2@" + s.address + "/people?sslmode=require":                                             "certificate",
 		"postgres://reader:hunter2@" + s.address + "/people?sslrootcert=" + stranger:                                     "certificate",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"github.com/matoolkit/matoolkit/internal/pgconnect/pgtest"
 	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
@@ -44,7 +45,7 @@ func column(name string, oid uint32) pgproto3.FieldDescription {
 
 func serve(t *testing.T, encrypted bool) *server {
 	t.Helper()
-	file, certificate := writeCertificate(t, t.TempDir())
+	file, certificate := pgtest.WriteCertificate(t, t.TempDir())
 	listener := testenv.Started(net.Listen("tcp", "127.0.0.1:0"))(t)
 	s := &server{address: listener.Addr().String(), ca: file, password: "hunter2", results: map[string]result{}, cancels: map[uint32]chan struct{}{}}
 	if encrypted {

@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/matoolkit/matoolkit/internal/datasource"
+	"github.com/matoolkit/matoolkit/internal/pgconnect/pgtest"
 	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
@@ -37,7 +38,7 @@ func openAt(t *testing.T, address, connection, query string) *source {
 	t.Helper()
 	s := testenv.Must(open(datasource.Spec{Connection: connection, Query: query, Credential: identity{}}))(t)
 	s.dial = func(ctx context.Context, network, to string) (net.Conn, error) {
-		if to != address && to != azureHost+":5432" {
+		if to != address && to != pgtest.AzureHost+":5432" {
 			return nil, fmt.Errorf("nobody was to connect to %s", to)
 		}
 		return (&net.Dialer{}).DialContext(ctx, network, address)
@@ -73,5 +74,19 @@ func all(t *testing.T, source datasource.Source) ([]string, [][]string, error) {
 			row = append(row, string(v))
 		}
 		out = append(out, row)
+	}
+}
+
+func TestSourcesThatAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, r := range []struct{ connection, query, want string }{
+		{"postgres://reader@" + pgtest.AzureHost + "/people", "SELECT 1", "the handler has none"},
+		{"postgres://reader:hunter2@pg.contoso.com/people?sslmode=disable", "SELECT 1", "the connection is always encrypted"},
+		{"postgres://reader@localhost/people", "DELETE FROM people", "data_source.query: "},
+	} {
+		_, err := Open(datasource.Spec{Connection: r.connection, Query: r.query})
+		if err == nil || !strings.Contains(err.Error(), r.want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%q: %v; want %s", r.connection, err, r.want)
+		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/matoolkit/matoolkit/internal/datasource"
+	"github.com/matoolkit/matoolkit/internal/pgconnect"
 )
 
 // decode makes the JSON of the text of a value that is not NULL.
@@ -121,7 +122,7 @@ func (c catalog) decode(ctx context.Context, oid uint32) (decode, error) {
 		return nil, result.Err
 	}
 	if len(result.Rows) != 1 || len(result.Rows[0]) != 5 {
-		return nil, &localError{"the database does not know it any more"}
+		return nil, &pgconnect.Error{Reason: "the database does not know it any more"}
 	}
 	row := result.Rows[0]
 	kind, category, name := string(row[0]), string(row[1]), string(row[4])

@@ -1,4 +1,6 @@
-package postgres
+// Package pgtest starts a PostgreSQL server for tests with the build tag postgres, and writes the
+// certificate of one.
+package pgtest
 
 import (
 	"crypto/ecdsa"
@@ -16,17 +18,18 @@ import (
 	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
-const azureHost = "contoso.postgres.database.azure.com"
+// AzureHost is a server of Azure, which a certificate is for as well.
+const AzureHost = "contoso.postgres.database.azure.com"
 
-// writeCertificate writes server.crt, which is its own CA, and server.key into a folder.
-func writeCertificate(t testenv.T, dir string) (file string, certificate tls.Certificate) {
+// WriteCertificate writes server.crt, which is its own CA, and server.key into a folder.
+func WriteCertificate(t testenv.T, dir string) (file string, certificate tls.Certificate) {
 	t.Helper()
 	key := testenv.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		DNSNames:    []string{azureHost}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		DNSNames:    []string{AzureHost}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 	}
 	der := testenv.Must(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))(t)
 	private := testenv.Must(x509.MarshalPKCS8PrivateKey(key))(t)

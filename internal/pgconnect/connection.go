@@ -1,4 +1,7 @@
-package postgres
+// Package pgconnect reads connection strings of PostgreSQL, for the data source and for the store. A
+// connection is encrypted and the server's certificate verified, except on this machine. Nothing of it
+// comes from the environment or from files that libpq reads, and no error quotes a part of it.
+package pgconnect
 
 import (
 	"context"
@@ -23,19 +26,24 @@ import (
 	"github.com/matoolkit/matoolkit/internal/loopback"
 )
 
-// connection is a parsed and validated connection string.
-type connection struct {
-	host           string
-	port           uint16
-	database, user string
-	password       string
-	// scope is the scope of the token that is the password; empty means no token.
-	scope       string
-	tls         *tls.Config // nil: plain, only on loopback
-	application string
-	// loginTimeout bounds connecting and signing in.
-	loginTimeout time.Duration
+// Connection is a parsed and validated connection string.
+type Connection struct {
+	Host           string
+	Port           uint16
+	Database, User string
+	Password       string
+	// Scope is the scope of the token that is the password; empty means no token.
+	Scope       string
+	TLS         *tls.Config // nil: plain, only on loopback
+	Application string
+	// LoginTimeout bounds connecting and signing in.
+	LoginTimeout time.Duration
 }
+
+// Error is an error that comes neither from the server nor from the way to it.
+type Error struct{ Reason string }
+
+func (e *Error) Error() string { return e.Reason }
 
 const defaultLoginTimeout = 30 * time.Second
 
@@ -51,8 +59,8 @@ var tokenHosts = []struct{ suffix, scope string }{
 	{".postgres.database.chinacloudapi.cn", "https://ossrdbms-aad.database.chinacloudapi.cn/.default"},
 }
 
-// parseConnection reads "host=… dbname=…" and postgres://… No error quotes a part of it.
-func parseConnection(text string) (*connection, error) {
+// Parse reads "host=… dbname=…" and postgres://… No error quotes a part of it.
+func Parse(text string) (*Connection, error) {
 	parameters, err := parseParameters(text)
 	if err != nil {
 		return nil, err
@@ -62,12 +70,12 @@ func parseConnection(text string) (*connection, error) {
 			return nil, errors.New("unknown option; use only " + strings.Join(options, ", ") + " (put a value that contains a space in apostrophes, or percent-encode it in a URL)")
 		}
 	}
-	c := &connection{
-		host: parameters["host"], port: 5432, database: parameters["dbname"], user: parameters["user"], password: parameters["password"],
-		application: "matoolkit", loginTimeout: defaultLoginTimeout,
+	c := &Connection{
+		Host: parameters["host"], Port: 5432, Database: parameters["dbname"], User: parameters["user"], Password: parameters["password"],
+		Application: "matoolkit", LoginTimeout: defaultLoginTimeout,
 	}
 	if v := parameters["application_name"]; v != "" {
-		c.application = v
+		c.Application = v
 	}
 	if err := c.setServer(parameters); err != nil {
 		return nil, err
@@ -178,19 +186,19 @@ func ofValue(s string) (value, after string, ok bool) {
 
 var hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
 
-func (c *connection) setServer(parameters map[string]string) error {
+func (c *Connection) setServer(parameters map[string]string) error {
 	switch {
-	case c.host == "":
+	case c.Host == "":
 		return errors.New("the server is missing: set host")
-	case strings.HasPrefix(c.host, "/"):
+	case strings.HasPrefix(c.Host, "/"):
 		return errors.New("sockets are not supported; use host=localhost")
-	case strings.Contains(c.host, ","):
+	case strings.Contains(c.Host, ","):
 		return errors.New("give one host")
-	case net.ParseIP(c.host) == nil && !hostName.MatchString(c.host):
+	case net.ParseIP(c.Host) == nil && !hostName.MatchString(c.Host):
 		return errors.New("host is not a host name")
-	case c.database == "":
+	case c.Database == "":
 		return errors.New("the database is missing: set dbname")
-	case c.user == "":
+	case c.User == "":
 		return errors.New("the user is missing: set user")
 	}
 	if v := parameters["port"]; v != "" {
@@ -198,21 +206,21 @@ func (c *connection) setServer(parameters map[string]string) error {
 		if err != nil || port == 0 {
 			return errors.New("port is not a number from 1 to 65535")
 		}
-		c.port = uint16(port)
+		c.Port = uint16(port)
 	}
 	if v, ok := parameters["connect_timeout"]; ok {
 		seconds, err := strconv.ParseUint(v, 10, 16)
 		if err != nil || seconds == 0 {
 			return errors.New("connect_timeout is not a number of seconds from 1 to 65535")
 		}
-		c.loginTimeout = time.Duration(seconds) * time.Second
+		c.LoginTimeout = time.Duration(seconds) * time.Second
 	}
 	return nil
 }
 
 // setTLS always verifies the certificate and its name, also where libpq would encrypt only.
-func (c *connection) setTLS(parameters map[string]string) error {
-	local := loopback.Is(c.host)
+func (c *Connection) setTLS(parameters map[string]string) error {
+	local := loopback.Is(c.Host)
 	mode, file := parameters["sslmode"], parameters["sslrootcert"]
 	switch mode {
 	case "require", "verify-ca", "verify-full":
@@ -231,7 +239,7 @@ func (c *connection) setTLS(parameters map[string]string) error {
 	default:
 		return errors.New("unsupported sslmode; use verify-full (or require, which here verifies the certificate too)")
 	}
-	c.tls = &tls.Config{ServerName: c.host, MinVersion: tls.VersionTLS12}
+	c.TLS = &tls.Config{ServerName: c.Host, MinVersion: tls.VersionTLS12}
 	if file == "" || file == "system" {
 		return nil
 	}
@@ -243,66 +251,75 @@ func (c *connection) setTLS(parameters map[string]string) error {
 		}
 		return fmt.Errorf("the file that sslrootcert names cannot be read: %w", err)
 	}
-	c.tls.RootCAs = x509.NewCertPool()
-	if !c.tls.RootCAs.AppendCertsFromPEM(pem) {
+	c.TLS.RootCAs = x509.NewCertPool()
+	if !c.TLS.RootCAs.AppendCertsFromPEM(pem) {
 		return errors.New("the file that sslrootcert names contains no PEM certificate")
 	}
 	return nil
 }
 
-func (c *connection) setSignIn() error {
-	if c.password != "" {
+func (c *Connection) setSignIn() error {
+	if c.Password != "" {
 		return nil
 	}
 	for _, h := range tokenHosts {
-		if strings.HasSuffix(strings.ToLower(c.host), h.suffix) {
-			c.scope = h.scope
+		if strings.HasSuffix(strings.ToLower(c.Host), h.suffix) {
+			c.Scope = h.scope
 			return nil
 		}
 	}
-	if !loopback.Is(c.host) {
+	if !loopback.Is(c.Host) {
 		return errors.New("authentication is missing: set password (only to Azure Database for PostgreSQL, such as name.postgres.database.azure.com, the handler's identity signs in without one)")
 	}
 	return nil // a server on this machine may trust its users
 }
 
-// config makes the driver's configuration, with a token where one is the password. Nothing
-// of it comes from this program's environment.
-func (c *connection) config(ctx context.Context, identity azcore.TokenCredential, dial pgconn.DialFunc) (*pgconn.Config, error) {
-	// The driver insists on a configuration that it parsed itself, with the environment.
-	config, err := pgconn.ParseConfig("host=localhost port=5432 user=u password=p dbname=d sslmode=disable connect_timeout=0 target_session_attrs=any")
+// parsed is a configuration that the driver parsed itself, on which it insists. It does so with the
+// environment; Configure replaces all that comes from there.
+const parsed = "host=localhost port=5432 user=u password=p dbname=d sslmode=disable connect_timeout=0 target_session_attrs=any"
+
+// ParsedBy returns a configuration for Configure, which one of the driver's packages parses.
+func ParsedBy[T any](parse func(string) (T, error)) (T, error) {
+	config, err := parse(parsed)
 	if err != nil {
-		return nil, &localError{"the driver refuses one of the environment variables that begin with PG; remove them from the settings of the handler"}
+		return config, &Error{"the driver refuses one of the environment variables that begin with PG; remove them from the settings of the handler"}
 	}
-	config.Host, config.Port, config.Database, config.User, config.Password = c.host, c.port, c.database, c.user, c.password
-	if c.scope != "" {
-		token, err := identity.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{c.scope}})
-		if err != nil {
-			return nil, fmt.Errorf("no token for %s: %w", c.scope, err)
-		}
-		config.Password = token.Token
-	}
-	config.TLSConfig, config.Fallbacks, config.SSLNegotiation, config.SSLCertMode = c.tls, nil, "", "disable"
-	config.RuntimeParams = map[string]string{"application_name": c.application, "client_encoding": "UTF8"}
-	config.MinProtocolVersion, config.MaxProtocolVersion = "3.0", "3.0"
-	config.ChannelBinding, config.RequireAuth, config.ValidateConnect = "prefer", "", nil
-	config.KerberosSrvName, config.KerberosSpn = "", ""
-	config.MaxProtocolMessageBodyLen = maxRow
-	config.LookupFunc = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil } // dial looks it up
-	config.DialFunc = c.guard(dial)
 	return config, nil
 }
 
+// Configure makes a configuration of the driver one of this connection. The token of a connection with
+// a Scope is not in it: see Token. A message of the server, such as a row, has at most so many bytes.
+func (c *Connection) Configure(config *pgconn.Config, dial pgconn.DialFunc, most int) {
+	config.Host, config.Port, config.Database, config.User, config.Password = c.Host, c.Port, c.Database, c.User, c.Password
+	config.TLSConfig, config.Fallbacks, config.SSLNegotiation, config.SSLCertMode = c.TLS, nil, "", "disable"
+	config.RuntimeParams = map[string]string{"application_name": c.Application, "client_encoding": "UTF8"}
+	config.MinProtocolVersion, config.MaxProtocolVersion = "3.0", "3.0"
+	config.ChannelBinding, config.RequireAuth, config.ValidateConnect = "prefer", "", nil
+	config.KerberosSrvName, config.KerberosSpn = "", ""
+	config.MaxProtocolMessageBodyLen = most
+	config.LookupFunc = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil } // dial looks it up
+	config.DialFunc = c.guard(dial)
+}
+
+// Token returns the token that is the password of a connection with a Scope.
+func (c *Connection) Token(ctx context.Context, identity azcore.TokenCredential) (string, error) {
+	token, err := identity.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{c.Scope}})
+	if err != nil {
+		return "", fmt.Errorf("no token for %s: %w", c.Scope, err)
+	}
+	return token.Token, nil
+}
+
 // guard dials, and makes sure that a plain connection stays on this machine.
-func (c *connection) guard(dial pgconn.DialFunc) pgconn.DialFunc {
+func (c *Connection) guard(dial pgconn.DialFunc) pgconn.DialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
-		if err != nil || c.tls != nil {
+		if err != nil || c.TLS != nil {
 			return conn, err
 		}
 		if a, ok := conn.RemoteAddr().(*net.TCPAddr); !ok || !a.IP.IsLoopback() {
 			_ = conn.Close()
-			return nil, &localError{"the connection is not encrypted, and the server is not on this machine"}
+			return nil, &Error{"the connection is not encrypted, and the server is not on this machine"}
 		}
 		return conn, nil
 	}
