@@ -99,9 +99,15 @@ func New(c Config) http.Handler {
 	r.GET("/api/health", query(), a.getHealth)
 	r.GET("/api/console/config.json", query(), a.getConsoleConfig)
 
-	reader := r.Group("/api", a.signIn, a.throttle)
-	reader.GET("/openapi.json", query(), a.getDocument)
-	reader.GET("/me", query(), a.getMe)
+	caller := r.Group("/api", a.signIn, a.throttle)
+	caller.GET("/openapi.json", query(), a.getDocument)
+	caller.GET("/me", query(), a.getMe)
+	caller.POST("/pipelines/:name/batches", a.needs(signin.Request, "request a batch"), once, query(), a.startPipeline)
+	caller.GET("/pipelines/:name/batches/:id", query(), a.getPipelineBatch)
+	caller.GET("/pipelines/:name/batches/:id/result", query(), a.getPipelineResult)
+	caller.GET("/pipelines/:name/result", query("owner"), a.getLatestResult)
+
+	reader := caller.Group("", a.needs(signin.Read, "read more than batches that they request"))
 	reader.GET("/summary", query(), a.getSummary)
 	reader.GET("/runbooks", query("search", "sort", "limit", "continuationToken"), a.listRunbooks)
 	reader.POST("/lint", query(), checks, a.lintRunbook)
@@ -139,11 +145,6 @@ func New(c Config) http.Handler {
 	reader.GET("/notifications", query(), a.listNotifications)
 	reader.GET("/notifications/:name", query(), a.getNotification)
 	reader.GET("/notifications/:name/deliveries", query("limit", "continuationToken"), a.listDeliveries)
-
-	reader.POST("/pipelines/:name/batches", a.needs(signin.Operate, "request a batch"), once, query(), a.startPipeline)
-	reader.GET("/pipelines/:name/batches/:id", query(), a.getPipelineBatch)
-	reader.GET("/pipelines/:name/batches/:id/result", query(), a.getPipelineResult)
-	reader.GET("/pipelines/:name/result", query("owner"), a.getLatestResult)
 
 	reader.GET("/scaler", query(), a.getScaler)
 	reader.POST("/scaler/plan", a.needs(signin.Administer, "have the container scaler read Azure"), query(), previews, a.planScaling)

@@ -32,22 +32,32 @@ type level int
 
 const (
 	anonymous level = iota
+	signedIn
 	reader
+	requester
 	operator
 	approver
 	administrator
 )
 
 // may reports whether a caller of a level may use a route that requires another.
-func (l level) may(demand level) bool { return demand <= reader || l == demand || l == administrator }
+func (l level) may(demand level) bool {
+	switch {
+	case demand <= signedIn || l == demand || l == administrator:
+		return true
+	case demand == reader:
+		return l != requester
+	}
+	return demand == requester && l == operator
+}
 
 // demands lists the level that every route requires. A route missing here fails the
 // test, and so does an entry without a route.
 var demands = map[string]level{
 	"GET /api/health":                              anonymous,
 	"GET /api/console/config.json":                 anonymous,
-	"GET /api/openapi.json":                        reader,
-	"GET /api/me":                                  reader,
+	"GET /api/openapi.json":                        signedIn,
+	"GET /api/me":                                  signedIn,
 	"GET /api/runbooks":                            reader,
 	"POST /api/runbooks":                           administrator,
 	"POST /api/lint":                               reader,
@@ -117,10 +127,10 @@ var demands = map[string]level{
 	"POST /api/notifications":                      administrator,
 	"DELETE /api/notifications/:name":              administrator,
 	"POST /api/notifications/:name/test":           administrator,
-	"POST /api/pipelines/:name/batches":            operator,
-	"GET /api/pipelines/:name/batches/:id":         reader,
-	"GET /api/pipelines/:name/batches/:id/result":  reader,
-	"GET /api/pipelines/:name/result":              reader,
+	"POST /api/pipelines/:name/batches":            requester,
+	"GET /api/pipelines/:name/batches/:id":         signedIn,
+	"GET /api/pipelines/:name/batches/:id/result":  signedIn,
+	"GET /api/pipelines/:name/result":              signedIn,
 	"GET /api/scaler":                              reader,
 	"POST /api/scaler/plan":                        administrator,
 }
@@ -220,10 +230,11 @@ func callers(t *testing.T, server *entra.Server, dataDir string) map[string]call
 		"alg none":                   invalid(signed(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, named), badSignature),
 		"HS256 with the public key":  invalid(signed(jwt.SigningMethodHS256, shared, named), badSignature),
 		"no kid":                     invalid(signed(jwt.SigningMethodRS256, key, nil), badSignature),
-		"application without a role": {"Bearer " + application(appNoRoleID), 0, http.StatusForbidden, "forbidden", `Bearer error="insufficient_scope", error_description="an application needs one of the app roles Reader, Operator, Approver, Admin"`},
+		"application without a role": {"Bearer " + application(appNoRoleID), 0, http.StatusForbidden, "forbidden", `Bearer error="insufficient_scope", error_description="an application needs one of the app roles Reader, Requester, Operator, Approver, Admin"`},
 
 		"reader":                            allowed(user(entra.DefaultReaderUPN), reader),
 		"user without a role":               allowed(user(noRoleUPN), reader),
+		"requester":                         allowed(user(entra.DefaultRequesterUPN), requester),
 		"operator":                          allowed(user(entra.DefaultOperatorUPN), operator),
 		"approver":                          allowed(user(entra.DefaultApproverUPN), approver),
 		"administrator":                     allowed(good, administrator),
@@ -307,7 +318,7 @@ func TestEveryRouteByEveryCaller(t *testing.T) {
 // The description of a route that only some roles may use names them.
 func TestTheDocumentNamesTheRolesOfEachRoute(t *testing.T) {
 	t.Parallel()
-	names := map[level]string{operator: "Requires the app role Operator or Admin", approver: "Requires the app role Approver or Admin", administrator: "Requires the app role Admin"}
+	names := map[level]string{requester: "Requires the app role Requester, for oneself, or Operator or Admin", operator: "Requires the app role Operator or Admin", approver: "Requires the app role Approver or Admin", administrator: "Requires the app role Admin"}
 	for _, o := range newContract(t, newReal(t)).operations {
 		demand, ok := demands[o.Method+" /api"+strings.NewReplacer("{", ":", "}", "").Replace(o.Path)]
 		want := names[demand]

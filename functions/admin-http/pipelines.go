@@ -7,6 +7,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/problem"
+	"github.com/matoolkit/matoolkit/internal/signin"
 )
 
 // maxItemsBody is how many bytes a request with its items can have.
@@ -20,6 +22,10 @@ func (a *server) startPipeline(c *gin.Context) {
 	}
 	var request api.PipelineRequest
 	if data, ok := optionalBody(c, maxItemsBody); !ok || !decodeJSON(c, data, &request) {
+		return
+	}
+	if !identityOf(c).MayFor(signin.Operate, request.Owner) {
+		refuseOwner(c, "request a batch for")
 		return
 	}
 	view, err := a.Pipelines.StartPipeline(c.Request.Context(), callerOf(c), name, request)
@@ -45,7 +51,7 @@ func requestedBatch(c *gin.Context) (name string, id int, ok bool) {
 }
 
 func (a *server) getPipelineBatch(c *gin.Context) {
-	name, id, ok := requestedBatch(c)
+	name, id, ok := a.ownBatch(c)
 	if !ok {
 		return
 	}
@@ -54,7 +60,7 @@ func (a *server) getPipelineBatch(c *gin.Context) {
 }
 
 func (a *server) getPipelineResult(c *gin.Context) {
-	name, id, ok := requestedBatch(c)
+	name, id, ok := a.ownBatch(c)
 	if !ok {
 		return
 	}
@@ -72,6 +78,36 @@ func (a *server) getLatestResult(c *gin.Context) {
 		invalid(c, "the query parameter owner is missing: name who the result is for")
 		return
 	}
+	if !identityOf(c).MayFor(signin.Read, owner) {
+		refuseOwner(c, "read a result of")
+		return
+	}
 	view, err := a.Pipelines.LatestResult(c.Request.Context(), callerOf(c), name, owner)
 	respond(c, view, err)
+}
+
+// refuseOwner refuses what a caller may do for themselves only.
+func refuseOwner(c *gin.Context, to string) {
+	name := callerOf(c).Name
+	refuse(c, http.StatusForbidden, api.CodeForbidden, "%s may not %s another owner: the role %s is for the owner %q", name, to, signin.RoleRequester, name)
+}
+
+// ownBatch reads the id of a batch that the caller may read. To a caller who may read only their own it is as if there
+// were no others.
+func (a *server) ownBatch(c *gin.Context) (name string, id int, ok bool) {
+	name, id, ok = requestedBatch(c)
+	identity := identityOf(c)
+	if !ok || identity.May(signin.Read) {
+		return name, id, ok
+	}
+	view, err := a.Pipelines.PipelineBatch(c.Request.Context(), callerOf(c), name, id)
+	switch {
+	case err != nil && problem.CodeOf(err) != api.CodeNotFound:
+		fail(c, err)
+	case err != nil || !identity.MayFor(signin.Read, view.Owner):
+		refuse(c, http.StatusNotFound, api.CodeNotFound, "pipeline %q has no batch %d of the owner %q", name, id, identity.Name)
+	default:
+		return name, id, true
+	}
+	return name, id, false
 }

@@ -3,12 +3,18 @@ package adminhttp_test
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
+	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/signin"
+	"github.com/matoolkit/matoolkit/local/entra"
 )
 
 func (r fakePipelines) StartPipeline(_ context.Context, by audit.Caller, name string, q api.PipelineRequest) (api.PipelineBatch, error) {
@@ -21,7 +27,7 @@ func (r fakePipelines) StartPipeline(_ context.Context, by audit.Caller, name st
 }
 
 func (r fakePipelines) PipelineBatch(_ context.Context, _ audit.Caller, name string, batch int) (api.PipelineBatch, error) {
-	return api.PipelineBatch{ID: batch}, r.note("PipelineBatch %q %d", name, batch)
+	return api.PipelineBatch{ID: batch, Owner: requesterName}, r.note("PipelineBatch %q %d", name, batch)
 }
 
 func (r fakePipelines) PipelineResult(_ context.Context, _ audit.Caller, name string, batch int) (api.PipelineResult, error) {
@@ -32,15 +38,18 @@ func (r fakePipelines) LatestResult(_ context.Context, _ audit.Caller, name, own
 	return api.PipelineResult{ID: 7, Outputs: map[string]json.RawMessage{}}, r.note("LatestResult %q %q", name, owner)
 }
 
+// requesterName is the name of the local requester where tokens of several tenants are taken.
+const requesterName = entra.DefaultRequesterUPN + " (" + entra.DefaultTenantID + ")"
+
 // pipelineRoutes is every route about batches that requests start.
 func pipelineRoutes() []route {
 	const json = "application/json"
 	return []route{
-		{request{"POST", "/api/pipelines/p/batches", "", json, `{"owner":"octo","items":[{"a":1}],"force":true}`}, true, 202, `StartPipeline avery@contoso "p" "octo" 1 true`, `"statusUrl":"/api/pipelines/p/batches/7"`},
+		{request{"POST", "/api/pipelines/p/batches", "", json, `{"owner":"` + requesterName + `","items":[{"a":1}],"force":true}`}, true, 202, `StartPipeline avery@contoso "p" "` + requesterName + `" 1 true`, `"statusUrl":"/api/pipelines/p/batches/7"`},
 		{request{"POST", "/api/pipelines/p/batches", "", json, `{"owner":"cached","items":[]}`}, true, 200, `StartPipeline avery@contoso "p" "cached" 0 false`, `"status":"cached"`},
 		{request{"GET", "/api/pipelines/p/batches/7", "", "", ""}, false, 200, `PipelineBatch "p" 7`, `"batchId":7`},
 		{request{"GET", "/api/pipelines/p/batches/7/result", "", "", ""}, false, 200, `PipelineResult "p" 7`, `"outputs":{}`},
-		{request{"GET", "/api/pipelines/p/result?owner=a%2Fb", "", "", ""}, false, 200, `LatestResult "p" "a/b"`, `"batchId":7`},
+		{request{"GET", "/api/pipelines/p/result?owner=" + url.QueryEscape(requesterName), "", "", ""}, false, 200, `LatestResult "p" "` + requesterName + `"`, `"batchId":7`},
 	}
 }
 
@@ -89,4 +98,48 @@ func TestAPipelineOverTheRealSystem(t *testing.T) {
 	r.call(request{"GET", "/api/pipelines/bundle/result?owner=octo", reader, "", ""}, 404, nil)
 	r.call(request{"GET", "/api/pipelines/other/result?owner=octo", reader, "", ""}, 404, nil)
 	r.call(request{"GET", "/api/pipelines/other/batches/1", reader, "", ""}, 404, nil)
+}
+
+// A requester has their own batches only; those of others are not there for them.
+func TestARequesterIsTheOwner(t *testing.T) {
+	t.Parallel()
+	const other = "GET /api/pipelines/p/batches/8"
+	for _, c := range []struct {
+		request string
+		body    string
+		status  int
+		detail  string
+	}{
+		{"POST /api/pipelines/p/batches", `{"owner":"octo@contoso.example","items":[{"a":1}]}`, 403, `rita@contoso.example may not request a batch for another owner: the role Requester is for the owner "rita@contoso.example"`},
+		{"POST /api/pipelines/p/batches", `{"owner":"RITA@contoso.example","items":[{"a":1}]}`, 202, ""},
+		{"GET /api/pipelines/p/result?owner=octo", "", 403, `rita@contoso.example may not read a result of another owner: the role Requester is for the owner "rita@contoso.example"`},
+		{other, "", 404, `pipeline "p" has no batch 8 of the owner "rita@contoso.example"`},
+		{other + "/result", "", 404, `pipeline "p" has no batch 8 of the owner "rita@contoso.example"`},
+		{"GET /api/batches", "", 403, "rita@contoso.example may not read more than batches that they request: it requires the app role Reader or Operator or Approver or Admin"},
+	} {
+		r := &recorder{}
+		h := adminhttp.New(adminhttp.Config{UseCases: r.useCases(), Verifier: rita{}, Log: slog.New(slog.DiscardHandler)})
+		method, path, _ := strings.Cut(c.request, " ")
+		request := httptest.NewRequest(method, path, strings.NewReader(c.body))
+		request.Header.Set("Authorization", "Bearer x")
+		if c.body != "" {
+			request.Header.Set("Content-Type", "application/json")
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, request)
+		if w.Code != c.status {
+			t.Errorf("%s %s: %d %s, want %d", c.request, c.body, w.Code, w.Body, c.status)
+		} else if c.detail != "" {
+			if p := readProblem(t, w); p.Detail != c.detail {
+				t.Errorf("%s %s: %s, want %s", c.request, c.body, p.Detail, c.detail)
+			}
+		}
+	}
+}
+
+// rita takes every token for that of a requester.
+type rita struct{}
+
+func (rita) Verify(context.Context, string) (signin.Identity, error) {
+	return signin.Identity{Name: "rita@contoso.example", Roles: []string{signin.RoleRequester}}, nil
 }

@@ -23,6 +23,8 @@ az rest --method patch --url "$application" --output none --body "{
      \"description\": \"May read, approve phases, and decide on what is held\", \"allowedMemberTypes\": [\"User\", \"Application\"], \"isEnabled\": true},
     {\"id\": \"d5074b50-8f55-4c48-8b5d-52e40a925b53\", \"value\": \"Operator\", \"displayName\": \"Operator\",
      \"description\": \"May read, and drive batches\", \"allowedMemberTypes\": [\"User\", \"Application\"], \"isEnabled\": true},
+    {\"id\": \"0f6f7a3e-58f4-4c0f-9d53-3f7d1b0c7a52\", \"value\": \"Requester\", \"displayName\": \"Requester\",
+     \"description\": \"May start batches of pipelines and read them, with their own name as the owner\", \"allowedMemberTypes\": [\"User\", \"Application\"], \"isEnabled\": true},
     {\"id\": \"a4b3001d-626c-476a-8243-3073faff9f4a\", \"value\": \"Reader\", \"displayName\": \"Reader\",
      \"description\": \"May read\", \"allowedMemberTypes\": [\"User\", \"Application\"], \"isEnabled\": true}],
   \"api\": {

@@ -1,46 +1,53 @@
 package signin
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Scope is the permission of the admin API that a program asks for in the name of a user.
 const Scope = "access_as_user"
 
 // The app roles of the admin API. A user needs none to read; an application needs one of them.
 const (
-	RoleReader   = "Reader"   // may read
-	RoleOperator = "Operator" // may drive batches, too: advance, pause, retry, correct
-	RoleApprover = "Approver" // may approve phases and decide on what is held, too
-	RoleAdmin    = "Admin"    // may do everything
+	RoleReader    = "Reader"    // may read
+	RoleRequester = "Requester" // may start batches of pipelines for themselves; without another role, may read no others
+	RoleOperator  = "Operator"  // may read and drive batches: advance, pause, retry, correct; request them for every owner
+	RoleApprover  = "Approver"  // may read, approve phases and decide on what is held
+	RoleAdmin     = "Admin"     // may do everything
 )
 
 // Roles are the app roles, in the order of the text that names them.
-var Roles = []string{RoleReader, RoleOperator, RoleApprover, RoleAdmin}
+var Roles = []string{RoleReader, RoleRequester, RoleOperator, RoleApprover, RoleAdmin}
 
 // Permission is the right that a route requires of its caller.
 type Permission string
 
 // The permissions. Operator and Approver do not include each other: the person who drives a batch does
-// not decide on its gates.
+// not decide on its gates. Operate includes Request, and for every owner.
 const (
 	Read       Permission = "read"
+	Request    Permission = "request" // batches of pipelines whose owner the caller is
 	Operate    Permission = "operate"
 	Approve    Permission = "approve"
 	Administer Permission = "administer" // all other changes, and what can hold anything: rows, messages, all audit records
 )
 
 // Permissions are all permissions.
-var Permissions = []Permission{Read, Operate, Approve, Administer}
+var Permissions = []Permission{Read, Request, Operate, Approve, Administer}
 
 var granted = map[string][]Permission{
-	RoleReader:   {Read},
-	RoleOperator: {Read, Operate},
-	RoleApprover: {Read, Approve},
-	RoleAdmin:    Permissions,
+	RoleReader:    {Read},
+	RoleRequester: {Request},
+	RoleOperator:  {Read, Request, Operate},
+	RoleApprover:  {Read, Approve},
+	RoleAdmin:     Permissions,
 }
 
-// May reports whether a role of the caller grants the permission.
+// May reports whether a role of the caller grants the permission. A user without a role of this API may read.
 func (i Identity) May(p Permission) bool {
-	return p == Read || slices.ContainsFunc(i.Roles, func(role string) bool { return slices.Contains(granted[role], p) })
+	none := !slices.ContainsFunc(i.Roles, func(role string) bool { return granted[role] != nil })
+	return p == Read && none || slices.ContainsFunc(i.Roles, func(role string) bool { return slices.Contains(granted[role], p) })
 }
 
 // Permissions are those of the caller.
@@ -51,6 +58,12 @@ func (i Identity) Permissions() (all []Permission) {
 		}
 	}
 	return all
+}
+
+// MayFor reports whether the caller may do with the batches of an owner what the permission allows for all:
+// with Request they may do so with those whose owner has their name.
+func (i Identity) MayFor(p Permission, owner string) bool {
+	return i.May(p) || i.May(Request) && strings.EqualFold(owner, i.Name)
 }
 
 // Granting returns the roles that grant a permission.

@@ -16,9 +16,12 @@ func TestWhatRolesGrant(t *testing.T) {
 		{nil, []signin.Permission{signin.Read}},
 		{[]string{"Strange"}, []signin.Permission{signin.Read}},
 		{[]string{signin.RoleReader}, []signin.Permission{signin.Read}},
-		{[]string{signin.RoleOperator}, []signin.Permission{signin.Read, signin.Operate}},
+		{[]string{signin.RoleRequester}, []signin.Permission{signin.Request}},
+		{[]string{signin.RoleRequester, "Strange"}, []signin.Permission{signin.Request}},
+		{[]string{signin.RoleRequester, signin.RoleReader}, []signin.Permission{signin.Read, signin.Request}},
+		{[]string{signin.RoleOperator}, []signin.Permission{signin.Read, signin.Request, signin.Operate}},
 		{[]string{signin.RoleApprover}, []signin.Permission{signin.Read, signin.Approve}},
-		{[]string{signin.RoleOperator, signin.RoleApprover}, []signin.Permission{signin.Read, signin.Operate, signin.Approve}},
+		{[]string{signin.RoleOperator, signin.RoleApprover}, []signin.Permission{signin.Read, signin.Request, signin.Operate, signin.Approve}},
 		{[]string{signin.RoleReader, signin.RoleAdmin}, signin.Permissions},
 	} {
 		if got := (signin.Identity{Roles: c.roles}).Permissions(); !slices.Equal(got, c.want) {
@@ -27,5 +30,28 @@ func TestWhatRolesGrant(t *testing.T) {
 	}
 	if got := signin.Granting(signin.Operate); !slices.Equal(got, []string{signin.RoleOperator, signin.RoleAdmin}) {
 		t.Errorf("to operate takes one of %q", got)
+	}
+}
+
+func TestWhomRequestsAreFor(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		role, owner string
+		reads, does bool
+	}{
+		{signin.RoleRequester, "ann@contoso.example", true, true},
+		{signin.RoleRequester, "Ann@Contoso.example", true, true},
+		{signin.RoleRequester, "bob@contoso.example", false, false},
+		{signin.RoleRequester, "", false, false},
+		{signin.RoleReader, "ann@contoso.example", true, false},
+		{signin.RoleReader, "bob@contoso.example", true, false},
+		{signin.RoleApprover, "ann@contoso.example", true, false},
+		{signin.RoleOperator, "bob@contoso.example", true, true},
+		{signin.RoleAdmin, "bob@contoso.example", true, true},
+	} {
+		i := signin.Identity{Name: "ann@contoso.example", Roles: []string{c.role}}
+		if reads, does := i.MayFor(signin.Read, c.owner), i.MayFor(signin.Operate, c.owner); reads != c.reads || does != c.does {
+			t.Errorf("%s, for %q: reads %v, requests %v", c.role, c.owner, reads, does)
+		}
 	}
 }

@@ -137,11 +137,15 @@ const (
 	DefaultApproverUPN      = "approver@contoso.onmicrosoft.com"
 	DefaultApproverObjectID = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b0a"
 
+	DefaultRequesterUPN      = "requester@contoso.onmicrosoft.com"
+	DefaultRequesterObjectID = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b0c"
+
 	// The app roles of the admin API.
-	RoleReader   = "Reader"
-	RoleOperator = "Operator"
-	RoleApprover = "Approver"
-	RoleAdmin    = "Admin"
+	RoleReader    = "Reader"
+	RoleRequester = "Requester"
+	RoleOperator  = "Operator"
+	RoleApprover  = "Approver"
+	RoleAdmin     = "Admin"
 )
 
 // Client IDs of Microsoft's resources, the same in every tenant.
@@ -168,7 +172,7 @@ const (
 
 // DefaultConfig is the directory of a local installation: the admin API, the
 // CLI, a worker allowed to do all that the worker's functions need, an
-// administrator, an operator, an approver and a reader. Every call returns a value of its own.
+// administrator, an operator, an approver, a requester and a reader. Every call returns a value of its own.
 func DefaultConfig() Config {
 	return Config{
 		Addr: DefaultAddr,
@@ -181,7 +185,7 @@ func DefaultConfig() Config {
 					Name:           "matoolkit admin API",
 					IdentifierURIs: []string{DefaultAdminAPIAudience},
 					Scopes:         []string{"access_as_user"},
-					AppRoles:       []string{RoleReader, RoleOperator, RoleApprover, RoleAdmin},
+					AppRoles:       []string{RoleReader, RoleRequester, RoleOperator, RoleApprover, RoleAdmin},
 				},
 				Application{ClientID: DefaultCLIClientID, Name: "matoolkit CLI", Public: true},
 				Application{ClientID: DefaultConsoleClientID, Name: "matoolkit console", Public: true},
@@ -215,6 +219,10 @@ func DefaultConfig() Config {
 				{
 					UPN: DefaultReaderUPN, Name: "Robin Reader", ObjectID: DefaultReaderObjectID,
 					Roles: map[string][]string{DefaultAdminAPIClientID: {RoleReader}},
+				},
+				{
+					UPN: DefaultRequesterUPN, Name: "Remy Requester", ObjectID: DefaultRequesterObjectID,
+					Roles: map[string][]string{DefaultAdminAPIClientID: {RoleRequester}},
 				},
 				{
 					UPN: DefaultOperatorUPN, Name: "Oakley Operator", ObjectID: DefaultOperatorObjectID,

@@ -1405,7 +1405,7 @@ export interface paths {
         put?: never;
         /**
          * Start a batch for the items of a request
-         * @description Requires the app role Operator or Admin. The runbook has trigger: request. If the last batch of
+         * @description Requires the app role Requester, for oneself, or Operator or Admin. The runbook has trigger: request. If the last batch of
          *     the owner had the same items under the same version, no batch is started: the answer is that
          *     batch, with 202 while it runs and with 200 if it has completed without a failed item. With force
          *     a batch is started in any case.
@@ -1525,8 +1525,8 @@ export interface components {
             tenantId: string;
             objectId: string;
             /** @description App roles of this API. A user without one may read. */
-            roles: ("Reader" | "Operator" | "Approver" | "Admin")[];
-            permissions: ("read" | "operate" | "approve" | "administer")[];
+            roles: ("Reader" | "Requester" | "Operator" | "Approver" | "Admin")[];
+            permissions: ("read" | "request" | "operate" | "approve" | "administer")[];
         };
         /**
          * @default name
