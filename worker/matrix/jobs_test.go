@@ -76,7 +76,7 @@ func jobRows() []row {
 				{"a workload that is none", map[string]any{"Workloads": "Planner"}, catalog.FailureParameters, "use Exchange, ODSP"},
 				{"a person by name", map[string]any{"UserIds": []string{adaName}}, catalog.FailureParameters, "UserIds: item 1"},
 				{"a time without a zone", map[string]any{"CompleteAfter": "2026-04-02 18:00"}, catalog.FailureParameters, "CompleteAfter must be a time"},
-				{"a time that has passed", map[string]any{"CompleteAfter": "2026-02-02T18:00:00Z"}, "BadRequest", "in the future"},
+				{"a time that has passed", map[string]any{"CompleteAfter": "2026-02-02T18:00:00Z"}, catalog.FailureParameters, "CompleteAfter has passed"},
 				{"too many people", map[string]any{"UserIds": strings.Split(strings.Repeat(adaID+",", 2000)+bobID, ",")}, catalog.FailureParameters, "at most 2000"},
 			},
 		},
@@ -131,7 +131,7 @@ func jobRows() []row {
 			refusals: []refusal{
 				noJob,
 				{"a job that has ended", map[string]any{"JobName": "wave 4"}, catalog.FailureConflict, "Current status is completed"},
-				{"a time that has passed", map[string]any{"CompleteAfter": "2026-02-02T18:00:00Z"}, "BadRequest", "in the future"},
+				{"a time that has passed", map[string]any{"CompleteAfter": "2026-02-02T18:00:00Z"}, catalog.FailureParameters, "CompleteAfter has passed"},
 				{"a time that is none", map[string]any{"CompleteAfter": "tomorrow"}, catalog.FailureParameters, "CompleteAfter must be a time"},
 			},
 		},
@@ -398,4 +398,19 @@ func TestWaitsForEachWorkload(t *testing.T) {
 			t.Errorf("got %s, %v; want %q", answer, err, tc.says)
 		}
 	}
+}
+
+// Graph refuses a name that only it knows to be taken, and the deletion of a job that has not ended: the functions say what
+// to do.
+func TestRefusalsOfMigrationJobsSayWhatToDo(t *testing.T) {
+	t.Parallel()
+	w := start(t, row{seed: func(s *tenant.Seed) {
+		withJobs(s)
+		s.MigrationJobs[5].Cancelled, s.MigrationJobs[5].Status = false, "deleted"
+	}}, nil)
+	w.refuses(step{"New-CrossTenantMigrationJob", ofJob("wave 6", map[string]any{
+		"SourceTenantId": sourceTenantID, "UserIds": []string{nobody}, "CompleteAfter": "2026-04-20T18:00:00Z", "Workloads": "ODSP",
+	})}, "give another JobName (BadArgument: Error in displayName data field. duplicateDisplayNameJob")
+	w.refuses(step{"Remove-CrossTenantMigrationJob", ofJob("wave 5", nil)}, "cancel it with Stop-CrossTenantMigrationJob, or wait until it has ended (Conflict: Cross Tenant Migration Job")
+	w.does(step{"Stop-CrossTenantMigrationJob", ofJob("wave 5", nil)}, step{"Remove-CrossTenantMigrationJob", ofJob("wave 5", nil)})
 }

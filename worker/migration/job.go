@@ -136,9 +136,21 @@ func (s service) newJob(ctx context.Context, p catalog.Params) (any, error) {
 		}
 		return catalog.Shown{Answer: NewJobResult{have.ID}, Met: true}, false, nil
 	})
-	return s.unless(ctx, look, func() (bool, error) {
+	answer, err := s.unless(ctx, look, func() (bool, error) {
 		return s.graph.Write(ctx, http.MethodPost, jobsPath, w.body())
 	}, "the job was created, but Graph does not show it")
+	return answer, explain(err)
+}
+
+// explain says what to do about a refusal that the page on errors of orchestrated migrations lists.
+func explain(err error) error {
+	switch {
+	case says(err, "duplicateDisplayNameJob", "displayName already exists"): // and no read shows the job
+		return conflict(fmt.Sprintf("the name is that of a job that Graph does not show, such as one that was deleted: give another JobName (%s)", err))
+	case says(err, "minThresholdFailed", "must be greater than the current time"):
+		return wrong(fmt.Sprintf("CompleteAfter has passed: give a time in the future (%s)", err))
+	}
+	return err
 }
 
 // lookFor is a read of the job of a name; shows gets nil for none, if it may be missing.
@@ -311,7 +323,7 @@ func (s service) setJob(ctx context.Context, p catalog.Params) (any, error) {
 		}
 	}
 	if err != nil {
-		return nil, err
+		return nil, explain(err)
 	}
 	shown, err := s.graph.Look(ctx, look, catalog.Waiting{Result: true})
 	if err == nil && !shown.Met {
@@ -361,7 +373,11 @@ func (s service) removeJob(ctx context.Context, p catalog.Params) (any, error) {
 		}
 		return catalog.Shown{Answer: true, Met: have.is("pendingDelete", "deleted"), Reason: fmt.Sprintf("the job %s is %s", name, have.describe())}, false, nil
 	})
-	return s.unless(ctx, look, func() (bool, error) {
+	answer, err := s.unless(ctx, look, func() (bool, error) {
 		return s.graph.Write(ctx, http.MethodDelete, jobPath(name), nil)
 	}, "the job was deleted, but Graph still shows it")
+	if refused(err) {
+		err = conflict(fmt.Sprintf("Graph deletes a job that is completed, failed or cancelled: cancel it with Stop-CrossTenantMigrationJob, or wait until it has ended (%s)", err))
+	}
+	return answer, err
 }

@@ -161,6 +161,14 @@ func refused(err error) bool {
 	return errors.As(err, &f) && (strings.EqualFold(f.Type, catalog.FailureConflict) || f.Type == "HTTP 409")
 }
 
+// says tells whether the text of a failure has one of the parts.
+func says(err error, parts ...string) bool {
+	var f *catalog.Failure
+	return errors.As(err, &f) && slices.ContainsFunc(parts, func(part string) bool {
+		return strings.Contains(strings.ToLower(f.Type+" "+f.Message), strings.ToLower(part))
+	})
+}
+
 func failed(text string) error {
 	return &catalog.Failure{Type: catalog.FailureMigration, Attempts: 1, Message: text}
 }

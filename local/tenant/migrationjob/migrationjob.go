@@ -40,6 +40,16 @@ func conflict(format string, args ...any) *odata.Reply {
 	return odata.Error(http.StatusConflict, "Conflict", format, args...)
 }
 
+// badArgument refuses a property, with the codes and texts of the page on errors of orchestrated migrations. Their place in
+// the answer is not on that page.
+func badArgument(property, code, text string) *odata.Reply {
+	return odata.Error(http.StatusUnprocessableEntity, "BadArgument", "Error in %s data field. %s: %s", property, code, text)
+}
+
+func notInFuture() *odata.Reply {
+	return badArgument("completeAfterDateTime", "minThresholdFailed", "completeAfterDateTime must be greater than the current time.")
+}
+
 func notFound(what, name string) *odata.Reply {
 	return odata.Error(http.StatusNotFound, "NotFound", "The %s %s was not found.", what, name)
 }
@@ -54,10 +64,10 @@ func (s Jobs) Create(body map[string]any) *odata.Reply {
 	defer s.Directory.Unlock()
 	now := s.Now.UTC().Truncate(time.Second) // as Graph writes times
 	if !j.CompleteAfter.After(now) {
-		return badRequest("completeAfterDateTime must be in the future.")
+		return notInFuture()
 	}
 	if _, taken := s.Directory.Jobs.Latest(directory.Fold(j.Name)); taken {
-		return conflict("A migration job with the display name '%s' already exists.", j.Name)
+		return badArgument("displayName", "duplicateDisplayNameJob", "displayName already exists. Please provide a unique job displayName.")
 	}
 	for _, u := range j.Users {
 		if other := s.activeJob(u.ID); other != "" {
@@ -212,7 +222,7 @@ func (s Jobs) Patch(key string, body map[string]any) *odata.Reply {
 		case slices.Contains(final, status), status == "cuttingOver":
 			return conflict("The migration job cannot be updated. Current status is %s", status)
 		case !at.After(s.Now):
-			return badRequest("completeAfterDateTime must be in the future.")
+			return notInFuture()
 		}
 		j.CompleteAfter = at.UTC()
 		return nil
@@ -318,8 +328,8 @@ func (s Jobs) Delete(key string) *odata.Reply {
 	if refusal != nil {
 		return refusal
 	}
-	if status := s.status(j); !slices.Contains(final, status) {
-		return conflict("Delete is not possible. Current status is %s", status)
+	if status := s.status(j); status == "validateFailed" || !slices.Contains(final, status) {
+		return conflict("Cross Tenant Migration Job %s must be in final state (Completed, Failed, or Cancelled) before it can be deleted.", j.ID)
 	}
 	if err := s.Directory.Commit(s.AsOf, directory.DeleteMigrationJob(j.Name, s.Now)); err != nil {
 		return odata.Error(http.StatusInternalServerError, "InternalServerError", "The service could not save the change.")
